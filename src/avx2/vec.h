@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The vocabulary of src/simd in AVX2: all AVX2 intrinsics of the library. Included by avx2/kernels.c alone.
+ */
+#ifndef INLAY_AVX2_VEC_H
+#define INLAY_AVX2_VEC_H
+
+#if !defined(__AVX2__) || !defined(__FMA__)
+#error "compile this folder with -mavx2 -mfma"
+#endif
+
+#include <immintrin.h>
+#include <sleef.h>
+
+#define VEC_INLINE static inline __attribute__((always_inline))
+#define VEC_LEN 8
+#define VEC_BYTES 32
+#define VEC_DOUBLES 4
+
+typedef __m256 vec;
+typedef __m256d vec_double;
+
+struct vec_two {
+    vec low, high;
+};
+struct vec_sincos {
+    vec_double sin, cos;
+};
+
+VEC_INLINE vec vec_set1(float x)
+{
+    return _mm256_set1_ps(x);
+}
+
+VEC_INLINE vec vec_load(const unsigned char *from)
+{
+    return _mm256_loadu_ps((const float *)from);
+}
+
+VEC_INLINE void vec_store(unsigned char *to, vec x)
+{
+    _mm256_storeu_ps((float *)to, x);
+}
+
+VEC_INLINE void vec_stream(unsigned char *to, vec x)
+{
+    _mm256_stream_ps((float *)to, x);
+}
+
+/* All ones in the first n lanes. */
+VEC_INLINE __m256i vec_first(size_t n)
+{
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+VEC_INLINE vec vec_load_n(const unsigned char *from, size_t n)
+{
+    return _mm256_maskload_ps((const float *)from, vec_first(n));
+}
+
+VEC_INLINE void vec_store_n(unsigned char *to, vec x, size_t n)
+{
+    _mm256_maskstore_ps((float *)to, vec_first(n), x);
+}
+
+VEC_INLINE vec vec_add(vec a, vec b)
+{
+    return _mm256_add_ps(a, b);
+}
+
+VEC_INLINE vec vec_mul(vec a, vec b)
+{
+    return _mm256_mul_ps(a, b);
+}
+
+/* a0 b0 a1 b1 ... */
+VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
+{
+    vec low = _mm256_unpacklo_ps(a, b);
+    vec high = _mm256_unpackhi_ps(a, b);
+    return (struct vec_two){_mm256_permute2f128_ps(low, high, 0x20), _mm256_permute2f128_ps(low, high, 0x31)};
+}
+
+VEC_INLINE vec_double vec_double_load(const double *from)
+{
+    return _mm256_loadu_pd(from);
+}
+
+VEC_INLINE vec_double vec_double_add(vec_double a, vec_double b)
+{
+    return _mm256_add_pd(a, b);
+}
+
+VEC_INLINE vec_double vec_double_sub(vec_double a, vec_double b)
+{
+    return _mm256_sub_pd(a, b);
+}
+
+VEC_INLINE vec_double vec_double_mul(vec_double a, vec_double b)
+{
+    return _mm256_mul_pd(a, b);
+}
+
+VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)
+{
+    return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low));
+}
+
+/* sin(pi x) and cos(pi x) within 0.5 ULP. */
+VEC_INLINE struct vec_sincos vec_sincospi(vec_double x)
+{
+    Sleef___m256d_2 both = Sleef_sincospid4_u05avx2(x);
+    return (struct vec_sincos){both.x, both.y};
+}
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of what AVX-512 runs: the shared bodies of src/simd over this folder's vocabulary. Compiled with this ISA's
+ * flags; exports the table and nothing else.
+ */
+#include "../kernels.h"
+
+#include "vec.h"
+
+#include "../simd/embed.h"
+#include "../simd/sinusoid.h"
+
+static void embed_f32_avx512(const struct inlay_embed_tile *tile)
+{
+    embed_tile(tile);
+}
+
+static void sinusoid_f32_avx512(const struct inlay_sinusoid_tile *tile)
+{
+    sinusoid_tile(tile);
+}
+
+const struct inlay_kernels inlay_kernels_avx512 = {
+    .name = "avx512",
+    .embed_f32 = embed_f32_avx512,
+    .sinusoid_f32 = sinusoid_f32_avx512,
+};

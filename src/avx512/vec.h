@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The vocabulary of src/simd in AVX-512: all AVX-512 intrinsics of the library. Included by avx512/kernels.c alone.
+ */
+#ifndef INLAY_AVX512_VEC_H
+#define INLAY_AVX512_VEC_H
+
+#if !defined(__AVX512F__) || !defined(__AVX512VL__) || !defined(__AVX512DQ__) || !defined(__AVX512BW__)
+#error "compile this folder with -mavx512f -mavx512vl -mavx512dq -mavx512bw"
+#endif
+
+#include <immintrin.h>
+#include <sleef.h>
+
+#define VEC_INLINE static inline __attribute__((always_inline))
+#define VEC_LEN 16
+#define VEC_BYTES 64
+#define VEC_DOUBLES 8
+
+typedef __m512 vec;
+typedef __m512d vec_double;
+
+struct vec_two {
+    vec low, high;
+};
+struct vec_sincos {
+    vec_double sin, cos;
+};
+
+VEC_INLINE vec vec_set1(float x)
+{
+    return _mm512_set1_ps(x);
+}
+
+VEC_INLINE vec vec_load(const unsigned char *from)
+{
+    return _mm512_loadu_ps(from);
+}
+
+VEC_INLINE void vec_store(unsigned char *to, vec x)
+{
+    _mm512_storeu_ps(to, x);
+}
+
+VEC_INLINE void vec_stream(unsigned char *to, vec x)
+{
+    _mm512_stream_ps((float *)to, x);
+}
+
+/* One in the first n lanes. */
+VEC_INLINE __mmask16 vec_first(size_t n)
+{
+    return (__mmask16)((1u << n) - 1);
+}
+
+VEC_INLINE vec vec_load_n(const unsigned char *from, size_t n)
+{
+    return _mm512_maskz_loadu_ps(vec_first(n), from);
+}
+
+VEC_INLINE void vec_store_n(unsigned char *to, vec x, size_t n)
+{
+    _mm512_mask_storeu_ps(to, vec_first(n), x);
+}
+
+VEC_INLINE vec vec_add(vec a, vec b)
+{
+    return _mm512_add_ps(a, b);
+}
+
+VEC_INLINE vec vec_mul(vec a, vec b)
+{
+    return _mm512_mul_ps(a, b);
+}
+
+/* a0 b0 a1 b1 ... */
+VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
+{
+    const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    const __m512i high = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    return (struct vec_two){_mm512_permutex2var_ps(a, low, b), _mm512_permutex2var_ps(a, high, b)};
+}
+
+VEC_INLINE vec_double vec_double_load(const double *from)
+{
+    return _mm512_loadu_pd(from);
+}
+
+VEC_INLINE vec_double vec_double_add(vec_double a, vec_double b)
+{
+    return _mm512_add_pd(a, b);
+}
+
+VEC_INLINE vec_double vec_double_sub(vec_double a, vec_double b)
+{
+    return _mm512_sub_pd(a, b);
+}
+
+VEC_INLINE vec_double vec_double_mul(vec_double a, vec_double b)
+{
+    return _mm512_mul_pd(a, b);
+}
+
+VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)
+{
+    return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(low)), _mm512_cvtpd_ps(high), 1);
+}
+
+/* sin(pi x) and cos(pi x) within 0.5 ULP. */
+VEC_INLINE struct vec_sincos vec_sincospi(vec_double x)
+{
+    Sleef___m512d_2 both = Sleef_sincospid8_u05avx512f(x);
+    return (struct vec_sincos){both.x, both.y};
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one pass behind gather, scale, add_positions and forward: a validated piece of work, cut into tiles, its ids and
+ * positions resolved to row pointers, the kernels run on them. Included by inlay.c and layer.c.
+ */
+#ifndef INLAY_EMBED_H
+#define INLAY_EMBED_H
+
+#include "sinusoid.h"
+
+/* out[b, s, :] = rows[ids[b, s], :] * scale + position(start + s), every field validated by who fills it in. */
+struct inlay_embed_work {
+    /* Token rows; without ids token i takes row i. */
+    const unsigned char *rows;
+    size_t row_count;
+    size_t row_stride_bytes;
+    const void *ids;
+    inlay_id_type id_type;
+    float scale;
+    /* Positions: rows [0, position_count) lie in memory, later ones come from the sinusoid; neither: no such term. */
+    const unsigned char *positions;
+    size_t position_count;
+    size_t position_stride_bytes;
+    const inlay_sinusoid *sinusoid;
+    int64_t start;
+
+    size_t sequences, length, dim;
+    unsigned char *out;
+    size_t out_stride_bytes;
+    inlay_stores stores;
+};
+
+/* Guards the floating-point environment, runs the kernels in use, fences what they streamed. */
+void inlay_embed_run(const struct inlay_embed_work *work);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The integer path of exact.h. How many bits are enough: over all positions below 2^31, base 10000 and dims to 4096,
+ * the phase comes no nearer to a multiple of pi/2 than 2^-45.34 (continued fractions; dim 1024, i = 50, position
+ * 1715512116). A frequency is known within 2^-235, a phase within 2^-204, a sine within 2^-190: that is 145 bits of the
+ * smallest sine, where binary32 keeps 24, so an undecided rounding would need 120 equal bits in a row. Bases to 1e30
+ * make slow frequencies, down to 2^-103: there the sine is as small as the phase, with 100 bits to spare.
+ */
+#include "exact.h"
+
+#include <string.h>
+
+struct inlay_phase inlay_phase_at(const struct inlay_fixed *frequency, uint32_t position)
+{
+    /* Whole turns are the integer part, dropped with the last carry. */
+    struct inlay_phase phase = {{{0}}, 0, false};
+    uint64_t carry = 0;
+    for (int i = INLAY_FIXED_LIMBS - 1; i > 0; i--)
+        phase.turns.limb[i] = inlay_mul_add(frequency->limb[i], position, 0, &carry);
+
+    /* To the nearest quarter turn: an eighth is added before the top two bits are read, and taken off again. */
+    const uint64_t eighth = UINT64_C(1) << 61;
+    uint64_t shifted = phase.turns.limb[1] + eighth;
+    phase.quadrant = (unsigned)(shifted >> 62);
+    uint64_t within = shifted & ((UINT64_C(1) << 62) - 1);
+    phase.negative = within < eighth;
+    phase.turns.limb[1] = within - eighth;
+    if (phase.negative) {
+        uint64_t carry_in = 1;
+        for (int i = INLAY_FIXED_LIMBS - 1; i > 0; i--) {
+            phase.turns.limb[i] = ~phase.turns.limb[i] + carry_in;
+            carry_in = carry_in && phase.turns.limb[i] == 0;
+        }
+    }
+    return phase;
+}
+
+/* A fixed-point number below 2^63 as its leading 64 bits and a power of two: value = mantissa * 2^exponent, rounded
+   down; mantissa 0 for zero, else >= 2^63. */
+struct leading {
+    uint64_t mantissa;
+    int exponent;
+    bool inexact;
+};
+
+static struct leading leading_bits(const struct inlay_fixed *x)
+{
+    struct leading leading = {0, 0, false};
+    int i = 0;
+    while (i < INLAY_FIXED_LIMBS && x->limb[i] == 0)
+        i++;
+    if (i == INLAY_FIXED_LIMBS)
+        return leading;
+    uint64_t next = i + 1 < INLAY_FIXED_LIMBS ? x->limb[i + 1] : 0;
+    int zeros = __builtin_clzll(x->limb[i]);
+    leading.mantissa = zeros > 0 ? x->limb[i] << zeros | next >> (64 - zeros) : x->limb[i];
+    leading.exponent = -64 * i - zeros;
+    leading.inexact = next << zeros != 0;
+    for (int rest = i + 2; rest < INLAY_FIXED_LIMBS; rest++)
+        leading.inexact |= x->limb[rest] != 0;
+    return leading;
+}
+
+double inlay_phase_half_turns(const struct inlay_phase *phase)
+{
+    struct leading leading = leading_bits(&phase->turns);
+    uint64_t bits = 0;
+    if (leading.mantissa != 0) {
+        /* mantissa * 2^exponent turns = 1.f * 2^(63 + exponent) turns, twice as many half turns. */
+        uint64_t biased = (uint64_t)(1023 + 64 + leading.exponent);
+        bits = (uint64_t)phase->negative << 63 | biased << 52 | (leading.mantissa << 1 >> 12);
+    }
+    double half_turns;
+    memcpy(&half_turns, &bits, sizeof half_turns);
+    return half_turns;
+}
+
+void inlay_taylor_init(struct inlay_taylor *taylor)
+{
+    taylor->coefficient[0] = inlay_fixed_integer(1);
+    for (uint32_t n = 1; n < INLAY_TAYLOR_TERMS; n++)
+        taylor->coefficient[n] = inlay_fixed_div(&taylor->coefficient[n - 1], n);
+}
+
+/* The alternating series c[first] - c[first + 2] y + c[first + 4] y^2 - ..., y <= (pi / 4)^2: every partial sum of
+   Horner's scheme is positive, since consecutive coefficients fall by more than y grows them. */
+static struct inlay_fixed alternating(const struct inlay_taylor *taylor, int first, const struct inlay_fixed *y)
+{
+    /* The first term left out is below (pi / 4)^46 / 46! < 2^-207. */
+    int n = INLAY_TAYLOR_TERMS - 2 + first;
+    struct inlay_fixed sum = taylor->coefficient[n];
+    while (n > first) {
+        n -= 2;
+        sum = inlay_fixed_mul(&sum, y);
+        sum = inlay_fixed_sub(&taylor->coefficient[n], &sum);
+    }
+    return sum;
+}
+
+/* Rounds x, 2^-126 <= x <= 1 or zero, to nearest even. */
+static uint32_t round_f32(const struct inlay_fixed *x, bool negative)
+{
+    struct leading leading = leading_bits(x);
+    if (leading.mantissa == 0)
+        return 0;
+    uint32_t kept = (uint32_t)(leading.mantissa >> 40);
+    uint64_t dropped = leading.mantissa << 24;
+    const uint64_t half = UINT64_C(1) << 63;
+    bool above = dropped > half || (dropped == half && leading.inexact);
+    bool tie = dropped == half && !leading.inexact;
+    uint32_t up = above || (tie && (kept & 1));
+    /* kept has its leading bit at 23, which adds one to the exponent; a carry out of the mantissa adds another. */
+    uint32_t exponent = (uint32_t)(126 + 63 + leading.exponent);
+    return (uint32_t)negative << 31 | ((exponent << 23) + kept + up);
+}
+
+struct inlay_sincos_f32 inlay_exact_sincos_f32(const struct inlay_taylor *taylor, const struct inlay_phase *phase)
+{
+    struct inlay_fixed x = inlay_fixed_mul(&phase->turns, &inlay_fixed_two_pi);
+    struct inlay_fixed y = inlay_fixed_mul(&x, &x);
+    struct inlay_fixed cosine = alternating(taylor, 0, &y);
+    struct inlay_fixed sine = alternating(taylor, 1, &y);
+    sine = inlay_fixed_mul(&sine, &x);
+
+    /* sin(q pi/2 + x): +sin x, +cos x, -sin x, -cos x; cos is the sine a quarter turn on. */
+    const struct inlay_fixed *magnitude[2] = {&sine, &cosine};
+    bool sign[2] = {phase->negative, false};
+    unsigned q = phase->quadrant, next = (q + 1) % 4;
+    return (struct inlay_sincos_f32){
+        .sin = round_f32(magnitude[q & 1], sign[q & 1] != (q >= 2)),
+        .cos = round_f32(magnitude[next & 1], sign[next & 1] != (next >= 2)),
+    };
+}
+
+uint32_t inlay_exact_sqrt_f32(uint64_t n)
+{
+    if (n == 0)
+        return 0;
+    /* n 4^s in [2^62, 2^64) has a root in [2^31, 2^32): 32 bits, of which 24 stay. */
+    int s = __builtin_clzll(n) / 2;
+    uint64_t scaled = n << (2 * s);
+    uint64_t root = 0;
+    for (uint64_t bit = UINT64_C(1) << 31; bit != 0; bit >>= 1)
+        if ((root | bit) * (root | bit) <= scaled)
+            root |= bit;
+    struct inlay_fixed fixed = {{0, root << 32, 0, 0, root * root != scaled}};
+    /* fixed is the root divided by 2^32, which the exponent takes back. */
+    return round_f32(&fixed, false) + ((uint32_t)(32 - s) << 23);
+}

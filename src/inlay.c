@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The plain operations, and what is said of the library itself: check arguments, describe the work, run the pass.
+ */
+#include "embed.h"
+#include "validate.h"
+
+#include <string.h>
+
+#define TEXT_OF(x) TEXT(x)
+#define TEXT(x) #x
+
+const char *inlay_version(void)
+{
+    return TEXT_OF(INLAY_VERSION_MAJOR) "." TEXT_OF(INLAY_VERSION_MINOR) "." TEXT_OF(INLAY_VERSION_PATCH);
+}
+
+const char *inlay_status_string(inlay_status status)
+{
+    switch (status) {
+    case INLAY_OK:
+        return "success";
+    case INLAY_NULL:
+        return "a required pointer is null";
+    case INLAY_SHAPE:
+        return "dim is 0 or too large, or two dims that must agree do not";
+    case INLAY_STRIDE:
+        return "stride_bytes is smaller than one row";
+    case INLAY_OVERFLOW:
+        return "the bytes of an array do not fit in the address space";
+    case INLAY_OVERLAP:
+        return "the output overlaps an input";
+    case INLAY_ID:
+        return "an id is negative or not below the rows of its table";
+    case INLAY_POSITION:
+        return "a position is negative, not below 2^31 or past the table of positions";
+    case INLAY_BASE:
+        return "base is not a number from 1 to 1e30";
+    case INLAY_OPTION:
+        return "a struct size, enum value or reserved field is not known to this version";
+    case INLAY_NO_MEMORY:
+        return "the allocator had no memory";
+    }
+    return "not a status of this version";
+}
+
+float inlay_sqrt_dim(size_t dim)
+{
+    uint32_t bits = inlay_exact_sqrt_f32(dim);
+    float root;
+    memcpy(&root, &bits, sizeof root);
+    return root;
+}
+
+inlay_status inlay_gather(const inlay_rows *table, const void *ids, inlay_id_type id_type, size_t n, float scale,
+                          void *out, size_t out_stride_bytes, inlay_fault *fault)
+{
+    if (table == NULL)
+        return INLAY_NULL;
+    struct inlay_extent read, read_ids, written;
+    inlay_status status = inlay_check_rows(table, &read);
+    if (status != INLAY_OK)
+        return status;
+    if (inlay_id_bytes(id_type) == 0)
+        return INLAY_OPTION;
+    status = inlay_check_extent(out, n, table->dim, out_stride_bytes, &written);
+    if (status != INLAY_OK || n == 0)
+        return status;
+    status = inlay_check_ids(ids, id_type, n, &read_ids);
+    if (status != INLAY_OK)
+        return status;
+    if (inlay_extents_overlap(written, read) || inlay_extents_overlap(written, read_ids))
+        return INLAY_OVERLAP;
+    size_t bad = inlay_first_bad_id(ids, id_type, n, table->rows);
+    if (bad < n) {
+        if (fault != NULL)
+            *fault = (inlay_fault){0, bad, inlay_id_at(ids, id_type, bad)};
+        return INLAY_ID;
+    }
+    struct inlay_embed_work work = {
+        .rows = table->data,
+        .row_count = table->rows,
+        .row_stride_bytes = table->stride_bytes,
+        .ids = ids,
+        .id_type = id_type,
+        .scale = scale,
+        .sequences = 1,
+        .length = n,
+        .dim = table->dim,
+        .out = out,
+        .out_stride_bytes = out_stride_bytes,
+    };
+    inlay_embed_run(&work);
+    return INLAY_OK;
+}
+
+inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t n, size_t dim, float scale, void *out,
+                         size_t out_stride_bytes)
+{
+    struct inlay_extent read, written;
+    inlay_status status = inlay_check_extent(x, n, dim, x_stride_bytes, &read);
+    if (status != INLAY_OK)
+        return status;
+    status = inlay_check_extent(out, n, dim, out_stride_bytes, &written);
+    if (status != INLAY_OK || n == 0)
+        return status;
+    bool in_place = x == out && x_stride_bytes == out_stride_bytes;
+    if (!in_place && inlay_extents_overlap(written, read))
+        return INLAY_OVERLAP;
+    struct inlay_embed_work work = {
+        .rows = x,
+        .row_count = n,
+        .row_stride_bytes = x_stride_bytes,
+        .scale = scale,
+        .sequences = 1,
+        .length = n,
+        .dim = dim,
+        .out = out,
+        .out_stride_bytes = out_stride_bytes,
+        /* What is written in place was just read: it lies in cache. */
+        .stores = in_place ? INLAY_STORES_CACHED : INLAY_STORES_AUTOMATIC,
+    };
+    inlay_embed_run(&work);
+    return INLAY_OK;
+}
+
+inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, size_t seq, const inlay_rows *positions,
+                                 int64_t start, inlay_fault *fault)
+{
+    if (positions == NULL)
+        return INLAY_NULL;
+    struct inlay_extent read, written;
+    inlay_status status = inlay_check_rows(positions, &read);
+    if (status != INLAY_OK)
+        return status;
+    size_t tokens;
+    if (__builtin_mul_overflow(batch, seq, &tokens))
+        return INLAY_OVERFLOW;
+    status = inlay_check_extent(x, tokens, positions->dim, x_stride_bytes, &written);
+    if (status != INLAY_OK || tokens == 0)
+        return status;
+    if (inlay_extents_overlap(written, read))
+        return INLAY_OVERLAP;
+    inlay_fault found;
+    if (!inlay_positions_in(start, seq, positions->rows, &found)) {
+        if (fault != NULL)
+            *fault = found;
+        return INLAY_POSITION;
+    }
+    struct inlay_embed_work work = {
+        .rows = x,
+        .row_count = tokens,
+        .row_stride_bytes = x_stride_bytes,
+        .scale = 1,
+        .positions = positions->data,
+        .position_count = positions->rows,
+        .position_stride_bytes = positions->stride_bytes,
+        .start = start,
+        .sequences = batch,
+        .length = seq,
+        .dim = positions->dim,
+        .out = x,
+        .out_stride_bytes = x_stride_bytes,
+        .stores = INLAY_STORES_CACHED,
+    };
+    inlay_embed_run(&work);
+    return INLAY_OK;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The vocabulary of src/simd in NEON (aarch64): all NEON intrinsics of the library. Included by neon/kernels.c alone.
+ */
+#ifndef INLAY_NEON_VEC_H
+#define INLAY_NEON_VEC_H
+
+#ifndef __aarch64__
+#error "NEON here is that of aarch64: ARMv7's flushes subnormals and has no vectors of doubles"
+#endif
+
+#include <arm_neon.h>
+#include <sleef.h>
+#include <string.h>
+
+#define VEC_INLINE static inline __attribute__((always_inline))
+#define VEC_LEN 4
+#define VEC_BYTES 16
+#define VEC_DOUBLES 2
+
+typedef float32x4_t vec;
+typedef float64x2_t vec_double;
+
+struct vec_two {
+    vec low, high;
+};
+struct vec_sincos {
+    vec_double sin, cos;
+};
+
+VEC_INLINE vec vec_set1(float x)
+{
+    return vdupq_n_f32(x);
+}
+
+/* As bytes, which any address is aligned for. */
+VEC_INLINE vec vec_load(const unsigned char *from)
+{
+    return vreinterpretq_f32_u8(vld1q_u8(from));
+}
+
+VEC_INLINE void vec_store(unsigned char *to, vec x)
+{
+    vst1q_u8(to, vreinterpretq_u8_f32(x));
+}
+
+/* No intrinsic stores past the caches, and cores of this architecture detect streams by themselves. */
+VEC_INLINE void vec_stream(unsigned char *to, vec x)
+{
+    vec_store(to, x);
+}
+
+/* 0 < n < 4: constant sizes, so that no call is made. */
+VEC_INLINE void vec_copy_n(unsigned char *to, const unsigned char *from, size_t n)
+{
+    if (n & 2)
+        memcpy(to, from, 8);
+    if (n & 1)
+        memcpy(to + (n & 2) * 4, from + (n & 2) * 4, 4);
+}
+
+VEC_INLINE vec vec_load_n(const unsigned char *from, size_t n)
+{
+    unsigned char lanes[VEC_BYTES] = {0};
+    vec_copy_n(lanes, from, n);
+    return vec_load(lanes);
+}
+
+VEC_INLINE void vec_store_n(unsigned char *to, vec x, size_t n)
+{
+    unsigned char lanes[VEC_BYTES];
+    vec_store(lanes, x);
+    vec_copy_n(to, lanes, n);
+}
+
+VEC_INLINE vec vec_add(vec a, vec b)
+{
+    return vaddq_f32(a, b);
+}
+
+VEC_INLINE vec vec_mul(vec a, vec b)
+{
+    return vmulq_f32(a, b);
+}
+
+/* a0 b0 a1 b1 ... */
+VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
+{
+    return (struct vec_two){vzip1q_f32(a, b), vzip2q_f32(a, b)};
+}
+
+VEC_INLINE vec_double vec_double_load(const double *from)
+{
+    return vld1q_f64(from);
+}
+
+VEC_INLINE vec_double vec_double_add(vec_double a, vec_double b)
+{
+    return vaddq_f64(a, b);
+}
+
+VEC_INLINE vec_double vec_double_sub(vec_double a, vec_double b)
+{
+    return vsubq_f64(a, b);
+}
+
+VEC_INLINE vec_double vec_double_mul(vec_double a, vec_double b)
+{
+    return vmulq_f64(a, b);
+}
+
+VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)
+{
+    return vcvt_high_f32_f64(vcvt_f32_f64(low), high);
+}
+
+/* sin(pi x) and cos(pi x) within 0.5 ULP. */
+VEC_INLINE struct vec_sincos vec_sincospi(vec_double x)
+{
+    Sleef_float64x2_t_2 both = Sleef_sincospid2_u05advsimd(x);
+    return (struct vec_sincos){both.x, both.y};
+}
+
+#endif

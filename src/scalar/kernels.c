@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The definition of every kernel, written by hand from its formula: the fallback where no SIMD kernel runs, and the
+ * oracle of all that do. It shares no text with simd/ and includes none of it. Order of trust: MPFR and golden values,
+ * then this file, then SIMD.
+ */
+#include "../kernels.h"
+#include "../exact.h"
+
+#include <string.h>
+
+static float load(const unsigned char *row, size_t column)
+{
+    float value;
+    memcpy(&value, row + column * sizeof value, sizeof value);
+    return value;
+}
+
+static void store(unsigned char *row, size_t column, float value)
+{
+    memcpy(row + column * sizeof value, &value, sizeof value);
+}
+
+static void embed_f32_scalar(const struct inlay_embed_tile *tile)
+{
+    for (size_t i = 0; i < tile->count; i++) {
+        if (tile->scale == 1 && tile->positions == NULL) {
+            memmove(tile->out[i], tile->rows[i], tile->columns * sizeof(float));
+            continue;
+        }
+        for (size_t column = 0; column < tile->columns; column++) {
+            float value = load(tile->rows[i], column) * tile->scale;
+            if (tile->positions != NULL)
+                value = value + load(tile->positions[i], column);
+            store(tile->out[i], column, value);
+        }
+    }
+}
+
+static void sinusoid_f32_scalar(const struct inlay_sinusoid_tile *tile)
+{
+    for (size_t i = 0; i < tile->pairs; i++) {
+        struct inlay_phase phase = inlay_phase_at(&tile->frequencies[i], tile->position);
+        struct inlay_sincos_f32 value = inlay_exact_sincos_f32(tile->taylor, &phase);
+        unsigned char *sin =
+            tile->interleaved ? tile->sin + 2 * i * sizeof value.sin : tile->sin + i * sizeof value.sin;
+        unsigned char *cos = tile->interleaved ? sin + sizeof value.sin : tile->cos + i * sizeof value.cos;
+        memcpy(sin, &value.sin, sizeof value.sin);
+        if (i < tile->cosines)
+            memcpy(cos, &value.cos, sizeof value.cos);
+    }
+}
+
+const struct inlay_kernels inlay_kernels_scalar = {
+    .name = "scalar",
+    .embed_f32 = embed_f32_scalar,
+    .sinusoid_f32 = sinusoid_f32_scalar,
+};

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The checks of validate.h: everything that can be wrong with an argument is found here, before the first write.
+ */
+#include "validate.h"
+
+#include <string.h>
+
+bool inlay_struct_known(const void *structure, size_t known)
+{
+    /* A size beyond this is garbage rather than a later version, and reading so far might fault. */
+    const size_t plausible = 1024;
+    size_t size;
+    memcpy(&size, structure, sizeof size);
+    if (size < known || size > plausible)
+        return false;
+    unsigned char appended = 0;
+    for (size_t i = known; i < size; i++)
+        appended |= ((const unsigned char *)structure)[i];
+    return appended == 0;
+}
+
+bool inlay_extents_overlap(struct inlay_extent a, struct inlay_extent b)
+{
+    return a.begin < b.end && b.begin < a.end;
+}
+
+/* [data, data + bytes), or INLAY_OVERFLOW past the end of the address space. */
+static inlay_status extent_of(const void *data, size_t bytes, struct inlay_extent *extent)
+{
+    extent->begin = (uintptr_t)data;
+    if (__builtin_add_overflow(extent->begin, bytes, &extent->end) || bytes > PTRDIFF_MAX)
+        return INLAY_OVERFLOW;
+    return INLAY_OK;
+}
+
+inlay_status inlay_check_extent(const void *data, size_t rows, size_t dim, size_t stride_bytes,
+                                struct inlay_extent *extent)
+{
+    size_t row_bytes, bytes;
+    *extent = (struct inlay_extent){0, 0};
+    if (dim == 0)
+        return INLAY_SHAPE;
+    if (__builtin_mul_overflow(dim, sizeof(float), &row_bytes))
+        return INLAY_OVERFLOW;
+    if (stride_bytes < row_bytes)
+        return INLAY_STRIDE;
+    if (rows == 0)
+        return INLAY_OK;
+    if (__builtin_mul_overflow(rows - 1, stride_bytes, &bytes) || __builtin_add_overflow(bytes, row_bytes, &bytes))
+        return INLAY_OVERFLOW;
+    if (data == NULL)
+        return INLAY_NULL;
+    return extent_of(data, bytes, extent);
+}
+
+inlay_status inlay_check_rows(const inlay_rows *rows, struct inlay_extent *extent)
+{
+    if (!inlay_struct_known(rows, sizeof *rows) || rows->type != INLAY_F32 || rows->reserved != 0)
+        return INLAY_OPTION;
+    return inlay_check_extent(rows->data, rows->rows, rows->dim, rows->stride_bytes, extent);
+}
+
+size_t inlay_id_bytes(inlay_id_type type)
+{
+    switch (type) {
+    case INLAY_ID_I32:
+        return sizeof(int32_t);
+    case INLAY_ID_I64:
+        return sizeof(int64_t);
+    }
+    return 0;
+}
+
+inlay_status inlay_check_ids(const void *ids, inlay_id_type type, size_t n, struct inlay_extent *extent)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, inlay_id_bytes(type), &bytes))
+        return INLAY_OVERFLOW;
+    if (ids == NULL)
+        return INLAY_NULL;
+    return extent_of(ids, bytes, extent);
+}
+
+static int64_t id_i32(const void *ids, size_t i)
+{
+    int32_t id;
+    memcpy(&id, (const unsigned char *)ids + i * sizeof id, sizeof id);
+    return id;
+}
+
+static int64_t id_i64(const void *ids, size_t i)
+{
+    int64_t id;
+    memcpy(&id, (const unsigned char *)ids + i * sizeof id, sizeof id);
+    return id;
+}
+
+int64_t inlay_id_at(const void *ids, inlay_id_type type, size_t i)
+{
+    return type == INLAY_ID_I32 ? id_i32(ids, i) : id_i64(ids, i);
+}
+
+/*
+ * One unsigned comparison per id finds the negative ones too. The loops have no exit, so that compilers make vectors of
+ * them; only a block with a bad id is read again.
+ */
+static bool any_bad_i32(const void *ids, size_t n, size_t rows)
+{
+    uint32_t limit = rows <= INT32_MAX ? (uint32_t)rows : (uint32_t)INT32_MAX + 1;
+    uint32_t bad = 0;
+    for (size_t i = 0; i < n; i++)
+        bad |= (uint32_t)id_i32(ids, i) >= limit;
+    return bad != 0;
+}
+
+static bool any_bad_i64(const void *ids, size_t n, size_t rows)
+{
+    uint64_t bad = 0;
+    for (size_t i = 0; i < n; i++)
+        bad |= (uint64_t)id_i64(ids, i) >= rows;
+    return bad != 0;
+}
+
+size_t inlay_first_bad_id(const void *ids, inlay_id_type type, size_t n, size_t rows)
+{
+    const size_t block = 4096;
+    for (size_t first = 0; first < n; first += block) {
+        size_t count = n - first < block ? n - first : block;
+        const void *at = (const unsigned char *)ids + first * inlay_id_bytes(type);
+        if (!(type == INLAY_ID_I32 ? any_bad_i32(at, count, rows) : any_bad_i64(at, count, rows)))
+            continue;
+        for (size_t i = first; i < first + count; i++)
+            if ((uint64_t)inlay_id_at(ids, type, i) >= rows)
+                return i;
+    }
+    return n;
+}
+
+bool inlay_positions_in(int64_t start, size_t n, uint64_t limit, inlay_fault *fault)
+{
+    if (start >= 0 && (uint64_t)start <= limit && n <= limit - (uint64_t)start)
+        return true;
+    /* A start before the limit reaches it after limit - start tokens; any other is itself the first bad one. */
+    size_t token = start >= 0 && (uint64_t)start < limit ? (size_t)(limit - (uint64_t)start) : 0;
+    *fault = (inlay_fault){0, token, (int64_t)((uint64_t)start + token)};
+    return false;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checks of what callers hand in, and reading of their ids. Included by the public functions; computes no output and
+ * does no floating-point operation, since it runs in the host's floating-point environment.
+ */
+#ifndef INLAY_VALIDATE_H
+#define INLAY_VALIDATE_H
+
+#include <inlay/inlay.h>
+
+#include <stdbool.h>
+
+/* Whether a struct that begins with its size is one that this version, which knows `known` bytes of it, understands:
+   no smaller, and zero in what a later version appended. */
+bool inlay_struct_known(const void *structure, size_t known);
+
+/* The bytes [begin, end) that an array touches, gaps between rows included; begin == end where it is empty. */
+struct inlay_extent {
+    uintptr_t begin, end;
+};
+
+bool inlay_extents_overlap(struct inlay_extent a, struct inlay_extent b);
+
+/* The extent of float32 rows [rows, dim]: INLAY_SHAPE, INLAY_STRIDE, INLAY_OVERFLOW or INLAY_NULL where there is none.
+ */
+inlay_status inlay_check_extent(const void *data, size_t rows, size_t dim, size_t stride_bytes,
+                                struct inlay_extent *extent);
+
+/* The same for a view, whose fields are checked too. */
+inlay_status inlay_check_rows(const inlay_rows *rows, struct inlay_extent *extent);
+
+/* The bytes of one id; 0 for a type that is none. */
+size_t inlay_id_bytes(inlay_id_type type);
+
+/* The extent of n > 0 ids. */
+inlay_status inlay_check_ids(const void *ids, inlay_id_type type, size_t n, struct inlay_extent *extent);
+
+/* ids[i], from any address. */
+int64_t inlay_id_at(const void *ids, inlay_id_type type, size_t i);
+
+/* The index of the first of n ids that is not in [0, rows); n where all are. */
+size_t inlay_first_bad_id(const void *ids, inlay_id_type type, size_t n, size_t rows);
+
+/* Whether positions [start, start + n) lie in [0, limit); where not, *fault tells the first that does not. */
+bool inlay_positions_in(int64_t start, size_t n, uint64_t limit, inlay_fault *fault);
+
+#endif

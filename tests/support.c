@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* The support of the suites; see support.h. */
+#define _GNU_SOURCE
+#include "support.h"
+
+#include <sha2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PATTERN = 0xa5 };
+
+const struct inlay_kernels *tested;
+static unsigned long *checks;
+
+void count_checks(unsigned long n)
+{
+    __atomic_fetch_add(checks, n, __ATOMIC_RELAXED);
+}
+
+static const struct inlay_kernels *find(const char *name, const char **why_not)
+{
+    const struct inlay_kernels *kernels;
+    bool runs;
+    for (size_t i = 0; (kernels = inlay_dispatch_at(i, &runs)) != NULL; i++)
+        if (strcmp(kernels->name, name) == 0) {
+            *why_not = "this CPU or operating system does not run it";
+            return runs ? kernels : NULL;
+        }
+    *why_not = "it is not compiled in";
+    return NULL;
+}
+
+int run_suite(int argc, char **argv, Suite *suite)
+{
+    checks = mmap(NULL, sizeof *checks, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (checks == MAP_FAILED)
+        return EXIT_FAILURE;
+    const char *why_not;
+    tested = argc > 1 ? find(argv[1], &why_not) : inlay_dispatch();
+    if (tested == NULL) {
+        printf("skipped on %s: %s\n", argv[1], why_not);
+        return EXIT_SKIP;
+    }
+    inlay_dispatch_use(tested);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int tests = srunner_ntests_run(runner), failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    printf("checks on %s: %lu comparisons in %d tests, %d failed\n", tested->name, *checks, tests, failed);
+    return failed == 0 && tests > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+struct arena arena_make(size_t capacity)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t inner = (capacity + page - 1) / page * page;
+    unsigned char *mapping = mmap(NULL, inner + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(mapping, MAP_FAILED);
+    ck_assert_int_eq(mprotect(mapping + page, inner, PROT_READ | PROT_WRITE), 0);
+    return (struct arena){mapping + page, mapping + page + inner};
+}
+
+void arena_free(struct arena *arena)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    munmap(arena->begin - page, (size_t)(arena->end - arena->begin) + 2 * page);
+}
+
+unsigned char *arena_place(struct arena *arena, size_t bytes, enum placement placement, size_t offset)
+{
+    size_t capacity = (size_t)(arena->end - arena->begin);
+    ck_assert_uint_ge(capacity, bytes + (placement == INSIDE ? offset : 0));
+    memset(arena->begin, PATTERN, capacity);
+    if (placement == AT_END)
+        return arena->end - bytes;
+    return arena->begin + (placement == INSIDE ? offset : 0);
+}
+
+static bool all_pattern(const unsigned char *begin, const unsigned char *end)
+{
+    for (; begin < end; begin++)
+        if (*begin != PATTERN)
+            return false;
+    return true;
+}
+
+bool arena_untouched_outside(const struct arena *arena, const unsigned char *rows, size_t n, size_t stride_bytes,
+                             size_t row_bytes)
+{
+    const unsigned char *covered = arena->begin;
+    for (size_t i = 0; i < n; i++) {
+        if (!all_pattern(covered, rows + i * stride_bytes))
+            return false;
+        covered = rows + i * stride_bytes + row_bytes;
+    }
+    return all_pattern(covered, arena->end);
+}
+
+bool arena_untouched(const struct arena *arena)
+{
+    return all_pattern(arena->begin, arena->end);
+}
+
+uint64_t random_bits(struct random *random)
+{
+    uint64_t z = random->state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+uint64_t random_below(struct random *random, uint64_t n)
+{
+    return random_bits(random) % n;
+}
+
+float random_float(struct random *random)
+{
+    static const uint32_t special[] = {0x00000000, 0x80000000, 0x00000001, 0x807fffff, 0x7f800000,
+                                       0xff800000, 0x7fc00000, 0x7f800001, 0x7f7fffff, 0x00800000};
+    uint64_t bits = random_bits(random);
+    uint32_t pattern = 0x3f000000 + (uint32_t)(bits >> 40) - 0x00400000;
+    pattern |= (uint32_t)(bits & 1) << 31;
+    if (bits >> 1 & 1 && bits >> 2 & 1 && bits >> 3 & 1 && bits >> 4 & 1)
+        pattern = special[(bits >> 8) % (sizeof special / sizeof *special)];
+    float value;
+    memcpy(&value, &pattern, sizeof value);
+    return value;
+}
+
+void random_rows(struct random *random, unsigned char *rows, size_t n, size_t dim, size_t stride_bytes)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t column = 0; column < dim; column++) {
+            float value = random_float(random);
+            memcpy(rows + i * stride_bytes + column * sizeof value, &value, sizeof value);
+        }
+}
+
+bool same_float(float a, float b)
+{
+    uint32_t x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    return x == y || ((x & 0x7fffffff) > 0x7f800000 && (y & 0x7fffffff) > 0x7f800000);
+}
+
+float float_at(const unsigned char *row, size_t column)
+{
+    float value;
+    memcpy(&value, row + column * sizeof value, sizeof value);
+    return value;
+}
+
+struct digest sha256(const void *bytes, size_t n)
+{
+    struct digest digest;
+    SHA256Data(bytes, n, digest.text);
+    return digest;
+}
+
+inlay_sinusoid *make_sinusoid(size_t dim, double base, inlay_layout layout)
+{
+    inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(dim);
+    spec.base = base;
+    spec.layout = layout;
+    inlay_sinusoid *sinusoid;
+    ck_assert_int_eq(inlay_sinusoid_create(&spec, NULL, &sinusoid), INLAY_OK);
+    return sinusoid;
+}

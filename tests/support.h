@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What all suites share: the choice of the ISA under test, buffers between guard pages, random numbers that are the
+ * same everywhere, a count of comparisons that survives check's forks. Included by tests/test_*.c.
+ */
+#ifndef INLAY_TESTS_SUPPORT_H
+#define INLAY_TESTS_SUPPORT_H
+
+#include "dispatch.h"
+#include "kernels.h"
+
+#include <inlay/inlay.h>
+
+#include <check.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Exit status that Meson shows as a skip. */
+enum { EXIT_SKIP = 77 };
+
+/* Runs `suite` for the ISA that argv[1] names (the one in use, without an argument) and prints how many comparisons
+   were made; EXIT_SKIP, and why, where that ISA does not run here. */
+int run_suite(int argc, char **argv, Suite *suite);
+
+/* The kernels under test. */
+extern const struct inlay_kernels *tested;
+
+/* Adds to the count that run_suite prints. */
+void count_checks(unsigned long n);
+
+/* Counts one comparison and fails the test, with a message like printf's, where it does not hold. */
+#define EXPECT(holds, ...)                                                                                             \
+    do {                                                                                                               \
+        count_checks(1);                                                                                               \
+        if (!(holds))                                                                                                  \
+            ck_abort_msg(__VA_ARGS__);                                                                                 \
+    } while (0)
+
+/* Bytes between two PROT_NONE pages. */
+struct arena {
+    unsigned char *begin, *end;
+};
+
+/* capacity is rounded up to whole pages. */
+struct arena arena_make(size_t capacity);
+void arena_free(struct arena *arena);
+
+/* Where in an arena a buffer lies: against the page before it, against the page behind it, or at some offset. */
+enum placement { AT_BEGIN, AT_END, INSIDE };
+
+/* Fills the arena with a pattern and returns the place for so many bytes. */
+unsigned char *arena_place(struct arena *arena, size_t bytes, enum placement placement, size_t offset);
+
+/* Whether every byte that no row covers still has the pattern. */
+bool arena_untouched_outside(const struct arena *arena, const unsigned char *rows, size_t n, size_t stride_bytes,
+                             size_t row_bytes);
+bool arena_untouched(const struct arena *arena);
+
+/* A generator whose numbers are the same on every machine (splitmix64). */
+struct random {
+    uint64_t state;
+};
+uint64_t random_bits(struct random *random);
+/* 0 <= result < n */
+uint64_t random_below(struct random *random, uint64_t n);
+/* Floats of ordinary size, and every sixteenth time a special one: signed zeros, subnormals, infinities, NaN, the
+ * largest. */
+float random_float(struct random *random);
+/* Fills any bytes with such floats. */
+void random_rows(struct random *random, unsigned char *rows, size_t n, size_t dim, size_t stride_bytes);
+
+/* The same bits, or both NaN. */
+bool same_float(float a, float b);
+float float_at(const unsigned char *row, size_t column);
+
+/* SHA-256 of bytes as 64 hexadecimal digits. */
+struct digest {
+    char text[65];
+};
+struct digest sha256(const void *bytes, size_t n);
+
+/* A sinusoid handle that the test may rely on. */
+inlay_sinusoid *make_sinusoid(size_t dim, double base, inlay_layout layout);
+
+#endif

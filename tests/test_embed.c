@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every operation of the ISA under test against scalar: all dims that end a vector differently, all alignments, buffers
+ * against guard pages at both ends, and every byte outside the rows compared.
+ */
+#include "support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_DIM = 4097, ROWS = 7, MAX_TOKENS = 12, MAX_PADDING = 67 };
+
+/* One shape of the operations and where its buffers lie. */
+struct shape {
+    size_t batch, seq, dim;
+    size_t padding; /* bytes from the end of a row to the next row, in every buffer */
+    enum placement placement;
+    size_t offset; /* where INSIDE */
+    int64_t start;
+    inlay_stores stores;
+};
+
+struct arenas {
+    struct arena table, positions, ids, input, out, expected;
+};
+
+static struct arenas arenas;
+
+static void make_arenas(void)
+{
+    size_t row = MAX_DIM * sizeof(float) + MAX_PADDING;
+    arenas.table = arena_make(ROWS * row + 64);
+    arenas.positions = arena_make(ROWS * row + 64);
+    arenas.ids = arena_make(MAX_TOKENS * sizeof(int64_t) + 64);
+    arenas.input = arena_make(MAX_TOKENS * row + 64);
+    arenas.out = arena_make(MAX_TOKENS * row + 64);
+    arenas.expected = arena_make(MAX_TOKENS * row + 64);
+}
+
+static void free_arenas(void)
+{
+    arena_free(&arenas.table);
+    arena_free(&arenas.positions);
+    arena_free(&arenas.ids);
+    arena_free(&arenas.input);
+    arena_free(&arenas.out);
+    arena_free(&arenas.expected);
+}
+
+struct inputs {
+    inlay_rows table, positions;
+    const void *ids;
+    inlay_id_type id_type;
+    const unsigned char *x;
+    float scale;
+    size_t tokens, row_bytes, stride;
+};
+
+static inlay_rows place_rows(struct arena *arena, const struct shape *shape, size_t rows, size_t stride,
+                             struct random *random)
+{
+    size_t row_bytes = shape->dim * sizeof(float);
+    unsigned char *at = arena_place(arena, (rows - 1) * stride + row_bytes, shape->placement, shape->offset);
+    random_rows(random, at, rows, shape->dim, stride);
+    inlay_rows view = inlay_rows_f32(at, rows, shape->dim);
+    view.stride_bytes = stride;
+    return view;
+}
+
+static struct inputs place_inputs(const struct shape *shape, struct random *random)
+{
+    static const float scales[] = {1, 0.5f, 22.627417f, -3, 0, 0x1p-140f, 0x1p127f};
+    struct inputs in;
+    in.tokens = shape->batch * shape->seq;
+    in.row_bytes = shape->dim * sizeof(float);
+    in.stride = in.row_bytes + shape->padding;
+    in.table = place_rows(&arenas.table, shape, ROWS, in.stride, random);
+    in.positions = place_rows(&arenas.positions, shape, (size_t)shape->start + shape->seq, in.stride, random);
+    in.x = place_rows(&arenas.input, shape, in.tokens, in.stride, random).data;
+    in.scale = scales[random_below(random, sizeof scales / sizeof *scales)];
+    in.id_type = random_below(random, 2) ? INLAY_ID_I32 : INLAY_ID_I64;
+    size_t bytes = in.id_type == INLAY_ID_I32 ? 4 : 8;
+    unsigned char *ids = arena_place(&arenas.ids, in.tokens * bytes, shape->placement, shape->offset);
+    for (size_t i = 0; i < in.tokens; i++) {
+        int64_t id = (int64_t)random_below(random, ROWS);
+        memcpy(ids + i * bytes, &id, bytes); /* little-endian: the low half is the int32 */
+    }
+    in.ids = ids;
+    return in;
+}
+
+/* An operation writes `out`, which holds a copy of x where it works in place. */
+typedef inlay_status operation(const struct shape *shape, const struct inputs *in, unsigned char *out);
+
+static inlay_status gather(const struct shape *shape, const struct inputs *in, unsigned char *out)
+{
+    (void)shape;
+    return inlay_gather(&in->table, in->ids, in->id_type, in->tokens, in->scale, out, in->stride, NULL);
+}
+
+static inlay_status scale_across(const struct shape *shape, const struct inputs *in, unsigned char *out)
+{
+    return inlay_scale(in->x, in->stride, in->tokens, shape->dim, in->scale, out, in->stride);
+}
+
+static inlay_status scale_in_place(const struct shape *shape, const struct inputs *in, unsigned char *out)
+{
+    return inlay_scale(out, in->stride, in->tokens, shape->dim, in->scale, out, in->stride);
+}
+
+static inlay_status add_positions(const struct shape *shape, const struct inputs *in, unsigned char *out)
+{
+    return inlay_add_positions(out, in->stride, shape->batch, shape->seq, &in->positions, shape->start, NULL);
+}
+
+static inlay_status forward(const struct shape *shape, const struct inputs *in, const inlay_rows *positions,
+                            const inlay_sinusoid *sinusoid, size_t cached, unsigned char *out)
+{
+    inlay_layer_spec spec = inlay_layer_spec_default(&in->table);
+    spec.positions = positions;
+    spec.sinusoid = sinusoid;
+    spec.cached_positions = cached;
+    spec.scale = in->scale;
+    spec.stores = shape->stores;
+    inlay_layer *layer;
+    inlay_status status = inlay_layer_create(&spec, NULL, &layer);
+    ck_assert_int_eq(status, INLAY_OK);
+    inlay_batch batch = inlay_batch_i32(NULL, shape->batch, shape->seq, shape->start);
+    batch.ids = in->ids;
+    batch.id_type = in->id_type;
+    status = inlay_forward(layer, &batch, out, in->stride, NULL);
+    inlay_layer_destroy(layer);
+    return status;
+}
+
+static inlay_status forward_plain(const struct shape *shape, const struct inputs *in, unsigned char *out)
+{
+    return forward(shape, in, NULL, NULL, 0, out);
+}
+
+static inlay_status forward_learned(const struct shape *shape, const struct inputs *in, unsigned char *out)
+{
+    return forward(shape, in, &in->positions, NULL, 0, out);
+}
+
+static const struct {
+    const char *name;
+    operation *run;
+} operations[] = {
+    {"gather", gather},
+    {"scale", scale_across},
+    {"scale in place", scale_in_place},
+    {"add_positions", add_positions},
+    {"forward without positions", forward_plain},
+    {"forward with learned positions", forward_learned},
+};
+
+static unsigned char *place_out(struct arena *arena, const struct shape *shape, const struct inputs *in)
+{
+    size_t bytes = (in->tokens - 1) * in->stride + in->row_bytes;
+    unsigned char *out = arena_place(arena, bytes, shape->placement, shape->offset);
+    for (size_t i = 0; i < in->tokens; i++)
+        memcpy(out + i * in->stride, in->x + i * in->stride, in->row_bytes);
+    return out;
+}
+
+static void compare(const char *name, const struct shape *shape, const struct inputs *in, const unsigned char *out,
+                    const unsigned char *expected)
+{
+    bool copies = in->scale == 1 && strstr(name, "positions") == NULL;
+    for (size_t i = 0; i < in->tokens; i++) {
+        const unsigned char *row = out + i * in->stride, *expected_row = expected + i * in->stride;
+        count_checks(shape->dim);
+        if (memcmp(row, expected_row, in->row_bytes) == 0)
+            continue;
+        for (size_t column = 0; column < shape->dim; column++) {
+            float got = float_at(row, column), wanted = float_at(expected_row, column);
+            if (copies || !same_float(got, wanted))
+                ck_abort_msg(
+                    "%s: batch %zu, seq %zu, dim %zu, padding %zu, placement %d, offset %zu, start %d, stores %d: "
+                    "token %zu, column %zu is %a, scalar has %a",
+                    name, shape->batch, shape->seq, shape->dim, shape->padding, (int)shape->placement, shape->offset,
+                    (int)shape->start, (int)shape->stores, i, column, (double)got, (double)wanted);
+        }
+    }
+    EXPECT(arena_untouched_outside(&arenas.out, out, in->tokens, in->stride, in->row_bytes),
+           "%s: dim %zu, padding %zu, placement %d, offset %zu: wrote outside its rows", name, shape->dim,
+           shape->padding, (int)shape->placement, shape->offset);
+}
+
+static void check_shape(const struct shape *shape, uint64_t seed)
+{
+    struct random random = {seed};
+    struct inputs in = place_inputs(shape, &random);
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
+        inlay_dispatch_use(&inlay_kernels_scalar);
+        unsigned char *expected = place_out(&arenas.expected, shape, &in);
+        ck_assert_int_eq(operations[i].run(shape, &in, expected), INLAY_OK);
+        inlay_dispatch_use(tested);
+        unsigned char *out = place_out(&arenas.out, shape, &in);
+        ck_assert_int_eq(operations[i].run(shape, &in, out), INLAY_OK);
+        compare(operations[i].name, shape, &in, out, expected);
+    }
+}
+
+static size_t nth_dim(size_t i)
+{
+    return i < 130 ? i + 1 : 4095 + (i - 130);
+}
+
+enum { DIMS = 133 };
+
+START_TEST(every_dim_against_both_guard_pages)
+{
+    for (size_t i = 0; i < DIMS; i++)
+        for (int at = AT_BEGIN; at <= AT_END; at++)
+            for (int stores = INLAY_STORES_CACHED; stores <= INLAY_STORES_STREAMED; stores++)
+                for (size_t padding = 0; padding < 3; padding++) {
+                    static const size_t paddings[] = {0, 4, 67};
+                    struct shape shape = {2, 3, nth_dim(i),          paddings[padding], (enum placement)at,
+                                          0, 1, (inlay_stores)stores};
+                    check_shape(&shape, i);
+                }
+}
+END_TEST
+
+START_TEST(every_dim_at_every_alignment)
+{
+    for (size_t i = 0; i < DIMS; i++)
+        for (size_t offset = 0; offset < 64; offset++) {
+            struct shape shape = {1, 2, nth_dim(i), offset % 5, INSIDE, offset, 0, INLAY_STORES_STREAMED};
+            check_shape(&shape, i * 64 + offset);
+        }
+}
+END_TEST
+
+START_TEST(every_batch_and_length)
+{
+    for (size_t batch = 1; batch <= 4; batch++)
+        for (size_t seq = 1; seq <= 3; seq++)
+            for (int64_t start = 0; start <= 3; start++)
+                for (size_t dim = 1; dim <= 40; dim += 13) {
+                    struct shape shape = {batch, seq, dim, 0, AT_END, 0, start, INLAY_STORES_AUTOMATIC};
+                    check_shape(&shape, batch * 100 + seq);
+                }
+}
+END_TEST
+
+/* The formula itself, by hand: what scalar is trusted for. */
+START_TEST(the_formula)
+{
+    const float table[3][2] = {{1, 2}, {3, 4}, {5, 6}};
+    const float positions[4][2] = {{0.5f, -0.5f}, {10, 20}, {30, 40}, {50, 60}};
+    const int32_t ids[2][3] = {{2, 0, 1}, {1, 1, 2}};
+    const float expected[2][3][2] = {{{20, 32}, {32, 44}, {56, 68}}, {{16, 28}, {36, 48}, {60, 72}}};
+    inlay_rows tokens = inlay_rows_f32(table, 3, 2), learned = inlay_rows_f32(positions, 4, 2);
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    spec.positions = &learned;
+    spec.scale = 2;
+    inlay_layer *layer;
+    ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+    inlay_batch batch = inlay_batch_i32(*ids, 2, 3, 1);
+    float out[2][3][2];
+    ck_assert_int_eq(inlay_forward(layer, &batch, out, sizeof **out, NULL), INLAY_OK);
+    EXPECT(memcmp(out, expected, sizeof out) == 0, "forward is not row * scale + position(start + s)");
+    inlay_layer_destroy(layer);
+
+    float gathered[2][3][2];
+    ck_assert_int_eq(inlay_gather(&tokens, ids, INLAY_ID_I32, 6, 2, gathered, sizeof **gathered, NULL), INLAY_OK);
+    EXPECT(gathered[0][0][1] == 12 && gathered[0][1][0] == 2 && gathered[1][2][0] == 10, "gather is not row * scale");
+    ck_assert_int_eq(inlay_add_positions(gathered, sizeof **gathered, 2, 3, &learned, 1, NULL), INLAY_OK);
+    EXPECT(memcmp(gathered, expected, sizeof expected) == 0, "add_positions is not x + positions[start + s]");
+}
+END_TEST
+
+/* Rows held by the layer, rows computed, and the seam between them are the sinusoid's own rows, in both layouts, for
+   rows wider than the buffer that holds computed ones too. */
+START_TEST(held_and_computed_positions_are_the_same)
+{
+    static const size_t wide[] = {1, 2, 3, 7, 64, 129, 512, 4096, 4097, 9001};
+    for (size_t d = 0; d < sizeof wide / sizeof *wide; d++)
+        for (int layout = INLAY_LAYOUT_INTERLEAVED; layout <= INLAY_LAYOUT_SPLIT; layout++) {
+            size_t dim = wide[d], batch = 2, seq = 5;
+            if (tested == &inlay_kernels_scalar && dim > 600)
+                continue; /* a microsecond per pair; the seams are those of every ISA */
+            inlay_sinusoid *sinusoid = make_sinusoid(dim, 10000, (inlay_layout)layout);
+            struct arena table_arena = arena_make(ROWS * dim * sizeof(float));
+            struct arena rows_arena = arena_make(seq * dim * sizeof(float));
+            struct arena out_arena = arena_make(batch * seq * dim * sizeof(float));
+            struct random random = {dim};
+            unsigned char *table = arena_place(&table_arena, ROWS * dim * sizeof(float), AT_END, 0);
+            random_rows(&random, table, ROWS, dim, dim * sizeof(float));
+            unsigned char *rows = arena_place(&rows_arena, seq * dim * sizeof(float), AT_END, 0);
+            const int64_t ids[10] = {0, 1, 2, 3, 4, 5, 6, 0, 2, 4};
+            inlay_rows tokens = inlay_rows_f32(table, ROWS, dim);
+            static const struct {
+                size_t cached;
+                int64_t start;
+            } cases[] = {{0, 0}, {8, 1}, {3, 0}, {3, 1}, {3, 7}, {0, INLAY_POSITION_LIMIT - 5}};
+            for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+                inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+                spec.sinusoid = sinusoid;
+                spec.cached_positions = cases[c].cached;
+                spec.scale = inlay_sqrt_dim(dim);
+                inlay_layer *layer;
+                ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+                unsigned char *out = arena_place(&out_arena, batch * seq * dim * sizeof(float), AT_END, 0);
+                inlay_batch call = inlay_batch_i64(ids, batch, seq, cases[c].start);
+                ck_assert_int_eq(inlay_forward(layer, &call, out, dim * sizeof(float), NULL), INLAY_OK);
+                inlay_layer_destroy(layer);
+                ck_assert_int_eq(
+                    inlay_sinusoid_rows(sinusoid, cases[c].start, seq, INLAY_F32, rows, dim * sizeof(float)), INLAY_OK);
+                for (size_t token = 0; token < batch * seq; token++)
+                    for (size_t column = 0; column < dim; column++) {
+                        float product = float_at(table + (size_t)ids[token] * dim * sizeof(float), column) * spec.scale;
+                        float wanted = product + float_at(rows + token % seq * dim * sizeof(float), column);
+                        float got = float_at(out + token * dim * sizeof(float), column);
+                        EXPECT(same_float(got, wanted),
+                               "dim %zu, layout %d, %zu rows held, start %ld: token %zu, column %zu is %a, not %a", dim,
+                               layout, cases[c].cached, (long)cases[c].start, token, column, (double)got,
+                               (double)wanted);
+                    }
+            }
+            arena_free(&out_arena);
+            arena_free(&rows_arena);
+            arena_free(&table_arena);
+            inlay_sinusoid_destroy(sinusoid);
+        }
+}
+END_TEST
+
+/* Enough tokens for many tiles and, in one of the shapes, for streaming to be chosen. */
+START_TEST(large_batches)
+{
+    static const struct {
+        size_t batch, seq, dim;
+    } shapes[] = {{3, 1000, 8}, {300, 5, 3}, {1, 257, 17}, {40, 129, 450}};
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        size_t batch = shapes[s].batch, seq = shapes[s].seq, dim = shapes[s].dim, vocab = 50;
+        struct arena table = arena_make(vocab * dim * 4), positions = arena_make((seq + 2) * dim * 4);
+        struct arena ids = arena_make(batch * seq * 4), out = arena_make(batch * seq * dim * 4);
+        struct random random = {s};
+        random_rows(&random, table.begin, vocab, dim, dim * 4);
+        random_rows(&random, positions.begin, seq + 2, dim, dim * 4);
+        for (size_t i = 0; i < batch * seq; i++) {
+            int32_t id = (int32_t)random_below(&random, vocab);
+            memcpy(ids.begin + i * 4, &id, 4);
+        }
+        inlay_rows tokens = inlay_rows_f32(table.begin, vocab, dim);
+        inlay_rows learned = inlay_rows_f32(positions.begin, seq + 2, dim);
+        inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+        spec.positions = &learned;
+        spec.scale = 3;
+        inlay_layer *layer;
+        ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+        inlay_batch call = inlay_batch_i32((const int32_t *)(const void *)ids.begin, batch, seq, 2);
+        unsigned char *to = arena_place(&out, batch * seq * dim * 4, AT_END, 0);
+        ck_assert_int_eq(inlay_forward(layer, &call, to, dim * 4, NULL), INLAY_OK);
+        for (size_t token = 0; token < batch * seq; token++) {
+            int32_t id;
+            memcpy(&id, ids.begin + token * 4, 4);
+            for (size_t column = 0; column < dim; column++) {
+                float product = float_at(table.begin + (size_t)id * dim * 4, column) * 3;
+                float wanted = product + float_at(positions.begin + (token % seq + 2) * dim * 4, column);
+                EXPECT(same_float(float_at(to + token * dim * 4, column), wanted), "shape %zu, token %zu, column %zu",
+                       s, token, column);
+            }
+        }
+        inlay_layer_destroy(layer);
+        arena_free(&table);
+        arena_free(&positions);
+        arena_free(&ids);
+        arena_free(&out);
+    }
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    Suite *suite = suite_create("embed");
+    TCase *shapes = tcase_create("shapes");
+    tcase_set_timeout(shapes, 600);
+    tcase_add_checked_fixture(shapes, make_arenas, free_arenas);
+    tcase_add_test(shapes, the_formula);
+    tcase_add_test(shapes, every_dim_against_both_guard_pages);
+    tcase_add_test(shapes, every_dim_at_every_alignment);
+    tcase_add_test(shapes, every_batch_and_length);
+    tcase_add_test(shapes, held_and_computed_positions_are_the_same);
+    tcase_add_test(shapes, large_batches);
+    suite_add_tcase(suite, shapes);
+    return run_suite(argc, argv, suite);
+}

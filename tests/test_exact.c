@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The integer path against MPFR: constants, frequencies, phases, and every way to round. Scalar sinusoids must be
+ * correctly rounded; the other ISAs must lie within 0.51 ULP of the real number.
+ */
+#include "support.h"
+
+#include "exact.h"
+#include "sinusoid.h"
+
+#include <math.h>
+#include <mpfr.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PRECISION = 320 };
+
+static void fixed_to_mpfr(mpfr_t to, const struct inlay_fixed *x)
+{
+    mpfr_t limb;
+    mpfr_init2(limb, 64);
+    mpfr_set_ui(to, 0, MPFR_RNDN);
+    for (int i = 0; i < INLAY_FIXED_LIMBS; i++) {
+        mpfr_set_uj(limb, x->limb[i], MPFR_RNDN);
+        mpfr_div_2ui(limb, limb, 64 * (unsigned)i, MPFR_RNDN);
+        mpfr_add(to, to, limb, MPFR_RNDN);
+    }
+    mpfr_clear(limb);
+}
+
+/* |x - truth| < 2^-bits */
+static bool within(const struct inlay_fixed *x, mpfr_t truth, long bits)
+{
+    mpfr_t difference;
+    mpfr_init2(difference, PRECISION + 64);
+    fixed_to_mpfr(difference, x);
+    mpfr_sub(difference, difference, truth, MPFR_RNDN);
+    bool close = mpfr_zero_p(difference) || mpfr_get_exp(difference) <= -bits;
+    mpfr_clear(difference);
+    return close;
+}
+
+START_TEST(constants_are_those_of_mpfr)
+{
+    mpfr_t truth;
+    mpfr_init2(truth, PRECISION);
+    mpfr_const_pi(truth, MPFR_RNDN);
+    mpfr_mul_2ui(truth, truth, 1, MPFR_RNDN);
+    EXPECT(within(&inlay_fixed_two_pi, truth, 255), "2 pi is off");
+    mpfr_ui_div(truth, 1, truth, MPFR_RNDN);
+    EXPECT(within(&inlay_fixed_inverse_two_pi, truth, 255), "1 / (2 pi) is off");
+    mpfr_clear(truth);
+}
+END_TEST
+
+START_TEST(multiplication_is_the_same_without_128_bit_integers)
+{
+    static const uint64_t edges[] = {0, 1, UINT32_MAX, UINT64_C(1) << 32, UINT64_MAX, UINT64_MAX - 1, INT64_MAX};
+    struct random random = {7};
+    for (int i = 0; i < 20000; i++) {
+        uint64_t operand[4];
+        for (int k = 0; k < 4; k++)
+            operand[k] = random_below(&random, 3) == 0 ? edges[random_below(&random, 7)] : random_bits(&random);
+        uint64_t carry = operand[3], carry_portable = operand[3];
+        uint64_t low = inlay_mul_add(operand[0], operand[1], operand[2], &carry);
+        uint64_t low_portable = inlay_mul_add_portable(operand[0], operand[1], operand[2], &carry_portable);
+        EXPECT(low == low_portable && carry == carry_portable, "portable product differs at round %d", i);
+    }
+}
+END_TEST
+
+static const double bases[] = {1, 1.4142135623730951, 2, 1000, 10000, 500000, 1e30};
+
+START_TEST(logarithm_and_exponential_are_within_their_bounds)
+{
+    mpfr_t truth;
+    mpfr_init2(truth, PRECISION);
+    struct random random = {11};
+    for (int i = 0; i < 300; i++) {
+        double x = (size_t)i < sizeof bases / sizeof *bases ? bases[i]
+                                                            : exp2((double)(random_bits(&random) >> 11) * 0x1p-53 * 99);
+        struct inlay_fixed logarithm = inlay_fixed_ln(x);
+        mpfr_set_d(truth, x, MPFR_RNDN);
+        mpfr_log(truth, truth, MPFR_RNDN);
+        EXPECT(within(&logarithm, truth, 240), "ln(%.17g) is off", x);
+        struct inlay_fixed exponential = inlay_fixed_exp_negative(&logarithm);
+        fixed_to_mpfr(truth, &logarithm);
+        mpfr_neg(truth, truth, MPFR_RNDN);
+        mpfr_exp(truth, truth, MPFR_RNDN);
+        EXPECT(within(&exponential, truth, 240), "exp(-ln(%.17g)) is off", x);
+    }
+    mpfr_clear(truth);
+}
+END_TEST
+
+static void true_frequency(mpfr_t frequency, size_t dim, double base, size_t i)
+{
+    /* base^(-2i/dim) */
+    mpfr_set_d(frequency, base, MPFR_RNDN);
+    mpfr_log(frequency, frequency, MPFR_RNDN);
+    mpfr_mul_ui(frequency, frequency, 2 * i, MPFR_RNDN);
+    mpfr_div_ui(frequency, frequency, dim, MPFR_RNDN);
+    mpfr_neg(frequency, frequency, MPFR_RNDN);
+    mpfr_exp(frequency, frequency, MPFR_RNDN);
+}
+
+static const size_t dims[] = {1, 2, 3, 6, 50, 512, 4096};
+
+START_TEST(frequencies_are_those_of_mpfr)
+{
+    mpfr_t truth, two_pi;
+    mpfr_inits2(PRECISION, truth, two_pi, (mpfr_ptr)0);
+    mpfr_const_pi(two_pi, MPFR_RNDN);
+    mpfr_mul_2ui(two_pi, two_pi, 1, MPFR_RNDN);
+    for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
+        for (size_t b = 0; b < sizeof bases / sizeof *bases; b++) {
+            inlay_sinusoid *sinusoid = make_sinusoid(dims[d], bases[b], INLAY_LAYOUT_SPLIT);
+            for (size_t i = 0; i < sinusoid->pairs; i += 1 + i / 16) {
+                true_frequency(truth, dims[d], bases[b], i);
+                mpfr_div(truth, truth, two_pi, MPFR_RNDN);
+                EXPECT(within(&sinusoid->frequencies[i], truth, 230), "frequency %zu of dim %zu, base %g is off", i,
+                       dims[d], bases[b]);
+            }
+            inlay_sinusoid_destroy(sinusoid);
+        }
+    mpfr_clears(truth, two_pi, (mpfr_ptr)0);
+}
+END_TEST
+
+/*
+ * One row against MPFR: every entry equal to the real number rounded once where the kernels promise that, else within
+ * 0.51 ULP of it. `every`: only so many columns apart, for wide rows.
+ */
+static void check_row(const inlay_sinusoid *sinusoid, size_t dim, double base, uint32_t position, size_t every)
+{
+    bool correctly_rounded = strcmp(tested->name, "scalar") == 0;
+    float *row = malloc(dim * sizeof *row);
+    ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, position, 1, INLAY_F32, row, dim * sizeof *row), INLAY_OK);
+    mpfr_t angle, truth, error;
+    mpfr_inits2(PRECISION, angle, truth, error, (mpfr_ptr)0);
+    for (size_t column = 0; column < dim; column += every) {
+        true_frequency(angle, dim, base, column / 2);
+        mpfr_mul_ui(angle, angle, position, MPFR_RNDN);
+        if (column % 2 == 0)
+            mpfr_sin(truth, angle, MPFR_RNDN);
+        else
+            mpfr_cos(truth, angle, MPFR_RNDN);
+        float rounded = mpfr_get_flt(truth, MPFR_RNDN);
+        if (correctly_rounded) {
+            EXPECT(row[column] == rounded && !signbit(row[column]) == !signbit(rounded),
+                   "position %u, dim %zu, base %g, column %zu: %a, but MPFR says %a", position, dim, base, column,
+                   (double)row[column], (double)rounded);
+            continue;
+        }
+        /* The ULP of binary32 in the binade of the real number. */
+        mpfr_sub_d(error, truth, (double)row[column], MPFR_RNDN);
+        mpfr_div_2si(error, error, mpfr_zero_p(truth) ? -126 : mpfr_get_exp(truth) - 24, MPFR_RNDN);
+        double ulps = fabs(mpfr_get_d(error, MPFR_RNDN));
+        EXPECT(ulps <= 0.51, "position %u, dim %zu, base %g, column %zu: %a is %g ULP from %a", position, dim, base,
+               column, (double)row[column], ulps, (double)rounded);
+    }
+    mpfr_clears(angle, truth, error, (mpfr_ptr)0);
+    free(row);
+}
+
+START_TEST(rows_are_rounded_as_promised)
+{
+    static const double row_bases[] = {2, 1000, 10000, 500000, 1, 1e30};
+    static const uint32_t edges[] = {0, 1, 2, 3, 4999, 65535, 131071, 16777217, INT32_MAX - 1, INT32_MAX};
+    struct random random = {13};
+    for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
+        for (size_t b = 0; b < sizeof row_bases / sizeof *row_bases; b++) {
+            inlay_sinusoid *sinusoid = make_sinusoid(dims[d], row_bases[b], INLAY_LAYOUT_INTERLEAVED);
+            size_t every = dims[d] > 512 ? 37 : dims[d] > 50 ? 5 : 1;
+            for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
+                check_row(sinusoid, dims[d], row_bases[b], edges[i], every);
+            for (int i = 0; i < 20; i++)
+                check_row(sinusoid, dims[d], row_bases[b], (uint32_t)random_below(&random, UINT64_C(1) << 31), every);
+            inlay_sinusoid_destroy(sinusoid);
+        }
+}
+END_TEST
+
+/*
+ * The positions below 2^31 whose angle comes nearest to a multiple of pi/2, by continued fractions, where the smallest
+ * sines and cosines are: tests/worst_phases.py finds them.
+ */
+static const struct {
+    size_t dim;
+    double base;
+    size_t pair;
+    uint32_t position;
+} worst[] = {
+#include "worst_phases.inc"
+};
+
+START_TEST(worst_phases_are_rounded_as_promised)
+{
+    for (size_t i = 0; i < sizeof worst / sizeof *worst; i++) {
+        inlay_sinusoid *sinusoid = make_sinusoid(worst[i].dim, worst[i].base, INLAY_LAYOUT_INTERLEAVED);
+        for (int64_t near = -2; near <= 2; near++) {
+            int64_t position = worst[i].position + near;
+            if (position >= 0 && position < INLAY_POSITION_LIMIT)
+                check_row(sinusoid, worst[i].dim, worst[i].base, (uint32_t)position, worst[i].dim > 512 ? 19 : 3);
+        }
+        /* The worst pair itself, whatever columns the rows above left out. */
+        float row[4096];
+        ck_assert_uint_le(worst[i].dim, 4096);
+        ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, worst[i].position, 1, INLAY_F32, row, sizeof row), INLAY_OK);
+        mpfr_t angle, truth;
+        mpfr_inits2(PRECISION, angle, truth, (mpfr_ptr)0);
+        true_frequency(angle, worst[i].dim, worst[i].base, worst[i].pair);
+        mpfr_mul_ui(angle, angle, worst[i].position, MPFR_RNDN);
+        mpfr_sin(truth, angle, MPFR_RNDN);
+        float sine = row[2 * worst[i].pair], cosine = row[2 * worst[i].pair + 1];
+        EXPECT(sine == mpfr_get_flt(truth, MPFR_RNDN), "worst phase %zu: sine %a", i, (double)sine);
+        mpfr_cos(truth, angle, MPFR_RNDN);
+        EXPECT(cosine == mpfr_get_flt(truth, MPFR_RNDN), "worst phase %zu: cosine %a", i, (double)cosine);
+        EXPECT(fabsf(sine) < 0x1p-40f || fabsf(cosine) < 0x1p-40f, "phase %zu is not near a multiple of pi/2", i);
+        mpfr_clears(angle, truth, (mpfr_ptr)0);
+        inlay_sinusoid_destroy(sinusoid);
+    }
+}
+END_TEST
+
+START_TEST(square_roots_are_correctly_rounded)
+{
+    mpfr_t root;
+    mpfr_init2(root, 24);
+    struct random random = {17};
+    for (uint64_t i = 0; i < 40000; i++) {
+        uint64_t n = i < 20000 ? i : random_bits(&random) >> random_below(&random, 64);
+        n = i == 20000 ? SIZE_MAX : n > SIZE_MAX ? n >> 32 : n;
+        mpfr_t exact;
+        mpfr_init2(exact, 64);
+        mpfr_set_uj(exact, n, MPFR_RNDN);
+        mpfr_sqrt(root, exact, MPFR_RNDN);
+        EXPECT(inlay_sqrt_dim((size_t)n) == mpfr_get_flt(root, MPFR_RNDN), "sqrt(%ju) is %a", (uintmax_t)n,
+               (double)inlay_sqrt_dim((size_t)n));
+        mpfr_clear(exact);
+    }
+    mpfr_clear(root);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    Suite *suite = suite_create("exact");
+    TCase *integers = tcase_create("integers");
+    tcase_set_timeout(integers, 120);
+    tcase_add_test(integers, constants_are_those_of_mpfr);
+    tcase_add_test(integers, multiplication_is_the_same_without_128_bit_integers);
+    tcase_add_test(integers, logarithm_and_exponential_are_within_their_bounds);
+    tcase_add_test(integers, frequencies_are_those_of_mpfr);
+    tcase_add_test(integers, square_roots_are_correctly_rounded);
+    suite_add_tcase(suite, integers);
+    TCase *rows = tcase_create("rows");
+    tcase_set_timeout(rows, 600);
+    tcase_add_test(rows, rows_are_rounded_as_promised);
+    tcase_add_test(rows, worst_phases_are_rounded_as_promised);
+    suite_add_tcase(suite, rows);
+    return run_suite(argc, argv, suite);
+}
