@@ -105,7 +105,7 @@ int64_t inlay_id_at(const void *ids, inlay_id_type type, size_t i)
  * One unsigned comparison per id finds the negative ones too. The loops have no exit, so that compilers make vectors of
  * them; only a block with a bad id is read again.
  */
-static bool any_bad_i32(const void *ids, size_t n, size_t rows)
+static bool any_bad_i32(const void *ids, size_t n, uint64_t rows)
 {
     uint32_t limit = rows <= INT32_MAX ? (uint32_t)rows : (uint32_t)INT32_MAX + 1;
     uint32_t bad = 0;
@@ -114,7 +114,7 @@ static bool any_bad_i32(const void *ids, size_t n, size_t rows)
     return bad != 0;
 }
 
-static bool any_bad_i64(const void *ids, size_t n, size_t rows)
+static bool any_bad_i64(const void *ids, size_t n, uint64_t rows)
 {
     uint64_t bad = 0;
     for (size_t i = 0; i < n; i++)
@@ -124,14 +124,17 @@ static bool any_bad_i64(const void *ids, size_t n, size_t rows)
 
 size_t inlay_first_bad_id(const void *ids, inlay_id_type type, size_t n, size_t rows)
 {
+    /* No id is larger, and beyond it a negative one would pass the unsigned comparison. */
+    const uint64_t most = (uint64_t)INT64_MAX + 1;
+    uint64_t limit = rows < most ? rows : most;
     const size_t block = 4096;
     for (size_t first = 0; first < n; first += block) {
         size_t count = n - first < block ? n - first : block;
         const void *at = (const unsigned char *)ids + first * inlay_id_bytes(type);
-        if (!(type == INLAY_ID_I32 ? any_bad_i32(at, count, rows) : any_bad_i64(at, count, rows)))
+        if (!(type == INLAY_ID_I32 ? any_bad_i32(at, count, limit) : any_bad_i64(at, count, limit)))
             continue;
         for (size_t i = first; i < first + count; i++)
-            if ((uint64_t)inlay_id_at(ids, type, i) >= rows)
+            if ((uint64_t)inlay_id_at(ids, type, i) >= limit)
                 return i;
     }
     return n;

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Walks the objects of the built library and proves what no run can: that no instruction or symbol leaks.
+
+    audit.py BUILD_DIR TOOL_PREFIX
+
+BUILD_DIR holds src/libinlay.a and src/libinlay.so; TOOL_PREFIX is put before nm, objdump, readelf and ar ("" or
+"aarch64-linux-gnu-"). It must not be pointed at a sanitized build, whose objects call their run time.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+BUILD, PREFIX = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
+
+# What compilers emit calls to by themselves; the global offset table is no call at all.
+ALWAYS = {"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"}
+# The suffix of SLEEF's functions for each ISA, and what its objects must not contain.
+WIDE = r"%[yz]mm|\tv(?!err|erw)[a-z]"
+FUSED = r"\tvfn?m(add|sub)|\tf(n?m(add|sub)|ml[as])\b"
+GATHER = r"\tvp?gather"
+ISAS = {
+    "avx2": {"sleef": r"Sleef_\w+avx2$", "never": {"registers wider than AVX2's": r"%zmm|\{%k"}},
+    "avx512": {"sleef": r"Sleef_\w+avx512f$", "never": {}},
+    "neon": {"sleef": r"Sleef_\w+advsimd$", "never": {}},
+}
+EVERYWHERE = {"a fused multiply-add": FUSED, "a gather instruction": GATHER}
+
+passed = failed = 0
+
+
+def check(holds, text):
+    global passed, failed
+    if holds:
+        passed += 1
+    else:
+        failed += 1
+        print("FAILED: " + text)
+
+
+def tool(name, *arguments):
+    return subprocess.run([PREFIX + name, *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def symbols(path, *flags):
+    return {line.split()[-1].split("@")[0] for line in tool("nm", *flags, path).splitlines() if len(line.split()) >= 2}
+
+
+def audit_object(path, name):
+    code = tool("objdump", "-d", "--no-show-raw-insn", path)
+    defined = symbols(path, "-g", "--defined-only")
+    undefined = symbols(path, "-g", "--undefined-only")
+    isa = name.split("_")[0] if name.split("_")[0] in ISAS else None
+    never = dict(EVERYWHERE)
+    if isa:
+        never.update(ISAS[isa]["never"])
+        check(defined == {"inlay_kernels_" + isa}, f"{name} exports {sorted(defined)}, not its table alone")
+        strangers = {s for s in undefined - ALWAYS if not re.fullmatch(ISAS[isa]["sleef"], s)}
+        check(not strangers, f"{name} calls {sorted(strangers)}")
+    else:
+        never["instructions above the baseline"] = WIDE
+        check(not any(s.startswith("Sleef_") for s in undefined), f"{name} calls SLEEF outside the ISA folders")
+    check(all(s.startswith("inlay_") for s in defined), f"{name} exports unprefixed {sorted(defined)}")
+    for what, pattern in never.items():
+        found = re.search(pattern, code)
+        check(found is None, f"{name} contains {what}: {found and found.group(0).strip()}")
+    sections = tool("readelf", "-SW", path)
+    check(not re.search(r"\.(init_array|ctors|fini_array)", sections), f"{name} has a constructor")
+    check(".note.GNU-stack" in sections, f"{name} asks for an executable stack")
+    return isa
+
+
+# Constructors that every shared library has, and the one that fills in what __builtin_cpu_supports reads.
+COMPILERS_OWN = {"frame_dummy", "__cpu_indicator_init"}
+
+
+def constructors(path):
+    """The names that .init_array points to, by the relocations that fill it in."""
+    section = re.search(r"\.init_array\s+INIT_ARRAY\s+([0-9a-f]+)\s+[0-9a-f]+\s+([0-9a-f]+)", tool("readelf", "-SW", path))
+    if section is None:
+        return set()
+    begin, size = int(section.group(1), 16), int(section.group(2), 16)
+    names = {}
+    for line in tool("nm", path).splitlines():
+        fields = line.split()
+        if len(fields) == 3 and fields[1] in "tT":
+            names[int(fields[0], 16)] = fields[2]
+    found = set()
+    for line in tool("readelf", "-rW", path).splitlines():
+        fields = line.split()
+        if len(fields) == 4 and "_RELATIV" in fields[2] and begin <= int(fields[0], 16) < begin + size:
+            found.add(names.get(int(fields[3], 16), "an unnamed function"))
+    return found
+
+
+def audit_shared(path):
+    dynamic = tool("readelf", "-dW", path)
+    exported = [l for l in tool("readelf", "--dyn-syms", "-W", path).splitlines() if re.search(r"\binlay_", l)]
+    check(len(exported) > 10, "the shared library exports next to nothing")
+    check(all("@@INLAY_0" in l for l in exported), "a symbol without version INLAY_0")
+    names = symbols(path, "-D", "--defined-only") - {"INLAY_0"}
+    check(all(s.startswith("inlay_") for s in names), f"the shared library exports {sorted(names)}")
+    check(not any("kernels" in s or "dispatch" in s for s in names), "the shared library exports internals")
+    check(" IFUNC " not in tool("readelf", "-sW", path), "the shared library has an ifunc")
+    check("libinlay.so.0" in dynamic, "the soname is not libinlay.so.0")
+    check(re.search(r"BIND_NOW|FLAGS_1.*NOW", dynamic), "symbols are bound lazily, which no signal handler survives")
+    check(constructors(path) <= COMPILERS_OWN, f"the shared library has constructors {sorted(constructors(path))}")
+    stack = re.search(r"GNU_STACK.*", tool("readelf", "-lW", path))
+    check(stack and "RWE" not in stack.group(0), "the shared library asks for an executable stack")
+
+
+def main():
+    archive = os.path.abspath(os.path.join(BUILD, "src", "libinlay.a"))
+    with tempfile.TemporaryDirectory() as folder:
+        members = tool("ar", "t", archive).split()
+        check(len(members) == len(set(members)), "two objects of one name")
+        subprocess.run([PREFIX + "ar", "x", archive], check=True, cwd=folder)
+        isas = [isa for isa in (audit_object(os.path.join(folder, os.path.basename(m)), os.path.basename(m)) for m in members) if isa]
+    audit_shared(os.path.join(BUILD, "src", "libinlay.so"))
+    print(f"audit: {len(members)} objects, ISAs {' '.join(isas) or 'none'}: {passed} passed, {failed} failed")
+    sys.exit(failed != 0)
+
+
+main()

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The public header alone, as C99 and, included by alone.cc, as C++17: it must need no other and warn of nothing. */
+#include <inlay/inlay.h>
+
+inlay_status header_alone(const void *table, const int32_t *ids, float *out);
+
+inlay_status header_alone(const void *table, const int32_t *ids, float *out)
+{
+    inlay_rows rows = inlay_rows_f32(table, 2, 3);
+    inlay_sinusoid_spec sinusoid = inlay_sinusoid_spec_default(3);
+    inlay_layer_spec layer = inlay_layer_spec_default(&rows);
+    inlay_batch batch = inlay_batch_i32(ids, 1, 2, 0);
+    (void)sinusoid;
+    (void)layer;
+    return inlay_gather(&rows, batch.ids, batch.id_type, 2, inlay_sqrt_dim(3), out, 3 * sizeof(float), NULL);
+}

@@ -1,0 +1,395 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Installs a finished build into an empty folder and uses it as strangers do: pkg-config, CMake, a Meson subproject.
+
+Run as `test_install.py BUILD_DIR SOURCE_DIR`. Compiles with the CC of the environment, or cc. Looks at the installed
+files and symbols, then builds copies of examples/ and compares what they print with the *.expected files here.
+Prints a line for each check; the exit status is 1 if one of them failed.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+CC = os.environ.get("CC", "cc")
+STRICT_C99 = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+COMMAND_TIMEOUT_S = 120
+MESSAGE_LINES = 40
+
+
+class Failure(Exception):
+    """What a check found wrong."""
+
+
+class Skip(Exception):
+    """Why a check cannot be made here."""
+
+
+class Report:
+    """Runs checks, prints and counts what came of them."""
+
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def check(self, name, action, *arguments):
+        """True if `action(*arguments)` ran and raised nothing."""
+        try:
+            action(*arguments)
+        except Skip as why:
+            self.skipped += 1
+            print(f"skipped - {name} ({why})", flush=True)
+            return False
+        except Exception as why:  # pylint: disable=broad-except
+            self.failed += 1
+            kind = "" if isinstance(why, Failure) else f"{type(why).__name__}: "
+            lines = str(why).rstrip().splitlines()
+            if len(lines) > MESSAGE_LINES:
+                lines[1 : 1 - MESSAGE_LINES] = ["..."]
+            print(f"FAILED - {name}: {kind}" + "\n    ".join(lines), flush=True)
+            return False
+        self.passed += 1
+        print(f"ok - {name}", flush=True)
+        return True
+
+
+def run(*command, env=None, cwd=None):
+    """stdout and stderr of a command that must succeed."""
+    command = [str(word) for word in command]
+    done = subprocess.run(
+        command,
+        env={**os.environ, **(env or {})},
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        timeout=COMMAND_TIMEOUT_S,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise Failure(f"{shlex.join(command)}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout, done.stderr
+
+
+def need(*programs):
+    for program in programs:
+        if shutil.which(program) is None:
+            raise Skip(f"no {program}")
+
+
+def expect_same(what, found, expected):
+    if found != expected:
+        raise Failure(f"{what}: found\n{found}\ninstead of\n{expected}")
+
+
+def machine_of(elf):
+    """The bytes of an ELF header that say for which machine it is: class, byte order, e_machine."""
+    with open(elf, "rb") as file:
+        header = file.read(20)
+    return header[4:6] + header[18:20]
+
+
+class Build:
+    """What Meson knows of the build under test."""
+
+    def __init__(self, build_dir, source_dir):
+        self.dir = build_dir
+        self.source = source_dir
+        options = {option["name"]: option["value"] for option in self.introspect("buildoptions")}
+        self.version = self.introspect("projectinfo")["version"]
+        self.prefix = pathlib.PurePath(options["prefix"])
+        self.folders = {name: self.prefix / options[name] for name in ("bindir", "includedir", "libdir", "mandir")}
+        self.has_tool = any(
+            target["type"] == "executable" and target["installed"] for target in self.introspect("targets")
+        )
+        self.instrumented = [
+            f"{name}={options[name]}" for name in ("b_sanitize", "b_coverage") if options.get(name) not in ("none", False)
+        ]
+
+    def introspect(self, what):
+        with open(self.dir / "meson-info" / f"intro-{what}.json", encoding="utf-8") as file:
+            return json.load(file)
+
+
+class Installed:
+    """The build, installed below a folder of its own."""
+
+    def __init__(self, build, destdir):
+        self.build = build
+        self.destdir = destdir
+        self.prefix = self.inside(build.prefix)
+        self.libdir = self.inside(build.folders["libdir"])
+        self.library = self.libdir / f"libinlay.so.{build.version}"
+
+    def inside(self, path):
+        return self.destdir / path.relative_to(path.anchor)
+
+    def install(self):
+        run("meson", "install", "-C", self.build.dir, "--no-rebuild", "--destdir", self.destdir)
+
+    def pkg_config(self):
+        """The command and its environment. The prefix is not where the .pc file says: DESTDIR stands before it."""
+        path = [str(self.libdir / "pkgconfig")] + os.environ.get("PKG_CONFIG_PATH", "").split(os.pathsep)
+        return ["pkg-config", f"--define-variable=prefix={self.prefix}"], {"PKG_CONFIG_PATH": os.pathsep.join(path)}
+
+    def flags(self, *arguments):
+        """What pkg-config says of inlay."""
+        need("pkg-config")
+        command, env = self.pkg_config()
+        out, _ = run(*command, *arguments, "inlay", env=env)
+        return shlex.split(out)
+
+    # ---- The tree and the symbols ----
+
+    def check_tree(self):
+        folders = self.build.folders
+        expected = {folders["includedir"] / "inlay" / "inlay.h"}
+        expected |= {folders["libdir"] / name for name in ("libinlay.so", "libinlay.so.0", self.library.name)}
+        expected |= {folders["libdir"] / "libinlay.a", folders["libdir"] / "pkgconfig" / "inlay.pc"}
+        expected |= {
+            folders["libdir"] / "cmake" / "inlay" / name for name in ("inlay-config.cmake", "inlay-config-version.cmake")
+        }
+        if self.build.has_tool:
+            expected |= {folders["bindir"] / "inlay", folders["mandir"] / "man1" / "inlay.1"}
+        expected = {self.inside(path) for path in expected}
+        found = {path for path in self.destdir.rglob("*") if path.is_symlink() or not path.is_dir()}
+        wrong = [f"missing: {path.relative_to(self.destdir)}" for path in sorted(expected - found)]
+        wrong += [f"not expected: {path.relative_to(self.destdir)}" for path in sorted(found - expected)]
+        if wrong:
+            raise Failure("\n".join(wrong))
+
+    def check_links(self):
+        for link, target in (("libinlay.so", "libinlay.so.0"), ("libinlay.so.0", self.library.name)):
+            expect_same(link, os.readlink(self.libdir / link), target)
+
+    def check_soname(self):
+        need("readelf")
+        out, _ = run("readelf", "--dynamic", "--wide", self.library)
+        expect_same("SONAME", re.findall(r"\(SONAME\).*\[(.*)\]", out), ["libinlay.so.0"])
+
+    def check_symbols(self):
+        """What is exported is what the header declares, each symbol with its version."""
+        need("readelf")
+        header = (self.build.source / "include" / "inlay" / "inlay.h").read_text(encoding="utf-8")
+        declared = set(re.findall(r"^INLAY_API[^;(]*\b(inlay_\w+)\(", header, re.MULTILINE))
+        out, _ = run("readelf", "--dyn-syms", "--wide", self.library)
+        # Num: Value Size Type Bind Vis Ndx Name; the version itself is an absolute symbol.
+        rows = [line.split() for line in out.splitlines() if re.match(r"\s*\d+:", line)]
+        exported = {row[7] for row in rows if len(row) >= 8 and row[6] != "UND" and row[4] != "LOCAL"}
+        expected = {f"{name}@@INLAY_0" for name in declared} | {"INLAY_0"}
+        expect_same("exports", sorted(exported), sorted(expected))
+
+    def check_version(self):
+        header = self.inside(self.build.folders["includedir"]) / "inlay" / "inlay.h"
+        numbers = re.findall(r"#define INLAY_VERSION_\w+ (\d+)", header.read_text(encoding="utf-8"))
+        expect_same("the header's version", ".".join(numbers), self.build.version)
+        expect_same("pkg-config's version", self.flags("--modversion"), [self.build.version])
+
+
+    def check_runs(self):
+        """Whether a plain compiler can use it where it lies, and run what it made."""
+        if self.build.instrumented:
+            raise Skip("the library is built with " + ", ".join(self.build.instrumented))
+        if any(self.build.prefix not in self.build.folders[name].parents for name in ("includedir", "libdir")):
+            raise Skip("a folder outside of the prefix cannot be moved")
+        if machine_of(self.library) != machine_of(sys.executable):
+            raise Skip("the library is for another machine")
+
+
+class Programs:
+    """Copies of the examples, built in all the ways they are meant to be."""
+
+    def __init__(self, installed, folder):
+        self.installed = installed
+        self.folder = folder
+        self.examples = folder / "examples"
+        shutil.copytree(installed.build.source / "examples", self.examples)
+
+    def check_output(self, name, program, static=None, env=None):
+        """The program prints what is expected. `static`: whether libinlay must be inside of it."""
+        stdout, stderr = run(program, env=env)
+        expect_same("output", stdout, (HERE / f"{name}.expected").read_text(encoding="utf-8"))
+        if name == "server" and f"inlay {self.installed.build.version}," not in stderr:
+            raise Failure(f"inlay_version() is not {self.installed.build.version}: {stderr}")
+        if static is not None and shutil.which("readelf"):
+            out, _ = run("readelf", "--dynamic", "--wide", program)
+            needed = re.findall(r"\(NEEDED\).*\[(libinlay.*)\]", out)
+            expect_same("shared libraries needed", needed, [] if static else ["libinlay.so.0"])
+
+    def shared_path(self):
+        return {"LD_LIBRARY_PATH": str(self.installed.libdir)}
+
+    # ---- pkg-config ----
+
+    def check_compiler(self, name, static):
+        need(shlex.split(CC)[0], "pkg-config")
+        program = self.folder / f"{name}-{'static' if static else 'shared'}"
+        libs = self.installed.flags("--libs", *(["--static"] if static else []))
+        if static:
+            at = libs.index("-linlay")
+            libs[at : at + 1] = ["-Wl,-Bstatic", "-linlay", "-Wl,-Bdynamic"]
+        cflags = STRICT_C99 + (["-pthread"] if name == "server" else []) + self.installed.flags("--cflags")
+        run(*shlex.split(CC), *cflags, self.examples / f"{name}.c", *libs, "-o", program)
+        self.check_output(name, program, static, None if static else self.shared_path())
+
+    def check_makefile(self, static):
+        need("make", shlex.split(CC)[0], "pkg-config")
+        folder = self.examples / "pkg-config"
+        command, env = self.installed.pkg_config()
+        arguments = [f"CC={CC}", f"PKG_CONFIG={shlex.join(command)}"] + (["STATIC=1"] if static else [])
+        run("make", "-C", folder, "clean", *arguments, env=env)
+        run("make", "-C", folder, *arguments, env=env)
+        self.check_output("minimal", folder / "minimal", static, None if static else self.shared_path())
+
+    # ---- CMake ----
+
+    def cmake(self, source, build, prefix):
+        need("cmake", shlex.split(CC)[0])
+        generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+        paths = [str(prefix)]
+        libdir = self.installed.libdir.relative_to(self.installed.prefix)
+        if libdir.parts[0] != "lib":  # lib64, say: not on every system does CMake look there by itself
+            paths.append(str(prefix / libdir / "cmake" / "inlay"))
+        arguments = [f"-DCMAKE_PREFIX_PATH={';'.join(paths)}", "-DCMAKE_BUILD_TYPE=Release"]
+        return run("cmake", *generator, "-S", source, "-B", build, *arguments, env={"CC": CC})
+
+    def moved_without(self, *patterns):
+        """The installed prefix at another place, less some of its libraries."""
+        moved = pathlib.Path(tempfile.mkdtemp(dir=self.folder)) / "moved"
+        shutil.copytree(self.installed.prefix, moved, symlinks=True)
+        libdir = moved / self.installed.libdir.relative_to(self.installed.prefix)
+        for pattern in patterns:
+            for path in libdir.glob(pattern):
+                path.unlink()
+        return moved
+
+    def check_cmake(self, target, static, without=()):
+        """The example against `target`, in a tree that was moved and lacks the libraries `without`."""
+        need("cmake", shlex.split(CC)[0])
+        prefix = self.moved_without(*without)
+        work = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        shutil.copytree(self.examples, work / "examples")
+        lists = work / "examples" / "cmake" / "CMakeLists.txt"
+        text = lists.read_text(encoding="utf-8")
+        if "PRIVATE inlay::inlay)" not in text:
+            raise Failure("the example no longer links inlay::inlay")
+        lists.write_text(text.replace("PRIVATE inlay::inlay)", f"PRIVATE {target})"), encoding="utf-8")
+        self.cmake(lists.parent, work / "build", prefix)
+        cache = (work / "build" / "CMakeCache.txt").read_text(encoding="utf-8")
+        if not re.search(f"^inlay_DIR:PATH={re.escape(str(prefix))}/", cache, re.MULTILINE):
+            raise Failure("find_package(inlay) found another one than was installed")
+        run("cmake", "--build", work / "build")
+        self.check_output("minimal", work / "build" / "minimal", static)
+
+    def check_cmake_answers(self):
+        """Which versions find_package accepts, and which targets there are when a library is not."""
+        need("cmake", shlex.split(CC)[0])
+        major, minor, patch = (int(number) for number in self.installed.build.version.split("."))
+        before = [(f"{major}.{minor - 1}", major > 0)] if minor > 0 else []
+        versions = before + [
+            ("", True),
+            (f"{major}.{minor}", True),
+            (f"{major}.{minor}.{patch}", True),
+            (f"{major}.{minor}.{patch} EXACT", True),
+            (f"{major}.{minor}.{patch + 1}", False),
+            (f"{major}.{minor + 1}", False),
+            (f"{major + 1}.0", False),
+            (f"{major}.{minor}...<{major}.{minor + 1}", True),
+            (f"{major}.{minor + 1}...{major}.{minor + 2}", False),
+        ]
+        project = ["cmake_minimum_required(VERSION 3.7)", "project(answers C)"]
+        expected = []
+        for version, accepted in versions:
+            project += ["unset(inlay_DIR CACHE)", f"find_package(inlay {version} QUIET CONFIG)"]
+            project.append(f'message("asked [{version}] found ${{inlay_FOUND}}")')
+            expected.append(f"asked [{version}] found {int(accepted)}")
+        project += ["unset(inlay_DIR CACHE)", "set(CMAKE_SIZEOF_VOID_P 2)", "find_package(inlay QUIET CONFIG)"]
+        project.append('message("asked with 16-bit pointers found ${inlay_FOUND}")')
+        expected.append("asked with 16-bit pointers found 0")
+        expect_same("versions", self.cmake_messages(project, self.installed.prefix), expected)
+
+        project = ["cmake_minimum_required(VERSION 3.7)", "project(answers C)", "find_package(inlay QUIET CONFIG)"]
+        project.append('message("asked found ${inlay_FOUND}")')
+        for target in ("inlay::inlay", "inlay::inlay_static"):
+            project += [f"if(TARGET {target})", f'  message("asked target {target}")', "endif()"]
+        for without, answers in (
+            ((), ["found 1", "target inlay::inlay", "target inlay::inlay_static"]),
+            (("*.a",), ["found 1", "target inlay::inlay"]),
+            (("*.so*",), ["found 1", "target inlay::inlay", "target inlay::inlay_static"]),
+            (("*.a", "*.so*"), ["found 0"]),
+        ):
+            messages = self.cmake_messages(project, self.moved_without(*without))
+            expect_same(f"targets without {without}", messages, [f"asked {answer}" for answer in answers])
+
+    def cmake_messages(self, project, prefix):
+        work = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        (work / "CMakeLists.txt").write_text("\n".join(project) + "\n", encoding="utf-8")
+        _, messages = self.cmake(work, work / "build", prefix)
+        return [line for line in messages.splitlines() if line.startswith("asked ")]
+
+    # ---- Meson ----
+
+    def check_subproject(self):
+        need("meson", "ninja", "pkg-config", shlex.split(CC)[0])
+        source = self.examples / "meson-subproject"
+        build = self.folder / "subproject"
+        os.symlink(self.installed.build.source, source / "subprojects" / "inlay")
+        run("meson", "setup", build, source, "--force-fallback-for=inlay", "--wrap-mode=nodownload", env={"CC": CC})
+        with open(build / "meson-info" / "intro-targets.json", encoding="utf-8") as file:
+            targets = json.load(file)
+        inlays = [target for target in targets if "subprojects" in pathlib.Path(target["defined_in"]).parts]
+        others = [target["name"] for target in inlays if pathlib.Path(target["defined_in"]).parent.name != "src"]
+        if not inlays or others:
+            raise Failure(f"beside the library the subproject builds {others}, of {len(inlays)} targets")
+        run("ninja", "-C", build)
+        self.check_output("minimal", build / "minimal", static=False)
+
+
+def check_programs(report, installed, folder):
+    programs = Programs(installed, folder)
+    for static in (False, True):
+        kind = "static" if static else "shared"
+        for name in ("minimal", "server"):
+            report.check(f"pkg-config, {kind}: {name}.c as strict C99", programs.check_compiler, name, static)
+        report.check(f"pkg-config, {kind}: the Makefile", programs.check_makefile, static)
+    report.check("CMake, shared", programs.check_cmake, "inlay::inlay", False)
+    report.check("CMake, static", programs.check_cmake, "inlay::inlay_static", True)
+    report.check("CMake, shared, no static library installed", programs.check_cmake, "inlay::inlay", False, ["*.a"])
+    report.check("CMake, static, no shared library installed", programs.check_cmake, "inlay::inlay", True, ["*.so*"])
+    report.check("CMake: versions and targets", programs.check_cmake_answers)
+    report.check("Meson subproject", programs.check_subproject)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build_dir", type=pathlib.Path)
+    parser.add_argument("source_dir", type=pathlib.Path)
+    arguments = parser.parse_args()
+    os.environ.pop("DESTDIR", None)
+
+    report = Report()
+    with tempfile.TemporaryDirectory(prefix="inlay-install-") as folder:
+        folder = pathlib.Path(folder).resolve()
+        build = Build(arguments.build_dir.resolve(), arguments.source_dir.resolve())
+        installed = Installed(build, folder / "destdir")
+        if report.check("meson install", installed.install):
+            report.check("the installed files", installed.check_tree)
+            report.check("the links to the shared library", installed.check_links)
+            report.check("the soname", installed.check_soname)
+            report.check("exported symbols", installed.check_symbols)
+            report.check("versions agree", installed.check_version)
+            if report.check("what is installed runs here", installed.check_runs):
+                check_programs(report, installed, folder)
+    print(f"install: {report.passed} passed, {report.failed} failed, {report.skipped} skipped")
+    return 1 if report.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

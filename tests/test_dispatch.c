@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which kernels run: the order of the list, INLAY_ISA and its misuse, the first call from many threads. Where
+ * INLAY_TEST_BEST names an ISA, that must be the one chosen: emulated CPUs are held to it.
+ */
+#define _GNU_SOURCE
+#include "support.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *choose_with(const char *wanted)
+{
+    if (wanted == NULL)
+        unsetenv("INLAY_ISA");
+    else
+        setenv("INLAY_ISA", wanted, 1);
+    inlay_dispatch_use(NULL);
+    return inlay_isa();
+}
+
+static const char *best(void)
+{
+    const char *name;
+    int runs;
+    for (size_t i = 0; (name = inlay_isa_at(i, &runs)) != NULL; i++)
+        if (runs)
+            return name;
+    ck_abort_msg("no ISA runs");
+}
+
+START_TEST(list_ends_with_scalar)
+{
+    const char *last = NULL, *name;
+    int runs = 0;
+    size_t n = 0;
+    for (; (name = inlay_isa_at(n, &runs)) != NULL; n++)
+        last = name;
+    EXPECT(n >= 1 && strcmp(last, "scalar") == 0, "the last ISA is not scalar");
+    inlay_isa_at(n - 1, &runs);
+    EXPECT(runs == 1, "scalar does not run");
+    EXPECT(inlay_isa_at(SIZE_MAX, &runs) == NULL && runs == 0, "there is an ISA past the end");
+    EXPECT(inlay_isa_at(0, NULL) != NULL, "a null out-parameter is not ignored");
+}
+END_TEST
+
+START_TEST(the_best_runs_by_default)
+{
+    const char *chosen = choose_with(NULL);
+    EXPECT(strcmp(chosen, best()) == 0, "%s runs, but %s is the best", chosen, best());
+    const char *expected = getenv("INLAY_TEST_BEST");
+    if (expected != NULL)
+        EXPECT(strcmp(chosen, expected) == 0, "%s runs, but this CPU should run %s", chosen, expected);
+    printf("dispatch chose %s%s\n", chosen, expected != NULL ? ", as this CPU must" : "");
+}
+END_TEST
+
+START_TEST(every_name_chooses_what_runs)
+{
+    const char *name;
+    int runs;
+    for (size_t i = 0; (name = inlay_isa_at(i, &runs)) != NULL; i++) {
+        const char *wanted = runs ? name : best();
+        EXPECT(strcmp(choose_with(name), wanted) == 0, "INLAY_ISA=%s runs %s", name, inlay_isa());
+    }
+}
+END_TEST
+
+START_TEST(other_names_are_ignored)
+{
+    static const char *const names[] = {"", " ", "AVX2", "avx", "avx22", "sse2", "scalar ", "none", "../scalar"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        EXPECT(strcmp(choose_with(names[i]), best()) == 0, "INLAY_ISA='%s' runs %s", names[i], inlay_isa());
+}
+END_TEST
+
+START_TEST(the_environment_is_read_once)
+{
+    const char *before = choose_with(NULL);
+    setenv("INLAY_ISA", "scalar", 1);
+    EXPECT(strcmp(inlay_isa(), before) == 0, "INLAY_ISA was read again");
+    inlay_init();
+    EXPECT(strcmp(inlay_isa(), before) == 0, "inlay_init chose again");
+}
+END_TEST
+
+static void *first_call(void *barrier)
+{
+    pthread_barrier_wait(barrier);
+    return (void *)inlay_dispatch();
+}
+
+START_TEST(many_threads_may_call_first)
+{
+    enum { THREADS = 64 };
+    unsetenv("INLAY_ISA");
+    for (int round = 0; round < 20; round++) {
+        pthread_t threads[THREADS];
+        pthread_barrier_t barrier;
+        pthread_barrier_init(&barrier, NULL, THREADS);
+        inlay_dispatch_use(NULL);
+        for (int i = 0; i < THREADS; i++)
+            ck_assert_int_eq(pthread_create(&threads[i], NULL, first_call, &barrier), 0);
+        for (int i = 0; i < THREADS; i++) {
+            void *chosen;
+            pthread_join(threads[i], &chosen);
+            EXPECT(chosen == (const void *)inlay_dispatch(), "thread %d runs other kernels", i);
+        }
+        pthread_barrier_destroy(&barrier);
+    }
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    Suite *suite = suite_create("dispatch");
+    TCase *choice = tcase_create("choice");
+    tcase_set_timeout(choice, 120);
+    tcase_add_test(choice, list_ends_with_scalar);
+    tcase_add_test(choice, the_best_runs_by_default);
+    tcase_add_test(choice, every_name_chooses_what_runs);
+    tcase_add_test(choice, other_names_are_ignored);
+    tcase_add_test(choice, the_environment_is_read_once);
+    tcase_add_test(choice, many_threads_may_call_first);
+    suite_add_tcase(suite, choice);
+    return run_suite(argc, argv, suite);
+}

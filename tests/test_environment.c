@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The host's floating-point environment: rounding modes, flush-to-zero, unmasked exceptions and sticky flags neither
+ * change a result nor are changed.
+ */
+#define _GNU_SOURCE /* feenableexcept */
+#include "support.h"
+
+#include <fenv.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIM = 37, ROWS = 40, TOKENS = 64 };
+
+/* Tables and outputs full of subnormals, infinities and NaN; made in the default environment. */
+static struct {
+    unsigned char table[ROWS * DIM * sizeof(float)];
+    int32_t ids[TOKENS];
+    float out[4][TOKENS * DIM];
+} data;
+
+static void make_data(void)
+{
+    struct random random = {3};
+    random_rows(&random, data.table, ROWS, DIM, DIM * sizeof(float));
+    for (size_t i = 0; i < TOKENS; i++)
+        data.ids[i] = (int32_t)random_below(&random, ROWS);
+}
+
+/* Runs every operation in the environment of the caller, creation of handles included. */
+static void run_all(void)
+{
+    const size_t row = DIM * sizeof(float);
+    inlay_rows tokens = inlay_rows_f32(data.table, ROWS, DIM);
+    inlay_sinusoid *sinusoid = make_sinusoid(DIM, 10000, INLAY_LAYOUT_SPLIT);
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    spec.sinusoid = sinusoid;
+    spec.cached_positions = 5;
+    spec.scale = inlay_sqrt_dim(DIM);
+    inlay_layer *layer;
+    inlay_status status = inlay_layer_create(&spec, NULL, &layer);
+    inlay_batch batch = inlay_batch_i32(data.ids, 4, TOKENS / 4, 0);
+    if (status == INLAY_OK)
+        status = inlay_forward(layer, &batch, data.out[0], row, NULL);
+    if (status == INLAY_OK)
+        status = inlay_gather(&tokens, data.ids, INLAY_ID_I32, TOKENS, 0x1p-3f, data.out[1], row, NULL);
+    if (status == INLAY_OK)
+        status = inlay_scale(data.out[1], row, TOKENS, DIM, 0x1.8p-126f, data.out[2], row);
+    if (status == INLAY_OK)
+        status = inlay_add_positions(data.out[2], row, 2, TOKENS / 2, &tokens, 3, NULL);
+    if (status == INLAY_OK)
+        status = inlay_sinusoid_rows(sinusoid, 1000000, TOKENS, INLAY_F32, data.out[3], row);
+    inlay_layer_destroy(layer);
+    inlay_sinusoid_destroy(sinusoid);
+    ck_assert_int_eq(status, INLAY_OK);
+}
+
+static struct digest result(void)
+{
+    return sha256(data.out, sizeof data.out);
+}
+
+/* The control bits beside the rounding mode: flush-to-zero of results and of operands. */
+static void set_flush(bool flush)
+{
+#if defined(__x86_64__)
+    unsigned mxcsr = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(flush ? mxcsr | 0x8040 : mxcsr & ~0x8040u);
+#elif defined(__aarch64__)
+    uint64_t fpcr;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+    fpcr = flush ? fpcr | UINT64_C(1) << 24 : fpcr & ~(UINT64_C(1) << 24);
+    __asm__ volatile("msr fpcr, %0" ::"r"(fpcr));
+#else
+    (void)flush;
+#endif
+}
+
+static uint64_t control_word(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_stmxcsr();
+#elif defined(__aarch64__)
+    uint64_t fpcr, fpsr;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+    __asm__ volatile("mrs %0, fpsr" : "=r"(fpsr));
+    return fpcr ^ fpsr << 32;
+#else
+    uint32_t fpscr;
+    __asm__ volatile("vmrs %0, fpscr" : "=r"(fpscr));
+    return fpscr;
+#endif
+}
+
+START_TEST(rounding_modes_and_flush_to_zero)
+{
+    static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    make_data();
+    run_all();
+    struct digest wanted = result();
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        for (int flush = 0; flush <= 1; flush++) {
+            fesetround(modes[i]);
+            set_flush(flush);
+            uint64_t before = control_word();
+            run_all();
+            uint64_t after = control_word();
+            set_flush(false);
+            fesetround(FE_TONEAREST);
+            struct digest got = result();
+            EXPECT(before == after, "rounding mode %d, flush %d: control word %#lx became %#lx", modes[i], flush,
+                   (unsigned long)before, (unsigned long)after);
+            EXPECT(strcmp(got.text, wanted.text) == 0, "rounding mode %d, flush %d changed a result", modes[i], flush);
+        }
+}
+END_TEST
+
+START_TEST(sticky_flags_are_kept)
+{
+    make_data();
+    for (int flags = 0; flags <= FE_ALL_EXCEPT; flags += FE_ALL_EXCEPT) {
+        feclearexcept(FE_ALL_EXCEPT);
+        feraiseexcept(flags);
+        run_all();
+        EXPECT(fetestexcept(FE_ALL_EXCEPT) == flags, "sticky flags %#x became %#x", (unsigned)flags,
+               (unsigned)fetestexcept(FE_ALL_EXCEPT));
+    }
+    feclearexcept(FE_ALL_EXCEPT);
+}
+END_TEST
+
+START_TEST(unmasked_exceptions_do_not_fire)
+{
+    make_data();
+    run_all();
+    struct digest wanted = result();
+    feclearexcept(FE_ALL_EXCEPT);
+    int before = feenableexcept(FE_ALL_EXCEPT);
+    if (before == -1)
+        return; /* this CPU cannot trap */
+    int enabled = fegetexcept();
+    run_all();
+    EXPECT(fegetexcept() == enabled, "the exception mask was not restored");
+    /* A base that is no number is refused by its bits. */
+    inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(8);
+    static const uint64_t signalling = UINT64_C(0x7ff0000000000001);
+    memcpy(&spec.base, &signalling, sizeof spec.base);
+    inlay_sinusoid *none;
+    inlay_status status = inlay_sinusoid_create(&spec, NULL, &none);
+    fedisableexcept(FE_ALL_EXCEPT);
+    EXPECT(status == INLAY_BASE, "a signalling NaN is a base");
+    struct digest got = result();
+    EXPECT(strcmp(got.text, wanted.text) == 0, "unmasked exceptions changed a result");
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    Suite *suite = suite_create("environment");
+    TCase *host = tcase_create("host");
+    tcase_set_timeout(host, 300);
+    tcase_add_test(host, rounding_modes_and_flush_to_zero);
+    tcase_add_test(host, sticky_flags_are_kept);
+    tcase_add_test(host, unmasked_exceptions_do_not_fire);
+    suite_add_tcase(suite, host);
+    return run_suite(argc, argv, suite);
+}

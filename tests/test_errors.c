@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every error, for every argument that can cause it: the right status, the place of the fault, and an output that
+ * nobody touched.
+ */
+#include "support.h"
+
+#include "validate.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIM = 4, ROWS = 8, BATCH = 2, SEQ = 3, TOKENS = BATCH * SEQ, ROW_BYTES = DIM * sizeof(float) };
+
+static float table[ROWS][DIM];
+static struct arena out;
+static inlay_sinusoid *sinusoid;
+
+static void make_all(void)
+{
+    out = arena_make(TOKENS * ROW_BYTES);
+    sinusoid = make_sinusoid(DIM, 10000, INLAY_LAYOUT_INTERLEAVED);
+}
+
+static void free_all(void)
+{
+    inlay_sinusoid_destroy(sinusoid);
+    arena_free(&out);
+}
+
+static inlay_rows good_rows(void)
+{
+    return inlay_rows_f32(table, ROWS, DIM);
+}
+
+static inlay_layer *make_layer(const inlay_rows *tokens, const inlay_sinusoid *formula, const inlay_rows *learned)
+{
+    inlay_layer_spec spec = inlay_layer_spec_default(tokens);
+    spec.sinusoid = formula;
+    spec.positions = learned;
+    spec.cached_positions = 2;
+    inlay_layer *layer;
+    ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+    return layer;
+}
+
+#define EXPECT_STATUS(call, wanted)                                                                                    \
+    do {                                                                                                               \
+        arena_place(&out, 0, AT_BEGIN, 0);                                                                             \
+        errno = 0;                                                                                                     \
+        inlay_status got = (call);                                                                                     \
+        EXPECT(got == (wanted), "%s is \"%s\", not \"%s\"", #call, inlay_status_string(got),                           \
+               inlay_status_string(wanted));                                                                           \
+        EXPECT((wanted) == INLAY_OK || arena_untouched(&out), "%s wrote to its output", #call);                        \
+        EXPECT(errno == 0, "%s touched errno", #call);                                                                 \
+    } while (0)
+
+START_TEST(every_status_has_its_own_sentence)
+{
+    for (int a = INLAY_OK; a <= INLAY_NO_MEMORY; a++)
+        for (int b = INLAY_OK; b < a; b++)
+            EXPECT(strcmp(inlay_status_string((inlay_status)a), inlay_status_string((inlay_status)b)) != 0,
+                   "status %d and %d read the same", a, b);
+    EXPECT(inlay_status_string((inlay_status)-1) != NULL && inlay_status_string((inlay_status)999) != NULL,
+           "no sentence outside the enum");
+}
+END_TEST
+
+START_TEST(version_is_that_of_the_header)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%d.%d.%d", INLAY_VERSION_MAJOR, INLAY_VERSION_MINOR, INLAY_VERSION_PATCH);
+    EXPECT(strcmp(inlay_version(), text) == 0, "version %s is not %s", inlay_version(), text);
+    EXPECT(strcmp(inlay_version(), MESON_VERSION) == 0, "version %s is not Meson's %s", inlay_version(), MESON_VERSION);
+}
+END_TEST
+
+/* What is wrong with a view is found wherever a view is taken. */
+static void expect_bad_view(const inlay_rows *view, inlay_status wanted)
+{
+    const int32_t ids[1] = {0};
+    EXPECT_STATUS(inlay_gather(view, ids, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES, NULL), wanted);
+    EXPECT_STATUS(inlay_add_positions(out.begin, ROW_BYTES, 1, 1, view, 0, NULL), wanted);
+    inlay_rows tokens = good_rows();
+    inlay_layer *layer = (inlay_layer *)1;
+    inlay_layer_spec spec = inlay_layer_spec_default(view);
+    EXPECT_STATUS(inlay_layer_create(&spec, NULL, &layer), wanted);
+    EXPECT(layer == NULL, "a failed creation left a handle");
+    spec = inlay_layer_spec_default(&tokens);
+    spec.positions = view;
+    EXPECT_STATUS(inlay_layer_create(&spec, NULL, &layer), wanted);
+}
+
+START_TEST(bad_views)
+{
+    inlay_rows view;
+    static const size_t sizes[] = {0, 1, sizeof view - 1, 1025, UINT32_MAX, SIZE_MAX};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        view = good_rows();
+        view.size = sizes[i];
+        expect_bad_view(&view, INLAY_OPTION);
+    }
+    view = good_rows();
+    view.type = (inlay_type)0;
+    expect_bad_view(&view, INLAY_OPTION);
+    view.type = (inlay_type)77;
+    expect_bad_view(&view, INLAY_OPTION);
+    view = good_rows();
+    view.reserved = 1;
+    expect_bad_view(&view, INLAY_OPTION);
+    view = good_rows();
+    view.dim = 0;
+    expect_bad_view(&view, INLAY_SHAPE);
+    view = good_rows();
+    view.stride_bytes = ROW_BYTES - 1;
+    expect_bad_view(&view, INLAY_STRIDE);
+    view.stride_bytes = 0;
+    expect_bad_view(&view, INLAY_STRIDE);
+    view = good_rows();
+    view.data = NULL;
+    expect_bad_view(&view, INLAY_NULL);
+    view = good_rows();
+    view.dim = SIZE_MAX / 2;
+    expect_bad_view(&view, INLAY_OVERFLOW);
+    view = good_rows();
+    view.rows = SIZE_MAX / 8;
+    expect_bad_view(&view, INLAY_OVERFLOW);
+    view = good_rows();
+    view.stride_bytes = SIZE_MAX / 4;
+    expect_bad_view(&view, INLAY_OVERFLOW);
+}
+END_TEST
+
+START_TEST(structs_of_later_versions)
+{
+    struct {
+        inlay_rows known;
+        uint64_t appended;
+    } later = {good_rows(), 0};
+    later.known.size = sizeof later;
+    const int32_t ids[1] = {1};
+    EXPECT_STATUS(inlay_gather(&later.known, ids, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES, NULL), INLAY_OK);
+    later.appended = 1;
+    EXPECT_STATUS(inlay_gather(&later.known, ids, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES, NULL), INLAY_OPTION);
+}
+END_TEST
+
+START_TEST(bad_ids)
+{
+    static const int64_t bad[] = {-1,
+                                  INT32_MIN,
+                                  INT64_MIN,
+                                  ROWS,
+                                  ROWS + 1,
+                                  INT32_MAX,
+                                  UINT32_MAX,
+                                  INT64_MAX,
+                                  INT64_C(1) << 32,
+                                  (INT64_C(1) << 32) + 1};
+    inlay_rows tokens = good_rows();
+    inlay_layer *layer = make_layer(&tokens, sinusoid, NULL);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        for (size_t place = 0; place < TOKENS; place++) {
+            int64_t wide[TOKENS] = {0, ROWS - 1, 0, ROWS - 1, 0, 1};
+            int32_t narrow[TOKENS] = {0, ROWS - 1, 0, ROWS - 1, 0, 1};
+            wide[place] = bad[i];
+            inlay_fault fault = {99, 99, 99};
+            inlay_batch batch = inlay_batch_i64(wide, BATCH, SEQ, 0);
+            EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, &fault), INLAY_ID);
+            EXPECT(fault.sequence == place / SEQ && fault.token == place % SEQ && fault.value == bad[i],
+                   "fault is at [%zu][%zu] = %ld", fault.sequence, fault.token, (long)fault.value);
+            EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL), INLAY_ID);
+            EXPECT_STATUS(inlay_gather(&tokens, wide, INLAY_ID_I64, TOKENS, 1, out.begin, ROW_BYTES, &fault), INLAY_ID);
+            EXPECT(fault.sequence == 0 && fault.token == place && fault.value == bad[i], "fault of gather");
+            if (bad[i] < INT32_MIN || bad[i] > INT32_MAX)
+                continue;
+            narrow[place] = (int32_t)bad[i];
+            EXPECT_STATUS(inlay_gather(&tokens, narrow, INLAY_ID_I32, TOKENS, 1, out.begin, ROW_BYTES, &fault),
+                          INLAY_ID);
+            EXPECT(fault.token == place && fault.value == bad[i], "fault of gather, int32");
+        }
+    /* The first of several, the last of many. */
+    enum { MANY = 100000 };
+    int32_t *many = calloc(MANY, sizeof *many);
+    float *large = malloc(MANY * sizeof *large);
+    float one_column[ROWS] = {0};
+    inlay_rows narrow_table = inlay_rows_f32(one_column, ROWS, 1);
+    inlay_fault fault;
+    many[MANY - 1] = ROWS;
+    EXPECT_STATUS(inlay_gather(&narrow_table, many, INLAY_ID_I32, MANY, 1, large, 4, &fault), INLAY_ID);
+    EXPECT(fault.token == MANY - 1 && fault.value == ROWS, "the last of many");
+    many[5000] = -7;
+    EXPECT_STATUS(inlay_gather(&narrow_table, many, INLAY_ID_I32, MANY, 1, large, 4, &fault), INLAY_ID);
+    EXPECT(fault.token == 5000 && fault.value == -7, "the first of several");
+    free(large);
+    free(many);
+    /* A table without rows has no valid id. */
+    inlay_rows empty = inlay_rows_f32(NULL, 0, DIM);
+    const int32_t zero[1] = {0};
+    EXPECT_STATUS(inlay_gather(&empty, zero, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES, &fault), INLAY_ID);
+    EXPECT_STATUS(inlay_gather(&empty, zero, INLAY_ID_I32, 0, 1, out.begin, ROW_BYTES, &fault), INLAY_OK);
+    inlay_layer_destroy(layer);
+}
+END_TEST
+
+/* Tables of more rows than an int32 can name. */
+START_TEST(ids_at_the_edge_of_int32)
+{
+    const int32_t narrow[3] = {INT32_MAX, -1, INT32_MIN};
+    EXPECT(inlay_first_bad_id(narrow, INLAY_ID_I32, 1, INT32_MAX) == 0, "INT32_MAX of INT32_MAX rows");
+    EXPECT(inlay_first_bad_id(narrow, INLAY_ID_I32, 1, (size_t)INT32_MAX + 1) == 1, "INT32_MAX of 2^31 rows");
+    EXPECT(inlay_first_bad_id(narrow, INLAY_ID_I32, 2, (size_t)INT32_MAX + 1) == 1, "-1 of 2^31 rows");
+    EXPECT(inlay_first_bad_id(narrow, INLAY_ID_I32, 2, SIZE_MAX) == 1, "-1 of SIZE_MAX rows");
+    EXPECT(inlay_first_bad_id(narrow + 2, INLAY_ID_I32, 1, SIZE_MAX) == 0, "INT32_MIN of SIZE_MAX rows");
+    const int64_t wide[2] = {INT64_MAX, -1};
+    EXPECT(inlay_first_bad_id(wide, INLAY_ID_I64, 1, INT32_MAX) == 0, "INT64_MAX of INT32_MAX rows");
+    EXPECT(inlay_first_bad_id(wide + 1, INLAY_ID_I64, 1, SIZE_MAX) == 0, "-1 of SIZE_MAX rows, int64");
+}
+END_TEST
+
+START_TEST(bad_positions)
+{
+    inlay_rows tokens = good_rows(), learned = inlay_rows_f32(table, 5, DIM);
+    const int32_t ids[TOKENS] = {0};
+    inlay_layer *formula = make_layer(&tokens, sinusoid, NULL), *table_layer = make_layer(&tokens, NULL, &learned);
+    inlay_layer *plain = make_layer(&tokens, NULL, NULL);
+    static const struct {
+        int64_t start;
+        inlay_status formula, learned;
+        size_t token_formula, token_learned;
+    } cases[] = {
+        {0, INLAY_OK, INLAY_OK, 0, 0},
+        {2, INLAY_OK, INLAY_OK, 0, 0},
+        {3, INLAY_OK, INLAY_POSITION, 0, 2},
+        {5, INLAY_OK, INLAY_POSITION, 0, 0},
+        {6, INLAY_OK, INLAY_POSITION, 0, 0},
+        {-1, INLAY_POSITION, INLAY_POSITION, 0, 0},
+        {INT64_MIN, INLAY_POSITION, INLAY_POSITION, 0, 0},
+        {INLAY_POSITION_LIMIT - 3, INLAY_OK, INLAY_POSITION, 0, 0},
+        {INLAY_POSITION_LIMIT - 2, INLAY_POSITION, INLAY_POSITION, 2, 0},
+        {INLAY_POSITION_LIMIT, INLAY_POSITION, INLAY_POSITION, 0, 0},
+        {UINT32_MAX, INLAY_POSITION, INLAY_POSITION, 0, 0},
+        {INT64_MAX, INLAY_POSITION, INLAY_POSITION, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        inlay_batch batch = inlay_batch_i32(ids, BATCH, SEQ, cases[i].start);
+        inlay_fault fault = {99, 99, 99};
+        EXPECT_STATUS(inlay_forward(formula, &batch, out.begin, ROW_BYTES, &fault), cases[i].formula);
+        if (cases[i].formula != INLAY_OK)
+            EXPECT(fault.sequence == 0 && fault.token == cases[i].token_formula &&
+                       fault.value == cases[i].start + (int64_t)fault.token,
+                   "case %zu: fault at token %zu, position %ld", i, fault.token, (long)fault.value);
+        EXPECT_STATUS(inlay_forward(table_layer, &batch, out.begin, ROW_BYTES, &fault), cases[i].learned);
+        if (cases[i].learned != INLAY_OK)
+            EXPECT(fault.token == cases[i].token_learned && fault.value == cases[i].start + (int64_t)fault.token,
+                   "case %zu: fault at token %zu, position %ld of the table", i, fault.token, (long)fault.value);
+        EXPECT_STATUS(inlay_forward(plain, &batch, out.begin, ROW_BYTES, &fault), INLAY_OK);
+        EXPECT_STATUS(inlay_sinusoid_rows(sinusoid, cases[i].start, SEQ, INLAY_F32, out.begin, ROW_BYTES),
+                      cases[i].formula);
+        EXPECT_STATUS(inlay_add_positions(out.begin, ROW_BYTES, BATCH, SEQ, &learned, cases[i].start, &fault),
+                      cases[i].learned);
+    }
+    inlay_rows no_rows = inlay_rows_f32(NULL, 0, DIM);
+    inlay_layer *empty = make_layer(&tokens, NULL, &no_rows);
+    inlay_batch batch = inlay_batch_i32(ids, BATCH, SEQ, 0);
+    inlay_fault fault;
+    EXPECT_STATUS(inlay_forward(empty, &batch, out.begin, ROW_BYTES, &fault), INLAY_POSITION);
+    inlay_layer_destroy(empty);
+    inlay_layer_destroy(plain);
+    inlay_layer_destroy(formula);
+    inlay_layer_destroy(table_layer);
+}
+END_TEST
+
+START_TEST(forward_arguments)
+{
+    inlay_rows tokens = good_rows();
+    inlay_layer *layer = make_layer(&tokens, sinusoid, NULL);
+    const int32_t ids[TOKENS] = {0};
+    inlay_batch good = inlay_batch_i32(ids, BATCH, SEQ, 0), batch;
+    EXPECT_STATUS(inlay_forward(layer, &good, out.begin, ROW_BYTES, NULL), INLAY_OK);
+    EXPECT_STATUS(inlay_forward(NULL, &good, out.begin, ROW_BYTES, NULL), INLAY_NULL);
+    EXPECT_STATUS(inlay_forward(layer, NULL, out.begin, ROW_BYTES, NULL), INLAY_NULL);
+    EXPECT_STATUS(inlay_forward(layer, &good, NULL, ROW_BYTES, NULL), INLAY_NULL);
+    EXPECT_STATUS(inlay_forward(layer, &good, out.begin, ROW_BYTES - 1, NULL), INLAY_STRIDE);
+    EXPECT_STATUS(inlay_forward(layer, &good, out.begin, 0, NULL), INLAY_STRIDE);
+    EXPECT_STATUS(inlay_forward(layer, &good, out.begin, SIZE_MAX / 2, NULL), INLAY_OVERFLOW);
+    EXPECT_STATUS(inlay_forward(layer, &good, (void *)(UINTPTR_MAX - 8), ROW_BYTES, NULL), INLAY_OVERFLOW);
+    batch = good;
+    batch.ids = NULL;
+    EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL), INLAY_NULL);
+    batch = good;
+    batch.id_type = (inlay_id_type)0;
+    EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL), INLAY_OPTION);
+    batch.id_type = (inlay_id_type)9;
+    EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL), INLAY_OPTION);
+    batch = good;
+    batch.reserved = 1;
+    EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL), INLAY_OPTION);
+    batch = good;
+    batch.size--;
+    EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL), INLAY_OPTION);
+    batch = inlay_batch_i32(ids, SIZE_MAX / 2, 3, 0);
+    EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL), INLAY_OVERFLOW);
+    /* batch * seq * dim * 4 is a multiple of 2^64 (or of 2^32). */
+    batch = inlay_batch_i32(ids, (SIZE_MAX >> 4) + 1, 1, 0);
+    EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL), INLAY_OVERFLOW);
+    /* No work, nothing looked at. */
+    batch = inlay_batch_i32(NULL, 0, SEQ, -5);
+    EXPECT_STATUS(inlay_forward(layer, &batch, NULL, ROW_BYTES, NULL), INLAY_OK);
+    EXPECT(arena_untouched(&out), "a call without work wrote");
+    batch = inlay_batch_i32(NULL, BATCH, 0, 0);
+    EXPECT_STATUS(inlay_forward(layer, &batch, NULL, ROW_BYTES, NULL), INLAY_OK);
+    inlay_layer_destroy(layer);
+}
+END_TEST
+
+START_TEST(overlaps)
+{
+    /* One block of memory: table, positions, ids; the output is put across each border of each of them. */
+    enum { BLOCK = 64 * ROW_BYTES };
+    static unsigned char block[BLOCK], before[BLOCK];
+    memset(block, 0, sizeof block);
+    memcpy(before, block, sizeof before);
+    unsigned char *tokens_at = block + 10 * ROW_BYTES, *positions_at = block + 25 * ROW_BYTES;
+    unsigned char *ids_at = block + 40 * ROW_BYTES;
+    inlay_rows tokens = inlay_rows_f32(tokens_at, 4, DIM), learned = inlay_rows_f32(positions_at, 4, DIM);
+    inlay_layer *layer = make_layer(&tokens, NULL, &learned);
+    inlay_batch batch = inlay_batch_i32(NULL, 1, 2, 0);
+    batch.ids = ids_at;
+    const struct {
+        unsigned char *at;
+        size_t bytes;
+    } inputs[] = {{tokens_at, 4 * ROW_BYTES}, {positions_at, 4 * ROW_BYTES}, {ids_at, 2 * sizeof(int32_t)}};
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        unsigned char *end = inputs[i].at + inputs[i].bytes;
+        unsigned char *overlapping[] = {inputs[i].at, inputs[i].at - 2 * ROW_BYTES + 1, end - 1, inputs[i].at + 1};
+        for (size_t k = 0; k < sizeof overlapping / sizeof *overlapping; k++) {
+            EXPECT_STATUS(inlay_forward(layer, &batch, overlapping[k], ROW_BYTES, NULL), INLAY_OVERLAP);
+            if (i != 1)
+                EXPECT_STATUS(inlay_gather(&tokens, ids_at, INLAY_ID_I32, 2, 1, overlapping[k], ROW_BYTES, NULL),
+                              INLAY_OVERLAP);
+            if (i == 1)
+                EXPECT_STATUS(inlay_add_positions(overlapping[k], ROW_BYTES, 1, 2, &learned, 0, NULL), INLAY_OVERLAP);
+        }
+        EXPECT(memcmp(block, before, sizeof block) == 0, "an overlapping call wrote");
+        EXPECT_STATUS(inlay_forward(layer, &batch, end, ROW_BYTES, NULL), INLAY_OK);
+        memset(block, 0, sizeof block);
+        EXPECT_STATUS(inlay_forward(layer, &batch, inputs[i].at - 2 * ROW_BYTES, ROW_BYTES, NULL), INLAY_OK);
+        memset(block, 0, sizeof block);
+    }
+    inlay_layer_destroy(layer);
+
+    EXPECT_STATUS(inlay_scale(block, ROW_BYTES, 3, DIM, 2, block, ROW_BYTES), INLAY_OK);
+    EXPECT_STATUS(inlay_scale(block, ROW_BYTES, 3, DIM, 2, block + 3 * ROW_BYTES, ROW_BYTES), INLAY_OK);
+    EXPECT_STATUS(inlay_scale(block, ROW_BYTES, 3, DIM, 2, block + 4, ROW_BYTES), INLAY_OVERLAP);
+    EXPECT_STATUS(inlay_scale(block, ROW_BYTES, 3, DIM, 2, block + ROW_BYTES, ROW_BYTES), INLAY_OVERLAP);
+    EXPECT_STATUS(inlay_scale(block, ROW_BYTES, 3, DIM, 2, block, ROW_BYTES + 4), INLAY_OVERLAP);
+}
+END_TEST
+
+START_TEST(plain_operations)
+{
+    inlay_rows tokens = good_rows();
+    const int32_t ids[TOKENS] = {0};
+    EXPECT_STATUS(inlay_gather(NULL, ids, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES, NULL), INLAY_NULL);
+    EXPECT_STATUS(inlay_gather(&tokens, NULL, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES, NULL), INLAY_NULL);
+    EXPECT_STATUS(inlay_gather(&tokens, ids, INLAY_ID_I32, 1, 1, NULL, ROW_BYTES, NULL), INLAY_NULL);
+    EXPECT_STATUS(inlay_gather(&tokens, ids, (inlay_id_type)0, 1, 1, out.begin, ROW_BYTES, NULL), INLAY_OPTION);
+    EXPECT_STATUS(inlay_gather(&tokens, ids, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES - 1, NULL), INLAY_STRIDE);
+    EXPECT_STATUS(inlay_gather(&tokens, ids, INLAY_ID_I32, SIZE_MAX, 1, out.begin, ROW_BYTES, NULL), INLAY_OVERFLOW);
+    EXPECT_STATUS(inlay_gather(&tokens, ids, INLAY_ID_I32, PTRDIFF_MAX / ROW_BYTES + 1, 1, out.begin, ROW_BYTES, NULL),
+                  INLAY_OVERFLOW);
+    EXPECT_STATUS(inlay_gather(&tokens, NULL, INLAY_ID_I32, 0, 1, NULL, ROW_BYTES, NULL), INLAY_OK);
+
+    float x[TOKENS][DIM] = {{0}};
+    EXPECT_STATUS(inlay_scale(NULL, ROW_BYTES, 1, DIM, 2, out.begin, ROW_BYTES), INLAY_NULL);
+    EXPECT_STATUS(inlay_scale(x, ROW_BYTES, 1, DIM, 2, NULL, ROW_BYTES), INLAY_NULL);
+    EXPECT_STATUS(inlay_scale(x, ROW_BYTES, 1, 0, 2, out.begin, ROW_BYTES), INLAY_SHAPE);
+    EXPECT_STATUS(inlay_scale(x, ROW_BYTES - 1, 1, DIM, 2, out.begin, ROW_BYTES), INLAY_STRIDE);
+    EXPECT_STATUS(inlay_scale(x, ROW_BYTES, 1, DIM, 2, out.begin, ROW_BYTES - 1), INLAY_STRIDE);
+    EXPECT_STATUS(inlay_scale(x, ROW_BYTES, SIZE_MAX / 8, DIM, 2, out.begin, ROW_BYTES), INLAY_OVERFLOW);
+    EXPECT_STATUS(inlay_scale(NULL, ROW_BYTES, 0, DIM, 2, NULL, ROW_BYTES), INLAY_OK);
+
+    EXPECT_STATUS(inlay_add_positions(NULL, ROW_BYTES, 1, 1, &tokens, 0, NULL), INLAY_NULL);
+    EXPECT_STATUS(inlay_add_positions(out.begin, ROW_BYTES, 1, 1, NULL, 0, NULL), INLAY_NULL);
+    EXPECT_STATUS(inlay_add_positions(out.begin, ROW_BYTES - 1, 1, 1, &tokens, 0, NULL), INLAY_STRIDE);
+    EXPECT_STATUS(inlay_add_positions(out.begin, ROW_BYTES, SIZE_MAX, 2, &tokens, 0, NULL), INLAY_OVERFLOW);
+    EXPECT_STATUS(inlay_add_positions(NULL, ROW_BYTES, 0, 1, &tokens, 0, NULL), INLAY_OK);
+
+    EXPECT_STATUS(inlay_sinusoid_rows(NULL, 0, 1, INLAY_F32, out.begin, ROW_BYTES), INLAY_NULL);
+    EXPECT_STATUS(inlay_sinusoid_rows(sinusoid, 0, 1, INLAY_F32, NULL, ROW_BYTES), INLAY_NULL);
+    EXPECT_STATUS(inlay_sinusoid_rows(sinusoid, 0, 1, (inlay_type)0, out.begin, ROW_BYTES), INLAY_OPTION);
+    EXPECT_STATUS(inlay_sinusoid_rows(sinusoid, 0, 1, INLAY_F32, out.begin, ROW_BYTES - 1), INLAY_STRIDE);
+    EXPECT_STATUS(inlay_sinusoid_rows(sinusoid, 0, SIZE_MAX / 4, INLAY_F32, out.begin, ROW_BYTES), INLAY_OVERFLOW);
+    EXPECT_STATUS(inlay_sinusoid_rows(sinusoid, 0, 0, INLAY_F32, NULL, ROW_BYTES), INLAY_OK);
+}
+END_TEST
+
+START_TEST(sinusoid_specs)
+{
+    inlay_sinusoid *made = (inlay_sinusoid *)1;
+    inlay_sinusoid_spec good = inlay_sinusoid_spec_default(DIM), spec;
+    static const double bad_bases[] = {0, -0.0, 0.99999999999999989, -1, -10000, 1.0000000000000002e30, 1e300, 5e-324};
+    for (size_t i = 0; i < sizeof bad_bases / sizeof *bad_bases; i++) {
+        spec = good;
+        spec.base = bad_bases[i];
+        EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_BASE);
+        EXPECT(made == NULL, "a failed creation left a handle");
+    }
+    const double not_finite[] = {(double)INFINITY, -(double)INFINITY, (double)NAN, -(double)NAN};
+    for (size_t i = 0; i < sizeof not_finite / sizeof *not_finite; i++) {
+        spec = good;
+        spec.base = not_finite[i];
+        EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_BASE);
+    }
+    spec = good;
+    spec.dim = 0;
+    EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_SHAPE);
+    spec.dim = (size_t)INT32_MAX + 1;
+    EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_SHAPE);
+    spec = good;
+    spec.layout = (inlay_layout)0;
+    EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_OPTION);
+    spec.layout = (inlay_layout)3;
+    EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_OPTION);
+    spec = good;
+    spec.reserved = 1;
+    EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_OPTION);
+    spec = good;
+    spec.size = 0;
+    EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_OPTION);
+    EXPECT_STATUS(inlay_sinusoid_create(NULL, NULL, &made), INLAY_NULL);
+    EXPECT_STATUS(inlay_sinusoid_create(&good, NULL, NULL), INLAY_NULL);
+    inlay_sinusoid_destroy(NULL);
+}
+END_TEST
+
+START_TEST(layer_specs)
+{
+    inlay_rows tokens = good_rows(), other = inlay_rows_f32(table, 4, DIM + 1);
+    inlay_layer *made = (inlay_layer *)1;
+    inlay_layer_spec good = inlay_layer_spec_default(&tokens), spec;
+    EXPECT_STATUS(inlay_layer_create(NULL, NULL, &made), INLAY_NULL);
+    EXPECT(made == NULL, "a failed creation left a handle");
+    EXPECT_STATUS(inlay_layer_create(&good, NULL, NULL), INLAY_NULL);
+    spec = good;
+    spec.tokens = NULL;
+    EXPECT_STATUS(inlay_layer_create(&spec, NULL, &made), INLAY_NULL);
+    spec = good;
+    spec.size = 8;
+    EXPECT_STATUS(inlay_layer_create(&spec, NULL, &made), INLAY_OPTION);
+    spec = good;
+    spec.stores = (inlay_stores)3;
+    EXPECT_STATUS(inlay_layer_create(&spec, NULL, &made), INLAY_OPTION);
+    spec = good;
+    spec.sinusoid = sinusoid;
+    spec.positions = &tokens;
+    EXPECT_STATUS(inlay_layer_create(&spec, NULL, &made), INLAY_OPTION);
+    spec = good;
+    spec.positions = &other;
+    EXPECT_STATUS(inlay_layer_create(&spec, NULL, &made), INLAY_SHAPE);
+    inlay_sinusoid *wider = make_sinusoid(DIM + 1, 10000, INLAY_LAYOUT_SPLIT);
+    spec = good;
+    spec.sinusoid = wider;
+    EXPECT_STATUS(inlay_layer_create(&spec, NULL, &made), INLAY_SHAPE);
+    inlay_sinusoid_destroy(wider);
+    inlay_layer_destroy(NULL);
+}
+END_TEST
+
+/* An allocator that counts, and fails on demand. */
+struct counted {
+    int live, calls;
+    bool fails;
+};
+
+static void *counted_allocate(void *ctx, size_t bytes)
+{
+    struct counted *counted = ctx;
+    counted->calls++;
+    if (counted->fails)
+        return NULL;
+    counted->live++;
+    return malloc(bytes);
+}
+
+static void counted_release(void *ctx, void *memory)
+{
+    struct counted *counted = ctx;
+    counted->live--;
+    free(memory);
+}
+
+START_TEST(handles_and_their_memory)
+{
+    struct counted counted = {0, 0, false};
+    inlay_allocator allocator = {&counted, counted_allocate, counted_release};
+    inlay_rows tokens = good_rows();
+    inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(DIM);
+    inlay_sinusoid *made;
+    EXPECT_STATUS(inlay_sinusoid_create(&spec, &allocator, &made), INLAY_OK);
+    inlay_layer_spec layer_spec = inlay_layer_spec_default(&tokens);
+    layer_spec.sinusoid = made;
+    inlay_layer *layer;
+    EXPECT_STATUS(inlay_layer_create(&layer_spec, &allocator, &layer), INLAY_OK);
+    EXPECT(counted.live == 2, "%d blocks live", counted.live);
+    inlay_layer_destroy(layer);
+    counted.fails = true;
+    EXPECT_STATUS(inlay_layer_create(&layer_spec, &allocator, &layer), INLAY_NO_MEMORY);
+    EXPECT(layer == NULL, "a failed creation left a handle");
+    inlay_sinusoid *none;
+    EXPECT_STATUS(inlay_sinusoid_create(&spec, &allocator, &none), INLAY_NO_MEMORY);
+    EXPECT(none == NULL, "a failed creation left a handle");
+    counted.fails = false;
+    if (sizeof(size_t) == 8) {
+        inlay_sinusoid *wide = make_sinusoid(1 << 20, 10000, INLAY_LAYOUT_SPLIT);
+        inlay_rows wide_tokens = inlay_rows_f32(NULL, 0, 1 << 20);
+        layer_spec = inlay_layer_spec_default(&wide_tokens);
+        layer_spec.sinusoid = wide;
+        layer_spec.cached_positions = INLAY_POSITION_LIMIT;
+        counted.fails = true;
+        EXPECT_STATUS(inlay_layer_create(&layer_spec, &allocator, &layer), INLAY_NO_MEMORY);
+        inlay_sinusoid_destroy(wide);
+    }
+    inlay_sinusoid_destroy(made);
+    EXPECT(counted.live == 0, "%d blocks leaked", counted.live);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    Suite *suite = suite_create("errors");
+    TCase *arguments = tcase_create("arguments");
+    tcase_set_timeout(arguments, 120);
+    tcase_add_checked_fixture(arguments, make_all, free_all);
+    tcase_add_test(arguments, every_status_has_its_own_sentence);
+    tcase_add_test(arguments, version_is_that_of_the_header);
+    tcase_add_test(arguments, bad_views);
+    tcase_add_test(arguments, structs_of_later_versions);
+    tcase_add_test(arguments, bad_ids);
+    tcase_add_test(arguments, ids_at_the_edge_of_int32);
+    tcase_add_test(arguments, bad_positions);
+    tcase_add_test(arguments, forward_arguments);
+    tcase_add_test(arguments, overlaps);
+    tcase_add_test(arguments, plain_operations);
+    tcase_add_test(arguments, sinusoid_specs);
+    tcase_add_test(arguments, layer_specs);
+    tcase_add_test(arguments, handles_and_their_memory);
+    suite_add_tcase(suite, arguments);
+    return run_suite(argc, argv, suite);
+}

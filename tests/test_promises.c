@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the header promises of hot calls beyond their results: no allocation, a bounded stack, use in signal handlers
+ * and by many threads, and memory safety while another thread rewrites the ids.
+ */
+#define _GNU_SOURCE /* makecontext, __libc_malloc */
+#include "support.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <ucontext.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
+enum { DIM = 300, ROWS = 50, BATCH = 3, SEQ = 40, TOKENS = BATCH * SEQ, ROW_BYTES = DIM * sizeof(float) };
+
+/* A layer whose calls use rows held and rows computed, with its input and its right output. */
+static struct {
+    float table[ROWS][DIM];
+    int32_t ids[TOKENS];
+    inlay_sinusoid *sinusoid;
+    inlay_layer *layer;
+    inlay_batch batch;
+    float expected[TOKENS][DIM];
+} fixture;
+
+static inlay_status run(float (*out)[DIM])
+{
+    return inlay_forward(fixture.layer, &fixture.batch, out, ROW_BYTES, NULL);
+}
+
+static void make_fixture(void)
+{
+    struct random random = {5};
+    for (size_t row = 0; row < ROWS; row++)
+        for (size_t column = 0; column < DIM; column++)
+            fixture.table[row][column] = (float)(random_below(&random, 2001)) / 1000 - 1;
+    for (size_t i = 0; i < TOKENS; i++)
+        fixture.ids[i] = (int32_t)random_below(&random, ROWS);
+    fixture.sinusoid = make_sinusoid(DIM, 10000, INLAY_LAYOUT_SPLIT);
+    inlay_rows tokens = inlay_rows_f32(fixture.table, ROWS, DIM);
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    spec.sinusoid = fixture.sinusoid;
+    spec.cached_positions = SEQ / 2;
+    spec.scale = inlay_sqrt_dim(DIM);
+    ck_assert_int_eq(inlay_layer_create(&spec, NULL, &fixture.layer), INLAY_OK);
+    fixture.batch = inlay_batch_i32(fixture.ids, BATCH, SEQ, 3);
+    ck_assert_int_eq(run(fixture.expected), INLAY_OK);
+}
+
+static void free_fixture(void)
+{
+    inlay_layer_destroy(fixture.layer);
+    inlay_sinusoid_destroy(fixture.sinusoid);
+}
+
+static bool is_expected(float (*out)[DIM])
+{
+    return memcmp(out, fixture.expected, sizeof fixture.expected) == 0;
+}
+
+#if defined(__GLIBC__) && !defined(SANITIZED)
+/* Every allocation of the process goes through here. */
+static _Atomic unsigned long allocations;
+
+void *__libc_malloc(size_t bytes);
+void *malloc(size_t bytes)
+{
+    atomic_fetch_add(&allocations, 1);
+    return __libc_malloc(bytes);
+}
+
+START_TEST(hot_calls_allocate_nothing)
+{
+    static float out[TOKENS][DIM];
+    inlay_rows tokens = inlay_rows_f32(fixture.table, ROWS, DIM);
+    unsigned long before = atomic_load(&allocations);
+    free(malloc(1));
+    ck_assert_uint_eq(atomic_load(&allocations), before + 1);
+    before = atomic_load(&allocations);
+    inlay_status status = run(out);
+    status |= inlay_gather(&tokens, fixture.ids, INLAY_ID_I32, TOKENS, 2, out, ROW_BYTES, NULL);
+    status |= inlay_scale(out, ROW_BYTES, TOKENS, DIM, 2, out, ROW_BYTES);
+    status |= inlay_add_positions(out, ROW_BYTES, BATCH, SEQ, &tokens, 0, NULL);
+    status |= inlay_sinusoid_rows(fixture.sinusoid, 1000, TOKENS, INLAY_F32, out, ROW_BYTES);
+    unsigned long after = atomic_load(&allocations);
+    ck_assert_int_eq(status, INLAY_OK);
+    EXPECT(after == before, "%lu allocations in hot calls", after - before);
+}
+END_TEST
+#endif
+
+#ifndef SANITIZED
+enum { STACK_BYTES = 64 * 1024 };
+static ucontext_t on_small_stack, back;
+static inlay_status small_stack_status;
+static float small_stack_out[TOKENS][DIM];
+
+static void run_on_small_stack(void)
+{
+    small_stack_status = run(small_stack_out);
+}
+
+START_TEST(a_stack_of_64_kib_is_enough)
+{
+    struct arena stack = arena_make(STACK_BYTES);
+    ck_assert_int_eq(getcontext(&on_small_stack), 0);
+    on_small_stack.uc_stack.ss_sp = stack.begin;
+    on_small_stack.uc_stack.ss_size = STACK_BYTES;
+    on_small_stack.uc_link = &back;
+    makecontext(&on_small_stack, run_on_small_stack, 0);
+    ck_assert_int_eq(swapcontext(&back, &on_small_stack), 0);
+    EXPECT(small_stack_status == INLAY_OK && is_expected(small_stack_out), "wrong on a small stack");
+    arena_free(&stack);
+}
+END_TEST
+#endif
+
+static float handler_out[TOKENS][DIM];
+static volatile sig_atomic_t handler_runs, handler_failures;
+
+static void handler(int signal)
+{
+    (void)signal;
+    handler_failures += run(handler_out) != INLAY_OK || !is_expected(handler_out);
+    handler_runs++;
+}
+
+START_TEST(signal_handlers_may_call)
+{
+    static float out[TOKENS][DIM];
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, before;
+    sigaction(SIGALRM, &action, &before);
+    int failures = 0;
+    for (int shot = 0; shot < 40; shot++) {
+        /* One signal at a time: a slow kernel in the handler must not starve the calls that it interrupts. */
+        struct itimerval once = {{0, 0}, {0, 50 + 20 * shot}};
+        sig_atomic_t runs = handler_runs;
+        setitimer(ITIMER_REAL, &once, NULL);
+        while (handler_runs == runs)
+            failures += run(out) != INLAY_OK || !is_expected(out);
+    }
+    sigaction(SIGALRM, &before, NULL);
+    EXPECT(handler_runs == 40, "%d signals came", (int)handler_runs);
+    EXPECT(failures == 0 && handler_failures == 0, "%d calls and %d calls in handlers went wrong", failures,
+           (int)handler_failures);
+}
+END_TEST
+
+static void *run_often(void *failures)
+{
+    float(*out)[DIM] = malloc(sizeof fixture.expected);
+    for (int i = 0; i < 100; i++)
+        if (run(out) != INLAY_OK || !is_expected(out))
+            atomic_fetch_add((_Atomic int *)failures, 1);
+    free(out);
+    return NULL;
+}
+
+START_TEST(threads_share_a_layer)
+{
+    enum { THREADS = 8 };
+    pthread_t threads[THREADS];
+    _Atomic int failures = 0;
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, run_often, &failures), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    EXPECT(atomic_load(&failures) == 0, "%d calls went wrong", atomic_load(&failures));
+}
+END_TEST
+
+/* Ids as another thread rewrites them, between guard pages around a table of which every row is valid. */
+static _Atomic bool stop_rewriting;
+
+static void *rewrite_ids(void *ids)
+{
+    static const int32_t values[] = {0, INT32_MIN, ROWS, INT32_MAX, -1, ROWS - 1};
+    for (unsigned i = 0; !atomic_load_explicit(&stop_rewriting, memory_order_relaxed); i++)
+        __atomic_store_n((int32_t *)ids + i % TOKENS, values[i / TOKENS % 6], __ATOMIC_RELAXED);
+    return NULL;
+}
+
+START_TEST(rewritten_ids_stay_in_the_table)
+{
+    struct arena table = arena_make(ROWS * ROW_BYTES);
+    unsigned char *rows = arena_place(&table, ROWS * ROW_BYTES, AT_END, 0);
+    inlay_rows tokens = inlay_rows_f32(rows, ROWS, DIM);
+    int32_t *ids = calloc(TOKENS, sizeof *ids);
+    static float out[TOKENS][DIM];
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, rewrite_ids, ids), 0);
+    int good = 0, bad = 0;
+    for (int i = 0; i < 3000; i++) {
+        inlay_status status = inlay_gather(&tokens, ids, INLAY_ID_I32, TOKENS, 1, out, ROW_BYTES, NULL);
+        good += status == INLAY_OK;
+        bad += status == INLAY_ID;
+    }
+    atomic_store(&stop_rewriting, true);
+    pthread_join(thread, NULL);
+    EXPECT(good + bad == 3000, "a call came to something else");
+    free(ids);
+    arena_free(&table);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    Suite *suite = suite_create("promises");
+    TCase *hot = tcase_create("hot calls");
+    tcase_set_timeout(hot, 300);
+    tcase_add_checked_fixture(hot, make_fixture, free_fixture);
+#if defined(__GLIBC__) && !defined(SANITIZED)
+    tcase_add_test(hot, hot_calls_allocate_nothing);
+#endif
+#ifndef SANITIZED
+    tcase_add_test(hot, a_stack_of_64_kib_is_enough);
+#endif
+    tcase_add_test(hot, signal_handlers_may_call);
+    tcase_add_test(hot, threads_share_a_layer);
+    tcase_add_test(hot, rewritten_ids_stay_in_the_table);
+    suite_add_tcase(suite, hot);
+    return run_suite(argc, argv, suite);
+}

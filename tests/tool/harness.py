@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of the command share: running it, .npy files, PNG files, and counting.
+
+Standard library only. Imported by test_tool.py and the files beside it.
+"""
+
+import ast
+import os
+import resource
+import struct
+import subprocess
+import zlib
+
+COMMAND = []  # the command under test, behind an emulator where there is one
+ADDRESS_SPACE = 1 << 30  # what a hostile input may at most make the command ask for
+TIMEOUT = 60
+
+passed = 0
+failed = 0
+
+
+def check(good, what, detail=""):
+    """Counts one expectation, and prints it where it is not met."""
+    global passed, failed
+    if good:
+        passed += 1
+    else:
+        failed += 1
+        print(f"FAIL {what}" + (f": {detail}" if detail != "" else ""), flush=True)
+    return good
+
+
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+
+
+def memory_limit():
+    """A preexec_fn that bounds memory, or None where the command cannot run under it (emulators, sanitizers)."""
+    try:
+        bounded = subprocess.run(COMMAND + ["--version"], capture_output=True, preexec_fn=limit_memory, timeout=TIMEOUT)
+    except subprocess.SubprocessError:
+        return None
+    return limit_memory if bounded.returncode == 0 else None
+
+
+def run(*args, stdin=b"", env=None, **more):
+    """Runs the command; returncode, stdout and stderr (as text) of the result."""
+    environment = {k: v for k, v in os.environ.items() if k != "INLAY_ISA"}
+    environment.update(env or {})
+    more.setdefault("stdout", subprocess.PIPE)
+    if not {"stdin"} & set(more):
+        more["input"] = stdin
+    result = subprocess.run(COMMAND + list(args), stderr=subprocess.PIPE, env=environment, timeout=TIMEOUT, **more)
+    result.stderr = result.stderr.decode("utf-8", "replace")
+    return result
+
+
+def check_error(result, code, what, *needles):
+    """Expects an exit code, one line on stderr that names the command and holds the needles, and no other output."""
+    lines = result.stderr.split("\n")
+    one_line = len(lines) == 2 and lines[1] == "" and lines[0].startswith("inlay")
+    printable = all(c.isprintable() for c in lines[0])
+    named = all(needle in lines[0] for needle in needles)
+    good = result.returncode == code and one_line and printable and named and not result.stdout
+    check(good, what, f"exit {result.returncode}, stderr {result.stderr!r}, stdout {(result.stdout or b'')[:80]!r}")
+
+
+def vectors(*args, **more):
+    """The float32 result of a command, through --out -: (shape, values)."""
+    result = run(*args, "--out", "-", **more)
+    if not check(result.returncode == 0, " ".join(map(str, args)), result.stderr.strip()):
+        return (0,), []
+    return parse_npy(result.stdout)
+
+
+def parse_npy(data):
+    """(shape, values) of a .npy file of version 1.0 and '<f4', every promise of whose header is checked."""
+    assert data[:8] == b"\x93NUMPY\x01\x00", data[:8]
+    length = struct.unpack("<H", data[8:10])[0]
+    header = data[10 : 10 + length]
+    assert (10 + length) % 64 == 0 and header.endswith(b"\n")
+    fields = ast.literal_eval(header.decode("ascii"))
+    assert set(fields) == {"descr", "fortran_order", "shape"}
+    assert fields["descr"] == "<f4" and fields["fortran_order"] is False
+    count = 1
+    for size in fields["shape"]:
+        count *= size
+    values = struct.unpack(f"<{count}f", data[10 + length :])
+    return fields["shape"], list(values)
+
+
+def npy(header, data=b"", version=b"\x01\x00", length=None):
+    """A .npy file with any header text, rightly or (length) wrongly counted."""
+    text = header.encode("latin-1") if isinstance(header, str) else header
+    size = len(text) if length is None else length
+    packed = struct.pack("<H" if version[0] == 1 else "<I", size)
+    return b"\x93NUMPY" + version + packed + text + data
+
+
+def table(rows):
+    """A proper .npy file of rows of floats."""
+    values = [value for row in rows for value in row]
+    shape = f"({len(rows)}, {len(rows[0]) if rows else 1})"
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
+    header += " " * (-(10 + len(header) + 1) % 64) + "\n"
+    return npy(header, struct.pack(f"<{len(values)}f", *values))
+
+
+def write(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+    return path
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def png_size(data):
+    """(width, height) of a PNG whose chunks, checksums and pixel bytes are all right."""
+    assert data[:8] == b"\x89PNG\r\n\x1a\n", data[:8]
+    at, size, pixels, last = 8, None, b"", None
+    while at < len(data):
+        length, last = struct.unpack(">I4s", data[at : at + 8])
+        body = data[at + 8 : at + 8 + length]
+        crc = struct.unpack(">I", data[at + 8 + length : at + 12 + length])[0]
+        assert crc == zlib.crc32(last + body), last
+        if last == b"IHDR":
+            size = struct.unpack(">II", body[:8])
+            assert body[8:] == b"\x08\x02\x00\x00\x00", body
+        if last == b"IDAT":
+            pixels += body
+        at += 12 + length
+    assert last == b"IEND"
+    assert len(zlib.decompress(pixels)) == size[1] * (1 + 3 * size[0])
+    return size

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests of the command `inlay`, from outside.
+
+    test_tool.py [EMULATOR ...] PATH/TO/inlay
+
+Prints one line per failure and a count at the end; exits 1 where something failed. Standard library only.
+"""
+
+import os
+import sys
+import tempfile
+
+import harness
+import test_files
+import test_numbers
+import test_text
+from harness import check, check_error, run
+
+EMBED = ("embed", "--ids", "1 2", "--dim", "4")
+TABLE = ("table", "--dim", "4", "--positions", "0:2")
+
+USAGE = [
+    ((), "no command"),
+    (("frobnicate",), "'frobnicate'"),
+    (("--frobnicate",), "'--frobnicate'"),
+    (("\x1b[31mred",), "\\x1b"),
+    (("--version", "x"), "'x'"),
+    (("embed",), "nothing to embed"),
+    ((*EMBED, "--text", "a"), "only one of"),
+    ((*EMBED, "--text-file", "a"), "only one of"),
+    (("embed", "--text", "a", "--text-file", "b"), "only one of"),
+    ((*EMBED, "--frobnicate"), "'--frobnicate'"),
+    ((*EMBED, "--frob\nnicate"), "\\x0a"),
+    ((*EMBED, "--ma"), "'--ma'"),
+    ((*EMBED, "--l", "2"), "'--l'"),
+    ((*EMBED, "-x"), "'-x'"),
+    ((*EMBED, "-xyz"), "'-x'"),
+    ((*EMBED, "stray"), "'stray'"),
+    ((*EMBED, "--", "stray"), "'stray'"),
+    ((*EMBED, "--dim"), "'--dim' needs a value"),
+    ((*EMBED, "--time=yes"), "takes none"),
+    (("embed", "--ids", ""), "no ids"),
+    (("embed", "--ids", " , "), "no ids"),
+    (("embed", "--ids", "1 x 2"), "'x'"),
+    (("embed", "--ids", "1 2.0"), "'2.0'"),
+    (("embed", "--ids", "0x10"), "'0x10'"),
+    (("embed", "--ids", "1;2"), "'1;2'"),
+    (("embed", "--ids", "-"), "'-'"),
+    (("embed", "--ids", "9223372036854775808"), "'9223372036854775808'"),
+    (("embed", "--ids", "-9223372036854775809"), "'-9223372036854775809'"),
+    (("embed", "--ids", "1" * 5000), "..."),
+    ((*EMBED, "--dim", "0"), "--dim '0'"),
+    ((*EMBED, "--dim", "-1"), "--dim '-1'"),
+    ((*EMBED, "--dim", "4x"), "--dim '4x'"),
+    ((*EMBED, "--dim", " 4"), "--dim ' 4'"),
+    ((*EMBED, "--dim", "4 "), "--dim '4 '"),
+    ((*EMBED, "--dim", ""), "--dim ''"),
+    ((*EMBED, "--dim", "1e3"), "--dim '1e3'"),
+    ((*EMBED, "--dim", "2147483648"), "2147483647"),
+    ((*EMBED, "--dim", "99999999999999999999"), "--dim"),
+    ((*EMBED, "--vocab", "0"), "--vocab"),
+    ((*EMBED, "--vocab", "2147483649"), "--vocab"),
+    ((*EMBED, "--length", "0"), "--length"),
+    ((*EMBED, "--start", "-1"), "--start"),
+    ((*EMBED, "--start", "2147483648"), "--start"),
+    ((*EMBED, "--start", "1", "--positions", "none"), "--start"),
+    ((*EMBED, "--seed", "1"), "--table random"),
+    ((*EMBED, "--seed", "-1", "--table", "random"), "--seed"),
+    ((*EMBED, "--max-tokens", "9"), "--max-tokens"),
+    (("embed", "--text", "a", "--max-tokens", "1"), "--max-tokens"),
+    ((*EMBED, "--print-vocab"), "--print-vocab"),
+    (("embed", "--text", "a", "--print-vocab", "--out", "x"), "--print-vocab"),
+    ((*EMBED, "--table", "fixd"), "'fixd'"),
+    ((*EMBED, "--table", ""), "--table ''"),
+    ((*EMBED, "--positions", "learned"), "'learned'"),
+    ((*EMBED, "--positions", "learned:"), "'learned:'"),
+    ((*EMBED, "--scale", "nan"), "'nan'"),
+    ((*EMBED, "--scale", "inf"), "'inf'"),
+    ((*EMBED, "--scale", "1e39"), "'1e39'"),
+    ((*EMBED, "--scale", "0x1p3"), "'0x1p3'"),
+    ((*EMBED, "--scale", " 1"), "' 1'"),
+    ((*EMBED, "--scale", "1,5"), "'1,5'"),
+    ((*EMBED, "--scale", ""), "--scale"),
+    ((*EMBED, "--scale", "e"), "--scale"),
+    ((*EMBED, "--base", "0.5"), "--base"),
+    ((*EMBED, "--base", "1e31"), "--base"),
+    ((*EMBED, "--base", "nan"), "--base"),
+    ((*EMBED, "--base", "1e999"), "--base"),
+    ((*EMBED, "--base", "10", "--table", "random", "--positions", "none"), "--base"),
+    ((*EMBED, "--layout", "sideways"), "'sideways'"),
+    ((*EMBED, "--layout", "split", "--table", "random", "--positions", "none"), "--layout"),
+    ((*EMBED, "--out", "same", "--plot", "same"), "'same'"),
+    (("table",), "--dim is missing"),
+    (("table", "--dim", "4"), "--positions is missing"),
+    (("table", "--positions", "0:4"), "--dim is missing"),
+    ((*TABLE, "--dim", "0"), "--dim"),
+    ((*TABLE, "--dim", "2147483648"), "--dim"),
+    ((*TABLE, "--base", "0"), "--base"),
+    ((*TABLE, "--layout", ""), "--layout"),
+    ((*TABLE, "stray"), "'stray'"),
+    ((*TABLE, "--ids", "1"), "'--ids'"),
+    (("info", "x"), "'x'"),
+    (("info", "--all"), "'--all'"),
+]
+
+RANGES = ["", ":", "5", "1:", ":5", "1:2:3", "1-2", "a:b", " 1:2", "1:2 ", "1:0x2", "1.0:2", "5:5", "6:5", "-1:5", "0:-1",
+          "0:2147483649", "2147483648:2147483649", "0:99999999999999999999"]
+
+
+def test_usage():
+    for args, needle in USAGE:
+        check_error(run(*args), 2, f"usage: {args}", needle)
+    for text in RANGES:
+        check_error(run("table", "--dim", "4", "--positions", text), 2, f"--positions {text!r}", f"--positions '{text}'")
+    for text, rows in ("0:1", 1), ("+0:5", 5), ("2147483647:2147483648", 1), ("2147483000:2147483648", 648):
+        result = run("table", "--dim", "2", "--positions", text)
+        check(result.stdout.startswith(b"float32 [%d, 2]\n" % rows), f"--positions {text}", result.stderr)
+
+
+def test_help():
+    for args in ("--help",), ("-h",), ("embed", "--help"), ("embed", "-h"), ("table", "--help"), ("info", "--help"):
+        result = run(*args)
+        good = result.returncode == 0 and result.stdout.startswith(b"Usage: inlay ") and not result.stderr
+        check(good, f"help: {args}", result.stderr)
+        check(max(map(len, result.stdout.split(b"\n"))) <= 120, f"lines of help: {args}")
+    result = run("--version")
+    version = result.stdout.decode()
+    check(result.returncode == 0 and version.startswith("inlay ") and version.count(".") == 2, "--version", version)
+    locale = {"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8"}
+    check(b"0.84147096" in run(*TABLE, env=locale).stdout, "numbers have a point in every locale")
+
+
+def isas(env=None):
+    """(the ISA in use, all that run, all output) of `inlay info`."""
+    text = run("info", env=env).stdout.decode()
+    states = [line.split()[1:] for line in text.splitlines() if line.startswith("isa ")]
+    runs = [name.rstrip(":") for name, *state in states if state in (["in", "use"], ["runs"])]
+    in_use = [name.rstrip(":") for name, *state in states if state == ["in", "use"]]
+    check(len(in_use) == 1 and "scalar" in runs, "one ISA is in use, and scalar runs", text)
+    return in_use[0], runs, text
+
+
+def test_info():
+    in_use, runs, text = isas()
+    check(in_use == runs[0], "the best ISA is in use", text)
+    for key in "version", "sleef", "pictures":
+        check(f"\n{key} " in "\n" + text, f"info tells {key}", text)
+    # Only sums of products: a sinusoid may differ in its last bit between scalar and the others.
+    gather = ("embed", "--ids", "3 1 2", "--dim", "67", "--table", "random", "--positions", "none", "--scale", "sqrt")
+    expect = run(*gather, "--out", "-").stdout
+    for name in runs:
+        env = {"INLAY_ISA": name}
+        got, _, text = isas(env)
+        check(got == name and "ignored" not in text, f"INLAY_ISA={name}", text)
+        check(run(*gather, "--out", "-", env=env).stdout == expect, f"{name} gives the same bits")
+    for name in "", "avx3", "AVX2", "scalar ", "scalar,avx2", "\x1b[31m", "x" * 5000:
+        got, _, text = isas({"INLAY_ISA": name})
+        ignored = [line for line in text.splitlines() if line.startswith("INLAY_ISA")]
+        check(got == in_use and len(ignored) == 1, f"INLAY_ISA={name[:20]!r} is ignored", text)
+        check(all(c.isprintable() or c == "\n" for c in text), f"INLAY_ISA={name[:20]!r} is escaped", text)
+
+
+def test_time():
+    result = run(*EMBED, "--time", "--out", "/dev/null")
+    lines = result.stderr.splitlines()
+    keys = [line.split()[0] for line in lines]
+    check(keys == ["isa", "tokens", "forward", "rate", "traffic", "copy"], "--time", result.stderr)
+    check(result.returncode == 0 and not result.stdout, "--time prints to stderr only")
+    check(run(*EMBED, "--time").stdout == run(*EMBED).stdout, "--time does not change the result")
+    check_error(run("embed", "--text", "", "--time"), 1, "--time without tokens", "no tokens")
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    harness.COMMAND[:] = sys.argv[1:-1] + [os.path.abspath(sys.argv[-1])]
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
+        test_usage()
+        test_help()
+        test_info()
+        test_time()
+        for module in test_text, test_numbers, test_files:
+            own = os.path.join(directory, module.__name__)
+            os.mkdir(own)
+            module.run_all(own)
+    print(f"tool: {harness.passed} passed, {harness.failed} failed")
+    sys.exit(harness.failed > 0)
+
+
+if __name__ == "__main__":
+    main()
