@@ -8,6 +8,7 @@ Prints a line for each check; the exit status is 1 if one of them failed.
 """
 
 import argparse
+import difflib
 import json
 import os
 import pathlib
@@ -85,8 +86,10 @@ def need(*programs):
 
 
 def expect_same(what, found, expected):
+    """Two texts or two lists of lines."""
     if found != expected:
-        raise Failure(f"{what}: found\n{found}\ninstead of\n{expected}")
+        lines = [text.splitlines() if isinstance(text, str) else text for text in (expected, found)]
+        raise Failure("\n".join([f"{what} differ", *difflib.ndiff(*lines)]))
 
 
 def machine_of(elf):
@@ -146,7 +149,7 @@ class Installed:
         out, _ = run(*command, *arguments, "inlay", env=env)
         return shlex.split(out)
 
-    # ---- The tree and the symbols ----
+    # ---- The files and the symbols ----
 
     def check_tree(self):
         folders = self.build.folders
@@ -167,12 +170,12 @@ class Installed:
 
     def check_links(self):
         for link, target in (("libinlay.so", "libinlay.so.0"), ("libinlay.so.0", self.library.name)):
-            expect_same(link, os.readlink(self.libdir / link), target)
+            expect_same(f"targets of {link}", os.readlink(self.libdir / link), target)
 
     def check_soname(self):
         need("readelf")
         out, _ = run("readelf", "--dynamic", "--wide", self.library)
-        expect_same("SONAME", re.findall(r"\(SONAME\).*\[(.*)\]", out), ["libinlay.so.0"])
+        expect_same("sonames", re.findall(r"\(SONAME\).*\[(.*)\]", out), ["libinlay.so.0"])
 
     def check_symbols(self):
         """What is exported is what the header declares, each symbol with its version."""
@@ -189,8 +192,8 @@ class Installed:
     def check_version(self):
         header = self.inside(self.build.folders["includedir"]) / "inlay" / "inlay.h"
         numbers = re.findall(r"#define INLAY_VERSION_\w+ (\d+)", header.read_text(encoding="utf-8"))
-        expect_same("the header's version", ".".join(numbers), self.build.version)
-        expect_same("pkg-config's version", self.flags("--modversion"), [self.build.version])
+        expect_same("the header's and the build's version", ".".join(numbers), self.build.version)
+        expect_same("pkg-config's and the build's version", self.flags("--modversion"), [self.build.version])
 
 
     def check_runs(self):
@@ -215,7 +218,7 @@ class Programs:
     def check_output(self, name, program, static=None, env=None):
         """The program prints what is expected. `static`: whether libinlay must be inside of it."""
         stdout, stderr = run(program, env=env)
-        expect_same("output", stdout, (HERE / f"{name}.expected").read_text(encoding="utf-8"))
+        expect_same("lines printed", stdout, (HERE / f"{name}.expected").read_text(encoding="utf-8"))
         if name == "server" and f"inlay {self.installed.build.version}," not in stderr:
             raise Failure(f"inlay_version() is not {self.installed.build.version}: {stderr}")
         if static is not None and shutil.which("readelf"):
@@ -327,6 +330,11 @@ class Programs:
         ):
             messages = self.cmake_messages(project, self.moved_without(*without))
             expect_same(f"targets without {without}", messages, [f"asked {answer}" for answer in answers])
+
+        project = ["cmake_minimum_required(VERSION 3.7)", "project(answers C)", "find_package(inlay QUIET CONFIG)"]
+        project.append("get_target_property(soname inlay::inlay IMPORTED_SONAME)")
+        project.append('message("asked soname ${soname}")')
+        expect_same("sonames", self.cmake_messages(project, self.installed.prefix), ["asked soname libinlay.so.0"])
 
     def cmake_messages(self, project, prefix):
         work = pathlib.Path(tempfile.mkdtemp(dir=self.folder))

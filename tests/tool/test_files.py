@@ -142,6 +142,9 @@ def test_output(directory):
 
     check(run(*small, "--out", out).returncode == 0, "--out")
     check(os.stat(out).st_mode & 0o777 == 0o666 & ~umask(), "the file has the mode the umask leaves")
+    os.chmod(out, 0o640)
+    run(*small, "--out", out)
+    check(os.stat(out).st_mode & 0o777 == 0o640, "a file that is replaced keeps its mode")
     first = read(out)
     check(run(*small, "--out", "-").stdout == first, "--out - writes the same bytes")
     link = os.path.join(directory, "link.npy")
@@ -260,8 +263,25 @@ def test_streaming(directory):
             check(run(*args, preexec_fn=limit, stdout=null).returncode == 0, "1.6 GB of table in 1 GiB of memory")
 
 
+def test_progress():
+    """Progress appears on a terminal once the work is long, and only there."""
+    terminal, other = pty.openpty()
+    command = COMMAND + ["table", "--dim", "4096", "--positions", "0:2147483648", "--out", "/dev/null"]
+    process = subprocess.Popen(command, stderr=other)
+    os.close(other)
+    shown = b""
+    deadline = time.monotonic() + TIMEOUT
+    while b"%" not in shown and time.monotonic() < deadline:
+        shown += os.read(terminal, 100)
+    process.kill()
+    process.wait()
+    os.close(terminal)
+    check(b" %" in shown and shown.startswith(b"\r"), "progress on a terminal", shown)
+
+
 def run_all(directory):
     for test in test_hostile, test_output, test_pictures, test_streaming:
         own = os.path.join(directory, test.__name__)
         os.mkdir(own)
         test(own)
+    test_progress()

@@ -123,7 +123,7 @@ def test_help():
         result = run(*args)
         good = result.returncode == 0 and result.stdout.startswith(b"Usage: inlay ") and not result.stderr
         check(good, f"help: {args}", result.stderr)
-        check(max(map(len, result.stdout.split(b"\n"))) <= 120, f"lines of help: {args}")
+        check(max(map(len, result.stdout.split(b"\n"))) < 80, f"lines of help: {args}")
     result = run("--version")
     version = result.stdout.decode()
     check(result.returncode == 0 and version.startswith("inlay ") and version.count(".") == 2, "--version", version)
