@@ -50,9 +50,17 @@ def run(*args, stdin=b"", env=None, **more):
     more.setdefault("stdout", subprocess.PIPE)
     if not {"stdin"} & set(more):
         more["input"] = stdin
-    result = subprocess.run(COMMAND + list(args), stderr=subprocess.PIPE, env=environment, timeout=TIMEOUT, **more)
+    try:
+        result = subprocess.run(COMMAND + list(args), stderr=subprocess.PIPE, env=environment, timeout=TIMEOUT, **more)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(args, "timeout", b"", f"still running after {TIMEOUT} s")
     result.stderr = result.stderr.decode("utf-8", "replace")
     return result
+
+
+def draws_pictures():
+    """Whether this build of the command draws pictures at all."""
+    return "pictures  none" not in run("info").stdout.decode()
 
 
 def check_error(result, code, what, *needles):

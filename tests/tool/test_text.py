@@ -50,6 +50,7 @@ def test_vocabulary():
         got = vocab(*texts)
         check(sorted(got[:2]) == reserved and got[2:] == words, what, got)
     check(vocab("c c b b a", more=("--max-tokens", "3")) == ["", "[UNK]", "c"], "--max-tokens counts the reserved words")
+    check(vocab("c c b b a", more=("--max-tokens", "4")) == reserved + ["c", "b"], "--max-tokens cuts a single word")
     check(vocab("c c b", more=("--max-tokens", "2")) == reserved, "--max-tokens 2 leaves no word")
     check(vocab("c c b", more=("--max-tokens", "99")) == reserved + ["c", "b"], "--max-tokens above the words")
 

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How an inference server uses inlay. One layer is made at the start and shared by all worker threads, without a lock.
+ * A worker serves one client at a time: the prompts of a batch at once (prefill), then one token per sequence and step
+ * at the positions that follow (decode). A bad id costs its client an error that names it, and nobody else anything.
+ */
+#include <inlay/inlay.h>
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { VOCAB = 8, DIM = 4, WORKERS = 2, BATCH = 2, PROMPT = 3, STEPS = 2 };
+
+/* What came in from one client, and what goes back. */
+struct client {
+    const char *name;
+    int32_t prompts[BATCH][PROMPT];
+    char reply[1024];
+    size_t replied;
+};
+
+struct server {
+    const inlay_layer *layer;
+    pthread_mutex_t lock; /* of the queue alone: the layer needs none */
+    struct client *queue;
+    size_t waiting;
+};
+
+static void reply(struct client *client, const char *format, ...)
+{
+    size_t room = sizeof client->reply - client->replied;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(client->reply + client->replied, room, format, arguments);
+    va_end(arguments);
+    if (length > 0)
+        client->replied += (size_t)length < room ? (size_t)length : room - 1;
+}
+
+/* One forward pass: vectors into `out` [sequences * length, dim], or an error into the reply. */
+static inlay_status forward(const inlay_layer *layer, struct client *client, const inlay_batch *batch,
+                            float (*out)[DIM])
+{
+    inlay_fault fault;
+    inlay_status status = inlay_forward(layer, batch, out, sizeof out[0], &fault);
+    if (status == INLAY_ID || status == INLAY_POSITION)
+        reply(client, "  error: %s: sequence %zu, token %zu: %" PRId64 "\n", inlay_status_string(status),
+              fault.sequence, fault.token, fault.value);
+    else if (status != INLAY_OK)
+        reply(client, "  error: %s\n", inlay_status_string(status));
+    else
+        for (size_t b = 0; b < batch->sequences; b++) {
+            const float *last = out[(b + 1) * batch->length - 1];
+            reply(client, "  position %" PRId64 ", sequence %zu: %.4f %.4f %.4f %.4f\n",
+                  batch->start + (int64_t)batch->length - 1, b, last[0], last[1], last[2], last[3]);
+        }
+    return status;
+}
+
+static void serve(const inlay_layer *layer, struct client *client)
+{
+    float out[BATCH * PROMPT][DIM];
+    inlay_batch prefill = inlay_batch_i32(client->prompts[0], BATCH, PROMPT, 0);
+    if (forward(layer, client, &prefill, out) != INLAY_OK)
+        return;
+
+    int32_t next[BATCH];
+    for (int b = 0; b < BATCH; b++)
+        next[b] = client->prompts[b][PROMPT - 1];
+    for (int step = 0; step < STEPS; step++) {
+        /* Here the blocks of the model turn `out` into the next token of each sequence. */
+        for (int b = 0; b < BATCH; b++)
+            next[b] = (next[b] + 1) % VOCAB;
+        inlay_batch decode = inlay_batch_i32(next, BATCH, 1, PROMPT + step);
+        if (forward(layer, client, &decode, out) != INLAY_OK)
+            return;
+    }
+}
+
+static void *work(void *argument)
+{
+    struct server *server = argument;
+    for (;;) {
+        pthread_mutex_lock(&server->lock);
+        struct client *client = server->waiting > 0 ? &server->queue[--server->waiting] : NULL;
+        pthread_mutex_unlock(&server->lock);
+        if (client == NULL)
+            return NULL;
+        serve(server->layer, client);
+    }
+}
+
+int main(void)
+{
+    static float table[VOCAB][DIM];
+    static struct client clients[] = {
+        {.name = "ada", .prompts = {{1, 2, 3}, {4, 5, 6}}},
+        {.name = "bob", .prompts = {{1, 2, 3}, {4, 8, 6}}}, /* there is no token 8 */
+        {.name = "cleo", .prompts = {{7, 0, 7}, {0, 7, 0}}},
+    };
+    enum { CLIENTS = sizeof clients / sizeof clients[0] };
+
+    for (int i = 0; i < VOCAB * DIM; i++)
+        table[i / DIM][i % DIM] = (float)i / (VOCAB * DIM);
+
+    inlay_init(); /* before there are threads, as it reads the environment */
+    fprintf(stderr, "server: inlay %s, ISA %s, %d workers\n", inlay_version(), inlay_isa(), WORKERS);
+
+    inlay_sinusoid *sinusoid = NULL;
+    inlay_sinusoid_spec formula = inlay_sinusoid_spec_default(DIM);
+    inlay_status status = inlay_sinusoid_create(&formula, NULL, &sinusoid);
+    inlay_layer *layer = NULL;
+    inlay_rows tokens = inlay_rows_f32(table, VOCAB, DIM);
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    spec.sinusoid = sinusoid;
+    spec.scale = inlay_sqrt_dim(DIM);
+    if (status == INLAY_OK)
+        status = inlay_layer_create(&spec, NULL, &layer);
+
+    struct server server = {layer, PTHREAD_MUTEX_INITIALIZER, clients, CLIENTS};
+    pthread_t workers[WORKERS];
+    int running = 0;
+    if (status == INLAY_OK)
+        while (running < WORKERS && pthread_create(&workers[running], NULL, work, &server) == 0)
+            running++;
+    else
+        fprintf(stderr, "server: %s\n", inlay_status_string(status));
+    for (int i = 0; i < running; i++)
+        pthread_join(workers[i], NULL);
+    for (int i = 0; running > 0 && i < CLIENTS; i++)
+        printf("%s\n%s", clients[i].name, clients[i].reply);
+
+    inlay_layer_destroy(layer);
+    inlay_sinusoid_destroy(sinusoid);
+    return running > 0 ? 0 : 1;
+}

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Breaks a copy of the library on purpose, once for each line below, and demands that some test goes red.
+
+    mutate.py SOURCE_DIR [WORD...]
+
+Only mutations whose description holds one of the words are tried, where words are given. A mutation that no test sees is
+a hole in the tests: the exit status is 1, as it is where a mutation no longer fits the source.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+# What is broken, the file, the text that must occur there once, and what takes its place.
+MUTATIONS = [
+    ("an int32 id equal to rows is accepted", "src/validate.c", "id_i32(ids, i) >= limit", "id_i32(ids, i) > limit"),
+    ("an int64 id equal to rows is accepted", "src/validate.c", "id_i64(ids, i) >= rows", "id_i64(ids, i) > rows"),
+    ("ids are not read again as they become pointers", "src/embed.c", "id < work->row_count ? (size_t)id : 0", "(size_t)id"),
+    ("the tail of a row is dropped", "src/simd/embed.h", "if (column < columns) {", "if (0) {"),
+    ("the head of a streamed row is dropped", "src/simd/embed.h", "if (column > 0)", "if (0)"),
+    ("the tail is one column long too many", "src/simd/embed.h", "columns - column, scale, terms", "columns - column + 1, scale, terms"),
+    ("the cosine has the wrong sign (scalar)", "src/exact.c", "sign[next & 1] != (next >= 2)", "sign[next & 1] != (next < 2)"),
+    ("the cosine has the wrong sign (SIMD)", "src/simd/sinusoid.h", "angle.cos = vec_double_sub(", "angle.cos = vec_double_add("),
+    ("batch and seq are swapped in the token's index", "src/embed.c", "b * work->length + block->s + i", "(block->s + i) * work->sequences + b"),
+    ("positions ignore the start", "src/embed.c", "size_t position = (size_t)work->start + s;", "size_t position = s;"),
+    ("computed positions ignore the start", "src/embed.c", "(uint32_t)(work->start + (int64_t)(s + i))", "(uint32_t)(s + i)"),
+    ("the product and the sum are fused", "src/avx2/vec.h", "return _mm256_add_ps(a, b);", "return _mm256_fmadd_ps(a, _mm256_set1_ps(1.0000001f), b);"),
+    ("phases keep 96 bits", "src/exact.c", "phase.turns.limb[i] = inlay_mul_add(frequency->limb[i], position, 0, &carry);",
+     "phase.turns.limb[i] = i > 2 ? 0 : inlay_mul_add(i == 2 ? frequency->limb[i] & 0xffffffff00000000 : frequency->limb[i], position, 0, &carry);"),
+    ("halves round up instead of to even", "src/exact.c", "bool tie = dropped == half && !leading.inexact;", "bool tie = false;"),
+    ("rounding truncates", "src/exact.c", "uint32_t up = above", "uint32_t up = 0 && above"),
+    ("the last cosine of an odd dim is written", "src/sinusoid.c", "last_has_none ? pairs - 1 : pairs", "last_has_none ? pairs : pairs"),
+    ("layouts are swapped", "src/sinusoid.c", "bool interleaved = sinusoid->layout == INLAY_LAYOUT_INTERLEAVED;", "bool interleaved = sinusoid->layout != INLAY_LAYOUT_INTERLEAVED;"),
+    ("the host's rounding mode reaches the kernels", "src/fpenv.h", "_mm_setcsr(0x1f80);", "(void)0;"),
+    ("the host's control word is not restored", "src/fpenv.h", "_mm_setcsr(host.mxcsr);", "(void)host;"),
+    ("a position equal to the limit is accepted", "src/validate.c", "n <= limit - (uint64_t)start", "n <= limit - (uint64_t)start + 1"),
+    ("a negative position is accepted", "src/validate.c", "if (start >= 0 && (uint64_t)start <= limit && n", "if ((uint64_t)start <= limit && n"),
+    ("an output one byte into an input is accepted", "src/validate.c", "a.begin < b.end && b.begin < a.end", "a.begin < b.end && b.begin + 1 < a.end"),
+    ("a stride one byte short is accepted", "src/validate.c", "if (stride_bytes < row_bytes)", "if (stride_bytes + 1 < row_bytes)"),
+    ("the bytes of an array may wrap", "src/validate.c", "if (__builtin_mul_overflow(rows - 1, stride_bytes, &bytes) || __builtin_add_overflow(bytes, row_bytes, &bytes))",
+     "bytes = (rows - 1) * stride_bytes + row_bytes; if (0)"),
+    ("what a later version appended is ignored", "src/validate.c", "return appended == 0;", "return true;"),
+    ("an ISA that does not run is chosen", "src/dispatch.c", "if (!runs)\n            continue;", "(void)runs;"),
+    ("INLAY_ISA is ignored", "src/dispatch.c", "if (wanted != NULL && strcmp(wanted, kernels->name) == 0)", "if (0)"),
+    ("a hot call allocates", "src/embed.c", "bool stream = streams(work);", "bool stream = streams(work); extern void *malloc(size_t); extern void free(void *); void *volatile leak = malloc(8); free(leak);"),
+    ("an ISA's object calls libm", "src/avx2/kernels.c", "    embed_tile(tile);", "    extern double exp(double); volatile double x = exp(tile->scale); (void)x; embed_tile(tile);"),
+    ("a kernel's symbol is exported", "src/avx2/kernels.c", "static void embed_f32_avx2", "void embed_f32_avx2(const struct inlay_embed_tile *); void embed_f32_avx2"),
+]
+SUITES = ["isa", "api", "audit"]
+
+
+def run(command, **options):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+
+
+def red_tests(build):
+    """The tests that fail, or None where it does not even compile."""
+    if run(["ninja", "-C", build]).returncode != 0:
+        return None
+    run(["meson", "test", "-C", build, "--no-rebuild", "--quiet", *(f"--suite={s}" for s in SUITES)])
+    with open(f"{build}/meson-logs/testlog.json", encoding="utf-8") as log:
+        results = [json.loads(line) for line in log]
+    return [r["name"].split(" / ")[-1] for r in results if r["result"] not in ("OK", "SKIP", "EXPECTEDFAIL")]
+
+
+def main():
+    source, words = os.path.abspath(sys.argv[1]), sys.argv[2:]
+    chosen = [m for m in MUTATIONS if not words or any(w in m[0] for w in words)]
+    unseen = 0
+    with tempfile.TemporaryDirectory() as folder:
+        copy, build = os.path.join(folder, "inlay"), os.path.join(folder, "build")
+        shutil.copytree(source, copy, ignore=shutil.ignore_patterns("build*", ".git"))
+        setup = run(["meson", "setup", build, copy, "-Dtool=disabled", "-Dbench=disabled", "-Dtests=enabled"])
+        if setup.returncode != 0 or red_tests(build) != []:
+            sys.exit("the library as it is does not pass its tests\n" + setup.stdout)
+        for what, name, before, after in chosen:
+            path = os.path.join(copy, name)
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            if text.count(before) != 1:
+                print(f"NO LONGER FITS  {what}: {name} has {text.count(before)} of it", flush=True)
+                unseen += 1
+                continue
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text.replace(before, after))
+            red = red_tests(build)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            unseen += not red
+            seen = "DOES NOT COMPILE" if red is None else ", ".join(red) or "NOT SEEN"
+            print(f"{what}: {seen}", flush=True)
+    print(f"{len(chosen) - unseen} passed, {unseen} failed, 0 skipped")
+    sys.exit(unseen != 0)
+
+
+main()
