@@ -142,10 +142,11 @@ size_t inlay_first_bad_id(const void *ids, inlay_id_type type, size_t n, size_t 
 
 bool inlay_positions_in(int64_t start, size_t n, uint64_t limit, inlay_fault *fault)
 {
-    if (start >= 0 && (uint64_t)start <= limit && n <= limit - (uint64_t)start)
+    uint64_t first = (uint64_t)start; /* a negative one lies past every limit */
+    if (first <= limit && n <= limit - first)
         return true;
-    /* A start before the limit reaches it after limit - start tokens; any other is itself the first bad one. */
-    size_t token = start >= 0 && (uint64_t)start < limit ? (size_t)(limit - (uint64_t)start) : 0;
-    *fault = (inlay_fault){0, token, (int64_t)((uint64_t)start + token)};
+    /* A start before the limit reaches it after limit - first tokens; any other is itself the first bad one. */
+    size_t token = first < limit ? (size_t)(limit - first) : 0;
+    *fault = (inlay_fault){0, token, (int64_t)(first + token)};
     return false;
 }
