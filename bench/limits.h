@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+//
+// The loops that kernels are held against: bare copies and fills, and the separate passes that a fused one replaces.
+// They stand apart from the library on purpose and use none of its code; where x86 has wider registers or stores that
+// go past the caches, limits_x86.cc supplies them.
+#ifndef INLAY_BENCH_LIMITS_H
+#define INLAY_BENCH_LIMITS_H
+
+#include <cstddef>
+#include <cstdint>
+
+struct LimitLoops {
+    // out[i, :] = table[ids[i], :], stored past the caches; null where this machine has no such stores.
+    void (*copy_nt)(float *out, const float *table, const std::int32_t *ids, std::size_t rows, std::size_t dim);
+    // out[:] = 1, stored past the caches; null likewise.
+    void (*fill_nt)(float *out, std::size_t n);
+    // x[:] *= factor
+    void (*scale)(float *x, std::size_t n, float factor);
+    // x[:] += y[:]
+    void (*add)(float *x, const float *y, std::size_t n);
+};
+
+// The fastest that this machine runs.
+const LimitLoops &limit_loops();
+
+// limits_x86.cc: null where the CPU has neither AVX-512 nor AVX2.
+const LimitLoops *limit_loops_x86();
+
+#endif

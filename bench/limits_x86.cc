@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+//
+// The limits in the widest registers of this CPU. Compiled on x86-64 only and for the baseline: each function names its
+// target itself, and runs only where the CPU has it. Nothing of the library is used.
+//
+// Non-temporal stores cover whole cache lines and only those, whatever the width of a register: a line of which one
+// part is streamed and the other stored goes to memory twice, and rows that begin anywhere took twice as long.
+#include "limits.h"
+
+#include <algorithm>
+#include <cstring>
+#include <immintrin.h>
+
+static constexpr std::size_t line_bytes = 64;
+static constexpr std::size_t line = line_bytes / sizeof(float);
+
+// Floats before the next cache line, of at most n.
+static std::size_t before_line(const float *out, std::size_t n)
+{
+    return std::min(n, (0 - reinterpret_cast<std::uintptr_t>(out)) % line_bytes / sizeof *out);
+}
+
+// The end of a row that fills no line.
+static void copy_end(float *out, const float *in, std::size_t n)
+{
+    if (n)
+        std::memcpy(out, in, n * sizeof *out);
+}
+
+[[gnu::target("avx512f")]] static void copy_nt_avx512(float *out, const float *table, const std::int32_t *ids,
+                                                      std::size_t rows, std::size_t dim)
+{
+    for (; rows; rows--, ids++, out += dim) {
+        const float *row = table + static_cast<std::size_t>(*ids) * dim;
+        std::size_t i = before_line(out, dim);
+        copy_end(out, row, i);
+        for (; i + line <= dim; i += line)
+            _mm512_stream_ps(out + i, _mm512_loadu_ps(row + i));
+        copy_end(out + i, row + i, dim - i);
+    }
+    _mm_sfence();
+}
+
+[[gnu::target("avx2")]] static void copy_nt_avx2(float *out, const float *table, const std::int32_t *ids,
+                                                 std::size_t rows, std::size_t dim)
+{
+    for (; rows; rows--, ids++, out += dim) {
+        const float *row = table + static_cast<std::size_t>(*ids) * dim;
+        std::size_t i = before_line(out, dim);
+        copy_end(out, row, i);
+        for (; i + line <= dim; i += line) {
+            _mm256_stream_ps(out + i, _mm256_loadu_ps(row + i));
+            _mm256_stream_ps(out + i + 8, _mm256_loadu_ps(row + i + 8));
+        }
+        copy_end(out + i, row + i, dim - i);
+    }
+    _mm_sfence();
+}
+
+[[gnu::target("avx512f")]] static void fill_nt_avx512(float *out, std::size_t n)
+{
+    std::size_t i = before_line(out, n);
+    std::fill_n(out, i, 1.0f);
+    for (; i + line <= n; i += line)
+        _mm512_stream_ps(out + i, _mm512_set1_ps(1));
+    std::fill_n(out + i, n - i, 1.0f);
+    _mm_sfence();
+}
+
+[[gnu::target("avx2")]] static void fill_nt_avx2(float *out, std::size_t n)
+{
+    std::size_t i = before_line(out, n);
+    std::fill_n(out, i, 1.0f);
+    for (; i + line <= n; i += line) {
+        _mm256_stream_ps(out + i, _mm256_set1_ps(1));
+        _mm256_stream_ps(out + i + 8, _mm256_set1_ps(1));
+    }
+    std::fill_n(out + i, n - i, 1.0f);
+    _mm_sfence();
+}
+
+[[gnu::target("avx512f")]] static void scale_avx512(float *x, std::size_t n, float factor)
+{
+    std::size_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        _mm512_storeu_ps(x + i, _mm512_mul_ps(_mm512_loadu_ps(x + i), _mm512_set1_ps(factor)));
+    for (; i < n; i++)
+        x[i] *= factor;
+}
+
+[[gnu::target("avx2")]] static void scale_avx2(float *x, std::size_t n, float factor)
+{
+    std::size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(x + i, _mm256_mul_ps(_mm256_loadu_ps(x + i), _mm256_set1_ps(factor)));
+    for (; i < n; i++)
+        x[i] *= factor;
+}
+
+[[gnu::target("avx512f")]] static void add_avx512(float *x, const float *y, std::size_t n)
+{
+    std::size_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        _mm512_storeu_ps(x + i, _mm512_add_ps(_mm512_loadu_ps(x + i), _mm512_loadu_ps(y + i)));
+    for (; i < n; i++)
+        x[i] += y[i];
+}
+
+[[gnu::target("avx2")]] static void add_avx2(float *x, const float *y, std::size_t n)
+{
+    std::size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(x + i, _mm256_add_ps(_mm256_loadu_ps(x + i), _mm256_loadu_ps(y + i)));
+    for (; i < n; i++)
+        x[i] += y[i];
+}
+
+const LimitLoops *limit_loops_x86()
+{
+    static constexpr LimitLoops avx512 = {copy_nt_avx512, fill_nt_avx512, scale_avx512, add_avx512};
+    static constexpr LimitLoops avx2 = {copy_nt_avx2, fill_nt_avx2, scale_avx2, add_avx2};
+    if (__builtin_cpu_supports("avx512f"))
+        return &avx512;
+    if (__builtin_cpu_supports("avx2"))
+        return &avx2;
+    return nullptr;
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+//
+// inlay_bench: every operation of the library on every ISA that runs here, and the limits beside them.
+// Google Benchmark brings the command line, the filter and the formats; the clock is that of rounds.cc, since a ratio
+// of two benchmarks that ran minutes apart says little.
+#include "reporters.h"
+#include "rounds.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <memory>
+
+// The contenders of a shape, which are measured together.
+struct Group {
+    Shape shape;
+    std::vector<Contender> contenders;
+};
+
+// Google Benchmark runs twice: first to learn which rows the command line chooses, then to report them.
+static bool choosing;
+
+static const Contender *find_limit(const Group &group, const char *name)
+{
+    for (const Contender &contender : group.contenders)
+        if (name && contender.operation->role == Role::limit && !std::strcmp(contender.operation->name, name))
+            return &contender;
+    return nullptr;
+}
+
+static const Contender *faster_limit(const Group &group, const Operation &operation)
+{
+    const Contender *faster = nullptr;
+    for (const char *name : operation.limits) {
+        const Contender *limit = find_limit(group, name);
+        if (limit && (!faster || median(limit->seconds) < median(faster->seconds)))
+            faster = limit;
+    }
+    return faster;
+}
+
+static void report(benchmark::State &state, const Group &group, const Contender &contender)
+{
+    const Operation &operation = *contender.operation;
+    const double seconds = median(contender.seconds);
+    for (auto _ : state)
+        state.SetIterationTime(seconds);
+    state.counters["seconds_minimum"] = minimum(contender.seconds);
+    state.counters["rounds"] = static_cast<double>(contender.seconds.size());
+    state.SetBytesProcessed(bytes_moved(operation, group.shape));
+    if (const Contender *limit = faster_limit(group, operation)) {
+        state.counters["time_over_limit"] = seconds / median(limit->seconds);
+        state.SetLabel(limit->operation->name);
+    }
+    if (operation.traits & fused)
+        state.counters["time_over_three_passes"] = seconds / median(find_limit(group, "three_passes")->seconds);
+}
+
+static void run(benchmark::State &state, Group &group, std::size_t index)
+{
+    Contender &contender = group.contenders[index];
+    if (choosing) {
+        contender.wanted = true;
+        for (auto _ : state)
+            state.SetIterationTime(1); // of zeros Google Benchmark would make statistics that are no numbers
+        return;
+    }
+    // The first row of a shape measures all of them; a row that comes again, for a repetition, measures anew.
+    if (contender.seconds.empty() || contender.reported)
+        measure(group.shape, group.contenders);
+    contender.reported = true;
+    report(state, group, contender);
+}
+
+static std::vector<Contender> make_contenders(const Shape &shape)
+{
+    std::vector<Contender> contenders;
+    for (const Operation &operation : operations())
+        for (const Isa &isa : isas()) {
+            if (measured(operation, shape, isa.name))
+                contenders.push_back({&operation, isa});
+            if (operation.role == Role::limit)
+                break; // with the best one
+        }
+    return contenders;
+}
+
+static std::vector<Group> make_groups()
+{
+    std::vector<Group> groups;
+    for (const Shape &shape : shapes) {
+        // A table that the system had to swap would be measured as a disk.
+        if (scene_bytes(shape) <= spare_memory())
+            groups.push_back({shape, make_contenders(shape)});
+        else
+            std::fprintf(stderr, "inlay_bench: too little memory for %s\n", shape_name(shape).c_str());
+    }
+    return groups;
+}
+
+static std::string row_name(const Shape &shape, const Contender &contender)
+{
+    const std::string operation = contender.operation->name;
+    const bool kernel = contender.operation->role == Role::kernel;
+    return (kernel ? operation + "/" + contender.isa.name : "limit/" + operation) + "/" + shape_name(shape);
+}
+
+static void register_rows(Group &group, const Operation &operation)
+{
+    for (std::size_t i = 0; i < group.contenders.size(); i++)
+        if (group.contenders[i].operation == &operation)
+            benchmark::RegisterBenchmark(row_name(group.shape, group.contenders[i]).c_str(), run, std::ref(group), i)
+                ->Iterations(1)
+                ->UseManualTime();
+}
+
+// In the order in which people read: kernels by shape, each shape by ISA; then limits by shape.
+static void register_all(std::vector<Group> &groups)
+{
+    for (const Operation &operation : operations())
+        for (Group &group : groups)
+            if (operation.role == Role::kernel)
+                register_rows(group, operation);
+    for (Group &group : groups)
+        for (const Operation &operation : operations())
+            if (operation.role == Role::limit)
+                register_rows(group, operation);
+}
+
+static void choose()
+{
+    SilentReporter silent;
+    choosing = true;
+    benchmark::RunSpecifiedBenchmarks(&silent);
+    choosing = false;
+}
+
+static bool asks_for_format(int argc, char **argv)
+{
+    return std::any_of(argv, argv + argc, [](const char *argument) {
+        return !std::strncmp(argument, "--benchmark_format", std::strlen("--benchmark_format"));
+    });
+}
+
+int main(int argc, char **argv)
+{
+    const bool table = !asks_for_format(argc, argv);
+    benchmark::Initialize(&argc, argv);
+    if (benchmark::ReportUnrecognizedArguments(argc, argv))
+        return 2;
+    if (!pin_to_core())
+        std::fprintf(stderr, "inlay_bench: not pinned to a core\n");
+
+    benchmark::AddCustomContext("inlay", inlay_version());
+    benchmark::AddCustomContext("scalar_sinusoids", "at most " + std::to_string(scalar_pairs) + " pairs");
+
+    std::vector<Group> groups = make_groups();
+    register_all(groups);
+    choose();
+
+    const std::unique_ptr<benchmark::BenchmarkReporter> reporter(table ? new TableReporter
+                                                                       : benchmark::CreateDefaultDisplayReporter());
+    const std::size_t rows = benchmark::RunSpecifiedBenchmarks(reporter.get());
+    benchmark::Shutdown();
+    return rows ? 0 : 1;
+}

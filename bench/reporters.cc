@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+//
+// Plain columns through printf: no colour, nothing that depends on the locale or the terminal.
+// The names of counters are those of main.cc, which puts them there.
+#include "reporters.h"
+
+#include "rounds.h"
+
+#include <array>
+#include <cstdio>
+
+// Kernel, ISA, shape, median, minimum, GB/s, over limit, limit, over three.
+static void print_line(const std::array<std::string, 9> &cells)
+{
+    static constexpr int widths[] = {-15, -13, -27, 11, 12, 8, 12, -9, 11}; // negative: to the left
+    std::string line;
+    for (std::size_t i = 0; i < cells.size(); i++) {
+        char cell[64];
+        std::snprintf(cell, sizeof cell, "%*s ", widths[i], cells[i].c_str());
+        line += cell;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    std::puts(line.c_str());
+}
+
+bool TableReporter::ReportContext(const Context &)
+{
+    std::string names;
+    for (const Isa &isa : isas())
+        names += std::string(" ") + isa.name;
+    std::printf("inlay %s, one thread; ISAs that run here:%s\n", inlay_version(), names.c_str());
+    std::printf("median and minimum of %zu interleaved rounds, at least %zu where they take long\n", rounds_most,
+                rounds_least);
+    std::printf(
+        "GB/s: (bytes read from the table or from x + bytes written) / median; of sinusoids and fills: written\n"
+        "over limit: median over the median of the limit named, the fastest copy or fill of the same bytes\n"
+        "over three: median over that of limit three_passes: gather, scale, add positions one after another\n"
+        "shapes: b batch, s seq, d dim, v vocab; r rows of a table of sinusoids; at bytes past a page\n");
+    std::printf("scalar takes about 1 us for a sine and cosine: it has no rows of more than %zu pairs\n\n",
+                scalar_pairs);
+    print_line({"kernel", "ISA", "shape", "median", "minimum", "GB/s", "over limit", "limit", "over three"});
+    return true;
+}
+
+static std::string with_unit(double seconds)
+{
+    static const struct {
+        double seconds;
+        const char *name;
+    } units[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
+    std::size_t i = 0;
+    while (i < 3 && seconds < units[i].seconds)
+        i++;
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2f %-2s", seconds / units[i].seconds, units[i].name);
+    return text;
+}
+
+// The counter with so many decimals; empty where the row has none.
+static std::string counter(const benchmark::BenchmarkReporter::Run &run, const char *name, double unit, int decimals)
+{
+    const auto found = run.counters.find(name);
+    if (found == run.counters.end())
+        return "";
+    char text[32];
+    std::snprintf(text, sizeof text, "%.*f", decimals, found->second.value / unit);
+    return text;
+}
+
+void TableReporter::ReportRuns(const std::vector<Run> &runs)
+{
+    for (const Run &run : runs) {
+        if (run.run_type != Run::RT_Iteration)
+            continue; // aggregates over repetitions: the other formats have them
+        const std::string &name = run.run_name.function_name;
+        const std::size_t first = name.find('/'), second = name.find('/', first + 1);
+        const std::string kernel = name.substr(0, first);
+        if (kernel != kernel_)
+            std::printf("\n");
+        kernel_ = kernel;
+        const double median = run.real_accumulated_time / static_cast<double>(run.iterations);
+        print_line({kernel, name.substr(first + 1, second - first - 1), name.substr(second + 1), with_unit(median),
+                    with_unit(run.counters.at("seconds_minimum").value), counter(run, "bytes_per_second", 1e9, 1),
+                    counter(run, "time_over_limit", 1, 2), run.report_label,
+                    counter(run, "time_over_three_passes", 1, 2)});
+    }
+    std::fflush(stdout);
+}
+
+SilentReporter::SilentReporter()
+{
+    SetOutputStream(&nowhere_);
+    SetErrorStream(&nowhere_);
+}
+
+bool SilentReporter::ReportContext(const Context &)
+{
+    return true;
+}
+
+void SilentReporter::ReportRuns(const std::vector<Run> &)
+{
+}

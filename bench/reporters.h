@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+//
+// Where rows go: to the table that people read, or nowhere. main.cc hands the one to Google Benchmark where no other
+// format is asked for, the other while it only learns which rows are chosen.
+// They print what the rows carry, in the order in which they come, and compute nothing but units.
+#ifndef INLAY_BENCH_REPORTERS_H
+#define INLAY_BENCH_REPORTERS_H
+
+#include <benchmark/benchmark.h>
+#include <ostream>
+
+class TableReporter : public benchmark::BenchmarkReporter
+{
+  public:
+    bool ReportContext(const Context &context) override;
+    void ReportRuns(const std::vector<Run> &runs) override;
+
+  private:
+    std::string kernel_; // of the row above
+};
+
+class SilentReporter : public benchmark::BenchmarkReporter
+{
+  public:
+    SilentReporter();
+    bool ReportContext(const Context &context) override;
+    void ReportRuns(const std::vector<Run> &runs) override;
+
+  private:
+    std::ostream nowhere_{nullptr};
+};
+
+#endif

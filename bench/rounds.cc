@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+//
+// The rounds. Called by main.cc; calls operations with the ISA of each contender in use.
+// It must not allocate, print or build a scene between two measurements of a round.
+#include "rounds.h"
+
+#include "dispatch.h"
+
+#include <algorithm>
+#include <ctime>
+#include <sched.h>
+
+// Long against the microsecond that reading the clock takes; a call that takes longer is measured alone.
+static constexpr double sample_seconds = 5e-3;
+// Until a cache of tens of MiB holds what this contender leaves there: 32 MiB scaled in place take 2.3 ms after
+// somebody else's non-temporal stores, and 1.1 ms from the fourth call on.
+static constexpr double warm_up_seconds = 10e-3;
+static constexpr std::size_t warm_up_calls = 2;
+
+bool pin_to_core()
+{
+    cpu_set_t core;
+    CPU_ZERO(&core);
+    CPU_SET(sched_getcpu(), &core);
+    return sched_setaffinity(0, sizeof core, &core) == 0;
+}
+
+static std::vector<Isa> find_isas()
+{
+    std::vector<Isa> found;
+    bool runs;
+    for (std::size_t i = 0; const inlay_kernels *kernels = inlay_dispatch_at(i, &runs); i++)
+        if (runs)
+            found.push_back({inlay_isa_at(i, nullptr), kernels});
+    return found;
+}
+
+const std::vector<Isa> &isas()
+{
+    static const std::vector<Isa> found = find_isas();
+    return found;
+}
+
+static double now(clockid_t clock)
+{
+    timespec time;
+    clock_gettime(clock, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// On the clock of this thread, which stands still while the system gives the core to somebody else. No operation waits
+// for anything, so that on an idle machine it shows what a clock on the wall does.
+static double seconds_for(const Scene &scene, const Contender &contender, std::size_t calls)
+{
+    inlay_dispatch_use(contender.isa.kernels);
+    const double start = now(CLOCK_THREAD_CPUTIME_ID);
+    contender.operation->run(scene, calls);
+    return now(CLOCK_THREAD_CPUTIME_ID) - start;
+}
+
+// How many calls take so long, at least so few.
+static std::size_t calls_for(double seconds, double one, std::size_t least)
+{
+    return std::max(least, static_cast<std::size_t>(seconds / one));
+}
+
+// A contender that takes part in the rounds.
+struct Entry {
+    Contender *contender;
+    std::size_t warm_up; // calls ahead of the clock
+    std::size_t calls;   // calls under the clock
+};
+
+static Entry prepare(const Scene &scene, Contender &contender)
+{
+    seconds_for(scene, contender, 1);
+    const double one = std::max(1e-9, seconds_for(scene, contender, 1)); // no clock is finer
+    return {&contender, calls_for(warm_up_seconds, one, warm_up_calls), calls_for(sample_seconds, one, 1)};
+}
+
+void measure(const Shape &shape, std::vector<Contender> &contenders)
+{
+    inlay_dispatch_use(isas().front().kernels); // for positions that the scene prepares
+    const Scene scene(shape);
+    std::vector<Entry> entries;
+    for (Contender &contender : contenders) {
+        contender.reported = false;
+        contender.seconds.clear();
+        contender.seconds.reserve(rounds_most);
+        if (contender.wanted || contender.operation->role == Role::limit)
+            entries.push_back(prepare(scene, contender));
+    }
+
+    const double start = now(CLOCK_MONOTONIC);
+    for (std::size_t round = 0; round < rounds_most; round++) {
+        if (round >= rounds_least && now(CLOCK_MONOTONIC) - start > rounds_seconds)
+            break;
+        for (const Entry &entry : entries) {
+            seconds_for(scene, *entry.contender, entry.warm_up);
+            const double seconds = seconds_for(scene, *entry.contender, entry.calls);
+            entry.contender->seconds.push_back(seconds / static_cast<double>(entry.calls));
+        }
+        // Another one goes first in the next round.
+        std::rotate(entries.begin(), entries.begin() + 1, entries.end());
+    }
+}
+
+double median(std::vector<double> seconds)
+{
+    std::sort(seconds.begin(), seconds.end());
+    const std::size_t half = seconds.size() / 2;
+    return seconds.size() % 2 ? seconds[half] : (seconds[half - 1] + seconds[half]) / 2;
+}
+
+double minimum(const std::vector<double> &seconds)
+{
+    return *std::min_element(seconds.begin(), seconds.end());
+}

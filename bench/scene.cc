@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+//
+// Fills the memory of a shape. Used by main.cc to set the stage and by operations.cc to play on it.
+// Every page is written before it is timed: pages that were never written are all one and the same page of zeros.
+#include "scene.h"
+
+#include <cstdio>
+#include <random>
+
+void require(inlay_status status)
+{
+    if (status == INLAY_OK)
+        return;
+    std::fprintf(stderr, "inlay_bench: %s\n", inlay_status_string(status));
+    std::exit(1);
+}
+
+// [n] floats of all signs and many exponents in [-1, 1), `offset` bytes past a page.
+static float *fill(Pages<float> &pages, std::size_t n, std::size_t offset)
+{
+    pages = make_pages<float>(n + offset / sizeof(float));
+    float *x = pages.get() + offset / sizeof(float);
+    for (std::size_t i = 0; i < n; i++) // a multiplicative hash, which vectorises: tables have 2 GB
+        x[i] = static_cast<float>(static_cast<std::int32_t>(static_cast<std::uint32_t>(i) * 2654435761u)) * 0x1p-31f;
+    return x;
+}
+
+static inlay_layer *make_layer(const Scene &scene, std::size_t cached_positions)
+{
+    inlay_layer_spec spec = inlay_layer_spec_default(&scene.tokens);
+    spec.sinusoid = scene.sinusoid;
+    spec.cached_positions = cached_positions;
+    spec.scale = scene.scale;
+    inlay_layer *layer;
+    require(inlay_layer_create(&spec, &pages_allocator, &layer));
+    return layer;
+}
+
+Scene::Scene(const Shape &of)
+    : shape(of), rows(of.batch * of.seq), row_bytes(of.dim * sizeof(float)), scale(inlay_sqrt_dim(of.dim))
+{
+    out = fill(out_pages_, rows * shape.dim, shape.offset);
+    const inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(shape.dim);
+    require(inlay_sinusoid_create(&spec, &pages_allocator, &sinusoid));
+    if (shape.vocab)
+        prepare_tokens();
+}
+
+void Scene::prepare_tokens()
+{
+    table = fill(table_pages_, shape.vocab * shape.dim, shape.offset);
+    tokens = inlay_rows_f32(table, shape.vocab, shape.dim);
+    learned = fill(learned_pages_, shape.seq * shape.dim, 0);
+    positions = inlay_rows_f32(learned, shape.seq, shape.dim);
+
+    id_pages_ = make_pages<std::int32_t>(rows);
+    std::mt19937 random; // the same ids in every run
+    std::uniform_int_distribution<std::int32_t> any(0, static_cast<std::int32_t>(shape.vocab - 1));
+    for (std::size_t i = 0; i < rows; i++)
+        id_pages_[i] = any(random);
+    ids = id_pages_.get();
+    batch = inlay_batch_i32(ids, shape.batch, shape.seq, 0);
+
+    holding = make_layer(*this, shape.seq);
+    computing = make_layer(*this, 0);
+}
+
+Scene::~Scene()
+{
+    inlay_layer_destroy(holding);
+    inlay_layer_destroy(computing);
+    inlay_sinusoid_destroy(sinusoid);
+}
+
+std::size_t scene_bytes(const Shape &shape)
+{
+    // Output, embedding table, learned positions, held positions.
+    return (shape.batch * shape.seq + shape.vocab + 2 * shape.seq) * shape.dim * sizeof(float);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The subcommands, for main.c. Each gets its own name as argv[0] and returns an enum outcome, which is the exit code;
+ * what it prints to stdout, main.c flushes and checks.
+ */
+#ifndef INLAY_TOOL_COMMAND_H
+#define INLAY_TOOL_COMMAND_H
+
+/** `inlay embed`: text or ids to vectors. */
+int command_embed(int argc, char **argv);
+
+/** `inlay table`: a table of sinusoids. */
+int command_table(int argc, char **argv);
+
+/** `inlay info`: what this build and this machine can do. */
+int command_info(int argc, char **argv);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the command line of `inlay embed` says, checked as far as that goes without opening a file. Included by the
+ * files of that subcommand. It must not open, read or compute anything.
+ */
+#ifndef INLAY_TOOL_EMBED_OPTIONS_H
+#define INLAY_TOOL_EMBED_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <inlay/inlay.h>
+
+/** Where the sequences come from. */
+enum source { SOURCE_NONE, SOURCE_TEXT, SOURCE_FILE, SOURCE_IDS };
+
+/** Where the token rows come from. */
+enum table_kind { TABLE_FIXED, TABLE_RANDOM, TABLE_FILE };
+
+/** Where the positions come from. */
+enum positions_kind { POSITIONS_SINUSOID, POSITIONS_LEARNED, POSITIONS_NONE };
+
+/** Numbers that were not given are 0 where 0 is no value of theirs. */
+struct embed_options {
+    bool help;
+    enum source source;
+    const char **input; /**< [inputs]: the arguments of --text, --text-file or --ids */
+    size_t inputs;
+    int64_t max_tokens;
+    int64_t length;
+
+    enum table_kind table;
+    const char *table_file;
+    int64_t vocab;
+    int64_t dim;
+    int64_t seed;
+
+    enum positions_kind positions;
+    const char *positions_file;
+    int64_t start;
+    bool scale_is_sqrt;
+    float scale;
+    double base;
+    inlay_layout layout;
+
+    const char *out;
+    const char *plot;
+    bool time;
+    bool print_vocab;
+};
+
+/** Parses argv into *options, whose `input` the caller frees in any case. */
+int embed_options_parse(int argc, char **argv, struct embed_options *options);
+
+/** DONE, or MISUSED with a message, where the text names no layout. For every subcommand that has --layout. */
+int option_layout(const char *text, inlay_layout *layout);
+
+/** The name that --layout knows a layout by. */
+const char *layout_name(inlay_layout layout);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The readers of load.h. A table is opened without blocking and must be a regular file: its size bounds all that is
+ * read and allocated, and a FIFO or a device could withhold or repeat itself for ever.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "load.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "message.h"
+#include "npy.h"
+
+/* Texts are small beside their vectors: what is larger is a mistake such as /dev/zero. */
+#define TEXT_LIMIT ((size_t)256 << 20)
+
+/* Reads until `size` bytes are there or the file ends; the bytes read, or -1 with errno. */
+static ssize_t read_full(int file, void *out, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        size_t step = size - done < ((size_t)1 << 30) ? size - done : (size_t)1 << 30;
+        ssize_t got = read(file, (char *)out + done, step);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+static int read_text(int file, const char *path, char **text, size_t *size)
+{
+    size_t room = 1 << 16;
+    char *buffer = NULL;
+    size_t used = 0;
+    for (;;) {
+        char *larger = realloc(buffer, room);
+        if (larger == NULL) {
+            free(buffer);
+            return out_of_memory(shown(path), (double)room);
+        }
+        buffer = larger;
+        ssize_t got = read_full(file, buffer + used, room - used);
+        if (got < 0) {
+            free(buffer);
+            return failed("cannot read %s: %s", shown(path), strerror(errno));
+        }
+        used += (size_t)got;
+        if (used < room)
+            break;
+        if (used >= TEXT_LIMIT) {
+            free(buffer);
+            return failed("%s has more than %zu MiB, which is no text to embed at once", shown(path), TEXT_LIMIT >> 20);
+        }
+        room *= 2;
+    }
+    *text = buffer;
+    *size = used;
+    return DONE;
+}
+
+int load_text(const char *path, char **text, size_t *size)
+{
+    if (strcmp(path, "-") == 0)
+        return read_text(STDIN_FILENO, "standard input", text, size);
+    int file = open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+    if (file < 0)
+        return failed("cannot open %s: %s", shown(path), strerror(errno));
+    int outcome = read_text(file, path, text, size);
+    close(file);
+    return outcome;
+}
+
+static int read_table(int file, const char *path, float **table, size_t *rows, size_t *dim)
+{
+    struct stat status;
+    if (fstat(file, &status) != 0)
+        return failed("cannot read %s: %s", shown(path), strerror(errno));
+    if (!S_ISREG(status.st_mode))
+        return failed("%s is not a regular file, as a table must be", shown(path));
+
+    size_t head_bytes = status.st_size < NPY_HEAD_BYTES ? (size_t)status.st_size : NPY_HEAD_BYTES;
+    static char head[NPY_HEAD_BYTES];
+    ssize_t got = read_full(file, head, head_bytes);
+    if (got < 0)
+        return failed("cannot read %s: %s", shown(path), strerror(errno));
+    struct npy npy;
+    if (!npy_parse(head, (size_t)got, (uint64_t)status.st_size, &npy))
+        return failed("%s is no table: %s", shown(path), npy.why);
+
+    /* npy_parse has checked that these bytes are those of the file's rest. */
+    size_t bytes = npy.rows * npy.dim * sizeof(float);
+    float *data = malloc(bytes ? bytes : 1);
+    if (data == NULL)
+        return out_of_memory(shown(path), (double)bytes);
+    if (lseek(file, (off_t)npy.data_offset, SEEK_SET) < 0 || (got = read_full(file, data, bytes)) < 0) {
+        free(data);
+        return failed("cannot read %s: %s", shown(path), strerror(errno));
+    }
+    if ((size_t)got != bytes) {
+        free(data);
+        return failed("%s shrank while it was read", shown(path));
+    }
+    *table = data;
+    *rows = npy.rows;
+    *dim = npy.dim;
+    return DONE;
+}
+
+int load_table(const char *path, float **table, size_t *rows, size_t *dim)
+{
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (file < 0)
+        return failed("cannot open %s: %s", shown(path), strerror(errno));
+    int outcome = read_table(file, path, table, rows, dim);
+    close(file);
+    return outcome;
+}

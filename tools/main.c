@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command `inlay`: chooses the subcommand, and makes sure at the end that what went to stdout has arrived. It
+ * never calls setlocale, so that numbers look alike everywhere.
+ */
+#define _XOPEN_SOURCE 700
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <inlay/inlay.h>
+
+#include "command.h"
+#include "message.h"
+
+static const char help[] = "Usage: inlay COMMAND [option ...]\n"
+                           "\n"
+                           "The input layer of Transformers on CPUs: token ids in, vectors ready for the\n"
+                           "first block out.\n"
+                           "\n"
+                           "Commands:\n"
+                           "  embed      text or token ids to vectors\n"
+                           "  table      a table of sinusoidal positions\n"
+                           "  info       what this build has and what this machine runs of it\n"
+                           "\n"
+                           "  --help     print this; inlay COMMAND --help says more\n"
+                           "  --version  print the version\n"
+                           "\n"
+                           "Exit codes: 0 done, 1 failed, 2 wrong usage.\n";
+
+static const struct command {
+    const char *name;
+    const char *full_name;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    {"embed", "inlay embed", command_embed},
+    {"table", "inlay table", command_table},
+    {"info", "inlay info", command_info},
+};
+
+/*
+ * A process can be started with its standard streams closed. The next file it opens would then become its stdout or
+ * stderr, and messages would end in it; so the gaps are filled with what fails when it is used.
+ */
+static void fill_standard_streams(void)
+{
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++) {
+        if (fcntl(file, F_GETFD) == -1 && errno == EBADF)
+            open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
+}
+
+static int print_version(void)
+{
+    printf("inlay %s\n", inlay_version());
+    return DONE;
+}
+
+static int run(int argc, char **argv)
+{
+    if (argc < 2)
+        return misused("there is no command: embed, table or info; see inlay --help");
+    const char *name = argv[1];
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(name, commands[i].name) == 0) {
+            message_name(commands[i].full_name);
+            return commands[i].run(argc - 1, argv + 1);
+        }
+    }
+    bool version = strcmp(name, "--version") == 0;
+    if (!version && strcmp(name, "--help") != 0 && strcmp(name, "-h") != 0)
+        return misused("unknown command %s: embed, table or info; see inlay --help", shown(name));
+    if (argc > 2)
+        return misused("stray argument %s after %s", shown(argv[2]), name);
+    if (version)
+        return print_version();
+    fputs(help, stdout);
+    return DONE;
+}
+
+int main(int argc, char **argv)
+{
+    fill_standard_streams();
+    /* A reader that goes away or a limit of file sizes is a failed write like any other: one line and exit code 1. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+    int outcome = run(argc, argv);
+    if (outcome == DONE && (fflush(stdout) != 0 || ferror(stdout)))
+        outcome = failed("cannot write standard output: %s", strerror(errno));
+    return outcome;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Errors of the command, each one line on stderr: "inlay embed: what is wrong: how to mend it". Included by every
+ * file that can fail for a reason that concerns the user. Strings of the user's go through shown(), never raw.
+ */
+#ifndef INLAY_TOOL_MESSAGE_H
+#define INLAY_TOOL_MESSAGE_H
+
+#include <stddef.h>
+
+/** What the process, or a step of it, came to. Steps return it, so that `return failed(...)` says all. */
+enum outcome {
+    DONE = 0,
+    FAILED = 1, /**< the world does not allow it: files, memory, values in them */
+    MISUSED = 2 /**< the command line is wrong by itself */
+};
+
+/** The name that messages begin with, such as "inlay embed". It must outlive the process' messages. */
+void message_name(const char *name);
+
+/** Prints the message. Always FAILED. */
+int failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/** Prints the message. Always MISUSED. */
+int misused(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/** FAILED, with a message that `what` of so many bytes does not fit in memory. */
+int out_of_memory(const char *what, double bytes);
+
+/**
+ * The user's text in quotes, with control characters and invalid UTF-8 escaped and a long tail cut: fit for one line
+ * on a terminal. Lives until shown or escaped have been called four more times.
+ */
+const char *shown(const char *text);
+
+/** The same of text [size], without quotes. */
+const char *escaped(const char *text, size_t size);
+
+#endif

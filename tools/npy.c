@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parser and the formatter of npy.h. NumPy evaluates the header as a Python expression; this reads only the
+ * literal grammar that NumPy writes: a dictionary of a string, a truth value and a tuple of decimal integers.
+ * Format: numpy.lib.format, versions 1.0, 2.0 and 3.0.
+ */
+#include "npy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What is left of the header's text. */
+struct cursor {
+    const char *at;
+    const char *end;
+};
+
+/* A piece of the header's text. */
+struct slice {
+    const char *text;
+    size_t size;
+};
+
+static bool refuse(struct npy *npy, const char *why)
+{
+    snprintf(npy->why, sizeof npy->why, "%s", why);
+    return false;
+}
+
+static void skip_blanks(struct cursor *c)
+{
+    while (c->at < c->end && (*c->at == ' ' || *c->at == '\t' || *c->at == '\n' || *c->at == '\r'))
+        c->at++;
+}
+
+/* Takes the character `wanted`, and the blanks before it. */
+static bool take(struct cursor *c, char wanted)
+{
+    skip_blanks(c);
+    if (c->at == c->end || *c->at != wanted)
+        return false;
+    c->at++;
+    return true;
+}
+
+/* Takes a string literal without escapes, in either of Python's quotes. */
+static bool take_string(struct cursor *c, struct slice *string)
+{
+    char quote = take(c, '\'') ? '\'' : '"';
+    if (quote == '"' && !take(c, '"'))
+        return false;
+    const char *close = memchr(c->at, quote, (size_t)(c->end - c->at));
+    if (close == NULL || memchr(c->at, '\\', (size_t)(close - c->at)) != NULL)
+        return false;
+    string->text = c->at;
+    string->size = (size_t)(close - c->at);
+    c->at = close + 1;
+    return true;
+}
+
+static bool same(struct slice slice, const char *text)
+{
+    return slice.size == strlen(text) && memcmp(slice.text, text, slice.size) == 0;
+}
+
+/* Takes True or False. */
+static bool take_truth(struct cursor *c, bool *truth)
+{
+    skip_blanks(c);
+    struct slice word = {c->at, 0};
+    while (c->at < c->end && ((*c->at >= 'A' && *c->at <= 'Z') || (*c->at >= 'a' && *c->at <= 'z')))
+        c->at++;
+    word.size = (size_t)(c->at - word.text);
+    *truth = same(word, "True");
+    return *truth || same(word, "False");
+}
+
+/* Takes 0 or a decimal integer without leading zeros that fits in size_t. */
+static bool take_size(struct cursor *c, size_t *value)
+{
+    skip_blanks(c);
+    const char *first = c->at;
+    *value = 0;
+    for (; c->at < c->end && *c->at >= '0' && *c->at <= '9'; c->at++) {
+        if (__builtin_mul_overflow(*value, (size_t)10, value) ||
+            __builtin_add_overflow(*value, (size_t)(*c->at - '0'), value))
+            return false;
+    }
+    return c->at > first && (*first != '0' || c->at == first + 1);
+}
+
+/* Takes a tuple of integers and counts them; the first two go to npy. */
+static bool take_shape(struct cursor *c, size_t *rank, struct npy *npy)
+{
+    *rank = 0;
+    if (!take(c, '('))
+        return false;
+    bool comma = true;
+    while (!take(c, ')')) {
+        size_t value;
+        if (!comma || !take_size(c, &value))
+            return false;
+        if (*rank == 0)
+            npy->rows = value;
+        if (*rank == 1)
+            npy->dim = value;
+        ++*rank;
+        comma = take(c, ',');
+    }
+    /* Python reads (5) as a number in parentheses: a tuple of one has a comma. */
+    return *rank != 1 || comma;
+}
+
+static bool check_descr(struct slice descr, struct npy *npy)
+{
+    if (same(descr, "<f4"))
+        return true;
+    char name[16];
+    size_t size = descr.size < sizeof name ? descr.size : sizeof name - 1;
+    for (size_t i = 0; i < size; i++)
+        name[i] = descr.text[i] > ' ' && descr.text[i] <= '~' ? descr.text[i] : '?';
+    name[size] = '\0';
+    snprintf(npy->why, sizeof npy->why,
+             "its elements are '%s', not '<f4' (float32): convert it with numpy.save(file, a.astype('<f4'))", name);
+    return false;
+}
+
+/* Reads the dictionary: three keys in any order, each once, and nothing behind it. */
+static bool parse_dictionary(struct cursor c, struct npy *npy)
+{
+    static const char broken[] = "its header is not the dictionary that NumPy writes";
+    static const char *const keys[] = {"descr", "fortran_order", "shape"};
+    bool seen[3] = {false, false, false};
+    struct slice descr = {NULL, 0};
+    bool fortran_order = false;
+    size_t rank = 0;
+
+    if (!take(&c, '{'))
+        return refuse(npy, broken);
+    bool comma = true;
+    while (!take(&c, '}')) {
+        struct slice key;
+        if (!comma || !take_string(&c, &key) || !take(&c, ':'))
+            return refuse(npy, broken);
+        size_t which = 0;
+        while (which < 3 && !same(key, keys[which]))
+            which++;
+        if (which == 3)
+            return refuse(npy, "its header has a key besides descr, fortran_order and shape");
+        if (seen[which])
+            return refuse(npy, "its header has a key twice");
+        seen[which] = true;
+        skip_blanks(&c);
+        if (which == 0 && c.at < c.end && *c.at == '[')
+            return refuse(npy, "its elements are structures, not '<f4' (float32)");
+        bool good = which == 0   ? take_string(&c, &descr)
+                    : which == 1 ? take_truth(&c, &fortran_order)
+                                 : take_shape(&c, &rank, npy);
+        if (!good)
+            return refuse(npy, which == 2 ? "its shape is not a tuple of sizes" : broken);
+        comma = take(&c, ',');
+    }
+    skip_blanks(&c);
+    if (c.at < c.end)
+        return refuse(npy, "its header goes on after the dictionary");
+    if (!seen[0] || !seen[1] || !seen[2])
+        return refuse(npy, "its header lacks descr, fortran_order or shape");
+    if (!check_descr(descr, npy))
+        return false;
+    if (rank != 2) {
+        snprintf(npy->why, sizeof npy->why, "it has %zu dimensions, and a table has 2: [rows, dim]", rank);
+        return false;
+    }
+    if (fortran_order)
+        return refuse(npy, "it is in Fortran order: convert it with numpy.save(file, numpy.ascontiguousarray(a))");
+    return true;
+}
+
+/* The bytes of the data must be those of the file's rest: fewer is a torn file, more is not what NumPy wrote. */
+static bool check_size(uint64_t file_bytes, struct npy *npy)
+{
+    uint64_t rest = file_bytes - npy->data_offset;
+    size_t bytes;
+    if (npy->dim == 0)
+        return refuse(npy, "its rows have dim 0");
+    if (__builtin_mul_overflow(npy->rows, npy->dim, &bytes) || __builtin_mul_overflow(bytes, sizeof(float), &bytes))
+        return refuse(npy, "its shape overflows");
+    if (bytes != rest) {
+        snprintf(npy->why, sizeof npy->why, "its shape [%zu, %zu] makes %zu bytes of data, and the file has %llu",
+                 npy->rows, npy->dim, bytes, (unsigned long long)rest);
+        return false;
+    }
+    return true;
+}
+
+bool npy_parse(const void *head, size_t head_bytes, uint64_t file_bytes, struct npy *npy)
+{
+    const unsigned char *bytes = head;
+    memset(npy, 0, sizeof *npy);
+    if (head_bytes < 10 || memcmp(bytes, "\x93NUMPY", 6) != 0)
+        return refuse(npy, "it does not begin as .npy files do");
+    if (bytes[6] < 1 || bytes[6] > 3 || bytes[7] != 0)
+        return refuse(npy, "its version of the format is none of 1.0, 2.0 and 3.0");
+
+    size_t text_offset = bytes[6] == 1 ? 10 : 12;
+    if (head_bytes < text_offset)
+        return refuse(npy, "it ends within its header");
+    size_t text_bytes = bytes[8] | (size_t)bytes[9] << 8;
+    if (bytes[6] > 1 && (bytes[10] | bytes[11]) != 0)
+        return refuse(npy, "its header is longer than 65535 bytes");
+    if (text_bytes > head_bytes - text_offset)
+        return refuse(npy, "it ends within its header");
+    npy->data_offset = text_offset + text_bytes;
+
+    struct cursor text = {(const char *)bytes + text_offset, (const char *)bytes + npy->data_offset};
+    return parse_dictionary(text, npy) && check_size(file_bytes, npy);
+}
+
+size_t npy_format(const size_t *shape, size_t rank, char out[NPY_FORMAT_BYTES])
+{
+    memcpy(out, "\x93NUMPY\x01", 8);
+    char *text = out + 10;
+    char *end = text + sprintf(text, "{'descr': '<f4', 'fortran_order': False, 'shape': (");
+    for (size_t i = 0; i < rank; i++)
+        end += sprintf(end, i == 0 ? "%zu," : i + 1 < rank ? " %zu," : " %zu", shape[i]);
+    end += sprintf(end, "), }");
+    while ((end + 1 - out) % 64 != 0)
+        *end++ = ' ';
+    *end++ = '\n';
+    size_t text_bytes = (size_t)(end - text);
+    out[8] = (char)(text_bytes & 0xff);
+    out[9] = (char)(text_bytes >> 8);
+    return (size_t)(end - out);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parsers of number.h. The locale is never set, so that strtod reads a point everywhere.
+ */
+#include "number.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "message.h"
+
+bool number_int64(const char *text, size_t size, int64_t *value)
+{
+    bool negative = size > 0 && text[0] == '-';
+    size_t i = size > 0 && (text[0] == '-' || text[0] == '+');
+    if (i == size)
+        return false;
+    /* Counted downwards, because the negative numbers reach one further. */
+    int64_t sum = 0;
+    for (; i < size; i++) {
+        if (text[i] < '0' || text[i] > '9' || __builtin_mul_overflow(sum, 10, &sum) ||
+            __builtin_sub_overflow(sum, text[i] - '0', &sum))
+            return false;
+    }
+    if (!negative && sum == INT64_MIN)
+        return false;
+    *value = negative ? sum : -sum;
+    return true;
+}
+
+int option_int64(const char *option, const char *text, int64_t least, int64_t most, int64_t *value)
+{
+    if (!number_int64(text, strlen(text), value) || *value < least || *value > most)
+        return misused("%s %s is not an integer from %" PRId64 " to %" PRId64, option, shown(text), least, most);
+    return DONE;
+}
+
+/* strtod also takes blanks, hexadecimal, nan and inf: none of them is a number here. */
+static bool looks_decimal(const char *text)
+{
+    return text[0] != '\0' && strspn(text, "+-.0123456789eE") == strlen(text);
+}
+
+int option_double(const char *option, const char *text, double least, double most, double *value)
+{
+    char *end = NULL;
+    if (looks_decimal(text))
+        *value = strtod(text, &end);
+    if (end == NULL || *end != '\0' || !(*value >= least && *value <= most))
+        return misused("%s %s is not a number from %g to %g", option, shown(text), least, most);
+    return DONE;
+}
+
+int option_float(const char *option, const char *text, float *value)
+{
+    char *end = NULL;
+    if (looks_decimal(text))
+        *value = strtof(text, &end);
+    if (end == NULL || *end != '\0' || !isfinite(*value))
+        return misused("%s %s is not a number that float32 holds", option, shown(text));
+    return DONE;
+}
