@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
-#include <memory>
 
 // The contenders of a shape, which are measured together.
 struct Group {
@@ -159,9 +158,8 @@ int main(int argc, char **argv)
     register_all(groups);
     choose();
 
-    const std::unique_ptr<benchmark::BenchmarkReporter> reporter(table ? new TableReporter
-                                                                       : benchmark::CreateDefaultDisplayReporter());
-    const std::size_t rows = benchmark::RunSpecifiedBenchmarks(reporter.get());
+    PlainNamesReporter reporter(table ? new TableReporter : benchmark::CreateDefaultDisplayReporter());
+    const std::size_t rows = benchmark::RunSpecifiedBenchmarks(&reporter);
     benchmark::Shutdown();
     return rows ? 0 : 1;
 }

@@ -87,6 +87,28 @@ void TableReporter::ReportRuns(const std::vector<Run> &runs)
     std::fflush(stdout);
 }
 
+PlainNamesReporter::PlainNamesReporter(benchmark::BenchmarkReporter *reporter) : reporter_(reporter)
+{
+}
+
+bool PlainNamesReporter::ReportContext(const Context &context)
+{
+    return reporter_->ReportContext(context);
+}
+
+void PlainNamesReporter::ReportRuns(const std::vector<Run> &runs)
+{
+    std::vector<Run> plain = runs;
+    for (Run &run : plain)
+        run.run_name.iterations = run.run_name.time_type = "";
+    reporter_->ReportRuns(plain);
+}
+
+void PlainNamesReporter::Finalize()
+{
+    reporter_->Finalize();
+}
+
 SilentReporter::SilentReporter()
 {
     SetOutputStream(&nowhere_);

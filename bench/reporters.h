@@ -7,6 +7,7 @@
 #define INLAY_BENCH_REPORTERS_H
 
 #include <benchmark/benchmark.h>
+#include <memory>
 #include <ostream>
 
 class TableReporter : public benchmark::BenchmarkReporter
@@ -17,6 +18,20 @@ class TableReporter : public benchmark::BenchmarkReporter
 
   private:
     std::string kernel_; // of the row above
+};
+
+// Another reporter, without what Google Benchmark appends to names because of iterations and clock: embed/avx2/..., no
+// more.
+class PlainNamesReporter : public benchmark::BenchmarkReporter
+{
+  public:
+    explicit PlainNamesReporter(benchmark::BenchmarkReporter *reporter);
+    bool ReportContext(const Context &context) override;
+    void ReportRuns(const std::vector<Run> &runs) override;
+    void Finalize() override;
+
+  private:
+    std::unique_ptr<benchmark::BenchmarkReporter> reporter_;
 };
 
 class SilentReporter : public benchmark::BenchmarkReporter

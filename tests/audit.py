@@ -22,7 +22,7 @@ WIDE = r"%[yz]mm|\tv(?!err|erw)[a-z]"
 FUSED = r"\tvfn?m(add|sub)|\tf(n?m(add|sub)|ml[as])\b"
 GATHER = r"\tvp?gather"
 ISAS = {
-    "avx2": {"sleef": r"Sleef_\w+avx2$", "never": {"registers wider than AVX2's": r"%zmm|\{%k"}},
+    "avx2": {"sleef": r"Sleef_\w+avx2$", "never": {"registers wider than AVX2's": r"%zmm|\{%k", "a masked move": r"\tvp?maskmov"}},
     "avx512": {"sleef": r"Sleef_\w+avx512f$", "never": {}},
     "neon": {"sleef": r"Sleef_\w+advsimd$", "never": {}},
 }

@@ -47,20 +47,42 @@ VEC_INLINE void vec_stream(unsigned char *to, vec x)
     _mm256_stream_ps((float *)to, x);
 }
 
-/* All ones in the first n lanes. */
-VEC_INLINE __m256i vec_first(size_t n)
-{
-    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
-
+/*
+ * The first n lanes, 0 < n < 8, by loads and stores of 4, 2 and 1 floats rather than by masks: sanitizers see these,
+ * and qemu 7.2 reads masked lanes.
+ */
 VEC_INLINE vec vec_load_n(const unsigned char *from, size_t n)
 {
-    return _mm256_maskload_ps((const float *)from, vec_first(n));
+    __m128 whole = _mm_setzero_ps(), part = _mm_setzero_ps();
+    if (n & 4) {
+        whole = _mm_loadu_ps((const float *)from);
+        from += 16;
+    }
+    if (n & 2) {
+        part = _mm_loadl_pi(part, (const __m64 *)from);
+        if (n & 1)
+            part = _mm_movelh_ps(part, _mm_load_ss((const float *)(from + 8)));
+    } else if (n & 1) {
+        part = _mm_load_ss((const float *)from);
+    }
+    return n & 4 ? _mm256_set_m128(part, whole) : _mm256_zextps128_ps256(part);
 }
 
 VEC_INLINE void vec_store_n(unsigned char *to, vec x, size_t n)
 {
-    _mm256_maskstore_ps((float *)to, vec_first(n), x);
+    __m128 part = _mm256_castps256_ps128(x);
+    if (n & 4) {
+        _mm_storeu_ps((float *)to, part);
+        part = _mm256_extractf128_ps(x, 1);
+        to += 16;
+    }
+    if (n & 2) {
+        _mm_storel_pi((__m64 *)to, part);
+        part = _mm_movehl_ps(part, part);
+        to += 8;
+    }
+    if (n & 1)
+        _mm_store_ss((float *)to, part);
 }
 
 VEC_INLINE vec vec_add(vec a, vec b)

@@ -36,6 +36,8 @@ def limit_memory():
 
 def memory_limit():
     """A preexec_fn that bounds memory, or None where the command cannot run under it (emulators, sanitizers)."""
+    if len(COMMAND) > 1:
+        return None
     try:
         bounded = subprocess.run(COMMAND + ["--version"], capture_output=True, preexec_fn=limit_memory, timeout=TIMEOUT)
     except subprocess.SubprocessError:
@@ -125,21 +127,48 @@ def read(path):
         return file.read()
 
 
-def png_size(data):
-    """(width, height) of a PNG whose chunks, checksums and pixel bytes are all right."""
+def png_lines(data):
+    """(width, height, lines with their filters) of a PNG whose chunks and checksums are all right."""
     assert data[:8] == b"\x89PNG\r\n\x1a\n", data[:8]
-    at, size, pixels, last = 8, None, b"", None
+    at, width, height, packed, kind = 8, 0, 0, b"", None
     while at < len(data):
-        length, last = struct.unpack(">I4s", data[at : at + 8])
+        length, kind = struct.unpack(">I4s", data[at : at + 8])
         body = data[at + 8 : at + 8 + length]
         crc = struct.unpack(">I", data[at + 8 + length : at + 12 + length])[0]
-        assert crc == zlib.crc32(last + body), last
-        if last == b"IHDR":
-            size = struct.unpack(">II", body[:8])
+        assert crc == zlib.crc32(kind + body), kind
+        if kind == b"IHDR":
+            width, height = struct.unpack(">II", body[:8])
             assert body[8:] == b"\x08\x02\x00\x00\x00", body
-        if last == b"IDAT":
-            pixels += body
+        if kind == b"IDAT":
+            packed += body
         at += 12 + length
-    assert last == b"IEND"
-    assert len(zlib.decompress(pixels)) == size[1] * (1 + 3 * size[0])
-    return size
+    assert kind == b"IEND"
+    lines = zlib.decompress(packed)
+    assert len(lines) == height * (1 + 3 * width)
+    return width, height, lines
+
+
+def png_size(data):
+    """(width, height) of a PNG that is whole."""
+    return png_lines(data)[:2]
+
+
+def png_rows(data):
+    """The rows of a PNG, RGB bytes."""
+    width, height, lines = png_lines(data)
+    rows = [bytes(3 * width)]
+    for start in range(0, len(lines), 1 + 3 * width):
+        rows.append(unfilter(lines[start], lines[start + 1 : start + 1 + 3 * width], rows[-1]))
+    return rows[1 : height + 1]
+
+
+def unfilter(kind, line, above):
+    """A row of bytes without its PNG filter (PNG specification, section 9.2)."""
+    row = bytearray(line)
+    for i, value in enumerate(line):
+        left = row[i - 3] if i >= 3 else 0
+        corner = above[i - 3] if i >= 3 else 0
+        guess = left + above[i] - corner
+        near = min((left, above[i], corner), key=lambda byte: abs(guess - byte))
+        row[i] = value + (0, left, above[i], (left + above[i]) // 2, near)[kind] & 0xFF
+    return bytes(row)

@@ -10,7 +10,8 @@ import subprocess
 import time
 
 from harness import (
-    COMMAND, TIMEOUT, check, check_error, draws_pictures, memory_limit, npy, parse_npy, png_size, read, run, table, write,
+    COMMAND, TIMEOUT, check, check_error, draws_pictures, memory_limit, npy, parse_npy, png_rows, png_size, read, run, table,
+    write,
 )
 
 GOOD = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }"
@@ -243,12 +244,47 @@ def test_pictures(directory):
             continue
         width, height = png_size(read(picture))
         check(150 <= width <= 2400 and 100 <= height <= 2600, f"size of the plot of {name}", (width, height))
+    test_pixels(directory, picture)
     check(png_size(run(*small, "--plot", "-").stdout)[0] > 100, "--plot - writes to stdout")
     out = os.path.join(directory, "both.npy")
     run(*small, "--plot", picture, "--out", out)
     check(parse_npy(read(out))[0] == (1, 3, 4) and png_size(read(picture)), "--out and --plot together")
     check_error(run("embed", *sixteen, "--ids", "1", "--plot", picture), 1, "17 sequences", "17", "16")
     check_error(run("embed", "--text", "", "--plot", picture), 1, "a plot of nothing", "no tokens")
+
+
+def test_pixels(directory, picture):
+    """What is averaged, and what colours say."""
+
+    def colours(*args):
+        """How often each colour occurs, once the ink of text and lines is left out."""
+        run("embed", *args, "--positions", "none", "--plot", picture)
+        rows = png_rows(read(picture))
+        count = {}
+        for row in rows:
+            for i in range(0, len(row), 3):
+                count[row[i : i + 3]] = count.get(row[i : i + 3], 0) + 1
+        return count
+
+    names = {"white": b"\xff\xff\xff", "grey": b"\x8a\x8a\x8a", "red": b"\x90\x0c\x18", "blue": b"\x00\x46\x8a"}
+    waves = write(os.path.join(directory, "waves.npy"), table([[1.0, 3.0] * 2050 + [2.0]]))
+    found = colours("--ids", "0", "--table", waves)
+    found.pop(names["white"])
+    check(max(found.values()) >= 1026 * 40, "pairs of columns are averaged together", sorted(found.values())[-3:])
+    constant = write(os.path.join(directory, "half.npy"), table([[0.5] * 2801]))
+    found = colours("--ids", "0", "--table", constant)
+    found.pop(names["white"])
+    check(max(found.values()) >= 1401 * 40, "a cell that is cut has the mean of its part", sorted(found.values())[-3:])
+    signs = write(os.path.join(directory, "signs.npy"), table([[-2.0, 2.0, float("nan")]]))
+    found = colours("--ids", "0", "--table", signs)
+    for name in "blue", "red", "grey":
+        check(found.get(names[name], 0) > 1000, f"a picture of -2, 2 and NaN has {name}", found.get(names[name]))
+    check(found.get(names["red"], 0) > found.get(names["blue"], 0) * 0.8, "the scale is symmetric")
+    words = [part for i in range(3) for part in ("--text", " ".join(f"w{i * 40 + j}" for j in range(40)))]
+    run("embed", *words, "--dim", "64", "--plot", picture)
+    check(png_size(read(picture))[1] > 3 * 40 * 14, "every word has the height of its label")
+    run("table", "--dim", "2", "--positions", "0:1000", "--plot", picture)
+    check(png_size(read(picture))[1] > 1000, "1000 rows are still drawn one by one")
 
 
 def test_streaming(directory):
@@ -279,12 +315,12 @@ def test_progress():
     os.close(other)
     shown = b""
     deadline = time.monotonic() + TIMEOUT
-    while b"%" not in shown and time.monotonic() < deadline:
+    while b"%\r" not in shown and time.monotonic() < deadline:
         shown += os.read(terminal, 100)
     process.kill()
     process.wait()
     os.close(terminal)
-    check(b" %" in shown and shown.startswith(b"\r"), "progress on a terminal", shown)
+    check(b" %\r" in shown, "progress on a terminal", shown)
 
 
 def run_all(directory):

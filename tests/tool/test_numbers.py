@@ -85,6 +85,7 @@ def test_layer(directory):
     plain = (*base, "--positions", "none", "--scale")
     check(vectors(*plain, "none")[1] == rows[1] + rows[0], "--scale none")
     check(vectors(*plain, "-2.5")[1] == [-2.5 * v for v in rows[1] + rows[0]], "--scale of a number")
+    check(vectors(*plain, "3", "--scale", "none")[1] == rows[1] + rows[0], "the last --scale counts")
     root = f32(math.sqrt(3))
     check(vectors(*plain, "sqrt")[1] == [f32(root * v) for v in rows[1] + rows[0]], "--scale sqrt")
     check(vectors(*plain, "0.1")[1] == [f32(f32(0.1) * v) for v in rows[1] + rows[0]], "--scale is rounded once")
@@ -121,7 +122,9 @@ def test_printing(directory):
     check(text.startswith("float32 [1000000, 3]\n") and len(values_of(text)) == 19, "a large table is elided", text)
     check(max(map(len, embed("--ids", "1 2 3", "--dim", "99").split("\n"))) <= 80, "lines have at most 80 columns")
 
+    check("e" not in embed("--ids", "1").split("\n", 1)[1], "plain numbers have no exponent")
     odd = [[1e-30, 2.5e-7, -3.0], [float("nan"), float("inf"), float("-inf")], [1e30, 1.0, -0.0], [1e-9, 2e-9, 1.1e-8]]
+    odd += [[2e8, 1.0, 0.5], [9.9e7, 1.0, 0.5]]
     odd += [[123456.789, -0.001, 99999.5], [16777216.0, 0.1, 1 / 3]]
     path = write(os.path.join(directory, "odd.npy"), table(odd))
     for i, row in enumerate(odd):
@@ -131,6 +134,7 @@ def test_printing(directory):
         good = all((math.isnan(a) and math.isnan(b)) or a == b or abs(a - b) <= 1e-7 * max(biggest, 1e-30)
                    for a, b in zip(got, row))
         check(good and len(got) == 3, f"printed row {row}", text)
+        check(("e" in text.split("\n", 1)[1]) == (biggest != 0 and not 1e-3 <= biggest < 1e8), f"exponents of row {row}", text)
 
 
 def run_all(directory):
