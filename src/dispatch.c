@@ -20,7 +20,8 @@
 
 /*
  * The compiler's builtin asks CPUID and also, through XGETBV, whether the operating system saves the wide registers.
- * Every feature that a folder's flags let the compiler use, and that SLEEF's function of that suffix uses, stands here.
+ * Here stands every feature that a folder's flags name and that SLEEF's function of that suffix uses. What compilers
+ * add to those flags by themselves (popcnt, f16c, xsave) no CPU or hypervisor is known to lack beside AVX2.
  */
 #ifdef INLAY_HAVE_AVX512
 static bool avx512_runs(void)

@@ -43,6 +43,8 @@ static const unsigned char *token_row(const struct inlay_embed_work *work, size_
     if (work->ids != NULL) {
         /* Read again after validation: where another thread changed it since, it is kept inside the table. */
         uint64_t id = (uint64_t)inlay_id_at(work->ids, work->id_type, token);
+        /* From here on in a register: else a compiler may read the id once to compare and once more to use. */
+        __asm__ volatile("" : "+r"(id));
         row = id < work->row_count ? (size_t)id : 0;
     }
     return work->rows + row * work->row_stride_bytes;

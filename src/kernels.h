@@ -25,7 +25,10 @@ struct inlay_embed_tile {
     bool stream; /* non-temporal stores where the ISA has them; the caller fences */
 };
 
-/* Pairs (sin, cos) of one position's row, for consecutive frequencies. */
+/*
+ * Pairs (sin, cos) of one position's row, for consecutive frequencies. The angles come twice on purpose: exactly, which
+ * is all that the scalar kernel looks at, and reduced, which is all that the SIMD kernels look at.
+ */
 struct inlay_sinusoid_tile {
     /* The angles exactly: position * frequencies[i] turns. */
     const struct inlay_fixed *frequencies; /* [pairs] */

@@ -15,17 +15,18 @@ struct inlay_layer {
     inlay_rows tokens;
     /* Rows in memory: learned ones of the caller's, or the first of the sinusoid, held behind this struct. */
     inlay_rows positions;
+    struct inlay_extent token_extent, position_extent;
     const inlay_sinusoid *sinusoid;
     bool has_positions;
-    uint64_t position_limit;
-    struct inlay_extent token_extent, position_extent;
     float scale;
     inlay_stores stores;
 };
 
-static inlay_status check_spec(const inlay_layer_spec *spec)
+/* Also tells which bytes the caller's tables touch; those of absent positions are none. */
+static inlay_status check_spec(const inlay_layer_spec *spec, struct inlay_extent *tokens,
+                               struct inlay_extent *positions)
 {
-    struct inlay_extent ignored;
+    *positions = (struct inlay_extent){0, 0};
     if (spec == NULL)
         return INLAY_NULL;
     if (!inlay_struct_known(spec, sizeof *spec))
@@ -37,17 +38,25 @@ static inlay_status check_spec(const inlay_layer_spec *spec)
         return INLAY_OPTION;
     if (spec->sinusoid != NULL && spec->positions != NULL)
         return INLAY_OPTION;
-    inlay_status status = inlay_check_rows(spec->tokens, &ignored);
+    inlay_status status = inlay_check_rows(spec->tokens, tokens);
     if (status != INLAY_OK)
         return status;
     if (spec->sinusoid != NULL && spec->sinusoid->dim != spec->tokens->dim)
         return INLAY_SHAPE;
     if (spec->positions == NULL)
         return INLAY_OK;
-    status = inlay_check_rows(spec->positions, &ignored);
+    status = inlay_check_rows(spec->positions, positions);
     if (status != INLAY_OK)
         return status;
     return spec->positions->dim == spec->tokens->dim ? INLAY_OK : INLAY_SHAPE;
+}
+
+/* A view as this version knows it: what a later one appended was zero and is dropped. */
+static inlay_rows known_part(const inlay_rows *rows)
+{
+    inlay_rows known = *rows;
+    known.size = sizeof known;
+    return known;
 }
 
 static size_t held_rows(const inlay_layer_spec *spec)
@@ -73,7 +82,11 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
     if (layer == NULL)
         return INLAY_NULL;
     *layer = NULL;
-    inlay_status status = check_spec(spec);
+    struct inlay_extent token_extent, position_extent;
+    inlay_allocator memory;
+    inlay_status status = check_spec(spec, &token_extent, &position_extent);
+    if (status == INLAY_OK)
+        status = inlay_allocator_of(allocator, &memory);
     if (status != INLAY_OK)
         return status;
 
@@ -82,25 +95,21 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
         __builtin_mul_overflow(bytes, sizeof(float), &bytes) ||
         __builtin_add_overflow(bytes, sizeof(inlay_layer) + CACHE_LINE, &bytes))
         return INLAY_OVERFLOW;
-    inlay_allocator memory = inlay_allocator_or_default(allocator);
     inlay_layer *made = memory.allocate(memory.ctx, bytes);
     if (made == NULL)
         return INLAY_NO_MEMORY;
     *made = (inlay_layer){
         .allocator = memory,
-        .tokens = *spec->tokens,
-        .positions =
-            spec->positions != NULL ? *spec->positions : inlay_rows_f32(held_begin(made), held, spec->tokens->dim),
+        .tokens = known_part(spec->tokens),
+        .positions = spec->positions != NULL ? known_part(spec->positions)
+                                             : inlay_rows_f32(held_begin(made), held, spec->tokens->dim),
+        .token_extent = token_extent,
+        .position_extent = position_extent,
         .sinusoid = spec->sinusoid,
         .has_positions = spec->sinusoid != NULL || spec->positions != NULL,
-        .position_limit = spec->sinusoid != NULL ? (uint64_t)INLAY_POSITION_LIMIT : 0,
         .scale = spec->scale,
         .stores = spec->stores,
     };
-    if (spec->positions != NULL)
-        made->position_limit = spec->positions->rows;
-    inlay_check_rows(&made->tokens, &made->token_extent);
-    inlay_check_rows(&made->positions, &made->position_extent);
     if (held > 0) {
         const struct inlay_kernels *kernels = inlay_dispatch();
         struct inlay_fpenv host = inlay_fpenv_enter();
@@ -120,7 +129,8 @@ void inlay_layer_destroy(inlay_layer *layer)
 /* The first bad position of a batch, or else its first bad id, with its place. */
 static inlay_status check_tokens(const inlay_layer *layer, const inlay_batch *batch, size_t tokens, inlay_fault *fault)
 {
-    if (layer->has_positions && !inlay_positions_in(batch->start, batch->length, layer->position_limit, fault))
+    uint64_t positions = layer->sinusoid != NULL ? (uint64_t)INLAY_POSITION_LIMIT : layer->positions.rows;
+    if (layer->has_positions && !inlay_positions_in(batch->start, batch->length, positions, fault))
         return INLAY_POSITION;
     size_t bad = inlay_first_bad_id(batch->ids, batch->id_type, tokens, layer->tokens.rows);
     if (bad == tokens)

@@ -2,12 +2,16 @@
 /* The default allocator: malloc and free behind the callbacks. */
 #include "memory.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 static void *allocate(void *ctx, size_t bytes)
 {
     (void)ctx;
-    return malloc(bytes);
+    int host_errno = errno;
+    void *memory = malloc(bytes);
+    errno = host_errno;
+    return memory;
 }
 
 static void release(void *ctx, void *memory)
@@ -16,7 +20,8 @@ static void release(void *ctx, void *memory)
     free(memory);
 }
 
-inlay_allocator inlay_allocator_or_default(const inlay_allocator *allocator)
+inlay_status inlay_allocator_of(const inlay_allocator *allocator, inlay_allocator *chosen)
 {
-    return allocator != NULL ? *allocator : (inlay_allocator){NULL, allocate, release};
+    *chosen = allocator != NULL ? *allocator : (inlay_allocator){NULL, allocate, release};
+    return chosen->allocate != NULL && chosen->release != NULL ? INLAY_OK : INLAY_NULL;
 }

@@ -5,7 +5,7 @@
 
 #include <inlay/inlay.h>
 
-/* The caller's, or malloc and free where that is null. */
-inlay_allocator inlay_allocator_or_default(const inlay_allocator *allocator);
+/* The caller's allocator, or malloc and free where that is null; INLAY_NULL where it lacks a function. */
+inlay_status inlay_allocator_of(const inlay_allocator *allocator, inlay_allocator *chosen);
 
 #endif

@@ -56,7 +56,10 @@ inlay_status inlay_sinusoid_create(const inlay_sinusoid_spec *spec, const inlay_
     if (sinusoid == NULL)
         return INLAY_NULL;
     *sinusoid = NULL;
+    inlay_allocator memory;
     inlay_status status = check_spec(spec);
+    if (status == INLAY_OK)
+        status = inlay_allocator_of(allocator, &memory);
     if (status != INLAY_OK)
         return status;
 
@@ -65,7 +68,6 @@ inlay_status inlay_sinusoid_create(const inlay_sinusoid_spec *spec, const inlay_
     if (__builtin_mul_overflow(pairs, sizeof(struct inlay_fixed), &bytes) ||
         __builtin_add_overflow(bytes, sizeof(inlay_sinusoid), &bytes))
         return INLAY_OVERFLOW;
-    inlay_allocator memory = inlay_allocator_or_default(allocator);
     inlay_sinusoid *made = memory.allocate(memory.ctx, bytes);
     if (made == NULL)
         return INLAY_NO_MEMORY;
@@ -102,7 +104,7 @@ int inlay_sinusoid_columns(const inlay_sinusoid *sinusoid, size_t first, size_t 
     }
     runs[0] = (struct inlay_columns){first, pairs, 0};
     runs[1] = (struct inlay_columns){sinusoid->pairs + first, cosines, pairs};
-    return 2;
+    return cosines > 0 ? 2 : 1;
 }
 
 void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinusoid *sinusoid, uint32_t position,

@@ -46,6 +46,9 @@ MUTATIONS = [
     ("an ISA that does not run is chosen", "src/dispatch.c", "if (!runs)\n            continue;", "(void)runs;"),
     ("INLAY_ISA is ignored", "src/dispatch.c", "if (wanted != NULL && strcmp(wanted, kernels->name) == 0)", "if (0)"),
     ("a hot call allocates", "src/embed.c", "bool stream = streams(work);", "bool stream = streams(work); extern void *malloc(size_t); extern void free(void *); void *volatile leak = malloc(8); free(leak);"),
+    ("streamed stores are not fenced", "src/embed.c", "        inlay_store_fence();", "        (void)0;"),
+    ("an allocator without functions is called", "src/memory.c", "chosen->allocate != NULL && chosen->release != NULL ?", "1 ?"),
+    ("a layer believes the size of a later view", "src/layer.c", "    known.size = sizeof known;", "    known.dim++;"),
     ("an ISA's object calls libm", "src/avx2/kernels.c", "    embed_tile(tile);", "    extern double exp(double); volatile double x = exp(tile->scale); (void)x; embed_tile(tile);"),
     ("a kernel's symbol is exported", "src/avx2/kernels.c", "static void embed_f32_avx2", "void embed_f32_avx2(const struct inlay_embed_tile *); void embed_f32_avx2"),
 ]

@@ -15,6 +15,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Sanitizers replace malloc and use stack of their own: some promises cannot be observed under them. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
 /* Exit status that Meson shows as a skip. */
 enum { EXIT_SKIP = 77 };
 

@@ -97,6 +97,13 @@ static void expect_bad_view(const inlay_rows *view, inlay_status wanted)
 START_TEST(bad_views)
 {
     inlay_rows view;
+    /* One byte more is a later version, if it is zero; behind this one lies another. */
+    struct {
+        inlay_rows view;
+        unsigned char behind;
+    } larger = {good_rows(), 1};
+    larger.view.size++;
+    expect_bad_view(&larger.view, INLAY_OPTION);
     static const size_t sizes[] = {0, 1, sizeof view - 1, 1025, UINT32_MAX, SIZE_MAX};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         view = good_rows();
@@ -143,6 +150,17 @@ START_TEST(structs_of_later_versions)
     later.known.size = sizeof later;
     const int32_t ids[1] = {1};
     EXPECT_STATUS(inlay_gather(&later.known, ids, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES, NULL), INLAY_OK);
+    /* A layer keeps what it knows of both views, and their extents. */
+    static float own_table[ROWS][DIM];
+    later.known.data = own_table;
+    inlay_rows other = good_rows();
+    for (int i = 0; i < 2; i++) {
+        inlay_layer *layer = i == 0 ? make_layer(&later.known, NULL, &other) : make_layer(&other, NULL, &later.known);
+        inlay_batch batch = inlay_batch_i32(ids, 1, 1, 0);
+        EXPECT_STATUS(inlay_forward(layer, &batch, own_table, ROW_BYTES, NULL), INLAY_OVERLAP);
+        EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL), INLAY_OK);
+        inlay_layer_destroy(layer);
+    }
     later.appended = 1;
     EXPECT_STATUS(inlay_gather(&later.known, ids, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES, NULL), INLAY_OPTION);
 }
@@ -516,6 +534,11 @@ START_TEST(handles_and_their_memory)
     EXPECT_STATUS(inlay_sinusoid_create(&spec, &allocator, &none), INLAY_NO_MEMORY);
     EXPECT(none == NULL, "a failed creation left a handle");
     counted.fails = false;
+    inlay_allocator incomplete[] = {{NULL, NULL, NULL}, {NULL, counted_allocate, NULL}, {NULL, NULL, counted_release}};
+    for (size_t i = 0; i < sizeof incomplete / sizeof *incomplete; i++) {
+        EXPECT_STATUS(inlay_sinusoid_create(&spec, &incomplete[i], &none), INLAY_NULL);
+        EXPECT_STATUS(inlay_layer_create(&layer_spec, &incomplete[i], &layer), INLAY_NULL);
+    }
     if (sizeof(size_t) == 8) {
         inlay_sinusoid *wide = make_sinusoid(1 << 20, 10000, INLAY_LAYOUT_SPLIT);
         inlay_rows wide_tokens = inlay_rows_f32(NULL, 0, 1 << 20);
@@ -524,6 +547,10 @@ START_TEST(handles_and_their_memory)
         layer_spec.cached_positions = INLAY_POSITION_LIMIT;
         counted.fails = true;
         EXPECT_STATUS(inlay_layer_create(&layer_spec, &allocator, &layer), INLAY_NO_MEMORY);
+#ifndef SANITIZED
+        /* 8 PiB, which malloc refuses, and sets errno. */
+        EXPECT_STATUS(inlay_layer_create(&layer_spec, NULL, &layer), INLAY_NO_MEMORY);
+#endif
         inlay_sinusoid_destroy(wide);
     }
     inlay_sinusoid_destroy(made);

@@ -223,6 +223,15 @@ START_TEST(worst_phases_are_rounded_as_promised)
 }
 END_TEST
 
+/* The cosine of 557974658 lies so near to the middle of two floats that a double does not tell which is nearer. */
+START_TEST(a_near_tie_is_rounded_as_promised)
+{
+    inlay_sinusoid *sinusoid = make_sinusoid(2, 10000, INLAY_LAYOUT_INTERLEAVED);
+    check_row(sinusoid, 2, 10000, 557974658, 1);
+    inlay_sinusoid_destroy(sinusoid);
+}
+END_TEST
+
 START_TEST(square_roots_are_correctly_rounded)
 {
     mpfr_t root;
@@ -262,6 +271,7 @@ int main(int argc, char **argv)
     tcase_set_timeout(rows, 600);
     tcase_add_test(rows, rows_are_rounded_as_promised);
     tcase_add_test(rows, worst_phases_are_rounded_as_promised);
+    tcase_add_test(rows, a_near_tie_is_rounded_as_promised);
     suite_add_tcase(suite, rows);
     return run_suite(argc, argv, suite);
 }

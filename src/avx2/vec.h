@@ -11,6 +11,7 @@
 
 #include <immintrin.h>
 #include <sleef.h>
+#include <string.h>
 
 #define VEC_INLINE static inline __attribute__((always_inline))
 #define VEC_LEN 8
@@ -47,6 +48,20 @@ VEC_INLINE void vec_stream(unsigned char *to, vec x)
     _mm256_stream_ps((float *)to, x);
 }
 
+/* As the unaligned float that it may be: gcc's _mm_load_ss and _mm_store_ss demand alignment. */
+VEC_INLINE __m128 vec_load_one(const unsigned char *from)
+{
+    float x;
+    memcpy(&x, from, sizeof x);
+    return _mm_set_ss(x);
+}
+
+VEC_INLINE void vec_store_one(unsigned char *to, __m128 x)
+{
+    float low = _mm_cvtss_f32(x);
+    memcpy(to, &low, sizeof low);
+}
+
 /*
  * The first n lanes, 0 < n < 8, by loads and stores of 4, 2 and 1 floats rather than by masks: sanitizers see these,
  * and qemu 7.2 reads masked lanes.
@@ -61,9 +76,9 @@ VEC_INLINE vec vec_load_n(const unsigned char *from, size_t n)
     if (n & 2) {
         part = _mm_loadl_pi(part, (const __m64 *)from);
         if (n & 1)
-            part = _mm_movelh_ps(part, _mm_load_ss((const float *)(from + 8)));
+            part = _mm_movelh_ps(part, vec_load_one(from + 8));
     } else if (n & 1) {
-        part = _mm_load_ss((const float *)from);
+        part = vec_load_one(from);
     }
     return n & 4 ? _mm256_set_m128(part, whole) : _mm256_zextps128_ps256(part);
 }
@@ -82,7 +97,7 @@ VEC_INLINE void vec_store_n(unsigned char *to, vec x, size_t n)
         to += 8;
     }
     if (n & 1)
-        _mm_store_ss((float *)to, part);
+        vec_store_one(to, part);
 }
 
 VEC_INLINE vec vec_add(vec a, vec b)

@@ -10,8 +10,8 @@ import subprocess
 import time
 
 from harness import (
-    COMMAND, TIMEOUT, check, check_error, draws_pictures, memory_limit, npy, parse_npy, png_rows, png_size, read, run, table,
-    write,
+    COMMAND, TIMEOUT, check, check_error, draws_pictures, memory_limit, npy, parse_npy, png_rows, png_size, read, run,
+    table, write,
 )
 
 GOOD = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }"
@@ -80,7 +80,7 @@ HOSTILE = {
     "an expression": (swap("(2, 3)", "(1<<40, 3)"), "not a tuple"),
     "a float": (swap("(2, 3)", "(2., 3)"), "not a tuple"),
     "an exponent": (swap("(2, 3)", "(2e0, 3)"), "not a tuple"),
-    "digits beyond ASCII": (npy(GOOD.replace("(2, 3)", "(\u0662, 3)").encode("utf-8"), DATA, b"\x03\x00"), "not a tuple"),
+    "digits beyond ASCII": (npy(GOOD.replace("(2", "(\u0662").encode("utf-8"), DATA, b"\x03\x00"), "not a tuple"),
     "2^64 rows": (swap("(2, 3)", "(18446744073709551616, 3)"), "not a tuple"),
     "a product of 2^64": (swap("(2, 3)", "(4294967296, 4294967296)"), ""),
     "bytes of 2^64": (swap("(2, 3)", "(4611686018427387904, 1)"), ""),
@@ -240,7 +240,8 @@ def test_pictures(directory):
     }
     for name, args in plots.items():
         result = run(*args, "--plot", picture)
-        if not check(result.returncode == 0 and not result.stdout and not result.stderr, f"plot of {name}", result.stderr):
+        quiet = not result.stdout and not result.stderr
+        if not check(result.returncode == 0 and quiet, f"plot of {name}", result.stderr):
             continue
         width, height = png_size(read(picture))
         check(150 <= width <= 2400 and 100 <= height <= 2600, f"size of the plot of {name}", (width, height))
@@ -274,7 +275,7 @@ def test_pixels(directory, picture):
     constant = write(os.path.join(directory, "half.npy"), table([[0.5] * 2801]))
     found = colours("--ids", "0", "--table", constant)
     found.pop(names["white"])
-    check(max(found.values()) >= 1401 * 40, "a cell that is cut has the mean of its part", sorted(found.values())[-3:])
+    check(max(found.values()) >= 701 * 40, "a cell that is cut has the mean of its part", sorted(found.values())[-3:])
     signs = write(os.path.join(directory, "signs.npy"), table([[-2.0, 2.0, float("nan")]]))
     found = colours("--ids", "0", "--table", signs)
     for name in "blue", "red", "grey":

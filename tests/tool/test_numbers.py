@@ -64,7 +64,8 @@ def test_tables(directory):
 
     fixed = ("embed", "--ids", "0 7", "--positions", "none", "--dim", "5")
     check(close(vectors(*fixed)[1], sinusoid(0, 5) + sinusoid(7, 5)), "the fixed table is the sinusoid")
-    check(close(vectors(*fixed, "--layout", "split")[1], sinusoid(0, 5, split=True) + sinusoid(7, 5, split=True)), "split")
+    split = sinusoid(0, 5, split=True) + sinusoid(7, 5, split=True)
+    check(close(vectors(*fixed, "--layout", "split")[1], split), "--layout split")
     check(close(vectors(*fixed, "--base", "100.5")[1], sinusoid(0, 5, 100.5) + sinusoid(7, 5, 100.5)), "--base")
     check(vectors("embed", "--ids", "1")[0] == (1, 1, 512), "dim is 512 where nothing says otherwise")
 
@@ -72,7 +73,8 @@ def test_tables(directory):
 def test_layer(directory):
     rows = [[0.5, -1.25, 3.0], [1.0, 2.0, -4.0]]
     words = write(os.path.join(directory, "two.npy"), table(rows))
-    places = write(os.path.join(directory, "places.npy"), table([[float(100 * i + j) for j in range(3)] for i in range(3)]))
+    offsets = [[float(100 * i + j) for j in range(3)] for i in range(3)]
+    places = write(os.path.join(directory, "places.npy"), table(offsets))
     base = ("embed", "--ids", "1 0", "--table", words)
     expect = [a + b for i, row in enumerate((rows[1], rows[0])) for a, b in zip(row, sinusoid(i, 3))]
     check(close(vectors(*base)[1], expect), "sinusoidal positions are added by default")
@@ -134,7 +136,8 @@ def test_printing(directory):
         good = all((math.isnan(a) and math.isnan(b)) or a == b or abs(a - b) <= 1e-7 * max(biggest, 1e-30)
                    for a, b in zip(got, row))
         check(good and len(got) == 3, f"printed row {row}", text)
-        check(("e" in text.split("\n", 1)[1]) == (biggest != 0 and not 1e-3 <= biggest < 1e8), f"exponents of row {row}", text)
+        exponents = biggest != 0 and not 1e-3 <= biggest < 1e8
+        check(("e" in text.split("\n", 1)[1]) == exponents, f"exponents of row {row}", text)
 
 
 def run_all(directory):
