@@ -21,7 +21,7 @@
 #include "tokens.h"
 #include "weights.h"
 
-enum { DEFAULT_DIM = 512 };
+enum { DEFAULT_DIM = 512, HELD_BYTES = 256 << 20 };
 
 static const char help[] = "Usage: inlay embed --text STRING | --text-file FILE | --ids IDS [option ...]\n"
                            "\n"
@@ -155,9 +155,13 @@ static int make_layer(struct embedding *e)
                           shown(options->positions_file), e->learned.view.dim, dim);
         spec.positions = &e->learned.view;
     }
-    /* A single pass would not read the rows a layer holds for later ones; what is timed is the layer as it is used. */
+    /* A single pass would not read the rows that a layer holds for later ones; what is timed is a layer that holds the
+       positions it uses, as far as memory for them is no burden. */
+    int64_t end = options->start + (int64_t)e->tokens.length;
     if (!options->time)
         spec.cached_positions = 0;
+    else if (end > 0 && end <= (int64_t)(HELD_BYTES / sizeof(float) / dim))
+        spec.cached_positions = (size_t)end;
     inlay_status status = inlay_layer_create(&spec, NULL, &e->layer);
     return status == INLAY_OK ? DONE : failed("%s", inlay_status_string(status));
 }
@@ -239,7 +243,7 @@ static int open_outputs(struct embedding *e)
         outcome = output_open(&e->out, "--out", options->out);
     if (outcome == DONE && options->plot != NULL)
         outcome = output_open(&e->plot, "--plot", options->plot);
-    return outcome;
+    return outcome == DONE ? output_distinct(&e->out, &e->plot) : outcome;
 }
 
 static int run(struct embedding *e)

@@ -176,8 +176,6 @@ static int check_together(const struct embed_options *options, const bool *given
         return misused("--base belongs to a sinusoid, and neither --table nor --positions is one");
     if (given[OPTION_LAYOUT - OPTION_FIRST] && !sinusoid)
         return misused("--layout belongs to a sinusoid, and neither --table nor --positions is one");
-    if (options->out != NULL && options->plot != NULL && strcmp(options->out, options->plot) == 0)
-        return misused("--out and --plot both name %s: give them two files", shown(options->out));
     return DONE;
 }
 

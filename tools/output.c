@@ -130,6 +130,26 @@ int output_open(struct output *output, const char *option, const char *path)
     return outcome;
 }
 
+/* The temporary file by its one real name, without the turn that keeps two of one target apart. */
+static char *real_target(const struct output *output)
+{
+    char *name = output->temporary != NULL ? realpath(output->temporary, NULL) : NULL;
+    if (name != NULL)
+        *strrchr(name, '.') = '\0';
+    return name;
+}
+
+int output_distinct(const struct output *out, const struct output *plot)
+{
+    if (out->stream == NULL || plot->stream == NULL)
+        return DONE;
+    char *first = real_target(out), *second = real_target(plot);
+    bool same = out->stream == plot->stream || (first != NULL && second != NULL && strcmp(first, second) == 0);
+    free(first);
+    free(second);
+    return same ? misused("--out and --plot both name %s: give them two files", name_of(out)) : DONE;
+}
+
 int output_check(struct output *output)
 {
     return ferror(output->stream) ? cannot_write(output) : DONE;

@@ -19,6 +19,9 @@ struct output {
 /** Opens the file that `option` names. At most two outputs are open at once. */
 int output_open(struct output *output, const char *option, const char *path);
 
+/** MISUSED, with a message, where two open outputs would end in one place; either may be none. */
+int output_distinct(const struct output *out, const struct output *plot);
+
 /** FAILED, with a message, where something written before did not arrive. */
 int output_check(struct output *output);
 

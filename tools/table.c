@@ -130,8 +130,6 @@ static int parse(int argc, char **argv, struct table_options *options)
         return misused("--dim is missing: give the number of columns");
     if (options->end == 0)
         return misused("--positions is missing: give the rows as A:B");
-    if (options->out != NULL && options->plot != NULL && strcmp(options->out, options->plot) == 0)
-        return misused("--out and --plot both name %s: give them two files", shown(options->out));
     return DONE;
 }
 
@@ -225,6 +223,8 @@ static int run(struct production *p)
         outcome = output_open(&p->out, "--out", options->out);
     if (outcome == DONE && options->plot != NULL)
         outcome = output_open(&p->plot, "--plot", options->plot);
+    if (outcome == DONE)
+        outcome = output_distinct(&p->out, &p->plot);
     if (outcome == DONE)
         outcome = prepare(p);
     if (outcome != DONE)

@@ -366,6 +366,21 @@ class Programs:
         self.check_output("minimal", build / "minimal", static=False)
 
 
+def check_tool(installed, source):
+    """The tutorial's two sentences through the installed command give the tensor that the tutorial prints."""
+    if not installed.build.has_tool:
+        raise Skip("the tool is not built")
+    data = (source / "tests" / "data" / "keras-tutorial-part-2.txt").read_text(encoding="ascii").splitlines()
+    texts = [part for line in data if line.startswith("sentence ") for part in ("--text", line.split(" ", 1)[1])]
+    wanted = [float(value) for line in data if line.startswith("out ") for value in line.split()[1:]]
+    tool = installed.inside(installed.build.folders["bindir"]) / "inlay"
+    out, _ = run(tool, "embed", *texts, "--length", "5", "--max-tokens", "8", "--dim", "6",
+                 env={"LD_LIBRARY_PATH": str(installed.libdir)})
+    found = [float(value) for value in re.findall(r"-?\d+\.\d*", out)]
+    if len(wanted) != 60 or len(found) != 60 or max(abs(a - b) for a, b in zip(found, wanted)) > 1e-6:
+        raise Failure(f"not the tutorial's tensor:\n{out}")
+
+
 def check_programs(report, installed, folder):
     programs = Programs(installed, folder)
     for static in (False, True):
@@ -400,6 +415,7 @@ def main():
             report.check("exported symbols", installed.check_symbols)
             report.check("versions agree", installed.check_version)
             if report.check("what is installed runs here", installed.check_runs):
+                report.check("the installed tool: the tutorial's tensor", check_tool, installed, build.source)
                 check_programs(report, installed, folder)
     print(f"install: {report.passed} passed, {report.failed} failed, {report.skipped} skipped")
     return 1 if report.failed else 0
