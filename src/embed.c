@@ -9,23 +9,10 @@
 #include "fpenv.h"
 #include "validate.h"
 
-/* Tokens whose pointers one kernel call gets. */
-enum { TILE_TOKENS = 128 };
-
-/* Position rows of a block: half of the smallest L1 data cache among our targets (32 KiB), the other half is for the
-   rows that pass by. */
-enum { BLOCK_BYTES = 16 * 1024 };
-
-/*
- * Outputs larger than this leave by non-temporal stores: four times the largest per-core L2 in common use (2 MiB). A
- * larger L3 is no reason to wait: virtual machines report more than they have, and streaming is no slower there.
- */
-enum { STREAM_BYTES = 8 * 1024 * 1024 };
-
 struct pointers {
-    const unsigned char *rows[TILE_TOKENS];
-    const unsigned char *positions[TILE_TOKENS];
-    unsigned char *out[TILE_TOKENS];
+    const unsigned char *rows[INLAY_TILE_TOKENS];
+    const unsigned char *positions[INLAY_TILE_TOKENS];
+    unsigned char *out[INLAY_TILE_TOKENS];
 };
 
 /* Columns [column, column + columns) of the tokens at [s, s + count) of every sequence. Their position rows lie at
@@ -70,7 +57,7 @@ static void embed_block(const struct inlay_embed_work *work, const struct inlay_
             if (block->positions != NULL)
                 pointers.positions[tile.count] = block->positions + i * block->position_stride_bytes;
             pointers.out[tile.count] = work->out + token * work->out_stride_bytes + column_bytes;
-            if (++tile.count == TILE_TOKENS) {
+            if (++tile.count == INLAY_TILE_TOKENS) {
                 kernels->embed_f32(&tile);
                 tile.count = 0;
             }
@@ -88,7 +75,7 @@ static size_t at_most(size_t n, size_t limit)
 static void embed_held(const struct inlay_embed_work *work, const struct inlay_kernels *kernels, bool stream, size_t s,
                        size_t end)
 {
-    size_t rows = BLOCK_BYTES / sizeof(float) / work->dim;
+    size_t rows = INLAY_BLOCK_BYTES / sizeof(float) / work->dim;
     rows = rows > 0 ? rows : 1;
     while (s < end) {
         size_t position = (size_t)work->start + s;
@@ -104,30 +91,27 @@ static void embed_held(const struct inlay_embed_work *work, const struct inlay_k
     }
 }
 
-/* The same where the rows are computed: pieces of as many pairs as the buffer holds, for as many positions. */
+/* The same where the rows are computed: a few rows of a generator's pairs at a time, in a buffer that stays in L1. */
 static void embed_computed(const struct inlay_embed_work *work, const struct inlay_kernels *kernels, bool stream,
-                           size_t s, size_t end)
+                           size_t begin, size_t end)
 {
-    enum { BUFFER_FLOATS = BLOCK_BYTES / sizeof(float) };
-    _Alignas(64) float buffer[BUFFER_FLOATS];
-    unsigned char *piece = (unsigned char *)buffer;
     const inlay_sinusoid *sinusoid = work->sinusoid;
-    size_t pairs = at_most(sinusoid->pairs, BUFFER_FLOATS / 2);
-    size_t piece_bytes = 2 * pairs * sizeof(float);
-    size_t rows = sizeof buffer / piece_bytes;
-    for (; s < end; s += at_most(end - s, rows)) {
-        size_t count = at_most(end - s, rows);
-        for (size_t first = 0; first < sinusoid->pairs; first += pairs) {
-            size_t some = at_most(sinusoid->pairs - first, pairs);
-            for (size_t i = 0; i < count; i++)
-                inlay_sinusoid_fill(kernels, sinusoid, (uint32_t)(work->start + (int64_t)(s + i)), first, some,
-                                    piece + i * piece_bytes);
-            struct inlay_columns runs[2];
-            int n = inlay_sinusoid_columns(sinusoid, first, some, runs);
-            for (int run = 0; run < n; run++) {
+    struct inlay_generator generator;
+    _Alignas(64) float buffer[INLAY_BLOCK_BYTES / sizeof(float)];
+    unsigned char *piece = (unsigned char *)buffer;
+    for (size_t first = 0; first < sinusoid->pairs; first += INLAY_GENERATOR_PAIRS) {
+        size_t pairs = at_most(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
+        size_t piece_bytes = 2 * pairs * sizeof(float);
+        struct inlay_columns runs[2];
+        int count = inlay_sinusoid_columns(sinusoid, first, pairs, runs);
+        inlay_generator_start(&generator, kernels, sinusoid, first, pairs, (uint32_t)(work->start + (int64_t)begin));
+        for (size_t s = begin; s < end;) {
+            size_t rows = at_most(end - s, sizeof buffer / piece_bytes);
+            inlay_generator_rows(&generator, rows, piece, piece + pairs * sizeof(float), piece_bytes, false);
+            for (int run = 0; run < count; run++) {
                 struct block block = {
                     .s = s,
-                    .count = count,
+                    .count = rows,
                     .column = runs[run].first,
                     .columns = runs[run].count,
                     .positions = piece + runs[run].at * sizeof(float),
@@ -135,21 +119,15 @@ static void embed_computed(const struct inlay_embed_work *work, const struct inl
                 };
                 embed_block(work, kernels, stream, &block);
             }
+            s += rows;
         }
     }
-}
-
-static bool streams(const struct inlay_embed_work *work)
-{
-    if (work->stores != INLAY_STORES_AUTOMATIC)
-        return work->stores == INLAY_STORES_STREAMED;
-    return work->sequences * work->length * work->dim > STREAM_BYTES / sizeof(float);
 }
 
 void inlay_embed_run(const struct inlay_embed_work *work)
 {
     const struct inlay_kernels *kernels = inlay_dispatch();
-    bool stream = streams(work);
+    bool stream = inlay_streams(work->stores, work->sequences * work->length, work->dim);
     struct inlay_fpenv host = inlay_fpenv_enter();
     if (work->positions == NULL && work->sinusoid == NULL) {
         struct block all = {.count = work->length, .columns = work->dim};

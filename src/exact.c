@@ -62,40 +62,132 @@ static struct leading leading_bits(const struct inlay_fixed *x)
     return leading;
 }
 
-double inlay_phase_half_turns(const struct inlay_phase *phase)
+/* x * 2^scale, truncated to 53 significant bits. */
+static double truncate_f64(const struct inlay_fixed *x, int scale, bool negative)
 {
-    struct leading leading = leading_bits(&phase->turns);
+    struct leading leading = leading_bits(x);
     uint64_t bits = 0;
     if (leading.mantissa != 0) {
-        /* mantissa * 2^exponent turns = 1.f * 2^(63 + exponent) turns, twice as many half turns. */
-        uint64_t biased = (uint64_t)(1023 + 64 + leading.exponent);
-        bits = (uint64_t)phase->negative << 63 | biased << 52 | (leading.mantissa << 1 >> 12);
+        /* mantissa * 2^exponent = 1.f * 2^(63 + exponent) */
+        uint64_t biased = (uint64_t)(1023 + 63 + leading.exponent + scale);
+        bits = (uint64_t)negative << 63 | biased << 52 | (leading.mantissa << 1 >> 12);
     }
-    double half_turns;
-    memcpy(&half_turns, &bits, sizeof half_turns);
-    return half_turns;
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+double inlay_phase_half_turns(const struct inlay_phase *phase)
+{
+    return truncate_f64(&phase->turns, 1, phase->negative);
+}
+
+/* a * b, less than 2 units of 2^-256 too small: limb i times limb j weighs 2^(-64 (i + j + 2)), and of what weighs less
+   than the fifth limb only carries are lost. */
+static inline struct inlay_fraction fraction_mul(const struct inlay_fraction *a, const struct inlay_fraction *b)
+{
+    enum { LIMBS = INLAY_FIXED_LIMBS - 1 };
+    uint64_t product[LIMBS + 1] = {0};
+    for (int i = LIMBS - 1; i >= 0; i--) {
+        uint64_t carry = 0;
+        for (int j = LIMBS - 1 - i; j >= 0; j--)
+            product[i + j + 1] = inlay_mul_add(a->limb[i], b->limb[j], product[i + j + 1], &carry);
+        product[i] = carry;
+    }
+    struct inlay_fraction result;
+    memcpy(result.limb, product, sizeof result.limb);
+    return result;
+}
+
+/* a - b modulo 1. */
+static inline struct inlay_fraction fraction_sub(const struct inlay_fraction *a, const struct inlay_fraction *b)
+{
+    struct inlay_fraction difference;
+    uint64_t borrow = 0;
+    for (int i = INLAY_FIXED_LIMBS - 2; i >= 0; i--) {
+        uint64_t partial = a->limb[i] - borrow;
+        borrow = a->limb[i] < borrow;
+        difference.limb[i] = partial - b->limb[i];
+        borrow += partial < b->limb[i];
+    }
+    return difference;
+}
+
+static struct inlay_fraction fraction_of(const struct inlay_fixed *x)
+{
+    struct inlay_fraction fraction;
+    memcpy(fraction.limb, x->limb + 1, sizeof fraction.limb);
+    return fraction;
+}
+
+static struct inlay_fixed fixed_of(const struct inlay_fraction *fraction)
+{
+    struct inlay_fixed x = {{0}};
+    memcpy(x.limb + 1, fraction->limb, sizeof fraction->limb);
+    return x;
 }
 
 void inlay_taylor_init(struct inlay_taylor *taylor)
 {
-    taylor->coefficient[0] = inlay_fixed_integer(1);
-    for (uint32_t n = 1; n < INLAY_TAYLOR_TERMS; n++)
-        taylor->coefficient[n] = inlay_fixed_div(&taylor->coefficient[n - 1], n);
+    struct inlay_fixed coefficient = inlay_fixed_integer(1);
+    for (uint32_t n = 2; n < INLAY_TAYLOR_TERMS; n++) {
+        coefficient = inlay_fixed_div(&coefficient, n);
+        taylor->coefficient[n] = fraction_of(&coefficient);
+    }
 }
 
-/* The alternating series c[first] - c[first + 2] y + c[first + 4] y^2 - ..., y <= (pi / 4)^2: every partial sum of
-   Horner's scheme is positive, since consecutive coefficients fall by more than y grows them. */
-static struct inlay_fixed alternating(const struct inlay_taylor *taylor, int first, const struct inlay_fixed *y)
+/* y (c[first] - c[first + 2] y + c[first + 4] y^2 - ...), y <= (pi / 4)^2: every partial sum of Horner's scheme lies in
+   [0, 1), since consecutive coefficients fall by more than y grows them. */
+static struct inlay_fraction alternating(const struct inlay_taylor *taylor, int first, const struct inlay_fraction *y)
 {
     /* The first term left out is below (pi / 4)^46 / 46! < 2^-207. */
-    int n = INLAY_TAYLOR_TERMS - 2 + first;
-    struct inlay_fixed sum = taylor->coefficient[n];
+    int n = INLAY_TAYLOR_TERMS - 4 + first;
+    struct inlay_fraction sum = taylor->coefficient[n];
     while (n > first) {
         n -= 2;
-        sum = inlay_fixed_mul(&sum, y);
-        sum = inlay_fixed_sub(&taylor->coefficient[n], &sum);
+        sum = fraction_mul(&sum, y);
+        sum = fraction_sub(&taylor->coefficient[n], &sum);
     }
-    return sum;
+    return fraction_mul(&sum, y);
+}
+
+/* The magnitudes and signs of the sine and cosine of a phase. */
+struct sincos {
+    struct inlay_fixed sin, cos;
+    bool sin_negative, cos_negative;
+};
+
+static struct sincos exact_sincos(const struct inlay_taylor *taylor, const struct inlay_phase *phase)
+{
+    struct inlay_fixed radians = inlay_fixed_mul(&phase->turns, &inlay_fixed_two_pi);
+    struct inlay_fraction x = fraction_of(&radians);
+    struct inlay_fraction y = fraction_mul(&x, &x);
+    /* sin x = x - x (y/3! - y^2/5! + ...), cos x = 1 - (y/2! - y^2/4! + ...) */
+    struct inlay_fraction below_x = alternating(taylor, 3, &y);
+    below_x = fraction_mul(&below_x, &x);
+    struct inlay_fraction sine = fraction_sub(&x, &below_x);
+    struct inlay_fraction below_one = alternating(taylor, 2, &y);
+    struct inlay_fixed one = inlay_fixed_integer(1), versine = fixed_of(&below_one);
+
+    /* sin(q pi/2 + x): +sin x, +cos x, -sin x, -cos x; cos is the sine a quarter turn on. */
+    struct inlay_fixed magnitude[2] = {fixed_of(&sine), inlay_fixed_sub(&one, &versine)};
+    bool sign[2] = {phase->negative, false};
+    unsigned q = phase->quadrant, next = (q + 1) % 4;
+    return (struct sincos){
+        .sin = magnitude[q & 1],
+        .cos = magnitude[next & 1],
+        .sin_negative = sign[q & 1] != (q >= 2),
+        .cos_negative = sign[next & 1] != (next >= 2),
+    };
+}
+
+struct inlay_sincos_f64 inlay_exact_sincos_f64(const struct inlay_taylor *taylor, const struct inlay_phase *phase)
+{
+    struct sincos exact = exact_sincos(taylor, phase);
+    return (struct inlay_sincos_f64){
+        .sin = truncate_f64(&exact.sin, 0, exact.sin_negative),
+        .cos = truncate_f64(&exact.cos, 0, exact.cos_negative),
+    };
 }
 
 /* Rounds x, 2^-126 <= x <= 1 or zero, to nearest even. */
@@ -117,19 +209,10 @@ static uint32_t round_f32(const struct inlay_fixed *x, bool negative)
 
 struct inlay_sincos_f32 inlay_exact_sincos_f32(const struct inlay_taylor *taylor, const struct inlay_phase *phase)
 {
-    struct inlay_fixed x = inlay_fixed_mul(&phase->turns, &inlay_fixed_two_pi);
-    struct inlay_fixed y = inlay_fixed_mul(&x, &x);
-    struct inlay_fixed cosine = alternating(taylor, 0, &y);
-    struct inlay_fixed sine = alternating(taylor, 1, &y);
-    sine = inlay_fixed_mul(&sine, &x);
-
-    /* sin(q pi/2 + x): +sin x, +cos x, -sin x, -cos x; cos is the sine a quarter turn on. */
-    const struct inlay_fixed *magnitude[2] = {&sine, &cosine};
-    bool sign[2] = {phase->negative, false};
-    unsigned q = phase->quadrant, next = (q + 1) % 4;
+    struct sincos exact = exact_sincos(taylor, phase);
     return (struct inlay_sincos_f32){
-        .sin = round_f32(magnitude[q & 1], sign[q & 1] != (q >= 2)),
-        .cos = round_f32(magnitude[next & 1], sign[next & 1] != (next >= 2)),
+        .sin = round_f32(&exact.sin, exact.sin_negative),
+        .cos = round_f32(&exact.cos, exact.cos_negative),
     };
 }
 

@@ -26,10 +26,15 @@ struct inlay_phase inlay_phase_at(const struct inlay_fixed *frequency, uint32_t 
  */
 double inlay_phase_half_turns(const struct inlay_phase *phase);
 
-/* The coefficients 1/n! of the series of sine (odd n) and cosine (even n). */
+/* Numbers in [0, 1) of 256 bits, most significant limb first: what the series are summed in. */
+struct inlay_fraction {
+    uint64_t limb[INLAY_FIXED_LIMBS - 1];
+};
+
+/* The coefficients 1/n! of the series of sine (odd n) and cosine (even n), n >= 2. */
 enum { INLAY_TAYLOR_TERMS = 46 };
 struct inlay_taylor {
-    struct inlay_fixed coefficient[INLAY_TAYLOR_TERMS];
+    struct inlay_fraction coefficient[INLAY_TAYLOR_TERMS];
 };
 
 void inlay_taylor_init(struct inlay_taylor *taylor);
@@ -39,6 +44,12 @@ struct inlay_sincos_f32 {
     uint32_t sin, cos;
 };
 struct inlay_sincos_f32 inlay_exact_sincos_f32(const struct inlay_taylor *taylor, const struct inlay_phase *phase);
+
+/* sin and cos of a phase as doubles, truncated to 53 significant bits. */
+struct inlay_sincos_f64 {
+    double sin, cos;
+};
+struct inlay_sincos_f64 inlay_exact_sincos_f64(const struct inlay_taylor *taylor, const struct inlay_phase *phase);
 
 /* The bits of sqrt(n), correctly rounded to binary32. */
 uint32_t inlay_exact_sqrt_f32(uint64_t n);

@@ -26,30 +26,49 @@ struct inlay_embed_tile {
 };
 
 /*
- * Pairs (sin, cos) of one position's row, for consecutive frequencies. The angles come twice on purpose: exactly, which
- * is all that the scalar kernel looks at, and reduced, which is all that the SIMD kernels look at.
+ * A sinusoid's rows are generated for a run of consecutive frequencies at a time, which is the state of a generator:
+ * the sine and cosine of one position as doubles, turned by one position's angle from row to row. Every
+ * INLAY_ANCHOR_ROWS rows that state is made afresh from exact phases (an anchor), so that its error stays below bounds
+ * that are carried along, one per column.
+ *
+ * All arrays of doubles are padded with zeros to a multiple of INLAY_PAIR_GROUP.
  */
-struct inlay_sinusoid_tile {
-    /* The angles exactly: position * frequencies[i] turns. */
-    const struct inlay_fixed *frequencies; /* [pairs] */
-    const struct inlay_taylor *taylor;
-    uint32_t position;
-    /*
-     * The same angles reduced: pi * half_turns[i], |half_turns[i]| <= 1/4, plus the quarter turns whose sine and cosine
-     * are quadrant_sin[i] and quadrant_cos[i] (each 0, 1 or -1). Readable up to the next multiple of
-     * INLAY_PAIRS_PADDING, where the values are zero.
-     */
-    const double *half_turns;
-    const double *quadrant_sin;
-    const double *quadrant_cos;
+enum { INLAY_PAIR_GROUP = 16, INLAY_ANCHOR_ROWS = 64 };
+
+struct inlay_sinusoid_anchor {
     size_t pairs;
-    size_t cosines;     /* pairs, or pairs - 1 where the last frequency of an odd dim has no cosine */
-    unsigned char *sin; /* float32, any address: sine i at element i, or at element 2i where interleaved */
-    unsigned char *cos; /* float32: cosine i at element i; not looked at where interleaved (element 2i + 1 of sin) */
-    bool interleaved;
+    /*
+     * The angles of the anchor's position: pi * half_turns[i], |half_turns[i]| <= 1/4, known to 53 significant bits,
+     * plus the quarter turns whose sine and cosine are quadrant_sin[i] and quadrant_cos[i] (each 0, 1 or -1).
+     */
+    const double *half_turns, *quadrant_sin, *quadrant_cos;
+    const double *sin_step;        /* of one position's angle */
+    double *sin, *cos;             /* written: the state */
+    double *sin_bound, *cos_bound; /* written: how far it may be off within the next INLAY_ANCHOR_ROWS rows */
 };
 
-enum { INLAY_PAIRS_PADDING = 16 };
+struct inlay_sinusoid_tile {
+    size_t pairs, rows;
+    size_t cosines; /* pairs, or pairs - 1 where the last frequency of an odd dim has no cosine */
+    /* What the SIMD kernels look at: the state at the first row, which they advance by `rows` positions. */
+    double *sin, *cos;
+    const double *sin_bound, *cos_bound, *sin_step, *cos_step;
+    /* What the scalar kernel looks at: the same angles exactly, (position + row) * frequencies[i] turns. */
+    uint32_t position;
+    const struct inlay_fixed *frequencies;
+    const struct inlay_taylor *taylor;
+    /* Where rows go: float32, any address; sine i of a row at element i, or at 2i where interleaved. */
+    unsigned char *sin_out;
+    unsigned char *cos_out; /* cosine i at element i; where interleaved at element 2i + 1 of sin_out instead */
+    size_t out_stride_bytes;
+    bool interleaved;
+    bool stream; /* non-temporal stores: every row's sin_out and cos_out lie on a cache line; the caller fences */
+    /*
+     * Written: [rows, ceil(pairs / INLAY_PAIR_GROUP)]. Bit i of a word: sine i of that group may be rounded wrongly and
+     * has to be computed exactly; bit 16 + i: its cosine. Bits of columns that do not exist mean nothing.
+     */
+    uint32_t *marks;
+};
 
 struct inlay_kernels {
     const char *name;
@@ -58,8 +77,10 @@ struct inlay_kernels {
      * bits. Bit-identical to scalar, the payload of a NaN excepted.
      */
     void (*embed_f32)(const struct inlay_embed_tile *tile);
-    /* Scalar: correctly rounded. Others: within 0.51 ULP of the real number. */
-    void (*sinusoid_f32)(const struct inlay_sinusoid_tile *tile);
+    /* The state within its bounds; nothing in scalar, which keeps none. */
+    void (*sinusoid_anchor)(const struct inlay_sinusoid_anchor *anchor);
+    /* Every entry correctly rounded, or marked. Returns whether any is marked; scalar marks none. */
+    bool (*sinusoid_f32)(const struct inlay_sinusoid_tile *tile);
 };
 
 extern const struct inlay_kernels inlay_kernels_scalar;

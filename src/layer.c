@@ -113,7 +113,7 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
     if (held > 0) {
         const struct inlay_kernels *kernels = inlay_dispatch();
         struct inlay_fpenv host = inlay_fpenv_enter();
-        inlay_sinusoid_fill_rows(kernels, spec->sinusoid, 0, held, held_begin(made), made->positions.stride_bytes);
+        inlay_sinusoid_fill(kernels, spec->sinusoid, 0, held, held_begin(made), made->positions.stride_bytes, false);
         inlay_fpenv_leave(host);
     }
     *layer = made;

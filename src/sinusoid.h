@@ -8,6 +8,7 @@
 
 #include "exact.h"
 #include "kernels.h"
+#include "policy.h"
 
 #include <inlay/inlay.h>
 
@@ -17,6 +18,7 @@ struct inlay_sinusoid {
     size_t pairs; /* ceil(dim / 2) */
     inlay_layout layout;
     struct inlay_taylor taylor;
+    double *sin_step, *cos_step;      /* [pairs, padded]: of one position's angle; behind the frequencies */
     struct inlay_fixed frequencies[]; /* [pairs], turns per position */
 };
 
@@ -28,16 +30,39 @@ struct inlay_columns {
 };
 
 /* The columns that pairs [first, first + pairs) fill: one run of them, or two where the layout splits them. Returns how
-   many runs there are; a piece of all of them has runs[0].count + runs[1].count columns. */
+   many runs there are. In a piece of their own the first run comes first and the second behind it. */
 int inlay_sinusoid_columns(const inlay_sinusoid *sinusoid, size_t first, size_t pairs, struct inlay_columns runs[2]);
 
-/* Writes the columns of pairs [first, first + pairs) at `position` to a piece: float32, any address. Runs kernels, so
-   the floating-point environment must be guarded. */
-void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinusoid *sinusoid, uint32_t position,
-                         size_t first, size_t pairs, unsigned char *piece);
+/*
+ * Generates rows of consecutive positions for pairs [first, first + pairs), pairs <= INLAY_GENERATOR_PAIRS: 16 KiB of
+ * state, for the stack. Runs kernels, so the floating-point environment must be guarded.
+ */
+struct inlay_generator {
+    const struct inlay_kernels *kernels;
+    const inlay_sinusoid *sinusoid;
+    size_t first, pairs;
+    uint32_t position;     /* of the next row */
+    unsigned since_anchor; /* rows generated from the present state */
+    _Alignas(64) double sin[INLAY_GENERATOR_PAIRS];
+    _Alignas(64) double cos[INLAY_GENERATOR_PAIRS];
+    _Alignas(64) double sin_bound[INLAY_GENERATOR_PAIRS];
+    _Alignas(64) double cos_bound[INLAY_GENERATOR_PAIRS];
+};
 
-/* Writes whole rows [position, position + n). Runs kernels, as above. */
-void inlay_sinusoid_fill_rows(const struct inlay_kernels *kernels, const inlay_sinusoid *sinusoid, uint32_t position,
-                              size_t n, unsigned char *out, size_t out_stride_bytes);
+/* The next row is that of `position`. */
+void inlay_generator_start(struct inlay_generator *generator, const struct inlay_kernels *kernels,
+                           const inlay_sinusoid *sinusoid, size_t first, size_t pairs, uint32_t position);
+
+/*
+ * Writes the next n rows: float32, sine i of a row at element i of `sin` and cosine i at element i of `cos` where the
+ * layout is split, both interleaved from `sin` on where it is not. `stream`: past the caches, where every row's sin and
+ * cos lie on a cache line; the caller fences.
+ */
+void inlay_generator_rows(struct inlay_generator *generator, size_t n, unsigned char *sin, unsigned char *cos,
+                          size_t stride_bytes, bool stream);
+
+/* Writes whole rows [position, position + n); the same of `stream`, at any address. */
+void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinusoid *sinusoid, uint32_t position,
+                         size_t n, unsigned char *out, size_t out_stride_bytes, bool stream);
 
 #endif

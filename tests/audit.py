@@ -24,6 +24,8 @@ BASELINE = {
 }
 # The suffix of SLEEF's functions for each ISA, and what its objects must not contain.
 WIDE = r"%[yz]mm|\tv(?!err|erw)[a-z]"
+# A fused multiply-add in float would round once where twice is promised; sinusoids are made in double, in ISA folders.
+FUSED_FLOAT = r"\tvfn?m(add|sub)\w*[ps]s|\tf(n?m(add|sub)\ts|ml[as]\tv\d+\.[24]s)"
 FUSED = r"\tvfn?m(add|sub)|\tf(n?m(add|sub)|ml[as])\b"
 GATHER = r"\tvp?gather"
 ISAS = {
@@ -31,7 +33,7 @@ ISAS = {
     "avx512": {"sleef": r"Sleef_\w+avx512f$", "never": {}},
     "neon": {"sleef": r"Sleef_\w+advsimd$", "never": {}},
 }
-EVERYWHERE = {"a fused multiply-add": FUSED, "a gather instruction": GATHER}
+EVERYWHERE = {"a fused multiply-add in float": FUSED_FLOAT, "a gather instruction": GATHER}
 
 passed = failed = 0
 
@@ -66,6 +68,7 @@ def audit_object(path, name):
         check(not strangers, f"{name} calls {sorted(strangers)}")
     else:
         never["instructions above the baseline"] = WIDE
+        never["a fused multiply-add"] = FUSED
         strangers = {s for s in undefined - ALWAYS - BASELINE.get(name, set()) if not s.startswith("inlay_")}
         check(not strangers, f"{name} calls {sorted(strangers)}")
     check(all(s.startswith("inlay_") for s in defined), f"{name} exports unprefixed {sorted(defined)}")

@@ -110,6 +110,12 @@ VEC_INLINE vec vec_mul(vec a, vec b)
     return _mm256_mul_ps(a, b);
 }
 
+/* Bit i: whether lane i of a and b differ. */
+VEC_INLINE unsigned vec_differ(vec a, vec b)
+{
+    return (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_NEQ_UQ));
+}
+
 /* a0 b0 a1 b1 ... */
 VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
 {
@@ -121,6 +127,26 @@ VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
 VEC_INLINE vec_double vec_double_load(const double *from)
 {
     return _mm256_loadu_pd(from);
+}
+
+VEC_INLINE void vec_double_store(double *to, vec_double x)
+{
+    _mm256_storeu_pd(to, x);
+}
+
+VEC_INLINE vec_double vec_double_set1(double x)
+{
+    return _mm256_set1_pd(x);
+}
+
+VEC_INLINE vec_double vec_double_abs(vec_double x)
+{
+    return _mm256_andnot_pd(_mm256_set1_pd(-0.0), x);
+}
+
+VEC_INLINE vec_double vec_double_min(vec_double a, vec_double b)
+{
+    return _mm256_min_pd(a, b);
 }
 
 VEC_INLINE vec_double vec_double_add(vec_double a, vec_double b)
@@ -136,6 +162,18 @@ VEC_INLINE vec_double vec_double_sub(vec_double a, vec_double b)
 VEC_INLINE vec_double vec_double_mul(vec_double a, vec_double b)
 {
     return _mm256_mul_pd(a, b);
+}
+
+/* a * b + c, rounded once. */
+VEC_INLINE vec_double vec_double_fma(vec_double a, vec_double b, vec_double c)
+{
+    return _mm256_fmadd_pd(a, b, c);
+}
+
+/* c - a * b, rounded once. */
+VEC_INLINE vec_double vec_double_fnma(vec_double a, vec_double b, vec_double c)
+{
+    return _mm256_fnmadd_pd(a, b, c);
 }
 
 VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)

@@ -73,6 +73,12 @@ VEC_INLINE vec vec_mul(vec a, vec b)
     return _mm512_mul_ps(a, b);
 }
 
+/* Bit i: whether lane i of a and b differ. */
+VEC_INLINE unsigned vec_differ(vec a, vec b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ);
+}
+
 /* a0 b0 a1 b1 ... */
 VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
 {
@@ -84,6 +90,26 @@ VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
 VEC_INLINE vec_double vec_double_load(const double *from)
 {
     return _mm512_loadu_pd(from);
+}
+
+VEC_INLINE void vec_double_store(double *to, vec_double x)
+{
+    _mm512_storeu_pd(to, x);
+}
+
+VEC_INLINE vec_double vec_double_set1(double x)
+{
+    return _mm512_set1_pd(x);
+}
+
+VEC_INLINE vec_double vec_double_abs(vec_double x)
+{
+    return _mm512_abs_pd(x);
+}
+
+VEC_INLINE vec_double vec_double_min(vec_double a, vec_double b)
+{
+    return _mm512_min_pd(a, b);
 }
 
 VEC_INLINE vec_double vec_double_add(vec_double a, vec_double b)
@@ -99,6 +125,18 @@ VEC_INLINE vec_double vec_double_sub(vec_double a, vec_double b)
 VEC_INLINE vec_double vec_double_mul(vec_double a, vec_double b)
 {
     return _mm512_mul_pd(a, b);
+}
+
+/* a * b + c, rounded once. */
+VEC_INLINE vec_double vec_double_fma(vec_double a, vec_double b, vec_double c)
+{
+    return _mm512_fmadd_pd(a, b, c);
+}
+
+/* c - a * b, rounded once. */
+VEC_INLINE vec_double vec_double_fnma(vec_double a, vec_double b, vec_double c)
+{
+    return _mm512_fnmadd_pd(a, b, c);
 }
 
 VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)

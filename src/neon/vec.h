@@ -83,6 +83,13 @@ VEC_INLINE vec vec_mul(vec a, vec b)
     return vmulq_f32(a, b);
 }
 
+/* Bit i: whether lane i of a and b differ. */
+VEC_INLINE unsigned vec_differ(vec a, vec b)
+{
+    static const uint32_t lane_bits[VEC_LEN] = {1, 2, 4, 8};
+    return vaddvq_u32(vbicq_u32(vld1q_u32(lane_bits), vceqq_f32(a, b)));
+}
+
 /* a0 b0 a1 b1 ... */
 VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
 {
@@ -92,6 +99,26 @@ VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
 VEC_INLINE vec_double vec_double_load(const double *from)
 {
     return vld1q_f64(from);
+}
+
+VEC_INLINE void vec_double_store(double *to, vec_double x)
+{
+    vst1q_f64(to, x);
+}
+
+VEC_INLINE vec_double vec_double_set1(double x)
+{
+    return vdupq_n_f64(x);
+}
+
+VEC_INLINE vec_double vec_double_abs(vec_double x)
+{
+    return vabsq_f64(x);
+}
+
+VEC_INLINE vec_double vec_double_min(vec_double a, vec_double b)
+{
+    return vminq_f64(a, b);
 }
 
 VEC_INLINE vec_double vec_double_add(vec_double a, vec_double b)
@@ -107,6 +134,18 @@ VEC_INLINE vec_double vec_double_sub(vec_double a, vec_double b)
 VEC_INLINE vec_double vec_double_mul(vec_double a, vec_double b)
 {
     return vmulq_f64(a, b);
+}
+
+/* a * b + c, rounded once. */
+VEC_INLINE vec_double vec_double_fma(vec_double a, vec_double b, vec_double c)
+{
+    return vfmaq_f64(c, a, b);
+}
+
+/* c - a * b, rounded once. */
+VEC_INLINE vec_double vec_double_fnma(vec_double a, vec_double b, vec_double c)
+{
+    return vfmsq_f64(c, a, b);
 }
 
 VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)

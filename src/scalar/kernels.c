@@ -37,22 +37,30 @@ static void embed_f32_scalar(const struct inlay_embed_tile *tile)
     }
 }
 
-static void sinusoid_f32_scalar(const struct inlay_sinusoid_tile *tile)
+/* Each entry is computed from its own position: there is no state. */
+static void sinusoid_anchor_scalar(const struct inlay_sinusoid_anchor *anchor)
 {
-    for (size_t i = 0; i < tile->pairs; i++) {
-        struct inlay_phase phase = inlay_phase_at(&tile->frequencies[i], tile->position);
-        struct inlay_sincos_f32 value = inlay_exact_sincos_f32(tile->taylor, &phase);
-        unsigned char *sin =
-            tile->interleaved ? tile->sin + 2 * i * sizeof value.sin : tile->sin + i * sizeof value.sin;
-        unsigned char *cos = tile->interleaved ? sin + sizeof value.sin : tile->cos + i * sizeof value.cos;
-        memcpy(sin, &value.sin, sizeof value.sin);
-        if (i < tile->cosines)
-            memcpy(cos, &value.cos, sizeof value.cos);
-    }
+    (void)anchor;
+}
+
+static bool sinusoid_f32_scalar(const struct inlay_sinusoid_tile *tile)
+{
+    for (size_t row = 0; row < tile->rows; row++)
+        for (size_t i = 0; i < tile->pairs; i++) {
+            struct inlay_phase phase = inlay_phase_at(&tile->frequencies[i], tile->position + (uint32_t)row);
+            struct inlay_sincos_f32 value = inlay_exact_sincos_f32(tile->taylor, &phase);
+            unsigned char *sin_row = tile->sin_out + row * tile->out_stride_bytes;
+            unsigned char *cos_row = tile->interleaved ? sin_row : tile->cos_out + row * tile->out_stride_bytes;
+            memcpy(sin_row + (tile->interleaved ? 2 * i : i) * sizeof(float), &value.sin, sizeof value.sin);
+            if (i < tile->cosines)
+                memcpy(cos_row + (tile->interleaved ? 2 * i + 1 : i) * sizeof(float), &value.cos, sizeof value.cos);
+        }
+    return false;
 }
 
 const struct inlay_kernels inlay_kernels_scalar = {
     .name = "scalar",
     .embed_f32 = embed_f32_scalar,
+    .sinusoid_anchor = sinusoid_anchor_scalar,
     .sinusoid_f32 = sinusoid_f32_scalar,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sinusoid kernel, once for every ISA: included by <isa>/kernels.c behind its vec.h, whose vocabulary it speaks
+ * The sinusoid kernels, once for every ISA: included by <isa>/kernels.c behind its vec.h, whose vocabulary it speaks
  * (CONTRIBUTING.md lists the words). Holds no intrinsics and includes nothing.
  */
 #if VEC_LEN < 2
@@ -8,48 +8,137 @@
 #endif
 
 /*
- * Sine and cosine of VEC_DOUBLES angles from index i on. The phases are reduced to an eighth of a turn around each
- * quadrant, where sincospi errs by half an ULP of its result however small that is; the quadrant's own sine and cosine
- * are 0 and +-1, so turning by it is exact.
+ * How far the state may be off, with u = 2^-53, K = INLAY_ANCHOR_ROWS, w the angle of a step, and S and C the largest
+ * |sin| and |cos| of the block: S <= min(1, |sin of the anchor| + K |sin w|), since |sin(nw)| <= n |sin w|; C likewise.
+ *
+ * The anchor. The phase is truncated (2u of its own size, hence of the sine's or cosine's, as |x / tan x| <= 1 and
+ * |x tan x| <= 1 for |x| <= pi/4), sincospi errs by half an ULP (u), turning by the quadrant is exact: below 4u S and
+ * 4u C.
+ *
+ * A step, sin' = fma(sin, cos w, cos * sin w): rounding of the product (u |sin w|) and of the sum (u S), constants
+ * truncated (2u S + 2u |sin w|): below d = u (3 S + 3 |sin w|). For the cosine likewise below u (3 C + 3 |sin w|) <=
+ * 6u.
+ *
+ * After n steps. What the j-th step added has been turned by (n - j) w since, which moves |sin((n - j) w)| of the
+ * cosine's error into the sine's. Summed over K steps, with |sin(mw)| <= min(1, m |sin w|): below K d from the sine's
+ * own errors and 6u min(K, K^2/2 |sin w|) from the cosine's; and min(1, K |sin w|) of the anchor's 4u. Finally the test
+ * below rounds its sums: u S.
+ *
+ *     bound = u ((3K + 5) S + 3K |sin w| + 6 min(K + 1, (K^2/2 + K) |sin w|))
+ *
+ * One hundredth is added for products of errors and for the rounding of the bound itself. The terms with |sin w| keep
+ * it in proportion to slow columns, whose sines are small.
  */
-static inline struct vec_sincos sinusoid_at(const struct inlay_sinusoid_tile *tile, size_t i)
+static inline vec_double sinusoid_bound(vec_double value, vec_double step)
 {
-    struct vec_sincos within = vec_sincospi(vec_double_load(tile->half_turns + i));
-    vec_double quadrant_sin = vec_double_load(tile->quadrant_sin + i);
-    vec_double quadrant_cos = vec_double_load(tile->quadrant_cos + i);
-    struct vec_sincos angle;
-    angle.sin = vec_double_add(vec_double_mul(within.sin, quadrant_cos), vec_double_mul(within.cos, quadrant_sin));
-    angle.cos = vec_double_sub(vec_double_mul(within.cos, quadrant_cos), vec_double_mul(within.sin, quadrant_sin));
-    return angle;
+    const double rows = INLAY_ANCHOR_ROWS, unit = 1.01 * 0x1p-53;
+    vec_double largest = vec_double_add(vec_double_abs(value), vec_double_mul(vec_double_set1(rows), step));
+    largest = vec_double_min(vec_double_set1(1), largest);
+    vec_double turned = vec_double_mul(vec_double_set1(rows * rows / 2 + rows), step);
+    turned = vec_double_min(vec_double_set1(rows + 1), turned);
+    vec_double bound = vec_double_mul(vec_double_set1(unit * (3 * rows + 5)), largest);
+    bound = vec_double_fma(vec_double_set1(unit * 3 * rows), step, bound);
+    return vec_double_fma(vec_double_set1(unit * 6), turned, bound);
+}
+
+static inline void sinusoid_anchor(const struct inlay_sinusoid_anchor *anchor)
+{
+    for (size_t i = 0; i < anchor->pairs; i += VEC_DOUBLES) {
+        struct vec_sincos within = vec_sincospi(vec_double_load(anchor->half_turns + i));
+        vec_double quadrant_sin = vec_double_load(anchor->quadrant_sin + i);
+        vec_double quadrant_cos = vec_double_load(anchor->quadrant_cos + i);
+        vec_double sin = vec_double_fma(within.sin, quadrant_cos, vec_double_mul(within.cos, quadrant_sin));
+        vec_double cos = vec_double_fnma(within.sin, quadrant_sin, vec_double_mul(within.cos, quadrant_cos));
+        vec_double step = vec_double_abs(vec_double_load(anchor->sin_step + i));
+        vec_double_store(anchor->sin + i, sin);
+        vec_double_store(anchor->cos + i, cos);
+        vec_double_store(anchor->sin_bound + i, sinusoid_bound(sin, step));
+        vec_double_store(anchor->cos_bound + i, sinusoid_bound(cos, step));
+    }
+}
+
+/*
+ * A value's float, and whether it is in doubt: the real number lies within the bound around the double, so where both
+ * ends of that interval round to one float, so does the real number.
+ */
+struct sinusoid_rounded {
+    vec value;
+    unsigned doubtful;
+};
+
+VEC_INLINE struct sinusoid_rounded sinusoid_round(vec_double low, vec_double high, const double *bound)
+{
+    vec_double low_bound = vec_double_load(bound), high_bound = vec_double_load(bound + VEC_DOUBLES);
+    vec above = vec_from_doubles(vec_double_add(low, low_bound), vec_double_add(high, high_bound));
+    vec below = vec_from_doubles(vec_double_sub(low, low_bound), vec_double_sub(high, high_bound));
+    return (struct sinusoid_rounded){above, vec_differ(above, below)};
+}
+
+/* Turns the state of VEC_DOUBLES pairs by one step. */
+VEC_INLINE void sinusoid_step(const struct inlay_sinusoid_tile *tile, size_t i, vec_double sin, vec_double cos)
+{
+    vec_double sin_step = vec_double_load(tile->sin_step + i), cos_step = vec_double_load(tile->cos_step + i);
+    vec_double_store(tile->sin + i, vec_double_fma(sin, cos_step, vec_double_mul(cos, sin_step)));
+    vec_double_store(tile->cos + i, vec_double_fnma(sin, sin_step, vec_double_mul(cos, cos_step)));
 }
 
 /* Stores the first n values of a vector, all of it where n reaches beyond; nothing for n = 0. */
-static inline void sinusoid_store(unsigned char *out, vec x, size_t n)
+VEC_INLINE void sinusoid_store(unsigned char *out, vec x, size_t n, bool stream)
 {
-    if (n >= VEC_LEN)
+    if (n < VEC_LEN) {
+        if (n > 0)
+            vec_store_n(out, x, n);
+    } else if (stream) {
+        vec_stream(out, x);
+    } else {
         vec_store(out, x);
-    else if (n > 0)
-        vec_store_n(out, x, n);
+    }
 }
 
-static inline void sinusoid_tile(const struct inlay_sinusoid_tile *tile)
+/* VEC_LEN pairs of one row, from pair i on; returns the marks of their sines and, 16 bits up, of their cosines. */
+VEC_INLINE uint32_t sinusoid_pairs(const struct inlay_sinusoid_tile *tile, size_t row, size_t i, bool interleaved,
+                                   bool stream)
 {
-    for (size_t i = 0; i < tile->pairs; i += VEC_LEN) {
-        struct vec_sincos low = sinusoid_at(tile, i);
-        struct vec_sincos high = sinusoid_at(tile, i + VEC_DOUBLES);
-        vec sin = vec_from_doubles(low.sin, high.sin);
-        vec cos = vec_from_doubles(low.cos, high.cos);
-        size_t sines = tile->pairs - i;
-        size_t cosines = tile->cosines - i;
-        if (tile->interleaved) {
-            struct vec_two both = vec_interleave(sin, cos);
-            unsigned char *out = tile->sin + 2 * i * sizeof(float);
-            size_t n = sines + cosines;
-            sinusoid_store(out, both.low, n);
-            sinusoid_store(out + VEC_BYTES, both.high, n > VEC_LEN ? n - VEC_LEN : 0);
-        } else {
-            sinusoid_store(tile->sin + i * sizeof(float), sin, sines);
-            sinusoid_store(tile->cos + i * sizeof(float), cos, cosines);
-        }
+    vec_double sin_low = vec_double_load(tile->sin + i), sin_high = vec_double_load(tile->sin + i + VEC_DOUBLES);
+    vec_double cos_low = vec_double_load(tile->cos + i), cos_high = vec_double_load(tile->cos + i + VEC_DOUBLES);
+    struct sinusoid_rounded sin = sinusoid_round(sin_low, sin_high, tile->sin_bound + i);
+    struct sinusoid_rounded cos = sinusoid_round(cos_low, cos_high, tile->cos_bound + i);
+    sinusoid_step(tile, i, sin_low, cos_low);
+    sinusoid_step(tile, i + VEC_DOUBLES, sin_high, cos_high);
+
+    size_t sines = tile->pairs - i, cosines = tile->cosines - i;
+    unsigned char *out = tile->sin_out + row * tile->out_stride_bytes;
+    if (interleaved) {
+        struct vec_two both = vec_interleave(sin.value, cos.value);
+        size_t n = sines + cosines;
+        out += 2 * i * sizeof(float);
+        sinusoid_store(out, both.low, n, stream);
+        sinusoid_store(out + VEC_BYTES, both.high, n > VEC_LEN ? n - VEC_LEN : 0, stream);
+    } else {
+        unsigned char *cos_out = tile->cos_out + row * tile->out_stride_bytes;
+        sinusoid_store(out + i * sizeof(float), sin.value, sines, stream);
+        sinusoid_store(cos_out + i * sizeof(float), cos.value, cosines, stream);
     }
+    return sin.doubtful | (uint32_t)cos.doubtful << 16;
+}
+
+VEC_INLINE bool sinusoid_rows(const struct inlay_sinusoid_tile *tile, bool interleaved, bool stream)
+{
+    uint32_t any = 0, *marks = tile->marks;
+    for (size_t row = 0; row < tile->rows; row++)
+        for (size_t group = 0; group < tile->pairs; group += INLAY_PAIR_GROUP) {
+            uint32_t doubtful = 0;
+            for (size_t i = 0; i < INLAY_PAIR_GROUP && group + i < tile->pairs; i += VEC_LEN)
+                doubtful |= sinusoid_pairs(tile, row, group + i, interleaved, stream) << i;
+            any |= doubtful;
+            *marks++ = doubtful;
+        }
+    return any != 0;
+}
+
+static inline bool sinusoid_tile(const struct inlay_sinusoid_tile *tile)
+{
+    if (tile->interleaved)
+        return tile->stream ? sinusoid_rows(tile, true, true) : sinusoid_rows(tile, true, false);
+    return tile->stream ? sinusoid_rows(tile, false, true) : sinusoid_rows(tile, false, false);
 }
