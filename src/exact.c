@@ -62,24 +62,45 @@ static struct leading leading_bits(const struct inlay_fixed *x)
     return leading;
 }
 
-/* x * 2^scale, truncated to 53 significant bits. */
-static double truncate_f64(const struct inlay_fixed *x, int scale, bool negative)
+/* mantissa * 2^exponent, mantissa >= 2^63, rounded to 53 bits. No tie comes here: the numbers are irrational. */
+static double round_f64(uint64_t mantissa, int exponent, bool negative)
 {
-    struct leading leading = leading_bits(x);
-    uint64_t bits = 0;
-    if (leading.mantissa != 0) {
-        /* mantissa * 2^exponent = 1.f * 2^(63 + exponent) */
-        uint64_t biased = (uint64_t)(1023 + 63 + leading.exponent + scale);
-        bits = (uint64_t)negative << 63 | biased << 52 | (leading.mantissa << 1 >> 12);
-    }
+    /* The leading bit of the kept ones, 2^52, adds one to the exponent; a carry out of them adds another. */
+    uint64_t kept = (mantissa >> 11) + (mantissa >> 10 & 1);
+    uint64_t bits = ((uint64_t)(1022 + 63 + exponent) << 52) + kept + ((uint64_t)negative << 63);
     double value;
     memcpy(&value, &bits, sizeof value);
     return value;
 }
 
-double inlay_phase_half_turns(const struct inlay_phase *phase)
+static double fixed_to_f64(const struct inlay_fixed *x, bool negative)
 {
-    return truncate_f64(&phase->turns, 1, phase->negative);
+    struct leading leading = leading_bits(x);
+    return leading.mantissa == 0 ? 0 : round_f64(leading.mantissa, leading.exponent, negative);
+}
+
+double inlay_phase_half_turns(const struct inlay_fixed *frequency, uint32_t position, unsigned *quadrant)
+{
+    /* inlay_phase_at and leading_bits in one, without their branches: an anchor asks for one of these per pair. */
+    uint64_t turns[INLAY_FIXED_LIMBS];
+    uint64_t carry = 0;
+    for (int i = INLAY_FIXED_LIMBS - 1; i > 0; i--)
+        turns[i] = inlay_mul_add(frequency->limb[i], position, 0, &carry);
+    const uint64_t eighth = UINT64_C(1) << 61;
+    uint64_t shifted = turns[1] + eighth;
+    *quadrant = (unsigned)(shifted >> 62);
+    turns[1] = (shifted & ((UINT64_C(1) << 62) - 1)) - eighth;
+    /* The one's complement is short of the negative by 2^-256. */
+    uint64_t sign = 0 - (turns[1] >> 63);
+    int i = 1;
+    while (i < INLAY_FIXED_LIMBS - 1 && turns[i] == sign)
+        i++;
+    uint64_t high = turns[i] ^ sign;
+    uint64_t low = i + 1 < INLAY_FIXED_LIMBS ? turns[i + 1] ^ sign : 0;
+    if (high == 0)
+        return 0;
+    int zeros = __builtin_clzll(high);
+    return round_f64(high << zeros | low >> 1 >> (63 - zeros), 1 - 64 * i - zeros, sign != 0);
 }
 
 /* a * b, less than 2 units of 2^-256 too small: limb i times limb j weighs 2^(-64 (i + j + 2)), and of what weighs less
@@ -185,8 +206,8 @@ struct inlay_sincos_f64 inlay_exact_sincos_f64(const struct inlay_taylor *taylor
 {
     struct sincos exact = exact_sincos(taylor, phase);
     return (struct inlay_sincos_f64){
-        .sin = truncate_f64(&exact.sin, 0, exact.sin_negative),
-        .cos = truncate_f64(&exact.cos, 0, exact.cos_negative),
+        .sin = fixed_to_f64(&exact.sin, exact.sin_negative),
+        .cos = fixed_to_f64(&exact.cos, exact.cos_negative),
     };
 }
 

@@ -21,10 +21,11 @@ struct inlay_phase {
 struct inlay_phase inlay_phase_at(const struct inlay_fixed *frequency, uint32_t position);
 
 /*
- * The part of a phase within its quadrant, signed, in half turns: a double in [-1/4, 1/4], truncated to 53 significant
- * bits. Relative to its own size, so that a sine next to a multiple of pi keeps all its digits.
+ * The same angle for kernels, which are content with less: the part within its quadrant, signed, in half turns, as a
+ * double in [-1/4, 1/4] rounded to 53 significant bits. Relative to its own size, so that a sine next to a multiple of
+ * pi keeps all its digits.
  */
-double inlay_phase_half_turns(const struct inlay_phase *phase);
+double inlay_phase_half_turns(const struct inlay_fixed *frequency, uint32_t position, unsigned *quadrant);
 
 /* Numbers in [0, 1) of 256 bits, most significant limb first: what the series are summed in. */
 struct inlay_fraction {
@@ -45,7 +46,7 @@ struct inlay_sincos_f32 {
 };
 struct inlay_sincos_f32 inlay_exact_sincos_f32(const struct inlay_taylor *taylor, const struct inlay_phase *phase);
 
-/* sin and cos of a phase as doubles, truncated to 53 significant bits. */
+/* sin and cos of a phase as doubles, rounded to 53 significant bits. */
 struct inlay_sincos_f64 {
     double sin, cos;
 };

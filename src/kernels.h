@@ -33,12 +33,12 @@ struct inlay_embed_tile {
  *
  * All arrays of doubles are padded with zeros to a multiple of INLAY_PAIR_GROUP.
  */
-enum { INLAY_PAIR_GROUP = 16, INLAY_ANCHOR_ROWS = 64 };
+enum { INLAY_PAIR_GROUP = 16, INLAY_ANCHOR_ROWS = 256 };
 
 struct inlay_sinusoid_anchor {
     size_t pairs;
     /*
-     * The angles of the anchor's position: pi * half_turns[i], |half_turns[i]| <= 1/4, known to 53 significant bits,
+     * The angles of the anchor's position: pi * half_turns[i], |half_turns[i]| <= 1/4, rounded to 53 significant bits,
      * plus the quarter turns whose sine and cosine are quadrant_sin[i] and quadrant_cos[i] (each 0, 1 or -1).
      */
     const double *half_turns, *quadrant_sin, *quadrant_cos;

@@ -148,10 +148,10 @@ static void anchor(struct inlay_generator *generator)
         size_t pairs = generator->pairs - done < BLOCK ? generator->pairs - done : BLOCK;
         const struct inlay_fixed *frequencies = generator->sinusoid->frequencies + generator->first + done;
         for (size_t i = 0; i < pairs; i++) {
-            struct inlay_phase phase = inlay_phase_at(&frequencies[i], generator->position);
-            half_turns[i] = inlay_phase_half_turns(&phase);
-            quadrant_sin[i] = sin_of_quarters[phase.quadrant];
-            quadrant_cos[i] = cos_of_quarters[phase.quadrant];
+            unsigned quadrant;
+            half_turns[i] = inlay_phase_half_turns(&frequencies[i], generator->position, &quadrant);
+            quadrant_sin[i] = sin_of_quarters[quadrant];
+            quadrant_cos[i] = cos_of_quarters[quadrant];
         }
         for (size_t i = pairs; i < padded(pairs); i++)
             half_turns[i] = quadrant_sin[i] = quadrant_cos[i] = 0;

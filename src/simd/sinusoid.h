@@ -8,37 +8,40 @@
 #endif
 
 /*
- * How far the state may be off, with u = 2^-53, K = INLAY_ANCHOR_ROWS, w the angle of a step, and S and C the largest
- * |sin| and |cos| of the block: S <= min(1, |sin of the anchor| + K |sin w|), since |sin(nw)| <= n |sin w|; C likewise.
+ * How far the state may be off within the K = INLAY_ANCHOR_ROWS rows from an anchor on. u = 2^-53: rounding errs by u
+ * |x| at the most, and by u/2 where |x| <= 1. w is the angle of a step.
  *
- * The anchor. The phase is truncated (2u of its own size, hence of the sine's or cosine's, as |x / tan x| <= 1 and
- * |x tan x| <= 1 for |x| <= pi/4), sincospi errs by half an ULP (u), turning by the quadrant is exact: below 4u S and
- * 4u C.
+ * First as a vector (sin, cos), whose length is 1 and which turning does not stretch. A step is sin' = fma(sin, cos w,
+ * cos * sin w), and cos' likewise. In each component the product errs by u/2, the sum by u/2, and the constants, each
+ * off by u/2, by (|sin| + |cos|) u/2 <= 0.71 u: together a vector of at most 2.42 u a step. The anchor: the phase is
+ * off by u of itself, hence the vector by pi/4 u, and sincospi by half an ULP in each component, 0.71 u; turning by the
+ * quadrant is exact: below 2 u. The test's own sums err by u. So the sine and the cosine are off by less than
  *
- * A step, sin' = fma(sin, cos w, cos * sin w): rounding of the product (u |sin w|) and of the sum (u S), constants
- * truncated (2u S + 2u |sin w|): below d = u (3 S + 3 |sin w|). For the cosine likewise below u (3 C + 3 |sin w|) <=
- * 6u.
+ *     u (2.42 K + 3)
  *
- * After n steps. What the j-th step added has been turned by (n - j) w since, which moves |sin((n - j) w)| of the
- * cosine's error into the sine's. Summed over K steps, with |sin(mw)| <= min(1, m |sin w|): below K d from the sine's
- * own errors and 6u min(K, K^2/2 |sin w|) from the cosine's; and min(1, K |sin w|) of the anchor's 4u. Finally the test
- * below rounds its sums: u S.
+ * Slow columns hold small sines, for which that is too coarse. Let S be the largest |sin| of the block, S <= min(1,
+ * |sin of the anchor| + K |sin w|), as |sin(nw)| <= n |sin w|. A step adds to the sine u |sin w| (product) + u S (sum)
+ * + u S + u |sin w| (constants). And what a step added to the cosine, 2.42 u or less, m steps of turning carry into the
+ * sine by |sin(mw)| <= min(1, m |sin w|): summed over the block, 2.42 u min(K, K^2/2 |sin w|). The anchor, relative to
+ * its sine, as |x / tan x| <= 1 and |x tan x| <= 1 for |x| <= pi/4: 2 u S, and 2 u min(1, K |sin w|) from its cosine.
+ * The test: u S. So the sine is also off by less than
  *
- *     bound = u ((3K + 5) S + 3K |sin w| + 6 min(K + 1, (K^2/2 + K) |sin w|))
+ *     u ((2K + 3) S + 2K |sin w| + 2.42 min(K + 1, (K^2/2 + K) |sin w|))
  *
- * One hundredth is added for products of errors and for the rounding of the bound itself. The terms with |sin w| keep
- * it in proportion to slow columns, whose sines are small.
+ * and the cosine by the same with C, the largest |cos|, for S. The smaller of the two bounds holds; one hundredth is
+ * added for products of errors and for the rounding of the bound itself.
  */
 static inline vec_double sinusoid_bound(vec_double value, vec_double step)
 {
     const double rows = INLAY_ANCHOR_ROWS, unit = 1.01 * 0x1p-53;
-    vec_double largest = vec_double_add(vec_double_abs(value), vec_double_mul(vec_double_set1(rows), step));
+    vec_double largest = vec_double_fma(vec_double_set1(rows), step, vec_double_abs(value));
     largest = vec_double_min(vec_double_set1(1), largest);
     vec_double turned = vec_double_mul(vec_double_set1(rows * rows / 2 + rows), step);
     turned = vec_double_min(vec_double_set1(rows + 1), turned);
-    vec_double bound = vec_double_mul(vec_double_set1(unit * (3 * rows + 5)), largest);
-    bound = vec_double_fma(vec_double_set1(unit * 3 * rows), step, bound);
-    return vec_double_fma(vec_double_set1(unit * 6), turned, bound);
+    vec_double bound = vec_double_mul(vec_double_set1(unit * (2 * rows + 3)), largest);
+    bound = vec_double_fma(vec_double_set1(unit * 2 * rows), step, bound);
+    bound = vec_double_fma(vec_double_set1(unit * 2.42), turned, bound);
+    return vec_double_min(bound, vec_double_set1(unit * (2.42 * rows + 3)));
 }
 
 static inline void sinusoid_anchor(const struct inlay_sinusoid_anchor *anchor)
@@ -138,7 +141,9 @@ VEC_INLINE bool sinusoid_rows(const struct inlay_sinusoid_tile *tile, bool inter
 
 static inline bool sinusoid_tile(const struct inlay_sinusoid_tile *tile)
 {
-    if (tile->interleaved)
-        return tile->stream ? sinusoid_rows(tile, true, true) : sinusoid_rows(tile, true, false);
-    return tile->stream ? sinusoid_rows(tile, false, true) : sinusoid_rows(tile, false, false);
+    /* A copy that no store can alias, so that its fields stay in registers. */
+    const struct inlay_sinusoid_tile own = *tile;
+    if (own.interleaved)
+        return own.stream ? sinusoid_rows(&own, true, true) : sinusoid_rows(&own, true, false);
+    return own.stream ? sinusoid_rows(&own, false, true) : sinusoid_rows(&own, false, false);
 }
