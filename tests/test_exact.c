@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The integer path against MPFR: constants, frequencies, phases, and every way to round. Scalar sinusoids must be
- * correctly rounded; the other ISAs must lie within 0.51 ULP of the real number.
+ * The integer path against MPFR: constants, frequencies, phases, and every way to round. Sinusoids must be correctly
+ * rounded, on every ISA.
  */
 #include "support.h"
 
@@ -127,39 +127,37 @@ START_TEST(frequencies_are_those_of_mpfr)
 }
 END_TEST
 
-/*
- * One row against MPFR: every entry equal to the real number rounded once where the kernels promise that, else within
- * 0.51 ULP of it. `every`: only so many columns apart, for wide rows.
- */
+/* The real number in a column, rounded once. */
+static float true_entry(size_t dim, double base, uint32_t position, size_t pair, bool is_cosine)
+{
+    mpfr_t angle, truth;
+    mpfr_inits2(PRECISION, angle, truth, (mpfr_ptr)0);
+    true_frequency(angle, dim, base, pair);
+    mpfr_mul_ui(angle, angle, position, MPFR_RNDN);
+    if (is_cosine)
+        mpfr_cos(truth, angle, MPFR_RNDN);
+    else
+        mpfr_sin(truth, angle, MPFR_RNDN);
+    float rounded = mpfr_get_flt(truth, MPFR_RNDN);
+    mpfr_clears(angle, truth, (mpfr_ptr)0);
+    return rounded;
+}
+
+static void check_entry(size_t dim, double base, uint32_t position, size_t pair, bool is_cosine, float found)
+{
+    float rounded = true_entry(dim, base, position, pair, is_cosine);
+    EXPECT(found == rounded && !signbit(found) == !signbit(rounded),
+           "position %u, dim %zu, base %g, %s of pair %zu: %a, but MPFR says %a", position, dim, base,
+           is_cosine ? "cosine" : "sine", pair, (double)found, (double)rounded);
+}
+
+/* One row against MPFR: every entry is the real number rounded once. `every`: only so many columns apart. */
 static void check_row(const inlay_sinusoid *sinusoid, size_t dim, double base, uint32_t position, size_t every)
 {
-    bool correctly_rounded = strcmp(tested->name, "scalar") == 0;
     float *row = malloc(dim * sizeof *row);
     ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, position, 1, INLAY_F32, row, dim * sizeof *row), INLAY_OK);
-    mpfr_t angle, truth, error;
-    mpfr_inits2(PRECISION, angle, truth, error, (mpfr_ptr)0);
-    for (size_t column = 0; column < dim; column += every) {
-        true_frequency(angle, dim, base, column / 2);
-        mpfr_mul_ui(angle, angle, position, MPFR_RNDN);
-        if (column % 2 == 0)
-            mpfr_sin(truth, angle, MPFR_RNDN);
-        else
-            mpfr_cos(truth, angle, MPFR_RNDN);
-        float rounded = mpfr_get_flt(truth, MPFR_RNDN);
-        if (correctly_rounded) {
-            EXPECT(row[column] == rounded && !signbit(row[column]) == !signbit(rounded),
-                   "position %u, dim %zu, base %g, column %zu: %a, but MPFR says %a", position, dim, base, column,
-                   (double)row[column], (double)rounded);
-            continue;
-        }
-        /* The ULP of binary32 in the binade of the real number. */
-        mpfr_sub_d(error, truth, (double)row[column], MPFR_RNDN);
-        mpfr_div_2si(error, error, mpfr_zero_p(truth) ? -126 : mpfr_get_exp(truth) - 24, MPFR_RNDN);
-        double ulps = fabs(mpfr_get_d(error, MPFR_RNDN));
-        EXPECT(ulps <= 0.51, "position %u, dim %zu, base %g, column %zu: %a is %g ULP from %a", position, dim, base,
-               column, (double)row[column], ulps, (double)rounded);
-    }
-    mpfr_clears(angle, truth, error, (mpfr_ptr)0);
+    for (size_t column = 0; column < dim; column += every)
+        check_entry(dim, base, position, column / 2, column % 2, row[column]);
     free(row);
 }
 
@@ -207,28 +205,76 @@ START_TEST(worst_phases_are_rounded_as_promised)
         float row[4096];
         ck_assert_uint_le(worst[i].dim, 4096);
         ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, worst[i].position, 1, INLAY_F32, row, sizeof row), INLAY_OK);
-        mpfr_t angle, truth;
-        mpfr_inits2(PRECISION, angle, truth, (mpfr_ptr)0);
-        true_frequency(angle, worst[i].dim, worst[i].base, worst[i].pair);
-        mpfr_mul_ui(angle, angle, worst[i].position, MPFR_RNDN);
-        mpfr_sin(truth, angle, MPFR_RNDN);
         float sine = row[2 * worst[i].pair], cosine = row[2 * worst[i].pair + 1];
-        EXPECT(sine == mpfr_get_flt(truth, MPFR_RNDN), "worst phase %zu: sine %a", i, (double)sine);
-        mpfr_cos(truth, angle, MPFR_RNDN);
-        EXPECT(cosine == mpfr_get_flt(truth, MPFR_RNDN), "worst phase %zu: cosine %a", i, (double)cosine);
+        check_entry(worst[i].dim, worst[i].base, worst[i].position, worst[i].pair, false, sine);
+        check_entry(worst[i].dim, worst[i].base, worst[i].position, worst[i].pair, true, cosine);
         EXPECT(fabsf(sine) < 0x1p-40f || fabsf(cosine) < 0x1p-40f, "phase %zu is not near a multiple of pi/2", i);
-        mpfr_clears(angle, truth, (mpfr_ptr)0);
         inlay_sinusoid_destroy(sinusoid);
     }
 }
 END_TEST
 
-/* The cosine of 557974658 lies so near to the middle of two floats that a double does not tell which is nearer. */
-START_TEST(a_near_tie_is_rounded_as_promised)
+/*
+ * Entries within 1e-15 of the middle of two floats, which doubles as they come out of a block do not decide: found by
+ * find_hard_cases.c, which knows nothing of this library. Each is met at the begin of a block, after a step, in its
+ * depth and in its last row.
+ */
+static const struct {
+    size_t dim;
+    double base;
+    size_t pair;
+    uint32_t position;
+    int is_cosine;
+} hard[] = {
+#include "hard_cases.inc"
+};
+
+START_TEST(hard_cases_are_rounded_as_promised)
 {
-    inlay_sinusoid *sinusoid = make_sinusoid(2, 10000, INLAY_LAYOUT_INTERLEAVED);
-    check_row(sinusoid, 2, 10000, 557974658, 1);
-    inlay_sinusoid_destroy(sinusoid);
+    static const uint32_t depths[] = {0, 1, 17, 100, 254, 255, 256, 300};
+    for (size_t i = 0; i < sizeof hard / sizeof *hard; i++) {
+        size_t dim = hard[i].dim;
+        inlay_sinusoid *sinusoid = make_sinusoid(dim, hard[i].base, INLAY_LAYOUT_INTERLEAVED);
+        float *rows = malloc(301 * dim * sizeof *rows);
+        float rounded = true_entry(dim, hard[i].base, hard[i].position, hard[i].pair, hard[i].is_cosine);
+        for (size_t d = 0; d < sizeof depths / sizeof *depths && depths[d] < hard[i].position; d++) {
+            if (tested == &inlay_kernels_scalar && d > 1)
+                break; /* which has no blocks */
+            ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, hard[i].position - depths[d], depths[d] + 1, INLAY_F32, rows,
+                                                 dim * sizeof *rows),
+                             INLAY_OK);
+            float found = rows[depths[d] * dim + 2 * hard[i].pair + (size_t)hard[i].is_cosine];
+            EXPECT(found == rounded, "dim %zu, base %g, pair %zu, position %u, %u rows into a block: %a, not %a", dim,
+                   hard[i].base, hard[i].pair, hard[i].position, depths[d], (double)found, (double)rounded);
+        }
+        free(rows);
+        inlay_sinusoid_destroy(sinusoid);
+    }
+}
+END_TEST
+
+/* Whole blocks, several in a row, against MPFR at random entries: any depth, any column, any start. */
+START_TEST(blocks_are_rounded_as_promised)
+{
+    static const double block_bases[] = {10000, 500000, 2, 1e6, 1e30, 1};
+    enum { ROWS = 700 };
+    struct random random = {29};
+    for (int i = 0; i < 60; i++) {
+        size_t dim = dims[random_below(&random, sizeof dims / sizeof *dims - 1)];
+        double base = block_bases[i % 6];
+        uint32_t start = i % 3 == 0 ? 0 : (uint32_t)random_below(&random, (UINT64_C(1) << 31) - ROWS);
+        size_t rows_wanted = tested == &inlay_kernels_scalar ? 20 : ROWS;
+        inlay_sinusoid *sinusoid = make_sinusoid(dim, base, INLAY_LAYOUT_INTERLEAVED);
+        float *rows = malloc(rows_wanted * dim * sizeof *rows);
+        ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, start, rows_wanted, INLAY_F32, rows, dim * sizeof *rows),
+                         INLAY_OK);
+        for (int sample = 0; sample < 300; sample++) {
+            size_t row = random_below(&random, rows_wanted), column = random_below(&random, dim);
+            check_entry(dim, base, start + (uint32_t)row, column / 2, column % 2, rows[row * dim + column]);
+        }
+        free(rows);
+        inlay_sinusoid_destroy(sinusoid);
+    }
 }
 END_TEST
 
@@ -271,7 +317,8 @@ int main(int argc, char **argv)
     tcase_set_timeout(rows, 600);
     tcase_add_test(rows, rows_are_rounded_as_promised);
     tcase_add_test(rows, worst_phases_are_rounded_as_promised);
-    tcase_add_test(rows, a_near_tie_is_rounded_as_promised);
+    tcase_add_test(rows, hard_cases_are_rounded_as_promised);
+    tcase_add_test(rows, blocks_are_rounded_as_promised);
     suite_add_tcase(suite, rows);
     return run_suite(argc, argv, suite);
 }

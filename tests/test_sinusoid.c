@@ -78,6 +78,45 @@ START_TEST(every_dim_and_layout_lands_in_its_columns)
 }
 END_TEST
 
+/* Tables large enough to be streamed, on cache lines and off them, against the same rows in calls too small for that.
+ */
+START_TEST(streamed_tables_are_the_same)
+{
+    static const struct {
+        size_t dim;
+        inlay_layout layout;
+        size_t offset, padding; /* bytes */
+    } cases[] = {
+        {1024, INLAY_LAYOUT_INTERLEAVED, 0, 0},  {1024, INLAY_LAYOUT_SPLIT, 0, 0},
+        {1024, INLAY_LAYOUT_INTERLEAVED, 4, 0},  {1023, INLAY_LAYOUT_INTERLEAVED, 0, 0},
+        {1022, INLAY_LAYOUT_SPLIT, 0, 8},        {1040, INLAY_LAYOUT_SPLIT, 0, 0},
+        {2080, INLAY_LAYOUT_INTERLEAVED, 0, 64}, {1025, INLAY_LAYOUT_SPLIT, 1, 3},
+    };
+    if (tested == &inlay_kernels_scalar)
+        return; /* it does not stream */
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        enum { FIRST = 123456, CHUNK = 300 };
+        size_t dim = cases[c].dim, row = dim * sizeof(float), stride = row + cases[c].padding;
+        size_t n = (8 << 20) / row + 10;
+        inlay_sinusoid *sinusoid = make_sinusoid(dim, 10000, cases[c].layout);
+        struct arena out = arena_make(n * stride + 64), small = arena_make(CHUNK * row);
+        unsigned char *rows = arena_place(&out, n * stride, INSIDE, cases[c].offset);
+        ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, FIRST, n, INLAY_F32, rows, stride), INLAY_OK);
+        for (size_t i = 0; i < n; i += CHUNK) {
+            size_t some = n - i < CHUNK ? n - i : CHUNK;
+            ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, FIRST + (int64_t)i, some, INLAY_F32, small.begin, row),
+                             INLAY_OK);
+            for (size_t k = 0; k < some; k++)
+                EXPECT(memcmp(rows + (i + k) * stride, small.begin + k * row, row) == 0, "case %zu: row %zu", c, i + k);
+        }
+        EXPECT(arena_untouched_outside(&out, rows, n, stride, row), "case %zu: wrote outside its rows", c);
+        arena_free(&small);
+        arena_free(&out);
+        inlay_sinusoid_destroy(sinusoid);
+    }
+}
+END_TEST
+
 START_TEST(position_zero_is_zero_and_one)
 {
     float row[7];
@@ -96,6 +135,7 @@ int main(int argc, char **argv)
     tcase_set_timeout(rows, 600);
     tcase_add_loop_test(rows, tables_have_their_hash, 0, (int)(sizeof tables / sizeof *tables));
     tcase_add_test(rows, every_dim_and_layout_lands_in_its_columns);
+    tcase_add_test(rows, streamed_tables_are_the_same);
     tcase_add_test(rows, position_zero_is_zero_and_one);
     suite_add_tcase(suite, rows);
     return run_suite(argc, argv, suite);

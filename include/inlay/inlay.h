@@ -15,9 +15,8 @@
  * - An output may not overlap an input, nor what lies between the input's rows, unless its function says so.
  *   A call without work (n, sequences or length 0) touches no pointer to data and is INLAY_OK, if its handles, shapes,
  *   strides and enum values are valid.
- * - Results are **bit-identical** on every ISA and compiler: the row times the scale is rounded, then plus the position
- *   is rounded; no fused multiply-add. Excepted are the payload of a NaN and entries of computed sinusoids, of which
- *   inlay_sinusoid_rows tells the exactness. The rounding mode, flush-to-zero and exception
+ * - Results are **bit-identical** on every ISA and compiler (the payload of a NaN excepted): the row times the scale is
+ *   rounded, then plus the position is rounded; no fused multiply-add. The rounding mode, flush-to-zero and exception
  *   masks of the calling thread neither change a result nor are changed; its sticky exception flags are kept.
  * - Every function may be called from any number of threads at once, on shared handles too. All but the functions
  *   named create and destroy allocate nothing, take no lock, make no system call and use less than 64 KiB of stack;
@@ -188,9 +187,8 @@ INLAY_API void inlay_sinusoid_destroy(inlay_sinusoid *sinusoid);
 /**
  * The rows of positions [first, first + n), 0 <= first, first + n <= 2^31.
  *
- * Exactness: the phase is reduced in integers, so that error does not grow with the position. The scalar ISA rounds
- * the real number correctly (once, to nearest even); the others lie within 0.51 ULP of it, which is the same float in
- * all but some entries of 10^8. Cost: about 2 us per sine and cosine in scalar, some 20 ns in the others.
+ * Exactness: every entry is the real number sin or cos, rounded once to nearest even (correctly rounded), on every ISA
+ * and at every position. Cost: about that of storing the rows; some 0.5 us per sine and cosine on scalar.
  *
  * @param type              INLAY_F32
  * @param out               [n, dim]
@@ -255,7 +253,8 @@ typedef struct inlay_layer_spec {
     const inlay_sinusoid *sinusoid; /**< positions by formula, same dim, must outlive the layer; null: none */
     const inlay_rows *positions;    /**< or positions from a table [rows, dim] (learned); null: none. Not both */
     size_t cached_positions;        /**< rows of the sinusoid computed at creation and held; 0: none. Others
-                                         are computed in each call, at the cost that inlay_sinusoid_rows tells */
+                                         are computed in each call, which is cheap in long runs of positions and
+                                         dear in short ones (a few us per call at dim 4096) */
     float scale;                    /**< factor of the token row (0 too is one); inlay_sqrt_dim(dim) is the usual one */
     inlay_stores stores;            /**< how the outputs of this layer leave the core */
 } inlay_layer_spec;
