@@ -7,6 +7,7 @@
 
 #include "dispatch.h"
 #include "fpenv.h"
+#include "generator.h"
 #include "validate.h"
 
 struct pointers {

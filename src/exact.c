@@ -124,13 +124,7 @@ static inline struct inlay_fraction fraction_mul(const struct inlay_fraction *a,
 static inline struct inlay_fraction fraction_sub(const struct inlay_fraction *a, const struct inlay_fraction *b)
 {
     struct inlay_fraction difference;
-    uint64_t borrow = 0;
-    for (int i = INLAY_FIXED_LIMBS - 2; i >= 0; i--) {
-        uint64_t partial = a->limb[i] - borrow;
-        borrow = a->limb[i] < borrow;
-        difference.limb[i] = partial - b->limb[i];
-        borrow += partial < b->limb[i];
-    }
+    inlay_limbs_sub(difference.limb, a->limb, b->limb, INLAY_FIXED_LIMBS - 1);
     return difference;
 }
 

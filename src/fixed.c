@@ -43,13 +43,7 @@ struct inlay_fixed inlay_fixed_add(const struct inlay_fixed *a, const struct inl
 struct inlay_fixed inlay_fixed_sub(const struct inlay_fixed *a, const struct inlay_fixed *b)
 {
     struct inlay_fixed difference;
-    uint64_t borrow = 0;
-    for (int i = INLAY_FIXED_LIMBS - 1; i >= 0; i--) {
-        uint64_t partial = a->limb[i] - borrow;
-        borrow = a->limb[i] < borrow;
-        difference.limb[i] = partial - b->limb[i];
-        borrow += partial < b->limb[i];
-    }
+    inlay_limbs_sub(difference.limb, a->limb, b->limb, INLAY_FIXED_LIMBS);
     return difference;
 }
 

@@ -45,6 +45,18 @@ static inline uint64_t inlay_mul_add(uint64_t a, uint64_t b, uint64_t c, uint64_
 #endif
 }
 
+/* difference = a - b of n limbs, most significant first, modulo their range. */
+static inline void inlay_limbs_sub(uint64_t *difference, const uint64_t *a, const uint64_t *b, int n)
+{
+    uint64_t borrow = 0;
+    for (int i = n - 1; i >= 0; i--) {
+        uint64_t partial = a[i] - borrow;
+        borrow = a[i] < borrow;
+        borrow += partial < b[i];
+        difference[i] = partial - b[i];
+    }
+}
+
 struct inlay_fixed inlay_fixed_integer(uint64_t n);
 bool inlay_fixed_less(const struct inlay_fixed *a, const struct inlay_fixed *b);
 struct inlay_fixed inlay_fixed_add(const struct inlay_fixed *a, const struct inlay_fixed *b);

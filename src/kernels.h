@@ -35,6 +35,11 @@ struct inlay_embed_tile {
  */
 enum { INLAY_PAIR_GROUP = 16, INLAY_ANCHOR_ROWS = 256 };
 
+static inline size_t inlay_padded(size_t pairs)
+{
+    return (pairs + INLAY_PAIR_GROUP - 1) / INLAY_PAIR_GROUP * INLAY_PAIR_GROUP;
+}
+
 struct inlay_sinusoid_anchor {
     size_t pairs;
     /*

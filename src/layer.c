@@ -5,6 +5,7 @@
 #include "dispatch.h"
 #include "embed.h"
 #include "fpenv.h"
+#include "generator.h"
 #include "memory.h"
 #include "validate.h"
 

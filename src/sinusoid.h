@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sinusoid handle, and the generator of its rows: exact phases for the kernels in use. Included by the public
- * functions that write sinusoids (sinusoid.c, layer.c) and by the pass that computes rows on its way (embed.c).
+ * The sinusoid handle: exact frequencies and what follows from them. Included by sinusoid.c, which makes it, and by
+ * generator.c, layer.c and embed.c, which read it.
  */
 #ifndef INLAY_SINUSOID_H
 #define INLAY_SINUSOID_H
 
 #include "exact.h"
-#include "kernels.h"
-#include "policy.h"
 
 #include <inlay/inlay.h>
 
@@ -33,36 +31,7 @@ struct inlay_columns {
    many runs there are. In a piece of their own the first run comes first and the second behind it. */
 int inlay_sinusoid_columns(const inlay_sinusoid *sinusoid, size_t first, size_t pairs, struct inlay_columns runs[2]);
 
-/*
- * Generates rows of consecutive positions for pairs [first, first + pairs), pairs <= INLAY_GENERATOR_PAIRS: 16 KiB of
- * state, for the stack. Runs kernels, so the floating-point environment must be guarded.
- */
-struct inlay_generator {
-    const struct inlay_kernels *kernels;
-    const inlay_sinusoid *sinusoid;
-    size_t first, pairs;
-    uint32_t position;     /* of the next row */
-    unsigned since_anchor; /* rows generated from the present state */
-    _Alignas(64) double sin[INLAY_GENERATOR_PAIRS];
-    _Alignas(64) double cos[INLAY_GENERATOR_PAIRS];
-    _Alignas(64) double sin_bound[INLAY_GENERATOR_PAIRS];
-    _Alignas(64) double cos_bound[INLAY_GENERATOR_PAIRS];
-};
-
-/* The next row is that of `position`. */
-void inlay_generator_start(struct inlay_generator *generator, const struct inlay_kernels *kernels,
-                           const inlay_sinusoid *sinusoid, size_t first, size_t pairs, uint32_t position);
-
-/*
- * Writes the next n rows: float32, sine i of a row at element i of `sin` and cosine i at element i of `cos` where the
- * layout is split, both interleaved from `sin` on where it is not. `stream`: past the caches, where every row's sin and
- * cos lie on a cache line; the caller fences.
- */
-void inlay_generator_rows(struct inlay_generator *generator, size_t n, unsigned char *sin, unsigned char *cos,
-                          size_t stride_bytes, bool stream);
-
-/* Writes whole rows [position, position + n); the same of `stream`, at any address. */
-void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinusoid *sinusoid, uint32_t position,
-                         size_t n, unsigned char *out, size_t out_stride_bytes, bool stream);
+/* Cosines among pairs [first, first + pairs): one fewer where the last frequency of an odd dim is among them. */
+size_t inlay_sinusoid_cosines(const inlay_sinusoid *sinusoid, size_t first, size_t pairs);
 
 #endif
