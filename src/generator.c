@@ -111,14 +111,14 @@ void inlay_generator_rows(struct inlay_generator *generator, size_t n, unsigned 
         .cos_step = sinusoid->cos_step + generator->first,
         .frequencies = sinusoid->frequencies + generator->first,
         .taylor = &sinusoid->taylor,
-        .sin_out = sin,
-        .cos_out = cos,
         .out_stride_bytes = stride_bytes,
         .interleaved = sinusoid->layout == INLAY_LAYOUT_INTERLEAVED,
         .stream = stream,
         .marks = marks,
     };
-    while (n > 0) {
+    for (size_t done = 0; done < n; done += tile.rows) {
+        tile.sin_out = sin + done * stride_bytes;
+        tile.cos_out = tile.interleaved ? NULL : cos + done * stride_bytes;
         tile.position = generator->position;
         if (tile.position == 0) {
             tile.rows = 1;
@@ -127,16 +127,13 @@ void inlay_generator_rows(struct inlay_generator *generator, size_t n, unsigned 
             if (generator->since_anchor == INLAY_ANCHOR_ROWS)
                 anchor(generator);
             size_t left = INLAY_ANCHOR_ROWS - generator->since_anchor;
-            tile.rows = n < left ? n : left;
+            tile.rows = n - done < left ? n - done : left;
             tile.rows = tile.rows < TILE_ROWS ? tile.rows : TILE_ROWS;
             if (generator->kernels->sinusoid_f32(&tile))
                 mend(&tile);
             generator->since_anchor += (unsigned)tile.rows;
         }
         generator->position += (uint32_t)tile.rows;
-        tile.sin_out += tile.rows * stride_bytes;
-        tile.cos_out += tile.rows * stride_bytes;
-        n -= tile.rows;
     }
 }
 
@@ -176,8 +173,8 @@ void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinuso
         size_t pairs = sinusoid->pairs - first;
         pairs = pairs < INLAY_GENERATOR_PAIRS ? pairs : INLAY_GENERATOR_PAIRS;
         unsigned char *sin = out + (interleaved ? 2 * first : first) * sizeof(float);
-        unsigned char *cos = out + (sinusoid->pairs + first) * sizeof(float);
-        bool on_lines = ((uintptr_t)sin | (interleaved ? 0 : (uintptr_t)cos) | out_stride_bytes) % 64 == 0;
+        unsigned char *cos = interleaved ? NULL : out + (sinusoid->pairs + first) * sizeof(float);
+        bool on_lines = ((uintptr_t)sin | (uintptr_t)cos | out_stride_bytes) % 64 == 0;
         inlay_generator_start(&generator, kernels, sinusoid, first, pairs, position);
         if (stream && !on_lines)
             fill_through_buffer(&generator, n, out, out_stride_bytes);

@@ -33,7 +33,7 @@ void inlay_generator_start(struct inlay_generator *generator, const struct inlay
 /*
  * Writes the next n rows: float32, sine i of a row at element i of `sin` and cosine i at element i of `cos` where the
  * layout is split, both interleaved from `sin` on where it is not. `stream`: past the caches, where every row's sin and
- * cos lie on a cache line; the caller fences.
+ * cos lie on a cache line; the caller fences. Where the layout is interleaved `cos` is not looked at.
  */
 void inlay_generator_rows(struct inlay_generator *generator, size_t n, unsigned char *sin, unsigned char *cos,
                           size_t stride_bytes, bool stream);
