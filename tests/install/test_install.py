@@ -128,7 +128,7 @@ class Installed:
         self.destdir = destdir
         self.prefix = self.inside(build.prefix)
         self.libdir = self.inside(build.folders["libdir"])
-        self.library = self.libdir / f"libinlay.so.{build.version}"
+        self.shared = self.libdir / f"libinlay.so.{build.version}"
 
     def inside(self, path):
         return self.destdir / path.relative_to(path.anchor)
@@ -153,7 +153,7 @@ class Installed:
     def check_tree(self):
         folders = self.build.folders
         expected = {folders["includedir"] / "inlay" / "inlay.h"}
-        expected |= {folders["libdir"] / name for name in ("libinlay.so", "libinlay.so.0", self.library.name)}
+        expected |= {folders["libdir"] / name for name in ("libinlay.so", "libinlay.so.0", self.shared.name)}
         expected |= {folders["libdir"] / "libinlay.a", folders["libdir"] / "pkgconfig" / "inlay.pc"}
         cmake = folders["libdir"] / "cmake" / "inlay"
         expected |= {cmake / "inlay-config.cmake", cmake / "inlay-config-version.cmake"}
@@ -167,12 +167,12 @@ class Installed:
             raise Failure("\n".join(wrong))
 
     def check_links(self):
-        for link, target in (("libinlay.so", "libinlay.so.0"), ("libinlay.so.0", self.library.name)):
+        for link, target in (("libinlay.so", "libinlay.so.0"), ("libinlay.so.0", self.shared.name)):
             expect_same(f"targets of {link}", os.readlink(self.libdir / link), target)
 
     def check_soname(self):
         need("readelf")
-        out, _ = run("readelf", "--dynamic", "--wide", self.library)
+        out, _ = run("readelf", "--dynamic", "--wide", self.shared)
         expect_same("sonames", re.findall(r"\(SONAME\).*\[(.*)\]", out), ["libinlay.so.0"])
 
     def check_symbols(self):
@@ -180,7 +180,7 @@ class Installed:
         need("readelf")
         header = (self.build.source / "include" / "inlay" / "inlay.h").read_text(encoding="utf-8")
         declared = set(re.findall(r"^(?!static)\w[\w *]*\b(inlay_\w+)\(", header, re.MULTILINE))
-        out, _ = run("readelf", "--dyn-syms", "--wide", self.library)
+        out, _ = run("readelf", "--dyn-syms", "--wide", self.shared)
         # Num: Value Size Type Bind Vis Ndx Name; the version itself is an absolute symbol.
         rows = [line.split() for line in out.splitlines() if re.match(r"\s*\d+:", line)]
         exported = {row[7] for row in rows if len(row) >= 8 and row[6] != "UND" and row[4] != "LOCAL"}
@@ -200,7 +200,7 @@ class Installed:
             raise Skip("the library is built with " + ", ".join(self.build.instrumented))
         if any(self.build.prefix not in self.build.folders[name].parents for name in ("includedir", "libdir")):
             raise Skip("a folder outside of the prefix cannot be moved")
-        if machine_of(self.library) != machine_of(sys.executable):
+        if machine_of(self.shared) != machine_of(sys.executable):
             raise Skip("the library is for another machine")
 
 
