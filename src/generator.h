@@ -11,7 +11,7 @@
 #include "sinusoid.h"
 
 /*
- * Generates rows of consecutive positions for pairs [first, first + pairs), pairs <= INLAY_GENERATOR_PAIRS: 16 KiB of
+ * Generates rows of consecutive positions for pairs [first, first + pairs), pairs <= INLAY_GENERATOR_PAIRS: 8 KiB of
  * state, for the stack. Runs kernels, so the floating-point environment must be guarded.
  */
 struct inlay_generator {

@@ -18,7 +18,7 @@ enum { INLAY_TILE_TOKENS = 128 };
 enum { INLAY_BLOCK_BYTES = 16 * 1024 };
 
 /* Pairs that a generator advances together: its state, steps and bounds, 48 bytes a pair, stay in the same L1. */
-enum { INLAY_GENERATOR_PAIRS = 512 };
+enum { INLAY_GENERATOR_PAIRS = 256 };
 
 /*
  * Outputs larger than this leave by non-temporal stores: four times the largest per-core L2 in common use (2 MiB). A

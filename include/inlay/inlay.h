@@ -19,8 +19,8 @@
  *   rounded, then plus the position is rounded; no fused multiply-add. The rounding mode, flush-to-zero and exception
  *   masks of the calling thread neither change a result nor are changed; its sticky exception flags are kept.
  * - Every function may be called from any number of threads at once, on shared handles too. All but the functions
- *   named create and destroy allocate nothing, take no lock, make no system call and use less than 64 KiB of stack;
- *   once the ISA is settled (inlay_init) they may be called in a signal handler.
+ *   named create and destroy allocate nothing, take no lock, make no system call and use less than 64 KiB of stack
+ *   (where compiled with optimisation); once the ISA is settled (inlay_init) they may be called in a signal handler.
  * - Structs begin with their size, so that later versions can append fields; the functions `inlay_*_default` fill it
  * in. A larger struct than this version knows is accepted if the rest is zero (a size up to 1024 is believed, and so
  * much is read; beyond, it is an error). Fields called `reserved` are zero.
