@@ -214,6 +214,12 @@ def test_pictures(directory):
         check_error(run(*small, "--plot", picture), 1, "--plot without libpng", "without libpng")
         return
 
+    for out, plot in ("same", "same"), ("same", "./same"), (os.path.join(directory, "same"), "same"), ("-", "-"):
+        for command in small, ("table", "--dim", "4", "--positions", "0:3"):
+            result = run(*command, "--out", out, "--plot", plot, cwd=directory)
+            check_error(result, 2, f"{command[0]} --out {out} --plot {plot}", "--out and --plot both name")
+            check(not os.path.exists(os.path.join(directory, "same")), "and nothing is written")
+
     infinite = [[float("nan"), float("inf"), 1.0], [2.0, float("-inf"), 3.4e38]]
     odd = write(os.path.join(directory, "infinite.npy"), table(infinite))
     constant = write(os.path.join(directory, "constant.npy"), table([[1.0], [1 + 2**-23]]))

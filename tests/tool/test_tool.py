@@ -90,7 +90,6 @@ USAGE = [
     ((*EMBED, "--base", "10", "--table", "random", "--positions", "none"), "--base"),
     ((*EMBED, "--layout", "sideways"), "'sideways'"),
     ((*EMBED, "--layout", "split", "--table", "random", "--positions", "none"), "--layout"),
-    ((*EMBED, "--out", "same", "--plot", "same"), "'same'"),
     (("table",), "--dim is missing"),
     (("table", "--dim", "4"), "--positions is missing"),
     (("table", "--positions", "0:4"), "--dim is missing"),
