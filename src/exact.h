@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Exact phases, and the sines and cosines of them correctly rounded: the integer path. Included by sinusoid.c, which
- * prepares what the SIMD kernels read, and by scalar/kernels.c, whose sinusoid it is. No floating-point operation.
+ * Exact phases, and the sines and cosines of them correctly rounded: the integer path. Included by sinusoid.c and
+ * generator.c, which prepare what the SIMD kernels read and settle what they leave in doubt, and by scalar/kernels.c,
+ * whose sinusoid it is. No floating-point operation.
  */
 #ifndef INLAY_EXACT_H
 #define INLAY_EXACT_H

@@ -19,7 +19,7 @@ struct inlay_fixed inlay_fixed_integer(uint64_t n)
     return (struct inlay_fixed){{n, 0, 0, 0, 0}};
 }
 
-bool inlay_fixed_less(const struct inlay_fixed *a, const struct inlay_fixed *b)
+static bool less(const struct inlay_fixed *a, const struct inlay_fixed *b)
 {
     for (int i = 0; i < INLAY_FIXED_LIMBS; i++)
         if (a->limb[i] != b->limb[i])
@@ -79,7 +79,8 @@ struct inlay_fixed inlay_fixed_div(const struct inlay_fixed *a, uint32_t d)
     return quotient;
 }
 
-struct inlay_fixed inlay_fixed_shift_right(const struct inlay_fixed *a, unsigned bits)
+/* a / 2^bits, rounded down. */
+static struct inlay_fixed shift_right(const struct inlay_fixed *a, unsigned bits)
 {
     struct inlay_fixed shifted = {{0}};
     unsigned limbs = bits / 64, rest = bits % 64;
@@ -148,11 +149,11 @@ struct inlay_fixed inlay_fixed_exp_negative(const struct inlay_fixed *y)
      */
     struct inlay_fixed rest = *y;
     unsigned halvings = 0;
-    while (!inlay_fixed_less(&rest, &ln_2)) {
+    while (!less(&rest, &ln_2)) {
         rest = inlay_fixed_sub(&rest, &ln_2);
         halvings++;
     }
-    rest = inlay_fixed_shift_right(&rest, 8);
+    rest = shift_right(&rest, 8);
     struct inlay_fixed one = inlay_fixed_integer(1);
     struct inlay_fixed power = one;
     for (uint32_t n = 26; n > 0; n--) {
@@ -162,5 +163,5 @@ struct inlay_fixed inlay_fixed_exp_negative(const struct inlay_fixed *y)
     }
     for (int i = 0; i < 8; i++)
         power = inlay_fixed_mul(&power, &power);
-    return inlay_fixed_shift_right(&power, halvings);
+    return shift_right(&power, halvings);
 }

@@ -58,7 +58,6 @@ static inline void inlay_limbs_sub(uint64_t *difference, const uint64_t *a, cons
 }
 
 struct inlay_fixed inlay_fixed_integer(uint64_t n);
-bool inlay_fixed_less(const struct inlay_fixed *a, const struct inlay_fixed *b);
 struct inlay_fixed inlay_fixed_add(const struct inlay_fixed *a, const struct inlay_fixed *b);
 /* a - b, for a >= b. */
 struct inlay_fixed inlay_fixed_sub(const struct inlay_fixed *a, const struct inlay_fixed *b);
@@ -66,8 +65,6 @@ struct inlay_fixed inlay_fixed_sub(const struct inlay_fixed *a, const struct inl
 struct inlay_fixed inlay_fixed_mul(const struct inlay_fixed *a, const struct inlay_fixed *b);
 /* a / d, rounded down, for d > 0. */
 struct inlay_fixed inlay_fixed_div(const struct inlay_fixed *a, uint32_t d);
-/* a / 2^bits, rounded down. */
-struct inlay_fixed inlay_fixed_shift_right(const struct inlay_fixed *a, unsigned bits);
 
 /* ln(x) for a finite double x >= 1; within 2^-240. */
 struct inlay_fixed inlay_fixed_ln(double x);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thresholds that decide how work is cut and how it leaves the core, each with its reason. Included by embed.c and
- * sinusoid.c.
+ * The thresholds that decide how work is cut and how it leaves the core, each with its reason. Included by embed.c,
+ * generator.h and, through it, sinusoid.c.
  */
 #ifndef INLAY_POLICY_H
 #define INLAY_POLICY_H

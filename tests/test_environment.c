@@ -7,6 +7,7 @@
 #include "support.h"
 
 #include <fenv.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,8 +137,10 @@ START_TEST(unmasked_exceptions_do_not_fire)
     struct digest wanted = result();
     feclearexcept(FE_ALL_EXCEPT);
     int before = feenableexcept(FE_ALL_EXCEPT);
-    if (before == -1)
-        return; /* this CPU cannot trap */
+    if (before == -1) {
+        printf("skipped unmasked exceptions: this CPU does not trap them\n");
+        return;
+    }
     int enabled = fegetexcept();
     run_all();
     EXPECT(fegetexcept() == enabled, "the exception mask was not restored");

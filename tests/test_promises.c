@@ -238,9 +238,13 @@ int main(int argc, char **argv)
     tcase_add_checked_fixture(hot, make_fixture, free_fixture);
 #if defined(__GLIBC__) && !defined(SANITIZED)
     tcase_add_test(hot, hot_calls_allocate_nothing);
+#else
+    printf("skipped the count of allocations: malloc is a sanitizer's, or not glibc's\n");
 #endif
 #ifdef STACK_IS_PROMISED
     tcase_add_test(hot, a_stack_of_64_kib_is_enough);
+#else
+    printf("skipped the bound of the stack: sanitized, or not optimised\n");
 #endif
     tcase_add_test(hot, signal_handlers_may_call);
     tcase_add_test(hot, threads_share_a_layer);
