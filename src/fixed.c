@@ -19,7 +19,39 @@ struct inlay_fixed inlay_fixed_integer(uint64_t n)
     return (struct inlay_fixed){{n, 0, 0, 0, 0}};
 }
 
-static bool less(const struct inlay_fixed *a, const struct inlay_fixed *b)
+/* a / 2^bits, rounded down. */
+static struct inlay_fixed shift_right(const struct inlay_fixed *a, unsigned bits)
+{
+    struct inlay_fixed shifted = {{0}};
+    unsigned limbs = bits / 64, rest = bits % 64;
+    for (unsigned i = limbs; i < INLAY_FIXED_LIMBS; i++) {
+        shifted.limb[i] = a->limb[i - limbs] >> rest;
+        if (rest > 0 && i > limbs)
+            shifted.limb[i] |= a->limb[i - limbs - 1] << (64 - rest);
+    }
+    return shifted;
+}
+
+struct inlay_fixed inlay_fixed_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    uint64_t mantissa = bits & ((UINT64_C(1) << 52) - 1);
+    int exponent = (int)(bits >> 52);
+    if (exponent > 0)
+        mantissa |= UINT64_C(1) << 52;
+    else
+        exponent = 1;
+    /* x = mantissa 2^(exponent - 1075): its lowest bit stands so many bits right of the lowest integer bit. */
+    int right = 1075 - exponent;
+    struct inlay_fixed integer = {{mantissa, 0, 0, 0, 0}};
+    if (right > 0)
+        return shift_right(&integer, (unsigned)right);
+    integer.limb[0] <<= -right;
+    return integer;
+}
+
+bool inlay_fixed_less(const struct inlay_fixed *a, const struct inlay_fixed *b)
 {
     for (int i = 0; i < INLAY_FIXED_LIMBS; i++)
         if (a->limb[i] != b->limb[i])
@@ -79,19 +111,6 @@ struct inlay_fixed inlay_fixed_div(const struct inlay_fixed *a, uint32_t d)
     return quotient;
 }
 
-/* a / 2^bits, rounded down. */
-static struct inlay_fixed shift_right(const struct inlay_fixed *a, unsigned bits)
-{
-    struct inlay_fixed shifted = {{0}};
-    unsigned limbs = bits / 64, rest = bits % 64;
-    for (unsigned i = limbs; i < INLAY_FIXED_LIMBS; i++) {
-        shifted.limb[i] = a->limb[i - limbs] >> rest;
-        if (rest > 0 && i > limbs)
-            shifted.limb[i] |= a->limb[i - limbs - 1] << (64 - rest);
-    }
-    return shifted;
-}
-
 /* n / d for n < d < 2^63, bit by bit. */
 static struct inlay_fixed ratio(uint64_t n, uint64_t d)
 {
@@ -112,14 +131,14 @@ struct inlay_fixed inlay_fixed_ln(double x)
     /*
      * x = m 2^e with m in (sqrt(1/2), sqrt(2)), m = mantissa / unit; then
      * ln x = e ln 2 + 2 atanh z with z = (m - 1) / (m + 1), |z| < 0.1716, and 50 terms of atanh's series leave
-     * z^100 < 2^-254.
+     * z^100 < 2^-254. The two terms are added where they have one sign; else the second is the smaller, but for e = 0.
      */
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
     const uint64_t sqrt_2 = UINT64_C(0x16a09e667f3bcc);
     uint64_t unit = UINT64_C(1) << 52;
     uint64_t mantissa = (bits & (unit - 1)) | unit;
-    uint32_t exponent = (uint32_t)(bits >> 52) - 1023;
+    int exponent = (int)(bits >> 52) - 1023;
     if (mantissa > sqrt_2) {
         unit <<= 1;
         exponent++;
@@ -136,24 +155,21 @@ struct inlay_fixed inlay_fixed_ln(double x)
     }
     struct inlay_fixed atanh_z = inlay_fixed_mul(&z, &series);
     struct inlay_fixed twice = inlay_fixed_add(&atanh_z, &atanh_z);
-    struct inlay_fixed count = inlay_fixed_integer(exponent);
+    struct inlay_fixed count = inlay_fixed_integer((uint64_t)(exponent < 0 ? -exponent : exponent));
     struct inlay_fixed whole = inlay_fixed_mul(&count, &ln_2);
-    return below_one ? inlay_fixed_sub(&whole, &twice) : inlay_fixed_add(&whole, &twice);
+    if (exponent == 0)
+        return twice;
+    return below_one == (exponent < 0) ? inlay_fixed_add(&whole, &twice) : inlay_fixed_sub(&whole, &twice);
 }
 
-struct inlay_fixed inlay_fixed_exp_negative(const struct inlay_fixed *y)
+/* exp(-r) for 0 <= r < ln 2. */
+static struct inlay_fixed exp_of_fraction(const struct inlay_fixed *r)
 {
     /*
-     * exp(-y) = 2^-k exp(-r / 256)^256 with 0 <= r < ln 2. 26 terms leave (ln 2 / 256)^26 / 26! < 2^-300; each of the 8
-     * squarings doubles the error.
+     * exp(-r) = exp(-r / 256)^256. 26 terms leave (ln 2 / 256)^26 / 26! < 2^-300; each of the 8 squarings doubles the
+     * error.
      */
-    struct inlay_fixed rest = *y;
-    unsigned halvings = 0;
-    while (!less(&rest, &ln_2)) {
-        rest = inlay_fixed_sub(&rest, &ln_2);
-        halvings++;
-    }
-    rest = shift_right(&rest, 8);
+    struct inlay_fixed rest = shift_right(r, 8);
     struct inlay_fixed one = inlay_fixed_integer(1);
     struct inlay_fixed power = one;
     for (uint32_t n = 26; n > 0; n--) {
@@ -163,5 +179,64 @@ struct inlay_fixed inlay_fixed_exp_negative(const struct inlay_fixed *y)
     }
     for (int i = 0; i < 8; i++)
         power = inlay_fixed_mul(&power, &power);
-    return shift_right(&power, halvings);
+    return power;
+}
+
+struct inlay_fixed inlay_fixed_exp(const struct inlay_fixed *y, bool negative, int *exponent)
+{
+    /* y = k ln 2 + r, 0 <= r < ln 2: exp(-y) = exp(-r) 2^-k, and exp(y) = exp(-(ln 2 - r)) 2^(k + 1) unless r = 0. */
+    struct inlay_fixed rest = *y;
+    int k = 0;
+    while (!inlay_fixed_less(&rest, &ln_2)) {
+        rest = inlay_fixed_sub(&rest, &ln_2);
+        k++;
+    }
+    const struct inlay_fixed zero = {{0}};
+    if (!negative && inlay_fixed_less(&zero, &rest)) {
+        rest = inlay_fixed_sub(&ln_2, &rest);
+        k++;
+    }
+    *exponent = negative ? -k : k;
+    return exp_of_fraction(&rest);
+}
+
+struct inlay_fixed inlay_fixed_exp_negative(const struct inlay_fixed *y)
+{
+    int exponent;
+    struct inlay_fixed power = inlay_fixed_exp(y, true, &exponent);
+    return shift_right(&power, (unsigned)-exponent);
+}
+
+struct inlay_fixed inlay_fixed_quotient(const struct inlay_fixed *a, const struct inlay_fixed *b)
+{
+    /* Long division of a 2^256 by b, all as integers of INLAY_FIXED_LIMBS limbs: the remainder stays below b < 2^320,
+       and what doubling it pushes out of the top limb is kept apart. */
+    enum { BITS = 64 * INLAY_FIXED_LIMBS, FRACTION_BITS = BITS - 64 };
+    struct inlay_fixed quotient = {{0}}, rest = {{0}};
+    for (int bit = 0; bit < BITS + FRACTION_BITS; bit++) {
+        bool next = bit < BITS && (a->limb[bit / 64] >> (63 - bit % 64) & 1);
+        bool out = rest.limb[0] >> 63;
+        rest = inlay_fixed_add(&rest, &rest);
+        rest.limb[INLAY_FIXED_LIMBS - 1] |= next;
+        bool fits = out || !inlay_fixed_less(&rest, b);
+        if (fits)
+            inlay_limbs_sub(rest.limb, rest.limb, b->limb, INLAY_FIXED_LIMBS);
+        int place = bit - FRACTION_BITS; /* of this bit in the quotient; the ones before are 0 by contract */
+        if (place >= 0 && fits)
+            quotient.limb[place / 64] |= UINT64_C(1) << (63 - place % 64);
+    }
+    return quotient;
+}
+
+struct inlay_fixed inlay_fixed_sqrt(const struct inlay_fixed *a)
+{
+    struct inlay_fixed root = {{0}};
+    for (int place = 33; place < 64 + 97; place++) {
+        struct inlay_fixed larger = root;
+        larger.limb[place / 64] |= UINT64_C(1) << (63 - place % 64);
+        struct inlay_fixed square = inlay_fixed_mul(&larger, &larger);
+        if (!inlay_fixed_less(a, &square))
+            root = larger;
+    }
+    return root;
 }

@@ -58,6 +58,9 @@ static inline void inlay_limbs_sub(uint64_t *difference, const uint64_t *a, cons
 }
 
 struct inlay_fixed inlay_fixed_integer(uint64_t n);
+/* A finite double, 0 <= x < 2^64; what it has below 2^-256 is cut off. */
+struct inlay_fixed inlay_fixed_of(double x);
+bool inlay_fixed_less(const struct inlay_fixed *a, const struct inlay_fixed *b);
 struct inlay_fixed inlay_fixed_add(const struct inlay_fixed *a, const struct inlay_fixed *b);
 /* a - b, for a >= b. */
 struct inlay_fixed inlay_fixed_sub(const struct inlay_fixed *a, const struct inlay_fixed *b);
@@ -65,11 +68,17 @@ struct inlay_fixed inlay_fixed_sub(const struct inlay_fixed *a, const struct inl
 struct inlay_fixed inlay_fixed_mul(const struct inlay_fixed *a, const struct inlay_fixed *b);
 /* a / d, rounded down, for d > 0. */
 struct inlay_fixed inlay_fixed_div(const struct inlay_fixed *a, uint32_t d);
+/* a / b < 2^64, rounded down, for b > 0. Bit by bit: slow. */
+struct inlay_fixed inlay_fixed_quotient(const struct inlay_fixed *a, const struct inlay_fixed *b);
+/* The square root, rounded down to 31 integer and 97 fraction bits. Bit by bit: slow. */
+struct inlay_fixed inlay_fixed_sqrt(const struct inlay_fixed *a);
 
-/* ln(x) for a finite double x >= 1; within 2^-240. */
+/* The magnitude of ln(x), which is negative below 1, for a normal positive double; within 2^-240. */
 struct inlay_fixed inlay_fixed_ln(double x);
 /* exp(-y) for 0 <= y < 256; within 2^-240. */
 struct inlay_fixed inlay_fixed_exp_negative(const struct inlay_fixed *y);
+/* exp(y) or exp(-y) as a number in (1/2, 1] times 2^*exponent, for 0 <= y < 256; the number within 2^-240. */
+struct inlay_fixed inlay_fixed_exp(const struct inlay_fixed *y, bool negative, int *exponent);
 
 extern const struct inlay_fixed inlay_fixed_two_pi;
 extern const struct inlay_fixed inlay_fixed_inverse_two_pi;
