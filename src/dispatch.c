@@ -10,6 +10,9 @@
 
 #include <inlay/inlay.h>
 
+#ifdef INLAY_HAVE_AVX2
+#include <cpuid.h>
+#endif
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +24,7 @@
 /*
  * The compiler's builtin asks CPUID and also, through XGETBV, whether the operating system saves the wide registers.
  * Here stands every feature that a folder's flags name and that SLEEF's function of that suffix uses. What compilers
- * add to those flags by themselves (popcnt, f16c, xsave) no CPU or hypervisor is known to lack beside AVX2.
+ * add to those flags by themselves (popcnt, xsave) no CPU or hypervisor is known to lack beside AVX2.
  */
 #ifdef INLAY_HAVE_AVX512
 static bool avx512_runs(void)
@@ -32,9 +35,16 @@ static bool avx512_runs(void)
 #endif
 
 #ifdef INLAY_HAVE_AVX2
+/* clang's builtin does not know f16c, whose registers are those of AVX2. */
+static bool f16c_runs(void)
+{
+    unsigned eax, ebx, ecx, edx;
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C);
+}
+
 static bool avx2_runs(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && f16c_runs();
 }
 #endif
 

@@ -97,38 +97,39 @@ static void embed_computed(const struct inlay_embed_work *work, const struct inl
                            size_t begin, size_t end)
 {
     const inlay_sinusoid *sinusoid = work->sinusoid;
+    const struct inlay_positions positions = {.first = (uint32_t)(work->start + (int64_t)begin)};
     struct inlay_generator generator;
-    _Alignas(64) float buffer[INLAY_BLOCK_BYTES / sizeof(float)];
-    unsigned char *piece = (unsigned char *)buffer;
-    for (size_t first = 0; first < sinusoid->pairs; first += INLAY_GENERATOR_PAIRS) {
+    _Alignas(64) unsigned char buffer[INLAY_BLOCK_BYTES];
+    size_t first = 0;
+    do { /* once where there is not one pair */
         size_t pairs = at_most(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
-        size_t piece_bytes = 2 * pairs * sizeof(float);
-        struct inlay_columns runs[2];
-        int count = inlay_sinusoid_columns(sinusoid, first, pairs, runs);
-        inlay_generator_start(&generator, kernels, sinusoid, first, pairs, (uint32_t)(work->start + (int64_t)begin));
+        struct inlay_placement piece = inlay_sinusoid_in_piece(sinusoid, first, pairs);
+        size_t piece_bytes = piece.columns * sizeof(float);
+        inlay_generator_start(&generator, kernels, sinusoid, first, pairs, INLAY_F32, positions);
         for (size_t s = begin; s < end;) {
             size_t rows = at_most(end - s, sizeof buffer / piece_bytes);
-            inlay_generator_rows(&generator, rows, piece, piece + pairs * sizeof(float), piece_bytes, false);
-            for (int run = 0; run < count; run++) {
+            inlay_generator_rows(&generator, &piece, rows, buffer, piece_bytes);
+            for (int run = 0; run < piece.runs; run++) {
                 struct block block = {
                     .s = s,
                     .count = rows,
-                    .column = runs[run].first,
-                    .columns = runs[run].count,
-                    .positions = piece + runs[run].at * sizeof(float),
+                    .column = piece.run[run].first,
+                    .columns = piece.run[run].count,
+                    .positions = buffer + piece.run[run].at * sizeof(float),
                     .position_stride_bytes = piece_bytes,
                 };
                 embed_block(work, kernels, stream, &block);
             }
             s += rows;
         }
-    }
+        first += INLAY_GENERATOR_PAIRS;
+    } while (first < sinusoid->pairs);
 }
 
 void inlay_embed_run(const struct inlay_embed_work *work)
 {
     const struct inlay_kernels *kernels = inlay_dispatch();
-    bool stream = inlay_streams(work->stores, work->sequences * work->length, work->dim);
+    bool stream = inlay_streams(work->stores, work->sequences * work->length, work->dim * sizeof(float));
     struct inlay_fpenv host = inlay_fpenv_enter();
     if (work->positions == NULL && work->sinusoid == NULL) {
         struct block all = {.count = work->length, .columns = work->dim};

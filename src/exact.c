@@ -9,87 +9,97 @@
  */
 #include "exact.h"
 
+#include "rounding.h"
+
 #include <string.h>
 
-struct inlay_phase inlay_phase_at(const struct inlay_fixed *frequency, uint32_t position)
+struct inlay_real inlay_real_of(double x)
 {
-    /* Whole turns are the integer part, dropped with the last carry. */
-    struct inlay_phase phase = {{{0}}, 0, false};
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    struct inlay_real real = {bits & ((UINT64_C(1) << 52) - 1), (int)(bits >> 52 & 2047) - 1075, bits >> 63};
+    if (real.exponent > -1075)
+        real.mantissa |= UINT64_C(1) << 52;
+    else
+        real.exponent++;
+    if (real.mantissa == 0)
+        return (struct inlay_real){0, 0, false};
+    /* The lowest bit moves to where no more can be taken from the exponent, at most to place 0. */
+    int zeros = real.exponent < 0 ? __builtin_ctzll(real.mantissa) : 0;
+    int right = zeros < -real.exponent ? zeros : -real.exponent;
+    if (real.exponent > 0) {
+        real.mantissa <<= real.exponent;
+        real.exponent = 0;
+    } else {
+        real.mantissa >>= right;
+        real.exponent += right;
+    }
+    return real;
+}
+
+/*
+ * The fraction of the turns |x| * frequency, at limbs 1 .. INLAY_FIXED_LIMBS - 1. Whole turns are dropped: for an
+ * integer those that the integer part of the frequency adds too.
+ */
+static inline void fraction_of_turns(const struct inlay_fixed *frequency, struct inlay_real x,
+                                     uint64_t turns[INLAY_FIXED_LIMBS])
+{
     uint64_t carry = 0;
     for (int i = INLAY_FIXED_LIMBS - 1; i > 0; i--)
-        phase.turns.limb[i] = inlay_mul_add(frequency->limb[i], position, 0, &carry);
+        turns[i] = inlay_mul_add(frequency->limb[i], x.mantissa, 0, &carry);
+    if (x.exponent == 0)
+        return;
+    /* The product times 2^exponent: so many limbs and bits to the right; its top limbs move down into the fraction. */
+    uint64_t product[INLAY_FIXED_LIMBS + 1];
+    product[1] = inlay_mul_add(frequency->limb[0], x.mantissa, 0, &carry);
+    product[0] = carry;
+    memcpy(product + 2, turns + 1, (INLAY_FIXED_LIMBS - 1) * sizeof *turns);
+    int limbs = -x.exponent / 64, bits = -x.exponent % 64;
+    for (int i = 1; i < INLAY_FIXED_LIMBS; i++) {
+        int from = i + 1 - limbs; /* of product[] */
+        uint64_t low = from >= 0 ? product[from] : 0, high = from >= 1 ? product[from - 1] : 0;
+        turns[i] = bits > 0 ? low >> bits | high << (64 - bits) : low;
+    }
+}
 
-    /* To the nearest quarter turn: an eighth is added before the top two bits are read, and taken off again. */
+/* Takes the nearest multiple of a quarter turn off `turns`, which become signed (two's complement): an eighth is added
+   before the top two bits are read, and taken off again. */
+static inline unsigned take_quarters(uint64_t turns[INLAY_FIXED_LIMBS])
+{
     const uint64_t eighth = UINT64_C(1) << 61;
-    uint64_t shifted = phase.turns.limb[1] + eighth;
-    phase.quadrant = (unsigned)(shifted >> 62);
-    uint64_t within = shifted & ((UINT64_C(1) << 62) - 1);
-    phase.negative = within < eighth;
-    phase.turns.limb[1] = within - eighth;
+    uint64_t shifted = turns[1] + eighth;
+    turns[1] = (shifted & ((UINT64_C(1) << 62) - 1)) - eighth;
+    return (unsigned)(shifted >> 62);
+}
+
+struct inlay_phase inlay_phase_of(const struct inlay_fixed *frequency, struct inlay_real x)
+{
+    struct inlay_phase phase = {{{0}}, 0, false};
+    fraction_of_turns(frequency, x, phase.turns.limb);
+    phase.turns.limb[0] = 0;
+    phase.quadrant = take_quarters(phase.turns.limb);
+    phase.negative = phase.turns.limb[1] >> 63;
     if (phase.negative) {
-        uint64_t carry_in = 1;
+        uint64_t carry = 1;
         for (int i = INLAY_FIXED_LIMBS - 1; i > 0; i--) {
-            phase.turns.limb[i] = ~phase.turns.limb[i] + carry_in;
-            carry_in = carry_in && phase.turns.limb[i] == 0;
+            phase.turns.limb[i] = ~phase.turns.limb[i] + carry;
+            carry = carry && phase.turns.limb[i] == 0;
         }
+    }
+    if (x.negative) {
+        phase.quadrant = (4 - phase.quadrant) % 4;
+        phase.negative = !phase.negative;
     }
     return phase;
 }
 
-/* A fixed-point number below 2^63 as its leading 64 bits and a power of two: value = mantissa * 2^exponent, rounded
-   down; mantissa 0 for zero, else >= 2^63. */
-struct leading {
-    uint64_t mantissa;
-    int exponent;
-    bool inexact;
-};
-
-static struct leading leading_bits(const struct inlay_fixed *x)
+double inlay_phase_half_turns(const struct inlay_fixed *frequency, struct inlay_real x, unsigned *quadrant)
 {
-    struct leading leading = {0, 0, false};
-    int i = 0;
-    while (i < INLAY_FIXED_LIMBS && x->limb[i] == 0)
-        i++;
-    if (i == INLAY_FIXED_LIMBS)
-        return leading;
-    uint64_t next = i + 1 < INLAY_FIXED_LIMBS ? x->limb[i + 1] : 0;
-    int zeros = __builtin_clzll(x->limb[i]);
-    leading.mantissa = zeros > 0 ? x->limb[i] << zeros | next >> (64 - zeros) : x->limb[i];
-    leading.exponent = -64 * i - zeros;
-    leading.inexact = next << zeros != 0;
-    for (int rest = i + 2; rest < INLAY_FIXED_LIMBS; rest++)
-        leading.inexact |= x->limb[rest] != 0;
-    return leading;
-}
-
-/* mantissa * 2^exponent, mantissa >= 2^63, rounded to 53 bits. No tie comes here: the numbers are irrational. */
-static double round_f64(uint64_t mantissa, int exponent, bool negative)
-{
-    /* The leading bit of the kept ones, 2^52, adds one to the exponent; a carry out of them adds another. */
-    uint64_t kept = (mantissa >> 11) + (mantissa >> 10 & 1);
-    uint64_t bits = ((uint64_t)(1022 + 63 + exponent) << 52) + kept + ((uint64_t)negative << 63);
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static double fixed_to_f64(const struct inlay_fixed *x, bool negative)
-{
-    struct leading leading = leading_bits(x);
-    return leading.mantissa == 0 ? 0 : round_f64(leading.mantissa, leading.exponent, negative);
-}
-
-double inlay_phase_half_turns(const struct inlay_fixed *frequency, uint32_t position, unsigned *quadrant)
-{
-    /* inlay_phase_at and leading_bits in one, without their branches: an anchor asks for one of these per pair. */
+    /* inlay_phase_of and rounding in one, without their branches: an anchor asks for one of these per pair. */
     uint64_t turns[INLAY_FIXED_LIMBS];
-    uint64_t carry = 0;
-    for (int i = INLAY_FIXED_LIMBS - 1; i > 0; i--)
-        turns[i] = inlay_mul_add(frequency->limb[i], position, 0, &carry);
-    const uint64_t eighth = UINT64_C(1) << 61;
-    uint64_t shifted = turns[1] + eighth;
-    *quadrant = (unsigned)(shifted >> 62);
-    turns[1] = (shifted & ((UINT64_C(1) << 62) - 1)) - eighth;
+    fraction_of_turns(frequency, x, turns);
+    unsigned quarters = take_quarters(turns);
+    *quadrant = x.negative ? (4 - quarters) % 4 : quarters;
     /* The one's complement is short of the negative by 2^-256. */
     uint64_t sign = 0 - (turns[1] >> 63);
     int i = 1;
@@ -100,7 +110,14 @@ double inlay_phase_half_turns(const struct inlay_fixed *frequency, uint32_t posi
     if (high == 0)
         return 0;
     int zeros = __builtin_clzll(high);
-    return round_f64(high << zeros | low >> 1 >> (63 - zeros), 1 - 64 * i - zeros, sign != 0);
+    uint64_t mantissa = high << zeros | low >> 1 >> (63 - zeros);
+    /* Rounded to 53 bits: the leading one, 2^52, adds one to the exponent field; a carry out of them adds another. */
+    uint64_t kept = (mantissa >> 11) + (mantissa >> 10 & 1);
+    uint64_t bits = ((uint64_t)(1023 + 63 - 64 * i - zeros) << 52) + kept;
+    bits += (uint64_t)((sign != 0) != x.negative) << 63;
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
 /* a * b, less than 2 units of 2^-256 too small: limb i times limb j weighs 2^(-64 (i + j + 2)), and of what weighs less
@@ -166,13 +183,7 @@ static struct inlay_fraction alternating(const struct inlay_taylor *taylor, int 
     return fraction_mul(&sum, y);
 }
 
-/* The magnitudes and signs of the sine and cosine of a phase. */
-struct sincos {
-    struct inlay_fixed sin, cos;
-    bool sin_negative, cos_negative;
-};
-
-static struct sincos exact_sincos(const struct inlay_taylor *taylor, const struct inlay_phase *phase)
+struct inlay_sincos inlay_exact_sincos(const struct inlay_taylor *taylor, const struct inlay_phase *phase)
 {
     struct inlay_fixed radians = inlay_fixed_mul(&phase->turns, &inlay_fixed_two_pi);
     struct inlay_fraction x = fraction_of(&radians);
@@ -188,7 +199,7 @@ static struct sincos exact_sincos(const struct inlay_taylor *taylor, const struc
     struct inlay_fixed magnitude[2] = {fixed_of(&sine), inlay_fixed_sub(&one, &versine)};
     bool sign[2] = {phase->negative, false};
     unsigned q = phase->quadrant, next = (q + 1) % 4;
-    return (struct sincos){
+    return (struct inlay_sincos){
         .sin = magnitude[q & 1],
         .cos = magnitude[next & 1],
         .sin_negative = sign[q & 1] != (q >= 2),
@@ -196,39 +207,34 @@ static struct sincos exact_sincos(const struct inlay_taylor *taylor, const struc
     };
 }
 
-struct inlay_sincos_f64 inlay_exact_sincos_f64(const struct inlay_taylor *taylor, const struct inlay_phase *phase)
+/* a * 2^*exponent, less than 1, times x: exact while the factors' bits come to no more than 256. */
+static struct inlay_fixed times(const struct inlay_fixed *a, struct inlay_real x, int *exponent)
 {
-    struct sincos exact = exact_sincos(taylor, phase);
-    return (struct inlay_sincos_f64){
-        .sin = fixed_to_f64(&exact.sin, exact.sin_negative),
-        .cos = fixed_to_f64(&exact.cos, exact.cos_negative),
-    };
+    const struct inlay_fixed fraction = {{0, x.mantissa, 0, 0, 0}};
+    *exponent += x.exponent + 64;
+    return inlay_fixed_mul(a, &fraction);
 }
 
-/* Rounds x, 2^-126 <= x <= 1 or zero, to nearest even. */
-static uint32_t round_f32(const struct inlay_fixed *x, bool negative)
+bool inlay_exact_small_sine(struct inlay_real x, double frequency, double amplitude, struct inlay_fixed *value,
+                            int *exponent)
 {
-    struct leading leading = leading_bits(x);
-    if (leading.mantissa == 0)
-        return 0;
-    uint32_t kept = (uint32_t)(leading.mantissa >> 40);
-    uint64_t dropped = leading.mantissa << 24;
-    const uint64_t half = UINT64_C(1) << 63;
-    bool above = dropped > half || (dropped == half && leading.inexact);
-    bool tie = dropped == half && !leading.inexact;
-    uint32_t up = above || (tie && (kept & 1));
-    /* kept has its leading bit at 23, which adds one to the exponent; a carry out of the mantissa adds another. */
-    uint32_t exponent = (uint32_t)(126 + 63 + leading.exponent);
-    return (uint32_t)negative << 31 | ((exponent << 23) + kept + up);
-}
-
-struct inlay_sincos_f32 inlay_exact_sincos_f32(const struct inlay_taylor *taylor, const struct inlay_phase *phase)
-{
-    struct sincos exact = exact_sincos(taylor, phase);
-    return (struct inlay_sincos_f32){
-        .sin = round_f32(&exact.sin, exact.sin_negative),
-        .cos = round_f32(&exact.cos, exact.cos_negative),
-    };
+    /*
+     * sin x lies below x by less than x^3/6, relative to x less than 2^-162: nearer than the product, of at most 159
+     * bits with that of the amplitude, can lie to where rounding changes. So it rounds as the product less a unit of a
+     * place below its own does.
+     */
+    const struct inlay_fixed unit = {{0, 0, 0, 0, 1}};
+    struct inlay_fixed angle = {{0, x.mantissa, 0, 0, 0}};
+    *exponent = x.exponent + 64;
+    angle = times(&angle, inlay_real_of(frequency), exponent);
+    if (angle.limb[1] == 0 && angle.limb[2] == 0)
+        return false;
+    int zeros = angle.limb[1] > 0 ? __builtin_clzll(angle.limb[1]) : 64 + __builtin_clzll(angle.limb[2]);
+    if (*exponent - zeros > -80)
+        return false;
+    *value = times(&angle, inlay_real_of(amplitude), exponent);
+    *value = inlay_fixed_sub(value, &unit);
+    return true;
 }
 
 uint32_t inlay_exact_sqrt_f32(uint64_t n)
@@ -243,6 +249,6 @@ uint32_t inlay_exact_sqrt_f32(uint64_t n)
         if ((root | bit) * (root | bit) <= scaled)
             root |= bit;
     struct inlay_fixed fixed = {{0, root << 32, 0, 0, root * root != scaled}};
-    /* fixed is the root divided by 2^32, which the exponent takes back. */
-    return round_f32(&fixed, false) + ((uint32_t)(32 - s) << 23);
+    /* fixed is the root divided by 2^32, which the exponent takes back, as it does the scaling. */
+    return (uint32_t)inlay_round(&fixed, 32 - s, false, inlay_format_of(INLAY_F32));
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Exact phases, and the sines and cosines of them correctly rounded: the integer path. Included by sinusoid.c and
- * generator.c, which prepare what the SIMD kernels read and settle what they leave in doubt, and by scalar/kernels.c,
- * whose sinusoid it is. No floating-point operation.
+ * Exact phases, and the sines and cosines of them: the integer path. Included by sinusoid.h. No floating-point
+ * operation.
  */
 #ifndef INLAY_EXACT_H
 #define INLAY_EXACT_H
@@ -11,22 +10,32 @@
 
 #include <stddef.h>
 
-/* The angle position * frequency, reduced: quadrant quarter turns plus or minus `turns`, 0 <= turns <= 1/8. */
+/* +-mantissa * 2^exponent: a double, exactly; mantissa < 2^63, exponent 0 for every integer. */
+struct inlay_real {
+    uint64_t mantissa;
+    int exponent; /* <= 0 */
+    bool negative;
+};
+
+/* For |x| < 2^62. */
+struct inlay_real inlay_real_of(double x);
+
+/* The angle x * frequency, reduced: quadrant quarter turns plus or minus `turns`, 0 <= turns <= 1/8. */
 struct inlay_phase {
     struct inlay_fixed turns;
     unsigned quadrant; /* 0 .. 3 */
     bool negative;
 };
 
-/* frequency: in turns per position, 0 < frequency < 1. */
-struct inlay_phase inlay_phase_at(const struct inlay_fixed *frequency, uint32_t position);
+/* frequency: in turns, 0 <= frequency < 2^32. */
+struct inlay_phase inlay_phase_of(const struct inlay_fixed *frequency, struct inlay_real x);
 
 /*
  * The same angle for kernels, which are content with less: the part within its quadrant, signed, in half turns, as a
  * double in [-1/4, 1/4] rounded to 53 significant bits. Relative to its own size, so that a sine next to a multiple of
  * pi keeps all its digits.
  */
-double inlay_phase_half_turns(const struct inlay_fixed *frequency, uint32_t position, unsigned *quadrant);
+double inlay_phase_half_turns(const struct inlay_fixed *frequency, struct inlay_real x, unsigned *quadrant);
 
 /* Numbers in [0, 1) of 256 bits, most significant limb first: what the series are summed in. */
 struct inlay_fraction {
@@ -41,17 +50,22 @@ struct inlay_taylor {
 
 void inlay_taylor_init(struct inlay_taylor *taylor);
 
-/* sin and cos of a phase as bits of binary32, correctly rounded: to nearest even, once. */
-struct inlay_sincos_f32 {
-    uint32_t sin, cos;
+/* Magnitudes and signs of a sine and a cosine. */
+struct inlay_sincos {
+    struct inlay_fixed sin, cos;
+    bool sin_negative, cos_negative;
 };
-struct inlay_sincos_f32 inlay_exact_sincos_f32(const struct inlay_taylor *taylor, const struct inlay_phase *phase);
 
-/* sin and cos of a phase as doubles, rounded to 53 significant bits. */
-struct inlay_sincos_f64 {
-    double sin, cos;
-};
-struct inlay_sincos_f64 inlay_exact_sincos_f64(const struct inlay_taylor *taylor, const struct inlay_phase *phase);
+/* sin and cos of a phase, each within 2^-205 of those of the phase's turns. */
+struct inlay_sincos inlay_exact_sincos(const struct inlay_taylor *taylor, const struct inlay_phase *phase);
+
+/*
+ * A sine as small as its angle x * frequency (in radians): the magnitude of that product times amplitude, less what is
+ * known to be missing, some unit of its last place. value * 2^exponent; false where the angle is 2^-80 or larger, or 0.
+ * Phases end at 2^-256, so that angles below have too few digits left there.
+ */
+bool inlay_exact_small_sine(struct inlay_real x, double frequency, double amplitude, struct inlay_fixed *value,
+                            int *exponent);
 
 /* The bits of sqrt(n), correctly rounded to binary32. */
 uint32_t inlay_exact_sqrt_f32(uint64_t n);

@@ -37,7 +37,7 @@ struct inlay_fixed inlay_fixed_of(double x)
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
     uint64_t mantissa = bits & ((UINT64_C(1) << 52) - 1);
-    int exponent = (int)(bits >> 52);
+    int exponent = (int)(bits >> 52 & 2047);
     if (exponent > 0)
         mantissa |= UINT64_C(1) << 52;
     else

@@ -58,7 +58,7 @@ static inline void inlay_limbs_sub(uint64_t *difference, const uint64_t *a, cons
 }
 
 struct inlay_fixed inlay_fixed_integer(uint64_t n);
-/* A finite double, 0 <= x < 2^64; what it has below 2^-256 is cut off. */
+/* The magnitude of a double, |x| < 2^64; what it has below 2^-256 is cut off. */
 struct inlay_fixed inlay_fixed_of(double x);
 bool inlay_fixed_less(const struct inlay_fixed *a, const struct inlay_fixed *b);
 struct inlay_fixed inlay_fixed_add(const struct inlay_fixed *a, const struct inlay_fixed *b);

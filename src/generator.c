@@ -1,38 +1,64 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rows of sinusoids in blocks: an anchor from exact phases, rotation by the kernels in use, and what they leave in
- * doubt from the integer path. Baseline code, integers only.
+ * doubt from the integer path. Baseline code; what floating-point operations there are lie behind pointers.
  */
 #include "generator.h"
 
 #include "fpenv.h"
+#include "rounding.h"
+#include "validate.h"
 
 #include <string.h>
 
+enum { TILE_ROWS = 16 };
+
 void inlay_generator_start(struct inlay_generator *generator, const struct inlay_kernels *kernels,
-                           const inlay_sinusoid *sinusoid, size_t first, size_t pairs, uint32_t position)
+                           const inlay_sinusoid *sinusoid, size_t first, size_t pairs, inlay_type type,
+                           struct inlay_positions positions)
 {
+    bool turns = positions.list == NULL && sinusoid->angles == NULL;
     generator->kernels = kernels;
     generator->sinusoid = sinusoid;
     generator->first = first;
     generator->pairs = pairs;
-    generator->position = position;
-    generator->since_anchor = INLAY_ANCHOR_ROWS;
+    generator->type = type;
+    generator->computed = sinusoid->angles != NULL ? INLAY_F32 : type;
+    generator->positions = positions;
+    generator->row = 0;
+    generator->anchor_rows = turns ? INLAY_ANCHOR_ROWS : 1;
+    generator->since_anchor = generator->anchor_rows;
 }
 
-/* Makes the state afresh for the present position. */
-static void anchor(struct inlay_generator *generator)
+static double position_of(const struct inlay_generator *generator, size_t row)
+{
+    const struct inlay_positions *positions = &generator->positions;
+    if (positions->list != NULL)
+        return inlay_position_at(positions->list, positions->type, row);
+    return (double)(positions->first + (uint32_t)row);
+}
+
+/* Makes the state afresh for a position. */
+static void anchor(struct inlay_generator *generator, double position)
 {
     static const double sin_of_quarters[4] = {0, 1, 0, -1};
     static const double cos_of_quarters[4] = {1, 0, -1, 0};
+    static const double no_step[INLAY_GENERATOR_PAIRS];
     enum { BLOCK = 128 };
-    double half_turns[BLOCK], quadrant_sin[BLOCK], quadrant_cos[BLOCK];
+    double half_turns[BLOCK], quadrant_sin[BLOCK], quadrant_cos[BLOCK], angles[BLOCK];
+    const inlay_sinusoid *sinusoid = generator->sinusoid;
+    const double *sin_step = generator->anchor_rows > 1 ? sinusoid->sin_step + generator->first : no_step;
+    struct inlay_real x = inlay_real_of(position);
     for (size_t done = 0; done < generator->pairs; done += BLOCK) {
         size_t pairs = generator->pairs - done < BLOCK ? generator->pairs - done : BLOCK;
-        const struct inlay_fixed *frequencies = generator->sinusoid->frequencies + generator->first + done;
+        size_t first = generator->first + done;
+        if (sinusoid->angles != NULL)
+            sinusoid->angles->compute(sinusoid->factors + first, pairs, position, angles);
         for (size_t i = 0; i < pairs; i++) {
             unsigned quadrant;
-            half_turns[i] = inlay_phase_half_turns(&frequencies[i], generator->position, &quadrant);
+            if (sinusoid->angles != NULL)
+                x = inlay_real_of(angles[i]);
+            half_turns[i] = inlay_phase_half_turns(&sinusoid->frequencies[first + i], x, &quadrant);
             quadrant_sin[i] = sin_of_quarters[quadrant];
             quadrant_cos[i] = cos_of_quarters[quadrant];
         }
@@ -40,10 +66,12 @@ static void anchor(struct inlay_generator *generator)
             half_turns[i] = quadrant_sin[i] = quadrant_cos[i] = 0;
         struct inlay_sinusoid_anchor block = {
             .pairs = inlay_padded(pairs),
+            .rows = generator->anchor_rows,
+            .amplitude = sinusoid->amplitude,
             .half_turns = half_turns,
             .quadrant_sin = quadrant_sin,
             .quadrant_cos = quadrant_cos,
-            .sin_step = generator->sinusoid->sin_step + generator->first + done,
+            .sin_step = sin_step + done,
             .sin = generator->sin + done,
             .cos = generator->cos + done,
             .sin_bound = generator->sin_bound + done,
@@ -54,131 +82,199 @@ static void anchor(struct inlay_generator *generator)
     generator->since_anchor = 0;
 }
 
-static void put(unsigned char *row, size_t column, uint32_t bits)
+static void put(unsigned char *row, size_t index, uint64_t bits, inlay_type type)
 {
-    memcpy(row + column * sizeof bits, &bits, sizeof bits);
+    uint32_t wide = (uint32_t)bits;
+    uint16_t narrow = (uint16_t)bits;
+    if (type == INLAY_F32)
+        memcpy(row + index * sizeof wide, &wide, sizeof wide);
+    else
+        memcpy(row + index * sizeof narrow, &narrow, sizeof narrow);
+}
+
+/* Writes those of pair i that are asked for and have a column, exactly. */
+static void put_pair(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile, size_t row,
+                     size_t i, bool sine, bool cosine)
+{
+    double position = position_of(generator, generator->row + row);
+    struct inlay_entries exact = inlay_sinusoid_exact(generator->sinusoid, generator->first + i, position, tile->type);
+    size_t index = tile->interleaved ? 2 * i : i, at = row * tile->out_stride_bytes;
+    if (sine && i < tile->sines)
+        put(tile->sin_out + at, index, exact.sin, tile->type);
+    if (cosine && i < tile->cosines)
+        put(tile->cos_out + at, index, exact.cos, tile->type);
 }
 
 /* Computes the entries exactly that a kernel left in doubt. */
-static void mend(const struct inlay_sinusoid_tile *tile)
+static void mend(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile)
 {
     const uint32_t *marks = tile->marks;
     if (tile->stream)
         inlay_store_fence(); /* what is mended must not be overtaken by what was streamed */
     for (size_t row = 0; row < tile->rows; row++)
-        for (size_t group = 0; group < tile->pairs; group += INLAY_PAIR_GROUP)
-            for (uint32_t doubtful = *marks++; doubtful != 0; doubtful &= doubtful - 1) {
-                unsigned bit = (unsigned)__builtin_ctz(doubtful);
-                size_t i = group + bit % INLAY_PAIR_GROUP;
-                bool is_cosine = bit >= INLAY_PAIR_GROUP;
-                if (i >= (is_cosine ? tile->cosines : tile->pairs))
-                    continue;
-                struct inlay_phase phase = inlay_phase_at(&tile->frequencies[i], tile->position + (uint32_t)row);
-                struct inlay_sincos_f32 value = inlay_exact_sincos_f32(tile->taylor, &phase);
-                size_t at = row * tile->out_stride_bytes;
-                if (tile->interleaved)
-                    put(tile->sin_out + at, 2 * i + is_cosine, is_cosine ? value.cos : value.sin);
-                else
-                    put((is_cosine ? tile->cos_out : tile->sin_out) + at, i, is_cosine ? value.cos : value.sin);
+        for (size_t group = 0; group < tile->pairs; group += INLAY_PAIR_GROUP) {
+            uint32_t sines = *marks & 0xffff, cosines = *marks >> 16;
+            marks++;
+            for (uint32_t pairs = sines | cosines; pairs != 0; pairs &= pairs - 1) {
+                unsigned bit = (unsigned)__builtin_ctz(pairs);
+                if (group + bit < tile->pairs)
+                    put_pair(generator, tile, row, group + bit, sines >> bit & 1, cosines >> bit & 1);
             }
+        }
 }
 
-/* The row of position 0 is 0, 1, 0, 1, ...: a sine of exactly 0 lies within no bound of its own size. */
-static void put_first_row(const struct inlay_sinusoid_tile *tile)
+/* The row of position 0 is the same for every frequency, and a sine of 0 lies within no bound of its own size. */
+static void put_first_row(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile)
 {
-    const uint32_t one = 0x3f800000;
-    for (size_t i = 0; i < tile->pairs; i++) {
-        put(tile->sin_out, tile->interleaved ? 2 * i : i, 0);
-        if (i < tile->cosines)
-            put(tile->interleaved ? tile->sin_out : tile->cos_out, tile->interleaved ? 2 * i + 1 : i, one);
+    struct inlay_entries exact = inlay_sinusoid_exact(generator->sinusoid, 0, 0, tile->type);
+    size_t step = tile->interleaved ? 2 : 1;
+    for (size_t i = 0; i < tile->sines; i++)
+        put(tile->sin_out, i * step, exact.sin, tile->type);
+    for (size_t i = 0; i < tile->cosines; i++)
+        put(tile->cos_out, i * step, exact.cos, tile->type);
+}
+
+/* The column of its own that an odd dim ends in: zeros, or the cosine of the first frequency. */
+static void put_last_column(const struct inlay_generator *generator, size_t column, size_t n, unsigned char *out,
+                            size_t stride_bytes)
+{
+    for (size_t row = 0; row < n; row++) {
+        struct inlay_entries exact = {0, 0};
+        if (generator->sinusoid->odd == INLAY_ODD_WRAP && generator->sinusoid->pairs > 0)
+            exact = inlay_sinusoid_exact(generator->sinusoid, 0, position_of(generator, generator->row + row),
+                                         generator->computed);
+        put(out + row * stride_bytes, column, exact.cos, generator->computed);
     }
 }
 
-void inlay_generator_rows(struct inlay_generator *generator, size_t n, unsigned char *sin, unsigned char *cos,
-                          size_t stride_bytes, bool stream)
+/* The next n rows; `stream`: past the caches, where every row's first sine and cosine lie on a cache line. */
+static void generate(struct inlay_generator *generator, const struct inlay_placement *placement, size_t n,
+                     unsigned char *out, size_t stride_bytes, bool stream)
 {
-    enum { TILE_ROWS = 16 };
     uint32_t marks[TILE_ROWS * INLAY_GENERATOR_PAIRS / INLAY_PAIR_GROUP];
     const inlay_sinusoid *sinusoid = generator->sinusoid;
+    size_t element = inlay_type_bytes(generator->computed);
+    bool turns = generator->anchor_rows > 1;
     struct inlay_sinusoid_tile tile = {
         .pairs = generator->pairs,
-        .cosines = inlay_sinusoid_cosines(sinusoid, generator->first, generator->pairs),
+        .sines = placement->sines,
+        .cosines = placement->cosines,
         .sin = generator->sin,
         .cos = generator->cos,
         .sin_bound = generator->sin_bound,
         .cos_bound = generator->cos_bound,
         .sin_step = sinusoid->sin_step + generator->first,
         .cos_step = sinusoid->cos_step + generator->first,
-        .frequencies = sinusoid->frequencies + generator->first,
-        .taylor = &sinusoid->taylor,
+        .type = generator->computed,
         .out_stride_bytes = stride_bytes,
-        .interleaved = sinusoid->layout == INLAY_LAYOUT_INTERLEAVED,
+        .interleaved = placement->interleaved,
         .stream = stream,
         .marks = marks,
     };
+    if (placement->last)
+        put_last_column(generator, placement->last_column, n, out, stride_bytes);
     for (size_t done = 0; done < n; done += tile.rows) {
-        tile.sin_out = sin + done * stride_bytes;
-        tile.cos_out = tile.interleaved ? NULL : cos + done * stride_bytes;
-        tile.position = generator->position;
-        if (tile.position == 0) {
-            tile.rows = 1;
-            put_first_row(&tile);
+        double position = position_of(generator, generator->row);
+        tile.sin_out = out + done * stride_bytes + placement->sin * element;
+        tile.cos_out = out + done * stride_bytes + placement->cos * element;
+        tile.rows = 1;
+        if (position == 0) {
+            put_first_row(generator, &tile);
         } else {
-            if (generator->since_anchor == INLAY_ANCHOR_ROWS)
-                anchor(generator);
-            size_t left = INLAY_ANCHOR_ROWS - generator->since_anchor;
-            tile.rows = n - done < left ? n - done : left;
-            tile.rows = tile.rows < TILE_ROWS ? tile.rows : TILE_ROWS;
-            if (generator->kernels->sinusoid_f32(&tile))
-                mend(&tile);
+            if (generator->since_anchor == generator->anchor_rows)
+                anchor(generator, position);
+            if (turns) {
+                size_t left = INLAY_ANCHOR_ROWS - generator->since_anchor;
+                tile.rows = n - done < left ? n - done : left;
+                tile.rows = tile.rows < TILE_ROWS ? tile.rows : TILE_ROWS;
+            }
+            if (generator->kernels->sinusoid_rows(&tile))
+                mend(generator, &tile);
             generator->since_anchor += (unsigned)tile.rows;
         }
-        generator->position += (uint32_t)tile.rows;
+        generator->row += tile.rows;
     }
 }
 
-/* Rows of a piece whose addresses do not lie on cache lines: generated in a buffer that stays in L1, and streamed out
-   of it by the kernel that knows how to begin and end rows. */
+/* Floats times a scale; streamed where the ISA does. In place where both addresses are the same. */
+static void copy_floats(const struct inlay_kernels *kernels, const unsigned char *from, unsigned char *to, size_t n,
+                        float scale, bool stream)
+{
+    struct inlay_embed_tile tile = {
+        .rows = &from, .out = &to, .count = 1, .columns = n, .scale = scale, .stream = stream};
+    kernels->embed_f32(&tile);
+}
+
+/* Floats rounded to a 16-bit type where they lie. */
+static void cast_floats(unsigned char *row, size_t n, inlay_type type)
+{
+    struct inlay_format format = inlay_format_of(type);
+    for (size_t i = 0; i < n; i++) {
+        float value;
+        memcpy(&value, row + i * sizeof value, sizeof value);
+        struct inlay_fixed magnitude = inlay_fixed_of(value);
+        put(row, i, inlay_round(&magnitude, 0, value < 0, format), type);
+    }
+}
+
+void inlay_generator_rows(struct inlay_generator *generator, const struct inlay_placement *placement, size_t n,
+                          unsigned char *out, size_t stride_bytes)
+{
+    float scale = generator->sinusoid->float_amplitude;
+    generate(generator, placement, n, out, stride_bytes, false);
+    for (size_t row = 0; row < n; row++) {
+        unsigned char *at = out + row * stride_bytes;
+        if (scale != 1)
+            copy_floats(generator->kernels, at, at, placement->columns, scale, false);
+        if (generator->type != generator->computed)
+            cast_floats(at, placement->columns, generator->type);
+    }
+}
+
+/*
+ * Rows whose pieces are made in a buffer that stays in L1, and copied from there: for recipes, and where addresses do
+ * not lie on cache lines; the copying kernel knows how to begin and end rows that it streams.
+ */
 static void fill_through_buffer(struct inlay_generator *generator, size_t n, unsigned char *out,
-                                size_t out_stride_bytes)
+                                size_t out_stride_bytes, bool stream)
 {
-    enum { ROWS = INLAY_BLOCK_BYTES / (2 * INLAY_GENERATOR_PAIRS * sizeof(float)) };
-    _Alignas(64) float buffer[ROWS][2 * INLAY_GENERATOR_PAIRS];
-    struct inlay_columns runs[2];
-    int count = inlay_sinusoid_columns(generator->sinusoid, generator->first, generator->pairs, runs);
-    for (size_t row = 0; row < n; row += ROWS) {
-        size_t rows = n - row < ROWS ? n - row : ROWS;
-        inlay_generator_rows(generator, rows, (unsigned char *)buffer, (unsigned char *)&buffer[0][generator->pairs],
-                             sizeof *buffer, false);
-        for (int run = 0; run < count; run++) {
-            const unsigned char *from[ROWS];
-            unsigned char *to[ROWS];
-            for (size_t i = 0; i < rows; i++) {
-                from[i] = (const unsigned char *)&buffer[i][runs[run].at];
-                to[i] = out + (row + i) * out_stride_bytes + runs[run].first * sizeof(float);
+    enum { COLUMNS = 2 * INLAY_GENERATOR_PAIRS + 16, ROWS = INLAY_BLOCK_BYTES / (COLUMNS * sizeof(float)) };
+    _Alignas(64) unsigned char buffer[ROWS][COLUMNS * sizeof(float)];
+    size_t element = inlay_type_bytes(generator->type);
+    struct inlay_placement piece = inlay_sinusoid_in_piece(generator->sinusoid, generator->first, generator->pairs);
+    for (size_t done = 0; done < n; done += ROWS) {
+        size_t rows = n - done < ROWS ? n - done : ROWS;
+        inlay_generator_rows(generator, &piece, rows, buffer[0], sizeof *buffer);
+        for (size_t row = 0; row < rows; row++)
+            for (int i = 0; i < piece.runs; i++) {
+                const unsigned char *from = buffer[row] + piece.run[i].at * element;
+                unsigned char *to = out + (done + row) * out_stride_bytes + piece.run[i].first * element;
+                if (generator->type == INLAY_F32)
+                    copy_floats(generator->kernels, from, to, piece.run[i].count, 1, stream);
+                else
+                    memcpy(to, from, piece.run[i].count * element);
             }
-            struct inlay_embed_tile tile = {
-                .rows = from, .out = to, .count = rows, .columns = runs[run].count, .scale = 1, .stream = true};
-            generator->kernels->embed_f32(&tile);
-        }
     }
 }
 
-void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinusoid *sinusoid, uint32_t position,
-                         size_t n, unsigned char *out, size_t out_stride_bytes, bool stream)
+void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinusoid *sinusoid,
+                         struct inlay_positions positions, size_t n, inlay_type type, unsigned char *out,
+                         size_t out_stride_bytes, bool stream)
 {
-    bool interleaved = sinusoid->layout == INLAY_LAYOUT_INTERLEAVED;
     struct inlay_generator generator;
-    for (size_t first = 0; first < sinusoid->pairs; first += INLAY_GENERATOR_PAIRS) {
+    size_t element = inlay_type_bytes(type), first = 0;
+    do { /* once where there is not one pair */
         size_t pairs = sinusoid->pairs - first;
         pairs = pairs < INLAY_GENERATOR_PAIRS ? pairs : INLAY_GENERATOR_PAIRS;
-        unsigned char *sin = out + (interleaved ? 2 * first : first) * sizeof(float);
-        unsigned char *cos = interleaved ? NULL : out + (sinusoid->pairs + first) * sizeof(float);
-        bool on_lines = ((uintptr_t)sin | (uintptr_t)cos | out_stride_bytes) % 64 == 0;
-        inlay_generator_start(&generator, kernels, sinusoid, first, pairs, position);
-        if (stream && !on_lines)
-            fill_through_buffer(&generator, n, out, out_stride_bytes);
+        struct inlay_placement row = inlay_sinusoid_in_row(sinusoid, first, pairs);
+        uintptr_t sin = (uintptr_t)out + row.sin * element;
+        uintptr_t cos = row.interleaved ? sin : (uintptr_t)out + row.cos * element;
+        bool on_lines = (sin | cos | out_stride_bytes) % 64 == 0;
+        inlay_generator_start(&generator, kernels, sinusoid, first, pairs, type, positions);
+        if (sinusoid->angles != NULL || (stream && !on_lines && type == INLAY_F32))
+            fill_through_buffer(&generator, n, out, out_stride_bytes, stream);
         else
-            inlay_generator_rows(&generator, n, sin, cos, out_stride_bytes, stream);
-    }
+            generate(&generator, &row, n, out, out_stride_bytes, stream && on_lines);
+        first += INLAY_GENERATOR_PAIRS;
+    } while (first < sinusoid->pairs);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The generator of sinusoid rows: exact anchors, the kernels between them, entries in doubt computed exactly. Included
- * by what writes whole rows (sinusoid.c, layer.c) and by the pass that computes rows on its way (embed.c).
+ * by what writes whole rows (sinusoid.c, rotary.c, layer.c) and by the pass that computes rows on its way (embed.c).
  */
 #ifndef INLAY_GENERATOR_H
 #define INLAY_GENERATOR_H
@@ -10,15 +10,27 @@
 #include "policy.h"
 #include "sinusoid.h"
 
+/* The positions of rows: first, first + 1, ... below 2^31; or those of a list. */
+struct inlay_positions {
+    uint32_t first;
+    const void *list;         /* null: consecutive ones */
+    inlay_position_type type; /* of the list */
+};
+
 /*
- * Generates rows of consecutive positions for pairs [first, first + pairs), pairs <= INLAY_GENERATOR_PAIRS: 8 KiB of
- * state, for the stack. Runs kernels, so the floating-point environment must be guarded.
+ * Generates one row after another of pairs [first, first + pairs), pairs <= INLAY_GENERATOR_PAIRS: 8 KiB of state, for
+ * the stack. Consecutive positions turn the state; for lists and for the angles of recipes every row is an anchor. Runs
+ * kernels, so the floating-point environment must be guarded.
  */
 struct inlay_generator {
     const struct inlay_kernels *kernels;
     const inlay_sinusoid *sinusoid;
     size_t first, pairs;
-    uint32_t position;     /* of the next row */
+    inlay_type type;
+    inlay_type computed; /* as which entries are computed: floats, where a recipe says so */
+    struct inlay_positions positions;
+    size_t row;            /* the next one */
+    unsigned anchor_rows;  /* from one anchor to the next */
     unsigned since_anchor; /* rows generated from the present state */
     _Alignas(64) double sin[INLAY_GENERATOR_PAIRS];
     _Alignas(64) double cos[INLAY_GENERATOR_PAIRS];
@@ -26,20 +38,19 @@ struct inlay_generator {
     _Alignas(64) double cos_bound[INLAY_GENERATOR_PAIRS];
 };
 
-/* The next row is that of `position`. */
+/* The next row is that of the first position. */
 void inlay_generator_start(struct inlay_generator *generator, const struct inlay_kernels *kernels,
-                           const inlay_sinusoid *sinusoid, size_t first, size_t pairs, uint32_t position);
+                           const inlay_sinusoid *sinusoid, size_t first, size_t pairs, inlay_type type,
+                           struct inlay_positions positions);
 
-/*
- * Writes the next n rows: float32, sine i of a row at element i of `sin` and cosine i at element i of `cos` where the
- * layout is split, both interleaved from `sin` on where it is not. `stream`: past the caches, where every row's sin and
- * cos lie on a cache line; the caller fences. Where the layout is interleaved `cos` is not looked at.
- */
-void inlay_generator_rows(struct inlay_generator *generator, size_t n, unsigned char *sin, unsigned char *cos,
-                          size_t stride_bytes, bool stream);
+/* Writes the next n rows, placed as placement says, through the caches. With recipes rows need room for floats, which
+   are cast where they lie. */
+void inlay_generator_rows(struct inlay_generator *generator, const struct inlay_placement *placement, size_t n,
+                          unsigned char *out, size_t stride_bytes);
 
-/* Writes whole rows [position, position + n); the same of `stream`, at any address. */
-void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinusoid *sinusoid, uint32_t position,
-                         size_t n, unsigned char *out, size_t out_stride_bytes, bool stream);
+/* Writes n whole rows. `stream`: past the caches, where rows allow it; the caller fences. */
+void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinusoid *sinusoid,
+                         struct inlay_positions positions, size_t n, inlay_type type, unsigned char *out,
+                         size_t out_stride_bytes, bool stream);
 
 #endif

@@ -63,7 +63,7 @@ inlay_status inlay_gather(const inlay_rows *table, const void *ids, inlay_id_typ
         return status;
     if (inlay_id_bytes(id_type) == 0)
         return INLAY_OPTION;
-    status = inlay_check_extent(out, n, table->dim, out_stride_bytes, &written);
+    status = inlay_check_extent(out, n, table->dim, INLAY_F32, out_stride_bytes, &written);
     if (status != INLAY_OK || n == 0)
         return status;
     status = inlay_check_ids(ids, id_type, n, &read_ids);
@@ -98,10 +98,10 @@ inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t n, size_t 
                          size_t out_stride_bytes)
 {
     struct inlay_extent read, written;
-    inlay_status status = inlay_check_extent(x, n, dim, x_stride_bytes, &read);
+    inlay_status status = inlay_check_extent(x, n, dim, INLAY_F32, x_stride_bytes, &read);
     if (status != INLAY_OK)
         return status;
-    status = inlay_check_extent(out, n, dim, out_stride_bytes, &written);
+    status = inlay_check_extent(out, n, dim, INLAY_F32, out_stride_bytes, &written);
     if (status != INLAY_OK || n == 0)
         return status;
     bool in_place = x == out && x_stride_bytes == out_stride_bytes;
@@ -136,7 +136,7 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
     size_t tokens;
     if (__builtin_mul_overflow(batch, seq, &tokens))
         return INLAY_OVERFLOW;
-    status = inlay_check_extent(x, tokens, positions->dim, x_stride_bytes, &written);
+    status = inlay_check_extent(x, tokens, positions->dim, INLAY_F32, x_stride_bytes, &written);
     if (status != INLAY_OK || tokens == 0)
         return status;
     if (inlay_extents_overlap(written, read))

@@ -7,12 +7,9 @@
 #ifndef INLAY_KERNELS_H
 #define INLAY_KERNELS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <inlay/inlay.h>
 
-struct inlay_fixed;
-struct inlay_taylor;
+#include <stdbool.h>
 
 /* Rows that become out[i][0 .. columns) = rows[i][0 .. columns) * scale + positions[i][0 .. columns). */
 struct inlay_embed_tile {
@@ -42,6 +39,8 @@ static inline size_t inlay_padded(size_t pairs)
 
 struct inlay_sinusoid_anchor {
     size_t pairs;
+    unsigned rows;    /* INLAY_ANCHOR_ROWS; or 1, with steps of 0, where the state is not turned */
+    double amplitude; /* factor of state and bounds */
     /*
      * The angles of the anchor's position: pi * half_turns[i], |half_turns[i]| <= 1/4, rounded to 53 significant bits,
      * plus the quarter turns whose sine and cosine are quadrant_sin[i] and quadrant_cos[i] (each 0, 1 or -1).
@@ -49,25 +48,23 @@ struct inlay_sinusoid_anchor {
     const double *half_turns, *quadrant_sin, *quadrant_cos;
     const double *sin_step;        /* of one position's angle */
     double *sin, *cos;             /* written: the state */
-    double *sin_bound, *cos_bound; /* written: how far it may be off within the next INLAY_ANCHOR_ROWS rows */
+    double *sin_bound, *cos_bound; /* written: how far it may be off within the next `rows` rows */
 };
 
 struct inlay_sinusoid_tile {
     size_t pairs, rows;
-    size_t cosines; /* pairs, or pairs - 1 where the last frequency of an odd dim has no cosine */
-    /* What the SIMD kernels look at: the state at the first row, which they advance by `rows` positions. */
+    size_t sines, cosines; /* pairs, or pairs - 1 where an odd dim has no column for the last one */
+    /* The state at the first row, which is advanced by `rows` positions. */
     double *sin, *cos;
     const double *sin_bound, *cos_bound, *sin_step, *cos_step;
-    /* What the scalar kernel looks at: the same angles exactly, (position + row) * frequencies[i] turns. */
-    uint32_t position;
-    const struct inlay_fixed *frequencies;
-    const struct inlay_taylor *taylor;
-    /* Where rows go: float32, any address; sine i of a row at element i, or at 2i where interleaved. */
-    unsigned char *sin_out;
-    unsigned char *cos_out; /* cosine i at element i; where interleaved at element 2i + 1 of sin_out instead */
+    /* Where rows go, at any address: sine i of a row is element i from sin_out on, cosine i from cos_out on; 2i where
+       they are interleaved, cos_out being one element behind sin_out. */
+    inlay_type type;
+    unsigned char *sin_out, *cos_out;
     size_t out_stride_bytes;
     bool interleaved;
-    bool stream; /* non-temporal stores: every row's sin_out and cos_out lie on a cache line; the caller fences */
+    bool stream; /* non-temporal stores: in every row sin_out, and cos_out where not interleaved, lie on a cache line;
+                    the caller fences */
     /*
      * Written: [rows, ceil(pairs / INLAY_PAIR_GROUP)]. Bit i of a word: sine i of that group may be rounded wrongly and
      * has to be computed exactly; bit 16 + i: its cosine. Bits of columns that do not exist mean nothing.
@@ -84,8 +81,9 @@ struct inlay_kernels {
     void (*embed_f32)(const struct inlay_embed_tile *tile);
     /* The state within its bounds; nothing in scalar, which keeps none. */
     void (*sinusoid_anchor)(const struct inlay_sinusoid_anchor *anchor);
-    /* Every entry correctly rounded, or marked. Returns whether any is marked; scalar marks none. */
-    bool (*sinusoid_f32)(const struct inlay_sinusoid_tile *tile);
+    /* Every entry correctly rounded to the tile's type, or marked. Returns whether any is marked; scalar, which keeps
+       no state, leaves all to the integer path. */
+    bool (*sinusoid_rows)(const struct inlay_sinusoid_tile *tile);
 };
 
 extern const struct inlay_kernels inlay_kernels_scalar;

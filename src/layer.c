@@ -114,7 +114,9 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
     if (held > 0) {
         const struct inlay_kernels *kernels = inlay_dispatch();
         struct inlay_fpenv host = inlay_fpenv_enter();
-        inlay_sinusoid_fill(kernels, spec->sinusoid, 0, held, held_begin(made), made->positions.stride_bytes, false);
+        const struct inlay_positions first = {.first = 0};
+        inlay_sinusoid_fill(kernels, spec->sinusoid, first, held, INLAY_F32, held_begin(made),
+                            made->positions.stride_bytes, false);
         inlay_fpenv_leave(host);
     }
     *layer = made;
@@ -151,7 +153,7 @@ inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, v
     if (__builtin_mul_overflow(batch->sequences, batch->length, &tokens))
         return INLAY_OVERFLOW;
     struct inlay_extent read_ids, written;
-    inlay_status status = inlay_check_extent(out, tokens, layer->tokens.dim, out_stride_bytes, &written);
+    inlay_status status = inlay_check_extent(out, tokens, layer->tokens.dim, INLAY_F32, out_stride_bytes, &written);
     if (status != INLAY_OK || tokens == 0)
         return status;
     status = inlay_check_ids(batch->ids, batch->id_type, tokens, &read_ids);

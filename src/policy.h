@@ -26,12 +26,12 @@ enum { INLAY_GENERATOR_PAIRS = 256 };
  */
 enum { INLAY_STREAM_BYTES = 8 * 1024 * 1024 };
 
-/* The product of an output's sizes does not overflow: its extent has been checked. */
-static inline bool inlay_streams(inlay_stores stores, size_t rows, size_t dim)
+/* The product does not overflow: the output's extent has been checked. */
+static inline bool inlay_streams(inlay_stores stores, size_t rows, size_t row_bytes)
 {
     if (stores != INLAY_STORES_AUTOMATIC)
         return stores == INLAY_STORES_STREAMED;
-    return rows * dim > INLAY_STREAM_BYTES / sizeof(float);
+    return rows * row_bytes > INLAY_STREAM_BYTES;
 }
 
 #endif

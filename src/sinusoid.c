@@ -1,67 +1,115 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sinusoids: frequencies prepared in fixed point, once. Baseline code, integers only.
+ * The sinusoid handle: frequencies prepared once, single entries exactly, columns laid out.
  */
 #include "sinusoid.h"
 
-#include "dispatch.h"
 #include "fpenv.h"
-#include "generator.h"
+#include "kernels.h"
 #include "memory.h"
+#include "rounding.h"
 #include "validate.h"
 
 #include <string.h>
 
-/* Compared as bits, which orders positive doubles and puts negative ones and NaN above them: no floating-point
-   exception can be raised in the host's environment. */
-static bool base_is_valid(double base)
+/* ---- The handle ---------------------------------------------------------------------------------------------------
+ */
+
+static bool inv_freq_is_valid(const inlay_sinusoid_spec *spec, size_t pairs)
 {
-    const double lowest = 1, highest = 1e30;
-    uint64_t bits, low, high;
-    memcpy(&bits, &base, sizeof bits);
-    memcpy(&low, &lowest, sizeof low);
-    memcpy(&high, &highest, sizeof high);
-    return low <= bits && bits <= high;
+    if (spec->inv_freq == NULL)
+        return true;
+    for (size_t i = 0; i < pairs; i++)
+        if (!inlay_double_in(spec->inv_freq[i], 0, 0x1p31))
+            return false;
+    return true;
+}
+
+static size_t pairs_of(const inlay_sinusoid_spec *spec)
+{
+    return spec->dim / 2 + (spec->odd == INLAY_ODD_FORMULA ? spec->dim % 2 : 0);
 }
 
 static inlay_status check_spec(const inlay_sinusoid_spec *spec)
 {
     if (spec == NULL)
         return INLAY_NULL;
-    if (!inlay_struct_known(spec, sizeof *spec) || spec->reserved != 0)
+    if (!inlay_struct_known(spec, sizeof *spec) || inlay_recipe_name(spec->recipe) == NULL)
         return INLAY_OPTION;
-    if (spec->layout != INLAY_LAYOUT_INTERLEAVED && spec->layout != INLAY_LAYOUT_SPLIT)
+    if (spec->layout < INLAY_LAYOUT_INTERLEAVED || spec->layout > INLAY_LAYOUT_SPLIT_COS_FIRST ||
+        spec->spacing < INLAY_SPACING_DIM || spec->spacing > INLAY_SPACING_HALF || spec->odd < INLAY_ODD_FORMULA ||
+        spec->odd > INLAY_ODD_ERROR || spec->shift > 1 || spec->float_angles > 1)
         return INLAY_OPTION;
-    if (spec->dim == 0 || spec->dim > INT32_MAX)
+    bool exact = spec->recipe == INLAY_RECIPE_EXACT;
+    if ((spec->inv_freq != NULL && !exact) || (spec->float_angles && spec->inv_freq == NULL))
+        return INLAY_OPTION;
+    if (spec->dim == 0 || spec->dim > INT32_MAX || (spec->odd == INLAY_ODD_ERROR && spec->dim % 2 == 1))
         return INLAY_SHAPE;
-    return base_is_valid(spec->base) ? INLAY_OK : INLAY_BASE;
+    if (spec->inv_freq == NULL && !inlay_double_in(spec->base, 1, 1e30))
+        return INLAY_BASE;
+    if (!inlay_double_in(spec->amplitude, 0x1p-20, 0x1p10) || !inv_freq_is_valid(spec, pairs_of(spec)))
+        return INLAY_OPTION;
+    return INLAY_OK;
 }
 
-/* Frequency i is base^(-2i/dim) / (2 pi) turns: one exp, then one multiplication each. Truncation adds up to fewer than
+/* Frequency i is base^-e(i) / (2 pi) turns: one exp, then one multiplication each. Truncation adds up to fewer than
    2^-225 even at the largest dim, 2^-235 at dim 4096. */
-static void prepare_frequencies(inlay_sinusoid *sinusoid, double base)
+static void prepare_frequencies(inlay_sinusoid *sinusoid, const inlay_sinusoid_spec *spec)
 {
-    struct inlay_fixed ln_base = inlay_fixed_ln(base);
-    struct inlay_fixed twice = inlay_fixed_add(&ln_base, &ln_base);
-    struct inlay_fixed exponent = inlay_fixed_div(&twice, (uint32_t)sinusoid->dim);
+    size_t half = spec->dim / 2, intervals = half > spec->shift ? half - spec->shift : 1;
+    struct inlay_fixed ln_base = inlay_fixed_ln(spec->base);
+    struct inlay_fixed exponent = inlay_fixed_div(&ln_base, (uint32_t)intervals);
+    if (spec->spacing == INLAY_SPACING_DIM) {
+        exponent = inlay_fixed_add(&ln_base, &ln_base);
+        exponent = inlay_fixed_div(&exponent, (uint32_t)spec->dim);
+    }
     struct inlay_fixed ratio = inlay_fixed_exp_negative(&exponent);
-    sinusoid->frequencies[0] = inlay_fixed_inverse_two_pi;
-    for (size_t i = 1; i < sinusoid->pairs; i++)
-        sinusoid->frequencies[i] = inlay_fixed_mul(&sinusoid->frequencies[i - 1], &ratio);
+    struct inlay_fixed frequency = inlay_fixed_inverse_two_pi;
+    for (size_t i = 0; i < sinusoid->pairs; i++) {
+        sinusoid->frequencies[i] = frequency;
+        frequency = inlay_fixed_mul(&frequency, &ratio);
+    }
+}
+
+/* Frequencies of the caller's, in radians. */
+static void take_frequencies(inlay_sinusoid *sinusoid, const double *inv_freq)
+{
+    for (size_t i = 0; i < sinusoid->pairs; i++) {
+        struct inlay_fixed radians = inlay_fixed_of(inv_freq[i]);
+        sinusoid->frequencies[i] = inlay_fixed_mul(&radians, &inlay_fixed_inverse_two_pi);
+        sinusoid->factors[i] = inv_freq[i];
+    }
+}
+
+/* Angles come in radians from what the recipe computes. */
+static void prepare_angles(inlay_sinusoid *sinusoid, const inlay_sinusoid_spec *spec)
+{
+    for (size_t i = 0; i < sinusoid->pairs; i++)
+        sinusoid->frequencies[i] = inlay_fixed_inverse_two_pi;
+    struct inlay_fpenv host = inlay_fpenv_enter();
+    sinusoid->angles->prepare(spec, sinusoid->pairs, sinusoid->factors);
+    inlay_fpenv_leave(host);
 }
 
 /* What one position turns each pair by: with zeros as padding, which kernels turn into zeros. */
 static void prepare_steps(inlay_sinusoid *sinusoid)
 {
-    sinusoid->sin_step = (double *)(sinusoid->frequencies + sinusoid->pairs);
-    sinusoid->cos_step = sinusoid->sin_step + inlay_padded(sinusoid->pairs);
-    memset(sinusoid->sin_step, 0, 2 * inlay_padded(sinusoid->pairs) * sizeof(double));
+    const struct inlay_real one = {1, 0, false};
     for (size_t i = 0; i < sinusoid->pairs; i++) {
-        struct inlay_phase phase = inlay_phase_at(&sinusoid->frequencies[i], 1);
-        struct inlay_sincos_f64 step = inlay_exact_sincos_f64(&sinusoid->taylor, &phase);
-        sinusoid->sin_step[i] = step.sin;
-        sinusoid->cos_step[i] = step.cos;
+        struct inlay_phase phase = inlay_phase_of(&sinusoid->frequencies[i], one);
+        struct inlay_sincos step = inlay_exact_sincos(&sinusoid->taylor, &phase);
+        sinusoid->sin_step[i] = inlay_round_f64(&step.sin, 0, step.sin_negative);
+        sinusoid->cos_step[i] = inlay_round_f64(&step.cos, 0, step.cos_negative);
     }
+}
+
+/* The amplitude as a float, by integers: the host's environment rounds as it likes. */
+static float rounded_amplitude(const struct inlay_fixed *amplitude)
+{
+    uint32_t bits = (uint32_t)inlay_round(amplitude, 0, false, inlay_format_of(INLAY_F32));
+    float rounded;
+    memcpy(&rounded, &bits, sizeof rounded);
+    return rounded;
 }
 
 inlay_status inlay_sinusoid_create(const inlay_sinusoid_spec *spec, const inlay_allocator *allocator,
@@ -77,21 +125,37 @@ inlay_status inlay_sinusoid_create(const inlay_sinusoid_spec *spec, const inlay_
     if (status != INLAY_OK)
         return status;
 
-    size_t pairs = spec->dim / 2 + spec->dim % 2;
+    size_t pairs = pairs_of(spec), padded = inlay_padded(pairs);
     size_t bytes;
-    if (__builtin_mul_overflow(inlay_padded(pairs), sizeof(struct inlay_fixed) + 2 * sizeof(double), &bytes) ||
+    if (__builtin_mul_overflow(padded, sizeof(struct inlay_fixed) + 3 * sizeof(double), &bytes) ||
         __builtin_add_overflow(bytes, sizeof(inlay_sinusoid), &bytes))
         return INLAY_OVERFLOW;
     inlay_sinusoid *made = memory.allocate(memory.ctx, bytes);
     if (made == NULL)
         return INLAY_NO_MEMORY;
+    memset(made, 0, bytes);
     made->allocator = memory;
     made->dim = spec->dim;
     made->pairs = pairs;
     made->layout = spec->layout;
+    made->odd = spec->odd;
+    made->angles = inlay_angles_of(spec);
+    made->amplitude = made->angles == NULL ? spec->amplitude : 1;
+    made->amplitude_fixed = inlay_fixed_of(made->amplitude);
+    struct inlay_fixed amplitude = inlay_fixed_of(spec->amplitude);
+    made->float_amplitude = made->angles == NULL ? 1 : rounded_amplitude(&amplitude);
+    made->sin_step = (double *)(made->frequencies + padded);
+    made->cos_step = made->sin_step + padded;
+    made->factors = spec->inv_freq != NULL || made->angles != NULL ? made->cos_step + padded : NULL;
     inlay_taylor_init(&made->taylor);
-    prepare_frequencies(made, spec->base);
-    prepare_steps(made);
+    if (made->angles != NULL)
+        prepare_angles(made, spec);
+    else if (spec->inv_freq != NULL)
+        take_frequencies(made, spec->inv_freq);
+    else
+        prepare_frequencies(made, spec);
+    if (made->angles == NULL)
+        prepare_steps(made);
     *sinusoid = made;
     return INLAY_OK;
 }
@@ -102,46 +166,83 @@ void inlay_sinusoid_destroy(inlay_sinusoid *sinusoid)
         sinusoid->allocator.release(sinusoid->allocator.ctx, sinusoid);
 }
 
-size_t inlay_sinusoid_cosines(const inlay_sinusoid *sinusoid, size_t first, size_t pairs)
-{
-    bool last_has_none = sinusoid->dim % 2 == 1 && first + pairs == sinusoid->pairs;
-    return last_has_none ? pairs - 1 : pairs;
-}
+/* ---- One entry, exactly -------------------------------------------------------------------------------------------
+ */
 
-int inlay_sinusoid_columns(const inlay_sinusoid *sinusoid, size_t first, size_t pairs, struct inlay_columns runs[2])
+struct inlay_entries inlay_sinusoid_exact(const inlay_sinusoid *sinusoid, size_t pair, double position, inlay_type type)
 {
-    size_t cosines = inlay_sinusoid_cosines(sinusoid, first, pairs);
-    bool whole_row = pairs == sinusoid->pairs;
-    if (sinusoid->layout == INLAY_LAYOUT_INTERLEAVED || whole_row) {
-        runs[0] = (struct inlay_columns){2 * first, pairs + cosines, 0};
-        return 1;
+    struct inlay_format format = inlay_format_of(type);
+    double angle = position;
+    if (sinusoid->angles != NULL)
+        sinusoid->angles->compute(&sinusoid->factors[pair], 1, position, &angle);
+    struct inlay_real x = inlay_real_of(angle);
+    struct inlay_phase phase = inlay_phase_of(&sinusoid->frequencies[pair], x);
+    struct inlay_sincos exact = inlay_exact_sincos(&sinusoid->taylor, &phase);
+    exact.sin = inlay_fixed_mul(&exact.sin, &sinusoid->amplitude_fixed);
+    exact.cos = inlay_fixed_mul(&exact.cos, &sinusoid->amplitude_fixed);
+    int exponent = 0;
+    if (sinusoid->factors != NULL) { /* the angle in radians is a product of doubles */
+        double frequency = sinusoid->angles != NULL ? 1 : sinusoid->factors[pair];
+        struct inlay_fixed small;
+        if (inlay_exact_small_sine(x, frequency, sinusoid->amplitude, &small, &exponent))
+            exact.sin = small;
+        else
+            exponent = 0;
     }
-    runs[0] = (struct inlay_columns){first, pairs, 0};
-    runs[1] = (struct inlay_columns){sinusoid->pairs + first, cosines, pairs};
-    return cosines > 0 ? 2 : 1;
+    return (struct inlay_entries){
+        .sin = inlay_round(&exact.sin, exponent, exact.sin_negative, format),
+        .cos = inlay_round(&exact.cos, 0, exact.cos_negative, format),
+    };
 }
 
-inlay_status inlay_sinusoid_rows(const inlay_sinusoid *sinusoid, int64_t first, size_t n, inlay_type type, void *out,
-                                 size_t out_stride_bytes)
-{
-    if (sinusoid == NULL)
-        return INLAY_NULL;
-    if (type != INLAY_F32)
-        return INLAY_OPTION;
-    struct inlay_extent written;
-    inlay_status status = inlay_check_extent(out, n, sinusoid->dim, out_stride_bytes, &written);
-    if (status != INLAY_OK || n == 0)
-        return status;
-    inlay_fault ignored;
-    if (!inlay_positions_in(first, n, INLAY_POSITION_LIMIT, &ignored))
-        return INLAY_POSITION;
+/* ---- Columns ------------------------------------------------------------------------------------------------------
+ */
 
-    const struct inlay_kernels *kernels = inlay_dispatch();
-    bool stream = inlay_streams(INLAY_STORES_AUTOMATIC, n, sinusoid->dim);
-    struct inlay_fpenv host = inlay_fpenv_enter();
-    inlay_sinusoid_fill(kernels, sinusoid, (uint32_t)first, n, out, out_stride_bytes, stream);
-    if (stream)
-        inlay_store_fence();
-    inlay_fpenv_leave(host);
-    return INLAY_OK;
+/* What rows and pieces have in common: how many entries there are, and in which runs they lie. */
+static struct inlay_placement place(const inlay_sinusoid *sinusoid, size_t first, size_t pairs)
+{
+    bool at_end = first + pairs == sinusoid->pairs, odd = sinusoid->dim % 2 == 1;
+    bool incomplete = at_end && odd && sinusoid->odd == INLAY_ODD_FORMULA;
+    bool cos_first = sinusoid->layout == INLAY_LAYOUT_SPLIT_COS_FIRST;
+    struct inlay_placement placement = {
+        .interleaved = sinusoid->layout == INLAY_LAYOUT_INTERLEAVED,
+        .sines = pairs - (incomplete && cos_first),
+        .cosines = pairs - (incomplete && !cos_first),
+        .last = at_end && odd && sinusoid->odd != INLAY_ODD_FORMULA,
+    };
+    placement.columns = placement.sines + placement.cosines + placement.last;
+    /* Without an end of its own a row's last column belongs to the last run. */
+    if (placement.interleaved || pairs == sinusoid->pairs) {
+        placement.runs = 1;
+        placement.run[0] = (struct inlay_columns){placement.interleaved ? 2 * first : first, placement.columns, 0};
+    } else {
+        placement.runs = placement.columns > pairs ? 2 : 1;
+        placement.run[0] = (struct inlay_columns){first, pairs, 0};
+        placement.run[1] = (struct inlay_columns){sinusoid->pairs + first, placement.columns - pairs, pairs};
+    }
+    return placement;
+}
+
+/* Columns begin at `first`, the second block of a split layout at `second`. */
+static void place_columns(struct inlay_placement *placement, const inlay_sinusoid *sinusoid, size_t first,
+                          size_t second, size_t last_column)
+{
+    bool cos_first = sinusoid->layout == INLAY_LAYOUT_SPLIT_COS_FIRST;
+    placement->sin = placement->interleaved ? 2 * first : cos_first ? second : first;
+    placement->cos = placement->interleaved ? 2 * first + 1 : cos_first ? first : second;
+    placement->last_column = last_column;
+}
+
+struct inlay_placement inlay_sinusoid_in_row(const inlay_sinusoid *sinusoid, size_t first, size_t pairs)
+{
+    struct inlay_placement placement = place(sinusoid, first, pairs);
+    place_columns(&placement, sinusoid, first, sinusoid->pairs + first, sinusoid->dim - 1);
+    return placement;
+}
+
+struct inlay_placement inlay_sinusoid_in_piece(const inlay_sinusoid *sinusoid, size_t first, size_t pairs)
+{
+    struct inlay_placement placement = place(sinusoid, first, pairs);
+    place_columns(&placement, sinusoid, 0, pairs, placement.columns - 1);
+    return placement;
 }

@@ -1,24 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sinusoid handle: exact frequencies and what follows from them. Included by sinusoid.c, which makes it, and by
- * generator.c, layer.c and embed.c, which read it.
+ * The sinusoid handle: frequencies and what follows from them, one entry exactly, and which columns are which. Included
+ * by sinusoid.c and rotary.c, which are its public functions, and by generator.c, layer.c and embed.c, which read it.
  */
 #ifndef INLAY_SINUSOID_H
 #define INLAY_SINUSOID_H
 
 #include "exact.h"
+#include "recipe.h"
 
 #include <inlay/inlay.h>
 
 struct inlay_sinusoid {
     inlay_allocator allocator;
     size_t dim;
-    size_t pairs; /* ceil(dim / 2) */
+    size_t pairs; /* of a sine and a cosine, the last of which may miss one */
     inlay_layout layout;
+    inlay_odd odd;
     struct inlay_taylor taylor;
-    double *sin_step, *cos_step;      /* [pairs, padded]: of one position's angle; behind the frequencies */
-    struct inlay_fixed frequencies[]; /* [pairs], turns per position */
+    /*
+     * Null: the angle is position * frequencies[i] turns. Else it is what these compute from position and factors[i],
+     * in radians, and every frequencies[i] is a radian; entries are then those of float32, times float_amplitude.
+     */
+    const struct inlay_angles *angles;
+    double amplitude; /* of exact entries; 1 where there are angles */
+    struct inlay_fixed amplitude_fixed;
+    float float_amplitude;            /* 1 where there are no angles */
+    double *factors;                  /* [pairs]: of angles, or the caller's own frequencies in radians; else null */
+    double *sin_step, *cos_step;      /* [pairs, padded]: of one position's angle */
+    struct inlay_fixed frequencies[]; /* [pairs], turns per position; the arrays above lie behind them */
 };
+
+/* The bits of one sine and one cosine. */
+struct inlay_entries {
+    uint64_t sin, cos;
+};
+
+/* Pair i at a position, |position| < 2^31, correctly rounded in that type; float_amplitude is left to the caller. */
+struct inlay_entries inlay_sinusoid_exact(const inlay_sinusoid *sinusoid, size_t pair, double position,
+                                          inlay_type type);
 
 /* Consecutive columns of a row, as they lie in a piece of it. */
 struct inlay_columns {
@@ -27,11 +47,19 @@ struct inlay_columns {
     size_t at; /* in the piece */
 };
 
-/* The columns that pairs [first, first + pairs) fill: one run of them, or two where the layout splits them. Returns how
-   many runs there are. In a piece of their own the first run comes first and the second behind it. */
-int inlay_sinusoid_columns(const inlay_sinusoid *sinusoid, size_t first, size_t pairs, struct inlay_columns runs[2]);
+/* Where the entries of pairs [first, first + pairs) lie in rows, or in pieces of rows that hold nothing else. */
+struct inlay_placement {
+    bool interleaved;      /* sine i and cosine i stand 2i columns from the first ones; else i columns */
+    size_t sin, cos;       /* columns of the first sine and cosine */
+    size_t sines, cosines; /* how many there are: as many as pairs, or one fewer */
+    bool last;             /* whether the column of its own that odd dims may end in is among them */
+    size_t last_column;
+    size_t columns; /* of a piece */
+    int runs;       /* how many runs of consecutive columns a piece becomes in the row */
+    struct inlay_columns run[2];
+};
 
-/* Cosines among pairs [first, first + pairs): one fewer where the last frequency of an odd dim is among them. */
-size_t inlay_sinusoid_cosines(const inlay_sinusoid *sinusoid, size_t first, size_t pairs);
+struct inlay_placement inlay_sinusoid_in_row(const inlay_sinusoid *sinusoid, size_t first, size_t pairs);
+struct inlay_placement inlay_sinusoid_in_piece(const inlay_sinusoid *sinusoid, size_t first, size_t pairs);
 
 #endif

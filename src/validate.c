@@ -34,14 +34,42 @@ static inlay_status extent_of(const void *data, size_t bytes, struct inlay_exten
     return INLAY_OK;
 }
 
-inlay_status inlay_check_extent(const void *data, size_t rows, size_t dim, size_t stride_bytes,
+size_t inlay_type_bytes(inlay_type type)
+{
+    switch (type) {
+    case INLAY_F32:
+        return 4;
+    case INLAY_F16:
+    case INLAY_BF16:
+        return 2;
+    }
+    return 0;
+}
+
+/* Compared as bits, which orders positive doubles and puts negative ones and NaN above them: no floating-point
+   exception can be raised in the host's environment. */
+static uint64_t bits_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits == UINT64_C(1) << 63 ? 0 : bits; /* -0 is 0 */
+}
+
+bool inlay_double_in(double x, double low, double high)
+{
+    return bits_of(low) <= bits_of(x) && bits_of(x) <= bits_of(high);
+}
+
+inlay_status inlay_check_extent(const void *data, size_t rows, size_t dim, inlay_type type, size_t stride_bytes,
                                 struct inlay_extent *extent)
 {
     size_t row_bytes, bytes;
     *extent = (struct inlay_extent){0, 0};
+    if (inlay_type_bytes(type) == 0)
+        return INLAY_OPTION;
     if (dim == 0)
         return INLAY_SHAPE;
-    if (__builtin_mul_overflow(dim, sizeof(float), &row_bytes))
+    if (__builtin_mul_overflow(dim, inlay_type_bytes(type), &row_bytes))
         return INLAY_OVERFLOW;
     if (stride_bytes < row_bytes)
         return INLAY_STRIDE;
@@ -58,7 +86,7 @@ inlay_status inlay_check_rows(const inlay_rows *rows, struct inlay_extent *exten
 {
     if (!inlay_struct_known(rows, sizeof *rows) || rows->type != INLAY_F32 || rows->reserved != 0)
         return INLAY_OPTION;
-    return inlay_check_extent(rows->data, rows->rows, rows->dim, rows->stride_bytes, extent);
+    return inlay_check_extent(rows->data, rows->rows, rows->dim, rows->type, rows->stride_bytes, extent);
 }
 
 size_t inlay_id_bytes(inlay_id_type type)
@@ -138,6 +166,77 @@ size_t inlay_first_bad_id(const void *ids, inlay_id_type type, size_t n, size_t 
                 return i;
     }
     return n;
+}
+
+size_t inlay_position_bytes(inlay_position_type type)
+{
+    switch (type) {
+    case INLAY_POSITION_I64:
+    case INLAY_POSITION_F64:
+        return 8;
+    case INLAY_POSITION_F32:
+        return 4;
+    }
+    return 0;
+}
+
+inlay_status inlay_check_positions(const void *positions, inlay_position_type type, size_t n,
+                                   struct inlay_extent *extent)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, inlay_position_bytes(type), &bytes))
+        return INLAY_OVERFLOW;
+    if (positions == NULL)
+        return INLAY_NULL;
+    return extent_of(positions, bytes, extent);
+}
+
+/* Position i as the bits it has, which tell whether it is one: numbers are compared as such, without their signs. */
+static uint64_t position_bits(const void *positions, inlay_position_type type, size_t i, bool *valid)
+{
+    const unsigned char *at = (const unsigned char *)positions + i * inlay_position_bytes(type);
+    const uint32_t limit_f32 = 0x4f000000;                   /* 2^31 */
+    const uint64_t limit_f64 = UINT64_C(0x41e0000000000000); /* 2^31 */
+    uint64_t bits;
+    if (type == INLAY_POSITION_F32) {
+        uint32_t narrow;
+        memcpy(&narrow, at, sizeof narrow);
+        *valid = (narrow & INT32_MAX) < limit_f32;
+        return narrow;
+    }
+    memcpy(&bits, at, sizeof bits);
+    *valid = type == INLAY_POSITION_I64 ? bits < (uint64_t)INLAY_POSITION_LIMIT : (bits & INT64_MAX) < limit_f64;
+    return bits;
+}
+
+size_t inlay_first_bad_position(const void *positions, inlay_position_type type, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool valid;
+        position_bits(positions, type, i, &valid);
+        if (!valid)
+            return i;
+    }
+    return n;
+}
+
+double inlay_position_at(const void *positions, inlay_position_type type, size_t i)
+{
+    bool valid;
+    uint64_t bits = position_bits(positions, type, i, &valid);
+    if (!valid)
+        return 0;
+    if (type == INLAY_POSITION_I64)
+        return (double)bits;
+    if (type == INLAY_POSITION_F32) {
+        uint32_t narrow = (uint32_t)bits;
+        float single;
+        memcpy(&single, &narrow, sizeof single);
+        return single;
+    }
+    double position;
+    memcpy(&position, &bits, sizeof position);
+    return position;
 }
 
 bool inlay_positions_in(int64_t start, size_t n, uint64_t limit, inlay_fault *fault)

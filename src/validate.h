@@ -21,9 +21,15 @@ struct inlay_extent {
 
 bool inlay_extents_overlap(struct inlay_extent a, struct inlay_extent b);
 
-/* The extent of float32 rows [rows, dim]: INLAY_SHAPE, INLAY_STRIDE, INLAY_OVERFLOW or INLAY_NULL where there is none.
- */
-inlay_status inlay_check_extent(const void *data, size_t rows, size_t dim, size_t stride_bytes,
+/* The bytes of one element; 0 for a type that is none. */
+size_t inlay_type_bytes(inlay_type type);
+
+/* Whether low <= x <= high, for 0 <= low; not for NaN. */
+bool inlay_double_in(double x, double low, double high);
+
+/* The extent of rows [rows, dim] of a type: INLAY_OPTION, INLAY_SHAPE, INLAY_STRIDE, INLAY_OVERFLOW or INLAY_NULL where
+   there is none. */
+inlay_status inlay_check_extent(const void *data, size_t rows, size_t dim, inlay_type type, size_t stride_bytes,
                                 struct inlay_extent *extent);
 
 /* The same for a view, whose fields are checked too. */
@@ -40,6 +46,21 @@ int64_t inlay_id_at(const void *ids, inlay_id_type type, size_t i);
 
 /* The index of the first of n ids that is not in [0, rows); n where all are. */
 size_t inlay_first_bad_id(const void *ids, inlay_id_type type, size_t n, size_t rows);
+
+/* The bytes of one position of a list; 0 for a type that is none. */
+size_t inlay_position_bytes(inlay_position_type type);
+
+/* The extent of n > 0 positions. */
+inlay_status inlay_check_positions(const void *positions, inlay_position_type type, size_t n,
+                                   struct inlay_extent *extent);
+
+/* The index of the first of n positions that is none: an integer outside [0, 2^31), a real number of 2^31 or more in
+   magnitude or not a number; n where all are good. */
+size_t inlay_first_bad_position(const void *positions, inlay_position_type type, size_t n);
+
+/* positions[i], from any address; 0 where it is none, as another thread may have made it since it was checked. Converts
+   between floating-point types: for the guarded environment. */
+double inlay_position_at(const void *positions, inlay_position_type type, size_t i);
 
 /* Whether positions [start, start + n) lie in [0, limit); where not, *fault tells the first that does not. */
 bool inlay_positions_in(int64_t start, size_t n, uint64_t limit, inlay_fault *fault);

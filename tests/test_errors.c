@@ -446,7 +446,7 @@ START_TEST(sinusoid_specs)
     spec.layout = (inlay_layout)3;
     EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_OPTION);
     spec = good;
-    spec.reserved = 1;
+    spec.shift = 2;
     EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_OPTION);
     spec = good;
     spec.size = 0;

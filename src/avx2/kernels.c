@@ -20,14 +20,14 @@ static void sinusoid_anchor_avx2(const struct inlay_sinusoid_anchor *anchor)
     sinusoid_anchor(anchor);
 }
 
-static bool sinusoid_f32_avx2(const struct inlay_sinusoid_tile *tile)
+static bool sinusoid_rows_avx2(const struct inlay_sinusoid_tile *tile)
 {
-    return sinusoid_tile(tile);
+    return sinusoid_rows(tile);
 }
 
 const struct inlay_kernels inlay_kernels_avx2 = {
     .name = "avx2",
     .embed_f32 = embed_f32_avx2,
     .sinusoid_anchor = sinusoid_anchor_avx2,
-    .sinusoid_f32 = sinusoid_f32_avx2,
+    .sinusoid_rows = sinusoid_rows_avx2,
 };

@@ -5,8 +5,8 @@
 #ifndef INLAY_AVX2_VEC_H
 #define INLAY_AVX2_VEC_H
 
-#if !defined(__AVX2__) || !defined(__FMA__)
-#error "compile this folder with -mavx2 -mfma"
+#if !defined(__AVX2__) || !defined(__FMA__) || !defined(__F16C__)
+#error "compile this folder with -mavx2 -mfma -mf16c"
 #endif
 
 #include <immintrin.h>
@@ -110,10 +110,11 @@ VEC_INLINE vec vec_mul(vec a, vec b)
     return _mm256_mul_ps(a, b);
 }
 
-/* Bit i: whether lane i of a and b differ. */
+/* Bit i: whether the bits of lane i of a and b differ. */
 VEC_INLINE unsigned vec_differ(vec a, vec b)
 {
-    return (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_NEQ_UQ));
+    __m256i same = _mm256_cmpeq_epi32(_mm256_castps_si256(a), _mm256_castps_si256(b));
+    return ~(unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(same)) & 0xff;
 }
 
 /* a0 b0 a1 b1 ... */
@@ -179,6 +180,74 @@ VEC_INLINE vec_double vec_double_fnma(vec_double a, vec_double b, vec_double c)
 VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)
 {
     return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low));
+}
+
+/* A double cut off after the bits of a float, the last of which is set where any were lost. */
+VEC_INLINE vec_double vec_double_cut(vec_double x)
+{
+    const __m256i below_float = _mm256_set1_epi64x(0x1fffffff), last = _mm256_set1_epi64x(0x20000000);
+    __m256i bits = _mm256_castpd_si256(x);
+    __m256i whole = _mm256_cmpeq_epi64(_mm256_and_si256(bits, below_float), _mm256_setzero_si256());
+    bits = _mm256_or_si256(_mm256_andnot_si256(below_float, bits), _mm256_andnot_si256(whole, last));
+    return _mm256_castsi256_pd(bits);
+}
+
+/* The same rounded to odd: what is cut off leaves its trace in the last bit, so that rounding once more, to a type of
+   fewer bits, comes to what rounding once would have. */
+VEC_INLINE vec vec_from_doubles_odd(vec_double low, vec_double high)
+{
+    return vec_from_doubles(vec_double_cut(low), vec_double_cut(high));
+}
+
+/* Floats rounded to a 16-bit type, whose bits become the lower halves of the lanes. */
+VEC_INLINE vec vec_round_f16(vec x)
+{
+    __m128i halves = _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    return _mm256_castsi256_ps(_mm256_cvtepu16_epi32(halves));
+}
+
+VEC_INLINE vec vec_round_bf16(vec x)
+{
+    __m256i bits = _mm256_castps_si256(x);
+    __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    bits = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+    return _mm256_castsi256_ps(_mm256_srli_epi32(bits, 16));
+}
+
+/* The lower halves of the lanes, next to each other. */
+VEC_INLINE __m128i vec_halves(vec x)
+{
+    __m256i bits = _mm256_castps_si256(x);
+    __m256i packed = _mm256_packus_epi32(bits, bits);
+    return _mm256_castsi256_si128(_mm256_permute4x64_epi64(packed, 0x08));
+}
+
+VEC_INLINE void vec_store_halves(unsigned char *to, vec x)
+{
+    _mm_storeu_si128((__m128i *)to, vec_halves(x));
+}
+
+VEC_INLINE void vec_stream_halves(unsigned char *to, vec x)
+{
+    _mm_stream_si128((__m128i *)to, vec_halves(x));
+}
+
+VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
+{
+    __m128i part = vec_halves(x);
+    if (n & 4) {
+        _mm_storel_epi64((__m128i *)to, part);
+        part = _mm_srli_si128(part, 8);
+        to += 8;
+    }
+    uint64_t rest = (uint64_t)_mm_cvtsi128_si64(part);
+    if (n & 2) {
+        memcpy(to, &rest, 4);
+        rest >>= 32;
+        to += 4;
+    }
+    if (n & 1)
+        memcpy(to, &rest, 2);
 }
 
 /* sin(pi x) and cos(pi x) within 0.5 ULP. */

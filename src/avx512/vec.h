@@ -73,10 +73,10 @@ VEC_INLINE vec vec_mul(vec a, vec b)
     return _mm512_mul_ps(a, b);
 }
 
-/* Bit i: whether lane i of a and b differ. */
+/* Bit i: whether the bits of lane i of a and b differ. */
 VEC_INLINE unsigned vec_differ(vec a, vec b)
 {
-    return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ);
+    return _mm512_cmpneq_epi32_mask(_mm512_castps_si512(a), _mm512_castps_si512(b));
 }
 
 /* a0 b0 a1 b1 ... */
@@ -142,6 +142,52 @@ VEC_INLINE vec_double vec_double_fnma(vec_double a, vec_double b, vec_double c)
 VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)
 {
     return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(low)), _mm512_cvtpd_ps(high), 1);
+}
+
+/* The same rounded to odd: what is cut off leaves its trace in the last bit, so that rounding once more, to a type of
+   fewer bits, comes to what rounding once would have. */
+VEC_INLINE vec vec_from_doubles_odd(vec_double low, vec_double high)
+{
+    const __m512i below_float = _mm512_set1_epi64(0x1fffffff), last = _mm512_set1_epi64(0x20000000);
+    __m512i low_bits = _mm512_castpd_si512(low), high_bits = _mm512_castpd_si512(high);
+    __mmask8 low_cut = _mm512_test_epi64_mask(low_bits, below_float);
+    __mmask8 high_cut = _mm512_test_epi64_mask(high_bits, below_float);
+    low_bits = _mm512_mask_or_epi64(low_bits, low_cut, low_bits, last);
+    high_bits = _mm512_mask_or_epi64(high_bits, high_cut, high_bits, last);
+    low_bits = _mm512_andnot_epi64(below_float, low_bits);
+    high_bits = _mm512_andnot_epi64(below_float, high_bits);
+    return vec_from_doubles(_mm512_castsi512_pd(low_bits), _mm512_castsi512_pd(high_bits));
+}
+
+/* Floats rounded to a 16-bit type, whose bits become the lower halves of the lanes. */
+VEC_INLINE vec vec_round_f16(vec x)
+{
+    __m256i halves = _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    return _mm512_castsi512_ps(_mm512_cvtepu16_epi32(halves));
+}
+
+VEC_INLINE vec vec_round_bf16(vec x)
+{
+    __m512i bits = _mm512_castps_si512(x);
+    __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    bits = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+    return _mm512_castsi512_ps(_mm512_srli_epi32(bits, 16));
+}
+
+/* The lower halves of the lanes. */
+VEC_INLINE void vec_store_halves(unsigned char *to, vec x)
+{
+    _mm256_storeu_si256((__m256i *)to, _mm512_cvtepi32_epi16(_mm512_castps_si512(x)));
+}
+
+VEC_INLINE void vec_stream_halves(unsigned char *to, vec x)
+{
+    _mm256_stream_si256((__m256i *)to, _mm512_cvtepi32_epi16(_mm512_castps_si512(x)));
+}
+
+VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
+{
+    _mm256_mask_storeu_epi16(to, vec_first(n), _mm512_cvtepi32_epi16(_mm512_castps_si512(x)));
 }
 
 /* sin(pi x) and cos(pi x) within 0.5 ULP. */

@@ -83,11 +83,11 @@ VEC_INLINE vec vec_mul(vec a, vec b)
     return vmulq_f32(a, b);
 }
 
-/* Bit i: whether lane i of a and b differ. */
+/* Bit i: whether the bits of lane i of a and b differ. */
 VEC_INLINE unsigned vec_differ(vec a, vec b)
 {
     static const uint32_t lane_bits[VEC_LEN] = {1, 2, 4, 8};
-    return vaddvq_u32(vbicq_u32(vld1q_u32(lane_bits), vceqq_f32(a, b)));
+    return vaddvq_u32(vbicq_u32(vld1q_u32(lane_bits), vceqq_u32(vreinterpretq_u32_f32(a), vreinterpretq_u32_f32(b))));
 }
 
 /* a0 b0 a1 b1 ... */
@@ -151,6 +151,48 @@ VEC_INLINE vec_double vec_double_fnma(vec_double a, vec_double b, vec_double c)
 VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)
 {
     return vcvt_high_f32_f64(vcvt_f32_f64(low), high);
+}
+
+/* The same rounded to odd: what is cut off leaves its trace in the last bit, so that rounding once more, to a type of
+   fewer bits, comes to what rounding once would have. */
+VEC_INLINE vec vec_from_doubles_odd(vec_double low, vec_double high)
+{
+    return vcvtx_high_f32_f64(vcvtx_f32_f64(low), high);
+}
+
+/* Floats rounded to a 16-bit type, whose bits become the lower halves of the lanes. */
+VEC_INLINE vec vec_round_f16(vec x)
+{
+    return vreinterpretq_f32_u32(vmovl_u16(vreinterpret_u16_f16(vcvt_f16_f32(x))));
+}
+
+VEC_INLINE vec vec_round_bf16(vec x)
+{
+    uint32x4_t bits = vreinterpretq_u32_f32(x);
+    uint32x4_t odd = vandq_u32(vshrq_n_u32(bits, 16), vdupq_n_u32(1));
+    bits = vaddq_u32(bits, vaddq_u32(odd, vdupq_n_u32(0x7fff)));
+    return vreinterpretq_f32_u32(vshrq_n_u32(bits, 16));
+}
+
+/* The lower halves of the lanes. */
+VEC_INLINE void vec_store_halves(unsigned char *to, vec x)
+{
+    vst1_u8(to, vreinterpret_u8_u16(vmovn_u32(vreinterpretq_u32_f32(x))));
+}
+
+VEC_INLINE void vec_stream_halves(unsigned char *to, vec x)
+{
+    vec_store_halves(to, x);
+}
+
+VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
+{
+    unsigned char lanes[VEC_BYTES / 2];
+    vec_store_halves(lanes, x);
+    if (n & 2)
+        memcpy(to, lanes, 4);
+    if (n & 1)
+        memcpy(to + (n & 2) * 2, lanes + (n & 2) * 2, 2);
 }
 
 /* sin(pi x) and cos(pi x) within 0.5 ULP. */

@@ -5,7 +5,6 @@
  * then this file, then SIMD.
  */
 #include "../kernels.h"
-#include "../exact.h"
 
 #include <string.h>
 
@@ -37,30 +36,22 @@ static void embed_f32_scalar(const struct inlay_embed_tile *tile)
     }
 }
 
-/* Each entry is computed from its own position: there is no state. */
+/* No approximation, no state: each entry is in doubt until the integer path (../exact.c) has computed it. */
 static void sinusoid_anchor_scalar(const struct inlay_sinusoid_anchor *anchor)
 {
     (void)anchor;
 }
 
-static bool sinusoid_f32_scalar(const struct inlay_sinusoid_tile *tile)
+static bool sinusoid_rows_scalar(const struct inlay_sinusoid_tile *tile)
 {
-    for (size_t row = 0; row < tile->rows; row++)
-        for (size_t i = 0; i < tile->pairs; i++) {
-            struct inlay_phase phase = inlay_phase_at(&tile->frequencies[i], tile->position + (uint32_t)row);
-            struct inlay_sincos_f32 value = inlay_exact_sincos_f32(tile->taylor, &phase);
-            unsigned char *sin_row = tile->sin_out + row * tile->out_stride_bytes;
-            unsigned char *cos_row = tile->interleaved ? sin_row : tile->cos_out + row * tile->out_stride_bytes;
-            memcpy(sin_row + (tile->interleaved ? 2 * i : i) * sizeof(float), &value.sin, sizeof value.sin);
-            if (i < tile->cosines)
-                memcpy(cos_row + (tile->interleaved ? 2 * i + 1 : i) * sizeof(float), &value.cos, sizeof value.cos);
-        }
-    return false;
+    size_t groups = inlay_padded(tile->pairs) / INLAY_PAIR_GROUP;
+    memset(tile->marks, 0xff, tile->rows * groups * sizeof *tile->marks);
+    return true;
 }
 
 const struct inlay_kernels inlay_kernels_scalar = {
     .name = "scalar",
     .embed_f32 = embed_f32_scalar,
     .sinusoid_anchor = sinusoid_anchor_scalar,
-    .sinusoid_f32 = sinusoid_f32_scalar,
+    .sinusoid_rows = sinusoid_rows_scalar,
 };

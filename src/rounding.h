@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fixed-point numbers rounded, once, to the binary formats of IEEE 754 and to bfloat16. Included by what computes
+ * exactly. Integers only: no floating-point environment can touch a result.
+ */
+#ifndef INLAY_ROUNDING_H
+#define INLAY_ROUNDING_H
+
+#include "fixed.h"
+
+#include <inlay/inlay.h>
+
+/* A binary format by its fields: sign, exponent, fraction. */
+struct inlay_format {
+    unsigned fraction_bits;
+    unsigned exponent_bits;
+};
+
+extern const struct inlay_format inlay_format_f64;
+
+/* The format of a type's elements. */
+struct inlay_format inlay_format_of(inlay_type type);
+
+/* The bits of x * 2^exponent, or of its negative, rounded to nearest even; of zero always the positive one. Subnormals
+   are formed; nothing may lie beyond the largest number. */
+uint64_t inlay_round(const struct inlay_fixed *x, int exponent, bool negative, struct inlay_format format);
+
+/* The same as the double that the bits are. */
+double inlay_round_f64(const struct inlay_fixed *x, int exponent, bool negative);
+
+#endif
