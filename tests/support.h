@@ -88,6 +88,9 @@ struct digest {
 };
 struct digest sha256(const void *bytes, size_t n);
 
+/* The control bits beside the rounding mode: flush-to-zero of results and of operands. */
+void set_flush(bool flush);
+
 /* A sinusoid handle that the test may rely on. */
 inlay_sinusoid *make_sinusoid(size_t dim, double base, inlay_layout layout);
 

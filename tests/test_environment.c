@@ -61,22 +61,6 @@ static struct digest result(void)
     return sha256(data.out, sizeof data.out);
 }
 
-/* The control bits beside the rounding mode: flush-to-zero of results and of operands. */
-static void set_flush(bool flush)
-{
-#if defined(__x86_64__)
-    unsigned mxcsr = __builtin_ia32_stmxcsr();
-    __builtin_ia32_ldmxcsr(flush ? mxcsr | 0x8040 : mxcsr & ~0x8040u);
-#elif defined(__aarch64__)
-    uint64_t fpcr;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
-    fpcr = flush ? fpcr | UINT64_C(1) << 24 : fpcr & ~(UINT64_C(1) << 24);
-    __asm__ volatile("msr fpcr, %0" ::"r"(fpcr));
-#else
-    (void)flush;
-#endif
-}
-
 static uint64_t control_word(void)
 {
 #if defined(__x86_64__)

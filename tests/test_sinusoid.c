@@ -5,76 +5,370 @@
  */
 #include "support.h"
 
+#include <fenv.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /*
- * 2^20 entries in all, at most: the scalar kernel takes a microsecond per pair, and many times that under emulation.
- * The sets hold no entry so near to a rounding boundary that the vector kernels miss it.
+ * 2^20 entries in all, at most: the scalar kernel takes half a microsecond per pair, and many times that under
+ * emulation. Fields that are 0 have their default.
  */
-static const struct {
+struct table {
     size_t dim;
     double base;
     inlay_layout layout;
-    int64_t first;
+    inlay_spacing spacing;
+    uint32_t shift;
+    inlay_odd odd;
+    inlay_recipe recipe; /* with the fields above as it has them */
+    double amplitude;
+    inlay_type type;
+    double step;   /* 0: consecutive positions; else real-valued ones so far apart, by inlay_sinusoid_at() */
+    int64_t first; /* position */
     size_t n;
     const char *sha256;
-} tables[] = {
+};
+
+static const struct table tables[] = {
 #include "sinusoid_sha256.inc"
 };
 
+static inlay_sinusoid *make_table_sinusoid(const struct table *table)
+{
+    inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(table->recipe, table->dim);
+    spec.base = table->base != 0 ? table->base : spec.base;
+    spec.layout = table->layout != 0 ? table->layout : spec.layout;
+    spec.spacing = table->spacing != 0 ? table->spacing : spec.spacing;
+    spec.shift = table->shift != 0 ? table->shift : spec.shift;
+    spec.odd = table->odd != 0 ? table->odd : spec.odd;
+    spec.amplitude = table->amplitude != 0 ? table->amplitude : spec.amplitude;
+    inlay_sinusoid *sinusoid;
+    ck_assert_int_eq(inlay_sinusoid_create(&spec, NULL, &sinusoid), INLAY_OK);
+    return sinusoid;
+}
+
+/* Makes the handle and the rows in the environment of the caller. */
+static void make_table(const struct table *table, const double *positions, unsigned char *rows, size_t row_bytes)
+{
+    inlay_sinusoid *sinusoid = make_table_sinusoid(table);
+    inlay_type type = table->type != 0 ? table->type : INLAY_F32;
+    inlay_status status =
+        table->step == 0
+            ? inlay_sinusoid_rows(sinusoid, table->first, table->n, type, rows, row_bytes)
+            : inlay_sinusoid_at(sinusoid, positions, INLAY_POSITION_F64, table->n, type, rows, row_bytes, NULL);
+    ck_assert_int_eq(status, INLAY_OK);
+    inlay_sinusoid_destroy(sinusoid);
+}
+
+/* In every rounding mode, with and without flush-to-zero: the first is that of a fresh process. */
 START_TEST(tables_have_their_hash)
 {
-    size_t dim = tables[_i].dim, n = tables[_i].n;
-    inlay_sinusoid *sinusoid = make_sinusoid(dim, tables[_i].base, tables[_i].layout);
-    float *rows = malloc(n * dim * sizeof *rows);
-    ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, tables[_i].first, n, INLAY_F32, rows, dim * sizeof *rows), INLAY_OK);
-    struct digest digest = sha256(rows, n * dim * sizeof *rows);
-    count_checks(n * dim - 1);
-    EXPECT(strcmp(digest.text, tables[_i].sha256) == 0, "dim %zu, base %g, layout %d, positions %ld + %zu: %s", dim,
-           tables[_i].base, (int)tables[_i].layout, (long)tables[_i].first, n, digest.text);
+    static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    const struct table *table = &tables[_i];
+    size_t row_bytes = table->dim * (table->type == 0 || table->type == INLAY_F32 ? 4 : 2);
+    unsigned char *rows = malloc(table->n * row_bytes);
+    double *positions = malloc(table->n * sizeof *positions);
+    for (size_t i = 0; i < table->n; i++)
+        positions[i] = (double)table->first + (double)i * table->step;
+    for (int environment = 0; environment < 8; environment++) {
+        fesetround(modes[environment % 4]);
+        set_flush(environment >= 4);
+        make_table(table, positions, rows, row_bytes);
+        set_flush(false);
+        fesetround(FE_TONEAREST);
+        struct digest digest = sha256(rows, table->n * row_bytes);
+        count_checks(table->n * table->dim - 1);
+        EXPECT(strcmp(digest.text, table->sha256) == 0, "table %d, environment %d: %s", _i, environment, digest.text);
+    }
+    free(positions);
     free(rows);
+}
+END_TEST
+
+/* What a column holds: an entry of the formula, or what an odd dim ends in. */
+enum entry { SINE, COSINE, ZERO };
+
+static enum entry entry_at(size_t dim, inlay_layout layout, inlay_odd odd, size_t column, size_t *pair)
+{
+    bool formula = odd == INLAY_ODD_FORMULA;
+    size_t pairs = dim / 2 + (formula ? dim % 2 : 0);
+    *pair = 0;
+    if (column == dim - 1 && dim % 2 == 1 && !formula)
+        return odd == INLAY_ODD_WRAP && pairs > 0 ? COSINE : ZERO;
+    if (layout == INLAY_LAYOUT_INTERLEAVED) {
+        *pair = column / 2;
+        return column % 2 == 0 ? SINE : COSINE;
+    }
+    *pair = column < pairs ? column : column - pairs;
+    return (column < pairs) == (layout == INLAY_LAYOUT_SPLIT) ? SINE : COSINE;
+}
+
+/*
+ * Every dim lands where layout and odd dims say, and nowhere else: against scalar's interleaved rows of the same
+ * frequencies, two columns wider so that each sine has its cosine.
+ */
+static void check_columns(struct arena *out, size_t dim, inlay_layout layout, inlay_odd odd, inlay_type type)
+{
+    enum { N = 3, MOST = 132 };
+    static double frequencies[MOST];
+    size_t element = type == INLAY_F32 ? 4 : 2, pairs = dim / 2 + dim % 2;
+    for (size_t i = 0; i < pairs; i++)
+        frequencies[i] = 1 / (1 + (double)i);
+    inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(2 * pairs);
+    spec.inv_freq = frequencies;
+    inlay_sinusoid *whole, *sinusoid;
+    ck_assert_int_eq(inlay_sinusoid_create(&spec, NULL, &whole), INLAY_OK);
+    unsigned char reference[N][MOST * sizeof(float)];
+    inlay_dispatch_use(&inlay_kernels_scalar);
+    ck_assert_int_eq(inlay_sinusoid_rows(whole, 77, N, type, reference, sizeof *reference), INLAY_OK);
+    inlay_dispatch_use(tested);
+    spec.dim = dim;
+    spec.layout = layout;
+    spec.odd = odd;
+    ck_assert_int_eq(inlay_sinusoid_create(&spec, NULL, &sinusoid), INLAY_OK);
+    for (int at = AT_BEGIN; at <= INSIDE; at++)
+        for (size_t padding = 0; padding < 68; padding += 67) {
+            size_t stride = dim * element + padding;
+            unsigned char *rows = arena_place(out, (N - 1) * stride + dim * element, (enum placement)at, 3);
+            ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, 77, N, type, rows, stride), INLAY_OK);
+            for (size_t i = 0; i < N; i++)
+                for (size_t column = 0; column < dim; column++) {
+                    static const unsigned char zero[4];
+                    size_t pair;
+                    enum entry entry = entry_at(dim, layout, odd, column, &pair);
+                    const unsigned char *wanted =
+                        entry == ZERO ? zero : reference[i] + (2 * pair + (entry == COSINE)) * element;
+                    EXPECT(memcmp(rows + i * stride + column * element, wanted, element) == 0,
+                           "dim %zu, layout %d, odd %d, type %d: row %zu, column %zu is wrong", dim, (int)layout,
+                           (int)odd, (int)type, i, column);
+                }
+            EXPECT(arena_untouched_outside(out, rows, N, stride, dim * element),
+                   "dim %zu, layout %d, odd %d, type %d: wrote outside its rows", dim, (int)layout, (int)odd,
+                   (int)type);
+        }
+    inlay_sinusoid_destroy(whole);
+    inlay_sinusoid_destroy(sinusoid);
+}
+
+START_TEST(every_dim_and_layout_lands_in_its_columns)
+{
+    enum { MAX_DIM = 130 };
+    struct arena out = arena_make(3 * (MAX_DIM * sizeof(float) + 67) + 64);
+    for (size_t dim = 1; dim <= MAX_DIM; dim++)
+        for (int layout = INLAY_LAYOUT_INTERLEAVED; layout <= INLAY_LAYOUT_SPLIT_COS_FIRST; layout++)
+            for (int type = INLAY_F32; type <= INLAY_BF16; type++) {
+                int last = dim % 2 == 1 ? INLAY_ODD_WRAP : INLAY_ODD_FORMULA;
+                for (int odd = INLAY_ODD_FORMULA; odd <= last; odd++)
+                    check_columns(&out, dim, (inlay_layout)layout, (inlay_odd)odd, (inlay_type)type);
+            }
+    arena_free(&out);
+}
+END_TEST
+
+/* Wider than a generator's pieces. */
+START_TEST(pieces_meet)
+{
+    static const size_t dims[] = {1023, 1025, 1100};
+    struct arena out = arena_make(4096);
+    for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
+        for (int layout = INLAY_LAYOUT_INTERLEAVED; layout <= INLAY_LAYOUT_SPLIT_COS_FIRST; layout++)
+            for (int odd = INLAY_ODD_FORMULA; odd <= INLAY_ODD_WRAP; odd++) {
+                size_t dim = dims[d];
+                inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(dim);
+                spec.layout = (inlay_layout)layout;
+                spec.odd = (inlay_odd)odd;
+                inlay_sinusoid *sinusoid, *whole = make_sinusoid(dim, 10000, INLAY_LAYOUT_INTERLEAVED);
+                ck_assert_int_eq(inlay_sinusoid_create(&spec, NULL, &sinusoid), INLAY_OK);
+                float reference[1100], row[1100];
+                ck_assert_int_eq(inlay_sinusoid_rows(whole, 4999, 1, INLAY_F32, reference, sizeof row), INLAY_OK);
+                ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, 4999, 1, INLAY_F32, row, sizeof row), INLAY_OK);
+                for (size_t column = 0; column < dim; column++) {
+                    size_t pair;
+                    enum entry entry = entry_at(dim, (inlay_layout)layout, (inlay_odd)odd, column, &pair);
+                    float wanted = entry == ZERO ? 0 : reference[2 * pair + (entry == COSINE)];
+                    if (2 * pair + 1 < dim || entry == SINE) /* else the reference has no such cosine or sine */
+                        EXPECT(row[column] == wanted, "dim %zu, layout %d, odd %d: column %zu is %a, not %a", dim,
+                               layout, odd, column, (double)row[column], (double)wanted);
+                }
+                inlay_sinusoid_destroy(sinusoid);
+                inlay_sinusoid_destroy(whole);
+            }
+    arena_free(&out);
+}
+END_TEST
+
+/* A list gives the rows of its positions, in its order, however they are written. */
+START_TEST(lists_give_the_rows_of_their_positions)
+{
+    enum { DIM = 77, N = 9 };
+    static const int64_t positions[N] = {5, 0, 5, 2147483647, 16777217, 1, 0, 4999, 2};
+    for (int recipe = INLAY_RECIPE_EXACT; recipe <= INLAY_RECIPE_KERAS_HUB; recipe++)
+        for (int type = INLAY_F32; type <= INLAY_BF16; type++) {
+            inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe((inlay_recipe)recipe, DIM);
+            spec.odd = INLAY_ODD_FORMULA;
+            inlay_sinusoid *sinusoid;
+            ck_assert_int_eq(inlay_sinusoid_create(&spec, NULL, &sinusoid), INLAY_OK);
+            /* At odd addresses. */
+            unsigned char integers[1 + N * 8], doubles[1 + N * 8], floats[1 + N * 4], row[DIM * 4], got[3][N][DIM * 4];
+            memset(got, 0, sizeof got);
+            memset(row, 0, sizeof row);
+            for (size_t i = 0; i < N; i++) {
+                double real = (double)positions[i];
+                float single = (float)(positions[i] - (positions[i] == 16777217)) - (positions[i] == 2147483647) * 128;
+                memcpy(integers + 1 + i * 8, &positions[i], 8);
+                memcpy(doubles + 1 + i * 8, &real, 8);
+                memcpy(floats + 1 + i * 4, &single, 4);
+            }
+            ck_assert_int_eq(inlay_sinusoid_at(sinusoid, integers + 1, INLAY_POSITION_I64, N, (inlay_type)type, got[0],
+                                               sizeof *got[0], NULL),
+                             INLAY_OK);
+            ck_assert_int_eq(inlay_sinusoid_at(sinusoid, doubles + 1, INLAY_POSITION_F64, N, (inlay_type)type, got[1],
+                                               sizeof *got[1], NULL),
+                             INLAY_OK);
+            ck_assert_int_eq(inlay_sinusoid_at(sinusoid, floats + 1, INLAY_POSITION_F32, N, (inlay_type)type, got[2],
+                                               sizeof *got[2], NULL),
+                             INLAY_OK);
+            for (size_t i = 0; i < N; i++) {
+                ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, positions[i], 1, (inlay_type)type, row, sizeof row),
+                                 INLAY_OK);
+                for (int list = 0; list < 2; list++)
+                    EXPECT(memcmp(got[list][i], row, sizeof row) == 0, "recipe %d, type %d, list %d: row %zu", recipe,
+                           type, list, i);
+                int64_t single = positions[i] == 2147483647 ? 2147483520 : positions[i] - (positions[i] == 16777217);
+                ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, single, 1, (inlay_type)type, row, sizeof row), INLAY_OK);
+                EXPECT(memcmp(got[2][i], row, sizeof row) == 0, "recipe %d, type %d: float row %zu", recipe, type, i);
+            }
+            inlay_sinusoid_destroy(sinusoid);
+        }
+}
+END_TEST
+
+/* The sine is odd and the cosine even; -0 is position 0. */
+START_TEST(negative_positions_are_symmetric)
+{
+    enum { DIM = 70 };
+    static const double positions[] = {0.25, 3.75, 999.5, 1e-30, 1e-45, 5e-324, 123456789.125, 2147483647.5};
+    inlay_sinusoid *sinusoid = make_sinusoid(DIM, 10000, INLAY_LAYOUT_INTERLEAVED);
+    for (size_t i = 0; i < sizeof positions / sizeof *positions; i++) {
+        double both[2] = {positions[i], -positions[i]};
+        float rows[2][DIM];
+        ck_assert_int_eq(inlay_sinusoid_at(sinusoid, both, INLAY_POSITION_F64, 2, INLAY_F32, rows, sizeof *rows, NULL),
+                         INLAY_OK);
+        for (size_t column = 0; column < DIM; column++) {
+            float wanted = column % 2 == 0 ? -rows[0][column] : rows[0][column];
+            EXPECT(memcmp(&rows[1][column], &wanted, sizeof wanted) == 0, "position %g, column %zu: %a and %a",
+                   positions[i], column, (double)rows[0][column], (double)rows[1][column]);
+        }
+    }
+    const double zeros[2] = {0, -0.0};
+    float rows[2][DIM];
+    ck_assert_int_eq(inlay_sinusoid_at(sinusoid, zeros, INLAY_POSITION_F64, 2, INLAY_F32, rows, sizeof *rows, NULL),
+                     INLAY_OK);
+    EXPECT(memcmp(rows[0], rows[1], sizeof *rows) == 0, "position -0 is not position 0");
     inlay_sinusoid_destroy(sinusoid);
 }
 END_TEST
 
-/* Every dim lands where the layout says, and nowhere else: against the columns of one wide interleaved row by scalar.
- */
-START_TEST(every_dim_and_layout_lands_in_its_columns)
+/* Rotary tables hold the entries of a split table, each once or twice. */
+START_TEST(rotary_tables_hold_the_entries_of_rows)
 {
-    enum { MAX_DIM = 130, N = 3 };
-    size_t row = MAX_DIM * sizeof(float) + 67;
-    struct arena out = arena_make(N * row + 64);
-    for (size_t dim = 1; dim <= MAX_DIM; dim++) {
-        inlay_sinusoid *interleaved = make_sinusoid(dim, 10000, INLAY_LAYOUT_INTERLEAVED);
-        float reference[N][MAX_DIM];
-        inlay_dispatch_use(&inlay_kernels_scalar);
-        ck_assert_int_eq(inlay_sinusoid_rows(interleaved, 77, N, INLAY_F32, reference, sizeof *reference), INLAY_OK);
-        inlay_dispatch_use(tested);
-        for (int layout = INLAY_LAYOUT_INTERLEAVED; layout <= INLAY_LAYOUT_SPLIT; layout++)
-            for (int at = AT_BEGIN; at <= INSIDE; at++)
-                for (size_t padding = 0; padding < 68; padding += 67) {
-                    inlay_sinusoid *sinusoid = make_sinusoid(dim, 10000, (inlay_layout)layout);
-                    size_t stride = dim * sizeof(float) + padding;
-                    unsigned char *rows =
-                        arena_place(&out, (N - 1) * stride + dim * sizeof(float), (enum placement)at, 3);
-                    ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, 77, N, INLAY_F32, rows, stride), INLAY_OK);
+    enum { N = 40 };
+    static const size_t dims[] = {2, 6, 64, 128, 600};
+    for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
+        for (int type = INLAY_F32; type <= INLAY_BF16; type++)
+            for (int recipe = INLAY_RECIPE_EXACT; recipe <= INLAY_RECIPE_INV_POW; recipe += INLAY_RECIPE_INV_POW) {
+                size_t dim = dims[d], pairs = dim / 2, element = type == INLAY_F32 ? 4 : 2, stride = dim * element + 5;
+                inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe((inlay_recipe)recipe, dim);
+                spec.amplitude = recipe == INLAY_RECIPE_EXACT ? 1.3465735902799727 : 1;
+                inlay_sinusoid *rotary, *split;
+                ck_assert_int_eq(inlay_sinusoid_create(&spec, NULL, &rotary), INLAY_OK);
+                spec.layout = INLAY_LAYOUT_SPLIT;
+                ck_assert_int_eq(inlay_sinusoid_create(&spec, NULL, &split), INLAY_OK);
+                unsigned char *rows = malloc(N * dim * element);
+                ck_assert_int_eq(inlay_sinusoid_rows(split, 1000, N, (inlay_type)type, rows, dim * element), INLAY_OK);
+                struct arena table[2] = {arena_make(N * stride), arena_make(N * stride)};
+                for (int layout = INLAY_ROTARY_PAIRS; layout <= INLAY_ROTARY_INTERLEAVED; layout++) {
+                    size_t columns = layout == INLAY_ROTARY_PAIRS ? pairs : dim;
+                    size_t bytes = (N - 1) * stride + columns * element;
+                    unsigned char *at[2] = {arena_place(&table[0], bytes, AT_END, 0),
+                                            arena_place(&table[1], bytes, AT_END, 0)};
+                    ck_assert_int_eq(inlay_rotary_rows(rotary, 1000, N, (inlay_type)type, (inlay_rotary_layout)layout,
+                                                       at[0], at[1], stride),
+                                     INLAY_OK);
                     for (size_t i = 0; i < N; i++)
-                        for (size_t column = 0; column < dim; column++) {
-                            size_t to = layout == INLAY_LAYOUT_INTERLEAVED ? column
-                                        : column % 2 == 0                  ? column / 2
-                                                                           : (dim + 1) / 2 + column / 2;
-                            float got = float_at(rows + i * stride, to);
-                            EXPECT(got == reference[i][column], "dim %zu, layout %d: row %zu, column %zu is %a, not %a",
-                                   dim, layout, i, to, (double)got, (double)reference[i][column]);
-                        }
-                    EXPECT(arena_untouched_outside(&out, rows, N, stride, dim * sizeof(float)),
-                           "dim %zu, layout %d: wrote outside its rows", dim, layout);
-                    inlay_sinusoid_destroy(sinusoid);
+                        for (size_t column = 0; column < columns; column++)
+                            for (int cosine = 0; cosine < 2; cosine++) {
+                                size_t pair = layout == INLAY_ROTARY_INTERLEAVED ? column / 2 : column % pairs;
+                                EXPECT(memcmp(at[1 - cosine] + i * stride + column * element,
+                                              rows + (i * dim + (size_t)cosine * pairs + pair) * element, element) == 0,
+                                       "dim %zu, type %d, layout %d: row %zu, column %zu", dim, type, layout, i,
+                                       column);
+                            }
+                    for (int t = 0; t < 2; t++)
+                        EXPECT(arena_untouched_outside(&table[t], at[t], N, stride, columns * element),
+                               "dim %zu, layout %d: wrote outside its rows", dim, layout);
                 }
-        inlay_sinusoid_destroy(interleaved);
+                arena_free(&table[0]);
+                arena_free(&table[1]);
+                free(rows);
+                inlay_sinusoid_destroy(rotary);
+                inlay_sinusoid_destroy(split);
+            }
+}
+END_TEST
+
+/*
+ * The integer path is some hundred times dearer than the kernels: how many entries they leave to it decides what a
+ * table costs.
+ */
+static unsigned long marked;
+
+static bool count_marks(const struct inlay_sinusoid_tile *tile)
+{
+    bool any = tested->sinusoid_rows(tile);
+    size_t groups = inlay_padded(tile->pairs) / INLAY_PAIR_GROUP;
+    for (size_t i = 0; i < tile->rows * groups; i++) {
+        size_t group = i % groups * INLAY_PAIR_GROUP, left = tile->pairs - group;
+        uint32_t valid = left < INLAY_PAIR_GROUP ? (1u << left) - 1 : 0xffff;
+        marked += (unsigned)__builtin_popcount(tile->marks[i] & (valid | valid << 16));
     }
-    arena_free(&out);
+    return any;
+}
+
+START_TEST(few_entries_are_in_doubt)
+{
+    static const double bases[] = {1e4, 1e6, 1e30};
+    static const size_t dims[] = {64, 512, 4096};
+    static const inlay_type types[] = {INLAY_F32, INLAY_F16, INLAY_BF16};
+    if (tested == &inlay_kernels_scalar)
+        return; /* which leaves all of them */
+    struct inlay_kernels counting = *tested;
+    counting.sinusoid_rows = count_marks;
+    inlay_dispatch_use(&counting);
+    for (size_t b = 0; b < sizeof bases / sizeof *bases; b++)
+        for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
+            for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+                size_t dim = dims[d], n = (1 << 20) / dim;
+                inlay_sinusoid *sinusoid = make_sinusoid(dim, bases[b], INLAY_LAYOUT_SPLIT);
+                unsigned char *rows = malloc(n * dim * sizeof(float));
+                unsigned long entries = 0;
+                marked = 0;
+                static const int64_t firsts[] = {0, 1 << 20, INLAY_POSITION_LIMIT - (1 << 20)};
+                for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++) {
+                    ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, firsts[i], n, types[t], rows, dim * sizeof(float)),
+                                     INLAY_OK);
+                    entries += n * dim;
+                }
+                double share = (double)marked / (double)entries;
+                if (types[t] == INLAY_F32)
+                    printf("base %g, dim %zu: %.1e of the entries in doubt\n", bases[b], dim, share);
+                EXPECT(share < 1e-4, "base %g, dim %zu, type %d: %g of the entries are in doubt", bases[b], dim,
+                       (int)types[t], share);
+                free(rows);
+                inlay_sinusoid_destroy(sinusoid);
+            }
+    inlay_dispatch_use(tested);
 }
 END_TEST
 
@@ -135,6 +429,11 @@ int main(int argc, char **argv)
     tcase_set_timeout(rows, 600);
     tcase_add_loop_test(rows, tables_have_their_hash, 0, (int)(sizeof tables / sizeof *tables));
     tcase_add_test(rows, every_dim_and_layout_lands_in_its_columns);
+    tcase_add_test(rows, pieces_meet);
+    tcase_add_test(rows, lists_give_the_rows_of_their_positions);
+    tcase_add_test(rows, negative_positions_are_symmetric);
+    tcase_add_test(rows, rotary_tables_hold_the_entries_of_rows);
+    tcase_add_test(rows, few_entries_are_in_doubt);
     tcase_add_test(rows, streamed_tables_are_the_same);
     tcase_add_test(rows, position_zero_is_zero_and_one);
     suite_add_tcase(suite, rows);
