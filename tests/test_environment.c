@@ -17,7 +17,8 @@ enum { DIM = 37, ROWS = 40, TOKENS = 64 };
 static struct {
     unsigned char table[ROWS * DIM * sizeof(float)];
     int32_t ids[TOKENS];
-    float out[4][TOKENS * DIM];
+    double frequencies[DIM / 2 + 1];
+    float out[7][TOKENS * DIM];
 } data;
 
 static void make_data(void)
@@ -26,11 +27,15 @@ static void make_data(void)
     random_rows(&random, data.table, ROWS, DIM, DIM * sizeof(float));
     for (size_t i = 0; i < TOKENS; i++)
         data.ids[i] = (int32_t)random_below(&random, ROWS);
+    for (int i = 0; i < DIM / 2 + 1; i++)
+        data.frequencies[i] = i % 3 == 0 ? 1e-45 * (i + 1) : i % 3 == 1 ? 5e-324 : 0.3 / (i + 1);
 }
 
 /* Runs every operation in the environment of the caller, creation of handles included. */
 static void run_all(void)
 {
+    enum { REALS = 6 };
+    static const float reals[REALS] = {0x1p-149f, -0x1p-130f, 0.7f, -999.25f, 0x1.fffffep30f, 1};
     const size_t row = DIM * sizeof(float);
     inlay_rows tokens = inlay_rows_f32(data.table, ROWS, DIM);
     inlay_sinusoid *sinusoid = make_sinusoid(DIM, 10000, INLAY_LAYOUT_SPLIT);
@@ -52,6 +57,25 @@ static void run_all(void)
     if (status == INLAY_OK)
         status = inlay_sinusoid_rows(sinusoid, 1000000, TOKENS, INLAY_F32, data.out[3], row);
     inlay_layer_destroy(layer);
+    inlay_sinusoid_destroy(sinusoid);
+    inlay_sinusoid_spec recipe = inlay_sinusoid_spec_recipe(INLAY_RECIPE_MLX, DIM + 1);
+    if (status == INLAY_OK)
+        status = inlay_sinusoid_create(&recipe, NULL, &sinusoid);
+    if (status == INLAY_OK)
+        status = inlay_sinusoid_at(sinusoid, reals, INLAY_POSITION_F32, REALS, INLAY_F32, data.out[4], row + 4, NULL);
+    if (status == INLAY_OK)
+        status = inlay_sinusoid_rows(sinusoid, 4999, 9, INLAY_F16, data.out[5], row + 4);
+    inlay_sinusoid_destroy(sinusoid);
+    /* Frequencies so low that sines are subnormal floats, and products of doubles underflow. */
+    inlay_sinusoid_spec given = inlay_sinusoid_spec_default(DIM);
+    given.inv_freq = data.frequencies;
+    given.amplitude = 1.7;
+    if (status == INLAY_OK)
+        status = inlay_sinusoid_create(&given, NULL, &sinusoid);
+    if (status == INLAY_OK)
+        status = inlay_sinusoid_at(sinusoid, reals, INLAY_POSITION_F32, REALS, INLAY_BF16, data.out[6], row, NULL);
+    if (status == INLAY_OK)
+        status = inlay_sinusoid_rows(sinusoid, 1, 20, INLAY_F32, data.out[6] + REALS * DIM, row);
     inlay_sinusoid_destroy(sinusoid);
     ck_assert_int_eq(status, INLAY_OK);
 }

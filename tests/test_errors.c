@@ -443,17 +443,191 @@ START_TEST(sinusoid_specs)
     spec = good;
     spec.layout = (inlay_layout)0;
     EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_OPTION);
-    spec.layout = (inlay_layout)3;
+    spec.layout = (inlay_layout)4;
     EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_OPTION);
+    for (int bad = 0; bad <= 3; bad += 3) {
+        spec = good;
+        spec.spacing = (inlay_spacing)bad;
+        EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_OPTION);
+    }
+    for (int bad = 0; bad <= 5; bad += 5) {
+        spec = good;
+        spec.odd = (inlay_odd)bad;
+        EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_OPTION);
+    }
     spec = good;
     spec.shift = 2;
     EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_OPTION);
+    spec = inlay_sinusoid_spec_recipe((inlay_recipe)(INLAY_RECIPE_MAE + 1), DIM);
+    EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_OPTION);
+    spec = good;
+    spec.recipe = (inlay_recipe)-1;
+    EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_OPTION);
+    spec = inlay_sinusoid_spec_recipe(INLAY_RECIPE_TORCH_EXP, DIM + 1);
+    EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_SHAPE);
+    static const double bad_amplitudes[] = {
+        0, -1, 0x1.fffffffffffffp-21, 0x1.0000000000001p10, (double)INFINITY, (double)NAN};
+    for (size_t i = 0; i < sizeof bad_amplitudes / sizeof *bad_amplitudes; i++) {
+        spec = good;
+        spec.amplitude = bad_amplitudes[i];
+        EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_OPTION);
+    }
     spec = good;
     spec.size = 0;
     EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_OPTION);
     EXPECT_STATUS(inlay_sinusoid_create(NULL, NULL, &made), INLAY_NULL);
     EXPECT_STATUS(inlay_sinusoid_create(&good, NULL, NULL), INLAY_NULL);
     inlay_sinusoid_destroy(NULL);
+}
+END_TEST
+
+START_TEST(frequencies_of_the_callers)
+{
+    inlay_sinusoid *made = (inlay_sinusoid *)1;
+    double frequencies[DIM / 2] = {1, 0.01};
+    inlay_sinusoid_spec good = inlay_sinusoid_spec_default(DIM), spec;
+    good.inv_freq = frequencies;
+    static const double bad[] = {-1, -5e-324, 0x1.0000000000001p31, (double)INFINITY, (double)NAN, -(double)NAN};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        for (size_t k = 0; k < DIM / 2; k++) {
+            const double kept = frequencies[k];
+            frequencies[k] = bad[i];
+            EXPECT_STATUS(inlay_sinusoid_create(&good, NULL, &made), INLAY_OPTION);
+            EXPECT(made == NULL, "a failed creation left a handle");
+            frequencies[k] = kept;
+        }
+    spec = good;
+    spec.recipe = INLAY_RECIPE_FAIRSEQ;
+    EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_OPTION);
+    spec = good;
+    spec.inv_freq = NULL;
+    spec.float_angles = 1;
+    EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_OPTION);
+    spec = good;
+    spec.float_angles = 2;
+    EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_OPTION);
+    /* The edges are numbers like others, and the base is not looked at. */
+    static const double edges[] = {0, -0.0, 5e-324, 0x1p31};
+    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+        frequencies[0] = edges[i];
+        spec = good;
+        spec.base = (double)NAN;
+        EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_OK);
+        EXPECT_STATUS(inlay_sinusoid_rows(made, 1, 1, INLAY_F32, out.begin, ROW_BYTES), INLAY_OK);
+        inlay_sinusoid_destroy(made);
+    }
+}
+END_TEST
+
+START_TEST(recipes_have_names)
+{
+    int count = 0;
+    while (inlay_recipe_name((inlay_recipe)count) != NULL) {
+        for (int i = 0; i < count; i++)
+            EXPECT(strcmp(inlay_recipe_name((inlay_recipe)i), inlay_recipe_name((inlay_recipe)count)) != 0,
+                   "recipes %d and %d have one name", i, count);
+        count++;
+    }
+    EXPECT(count == INLAY_RECIPE_MAE + 1, "%d recipes have names", count);
+    EXPECT(inlay_recipe_name((inlay_recipe)-1) == NULL, "recipe -1 has a name");
+}
+END_TEST
+
+START_TEST(lists_of_positions)
+{
+    static const int64_t integers[SEQ] = {5, 0, INLAY_POSITION_LIMIT - 1};
+    static const double reals[SEQ] = {-0.5, 0x1.fffffffffffffp30, -0x1.fffffffffffffp30};
+    static const float floats[SEQ] = {-0.5f, 0x1.fffffep30f, 1e-45f};
+    inlay_fault fault;
+    EXPECT_STATUS(inlay_sinusoid_at(sinusoid, integers, INLAY_POSITION_I64, SEQ, INLAY_F32, out.begin, ROW_BYTES, NULL),
+                  INLAY_OK);
+    EXPECT_STATUS(
+        inlay_sinusoid_at(sinusoid, reals, INLAY_POSITION_F64, SEQ, INLAY_F16, out.begin, ROW_BYTES / 2, NULL),
+        INLAY_OK);
+    EXPECT_STATUS(
+        inlay_sinusoid_at(sinusoid, floats, INLAY_POSITION_F32, SEQ, INLAY_BF16, out.begin, ROW_BYTES / 2, NULL),
+        INLAY_OK);
+    EXPECT_STATUS(inlay_sinusoid_at(sinusoid, NULL, INLAY_POSITION_I64, 0, INLAY_F32, NULL, ROW_BYTES, NULL), INLAY_OK);
+    EXPECT_STATUS(inlay_sinusoid_at(NULL, integers, INLAY_POSITION_I64, SEQ, INLAY_F32, out.begin, ROW_BYTES, NULL),
+                  INLAY_NULL);
+    EXPECT_STATUS(inlay_sinusoid_at(sinusoid, NULL, INLAY_POSITION_I64, SEQ, INLAY_F32, out.begin, ROW_BYTES, NULL),
+                  INLAY_NULL);
+    EXPECT_STATUS(inlay_sinusoid_at(sinusoid, integers, INLAY_POSITION_I64, SEQ, INLAY_F32, NULL, ROW_BYTES, NULL),
+                  INLAY_NULL);
+    EXPECT_STATUS(
+        inlay_sinusoid_at(sinusoid, integers, (inlay_position_type)0, SEQ, INLAY_F32, out.begin, ROW_BYTES, NULL),
+        INLAY_OPTION);
+    EXPECT_STATUS(
+        inlay_sinusoid_at(sinusoid, integers, (inlay_position_type)4, SEQ, INLAY_F32, out.begin, ROW_BYTES, NULL),
+        INLAY_OPTION);
+    EXPECT_STATUS(
+        inlay_sinusoid_at(sinusoid, integers, INLAY_POSITION_I64, SEQ, (inlay_type)4, out.begin, ROW_BYTES, NULL),
+        INLAY_OPTION);
+    EXPECT_STATUS(
+        inlay_sinusoid_at(sinusoid, integers, INLAY_POSITION_I64, SEQ, INLAY_F16, out.begin, ROW_BYTES / 2 - 1, NULL),
+        INLAY_STRIDE);
+    EXPECT_STATUS(
+        inlay_sinusoid_at(sinusoid, integers, INLAY_POSITION_I64, SIZE_MAX / 16, INLAY_F32, out.begin, ROW_BYTES, NULL),
+        INLAY_OVERFLOW);
+    EXPECT_STATUS(
+        inlay_sinusoid_at(sinusoid, out.begin, INLAY_POSITION_I64, 1, INLAY_F32, out.begin + 7, ROW_BYTES, NULL),
+        INLAY_OVERLAP);
+
+    static const int64_t bad_integers[] = {-1, INLAY_POSITION_LIMIT, INT64_MIN, INT64_MAX};
+    static const double bad_reals[] = {0x1p31, -0x1p31, (double)INFINITY, -(double)INFINITY, (double)NAN, -(double)NAN};
+    for (size_t i = 0; i < sizeof bad_integers / sizeof *bad_integers; i++)
+        for (size_t token = 0; token < SEQ; token++) {
+            int64_t list[SEQ] = {1, 2, 3};
+            list[token] = bad_integers[i];
+            EXPECT_STATUS(
+                inlay_sinusoid_at(sinusoid, list, INLAY_POSITION_I64, SEQ, INLAY_F32, out.begin, ROW_BYTES, &fault),
+                INLAY_POSITION);
+            EXPECT(fault.sequence == 0 && fault.token == token && fault.value == bad_integers[i],
+                   "fault at token %zu, value %ld", fault.token, (long)fault.value);
+        }
+    for (size_t i = 0; i < sizeof bad_reals / sizeof *bad_reals; i++) {
+        double list[SEQ] = {1, 2, bad_reals[i]};
+        float narrow[SEQ] = {1, (float)bad_reals[i], 3};
+        EXPECT_STATUS(
+            inlay_sinusoid_at(sinusoid, list, INLAY_POSITION_F64, SEQ, INLAY_F32, out.begin, ROW_BYTES, &fault),
+            INLAY_POSITION);
+        EXPECT(fault.token == 2 && fault.value == 0, "fault at token %zu, value %ld", fault.token, (long)fault.value);
+        EXPECT_STATUS(
+            inlay_sinusoid_at(sinusoid, narrow, INLAY_POSITION_F32, SEQ, INLAY_F32, out.begin, ROW_BYTES, &fault),
+            INLAY_POSITION);
+        EXPECT(fault.token == 1 && fault.value == 0, "fault at token %zu, value %ld", fault.token, (long)fault.value);
+    }
+}
+END_TEST
+
+START_TEST(rotary_tables)
+{
+    unsigned char *cos = out.begin, *sin = out.begin + 3 * ROW_BYTES;
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, sin, ROW_BYTES), INLAY_OK);
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 0, INLAY_F32, INLAY_ROTARY_HALVES, NULL, NULL, ROW_BYTES), INLAY_OK);
+    EXPECT_STATUS(inlay_rotary_rows(NULL, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, sin, ROW_BYTES), INLAY_NULL);
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, NULL, sin, ROW_BYTES), INLAY_NULL);
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, NULL, ROW_BYTES), INLAY_NULL);
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, (inlay_rotary_layout)0, cos, sin, ROW_BYTES),
+                  INLAY_OPTION);
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, (inlay_rotary_layout)4, cos, sin, ROW_BYTES),
+                  INLAY_OPTION);
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, (inlay_type)0, INLAY_ROTARY_HALVES, cos, sin, ROW_BYTES),
+                  INLAY_OPTION);
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, sin, ROW_BYTES - 1),
+                  INLAY_STRIDE);
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_PAIRS, cos, sin, ROW_BYTES / 2 - 1),
+                  INLAY_STRIDE);
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, cos + 8, ROW_BYTES),
+                  INLAY_OVERLAP);
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, -1, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, sin, ROW_BYTES),
+                  INLAY_POSITION);
+    EXPECT_STATUS(
+        inlay_rotary_rows(sinusoid, INLAY_POSITION_LIMIT - 2, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, sin, ROW_BYTES),
+        INLAY_POSITION);
+    inlay_sinusoid *odd = make_sinusoid(3, 10000, INLAY_LAYOUT_SPLIT);
+    EXPECT_STATUS(inlay_rotary_rows(odd, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, sin, ROW_BYTES), INLAY_SHAPE);
+    inlay_sinusoid_destroy(odd);
 }
 END_TEST
 
@@ -575,6 +749,10 @@ int main(int argc, char **argv)
     tcase_add_test(arguments, overlaps);
     tcase_add_test(arguments, plain_operations);
     tcase_add_test(arguments, sinusoid_specs);
+    tcase_add_test(arguments, frequencies_of_the_callers);
+    tcase_add_test(arguments, recipes_have_names);
+    tcase_add_test(arguments, lists_of_positions);
+    tcase_add_test(arguments, rotary_tables);
     tcase_add_test(arguments, layer_specs);
     tcase_add_test(arguments, handles_and_their_memory);
     suite_add_tcase(suite, arguments);
