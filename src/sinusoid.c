@@ -183,7 +183,7 @@ struct inlay_entries inlay_sinusoid_exact(const inlay_sinusoid *sinusoid, size_t
     int exponent = 0;
     const struct inlay_fixed unit = {{0, 0, 0, 0, 1}};
     if (sinusoid->factors == NULL && x.mantissa != 0 && inlay_fixed_less(&exact.sin, &unit))
-        exact.sin = unit; /* too small for a fixed-point phase, but it has a sign */
+        exact.sin = unit;            /* too small for a fixed-point phase, but it has a sign */
     if (sinusoid->factors != NULL) { /* the angle in radians is a product of doubles */
         double frequency = sinusoid->angles != NULL ? 1 : sinusoid->factors[pair];
         struct inlay_fixed small;

@@ -25,8 +25,7 @@ bool inlay_extents_overlap(struct inlay_extent a, struct inlay_extent b)
     return a.begin < b.end && b.begin < a.end;
 }
 
-/* [data, data + bytes), or INLAY_OVERFLOW past the end of the address space. */
-static inlay_status extent_of(const void *data, size_t bytes, struct inlay_extent *extent)
+inlay_status inlay_extent_of(const void *data, size_t bytes, struct inlay_extent *extent)
 {
     extent->begin = (uintptr_t)data;
     if (__builtin_add_overflow(extent->begin, bytes, &extent->end) || bytes > PTRDIFF_MAX)
@@ -60,6 +59,16 @@ bool inlay_double_in(double x, double low, double high)
     return bits_of(low) <= bits_of(x) && bits_of(x) <= bits_of(high);
 }
 
+bool inlay_double_less(double a, double b)
+{
+    return bits_of(a) < bits_of(b);
+}
+
+bool inlay_double_is_zero(double x)
+{
+    return bits_of(x) == 0;
+}
+
 inlay_status inlay_check_extent(const void *data, size_t rows, size_t dim, inlay_type type, size_t stride_bytes,
                                 struct inlay_extent *extent)
 {
@@ -79,7 +88,7 @@ inlay_status inlay_check_extent(const void *data, size_t rows, size_t dim, inlay
         return INLAY_OVERFLOW;
     if (data == NULL)
         return INLAY_NULL;
-    return extent_of(data, bytes, extent);
+    return inlay_extent_of(data, bytes, extent);
 }
 
 inlay_status inlay_check_rows(const inlay_rows *rows, struct inlay_extent *extent)
@@ -107,7 +116,7 @@ inlay_status inlay_check_ids(const void *ids, inlay_id_type type, size_t n, stru
         return INLAY_OVERFLOW;
     if (ids == NULL)
         return INLAY_NULL;
-    return extent_of(ids, bytes, extent);
+    return inlay_extent_of(ids, bytes, extent);
 }
 
 static int64_t id_i32(const void *ids, size_t i)
@@ -188,7 +197,7 @@ inlay_status inlay_check_positions(const void *positions, inlay_position_type ty
         return INLAY_OVERFLOW;
     if (positions == NULL)
         return INLAY_NULL;
-    return extent_of(positions, bytes, extent);
+    return inlay_extent_of(positions, bytes, extent);
 }
 
 /* Position i as the bits it has, which tell whether it is one: numbers are compared as such, without their signs. */

@@ -19,6 +19,9 @@ struct inlay_extent {
     uintptr_t begin, end;
 };
 
+/* The extent of so many bytes, or INLAY_OVERFLOW past the end of the address space. */
+inlay_status inlay_extent_of(const void *data, size_t bytes, struct inlay_extent *extent);
+
 bool inlay_extents_overlap(struct inlay_extent a, struct inlay_extent b);
 
 /* The bytes of one element; 0 for a type that is none. */
@@ -26,6 +29,12 @@ size_t inlay_type_bytes(inlay_type type);
 
 /* Whether low <= x <= high, for 0 <= low; not for NaN. */
 bool inlay_double_in(double x, double low, double high);
+
+/* Whether a < b, neither being negative; a NaN counts as larger than every number. */
+bool inlay_double_less(double a, double b);
+
+/* Whether x is 0 or -0. */
+bool inlay_double_is_zero(double x);
 
 /* The extent of rows [rows, dim] of a type: INLAY_OPTION, INLAY_SHAPE, INLAY_STRIDE, INLAY_OVERFLOW or INLAY_NULL where
    there is none. */

@@ -298,43 +298,52 @@ INLAY_API inlay_status inlay_sinusoid_at(const inlay_sinusoid *sinusoid, const v
 
 /* ---- Rotary embeddings: tables of cosines and sines -------------------------------------------------------------- */
 
-/** How the frequencies of rotary embeddings (Su et al. 2021) are stretched beyond the lengths of training. */
+/**
+ * How the frequencies of rotary embeddings (Su et al. 2021) are stretched beyond the lengths of training. Each is the
+ * formula of Hugging Face's transformers (ROPE_INIT_FUNCTIONS); docs/rotary.md has them, and where others differ.
+ */
 typedef enum inlay_rotary_scaling {
     INLAY_ROTARY_DEFAULT = 1,     /**< base^(-2i/dim) */
     INLAY_ROTARY_LINEAR = 2,      /**< divided by factor: position interpolation (Chen et al. 2023) */
     INLAY_ROTARY_NTK = 3,         /**< base * factor^(dim / (dim - 2)) for base: NTK-aware */
     INLAY_ROTARY_DYNAMIC_NTK = 4, /**< NTK-aware with the factor that `length` asks for:
                                        factor * max(length, original_length) / original_length - (factor - 1) */
-    INLAY_ROTARY_LLAMA3 = 5,      /**< Llama 3.1: low frequencies divided by factor, high ones kept, a ramp between */
-    INLAY_ROTARY_YARN = 6,        /**< YaRN (Peng et al. 2023): a ramp over i, and an attention factor */
-    INLAY_ROTARY_LONGROPE = 7,    /**< LongRoPE (Ding et al. 2024): a factor per frequency, and an attention factor */
+    INLAY_ROTARY_LLAMA3 = 5,      /**< Llama 3.1: frequencies of few rotations over original_length divided by factor,
+                                       of many kept, between them a ramp over the rotations */
+    INLAY_ROTARY_YARN = 6,        /**< YaRN (Peng et al. 2023): likewise with a ramp over i, as in the authors' code,
+                                       and an attention factor, 0.1 ln(factor) + 1 */
+    INLAY_ROTARY_LONGROPE = 7,    /**< LongRoPE (Ding et al. 2024): divided by a factor per frequency, and an attention
+                                       factor, sqrt(1 + ln(factor) / ln(original_length)) */
 } inlay_rotary_scaling;
 
 /** What the frequencies follow from. Start from inlay_rotary_spec_default(). A field that a scaling does not name is
    not looked at. */
 typedef struct inlay_rotary_spec {
     size_t size;                  /**< sizeof(inlay_rotary_spec) */
-    size_t dim;                   /**< rotary columns of a head, even, >= 2: head size * partial_rotary_factor */
+    size_t dim;                   /**< rotary columns of a head, even, 2 <= dim < 2^31: head size *
+                                       partial_rotary_factor */
     double base;                  /**< 1 <= base <= 1e30; rope_theta. YaRN needs more than 1 */
     inlay_rotary_scaling scaling; /**< which of the formulas */
     uint32_t reserved;            /**< 0 */
-    double factor;                /**< >= 1, <= 1e6: all but default */
+    double factor;                /**< >= 1, <= 1e6: all but default. LongRoPE: longest length / original_length, of
+                                       the attention factor alone */
     double original_length;       /**< >= 2, < 2^31: max_position_embeddings of training: dynamic NTK, Llama 3, YaRN,
                                        LongRoPE */
     double length;                /**< >= 0, < 2^31: tokens at hand: dynamic NTK, LongRoPE (which takes short_factors up
-                                       to original_length) */
-    double low_freq_factor;       /**< Llama 3: 0 < low < high <= 1e6; 1 in the model */
-    double high_freq_factor;      /**< Llama 3; 4 in the model */
+                                       to original_length, long_factors beyond) */
+    double low_freq_factor;       /**< Llama 3: rotations over original_length up to which frequencies are divided; 1
+                                       in the model. 2^-20 <= low < high <= 1e6 */
+    double high_freq_factor;      /**< Llama 3: rotations from which on they are kept; 4 in the model */
     double beta_fast;             /**< YaRN: rotations over original_length from which on frequencies are kept; 32 */
-    double beta_slow;             /**< YaRN: rotations below which they are divided; 1. 0 < slow <= fast <= 1e6 */
-    uint32_t truncate;       /**< YaRN: 1: the ends of the ramp are rounded outwards to integers, 0: they are not */
-    uint32_t reserved_too;   /**< 0 */
-    double mscale;           /**< YaRN: 0, or with mscale_all_dim the weights of ln(factor) in DeepSeek's quotient of
-                                  attention factors, each in [0, 1e3] */
-    double mscale_all_dim;   /**< YaRN: see mscale; used where neither is 0 */
-    double attention_factor; /**< YaRN, LongRoPE: 0: by the formula, else this, 2^-20 to 2^10 */
+    double beta_slow;             /**< YaRN: rotations up to which they are divided; 1. 2^-20 <= slow <= fast <= 1e6 */
+    uint32_t truncate;           /**< YaRN: 1: the ends of the ramp are rounded outwards to integers, 0: they are not */
+    uint32_t reserved_too;       /**< 0 */
+    double mscale;               /**< YaRN: 0, or with mscale_all_dim the weights w in DeepSeek's quotient of attention
+                                      factors 0.1 w ln(factor) + 1, each in [0, 100] */
+    double mscale_all_dim;       /**< YaRN: see mscale; used where neither is 0, as Hugging Face does */
+    double attention_factor;     /**< YaRN, LongRoPE: 0: by the formula, else this, 2^-20 to 2^10 */
     const double *short_factors; /**< LongRoPE: [dim / 2], each in [2^-20, 2^20] */
-    const double *long_factors;  /**< LongRoPE: [dim / 2], likewise */
+    const double *long_factors;  /**< LongRoPE: [dim / 2], likewise; both are needed and looked at */
 } inlay_rotary_spec;
 
 /** No scaling, base 10000, factor 1, and the other numbers as the models have them. */
@@ -365,10 +374,11 @@ static inline inlay_rotary_spec inlay_rotary_spec_default(size_t dim)
 
 /**
  * The frequencies of rotary embeddings in radians per position and the factor of their cosines and sines, each the real
- * number of its formula rounded once to double: the inv_freq and the amplitude of an inlay_sinusoid_spec.
+ * number of its formula rounded once to double: the inv_freq and the amplitude of an inlay_sinusoid_spec. Some 3 us per
+ * frequency, of LongRoPE and on a ramp 8.
  *
  * @param inv_freq          [dim / 2], aligned
- * @param attention_factor  1 but for YaRN and LongRoPE
+ * @param attention_factor  1 but for YaRN and LongRoPE; may not lie in inv_freq
  */
 INLAY_API inlay_status inlay_rotary_frequencies(const inlay_rotary_spec *spec, double *inv_freq,
                                                 double *attention_factor);

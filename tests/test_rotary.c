@@ -1,0 +1,877 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rotary frequencies against MPFR, which computes each formula as Hugging Face writes it, with signs and clamps, and
+ * knows nothing of fixed point: correctly rounded, every one. Numbers of real models; every error.
+ */
+#include "support.h"
+
+#include <errno.h>
+#include <fenv.h>
+#include <math.h>
+#include <mpfr.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PRECISION = 500, MOST_DIM = 4096 };
+
+static double short_factors[MOST_DIM / 2], long_factors[MOST_DIM / 2];
+
+/* ---- The formulas, in MPFR ---- */
+
+/* base^(-2i/dim) */
+static void true_power(mpfr_t frequency, mpfr_t base, size_t dim, size_t i)
+{
+    mpfr_log(frequency, base, MPFR_RNDN);
+    mpfr_mul_ui(frequency, frequency, 2 * i, MPFR_RNDN);
+    mpfr_div_ui(frequency, frequency, dim, MPFR_RNDN);
+    mpfr_neg(frequency, frequency, MPFR_RNDN);
+    mpfr_exp(frequency, frequency, MPFR_RNDN);
+}
+
+/* base * stretch^(dim / (dim - 2)), where stretch is factor * max(length, original) / original - (factor - 1) if
+   dynamic, else factor. */
+static void true_ntk_base(mpfr_t base, const inlay_rotary_spec *spec, bool dynamic)
+{
+    mpfr_t stretch, other;
+    mpfr_inits2(PRECISION, stretch, other, (mpfr_ptr)0);
+    mpfr_set_d(base, spec->base, MPFR_RNDN);
+    mpfr_set_d(stretch, spec->factor, MPFR_RNDN);
+    if (dynamic) {
+        mpfr_mul_d(stretch, stretch, fmax(spec->length, spec->original_length), MPFR_RNDN);
+        mpfr_div_d(stretch, stretch, spec->original_length, MPFR_RNDN);
+        mpfr_set_d(other, spec->factor, MPFR_RNDN);
+        mpfr_sub_ui(other, other, 1, MPFR_RNDN);
+        mpfr_sub(stretch, stretch, other, MPFR_RNDN);
+    }
+    if (spec->dim > 2) {
+        mpfr_set_ui(other, spec->dim, MPFR_RNDN);
+        mpfr_div_ui(other, other, spec->dim - 2, MPFR_RNDN);
+        mpfr_pow(stretch, stretch, other, MPFR_RNDN);
+        mpfr_mul(base, base, stretch, MPFR_RNDN);
+    }
+    mpfr_clears(stretch, other, (mpfr_ptr)0);
+}
+
+/* frequency := (1 - kept) * frequency / factor + kept * frequency */
+static void true_blend(mpfr_t frequency, mpfr_t kept, double factor)
+{
+    mpfr_t divided;
+    mpfr_init2(divided, PRECISION);
+    mpfr_ui_sub(divided, 1, kept, MPFR_RNDN);
+    mpfr_mul(divided, divided, frequency, MPFR_RNDN);
+    mpfr_div_d(divided, divided, factor, MPFR_RNDN);
+    mpfr_mul(frequency, frequency, kept, MPFR_RNDN);
+    mpfr_add(frequency, frequency, divided, MPFR_RNDN);
+    mpfr_clear(divided);
+}
+
+/* By wavelengths, as the model's code has it. */
+static void true_llama3(mpfr_t frequency, const inlay_rotary_spec *spec)
+{
+    mpfr_t wavelength, smooth, width;
+    mpfr_inits2(PRECISION, wavelength, smooth, width, (mpfr_ptr)0);
+    mpfr_const_pi(wavelength, MPFR_RNDN);
+    mpfr_mul_ui(wavelength, wavelength, 2, MPFR_RNDN);
+    mpfr_div(wavelength, wavelength, frequency, MPFR_RNDN);
+    mpfr_d_div(smooth, spec->original_length, wavelength, MPFR_RNDN);
+    if (mpfr_cmp_d(smooth, spec->low_freq_factor) < 0)
+        mpfr_div_d(frequency, frequency, spec->factor, MPFR_RNDN);
+    else if (mpfr_cmp_d(smooth, spec->high_freq_factor) <= 0) {
+        mpfr_sub_d(smooth, smooth, spec->low_freq_factor, MPFR_RNDN);
+        mpfr_set_d(width, spec->high_freq_factor, MPFR_RNDN);
+        mpfr_sub_d(width, width, spec->low_freq_factor, MPFR_RNDN);
+        mpfr_div(smooth, smooth, width, MPFR_RNDN);
+        true_blend(frequency, smooth, spec->factor);
+    }
+    mpfr_clears(wavelength, smooth, width, (mpfr_ptr)0);
+}
+
+/* dim * ln(original / (rotations * 2 pi)) / (2 ln(base)) */
+static void true_correction_dim(mpfr_t place, const inlay_rotary_spec *spec, double rotations)
+{
+    mpfr_t ln_base;
+    mpfr_init2(ln_base, PRECISION);
+    mpfr_const_pi(place, MPFR_RNDN);
+    mpfr_mul_ui(place, place, 2, MPFR_RNDN);
+    mpfr_mul_d(place, place, rotations, MPFR_RNDN);
+    mpfr_d_div(place, spec->original_length, place, MPFR_RNDN);
+    mpfr_log(place, place, MPFR_RNDN);
+    mpfr_mul_ui(place, place, spec->dim, MPFR_RNDN);
+    mpfr_set_d(ln_base, spec->base, MPFR_RNDN);
+    mpfr_log(ln_base, ln_base, MPFR_RNDN);
+    mpfr_mul_ui(ln_base, ln_base, 2, MPFR_RNDN);
+    mpfr_div(place, place, ln_base, MPFR_RNDN);
+    mpfr_clear(ln_base);
+}
+
+static void true_yarn(mpfr_t frequency, const inlay_rotary_spec *spec, size_t i)
+{
+    mpfr_t low, high, ramp;
+    mpfr_inits2(PRECISION, low, high, ramp, (mpfr_ptr)0);
+    true_correction_dim(low, spec, spec->beta_fast);
+    true_correction_dim(high, spec, spec->beta_slow);
+    if (spec->truncate) {
+        mpfr_floor(low, low);
+        mpfr_ceil(high, high);
+    }
+    if (mpfr_sgn(low) < 0)
+        mpfr_set_ui(low, 0, MPFR_RNDN);
+    if (mpfr_cmp_ui(high, spec->dim - 1) > 0)
+        mpfr_set_ui(high, spec->dim - 1, MPFR_RNDN);
+    if (mpfr_equal_p(low, high)) {
+        mpfr_set_ui(ramp, 1, MPFR_RNDN);
+        mpfr_div_ui(ramp, ramp, 1000, MPFR_RNDN);
+        mpfr_add(high, high, ramp, MPFR_RNDN);
+    }
+    mpfr_ui_sub(ramp, i, low, MPFR_RNDN);
+    mpfr_sub(high, high, low, MPFR_RNDN);
+    mpfr_div(ramp, ramp, high, MPFR_RNDN);
+    if (mpfr_sgn(ramp) < 0)
+        mpfr_set_ui(ramp, 0, MPFR_RNDN);
+    if (mpfr_cmp_ui(ramp, 1) > 0)
+        mpfr_set_ui(ramp, 1, MPFR_RNDN);
+    mpfr_ui_sub(ramp, 1, ramp, MPFR_RNDN);
+    true_blend(frequency, ramp, spec->factor);
+    mpfr_clears(low, high, ramp, (mpfr_ptr)0);
+}
+
+static double true_frequency(const inlay_rotary_spec *spec, size_t i)
+{
+    mpfr_t frequency, base;
+    mpfr_inits2(PRECISION, frequency, base, (mpfr_ptr)0);
+    mpfr_set_d(base, spec->base, MPFR_RNDN);
+    if (spec->scaling == INLAY_ROTARY_NTK || spec->scaling == INLAY_ROTARY_DYNAMIC_NTK)
+        true_ntk_base(base, spec, spec->scaling == INLAY_ROTARY_DYNAMIC_NTK);
+    true_power(frequency, base, spec->dim, i);
+    if (spec->scaling == INLAY_ROTARY_LINEAR)
+        mpfr_div_d(frequency, frequency, spec->factor, MPFR_RNDN);
+    if (spec->scaling == INLAY_ROTARY_LLAMA3)
+        true_llama3(frequency, spec);
+    if (spec->scaling == INLAY_ROTARY_YARN)
+        true_yarn(frequency, spec, i);
+    if (spec->scaling == INLAY_ROTARY_LONGROPE) {
+        bool is_long = spec->length > spec->original_length;
+        mpfr_div_d(frequency, frequency, (is_long ? spec->long_factors : spec->short_factors)[i], MPFR_RNDN);
+    }
+    double rounded = mpfr_get_d(frequency, MPFR_RNDN);
+    mpfr_clears(frequency, base, (mpfr_ptr)0);
+    return rounded;
+}
+
+/* to = 0.1 * weight * ln(factor) + 1 */
+static void true_mscale(mpfr_t to, const inlay_rotary_spec *spec, double weight)
+{
+    mpfr_set_d(to, spec->factor, MPFR_RNDN);
+    mpfr_log(to, to, MPFR_RNDN);
+    mpfr_mul_d(to, to, weight, MPFR_RNDN);
+    mpfr_div_ui(to, to, 10, MPFR_RNDN);
+    mpfr_add_ui(to, to, 1, MPFR_RNDN);
+}
+
+static double true_attention(const inlay_rotary_spec *spec)
+{
+    bool has_one = spec->scaling == INLAY_ROTARY_YARN || spec->scaling == INLAY_ROTARY_LONGROPE;
+    if (!has_one)
+        return 1;
+    if (spec->attention_factor != 0)
+        return spec->attention_factor;
+    mpfr_t truth, other;
+    mpfr_inits2(PRECISION, truth, other, (mpfr_ptr)0);
+    if (spec->scaling == INLAY_ROTARY_LONGROPE) {
+        mpfr_set_d(truth, spec->factor, MPFR_RNDN);
+        mpfr_log(truth, truth, MPFR_RNDN);
+        mpfr_set_d(other, spec->original_length, MPFR_RNDN);
+        mpfr_log(other, other, MPFR_RNDN);
+        mpfr_div(truth, truth, other, MPFR_RNDN);
+        mpfr_add_ui(truth, truth, 1, MPFR_RNDN);
+        mpfr_sqrt(truth, truth, MPFR_RNDN);
+    } else if (spec->mscale != 0 && spec->mscale_all_dim != 0) {
+        true_mscale(truth, spec, spec->mscale);
+        true_mscale(other, spec, spec->mscale_all_dim);
+        mpfr_div(truth, truth, other, MPFR_RNDN);
+    } else
+        true_mscale(truth, spec, 1);
+    double rounded = mpfr_get_d(truth, MPFR_RNDN);
+    mpfr_clears(truth, other, (mpfr_ptr)0);
+    return rounded;
+}
+
+/* ---- Against MPFR ---- */
+
+static void describe(char *text, size_t bytes, const inlay_rotary_spec *spec)
+{
+    snprintf(text, bytes,
+             "scaling %d, dim %zu, base %a, factor %a, original %a, length %a, low %a, high %a, fast %a, slow %a, "
+             "truncate %u, mscale %a, %a",
+             (int)spec->scaling, spec->dim, spec->base, spec->factor, spec->original_length, spec->length,
+             spec->low_freq_factor, spec->high_freq_factor, spec->beta_fast, spec->beta_slow, spec->truncate,
+             spec->mscale, spec->mscale_all_dim);
+}
+
+/* Every frequency (of many, some) and the attention factor. */
+static void check_spec(const inlay_rotary_spec *spec)
+{
+    static double inv_freq[MOST_DIM / 2];
+    double attention_factor;
+    char text[512];
+    describe(text, sizeof text, spec);
+    inlay_status status = inlay_rotary_frequencies(spec, inv_freq, &attention_factor);
+    EXPECT(status == INLAY_OK, "\"%s\" for %s", inlay_status_string(status), text);
+    for (size_t i = 0; i < spec->dim / 2; i += 1 + i / 32) {
+        double truth = true_frequency(spec, i);
+        EXPECT(inv_freq[i] == truth, "frequency %zu is %a, but MPFR says %a: %s", i, inv_freq[i], truth, text);
+    }
+    double truth = true_attention(spec);
+    EXPECT(attention_factor == truth, "attention factor %a, but MPFR says %a: %s", attention_factor, truth, text);
+}
+
+/* 0 <= result < 1 */
+static double random_unit(struct random *random)
+{
+    return (double)(random_bits(random) >> 11) * 0x1p-53;
+}
+
+static double random_between(struct random *random, double least, double most)
+{
+    double x = least * exp2(random_unit(random) * log2(most / least));
+    return x < least ? least : x > most ? most : x;
+}
+
+/* One of `usual` half of the time, else any between least and most; sometimes the next to an end. */
+static double random_number(struct random *random, const double *usual, size_t n, double least, double most)
+{
+    uint64_t kind = random_below(random, 16);
+    if (kind < 8)
+        return usual[random_below(random, n)];
+    if (kind == 8)
+        return nextafter(least, most);
+    if (kind == 9)
+        return nextafter(most, least);
+    if (kind == 10)
+        return least + (double)random_below(random, 64) * least * 0x1p-52;
+    return random_between(random, least, most);
+}
+
+static double random_base(struct random *random)
+{
+    static const double usual[] = {10000, 500000, 1e6, 150000, 2, 65536, 0x1p40, 1e30, 1000000007, 1.5};
+    return random_number(random, usual, sizeof usual / sizeof *usual, 1, 1e30);
+}
+
+static double random_factor(struct random *random)
+{
+    static const double usual[] = {1, 2, 3, 4, 8, 32, 40, 0.1 * 15, 1e6, 65536};
+    return random_number(random, usual, sizeof usual / sizeof *usual, 1, 1e6);
+}
+
+static double random_length(struct random *random)
+{
+    static const double usual[] = {2, 2048, 4096, 8192, 32768, 131072, 524288, 2.5, 100, 0x1p31 - 1};
+    return random_number(random, usual, sizeof usual / sizeof *usual, 2, nextafter(0x1p31, 0));
+}
+
+static double random_rotations(struct random *random)
+{
+    static const double usual[] = {1, 4, 32, 0x1p-20, 1e6, 0.5};
+    return random_number(random, usual, sizeof usual / sizeof *usual, 0x1p-20, 1e6);
+}
+
+static double random_mscale(struct random *random)
+{
+    static const double usual[] = {0, 1, 0.707, 0.1, 100, 0x1p-1074};
+    return random_number(random, usual, sizeof usual / sizeof *usual, 0x1p-30, 100);
+}
+
+static void random_factors(struct random *random)
+{
+    static const double usual[] = {1, 2, 0.5, 1.08, 64.4, 0x1p20, 0x1p-20};
+    for (size_t i = 0; i < MOST_DIM / 2; i++) {
+        short_factors[i] = random_number(random, usual, sizeof usual / sizeof *usual, 0x1p-20, 0x1p20);
+        long_factors[i] = random_number(random, usual, sizeof usual / sizeof *usual, 0x1p-20, 0x1p20);
+    }
+}
+
+static void order(double *less, double *more)
+{
+    if (*less > *more) {
+        double swapped = *less;
+        *less = *more;
+        *more = swapped;
+    }
+}
+
+static inlay_rotary_spec random_spec(struct random *random, inlay_rotary_scaling scaling)
+{
+    static const size_t dims[] = {2, 4, 6, 8, 10, 32, 64, 80, 96, 128, 128, 256, 26, 192, 512};
+    inlay_rotary_spec spec = inlay_rotary_spec_default(dims[random_below(random, sizeof dims / sizeof *dims)]);
+    spec.scaling = scaling;
+    spec.base = random_base(random);
+    if (scaling == INLAY_ROTARY_YARN && spec.base == 1)
+        spec.base = 1 + 0x1p-52;
+    spec.factor = random_factor(random);
+    spec.original_length = random_length(random);
+    spec.length = random_below(random, 8) == 0 ? 0 : random_length(random);
+    spec.low_freq_factor = fmin(random_rotations(random), 5e5);
+    bool narrow = random_below(random, 16) == 0;
+    spec.high_freq_factor = narrow ? nextafter(spec.low_freq_factor, 1e6) : random_rotations(random);
+    if (spec.high_freq_factor <= spec.low_freq_factor)
+        spec.high_freq_factor = 2 * spec.low_freq_factor;
+    spec.beta_slow = random_rotations(random);
+    spec.beta_fast = random_below(random, 8) == 0 ? spec.beta_slow : random_rotations(random);
+    if (random_below(random, 16) == 0)
+        spec.beta_fast = fmin(nextafter(spec.beta_slow, 2e6), 1e6);
+    order(&spec.beta_slow, &spec.beta_fast);
+    spec.truncate = random_below(random, 2) != 0;
+    spec.mscale = random_mscale(random);
+    spec.mscale_all_dim = random_mscale(random);
+    if (random_below(random, 4) == 0)
+        spec.attention_factor = random_between(random, 0x1p-20, 0x1p10);
+    spec.short_factors = short_factors;
+    spec.long_factors = long_factors;
+    return spec;
+}
+
+START_TEST(random_specs_are_correctly_rounded)
+{
+    enum { ROUNDS = 250 };
+    struct random random = {41};
+    for (int round = 0; round < ROUNDS; round++) {
+        if (round % 25 == 0)
+            random_factors(&random);
+        for (inlay_rotary_scaling scaling = INLAY_ROTARY_DEFAULT; scaling <= INLAY_ROTARY_LONGROPE; scaling++) {
+            inlay_rotary_spec spec = random_spec(&random, scaling);
+            check_spec(&spec);
+        }
+    }
+}
+END_TEST
+
+/* Bases next to 1 blow the places of rotations up and down by 2^52, to ramps over any part of the pairs. */
+START_TEST(yarn_is_correctly_rounded_with_bases_next_to_one)
+{
+    struct random random = {43};
+    for (int round = 0; round < 300; round++) {
+        inlay_rotary_spec spec = inlay_rotary_spec_default(64);
+        spec.scaling = INLAY_ROTARY_YARN;
+        spec.base = 1 + ldexp((double)(1 + random_below(&random, 1024)), -(int)random_below(&random, 43) - 10);
+        spec.factor = random_factor(&random);
+        spec.original_length = random_length(&random);
+        spec.truncate = round % 2 != 0;
+        /* original / (2 pi rotations) = base^x with x in (0, 1), if doubles were fine enough */
+        double turn = spec.original_length / 6.283185307179586;
+        spec.beta_slow = fmin(fmax(turn * pow(spec.base, -random_unit(&random)), 0x1p-20), 1e6);
+        spec.beta_fast = fmin(fmax(turn * pow(spec.base, -random_unit(&random)), 0x1p-20), 1e6);
+        order(&spec.beta_slow, &spec.beta_fast);
+        check_spec(&spec);
+    }
+}
+END_TEST
+
+/* Both ends of YaRN's ramp in every place: below 0, on one spot, past the last pair and past dim - 1. */
+START_TEST(yarn_clamps_as_its_formula)
+{
+    static const double lengths[] = {2, 3, 6, 7, 10, 50, 200, 201.5, 3000, 1e5, 1e9};
+    static const double betas[] = {0x1p-20, 0.3, 1, 2, 32, 32.5, 1000, 1e6};
+    static const double bases[] = {1.1, 2, 10, 10000, 1e30};
+    enum { BETAS = sizeof betas / sizeof *betas };
+    inlay_rotary_spec spec = inlay_rotary_spec_default(12);
+    spec.scaling = INLAY_ROTARY_YARN;
+    spec.factor = 3;
+    for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
+        for (size_t b = 0; b < sizeof bases / sizeof *bases; b++)
+            for (size_t slow = 0; slow < BETAS; slow++)
+                for (size_t fast = slow; fast < BETAS; fast++)
+                    for (uint32_t truncate = 0; truncate <= 1; truncate++) {
+                        spec.original_length = lengths[l];
+                        spec.base = bases[b];
+                        spec.beta_slow = betas[slow];
+                        spec.beta_fast = betas[fast];
+                        spec.truncate = truncate;
+                        check_spec(&spec);
+                    }
+}
+END_TEST
+
+/* Both ends of the ramp within a thousandth before pair 7: it is the one pair that is neither kept nor divided. */
+START_TEST(yarn_widens_an_empty_ramp)
+{
+    static const double before[] = {0.0001, 0.0003, 0.0005, 0.0009};
+    for (size_t k = 0; k < sizeof before / sizeof *before; k++) {
+        inlay_rotary_spec spec = inlay_rotary_spec_default(64);
+        spec.scaling = INLAY_ROTARY_YARN;
+        spec.factor = 4;
+        spec.original_length = 4096;
+        spec.truncate = 0;
+        spec.beta_slow = 4096 / 6.283185307179586 * pow(10000, -2 * (7 - before[k]) / 64);
+        spec.beta_fast = spec.beta_slow;
+        check_spec(&spec);
+        double inv_freq[32], ignored;
+        ck_assert_int_eq(inlay_rotary_frequencies(&spec, inv_freq, &ignored), INLAY_OK);
+        double share = inv_freq[7] / pow(10000, -14.0 / 64);
+        EXPECT(share > 0.3 && share < 0.95, "pair 7 keeps %g of its frequency", share);
+    }
+}
+END_TEST
+
+/* 1 + x within 2^-100 of the middle of two doubles: where a factor is next to 1. */
+START_TEST(attention_factors_next_to_ties_are_correctly_rounded)
+{
+    inlay_rotary_spec spec = inlay_rotary_spec_default(2);
+    spec.short_factors = short_factors;
+    spec.long_factors = long_factors;
+    for (size_t i = 0; i < MOST_DIM / 2; i++)
+        short_factors[i] = long_factors[i] = 1;
+    for (int k = 1; k < 22; k++)
+        for (int near = -3; near <= 3; near++) {
+            spec.factor = 1 + k * 0x1p-52;
+            spec.original_length = exp(k);
+            for (int step = 0; step < abs(near); step++)
+                spec.original_length = nextafter(spec.original_length, near < 0 ? 2 : 0x1p31);
+            if (spec.original_length >= 0x1p31)
+                continue;
+            spec.scaling = INLAY_ROTARY_LONGROPE;
+            check_spec(&spec);
+            spec.scaling = INLAY_ROTARY_YARN;
+            check_spec(&spec);
+        }
+}
+END_TEST
+
+START_TEST(many_frequencies_are_correctly_rounded)
+{
+    struct random random = {47};
+    random_factors(&random);
+    for (inlay_rotary_scaling scaling = INLAY_ROTARY_DEFAULT; scaling <= INLAY_ROTARY_LONGROPE; scaling++) {
+        inlay_rotary_spec spec = random_spec(&random, scaling);
+        spec.dim = MOST_DIM;
+        spec.base = 500000;
+        check_spec(&spec);
+    }
+}
+END_TEST
+
+/* ---- Real models, by mpmath at 400 bits ---- */
+
+struct golden {
+    size_t i;
+    double frequency;
+};
+
+static void check_golden(const char *model, const inlay_rotary_spec *spec, const struct golden *golden, size_t n,
+                         double attention_factor)
+{
+    static double inv_freq[MOST_DIM / 2];
+    double found;
+    ck_assert_int_eq(inlay_rotary_frequencies(spec, inv_freq, &found), INLAY_OK);
+    for (size_t i = 0; i < n; i++)
+        EXPECT(inv_freq[golden[i].i] == golden[i].frequency, "%s: frequency %zu is %a, not %a", model, golden[i].i,
+               inv_freq[golden[i].i], golden[i].frequency);
+    EXPECT(found == attention_factor, "%s: attention factor %a, not %a", model, found, attention_factor);
+}
+
+START_TEST(frequencies_of_llama_3_1)
+{
+    static const struct golden golden[] = {
+        {0, 1},
+        {1, 0x1.a115829457fbep-1},
+        {28, 0x1.a4ee3f0a6907bp-9},
+        {29, 0x1.1bfa0d25be313p-9},
+        {30, 0x1.67a238074c42bp-10},
+        {31, 0x1.c12f3a64f3002p-11},
+        {32, 0x1.132ba8c6715a6p-11},
+        {33, 0x1.47e216e7aec23p-12},
+        {34, 0x1.765ba6f931578p-13},
+        {35, 0x1.90d10c806f8c1p-14},
+        {36, 0x1.4683197ad3991p-14},
+        {63, 0x1.4985fec80a8cbp-22},
+    };
+    inlay_rotary_spec spec = inlay_rotary_spec_default(128);
+    spec.scaling = INLAY_ROTARY_LLAMA3;
+    spec.base = 500000;
+    spec.factor = 8;
+    spec.original_length = 8192;
+    check_golden("Llama 3.1", &spec, golden, sizeof golden / sizeof *golden, 1);
+}
+END_TEST
+
+/* Qwen 2.5 with factor 4: its ramp goes from pair 23 to 40. */
+START_TEST(frequencies_of_qwen_2_5)
+{
+    static const struct golden golden[] = {
+        {0, 1},
+        {23, 0x1.c9548b66b624bp-8},
+        {24, 0x1.6046ee02286ecp-8},
+        {30, 0x1.17040e6c20ec5p-10},
+        {40, 0x1.74eea61c12623p-15},
+        {41, 0x1.2c8646cbeb48dp-15},
+        {63, 0x1.4d1c97f4e952fp-22},
+    };
+    inlay_rotary_spec spec = inlay_rotary_spec_default(128);
+    spec.scaling = INLAY_ROTARY_YARN;
+    spec.base = 1000000;
+    spec.factor = 4;
+    spec.original_length = 32768;
+    check_golden("Qwen 2.5", &spec, golden, sizeof golden / sizeof *golden, 0x1.237d37fe5d298p+0);
+}
+END_TEST
+
+/* Its ramp is not rounded to integers: from 8.09 to 17.4. */
+START_TEST(frequencies_of_gpt_oss)
+{
+    static const struct golden golden[] = {
+        {0, 1},
+        {8, 0x1.a04329311f45dp-5},
+        {9, 0x1.03bbaa06b8abdp-5},
+        {12, 0x1.bd5080c93a3a2p-8},
+        {17, 0x1.0f3372f6a69a2p-13},
+        {18, 0x1.415b8c535b893p-15},
+        {31, 0x1.44a5a6386947dp-22},
+    };
+    inlay_rotary_spec spec = inlay_rotary_spec_default(64);
+    spec.scaling = INLAY_ROTARY_YARN;
+    spec.base = 150000;
+    spec.factor = 32;
+    spec.original_length = 4096;
+    spec.truncate = 0;
+    check_golden("gpt-oss", &spec, golden, sizeof golden / sizeof *golden, 0x1.58b90bfbe8e7cp+0);
+}
+END_TEST
+
+START_TEST(frequencies_of_deepseek_v3)
+{
+    static const struct golden golden[] = {
+        {0, 1},
+        {10, 0x1.ccab8602d2697p-5},
+        {11, 0x1.3f8b743d8c22cp-5},
+        {16, 0.0055},
+        {22, 0x1.74eea61c12623p-13},
+        {23, 0x1.17a8e301c4436p-15},
+        {31, 0x1.bf749e693a057p-19},
+    };
+    inlay_rotary_spec spec = inlay_rotary_spec_default(64);
+    spec.scaling = INLAY_ROTARY_YARN;
+    spec.factor = 40;
+    spec.original_length = 4096;
+    spec.mscale = 1;
+    spec.mscale_all_dim = 1;
+    check_golden("DeepSeek-V3", &spec, golden, sizeof golden / sizeof *golden, 1);
+    spec.mscale = 0.707;
+    check_golden("DeepSeek's quotient", &spec, golden, 0, 0x1.d792dd14a1051p-1);
+    spec.attention_factor = 0.75;
+    check_golden("an attention factor given", &spec, golden, 0, 0.75);
+}
+END_TEST
+
+/* Llama 2 at 16384 tokens of 4096, factor 2: the base is stretched by 7^(128/126). */
+START_TEST(frequencies_of_dynamic_ntk)
+{
+    static const struct golden golden[] = {
+        {0, 1}, {1, 0x1.ade36ce26309ap-1}, {32, 0x1.e7d03ee1d1166p-9}, {63, 0x1.14c5956ca9828p-16}};
+    static const struct golden as_trained[] = {{0, 1}, {32, 0.01}};
+    inlay_rotary_spec spec = inlay_rotary_spec_default(128);
+    spec.scaling = INLAY_ROTARY_DYNAMIC_NTK;
+    spec.factor = 2;
+    spec.original_length = 4096;
+    spec.length = 16384;
+    check_golden("dynamic NTK", &spec, golden, sizeof golden / sizeof *golden, 1);
+    spec.length = 4096;
+    check_golden("dynamic NTK, original length", &spec, as_trained, 2, 1);
+}
+END_TEST
+
+START_TEST(frequencies_of_ntk)
+{
+    static const struct golden golden[] = {
+        {0, 1}, {1, 0x1.acfa69ce85392p-1}, {32, 0x1.c7d30ab4cd122p-9}, {63, 0x1.e459c57e28a47p-17}};
+    inlay_rotary_spec spec = inlay_rotary_spec_default(128);
+    spec.scaling = INLAY_ROTARY_NTK;
+    spec.factor = 8;
+    check_golden("NTK", &spec, golden, sizeof golden / sizeof *golden, 1);
+    spec.dim = 2;
+    check_golden("NTK, one pair", &spec, golden, 1, 1);
+}
+END_TEST
+
+/* Phi-3-mini-128k: 131072 of 4096 tokens. The factors here are made up. */
+START_TEST(frequencies_of_phi_3)
+{
+    static const struct golden golden_short[] = {{0, 1}, {24, 0.01}};
+    static const struct golden golden_long[] = {
+        {0, 0x1.da12f548b0fdbp-1}, {1, 0x1.7cba1abf75d1ap-1}, {2, 0x1.5aa7aa8998a45p-7}, {47, 0x1.f8fecc9f398b6p-20}};
+    for (size_t i = 0; i < 48; i++) {
+        short_factors[i] = 1;
+        long_factors[i] = i == 0 ? 1.0800000429153442 : i == 1 ? 1.1100000143051147 : 64.4;
+    }
+    inlay_rotary_spec spec = inlay_rotary_spec_default(96);
+    spec.scaling = INLAY_ROTARY_LONGROPE;
+    spec.factor = 32;
+    spec.original_length = 4096;
+    spec.short_factors = short_factors;
+    spec.long_factors = long_factors;
+    for (spec.length = 0; spec.length <= 4096; spec.length += 4096)
+        check_golden("Phi-3, short", &spec, golden_short, 2, 0x1.30b3713738289p+0);
+    spec.length = 4097;
+    check_golden("Phi-3, long", &spec, golden_long, 4, 0x1.30b3713738289p+0);
+}
+END_TEST
+
+START_TEST(linear_divides)
+{
+    static const struct golden golden[] = {{0, 0.25}, {32, 0.0025}};
+    inlay_rotary_spec spec = inlay_rotary_spec_default(128);
+    spec.scaling = INLAY_ROTARY_LINEAR;
+    spec.factor = 4;
+    check_golden("linear", &spec, golden, 2, 1);
+}
+END_TEST
+
+/* ---- What is refused ---- */
+
+enum { DIM = 8, PAIRS = DIM / 2 };
+
+static const double untouched = -7;
+
+/* The status, an output that nobody touched, and no errno or exception flag. */
+static void expect_status(const inlay_rotary_spec *spec, inlay_status wanted, const char *what)
+{
+    double inv_freq[PAIRS] = {untouched, untouched, untouched, untouched};
+    double attention_factor = untouched;
+    errno = 0;
+    feclearexcept(FE_ALL_EXCEPT);
+    inlay_status got = inlay_rotary_frequencies(spec, inv_freq, &attention_factor);
+    int raised = fetestexcept(FE_ALL_EXCEPT);
+    EXPECT(got == wanted, "%s is \"%s\", not \"%s\"", what, inlay_status_string(got), inlay_status_string(wanted));
+    EXPECT(errno == 0 && raised == 0, "%s touched errno or raised a floating-point exception", what);
+    for (int i = 0; i < PAIRS; i++)
+        EXPECT((inv_freq[i] == untouched) == (wanted != INLAY_OK), "%s: output %d is %a", what, i, inv_freq[i]);
+    EXPECT((attention_factor == untouched) == (wanted != INLAY_OK), "%s: factor is %a", what, attention_factor);
+}
+
+static inlay_rotary_spec good_spec(inlay_rotary_scaling scaling)
+{
+    for (size_t i = 0; i < PAIRS; i++)
+        short_factors[i] = long_factors[i] = 1;
+    inlay_rotary_spec spec = inlay_rotary_spec_default(DIM);
+    spec.scaling = scaling;
+    spec.short_factors = short_factors;
+    spec.long_factors = long_factors;
+    return spec;
+}
+
+/* Which scalings look at a number: bit s for scaling s. */
+enum {
+    BUT_DEFAULT = 0xfc,
+    OF_ORIGINAL =
+        1 << INLAY_ROTARY_DYNAMIC_NTK | 1 << INLAY_ROTARY_LLAMA3 | 1 << INLAY_ROTARY_YARN | 1 << INLAY_ROTARY_LONGROPE,
+    OF_LENGTH = 1 << INLAY_ROTARY_DYNAMIC_NTK | 1 << INLAY_ROTARY_LONGROPE,
+    OF_LLAMA3 = 1 << INLAY_ROTARY_LLAMA3,
+    OF_YARN = 1 << INLAY_ROTARY_YARN,
+    OF_ATTENTION = 1 << INLAY_ROTARY_YARN | 1 << INLAY_ROTARY_LONGROPE,
+};
+
+static const struct {
+    const char *name;
+    size_t offset;
+    double least, most;
+    bool most_allowed;
+    bool zero_allowed;
+    int scalings;
+} numbers[] = {
+    {"factor", offsetof(inlay_rotary_spec, factor), 1, 1e6, true, false, BUT_DEFAULT},
+    {"original_length", offsetof(inlay_rotary_spec, original_length), 2, 0x1p31, false, false, OF_ORIGINAL},
+    {"length", offsetof(inlay_rotary_spec, length), 0x1p-1074, 0x1p31, false, true, OF_LENGTH},
+    {"low_freq_factor", offsetof(inlay_rotary_spec, low_freq_factor), 0x1p-20, 4, false, false, OF_LLAMA3},
+    {"high_freq_factor", offsetof(inlay_rotary_spec, high_freq_factor), 1 + 0x1p-52, 1e6, true, false, OF_LLAMA3},
+    {"beta_fast", offsetof(inlay_rotary_spec, beta_fast), 1, 1e6, true, false, OF_YARN},
+    {"beta_slow", offsetof(inlay_rotary_spec, beta_slow), 0x1p-20, 32, true, false, OF_YARN},
+    {"mscale", offsetof(inlay_rotary_spec, mscale), 0x1p-1074, 100, true, true, OF_YARN},
+    {"mscale_all_dim", offsetof(inlay_rotary_spec, mscale_all_dim), 0x1p-1074, 100, true, true, OF_YARN},
+    {"attention_factor", offsetof(inlay_rotary_spec, attention_factor), 0x1p-20, 0x1p10, true, true, OF_ATTENTION},
+};
+
+static void try_number(size_t n, double value, bool allowed)
+{
+    for (inlay_rotary_scaling scaling = INLAY_ROTARY_DEFAULT; scaling <= INLAY_ROTARY_LONGROPE; scaling++) {
+        inlay_rotary_spec spec = good_spec(scaling);
+        memcpy((unsigned char *)&spec + numbers[n].offset, &value, sizeof value);
+        bool looked_at = numbers[n].scalings >> scaling & 1;
+        char what[128];
+        snprintf(what, sizeof what, "%s %a of scaling %d", numbers[n].name, value, (int)scaling);
+        expect_status(&spec, allowed || !looked_at ? INLAY_OK : INLAY_OPTION, what);
+    }
+}
+
+START_TEST(numbers_out_of_range_are_refused)
+{
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+        try_number(n, numbers[n].least, true);
+        try_number(n, nextafter(numbers[n].most, 0), true);
+        try_number(n, numbers[n].most, numbers[n].most_allowed);
+        try_number(n, nextafter(numbers[n].most, INFINITY), false);
+        if (numbers[n].least > 0x1p-1074)
+            try_number(n, nextafter(numbers[n].least, 0), false);
+        try_number(n, 0.0, numbers[n].zero_allowed);
+        try_number(n, -0.0, numbers[n].zero_allowed);
+        try_number(n, -0x1p-1074, false);
+        try_number(n, -1, false);
+        try_number(n, INFINITY, false);
+        try_number(n, -INFINITY, false);
+        try_number(n, (double)NAN, false);
+        try_number(n, -(double)NAN, false);
+    }
+}
+END_TEST
+
+START_TEST(bases_out_of_range_are_refused)
+{
+    static const double bad[] = {0.9999999999999999, 0, -0.0, -10000, 1.01e30, INFINITY, (double)NAN};
+    for (inlay_rotary_scaling scaling = INLAY_ROTARY_DEFAULT; scaling <= INLAY_ROTARY_LONGROPE; scaling++) {
+        inlay_rotary_spec spec = good_spec(scaling);
+        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+            spec.base = bad[i];
+            expect_status(&spec, INLAY_BASE, "a bad base");
+        }
+        spec.base = nextafter(1e30, INFINITY);
+        expect_status(&spec, INLAY_BASE, "a base past 1e30");
+        spec.base = 1e30;
+        expect_status(&spec, INLAY_OK, "base 1e30");
+        spec.base = 1;
+        expect_status(&spec, scaling == INLAY_ROTARY_YARN ? INLAY_BASE : INLAY_OK, "base 1");
+        spec.base = 1 + 0x1p-52;
+        expect_status(&spec, INLAY_OK, "the base next to 1");
+    }
+}
+END_TEST
+
+START_TEST(shapes_and_options_are_refused)
+{
+    inlay_rotary_spec spec = good_spec(INLAY_ROTARY_YARN);
+    static const size_t bad_dims[] = {0, 1, 7, (size_t)INT32_MAX, (size_t)INT32_MAX + 1, SIZE_MAX, SIZE_MAX - 1};
+    for (size_t i = 0; i < sizeof bad_dims / sizeof *bad_dims; i++) {
+        spec.dim = bad_dims[i];
+        expect_status(&spec, INLAY_SHAPE, "a bad dim");
+    }
+    static const int bad_scalings[] = {0, 8, -1, 1000};
+    for (size_t i = 0; i < sizeof bad_scalings / sizeof *bad_scalings; i++) {
+        spec = good_spec((inlay_rotary_scaling)bad_scalings[i]);
+        expect_status(&spec, INLAY_OPTION, "an unknown scaling");
+    }
+    spec = good_spec(INLAY_ROTARY_DEFAULT);
+    spec.size = sizeof spec - 1;
+    expect_status(&spec, INLAY_OPTION, "a small size");
+    spec = good_spec(INLAY_ROTARY_DEFAULT);
+    spec.reserved = 1;
+    expect_status(&spec, INLAY_OPTION, "a reserved field");
+    spec = good_spec(INLAY_ROTARY_DEFAULT);
+    spec.reserved_too = 1;
+    expect_status(&spec, INLAY_OPTION, "the other reserved field");
+    spec = good_spec(INLAY_ROTARY_YARN);
+    spec.truncate = 2;
+    expect_status(&spec, INLAY_OPTION, "truncate 2");
+    spec.scaling = INLAY_ROTARY_LINEAR;
+    expect_status(&spec, INLAY_OK, "truncate 2 where nobody looks");
+    spec = good_spec(INLAY_ROTARY_LLAMA3);
+    spec.low_freq_factor = spec.high_freq_factor;
+    expect_status(&spec, INLAY_OPTION, "low == high");
+    spec = good_spec(INLAY_ROTARY_YARN);
+    spec.beta_slow = spec.beta_fast;
+    expect_status(&spec, INLAY_OK, "slow == fast");
+
+    struct {
+        inlay_rotary_spec spec;
+        uint64_t appended;
+    } later = {good_spec(INLAY_ROTARY_DEFAULT), 0};
+    later.spec.size = sizeof later;
+    expect_status(&later.spec, INLAY_OK, "a later version's struct of zeros");
+    later.appended = 1;
+    expect_status(&later.spec, INLAY_OPTION, "a later version's field");
+}
+END_TEST
+
+START_TEST(factors_out_of_range_are_refused)
+{
+    static const double bad[] = {0, -1, 0x1p-21, 0x1.0000000000001p20, INFINITY, (double)NAN};
+    double *arrays[] = {short_factors, long_factors};
+    for (size_t a = 0; a < 2; a++)
+        for (size_t place = 0; place < PAIRS; place++)
+            for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+                inlay_rotary_spec spec = good_spec(INLAY_ROTARY_LONGROPE);
+                arrays[a][place] = bad[i];
+                expect_status(&spec, INLAY_OPTION, "a bad factor");
+                spec.scaling = INLAY_ROTARY_YARN;
+                expect_status(&spec, INLAY_OK, "a bad factor where nobody looks");
+            }
+}
+END_TEST
+
+START_TEST(null_pointers_are_refused)
+{
+    double inv_freq[PAIRS] = {untouched}, attention_factor = untouched;
+    inlay_rotary_spec spec = good_spec(INLAY_ROTARY_DEFAULT);
+    expect_status(NULL, INLAY_NULL, "no spec");
+    EXPECT(inlay_rotary_frequencies(&spec, NULL, &attention_factor) == INLAY_NULL && attention_factor == untouched,
+           "no inv_freq");
+    EXPECT(inlay_rotary_frequencies(&spec, inv_freq, NULL) == INLAY_NULL && inv_freq[0] == untouched,
+           "no attention_factor");
+    spec.short_factors = spec.long_factors = NULL;
+    expect_status(&spec, INLAY_OK, "no factors, which nobody needs");
+    spec = good_spec(INLAY_ROTARY_LONGROPE);
+    spec.short_factors = NULL;
+    expect_status(&spec, INLAY_NULL, "no short factors");
+    spec = good_spec(INLAY_ROTARY_LONGROPE);
+    spec.long_factors = NULL;
+    expect_status(&spec, INLAY_NULL, "no long factors");
+}
+END_TEST
+
+START_TEST(overlaps_are_refused)
+{
+    double inv_freq[PAIRS], attention_factor;
+    inlay_rotary_spec spec = good_spec(INLAY_ROTARY_LONGROPE);
+    EXPECT(inlay_rotary_frequencies(&spec, inv_freq, inv_freq + PAIRS - 1) == INLAY_OVERLAP, "two outputs");
+    EXPECT(inlay_rotary_frequencies(&spec, short_factors + 1, &attention_factor) == INLAY_OVERLAP, "short factors");
+    EXPECT(inlay_rotary_frequencies(&spec, long_factors, &attention_factor) == INLAY_OVERLAP, "long factors");
+    EXPECT(inlay_rotary_frequencies(&spec, inv_freq, short_factors) == INLAY_OVERLAP, "factor in short factors");
+    EXPECT(inlay_rotary_frequencies(&spec, inv_freq, long_factors + PAIRS - 1) == INLAY_OVERLAP,
+           "factor in long factors");
+    EXPECT(inlay_rotary_frequencies(&spec, inv_freq, &spec.factor) == INLAY_OVERLAP, "factor in the spec");
+    EXPECT(inlay_rotary_frequencies(&spec, inv_freq, long_factors + PAIRS) == INLAY_OK, "factor behind long factors");
+    for (size_t i = 0; i < PAIRS; i++)
+        EXPECT(short_factors[i] == 1 && long_factors[i] == 1, "an input was written");
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    Suite *suite = suite_create("rotary");
+    TCase *exact = tcase_create("exact");
+    tcase_set_timeout(exact, 300);
+    tcase_add_test(exact, random_specs_are_correctly_rounded);
+    tcase_add_test(exact, yarn_is_correctly_rounded_with_bases_next_to_one);
+    tcase_add_test(exact, yarn_clamps_as_its_formula);
+    tcase_add_test(exact, yarn_widens_an_empty_ramp);
+    tcase_add_test(exact, attention_factors_next_to_ties_are_correctly_rounded);
+    tcase_add_test(exact, many_frequencies_are_correctly_rounded);
+    suite_add_tcase(suite, exact);
+    TCase *models = tcase_create("models");
+    tcase_add_test(models, frequencies_of_llama_3_1);
+    tcase_add_test(models, frequencies_of_qwen_2_5);
+    tcase_add_test(models, frequencies_of_gpt_oss);
+    tcase_add_test(models, frequencies_of_deepseek_v3);
+    tcase_add_test(models, frequencies_of_dynamic_ntk);
+    tcase_add_test(models, frequencies_of_ntk);
+    tcase_add_test(models, frequencies_of_phi_3);
+    tcase_add_test(models, linear_divides);
+    suite_add_tcase(suite, models);
+    TCase *errors = tcase_create("errors");
+    tcase_add_test(errors, numbers_out_of_range_are_refused);
+    tcase_add_test(errors, bases_out_of_range_are_refused);
+    tcase_add_test(errors, shapes_and_options_are_refused);
+    tcase_add_test(errors, factors_out_of_range_are_refused);
+    tcase_add_test(errors, null_pointers_are_refused);
+    tcase_add_test(errors, overlaps_are_refused);
+    suite_add_tcase(suite, errors);
+    return run_suite(argc, argv, suite);
+}
