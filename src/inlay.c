@@ -23,7 +23,7 @@ const char *inlay_status_string(inlay_status status)
     case INLAY_NULL:
         return "a required pointer is null";
     case INLAY_SHAPE:
-        return "dim is 0 or too large, or two dims that must agree do not";
+        return "dim is 0, too large or odd where it must be even, or two dims that must agree do not";
     case INLAY_STRIDE:
         return "stride_bytes is smaller than one row";
     case INLAY_OVERFLOW:
@@ -33,11 +33,12 @@ const char *inlay_status_string(inlay_status status)
     case INLAY_ID:
         return "an id is negative or not below the rows of its table";
     case INLAY_POSITION:
-        return "a position is negative, not below 2^31 or past the table of positions";
+        return "a position is negative, not below 2^31, not a number or past the table of positions";
     case INLAY_BASE:
         return "base is not a number from 1 to 1e30";
     case INLAY_OPTION:
-        return "a struct size, enum value or reserved field is not known to this version";
+        return "a struct size, enum value, reserved field or number is none of those allowed, or two fields exclude "
+               "each other";
     case INLAY_NO_MEMORY:
         return "the allocator had no memory";
     }

@@ -50,7 +50,7 @@ INLAY_API const char *inlay_version(void);
 typedef enum inlay_status {
     INLAY_OK = 0,
     INLAY_NULL,     /**< a required pointer is null */
-    INLAY_SHAPE,    /**< dim is 0 or too large, or two dims that must agree do not */
+    INLAY_SHAPE,    /**< dim is 0, too large or odd where it must be even, or two dims that must agree do not */
     INLAY_STRIDE,   /**< stride_bytes is smaller than one row */
     INLAY_OVERFLOW, /**< the bytes of an array do not fit in the address space */
     INLAY_OVERLAP,  /**< the output overlaps an input */
