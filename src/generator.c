@@ -28,6 +28,14 @@ void inlay_generator_start(struct inlay_generator *generator, const struct inlay
     generator->row = 0;
     generator->anchor_rows = turns ? INLAY_ANCHOR_ROWS : 1;
     generator->since_anchor = generator->anchor_rows;
+    size_t bytes = inlay_padded(pairs) * sizeof(double);
+    if (turns) {
+        memcpy(generator->state.sin_step, sinusoid->sin_step + first, bytes);
+        memcpy(generator->state.cos_step, sinusoid->cos_step + first, bytes);
+    } else {
+        memset(generator->state.sin_step, 0, bytes);
+        memset(generator->state.cos_step, 0, bytes);
+    }
 }
 
 static double position_of(const struct inlay_generator *generator, size_t row)
@@ -43,11 +51,9 @@ static void anchor(struct inlay_generator *generator, double position)
 {
     static const double sin_of_quarters[4] = {0, 1, 0, -1};
     static const double cos_of_quarters[4] = {1, 0, -1, 0};
-    static const double no_step[INLAY_GENERATOR_PAIRS];
     enum { BLOCK = 128 };
     double half_turns[BLOCK], quadrant_sin[BLOCK], quadrant_cos[BLOCK], angles[BLOCK];
     const inlay_sinusoid *sinusoid = generator->sinusoid;
-    const double *sin_step = generator->anchor_rows > 1 ? sinusoid->sin_step + generator->first : no_step;
     struct inlay_real x = inlay_real_of(position);
     for (size_t done = 0; done < generator->pairs; done += BLOCK) {
         size_t pairs = generator->pairs - done < BLOCK ? generator->pairs - done : BLOCK;
@@ -71,11 +77,8 @@ static void anchor(struct inlay_generator *generator, double position)
             .half_turns = half_turns,
             .quadrant_sin = quadrant_sin,
             .quadrant_cos = quadrant_cos,
-            .sin_step = sin_step + done,
-            .sin = generator->sin + done,
-            .cos = generator->cos + done,
-            .sin_bound = generator->sin_bound + done,
-            .cos_bound = generator->cos_bound + done,
+            .state = &generator->state,
+            .first = done,
         };
         generator->kernels->sinusoid_anchor(&block);
     }
@@ -152,19 +155,13 @@ static void generate(struct inlay_generator *generator, const struct inlay_place
                      unsigned char *out, size_t stride_bytes, bool stream)
 {
     uint32_t marks[TILE_ROWS * INLAY_GENERATOR_PAIRS / INLAY_PAIR_GROUP];
-    const inlay_sinusoid *sinusoid = generator->sinusoid;
     size_t element = inlay_type_bytes(generator->computed);
     bool turns = generator->anchor_rows > 1;
     struct inlay_sinusoid_tile tile = {
         .pairs = generator->pairs,
         .sines = placement->sines,
         .cosines = placement->cosines,
-        .sin = generator->sin,
-        .cos = generator->cos,
-        .sin_bound = generator->sin_bound,
-        .cos_bound = generator->cos_bound,
-        .sin_step = sinusoid->sin_step + generator->first,
-        .cos_step = sinusoid->cos_step + generator->first,
+        .state = &generator->state,
         .type = generator->computed,
         .out_stride_bytes = stride_bytes,
         .interleaved = placement->interleaved,
@@ -188,6 +185,7 @@ static void generate(struct inlay_generator *generator, const struct inlay_place
                 tile.rows = n - done < left ? n - done : left;
                 tile.rows = tile.rows < TILE_ROWS ? tile.rows : TILE_ROWS;
             }
+            memset(marks, 0, tile.rows * inlay_padded(tile.pairs) / INLAY_PAIR_GROUP * sizeof *marks);
             if (generator->kernels->sinusoid_rows(&tile))
                 mend(generator, &tile);
             generator->since_anchor += (unsigned)tile.rows;

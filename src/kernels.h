@@ -32,6 +32,19 @@ struct inlay_embed_tile {
  */
 enum { INLAY_PAIR_GROUP = 16, INLAY_ANCHOR_ROWS = 256 };
 
+/* Pairs that a generator advances together: 48 bytes a pair stay in L1. */
+enum { INLAY_GENERATOR_PAIRS = 256 };
+
+/* In one struct, so that the kernels reach all of it from one register. */
+struct inlay_sinusoid_state {
+    _Alignas(64) double sin[INLAY_GENERATOR_PAIRS];
+    double cos[INLAY_GENERATOR_PAIRS];
+    double sin_bound[INLAY_GENERATOR_PAIRS]; /* twice how far sin may be off until the next anchor; positive */
+    double cos_bound[INLAY_GENERATOR_PAIRS];
+    double sin_step[INLAY_GENERATOR_PAIRS]; /* of one position's angle; zeros where the state is not turned */
+    double cos_step[INLAY_GENERATOR_PAIRS];
+};
+
 static inline size_t inlay_padded(size_t pairs)
 {
     return (pairs + INLAY_PAIR_GROUP - 1) / INLAY_PAIR_GROUP * INLAY_PAIR_GROUP;
@@ -39,24 +52,22 @@ static inline size_t inlay_padded(size_t pairs)
 
 struct inlay_sinusoid_anchor {
     size_t pairs;
-    unsigned rows;    /* INLAY_ANCHOR_ROWS; or 1, with steps of 0, where the state is not turned */
+    unsigned rows;    /* INLAY_ANCHOR_ROWS; or 1 where the state is not turned */
     double amplitude; /* factor of state and bounds */
     /*
      * The angles of the anchor's position: pi * half_turns[i], |half_turns[i]| <= 1/4, rounded to 53 significant bits,
      * plus the quarter turns whose sine and cosine are quadrant_sin[i] and quadrant_cos[i] (each 0, 1 or -1).
      */
     const double *half_turns, *quadrant_sin, *quadrant_cos;
-    const double *sin_step;        /* of one position's angle */
-    double *sin, *cos;             /* written: the state */
-    double *sin_bound, *cos_bound; /* written: how far it may be off within the next `rows` rows */
+    /* Written: all but the steps, for pairs [first, first + pairs). */
+    struct inlay_sinusoid_state *state;
+    size_t first;
 };
 
 struct inlay_sinusoid_tile {
     size_t pairs, rows;
-    size_t sines, cosines; /* pairs, or pairs - 1 where an odd dim has no column for the last one */
-    /* The state at the first row, which is advanced by `rows` positions. */
-    double *sin, *cos;
-    const double *sin_bound, *cos_bound, *sin_step, *cos_step;
+    size_t sines, cosines;              /* pairs, or pairs - 1 where an odd dim has no column for the last one */
+    struct inlay_sinusoid_state *state; /* that of the first row, which is advanced by `rows` positions */
     /* Where rows go, at any address: sine i of a row is element i from sin_out on, cosine i from cos_out on; 2i where
        they are interleaved, cos_out being one element behind sin_out. */
     inlay_type type;
@@ -66,8 +77,9 @@ struct inlay_sinusoid_tile {
     bool stream; /* non-temporal stores: in every row sin_out, and cos_out where not interleaved, lie on a cache line;
                     the caller fences */
     /*
-     * Written: [rows, ceil(pairs / INLAY_PAIR_GROUP)]. Bit i of a word: sine i of that group may be rounded wrongly and
-     * has to be computed exactly; bit 16 + i: its cosine. Bits of columns that do not exist mean nothing.
+     * [rows, ceil(pairs / INLAY_PAIR_GROUP)], zero before: what is in doubt is set. Bit i of a word: sine i of that
+     * group may be rounded wrongly and has to be computed exactly; bit 16 + i: its cosine. Bits of columns that do not
+     * exist mean nothing.
      */
     uint32_t *marks;
 };

@@ -17,9 +17,6 @@ enum { INLAY_TILE_TOKENS = 128 };
    rows that pass by. */
 enum { INLAY_BLOCK_BYTES = 16 * 1024 };
 
-/* Pairs that a generator advances together: its state, steps and bounds, 48 bytes a pair, stay in the same L1. */
-enum { INLAY_GENERATOR_PAIRS = 256 };
-
 /*
  * Outputs larger than this leave by non-temporal stores: four times the largest per-core L2 in common use (2 MiB). A
  * larger L3 is no reason to wait: virtual machines report more than they have, and streaming is no slower there.

@@ -171,10 +171,23 @@ VEC_INLINE vec_double vec_double_fma(vec_double a, vec_double b, vec_double c)
     return _mm256_fmadd_pd(a, b, c);
 }
 
-/* c - a * b, rounded once. */
-VEC_INLINE vec_double vec_double_fnma(vec_double a, vec_double b, vec_double c)
+/* a * b - c, rounded once. */
+VEC_INLINE vec_double vec_double_fms(vec_double a, vec_double b, vec_double c)
 {
-    return _mm256_fnmadd_pd(a, b, c);
+    return _mm256_fmsub_pd(a, b, c);
+}
+
+/* The bits of `seen`, and those in which a and b differ. */
+VEC_INLINE vec_double vec_double_differ(vec_double seen, vec_double a, vec_double b)
+{
+    return _mm256_or_pd(seen, _mm256_xor_pd(a, b));
+}
+
+/* Bit i: whether any bit of lane i is set. */
+VEC_INLINE unsigned vec_double_lanes(vec_double x)
+{
+    __m256i zero = _mm256_cmpeq_epi64(_mm256_castpd_si256(x), _mm256_setzero_si256());
+    return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(zero)) ^ 15;
 }
 
 VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)

@@ -133,10 +133,24 @@ VEC_INLINE vec_double vec_double_fma(vec_double a, vec_double b, vec_double c)
     return _mm512_fmadd_pd(a, b, c);
 }
 
-/* c - a * b, rounded once. */
-VEC_INLINE vec_double vec_double_fnma(vec_double a, vec_double b, vec_double c)
+/* a * b - c, rounded once. */
+VEC_INLINE vec_double vec_double_fms(vec_double a, vec_double b, vec_double c)
 {
-    return _mm512_fnmadd_pd(a, b, c);
+    return _mm512_fmsub_pd(a, b, c);
+}
+
+/* The bits of `seen`, and those in which a and b differ. */
+VEC_INLINE vec_double vec_double_differ(vec_double seen, vec_double a, vec_double b)
+{
+    enum { SEEN_OR_DIFFER = 0xf6 };
+    return _mm512_castsi512_pd(_mm512_ternarylogic_epi64(_mm512_castpd_si512(seen), _mm512_castpd_si512(a),
+                                                         _mm512_castpd_si512(b), SEEN_OR_DIFFER));
+}
+
+/* Bit i: whether any bit of lane i is set. */
+VEC_INLINE unsigned vec_double_lanes(vec_double x)
+{
+    return _mm512_test_epi64_mask(_mm512_castpd_si512(x), _mm512_castpd_si512(x));
 }
 
 VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)

@@ -142,10 +142,24 @@ VEC_INLINE vec_double vec_double_fma(vec_double a, vec_double b, vec_double c)
     return vfmaq_f64(c, a, b);
 }
 
-/* c - a * b, rounded once. */
-VEC_INLINE vec_double vec_double_fnma(vec_double a, vec_double b, vec_double c)
+/* a * b - c, rounded once. */
+VEC_INLINE vec_double vec_double_fms(vec_double a, vec_double b, vec_double c)
 {
-    return vfmsq_f64(c, a, b);
+    return vnegq_f64(vfmsq_f64(c, a, b));
+}
+
+/* The bits of `seen`, and those in which a and b differ. */
+VEC_INLINE vec_double vec_double_differ(vec_double seen, vec_double a, vec_double b)
+{
+    uint64x2_t differ = veorq_u64(vreinterpretq_u64_f64(a), vreinterpretq_u64_f64(b));
+    return vreinterpretq_f64_u64(vorrq_u64(vreinterpretq_u64_f64(seen), differ));
+}
+
+/* Bit i: whether any bit of lane i is set. */
+VEC_INLINE unsigned vec_double_lanes(vec_double x)
+{
+    uint64x2_t bits = vreinterpretq_u64_f64(x);
+    return (unsigned)(vgetq_lane_u64(bits, 0) != 0) | (unsigned)(vgetq_lane_u64(bits, 1) != 0) << 1;
 }
 
 VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)

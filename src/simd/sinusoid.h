@@ -8,47 +8,50 @@
 #endif
 
 /*
- * How far the state may be off within the K rows from an anchor on, for amplitude 1. u = 2^-53: rounding errs by u
- * |x| at the most, and by u/2 where |x| <= 1. w is the angle of a step.
+ * How far the state may be off within the K rows from an anchor on, for amplitude 1. u = 2^-53: rounding errs by u |x|
+ * at the most, and by u/2 where |x| <= 1. w is the angle of a step.
  *
  * First as a vector (sin, cos), whose length is 1 and which turning does not stretch. A step is sin' = fma(sin, cos w,
- * cos * sin w), and cos' likewise. In each component the product errs by u/2, the sum by u/2, and the constants, each
- * off by u/2, by (|sin| + |cos|) u/2 <= 0.71 u: together a vector of at most 2.42 u a step. The anchor: the phase is
- * off by u of itself, hence the vector by pi/4 u, and sincospi by half an ULP in each component, 0.71 u; turning by the
- * quadrant is exact: below 2 u. The test's own sums err by u. So the sine and the cosine are off by less than
+ * cos * sin w), and cos' likewise. The sums err by u/2 each, together 0.71 u; the products by u |sin w| or 0.71 u,
+ * whichever is less; the constants by u/2 for cos w, and u |sin w| or u/2 for sin w: together a vector of at most
+ * D u a step, D = min(2.42, 1.21 + 2 |sin w|). The anchor: the phase is off by u of itself, hence the vector by pi/4 u,
+ * and sincospi by half an ULP in each component, 0.71 u; turning by the quadrant is exact: below 2 u. So the sine and
+ * the cosine are off by less than
  *
- *     u (2.42 K + 3)
+ *     u (D K + 2)
  *
  * Slow columns hold small sines, for which that is too coarse. Let S be the largest |sin| of the block, S <= min(1,
  * |sin of the anchor| + K |sin w|), as |sin(nw)| <= n |sin w|. A step adds to the sine u |sin w| (product) + u S (sum)
- * + u S + u |sin w| (constants). And what a step added to the cosine, 2.42 u or less, m steps of turning carry into the
- * sine by |sin(mw)| <= min(1, m |sin w|): summed over the block, 2.42 u min(K, K^2/2 |sin w|). The anchor, relative to
+ * + u/2 S + u |sin w| (constants). And what a step added to the cosine, D u or less, m steps of turning carry into the
+ * sine by |sin(mw)| <= min(1, m |sin w|): summed over the block, D u min(K, K^2/2 |sin w|). The anchor, relative to
  * its sine, as |x / tan x| <= 1 and |x tan x| <= 1 for |x| <= pi/4: 2 u S, and 2 u min(1, K |sin w|) from its cosine.
- * The test: u S. So the sine is also off by less than
+ * So the sine is also off by less than
  *
- *     u ((2K + 3) S + 2K |sin w| + 2.42 min(K + 1, (K^2/2 + K) |sin w|))
+ *     u ((3/2 K + 2) S + 2K |sin w| + D min(K + 2, (K^2/2 + 2K) |sin w|))
  *
  * and the cosine by the same with C, the largest |cos|, for S. The smaller of the two bounds holds; one hundredth is
- * added for products of errors and for the rounding of the bound itself.
+ * added for products of errors and for the rounding of the bound itself. Returned is twice that.
  *
- * Values below 2^-120 are left to the integer path, bounded by up to 1: there floats become subnormal, and phases,
- * which end at 2^-256, few-digited. A sine that is larger at the anchor stays so within the block: slow columns grow,
- * and fast ones come no nearer to 0 than 2^-100.
+ * Values below 2^-100 are left to the integer path, bounded by up to 1: next come subnormal floats, and phases, which
+ * end at 2^-256, with few digits. Within a block a sine becomes no smaller than it was at the anchor unless it is a
+ * fast column's, which is in doubt wherever it comes as near to 0 as its bound.
  */
 static inline vec_double sinusoid_bound(vec_double value, vec_double step, double rows)
 {
-    const double unit = 1.01 * 0x1p-53;
+    const double unit = 2 * 1.01 * 0x1p-53;
+    const vec_double one = vec_double_set1(1);
+    vec_double each = vec_double_fma(vec_double_set1(2), step, vec_double_set1(1.21));
+    each = vec_double_min(vec_double_set1(2.42), each);
     vec_double largest = vec_double_fma(vec_double_set1(rows), step, vec_double_abs(value));
-    largest = vec_double_min(vec_double_set1(1), largest);
-    vec_double turned = vec_double_mul(vec_double_set1(rows * rows / 2 + rows), step);
-    turned = vec_double_min(vec_double_set1(rows + 1), turned);
-    vec_double bound = vec_double_mul(vec_double_set1(unit * (2 * rows + 3)), largest);
-    bound = vec_double_fma(vec_double_set1(unit * 2 * rows), step, bound);
-    bound = vec_double_fma(vec_double_set1(unit * 2.42), turned, bound);
-    bound = vec_double_min(bound, vec_double_set1(unit * (2.42 * rows + 3)));
-    vec_double size = vec_double_mul(vec_double_abs(value), vec_double_set1(0x1p120));
-    size = vec_double_min(vec_double_set1(1), size);
-    return vec_double_add(bound, vec_double_fnma(size, vec_double_set1(1), vec_double_set1(1)));
+    largest = vec_double_min(one, largest);
+    vec_double turned = vec_double_mul(vec_double_set1(rows * rows / 2 + 2 * rows), step);
+    turned = vec_double_min(vec_double_set1(rows + 2), turned);
+    vec_double bound = vec_double_mul(vec_double_set1(1.5 * rows + 2), largest);
+    bound = vec_double_fma(vec_double_set1(2 * rows), step, bound);
+    bound = vec_double_fma(each, turned, bound);
+    bound = vec_double_min(bound, vec_double_fma(vec_double_set1(rows), each, vec_double_set1(2)));
+    vec_double tiny = vec_double_min(one, vec_double_mul(vec_double_abs(value), vec_double_set1(0x1p100)));
+    return vec_double_fma(vec_double_set1(unit), bound, vec_double_sub(one, tiny));
 }
 
 static inline void sinusoid_anchor(const struct inlay_sinusoid_anchor *anchor)
@@ -60,19 +63,21 @@ static inline void sinusoid_anchor(const struct inlay_sinusoid_anchor *anchor)
      */
     const double bound_scale = anchor->amplitude == 1 ? 1 : 2 * anchor->amplitude;
     vec_double amplitude = vec_double_set1(anchor->amplitude), scale = vec_double_set1(bound_scale);
+    struct inlay_sinusoid_state *state = anchor->state;
     for (size_t i = 0; i < anchor->pairs; i += VEC_DOUBLES) {
         struct vec_sincos within = vec_sincospi(vec_double_load(anchor->half_turns + i));
         vec_double quadrant_sin = vec_double_load(anchor->quadrant_sin + i);
         vec_double quadrant_cos = vec_double_load(anchor->quadrant_cos + i);
         vec_double sin = vec_double_fma(within.sin, quadrant_cos, vec_double_mul(within.cos, quadrant_sin));
-        vec_double cos = vec_double_fnma(within.sin, quadrant_sin, vec_double_mul(within.cos, quadrant_cos));
-        vec_double step = vec_double_abs(vec_double_load(anchor->sin_step + i));
+        vec_double cos = vec_double_fms(within.cos, quadrant_cos, vec_double_mul(within.sin, quadrant_sin));
+        size_t at = anchor->first + i;
+        vec_double step = vec_double_abs(vec_double_load(state->sin_step + at));
         vec_double sin_bound = sinusoid_bound(sin, step, anchor->rows);
         vec_double cos_bound = sinusoid_bound(cos, step, anchor->rows);
-        vec_double_store(anchor->sin + i, vec_double_mul(sin, amplitude));
-        vec_double_store(anchor->cos + i, vec_double_mul(cos, amplitude));
-        vec_double_store(anchor->sin_bound + i, vec_double_mul(sin_bound, scale));
-        vec_double_store(anchor->cos_bound + i, vec_double_mul(cos_bound, scale));
+        vec_double_store(state->sin + at, vec_double_mul(sin, amplitude));
+        vec_double_store(state->cos + at, vec_double_mul(cos, amplitude));
+        vec_double_store(state->sin_bound + at, vec_double_mul(sin_bound, scale));
+        vec_double_store(state->cos_bound + at, vec_double_mul(cos_bound, scale));
     }
 }
 
@@ -87,28 +92,77 @@ VEC_INLINE vec sinusoid_cast(vec_double low, vec_double high, inlay_type type)
 }
 
 /*
- * A value rounded, and whether it is in doubt: the real number lies within the bound around the double, so where both
- * ends of that interval round to one number, so does the real one.
+ * Whether the float of v is in doubt, v being less than e off the real number x: sets bits unless v - e and v + e, and
+ * hence x, round to one float. `bound` is E = 2e.
+ *
+ * Let 2^k <= |v| < 2^(k+1), where floats lie g = 2^(k-23) apart, and P = 2^29 - 1. Doubles of the size of P v lie g
+ * apart too, and 2^29 v is one of them: so P v + E = 2^29 v - (v - E) rounds to 2^29 v - f, f the multiple of g next to
+ * v - E; and P v - E likewise to that next to v + E. Where they agree, v - E and v + E lie within g/2 of one f, a
+ * float, and x rounds to it, unless x < 2^k: there floats lie g/2 apart, and x has to be within g/4 of f = 2^k.
+ * It is, as e = E/2 <= g/4. (Just above 2^k, P v is below 2^(k+29), where doubles lie g/2 apart: there e <= g/8 and v -
+ * 2^k < g/16, and x rounds to 2^k again.)
  */
-struct sinusoid_rounded {
-    vec value;
-    unsigned doubtful;
+VEC_INLINE vec_double sinusoid_doubt(vec_double seen, vec_double v, const double *bound)
+{
+    const vec_double p = vec_double_set1(0x1p29 - 1);
+    vec_double e = vec_double_load(bound);
+    return vec_double_differ(seen, vec_double_fma(v, p, e), vec_double_fms(v, p, e));
+}
+
+/* VEC_LEN sines or cosines of the state. */
+struct sinusoid_values {
+    vec_double low, high;
+    const double *bound;
 };
 
-VEC_INLINE struct sinusoid_rounded sinusoid_round(vec_double low, vec_double high, const double *bound, inlay_type type)
+VEC_INLINE struct sinusoid_values sinusoid_values(const double *state, const double *bound, size_t i)
 {
-    vec_double low_bound = vec_double_load(bound), high_bound = vec_double_load(bound + VEC_DOUBLES);
-    vec above = sinusoid_cast(vec_double_add(low, low_bound), vec_double_add(high, high_bound), type);
-    vec below = sinusoid_cast(vec_double_sub(low, low_bound), vec_double_sub(high, high_bound), type);
-    return (struct sinusoid_rounded){above, vec_differ(above, below)};
+    return (struct sinusoid_values){vec_double_load(state + i), vec_double_load(state + i + VEC_DOUBLES), bound + i};
+}
+
+/* Bit i: whether value i is in doubt. Of 16-bit types whether v - E and v + E differ when rounded; E - e is more than
+   what rounding those sums adds. */
+VEC_INLINE uint32_t sinusoid_doubtful(struct sinusoid_values v, inlay_type type)
+{
+    if (type == INLAY_F32) {
+        const vec_double none = vec_double_set1(0);
+        uint32_t low = vec_double_lanes(sinusoid_doubt(none, v.low, v.bound));
+        return low | (uint32_t)vec_double_lanes(sinusoid_doubt(none, v.high, v.bound + VEC_DOUBLES)) << VEC_DOUBLES;
+    }
+    vec_double low_bound = vec_double_load(v.bound), high_bound = vec_double_load(v.bound + VEC_DOUBLES);
+    vec above = sinusoid_cast(vec_double_add(v.low, low_bound), vec_double_add(v.high, high_bound), type);
+    vec below = sinusoid_cast(vec_double_sub(v.low, low_bound), vec_double_sub(v.high, high_bound), type);
+    return vec_differ(above, below);
+}
+
+/* Whether any is: of floats one test for all of them, since it hardly ever finds anything. */
+VEC_INLINE bool sinusoid_any_doubtful(struct sinusoid_values sin, struct sinusoid_values cos, inlay_type type)
+{
+    if (type != INLAY_F32)
+        return (sinusoid_doubtful(sin, type) | sinusoid_doubtful(cos, type)) != 0;
+    vec_double doubt = sinusoid_doubt(vec_double_set1(0), sin.low, sin.bound);
+    doubt = sinusoid_doubt(doubt, sin.high, sin.bound + VEC_DOUBLES);
+    doubt = sinusoid_doubt(doubt, cos.low, cos.bound);
+    doubt = sinusoid_doubt(doubt, cos.high, cos.bound + VEC_DOUBLES);
+    return vec_double_lanes(doubt) != 0;
+}
+
+/* Marks which of one row's pairs [i, i + VEC_LEN) are in doubt. Rarely called. */
+static inline void sinusoid_mark(const struct inlay_sinusoid_tile *tile, size_t row, size_t i)
+{
+    const struct inlay_sinusoid_state *state = tile->state;
+    uint32_t sines = sinusoid_doubtful(sinusoid_values(state->sin, state->sin_bound, i), tile->type);
+    uint32_t cosines = sinusoid_doubtful(sinusoid_values(state->cos, state->cos_bound, i), tile->type);
+    uint32_t marks = (sines | cosines << INLAY_PAIR_GROUP) << i % INLAY_PAIR_GROUP;
+    tile->marks[(row * inlay_padded(tile->pairs) + i) / INLAY_PAIR_GROUP] |= marks;
 }
 
 /* Turns the state of VEC_DOUBLES pairs by one step. */
-VEC_INLINE void sinusoid_step(const struct inlay_sinusoid_tile *tile, size_t i, vec_double sin, vec_double cos)
+VEC_INLINE void sinusoid_step(struct inlay_sinusoid_state *state, size_t i, vec_double sin, vec_double cos)
 {
-    vec_double sin_step = vec_double_load(tile->sin_step + i), cos_step = vec_double_load(tile->cos_step + i);
-    vec_double_store(tile->sin + i, vec_double_fma(sin, cos_step, vec_double_mul(cos, sin_step)));
-    vec_double_store(tile->cos + i, vec_double_fnma(sin, sin_step, vec_double_mul(cos, cos_step)));
+    vec_double sin_step = vec_double_load(state->sin_step + i), cos_step = vec_double_load(state->cos_step + i);
+    vec_double_store(state->sin + i, vec_double_fma(sin, cos_step, vec_double_mul(cos, sin_step)));
+    vec_double_store(state->cos + i, vec_double_fms(cos, cos_step, vec_double_mul(sin, sin_step)));
 }
 
 /* Stores the first n values of a vector, all of it where n reaches beyond; nothing for n = 0. */
@@ -131,46 +185,45 @@ struct sinusoid_shape {
     bool interleaved, stream;
 };
 
-/* VEC_LEN pairs of one row, from pair i on; returns the marks of their sines and, 16 bits up, of their cosines. */
-VEC_INLINE uint32_t sinusoid_pairs(const struct inlay_sinusoid_tile *tile, size_t row, size_t i,
-                                   struct sinusoid_shape shape)
+/* VEC_LEN pairs of one row, from pair i on; returns whether any entry is in doubt. */
+VEC_INLINE bool sinusoid_pairs(const struct inlay_sinusoid_tile *tile, size_t row, size_t i,
+                               struct sinusoid_shape shape)
 {
-    vec_double sin_low = vec_double_load(tile->sin + i), sin_high = vec_double_load(tile->sin + i + VEC_DOUBLES);
-    vec_double cos_low = vec_double_load(tile->cos + i), cos_high = vec_double_load(tile->cos + i + VEC_DOUBLES);
-    struct sinusoid_rounded sin = sinusoid_round(sin_low, sin_high, tile->sin_bound + i, shape.type);
-    struct sinusoid_rounded cos = sinusoid_round(cos_low, cos_high, tile->cos_bound + i, shape.type);
-    sinusoid_step(tile, i, sin_low, cos_low);
-    sinusoid_step(tile, i + VEC_DOUBLES, sin_high, cos_high);
-
+    struct inlay_sinusoid_state *state = tile->state;
+    struct sinusoid_values sin = sinusoid_values(state->sin, state->sin_bound, i);
+    struct sinusoid_values cos = sinusoid_values(state->cos, state->cos_bound, i);
+    vec sin_entries = sinusoid_cast(sin.low, sin.high, shape.type);
+    vec cos_entries = sinusoid_cast(cos.low, cos.high, shape.type);
     const size_t element = shape.type == INLAY_F32 ? 4 : 2;
     size_t sines = tile->sines - i, cosines = tile->cosines - i;
     unsigned char *out = tile->sin_out + row * tile->out_stride_bytes;
     if (shape.interleaved) {
-        struct vec_two both = vec_interleave(sin.value, cos.value);
+        struct vec_two both = vec_interleave(sin_entries, cos_entries);
         size_t n = sines + cosines;
         out += 2 * i * element;
         sinusoid_store(out, both.low, n, shape.type, shape.stream);
         sinusoid_store(out + VEC_LEN * element, both.high, n > VEC_LEN ? n - VEC_LEN : 0, shape.type, shape.stream);
     } else {
         unsigned char *cos_out = tile->cos_out + row * tile->out_stride_bytes;
-        sinusoid_store(out + i * element, sin.value, sines, shape.type, shape.stream);
-        sinusoid_store(cos_out + i * element, cos.value, cosines, shape.type, shape.stream);
+        sinusoid_store(out + i * element, sin_entries, sines, shape.type, shape.stream);
+        sinusoid_store(cos_out + i * element, cos_entries, cosines, shape.type, shape.stream);
     }
-    return sin.doubtful | (uint32_t)cos.doubtful << 16;
+
+    bool any = sinusoid_any_doubtful(sin, cos, shape.type);
+    if (any)
+        sinusoid_mark(tile, row, i);
+    sinusoid_step(state, i, sin.low, cos.low);
+    sinusoid_step(state, i + VEC_DOUBLES, sin.high, cos.high);
+    return any;
 }
 
 VEC_INLINE bool sinusoid_rows_of(const struct inlay_sinusoid_tile *tile, struct sinusoid_shape shape)
 {
-    uint32_t any = 0, *marks = tile->marks;
+    bool any = false;
     for (size_t row = 0; row < tile->rows; row++)
-        for (size_t group = 0; group < tile->pairs; group += INLAY_PAIR_GROUP) {
-            uint32_t doubtful = 0;
-            for (size_t i = 0; i < INLAY_PAIR_GROUP && group + i < tile->pairs; i += VEC_LEN)
-                doubtful |= sinusoid_pairs(tile, row, group + i, shape) << i;
-            any |= doubtful;
-            *marks++ = doubtful;
-        }
-    return any != 0;
+        for (size_t i = 0; i < tile->pairs; i += VEC_LEN)
+            any |= sinusoid_pairs(tile, row, i, shape);
+    return any;
 }
 
 VEC_INLINE bool sinusoid_rows_as(const struct inlay_sinusoid_tile *tile, inlay_type type)
