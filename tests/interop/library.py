@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""The sinusoids of libinlay.so as NumPy arrays: a ctypes view of include/inlay/inlay.h, as much of it as is asked for.
+
+Imported by interop.py, which says where the library lies.
+"""
+import ctypes
+
+import numpy
+
+OK, SHAPE, F32, POSITION_F32 = 0, 2, 1, 2
+INTERLEAVED, SPLIT_COS_FIRST = 1, 3
+
+
+class Spec(ctypes.Structure):
+    """inlay_sinusoid_spec."""
+
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("dim", ctypes.c_size_t),
+        ("base", ctypes.c_double),
+        ("layout", ctypes.c_uint),
+        ("spacing", ctypes.c_uint),
+        ("shift", ctypes.c_uint32),
+        ("odd", ctypes.c_uint),
+        ("recipe", ctypes.c_uint),
+        ("float_angles", ctypes.c_uint32),
+        ("inv_freq", ctypes.POINTER(ctypes.c_double)),
+        ("amplitude", ctypes.c_double),
+    ]
+
+
+class Failed(Exception):
+    """A call that did not return INLAY_OK."""
+
+    def __init__(self, what, status):
+        super().__init__(f"{what}: status {status}")
+        self.status = status
+
+
+class Library:
+    def __init__(self, path):
+        self._c = ctypes.CDLL(path)
+        self._c.inlay_sinusoid_spec_recipe.restype = Spec
+        self._c.inlay_sinusoid_spec_recipe.argtypes = [ctypes.c_int, ctypes.c_size_t]
+        self._c.inlay_recipe_name.restype = ctypes.c_char_p
+        self._c.inlay_sinusoid_create.argtypes = [
+            ctypes.POINTER(Spec),
+            ctypes.c_void_p,
+            ctypes.POINTER(ctypes.c_void_p),
+        ]
+        self._c.inlay_sinusoid_destroy.argtypes = [ctypes.c_void_p]
+        self._c.inlay_sinusoid_destroy.restype = None
+        self._c.inlay_sinusoid_rows.argtypes = [
+            ctypes.c_void_p,
+            ctypes.c_int64,
+            ctypes.c_size_t,
+            ctypes.c_int,
+            ctypes.c_void_p,
+            ctypes.c_size_t,
+        ]
+        self._c.inlay_sinusoid_at.argtypes = [
+            ctypes.c_void_p,
+            ctypes.c_void_p,
+            ctypes.c_int,
+            ctypes.c_size_t,
+            ctypes.c_int,
+            ctypes.c_void_p,
+            ctypes.c_size_t,
+            ctypes.c_void_p,
+        ]
+        self.recipes = {}
+        while name := self._c.inlay_recipe_name(len(self.recipes)):
+            self.recipes[name.decode()] = len(self.recipes)
+
+    def table(self, name, dim, rows, first=0, frequencies=None, **changed):
+        """Rows [first, first + rows) of a recipe, its spec changed where asked; or of the exact recipe with frequencies
+        of the caller's and float32 angles; or, where `rows` is an array of float32, the rows of these positions.
+        float32 [rows, dim]."""
+        spec = self._c.inlay_sinusoid_spec_recipe(self.recipes[name], dim)
+        for field, value in changed.items():
+            setattr(spec, field, value)
+        if frequencies is not None:
+            frequencies = numpy.ascontiguousarray(frequencies, numpy.float64)
+            spec.inv_freq = frequencies.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+            spec.float_angles = 1
+        handle = ctypes.c_void_p()
+        status = self._c.inlay_sinusoid_create(ctypes.byref(spec), None, ctypes.byref(handle))
+        if status == OK:
+            listed = isinstance(rows, numpy.ndarray)
+            out = numpy.empty((len(rows) if listed else rows, dim), numpy.float32)
+            where = (F32, out.ctypes.data, out.strides[0])
+            if listed:
+                positions = numpy.ascontiguousarray(rows, numpy.float32)
+                status = self._c.inlay_sinusoid_at(
+                    handle, positions.ctypes.data, POSITION_F32, len(positions), *where, None
+                )
+            else:
+                status = self._c.inlay_sinusoid_rows(handle, first, rows, *where)
+            self._c.inlay_sinusoid_destroy(handle)
+        if status != OK:
+            raise Failed(f"{name} at dim {dim}", status)
+        return out
