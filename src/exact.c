@@ -183,28 +183,25 @@ static struct inlay_fraction alternating(const struct inlay_taylor *taylor, int 
     return fraction_mul(&sum, y);
 }
 
-struct inlay_sincos inlay_exact_sincos(const struct inlay_taylor *taylor, const struct inlay_phase *phase)
+struct inlay_fixed inlay_exact_sine(const struct inlay_taylor *taylor, const struct inlay_phase *phase, bool *negative)
 {
+    /* sin(q pi/2 + x): +sin x, +cos x, -sin x, -cos x */
+    bool is_cosine = phase->quadrant & 1;
+    *negative = (phase->quadrant >= 2) != (phase->negative && !is_cosine);
     struct inlay_fixed radians = inlay_fixed_mul(&phase->turns, &inlay_fixed_two_pi);
     struct inlay_fraction x = fraction_of(&radians);
     struct inlay_fraction y = fraction_mul(&x, &x);
-    /* sin x = x - x (y/3! - y^2/5! + ...), cos x = 1 - (y/2! - y^2/4! + ...) */
+    if (is_cosine) {
+        /* cos x = 1 - (y/2! - y^2/4! + ...) */
+        struct inlay_fraction below_one = alternating(taylor, 2, &y);
+        struct inlay_fixed one = inlay_fixed_integer(1), versine = fixed_of(&below_one);
+        return inlay_fixed_sub(&one, &versine);
+    }
+    /* sin x = x - x (y/3! - y^2/5! + ...) */
     struct inlay_fraction below_x = alternating(taylor, 3, &y);
     below_x = fraction_mul(&below_x, &x);
     struct inlay_fraction sine = fraction_sub(&x, &below_x);
-    struct inlay_fraction below_one = alternating(taylor, 2, &y);
-    struct inlay_fixed one = inlay_fixed_integer(1), versine = fixed_of(&below_one);
-
-    /* sin(q pi/2 + x): +sin x, +cos x, -sin x, -cos x; cos is the sine a quarter turn on. */
-    struct inlay_fixed magnitude[2] = {fixed_of(&sine), inlay_fixed_sub(&one, &versine)};
-    bool sign[2] = {phase->negative, false};
-    unsigned q = phase->quadrant, next = (q + 1) % 4;
-    return (struct inlay_sincos){
-        .sin = magnitude[q & 1],
-        .cos = magnitude[next & 1],
-        .sin_negative = sign[q & 1] != (q >= 2),
-        .cos_negative = sign[next & 1] != (next >= 2),
-    };
+    return fixed_of(&sine);
 }
 
 /* a * 2^*exponent, less than 1, times x: exact while the factors' bits come to no more than 256. */
@@ -215,7 +212,7 @@ static struct inlay_fixed times(const struct inlay_fixed *a, struct inlay_real x
     return inlay_fixed_mul(a, &fraction);
 }
 
-bool inlay_exact_small_sine(struct inlay_real x, double frequency, double amplitude, struct inlay_fixed *value,
+void inlay_exact_small_sine(struct inlay_real x, double frequency, double amplitude, struct inlay_fixed *value,
                             int *exponent)
 {
     /*
@@ -225,16 +222,16 @@ bool inlay_exact_small_sine(struct inlay_real x, double frequency, double amplit
      */
     const struct inlay_fixed unit = {{0, 0, 0, 0, 1}};
     struct inlay_fixed angle = {{0, x.mantissa, 0, 0, 0}};
-    *exponent = x.exponent + 64;
-    angle = times(&angle, inlay_real_of(frequency), exponent);
+    int power = x.exponent + 64;
+    angle = times(&angle, inlay_real_of(frequency), &power);
     if (angle.limb[1] == 0 && angle.limb[2] == 0)
-        return false;
+        return;
     int zeros = angle.limb[1] > 0 ? __builtin_clzll(angle.limb[1]) : 64 + __builtin_clzll(angle.limb[2]);
-    if (*exponent - zeros > -80)
-        return false;
+    if (power - zeros > -80)
+        return;
+    *exponent = power;
     *value = times(&angle, inlay_real_of(amplitude), exponent);
     *value = inlay_fixed_sub(value, &unit);
-    return true;
 }
 
 uint32_t inlay_exact_sqrt_f32(uint64_t n)

@@ -50,21 +50,16 @@ struct inlay_taylor {
 
 void inlay_taylor_init(struct inlay_taylor *taylor);
 
-/* Magnitudes and signs of a sine and a cosine. */
-struct inlay_sincos {
-    struct inlay_fixed sin, cos;
-    bool sin_negative, cos_negative;
-};
-
-/* sin and cos of a phase, each within 2^-205 of those of the phase's turns. */
-struct inlay_sincos inlay_exact_sincos(const struct inlay_taylor *taylor, const struct inlay_phase *phase);
+/* The sine of a phase: its magnitude, within 2^-205 of that of the phase's turns, and its sign. A cosine is the sine a
+   quarter turn on. */
+struct inlay_fixed inlay_exact_sine(const struct inlay_taylor *taylor, const struct inlay_phase *phase, bool *negative);
 
 /*
- * A sine as small as its angle x * frequency (in radians): the magnitude of that product times amplitude, less what is
- * known to be missing, some unit of its last place. value * 2^exponent; false where the angle is 2^-80 or larger, or 0.
- * Phases end at 2^-256, so that angles below have too few digits left there.
+ * Where the angle x * frequency, in radians, is less than 2^-80 but not 0: its sine times amplitude, as *value *
+ * 2^*exponent, with all the digits that rounding asks for. Else leaves both as they are. Phases end at 2^-256, so that
+ * such angles have too few digits left there.
  */
-bool inlay_exact_small_sine(struct inlay_real x, double frequency, double amplitude, struct inlay_fixed *value,
+void inlay_exact_small_sine(struct inlay_real x, double frequency, double amplitude, struct inlay_fixed *value,
                             int *exponent);
 
 /* The bits of sqrt(n), correctly rounded to binary32. */

@@ -95,17 +95,16 @@ static void put(unsigned char *row, size_t index, uint64_t bits, inlay_type type
         memcpy(row + index * sizeof narrow, &narrow, sizeof narrow);
 }
 
-/* Writes those of pair i that are asked for and have a column, exactly. */
-static void put_pair(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile, size_t row,
-                     size_t i, bool sine, bool cosine)
+/* Writes an entry of pair i exactly, if it has a column. */
+static void put_exact(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile, size_t row,
+                      size_t i, bool cosine)
 {
+    if (i >= (cosine ? tile->cosines : tile->sines))
+        return;
     double position = position_of(generator, generator->row + row);
-    struct inlay_entries exact = inlay_sinusoid_exact(generator->sinusoid, generator->first + i, position, tile->type);
-    size_t index = tile->interleaved ? 2 * i : i, at = row * tile->out_stride_bytes;
-    if (sine && i < tile->sines)
-        put(tile->sin_out + at, index, exact.sin, tile->type);
-    if (cosine && i < tile->cosines)
-        put(tile->cos_out + at, index, exact.cos, tile->type);
+    uint64_t bits = inlay_sinusoid_exact(generator->sinusoid, generator->first + i, cosine, position, tile->type);
+    unsigned char *out = (cosine ? tile->cos_out : tile->sin_out) + row * tile->out_stride_bytes;
+    put(out, tile->interleaved ? 2 * i : i, bits, tile->type);
 }
 
 /* Computes the entries exactly that a kernel left in doubt. */
@@ -115,38 +114,35 @@ static void mend(const struct inlay_generator *generator, const struct inlay_sin
     if (tile->stream)
         inlay_store_fence(); /* what is mended must not be overtaken by what was streamed */
     for (size_t row = 0; row < tile->rows; row++)
-        for (size_t group = 0; group < tile->pairs; group += INLAY_PAIR_GROUP) {
-            uint32_t sines = *marks & 0xffff, cosines = *marks >> 16;
-            marks++;
-            for (uint32_t pairs = sines | cosines; pairs != 0; pairs &= pairs - 1) {
-                unsigned bit = (unsigned)__builtin_ctz(pairs);
-                if (group + bit < tile->pairs)
-                    put_pair(generator, tile, row, group + bit, sines >> bit & 1, cosines >> bit & 1);
+        for (size_t group = 0; group < tile->pairs; group += INLAY_PAIR_GROUP)
+            for (uint32_t doubtful = *marks++; doubtful != 0; doubtful &= doubtful - 1) {
+                unsigned bit = (unsigned)__builtin_ctz(doubtful);
+                put_exact(generator, tile, row, group + bit % INLAY_PAIR_GROUP, bit >= INLAY_PAIR_GROUP);
             }
-        }
 }
 
 /* The row of position 0 is the same for every frequency, and a sine of 0 lies within no bound of its own size. */
 static void put_first_row(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile)
 {
-    struct inlay_entries exact = inlay_sinusoid_exact(generator->sinusoid, 0, 0, tile->type);
+    uint64_t one = inlay_sinusoid_exact(generator->sinusoid, 0, true, 0, tile->type);
     size_t step = tile->interleaved ? 2 : 1;
     for (size_t i = 0; i < tile->sines; i++)
-        put(tile->sin_out, i * step, exact.sin, tile->type);
+        put(tile->sin_out, i * step, 0, tile->type);
     for (size_t i = 0; i < tile->cosines; i++)
-        put(tile->cos_out, i * step, exact.cos, tile->type);
+        put(tile->cos_out, i * step, one, tile->type);
 }
 
 /* The column of its own that an odd dim ends in: zeros, or the cosine of the first frequency. */
 static void put_last_column(const struct inlay_generator *generator, size_t column, size_t n, unsigned char *out,
                             size_t stride_bytes)
 {
+    const inlay_sinusoid *sinusoid = generator->sinusoid;
     for (size_t row = 0; row < n; row++) {
-        struct inlay_entries exact = {0, 0};
-        if (generator->sinusoid->odd == INLAY_ODD_WRAP && generator->sinusoid->pairs > 0)
-            exact = inlay_sinusoid_exact(generator->sinusoid, 0, position_of(generator, generator->row + row),
-                                         generator->computed);
-        put(out + row * stride_bytes, column, exact.cos, generator->computed);
+        uint64_t bits = 0;
+        if (sinusoid->odd == INLAY_ODD_WRAP && sinusoid->pairs > 0)
+            bits = inlay_sinusoid_exact(sinusoid, 0, true, position_of(generator, generator->row + row),
+                                        generator->computed);
+        put(out + row * stride_bytes, column, bits, generator->computed);
     }
 }
 

@@ -97,9 +97,12 @@ static void prepare_steps(inlay_sinusoid *sinusoid)
     const struct inlay_real one = {1, 0, false};
     for (size_t i = 0; i < sinusoid->pairs; i++) {
         struct inlay_phase phase = inlay_phase_of(&sinusoid->frequencies[i], one);
-        struct inlay_sincos step = inlay_exact_sincos(&sinusoid->taylor, &phase);
-        sinusoid->sin_step[i] = inlay_round_f64(&step.sin, 0, step.sin_negative);
-        sinusoid->cos_step[i] = inlay_round_f64(&step.cos, 0, step.cos_negative);
+        bool negative;
+        struct inlay_fixed sine = inlay_exact_sine(&sinusoid->taylor, &phase, &negative);
+        sinusoid->sin_step[i] = inlay_round_f64(&sine, 0, negative);
+        phase.quadrant = (phase.quadrant + 1) % 4;
+        struct inlay_fixed cosine = inlay_exact_sine(&sinusoid->taylor, &phase, &negative);
+        sinusoid->cos_step[i] = inlay_round_f64(&cosine, 0, negative);
     }
 }
 
@@ -169,33 +172,36 @@ void inlay_sinusoid_destroy(inlay_sinusoid *sinusoid)
 /* ---- One entry, exactly -------------------------------------------------------------------------------------------
  */
 
-struct inlay_entries inlay_sinusoid_exact(const inlay_sinusoid *sinusoid, size_t pair, double position, inlay_type type)
+/* Angles that are too small for the digits of a fixed-point phase. */
+static void sharpen_small_sine(const inlay_sinusoid *sinusoid, size_t pair, struct inlay_real x,
+                               struct inlay_fixed *value, int *exponent)
 {
-    struct inlay_format format = inlay_format_of(type);
+    const struct inlay_fixed unit = {{0, 0, 0, 0, 1}};
+    if (sinusoid->factors != NULL) { /* the angle in radians is a product of doubles */
+        double frequency = sinusoid->angles != NULL ? 1 : sinusoid->factors[pair];
+        inlay_exact_small_sine(x, frequency, sinusoid->amplitude, value, exponent);
+    } else if (x.mantissa != 0 && inlay_fixed_less(value, &unit)) {
+        *value = unit; /* nothing is left but the sign */
+    }
+}
+
+uint64_t inlay_sinusoid_exact(const inlay_sinusoid *sinusoid, size_t pair, bool cosine, double position,
+                              inlay_type type)
+{
     double angle = position;
     if (sinusoid->angles != NULL)
         sinusoid->angles->compute(&sinusoid->factors[pair], 1, position, &angle);
     struct inlay_real x = inlay_real_of(angle);
     struct inlay_phase phase = inlay_phase_of(&sinusoid->frequencies[pair], x);
-    struct inlay_sincos exact = inlay_exact_sincos(&sinusoid->taylor, &phase);
-    exact.sin = inlay_fixed_mul(&exact.sin, &sinusoid->amplitude_fixed);
-    exact.cos = inlay_fixed_mul(&exact.cos, &sinusoid->amplitude_fixed);
+    phase.quadrant = (phase.quadrant + cosine) % 4;
+    bool negative;
+    struct inlay_fixed value = inlay_exact_sine(&sinusoid->taylor, &phase, &negative);
+    if (sinusoid->amplitude != 1)
+        value = inlay_fixed_mul(&value, &sinusoid->amplitude_fixed);
     int exponent = 0;
-    const struct inlay_fixed unit = {{0, 0, 0, 0, 1}};
-    if (sinusoid->factors == NULL && x.mantissa != 0 && inlay_fixed_less(&exact.sin, &unit))
-        exact.sin = unit;            /* too small for a fixed-point phase, but it has a sign */
-    if (sinusoid->factors != NULL) { /* the angle in radians is a product of doubles */
-        double frequency = sinusoid->angles != NULL ? 1 : sinusoid->factors[pair];
-        struct inlay_fixed small;
-        if (inlay_exact_small_sine(x, frequency, sinusoid->amplitude, &small, &exponent))
-            exact.sin = small;
-        else
-            exponent = 0;
-    }
-    return (struct inlay_entries){
-        .sin = inlay_round(&exact.sin, exponent, exact.sin_negative, format),
-        .cos = inlay_round(&exact.cos, 0, exact.cos_negative, format),
-    };
+    if (!cosine)
+        sharpen_small_sine(sinusoid, pair, x, &value, &exponent);
+    return inlay_round(&value, exponent, negative, inlay_format_of(type));
 }
 
 /* ---- Columns ------------------------------------------------------------------------------------------------------

@@ -31,14 +31,10 @@ struct inlay_sinusoid {
     struct inlay_fixed frequencies[]; /* [pairs], turns per position; the arrays above lie behind them */
 };
 
-/* The bits of one sine and one cosine. */
-struct inlay_entries {
-    uint64_t sin, cos;
-};
-
-/* Pair i at a position, |position| < 2^31, correctly rounded in that type; float_amplitude is left to the caller. */
-struct inlay_entries inlay_sinusoid_exact(const inlay_sinusoid *sinusoid, size_t pair, double position,
-                                          inlay_type type);
+/* The bits of a pair's sine or cosine at a position, |position| < 2^31, correctly rounded in that type; float_amplitude
+   is left to the caller. */
+uint64_t inlay_sinusoid_exact(const inlay_sinusoid *sinusoid, size_t pair, bool cosine, double position,
+                              inlay_type type);
 
 /* Consecutive columns of a row, as they lie in a piece of it. */
 struct inlay_columns {

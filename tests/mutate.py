@@ -23,7 +23,7 @@ MUTATIONS = [
     ("the head of a streamed row is dropped", "src/simd/embed.h", "if (head > 0)", "if (0)"),
     ("the tail of a streamed row is dropped", "src/simd/embed.h", "if (end < columns) {", "if (0) {"),
     ("the tail is one column long too many", "src/simd/embed.h", "n = columns - column;", "n = columns - column + (columns - column < VEC_LEN - 1);"),
-    ("the cosine has the wrong sign (scalar)", "src/exact.c", "sign[next & 1] != (next >= 2)", "sign[next & 1] != (next < 2)"),
+    ("the cosine has the wrong sign (exact)", "src/sinusoid.c", "phase.quadrant = (phase.quadrant + cosine) % 4;", "phase.quadrant = (phase.quadrant + 3 * cosine) % 4;"),
     ("the cosine has the wrong sign (SIMD)", "src/simd/sinusoid.h", "vec_double cos = vec_double_fms(within.cos", "vec_double cos = vec_double_fma(within.cos"),
     ("the bound of the rounding test is 0", "src/simd/sinusoid.h", "unit = 2 * 1.01 * 0x1p-53;", "unit = 0;"),
     ("anchors stand every 10^6 rows, under the bound of 256", "src/generator.c", "generator->since_anchor += (unsigned)tile.rows;", "generator->since_anchor = (unsigned)((uint32_t)position % 1000000 ? 1 : INLAY_ANCHOR_ROWS);"),
