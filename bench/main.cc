@@ -3,6 +3,7 @@
 // inlay_bench: every operation of the library on every ISA that runs here, and the limits beside them.
 // Google Benchmark brings the command line, the filter and the formats; the clock is that of rounds.cc, since a ratio
 // of two benchmarks that ran minutes apart says little.
+#include "doubts.h"
 #include "reporters.h"
 #include "rounds.h"
 
@@ -142,6 +143,17 @@ static bool asks_for_format(int argc, char **argv)
     });
 }
 
+// Before any row: what rows of sinusoids cost beside storing them.
+static std::vector<Fact> facts_of_sinusoids()
+{
+    constexpr std::size_t dim = 512, wide = 4096;
+    char share[160], creation[160];
+    std::snprintf(share, sizeof share, "%.1e (base 1e4), %.1e (1e6), %.1e (1e30) at dim %zu", share_in_doubt(1e4, dim),
+                  share_in_doubt(1e6, dim), share_in_doubt(1e30, dim), dim);
+    std::snprintf(creation, sizeof creation, "%.2f ms at dim %zu", 1e3 * seconds_to_create(wide), wide);
+    return {{"share of sinusoids in doubt", share}, {"creating a sinusoid", creation}};
+}
+
 int main(int argc, char **argv)
 {
     const bool table = !asks_for_format(argc, argv);
@@ -153,12 +165,15 @@ int main(int argc, char **argv)
 
     benchmark::AddCustomContext("inlay", inlay_version());
     benchmark::AddCustomContext("scalar_sinusoids", "at most " + std::to_string(scalar_pairs) + " pairs");
+    const std::vector<Fact> facts = facts_of_sinusoids();
+    for (const Fact &fact : facts)
+        benchmark::AddCustomContext(fact.name, fact.value);
 
     std::vector<Group> groups = make_groups();
     register_all(groups);
     choose();
 
-    PlainNamesReporter reporter(table ? new TableReporter : benchmark::CreateDefaultDisplayReporter());
+    PlainNamesReporter reporter(table ? new TableReporter(facts) : benchmark::CreateDefaultDisplayReporter());
     const std::size_t rows = benchmark::RunSpecifiedBenchmarks(&reporter);
     benchmark::Shutdown();
     return rows ? 0 : 1;

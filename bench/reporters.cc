@@ -23,6 +23,10 @@ static void print_line(const std::array<std::string, 9> &cells)
     std::puts(line.c_str());
 }
 
+TableReporter::TableReporter(const std::vector<Fact> &facts) : facts_(facts)
+{
+}
+
 bool TableReporter::ReportContext(const Context &)
 {
     std::string names;
@@ -36,8 +40,11 @@ bool TableReporter::ReportContext(const Context &)
         "over limit: median over the median of the limit named, the fastest copy or fill of the same bytes\n"
         "over three: median over that of limit three_passes: gather, scale, add positions one after another\n"
         "shapes: b batch, s seq, d dim, v vocab; r rows of a table of sinusoids; at bytes past a page\n");
-    std::printf("scalar takes about 0.4 us for a sine and cosine: it has no rows of more than %zu pairs\n\n",
+    std::printf("scalar takes about 0.5 us for a sine and cosine: it has no rows of more than %zu pairs\n",
                 scalar_pairs);
+    for (const Fact &fact : facts_)
+        std::printf("%s: %s\n", fact.name.c_str(), fact.value.c_str());
+    std::puts("");
     print_line({"kernel", "ISA", "shape", "median", "minimum", "GB/s", "over limit", "limit", "over three"});
     return true;
 }

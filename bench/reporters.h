@@ -9,14 +9,23 @@
 #include <benchmark/benchmark.h>
 #include <memory>
 #include <ostream>
+#include <string>
+#include <vector>
+
+// What stands above the table, one line each.
+struct Fact {
+    std::string name, value;
+};
 
 class TableReporter : public benchmark::BenchmarkReporter
 {
   public:
+    explicit TableReporter(const std::vector<Fact> &facts);
     bool ReportContext(const Context &context) override;
     void ReportRuns(const std::vector<Run> &runs) override;
 
   private:
+    const std::vector<Fact> &facts_;
     std::string kernel_; // of the row above
 };
 
