@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "message.h"
+#include "names.h"
 #include "number.h"
 #include "options.h"
 
@@ -46,22 +47,6 @@ static const struct option long_options[] = {
     {"plot", required_argument, NULL, OPTION_PLOT},     {"time", no_argument, NULL, OPTION_TIME},
     {"help", no_argument, NULL, OPTION_HELP},           {NULL, 0, NULL, 0},
 };
-
-int option_layout(const char *text, inlay_layout *layout)
-{
-    for (int i = INLAY_LAYOUT_INTERLEAVED; i <= INLAY_LAYOUT_SPLIT; i++) {
-        if (strcmp(text, layout_name((inlay_layout)i)) == 0) {
-            *layout = (inlay_layout)i;
-            return DONE;
-        }
-    }
-    return misused("--layout %s is neither interleaved nor split", shown(text));
-}
-
-const char *layout_name(inlay_layout layout)
-{
-    return layout == INLAY_LAYOUT_SPLIT ? "split" : "interleaved";
-}
 
 static int add_input(struct embed_options *options, enum source source, const char *text)
 {

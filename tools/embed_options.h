@@ -53,10 +53,4 @@ struct embed_options {
 /** Parses argv into *options, whose `input` the caller frees in any case. */
 int embed_options_parse(int argc, char **argv, struct embed_options *options);
 
-/** DONE, or MISUSED with a message, where the text names no layout. For every subcommand that has --layout. */
-int option_layout(const char *text, inlay_layout *layout);
-
-/** The name that --layout knows a layout by. */
-const char *layout_name(inlay_layout layout);
-
 #endif

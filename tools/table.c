@@ -12,8 +12,8 @@
 #include <inlay/inlay.h>
 
 #include "command.h"
-#include "embed_options.h"
 #include "message.h"
+#include "names.h"
 #include "number.h"
 #include "options.h"
 #include "output.h"
@@ -30,8 +30,9 @@ static const char help[] = "Usage: inlay table --dim D --positions A:B [option .
                            "  --dim D              columns\n"
                            "  --positions A:B      rows [A, B)\n"
                            "  --base X             base of the sinusoids, 1 to 1e30 (default: 10000)\n"
-                           "  --layout interleaved|split   columns sin, cos, sin, cos, ... (default), or\n"
-                           "                       all sines, then all cosines\n"
+                           "  --layout interleaved|split|split-cos-first\n"
+                           "                       columns sin, cos, sin, cos, ... (default), all sines,\n"
+                           "                       then all cosines, or all cosines, then all sines\n"
                            "  --out FILE.npy       write float32 [B - A, D]; - is standard output\n"
                            "  --plot FILE.png      draw a heat map\n"
                            "  --help               print this\n";

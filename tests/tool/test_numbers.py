@@ -15,16 +15,15 @@ def f32(x):
     return struct.unpack("<f", struct.pack("<f", x))[0]
 
 
-def sinusoid(position, dim, base=10000.0, split=False):
+def sinusoid(position, dim, base=10000.0, layout="interleaved"):
     """A row of sinusoids, in double: good to about 1e-9 for positions in the thousands."""
-    columns = (dim + 1) // 2
-    row = [0.0] * dim
-    for i in range(columns):
-        angle = position * base ** (-2 * i / dim)
-        row[i if split else 2 * i] = math.sin(angle)
-        if 2 * i + 1 < dim:
-            row[columns + i if split else 2 * i + 1] = math.cos(angle)
-    return row
+    angles = [position * base ** (-2 * i / dim) for i in range((dim + 1) // 2)]
+    sines, cosines = [math.sin(a) for a in angles], [math.cos(a) for a in angles]
+    if layout == "split":
+        return (sines + cosines)[:dim]
+    if layout == "split-cos-first":
+        return (cosines + sines)[:dim]
+    return [value for pair in zip(sines, cosines) for value in pair][:dim]
 
 
 def mix(x):
@@ -64,8 +63,9 @@ def test_tables(directory):
 
     fixed = ("embed", "--ids", "0 7", "--positions", "none", "--dim", "5")
     check(close(vectors(*fixed)[1], sinusoid(0, 5) + sinusoid(7, 5)), "the fixed table is the sinusoid")
-    split = sinusoid(0, 5, split=True) + sinusoid(7, 5, split=True)
-    check(close(vectors(*fixed, "--layout", "split")[1], split), "--layout split")
+    for layout in "interleaved", "split", "split-cos-first":
+        expect = sinusoid(0, 5, layout=layout) + sinusoid(7, 5, layout=layout)
+        check(close(vectors(*fixed, "--layout", layout)[1], expect), f"--layout {layout}")
     check(close(vectors(*fixed, "--base", "100.5")[1], sinusoid(0, 5, 100.5) + sinusoid(7, 5, 100.5)), "--base")
     check(vectors("embed", "--ids", "1")[0] == (1, 1, 512), "dim is 512 where nothing says otherwise")
 

@@ -88,7 +88,7 @@ USAGE = [
     ((*EMBED, "--base", "nan"), "--base"),
     ((*EMBED, "--base", "1e999"), "--base"),
     ((*EMBED, "--base", "10", "--table", "random", "--positions", "none"), "--base"),
-    ((*EMBED, "--layout", "sideways"), "'sideways'"),
+    ((*EMBED, "--layout", "sideways"), "'sideways' is none of interleaved, split and split-cos-first"),
     ((*EMBED, "--layout", "split", "--table", "random", "--positions", "none"), "--layout"),
     (("table",), "--dim is missing"),
     (("table", "--dim", "4"), "--positions is missing"),
