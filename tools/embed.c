@@ -216,15 +216,15 @@ static int deliver(struct embedding *e)
 {
     size_t shape[3] = {e->tokens.sequences, e->tokens.length, e->table.view.dim};
     if (e->out.stream == NULL && e->plot.stream == NULL) {
-        struct tensor tensor = {3, {shape[0], shape[1], shape[2]}, result_row, e};
+        struct tensor tensor = {"float32", 3, {shape[0], shape[1], shape[2]}, result_row, e};
         print_tensor(stdout, &tensor);
         return DONE;
     }
     int outcome = DONE;
     if (e->out.stream != NULL) {
-        outcome = save_header(&e->out, shape, 3);
+        outcome = save_header(&e->out, INLAY_F32, shape, 3);
         if (outcome == DONE)
-            outcome = save_values(&e->out, e->result, shape[0] * shape[1] * shape[2]);
+            outcome = save_values(&e->out, INLAY_F32, e->result, shape[0] * shape[1] * shape[2]);
     }
     if (outcome == DONE && e->plot.stream != NULL)
         outcome = embed_picture(&e->plot, &e->options, &e->tokens, shape[2], e->result);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The readers of load.h. A table is opened without blocking and must be a regular file: its size bounds all that is
+ * The readers of load.h. A .npy file is opened without blocking and must be a regular file: its size bounds all that is
  * read and allocated, and a FIFO or a device could withhold or repeat itself for ever.
  */
 #define _POSIX_C_SOURCE 200809L
@@ -8,7 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -81,48 +81,87 @@ int load_text(const char *path, char **text, size_t *size)
     return outcome;
 }
 
-static int read_table(int file, const char *path, float **table, size_t *rows, size_t *dim)
+/* The elements as they lie in the file, to be freed. */
+static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *npy, void **data)
 {
+    const char *what = kind == NPY_TABLE ? "table" : "list of numbers";
     struct stat status;
     if (fstat(file, &status) != 0)
         return failed("cannot read %s: %s", shown(path), strerror(errno));
     if (!S_ISREG(status.st_mode))
-        return failed("%s is not a regular file, as a table must be", shown(path));
+        return failed("%s is not a regular file, as a %s must be", shown(path), what);
 
     size_t head_bytes = status.st_size < NPY_HEAD_BYTES ? (size_t)status.st_size : NPY_HEAD_BYTES;
     static char head[NPY_HEAD_BYTES];
     ssize_t got = read_full(file, head, head_bytes);
     if (got < 0)
         return failed("cannot read %s: %s", shown(path), strerror(errno));
-    struct npy npy;
-    if (!npy_parse(head, (size_t)got, (uint64_t)status.st_size, &npy))
-        return failed("%s is no table: %s", shown(path), npy.why);
+    if (!npy_parse(head, (size_t)got, (uint64_t)status.st_size, kind, npy))
+        return failed("%s is no %s: %s", shown(path), what, npy->why);
 
     /* npy_parse has checked that these bytes are those of the file's rest. */
-    size_t bytes = npy.rows * npy.dim * sizeof(float);
-    float *data = malloc(bytes ? bytes : 1);
-    if (data == NULL)
+    size_t bytes = npy->rows * npy->dim * npy->element_bytes;
+    *data = malloc(bytes ? bytes : 1);
+    if (*data == NULL)
         return out_of_memory(shown(path), (double)bytes);
-    if (lseek(file, (off_t)npy.data_offset, SEEK_SET) < 0 || (got = read_full(file, data, bytes)) < 0) {
-        free(data);
-        return failed("cannot read %s: %s", shown(path), strerror(errno));
-    }
-    if ((size_t)got != bytes) {
-        free(data);
-        return failed("%s shrank while it was read", shown(path));
-    }
+    int outcome = DONE;
+    if (lseek(file, (off_t)npy->data_offset, SEEK_SET) < 0 || (got = read_full(file, *data, bytes)) < 0)
+        outcome = failed("cannot read %s: %s", shown(path), strerror(errno));
+    else if ((size_t)got != bytes)
+        outcome = failed("%s shrank while it was read", shown(path));
+    if (outcome != DONE)
+        free(*data);
+    return outcome;
+}
+
+static int load_npy(const char *path, enum npy_kind kind, struct npy *npy, void **data)
+{
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (file < 0)
+        return failed("cannot open %s: %s", shown(path), strerror(errno));
+    int outcome = read_npy(file, path, kind, npy, data);
+    close(file);
+    return outcome;
+}
+
+int load_table(const char *path, float **table, size_t *rows, size_t *dim)
+{
+    struct npy npy;
+    void *data;
+    int outcome = load_npy(path, NPY_TABLE, &npy, &data);
+    if (outcome != DONE)
+        return outcome;
     *table = data;
     *rows = npy.rows;
     *dim = npy.dim;
     return DONE;
 }
 
-int load_table(const char *path, float **table, size_t *rows, size_t *dim)
+static double element_at(const void *data, enum npy_element element, size_t i)
 {
-    int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (file < 0)
-        return failed("cannot open %s: %s", shown(path), strerror(errno));
-    int outcome = read_table(file, path, table, rows, dim);
-    close(file);
-    return outcome;
+    switch (element) {
+    case NPY_F4:
+        return (double)((const float *)data)[i];
+    case NPY_F8:
+        return ((const double *)data)[i];
+    case NPY_I4:
+        return ((const int32_t *)data)[i];
+    default:
+        return (double)((const int64_t *)data)[i];
+    }
+}
+
+int load_list(const char *path, double **list, size_t *n)
+{
+    struct npy npy;
+    void *data;
+    int outcome = load_npy(path, NPY_LIST, &npy, &data);
+    if (outcome != DONE)
+        return outcome;
+    *n = npy.rows;
+    *list = calloc(npy.rows + 1, sizeof **list);
+    for (size_t i = 0; *list != NULL && i < npy.rows; i++)
+        (*list)[i] = element_at(data, npy.element, i);
+    free(data);
+    return *list != NULL ? DONE : out_of_memory(shown(path), (double)npy.rows * sizeof **list);
 }

@@ -111,22 +111,49 @@ static bool take_shape(struct cursor *c, size_t *rank, struct npy *npy)
     return *rank != 1 || comma;
 }
 
-static bool check_descr(struct slice descr, struct npy *npy)
+static bool check_descr(struct slice descr, enum npy_kind kind, struct npy *npy)
 {
-    if (same(descr, "<f4"))
-        return true;
+    static const struct {
+        const char *descr;
+        enum npy_element element;
+        size_t bytes;
+    } known[] = {{"<f4", NPY_F4, 4}, {"<f8", NPY_F8, 8}, {"<i4", NPY_I4, 4}, {"<i8", NPY_I8, 8}};
+    size_t kinds = kind == NPY_TABLE ? 1 : sizeof known / sizeof *known;
+    for (size_t i = 0; i < kinds; i++) {
+        npy->element = known[i].element;
+        npy->element_bytes = known[i].bytes;
+        if (same(descr, known[i].descr))
+            return true;
+    }
     char name[16];
     size_t size = descr.size < sizeof name ? descr.size : sizeof name - 1;
     for (size_t i = 0; i < size; i++)
         name[i] = descr.text[i] > ' ' && descr.text[i] <= '~' ? descr.text[i] : '?';
     name[size] = '\0';
     snprintf(npy->why, sizeof npy->why,
-             "its elements are '%s', not '<f4' (float32): convert it with numpy.save(file, a.astype('<f4'))", name);
+             kind == NPY_TABLE
+                 ? "its elements are '%s', not '<f4' (float32): convert it with numpy.save(file, a.astype('<f4'))"
+                 : "its elements are '%s', none of '<f4', '<f8', '<i4' and '<i8': convert it with numpy.save(file, "
+                   "a.astype('<f8'))",
+             name);
+    return false;
+}
+
+static bool check_rank(size_t rank, enum npy_kind kind, struct npy *npy)
+{
+    if (kind == NPY_LIST)
+        npy->dim = 1;
+    if (rank == (kind == NPY_TABLE ? 2 : 1))
+        return true;
+    snprintf(npy->why, sizeof npy->why,
+             kind == NPY_TABLE ? "it has %zu dimensions, and a table has 2: [rows, dim]"
+                               : "it has %zu dimensions, and a list has 1: convert it with numpy.save(file, a.ravel())",
+             rank);
     return false;
 }
 
 /* Reads the dictionary: three keys in any order, each once, and nothing behind it. */
-static bool parse_dictionary(struct cursor c, struct npy *npy)
+static bool parse_dictionary(struct cursor c, enum npy_kind kind, struct npy *npy)
 {
     static const char broken[] = "its header is not the dictionary that NumPy writes";
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
@@ -152,7 +179,7 @@ static bool parse_dictionary(struct cursor c, struct npy *npy)
         seen[which] = true;
         skip_blanks(&c);
         if (which == 0 && c.at < c.end && *c.at == '[')
-            return refuse(npy, "its elements are structures, not '<f4' (float32)");
+            return refuse(npy, "its elements are structures, not numbers");
         bool good = which == 0   ? take_string(&c, &descr)
                     : which == 1 ? take_truth(&c, &fortran_order)
                                  : take_shape(&c, &rank, npy);
@@ -165,35 +192,35 @@ static bool parse_dictionary(struct cursor c, struct npy *npy)
         return refuse(npy, "its header goes on after the dictionary");
     if (!seen[0] || !seen[1] || !seen[2])
         return refuse(npy, "its header lacks descr, fortran_order or shape");
-    if (!check_descr(descr, npy))
+    if (!check_descr(descr, kind, npy) || !check_rank(rank, kind, npy))
         return false;
-    if (rank != 2) {
-        snprintf(npy->why, sizeof npy->why, "it has %zu dimensions, and a table has 2: [rows, dim]", rank);
-        return false;
-    }
     if (fortran_order)
         return refuse(npy, "it is in Fortran order: convert it with numpy.save(file, numpy.ascontiguousarray(a))");
     return true;
 }
 
 /* The bytes of the data must be those of the file's rest: fewer is a torn file, more is not what NumPy wrote. */
-static bool check_size(uint64_t file_bytes, struct npy *npy)
+static bool check_size(uint64_t file_bytes, enum npy_kind kind, struct npy *npy)
 {
     uint64_t rest = file_bytes - npy->data_offset;
     size_t bytes;
     if (npy->dim == 0)
         return refuse(npy, "its rows have dim 0");
-    if (__builtin_mul_overflow(npy->rows, npy->dim, &bytes) || __builtin_mul_overflow(bytes, sizeof(float), &bytes))
+    if (__builtin_mul_overflow(npy->rows, npy->dim, &bytes) ||
+        __builtin_mul_overflow(bytes, npy->element_bytes, &bytes))
         return refuse(npy, "its shape overflows");
     if (bytes != rest) {
-        snprintf(npy->why, sizeof npy->why, "its shape [%zu, %zu] makes %zu bytes of data, and the file has %llu",
-                 npy->rows, npy->dim, bytes, (unsigned long long)rest);
+        char columns[24] = "";
+        if (kind == NPY_TABLE)
+            snprintf(columns, sizeof columns, ", %zu", npy->dim);
+        snprintf(npy->why, sizeof npy->why, "its shape [%zu%s] makes %zu bytes of data, and the file has %llu",
+                 npy->rows, columns, bytes, (unsigned long long)rest);
         return false;
     }
     return true;
 }
 
-bool npy_parse(const void *head, size_t head_bytes, uint64_t file_bytes, struct npy *npy)
+bool npy_parse(const void *head, size_t head_bytes, uint64_t file_bytes, enum npy_kind kind, struct npy *npy)
 {
     const unsigned char *bytes = head;
     memset(npy, 0, sizeof *npy);
@@ -213,14 +240,14 @@ bool npy_parse(const void *head, size_t head_bytes, uint64_t file_bytes, struct 
     npy->data_offset = text_offset + text_bytes;
 
     struct cursor text = {(const char *)bytes + text_offset, (const char *)bytes + npy->data_offset};
-    return parse_dictionary(text, npy) && check_size(file_bytes, npy);
+    return parse_dictionary(text, kind, npy) && check_size(file_bytes, kind, npy);
 }
 
-size_t npy_format(const size_t *shape, size_t rank, char out[NPY_FORMAT_BYTES])
+size_t npy_format(const char *descr, const size_t *shape, size_t rank, char out[NPY_FORMAT_BYTES])
 {
     memcpy(out, "\x93NUMPY\x01", 8);
     char *text = out + 10;
-    char *end = text + sprintf(text, "{'descr': '<f4', 'fortran_order': False, 'shape': (");
+    char *end = text + sprintf(text, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
     for (size_t i = 0; i < rank; i++)
         end += sprintf(end, i == 0 ? "%zu," : i + 1 < rank ? " %zu," : " %zu", shape[i]);
     end += sprintf(end, "), }");

@@ -16,24 +16,38 @@ enum { NPY_HEAD_BYTES = 12 + 65535 };
 /** As many bytes suffice for npy_format. */
 enum { NPY_FORMAT_BYTES = 192 };
 
+/** What a file is read as. */
+enum npy_kind {
+    NPY_TABLE, /**< float32 [rows, dim], dim >= 1 */
+    NPY_LIST   /**< numbers [rows] of any of the types below */
+};
+
+/** The types of elements that are read. */
+enum npy_element { NPY_F4, NPY_F8, NPY_I4, NPY_I8 };
+
 /** What a header says, or why it is refused. */
 struct npy {
     size_t rows;
-    size_t dim;
-    size_t data_offset; /**< where the float32 [rows, dim] begin */
+    size_t dim; /**< 1 for a list */
+    enum npy_element element;
+    size_t element_bytes;
+    size_t data_offset; /**< where the elements begin */
     char why[160];      /**< one sentence in ASCII, where npy_parse returned false */
 };
 
 /**
- * Reads the header of a file of float32 [rows, dim] in C order, dim >= 1, whose data reach exactly to the end.
+ * Reads the header of a file in C order whose data reach exactly to the end.
  *
  * @param head        the beginning of the file
  * @param head_bytes  min(file_bytes, NPY_HEAD_BYTES)
  * @param file_bytes  the size of the whole file
  */
-bool npy_parse(const void *head, size_t head_bytes, uint64_t file_bytes, struct npy *npy);
+bool npy_parse(const void *head, size_t head_bytes, uint64_t file_bytes, enum npy_kind kind, struct npy *npy);
 
-/** Writes the header (version 1.0, padded to 64 bytes) of float32 [shape...], rank 1 to 3; returns its bytes. */
-size_t npy_format(const size_t *shape, size_t rank, char out[NPY_FORMAT_BYTES]);
+/**
+ * Writes the header (version 1.0, padded to 64 bytes) of elements [shape...], rank 1 to 3, of the type that NumPy
+ * calls `descr`, such as "<f4"; returns its bytes.
+ */
+size_t npy_format(const char *descr, const size_t *shape, size_t rank, char out[NPY_FORMAT_BYTES]);
 
 #endif

@@ -43,13 +43,25 @@ static bool looks_decimal(const char *text)
     return text[0] != '\0' && strspn(text, "+-.0123456789eE") == strlen(text);
 }
 
+bool number_double(const char *text, size_t size, double *value)
+{
+    /* strtod needs an end. Nobody writes a double with more digits, and a whole file without a comma is no number. */
+    char copy[128];
+    if (size >= sizeof copy || memchr(text, '\0', size) != NULL)
+        return false;
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    if (!looks_decimal(copy))
+        return false;
+    char *end;
+    *value = strtod(copy, &end);
+    return *end == '\0' && isfinite(*value);
+}
+
 int option_double(const char *option, const char *text, double least, double most, double *value)
 {
-    char *end = NULL;
-    if (looks_decimal(text))
-        *value = strtod(text, &end);
-    if (end == NULL || *end != '\0' || !(*value >= least && *value <= most))
-        return misused("%s %s is not a number from %g to %g", option, shown(text), least, most);
+    if (!number_double(text, strlen(text), value) || *value < least || *value > most)
+        return misused("%s %s is not a number from %.10g to %.10g", option, shown(text), least, most);
     return DONE;
 }
 

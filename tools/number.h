@@ -13,6 +13,9 @@
 /** Whether text [size] is [+-]digits and fits in 64 bits. */
 bool number_int64(const char *text, size_t size, int64_t *value);
 
+/** Whether text [size] is a decimal number that a double holds. Rounded once. */
+bool number_double(const char *text, size_t size, double *value);
+
 /** DONE, or MISUSED with a message that names the option, where text is no integer in [least, most]. */
 int option_int64(const char *option, const char *text, int64_t least, int64_t most, int64_t *value);
 

@@ -200,7 +200,7 @@ static void print_block(struct printer *printer, size_t level, size_t row)
 void print_tensor(FILE *stream, const struct tensor *tensor)
 {
     struct printer printer = {.stream = stream, .tensor = tensor, .shape = tensor->shape};
-    fprintf(stream, "float32 [");
+    fprintf(stream, "%s [", tensor->type);
     double values = 1;
     for (size_t i = 0; i < tensor->rank; i++) {
         fprintf(stream, i == 0 ? "%zu" : ", %zu", tensor->shape[i]);

@@ -9,16 +9,17 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/** A float32 tensor whose rows (the last dimension) can be fetched in any order, more than once. */
+/** A tensor whose rows (the last dimension) can be fetched as float32 in any order, more than once. */
 struct tensor {
-    size_t rank; /**< 2 or 3 */
+    const char *type; /**< of its elements, such as "float32" */
+    size_t rank;      /**< 2 or 3 */
     size_t shape[3];
     const float *(*row)(void *context, size_t index); /**< row [shape[rank - 1]], valid until the next call */
     void *context;
 };
 
 /**
- * Prints a heading with the shape, then the values: the fewest digits that give the float32 back, at most 9
+ * Prints a heading with type and shape, then the values: the fewest digits that give the float32 back, at most 9
  * significant ones, decimal points aligned. Above 1000 values only the first and last 3 along each dimension.
  */
 void print_tensor(FILE *stream, const struct tensor *tensor);

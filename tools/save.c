@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The writers of save.h. They put rows down as they lie in memory: the build refuses big-endian hosts, so that is
- * '<f4'.
+ * what '<' says in the header.
  */
 #include "save.h"
 
 #include "message.h"
 #include "npy.h"
 #include "picture.h"
+#include "widen.h"
 
-int save_header(struct output *output, const size_t *shape, size_t rank)
+int save_header(struct output *output, inlay_type type, const size_t *shape, size_t rank)
 {
+    static const char *const descrs[] = {[INLAY_F32] = "<f4", [INLAY_F16] = "<f2", [INLAY_BF16] = "<u2"};
     char header[NPY_FORMAT_BYTES];
-    fwrite(header, 1, npy_format(shape, rank, header), output->stream);
+    fwrite(header, 1, npy_format(descrs[type], shape, rank, header), output->stream);
     return output_check(output);
 }
 
-int save_values(struct output *output, const float *values, size_t n)
+int save_values(struct output *output, inlay_type type, const void *values, size_t n)
 {
-    fwrite(values, sizeof *values, n, output->stream);
+    fwrite(values, type_bytes(type), n, output->stream);
     return output_check(output);
 }
 

@@ -175,7 +175,7 @@ static int stream(struct production *p)
             return failed("there is not enough memory for a picture");
     }
     if (p->out.stream != NULL)
-        outcome = save_header(&p->out, (size_t[]){p->rows, p->dim}, 2);
+        outcome = save_header(&p->out, INLAY_F32, (size_t[]){p->rows, p->dim}, 2);
 
     struct progress progress;
     progress_start(&progress);
@@ -185,7 +185,7 @@ static int stream(struct production *p)
         if (outcome == DONE && p->plot.stream != NULL)
             heat_add(&p->heat, row, n, p->chunk);
         if (outcome == DONE && p->out.stream != NULL)
-            outcome = save_values(&p->out, p->chunk, n * p->dim);
+            outcome = save_values(&p->out, INLAY_F32, p->chunk, n * p->dim);
         progress_show(&progress, (double)(row + n) / (double)p->rows);
     }
     progress_end(&progress);
@@ -232,7 +232,7 @@ static int run(struct production *p)
         return outcome;
     if (options->out != NULL || options->plot != NULL)
         return stream(p);
-    struct tensor tensor = {2, {p->rows, p->dim, 0}, printed_row, p};
+    struct tensor tensor = {"float32", 2, {p->rows, p->dim, 0}, printed_row, p};
     print_tensor(stdout, &tensor);
     return DONE;
 }
