@@ -177,7 +177,7 @@ static void draw_panel(struct raster *raster, const struct plot *plot, const str
     if (plot->layout.panels > 1) {
         char title[32];
         snprintf(title, sizeof title, "sequence %zu", panel);
-        raster_text(raster, x, y, title, INK);
+        raster_text(raster, x, y, plot->panel_names != NULL ? plot->panel_names[panel] : title, INK);
         y += HEAD_LINE;
     }
     draw_cells(raster, plot, panel, x, y, scale);

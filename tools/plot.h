@@ -36,9 +36,10 @@ struct plot {
     struct plot_layout layout;
     const char *title;
     const char *subtitle;
-    const char *row_name; /**< such as "position" */
-    int64_t first_row;    /**< the number of the first row of every panel */
-    struct heat *heats;   /**< [panels] */
+    const char *row_name;           /**< such as "position" */
+    int64_t first_row;              /**< the number of the first row of every panel */
+    struct heat *heats;             /**< [panels] */
+    const char *const *panel_names; /**< [panels]; null: "sequence 0", ... */
     /** [panels, rows, PLOT_LABEL_BYTES] words instead of the rows' numbers; null: none. */
     const char (*labels)[PLOT_LABEL_BYTES];
 };

@@ -1,222 +1,243 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `inlay table`: rows of sinusoids, made a chunk at a time and handed on at once, so that memory does not grow with
- * the table. What is printed is made row by row on demand.
+ * `inlay table`: rows of sinusoids or of rotary tables, made a chunk at a time and handed on at once, so that memory
+ * does not grow with the table. What is printed is made row by row on demand.
  */
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <inlay/inlay.h>
 
 #include "command.h"
+#include "compare.h"
+#include "describe.h"
 #include "message.h"
 #include "names.h"
-#include "number.h"
-#include "options.h"
+#include "numbers.h"
 #include "output.h"
 #include "plot.h"
+#include "positions.h"
 #include "print.h"
 #include "progress.h"
+#include "rope.h"
 #include "save.h"
-
-static const char help[] = "Usage: inlay table --dim D --positions A:B [option ...]\n"
-                           "\n"
-                           "Computes the sinusoids of positions A to B - 1, 0 <= A < B <= 2147483648, as a\n"
-                           "table [B - A, D] and prints it, unless --out or --plot says where it goes.\n"
-                           "\n"
-                           "  --dim D              columns\n"
-                           "  --positions A:B      rows [A, B)\n"
-                           "  --base X             base of the sinusoids, 1 to 1e30 (default: 10000)\n"
-                           "  --layout interleaved|split|split-cos-first\n"
-                           "                       columns sin, cos, sin, cos, ... (default), all sines,\n"
-                           "                       then all cosines, or all cosines, then all sines\n"
-                           "  --out FILE.npy       write float32 [B - A, D]; - is standard output\n"
-                           "  --plot FILE.png      draw a heat map\n"
-                           "  --help               print this\n";
+#include "table_help.h"
+#include "table_options.h"
+#include "table_picture.h"
+#include "widen.h"
 
 enum {
-    OPTION_DIM = OPTION_FIRST,
-    OPTION_POSITIONS,
-    OPTION_BASE,
-    OPTION_LAYOUT,
-    OPTION_OUT,
-    OPTION_PLOT,
-};
-
-static const struct option long_options[] = {
-    {"dim", required_argument, NULL, OPTION_DIM},   {"positions", required_argument, NULL, OPTION_POSITIONS},
-    {"base", required_argument, NULL, OPTION_BASE}, {"layout", required_argument, NULL, OPTION_LAYOUT},
-    {"out", required_argument, NULL, OPTION_OUT},   {"plot", required_argument, NULL, OPTION_PLOT},
-    {"help", no_argument, NULL, OPTION_HELP},       {NULL, 0, NULL, 0},
-};
-
-/* Bytes of a chunk, roughly: large enough for stdio and the generator, small enough for the L2 cache. */
-enum { CHUNK_BYTES = 1 << 18 };
-
-struct table_options {
-    bool help;
-    int64_t dim;
-    int64_t first;
-    int64_t end; /* 0: not given */
-    double base;
-    inlay_layout layout;
-    const char *out;
-    const char *plot;
+    CHUNK_BYTES = 1 << 18, /* roughly: large enough for stdio and the generator, small enough for the L2 cache */
+    PARTS = 2,             /* a rotary table has cosines, then sines */
+    TEXT_BYTES = 512
 };
 
 /* All that one run owns. */
 struct production {
     struct table_options options;
-    size_t rows;
-    size_t dim;
-    size_t chunk_rows;
+    struct positions positions;
+    struct numbers frequencies; /* of --inv-freq or --rope */
+    double attention_factor;    /* of --rope */
     inlay_sinusoid *sinusoid;
-    float *chunk; /* [chunk_rows, dim] */
-    struct heat heat;
+    inlay_sinusoid *other; /* of --compare */
+    size_t parts;
+    size_t columns;
+    size_t chunk_rows;
+    char *chunk;   /* [parts, chunk_rows, columns] of the type */
+    float *values; /* [chunk_rows, columns], the chunk's as float32 */
+    struct heat heats[PARTS];
     struct output out;
     struct output plot;
 };
 
-static int parse_range(const char *text, struct table_options *options)
+static size_t rows_of(const struct production *p)
 {
-    const char *colon = strchr(text, ':');
-    if (colon == NULL || !number_int64(text, (size_t)(colon - text), &options->first) ||
-        !number_int64(colon + 1, strlen(colon + 1), &options->end))
-        return misused("--positions %s is not A:B, two integers", shown(text));
-    if (options->first < 0 || options->first >= options->end || options->end > INLAY_POSITION_LIMIT)
-        return misused("--positions %s is no range of positions: 0 <= A < B <= %" PRId64, shown(text),
-                       INLAY_POSITION_LIMIT);
-    return DONE;
+    return p->positions.n;
 }
 
-static int parse_option(struct table_options *options, int option, const char *text)
+/* ---- Preparation ------------------------------------------------------------------------------------------------ */
+
+static int read_positions(struct production *p)
 {
-    switch (option) {
-    case OPTION_DIM:
-        return option_int64("--dim", text, 1, INT32_MAX, &options->dim);
-    case OPTION_POSITIONS:
-        return parse_range(text, options);
-    case OPTION_BASE:
-        return option_double("--base", text, 1, 1e30, &options->base);
-    case OPTION_LAYOUT:
-        return option_layout(text, &options->layout);
-    case OPTION_OUT:
-        options->out = text;
+    int outcome = positions_read(p->options.positions, &p->positions);
+    if (outcome == DONE && p->options.rope && !p->positions.is_range)
+        outcome = misused("--rope makes tables of consecutive positions: give --positions as A:B");
+    return outcome;
+}
+
+/* Reads or computes the frequencies where the options give them. */
+static int prepare_frequencies(struct production *p)
+{
+    const struct table_options *options = &p->options;
+    const inlay_sinusoid_spec *spec = &options->spec;
+    if (options->rope)
+        return rope_frequencies(&options->rope_options, spec->dim, spec->base, &p->frequencies, &p->attention_factor);
+    if (options->inv_freq == NULL)
         return DONE;
-    case OPTION_PLOT:
-        options->plot = text;
-        return DONE;
-    default:
-        options->help = true;
-        return DONE;
+    int outcome = numbers_read("--inv-freq", options->inv_freq, 0, 0x1p31, &p->frequencies);
+    size_t pairs = spec->dim / 2 + (spec->odd == INLAY_ODD_FORMULA ? spec->dim % 2 : 0);
+    if (outcome == DONE && p->frequencies.n != pairs)
+        outcome = failed("--inv-freq %s has %zu frequencies, and the columns of --dim %zu need %zu",
+                         shown(options->inv_freq), p->frequencies.n, spec->dim, pairs);
+    return outcome;
+}
+
+static int make_sinusoid(const inlay_sinusoid_spec *spec, inlay_sinusoid **sinusoid)
+{
+    inlay_status status = inlay_sinusoid_create(spec, NULL, sinusoid);
+    return status == INLAY_OK ? DONE : failed("%s", inlay_status_string(status));
+}
+
+static int prepare_sinusoid(struct production *p)
+{
+    inlay_sinusoid_spec spec = p->options.spec;
+    spec.inv_freq = p->frequencies.values;
+    if (p->options.rope)
+        spec.amplitude = p->attention_factor;
+    return make_sinusoid(&spec, &p->sinusoid);
+}
+
+static int prepare_chunk(struct production *p)
+{
+    const struct table_options *options = &p->options;
+    bool pairs = options->rope && options->rope_options.layout == INLAY_ROTARY_PAIRS;
+    p->parts = options->rope ? PARTS : 1;
+    p->columns = pairs ? options->spec.dim / 2 : options->spec.dim;
+    size_t row_bytes;
+    if (!__builtin_mul_overflow(p->columns, sizeof *p->values, &row_bytes)) {
+        p->chunk_rows = row_bytes < CHUNK_BYTES ? CHUNK_BYTES / row_bytes : 1;
+        p->chunk = calloc(p->parts * p->chunk_rows, row_bytes);
+        p->values = calloc(p->chunk_rows, row_bytes);
     }
+    return p->chunk != NULL && p->values != NULL ? DONE : out_of_memory("a row", (double)p->columns * sizeof(float));
 }
 
-static int parse(int argc, char **argv, struct table_options *options)
+/* ---- Rows ------------------------------------------------------------------------------------------------------- */
+
+/* The rows of all parts are numbered through. As many as this lie in one part and fit in the chunk. */
+static size_t rows_at(const struct production *p, size_t row)
 {
-    *options = (struct table_options){.base = 10000, .layout = INLAY_LAYOUT_INTERLEAVED};
-    options_start();
-    int option;
-    while (!options->help && (option = options_next(argc, argv, long_options)) != OPTION_END) {
-        int outcome = option == OPTION_BAD ? MISUSED : parse_option(options, option, optarg);
-        if (outcome != DONE)
-            return outcome;
-    }
-    if (options->help)
-        return DONE;
-    if (options->dim == 0)
-        return misused("--dim is missing: give the number of columns");
-    if (options->end == 0)
-        return misused("--positions is missing: give the rows as A:B");
-    return DONE;
+    size_t left = rows_of(p) - row % rows_of(p);
+    return left < p->chunk_rows ? left : p->chunk_rows;
 }
 
-/* Makes rows [row, row + n) of the table into the chunk. */
-static int make_rows(struct production *p, size_t row, size_t n)
+/* Makes rows [row, row + n), n <= rows_at(row), and tells where they are. */
+static int make_rows(struct production *p, size_t row, size_t n, const char **made)
 {
-    inlay_status status = inlay_sinusoid_rows(p->sinusoid, p->options.first + (int64_t)row, n, INLAY_F32, p->chunk,
-                                              p->dim * sizeof *p->chunk);
+    inlay_type type = p->options.type;
+    *made = p->chunk;
+    if (!p->options.rope)
+        return positions_make(&p->positions, p->sinusoid, row, n, type, p->columns, p->chunk);
+    size_t stride = p->columns * type_bytes(type);
+    char *sines = p->chunk + p->chunk_rows * stride;
+    if (row >= rows_of(p))
+        *made = sines;
+    inlay_status status = inlay_rotary_rows(p->sinusoid, p->positions.first + (int64_t)(row % rows_of(p)), n, type,
+                                            p->options.rope_options.layout, p->chunk, sines, stride);
     return status == INLAY_OK ? DONE : failed("%s", inlay_status_string(status));
 }
 
 static const float *printed_row(void *context, size_t index)
 {
     struct production *p = context;
-    /* Cannot fail: the range and the spec have been checked. */
-    make_rows(p, index, 1);
-    return p->chunk;
+    const char *made;
+    /* Cannot fail: positions and spec have been checked. */
+    make_rows(p, index, 1, &made);
+    widen(p->options.type, made, p->columns, p->values);
+    return p->values;
 }
 
-static int draw(struct production *p, const struct plot_layout *layout)
+/* ---- What becomes of them --------------------------------------------------------------------------------------- */
+
+static int print_table(struct production *p)
+{
+    const char *type = type_name(p->options.type);
+    struct tensor sinusoids = {type, 2, {rows_of(p), p->columns, 0}, printed_row, p};
+    struct tensor rotary = {type, 3, {PARTS, rows_of(p), p->columns}, printed_row, p};
+    print_tensor(stdout, p->options.rope ? &rotary : &sinusoids);
+    return DONE;
+}
+
+/* One a line, so that --inv-freq can read it: 17 digits give a double back. */
+static int print_frequencies(const struct production *p)
+{
+    char text[TEXT_BYTES];
+    describe_rope(&p->options.rope_options, p->options.spec.base, text, sizeof text);
+    printf("# %s\n# attention factor %.17g\n", text, p->attention_factor);
+    for (size_t i = 0; i < p->frequencies.n; i++)
+        printf("%.17g\n", p->frequencies.values[i]);
+    return DONE;
+}
+
+static int compare(struct production *p)
 {
     const struct table_options *options = &p->options;
-    char title[128];
-    char subtitle[256];
-    snprintf(title, sizeof title, "inlay table: float32 [%zu, %zu]", p->rows, p->dim);
-    int size = snprintf(subtitle, sizeof subtitle, "sinusoids of positions %" PRId64 ":%" PRId64 ", base %g, %s",
-                        options->first, options->end, options->base, layout_name(options->layout));
-    if (layout->row_step * layout->column_step > 1)
-        snprintf(subtitle + size, sizeof subtitle - (size_t)size, "; each cell is the mean of %zu x %zu values",
-                 layout->row_step, layout->column_step);
-    struct plot plot = {*layout, title, subtitle, "position", options->first, &p->heat, NULL};
-    return save_plot(&p->plot, &plot);
+    int outcome = make_sinusoid(&options->other, &p->other);
+    if (outcome != DONE)
+        return outcome;
+    char text[TEXT_BYTES];
+    describe_sinusoid(&options->spec, options->inv_freq, text, sizeof text);
+    printf("first     %s\n", text);
+    describe_sinusoid(&options->other, NULL, text, sizeof text);
+    printf("second    %s\n", text);
+    positions_describe(&p->positions, text, sizeof text);
+    printf("rows      %s\ncolumns   %zu\n", text, p->columns);
+    printf("distance  |first - second|, and in float32 ULP of first\n");
+    if (options->inv_freq == NULL && describe_difference(&options->spec, &options->other, text, sizeof text))
+        printf("note      %s\n", text);
+    putchar('\n');
+    struct comparison comparison = {&p->positions, p->columns, p->sinusoid, p->other};
+    return compare_print(stdout, &comparison);
+}
+
+static int start_file(struct production *p)
+{
+    bool rope = p->options.rope;
+    size_t shape[3] = {PARTS, rows_of(p), p->columns};
+    return save_header(&p->out, p->options.type, rope ? shape : shape + 1, rope ? 3 : 2);
+}
+
+/* Hands rows [row, row + n) to whoever wants them. */
+static int deliver(struct production *p, size_t row, size_t n, const char *made)
+{
+    if (p->plot.stream != NULL) {
+        widen(p->options.type, made, n * p->columns, p->values);
+        heat_add(&p->heats[row / rows_of(p)], row % rows_of(p), n, p->values);
+    }
+    return p->out.stream != NULL ? save_values(&p->out, p->options.type, made, n * p->columns) : DONE;
 }
 
 static int stream(struct production *p)
 {
+    const struct table_options *options = &p->options;
     struct plot_layout layout = {0};
-    int outcome = DONE;
-    if (p->plot.stream != NULL) {
-        layout = plot_layout_for(1, p->rows, p->dim, false);
-        if (!heat_init(&p->heat, p->rows, p->dim, layout.row_step, layout.column_step))
-            return failed("there is not enough memory for a picture");
-    }
-    if (p->out.stream != NULL)
-        outcome = save_header(&p->out, INLAY_F32, (size_t[]){p->rows, p->dim}, 2);
+    int outcome =
+        p->plot.stream != NULL ? table_picture_start(p->heats, p->parts, p->columns, &p->positions, &layout) : DONE;
+    if (outcome == DONE && p->out.stream != NULL)
+        outcome = start_file(p);
 
     struct progress progress;
     progress_start(&progress);
-    for (size_t row = 0; outcome == DONE && row < p->rows; row += p->chunk_rows) {
-        size_t n = p->rows - row < p->chunk_rows ? p->rows - row : p->chunk_rows;
-        outcome = make_rows(p, row, n);
-        if (outcome == DONE && p->plot.stream != NULL)
-            heat_add(&p->heat, row, n, p->chunk);
-        if (outcome == DONE && p->out.stream != NULL)
-            outcome = save_values(&p->out, INLAY_F32, p->chunk, n * p->dim);
-        progress_show(&progress, (double)(row + n) / (double)p->rows);
+    size_t n, rows = p->parts * rows_of(p);
+    for (size_t row = 0; outcome == DONE && row < rows; row += n) {
+        const char *made;
+        n = rows_at(p, row);
+        outcome = make_rows(p, row, n, &made);
+        if (outcome == DONE)
+            outcome = deliver(p, row, n, made);
+        progress_show(&progress, (double)(row + n) / (double)rows);
     }
     progress_end(&progress);
     if (outcome == DONE && p->plot.stream != NULL)
-        outcome = draw(p, &layout);
+        outcome = table_picture(&p->plot, options, &p->positions, p->heats, &layout);
     if (outcome == DONE)
         outcome = output_commit(&p->out);
     return outcome == DONE ? output_commit(&p->plot) : outcome;
 }
 
-static int prepare(struct production *p)
-{
-    const struct table_options *options = &p->options;
-    p->rows = (size_t)(options->end - options->first);
-    p->dim = (size_t)options->dim;
-    size_t row_bytes;
-    if (!__builtin_mul_overflow(p->dim, sizeof *p->chunk, &row_bytes)) {
-        p->chunk_rows = row_bytes < CHUNK_BYTES ? CHUNK_BYTES / row_bytes : 1;
-        p->chunk = calloc(p->chunk_rows, row_bytes);
-    }
-    if (p->chunk == NULL)
-        return out_of_memory("a row", (double)p->dim * sizeof *p->chunk);
-
-    inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(p->dim);
-    spec.base = options->base;
-    spec.layout = options->layout;
-    inlay_status status = inlay_sinusoid_create(&spec, NULL, &p->sinusoid);
-    return status == INLAY_OK ? DONE : failed("%s", inlay_status_string(status));
-}
-
-static int run(struct production *p)
+/* Opens the outputs first: whoever mistypes a directory should not learn it after the work. */
+static int open_outputs(struct production *p)
 {
     const struct table_options *options = &p->options;
     int outcome = save_plot_check(options->plot);
@@ -224,31 +245,47 @@ static int run(struct production *p)
         outcome = output_open(&p->out, "--out", options->out);
     if (outcome == DONE && options->plot != NULL)
         outcome = output_open(&p->plot, "--plot", options->plot);
+    return outcome == DONE ? output_distinct(&p->out, &p->plot) : outcome;
+}
+
+static int run(struct production *p)
+{
+    const struct table_options *options = &p->options;
+    int outcome = options->print_frequencies ? DONE : read_positions(p);
     if (outcome == DONE)
-        outcome = output_distinct(&p->out, &p->plot);
+        outcome = open_outputs(p);
     if (outcome == DONE)
-        outcome = prepare(p);
+        outcome = prepare_frequencies(p);
+    if (outcome == DONE && options->print_frequencies)
+        return print_frequencies(p);
+    if (outcome == DONE)
+        outcome = prepare_sinusoid(p);
+    if (outcome == DONE)
+        outcome = prepare_chunk(p);
     if (outcome != DONE)
         return outcome;
-    if (options->out != NULL || options->plot != NULL)
-        return stream(p);
-    struct tensor tensor = {"float32", 2, {p->rows, p->dim, 0}, printed_row, p};
-    print_tensor(stdout, &tensor);
-    return DONE;
+    if (options->compare)
+        return compare(p);
+    return options->out != NULL || options->plot != NULL ? stream(p) : print_table(p);
 }
 
 int command_table(int argc, char **argv)
 {
     struct production production = {0};
-    int outcome = parse(argc, argv, &production.options);
+    int outcome = table_options_parse(argc, argv, &production.options);
     if (outcome == DONE && production.options.help)
-        fputs(help, stdout);
+        table_help();
     else if (outcome == DONE)
         outcome = run(&production);
     output_discard(&production.out);
     output_discard(&production.plot);
-    heat_free(&production.heat);
+    for (size_t i = 0; i < PARTS; i++)
+        heat_free(&production.heats[i]);
+    free(production.values);
     free(production.chunk);
+    inlay_sinusoid_destroy(production.other);
     inlay_sinusoid_destroy(production.sinusoid);
+    numbers_free(&production.frequencies);
+    positions_free(&production.positions);
     return outcome;
 }

@@ -83,19 +83,20 @@ def vectors(*args, **more):
     return parse_npy(result.stdout)
 
 
-def parse_npy(data):
-    """(shape, values) of a .npy file of version 1.0 and '<f4', every promise of whose header is checked."""
+def parse_npy(data, descr="<f4"):
+    """(shape, values) of a .npy file of version 1.0, every promise of whose header is checked."""
     assert data[:8] == b"\x93NUMPY\x01\x00", data[:8]
     length = struct.unpack("<H", data[8:10])[0]
     header = data[10 : 10 + length]
     assert (10 + length) % 64 == 0 and header.endswith(b"\n")
     fields = ast.literal_eval(header.decode("ascii"))
     assert set(fields) == {"descr", "fortran_order", "shape"}
-    assert fields["descr"] == "<f4" and fields["fortran_order"] is False
+    assert fields["descr"] == descr and fields["fortran_order"] is False
     count = 1
     for size in fields["shape"]:
         count *= size
-    values = struct.unpack(f"<{count}f", data[10 + length :])
+    code = {"<f4": "f", "<f2": "e", "<u2": "H"}[descr]
+    values = struct.unpack(f"<{count}{code}", data[10 + length :])
     return fields["shape"], list(values)
 
 
@@ -114,6 +115,14 @@ def table(rows):
     header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
     header += " " * (-(10 + len(header) + 1) % 64) + "\n"
     return npy(header, struct.pack(f"<{len(values)}f", *values))
+
+
+def number_list(values, descr="<f8"):
+    """A proper .npy file of a list of numbers."""
+    code = {"<f4": "f", "<f8": "d", "<i4": "i", "<i8": "q"}[descr]
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({len(values)},), }}"
+    header += " " * (-(10 + len(header) + 1) % 64) + "\n"
+    return npy(header, struct.pack(f"<{len(values)}{code}", *values))
 
 
 def write(path, data):

@@ -14,6 +14,7 @@ import tempfile
 import harness
 import test_files
 import test_numbers
+import test_table
 import test_text
 from harness import check, check_error, run
 
@@ -97,19 +98,65 @@ USAGE = [
     ((*TABLE, "--dim", "2147483648"), "--dim"),
     ((*TABLE, "--base", "0"), "--base"),
     ((*TABLE, "--layout", ""), "--layout"),
+    ((*TABLE, "--recipe", "torch"), "--recipe 'torch' is none of exact, torch-exp,"),
+    ((*TABLE, "--compare", "mae2"), "--compare 'mae2' is none of", "flax and mae"),
+    ((*TABLE, "--spacing", "full"), "--spacing 'full' is none of dim and half"),
+    ((*TABLE, "--shift", "2"), "--shift '2' is not an integer from 0 to 1"),
+    ((*TABLE, "--shift", "1"), "--shift has an effect on --spacing half"),
+    ((*TABLE, "--shift", "1", "--recipe", "fairseq"), "--shift has an effect on --spacing half"),
+    ((*TABLE, "--spacing", "half", "--recipe", "ggml"), "--spacing chooses frequencies of --recipe exact"),
+    ((*TABLE, "--odd", "even"), "--odd 'even' is none of formula, zero, wrap and error"),
+    ((*TABLE, "--dim", "5", "--odd", "error"), "--dim 5 is odd, which --odd error refuses"),
+    ((*TABLE, "--dim", "5", "--recipe", "torch-exp"), "--dim 5 is odd", "framework refuses", "--odd formula"),
+    ((*TABLE, "--layout", "cos"), "--layout 'cos' is none of interleaved, split and split-cos-first"),
+    ((*TABLE, "--amplitude", "0"), "--amplitude '0' is not a number from 9.536743164e-07 to 1024"),
+    ((*TABLE, "--amplitude", "1025"), "--amplitude"),
+    ((*TABLE, "--dtype", "f16"), "--dtype 'f16' is none of float32, float16 and bfloat16"),
+    ((*TABLE, "--inv-freq", "1,x"), "--inv-freq '1,x': 'x' is no number"),
+    ((*TABLE, "--inv-freq", "1,-2"), "--inv-freq '1,-2': number 2, -2, is not from 0 to 2147483648"),
+    ((*TABLE, "--inv-freq", "1,2", "--base", "9"), "--base has no effect beside --inv-freq"),
+    ((*TABLE, "--inv-freq", "1,2", "--spacing", "half"), "--spacing", "--inv-freq gives others"),
+    ((*TABLE, "--inv-freq", "1,2", "--spacing", "half", "--shift", "1"), "--spacing"),
+    ((*TABLE, "--inv-freq", "1,2", "--shift", "1"), "--shift has an effect"),
+    ((*TABLE, "--inv-freq", "1,2", "--recipe", "ggml"), "--recipe ggml has frequencies of its own"),
+    ((*TABLE, "--float-angles"), "--float-angles", "neither is given"),
+    ((*TABLE, "--float-angles=1"), "takes none"),
+    ((*TABLE, "--compare", "mae", "--out", "x"), "drop --out"),
+    ((*TABLE, "--compare", "mae", "--plot", "x"), "drop --plot"),
+    ((*TABLE, "--compare", "mae", "--dtype", "float16"), "drop --dtype"),
+    ((*TABLE, "--positions", "1,2,"), "--positions '1,2,': '' is no number"),
+    ((*TABLE, "--positions", "1 2"), "--positions '1 2': '1 2' is no number"),
+    ((*TABLE, "--positions", "0x1"), "'0x1' is no number"),
+    ((*TABLE, "--positions", "nan"), "'nan' is no number"),
+    ((*TABLE, "--positions", "1e999"), "'1e999' is no number"),
+    ((*TABLE, "--positions", "0." + 200 * "1"), "is no number"),
+    ((*TABLE, "--positions", "1,\x1b[31m"), "\\x1b"),
+    ((*TABLE, "--positions", "3,2147483648"), "number 2, 2147483648, is not from"),
+    ((*TABLE, "--positions", "-2147483648"), "number 1, -2147483648, is not from"),
+    ((*TABLE, "--rope", "su"), "--rope 'su' is none of default, linear, ntk,"),
+    ((*TABLE, "--rope", "default", "--rope-layout", "thirds"), "'thirds' is none of pairs, halves and interleaved"),
+    ((*TABLE, "--rope", "default", "--dim", "5"), "--dim 5 is odd"),
+    ((*TABLE, "--rope", "default", "--positions", "1,2"), "--rope", "--positions as A:B"),
+    ((*TABLE, "--rope", "default", "--factor", "2"), "--factor has no effect on --rope default"),
+    ((*TABLE, "--rope", "linear"), "--rope linear needs --factor"),
+    ((*TABLE, "--rope", "linear", "--factor", "0.5"), "--factor '0.5' is not a number from 1 to 1000000"),
+    ((*TABLE, "--rope", "llama3", "--factor", "2"), "--rope llama3 needs --original-length"),
+    ((*TABLE, "--factor", "2"), "--factor belongs to --rope, which is not given"),
+    ((*TABLE, "--no-truncate"), "--no-truncate belongs to --rope"),
+    ((*TABLE, "--print-frequencies"), "--print-frequencies prints those of --rope"),
     ((*TABLE, "stray"), "'stray'"),
     ((*TABLE, "--ids", "1"), "'--ids'"),
     (("info", "x"), "'x'"),
     (("info", "--all"), "'--all'"),
 ]
 
-RANGES = ["", ":", "5", "1:", ":5", "1:2:3", "1-2", "a:b", " 1:2", "1:2 ", "1:0x2", "1.0:2", "5:5", "6:5", "-1:5",
+RANGES = ["", ":", "1:", ":5", "1:2:3", "1-2", "a:b", " 1:2", "1:2 ", "1:0x2", "1.0:2", "5:5", "6:5", "-1:5",
           "0:-1", "0:2147483649", "2147483648:2147483649", "0:99999999999999999999"]
 
 
 def test_usage():
-    for args, needle in USAGE:
-        check_error(run(*args), 2, f"usage: {args}", needle)
+    for args, *needles in USAGE:
+        check_error(run(*args), 2, f"usage: {args}", *needles)
     for text in RANGES:
         result = run("table", "--dim", "4", "--positions", text)
         check_error(result, 2, f"--positions {text!r}", f"--positions '{text}'")
@@ -181,7 +228,7 @@ def main():
         test_help()
         test_info()
         test_time()
-        for module in test_text, test_numbers, test_files:
+        for module in test_text, test_numbers, test_table, test_files:
             own = os.path.join(directory, module.__name__)
             os.mkdir(own)
             module.run_all(own)

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The comparison of compare.h. Both tables are made a chunk of rows at a time and forgotten at once.
+ */
+#include "compare.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "message.h"
+#include "progress.h"
+
+enum {
+    CHUNK_BYTES = 1 << 18, /* of each table, roughly */
+    DECADES = 10,          /* positions have at most ten digits */
+    ALL = DECADES,         /* the line of all decades */
+    LINES,
+    LABEL_BYTES = 32
+};
+
+/* The largest of some distances, and where it was first. */
+struct worst {
+    double distance;
+    double position;
+    size_t column;
+};
+
+struct line {
+    size_t entries;
+    size_t differing;
+    double sum;
+    double ulp_sum;
+    struct worst absolute;
+    struct worst ulp;
+};
+
+/* How many ULP of x a distance of 1 is. Subnormals have the ULP of the smallest normal numbers. */
+static double ulps_in_one(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    int exponent = (int)(bits >> 23 & 255);
+    /* 2^(150 - exponent) as the bits of a double. */
+    uint64_t power = (uint64_t)(1023 + 150 - (exponent > 0 ? exponent : 1)) << 52;
+    double value;
+    memcpy(&value, &power, sizeof value);
+    return value;
+}
+
+static void note(struct worst *worst, double distance, double position, size_t column)
+{
+    if (distance > worst->distance)
+        *worst = (struct worst){distance, position, column};
+}
+
+static void add_row(struct line *line, double position, size_t dim, const float *first, const float *second)
+{
+    line->entries += dim;
+    for (size_t column = 0; column < dim; column++) {
+        if (first[column] == second[column])
+            continue;
+        double distance = fabs((double)first[column] - (double)second[column]);
+        double ulps = distance * ulps_in_one(first[column]);
+        line->differing++;
+        line->sum += distance;
+        line->ulp_sum += ulps;
+        note(&line->absolute, distance, position, column);
+        note(&line->ulp, ulps, position, column);
+    }
+}
+
+static void add_line(struct line *all, const struct line *line)
+{
+    all->entries += line->entries;
+    all->differing += line->differing;
+    all->sum += line->sum;
+    all->ulp_sum += line->ulp_sum;
+    note(&all->absolute, line->absolute.distance, line->absolute.position, line->absolute.column);
+    note(&all->ulp, line->ulp.distance, line->ulp.position, line->ulp.column);
+}
+
+/* The digits before the point, less one. */
+static size_t decade_of(double position)
+{
+    size_t decade = 0;
+    for (double limit = 10; fabs(position) >= limit; limit *= 10)
+        decade++;
+    return decade;
+}
+
+/* Fills lines [LINES]. */
+static int measure(const struct comparison *c, float *first, float *second, size_t chunk_rows, struct line *lines)
+{
+    struct progress progress;
+    progress_start(&progress);
+    int outcome = DONE;
+    for (size_t row = 0; outcome == DONE && row < c->positions->n; row += chunk_rows) {
+        size_t n = c->positions->n - row < chunk_rows ? c->positions->n - row : chunk_rows;
+        outcome = positions_make(c->positions, c->first, row, n, INLAY_F32, c->dim, first);
+        if (outcome == DONE)
+            outcome = positions_make(c->positions, c->second, row, n, INLAY_F32, c->dim, second);
+        for (size_t i = 0; outcome == DONE && i < n; i++) {
+            double position = position_at(c->positions, row + i);
+            add_row(&lines[decade_of(position)], position, c->dim, first + i * c->dim, second + i * c->dim);
+        }
+        progress_show(&progress, (double)(row + n) / (double)c->positions->n);
+    }
+    progress_end(&progress);
+    for (size_t i = 0; i < DECADES; i++)
+        add_line(&lines[ALL], &lines[i]);
+    return outcome;
+}
+
+/* "10-99", cut where a range begins or ends within. */
+static void label_of(const struct positions *positions, size_t decade, char label[LABEL_BYTES])
+{
+    int64_t low = 1;
+    for (size_t i = 0; i < decade; i++)
+        low *= 10;
+    int64_t high = 10 * low - 1;
+    low = decade == 0 ? 0 : low;
+    if (positions->is_range) {
+        int64_t last = positions->first + (int64_t)positions->n - 1;
+        low = low > positions->first ? low : positions->first;
+        high = high < last ? high : last;
+    }
+    snprintf(label, LABEL_BYTES, low < high ? "%" PRId64 "-%" PRId64 : "%" PRId64, low, high);
+}
+
+static void place_of(const struct worst *worst, char place[LABEL_BYTES])
+{
+    if (worst->distance > 0)
+        snprintf(place, LABEL_BYTES, "(%.10g, %zu)", worst->position, worst->column);
+    else
+        strcpy(place, "-");
+}
+
+/* Prints a line of words, the first of which is as wide as all its kind. */
+static void print_words(FILE *stream, int width, const char *const words[8])
+{
+    fprintf(stream, "%-*s  %7s  %8s  %8s  %-18s  %8s  %8s  %s\n", width, words[0], words[1], words[2], words[3],
+            words[4], words[5], words[6], words[7]);
+}
+
+static void print_line(FILE *stream, int width, const char *label, const struct line *line)
+{
+    double entries = (double)line->entries;
+    char differ[16], mean[16], most[16], place[LABEL_BYTES], ulp_mean[16], ulp_most[16], ulp_place[LABEL_BYTES];
+    snprintf(differ, sizeof differ, "%.3g%%", 100 * (double)line->differing / entries);
+    snprintf(mean, sizeof mean, "%.3g", line->sum / entries);
+    snprintf(most, sizeof most, "%.3g", line->absolute.distance);
+    snprintf(ulp_mean, sizeof ulp_mean, "%.3g", line->ulp_sum / entries);
+    snprintf(ulp_most, sizeof ulp_most, "%.3g", line->ulp.distance);
+    place_of(&line->absolute, place);
+    place_of(&line->ulp, ulp_place);
+    print_words(stream, width, (const char *const[]){label, differ, mean, most, place, ulp_mean, ulp_most, ulp_place});
+}
+
+static void print_lines(FILE *stream, const struct comparison *c, const struct line *lines)
+{
+    const char *heading = c->positions->is_range ? "position" : "|position|";
+    size_t width = strlen(heading);
+    char labels[DECADES][LABEL_BYTES];
+    for (size_t i = 0; i < DECADES; i++) {
+        label_of(c->positions, i, labels[i]);
+        if (lines[i].entries > 0 && strlen(labels[i]) > width)
+            width = strlen(labels[i]);
+    }
+    print_words(stream, (int)width,
+                (const char *const[]){heading, "differ", "mean", "max", "(position, column)", "mean ULP", "max ULP",
+                                      "(position, column)"});
+    for (size_t i = 0; i < DECADES; i++) {
+        if (lines[i].entries > 0)
+            print_line(stream, (int)width, labels[i], &lines[i]);
+    }
+    print_line(stream, (int)width, "all", &lines[ALL]);
+}
+
+int compare_print(FILE *stream, const struct comparison *comparison)
+{
+    size_t row_bytes;
+    float *first = NULL, *second = NULL;
+    size_t chunk_rows = 1;
+    if (!__builtin_mul_overflow(comparison->dim, sizeof *first, &row_bytes)) {
+        chunk_rows = row_bytes < CHUNK_BYTES ? CHUNK_BYTES / row_bytes : 1;
+        first = calloc(chunk_rows, row_bytes);
+        second = calloc(chunk_rows, row_bytes);
+    }
+    struct line lines[LINES] = {{0}};
+    int outcome = first == NULL || second == NULL ? out_of_memory("a row of each table", 8 * (double)comparison->dim)
+                                                  : measure(comparison, first, second, chunk_rows, lines);
+    if (outcome == DONE)
+        print_lines(stream, comparison, lines);
+    free(first);
+    free(second);
+    return outcome;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The words of describe.h. Only what has an effect is told, and what is as everybody expects is left out.
+ */
+#include "describe.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "message.h"
+#include "names.h"
+
+/* Appends what fits. */
+static void append(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void append(char *text, size_t size, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
+static void append_formula(const inlay_sinusoid_spec *spec, char *text, size_t size)
+{
+    append(text, size, "spacing %s", spacing_name(spec->spacing));
+    if (spec->spacing == INLAY_SPACING_HALF)
+        append(text, size, ", shift %" PRIu32, spec->shift);
+}
+
+void describe_sinusoid(const inlay_sinusoid_spec *spec, const char *inv_freq, char *text, size_t size)
+{
+    static const char *const odds[] = {[INLAY_ODD_FORMULA] = "by the formula",
+                                       [INLAY_ODD_ZERO] = "zero",
+                                       [INLAY_ODD_WRAP] = "wrapped",
+                                       [INLAY_ODD_ERROR] = "an error"};
+    bool exact = spec->recipe == INLAY_RECIPE_EXACT;
+    snprintf(text, size, "%s", inlay_recipe_name(spec->recipe));
+    if (inv_freq != NULL)
+        append(text, size, ", frequencies of %s%s", shown(inv_freq), spec->float_angles ? ", float angles" : "");
+    else
+        append(text, size, ", base %g", spec->base);
+    if (exact && inv_freq == NULL) {
+        append(text, size, ", ");
+        append_formula(spec, text, size);
+    }
+    if (spec->recipe == INLAY_RECIPE_DIFFUSERS)
+        append(text, size, ", shift %" PRIu32, spec->shift);
+    append(text, size, ", %s", layout_name(spec->layout));
+    if (spec->dim % 2 == 1)
+        append(text, size, ", last column %s", odds[spec->odd]);
+    if (spec->amplitude != 1)
+        append(text, size, ", amplitude %.6g", spec->amplitude);
+}
+
+bool describe_difference(const inlay_sinusoid_spec *first, const inlay_sinusoid_spec *second, char *text, size_t size)
+{
+    bool half = first->spacing == INLAY_SPACING_HALF;
+    if (first->spacing == second->spacing && (!half || first->shift == second->shift))
+        return false;
+    snprintf(text, size, "the formulas differ: ");
+    append_formula(first, text, size);
+    append(text, size, ", and ");
+    append_formula(second, text, size);
+    return true;
+}
+
+void describe_rope(const struct rope_options *options, double base, char *text, size_t size)
+{
+    snprintf(text, size, "rope %s, base %g", rotary_scaling_name(options->spec.scaling), base);
+    if (options->given[ROPE_FACTOR])
+        append(text, size, ", factor %g", options->spec.factor);
+    if (options->given[ROPE_LENGTH])
+        append(text, size, ", length %.10g", options->spec.length);
+    append(text, size, ", %s", rotary_layout_name(options->layout));
+}
