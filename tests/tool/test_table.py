@@ -538,6 +538,10 @@ def test_compare():
     heading = given.stdout.decode().splitlines()[:2]
     check(heading == ["first     exact, frequencies of '1,0.01', float angles, interleaved",
                       "second    exact, base 20, spacing dim, interleaved"], "frequencies are compared", heading)
+    tiny = ("table", "--dim", "6", "--positions", "0:99", "--inv-freq", "0,1e-42,2e-38")
+    expect = expected_lines(range(99), 6, vectors(*tiny)[1], vectors("table", "--dim", "6", "--positions", "0:99")[1])
+    got = printed_lines(run(*tiny, "--compare", "exact").stdout.decode())
+    check(all(agree(g, e) for g, e in zip(got, expect)) and len(got) == 3, "ULP of 0 and of subnormals", got)
     shifted = run(*base, "0:9", "--compare", "diffusers", "--shift", "0").stdout.decode()
     check("second    diffusers, base 10000, shift 0, interleaved" in shifted, "--shift of the second", shifted)
 
