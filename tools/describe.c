@@ -58,8 +58,8 @@ void describe_sinusoid(const inlay_sinusoid_spec *spec, const char *inv_freq, ch
 
 bool describe_difference(const inlay_sinusoid_spec *first, const inlay_sinusoid_spec *second, char *text, size_t size)
 {
-    bool half = first->spacing == INLAY_SPACING_HALF;
-    if (first->spacing == second->spacing && (!half || first->shift == second->shift))
+    /* Spacing dim has shift 0. */
+    if (first->spacing == second->spacing && first->shift == second->shift)
         return false;
     snprintf(text, size, "the formulas differ: ");
     append_formula(first, text, size);

@@ -209,6 +209,8 @@ def test_positions(directory):
     got = vectors(*base, listed(whole))[1]
     for descr in "<i4", "<i8":
         check(vectors(*base, path("i.npy", number_list(whole, descr)))[1] == got, f"positions of {descr}")
+    negative = path("negative.npy", number_list([-5, 5], "<i4"))
+    check(vectors(*base, negative)[1] == vectors(*base, "-5,5")[1], "negative positions of <i4")
     for row, position in enumerate(whole):
         one = vectors(*base, f"{position}:{position + 1}")[1]
         check(one == got[6 * row : 6 * row + 6], f"position {position} of a list and of a range")
@@ -259,6 +261,8 @@ def test_frequencies(directory):
     check(close(got, expect), "--float-angles")
     plain = vectors(*args, listed(frequencies), "--layout", "split")[1]
     check(max(abs(a - b) for a, b in zip(got, plain)) > 1e-6, "--float-angles has an effect")
+    fastest = ("table", "--dim", "4", "--positions", "0:2", "--inv-freq", "2147483648,0")
+    check(close(vectors(*fastest)[1][4:], [math.sin(2**31), math.cos(2**31), 0, 1]), "the largest frequency")
     needs = "has 3 frequencies, and the columns of --dim"
     for dim, odd, pairs in ("8", "formula", 4), ("7", "formula", 4), ("5", "zero", 2):
         wrong = ("table", "--dim", dim, "--odd", odd, "--positions", "0:2", "--inv-freq", "1,2,3")
@@ -534,6 +538,8 @@ def test_compare():
     check(not notes(), "no note where the formula is one")
     check(notes("--compare", "fairseq"), "a note where formulas differ")
     check(not notes("--compare", "fairseq", "--spacing", "half", "--shift", "1"), "none where they are made equal")
+    half = run(*base, "0:9", "--compare", "fairseq", "--spacing", "half").stdout
+    check(b"formulas differ: spacing half, shift 0, and spacing half, shift 1\n" in half, "a note on shifts", half)
     given = run(*base, "0:9", "--compare", "exact", "--inv-freq", "1,0.01", "--float-angles", "--base", "20")
     heading = given.stdout.decode().splitlines()[:2]
     check(heading == ["first     exact, frequencies of '1,0.01', float angles, interleaved",
