@@ -199,15 +199,17 @@ static void copy_floats(const struct inlay_kernels *kernels, const unsigned char
     kernels->embed_f32(&tile);
 }
 
-/* Floats rounded to a 16-bit type where they lie. */
+/* Floats rounded to a 16-bit type where they lie; -0 stays what it is. */
 static void cast_floats(unsigned char *row, size_t n, inlay_type type)
 {
     struct inlay_format format = inlay_format_of(type);
     for (size_t i = 0; i < n; i++) {
         float value;
         memcpy(&value, row + i * sizeof value, sizeof value);
+        uint32_t bits;
+        memcpy(&bits, &value, sizeof bits);
         struct inlay_fixed magnitude = inlay_fixed_of(value);
-        put(row, i, inlay_round(&magnitude, 0, value < 0, format), type);
+        put(row, i, inlay_round(&magnitude, 0, false, format) | bits >> 31 << 15, type);
     }
 }
 

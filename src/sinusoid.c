@@ -185,6 +185,17 @@ static void sharpen_small_sine(const inlay_sinusoid *sinusoid, size_t pair, stru
     }
 }
 
+/* A cosine is less than 1 unless its angle is 0. Where fixed point has no digits left to tell, one unit of its last place
+   does: times an amplitude in the middle of two numbers, 1 would be a tie. */
+static void blunt_large_cosine(const inlay_sinusoid *sinusoid, size_t pair, struct inlay_real x,
+                               struct inlay_fixed *value)
+{
+    const struct inlay_fixed unit = {{0, 0, 0, 0, 1}};
+    bool still = sinusoid->factors != NULL && sinusoid->angles == NULL && sinusoid->factors[pair] == 0;
+    if (x.mantissa != 0 && !still && !inlay_fixed_less(value, &sinusoid->amplitude_fixed))
+        *value = inlay_fixed_sub(value, &unit);
+}
+
 uint64_t inlay_sinusoid_exact(const inlay_sinusoid *sinusoid, size_t pair, bool cosine, double position,
                               inlay_type type)
 {
@@ -199,7 +210,9 @@ uint64_t inlay_sinusoid_exact(const inlay_sinusoid *sinusoid, size_t pair, bool 
     if (sinusoid->amplitude != 1)
         value = inlay_fixed_mul(&value, &sinusoid->amplitude_fixed);
     int exponent = 0;
-    if (!cosine)
+    if (cosine)
+        blunt_large_cosine(sinusoid, pair, x, &value);
+    else
         sharpen_small_sine(sinusoid, pair, x, &value, &exponent);
     return inlay_round(&value, exponent, negative, inlay_format_of(type));
 }
