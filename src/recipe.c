@@ -190,7 +190,7 @@ static void prepare_ggml(const inlay_sinusoid_spec *spec, size_t pairs, double *
 {
     float logarithm = -log_f32((float)spec->base);
     for (size_t i = 0; i < pairs; i++)
-        factors[i] = exp_f32(logarithm * (float)i / (float)(spec->dim / 2));
+        factors[i] = exp_f32(logarithm * (float)i / (float)intervals(spec, 0));
 }
 
 /* From 1 / base to 1, in the order of falling frequencies. */
