@@ -33,18 +33,24 @@ static const struct inlay_kernels *find(const char *name, const char **why_not)
     return NULL;
 }
 
+bool test_isa(const char *name)
+{
+    const char *why_not;
+    tested = name != NULL ? find(name, &why_not) : inlay_dispatch();
+    if (tested == NULL)
+        printf("skipped on %s: %s\n", name, why_not);
+    else
+        inlay_dispatch_use(tested);
+    return tested != NULL;
+}
+
 int run_suite(int argc, char **argv, Suite *suite)
 {
     checks = mmap(NULL, sizeof *checks, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (checks == MAP_FAILED)
         return EXIT_FAILURE;
-    const char *why_not;
-    tested = argc > 1 ? find(argv[1], &why_not) : inlay_dispatch();
-    if (tested == NULL) {
-        printf("skipped on %s: %s\n", argv[1], why_not);
+    if (!test_isa(argc > 1 ? argv[1] : NULL))
         return EXIT_SKIP;
-    }
-    inlay_dispatch_use(tested);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int tests = srunner_ntests_run(runner), failed = srunner_ntests_failed(runner);

@@ -34,6 +34,10 @@ int run_suite(int argc, char **argv, Suite *suite);
 /* The kernels under test. */
 extern const struct inlay_kernels *tested;
 
+/* Tests those of that ISA from now on, those in use for null; false, and why on standard output, where it does not run
+   here. What run_suite begins with. */
+bool test_isa(const char *name);
+
 /* Adds to the count that run_suite prints. */
 void count_checks(unsigned long n);
 
