@@ -124,6 +124,8 @@ static void mend(const struct inlay_generator *generator, const struct inlay_sin
 /* The row of position 0 is the same for every frequency, and a sine of 0 lies within no bound of its own size. */
 static void put_first_row(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile)
 {
+    if (generator->pairs == 0)
+        return; /* dim 1, whose column is not by the formula */
     uint64_t one = inlay_sinusoid_exact(generator->sinusoid, 0, true, 0, tile->type);
     size_t step = tile->interleaved ? 2 : 1;
     for (size_t i = 0; i < tile->sines; i++)
