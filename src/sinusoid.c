@@ -185,8 +185,8 @@ static void sharpen_small_sine(const inlay_sinusoid *sinusoid, size_t pair, stru
     }
 }
 
-/* A cosine is less than 1 unless its angle is 0. Where fixed point has no digits left to tell, one unit of its last place
-   does: times an amplitude in the middle of two numbers, 1 would be a tie. */
+/* A cosine is less than 1 unless its angle is 0. Where fixed point has no digits left to tell, one unit of its last
+   place does: times an amplitude in the middle of two numbers, 1 would be a tie. */
 static void blunt_large_cosine(const inlay_sinusoid *sinusoid, size_t pair, struct inlay_real x,
                                struct inlay_fixed *value)
 {
