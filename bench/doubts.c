@@ -41,7 +41,7 @@ double share_in_doubt(double base, size_t dim)
     inlay_dispatch_use(&counting);
     inlay_status status = inlay_sinusoid_create(&spec, NULL, &sinusoid);
     if (status == INLAY_OK && out != NULL)
-        status = inlay_sinusoid_rows(sinusoid, 0, rows, INLAY_F32, out, dim * sizeof *out);
+        status = inlay_sinusoid_rows(sinusoid, 0, rows, INLAY_F32, out, dim * sizeof *out, NULL);
     inlay_dispatch_use(NULL);
     if (status != INLAY_OK || out == NULL)
         abort();

@@ -20,36 +20,38 @@ template <class Call> static void repeat(std::size_t calls, Call call)
 
 static void embed_holding(const Scene &s, std::size_t calls)
 {
-    repeat(calls, [&] { require(inlay_forward(s.holding, &s.batch, s.out, s.row_bytes, nullptr)); });
+    repeat(calls, [&] { require(inlay_forward(s.holding, &s.batch, s.out, s.row_bytes, nullptr, nullptr)); });
 }
 
 static void embed_computing(const Scene &s, std::size_t calls)
 {
-    repeat(calls, [&] { require(inlay_forward(s.computing, &s.batch, s.out, s.row_bytes, nullptr)); });
+    repeat(calls, [&] { require(inlay_forward(s.computing, &s.batch, s.out, s.row_bytes, nullptr, nullptr)); });
 }
 
 static void gather(const Scene &s, std::size_t calls)
 {
-    repeat(calls,
-           [&] { require(inlay_gather(&s.tokens, s.ids, INLAY_ID_I32, s.rows, 1, s.out, s.row_bytes, nullptr)); });
+    repeat(calls, [&] {
+        require(inlay_gather(&s.tokens, s.ids, INLAY_ID_I32, s.rows, 1, s.out, s.row_bytes, nullptr, nullptr));
+    });
 }
 
 // Repeated in place: any factor but one of magnitude 1 would soon leave nothing but infinities or subnormals.
 static void scale(const Scene &s, std::size_t calls)
 {
-    repeat(calls, [&] { require(inlay_scale(s.out, s.row_bytes, s.rows, s.shape.dim, -1, s.out, s.row_bytes)); });
+    repeat(calls,
+           [&] { require(inlay_scale(s.out, s.row_bytes, s.rows, s.shape.dim, -1, s.out, s.row_bytes, nullptr)); });
 }
 
 static void add_positions(const Scene &s, std::size_t calls)
 {
     repeat(calls, [&] {
-        require(inlay_add_positions(s.out, s.row_bytes, s.shape.batch, s.shape.seq, &s.positions, 0, nullptr));
+        require(inlay_add_positions(s.out, s.row_bytes, s.shape.batch, s.shape.seq, &s.positions, 0, nullptr, nullptr));
     });
 }
 
 static void sinusoid(const Scene &s, std::size_t calls)
 {
-    repeat(calls, [&] { require(inlay_sinusoid_rows(s.sinusoid, 0, s.rows, INLAY_F32, s.out, s.row_bytes)); });
+    repeat(calls, [&] { require(inlay_sinusoid_rows(s.sinusoid, 0, s.rows, INLAY_F32, s.out, s.row_bytes, nullptr)); });
 }
 
 static void copy_rows(const Scene &s)

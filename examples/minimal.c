@@ -24,7 +24,7 @@ int main(void)
 
     inlay_batch batch = inlay_batch_i32(ids, 1, 2, 0); /* one sequence of two tokens, from position 0 */
     if (status == INLAY_OK)
-        status = inlay_forward(layer, &batch, out, sizeof out[0], NULL);
+        status = inlay_forward(layer, &batch, out, sizeof out[0], NULL, NULL);
     for (int i = 0; status == INLAY_OK && i < 2; i++)
         printf("%d: %.4f %.4f %.4f %.4f\n", (int)ids[i], out[i][0], out[i][1], out[i][2], out[i][3]);
 

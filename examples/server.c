@@ -44,7 +44,7 @@ static inlay_status forward(const inlay_layer *layer, struct client *client, con
                             float (*out)[DIM])
 {
     inlay_fault fault;
-    inlay_status status = inlay_forward(layer, batch, out, sizeof out[0], &fault);
+    inlay_status status = inlay_forward(layer, batch, out, sizeof out[0], NULL, &fault);
     if (status == INLAY_ID || status == INLAY_POSITION)
         reply(client, "  error: %s: sequence %zu, token %zu: %" PRId64 "\n", inlay_status_string(status),
               fault.sequence, fault.token, fault.value);

@@ -8,7 +8,24 @@
 #include "dispatch.h"
 #include "fpenv.h"
 #include "generator.h"
+#include "tasks.h"
 #include "validate.h"
+
+/* Tokens [s, s_end) of sequences [b, b_end): what one thread does. */
+struct part {
+    const struct inlay_embed_work *work;
+    const struct inlay_kernels *kernels;
+    bool stream;
+    size_t b, b_end, s, s_end;
+};
+
+/* Columns [column, column + columns) of tokens [s, s + count) of a part's sequences. */
+struct block {
+    size_t s, count;
+    size_t column, columns;
+    const unsigned char *positions; /* computed rows, already at that column; null: rows in memory, if there are any */
+    size_t position_stride_bytes;
+};
 
 struct pointers {
     const unsigned char *rows[INLAY_TILE_TOKENS];
@@ -16,14 +33,10 @@ struct pointers {
     unsigned char *out[INLAY_TILE_TOKENS];
 };
 
-/* Columns [column, column + columns) of the tokens at [s, s + count) of every sequence. Their position rows lie at
-   `positions`, already at that column; null: none. */
-struct block {
-    size_t s, count;
-    size_t column, columns;
-    const unsigned char *positions;
-    size_t position_stride_bytes;
-};
+static size_t at_most(size_t n, size_t limit)
+{
+    return n < limit ? n : limit;
+}
 
 static const unsigned char *token_row(const struct inlay_embed_work *work, size_t token)
 {
@@ -38,77 +51,96 @@ static const unsigned char *token_row(const struct inlay_embed_work *work, size_
     return work->rows + row * work->row_stride_bytes;
 }
 
-static void embed_block(const struct inlay_embed_work *work, const struct inlay_kernels *kernels, bool stream,
-                        const struct block *block)
+/* The position of a sequence's first token; kept within the limit in the same way. */
+static size_t start_of(const struct inlay_embed_work *work, size_t b)
 {
+    if (work->starts == NULL)
+        return (size_t)work->start;
+    uint64_t start = (uint64_t)inlay_id_at(work->starts, INLAY_ID_I64, b);
+    __asm__ volatile("" : "+r"(start));
+    uint64_t limit = work->sinusoid != NULL ? (uint64_t)INLAY_POSITION_LIMIT : work->position_count;
+    return start <= limit - work->length ? (size_t)start : 0;
+}
+
+static void embed_block(const struct part *part, const struct block *block)
+{
+    const struct inlay_embed_work *work = part->work;
     struct pointers pointers;
     size_t column_bytes = block->column * sizeof(float);
+    bool computed = block->positions != NULL, held = !computed && work->positions != NULL;
     struct inlay_embed_tile tile = {
         .rows = pointers.rows,
-        .positions = block->positions != NULL ? pointers.positions : NULL,
+        .positions = computed || held ? pointers.positions : NULL,
         .out = pointers.out,
         .columns = block->columns,
         .scale = work->scale,
-        .stream = stream,
+        .stream = part->stream,
+        .prefetch_rows = work->tuning.prefetch_rows,
     };
-    for (size_t b = 0; b < work->sequences; b++)
+    for (size_t b = part->b; b < part->b_end; b++) {
+        const unsigned char *position = block->positions;
+        size_t position_stride_bytes = block->position_stride_bytes;
+        if (held) {
+            position_stride_bytes = work->position_stride_bytes;
+            /* Starts may have changed since they were found to be held: kept within the rows like ids. */
+            size_t row = start_of(work, b) + block->s, last = work->position_count - block->count;
+            position = work->positions + (row <= last ? row : 0) * position_stride_bytes + column_bytes;
+        }
         for (size_t i = 0; i < block->count; i++) {
             size_t token = b * work->length + block->s + i;
             pointers.rows[tile.count] = token_row(work, token) + column_bytes;
-            if (block->positions != NULL)
-                pointers.positions[tile.count] = block->positions + i * block->position_stride_bytes;
+            if (tile.positions != NULL)
+                pointers.positions[tile.count] = position + i * position_stride_bytes;
             pointers.out[tile.count] = work->out + token * work->out_stride_bytes + column_bytes;
             if (++tile.count == INLAY_TILE_TOKENS) {
-                kernels->embed_f32(&tile);
+                part->kernels->embed_f32(&tile);
                 tile.count = 0;
             }
         }
+    }
     if (tile.count > 0)
-        kernels->embed_f32(&tile);
+        part->kernels->embed_f32(&tile);
 }
 
-static size_t at_most(size_t n, size_t limit)
+/* The tokens of a part whose position rows lie in memory. */
+static void embed_held(const struct part *part)
 {
-    return n < limit ? n : limit;
-}
-
-/* Tokens [s, end) of every sequence, whose position rows lie in memory. */
-static void embed_held(const struct inlay_embed_work *work, const struct inlay_kernels *kernels, bool stream, size_t s,
-                       size_t end)
-{
-    size_t rows = INLAY_BLOCK_BYTES / sizeof(float) / work->dim;
+    size_t rows = part->work->tuning.block_bytes / sizeof(float) / part->work->dim;
     rows = rows > 0 ? rows : 1;
-    while (s < end) {
-        size_t position = (size_t)work->start + s;
-        struct block block = {
-            .s = s,
-            .count = at_most(end - s, rows),
-            .columns = work->dim,
-            .positions = work->positions + position * work->position_stride_bytes,
-            .position_stride_bytes = work->position_stride_bytes,
-        };
-        embed_block(work, kernels, stream, &block);
-        s += block.count;
+    struct block block = {.s = part->s, .columns = part->work->dim};
+    for (; block.s < part->s_end; block.s += block.count) {
+        block.count = at_most(part->s_end - block.s, rows);
+        embed_block(part, &block);
     }
 }
 
-/* The same where the rows are computed: a few rows of a generator's pairs at a time, in a buffer that stays in L1. */
-static void embed_computed(const struct inlay_embed_work *work, const struct inlay_kernels *kernels, bool stream,
-                           size_t begin, size_t end)
+/*
+ * The same where the rows are computed, from one start: a few rows of a generator's pairs at a time, in a buffer that
+ * stays in L1. Meanwhile the token rows that will be added to them, of the first sequence, are on their way.
+ */
+static void embed_computed(const struct part *part)
 {
+    enum { BUFFER_BYTES = 16 * 1024, MOST_ROWS = 64 };
+    const struct inlay_embed_work *work = part->work;
     const inlay_sinusoid *sinusoid = work->sinusoid;
-    const struct inlay_positions positions = {.first = (uint32_t)(work->start + (int64_t)begin)};
+    const struct inlay_positions positions = {.first = (uint32_t)(start_of(work, part->b) + part->s)};
+    size_t bytes = at_most(work->tuning.block_bytes, BUFFER_BYTES);
     struct inlay_generator generator;
-    _Alignas(64) unsigned char buffer[INLAY_BLOCK_BYTES];
+    _Alignas(64) unsigned char buffer[BUFFER_BYTES];
+    const unsigned char *next[MOST_ROWS];
     size_t first = 0;
     do { /* once where there is not one pair */
         size_t pairs = at_most(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
         struct inlay_placement piece = inlay_sinusoid_in_piece(sinusoid, first, pairs);
         size_t piece_bytes = piece.columns * sizeof(float);
-        inlay_generator_start(&generator, kernels, sinusoid, first, pairs, INLAY_F32, positions);
-        for (size_t s = begin; s < end;) {
-            size_t rows = at_most(end - s, sizeof buffer / piece_bytes);
-            inlay_generator_rows(&generator, &piece, rows, buffer, piece_bytes);
+        size_t rows_at_once = at_most(piece_bytes < bytes ? bytes / piece_bytes : 1, MOST_ROWS);
+        inlay_generator_start(&generator, part->kernels, sinusoid, first, pairs, INLAY_F32, positions);
+        for (size_t s = part->s; s < part->s_end;) {
+            size_t rows = at_most(part->s_end - s, rows_at_once);
+            for (size_t i = 0; i < rows; i++)
+                next[i] = token_row(work, part->b * work->length + s + i) + piece.run[0].first * sizeof(float);
+            inlay_generator_rows(&generator, &piece, rows, buffer, piece_bytes,
+                                 work->tuning.prefetch_rows > 0 ? next : NULL);
             for (int run = 0; run < piece.runs; run++) {
                 struct block block = {
                     .s = s,
@@ -118,7 +150,7 @@ static void embed_computed(const struct inlay_embed_work *work, const struct inl
                     .positions = buffer + piece.run[run].at * sizeof(float),
                     .position_stride_bytes = piece_bytes,
                 };
-                embed_block(work, kernels, stream, &block);
+                embed_block(part, &block);
             }
             s += rows;
         }
@@ -126,22 +158,96 @@ static void embed_computed(const struct inlay_embed_work *work, const struct inl
     } while (first < sinusoid->pairs);
 }
 
-void inlay_embed_run(const struct inlay_embed_work *work)
+/* Tokens of a part that have a start in common: those within the rows in memory first. */
+static void embed_from_start(const struct part *part)
 {
-    const struct inlay_kernels *kernels = inlay_dispatch();
-    bool stream = inlay_streams(work->stores, work->sequences * work->length, work->dim * sizeof(float));
-    struct inlay_fpenv host = inlay_fpenv_enter();
-    if (work->positions == NULL && work->sinusoid == NULL) {
-        struct block all = {.count = work->length, .columns = work->dim};
-        embed_block(work, kernels, stream, &all);
+    size_t start = start_of(part->work, part->b), count = part->work->position_count;
+    size_t held = count > start ? count - start : 0;
+    struct part before = *part, behind = *part;
+    before.s_end = at_most(part->s_end, held);
+    behind.s = part->s > held ? part->s : held;
+    if (before.s < before.s_end)
+        embed_held(&before);
+    if (behind.s < behind.s_end)
+        embed_computed(&behind);
+}
+
+/* Whether all positions of a part lie in memory, or it has none. */
+static bool all_held(const struct part *part)
+{
+    const struct inlay_embed_work *work = part->work;
+    if (work->sinusoid == NULL)
+        return true;
+    size_t last = work->starts == NULL ? part->b + 1 : part->b_end;
+    for (size_t b = part->b; b < last; b++)
+        if (start_of(work, b) + part->s_end > work->position_count)
+            return false;
+    return true;
+}
+
+static void embed_part(const struct part *part)
+{
+    if (all_held(part)) {
+        embed_held(part);
+    } else if (part->work->starts == NULL) {
+        embed_from_start(part);
     } else {
-        size_t held = work->position_count > (size_t)work->start ? work->position_count - (size_t)work->start : 0;
-        held = at_most(held, work->length);
-        embed_held(work, kernels, stream, 0, held);
-        if (held < work->length)
-            embed_computed(work, kernels, stream, held, work->length);
+        struct part one = *part;
+        for (; one.b < part->b_end; one.b++) {
+            one.b_end = one.b + 1;
+            embed_from_start(&one);
+        }
     }
-    if (stream)
+}
+
+/* Work cut into a grid of parts: along positions first, since parts side by side in the batch each fetch or compute the
+   same position rows. */
+struct grid {
+    struct part whole;
+    size_t across_positions, across_batch;
+};
+
+static struct grid cut(const struct inlay_embed_work *work, size_t parts)
+{
+    size_t rows = work->sinusoid != NULL ? INLAY_PART_POSITIONS : 1;
+    size_t most = (work->length + rows - 1) / rows;
+    struct grid grid = {.across_positions = at_most(parts, most)};
+    grid.across_batch = at_most(parts / grid.across_positions, work->sequences);
+    return grid;
+}
+
+/* Where share i of n begins. */
+static size_t share(size_t total, size_t n, size_t i)
+{
+    size_t each = total / n, rest = total % n;
+    return i * each + at_most(i, rest);
+}
+
+static void run_part(void *arg, size_t index)
+{
+    const struct grid *grid = arg;
+    size_t i = index / grid->across_batch, j = index % grid->across_batch;
+    const struct inlay_embed_work *work = grid->whole.work;
+    struct part part = grid->whole;
+    part.s = share(work->length, grid->across_positions, i);
+    part.s_end = share(work->length, grid->across_positions, i + 1);
+    part.b = share(work->sequences, grid->across_batch, j);
+    part.b_end = share(work->sequences, grid->across_batch, j + 1);
+    struct inlay_fpenv host = inlay_fpenv_enter();
+    embed_part(&part);
+    if (part.stream)
         inlay_store_fence();
     inlay_fpenv_leave(host);
+}
+
+void inlay_embed_run(const struct inlay_embed_work *work, const inlay_executor *executor)
+{
+    size_t rows = work->sequences * work->length, row_bytes = work->dim * sizeof(float);
+    struct grid grid = cut(work, inlay_parts(executor, rows * row_bytes));
+    grid.whole = (struct part){
+        .work = work,
+        .kernels = inlay_dispatch(),
+        .stream = inlay_streams(&work->tuning, rows, row_bytes),
+    };
+    inlay_run_parts(executor, grid.across_positions * grid.across_batch, run_part, &grid);
 }

@@ -6,9 +6,10 @@
 #ifndef INLAY_EMBED_H
 #define INLAY_EMBED_H
 
+#include "policy.h"
 #include "sinusoid.h"
 
-/* out[b, s, :] = rows[ids[b, s], :] * scale + position(start + s), every field validated by who fills it in. */
+/* out[b, s, :] = rows[ids[b, s], :] * scale + position(start(b) + s), every field validated by who fills it in. */
 struct inlay_embed_work {
     /* Token rows; without ids token i takes row i. */
     const unsigned char *rows;
@@ -23,14 +24,17 @@ struct inlay_embed_work {
     size_t position_stride_bytes;
     const inlay_sinusoid *sinusoid;
     int64_t start;
+    const int64_t *starts; /* [sequences], or null: start for all */
 
     size_t sequences, length, dim;
     unsigned char *out;
     size_t out_stride_bytes;
     inlay_stores stores;
+    struct inlay_tuning tuning;
 };
 
-/* Guards the floating-point environment, runs the kernels in use, fences what they streamed. */
-void inlay_embed_run(const struct inlay_embed_work *work);
+/* Cuts the work for the executor; each part guards the floating-point environment of its thread, runs the kernels in
+   use, and fences what they streamed. */
+void inlay_embed_run(const struct inlay_embed_work *work, const inlay_executor *executor);
 
 #endif

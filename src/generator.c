@@ -150,7 +150,7 @@ static void put_last_column(const struct inlay_generator *generator, size_t colu
 
 /* The next n rows; `stream`: past the caches, where every row's first sine and cosine lie on a cache line. */
 static void generate(struct inlay_generator *generator, const struct inlay_placement *placement, size_t n,
-                     unsigned char *out, size_t stride_bytes, bool stream)
+                     unsigned char *out, size_t stride_bytes, bool stream, const unsigned char *const *next)
 {
     uint32_t marks[TILE_ROWS * INLAY_GENERATOR_PAIRS / INLAY_PAIR_GROUP];
     size_t element = inlay_type_bytes(generator->computed);
@@ -172,6 +172,7 @@ static void generate(struct inlay_generator *generator, const struct inlay_place
         double position = position_of(generator, generator->row);
         tile.sin_out = out + done * stride_bytes + placement->sin * element;
         tile.cos_out = out + done * stride_bytes + placement->cos * element;
+        tile.next = next != NULL ? next + done : NULL;
         tile.rows = 1;
         if (position == 0) {
             put_first_row(generator, &tile);
@@ -216,10 +217,10 @@ static void cast_floats(unsigned char *row, size_t n, inlay_type type)
 }
 
 void inlay_generator_rows(struct inlay_generator *generator, const struct inlay_placement *placement, size_t n,
-                          unsigned char *out, size_t stride_bytes)
+                          unsigned char *out, size_t stride_bytes, const unsigned char *const *next)
 {
     float scale = generator->sinusoid->float_amplitude;
-    generate(generator, placement, n, out, stride_bytes, false);
+    generate(generator, placement, n, out, stride_bytes, false, next);
     for (size_t row = 0; row < n; row++) {
         unsigned char *at = out + row * stride_bytes;
         if (scale != 1)
@@ -236,13 +237,13 @@ void inlay_generator_rows(struct inlay_generator *generator, const struct inlay_
 static void fill_through_buffer(struct inlay_generator *generator, size_t n, unsigned char *out,
                                 size_t out_stride_bytes, bool stream)
 {
-    enum { COLUMNS = 2 * INLAY_GENERATOR_PAIRS + 16, ROWS = INLAY_BLOCK_BYTES / (COLUMNS * sizeof(float)) };
+    enum { COLUMNS = 2 * INLAY_GENERATOR_PAIRS + 16, ROWS = 8 };
     _Alignas(64) unsigned char buffer[ROWS][COLUMNS * sizeof(float)];
     size_t element = inlay_type_bytes(generator->type);
     struct inlay_placement piece = inlay_sinusoid_in_piece(generator->sinusoid, generator->first, generator->pairs);
     for (size_t done = 0; done < n; done += ROWS) {
         size_t rows = n - done < ROWS ? n - done : ROWS;
-        inlay_generator_rows(generator, &piece, rows, buffer[0], sizeof *buffer);
+        inlay_generator_rows(generator, &piece, rows, buffer[0], sizeof *buffer, NULL);
         for (size_t row = 0; row < rows; row++)
             for (int i = 0; i < piece.runs; i++) {
                 const unsigned char *from = buffer[row] + piece.run[i].at * element;
@@ -272,7 +273,7 @@ void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinuso
         if (sinusoid->angles != NULL || (stream && !on_lines && type == INLAY_F32))
             fill_through_buffer(&generator, n, out, out_stride_bytes, stream);
         else
-            generate(&generator, &row, n, out, out_stride_bytes, stream && on_lines);
+            generate(&generator, &row, n, out, out_stride_bytes, stream && on_lines, NULL);
         first += INLAY_GENERATOR_PAIRS;
     } while (first < sinusoid->pairs);
 }

@@ -41,9 +41,9 @@ void inlay_generator_start(struct inlay_generator *generator, const struct inlay
                            struct inlay_positions positions);
 
 /* Writes the next n rows, placed as placement says, through the caches. With recipes rows need room for floats, which
-   are cast where they lie. */
+   are cast where they lie. next: null, or [n] addresses that will be read next, as many bytes as a piece has. */
 void inlay_generator_rows(struct inlay_generator *generator, const struct inlay_placement *placement, size_t n,
-                          unsigned char *out, size_t stride_bytes);
+                          unsigned char *out, size_t stride_bytes, const unsigned char *const *next);
 
 /* Writes n whole rows. `stream`: past the caches, where rows allow it; the caller fences. */
 void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinusoid *sinusoid,

@@ -3,6 +3,7 @@
  * The plain operations, and what is said of the library itself: check arguments, describe the work, run the pass.
  */
 #include "embed.h"
+#include "tasks.h"
 #include "validate.h"
 
 #include <string.h>
@@ -54,12 +55,14 @@ float inlay_sqrt_dim(size_t dim)
 }
 
 inlay_status inlay_gather(const inlay_rows *table, const void *ids, inlay_id_type id_type, size_t n, float scale,
-                          void *out, size_t out_stride_bytes, inlay_fault *fault)
+                          void *out, size_t out_stride_bytes, const inlay_executor *executor, inlay_fault *fault)
 {
     if (table == NULL)
         return INLAY_NULL;
     struct inlay_extent read, read_ids, written;
     inlay_status status = inlay_check_rows(table, &read);
+    if (status == INLAY_OK)
+        status = inlay_check_executor(executor);
     if (status != INLAY_OK)
         return status;
     if (inlay_id_bytes(id_type) == 0)
@@ -90,16 +93,23 @@ inlay_status inlay_gather(const inlay_rows *table, const void *ids, inlay_id_typ
         .dim = table->dim,
         .out = out,
         .out_stride_bytes = out_stride_bytes,
+        .tuning = inlay_tuning_default,
     };
-    inlay_embed_run(&work);
+    inlay_embed_run(&work, executor);
     return INLAY_OK;
 }
 
+/* What is written in place was just read: it lies in cache. */
+static const struct inlay_tuning cached = {INLAY_STORES_CACHED, INLAY_STREAM_BYTES_DEFAULT, INLAY_BLOCK_BYTES_DEFAULT,
+                                           INLAY_PREFETCH_ROWS_DEFAULT};
+
 inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t n, size_t dim, float scale, void *out,
-                         size_t out_stride_bytes)
+                         size_t out_stride_bytes, const inlay_executor *executor)
 {
     struct inlay_extent read, written;
     inlay_status status = inlay_check_extent(x, n, dim, INLAY_F32, x_stride_bytes, &read);
+    if (status == INLAY_OK)
+        status = inlay_check_executor(executor);
     if (status != INLAY_OK)
         return status;
     status = inlay_check_extent(out, n, dim, INLAY_F32, out_stride_bytes, &written);
@@ -118,20 +128,21 @@ inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t n, size_t 
         .dim = dim,
         .out = out,
         .out_stride_bytes = out_stride_bytes,
-        /* What is written in place was just read: it lies in cache. */
-        .stores = in_place ? INLAY_STORES_CACHED : INLAY_STORES_AUTOMATIC,
+        .tuning = in_place ? cached : inlay_tuning_default,
     };
-    inlay_embed_run(&work);
+    inlay_embed_run(&work, executor);
     return INLAY_OK;
 }
 
 inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, size_t seq, const inlay_rows *positions,
-                                 int64_t start, inlay_fault *fault)
+                                 int64_t start, const inlay_executor *executor, inlay_fault *fault)
 {
     if (positions == NULL)
         return INLAY_NULL;
     struct inlay_extent read, written;
     inlay_status status = inlay_check_rows(positions, &read);
+    if (status == INLAY_OK)
+        status = inlay_check_executor(executor);
     if (status != INLAY_OK)
         return status;
     size_t tokens;
@@ -162,8 +173,8 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
         .dim = positions->dim,
         .out = x,
         .out_stride_bytes = x_stride_bytes,
-        .stores = INLAY_STORES_CACHED,
+        .tuning = cached,
     };
-    inlay_embed_run(&work);
+    inlay_embed_run(&work, executor);
     return INLAY_OK;
 }

@@ -19,7 +19,8 @@ struct inlay_embed_tile {
     size_t count;
     size_t columns;
     float scale;
-    bool stream; /* non-temporal stores where the ISA has them; the caller fences */
+    bool stream;          /* non-temporal stores where the ISA has them; the caller fences */
+    size_t prefetch_rows; /* how far ahead of row i the first lines of a row are asked for; 0: not at all */
 };
 
 /*
@@ -82,6 +83,8 @@ struct inlay_sinusoid_tile {
      * exist mean nothing.
      */
     uint32_t *marks;
+    /* Null, or [rows] addresses that will be read next, as far as a row of the tile reaches: asked for meanwhile. */
+    const unsigned char *const *next;
 };
 
 struct inlay_kernels {

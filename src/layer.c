@@ -7,6 +7,7 @@
 #include "fpenv.h"
 #include "generator.h"
 #include "memory.h"
+#include "tasks.h"
 #include "validate.h"
 
 enum { CACHE_LINE = 64 };
@@ -20,7 +21,7 @@ struct inlay_layer {
     const inlay_sinusoid *sinusoid;
     bool has_positions;
     float scale;
-    inlay_stores stores;
+    struct inlay_tuning tuning;
 };
 
 /* Also tells which bytes the caller's tables touch; those of absent positions are none. */
@@ -30,7 +31,7 @@ static inlay_status check_spec(const inlay_layer_spec *spec, struct inlay_extent
     *positions = (struct inlay_extent){0, 0};
     if (spec == NULL)
         return INLAY_NULL;
-    if (!inlay_struct_known(spec, sizeof *spec))
+    if (!inlay_struct_known(spec, sizeof *spec) || spec->reserved != 0)
         return INLAY_OPTION;
     if (spec->tokens == NULL)
         return INLAY_NULL;
@@ -109,7 +110,7 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
         .sinusoid = spec->sinusoid,
         .has_positions = spec->sinusoid != NULL || spec->positions != NULL,
         .scale = spec->scale,
-        .stores = spec->stores,
+        .tuning = {spec->stores, spec->stream_bytes, spec->block_bytes, spec->prefetch_rows},
     };
     if (held > 0) {
         const struct inlay_kernels *kernels = inlay_dispatch();
@@ -133,8 +134,15 @@ void inlay_layer_destroy(inlay_layer *layer)
 static inlay_status check_tokens(const inlay_layer *layer, const inlay_batch *batch, size_t tokens, inlay_fault *fault)
 {
     uint64_t positions = layer->sinusoid != NULL ? (uint64_t)INLAY_POSITION_LIMIT : layer->positions.rows;
-    if (layer->has_positions && !inlay_positions_in(batch->start, batch->length, positions, fault))
+    if (layer->has_positions && batch->starts == NULL &&
+        !inlay_positions_in(batch->start, batch->length, positions, fault))
         return INLAY_POSITION;
+    if (layer->has_positions && batch->starts != NULL)
+        for (size_t b = 0; b < batch->sequences; b++)
+            if (!inlay_positions_in(inlay_id_at(batch->starts, INLAY_ID_I64, b), batch->length, positions, fault)) {
+                fault->sequence = b;
+                return INLAY_POSITION;
+            }
     size_t bad = inlay_first_bad_id(batch->ids, batch->id_type, tokens, layer->tokens.rows);
     if (bad == tokens)
         return INLAY_OK;
@@ -143,7 +151,7 @@ static inlay_status check_tokens(const inlay_layer *layer, const inlay_batch *ba
 }
 
 inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, void *out, size_t out_stride_bytes,
-                           inlay_fault *fault)
+                           const inlay_executor *executor, inlay_fault *fault)
 {
     if (layer == NULL || batch == NULL)
         return INLAY_NULL;
@@ -154,13 +162,20 @@ inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, v
         return INLAY_OVERFLOW;
     struct inlay_extent read_ids, written;
     inlay_status status = inlay_check_extent(out, tokens, layer->tokens.dim, INLAY_F32, out_stride_bytes, &written);
+    if (status == INLAY_OK)
+        status = inlay_check_executor(executor);
     if (status != INLAY_OK || tokens == 0)
         return status;
     status = inlay_check_ids(batch->ids, batch->id_type, tokens, &read_ids);
     if (status != INLAY_OK)
         return status;
-    if (inlay_extents_overlap(written, read_ids) || inlay_extents_overlap(written, layer->token_extent) ||
-        inlay_extents_overlap(written, layer->position_extent))
+    struct inlay_extent read_starts = {0, 0};
+    if (batch->starts != NULL)
+        status = inlay_extent_of(batch->starts, batch->sequences * sizeof *batch->starts, &read_starts);
+    if (status != INLAY_OK)
+        return status;
+    if (inlay_extents_overlap(written, read_ids) || inlay_extents_overlap(written, read_starts) ||
+        inlay_extents_overlap(written, layer->token_extent) || inlay_extents_overlap(written, layer->position_extent))
         return INLAY_OVERLAP;
     inlay_fault found;
     status = check_tokens(layer, batch, tokens, &found);
@@ -181,13 +196,14 @@ inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, v
         .position_stride_bytes = layer->positions.stride_bytes,
         .sinusoid = layer->sinusoid,
         .start = batch->start,
+        .starts = batch->starts,
         .sequences = batch->sequences,
         .length = batch->length,
         .dim = layer->tokens.dim,
         .out = out,
         .out_stride_bytes = out_stride_bytes,
-        .stores = layer->stores,
+        .tuning = layer->tuning,
     };
-    inlay_embed_run(&work);
+    inlay_embed_run(&work, executor);
     return INLAY_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thresholds that decide how work is cut and how it leaves the core, each with its reason. Included by embed.c,
- * generator.h and, through it, sinusoid.c.
+ * The thresholds that decide how work is cut and how it leaves the core, each with its reason; those that a layer's
+ * spec can override have their value in the public header. Included by what cuts work.
  */
 #ifndef INLAY_POLICY_H
 #define INLAY_POLICY_H
@@ -13,22 +13,29 @@
 /* Tokens whose pointers one kernel call gets. */
 enum { INLAY_TILE_TOKENS = 128 };
 
-/* Position rows of a block: half of the smallest L1 data cache among our targets (32 KiB), the other half is for the
-   rows that pass by. */
-enum { INLAY_BLOCK_BYTES = 16 * 1024 };
+/* A part of a call that another thread takes: what it writes should take longer than handing it over does, a few us. */
+enum { INLAY_PART_BYTES = 64 * 1024, INLAY_PARTS_PER_THREAD = 4 };
 
-/*
- * Outputs larger than this leave by non-temporal stores: four times the largest per-core L2 in common use (2 MiB). A
- * larger L3 is no reason to wait: virtual machines report more than they have, and streaming is no slower there.
- */
-enum { INLAY_STREAM_BYTES = 8 * 1024 * 1024 };
+/* Positions that a part computes, at the least: the anchor that it begins with costs as much as some three rows. */
+enum { INLAY_PART_POSITIONS = 64 };
+
+/* What a layer's spec can override. */
+struct inlay_tuning {
+    inlay_stores stores;
+    size_t stream_bytes;  /* automatic stores: outputs larger than this go past the caches */
+    size_t block_bytes;   /* position rows that stay in L1 while the batch consumes them */
+    size_t prefetch_rows; /* how many rows ahead of the one being read the next ones are asked for; 0: not at all */
+};
+
+static const struct inlay_tuning inlay_tuning_default = {INLAY_STORES_AUTOMATIC, INLAY_STREAM_BYTES_DEFAULT,
+                                                         INLAY_BLOCK_BYTES_DEFAULT, INLAY_PREFETCH_ROWS_DEFAULT};
 
 /* The product does not overflow: the output's extent has been checked. */
-static inline bool inlay_streams(inlay_stores stores, size_t rows, size_t row_bytes)
+static inline bool inlay_streams(const struct inlay_tuning *tuning, size_t rows, size_t row_bytes)
 {
-    if (stores != INLAY_STORES_AUTOMATIC)
-        return stores == INLAY_STORES_STREAMED;
-    return rows * row_bytes > INLAY_STREAM_BYTES;
+    if (tuning->stores != INLAY_STORES_AUTOMATIC)
+        return tuning->stores == INLAY_STORES_STREAMED;
+    return rows * row_bytes > tuning->stream_bytes;
 }
 
 #endif

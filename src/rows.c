@@ -5,41 +5,111 @@
 #include "dispatch.h"
 #include "fpenv.h"
 #include "generator.h"
+#include "tasks.h"
 #include "validate.h"
 
 #include <string.h>
 
-static void fill(const inlay_sinusoid *sinusoid, struct inlay_positions positions, size_t n, inlay_type type, void *out,
-                 size_t out_stride_bytes)
+/* Rows of one call, cut for the executor. */
+struct rows {
+    const struct inlay_kernels *kernels;
+    const inlay_sinusoid *sinusoid;
+    struct inlay_positions positions;
+    size_t n, parts;
+    inlay_type type;
+    bool stream;
+    unsigned char *out; /* of rotary tables the cosines */
+    unsigned char *sin; /* of rotary tables */
+    size_t out_stride_bytes;
+    inlay_rotary_layout layout;
+    void (*fill)(const struct rows *rows); /* all of them */
+};
+
+/* Rows [first, first + n) of all. */
+static struct rows some_of(const struct rows *all, size_t first, size_t n)
 {
-    const struct inlay_kernels *kernels = inlay_dispatch();
-    bool stream = inlay_streams(INLAY_STORES_AUTOMATIC, n, sinusoid->dim * inlay_type_bytes(type));
+    struct rows some = *all;
+    some.n = n;
+    some.out += first * all->out_stride_bytes;
+    if (all->sin != NULL)
+        some.sin += first * all->out_stride_bytes;
+    if (all->positions.list != NULL)
+        some.positions.list =
+            (const unsigned char *)all->positions.list + first * inlay_position_bytes(all->positions.type);
+    else
+        some.positions.first += (uint32_t)first;
+    return some;
+}
+
+/* Parts begin where blocks would: an anchor is as dear as some rows. */
+static void run_part(void *arg, size_t index)
+{
+    const struct rows *all = arg;
+    size_t blocks = (all->n + INLAY_ANCHOR_ROWS - 1) / INLAY_ANCHOR_ROWS;
+    size_t first = blocks * index / all->parts * INLAY_ANCHOR_ROWS;
+    size_t end = blocks * (index + 1) / all->parts * INLAY_ANCHOR_ROWS;
+    const struct rows some = some_of(all, first, (end < all->n ? end : all->n) - first);
     struct inlay_fpenv host = inlay_fpenv_enter();
-    inlay_sinusoid_fill(kernels, sinusoid, positions, n, type, out, out_stride_bytes, stream);
-    if (stream)
+    all->fill(&some);
+    if (all->stream)
         inlay_store_fence();
     inlay_fpenv_leave(host);
 }
 
+static void run(struct rows *rows, const inlay_executor *executor)
+{
+    size_t bytes = rows->n * rows->sinusoid->dim * inlay_type_bytes(rows->type);
+    size_t blocks = (rows->n + INLAY_ANCHOR_ROWS - 1) / INLAY_ANCHOR_ROWS;
+    rows->kernels = inlay_dispatch();
+    rows->parts = inlay_parts(executor, bytes);
+    rows->parts = rows->parts < blocks ? rows->parts : blocks;
+    inlay_run_parts(executor, rows->parts, run_part, rows);
+}
+
+static void fill_rows(const struct rows *rows)
+{
+    inlay_sinusoid_fill(rows->kernels, rows->sinusoid, rows->positions, rows->n, rows->type, rows->out,
+                        rows->out_stride_bytes, rows->stream);
+}
+
+static void run_rows(const inlay_sinusoid *sinusoid, struct inlay_positions positions, size_t n, inlay_type type,
+                     void *out, size_t out_stride_bytes, const inlay_executor *executor)
+{
+    struct rows rows = {
+        .sinusoid = sinusoid,
+        .positions = positions,
+        .n = n,
+        .type = type,
+        .stream = inlay_streams(&inlay_tuning_default, n, sinusoid->dim * inlay_type_bytes(type)),
+        .out = out,
+        .out_stride_bytes = out_stride_bytes,
+        .fill = fill_rows,
+    };
+    run(&rows, executor);
+}
+
 inlay_status inlay_sinusoid_rows(const inlay_sinusoid *sinusoid, int64_t first, size_t n, inlay_type type, void *out,
-                                 size_t out_stride_bytes)
+                                 size_t out_stride_bytes, const inlay_executor *executor)
 {
     if (sinusoid == NULL)
         return INLAY_NULL;
     struct inlay_extent written;
     inlay_status status = inlay_check_extent(out, n, sinusoid->dim, type, out_stride_bytes, &written);
+    if (status == INLAY_OK)
+        status = inlay_check_executor(executor);
     if (status != INLAY_OK || n == 0)
         return status;
     inlay_fault ignored;
     if (!inlay_positions_in(first, n, INLAY_POSITION_LIMIT, &ignored))
         return INLAY_POSITION;
     const struct inlay_positions positions = {.first = (uint32_t)first};
-    fill(sinusoid, positions, n, type, out, out_stride_bytes);
+    run_rows(sinusoid, positions, n, type, out, out_stride_bytes, executor);
     return INLAY_OK;
 }
 
 inlay_status inlay_sinusoid_at(const inlay_sinusoid *sinusoid, const void *positions, inlay_position_type position_type,
-                               size_t n, inlay_type type, void *out, size_t out_stride_bytes, inlay_fault *fault)
+                               size_t n, inlay_type type, void *out, size_t out_stride_bytes,
+                               const inlay_executor *executor, inlay_fault *fault)
 {
     if (sinusoid == NULL)
         return INLAY_NULL;
@@ -47,6 +117,8 @@ inlay_status inlay_sinusoid_at(const inlay_sinusoid *sinusoid, const void *posit
         return INLAY_OPTION;
     struct inlay_extent written, read;
     inlay_status status = inlay_check_extent(out, n, sinusoid->dim, type, out_stride_bytes, &written);
+    if (status == INLAY_OK)
+        status = inlay_check_executor(executor);
     if (status != INLAY_OK || n == 0)
         return status;
     status = inlay_check_positions(positions, position_type, n, &read);
@@ -62,7 +134,7 @@ inlay_status inlay_sinusoid_at(const inlay_sinusoid *sinusoid, const void *posit
         return INLAY_POSITION;
     }
     const struct inlay_positions list = {.list = positions, .type = position_type};
-    fill(sinusoid, list, n, type, out, out_stride_bytes);
+    run_rows(sinusoid, list, n, type, out, out_stride_bytes, executor);
     return INLAY_OK;
 }
 
@@ -88,35 +160,32 @@ static void spread(const unsigned char *from, size_t n, size_t element, inlay_ro
         }
 }
 
-static void fill_rotary(const inlay_sinusoid *sinusoid, struct inlay_positions positions, size_t n, inlay_type type,
-                        inlay_rotary_layout layout, unsigned char *cos, unsigned char *sin, size_t stride_bytes)
+static void fill_rotary(const struct rows *rows)
 {
-    const struct inlay_kernels *kernels = inlay_dispatch();
-    enum { COLUMNS = 2 * INLAY_GENERATOR_PAIRS, ROWS = INLAY_BLOCK_BYTES / (COLUMNS * sizeof(float)) };
+    enum { COLUMNS = 2 * INLAY_GENERATOR_PAIRS, ROWS = 8 };
     _Alignas(64) unsigned char buffer[ROWS][COLUMNS * sizeof(float)];
-    size_t element = inlay_type_bytes(type);
+    const inlay_sinusoid *sinusoid = rows->sinusoid;
+    size_t element = inlay_type_bytes(rows->type), half = sinusoid->pairs;
     struct inlay_generator generator;
-    struct inlay_fpenv host = inlay_fpenv_enter();
-    for (size_t first = 0; first < sinusoid->pairs; first += INLAY_GENERATOR_PAIRS) {
-        size_t pairs = sinusoid->pairs - first;
-        pairs = pairs < INLAY_GENERATOR_PAIRS ? pairs : INLAY_GENERATOR_PAIRS;
+    for (size_t first = 0; first < half; first += INLAY_GENERATOR_PAIRS) {
+        size_t pairs = half - first < INLAY_GENERATOR_PAIRS ? half - first : INLAY_GENERATOR_PAIRS;
         struct inlay_placement piece = apart(pairs);
-        inlay_generator_start(&generator, kernels, sinusoid, first, pairs, type, positions);
-        for (size_t done = 0; done < n; done += ROWS) {
-            size_t rows = n - done < ROWS ? n - done : ROWS;
-            inlay_generator_rows(&generator, &piece, rows, buffer[0], sizeof *buffer);
-            for (size_t row = 0; row < rows; row++) {
-                size_t at = (done + row) * stride_bytes;
-                spread(buffer[row], pairs, element, layout, first, sinusoid->pairs, sin + at);
-                spread(buffer[row] + pairs * element, pairs, element, layout, first, sinusoid->pairs, cos + at);
+        inlay_generator_start(&generator, rows->kernels, sinusoid, first, pairs, rows->type, rows->positions);
+        for (size_t done = 0; done < rows->n; done += ROWS) {
+            size_t some = rows->n - done < ROWS ? rows->n - done : ROWS;
+            inlay_generator_rows(&generator, &piece, some, buffer[0], sizeof *buffer, NULL);
+            for (size_t row = 0; row < some; row++) {
+                size_t at = (done + row) * rows->out_stride_bytes;
+                spread(buffer[row], pairs, element, rows->layout, first, half, rows->sin + at);
+                spread(buffer[row] + pairs * element, pairs, element, rows->layout, first, half, rows->out + at);
             }
         }
     }
-    inlay_fpenv_leave(host);
 }
 
 inlay_status inlay_rotary_rows(const inlay_sinusoid *sinusoid, int64_t first, size_t n, inlay_type type,
-                               inlay_rotary_layout layout, void *cos, void *sin, size_t out_stride_bytes)
+                               inlay_rotary_layout layout, void *cos, void *sin, size_t out_stride_bytes,
+                               const inlay_executor *executor)
 {
     if (sinusoid == NULL)
         return INLAY_NULL;
@@ -129,6 +198,8 @@ inlay_status inlay_rotary_rows(const inlay_sinusoid *sinusoid, int64_t first, si
     inlay_status status = inlay_check_extent(cos, n, columns, type, out_stride_bytes, &cosines);
     if (status == INLAY_OK)
         status = inlay_check_extent(sin, n, columns, type, out_stride_bytes, &sines);
+    if (status == INLAY_OK)
+        status = inlay_check_executor(executor);
     if (status != INLAY_OK || n == 0)
         return status;
     if (inlay_extents_overlap(cosines, sines))
@@ -137,6 +208,17 @@ inlay_status inlay_rotary_rows(const inlay_sinusoid *sinusoid, int64_t first, si
     if (!inlay_positions_in(first, n, INLAY_POSITION_LIMIT, &ignored))
         return INLAY_POSITION;
     const struct inlay_positions positions = {.first = (uint32_t)first};
-    fill_rotary(sinusoid, positions, n, type, layout, cos, sin, out_stride_bytes);
+    struct rows rows = {
+        .sinusoid = sinusoid,
+        .positions = positions,
+        .n = n,
+        .type = type,
+        .out = cos,
+        .sin = sin,
+        .out_stride_bytes = out_stride_bytes,
+        .layout = layout,
+        .fill = fill_rotary,
+    };
+    run(&rows, executor);
     return INLAY_OK;
 }

@@ -95,22 +95,22 @@ typedef inlay_status apply(const struct shape *shape, const struct inputs *in, u
 static inlay_status gather(const struct shape *shape, const struct inputs *in, unsigned char *out)
 {
     (void)shape;
-    return inlay_gather(&in->table, in->ids, in->id_type, in->tokens, in->scale, out, in->stride, NULL);
+    return inlay_gather(&in->table, in->ids, in->id_type, in->tokens, in->scale, out, in->stride, NULL, NULL);
 }
 
 static inlay_status scale_across(const struct shape *shape, const struct inputs *in, unsigned char *out)
 {
-    return inlay_scale(in->x, in->stride, in->tokens, shape->dim, in->scale, out, in->stride);
+    return inlay_scale(in->x, in->stride, in->tokens, shape->dim, in->scale, out, in->stride, NULL);
 }
 
 static inlay_status scale_in_place(const struct shape *shape, const struct inputs *in, unsigned char *out)
 {
-    return inlay_scale(out, in->stride, in->tokens, shape->dim, in->scale, out, in->stride);
+    return inlay_scale(out, in->stride, in->tokens, shape->dim, in->scale, out, in->stride, NULL);
 }
 
 static inlay_status add_positions(const struct shape *shape, const struct inputs *in, unsigned char *out)
 {
-    return inlay_add_positions(out, in->stride, shape->batch, shape->seq, &in->positions, shape->start, NULL);
+    return inlay_add_positions(out, in->stride, shape->batch, shape->seq, &in->positions, shape->start, NULL, NULL);
 }
 
 static inlay_status forward(const struct shape *shape, const struct inputs *in, const inlay_rows *positions,
@@ -128,7 +128,7 @@ static inlay_status forward(const struct shape *shape, const struct inputs *in, 
     inlay_batch batch = inlay_batch_i32(NULL, shape->batch, shape->seq, shape->start);
     batch.ids = in->ids;
     batch.id_type = in->id_type;
-    status = inlay_forward(layer, &batch, out, in->stride, NULL);
+    status = inlay_forward(layer, &batch, out, in->stride, NULL, NULL);
     inlay_layer_destroy(layer);
     return status;
 }
@@ -263,14 +263,14 @@ START_TEST(the_formula)
     ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
     inlay_batch batch = inlay_batch_i32(*ids, 2, 3, 1);
     float out[2][3][2];
-    ck_assert_int_eq(inlay_forward(layer, &batch, out, sizeof **out, NULL), INLAY_OK);
+    ck_assert_int_eq(inlay_forward(layer, &batch, out, sizeof **out, NULL, NULL), INLAY_OK);
     EXPECT(memcmp(out, expected, sizeof out) == 0, "forward is not row * scale + position(start + s)");
     inlay_layer_destroy(layer);
 
     float gathered[2][3][2];
-    ck_assert_int_eq(inlay_gather(&tokens, ids, INLAY_ID_I32, 6, 2, gathered, sizeof **gathered, NULL), INLAY_OK);
+    ck_assert_int_eq(inlay_gather(&tokens, ids, INLAY_ID_I32, 6, 2, gathered, sizeof **gathered, NULL, NULL), INLAY_OK);
     EXPECT(gathered[0][0][1] == 12 && gathered[0][1][0] == 2 && gathered[1][2][0] == 10, "gather is not row * scale");
-    ck_assert_int_eq(inlay_add_positions(gathered, sizeof **gathered, 2, 3, &learned, 1, NULL), INLAY_OK);
+    ck_assert_int_eq(inlay_add_positions(gathered, sizeof **gathered, 2, 3, &learned, 1, NULL, NULL), INLAY_OK);
     EXPECT(memcmp(gathered, expected, sizeof expected) == 0, "add_positions is not x + positions[start + s]");
 }
 END_TEST
@@ -332,10 +332,11 @@ START_TEST(held_and_computed_positions_are_the_same)
                 ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
                 unsigned char *out = arena_place(&out_arena, batch * seq * dim * sizeof(float), AT_END, 0);
                 inlay_batch call = inlay_batch_i64(ids, batch, seq, cases[c].start);
-                ck_assert_int_eq(inlay_forward(layer, &call, out, dim * sizeof(float), NULL), INLAY_OK);
+                ck_assert_int_eq(inlay_forward(layer, &call, out, dim * sizeof(float), NULL, NULL), INLAY_OK);
                 inlay_layer_destroy(layer);
                 ck_assert_int_eq(
-                    inlay_sinusoid_rows(sinusoid, cases[c].start, seq, INLAY_F32, rows, dim * sizeof(float)), INLAY_OK);
+                    inlay_sinusoid_rows(sinusoid, cases[c].start, seq, INLAY_F32, rows, dim * sizeof(float), NULL),
+                    INLAY_OK);
                 for (size_t token = 0; token < batch * seq; token++)
                     for (size_t column = 0; column < dim; column++) {
                         float product = float_at(table + (size_t)ids[token] * dim * sizeof(float), column) * spec.scale;
@@ -380,7 +381,7 @@ START_TEST(large_batches)
         ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
         inlay_batch call = inlay_batch_i32((const int32_t *)(const void *)ids.begin, batch, seq, 2);
         unsigned char *to = arena_place(&out, batch * seq * dim * 4, AT_END, 0);
-        ck_assert_int_eq(inlay_forward(layer, &call, to, dim * 4, NULL), INLAY_OK);
+        ck_assert_int_eq(inlay_forward(layer, &call, to, dim * 4, NULL, NULL), INLAY_OK);
         for (size_t token = 0; token < batch * seq; token++) {
             int32_t id;
             memcpy(&id, ids.begin + token * 4, 4);

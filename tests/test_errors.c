@@ -82,8 +82,8 @@ END_TEST
 static void expect_bad_view(const inlay_rows *view, inlay_status wanted)
 {
     const int32_t ids[1] = {0};
-    EXPECT_STATUS(inlay_gather(view, ids, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES, NULL), wanted);
-    EXPECT_STATUS(inlay_add_positions(out.begin, ROW_BYTES, 1, 1, view, 0, NULL), wanted);
+    EXPECT_STATUS(inlay_gather(view, ids, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES, NULL, NULL), wanted);
+    EXPECT_STATUS(inlay_add_positions(out.begin, ROW_BYTES, 1, 1, view, 0, NULL, NULL), wanted);
     inlay_rows tokens = good_rows();
     inlay_layer *layer = (inlay_layer *)1;
     inlay_layer_spec spec = inlay_layer_spec_default(view);
@@ -149,7 +149,7 @@ START_TEST(structs_of_later_versions)
     } later = {good_rows(), 0};
     later.known.size = sizeof later;
     const int32_t ids[1] = {1};
-    EXPECT_STATUS(inlay_gather(&later.known, ids, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES, NULL), INLAY_OK);
+    EXPECT_STATUS(inlay_gather(&later.known, ids, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES, NULL, NULL), INLAY_OK);
     /* A layer keeps what it knows of both views, and their extents. */
     static float own_table[ROWS][DIM];
     later.known.data = own_table;
@@ -157,12 +157,12 @@ START_TEST(structs_of_later_versions)
     for (int i = 0; i < 2; i++) {
         inlay_layer *layer = i == 0 ? make_layer(&later.known, NULL, &other) : make_layer(&other, NULL, &later.known);
         inlay_batch batch = inlay_batch_i32(ids, 1, 1, 0);
-        EXPECT_STATUS(inlay_forward(layer, &batch, own_table, ROW_BYTES, NULL), INLAY_OVERLAP);
-        EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL), INLAY_OK);
+        EXPECT_STATUS(inlay_forward(layer, &batch, own_table, ROW_BYTES, NULL, NULL), INLAY_OVERLAP);
+        EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL, NULL), INLAY_OK);
         inlay_layer_destroy(layer);
     }
     later.appended = 1;
-    EXPECT_STATUS(inlay_gather(&later.known, ids, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES, NULL), INLAY_OPTION);
+    EXPECT_STATUS(inlay_gather(&later.known, ids, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES, NULL, NULL), INLAY_OPTION);
 }
 END_TEST
 
@@ -187,16 +187,17 @@ START_TEST(bad_ids)
             wide[place] = bad[i];
             inlay_fault fault = {99, 99, 99};
             inlay_batch batch = inlay_batch_i64(wide, BATCH, SEQ, 0);
-            EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, &fault), INLAY_ID);
+            EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL, &fault), INLAY_ID);
             EXPECT(fault.sequence == place / SEQ && fault.token == place % SEQ && fault.value == bad[i],
                    "fault is at [%zu][%zu] = %ld", fault.sequence, fault.token, (long)fault.value);
-            EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL), INLAY_ID);
-            EXPECT_STATUS(inlay_gather(&tokens, wide, INLAY_ID_I64, TOKENS, 1, out.begin, ROW_BYTES, &fault), INLAY_ID);
+            EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL, NULL), INLAY_ID);
+            EXPECT_STATUS(inlay_gather(&tokens, wide, INLAY_ID_I64, TOKENS, 1, out.begin, ROW_BYTES, NULL, &fault),
+                          INLAY_ID);
             EXPECT(fault.sequence == 0 && fault.token == place && fault.value == bad[i], "fault of gather");
             if (bad[i] < INT32_MIN || bad[i] > INT32_MAX)
                 continue;
             narrow[place] = (int32_t)bad[i];
-            EXPECT_STATUS(inlay_gather(&tokens, narrow, INLAY_ID_I32, TOKENS, 1, out.begin, ROW_BYTES, &fault),
+            EXPECT_STATUS(inlay_gather(&tokens, narrow, INLAY_ID_I32, TOKENS, 1, out.begin, ROW_BYTES, NULL, &fault),
                           INLAY_ID);
             EXPECT(fault.token == place && fault.value == bad[i], "fault of gather, int32");
         }
@@ -208,18 +209,18 @@ START_TEST(bad_ids)
     inlay_rows narrow_table = inlay_rows_f32(one_column, ROWS, 1);
     inlay_fault fault;
     many[MANY - 1] = ROWS;
-    EXPECT_STATUS(inlay_gather(&narrow_table, many, INLAY_ID_I32, MANY, 1, large, 4, &fault), INLAY_ID);
+    EXPECT_STATUS(inlay_gather(&narrow_table, many, INLAY_ID_I32, MANY, 1, large, 4, NULL, &fault), INLAY_ID);
     EXPECT(fault.token == MANY - 1 && fault.value == ROWS, "the last of many");
     many[5000] = -7;
-    EXPECT_STATUS(inlay_gather(&narrow_table, many, INLAY_ID_I32, MANY, 1, large, 4, &fault), INLAY_ID);
+    EXPECT_STATUS(inlay_gather(&narrow_table, many, INLAY_ID_I32, MANY, 1, large, 4, NULL, &fault), INLAY_ID);
     EXPECT(fault.token == 5000 && fault.value == -7, "the first of several");
     free(large);
     free(many);
     /* A table without rows has no valid id. */
     inlay_rows empty = inlay_rows_f32(NULL, 0, DIM);
     const int32_t zero[1] = {0};
-    EXPECT_STATUS(inlay_gather(&empty, zero, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES, &fault), INLAY_ID);
-    EXPECT_STATUS(inlay_gather(&empty, zero, INLAY_ID_I32, 0, 1, out.begin, ROW_BYTES, &fault), INLAY_OK);
+    EXPECT_STATUS(inlay_gather(&empty, zero, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES, NULL, &fault), INLAY_ID);
+    EXPECT_STATUS(inlay_gather(&empty, zero, INLAY_ID_I32, 0, 1, out.begin, ROW_BYTES, NULL, &fault), INLAY_OK);
     inlay_layer_destroy(layer);
 }
 END_TEST
@@ -266,26 +267,26 @@ START_TEST(bad_positions)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         inlay_batch batch = inlay_batch_i32(ids, BATCH, SEQ, cases[i].start);
         inlay_fault fault = {99, 99, 99};
-        EXPECT_STATUS(inlay_forward(formula, &batch, out.begin, ROW_BYTES, &fault), cases[i].formula);
+        EXPECT_STATUS(inlay_forward(formula, &batch, out.begin, ROW_BYTES, NULL, &fault), cases[i].formula);
         if (cases[i].formula != INLAY_OK)
             EXPECT(fault.sequence == 0 && fault.token == cases[i].token_formula &&
                        fault.value == cases[i].start + (int64_t)fault.token,
                    "case %zu: fault at token %zu, position %ld", i, fault.token, (long)fault.value);
-        EXPECT_STATUS(inlay_forward(table_layer, &batch, out.begin, ROW_BYTES, &fault), cases[i].learned);
+        EXPECT_STATUS(inlay_forward(table_layer, &batch, out.begin, ROW_BYTES, NULL, &fault), cases[i].learned);
         if (cases[i].learned != INLAY_OK)
             EXPECT(fault.token == cases[i].token_learned && fault.value == cases[i].start + (int64_t)fault.token,
                    "case %zu: fault at token %zu, position %ld of the table", i, fault.token, (long)fault.value);
-        EXPECT_STATUS(inlay_forward(plain, &batch, out.begin, ROW_BYTES, &fault), INLAY_OK);
-        EXPECT_STATUS(inlay_sinusoid_rows(sinusoid, cases[i].start, SEQ, INLAY_F32, out.begin, ROW_BYTES),
+        EXPECT_STATUS(inlay_forward(plain, &batch, out.begin, ROW_BYTES, NULL, &fault), INLAY_OK);
+        EXPECT_STATUS(inlay_sinusoid_rows(sinusoid, cases[i].start, SEQ, INLAY_F32, out.begin, ROW_BYTES, NULL),
                       cases[i].formula);
-        EXPECT_STATUS(inlay_add_positions(out.begin, ROW_BYTES, BATCH, SEQ, &learned, cases[i].start, &fault),
+        EXPECT_STATUS(inlay_add_positions(out.begin, ROW_BYTES, BATCH, SEQ, &learned, cases[i].start, NULL, &fault),
                       cases[i].learned);
     }
     inlay_rows no_rows = inlay_rows_f32(NULL, 0, DIM);
     inlay_layer *empty = make_layer(&tokens, NULL, &no_rows);
     inlay_batch batch = inlay_batch_i32(ids, BATCH, SEQ, 0);
     inlay_fault fault;
-    EXPECT_STATUS(inlay_forward(empty, &batch, out.begin, ROW_BYTES, &fault), INLAY_POSITION);
+    EXPECT_STATUS(inlay_forward(empty, &batch, out.begin, ROW_BYTES, NULL, &fault), INLAY_POSITION);
     inlay_layer_destroy(empty);
     inlay_layer_destroy(plain);
     inlay_layer_destroy(formula);
@@ -299,39 +300,39 @@ START_TEST(forward_arguments)
     inlay_layer *layer = make_layer(&tokens, sinusoid, NULL);
     const int32_t ids[TOKENS] = {0};
     inlay_batch good = inlay_batch_i32(ids, BATCH, SEQ, 0), batch;
-    EXPECT_STATUS(inlay_forward(layer, &good, out.begin, ROW_BYTES, NULL), INLAY_OK);
-    EXPECT_STATUS(inlay_forward(NULL, &good, out.begin, ROW_BYTES, NULL), INLAY_NULL);
-    EXPECT_STATUS(inlay_forward(layer, NULL, out.begin, ROW_BYTES, NULL), INLAY_NULL);
-    EXPECT_STATUS(inlay_forward(layer, &good, NULL, ROW_BYTES, NULL), INLAY_NULL);
-    EXPECT_STATUS(inlay_forward(layer, &good, out.begin, ROW_BYTES - 1, NULL), INLAY_STRIDE);
-    EXPECT_STATUS(inlay_forward(layer, &good, out.begin, 0, NULL), INLAY_STRIDE);
-    EXPECT_STATUS(inlay_forward(layer, &good, out.begin, SIZE_MAX / 2, NULL), INLAY_OVERFLOW);
-    EXPECT_STATUS(inlay_forward(layer, &good, (void *)(UINTPTR_MAX - 8), ROW_BYTES, NULL), INLAY_OVERFLOW);
+    EXPECT_STATUS(inlay_forward(layer, &good, out.begin, ROW_BYTES, NULL, NULL), INLAY_OK);
+    EXPECT_STATUS(inlay_forward(NULL, &good, out.begin, ROW_BYTES, NULL, NULL), INLAY_NULL);
+    EXPECT_STATUS(inlay_forward(layer, NULL, out.begin, ROW_BYTES, NULL, NULL), INLAY_NULL);
+    EXPECT_STATUS(inlay_forward(layer, &good, NULL, ROW_BYTES, NULL, NULL), INLAY_NULL);
+    EXPECT_STATUS(inlay_forward(layer, &good, out.begin, ROW_BYTES - 1, NULL, NULL), INLAY_STRIDE);
+    EXPECT_STATUS(inlay_forward(layer, &good, out.begin, 0, NULL, NULL), INLAY_STRIDE);
+    EXPECT_STATUS(inlay_forward(layer, &good, out.begin, SIZE_MAX / 2, NULL, NULL), INLAY_OVERFLOW);
+    EXPECT_STATUS(inlay_forward(layer, &good, (void *)(UINTPTR_MAX - 8), ROW_BYTES, NULL, NULL), INLAY_OVERFLOW);
     batch = good;
     batch.ids = NULL;
-    EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL), INLAY_NULL);
+    EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL, NULL), INLAY_NULL);
     batch = good;
     batch.id_type = (inlay_id_type)0;
-    EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL), INLAY_OPTION);
+    EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL, NULL), INLAY_OPTION);
     batch.id_type = (inlay_id_type)9;
-    EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL), INLAY_OPTION);
+    EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL, NULL), INLAY_OPTION);
     batch = good;
     batch.reserved = 1;
-    EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL), INLAY_OPTION);
+    EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL, NULL), INLAY_OPTION);
     batch = good;
     batch.size--;
-    EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL), INLAY_OPTION);
+    EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL, NULL), INLAY_OPTION);
     batch = inlay_batch_i32(ids, SIZE_MAX / 2, 3, 0);
-    EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL), INLAY_OVERFLOW);
+    EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL, NULL), INLAY_OVERFLOW);
     /* batch * seq * dim * 4 is a multiple of 2^64 (or of 2^32). */
     batch = inlay_batch_i32(ids, (SIZE_MAX >> 4) + 1, 1, 0);
-    EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL), INLAY_OVERFLOW);
+    EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL, NULL), INLAY_OVERFLOW);
     /* No work, nothing looked at. */
     batch = inlay_batch_i32(NULL, 0, SEQ, -5);
-    EXPECT_STATUS(inlay_forward(layer, &batch, NULL, ROW_BYTES, NULL), INLAY_OK);
+    EXPECT_STATUS(inlay_forward(layer, &batch, NULL, ROW_BYTES, NULL, NULL), INLAY_OK);
     EXPECT(arena_untouched(&out), "a call without work wrote");
     batch = inlay_batch_i32(NULL, BATCH, 0, 0);
-    EXPECT_STATUS(inlay_forward(layer, &batch, NULL, ROW_BYTES, NULL), INLAY_OK);
+    EXPECT_STATUS(inlay_forward(layer, &batch, NULL, ROW_BYTES, NULL, NULL), INLAY_OK);
     inlay_layer_destroy(layer);
 }
 END_TEST
@@ -357,26 +358,27 @@ START_TEST(overlaps)
         unsigned char *end = inputs[i].at + inputs[i].bytes;
         unsigned char *overlapping[] = {inputs[i].at, inputs[i].at - 2 * ROW_BYTES + 1, end - 1, inputs[i].at + 1};
         for (size_t k = 0; k < sizeof overlapping / sizeof *overlapping; k++) {
-            EXPECT_STATUS(inlay_forward(layer, &batch, overlapping[k], ROW_BYTES, NULL), INLAY_OVERLAP);
+            EXPECT_STATUS(inlay_forward(layer, &batch, overlapping[k], ROW_BYTES, NULL, NULL), INLAY_OVERLAP);
             if (i != 1)
-                EXPECT_STATUS(inlay_gather(&tokens, ids_at, INLAY_ID_I32, 2, 1, overlapping[k], ROW_BYTES, NULL),
+                EXPECT_STATUS(inlay_gather(&tokens, ids_at, INLAY_ID_I32, 2, 1, overlapping[k], ROW_BYTES, NULL, NULL),
                               INLAY_OVERLAP);
             if (i == 1)
-                EXPECT_STATUS(inlay_add_positions(overlapping[k], ROW_BYTES, 1, 2, &learned, 0, NULL), INLAY_OVERLAP);
+                EXPECT_STATUS(inlay_add_positions(overlapping[k], ROW_BYTES, 1, 2, &learned, 0, NULL, NULL),
+                              INLAY_OVERLAP);
         }
         EXPECT(memcmp(block, before, sizeof block) == 0, "an overlapping call wrote");
-        EXPECT_STATUS(inlay_forward(layer, &batch, end, ROW_BYTES, NULL), INLAY_OK);
+        EXPECT_STATUS(inlay_forward(layer, &batch, end, ROW_BYTES, NULL, NULL), INLAY_OK);
         memset(block, 0, sizeof block);
-        EXPECT_STATUS(inlay_forward(layer, &batch, inputs[i].at - 2 * ROW_BYTES, ROW_BYTES, NULL), INLAY_OK);
+        EXPECT_STATUS(inlay_forward(layer, &batch, inputs[i].at - 2 * ROW_BYTES, ROW_BYTES, NULL, NULL), INLAY_OK);
         memset(block, 0, sizeof block);
     }
     inlay_layer_destroy(layer);
 
-    EXPECT_STATUS(inlay_scale(block, ROW_BYTES, 3, DIM, 2, block, ROW_BYTES), INLAY_OK);
-    EXPECT_STATUS(inlay_scale(block, ROW_BYTES, 3, DIM, 2, block + 3 * ROW_BYTES, ROW_BYTES), INLAY_OK);
-    EXPECT_STATUS(inlay_scale(block, ROW_BYTES, 3, DIM, 2, block + 4, ROW_BYTES), INLAY_OVERLAP);
-    EXPECT_STATUS(inlay_scale(block, ROW_BYTES, 3, DIM, 2, block + ROW_BYTES, ROW_BYTES), INLAY_OVERLAP);
-    EXPECT_STATUS(inlay_scale(block, ROW_BYTES, 3, DIM, 2, block, ROW_BYTES + 4), INLAY_OVERLAP);
+    EXPECT_STATUS(inlay_scale(block, ROW_BYTES, 3, DIM, 2, block, ROW_BYTES, NULL), INLAY_OK);
+    EXPECT_STATUS(inlay_scale(block, ROW_BYTES, 3, DIM, 2, block + 3 * ROW_BYTES, ROW_BYTES, NULL), INLAY_OK);
+    EXPECT_STATUS(inlay_scale(block, ROW_BYTES, 3, DIM, 2, block + 4, ROW_BYTES, NULL), INLAY_OVERLAP);
+    EXPECT_STATUS(inlay_scale(block, ROW_BYTES, 3, DIM, 2, block + ROW_BYTES, ROW_BYTES, NULL), INLAY_OVERLAP);
+    EXPECT_STATUS(inlay_scale(block, ROW_BYTES, 3, DIM, 2, block, ROW_BYTES + 4, NULL), INLAY_OVERLAP);
 }
 END_TEST
 
@@ -384,37 +386,40 @@ START_TEST(plain_operations)
 {
     inlay_rows tokens = good_rows();
     const int32_t ids[TOKENS] = {0};
-    EXPECT_STATUS(inlay_gather(NULL, ids, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES, NULL), INLAY_NULL);
-    EXPECT_STATUS(inlay_gather(&tokens, NULL, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES, NULL), INLAY_NULL);
-    EXPECT_STATUS(inlay_gather(&tokens, ids, INLAY_ID_I32, 1, 1, NULL, ROW_BYTES, NULL), INLAY_NULL);
-    EXPECT_STATUS(inlay_gather(&tokens, ids, (inlay_id_type)0, 1, 1, out.begin, ROW_BYTES, NULL), INLAY_OPTION);
-    EXPECT_STATUS(inlay_gather(&tokens, ids, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES - 1, NULL), INLAY_STRIDE);
-    EXPECT_STATUS(inlay_gather(&tokens, ids, INLAY_ID_I32, SIZE_MAX, 1, out.begin, ROW_BYTES, NULL), INLAY_OVERFLOW);
-    EXPECT_STATUS(inlay_gather(&tokens, ids, INLAY_ID_I32, PTRDIFF_MAX / ROW_BYTES + 1, 1, out.begin, ROW_BYTES, NULL),
+    EXPECT_STATUS(inlay_gather(NULL, ids, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES, NULL, NULL), INLAY_NULL);
+    EXPECT_STATUS(inlay_gather(&tokens, NULL, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES, NULL, NULL), INLAY_NULL);
+    EXPECT_STATUS(inlay_gather(&tokens, ids, INLAY_ID_I32, 1, 1, NULL, ROW_BYTES, NULL, NULL), INLAY_NULL);
+    EXPECT_STATUS(inlay_gather(&tokens, ids, (inlay_id_type)0, 1, 1, out.begin, ROW_BYTES, NULL, NULL), INLAY_OPTION);
+    EXPECT_STATUS(inlay_gather(&tokens, ids, INLAY_ID_I32, 1, 1, out.begin, ROW_BYTES - 1, NULL, NULL), INLAY_STRIDE);
+    EXPECT_STATUS(inlay_gather(&tokens, ids, INLAY_ID_I32, SIZE_MAX, 1, out.begin, ROW_BYTES, NULL, NULL),
                   INLAY_OVERFLOW);
-    EXPECT_STATUS(inlay_gather(&tokens, NULL, INLAY_ID_I32, 0, 1, NULL, ROW_BYTES, NULL), INLAY_OK);
+    EXPECT_STATUS(
+        inlay_gather(&tokens, ids, INLAY_ID_I32, PTRDIFF_MAX / ROW_BYTES + 1, 1, out.begin, ROW_BYTES, NULL, NULL),
+        INLAY_OVERFLOW);
+    EXPECT_STATUS(inlay_gather(&tokens, NULL, INLAY_ID_I32, 0, 1, NULL, ROW_BYTES, NULL, NULL), INLAY_OK);
 
     float x[TOKENS][DIM] = {{0}};
-    EXPECT_STATUS(inlay_scale(NULL, ROW_BYTES, 1, DIM, 2, out.begin, ROW_BYTES), INLAY_NULL);
-    EXPECT_STATUS(inlay_scale(x, ROW_BYTES, 1, DIM, 2, NULL, ROW_BYTES), INLAY_NULL);
-    EXPECT_STATUS(inlay_scale(x, ROW_BYTES, 1, 0, 2, out.begin, ROW_BYTES), INLAY_SHAPE);
-    EXPECT_STATUS(inlay_scale(x, ROW_BYTES - 1, 1, DIM, 2, out.begin, ROW_BYTES), INLAY_STRIDE);
-    EXPECT_STATUS(inlay_scale(x, ROW_BYTES, 1, DIM, 2, out.begin, ROW_BYTES - 1), INLAY_STRIDE);
-    EXPECT_STATUS(inlay_scale(x, ROW_BYTES, SIZE_MAX / 8, DIM, 2, out.begin, ROW_BYTES), INLAY_OVERFLOW);
-    EXPECT_STATUS(inlay_scale(NULL, ROW_BYTES, 0, DIM, 2, NULL, ROW_BYTES), INLAY_OK);
+    EXPECT_STATUS(inlay_scale(NULL, ROW_BYTES, 1, DIM, 2, out.begin, ROW_BYTES, NULL), INLAY_NULL);
+    EXPECT_STATUS(inlay_scale(x, ROW_BYTES, 1, DIM, 2, NULL, ROW_BYTES, NULL), INLAY_NULL);
+    EXPECT_STATUS(inlay_scale(x, ROW_BYTES, 1, 0, 2, out.begin, ROW_BYTES, NULL), INLAY_SHAPE);
+    EXPECT_STATUS(inlay_scale(x, ROW_BYTES - 1, 1, DIM, 2, out.begin, ROW_BYTES, NULL), INLAY_STRIDE);
+    EXPECT_STATUS(inlay_scale(x, ROW_BYTES, 1, DIM, 2, out.begin, ROW_BYTES - 1, NULL), INLAY_STRIDE);
+    EXPECT_STATUS(inlay_scale(x, ROW_BYTES, SIZE_MAX / 8, DIM, 2, out.begin, ROW_BYTES, NULL), INLAY_OVERFLOW);
+    EXPECT_STATUS(inlay_scale(NULL, ROW_BYTES, 0, DIM, 2, NULL, ROW_BYTES, NULL), INLAY_OK);
 
-    EXPECT_STATUS(inlay_add_positions(NULL, ROW_BYTES, 1, 1, &tokens, 0, NULL), INLAY_NULL);
-    EXPECT_STATUS(inlay_add_positions(out.begin, ROW_BYTES, 1, 1, NULL, 0, NULL), INLAY_NULL);
-    EXPECT_STATUS(inlay_add_positions(out.begin, ROW_BYTES - 1, 1, 1, &tokens, 0, NULL), INLAY_STRIDE);
-    EXPECT_STATUS(inlay_add_positions(out.begin, ROW_BYTES, SIZE_MAX, 2, &tokens, 0, NULL), INLAY_OVERFLOW);
-    EXPECT_STATUS(inlay_add_positions(NULL, ROW_BYTES, 0, 1, &tokens, 0, NULL), INLAY_OK);
+    EXPECT_STATUS(inlay_add_positions(NULL, ROW_BYTES, 1, 1, &tokens, 0, NULL, NULL), INLAY_NULL);
+    EXPECT_STATUS(inlay_add_positions(out.begin, ROW_BYTES, 1, 1, NULL, 0, NULL, NULL), INLAY_NULL);
+    EXPECT_STATUS(inlay_add_positions(out.begin, ROW_BYTES - 1, 1, 1, &tokens, 0, NULL, NULL), INLAY_STRIDE);
+    EXPECT_STATUS(inlay_add_positions(out.begin, ROW_BYTES, SIZE_MAX, 2, &tokens, 0, NULL, NULL), INLAY_OVERFLOW);
+    EXPECT_STATUS(inlay_add_positions(NULL, ROW_BYTES, 0, 1, &tokens, 0, NULL, NULL), INLAY_OK);
 
-    EXPECT_STATUS(inlay_sinusoid_rows(NULL, 0, 1, INLAY_F32, out.begin, ROW_BYTES), INLAY_NULL);
-    EXPECT_STATUS(inlay_sinusoid_rows(sinusoid, 0, 1, INLAY_F32, NULL, ROW_BYTES), INLAY_NULL);
-    EXPECT_STATUS(inlay_sinusoid_rows(sinusoid, 0, 1, (inlay_type)0, out.begin, ROW_BYTES), INLAY_OPTION);
-    EXPECT_STATUS(inlay_sinusoid_rows(sinusoid, 0, 1, INLAY_F32, out.begin, ROW_BYTES - 1), INLAY_STRIDE);
-    EXPECT_STATUS(inlay_sinusoid_rows(sinusoid, 0, SIZE_MAX / 4, INLAY_F32, out.begin, ROW_BYTES), INLAY_OVERFLOW);
-    EXPECT_STATUS(inlay_sinusoid_rows(sinusoid, 0, 0, INLAY_F32, NULL, ROW_BYTES), INLAY_OK);
+    EXPECT_STATUS(inlay_sinusoid_rows(NULL, 0, 1, INLAY_F32, out.begin, ROW_BYTES, NULL), INLAY_NULL);
+    EXPECT_STATUS(inlay_sinusoid_rows(sinusoid, 0, 1, INLAY_F32, NULL, ROW_BYTES, NULL), INLAY_NULL);
+    EXPECT_STATUS(inlay_sinusoid_rows(sinusoid, 0, 1, (inlay_type)0, out.begin, ROW_BYTES, NULL), INLAY_OPTION);
+    EXPECT_STATUS(inlay_sinusoid_rows(sinusoid, 0, 1, INLAY_F32, out.begin, ROW_BYTES - 1, NULL), INLAY_STRIDE);
+    EXPECT_STATUS(inlay_sinusoid_rows(sinusoid, 0, SIZE_MAX / 4, INLAY_F32, out.begin, ROW_BYTES, NULL),
+                  INLAY_OVERFLOW);
+    EXPECT_STATUS(inlay_sinusoid_rows(sinusoid, 0, 0, INLAY_F32, NULL, ROW_BYTES, NULL), INLAY_OK);
 }
 END_TEST
 
@@ -513,7 +518,7 @@ START_TEST(frequencies_of_the_callers)
         spec = good;
         spec.base = (double)NAN;
         EXPECT_STATUS(inlay_sinusoid_create(&spec, NULL, &made), INLAY_OK);
-        EXPECT_STATUS(inlay_sinusoid_rows(made, 1, 1, INLAY_F32, out.begin, ROW_BYTES), INLAY_OK);
+        EXPECT_STATUS(inlay_sinusoid_rows(made, 1, 1, INLAY_F32, out.begin, ROW_BYTES, NULL), INLAY_OK);
         inlay_sinusoid_destroy(made);
     }
 }
@@ -539,38 +544,43 @@ START_TEST(lists_of_positions)
     static const double reals[SEQ] = {-0.5, 0x1.fffffffffffffp30, -0x1.fffffffffffffp30};
     static const float floats[SEQ] = {-0.5f, 0x1.fffffep30f, 1e-45f};
     inlay_fault fault;
-    EXPECT_STATUS(inlay_sinusoid_at(sinusoid, integers, INLAY_POSITION_I64, SEQ, INLAY_F32, out.begin, ROW_BYTES, NULL),
+    EXPECT_STATUS(
+        inlay_sinusoid_at(sinusoid, integers, INLAY_POSITION_I64, SEQ, INLAY_F32, out.begin, ROW_BYTES, NULL, NULL),
+        INLAY_OK);
+    EXPECT_STATUS(
+        inlay_sinusoid_at(sinusoid, reals, INLAY_POSITION_F64, SEQ, INLAY_F16, out.begin, ROW_BYTES / 2, NULL, NULL),
+        INLAY_OK);
+    EXPECT_STATUS(
+        inlay_sinusoid_at(sinusoid, floats, INLAY_POSITION_F32, SEQ, INLAY_BF16, out.begin, ROW_BYTES / 2, NULL, NULL),
+        INLAY_OK);
+    EXPECT_STATUS(inlay_sinusoid_at(sinusoid, NULL, INLAY_POSITION_I64, 0, INLAY_F32, NULL, ROW_BYTES, NULL, NULL),
                   INLAY_OK);
     EXPECT_STATUS(
-        inlay_sinusoid_at(sinusoid, reals, INLAY_POSITION_F64, SEQ, INLAY_F16, out.begin, ROW_BYTES / 2, NULL),
-        INLAY_OK);
+        inlay_sinusoid_at(NULL, integers, INLAY_POSITION_I64, SEQ, INLAY_F32, out.begin, ROW_BYTES, NULL, NULL),
+        INLAY_NULL);
     EXPECT_STATUS(
-        inlay_sinusoid_at(sinusoid, floats, INLAY_POSITION_F32, SEQ, INLAY_BF16, out.begin, ROW_BYTES / 2, NULL),
-        INLAY_OK);
-    EXPECT_STATUS(inlay_sinusoid_at(sinusoid, NULL, INLAY_POSITION_I64, 0, INLAY_F32, NULL, ROW_BYTES, NULL), INLAY_OK);
-    EXPECT_STATUS(inlay_sinusoid_at(NULL, integers, INLAY_POSITION_I64, SEQ, INLAY_F32, out.begin, ROW_BYTES, NULL),
-                  INLAY_NULL);
-    EXPECT_STATUS(inlay_sinusoid_at(sinusoid, NULL, INLAY_POSITION_I64, SEQ, INLAY_F32, out.begin, ROW_BYTES, NULL),
-                  INLAY_NULL);
-    EXPECT_STATUS(inlay_sinusoid_at(sinusoid, integers, INLAY_POSITION_I64, SEQ, INLAY_F32, NULL, ROW_BYTES, NULL),
-                  INLAY_NULL);
+        inlay_sinusoid_at(sinusoid, NULL, INLAY_POSITION_I64, SEQ, INLAY_F32, out.begin, ROW_BYTES, NULL, NULL),
+        INLAY_NULL);
     EXPECT_STATUS(
-        inlay_sinusoid_at(sinusoid, integers, (inlay_position_type)0, SEQ, INLAY_F32, out.begin, ROW_BYTES, NULL),
+        inlay_sinusoid_at(sinusoid, integers, INLAY_POSITION_I64, SEQ, INLAY_F32, NULL, ROW_BYTES, NULL, NULL),
+        INLAY_NULL);
+    EXPECT_STATUS(
+        inlay_sinusoid_at(sinusoid, integers, (inlay_position_type)0, SEQ, INLAY_F32, out.begin, ROW_BYTES, NULL, NULL),
         INLAY_OPTION);
     EXPECT_STATUS(
-        inlay_sinusoid_at(sinusoid, integers, (inlay_position_type)4, SEQ, INLAY_F32, out.begin, ROW_BYTES, NULL),
+        inlay_sinusoid_at(sinusoid, integers, (inlay_position_type)4, SEQ, INLAY_F32, out.begin, ROW_BYTES, NULL, NULL),
         INLAY_OPTION);
     EXPECT_STATUS(
-        inlay_sinusoid_at(sinusoid, integers, INLAY_POSITION_I64, SEQ, (inlay_type)4, out.begin, ROW_BYTES, NULL),
+        inlay_sinusoid_at(sinusoid, integers, INLAY_POSITION_I64, SEQ, (inlay_type)4, out.begin, ROW_BYTES, NULL, NULL),
         INLAY_OPTION);
+    EXPECT_STATUS(inlay_sinusoid_at(sinusoid, integers, INLAY_POSITION_I64, SEQ, INLAY_F16, out.begin,
+                                    ROW_BYTES / 2 - 1, NULL, NULL),
+                  INLAY_STRIDE);
+    EXPECT_STATUS(inlay_sinusoid_at(sinusoid, integers, INLAY_POSITION_I64, SIZE_MAX / 16, INLAY_F32, out.begin,
+                                    ROW_BYTES, NULL, NULL),
+                  INLAY_OVERFLOW);
     EXPECT_STATUS(
-        inlay_sinusoid_at(sinusoid, integers, INLAY_POSITION_I64, SEQ, INLAY_F16, out.begin, ROW_BYTES / 2 - 1, NULL),
-        INLAY_STRIDE);
-    EXPECT_STATUS(
-        inlay_sinusoid_at(sinusoid, integers, INLAY_POSITION_I64, SIZE_MAX / 16, INLAY_F32, out.begin, ROW_BYTES, NULL),
-        INLAY_OVERFLOW);
-    EXPECT_STATUS(
-        inlay_sinusoid_at(sinusoid, out.begin, INLAY_POSITION_I64, 1, INLAY_F32, out.begin + 7, ROW_BYTES, NULL),
+        inlay_sinusoid_at(sinusoid, out.begin, INLAY_POSITION_I64, 1, INLAY_F32, out.begin + 7, ROW_BYTES, NULL, NULL),
         INLAY_OVERLAP);
 
     static const int64_t bad_integers[] = {-1, INLAY_POSITION_LIMIT, INT64_MIN, INT64_MAX};
@@ -579,9 +589,9 @@ START_TEST(lists_of_positions)
         for (size_t token = 0; token < SEQ; token++) {
             int64_t list[SEQ] = {1, 2, 3};
             list[token] = bad_integers[i];
-            EXPECT_STATUS(
-                inlay_sinusoid_at(sinusoid, list, INLAY_POSITION_I64, SEQ, INLAY_F32, out.begin, ROW_BYTES, &fault),
-                INLAY_POSITION);
+            EXPECT_STATUS(inlay_sinusoid_at(sinusoid, list, INLAY_POSITION_I64, SEQ, INLAY_F32, out.begin, ROW_BYTES,
+                                            NULL, &fault),
+                          INLAY_POSITION);
             EXPECT(fault.sequence == 0 && fault.token == token && fault.value == bad_integers[i],
                    "fault at token %zu, value %ld", fault.token, (long)fault.value);
         }
@@ -589,11 +599,11 @@ START_TEST(lists_of_positions)
         double list[SEQ] = {1, 2, bad_reals[i]};
         float narrow[SEQ] = {1, (float)bad_reals[i], 3};
         EXPECT_STATUS(
-            inlay_sinusoid_at(sinusoid, list, INLAY_POSITION_F64, SEQ, INLAY_F32, out.begin, ROW_BYTES, &fault),
+            inlay_sinusoid_at(sinusoid, list, INLAY_POSITION_F64, SEQ, INLAY_F32, out.begin, ROW_BYTES, NULL, &fault),
             INLAY_POSITION);
         EXPECT(fault.token == 2 && fault.value == 0, "fault at token %zu, value %ld", fault.token, (long)fault.value);
         EXPECT_STATUS(
-            inlay_sinusoid_at(sinusoid, narrow, INLAY_POSITION_F32, SEQ, INLAY_F32, out.begin, ROW_BYTES, &fault),
+            inlay_sinusoid_at(sinusoid, narrow, INLAY_POSITION_F32, SEQ, INLAY_F32, out.begin, ROW_BYTES, NULL, &fault),
             INLAY_POSITION);
         EXPECT(fault.token == 1 && fault.value == 0, "fault at token %zu, value %ld", fault.token, (long)fault.value);
     }
@@ -603,30 +613,34 @@ END_TEST
 START_TEST(rotary_tables)
 {
     unsigned char *cos = out.begin, *sin = out.begin + 3 * ROW_BYTES;
-    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, sin, ROW_BYTES), INLAY_OK);
-    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 0, INLAY_F32, INLAY_ROTARY_HALVES, NULL, NULL, ROW_BYTES), INLAY_OK);
-    EXPECT_STATUS(inlay_rotary_rows(NULL, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, sin, ROW_BYTES), INLAY_NULL);
-    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, NULL, sin, ROW_BYTES), INLAY_NULL);
-    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, NULL, ROW_BYTES), INLAY_NULL);
-    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, (inlay_rotary_layout)0, cos, sin, ROW_BYTES),
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, sin, ROW_BYTES, NULL),
+                  INLAY_OK);
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 0, INLAY_F32, INLAY_ROTARY_HALVES, NULL, NULL, ROW_BYTES, NULL),
+                  INLAY_OK);
+    EXPECT_STATUS(inlay_rotary_rows(NULL, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, sin, ROW_BYTES, NULL), INLAY_NULL);
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, NULL, sin, ROW_BYTES, NULL),
+                  INLAY_NULL);
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, NULL, ROW_BYTES, NULL),
+                  INLAY_NULL);
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, (inlay_rotary_layout)0, cos, sin, ROW_BYTES, NULL),
                   INLAY_OPTION);
-    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, (inlay_rotary_layout)4, cos, sin, ROW_BYTES),
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, (inlay_rotary_layout)4, cos, sin, ROW_BYTES, NULL),
                   INLAY_OPTION);
-    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, (inlay_type)0, INLAY_ROTARY_HALVES, cos, sin, ROW_BYTES),
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, (inlay_type)0, INLAY_ROTARY_HALVES, cos, sin, ROW_BYTES, NULL),
                   INLAY_OPTION);
-    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, sin, ROW_BYTES - 1),
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, sin, ROW_BYTES - 1, NULL),
                   INLAY_STRIDE);
-    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_PAIRS, cos, sin, ROW_BYTES / 2 - 1),
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_PAIRS, cos, sin, ROW_BYTES / 2 - 1, NULL),
                   INLAY_STRIDE);
-    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, cos + 8, ROW_BYTES),
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, cos + 8, ROW_BYTES, NULL),
                   INLAY_OVERLAP);
-    EXPECT_STATUS(inlay_rotary_rows(sinusoid, -1, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, sin, ROW_BYTES),
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, -1, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, sin, ROW_BYTES, NULL),
                   INLAY_POSITION);
-    EXPECT_STATUS(
-        inlay_rotary_rows(sinusoid, INLAY_POSITION_LIMIT - 2, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, sin, ROW_BYTES),
-        INLAY_POSITION);
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, INLAY_POSITION_LIMIT - 2, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, sin,
+                                    ROW_BYTES, NULL),
+                  INLAY_POSITION);
     inlay_sinusoid *odd = make_sinusoid(3, 10000, INLAY_LAYOUT_SPLIT);
-    EXPECT_STATUS(inlay_rotary_rows(odd, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, sin, ROW_BYTES), INLAY_SHAPE);
+    EXPECT_STATUS(inlay_rotary_rows(odd, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, sin, ROW_BYTES, NULL), INLAY_SHAPE);
     inlay_sinusoid_destroy(odd);
 }
 END_TEST

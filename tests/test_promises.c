@@ -29,7 +29,7 @@ static struct {
 
 static inlay_status run(float (*out)[DIM])
 {
-    return inlay_forward(fixture.layer, &fixture.batch, out, ROW_BYTES, NULL);
+    return inlay_forward(fixture.layer, &fixture.batch, out, ROW_BYTES, NULL, NULL);
 }
 
 static void make_fixture(void)
@@ -83,10 +83,10 @@ START_TEST(hot_calls_allocate_nothing)
     ck_assert_uint_eq(atomic_load(&allocations), before + 1);
     before = atomic_load(&allocations);
     inlay_status status = run(out);
-    status |= inlay_gather(&tokens, fixture.ids, INLAY_ID_I32, TOKENS, 2, out, ROW_BYTES, NULL);
-    status |= inlay_scale(out, ROW_BYTES, TOKENS, DIM, 2, out, ROW_BYTES);
-    status |= inlay_add_positions(out, ROW_BYTES, BATCH, SEQ, &tokens, 0, NULL);
-    status |= inlay_sinusoid_rows(fixture.sinusoid, 1000, TOKENS, INLAY_F32, out, ROW_BYTES);
+    status |= inlay_gather(&tokens, fixture.ids, INLAY_ID_I32, TOKENS, 2, out, ROW_BYTES, NULL, NULL);
+    status |= inlay_scale(out, ROW_BYTES, TOKENS, DIM, 2, out, ROW_BYTES, NULL);
+    status |= inlay_add_positions(out, ROW_BYTES, BATCH, SEQ, &tokens, 0, NULL, NULL);
+    status |= inlay_sinusoid_rows(fixture.sinusoid, 1000, TOKENS, INLAY_F32, out, ROW_BYTES, NULL);
     unsigned long after = atomic_load(&allocations);
     ck_assert_int_eq(status, INLAY_OK);
     EXPECT(after == before, "%lu allocations in hot calls", after - before);
@@ -105,10 +105,11 @@ static float small_stack_out[TOKENS][DIM];
 static void run_on_small_stack(void)
 {
     inlay_rows tokens = inlay_rows_f32(fixture.table, ROWS, DIM);
-    inlay_status status = inlay_gather(&tokens, fixture.ids, INLAY_ID_I32, TOKENS, 2, small_stack_out, ROW_BYTES, NULL);
-    status |= inlay_scale(small_stack_out, ROW_BYTES, TOKENS, DIM, 2, small_stack_out, ROW_BYTES);
-    status |= inlay_add_positions(small_stack_out, ROW_BYTES, BATCH, SEQ, &tokens, 0, NULL);
-    status |= inlay_sinusoid_rows(fixture.sinusoid, 1000, TOKENS, INLAY_F32, small_stack_out, ROW_BYTES);
+    inlay_status status =
+        inlay_gather(&tokens, fixture.ids, INLAY_ID_I32, TOKENS, 2, small_stack_out, ROW_BYTES, NULL, NULL);
+    status |= inlay_scale(small_stack_out, ROW_BYTES, TOKENS, DIM, 2, small_stack_out, ROW_BYTES, NULL);
+    status |= inlay_add_positions(small_stack_out, ROW_BYTES, BATCH, SEQ, &tokens, 0, NULL, NULL);
+    status |= inlay_sinusoid_rows(fixture.sinusoid, 1000, TOKENS, INLAY_F32, small_stack_out, ROW_BYTES, NULL);
     small_stack_status = status | run(small_stack_out);
 }
 
@@ -214,8 +215,9 @@ START_TEST(rewritten_ids_stay_in_the_table)
         ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
         inlay_batch batch = inlay_batch_i32(ids, BATCH, SEQ, 0);
         for (int i = 0; i < CALLS; i++) {
-            inlay_status status = i % 2 ? inlay_gather(&tokens, ids, INLAY_ID_I32, TOKENS, 1, out, ROW_BYTES, NULL)
-                                        : inlay_forward(layer, &batch, out, ROW_BYTES, NULL);
+            inlay_status status = i % 2
+                                      ? inlay_gather(&tokens, ids, INLAY_ID_I32, TOKENS, 1, out, ROW_BYTES, NULL, NULL)
+                                      : inlay_forward(layer, &batch, out, ROW_BYTES, NULL, NULL);
             good += status == INLAY_OK;
             bad += status == INLAY_ID;
         }

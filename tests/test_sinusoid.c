@@ -55,8 +55,8 @@ static void make_table(const struct table *table, const double *positions, unsig
     inlay_type type = table->type != 0 ? table->type : INLAY_F32;
     inlay_status status =
         table->step == 0
-            ? inlay_sinusoid_rows(sinusoid, table->first, table->n, type, rows, row_bytes)
-            : inlay_sinusoid_at(sinusoid, positions, INLAY_POSITION_F64, table->n, type, rows, row_bytes, NULL);
+            ? inlay_sinusoid_rows(sinusoid, table->first, table->n, type, rows, row_bytes, NULL)
+            : inlay_sinusoid_at(sinusoid, positions, INLAY_POSITION_F64, table->n, type, rows, row_bytes, NULL, NULL);
     ck_assert_int_eq(status, INLAY_OK);
     inlay_sinusoid_destroy(sinusoid);
 }
@@ -121,7 +121,7 @@ static void check_columns(struct arena *out, size_t dim, inlay_layout layout, in
     ck_assert_int_eq(inlay_sinusoid_create(&spec, NULL, &whole), INLAY_OK);
     unsigned char reference[N][MOST * sizeof(float)];
     inlay_dispatch_use(&inlay_kernels_scalar);
-    ck_assert_int_eq(inlay_sinusoid_rows(whole, 77, N, type, reference, sizeof *reference), INLAY_OK);
+    ck_assert_int_eq(inlay_sinusoid_rows(whole, 77, N, type, reference, sizeof *reference, NULL), INLAY_OK);
     inlay_dispatch_use(tested);
     spec.dim = dim;
     spec.layout = layout;
@@ -131,7 +131,7 @@ static void check_columns(struct arena *out, size_t dim, inlay_layout layout, in
         for (size_t padding = 0; padding < 68; padding += 67) {
             size_t stride = dim * element + padding;
             unsigned char *rows = arena_place(out, (N - 1) * stride + dim * element, (enum placement)at, 3);
-            ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, 77, N, type, rows, stride), INLAY_OK);
+            ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, 77, N, type, rows, stride, NULL), INLAY_OK);
             for (size_t i = 0; i < N; i++)
                 for (size_t column = 0; column < dim; column++) {
                     static const unsigned char zero[4];
@@ -181,8 +181,8 @@ START_TEST(pieces_meet)
                 inlay_sinusoid *sinusoid, *whole = make_sinusoid(dim, 10000, INLAY_LAYOUT_INTERLEAVED);
                 ck_assert_int_eq(inlay_sinusoid_create(&spec, NULL, &sinusoid), INLAY_OK);
                 float reference[1100], row[1100];
-                ck_assert_int_eq(inlay_sinusoid_rows(whole, 4999, 1, INLAY_F32, reference, sizeof row), INLAY_OK);
-                ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, 4999, 1, INLAY_F32, row, sizeof row), INLAY_OK);
+                ck_assert_int_eq(inlay_sinusoid_rows(whole, 4999, 1, INLAY_F32, reference, sizeof row, NULL), INLAY_OK);
+                ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, 4999, 1, INLAY_F32, row, sizeof row, NULL), INLAY_OK);
                 for (size_t column = 0; column < dim; column++) {
                     size_t pair;
                     enum entry entry = entry_at(dim, (inlay_layout)layout, (inlay_odd)odd, column, &pair);
@@ -221,22 +221,23 @@ START_TEST(lists_give_the_rows_of_their_positions)
                 memcpy(floats + 1 + i * 4, &single, 4);
             }
             ck_assert_int_eq(inlay_sinusoid_at(sinusoid, integers + 1, INLAY_POSITION_I64, N, (inlay_type)type, got[0],
-                                               sizeof *got[0], NULL),
+                                               sizeof *got[0], NULL, NULL),
                              INLAY_OK);
             ck_assert_int_eq(inlay_sinusoid_at(sinusoid, doubles + 1, INLAY_POSITION_F64, N, (inlay_type)type, got[1],
-                                               sizeof *got[1], NULL),
+                                               sizeof *got[1], NULL, NULL),
                              INLAY_OK);
             ck_assert_int_eq(inlay_sinusoid_at(sinusoid, floats + 1, INLAY_POSITION_F32, N, (inlay_type)type, got[2],
-                                               sizeof *got[2], NULL),
+                                               sizeof *got[2], NULL, NULL),
                              INLAY_OK);
             for (size_t i = 0; i < N; i++) {
-                ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, positions[i], 1, (inlay_type)type, row, sizeof row),
-                                 INLAY_OK);
+                ck_assert_int_eq(
+                    inlay_sinusoid_rows(sinusoid, positions[i], 1, (inlay_type)type, row, sizeof row, NULL), INLAY_OK);
                 for (int list = 0; list < 2; list++)
                     EXPECT(memcmp(got[list][i], row, sizeof row) == 0, "recipe %d, type %d, list %d: row %zu", recipe,
                            type, list, i);
                 int64_t single = positions[i] == 2147483647 ? 2147483520 : positions[i] - (positions[i] == 16777217);
-                ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, single, 1, (inlay_type)type, row, sizeof row), INLAY_OK);
+                ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, single, 1, (inlay_type)type, row, sizeof row, NULL),
+                                 INLAY_OK);
                 EXPECT(memcmp(got[2][i], row, sizeof row) == 0, "recipe %d, type %d: float row %zu", recipe, type, i);
             }
             inlay_sinusoid_destroy(sinusoid);
@@ -253,8 +254,9 @@ START_TEST(negative_positions_are_symmetric)
     for (size_t i = 0; i < sizeof positions / sizeof *positions; i++) {
         double both[2] = {positions[i], -positions[i]};
         float rows[2][DIM];
-        ck_assert_int_eq(inlay_sinusoid_at(sinusoid, both, INLAY_POSITION_F64, 2, INLAY_F32, rows, sizeof *rows, NULL),
-                         INLAY_OK);
+        ck_assert_int_eq(
+            inlay_sinusoid_at(sinusoid, both, INLAY_POSITION_F64, 2, INLAY_F32, rows, sizeof *rows, NULL, NULL),
+            INLAY_OK);
         for (size_t column = 0; column < DIM; column++) {
             float wanted = column % 2 == 0 ? -rows[0][column] : rows[0][column];
             EXPECT(memcmp(&rows[1][column], &wanted, sizeof wanted) == 0, "position %g, column %zu: %a and %a",
@@ -263,8 +265,8 @@ START_TEST(negative_positions_are_symmetric)
     }
     const double zeros[2] = {0, -0.0};
     float rows[2][DIM];
-    ck_assert_int_eq(inlay_sinusoid_at(sinusoid, zeros, INLAY_POSITION_F64, 2, INLAY_F32, rows, sizeof *rows, NULL),
-                     INLAY_OK);
+    ck_assert_int_eq(
+        inlay_sinusoid_at(sinusoid, zeros, INLAY_POSITION_F64, 2, INLAY_F32, rows, sizeof *rows, NULL, NULL), INLAY_OK);
     EXPECT(memcmp(rows[0], rows[1], sizeof *rows) == 0, "position -0 is not position 0");
     inlay_sinusoid_destroy(sinusoid);
 }
@@ -286,7 +288,8 @@ START_TEST(rotary_tables_hold_the_entries_of_rows)
                 spec.layout = INLAY_LAYOUT_SPLIT;
                 ck_assert_int_eq(inlay_sinusoid_create(&spec, NULL, &split), INLAY_OK);
                 unsigned char *rows = malloc(N * dim * element);
-                ck_assert_int_eq(inlay_sinusoid_rows(split, 1000, N, (inlay_type)type, rows, dim * element), INLAY_OK);
+                ck_assert_int_eq(inlay_sinusoid_rows(split, 1000, N, (inlay_type)type, rows, dim * element, NULL),
+                                 INLAY_OK);
                 struct arena table[2] = {arena_make(N * stride), arena_make(N * stride)};
                 for (int layout = INLAY_ROTARY_PAIRS; layout <= INLAY_ROTARY_INTERLEAVED; layout++) {
                     size_t columns = layout == INLAY_ROTARY_PAIRS ? pairs : dim;
@@ -294,7 +297,7 @@ START_TEST(rotary_tables_hold_the_entries_of_rows)
                     unsigned char *at[2] = {arena_place(&table[0], bytes, AT_END, 0),
                                             arena_place(&table[1], bytes, AT_END, 0)};
                     ck_assert_int_eq(inlay_rotary_rows(rotary, 1000, N, (inlay_type)type, (inlay_rotary_layout)layout,
-                                                       at[0], at[1], stride),
+                                                       at[0], at[1], stride, NULL),
                                      INLAY_OK);
                     for (size_t i = 0; i < N; i++)
                         for (size_t column = 0; column < columns; column++)
@@ -356,8 +359,9 @@ START_TEST(few_entries_are_in_doubt)
                 marked = 0;
                 static const int64_t firsts[] = {0, 1 << 20, INLAY_POSITION_LIMIT - (1 << 20)};
                 for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++) {
-                    ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, firsts[i], n, types[t], rows, dim * sizeof(float)),
-                                     INLAY_OK);
+                    ck_assert_int_eq(
+                        inlay_sinusoid_rows(sinusoid, firsts[i], n, types[t], rows, dim * sizeof(float), NULL),
+                        INLAY_OK);
                     entries += n * dim;
                 }
                 double share = (double)marked / (double)entries;
@@ -395,10 +399,10 @@ START_TEST(streamed_tables_are_the_same)
         inlay_sinusoid *sinusoid = make_sinusoid(dim, 10000, cases[c].layout);
         struct arena out = arena_make(n * stride + 64), small = arena_make(CHUNK * row);
         unsigned char *rows = arena_place(&out, n * stride, INSIDE, cases[c].offset);
-        ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, FIRST, n, INLAY_F32, rows, stride), INLAY_OK);
+        ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, FIRST, n, INLAY_F32, rows, stride, NULL), INLAY_OK);
         for (size_t i = 0; i < n; i += CHUNK) {
             size_t some = n - i < CHUNK ? n - i : CHUNK;
-            ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, FIRST + (int64_t)i, some, INLAY_F32, small.begin, row),
+            ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, FIRST + (int64_t)i, some, INLAY_F32, small.begin, row, NULL),
                              INLAY_OK);
             for (size_t k = 0; k < some; k++)
                 EXPECT(memcmp(rows + (i + k) * stride, small.begin + k * row, row) == 0, "case %zu: row %zu", c, i + k);
@@ -415,7 +419,7 @@ START_TEST(position_zero_is_zero_and_one)
 {
     float row[7];
     inlay_sinusoid *sinusoid = make_sinusoid(7, 10000, INLAY_LAYOUT_INTERLEAVED);
-    ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, 0, 1, INLAY_F32, row, sizeof row), INLAY_OK);
+    ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, 0, 1, INLAY_F32, row, sizeof row, NULL), INLAY_OK);
     const float wanted[7] = {0, 1, 0, 1, 0, 1, 0};
     EXPECT(memcmp(row, wanted, sizeof row) == 0, "the row of position 0 is not 0, 1, 0, 1, ...");
     inlay_sinusoid_destroy(sinusoid);

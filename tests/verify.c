@@ -458,11 +458,11 @@ static inlay_status run(const struct subject *subject, const struct call *call)
     unsigned char *to = out[0] + call->offset;
     if (call->rotary != 0)
         return inlay_rotary_rows(subject->handle, call->first, call->n, call->type, call->rotary, to,
-                                 out[1] + call->offset, call->stride_bytes);
+                                 out[1] + call->offset, call->stride_bytes, NULL);
     if (call->list_type != 0)
         return inlay_sinusoid_at(subject->handle, &call->list, call->list_type, call->n, call->type, to,
-                                 call->stride_bytes, NULL);
-    return inlay_sinusoid_rows(subject->handle, call->first, call->n, call->type, to, call->stride_bytes);
+                                 call->stride_bytes, NULL, NULL);
+    return inlay_sinusoid_rows(subject->handle, call->first, call->n, call->type, to, call->stride_bytes, NULL);
 }
 
 static void report(const struct subject *subject, const struct call *call, size_t row, const char *what, size_t pair,

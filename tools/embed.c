@@ -200,7 +200,7 @@ static int forward(struct embedding *e)
 
     inlay_batch batch = inlay_batch_i64(tokens->ids, tokens->sequences, tokens->length, e->options.start);
     inlay_fault fault = {0, 0, 0};
-    inlay_status status = inlay_forward(e->layer, &batch, e->result, row_bytes, &fault);
+    inlay_status status = inlay_forward(e->layer, &batch, e->result, row_bytes, NULL, &fault);
     if (status != INLAY_OK)
         return explain(e, status, &fault);
     return e->options.time ? timing_print(e->layer, &e->table.view, &batch, e->result) : DONE;

@@ -56,9 +56,9 @@ int positions_make(const struct positions *positions, const inlay_sinusoid *sinu
 {
     size_t stride = dim * type_bytes(type);
     inlay_status status =
-        positions->is_range
-            ? inlay_sinusoid_rows(sinusoid, positions->first + (int64_t)row, n, type, out, stride)
-            : inlay_sinusoid_at(sinusoid, positions->list.values + row, INLAY_POSITION_F64, n, type, out, stride, NULL);
+        positions->is_range ? inlay_sinusoid_rows(sinusoid, positions->first + (int64_t)row, n, type, out, stride, NULL)
+                            : inlay_sinusoid_at(sinusoid, positions->list.values + row, INLAY_POSITION_F64, n, type,
+                                                out, stride, NULL, NULL);
     return status == INLAY_OK ? DONE : failed("%s", inlay_status_string(status));
 }
 

@@ -134,7 +134,7 @@ static int make_rows(struct production *p, size_t row, size_t n, const char **ma
     if (row >= rows_of(p))
         *made = sines;
     inlay_status status = inlay_rotary_rows(p->sinusoid, p->positions.first + (int64_t)(row % rows_of(p)), n, type,
-                                            p->options.rope_options.layout, p->chunk, sines, stride);
+                                            p->options.rope_options.layout, p->chunk, sines, stride, NULL);
     return status == INLAY_OK ? DONE : failed("%s", inlay_status_string(status));
 }
 

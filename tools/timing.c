@@ -27,7 +27,7 @@ struct work {
 
 static void forward(const struct work *work)
 {
-    inlay_forward(work->layer, work->batch, work->out, work->table->dim * sizeof(float), NULL);
+    inlay_forward(work->layer, work->batch, work->out, work->table->dim * sizeof(float), NULL, NULL);
 }
 
 static void copy(const struct work *work)

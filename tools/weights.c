@@ -37,7 +37,7 @@ static int make_row(const struct formula *formula, size_t row, size_t dim, float
 {
     if (formula->sinusoid != NULL) {
         inlay_status status =
-            inlay_sinusoid_rows(formula->sinusoid, (int64_t)row, 1, INLAY_F32, out, dim * sizeof *out);
+            inlay_sinusoid_rows(formula->sinusoid, (int64_t)row, 1, INLAY_F32, out, dim * sizeof *out, NULL);
         return status == INLAY_OK ? DONE : failed("%s", inlay_status_string(status));
     }
     for (size_t column = 0; column < dim; column++)

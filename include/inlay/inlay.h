@@ -143,6 +143,21 @@ typedef struct inlay_allocator {
     void (*release)(void *ctx, void *memory);   /**< never called with null */
 } inlay_allocator;
 
+/* ---- Threads -------------------------------------------------------------------------------------------------- */
+
+/**
+ * Who runs the parts of a call: a thread pool of the caller's. Functions that write rows take one, or null: then the
+ * calling thread does all. Results are the same for every executor, bit by bit. examples/executors has adapters for
+ * pthreadpool, OpenMP and a plain C++ pool.
+ */
+typedef struct inlay_executor {
+    void *ctx; /**< handed to run */
+    /** Calls task(arg, i) once for every i in [0, count), in any order, on any threads, and returns when all have
+        returned. */
+    void (*run)(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg);
+    size_t threads; /**< how many calls of task run at a time, >= 1: work is cut for so many */
+} inlay_executor;
+
 /* ---- Sinusoids ------------------------------------------------------------------------------------------------ */
 
 /** Positions end here: 0 <= position < 2^31. */
@@ -275,7 +290,7 @@ INLAY_API void inlay_sinusoid_destroy(inlay_sinusoid *sinusoid);
  * @param out_stride_bytes  from row to row of `out`
  */
 INLAY_API inlay_status inlay_sinusoid_rows(const inlay_sinusoid *sinusoid, int64_t first, size_t n, inlay_type type,
-                                           void *out, size_t out_stride_bytes);
+                                           void *out, size_t out_stride_bytes, const inlay_executor *executor);
 
 /** The type of positions in a list. 0 is no type. */
 typedef enum inlay_position_type {
@@ -294,7 +309,7 @@ typedef enum inlay_position_type {
  */
 INLAY_API inlay_status inlay_sinusoid_at(const inlay_sinusoid *sinusoid, const void *positions,
                                          inlay_position_type position_type, size_t n, inlay_type type, void *out,
-                                         size_t out_stride_bytes, inlay_fault *fault);
+                                         size_t out_stride_bytes, const inlay_executor *executor, inlay_fault *fault);
 
 /* ---- Rotary embeddings: tables of cosines and sines -------------------------------------------------------------- */
 
@@ -400,7 +415,8 @@ typedef enum inlay_rotary_layout {
  * @param out_stride_bytes  from row to row, of both
  */
 INLAY_API inlay_status inlay_rotary_rows(const inlay_sinusoid *sinusoid, int64_t first, size_t n, inlay_type type,
-                                         inlay_rotary_layout layout, void *cos, void *sin, size_t out_stride_bytes);
+                                         inlay_rotary_layout layout, void *cos, void *sin, size_t out_stride_bytes,
+                                         const inlay_executor *executor);
 
 /* ---- The plain operations, for those who compose --------------------------------------------------------------- */
 
@@ -416,7 +432,8 @@ INLAY_API float inlay_sqrt_dim(size_t dim);
  * @param fault   null, or where to say which id was bad
  */
 INLAY_API inlay_status inlay_gather(const inlay_rows *table, const void *ids, inlay_id_type id_type, size_t n,
-                                    float scale, void *out, size_t out_stride_bytes, inlay_fault *fault);
+                                    float scale, void *out, size_t out_stride_bytes, const inlay_executor *executor,
+                                    inlay_fault *fault);
 
 /**
  * out[i, :] = x[i, :] * scale. In place where x and out have the same address and stride.
@@ -425,7 +442,7 @@ INLAY_API inlay_status inlay_gather(const inlay_rows *table, const void *ids, in
  * @param out  float32 [n, dim]
  */
 INLAY_API inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t n, size_t dim, float scale, void *out,
-                                   size_t out_stride_bytes);
+                                   size_t out_stride_bytes, const inlay_executor *executor);
 
 /**
  * x[b, s, :] += positions[start + s, :], in place, streamed across the batch: each position row is fetched once
@@ -437,16 +454,22 @@ INLAY_API inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t 
  * @param fault      null, or where to say which position was past the table
  */
 INLAY_API inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, size_t seq,
-                                           const inlay_rows *positions, int64_t start, inlay_fault *fault);
+                                           const inlay_rows *positions, int64_t start, const inlay_executor *executor,
+                                           inlay_fault *fault);
 
 /* ---- The layer: gather, scale and positions in one pass --------------------------------------------------------- */
 
 /** How outputs leave the core. */
 typedef enum inlay_stores {
-    INLAY_STORES_AUTOMATIC = 0, /**< past the caches where the output is larger than 8 MiB */
+    INLAY_STORES_AUTOMATIC = 0, /**< past the caches where the output is larger than stream_bytes */
     INLAY_STORES_CACHED = 1,    /**< through the caches: for a consumer that reads the output at once */
     INLAY_STORES_STREAMED = 2,  /**< past the caches, by non-temporal stores where the ISA has them */
 } inlay_stores;
+
+/* What inlay_layer_spec_default() fills in, and the plain operations use. */
+#define INLAY_STREAM_BYTES_DEFAULT ((size_t)8 << 20) /* four times the largest per-core L2 in common use, 2 MiB */
+#define INLAY_BLOCK_BYTES_DEFAULT ((size_t)16 << 10) /* half of the smallest L1 data cache in common use, 32 KiB */
+#define INLAY_PREFETCH_ROWS_DEFAULT ((size_t)6)
 
 /** As many rows as inlay_layer_spec.cached_positions has by default: 4096, or what 64 MiB hold. */
 #define INLAY_CACHED_POSITIONS_DEFAULT SIZE_MAX
@@ -462,6 +485,11 @@ typedef struct inlay_layer_spec {
                                          dear in short ones (a few us per call at dim 4096) */
     float scale;                    /**< factor of the token row (0 too is one); inlay_sqrt_dim(dim) is the usual one */
     inlay_stores stores;            /**< how the outputs of this layer leave the core */
+    uint32_t reserved;              /**< 0 */
+    size_t stream_bytes;            /**< automatic stores: outputs larger than this go past the caches */
+    size_t block_bytes;             /**< of position rows that stay in L1 while the batch consumes them, one row at the
+                                         least; computed ones take no more than 16 KiB */
+    size_t prefetch_rows;           /**< how many rows ahead token rows are asked for; 0: not at all */
 } inlay_layer_spec;
 
 /** Scale 1, no positions, INLAY_CACHED_POSITIONS_DEFAULT rows held where there is a sinusoid, automatic stores. */
@@ -475,6 +503,10 @@ static inline inlay_layer_spec inlay_layer_spec_default(const inlay_rows *tokens
     spec.cached_positions = INLAY_CACHED_POSITIONS_DEFAULT;
     spec.scale = 1;
     spec.stores = INLAY_STORES_AUTOMATIC;
+    spec.reserved = 0;
+    spec.stream_bytes = INLAY_STREAM_BYTES_DEFAULT;
+    spec.block_bytes = INLAY_BLOCK_BYTES_DEFAULT;
+    spec.prefetch_rows = INLAY_PREFETCH_ROWS_DEFAULT;
     return spec;
 }
 
@@ -497,6 +529,8 @@ typedef struct inlay_batch {
     size_t sequences;      /**< >= 0 */
     size_t length;         /**< tokens of each sequence, >= 0 */
     int64_t start;         /**< position of the first token of each sequence */
+    const int64_t *starts; /**< null, or [sequences]: a start for each sequence instead (decoding from caches of keys
+                                and values of different lengths) */
 } inlay_batch;
 
 /** int32 ids [sequences, length] at positions [start, start + length). */
@@ -510,6 +544,7 @@ static inline inlay_batch inlay_batch_i32(const int32_t *ids, size_t sequences, 
     batch.sequences = sequences;
     batch.length = length;
     batch.start = start;
+    batch.starts = NULL;
     return batch;
 }
 
@@ -533,7 +568,7 @@ static inline inlay_batch inlay_batch_i64(const int64_t *ids, size_t sequences, 
  * @param fault             null, or where to say which id or position was bad
  */
 INLAY_API inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, void *out,
-                                     size_t out_stride_bytes, inlay_fault *fault);
+                                     size_t out_stride_bytes, const inlay_executor *executor, inlay_fault *fault);
 
 #ifdef __cplusplus
 }

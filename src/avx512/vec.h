@@ -27,6 +27,12 @@ struct vec_sincos {
     vec_double sin, cos;
 };
 
+/* Asks for the line at an address, which need not be one that can be read. */
+VEC_INLINE void vec_prefetch(const unsigned char *at)
+{
+    _mm_prefetch((const char *)at, _MM_HINT_T0);
+}
+
 VEC_INLINE vec vec_set1(float x)
 {
     return _mm512_set1_ps(x);

@@ -28,6 +28,12 @@ struct vec_sincos {
     vec_double sin, cos;
 };
 
+/* Asks for the line at an address, which need not be one that can be read. */
+VEC_INLINE void vec_prefetch(const unsigned char *at)
+{
+    __builtin_prefetch(at);
+}
+
 VEC_INLINE vec vec_set1(float x)
 {
     return vdupq_n_f32(x);

@@ -219,10 +219,15 @@ VEC_INLINE bool sinusoid_pairs(const struct inlay_sinusoid_tile *tile, size_t ro
 
 VEC_INLINE bool sinusoid_rows_of(const struct inlay_sinusoid_tile *tile, struct sinusoid_shape shape)
 {
+    enum { LINE = 64, FLOATS = 2 * VEC_LEN * sizeof(float) };
     bool any = false;
     for (size_t row = 0; row < tile->rows; row++)
-        for (size_t i = 0; i < tile->pairs; i += VEC_LEN)
+        for (size_t i = 0; i < tile->pairs; i += VEC_LEN) {
+            if (tile->next != NULL)
+                for (size_t at = 0; at < FLOATS; at += LINE)
+                    vec_prefetch(tile->next[row] + 2 * i * sizeof(float) + at);
             any |= sinusoid_pairs(tile, row, i, shape);
+        }
     return any;
 }
 

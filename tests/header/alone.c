@@ -12,5 +12,5 @@ inlay_status header_alone(const void *table, const int32_t *ids, float *out)
     inlay_batch batch = inlay_batch_i32(ids, 1, 2, 0);
     (void)sinusoid;
     (void)layer;
-    return inlay_gather(&rows, batch.ids, batch.id_type, 2, inlay_sqrt_dim(3), out, 3 * sizeof(float), NULL);
+    return inlay_gather(&rows, batch.ids, batch.id_type, 2, inlay_sqrt_dim(3), out, 3 * sizeof(float), NULL, NULL);
 }
