@@ -116,9 +116,10 @@ static void embed_held(const struct part *part)
 
 /*
  * The same where the rows are computed, from one start: a few rows of a generator's pairs at a time, in a buffer that
- * stays in L1. Meanwhile the token rows that will be added to them, of the first sequence, are on their way.
+ * stays in L1. Meanwhile the token rows that will be added to them, of the first sequence, are on their way. Not
+ * inlined, as the next function is not: each has a generator in its frame.
  */
-static void embed_computed(const struct part *part)
+static __attribute__((noinline)) void embed_computed(const struct part *part)
 {
     enum { BUFFER_BYTES = 16 * 1024, MOST_ROWS = 64 };
     const struct inlay_embed_work *work = part->work;
@@ -128,6 +129,7 @@ static void embed_computed(const struct part *part)
     struct inlay_generator generator;
     _Alignas(64) unsigned char buffer[BUFFER_BYTES];
     const unsigned char *next[MOST_ROWS];
+    const struct inlay_companions with = {.next = work->tuning.prefetch_rows > 0 ? next : NULL};
     size_t first = 0;
     do { /* once where there is not one pair */
         size_t pairs = at_most(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
@@ -138,9 +140,8 @@ static void embed_computed(const struct part *part)
         for (size_t s = part->s; s < part->s_end;) {
             size_t rows = at_most(part->s_end - s, rows_at_once);
             for (size_t i = 0; i < rows; i++)
-                next[i] = token_row(work, part->b * work->length + s + i) + piece.run[0].first * sizeof(float);
-            inlay_generator_rows(&generator, &piece, rows, buffer, piece_bytes,
-                                 work->tuning.prefetch_rows > 0 ? next : NULL);
+                next[i] = token_row(work, part->b * work->length + s + i);
+            inlay_generator_rows(&generator, &piece, rows, buffer, piece_bytes, &with);
             for (int run = 0; run < piece.runs; run++) {
                 struct block block = {
                     .s = s,
@@ -158,6 +159,42 @@ static void embed_computed(const struct part *part)
     } while (first < sinusoid->pairs);
 }
 
+/* Where a part's first row goes. */
+static unsigned char *first_out(const struct part *part)
+{
+    const struct inlay_embed_work *work = part->work;
+    return work->out + (part->b * work->length + part->s) * work->out_stride_bytes;
+}
+
+/*
+ * The same for one sequence, where nobody shares position rows: each entry is added to its token as it is made, so that
+ * computing it and moving what lies around it overlap. Wider pieces would move fewer, longer runs of columns, but their
+ * state would leave L1.
+ */
+static __attribute__((noinline)) void embed_added(const struct part *part)
+{
+    enum { ROWS = 64, AHEAD = 2 };
+    const struct inlay_embed_work *work = part->work;
+    const inlay_sinusoid *sinusoid = work->sinusoid;
+    const struct inlay_positions positions = {.first = (uint32_t)(start_of(work, part->b) + part->s)};
+    struct inlay_generator generator;
+    const unsigned char *rows[ROWS + AHEAD];
+    const struct inlay_companions with = {
+        .tokens = rows, .scale = work->scale, .next = work->tuning.prefetch_rows > 0 ? rows + AHEAD : NULL};
+    for (size_t first = 0; first < sinusoid->pairs; first += INLAY_GENERATOR_PAIRS) {
+        size_t pairs = at_most(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
+        unsigned char *out = first_out(part);
+        inlay_generator_start(&generator, part->kernels, sinusoid, first, pairs, INLAY_F32, positions);
+        for (size_t s = part->s; s < part->s_end; s += ROWS) {
+            size_t left = part->s_end - s, n = at_most(left, ROWS);
+            for (size_t i = 0; i < ROWS + AHEAD; i++)
+                rows[i] = i < left ? token_row(work, part->b * work->length + s + i) : rows[i - 1];
+            inlay_generator_add(&generator, n, out, work->out_stride_bytes, part->stream, &with);
+            out += n * work->out_stride_bytes;
+        }
+    }
+}
+
 /* Tokens of a part that have a start in common: those within the rows in memory first. */
 static void embed_from_start(const struct part *part)
 {
@@ -165,10 +202,16 @@ static void embed_from_start(const struct part *part)
     size_t held = count > start ? count - start : 0;
     struct part before = *part, behind = *part;
     before.s_end = at_most(part->s_end, held);
-    behind.s = part->s > held ? part->s : held;
+    behind.s = at_most(part->s > held ? part->s : held, part->s_end);
     if (before.s < before.s_end)
         embed_held(&before);
-    if (behind.s < behind.s_end)
+    if (behind.s == behind.s_end)
+        return;
+    bool alone = behind.b_end - behind.b == 1 && start + behind.s > 0;
+    if (alone &&
+        inlay_sinusoid_adds(part->work->sinusoid, first_out(&behind), part->work->out_stride_bytes, behind.stream))
+        embed_added(&behind);
+    else
         embed_computed(&behind);
 }
 

@@ -2,10 +2,11 @@
 /*
  * The integer path of exact.h. How many bits are enough: over all positions below 2^31, base 10000 and dims to 4096,
  * the phase comes no nearer to a multiple of pi/2 than 2^-45.34 (continued fractions; dim 1024, i = 50, position
- * 1715512116). There a frequency is known within 2^-235 (within 2^-225 at the largest dim), a phase within 2^-204, a
+ * 1715512116). There a frequency is known within 2^-240 (within 2^-220 at the largest dim), a phase within 2^-204, a
  * sine within 2^-190: that is 145 bits of the smallest sine, where binary32 keeps 24, so an undecided rounding would
- * need 120 equal bits in a row. Bases to 1e30 make slow frequencies, down to 2^-103: there the sine is as small as the
- * phase, with 100 bits to spare.
+ * need 120 equal bits in a row. Bases to 1e30 make slow frequencies, down to 2^-103 by the paper's exponents and 2^-203
+ * in the last column of some odd dims: there the sine is as small as the phase, and either has 100 bits to spare or
+ * rounds to 0.
  */
 #include "exact.h"
 

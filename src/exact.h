@@ -17,7 +17,7 @@ struct inlay_real {
     bool negative;
 };
 
-/* For |x| < 2^62. */
+/* For |x| <= 2^62. */
 struct inlay_real inlay_real_of(double x);
 
 /* The angle x * frequency, reduced: quadrant quarter turns plus or minus `turns`, 0 <= turns <= 1/8. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Unsigned fixed-point numbers of 64 integer and 256 fraction bits: what frequencies, phases, sines and cosines are
- * computed in. Included by exact.h. Integers only: no rounding mode, FMA, libm or ISA can touch a result.
+ * computed in. Included by exact.h, rounding.h and recipe.c. Integers only: no rounding mode, FMA, libm or ISA can
+ * touch a result.
  */
 #ifndef INLAY_FIXED_H
 #define INLAY_FIXED_H

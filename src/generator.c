@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rows of sinusoids in blocks: an anchor from exact phases, rotation by the kernels in use, and what they leave in
- * doubt from the integer path. Baseline code; what floating-point operations there are lie behind pointers.
+ * doubt from the integer path. Baseline code for the guarded environment; its own floating-point operations are
+ * comparisons and conversions that round nothing.
  */
 #include "generator.h"
 
@@ -64,12 +65,15 @@ static void anchor(struct inlay_generator *generator, double position)
             unsigned quadrant;
             if (sinusoid->angles != NULL)
                 x = inlay_real_of(angles[i]);
-            half_turns[i] = inlay_phase_half_turns(&sinusoid->frequencies[first + i], x, &quadrant);
+            half_turns[i] = inlay_phase_half_turns(inlay_frequency_of(sinusoid, first + i), x, &quadrant);
             quadrant_sin[i] = sin_of_quarters[quadrant];
             quadrant_cos[i] = cos_of_quarters[quadrant];
         }
-        for (size_t i = pairs; i < inlay_padded(pairs); i++)
-            half_turns[i] = quadrant_sin[i] = quadrant_cos[i] = 0;
+        for (size_t i = pairs; i < inlay_padded(pairs); i++) {
+            half_turns[i] = 0.25; /* whose sine and cosine, sqrt(1/2), lie amid no two numbers of any type */
+            quadrant_sin[i] = 0;
+            quadrant_cos[i] = 1;
+        }
         struct inlay_sinusoid_anchor block = {
             .pairs = inlay_padded(pairs),
             .rows = generator->anchor_rows,
@@ -95,6 +99,17 @@ static void put(unsigned char *row, size_t index, uint64_t bits, inlay_type type
         memcpy(row + index * sizeof narrow, &narrow, sizeof narrow);
 }
 
+/* token * scale + entry at one column, where there are tokens: by the kernel that does it everywhere. */
+static void put_sum(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile, size_t row,
+                    unsigned char *to, uint32_t bits)
+{
+    const unsigned char *token = tile->tokens[row] + tile->sin_at + (to - tile->sin_out - row * tile->out_stride_bytes);
+    const unsigned char *entry = (const unsigned char *)&bits;
+    struct inlay_embed_tile sum = {
+        .rows = &token, .positions = &entry, .out = &to, .count = 1, .columns = 1, .scale = tile->scale};
+    generator->kernels->embed_f32(&sum);
+}
+
 /* Writes an entry of pair i exactly, if it has a column. */
 static void put_exact(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile, size_t row,
                       size_t i, bool cosine)
@@ -104,7 +119,11 @@ static void put_exact(const struct inlay_generator *generator, const struct inla
     double position = position_of(generator, generator->row + row);
     uint64_t bits = inlay_sinusoid_exact(generator->sinusoid, generator->first + i, cosine, position, tile->type);
     unsigned char *out = (cosine ? tile->cos_out : tile->sin_out) + row * tile->out_stride_bytes;
-    put(out, tile->interleaved ? 2 * i : i, bits, tile->type);
+    size_t index = tile->interleaved ? 2 * i : i;
+    if (tile->tokens != NULL)
+        put_sum(generator, tile, row, out + index * sizeof(float), (uint32_t)bits);
+    else
+        put(out, index, bits, tile->type);
 }
 
 /* Computes the entries exactly that a kernel left in doubt. */
@@ -150,7 +169,7 @@ static void put_last_column(const struct inlay_generator *generator, size_t colu
 
 /* The next n rows; `stream`: past the caches, where every row's first sine and cosine lie on a cache line. */
 static void generate(struct inlay_generator *generator, const struct inlay_placement *placement, size_t n,
-                     unsigned char *out, size_t stride_bytes, bool stream, const unsigned char *const *next)
+                     unsigned char *out, size_t stride_bytes, bool stream, const struct inlay_companions *with)
 {
     uint32_t marks[TILE_ROWS * INLAY_GENERATOR_PAIRS / INLAY_PAIR_GROUP];
     size_t element = inlay_type_bytes(generator->computed);
@@ -166,13 +185,20 @@ static void generate(struct inlay_generator *generator, const struct inlay_place
         .stream = stream,
         .marks = marks,
     };
+    if (with != NULL) {
+        struct inlay_placement row = inlay_sinusoid_in_row(generator->sinusoid, generator->first, generator->pairs);
+        tile.sin_at = row.sin * sizeof(float);
+        tile.cos_at = row.cos * sizeof(float);
+        tile.scale = with->scale;
+    }
     if (placement->last)
         put_last_column(generator, placement->last_column, n, out, stride_bytes);
     for (size_t done = 0; done < n; done += tile.rows) {
         double position = position_of(generator, generator->row);
         tile.sin_out = out + done * stride_bytes + placement->sin * element;
         tile.cos_out = out + done * stride_bytes + placement->cos * element;
-        tile.next = next != NULL ? next + done : NULL;
+        tile.tokens = with != NULL && with->tokens != NULL ? with->tokens + done : NULL;
+        tile.next = with != NULL && with->next != NULL ? with->next + done : NULL;
         tile.rows = 1;
         if (position == 0) {
             put_first_row(generator, &tile);
@@ -202,25 +228,21 @@ static void copy_floats(const struct inlay_kernels *kernels, const unsigned char
     kernels->embed_f32(&tile);
 }
 
-/* Floats rounded to a 16-bit type where they lie; -0 stays what it is. */
+/* Floats rounded to a 16-bit type where they lie. */
 static void cast_floats(unsigned char *row, size_t n, inlay_type type)
 {
-    struct inlay_format format = inlay_format_of(type);
     for (size_t i = 0; i < n; i++) {
-        float value;
-        memcpy(&value, row + i * sizeof value, sizeof value);
         uint32_t bits;
-        memcpy(&bits, &value, sizeof bits);
-        struct inlay_fixed magnitude = inlay_fixed_of(value);
-        put(row, i, inlay_round(&magnitude, 0, false, format) | bits >> 31 << 15, type);
+        memcpy(&bits, row + i * sizeof bits, sizeof bits);
+        put(row, i, type == INLAY_F16 ? inlay_float_to_f16(bits) : inlay_float_to_bf16(bits), type);
     }
 }
 
 void inlay_generator_rows(struct inlay_generator *generator, const struct inlay_placement *placement, size_t n,
-                          unsigned char *out, size_t stride_bytes, const unsigned char *const *next)
+                          unsigned char *out, size_t stride_bytes, const struct inlay_companions *with)
 {
     float scale = generator->sinusoid->float_amplitude;
-    generate(generator, placement, n, out, stride_bytes, false, next);
+    generate(generator, placement, n, out, stride_bytes, false, with);
     for (size_t row = 0; row < n; row++) {
         unsigned char *at = out + row * stride_bytes;
         if (scale != 1)
@@ -230,6 +252,27 @@ void inlay_generator_rows(struct inlay_generator *generator, const struct inlay_
     }
 }
 
+/* Whether rows begin on cache lines, their sines and their cosines, as whole rows and in pieces. */
+static bool on_lines(const struct inlay_placement *row, inlay_type type, const unsigned char *out, size_t stride_bytes)
+{
+    uintptr_t sin = (uintptr_t)out + row->sin * inlay_type_bytes(type);
+    uintptr_t cos = row->interleaved ? sin : (uintptr_t)out + row->cos * inlay_type_bytes(type);
+    return (sin | cos | stride_bytes) % 64 == 0;
+}
+
+bool inlay_sinusoid_adds(const inlay_sinusoid *sinusoid, const unsigned char *out, size_t stride_bytes, bool stream)
+{
+    struct inlay_placement row = inlay_sinusoid_in_row(sinusoid, 0, sinusoid->pairs);
+    return sinusoid->angles == NULL && !row.last && (!stream || on_lines(&row, INLAY_F32, out, stride_bytes));
+}
+
+void inlay_generator_add(struct inlay_generator *generator, size_t n, unsigned char *out, size_t stride_bytes,
+                         bool stream, const struct inlay_companions *with)
+{
+    struct inlay_placement row = inlay_sinusoid_in_row(generator->sinusoid, generator->first, generator->pairs);
+    generate(generator, &row, n, out, stride_bytes, stream, with);
+}
+
 /*
  * Rows whose pieces are made in a buffer that stays in L1, and copied from there: for recipes, and where addresses do
  * not lie on cache lines; the copying kernel knows how to begin and end rows that it streams.
@@ -237,7 +280,7 @@ void inlay_generator_rows(struct inlay_generator *generator, const struct inlay_
 static void fill_through_buffer(struct inlay_generator *generator, size_t n, unsigned char *out,
                                 size_t out_stride_bytes, bool stream)
 {
-    enum { COLUMNS = 2 * INLAY_GENERATOR_PAIRS + 16, ROWS = 8 };
+    enum { COLUMNS = 2 * INLAY_GENERATOR_PAIRS + 16, ROWS = 4 };
     _Alignas(64) unsigned char buffer[ROWS][COLUMNS * sizeof(float)];
     size_t element = inlay_type_bytes(generator->type);
     struct inlay_placement piece = inlay_sinusoid_in_piece(generator->sinusoid, generator->first, generator->pairs);
@@ -261,19 +304,17 @@ void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinuso
                          size_t out_stride_bytes, bool stream)
 {
     struct inlay_generator generator;
-    size_t element = inlay_type_bytes(type), first = 0;
+    size_t first = 0;
     do { /* once where there is not one pair */
         size_t pairs = sinusoid->pairs - first;
         pairs = pairs < INLAY_GENERATOR_PAIRS ? pairs : INLAY_GENERATOR_PAIRS;
         struct inlay_placement row = inlay_sinusoid_in_row(sinusoid, first, pairs);
-        uintptr_t sin = (uintptr_t)out + row.sin * element;
-        uintptr_t cos = row.interleaved ? sin : (uintptr_t)out + row.cos * element;
-        bool on_lines = (sin | cos | out_stride_bytes) % 64 == 0;
+        bool direct = !stream || on_lines(&row, type, out, out_stride_bytes);
         inlay_generator_start(&generator, kernels, sinusoid, first, pairs, type, positions);
-        if (sinusoid->angles != NULL || (stream && !on_lines && type == INLAY_F32))
+        if (sinusoid->angles != NULL || (!direct && type == INLAY_F32))
             fill_through_buffer(&generator, n, out, out_stride_bytes, stream);
         else
-            generate(&generator, &row, n, out, out_stride_bytes, stream && on_lines, NULL);
+            generate(&generator, &row, n, out, out_stride_bytes, stream && direct, NULL);
         first += INLAY_GENERATOR_PAIRS;
     } while (first < sinusoid->pairs);
 }

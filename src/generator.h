@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The generator of sinusoid rows: exact anchors, the kernels between them, entries in doubt computed exactly. Included
- * by what writes whole rows (sinusoid.c, rotary.c, layer.c) and by the pass that computes rows on its way (embed.c).
+ * by what writes whole rows (rows.c, layer.c) and by the pass that computes rows on its way (embed.c).
  */
 #ifndef INLAY_GENERATOR_H
 #define INLAY_GENERATOR_H
@@ -40,10 +40,26 @@ void inlay_generator_start(struct inlay_generator *generator, const struct inlay
                            const inlay_sinusoid *sinusoid, size_t first, size_t pairs, inlay_type type,
                            struct inlay_positions positions);
 
+/* What goes with rows that are generated, row by row. */
+struct inlay_companions {
+    const unsigned char *const *tokens; /* null, or [n] whole token rows to add */
+    float scale;                        /* their factor */
+    const unsigned char *const *next;   /* null, or [n] whole rows that will be read next */
+};
+
 /* Writes the next n rows, placed as placement says, through the caches. With recipes rows need room for floats, which
-   are cast where they lie. next: null, or [n] addresses that will be read next, as many bytes as a piece has. */
+   are cast where they lie. `with` may be null; it brings no tokens. */
 void inlay_generator_rows(struct inlay_generator *generator, const struct inlay_placement *placement, size_t n,
-                          unsigned char *out, size_t stride_bytes, const unsigned char *const *next);
+                          unsigned char *out, size_t stride_bytes, const struct inlay_companions *with);
+
+/* Whether inlay_generator_add() can be used: not for recipes, nor where an odd dim ends in a column of its own, nor
+   past the caches where rows do not lie on cache lines. */
+bool inlay_sinusoid_adds(const inlay_sinusoid *sinusoid, const unsigned char *out, size_t stride_bytes, bool stream);
+
+/* Writes tokens * scale + position, float32, for the generator's columns of the next n whole rows. Not from position 0
+   on. */
+void inlay_generator_add(struct inlay_generator *generator, size_t n, unsigned char *out, size_t stride_bytes,
+                         bool stream, const struct inlay_companions *with);
 
 /* Writes n whole rows. `stream`: past the caches, where rows allow it; the caller fences. */
 void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinusoid *sinusoid,

@@ -70,7 +70,7 @@ inlay_status inlay_gather(const inlay_rows *table, const void *ids, inlay_id_typ
     status = inlay_check_extent(out, n, table->dim, INLAY_F32, out_stride_bytes, &written);
     if (status != INLAY_OK || n == 0)
         return status;
-    status = inlay_check_ids(ids, id_type, n, &read_ids);
+    status = inlay_check_array(ids, n, inlay_id_bytes(id_type), &read_ids);
     if (status != INLAY_OK)
         return status;
     if (inlay_extents_overlap(written, read) || inlay_extents_overlap(written, read_ids))

@@ -34,7 +34,7 @@ struct inlay_embed_tile {
 enum { INLAY_PAIR_GROUP = 16, INLAY_ANCHOR_ROWS = 256 };
 
 /* Pairs that a generator advances together: 48 bytes a pair stay in L1. */
-enum { INLAY_GENERATOR_PAIRS = 256 };
+enum { INLAY_GENERATOR_PAIRS = 512 };
 
 /* In one struct, so that the kernels reach all of it from one register. */
 struct inlay_sinusoid_state {
@@ -83,8 +83,16 @@ struct inlay_sinusoid_tile {
      * exist mean nothing.
      */
     uint32_t *marks;
-    /* Null, or [rows] addresses that will be read next, as far as a row of the tile reaches: asked for meanwhile. */
+    /*
+     * What goes with the rows, or null: float32 rows [rows], in which the place of the tile's first sine and cosine is
+     * sin_at and cos_at bytes from their begin. Tokens: what is written is token * scale + entry, the product rounded,
+     * then the sum, in float32 tiles alone; what is in doubt is the entry. Next: addresses that will be read soon, and
+     * are asked for meanwhile.
+     */
+    const unsigned char *const *tokens;
     const unsigned char *const *next;
+    size_t sin_at, cos_at;
+    float scale;
 };
 
 struct inlay_kernels {

@@ -31,7 +31,7 @@ static inlay_status check_spec(const inlay_layer_spec *spec, struct inlay_extent
     *positions = (struct inlay_extent){0, 0};
     if (spec == NULL)
         return INLAY_NULL;
-    if (!inlay_struct_known(spec, sizeof *spec) || spec->reserved != 0)
+    if (!inlay_struct_known(spec, sizeof *spec))
         return INLAY_OPTION;
     if (spec->tokens == NULL)
         return INLAY_NULL;
@@ -155,7 +155,8 @@ inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, v
 {
     if (layer == NULL || batch == NULL)
         return INLAY_NULL;
-    if (!inlay_struct_known(batch, sizeof *batch) || inlay_id_bytes(batch->id_type) == 0 || batch->reserved != 0)
+    if (!inlay_struct_known(batch, sizeof *batch) || inlay_id_bytes(batch->id_type) == 0 || batch->reserved != 0 ||
+        batch->reserved_too != 0)
         return INLAY_OPTION;
     size_t tokens;
     if (__builtin_mul_overflow(batch->sequences, batch->length, &tokens))
@@ -166,12 +167,12 @@ inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, v
         status = inlay_check_executor(executor);
     if (status != INLAY_OK || tokens == 0)
         return status;
-    status = inlay_check_ids(batch->ids, batch->id_type, tokens, &read_ids);
+    status = inlay_check_array(batch->ids, tokens, inlay_id_bytes(batch->id_type), &read_ids);
     if (status != INLAY_OK)
         return status;
     struct inlay_extent read_starts = {0, 0};
     if (batch->starts != NULL)
-        status = inlay_extent_of(batch->starts, batch->sequences * sizeof *batch->starts, &read_starts);
+        status = inlay_check_array(batch->starts, batch->sequences, sizeof *batch->starts, &read_starts);
     if (status != INLAY_OK)
         return status;
     if (inlay_extents_overlap(written, read_ids) || inlay_extents_overlap(written, read_starts) ||

@@ -91,32 +91,21 @@ static bool base_valid(const inlay_rotary_spec *spec)
            (spec->scaling != INLAY_ROTARY_YARN || inlay_double_less(1, spec->base));
 }
 
-/* Of an array that must be there. */
-static inlay_status extent_of(const void *data, size_t n, size_t element_bytes, struct inlay_extent *extent)
-{
-    size_t bytes;
-    if (data == NULL)
-        return INLAY_NULL;
-    if (__builtin_mul_overflow(n, element_bytes, &bytes))
-        return INLAY_OVERFLOW;
-    return inlay_extent_of(data, bytes, extent);
-}
-
 /* The arrays alone, before any is read. */
 static inlay_status check_arrays(const inlay_rotary_spec *spec, const double *inv_freq, const double *attention_factor)
 {
     size_t pairs = spec->dim / 2;
     bool has_factors = spec->scaling == INLAY_ROTARY_LONGROPE;
     struct inlay_extent written[2], read[3];
-    inlay_status status = extent_of(inv_freq, pairs, sizeof *inv_freq, &written[0]);
+    inlay_status status = inlay_check_array(inv_freq, pairs, sizeof *inv_freq, &written[0]);
     if (status == INLAY_OK)
-        status = extent_of(attention_factor, 1, sizeof *attention_factor, &written[1]);
+        status = inlay_check_array(attention_factor, 1, sizeof *attention_factor, &written[1]);
     if (status == INLAY_OK)
-        status = extent_of(spec, spec->size, 1, &read[0]);
+        status = inlay_check_array(spec, spec->size, 1, &read[0]);
     if (status == INLAY_OK && has_factors)
-        status = extent_of(spec->short_factors, pairs, sizeof *spec->short_factors, &read[1]);
+        status = inlay_check_array(spec->short_factors, pairs, sizeof *spec->short_factors, &read[1]);
     if (status == INLAY_OK && has_factors)
-        status = extent_of(spec->long_factors, pairs, sizeof *spec->long_factors, &read[2]);
+        status = inlay_check_array(spec->long_factors, pairs, sizeof *spec->long_factors, &read[2]);
     if (status != INLAY_OK)
         return status;
     if (inlay_extents_overlap(written[0], written[1]))
@@ -171,7 +160,7 @@ static struct inlay_fixed inverse_of(double x)
 }
 
 /* a * n */
-static struct inlay_fixed times(const struct inlay_fixed *a, uint64_t n)
+static struct inlay_fixed multiple(const struct inlay_fixed *a, uint64_t n)
 {
     struct inlay_fixed integer = inlay_fixed_integer(n);
     return inlay_fixed_mul(a, &integer);
@@ -242,8 +231,8 @@ static struct place place_of_rotations(const inlay_rotary_spec *spec, double rot
     struct inlay_fixed ratio =
         negative ? inlay_fixed_quotient(&radians, &original) : inlay_fixed_quotient(&original, &radians);
     struct inlay_fixed ln_ratio = ln_of(&ratio);
-    struct inlay_fixed numerator = times(&ln_ratio, spec->dim / 2);
-    struct inlay_fixed limit = times(ln_base, spec->dim);
+    struct inlay_fixed numerator = multiple(&ln_ratio, spec->dim / 2);
+    struct inlay_fixed limit = multiple(ln_base, spec->dim);
     if (!inlay_fixed_less(&numerator, &limit))
         return (struct place){inlay_fixed_integer(spec->dim), negative};
     return (struct place){inlay_fixed_quotient(&numerator, ln_base), negative};
@@ -378,8 +367,8 @@ static struct frequency power_at(const struct rule *rule, uint32_t i)
     struct frequency power = {inlay_fixed_integer(1), 0};
     if (i == 0)
         return power; /* whatever the base; with dim 2 there is no other, and no dim - 2 to divide by */
-    struct inlay_fixed of_base = times(&rule->ln_base, 2 * (uint64_t)i);
-    struct inlay_fixed of_stretch = times(&rule->ln_stretch, 2 * (uint64_t)i);
+    struct inlay_fixed of_base = multiple(&rule->ln_base, 2 * (uint64_t)i);
+    struct inlay_fixed of_stretch = multiple(&rule->ln_stretch, 2 * (uint64_t)i);
     of_base = inlay_fixed_div(&of_base, dim);
     of_stretch = inlay_fixed_div(&of_stretch, dim - 2);
     struct inlay_fixed exponent = inlay_fixed_add(&of_base, &of_stretch);

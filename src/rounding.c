@@ -79,3 +79,27 @@ double inlay_round_f64(const struct inlay_fixed *x, int exponent, bool negative)
     memcpy(&value, &bits, sizeof value);
     return value;
 }
+
+/* The lowest `bits` bits of x taken off, to nearest even. */
+static uint32_t shorten(uint32_t x, unsigned bits)
+{
+    return (x + (UINT32_C(1) << (bits - 1)) - 1 + (x >> bits & 1)) >> bits;
+}
+
+uint16_t inlay_float_to_bf16(uint32_t bits)
+{
+    return (uint16_t)shorten(bits, 16);
+}
+
+uint16_t inlay_float_to_f16(uint32_t bits)
+{
+    const uint32_t sign = bits >> 31 << 15, magnitude = bits & INT32_MAX, exponent = magnitude >> 23;
+    const uint32_t smallest_normal = 127 - 14;
+    if (exponent >= smallest_normal) /* the exponents' biases differ by 112 */
+        return (uint16_t)(sign | shorten(magnitude - (UINT32_C(112) << 23), 13));
+    /* A subnormal counts units of 2^-24: the float's 2^(exponent - 150). */
+    const uint32_t down = 126 - exponent;
+    if (down > 24)
+        return (uint16_t)sign; /* less than half of the smallest */
+    return (uint16_t)(sign | shorten((magnitude & 0x7fffff) | 0x800000, down));
+}

@@ -25,7 +25,11 @@ struct inlay_format inlay_format_of(inlay_type type);
    are formed; nothing may lie beyond the largest number. */
 uint64_t inlay_round(const struct inlay_fixed *x, int exponent, bool negative, struct inlay_format format);
 
-/* The same as the double that the bits are. */
+/* The double of inlay_round()'s bits. */
 double inlay_round_f64(const struct inlay_fixed *x, int exponent, bool negative);
+
+/* A float, given as its bits, of less than 65504 in magnitude, rounded once more to nearest even; signs are kept. */
+uint16_t inlay_float_to_f16(uint32_t bits);
+uint16_t inlay_float_to_bf16(uint32_t bits);
 
 #endif

@@ -121,7 +121,7 @@ inlay_status inlay_sinusoid_at(const inlay_sinusoid *sinusoid, const void *posit
         status = inlay_check_executor(executor);
     if (status != INLAY_OK || n == 0)
         return status;
-    status = inlay_check_positions(positions, position_type, n, &read);
+    status = inlay_check_array(positions, n, inlay_position_bytes(position_type), &read);
     if (status != INLAY_OK)
         return status;
     if (inlay_extents_overlap(written, read))
@@ -144,25 +144,47 @@ static struct inlay_placement apart(size_t pairs)
     return (struct inlay_placement){.cos = pairs, .sines = pairs, .cosines = pairs, .columns = 2 * pairs};
 }
 
+/* Each of n elements twice in a row. */
+static void double_words(const unsigned char *from, size_t n, unsigned char *to)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t word;
+        memcpy(&word, from + i * sizeof word, sizeof word);
+        memcpy(to + 2 * i * sizeof word, &word, sizeof word);
+        memcpy(to + (2 * i + 1) * sizeof word, &word, sizeof word);
+    }
+}
+
+static void double_halves(const unsigned char *from, size_t n, unsigned char *to)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint16_t half;
+        memcpy(&half, from + i * sizeof half, sizeof half);
+        memcpy(to + 2 * i * sizeof half, &half, sizeof half);
+        memcpy(to + (2 * i + 1) * sizeof half, &half, sizeof half);
+    }
+}
+
 /* Entries [first, first + n) of a row of one table, which has them once, twice in blocks of `half`, or twice in a row.
  */
 static void spread(const unsigned char *from, size_t n, size_t element, inlay_rotary_layout layout, size_t first,
                    size_t half, unsigned char *row)
 {
-    if (layout != INLAY_ROTARY_INTERLEAVED)
-        memcpy(row + first * element, from, n * element);
+    if (layout == INLAY_ROTARY_INTERLEAVED) {
+        if (element == sizeof(uint32_t))
+            double_words(from, n, row + 2 * first * element);
+        else
+            double_halves(from, n, row + 2 * first * element);
+        return;
+    }
+    memcpy(row + first * element, from, n * element);
     if (layout == INLAY_ROTARY_HALVES)
         memcpy(row + (half + first) * element, from, n * element);
-    if (layout == INLAY_ROTARY_INTERLEAVED)
-        for (size_t i = 0; i < n; i++) {
-            memcpy(row + 2 * (first + i) * element, from + i * element, element);
-            memcpy(row + (2 * (first + i) + 1) * element, from + i * element, element);
-        }
 }
 
 static void fill_rotary(const struct rows *rows)
 {
-    enum { COLUMNS = 2 * INLAY_GENERATOR_PAIRS, ROWS = 8 };
+    enum { COLUMNS = 2 * INLAY_GENERATOR_PAIRS, ROWS = 4 };
     _Alignas(64) unsigned char buffer[ROWS][COLUMNS * sizeof(float)];
     const inlay_sinusoid *sinusoid = rows->sinusoid;
     size_t element = inlay_type_bytes(rows->type), half = sinusoid->pairs;
@@ -202,7 +224,10 @@ inlay_status inlay_rotary_rows(const inlay_sinusoid *sinusoid, int64_t first, si
         status = inlay_check_executor(executor);
     if (status != INLAY_OK || n == 0)
         return status;
-    if (inlay_extents_overlap(cosines, sines))
+    uintptr_t apart_by = cosines.begin < sines.begin ? sines.begin - cosines.begin : cosines.begin - sines.begin;
+    size_t row_bytes = columns * inlay_type_bytes(type);
+    bool side_by_side = apart_by >= row_bytes && apart_by <= out_stride_bytes - row_bytes;
+    if (inlay_extents_overlap(cosines, sines) && !side_by_side)
         return INLAY_OVERLAP;
     inlay_fault ignored;
     if (!inlay_positions_in(first, n, INLAY_POSITION_LIMIT, &ignored))

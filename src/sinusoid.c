@@ -34,7 +34,7 @@ static inlay_status check_spec(const inlay_sinusoid_spec *spec)
 {
     if (spec == NULL)
         return INLAY_NULL;
-    if (!inlay_struct_known(spec, sizeof *spec) || inlay_recipe_name(spec->recipe) == NULL)
+    if (!inlay_struct_known(spec, sizeof *spec) || spec->reserved != 0 || inlay_recipe_name(spec->recipe) == NULL)
         return INLAY_OPTION;
     if (spec->layout < INLAY_LAYOUT_INTERLEAVED || spec->layout > INLAY_LAYOUT_SPLIT_COS_FIRST ||
         spec->spacing < INLAY_SPACING_DIM || spec->spacing > INLAY_SPACING_HALF || spec->odd < INLAY_ODD_FORMULA ||
@@ -53,7 +53,7 @@ static inlay_status check_spec(const inlay_sinusoid_spec *spec)
 }
 
 /* Frequency i is base^-e(i) / (2 pi) turns: one exp, then one multiplication each. Truncation adds up to fewer than
-   2^-225 even at the largest dim, 2^-235 at dim 4096. */
+   2^-220 even at the largest dim, 2^-240 at dim 4096. */
 static void prepare_frequencies(inlay_sinusoid *sinusoid, const inlay_sinusoid_spec *spec)
 {
     size_t half = spec->dim / 2, intervals = half > spec->shift ? half - spec->shift : 1;
@@ -81,17 +81,14 @@ static void take_frequencies(inlay_sinusoid *sinusoid, const double *inv_freq)
     }
 }
 
-/* Angles come in radians from what the recipe computes. */
 static void prepare_angles(inlay_sinusoid *sinusoid, const inlay_sinusoid_spec *spec)
 {
-    for (size_t i = 0; i < sinusoid->pairs; i++)
-        sinusoid->frequencies[i] = inlay_fixed_inverse_two_pi;
     struct inlay_fpenv host = inlay_fpenv_enter();
     sinusoid->angles->prepare(spec, sinusoid->pairs, sinusoid->factors);
     inlay_fpenv_leave(host);
 }
 
-/* What one position turns each pair by: with zeros as padding, which kernels turn into zeros. */
+/* What one position turns each pair by. What pads the arrays stands still: its cosine is never in doubt. */
 static void prepare_steps(inlay_sinusoid *sinusoid)
 {
     const struct inlay_real one = {1, 0, false};
@@ -104,6 +101,8 @@ static void prepare_steps(inlay_sinusoid *sinusoid)
         struct inlay_fixed cosine = inlay_exact_sine(&sinusoid->taylor, &phase, &negative);
         sinusoid->cos_step[i] = inlay_round_f64(&cosine, 0, negative);
     }
+    for (size_t i = sinusoid->pairs; i < inlay_padded(sinusoid->pairs); i++)
+        sinusoid->cos_step[i] = 1;
 }
 
 /* The amplitude as a float, by integers: the host's environment rounds as it likes. */
@@ -128,9 +127,13 @@ inlay_status inlay_sinusoid_create(const inlay_sinusoid_spec *spec, const inlay_
     if (status != INLAY_OK)
         return status;
 
+    const struct inlay_angles *angles = inlay_angles_of(spec);
+    bool turns = angles == NULL, has_factors = !turns || spec->inv_freq != NULL;
     size_t pairs = pairs_of(spec), padded = inlay_padded(pairs);
+    size_t pair_bytes = turns ? sizeof(struct inlay_fixed) + 2 * sizeof(double) : 0;
     size_t bytes;
-    if (__builtin_mul_overflow(padded, sizeof(struct inlay_fixed) + 3 * sizeof(double), &bytes) ||
+    pair_bytes += has_factors ? sizeof(double) : 0;
+    if (__builtin_mul_overflow(padded, pair_bytes, &bytes) ||
         __builtin_add_overflow(bytes, sizeof(inlay_sinusoid), &bytes))
         return INLAY_OVERFLOW;
     inlay_sinusoid *made = memory.allocate(memory.ctx, bytes);
@@ -142,22 +145,23 @@ inlay_status inlay_sinusoid_create(const inlay_sinusoid_spec *spec, const inlay_
     made->pairs = pairs;
     made->layout = spec->layout;
     made->odd = spec->odd;
-    made->angles = inlay_angles_of(spec);
-    made->amplitude = made->angles == NULL ? spec->amplitude : 1;
+    made->angles = angles;
+    made->amplitude = turns ? spec->amplitude : 1;
     made->amplitude_fixed = inlay_fixed_of(made->amplitude);
     struct inlay_fixed amplitude = inlay_fixed_of(spec->amplitude);
-    made->float_amplitude = made->angles == NULL ? 1 : rounded_amplitude(&amplitude);
-    made->sin_step = (double *)(made->frequencies + padded);
-    made->cos_step = made->sin_step + padded;
-    made->factors = spec->inv_freq != NULL || made->angles != NULL ? made->cos_step + padded : NULL;
+    made->float_amplitude = turns ? 1 : rounded_amplitude(&amplitude);
+    double *behind = (double *)(made->frequencies + (turns ? padded : 0));
+    made->sin_step = turns ? behind : NULL;
+    made->cos_step = turns ? behind + padded : NULL;
+    made->factors = has_factors ? behind + (turns ? 2 * padded : 0) : NULL;
     inlay_taylor_init(&made->taylor);
-    if (made->angles != NULL)
+    if (!turns)
         prepare_angles(made, spec);
     else if (spec->inv_freq != NULL)
         take_frequencies(made, spec->inv_freq);
     else
         prepare_frequencies(made, spec);
-    if (made->angles == NULL)
+    if (turns)
         prepare_steps(made);
     *sinusoid = made;
     return INLAY_OK;
@@ -171,6 +175,12 @@ void inlay_sinusoid_destroy(inlay_sinusoid *sinusoid)
 
 /* ---- One entry, exactly -------------------------------------------------------------------------------------------
  */
+
+/* A frequency of the caller's may be 0: tables for part of the columns are padded so. */
+static bool stands_still(const inlay_sinusoid *sinusoid, size_t pair)
+{
+    return sinusoid->factors != NULL && sinusoid->angles == NULL && sinusoid->factors[pair] == 0;
+}
 
 /* Angles that are too small for the digits of a fixed-point phase. */
 static void sharpen_small_sine(const inlay_sinusoid *sinusoid, size_t pair, struct inlay_real x,
@@ -191,8 +201,7 @@ static void blunt_large_cosine(const inlay_sinusoid *sinusoid, size_t pair, stru
                                struct inlay_fixed *value)
 {
     const struct inlay_fixed unit = {{0, 0, 0, 0, 1}};
-    bool still = sinusoid->factors != NULL && sinusoid->angles == NULL && sinusoid->factors[pair] == 0;
-    if (x.mantissa != 0 && !still && !inlay_fixed_less(value, &sinusoid->amplitude_fixed))
+    if (x.mantissa != 0 && !stands_still(sinusoid, pair) && !inlay_fixed_less(value, &sinusoid->amplitude_fixed))
         *value = inlay_fixed_sub(value, &unit);
 }
 
@@ -203,7 +212,9 @@ uint64_t inlay_sinusoid_exact(const inlay_sinusoid *sinusoid, size_t pair, bool 
     if (sinusoid->angles != NULL)
         sinusoid->angles->compute(&sinusoid->factors[pair], 1, position, &angle);
     struct inlay_real x = inlay_real_of(angle);
-    struct inlay_phase phase = inlay_phase_of(&sinusoid->frequencies[pair], x);
+    if (!cosine && (x.mantissa == 0 || stands_still(sinusoid, pair)))
+        return 0;
+    struct inlay_phase phase = inlay_phase_of(inlay_frequency_of(sinusoid, pair), x);
     phase.quadrant = (phase.quadrant + cosine) % 4;
     bool negative;
     struct inlay_fixed value = inlay_exact_sine(&sinusoid->taylor, &phase, &negative);

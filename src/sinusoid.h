@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The sinusoid handle: frequencies and what follows from them, one entry exactly, and which columns are which. Included
- * by sinusoid.c and rotary.c, which are its public functions, and by generator.c, layer.c and embed.c, which read it.
+ * by sinusoid.c, which makes it, and through generator.h and embed.h by what reads it.
  */
 #ifndef INLAY_SINUSOID_H
 #define INLAY_SINUSOID_H
@@ -20,7 +20,7 @@ struct inlay_sinusoid {
     struct inlay_taylor taylor;
     /*
      * Null: the angle is position * frequencies[i] turns. Else it is what these compute from position and factors[i],
-     * in radians, and every frequencies[i] is a radian; entries are then those of float32, times float_amplitude.
+     * in radians, and there are no frequencies nor steps; entries are then those of float32, times float_amplitude.
      */
     const struct inlay_angles *angles;
     double amplitude; /* of exact entries; 1 where there are angles */
@@ -30,6 +30,12 @@ struct inlay_sinusoid {
     double *sin_step, *cos_step;      /* [pairs, padded]: of one position's angle */
     struct inlay_fixed frequencies[]; /* [pairs], turns per position; the arrays above lie behind them */
 };
+
+/* What an angle of pair i is counted in: turns per position, or turns per radian where there are angles. */
+static inline const struct inlay_fixed *inlay_frequency_of(const inlay_sinusoid *sinusoid, size_t i)
+{
+    return sinusoid->angles == NULL ? &sinusoid->frequencies[i] : &inlay_fixed_inverse_two_pi;
+}
 
 /* The bits of a pair's sine or cosine at a position, |position| < 2^31, correctly rounded in that type; float_amplitude
    is left to the caller. */

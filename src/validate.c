@@ -109,14 +109,14 @@ size_t inlay_id_bytes(inlay_id_type type)
     return 0;
 }
 
-inlay_status inlay_check_ids(const void *ids, inlay_id_type type, size_t n, struct inlay_extent *extent)
+inlay_status inlay_check_array(const void *data, size_t n, size_t element_bytes, struct inlay_extent *extent)
 {
     size_t bytes;
-    if (__builtin_mul_overflow(n, inlay_id_bytes(type), &bytes))
+    if (__builtin_mul_overflow(n, element_bytes, &bytes))
         return INLAY_OVERFLOW;
-    if (ids == NULL)
+    if (data == NULL)
         return INLAY_NULL;
-    return inlay_extent_of(ids, bytes, extent);
+    return inlay_extent_of(data, bytes, extent);
 }
 
 static int64_t id_i32(const void *ids, size_t i)
@@ -189,18 +189,8 @@ size_t inlay_position_bytes(inlay_position_type type)
     return 0;
 }
 
-inlay_status inlay_check_positions(const void *positions, inlay_position_type type, size_t n,
-                                   struct inlay_extent *extent)
-{
-    size_t bytes;
-    if (__builtin_mul_overflow(n, inlay_position_bytes(type), &bytes))
-        return INLAY_OVERFLOW;
-    if (positions == NULL)
-        return INLAY_NULL;
-    return inlay_extent_of(positions, bytes, extent);
-}
-
-/* Position i as the bits it has, which tell whether it is one: numbers are compared as such, without their signs. */
+/* Position i as the bits it has, which tell whether it is one: numbers are compared as such, without their signs. Read
+   once, in a register from then on: another thread may change it. */
 static uint64_t position_bits(const void *positions, inlay_position_type type, size_t i, bool *valid)
 {
     const unsigned char *at = (const unsigned char *)positions + i * inlay_position_bytes(type);
@@ -210,10 +200,12 @@ static uint64_t position_bits(const void *positions, inlay_position_type type, s
     if (type == INLAY_POSITION_F32) {
         uint32_t narrow;
         memcpy(&narrow, at, sizeof narrow);
+        __asm__ volatile("" : "+r"(narrow));
         *valid = (narrow & INT32_MAX) < limit_f32;
         return narrow;
     }
     memcpy(&bits, at, sizeof bits);
+    __asm__ volatile("" : "+r"(bits));
     *valid = type == INLAY_POSITION_I64 ? bits < (uint64_t)INLAY_POSITION_LIMIT : (bits & INT64_MAX) < limit_f64;
     return bits;
 }

@@ -47,8 +47,8 @@ inlay_status inlay_check_rows(const inlay_rows *rows, struct inlay_extent *exten
 /* The bytes of one id; 0 for a type that is none. */
 size_t inlay_id_bytes(inlay_id_type type);
 
-/* The extent of n > 0 ids. */
-inlay_status inlay_check_ids(const void *ids, inlay_id_type type, size_t n, struct inlay_extent *extent);
+/* The extent of n > 0 elements that must be there. */
+inlay_status inlay_check_array(const void *data, size_t n, size_t element_bytes, struct inlay_extent *extent);
 
 /* ids[i], from any address. */
 int64_t inlay_id_at(const void *ids, inlay_id_type type, size_t i);
@@ -58,10 +58,6 @@ size_t inlay_first_bad_id(const void *ids, inlay_id_type type, size_t n, size_t 
 
 /* The bytes of one position of a list; 0 for a type that is none. */
 size_t inlay_position_bytes(inlay_position_type type);
-
-/* The extent of n > 0 positions. */
-inlay_status inlay_check_positions(const void *positions, inlay_position_type type, size_t n,
-                                   struct inlay_extent *extent);
 
 /* The index of the first of n positions that is none: an integer outside [0, 2^31), a real number of 2^31 or more in
    magnitude or not a number; n where all are good. */

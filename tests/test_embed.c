@@ -6,6 +6,7 @@
 #include "support.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_DIM = 4097, ROWS = 7, MAX_TOKENS = 12, MAX_PADDING = 67 };
@@ -355,6 +356,153 @@ START_TEST(held_and_computed_positions_are_the_same)
 }
 END_TEST
 
+/* Runs parts one by one, the last one first, and counts them. */
+static size_t parts_run;
+
+static void run_backwards(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
+{
+    (void)ctx;
+    for (size_t i = count; i > 0; i--)
+        task(arg, i - 1);
+    parts_run += count;
+}
+
+static const inlay_executor *executor_of(size_t threads)
+{
+    static inlay_executor backwards = {NULL, run_backwards, 0};
+    backwards.threads = threads;
+    return threads > 0 ? &backwards : NULL;
+}
+
+/* Calls cut in any way, past the caches or not, from one start or many, with rows held or computed: the same bits as
+   row by row, and nothing beside them. */
+static void check_cut(size_t kind, size_t dim, size_t batch, size_t seq, const int64_t *starts, size_t cached,
+                      inlay_stores stores, size_t threads)
+{
+    size_t row = dim * sizeof(float), stride = row + (dim % 16 == 0 ? 0 : 4);
+    inlay_sinusoid *sinusoid = make_kind(dim, kind);
+    struct arena table_arena = arena_make(ROWS * row), out_arena = arena_make(batch * seq * stride + 64);
+    float *positions = malloc(seq * row);
+    int32_t *ids = malloc(batch * seq * sizeof *ids);
+    struct random random = {dim + batch};
+    unsigned char *table = arena_place(&table_arena, ROWS * row, AT_END, 0);
+    random_rows(&random, table, ROWS, dim, row);
+    for (size_t i = 0; i < batch * seq; i++)
+        ids[i] = (int32_t)random_below(&random, ROWS);
+    inlay_rows tokens = inlay_rows_f32(table, ROWS, dim);
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    spec.sinusoid = sinusoid;
+    spec.cached_positions = cached;
+    spec.scale = 3;
+    spec.stores = stores;
+    inlay_layer *layer;
+    ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+    inlay_batch call = inlay_batch_i32(ids, batch, seq, 11);
+    call.starts = starts;
+    unsigned char *out = arena_place(&out_arena, batch * seq * stride, INSIDE, 0);
+    ck_assert_int_eq(inlay_forward(layer, &call, out, stride, executor_of(threads), NULL), INLAY_OK);
+    for (size_t b = 0; b < batch; b++) {
+        int64_t start = starts != NULL ? starts[b] : 11;
+        ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, start, seq, INLAY_F32, positions, row, executor_of(threads)),
+                         INLAY_OK);
+        for (size_t s = 0; s < seq; s++)
+            for (size_t column = 0; column < dim; column++) {
+                size_t token = b * seq + s;
+                float product = float_at(table + (size_t)ids[token] * row, column) * 3;
+                float wanted = product + positions[s * dim + column], got = float_at(out + token * stride, column);
+                EXPECT(same_float(got, wanted),
+                       "kind %zu, dim %zu, %zu x %zu, %zu held, stores %d, %zu threads: token %zu, column %zu is %a, "
+                       "not %a",
+                       kind, dim, batch, seq, cached, (int)stores, threads, token, column, (double)got, (double)wanted);
+            }
+    }
+    EXPECT(arena_untouched_outside(&out_arena, out, batch * seq, stride, row), "dim %zu: wrote outside its rows", dim);
+    free(ids);
+    free(positions);
+    arena_free(&out_arena);
+    arena_free(&table_arena);
+    inlay_layer_destroy(layer);
+    inlay_sinusoid_destroy(sinusoid);
+}
+
+START_TEST(cuts_and_starts_change_nothing)
+{
+    static const struct {
+        size_t batch, seq;
+        int64_t starts[4];
+    } shapes[] = {{1, 300, {5}}, {2, 150, {900, 0}}, {4, 70, {30, 31, 2147483578, 0}}, {3, 1, {0, 99, 7}}};
+    static const size_t dims[] = {1, 37, 64, 257, 1040};
+    bool slow = tested == &inlay_kernels_scalar;
+    parts_run = 0;
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
+            for (size_t kind = 0; kind < KINDS; kind++)
+                for (size_t cached = 0; cached <= 100; cached += 50)
+                    for (size_t threads = 0; threads <= 8; threads += 4) {
+                        if (slow && (dims[d] > 300 || cached == 50 || threads == 4))
+                            continue;
+                        size_t batch = shapes[s].batch, seq = shapes[s].seq;
+                        inlay_stores stores = threads == 4 ? INLAY_STORES_CACHED : INLAY_STORES_STREAMED;
+                        check_cut(kind, dims[d], batch, seq, NULL, cached, stores, threads);
+                        check_cut(kind, dims[d], batch, seq, shapes[s].starts, cached, stores, threads);
+                    }
+    EXPECT(parts_run > 0, "no call was cut");
+}
+END_TEST
+
+/* The other operations that take an executor. */
+START_TEST(cuts_of_plain_operations_change_nothing)
+{
+    enum { DIM = 260, N = 700, BYTES = N * DIM * sizeof(float) };
+    float *table = malloc(BYTES), *whole = malloc(BYTES), *cut = malloc(BYTES);
+    int32_t *ids = malloc(N * sizeof *ids);
+    struct random random = {23};
+    random_rows(&random, (unsigned char *)table, N, DIM, DIM * sizeof(float));
+    for (size_t i = 0; i < N; i++)
+        ids[i] = (int32_t)random_below(&random, N);
+    inlay_rows rows = inlay_rows_f32(table, N, DIM);
+    for (int cuts = 0; cuts < 2; cuts++) {
+        float *out = cuts ? cut : whole;
+        const inlay_executor *executor = executor_of(cuts ? 3 : 0);
+        size_t row = DIM * sizeof(float);
+        ck_assert_int_eq(inlay_gather(&rows, ids, INLAY_ID_I32, N, 0.5f, out, row, executor, NULL), INLAY_OK);
+        ck_assert_int_eq(inlay_scale(out, row, N, DIM, 3, out, row, executor), INLAY_OK);
+        ck_assert_int_eq(inlay_add_positions(out, row, 7, N / 7, &rows, 1, executor, NULL), INLAY_OK);
+    }
+    for (size_t i = 0; i < N * DIM; i++)
+        EXPECT(same_float(whole[i], cut[i]), "float %zu is %a, cut it is %a", i, (double)whole[i], (double)cut[i]);
+    inlay_sinusoid *sinusoid = make_sinusoid(DIM, 10000, INLAY_LAYOUT_INTERLEAVED);
+    static double positions[N];
+    for (int i = 0; i < N; i++)
+        positions[i] = 0.25 * i - 9;
+    for (int type = INLAY_F32; type <= INLAY_BF16; type++) {
+        size_t row = DIM * (type == INLAY_F32 ? 4 : 2), n = tested == &inlay_kernels_scalar ? 520 : N;
+        memset(whole, 0, BYTES);
+        memset(cut, 0, BYTES);
+        for (int call = 0; call < 3; call++) {
+            for (int cuts = 0; cuts < 2; cuts++) {
+                float *out = cuts ? cut : whole;
+                const inlay_executor *executor = executor_of(cuts ? 3 : 0);
+                unsigned char *sin = (unsigned char *)out + row / 2;
+                inlay_status status = call == 0
+                                          ? inlay_sinusoid_rows(sinusoid, 3, n, (inlay_type)type, out, row, executor)
+                                      : call == 1 ? inlay_sinusoid_at(sinusoid, positions, INLAY_POSITION_F64, n,
+                                                                      (inlay_type)type, out, row, executor, NULL)
+                                                  : inlay_rotary_rows(sinusoid, 3, n, (inlay_type)type,
+                                                                      INLAY_ROTARY_PAIRS, out, sin, row, executor);
+                ck_assert_int_eq(status, INLAY_OK);
+            }
+            EXPECT(memcmp(whole, cut, BYTES) == 0, "type %d, call %d: cut rows differ", type, call);
+        }
+    }
+    inlay_sinusoid_destroy(sinusoid);
+    free(ids);
+    free(cut);
+    free(whole);
+    free(table);
+}
+END_TEST
+
 /* Enough tokens for many tiles and, in one of the shapes, for streaming to be chosen. */
 START_TEST(large_batches)
 {
@@ -412,6 +560,8 @@ int main(int argc, char **argv)
     tcase_add_test(shapes, every_dim_at_every_alignment);
     tcase_add_test(shapes, every_batch_and_length);
     tcase_add_test(shapes, held_and_computed_positions_are_the_same);
+    tcase_add_test(shapes, cuts_and_starts_change_nothing);
+    tcase_add_test(shapes, cuts_of_plain_operations_change_nothing);
     tcase_add_test(shapes, large_batches);
     suite_add_tcase(suite, shapes);
     return run_suite(argc, argv, suite);

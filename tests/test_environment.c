@@ -18,7 +18,7 @@ static struct {
     unsigned char table[ROWS * DIM * sizeof(float)];
     int32_t ids[TOKENS];
     double frequencies[DIM / 2 + 1];
-    float out[7][TOKENS * DIM];
+    float out[9][TOKENS * DIM];
 } data;
 
 static void make_data(void)
@@ -66,6 +66,16 @@ static void run_all(void)
             inlay_sinusoid_at(sinusoid, reals, INLAY_POSITION_F32, REALS, INLAY_F32, data.out[4], row + 4, NULL, NULL);
     if (status == INLAY_OK)
         status = inlay_sinusoid_rows(sinusoid, 4999, 9, INLAY_F16, data.out[5], row + 4, NULL);
+    inlay_rotary_spec yarn = inlay_rotary_spec_default(DIM + 1);
+    yarn.scaling = INLAY_ROTARY_YARN;
+    yarn.factor = 3.3;
+    double rotary[DIM / 2 + 1], attention_factor;
+    if (status == INLAY_OK)
+        status = inlay_rotary_rows(sinusoid, 4999, 9, INLAY_F32, INLAY_ROTARY_HALVES, data.out[7], data.out[8], row + 4,
+                                   NULL);
+    if (status == INLAY_OK)
+        status = inlay_rotary_frequencies(&yarn, rotary, &attention_factor);
+    memcpy(data.out[7] + 20 * DIM, rotary, sizeof rotary);
     inlay_sinusoid_destroy(sinusoid);
     /* Frequencies so low that sines are subnormal floats, and products of doubles underflow. */
     inlay_sinusoid_spec given = inlay_sinusoid_spec_default(DIM);

@@ -610,8 +610,82 @@ START_TEST(lists_of_positions)
 }
 END_TEST
 
+static void run_nothing(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
+{
+    (void)ctx, (void)count, (void)task, (void)arg;
+}
+
+START_TEST(executors)
+{
+    inlay_rows tokens = good_rows();
+    inlay_layer *layer = make_layer(&tokens, sinusoid, NULL);
+    const int32_t ids[TOKENS] = {0};
+    const int64_t positions[SEQ] = {0};
+    inlay_batch batch = inlay_batch_i32(ids, BATCH, SEQ, 0);
+    const inlay_executor bad[] = {{NULL, NULL, 1}, {NULL, run_nothing, 0}};
+    static const inlay_status wanted[] = {INLAY_NULL, INLAY_OPTION};
+    unsigned char *sin = out.begin + 3 * ROW_BYTES;
+    for (size_t i = 0; i < 2; i++) {
+        const inlay_executor *e = &bad[i];
+        EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, e, NULL), wanted[i]);
+        EXPECT_STATUS(inlay_gather(&tokens, ids, INLAY_ID_I32, TOKENS, 1, out.begin, ROW_BYTES, e, NULL), wanted[i]);
+        EXPECT_STATUS(inlay_scale(table, ROW_BYTES, 3, DIM, 2, out.begin, ROW_BYTES, e), wanted[i]);
+        EXPECT_STATUS(inlay_add_positions(out.begin, ROW_BYTES, 1, 2, &tokens, 0, e, NULL), wanted[i]);
+        EXPECT_STATUS(inlay_sinusoid_rows(sinusoid, 0, 3, INLAY_F32, out.begin, ROW_BYTES, e), wanted[i]);
+        EXPECT_STATUS(
+            inlay_sinusoid_at(sinusoid, positions, INLAY_POSITION_I64, SEQ, INLAY_F32, out.begin, ROW_BYTES, e, NULL),
+            wanted[i]);
+        EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, out.begin, sin, ROW_BYTES, e),
+                      wanted[i]);
+    }
+    inlay_layer_destroy(layer);
+}
+END_TEST
+
+START_TEST(starts_of_sequences)
+{
+    inlay_rows tokens = good_rows(), learned = inlay_rows_f32(table, 5, DIM);
+    inlay_layer *formula = make_layer(&tokens, sinusoid, NULL), *positioned = make_layer(&tokens, NULL, &learned);
+    const int32_t ids[TOKENS] = {0};
+    int64_t starts[BATCH] = {0, 2};
+    inlay_batch batch = inlay_batch_i32(ids, BATCH, SEQ, -5); /* not looked at beside starts */
+    batch.starts = starts;
+    inlay_fault fault = {99, 99, 99};
+    EXPECT_STATUS(inlay_forward(formula, &batch, out.begin, ROW_BYTES, NULL, &fault), INLAY_OK);
+    EXPECT_STATUS(inlay_forward(positioned, &batch, out.begin, ROW_BYTES, NULL, &fault), INLAY_OK);
+    starts[1] = 3;
+    EXPECT_STATUS(inlay_forward(positioned, &batch, out.begin, ROW_BYTES, NULL, &fault), INLAY_POSITION);
+    EXPECT(fault.sequence == 1 && fault.token == 2 && fault.value == 5,
+           "fault at sequence %zu, token %zu, position %ld", fault.sequence, fault.token, (long)fault.value);
+    starts[1] = -1;
+    EXPECT_STATUS(inlay_forward(formula, &batch, out.begin, ROW_BYTES, NULL, &fault), INLAY_POSITION);
+    EXPECT(fault.sequence == 1 && fault.token == 0 && fault.value == -1,
+           "fault at sequence %zu, token %zu, position %ld", fault.sequence, fault.token, (long)fault.value);
+    starts[1] = INLAY_POSITION_LIMIT - SEQ;
+    EXPECT_STATUS(inlay_forward(formula, &batch, out.begin, ROW_BYTES, NULL, &fault), INLAY_OK);
+    batch.starts = (const int64_t *)(void *)(out.begin + 8);
+    EXPECT_STATUS(inlay_forward(formula, &batch, out.begin, ROW_BYTES, NULL, &fault), INLAY_OVERLAP);
+    batch.starts = starts;
+    batch.reserved_too = 1;
+    EXPECT_STATUS(inlay_forward(formula, &batch, out.begin, ROW_BYTES, NULL, &fault), INLAY_OPTION);
+    inlay_layer_destroy(formula);
+    inlay_layer_destroy(positioned);
+}
+END_TEST
+
 START_TEST(rotary_tables)
 {
+    /* Cosines and sines side by side, as caches have them, and one byte nearer. */
+    unsigned char *cache = out.begin, *beside = out.begin + ROW_BYTES / 2;
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_PAIRS, cache, beside, ROW_BYTES, NULL),
+                  INLAY_OK);
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_PAIRS, beside, cache, ROW_BYTES, NULL),
+                  INLAY_OK);
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_PAIRS, cache, beside - 1, ROW_BYTES, NULL),
+                  INLAY_OVERLAP);
+    EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_PAIRS, cache, beside + 1, ROW_BYTES, NULL),
+                  INLAY_OVERLAP);
+
     unsigned char *cos = out.begin, *sin = out.begin + 3 * ROW_BYTES;
     EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, cos, sin, ROW_BYTES, NULL),
                   INLAY_OK);
@@ -767,6 +841,8 @@ int main(int argc, char **argv)
     tcase_add_test(arguments, recipes_have_names);
     tcase_add_test(arguments, lists_of_positions);
     tcase_add_test(arguments, rotary_tables);
+    tcase_add_test(arguments, executors);
+    tcase_add_test(arguments, starts_of_sequences);
     tcase_add_test(arguments, layer_specs);
     tcase_add_test(arguments, handles_and_their_memory);
     suite_add_tcase(suite, arguments);

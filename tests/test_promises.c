@@ -21,7 +21,7 @@ enum { DIM = 300, ROWS = 50, BATCH = 3, SEQ = 40, TOKENS = BATCH * SEQ, ROW_BYTE
 static struct {
     float table[ROWS][DIM];
     int32_t ids[TOKENS];
-    inlay_sinusoid *sinusoid;
+    inlay_sinusoid *sinusoid, *recipe;
     inlay_layer *layer;
     inlay_batch batch;
     float expected[TOKENS][DIM];
@@ -41,6 +41,8 @@ static void make_fixture(void)
     for (size_t i = 0; i < TOKENS; i++)
         fixture.ids[i] = (int32_t)random_below(&random, ROWS);
     fixture.sinusoid = make_sinusoid(DIM, 10000, INLAY_LAYOUT_SPLIT);
+    inlay_sinusoid_spec recipe = inlay_sinusoid_spec_recipe(INLAY_RECIPE_MLX, DIM);
+    ck_assert_int_eq(inlay_sinusoid_create(&recipe, NULL, &fixture.recipe), INLAY_OK);
     inlay_rows tokens = inlay_rows_f32(fixture.table, ROWS, DIM);
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     spec.sinusoid = fixture.sinusoid;
@@ -55,6 +57,38 @@ static void free_fixture(void)
 {
     inlay_layer_destroy(fixture.layer);
     inlay_sinusoid_destroy(fixture.sinusoid);
+    inlay_sinusoid_destroy(fixture.recipe);
+}
+
+/* Every other hot call, into one buffer. */
+static inlay_status run_others(float (*out)[DIM])
+{
+    static const double reals[] = {-0.5, 1e-40, 999.25, 2147483000.5};
+    inlay_rows tokens = inlay_rows_f32(fixture.table, ROWS, DIM);
+    inlay_batch alone = inlay_batch_i32(fixture.ids, 1, TOKENS, 1000);
+    int64_t starts[BATCH] = {0, 5000, 3};
+    inlay_batch apart = inlay_batch_i32(fixture.ids, BATCH, SEQ, 0);
+    apart.starts = starts;
+    inlay_rotary_spec spec = inlay_rotary_spec_default(64);
+    spec.scaling = INLAY_ROTARY_YARN;
+    spec.factor = 4;
+    double frequencies[32], attention_factor;
+    inlay_status status = inlay_gather(&tokens, fixture.ids, INLAY_ID_I32, TOKENS, 2, out, ROW_BYTES, NULL, NULL);
+    status |= inlay_scale(out, ROW_BYTES, TOKENS, DIM, 2, out, ROW_BYTES, NULL);
+    status |= inlay_add_positions(out, ROW_BYTES, BATCH, SEQ, &tokens, 0, NULL, NULL);
+    status |= inlay_forward(fixture.layer, &alone, out, ROW_BYTES, NULL, NULL);
+    status |= inlay_forward(fixture.layer, &apart, out, ROW_BYTES, NULL, NULL);
+    for (int type = INLAY_F32; type <= INLAY_BF16; type++)
+        for (int i = 0; i < 2; i++) {
+            const inlay_sinusoid *sinusoid = i ? fixture.recipe : fixture.sinusoid;
+            status |= inlay_sinusoid_rows(sinusoid, 1000, TOKENS, (inlay_type)type, out, ROW_BYTES, NULL);
+            status |=
+                inlay_sinusoid_at(sinusoid, reals, INLAY_POSITION_F64, 4, (inlay_type)type, out, ROW_BYTES, NULL, NULL);
+            status |= inlay_rotary_rows(sinusoid, 7, SEQ, (inlay_type)type, INLAY_ROTARY_INTERLEAVED, out, out + SEQ,
+                                        ROW_BYTES, NULL);
+        }
+    status |= inlay_rotary_frequencies(&spec, frequencies, &attention_factor);
+    return status;
 }
 
 static bool is_expected(float (*out)[DIM])
@@ -76,17 +110,12 @@ void *malloc(size_t bytes)
 START_TEST(hot_calls_allocate_nothing)
 {
     static float out[TOKENS][DIM];
-    inlay_rows tokens = inlay_rows_f32(fixture.table, ROWS, DIM);
     unsigned long before = atomic_load(&allocations);
     void *volatile probe = malloc(1); /* volatile: compilers drop a pair that they see through */
     free(probe);
     ck_assert_uint_eq(atomic_load(&allocations), before + 1);
     before = atomic_load(&allocations);
-    inlay_status status = run(out);
-    status |= inlay_gather(&tokens, fixture.ids, INLAY_ID_I32, TOKENS, 2, out, ROW_BYTES, NULL, NULL);
-    status |= inlay_scale(out, ROW_BYTES, TOKENS, DIM, 2, out, ROW_BYTES, NULL);
-    status |= inlay_add_positions(out, ROW_BYTES, BATCH, SEQ, &tokens, 0, NULL, NULL);
-    status |= inlay_sinusoid_rows(fixture.sinusoid, 1000, TOKENS, INLAY_F32, out, ROW_BYTES, NULL);
+    inlay_status status = run(out) | run_others(out);
     unsigned long after = atomic_load(&allocations);
     ck_assert_int_eq(status, INLAY_OK);
     EXPECT(after == before, "%lu allocations in hot calls", after - before);
@@ -104,12 +133,7 @@ static float small_stack_out[TOKENS][DIM];
 
 static void run_on_small_stack(void)
 {
-    inlay_rows tokens = inlay_rows_f32(fixture.table, ROWS, DIM);
-    inlay_status status =
-        inlay_gather(&tokens, fixture.ids, INLAY_ID_I32, TOKENS, 2, small_stack_out, ROW_BYTES, NULL, NULL);
-    status |= inlay_scale(small_stack_out, ROW_BYTES, TOKENS, DIM, 2, small_stack_out, ROW_BYTES, NULL);
-    status |= inlay_add_positions(small_stack_out, ROW_BYTES, BATCH, SEQ, &tokens, 0, NULL, NULL);
-    status |= inlay_sinusoid_rows(fixture.sinusoid, 1000, TOKENS, INLAY_F32, small_stack_out, ROW_BYTES, NULL);
+    inlay_status status = run_others(small_stack_out);
     small_stack_status = status | run(small_stack_out);
 }
 
@@ -232,6 +256,56 @@ START_TEST(rewritten_ids_stay_in_the_table)
 }
 END_TEST
 
+/* Positions as another thread rewrites them: starts of sequences whose rows lie at the end of a table, and lists that
+   are no numbers for a moment. */
+static void *rewrite_positions(void *both)
+{
+    static const int64_t starts[] = {0, INT64_MIN, ROWS - SEQ, INT64_MAX, -1, ROWS};
+    static const uint64_t reals[] = {0,          UINT64_C(0x7ff0000000000000), UINT64_C(0x4090000000000000),
+                                     UINT64_MAX, UINT64_C(0x7fefffffffffffff), 1};
+    int64_t *const to = both;
+    for (unsigned i = 0; !atomic_load_explicit(&stop_rewriting, memory_order_relaxed); i++) {
+        __atomic_store_n(to + i % BATCH, starts[i / BATCH % 6], __ATOMIC_RELAXED);
+        __atomic_store_n((uint64_t *)(to + BATCH) + i % SEQ, reals[i / SEQ % 6], __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+START_TEST(rewritten_positions_stay_in_the_table)
+{
+    enum { CALLS = 3000 };
+    struct arena table = arena_make(ROWS * ROW_BYTES);
+    int64_t *both = calloc(BATCH + SEQ, sizeof *both);
+    static float out[TOKENS][DIM];
+    unsigned char *rows = arena_place(&table, ROWS * ROW_BYTES, AT_END, 0);
+    inlay_rows learned = inlay_rows_f32(rows, ROWS, DIM), tokens = inlay_rows_f32(fixture.table, ROWS, DIM);
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    spec.positions = &learned;
+    inlay_layer *layer;
+    ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+    inlay_batch batch = inlay_batch_i32(fixture.ids, BATCH, SEQ, 0);
+    batch.starts = both;
+    pthread_t thread;
+    atomic_store(&stop_rewriting, false);
+    ck_assert_int_eq(pthread_create(&thread, NULL, rewrite_positions, both), 0);
+    int good = 0, bad = 0;
+    for (int i = 0; i < CALLS; i++) {
+        inlay_status status = i % 2 ? inlay_forward(layer, &batch, out, ROW_BYTES, NULL, NULL)
+                                    : inlay_sinusoid_at(fixture.sinusoid, both + BATCH, INLAY_POSITION_F64, SEQ,
+                                                        INLAY_F32, out, ROW_BYTES, NULL, NULL);
+        good += status == INLAY_OK;
+        bad += status == INLAY_POSITION;
+    }
+    atomic_store(&stop_rewriting, true);
+    pthread_join(thread, NULL);
+    EXPECT(good + bad == CALLS, "a call came to something else");
+    EXPECT(bad > 0, "no call ever met a rewritten position");
+    inlay_layer_destroy(layer);
+    free(both);
+    arena_free(&table);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     Suite *suite = suite_create("promises");
@@ -251,6 +325,7 @@ int main(int argc, char **argv)
     tcase_add_test(hot, signal_handlers_may_call);
     tcase_add_test(hot, threads_share_a_layer);
     tcase_add_test(hot, rewritten_ids_stay_in_the_table);
+    tcase_add_test(hot, rewritten_positions_stay_in_the_table);
     suite_add_tcase(suite, hot);
     return run_suite(argc, argv, suite);
 }

@@ -183,7 +183,8 @@ typedef enum inlay_odd {
                                 layout is split the first block has ceil(dim / 2) columns */
     INLAY_ODD_ZERO = 2,    /**< zeros; the other columns are those of dim - 1 columns (tensor2tensor), the frequencies
                                 still those of dim */
-    INLAY_ODD_WRAP = 3,    /**< the cosine of the first frequency once more; the other columns as with zeros (Marian) */
+    INLAY_ODD_WRAP = 3,    /**< the cosine of the first frequency (of dim 1, which has none: 0) once more; the other
+                              columns as with zeros (Marian) */
     INLAY_ODD_ERROR = 4,   /**< an odd dim is an error, INLAY_SHAPE, as it is in frameworks that raise */
 } inlay_odd;
 
@@ -228,6 +229,9 @@ typedef struct inlay_sinusoid_spec {
     size_t size;            /**< sizeof(inlay_sinusoid_spec) */
     size_t dim;             /**< columns of a row, 1 <= dim < 2^31 */
     double base;            /**< 1 <= base <= 1e30 */
+    double amplitude;       /**< factor of every entry, 2^-20 <= amplitude <= 2^10. Exact: the product of sine and
+                                 amplitude is rounded once. Other recipes and float_angles: the rounded sine times
+                                 the amplitude rounded to float32, rounded again */
     inlay_layout layout;    /**< which columns are sines */
     inlay_spacing spacing;  /**< the frequencies of the exact recipe; others have their own and do not look at it */
     uint32_t shift;         /**< 0 or 1: of INLAY_SPACING_HALF and INLAY_RECIPE_DIFFUSERS */
@@ -238,9 +242,7 @@ typedef struct inlay_sinusoid_spec {
     const double *inv_freq; /**< null, or frequencies [pairs] of the caller's, each in [0, 2^31] radians per position,
                                  copied; pairs is ceil(dim / 2), or floor(dim / 2) unless `odd` is
                                  INLAY_ODD_FORMULA. With INLAY_RECIPE_EXACT only; base and spacing are not looked at */
-    double amplitude;       /**< factor of every entry, 2^-20 <= amplitude <= 2^10. Exact: the product of sine and
-                                 amplitude is rounded once. Other recipes and float_angles: the rounded sine times
-                                 the amplitude rounded to float32, rounded again */
+    size_t reserved;        /**< 0 */
 } inlay_sinusoid_spec;
 
 /** Exact, base 10000, interleaved, 2i / dim, an odd dim by the formula, amplitude 1. */
@@ -258,6 +260,7 @@ static inline inlay_sinusoid_spec inlay_sinusoid_spec_default(size_t dim)
     spec.float_angles = 0;
     spec.inv_freq = NULL;
     spec.amplitude = 1;
+    spec.reserved = 0;
     return spec;
 }
 
@@ -283,7 +286,8 @@ INLAY_API void inlay_sinusoid_destroy(inlay_sinusoid *sinusoid);
  * Exactness: every entry is the real number, rounded once to nearest even (correctly rounded), on every ISA, in every
  * type and at every position; subnormals included. Entries of a recipe other than INLAY_RECIPE_EXACT and of
  * float_angles are those of float32, in 16-bit types rounded again, as the frameworks cast them. Cost: about that of
- * storing the rows, some 0.5 us per sine and cosine on scalar; recipes and float_angles, a few ns per entry.
+ * storing the rows, some 0.5 us per sine and cosine on scalar; recipes and float_angles, some 10 ns per
+ * entry.
  *
  * @param type              INLAY_F32, INLAY_F16 or INLAY_BF16
  * @param out               [n, dim]
@@ -411,7 +415,8 @@ typedef enum inlay_rotary_layout {
  *
  * @param type              INLAY_F32, INLAY_F16 or INLAY_BF16
  * @param cos               [n, dim / 2] or [n, dim], as the layout says
- * @param sin               likewise; may not overlap cos
+ * @param sin               likewise; not over cos, but the rows of both may lie side by side within one stride, as in a
+ *                          cache [n, cosines then sines]
  * @param out_stride_bytes  from row to row, of both
  */
 INLAY_API inlay_status inlay_rotary_rows(const inlay_sinusoid *sinusoid, int64_t first, size_t n, inlay_type type,
@@ -485,7 +490,6 @@ typedef struct inlay_layer_spec {
                                          dear in short ones (a few us per call at dim 4096) */
     float scale;                    /**< factor of the token row (0 too is one); inlay_sqrt_dim(dim) is the usual one */
     inlay_stores stores;            /**< how the outputs of this layer leave the core */
-    uint32_t reserved;              /**< 0 */
     size_t stream_bytes;            /**< automatic stores: outputs larger than this go past the caches */
     size_t block_bytes;             /**< of position rows that stay in L1 while the batch consumes them, one row at the
                                          least; computed ones take no more than 16 KiB */
@@ -503,7 +507,6 @@ static inline inlay_layer_spec inlay_layer_spec_default(const inlay_rows *tokens
     spec.cached_positions = INLAY_CACHED_POSITIONS_DEFAULT;
     spec.scale = 1;
     spec.stores = INLAY_STORES_AUTOMATIC;
-    spec.reserved = 0;
     spec.stream_bytes = INLAY_STREAM_BYTES_DEFAULT;
     spec.block_bytes = INLAY_BLOCK_BYTES_DEFAULT;
     spec.prefetch_rows = INLAY_PREFETCH_ROWS_DEFAULT;
@@ -531,6 +534,7 @@ typedef struct inlay_batch {
     int64_t start;         /**< position of the first token of each sequence */
     const int64_t *starts; /**< null, or [sequences]: a start for each sequence instead (decoding from caches of keys
                                 and values of different lengths) */
+    size_t reserved_too;   /**< 0 */
 } inlay_batch;
 
 /** int32 ids [sequences, length] at positions [start, start + length). */
@@ -545,6 +549,7 @@ static inline inlay_batch inlay_batch_i32(const int32_t *ids, size_t sequences, 
     batch.length = length;
     batch.start = start;
     batch.starts = NULL;
+    batch.reserved_too = 0;
     return batch;
 }
 

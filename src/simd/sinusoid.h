@@ -11,12 +11,13 @@
  * How far the state may be off within the K rows from an anchor on, for amplitude 1. u = 2^-53: rounding errs by u |x|
  * at the most, and by u/2 where |x| <= 1. w is the angle of a step.
  *
- * First as a vector (sin, cos), whose length is 1 and which turning does not stretch. A step is sin' = fma(sin, cos w,
- * cos * sin w), and cos' likewise. The sums err by u/2 each, together 0.71 u; the products by u |sin w| or 0.71 u,
- * whichever is less; the constants by u/2 for cos w, and u |sin w| or u/2 for sin w: together a vector of at most
- * D u a step, D = min(2.42, 1.21 + 2 |sin w|). The anchor: the phase is off by u of itself, hence the vector by pi/4 u,
- * and sincospi by half an ULP in each component, 0.71 u; turning by the quadrant is exact: below 2 u. So the sine and
- * the cosine are off by less than
+ * First as a vector (sin, cos), whose length is 1 and which turning does not stretch. (Its errors may take it above 1,
+ * where rounding errs by up to u: in slow columns alone, which take 1.0 of the 1.21 u below that are theirs.) A step is
+ * sin' = fma(sin, cos w, cos * sin w), and cos' likewise. The sums err by u/2 each, together 0.71 u; the products by u
+ * |sin w| or 0.71 u, whichever is less; the constants by u/2 for cos w, and u |sin w| or u/2 for sin w: together a
+ * vector of at most D u a step, D = min(2.42, 1.21 + 2 |sin w|). The anchor: the phase is off by u of itself, hence the
+ * vector by pi/4 u, and sincospi by half an ULP in each component, 0.71 u; turning by the quadrant is exact: below 2 u.
+ * So the sine and the cosine are off by less than
  *
  *     u (D K + 2)
  *
@@ -182,8 +183,15 @@ VEC_INLINE void sinusoid_store(unsigned char *out, vec x, size_t n, inlay_type t
 /* What is known when a tile begins: each combination is a loop of its own. */
 struct sinusoid_shape {
     inlay_type type;
-    bool interleaved, stream;
+    bool interleaved, stream, fused;
 };
+
+/* The first n tokens of a vector at an address, scaled, plus the entries. */
+VEC_INLINE vec sinusoid_add(const unsigned char *tokens, vec scale, vec entries, size_t n)
+{
+    vec x = n >= VEC_LEN ? vec_load(tokens) : vec_load_n(tokens, n);
+    return vec_add(vec_mul(x, scale), entries);
+}
 
 /* VEC_LEN pairs of one row, from pair i on; returns whether any entry is in doubt. */
 VEC_INLINE bool sinusoid_pairs(const struct inlay_sinusoid_tile *tile, size_t row, size_t i,
@@ -196,18 +204,28 @@ VEC_INLINE bool sinusoid_pairs(const struct inlay_sinusoid_tile *tile, size_t ro
     vec cos_entries = sinusoid_cast(cos.low, cos.high, shape.type);
     const size_t element = shape.type == INLAY_F32 ? 4 : 2;
     size_t sines = tile->sines - i, cosines = tile->cosines - i;
-    unsigned char *out = tile->sin_out + row * tile->out_stride_bytes;
+    unsigned char *sin_out = tile->sin_out + row * tile->out_stride_bytes + i * element;
+    unsigned char *cos_out = tile->cos_out + row * tile->out_stride_bytes + i * element;
+    vec first = sin_entries, second = cos_entries;
     if (shape.interleaved) {
         struct vec_two both = vec_interleave(sin_entries, cos_entries);
         size_t n = sines + cosines;
-        out += 2 * i * element;
-        sinusoid_store(out, both.low, n, shape.type, shape.stream);
-        sinusoid_store(out + VEC_LEN * element, both.high, n > VEC_LEN ? n - VEC_LEN : 0, shape.type, shape.stream);
-    } else {
-        unsigned char *cos_out = tile->cos_out + row * tile->out_stride_bytes;
-        sinusoid_store(out + i * element, sin_entries, sines, shape.type, shape.stream);
-        sinusoid_store(cos_out + i * element, cos_entries, cosines, shape.type, shape.stream);
+        first = both.low;
+        second = both.high;
+        sines = n;
+        cosines = n > VEC_LEN ? n - VEC_LEN : 0;
+        sin_out += i * element;
+        cos_out = sin_out + VEC_LEN * element;
     }
+    if (shape.fused) {
+        const unsigned char *tokens = tile->tokens[row] + tile->sin_at + (shape.interleaved ? 2 * i : i) * element;
+        const vec scale = vec_set1(tile->scale);
+        first = sinusoid_add(tokens, scale, first, sines);
+        if (cosines > 0)
+            second = sinusoid_add(tokens + (cos_out - sin_out), scale, second, cosines);
+    }
+    sinusoid_store(sin_out, first, sines, shape.type, shape.stream);
+    sinusoid_store(cos_out, second, cosines, shape.type, shape.stream);
 
     bool any = sinusoid_any_doubtful(sin, cos, shape.type);
     if (any)
@@ -217,27 +235,39 @@ VEC_INLINE bool sinusoid_pairs(const struct inlay_sinusoid_tile *tile, size_t ro
     return any;
 }
 
+/* Asks for what VEC_LEN pairs of a row to come will need, from pair i on. */
+VEC_INLINE void sinusoid_prefetch(const struct inlay_sinusoid_tile *tile, size_t row, size_t i, bool interleaved)
+{
+    enum { LINE = 64 };
+    const unsigned char *next = tile->next[row];
+    if (interleaved) {
+        for (size_t at = 0; at < 2 * VEC_BYTES; at += LINE)
+            vec_prefetch(next + tile->sin_at + 2 * i * sizeof(float) + at);
+    } else {
+        vec_prefetch(next + tile->sin_at + i * sizeof(float));
+        vec_prefetch(next + tile->cos_at + i * sizeof(float));
+    }
+}
+
 VEC_INLINE bool sinusoid_rows_of(const struct inlay_sinusoid_tile *tile, struct sinusoid_shape shape)
 {
-    enum { LINE = 64, FLOATS = 2 * VEC_LEN * sizeof(float) };
     bool any = false;
     for (size_t row = 0; row < tile->rows; row++)
         for (size_t i = 0; i < tile->pairs; i += VEC_LEN) {
             if (tile->next != NULL)
-                for (size_t at = 0; at < FLOATS; at += LINE)
-                    vec_prefetch(tile->next[row] + 2 * i * sizeof(float) + at);
+                sinusoid_prefetch(tile, row, i, shape.interleaved);
             any |= sinusoid_pairs(tile, row, i, shape);
         }
     return any;
 }
 
-VEC_INLINE bool sinusoid_rows_as(const struct inlay_sinusoid_tile *tile, inlay_type type)
+VEC_INLINE bool sinusoid_rows_fused(const struct inlay_sinusoid_tile *tile, inlay_type type, bool fused)
 {
     if (tile->interleaved)
-        return tile->stream ? sinusoid_rows_of(tile, (struct sinusoid_shape){type, true, true})
-                            : sinusoid_rows_of(tile, (struct sinusoid_shape){type, true, false});
-    return tile->stream ? sinusoid_rows_of(tile, (struct sinusoid_shape){type, false, true})
-                        : sinusoid_rows_of(tile, (struct sinusoid_shape){type, false, false});
+        return tile->stream ? sinusoid_rows_of(tile, (struct sinusoid_shape){type, true, true, fused})
+                            : sinusoid_rows_of(tile, (struct sinusoid_shape){type, true, false, fused});
+    return tile->stream ? sinusoid_rows_of(tile, (struct sinusoid_shape){type, false, true, fused})
+                        : sinusoid_rows_of(tile, (struct sinusoid_shape){type, false, false, fused});
 }
 
 static inline bool sinusoid_rows(const struct inlay_sinusoid_tile *tile)
@@ -246,11 +276,12 @@ static inline bool sinusoid_rows(const struct inlay_sinusoid_tile *tile)
     const struct inlay_sinusoid_tile own = *tile;
     switch (own.type) {
     case INLAY_F16:
-        return sinusoid_rows_as(&own, INLAY_F16);
+        return sinusoid_rows_fused(&own, INLAY_F16, false);
     case INLAY_BF16:
-        return sinusoid_rows_as(&own, INLAY_BF16);
+        return sinusoid_rows_fused(&own, INLAY_BF16, false);
     case INLAY_F32:
         break;
     }
-    return sinusoid_rows_as(&own, INLAY_F32);
+    return own.tokens != NULL ? sinusoid_rows_fused(&own, INLAY_F32, true)
+                              : sinusoid_rows_fused(&own, INLAY_F32, false);
 }
