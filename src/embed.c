@@ -105,7 +105,10 @@ static void embed_block(const struct part *part, const struct block *block)
 /* The tokens of a part whose position rows lie in memory. */
 static void embed_held(const struct part *part)
 {
-    size_t rows = part->work->tuning.block_bytes / sizeof(float) / part->work->dim;
+    /* One sequence alone consumes each position row once: no block of them need stay. */
+    size_t rows = part->s_end - part->s;
+    if (part->b_end - part->b > 1)
+        rows = part->work->tuning.block_bytes / sizeof(float) / part->work->dim;
     rows = rows > 0 ? rows : 1;
     struct block block = {.s = part->s, .columns = part->work->dim};
     for (; block.s < part->s_end; block.s += block.count) {
@@ -243,6 +246,15 @@ static void embed_part(const struct part *part)
     }
 }
 
+static void run_part(const struct part *part)
+{
+    struct inlay_fpenv host = inlay_fpenv_enter();
+    embed_part(part);
+    if (part->stream)
+        inlay_store_fence();
+    inlay_fpenv_leave(host);
+}
+
 /* Work cut into a grid of parts: along positions first, since parts side by side in the batch each fetch or compute the
    same position rows. */
 struct grid {
@@ -250,13 +262,12 @@ struct grid {
     size_t across_positions, across_batch;
 };
 
-static struct grid cut(const struct inlay_embed_work *work, size_t parts)
+static void cut(struct grid *grid, size_t parts)
 {
+    const struct inlay_embed_work *work = grid->whole.work;
     size_t rows = work->sinusoid != NULL ? INLAY_PART_POSITIONS : 1;
-    size_t most = (work->length + rows - 1) / rows;
-    struct grid grid = {.across_positions = at_most(parts, most)};
-    grid.across_batch = at_most(parts / grid.across_positions, work->sequences);
-    return grid;
+    grid->across_positions = at_most(parts, (work->length + rows - 1) / rows);
+    grid->across_batch = at_most(parts / grid->across_positions, work->sequences);
 }
 
 /* Where share i of n begins. */
@@ -266,7 +277,7 @@ static size_t share(size_t total, size_t n, size_t i)
     return i * each + at_most(i, rest);
 }
 
-static void run_part(void *arg, size_t index)
+static void run_part_of_grid(void *arg, size_t index)
 {
     const struct grid *grid = arg;
     size_t i = index / grid->across_batch, j = index % grid->across_batch;
@@ -276,21 +287,24 @@ static void run_part(void *arg, size_t index)
     part.s_end = share(work->length, grid->across_positions, i + 1);
     part.b = share(work->sequences, grid->across_batch, j);
     part.b_end = share(work->sequences, grid->across_batch, j + 1);
-    struct inlay_fpenv host = inlay_fpenv_enter();
-    embed_part(&part);
-    if (part.stream)
-        inlay_store_fence();
-    inlay_fpenv_leave(host);
+    run_part(&part);
 }
 
 void inlay_embed_run(const struct inlay_embed_work *work, const inlay_executor *executor)
 {
     size_t rows = work->sequences * work->length, row_bytes = work->dim * sizeof(float);
-    struct grid grid = cut(work, inlay_parts(executor, rows * row_bytes));
-    grid.whole = (struct part){
-        .work = work,
-        .kernels = inlay_dispatch(),
-        .stream = inlay_streams(&work->tuning, rows, row_bytes),
-    };
-    inlay_run_parts(executor, grid.across_positions * grid.across_batch, run_part, &grid);
+    struct grid grid = {.whole = {
+                            .work = work,
+                            .kernels = inlay_dispatch(),
+                            .stream = inlay_streams(&work->tuning, rows, row_bytes),
+                            .b_end = work->sequences,
+                            .s_end = work->length,
+                        }};
+    size_t parts = inlay_parts(executor, rows * row_bytes);
+    if (parts == 1) { /* small calls pay for no division */
+        run_part(&grid.whole);
+        return;
+    }
+    cut(&grid, parts);
+    inlay_run_parts(executor, grid.across_positions * grid.across_batch, run_part_of_grid, &grid);
 }
