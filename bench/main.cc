@@ -3,6 +3,7 @@
 // inlay_bench: every operation of the library on every ISA that runs here, and the limits beside them.
 // Google Benchmark brings the command line, the filter and the formats; the clock is that of rounds.cc, since a ratio
 // of two benchmarks that ran minutes apart says little.
+#include "crew.h"
 #include "doubts.h"
 #include "reporters.h"
 #include "rounds.h"
@@ -21,23 +22,34 @@ struct Group {
 // Google Benchmark runs twice: first to learn which rows the command line chooses, then to report them.
 static bool choosing;
 
-static const Contender *find_limit(const Group &group, const char *name)
+static const Contender *find_limit(const Group &group, const char *name, std::size_t threads)
 {
-    for (const Contender &contender : group.contenders)
-        if (name && contender.operation->role == Role::limit && !std::strcmp(contender.operation->name, name))
-            return &contender;
+    for (const Contender &limit : group.contenders)
+        if (limit.operation->role == Role::limit && limit.threads == threads &&
+            !std::strcmp(limit.operation->name, name))
+            return &limit;
     return nullptr;
 }
 
-static const Contender *faster_limit(const Group &group, const Operation &operation)
+// With as many threads.
+static const Contender *faster_limit(const Group &group, const Contender &contender)
 {
     const Contender *faster = nullptr;
-    for (const char *name : operation.limits) {
-        const Contender *limit = find_limit(group, name);
-        if (limit && (!faster || median(limit->seconds) < median(faster->seconds)))
+    for (const char *name : contender.operation->limits) {
+        const Contender *limit = name ? find_limit(group, name, contender.threads) : nullptr;
+        if (limit && (!faster || typical(*limit) < typical(*faster)))
             faster = limit;
     }
     return faster;
+}
+
+// The same on one thread.
+static const Contender &alone(const Group &group, const Contender &contender)
+{
+    return *std::find_if(group.contenders.begin(), group.contenders.end(), [&](const Contender &other) {
+        return other.operation == contender.operation && other.isa.kernels == contender.isa.kernels &&
+               other.threads == 1;
+    });
 }
 
 static void report(benchmark::State &state, const Group &group, const Contender &contender)
@@ -49,12 +61,17 @@ static void report(benchmark::State &state, const Group &group, const Contender 
     state.counters["seconds_minimum"] = minimum(contender.seconds);
     state.counters["rounds"] = static_cast<double>(contender.seconds.size());
     state.SetBytesProcessed(bytes_moved(operation, group.shape));
-    if (const Contender *limit = faster_limit(group, operation)) {
-        state.counters["time_over_limit"] = seconds / median(limit->seconds);
+    state.counters["threads"] = static_cast<double>(contender.threads);
+    if (const Contender *limit = faster_limit(group, contender)) {
+        state.counters["time_over_limit"] = typical(contender) / typical(*limit);
+        state.counters["scatter"] = scatter(contender, *limit);
         state.SetLabel(limit->operation->name);
     }
-    if (operation.traits & fused)
-        state.counters["time_over_three_passes"] = seconds / median(find_limit(group, "three_passes")->seconds);
+    if (contender.threads > 1)
+        state.counters["speed_up"] = minimum(alone(group, contender).wall) / minimum(contender.wall);
+    const Contender *passes = find_limit(group, "three_passes", contender.threads);
+    if (passes && operation.traits & fused)
+        state.counters["time_over_three_passes"] = typical(contender) / typical(*passes);
 }
 
 static void run(benchmark::State &state, Group &group, std::size_t index)
@@ -77,12 +94,13 @@ static std::vector<Contender> make_contenders(const Shape &shape)
 {
     std::vector<Contender> contenders;
     for (const Operation &operation : operations())
-        for (const Isa &isa : isas()) {
-            if (measured(operation, shape, isa.name))
-                contenders.push_back({&operation, isa});
-            if (operation.role == Role::limit)
-                break; // with the best one
-        }
+        for (std::size_t threads : thread_counts())
+            for (const Isa &isa : isas()) {
+                if (measured(operation, shape, threads, isa.name))
+                    contenders.push_back({&operation, isa, threads});
+                if (operation.role == Role::limit)
+                    break; // with the best one
+            }
     return contenders;
 }
 
@@ -103,7 +121,8 @@ static std::string row_name(const Shape &shape, const Contender &contender)
 {
     const std::string operation = contender.operation->name;
     const bool kernel = contender.operation->role == Role::kernel;
-    return (kernel ? operation + "/" + contender.isa.name : "limit/" + operation) + "/" + shape_name(shape);
+    return (kernel ? operation + "/" + contender.isa.name : "limit/" + operation) + "/" + shape_name(shape) +
+           (contender.threads > 1 ? "_t" + std::to_string(contender.threads) : "");
 }
 
 static void register_rows(Group &group, const Operation &operation)
@@ -160,7 +179,7 @@ int main(int argc, char **argv)
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv))
         return 2;
-    if (!pin_to_core())
+    if (!settle_threads())
         std::fprintf(stderr, "inlay_bench: not pinned to a core\n");
 
     benchmark::AddCustomContext("inlay", inlay_version());

@@ -18,112 +18,157 @@ template <class Call> static void repeat(std::size_t calls, Call call)
     }
 }
 
-static void embed_holding(const Scene &s, std::size_t calls)
+static void forward(const Scene &s, const inlay_layer *layer, const inlay_batch &batch, const inlay_executor *executor,
+                    std::size_t calls)
 {
-    repeat(calls, [&] { require(inlay_forward(s.holding, &s.batch, s.out, s.row_bytes, nullptr, nullptr)); });
+    repeat(calls, [&] { require(inlay_forward(layer, &batch, s.out, s.row_bytes, executor, nullptr)); });
 }
 
-static void embed_computing(const Scene &s, std::size_t calls)
+static void embed_holding(const Scene &s, const inlay_executor *executor, std::size_t calls)
 {
-    repeat(calls, [&] { require(inlay_forward(s.computing, &s.batch, s.out, s.row_bytes, nullptr, nullptr)); });
+    forward(s, s.holding, s.batch, executor, calls);
 }
 
-static void gather(const Scene &s, std::size_t calls)
+static void embed_starts(const Scene &s, const inlay_executor *executor, std::size_t calls)
+{
+    forward(s, s.holding, s.apart, executor, calls);
+}
+
+static void embed_computing(const Scene &s, const inlay_executor *executor, std::size_t calls)
+{
+    forward(s, s.computing, s.batch, executor, calls);
+}
+
+static void gather(const Scene &s, const inlay_executor *executor, std::size_t calls)
 {
     repeat(calls, [&] {
-        require(inlay_gather(&s.tokens, s.ids, INLAY_ID_I32, s.rows, 1, s.out, s.row_bytes, nullptr, nullptr));
+        require(inlay_gather(&s.tokens, s.ids, INLAY_ID_I32, s.rows, 1, s.out, s.row_bytes, executor, nullptr));
     });
 }
 
 // Repeated in place: any factor but one of magnitude 1 would soon leave nothing but infinities or subnormals.
-static void scale(const Scene &s, std::size_t calls)
+static void scale(const Scene &s, const inlay_executor *executor, std::size_t calls)
 {
     repeat(calls,
-           [&] { require(inlay_scale(s.out, s.row_bytes, s.rows, s.shape.dim, -1, s.out, s.row_bytes, nullptr)); });
+           [&] { require(inlay_scale(s.out, s.row_bytes, s.rows, s.shape.dim, -1, s.out, s.row_bytes, executor)); });
 }
 
-static void add_positions(const Scene &s, std::size_t calls)
+static void add_positions(const Scene &s, const inlay_executor *executor, std::size_t calls)
 {
     repeat(calls, [&] {
-        require(inlay_add_positions(s.out, s.row_bytes, s.shape.batch, s.shape.seq, &s.positions, 0, nullptr, nullptr));
+        require(
+            inlay_add_positions(s.out, s.row_bytes, s.shape.batch, s.shape.seq, &s.positions, 0, executor, nullptr));
     });
 }
 
-static void sinusoid(const Scene &s, std::size_t calls)
+static void sinusoid(const Scene &s, const inlay_executor *executor, std::size_t calls)
 {
-    repeat(calls, [&] { require(inlay_sinusoid_rows(s.sinusoid, 0, s.rows, INLAY_F32, s.out, s.row_bytes, nullptr)); });
+    repeat(calls,
+           [&] { require(inlay_sinusoid_rows(s.sinusoid, 0, s.rows, INLAY_F32, s.out, s.row_bytes, executor)); });
 }
 
-static void copy_rows(const Scene &s)
+// part(first, n) of [0, rows): all of it here, or equal shares side by side.
+template <class Part> static void share(const inlay_executor *executor, std::size_t rows, Part part)
 {
-    for (std::size_t i = 0; i < s.rows; i++)
+    if (!executor)
+        return part(0, rows);
+    struct Job {
+        Part &part;
+        std::size_t rows, shares;
+    } job = {part, rows, executor->threads};
+    const auto task = [](void *argument, std::size_t i) {
+        const Job &all = *static_cast<Job *>(argument);
+        const std::size_t first = all.rows * i / all.shares;
+        all.part(first, all.rows * (i + 1) / all.shares - first);
+    };
+    executor->run(executor->ctx, job.shares, task, &job);
+}
+
+static void copy_rows(const Scene &s, std::size_t first, std::size_t n)
+{
+    for (std::size_t i = first; i < first + n; i++)
         std::memcpy(s.out + i * s.shape.dim, s.table + static_cast<std::size_t>(s.ids[i]) * s.shape.dim, s.row_bytes);
 }
 
-static void copy(const Scene &s, std::size_t calls)
+static void copy(const Scene &s, const inlay_executor *executor, std::size_t calls)
 {
-    repeat(calls, [&] { copy_rows(s); });
+    repeat(calls, [&] { share(executor, s.rows, [&](std::size_t first, std::size_t n) { copy_rows(s, first, n); }); });
 }
 
-static void copy_nt(const Scene &s, std::size_t calls)
+static void copy_nt(const Scene &s, const inlay_executor *executor, std::size_t calls)
 {
-    repeat(calls, [&] { limit_loops().copy_nt(s.out, s.table, s.ids, s.rows, s.shape.dim); });
+    const auto part = [&](std::size_t first, std::size_t n) {
+        limit_loops().copy_nt(s.out + first * s.shape.dim, s.table, s.ids + first, n, s.shape.dim);
+    };
+    repeat(calls, [&] { share(executor, s.rows, part); });
 }
 
-static void rewrite(const Scene &s, std::size_t calls)
+static void rewrite(const Scene &s, const inlay_executor *, std::size_t calls)
 {
     repeat(calls, [&] { limit_loops().scale(s.out, s.rows * s.shape.dim, -1); });
 }
 
 // As frameworks do it without fusing: each pass over the whole activation, each through the caches.
-static void three_passes(const Scene &s, std::size_t calls)
+static void three_passes(const Scene &s, const inlay_executor *, std::size_t calls)
 {
     const std::size_t sequence = s.shape.seq * s.shape.dim;
     repeat(calls, [&] {
-        copy_rows(s);
+        copy_rows(s, 0, s.rows);
         limit_loops().scale(s.out, s.rows * s.shape.dim, s.scale);
         for (std::size_t b = 0; b < s.shape.batch; b++)
             limit_loops().add(s.out + b * sequence, s.learned, sequence);
     });
 }
 
-static void fill(const Scene &s, std::size_t calls)
+static void fill(const Scene &s, const inlay_executor *executor, std::size_t calls)
 {
-    repeat(calls, [&] { std::memset(s.out, 1, s.rows * s.row_bytes); });
+    const auto part = [&](std::size_t first, std::size_t n) {
+        std::memset(s.out + first * s.shape.dim, 1, n * s.row_bytes);
+    };
+    repeat(calls, [&] { share(executor, s.rows, part); });
 }
 
-static void fill_nt(const Scene &s, std::size_t calls)
+static void fill_nt(const Scene &s, const inlay_executor *executor, std::size_t calls)
 {
-    repeat(calls, [&] { limit_loops().fill_nt(s.out, s.rows * s.shape.dim); });
+    const auto part = [&](std::size_t first, std::size_t n) {
+        limit_loops().fill_nt(s.out + first * s.shape.dim, n * s.shape.dim);
+    };
+    repeat(calls, [&] { share(executor, s.rows, part); });
 }
 
 const std::vector<Operation> &operations()
 {
     static const bool streams = limit_loops().copy_nt != nullptr;
+    static constexpr unsigned tokens = prompts | growing | decoding;
     static const std::vector<Operation> all = {
-        {Role::kernel, "embed", Input::tokens, fused, 2, {"copy", "copy_nt"}, embed_holding},
-        {Role::kernel, "embed_computed", Input::tokens, fused | computes, 2, {"copy", "copy_nt"}, embed_computing},
-        {Role::kernel, "gather", Input::tokens, 0, 2, {"copy", "copy_nt"}, gather},
-        {Role::kernel, "scale", Input::tokens, 0, 2, {"rewrite"}, scale},
-        {Role::kernel, "add_positions", Input::tokens, 0, 2, {"rewrite"}, add_positions},
-        {Role::kernel, "sinusoid", Input::positions, computes, 1, {"fill", "fill_nt"}, sinusoid},
-        {Role::limit, "copy", Input::tokens, 0, 2, {}, copy},
-        {Role::limit, "copy_nt", Input::tokens, 0, 2, {}, streams ? copy_nt : nullptr},
-        {Role::limit, "rewrite", Input::tokens, 0, 2, {}, rewrite},
-        {Role::limit, "three_passes", Input::tokens, 0, 2, {}, three_passes},
-        {Role::limit, "fill", Input::positions, 0, 1, {}, fill},
-        {Role::limit, "fill_nt", Input::positions, 0, 1, {}, streams ? fill_nt : nullptr},
+        {Role::kernel, "embed", tokens, fused | parallel, 2, {"copy", "copy_nt"}, embed_holding},
+        {Role::kernel, "embed_starts", decoding, fused, 2, {"copy", "copy_nt"}, embed_starts},
+        {Role::kernel, "embed_computed", prompts, fused | computes | parallel, 2, {"copy", "copy_nt"}, embed_computing},
+        {Role::kernel, "gather", prompts, 0, 2, {"copy", "copy_nt"}, gather},
+        {Role::kernel, "scale", prompts, 0, 2, {"rewrite"}, scale},
+        {Role::kernel, "add_positions", prompts, 0, 2, {"rewrite"}, add_positions},
+        {Role::kernel, "sinusoid", tables, computes | parallel, 1, {"fill", "fill_nt"}, sinusoid},
+        {Role::limit, "copy", tokens, parallel, 2, {}, copy},
+        {Role::limit, "copy_nt", tokens, parallel, 2, {}, streams ? copy_nt : nullptr},
+        {Role::limit, "rewrite", prompts, 0, 2, {}, rewrite},
+        {Role::limit, "three_passes", prompts | decoding, 0, 2, {}, three_passes},
+        {Role::limit, "fill", tables, parallel, 1, {}, fill},
+        {Role::limit, "fill_nt", tables, parallel, 1, {}, streams ? fill_nt : nullptr},
     };
     return all;
 }
 
-bool measured(const Operation &operation, const Shape &shape, const std::string &isa)
+bool measured(const Operation &operation, const Shape &shape, std::size_t threads, const std::string &isa)
 {
-    const Input input = shape.vocab ? Input::tokens : Input::positions;
-    if (!operation.run || operation.input != input)
+    if (!operation.run || !(operation.series & shape.series))
         return false;
+    if (threads > 1 && (!shape.threads || !(operation.traits & parallel)))
+        return false;
+    if (isa != "scalar")
+        return true;
+    // Of scalar one speed is enough; it is no contender.
     const std::size_t pairs = shape.seq * ((shape.dim + 1) / 2);
-    return isa != "scalar" || !(operation.traits & computes) || pairs <= scalar_pairs;
+    return threads == 1 && shape.series != growing && (!(operation.traits & computes) || pairs <= scalar_pairs);
 }
 
 std::int64_t bytes_moved(const Operation &operation, const Shape &shape)

@@ -10,18 +10,22 @@
 
 #include <vector>
 
-enum class Role { kernel, limit };                 // a kernel has a row for every ISA, a limit has one
-enum class Input { tokens, positions };            // shapes with tokens, or tables of sinusoids
-enum Trait : unsigned { fused = 1, computes = 2 }; // held against three passes too; computes sinusoids
+enum class Role { kernel, limit }; // a kernel has a row for every ISA, a limit has one
+enum Trait : unsigned {
+    fused = 1,    // held against three passes too
+    computes = 2, // computes sinusoids
+    parallel = 4, // measured on several threads too, where the shape asks for it
+};
 
 struct Operation {
     Role role;
     const char *name;
-    Input input;
+    unsigned series; // of the shapes it is measured on
     unsigned traits;
-    unsigned passes;                                    // how often each float of the output counts as moved
-    const char *limits[2];                              // the faster of these is the limit of a kernel; null: one only
-    void (*run)(const Scene &scene, std::size_t calls); // null where this machine cannot
+    unsigned passes;       // how often each float of the output counts as moved
+    const char *limits[2]; // the faster of these is the limit of a kernel; null: one only
+    // Null where this machine cannot. One thread where executor is null.
+    void (*run)(const Scene &scene, const inlay_executor *executor, std::size_t calls);
 };
 
 // In the order of the table of results.
@@ -31,8 +35,8 @@ const std::vector<Operation> &operations();
 // only tables of at most so many.
 constexpr std::size_t scalar_pairs = 4096;
 
-// Whether to measure an operation on a shape where the ISA is in use.
-bool measured(const Operation &operation, const Shape &shape, const std::string &isa);
+// Whether to measure an operation on a shape, with so many threads, where the ISA is in use.
+bool measured(const Operation &operation, const Shape &shape, std::size_t threads, const std::string &isa);
 
 // The bytes that a call counts as moved.
 std::int64_t bytes_moved(const Operation &operation, const Shape &shape);

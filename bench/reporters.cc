@@ -9,10 +9,10 @@
 #include <array>
 #include <cstdio>
 
-// Kernel, ISA, shape, median, minimum, GB/s, over limit, limit, over three.
-static void print_line(const std::array<std::string, 9> &cells)
+// Kernel, ISA, shape, median, minimum, GB/s, over limit, limit, over three, speed-up.
+static void print_line(const std::array<std::string, 10> &cells)
 {
-    static constexpr int widths[] = {-15, -13, -27, 11, 12, 8, 12, -9, 11}; // negative: to the left
+    static constexpr int widths[] = {-15, -13, -27, 11, 12, 8, 12, -9, 11, 9}; // negative: to the left
     std::string line;
     for (std::size_t i = 0; i < cells.size(); i++) {
         char cell[64];
@@ -32,20 +32,23 @@ bool TableReporter::ReportContext(const Context &)
     std::string names;
     for (const Isa &isa : isas())
         names += std::string(" ") + isa.name;
-    std::printf("inlay %s, one thread; ISAs that run here:%s\n", inlay_version(), names.c_str());
+    std::printf("inlay %s, one thread where no other number is said; ISAs that run here:%s\n", inlay_version(),
+                names.c_str());
     std::printf("median and minimum of %zu interleaved rounds, at least %zu where they take long\n", rounds_most,
                 rounds_least);
     std::printf(
         "GB/s: (bytes read from the table or from x + bytes written) / median; of sinusoids and fills: written\n"
         "over limit: median over the median of the limit named, the fastest copy or fill of the same bytes\n"
         "over three: median over that of limit three_passes: gather, scale, add positions one after another\n"
-        "shapes: b batch, s seq, d dim, v vocab; r rows of a table of sinusoids; at bytes past a page\n");
+        "speed-up: one thread over several; this and their over limit are ratios of minima, on the wall\n"
+        "shapes: b batch, s seq, d dim, v vocab; r rows of a table of sinusoids; at bytes past a page; t threads\n");
     std::printf("scalar takes about 0.5 us for a sine and cosine: it has no rows of more than %zu pairs\n",
                 scalar_pairs);
     for (const Fact &fact : facts_)
         std::printf("%s: %s\n", fact.name.c_str(), fact.value.c_str());
     std::puts("");
-    print_line({"kernel", "ISA", "shape", "median", "minimum", "GB/s", "over limit", "limit", "over three"});
+    print_line(
+        {"kernel", "ISA", "shape", "median", "minimum", "GB/s", "over limit", "limit", "over three", "speed-up"});
     return true;
 }
 
@@ -89,7 +92,7 @@ void TableReporter::ReportRuns(const std::vector<Run> &runs)
         print_line({kernel, name.substr(first + 1, second - first - 1), name.substr(second + 1), with_unit(median),
                     with_unit(run.counters.at("seconds_minimum").value), counter(run, "bytes_per_second", 1e9, 1),
                     counter(run, "time_over_limit", 1, 2), run.report_label,
-                    counter(run, "time_over_three_passes", 1, 2)});
+                    counter(run, "time_over_three_passes", 1, 2), counter(run, "speed_up", 1, 2)});
     }
     std::fflush(stdout);
 }

@@ -4,11 +4,11 @@
 // It must not allocate, print or build a scene between two measurements of a round.
 #include "rounds.h"
 
+#include "crew.h"
 #include "dispatch.h"
 
 #include <algorithm>
 #include <ctime>
-#include <sched.h>
 
 // Long against the microsecond that reading the clock takes; a call that takes longer is measured alone.
 static constexpr double sample_seconds = 5e-3;
@@ -16,14 +16,6 @@ static constexpr double sample_seconds = 5e-3;
 // somebody else's non-temporal stores, and 1.1 ms from the fourth call on.
 static constexpr double warm_up_seconds = 10e-3;
 static constexpr std::size_t warm_up_calls = 2;
-
-bool pin_to_core()
-{
-    cpu_set_t core;
-    CPU_ZERO(&core);
-    CPU_SET(sched_getcpu(), &core);
-    return sched_setaffinity(0, sizeof core, &core) == 0;
-}
 
 static std::vector<Isa> find_isas()
 {
@@ -48,14 +40,20 @@ static double now(clockid_t clock)
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// On the clock of this thread, which stands still while the system gives the core to somebody else. No operation waits
-// for anything, so that on an idle machine it shows what a clock on the wall does.
-static double seconds_for(const Scene &scene, const Contender &contender, std::size_t calls)
+struct Seconds {
+    double thread, wall;
+};
+
+// The clock of this thread stands still while the system gives the core to somebody else. No operation on one thread
+// waits for anything, so that on an idle machine it shows what a clock on the wall does.
+static Seconds seconds_for(const Scene &scene, const Contender &contender, std::size_t calls)
 {
     inlay_dispatch_use(contender.isa.kernels);
-    const double start = now(CLOCK_THREAD_CPUTIME_ID);
-    contender.operation->run(scene, calls);
-    return now(CLOCK_THREAD_CPUTIME_ID) - start;
+    const inlay_executor *executor = executor_for(contender.threads);
+    const Seconds start = {now(CLOCK_THREAD_CPUTIME_ID), now(CLOCK_MONOTONIC)};
+    contender.operation->run(scene, executor, calls);
+    const double wall = now(CLOCK_MONOTONIC) - start.wall;
+    return {now(CLOCK_THREAD_CPUTIME_ID) - start.thread, wall};
 }
 
 // How many calls take so long, at least so few.
@@ -74,8 +72,30 @@ struct Entry {
 static Entry prepare(const Scene &scene, Contender &contender)
 {
     seconds_for(scene, contender, 1);
-    const double one = std::max(1e-9, seconds_for(scene, contender, 1)); // no clock is finer
+    const double one = std::max(1e-9, seconds_for(scene, contender, 1).wall); // no clock is finer
     return {&contender, calls_for(warm_up_seconds, one, warm_up_calls), calls_for(sample_seconds, one, 1)};
+}
+
+static bool needs(const Contender &wanted, const Contender &other)
+{
+    if (other.operation->role == Role::limit)
+        return other.threads == wanted.threads || (other.threads == 1 && other.operation == wanted.operation);
+    return other.threads == 1 && other.operation == wanted.operation && other.isa.kernels == wanted.isa.kernels;
+}
+
+static bool takes_part(const Contender &contender, const std::vector<Contender> &all)
+{
+    return contender.wanted || std::any_of(all.begin(), all.end(), [&](const Contender &other) {
+               return other.wanted && needs(other, contender);
+           });
+}
+
+static void take_sample(const Scene &scene, Contender &contender, std::size_t calls)
+{
+    const Seconds seconds = seconds_for(scene, contender, calls);
+    const double n = static_cast<double>(calls);
+    contender.seconds.push_back((contender.threads > 1 ? seconds.wall : seconds.thread) / n);
+    contender.wall.push_back(seconds.wall / n);
 }
 
 void measure(const Shape &shape, std::vector<Contender> &contenders)
@@ -85,9 +105,11 @@ void measure(const Shape &shape, std::vector<Contender> &contenders)
     std::vector<Entry> entries;
     for (Contender &contender : contenders) {
         contender.reported = false;
-        contender.seconds.clear();
-        contender.seconds.reserve(rounds_most);
-        if (contender.wanted || contender.operation->role == Role::limit)
+        for (std::vector<double> *samples : {&contender.seconds, &contender.wall}) {
+            samples->clear();
+            samples->reserve(rounds_most);
+        }
+        if (takes_part(contender, contenders))
             entries.push_back(prepare(scene, contender));
     }
 
@@ -97,8 +119,7 @@ void measure(const Shape &shape, std::vector<Contender> &contenders)
             break;
         for (const Entry &entry : entries) {
             seconds_for(scene, *entry.contender, entry.warm_up);
-            const double seconds = seconds_for(scene, *entry.contender, entry.calls);
-            entry.contender->seconds.push_back(seconds / static_cast<double>(entry.calls));
+            take_sample(scene, *entry.contender, entry.calls);
         }
         // Another one goes first in the next round.
         std::rotate(entries.begin(), entries.begin() + 1, entries.end());
@@ -115,4 +136,19 @@ double median(std::vector<double> seconds)
 double minimum(const std::vector<double> &seconds)
 {
     return *std::min_element(seconds.begin(), seconds.end());
+}
+
+double typical(const Contender &contender)
+{
+    return contender.threads > 1 ? minimum(contender.seconds) : median(contender.seconds);
+}
+
+double scatter(const Contender &contender, const Contender &limit)
+{
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i < contender.seconds.size(); i++)
+        ratios.push_back(contender.seconds[i] / limit.seconds[i]);
+    std::sort(ratios.begin(), ratios.end());
+    const std::size_t quarter = ratios.size() / 4;
+    return (ratios[ratios.size() - 1 - quarter] - ratios[quarter]) / 2 / median(ratios);
 }

@@ -25,6 +25,12 @@ static float *fill(Pages<float> &pages, std::size_t n, std::size_t offset)
     return x;
 }
 
+// Positions that the layer of a shape holds. A decoder's: what inlay_layer_spec_default() holds at most.
+static std::size_t held_positions(const Shape &shape)
+{
+    return shape.series == decoding ? 4096 : shape.seq;
+}
+
 static inlay_layer *make_layer(const Scene &scene, std::size_t cached_positions)
 {
     inlay_layer_spec spec = inlay_layer_spec_default(&scene.tokens);
@@ -42,7 +48,7 @@ Scene::Scene(const Shape &of)
     out = fill(out_pages_, rows * shape.dim, shape.offset);
     const inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(shape.dim);
     require(inlay_sinusoid_create(&spec, &pages_allocator, &sinusoid));
-    if (shape.vocab)
+    if (shape.series != tables)
         prepare_tokens();
 }
 
@@ -59,9 +65,16 @@ void Scene::prepare_tokens()
     for (std::size_t i = 0; i < rows; i++)
         id_pages_[i] = any(random);
     ids = id_pages_.get();
-    batch = inlay_batch_i32(ids, shape.batch, shape.seq, 0);
+    const std::size_t held = held_positions(shape);
+    batch = inlay_batch_i32(ids, shape.batch, shape.seq, shape.series == decoding ? static_cast<int64_t>(held) / 3 : 0);
+    std::uniform_int_distribution<std::int64_t> anywhere(0, static_cast<std::int64_t>(held - shape.seq));
+    for (std::size_t i = 0; i < shape.batch; i++)
+        starts_.push_back(anywhere(random));
+    apart = batch;
+    apart.start = 0;
+    apart.starts = starts_.data();
 
-    holding = make_layer(*this, shape.seq);
+    holding = make_layer(*this, held);
     computing = make_layer(*this, 0);
 }
 
@@ -75,5 +88,5 @@ Scene::~Scene()
 std::size_t scene_bytes(const Shape &shape)
 {
     // Output, embedding table, learned positions, held positions.
-    return (shape.batch * shape.seq + shape.vocab + 2 * shape.seq) * shape.dim * sizeof(float);
+    return (shape.batch * shape.seq + shape.vocab + shape.seq + held_positions(shape)) * shape.dim * sizeof(float);
 }

@@ -9,6 +9,7 @@
 #include "shapes.h"
 
 #include <cstdint>
+#include <vector>
 
 struct Scene {
     explicit Scene(const Shape &of);
@@ -30,7 +31,8 @@ struct Scene {
     inlay_rows tokens{};       // the view of table
     const float *learned{};    // [seq, dim], positions as a table
     inlay_rows positions{};    // the view of learned
-    inlay_batch batch{};       // the ids, from position 0
+    inlay_batch batch{};       // the ids, from position 0; those of a decoder from one in the midst of what is held
+    inlay_batch apart{};       // of a decoder: the same, each sequence at a position of its own
     inlay_layer *holding{};    // scale sqrt(dim), sinusoid, all its positions held
     inlay_layer *computing{};  // the same, none held
 
@@ -39,6 +41,7 @@ struct Scene {
 
     Pages<float> out_pages_, table_pages_, learned_pages_;
     Pages<std::int32_t> id_pages_;
+    std::vector<std::int64_t> starts_;
 };
 
 // The bytes that the scene of a shape takes, about.

@@ -8,43 +8,80 @@
 #include <cstddef>
 #include <string>
 
+// What a shape is for: it decides which operations it is measured with (operations.cc), and what its scene holds.
+enum Series : unsigned {
+    prompts = 1,  // tokens; every operation on them
+    tables = 2,   // a table of sinusoids [seq, dim], and no tokens
+    growing = 4,  // tokens, from few to many: the fused pass alone, to see whether its ratio stays what it is
+    decoding = 8, // one token for each of many sequences, at positions inside those that a layer holds
+};
+
+enum Threads : bool { one_thread = false, more_threads = true }; // also measured on 2, and on all cores
+
 struct Shape {
+    Series series;
     std::size_t batch;
     std::size_t seq;
     std::size_t dim;
-    std::size_t vocab;  // rows of the embedding table; 0: a table of sinusoids [seq, dim] and no tokens
-    std::size_t offset; // bytes past a page at which the table and the output begin
+    std::size_t vocab;      // rows of the embedding table; 0: no tokens
+    std::size_t offset = 0; // bytes past a page at which the table and the output begin
+    Threads threads = one_thread;
 };
 
 constexpr Shape shapes[] = {
     // Outputs from 4 MiB to 256 MiB: what prompts of many sequences ask for.
-    {32, 512, 64, 100000, 0},
-    {32, 512, 512, 50000, 0},
-    {32, 512, 768, 50000, 0},
-    {8, 2048, 4096, 128000, 0},
-    {8, 8192, 1024, 32000, 0},
+    {prompts, 32, 512, 64, 100000},
+    {prompts, 32, 512, 512, 50000, 0, more_threads},
+    {prompts, 32, 512, 768, 50000},
+    {prompts, 8, 2048, 4096, 128000},
+    {prompts, 8, 8192, 1024, 32000},
     // No batch over which a position row could be shared.
-    {1, 2048, 4096, 32000, 0},
-    // In cache: decoding, a short prompt, one token.
-    {64, 1, 4096, 32000, 0},
-    {1, 128, 512, 50000, 0},
-    {1, 1, 512, 50000, 0},
+    {prompts, 1, 2048, 4096, 32000, 0, more_threads},
+    // In cache: decoding, short prompts, one token.
+    {prompts, 64, 1, 4096, 32000},
+    {prompts, 32, 8, 512, 50000, 0, more_threads},
+    {prompts, 1, 128, 512, 50000, 0, more_threads},
+    {prompts, 1, 1, 512, 50000},
     // NumPy's large arrays begin at 16 mod 64; rows of an odd dim begin anywhere.
-    {32, 512, 512, 50000, 16},
-    {32, 512, 511, 50000, 0},
+    {prompts, 32, 512, 512, 50000, 16},
+    {prompts, 32, 512, 511, 50000},
+    // From 10^2 to 10^6 tokens, two steps a decade.
+    {growing, 10, 10, 512, 50000},
+    {growing, 10, 32, 512, 50000},
+    {growing, 10, 100, 512, 50000},
+    {growing, 10, 316, 512, 50000},
+    {growing, 10, 1000, 512, 50000},
+    {growing, 10, 3162, 512, 50000},
+    {growing, 10, 10000, 512, 50000},
+    {growing, 10, 31623, 512, 50000},
+    {growing, 10, 100000, 512, 50000},
+    // Servers that decode.
+    {decoding, 16, 1, 512, 50000},
+    {decoding, 32, 1, 512, 50000},
+    {decoding, 64, 1, 512, 50000},
+    {decoding, 16, 1, 1024, 50000},
+    {decoding, 32, 1, 1024, 50000},
+    {decoding, 64, 1, 1024, 50000},
+    {decoding, 16, 1, 2048, 50000},
+    {decoding, 32, 1, 2048, 50000},
+    {decoding, 64, 1, 2048, 50000},
+    {decoding, 16, 1, 4096, 50000},
+    {decoding, 32, 1, 4096, 50000},
+    {decoding, 64, 1, 4096, 50000},
     // Tables larger than the caches, the table of a prompt, and one that scalar computes in bearable time.
-    {1, 65536, 512, 0, 0},
-    {1, 32768, 768, 0, 0},
-    {1, 32768, 1024, 0, 0},
-    {1, 16384, 4096, 0, 0},
-    {1, 128, 512, 0, 0},
-    {1, 16, 64, 0, 0},
+    {tables, 1, 65536, 512, 0, 0, more_threads},
+    {tables, 1, 32768, 768, 0},
+    {tables, 1, 32768, 1024, 0},
+    {tables, 1, 16384, 4096, 0},
+    {tables, 1, 512, 512, 0, 0, more_threads},
+    {tables, 1, 128, 512, 0},
+    {tables, 1, 16, 64, 0},
 };
 
 inline std::string shape_name(const Shape &shape)
 {
     const std::string dim = "_d" + std::to_string(shape.dim);
-    if (!shape.vocab)
+    if (shape.series == tables)
         return "r" + std::to_string(shape.seq) + dim;
     return "b" + std::to_string(shape.batch) + "_s" + std::to_string(shape.seq) + dim + "_v" +
            std::to_string(shape.vocab) + (shape.offset ? "_at" + std::to_string(shape.offset) : "");
