@@ -100,9 +100,9 @@ static int measure(const struct comparison *c, float *first, float *second, size
     int outcome = DONE;
     for (size_t row = 0; outcome == DONE && row < c->positions->n; row += chunk_rows) {
         size_t n = c->positions->n - row < chunk_rows ? c->positions->n - row : chunk_rows;
-        outcome = positions_make(c->positions, c->first, row, n, INLAY_F32, c->dim, first);
+        outcome = positions_make(c->positions, c->first, row, n, INLAY_F32, c->dim, first, NULL);
         if (outcome == DONE)
-            outcome = positions_make(c->positions, c->second, row, n, INLAY_F32, c->dim, second);
+            outcome = positions_make(c->positions, c->second, row, n, INLAY_F32, c->dim, second, NULL);
         for (size_t i = 0; outcome == DONE && i < n; i++) {
             double position = position_at(c->positions, row + i);
             add_row(&lines[decade_of(position)], position, c->dim, first + i * c->dim, second + i * c->dim);

@@ -17,6 +17,7 @@
 #include "output.h"
 #include "print.h"
 #include "save.h"
+#include "threads.h"
 #include "timing.h"
 #include "tokens.h"
 #include "weights.h"
@@ -61,6 +62,7 @@ static const char help[] = "Usage: inlay embed --text STRING | --text-file FILE 
                            "Output:\n"
                            "  --out FILE.npy       write float32 [batch, seq, dim]; - is standard output\n"
                            "  --plot FILE.png      draw heat maps, one panel per sequence\n"
+                           "  --threads N          threads of the forward pass (default: 1)\n"
                            "  --time               print to stderr how long the forward pass takes, beside\n"
                            "                       a memcpy of the same rows\n"
                            "  --help               print this\n";
@@ -73,6 +75,7 @@ struct embedding {
     struct weights table;
     struct weights learned;
     inlay_layer *layer;
+    struct threads threads;
     float *result; /* [sequences, length, dim] */
     struct output out;
     struct output plot;
@@ -83,6 +86,7 @@ static void embedding_free(struct embedding *e)
     output_discard(&e->out);
     output_discard(&e->plot);
     free(e->result);
+    threads_stop(&e->threads);
     inlay_layer_destroy(e->layer);
     weights_free(&e->learned);
     weights_free(&e->table);
@@ -200,10 +204,10 @@ static int forward(struct embedding *e)
 
     inlay_batch batch = inlay_batch_i64(tokens->ids, tokens->sequences, tokens->length, e->options.start);
     inlay_fault fault = {0, 0, 0};
-    inlay_status status = inlay_forward(e->layer, &batch, e->result, row_bytes, NULL, &fault);
+    inlay_status status = inlay_forward(e->layer, &batch, e->result, row_bytes, e->threads.executor, &fault);
     if (status != INLAY_OK)
         return explain(e, status, &fault);
-    return e->options.time ? timing_print(e->layer, &e->table.view, &batch, e->result) : DONE;
+    return e->options.time ? timing_print(e->layer, &e->table.view, &batch, e->result, e->threads.executor) : DONE;
 }
 
 static const float *result_row(void *context, size_t index)
@@ -247,9 +251,14 @@ static int open_outputs(struct embedding *e)
     return outcome == DONE ? output_distinct(&e->out, &e->plot) : outcome;
 }
 
+static int start_threads(struct embedding *e)
+{
+    return threads_start(&e->threads, e->options.threads);
+}
+
 static int run(struct embedding *e)
 {
-    int (*const steps[])(struct embedding *) = {open_outputs, make_table, make_layer, forward, deliver};
+    int (*const steps[])(struct embedding *) = {open_outputs, start_threads, make_table, make_layer, forward, deliver};
     int outcome = tokens_read(&e->options, &e->tokens);
     if (outcome == DONE && e->options.print_vocab)
         return print_vocab(&e->tokens.text);

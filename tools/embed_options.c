@@ -12,6 +12,7 @@
 #include "names.h"
 #include "number.h"
 #include "options.h"
+#include "threads.h"
 
 enum {
     OPTION_TEXT = OPTION_FIRST,
@@ -32,20 +33,32 @@ enum {
     OPTION_OUT,
     OPTION_PLOT,
     OPTION_TIME,
+    OPTION_THREADS,
     OPTION_LAST
 };
 
 static const struct option long_options[] = {
-    {"text", required_argument, NULL, OPTION_TEXT},     {"text-file", required_argument, NULL, OPTION_TEXT_FILE},
-    {"ids", required_argument, NULL, OPTION_IDS},       {"max-tokens", required_argument, NULL, OPTION_MAX_TOKENS},
-    {"length", required_argument, NULL, OPTION_LENGTH}, {"print-vocab", no_argument, NULL, OPTION_PRINT_VOCAB},
-    {"table", required_argument, NULL, OPTION_TABLE},   {"vocab", required_argument, NULL, OPTION_VOCAB},
-    {"dim", required_argument, NULL, OPTION_DIM},       {"seed", required_argument, NULL, OPTION_SEED},
-    {"scale", required_argument, NULL, OPTION_SCALE},   {"positions", required_argument, NULL, OPTION_POSITIONS},
-    {"start", required_argument, NULL, OPTION_START},   {"base", required_argument, NULL, OPTION_BASE},
-    {"layout", required_argument, NULL, OPTION_LAYOUT}, {"out", required_argument, NULL, OPTION_OUT},
-    {"plot", required_argument, NULL, OPTION_PLOT},     {"time", no_argument, NULL, OPTION_TIME},
-    {"help", no_argument, NULL, OPTION_HELP},           {NULL, 0, NULL, 0},
+    {"text", required_argument, NULL, OPTION_TEXT},
+    {"text-file", required_argument, NULL, OPTION_TEXT_FILE},
+    {"ids", required_argument, NULL, OPTION_IDS},
+    {"max-tokens", required_argument, NULL, OPTION_MAX_TOKENS},
+    {"length", required_argument, NULL, OPTION_LENGTH},
+    {"print-vocab", no_argument, NULL, OPTION_PRINT_VOCAB},
+    {"table", required_argument, NULL, OPTION_TABLE},
+    {"vocab", required_argument, NULL, OPTION_VOCAB},
+    {"dim", required_argument, NULL, OPTION_DIM},
+    {"seed", required_argument, NULL, OPTION_SEED},
+    {"scale", required_argument, NULL, OPTION_SCALE},
+    {"positions", required_argument, NULL, OPTION_POSITIONS},
+    {"start", required_argument, NULL, OPTION_START},
+    {"base", required_argument, NULL, OPTION_BASE},
+    {"layout", required_argument, NULL, OPTION_LAYOUT},
+    {"out", required_argument, NULL, OPTION_OUT},
+    {"plot", required_argument, NULL, OPTION_PLOT},
+    {"threads", required_argument, NULL, OPTION_THREADS},
+    {"time", no_argument, NULL, OPTION_TIME},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {NULL, 0, NULL, 0},
 };
 
 static int add_input(struct embed_options *options, enum source source, const char *text)
@@ -134,6 +147,8 @@ static int parse_option(struct embed_options *options, int option, const char *t
     case OPTION_TIME:
         options->time = true;
         return DONE;
+    case OPTION_THREADS:
+        return option_int64("--threads", text, 1, THREADS_MOST, &options->threads);
     default:
         options->help = true;
         return DONE;
@@ -153,6 +168,8 @@ static int check_together(const struct embed_options *options, const bool *given
         return misused("--print-vocab prints the vocabulary of a text, and --ids has none");
     if (options->print_vocab && (options->out != NULL || options->plot != NULL || options->time))
         return misused("--print-vocab prints the vocabulary and ends: drop --out, --plot and --time");
+    if (options->print_vocab && given[OPTION_THREADS - OPTION_FIRST])
+        return misused("--print-vocab prints the vocabulary and ends: drop --threads");
     if (given[OPTION_SEED - OPTION_FIRST] && options->table != TABLE_RANDOM)
         return misused("--seed is the seed of --table random");
     if (given[OPTION_START - OPTION_FIRST] && options->positions == POSITIONS_NONE)
@@ -166,7 +183,7 @@ static int check_together(const struct embed_options *options, const bool *given
 
 int embed_options_parse(int argc, char **argv, struct embed_options *options)
 {
-    *options = (struct embed_options){.scale = 1, .base = 10000, .layout = INLAY_LAYOUT_INTERLEAVED};
+    *options = (struct embed_options){.scale = 1, .base = 10000, .layout = INLAY_LAYOUT_INTERLEAVED, .threads = 1};
     options->input = calloc((size_t)argc, sizeof *options->input);
     if (options->input == NULL)
         return failed("there is not enough memory for the options");

@@ -47,6 +47,7 @@ struct embed_options {
     const char *out;
     const char *plot;
     bool time;
+    int64_t threads;
     bool print_vocab;
 };
 

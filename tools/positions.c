@@ -52,13 +52,14 @@ double position_at(const struct positions *positions, size_t row)
 }
 
 int positions_make(const struct positions *positions, const inlay_sinusoid *sinusoid, size_t row, size_t n,
-                   inlay_type type, size_t dim, void *out)
+                   inlay_type type, size_t dim, void *out, const inlay_executor *executor)
 {
     size_t stride = dim * type_bytes(type);
     inlay_status status =
-        positions->is_range ? inlay_sinusoid_rows(sinusoid, positions->first + (int64_t)row, n, type, out, stride, NULL)
-                            : inlay_sinusoid_at(sinusoid, positions->list.values + row, INLAY_POSITION_F64, n, type,
-                                                out, stride, NULL, NULL);
+        positions->is_range
+            ? inlay_sinusoid_rows(sinusoid, positions->first + (int64_t)row, n, type, out, stride, executor)
+            : inlay_sinusoid_at(sinusoid, positions->list.values + row, INLAY_POSITION_F64, n, type, out, stride,
+                                executor, NULL);
     return status == INLAY_OK ? DONE : failed("%s", inlay_status_string(status));
 }
 

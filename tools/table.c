@@ -25,10 +25,11 @@
 #include "table_help.h"
 #include "table_options.h"
 #include "table_picture.h"
+#include "threads.h"
 #include "widen.h"
 
 enum {
-    CHUNK_BYTES = 1 << 18, /* roughly: large enough for stdio and the generator, small enough for the L2 cache */
+    CHUNK_BYTES = 1 << 18, /* of a thread, roughly: large enough for stdio and the generator, and fits its L2 cache */
     PARTS = 2,             /* a rotary table has cosines, then sines */
     TEXT_BYTES = 512
 };
@@ -46,6 +47,7 @@ struct production {
     size_t chunk_rows;
     char *chunk;   /* [parts, chunk_rows, columns] of the type */
     float *values; /* [chunk_rows, columns], the chunk's as float32 */
+    struct threads threads;
     struct heat heats[PARTS];
     struct output out;
     struct output plot;
@@ -106,7 +108,8 @@ static int prepare_chunk(struct production *p)
     p->columns = pairs ? options->spec.dim / 2 : options->spec.dim;
     size_t row_bytes;
     if (!__builtin_mul_overflow(p->columns, sizeof *p->values, &row_bytes)) {
-        p->chunk_rows = row_bytes < CHUNK_BYTES ? CHUNK_BYTES / row_bytes : 1;
+        size_t bytes = CHUNK_BYTES * (size_t)p->options.threads;
+        p->chunk_rows = row_bytes < bytes ? bytes / row_bytes : 1;
         p->chunk = calloc(p->parts * p->chunk_rows, row_bytes);
         p->values = calloc(p->chunk_rows, row_bytes);
     }
@@ -128,13 +131,14 @@ static int make_rows(struct production *p, size_t row, size_t n, const char **ma
     inlay_type type = p->options.type;
     *made = p->chunk;
     if (!p->options.rope)
-        return positions_make(&p->positions, p->sinusoid, row, n, type, p->columns, p->chunk);
+        return positions_make(&p->positions, p->sinusoid, row, n, type, p->columns, p->chunk, p->threads.executor);
     size_t stride = p->columns * type_bytes(type);
     char *sines = p->chunk + p->chunk_rows * stride;
     if (row >= rows_of(p))
         *made = sines;
-    inlay_status status = inlay_rotary_rows(p->sinusoid, p->positions.first + (int64_t)(row % rows_of(p)), n, type,
-                                            p->options.rope_options.layout, p->chunk, sines, stride, NULL);
+    inlay_status status =
+        inlay_rotary_rows(p->sinusoid, p->positions.first + (int64_t)(row % rows_of(p)), n, type,
+                          p->options.rope_options.layout, p->chunk, sines, stride, p->threads.executor);
     return status == INLAY_OK ? DONE : failed("%s", inlay_status_string(status));
 }
 
@@ -262,6 +266,8 @@ static int run(struct production *p)
         outcome = prepare_sinusoid(p);
     if (outcome == DONE)
         outcome = prepare_chunk(p);
+    if (outcome == DONE)
+        outcome = threads_start(&p->threads, options->threads);
     if (outcome != DONE)
         return outcome;
     if (options->compare)
@@ -281,6 +287,7 @@ int command_table(int argc, char **argv)
     output_discard(&production.plot);
     for (size_t i = 0; i < PARTS; i++)
         heat_free(&production.heats[i]);
+    threads_stop(&production.threads);
     free(production.values);
     free(production.chunk);
     inlay_sinusoid_destroy(production.other);

@@ -73,6 +73,7 @@ static const char rope[] = "\n"
                            "  --out FILE.npy       write '<f4', '<f2', or for bfloat16, which NumPy lacks,\n"
                            "                       its bits as '<u2'; - is standard output\n"
                            "  --plot FILE.png      draw a heat map\n"
+                           "  --threads N          threads that make what is written or drawn (default: 1)\n"
                            "  --help               print this\n";
 
 /* The names of all recipes, in lines. */

@@ -11,6 +11,7 @@
 #include "names.h"
 #include "number.h"
 #include "options.h"
+#include "threads.h"
 
 enum {
     OPTION_DIM = OPTION_FIRST,
@@ -29,6 +30,7 @@ enum {
     OPTION_DTYPE,
     OPTION_OUT,
     OPTION_PLOT,
+    OPTION_THREADS,
     OPTION_ROPE, /* the first of ROPE_OPTIONS */
     OPTION_LAST = OPTION_ROPE + ROPE_OPTIONS
 };
@@ -50,6 +52,7 @@ static const struct option long_options[] = {
     {"dtype", required_argument, NULL, OPTION_DTYPE},
     {"out", required_argument, NULL, OPTION_OUT},
     {"plot", required_argument, NULL, OPTION_PLOT},
+    {"threads", required_argument, NULL, OPTION_THREADS},
     {"help", no_argument, NULL, OPTION_HELP},
     {"rope", required_argument, NULL, OPTION_ROPE + ROPE_SCALING},
     {"rope-layout", required_argument, NULL, OPTION_ROPE + ROPE_LAYOUT},
@@ -127,6 +130,8 @@ static int parse_option(struct command_line *line, int option, const char *text)
         return DONE;
     case OPTION_DTYPE:
         return option_type(text, &options->type);
+    case OPTION_THREADS:
+        return option_int64("--threads", text, 1, THREADS_MOST, &options->threads);
     case OPTION_OUT:
         options->out = text;
         return DONE;
@@ -228,6 +233,7 @@ static int check_print_frequencies(const struct command_line *line)
         {OPTION_DTYPE, "--print-frequencies prints float64: drop --dtype"},
         {OPTION_OUT, "--print-frequencies prints and ends: drop --out"},
         {OPTION_PLOT, "--print-frequencies prints and ends: drop --plot"},
+        {OPTION_THREADS, "--print-frequencies prints and ends: drop --threads"},
         {OPTION_ROPE + ROPE_LAYOUT, "--print-frequencies prints each frequency once: drop --rope-layout"},
         {0, NULL},
     };
@@ -240,6 +246,7 @@ static int check_compare(const struct command_line *line)
         {OPTION_DTYPE, "--compare compares float32 tables: drop --dtype"},
         {OPTION_OUT, "--compare prints distances instead of the table: drop --out"},
         {OPTION_PLOT, "--compare prints distances instead of the table: drop --plot"},
+        {OPTION_THREADS, "--compare works on one thread: drop --threads"},
         {0, NULL},
     };
     return refuse(line, refusals);
@@ -278,6 +285,9 @@ static int check_together(const struct command_line *line)
         return misused("--positions is missing: give the rows as A:B or as a list");
     if (options->print_frequencies && !options->rope)
         return misused("--print-frequencies prints those of --rope, which is not given");
+    if (given(line, OPTION_THREADS) && options->out == NULL && options->plot == NULL && !options->compare &&
+        !options->print_frequencies)
+        return misused("--threads share a table that is written or drawn: give --out or --plot");
     outcome = rope_options_check(&options->rope_options, (int64_t)spec->dim, spec->base);
     if (outcome == DONE && options->rope)
         outcome = check_rope(line);
@@ -295,7 +305,7 @@ static int check_together(const struct command_line *line)
 
 int table_options_parse(int argc, char **argv, struct table_options *options)
 {
-    *options = (struct table_options){.type = INLAY_F32};
+    *options = (struct table_options){.type = INLAY_F32, .threads = 1};
     rope_options_start(&options->rope_options);
     struct command_line line = {.options = options, .spec = inlay_sinusoid_spec_default(0)};
     options_start();

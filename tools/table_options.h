@@ -7,6 +7,7 @@
 #define INLAY_TOOL_TABLE_OPTIONS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <inlay/inlay.h>
 
@@ -25,6 +26,7 @@ struct table_options {
     inlay_type type;
     const char *out;
     const char *plot;
+    int64_t threads;
 };
 
 /** Parses argv into *options. */

@@ -23,11 +23,12 @@ struct work {
     const inlay_rows *table;
     const inlay_batch *batch;
     float *out;
+    const inlay_executor *executor;
 };
 
 static void forward(const struct work *work)
 {
-    inlay_forward(work->layer, work->batch, work->out, work->table->dim * sizeof(float), NULL, NULL);
+    inlay_forward(work->layer, work->batch, work->out, work->table->dim * sizeof(float), work->executor, NULL);
 }
 
 static void copy(const struct work *work)
@@ -73,12 +74,13 @@ static int calls_a_round(const struct work *work)
     return calls;
 }
 
-int timing_print(const inlay_layer *layer, const inlay_rows *table, const inlay_batch *batch, float *out)
+int timing_print(const inlay_layer *layer, const inlay_rows *table, const inlay_batch *batch, float *out,
+                 const inlay_executor *executor)
 {
     size_t tokens = batch->sequences * batch->length;
     if (tokens == 0)
         return failed("--time: there are no tokens to measure with");
-    struct work work = {layer, table, batch, out};
+    struct work work = {layer, table, batch, out, executor};
     double forwards[ROUNDS_MOST];
     double copies[ROUNDS_MOST];
     int calls = calls_a_round(&work);
@@ -93,11 +95,12 @@ int timing_print(const inlay_layer *layer, const inlay_rows *table, const inlay_
     double copy_seconds = median(copies, rounds);
     double bytes = 2.0 * (double)tokens * (double)table->dim * sizeof(float);
     fprintf(stderr, "isa        %s\n", inlay_isa());
+    fprintf(stderr, "threads    %zu\n", executor != NULL ? executor->threads : 1);
     fprintf(stderr, "tokens     %zu, dim %zu\n", tokens, table->dim);
     fprintf(stderr, "forward    %.3f us (median of %zu rounds of %d)\n", forward_seconds * 1e6, rounds, calls);
     fprintf(stderr, "rate       %.4g tokens/s\n", (double)tokens / forward_seconds);
     fprintf(stderr, "traffic    %.2f GB/s (rows read from the table and written)\n", bytes / forward_seconds * 1e-9);
-    fprintf(stderr, "copy       %.3f us: the forward pass takes %.2f times a bare memcpy of the same rows\n",
-            copy_seconds * 1e6, forward_seconds / copy_seconds);
+    fprintf(stderr, "copy       %.3f us: the forward pass takes %.2f times a bare memcpy of the same rows%s\n",
+            copy_seconds * 1e6, forward_seconds / copy_seconds, executor != NULL ? " on one thread" : "");
     return DONE;
 }

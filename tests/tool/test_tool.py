@@ -71,6 +71,10 @@ USAGE = [
     ((*EMBED, "--max-tokens", "9"), "--max-tokens"),
     (("embed", "--text", "a", "--max-tokens", "1"), "--max-tokens"),
     ((*EMBED, "--print-vocab"), "--print-vocab"),
+    (("embed", "--text", "a", "--print-vocab", "--threads", "2"), "drop --threads"),
+    ((*EMBED, "--threads", "0"), "--threads '0' is not an integer from 1 to 1024"),
+    ((*EMBED, "--threads", "1025"), "--threads"),
+    ((*EMBED, "--threads", "two"), "--threads 'two'"),
     (("embed", "--text", "a", "--print-vocab", "--out", "x"), "--print-vocab"),
     ((*EMBED, "--table", "fixd"), "'fixd'"),
     ((*EMBED, "--table", ""), "--table ''"),
@@ -144,10 +148,15 @@ USAGE = [
     ((*TABLE, "--factor", "2"), "--factor belongs to --rope, which is not given"),
     ((*TABLE, "--no-truncate"), "--no-truncate belongs to --rope"),
     ((*TABLE, "--print-frequencies"), "--print-frequencies prints those of --rope"),
+    ((*TABLE, "--threads", "2"), "--threads", "give --out or --plot"),
+    ((*TABLE, "--threads", "0", "--out", "x"), "--threads '0'"),
+    ((*TABLE, "--threads", "2", "--compare", "mae"), "drop --threads"),
+    ((*TABLE, "--threads", "2", "--rope", "default", "--print-frequencies"), "--print-frequencies"),
     ((*TABLE, "stray"), "'stray'"),
     ((*TABLE, "--ids", "1"), "'--ids'"),
     (("info", "x"), "'x'"),
     (("info", "--all"), "'--all'"),
+    (("info", "--dim", "0"), "--dim '0' is not an integer from 1 to 1048576"),
 ]
 
 RANGES = ["", ":", "1:", ":5", "1:2:3", "1-2", "a:b", " 1:2", "1:2 ", "1:0x2", "1.0:2", "5:5", "6:5", "-1:5",
@@ -208,11 +217,40 @@ def test_info():
         check(all(c.isprintable() or c == "\n" for c in text), f"INLAY_ISA={name[:20]!r} is escaped", text)
 
 
+def test_policy():
+    """What the header promises: 4096 positions, or what 64 MiB hold."""
+    for args, dim in ((), 512), (("--dim", "1"), 1), (("--dim", "5000"), 5000):
+        text = run("info", *args).stdout.decode()
+        held = min(4096, (64 << 20) // (4 * dim))
+        lines = [f"layer     of dim {dim}, by default:", f"  cached_positions  {held}, {held * dim * 4} bytes",
+                 f"  stream_bytes      {8 << 20}", f"  block_bytes       {16 << 10}", "  prefetch_rows     6"]
+        check(text.splitlines()[-5:] == lines, f"info {args} tells the policy", text)
+
+
+def test_threads():
+    """Work large enough to be shared gives the same bytes on any number of threads."""
+    ids = " ".join(str(i * 7919 % 400) for i in range(400))
+    embed = ("embed", "--ids", ids, "--ids", ids, "--dim", "512", "--table", "random")
+    table = ("table", "--dim", "130")
+    cases = [embed, (*embed, "--positions", "none"), (*table, "--positions", "5:9000"),
+             (*table, "--positions", ",".join(str(i + 0.5) for i in range(3000))),
+             (*table, "--positions", "0:5000", "--dtype", "float16"),
+             (*table, "--positions", "0:5000", "--rope", "default", "--rope-layout", "pairs")]
+    for args in cases:
+        alone = run(*args, "--out", "-")
+        for threads in "1", "2", "5":
+            together = run(*args, "--out", "-", "--threads", threads)
+            good = together.returncode == 0 and together.stdout == alone.stdout and len(alone.stdout) > 1000
+            check(good, f"{args[0]} --threads {threads}", together.stderr)
+    result = run(*embed, "--threads", "2", "--time", "--out", "/dev/null")
+    check("threads    2\n" in result.stderr and "on one thread" in result.stderr, "--time --threads", result.stderr)
+
+
 def test_time():
     result = run(*EMBED, "--time", "--out", "/dev/null")
     lines = result.stderr.splitlines()
     keys = [line.split()[0] for line in lines]
-    check(keys == ["isa", "tokens", "forward", "rate", "traffic", "copy"], "--time", result.stderr)
+    check(keys == ["isa", "threads", "tokens", "forward", "rate", "traffic", "copy"], "--time", result.stderr)
     check(result.returncode == 0 and not result.stdout, "--time prints to stderr only")
     check(run(*EMBED, "--time").stdout == run(*EMBED).stdout, "--time does not change the result")
     check_error(run("embed", "--text", "", "--time"), 1, "--time without tokens", "no tokens")
@@ -227,6 +265,8 @@ def main():
         test_usage()
         test_help()
         test_info()
+        test_policy()
+        test_threads()
         test_time()
         for module in test_text, test_numbers, test_table, test_files:
             own = os.path.join(directory, module.__name__)
