@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Installs a finished build into an empty folder and uses it as strangers do: pkg-config, CMake, a Meson subproject.
 
-Run as `test_install.py BUILD_DIR SOURCE_DIR`. Compiles with the CC of the environment, or cc. Looks at the installed
+Run as `test_install.py BUILD_DIR SOURCE_DIR`. Compiles with the CC and CXX of the environment, or cc and c++. Looks at the installed
 files and symbols, then builds copies of examples/ and compares what they print with the *.expected files here.
 Prints a line for each check; the exit status is 1 if one of them failed.
 """
@@ -21,7 +21,9 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 CC = os.environ.get("CC", "cc")
-STRICT_C99 = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+CXX = os.environ.get("CXX", "c++")
+STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
+STRICT_C99 = ["-std=c99", *STRICT]
 COMMAND_TIMEOUT_S = 120
 MESSAGE_LINES = 40
 
@@ -256,6 +258,27 @@ class Programs:
         run("make", "-C", folder, *arguments, env=env)
         self.check_output("minimal", folder / "minimal", static, None if static else self.shared_path())
 
+    # ---- Executors ----
+
+    def check_executor(self, source, compiler, *flags):
+        """A program of examples/executors: what it runs on may be missing here, the rest may not."""
+        need("pkg-config", shlex.split(compiler)[0])
+        header = {"pthreadpool.c": "pthreadpool.h", "openmp.c": "omp.h", "thread_pool.cc": "thread"}[source]
+        probe = self.folder / f"probe{pathlib.Path(source).suffix}"
+        probe.write_text(f"#include <{header}>\nint main(void)\n{{\n    return 0;\n}}\n", encoding="ascii")
+        try:
+            run(*shlex.split(compiler), *flags, probe, "-o", self.folder / "probe")
+        except Failure:
+            raise Skip(f"{compiler} finds no {header}, or nothing to link for it") from None
+        program = self.folder / source.replace(".", "-")
+        # Not among the probe's flags: a library must stand behind what needs it.
+        libraries = [flag for flag in flags if flag.startswith("-l")]
+        options = [flag for flag in flags if flag not in libraries]
+        run(*shlex.split(compiler), *options, *STRICT, "-O2", *self.installed.flags("--cflags"),
+            self.examples / "executors" / source, *self.installed.flags("--libs"), *libraries, "-o", program)
+        stdout, _ = run(program, env=self.shared_path())
+        expect_same("lines printed", stdout, f"{source.split('.', maxsplit=1)[0]}: the same bits as on one thread\n")
+
     # ---- CMake ----
 
     def cmake(self, source, build, prefix):
@@ -388,6 +411,9 @@ def check_programs(report, installed, folder):
         for name in ("minimal", "server"):
             report.check(f"pkg-config, {kind}: {name}.c as strict C99", programs.check_compiler, name, static)
         report.check(f"pkg-config, {kind}: the Makefile", programs.check_makefile, static)
+    report.check("an executor: pthreadpool", programs.check_executor, "pthreadpool.c", CC, "-std=c99", "-lpthreadpool")
+    report.check("an executor: OpenMP", programs.check_executor, "openmp.c", CC, "-std=c99", "-fopenmp")
+    report.check("an executor: C++17", programs.check_executor, "thread_pool.cc", CXX, "-std=c++17", "-pthread")
     report.check("CMake, shared", programs.check_cmake, "inlay::inlay", False)
     report.check("CMake, static", programs.check_cmake, "inlay::inlay_static", True)
     report.check("CMake, shared, no static library installed", programs.check_cmake, "inlay::inlay", False, ["*.a"])

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* OpenMP as an executor of inlay. Copy this file, and compile what includes it with -fopenmp. */
+#ifndef INLAY_EXAMPLE_OPENMP_H
+#define INLAY_EXAMPLE_OPENMP_H
+
+#include <inlay/inlay.h>
+#include <omp.h>
+
+static inline void inlay_openmp_run(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
+{
+    (void)ctx;
+    /* Static: in repeated calls each thread finds in its cache what it left there. */
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < count; i++)
+        task(arg, i);
+}
+
+/* As many threads as OpenMP gives a parallel region of the calling thread; inside of one that is usually one. */
+static inline inlay_executor inlay_executor_openmp(void)
+{
+    inlay_executor executor;
+    executor.ctx = NULL;
+    executor.run = inlay_openmp_run;
+    executor.threads = (size_t)omp_get_max_threads();
+    return executor;
+}
+
+#endif

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// A thread pool in plain C++17 as an executor of inlay, for those who have none. Copy this file.
+//
+// The parts of a job are cut into one share per thread: each takes its own first, whose rows it may still have in its
+// cache, then what is left of the others'. Who waits spins for some microseconds, as waking a thread takes longer than
+// many jobs, and then sleeps.
+#ifndef INLAY_EXAMPLE_THREAD_POOL_HPP
+#define INLAY_EXAMPLE_THREAD_POOL_HPP
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <inlay/inlay.h>
+
+class ThreadPool
+{
+  public:
+    // The thread that calls into inlay works too: threads - 1 are started.
+    explicit ThreadPool(std::size_t threads) : shares_(std::max<std::size_t>(threads, 1))
+    {
+        try {
+            for (std::size_t i = 1; i < shares_.size(); i++)
+                workers_.emplace_back([this, i] { work(i); });
+        } catch (...) {
+            stop();
+            throw;
+        }
+    }
+
+    ~ThreadPool()
+    {
+        stop();
+    }
+
+    // Valid as long as the pool, for any threads: jobs come one after another. A task may not start a job.
+    inlay_executor executor()
+    {
+        const auto run = [](void *pool, std::size_t count, void (*task)(void *, std::size_t), void *arg) {
+            static_cast<ThreadPool *>(pool)->run(count, task, arg);
+        };
+        return {this, run, shares_.size()};
+    }
+
+  private:
+    struct alignas(128) Share { // lines that no other thread's share is in
+        std::atomic<std::size_t> next{0};
+        std::size_t end = 0;
+    };
+
+    void run(std::size_t count, void (*task)(void *, std::size_t), void *arg)
+    {
+        const std::lock_guard<std::mutex> one_job(callers_);
+        task_ = task;
+        arg_ = arg;
+        for (std::size_t i = 0; i < shares_.size(); i++) {
+            shares_[i].next = count * i / shares_.size();
+            shares_[i].end = count * (i + 1) / shares_.size();
+        }
+        gate_ &= ~shut;
+        announce();
+        take_parts(0);
+        // Whoever comes now finds nothing to do; whoever is inside has a part in hand.
+        gate_ |= shut;
+        wait(left_, [this] { return gate_ == shut; });
+    }
+
+    void work(std::size_t number)
+    {
+        for (unsigned seen = 0;;) {
+            wait(came_, [this, seen] { return jobs_ != seen; });
+            seen = jobs_;
+            if (stop_)
+                return;
+            if (!(gate_.fetch_add(one) & shut))
+                take_parts(number);
+            if (gate_.fetch_sub(one) == (one | shut))
+                wake(left_);
+        }
+    }
+
+    void take_parts(std::size_t number)
+    {
+        for (std::size_t i = 0; i < shares_.size(); i++) {
+            Share &share = shares_[(number + i) % shares_.size()];
+            for (std::size_t part; (part = share.next++) < share.end;)
+                task_(arg_, part);
+        }
+    }
+
+    // Sleepers count themselves before they look a last time; those who wake them change what they look at before they
+    // look for sleepers. Atomics of C++ are in one order, so one of the two sees the other.
+    template <class Condition> void wait(std::condition_variable &event, Condition holds)
+    {
+        for (int i = 0; i < spins; i++)
+            if (holds())
+                return;
+        std::unique_lock<std::mutex> lock(sleep_);
+        sleepers_++;
+        event.wait(lock, holds);
+        sleepers_--;
+    }
+
+    void wake(std::condition_variable &event)
+    {
+        if (sleepers_ == 0)
+            return;
+        const std::lock_guard<std::mutex> lock(sleep_);
+        event.notify_all();
+    }
+
+    void announce()
+    {
+        jobs_++;
+        wake(came_);
+    }
+
+    void stop()
+    {
+        stop_ = true;
+        announce();
+        for (std::thread &worker : workers_)
+            worker.join();
+    }
+
+    static constexpr int spins = 20000;    // of a load each: some tens of microseconds
+    static constexpr std::size_t shut = 1; // lowest bit of the gate
+    static constexpr std::size_t one = 2;  // its other bits count the workers inside
+
+    std::vector<Share> shares_;
+    std::vector<std::thread> workers_;
+    std::mutex callers_, sleep_;
+    std::condition_variable came_, left_;
+    std::atomic<std::size_t> gate_{shut}, sleepers_{0};
+    std::atomic<unsigned> jobs_{0};
+    std::atomic<bool> stop_{false};
+    void (*task_)(void *, std::size_t) = nullptr;
+    void *arg_ = nullptr;
+};
+
+#endif

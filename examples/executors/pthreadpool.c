@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* A layer on a pool of pthreadpool. */
+#include "inlay_pthreadpool.h"
+
+#include "check.h"
+
+int main(void)
+{
+    pthreadpool_t pool = pthreadpool_create(4); /* 0: as many as there are cores */
+    if (pool == NULL)
+        require(INLAY_NO_MEMORY);
+    inlay_executor executor = inlay_executor_pthreadpool(pool);
+    int differ = check("pthreadpool", &executor);
+    pthreadpool_destroy(pool);
+    return differ;
+}
