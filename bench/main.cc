@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <functional>
 
 // The contenders of a shape, which are measured together.
@@ -61,7 +62,7 @@ static void report(benchmark::State &state, const Group &group, const Contender 
     state.counters["seconds_minimum"] = minimum(contender.seconds);
     state.counters["rounds"] = static_cast<double>(contender.seconds.size());
     state.SetBytesProcessed(bytes_moved(operation, group.shape));
-    state.counters["threads"] = static_cast<double>(contender.threads);
+    state.counters["on_threads"] = static_cast<double>(contender.threads);
     if (const Contender *limit = faster_limit(group, contender)) {
         state.counters["time_over_limit"] = typical(contender) / typical(*limit);
         state.counters["scatter"] = scatter(contender, *limit);
@@ -155,6 +156,17 @@ static void choose()
     choosing = false;
 }
 
+// As Linux calls it, so that nobody compares the runs of two machines: a name on x86-64, a number on ARM.
+static std::string cpu_name()
+{
+    std::ifstream file("/proc/cpuinfo");
+    std::string line;
+    while (std::getline(file, line))
+        if (line.rfind("model name", 0) == 0 || line.rfind("CPU part", 0) == 0)
+            return line.substr(std::min(line.size(), line.find(':') + 2));
+    return "unknown";
+}
+
 static bool asks_for_format(int argc, char **argv)
 {
     return std::any_of(argv, argv + argc, [](const char *argument) {
@@ -183,6 +195,7 @@ int main(int argc, char **argv)
         std::fprintf(stderr, "inlay_bench: not pinned to a core\n");
 
     benchmark::AddCustomContext("inlay", inlay_version());
+    benchmark::AddCustomContext("cpu", cpu_name());
     benchmark::AddCustomContext("scalar_sinusoids", "at most " + std::to_string(scalar_pairs) + " pairs");
     const std::vector<Fact> facts = facts_of_sinusoids();
     for (const Fact &fact : facts)

@@ -26,7 +26,7 @@ with open(f"{BUILD}/meson-logs/{LOG}.json", encoding="utf-8") as log:
         for isa, n, functions in re.findall(r"^checks on (\w+): (\d+) comparisons in (\d+) tests", output, re.M):
             comparisons[isa] += int(n)
             tests[isa] += int(functions)
-        for said in re.findall(r"^(?:dispatch chose|audit:|install:|tool:).*", output, re.M):
+        for said in re.findall(r"^(?:dispatch chose|audit:|bench scripts:|install:|tool:).*", output, re.M):
             print(f"  {name}: {said}")
         for said in re.findall(r"^(?:skipped\b.*)", output, re.M):
             print(f"  {name}: {said}")

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""What a run of inlay_bench found: its JSON as rows. Used by plot.py and against.py; it measures and draws nothing."""
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Optional
+
+# Two runs can be compared where these agree.
+MACHINE = ("cpu", "num_cpus")
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    kernel: str
+    isa: str  # of a limit: "limit"
+    shape: str  # without the number of threads
+    threads: int
+    seconds: float
+    bytes_per_second: float
+    ratio: Optional[float]  # time over that of the limit; a limit has none
+    scatter: float  # of the ratio from round to round, relative
+    limit: str
+    speed_up: Optional[float]  # on one thread: none
+
+    @property
+    def tokens(self):
+        """Of all sequences; None where the shape has none."""
+        found = re.match(r"b(\d+)_s(\d+)_", self.shape)
+        return int(found[1]) * int(found[2]) if found else None
+
+
+def row_of(run):
+    first, second, shape = run["name"].split("/")
+    limit = first == "limit"
+    plain = re.sub(r"_t\d+$", "", shape)
+    return Row(
+        name=run["name"],
+        kernel=second if limit else first,
+        isa="limit" if limit else second,
+        shape=plain,
+        threads=int(shape[len(plain) + 2 :] or 1),
+        seconds=run["real_time"] * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}[run["time_unit"]],
+        bytes_per_second=run["bytes_per_second"],
+        ratio=run.get("time_over_limit"),
+        scatter=run.get("scatter", 0.0),
+        limit=run.get("label", ""),
+        speed_up=run.get("speed_up"),
+    )
+
+
+def parse(text):
+    """(machine, rows in their order) of the JSON of a run."""
+    found = json.loads(text)
+    machine = {key: found["context"].get(key) for key in MACHINE}
+    return machine, [row_of(run) for run in found["benchmarks"] if run["run_type"] == "iteration"]
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return parse(file.read())
+
+
+def measure(command):
+    """The JSON that a run of the harness prints."""
+    done = subprocess.run([*command, "--benchmark_format=json"], stdout=subprocess.PIPE, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{command[0]}: exit status {done.returncode}")
+    return done.stdout.decode()

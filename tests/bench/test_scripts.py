@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The scripts of bench/, on runs made up here: what is read, what counts as slower, what is drawn.
+
+Run as `test_scripts.py BENCH_DIR`. Pictures are drawn only where matplotlib is found; the last line says so.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+BENCH = pathlib.Path(sys.argv[1]).resolve()
+sys.path.insert(0, str(BENCH))
+sys.dont_write_bytecode = True
+
+import against  # noqa: E402  pylint: disable=wrong-import-position
+import results  # noqa: E402  pylint: disable=wrong-import-position
+
+CONTEXT = {"cpu": "a CPU", "num_cpus": 2, "load_avg": [0.5]}
+
+
+def run_of(name, **counters):
+    return {"name": name, "run_type": "iteration", "real_time": 2.0, "time_unit": "us", "bytes_per_second": 3e9, **counters}
+
+
+def json_of(*runs, **context):
+    return json.dumps({"context": {**CONTEXT, **context}, "benchmarks": runs})
+
+
+def embed(ratio, scatter=0.01, name="embed/avx2/b32_s512_d512_v50000"):
+    return run_of(name, time_over_limit=ratio, scatter=scatter, label="copy_nt")
+
+
+def test_rows():
+    machine, (one, two, limit) = results.parse(
+        json_of(
+            embed(1.25),
+            run_of("sinusoid/neon/r512_d64_t16", time_over_limit=1.5, speed_up=9.0, label="fill"),
+            run_of("limit/copy_nt/b10_s31623_d512_v50000_at16"),
+            {**embed(9), "run_type": "aggregate"},
+        )
+    )
+    assert machine == {"cpu": "a CPU", "num_cpus": 2}
+    assert (one.kernel, one.isa, one.shape, one.threads) == ("embed", "avx2", "b32_s512_d512_v50000", 1)
+    assert (one.ratio, one.scatter, one.limit, one.seconds, one.tokens) == (1.25, 0.01, "copy_nt", 2e-6, 16384)
+    assert (two.shape, two.threads, two.speed_up, two.tokens) == ("r512_d64", 16, 9.0, None)
+    assert (limit.kernel, limit.isa, limit.ratio, limit.tokens) == ("copy_nt", "limit", None, 316230)
+    assert limit.shape.endswith("_at16") and limit.threads == 1
+
+
+def slower(old, new):
+    return len(against.slower(results.parse(json_of(*old))[1], results.parse(json_of(*new))[1]))
+
+
+def test_rule():
+    assert slower([embed(1.0)], [embed(1.04)]) == 0, "5 % are always forgiven"
+    assert slower([embed(1.0)], [embed(1.06)]) == 1
+    assert slower([embed(1.0)], [embed(0.5)]) == 0
+    assert slower([embed(1.0, 0.03)], [embed(1.08, 0.04)]) == 0, "twice hypot(0.03, 0.04) is 10 %"
+    assert slower([embed(1.0, 0.03)], [embed(1.11, 0.04)]) == 1
+    assert slower([embed(1.0)], [embed(2.0, name="embed/avx2/b1_s1_d1_v1")]) == 0, "rows of one run alone"
+    assert slower([run_of("limit/copy/b1_s1_d1_v1")], [run_of("limit/copy/b1_s1_d1_v1")]) == 0
+
+
+def compare(folder, old, *runs):
+    """Exit status and output against `old`, by a harness that prints one of `runs` each time it is started."""
+    (folder / "old.json").write_text(old, encoding="utf-8")
+    for i, text in enumerate(runs):
+        (folder / f"{i}.json").write_text(text, encoding="utf-8")
+    count = folder / "count"
+    count.write_text("", encoding="utf-8")
+    harness = folder / "harness.py"
+    harness.write_text(
+        "import pathlib, sys\n"
+        f"folder = pathlib.Path({str(folder)!r})\n"
+        "calls = (folder / 'count').read_text().splitlines()\n"
+        "(folder / 'count').write_text('\\n'.join([*calls, ' '.join(sys.argv[1:])]))\n"
+        "print((folder / f'{len(calls)}.json').read_text())\n",
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-B", str(BENCH / "against.py"), str(folder / "old.json"), sys.executable, str(harness)]
+    done = subprocess.run([*command, "--more"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    return done.returncode, done.stdout.decode(), count.read_text(encoding="utf-8").splitlines()
+
+
+def test_against(folder):
+    other = embed(1.2, name="gather/avx2/b1_s1_d1_v1")
+    old = json_of(embed(1.0), other)
+    status, out, calls = compare(folder, old, json_of(embed(1.01), other))
+    assert (status, len(calls)) == (0, 1) and out == "2 rows compared, 0 slower\n", out
+    assert calls[0] == "--more --benchmark_format=json", calls
+    status, out, calls = compare(folder, old, json_of(embed(1.3), other), json_of(embed(1.25)))
+    assert status == 1 and "embed/avx2/b32_s512_d512_v50000" in out and "25.0%" in out and "gather" not in out, out
+    assert "--benchmark_filter=^(embed/avx2/b32_s512_d512_v50000)(/|$)" in calls[1], calls
+    status, out, calls = compare(folder, old, json_of(embed(1.3), other), json_of(embed(1.0)))
+    assert (status, len(calls)) == (0, 2), "what is not slower again does not count"
+    assert compare(folder, old, json_of(embed(1.3), cpu="another"))[0] == 2
+    assert compare(folder, old, json_of(run_of("limit/copy/b1_s1_d1_v1")))[0] == 2
+
+
+def draw(folder, *runs):
+    (folder / "run.json").write_text(json_of(*runs), encoding="utf-8")
+    for python in sys.executable, "/usr/bin/python3":
+        if os.path.exists(python) and not subprocess.run([python, "-c", "import matplotlib"], stderr=subprocess.DEVNULL,
+                                                         check=False).returncode:
+            command = [python, "-B", str(BENCH / "plot.py"), str(folder / "run.json"), str(folder / "pictures")]
+            out = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.decode()
+            for line in out.splitlines():
+                with open(line, "rb") as picture:
+                    assert picture.read(8) == b"\x89PNG\r\n\x1a\n", line
+            return [os.path.basename(line) for line in out.splitlines()]
+    return None
+
+
+def test_pictures(folder):
+    shape = "b32_s512_d512_v50000"
+    growing = [embed(1.1, name=f"embed/neon/b10_s{n}_d512_v50000") for n in (10, 100, 1000)]
+    threads = run_of(f"embed/avx2/{shape}_t2", time_over_limit=1.1, speed_up=1.9, label="copy_nt")
+    if draw(folder, embed(1.1), embed(7.0, name=f"embed/avx512/{shape}")) is None:
+        return "no matplotlib here: no picture was drawn"
+    assert draw(folder, embed(1.1)) == ["ratios.png"]
+    assert draw(folder, run_of("limit/copy/b1_s1_d1_v1")) == []
+    limits = [run_of("limit/copy/b10_s10_d512_v50000"), run_of(f"limit/copy_nt/{shape}_t2", speed_up=2.0)]
+    assert draw(folder, embed(1.1), *growing, threads, *limits) == ["ratios.png", "tokens.png", "threads.png"]
+    return draw(folder, threads) == ["threads.png"] and "pictures too"
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        test_rows()
+        test_rule()
+        test_against(pathlib.Path(folder))
+        said = test_pictures(pathlib.Path(folder))
+    assert said
+    print(f"bench scripts: all good; {said}")
+
+
+if __name__ == "__main__":
+    main()
