@@ -57,6 +57,7 @@ class Library:
             ctypes.c_int,
             ctypes.c_void_p,
             ctypes.c_size_t,
+            ctypes.c_void_p,
         ]
         self._c.inlay_sinusoid_at.argtypes = [
             ctypes.c_void_p,
@@ -66,6 +67,7 @@ class Library:
             ctypes.c_int,
             ctypes.c_void_p,
             ctypes.c_size_t,
+            ctypes.c_void_p,
             ctypes.c_void_p,
         ]
         self.recipes = {}
@@ -88,7 +90,7 @@ class Library:
         if status == OK:
             listed = isinstance(rows, numpy.ndarray)
             out = numpy.empty((len(rows) if listed else rows, dim), numpy.float32)
-            where = (F32, out.ctypes.data, out.strides[0])
+            where = (F32, out.ctypes.data, out.strides[0], None)  # on the calling thread
             if listed:
                 positions = numpy.ascontiguousarray(rows, numpy.float32)
                 status = self._c.inlay_sinusoid_at(
