@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: MIT
+"""The peers: the same layer as each framework's users write it, and as its users write it who mind allocations.
+
+Every class here is one framework: made once, it raises ImportError where its wheel is missing. contenders(scene) yields
+what it can do with a scene. `about` says of each contender whether the framework fuses the three operations, and what
+it does otherwise than inlay. Imported by peers.py, after the environment is set that these frameworks read.
+"""
+import functools
+
+import numpy
+
+from scene import ALLOCATED, REUSED, Contender
+
+
+class NumPy:
+    plain, tuned = "NumPy", "NumPy, in place"
+    about = {
+        plain: (False, "three passes, each into a new array"),
+        tuned: (False, "three passes; take(mode='clip', out=), then multiply and add with out="),
+    }
+
+    def __init__(self, threads):
+        self.version = f"NumPy {numpy.__version__}" + (", which has one thread only" if threads > 1 else "")
+
+    def contenders(self, scene):
+        table, ids, positions, scale, out = scene.table, scene.ids, scene.positions, scene.scale, scene.out
+
+        def reused():
+            table.take(ids, 0, out, "clip")
+            numpy.multiply(out, scale, out)
+            return numpy.add(out, positions, out)
+
+        def tuned():
+            rows = table.take(ids, 0, None, "clip")
+            rows *= scale
+            rows += positions
+            return rows
+
+        yield Contender(self.tuned, REUSED, reused, numpy.asarray)
+        yield Contender(self.plain, ALLOCATED, lambda: table[ids] * scale + positions, numpy.asarray)
+        yield Contender(self.tuned, ALLOCATED, tuned, numpy.asarray)
+
+
+class PyTorch:
+    plain, tuned, compiled = "PyTorch eager", "PyTorch eager, tuned", "torch.compile"
+    about = {
+        plain: (
+            False,
+            "three passes, each through the dispatcher; each allocates, or reused: index_select(out=), mul_, add_",
+        ),
+        tuned: (False, "two passes: index_select, then one add whose alpha is the scale, into the gathered rows"),
+        compiled: (
+            True,
+            "inductor: one pass in C++ (gcc -march=native), positions read anew for each sequence, cached stores; "
+            "guards of every call; reused: out.copy_() inside what is compiled",
+        ),
+    }
+
+    def __init__(self, threads):
+        import torch
+
+        self.torch = torch
+        torch.set_num_threads(threads)
+        torch.set_num_interop_threads(1)
+        self.mode = torch.inference_mode()
+        self.mode.__enter__()  # for good
+        self.version = f"PyTorch {torch.__version__.partition('+')[0]} ({torch.backends.cpu.get_cpu_capability()})"
+
+    def contenders(self, scene):
+        torch, embedding = self.torch, self.torch.nn.functional.embedding
+        table, ids, positions, out = map(torch.from_numpy, (scene.table, scene.ids, scene.positions, scene.out))
+        scale, array = float(scene.scale), torch.Tensor.numpy
+        flat_ids, flat_out = ids.view(-1), out.view(-1, scene.shape.dim)
+
+        def plain():
+            return embedding(ids, table) * scale + positions
+
+        def plain_reused():
+            torch.index_select(table, 0, flat_ids, out=flat_out)
+            return out.mul_(scale).add_(positions)
+
+        def tuned():
+            rows = embedding(ids, table)
+            return torch.add(positions, rows, alpha=scale, out=rows)
+
+        def tuned_reused():
+            torch.index_select(table, 0, flat_ids, out=flat_out)
+            return torch.add(positions, out, alpha=scale, out=out)
+
+        yield Contender(self.plain, ALLOCATED, plain, array)
+        yield Contender(self.plain, REUSED, plain_reused, array)
+        yield Contender(self.tuned, ALLOCATED, tuned, array)
+        yield Contender(self.tuned, REUSED, tuned_reused, array)
+
+        def layer(ids, table, positions):
+            return embedding(ids, table) * scale + positions
+
+        def layer_into(out, ids, table, positions):
+            out.copy_(embedding(ids, table) * scale + positions)
+
+        torch._dynamo.reset()  # each shape is compiled as the only one
+        call = torch.compile(layer, dynamic=False, fullgraph=True)
+        call_into = torch.compile(layer_into, dynamic=False, fullgraph=True)
+        yield Contender(self.compiled, ALLOCATED, functools.partial(call, ids, table, positions), array)
+        yield Contender(
+            self.compiled, REUSED, functools.partial(call_into, out, ids, table, positions), lambda none: scene.out
+        )
+
+
+class OnnxRuntime:
+    plain, valued = "ONNX Runtime", "ONNX Runtime, OrtValues"
+    about = {
+        plain: (
+            False,
+            "Gather, Mul, Add; between them memory of its arena, which it keeps; reused: the output is bound; "
+            "allocated: run(), which copies the output to an array of NumPy",
+        ),
+        valued: (False, "the same by run_with_ort_values(), which copies no output and takes longer to call"),
+    }
+
+    def __init__(self, threads):
+        import onnx
+        import onnxruntime
+
+        self.onnx, self.runtime = onnx, onnxruntime
+        self.options = onnxruntime.SessionOptions()
+        self.options.intra_op_num_threads = threads
+        self.options.inter_op_num_threads = 1
+        self.options.log_severity_level = 3
+        self.version = f"ONNX Runtime {onnxruntime.__version__}"
+
+    def _model(self, scene):
+        """Table and positions are inputs, so that they lie in the scene's memory."""
+        make, types = self.onnx.helper, self.onnx.TensorProto
+        nodes = [
+            make.make_node("Gather", ["table", "ids"], ["rows"], axis=0),
+            make.make_node("Mul", ["rows", "scale"], ["scaled"]),
+            make.make_node("Add", ["scaled", "positions"], ["out"]),
+        ]
+        inputs = [
+            make.make_tensor_value_info("table", types.FLOAT, scene.table.shape),
+            make.make_tensor_value_info("ids", types.INT64, scene.ids.shape),
+            make.make_tensor_value_info("positions", types.FLOAT, scene.positions.shape),
+        ]
+        outputs = [make.make_tensor_value_info("out", types.FLOAT, scene.shape.output)]
+        scale = make.make_tensor("scale", types.FLOAT, [], [float(scene.scale)])
+        graph = make.make_graph(nodes, "layer", inputs, outputs, [scale])
+        return make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=8).SerializeToString()
+
+    def contenders(self, scene):
+        def session():
+            return self.runtime.InferenceSession(self._model(scene), self.options, providers=["CPUExecutionProvider"])
+
+        given = {"table": scene.table, "ids": scene.ids, "positions": scene.positions}
+        bound = session()
+        binding = bound.io_binding()
+        for name, x in given.items():
+            binding.bind_input(name, "cpu", 0, x.dtype.type, x.shape, x.ctypes.data)
+        binding.bind_output("out", "cpu", 0, numpy.float32, scene.out.shape, scene.out.ctypes.data)
+        yield Contender(
+            self.plain, REUSED, functools.partial(bound.run_with_iobinding, binding), lambda none: scene.out
+        )
+        call = functools.partial(session().run, ["out"], given)
+        yield Contender(self.plain, ALLOCATED, call, lambda outputs: outputs[0])
+        values = {name: self.runtime.OrtValue.ortvalue_from_numpy(x) for name, x in given.items()}
+        call = functools.partial(session().run_with_ort_values, ["out"], values)
+        yield Contender(self.valued, ALLOCATED, call, lambda outputs: outputs[0].numpy())
+
+
+class Jax:
+    plain = "JAX (jit)"
+    about = {
+        plain: (
+            True,
+            "XLA: one pass, cached stores, ids not checked (promise_in_bounds); reused: the last output is "
+            "donated",
+        )
+    }
+
+    def __init__(self, threads):
+        import jax
+
+        self.jax = jax
+        jax.config.update("jax_cpu_enable_async_dispatch", False)
+        self.version = f"JAX {jax.__version__}"
+
+    def contenders(self, scene):
+        jax, scale = self.jax, scene.scale
+        # Views of the scene's memory, which begins at pages.
+        table, ids, positions = map(jax.dlpack.from_dlpack, (scene.table, scene.ids32, scene.positions))
+
+        def layer(ids, table, positions):
+            return table.at[ids].get(mode="promise_in_bounds") * scale + positions
+
+        def layer_into(last, ids, table, positions):
+            return layer(ids, table, positions)
+
+        new = jax.jit(layer)
+        yield Contender(
+            self.plain, ALLOCATED, lambda: new(ids, table, positions).block_until_ready(), numpy.asarray
+        )
+        into = jax.jit(layer_into, donate_argnums=0, keep_unused=True)
+        held = [jax.numpy.zeros(scene.shape.output, "float32")]
+        where = held[0].unsafe_buffer_pointer()
+
+        def reused():
+            held[0] = into(held[0], ids, table, positions).block_until_ready()
+            return held[0]
+
+        if reused().unsafe_buffer_pointer() == where:
+            # A copy for the comparison: what NumPy looks at cannot be donated.
+            yield Contender(self.plain, REUSED, reused, lambda output: numpy.array(output.copy()))
+
+
+class TensorFlow:
+    plain, graph, compiled = "TensorFlow eager", "TensorFlow graph", "TensorFlow XLA"
+    about = {
+        plain: (False, "three passes; has no out=, so every output is new"),
+        graph: (False, "a concrete tf.function: three operations; the last two may write where the first did"),
+        compiled: (True, "the same with jit_compile=True: XLA, one pass, cached stores; no out="),
+    }
+
+    def __init__(self, threads):
+        import tensorflow
+
+        self.tf = tensorflow
+        tensorflow.config.threading.set_intra_op_parallelism_threads(threads)
+        tensorflow.config.threading.set_inter_op_parallelism_threads(1)
+        self.version = f"TensorFlow {tensorflow.__version__}"
+
+    def contenders(self, scene):
+        tf = self.tf
+        # Views of the scene's memory.
+        table, ids, positions = (
+            tf.experimental.dlpack.from_dlpack(x.__dlpack__()) for x in (scene.table, scene.ids32, scene.positions)
+        )
+        scale = tf.constant(scene.scale)
+
+        def layer(ids, table, positions):
+            return tf.gather(table, ids) * scale + positions
+
+        def concrete(**options):
+            return tf.function(layer, **options).get_concrete_function(ids, table, positions)
+
+        for name, made in (
+            (self.plain, layer),
+            (self.graph, concrete()),
+            (self.compiled, concrete(jit_compile=True)),
+        ):
+            yield Contender(name, ALLOCATED, functools.partial(made, ids, table, positions), lambda x: x.numpy())
+
+
+PEERS = [NumPy, PyTorch, OnnxRuntime, Jax, TensorFlow]
+# What one would look for here and why it is not.
+ABSENT = [
+    "CTranslate2 is not here: its encoder has no fewer than one layer, and no call of its own for the input layer",
+]

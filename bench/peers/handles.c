@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What inlay.h has as inline functions and structs, for Python: layers, batches, and an executor on OpenMP's threads.
+ * Loaded by layer.py. Of what is compared, only that executor runs in here: Python calls inlay_forward in the library.
+ */
+#include <inlay/inlay.h>
+
+static inlay_layer *create(const void *table, size_t vocab, size_t dim, const inlay_sinusoid *sinusoid,
+                           const inlay_rows *positions, size_t seq)
+{
+    inlay_rows tokens = inlay_rows_f32(table, vocab, dim);
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    spec.scale = inlay_sqrt_dim(dim);
+    spec.sinusoid = sinusoid;
+    spec.positions = positions;
+    spec.cached_positions = seq;
+    inlay_layer *layer;
+    return inlay_layer_create(&spec, NULL, &layer) == INLAY_OK ? layer : NULL;
+}
+
+/* Exact sinusoids. What cannot be made is null, here and below. */
+INLAY_API inlay_sinusoid *peers_sinusoid(size_t dim)
+{
+    inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(dim);
+    inlay_sinusoid *sinusoid;
+    return inlay_sinusoid_create(&spec, NULL, &sinusoid) == INLAY_OK ? sinusoid : NULL;
+}
+
+/* A layer with sinusoids, those of positions below seq held. */
+INLAY_API inlay_layer *peers_sinusoid_layer(const void *table, size_t vocab, size_t dim, const inlay_sinusoid *sinusoid,
+                                            size_t seq)
+{
+    return create(table, vocab, dim, sinusoid, NULL, seq);
+}
+
+/* A layer with a table of positions [seq, dim]. */
+INLAY_API inlay_layer *peers_learned_layer(const void *table, size_t vocab, size_t dim, const void *positions,
+                                           size_t seq)
+{
+    inlay_rows rows = inlay_rows_f32(positions, seq, dim);
+    return create(table, vocab, dim, NULL, &rows, 0);
+}
+
+INLAY_API size_t peers_batch_bytes(void)
+{
+    return sizeof(inlay_batch);
+}
+
+INLAY_API void peers_batch(inlay_batch *batch, const int64_t *ids, size_t sequences, size_t length)
+{
+    *batch = inlay_batch_i64(ids, sequences, length, 0);
+}
+
+static void run(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
+{
+    const inlay_executor *executor = ctx;
+#pragma omp parallel for schedule(dynamic) num_threads((int)executor->threads)
+    for (size_t i = 0; i < count; i++)
+        task(arg, i);
+}
+
+/* The one executor, for so many threads. */
+INLAY_API const inlay_executor *peers_executor(size_t threads)
+{
+    static inlay_executor executor;
+    executor = (inlay_executor){&executor, run, threads};
+    return &executor;
+}
+
+/* Calls in a row without Python between them, on one thread. */
+INLAY_API void peers_repeat(size_t calls, const inlay_layer *layer, const inlay_batch *batch, void *out,
+                            size_t out_stride_bytes)
+{
+    while (calls--)
+        inlay_forward(layer, batch, out, out_stride_bytes, NULL, NULL);
+}

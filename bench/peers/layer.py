@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""inlay as a contender: inlay_forward of libinlay.so, called by ctypes with arguments made beforehand.
+
+Imported by peers.py, which says where the libraries lie.
+"""
+import ctypes
+import functools
+
+import numpy
+
+from scene import ALLOCATED, REUSED, Contender
+
+POINTER, SIZE = ctypes.c_void_p, ctypes.c_size_t
+SIGNATURES = {
+    "inlay_version": (ctypes.c_char_p,),
+    "inlay_isa": (ctypes.c_char_p,),
+    "inlay_sqrt_dim": (ctypes.c_float, SIZE),
+    "inlay_forward": (ctypes.c_int, POINTER, POINTER, POINTER, SIZE, POINTER, POINTER),
+    "inlay_layer_destroy": (None, POINTER),
+    "inlay_sinusoid_destroy": (None, POINTER),
+    "peers_sinusoid": (POINTER, SIZE),
+    "peers_sinusoid_layer": (POINTER, POINTER, SIZE, SIZE, POINTER, SIZE),
+    "peers_learned_layer": (POINTER, POINTER, SIZE, SIZE, POINTER, SIZE),
+    "peers_batch_bytes": (SIZE,),
+    "peers_batch": (None, POINTER, POINTER, SIZE, SIZE),
+    "peers_executor": (POINTER, SIZE),
+    "peers_repeat": (None, SIZE, POINTER, POINTER, POINTER, SIZE),
+}
+
+
+class Inlay:
+    sinusoid, learned = "inlay, sinusoids held", "inlay, table of positions"
+
+    def __init__(self, library, handles, threads):
+        libraries = {"inlay": ctypes.CDLL(library), "peers": ctypes.CDLL(handles)}
+        for name, (result, *arguments) in SIGNATURES.items():
+            function = getattr(libraries[name.partition("_")[0]], name)
+            function.restype, function.argtypes = result, arguments
+            setattr(self, "_" + name, function)
+        self.version = f"{self._inlay_version().decode()} ({self._inlay_isa().decode()})"
+        self._executor = POINTER(self._peers_executor(threads)) if threads > 1 else None
+        self._made = []  # (function that destroys, handle)
+
+    def sqrt_dim(self, dim):
+        return numpy.float32(self._inlay_sqrt_dim(dim))
+
+    def _keep(self, destroy, handle):
+        if not handle:
+            raise MemoryError("inlay made no handle")
+        self._made.append((destroy, handle))
+        return handle
+
+    def _layers(self, scene):
+        shape, table, destroy = scene.shape, scene.table.ctypes.data, self._inlay_layer_destroy
+        sinusoid = self._keep(self._inlay_sinusoid_destroy, self._peers_sinusoid(shape.dim))
+        held = self._peers_sinusoid_layer(table, shape.vocab, shape.dim, sinusoid, shape.seq)
+        yield self.sinusoid, self._keep(destroy, held)
+        positions = scene.positions.ctypes.data
+        learned = self._peers_learned_layer(table, shape.vocab, shape.dim, positions, shape.seq)
+        yield self.learned, self._keep(destroy, learned)
+
+    def _batch(self, ids, sequences, length):
+        batch = ctypes.create_string_buffer(self._peers_batch_bytes())
+        self._peers_batch(batch, ids, sequences, length)
+        return ctypes.cast(batch, POINTER)  # which keeps the buffer
+
+    def contenders(self, scene):
+        """Two for each mode. The arguments are objects of ctypes, so that a call converts nothing."""
+        shape, stride = scene.shape, SIZE(4 * scene.shape.dim)
+        batch = self._batch(scene.ids.ctypes.data, shape.batch, shape.seq)
+        forward, executor = self._inlay_forward, self._executor
+        size, empty, float32 = shape.output, numpy.empty, numpy.dtype("float32")
+        memory = (ctypes.c_char * shape.output_bytes).from_buffer  # shorter than out.ctypes.data
+
+        def allocating(layer):
+            def call():
+                out = empty(size, float32)
+                forward(layer, batch, memory(out), stride, executor, None)
+                return out
+
+            return call
+
+        for name, layer in self._layers(scene):
+            layer = POINTER(layer)
+            call = functools.partial(forward, layer, batch, POINTER(scene.out.ctypes.data), stride, executor, None)
+            yield Contender(name, REUSED, call, lambda status: scene.out)
+            yield Contender(name, ALLOCATED, allocating(layer), lambda out: out)
+        # What a call through ctypes takes that finds no sequence to embed, and calls made by C.
+        self.without_work = functools.partial(forward, layer, self._batch(None, 0, 1), POINTER(), stride, None, None)
+        self.from_c = functools.partial(self._peers_repeat, 1000, layer, batch, scene.out.ctypes.data, stride)
+
+    def leave(self):
+        """Frees what was made for a scene."""
+        while self._made:
+            destroy, handle = self._made.pop()
+            destroy(handle)

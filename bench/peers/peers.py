@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""inlay beside other frameworks: the same layer on the same memory, in one process, in interleaved rounds.
+
+    peers.py LIBRARY HANDLES [--threads N] [--rounds N] [--shapes REGEX] [--peers REGEX] [--json]
+
+Runs in the virtual environment that `./dev peers` makes. A peer whose wheel is missing, or a shape for which memory is
+short, is skipped with a line that says so. The exit status is 1 where an output is wrong, inlay's or a peer's.
+"""
+import argparse
+import gc
+import os
+import pathlib
+import re
+import statistics
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+TOLERANCE = 1e-5  # a peer may fuse the multiplication with the addition: an ULP of |x| < 64 is at most 3.9e-6
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description="inlay beside other frameworks")
+    parser.add_argument("library", help="libinlay.so")
+    parser.add_argument("handles", help="handles.c, built")
+    parser.add_argument("--threads", type=int, default=1, help="of inlay and of each peer (default: 1)")
+    parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds (default: 7)")
+    parser.add_argument("--shapes", default="", help="a regular expression: shapes whose name matches")
+    parser.add_argument("--peers", default="", help="a regular expression: peers whose name matches")
+    parser.add_argument("--json", action="store_true", help="all rows as JSON")
+    options = parser.parse_args()
+    if not 1 <= options.threads <= len(os.sched_getaffinity(0)):
+        parser.error("more threads than cores")
+    return options
+
+
+def prepare_environment(threads):
+    """Cores and environment, before any framework is imported."""
+    cores = sorted(os.sched_getaffinity(0))[-threads:]
+    os.sched_setaffinity(0, cores)
+    wanted = {
+        # glibc asks for huge pages, for the allocations of every contender: NumPy does by itself, the others do not.
+        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+        "OMP_NUM_THREADS": str(threads),
+        "XLA_FLAGS": f"--xla_cpu_multi_thread_eigen={str(threads > 1).lower()} intra_op_parallelism_threads={threads}",
+        "JAX_PLATFORMS": "cpu",
+        "CUDA_VISIBLE_DEVICES": "",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "TORCHINDUCTOR_CACHE_DIR": str(ROOT / "build" / "inductor"),
+        "PYTHONWARNINGS": "ignore",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    if any(os.environ.get(name) != value for name, value in wanted.items()):
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})
+    return cores
+
+
+def skip(what):
+    print(f"peers: skipped: {what}", file=sys.stderr, flush=True)
+    return f"skipped: {what}"
+
+
+def main():
+    options = arguments()
+    cores = prepare_environment(options.threads)
+
+    sys.path.append(str(ROOT / "tests" / "interop"))
+    import contenders
+    import report
+    import rounds
+    import scene as scenes
+    from layer import Inlay
+    from library import Library
+
+    inlay = Inlay(options.library, options.handles, options.threads)
+    sinusoids = Library(options.library)
+    ours = (inlay.sinusoid, inlay.learned)
+    absent, peers, about = list(contenders.ABSENT), [], {}
+    for peer in contenders.PEERS:
+        if not any(re.search(options.peers, name) for name in peer.about):
+            continue
+        try:
+            peers.append(peer(options.threads))
+            about.update(peer.about)
+        except ImportError as missing:
+            absent.append(skip(f"{peer.__name__}: {missing}"))
+
+    rows, wrong, empty_calls, from_c = [], False, [], []
+    for shape in scenes.SHAPES:
+        if not re.search(options.shapes, shape.name):
+            continue
+        if shape.bytes > 0.8 * scenes.free_bytes():
+            absent.append(skip(f"{shape.name}: {shape.bytes / 2**30:.1f} GiB of memory are not free"))
+            continue
+        print(f"peers: {shape.name}", file=sys.stderr, flush=True)
+        scene = scenes.Scene(shape, inlay.sqrt_dim(shape.dim), lambda dim, n: sinusoids.table("exact", dim, n))
+        chosen, differences = [], {}
+        for peer in [inlay, *peers]:
+            try:
+                made = list(peer.contenders(scene))
+            except Exception as failure:  # a framework that fails here must not take the others' rows along
+                absent.append(skip(f"{type(peer).__name__}, {shape.name}: {failure}"))
+                continue
+            for contender in made:
+                if contender.name not in ours and not re.search(options.peers, contender.name):
+                    continue
+                if contender.mode == scenes.REUSED:
+                    scene.out.fill(float("nan"))
+                difference = scene.difference(contender.array(contender.call()))
+                differences[contender.name, contender.mode] = difference
+                if difference > (0 if contender.name in ours else TOLERANCE):
+                    wrong = True
+                    absent.append(skip(f"{contender.name}, {shape.name}: WRONG, differs by {difference:g}"))
+                else:
+                    chosen.append(contender)
+            made = contender = None
+        timings = rounds.measure(chosen, options.rounds)
+        empty_calls += [rounds.seconds_for(inlay.without_work, 10000)[0] for _ in range(5)]
+        if shape.seq == 1:
+            seconds = statistics.median(rounds.seconds_for(inlay.from_c, 1)[0] for _ in range(5)) / 1000
+            from_c.append(f"{report.time(seconds)} ({shape.name})")
+        rows += report.make_rows(shape, timings, differences, ours, lambda name: about[name][0])
+        chosen = timings = scene = None
+        inlay.leave()
+        gc.collect()
+
+    if not rows:
+        print("peers: no shape was measured", file=sys.stderr)
+        return 1
+    share = statistics.median(row["processor_share"] for row in rows)
+    least = min(row["processor_share"] for row in rows)
+    facts = {
+        "versions": f"inlay {inlay.version} beside {', '.join(peer.version for peer in peers)}",
+        "conditions": (
+            f"{options.threads} thread{'s' * (options.threads > 1)} on core{'s' * (len(cores) > 1)} "
+            f"{', '.join(map(str, cores))}; {options.rounds} rounds; float32 tables, int64 ids (int32 for JAX and "
+            "TensorFlow), random over the vocabulary; huge pages for all; inlay's figure is the slower of its two"
+        ),
+        "overhead": (
+            "a call of inlay_forward through ctypes that finds no work takes "
+            f"{report.time(statistics.median(empty_calls))}: it is charged to inlay"
+            + (f"; calls made by C, one thread, outputs reused: {', '.join(from_c)}" if from_c else "")
+        ),
+        "disturbance": (
+            f"processor time over time on the wall: {share:.2f} (median of the rows), {least:.2f} (least); "
+            f"load of the machine {os.getloadavg()[0]:.1f}"
+        ),
+    }
+    if options.json:
+        report.print_json(facts, rows, absent)
+    else:
+        report.print_table(facts, rows, about, absent, contenders.PyTorch.plain)
+    return int(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

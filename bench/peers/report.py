@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MIT
+"""What was measured, as rows, as a table for people, and as JSON. Imported by peers.py; measures nothing.
+
+A row is one peer on one shape, outputs reused or allocated, beside inlay in the same rounds: the slower of its two
+contenders, so that a ratio never flatters.
+"""
+import json
+import math
+
+from scene import ALLOCATED, REUSED
+
+MODES = {
+    REUSED: "outputs reused: each call writes where the last one did",
+    ALLOCATED: "outputs allocated: each call returns a new one, which is dropped before the next",
+}
+LARGE = 32 << 20
+
+
+def make_rows(shape, timings, differences, ours, fused):
+    """timings of one shape; `ours` are inlay's names, fused(name) is a peer's."""
+    rows = []
+    for mode in MODES:
+        of_mode = [timing for timing in timings if timing.contender.mode == mode]
+        inlay = max((t for t in of_mode if t.contender.name in ours), key=lambda t: t.median)
+        for timing in of_mode:
+            name = timing.contender.name
+            rows.append(
+                {
+                    "peer": name,
+                    "is_inlay": name in ours,
+                    "fused": name in ours or fused(name),
+                    "shape": shape.name,
+                    "output_bytes": shape.output_bytes,
+                    "decode": shape.seq == 1,
+                    "outputs": mode,
+                    "median_seconds": timing.median,
+                    "minimum_seconds": timing.minimum,
+                    "inlay_median_seconds": inlay.median,
+                    "inlay_minimum_seconds": inlay.minimum,
+                    "median_over_inlay": timing.median / inlay.median,
+                    "minimum_over_inlay": timing.minimum / inlay.minimum,
+                    "difference": differences[name, mode],
+                    "processor_share": timing.share,
+                }
+            )
+    return rows
+
+
+def time(seconds):
+    for unit, scale in (("s", 1), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= scale or unit == "us":
+            return f"{seconds / scale:.{max(0, 2 - math.floor(math.log10(seconds / scale)))}f} {unit}"
+
+
+def ratio(x):
+    return f"{x:.2f}" if x < 10 else f"{x:.1f}" if x < 100 else f"{x:.0f}"
+
+
+def table(cells, left=1):
+    """Cells in columns, the first ones flush left."""
+    widths = [max(map(len, column)) for column in zip(*cells)]
+    for row in cells:
+        yield "  ".join(f"{c:<{w}}" if i < left else f"{c:>{w}}" for i, (c, w) in enumerate(zip(row, widths))).rstrip()
+
+
+def verdict(peers):
+    faster = [row for row in peers if row["median_over_inlay"] < 1]
+    for row in faster:
+        yield (
+            f"FASTER THAN INLAY: {row['peer']}, {row['shape']}, outputs {row['outputs']}: "
+            f"{ratio(row['median_over_inlay'])} of inlay's time (minima: {ratio(row['minimum_over_inlay'])})"
+        )
+    if not faster and peers:
+        row = peers[0]
+        yield (
+            f"no peer is faster than inlay anywhere; nearest: {row['peer']}, {row['shape']}, outputs {row['outputs']}: "
+            f"{ratio(row['median_over_inlay'])} times inlay's time (minima: {ratio(row['minimum_over_inlay'])})"
+        )
+
+
+def long_table(peers):
+    """Every row, worst for inlay first."""
+    cells = [("shape", "peer", "outputs", "over inlay", "minima", "median", "minimum", "inlay's", "minimum", "differs")]
+    for row in peers:
+        cells.append(
+            (
+                row["shape"],
+                row["peer"],
+                row["outputs"],
+                ratio(row["median_over_inlay"]),
+                ratio(row["minimum_over_inlay"]),
+                time(row["median_seconds"]),
+                time(row["minimum_seconds"]),
+                time(row["inlay_median_seconds"]),
+                time(row["inlay_minimum_seconds"]),
+                f"{row['difference']:.1e}",
+            )
+        )
+    return table(cells, 3)
+
+
+def matrix(rows, mode):
+    """Peers by shape, in medians over inlay's, the peer that comes nearest to inlay first; inlay's own in times."""
+    rows = [row for row in rows if row["outputs"] == mode]
+    shapes = list(dict.fromkeys(row["shape"] for row in rows))
+    value = {(row["peer"], row["shape"]): row for row in rows}
+    nearest = {}
+    for row in rows:
+        nearest[row["peer"]] = min(row["median_over_inlay"], nearest.get(row["peer"], math.inf))
+    ours = [row["peer"] for row in rows if row["is_inlay"]]
+    names = list(dict.fromkeys(ours)) + sorted((n for n in nearest if n not in ours), key=nearest.get)
+    yield ("", *shapes)
+    for name in names:
+        found = [value.get((name, shape)) for shape in shapes]
+        yield (
+            name,
+            *(
+                "-" if r is None else time(r["median_seconds"]) if r["is_inlay"] else ratio(r["median_over_inlay"])
+                for r in found
+            ),
+        )
+
+
+def goals(peers, eager):
+    """What the project asks of itself, beside the worst row of each kind."""
+    kinds = (
+        (f"{eager}, outputs of 32 MiB and more", 10, lambda r: r["peer"] == eager and r["output_bytes"] >= LARGE),
+        (f"{eager}, one token for each sequence", 100, lambda r: r["peer"] == eager and r["decode"]),
+        ("peers that do not fuse, 32 MiB and more", 2, lambda r: not r["fused"] and r["output_bytes"] >= LARGE),
+        ("peers that fuse, 32 MiB and more", 1.1, lambda r: r["fused"] and r["output_bytes"] >= LARGE),
+        ("every peer, everywhere", 1, lambda r: True),
+    )
+    cells = [("goal: times faster than", "", *MODES)]
+    for what, goal, wanted in kinds:
+        worst = []
+        for mode in MODES:
+            found = [r["median_over_inlay"] for r in peers if r["outputs"] == mode and wanted(r)]
+            worst.append("-" if not found else f"{ratio(min(found))}{'' if min(found) >= goal else ' missed'}")
+        cells.append((what, str(goal), *worst))
+    return table(cells)
+
+
+def print_table(facts, rows, about, absent, eager):
+    peers = sorted((row for row in rows if not row["is_inlay"]), key=lambda row: row["median_over_inlay"])
+    print(*verdict(peers), sep="\n")
+    print(f"\n{facts['versions']}")
+    print(f"{facts['conditions']}\n{facts['overhead']}\n{facts['disturbance']}\n")
+    print(*long_table(peers), sep="\n")
+    for mode, what in MODES.items():
+        print(f"\n{what}; medians over inlay's")
+        print(*table(list(matrix(rows, mode))), sep="\n")
+    print("\nworst ratio of each kind")
+    print(*goals(peers, eager), sep="\n")
+    print("\nwhat each does otherwise than inlay")
+    lines = [(name, "fused" if fused else "not fused", text) for name, (fused, text) in about.items()]
+    print(*table(lines, 3), sep="\n")
+    print("", *absent, sep="\n")
+
+
+def print_json(facts, rows, absent):
+    print(json.dumps({**facts, "absent": absent, "rows": rows}, indent=1))

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""The shapes, and the memory of one shape: table, ids, positions and output, the same for every contender.
+
+Imported by all other files here; measures nothing.
+"""
+import collections
+import mmap
+
+import numpy
+
+HUGE_PAGE = 1 << 21
+REUSED, ALLOCATED = "reused", "allocated"  # who provides the output: the caller once, or each call anew
+
+# call() is what is timed; array(result) is its output as an array of NumPy.
+Contender = collections.namedtuple("Contender", "name mode call array")
+
+
+class Shape(collections.namedtuple("Shape", "batch seq dim vocab")):
+    @property
+    def name(self):
+        return f"{self.batch}x{self.seq} d{self.dim} v{self.vocab // 1000}k"
+
+    @property
+    def output(self):
+        return self.batch, self.seq, self.dim
+
+    @property
+    def output_bytes(self):
+        return 4 * self.batch * self.seq * self.dim
+
+    @property
+    def bytes(self):
+        """Table, positions of each contender, and outputs: ours, donated ones, those that an arena keeps."""
+        return 4 * self.dim * (self.vocab + 4 * self.seq) + 8 * self.output_bytes
+
+
+SHAPES = [
+    Shape(32, 512, 512, 50000),
+    Shape(32, 512, 768, 50000),
+    Shape(8, 2048, 4096, 128000),
+    Shape(8, 8192, 1024, 32000),
+    Shape(1, 2048, 4096, 32000),
+    Shape(64, 1, 4096, 32000),
+    Shape(1, 128, 512, 50000),
+    Shape(1, 1, 512, 50000),
+]
+
+
+def pages(shape, dtype=numpy.float32):
+    """An array that begins at a huge page and asks for huge ones, as those of inlay_bench."""
+    size = int(numpy.prod(shape)) * numpy.dtype(dtype).itemsize
+    whole = -(-size // HUGE_PAGE) * HUGE_PAGE + HUGE_PAGE
+    memory = mmap.mmap(-1, whole, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    try:
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    except (AttributeError, OSError):
+        pass  # small pages, for every contender alike
+    raw = numpy.frombuffer(memory, numpy.uint8)
+    offset = -raw.ctypes.data % HUGE_PAGE
+    return raw[offset : offset + size].view(dtype).reshape(shape)
+
+
+def free_bytes():
+    with open("/proc/meminfo", encoding="ascii") as lines:
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
+
+
+def fill(table):
+    """Floats of all signs and many exponents in [-1, 1), by a multiplicative hash: random enough, and fast."""
+    flat, step = table.reshape(-1), 1 << 20
+    for i in range(0, len(flat), step):
+        part = flat[i : i + step]
+        hashed = numpy.arange(i, i + len(part), dtype=numpy.uint32) * numpy.uint32(2654435761)
+        numpy.multiply(hashed.view(numpy.int32), numpy.float32(2**-31), out=part, casting="unsafe")
+
+
+class Scene:
+    def __init__(self, shape, scale, sinusoids):
+        """sinusoids(dim, rows) makes positions."""
+        self.shape, self.scale = shape, scale
+        self.table = pages((shape.vocab, shape.dim))
+        fill(self.table)
+        self.positions = pages((shape.seq, shape.dim))
+        self.positions[:] = sinusoids(shape.dim, shape.seq)
+        self.ids = pages((shape.batch, shape.seq), numpy.int64)  # random over the whole vocabulary
+        self.ids[:] = numpy.random.default_rng(1).integers(0, shape.vocab, self.ids.shape)
+        self.ids32 = pages(self.ids.shape, numpy.int32)  # for those who know no others
+        self.ids32[:] = self.ids
+        self.out = pages(shape.output)
+        self.out.fill(0)
+
+    def difference(self, output):
+        """The most by which an output differs from the definition; infinite where it has another shape or NaN."""
+        if output.shape != self.shape.output or output.dtype != numpy.float32:
+            return numpy.inf
+        most = 0.0
+        for ids, rows in zip(self.ids, output):
+            right = self.table[ids] * self.scale + self.positions
+            right -= rows
+            numpy.abs(right, out=right)
+            most = max(most, float(right.max())) if not numpy.isnan(right.max()) else numpy.inf
+        return most
