@@ -93,6 +93,38 @@ VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
     return (struct vec_two){_mm512_permutex2var_ps(a, low, b), _mm512_permutex2var_ps(a, high, b)};
 }
 
+/*
+ * Through the caches 32 bytes at once: where rows come from L2 this takes a tenth less time than 64 (Ice Lake and
+ * later; the stores alone are not it), and elsewhere no more. Past the caches whole lines are stored.
+ */
+#define SPAN_LEN 8
+typedef __m256 span;
+
+VEC_INLINE span span_set1(float x)
+{
+    return _mm256_set1_ps(x);
+}
+
+VEC_INLINE span span_load(const unsigned char *from)
+{
+    return _mm256_loadu_ps((const float *)from);
+}
+
+VEC_INLINE void span_store(unsigned char *to, span x)
+{
+    _mm256_storeu_ps((float *)to, x);
+}
+
+VEC_INLINE span span_add(span a, span b)
+{
+    return _mm256_add_ps(a, b);
+}
+
+VEC_INLINE span span_mul(span a, span b)
+{
+    return _mm256_mul_ps(a, b);
+}
+
 VEC_INLINE vec_double vec_double_load(const double *from)
 {
     return _mm512_loadu_pd(from);

@@ -7,6 +7,8 @@
 
 #include "vec.h"
 
+#include "../simd/span.h"
+
 #include "../simd/embed.h"
 #include "../simd/sinusoid.h"
 

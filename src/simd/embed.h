@@ -21,18 +21,38 @@ static inline vec embed_value(vec x, vec position, vec scale, struct embed_terms
     return x;
 }
 
-/* Any columns at any address, through the caches. */
-VEC_INLINE void embed_span(const unsigned char *row, const unsigned char *position, unsigned char *out, size_t columns,
-                           vec scale, struct embed_terms terms)
+static inline span embed_span_value(span x, span position, span scale, struct embed_terms terms)
 {
-    size_t column = 0;
-    for (; column + VEC_LEN <= columns; column += VEC_LEN) {
-        size_t at = column * sizeof(float);
-        vec_store(out + at, embed_value(vec_load(row + at), vec_load(position + at), scale, terms));
+    if (terms.scaled)
+        x = span_mul(x, scale);
+    if (terms.positioned)
+        x = span_add(x, position);
+    return x;
+}
+
+/* Any columns at any address, through the caches: two spans at once, while there are as many. */
+VEC_INLINE void embed_cached(const unsigned char *row, const unsigned char *position, unsigned char *out,
+                             size_t columns, float scale, struct embed_terms terms)
+{
+    const size_t span_bytes = SPAN_LEN * sizeof(float), bytes = columns * sizeof(float);
+    const span span_scale = span_set1(scale);
+    size_t at = 0;
+    for (; at + 2 * span_bytes <= bytes; at += 2 * span_bytes) {
+        span first = span_load(row + at), second = span_load(row + at + span_bytes);
+        first = embed_span_value(first, span_load(position + at), span_scale, terms);
+        second = embed_span_value(second, span_load(position + at + span_bytes), span_scale, terms);
+        span_store(out + at, first);
+        span_store(out + at + span_bytes, second);
     }
-    if (column < columns) {
-        size_t at = column * sizeof(float), n = columns - column;
-        vec_store_n(out + at, embed_value(vec_load_n(row + at, n), vec_load_n(position + at, n), scale, terms), n);
+    if (at + span_bytes <= bytes) {
+        span value = span_load(row + at);
+        span_store(out + at, embed_span_value(value, span_load(position + at), span_scale, terms));
+        at += span_bytes;
+    }
+    if (at < bytes) {
+        size_t n = (bytes - at) / sizeof(float);
+        vec value = vec_load_n(row + at, n);
+        vec_store_n(out + at, embed_value(value, vec_load_n(position + at, n), vec_set1(scale), terms), n);
     }
 }
 
@@ -41,21 +61,22 @@ VEC_INLINE void embed_span(const unsigned char *row, const unsigned char *positi
  * streamed and half stored costs both.
  */
 VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *position, unsigned char *out,
-                               size_t columns, vec scale, struct embed_terms terms)
+                               size_t columns, float scale, struct embed_terms terms)
 {
     enum { LINE = 64, LINE_FLOATS = LINE / sizeof(float) };
     size_t head = (LINE - (uintptr_t)out % LINE) % LINE / sizeof(float);
     head = head < columns ? head : columns;
     if (head > 0)
-        embed_span(row, position, out, head, scale, terms);
+        embed_cached(row, position, out, head, scale, terms);
     size_t end = head + (columns - head) / LINE_FLOATS * LINE_FLOATS;
+    const vec vec_scale = vec_set1(scale);
     for (size_t column = head; column < end; column += VEC_LEN) {
         size_t at = column * sizeof(float);
-        vec_stream(out + at, embed_value(vec_load(row + at), vec_load(position + at), scale, terms));
+        vec_stream(out + at, embed_value(vec_load(row + at), vec_load(position + at), vec_scale, terms));
     }
     if (end < columns) {
         size_t at = end * sizeof(float);
-        embed_span(row + at, position + at, out + at, columns - end, scale, terms);
+        embed_cached(row + at, position + at, out + at, columns - end, scale, terms);
     }
 }
 
@@ -71,7 +92,7 @@ VEC_INLINE void embed_prefetch(const unsigned char *row)
 /* Where there are no positions the row stands in for them, and the compiler drops the unused load. */
 VEC_INLINE void embed_rows(const struct inlay_embed_tile *tile, struct embed_terms terms)
 {
-    vec scale = vec_set1(tile->scale);
+    const float scale = tile->scale;
     const size_t ahead = tile->prefetch_rows;
     for (size_t i = 0; i < tile->count; i++) {
         const unsigned char *row = tile->rows[i];
@@ -83,7 +104,7 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *tile, struct embed_ter
         if (tile->stream && (uintptr_t)out % sizeof(float) == 0)
             embed_streamed(row, position, out, tile->columns, scale, terms);
         else
-            embed_span(row, position, out, tile->columns, scale, terms);
+            embed_cached(row, position, out, tile->columns, scale, terms);
     }
 }
 
