@@ -405,16 +405,17 @@ static void check_cut(size_t kind, size_t dim, size_t batch, size_t seq, const i
         int64_t start = starts != NULL ? starts[b] : 11;
         ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, start, seq, INLAY_F32, positions, row, executor_of(threads)),
                          INLAY_OK);
-        for (size_t s = 0; s < seq; s++)
-            for (size_t column = 0; column < dim; column++) {
-                size_t token = b * seq + s;
-                float product = float_at(table + (size_t)ids[token] * row, column) * 3;
-                float wanted = product + positions[s * dim + column], got = float_at(out + token * stride, column);
-                EXPECT(same_float(got, wanted),
-                       "kind %zu, dim %zu, %zu x %zu, %zu held, stores %d, %zu threads: token %zu, column %zu is %a, "
-                       "not %a",
-                       kind, dim, batch, seq, cached, (int)stores, threads, token, column, (double)got, (double)wanted);
-            }
+        for (size_t s = 0; s < seq; s++) {
+            size_t token = b * seq + s, wrong = 0;
+            const unsigned char *from = table + (size_t)ids[token] * row, *got = out + token * stride;
+            while (wrong < dim &&
+                   same_float(float_at(got, wrong), float_at(from, wrong) * 3 + positions[s * dim + wrong]))
+                wrong++;
+            count_checks(dim - 1);
+            EXPECT(wrong == dim,
+                   "kind %zu, dim %zu, %zu x %zu, %zu held, stores %d, %zu threads: token %zu, column %zu", kind, dim,
+                   batch, seq, cached, (int)stores, threads, token, wrong);
+        }
     }
     EXPECT(arena_untouched_outside(&out_arena, out, batch * seq, stride, row), "dim %zu: wrote outside its rows", dim);
     free(ids);
@@ -431,7 +432,7 @@ START_TEST(cuts_and_starts_change_nothing)
         size_t batch, seq;
         int64_t starts[4];
     } shapes[] = {{1, 300, {5}}, {2, 150, {900, 0}}, {4, 70, {30, 31, 2147483578, 0}}, {3, 1, {0, 99, 7}}};
-    static const size_t dims[] = {1, 37, 64, 257, 1040};
+    static const size_t dims[] = {1, 37, 260, 1040};
     bool slow = tested == &inlay_kernels_scalar;
     parts_run = 0;
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
@@ -439,7 +440,8 @@ START_TEST(cuts_and_starts_change_nothing)
             for (size_t kind = 0; kind < KINDS; kind++)
                 for (size_t cached = 0; cached <= 100; cached += 50)
                     for (size_t threads = 0; threads <= 8; threads += 4) {
-                        if (slow && (dims[d] > (kind == 2 ? 300 : 70) || cached == 50 || threads == 4 || kind % 2 == 1))
+                        bool every_other = (kind + cached / 50 + threads / 4) % 2 == 0;
+                        if (!every_other || (slow && (dims[d] > 300 || kind > 2 || cached == 50)))
                             continue;
                         size_t batch = shapes[s].batch, seq = shapes[s].seq;
                         inlay_stores stores = threads == 4 ? INLAY_STORES_CACHED : INLAY_STORES_STREAMED;
