@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The scripts of bench/, on runs made up here: what is read, what counts as slower, what is drawn.
+"""The scripts of bench/, on what is made up here: runs that are read, compared and drawn, and a loop that is found.
 
 Run as `test_scripts.py BENCH_DIR`. Pictures are drawn only where matplotlib is found; the last line says so.
 """
@@ -17,6 +17,7 @@ sys.path.insert(0, str(BENCH))
 sys.dont_write_bytecode = True
 
 import against  # noqa: E402  pylint: disable=wrong-import-position
+import neon_mca  # noqa: E402  pylint: disable=wrong-import-position
 import results  # noqa: E402  pylint: disable=wrong-import-position
 
 CONTEXT = {"cpu": "a CPU", "num_cpus": 2, "load_avg": [0.5]}
@@ -49,6 +50,18 @@ def test_rows():
     assert (two.shape, two.threads, two.speed_up, two.tokens) == ("r512_d64", 16, 9.0, None)
     assert (limit.kernel, limit.isa, limit.ratio, limit.tokens) == ("copy_nt", "limit", None, 316230)
     assert limit.shape.endswith("_at16") and limit.threads == 1
+
+
+def test_loop():
+    """Among a loop of single floats, one with a rare detour and the way out, the vectors without the detour."""
+    lines = """ldr s0, [x1]|fmul s0, s0, s1|str s0, [x3], #4|b.ne 0 <f>|\
+        ldr q0, [x1]|ldp q2, q3, [x2]|fmul v0.4s, v0.4s, v2.4s|cbz x5, 24 <f+0x24>|bl 0 <g>|\
+        stp q0, q3, [x3]|b.ne 10 <f+0x10>|ret""".split("|")
+    function = neon_mca.Function([(4 * i, text.strip("\\\n ")) for i, text in enumerate(lines)])
+    assert function.heads == {0, 4}, function.heads
+    loop = neon_mca.shortest_cycle(function, ((r"fmul\s+v", 1), ("ld", 3), ("st", 2)), r"bl\s")
+    assert loop == function.text[4:8] + function.text[9:11], loop
+    assert neon_mca.shortest_cycle(function, (("ld", 4),), r"bl\s") is None
 
 
 def slower(old, new):
@@ -132,6 +145,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         test_rows()
         test_rule()
+        test_loop()
         test_against(pathlib.Path(folder))
         said = test_pictures(pathlib.Path(folder))
     assert said
