@@ -215,7 +215,7 @@ class Jax:
 class TensorFlow:
     plain, graph, compiled = "TensorFlow eager", "TensorFlow graph", "TensorFlow XLA"
     about = {
-        plain: (False, "three passes; has no out=, so every output is new"),
+        plain: (False, "three passes; has no out=; outputs come from an arena that keeps their memory"),
         graph: (False, "a concrete tf.function: three operations; the last two may write where the first did"),
         compiled: (True, "the same with jit_compile=True: XLA, one pass, cached stores; no out="),
     }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """inlay beside other frameworks: the same layer on the same memory, in one process, in interleaved rounds.
 
-    peers.py LIBRARY HANDLES [--threads N] [--rounds N] [--shapes REGEX] [--peers REGEX] [--json]
+    peers.py LIBRARY HANDLES [--threads N] [--rounds N] [--pages huge|small] [--shapes REGEX] [--peers REGEX]
+             [--json]
 
 Runs in the virtual environment that `./dev peers` makes. A peer whose wheel is missing, or a shape for which memory is
 short, is skipped with a line that says so. The exit status is 1 where an output is wrong, inlay's or a peer's.
@@ -25,6 +26,7 @@ def arguments():
     parser.add_argument("handles", help="handles.c, built")
     parser.add_argument("--threads", type=int, default=1, help="of inlay and of each peer (default: 1)")
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds (default: 7)")
+    parser.add_argument("--pages", default="huge", choices=("huge", "small"), help="of all memory (default: huge)")
     parser.add_argument("--shapes", default="", help="a regular expression: shapes whose name matches")
     parser.add_argument("--peers", default="", help="a regular expression: peers whose name matches")
     parser.add_argument("--json", action="store_true", help="all rows as JSON")
@@ -34,13 +36,14 @@ def arguments():
     return options
 
 
-def prepare_environment(threads):
+def prepare_environment(threads, pages):
     """Cores and environment, before any framework is imported."""
     cores = sorted(os.sched_getaffinity(0))[-threads:]
     os.sched_setaffinity(0, cores)
     wanted = {
-        # glibc asks for huge pages, for the allocations of every contender: NumPy does by itself, the others do not.
-        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+        # The allocations of every contender get the same pages: by themselves only NumPy's ask for huge ones.
+        "GLIBC_TUNABLES": f"glibc.malloc.hugetlb={int(pages == 'huge')}",
+        "NUMPY_MADVISE_HUGEPAGE": str(int(pages == "huge")),
         "OMP_NUM_THREADS": str(threads),
         "XLA_FLAGS": f"--xla_cpu_multi_thread_eigen={str(threads > 1).lower()} intra_op_parallelism_threads={threads}",
         "JAX_PLATFORMS": "cpu",
@@ -62,7 +65,7 @@ def skip(what):
 
 def main():
     options = arguments()
-    cores = prepare_environment(options.threads)
+    cores = prepare_environment(options.threads, options.pages)
 
     sys.path.append(str(ROOT / "tests" / "interop"))
     import contenders
@@ -114,10 +117,10 @@ def main():
                 else:
                     chosen.append(contender)
             made = contender = None
-        timings = rounds.measure(chosen, options.rounds)
-        empty_calls += [rounds.seconds_for(inlay.without_work, 10000)[0] for _ in range(5)]
+        timings = rounds.measure(chosen, options.rounds, options.threads)
+        empty_calls += [rounds.seconds_for(inlay.without_work, 10000)[1] for _ in range(5)]
         if shape.seq == 1:
-            seconds = statistics.median(rounds.seconds_for(inlay.from_c, 1)[0] for _ in range(5)) / 1000
+            seconds = statistics.median(rounds.seconds_for(inlay.from_c, 1)[1] for _ in range(5)) / 1000
             from_c.append(f"{report.time(seconds)} ({shape.name})")
         rows += report.make_rows(shape, timings, differences, ours, lambda name: about[name][0])
         chosen = timings = scene = None
@@ -134,7 +137,8 @@ def main():
         "conditions": (
             f"{options.threads} thread{'s' * (options.threads > 1)} on core{'s' * (len(cores) > 1)} "
             f"{', '.join(map(str, cores))}; {options.rounds} rounds; float32 tables, int64 ids (int32 for JAX and "
-            "TensorFlow), random over the vocabulary; huge pages for all; inlay's figure is the slower of its two"
+            f"TensorFlow), random over the vocabulary; {options.pages} pages for all; inlay's figure is the slower of its "
+            "two"
         ),
         "overhead": (
             "a call of inlay_forward through ctypes that finds no work takes "
@@ -142,8 +146,9 @@ def main():
             + (f"; calls made by C, one thread, outputs reused: {', '.join(from_c)}" if from_c else "")
         ),
         "disturbance": (
-            f"processor time over time on the wall: {share:.2f} (median of the rows), {least:.2f} (least); "
-            f"load of the machine {os.getloadavg()[0]:.1f}"
+            f"the clock is {'that of the process' if options.threads == 1 else 'one on the wall'}; processor time over "
+            f"time on the wall: {share:.2f} (median of the rows), {least:.2f} (least); load of the machine: "
+            f"{os.getloadavg()[0]:.1f}"
         ),
     }
     if options.json:

@@ -39,6 +39,7 @@ def make_rows(shape, timings, differences, ours, fused):
                     "inlay_minimum_seconds": inlay.minimum,
                     "median_over_inlay": timing.median / inlay.median,
                     "minimum_over_inlay": timing.minimum / inlay.minimum,
+                    "page_faults": timing.faults,
                     "difference": differences[name, mode],
                     "processor_share": timing.share,
                 }
@@ -80,7 +81,8 @@ def verdict(peers):
 
 def long_table(peers):
     """Every row, worst for inlay first."""
-    cells = [("shape", "peer", "outputs", "over inlay", "minima", "median", "minimum", "inlay's", "minimum", "differs")]
+    cells = [("shape", "peer", "outputs", "over inlay", "minima", "median", "minimum", "inlay's", "minimum")]
+    cells[0] += ("faults", "differs")
     for row in peers:
         cells.append(
             (
@@ -93,6 +95,7 @@ def long_table(peers):
                 time(row["minimum_seconds"]),
                 time(row["inlay_median_seconds"]),
                 time(row["inlay_minimum_seconds"]),
+                f"{row['page_faults']:.0f}",
                 f"{row['difference']:.1e}",
             )
         )

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The clock. Imported by peers.py; knows neither inlay nor a peer.
 
-On the wall, since some peers compute on threads of their own; `share` tells whether the process had its cores.
+With one thread it is that of the process, which stands still while the system gives the core to somebody else, as that
+of inlay_bench does, and goes on while a thread of a framework's own computes on that core. With more threads it is one
+on the wall.
 """
 import gc
 import itertools
+import resource
 import statistics
 import time
 
@@ -14,7 +17,7 @@ WARM_UP_CALLS = 2
 
 
 def seconds_for(call, calls):
-    """Of one call, on the wall; and of the process, on the processor."""
+    """Of one call: on the wall, and on processors."""
     busy = time.process_time()
     start = time.perf_counter()
     for _ in itertools.repeat(None, calls):
@@ -23,8 +26,9 @@ def seconds_for(call, calls):
 
 
 class Timing:
-    def __init__(self, contender):
-        self.contender, self.seconds, self.busy = contender, [], []
+    def __init__(self, contender, threads):
+        self.contender, self._one_thread = contender, threads == 1
+        self._wall, self._busy, self._faults = [], [], []
         seconds_for(contender.call, 3)  # some compile twice
         one = max(1e-7, seconds_for(contender.call, 1)[0])
         self.warm_up = max(WARM_UP_CALLS, int(WARM_UP_SECONDS / one))
@@ -32,9 +36,15 @@ class Timing:
 
     def sample(self):
         seconds_for(self.contender.call, self.warm_up)
-        seconds, busy = seconds_for(self.contender.call, self.calls)
-        self.seconds.append(seconds)
-        self.busy.append(busy)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        wall, busy = seconds_for(self.contender.call, self.calls)
+        self._faults.append((resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / self.calls)
+        self._wall.append(wall)
+        self._busy.append(busy)
+
+    @property
+    def seconds(self):
+        return self._busy if self._one_thread else self._wall
 
     @property
     def median(self):
@@ -45,14 +55,19 @@ class Timing:
         return min(self.seconds)
 
     @property
+    def faults(self):
+        """Pages that a call made the system provide: none where an output is reused, by its owner or in an arena."""
+        return statistics.median(self._faults)
+
+    @property
     def share(self):
         """How much of the time a processor worked for this process: 1 on one undisturbed thread."""
-        return sum(self.busy) / sum(self.seconds)
+        return sum(self._busy) / sum(self._wall)
 
 
-def measure(contenders, rounds):
+def measure(contenders, rounds, threads):
     """A Timing of each: all in turn, round after round, another one first each time."""
-    timings = [Timing(contender) for contender in contenders]
+    timings = [Timing(contender, threads) for contender in contenders]
     order = list(timings)
     gc.collect()
     gc.disable()

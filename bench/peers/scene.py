@@ -5,10 +5,12 @@ Imported by all other files here; measures nothing.
 """
 import collections
 import mmap
+import os
 
 import numpy
 
 HUGE_PAGE = 1 << 21
+HUGE = os.environ.get("NUMPY_MADVISE_HUGEPAGE") != "0"
 REUSED, ALLOCATED = "reused", "allocated"  # who provides the output: the caller once, or each call anew
 
 # call() is what is timed; array(result) is its output as an array of NumPy.
@@ -47,12 +49,12 @@ SHAPES = [
 
 
 def pages(shape, dtype=numpy.float32):
-    """An array that begins at a huge page and asks for huge ones, as those of inlay_bench."""
+    """An array that begins at a huge page and asks for huge ones, as those of inlay_bench, or only for small ones."""
     size = int(numpy.prod(shape)) * numpy.dtype(dtype).itemsize
     whole = -(-size // HUGE_PAGE) * HUGE_PAGE + HUGE_PAGE
     memory = mmap.mmap(-1, whole, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     try:
-        memory.madvise(mmap.MADV_HUGEPAGE)
+        memory.madvise(mmap.MADV_HUGEPAGE if HUGE else mmap.MADV_NOHUGEPAGE)
     except (AttributeError, OSError):
         pass  # small pages, for every contender alike
     raw = numpy.frombuffer(memory, numpy.uint8)
