@@ -137,8 +137,8 @@ def main():
         "conditions": (
             f"{options.threads} thread{'s' * (options.threads > 1)} on core{'s' * (len(cores) > 1)} "
             f"{', '.join(map(str, cores))}; {options.rounds} rounds; float32 tables, int64 ids (int32 for JAX and "
-            f"TensorFlow), random over the vocabulary; {options.pages} pages for all; inlay's figure is the slower of its "
-            "two"
+            f"TensorFlow), random over the vocabulary; {options.pages} pages for all; inlay's figure is the slower of "
+            "its two"
         ),
         "overhead": (
             "a call of inlay_forward through ctypes that finds no work takes "
