@@ -198,24 +198,50 @@ static __attribute__((noinline)) void embed_added(const struct part *part)
     }
 }
 
-/* Tokens of a part that have a start in common: those within the rows in memory first. */
-static void embed_from_start(const struct part *part)
+/* Whether one sequence alone had better compute its positions than read them: rows that nobody shares and that lie
+   outside L2 take longer to come than entries take to be made. */
+static bool computes_alone(const struct part *part)
+{
+    const struct inlay_embed_work *work = part->work;
+    return work->sinusoid != NULL && part->b_end - part->b == 1 && part->kernels->turns &&
+           (part->s_end - part->s) * work->dim * sizeof(float) > work->tuning.compute_bytes &&
+           inlay_sinusoid_adds(work->sinusoid, first_out(part), work->out_stride_bytes, part->stream);
+}
+
+/* Computes the positions of tokens that have a start in common. */
+static void embed_unheld(const struct part *part)
+{
+    struct part first = *part, rest = *part;
+    bool adds = part->b_end - part->b == 1 &&
+                inlay_sinusoid_adds(part->work->sinusoid, first_out(part), part->work->out_stride_bytes, part->stream);
+    if (!adds) {
+        embed_computed(part);
+        return;
+    }
+    /* Position 0 has no state that could be added from. */
+    if (start_of(part->work, part->b) + part->s == 0)
+        rest.s = first.s_end = part->s + 1;
+    else
+        first.s_end = first.s;
+    if (first.s < first.s_end)
+        embed_computed(&first);
+    if (rest.s < rest.s_end)
+        embed_added(&rest);
+}
+
+/* Tokens of a part that have a start in common: those within the rows in memory first. Apart from what small calls pass
+   through, which lengthens by all that is inlined. */
+static __attribute__((noinline)) void embed_from_start(const struct part *part)
 {
     size_t start = start_of(part->work, part->b), count = part->work->position_count;
-    size_t held = count > start ? count - start : 0;
+    size_t held = count > start && !computes_alone(part) ? count - start : 0;
     struct part before = *part, behind = *part;
     before.s_end = at_most(part->s_end, held);
     behind.s = at_most(part->s > held ? part->s : held, part->s_end);
     if (before.s < before.s_end)
         embed_held(&before);
-    if (behind.s == behind.s_end)
-        return;
-    bool alone = behind.b_end - behind.b == 1 && start + behind.s > 0;
-    if (alone &&
-        inlay_sinusoid_adds(part->work->sinusoid, first_out(&behind), part->work->out_stride_bytes, behind.stream))
-        embed_added(&behind);
-    else
-        embed_computed(&behind);
+    if (behind.s < behind.s_end)
+        embed_unheld(&behind);
 }
 
 /* Whether all positions of a part lie in memory, or it has none. */
@@ -233,7 +259,7 @@ static bool all_held(const struct part *part)
 
 static void embed_part(const struct part *part)
 {
-    if (all_held(part)) {
+    if (all_held(part) && !computes_alone(part)) {
         embed_held(part);
     } else if (part->work->starts == NULL) {
         embed_from_start(part);

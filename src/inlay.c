@@ -100,8 +100,8 @@ inlay_status inlay_gather(const inlay_rows *table, const void *ids, inlay_id_typ
 }
 
 /* What is written in place was just read: it lies in cache. */
-static const struct inlay_tuning cached = {INLAY_STORES_CACHED, INLAY_STREAM_BYTES_DEFAULT, INLAY_BLOCK_BYTES_DEFAULT,
-                                           INLAY_PREFETCH_ROWS_DEFAULT};
+static const struct inlay_tuning cached = {INLAY_STORES_CACHED, INLAY_STREAM_BYTES_DEFAULT, INLAY_COMPUTE_BYTES_DEFAULT,
+                                           INLAY_BLOCK_BYTES_DEFAULT, INLAY_PREFETCH_ROWS_DEFAULT};
 
 inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t n, size_t dim, float scale, void *out,
                          size_t out_stride_bytes, const inlay_executor *executor)

@@ -107,6 +107,7 @@ struct inlay_kernels {
     /* Every entry correctly rounded to the tile's type, or marked. Returns whether any is marked; scalar, which keeps
        no state, leaves all to the integer path. */
     bool (*sinusoid_rows)(const struct inlay_sinusoid_tile *tile);
+    bool turns; /* whether sinusoid_rows turns a state, and so makes rows faster than memory sends them */
 };
 
 extern const struct inlay_kernels inlay_kernels_scalar;

@@ -110,7 +110,7 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
         .sinusoid = spec->sinusoid,
         .has_positions = spec->sinusoid != NULL || spec->positions != NULL,
         .scale = spec->scale,
-        .tuning = {spec->stores, spec->stream_bytes, spec->block_bytes, spec->prefetch_rows},
+        .tuning = {spec->stores, spec->stream_bytes, spec->compute_bytes, spec->block_bytes, spec->prefetch_rows},
     };
     if (held > 0) {
         const struct inlay_kernels *kernels = inlay_dispatch();

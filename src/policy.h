@@ -23,12 +23,14 @@ enum { INLAY_PART_POSITIONS = 64 };
 struct inlay_tuning {
     inlay_stores stores;
     size_t stream_bytes;  /* automatic stores: outputs larger than this go past the caches */
+    size_t compute_bytes; /* one sequence: position rows of more bytes than this are computed even if they are held */
     size_t block_bytes;   /* position rows that stay in L1 while the batch consumes them */
     size_t prefetch_rows; /* how many rows ahead of the one being read the next ones are asked for; 0: not at all */
 };
 
 static const struct inlay_tuning inlay_tuning_default = {INLAY_STORES_AUTOMATIC, INLAY_STREAM_BYTES_DEFAULT,
-                                                         INLAY_BLOCK_BYTES_DEFAULT, INLAY_PREFETCH_ROWS_DEFAULT};
+                                                         INLAY_COMPUTE_BYTES_DEFAULT, INLAY_BLOCK_BYTES_DEFAULT,
+                                                         INLAY_PREFETCH_ROWS_DEFAULT};
 
 /* The product does not overflow: the output's extent has been checked. */
 static inline bool inlay_streams(const struct inlay_tuning *tuning, size_t rows, size_t row_bytes)

@@ -84,6 +84,7 @@ static int print_policy(size_t dim)
     printf("layer     of dim %zu, by default:\n", dim);
     printf("  cached_positions  %zu, %zu bytes\n", held / (dim * sizeof(float)), held);
     printf("  stream_bytes      %zu\n", spec.stream_bytes);
+    printf("  compute_bytes     %zu\n", spec.compute_bytes);
     printf("  block_bytes       %zu\n", spec.block_bytes);
     printf("  prefetch_rows     %zu\n", spec.prefetch_rows);
     inlay_sinusoid_destroy(sinusoid);

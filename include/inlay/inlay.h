@@ -472,8 +472,12 @@ typedef enum inlay_stores {
 } inlay_stores;
 
 /* What inlay_layer_spec_default() fills in, and the plain operations use. */
-#define INLAY_STREAM_BYTES_DEFAULT ((size_t)8 << 20) /* four times the largest per-core L2 in common use, 2 MiB */
-#define INLAY_BLOCK_BYTES_DEFAULT ((size_t)16 << 10) /* half of the smallest L1 data cache in common use, 32 KiB */
+/* An L2 of 2 MiB, the largest in common use, holds an output of so many bytes and the rows that it is made of. */
+#define INLAY_STREAM_BYTES_DEFAULT ((size_t)768 << 10)
+/* More bytes of positions, with as many of tokens and of output, lie outside that L2. */
+#define INLAY_COMPUTE_BYTES_DEFAULT ((size_t)1 << 20)
+/* Half of the smallest L1 data cache in common use, 32 KiB. */
+#define INLAY_BLOCK_BYTES_DEFAULT ((size_t)16 << 10)
 #define INLAY_PREFETCH_ROWS_DEFAULT ((size_t)6)
 
 /** As many rows as inlay_layer_spec.cached_positions has by default: 4096, or what 64 MiB hold. */
@@ -491,6 +495,9 @@ typedef struct inlay_layer_spec {
     float scale;                    /**< factor of the token row (0 too is one); inlay_sqrt_dim(dim) is the usual one */
     inlay_stores stores;            /**< how the outputs of this layer leave the core */
     size_t stream_bytes;            /**< automatic stores: outputs larger than this go past the caches */
+    size_t compute_bytes;           /**< one sequence alone computes position rows of a sinusoid that take more bytes
+                                         than this, though they are held, as that is faster than reading them; SIZE_MAX:
+                                         never */
     size_t block_bytes;             /**< of position rows that stay in L1 while the batch consumes them, one row at the
                                          least; computed ones take no more than 16 KiB */
     size_t prefetch_rows;           /**< how many rows ahead token rows are asked for; 0: not at all */
@@ -508,6 +515,7 @@ static inline inlay_layer_spec inlay_layer_spec_default(const inlay_rows *tokens
     spec.scale = 1;
     spec.stores = INLAY_STORES_AUTOMATIC;
     spec.stream_bytes = INLAY_STREAM_BYTES_DEFAULT;
+    spec.compute_bytes = INLAY_COMPUTE_BYTES_DEFAULT;
     spec.block_bytes = INLAY_BLOCK_BYTES_DEFAULT;
     spec.prefetch_rows = INLAY_PREFETCH_ROWS_DEFAULT;
     return spec;

@@ -32,4 +32,5 @@ const struct inlay_kernels inlay_kernels_avx2 = {
     .embed_f32 = embed_f32_avx2,
     .sinusoid_anchor = sinusoid_anchor_avx2,
     .sinusoid_rows = sinusoid_rows_avx2,
+    .turns = true,
 };

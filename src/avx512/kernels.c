@@ -32,4 +32,5 @@ const struct inlay_kernels inlay_kernels_avx512 = {
     .embed_f32 = embed_f32_avx512,
     .sinusoid_anchor = sinusoid_anchor_avx512,
     .sinusoid_rows = sinusoid_rows_avx512,
+    .turns = true,
 };

@@ -32,4 +32,5 @@ const struct inlay_kernels inlay_kernels_neon = {
     .embed_f32 = embed_f32_neon,
     .sinusoid_anchor = sinusoid_anchor_neon,
     .sinusoid_rows = sinusoid_rows_neon,
+    .turns = true,
 };
