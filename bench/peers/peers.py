@@ -22,7 +22,7 @@ TOLERANCE = 1e-5  # a peer may fuse the multiplication with the addition: an ULP
 
 def arguments():
     parser = argparse.ArgumentParser(description="inlay beside other frameworks")
-    parser.add_argument("library", help="libinlay.so")
+    parser.add_argument("shared_object", help="libinlay.so")
     parser.add_argument("handles", help="handles.c, built")
     parser.add_argument("--threads", type=int, default=1, help="of inlay and of each peer (default: 1)")
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds (default: 7)")
@@ -75,8 +75,8 @@ def main():
     from layer import Inlay
     from library import Library
 
-    inlay = Inlay(options.library, options.handles, options.threads)
-    sinusoids = Library(options.library)
+    inlay = Inlay(options.shared_object, options.handles, options.threads)
+    sinusoids = Library(options.shared_object)
     ours = (inlay.sinusoid, inlay.learned)
     absent, peers, about = list(contenders.ABSENT), [], {}
     for peer in contenders.PEERS:
