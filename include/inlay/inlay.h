@@ -473,7 +473,7 @@ typedef enum inlay_stores {
 
 /* What inlay_layer_spec_default() fills in, and the plain operations use. */
 /* An L2 of 2 MiB, the largest in common use, holds an output of so many bytes and the rows that it is made of. */
-#define INLAY_STREAM_BYTES_DEFAULT ((size_t)768 << 10)
+#define INLAY_STREAM_BYTES_DEFAULT ((size_t)1 << 20)
 /* More bytes of positions, with as many of tokens and of output, lie outside that L2. */
 #define INLAY_COMPUTE_BYTES_DEFAULT ((size_t)1 << 20)
 /* Half of the smallest L1 data cache in common use, 32 KiB. */
