@@ -173,8 +173,11 @@ void inlay_taylor_init(struct inlay_taylor *taylor)
    [0, 1), since consecutive coefficients fall by more than y grows them. */
 static struct inlay_fraction alternating(const struct inlay_taylor *taylor, int first, const struct inlay_fraction *y)
 {
-    /* The first term left out is below (pi / 4)^46 / 46! < 2^-207. */
+    /* The first term left out is below 2^-207: (pi / 4)^46 / 46! is, and where y is small earlier ones are. */
     int n = INLAY_TAYLOR_TERMS - 4 + first;
+    int zeros = y->limb[0] > 0 ? __builtin_clzll(y->limb[0]) : 64;
+    while (n > first && zeros * ((n - first) / 2 + 1) >= 207)
+        n -= 2;
     struct inlay_fraction sum = taylor->coefficient[n];
     while (n > first) {
         n -= 2;

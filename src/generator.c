@@ -29,6 +29,7 @@ void inlay_generator_start(struct inlay_generator *generator, const struct inlay
     generator->row = 0;
     generator->anchor_rows = turns ? INLAY_ANCHOR_ROWS : 1;
     generator->since_anchor = generator->anchor_rows;
+    generator->leaps = INLAY_ANCHOR_LEAPS;
     size_t bytes = inlay_padded(pairs) * sizeof(double);
     if (turns) {
         memcpy(generator->state.sin_step, sinusoid->sin_step + first, bytes);
@@ -47,8 +48,8 @@ static double position_of(const struct inlay_generator *generator, size_t row)
     return (double)(positions->first + (uint32_t)row);
 }
 
-/* Makes the state afresh for a position. */
-static void anchor(struct inlay_generator *generator, double position)
+/* Makes the state afresh for a position, from its exact phases. */
+static void anchor_exactly(struct inlay_generator *generator, double position)
 {
     static const double sin_of_quarters[4] = {0, 1, 0, -1};
     static const double cos_of_quarters[4] = {1, 0, -1, 0};
@@ -86,6 +87,31 @@ static void anchor(struct inlay_generator *generator, double position)
         };
         generator->kernels->sinusoid_anchor(&block);
     }
+    generator->leaps = 0;
+}
+
+/* The same for the position INLAY_ANCHOR_ROWS rows after the latest anchor, by turning that. */
+static void leap(struct inlay_generator *generator)
+{
+    const inlay_sinusoid *sinusoid = generator->sinusoid;
+    struct inlay_sinusoid_anchor whole = {
+        .pairs = inlay_padded(generator->pairs),
+        .rows = generator->anchor_rows,
+        .amplitude = sinusoid->amplitude,
+        .leaps = ++generator->leaps,
+        .sin_leap = sinusoid->sin_leap + generator->first,
+        .cos_leap = sinusoid->cos_leap + generator->first,
+        .state = &generator->state,
+    };
+    generator->kernels->sinusoid_anchor(&whole);
+}
+
+static void anchor(struct inlay_generator *generator, double position)
+{
+    if (generator->anchor_rows > 1 && generator->leaps < INLAY_ANCHOR_LEAPS)
+        leap(generator);
+    else
+        anchor_exactly(generator, position);
     generator->since_anchor = 0;
 }
 

@@ -18,7 +18,7 @@ struct inlay_positions {
 };
 
 /*
- * Generates one row after another of pairs [first, first + pairs), pairs <= INLAY_GENERATOR_PAIRS: 12 KiB of state, for
+ * Generates one row after another of pairs [first, first + pairs), pairs <= INLAY_GENERATOR_PAIRS: 32 KiB of state, for
  * the stack. Consecutive positions turn the state; for lists and for the angles of recipes every row is an anchor. Runs
  * kernels, so the floating-point environment must be guarded.
  */
@@ -32,6 +32,7 @@ struct inlay_generator {
     size_t row;            /* the next one */
     unsigned anchor_rows;  /* from one anchor to the next */
     unsigned since_anchor; /* rows generated from the present state */
+    unsigned leaps;        /* since the latest anchor from exact phases */
     struct inlay_sinusoid_state state;
 };
 

@@ -26,14 +26,15 @@ struct inlay_embed_tile {
 /*
  * A sinusoid's rows are generated for a run of consecutive frequencies at a time, which is the state of a generator:
  * the sine and cosine of one position as doubles, turned by one position's angle from row to row. Every
- * INLAY_ANCHOR_ROWS rows that state is made afresh from exact phases (an anchor), so that its error stays below bounds
- * that are carried along, one per column.
+ * INLAY_ANCHOR_ROWS rows that state is made afresh (an anchor), so that its error stays below bounds that are carried
+ * along, one per column: from exact phases, which takes as long as some 30 rows, or where an anchor lies so many rows
+ * back, by turning that (a leap), INLAY_ANCHOR_LEAPS times at the most.
  *
  * All arrays of doubles are padded with zeros to a multiple of INLAY_PAIR_GROUP.
  */
-enum { INLAY_PAIR_GROUP = 16, INLAY_ANCHOR_ROWS = 256 };
+enum { INLAY_PAIR_GROUP = 16, INLAY_ANCHOR_ROWS = 256, INLAY_ANCHOR_LEAPS = 7 };
 
-/* Pairs that a generator advances together: 48 bytes a pair stay in L1. */
+/* Pairs that a generator advances together: the 48 bytes of a pair that rows need stay in L1. */
 enum { INLAY_GENERATOR_PAIRS = 512 };
 
 /* In one struct, so that the kernels reach all of it from one register. */
@@ -44,6 +45,8 @@ struct inlay_sinusoid_state {
     double cos_bound[INLAY_GENERATOR_PAIRS];
     double sin_step[INLAY_GENERATOR_PAIRS]; /* of one position's angle; zeros where the state is not turned */
     double cos_step[INLAY_GENERATOR_PAIRS];
+    double sin_anchor[INLAY_GENERATOR_PAIRS]; /* as it was at the latest anchor, for amplitude 1 */
+    double cos_anchor[INLAY_GENERATOR_PAIRS];
 };
 
 static inline size_t inlay_padded(size_t pairs)
@@ -55,9 +58,13 @@ struct inlay_sinusoid_anchor {
     size_t pairs;
     unsigned rows;    /* INLAY_ANCHOR_ROWS; or 1 where the state is not turned */
     double amplitude; /* factor of state and bounds */
+    /* How many leaps lie between the exact anchor and this one, which is the next; what a leap turns pairs by. */
+    unsigned leaps;
+    const double *sin_leap, *cos_leap;
     /*
-     * The angles of the anchor's position: pi * half_turns[i], |half_turns[i]| <= 1/4, rounded to 53 significant bits,
-     * plus the quarter turns whose sine and cosine are quadrant_sin[i] and quadrant_cos[i] (each 0, 1 or -1).
+     * Where leaps is 0: the angles of the anchor's position: pi * half_turns[i], |half_turns[i]| <= 1/4, rounded to 53
+     * significant bits, plus the quarter turns whose sine and cosine are quadrant_sin[i] and quadrant_cos[i] (each 0, 1
+     * or -1).
      */
     const double *half_turns, *quadrant_sin, *quadrant_cos;
     /* Written: all but the steps, for pairs [first, first + pairs). */

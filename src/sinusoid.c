@@ -88,21 +88,21 @@ static void prepare_angles(inlay_sinusoid *sinusoid, const inlay_sinusoid_spec *
     inlay_fpenv_leave(host);
 }
 
-/* What one position turns each pair by. What pads the arrays stands still: its cosine is never in doubt. */
-static void prepare_steps(inlay_sinusoid *sinusoid)
+/* What so many positions turn each pair by. What pads the arrays stands still: its cosine is never in doubt. */
+static void prepare_turns(const inlay_sinusoid *sinusoid, unsigned positions, double *sin, double *cos)
 {
-    const struct inlay_real one = {1, 0, false};
+    const struct inlay_real x = {positions, 0, false};
     for (size_t i = 0; i < sinusoid->pairs; i++) {
-        struct inlay_phase phase = inlay_phase_of(&sinusoid->frequencies[i], one);
+        struct inlay_phase phase = inlay_phase_of(&sinusoid->frequencies[i], x);
         bool negative;
         struct inlay_fixed sine = inlay_exact_sine(&sinusoid->taylor, &phase, &negative);
-        sinusoid->sin_step[i] = inlay_round_f64(&sine, 0, negative);
+        sin[i] = inlay_round_f64(&sine, 0, negative);
         phase.quadrant = (phase.quadrant + 1) % 4;
         struct inlay_fixed cosine = inlay_exact_sine(&sinusoid->taylor, &phase, &negative);
-        sinusoid->cos_step[i] = inlay_round_f64(&cosine, 0, negative);
+        cos[i] = inlay_round_f64(&cosine, 0, negative);
     }
     for (size_t i = sinusoid->pairs; i < inlay_padded(sinusoid->pairs); i++)
-        sinusoid->cos_step[i] = 1;
+        cos[i] = 1;
 }
 
 /* The amplitude as a float, by integers: the host's environment rounds as it likes. */
@@ -130,7 +130,7 @@ inlay_status inlay_sinusoid_create(const inlay_sinusoid_spec *spec, const inlay_
     const struct inlay_angles *angles = inlay_angles_of(spec);
     bool turns = angles == NULL, has_factors = !turns || spec->inv_freq != NULL;
     size_t pairs = pairs_of(spec), padded = inlay_padded(pairs);
-    size_t pair_bytes = turns ? sizeof(struct inlay_fixed) + 2 * sizeof(double) : 0;
+    size_t pair_bytes = turns ? sizeof(struct inlay_fixed) + 4 * sizeof(double) : 0;
     size_t bytes;
     pair_bytes += has_factors ? sizeof(double) : 0;
     if (__builtin_mul_overflow(padded, pair_bytes, &bytes) ||
@@ -153,7 +153,9 @@ inlay_status inlay_sinusoid_create(const inlay_sinusoid_spec *spec, const inlay_
     double *behind = (double *)(made->frequencies + (turns ? padded : 0));
     made->sin_step = turns ? behind : NULL;
     made->cos_step = turns ? behind + padded : NULL;
-    made->factors = has_factors ? behind + (turns ? 2 * padded : 0) : NULL;
+    made->sin_leap = turns ? behind + 2 * padded : NULL;
+    made->cos_leap = turns ? behind + 3 * padded : NULL;
+    made->factors = has_factors ? behind + (turns ? 4 * padded : 0) : NULL;
     inlay_taylor_init(&made->taylor);
     if (!turns)
         prepare_angles(made, spec);
@@ -161,8 +163,10 @@ inlay_status inlay_sinusoid_create(const inlay_sinusoid_spec *spec, const inlay_
         take_frequencies(made, spec->inv_freq);
     else
         prepare_frequencies(made, spec);
-    if (turns)
-        prepare_steps(made);
+    if (turns) {
+        prepare_turns(made, 1, made->sin_step, made->cos_step);
+        prepare_turns(made, INLAY_ANCHOR_ROWS, made->sin_leap, made->cos_leap);
+    }
     *sinusoid = made;
     return INLAY_OK;
 }

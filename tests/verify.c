@@ -25,7 +25,7 @@
 enum {
     CASE_ENTRIES = 2048, /* judged per case, a piece more or less */
     MAX_DIM = 4096,
-    MAX_ROWS = 600,  /* of a call: more than two blocks between anchors */
+    MAX_ROWS = 2400, /* of a call: more than from one anchor by exact phases to the next, and a block */
     MAX_PAIRS = 16,  /* judged per case */
     MAX_JUDGED = 32, /* rows judged per call */
     RECIPES = 17,    /* 16 with a name, and the caller's frequencies with angles in floats */

@@ -8,27 +8,29 @@
 #endif
 
 /*
- * How far the state may be off within the K rows from an anchor on, for amplitude 1. u = 2^-53: rounding errs by u |x|
- * at the most, and by u/2 where |x| <= 1. w is the angle of a step.
+ * How far the state may be off within the K rows from an anchor on, m leaps of K rows after exact phases, for amplitude
+ * 1. u = 2^-53: rounding errs by u |x| at the most, and by u/2 where |x| <= 1. w is the angle of a step.
  *
  * First as a vector (sin, cos), whose length is 1 and which turning does not stretch. (Its errors may take it above 1,
  * where rounding errs by up to u: in slow columns alone, which take 1.0 of the 1.21 u below that are theirs.) A step is
  * sin' = fma(sin, cos w, cos * sin w), and cos' likewise. The sums err by u/2 each, together 0.71 u; the products by u
  * |sin w| or 0.71 u, whichever is less; the constants by u/2 for cos w, and u |sin w| or u/2 for sin w: together a
- * vector of at most D u a step, D = min(2.42, 1.21 + 2 |sin w|). The anchor: the phase is off by u of itself, hence the
- * vector by pi/4 u, and sincospi by half an ULP in each component, 0.71 u; turning by the quadrant is exact: below 2 u.
- * So the sine and the cosine are off by less than
+ * vector of at most D u a step, D = min(2.42, 1.21 + 2 |sin w|). A leap is a step by another angle: 2.42 u. Exact
+ * phases are off by u of themselves, hence the vector by pi/4 u, and sincospi by half an ULP in each component, 0.71 u;
+ * turning by the quadrant is exact: below 2 u. So the sine and the cosine are off by less than
  *
- *     u (D K + 2)
+ *     u (D K + 2.42 m + 2)
  *
- * Slow columns hold small sines, for which that is too coarse. Let S be the largest |sin| of the block, S <= min(1,
- * |sin of the anchor| + K |sin w|), as |sin(nw)| <= n |sin w|. A step adds to the sine u |sin w| (product) + u S (sum)
- * + u/2 S + u |sin w| (constants). And what a step added to the cosine, D u or less, m steps of turning carry into the
- * sine by |sin(mw)| <= min(1, m |sin w|): summed over the block, D u min(K, K^2/2 |sin w|). The anchor, relative to
- * its sine, as |x / tan x| <= 1 and |x tan x| <= 1 for |x| <= pi/4: 2 u S, and 2 u min(1, K |sin w|) from its cosine.
- * So the sine is also off by less than
+ * Slow columns hold small sines, for which that is too coarse. Let S be the largest |sin| since the exact phases, S <=
+ * min(1, |sin of the anchor| + (m + 1) K |sin w|), as |sin(nw)| <= n |sin w|. A step adds to the sine u |sin w|
+ * (product) + u S (sum) + u/2 S + u |sin w| (constants). And what a step added to the cosine, D u or less, n steps of
+ * turning carry into the sine by |sin(nw)| <= min(1, n |sin w|): summed over the block, D u min(K, K^2/2 |sin w|). A
+ * leap, by an angle whose |sin| is K |sin w| at the most, adds 3/2 u S + 2 u K |sin w| to the sine, and 2.42 u <= 2 D u
+ * to the cosine: summed over m leaps, the last of which is K rows back, D u min(2m, m (m + 1) K |sin w|) of the sine.
+ * The exact phases, relative to their sine, as |x / tan x| <= 1 and |x tan x| <= 1 for |x| <= pi/4: 2 u S, and 2 u
+ * min(1, (m + 1) K |sin w|) from their cosine. So the sine is also off by less than
  *
- *     u ((3/2 K + 2) S + 2K |sin w| + D min(K + 2, (K^2/2 + 2K) |sin w|))
+ *     u ((3/2 (K + m) + 2) S + 2 (m + 1) K |sin w| + D min(K + 2m + 2, (K^2/2 + (m + 1) (m + 2) K) |sin w|))
  *
  * and the cosine by the same with C, the largest |cos|, for S. The smaller of the two bounds holds; one hundredth is
  * added for products of errors and for the rounding of the bound itself. Returned is twice that.
@@ -37,22 +39,34 @@
  * end at 2^-256, with few digits. Within a block a sine becomes no smaller than it was at the anchor unless it is a
  * fast column's, which is in doubt wherever it comes as near to 0 as its bound.
  */
-static inline vec_double sinusoid_bound(vec_double value, vec_double step, double rows)
+static inline vec_double sinusoid_bound(vec_double value, vec_double step, double rows, double leaps)
 {
-    const double unit = 2 * 1.01 * 0x1p-53;
+    const double unit = 2 * 1.01 * 0x1p-53, since = rows * (leaps + 1);
     const vec_double one = vec_double_set1(1);
     vec_double each = vec_double_fma(vec_double_set1(2), step, vec_double_set1(1.21));
     each = vec_double_min(vec_double_set1(2.42), each);
-    vec_double largest = vec_double_fma(vec_double_set1(rows), step, vec_double_abs(value));
+    vec_double largest = vec_double_fma(vec_double_set1(since), step, vec_double_abs(value));
     largest = vec_double_min(one, largest);
-    vec_double turned = vec_double_mul(vec_double_set1(rows * rows / 2 + 2 * rows), step);
-    turned = vec_double_min(vec_double_set1(rows + 2), turned);
-    vec_double bound = vec_double_mul(vec_double_set1(1.5 * rows + 2), largest);
-    bound = vec_double_fma(vec_double_set1(2 * rows), step, bound);
+    vec_double turned = vec_double_mul(vec_double_set1(rows * rows / 2 + (leaps + 2) * since), step);
+    turned = vec_double_min(vec_double_set1(rows + 2 * leaps + 2), turned);
+    vec_double bound = vec_double_mul(vec_double_set1(1.5 * (rows + leaps) + 2), largest);
+    bound = vec_double_fma(vec_double_set1(2 * since), step, bound);
     bound = vec_double_fma(each, turned, bound);
-    bound = vec_double_min(bound, vec_double_fma(vec_double_set1(rows), each, vec_double_set1(2)));
+    bound = vec_double_min(bound, vec_double_fma(vec_double_set1(rows), each, vec_double_set1(2.42 * leaps + 2)));
     vec_double tiny = vec_double_min(one, vec_double_mul(vec_double_abs(value), vec_double_set1(0x1p100)));
     return vec_double_fma(vec_double_set1(unit), bound, vec_double_sub(one, tiny));
+}
+
+/* Turns sines and cosines by an angle. */
+VEC_INLINE struct vec_sincos sinusoid_turn(struct vec_sincos x, struct vec_sincos by)
+{
+    return (struct vec_sincos){vec_double_fma(x.sin, by.cos, vec_double_mul(x.cos, by.sin)),
+                               vec_double_fms(x.cos, by.cos, vec_double_mul(x.sin, by.sin))};
+}
+
+VEC_INLINE struct vec_sincos sinusoid_load(const double *sin, const double *cos, size_t i)
+{
+    return (struct vec_sincos){vec_double_load(sin + i), vec_double_load(cos + i)};
 }
 
 static inline void sinusoid_anchor(const struct inlay_sinusoid_anchor *anchor)
@@ -66,17 +80,23 @@ static inline void sinusoid_anchor(const struct inlay_sinusoid_anchor *anchor)
     vec_double amplitude = vec_double_set1(anchor->amplitude), scale = vec_double_set1(bound_scale);
     struct inlay_sinusoid_state *state = anchor->state;
     for (size_t i = 0; i < anchor->pairs; i += VEC_DOUBLES) {
-        struct vec_sincos within = vec_sincospi(vec_double_load(anchor->half_turns + i));
-        vec_double quadrant_sin = vec_double_load(anchor->quadrant_sin + i);
-        vec_double quadrant_cos = vec_double_load(anchor->quadrant_cos + i);
-        vec_double sin = vec_double_fma(within.sin, quadrant_cos, vec_double_mul(within.cos, quadrant_sin));
-        vec_double cos = vec_double_fms(within.cos, quadrant_cos, vec_double_mul(within.sin, quadrant_sin));
         size_t at = anchor->first + i;
+        struct vec_sincos from, by;
+        if (anchor->leaps > 0) {
+            from = sinusoid_load(state->sin_anchor, state->cos_anchor, at);
+            by = sinusoid_load(anchor->sin_leap, anchor->cos_leap, i);
+        } else {
+            from = vec_sincospi(vec_double_load(anchor->half_turns + i));
+            by = sinusoid_load(anchor->quadrant_sin, anchor->quadrant_cos, i);
+        }
+        struct vec_sincos here = sinusoid_turn(from, by);
         vec_double step = vec_double_abs(vec_double_load(state->sin_step + at));
-        vec_double sin_bound = sinusoid_bound(sin, step, anchor->rows);
-        vec_double cos_bound = sinusoid_bound(cos, step, anchor->rows);
-        vec_double_store(state->sin + at, vec_double_mul(sin, amplitude));
-        vec_double_store(state->cos + at, vec_double_mul(cos, amplitude));
+        vec_double sin_bound = sinusoid_bound(here.sin, step, anchor->rows, anchor->leaps);
+        vec_double cos_bound = sinusoid_bound(here.cos, step, anchor->rows, anchor->leaps);
+        vec_double_store(state->sin_anchor + at, here.sin);
+        vec_double_store(state->cos_anchor + at, here.cos);
+        vec_double_store(state->sin + at, vec_double_mul(here.sin, amplitude));
+        vec_double_store(state->cos + at, vec_double_mul(here.cos, amplitude));
         vec_double_store(state->sin_bound + at, vec_double_mul(sin_bound, scale));
         vec_double_store(state->cos_bound + at, vec_double_mul(cos_bound, scale));
     }
@@ -161,9 +181,10 @@ static inline void sinusoid_mark(const struct inlay_sinusoid_tile *tile, size_t 
 /* Turns the state of VEC_DOUBLES pairs by one step. */
 VEC_INLINE void sinusoid_step(struct inlay_sinusoid_state *state, size_t i, vec_double sin, vec_double cos)
 {
-    vec_double sin_step = vec_double_load(state->sin_step + i), cos_step = vec_double_load(state->cos_step + i);
-    vec_double_store(state->sin + i, vec_double_fma(sin, cos_step, vec_double_mul(cos, sin_step)));
-    vec_double_store(state->cos + i, vec_double_fms(cos, cos_step, vec_double_mul(sin, sin_step)));
+    struct vec_sincos step = sinusoid_load(state->sin_step, state->cos_step, i);
+    struct vec_sincos next = sinusoid_turn((struct vec_sincos){sin, cos}, step);
+    vec_double_store(state->sin + i, next.sin);
+    vec_double_store(state->cos + i, next.cos);
 }
 
 /* Stores the first n values of a vector, all of it where n reaches beyond; nothing for n = 0. */
@@ -193,9 +214,10 @@ VEC_INLINE vec sinusoid_add(const unsigned char *tokens, vec scale, vec entries,
     return vec_add(vec_mul(x, scale), entries);
 }
 
-/* VEC_LEN pairs of one row, from pair i on; returns whether any entry is in doubt. */
-VEC_INLINE bool sinusoid_pairs(const struct inlay_sinusoid_tile *tile, size_t row, size_t i,
-                               struct sinusoid_shape shape)
+/* VEC_LEN pairs of one row, from pair i on, of which the first `sines` and `cosines` have columns; returns whether any
+   entry is in doubt. */
+VEC_INLINE bool sinusoid_pairs(const struct inlay_sinusoid_tile *tile, size_t row, size_t i, size_t sines,
+                               size_t cosines, struct sinusoid_shape shape)
 {
     struct inlay_sinusoid_state *state = tile->state;
     struct sinusoid_values sin = sinusoid_values(state->sin, state->sin_bound, i);
@@ -203,7 +225,6 @@ VEC_INLINE bool sinusoid_pairs(const struct inlay_sinusoid_tile *tile, size_t ro
     vec sin_entries = sinusoid_cast(sin.low, sin.high, shape.type);
     vec cos_entries = sinusoid_cast(cos.low, cos.high, shape.type);
     const size_t element = shape.type == INLAY_F32 ? 4 : 2;
-    size_t sines = tile->sines - i, cosines = tile->cosines - i;
     unsigned char *sin_out = tile->sin_out + row * tile->out_stride_bytes + i * element;
     unsigned char *cos_out = tile->cos_out + row * tile->out_stride_bytes + i * element;
     vec first = sin_entries, second = cos_entries;
@@ -249,15 +270,27 @@ VEC_INLINE void sinusoid_prefetch(const struct inlay_sinusoid_tile *tile, size_t
     }
 }
 
+/* The pairs of a row from i on that fill no vector. One function for all shapes. */
+static __attribute__((noinline)) bool sinusoid_tail(const struct inlay_sinusoid_tile *tile, size_t row, size_t i,
+                                                    struct sinusoid_shape shape)
+{
+    return sinusoid_pairs(tile, row, i, tile->sines - i, tile->cosines - i, shape);
+}
+
 VEC_INLINE bool sinusoid_rows_of(const struct inlay_sinusoid_tile *tile, struct sinusoid_shape shape)
 {
+    size_t both = tile->sines < tile->cosines ? tile->sines : tile->cosines;
+    size_t whole = both - both % VEC_LEN;
     bool any = false;
-    for (size_t row = 0; row < tile->rows; row++)
-        for (size_t i = 0; i < tile->pairs; i += VEC_LEN) {
+    for (size_t row = 0; row < tile->rows; row++) {
+        for (size_t i = 0; i < whole; i += VEC_LEN) {
             if (tile->next != NULL)
                 sinusoid_prefetch(tile, row, i, shape.interleaved);
-            any |= sinusoid_pairs(tile, row, i, shape);
+            any |= sinusoid_pairs(tile, row, i, VEC_LEN, VEC_LEN, shape);
         }
+        if (whole < tile->pairs)
+            any |= sinusoid_tail(tile, row, whole, shape);
+    }
     return any;
 }
 
