@@ -58,7 +58,7 @@ VEC_INLINE void embed_cached(const unsigned char *row, const unsigned char *posi
 
 /*
  * Whole cache lines of `out`, past the caches; what lies before and behind them goes through. A line that is half
- * streamed and half stored costs both.
+ * streamed and half stored costs both, and one whose stores do not follow each other at once costs up to 1.4 as much.
  */
 VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *position, unsigned char *out,
                                size_t columns, float scale, struct embed_terms terms)
@@ -70,9 +70,14 @@ VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *po
         embed_cached(row, position, out, head, scale, terms);
     size_t end = head + (columns - head) / LINE_FLOATS * LINE_FLOATS;
     const vec vec_scale = vec_set1(scale);
-    for (size_t column = head; column < end; column += VEC_LEN) {
-        size_t at = column * sizeof(float);
-        vec_stream(out + at, embed_value(vec_load(row + at), vec_load(position + at), vec_scale, terms));
+    for (size_t column = head; column < end; column += LINE_FLOATS) {
+        vec line[LINE / VEC_BYTES];
+        for (size_t i = 0; i < LINE / VEC_BYTES; i++) {
+            size_t at = column * sizeof(float) + i * VEC_BYTES;
+            line[i] = embed_value(vec_load(row + at), vec_load(position + at), vec_scale, terms);
+        }
+        for (size_t i = 0; i < LINE / VEC_BYTES; i++)
+            vec_stream(out + column * sizeof(float) + i * VEC_BYTES, line[i]);
     }
     if (end < columns) {
         size_t at = end * sizeof(float);
