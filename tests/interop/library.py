@@ -18,6 +18,7 @@ class Spec(ctypes.Structure):
         ("size", ctypes.c_size_t),
         ("dim", ctypes.c_size_t),
         ("base", ctypes.c_double),
+        ("amplitude", ctypes.c_double),
         ("layout", ctypes.c_uint),
         ("spacing", ctypes.c_uint),
         ("shift", ctypes.c_uint32),
@@ -25,7 +26,7 @@ class Spec(ctypes.Structure):
         ("recipe", ctypes.c_uint),
         ("float_angles", ctypes.c_uint32),
         ("inv_freq", ctypes.POINTER(ctypes.c_double)),
-        ("amplitude", ctypes.c_double),
+        ("reserved", ctypes.c_size_t),
     ]
 
 
