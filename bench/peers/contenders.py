@@ -9,7 +9,7 @@ import functools
 
 import numpy
 
-from scene import ALLOCATED, REUSED, Contender
+from scene import ALLOCATED, KEPT, REUSED, Contender
 
 
 class NumPy:
@@ -215,7 +215,7 @@ class Jax:
 class TensorFlow:
     plain, graph, compiled = "TensorFlow eager", "TensorFlow graph", "TensorFlow XLA"
     about = {
-        plain: (False, "three passes; has no out=; outputs come from an arena that keeps their memory"),
+        plain: (False, "three passes; has no out=; new outputs from an arena that keeps their memory"),
         graph: (False, "a concrete tf.function: three operations; the last two may write where the first did"),
         compiled: (True, "the same with jit_compile=True: XLA, one pass, cached stores; no out="),
     }
@@ -247,7 +247,7 @@ class TensorFlow:
             (self.graph, concrete()),
             (self.compiled, concrete(jit_compile=True)),
         ):
-            yield Contender(name, ALLOCATED, functools.partial(made, ids, table, positions), lambda x: x.numpy())
+            yield Contender(name, KEPT, functools.partial(made, ids, table, positions), lambda x: x.numpy())
 
 
 PEERS = [NumPy, PyTorch, OnnxRuntime, Jax, TensorFlow]

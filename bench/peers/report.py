@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: MIT
 """What was measured, as rows, as a table for people, and as JSON. Imported by peers.py; measures nothing.
 
-A row is one peer on one shape, outputs reused or allocated, beside inlay in the same rounds: the slower of its two
-contenders, so that a ratio never flatters.
+A row is one peer on one shape, outputs reused, kept or allocated, beside inlay in the same rounds: the slower of its
+two contenders, so that a ratio never flatters.
 """
 import json
 import math
 
-from scene import ALLOCATED, REUSED
+from scene import ALLOCATED, KEPT, REUSED
 
 MODES = {
     REUSED: "outputs reused: each call writes where the last one did",
+    KEPT: "outputs kept: each call returns a new one, of memory that an arena has kept; inlay reuses its own",
     ALLOCATED: "outputs allocated: each call returns a new one, which is dropped before the next",
 }
 LARGE = 32 << 20
@@ -21,7 +22,9 @@ def make_rows(shape, timings, differences, ours, fused):
     rows = []
     for mode in MODES:
         of_mode = [timing for timing in timings if timing.contender.mode == mode]
-        inlay = max((t for t in of_mode if t.contender.name in ours), key=lambda t: t.median)
+        beside = REUSED if mode == KEPT else mode  # neither asks the system for memory
+        rivals = (t for t in timings if t.contender.name in ours and t.contender.mode == beside)
+        inlay = max(rivals, key=lambda t: t.median)
         for timing in of_mode:
             name = timing.contender.name
             rows.append(

@@ -11,7 +11,8 @@ import numpy
 
 HUGE_PAGE = 1 << 21
 HUGE = os.environ.get("NUMPY_MADVISE_HUGEPAGE") != "0"
-REUSED, ALLOCATED = "reused", "allocated"  # who provides the output: the caller once, or each call anew
+# Who provides the memory of an output: the caller once, the system for each call, or an arena that keeps it.
+REUSED, ALLOCATED, KEPT = "reused", "allocated", "kept"
 
 # call() is what is timed; array(result) is its output as an array of NumPy.
 Contender = collections.namedtuple("Contender", "name mode call array")
