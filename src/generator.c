@@ -78,6 +78,7 @@ static void anchor_exactly(struct inlay_generator *generator, double position)
         struct inlay_sinusoid_anchor block = {
             .pairs = inlay_padded(pairs),
             .rows = generator->anchor_rows,
+            .leaps = generator->anchor_rows > 1 ? INLAY_ANCHOR_LEAPS : 0,
             .amplitude = sinusoid->amplitude,
             .half_turns = half_turns,
             .quadrant_sin = quadrant_sin,
@@ -94,16 +95,15 @@ static void anchor_exactly(struct inlay_generator *generator, double position)
 static void leap(struct inlay_generator *generator)
 {
     const inlay_sinusoid *sinusoid = generator->sinusoid;
-    struct inlay_sinusoid_anchor whole = {
+    const struct inlay_sinusoid_leap next = {
         .pairs = inlay_padded(generator->pairs),
-        .rows = generator->anchor_rows,
         .amplitude = sinusoid->amplitude,
-        .leaps = ++generator->leaps,
-        .sin_leap = sinusoid->sin_leap + generator->first,
-        .cos_leap = sinusoid->cos_leap + generator->first,
+        .sin = sinusoid->sin_leap + generator->first,
+        .cos = sinusoid->cos_leap + generator->first,
         .state = &generator->state,
     };
-    generator->kernels->sinusoid_anchor(&whole);
+    generator->kernels->sinusoid_leap(&next);
+    generator->leaps++;
 }
 
 static void anchor(struct inlay_generator *generator, double position)

@@ -27,12 +27,12 @@ struct inlay_embed_tile {
  * A sinusoid's rows are generated for a run of consecutive frequencies at a time, which is the state of a generator:
  * the sine and cosine of one position as doubles, turned by one position's angle from row to row. Every
  * INLAY_ANCHOR_ROWS rows that state is made afresh (an anchor), so that its error stays below bounds that are carried
- * along, one per column: from exact phases, which takes as long as some 30 rows, or where an anchor lies so many rows
- * back, by turning that (a leap), INLAY_ANCHOR_LEAPS times at the most.
+ * along, one per column: from exact phases, which takes as long as some 30 rows, or by turning the anchor before (a
+ * leap), INLAY_ANCHOR_LEAPS times at the most.
  *
  * All arrays of doubles are padded with zeros to a multiple of INLAY_PAIR_GROUP.
  */
-enum { INLAY_PAIR_GROUP = 16, INLAY_ANCHOR_ROWS = 256, INLAY_ANCHOR_LEAPS = 7 };
+enum { INLAY_PAIR_GROUP = 16, INLAY_ANCHOR_ROWS = 128, INLAY_ANCHOR_LEAPS = 15 };
 
 /* Pairs that a generator advances together: the 48 bytes of a pair that rows need stay in L1. */
 enum { INLAY_GENERATOR_PAIRS = 512 };
@@ -41,7 +41,7 @@ enum { INLAY_GENERATOR_PAIRS = 512 };
 struct inlay_sinusoid_state {
     _Alignas(64) double sin[INLAY_GENERATOR_PAIRS];
     double cos[INLAY_GENERATOR_PAIRS];
-    double sin_bound[INLAY_GENERATOR_PAIRS]; /* twice how far sin may be off until the next anchor; positive */
+    double sin_bound[INLAY_GENERATOR_PAIRS]; /* twice how far sin may be off until the next exact phases; positive */
     double cos_bound[INLAY_GENERATOR_PAIRS];
     double sin_step[INLAY_GENERATOR_PAIRS]; /* of one position's angle; zeros where the state is not turned */
     double cos_step[INLAY_GENERATOR_PAIRS];
@@ -57,19 +57,24 @@ static inline size_t inlay_padded(size_t pairs)
 struct inlay_sinusoid_anchor {
     size_t pairs;
     unsigned rows;    /* INLAY_ANCHOR_ROWS; or 1 where the state is not turned */
+    unsigned leaps;   /* how many may follow */
     double amplitude; /* factor of state and bounds */
-    /* How many leaps lie between the exact anchor and this one, which is the next; what a leap turns pairs by. */
-    unsigned leaps;
-    const double *sin_leap, *cos_leap;
     /*
-     * Where leaps is 0: the angles of the anchor's position: pi * half_turns[i], |half_turns[i]| <= 1/4, rounded to 53
-     * significant bits, plus the quarter turns whose sine and cosine are quadrant_sin[i] and quadrant_cos[i] (each 0, 1
-     * or -1).
+     * The angles of the anchor's position: pi * half_turns[i], |half_turns[i]| <= 1/4, rounded to 53 significant bits,
+     * plus the quarter turns whose sine and cosine are quadrant_sin[i] and quadrant_cos[i] (each 0, 1 or -1).
      */
     const double *half_turns, *quadrant_sin, *quadrant_cos;
     /* Written: all but the steps, for pairs [first, first + pairs). */
     struct inlay_sinusoid_state *state;
     size_t first;
+};
+
+/* Turns the latest anchor's state, of pairs [0, pairs), into the next one's. */
+struct inlay_sinusoid_leap {
+    size_t pairs;
+    double amplitude;
+    const double *sin, *cos; /* of INLAY_ANCHOR_ROWS positions' angle */
+    struct inlay_sinusoid_state *state;
 };
 
 struct inlay_sinusoid_tile {
@@ -111,6 +116,7 @@ struct inlay_kernels {
     void (*embed_f32)(const struct inlay_embed_tile *tile);
     /* The state within its bounds; nothing in scalar, which keeps none. */
     void (*sinusoid_anchor)(const struct inlay_sinusoid_anchor *anchor);
+    void (*sinusoid_leap)(const struct inlay_sinusoid_leap *leap);
     /* Every entry correctly rounded to the tile's type, or marked. Returns whether any is marked; scalar, which keeps
        no state, leaves all to the integer path. */
     bool (*sinusoid_rows)(const struct inlay_sinusoid_tile *tile);

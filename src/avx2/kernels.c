@@ -22,6 +22,11 @@ static void sinusoid_anchor_avx2(const struct inlay_sinusoid_anchor *anchor)
     sinusoid_anchor(anchor);
 }
 
+static void sinusoid_leap_avx2(const struct inlay_sinusoid_leap *leap)
+{
+    sinusoid_leap(leap);
+}
+
 static bool sinusoid_rows_avx2(const struct inlay_sinusoid_tile *tile)
 {
     return sinusoid_rows(tile);
@@ -31,6 +36,7 @@ const struct inlay_kernels inlay_kernels_avx2 = {
     .name = "avx2",
     .embed_f32 = embed_f32_avx2,
     .sinusoid_anchor = sinusoid_anchor_avx2,
+    .sinusoid_leap = sinusoid_leap_avx2,
     .sinusoid_rows = sinusoid_rows_avx2,
     .turns = true,
 };

@@ -22,6 +22,11 @@ static void sinusoid_anchor_neon(const struct inlay_sinusoid_anchor *anchor)
     sinusoid_anchor(anchor);
 }
 
+static void sinusoid_leap_neon(const struct inlay_sinusoid_leap *leap)
+{
+    sinusoid_leap(leap);
+}
+
 static bool sinusoid_rows_neon(const struct inlay_sinusoid_tile *tile)
 {
     return sinusoid_rows(tile);
@@ -31,6 +36,7 @@ const struct inlay_kernels inlay_kernels_neon = {
     .name = "neon",
     .embed_f32 = embed_f32_neon,
     .sinusoid_anchor = sinusoid_anchor_neon,
+    .sinusoid_leap = sinusoid_leap_neon,
     .sinusoid_rows = sinusoid_rows_neon,
     .turns = true,
 };

@@ -42,6 +42,11 @@ static void sinusoid_anchor_scalar(const struct inlay_sinusoid_anchor *anchor)
     (void)anchor;
 }
 
+static void sinusoid_leap_scalar(const struct inlay_sinusoid_leap *leap)
+{
+    (void)leap;
+}
+
 static bool sinusoid_rows_scalar(const struct inlay_sinusoid_tile *tile)
 {
     size_t groups = inlay_padded(tile->pairs) / INLAY_PAIR_GROUP;
@@ -53,5 +58,6 @@ const struct inlay_kernels inlay_kernels_scalar = {
     .name = "scalar",
     .embed_f32 = embed_f32_scalar,
     .sinusoid_anchor = sinusoid_anchor_scalar,
+    .sinusoid_leap = sinusoid_leap_scalar,
     .sinusoid_rows = sinusoid_rows_scalar,
 };

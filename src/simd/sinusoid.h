@@ -8,23 +8,24 @@
 #endif
 
 /*
- * How far the state may be off within the K rows from an anchor on, m leaps of K rows after exact phases, for amplitude
+ * How far the state may be off until the next exact phases, where m leaps lie between, each after K rows, for amplitude
  * 1. u = 2^-53: rounding errs by u |x| at the most, and by u/2 where |x| <= 1. w is the angle of a step.
  *
  * First as a vector (sin, cos), whose length is 1 and which turning does not stretch. (Its errors may take it above 1,
  * where rounding errs by up to u: in slow columns alone, which take 1.0 of the 1.21 u below that are theirs.) A step is
  * sin' = fma(sin, cos w, cos * sin w), and cos' likewise. The sums err by u/2 each, together 0.71 u; the products by u
  * |sin w| or 0.71 u, whichever is less; the constants by u/2 for cos w, and u |sin w| or u/2 for sin w: together a
- * vector of at most D u a step, D = min(2.42, 1.21 + 2 |sin w|). A leap is a step by another angle: 2.42 u. Exact
- * phases are off by u of themselves, hence the vector by pi/4 u, and sincospi by half an ULP in each component, 0.71 u;
- * turning by the quadrant is exact: below 2 u. So the sine and the cosine are off by less than
+ * vector of at most D u a step, D = min(2.42, 1.21 + 2 |sin w|). A leap is a step by another angle: 2.42 u. Steps begin
+ * anew from each leap, and leaps from the one before. Exact phases are off by u of themselves, hence the vector by pi/4
+ * u, and sincospi by half an ULP in each component, 0.71 u; turning by the quadrant is exact: below 2 u. So the sine
+ * and the cosine are off by less than
  *
  *     u (D K + 2.42 m + 2)
  *
- * Slow columns hold small sines, for which that is too coarse. Let S be the largest |sin| since the exact phases, S <=
- * min(1, |sin of the anchor| + (m + 1) K |sin w|), as |sin(nw)| <= n |sin w|. A step adds to the sine u |sin w|
+ * Slow columns hold small sines, for which that is too coarse. Let S be the largest |sin| of all those rows, S <=
+ * min(1, |sin at the exact phases| + (m + 1) K |sin w|), as |sin(nw)| <= n |sin w|. A step adds to the sine u |sin w|
  * (product) + u S (sum) + u/2 S + u |sin w| (constants). And what a step added to the cosine, D u or less, n steps of
- * turning carry into the sine by |sin(nw)| <= min(1, n |sin w|): summed over the block, D u min(K, K^2/2 |sin w|). A
+ * turning carry into the sine by |sin(nw)| <= min(1, n |sin w|): summed over K steps, D u min(K, K^2/2 |sin w|). A
  * leap, by an angle whose |sin| is K |sin w| at the most, adds 3/2 u S + 2 u K |sin w| to the sine, and 2.42 u <= 2 D u
  * to the cosine: summed over m leaps, the last of which is K rows back, D u min(2m, m (m + 1) K |sin w|) of the sine.
  * The exact phases, relative to their sine, as |x / tan x| <= 1 and |x tan x| <= 1 for |x| <= pi/4: 2 u S, and 2 u
@@ -36,8 +37,8 @@
  * added for products of errors and for the rounding of the bound itself. Returned is twice that.
  *
  * Values below 2^-100 are left to the integer path, bounded by up to 1: next come subnormal floats, and phases, which
- * end at 2^-256, with few digits. Within a block a sine becomes no smaller than it was at the anchor unless it is a
- * fast column's, which is in doubt wherever it comes as near to 0 as its bound.
+ * end at 2^-256, with few digits. Later a sine becomes no smaller than it was there unless it is a fast column's, which
+ * is in doubt wherever it comes as near to 0 as its bound.
  */
 static inline vec_double sinusoid_bound(vec_double value, vec_double step, double rows, double leaps)
 {
@@ -69,6 +70,16 @@ VEC_INLINE struct vec_sincos sinusoid_load(const double *sin, const double *cos,
     return (struct vec_sincos){vec_double_load(sin + i), vec_double_load(cos + i)};
 }
 
+/* The state of an anchor. */
+VEC_INLINE void sinusoid_begin(struct inlay_sinusoid_state *state, size_t i, struct vec_sincos here,
+                               vec_double amplitude)
+{
+    vec_double_store(state->sin_anchor + i, here.sin);
+    vec_double_store(state->cos_anchor + i, here.cos);
+    vec_double_store(state->sin + i, vec_double_mul(here.sin, amplitude));
+    vec_double_store(state->cos + i, vec_double_mul(here.cos, amplitude));
+}
+
 static inline void sinusoid_anchor(const struct inlay_sinusoid_anchor *anchor)
 {
     /*
@@ -81,24 +92,24 @@ static inline void sinusoid_anchor(const struct inlay_sinusoid_anchor *anchor)
     struct inlay_sinusoid_state *state = anchor->state;
     for (size_t i = 0; i < anchor->pairs; i += VEC_DOUBLES) {
         size_t at = anchor->first + i;
-        struct vec_sincos from, by;
-        if (anchor->leaps > 0) {
-            from = sinusoid_load(state->sin_anchor, state->cos_anchor, at);
-            by = sinusoid_load(anchor->sin_leap, anchor->cos_leap, i);
-        } else {
-            from = vec_sincospi(vec_double_load(anchor->half_turns + i));
-            by = sinusoid_load(anchor->quadrant_sin, anchor->quadrant_cos, i);
-        }
-        struct vec_sincos here = sinusoid_turn(from, by);
+        struct vec_sincos within = vec_sincospi(vec_double_load(anchor->half_turns + i));
+        struct vec_sincos here = sinusoid_turn(within, sinusoid_load(anchor->quadrant_sin, anchor->quadrant_cos, i));
         vec_double step = vec_double_abs(vec_double_load(state->sin_step + at));
         vec_double sin_bound = sinusoid_bound(here.sin, step, anchor->rows, anchor->leaps);
         vec_double cos_bound = sinusoid_bound(here.cos, step, anchor->rows, anchor->leaps);
-        vec_double_store(state->sin_anchor + at, here.sin);
-        vec_double_store(state->cos_anchor + at, here.cos);
-        vec_double_store(state->sin + at, vec_double_mul(here.sin, amplitude));
-        vec_double_store(state->cos + at, vec_double_mul(here.cos, amplitude));
         vec_double_store(state->sin_bound + at, vec_double_mul(sin_bound, scale));
         vec_double_store(state->cos_bound + at, vec_double_mul(cos_bound, scale));
+        sinusoid_begin(state, at, here, amplitude);
+    }
+}
+
+static inline void sinusoid_leap(const struct inlay_sinusoid_leap *leap)
+{
+    struct inlay_sinusoid_state *state = leap->state;
+    vec_double amplitude = vec_double_set1(leap->amplitude);
+    for (size_t i = 0; i < leap->pairs; i += VEC_DOUBLES) {
+        struct vec_sincos before = sinusoid_load(state->sin_anchor, state->cos_anchor, i);
+        sinusoid_begin(state, i, sinusoid_turn(before, sinusoid_load(leap->sin, leap->cos, i)), amplitude);
     }
 }
 
