@@ -46,9 +46,9 @@ static const unsigned char *token_row(const struct inlay_embed_work *work, size_
         uint64_t id = (uint64_t)inlay_id_at(work->ids, work->id_type, token);
         /* From here on in a register: else a compiler may read the id once to compare and once more to use. */
         __asm__ volatile("" : "+r"(id));
-        row = id < work->row_count ? (size_t)id : 0;
+        row = id < work->tokens->rows ? (size_t)id : 0;
     }
-    return work->rows + row * work->row_stride_bytes;
+    return (const unsigned char *)work->tokens->data + row * work->tokens->stride_bytes;
 }
 
 /* The position of a sequence's first token; kept within the limit in the same way. */
@@ -58,7 +58,7 @@ static size_t start_of(const struct inlay_embed_work *work, size_t b)
         return (size_t)work->start;
     uint64_t start = (uint64_t)inlay_id_at(work->starts, INLAY_ID_I64, b);
     __asm__ volatile("" : "+r"(start));
-    uint64_t limit = work->sinusoid != NULL ? (uint64_t)INLAY_POSITION_LIMIT : work->position_count;
+    uint64_t limit = work->sinusoid != NULL ? (uint64_t)INLAY_POSITION_LIMIT : work->positions->rows;
     return start <= limit - work->length ? (size_t)start : 0;
 }
 
@@ -81,10 +81,11 @@ static void embed_block(const struct part *part, const struct block *block)
         const unsigned char *position = block->positions;
         size_t position_stride_bytes = block->position_stride_bytes;
         if (held) {
-            position_stride_bytes = work->position_stride_bytes;
+            position_stride_bytes = work->positions->stride_bytes;
             /* Starts may have changed since they were found to be held: kept within the rows like ids. */
-            size_t row = start_of(work, b) + block->s, last = work->position_count - block->count;
-            position = work->positions + (row <= last ? row : 0) * position_stride_bytes + column_bytes;
+            size_t row = start_of(work, b) + block->s, last = work->positions->rows - block->count;
+            position = (const unsigned char *)work->positions->data + (row <= last ? row : 0) * position_stride_bytes;
+            position += column_bytes;
         }
         for (size_t i = 0; i < block->count; i++) {
             size_t token = b * work->length + block->s + i;
@@ -93,13 +94,13 @@ static void embed_block(const struct part *part, const struct block *block)
                 pointers.positions[tile.count] = position + i * position_stride_bytes;
             pointers.out[tile.count] = work->out + token * work->out_stride_bytes + column_bytes;
             if (++tile.count == INLAY_TILE_TOKENS) {
-                part->kernels->embed_f32(&tile);
+                part->kernels->embed[INLAY_F32](&tile);
                 tile.count = 0;
             }
         }
     }
     if (tile.count > 0)
-        part->kernels->embed_f32(&tile);
+        part->kernels->embed[INLAY_F32](&tile);
 }
 
 /* The tokens of a part whose position rows lie in memory. */
@@ -233,7 +234,7 @@ static void embed_unheld(const struct part *part)
    through, which lengthens by all that is inlined. */
 static __attribute__((noinline)) void embed_from_start(const struct part *part)
 {
-    size_t start = start_of(part->work, part->b), count = part->work->position_count;
+    size_t start = start_of(part->work, part->b), count = part->work->positions->rows;
     size_t held = count > start && !computes_alone(part) ? count - start : 0;
     struct part before = *part, behind = *part;
     before.s_end = at_most(part->s_end, held);
@@ -252,7 +253,7 @@ static bool all_held(const struct part *part)
         return true;
     size_t last = work->starts == NULL ? part->b + 1 : part->b_end;
     for (size_t b = part->b; b < last; b++)
-        if (start_of(work, b) + part->s_end > work->position_count)
+        if (start_of(work, b) + part->s_end > work->positions->rows)
             return false;
     return true;
 }

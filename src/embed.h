@@ -11,17 +11,12 @@
 
 /* out[b, s, :] = rows[ids[b, s], :] * scale + position(start(b) + s), every field validated by who fills it in. */
 struct inlay_embed_work {
-    /* Token rows; without ids token i takes row i. */
-    const unsigned char *rows;
-    size_t row_count;
-    size_t row_stride_bytes;
+    const inlay_rows *tokens; /* without ids token i takes row i */
     const void *ids;
     inlay_id_type id_type;
     float scale;
-    /* Positions: rows [0, position_count) lie in memory, later ones come from the sinusoid; neither: no such term. */
-    const unsigned char *positions;
-    size_t position_count;
-    size_t position_stride_bytes;
+    /* Positions: those of a table, later ones of the sinusoid; neither: no such term. */
+    const inlay_rows *positions;
     const inlay_sinusoid *sinusoid;
     int64_t start;
     const int64_t *starts; /* [sequences], or null: start for all */

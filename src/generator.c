@@ -133,7 +133,7 @@ static void put_sum(const struct inlay_generator *generator, const struct inlay_
     const unsigned char *entry = (const unsigned char *)&bits;
     struct inlay_embed_tile sum = {
         .rows = &token, .positions = &entry, .out = &to, .count = 1, .columns = 1, .scale = tile->scale};
-    generator->kernels->embed_f32(&sum);
+    generator->kernels->embed[INLAY_F32](&sum);
 }
 
 /* Writes an entry of pair i exactly, if it has a column. */
@@ -250,7 +250,7 @@ static void copy_floats(const struct inlay_kernels *kernels, const unsigned char
 {
     struct inlay_embed_tile tile = {
         .rows = &from, .out = &to, .count = 1, .columns = n, .scale = scale, .stream = stream};
-    kernels->embed_f32(&tile);
+    kernels->embed[INLAY_F32](&tile);
 }
 
 /* Floats rounded to a 16-bit type where they lie. */

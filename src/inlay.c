@@ -59,7 +59,8 @@ inlay_status inlay_gather(const inlay_rows *table, const void *ids, inlay_id_typ
 {
     if (table == NULL)
         return INLAY_NULL;
-    struct inlay_extent read, read_ids, written;
+    struct inlay_table_extents read;
+    struct inlay_extent read_ids, written;
     inlay_status status = inlay_check_rows(table, &read);
     if (status == INLAY_OK)
         status = inlay_check_executor(executor);
@@ -73,7 +74,7 @@ inlay_status inlay_gather(const inlay_rows *table, const void *ids, inlay_id_typ
     status = inlay_check_array(ids, n, inlay_id_bytes(id_type), &read_ids);
     if (status != INLAY_OK)
         return status;
-    if (inlay_extents_overlap(written, read) || inlay_extents_overlap(written, read_ids))
+    if (inlay_table_overlaps(written, &read) || inlay_extents_overlap(written, read_ids))
         return INLAY_OVERLAP;
     size_t bad = inlay_first_bad_id(ids, id_type, n, table->rows);
     if (bad < n) {
@@ -82,9 +83,7 @@ inlay_status inlay_gather(const inlay_rows *table, const void *ids, inlay_id_typ
         return INLAY_ID;
     }
     struct inlay_embed_work work = {
-        .rows = table->data,
-        .row_count = table->rows,
-        .row_stride_bytes = table->stride_bytes,
+        .tokens = table,
         .ids = ids,
         .id_type = id_type,
         .scale = scale,
@@ -118,10 +117,10 @@ inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t n, size_t 
     bool in_place = x == out && x_stride_bytes == out_stride_bytes;
     if (!in_place && inlay_extents_overlap(written, read))
         return INLAY_OVERLAP;
+    inlay_rows rows = inlay_rows_f32(x, n, dim);
+    rows.stride_bytes = x_stride_bytes;
     struct inlay_embed_work work = {
-        .rows = x,
-        .row_count = n,
-        .row_stride_bytes = x_stride_bytes,
+        .tokens = &rows,
         .scale = scale,
         .sequences = 1,
         .length = n,
@@ -139,7 +138,8 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
 {
     if (positions == NULL)
         return INLAY_NULL;
-    struct inlay_extent read, written;
+    struct inlay_table_extents read;
+    struct inlay_extent written;
     inlay_status status = inlay_check_rows(positions, &read);
     if (status == INLAY_OK)
         status = inlay_check_executor(executor);
@@ -151,7 +151,7 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
     status = inlay_check_extent(x, tokens, positions->dim, INLAY_F32, x_stride_bytes, &written);
     if (status != INLAY_OK || tokens == 0)
         return status;
-    if (inlay_extents_overlap(written, read))
+    if (inlay_table_overlaps(written, &read))
         return INLAY_OVERLAP;
     inlay_fault found;
     if (!inlay_positions_in(start, seq, positions->rows, &found)) {
@@ -159,14 +159,12 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
             *fault = found;
         return INLAY_POSITION;
     }
+    inlay_rows rows = inlay_rows_f32(x, tokens, positions->dim);
+    rows.stride_bytes = x_stride_bytes;
     struct inlay_embed_work work = {
-        .rows = x,
-        .row_count = tokens,
-        .row_stride_bytes = x_stride_bytes,
+        .tokens = &rows,
         .scale = 1,
-        .positions = positions->data,
-        .position_count = positions->rows,
-        .position_stride_bytes = positions->stride_bytes,
+        .positions = positions,
         .start = start,
         .sequences = batch,
         .length = seq,

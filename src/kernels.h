@@ -13,9 +13,13 @@
 
 /* Rows that become out[i][0 .. columns) = rows[i][0 .. columns) * scale + positions[i][0 .. columns). */
 struct inlay_embed_tile {
-    const unsigned char *const *rows;      /* [count] float32 rows, any address */
+    const unsigned char *const *rows;   /* [count] rows of the kernel's type, any address */
+    const unsigned char *const *scales; /* [count] the scale that goes with the first column of each row, in types that
+                                           have scales apart from their elements; else null */
+    const unsigned char *const *zeros;  /* [count] likewise; null where there are none */
+    size_t group;                       /* columns that share a scale, in types of groups */
     const unsigned char *const *positions; /* [count] float32 rows, any address; null: no such term */
-    unsigned char *const *out;             /* [count] float32 rows, any address; may be rows[i] itself */
+    unsigned char *const *out;             /* [count] float32 rows, any address; may be rows[i] or positions[i] */
     size_t count;
     size_t columns;
     float scale;
@@ -107,19 +111,49 @@ struct inlay_sinusoid_tile {
     float scale;
 };
 
+/* Rows of floats that become LayerNorm or RMSNorm of themselves, in place or not. */
+struct inlay_norm_tile {
+    const unsigned char *const *rows; /* [count] float32 rows, any address */
+    unsigned char *const *out;        /* [count] float32 rows, any address; may be rows[i] */
+    size_t count, columns;
+    bool centred;               /* LayerNorm, which takes the mean off */
+    float epsilon;              /* added to the variance, or the mean square */
+    const unsigned char *gamma; /* [columns] float32, any address; null: ones */
+    const unsigned char *beta;  /* likewise; null: no such term */
+};
+
+/* Rows of floats that become float32, float16 or bfloat16. */
+struct inlay_cast_tile {
+    const unsigned char *const *rows; /* [count] float32 rows, any address */
+    unsigned char *const *out;        /* [count] rows of the type, any address */
+    size_t count, columns;
+    inlay_type type;
+    bool stream; /* as in inlay_embed_tile */
+};
+
 struct inlay_kernels {
     const char *name;
     /*
-     * The product is rounded, then the sum is rounded; no fused multiply-add. Scale 1 without positions copies all
-     * bits. Bit-identical to scalar, the payload of a NaN excepted.
+     * By the type of the stored rows. The stored value is decoded to a float, as inlay_type says; the product is
+     * rounded, then the sum is rounded; no fused multiply-add. Scale 1 without positions copies all bits of floats.
+     * Bit-identical to scalar, the payload of a NaN excepted.
      */
-    void (*embed_f32)(const struct inlay_embed_tile *tile);
+    void (*embed[INLAY_TYPES])(const struct inlay_embed_tile *tile);
     /* The state within its bounds; nothing in scalar, which keeps none. */
     void (*sinusoid_anchor)(const struct inlay_sinusoid_anchor *anchor);
     void (*sinusoid_leap)(const struct inlay_sinusoid_leap *leap);
     /* Every entry correctly rounded to the tile's type, or marked. Returns whether any is marked; scalar, which keeps
        no state, leaves all to the integer path. */
     bool (*sinusoid_rows)(const struct inlay_sinusoid_tile *tile);
+    /*
+     * Sums run in 16 lanes: lane j adds the columns j, j + 16, j + 32, ... in turn; then lane j + 8 is added to lane j,
+     * and so on with 4, 2 and 1. All in float32, each operation rounded. mean = sum / columns; LayerNorm then sums
+     * (x - mean)^2 in the same way, RMSNorm x^2. factor = 1 / sqrt(sum / columns + epsilon). out = (x - mean) * factor,
+     * then * gamma, then + beta.
+     */
+    void (*norm)(const struct inlay_norm_tile *tile);
+    /* To nearest even; NaN stays NaN (quiet); larger than the largest float16 becomes infinite. */
+    void (*cast)(const struct inlay_cast_tile *tile);
     bool turns; /* whether sinusoid_rows turns a state, and so makes rows faster than memory sends them */
 };
 

@@ -17,7 +17,7 @@ struct inlay_layer {
     inlay_rows tokens;
     /* Rows in memory: learned ones of the caller's, or the first of the sinusoid, held behind this struct. */
     inlay_rows positions;
-    struct inlay_extent token_extent, position_extent;
+    struct inlay_table_extents token_extents, position_extents;
     const inlay_sinusoid *sinusoid;
     bool has_positions;
     float scale;
@@ -25,10 +25,10 @@ struct inlay_layer {
 };
 
 /* Also tells which bytes the caller's tables touch; those of absent positions are none. */
-static inlay_status check_spec(const inlay_layer_spec *spec, struct inlay_extent *tokens,
-                               struct inlay_extent *positions)
+static inlay_status check_spec(const inlay_layer_spec *spec, struct inlay_table_extents *tokens,
+                               struct inlay_table_extents *positions)
 {
-    *positions = (struct inlay_extent){0, 0};
+    *positions = (struct inlay_table_extents){{0, 0}, {0, 0}, {0, 0}};
     if (spec == NULL)
         return INLAY_NULL;
     if (!inlay_struct_known(spec, sizeof *spec))
@@ -84,9 +84,9 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
     if (layer == NULL)
         return INLAY_NULL;
     *layer = NULL;
-    struct inlay_extent token_extent, position_extent;
+    struct inlay_table_extents token_extents, position_extents;
     inlay_allocator memory;
-    inlay_status status = check_spec(spec, &token_extent, &position_extent);
+    inlay_status status = check_spec(spec, &token_extents, &position_extents);
     if (status == INLAY_OK)
         status = inlay_allocator_of(allocator, &memory);
     if (status != INLAY_OK)
@@ -105,8 +105,8 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
         .tokens = known_part(spec->tokens),
         .positions = spec->positions != NULL ? known_part(spec->positions)
                                              : inlay_rows_f32(held_begin(made), held, spec->tokens->dim),
-        .token_extent = token_extent,
-        .position_extent = position_extent,
+        .token_extents = token_extents,
+        .position_extents = position_extents,
         .sinusoid = spec->sinusoid,
         .has_positions = spec->sinusoid != NULL || spec->positions != NULL,
         .scale = spec->scale,
@@ -176,7 +176,7 @@ inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, v
     if (status != INLAY_OK)
         return status;
     if (inlay_extents_overlap(written, read_ids) || inlay_extents_overlap(written, read_starts) ||
-        inlay_extents_overlap(written, layer->token_extent) || inlay_extents_overlap(written, layer->position_extent))
+        inlay_table_overlaps(written, &layer->token_extents) || inlay_table_overlaps(written, &layer->position_extents))
         return INLAY_OVERLAP;
     inlay_fault found;
     status = check_tokens(layer, batch, tokens, &found);
@@ -186,15 +186,11 @@ inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, v
         return status;
     }
     struct inlay_embed_work work = {
-        .rows = layer->tokens.data,
-        .row_count = layer->tokens.rows,
-        .row_stride_bytes = layer->tokens.stride_bytes,
+        .tokens = &layer->tokens,
         .ids = batch->ids,
         .id_type = batch->id_type,
         .scale = layer->scale,
-        .positions = layer->has_positions ? layer->positions.data : NULL,
-        .position_count = layer->positions.rows,
-        .position_stride_bytes = layer->positions.stride_bytes,
+        .positions = layer->has_positions ? &layer->positions : NULL,
         .sinusoid = layer->sinusoid,
         .start = batch->start,
         .starts = batch->starts,

@@ -15,10 +15,9 @@ struct inlay_format inlay_format_of(inlay_type type)
         return (struct inlay_format){10, 5};
     case INLAY_BF16:
         return (struct inlay_format){7, 8};
-    case INLAY_F32:
-        break;
+    default:
+        return (struct inlay_format){23, 8};
     }
-    return (struct inlay_format){23, 8};
 }
 
 /* A fixed-point number as its leading 64 bits and a power of two: value = mantissa * 2^exponent, rounded down; mantissa

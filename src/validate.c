@@ -41,6 +41,34 @@ size_t inlay_type_bytes(inlay_type type)
     case INLAY_F16:
     case INLAY_BF16:
         return 2;
+    default:
+        return 0;
+    }
+}
+
+size_t inlay_row_bytes(inlay_type type, size_t dim)
+{
+    enum { BLOCK = 32, HALF_BYTES = 2 };
+    size_t bytes;
+    switch (type) {
+    case INLAY_F32:
+        return __builtin_mul_overflow(dim, 4, &bytes) ? 0 : bytes;
+    case INLAY_F16:
+    case INLAY_BF16:
+        return __builtin_mul_overflow(dim, 2, &bytes) ? 0 : bytes;
+    case INLAY_I8:
+    case INLAY_I8_INVERSE:
+        return dim;
+    case INLAY_U8_ROWWISE:
+        return dim == 0 || __builtin_add_overflow(dim, 2 * sizeof(float), &bytes) ? 0 : bytes;
+    case INLAY_U4_ROWWISE:
+        return dim == 0 ? 0 : dim / 2 + dim % 2 + 2 * HALF_BYTES;
+    case INLAY_U4_GROUPED:
+        return dim / 2 + dim % 2;
+    case INLAY_Q8_0:
+        return dim % BLOCK || __builtin_mul_overflow(dim / BLOCK, BLOCK + HALF_BYTES, &bytes) ? 0 : bytes;
+    case INLAY_Q4_0:
+        return dim % BLOCK ? 0 : dim / BLOCK * (BLOCK / 2 + HALF_BYTES);
     }
     return 0;
 }
@@ -69,17 +97,10 @@ bool inlay_double_is_zero(double x)
     return bits_of(x) == 0;
 }
 
-inlay_status inlay_check_extent(const void *data, size_t rows, size_t dim, inlay_type type, size_t stride_bytes,
-                                struct inlay_extent *extent)
+static inlay_status extent_of_rows(const void *data, size_t rows, size_t row_bytes, size_t stride_bytes,
+                                   struct inlay_extent *extent)
 {
-    size_t row_bytes, bytes;
-    *extent = (struct inlay_extent){0, 0};
-    if (inlay_type_bytes(type) == 0)
-        return INLAY_OPTION;
-    if (dim == 0)
-        return INLAY_SHAPE;
-    if (__builtin_mul_overflow(dim, inlay_type_bytes(type), &row_bytes))
-        return INLAY_OVERFLOW;
+    size_t bytes;
     if (stride_bytes < row_bytes)
         return INLAY_STRIDE;
     if (rows == 0)
@@ -91,20 +112,83 @@ inlay_status inlay_check_extent(const void *data, size_t rows, size_t dim, inlay
     return inlay_extent_of(data, bytes, extent);
 }
 
-inlay_status inlay_check_rows(const inlay_rows *rows, struct inlay_extent *extent)
+inlay_status inlay_check_extent(const void *data, size_t rows, size_t dim, inlay_type type, size_t stride_bytes,
+                                struct inlay_extent *extent)
 {
-    if (!inlay_struct_known(rows, sizeof *rows) || rows->type != INLAY_F32 || rows->reserved != 0)
+    *extent = (struct inlay_extent){0, 0};
+    if (inlay_type_bytes(type) == 0)
         return INLAY_OPTION;
-    return inlay_check_extent(rows->data, rows->rows, rows->dim, rows->type, rows->stride_bytes, extent);
+    if (dim == 0)
+        return INLAY_SHAPE;
+    size_t row_bytes = inlay_row_bytes(type, dim);
+    return row_bytes == 0 ? INLAY_OVERFLOW : extent_of_rows(data, rows, row_bytes, stride_bytes, extent);
+}
+
+/* The arrays beside the elements: which there must be, which there must not, and what they touch. */
+static inlay_status check_scales(const inlay_rows *rows, struct inlay_extent *scales, struct inlay_extent *zeros)
+{
+    bool grouped = rows->type == INLAY_U4_GROUPED;
+    bool scaled = grouped || rows->type == INLAY_I8 || rows->type == INLAY_I8_INVERSE;
+    *scales = *zeros = (struct inlay_extent){0, 0};
+    if (grouped ? rows->group != 32 && rows->group != 64 && rows->group != 128 : rows->group != 0)
+        return INLAY_OPTION;
+    if ((!scaled && rows->scales != NULL) || (!grouped && rows->zeros != NULL))
+        return INLAY_OPTION;
+    if (grouped && rows->dim % rows->group != 0)
+        return INLAY_SHAPE;
+    if (!scaled || rows->rows == 0)
+        return INLAY_OK;
+    size_t row_scales = grouped ? rows->dim / rows->group : 1, row_zeros = row_scales / 2 + row_scales % 2;
+    inlay_status status =
+        extent_of_rows(rows->scales, rows->rows, row_scales * sizeof(float), row_scales * sizeof(float), scales);
+    if (status == INLAY_OK && rows->zeros != NULL)
+        status = extent_of_rows(rows->zeros, rows->rows, row_zeros, row_zeros, zeros);
+    return status;
+}
+
+inlay_status inlay_check_rows(const inlay_rows *rows, struct inlay_table_extents *extents)
+{
+    memset(extents, 0, sizeof *extents);
+    if (!inlay_struct_known(rows, sizeof *rows) || rows->type < INLAY_F32 || rows->type >= INLAY_TYPES)
+        return INLAY_OPTION;
+    if (rows->dim == 0)
+        return INLAY_SHAPE;
+    size_t row_bytes = inlay_row_bytes(rows->type, rows->dim);
+    if (row_bytes == 0)
+        return (rows->type == INLAY_Q8_0 || rows->type == INLAY_Q4_0) && rows->dim % 32 != 0 ? INLAY_SHAPE
+                                                                                             : INLAY_OVERFLOW;
+    inlay_status status = extent_of_rows(rows->data, rows->rows, row_bytes, rows->stride_bytes, &extents->data);
+    if (status == INLAY_OK)
+        status = check_scales(rows, &extents->scales, &extents->zeros);
+    if (status != INLAY_OK)
+        return status;
+    size_t end;
+    if (__builtin_add_overflow(rows->first_row, rows->rows, &end))
+        return INLAY_OVERFLOW;
+    if (rows->vocab == 0 ? rows->first_row != 0 : end > rows->vocab)
+        return INLAY_SHAPE;
+    return INLAY_OK;
+}
+
+bool inlay_table_overlaps(struct inlay_extent a, const struct inlay_table_extents *table)
+{
+    return inlay_extents_overlap(a, table->data) || inlay_extents_overlap(a, table->scales) ||
+           inlay_extents_overlap(a, table->zeros);
 }
 
 size_t inlay_id_bytes(inlay_id_type type)
 {
     switch (type) {
+    case INLAY_ID_U8:
+        return 1;
+    case INLAY_ID_I16:
+    case INLAY_ID_U16:
+        return 2;
     case INLAY_ID_I32:
-        return sizeof(int32_t);
+    case INLAY_ID_U32:
+        return 4;
     case INLAY_ID_I64:
-        return sizeof(int64_t);
+        return 8;
     }
     return 0;
 }
@@ -119,56 +203,87 @@ inlay_status inlay_check_array(const void *data, size_t n, size_t element_bytes,
     return inlay_extent_of(data, bytes, extent);
 }
 
-static int64_t id_i32(const void *ids, size_t i)
-{
-    int32_t id;
-    memcpy(&id, (const unsigned char *)ids + i * sizeof id, sizeof id);
-    return id;
-}
-
-static int64_t id_i64(const void *ids, size_t i)
-{
-    int64_t id;
-    memcpy(&id, (const unsigned char *)ids + i * sizeof id, sizeof id);
-    return id;
-}
-
 int64_t inlay_id_at(const void *ids, inlay_id_type type, size_t i)
 {
-    return type == INLAY_ID_I32 ? id_i32(ids, i) : id_i64(ids, i);
+    const unsigned char *at = (const unsigned char *)ids + i * inlay_id_bytes(type);
+    union {
+        int16_t i16;
+        uint16_t u16;
+        int32_t i32;
+        uint32_t u32;
+        int64_t i64;
+    } id;
+    switch (type) {
+    case INLAY_ID_U8:
+        return *at;
+    case INLAY_ID_I16:
+        memcpy(&id.i16, at, sizeof id.i16);
+        return id.i16;
+    case INLAY_ID_U16:
+        memcpy(&id.u16, at, sizeof id.u16);
+        return id.u16;
+    case INLAY_ID_I32:
+        memcpy(&id.i32, at, sizeof id.i32);
+        return id.i32;
+    case INLAY_ID_U32:
+        memcpy(&id.u32, at, sizeof id.u32);
+        return id.u32;
+    case INLAY_ID_I64:
+        memcpy(&id.i64, at, sizeof id.i64);
+        return id.i64;
+    }
+    return -1;
 }
 
 /*
- * One unsigned comparison per id finds the negative ones too. The loops have no exit, so that compilers make vectors of
- * them; only a block with a bad id is read again.
+ * One unsigned comparison per id finds the negative ones too. The loop has no exit, and its type is known where it is
+ * called, so that compilers make vectors of it; only a block with a bad id is read again.
  */
-static bool any_bad_i32(const void *ids, size_t n, uint64_t rows)
+static inline __attribute__((always_inline)) bool any_bad(const void *ids, inlay_id_type type, size_t n, uint64_t limit)
 {
-    uint32_t limit = rows <= INT32_MAX ? (uint32_t)rows : (uint32_t)INT32_MAX + 1;
-    uint32_t bad = 0;
-    for (size_t i = 0; i < n; i++)
-        bad |= (uint32_t)id_i32(ids, i) >= limit;
-    return bad != 0;
+    bool narrow = inlay_id_bytes(type) < 8;
+    uint32_t limit_32 = limit <= UINT32_MAX ? (uint32_t)limit : UINT32_MAX, bad_32 = 0;
+    uint64_t bad_64 = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (narrow)
+            bad_32 |= (uint32_t)inlay_id_at(ids, type, i) >= limit_32;
+        else
+            bad_64 |= (uint64_t)inlay_id_at(ids, type, i) >= limit;
+    }
+    return (bad_32 | bad_64) != 0;
 }
 
-static bool any_bad_i64(const void *ids, size_t n, uint64_t rows)
+static bool any_bad_of(const void *ids, inlay_id_type type, size_t n, uint64_t limit)
 {
-    uint64_t bad = 0;
-    for (size_t i = 0; i < n; i++)
-        bad |= (uint64_t)id_i64(ids, i) >= rows;
-    return bad != 0;
+    switch (type) {
+    case INLAY_ID_U8:
+        return any_bad(ids, INLAY_ID_U8, n, limit);
+    case INLAY_ID_I16:
+        return any_bad(ids, INLAY_ID_I16, n, limit);
+    case INLAY_ID_U16:
+        return any_bad(ids, INLAY_ID_U16, n, limit);
+    case INLAY_ID_I32:
+        return any_bad(ids, INLAY_ID_I32, n, limit);
+    case INLAY_ID_U32:
+        return any_bad(ids, INLAY_ID_U32, n, limit);
+    case INLAY_ID_I64:
+        break;
+    }
+    return any_bad(ids, INLAY_ID_I64, n, limit);
 }
 
 size_t inlay_first_bad_id(const void *ids, inlay_id_type type, size_t n, size_t rows)
 {
     /* No id is larger, and beyond it a negative one would pass the unsigned comparison. */
-    const uint64_t most = (uint64_t)INT64_MAX + 1;
+    uint64_t most = type == INLAY_ID_I64   ? (uint64_t)INT64_MAX + 1
+                    : type == INLAY_ID_U32 ? UINT64_C(1) << 32
+                                           : 1u << 31;
     uint64_t limit = rows < most ? rows : most;
     const size_t block = 4096;
     for (size_t first = 0; first < n; first += block) {
         size_t count = n - first < block ? n - first : block;
         const void *at = (const unsigned char *)ids + first * inlay_id_bytes(type);
-        if (!(type == INLAY_ID_I32 ? any_bad_i32(at, count, limit) : any_bad_i64(at, count, limit)))
+        if (!any_bad_of(at, type, count, limit))
             continue;
         for (size_t i = first; i < first + count; i++)
             if ((uint64_t)inlay_id_at(ids, type, i) >= limit)

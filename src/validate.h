@@ -24,7 +24,7 @@ inlay_status inlay_extent_of(const void *data, size_t bytes, struct inlay_extent
 
 bool inlay_extents_overlap(struct inlay_extent a, struct inlay_extent b);
 
-/* The bytes of one element; 0 for a type that is none. */
+/* The bytes of one element of an output; 0 for a type that is none of theirs. */
 size_t inlay_type_bytes(inlay_type type);
 
 /* Whether low <= x <= high, for 0 <= low; not for NaN. */
@@ -41,8 +41,15 @@ bool inlay_double_is_zero(double x);
 inlay_status inlay_check_extent(const void *data, size_t rows, size_t dim, inlay_type type, size_t stride_bytes,
                                 struct inlay_extent *extent);
 
-/* The same for a view, whose fields are checked too. */
-inlay_status inlay_check_rows(const inlay_rows *rows, struct inlay_extent *extent);
+/* What a table's arrays touch; those that it has not touch nothing. */
+struct inlay_table_extents {
+    struct inlay_extent data, scales, zeros;
+};
+
+/* The same for a view of any type, whose fields are checked too. */
+inlay_status inlay_check_rows(const inlay_rows *rows, struct inlay_table_extents *extents);
+
+bool inlay_table_overlaps(struct inlay_extent a, const struct inlay_table_extents *table);
 
 /* The bytes of one id; 0 for a type that is none. */
 size_t inlay_id_bytes(inlay_id_type type);

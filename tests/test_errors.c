@@ -116,7 +116,7 @@ START_TEST(bad_views)
     view.type = (inlay_type)77;
     expect_bad_view(&view, INLAY_OPTION);
     view = good_rows();
-    view.reserved = 1;
+    view.group = 1;
     expect_bad_view(&view, INLAY_OPTION);
     view = good_rows();
     view.dim = 0;

@@ -93,17 +93,40 @@ INLAY_API const char *inlay_isa_at(size_t index, int *runs);
 
 /* ---- Views: tables of the caller's ---------------------------------------------------------------------------- */
 
-/** The type of stored or written elements. 0 is no type, so that a forgotten field is seen. */
+/**
+ * The type of stored or written elements. 0 is no type, so that a forgotten field is seen.
+ *
+ * Tables can be of every type: their elements are decoded in registers as they are used, never to a copy. What stands
+ * below as a product or a sum is rounded to float32 each time. Outputs are of the first three.
+ */
 typedef enum inlay_type {
-    INLAY_F32 = 1,  /**< IEEE 754 binary32 */
-    INLAY_F16 = 2,  /**< IEEE 754 binary16; written by the functions that make sinusoids */
-    INLAY_BF16 = 3, /**< bfloat16, the upper half of a binary32; written by the functions that make sinusoids */
+    INLAY_F32 = 1,        /**< IEEE 754 binary32 */
+    INLAY_F16 = 2,        /**< IEEE 754 binary16 */
+    INLAY_BF16 = 3,       /**< bfloat16, the upper half of a binary32 */
+    INLAY_I8 = 4,         /**< int8 q [dim], one scale for each row: q * scale */
+    INLAY_I8_INVERSE = 5, /**< the same, q * (1 / scale): CTranslate2's int8 embeddings */
+    INLAY_U8_ROWWISE = 6, /**< uint8 q [dim], then float32 scale and bias in the row: q * scale + bias (FBGEMM's and
+                               PyTorch's 8-bit rowwise) */
+    INLAY_U4_ROWWISE = 7, /**< 4-bit q [dim], two in a byte, the lower one first, then float16 scale and bias in the
+                             row: q * scale + bias (FBGEMM's n-bit rowwise) */
+    INLAY_U4_GROUPED = 8, /**< 4-bit q likewise, a scale for each `group` columns: (q - zero) * scale; without zeros 8
+                               (ONNX Runtime's block-quantised) */
+    INLAY_Q8_0 = 9,       /**< blocks of 32 columns, each a float16 d and int8 q [32]: q * d (ggml) */
+    INLAY_Q4_0 = 10,      /**< blocks of 32 columns, each a float16 d and 16 bytes, whose lower halves are the first 16
+                               columns and whose upper halves the others: (q - 8) * d (ggml) */
 } inlay_type;
+
+/** One more than the largest type. */
+#define INLAY_TYPES 11
 
 /** The type of token ids. 0 is no type. */
 typedef enum inlay_id_type {
     INLAY_ID_I32 = 1, /**< int32_t */
     INLAY_ID_I64 = 2, /**< int64_t */
+    INLAY_ID_U8 = 3,  /**< uint8_t */
+    INLAY_ID_U16 = 4, /**< uint16_t */
+    INLAY_ID_I16 = 5, /**< int16_t */
+    INLAY_ID_U32 = 6, /**< uint32_t */
 } inlay_id_type;
 
 /** A table [rows, dim] in the caller's memory, which must outlive its use. The view owns nothing. */
@@ -111,11 +134,21 @@ typedef struct inlay_rows {
     size_t size;         /**< sizeof(inlay_rows) */
     const void *data;    /**< [rows, dim], any address; may be null where rows is 0 */
     size_t rows;         /**< >= 0 */
-    size_t dim;          /**< >= 1 */
-    size_t stride_bytes; /**< from row to row, >= bytes of one row */
-    inlay_type type;     /**< INLAY_F32 */
-    uint32_t reserved;   /**< 0 */
+    size_t dim;          /**< >= 1; a multiple of group, or of 32 in ggml's types */
+    size_t stride_bytes; /**< from row to row, >= inlay_row_bytes(type, dim) */
+    inlay_type type;     /**< of the elements */
+    uint32_t group;      /**< INLAY_U4_GROUPED: 32, 64 or 128; else 0 */
+    const void *scales;  /**< float32, any address: INLAY_I8 and INLAY_I8_INVERSE [rows], INLAY_U4_GROUPED
+                              [rows, dim / group]; else null. Infinities and NaN propagate by IEEE 754 */
+    const void *zeros;   /**< INLAY_U4_GROUPED: null, or 4-bit zeros [rows, dim / group], two in a byte, the lower one
+                              first, rows of ceil(dim / group / 2) bytes; else null */
+    size_t
+        first_row; /**< a shard: the table holds rows [first_row, first_row + rows) of a vocabulary of `vocab` rows */
+    size_t vocab;  /**< 0: no shard, the table is the whole vocabulary */
 } inlay_rows;
+
+/** Bytes of a stored row, scales within it included: the least stride. 0 where there is no such row. */
+INLAY_API size_t inlay_row_bytes(inlay_type type, size_t dim);
 
 /** The view of a contiguous float32 table [rows, dim]. */
 static inline inlay_rows inlay_rows_f32(const void *data, size_t rows, size_t dim)
@@ -127,7 +160,11 @@ static inline inlay_rows inlay_rows_f32(const void *data, size_t rows, size_t di
     view.dim = dim;
     view.stride_bytes = dim * sizeof(float);
     view.type = INLAY_F32;
-    view.reserved = 0;
+    view.group = 0;
+    view.scales = NULL;
+    view.zeros = NULL;
+    view.first_row = 0;
+    view.vocab = 0;
     return view;
 }
 

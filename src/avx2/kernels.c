@@ -34,7 +34,7 @@ static bool sinusoid_rows_avx2(const struct inlay_sinusoid_tile *tile)
 
 const struct inlay_kernels inlay_kernels_avx2 = {
     .name = "avx2",
-    .embed_f32 = embed_f32_avx2,
+    .embed = {[INLAY_F32] = embed_f32_avx2},
     .sinusoid_anchor = sinusoid_anchor_avx2,
     .sinusoid_leap = sinusoid_leap_avx2,
     .sinusoid_rows = sinusoid_rows_avx2,

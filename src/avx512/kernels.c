@@ -34,7 +34,7 @@ static bool sinusoid_rows_avx512(const struct inlay_sinusoid_tile *tile)
 
 const struct inlay_kernels inlay_kernels_avx512 = {
     .name = "avx512",
-    .embed_f32 = embed_f32_avx512,
+    .embed = {[INLAY_F32] = embed_f32_avx512},
     .sinusoid_anchor = sinusoid_anchor_avx512,
     .sinusoid_leap = sinusoid_leap_avx512,
     .sinusoid_rows = sinusoid_rows_avx512,

@@ -34,7 +34,7 @@ static bool sinusoid_rows_neon(const struct inlay_sinusoid_tile *tile)
 
 const struct inlay_kernels inlay_kernels_neon = {
     .name = "neon",
-    .embed_f32 = embed_f32_neon,
+    .embed = {[INLAY_F32] = embed_f32_neon},
     .sinusoid_anchor = sinusoid_anchor_neon,
     .sinusoid_leap = sinusoid_leap_neon,
     .sinusoid_rows = sinusoid_rows_neon,

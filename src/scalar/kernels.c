@@ -56,7 +56,7 @@ static bool sinusoid_rows_scalar(const struct inlay_sinusoid_tile *tile)
 
 const struct inlay_kernels inlay_kernels_scalar = {
     .name = "scalar",
-    .embed_f32 = embed_f32_scalar,
+    .embed = {[INLAY_F32] = embed_f32_scalar},
     .sinusoid_anchor = sinusoid_anchor_scalar,
     .sinusoid_leap = sinusoid_leap_scalar,
     .sinusoid_rows = sinusoid_rows_scalar,

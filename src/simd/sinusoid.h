@@ -323,7 +323,7 @@ static inline bool sinusoid_rows(const struct inlay_sinusoid_tile *tile)
         return sinusoid_rows_fused(&own, INLAY_F16, false);
     case INLAY_BF16:
         return sinusoid_rows_fused(&own, INLAY_BF16, false);
-    case INLAY_F32:
+    default:
         break;
     }
     return own.tokens != NULL ? sinusoid_rows_fused(&own, INLAY_F32, true)
