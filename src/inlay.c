@@ -42,6 +42,10 @@ const char *inlay_status_string(inlay_status status)
                "each other";
     case INLAY_NO_MEMORY:
         return "the allocator had no memory";
+    case INLAY_OFFSETS:
+        return "offsets do not begin at 0, fall, do not end at the number of tokens or leave no room";
+    case INLAY_SEGMENT:
+        return "a segment is negative or not below the rows of its table";
     }
     return "not a status of this version";
 }
@@ -89,9 +93,12 @@ inlay_status inlay_gather(const inlay_rows *table, const void *ids, inlay_id_typ
         .scale = scale,
         .sequences = 1,
         .length = n,
+        .longest = n,
+        .out_length = n,
         .dim = table->dim,
         .out = out,
         .out_stride_bytes = out_stride_bytes,
+        .out_type = INLAY_F32,
         .tuning = inlay_tuning_default,
     };
     inlay_embed_run(&work, executor);
@@ -124,9 +131,12 @@ inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t n, size_t 
         .scale = scale,
         .sequences = 1,
         .length = n,
+        .longest = n,
+        .out_length = n,
         .dim = dim,
         .out = out,
         .out_stride_bytes = out_stride_bytes,
+        .out_type = INLAY_F32,
         .tuning = in_place ? cached : inlay_tuning_default,
     };
     inlay_embed_run(&work, executor);
@@ -168,9 +178,12 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
         .start = start,
         .sequences = batch,
         .length = seq,
+        .longest = seq,
+        .out_length = seq,
         .dim = positions->dim,
         .out = x,
         .out_stride_bytes = x_stride_bytes,
+        .out_type = INLAY_F32,
         .tuning = cached,
     };
     inlay_embed_run(&work, executor);

@@ -35,10 +35,9 @@ static struct format format_of(inlay_type type)
         return (struct format){11, -23, 16};
     case INLAY_BF16:
         return (struct format){8, -132, 128};
-    case INLAY_F32:
-        break;
+    default:
+        return (struct format){24, -148, 128};
     }
-    return (struct format){24, -148, 128};
 }
 
 /* What was rounded to the digits of a format, with MPFR's word for how, as a number of that format. */
