@@ -35,7 +35,7 @@ static struct format format_of(inlay_type type)
         return (struct format){11, -23, 16};
     case INLAY_BF16:
         return (struct format){8, -132, 128};
-    case INLAY_F32:
+    default:
         break;
     }
     return (struct format){24, -148, 128};
