@@ -18,7 +18,7 @@ enum {
 };
 
 /* A row as the tile has it. */
-struct stored_row {
+struct stored_source {
     const unsigned char *bytes, *scales, *zeros;
     size_t group;
 };
@@ -89,7 +89,7 @@ VEC_INLINE size_t stored_bytes(inlay_type type, size_t n)
 }
 
 /* What does not change along a row. */
-VEC_INLINE struct stored_terms stored_row_terms(inlay_type type, const struct stored_row *row)
+VEC_INLINE struct stored_terms stored_row_terms(inlay_type type, const struct stored_source *row)
 {
     struct stored_terms terms = {.shift = vec_set1(-8)};
     switch (type) {
@@ -114,7 +114,7 @@ VEC_INLINE struct stored_terms stored_row_terms(inlay_type type, const struct st
 }
 
 /* What does, for one block. */
-VEC_INLINE struct stored_terms stored_block_terms(inlay_type type, const struct stored_row *row, size_t block,
+VEC_INLINE struct stored_terms stored_block_terms(inlay_type type, const struct stored_source *row, size_t block,
                                                   struct stored_terms terms)
 {
     if (type == INLAY_Q8_0 || type == INLAY_Q4_0)
@@ -162,7 +162,7 @@ VEC_INLINE vec stored_value(inlay_type type, vec x, struct stored_terms terms)
 /* A row, what is added to it and where it goes: columns [first, first + columns) of all three, first being a multiple
    of STORED_BLOCK. A scale of 1 changes nothing but a NaN's payload. */
 struct stored_part {
-    struct stored_row row;
+    struct stored_source row;
     const unsigned char *position; /* null: no such term */
     unsigned char *out;
     size_t first, columns;
@@ -275,21 +275,24 @@ static void stored_flush(unsigned char *lines, size_t lead, unsigned char *out, 
         memcpy(lines, lines + end, lead);
 }
 
-/* A row, streamed, that begins off a line: vectors of it cannot begin at any column, as a block's may not be cut. */
-VEC_INLINE void stored_askew(inlay_type type, bool positioned, const struct stored_part *all)
+/* A streamed row that begins off a line goes through L1, some columns at a time: vectors cannot begin at any column, as
+   they may not cut a block. */
+VEC_INLINE void stored_row(inlay_type type, bool positioned, struct stored_part row, bool stream)
 {
     _Alignas(64) unsigned char lines[STORED_LINE + STORED_CHUNK * sizeof(float)];
-    size_t lead = (uintptr_t)all->out % STORED_LINE;
-    struct stored_part part = *all;
-    part.out = lines + lead;
-    part.stream = false;
-    for (; part.first < all->columns; part.first += STORED_CHUNK) {
-        size_t left = all->columns - part.first, at = part.first * sizeof(float);
-        bool last = left <= STORED_CHUNK;
-        part.columns = last ? left : STORED_CHUNK;
-        part.position = positioned ? all->position + at : NULL;
+    const size_t lead = (uintptr_t)row.out % STORED_LINE;
+    /* Floats at odd addresses never fill a line. */
+    const bool streams = stream && lead % sizeof(float) == 0, askew = streams && lead > 0;
+    const size_t step = askew ? STORED_CHUNK : row.columns;
+    row.stream = streams && !askew;
+    for (struct stored_part part = row; part.first < row.columns; part.first += step) {
+        size_t left = row.columns - part.first, at = part.first * sizeof(float);
+        part.columns = left < step ? left : step;
+        part.position = positioned ? row.position + at : NULL;
+        part.out = askew ? lines + lead : row.out;
         stored_columns(type, positioned, &part);
-        stored_flush(lines, lead, all->out + at, part.columns, at == 0, last);
+        if (askew)
+            stored_flush(lines, lead, row.out + at, part.columns, at == 0, left <= step);
     }
 }
 
@@ -310,7 +313,7 @@ VEC_INLINE void stored_rows(inlay_type type, bool positioned, const struct inlay
     for (size_t i = 0; i < tile->count; i++) {
         if (ahead > 0 && i + ahead < tile->count)
             stored_prefetch(tile, i + ahead, bytes);
-        struct stored_part part = {
+        const struct stored_part row = {
             .row = {.bytes = tile->rows[i],
                     .scales = tile->scales != NULL ? tile->scales[i] : NULL,
                     .zeros = tile->zeros != NULL ? tile->zeros[i] : NULL,
@@ -319,13 +322,8 @@ VEC_INLINE void stored_rows(inlay_type type, bool positioned, const struct inlay
             .out = tile->out[i],
             .columns = tile->columns,
             .scale = vec_set1(tile->scale),
-            .stream = tile->stream && (uintptr_t)tile->out[i] % STORED_LINE == 0,
         };
-        /* Floats at odd addresses never fill a line. */
-        if (!tile->stream || part.stream || (uintptr_t)part.out % sizeof(float) != 0)
-            stored_columns(type, positioned, &part);
-        else
-            stored_askew(type, positioned, &part);
+        stored_row(type, positioned, row, tile->stream);
     }
 }
 
