@@ -843,6 +843,204 @@ START_TEST(calls_in_parts)
 }
 END_TEST
 
+/* The sum of what the shards of a table write is what the whole table writes. */
+START_TEST(shards_add_up)
+{
+    static const size_t dims[] = {1, 3, 16, 100, 512};
+    enum { VOCAB = 11, TOKENS = 60, BYTES = TOKENS * 512 * 4 };
+    static float whole[TOKENS * 512], part[TOKENS * 512], sum[TOKENS * 512];
+    static float rows[VOCAB * 512], learned_rows[TOKENS * 512];
+    struct random random = {77};
+    for (int round = 0; round < 400; round++) {
+        size_t dim = dims[random_below(&random, 5)];
+        random_rows(&random, (unsigned char *)rows, VOCAB, dim, dim * 4);
+        random_rows(&random, (unsigned char *)learned_rows, TOKENS, dim, dim * 4);
+        inlay_rows table = inlay_rows_f32(rows, VOCAB, dim), learned = inlay_rows_f32(learned_rows, TOKENS, dim);
+        inlay_layer_spec spec = inlay_layer_spec_default(&table);
+        inlay_sinusoid *sinusoid = make_sinusoid(dim, 10000, INLAY_LAYOUT_SPLIT);
+        uint64_t kind = random_below(&random, 4);
+        spec.sinusoid = kind == 1 || kind == 2 ? sinusoid : NULL;
+        spec.cached_positions = kind == 1 ? 0 : 30;
+        spec.positions = kind == 3 ? &learned : NULL;
+        spec.scale = one_in(&random, 2) ? -2.5f : 1;
+        spec.padding_id = one_in(&random, 2) ? (int64_t)random_below(&random, VOCAB) : -1;
+        spec.zero_rows = (inlay_zero_rows)random_below(&random, 2);
+        spec.bad_id = (inlay_bad_id)random_below(&random, 4);
+        spec.substitute_id = (int64_t)random_below(&random, VOCAB);
+        if (kind > 0 && spec.padding_id >= 0 && one_in(&random, 2))
+            spec.numbering = INLAY_NUMBERING_PADDING_AWARE;
+        int32_t ids[TOKENS];
+        for (size_t i = 0; i < TOKENS; i++) {
+            ids[i] = (int32_t)random_below(&random, VOCAB);
+            if (spec.bad_id != INLAY_BAD_ID_ERROR && one_in(&random, 5))
+                ids[i] = one_in(&random, 2) ? VOCAB : -1;
+        }
+        inlay_batch batch = inlay_batch_i32(ids, 3, TOKENS / 3, 1);
+        inlay_layer *layer;
+        ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+        ck_assert_int_eq(inlay_forward(layer, &batch, whole, dim * 4, NULL, NULL), INLAY_OK);
+        inlay_layer_destroy(layer);
+        size_t shards = 2 + random_below(&random, 3), first = 0;
+        for (size_t i = 0; i < shards; i++) {
+            size_t n = i + 1 < shards ? random_below(&random, VOCAB + 1 - first) : VOCAB - first;
+            inlay_rows shard = inlay_rows_f32(n > 0 ? rows + first * dim : NULL, n, dim);
+            shard.first_row = first;
+            shard.vocab = VOCAB;
+            first += n;
+            inlay_layer_spec own = spec;
+            own.tokens = &shard;
+            ck_assert_int_eq(inlay_layer_create(&own, NULL, &layer), INLAY_OK);
+            ck_assert_int_eq(inlay_forward(layer, &batch, part, dim * 4, NULL, NULL), INLAY_OK);
+            inlay_layer_destroy(layer);
+            for (size_t at = 0; at < TOKENS * dim; at++)
+                sum[at] = i > 0 ? sum[at] + part[at] : part[at];
+        }
+        for (size_t at = 0; at < TOKENS * dim; at++)
+            EXPECT(same_float(sum[at], whole[at]), "round %d: %zu shards, token %zu, column %zu: %a, not %a", round,
+                   shards, at / dim, at % dim, (double)sum[at], (double)whole[at]);
+        inlay_sinusoid_destroy(sinusoid);
+    }
+}
+END_TEST
+
+/* What fairseq, RoBERTa and OPT number, by hand. */
+START_TEST(numbers_of_frameworks)
+{
+    enum { SEQ = 5, PAD = 1 };
+    static const struct {
+        int64_t start;
+        int32_t ids[SEQ];
+        float positions[SEQ];
+    } cases[] = {
+        {PAD + 1, {0, 5, 6, 7, 2}, {2, 3, 4, 5, 6}},     {PAD + 1, {0, 5, 2, PAD, PAD}, {2, 3, 4, 1, 1}},
+        {PAD + 1, {PAD, PAD, 0, 5, 2}, {1, 1, 2, 3, 4}}, {PAD + 1, {0, PAD, 5, PAD, 2}, {2, 1, 3, 1, 4}},
+        {2, {PAD, PAD, PAD, PAD, PAD}, {1, 1, 1, 1, 1}}, {2, {PAD, 2, 100, 7, 8}, {1, 2, 3, 4, 5}},
+    };
+    static float zeros[200], numbers[12];
+    for (int i = 0; i < 12; i++)
+        numbers[i] = (float)i;
+    inlay_rows tokens = inlay_rows_f32(zeros, 200, 1), positions = inlay_rows_f32(numbers, 12, 1);
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    spec.positions = &positions;
+    spec.padding_id = PAD;
+    spec.zero_rows = INLAY_ZERO_ROWS_POSITIONED;
+    spec.numbering = INLAY_NUMBERING_PADDING_AWARE;
+    inlay_layer *layer;
+    ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        float out[SEQ];
+        inlay_batch batch = inlay_batch_i32(cases[i].ids, 1, SEQ, cases[i].start);
+        ck_assert_int_eq(inlay_forward(layer, &batch, out, 4, NULL, NULL), INLAY_OK);
+        EXPECT(memcmp(out, cases[i].positions, sizeof out) == 0, "case %zu: %g %g %g %g %g", i, (double)out[0],
+               (double)out[1], (double)out[2], (double)out[3], (double)out[4]);
+    }
+    inlay_layer_destroy(layer);
+}
+END_TEST
+
+/* ---- What another thread rewrites meanwhile ---- */
+
+static _Atomic bool stop_rewriting;
+
+struct rewritten {
+    void *at[5]; /* int64: offsets, starts, listed positions, ids, segments; against guard pages */
+    size_t n[5];
+    int64_t good[5];
+};
+
+static void *rewrite_all(void *arg)
+{
+    const struct rewritten *all = arg;
+    static const int64_t values[] = {0, -1, 1, 3, INT64_MIN, 7, 29, 30, INT64_MAX, 12, INT64_C(1) << 31, 18};
+    for (unsigned i = 0; !atomic_load_explicit(&stop_rewriting, memory_order_relaxed); i++)
+        for (int which = 0; which < 5; which++) {
+            /* Mostly good, so that calls pass their checks. */
+            int64_t value = i % 8 != 0 ? all->good[which] + (which == 0) * (int64_t)(i % all->n[0]) * 6
+                                       : values[i / 8 % (sizeof values / sizeof *values)];
+            __atomic_store_n((int64_t *)all->at[which] + i % all->n[which], value, __ATOMIC_RELAXED);
+        }
+    return NULL;
+}
+
+START_TEST(rewritten_batches_stay_in_their_arrays)
+{
+    enum { DIM = 64, SEQUENCES = 5, LENGTH = 30, ROWS = 9, CALLS = 6000 };
+    struct random random = {3};
+    struct arena table = arena_make(ROWS * DIM * 4), learned = arena_make(LENGTH * DIM * 4),
+                 out = arena_make(SEQUENCES * LENGTH * DIM * 4), arrays[5];
+    struct rewritten all = {.n = {SEQUENCES + 1, SEQUENCES, LENGTH, LENGTH, LENGTH}};
+    for (int i = 0; i < 5; i++) {
+        arrays[i] = arena_make(all.n[i] * 8);
+        all.at[i] = arena_place(&arrays[i], all.n[i] * 8, AT_END, 0);
+        memset(all.at[i], 0, all.n[i] * 8);
+    }
+    inlay_rows tokens = inlay_rows_f32(arena_place(&table, ROWS * DIM * 4, AT_END, 0), ROWS, DIM);
+    inlay_rows positions = inlay_rows_f32(arena_place(&learned, LENGTH * DIM * 4, AT_END, 0), LENGTH, DIM);
+    inlay_sinusoid *sinusoid = make_sinusoid(DIM, 10000, INLAY_LAYOUT_INTERLEAVED);
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, rewrite_all, &all), 0);
+    unsigned long came_to[INLAY_SEGMENT + 1] = {0};
+    for (int call = 0; call < CALLS; call++) {
+        inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+        bool formula = one_in(&random, 2);
+        spec.sinusoid = formula ? sinusoid : NULL;
+        spec.positions = formula ? NULL : &positions;
+        spec.cached_positions = random_below(&random, 20);
+        spec.compute_bytes = one_in(&random, 2) ? 0 : SIZE_MAX;
+        spec.stores = (inlay_stores)random_below(&random, 3);
+        spec.bad_id = (inlay_bad_id)random_below(&random, 5);
+        spec.padding_id = one_in(&random, 4) ? 3 : -1;
+        spec.segments = one_in(&random, 4) ? &tokens : NULL;
+        spec.clamp_positions = !formula && one_in(&random, 3);
+        if (spec.padding_id >= 0 && one_in(&random, 2))
+            spec.numbering = INLAY_NUMBERING_PADDING_AWARE;
+        if (one_in(&random, 8)) {
+            spec.pooling = INLAY_POOLING_SUM;
+            spec.sinusoid = NULL;
+            spec.positions = spec.segments = NULL;
+            spec.clamp_positions = 0;
+            spec.numbering = INLAY_NUMBERING_PLAIN;
+        }
+        bool positioned = spec.sinusoid != NULL || spec.positions != NULL;
+        inlay_batch batch = inlay_batch_i64(all.at[3], SEQUENCES, LENGTH / SEQUENCES, 0);
+        if (!one_in(&random, 3)) {
+            batch.offsets = all.at[0];
+            batch.length = LENGTH;
+            batch.padded_length = spec.pooling == INLAY_POOLING_NONE && one_in(&random, 2) ? LENGTH : 0;
+        }
+        if (one_in(&random, 2))
+            batch.starts = all.at[1];
+        if (positioned && one_in(&random, 4)) {
+            batch.positions = all.at[2];
+            batch.position_type = INLAY_ID_I64;
+        }
+        if (spec.segments != NULL && one_in(&random, 2)) {
+            batch.segments = all.at[4];
+            batch.segment_type = INLAY_ID_I64;
+        }
+        size_t rows = spec.pooling != INLAY_POOLING_NONE ? SEQUENCES
+                      : batch.padded_length > 0          ? SEQUENCES * LENGTH
+                                                         : LENGTH;
+        size_t stride = DIM * 4 + (one_in(&random, 2) ? 16 : 0);
+        if (rows * stride > (size_t)(out.end - out.begin))
+            stride = DIM * 4;
+        size_t bytes = (rows - 1) * stride + DIM * 4;
+        unsigned char *to = arena_place(&out, bytes, one_in(&random, 2) ? AT_END : AT_BEGIN, 0);
+        inlay_layer *layer;
+        ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+        inlay_fault fault;
+        came_to[inlay_forward(layer, &batch, to, stride, NULL, &fault)]++;
+        EXPECT(arena_untouched_outside(&out, to, rows, stride, DIM * 4), "call %d wrote outside its rows", call);
+        inlay_layer_destroy(layer);
+    }
+    atomic_store(&stop_rewriting, true);
+    pthread_join(thread, NULL);
+    EXPECT(came_to[INLAY_OK] > 0 && came_to[INLAY_OFFSETS] > 0, "%lu calls succeed, %lu do not for their offsets",
+           came_to[INLAY_OK], came_to[INLAY_OFFSETS]);
+    inlay_sinusoid_destroy(sinusoid);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     Suite *suite = suite_create("batch");
@@ -851,6 +1049,9 @@ int main(int argc, char **argv)
     tcase_add_loop_test(calls, small_calls, 0, 8);
     tcase_add_test(calls, long_rows);
     tcase_add_test(calls, calls_in_parts);
+    tcase_add_test(calls, shards_add_up);
+    tcase_add_test(calls, numbers_of_frameworks);
+    tcase_add_test(calls, rewritten_batches_stay_in_their_arrays);
     suite_add_tcase(suite, calls);
     return run_suite(argc, argv, suite);
 }
