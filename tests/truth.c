@@ -36,11 +36,7 @@ static struct format format_of(inlay_type type)
     case INLAY_BF16:
         return (struct format){8, -132, 128};
     default:
-<<<<<<< HEAD
         return (struct format){24, -148, 128};
-=======
-        break;
->>>>>>> 245ea0265ec7664909481330dd06befc2d4db652
     }
 }
 
