@@ -472,7 +472,8 @@ INLAY_API float inlay_sqrt_dim(size_t dim);
 /**
  * out[i, :] = table[ids[i], :] * scale. With scale 1 a pure copy, which keeps all bits of a NaN too.
  *
- * @param ids     [n] of id_type, each in [0, rows)
+ * @param table   of any type; of a shard, ids of others write rows of -0.0
+ * @param ids     [n] of id_type, each in [0, rows), or [0, vocab)
  * @param scale   any float; infinities and NaN propagate by IEEE 754
  * @param out     float32 [n, dim]
  * @param fault   null, or where to say which id was bad
@@ -495,7 +496,7 @@ INLAY_API inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t 
  * and added to every sequence while it lies in cache.
  *
  * @param x          float32 [batch, seq, dim], row (b, s) at (b * seq + s) * x_stride_bytes
- * @param positions  float32 [rows, dim]
+ * @param positions  [rows, dim] of any type
  * @param start      0 <= start, start + seq <= rows
  * @param fault      null, or where to say which position was past the table
  */
