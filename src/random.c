@@ -24,21 +24,24 @@ struct run {
     uint32_t word[4][RUN_BLOCKS];
 };
 
-/* The first so many blocks, a constant where it is called, without exits or calls: compilers make vectors of it. */
+/* The first so many blocks, a constant where it is called; blocks outside, rounds inside, without exits or calls, so
+   that compilers make vectors of it. */
 static inline __attribute__((always_inline)) void philox_run(struct run *run, int blocks, uint32_t key_0,
                                                              uint32_t key_1)
 {
-    for (int round = 0; round < PHILOX_ROUNDS; round++) {
-        for (int i = 0; i < blocks; i++) {
-            uint64_t first = (uint64_t)philox_multipliers[0] * run->word[0][i];
-            uint64_t second = (uint64_t)philox_multipliers[1] * run->word[2][i];
-            run->word[0][i] = (uint32_t)(second >> 32) ^ run->word[1][i] ^ key_0;
-            run->word[2][i] = (uint32_t)(first >> 32) ^ run->word[3][i] ^ key_1;
-            run->word[1][i] = (uint32_t)second;
-            run->word[3][i] = (uint32_t)first;
+    for (int i = 0; i < blocks; i++) {
+        uint32_t a = run->word[0][i], b = run->word[1][i], c = run->word[2][i], d = run->word[3][i];
+        for (uint32_t round = 0; round < PHILOX_ROUNDS; round++) {
+            uint64_t first = (uint64_t)philox_multipliers[0] * a, second = (uint64_t)philox_multipliers[1] * c;
+            a = (uint32_t)(second >> 32) ^ b ^ (key_0 + round * philox_weyl[0]);
+            c = (uint32_t)(first >> 32) ^ d ^ (key_1 + round * philox_weyl[1]);
+            b = (uint32_t)second;
+            d = (uint32_t)first;
         }
-        key_0 += philox_weyl[0];
-        key_1 += philox_weyl[1];
+        run->word[0][i] = a;
+        run->word[1][i] = b;
+        run->word[2][i] = c;
+        run->word[3][i] = d;
     }
 }
 
