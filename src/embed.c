@@ -34,12 +34,15 @@ static size_t at_most(size_t n, size_t limit)
     return n < limit ? n : limit;
 }
 
-/* The row of token s of a sequence, for those who prefetch or add it; the table's first where there is none. */
+/* The row of token s of a sequence, of floats and ids without rules, or for those who prefetch it; the table's first
+   where there is none. */
 static const unsigned char *token_row(const struct inlay_embed_work *work, struct inlay_sequence sequence, size_t s)
 {
-    size_t row = 0;
-    if (s >= sequence.count || inlay_row_of(work, sequence.first + s, &row) != INLAY_ROW)
-        row = 0;
+    size_t row = sequence.first + s;
+    if (work->ids != NULL) {
+        uint64_t id = s < sequence.count ? inlay_settled((uint64_t)inlay_id_at(work->ids, work->id_type, row)) : 0;
+        row = id < work->tokens->rows ? (size_t)id : 0;
+    }
     return (const unsigned char *)work->tokens->data + row * work->tokens->stride_bytes;
 }
 
@@ -47,6 +50,7 @@ static void embed_block(const struct inlay_part *part, const struct block *block
 {
     const struct inlay_embed_work *work = part->work;
     void (*embed)(const struct inlay_embed_tile *) = part->kernels->embed[work->tokens->type];
+    bool plain = work->tokens->type == INLAY_F32 && !work->ruled;
     struct pointers pointers;
     size_t column_bytes = block->column * sizeof(float);
     bool computed = block->positions != NULL, held = !computed && work->positions != NULL;
@@ -78,21 +82,24 @@ static void embed_block(const struct inlay_part *part, const struct block *block
             position += column_bytes;
         }
         unsigned char *out = inlay_out_of(work, sequence, b, block->s) + column_bytes;
-        for (size_t i = 0; i < count; i++) {
-            size_t row;
-            enum inlay_kind kind = inlay_row_of(work, sequence.first + block->s + i, &row);
+        for (size_t i = 0; i < count; i++, out += work->out_stride_bytes) {
             const unsigned char *at = position != NULL ? position + i * position_stride_bytes : NULL;
-            if (kind != INLAY_ROW) {
-                inlay_put_no_row(part->kernels, kind, work->scale, at, out + i * work->out_stride_bytes,
-                                 block->columns);
-                continue;
+            if (plain) {
+                pointers.rows[tile.count] = token_row(work, sequence, block->s + i) + column_bytes;
+            } else {
+                size_t row;
+                enum inlay_kind kind = inlay_row_of(work, sequence.first + block->s + i, &row);
+                if (kind != INLAY_ROW) {
+                    inlay_put_no_row(part->kernels, kind, work->scale, at, out, block->columns);
+                    continue;
+                }
+                struct inlay_stored stored = inlay_stored_at(work->tokens, row, block->column);
+                pointers.rows[tile.count] = stored.row;
+                pointers.scales[tile.count] = stored.scales;
+                pointers.zeros[tile.count] = stored.zeros;
             }
-            struct inlay_stored stored = inlay_stored_at(work->tokens, row, block->column);
-            pointers.rows[tile.count] = stored.row;
-            pointers.scales[tile.count] = stored.scales;
-            pointers.zeros[tile.count] = stored.zeros;
             pointers.positions[tile.count] = at;
-            pointers.out[tile.count] = out + i * work->out_stride_bytes;
+            pointers.out[tile.count] = out;
             if (++tile.count == INLAY_TILE_TOKENS) {
                 embed(&tile);
                 tile.count = 0;
