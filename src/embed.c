@@ -8,16 +8,10 @@
 #include "dispatch.h"
 #include "fpenv.h"
 #include "generator.h"
+#include "resolve.h"
 #include "tasks.h"
-#include "validate.h"
 
-/* Tokens [s, s_end) of sequences [b, b_end): what one thread does. */
-struct part {
-    const struct inlay_embed_work *work;
-    const struct inlay_kernels *kernels;
-    bool stream;
-    size_t b, b_end, s, s_end;
-};
+#include <string.h>
 
 /* Columns [column, column + columns) of tokens [s, s + count) of a part's sequences. */
 struct block {
@@ -29,6 +23,8 @@ struct block {
 
 struct pointers {
     const unsigned char *rows[INLAY_TILE_TOKENS];
+    const unsigned char *scales[INLAY_TILE_TOKENS];
+    const unsigned char *zeros[INLAY_TILE_TOKENS];
     const unsigned char *positions[INLAY_TILE_TOKENS];
     unsigned char *out[INLAY_TILE_TOKENS];
 };
@@ -38,38 +34,27 @@ static size_t at_most(size_t n, size_t limit)
     return n < limit ? n : limit;
 }
 
-static const unsigned char *token_row(const struct inlay_embed_work *work, size_t token)
+/* The row of token s of a sequence, for those who prefetch or add it; the table's first where there is none. */
+static const unsigned char *token_row(const struct inlay_embed_work *work, struct inlay_sequence sequence, size_t s)
 {
-    size_t row = token;
-    if (work->ids != NULL) {
-        /* Read again after validation: where another thread changed it since, it is kept inside the table. */
-        uint64_t id = (uint64_t)inlay_id_at(work->ids, work->id_type, token);
-        /* From here on in a register: else a compiler may read the id once to compare and once more to use. */
-        __asm__ volatile("" : "+r"(id));
-        row = id < work->tokens->rows ? (size_t)id : 0;
-    }
+    size_t row = 0;
+    if (s >= sequence.count || inlay_row_of(work, sequence.first + s, &row) != INLAY_ROW)
+        row = 0;
     return (const unsigned char *)work->tokens->data + row * work->tokens->stride_bytes;
 }
 
-/* The position of a sequence's first token; kept within the limit in the same way. */
-static size_t start_of(const struct inlay_embed_work *work, size_t b)
-{
-    if (work->starts == NULL)
-        return (size_t)work->start;
-    uint64_t start = (uint64_t)inlay_id_at(work->starts, INLAY_ID_I64, b);
-    __asm__ volatile("" : "+r"(start));
-    uint64_t limit = work->sinusoid != NULL ? (uint64_t)INLAY_POSITION_LIMIT : work->positions->rows;
-    return start <= limit - work->length ? (size_t)start : 0;
-}
-
-static void embed_block(const struct part *part, const struct block *block)
+static void embed_block(const struct inlay_part *part, const struct block *block)
 {
     const struct inlay_embed_work *work = part->work;
+    void (*embed)(const struct inlay_embed_tile *) = part->kernels->embed[work->tokens->type];
     struct pointers pointers;
     size_t column_bytes = block->column * sizeof(float);
     bool computed = block->positions != NULL, held = !computed && work->positions != NULL;
     struct inlay_embed_tile tile = {
         .rows = pointers.rows,
+        .scales = pointers.scales,
+        .zeros = work->tokens->zeros != NULL ? pointers.zeros : NULL,
+        .group = work->tokens->group,
         .positions = computed || held ? pointers.positions : NULL,
         .out = pointers.out,
         .columns = block->columns,
@@ -78,33 +63,48 @@ static void embed_block(const struct part *part, const struct block *block)
         .prefetch_rows = work->tuning.prefetch_rows,
     };
     for (size_t b = part->b; b < part->b_end; b++) {
+        struct inlay_sequence sequence = inlay_sequence_of(work, b);
+        if (sequence.count <= block->s)
+            continue;
+        size_t count = at_most(block->count, sequence.count - block->s);
         const unsigned char *position = block->positions;
         size_t position_stride_bytes = block->position_stride_bytes;
         if (held) {
             position_stride_bytes = work->positions->stride_bytes;
-            /* Starts may have changed since they were found to be held: kept within the rows like ids. */
-            size_t row = start_of(work, b) + block->s, last = work->positions->rows - block->count;
+            /* Starts and offsets may have changed since they were found to be held: kept within the rows like ids. */
+            count = at_most(count, work->positions->rows);
+            size_t row = inlay_start_of(work, b, sequence.count) + block->s, last = work->positions->rows - count;
             position = (const unsigned char *)work->positions->data + (row <= last ? row : 0) * position_stride_bytes;
             position += column_bytes;
         }
-        for (size_t i = 0; i < block->count; i++) {
-            size_t token = b * work->length + block->s + i;
-            pointers.rows[tile.count] = token_row(work, token) + column_bytes;
-            if (tile.positions != NULL)
-                pointers.positions[tile.count] = position + i * position_stride_bytes;
-            pointers.out[tile.count] = work->out + token * work->out_stride_bytes + column_bytes;
+        unsigned char *out = inlay_out_of(work, sequence, b, block->s) + column_bytes;
+        for (size_t i = 0; i < count; i++) {
+            size_t row;
+            enum inlay_kind kind = inlay_row_of(work, sequence.first + block->s + i, &row);
+            const unsigned char *at = position != NULL ? position + i * position_stride_bytes : NULL;
+            if (kind != INLAY_ROW) {
+                inlay_put_no_row(part->kernels, kind, work->scale, at, out + i * work->out_stride_bytes,
+                                 block->columns);
+                continue;
+            }
+            struct inlay_stored stored = inlay_stored_at(work->tokens, row, block->column);
+            pointers.rows[tile.count] = stored.row;
+            pointers.scales[tile.count] = stored.scales;
+            pointers.zeros[tile.count] = stored.zeros;
+            pointers.positions[tile.count] = at;
+            pointers.out[tile.count] = out + i * work->out_stride_bytes;
             if (++tile.count == INLAY_TILE_TOKENS) {
-                part->kernels->embed[INLAY_F32](&tile);
+                embed(&tile);
                 tile.count = 0;
             }
         }
     }
     if (tile.count > 0)
-        part->kernels->embed[INLAY_F32](&tile);
+        embed(&tile);
 }
 
 /* The tokens of a part whose position rows lie in memory. */
-static void embed_held(const struct part *part)
+static void embed_held(const struct inlay_part *part)
 {
     /* One sequence alone consumes each position row once: no block of them need stay. */
     size_t rows = part->s_end - part->s;
@@ -123,12 +123,14 @@ static void embed_held(const struct part *part)
  * stays in L1. Meanwhile the token rows that will be added to them, of the first sequence, are on their way. Not
  * inlined, as the next function is not: each has a generator in its frame.
  */
-static __attribute__((noinline)) void embed_computed(const struct part *part)
+static __attribute__((noinline)) void embed_computed(const struct inlay_part *part)
 {
     enum { BUFFER_BYTES = 16 * 1024, MOST_ROWS = 64 };
     const struct inlay_embed_work *work = part->work;
     const inlay_sinusoid *sinusoid = work->sinusoid;
-    const struct inlay_positions positions = {.first = (uint32_t)(start_of(work, part->b) + part->s)};
+    const struct inlay_sequence sequence = inlay_sequence_of(work, part->b);
+    const struct inlay_positions positions = {.first =
+                                                  (uint32_t)(inlay_start_of(work, part->b, sequence.count) + part->s)};
     size_t bytes = at_most(work->tuning.block_bytes, BUFFER_BYTES);
     struct inlay_generator generator;
     _Alignas(64) unsigned char buffer[BUFFER_BYTES];
@@ -144,7 +146,7 @@ static __attribute__((noinline)) void embed_computed(const struct part *part)
         for (size_t s = part->s; s < part->s_end;) {
             size_t rows = at_most(part->s_end - s, rows_at_once);
             for (size_t i = 0; i < rows; i++)
-                next[i] = token_row(work, part->b * work->length + s + i);
+                next[i] = token_row(work, sequence, s + i);
             inlay_generator_rows(&generator, &piece, rows, buffer, piece_bytes, &with);
             for (int run = 0; run < piece.runs; run++) {
                 struct block block = {
@@ -164,10 +166,10 @@ static __attribute__((noinline)) void embed_computed(const struct part *part)
 }
 
 /* Where a part's first row goes. */
-static unsigned char *first_out(const struct part *part)
+static unsigned char *first_out(const struct inlay_part *part)
 {
     const struct inlay_embed_work *work = part->work;
-    return work->out + (part->b * work->length + part->s) * work->out_stride_bytes;
+    return inlay_out_of(work, inlay_sequence_of(work, part->b), part->b, part->s);
 }
 
 /*
@@ -175,12 +177,14 @@ static unsigned char *first_out(const struct part *part)
  * computing it and moving what lies around it overlap. Wider pieces would move fewer, longer runs of columns, but their
  * state would leave L1.
  */
-static __attribute__((noinline)) void embed_added(const struct part *part)
+static __attribute__((noinline)) void embed_added(const struct inlay_part *part)
 {
     enum { ROWS = 64, AHEAD = 2 };
     const struct inlay_embed_work *work = part->work;
     const inlay_sinusoid *sinusoid = work->sinusoid;
-    const struct inlay_positions positions = {.first = (uint32_t)(start_of(work, part->b) + part->s)};
+    const struct inlay_sequence sequence = inlay_sequence_of(work, part->b);
+    const struct inlay_positions positions = {.first =
+                                                  (uint32_t)(inlay_start_of(work, part->b, sequence.count) + part->s)};
     struct inlay_generator generator;
     const unsigned char *rows[ROWS + AHEAD];
     const struct inlay_companions with = {
@@ -192,35 +196,41 @@ static __attribute__((noinline)) void embed_added(const struct part *part)
         for (size_t s = part->s; s < part->s_end; s += ROWS) {
             size_t left = part->s_end - s, n = at_most(left, ROWS);
             for (size_t i = 0; i < ROWS + AHEAD; i++)
-                rows[i] = i < left ? token_row(work, part->b * work->length + s + i) : rows[i - 1];
+                rows[i] = i < left ? token_row(work, sequence, s + i) : rows[i - 1];
             inlay_generator_add(&generator, n, out, work->out_stride_bytes, part->stream, &with);
             out += n * work->out_stride_bytes;
         }
     }
 }
 
-/* Whether one sequence alone had better compute its positions than read them: rows that nobody shares and that lie
-   outside L2 take longer to come than entries take to be made. */
-static bool computes_alone(const struct part *part)
+/* Whether positions can be added to tokens as they are computed: of one sequence, to floats. */
+static bool adds(const struct inlay_part *part)
 {
     const struct inlay_embed_work *work = part->work;
-    return work->sinusoid != NULL && part->b_end - part->b == 1 && part->kernels->turns &&
-           (part->s_end - part->s) * work->dim * sizeof(float) > work->tuning.compute_bytes &&
+    return part->b_end - part->b == 1 && work->tokens->type == INLAY_F32 && !work->ruled &&
            inlay_sinusoid_adds(work->sinusoid, first_out(part), work->out_stride_bytes, part->stream);
 }
 
-/* Computes the positions of tokens that have a start in common. */
-static void embed_unheld(const struct part *part)
+/* Whether one sequence alone had better compute its positions than read them: rows that nobody shares and that lie
+   outside L2 take longer to come than entries take to be made. */
+static bool computes_alone(const struct inlay_part *part)
 {
-    struct part first = *part, rest = *part;
-    bool adds = part->b_end - part->b == 1 &&
-                inlay_sinusoid_adds(part->work->sinusoid, first_out(part), part->work->out_stride_bytes, part->stream);
-    if (!adds) {
+    const struct inlay_embed_work *work = part->work;
+    return work->sinusoid != NULL && part->b_end - part->b == 1 && part->kernels->turns &&
+           (part->s_end - part->s) * work->dim * sizeof(float) > work->tuning.compute_bytes && adds(part);
+}
+
+/* Computes the positions of tokens that have a start in common. */
+static void embed_unheld(const struct inlay_part *part)
+{
+    struct inlay_part first = *part, rest = *part;
+    if (!adds(part)) {
         embed_computed(part);
         return;
     }
     /* Position 0 has no state that could be added from. */
-    if (start_of(part->work, part->b) + part->s == 0)
+    size_t count = inlay_sequence_of(part->work, part->b).count;
+    if (inlay_start_of(part->work, part->b, count) + part->s == 0)
         rest.s = first.s_end = part->s + 1;
     else
         first.s_end = first.s;
@@ -232,11 +242,12 @@ static void embed_unheld(const struct part *part)
 
 /* Tokens of a part that have a start in common: those within the rows in memory first. Apart from what small calls pass
    through, which lengthens by all that is inlined. */
-static __attribute__((noinline)) void embed_from_start(const struct part *part)
+static __attribute__((noinline)) void embed_from_start(const struct inlay_part *part)
 {
-    size_t start = start_of(part->work, part->b), count = part->work->positions->rows;
+    size_t start = inlay_start_of(part->work, part->b, inlay_sequence_of(part->work, part->b).count);
+    size_t count = part->work->positions->rows;
     size_t held = count > start && !computes_alone(part) ? count - start : 0;
-    struct part before = *part, behind = *part;
+    struct inlay_part before = *part, behind = *part;
     before.s_end = at_most(part->s_end, held);
     behind.s = at_most(part->s > held ? part->s : held, part->s_end);
     if (before.s < before.s_end)
@@ -245,38 +256,82 @@ static __attribute__((noinline)) void embed_from_start(const struct part *part)
         embed_unheld(&behind);
 }
 
+/* The part of one sequence, no longer than that is. */
+static struct inlay_part one_of(const struct inlay_part *part, size_t b)
+{
+    struct inlay_part one = *part;
+    one.b = b;
+    one.b_end = b + 1;
+    one.s_end = at_most(one.s_end, inlay_sequence_of(part->work, b).count);
+    one.s = at_most(one.s, one.s_end);
+    return one;
+}
+
 /* Whether all positions of a part lie in memory, or it has none. */
-static bool all_held(const struct part *part)
+static bool all_held(const struct inlay_part *part)
 {
     const struct inlay_embed_work *work = part->work;
     if (work->sinusoid == NULL)
         return true;
-    size_t last = work->starts == NULL ? part->b + 1 : part->b_end;
-    for (size_t b = part->b; b < last; b++)
-        if (start_of(work, b) + part->s_end > work->positions->rows)
+    if (work->starts == NULL)
+        return (size_t)work->start + part->s_end <= work->positions->rows;
+    for (size_t b = part->b; b < part->b_end; b++)
+        if (inlay_start_of(work, b, inlay_sequence_of(work, b).count) + one_of(part, b).s_end > work->positions->rows)
             return false;
     return true;
 }
 
-static void embed_part(const struct part *part)
+static void embed_plain(const struct inlay_part *part)
 {
     if (all_held(part) && !computes_alone(part)) {
         embed_held(part);
-    } else if (part->work->starts == NULL) {
+    } else if (part->work->tokens->type != INLAY_F32) {
+        inlay_stages_run(part);
+    } else if (part->work->starts == NULL && (part->work->offsets == NULL || part->b_end - part->b > 1)) {
         embed_from_start(part);
     } else {
-        struct part one = *part;
-        for (; one.b < part->b_end; one.b++) {
-            one.b_end = one.b + 1;
-            embed_from_start(&one);
+        for (size_t b = part->b; b < part->b_end; b++) {
+            struct inlay_part one = one_of(part, b);
+            if (one.s < one.s_end)
+                embed_from_start(&one);
         }
     }
 }
 
-static void run_part(const struct part *part)
+/* What lies behind the end of sequences that are padded. */
+static void pad(const struct inlay_part *part)
+{
+    const struct inlay_embed_work *work = part->work;
+    size_t row_bytes = work->dim * inlay_type_bytes(work->out_type);
+    for (size_t b = part->b; b < part->b_end; b++) {
+        struct inlay_sequence sequence = inlay_sequence_of(work, b);
+        for (size_t s = part->s > sequence.count ? part->s : sequence.count; s < part->s_end; s++)
+            memset(inlay_out_of(work, sequence, b, s), 0, row_bytes);
+    }
+}
+
+/* Whether every token goes its own way: through stages behind the sum, or to a position that is not the next one. */
+static bool staged(const struct inlay_embed_work *work)
+{
+    return work->listed != NULL || work->numbered || work->clamped || work->segments != NULL ||
+           work->norm != INLAY_NORM_NONE || work->pooling != INLAY_POOLING_NONE || work->dropout > 0 ||
+           work->out_type != INLAY_F32 || (work->positions != NULL && work->positions->type != INLAY_F32);
+}
+
+static void run_part(const struct inlay_part *part)
 {
     struct inlay_fpenv host = inlay_fpenv_enter();
-    embed_part(part);
+    struct inlay_part tokens = *part;
+    if (part->work->offsets != NULL) {
+        tokens.s_end = at_most(part->s_end, part->work->longest);
+        tokens.s = at_most(part->s, tokens.s_end);
+        if (part->work->out_length > 0 && part->work->pooling == INLAY_POOLING_NONE)
+            pad(part);
+    }
+    if (part->staged)
+        inlay_stages_run(&tokens);
+    else if (tokens.s < tokens.s_end)
+        embed_plain(&tokens);
     if (part->stream)
         inlay_store_fence();
     inlay_fpenv_leave(host);
@@ -285,7 +340,7 @@ static void run_part(const struct part *part)
 /* Work cut into a grid of parts: along positions first, since parts side by side in the batch each fetch or compute the
    same position rows. */
 struct grid {
-    struct part whole;
+    struct inlay_part whole;
     size_t across_positions, across_batch;
 };
 
@@ -293,7 +348,9 @@ static void cut(struct grid *grid, size_t parts)
 {
     const struct inlay_embed_work *work = grid->whole.work;
     size_t rows = work->sinusoid != NULL ? INLAY_PART_POSITIONS : 1;
-    grid->across_positions = at_most(parts, (work->length + rows - 1) / rows);
+    grid->across_positions = at_most(parts, (grid->whole.s_end + rows - 1) / rows);
+    if (work->pooling != INLAY_POOLING_NONE || work->numbered)
+        grid->across_positions = 1; /* a sequence is one row, or has to be counted from its begin */
     grid->across_batch = at_most(parts / grid->across_positions, work->sequences);
 }
 
@@ -309,9 +366,9 @@ static void run_part_of_grid(void *arg, size_t index)
     const struct grid *grid = arg;
     size_t i = index / grid->across_batch, j = index % grid->across_batch;
     const struct inlay_embed_work *work = grid->whole.work;
-    struct part part = grid->whole;
-    part.s = share(work->length, grid->across_positions, i);
-    part.s_end = share(work->length, grid->across_positions, i + 1);
+    struct inlay_part part = grid->whole;
+    part.s = share(grid->whole.s_end, grid->across_positions, i);
+    part.s_end = share(grid->whole.s_end, grid->across_positions, i + 1);
     part.b = share(work->sequences, grid->across_batch, j);
     part.b_end = share(work->sequences, grid->across_batch, j + 1);
     run_part(&part);
@@ -319,13 +376,19 @@ static void run_part_of_grid(void *arg, size_t index)
 
 void inlay_embed_run(const struct inlay_embed_work *work, const inlay_executor *executor)
 {
-    size_t rows = work->sequences * work->length, row_bytes = work->dim * sizeof(float);
+    size_t rows = work->sequences * work->length, row_bytes = work->dim * inlay_type_bytes(work->out_type);
+    size_t longest = work->length;
+    if (work->offsets != NULL) {
+        rows = work->out_length > 0 ? work->sequences * work->out_length : work->length;
+        longest = work->out_length > 0 ? work->out_length : work->longest;
+    }
     struct grid grid = {.whole = {
                             .work = work,
                             .kernels = inlay_dispatch(),
                             .stream = inlay_streams(&work->tuning, rows, row_bytes),
+                            .staged = staged(work),
                             .b_end = work->sequences,
-                            .s_end = work->length,
+                            .s_end = longest,
                         }};
     size_t parts = inlay_parts(executor, rows * row_bytes);
     if (parts == 1) { /* small calls pay for no division */

@@ -42,6 +42,10 @@ const char *inlay_status_string(inlay_status status)
                "each other";
     case INLAY_NO_MEMORY:
         return "the allocator had no memory";
+    case INLAY_OFFSETS:
+        return "offsets do not begin at 0, fall, do not end at the number of tokens or leave no room";
+    case INLAY_SEGMENT:
+        return "a segment is negative or not below the rows of its table";
     }
     return "not a status of this version";
 }
@@ -76,7 +80,7 @@ inlay_status inlay_gather(const inlay_rows *table, const void *ids, inlay_id_typ
         return status;
     if (inlay_table_overlaps(written, &read) || inlay_extents_overlap(written, read_ids))
         return INLAY_OVERLAP;
-    size_t bad = inlay_first_bad_id(ids, id_type, n, table->rows);
+    size_t bad = inlay_first_bad_id(ids, id_type, n, table->vocab > 0 ? table->vocab : table->rows);
     if (bad < n) {
         if (fault != NULL)
             *fault = (inlay_fault){0, bad, inlay_id_at(ids, id_type, bad)};
@@ -86,12 +90,17 @@ inlay_status inlay_gather(const inlay_rows *table, const void *ids, inlay_id_typ
         .tokens = table,
         .ids = ids,
         .id_type = id_type,
+        .ruled = table->vocab > 0,
+        .padding_id = -1,
         .scale = scale,
         .sequences = 1,
         .length = n,
+        .longest = n,
+        .out_length = n,
         .dim = table->dim,
         .out = out,
         .out_stride_bytes = out_stride_bytes,
+        .out_type = INLAY_F32,
         .tuning = inlay_tuning_default,
     };
     inlay_embed_run(&work, executor);
@@ -124,9 +133,12 @@ inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t n, size_t 
         .scale = scale,
         .sequences = 1,
         .length = n,
+        .longest = n,
+        .out_length = n,
         .dim = dim,
         .out = out,
         .out_stride_bytes = out_stride_bytes,
+        .out_type = INLAY_F32,
         .tuning = in_place ? cached : inlay_tuning_default,
     };
     inlay_embed_run(&work, executor);
@@ -141,6 +153,8 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
     struct inlay_table_extents read;
     struct inlay_extent written;
     inlay_status status = inlay_check_rows(positions, &read);
+    if (status == INLAY_OK && positions->vocab > 0)
+        status = INLAY_OPTION;
     if (status == INLAY_OK)
         status = inlay_check_executor(executor);
     if (status != INLAY_OK)
@@ -168,9 +182,12 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
         .start = start,
         .sequences = batch,
         .length = seq,
+        .longest = seq,
+        .out_length = seq,
         .dim = positions->dim,
         .out = x,
         .out_stride_bytes = x_stride_bytes,
+        .out_type = INLAY_F32,
         .tuning = cached,
     };
     inlay_embed_run(&work, executor);

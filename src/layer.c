@@ -3,54 +3,109 @@
  * The layer handle: views, scale and positions settled once; forward checks a batch against them and runs the pass.
  */
 #include "dispatch.h"
-#include "embed.h"
 #include "fpenv.h"
 #include "generator.h"
 #include "memory.h"
+#include "resolve.h"
 #include "tasks.h"
-#include "validate.h"
+
+#include <string.h>
 
 enum { CACHE_LINE = 64 };
 
+/* Rows of floats on their way through stages that take whole rows (stages.c). */
+enum { MOST_STAGED_DIM = 4096 };
+
+/* What tables, gamma and beta touch: no output may. */
+struct tables {
+    struct inlay_table_extents tokens, positions, segments;
+    struct inlay_extent gamma, beta;
+};
+
 struct inlay_layer {
     inlay_allocator allocator;
+    inlay_layer_spec spec; /* its pointers to views point to these: */
     inlay_rows tokens;
     /* Rows in memory: learned ones of the caller's, or the first of the sinusoid, held behind this struct. */
     inlay_rows positions;
-    struct inlay_table_extents token_extents, position_extents;
-    const inlay_sinusoid *sinusoid;
-    bool has_positions;
-    float scale;
-    struct inlay_tuning tuning;
+    inlay_rows segments;
+    struct tables tables;
 };
 
-/* Also tells which bytes the caller's tables touch; those of absent positions are none. */
-static inlay_status check_spec(const inlay_layer_spec *spec, struct inlay_table_extents *tokens,
-                               struct inlay_table_extents *positions)
+static bool positioned(const inlay_layer_spec *spec)
 {
-    *positions = (struct inlay_table_extents){{0, 0}, {0, 0}, {0, 0}};
+    return spec->sinusoid != NULL || spec->positions != NULL;
+}
+
+static uint64_t vocab_of(const inlay_rows *tokens)
+{
+    return tokens->vocab > 0 ? tokens->vocab : tokens->rows;
+}
+
+/* Whether numbers are such as this version knows, and fields go together. */
+static bool options_known(const inlay_layer_spec *spec)
+{
+    const inlay_rows *tokens = spec->tokens;
+    bool norm = spec->norm != INLAY_NORM_NONE, pooled = spec->pooling != INLAY_POOLING_NONE;
+    bool shard = tokens->vocab > 0 && tokens->rows < tokens->vocab;
+    if (spec->stores > INLAY_STORES_STREAMED || spec->bad_id > INLAY_BAD_ID_SKIP ||
+        spec->zero_rows > INLAY_ZERO_ROWS_POSITIONED || spec->numbering > INLAY_NUMBERING_PADDING_AWARE ||
+        spec->clamp_positions > 1 || spec->norm > INLAY_NORM_RMS || spec->pooling > INLAY_POOLING_MEAN)
+        return false;
+    if (inlay_type_bytes(spec->out_type) == 0 || !inlay_double_in(spec->epsilon, 0, 0x1p127))
+        return false;
+    if (spec->sinusoid != NULL && spec->positions != NULL)
+        return false;
+    if (spec->clamp_positions && spec->positions == NULL)
+        return false;
+    if (spec->numbering == INLAY_NUMBERING_PADDING_AWARE && (spec->padding_id < 0 || !positioned(spec)))
+        return false;
+    if (!norm && (spec->gamma != NULL || spec->beta != NULL))
+        return false;
+    if (spec->norm == INLAY_NORM_RMS && spec->beta != NULL)
+        return false;
+    if (shard && (norm || pooled || spec->segments != NULL))
+        return false;
+    if (pooled && (positioned(spec) || spec->segments != NULL))
+        return false;
+    return spec->bad_id != INLAY_BAD_ID_SUBSTITUTE ||
+           (spec->substitute_id >= 0 && (uint64_t)spec->substitute_id < vocab_of(tokens));
+}
+
+/* Also tells which bytes the caller's tables touch; what is absent touches none. */
+static inlay_status check_spec(const inlay_layer_spec *spec, struct tables *tables)
+{
+    memset(tables, 0, sizeof *tables);
     if (spec == NULL)
         return INLAY_NULL;
     if (!inlay_struct_known(spec, sizeof *spec))
         return INLAY_OPTION;
     if (spec->tokens == NULL)
         return INLAY_NULL;
-    if (spec->stores != INLAY_STORES_AUTOMATIC && spec->stores != INLAY_STORES_CACHED &&
-        spec->stores != INLAY_STORES_STREAMED)
-        return INLAY_OPTION;
-    if (spec->sinusoid != NULL && spec->positions != NULL)
-        return INLAY_OPTION;
-    inlay_status status = inlay_check_rows(spec->tokens, tokens);
+    inlay_status status = inlay_check_rows(spec->tokens, &tables->tokens);
+    if (status == INLAY_OK && spec->positions != NULL)
+        status = inlay_check_rows(spec->positions, &tables->positions);
+    if (status == INLAY_OK && spec->segments != NULL)
+        status = inlay_check_rows(spec->segments, &tables->segments);
     if (status != INLAY_OK)
         return status;
-    if (spec->sinusoid != NULL && spec->sinusoid->dim != spec->tokens->dim)
+    if (!options_known(spec) || (spec->positions != NULL && spec->positions->vocab > 0) ||
+        (spec->segments != NULL && (spec->segments->vocab > 0 || spec->segments->rows == 0)))
+        return INLAY_OPTION;
+    size_t dim = spec->tokens->dim;
+    if ((spec->sinusoid != NULL && spec->sinusoid->dim != dim) ||
+        (spec->positions != NULL && spec->positions->dim != dim) ||
+        (spec->segments != NULL && spec->segments->dim != dim))
         return INLAY_SHAPE;
-    if (spec->positions == NULL)
-        return INLAY_OK;
-    status = inlay_check_rows(spec->positions, positions);
-    if (status != INLAY_OK)
-        return status;
-    return spec->positions->dim == spec->tokens->dim ? INLAY_OK : INLAY_SHAPE;
+    bool whole_rows = spec->pooling != INLAY_POOLING_NONE ||
+                      (spec->out_type != INLAY_F32 && (spec->norm != INLAY_NORM_NONE || spec->sinusoid != NULL));
+    if (whole_rows && dim > MOST_STAGED_DIM)
+        return INLAY_SHAPE;
+    if (spec->gamma != NULL)
+        status = inlay_check_array(spec->gamma, dim, sizeof(float), &tables->gamma);
+    if (status == INLAY_OK && spec->beta != NULL)
+        status = inlay_check_array(spec->beta, dim, sizeof(float), &tables->beta);
+    return status;
 }
 
 /* A view as this version knows it: what a later one appended was zero and is dropped. */
@@ -84,9 +139,9 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
     if (layer == NULL)
         return INLAY_NULL;
     *layer = NULL;
-    struct inlay_table_extents token_extents, position_extents;
+    struct tables tables;
     inlay_allocator memory;
-    inlay_status status = check_spec(spec, &token_extents, &position_extents);
+    inlay_status status = check_spec(spec, &tables);
     if (status == INLAY_OK)
         status = inlay_allocator_of(allocator, &memory);
     if (status != INLAY_OK)
@@ -102,16 +157,18 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
         return INLAY_NO_MEMORY;
     *made = (inlay_layer){
         .allocator = memory,
+        .spec = *spec,
         .tokens = known_part(spec->tokens),
         .positions = spec->positions != NULL ? known_part(spec->positions)
                                              : inlay_rows_f32(held_begin(made), held, spec->tokens->dim),
-        .token_extents = token_extents,
-        .position_extents = position_extents,
-        .sinusoid = spec->sinusoid,
-        .has_positions = spec->sinusoid != NULL || spec->positions != NULL,
-        .scale = spec->scale,
-        .tuning = {spec->stores, spec->stream_bytes, spec->compute_bytes, spec->block_bytes, spec->prefetch_rows},
+        .tables = tables,
     };
+    made->spec.tokens = &made->tokens;
+    made->spec.positions = positioned(spec) ? &made->positions : NULL;
+    if (spec->segments != NULL) {
+        made->segments = known_part(spec->segments);
+        made->spec.segments = &made->segments;
+    }
     if (held > 0) {
         const struct inlay_kernels *kernels = inlay_dispatch();
         struct inlay_fpenv host = inlay_fpenv_enter();
@@ -130,24 +187,211 @@ void inlay_layer_destroy(inlay_layer *layer)
         layer->allocator.release(layer->allocator.ctx, layer);
 }
 
-/* The first bad position of a batch, or else its first bad id, with its place. */
-static inlay_status check_tokens(const inlay_layer *layer, const inlay_batch *batch, size_t tokens, inlay_fault *fault)
+/* Whether what a batch brings goes with the layer. */
+static bool batch_known(const inlay_layer_spec *spec, const inlay_batch *batch)
 {
-    uint64_t positions = layer->sinusoid != NULL ? (uint64_t)INLAY_POSITION_LIMIT : layer->positions.rows;
-    if (layer->has_positions && batch->starts == NULL &&
-        !inlay_positions_in(batch->start, batch->length, positions, fault))
-        return INLAY_POSITION;
-    if (layer->has_positions && batch->starts != NULL)
-        for (size_t b = 0; b < batch->sequences; b++)
-            if (!inlay_positions_in(inlay_id_at(batch->starts, INLAY_ID_I64, b), batch->length, positions, fault)) {
-                fault->sequence = b;
+    if (!inlay_struct_known(batch, sizeof *batch) || inlay_id_bytes(batch->id_type) == 0)
+        return false;
+    if (batch->positions != NULL ? inlay_id_bytes(batch->position_type) == 0 || !positioned(spec)
+                                 : batch->position_type != 0)
+        return false;
+    if (batch->segments != NULL ? inlay_id_bytes(batch->segment_type) == 0 || spec->segments == NULL
+                                : batch->segment_type != 0)
+        return false;
+    if (batch->positions != NULL && spec->numbering != INLAY_NUMBERING_PLAIN)
+        return false;
+    if ((batch->weights != NULL && spec->pooling == INLAY_POOLING_NONE) ||
+        (batch->padded_length > 0 && (batch->offsets == NULL || spec->pooling != INLAY_POOLING_NONE)))
+        return false;
+    bool shard = spec->tokens->vocab > 0 && spec->tokens->rows < spec->tokens->vocab;
+    return inlay_double_in(batch->dropout, 0, 1) && batch->dropout != 1 && !(shard && batch->dropout > 0);
+}
+
+/* The longest sequence; offsets must begin at 0, never fall, and end at the number of tokens. */
+static inlay_status check_offsets(const inlay_batch *batch, size_t *longest, inlay_fault *fault)
+{
+    *longest = 0;
+    uint64_t before = 0;
+    for (size_t b = 0; b <= batch->sequences; b++) {
+        uint64_t offset = (uint64_t)inlay_id_at(batch->offsets, INLAY_ID_I64, b);
+        bool good = b == 0 ? offset == 0 : offset >= before && offset <= batch->length;
+        if (b == batch->sequences)
+            good = good && offset == batch->length;
+        if (good && batch->padded_length > 0)
+            good = offset - before <= batch->padded_length;
+        if (!good) {
+            *fault = (inlay_fault){b, 0, (int64_t)offset};
+            return INLAY_OFFSETS;
+        }
+        if (offset - before > *longest)
+            *longest = (size_t)(offset - before);
+        before = offset;
+    }
+    return INLAY_OK;
+}
+
+/* Positions token by token, as stages.c finds them; of tokens that have none in the output none is looked at. */
+static inlay_status check_each_position(const struct inlay_embed_work *work, inlay_fault *fault)
+{
+    uint64_t limit = inlay_position_limit(work);
+    for (size_t b = 0; b < work->sequences; b++) {
+        struct inlay_sequence sequence = inlay_sequence_of(work, b);
+        uint64_t start =
+            work->starts != NULL ? (uint64_t)inlay_id_at(work->starts, INLAY_ID_I64, b) : (uint64_t)work->start;
+        uint64_t counted = 0;
+        for (size_t s = 0; s < sequence.count; s++) {
+            size_t token = sequence.first + s, row;
+            uint64_t position = start + s;
+            if (work->listed != NULL)
+                position = (uint64_t)inlay_id_at(work->listed, work->listed_type, token);
+            else if (work->numbered)
+                position =
+                    inlay_id_at(work->ids, work->id_type, token) == work->padding_id ? start - 1 : start + counted++;
+            enum inlay_kind kind = inlay_row_of(work, token, &row);
+            bool taken = kind == INLAY_ROW || kind == INLAY_ZEROS;
+            bool good = position < limit || (work->clamped && (int64_t)position >= 0 && limit > 0);
+            if (taken && !good) {
+                *fault = (inlay_fault){b, s, (int64_t)position};
                 return INLAY_POSITION;
             }
-    size_t bad = inlay_first_bad_id(batch->ids, batch->id_type, tokens, layer->tokens.rows);
-    if (bad == tokens)
+        }
+    }
+    return INLAY_OK;
+}
+
+static inlay_status check_positions(const struct inlay_embed_work *work, inlay_fault *fault)
+{
+    if (work->positions == NULL)
         return INLAY_OK;
-    *fault = (inlay_fault){bad / batch->length, bad % batch->length, inlay_id_at(batch->ids, batch->id_type, bad)};
-    return INLAY_ID;
+    if (work->listed != NULL || work->numbered || work->clamped)
+        return check_each_position(work, fault);
+    uint64_t limit = inlay_position_limit(work);
+    if (work->starts == NULL)
+        return inlay_positions_in(work->start, work->longest, limit, fault) ? INLAY_OK : INLAY_POSITION;
+    for (size_t b = 0; b < work->sequences; b++)
+        if (!inlay_positions_in(inlay_id_at(work->starts, INLAY_ID_I64, b), inlay_sequence_of(work, b).count, limit,
+                                fault)) {
+            fault->sequence = b;
+            return INLAY_POSITION;
+        }
+    return INLAY_OK;
+}
+
+/* Where a token of the ids stands in the batch. */
+static inlay_fault fault_at(const struct inlay_embed_work *work, const void *ids, inlay_id_type type, size_t token)
+{
+    size_t b = 0;
+    if (work->offsets == NULL)
+        b = token / work->length;
+    else
+        while (inlay_offset_of(work, b + 1) <= token)
+            b++;
+    return (inlay_fault){b, token - inlay_sequence_of(work, b).first, inlay_id_at(ids, type, token)};
+}
+
+/* The first bad position of a batch, or else its first bad id, or segment, with its place. */
+static inlay_status check_tokens(const struct inlay_embed_work *work, size_t tokens, inlay_fault *fault)
+{
+    inlay_status status = check_positions(work, fault);
+    if (status != INLAY_OK)
+        return status;
+    if (work->bad_id == INLAY_BAD_ID_ERROR) {
+        uint64_t vocab = vocab_of(work->tokens);
+        size_t bad = inlay_first_bad_id(work->ids, work->id_type, tokens, (size_t)vocab);
+        if (bad < tokens) {
+            *fault = fault_at(work, work->ids, work->id_type, bad);
+            return INLAY_ID;
+        }
+    }
+    if (work->segment_ids != NULL) {
+        size_t bad = inlay_first_bad_id(work->segment_ids, work->segment_type, tokens, work->segments->rows);
+        if (bad < tokens) {
+            *fault = fault_at(work, work->segment_ids, work->segment_type, bad);
+            return INLAY_SEGMENT;
+        }
+    }
+    return INLAY_OK;
+}
+
+/* The work that a batch is for a layer. */
+static struct inlay_embed_work work_of(const inlay_layer *layer, const inlay_batch *batch, void *out,
+                                       size_t out_stride_bytes)
+{
+    const inlay_layer_spec *spec = &layer->spec;
+    return (struct inlay_embed_work){
+        .tokens = &layer->tokens,
+        .ids = batch->ids,
+        .id_type = batch->id_type,
+        .scale = spec->scale,
+        .ruled = spec->bad_id != INLAY_BAD_ID_ERROR || spec->padding_id >= 0 || layer->tokens.vocab > 0,
+        .bad_id = spec->bad_id,
+        .padding_id = spec->padding_id,
+        .substitute_id = spec->substitute_id,
+        .zeros_positioned = spec->zero_rows == INLAY_ZERO_ROWS_POSITIONED,
+        .positions = spec->positions,
+        .sinusoid = spec->sinusoid,
+        .start = batch->start,
+        .starts = batch->starts,
+        .listed = batch->positions,
+        .listed_type = batch->position_type,
+        .numbered = spec->numbering == INLAY_NUMBERING_PADDING_AWARE,
+        .clamped = spec->clamp_positions != 0,
+        .sequences = batch->sequences,
+        .length = batch->length,
+        .dim = layer->tokens.dim,
+        .offsets = batch->offsets,
+        .longest = batch->length,
+        .out_length = batch->offsets != NULL ? batch->padded_length : batch->length,
+        .out = out,
+        .out_stride_bytes = out_stride_bytes,
+        .segments = spec->segments,
+        .segment_ids = batch->segments,
+        .segment_type = batch->segment_type,
+        .norm = spec->norm,
+        .epsilon = spec->epsilon,
+        .gamma = spec->gamma,
+        .beta = spec->beta,
+        .pooling = spec->pooling,
+        .weights = batch->weights,
+        .dropout = batch->dropout,
+        .dropout_key = batch->dropout_key,
+        .dropout_offset = batch->dropout_offset,
+        .out_type = spec->out_type,
+        .tuning = {spec->stores, spec->stream_bytes, spec->compute_bytes, spec->block_bytes, spec->prefetch_rows},
+    };
+}
+
+/* The arrays of a batch: there where they must be, and none where the output is. */
+static inlay_status check_arrays(const inlay_layer *layer, const inlay_batch *batch, size_t tokens,
+                                 struct inlay_extent written)
+{
+    const struct {
+        const void *data;
+        size_t n, bytes;
+    } arrays[] = {
+        {batch->ids, tokens, inlay_id_bytes(batch->id_type)},
+        {batch->starts, batch->sequences, sizeof *batch->starts},
+        {batch->offsets, batch->sequences + 1, sizeof *batch->offsets},
+        {batch->positions, tokens, inlay_id_bytes(batch->position_type)},
+        {batch->segments, tokens, inlay_id_bytes(batch->segment_type)},
+        {batch->weights, tokens, sizeof(float)},
+    };
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        struct inlay_extent read = {0, 0};
+        if (arrays[i].n == 0 || (i > 0 && arrays[i].data == NULL))
+            continue;
+        inlay_status status = inlay_check_array(arrays[i].data, arrays[i].n, arrays[i].bytes, &read);
+        if (status != INLAY_OK)
+            return status;
+        if (inlay_extents_overlap(written, read))
+            return INLAY_OVERLAP;
+    }
+    const struct tables *tables = &layer->tables;
+    bool overlaps = inlay_table_overlaps(written, &tables->tokens) ||
+                    inlay_table_overlaps(written, &tables->positions) ||
+                    inlay_table_overlaps(written, &tables->segments) || inlay_extents_overlap(written, tables->gamma) ||
+                    inlay_extents_overlap(written, tables->beta);
+    return overlaps ? INLAY_OVERLAP : INLAY_OK;
 }
 
 inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, void *out, size_t out_stride_bytes,
@@ -155,52 +399,38 @@ inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, v
 {
     if (layer == NULL || batch == NULL)
         return INLAY_NULL;
-    if (!inlay_struct_known(batch, sizeof *batch) || inlay_id_bytes(batch->id_type) == 0 || batch->reserved != 0 ||
-        batch->reserved_too != 0)
+    if (!batch_known(&layer->spec, batch))
         return INLAY_OPTION;
-    size_t tokens;
-    if (__builtin_mul_overflow(batch->sequences, batch->length, &tokens))
+    size_t tokens = batch->length, rows;
+    bool ragged = batch->offsets != NULL, pooled = layer->spec.pooling != INLAY_POOLING_NONE;
+    if (!ragged && __builtin_mul_overflow(batch->sequences, batch->length, &tokens))
         return INLAY_OVERFLOW;
-    struct inlay_extent read_ids, written;
-    inlay_status status = inlay_check_extent(out, tokens, layer->tokens.dim, INLAY_F32, out_stride_bytes, &written);
+    if (__builtin_mul_overflow(batch->sequences, batch->padded_length, &rows) ||
+        batch->sequences > SIZE_MAX / sizeof *batch->offsets - 1)
+        return INLAY_OVERFLOW;
+    rows = pooled ? batch->sequences : batch->padded_length > 0 ? rows : tokens;
+    struct inlay_extent written;
+    inlay_status status =
+        inlay_check_extent(out, rows, layer->tokens.dim, layer->spec.out_type, out_stride_bytes, &written);
     if (status == INLAY_OK)
         status = inlay_check_executor(executor);
-    if (status != INLAY_OK || tokens == 0)
+    if (status != INLAY_OK || (rows == 0 && !ragged))
         return status;
-    status = inlay_check_array(batch->ids, tokens, inlay_id_bytes(batch->id_type), &read_ids);
+    status = check_arrays(layer, batch, tokens, written);
     if (status != INLAY_OK)
         return status;
-    struct inlay_extent read_starts = {0, 0};
-    if (batch->starts != NULL)
-        status = inlay_check_array(batch->starts, batch->sequences, sizeof *batch->starts, &read_starts);
-    if (status != INLAY_OK)
-        return status;
-    if (inlay_extents_overlap(written, read_ids) || inlay_extents_overlap(written, read_starts) ||
-        inlay_table_overlaps(written, &layer->token_extents) || inlay_table_overlaps(written, &layer->position_extents))
-        return INLAY_OVERLAP;
+    struct inlay_embed_work work = work_of(layer, batch, out, out_stride_bytes);
     inlay_fault found;
-    status = check_tokens(layer, batch, tokens, &found);
+    if (ragged)
+        status = check_offsets(batch, &work.longest, &found);
+    if (status == INLAY_OK)
+        status = check_tokens(&work, tokens, &found);
     if (status != INLAY_OK) {
         if (fault != NULL)
             *fault = found;
         return status;
     }
-    struct inlay_embed_work work = {
-        .tokens = &layer->tokens,
-        .ids = batch->ids,
-        .id_type = batch->id_type,
-        .scale = layer->scale,
-        .positions = layer->has_positions ? &layer->positions : NULL,
-        .sinusoid = layer->sinusoid,
-        .start = batch->start,
-        .starts = batch->starts,
-        .sequences = batch->sequences,
-        .length = batch->length,
-        .dim = layer->tokens.dim,
-        .out = out,
-        .out_stride_bytes = out_stride_bytes,
-        .tuning = layer->tuning,
-    };
-    inlay_embed_run(&work, executor);
+    if (rows > 0)
+        inlay_embed_run(&work, executor);
     return INLAY_OK;
 }

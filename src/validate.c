@@ -73,6 +73,18 @@ size_t inlay_row_bytes(inlay_type type, size_t dim)
     return 0;
 }
 
+size_t inlay_bytes_before(inlay_type type, size_t column)
+{
+    switch (type) {
+    case INLAY_U8_ROWWISE:
+        return column;
+    case INLAY_U4_ROWWISE:
+        return column / 2;
+    default:
+        return inlay_row_bytes(type, column);
+    }
+}
+
 /* Compared as bits, which orders positive doubles and puts negative ones and NaN above them: no floating-point
    exception can be raised in the host's environment. */
 static uint64_t bits_of(double x)

@@ -27,6 +27,9 @@ bool inlay_extents_overlap(struct inlay_extent a, struct inlay_extent b);
 /* The bytes of one element of an output; 0 for a type that is none of theirs. */
 size_t inlay_type_bytes(inlay_type type);
 
+/* The bytes of a stored row before a column that is a multiple of 32 or, of floats, any. */
+size_t inlay_bytes_before(inlay_type type, size_t column);
+
 /* Whether low <= x <= high, for 0 <= low; not for NaN. */
 bool inlay_double_in(double x, double low, double high);
 

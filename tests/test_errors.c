@@ -317,7 +317,7 @@ START_TEST(forward_arguments)
     batch.id_type = (inlay_id_type)9;
     EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL, NULL), INLAY_OPTION);
     batch = good;
-    batch.reserved = 1;
+    batch.position_type = INLAY_ID_I64; /* of positions that are not there */
     EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL, NULL), INLAY_OPTION);
     batch = good;
     batch.size--;
@@ -666,7 +666,7 @@ START_TEST(starts_of_sequences)
     batch.starts = (const int64_t *)(void *)(out.begin + 8);
     EXPECT_STATUS(inlay_forward(formula, &batch, out.begin, ROW_BYTES, NULL, &fault), INLAY_OVERLAP);
     batch.starts = starts;
-    batch.reserved_too = 1;
+    batch.padded_length = SEQ; /* of sequences that have one length */
     EXPECT_STATUS(inlay_forward(formula, &batch, out.begin, ROW_BYTES, NULL, &fault), INLAY_OPTION);
     inlay_layer_destroy(formula);
     inlay_layer_destroy(positioned);

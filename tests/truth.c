@@ -36,9 +36,8 @@ static struct format format_of(inlay_type type)
     case INLAY_BF16:
         return (struct format){8, -132, 128};
     default:
-        break;
+        return (struct format){24, -148, 128};
     }
-    return (struct format){24, -148, 128};
 }
 
 /* What was rounded to the digits of a format, with MPFR's word for how, as a number of that format. */

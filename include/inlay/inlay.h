@@ -61,16 +61,20 @@ typedef enum inlay_status {
     INLAY_OPTION, /**< a size, enum value or reserved field that this version does not know, a number outside the range
                        that its field states, or two fields that exclude each other */
     INLAY_NO_MEMORY, /**< the allocator returned null */
+    INLAY_OFFSETS, /**< offsets do not begin at 0, fall, or do not end at the number of tokens; or a sequence is longer
+                        than the room that it is padded to */
+    INLAY_SEGMENT, /**< a segment is negative or >= rows of its table; inlay_fault says which */
 } inlay_status;
 
 /** A sentence for a status, for people; never null, also for values outside the enum. */
 INLAY_API const char *inlay_status_string(inlay_status status);
 
-/** Where the first bad id or position stood: written only where INLAY_ID or INLAY_POSITION is returned. */
+/** Where the first bad id, position, segment or offset stood: written only where INLAY_ID, INLAY_POSITION,
+   INLAY_SEGMENT or INLAY_OFFSETS is returned. */
 typedef struct inlay_fault {
     size_t sequence; /**< index into the batch; 0 for operations without one */
-    size_t token;    /**< index into the sequence, or into ids [n] */
-    int64_t value;   /**< the id or the position found there; 0 for a real-valued position */
+    size_t token;    /**< index into the sequence, or into ids [n]; 0 for an offset */
+    int64_t value;   /**< what was found there; 0 for a real-valued position */
 } inlay_fault;
 
 /* ---- The ISA in use ------------------------------------------------------------------------------------------- */
@@ -496,7 +500,8 @@ INLAY_API float inlay_sqrt_dim(size_t dim);
 /**
  * out[i, :] = table[ids[i], :] * scale. With scale 1 a pure copy, which keeps all bits of a NaN too.
  *
- * @param ids     [n] of id_type, each in [0, rows)
+ * @param table   of any type; of a shard, ids of others write rows of -0.0
+ * @param ids     [n] of id_type, each in [0, rows), or [0, vocab)
  * @param scale   any float; infinities and NaN propagate by IEEE 754
  * @param out     float32 [n, dim]
  * @param fault   null, or where to say which id was bad
@@ -519,13 +524,77 @@ INLAY_API inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t 
  * and added to every sequence while it lies in cache.
  *
  * @param x          float32 [batch, seq, dim], row (b, s) at (b * seq + s) * x_stride_bytes
- * @param positions  float32 [rows, dim]
+ * @param positions  [rows, dim] of any type
  * @param start      0 <= start, start + seq <= rows
  * @param fault      null, or where to say which position was past the table
  */
 INLAY_API inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, size_t seq,
                                            const inlay_rows *positions, int64_t start, const inlay_executor *executor,
                                            inlay_fault *fault);
+
+/* ---- Initialisation of tables ----------------------------------------------------------------------------------- */
+
+/** How the elements of a new table are distributed. 0 is none. */
+typedef enum inlay_random_kind {
+    INLAY_RANDOM_NORMAL = 1,           /**< mean + deviation * z, z standard normal */
+    INLAY_RANDOM_TRUNCATED_NORMAL = 2, /**< the same, z drawn from [low, high] alone */
+    INLAY_RANDOM_UNIFORM = 3,          /**< low + (high - low) * u, u in (0, 1) */
+} inlay_random_kind;
+
+/**
+ * Random rows, each element of which follows from its index, key and offset alone: a table made in parts, in any order,
+ * on any machine, has the same bits. Start from inlay_random_spec_default().
+ *
+ * Element e = (first_row + row) * dim + column takes word w = e mod 4 of the block that Philox4x32-10 (Salmon et al.
+ * 2011) makes of the counter {e / 4, offset}, two 64-bit numbers, the lower half of each first, and of `key`. Its
+ * number is the quantile at u = (w + 1/2) / 2^32 of the distribution: one of 2^32, which of a standard normal reach to
+ * +-6.34.
+ */
+typedef struct inlay_random_spec {
+    size_t size;            /**< sizeof(inlay_random_spec) */
+    size_t first_row;       /**< where the rows stand in their table, of which they may be a part */
+    inlay_random_kind kind; /**< which distribution */
+    uint32_t reserved;      /**< 0 */
+    double mean;            /**< of the normal ones, before truncation. All four numbers are finite and of at most the
+                                 largest float32 in magnitude, whether `kind` looks at them or not, but for what
+                                 follows */
+    double deviation;       /**< the standard deviation of the normal ones, before truncation; >= 0 */
+    double low;       /**< <= high. Truncated: in standard deviations from the mean (-2 in Keras), <= 8, and may be
+                           -infinity. Uniform: the least number */
+    double high;      /**< truncated: likewise (2 in Keras), >= -8, and may be infinity. Uniform: the largest
+                           number */
+    uint64_t key;     /**< the seed */
+    uint64_t offset;  /**< which of 2^64 independent tables of that key */
+    int64_t zero_row; /**< a row of the table that is zeros, as those of padding tokens are; -1: none */
+} inlay_random_spec;
+
+/** Mean 0 and deviation 1; truncated at +-2 deviations; uniform in [0, 1]. Offset 0, no row of zeros. */
+static inline inlay_random_spec inlay_random_spec_default(inlay_random_kind kind, uint64_t key)
+{
+    inlay_random_spec spec;
+    spec.size = sizeof spec;
+    spec.first_row = 0;
+    spec.kind = kind;
+    spec.reserved = 0;
+    spec.mean = 0;
+    spec.deviation = 1;
+    spec.low = kind == INLAY_RANDOM_TRUNCATED_NORMAL ? -2 : 0;
+    spec.high = kind == INLAY_RANDOM_TRUNCATED_NORMAL ? 2 : 1;
+    spec.key = key;
+    spec.offset = 0;
+    spec.zero_row = -1;
+    return spec;
+}
+
+/**
+ * Writes random rows, the same bits on every machine. z is computed in double, within 2^-46 of its size (or of 1, where
+ * it is truncated and less); mean + deviation * z in double too, and rounded once to float32. Some 20 ns an element.
+ *
+ * @param out           float32 [rows, dim]
+ * @param stride_bytes  from row to row of `out`
+ */
+INLAY_API inlay_status inlay_rows_random(const inlay_random_spec *spec, void *out, size_t rows, size_t dim,
+                                         size_t stride_bytes);
 
 /* ---- The layer: gather, scale and positions in one pass --------------------------------------------------------- */
 
@@ -548,12 +617,61 @@ typedef enum inlay_stores {
 /** As many rows as inlay_layer_spec.cached_positions has by default: 4096, or what 64 MiB hold. */
 #define INLAY_CACHED_POSITIONS_DEFAULT SIZE_MAX
 
-/** What a layer is made of. Start from inlay_layer_spec_default(). */
+/** What becomes of ids outside [0, vocab). */
+typedef enum inlay_bad_id {
+    INLAY_BAD_ID_ERROR = 0,      /**< the call is INLAY_ID and writes nothing */
+    INLAY_BAD_ID_CLAMP = 1,      /**< the nearest row: 0 or vocab - 1 */
+    INLAY_BAD_ID_ZERO = 2,       /**< a row of zeros */
+    INLAY_BAD_ID_SUBSTITUTE = 3, /**< the row of substitute_id (that of an unknown token) */
+    INLAY_BAD_ID_SKIP = 4,       /**< the output's row is left as it is */
+} inlay_bad_id;
+
+/** What rows of zeros (of padding_id and INLAY_BAD_ID_ZERO) become. */
+typedef enum inlay_zero_rows {
+    INLAY_ZERO_ROWS_BARE = 0,       /**< zeros in the output: no position, segment or norm */
+    INLAY_ZERO_ROWS_POSITIONED = 1, /**< like any row: PyTorch's padding_idx, whose row is zeros */
+} inlay_zero_rows;
+
+/** How tokens that have no position of their own in the batch are numbered. */
+typedef enum inlay_numbering {
+    INLAY_NUMBERING_PLAIN = 0, /**< start + s */
+    /** The n-th token (from 0) of a sequence that is not padding_id is at start + n, and padding at start - 1: fairseq,
+        RoBERTa and XLM-R with start = padding_id + 1, OPT with start = 2. So left padding moves nothing. */
+    INLAY_NUMBERING_PADDING_AWARE = 1,
+} inlay_numbering;
+
+/** The norm behind the sum; statistics of each row in float32, in an order that is the same on every ISA. */
+typedef enum inlay_norm {
+    INLAY_NORM_NONE = 0,
+    INLAY_NORM_LAYER = 1, /**< (x - mean) / sqrt(variance + epsilon) * gamma + beta (Ba et al. 2016) */
+    INLAY_NORM_RMS = 2,   /**< x / sqrt(mean square + epsilon) * gamma (Zhang and Sennrich 2019) */
+} inlay_norm;
+
+/** Rows of a sequence to one: static embeddings, bags of features. */
+typedef enum inlay_pooling {
+    INLAY_POOLING_NONE = 0,
+    INLAY_POOLING_SUM = 1,  /**< in the order of tokens; each row times its weight where the batch has weights */
+    INLAY_POOLING_MEAN = 2, /**< that sum times 1 / number of rows, rounded; zeros where there is none */
+} inlay_pooling;
+
+/**
+ * What a layer is made of. Start from inlay_layer_spec_default(); a field left as it is there is absent and costs
+ * nothing.
+ *
+ *     out = cast(dropout(norm(row * scale + position + segment)))
+ *
+ * each operation rounded to float32, in this order; an absent term is absent, not an added zero.
+ */
 typedef struct inlay_layer_spec {
-    size_t size;                    /**< sizeof(inlay_layer_spec) */
-    const inlay_rows *tokens;       /**< the embedding table [vocab, dim]; its data must outlive the layer */
-    const inlay_sinusoid *sinusoid; /**< positions by formula, same dim, must outlive the layer; null: none */
+    size_t size;              /**< sizeof(inlay_layer_spec) */
+    const inlay_rows *tokens; /**< the embedding table [vocab, dim]; its data must outlive the layer. A shard writes
+                                   rows of -0.0 for ids of other shards, without position, so that the sum over all
+                                   shards is the whole layer, bit by bit; with norm, pooling, dropout or segments it
+                                   is INLAY_OPTION */
+    const inlay_sinusoid *sinusoid; /**< positions by formula, same dim, must outlive the layer; null: none. With
+                                       outputs of 16 bits dim is at most 4096 */
     const inlay_rows *positions;    /**< or positions from a table [rows, dim] (learned); null: none. Not both */
+    const inlay_rows *segments;     /**< a table of segments (token types) [types, dim]; null: none */
     size_t cached_positions;        /**< rows of the sinusoid computed at creation and held; 0: none. Others
                                          are computed in each call, which is cheap in long runs of positions and
                                          dear in short ones (a few us per call at dim 4096) */
@@ -566,9 +684,22 @@ typedef struct inlay_layer_spec {
     size_t block_bytes;             /**< of position rows that stay in L1 while the batch consumes them, one row at the
                                          least; computed ones take no more than 16 KiB */
     size_t prefetch_rows;           /**< how many rows ahead token rows are asked for; 0: not at all */
+    int64_t padding_id;             /**< its row is zeros; negative: none */
+    int64_t substitute_id;          /**< of INLAY_BAD_ID_SUBSTITUTE, in [0, vocab) */
+    inlay_bad_id bad_id;            /**< ids outside [0, vocab) */
+    inlay_zero_rows zero_rows;      /**< rows of zeros */
+    inlay_numbering numbering;      /**< positions of tokens */
+    uint32_t clamp_positions;       /**< 1: positions past a table take its last row; 0: they are INLAY_POSITION */
+    inlay_norm norm;                /**< behind the sum. With outputs of 16 bits dim is at most 4096 */
+    float epsilon;                  /**< of the norm, finite, >= 0 */
+    const void *gamma;              /**< float32 [dim] of the norm, any address; null: ones */
+    const void *beta;               /**< likewise, of INLAY_NORM_LAYER; null: no such term */
+    inlay_pooling pooling; /**< a row for each sequence; dim is at most 4096, positions and segments are none */
+    inlay_type out_type;   /**< INLAY_F32, INLAY_F16 or INLAY_BF16: rounded to nearest even, NaN kept */
 } inlay_layer_spec;
 
-/** Scale 1, no positions, INLAY_CACHED_POSITIONS_DEFAULT rows held where there is a sinusoid, automatic stores. */
+/** Scale 1, no positions, INLAY_CACHED_POSITIONS_DEFAULT rows held where there is a sinusoid, automatic stores, bad ids
+    an error, no padding, float32 outputs. */
 static inline inlay_layer_spec inlay_layer_spec_default(const inlay_rows *tokens)
 {
     inlay_layer_spec spec;
@@ -576,6 +707,7 @@ static inline inlay_layer_spec inlay_layer_spec_default(const inlay_rows *tokens
     spec.tokens = tokens;
     spec.sinusoid = NULL;
     spec.positions = NULL;
+    spec.segments = NULL;
     spec.cached_positions = INLAY_CACHED_POSITIONS_DEFAULT;
     spec.scale = 1;
     spec.stores = INLAY_STORES_AUTOMATIC;
@@ -583,6 +715,18 @@ static inline inlay_layer_spec inlay_layer_spec_default(const inlay_rows *tokens
     spec.compute_bytes = INLAY_COMPUTE_BYTES_DEFAULT;
     spec.block_bytes = INLAY_BLOCK_BYTES_DEFAULT;
     spec.prefetch_rows = INLAY_PREFETCH_ROWS_DEFAULT;
+    spec.padding_id = -1;
+    spec.substitute_id = 0;
+    spec.bad_id = INLAY_BAD_ID_ERROR;
+    spec.zero_rows = INLAY_ZERO_ROWS_BARE;
+    spec.numbering = INLAY_NUMBERING_PLAIN;
+    spec.clamp_positions = 0;
+    spec.norm = INLAY_NORM_NONE;
+    spec.epsilon = 0;
+    spec.gamma = NULL;
+    spec.beta = NULL;
+    spec.pooling = INLAY_POOLING_NONE;
+    spec.out_type = INLAY_F32;
     return spec;
 }
 
@@ -596,18 +740,29 @@ INLAY_API inlay_status inlay_layer_create(const inlay_layer_spec *spec, const in
 /** Null is ignored. */
 INLAY_API void inlay_layer_destroy(inlay_layer *layer);
 
-/** What a forward call reads. Start from inlay_batch_i32 or inlay_batch_i64, or fill it in. */
+/** What a forward call reads. Start from inlay_batch_i32, inlay_batch_i64 or inlay_batch_ragged. */
 typedef struct inlay_batch {
-    size_t size;           /**< sizeof(inlay_batch) */
-    const void *ids;       /**< [sequences, length], each in [0, vocab) */
-    inlay_id_type id_type; /**< INLAY_ID_I32 or INLAY_ID_I64 */
-    uint32_t reserved;     /**< 0 */
-    size_t sequences;      /**< >= 0 */
-    size_t length;         /**< tokens of each sequence, >= 0 */
-    int64_t start;         /**< position of the first token of each sequence */
-    const int64_t *starts; /**< null, or [sequences]: a start for each sequence instead (decoding from caches of keys
-                                and values of different lengths) */
-    size_t reserved_too;   /**< 0 */
+    size_t size;             /**< sizeof(inlay_batch) */
+    const void *ids;         /**< [sequences, length], or [length] with offsets; each in [0, vocab) or as bad_id says */
+    inlay_id_type id_type;   /**< of ids */
+    float dropout;           /**< the part of elements that becomes 0, in [0, 1), the rest divided by what remains;
+                                  0: none. A mask of the element's index (token * dim + column), key and offset alone */
+    uint64_t dropout_key;    /**< Philox4x32-10 (Salmon et al. 2011) */
+    uint64_t dropout_offset; /**< the upper half of its counter: another one for each step */
+    size_t sequences;        /**< >= 0 */
+    size_t length;           /**< tokens of each sequence, >= 0; with offsets those of all sequences together */
+    const int64_t *offsets;  /**< null, or [sequences + 1]: sequence b is tokens [offsets[b], offsets[b + 1]) of ids;
+                                  they begin at 0, never fall and end at length */
+    size_t padded_length;    /**< with offsets: 0, and the output is packed as ids are, [length, dim]; or rows of the
+                                  output for each sequence, [sequences, padded_length, dim], zeros behind its end */
+    int64_t start;           /**< position of the first token of each sequence */
+    const int64_t *starts;   /**< null, or [sequences]: a start for each sequence instead (decoding from caches of keys
+                                  and values of different lengths) */
+    const void *positions;   /**< null, or a position for each token, shaped as ids, instead of any start */
+    const void *segments;    /**< shaped as ids, of the layer's table of segments; null: all 0 */
+    inlay_id_type position_type; /**< of positions; 0 without */
+    inlay_id_type segment_type;  /**< of segments; 0 without */
+    const void *weights;         /**< with pooling: null, or a float32 factor for each token, shaped as ids */
 } inlay_batch;
 
 /** int32 ids [sequences, length] at positions [start, start + length). */
@@ -617,12 +772,20 @@ static inline inlay_batch inlay_batch_i32(const int32_t *ids, size_t sequences, 
     batch.size = sizeof batch;
     batch.ids = ids;
     batch.id_type = INLAY_ID_I32;
-    batch.reserved = 0;
+    batch.dropout = 0;
+    batch.dropout_key = 0;
+    batch.dropout_offset = 0;
     batch.sequences = sequences;
     batch.length = length;
+    batch.offsets = NULL;
+    batch.padded_length = 0;
     batch.start = start;
     batch.starts = NULL;
-    batch.reserved_too = 0;
+    batch.positions = NULL;
+    batch.segments = NULL;
+    batch.position_type = (inlay_id_type)0;
+    batch.segment_type = (inlay_id_type)0;
+    batch.weights = NULL;
     return batch;
 }
 
@@ -635,15 +798,28 @@ static inline inlay_batch inlay_batch_i64(const int64_t *ids, size_t sequences, 
     return batch;
 }
 
+/** Packed ids [offsets[sequences]] of any type, each sequence from position `start` on; offsets [sequences + 1]. */
+static inline inlay_batch inlay_batch_ragged(const void *ids, inlay_id_type id_type, const int64_t *offsets,
+                                             size_t sequences, int64_t start)
+{
+    inlay_batch batch = inlay_batch_i32(NULL, sequences, (size_t)offsets[sequences], start);
+    batch.ids = ids;
+    batch.id_type = id_type;
+    batch.offsets = offsets;
+    return batch;
+}
+
 /**
- * out[b, s, :] = tokens[ids[b, s], :] * scale + position(start + s), in one pass.
+ * out[b, s, :] = tokens[ids[b, s], :] * scale + position(start + s), and what else the layer has, in one pass.
  *
- * Positions of a sinusoid lie in [0, 2^31), those of a table in [0, rows); without positions `start` is not looked at.
- * Should another thread change the ids during the call, rows come out wrong, but no other memory is read.
+ * Positions of a sinusoid lie in [0, 2^31), those of a table in [0, rows); of tokens whose output has no position
+ * none is looked at. Should another thread change what the batch points to during the call, rows come out wrong, but no
+ * other memory is read or written.
  *
- * @param out               float32 [sequences, length, dim], row (b, s) at (b * length + s) * out_stride_bytes
+ * @param out               [sequences, length, dim] of out_type, row (b, s) at (b * length + s) * out_stride_bytes;
+ *                          with offsets as padded_length says; with pooling [sequences, dim]
  * @param out_stride_bytes  from row to row of `out`
- * @param fault             null, or where to say which id or position was bad
+ * @param fault             null, or where to say which id, position, segment or offset was bad
  */
 INLAY_API inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, void *out,
                                      size_t out_stride_bytes, const inlay_executor *executor, inlay_fault *fault);

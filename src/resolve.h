@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which row: ids, policies, padding, shards, starts, offsets end here, as pointers. All of it is read again after it
+ * has been validated; what another thread has changed since is kept within tables and output. Included by embed.c and
+ * stages.c.
+ */
+#ifndef INLAY_RESOLVE_H
+#define INLAY_RESOLVE_H
+
+#include "embed.h"
+#include "validate.h"
+
+/* From here on in a register: else a compiler may read a value once to compare and once more to use. */
+static inline uint64_t inlay_settled(uint64_t value)
+{
+    __asm__ volatile("" : "+r"(value));
+    return value;
+}
+
+/* ---- Where a sequence lies ---- */
+
+static inline size_t inlay_offset_of(const struct inlay_embed_work *work, size_t b)
+{
+    uint64_t offset = inlay_settled((uint64_t)inlay_id_at(work->offsets, INLAY_ID_I64, b));
+    return offset < work->length ? (size_t)offset : work->length;
+}
+
+/* Tokens of sequence b: [first, first + count) of the ids. */
+struct inlay_sequence {
+    size_t first, count;
+};
+
+static inline struct inlay_sequence inlay_sequence_of(const struct inlay_embed_work *work, size_t b)
+{
+    if (work->offsets == NULL)
+        return (struct inlay_sequence){b * work->length, work->length};
+    size_t first = inlay_offset_of(work, b), end = inlay_offset_of(work, b + 1);
+    size_t count = end > first ? end - first : 0;
+    return (struct inlay_sequence){first, count < work->longest ? count : work->longest};
+}
+
+/* The output's row of token s of sequence b. */
+static inline unsigned char *inlay_out_of(const struct inlay_embed_work *work, struct inlay_sequence sequence, size_t b,
+                                          size_t s)
+{
+    size_t row = work->out_length > 0 ? b * work->out_length + s : sequence.first + s;
+    return work->out + row * work->out_stride_bytes;
+}
+
+/* ---- Rows of tables ---- */
+
+/* A stored row, at a column that is a multiple of 256 or, of floats, any. */
+struct inlay_stored {
+    const unsigned char *row, *scales, *zeros;
+};
+
+static inline struct inlay_stored inlay_stored_at(const inlay_rows *table, size_t row, size_t column)
+{
+    struct inlay_stored at = {(const unsigned char *)table->data + row * table->stride_bytes, NULL, NULL};
+    const unsigned char *scales = table->scales, *zeros = table->zeros;
+    size_t groups;
+    switch (table->type) {
+    case INLAY_I8:
+    case INLAY_I8_INVERSE:
+        at.scales = scales + row * sizeof(float);
+        break;
+    case INLAY_U8_ROWWISE:
+        at.scales = at.row + table->dim;
+        break;
+    case INLAY_U4_ROWWISE:
+        at.scales = at.row + table->dim / 2 + table->dim % 2;
+        break;
+    case INLAY_U4_GROUPED:
+        groups = table->dim / table->group;
+        at.scales = scales + (row * groups + column / table->group) * sizeof(float);
+        if (zeros != NULL)
+            at.zeros = zeros + row * (groups / 2 + groups % 2) + column / table->group / 2;
+        break;
+    default:
+        break;
+    }
+    at.row += column > 0 ? inlay_bytes_before(table->type, column) : 0;
+    return at;
+}
+
+enum inlay_kind {
+    INLAY_ROW,     /* of the table */
+    INLAY_ZEROS,   /* a row of zeros that goes on like any other */
+    INLAY_BARE,    /* zeros in the output, and nothing else */
+    INLAY_OUTSIDE, /* the shard: -0.0, and nothing else */
+    INLAY_SKIPPED, /* the output is left as it is */
+};
+
+static inline enum inlay_kind inlay_row_of_rules(const struct inlay_embed_work *work, uint64_t id, size_t *row)
+{
+    const inlay_rows *tokens = work->tokens;
+    uint64_t vocab = tokens->vocab > 0 ? tokens->vocab : tokens->rows;
+    if (work->padding_id >= 0 && id == (uint64_t)work->padding_id)
+        return work->zeros_positioned ? INLAY_ZEROS : INLAY_BARE;
+    if (id >= vocab)
+        switch (work->bad_id) {
+        case INLAY_BAD_ID_ZERO:
+            return work->zeros_positioned ? INLAY_ZEROS : INLAY_BARE;
+        case INLAY_BAD_ID_SKIP:
+            return INLAY_SKIPPED;
+        case INLAY_BAD_ID_SUBSTITUTE:
+            id = (uint64_t)work->substitute_id;
+            break;
+        case INLAY_BAD_ID_CLAMP:
+            id = (int64_t)id < 0 ? 0 : vocab - 1;
+            break;
+        case INLAY_BAD_ID_ERROR:
+            id = tokens->first_row; /* it was good when it was validated */
+            break;
+        }
+    id -= tokens->first_row;
+    if (id >= tokens->rows)
+        return INLAY_OUTSIDE;
+    *row = (size_t)id;
+    return INLAY_ROW;
+}
+
+/* The row of the table that a token takes, if it takes one. */
+static inline enum inlay_kind inlay_row_of(const struct inlay_embed_work *work, size_t token, size_t *row)
+{
+    *row = token;
+    if (work->ids == NULL)
+        return INLAY_ROW;
+    uint64_t id = inlay_settled((uint64_t)inlay_id_at(work->ids, work->id_type, token));
+    if (work->ruled)
+        return inlay_row_of_rules(work, id, row);
+    *row = id < work->tokens->rows ? (size_t)id : 0;
+    return INLAY_ROW;
+}
+
+/* ---- Positions ---- */
+
+/* One more than the last position that there is. */
+static inline uint64_t inlay_position_limit(const struct inlay_embed_work *work)
+{
+    return work->sinusoid != NULL ? (uint64_t)INLAY_POSITION_LIMIT : work->positions->rows;
+}
+
+/* The start of a sequence, of which `count` positions exist. */
+static inline size_t inlay_start_of(const struct inlay_embed_work *work, size_t b, size_t count)
+{
+    if (work->starts == NULL)
+        return (size_t)work->start;
+    uint64_t start = inlay_settled((uint64_t)inlay_id_at(work->starts, INLAY_ID_I64, b));
+    return start <= inlay_position_limit(work) - count ? (size_t)start : 0;
+}
+
+#endif
