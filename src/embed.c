@@ -172,24 +172,16 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
     } while (first < sinusoid->pairs);
 }
 
-/* Where a part's first row goes. */
-static unsigned char *first_out(const struct inlay_part *part)
-{
-    const struct inlay_embed_work *work = part->work;
-    return inlay_out_of(work, inlay_sequence_of(work, part->b), part->b, part->s);
-}
-
 /*
  * The same for one sequence, where nobody shares position rows: each entry is added to its token as it is made, so that
  * computing it and moving what lies around it overlap. Wider pieces would move fewer, longer runs of columns, but their
  * state would leave L1.
  */
-static __attribute__((noinline)) void embed_added(const struct inlay_part *part)
+static __attribute__((noinline)) void embed_added(const struct inlay_part *part, struct inlay_sequence sequence)
 {
     enum { ROWS = 64, AHEAD = 2 };
     const struct inlay_embed_work *work = part->work;
     const inlay_sinusoid *sinusoid = work->sinusoid;
-    const struct inlay_sequence sequence = inlay_sequence_of(work, part->b);
     const struct inlay_positions positions = {.first =
                                                   (uint32_t)(inlay_start_of(work, part->b, sequence.count) + part->s)};
     struct inlay_generator generator;
@@ -198,7 +190,7 @@ static __attribute__((noinline)) void embed_added(const struct inlay_part *part)
         .tokens = rows, .scale = work->scale, .next = work->tuning.prefetch_rows > 0 ? rows + AHEAD : NULL};
     for (size_t first = 0; first < sinusoid->pairs; first += INLAY_GENERATOR_PAIRS) {
         size_t pairs = at_most(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
-        unsigned char *out = first_out(part);
+        unsigned char *out = inlay_out_of(work, sequence, part->b, part->s);
         inlay_generator_start(&generator, part->kernels, sinusoid, first, pairs, INLAY_F32, positions);
         for (size_t s = part->s; s < part->s_end; s += ROWS) {
             size_t left = part->s_end - s, n = at_most(left, ROWS);
@@ -211,11 +203,12 @@ static __attribute__((noinline)) void embed_added(const struct inlay_part *part)
 }
 
 /* Whether positions can be added to tokens as they are computed: of one sequence, to floats. */
-static bool adds(const struct inlay_part *part)
+static bool adds(const struct inlay_part *part, struct inlay_sequence sequence)
 {
     const struct inlay_embed_work *work = part->work;
     return part->b_end - part->b == 1 && work->tokens->type == INLAY_F32 && !work->ruled &&
-           inlay_sinusoid_adds(work->sinusoid, first_out(part), work->out_stride_bytes, part->stream);
+           inlay_sinusoid_adds(work->sinusoid, inlay_out_of(work, sequence, part->b, part->s), work->out_stride_bytes,
+                               part->stream);
 }
 
 /* Whether one sequence alone had better compute its positions than read them: rows that nobody shares and that lie
@@ -224,27 +217,31 @@ static bool computes_alone(const struct inlay_part *part)
 {
     const struct inlay_embed_work *work = part->work;
     return work->sinusoid != NULL && part->b_end - part->b == 1 && part->kernels->turns &&
-           (part->s_end - part->s) * work->dim * sizeof(float) > work->tuning.compute_bytes && adds(part);
+           (part->s_end - part->s) * work->dim * sizeof(float) > work->tuning.compute_bytes &&
+           adds(part, inlay_sequence_of(work, part->b));
 }
 
 /* Computes the positions of tokens that have a start in common. */
 static void embed_unheld(const struct inlay_part *part)
 {
     struct inlay_part first = *part, rest = *part;
-    if (!adds(part)) {
+    /* Read once: where rows go may not change between the look at their addresses and the stores. */
+    const struct inlay_sequence sequence = inlay_sequence_of(part->work, part->b);
+    if (!adds(part, sequence)) {
         embed_computed(part);
         return;
     }
+    rest.s_end = first.s_end = at_most(part->s_end, sequence.count);
+    rest.s = first.s = at_most(part->s, rest.s_end);
     /* Position 0 has no state that could be added from. */
-    size_t count = inlay_sequence_of(part->work, part->b).count;
-    if (inlay_start_of(part->work, part->b, count) + part->s == 0)
-        rest.s = first.s_end = part->s + 1;
+    if (inlay_start_of(part->work, part->b, sequence.count) + part->s == 0)
+        rest.s = first.s_end = at_most(first.s + 1, first.s_end);
     else
         first.s_end = first.s;
     if (first.s < first.s_end)
         embed_computed(&first);
     if (rest.s < rest.s_end)
-        embed_added(&rest);
+        embed_added(&rest, sequence);
 }
 
 /* Tokens of a part that have a start in common: those within the rows in memory first. Apart from what small calls pass
@@ -320,9 +317,10 @@ static void pad(const struct inlay_part *part)
 /* Whether every token goes its own way: through stages behind the sum, or to a position that is not the next one. */
 static bool staged(const struct inlay_embed_work *work)
 {
-    return work->listed != NULL || work->numbered || work->clamped || work->segments != NULL ||
-           work->norm != INLAY_NORM_NONE || work->pooling != INLAY_POOLING_NONE || work->dropout > 0 ||
-           work->out_type != INLAY_F32 || (work->positions != NULL && work->positions->type != INLAY_F32);
+    return work->listed != NULL || work->numbered || work->clamped || work->apart || work->segments != NULL ||
+           work->norm != INLAY_NORM_NONE || work->pooling != INLAY_POOLING_NONE ||
+           !inlay_float_in(work->dropout, 0, 0) || work->out_type != INLAY_F32 ||
+           (work->positions != NULL && work->positions->type != INLAY_F32);
 }
 
 static void run_part(const struct inlay_part *part)

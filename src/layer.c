@@ -9,6 +9,7 @@
 #include "resolve.h"
 #include "tasks.h"
 
+#include <float.h>
 #include <string.h>
 
 enum { CACHE_LINE = 64 };
@@ -52,7 +53,7 @@ static bool options_known(const inlay_layer_spec *spec)
         spec->zero_rows > INLAY_ZERO_ROWS_POSITIONED || spec->numbering > INLAY_NUMBERING_PADDING_AWARE ||
         spec->clamp_positions > 1 || spec->norm > INLAY_NORM_RMS || spec->pooling > INLAY_POOLING_MEAN)
         return false;
-    if (inlay_type_bytes(spec->out_type) == 0 || !inlay_double_in(spec->epsilon, 0, 0x1p127))
+    if (inlay_type_bytes(spec->out_type) == 0 || !inlay_float_in(spec->epsilon, 0, FLT_MAX))
         return false;
     if (spec->sinusoid != NULL && spec->positions != NULL)
         return false;
@@ -214,15 +215,12 @@ static bool batch_known(const inlay_layer_spec *spec, const inlay_batch *batch)
     if (batch->segments != NULL ? inlay_id_bytes(batch->segment_type) == 0 || spec->segments == NULL
                                 : batch->segment_type != 0)
         return false;
-    if (batch->positions != NULL && spec->numbering != INLAY_NUMBERING_PLAIN)
-        return false;
     if ((batch->weights != NULL && spec->pooling == INLAY_POOLING_NONE) ||
         (batch->padded_length > 0 && (batch->offsets == NULL || spec->pooling != INLAY_POOLING_NONE)))
         return false;
     bool shard = spec->tokens->vocab > 0 && spec->tokens->rows < spec->tokens->vocab;
-    uint32_t dropout; /* as bits, which order positive floats: no arithmetic in the host's environment */
-    memcpy(&dropout, &batch->dropout, sizeof dropout);
-    return dropout < 0x3f800000 && !(shard && dropout > 0);
+    const float below_one = 1 - FLT_EPSILON / 2;
+    return inlay_float_in(batch->dropout, 0, shard ? 0 : below_one);
 }
 
 /* The longest sequence; offsets must begin at 0, never fall, and end at the number of tokens. */
@@ -231,7 +229,7 @@ static inlay_status check_offsets(const inlay_batch *batch, size_t *longest, inl
     *longest = 0;
     uint64_t before = 0;
     for (size_t b = 0; b <= batch->sequences; b++) {
-        uint64_t offset = (uint64_t)inlay_id_at(batch->offsets, INLAY_ID_I64, b);
+        uint64_t offset = inlay_settled((uint64_t)inlay_id_at(batch->offsets, INLAY_ID_I64, b));
         bool good = b == 0 ? offset == 0 : offset >= before && offset <= batch->length;
         if (b == batch->sequences)
             good = good && offset == batch->length;
@@ -277,22 +275,30 @@ static inlay_status check_each_position(const struct inlay_embed_work *work, inl
     return INLAY_OK;
 }
 
-static inlay_status check_positions(const struct inlay_embed_work *work, inlay_fault *fault)
+/* Whether positions simply follow each other in every sequence, and all of them exist. */
+static bool follow(const struct inlay_embed_work *work)
 {
-    if (work->positions == NULL)
-        return INLAY_OK;
-    if (work->listed != NULL || work->numbered || work->clamped)
-        return check_each_position(work, fault);
     uint64_t limit = inlay_position_limit(work);
+    inlay_fault fault;
+    if (work->listed != NULL || work->numbered || work->clamped)
+        return false;
     if (work->starts == NULL)
-        return inlay_positions_in(work->start, work->longest, limit, fault) ? INLAY_OK : INLAY_POSITION;
-    for (size_t b = 0; b < work->sequences; b++)
-        if (!inlay_positions_in(inlay_id_at(work->starts, INLAY_ID_I64, b), inlay_sequence_of(work, b).count, limit,
-                                fault)) {
-            fault->sequence = b;
-            return INLAY_POSITION;
-        }
-    return INLAY_OK;
+        return work->longest == 0 || inlay_positions_in(work->start, work->longest, limit, &fault);
+    for (size_t b = 0; b < work->sequences; b++) {
+        size_t count = inlay_sequence_of(work, b).count;
+        if (count > 0 && !inlay_positions_in(inlay_id_at(work->starts, INLAY_ID_I64, b), count, limit, &fault))
+            return false;
+    }
+    return true;
+}
+
+/* Where not all positions exist, it may be that no token takes one of those that do not. */
+static inlay_status check_positions(struct inlay_embed_work *work, inlay_fault *fault)
+{
+    if (work->positions == NULL || follow(work))
+        return INLAY_OK;
+    work->apart = true;
+    return check_each_position(work, fault);
 }
 
 /* Where a token of the ids stands in the batch. */
@@ -302,25 +308,26 @@ static inlay_fault fault_at(const struct inlay_embed_work *work, const void *ids
     if (work->offsets == NULL)
         b = token / work->length;
     else
-        while (inlay_offset_of(work, b + 1) <= token)
+        while (b + 1 < work->sequences && inlay_offset_of(work, b + 1) <= token)
             b++;
     return (inlay_fault){b, token - inlay_sequence_of(work, b).first, inlay_id_at(ids, type, token)};
 }
 
-/* The first bad position of a batch, or else its first bad id, or segment, with its place. */
-static inlay_status check_tokens(const struct inlay_embed_work *work, size_t tokens, inlay_fault *fault)
+/* The first bad id of a batch, or else its first bad position, or segment, with its place: which positions are taken
+   depends on ids. */
+static inlay_status check_tokens(struct inlay_embed_work *work, size_t tokens, inlay_fault *fault)
 {
-    inlay_status status = check_positions(work, fault);
-    if (status != INLAY_OK)
-        return status;
-    if (work->bad_id == INLAY_BAD_ID_ERROR) {
-        uint64_t vocab = vocab_of(work->tokens);
+    uint64_t vocab = vocab_of(work->tokens);
+    if (work->bad_id == INLAY_BAD_ID_ERROR || (work->bad_id == INLAY_BAD_ID_CLAMP && vocab == 0)) {
         size_t bad = inlay_first_bad_id(work->ids, work->id_type, tokens, (size_t)vocab);
         if (bad < tokens) {
             *fault = fault_at(work, work->ids, work->id_type, bad);
             return INLAY_ID;
         }
     }
+    inlay_status status = check_positions(work, fault);
+    if (status != INLAY_OK)
+        return status;
     if (work->segment_ids != NULL) {
         size_t bad = inlay_first_bad_id(work->segment_ids, work->segment_type, tokens, work->segments->rows);
         if (bad < tokens) {
@@ -430,7 +437,7 @@ inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, v
         inlay_check_extent(out, rows, layer->tokens.dim, layer->spec.out_type, out_stride_bytes, &written);
     if (status == INLAY_OK)
         status = inlay_check_executor(executor);
-    if (status != INLAY_OK || (rows == 0 && !ragged))
+    if (status != INLAY_OK || rows == 0)
         return status;
     status = check_arrays(layer, batch, tokens, written);
     if (status != INLAY_OK)
@@ -446,7 +453,6 @@ inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, v
             *fault = found;
         return status;
     }
-    if (rows > 0)
-        inlay_embed_run(&work, executor);
+    inlay_embed_run(&work, executor);
     return INLAY_OK;
 }

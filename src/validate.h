@@ -37,6 +37,9 @@ size_t inlay_bytes_before(inlay_type type, size_t column);
 /* Whether low <= x <= high, for 0 <= low; not for NaN. */
 bool inlay_double_in(double x, double low, double high);
 
+/* Whether low <= x <= high, for 0 <= low; not for NaN. A float that becomes a double would be an operation. */
+bool inlay_float_in(float x, float low, float high);
+
 /* Whether a < b, neither being negative; a NaN counts as larger than every number. */
 bool inlay_double_less(double a, double b);
 
