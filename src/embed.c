@@ -34,12 +34,15 @@ static size_t at_most(size_t n, size_t limit)
     return n < limit ? n : limit;
 }
 
-/* A row of floats to come, for those who prefetch or add it; of a token that has none the table's first. */
-static const unsigned char *token_row(const struct inlay_embed_work *work, size_t token)
+/* The row of token s of a sequence, of floats and ids without rules, or for those who prefetch it; the table's first
+   where there is none. */
+static const unsigned char *token_row(const struct inlay_embed_work *work, struct inlay_sequence sequence, size_t s)
 {
-    size_t row = 0;
-    if (inlay_row_of(work, token, &row) != INLAY_ROW)
-        row = 0;
+    size_t row = sequence.first + s;
+    if (work->ids != NULL) {
+        uint64_t id = s < sequence.count ? inlay_settled((uint64_t)inlay_id_at(work->ids, work->id_type, row)) : 0;
+        row = id < work->tokens->rows ? (size_t)id : 0;
+    }
     return (const unsigned char *)work->tokens->data + row * work->tokens->stride_bytes;
 }
 
@@ -47,6 +50,7 @@ static void embed_block(const struct inlay_part *part, const struct block *block
 {
     const struct inlay_embed_work *work = part->work;
     void (*embed)(const struct inlay_embed_tile *) = part->kernels->embed[work->tokens->type];
+    bool plain = work->tokens->type == INLAY_F32 && !work->ruled;
     struct pointers pointers;
     size_t column_bytes = block->column * sizeof(float);
     bool computed = block->positions != NULL, held = !computed && work->positions != NULL;
@@ -71,28 +75,31 @@ static void embed_block(const struct inlay_part *part, const struct block *block
         size_t position_stride_bytes = block->position_stride_bytes;
         if (held) {
             position_stride_bytes = work->positions->stride_bytes;
-            count = at_most(count, work->positions->rows); /* offsets may have changed too */
-            /* Starts may have changed since they were found to be held: kept within the rows like ids. */
+            /* Starts and offsets may have changed since they were found to be held: kept within the rows like ids. */
+            count = at_most(count, work->positions->rows);
             size_t row = inlay_start_of(work, b, sequence.count) + block->s, last = work->positions->rows - count;
             position = (const unsigned char *)work->positions->data + (row <= last ? row : 0) * position_stride_bytes;
             position += column_bytes;
         }
         unsigned char *out = inlay_out_of(work, sequence, b, block->s) + column_bytes;
-        for (size_t i = 0; i < count; i++) {
-            size_t row;
-            enum inlay_kind kind = inlay_row_of(work, sequence.first + block->s + i, &row);
+        for (size_t i = 0; i < count; i++, out += work->out_stride_bytes) {
             const unsigned char *at = position != NULL ? position + i * position_stride_bytes : NULL;
-            if (kind != INLAY_ROW) {
-                inlay_put_no_row(part->kernels, kind, work->scale, at, out + i * work->out_stride_bytes,
-                                 block->columns);
-                continue;
+            if (plain) {
+                pointers.rows[tile.count] = token_row(work, sequence, block->s + i) + column_bytes;
+            } else {
+                size_t row;
+                enum inlay_kind kind = inlay_row_of(work, sequence.first + block->s + i, &row);
+                if (kind != INLAY_ROW) {
+                    inlay_put_no_row(part->kernels, kind, work->scale, at, out, block->columns);
+                    continue;
+                }
+                struct inlay_stored stored = inlay_stored_at(work->tokens, row, block->column);
+                pointers.rows[tile.count] = stored.row;
+                pointers.scales[tile.count] = stored.scales;
+                pointers.zeros[tile.count] = stored.zeros;
             }
-            struct inlay_stored stored = inlay_stored_at(work->tokens, row, block->column);
-            pointers.rows[tile.count] = stored.row;
-            pointers.scales[tile.count] = stored.scales;
-            pointers.zeros[tile.count] = stored.zeros;
             pointers.positions[tile.count] = at;
-            pointers.out[tile.count] = out + i * work->out_stride_bytes;
+            pointers.out[tile.count] = out;
             if (++tile.count == INLAY_TILE_TOKENS) {
                 embed(&tile);
                 tile.count = 0;
@@ -136,7 +143,6 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
     _Alignas(64) unsigned char buffer[BUFFER_BYTES];
     const unsigned char *next[MOST_ROWS];
     const struct inlay_companions with = {.next = work->tuning.prefetch_rows > 0 ? next : NULL};
-    const size_t last = sequence.count > 0 ? sequence.count - 1 : 0;
     size_t first = 0;
     do { /* once where there is not one pair */
         size_t pairs = at_most(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
@@ -147,8 +153,7 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
         for (size_t s = part->s; s < part->s_end;) {
             size_t rows = at_most(part->s_end - s, rows_at_once);
             for (size_t i = 0; i < rows; i++)
-                next[i] =
-                    sequence.count > 0 ? token_row(work, sequence.first + at_most(s + i, last)) : work->tokens->data;
+                next[i] = token_row(work, sequence, s + i);
             inlay_generator_rows(&generator, &piece, rows, buffer, piece_bytes, &with);
             for (int run = 0; run < piece.runs; run++) {
                 struct block block = {
@@ -190,7 +195,7 @@ static __attribute__((noinline)) void embed_added(const struct inlay_part *part,
         for (size_t s = part->s; s < part->s_end; s += ROWS) {
             size_t left = part->s_end - s, n = at_most(left, ROWS);
             for (size_t i = 0; i < ROWS + AHEAD; i++)
-                rows[i] = i < left ? token_row(work, sequence.first + s + i) : rows[i - 1];
+                rows[i] = i < left ? token_row(work, sequence, s + i) : rows[i - 1];
             inlay_generator_add(&generator, n, out, work->out_stride_bytes, part->stream, &with);
             out += n * work->out_stride_bytes;
         }

@@ -18,9 +18,9 @@ enum { CACHE_LINE = 64 };
 enum { MOST_STAGED_DIM = 4096 };
 
 /* What tables, gamma and beta touch: no output may. */
-struct tables {
-    struct inlay_table_extents tokens, positions, segments;
-    struct inlay_extent gamma, beta;
+struct touched {
+    struct inlay_extent extents[11];
+    size_t count;
 };
 
 struct inlay_layer {
@@ -30,7 +30,7 @@ struct inlay_layer {
     /* Rows in memory: learned ones of the caller's, or the first of the sinusoid, held behind this struct. */
     inlay_rows positions;
     inlay_rows segments;
-    struct tables tables;
+    struct touched touched;
 };
 
 static bool positioned(const inlay_layer_spec *spec)
@@ -73,21 +73,29 @@ static bool options_known(const inlay_layer_spec *spec)
            (spec->substitute_id >= 0 && (uint64_t)spec->substitute_id < vocab_of(tokens));
 }
 
-/* Also tells which bytes the caller's tables touch; what is absent touches none. */
-static inlay_status check_spec(const inlay_layer_spec *spec, struct tables *tables)
+static void touch(struct touched *touched, struct inlay_extent extent)
 {
-    memset(tables, 0, sizeof *tables);
+    if (extent.begin < extent.end)
+        touched->extents[touched->count++] = extent;
+}
+
+/* Also tells which bytes the caller's tables touch. */
+static inlay_status check_spec(const inlay_layer_spec *spec, struct touched *touched)
+{
+    struct inlay_table_extents tables[3];
+    struct inlay_extent gamma = {0, 0}, beta = {0, 0};
+    memset(tables, 0, sizeof tables);
     if (spec == NULL)
         return INLAY_NULL;
     if (!inlay_struct_known(spec, sizeof *spec))
         return INLAY_OPTION;
     if (spec->tokens == NULL)
         return INLAY_NULL;
-    inlay_status status = inlay_check_rows(spec->tokens, &tables->tokens);
+    inlay_status status = inlay_check_rows(spec->tokens, &tables[0]);
     if (status == INLAY_OK && spec->positions != NULL)
-        status = inlay_check_rows(spec->positions, &tables->positions);
+        status = inlay_check_rows(spec->positions, &tables[1]);
     if (status == INLAY_OK && spec->segments != NULL)
-        status = inlay_check_rows(spec->segments, &tables->segments);
+        status = inlay_check_rows(spec->segments, &tables[2]);
     if (status != INLAY_OK)
         return status;
     if (!options_known(spec) || (spec->positions != NULL && spec->positions->vocab > 0) ||
@@ -103,9 +111,17 @@ static inlay_status check_spec(const inlay_layer_spec *spec, struct tables *tabl
     if (whole_rows && dim > MOST_STAGED_DIM)
         return INLAY_SHAPE;
     if (spec->gamma != NULL)
-        status = inlay_check_array(spec->gamma, dim, sizeof(float), &tables->gamma);
+        status = inlay_check_array(spec->gamma, dim, sizeof(float), &gamma);
     if (status == INLAY_OK && spec->beta != NULL)
-        status = inlay_check_array(spec->beta, dim, sizeof(float), &tables->beta);
+        status = inlay_check_array(spec->beta, dim, sizeof(float), &beta);
+    touched->count = 0;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        touch(touched, tables[i].data);
+        touch(touched, tables[i].scales);
+        touch(touched, tables[i].zeros);
+    }
+    touch(touched, gamma);
+    touch(touched, beta);
     return status;
 }
 
@@ -140,9 +156,9 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
     if (layer == NULL)
         return INLAY_NULL;
     *layer = NULL;
-    struct tables tables;
+    struct touched touched;
     inlay_allocator memory;
-    inlay_status status = check_spec(spec, &tables);
+    inlay_status status = check_spec(spec, &touched);
     if (status == INLAY_OK)
         status = inlay_allocator_of(allocator, &memory);
     if (status != INLAY_OK)
@@ -162,7 +178,7 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
         .tokens = known_part(spec->tokens),
         .positions = spec->positions != NULL ? known_part(spec->positions)
                                              : inlay_rows_f32(held_begin(made), held, spec->tokens->dim),
-        .tables = tables,
+        .touched = touched,
     };
     made->spec.tokens = &made->tokens;
     made->spec.positions = positioned(spec) ? &made->positions : NULL;
@@ -370,37 +386,35 @@ static struct inlay_embed_work work_of(const inlay_layer *layer, const inlay_bat
     };
 }
 
-/* The arrays of a batch: there where they must be, and none where the output is. */
+/* An array of a batch: there, and not where the output is. */
+static inlay_status check_read(const void *data, size_t n, size_t element_bytes, struct inlay_extent written)
+{
+    struct inlay_extent read;
+    inlay_status status = inlay_check_array(data, n, element_bytes, &read);
+    return status == INLAY_OK && inlay_extents_overlap(written, read) ? INLAY_OVERLAP : status;
+}
+
+/* All that a call reads; what is null is absent, but for ids. */
 static inlay_status check_arrays(const inlay_layer *layer, const inlay_batch *batch, size_t tokens,
                                  struct inlay_extent written)
 {
-    const struct {
-        const void *data;
-        size_t n, bytes;
-    } arrays[] = {
-        {batch->ids, tokens, inlay_id_bytes(batch->id_type)},
-        {batch->starts, batch->sequences, sizeof *batch->starts},
-        {batch->offsets, batch->sequences + 1, sizeof *batch->offsets},
-        {batch->positions, tokens, inlay_id_bytes(batch->position_type)},
-        {batch->segments, tokens, inlay_id_bytes(batch->segment_type)},
-        {batch->weights, tokens, sizeof(float)},
-    };
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        struct inlay_extent read = {0, 0};
-        if (arrays[i].n == 0 || (i > 0 && arrays[i].data == NULL))
-            continue;
-        inlay_status status = inlay_check_array(arrays[i].data, arrays[i].n, arrays[i].bytes, &read);
-        if (status != INLAY_OK)
-            return status;
-        if (inlay_extents_overlap(written, read))
-            return INLAY_OVERLAP;
-    }
-    const struct tables *tables = &layer->tables;
-    bool overlaps = inlay_table_overlaps(written, &tables->tokens) ||
-                    inlay_table_overlaps(written, &tables->positions) ||
-                    inlay_table_overlaps(written, &tables->segments) || inlay_extents_overlap(written, tables->gamma) ||
-                    inlay_extents_overlap(written, tables->beta);
-    return overlaps ? INLAY_OVERLAP : INLAY_OK;
+    inlay_status status = INLAY_OK;
+    if (tokens > 0)
+        status = check_read(batch->ids, tokens, inlay_id_bytes(batch->id_type), written);
+    if (status == INLAY_OK && batch->starts != NULL)
+        status = check_read(batch->starts, batch->sequences, sizeof *batch->starts, written);
+    if (status == INLAY_OK && batch->offsets != NULL)
+        status = check_read(batch->offsets, batch->sequences + 1, sizeof *batch->offsets, written);
+    if (status == INLAY_OK && batch->positions != NULL)
+        status = check_read(batch->positions, tokens, inlay_id_bytes(batch->position_type), written);
+    if (status == INLAY_OK && batch->segments != NULL)
+        status = check_read(batch->segments, tokens, inlay_id_bytes(batch->segment_type), written);
+    if (status == INLAY_OK && batch->weights != NULL)
+        status = check_read(batch->weights, tokens, sizeof(float), written);
+    for (size_t i = 0; i < layer->touched.count && status == INLAY_OK; i++)
+        if (inlay_extents_overlap(written, layer->touched.extents[i]))
+            status = INLAY_OVERLAP;
+    return status;
 }
 
 inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, void *out, size_t out_stride_bytes,
