@@ -96,6 +96,13 @@ static unsigned option(struct reader *reader, unsigned first, unsigned n)
     return b >= 253 ? (b == 253 ? first + n : hostile[b - 253]) : first + b % n;
 }
 
+/* No more than 2^63, which is past every limit. */
+static unsigned __int128 product(size_t a, size_t b)
+{
+    const unsigned __int128 most = (unsigned __int128)1 << 63, exact = (unsigned __int128)a * b;
+    return exact < most ? exact : most;
+}
+
 /* n elements that end where their block does, at any address. */
 static unsigned char *block_of(struct reader *reader, unsigned __int128 bytes)
 {
@@ -187,15 +194,15 @@ static void table(struct reader *reader, struct view *view, size_t dim)
     rows->stride_bytes = rarely(reader) ? size_below(reader, 64) : row_bytes + byte(reader) % 8;
     unsigned __int128 bytes = 0;
     if (rows->rows > 0)
-        bytes = (unsigned __int128)(rows->rows - 1) * rows->stride_bytes + row_bytes;
+        bytes = product(rows->rows - 1, rows->stride_bytes) + row_bytes;
     if (!rarely(reader))
         rows->data =
             rows->type == INLAY_F32 && rows->stride_bytes % 4 == 0 ? floats(reader, bytes / 4) : noise(reader, bytes);
     size_t scales = grouped && rows->group > 0 ? rows->dim / rows->group : 1;
     if (grouped || rows->type == INLAY_I8 || rows->type == INLAY_I8_INVERSE || rarely(reader))
-        rows->scales = rarely(reader) ? NULL : floats(reader, (unsigned __int128)rows->rows * scales);
+        rows->scales = rarely(reader) ? NULL : floats(reader, product(rows->rows, scales));
     if (grouped ? byte(reader) % 2 : rarely(reader))
-        rows->zeros = noise(reader, (unsigned __int128)rows->rows * (scales / 2 + scales % 2));
+        rows->zeros = noise(reader, product(rows->rows, scales / 2 + scales % 2));
     later(reader, &rows->size, &view->behind);
 }
 
@@ -303,7 +310,7 @@ static void read_batch(struct reader *reader, struct call *call)
     if (batch->length < 12 && rarely(reader))
         batch->length *= 13;
     batch->id_type = (inlay_id_type)option(reader, 1, 6);
-    unsigned __int128 tokens = (unsigned __int128)batch->sequences * batch->length;
+    unsigned __int128 tokens = product(batch->sequences, batch->length);
     if (byte(reader) % 2) {
         unsigned __int128 n = (unsigned __int128)batch->sequences + 1;
         unsigned char *offsets = block_of(reader, n * 8);
@@ -349,8 +356,8 @@ static void read_batch(struct reader *reader, struct call *call)
     }
     later(reader, &batch->size, &call->batch.behind);
     unsigned __int128 rows = spec->pooling != INLAY_POOLING_NONE ? batch->sequences
-                             : batch->padded_length > 0 ? (unsigned __int128)batch->sequences * batch->padded_length
-                                                        : tokens;
+                             : batch->padded_length > 0          ? product(batch->sequences, batch->padded_length)
+                                                                 : tokens;
     size_t row_bytes = inlay_row_bytes(spec->out_type, tokens_view->dim);
     call->out_stride_bytes = rarely(reader) ? size_below(reader, 64) : row_bytes + byte(reader) % 70;
     unsigned __int128 bytes = rows > 0 ? (rows - 1) * call->out_stride_bytes + row_bytes : 0;
