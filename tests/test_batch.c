@@ -8,6 +8,7 @@
 
 #include "random.h"
 
+#include <fenv.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -1041,6 +1042,40 @@ START_TEST(rewritten_batches_stay_in_their_arrays)
 }
 END_TEST
 
+/* Subnormal options are looked at in the host's environment: as bits, which raise nothing there. */
+START_TEST(subnormal_options_raise_nothing)
+{
+    static float row[4] = {1, 2, 3, 4};
+    const int32_t ids[2] = {0, 0};
+    inlay_rows tokens = inlay_rows_f32(row, 1, 4);
+    for (int flush = 0; flush < 2; flush++) {
+        float out[8];
+        inlay_layer *layer;
+        inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+        inlay_batch batch = inlay_batch_i32(ids, 1, 2, 0);
+        spec.norm = INLAY_NORM_RMS;
+        spec.epsilon = 0x1p-149f;
+        batch.dropout = 0x1p-149f;
+        set_flush(flush);
+        feclearexcept(FE_ALL_EXCEPT);
+#ifdef __x86_64__
+        __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() & ~0x3fu); /* that of subnormals too */
+#endif
+        inlay_status created = inlay_layer_create(&spec, NULL, &layer);
+        inlay_status status = inlay_forward(layer, &batch, out, sizeof row, NULL, NULL);
+#ifdef __x86_64__
+        unsigned raised = __builtin_ia32_stmxcsr() & 0x3f;
+#else
+        int raised = fetestexcept(FE_ALL_EXCEPT);
+#endif
+        set_flush(false);
+        inlay_layer_destroy(layer);
+        EXPECT(created == INLAY_OK && status == INLAY_OK && raised == 0, "flush %d: statuses %d, %d, flags %x", flush,
+               created, status, (unsigned)raised);
+    }
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     Suite *suite = suite_create("batch");
@@ -1052,6 +1087,7 @@ int main(int argc, char **argv)
     tcase_add_test(calls, shards_add_up);
     tcase_add_test(calls, numbers_of_frameworks);
     tcase_add_test(calls, rewritten_batches_stay_in_their_arrays);
+    tcase_add_test(calls, subnormal_options_raise_nothing);
     suite_add_tcase(suite, calls);
     return run_suite(argc, argv, suite);
 }
