@@ -9,20 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_COLUMNS = 4097, COUNT = 3, MAX_ROW = MAX_COLUMNS * 4 + 64 };
+enum { COUNT = 3 };
 
 static struct arenas {
     struct arena rows, scales, zeros, positions, out, expected;
 } arenas;
 
-static void make_arenas(void)
+/* No larger than need be: all of them is filled and looked at for each shape. */
+static void make_arenas(size_t columns)
 {
-    arenas.rows = arena_make(COUNT * (size_t)MAX_ROW);
-    arenas.scales = arena_make(COUNT * (size_t)MAX_ROW);
-    arenas.zeros = arena_make(COUNT * (size_t)MAX_ROW);
-    arenas.positions = arena_make(COUNT * (size_t)MAX_ROW);
-    arenas.out = arena_make(COUNT * (size_t)MAX_ROW);
-    arenas.expected = arena_make(COUNT * (size_t)MAX_ROW);
+    size_t bytes = COUNT * (columns * sizeof(float) + 24) + 64;
+    arenas.rows = arena_make(bytes);
+    arenas.scales = arena_make(bytes);
+    arenas.zeros = arena_make(bytes);
+    arenas.positions = arena_make(bytes);
+    arenas.out = arena_make(bytes);
+    arenas.expected = arena_make(bytes);
 }
 
 static void free_arenas(void)
@@ -188,26 +190,37 @@ static void check_everywhere(size_t columns, enum placement placement, size_t of
 
 START_TEST(every_length_against_both_guard_pages)
 {
-    for (size_t columns = 1; columns <= 300; columns++) {
+    enum { SHORT = 200 };
+    static const size_t lengths[] = {256, 257, 271, 288, 1024, 1055, 4095, 4096, 4097};
+    make_arenas(SHORT);
+    for (size_t columns = 1; columns <= SHORT; columns++) {
         check_everywhere(columns, AT_END, columns % 5);
         check_everywhere(columns, AT_BEGIN, columns % 5);
     }
-    for (size_t columns = MAX_COLUMNS - 2; columns <= MAX_COLUMNS; columns++) {
-        check_everywhere(columns, AT_END, 0);
-        check_everywhere(columns, AT_BEGIN, 0);
+    free_arenas();
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        make_arenas(lengths[i]);
+        check_everywhere(lengths[i], AT_END, i % 5);
+        check_everywhere(lengths[i], AT_BEGIN, i % 5);
+        free_arenas();
     }
 }
 END_TEST
 
 START_TEST(every_length_at_every_alignment)
 {
-    for (size_t offset = 0; offset < 64; offset++) {
-        for (size_t columns = 1; columns <= 130; columns += offset % 4 == 0 ? 1 : 13)
+    enum { SHORT = 130 };
+    static const size_t lengths[] = {255, 256, 544, 1029};
+    make_arenas(SHORT);
+    for (size_t offset = 0; offset < 64; offset++)
+        for (size_t columns = 1; columns <= SHORT; columns += offset % 16 == 4 ? 1 : 11)
             check_everywhere(columns, INSIDE, offset);
-        check_everywhere(255, INSIDE, offset);
-        check_everywhere(256, INSIDE, offset);
-        check_everywhere(544, INSIDE, offset);
-        check_everywhere(1029, INSIDE, offset);
+    free_arenas();
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        make_arenas(lengths[i]);
+        for (size_t offset = 0; offset < 64; offset += 4)
+            check_everywhere(lengths[i], INSIDE, offset + (offset == 32));
+        free_arenas();
     }
 }
 END_TEST
@@ -559,6 +572,12 @@ START_TEST(numbers_by_hand)
     ck_assert_int_eq(inlay_rows_store(&from, &to, NULL), INLAY_OK);
     ck_assert_mem_eq(bytes + 2, i8, 32);
     EXPECT(bytes[0] == 0x08 && bytes[1] == 0x28, "d is %02x%02x", bytes[1], bytes[0]);
+    /* d = 2: ties go away from zero. */
+    static const float ties[32] = {254, 1, -1, 5, -5, 2.9f};
+    static const signed char away[32] = {127, 1, -1, 3, -3, 1};
+    from = inlay_rows_f32(ties, 1, 32);
+    ck_assert_int_eq(inlay_rows_store(&from, &to, NULL), INLAY_OK);
+    ck_assert_mem_eq(bytes + 2, away, 32);
     /* -1 to 14 in steps of 1: 4 bits hold them as they are. */
     float few[4] = {-1, 14, 0, 6.6f};
     from = inlay_rows_f32(few, 1, 4);
@@ -672,7 +691,6 @@ int main(int argc, char **argv)
     Suite *suite = suite_create("stored");
     TCase *kernels = tcase_create("kernels");
     tcase_set_timeout(kernels, 600);
-    tcase_add_checked_fixture(kernels, make_arenas, free_arenas);
     tcase_add_test(kernels, every_length_against_both_guard_pages);
     tcase_add_test(kernels, every_length_at_every_alignment);
     tcase_add_test(kernels, every_pattern_of_16_bits);
