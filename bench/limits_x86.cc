@@ -79,10 +79,9 @@ static void copy_end(float *out, const float *in, std::size_t n)
     _mm_sfence();
 }
 
-// The line of a stored row that goes with a line of the output, read once: in proportion.
-static const unsigned char *line_of(const unsigned char *row, std::size_t stride, std::size_t i, std::size_t dim)
+// The 64 bytes of a stored row that begin so far on, or its last ones.
+static const unsigned char *line_of(const unsigned char *row, std::size_t stride, std::size_t at)
 {
-    const std::size_t at = i * stride / dim;
     return row + std::min(at, stride < line_bytes ? 0 : stride - line_bytes);
 }
 
@@ -98,14 +97,15 @@ static void ask_for(const unsigned char *row, std::size_t stride)
 [[gnu::target("avx512f")]] static void expand_nt_avx512(float *out, const unsigned char *table, std::size_t stride,
                                                         const std::int32_t *ids, std::size_t rows, std::size_t dim)
 {
+    const std::size_t step = stride * line / dim; // of the row, for a line of the output
     for (; rows; rows--, ids++, out += dim) {
         const unsigned char *row = table + static_cast<std::size_t>(*ids) * stride;
         if (rows > ahead)
             ask_for(table + static_cast<std::size_t>(ids[ahead]) * stride, stride);
-        std::size_t i = before_line(out, dim);
+        std::size_t i = before_line(out, dim), at = 0;
         std::fill_n(out, i, 1.0f);
-        for (; i + line <= dim; i += line)
-            _mm512_stream_ps(out + i, _mm512_loadu_ps(line_of(row, stride, i, dim)));
+        for (; i + line <= dim; i += line, at += step)
+            _mm512_stream_ps(out + i, _mm512_loadu_ps(line_of(row, stride, at)));
         std::fill_n(out + i, dim - i, 1.0f);
     }
     _mm_sfence();
@@ -114,14 +114,15 @@ static void ask_for(const unsigned char *row, std::size_t stride)
 [[gnu::target("avx2")]] static void expand_nt_avx2(float *out, const unsigned char *table, std::size_t stride,
                                                    const std::int32_t *ids, std::size_t rows, std::size_t dim)
 {
+    const std::size_t step = stride * line / dim; // of the row, for a line of the output
     for (; rows; rows--, ids++, out += dim) {
         const unsigned char *row = table + static_cast<std::size_t>(*ids) * stride;
         if (rows > ahead)
             ask_for(table + static_cast<std::size_t>(ids[ahead]) * stride, stride);
-        std::size_t i = before_line(out, dim);
+        std::size_t i = before_line(out, dim), at = 0;
         std::fill_n(out, i, 1.0f);
-        for (; i + line <= dim; i += line) {
-            const float *from = reinterpret_cast<const float *>(line_of(row, stride, i, dim));
+        for (; i + line <= dim; i += line, at += step) {
+            const float *from = reinterpret_cast<const float *>(line_of(row, stride, at));
             _mm256_stream_ps(out + i, _mm256_loadu_ps(from));
             _mm256_stream_ps(out + i + 8, _mm256_loadu_ps(from + 8));
         }
