@@ -105,6 +105,20 @@ START_TEST(the_threshold_is_kept)
         seen++;
     }
     EXPECT(seen > 300, "%u words next to a threshold", seen);
+    /* Small ones leave p fractions of a unit, which are rounded to nearest even. */
+    for (uint64_t element = 0; element < 400000; element++) {
+        uint32_t word = word_of(element, 7, 9);
+        if (word == 0 || word >= 1u << 21)
+            continue;
+        for (int quarters = 0; quarters < 4; quarters++) {
+            float x = 1, p = ((float)word + 0.25f * (float)quarters) * 0x1p-32f;
+            bool kept = quarters < 2 || (quarters == 2 && word % 2 == 0);
+            inlay_dropout((unsigned char *)&x, 1, element, 7, 9, p);
+            EXPECT((x != 0) == kept, "word %#x, p %a: %a", word, (double)p, (double)x);
+        }
+        seen++;
+    }
+    EXPECT(seen > 400, "%u words next to a threshold", seen);
 }
 END_TEST
 
