@@ -11,10 +11,56 @@
 
 #include "../simd/embed.h"
 #include "../simd/sinusoid.h"
+#include "../simd/stored.h"
 
 static void embed_f32_avx512(const struct inlay_embed_tile *tile)
 {
     embed_tile(tile);
+}
+
+static void embed_f16_avx512(const struct inlay_embed_tile *tile)
+{
+    stored_tile(INLAY_F16, tile);
+}
+
+static void embed_bf16_avx512(const struct inlay_embed_tile *tile)
+{
+    stored_tile(INLAY_BF16, tile);
+}
+
+static void embed_i8_avx512(const struct inlay_embed_tile *tile)
+{
+    stored_tile(INLAY_I8, tile);
+}
+
+static void embed_i8_inverse_avx512(const struct inlay_embed_tile *tile)
+{
+    stored_tile(INLAY_I8_INVERSE, tile);
+}
+
+static void embed_u8_rowwise_avx512(const struct inlay_embed_tile *tile)
+{
+    stored_tile(INLAY_U8_ROWWISE, tile);
+}
+
+static void embed_u4_rowwise_avx512(const struct inlay_embed_tile *tile)
+{
+    stored_tile(INLAY_U4_ROWWISE, tile);
+}
+
+static void embed_u4_grouped_avx512(const struct inlay_embed_tile *tile)
+{
+    stored_tile(INLAY_U4_GROUPED, tile);
+}
+
+static void embed_q8_0_avx512(const struct inlay_embed_tile *tile)
+{
+    stored_tile(INLAY_Q8_0, tile);
+}
+
+static void embed_q4_0_avx512(const struct inlay_embed_tile *tile)
+{
+    stored_tile(INLAY_Q4_0, tile);
 }
 
 static void sinusoid_anchor_avx512(const struct inlay_sinusoid_anchor *anchor)
@@ -34,7 +80,19 @@ static bool sinusoid_rows_avx512(const struct inlay_sinusoid_tile *tile)
 
 const struct inlay_kernels inlay_kernels_avx512 = {
     .name = "avx512",
-    .embed = {[INLAY_F32] = embed_f32_avx512},
+    .embed =
+        {
+            [INLAY_F32] = embed_f32_avx512,
+            [INLAY_F16] = embed_f16_avx512,
+            [INLAY_BF16] = embed_bf16_avx512,
+            [INLAY_I8] = embed_i8_avx512,
+            [INLAY_I8_INVERSE] = embed_i8_inverse_avx512,
+            [INLAY_U8_ROWWISE] = embed_u8_rowwise_avx512,
+            [INLAY_U4_ROWWISE] = embed_u4_rowwise_avx512,
+            [INLAY_U4_GROUPED] = embed_u4_grouped_avx512,
+            [INLAY_Q8_0] = embed_q8_0_avx512,
+            [INLAY_Q4_0] = embed_q4_0_avx512,
+        },
     .sinusoid_anchor = sinusoid_anchor_avx512,
     .sinusoid_leap = sinusoid_leap_avx512,
     .sinusoid_rows = sinusoid_rows_avx512,

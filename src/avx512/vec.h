@@ -11,6 +11,7 @@
 
 #include <immintrin.h>
 #include <sleef.h>
+#include <string.h>
 
 #define VEC_INLINE static inline __attribute__((always_inline))
 #define VEC_LEN 16
@@ -67,6 +68,62 @@ VEC_INLINE vec vec_load_n(const unsigned char *from, size_t n)
 VEC_INLINE void vec_store_n(unsigned char *to, vec x, size_t n)
 {
     _mm512_mask_storeu_ps(to, vec_first(n), x);
+}
+
+/* VEC_LEN elements of a stored type, exactly. */
+VEC_INLINE vec vec_load_f16(const unsigned char *from)
+{
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)from));
+}
+
+VEC_INLINE vec vec_load_bf16(const unsigned char *from)
+{
+    __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)from));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+}
+
+VEC_INLINE vec vec_load_i8(const unsigned char *from)
+{
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)from)));
+}
+
+VEC_INLINE vec vec_from_bytes(__m128i bytes)
+{
+    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes));
+}
+
+VEC_INLINE vec vec_load_u8(const unsigned char *from)
+{
+    return vec_from_bytes(_mm_loadu_si128((const __m128i *)from));
+}
+
+/* The lower, or upper, halves of VEC_LEN bytes. */
+VEC_INLINE vec vec_load_low_u4(const unsigned char *from)
+{
+    __m128i bytes = _mm_loadu_si128((const __m128i *)from);
+    return vec_from_bytes(_mm_and_si128(bytes, _mm_set1_epi8(15)));
+}
+
+VEC_INLINE vec vec_load_high_u4(const unsigned char *from)
+{
+    __m128i bytes = _mm_loadu_si128((const __m128i *)from);
+    return vec_from_bytes(_mm_and_si128(_mm_srli_epi16(bytes, 4), _mm_set1_epi8(15)));
+}
+
+/* Both halves of VEC_LEN / 2 bytes, the lower one first. */
+VEC_INLINE vec vec_load_u4(const unsigned char *from)
+{
+    __m128i bytes = _mm_loadl_epi64((const __m128i *)from);
+    __m128i both = _mm_unpacklo_epi8(bytes, _mm_srli_epi16(bytes, 4));
+    return vec_from_bytes(_mm_and_si128(both, _mm_set1_epi8(15)));
+}
+
+/* One float16 in all lanes. */
+VEC_INLINE vec vec_set1_f16(const unsigned char *from)
+{
+    short half;
+    memcpy(&half, from, sizeof half);
+    return _mm512_cvtph_ps(_mm256_set1_epi16(half));
 }
 
 VEC_INLINE vec vec_add(vec a, vec b)

@@ -11,10 +11,56 @@
 
 #include "../simd/embed.h"
 #include "../simd/sinusoid.h"
+#include "../simd/stored.h"
 
 static void embed_f32_neon(const struct inlay_embed_tile *tile)
 {
     embed_tile(tile);
+}
+
+static void embed_f16_neon(const struct inlay_embed_tile *tile)
+{
+    stored_tile(INLAY_F16, tile);
+}
+
+static void embed_bf16_neon(const struct inlay_embed_tile *tile)
+{
+    stored_tile(INLAY_BF16, tile);
+}
+
+static void embed_i8_neon(const struct inlay_embed_tile *tile)
+{
+    stored_tile(INLAY_I8, tile);
+}
+
+static void embed_i8_inverse_neon(const struct inlay_embed_tile *tile)
+{
+    stored_tile(INLAY_I8_INVERSE, tile);
+}
+
+static void embed_u8_rowwise_neon(const struct inlay_embed_tile *tile)
+{
+    stored_tile(INLAY_U8_ROWWISE, tile);
+}
+
+static void embed_u4_rowwise_neon(const struct inlay_embed_tile *tile)
+{
+    stored_tile(INLAY_U4_ROWWISE, tile);
+}
+
+static void embed_u4_grouped_neon(const struct inlay_embed_tile *tile)
+{
+    stored_tile(INLAY_U4_GROUPED, tile);
+}
+
+static void embed_q8_0_neon(const struct inlay_embed_tile *tile)
+{
+    stored_tile(INLAY_Q8_0, tile);
+}
+
+static void embed_q4_0_neon(const struct inlay_embed_tile *tile)
+{
+    stored_tile(INLAY_Q4_0, tile);
 }
 
 static void sinusoid_anchor_neon(const struct inlay_sinusoid_anchor *anchor)
@@ -34,7 +80,19 @@ static bool sinusoid_rows_neon(const struct inlay_sinusoid_tile *tile)
 
 const struct inlay_kernels inlay_kernels_neon = {
     .name = "neon",
-    .embed = {[INLAY_F32] = embed_f32_neon},
+    .embed =
+        {
+            [INLAY_F32] = embed_f32_neon,
+            [INLAY_F16] = embed_f16_neon,
+            [INLAY_BF16] = embed_bf16_neon,
+            [INLAY_I8] = embed_i8_neon,
+            [INLAY_I8_INVERSE] = embed_i8_inverse_neon,
+            [INLAY_U8_ROWWISE] = embed_u8_rowwise_neon,
+            [INLAY_U4_ROWWISE] = embed_u4_rowwise_neon,
+            [INLAY_U4_GROUPED] = embed_u4_grouped_neon,
+            [INLAY_Q8_0] = embed_q8_0_neon,
+            [INLAY_Q4_0] = embed_q4_0_neon,
+        },
     .sinusoid_anchor = sinusoid_anchor_neon,
     .sinusoid_leap = sinusoid_leap_neon,
     .sinusoid_rows = sinusoid_rows_neon,

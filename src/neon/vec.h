@@ -79,6 +79,68 @@ VEC_INLINE void vec_store_n(unsigned char *to, vec x, size_t n)
     vec_copy_n(to, lanes, n);
 }
 
+/* VEC_LEN elements of a stored type, exactly. */
+VEC_INLINE vec vec_load_f16(const unsigned char *from)
+{
+    return vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(from)));
+}
+
+VEC_INLINE vec vec_load_bf16(const unsigned char *from)
+{
+    return vreinterpretq_f32_u32(vshll_n_u16(vreinterpret_u16_u8(vld1_u8(from)), 16));
+}
+
+/* Four bytes in the lower half of a register, any address. */
+VEC_INLINE uint8x8_t vec_load_bytes(const unsigned char *from)
+{
+    uint32_t word;
+    memcpy(&word, from, sizeof word);
+    return vreinterpret_u8_u32(vdup_n_u32(word));
+}
+
+VEC_INLINE vec vec_load_i8(const unsigned char *from)
+{
+    return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u8(vec_load_bytes(from))))));
+}
+
+VEC_INLINE vec vec_from_bytes(uint8x8_t bytes)
+{
+    return vcvtq_f32_u32(vmovl_u16(vget_low_u16(vmovl_u8(bytes))));
+}
+
+VEC_INLINE vec vec_load_u8(const unsigned char *from)
+{
+    return vec_from_bytes(vec_load_bytes(from));
+}
+
+/* The lower, or upper, halves of VEC_LEN bytes. */
+VEC_INLINE vec vec_load_low_u4(const unsigned char *from)
+{
+    return vec_from_bytes(vand_u8(vec_load_bytes(from), vdup_n_u8(15)));
+}
+
+VEC_INLINE vec vec_load_high_u4(const unsigned char *from)
+{
+    return vec_from_bytes(vshr_n_u8(vec_load_bytes(from), 4));
+}
+
+/* Both halves of VEC_LEN / 2 bytes, the lower one first. */
+VEC_INLINE vec vec_load_u4(const unsigned char *from)
+{
+    uint16_t half;
+    memcpy(&half, from, sizeof half);
+    uint8x8_t bytes = vreinterpret_u8_u16(vdup_n_u16(half));
+    return vec_from_bytes(vzip1_u8(vand_u8(bytes, vdup_n_u8(15)), vshr_n_u8(bytes, 4)));
+}
+
+/* One float16 in all lanes. */
+VEC_INLINE vec vec_set1_f16(const unsigned char *from)
+{
+    uint16_t half;
+    memcpy(&half, from, sizeof half);
+    return vcvt_f32_f16(vreinterpret_f16_u16(vdup_n_u16(half)));
+}
+
 VEC_INLINE vec vec_add(vec a, vec b)
 {
     return vaddq_f32(a, b);

@@ -36,6 +36,152 @@ static void embed_f32_scalar(const struct inlay_embed_tile *tile)
     }
 }
 
+static unsigned load_u16(const unsigned char *from)
+{
+    return from[0] | (unsigned)from[1] << 8;
+}
+
+static float from_bits(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* By the definition of binary16: sign * significand * 2^(exponent - 25), all of it exact in float32. */
+static float f16(unsigned bits)
+{
+    const unsigned sign = bits >> 15, exponent = bits >> 10 & 31, fraction = bits & 1023;
+    if (exponent == 31)
+        return from_bits((uint32_t)sign << 31 | 0x7f800000 | (uint32_t)fraction << 13);
+    const unsigned least = exponent > 0 ? exponent : 1;
+    float significand = (float)(exponent > 0 ? 1024 + fraction : fraction);
+    float magnitude = significand * from_bits((uint32_t)(127 + least - 25) << 23);
+    return sign ? -magnitude : magnitude;
+}
+
+static float as_signed(unsigned char byte)
+{
+    return (float)(byte < 128 ? (int)byte : (int)byte - 256);
+}
+
+/* 4-bit number i of many, the lower half of a byte first. */
+static unsigned nibble(const unsigned char *bytes, size_t i)
+{
+    return i % 2 == 0 ? bytes[i / 2] % 16u : bytes[i / 2] / 16u;
+}
+
+/* Below, the value of one column of row i, type by type. */
+static float value_f16(const struct inlay_embed_tile *tile, size_t i, size_t column)
+{
+    return f16(load_u16(tile->rows[i] + 2 * column));
+}
+
+static float value_bf16(const struct inlay_embed_tile *tile, size_t i, size_t column)
+{
+    return from_bits((uint32_t)load_u16(tile->rows[i] + 2 * column) << 16);
+}
+
+static float value_i8(const struct inlay_embed_tile *tile, size_t i, size_t column)
+{
+    return as_signed(tile->rows[i][column]) * load(tile->scales[i], 0);
+}
+
+static float value_i8_inverse(const struct inlay_embed_tile *tile, size_t i, size_t column)
+{
+    float reciprocal = 1 / load(tile->scales[i], 0);
+    return as_signed(tile->rows[i][column]) * reciprocal;
+}
+
+static float value_u8_rowwise(const struct inlay_embed_tile *tile, size_t i, size_t column)
+{
+    float product = (float)tile->rows[i][column] * load(tile->scales[i], 0);
+    return product + load(tile->scales[i], 1);
+}
+
+static float value_u4_rowwise(const struct inlay_embed_tile *tile, size_t i, size_t column)
+{
+    float product = (float)nibble(tile->rows[i], column) * f16(load_u16(tile->scales[i]));
+    return product + f16(load_u16(tile->scales[i] + 2));
+}
+
+static float value_u4_grouped(const struct inlay_embed_tile *tile, size_t i, size_t column)
+{
+    size_t group = column / tile->group;
+    int zero = tile->zeros != NULL ? (int)nibble(tile->zeros[i], group) : 8;
+    return (float)((int)nibble(tile->rows[i], column) - zero) * load(tile->scales[i], group);
+}
+
+static float value_q8_0(const struct inlay_embed_tile *tile, size_t i, size_t column)
+{
+    const unsigned char *block = tile->rows[i] + column / 32 * 34;
+    return as_signed(block[2 + column % 32]) * f16(load_u16(block));
+}
+
+static float value_q4_0(const struct inlay_embed_tile *tile, size_t i, size_t column)
+{
+    const unsigned char *block = tile->rows[i] + column / 32 * 18;
+    unsigned byte = block[2 + column % 16], q = column % 32 < 16 ? byte % 16 : byte / 16;
+    return (float)((int)q - 8) * f16(load_u16(block));
+}
+
+static void embed_stored(const struct inlay_embed_tile *tile,
+                         float (*value_of)(const struct inlay_embed_tile *tile, size_t i, size_t column))
+{
+    for (size_t i = 0; i < tile->count; i++)
+        for (size_t column = 0; column < tile->columns; column++) {
+            float value = value_of(tile, i, column) * tile->scale;
+            if (tile->positions != NULL)
+                value = value + load(tile->positions[i], column);
+            store(tile->out[i], column, value);
+        }
+}
+
+static void embed_f16_scalar(const struct inlay_embed_tile *tile)
+{
+    embed_stored(tile, value_f16);
+}
+
+static void embed_bf16_scalar(const struct inlay_embed_tile *tile)
+{
+    embed_stored(tile, value_bf16);
+}
+
+static void embed_i8_scalar(const struct inlay_embed_tile *tile)
+{
+    embed_stored(tile, value_i8);
+}
+
+static void embed_i8_inverse_scalar(const struct inlay_embed_tile *tile)
+{
+    embed_stored(tile, value_i8_inverse);
+}
+
+static void embed_u8_rowwise_scalar(const struct inlay_embed_tile *tile)
+{
+    embed_stored(tile, value_u8_rowwise);
+}
+
+static void embed_u4_rowwise_scalar(const struct inlay_embed_tile *tile)
+{
+    embed_stored(tile, value_u4_rowwise);
+}
+
+static void embed_u4_grouped_scalar(const struct inlay_embed_tile *tile)
+{
+    embed_stored(tile, value_u4_grouped);
+}
+
+static void embed_q8_0_scalar(const struct inlay_embed_tile *tile)
+{
+    embed_stored(tile, value_q8_0);
+}
+
+static void embed_q4_0_scalar(const struct inlay_embed_tile *tile)
+{
+    embed_stored(tile, value_q4_0);
+}
+
 /* No approximation, no state: each entry is in doubt until the integer path (../exact.c) has computed it. */
 static void sinusoid_anchor_scalar(const struct inlay_sinusoid_anchor *anchor)
 {
@@ -56,7 +202,19 @@ static bool sinusoid_rows_scalar(const struct inlay_sinusoid_tile *tile)
 
 const struct inlay_kernels inlay_kernels_scalar = {
     .name = "scalar",
-    .embed = {[INLAY_F32] = embed_f32_scalar},
+    .embed =
+        {
+            [INLAY_F32] = embed_f32_scalar,
+            [INLAY_F16] = embed_f16_scalar,
+            [INLAY_BF16] = embed_bf16_scalar,
+            [INLAY_I8] = embed_i8_scalar,
+            [INLAY_I8_INVERSE] = embed_i8_inverse_scalar,
+            [INLAY_U8_ROWWISE] = embed_u8_rowwise_scalar,
+            [INLAY_U4_ROWWISE] = embed_u4_rowwise_scalar,
+            [INLAY_U4_GROUPED] = embed_u4_grouped_scalar,
+            [INLAY_Q8_0] = embed_q8_0_scalar,
+            [INLAY_Q4_0] = embed_q4_0_scalar,
+        },
     .sinusoid_anchor = sinusoid_anchor_scalar,
     .sinusoid_leap = sinusoid_leap_scalar,
     .sinusoid_rows = sinusoid_rows_scalar,
