@@ -9,7 +9,9 @@
 
 #include "../simd/span.h"
 
+#include "../simd/cast.h"
 #include "../simd/embed.h"
+#include "../simd/norm.h"
 #include "../simd/sinusoid.h"
 #include "../simd/stored.h"
 
@@ -78,6 +80,16 @@ static bool sinusoid_rows_avx2(const struct inlay_sinusoid_tile *tile)
     return sinusoid_rows(tile);
 }
 
+static void norm_avx2(const struct inlay_norm_tile *tile)
+{
+    norm_tile(tile);
+}
+
+static void cast_avx2(const struct inlay_cast_tile *tile)
+{
+    cast_tile(tile);
+}
+
 const struct inlay_kernels inlay_kernels_avx2 = {
     .name = "avx2",
     .embed =
@@ -96,5 +108,7 @@ const struct inlay_kernels inlay_kernels_avx2 = {
     .sinusoid_anchor = sinusoid_anchor_avx2,
     .sinusoid_leap = sinusoid_leap_avx2,
     .sinusoid_rows = sinusoid_rows_avx2,
+    .norm = norm_avx2,
+    .cast = cast_avx2,
     .turns = true,
 };

@@ -169,9 +169,34 @@ VEC_INLINE vec vec_add(vec a, vec b)
     return _mm256_add_ps(a, b);
 }
 
+VEC_INLINE vec vec_sub(vec a, vec b)
+{
+    return _mm256_sub_ps(a, b);
+}
+
 VEC_INLINE vec vec_mul(vec a, vec b)
 {
     return _mm256_mul_ps(a, b);
+}
+
+/* The first n lanes, 0 < n < 8, and zeros. */
+VEC_INLINE vec vec_keep_n(vec x, size_t n)
+{
+    const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_and_ps(x, _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), lanes)));
+}
+
+/* The upper half of the lanes added to the lower one, and so on until one is left. */
+VEC_INLINE float vec_sum(vec x)
+{
+    __m128 four = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+
+VEC_INLINE float vec_sqrt_one(float x)
+{
+    return _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x)));
 }
 
 /* Bit i: whether the bits of lane i of a and b differ. */
@@ -289,6 +314,13 @@ VEC_INLINE vec vec_round_bf16(vec x)
     __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
     bits = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
     return _mm256_castsi256_ps(_mm256_srli_epi32(bits, 16));
+}
+
+/* The same where there may be NaN, which would carry into the exponent: quiet, with the upper bits of its payload. */
+VEC_INLINE vec vec_round_bf16_any(vec x)
+{
+    __m256i quiet = _mm256_or_si256(_mm256_srli_epi32(_mm256_castps_si256(x), 16), _mm256_set1_epi32(0x40));
+    return _mm256_blendv_ps(vec_round_bf16(x), _mm256_castsi256_ps(quiet), _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
 }
 
 /* The lower halves of the lanes, next to each other. */

@@ -9,7 +9,9 @@
 
 #include "../simd/span.h"
 
+#include "../simd/cast.h"
 #include "../simd/embed.h"
+#include "../simd/norm.h"
 #include "../simd/sinusoid.h"
 #include "../simd/stored.h"
 
@@ -78,6 +80,16 @@ static bool sinusoid_rows_avx512(const struct inlay_sinusoid_tile *tile)
     return sinusoid_rows(tile);
 }
 
+static void norm_avx512(const struct inlay_norm_tile *tile)
+{
+    norm_tile(tile);
+}
+
+static void cast_avx512(const struct inlay_cast_tile *tile)
+{
+    cast_tile(tile);
+}
+
 const struct inlay_kernels inlay_kernels_avx512 = {
     .name = "avx512",
     .embed =
@@ -96,5 +108,7 @@ const struct inlay_kernels inlay_kernels_avx512 = {
     .sinusoid_anchor = sinusoid_anchor_avx512,
     .sinusoid_leap = sinusoid_leap_avx512,
     .sinusoid_rows = sinusoid_rows_avx512,
+    .norm = norm_avx512,
+    .cast = cast_avx512,
     .turns = true,
 };

@@ -131,9 +131,34 @@ VEC_INLINE vec vec_add(vec a, vec b)
     return _mm512_add_ps(a, b);
 }
 
+VEC_INLINE vec vec_sub(vec a, vec b)
+{
+    return _mm512_sub_ps(a, b);
+}
+
 VEC_INLINE vec vec_mul(vec a, vec b)
 {
     return _mm512_mul_ps(a, b);
+}
+
+/* The first n lanes, 0 < n < 16, and zeros. */
+VEC_INLINE vec vec_keep_n(vec x, size_t n)
+{
+    return _mm512_maskz_mov_ps(vec_first(n), x);
+}
+
+/* The upper half of the lanes added to the lower one, and so on until one is left. */
+VEC_INLINE float vec_sum(vec x)
+{
+    __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
+    __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+
+VEC_INLINE float vec_sqrt_one(float x)
+{
+    return _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x)));
 }
 
 /* Bit i: whether the bits of lane i of a and b differ. */
@@ -281,6 +306,13 @@ VEC_INLINE vec vec_round_bf16(vec x)
     __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
     bits = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
     return _mm512_castsi512_ps(_mm512_srli_epi32(bits, 16));
+}
+
+/* The same where there may be NaN, which would carry into the exponent: quiet, with the upper bits of its payload. */
+VEC_INLINE vec vec_round_bf16_any(vec x)
+{
+    __m512i quiet = _mm512_or_si512(_mm512_srli_epi32(_mm512_castps_si512(x), 16), _mm512_set1_epi32(0x40));
+    return _mm512_mask_mov_ps(vec_round_bf16(x), _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), _mm512_castsi512_ps(quiet));
 }
 
 /* The lower halves of the lanes. */

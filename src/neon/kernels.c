@@ -9,7 +9,9 @@
 
 #include "../simd/span.h"
 
+#include "../simd/cast.h"
 #include "../simd/embed.h"
+#include "../simd/norm.h"
 #include "../simd/sinusoid.h"
 #include "../simd/stored.h"
 
@@ -78,6 +80,16 @@ static bool sinusoid_rows_neon(const struct inlay_sinusoid_tile *tile)
     return sinusoid_rows(tile);
 }
 
+static void norm_neon(const struct inlay_norm_tile *tile)
+{
+    norm_tile(tile);
+}
+
+static void cast_neon(const struct inlay_cast_tile *tile)
+{
+    cast_tile(tile);
+}
+
 const struct inlay_kernels inlay_kernels_neon = {
     .name = "neon",
     .embed =
@@ -96,5 +108,7 @@ const struct inlay_kernels inlay_kernels_neon = {
     .sinusoid_anchor = sinusoid_anchor_neon,
     .sinusoid_leap = sinusoid_leap_neon,
     .sinusoid_rows = sinusoid_rows_neon,
+    .norm = norm_neon,
+    .cast = cast_neon,
     .turns = true,
 };

@@ -146,9 +146,34 @@ VEC_INLINE vec vec_add(vec a, vec b)
     return vaddq_f32(a, b);
 }
 
+VEC_INLINE vec vec_sub(vec a, vec b)
+{
+    return vsubq_f32(a, b);
+}
+
 VEC_INLINE vec vec_mul(vec a, vec b)
 {
     return vmulq_f32(a, b);
+}
+
+/* The first n lanes, 0 < n < 4, and zeros. */
+VEC_INLINE vec vec_keep_n(vec x, size_t n)
+{
+    static const uint32_t lanes[VEC_LEN] = {0, 1, 2, 3};
+    uint32x4_t kept = vcltq_u32(vld1q_u32(lanes), vdupq_n_u32((uint32_t)n));
+    return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(x), kept));
+}
+
+/* The upper half of the lanes added to the lower one, and so on until one is left. */
+VEC_INLINE float vec_sum(vec x)
+{
+    float32x2_t two = vadd_f32(vget_low_f32(x), vget_high_f32(x));
+    return vget_lane_f32(two, 0) + vget_lane_f32(two, 1);
+}
+
+VEC_INLINE float vec_sqrt_one(float x)
+{
+    return vget_lane_f32(vsqrt_f32(vdup_n_f32(x)), 0);
 }
 
 /* Bit i: whether the bits of lane i of a and b differ. */
@@ -254,6 +279,13 @@ VEC_INLINE vec vec_round_bf16(vec x)
     uint32x4_t odd = vandq_u32(vshrq_n_u32(bits, 16), vdupq_n_u32(1));
     bits = vaddq_u32(bits, vaddq_u32(odd, vdupq_n_u32(0x7fff)));
     return vreinterpretq_f32_u32(vshrq_n_u32(bits, 16));
+}
+
+/* The same where there may be NaN, which would carry into the exponent: quiet, with the upper bits of its payload. */
+VEC_INLINE vec vec_round_bf16_any(vec x)
+{
+    uint32x4_t quiet = vorrq_u32(vshrq_n_u32(vreinterpretq_u32_f32(x), 16), vdupq_n_u32(0x40));
+    return vbslq_f32(vceqq_f32(x, x), vec_round_bf16(x), vreinterpretq_f32_u32(quiet));
 }
 
 /* The lower halves of the lanes. */

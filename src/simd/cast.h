@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The cast kernel, once for every ISA: included by <isa>/kernels.c behind its vec.h, whose vocabulary it speaks
+ * (CONTRIBUTING.md lists the words). Holds no intrinsics and includes nothing.
+ */
+#if VEC_LEN < 2
+#error "the scalar kernels are written by hand, in src/scalar"
+#endif
+
+VEC_INLINE size_t cast_bytes(inlay_type type)
+{
+    return type == INLAY_F32 ? 4 : 2;
+}
+
+/* Any floats in a type, whose bits are the lower halves of the lanes where it has 16. */
+VEC_INLINE vec cast_value(vec x, inlay_type type)
+{
+    if (type == INLAY_F16)
+        return vec_round_f16(x);
+    if (type == INLAY_BF16)
+        return vec_round_bf16_any(x);
+    return x;
+}
+
+/* Any columns at any address, through the caches. */
+VEC_INLINE void cast_cached(const unsigned char *row, unsigned char *out, size_t columns, inlay_type type)
+{
+    size_t column = 0;
+    for (; column + VEC_LEN <= columns; column += VEC_LEN) {
+        vec value = cast_value(vec_load(row + column * sizeof(float)), type);
+        unsigned char *to = out + column * cast_bytes(type);
+        type == INLAY_F32 ? vec_store(to, value) : vec_store_halves(to, value);
+    }
+    if (column < columns) {
+        size_t n = columns - column;
+        vec value = cast_value(vec_load_n(row + column * sizeof(float), n), type);
+        unsigned char *to = out + column * cast_bytes(type);
+        type == INLAY_F32 ? vec_store_n(to, value, n) : vec_store_halves_n(to, value, n);
+    }
+}
+
+/* Whole cache lines of `out`, past the caches, the stores of a line back to back; what lies before and behind them goes
+   through. */
+VEC_INLINE void cast_streamed(const unsigned char *row, unsigned char *out, size_t columns, inlay_type type)
+{
+    enum { LINE = 64 };
+    const size_t element = cast_bytes(type), line_columns = LINE / element;
+    size_t head = (LINE - (uintptr_t)out % LINE) % LINE / element;
+    head = head < columns ? head : columns;
+    if (head > 0)
+        cast_cached(row, out, head, type);
+    size_t end = head + (columns - head) / line_columns * line_columns;
+    for (size_t column = head; column < end; column += line_columns) {
+        vec line[LINE / 2 / VEC_LEN];
+        for (size_t i = 0; i < line_columns / VEC_LEN; i++)
+            line[i] = cast_value(vec_load(row + (column + i * VEC_LEN) * sizeof(float)), type);
+        for (size_t i = 0; i < line_columns / VEC_LEN; i++) {
+            unsigned char *to = out + (column + i * VEC_LEN) * element;
+            type == INLAY_F32 ? vec_stream(to, line[i]) : vec_stream_halves(to, line[i]);
+        }
+    }
+    if (end < columns)
+        cast_cached(row + end * sizeof(float), out + end * element, columns - end, type);
+}
+
+VEC_INLINE void cast_rows(const struct inlay_cast_tile *tile, inlay_type type)
+{
+    for (size_t i = 0; i < tile->count; i++) {
+        unsigned char *out = tile->out[i];
+        /* Elements at odd addresses never fill a line. */
+        if (tile->stream && (uintptr_t)out % cast_bytes(type) == 0)
+            cast_streamed(tile->rows[i], out, tile->columns, type);
+        else
+            cast_cached(tile->rows[i], out, tile->columns, type);
+    }
+}
+
+static inline void cast_tile(const struct inlay_cast_tile *tile)
+{
+    switch (tile->type) {
+    case INLAY_F16:
+        cast_rows(tile, INLAY_F16);
+        break;
+    case INLAY_BF16:
+        cast_rows(tile, INLAY_BF16);
+        break;
+    default:
+        cast_rows(tile, INLAY_F32);
+        break;
+    }
+}
