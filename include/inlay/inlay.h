@@ -503,6 +503,70 @@ INLAY_API inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_
                                            const inlay_rows *positions, int64_t start, const inlay_executor *executor,
                                            inlay_fault *fault);
 
+/* ---- Initialisation of tables ----------------------------------------------------------------------------------- */
+
+/** How the elements of a new table are distributed. 0 is none. */
+typedef enum inlay_random_kind {
+    INLAY_RANDOM_NORMAL = 1,           /**< mean + deviation * z, z standard normal */
+    INLAY_RANDOM_TRUNCATED_NORMAL = 2, /**< the same, z drawn from [low, high] alone */
+    INLAY_RANDOM_UNIFORM = 3,          /**< low + (high - low) * u, u in (0, 1) */
+} inlay_random_kind;
+
+/**
+ * Random rows, each element of which follows from its index, key and offset alone: a table made in parts, in any order,
+ * on any machine, has the same bits. Start from inlay_random_spec_default().
+ *
+ * Element e = (first_row + row) * dim + column takes word w = e mod 4 of the block that Philox4x32-10 (Salmon et al.
+ * 2011) makes of the counter {e / 4, offset}, two 64-bit numbers, the lower half of each first, and of `key`. Its
+ * number is the quantile at u = (w + 1/2) / 2^32 of the distribution: one of 2^32, which of a standard normal reach to
+ * +-6.34.
+ */
+typedef struct inlay_random_spec {
+    size_t size;            /**< sizeof(inlay_random_spec) */
+    size_t first_row;       /**< where the rows stand in their table, of which they may be a part */
+    inlay_random_kind kind; /**< which distribution */
+    uint32_t reserved;      /**< 0 */
+    double mean;            /**< of the normal ones, before truncation. All four numbers are finite and of at most the
+                                 largest float32 in magnitude, whether `kind` looks at them or not, but for what
+                                 follows */
+    double deviation;       /**< the standard deviation of the normal ones, before truncation; >= 0 */
+    double low;       /**< <= high. Truncated: in standard deviations from the mean (-2 in Keras), <= 8, and may be
+                           -infinity. Uniform: the least number */
+    double high;      /**< truncated: likewise (2 in Keras), >= -8, and may be infinity. Uniform: the largest
+                           number */
+    uint64_t key;     /**< the seed */
+    uint64_t offset;  /**< which of 2^64 independent tables of that key */
+    int64_t zero_row; /**< a row of the table that is zeros, as those of padding tokens are; -1: none */
+} inlay_random_spec;
+
+/** Mean 0 and deviation 1; truncated at +-2 deviations; uniform in [0, 1]. Offset 0, no row of zeros. */
+static inline inlay_random_spec inlay_random_spec_default(inlay_random_kind kind, uint64_t key)
+{
+    inlay_random_spec spec;
+    spec.size = sizeof spec;
+    spec.first_row = 0;
+    spec.kind = kind;
+    spec.reserved = 0;
+    spec.mean = 0;
+    spec.deviation = 1;
+    spec.low = kind == INLAY_RANDOM_TRUNCATED_NORMAL ? -2 : 0;
+    spec.high = kind == INLAY_RANDOM_TRUNCATED_NORMAL ? 2 : 1;
+    spec.key = key;
+    spec.offset = 0;
+    spec.zero_row = -1;
+    return spec;
+}
+
+/**
+ * Writes random rows, the same bits on every machine. z is computed in double, within 2^-46 of its size (or of 1, where
+ * it is truncated and less); mean + deviation * z in double too, and rounded once to float32. Some 20 ns an element.
+ *
+ * @param out           float32 [rows, dim]
+ * @param stride_bytes  from row to row of `out`
+ */
+INLAY_API inlay_status inlay_rows_random(const inlay_random_spec *spec, void *out, size_t rows, size_t dim,
+                                         size_t stride_bytes);
+
 /* ---- The layer: gather, scale and positions in one pass --------------------------------------------------------- */
 
 /** How outputs leave the core. */

@@ -10,6 +10,8 @@ inlay_status header_alone(const void *table, const int32_t *ids, float *out)
     inlay_sinusoid_spec sinusoid = inlay_sinusoid_spec_default(3);
     inlay_layer_spec layer = inlay_layer_spec_default(&rows);
     inlay_batch batch = inlay_batch_i32(ids, 1, 2, 0);
+    inlay_random_spec random = inlay_random_spec_default(INLAY_RANDOM_NORMAL, 1);
+    (void)random;
     (void)sinusoid;
     (void)layer;
     return inlay_gather(&rows, batch.ids, batch.id_type, 2, inlay_sqrt_dim(3), out, 3 * sizeof(float), NULL, NULL);

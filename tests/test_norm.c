@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernels norm and cast of the ISA under test against scalar, bit by bit: dims that end a vector differently,
+ * alignments, buffers against guard pages, in place. Scalar against a reference in double, and against roundings that
+ * are computed apart.
+ */
+#include "support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DIM = 4097, ROWS = 3, MAX_PADDING = 67, DIMS = 135 };
+
+static size_t nth_dim(size_t i)
+{
+    static const size_t large[] = {384, 768, 4095, 4096, 4097};
+    return i < 130 ? i + 1 : large[i - 130];
+}
+
+/* ---- Norms ------------------------------------------------------------------------------------------------------ */
+
+struct norm_case {
+    size_t dim, padding;
+    enum placement placement;
+    size_t offset;
+    bool centred, scaled, shifted, in_place;
+    float epsilon;
+};
+
+static struct {
+    struct arena rows, gamma, beta, out, expected;
+} arenas;
+
+static void make_arenas(void)
+{
+    size_t row = MAX_DIM * sizeof(float) + MAX_PADDING;
+    arenas.rows = arena_make(ROWS * row + 64);
+    arenas.gamma = arena_make(row + 64);
+    arenas.beta = arena_make(row + 64);
+    arenas.out = arena_make(ROWS * row + 64);
+    arenas.expected = arena_make(ROWS * row + 64);
+}
+
+static void free_arenas(void)
+{
+    arena_free(&arenas.rows);
+    arena_free(&arenas.gamma);
+    arena_free(&arenas.beta);
+    arena_free(&arenas.out);
+    arena_free(&arenas.expected);
+}
+
+/* What rows hold: special values turn whole rows into NaN, and so have to be rare. */
+enum content { ORDINARY, ZEROS, HUGE_VALUES, TINY, WITH_INFINITY, WITH_NAN, ANY, CONTENTS };
+
+static float content_float(struct random *random, enum content content)
+{
+    float x;
+    do
+        x = random_float(random);
+    while (content != ANY && !(fabsf(x) >= 0x1p-64f && fabsf(x) < 0x1p64f));
+    switch (content) {
+    case ZEROS:
+        return random_below(random, 2) ? 0.0f : -0.0f;
+    case HUGE_VALUES:
+        return x * 0x1p63f;
+    case TINY:
+        return x * 0x1p-130f;
+    default:
+        return x;
+    }
+}
+
+static void fill(struct random *random, unsigned char *row, size_t dim, enum content content)
+{
+    for (size_t column = 0; column < dim; column++) {
+        float x = content_float(random, content);
+        memcpy(row + column * sizeof x, &x, sizeof x);
+    }
+    const float special = content == WITH_INFINITY ? -INFINITY : NAN;
+    if (content == WITH_INFINITY || content == WITH_NAN)
+        memcpy(row + random_below(random, dim) * sizeof special, &special, sizeof special);
+}
+
+static void run_norm(const struct inlay_kernels *kernels, const struct norm_case *c, const unsigned char *rows,
+                     const unsigned char *gamma, const unsigned char *beta, unsigned char *out)
+{
+    size_t stride = c->dim * sizeof(float) + c->padding;
+    const unsigned char *from[ROWS];
+    unsigned char *to[ROWS];
+    for (size_t i = 0; i < ROWS; i++) {
+        to[i] = out + i * stride;
+        from[i] = c->in_place ? to[i] : rows + i * stride;
+    }
+    const struct inlay_norm_tile tile = {from, to, ROWS, c->dim, c->centred, c->epsilon, gamma, beta};
+    kernels->norm(&tile);
+}
+
+static void check_norm(const struct norm_case *c, enum content content, uint64_t seed)
+{
+    struct random random = {seed};
+    size_t row_bytes = c->dim * sizeof(float), stride = row_bytes + c->padding, bytes = (ROWS - 1) * stride + row_bytes;
+    unsigned char *rows = arena_place(&arenas.rows, bytes, c->placement, c->offset);
+    unsigned char *gamma = arena_place(&arenas.gamma, row_bytes, c->placement, c->offset);
+    unsigned char *beta = arena_place(&arenas.beta, row_bytes, c->placement, c->offset);
+    for (size_t i = 0; i < ROWS; i++)
+        fill(&random, rows + i * stride, c->dim, content);
+    fill(&random, gamma, c->dim, ORDINARY);
+    fill(&random, beta, c->dim, ORDINARY);
+    unsigned char *out[2];
+    for (int i = 0; i < 2; i++) {
+        out[i] = arena_place(i ? &arenas.expected : &arenas.out, bytes, c->placement, c->offset);
+        for (size_t row = 0; row < ROWS; row++)
+            memcpy(out[i] + row * stride, rows + row * stride, row_bytes);
+        run_norm(i ? &inlay_kernels_scalar : tested, c, rows, c->scaled ? gamma : NULL, c->shifted ? beta : NULL,
+                 out[i]);
+    }
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t column = 0; column < c->dim; column++) {
+            float got = float_at(out[0] + i * stride, column), wanted = float_at(out[1] + i * stride, column);
+            EXPECT(
+                same_float(got, wanted),
+                "dim %zu, padding %zu, placement %d, offset %zu, centred %d, gamma %d, beta %d, in place %d, content "
+                "%d: row %zu, column %zu is %a, scalar has %a",
+                c->dim, c->padding, (int)c->placement, c->offset, c->centred, c->scaled, c->shifted, c->in_place,
+                (int)content, i, column, (double)got, (double)wanted);
+        }
+    EXPECT(arena_untouched_outside(&arenas.out, out[0], ROWS, stride, row_bytes),
+           "dim %zu, padding %zu, placement %d, offset %zu: wrote outside its rows", c->dim, c->padding,
+           (int)c->placement, c->offset);
+}
+
+START_TEST(norms_of_every_dim_against_both_guard_pages)
+{
+    static const size_t paddings[] = {0, 4, 67};
+    for (size_t i = 0; i < DIMS; i++)
+        for (int at = AT_BEGIN; at <= AT_END; at++)
+            for (unsigned terms = 0; terms < 16; terms++) {
+                struct norm_case c = {
+                    .dim = nth_dim(i),
+                    .padding = paddings[(i + terms) % 3],
+                    .placement = (enum placement)at,
+                    .centred = terms & 1,
+                    .scaled = terms & 2,
+                    .shifted = terms & 4,
+                    .in_place = terms & 8,
+                    .epsilon = terms & 1 ? 1e-5f : 1e-12f,
+                };
+                check_norm(&c, ORDINARY, i * 16 + terms);
+            }
+}
+END_TEST
+
+START_TEST(norms_at_every_alignment)
+{
+    for (size_t i = 0; i < DIMS; i++)
+        for (size_t offset = 0; offset < 64; offset++) {
+            struct norm_case c = {
+                .dim = nth_dim(i),
+                .padding = offset % 5,
+                .placement = INSIDE,
+                .offset = offset,
+                .centred = offset % 2 == i % 2,
+                .scaled = offset % 3 > 0,
+                .shifted = offset % 7 > 1,
+                .in_place = offset % 4 == 0,
+                .epsilon = 1e-6f,
+            };
+            check_norm(&c, ORDINARY, i * 64 + offset);
+        }
+}
+END_TEST
+
+START_TEST(norms_of_special_rows)
+{
+    static const float epsilons[] = {0, 1e-5f, 0x1p-149f, INFINITY, -1};
+    for (size_t dim = 1; dim <= 100; dim += 3)
+        for (int content = ORDINARY; content < CONTENTS; content++)
+            for (unsigned terms = 0; terms < 8; terms++)
+                for (size_t e = 0; e < sizeof epsilons / sizeof *epsilons; e++) {
+                    struct norm_case c = {
+                        .dim = dim,
+                        .placement = AT_END,
+                        .centred = terms & 1,
+                        .scaled = terms & 2,
+                        .shifted = terms & 4,
+                        .epsilon = epsilons[e],
+                    };
+                    check_norm(&c, (enum content)content, dim * 64 + terms);
+                }
+}
+END_TEST
+
+/* The contract by hand: the order of the sums is seen where adding in another one rounds otherwise. */
+START_TEST(lanes_are_added_as_stated)
+{
+    enum { DIM = 35 };
+    float row[DIM], out[DIM];
+    for (int seed = 0; seed < 200; seed++) {
+        struct random random = {(uint64_t)seed};
+        fill(&random, (unsigned char *)row, DIM, ORDINARY);
+        float lane[2][16] = {{0}}, mean = 0;
+        for (int sweep = 0; sweep < 2; sweep++) {
+            for (int column = 0; column < DIM; column++) {
+                float x = row[column] - mean;
+                lane[sweep][column & 15] += sweep ? x * x : x;
+            }
+            float *l = lane[sweep];
+            float sum = (((l[0] + l[8]) + (l[4] + l[12])) + ((l[2] + l[10]) + (l[6] + l[14]))) +
+                        (((l[1] + l[9]) + (l[5] + l[13])) + ((l[3] + l[11]) + (l[7] + l[15])));
+            if (sweep == 0)
+                mean = sum / DIM;
+            else
+                lane[1][0] = sum;
+        }
+        float factor = 1 / sqrtf(lane[1][0] / DIM + 0.5f);
+        const unsigned char *from[] = {(const unsigned char *)row};
+        unsigned char *to[] = {(unsigned char *)out};
+        const struct inlay_norm_tile tile = {from, to, 1, DIM, true, 0.5f, NULL, NULL};
+        tested->norm(&tile);
+        for (int column = 0; column < DIM; column++) {
+            float wanted = (row[column] - mean) * factor;
+            EXPECT(same_float(out[column], wanted), "seed %d, column %d is %a, not %a", seed, column,
+                   (double)out[column], (double)wanted);
+        }
+    }
+}
+END_TEST
+
+/*
+ * In units of u = 2^-24, d = dim: a lane adds d/16 + 1 terms and the lanes four times, so that a sum of positive terms
+ * errs by n = d/16 + 6 of them at the most, its terms' own roundings included. The mean errs by n u of the mean of |x|,
+ * which is M sigma, M = mean |x| / sigma; what that adds to the variance is its square. The factor errs by half the
+ * variance's error and two roundings; then come the difference, the products and the sum.
+ */
+START_TEST(norms_are_near_what_doubles_say)
+{
+    static float row[MAX_DIM], gamma[MAX_DIM], beta[MAX_DIM], out[MAX_DIM];
+    double worst = 0;
+    for (size_t i = 0; i < DIMS; i++)
+        for (int centred = 0; centred < 2; centred++) {
+            size_t dim = nth_dim(i);
+            struct random random = {i};
+            fill(&random, (unsigned char *)row, dim, ORDINARY);
+            fill(&random, (unsigned char *)gamma, dim, ORDINARY);
+            fill(&random, (unsigned char *)beta, dim, ORDINARY);
+            const float epsilon = 1e-5f;
+            double mean = 0, magnitude = 0, squares = 0;
+            for (size_t column = 0; column < dim; column++) {
+                mean += centred ? (double)row[column] : 0;
+                magnitude += fabs((double)row[column]);
+            }
+            mean /= (double)dim;
+            magnitude /= (double)dim;
+            for (size_t column = 0; column < dim; column++)
+                squares += (row[column] - mean) * (row[column] - mean);
+            double factor = 1 / sqrt(squares / (double)dim + (double)epsilon);
+            const unsigned char *from[] = {(const unsigned char *)row};
+            unsigned char *to[] = {(unsigned char *)out};
+            const struct inlay_norm_tile tile = {
+                from, to, 1, dim, centred, epsilon, (const unsigned char *)gamma, (const unsigned char *)beta};
+            tested->norm(&tile);
+            double u = 0x1p-24, n = (double)dim / 16 + 8;
+            double mean_error = centred ? n * u * magnitude : 0;
+            double factor_error = (n + 4) * u + mean_error * mean_error * factor * factor;
+            for (size_t column = 0; column < dim; column++) {
+                double normal = (row[column] - mean) * factor, wanted = normal * gamma[column] + beta[column];
+                double error = fabs(normal) * (factor_error + 4 * u) + mean_error * factor;
+                double bound = 1.01 * (error * fabs((double)gamma[column]) + u * fabs(wanted));
+                double off = fabs(out[column] - wanted);
+                worst = off / bound > worst ? off / bound : worst;
+                EXPECT(off <= bound, "dim %zu, centred %d, column %zu: %a is off %a by more than %a", dim, centred,
+                       column, (double)out[column], wanted, bound);
+            }
+        }
+    EXPECT(worst > 0.001, "the bound is idle: %g", worst);
+}
+END_TEST
+
+/* Roots are taken of every size: of rows of one column, whose mean square is any float. */
+START_TEST(roots_are_correctly_rounded)
+{
+    struct random random = {5};
+    for (int i = 0; i < 100000; i++) {
+        uint32_t bits = (uint32_t)random_bits(&random) & 0x7fffffff;
+        float epsilon, zero = 0, one = 1, out;
+        memcpy(&epsilon, &bits, sizeof epsilon);
+        const unsigned char *from[] = {(const unsigned char *)&zero};
+        unsigned char *to[] = {(unsigned char *)&out};
+        const struct inlay_norm_tile tile = {from, to, 1, 1, false, epsilon, NULL, NULL};
+        tested->norm(&tile);
+        EXPECT(same_float(out, 0 * (1 / sqrtf(epsilon))), "epsilon %a: %a", (double)epsilon, (double)out);
+        /* 1 * 1 + epsilon where it is large; where it is small the row has to be, as its square vanishes. */
+        float tiny = 0x1p-100f;
+        from[0] = epsilon < 1 ? (const unsigned char *)&tiny : (const unsigned char *)&one;
+        tested->norm(&tile);
+        float x = epsilon < 1 ? tiny : one, wanted = x * (1 / sqrtf(x * x + epsilon));
+        EXPECT(same_float(out, wanted), "epsilon %a: %a, not %a", (double)epsilon, (double)out, (double)wanted);
+    }
+}
+END_TEST
+
+/* ---- Casts ------------------------------------------------------------------------------------------------------ */
+
+static void run_cast(const struct inlay_kernels *kernels, inlay_type type, const unsigned char *row, size_t columns,
+                     unsigned char *out, bool stream)
+{
+    const unsigned char *from[] = {row};
+    unsigned char *to[] = {out};
+    const struct inlay_cast_tile tile = {from, to, 1, columns, type, stream};
+    kernels->cast(&tile);
+    if (stream)
+        __sync_synchronize();
+}
+
+static size_t element_of(inlay_type type)
+{
+    return type == INLAY_F32 ? 4 : 2;
+}
+
+/* A 16-bit number as the double that it is; infinity as the next power of two, where rounding to nearest reaches it. */
+static double decode(uint32_t magnitude, inlay_type type)
+{
+    int fraction_bits = type == INLAY_F16 ? 10 : 7, bias = type == INLAY_F16 ? 15 : 127;
+    uint32_t exponent = magnitude >> fraction_bits, fraction = magnitude & ((1u << fraction_bits) - 1);
+    if (exponent == 0)
+        return ldexp(fraction, 1 - bias - fraction_bits);
+    return ldexp(fraction + (1u << fraction_bits), (int)exponent - bias - fraction_bits);
+}
+
+static uint32_t infinity_of(inlay_type type)
+{
+    return type == INLAY_F16 ? 0x7c00 : 0x7f80;
+}
+
+/* Rounding by search: the nearest of all numbers of the type, the even one of two. */
+static uint32_t nearest(double magnitude, inlay_type type)
+{
+    uint32_t low = 0, high = infinity_of(type);
+    if (magnitude >= decode(high, type))
+        return high;
+    while (high - low > 1) {
+        uint32_t middle = (low + high) / 2;
+        if (decode(middle, type) <= magnitude)
+            low = middle;
+        else
+            high = middle;
+    }
+    double below = magnitude - decode(low, type), above = decode(high, type) - magnitude;
+    return below < above || (below == above && low % 2 == 0) ? low : high;
+}
+
+static uint32_t rounded(uint32_t bits, inlay_type type)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    uint32_t sign = bits >> 16 & 0x8000;
+    int cut = type == INLAY_F16 ? 13 : 16;
+    if (isnan(x)) /* quiet, with the payload's upper bits */
+        return sign | infinity_of(type) | (bits & 0x7fffff) >> cut | (type == INLAY_F16 ? 0x200 : 0x40);
+    return sign | nearest(fabs((double)x), type);
+}
+
+static uint32_t half_at(const unsigned char *row, size_t column)
+{
+    uint16_t half;
+    memcpy(&half, row + 2 * column, sizeof half);
+    return half;
+}
+
+static void check_halves(const uint32_t *values, size_t n, inlay_type type)
+{
+    struct arena out = arena_make(n * 2);
+    for (int stream = 0; stream <= 1; stream++) {
+        unsigned char *to = arena_place(&out, n * 2, AT_END, 0);
+        run_cast(tested, type, (const unsigned char *)values, n, to, stream);
+        for (size_t i = 0; i < n; i++) {
+            uint32_t wanted = rounded(values[i], type), got = half_at(to, i);
+            EXPECT(got == wanted, "type %d, %#x: %#x, not %#x", (int)type, values[i], got, wanted);
+        }
+    }
+    arena_free(&out);
+}
+
+static uint32_t bits_of(double x)
+{
+    float single = (float)x;
+    uint32_t bits;
+    memcpy(&bits, &single, sizeof bits);
+    return bits;
+}
+
+/* Every number of the type, the middle to the next one, and the floats next to both. */
+START_TEST(every_half_and_the_middles)
+{
+    enum { EACH = 6, MOST = 0x8000 * EACH * 2 };
+    static uint32_t values[MOST];
+    for (int type = INLAY_F16; type <= INLAY_BF16; type++) {
+        size_t n = 0;
+        for (uint32_t magnitude = 0; magnitude < infinity_of((inlay_type)type); magnitude++) {
+            double x = decode(magnitude, (inlay_type)type), next = decode(magnitude + 1, (inlay_type)type);
+            uint32_t at = bits_of(x), middle = bits_of(x / 2 + next / 2);
+            const uint32_t each[EACH] = {at, at + 1, at > 0 ? at - 1 : 0, middle, middle + 1, middle - 1};
+            for (int i = 0; i < EACH; i++)
+                for (uint32_t sign = 0; sign < 2; sign++)
+                    values[n++] = each[i] | sign << 31;
+        }
+        check_halves(values, n, (inlay_type)type);
+    }
+}
+END_TEST
+
+/* All 65536 results as floats give themselves, NaN included where quiet. */
+START_TEST(every_half_gives_itself)
+{
+    static uint32_t values[65536];
+    static uint16_t out[65536];
+    for (int type = INLAY_F16; type <= INLAY_BF16; type++) {
+        uint32_t infinity = infinity_of((inlay_type)type), quiet = type == INLAY_F16 ? 0x200 : 0x40;
+        for (uint32_t half = 0; half < 65536; half++) {
+            uint32_t magnitude = half & 0x7fff, fraction = magnitude & (infinity ^ 0x7fff);
+            values[half] = magnitude < infinity ? bits_of(decode(magnitude, (inlay_type)type))
+                                                : 0x7f800000 | fraction << (type == INLAY_F16 ? 13 : 16);
+            values[half] |= (half & 0x8000) << 16;
+        }
+        run_cast(tested, (inlay_type)type, (const unsigned char *)values, 65536, (unsigned char *)out, false);
+        for (uint32_t half = 0; half < 65536; half++) {
+            uint32_t wanted = (half & 0x7fff) > infinity ? half | quiet : half;
+            EXPECT(out[half] == wanted, "type %d: %#x became %#x", type, half, (uint32_t)out[half]);
+        }
+    }
+}
+END_TEST
+
+START_TEST(payloads_and_the_largest)
+{
+    static uint32_t values[4096];
+    static const uint32_t picked[] = {0x7f800000, 0x7f800001, 0x7f807fff, 0x7f808000, 0x7fbfffff, 0x7fc00000,
+                                      0x7fffffff, 0x7fff8000, 0x7fff7fff, 0x7f7fffff, 0x7f7f8000, 0x7f7f7fff,
+                                      0x477fe000, 0x477fefff, 0x477ff000, 0x477ff001, 0x33000000, 0x33000001,
+                                      0x00000001, 0x00007fff, 0x00008000, 0x00008001, 0x007fffff, 0x00000000};
+    enum { PICKED = sizeof picked / sizeof *picked };
+    struct random random = {11};
+    for (size_t i = 0; i < 4096; i++)
+        values[i] = i < 2 * PICKED ? picked[i / 2] | (uint32_t)(i % 2) << 31
+                    : i % 2        ? (uint32_t)random_bits(&random)
+                                   : (uint32_t)random_bits(&random) | 0x7f800000;
+    check_halves(values, 4096, INLAY_F16);
+    check_halves(values, 4096, INLAY_BF16);
+}
+END_TEST
+
+START_TEST(casts_of_every_dim_and_alignment)
+{
+    struct random random = {17};
+    for (size_t i = 0; i < DIMS; i++)
+        for (int type = INLAY_F32; type <= INLAY_BF16; type++)
+            for (size_t offset = 0; offset < 66; offset++)
+                for (int stream = 0; stream <= 1; stream++) {
+                    size_t dim = nth_dim(i), bytes = dim * element_of((inlay_type)type);
+                    enum placement placement = offset < 64 ? INSIDE : offset == 64 ? AT_BEGIN : AT_END;
+                    if (dim > 130 && offset < 64 && offset % 7 > 0)
+                        continue;
+                    unsigned char *row = arena_place(&arenas.rows, dim * 4, placement, offset * 3 % 64);
+                    random_rows(&random, row, 1, dim, dim * 4);
+                    unsigned char *expected = arena_place(&arenas.expected, bytes, AT_END, 0);
+                    run_cast(&inlay_kernels_scalar, (inlay_type)type, row, dim, expected, false);
+                    unsigned char *out = arena_place(&arenas.out, bytes, placement, offset);
+                    run_cast(tested, (inlay_type)type, row, dim, out, stream);
+                    EXPECT(memcmp(out, expected, bytes) == 0, "dim %zu, type %d, offset %zu, stream %d: not scalar's",
+                           dim, type, offset, stream);
+                    EXPECT(type != INLAY_F32 || memcmp(out, row, bytes) == 0, "dim %zu: a copy is none", dim);
+                    EXPECT(arena_untouched_outside(&arenas.out, out, 1, bytes, bytes),
+                           "dim %zu, type %d, offset %zu, stream %d: wrote outside its row", dim, type, offset, stream);
+                }
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    Suite *suite = suite_create("norm");
+    TCase *norms = tcase_create("norms");
+    tcase_set_timeout(norms, 600);
+    tcase_add_checked_fixture(norms, make_arenas, free_arenas);
+    tcase_add_test(norms, norms_of_every_dim_against_both_guard_pages);
+    tcase_add_test(norms, norms_at_every_alignment);
+    tcase_add_test(norms, norms_of_special_rows);
+    tcase_add_test(norms, lanes_are_added_as_stated);
+    tcase_add_test(norms, norms_are_near_what_doubles_say);
+    tcase_add_test(norms, roots_are_correctly_rounded);
+    tcase_add_test(norms, every_half_and_the_middles);
+    tcase_add_test(norms, every_half_gives_itself);
+    tcase_add_test(norms, payloads_and_the_largest);
+    tcase_add_test(norms, casts_of_every_dim_and_alignment);
+    suite_add_tcase(suite, norms);
+    return run_suite(argc, argv, suite);
+}

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Philox against its published vectors; dropout and random tables: cuts, environments, distributions, and the bits that
+ * every machine has to have.
+ */
+#include "random.h"
+#include "support.h"
+
+#include <fenv.h>
+#include <math.h>
+#include <mpfr.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Philox ----------------------------------------------------------------------------------------------------- */
+
+/* kat_vectors of Random123. */
+START_TEST(philox_has_its_known_answers)
+{
+    static const struct {
+        uint32_t counter[4], key[2], words[4];
+    } known[] = {
+        {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+        {{~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+        {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+         {0xa4093822, 0x299f31d0},
+         {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        uint32_t words[4];
+        inlay_philox(known[i].counter, known[i].key, words);
+        EXPECT(memcmp(words, known[i].words, sizeof words) == 0, "vector %zu: %08x %08x %08x %08x", i, words[0],
+               words[1], words[2], words[3]);
+    }
+}
+END_TEST
+
+static uint32_t word_of(uint64_t element, uint64_t key, uint64_t offset)
+{
+    const uint32_t counter[4] = {(uint32_t)(element / 4), (uint32_t)(element / 4 >> 32), (uint32_t)offset,
+                                 (uint32_t)(offset >> 32)};
+    const uint32_t halves[2] = {(uint32_t)key, (uint32_t)(key >> 32)};
+    uint32_t words[4];
+    inlay_philox(counter, halves, words);
+    return words[element % 4];
+}
+
+/* ---- Dropout ---------------------------------------------------------------------------------------------------- */
+
+/* The definition, element by element; the threshold in a wider type. */
+static float dropped(float x, uint64_t element, uint64_t key, uint64_t offset, float p)
+{
+    long double threshold = rintl((long double)p * 0x1p32L);
+    if (p == 0)
+        return x;
+    return word_of(element, key, offset) >= threshold ? x * (float)(1 / (1 - (double)p)) : 0;
+}
+
+START_TEST(dropout_is_its_definition)
+{
+    enum { COLUMNS = 301 };
+    static const float ps[] = {0,        0.1f,       0.5f,       0.25f,           0x1.fffffep-1f, 0x1p-32f,
+                               0x1p-33f, 0x1.8p-32f, 0x1.4p-31f, 0x1.000002p-33f, 0x1p-149f,      0.9f};
+    static const uint64_t firsts[] = {0, 1, 2, 3, 63, 64, 65, (UINT64_C(1) << 34) - 7, UINT64_C(0xfffffffffffffe00)};
+    struct arena arena = arena_make(COLUMNS * sizeof(float) + 8);
+    float before[COLUMNS];
+    struct random random = {1};
+    for (size_t i = 0; i < sizeof ps / sizeof *ps; i++)
+        for (size_t f = 0; f < sizeof firsts / sizeof *firsts; f++)
+            for (size_t at = 0; at < 4; at++) {
+                uint64_t key = random_bits(&random), offset = random_bits(&random);
+                size_t columns = COLUMNS - at * 90;
+                random_rows(&random, (unsigned char *)before, 1, columns, 0);
+                unsigned char *row = arena_place(&arena, columns * sizeof(float), at % 2 ? AT_END : INSIDE, at + 1);
+                memcpy(row, before, columns * sizeof(float));
+                inlay_dropout(row, columns, firsts[f], key, offset, ps[i]);
+                for (size_t column = 0; column < columns; column++) {
+                    float wanted = dropped(before[column], firsts[f] + column, key, offset, ps[i]);
+                    EXPECT(same_float(float_at(row, column), wanted), "p %a, first %#lx, column %zu: %a is %a, not %a",
+                           (double)ps[i], (unsigned long)firsts[f], column, (double)before[column],
+                           (double)float_at(row, column), (double)wanted);
+                }
+                EXPECT(ps[i] != 0 || memcmp(row, before, columns * sizeof(float)) == 0, "p = 0 changes a row");
+                EXPECT(arena_untouched_outside(&arena, row, 1, 0, columns * sizeof(float)), "wrote outside the row");
+            }
+    arena_free(&arena);
+}
+END_TEST
+
+/* Thresholds to the unit: the word of an element that equals one is kept, and the one below is dropped. */
+START_TEST(the_threshold_is_kept)
+{
+    unsigned seen = 0;
+    for (uint64_t element = 0; element < 200000; element++) {
+        uint32_t word = word_of(element, 7, 9);
+        if (word < 0x80000000 || word % 256 > 1)
+            continue;
+        float x = 1, p = (float)(word - word % 256) * 0x1p-32f;
+        if (word % 256 == 1) /* the next float is a threshold above it */
+            p = nextafterf(p, 1);
+        bool kept = word % 256 == 0;
+        inlay_dropout((unsigned char *)&x, 1, element, 7, 9, p);
+        EXPECT((x != 0) == kept, "word %#x, p %a: %a", word, (double)p, (double)x);
+        seen++;
+    }
+    EXPECT(seen > 300, "%u words next to a threshold", seen);
+}
+END_TEST
+
+START_TEST(dropout_keeps_its_share)
+{
+    static const float ps[] = {0.1f, 0.5f, 0.01f};
+    enum { COLUMNS = 1 << 20, TIMES = 32 };
+    static float row[COLUMNS];
+    for (size_t i = 0; i < sizeof ps / sizeof *ps; i++) {
+        double n = (double)COLUMNS * TIMES, p = (double)ps[i], zeros = 0;
+        float factor = (float)(1 / (1 - p));
+        for (uint64_t time = 0; time < TIMES; time++) {
+            for (int column = 0; column < COLUMNS; column++)
+                row[column] = 1;
+            inlay_dropout((unsigned char *)row, COLUMNS, time * COLUMNS, i, 0, ps[i]);
+            size_t strange = 0, none = 0;
+            for (int column = 0; column < COLUMNS; column++) {
+                none += row[column] == 0;
+                strange += row[column] != 0 && row[column] != factor;
+            }
+            zeros += (double)none;
+            EXPECT(strange == 0, "p %g: %zu elements are neither", p, strange);
+        }
+        count_checks(COLUMNS * TIMES);
+        EXPECT(fabs(zeros - n * p) < 4 * sqrt(n * p * (1 - p)), "p %g: dropped %g of %g", p, zeros, n);
+    }
+}
+END_TEST
+
+START_TEST(cuts_of_dropout_change_nothing)
+{
+    enum { COLUMNS = 1000 };
+    static float whole[COLUMNS], cut[COLUMNS];
+    struct random random = {2};
+    for (int time = 0; time < 300; time++) {
+        random_rows(&random, (unsigned char *)whole, 1, COLUMNS, 0);
+        memcpy(cut, whole, sizeof cut);
+        uint64_t first = random_bits(&random);
+        inlay_dropout((unsigned char *)whole, COLUMNS, first, 3, 4, 0.3f);
+        for (size_t column = 0; column < COLUMNS;) {
+            size_t n = 1 + random_below(&random, 150);
+            n = n < COLUMNS - column ? n : COLUMNS - column;
+            inlay_dropout((unsigned char *)(cut + column), n, first + column, 3, 4, 0.3f);
+            column += n;
+        }
+        for (int column = 0; column < COLUMNS; column++)
+            EXPECT(same_float(whole[column], cut[column]), "column %d differs where it is cut", column);
+    }
+}
+END_TEST
+
+/* ---- The normal distribution ------------------------------------------------------------------------------------ */
+
+enum { PRECISION = 300 };
+
+/* The share below x, by MPFR: erfc(-x / sqrt 2) / 2. */
+static void share_below(mpfr_t share, double x)
+{
+    mpfr_t root;
+    mpfr_init2(root, PRECISION);
+    mpfr_sqrt_ui(root, 2, MPFR_RNDN);
+    mpfr_set_d(share, -x, MPFR_RNDN);
+    mpfr_div(share, share, root, MPFR_RNDN);
+    mpfr_erfc(share, share, MPFR_RNDN);
+    mpfr_div_ui(share, share, 2, MPFR_RNDN);
+    mpfr_clear(root);
+}
+
+START_TEST(shares_are_those_of_mpfr)
+{
+    mpfr_t share;
+    mpfr_init2(share, PRECISION);
+    double worst = 0;
+    for (double x = -20; x <= 0; x += 0x1p-9) {
+        share_below(share, x);
+        double got = inlay_normal_below(x);
+        mpfr_d_sub(share, got, share, MPFR_RNDN);
+        double off = fabs(mpfr_get_d(share, MPFR_RNDN)) / got;
+        worst = off > worst ? off : worst;
+        EXPECT(off < 0x1p-48, "the share below %a is off by 2^%g of it", x, log2(off));
+    }
+    printf("shares err by 2^%.1f of their size at the most\n", log2(worst));
+    mpfr_clear(share);
+}
+END_TEST
+
+/* What a quantile is off by: how much the share below it is, over the density there. */
+static double quantile_error(double below, double z)
+{
+    mpfr_t share;
+    mpfr_init2(share, PRECISION);
+    share_below(share, z);
+    mpfr_sub_d(share, share, below, MPFR_RNDN);
+    double off = mpfr_get_d(share, MPFR_RNDN) / (exp(-z * z / 2) / sqrt(2 * acos(-1)));
+    mpfr_clear(share);
+    return fabs(off);
+}
+
+START_TEST(quantiles_are_those_of_mpfr)
+{
+    struct random random = {8};
+    double worst = 0;
+    for (int i = 0; i < 30000; i++) {
+        uint32_t word = (uint32_t)random_bits(&random) >> random_below(&random, 32);
+        double below = (word + 0.5) * 0x1p-33;
+        if (i % 4 == 0) /* what truncated distributions far from the middle come to */
+            below *= ldexp(1, -(int)random_below(&random, 80));
+        double z = inlay_normal_quantile(below, 1 - below), off = quantile_error(below, z) / fabs(z);
+        worst = off > worst ? off : worst;
+        EXPECT(off < 0x1p-49, "the quantile at %a is off by 2^%g of it", below, log2(off));
+        EXPECT(inlay_normal_quantile(1 - below, below) == -z, "quantiles at %a and above do not mirror", below);
+    }
+    printf("quantiles err by 2^%.1f of their size at the most\n", log2(worst));
+}
+END_TEST
+
+/* ---- Tables ----------------------------------------------------------------------------------------------------- */
+
+static inlay_random_spec spec_of(int i)
+{
+    inlay_random_spec spec = inlay_random_spec_default((inlay_random_kind)(i % 3 + 1), (uint64_t)i * 12345678912345);
+    spec.offset = (uint64_t)i << 33;
+    if (i >= 3) {
+        spec.mean = 0.25;
+        spec.deviation = 0.02;
+        spec.low = spec.kind == INLAY_RANDOM_UNIFORM ? -0.05 : -3;
+        spec.high = spec.kind == INLAY_RANDOM_UNIFORM ? 0.07 : 0.5;
+    }
+    if (i >= 6) {
+        spec.low = spec.kind == INLAY_RANDOM_UNIFORM ? 7 : 5;
+        spec.high = spec.kind == INLAY_RANDOM_UNIFORM ? 7 : INFINITY;
+        spec.zero_row = 3;
+        if (spec.kind == INLAY_RANDOM_NORMAL)
+            spec.high = 9;
+    }
+    return spec;
+}
+
+enum { SPECS = 9, ROWS = 40, DIM = 33 };
+
+static const char *const table_sha256[SPECS] = {
+#include "random_sha256.inc"
+};
+
+static void control(int environment)
+{
+    static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    set_flush(environment >= 4);
+    fesetround(modes[environment % 4]);
+}
+
+START_TEST(tables_have_their_bits_in_every_environment)
+{
+    static float out[ROWS * DIM];
+    for (int i = 0; i < SPECS; i++)
+        for (int environment = 0; environment < 8; environment++) {
+            inlay_random_spec spec = spec_of(i);
+            memset(out, 0xff, sizeof out);
+            feclearexcept(FE_ALL_EXCEPT);
+            control(environment);
+            inlay_status status = inlay_rows_random(&spec, out, ROWS, DIM, DIM * sizeof(float));
+            int raised = fetestexcept(FE_ALL_EXCEPT);
+            control(0);
+            ck_assert_int_eq(status, INLAY_OK);
+            struct digest digest = sha256(out, sizeof out);
+            EXPECT(strcmp(digest.text, table_sha256[i]) == 0, "spec %d, environment %d:\n\"%s\",", i, environment,
+                   digest.text);
+            EXPECT(raised == 0, "exceptions %#x are raised", (unsigned)raised);
+        }
+}
+END_TEST
+
+START_TEST(tables_are_their_definition)
+{
+    struct random random = {4};
+    size_t stride = DIM * sizeof(float) + 3, bytes = (ROWS - 1) * stride + DIM * sizeof(float);
+    struct arena arena = arena_make(bytes + 64);
+    for (int i = 0; i < SPECS; i++)
+        for (int placement = AT_BEGIN; placement <= AT_END; placement++) {
+            inlay_random_spec spec = spec_of(i);
+            /* A part of the table, in two calls. */
+            size_t first = random_below(&random, 1000), half = 1 + random_below(&random, ROWS - 1);
+            unsigned char *out = arena_place(&arena, bytes, (enum placement)placement, 0);
+            spec.first_row = first;
+            ck_assert_int_eq(inlay_rows_random(&spec, out, half, DIM, stride), INLAY_OK);
+            spec.first_row = first + half;
+            unsigned char *rest = out + half * stride;
+            ck_assert_int_eq(inlay_rows_random(&spec, rest, ROWS - half, DIM, stride), INLAY_OK);
+            EXPECT(arena_untouched_outside(&arena, out, ROWS, stride, DIM * sizeof(float)), "wrote outside its rows");
+            double low_share = erfc(-spec.low / sqrt(2)) / 2, high_share = erfc(-spec.high / sqrt(2)) / 2;
+            double high_rest = erfc(spec.high / sqrt(2)) / 2, low_rest = erfc(spec.low / sqrt(2)) / 2;
+            bool bounded = spec.kind == INLAY_RANDOM_TRUNCATED_NORMAL;
+            double within = spec.low > 0 ? low_rest - high_rest : high_share - low_share;
+            for (size_t row = 0; row < ROWS; row++)
+                for (size_t column = 0; column < DIM; column++) {
+                    float got = float_at(out + row * stride, column);
+                    uint32_t word = word_of((first + row) * DIM + column, spec.key, spec.offset);
+                    double u = (word + 0.5) * 0x1p-32, wanted, off;
+                    if (spec.zero_row == (int64_t)(first + row)) {
+                        EXPECT(got == 0 && !signbit(got), "row %zu is not zeros", row);
+                        continue;
+                    }
+                    if (spec.kind == INLAY_RANDOM_UNIFORM) {
+                        wanted = spec.low + (spec.high - spec.low) * u;
+                        off = fabs(got - wanted) - 0x1p-24 * fabs(wanted);
+                    } else {
+                        /* Newton's step from what is there shows how far it is off. */
+                        double z = (got - spec.mean) / spec.deviation;
+                        double above = (bounded ? high_rest : 0) + (bounded ? within : 1) * (1 - u);
+                        double share = erfc(z / sqrt(2)) / 2;
+                        off = fabs(share - above) / (exp(-z * z / 2) / sqrt(2 * acos(-1))) -
+                              0x1.1p-24 * fabs((double)got) / spec.deviation - 1e-9;
+                        EXPECT(!bounded || (got >= (float)(spec.mean + spec.deviation * spec.low) &&
+                                            got <= (float)(spec.mean + spec.deviation * spec.high)),
+                               "%a is out of bounds", (double)got);
+                    }
+                    EXPECT(off <= 0, "spec %d, row %zu, column %zu: %a is off by %g more than it may", i, row, column,
+                           (double)got, off);
+                }
+        }
+    arena_free(&arena);
+}
+END_TEST
+
+START_TEST(rows_of_zeros)
+{
+    float out[5][DIM], with[5][DIM];
+    inlay_random_spec spec = inlay_random_spec_default(INLAY_RANDOM_NORMAL, 5);
+    spec.first_row = 10;
+    ck_assert_int_eq(inlay_rows_random(&spec, out, 5, DIM, sizeof *out), INLAY_OK);
+    for (int64_t zero = 9; zero <= 15; zero++) {
+        spec.zero_row = zero;
+        ck_assert_int_eq(inlay_rows_random(&spec, with, 5, DIM, sizeof *out), INLAY_OK);
+        static const float zeros[DIM];
+        for (int row = 0; row < 5; row++)
+            EXPECT(memcmp(with[row], row + 10 == zero ? zeros : out[row], sizeof *out) == 0, "zeros in %d: row %d",
+                   (int)zero, row);
+    }
+}
+END_TEST
+
+START_TEST(distributions_have_their_moments)
+{
+    enum { N = 1 << 20 };
+    static float x[N];
+    /* That of the normal distribution within two deviations: 1 - 4 phi(2) / (Phi(2) - Phi(-2)). */
+    static const double variances[] = {1, 0.77374125, 1.0 / 12}, means[] = {0, 0, 0.5};
+    for (int i = 0; i < 3; i++) {
+        inlay_random_spec spec = inlay_random_spec_default((inlay_random_kind)(i + 1), 99);
+        ck_assert_int_eq(inlay_rows_random(&spec, x, N / 1024, 1024, 4096), INLAY_OK);
+        double sum = 0, squares = 0, least = INFINITY, largest = -INFINITY;
+        for (int k = 0; k < N; k++) {
+            double y = (double)x[k] - means[i];
+            sum += y;
+            squares += y * y;
+            least = y < least ? y : least;
+            largest = y > largest ? y : largest;
+        }
+        double mean = sum / N, variance = squares / N - mean * mean, reach = i == 0 ? 6.4 : i == 1 ? 2 : 0.5;
+        EXPECT(fabs(mean) < 4 * sqrt(variances[i] / N), "kind %d: mean %g", i, mean);
+        /* The variance's own deviation is no larger than that of a normal distribution. */
+        EXPECT(fabs(variance - variances[i]) < 4 * variances[i] * sqrt(2.0 / N), "kind %d: variance %g", i, variance);
+        EXPECT(least >= -reach && largest <= reach, "kind %d: from %g to %g", i, least, largest);
+        EXPECT(largest > reach * 0.7 && least < -reach * 0.7, "kind %d: only from %g to %g", i, least, largest);
+    }
+}
+END_TEST
+
+/* ---- Errors ----------------------------------------------------------------------------------------------------- */
+
+static struct arena out_arena;
+
+static inlay_status status_of(const inlay_random_spec *spec)
+{
+    unsigned char *out = arena_place(&out_arena, 64, AT_BEGIN, 0);
+    inlay_status status = inlay_rows_random(spec, out, 2, 4, 16);
+    EXPECT(status == INLAY_OK || arena_untouched(&out_arena), "an error came after the first write");
+    return status;
+}
+
+static inlay_random_spec good;
+
+static inlay_status with_number(double *field, double x)
+{
+    double before = *field;
+    *field = x;
+    inlay_status status = status_of(&good);
+    *field = before;
+    return status;
+}
+
+START_TEST(errors)
+{
+    out_arena = arena_make(64);
+    unsigned char *out = out_arena.begin;
+    EXPECT(inlay_rows_random(NULL, out, 2, 4, 16) == INLAY_NULL, "null");
+    for (int kind = 1; kind <= 3; kind++) {
+        good = inlay_random_spec_default((inlay_random_kind)kind, 1);
+        EXPECT(status_of(&good) == INLAY_OK, "kind %d", kind);
+        double *const numbers[] = {&good.mean, &good.deviation, &good.low, &good.high};
+        for (int i = 0; i < 4; i++) {
+            bool bound = kind == INLAY_RANDOM_TRUNCATED_NORMAL && i >= 2;
+            EXPECT(with_number(numbers[i], NAN) == INLAY_OPTION, "kind %d, number %d: NaN", kind, i);
+            EXPECT(with_number(numbers[i], -NAN) == INLAY_OPTION, "kind %d, number %d: -NaN", kind, i);
+            EXPECT(with_number(numbers[i], 1e39) == INLAY_OPTION, "kind %d, number %d: 1e39", kind, i);
+            EXPECT(with_number(numbers[i], -1e39) == INLAY_OPTION, "kind %d, number %d: -1e39", kind, i);
+            bool open = bound && i == 3;
+            EXPECT(with_number(numbers[i], INFINITY) == (open ? INLAY_OK : INLAY_OPTION), "kind %d, number %d: inf",
+                   kind, i);
+            open = bound && i == 2;
+            EXPECT(with_number(numbers[i], -INFINITY) == (open ? INLAY_OK : INLAY_OPTION), "kind %d, number %d: -inf",
+                   kind, i);
+        }
+        EXPECT(with_number(&good.deviation, -0x1p-1074) == INLAY_OPTION, "a negative deviation");
+        EXPECT(with_number(&good.deviation, -0.0) == INLAY_OK, "a deviation of -0");
+        EXPECT(with_number(&good.deviation, 0) == INLAY_OK, "no deviation");
+        EXPECT(with_number(&good.low, good.high) == INLAY_OK, "low = high");
+        EXPECT(with_number(&good.low, nextafter(good.high, 10)) == INLAY_OPTION, "low > high");
+        good.high = 100;
+        bool far = kind == INLAY_RANDOM_TRUNCATED_NORMAL;
+        EXPECT(with_number(&good.low, 8) == INLAY_OK, "low 8");
+        EXPECT(with_number(&good.low, nextafter(8, 9)) == (far ? INLAY_OPTION : INLAY_OK), "low beyond 8");
+        good.low = -100;
+        EXPECT(with_number(&good.high, -8) == INLAY_OK, "high -8");
+        EXPECT(with_number(&good.high, -8.0001) == (far ? INLAY_OPTION : INLAY_OK), "high beyond -8");
+    }
+    inlay_random_spec spec = good;
+    spec.kind = (inlay_random_kind)0;
+    EXPECT(status_of(&spec) == INLAY_OPTION, "kind 0");
+    spec.kind = (inlay_random_kind)4;
+    EXPECT(status_of(&spec) == INLAY_OPTION, "kind 4");
+    spec = good;
+    spec.reserved = 1;
+    EXPECT(status_of(&spec) == INLAY_OPTION, "reserved");
+    spec = good;
+    spec.size--;
+    EXPECT(status_of(&spec) == INLAY_OPTION, "a smaller size");
+    spec = good;
+    spec.zero_row = -2;
+    EXPECT(status_of(&spec) == INLAY_OPTION, "zero_row -2");
+    spec = good;
+    spec.first_row = SIZE_MAX;
+    EXPECT(sizeof(size_t) < 8 || status_of(&spec) == INLAY_OVERFLOW, "more elements than 2^64");
+    arena_place(&out_arena, 64, AT_BEGIN, 0);
+    EXPECT(inlay_rows_random(&good, NULL, 2, 4, 16) == INLAY_NULL, "no output");
+    EXPECT(inlay_rows_random(&good, NULL, 0, 4, 16) == INLAY_OK, "no rows");
+    EXPECT(inlay_rows_random(&good, out, 2, 0, 16) == INLAY_SHAPE, "dim 0");
+    EXPECT(inlay_rows_random(&good, out, 2, 4, 15) == INLAY_STRIDE, "a short stride");
+    EXPECT(inlay_rows_random(&good, out, SIZE_MAX / 8, 4, 16) == INLAY_OVERFLOW, "too many rows");
+    EXPECT(inlay_rows_random(&good, &good, 1, 4, 16) == INLAY_OVERLAP, "the spec as output");
+    EXPECT(arena_untouched(&out_arena), "an error came after the first write");
+    arena_free(&out_arena);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    Suite *suite = suite_create("random");
+    TCase *all = tcase_create("random");
+    tcase_set_timeout(all, 300);
+    tcase_add_test(all, philox_has_its_known_answers);
+    tcase_add_test(all, dropout_is_its_definition);
+    tcase_add_test(all, the_threshold_is_kept);
+    tcase_add_test(all, dropout_keeps_its_share);
+    tcase_add_test(all, cuts_of_dropout_change_nothing);
+    tcase_add_test(all, shares_are_those_of_mpfr);
+    tcase_add_test(all, quantiles_are_those_of_mpfr);
+    tcase_add_test(all, tables_have_their_bits_in_every_environment);
+    tcase_add_test(all, tables_are_their_definition);
+    tcase_add_test(all, rows_of_zeros);
+    tcase_add_test(all, distributions_have_their_moments);
+    tcase_add_test(all, errors);
+    suite_add_tcase(suite, all);
+    return run_suite(argc, argv, suite);
+}
