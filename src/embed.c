@@ -34,11 +34,11 @@ static size_t at_most(size_t n, size_t limit)
     return n < limit ? n : limit;
 }
 
-/* A row of floats to come, for those who prefetch or add it; of a token that has none the table's first. */
-static const unsigned char *token_row(const struct inlay_embed_work *work, size_t token)
+/* The row of token s of a sequence, for those who prefetch or add it; the table's first where there is none. */
+static const unsigned char *token_row(const struct inlay_embed_work *work, struct inlay_sequence sequence, size_t s)
 {
     size_t row = 0;
-    if (inlay_row_of(work, token, &row) != INLAY_ROW)
+    if (s >= sequence.count || inlay_row_of(work, sequence.first + s, &row) != INLAY_ROW)
         row = 0;
     return (const unsigned char *)work->tokens->data + row * work->tokens->stride_bytes;
 }
@@ -71,7 +71,8 @@ static void embed_block(const struct inlay_part *part, const struct block *block
         size_t position_stride_bytes = block->position_stride_bytes;
         if (held) {
             position_stride_bytes = work->positions->stride_bytes;
-            /* Starts may have changed since they were found to be held: kept within the rows like ids. */
+            /* Starts and offsets may have changed since they were found to be held: kept within the rows like ids. */
+            count = at_most(count, work->positions->rows);
             size_t row = inlay_start_of(work, b, sequence.count) + block->s, last = work->positions->rows - count;
             position = (const unsigned char *)work->positions->data + (row <= last ? row : 0) * position_stride_bytes;
             position += column_bytes;
@@ -145,7 +146,7 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
         for (size_t s = part->s; s < part->s_end;) {
             size_t rows = at_most(part->s_end - s, rows_at_once);
             for (size_t i = 0; i < rows; i++)
-                next[i] = token_row(work, sequence.first + at_most(s + i, sequence.count > 0 ? sequence.count - 1 : 0));
+                next[i] = token_row(work, sequence, s + i);
             inlay_generator_rows(&generator, &piece, rows, buffer, piece_bytes, &with);
             for (int run = 0; run < piece.runs; run++) {
                 struct block block = {
@@ -195,7 +196,7 @@ static __attribute__((noinline)) void embed_added(const struct inlay_part *part)
         for (size_t s = part->s; s < part->s_end; s += ROWS) {
             size_t left = part->s_end - s, n = at_most(left, ROWS);
             for (size_t i = 0; i < ROWS + AHEAD; i++)
-                rows[i] = i < left ? token_row(work, sequence.first + s + i) : rows[i - 1];
+                rows[i] = i < left ? token_row(work, sequence, s + i) : rows[i - 1];
             inlay_generator_add(&generator, n, out, work->out_stride_bytes, part->stream, &with);
             out += n * work->out_stride_bytes;
         }

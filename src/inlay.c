@@ -80,7 +80,7 @@ inlay_status inlay_gather(const inlay_rows *table, const void *ids, inlay_id_typ
         return status;
     if (inlay_table_overlaps(written, &read) || inlay_extents_overlap(written, read_ids))
         return INLAY_OVERLAP;
-    size_t bad = inlay_first_bad_id(ids, id_type, n, table->rows);
+    size_t bad = inlay_first_bad_id(ids, id_type, n, table->vocab > 0 ? table->vocab : table->rows);
     if (bad < n) {
         if (fault != NULL)
             *fault = (inlay_fault){0, bad, inlay_id_at(ids, id_type, bad)};
@@ -90,6 +90,8 @@ inlay_status inlay_gather(const inlay_rows *table, const void *ids, inlay_id_typ
         .tokens = table,
         .ids = ids,
         .id_type = id_type,
+        .ruled = table->vocab > 0,
+        .padding_id = -1,
         .scale = scale,
         .sequences = 1,
         .length = n,
@@ -151,6 +153,8 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
     struct inlay_table_extents read;
     struct inlay_extent written;
     inlay_status status = inlay_check_rows(positions, &read);
+    if (status == INLAY_OK && positions->vocab > 0)
+        status = INLAY_OPTION;
     if (status == INLAY_OK)
         status = inlay_check_executor(executor);
     if (status != INLAY_OK)

@@ -56,6 +56,7 @@ struct group {
     unsigned char *floats[MOST_TOKENS];
     size_t floats_stride_bytes;
     size_t column, columns;
+    bool stream; /* the sum is all, and goes to the output */
 };
 
 static bool goes_on(enum inlay_kind kind)
@@ -92,14 +93,16 @@ static void sum_run(const struct group *group, const struct sum *sum, const inla
         .count = sum->count,
         .columns = group->columns,
         .scale = scale,
+        .stream = group->stream,
         .prefetch_rows = group->part->work->tuning.prefetch_rows,
     };
     if (sum->count > 0)
         group->part->kernels->embed[table->type](&tile);
 }
 
-/* Computes the rows of positions that no table holds into the floats themselves: runs of them at once. */
-static void compute_positions(const struct group *group, size_t held)
+/* Computes the rows of positions that no table holds into the floats themselves: runs of them at once. What is added to
+   lies in cache, and stays there. */
+static void compute_positions(struct group *group, size_t held)
 {
     const struct inlay_embed_work *work = group->part->work;
     for (size_t i = 0; i < group->count;) {
@@ -114,12 +117,13 @@ static void compute_positions(const struct group *group, size_t held)
         const struct inlay_positions run = {.first = (uint32_t)group->positions[i]};
         inlay_sinusoid_fill(group->part->kernels, work->sinusoid, run, n, INLAY_F32, group->floats[i],
                             group->floats_stride_bytes, false);
+        group->stream = false;
         i += n;
     }
 }
 
 /* row * scale + position. */
-static void sum_tokens(const struct group *group)
+static void sum_tokens(struct group *group)
 {
     const struct inlay_embed_work *work = group->part->work;
     const inlay_rows *table = work->positions;
@@ -221,8 +225,11 @@ static void run_group(struct group *group, unsigned char *out, unsigned char *bu
 {
     const struct inlay_embed_work *work = group->part->work;
     size_t element = inlay_type_bytes(work->out_type);
-    /* Rows too long for the buffer: floats take shape in the output itself, others in pieces. */
-    bool whole = work->dim <= BUFFER_FLOATS, in_place = !whole && work->out_type == INLAY_F32;
+    /* Where the sum is all it is written at once. Rows too long for the buffer: floats take shape in the output itself,
+       others in pieces. */
+    bool sum_is_all = work->segments == NULL && work->norm == INLAY_NORM_NONE && work->dropout == 0 &&
+                      (work->positions == NULL || work->positions->type == INLAY_F32);
+    bool whole = work->dim <= BUFFER_FLOATS, in_place = work->out_type == INLAY_F32 && (sum_is_all || !whole);
     size_t piece = whole || in_place ? work->dim : BUFFER_FLOATS;
     for (group->column = 0; group->column < work->dim; group->column += piece) {
         unsigned char *to[MOST_TOKENS];
@@ -232,6 +239,7 @@ static void run_group(struct group *group, unsigned char *out, unsigned char *bu
             to[i] = out + i * work->out_stride_bytes + group->column * element;
             group->floats[i] = in_place ? to[i] : buffer + i * group->floats_stride_bytes;
         }
+        group->stream = in_place && sum_is_all && group->part->stream;
         sum_tokens(group);
         if (work->positions != NULL && work->positions->type != INLAY_F32)
             add_rows(group, work->positions, group->positions);

@@ -306,6 +306,72 @@ START_TEST(rewritten_positions_stay_in_the_table)
 }
 END_TEST
 
+/* What a thread may write at the worst moment: an executor runs behind the checks and ahead of the use. */
+struct spoiled {
+    int64_t *values;
+    size_t count;
+    int64_t value;
+};
+
+static void spoil_and_run(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
+{
+    const struct spoiled *spoiled = ctx;
+    for (size_t i = 0; i < spoiled->count; i++)
+        spoiled->values[i] = spoiled->value;
+    for (size_t i = 0; i < count; i++)
+        task(arg, i);
+}
+
+START_TEST(what_changes_behind_the_checks_stays_in_bounds)
+{
+    static const int64_t values[] = {-1, INT64_MIN, INT64_MAX, ROWS, TOKENS + 1, 1, INT64_C(1) << 40};
+    enum { IDS, STARTS, LISTED, SEGMENTS, OFFSETS, PADDED, ARRAYS };
+    struct arena table = arena_make(ROWS * ROW_BYTES), written = arena_make(2 * TOKENS * ROW_BYTES);
+    unsigned char *rows = arena_place(&table, ROWS * ROW_BYTES, AT_END, 0);
+    memset(rows, 0, ROWS * ROW_BYTES);
+    inlay_rows view = inlay_rows_f32(rows, ROWS, DIM);
+    for (int array = 0; array < ARRAYS; array++)
+        for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+            int64_t ids[TOKENS] = {0}, starts[BATCH] = {0}, listed[TOKENS] = {0}, segments[TOKENS] = {0};
+            int64_t offsets[BATCH + 1] = {0, SEQ, 2 * SEQ, TOKENS};
+            inlay_layer_spec spec = inlay_layer_spec_default(&view);
+            spec.positions = &view;
+            spec.segments = array == SEGMENTS ? &view : NULL;
+            inlay_batch batch = inlay_batch_i64(ids, BATCH, SEQ, 0);
+            struct spoiled spoiled = {ids, TOKENS, values[v]};
+            size_t n = TOKENS;
+            if (array == STARTS) {
+                batch.starts = starts;
+                spoiled = (struct spoiled){starts, BATCH, values[v]};
+            } else if (array == LISTED) {
+                batch.positions = listed;
+                batch.position_type = INLAY_ID_I64;
+                spoiled = (struct spoiled){listed, TOKENS, values[v]};
+            } else if (array == SEGMENTS) {
+                batch.segments = segments;
+                batch.segment_type = INLAY_ID_I64;
+                spoiled = (struct spoiled){segments, TOKENS, values[v]};
+            } else if (array == OFFSETS || array == PADDED) {
+                batch = inlay_batch_ragged(ids, INLAY_ID_I64, offsets, BATCH, 0);
+                batch.padded_length = array == PADDED ? SEQ + 1 : 0;
+                n = array == PADDED ? BATCH * (SEQ + 1) : TOKENS;
+                spoiled = (struct spoiled){offsets, BATCH + 1, values[v]};
+            }
+            inlay_layer *layer;
+            ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+            const inlay_executor executor = {.ctx = &spoiled, .run = spoil_and_run, .threads = 8};
+            unsigned char *out = arena_place(&written, n * ROW_BYTES, AT_END, 0);
+            inlay_status status = inlay_forward(layer, &batch, out, ROW_BYTES, &executor, NULL);
+            EXPECT(status == INLAY_OK, "array %d: %s", array, inlay_status_string(status));
+            EXPECT(arena_untouched_outside(&written, out, n, ROW_BYTES, ROW_BYTES), "array %d wrote outside", array);
+            EXPECT(spoiled.values[0] == values[v], "the executor never ran");
+            inlay_layer_destroy(layer);
+        }
+    arena_free(&table);
+    arena_free(&written);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     Suite *suite = suite_create("promises");
@@ -326,6 +392,7 @@ int main(int argc, char **argv)
     tcase_add_test(hot, threads_share_a_layer);
     tcase_add_test(hot, rewritten_ids_stay_in_the_table);
     tcase_add_test(hot, rewritten_positions_stay_in_the_table);
+    tcase_add_test(hot, what_changes_behind_the_checks_stays_in_bounds);
     suite_add_tcase(suite, hot);
     return run_suite(argc, argv, suite);
 }

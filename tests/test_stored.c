@@ -354,6 +354,319 @@ START_TEST(bytes_by_hand)
 }
 END_TEST
 
+/* A table that inlay_rows_store fills in, between guard pages. */
+struct stored {
+    struct arena data, scales, zeros;
+    inlay_rows view;
+    size_t scale_row, zero_row; /* bytes beside a row */
+};
+
+static struct stored make_stored(inlay_type type, size_t rows, size_t dim, size_t group, bool zeros, size_t padding)
+{
+    struct stored stored = {.view = inlay_rows_f32(NULL, rows, dim)};
+    size_t row_bytes = inlay_row_bytes(type, dim);
+    bool beside = type == INLAY_I8 || type == INLAY_I8_INVERSE || type == INLAY_U4_GROUPED;
+    stored.scale_row = beside ? scale_bytes(type, dim, group) : 0;
+    stored.zero_row = zeros ? (dim / group + 1) / 2 : 0;
+    stored.data = arena_make(rows * (row_bytes + padding));
+    stored.scales = arena_make(rows * stored.scale_row + 1);
+    stored.zeros = arena_make(rows * stored.zero_row + 1);
+    stored.view.type = type;
+    stored.view.stride_bytes = row_bytes + padding;
+    stored.view.data = arena_place(&stored.data, (rows - 1) * stored.view.stride_bytes + row_bytes, AT_END, 0);
+    stored.view.group = type == INLAY_U4_GROUPED ? (uint32_t)group : 0;
+    if (beside)
+        stored.view.scales = arena_place(&stored.scales, rows * stored.scale_row, AT_END, 0);
+    if (zeros)
+        stored.view.zeros = arena_place(&stored.zeros, rows * stored.zero_row, AT_END, 0);
+    return stored;
+}
+
+static void free_stored(struct stored *stored)
+{
+    arena_free(&stored->data);
+    arena_free(&stored->scales);
+    arena_free(&stored->zeros);
+}
+
+static void decode_row(const struct stored *stored, size_t i, float *out)
+{
+    const inlay_rows *view = &stored->view;
+    const unsigned char *row = (const unsigned char *)view->data + i * view->stride_bytes, *scales = NULL,
+                        *zeros = NULL;
+    if (view->scales != NULL)
+        scales = (const unsigned char *)view->scales + i * stored->scale_row;
+    if (view->zeros != NULL)
+        zeros = (const unsigned char *)view->zeros + i * stored->zero_row;
+    if (view->type == INLAY_U8_ROWWISE)
+        scales = row + view->dim;
+    if (view->type == INLAY_U4_ROWWISE)
+        scales = row + (view->dim + 1) / 2;
+    decode(view->type, row, scales, zeros, view->group, view->dim, out);
+}
+
+/* How far from x[0 .. n), which share a scale, what is read may be, as the header has it. */
+static double allowed(inlay_type type, bool zeros, const float *x, size_t n, size_t i)
+{
+    double least = INFINITY, most = -INFINITY, floor = 0x1p-126, half_floor = 0;
+    for (size_t j = 0; j < n; j++) {
+        least = fmin(least, (double)x[j]);
+        most = fmax(most, (double)x[j]);
+    }
+    double magnitude = fmax(-least, most), range = most - least, rounding = 0x1p-21;
+    switch (type) {
+    case INLAY_F16:
+        return fmax(fabs((double)x[i]) * 0x1p-11, 0x1p-25);
+    case INLAY_BF16:
+        return fmax(fabs((double)x[i]) * 0x1p-8, 0x1p-134);
+    case INLAY_I8:
+    case INLAY_I8_INVERSE:
+        return fmax(magnitude / 127, floor) * (0.5 + 127 * rounding);
+    case INLAY_U8_ROWWISE:
+        return fmax(range / 255, floor) * 0.5001 + (range + magnitude) * rounding;
+    case INLAY_U4_ROWWISE:
+        half_floor = 8 * 0x1p-24;
+        return range / 15 * 0.501 + (fabs(least) + range) * 0x1p-11 + magnitude * rounding + half_floor;
+    case INLAY_U4_GROUPED:
+        range = fmax(most, 0) - fmin(least, 0);
+        return fmax(zeros ? range / 15 : magnitude / 7, floor) * 0.5001;
+    case INLAY_Q8_0:
+        return magnitude / 127 * 0.57 + 64 * 0x1p-24;
+    case INLAY_Q4_0:
+        return magnitude / 8 * 1.01 + 8 * 0x1p-24;
+    default:
+        return 0;
+    }
+}
+
+static void check_stored(inlay_type type, size_t rows, size_t dim, size_t group, bool zeros, const float *x,
+                         const char *what)
+{
+    struct stored stored = make_stored(type, rows, dim, group, zeros, dim % 5);
+    inlay_rows from = inlay_rows_f32(x, rows, dim);
+    float *got = malloc(dim * sizeof *got);
+    double reported = -1, largest = 0;
+    ck_assert_int_eq(inlay_rows_store(&from, &stored.view, &reported), INLAY_OK);
+    size_t share = type == INLAY_U4_GROUPED ? group : type == INLAY_Q8_0 || type == INLAY_Q4_0 ? 32 : dim;
+    for (size_t row = 0; row < rows; row++) {
+        decode_row(&stored, row, got);
+        for (size_t i = 0; i < dim; i++) {
+            const float *wanted = x + row * dim;
+            double error = fabs((double)got[i] - (double)wanted[i]);
+            EXPECT(error <= allowed(type, zeros, wanted + i / share * share, share, i % share),
+                   "%s, type %d, dim %zu, group %zu, zeros %d: row %zu, column %zu: %a became %a", what, (int)type, dim,
+                   group, zeros, row, i, (double)wanted[i], (double)got[i]);
+            largest = fmax(largest, error);
+        }
+    }
+    EXPECT(reported == largest, "%s, type %d, dim %zu: an error of %a is said to be %a", what, (int)type, dim, largest,
+           reported);
+    EXPECT(arena_untouched_outside(&stored.data, stored.view.data, rows, stored.view.stride_bytes,
+                                   inlay_row_bytes(type, dim)),
+           "type %d, dim %zu: wrote outside its rows", (int)type, dim);
+    free(got);
+    free_stored(&stored);
+}
+
+/* Every type that can have so many columns. */
+static void check_types(size_t rows, size_t dim, const float *x, const char *what)
+{
+    for (int type = INLAY_F32; type < INLAY_TYPES; type++) {
+        bool blocks = type == INLAY_Q8_0 || type == INLAY_Q4_0;
+        if (type != INLAY_U4_GROUPED && (!blocks || dim % 32 == 0))
+            check_stored((inlay_type)type, rows, dim, 0, false, x, what);
+        for (size_t group = 32; type == INLAY_U4_GROUPED && group <= 128; group *= 2)
+            for (int zeros = 0; zeros < 2 && dim % group == 0; zeros++)
+                check_stored((inlay_type)type, rows, dim, group, zeros, x, what);
+    }
+}
+
+START_TEST(stored_tables_keep_their_promise)
+{
+    enum { ROWS = 4, LARGEST = 2080 };
+    static const size_t dims[] = {1, 2, 3, 7, 31, 32, 33, 64, 96, 128, 255, 256, 257, 288, 384, 640, 1111, 2080};
+    static const double sizes[] = {1, 0.02, 1000, 1e-3, 1e-6, 1e-9, 1e-30, 1e-38, 1e-44};
+    static float x[ROWS * LARGEST];
+    struct random random = {5};
+    for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
+        for (size_t size = 0; size < sizeof sizes / sizeof *sizes; size++) {
+            for (int sign = -1; sign <= 1; sign++) {
+                for (size_t i = 0; i < ROWS * dims[d]; i++) {
+                    double u = (double)(random_bits(&random) >> 11) * 0x1p-53;
+                    x[i] = (float)(sizes[size] * (sign < 0 ? -1 - u : sign > 0 ? 1 + u : 2 * u - 1));
+                }
+                check_types(ROWS, dims[d], x, "random numbers");
+            }
+            for (size_t i = 0; i < ROWS * dims[d]; i++)
+                x[i] = (float)(i / dims[d] == 1 ? -sizes[size] : sizes[size]);
+            check_types(ROWS, dims[d], x, "constant rows");
+        }
+}
+END_TEST
+
+START_TEST(zeros_stay_zeros)
+{
+    enum { DIM = 256 };
+    static const float zeros[2 * DIM];
+    static float got[DIM];
+    check_types(2, DIM, zeros, "zeros");
+    for (int type = INLAY_F16; type < INLAY_TYPES; type++)
+        for (int with = 0; with < (type == INLAY_U4_GROUPED ? 2 : 1); with++) {
+            struct stored stored = make_stored((inlay_type)type, 2, DIM, 64, with, 0);
+            inlay_rows from = inlay_rows_f32(zeros, 2, DIM);
+            double error = -1;
+            ck_assert_int_eq(inlay_rows_store(&from, &stored.view, &error), INLAY_OK);
+            EXPECT(error == 0, "zeros of type %d have an error of %a", type, error);
+            decode_row(&stored, 1, got);
+            for (int i = 0; i < DIM; i++)
+                EXPECT(got[i] == 0, "a zero of type %d is read as %a", type, (double)got[i]);
+            free_stored(&stored);
+        }
+}
+END_TEST
+
+/* What is written for some rows, beside what was worked out by hand. */
+START_TEST(numbers_by_hand)
+{
+    static const float row[32] = {-4, 3.9f, 0.25f, -0.25f, 0.74f, 2, [16] = -2, [17] = 3.4f, [31] = 0.3f};
+    unsigned char bytes[34];
+    float scale;
+    inlay_rows from = inlay_rows_f32(row, 1, 32), to = inlay_rows_f32(bytes, 1, 32);
+    /* d = -4 / -8 = 0.5: q = trunc(x / d + 8.5). */
+    to.type = INLAY_Q4_0;
+    to.stride_bytes = 18;
+    unsigned char q4_0[18] = {0x00, 0x38, 0x40, 0xff, 0x89, 0x88, 0x89, 0x8c};
+    memset(q4_0 + 8, 0x88, 9);
+    q4_0[17] = 0x98;
+    ck_assert_int_eq(inlay_rows_store(&from, &to, NULL), INLAY_OK);
+    ck_assert_mem_eq(bytes, q4_0, sizeof q4_0);
+    /* The scale is 127 / 4: q = round(x * 31.75). */
+    to.type = INLAY_I8_INVERSE;
+    to.stride_bytes = 32;
+    to.scales = &scale;
+    const signed char i8[32] = {-127, 124, 8, -8, 23, 64, [16] = -64, [17] = 108, [31] = 10};
+    ck_assert_int_eq(inlay_rows_store(&from, &to, NULL), INLAY_OK);
+    ck_assert_mem_eq(bytes, i8, 32);
+    EXPECT(scale == 31.75f, "the inverse scale is %a", (double)scale);
+    to.type = INLAY_I8;
+    ck_assert_int_eq(inlay_rows_store(&from, &to, NULL), INLAY_OK);
+    ck_assert_mem_eq(bytes, i8, 32);
+    EXPECT(scale == 4 / 127.0f, "the scale is %a", (double)scale);
+    /* d = 4 / 127 = 0x1.02040810p-5, as a float16 0x2808. */
+    to.type = INLAY_Q8_0;
+    to.stride_bytes = 34;
+    to.scales = NULL;
+    ck_assert_int_eq(inlay_rows_store(&from, &to, NULL), INLAY_OK);
+    ck_assert_mem_eq(bytes + 2, i8, 32);
+    EXPECT(bytes[0] == 0x08 && bytes[1] == 0x28, "d is %02x%02x", bytes[1], bytes[0]);
+    /* -1 to 14 in steps of 1: 4 bits hold them as they are. */
+    float few[4] = {-1, 14, 0, 6.6f};
+    from = inlay_rows_f32(few, 1, 4);
+    to = inlay_rows_f32(bytes, 1, 4);
+    to.type = INLAY_U4_ROWWISE;
+    to.stride_bytes = 6;
+    const unsigned char rowwise_4[] = {0xf0, 0x81, 0x00, 0x3c, 0x00, 0xbc};
+    ck_assert_int_eq(inlay_rows_store(&from, &to, NULL), INLAY_OK);
+    ck_assert_mem_eq(bytes, rowwise_4, sizeof rowwise_4);
+    /* -1 to 254 likewise, with a float32 scale of 1 and a bias of -1. */
+    few[1] = 254;
+    to.type = INLAY_U8_ROWWISE;
+    to.stride_bytes = 12;
+    const unsigned char rowwise_8[] = {0, 255, 1, 8, 0, 0, 0x80, 0x3f, 0, 0, 0x80, 0xbf};
+    double error;
+    ck_assert_int_eq(inlay_rows_store(&from, &to, &error), INLAY_OK);
+    ck_assert_mem_eq(bytes, rowwise_8, sizeof rowwise_8);
+    EXPECT(error == 7 - (double)6.6f, "the error is %a", error);
+}
+END_TEST
+
+START_TEST(sixteen_bits_round_trip)
+{
+    static uint16_t row[65536], again[65536];
+    static float values[65536];
+    for (int type = INLAY_F16; type <= INLAY_BF16; type++) {
+        for (unsigned bits = 0; bits < 65536; bits++)
+            row[bits] = (uint16_t)bits;
+        decode((inlay_type)type, row, NULL, NULL, 0, 65536, values);
+        inlay_rows from = inlay_rows_f32(values, 1, 65536), to = inlay_rows_f32(again, 1, 65536);
+        to.type = (inlay_type)type;
+        to.stride_bytes = sizeof again;
+        double error;
+        ck_assert_int_eq(inlay_rows_store(&from, &to, &error), INLAY_OK);
+        EXPECT(error == 0, "the error is %a", error);
+        for (unsigned bits = 0; bits < 65536; bits++)
+            EXPECT(again[bits] == bits || isnan(values[bits]), "type %d: %04x became %04x", type, bits, again[bits]);
+    }
+    /* Between float16's largest and the next power of two, ties, what no longer counts. */
+    const float edges[] = {65519.996f, 65520, -1e30f, 0x1.002p0f, 0x1.006p0f, 0x1p-25f, 0x1.8p-25f, -0x1p-26f, NAN};
+    const uint16_t f16[] = {0x7bff, 0x7c00, 0xfc00, 0x3c00, 0x3c02, 0, 1, 0x8000, 0x7e00};
+    inlay_rows from = inlay_rows_f32(edges, 1, 9), to = inlay_rows_f32(again, 1, 9);
+    to.type = INLAY_F16;
+    ck_assert_int_eq(inlay_rows_store(&from, &to, NULL), INLAY_OK);
+    for (int i = 0; i < 9; i++)
+        EXPECT(again[i] == f16[i] || (i == 8 && (again[i] & 0x7fff) > 0x7c00), "%a became %04x", (double)edges[i],
+               again[i]);
+}
+END_TEST
+
+START_TEST(what_cannot_be_stored)
+{
+    static float x[64];
+    unsigned char bytes[4][64 * 4], before[4][64 * 4];
+    memset(bytes, 0x5a, sizeof bytes);
+    memcpy(before, bytes, sizeof bytes);
+    inlay_rows from = inlay_rows_f32(x, 1, 64), to = inlay_rows_f32(bytes[0], 1, 64);
+    to.type = INLAY_I8;
+    to.stride_bytes = 64;
+    to.scales = bytes[1];
+    double error = 7;
+    ck_assert_int_eq(inlay_rows_store(NULL, &to, &error), INLAY_NULL);
+    ck_assert_int_eq(inlay_rows_store(&from, NULL, &error), INLAY_NULL);
+    const float wrong[] = {NAN, INFINITY, -INFINITY, 0x1.000002p126f};
+    for (int i = 0; i < 4; i++) {
+        x[63] = wrong[i];
+        ck_assert_int_eq(inlay_rows_store(&from, &to, &error), INLAY_OPTION);
+    }
+    x[63] = -65505;
+    inlay_rows ggml = to;
+    ggml.type = INLAY_Q4_0;
+    ggml.scales = NULL;
+    ck_assert_int_eq(inlay_rows_store(&from, &ggml, &error), INLAY_OPTION);
+    inlay_rows changed = to;
+    changed.dim = 63;
+    ck_assert_int_eq(inlay_rows_store(&from, &changed, &error), INLAY_SHAPE);
+    changed = to;
+    changed.rows = 0;
+    ck_assert_int_eq(inlay_rows_store(&from, &changed, &error), INLAY_SHAPE);
+    changed = to;
+    changed.scales = NULL;
+    ck_assert_int_eq(inlay_rows_store(&from, &changed, &error), INLAY_NULL);
+    changed.scales = bytes[0] + 60;
+    ck_assert_int_eq(inlay_rows_store(&from, &changed, &error), INLAY_OVERLAP);
+    changed.scales = x + 63;
+    ck_assert_int_eq(inlay_rows_store(&from, &changed, &error), INLAY_OVERLAP);
+    changed = to;
+    changed.data = (unsigned char *)x + 255;
+    ck_assert_int_eq(inlay_rows_store(&from, &changed, &error), INLAY_OVERLAP);
+    changed = to;
+    changed.stride_bytes = 63;
+    ck_assert_int_eq(inlay_rows_store(&from, &changed, &error), INLAY_STRIDE);
+    ck_assert_int_eq(inlay_rows_store(&to, &changed, &error), INLAY_STRIDE);
+    ck_assert_int_eq(inlay_rows_store(&to, &ggml, &error), INLAY_OPTION);
+    EXPECT(memcmp(bytes, before, sizeof bytes) == 0 && error == 7, "an error wrote something");
+    /* What is just within the limits can be stored, and read. */
+    x[63] = 0x1p126f;
+    ck_assert_int_eq(inlay_rows_store(&from, &to, &error), INLAY_OK);
+    EXPECT(error < 0x1p119, "the largest has an error of %a", error);
+    x[63] = -65504;
+    ck_assert_int_eq(inlay_rows_store(&from, &ggml, &error), INLAY_OK);
+    EXPECT(error < 8, "the largest has an error of %a", error);
+    from.rows = to.rows = 0;
+    ck_assert_int_eq(inlay_rows_store(&from, &to, &error), INLAY_OK);
+    EXPECT(error == 0, "nothing has an error of %a", error);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     Suite *suite = suite_create("stored");
@@ -366,5 +679,13 @@ int main(int argc, char **argv)
     tcase_add_test(kernels, every_byte);
     tcase_add_test(kernels, bytes_by_hand);
     suite_add_tcase(suite, kernels);
+    TCase *tables = tcase_create("tables");
+    tcase_set_timeout(tables, 600);
+    tcase_add_test(tables, stored_tables_keep_their_promise);
+    tcase_add_test(tables, zeros_stay_zeros);
+    tcase_add_test(tables, numbers_by_hand);
+    tcase_add_test(tables, sixteen_bits_round_trip);
+    tcase_add_test(tables, what_cannot_be_stored);
+    suite_add_tcase(suite, tables);
     return run_suite(argc, argv, suite);
 }

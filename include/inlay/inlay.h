@@ -172,6 +172,34 @@ static inline inlay_rows inlay_rows_f32(const void *data, size_t rows, size_t di
     return view;
 }
 
+/**
+ * Stores a float32 table [rows, dim] in the type of `to`, another view of as many rows and columns, whose data, scales
+ * and zeros are written (the view's pointers to const are no promise here); they may overlap neither `from` nor each
+ * other. What is between rows is left alone. Values are chosen as follows, and cost at most so much:
+ *
+ * | type | scale and numbers | largest error |
+ * |---|---|---|
+ * | INLAY_F16, INLAY_BF16 | to nearest even; infinities and NaN stay, what is too large becomes infinite | half a unit
+ * in the last place | | INLAY_I8, INLAY_I8_INVERSE | step max abs x / 127 of a row, or 127 / max abs x | half a step |
+ * | INLAY_U8_ROWWISE | bias min, step (max - min) / 255 of a row | half a step, and the rounding of a sum |
+ * | INLAY_U4_ROWWISE | bias min, step (max - min) / 15, both rounded to float16 | half a step, and what that rounding
+ * moves: up to 2^-11 of abs min and of max - min | | INLAY_U4_GROUPED | step max abs x / 7 of a group; with zeros (max
+ * - min) / 15, 0 among the values | half a step | | INLAY_Q8_0 | as ggml: step max abs x / 127 of a block, rounded to
+ * float16 | 0.57 of a step | | INLAY_Q4_0 | as ggml: step max abs x / 8 of a block, rounded to float16, such that the
+ * extreme is -8 | 1.01 steps |
+ *
+ * Float32 steps are at least 2^-126. A float16 holds no step below 2^-24, and few digits of one below 2^-14: there the
+ * error is up to 8 * 2^-24 more, of INLAY_U4_ROWWISE and INLAY_Q4_0, and 64 * 2^-24 of INLAY_Q8_0. Where all is zero,
+ * zero is what is read: the step is 1 (0 in ggml's types). Where all of a row is the same, its bias is read.
+ *
+ * @param largest_error  null, or where to write the largest difference between a value and what is read of it;
+ * infinities that stay, and NaN, count 0
+ * @return INLAY_SHAPE where the views differ in shape; INLAY_OPTION where `from` is no float32 table, or where an
+ * integer type is to hold a value that is not finite or exceeds 2^126 in magnitude, of types with float16 scales 65504.
+ *         Nothing is written then.
+ */
+INLAY_API inlay_status inlay_rows_store(const inlay_rows *from, const inlay_rows *to, double *largest_error);
+
 /* ---- Memory --------------------------------------------------------------------------------------------------- */
 
 /**
@@ -472,7 +500,8 @@ INLAY_API float inlay_sqrt_dim(size_t dim);
 /**
  * out[i, :] = table[ids[i], :] * scale. With scale 1 a pure copy, which keeps all bits of a NaN too.
  *
- * @param ids     [n] of id_type, each in [0, rows)
+ * @param table   of any type; of a shard, ids of others write rows of -0.0
+ * @param ids     [n] of id_type, each in [0, rows), or [0, vocab)
  * @param scale   any float; infinities and NaN propagate by IEEE 754
  * @param out     float32 [n, dim]
  * @param fault   null, or where to say which id was bad
@@ -495,7 +524,7 @@ INLAY_API inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t 
  * and added to every sequence while it lies in cache.
  *
  * @param x          float32 [batch, seq, dim], row (b, s) at (b * seq + s) * x_stride_bytes
- * @param positions  float32 [rows, dim]
+ * @param positions  [rows, dim] of any type
  * @param start      0 <= start, start + seq <= rows
  * @param fault      null, or where to say which position was past the table
  */

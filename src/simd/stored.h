@@ -202,7 +202,7 @@ VEC_INLINE void stored_last(inlay_type type, bool positioned, const struct store
 {
     const unsigned char *from = part->row.bytes + block * stored_block_bytes(type) + stored_offset(type, within);
     size_t at = (block * STORED_BLOCK + within - part->first) * sizeof(float), bytes = stored_bytes(type, n);
-    unsigned char copy[2 * VEC_LEN] = {0}, *to = copy;
+    unsigned char copy[32] = {0}, *to = copy;
     /* Constant sizes, so that no call is made. */
     if (bytes & 16) {
         memcpy(to, from, 16);

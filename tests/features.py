@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The README's table of features by ISA, made of runs that hold each cell against scalar (features.c).
+
+    features.py README.md --native BUILD --cross BUILD --emulator COMMAND [--check]
+
+writes the table between its marks; with --check only tells whether it stands there already. An ISA that does not run
+here leaves its column as it was.
+"""
+import argparse
+import pathlib
+import shlex
+import subprocess
+import sys
+
+BEGIN, END = "<!-- features: made by ./dev features -->", "<!-- end of features -->"
+SKIP = 77
+
+
+def column(program, isa):
+    """{(feature, case): result} of one ISA, None where it does not run."""
+    run = subprocess.run([*program, isa], capture_output=True, text=True, check=False)
+    if run.returncode == SKIP:
+        return None
+    lines = (line.split("\t") for line in run.stdout.splitlines())
+    return {tuple(fields[:2]): fields[2] for fields in lines if len(fields) == 3}
+
+
+def table(columns):
+    """A row for each feature; a cell says in how many of its cases all bits were those of scalar."""
+    isas = list(columns)
+    features = {}
+    for feature, case in next(iter(columns.values())):
+        features.setdefault(feature, []).append(case)
+    yield "| feature | " + " | ".join(isas) + " |"
+    yield "|---" * (len(isas) + 1) + "|"
+    for feature, cases in features.items():
+        cells = []
+        for isa in isas:
+            exact = sum(columns[isa].get((feature, case)) == "exact" for case in cases)
+            cells.append(f"{exact} of {len(cases)}")
+        yield f"| {feature}: {', '.join(cases)} | " + " | ".join(cells) + " |"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("readme", type=pathlib.Path)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--native", required=True, help="a build directory of this machine")
+    parser.add_argument("--cross", help="one of 64-bit ARM")
+    parser.add_argument("--emulator", default="", help="what runs the latter")
+    arguments = parser.parse_args()
+    programs = {isa: [f"{arguments.native}/tests/features"] for isa in ("avx512", "avx2")}
+    if arguments.cross:
+        programs["neon"] = [*shlex.split(arguments.emulator), f"{arguments.cross}/tests/features"]
+    programs["scalar"] = [f"{arguments.native}/tests/features"]
+    columns = {isa: column(program, isa) for isa, program in programs.items()}
+    missing = [isa for isa, found in columns.items() if found is None]
+    if missing:
+        print(f"features: skipped: {', '.join(missing)} does not run here")
+        return SKIP
+    text = arguments.readme.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    behind = rest.split(END)[1]
+    made = "\n".join([before + BEGIN, *table(columns), END + behind])
+    if arguments.check:
+        print("features: the table of the README is that of this run" if made == text else "features: run ./dev features")
+        return 0 if made == text else 1
+    arguments.readme.write_text(made, encoding="utf-8")
+    print("\n".join(table(columns)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
