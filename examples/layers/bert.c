@@ -51,11 +51,11 @@ int main(void)
     static float out[ROWS][DIM];
     static double expected[ROWS][DIM];
 
-    fill(words[0], VOCAB * DIM, 1);
-    fill(positions[0], POSITIONS * DIM, 2);
-    fill(segments[0], SEGMENTS * DIM, 3);
-    fill(weight, DIM, 4);
-    fill(bias, DIM, 5);
+    fill(words[0], VOCAB, DIM, 1);
+    fill(positions[0], POSITIONS, DIM, 2);
+    fill(segments[0], SEGMENTS, DIM, 3);
+    fill(weight, 1, DIM, 4);
+    fill(bias, 1, DIM, 5);
 
     inlay_layer *layer = bert();
     inlay_batch batch = inlay_batch_i32(ids, SEQUENCES, LENGTH, 0);

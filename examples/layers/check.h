@@ -17,13 +17,12 @@ static inline void require(inlay_status status)
     exit(1);
 }
 
-/* Stands in for a checkpoint: n numbers in [-1, 1), the same in every run, others for every seed. */
-static inline void fill(float *table, size_t n, uint32_t seed)
+/* Stands in for a checkpoint: numbers in (-1, 1), the same in every run, others for every key. */
+static inline void fill(float *table, size_t rows, size_t dim, uint64_t key)
 {
-    for (size_t i = 0; i < n; i++) {
-        seed = seed * UINT32_C(1664525) + UINT32_C(1013904223);
-        table[i] = (float)(int32_t)(seed >> 8) / (1 << 23) - 1;
-    }
+    inlay_random_spec spec = inlay_random_spec_default(INLAY_RANDOM_UNIFORM, key);
+    spec.low = -1;
+    require(inlay_rows_random(&spec, table, rows, dim, dim * sizeof *table));
 }
 
 /* A program's exit status: 0 where no element is further than `tolerance` from its definition. */

@@ -43,12 +43,11 @@ int main(void)
 {
     const int64_t ids[ROWS] = {2, 42, 7, 99, 2, 13, 13, 0};
     static uint16_t out[ROWS][DIM];
-    float numbers[DIM];
-    for (int row = 0; row < VOCAB; row++) {
-        fill(numbers, DIM, (uint32_t)row);
+    static float numbers[VOCAB][DIM];
+    fill(numbers[0], VOCAB, DIM, 1);
+    for (int row = 0; row < VOCAB; row++)
         for (int i = 0; i < DIM; i++)
-            words[row][i] = to_bfloat16(numbers[i]);
-    }
+            words[row][i] = to_bfloat16(numbers[row][i]);
 
     inlay_layer *layer = gemma();
     inlay_batch batch = inlay_batch_i64(ids, SEQUENCES, LENGTH, 0);

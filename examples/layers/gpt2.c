@@ -35,8 +35,8 @@ int main(void)
     int32_t next[SEQUENCES];
     static float out[PROMPTS][DIM];
     static double expected[PROMPTS][DIM];
-    fill(words[0], VOCAB * DIM, 1);
-    fill(positions[0], POSITIONS * DIM, 2);
+    fill(words[0], VOCAB, DIM, 1);
+    fill(positions[0], POSITIONS, DIM, 2);
     inlay_layer *layer = gpt2();
 
     inlay_batch prefill = inlay_batch_ragged(prompts, INLAY_ID_I32, offsets, SEQUENCES, 0);

@@ -60,7 +60,7 @@ int main(void)
     const int32_t ids[ROWS] = {42, 7, 99, 0, 2, PAD, PAD, 42, 7, 2}; /* the second sequence is padded on the left */
     static float out[ROWS][DIM];
     static double expected[ROWS][DIM];
-    fill(words[0], VOCAB * DIM, 1);
+    fill(words[0], VOCAB, DIM, 1);
 
     inlay_sinusoid *sinusoid = sinusoids(INLAY_RECIPE_HF_MARIAN);
     inlay_layer *layer = marian(sinusoid);

