@@ -34,12 +34,15 @@ static size_t at_most(size_t n, size_t limit)
     return n < limit ? n : limit;
 }
 
-/* The row of token s of a sequence, for those who prefetch or add it; the table's first where there is none. */
+/* The row of token s of a sequence, of floats and ids without rules, or for those who prefetch it; the table's first
+   where there is none. */
 static const unsigned char *token_row(const struct inlay_embed_work *work, struct inlay_sequence sequence, size_t s)
 {
-    size_t row = 0;
-    if (s >= sequence.count || inlay_row_of(work, sequence.first + s, &row) != INLAY_ROW)
-        row = 0;
+    size_t row = sequence.first + s;
+    if (work->ids != NULL) {
+        uint64_t id = s < sequence.count ? inlay_settled((uint64_t)inlay_id_at(work->ids, work->id_type, row)) : 0;
+        row = id < work->tokens->rows ? (size_t)id : 0;
+    }
     return (const unsigned char *)work->tokens->data + row * work->tokens->stride_bytes;
 }
 
@@ -47,6 +50,7 @@ static void embed_block(const struct inlay_part *part, const struct block *block
 {
     const struct inlay_embed_work *work = part->work;
     void (*embed)(const struct inlay_embed_tile *) = part->kernels->embed[work->tokens->type];
+    bool plain = work->tokens->type == INLAY_F32 && !work->ruled;
     struct pointers pointers;
     size_t column_bytes = block->column * sizeof(float);
     bool computed = block->positions != NULL, held = !computed && work->positions != NULL;
@@ -78,21 +82,24 @@ static void embed_block(const struct inlay_part *part, const struct block *block
             position += column_bytes;
         }
         unsigned char *out = inlay_out_of(work, sequence, b, block->s) + column_bytes;
-        for (size_t i = 0; i < count; i++) {
-            size_t row;
-            enum inlay_kind kind = inlay_row_of(work, sequence.first + block->s + i, &row);
+        for (size_t i = 0; i < count; i++, out += work->out_stride_bytes) {
             const unsigned char *at = position != NULL ? position + i * position_stride_bytes : NULL;
-            if (kind != INLAY_ROW) {
-                inlay_put_no_row(part->kernels, kind, work->scale, at, out + i * work->out_stride_bytes,
-                                 block->columns);
-                continue;
+            if (plain) {
+                pointers.rows[tile.count] = token_row(work, sequence, block->s + i) + column_bytes;
+            } else {
+                size_t row;
+                enum inlay_kind kind = inlay_row_of(work, sequence.first + block->s + i, &row);
+                if (kind != INLAY_ROW) {
+                    inlay_put_no_row(part->kernels, kind, work->scale, at, out, block->columns);
+                    continue;
+                }
+                struct inlay_stored stored = inlay_stored_at(work->tokens, row, block->column);
+                pointers.rows[tile.count] = stored.row;
+                pointers.scales[tile.count] = stored.scales;
+                pointers.zeros[tile.count] = stored.zeros;
             }
-            struct inlay_stored stored = inlay_stored_at(work->tokens, row, block->column);
-            pointers.rows[tile.count] = stored.row;
-            pointers.scales[tile.count] = stored.scales;
-            pointers.zeros[tile.count] = stored.zeros;
             pointers.positions[tile.count] = at;
-            pointers.out[tile.count] = out + i * work->out_stride_bytes;
+            pointers.out[tile.count] = out;
             if (++tile.count == INLAY_TILE_TOKENS) {
                 embed(&tile);
                 tile.count = 0;
@@ -165,24 +172,16 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
     } while (first < sinusoid->pairs);
 }
 
-/* Where a part's first row goes. */
-static unsigned char *first_out(const struct inlay_part *part)
-{
-    const struct inlay_embed_work *work = part->work;
-    return inlay_out_of(work, inlay_sequence_of(work, part->b), part->b, part->s);
-}
-
 /*
  * The same for one sequence, where nobody shares position rows: each entry is added to its token as it is made, so that
  * computing it and moving what lies around it overlap. Wider pieces would move fewer, longer runs of columns, but their
  * state would leave L1.
  */
-static __attribute__((noinline)) void embed_added(const struct inlay_part *part)
+static __attribute__((noinline)) void embed_added(const struct inlay_part *part, struct inlay_sequence sequence)
 {
     enum { ROWS = 64, AHEAD = 2 };
     const struct inlay_embed_work *work = part->work;
     const inlay_sinusoid *sinusoid = work->sinusoid;
-    const struct inlay_sequence sequence = inlay_sequence_of(work, part->b);
     const struct inlay_positions positions = {.first =
                                                   (uint32_t)(inlay_start_of(work, part->b, sequence.count) + part->s)};
     struct inlay_generator generator;
@@ -191,7 +190,7 @@ static __attribute__((noinline)) void embed_added(const struct inlay_part *part)
         .tokens = rows, .scale = work->scale, .next = work->tuning.prefetch_rows > 0 ? rows + AHEAD : NULL};
     for (size_t first = 0; first < sinusoid->pairs; first += INLAY_GENERATOR_PAIRS) {
         size_t pairs = at_most(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
-        unsigned char *out = first_out(part);
+        unsigned char *out = inlay_out_of(work, sequence, part->b, part->s);
         inlay_generator_start(&generator, part->kernels, sinusoid, first, pairs, INLAY_F32, positions);
         for (size_t s = part->s; s < part->s_end; s += ROWS) {
             size_t left = part->s_end - s, n = at_most(left, ROWS);
@@ -204,11 +203,12 @@ static __attribute__((noinline)) void embed_added(const struct inlay_part *part)
 }
 
 /* Whether positions can be added to tokens as they are computed: of one sequence, to floats. */
-static bool adds(const struct inlay_part *part)
+static bool adds(const struct inlay_part *part, struct inlay_sequence sequence)
 {
     const struct inlay_embed_work *work = part->work;
     return part->b_end - part->b == 1 && work->tokens->type == INLAY_F32 && !work->ruled &&
-           inlay_sinusoid_adds(work->sinusoid, first_out(part), work->out_stride_bytes, part->stream);
+           inlay_sinusoid_adds(work->sinusoid, inlay_out_of(work, sequence, part->b, part->s), work->out_stride_bytes,
+                               part->stream);
 }
 
 /* Whether one sequence alone had better compute its positions than read them: rows that nobody shares and that lie
@@ -217,27 +217,31 @@ static bool computes_alone(const struct inlay_part *part)
 {
     const struct inlay_embed_work *work = part->work;
     return work->sinusoid != NULL && part->b_end - part->b == 1 && part->kernels->turns &&
-           (part->s_end - part->s) * work->dim * sizeof(float) > work->tuning.compute_bytes && adds(part);
+           (part->s_end - part->s) * work->dim * sizeof(float) > work->tuning.compute_bytes &&
+           adds(part, inlay_sequence_of(work, part->b));
 }
 
 /* Computes the positions of tokens that have a start in common. */
 static void embed_unheld(const struct inlay_part *part)
 {
     struct inlay_part first = *part, rest = *part;
-    if (!adds(part)) {
+    /* Read once: where rows go may not change between the look at their addresses and the stores. */
+    const struct inlay_sequence sequence = inlay_sequence_of(part->work, part->b);
+    if (!adds(part, sequence)) {
         embed_computed(part);
         return;
     }
+    rest.s_end = first.s_end = at_most(part->s_end, sequence.count);
+    rest.s = first.s = at_most(part->s, rest.s_end);
     /* Position 0 has no state that could be added from. */
-    size_t count = inlay_sequence_of(part->work, part->b).count;
-    if (inlay_start_of(part->work, part->b, count) + part->s == 0)
-        rest.s = first.s_end = part->s + 1;
+    if (inlay_start_of(part->work, part->b, sequence.count) + part->s == 0)
+        rest.s = first.s_end = at_most(first.s + 1, first.s_end);
     else
         first.s_end = first.s;
     if (first.s < first.s_end)
         embed_computed(&first);
     if (rest.s < rest.s_end)
-        embed_added(&rest);
+        embed_added(&rest, sequence);
 }
 
 /* Tokens of a part that have a start in common: those within the rows in memory first. Apart from what small calls pass
@@ -313,9 +317,10 @@ static void pad(const struct inlay_part *part)
 /* Whether every token goes its own way: through stages behind the sum, or to a position that is not the next one. */
 static bool staged(const struct inlay_embed_work *work)
 {
-    return work->listed != NULL || work->numbered || work->clamped || work->segments != NULL ||
-           work->norm != INLAY_NORM_NONE || work->pooling != INLAY_POOLING_NONE || work->dropout > 0 ||
-           work->out_type != INLAY_F32 || (work->positions != NULL && work->positions->type != INLAY_F32);
+    return work->listed != NULL || work->numbered || work->clamped || work->apart || work->segments != NULL ||
+           work->norm != INLAY_NORM_NONE || work->pooling != INLAY_POOLING_NONE ||
+           !inlay_float_in(work->dropout, 0, 0) || work->out_type != INLAY_F32 ||
+           (work->positions != NULL && work->positions->type != INLAY_F32);
 }
 
 static void run_part(const struct inlay_part *part)

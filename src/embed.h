@@ -33,6 +33,7 @@ struct inlay_embed_work {
     const void *listed;
     inlay_id_type listed_type;
     bool numbered, clamped;
+    bool apart; /* some that would follow are none, and none of a token that has one */
 
     size_t sequences, length, dim;
     const int64_t *offsets; /* [sequences + 1], or null: each sequence has `length` tokens, else all together */
@@ -50,7 +51,7 @@ struct inlay_embed_work {
     const unsigned char *gamma, *beta;
     inlay_pooling pooling;
     const unsigned char *weights;
-    float dropout;
+    float dropout; /* positive, or 0: none */
     uint64_t dropout_key, dropout_offset;
     inlay_type out_type;
 

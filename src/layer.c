@@ -9,6 +9,7 @@
 #include "resolve.h"
 #include "tasks.h"
 
+#include <float.h>
 #include <string.h>
 
 enum { CACHE_LINE = 64 };
@@ -17,9 +18,9 @@ enum { CACHE_LINE = 64 };
 enum { MOST_STAGED_DIM = 4096 };
 
 /* What tables, gamma and beta touch: no output may. */
-struct tables {
-    struct inlay_table_extents tokens, positions, segments;
-    struct inlay_extent gamma, beta;
+struct touched {
+    struct inlay_extent extents[11];
+    size_t count;
 };
 
 struct inlay_layer {
@@ -29,7 +30,7 @@ struct inlay_layer {
     /* Rows in memory: learned ones of the caller's, or the first of the sinusoid, held behind this struct. */
     inlay_rows positions;
     inlay_rows segments;
-    struct tables tables;
+    struct touched touched;
 };
 
 static bool positioned(const inlay_layer_spec *spec)
@@ -52,7 +53,7 @@ static bool options_known(const inlay_layer_spec *spec)
         spec->zero_rows > INLAY_ZERO_ROWS_POSITIONED || spec->numbering > INLAY_NUMBERING_PADDING_AWARE ||
         spec->clamp_positions > 1 || spec->norm > INLAY_NORM_RMS || spec->pooling > INLAY_POOLING_MEAN)
         return false;
-    if (inlay_type_bytes(spec->out_type) == 0 || !inlay_double_in(spec->epsilon, 0, 0x1p127))
+    if (inlay_type_bytes(spec->out_type) == 0 || !inlay_float_in(spec->epsilon, 0, FLT_MAX))
         return false;
     if (spec->sinusoid != NULL && spec->positions != NULL)
         return false;
@@ -72,21 +73,29 @@ static bool options_known(const inlay_layer_spec *spec)
            (spec->substitute_id >= 0 && (uint64_t)spec->substitute_id < vocab_of(tokens));
 }
 
-/* Also tells which bytes the caller's tables touch; what is absent touches none. */
-static inlay_status check_spec(const inlay_layer_spec *spec, struct tables *tables)
+static void touch(struct touched *touched, struct inlay_extent extent)
 {
-    memset(tables, 0, sizeof *tables);
+    if (extent.begin < extent.end)
+        touched->extents[touched->count++] = extent;
+}
+
+/* Also tells which bytes the caller's tables touch. */
+static inlay_status check_spec(const inlay_layer_spec *spec, struct touched *touched)
+{
+    struct inlay_table_extents tables[3];
+    struct inlay_extent gamma = {0, 0}, beta = {0, 0};
+    memset(tables, 0, sizeof tables);
     if (spec == NULL)
         return INLAY_NULL;
     if (!inlay_struct_known(spec, sizeof *spec))
         return INLAY_OPTION;
     if (spec->tokens == NULL)
         return INLAY_NULL;
-    inlay_status status = inlay_check_rows(spec->tokens, &tables->tokens);
+    inlay_status status = inlay_check_rows(spec->tokens, &tables[0]);
     if (status == INLAY_OK && spec->positions != NULL)
-        status = inlay_check_rows(spec->positions, &tables->positions);
+        status = inlay_check_rows(spec->positions, &tables[1]);
     if (status == INLAY_OK && spec->segments != NULL)
-        status = inlay_check_rows(spec->segments, &tables->segments);
+        status = inlay_check_rows(spec->segments, &tables[2]);
     if (status != INLAY_OK)
         return status;
     if (!options_known(spec) || (spec->positions != NULL && spec->positions->vocab > 0) ||
@@ -102,9 +111,17 @@ static inlay_status check_spec(const inlay_layer_spec *spec, struct tables *tabl
     if (whole_rows && dim > MOST_STAGED_DIM)
         return INLAY_SHAPE;
     if (spec->gamma != NULL)
-        status = inlay_check_array(spec->gamma, dim, sizeof(float), &tables->gamma);
+        status = inlay_check_array(spec->gamma, dim, sizeof(float), &gamma);
     if (status == INLAY_OK && spec->beta != NULL)
-        status = inlay_check_array(spec->beta, dim, sizeof(float), &tables->beta);
+        status = inlay_check_array(spec->beta, dim, sizeof(float), &beta);
+    touched->count = 0;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        touch(touched, tables[i].data);
+        touch(touched, tables[i].scales);
+        touch(touched, tables[i].zeros);
+    }
+    touch(touched, gamma);
+    touch(touched, beta);
     return status;
 }
 
@@ -139,9 +156,9 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
     if (layer == NULL)
         return INLAY_NULL;
     *layer = NULL;
-    struct tables tables;
+    struct touched touched;
     inlay_allocator memory;
-    inlay_status status = check_spec(spec, &tables);
+    inlay_status status = check_spec(spec, &touched);
     if (status == INLAY_OK)
         status = inlay_allocator_of(allocator, &memory);
     if (status != INLAY_OK)
@@ -161,7 +178,7 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
         .tokens = known_part(spec->tokens),
         .positions = spec->positions != NULL ? known_part(spec->positions)
                                              : inlay_rows_f32(held_begin(made), held, spec->tokens->dim),
-        .tables = tables,
+        .touched = touched,
     };
     made->spec.tokens = &made->tokens;
     made->spec.positions = positioned(spec) ? &made->positions : NULL;
@@ -198,13 +215,12 @@ static bool batch_known(const inlay_layer_spec *spec, const inlay_batch *batch)
     if (batch->segments != NULL ? inlay_id_bytes(batch->segment_type) == 0 || spec->segments == NULL
                                 : batch->segment_type != 0)
         return false;
-    if (batch->positions != NULL && spec->numbering != INLAY_NUMBERING_PLAIN)
-        return false;
     if ((batch->weights != NULL && spec->pooling == INLAY_POOLING_NONE) ||
         (batch->padded_length > 0 && (batch->offsets == NULL || spec->pooling != INLAY_POOLING_NONE)))
         return false;
     bool shard = spec->tokens->vocab > 0 && spec->tokens->rows < spec->tokens->vocab;
-    return inlay_double_in(batch->dropout, 0, 1) && batch->dropout != 1 && !(shard && batch->dropout > 0);
+    const float below_one = 1 - FLT_EPSILON / 2;
+    return inlay_float_in(batch->dropout, 0, shard ? 0 : below_one);
 }
 
 /* The longest sequence; offsets must begin at 0, never fall, and end at the number of tokens. */
@@ -213,7 +229,7 @@ static inlay_status check_offsets(const inlay_batch *batch, size_t *longest, inl
     *longest = 0;
     uint64_t before = 0;
     for (size_t b = 0; b <= batch->sequences; b++) {
-        uint64_t offset = (uint64_t)inlay_id_at(batch->offsets, INLAY_ID_I64, b);
+        uint64_t offset = inlay_settled((uint64_t)inlay_id_at(batch->offsets, INLAY_ID_I64, b));
         bool good = b == 0 ? offset == 0 : offset >= before && offset <= batch->length;
         if (b == batch->sequences)
             good = good && offset == batch->length;
@@ -259,22 +275,30 @@ static inlay_status check_each_position(const struct inlay_embed_work *work, inl
     return INLAY_OK;
 }
 
-static inlay_status check_positions(const struct inlay_embed_work *work, inlay_fault *fault)
+/* Whether positions simply follow each other in every sequence, and all of them exist. */
+static bool follow(const struct inlay_embed_work *work)
 {
-    if (work->positions == NULL)
-        return INLAY_OK;
-    if (work->listed != NULL || work->numbered || work->clamped)
-        return check_each_position(work, fault);
     uint64_t limit = inlay_position_limit(work);
+    inlay_fault fault;
+    if (work->listed != NULL || work->numbered || work->clamped)
+        return false;
     if (work->starts == NULL)
-        return inlay_positions_in(work->start, work->longest, limit, fault) ? INLAY_OK : INLAY_POSITION;
-    for (size_t b = 0; b < work->sequences; b++)
-        if (!inlay_positions_in(inlay_id_at(work->starts, INLAY_ID_I64, b), inlay_sequence_of(work, b).count, limit,
-                                fault)) {
-            fault->sequence = b;
-            return INLAY_POSITION;
-        }
-    return INLAY_OK;
+        return work->longest == 0 || inlay_positions_in(work->start, work->longest, limit, &fault);
+    for (size_t b = 0; b < work->sequences; b++) {
+        size_t count = inlay_sequence_of(work, b).count;
+        if (count > 0 && !inlay_positions_in(inlay_id_at(work->starts, INLAY_ID_I64, b), count, limit, &fault))
+            return false;
+    }
+    return true;
+}
+
+/* Where not all positions exist, it may be that no token takes one of those that do not. */
+static inlay_status check_positions(struct inlay_embed_work *work, inlay_fault *fault)
+{
+    if (work->positions == NULL || follow(work))
+        return INLAY_OK;
+    work->apart = true;
+    return check_each_position(work, fault);
 }
 
 /* Where a token of the ids stands in the batch. */
@@ -284,25 +308,26 @@ static inlay_fault fault_at(const struct inlay_embed_work *work, const void *ids
     if (work->offsets == NULL)
         b = token / work->length;
     else
-        while (inlay_offset_of(work, b + 1) <= token)
+        while (b + 1 < work->sequences && inlay_offset_of(work, b + 1) <= token)
             b++;
     return (inlay_fault){b, token - inlay_sequence_of(work, b).first, inlay_id_at(ids, type, token)};
 }
 
-/* The first bad position of a batch, or else its first bad id, or segment, with its place. */
-static inlay_status check_tokens(const struct inlay_embed_work *work, size_t tokens, inlay_fault *fault)
+/* The first bad id of a batch, or else its first bad position, or segment, with its place: which positions are taken
+   depends on ids. */
+static inlay_status check_tokens(struct inlay_embed_work *work, size_t tokens, inlay_fault *fault)
 {
-    inlay_status status = check_positions(work, fault);
-    if (status != INLAY_OK)
-        return status;
-    if (work->bad_id == INLAY_BAD_ID_ERROR) {
-        uint64_t vocab = vocab_of(work->tokens);
+    uint64_t vocab = vocab_of(work->tokens);
+    if (work->bad_id == INLAY_BAD_ID_ERROR || (work->bad_id == INLAY_BAD_ID_CLAMP && vocab == 0)) {
         size_t bad = inlay_first_bad_id(work->ids, work->id_type, tokens, (size_t)vocab);
         if (bad < tokens) {
             *fault = fault_at(work, work->ids, work->id_type, bad);
             return INLAY_ID;
         }
     }
+    inlay_status status = check_positions(work, fault);
+    if (status != INLAY_OK)
+        return status;
     if (work->segment_ids != NULL) {
         size_t bad = inlay_first_bad_id(work->segment_ids, work->segment_type, tokens, work->segments->rows);
         if (bad < tokens) {
@@ -361,37 +386,35 @@ static struct inlay_embed_work work_of(const inlay_layer *layer, const inlay_bat
     };
 }
 
-/* The arrays of a batch: there where they must be, and none where the output is. */
+/* An array of a batch: there, and not where the output is. */
+static inlay_status check_read(const void *data, size_t n, size_t element_bytes, struct inlay_extent written)
+{
+    struct inlay_extent read;
+    inlay_status status = inlay_check_array(data, n, element_bytes, &read);
+    return status == INLAY_OK && inlay_extents_overlap(written, read) ? INLAY_OVERLAP : status;
+}
+
+/* All that a call reads; what is null is absent, but for ids. */
 static inlay_status check_arrays(const inlay_layer *layer, const inlay_batch *batch, size_t tokens,
                                  struct inlay_extent written)
 {
-    const struct {
-        const void *data;
-        size_t n, bytes;
-    } arrays[] = {
-        {batch->ids, tokens, inlay_id_bytes(batch->id_type)},
-        {batch->starts, batch->sequences, sizeof *batch->starts},
-        {batch->offsets, batch->sequences + 1, sizeof *batch->offsets},
-        {batch->positions, tokens, inlay_id_bytes(batch->position_type)},
-        {batch->segments, tokens, inlay_id_bytes(batch->segment_type)},
-        {batch->weights, tokens, sizeof(float)},
-    };
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        struct inlay_extent read = {0, 0};
-        if (arrays[i].n == 0 || (i > 0 && arrays[i].data == NULL))
-            continue;
-        inlay_status status = inlay_check_array(arrays[i].data, arrays[i].n, arrays[i].bytes, &read);
-        if (status != INLAY_OK)
-            return status;
-        if (inlay_extents_overlap(written, read))
-            return INLAY_OVERLAP;
-    }
-    const struct tables *tables = &layer->tables;
-    bool overlaps = inlay_table_overlaps(written, &tables->tokens) ||
-                    inlay_table_overlaps(written, &tables->positions) ||
-                    inlay_table_overlaps(written, &tables->segments) || inlay_extents_overlap(written, tables->gamma) ||
-                    inlay_extents_overlap(written, tables->beta);
-    return overlaps ? INLAY_OVERLAP : INLAY_OK;
+    inlay_status status = INLAY_OK;
+    if (tokens > 0)
+        status = check_read(batch->ids, tokens, inlay_id_bytes(batch->id_type), written);
+    if (status == INLAY_OK && batch->starts != NULL)
+        status = check_read(batch->starts, batch->sequences, sizeof *batch->starts, written);
+    if (status == INLAY_OK && batch->offsets != NULL)
+        status = check_read(batch->offsets, batch->sequences + 1, sizeof *batch->offsets, written);
+    if (status == INLAY_OK && batch->positions != NULL)
+        status = check_read(batch->positions, tokens, inlay_id_bytes(batch->position_type), written);
+    if (status == INLAY_OK && batch->segments != NULL)
+        status = check_read(batch->segments, tokens, inlay_id_bytes(batch->segment_type), written);
+    if (status == INLAY_OK && batch->weights != NULL)
+        status = check_read(batch->weights, tokens, sizeof(float), written);
+    for (size_t i = 0; i < layer->touched.count && status == INLAY_OK; i++)
+        if (inlay_extents_overlap(written, layer->touched.extents[i]))
+            status = INLAY_OVERLAP;
+    return status;
 }
 
 inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, void *out, size_t out_stride_bytes,
@@ -414,7 +437,7 @@ inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, v
         inlay_check_extent(out, rows, layer->tokens.dim, layer->spec.out_type, out_stride_bytes, &written);
     if (status == INLAY_OK)
         status = inlay_check_executor(executor);
-    if (status != INLAY_OK || (rows == 0 && !ragged))
+    if (status != INLAY_OK || rows == 0)
         return status;
     status = check_arrays(layer, batch, tokens, written);
     if (status != INLAY_OK)
@@ -430,7 +453,6 @@ inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, v
             *fault = found;
         return status;
     }
-    if (rows > 0)
-        inlay_embed_run(&work, executor);
+    inlay_embed_run(&work, executor);
     return INLAY_OK;
 }

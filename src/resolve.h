@@ -95,12 +95,13 @@ static inline enum inlay_kind inlay_row_of_rules(const struct inlay_embed_work *
 {
     const inlay_rows *tokens = work->tokens;
     uint64_t vocab = tokens->vocab > 0 ? tokens->vocab : tokens->rows;
-    if (work->padding_id >= 0 && id == (uint64_t)work->padding_id)
-        return work->zeros_positioned ? INLAY_ZEROS : INLAY_BARE;
+    bool zeros = false;
     if (id >= vocab)
         switch (work->bad_id) {
         case INLAY_BAD_ID_ZERO:
-            return work->zeros_positioned ? INLAY_ZEROS : INLAY_BARE;
+            zeros = true;
+            id = 0; /* of shards the first one has it */
+            break;
         case INLAY_BAD_ID_SKIP:
             return INLAY_SKIPPED;
         case INLAY_BAD_ID_SUBSTITUTE:
@@ -113,9 +114,14 @@ static inline enum inlay_kind inlay_row_of_rules(const struct inlay_embed_work *
             id = tokens->first_row; /* it was good when it was validated */
             break;
         }
+    /* Also where an id was made the one of padding: its row is zeros. */
+    zeros = zeros || (work->padding_id >= 0 && id == (uint64_t)work->padding_id);
     id -= tokens->first_row;
-    if (id >= tokens->rows)
+    /* A table without rows is no shard: it can have zeros all the same. */
+    if (id >= tokens->rows && (tokens->vocab > 0 || !zeros))
         return INLAY_OUTSIDE;
+    if (zeros)
+        return work->zeros_positioned ? INLAY_ZEROS : INLAY_BARE;
     *row = (size_t)id;
     return INLAY_ROW;
 }

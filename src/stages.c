@@ -241,7 +241,7 @@ static void run_group(struct group *group, unsigned char *out, unsigned char *bu
         }
         group->stream = in_place && sum_is_all && group->part->stream;
         sum_tokens(group);
-        if (work->positions != NULL && work->positions->type != INLAY_F32)
+        if (work->positions != NULL && work->positions->type != INLAY_F32 && work->positions->rows > 0)
             add_rows(group, work->positions, group->positions);
         if (work->segments != NULL)
             add_segments(group);

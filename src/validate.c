@@ -20,11 +20,6 @@ bool inlay_struct_known(const void *structure, size_t known)
     return appended == 0;
 }
 
-bool inlay_extents_overlap(struct inlay_extent a, struct inlay_extent b)
-{
-    return a.begin < b.end && b.begin < a.end;
-}
-
 inlay_status inlay_extent_of(const void *data, size_t bytes, struct inlay_extent *extent)
 {
     extent->begin = (uintptr_t)data;
@@ -97,6 +92,18 @@ static uint64_t bits_of(double x)
 bool inlay_double_in(double x, double low, double high)
 {
     return bits_of(low) <= bits_of(x) && bits_of(x) <= bits_of(high);
+}
+
+static uint32_t float_bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits == UINT32_C(1) << 31 ? 0 : bits; /* -0 is 0 */
+}
+
+bool inlay_float_in(float x, float low, float high)
+{
+    return float_bits_of(low) <= float_bits_of(x) && float_bits_of(x) <= float_bits_of(high);
 }
 
 bool inlay_double_less(double a, double b)
@@ -188,23 +195,6 @@ bool inlay_table_overlaps(struct inlay_extent a, const struct inlay_table_extent
            inlay_extents_overlap(a, table->zeros);
 }
 
-size_t inlay_id_bytes(inlay_id_type type)
-{
-    switch (type) {
-    case INLAY_ID_U8:
-        return 1;
-    case INLAY_ID_I16:
-    case INLAY_ID_U16:
-        return 2;
-    case INLAY_ID_I32:
-    case INLAY_ID_U32:
-        return 4;
-    case INLAY_ID_I64:
-        return 8;
-    }
-    return 0;
-}
-
 inlay_status inlay_check_array(const void *data, size_t n, size_t element_bytes, struct inlay_extent *extent)
 {
     size_t bytes;
@@ -213,38 +203,6 @@ inlay_status inlay_check_array(const void *data, size_t n, size_t element_bytes,
     if (data == NULL)
         return INLAY_NULL;
     return inlay_extent_of(data, bytes, extent);
-}
-
-int64_t inlay_id_at(const void *ids, inlay_id_type type, size_t i)
-{
-    const unsigned char *at = (const unsigned char *)ids + i * inlay_id_bytes(type);
-    union {
-        int16_t i16;
-        uint16_t u16;
-        int32_t i32;
-        uint32_t u32;
-        int64_t i64;
-    } id;
-    switch (type) {
-    case INLAY_ID_U8:
-        return *at;
-    case INLAY_ID_I16:
-        memcpy(&id.i16, at, sizeof id.i16);
-        return id.i16;
-    case INLAY_ID_U16:
-        memcpy(&id.u16, at, sizeof id.u16);
-        return id.u16;
-    case INLAY_ID_I32:
-        memcpy(&id.i32, at, sizeof id.i32);
-        return id.i32;
-    case INLAY_ID_U32:
-        memcpy(&id.u32, at, sizeof id.u32);
-        return id.u32;
-    case INLAY_ID_I64:
-        memcpy(&id.i64, at, sizeof id.i64);
-        return id.i64;
-    }
-    return -1;
 }
 
 /*

@@ -9,6 +9,7 @@
 #include <inlay/inlay.h>
 
 #include <stdbool.h>
+#include <string.h>
 
 /* Whether a struct that begins with its size is one that this version, which knows `known` bytes of it, understands:
    no smaller, and zero in what a later version appended. */
@@ -22,7 +23,10 @@ struct inlay_extent {
 /* The extent of so many bytes, or INLAY_OVERFLOW past the end of the address space. */
 inlay_status inlay_extent_of(const void *data, size_t bytes, struct inlay_extent *extent);
 
-bool inlay_extents_overlap(struct inlay_extent a, struct inlay_extent b);
+static inline bool inlay_extents_overlap(struct inlay_extent a, struct inlay_extent b)
+{
+    return a.begin < b.end && b.begin < a.end;
+}
 
 /* The bytes of one element of an output; 0 for a type that is none of theirs. */
 size_t inlay_type_bytes(inlay_type type);
@@ -32,6 +36,9 @@ size_t inlay_bytes_before(inlay_type type, size_t column);
 
 /* Whether low <= x <= high, for 0 <= low; not for NaN. */
 bool inlay_double_in(double x, double low, double high);
+
+/* Whether low <= x <= high, for 0 <= low; not for NaN. A float that becomes a double would be an operation. */
+bool inlay_float_in(float x, float low, float high);
 
 /* Whether a < b, neither being negative; a NaN counts as larger than every number. */
 bool inlay_double_less(double a, double b);
@@ -55,13 +62,58 @@ inlay_status inlay_check_rows(const inlay_rows *rows, struct inlay_table_extents
 bool inlay_table_overlaps(struct inlay_extent a, const struct inlay_table_extents *table);
 
 /* The bytes of one id; 0 for a type that is none. */
-size_t inlay_id_bytes(inlay_id_type type);
+static inline size_t inlay_id_bytes(inlay_id_type type)
+{
+    switch (type) {
+    case INLAY_ID_U8:
+        return 1;
+    case INLAY_ID_I16:
+    case INLAY_ID_U16:
+        return 2;
+    case INLAY_ID_I32:
+    case INLAY_ID_U32:
+        return 4;
+    case INLAY_ID_I64:
+        return 8;
+    }
+    return 0;
+}
 
 /* The extent of n > 0 elements that must be there. */
 inlay_status inlay_check_array(const void *data, size_t n, size_t element_bytes, struct inlay_extent *extent);
 
-/* ids[i], from any address. */
-int64_t inlay_id_at(const void *ids, inlay_id_type type, size_t i);
+/* ids[i], from any address. Here, since it is done for every token. */
+static inline int64_t inlay_id_at(const void *ids, inlay_id_type type, size_t i)
+{
+    const unsigned char *at = (const unsigned char *)ids + i * inlay_id_bytes(type);
+    union {
+        int16_t i16;
+        uint16_t u16;
+        int32_t i32;
+        uint32_t u32;
+        int64_t i64;
+    } id;
+    switch (type) {
+    case INLAY_ID_U8:
+        return *at;
+    case INLAY_ID_I16:
+        memcpy(&id.i16, at, sizeof id.i16);
+        return id.i16;
+    case INLAY_ID_U16:
+        memcpy(&id.u16, at, sizeof id.u16);
+        return id.u16;
+    case INLAY_ID_I32:
+        memcpy(&id.i32, at, sizeof id.i32);
+        return id.i32;
+    case INLAY_ID_U32:
+        memcpy(&id.u32, at, sizeof id.u32);
+        return id.u32;
+    case INLAY_ID_I64:
+        memcpy(&id.i64, at, sizeof id.i64);
+        return id.i64;
+    }
+    return -1;
+}
 
 /* The index of the first of n ids that is not in [0, rows); n where all are. */
 size_t inlay_first_bad_id(const void *ids, inlay_id_type type, size_t n, size_t rows);

@@ -49,7 +49,7 @@ void widen(inlay_type type, const void *elements, size_t n, float *values)
         for (size_t i = 0; i < n; i++)
             values[i] = from_bfloat16(halves[i]);
         break;
-    default: /* no type of outputs */
+    default: /* no type of an output */
         break;
     }
 }
