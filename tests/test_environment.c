@@ -19,6 +19,7 @@ static struct {
     int32_t ids[TOKENS];
     double frequencies[DIM / 2 + 1];
     float out[9][TOKENS * DIM];
+    unsigned char stored[ROWS][DIM * sizeof(uint16_t) + 3];
 } data;
 
 static void make_data(void)
@@ -76,6 +77,15 @@ static void run_all(void)
     if (status == INLAY_OK)
         status = inlay_rotary_frequencies(&yarn, rotary, &attention_factor);
     memcpy(data.out[7] + 20 * DIM, rotary, sizeof rotary);
+    /* Subnormals that are read, and made. */
+    inlay_rows halves = inlay_rows_f32(data.stored, ROWS, DIM);
+    halves.type = INLAY_F16;
+    halves.stride_bytes = sizeof *data.stored;
+    if (status == INLAY_OK)
+        status = inlay_rows_store(&tokens, &halves, NULL);
+    if (status == INLAY_OK)
+        status =
+            inlay_gather(&halves, data.ids, INLAY_ID_I32, 12, 0x1.8p-120f, data.out[5] + 20 * DIM, row, NULL, NULL);
     inlay_sinusoid_destroy(sinusoid);
     /* Frequencies so low that sines are subnormal floats, and products of doubles underflow. */
     inlay_sinusoid_spec given = inlay_sinusoid_spec_default(DIM);

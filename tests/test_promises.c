@@ -88,6 +88,13 @@ static inlay_status run_others(float (*out)[DIM])
                                         ROW_BYTES, NULL);
         }
     status |= inlay_rotary_frequencies(&spec, frequencies, &attention_factor);
+    static unsigned char stored[ROWS][DIM + 2 * sizeof(float)];
+    inlay_rows bytes = inlay_rows_f32(stored, ROWS, DIM);
+    bytes.type = INLAY_U8_ROWWISE;
+    bytes.stride_bytes = sizeof *stored;
+    double error;
+    status |= inlay_rows_store(&tokens, &bytes, &error);
+    status |= inlay_gather(&bytes, fixture.ids, INLAY_ID_I32, TOKENS, 2, out, ROW_BYTES, NULL, NULL);
     return status;
 }
 

@@ -279,6 +279,35 @@ class Programs:
         stdout, _ = run(program, env=self.shared_path())
         expect_same("lines printed", stdout, f"{source.split('.', maxsplit=1)[0]}: the same bits as on one thread\n")
 
+    # ---- Layers of models, and shards ----
+
+    def check_layer(self, name):
+        """A program of examples/layers finds its layer as it defines it, on the best ISA and on the plainest."""
+        need("pkg-config", shlex.split(CC)[0])
+        program = self.folder / f"layer-{name}"
+        run(*shlex.split(CC), *STRICT_C99, "-O2", *self.installed.flags("--cflags"),
+            self.examples / "layers" / f"{name}.c", *self.installed.flags("--libs"), "-lm", "-o", program)
+        for isa in ({}, {"INLAY_ISA": "scalar"}):
+            stdout, _ = run(program, env={**self.shared_path(), **isa})
+            wrong = [line for line in stdout.splitlines() if not line.endswith(": as its definition")]
+            if wrong or not stdout:
+                raise Failure("\n".join(["not as defined", *wrong]))
+
+    def check_mpi(self, ranks):
+        """The shards of that many processes add up to the layer."""
+        need("pkg-config", "mpicc", "mpirun")
+        program = self.folder / "sharded"
+        run("mpicc", *STRICT_C99, "-O2", *self.installed.flags("--cflags"), self.examples / "mpi" / "sharded.c",
+            *self.installed.flags("--libs"), "-o", program)
+        version, _ = run("mpirun", "--version")
+        options = []
+        if "Open MPI" in version or "OpenRTE" in version:
+            options = ["--oversubscribe"] + (["--allow-run-as-root"] if os.geteuid() == 0 else [])
+        # On this machine alone, so that Open MPI looks for no ssh.
+        env = {**self.shared_path(), "OMPI_MCA_plm": "isolated"}
+        stdout, _ = run("mpirun", *options, "-np", ranks, program, env=env)
+        expect_same("lines printed", stdout, f"mpi, {ranks} ranks: the same bits as one layer\n")
+
     # ---- CMake ----
 
     def cmake(self, source, build, prefix):
@@ -414,6 +443,10 @@ def check_programs(report, installed, folder):
     report.check("an executor: pthreadpool", programs.check_executor, "pthreadpool.c", CC, "-std=c99", "-lpthreadpool")
     report.check("an executor: OpenMP", programs.check_executor, "openmp.c", CC, "-std=c99", "-fopenmp")
     report.check("an executor: C++17", programs.check_executor, "thread_pool.cc", CXX, "-std=c++17", "-pthread")
+    for name in sorted(path.stem for path in (programs.examples / "layers").glob("*.c")):
+        report.check(f"an input layer: {name}.c", programs.check_layer, name)
+    for ranks in (2, 4):
+        report.check(f"shards on {ranks} ranks of MPI", programs.check_mpi, ranks)
     report.check("CMake, shared", programs.check_cmake, "inlay::inlay", False)
     report.check("CMake, static", programs.check_cmake, "inlay::inlay_static", True)
     report.check("CMake, shared, no static library installed", programs.check_cmake, "inlay::inlay", False, ["*.a"])

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The input layer of GPT-2, GPT-3 and OPT-like decoders: word + position, both learned, no scale. Prompts of different
+ * lengths come packed one behind the other (prefill); then each step brings one token for each sequence, at the
+ * position that its own cache of keys and values has reached (decode).
+ */
+#include "check.h"
+
+enum { VOCAB = 100, POSITIONS = 32, DIM = 48, SEQUENCES = 3, STEPS = 4, PROMPTS = 2 + 5 + 1 };
+
+static float words[VOCAB][DIM], positions[POSITIONS][DIM];
+
+static inlay_layer *gpt2(void)
+{
+    inlay_rows word_rows = inlay_rows_f32(words, VOCAB, DIM);
+    inlay_rows position_rows = inlay_rows_f32(positions, POSITIONS, DIM);
+    inlay_layer_spec spec = inlay_layer_spec_default(&word_rows);
+    spec.positions = &position_rows; /* a token past the last one is INLAY_POSITION, and its sequence is full */
+    inlay_layer *layer = NULL;
+    require(inlay_layer_create(&spec, NULL, &layer));
+    return layer;
+}
+
+static void define(int32_t id, int64_t position, double *out)
+{
+    for (int i = 0; i < DIM; i++)
+        out[i] = words[id][i] + positions[position][i]; /* one sum, rounded to float */
+}
+
+int main(void)
+{
+    const int32_t prompts[PROMPTS] = {42, 7, 99, 0, 2, 42, 7, 13};
+    const int64_t offsets[SEQUENCES + 1] = {0, 2, 7, 8};
+    int64_t cached[SEQUENCES]; /* tokens in the cache of each sequence */
+    int32_t next[SEQUENCES];
+    static float out[PROMPTS][DIM];
+    static double expected[PROMPTS][DIM];
+    fill(words[0], VOCAB, DIM, 1);
+    fill(positions[0], POSITIONS, DIM, 2);
+    inlay_layer *layer = gpt2();
+
+    inlay_batch prefill = inlay_batch_ragged(prompts, INLAY_ID_I32, offsets, SEQUENCES, 0);
+    require(inlay_forward(layer, &prefill, out, sizeof out[0], NULL, NULL));
+    for (int b = 0; b < SEQUENCES; b++) {
+        for (int64_t t = offsets[b]; t < offsets[b + 1]; t++)
+            define(prompts[t], t - offsets[b], expected[t]);
+        cached[b] = offsets[b + 1] - offsets[b];
+        next[b] = prompts[offsets[b + 1] - 1];
+    }
+    int wrong = compare("gpt2, prefill", out[0], expected[0], PROMPTS * DIM, 0);
+
+    inlay_batch decode = inlay_batch_i32(next, SEQUENCES, 1, 0);
+    decode.starts = cached;
+    for (int step = 0; step < STEPS; step++) {
+        for (int b = 0; b < SEQUENCES; b++)
+            next[b] = (next[b] * 31 + 17) % VOCAB; /* what the blocks of a model would choose */
+        require(inlay_forward(layer, &decode, out, sizeof out[0], NULL, NULL));
+        for (int b = 0; b < SEQUENCES; b++)
+            define(next[b], cached[b]++, expected[b]);
+        wrong |= compare("gpt2, decode", out[0], expected[0], SEQUENCES * DIM, 0);
+    }
+    inlay_layer_destroy(layer);
+    return wrong;
+}

