@@ -195,7 +195,7 @@ static void table(struct reader *reader, struct view *view, size_t dim)
     unsigned __int128 bytes = 0;
     if (rows->rows > 0)
         bytes = product(rows->rows - 1, rows->stride_bytes) + row_bytes;
-    if (!rarely(reader))
+    if (rows->rows > 0 && !rarely(reader))
         rows->data =
             rows->type == INLAY_F32 && rows->stride_bytes % 4 == 0 ? floats(reader, bytes / 4) : noise(reader, bytes);
     size_t scales = grouped && rows->group > 0 ? rows->dim / rows->group : 1;

@@ -41,6 +41,7 @@ static const unsigned char *token_row(const struct inlay_embed_work *work, struc
     size_t row = sequence.first + s;
     if (work->ids != NULL) {
         uint64_t id = s < sequence.count ? inlay_settled((uint64_t)inlay_id_at(work->ids, work->id_type, row)) : 0;
+        id -= work->tokens->first_row; /* of a shard */
         row = id < work->tokens->rows ? (size_t)id : 0;
     }
     return (const unsigned char *)work->tokens->data + row * work->tokens->stride_bytes;
@@ -142,7 +143,9 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
     struct inlay_generator generator;
     _Alignas(64) unsigned char buffer[BUFFER_BYTES];
     const unsigned char *next[MOST_ROWS];
-    const struct inlay_companions with = {.next = work->tuning.prefetch_rows > 0 ? next : NULL};
+    /* A shard without rows has none to ask for. */
+    const bool asks = work->tuning.prefetch_rows > 0 && work->tokens->rows > 0;
+    const struct inlay_companions with = {.next = asks ? next : NULL};
     size_t first = 0;
     do { /* once where there is not one pair */
         size_t pairs = at_most(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
@@ -152,7 +155,7 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
         inlay_generator_start(&generator, part->kernels, sinusoid, first, pairs, INLAY_F32, positions);
         for (size_t s = part->s; s < part->s_end;) {
             size_t rows = at_most(part->s_end - s, rows_at_once);
-            for (size_t i = 0; i < rows; i++)
+            for (size_t i = 0; asks && i < rows; i++)
                 next[i] = token_row(work, sequence, s + i);
             inlay_generator_rows(&generator, &piece, rows, buffer, piece_bytes, &with);
             for (int run = 0; run < piece.runs; run++) {

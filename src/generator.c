@@ -129,7 +129,9 @@ static void put(unsigned char *row, size_t index, uint64_t bits, inlay_type type
 static void put_sum(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile, size_t row,
                     unsigned char *to, uint32_t bits)
 {
-    const unsigned char *token = tile->tokens[row] + tile->sin_at + (to - tile->sin_out - row * tile->out_stride_bytes);
+    /* Cosines can come before sines: signed. */
+    ptrdiff_t from_sines = to - tile->sin_out - (ptrdiff_t)(row * tile->out_stride_bytes);
+    const unsigned char *token = tile->tokens[row] + ((ptrdiff_t)tile->sin_at + from_sines);
     const unsigned char *entry = (const unsigned char *)&bits;
     struct inlay_embed_tile sum = {
         .rows = &token, .positions = &entry, .out = &to, .count = 1, .columns = 1, .scale = tile->scale};
