@@ -545,7 +545,7 @@ typedef enum inlay_random_kind {
  * Random rows, each element of which follows from its index, key and offset alone: a table made in parts, in any order,
  * on any machine, has the same bits. Start from inlay_random_spec_default().
  *
- * Element e = (first_row + row) * dim + column takes word w = e mod 4 of the block that Philox4x32-10 (Salmon et al.
+ * Element e = (first_row + row) * dim + column takes w, word e mod 4 of the block that Philox4x32-10 (Salmon et al.
  * 2011) makes of the counter {e / 4, offset}, two 64-bit numbers, the lower half of each first, and of `key`. Its
  * number is the quantile at u = (w + 1/2) / 2^32 of the distribution: one of 2^32, which of a standard normal reach to
  * +-6.34.
