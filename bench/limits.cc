@@ -16,7 +16,7 @@ static void add_plain(float *x, const float *y, std::size_t n)
         x[i] += y[i];
 }
 
-static constexpr LimitLoops plain = {nullptr, nullptr, scale_plain, add_plain};
+static constexpr LimitLoops plain = {nullptr, nullptr, nullptr, scale_plain, add_plain};
 
 const LimitLoops &limit_loops()
 {

@@ -14,6 +14,10 @@ struct LimitLoops {
     void (*copy_nt)(float *out, const float *table, const std::int32_t *ids, std::size_t rows, std::size_t dim);
     // out[:] = 1, stored past the caches; null likewise.
     void (*fill_nt)(float *out, std::size_t n);
+    // Reads row ids[i] of the table, `stride` bytes each, for every i, and stores out[i, :], something that
+    // depends on them, past the caches; null likewise.
+    void (*expand_nt)(float *out, const unsigned char *table, std::size_t stride, const std::int32_t *ids,
+                      std::size_t rows, std::size_t dim);
     // x[:] *= factor
     void (*scale)(float *x, std::size_t n, float factor);
     // x[:] += y[:]

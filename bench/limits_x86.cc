@@ -79,6 +79,58 @@ static void copy_end(float *out, const float *in, std::size_t n)
     _mm_sfence();
 }
 
+// The 64 bytes of a stored row that begin so far on, or its last ones.
+static const unsigned char *line_of(const unsigned char *row, std::size_t stride, std::size_t at)
+{
+    return row + std::min(at, stride < line_bytes ? 0 : stride - line_bytes);
+}
+
+static constexpr std::size_t ahead = 6;
+
+// The first lines of a row to come, as the library does: stored rows are short, and each begins with a miss.
+static void ask_for(const unsigned char *row, std::size_t stride)
+{
+    for (std::size_t at = 0; at < std::min<std::size_t>(stride, 8 * line_bytes); at += line_bytes)
+        _mm_prefetch(reinterpret_cast<const char *>(row + at), _MM_HINT_T0);
+}
+
+[[gnu::target("avx512f")]] static void expand_nt_avx512(float *out, const unsigned char *table, std::size_t stride,
+                                                        const std::int32_t *ids, std::size_t rows, std::size_t dim)
+{
+    const std::size_t step = stride * line / dim; // of the row, for a line of the output
+    for (; rows; rows--, ids++, out += dim) {
+        const unsigned char *row = table + static_cast<std::size_t>(*ids) * stride;
+        if (rows > ahead)
+            ask_for(table + static_cast<std::size_t>(ids[ahead]) * stride, stride);
+        std::size_t i = before_line(out, dim), at = 0;
+        std::fill_n(out, i, 1.0f);
+        for (; i + line <= dim; i += line, at += step)
+            _mm512_stream_ps(out + i, _mm512_loadu_ps(line_of(row, stride, at)));
+        std::fill_n(out + i, dim - i, 1.0f);
+    }
+    _mm_sfence();
+}
+
+[[gnu::target("avx2")]] static void expand_nt_avx2(float *out, const unsigned char *table, std::size_t stride,
+                                                   const std::int32_t *ids, std::size_t rows, std::size_t dim)
+{
+    const std::size_t step = stride * line / dim; // of the row, for a line of the output
+    for (; rows; rows--, ids++, out += dim) {
+        const unsigned char *row = table + static_cast<std::size_t>(*ids) * stride;
+        if (rows > ahead)
+            ask_for(table + static_cast<std::size_t>(ids[ahead]) * stride, stride);
+        std::size_t i = before_line(out, dim), at = 0;
+        std::fill_n(out, i, 1.0f);
+        for (; i + line <= dim; i += line, at += step) {
+            const float *from = reinterpret_cast<const float *>(line_of(row, stride, at));
+            _mm256_stream_ps(out + i, _mm256_loadu_ps(from));
+            _mm256_stream_ps(out + i + 8, _mm256_loadu_ps(from + 8));
+        }
+        std::fill_n(out + i, dim - i, 1.0f);
+    }
+    _mm_sfence();
+}
+
 [[gnu::target("avx512f")]] static void scale_avx512(float *x, std::size_t n, float factor)
 {
     std::size_t i = 0;
@@ -117,8 +169,8 @@ static void copy_end(float *out, const float *in, std::size_t n)
 
 const LimitLoops *limit_loops_x86()
 {
-    static constexpr LimitLoops avx512 = {copy_nt_avx512, fill_nt_avx512, scale_avx512, add_avx512};
-    static constexpr LimitLoops avx2 = {copy_nt_avx2, fill_nt_avx2, scale_avx2, add_avx2};
+    static constexpr LimitLoops avx512 = {copy_nt_avx512, fill_nt_avx512, expand_nt_avx512, scale_avx512, add_avx512};
+    static constexpr LimitLoops avx2 = {copy_nt_avx2, fill_nt_avx2, expand_nt_avx2, scale_avx2, add_avx2};
     if (__builtin_cpu_supports("avx512f"))
         return &avx512;
     if (__builtin_cpu_supports("avx2"))

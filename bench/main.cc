@@ -70,7 +70,8 @@ static void report(benchmark::State &state, const Group &group, const Contender 
     }
     if (contender.threads > 1)
         state.counters["speed_up"] = minimum(alone(group, contender).wall) / minimum(contender.wall);
-    const Contender *passes = find_limit(group, "three_passes", contender.threads);
+    const char *three = group.shape.series == compact ? "three_passes_i8" : "three_passes";
+    const Contender *passes = find_limit(group, three, contender.threads);
     if (passes && operation.traits & fused)
         state.counters["time_over_three_passes"] = typical(contender) / typical(*passes);
 }

@@ -120,6 +120,39 @@ static void three_passes(const Scene &s, const inlay_executor *, std::size_t cal
     });
 }
 
+template <inlay_type type> static void embed_stored(const Scene &s, const inlay_executor *executor, std::size_t calls)
+{
+    forward(s, s.stored[type].holding, s.batch, executor, calls);
+}
+
+// What the layer over a stored table is held against: its bytes read, as many floats written.
+template <inlay_type type> static void expand_nt(const Scene &s, const inlay_executor *, std::size_t calls)
+{
+    const inlay_rows &tokens = s.stored[type].tokens;
+    const auto *table = static_cast<const unsigned char *>(tokens.data);
+    repeat(calls, [&] { limit_loops().expand_nt(s.out, table, tokens.stride_bytes, s.ids, s.rows, s.shape.dim); });
+}
+
+// The passes that a fused one replaces, over int8, the type whose plain loop is fastest.
+static void three_passes_i8(const Scene &s, const inlay_executor *, std::size_t calls)
+{
+    const std::size_t dim = s.shape.dim, sequence = s.shape.seq * dim;
+    const auto *table = static_cast<const std::int8_t *>(s.stored[INLAY_I8].tokens.data);
+    const auto *scales = static_cast<const float *>(s.stored[INLAY_I8].tokens.scales);
+    repeat(calls, [&] {
+        for (std::size_t i = 0; i < s.rows; i++) {
+            const std::int8_t *row = table + static_cast<std::size_t>(s.ids[i]) * dim;
+            const float step = scales[s.ids[i]];
+            float *out = s.out + i * dim;
+            for (std::size_t column = 0; column < dim; column++)
+                out[column] = row[column] * step;
+        }
+        limit_loops().scale(s.out, s.rows * dim, s.scale);
+        for (std::size_t b = 0; b < s.shape.batch; b++)
+            limit_loops().add(s.out + b * sequence, s.learned, sequence);
+    });
+}
+
 static void fill(const Scene &s, const inlay_executor *executor, std::size_t calls)
 {
     const auto part = [&](std::size_t first, std::size_t n) {
@@ -148,10 +181,29 @@ const std::vector<Operation> &operations()
         {Role::kernel, "scale", prompts, 0, 2, {"rewrite"}, scale},
         {Role::kernel, "add_positions", prompts, 0, 2, {"rewrite"}, add_positions},
         {Role::kernel, "sinusoid", tables, computes | parallel, 1, {"fill", "fill_nt"}, sinusoid},
+        {Role::kernel, "embed_f16", compact, fused, 1, {"expand_nt_f16"}, embed_stored<INLAY_F16>},
+        {Role::kernel, "embed_bf16", compact, fused, 1, {"expand_nt_bf16"}, embed_stored<INLAY_BF16>},
+        {Role::kernel, "embed_i8", compact, fused, 1, {"expand_nt_i8"}, embed_stored<INLAY_I8>},
+        {Role::kernel, "embed_i8_inverse", compact, fused, 1, {"expand_nt_i8_inverse"}, embed_stored<INLAY_I8_INVERSE>},
+        {Role::kernel, "embed_u8_rowwise", compact, fused, 1, {"expand_nt_u8_rowwise"}, embed_stored<INLAY_U8_ROWWISE>},
+        {Role::kernel, "embed_u4_rowwise", compact, fused, 1, {"expand_nt_u4_rowwise"}, embed_stored<INLAY_U4_ROWWISE>},
+        {Role::kernel, "embed_u4_grouped", compact, fused, 1, {"expand_nt_u4_grouped"}, embed_stored<INLAY_U4_GROUPED>},
+        {Role::kernel, "embed_q8_0", compact, fused, 1, {"expand_nt_q8_0"}, embed_stored<INLAY_Q8_0>},
+        {Role::kernel, "embed_q4_0", compact, fused, 1, {"expand_nt_q4_0"}, embed_stored<INLAY_Q4_0>},
         {Role::limit, "copy", tokens, parallel, 2, {}, copy},
         {Role::limit, "copy_nt", tokens, parallel, 2, {}, streams ? copy_nt : nullptr},
         {Role::limit, "rewrite", prompts, 0, 2, {}, rewrite},
         {Role::limit, "three_passes", prompts | decoding, 0, 2, {}, three_passes},
+        {Role::limit, "expand_nt_f16", compact, 0, 1, {}, streams ? expand_nt<INLAY_F16> : nullptr},
+        {Role::limit, "expand_nt_bf16", compact, 0, 1, {}, streams ? expand_nt<INLAY_BF16> : nullptr},
+        {Role::limit, "expand_nt_i8", compact, 0, 1, {}, streams ? expand_nt<INLAY_I8> : nullptr},
+        {Role::limit, "expand_nt_i8_inverse", compact, 0, 1, {}, streams ? expand_nt<INLAY_I8_INVERSE> : nullptr},
+        {Role::limit, "expand_nt_u8_rowwise", compact, 0, 1, {}, streams ? expand_nt<INLAY_U8_ROWWISE> : nullptr},
+        {Role::limit, "expand_nt_u4_rowwise", compact, 0, 1, {}, streams ? expand_nt<INLAY_U4_ROWWISE> : nullptr},
+        {Role::limit, "expand_nt_u4_grouped", compact, 0, 1, {}, streams ? expand_nt<INLAY_U4_GROUPED> : nullptr},
+        {Role::limit, "expand_nt_q8_0", compact, 0, 1, {}, streams ? expand_nt<INLAY_Q8_0> : nullptr},
+        {Role::limit, "expand_nt_q4_0", compact, 0, 1, {}, streams ? expand_nt<INLAY_Q4_0> : nullptr},
+        {Role::limit, "three_passes_i8", compact, 0, 1, {}, three_passes_i8},
         {Role::limit, "fill", tables, parallel, 1, {}, fill},
         {Role::limit, "fill_nt", tables, parallel, 1, {}, streams ? fill_nt : nullptr},
     };
@@ -168,7 +220,8 @@ bool measured(const Operation &operation, const Shape &shape, std::size_t thread
         return true;
     // Of scalar one speed is enough; it is no contender.
     const std::size_t pairs = shape.seq * ((shape.dim + 1) / 2);
-    return threads == 1 && shape.series != growing && (!(operation.traits & computes) || pairs <= scalar_pairs);
+    return threads == 1 && shape.series != growing && shape.series != compact &&
+           (!(operation.traits & computes) || pairs <= scalar_pairs);
 }
 
 std::int64_t bytes_moved(const Operation &operation, const Shape &shape)

@@ -31,9 +31,9 @@ static std::size_t held_positions(const Shape &shape)
     return shape.series == decoding ? 4096 : shape.seq;
 }
 
-static inlay_layer *make_layer(const Scene &scene, std::size_t cached_positions)
+static inlay_layer *make_layer(const Scene &scene, const inlay_rows &tokens, std::size_t cached_positions)
 {
-    inlay_layer_spec spec = inlay_layer_spec_default(&scene.tokens);
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     spec.sinusoid = scene.sinusoid;
     spec.cached_positions = cached_positions;
     spec.scale = scene.scale;
@@ -74,12 +74,39 @@ void Scene::prepare_tokens()
     apart.start = 0;
     apart.starts = starts_.data();
 
-    holding = make_layer(*this, held);
-    computing = make_layer(*this, 0);
+    holding = make_layer(*this, tokens, held);
+    computing = make_layer(*this, tokens, 0);
+    if (shape.series == compact)
+        prepare_stored();
+}
+
+void Scene::prepare_stored()
+{
+    constexpr std::uint32_t group = 32;
+    for (int i = INLAY_F16; i < INLAY_TYPES; i++) {
+        const inlay_type type = static_cast<inlay_type>(i);
+        Stored &made = stored[i];
+        made.tokens = tokens;
+        made.tokens.type = type;
+        made.tokens.stride_bytes = inlay_row_bytes(type, shape.dim);
+        made.data = make_pages<unsigned char>(shape.vocab * made.tokens.stride_bytes);
+        made.tokens.data = made.data.get();
+        if (type == INLAY_U4_GROUPED)
+            made.tokens.group = group;
+        if (type == INLAY_U4_GROUPED || type == INLAY_I8 || type == INLAY_I8_INVERSE) {
+            const std::size_t scales = type == INLAY_U4_GROUPED ? shape.dim / group : 1;
+            made.scales = make_pages<unsigned char>(shape.vocab * scales * sizeof(float));
+            made.tokens.scales = made.scales.get();
+        }
+        require(inlay_rows_store(&tokens, &made.tokens, nullptr));
+        made.holding = make_layer(*this, made.tokens, held_positions(shape));
+    }
 }
 
 Scene::~Scene()
 {
+    for (const Stored &made : stored)
+        inlay_layer_destroy(made.holding);
     inlay_layer_destroy(holding);
     inlay_layer_destroy(computing);
     inlay_sinusoid_destroy(sinusoid);
@@ -88,5 +115,10 @@ Scene::~Scene()
 std::size_t scene_bytes(const Shape &shape)
 {
     // Output, embedding table, learned positions, held positions.
-    return (shape.batch * shape.seq + shape.vocab + shape.seq + held_positions(shape)) * shape.dim * sizeof(float);
+    std::size_t bytes =
+        (shape.batch * shape.seq + shape.vocab + shape.seq + held_positions(shape)) * shape.dim * sizeof(float);
+    for (int type = INLAY_F16; type < INLAY_TYPES && shape.series == compact; type++)
+        bytes += shape.vocab * inlay_row_bytes(static_cast<inlay_type>(type), shape.dim) +
+                 held_positions(shape) * shape.dim * sizeof(float);
+    return bytes;
 }

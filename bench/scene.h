@@ -11,6 +11,14 @@
 #include <cstdint>
 #include <vector>
 
+// A stored copy of the table, with a layer that reads it.
+struct Stored {
+    inlay_rows tokens{};
+    inlay_layer *holding{}; // as Scene's
+
+    Pages<unsigned char> data, scales;
+};
+
 struct Scene {
     explicit Scene(const Shape &of);
     ~Scene();
@@ -36,8 +44,11 @@ struct Scene {
     inlay_layer *holding{};    // scale sqrt(dim), sinusoid, all its positions held
     inlay_layer *computing{};  // the same, none held
 
+    Stored stored[INLAY_TYPES]; // of compact shapes, by type; else without layers
+
   private:
     void prepare_tokens();
+    void prepare_stored();
 
     Pages<float> out_pages_, table_pages_, learned_pages_;
     Pages<std::int32_t> id_pages_;

@@ -14,6 +14,7 @@ enum Series : unsigned {
     tables = 2,   // a table of sinusoids [seq, dim], and no tokens
     growing = 4,  // tokens, from few to many: the fused pass alone, to see whether its ratio stays what it is
     decoding = 8, // one token for each of many sequences, at positions inside those that a layer holds
+    compact = 16, // tokens of a table of each stored type
 };
 
 enum Threads : bool { one_thread = false, more_threads = true }; // also measured on 2, and on all cores
@@ -68,6 +69,11 @@ constexpr Shape shapes[] = {
     {decoding, 16, 1, 4096, 50000},
     {decoding, 32, 1, 4096, 50000},
     {decoding, 64, 1, 4096, 50000},
+    // Tables that are stored in fewer bits than floats, outputs of 32 MiB and more.
+    {compact, 32, 512, 512, 50000},
+    {compact, 32, 512, 1024, 32000},
+    {compact, 8, 2048, 4096, 8000},
+    {compact, 32, 512, 512, 50000, 16},
     // Tables larger than the caches, the table of a prompt, and one that scalar computes in bearable time.
     {tables, 1, 65536, 512, 0, 0, more_threads},
     {tables, 1, 32768, 768, 0},
@@ -84,7 +90,8 @@ inline std::string shape_name(const Shape &shape)
     if (shape.series == tables)
         return "r" + std::to_string(shape.seq) + dim;
     return "b" + std::to_string(shape.batch) + "_s" + std::to_string(shape.seq) + dim + "_v" +
-           std::to_string(shape.vocab) + (shape.offset ? "_at" + std::to_string(shape.offset) : "");
+           std::to_string(shape.vocab) + (shape.series == compact ? "_stored" : "") +
+           (shape.offset ? "_at" + std::to_string(shape.offset) : "");
 }
 
 #endif

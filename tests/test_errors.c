@@ -60,7 +60,7 @@ static inlay_layer *make_layer(const inlay_rows *tokens, const inlay_sinusoid *f
 
 START_TEST(every_status_has_its_own_sentence)
 {
-    for (int a = INLAY_OK; a <= INLAY_NO_MEMORY; a++)
+    for (int a = INLAY_OK; a <= INLAY_SEGMENT; a++)
         for (int b = INLAY_OK; b < a; b++)
             EXPECT(strcmp(inlay_status_string((inlay_status)a), inlay_status_string((inlay_status)b)) != 0,
                    "status %d and %d read the same", a, b);
@@ -752,6 +752,292 @@ START_TEST(layer_specs)
 }
 END_TEST
 
+/* Expects a status of creation from a spec with one field changed. */
+#define EXPECT_SPEC(wanted, field, ...)                                                                                \
+    do {                                                                                                               \
+        inlay_layer_spec changed = good;                                                                               \
+        changed.field = __VA_ARGS__;                                                                                   \
+        inlay_layer *handle = (inlay_layer *)1;                                                                        \
+        EXPECT_STATUS(inlay_layer_create(&changed, NULL, &handle), wanted);                                            \
+        EXPECT((handle != NULL) == ((wanted) == INLAY_OK), "a handle of %s = %s", #field, #__VA_ARGS__);               \
+        inlay_layer_destroy(handle);                                                                                   \
+    } while (0)
+
+START_TEST(fields_of_specs)
+{
+    static float parameters[DIM];
+    inlay_rows tokens = good_rows(), learned = good_rows(), empty = inlay_rows_f32(NULL, 0, DIM),
+               wider = inlay_rows_f32(table, 4, DIM + 1), shard = good_rows();
+    shard.vocab = ROWS + 1;
+    inlay_layer_spec good = inlay_layer_spec_default(&tokens);
+    struct {
+        inlay_layer_spec spec;
+        uint64_t behind;
+    } later = {good, 0};
+    inlay_layer *made;
+    later.spec.size = sizeof later;
+    EXPECT_STATUS(inlay_layer_create(&later.spec, NULL, &made), INLAY_OK);
+    inlay_layer_destroy(made);
+    later.behind = 1;
+    EXPECT_STATUS(inlay_layer_create(&later.spec, NULL, &made), INLAY_OPTION);
+    EXPECT_SPEC(INLAY_OPTION, size, 0);
+    EXPECT_SPEC(INLAY_OPTION, size, sizeof good - 1);
+    EXPECT_SPEC(INLAY_OPTION, bad_id, (inlay_bad_id)5);
+    EXPECT_SPEC(INLAY_OPTION, bad_id, (inlay_bad_id)-1);
+    EXPECT_SPEC(INLAY_OPTION, zero_rows, (inlay_zero_rows)2);
+    EXPECT_SPEC(INLAY_OPTION, numbering, (inlay_numbering)2);
+    EXPECT_SPEC(INLAY_OPTION, numbering, INLAY_NUMBERING_PADDING_AWARE); /* no positions, no padding */
+    EXPECT_SPEC(INLAY_OPTION, clamp_positions, 2);
+    EXPECT_SPEC(INLAY_OPTION, norm, (inlay_norm)3);
+    EXPECT_SPEC(INLAY_OPTION, pooling, (inlay_pooling)3);
+    EXPECT_SPEC(INLAY_OPTION, out_type, (inlay_type)0);
+    EXPECT_SPEC(INLAY_OPTION, out_type, INLAY_I8);
+    EXPECT_SPEC(INLAY_OPTION, out_type, (inlay_type)INLAY_TYPES);
+    EXPECT_SPEC(INLAY_OK, epsilon, 0x1.fffffep127f);
+    EXPECT_SPEC(INLAY_OK, epsilon, -0.0f);
+    EXPECT_SPEC(INLAY_OPTION, epsilon, -0x1p-149f);
+    EXPECT_SPEC(INLAY_OPTION, epsilon, -1);
+    EXPECT_SPEC(INLAY_OPTION, epsilon, NAN);
+    EXPECT_SPEC(INLAY_OPTION, epsilon, INFINITY);
+    EXPECT_SPEC(INLAY_OPTION, gamma, parameters); /* no norm */
+    EXPECT_SPEC(INLAY_OPTION, beta, parameters);
+    EXPECT_SPEC(INLAY_OPTION, segments, &empty);
+    EXPECT_SPEC(INLAY_SHAPE, segments, &wider);
+    EXPECT_SPEC(INLAY_OPTION, segments, &shard);
+    EXPECT_SPEC(INLAY_OPTION, positions, &shard);
+    EXPECT_SPEC(INLAY_OK, positions, &learned);
+    EXPECT_SPEC(INLAY_OK, substitute_id, -1); /* of another policy */
+    good.bad_id = INLAY_BAD_ID_SUBSTITUTE;
+    EXPECT_SPEC(INLAY_OK, substitute_id, ROWS - 1);
+    EXPECT_SPEC(INLAY_OPTION, substitute_id, ROWS);
+    EXPECT_SPEC(INLAY_OPTION, substitute_id, -1);
+    EXPECT_SPEC(INLAY_OPTION, substitute_id, INT64_MIN);
+    EXPECT_SPEC(INLAY_OPTION, tokens, &empty);
+    good = inlay_layer_spec_default(&tokens);
+    good.positions = &learned;
+    EXPECT_SPEC(INLAY_OPTION, numbering, INLAY_NUMBERING_PADDING_AWARE);
+    EXPECT_SPEC(INLAY_OPTION, pooling, INLAY_POOLING_SUM);
+    good.padding_id = 0;
+    EXPECT_SPEC(INLAY_OK, numbering, INLAY_NUMBERING_PADDING_AWARE);
+    good = inlay_layer_spec_default(&tokens);
+    good.segments = &learned;
+    EXPECT_SPEC(INLAY_OPTION, pooling, INLAY_POOLING_MEAN);
+    good = inlay_layer_spec_default(&tokens);
+    good.norm = INLAY_NORM_RMS;
+    EXPECT_SPEC(INLAY_OK, gamma, parameters);
+    EXPECT_SPEC(INLAY_OPTION, beta, parameters);
+    EXPECT_SPEC(INLAY_OPTION, tokens, &shard);
+    good = inlay_layer_spec_default(&shard);
+    EXPECT_SPEC(INLAY_OPTION, pooling, INLAY_POOLING_SUM);
+    EXPECT_SPEC(INLAY_OPTION, segments, &learned);
+    /* Rows of floats on their way through stages are no longer than this. */
+    inlay_rows wide = inlay_rows_f32(NULL, 0, 4097), widest = inlay_rows_f32(NULL, 0, 4096);
+    inlay_sinusoid *formula = make_sinusoid(4097, 10000, INLAY_LAYOUT_SPLIT);
+    good = inlay_layer_spec_default(&wide);
+    EXPECT_SPEC(INLAY_SHAPE, pooling, INLAY_POOLING_SUM);
+    EXPECT_SPEC(INLAY_OK, norm, INLAY_NORM_RMS);
+    good.out_type = INLAY_F16;
+    good.cached_positions = 0;
+    EXPECT_SPEC(INLAY_OK, scale, 1);
+    EXPECT_SPEC(INLAY_SHAPE, norm, INLAY_NORM_LAYER);
+    EXPECT_SPEC(INLAY_SHAPE, sinusoid, formula);
+    good = inlay_layer_spec_default(&widest);
+    EXPECT_SPEC(INLAY_OK, pooling, INLAY_POOLING_SUM);
+    inlay_sinusoid_destroy(formula);
+}
+END_TEST
+
+static void expect_rows(inlay_rows view, inlay_status wanted)
+{
+    inlay_layer_spec spec = inlay_layer_spec_default(&view);
+    inlay_layer *made;
+    EXPECT_STATUS(inlay_layer_create(&spec, NULL, &made), wanted);
+    inlay_layer_destroy(made);
+}
+
+START_TEST(stored_rows)
+{
+    static unsigned char bytes[4096];
+    static const inlay_type types[] = {INLAY_F16,        INLAY_BF16,       INLAY_I8,
+                                       INLAY_I8_INVERSE, INLAY_U8_ROWWISE, INLAY_U4_ROWWISE,
+                                       INLAY_U4_GROUPED, INLAY_Q8_0,       INLAY_Q4_0};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        inlay_rows good = inlay_rows_f32(bytes, 2, 64), view;
+        bool grouped = types[i] == INLAY_U4_GROUPED;
+        bool scaled = grouped || types[i] == INLAY_I8 || types[i] == INLAY_I8_INVERSE;
+        good.type = types[i];
+        good.stride_bytes = inlay_row_bytes(types[i], 64);
+        good.group = grouped ? 32 : 0;
+        good.scales = scaled ? bytes : NULL;
+        expect_rows(good, INLAY_OK);
+        view = good;
+        view.stride_bytes--;
+        expect_rows(view, INLAY_STRIDE);
+        view = good;
+        view.scales = scaled ? NULL : bytes;
+        expect_rows(view, scaled ? INLAY_NULL : INLAY_OPTION);
+        view = good;
+        view.zeros = bytes;
+        expect_rows(view, grouped ? INLAY_OK : INLAY_OPTION);
+        static const uint32_t groups[] = {0, 1, 16, 31, 32, 33, 64, 96, 128, 256, UINT32_MAX};
+        for (size_t j = 0; j < sizeof groups / sizeof *groups; j++) {
+            bool known = grouped ? groups[j] == 32 || groups[j] == 64 || groups[j] == 128 : groups[j] == 0;
+            view = good;
+            view.group = groups[j];
+            expect_rows(view, !known ? INLAY_OPTION : groups[j] == 128 ? INLAY_SHAPE : INLAY_OK);
+        }
+        view = good;
+        view.dim = 65;
+        view.stride_bytes = 1000;
+        bool blocks = grouped || types[i] == INLAY_Q8_0 || types[i] == INLAY_Q4_0;
+        expect_rows(view, blocks ? INLAY_SHAPE : INLAY_OK);
+        view = good;
+        view.rows = SIZE_MAX / 2;
+        expect_rows(view, INLAY_OVERFLOW);
+    }
+    inlay_rows view = inlay_rows_f32(bytes, 4, 3);
+    view.first_row = 1;
+    expect_rows(view, INLAY_SHAPE);
+    view.vocab = 4;
+    expect_rows(view, INLAY_SHAPE);
+    view.vocab = 5;
+    expect_rows(view, INLAY_OK);
+    view.first_row = SIZE_MAX - 2;
+    expect_rows(view, INLAY_OVERFLOW);
+}
+END_TEST
+
+/* The same of a batch. */
+#define EXPECT_BATCH(wanted, field, ...)                                                                               \
+    do {                                                                                                               \
+        inlay_batch changed = good;                                                                                    \
+        changed.field = __VA_ARGS__;                                                                                   \
+        EXPECT_STATUS(inlay_forward(layer, &changed, out.begin, ROW_BYTES, NULL, NULL), wanted);                       \
+    } while (0)
+
+START_TEST(fields_of_batches)
+{
+    inlay_rows tokens = good_rows(), shard = good_rows();
+    shard.vocab = ROWS + 1;
+    inlay_layer *layer = make_layer(&tokens, sinusoid, NULL);
+    static const int32_t ids[TOKENS] = {0};
+    static const float weights[TOKENS] = {0};
+    static const int64_t offsets[BATCH + 1] = {0, SEQ, TOKENS};
+    inlay_batch good = inlay_batch_i32(ids, BATCH, SEQ, 0);
+    struct {
+        inlay_batch batch;
+        uint64_t behind;
+    } later = {good, 0};
+    later.batch.size = sizeof later;
+    EXPECT_STATUS(inlay_forward(layer, &later.batch, out.begin, ROW_BYTES, NULL, NULL), INLAY_OK);
+    later.behind = 1;
+    EXPECT_STATUS(inlay_forward(layer, &later.batch, out.begin, ROW_BYTES, NULL, NULL), INLAY_OPTION);
+    EXPECT_BATCH(INLAY_OPTION, size, 0);
+    EXPECT_BATCH(INLAY_OPTION, size, sizeof good - 1);
+    EXPECT_BATCH(INLAY_OPTION, id_type, (inlay_id_type)7);
+    EXPECT_BATCH(INLAY_OPTION, position_type, INLAY_ID_I32); /* without positions */
+    EXPECT_BATCH(INLAY_OPTION, segment_type, INLAY_ID_I32);
+    EXPECT_BATCH(INLAY_OPTION, positions, ids); /* without a type */
+    EXPECT_BATCH(INLAY_OPTION, weights, weights);
+    EXPECT_BATCH(INLAY_OPTION, padded_length, 3);
+    EXPECT_BATCH(INLAY_OPTION, dropout, 1);
+    EXPECT_BATCH(INLAY_OPTION, dropout, NAN);
+    EXPECT_BATCH(INLAY_OPTION, dropout, INFINITY);
+    EXPECT_BATCH(INLAY_OPTION, dropout, -0x1p-149f);
+    EXPECT_BATCH(INLAY_OK, dropout, -0.0f);
+    EXPECT_BATCH(INLAY_OK, dropout, 0x1p-149f);
+    EXPECT_BATCH(INLAY_OK, dropout, 0x1.fffffep-1f);
+    EXPECT_BATCH(INLAY_OVERFLOW, sequences, SIZE_MAX);
+    inlay_batch listed = good;
+    listed.positions = ids;
+    listed.position_type = INLAY_ID_I32;
+    EXPECT_STATUS(inlay_forward(layer, &listed, out.begin, ROW_BYTES, NULL, NULL), INLAY_OK);
+    listed.position_type = (inlay_id_type)7;
+    EXPECT_STATUS(inlay_forward(layer, &listed, out.begin, ROW_BYTES, NULL, NULL), INLAY_OPTION);
+    inlay_batch typed = good;
+    typed.segments = ids;
+    typed.segment_type = INLAY_ID_I32; /* the layer has no segments */
+    EXPECT_STATUS(inlay_forward(layer, &typed, out.begin, ROW_BYTES, NULL, NULL), INLAY_OPTION);
+    good = inlay_batch_ragged(ids, INLAY_ID_I32, offsets, BATCH, 0);
+    EXPECT_BATCH(INLAY_OK, start, 0);
+    EXPECT_BATCH(INLAY_OFFSETS, length, TOKENS - 1);
+    EXPECT_BATCH(INLAY_OFFSETS, padded_length, SEQ - 1);
+    EXPECT_BATCH(INLAY_OK, padded_length, SEQ);
+    EXPECT_BATCH(INLAY_OVERFLOW, padded_length, SIZE_MAX);
+    EXPECT_BATCH(INLAY_OVERFLOW, padded_length, SIZE_MAX / 4);
+    EXPECT_BATCH(INLAY_OVERFLOW, sequences, SIZE_MAX);
+    EXPECT_BATCH(INLAY_OVERFLOW, length, SIZE_MAX);
+    static const struct {
+        int64_t offsets[BATCH + 1];
+        size_t at;
+    } wrong[] = {
+        {{1, SEQ, TOKENS}, 0},       {{-1, SEQ, TOKENS}, 0},
+        {{0, -1, TOKENS}, 1},        {{0, TOKENS + 1, TOKENS}, 1},
+        {{0, INT64_MAX, TOKENS}, 1}, {{0, SEQ, SEQ - 1}, 2},
+        {{0, SEQ, TOKENS + 1}, 2},   {{0, SEQ, TOKENS - 1}, 2},
+        {{0, INT64_MIN, TOKENS}, 1}, {{INT64_MIN, INT64_MIN, TOKENS}, 0},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        inlay_batch batch = good;
+        inlay_fault fault = {99, 99, 99};
+        batch.offsets = wrong[i].offsets;
+        EXPECT_STATUS(inlay_forward(layer, &batch, out.begin, ROW_BYTES, NULL, &fault), INLAY_OFFSETS);
+        EXPECT(fault.sequence == wrong[i].at && fault.token == 0 && fault.value == wrong[i].offsets[wrong[i].at],
+               "case %zu: fault at %zu, %ld", i, fault.sequence, (long)fault.value);
+    }
+    inlay_layer_destroy(layer);
+    layer = make_layer(&shard, sinusoid, NULL);
+    good = inlay_batch_i32(ids, BATCH, SEQ, 0);
+    EXPECT_BATCH(INLAY_OK, start, 0);
+    EXPECT_BATCH(INLAY_OPTION, dropout, 0.5f);
+    inlay_layer_destroy(layer);
+}
+END_TEST
+
+/* The output over each array that a call reads, and against its last byte. */
+START_TEST(outputs_over_inputs)
+{
+    enum { ROOM = 2048 };
+    static unsigned char memory[11][ROOM];
+    inlay_rows tokens = inlay_rows_f32(memory[0], 4, 64), learned = inlay_rows_f32(memory[3], 3, 64),
+               segments = inlay_rows_f32(memory[4], 2, 64);
+    tokens.type = INLAY_U4_GROUPED;
+    tokens.group = 32;
+    tokens.stride_bytes = 32;
+    tokens.scales = memory[1];
+    tokens.zeros = memory[2];
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    spec.positions = &learned;
+    spec.segments = &segments;
+    spec.norm = INLAY_NORM_LAYER;
+    spec.gamma = memory[5];
+    spec.beta = memory[6];
+    inlay_layer *layer;
+    ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+    /* Bytes of each array: one token of one sequence. */
+    static const size_t bytes[] = {128, 32, 4, 768, 512, 256, 256, 4, 4, 4, 16};
+    inlay_batch batch = inlay_batch_i32((const int32_t *)(const void *)memory[7], 1, 1, 0);
+    batch.positions = memory[8];
+    batch.position_type = INLAY_ID_I32;
+    batch.segments = memory[9];
+    batch.segment_type = INLAY_ID_I32;
+    const int64_t offsets[2] = {0, 1};
+    memcpy(memory[10], offsets, sizeof offsets);
+    batch.offsets = (const int64_t *)(const void *)memory[10];
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+        static unsigned char before[sizeof memory];
+        memcpy(before, memory, sizeof memory);
+        inlay_status over = inlay_forward(layer, &batch, memory[i] + bytes[i] - 1, 256, NULL, NULL);
+        EXPECT(over == INLAY_OVERLAP && memcmp(before, memory, sizeof memory) == 0, "array %zu: \"%s\"", i,
+               inlay_status_string(over));
+        inlay_status beside = inlay_forward(layer, &batch, memory[i] + bytes[i], 256, NULL, NULL);
+        EXPECT(beside == INLAY_OK, "beside array %zu: \"%s\"", i, inlay_status_string(beside));
+        memcpy(memory, before, sizeof memory);
+    }
+    inlay_layer_destroy(layer);
+}
+END_TEST
+
 /* An allocator that counts, and fails on demand. */
 struct counted {
     int live, calls;
@@ -844,6 +1130,10 @@ int main(int argc, char **argv)
     tcase_add_test(arguments, executors);
     tcase_add_test(arguments, starts_of_sequences);
     tcase_add_test(arguments, layer_specs);
+    tcase_add_test(arguments, fields_of_specs);
+    tcase_add_test(arguments, stored_rows);
+    tcase_add_test(arguments, fields_of_batches);
+    tcase_add_test(arguments, outputs_over_inputs);
     tcase_add_test(arguments, handles_and_their_memory);
     suite_add_tcase(suite, arguments);
     return run_suite(argc, argv, suite);
