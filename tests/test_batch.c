@@ -8,6 +8,7 @@
 
 #include "random.h"
 
+#include <fenv.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -1041,6 +1042,100 @@ START_TEST(rewritten_batches_stay_in_their_arrays)
 }
 END_TEST
 
+/* Subnormal options are looked at in the host's environment: as bits, which raise nothing there. */
+START_TEST(subnormal_options_raise_nothing)
+{
+    static float row[4] = {1, 2, 3, 4};
+    const int32_t ids[2] = {0, 0};
+    inlay_rows tokens = inlay_rows_f32(row, 1, 4);
+    for (int flush = 0; flush < 2; flush++) {
+        float out[8];
+        inlay_layer *layer;
+        inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+        inlay_batch batch = inlay_batch_i32(ids, 1, 2, 0);
+        spec.norm = INLAY_NORM_RMS;
+        spec.epsilon = 0x1p-149f;
+        batch.dropout = 0x1p-149f;
+        set_flush(flush);
+        feclearexcept(FE_ALL_EXCEPT);
+#ifdef __x86_64__
+        __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() & ~0x3fu); /* that of subnormals too */
+#endif
+        inlay_status created = inlay_layer_create(&spec, NULL, &layer);
+        inlay_status status = inlay_forward(layer, &batch, out, sizeof row, NULL, NULL);
+#ifdef __x86_64__
+        unsigned raised = __builtin_ia32_stmxcsr() & 0x3f;
+#else
+        int raised = fetestexcept(FE_ALL_EXCEPT);
+#endif
+        set_flush(false);
+        inlay_layer_destroy(layer);
+        EXPECT(created == INLAY_OK && status == INLAY_OK && raised == 0, "flush %d: statuses %d, %d, flags %x", flush,
+               created, status, (unsigned)raised);
+    }
+}
+END_TEST
+
+/* An executor during whose run another thread, as it were, rewrites what the batch points to: all of it, so that no
+   value is what it was when it was checked. */
+struct rewriter {
+    struct call *call;
+    struct random *random;
+};
+
+static void rewrite_some(struct random *random, const void *ids, inlay_id_type type, size_t n, int64_t limit)
+{
+    unsigned char *to = (unsigned char *)(uintptr_t)ids;
+    for (size_t i = 0; ids != NULL && i < n; i++)
+        if (one_in(random, 2))
+            put_id(to, type, i,
+                   one_in(random, 2) ? hostile(random, limit) : (int64_t)random_below(random, (uint64_t)limit + 2));
+}
+
+static void run_rewritten(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
+{
+    const struct rewriter *rewriter = ctx;
+    const inlay_batch *batch = &rewriter->call->batch;
+    struct random *random = rewriter->random;
+    size_t tokens = batch->offsets != NULL ? batch->length : batch->sequences * batch->length;
+    for (size_t i = 0; i < count; i++) {
+        rewrite_some(random, batch->ids, batch->id_type, tokens, MAX_TABLE_ROWS);
+        rewrite_some(random, batch->positions, batch->position_type, tokens, MAX_TABLE_ROWS);
+        rewrite_some(random, batch->segments, batch->segment_type, tokens, 3);
+        rewrite_some(random, batch->starts, INLAY_ID_I64, batch->sequences, MAX_TABLE_ROWS);
+        if (batch->offsets != NULL)
+            rewrite_some(random, batch->offsets, INLAY_ID_I64, batch->sequences + 1, (int64_t)tokens);
+        task(arg, i);
+    }
+}
+
+START_TEST(rewritten_between_check_and_use)
+{
+    const struct extent_of_calls size = {CALLS_OF(64, 100, 256, 512), 1500, 700000};
+    unsigned long parts = 0;
+    make_arenas_of(size.out_bytes + 100, 512);
+    for (uint64_t seed = 0; seed < (strcmp(tested->name, "scalar") == 0 ? 100 : 600); seed++) {
+        struct random random = {seed + 3000000};
+        struct call call;
+        draw_call(&call, &random, &size);
+        struct rewriter rewriter = {&call, &random};
+        inlay_executor executor = {&rewriter, run_rewritten, 4};
+        size_t bytes = call.rows > 0 ? (call.rows - 1) * call.stride + call.out_bytes : 0;
+        unsigned char *out = arena_place(&out_at, bytes, one_in(&random, 2) ? AT_END : AT_BEGIN, 0);
+        inlay_layer *layer;
+        ck_assert_int_eq(inlay_layer_create(&call.spec, NULL, &layer), INLAY_OK);
+        inlay_fault fault;
+        inlay_status status = inlay_forward(layer, &call.batch, out, call.stride, &executor, &fault);
+        parts += status == INLAY_OK && bytes >= 2 * 65536;
+        EXPECT(arena_untouched_outside(&out_at, out, call.rows, call.stride, call.out_bytes),
+               "seed %lu wrote outside its rows", (unsigned long)seed);
+        inlay_layer_destroy(layer);
+        inlay_sinusoid_destroy(call.sinusoid);
+    }
+    EXPECT(parts > 10, "%lu calls were cut into parts", parts);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     Suite *suite = suite_create("batch");
@@ -1052,6 +1147,8 @@ int main(int argc, char **argv)
     tcase_add_test(calls, shards_add_up);
     tcase_add_test(calls, numbers_of_frameworks);
     tcase_add_test(calls, rewritten_batches_stay_in_their_arrays);
+    tcase_add_test(calls, subnormal_options_raise_nothing);
+    tcase_add_test(calls, rewritten_between_check_and_use);
     suite_add_tcase(suite, calls);
     return run_suite(argc, argv, suite);
 }
