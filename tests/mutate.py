@@ -74,7 +74,7 @@ MUTATIONS = [
     ("the host's control word is not restored", "src/fpenv.h", "        _mm_setcsr(host.mxcsr);", "        (void)host;"),
     ("a position equal to the limit is accepted", "src/validate.c", "n <= limit - first)", "n <= limit - first + 1)"),
     ("a negative position is accepted", "src/validate.c", "if (first <= limit && n", "if (n"),
-    ("an output one byte into an input is accepted", "src/validate.c", "a.begin < b.end && b.begin < a.end", "a.begin < b.end && b.begin + 1 < a.end"),
+    ("an output one byte into an input is accepted", "src/validate.h", "a.begin < b.end && b.begin < a.end", "a.begin < b.end && b.begin + 1 < a.end"),
     ("a stride one byte short is accepted", "src/validate.c", "if (stride_bytes < row_bytes)", "if (stride_bytes + 1 < row_bytes)"),
     ("the bytes of an array may wrap", "src/validate.c", "if (__builtin_mul_overflow(rows - 1, stride_bytes, &bytes) || __builtin_add_overflow(bytes, row_bytes, &bytes))",
      "bytes = (rows - 1) * stride_bytes + row_bytes; if (0)"),

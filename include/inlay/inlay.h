@@ -177,16 +177,15 @@ static inline inlay_rows inlay_rows_f32(const void *data, size_t rows, size_t di
  * and zeros are written (the view's pointers to const are no promise here); they may overlap neither `from` nor each
  * other. What is between rows is left alone. Values are chosen as follows, and cost at most so much:
  *
- * | type | scale and numbers | largest error |
- * |---|---|---|
- * | INLAY_F16, INLAY_BF16 | to nearest even; infinities and NaN stay, what is too large becomes infinite | half a unit
- * in the last place | | INLAY_I8, INLAY_I8_INVERSE | step max abs x / 127 of a row, or 127 / max abs x | half a step |
- * | INLAY_U8_ROWWISE | bias min, step (max - min) / 255 of a row | half a step, and the rounding of a sum |
- * | INLAY_U4_ROWWISE | bias min, step (max - min) / 15, both rounded to float16 | half a step, and what that rounding
- * moves: up to 2^-11 of abs min and of max - min | | INLAY_U4_GROUPED | step max abs x / 7 of a group; with zeros (max
- * - min) / 15, 0 among the values | half a step | | INLAY_Q8_0 | as ggml: step max abs x / 127 of a block, rounded to
- * float16 | 0.57 of a step | | INLAY_Q4_0 | as ggml: step max abs x / 8 of a block, rounded to float16, such that the
- * extreme is -8 | 1.01 steps |
+ * - INLAY_F16, INLAY_BF16: to nearest even; infinities and NaN stay, what is too large becomes infinite. Half a unit in
+ *   the last place.
+ * - INLAY_I8, INLAY_I8_INVERSE: step max abs x / 127 of a row, or its inverse. Half a step.
+ * - INLAY_U8_ROWWISE: bias min, step (max - min) / 255 of a row. Half a step, and the rounding of a sum.
+ * - INLAY_U4_ROWWISE: bias min, step (max - min) / 15, both rounded to float16. Half a step, and what that rounding
+ *   moves: up to 2^-11 of abs min and of max - min.
+ * - INLAY_U4_GROUPED: step max abs x / 7 of a group; with zeros (max - min) / 15, 0 among the values. Half a step.
+ * - INLAY_Q8_0: as ggml, step max abs x / 127 of a block, rounded to float16. 0.57 of a step.
+ * - INLAY_Q4_0: as ggml, step max abs x / 8 of a block, rounded to float16, such that the extreme is -8. 1.01 steps.
  *
  * Float32 steps are at least 2^-126. A float16 holds no step below 2^-24, and few digits of one below 2^-14: there the
  * error is up to 8 * 2^-24 more, of INLAY_U4_ROWWISE and INLAY_Q4_0, and 64 * 2^-24 of INLAY_Q8_0. Where all is zero,
@@ -545,7 +544,7 @@ typedef enum inlay_random_kind {
  * Random rows, each element of which follows from its index, key and offset alone: a table made in parts, in any order,
  * on any machine, has the same bits. Start from inlay_random_spec_default().
  *
- * Element e = (first_row + row) * dim + column takes word w = e mod 4 of the block that Philox4x32-10 (Salmon et al.
+ * Element e = (first_row + row) * dim + column takes w, word e mod 4 of the block that Philox4x32-10 (Salmon et al.
  * 2011) makes of the counter {e / 4, offset}, two 64-bit numbers, the lower half of each first, and of `key`. Its
  * number is the quantile at u = (w + 1/2) / 2^32 of the distribution: one of 2^32, which of a standard normal reach to
  * +-6.34.
