@@ -53,7 +53,7 @@ static void anchor_exactly(struct inlay_generator *generator, double position)
 {
     static const double sin_of_quarters[4] = {0, 1, 0, -1};
     static const double cos_of_quarters[4] = {1, 0, -1, 0};
-    enum { BLOCK = 128 };
+    enum { BLOCK = 64 };
     double half_turns[BLOCK], quadrant_sin[BLOCK], quadrant_cos[BLOCK], angles[BLOCK];
     const inlay_sinusoid *sinusoid = generator->sinusoid;
     struct inlay_real x = inlay_real_of(position);
@@ -301,11 +301,12 @@ void inlay_generator_add(struct inlay_generator *generator, size_t n, unsigned c
 }
 
 /*
- * Rows whose pieces are made in a buffer that stays in L1, and copied from there: for recipes, and where addresses do
- * not lie on cache lines; the copying kernel knows how to begin and end rows that it streams.
+ * Rows whose pieces are made in a buffer that stays in L1, and copied from there: for recipes in 16 bits, and where
+ * rows that are streamed do not lie on cache lines; the copying kernel knows how to begin and end them. Not inlined, so
+ * that who needs no buffer has none in its frame.
  */
-static void fill_through_buffer(struct inlay_generator *generator, size_t n, unsigned char *out,
-                                size_t out_stride_bytes, bool stream)
+static __attribute__((noinline)) void fill_through_buffer(struct inlay_generator *generator, size_t n,
+                                                          unsigned char *out, size_t out_stride_bytes, bool stream)
 {
     enum { COLUMNS = 2 * INLAY_GENERATOR_PAIRS + 16, ROWS = 4 };
     _Alignas(64) unsigned char buffer[ROWS][COLUMNS * sizeof(float)];
@@ -338,10 +339,15 @@ void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinuso
         struct inlay_placement row = inlay_sinusoid_in_row(sinusoid, first, pairs);
         bool direct = !stream || on_lines(&row, type, out, out_stride_bytes);
         inlay_generator_start(&generator, kernels, sinusoid, first, pairs, type, positions);
-        if (sinusoid->angles != NULL || (!direct && type == INLAY_F32))
+        if (sinusoid->angles != NULL ? stream || type != INLAY_F32 : !direct && type == INLAY_F32)
             fill_through_buffer(&generator, n, out, out_stride_bytes, stream);
         else
             generate(&generator, &row, n, out, out_stride_bytes, stream && direct, NULL);
         first += INLAY_GENERATOR_PAIRS;
     } while (first < sinusoid->pairs);
+    if (sinusoid->angles != NULL && !stream && type == INLAY_F32 && sinusoid->float_amplitude != 1)
+        for (size_t row = 0; row < n; row++) {
+            unsigned char *at = out + row * out_stride_bytes;
+            copy_floats(kernels, at, at, sinusoid->dim, sinusoid->float_amplitude, false);
+        }
 }

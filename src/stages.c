@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { BUFFER_BYTES = 16 * 1024, BUFFER_FLOATS = BUFFER_BYTES / 4, MOST_TOKENS = 32 };
+enum { BUFFER_BYTES = 16 * 1024, BUFFER_FLOATS = BUFFER_BYTES / 4, MOST_TOKENS = 16 };
 
 void inlay_put_no_row(const struct inlay_kernels *kernels, int kind, float scale, const unsigned char *position,
                       unsigned char *out, size_t columns)
