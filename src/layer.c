@@ -361,6 +361,7 @@ static struct inlay_embed_work work_of(const inlay_layer *layer, const inlay_bat
         .listed_type = batch->position_type,
         .numbered = spec->numbering == INLAY_NUMBERING_PADDING_AWARE,
         .clamped = spec->clamp_positions != 0,
+        .apart = false, /* every field is named: gcc clears what is not, in a slow way */
         .sequences = batch->sequences,
         .length = batch->length,
         .dim = layer->tokens.dim,
