@@ -390,15 +390,19 @@ void inlay_embed_run(const struct inlay_embed_work *work, const inlay_executor *
         rows = work->out_length > 0 ? work->sequences * work->out_length : work->length;
         longest = work->out_length > 0 ? work->out_length : work->longest;
     }
+    /* Pooled rows are few, and what they are made of many: the product may be more than there is memory. */
+    size_t written = work->pooling != INLAY_POOLING_NONE ? work->sequences : rows, bytes;
+    if (__builtin_mul_overflow(rows, row_bytes, &bytes))
+        bytes = SIZE_MAX;
     struct grid grid = {.whole = {
                             .work = work,
                             .kernels = inlay_dispatch(),
-                            .stream = inlay_streams(&work->tuning, rows, row_bytes),
+                            .stream = inlay_streams(&work->tuning, written, row_bytes),
                             .staged = staged(work),
                             .b_end = work->sequences,
                             .s_end = longest,
                         }};
-    size_t parts = inlay_parts(executor, rows * row_bytes);
+    size_t parts = inlay_parts(executor, bytes);
     if (parts == 1) { /* small calls pay for no division */
         run_part(&grid.whole);
         return;

@@ -33,7 +33,7 @@ struct inlay_embed_work {
     const void *listed;
     inlay_id_type listed_type;
     bool numbered, clamped;
-    bool apart; /* some that would follow are none, and none of a token that has one */
+    bool apart; /* as they are in those three ways, or since some tokens that stand between others take none */
 
     size_t sequences, length, dim;
     const int64_t *offsets; /* [sequences + 1], or null: each sequence has `length` tokens, else all together */

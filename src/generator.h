@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The generator of sinusoid rows: exact anchors, the kernels between them, entries in doubt computed exactly. Included
- * by what writes whole rows (rows.c, layer.c) and by the pass that computes rows on its way (embed.c).
+ * by what writes whole rows (rows.c, layer.c, stages.c) and by the pass that computes rows on its way (embed.c).
  */
 #ifndef INLAY_GENERATOR_H
 #define INLAY_GENERATOR_H

@@ -252,17 +252,10 @@ static inlay_status check_each_position(const struct inlay_embed_work *work, inl
     uint64_t limit = inlay_position_limit(work);
     for (size_t b = 0; b < work->sequences; b++) {
         struct inlay_sequence sequence = inlay_sequence_of(work, b);
-        uint64_t start =
-            work->starts != NULL ? (uint64_t)inlay_id_at(work->starts, INLAY_ID_I64, b) : (uint64_t)work->start;
-        uint64_t counted = 0;
+        struct inlay_numbers numbers = inlay_numbers_of(work, b);
         for (size_t s = 0; s < sequence.count; s++) {
             size_t token = sequence.first + s, row;
-            uint64_t position = start + s;
-            if (work->listed != NULL)
-                position = (uint64_t)inlay_id_at(work->listed, work->listed_type, token);
-            else if (work->numbered)
-                position =
-                    inlay_id_at(work->ids, work->id_type, token) == work->padding_id ? start - 1 : start + counted++;
+            uint64_t position = inlay_next_number(work, &numbers, token, s);
             enum inlay_kind kind = inlay_row_of(work, token, &row);
             bool taken = kind == INLAY_ROW || kind == INLAY_ZEROS;
             bool good = position < limit || (work->clamped && (int64_t)position >= 0 && limit > 0);
@@ -430,7 +423,7 @@ inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, v
     if (!ragged && __builtin_mul_overflow(batch->sequences, batch->length, &tokens))
         return INLAY_OVERFLOW;
     if (__builtin_mul_overflow(batch->sequences, batch->padded_length, &rows) ||
-        batch->sequences > SIZE_MAX / sizeof *batch->offsets - 1)
+        (ragged && batch->sequences > SIZE_MAX / sizeof *batch->offsets - 1))
         return INLAY_OVERFLOW;
     rows = pooled ? batch->sequences : batch->padded_length > 0 ? rows : tokens;
     struct inlay_extent written;

@@ -326,7 +326,7 @@ static double error_of(const struct storing *storing, const struct quantizing *r
     return largest;
 }
 
-static void store_rows(struct storing *storing)
+static __attribute__((noinline)) void store_rows(struct storing *storing)
 {
     const inlay_rows *from = storing->from, *to = storing->to;
     size_t groups = to->type == INLAY_U4_GROUPED ? to->dim / to->group : 1, zero_bytes = (groups + 1) / 2;

@@ -156,4 +156,31 @@ static inline size_t inlay_start_of(const struct inlay_embed_work *work, size_t 
     return start <= inlay_position_limit(work) - count ? (size_t)start : 0;
 }
 
+/* The numbers that tokens of a sequence have as positions, one after another; past every limit where negative. */
+struct inlay_numbers {
+    uint64_t start;
+    uint64_t counted; /* tokens so far that are no padding */
+};
+
+static inline struct inlay_numbers inlay_numbers_of(const struct inlay_embed_work *work, size_t b)
+{
+    int64_t start = work->starts != NULL ? inlay_id_at(work->starts, INLAY_ID_I64, b) : work->start;
+    return (struct inlay_numbers){(uint64_t)start, 0};
+}
+
+static inline uint64_t inlay_next_number(const struct inlay_embed_work *work, struct inlay_numbers *numbers,
+                                         size_t token, size_t s)
+{
+    if (work->listed != NULL)
+        return inlay_settled((uint64_t)inlay_id_at(work->listed, work->listed_type, token));
+    uint64_t number = numbers->start + s;
+    if (work->numbered) {
+        if (inlay_id_at(work->ids, work->id_type, token) == work->padding_id)
+            return numbers->start - 1;
+        number = numbers->start + numbers->counted++;
+    }
+    /* Counting up ends at the largest number, which is past every table but no negative one. */
+    return numbers->start <= INT64_MAX && number > INT64_MAX ? INT64_MAX : number;
+}
+
 #endif

@@ -249,30 +249,13 @@ static void run_group(struct group *group, unsigned char *out, unsigned char *bu
     }
 }
 
-/* Numbers the tokens of a sequence one after another. */
-struct numbers {
-    size_t start;
-    size_t counted; /* tokens so far that are no padding */
-};
-
-static size_t position_of(const struct inlay_embed_work *work, struct numbers *numbers, size_t token, size_t s)
+/* A number as the row of a table or of a sinusoid: validated, and kept within them whatever has changed since. */
+static size_t position_of(const struct inlay_embed_work *work, uint64_t number)
 {
-    uint64_t limit = inlay_position_limit(work), position = numbers->start + s;
-    if (work->listed != NULL) {
-        position = inlay_settled((uint64_t)inlay_id_at(work->listed, work->listed_type, token));
-    } else if (work->numbered) {
-        int64_t id = inlay_id_at(work->ids, work->id_type, token);
-        position = id == work->padding_id ? numbers->start - 1 : numbers->start + numbers->counted++;
-    }
-    if (position < limit)
-        return (size_t)position;
+    uint64_t limit = inlay_position_limit(work);
+    if (number < limit)
+        return (size_t)number;
     return work->clamped && limit > 0 ? (size_t)limit - 1 : 0;
-}
-
-/* The start as the caller has it: positions are kept within their limit one by one. */
-static size_t start_of(const struct inlay_embed_work *work, size_t b)
-{
-    return (size_t)(work->starts != NULL ? inlay_id_at(work->starts, INLAY_ID_I64, b) : work->start);
 }
 
 static void run_sequence(const struct inlay_part *part, size_t b, unsigned char *buffer)
@@ -283,7 +266,7 @@ static void run_sequence(const struct inlay_part *part, size_t b, unsigned char 
     size_t end = part->s_end < sequence.count ? part->s_end : sequence.count;
     size_t fit = work->dim <= BUFFER_FLOATS ? BUFFER_FLOATS / work->dim : work->out_type == INLAY_F32 ? 4 : 1;
     size_t most = fit < MOST_TOKENS ? fit : MOST_TOKENS;
-    struct numbers numbers = {start_of(work, b), 0};
+    struct inlay_numbers numbers = inlay_numbers_of(work, b);
     struct group group = {.part = part};
     for (size_t s = part->s; s < end; s += group.count) {
         group.first = sequence.first + s;
@@ -291,7 +274,7 @@ static void run_sequence(const struct inlay_part *part, size_t b, unsigned char 
         for (size_t i = 0; i < group.count; i++) {
             group.kinds[i] = inlay_row_of(work, group.first + i, &group.rows[i]);
             if (positioned)
-                group.positions[i] = position_of(work, &numbers, group.first + i, s + i);
+                group.positions[i] = position_of(work, inlay_next_number(work, &numbers, group.first + i, s + i));
         }
         run_group(&group, inlay_out_of(work, sequence, b, s), buffer);
     }
@@ -342,7 +325,8 @@ static void pool(const struct inlay_part *part, size_t b, unsigned char *buffer)
     finish(&group, &out);
 }
 
-void inlay_stages_run(const struct inlay_part *part)
+/* Not inlined, even by link-time optimisation: its arithmetic stays within the guard of who calls. */
+__attribute__((noinline)) void inlay_stages_run(const struct inlay_part *part)
 {
     _Alignas(64) unsigned char buffer[BUFFER_BYTES];
     for (size_t b = part->b; b < part->b_end; b++)

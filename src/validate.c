@@ -182,7 +182,8 @@ inlay_status inlay_check_rows(const inlay_rows *rows, struct inlay_table_extents
     if (status != INLAY_OK)
         return status;
     size_t end;
-    if (__builtin_add_overflow(rows->first_row, rows->rows, &end))
+    /* Beyond, negative ids would pass for large ones. */
+    if (__builtin_add_overflow(rows->first_row, rows->rows, &end) || rows->vocab > INT64_MAX)
         return INLAY_OVERFLOW;
     if (rows->vocab == 0 ? rows->first_row != 0 : end > rows->vocab)
         return INLAY_SHAPE;

@@ -904,6 +904,35 @@ START_TEST(stored_rows)
     expect_rows(view, INLAY_OK);
     view.first_row = SIZE_MAX - 2;
     expect_rows(view, INLAY_OVERFLOW);
+    view.first_row = 0;
+    view.vocab = SIZE_MAX; /* of which a negative id would be one */
+    expect_rows(view, SIZE_MAX > INT64_MAX ? INLAY_OVERFLOW : INLAY_OK);
+}
+END_TEST
+
+/* Positions past a table that clamps them: its last row, as far as numbers go. */
+START_TEST(far_positions_are_clamped)
+{
+    static const int64_t starts[] = {ROWS, INT64_C(1) << 32, (INT64_C(1) << 32) - 1, INT64_MAX - 1, INT64_MAX};
+    static const int32_t ids[TOKENS] = {0};
+    inlay_rows tokens = good_rows(), last = inlay_rows_f32(table[ROWS - 1], 1, DIM);
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    spec.positions = &tokens;
+    spec.clamp_positions = 1;
+    inlay_layer *layer, *expected;
+    ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+    spec.positions = &last;
+    ck_assert_int_eq(inlay_layer_create(&spec, NULL, &expected), INLAY_OK);
+    float rows[TOKENS][DIM], right[TOKENS][DIM];
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        inlay_batch batch = inlay_batch_i32(ids, BATCH, SEQ, starts[i]);
+        EXPECT_STATUS(inlay_forward(layer, &batch, rows, sizeof *rows, NULL, NULL), INLAY_OK);
+        batch.start = 0;
+        EXPECT_STATUS(inlay_forward(expected, &batch, right, sizeof *right, NULL, NULL), INLAY_OK);
+        EXPECT(memcmp(rows, right, sizeof rows) == 0, "not the last row from %lld on", (long long)starts[i]);
+    }
+    inlay_layer_destroy(layer);
+    inlay_layer_destroy(expected);
 }
 END_TEST
 
@@ -1132,6 +1161,7 @@ int main(int argc, char **argv)
     tcase_add_test(arguments, layer_specs);
     tcase_add_test(arguments, fields_of_specs);
     tcase_add_test(arguments, stored_rows);
+    tcase_add_test(arguments, far_positions_are_clamped);
     tcase_add_test(arguments, fields_of_batches);
     tcase_add_test(arguments, outputs_over_inputs);
     tcase_add_test(arguments, handles_and_their_memory);

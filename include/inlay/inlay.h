@@ -13,7 +13,7 @@
  * - **Everything is validated before the first write**: a function that returns anything but INLAY_OK has written
  *   nothing, neither to its output nor to its input. It never prints, aborts or touches errno.
  * - An output may not overlap an input, nor what lies between the input's rows, unless its function says so.
- *   A call without work (n, sequences or length 0) touches no pointer to data and is INLAY_OK, if its handles, shapes,
+ *   A call whose output has no rows touches no pointer to data and is INLAY_OK, if its handles, shapes,
  *   strides and enum values are valid.
  * - Results are **bit-identical** on every ISA and compiler (the payload of a NaN excepted): the row times the scale is
  *   rounded, then plus the position is rounded; no fused multiply-add. The rounding mode, flush-to-zero and exception
@@ -642,14 +642,15 @@ typedef enum inlay_numbering {
 /** The norm behind the sum; statistics of each row in float32, in an order that is the same on every ISA. */
 typedef enum inlay_norm {
     INLAY_NORM_NONE = 0,
-    INLAY_NORM_LAYER = 1, /**< (x - mean) / sqrt(variance + epsilon) * gamma + beta (Ba et al. 2016) */
-    INLAY_NORM_RMS = 2,   /**< x / sqrt(mean square + epsilon) * gamma (Zhang and Sennrich 2019) */
+    INLAY_NORM_LAYER = 1, /**< (x - mean) * (1 / sqrt(variance + epsilon)) * gamma + beta (Ba et al. 2016) */
+    INLAY_NORM_RMS = 2,   /**< x * (1 / sqrt(mean square + epsilon)) * gamma (Zhang and Sennrich 2019) */
 } inlay_norm;
 
 /** Rows of a sequence to one: static embeddings, bags of features. */
 typedef enum inlay_pooling {
     INLAY_POOLING_NONE = 0,
-    INLAY_POOLING_SUM = 1,  /**< in the order of tokens; each row times its weight where the batch has weights */
+    INLAY_POOLING_SUM = 1,  /**< in the order of tokens; each row * (weight * scale) where the batch has weights. Rows
+                                 of zeros and skipped ones take no part */
     INLAY_POOLING_MEAN = 2, /**< that sum times 1 / number of rows, rounded; zeros where there is none */
 } inlay_pooling;
 
@@ -744,8 +745,9 @@ typedef struct inlay_batch {
     size_t size;             /**< sizeof(inlay_batch) */
     const void *ids;         /**< [sequences, length], or [length] with offsets; each in [0, vocab) or as bad_id says */
     inlay_id_type id_type;   /**< of ids */
-    float dropout;           /**< the part of elements that becomes 0, in [0, 1), the rest divided by what remains;
-                                  0: none. A mask of the element's index (token * dim + column), key and offset alone */
+    float dropout;           /**< the part of elements that becomes 0, in [0, 1), the rest times 1 / (1 - dropout), a
+                                  float32; 0: none. A mask of key, offset and the element's index alone: token * dim +
+                                  column, tokens counted as in ids; with pooling sequence * dim + column */
     uint64_t dropout_key;    /**< Philox4x32-10 (Salmon et al. 2011) */
     uint64_t dropout_offset; /**< the upper half of its counter: another one for each step */
     size_t sequences;        /**< >= 0 */
