@@ -545,6 +545,9 @@ START_TEST(zeros_stay_zeros)
             ck_assert_int_eq(inlay_rows_store(&from, &stored.view, &error), INLAY_OK);
             EXPECT(error == 0, "zeros of type %d have an error of %a", type, error);
             decode_row(&stored, 1, got);
+            if (stored.view.scales != NULL)
+                EXPECT(float_at(stored.view.scales, 0) == 1, "the scale of zeros of type %d is %a", type,
+                       (double)float_at(stored.view.scales, 0));
             for (int i = 0; i < DIM; i++)
                 EXPECT(got[i] == 0, "a zero of type %d is read as %a", type, (double)got[i]);
             free_stored(&stored);
@@ -601,6 +604,13 @@ START_TEST(numbers_by_hand)
     const unsigned char rowwise_4[] = {0xf0, 0x81, 0x00, 0x3c, 0x00, 0xbc};
     ck_assert_int_eq(inlay_rows_store(&from, &to, NULL), INLAY_OK);
     ck_assert_mem_eq(bytes, rowwise_4, sizeof rowwise_4);
+    /* Numbers count from the bias that is stored: 1000.3 becomes 1000.5 (0x63d1), the step 0.2 0x3266. */
+    const float high[4] = {1000.3f, 1003.3f, 1001.3f, 1002.3f};
+    const unsigned char rowwise_high[] = {0xe0, 0x94, 0x66, 0x32, 0xd1, 0x63};
+    from = inlay_rows_f32(high, 1, 4);
+    ck_assert_int_eq(inlay_rows_store(&from, &to, NULL), INLAY_OK);
+    ck_assert_mem_eq(bytes, rowwise_high, sizeof rowwise_high);
+    from = inlay_rows_f32(few, 1, 4);
     /* -1 to 254 likewise, with a float32 scale of 1 and a bias of -1. */
     few[1] = 254;
     to.type = INLAY_U8_ROWWISE;
