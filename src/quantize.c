@@ -6,6 +6,7 @@
 #include "dispatch.h"
 #include "fpenv.h"
 #include "kernels.h"
+#include "resolve.h"
 #include "rounding.h"
 #include "tasks.h"
 #include "validate.h"
@@ -274,41 +275,20 @@ static void (*const store_row[INLAY_TYPES])(const struct quantizing *row) = {
     [INLAY_Q4_0] = store_q4_0,
 };
 
-/* The bytes of scale and bias behind a row's elements. */
-static size_t behind(inlay_type type)
-{
-    return type == INLAY_U8_ROWWISE ? 2 * sizeof(float) : type == INLAY_U4_ROWWISE ? 2 * sizeof(uint16_t) : 0;
-}
-
-/* Bytes of the first columns of a row, a multiple of BLOCK. */
-static size_t bytes_before(inlay_type type, size_t column)
-{
-    return column == 0 ? 0 : inlay_row_bytes(type, column) - behind(type);
-}
-
-/* The scale that goes with a column, a multiple of BLOCK; null in types that have it among their elements, or none. */
-static const unsigned char *scale_at(const inlay_rows *to, const struct quantizing *row, size_t column)
-{
-    if (behind(to->type) > 0)
-        return row->to + inlay_row_bytes(to->type, to->dim) - behind(to->type);
-    return to->type == INLAY_U4_GROUPED ? row->scales + column / to->group * sizeof(float) : row->scales;
-}
-
 /* The largest error of a row, by the kernel that will read it, some columns at a time. */
-static double error_of(const struct storing *storing, const struct quantizing *row, double largest)
+static double error_of(const struct storing *storing, const struct quantizing *row, size_t index, double largest)
 {
     enum { COLUMNS = 256 };
     const inlay_rows *to = storing->to;
     unsigned char decoded[COLUMNS * sizeof(float)];
     for (size_t first = 0; first < to->dim; first += COLUMNS) {
         size_t columns = to->dim - first < COLUMNS ? to->dim - first : COLUMNS;
-        const unsigned char *rows = row->to + bytes_before(to->type, first), *scales = scale_at(to, row, first);
-        const unsigned char *zeros = row->zeros != NULL ? row->zeros + first / to->group / 2 : NULL;
+        struct inlay_stored stored = inlay_stored_at(to, index, first);
         unsigned char *out = decoded;
         const struct inlay_embed_tile tile = {
-            .rows = &rows,
-            .scales = scales != NULL ? &scales : NULL,
-            .zeros = zeros != NULL ? &zeros : NULL,
+            .rows = &stored.row,
+            .scales = &stored.scales,
+            .zeros = stored.zeros != NULL ? &stored.zeros : NULL,
             .group = to->group,
             .out = &out,
             .count = 1,
@@ -340,7 +320,7 @@ static __attribute__((noinline)) void store_rows(struct storing *storing)
             .group = to->group,
         };
         store_row[to->type](&row);
-        storing->largest_error = error_of(storing, &row, storing->largest_error);
+        storing->largest_error = error_of(storing, &row, i, storing->largest_error);
     }
 }
 
