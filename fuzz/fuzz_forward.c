@@ -273,6 +273,7 @@ static void read_layer(struct reader *reader, struct call *call, size_t dim, inl
     if (byte(reader) % 4 == 1) {
         table(reader, &call->segments, dim);
         spec->segments = &call->segments.rows;
+        spec->segments_first = option(reader, 0, 2);
     }
     spec->scale = real(reader);
     spec->stores = (inlay_stores)option(reader, 0, 3);

@@ -42,8 +42,9 @@ struct inlay_embed_work {
     unsigned char *out;
     size_t out_stride_bytes;
 
-    /* Stages behind the sum. */
+    /* Stages: a term more, then those behind the sum. */
     const inlay_rows *segments;
+    bool segments_first; /* (row * scale + segment) + position */
     const void *segment_ids;
     inlay_id_type segment_type;
     inlay_norm norm;

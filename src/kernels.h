@@ -111,6 +111,9 @@ struct inlay_sinusoid_tile {
     float scale;
 };
 
+/* Where so little of the squares' mean is left as variance, their errors have grown by its inverse. */
+#define INLAY_NORM_CANCELLED (1.0 / 256)
+
 /* Rows of floats that become LayerNorm or RMSNorm of themselves, in place or not. */
 struct inlay_norm_tile {
     const unsigned char *const *rows; /* [count] float32 rows, any address */
@@ -147,9 +150,10 @@ struct inlay_kernels {
     bool (*sinusoid_rows)(const struct inlay_sinusoid_tile *tile);
     /*
      * Sums run in 16 lanes: lane j adds the columns j, j + 16, j + 32, ... in turn; then lane j + 8 is added to lane j,
-     * and so on with 4, 2 and 1. All in float32, each operation rounded. mean = sum / columns; LayerNorm then sums
-     * (x - mean)^2 in the same way, RMSNorm x^2. factor = 1 / sqrt(sum / columns + epsilon). out = (x - mean) * factor,
-     * then * gamma, then + beta.
+     * and so on with 4, 2 and 1. squares = sum(x^2) / columns, mean = sum(x) / columns; variance = squares - mean^2, or
+     * where that is below mean^2 * INLAY_NORM_CANCELLED, sum((x - mean)^2) / columns. factor = 1 / sqrt(variance +
+     * epsilon), of RMSNorm 1 / sqrt(squares + epsilon). out = (x - mean) * factor, then * gamma, then + beta. All in
+     * double, each operation rounded; then out is rounded to a float.
      */
     void (*norm)(const struct inlay_norm_tile *tile);
     /* To nearest even; NaN stays NaN (quiet); larger than the largest float16 becomes infinite. */

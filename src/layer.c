@@ -51,13 +51,16 @@ static bool options_known(const inlay_layer_spec *spec)
     bool shard = tokens->vocab > 0 && tokens->rows < tokens->vocab;
     if (spec->stores > INLAY_STORES_STREAMED || spec->bad_id > INLAY_BAD_ID_SKIP ||
         spec->zero_rows > INLAY_ZERO_ROWS_POSITIONED || spec->numbering > INLAY_NUMBERING_PADDING_AWARE ||
-        spec->clamp_positions > 1 || spec->norm > INLAY_NORM_RMS || spec->pooling > INLAY_POOLING_MEAN)
+        spec->clamp_positions > 1 || spec->segments_first > 1 || spec->norm > INLAY_NORM_RMS ||
+        spec->pooling > INLAY_POOLING_MEAN)
         return false;
     if (inlay_type_bytes(spec->out_type) == 0 || !inlay_float_in(spec->epsilon, 0, FLT_MAX))
         return false;
     if (spec->sinusoid != NULL && spec->positions != NULL)
         return false;
     if (spec->clamp_positions && spec->positions == NULL)
+        return false;
+    if (spec->segments_first && spec->segments == NULL)
         return false;
     if (spec->numbering == INLAY_NUMBERING_PADDING_AWARE && (spec->padding_id < 0 || !positioned(spec)))
         return false;
@@ -364,6 +367,7 @@ static struct inlay_embed_work work_of(const inlay_layer *layer, const inlay_bat
         .out = out,
         .out_stride_bytes = out_stride_bytes,
         .segments = spec->segments,
+        .segments_first = spec->segments_first != 0,
         .segment_ids = batch->segments,
         .segment_type = batch->segment_type,
         .norm = spec->norm,

@@ -122,28 +122,20 @@ static void compute_positions(struct group *group, size_t held)
     }
 }
 
-/* row * scale + position. */
-static void sum_tokens(struct group *group)
+/* row * scale, + terms[i] where there are terms. */
+static void sum_tokens(const struct group *group, const unsigned char *const *terms)
 {
     const struct inlay_embed_work *work = group->part->work;
-    const inlay_rows *table = work->positions;
-    size_t held = table != NULL && table->type == INLAY_F32 ? table->rows : 0;
-    bool has_terms = work->sinusoid != NULL || held > 0;
-    if (work->sinusoid != NULL)
-        compute_positions(group, held);
     struct sum sum = {.count = 0};
     for (size_t i = 0; i < group->count; i++) {
-        const unsigned char *term = NULL;
-        if (has_terms && goes_on(group->kinds[i]))
-            term = group->positions[i] < held ? inlay_stored_at(table, group->positions[i], group->column).row
-                                              : group->floats[i];
+        const unsigned char *term = terms != NULL ? terms[i] : NULL;
         if (group->kinds[i] == INLAY_ROW)
             sum_append(&sum, inlay_stored_at(work->tokens, group->rows[i], group->column), term, group->floats[i]);
         else
             inlay_put_no_row(group->part->kernels, group->kinds[i], work->scale, term, group->floats[i],
                              group->columns);
     }
-    sum_run(group, &sum, work->tokens, work->scale, has_terms);
+    sum_run(group, &sum, work->tokens, work->scale, terms != NULL);
 }
 
 /* Adds a row of a table to each token that goes on. */
@@ -169,6 +161,60 @@ static void add_segments(const struct group *group)
         }
     }
     add_rows(group, work->segments, rows);
+}
+
+/*
+ * (row * scale + segment) + terms[i], the first sum in a buffer of its own, since terms may be where the result goes:
+ * as many columns at a time as it has room for. Not inlined, so that who needs no second buffer has none in its frame.
+ */
+static __attribute__((noinline)) void sum_segments_first(const struct group *group, const unsigned char *const *terms)
+{
+    _Alignas(64) unsigned char buffer[BUFFER_BYTES];
+    size_t fit = BUFFER_FLOATS / group->count, piece = group->columns < fit ? group->columns : fit;
+    const inlay_rows floats = {.type = INLAY_F32};
+    struct group first = *group;
+    for (size_t column = 0; column < group->columns; column += piece) {
+        first.column = group->column + column;
+        first.columns = group->columns - column < piece ? group->columns - column : piece;
+        for (size_t i = 0; i < group->count; i++)
+            first.floats[i] = goes_on(group->kinds[i]) ? buffer + i * piece * sizeof(float)
+                                                       : group->floats[i] + column * sizeof(float);
+        sum_tokens(&first, NULL);
+        add_segments(&first);
+        struct sum sum = {.count = 0};
+        for (size_t i = 0; i < group->count; i++)
+            if (goes_on(group->kinds[i]))
+                sum_append(&sum, (struct inlay_stored){.row = first.floats[i]},
+                           terms != NULL ? terms[i] + column * sizeof(float) : NULL,
+                           group->floats[i] + column * sizeof(float));
+        sum_run(&first, &sum, &floats, 1, terms != NULL);
+    }
+}
+
+/* The sum of all terms, in the order that is asked for. */
+static void sum_terms(struct group *group)
+{
+    const struct inlay_embed_work *work = group->part->work;
+    const inlay_rows *table = work->positions;
+    size_t held = table != NULL && table->type == INLAY_F32 ? table->rows : 0;
+    bool has_terms = work->sinusoid != NULL || held > 0;
+    const unsigned char *terms[MOST_TOKENS];
+    if (work->sinusoid != NULL)
+        compute_positions(group, held);
+    for (size_t i = 0; i < group->count; i++) {
+        terms[i] = NULL;
+        if (has_terms && goes_on(group->kinds[i]))
+            terms[i] = group->positions[i] < held ? inlay_stored_at(table, group->positions[i], group->column).row
+                                                  : group->floats[i];
+    }
+    if (work->segments_first)
+        sum_segments_first(group, has_terms ? terms : NULL);
+    else
+        sum_tokens(group, has_terms ? terms : NULL);
+    if (table != NULL && table->type != INLAY_F32 && table->rows > 0)
+        add_rows(group, table, group->positions);
+    if (work->segments != NULL && !work->segments_first)
+        add_segments(group);
 }
 
 /* The stages behind the sum, over whole rows; their result goes to `out`, or stays where out[i] are the floats. */
@@ -240,11 +286,7 @@ static void run_group(struct group *group, unsigned char *out, unsigned char *bu
             group->floats[i] = in_place ? to[i] : buffer + i * group->floats_stride_bytes;
         }
         group->stream = in_place && sum_is_all && group->part->stream;
-        sum_tokens(group);
-        if (work->positions != NULL && work->positions->type != INLAY_F32 && work->positions->rows > 0)
-            add_rows(group, work->positions, group->positions);
-        if (work->segments != NULL)
-            add_segments(group);
+        sum_terms(group);
         finish(group, to);
     }
 }

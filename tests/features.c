@@ -269,6 +269,14 @@ static void segments(struct scene *scene)
     scene->batch.segments = scene->segment_ids;
     scene->batch.segment_type = INLAY_ID_U8;
 }
+static void segments_first(struct scene *scene)
+{
+    with_sinusoid(scene, 10);
+    scene->spec.segments = &scene->segments;
+    scene->spec.segments_first = 1;
+    scene->batch.segments = scene->segment_ids;
+    scene->batch.segment_type = INLAY_ID_U8;
+}
 static void layer_norm(struct scene *scene)
 {
     segments(scene);
@@ -351,6 +359,7 @@ static const struct {
     {"output types", "float16", out_f16},
     {"output types", "bfloat16", out_bf16},
     {"segments and norms", "segments", segments},
+    {"segments and norms", "segments before positions", segments_first},
     {"segments and norms", "LayerNorm", layer_norm},
     {"segments and norms", "RMSNorm", rms_norm},
     {"pooling", "sum", bag_sum},

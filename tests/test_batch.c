@@ -199,11 +199,11 @@ static void put(unsigned char *out, inlay_type type, const float *row, size_t di
 }
 
 /* In the order that struct inlay_kernels has it. */
-static float sum_in_lanes(const float *row, size_t dim, bool squares, float mean)
+static double sum_in_lanes(const float *row, size_t dim, bool squares, double mean)
 {
-    float lane[16] = {0};
+    double lane[16] = {0};
     for (size_t column = 0; column < dim; column++) {
-        float x = squares ? (row[column] - mean) * (row[column] - mean) : row[column];
+        double x = squares ? (row[column] - mean) * (row[column] - mean) : (double)row[column];
         lane[column % 16] += x;
     }
     for (size_t n = 8; n > 0; n /= 2)
@@ -214,15 +214,21 @@ static float sum_in_lanes(const float *row, size_t dim, bool squares, float mean
 
 static void normalise(const inlay_layer_spec *spec, float *row, size_t dim)
 {
-    float mean = spec->norm == INLAY_NORM_LAYER ? sum_in_lanes(row, dim, false, 0) / (float)dim : 0;
-    float spread = sum_in_lanes(row, dim, true, mean) / (float)dim;
-    float factor = 1 / sqrtf(spread + spec->epsilon);
+    double mean = 0, spread = sum_in_lanes(row, dim, true, 0) / (double)dim;
+    if (spec->norm == INLAY_NORM_LAYER) {
+        mean = sum_in_lanes(row, dim, false, 0) / (double)dim;
+        spread = spread - mean * mean;
+        if (spread < mean * mean / 256)
+            spread = sum_in_lanes(row, dim, true, mean) / (double)dim;
+    }
+    double factor = 1 / sqrt(spread + (double)spec->epsilon);
     for (size_t column = 0; column < dim; column++) {
-        row[column] = (spec->norm == INLAY_NORM_LAYER ? row[column] - mean : row[column]) * factor;
+        double x = (row[column] - mean) * factor;
         if (spec->gamma != NULL)
-            row[column] = row[column] * float_at(spec->gamma, column);
+            x = x * (double)float_at(spec->gamma, column);
         if (spec->beta != NULL)
-            row[column] = row[column] + float_at(spec->beta, column);
+            x = x + (double)float_at(spec->beta, column);
+        row[column] = (float)x;
     }
 }
 
@@ -390,14 +396,17 @@ static inlay_status reference(const inlay_layer_spec *spec, const inlay_batch *b
             }
             size_t segment = batch->segments != NULL ? (size_t)id_of(batch->segments, batch->segment_type, token) : 0;
             for (size_t column = 0; column < dim; column++) {
+                float type = spec->segments != NULL ? stored_at(spec->segments, segment, column) : 0;
                 sum[column] = (fate == ROW ? stored_at(spec->tokens, row, column) : 0) * spec->scale;
+                if (spec->segments_first)
+                    sum[column] = sum[column] + type;
                 if (spec->sinusoid != NULL)
                     sum[column] = sum[column] + sines[column];
                 if (spec->positions != NULL)
                     sum[column] =
                         sum[column] + stored_at(spec->positions, (size_t)row_of_position(spec, position), column);
-                if (spec->segments != NULL)
-                    sum[column] = sum[column] + stored_at(spec->segments, segment, column);
+                if (spec->segments != NULL && !spec->segments_first)
+                    sum[column] = sum[column] + type;
             }
             finish(spec, batch, sum, token, to);
         }
@@ -584,6 +593,7 @@ static void draw_layer(struct call *call, struct random *random, size_t dim)
             call->segments =
                 random_table(random, &segments_at, 1 + random_below(random, 3), dim, one_in(random, 3), false);
             spec->segments = &call->segments;
+            spec->segments_first = one_in(random, 2);
         }
     }
     if (one_in(random, 3))
@@ -755,19 +765,19 @@ static void describe(const struct call *call, char *text, size_t size)
 {
     const inlay_layer_spec *spec = &call->spec;
     const inlay_batch *batch = &call->batch;
-    snprintf(
-        text, size,
-        "dim %zu type %d rows %zu shard %zu/%zu scale %g %s%s held %zu pad %ld zero %d bad %d sub %ld number %d "
-        "clamp %u norm %d pool %d out %d stores %d segments %d; batch %zu x %zu ids %d offsets %d padded %zu start "
-        "%ld starts %d listed %d weights %d dropout %g threads %zu stride %zu",
-        spec->tokens->dim, (int)spec->tokens->type, spec->tokens->rows, spec->tokens->first_row, spec->tokens->vocab,
-        (double)spec->scale, spec->sinusoid ? "sinusoid" : "", spec->positions ? "learned" : "", spec->cached_positions,
-        (long)spec->padding_id, (int)spec->zero_rows, (int)spec->bad_id, (long)spec->substitute_id,
-        (int)spec->numbering, spec->clamp_positions, (int)spec->norm, (int)spec->pooling, (int)spec->out_type,
-        (int)spec->stores, spec->segments != NULL, batch->sequences, batch->length, (int)batch->id_type,
-        batch->offsets != NULL, batch->padded_length, (long)batch->start, batch->starts != NULL,
-        batch->positions != NULL ? (int)batch->position_type : 0, batch->weights != NULL, (double)batch->dropout,
-        call->threads ? call->executor.threads : 0, call->stride);
+    snprintf(text, size,
+             "dim %zu type %d rows %zu shard %zu/%zu scale %g %s%s held %zu pad %ld zero %d bad %d sub %ld number %d "
+             "clamp %u norm %d pool %d out %d stores %d segments %d first %u; batch %zu x %zu ids %d offsets %d padded "
+             "%zu start "
+             "%ld starts %d listed %d weights %d dropout %g threads %zu stride %zu",
+             spec->tokens->dim, (int)spec->tokens->type, spec->tokens->rows, spec->tokens->first_row,
+             spec->tokens->vocab, (double)spec->scale, spec->sinusoid ? "sinusoid" : "",
+             spec->positions ? "learned" : "", spec->cached_positions, (long)spec->padding_id, (int)spec->zero_rows,
+             (int)spec->bad_id, (long)spec->substitute_id, (int)spec->numbering, spec->clamp_positions, (int)spec->norm,
+             (int)spec->pooling, (int)spec->out_type, (int)spec->stores, spec->segments != NULL, spec->segments_first,
+             batch->sequences, batch->length, (int)batch->id_type, batch->offsets != NULL, batch->padded_length,
+             (long)batch->start, batch->starts != NULL, batch->positions != NULL ? (int)batch->position_type : 0,
+             batch->weights != NULL, (double)batch->dropout, call->threads ? call->executor.threads : 0, call->stride);
 }
 
 /* Runs a call in both ways; returns what it came to. */
@@ -992,6 +1002,7 @@ START_TEST(rewritten_batches_stay_in_their_arrays)
         spec.bad_id = (inlay_bad_id)random_below(&random, 5);
         spec.padding_id = one_in(&random, 4) ? 3 : -1;
         spec.segments = one_in(&random, 4) ? &tokens : NULL;
+        spec.segments_first = spec.segments != NULL && one_in(&random, 2);
         spec.clamp_positions = !formula && one_in(&random, 3);
         if (spec.padding_id >= 0 && one_in(&random, 2))
             spec.numbering = INLAY_NUMBERING_PADDING_AWARE;
@@ -999,7 +1010,7 @@ START_TEST(rewritten_batches_stay_in_their_arrays)
             spec.pooling = INLAY_POOLING_SUM;
             spec.sinusoid = NULL;
             spec.positions = spec.segments = NULL;
-            spec.clamp_positions = 0;
+            spec.segments_first = spec.clamp_positions = 0;
             spec.numbering = INLAY_NUMBERING_PLAIN;
         }
         bool positioned = spec.sinusoid != NULL || spec.positions != NULL;

@@ -822,7 +822,10 @@ START_TEST(fields_of_specs)
     good = inlay_layer_spec_default(&tokens);
     good.segments = &learned;
     EXPECT_SPEC(INLAY_OPTION, pooling, INLAY_POOLING_MEAN);
+    EXPECT_SPEC(INLAY_OK, segments_first, 1);
+    EXPECT_SPEC(INLAY_OPTION, segments_first, 2);
     good = inlay_layer_spec_default(&tokens);
+    EXPECT_SPEC(INLAY_OPTION, segments_first, 1); /* no segments */
     good.norm = INLAY_NORM_RMS;
     EXPECT_SPEC(INLAY_OK, gamma, parameters);
     EXPECT_SPEC(INLAY_OPTION, beta, parameters);

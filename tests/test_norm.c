@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DIM = 4097, ROWS = 3, MAX_PADDING = 67, DIMS = 135 };
+enum { MAX_DIM = 4097, ROWS = 6, MAX_PADDING = 67, DIMS = 135 };
 
 static size_t nth_dim(size_t i)
 {
@@ -192,111 +192,145 @@ START_TEST(norms_of_special_rows)
 }
 END_TEST
 
-/* The contract by hand: the order of the sums is seen where adding in another one rounds otherwise. */
+/* Rows around 1 whose deviation is a share of it: on both sides of where squares cancel, at 1 / 16. */
+static void fill_around_one(struct random *random, float *row, size_t dim, float share)
+{
+    for (size_t column = 0; column < dim; column++)
+        row[column] = 1 + share * ((float)random_below(random, 4097) / 2048 - 1);
+}
+
+static double lane_sum(const double *l)
+{
+    return (((l[0] + l[8]) + (l[4] + l[12])) + ((l[2] + l[10]) + (l[6] + l[14]))) +
+           (((l[1] + l[9]) + (l[5] + l[13])) + ((l[3] + l[11]) + (l[7] + l[15])));
+}
+
+/* The contract by hand. Floats seldom show in which order doubles were added: beta takes the float away. */
 START_TEST(lanes_are_added_as_stated)
 {
     enum { DIM = 35 };
-    float row[DIM], out[DIM];
-    for (int seed = 0; seed < 200; seed++) {
+    static const float shares[] = {1, 0x1p-2f, 0x1p-3f, 0x1p-4f, 0x1p-10f, 0};
+    float row[DIM], beta[DIM], out[DIM];
+    size_t swept_again = 0;
+    for (int seed = 0; seed < 600; seed++) {
         struct random random = {(uint64_t)seed};
-        fill(&random, (unsigned char *)row, DIM, ORDINARY);
-        float lane[2][16] = {{0}}, mean = 0;
-        for (int sweep = 0; sweep < 2; sweep++) {
-            for (int column = 0; column < DIM; column++) {
-                float x = row[column] - mean;
-                lane[sweep][column & 15] += sweep ? x * x : x;
-            }
-            float *l = lane[sweep];
-            float sum = (((l[0] + l[8]) + (l[4] + l[12])) + ((l[2] + l[10]) + (l[6] + l[14]))) +
-                        (((l[1] + l[9]) + (l[5] + l[13])) + ((l[3] + l[11]) + (l[7] + l[15])));
-            if (sweep == 0)
-                mean = sum / DIM;
-            else
-                lane[1][0] = sum;
+        fill_around_one(&random, row, DIM, shares[seed % 6]);
+        double values[16] = {0}, squares[16] = {0}, deviations[16] = {0};
+        for (int column = 0; column < DIM; column++) {
+            values[column % 16] += row[column];
+            squares[column % 16] += (double)row[column] * row[column];
         }
-        float factor = 1 / sqrtf(lane[1][0] / DIM + 0.5f);
+        double mean = lane_sum(values) / DIM, variance = lane_sum(squares) / DIM - mean * mean;
+        if (variance < mean * mean / 256) {
+            for (int column = 0; column < DIM; column++)
+                deviations[column % 16] += (row[column] - mean) * (row[column] - mean);
+            variance = lane_sum(deviations) / DIM;
+            swept_again++;
+        }
+        double factor = 1 / sqrt(variance + 0x1p-50);
+        for (int column = 0; column < DIM; column++)
+            beta[column] = -(float)((row[column] - mean) * factor);
         const unsigned char *from[] = {(const unsigned char *)row};
         unsigned char *to[] = {(unsigned char *)out};
-        const struct inlay_norm_tile tile = {from, to, 1, DIM, true, 0.5f, NULL, NULL};
+        const struct inlay_norm_tile tile = {from, to, 1, DIM, true, 0x1p-50f, NULL, (const unsigned char *)beta};
         tested->norm(&tile);
         for (int column = 0; column < DIM; column++) {
-            float wanted = (row[column] - mean) * factor;
+            float wanted = (float)((row[column] - mean) * factor + beta[column]);
             EXPECT(same_float(out[column], wanted), "seed %d, column %d is %a, not %a", seed, column,
                    (double)out[column], (double)wanted);
         }
     }
+    EXPECT(swept_again > 200 && swept_again < 400, "%zu of 600 rows were swept again", swept_again);
 }
 END_TEST
 
-/*
- * In units of u = 2^-24, d = dim: a lane adds d/16 + 1 terms and the lanes four times, so that a sum of positive terms
- * errs by n = d/16 + 6 of them at the most, its terms' own roundings included. The mean errs by n u of the mean of |x|,
- * which is M sigma, M = mean |x| / sigma; what that adds to the variance is its square. The factor errs by half the
- * variance's error and two roundings; then come the difference, the products and the sum.
- */
-START_TEST(norms_are_near_what_doubles_say)
+static double ulp_of(float x)
 {
+    return (double)(nextafterf(fabsf(x), INFINITY) - fabsf(x));
+}
+
+/*
+ * In units of u = 2^-53, d = dim: a lane adds d/16 + 1 terms and the lanes four times, so that a sum of positive terms
+ * errs by n = d/16 + 6 of them at the most, its terms' own roundings included. The mean errs by n u of the mean of |x|,
+ * which is M sigma, M = mean |x| / sigma. Of the variance mean square and square of the mean are at most 257 each, so
+ * that it errs by 258 n u and two roundings; where it is summed anew by n u and the square of the mean's error. The
+ * factor errs by half of that and two roundings; then come the difference, the products and the sum, and half an ULP.
+ */
+START_TEST(norms_are_rounded_once)
+{
+    static const float shares[] = {0, 1, 0x1p-3f, 0x1p-4f, 0x1p-12f};
     static float row[MAX_DIM], gamma[MAX_DIM], beta[MAX_DIM], out[MAX_DIM];
     double worst = 0;
-    for (size_t i = 0; i < DIMS; i++)
+    for (size_t i = 0; i < DIMS * 5; i++)
         for (int centred = 0; centred < 2; centred++) {
-            size_t dim = nth_dim(i);
+            size_t dim = nth_dim(i / 5);
             struct random random = {i};
-            fill(&random, (unsigned char *)row, dim, ORDINARY);
+            if (i % 5 > 0)
+                fill_around_one(&random, row, dim, shares[i % 5]);
+            else
+                fill(&random, (unsigned char *)row, dim, ORDINARY);
             fill(&random, (unsigned char *)gamma, dim, ORDINARY);
             fill(&random, (unsigned char *)beta, dim, ORDINARY);
             const float epsilon = 1e-5f;
-            double mean = 0, magnitude = 0, squares = 0;
+            long double mean = 0, magnitude = 0, squares = 0;
             for (size_t column = 0; column < dim; column++) {
-                mean += centred ? (double)row[column] : 0;
-                magnitude += fabs((double)row[column]);
+                mean += centred ? (long double)row[column] : 0;
+                magnitude += fabsl((long double)row[column]);
             }
-            mean /= (double)dim;
-            magnitude /= (double)dim;
+            mean /= (long double)dim;
+            magnitude /= (long double)dim;
             for (size_t column = 0; column < dim; column++)
                 squares += (row[column] - mean) * (row[column] - mean);
-            double factor = 1 / sqrt(squares / (double)dim + (double)epsilon);
+            long double factor = 1 / sqrtl(squares / (long double)dim + (long double)epsilon);
             const unsigned char *from[] = {(const unsigned char *)row};
             unsigned char *to[] = {(unsigned char *)out};
             const struct inlay_norm_tile tile = {
                 from, to, 1, dim, centred, epsilon, (const unsigned char *)gamma, (const unsigned char *)beta};
             tested->norm(&tile);
-            double u = 0x1p-24, n = (double)dim / 16 + 8;
-            double mean_error = centred ? n * u * magnitude : 0;
-            double factor_error = (n + 4) * u + mean_error * mean_error * factor * factor;
+            double u = 0x1p-53, n = (double)dim / 16 + 8;
+            double mean_error = centred ? n * u * (double)magnitude : 0;
+            double factor_error = (centred ? 258 : 1) * n * u + mean_error * mean_error * (double)(factor * factor);
             for (size_t column = 0; column < dim; column++) {
-                double normal = (row[column] - mean) * factor, wanted = normal * gamma[column] + beta[column];
-                double error = fabs(normal) * (factor_error + 4 * u) + mean_error * factor;
-                double bound = 1.01 * (error * fabs((double)gamma[column]) + u * fabs(wanted));
-                double off = fabs(out[column] - wanted);
+                long double normal = (row[column] - mean) * factor, wanted = normal * gamma[column] + beta[column];
+                double error = (double)fabsl(normal) * (factor_error / 2 + 6 * u) + mean_error * (double)factor;
+                double bound = 1.01 * (error * fabs((double)gamma[column]) + u * (double)fabsl(wanted));
+                bound += 0.5 * ulp_of((float)wanted);
+                double off = (double)fabsl(out[column] - wanted);
                 worst = off / bound > worst ? off / bound : worst;
                 EXPECT(off <= bound, "dim %zu, centred %d, column %zu: %a is off %a by more than %a", dim, centred,
-                       column, (double)out[column], wanted, bound);
+                       column, (double)out[column], (double)wanted, bound);
             }
         }
-    EXPECT(worst > 0.001, "the bound is idle: %g", worst);
+    EXPECT(worst > 0.9, "the bound is idle: %g", worst);
 }
 END_TEST
 
-/* Roots are taken of every size: of rows of one column, whose mean square is any float. */
+/* Roots are taken of every size, of rows of one column. Times that column they are 1 or so, of which a float shows too
+   little to judge the last bits by: beta takes it away. */
 START_TEST(roots_are_correctly_rounded)
 {
     struct random random = {5};
-    for (int i = 0; i < 100000; i++) {
-        uint32_t bits = (uint32_t)random_bits(&random) & 0x7fffffff;
-        float epsilon, zero = 0, one = 1, out;
-        memcpy(&epsilon, &bits, sizeof epsilon);
-        const unsigned char *from[] = {(const unsigned char *)&zero};
+    for (int i = 0; i < 200000; i++) {
+        uint32_t bits[3];
+        float value[3], out;
+        for (int k = 0; k < 3; k++) {
+            bits[k] = (uint32_t)random_bits(&random) & 0x7fffffff;
+            bits[k] %= 0x7f800001; /* as far as infinity */
+            memcpy(&value[k], &bits[k], sizeof value[k]);
+        }
+        float x = value[0], epsilon = i % 3 ? value[1] : x * x * 0x1p-20f;
+        double factor = 1 / sqrt((double)x * x + (double)epsilon);
+        /* Minus the float that the result is near: what is left are its double's last bits. */
+        double product = (double)x * factor;
+        float near = -(float)product, one = 1;
+        const unsigned char *from[] = {(const unsigned char *)&x};
         unsigned char *to[] = {(unsigned char *)&out};
-        const struct inlay_norm_tile tile = {from, to, 1, 1, false, epsilon, NULL, NULL};
+        const struct inlay_norm_tile tile = {
+            from, to, 1, 1, false, epsilon, (const unsigned char *)&one, (const unsigned char *)&near};
         tested->norm(&tile);
-        EXPECT(same_float(out, 0 * (1 / sqrtf(epsilon))), "epsilon %a: %a", (double)epsilon, (double)out);
-        /* 1 * 1 + epsilon where it is large; where it is small the row has to be, as its square vanishes. */
-        float tiny = 0x1p-100f;
-        from[0] = epsilon < 1 ? (const unsigned char *)&tiny : (const unsigned char *)&one;
-        tested->norm(&tile);
-        float x = epsilon < 1 ? tiny : one, wanted = x * (1 / sqrtf(x * x + epsilon));
-        EXPECT(same_float(out, wanted), "epsilon %a: %a, not %a", (double)epsilon, (double)out, (double)wanted);
+        float wanted = (float)(product + (double)near);
+        EXPECT(same_float(out, wanted), "%a, epsilon %a: %a, not %a", (double)x, (double)epsilon, (double)out,
+               (double)wanted);
     }
 }
 END_TEST
@@ -487,7 +521,7 @@ int main(int argc, char **argv)
     tcase_add_test(norms, norms_at_every_alignment);
     tcase_add_test(norms, norms_of_special_rows);
     tcase_add_test(norms, lanes_are_added_as_stated);
-    tcase_add_test(norms, norms_are_near_what_doubles_say);
+    tcase_add_test(norms, norms_are_rounded_once);
     tcase_add_test(norms, roots_are_correctly_rounded);
     tcase_add_test(norms, every_half_and_the_middles);
     tcase_add_test(norms, every_half_gives_itself);

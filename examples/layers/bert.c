@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The input layer of BERT and its kin (MiniLM, E5, BGE): word + position + segment, then LayerNorm. Their checkpoints
+ * The input layer of BERT and its kin (MiniLM, E5, BGE): word + segment + position, then LayerNorm. Their checkpoints
  * have vocab 30522, 512 positions, 2 segments, dim 384 to 1024; these tables are small and made up.
  */
 #include "check.h"
@@ -18,6 +18,7 @@ static inlay_layer *bert(void)
     inlay_layer_spec spec = inlay_layer_spec_default(&word_rows);
     spec.positions = &position_rows;
     spec.segments = &segment_rows;
+    spec.segments_first = 1; /* the order in which Hugging Face transformers add them */
     spec.norm = INLAY_NORM_LAYER;
     spec.epsilon = (float)epsilon;
     spec.gamma = weight;
@@ -33,7 +34,7 @@ static void define(const int32_t *ids, const int32_t *types, double (*out)[DIM])
     for (int t = 0; t < ROWS; t++) {
         double mean = 0, variance = 0;
         for (int i = 0; i < DIM; i++) {
-            out[t][i] = (double)words[ids[t]][i] + positions[t % LENGTH][i] + segments[types[t]][i];
+            out[t][i] = (double)words[ids[t]][i] + segments[types[t]][i] + positions[t % LENGTH][i];
             mean += out[t][i] / DIM;
         }
         for (int i = 0; i < DIM; i++)

@@ -639,7 +639,8 @@ typedef enum inlay_numbering {
     INLAY_NUMBERING_PADDING_AWARE = 1,
 } inlay_numbering;
 
-/** The norm behind the sum; statistics of each row in float32, in an order that is the same on every ISA. */
+/** The norm behind the sum: computed in double, in an order that is the same on every ISA, and rounded to float32 once.
+   So what comes out is the exact norm of the float32 sum, but for errors of doubles, rounded. */
 typedef enum inlay_norm {
     INLAY_NORM_NONE = 0,
     INLAY_NORM_LAYER = 1, /**< (x - mean) * (1 / sqrt(variance + epsilon)) * gamma + beta (Ba et al. 2016) */
@@ -660,7 +661,8 @@ typedef enum inlay_pooling {
  *
  *     out = cast(dropout(norm(row * scale + position + segment)))
  *
- * each operation rounded to float32, in this order; an absent term is absent, not an added zero.
+ * each operation rounded to float32, in this order, but for segments_first and the inside of the norm; an absent term
+ * is absent, not an added zero.
  */
 typedef struct inlay_layer_spec {
     size_t size;              /**< sizeof(inlay_layer_spec) */
@@ -689,7 +691,9 @@ typedef struct inlay_layer_spec {
     inlay_bad_id bad_id;            /**< ids outside [0, vocab) */
     inlay_zero_rows zero_rows;      /**< rows of zeros */
     inlay_numbering numbering;      /**< positions of tokens */
-    uint32_t clamp_positions;       /**< 1: positions past a table take its last row; 0: they are INLAY_POSITION */
+    uint16_t clamp_positions;       /**< 1: positions past a table take its last row; 0: they are INLAY_POSITION */
+    uint16_t segments_first;        /**< 1: (row * scale + segment) + position, as BERT in Hugging Face transformers and
+                                         TEI add; 0: (row * scale + position) + segment, as ONNX Runtime does */
     inlay_norm norm;                /**< behind the sum. With outputs of 16 bits dim is at most 4096 */
     float epsilon;                  /**< of the norm, finite, >= 0 */
     const void *gamma;              /**< float32 [dim] of the norm, any address; null: ones */
@@ -721,6 +725,7 @@ static inline inlay_layer_spec inlay_layer_spec_default(const inlay_rows *tokens
     spec.zero_rows = INLAY_ZERO_ROWS_BARE;
     spec.numbering = INLAY_NUMBERING_PLAIN;
     spec.clamp_positions = 0;
+    spec.segments_first = 0;
     spec.norm = INLAY_NORM_NONE;
     spec.epsilon = 0;
     spec.gamma = NULL;

@@ -179,26 +179,6 @@ VEC_INLINE vec vec_mul(vec a, vec b)
     return _mm256_mul_ps(a, b);
 }
 
-/* The first n lanes, 0 < n < 8, and zeros. */
-VEC_INLINE vec vec_keep_n(vec x, size_t n)
-{
-    const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    return _mm256_and_ps(x, _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), lanes)));
-}
-
-/* The upper half of the lanes added to the lower one, and so on until one is left. */
-VEC_INLINE float vec_sum(vec x)
-{
-    __m128 four = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
-    __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
-}
-
-VEC_INLINE float vec_sqrt_one(float x)
-{
-    return _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x)));
-}
-
 /* Bit i: whether the bits of lane i of a and b differ. */
 VEC_INLINE unsigned vec_differ(vec a, vec b)
 {
@@ -219,9 +199,20 @@ VEC_INLINE vec_double vec_double_load(const double *from)
     return _mm256_loadu_pd(from);
 }
 
+/* VEC_DOUBLES floats. */
+VEC_INLINE vec_double vec_double_load_f32(const unsigned char *from)
+{
+    return _mm256_cvtps_pd(_mm_loadu_ps((const float *)from));
+}
+
 VEC_INLINE void vec_double_store(double *to, vec_double x)
 {
     _mm256_storeu_pd(to, x);
+}
+
+VEC_INLINE double vec_sqrt_one(double x)
+{
+    return _mm_cvtsd_f64(_mm_sqrt_pd(_mm_set_sd(x)));
 }
 
 VEC_INLINE vec_double vec_double_set1(double x)

@@ -141,26 +141,6 @@ VEC_INLINE vec vec_mul(vec a, vec b)
     return _mm512_mul_ps(a, b);
 }
 
-/* The first n lanes, 0 < n < 16, and zeros. */
-VEC_INLINE vec vec_keep_n(vec x, size_t n)
-{
-    return _mm512_maskz_mov_ps(vec_first(n), x);
-}
-
-/* The upper half of the lanes added to the lower one, and so on until one is left. */
-VEC_INLINE float vec_sum(vec x)
-{
-    __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
-    __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
-    __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
-}
-
-VEC_INLINE float vec_sqrt_one(float x)
-{
-    return _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x)));
-}
-
 /* Bit i: whether the bits of lane i of a and b differ. */
 VEC_INLINE unsigned vec_differ(vec a, vec b)
 {
@@ -212,9 +192,20 @@ VEC_INLINE vec_double vec_double_load(const double *from)
     return _mm512_loadu_pd(from);
 }
 
+/* VEC_DOUBLES floats. */
+VEC_INLINE vec_double vec_double_load_f32(const unsigned char *from)
+{
+    return _mm512_cvtps_pd(_mm256_loadu_ps((const float *)from));
+}
+
 VEC_INLINE void vec_double_store(double *to, vec_double x)
 {
     _mm512_storeu_pd(to, x);
+}
+
+VEC_INLINE double vec_sqrt_one(double x)
+{
+    return _mm_cvtsd_f64(_mm_sqrt_pd(_mm_set_sd(x)));
 }
 
 VEC_INLINE vec_double vec_double_set1(double x)

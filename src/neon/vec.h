@@ -156,26 +156,6 @@ VEC_INLINE vec vec_mul(vec a, vec b)
     return vmulq_f32(a, b);
 }
 
-/* The first n lanes, 0 < n < 4, and zeros. */
-VEC_INLINE vec vec_keep_n(vec x, size_t n)
-{
-    static const uint32_t lanes[VEC_LEN] = {0, 1, 2, 3};
-    uint32x4_t kept = vcltq_u32(vld1q_u32(lanes), vdupq_n_u32((uint32_t)n));
-    return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(x), kept));
-}
-
-/* The upper half of the lanes added to the lower one, and so on until one is left. */
-VEC_INLINE float vec_sum(vec x)
-{
-    float32x2_t two = vadd_f32(vget_low_f32(x), vget_high_f32(x));
-    return vget_lane_f32(two, 0) + vget_lane_f32(two, 1);
-}
-
-VEC_INLINE float vec_sqrt_one(float x)
-{
-    return vget_lane_f32(vsqrt_f32(vdup_n_f32(x)), 0);
-}
-
 /* Bit i: whether the bits of lane i of a and b differ. */
 VEC_INLINE unsigned vec_differ(vec a, vec b)
 {
@@ -194,9 +174,20 @@ VEC_INLINE vec_double vec_double_load(const double *from)
     return vld1q_f64(from);
 }
 
+/* VEC_DOUBLES floats. */
+VEC_INLINE vec_double vec_double_load_f32(const unsigned char *from)
+{
+    return vcvt_f64_f32(vreinterpret_f32_u8(vld1_u8(from)));
+}
+
 VEC_INLINE void vec_double_store(double *to, vec_double x)
 {
     vst1q_f64(to, x);
+}
+
+VEC_INLINE double vec_sqrt_one(double x)
+{
+    return vget_lane_f64(vsqrt_f64(vdup_n_f64(x)), 0);
 }
 
 VEC_INLINE vec_double vec_double_set1(double x)

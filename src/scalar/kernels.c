@@ -201,45 +201,48 @@ static bool sinusoid_rows_scalar(const struct inlay_sinusoid_tile *tile)
 }
 
 /*
- * The square root of a float, correctly rounded, digit by digit: compilers call the C library's in this place, which is
- * none of the library's own. It is no subnormal, and never the middle of two floats.
+ * The square root of a double, correctly rounded, digit by digit: compilers call the C library's in this place, which
+ * is none of the library's own. x is no subnormal, and its root never the middle of two doubles.
  */
-static float square_root(float x)
+static double square_root(double x)
 {
-    uint32_t bits;
+    uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
     if (x < 0)
-        return __builtin_nanf("");
-    if (x == 0 || bits >= 0x7f800000)
+        return __builtin_nan("");
+    if (x == 0 || bits >= UINT64_C(0x7ff0000000000000))
         return x;
-    int exponent = (int)(bits >> 23) - 150;
-    uint64_t square = bits & 0x7fffff;
-    if (exponent == -150)
-        exponent++;
-    else
-        square |= 0x800000;
-    /* x = square * 2^exponent, of an even exponent and 47 or 48 bits, so that the root has 24. */
-    while (square < UINT64_C(1) << 46 || exponent % 2 != 0) {
-        square <<= 1;
+    /* x = significand / 2^52 * 2^exponent, of an even exponent, so that the factor before it is in [1, 4). */
+    int exponent = (int)(bits >> 52) - 1023;
+    uint64_t significand = (bits & UINT64_C(0xfffffffffffff)) | UINT64_C(0x10000000000000);
+    if (exponent % 2 != 0) {
+        significand <<= 1;
         exponent--;
     }
-    uint64_t root = 0;
-    for (uint64_t digit = UINT64_C(1) << 23; digit > 0; digit >>= 1)
-        if ((root + digit) * (root + digit) <= square)
-            root += digit;
-    root += square - root * root > root; /* beyond (root + 1/2)^2 */
-    uint32_t power_bits = (uint32_t)(exponent / 2 + 127) << 23;
-    float power;
+    /* Two digits of the factor, beginning with those before its point, give one of the root, of 53. */
+    uint64_t root = 0, rest = 0;
+    for (int digit = 0; digit < 53; digit++) {
+        int place = 52 - 2 * digit;
+        rest = rest << 2 | (place >= 0 ? significand >> place & 3 : 0);
+        root <<= 1;
+        if (rest > 2 * root) {
+            rest -= 2 * root + 1;
+            root++;
+        }
+    }
+    root += rest > root; /* beyond (root + 1/2)^2 */
+    uint64_t power_bits = (uint64_t)(exponent / 2 - 52 + 1023) << 52;
+    double power;
     memcpy(&power, &power_bits, sizeof power);
-    return (float)root * power;
+    return (double)root * power;
 }
 
-/* The columns of a row, or of what goes with them. */
-static float sum_of(const unsigned char *row, size_t columns, bool squared, float mean)
+/* The columns of a row, or the squares of what they have beyond the mean. */
+static double sum_of(const unsigned char *row, size_t columns, bool squared, double mean)
 {
-    float lane[16] = {0};
+    double lane[16] = {0};
     for (size_t column = 0; column < columns; column++) {
-        float term = load(row, column);
+        double term = (double)load(row, column);
         if (squared) {
             term = term - mean;
             term = term * term;
@@ -254,19 +257,24 @@ static float sum_of(const unsigned char *row, size_t columns, bool squared, floa
 
 static void norm_scalar(const struct inlay_norm_tile *tile)
 {
-    const float columns = (float)tile->columns;
+    const double columns = (double)tile->columns;
     for (size_t i = 0; i < tile->count; i++) {
         const unsigned char *row = tile->rows[i];
-        float mean = tile->centred ? sum_of(row, tile->columns, false, 0) / columns : 0;
-        float variance = sum_of(row, tile->columns, true, mean) / columns;
-        float factor = 1 / square_root(variance + tile->epsilon);
+        double mean = 0, variance = sum_of(row, tile->columns, true, 0) / columns;
+        if (tile->centred) {
+            mean = sum_of(row, tile->columns, false, 0) / columns;
+            variance = variance - mean * mean;
+            if (variance < mean * mean * INLAY_NORM_CANCELLED)
+                variance = sum_of(row, tile->columns, true, mean) / columns;
+        }
+        double factor = 1 / square_root(variance + (double)tile->epsilon);
         for (size_t column = 0; column < tile->columns; column++) {
-            float value = (load(row, column) - mean) * factor;
+            double value = ((double)load(row, column) - mean) * factor;
             if (tile->gamma != NULL)
-                value = value * load(tile->gamma, column);
+                value = value * (double)load(tile->gamma, column);
             if (tile->beta != NULL)
-                value = value + load(tile->beta, column);
-            store(tile->out[i], column, value);
+                value = value + (double)load(tile->beta, column);
+            store(tile->out[i], column, (float)value);
         }
     }
 }

@@ -7,48 +7,101 @@
 #error "the scalar kernels are written by hand, in src/scalar"
 #endif
 
-/* The lanes of the contract, in as many registers as they take here. */
-enum { NORM_LANES = 16, NORM_VECS = NORM_LANES / VEC_LEN };
+/* The lanes of the contract, in as many registers as they take here, and rows that share what gamma and beta take. */
+enum { NORM_LANES = 16, NORM_VECS = NORM_LANES / VEC_DOUBLES, NORM_ROWS = 4 };
 
-/* What a sweep adds up: the columns, their squares, or the squares of what they have beyond the mean. */
-enum norm_sweep { NORM_VALUES, NORM_SQUARES, NORM_DEVIATIONS };
-
-VEC_INLINE vec norm_term(vec x, vec mean, enum norm_sweep sweep)
+VEC_INLINE double norm_one(const unsigned char *from)
 {
-    if (sweep == NORM_VALUES)
-        return x;
-    if (sweep == NORM_DEVIATIONS)
-        x = vec_sub(x, mean);
-    return vec_mul(x, x);
+    float x;
+    memcpy(&x, from, sizeof x);
+    return x;
 }
 
-/*
- * Lanes begin as +0, and so never become -0: where a row ends within the lanes, the others add +0, which changes
- * nothing.
- */
-VEC_INLINE float norm_sum(const unsigned char *row, size_t columns, float mean, enum norm_sweep sweep)
+/* The lanes' sum, once the last columns are added, which fill no register. */
+VEC_INLINE double norm_lanes(vec_double *sums, const double *last, size_t count)
 {
-    const vec vec_mean = vec_set1(mean);
-    vec lanes[NORM_VECS];
-    for (size_t k = 0; k < NORM_VECS; k++)
-        lanes[k] = vec_set1(0);
-    size_t column = 0;
-    for (; column + NORM_LANES <= columns; column += NORM_LANES)
-        for (size_t k = 0; k < NORM_VECS; k++) {
-            vec x = vec_load(row + (column + k * VEC_LEN) * sizeof(float));
-            lanes[k] = vec_add(lanes[k], norm_term(x, vec_mean, sweep));
-        }
-    for (size_t k = 0; k < NORM_VECS && column < columns; k++, column += VEC_LEN) {
-        const unsigned char *at = row + column * sizeof(float);
-        size_t n = columns - column;
-        vec term = n >= VEC_LEN ? norm_term(vec_load(at), vec_mean, sweep)
-                                : vec_keep_n(norm_term(vec_load_n(at, n), vec_mean, sweep), n);
-        lanes[k] = vec_add(lanes[k], term);
+    double lanes[NORM_LANES];
+    if (count > 0) {
+        for (size_t k = 0; k < NORM_VECS; k++)
+            vec_double_store(lanes + k * VEC_DOUBLES, sums[k]);
+        for (size_t lane = 0; lane < count; lane++)
+            lanes[lane] += last[lane];
+        for (size_t k = 0; k < NORM_VECS; k++)
+            sums[k] = vec_double_load(lanes + k * VEC_DOUBLES);
     }
     for (size_t half = NORM_VECS / 2; half > 0; half /= 2)
         for (size_t k = 0; k < half; k++)
-            lanes[k] = vec_add(lanes[k], lanes[k + half]);
-    return vec_sum(lanes[0]);
+            sums[k] = vec_double_add(sums[k], sums[k + half]);
+    vec_double_store(lanes, sums[0]);
+    for (size_t half = VEC_DOUBLES / 2; half > 0; half /= 2)
+        for (size_t lane = 0; lane < half; lane++)
+            lanes[lane] += lanes[lane + half];
+    return lanes[0];
+}
+
+struct norm_sums {
+    double values, squares;
+};
+
+/* The square of a float is exact in double, so that a fused addition rounds as one on its own. */
+VEC_INLINE struct norm_sums norm_sweep(const unsigned char *row, size_t columns, bool centred)
+{
+    vec_double values[NORM_VECS], squares[NORM_VECS];
+    for (size_t k = 0; k < NORM_VECS; k++)
+        values[k] = squares[k] = vec_double_set1(0);
+    size_t column = 0;
+    for (; column + NORM_LANES <= columns; column += NORM_LANES)
+        for (size_t k = 0; k < NORM_VECS; k++) {
+            vec_double x = vec_double_load_f32(row + (column + k * VEC_DOUBLES) * sizeof(float));
+            values[k] = centred ? vec_double_add(values[k], x) : values[k];
+            squares[k] = vec_double_fma(x, x, squares[k]);
+        }
+    double last[NORM_LANES], last_squares[NORM_LANES];
+    size_t left = columns - column;
+    for (size_t i = 0; i < left; i++) {
+        last[i] = norm_one(row + (column + i) * sizeof(float));
+        last_squares[i] = last[i] * last[i];
+    }
+    return (struct norm_sums){centred ? norm_lanes(values, last, left) : 0, norm_lanes(squares, last_squares, left)};
+}
+
+/* The sum of (x - mean)^2. Seldom taken. */
+static __attribute__((noinline)) double norm_deviations(const unsigned char *row, size_t columns, double mean)
+{
+    vec_double squares[NORM_VECS];
+    for (size_t k = 0; k < NORM_VECS; k++)
+        squares[k] = vec_double_set1(0);
+    size_t column = 0;
+    for (; column + NORM_LANES <= columns; column += NORM_LANES)
+        for (size_t k = 0; k < NORM_VECS; k++) {
+            vec_double x = vec_double_load_f32(row + (column + k * VEC_DOUBLES) * sizeof(float));
+            x = vec_double_sub(x, vec_double_set1(mean));
+            squares[k] = vec_double_add(squares[k], vec_double_mul(x, x));
+        }
+    double last[NORM_LANES];
+    size_t left = columns - column;
+    for (size_t i = 0; i < left; i++) {
+        double x = norm_one(row + (column + i) * sizeof(float)) - mean;
+        last[i] = x * x;
+    }
+    return norm_lanes(squares, last, left);
+}
+
+/* What all columns of a row have in common. */
+struct norm_row {
+    double mean, factor;
+};
+
+VEC_INLINE struct norm_row norm_row(const unsigned char *row, size_t columns, float epsilon, bool centred)
+{
+    struct norm_sums sums = norm_sweep(row, columns, centred);
+    double mean = sums.values / (double)columns, variance = sums.squares / (double)columns;
+    if (centred) {
+        variance = variance - mean * mean;
+        if (variance < mean * mean * INLAY_NORM_CANCELLED)
+            variance = norm_deviations(row, columns, mean) / (double)columns;
+    }
+    return (struct norm_row){mean, 1 / vec_sqrt_one(variance + (double)epsilon)};
 }
 
 /* What a row goes through; constants where norm_rows is called, so that each combination is a loop of its own. */
@@ -56,54 +109,61 @@ struct norm_terms {
     bool centred, scaled, shifted;
 };
 
-/* What all columns of a row have in common. */
-struct norm_row {
-    vec mean, factor;
-};
-
-VEC_INLINE vec norm_value(vec x, struct norm_row row, vec gamma, vec beta, struct norm_terms terms)
+VEC_INLINE vec_double norm_value(const unsigned char *from, const struct norm_row *row, vec_double gamma,
+                                 vec_double beta, struct norm_terms terms)
 {
+    vec_double x = vec_double_load_f32(from);
     if (terms.centred)
-        x = vec_sub(x, row.mean);
-    x = vec_mul(x, row.factor);
+        x = vec_double_sub(x, vec_double_set1(row->mean));
+    x = vec_double_mul(x, vec_double_set1(row->factor));
     if (terms.scaled)
-        x = vec_mul(x, gamma);
+        x = vec_double_mul(x, gamma);
     if (terms.shifted)
-        x = vec_add(x, beta);
+        x = vec_double_add(x, beta);
     return x;
 }
 
-/* Where there is no gamma or beta the row stands in for it, and the compiler drops the unused load. */
-VEC_INLINE void norm_write(const unsigned char *from, unsigned char *out, size_t columns, struct norm_row row,
-                           const unsigned char *gamma, const unsigned char *beta, struct norm_terms terms)
+/* Where there is no gamma or beta the first row stands in for it, and the compiler drops what reads it. */
+VEC_INLINE void norm_write(const struct inlay_norm_tile *tile, size_t first, size_t rows, const struct norm_row *row,
+                           struct norm_terms terms)
 {
-    const size_t bytes = columns * sizeof(float);
-    gamma = terms.scaled ? gamma : from;
-    beta = terms.shifted ? beta : from;
+    const unsigned char *gamma = terms.scaled ? tile->gamma : tile->rows[first];
+    const unsigned char *beta = terms.shifted ? tile->beta : tile->rows[first];
+    const size_t bytes = tile->columns * sizeof(float), half = VEC_BYTES / 2;
     size_t at = 0;
     for (; at + VEC_BYTES <= bytes; at += VEC_BYTES) {
-        vec value = vec_load(from + at);
-        vec_store(out + at, norm_value(value, row, vec_load(gamma + at), vec_load(beta + at), terms));
+        vec_double low_gamma = vec_double_load_f32(gamma + at), high_gamma = vec_double_load_f32(gamma + at + half);
+        vec_double low_beta = vec_double_load_f32(beta + at), high_beta = vec_double_load_f32(beta + at + half);
+        for (size_t i = 0; i < rows; i++) {
+            const unsigned char *from = tile->rows[first + i] + at;
+            vec_double low = norm_value(from, &row[i], low_gamma, low_beta, terms);
+            vec_double high = norm_value(from + half, &row[i], high_gamma, high_beta, terms);
+            vec_store(tile->out[first + i] + at, vec_from_doubles(low, high));
+        }
     }
-    if (at < bytes) {
-        size_t n = (bytes - at) / sizeof(float);
-        vec value = vec_load_n(from + at, n);
-        value = norm_value(value, row, vec_load_n(gamma + at, n), vec_load_n(beta + at, n), terms);
-        vec_store_n(out + at, value, n);
+    for (; at < bytes; at += sizeof(float)) {
+        double one_gamma = norm_one(gamma + at), one_beta = norm_one(beta + at);
+        for (size_t i = 0; i < rows; i++) {
+            double x = (norm_one(tile->rows[first + i] + at) - (terms.centred ? row[i].mean : 0)) * row[i].factor;
+            x = terms.scaled ? x * one_gamma : x;
+            float value = (float)(terms.shifted ? x + one_beta : x);
+            memcpy(tile->out[first + i] + at, &value, sizeof value);
+        }
     }
 }
 
 VEC_INLINE void norm_rows(const struct inlay_norm_tile *tile, struct norm_terms terms)
 {
-    const size_t columns = tile->columns;
-    const float divisor = (float)columns;
-    for (size_t i = 0; i < tile->count; i++) {
-        const unsigned char *from = tile->rows[i];
-        float mean = terms.centred ? norm_sum(from, columns, 0, NORM_VALUES) / divisor : 0;
-        float squares = norm_sum(from, columns, mean, terms.centred ? NORM_DEVIATIONS : NORM_SQUARES);
-        float factor = 1 / vec_sqrt_one(squares / divisor + tile->epsilon);
-        struct norm_row row = {vec_set1(mean), vec_set1(factor)};
-        norm_write(from, tile->out[i], columns, row, tile->gamma, tile->beta, terms);
+    struct norm_row row[NORM_ROWS];
+    for (size_t first = 0; first < tile->count;) {
+        size_t rows = tile->count - first < NORM_ROWS ? 1 : NORM_ROWS;
+        for (size_t i = 0; i < rows; i++)
+            row[i] = norm_row(tile->rows[first + i], tile->columns, tile->epsilon, terms.centred);
+        if (rows == NORM_ROWS)
+            norm_write(tile, first, NORM_ROWS, row, terms);
+        else
+            norm_write(tile, first, 1, row, terms);
+        first += rows;
     }
 }
 

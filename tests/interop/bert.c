@@ -6,8 +6,8 @@
 
 /* What cannot be made is null. The tables are float32 but for the words, which are of `type`. */
 INLAY_API inlay_layer *bert_layer(const void *words, size_t vocab, inlay_type type, const void *positions,
-                                  size_t longest, const void *segments, size_t types, size_t dim, const void *gamma,
-                                  const void *beta, float epsilon)
+                                  size_t longest, const void *segments, size_t types, int segments_first, size_t dim,
+                                  const void *gamma, const void *beta, float epsilon)
 {
     inlay_rows word_rows = inlay_rows_f32(words, vocab, dim);
     inlay_rows position_rows = inlay_rows_f32(positions, longest, dim);
@@ -17,6 +17,7 @@ INLAY_API inlay_layer *bert_layer(const void *words, size_t vocab, inlay_type ty
     inlay_layer_spec spec = inlay_layer_spec_default(&word_rows);
     spec.positions = &position_rows;
     spec.segments = &segment_rows;
+    spec.segments_first = segments_first != 0;
     spec.norm = INLAY_NORM_LAYER;
     spec.epsilon = epsilon;
     spec.gamma = gamma;
