@@ -85,13 +85,18 @@ static const unsigned char *line_of(const unsigned char *row, std::size_t stride
     return row + std::min(at, stride < line_bytes ? 0 : stride - line_bytes);
 }
 
-static constexpr std::size_t ahead = 6;
-
-// The first lines of a row to come, as the library does: stored rows are short, and each begins with a miss.
-static void ask_for(const unsigned char *row, std::size_t stride)
+// The row that is asked for while another is read, all of it, as the library does: rows are short, and each begins with
+// a miss. The last rows ask for themselves.
+static const unsigned char *row_ahead(const unsigned char *table, std::size_t stride, const std::int32_t *ids,
+                                      std::size_t rows)
 {
-    for (std::size_t at = 0; at < std::min<std::size_t>(stride, 8 * line_bytes); at += line_bytes)
-        _mm_prefetch(reinterpret_cast<const char *>(row + at), _MM_HINT_T0);
+    const std::size_t ahead = std::clamp<std::size_t>(8192 / stride, 1, 32);
+    return table + static_cast<std::size_t>(ids[rows > ahead ? ahead : 0]) * stride;
+}
+
+static void ask_for(const unsigned char *at)
+{
+    _mm_prefetch(reinterpret_cast<const char *>(at), _MM_HINT_T0);
 }
 
 [[gnu::target("avx512f")]] static void expand_nt_avx512(float *out, const unsigned char *table, std::size_t stride,
@@ -100,12 +105,13 @@ static void ask_for(const unsigned char *row, std::size_t stride)
     const std::size_t step = stride * line / dim; // of the row, for a line of the output
     for (; rows; rows--, ids++, out += dim) {
         const unsigned char *row = table + static_cast<std::size_t>(*ids) * stride;
-        if (rows > ahead)
-            ask_for(table + static_cast<std::size_t>(ids[ahead]) * stride, stride);
+        const unsigned char *next = row_ahead(table, stride, ids, rows);
         std::size_t i = before_line(out, dim), at = 0;
         std::fill_n(out, i, 1.0f);
-        for (; i + line <= dim; i += line, at += step)
+        for (; i + line <= dim; i += line, at += step) {
+            ask_for(next + at);
             _mm512_stream_ps(out + i, _mm512_loadu_ps(line_of(row, stride, at)));
+        }
         std::fill_n(out + i, dim - i, 1.0f);
     }
     _mm_sfence();
@@ -117,11 +123,11 @@ static void ask_for(const unsigned char *row, std::size_t stride)
     const std::size_t step = stride * line / dim; // of the row, for a line of the output
     for (; rows; rows--, ids++, out += dim) {
         const unsigned char *row = table + static_cast<std::size_t>(*ids) * stride;
-        if (rows > ahead)
-            ask_for(table + static_cast<std::size_t>(ids[ahead]) * stride, stride);
+        const unsigned char *next = row_ahead(table, stride, ids, rows);
         std::size_t i = before_line(out, dim), at = 0;
         std::fill_n(out, i, 1.0f);
         for (; i + line <= dim; i += line, at += step) {
+            ask_for(next + at);
             const float *from = reinterpret_cast<const float *>(line_of(row, stride, at));
             _mm256_stream_ps(out + i, _mm256_loadu_ps(from));
             _mm256_stream_ps(out + i + 8, _mm256_loadu_ps(from + 8));

@@ -103,6 +103,16 @@ static void copy_nt(const Scene &s, const inlay_executor *executor, std::size_t 
     repeat(calls, [&] { share(executor, s.rows, part); });
 }
 
+// The same bytes with rows asked for ahead, which makes it the fastest where they come from memory.
+static void copy_nt_ahead(const Scene &s, const inlay_executor *executor, std::size_t calls)
+{
+    const auto *table = reinterpret_cast<const unsigned char *>(s.table);
+    const auto part = [&](std::size_t first, std::size_t n) {
+        limit_loops().expand_nt(s.out + first * s.shape.dim, table, s.row_bytes, s.ids + first, n, s.shape.dim);
+    };
+    repeat(calls, [&] { share(executor, s.rows, part); });
+}
+
 static void rewrite(const Scene &s, const inlay_executor *, std::size_t calls)
 {
     repeat(calls, [&] { limit_loops().scale(s.out, s.rows * s.shape.dim, -1); });
@@ -174,10 +184,16 @@ const std::vector<Operation> &operations()
     static const bool streams = limit_loops().copy_nt != nullptr;
     static constexpr unsigned tokens = prompts | growing | decoding;
     static const std::vector<Operation> all = {
-        {Role::kernel, "embed", tokens, fused | parallel, 2, {"copy", "copy_nt"}, embed_holding},
-        {Role::kernel, "embed_starts", decoding, fused, 2, {"copy", "copy_nt"}, embed_starts},
-        {Role::kernel, "embed_computed", prompts, fused | computes | parallel, 2, {"copy", "copy_nt"}, embed_computing},
-        {Role::kernel, "gather", prompts, 0, 2, {"copy", "copy_nt"}, gather},
+        {Role::kernel, "embed", tokens, fused | parallel, 2, {"copy", "copy_nt", "copy_nt_ahead"}, embed_holding},
+        {Role::kernel, "embed_starts", decoding, fused, 2, {"copy", "copy_nt", "copy_nt_ahead"}, embed_starts},
+        {Role::kernel,
+         "embed_computed",
+         prompts,
+         fused | computes | parallel,
+         2,
+         {"copy", "copy_nt", "copy_nt_ahead"},
+         embed_computing},
+        {Role::kernel, "gather", prompts, 0, 2, {"copy", "copy_nt", "copy_nt_ahead"}, gather},
         {Role::kernel, "scale", prompts, 0, 2, {"rewrite"}, scale},
         {Role::kernel, "add_positions", prompts, 0, 2, {"rewrite"}, add_positions},
         {Role::kernel, "sinusoid", tables, computes | parallel, 1, {"fill", "fill_nt"}, sinusoid},
@@ -192,6 +208,7 @@ const std::vector<Operation> &operations()
         {Role::kernel, "embed_q4_0", compact, fused, 1, {"expand_nt_q4_0"}, embed_stored<INLAY_Q4_0>},
         {Role::limit, "copy", tokens, parallel, 2, {}, copy},
         {Role::limit, "copy_nt", tokens, parallel, 2, {}, streams ? copy_nt : nullptr},
+        {Role::limit, "copy_nt_ahead", tokens, parallel, 2, {}, streams ? copy_nt_ahead : nullptr},
         {Role::limit, "rewrite", prompts, 0, 2, {}, rewrite},
         {Role::limit, "three_passes", prompts | decoding, 0, 2, {}, three_passes},
         {Role::limit, "expand_nt_f16", compact, 0, 1, {}, streams ? expand_nt<INLAY_F16> : nullptr},

@@ -21,12 +21,14 @@ struct block {
     size_t position_stride_bytes;
 };
 
-struct pointers {
+/* Tokens on their way to the kernel, which reads ahead among them. */
+struct tokens {
     const unsigned char *rows[INLAY_TILE_TOKENS];
     const unsigned char *scales[INLAY_TILE_TOKENS];
     const unsigned char *zeros[INLAY_TILE_TOKENS];
     const unsigned char *positions[INLAY_TILE_TOKENS];
     unsigned char *out[INLAY_TILE_TOKENS];
+    size_t count;
 };
 
 static size_t at_most(size_t n, size_t limit)
@@ -47,26 +49,45 @@ static const unsigned char *token_row(const struct inlay_embed_work *work, struc
     return (const unsigned char *)work->tokens->data + row * work->tokens->stride_bytes;
 }
 
-static void embed_block(const struct inlay_part *part, const struct block *block)
+/* Runs the kernel on so many columns of the tokens that have come together but for the last ones, which stay. */
+static void embed_tokens(const struct inlay_part *part, struct tokens *tokens, size_t columns, size_t staying)
 {
     const struct inlay_embed_work *work = part->work;
-    void (*embed)(const struct inlay_embed_tile *) = part->kernels->embed[work->tokens->type];
-    bool plain = work->tokens->type == INLAY_F32 && !work->ruled;
-    struct pointers pointers;
-    size_t column_bytes = block->column * sizeof(float);
-    bool computed = block->positions != NULL, held = !computed && work->positions != NULL;
-    struct inlay_embed_tile tile = {
-        .rows = pointers.rows,
-        .scales = pointers.scales,
-        .zeros = work->tokens->zeros != NULL ? pointers.zeros : NULL,
+    const struct inlay_embed_tile tile = {
+        .rows = tokens->rows,
+        .scales = tokens->scales,
+        .zeros = work->tokens->zeros != NULL ? tokens->zeros : NULL,
         .group = work->tokens->group,
-        .positions = computed || held ? pointers.positions : NULL,
-        .out = pointers.out,
-        .columns = block->columns,
+        .positions = work->positions != NULL ? tokens->positions : NULL,
+        .out = tokens->out,
+        .count = tokens->count - staying,
+        .following = staying,
+        .columns = columns,
         .scale = work->scale,
         .stream = part->stream,
+        .narrow = part->narrow,
         .prefetch_rows = work->tuning.prefetch_rows,
     };
+    if (tile.count > 0)
+        part->kernels->embed[work->tokens->type](&tile);
+    const size_t bytes = staying * sizeof(unsigned char *);
+    memcpy(tokens->rows, tokens->rows + tile.count, bytes);
+    memcpy(tokens->positions, tokens->positions + tile.count, bytes);
+    memcpy(tokens->out, tokens->out + tile.count, bytes);
+    if (work->tokens->type != INLAY_F32) {
+        memcpy(tokens->scales, tokens->scales + tile.count, bytes);
+        memcpy(tokens->zeros, tokens->zeros + tile.count, bytes);
+    }
+    tokens->count = staying;
+}
+
+/* Brings the tokens of a block together; some may be left for the next block, or embed_tokens(). */
+static void embed_block(const struct inlay_part *part, const struct block *block, struct tokens *tokens)
+{
+    const struct inlay_embed_work *work = part->work;
+    bool plain = work->tokens->type == INLAY_F32 && !work->ruled;
+    size_t column_bytes = block->column * sizeof(float);
+    bool held = block->positions == NULL && work->positions != NULL;
     for (size_t b = part->b; b < part->b_end; b++) {
         struct inlay_sequence sequence = inlay_sequence_of(work, b);
         if (sequence.count <= block->s)
@@ -86,7 +107,7 @@ static void embed_block(const struct inlay_part *part, const struct block *block
         for (size_t i = 0; i < count; i++, out += work->out_stride_bytes) {
             const unsigned char *at = position != NULL ? position + i * position_stride_bytes : NULL;
             if (plain) {
-                pointers.rows[tile.count] = token_row(work, sequence, block->s + i) + column_bytes;
+                tokens->rows[tokens->count] = token_row(work, sequence, block->s + i) + column_bytes;
             } else {
                 size_t row;
                 enum inlay_kind kind = inlay_row_of(work, sequence.first + block->s + i, &row);
@@ -95,20 +116,16 @@ static void embed_block(const struct inlay_part *part, const struct block *block
                     continue;
                 }
                 struct inlay_stored stored = inlay_stored_at(work->tokens, row, block->column);
-                pointers.rows[tile.count] = stored.row;
-                pointers.scales[tile.count] = stored.scales;
-                pointers.zeros[tile.count] = stored.zeros;
+                tokens->rows[tokens->count] = stored.row;
+                tokens->scales[tokens->count] = stored.scales;
+                tokens->zeros[tokens->count] = stored.zeros;
             }
-            pointers.positions[tile.count] = at;
-            pointers.out[tile.count] = out;
-            if (++tile.count == INLAY_TILE_TOKENS) {
-                embed(&tile);
-                tile.count = 0;
-            }
+            tokens->positions[tokens->count] = at;
+            tokens->out[tokens->count] = out;
+            if (++tokens->count == INLAY_TILE_TOKENS)
+                embed_tokens(part, tokens, block->columns, work->tuning.prefetch_rows);
         }
     }
-    if (tile.count > 0)
-        embed(&tile);
 }
 
 /* The tokens of a part whose position rows lie in memory. */
@@ -120,10 +137,13 @@ static void embed_held(const struct inlay_part *part)
         rows = part->work->tuning.block_bytes / sizeof(float) / part->work->dim;
     rows = rows > 0 ? rows : 1;
     struct block block = {.s = part->s, .columns = part->work->dim};
+    struct tokens tokens;
+    tokens.count = 0;
     for (; block.s < part->s_end; block.s += block.count) {
         block.count = at_most(part->s_end - block.s, rows);
-        embed_block(part, &block);
+        embed_block(part, &block, &tokens);
     }
+    embed_tokens(part, &tokens, block.columns, 0);
 }
 
 /*
@@ -143,6 +163,8 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
     struct inlay_generator generator;
     _Alignas(64) unsigned char buffer[BUFFER_BYTES];
     const unsigned char *next[MOST_ROWS];
+    struct tokens tokens;
+    tokens.count = 0;
     /* A shard without rows has none to ask for. */
     const bool asks = work->tuning.prefetch_rows > 0 && work->tokens->rows > 0;
     const struct inlay_companions with = {.next = asks ? next : NULL};
@@ -167,7 +189,8 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
                     .positions = buffer + piece.run[run].at * sizeof(float),
                     .position_stride_bytes = piece_bytes,
                 };
-                embed_block(part, &block);
+                embed_block(part, &block, &tokens);
+                embed_tokens(part, &tokens, block.columns, 0);
             }
             s += rows;
         }
@@ -397,7 +420,8 @@ void inlay_embed_run(const struct inlay_embed_work *work, const inlay_executor *
     struct grid grid = {.whole = {
                             .work = work,
                             .kernels = inlay_dispatch(),
-                            .stream = inlay_streams(&work->tuning, written, row_bytes),
+                            .narrow = inlay_dispatch_narrow(),
+                            .stream = inlay_streams(work->tuning.stores, work->tuning.stream_bytes, written, row_bytes),
                             .staged = staged(work),
                             .b_end = work->sequences,
                             .s_end = longest,

@@ -101,15 +101,11 @@ inlay_status inlay_gather(const inlay_rows *table, const void *ids, inlay_id_typ
         .out = out,
         .out_stride_bytes = out_stride_bytes,
         .out_type = INLAY_F32,
-        .tuning = inlay_tuning_default,
+        .tuning = inlay_default_tuning(table),
     };
     inlay_embed_run(&work, executor);
     return INLAY_OK;
 }
-
-/* What is written in place was just read: it lies in cache. */
-static const struct inlay_tuning cached = {INLAY_STORES_CACHED, INLAY_STREAM_BYTES_DEFAULT, INLAY_COMPUTE_BYTES_DEFAULT,
-                                           INLAY_BLOCK_BYTES_DEFAULT, INLAY_PREFETCH_ROWS_DEFAULT};
 
 inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t n, size_t dim, float scale, void *out,
                          size_t out_stride_bytes, const inlay_executor *executor)
@@ -139,8 +135,10 @@ inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t n, size_t 
         .out = out,
         .out_stride_bytes = out_stride_bytes,
         .out_type = INLAY_F32,
-        .tuning = in_place ? cached : inlay_tuning_default,
+        .tuning = inlay_default_tuning(&rows),
     };
+    if (in_place) /* what is written was just read: it lies in cache */
+        work.tuning.stores = INLAY_STORES_CACHED;
     inlay_embed_run(&work, executor);
     return INLAY_OK;
 }
@@ -188,8 +186,9 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
         .out = x,
         .out_stride_bytes = x_stride_bytes,
         .out_type = INLAY_F32,
-        .tuning = cached,
+        .tuning = inlay_default_tuning(&rows),
     };
+    work.tuning.stores = INLAY_STORES_CACHED; /* as inlay_scale in place */
     inlay_embed_run(&work, executor);
     return INLAY_OK;
 }

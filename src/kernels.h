@@ -13,7 +13,7 @@
 
 /* Rows that become out[i][0 .. columns) = rows[i][0 .. columns) * scale + positions[i][0 .. columns). */
 struct inlay_embed_tile {
-    const unsigned char *const *rows;   /* [count] rows of the kernel's type, any address */
+    const unsigned char *const *rows;   /* [count + following] rows of the kernel's type, any address */
     const unsigned char *const *scales; /* [count] the scale that goes with the first column of each row, in types that
                                            have scales apart from their elements; else null */
     const unsigned char *const *zeros;  /* [count] likewise; null where there are none */
@@ -21,10 +21,12 @@ struct inlay_embed_tile {
     const unsigned char *const *positions; /* [count] float32 rows, any address; null: no such term */
     unsigned char *const *out;             /* [count] float32 rows, any address; may be rows[i] or positions[i] */
     size_t count;
+    size_t following; /* rows that will be read next */
     size_t columns;
     float scale;
     bool stream;          /* non-temporal stores where the ISA has them; the caller fences */
-    size_t prefetch_rows; /* how far ahead of row i the first lines of a row are asked for; 0: not at all */
+    bool narrow;          /* else: float32 rows by 32 bytes at once, where the ISA has longer registers */
+    size_t prefetch_rows; /* how far ahead of row i rows are asked for; 0: not at all */
 };
 
 /*

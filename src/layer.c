@@ -31,6 +31,7 @@ struct inlay_layer {
     inlay_rows positions;
     inlay_rows segments;
     struct touched touched;
+    size_t prefetch_rows;
 };
 
 static bool positioned(const inlay_layer_spec *spec)
@@ -182,6 +183,8 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
         .positions = spec->positions != NULL ? known_part(spec->positions)
                                              : inlay_rows_f32(held_begin(made), held, spec->tokens->dim),
         .touched = touched,
+        .prefetch_rows =
+            inlay_prefetch_rows(spec->prefetch_bytes, inlay_row_bytes(spec->tokens->type, spec->tokens->dim)),
     };
     made->spec.tokens = &made->tokens;
     made->spec.positions = positioned(spec) ? &made->positions : NULL;
@@ -380,7 +383,7 @@ static struct inlay_embed_work work_of(const inlay_layer *layer, const inlay_bat
         .dropout_key = batch->dropout_key,
         .dropout_offset = batch->dropout_offset,
         .out_type = spec->out_type,
-        .tuning = {spec->stores, spec->stream_bytes, spec->compute_bytes, spec->block_bytes, spec->prefetch_rows},
+        .tuning = {spec->stores, spec->stream_bytes, spec->compute_bytes, spec->block_bytes, layer->prefetch_rows},
     };
 }
 

@@ -19,6 +19,9 @@ enum { INLAY_PART_BYTES = 64 * 1024, INLAY_PARTS_PER_THREAD = 4 };
 /* Positions that a part computes, at the least: the anchor that it begins with costs as much as some three rows. */
 enum { INLAY_PART_POSITIONS = 64 };
 
+/* Rows that are asked for ahead at the most: their pointers are carried from one kernel call to the next. */
+enum { INLAY_MOST_AHEAD = 32 };
+
 /* What a layer's spec can override. */
 struct inlay_tuning {
     inlay_stores stores;
@@ -28,16 +31,33 @@ struct inlay_tuning {
     size_t prefetch_rows; /* how many rows ahead of the one being read the next ones are asked for; 0: not at all */
 };
 
-static const struct inlay_tuning inlay_tuning_default = {INLAY_STORES_AUTOMATIC, INLAY_STREAM_BYTES_DEFAULT,
-                                                         INLAY_COMPUTE_BYTES_DEFAULT, INLAY_BLOCK_BYTES_DEFAULT,
-                                                         INLAY_PREFETCH_ROWS_DEFAULT};
+/* Rows ahead for token rows of so many bytes, 0: rows of none. */
+static inline size_t inlay_prefetch_rows(size_t prefetch_bytes, size_t row_bytes)
+{
+    if (prefetch_bytes == 0 || row_bytes == 0)
+        return 0;
+    size_t rows = prefetch_bytes / row_bytes;
+    return rows < 1 ? 1 : rows < INLAY_MOST_AHEAD ? rows : INLAY_MOST_AHEAD;
+}
+
+/* What operations without a layer have. */
+static inline struct inlay_tuning inlay_default_tuning(const inlay_rows *tokens)
+{
+    return (struct inlay_tuning){
+        INLAY_STORES_AUTOMATIC,
+        INLAY_STREAM_BYTES_DEFAULT,
+        INLAY_COMPUTE_BYTES_DEFAULT,
+        INLAY_BLOCK_BYTES_DEFAULT,
+        inlay_prefetch_rows(INLAY_PREFETCH_BYTES_DEFAULT, inlay_row_bytes(tokens->type, tokens->dim)),
+    };
+}
 
 /* The product does not overflow: the output's extent has been checked. */
-static inline bool inlay_streams(const struct inlay_tuning *tuning, size_t rows, size_t row_bytes)
+static inline bool inlay_streams(inlay_stores stores, size_t stream_bytes, size_t rows, size_t row_bytes)
 {
-    if (tuning->stores != INLAY_STORES_AUTOMATIC)
-        return tuning->stores == INLAY_STORES_STREAMED;
-    return rows * row_bytes > tuning->stream_bytes;
+    if (stores != INLAY_STORES_AUTOMATIC)
+        return stores == INLAY_STORES_STREAMED;
+    return rows * row_bytes > stream_bytes;
 }
 
 #endif

@@ -300,6 +300,23 @@ static size_t position_of(const struct inlay_embed_work *work, uint64_t number)
     return work->clamped && limit > 0 ? (size_t)limit - 1 : 0;
 }
 
+/* Asks for the rows of so many tokens, all of them: the stages of the tokens before leave memory time to send them. */
+static void ask_for(const struct inlay_embed_work *work, size_t first, size_t count)
+{
+    enum { LINE = 64 };
+    const size_t bytes = inlay_row_bytes(work->tokens->type, work->dim);
+    for (size_t i = first; i < first + count; i++) {
+        size_t row;
+        if (inlay_row_of(work, i, &row) != INLAY_ROW)
+            continue;
+        const struct inlay_stored stored = inlay_stored_at(work->tokens, row, 0);
+        if (stored.scales != NULL)
+            __builtin_prefetch(stored.scales);
+        for (size_t at = 0; at < bytes; at += LINE)
+            __builtin_prefetch(stored.row + at);
+    }
+}
+
 static void run_sequence(const struct inlay_part *part, size_t b, unsigned char *buffer)
 {
     const struct inlay_embed_work *work = part->work;
@@ -318,6 +335,9 @@ static void run_sequence(const struct inlay_part *part, size_t b, unsigned char 
             if (positioned)
                 group.positions[i] = position_of(work, inlay_next_number(work, &numbers, group.first + i, s + i));
         }
+        size_t left = end - s - group.count;
+        if (part->stream && work->tuning.prefetch_rows > 0)
+            ask_for(work, group.first + group.count, left < most ? left : most);
         run_group(&group, inlay_out_of(work, sequence, b, s), buffer);
     }
 }

@@ -627,7 +627,7 @@ static void draw_layer(struct call *call, struct random *random, size_t dim)
     if (one_in(random, 3))
         spec->block_bytes = random_below(random, 40000);
     if (one_in(random, 3))
-        spec->prefetch_rows = random_below(random, 20);
+        spec->prefetch_bytes = one_in(random, 3) ? 0 : random_below(random, 40000);
 }
 
 static void draw_batch(struct call *call, struct random *random, size_t most_tokens)

@@ -86,7 +86,7 @@ static int print_policy(size_t dim)
     printf("  stream_bytes      %zu\n", spec.stream_bytes);
     printf("  compute_bytes     %zu\n", spec.compute_bytes);
     printf("  block_bytes       %zu\n", spec.block_bytes);
-    printf("  prefetch_rows     %zu\n", spec.prefetch_rows);
+    printf("  prefetch_bytes    %zu\n", spec.prefetch_bytes);
     inlay_sinusoid_destroy(sinusoid);
     return DONE;
 }

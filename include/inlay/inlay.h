@@ -611,7 +611,8 @@ typedef enum inlay_stores {
 #define INLAY_COMPUTE_BYTES_DEFAULT ((size_t)1 << 20)
 /* Half of the smallest L1 data cache in common use, 32 KiB. */
 #define INLAY_BLOCK_BYTES_DEFAULT ((size_t)16 << 10)
-#define INLAY_PREFETCH_ROWS_DEFAULT ((size_t)6)
+/* What memory sends in its latency, measured: with half of it and with twice as much rows come later. */
+#define INLAY_PREFETCH_BYTES_DEFAULT ((size_t)8 << 10)
 
 /** As many rows as inlay_layer_spec.cached_positions has by default: 4096, or what 64 MiB hold. */
 #define INLAY_CACHED_POSITIONS_DEFAULT SIZE_MAX
@@ -685,7 +686,8 @@ typedef struct inlay_layer_spec {
                                          never */
     size_t block_bytes;             /**< of position rows that stay in L1 while the batch consumes them, one row at the
                                          least; computed ones take no more than 16 KiB */
-    size_t prefetch_rows;           /**< how many rows ahead token rows are asked for; 0: not at all */
+    size_t prefetch_bytes;          /**< how far ahead token rows are asked for, in bytes of rows: one row at the least
+                                         and 32 at the most; 0: not at all */
     int64_t padding_id;             /**< its row is zeros; negative: none */
     int64_t substitute_id;          /**< of INLAY_BAD_ID_SUBSTITUTE, in [0, vocab) */
     inlay_bad_id bad_id;            /**< ids outside [0, vocab) */
@@ -718,7 +720,7 @@ static inline inlay_layer_spec inlay_layer_spec_default(const inlay_rows *tokens
     spec.stream_bytes = INLAY_STREAM_BYTES_DEFAULT;
     spec.compute_bytes = INLAY_COMPUTE_BYTES_DEFAULT;
     spec.block_bytes = INLAY_BLOCK_BYTES_DEFAULT;
-    spec.prefetch_rows = INLAY_PREFETCH_ROWS_DEFAULT;
+    spec.prefetch_bytes = INLAY_PREFETCH_BYTES_DEFAULT;
     spec.padding_id = -1;
     spec.substitute_id = 0;
     spec.bad_id = INLAY_BAD_ID_ERROR;

@@ -155,10 +155,7 @@ VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
     return (struct vec_two){_mm512_permutex2var_ps(a, low, b), _mm512_permutex2var_ps(a, high, b)};
 }
 
-/*
- * Through the caches 32 bytes at once: where rows come from L2 this takes a tenth less time than 64 (Ice Lake and
- * later; the stores alone are not it), and elsewhere no more. Past the caches whole lines are stored.
- */
+/* For tiles that ask for narrow moves: inlay_dispatch_narrow() knows where they are faster. */
 #define SPAN_LEN 8
 typedef __m256 span;
 

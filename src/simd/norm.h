@@ -123,6 +123,17 @@ VEC_INLINE vec_double norm_value(const unsigned char *from, const struct norm_ro
     return x;
 }
 
+/* The last columns of a row, which fill no vector. */
+static void norm_last(const struct inlay_norm_tile *tile, size_t i, const struct norm_row *row, size_t at)
+{
+    for (; at < tile->columns * sizeof(float); at += sizeof(float)) {
+        double x = (norm_one(tile->rows[i] + at) - (tile->centred ? row->mean : 0)) * row->factor;
+        x = tile->gamma != NULL ? x * norm_one(tile->gamma + at) : x;
+        float value = (float)(tile->beta != NULL ? x + norm_one(tile->beta + at) : x);
+        memcpy(tile->out[i] + at, &value, sizeof value);
+    }
+}
+
 /* Where there is no gamma or beta the first row stands in for it, and the compiler drops what reads it. */
 VEC_INLINE void norm_write(const struct inlay_norm_tile *tile, size_t first, size_t rows, const struct norm_row *row,
                            struct norm_terms terms)
@@ -141,15 +152,9 @@ VEC_INLINE void norm_write(const struct inlay_norm_tile *tile, size_t first, siz
             vec_store(tile->out[first + i] + at, vec_from_doubles(low, high));
         }
     }
-    for (; at < bytes; at += sizeof(float)) {
-        double one_gamma = norm_one(gamma + at), one_beta = norm_one(beta + at);
-        for (size_t i = 0; i < rows; i++) {
-            double x = (norm_one(tile->rows[first + i] + at) - (terms.centred ? row[i].mean : 0)) * row[i].factor;
-            x = terms.scaled ? x * one_gamma : x;
-            float value = (float)(terms.shifted ? x + one_beta : x);
-            memcpy(tile->out[first + i] + at, &value, sizeof value);
-        }
-    }
+    if (at < bytes)
+        for (size_t i = 0; i < rows; i++)
+            norm_last(tile, first + i, &row[i], at);
 }
 
 VEC_INLINE void norm_rows(const struct inlay_norm_tile *tile, struct norm_terms terms)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Spans: what a kernel moves through the caches at once. A span is a vector, unless an ISA's vec.h has its own (and
- * says why). Included by <isa>/kernels.c behind its vec.h.
+ * Spans: what a kernel moves through the caches at once where narrow moves are faster. A span is a vector, unless an
+ * ISA's vec.h has shorter ones. Included by <isa>/kernels.c behind its vec.h.
  */
 #ifndef SPAN_LEN
 

@@ -14,7 +14,6 @@ enum {
     STORED_LINE_COLUMNS = STORED_LINE / sizeof(float),
     STORED_LINE_VECS = STORED_LINE / VEC_BYTES,
     STORED_CHUNK = 256, /* columns that pass through L1 on their way to rows that begin off a line */
-    STORED_PREFETCHED = 8,
 };
 
 /* A row as the tile has it. */
@@ -167,7 +166,7 @@ struct stored_part {
     unsigned char *out;
     size_t first, columns;
     vec scale;
-    bool stream; /* out begins on a line */
+    const unsigned char *next; /* a row to come, which is asked for meanwhile */
 };
 
 VEC_INLINE vec stored_vec(inlay_type type, bool positioned, const struct stored_part *part, size_t block, size_t within,
@@ -181,7 +180,7 @@ VEC_INLINE vec stored_vec(inlay_type type, bool positioned, const struct stored_
 }
 
 /* A cache line's worth of columns, stored back to back. */
-VEC_INLINE void stored_line(inlay_type type, bool positioned, const struct stored_part *part, size_t block,
+VEC_INLINE void stored_line(inlay_type type, bool positioned, bool stream, const struct stored_part *part, size_t block,
                             size_t within, struct stored_terms terms)
 {
     unsigned char *out = part->out + (block * STORED_BLOCK + within - part->first) * sizeof(float);
@@ -189,7 +188,7 @@ VEC_INLINE void stored_line(inlay_type type, bool positioned, const struct store
     for (size_t i = 0; i < STORED_LINE_VECS; i++)
         line[i] = stored_vec(type, positioned, part, block, within + i * VEC_LEN, terms);
     for (size_t i = 0; i < STORED_LINE_VECS; i++) {
-        if (part->stream)
+        if (stream)
             vec_stream(out + i * VEC_BYTES, line[i]);
         else
             vec_store(out + i * VEC_BYTES, line[i]);
@@ -228,21 +227,23 @@ VEC_INLINE void stored_last(inlay_type type, bool positioned, const struct store
     vec_store_n(part->out + at, x, n);
 }
 
-VEC_INLINE void stored_columns(inlay_type type, bool positioned, const struct stored_part *part)
+/* `stream`: out begins on a line, and lines go past the caches. */
+VEC_INLINE void stored_columns(inlay_type type, bool positioned, bool stream, const struct stored_part *part)
 {
     const struct stored_terms row_terms = stored_row_terms(type, &part->row);
     size_t block = part->first / STORED_BLOCK, end = block + part->columns / STORED_BLOCK;
     for (; block < end; block++) {
         struct stored_terms terms = stored_block_terms(type, &part->row, block, row_terms);
-        stored_line(type, positioned, part, block, 0, terms);
-        stored_line(type, positioned, part, block, STORED_LINE_COLUMNS, terms);
+        vec_prefetch(part->next + block * stored_block_bytes(type));
+        stored_line(type, positioned, stream, part, block, 0, terms);
+        stored_line(type, positioned, stream, part, block, STORED_LINE_COLUMNS, terms);
     }
     size_t left = part->columns % STORED_BLOCK, within = 0;
     if (left == 0)
         return;
     struct stored_terms terms = stored_block_terms(type, &part->row, block, row_terms);
     if (left >= STORED_LINE_COLUMNS) {
-        stored_line(type, positioned, part, block, 0, terms);
+        stored_line(type, positioned, stream, part, block, 0, terms);
         within = STORED_LINE_COLUMNS;
     }
     for (; within + VEC_LEN <= left; within += VEC_LEN)
@@ -284,46 +285,40 @@ VEC_INLINE void stored_row(inlay_type type, bool positioned, struct stored_part 
     /* Floats at odd addresses never fill a line. */
     const bool streams = stream && lead % sizeof(float) == 0, askew = streams && lead > 0;
     const size_t step = askew ? STORED_CHUNK : row.columns;
-    row.stream = streams && !askew;
     for (struct stored_part part = row; part.first < row.columns; part.first += step) {
         size_t left = row.columns - part.first, at = part.first * sizeof(float);
         part.columns = left < step ? left : step;
         part.position = positioned ? row.position + at : NULL;
         part.out = askew ? lines + lead : row.out;
-        stored_columns(type, positioned, &part);
+        if (streams && !askew)
+            stored_columns(type, positioned, true, &part);
+        else
+            stored_columns(type, positioned, false, &part);
         if (askew)
             stored_flush(lines, lead, row.out + at, part.columns, at == 0, left <= step);
     }
 }
 
-/* As embed_prefetch, and the scales, which are read first and may lie in a line of their own. */
-VEC_INLINE void stored_prefetch(const struct inlay_embed_tile *tile, size_t row, size_t bytes)
+VEC_INLINE void stored_rows(inlay_type type, bool positioned, const struct inlay_embed_tile *callers)
 {
-    size_t lines = (bytes + STORED_LINE - 1) / STORED_LINE;
-    if (tile->scales != NULL)
-        vec_prefetch(tile->scales[row]);
-    for (size_t line = 0; line < lines && line < STORED_PREFETCHED; line++)
-        vec_prefetch(tile->rows[row] + line * STORED_LINE);
-}
-
-VEC_INLINE void stored_rows(inlay_type type, bool positioned, const struct inlay_embed_tile *tile)
-{
-    const size_t ahead = tile->prefetch_rows;
-    const size_t bytes = (tile->columns + STORED_BLOCK - 1) / STORED_BLOCK * stored_block_bytes(type);
-    for (size_t i = 0; i < tile->count; i++) {
-        if (ahead > 0 && i + ahead < tile->count)
-            stored_prefetch(tile, i + ahead, bytes);
+    const struct inlay_embed_tile tile = *callers; /* as in embed_rows */
+    const size_t ahead = tile.prefetch_rows, known = ahead > 0 ? tile.count + tile.following : 0;
+    for (size_t i = 0; i < tile.count; i++) {
+        const size_t next = i + ahead < known ? i + ahead : i;
+        if (tile.scales != NULL) /* read first, and maybe in a line of their own */
+            vec_prefetch(tile.scales[next]);
         const struct stored_part row = {
-            .row = {.bytes = tile->rows[i],
-                    .scales = tile->scales != NULL ? tile->scales[i] : NULL,
-                    .zeros = tile->zeros != NULL ? tile->zeros[i] : NULL,
-                    .group = tile->group},
-            .position = positioned ? tile->positions[i] : NULL,
-            .out = tile->out[i],
-            .columns = tile->columns,
-            .scale = vec_set1(tile->scale),
+            .row = {.bytes = tile.rows[i],
+                    .scales = tile.scales != NULL ? tile.scales[i] : NULL,
+                    .zeros = tile.zeros != NULL ? tile.zeros[i] : NULL,
+                    .group = tile.group},
+            .position = positioned ? tile.positions[i] : NULL,
+            .out = tile.out[i],
+            .columns = tile.columns,
+            .scale = vec_set1(tile.scale),
+            .next = tile.rows[next],
         };
-        stored_row(type, positioned, row, tile->stream);
+        stored_row(type, positioned, row, tile.stream);
     }
 }
 

@@ -224,7 +224,7 @@ def test_policy():
         held = min(4096, (64 << 20) // (4 * dim))
         lines = [f"layer     of dim {dim}, by default:", f"  cached_positions  {held}, {held * dim * 4} bytes",
                  f"  stream_bytes      {1 << 20}", f"  compute_bytes     {1 << 20}",
-                 f"  block_bytes       {16 << 10}", "  prefetch_rows     6"]
+                 f"  block_bytes       {16 << 10}", f"  prefetch_bytes    {8 << 10}"]
         check(text.splitlines()[-len(lines):] == lines, f"info {args} tells the policy", text)
 
 
