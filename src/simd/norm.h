@@ -124,7 +124,8 @@ VEC_INLINE vec_double norm_value(const unsigned char *from, const struct norm_ro
 }
 
 /* The last columns of a row, which fill no vector. */
-static void norm_last(const struct inlay_norm_tile *tile, size_t i, const struct norm_row *row, size_t at)
+static __attribute__((noinline)) void norm_last(const struct inlay_norm_tile *tile, size_t i,
+                                                const struct norm_row *row, size_t at)
 {
     for (; at < tile->columns * sizeof(float); at += sizeof(float)) {
         double x = (norm_one(tile->rows[i] + at) - (tile->centred ? row->mean : 0)) * row->factor;
