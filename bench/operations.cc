@@ -39,6 +39,11 @@ static void embed_computing(const Scene &s, const inlay_executor *executor, std:
     forward(s, s.computing, s.batch, executor, calls);
 }
 
+static void embed_norm(const Scene &s, const inlay_executor *executor, std::size_t calls)
+{
+    forward(s, s.normed, s.batch, executor, calls);
+}
+
 static void gather(const Scene &s, const inlay_executor *executor, std::size_t calls)
 {
     repeat(calls, [&] {
@@ -193,6 +198,7 @@ const std::vector<Operation> &operations()
          2,
          {"copy", "copy_nt", "copy_nt_ahead"},
          embed_computing},
+        {Role::kernel, "embed_norm", prompts, fused, 2, {"copy", "copy_nt", "copy_nt_ahead"}, embed_norm},
         {Role::kernel, "gather", prompts, 0, 2, {"copy", "copy_nt", "copy_nt_ahead"}, gather},
         {Role::kernel, "scale", prompts, 0, 2, {"rewrite"}, scale},
         {Role::kernel, "add_positions", prompts, 0, 2, {"rewrite"}, add_positions},

@@ -21,7 +21,7 @@ import results  # noqa: E402  pylint: disable=wrong-import-position
 
 # Told apart without colours too: Okabe and Ito's colours, and a marker each.
 ISAS = {"avx512": ("#0072b2", "o"), "avx2": ("#d55e00", "s"), "neon": ("#009e73", "D")}
-LIMITS = {"copy": ("#000000", ":"), "copy_nt": ("#7f7f7f", "--")}
+LIMITS = {"copy": ("#000000", ":"), "copy_nt": ("#7f7f7f", "--"), "copy_nt_ahead": ("#7f7f7f", "-.")}
 GROWING = "b10_s"  # the series of bench/shapes.h
 RATIO_MOST = 3  # beyond, a row is drawn at the edge with its number
 

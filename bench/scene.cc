@@ -42,6 +42,18 @@ static inlay_layer *make_layer(const Scene &scene, const inlay_rows &tokens, std
     return layer;
 }
 
+static inlay_layer *make_normed(const Scene &scene)
+{
+    inlay_layer_spec spec = inlay_layer_spec_default(&scene.tokens);
+    spec.positions = &scene.positions;
+    spec.norm = INLAY_NORM_LAYER;
+    spec.epsilon = 1e-12f;
+    spec.gamma = spec.beta = scene.learned; // some row
+    inlay_layer *layer;
+    require(inlay_layer_create(&spec, &pages_allocator, &layer));
+    return layer;
+}
+
 Scene::Scene(const Shape &of)
     : shape(of), rows(of.batch * of.seq), row_bytes(of.dim * sizeof(float)), scale(inlay_sqrt_dim(of.dim))
 {
@@ -76,6 +88,8 @@ void Scene::prepare_tokens()
 
     holding = make_layer(*this, tokens, held);
     computing = make_layer(*this, tokens, 0);
+    if (shape.series == prompts)
+        normed = make_normed(*this);
     if (shape.series == compact)
         prepare_stored();
 }
@@ -109,6 +123,7 @@ Scene::~Scene()
         inlay_layer_destroy(made.holding);
     inlay_layer_destroy(holding);
     inlay_layer_destroy(computing);
+    inlay_layer_destroy(normed);
     inlay_sinusoid_destroy(sinusoid);
 }
 

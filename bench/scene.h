@@ -43,6 +43,7 @@ struct Scene {
     inlay_batch apart{};       // of a decoder: the same, each sequence at a position of its own
     inlay_layer *holding{};    // scale sqrt(dim), sinusoid, all its positions held
     inlay_layer *computing{};  // the same, none held
+    inlay_layer *normed{};     // positions from the table, then LayerNorm, as BERT has it
 
     Stored stored[INLAY_TYPES]; // of compact shapes, by type; else without layers
 

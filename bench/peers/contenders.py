@@ -43,7 +43,9 @@ class NumPy:
 
 class PyTorch:
     plain, tuned, compiled = "PyTorch eager", "PyTorch eager, tuned", "torch.compile"
+    module = "PyTorch module"
     about = {
+        module: (False, "the module of tutorials: nn.Embedding, times sqrt(dim), plus a slice of a buffer of positions"),
         plain: (
             False,
             "three passes, each through the dispatcher; each allocates, or reused: index_select(out=), mul_, add_",
@@ -87,6 +89,16 @@ class PyTorch:
             torch.index_select(table, 0, flat_ids, out=flat_out)
             return torch.add(positions, out, alpha=scale, out=out)
 
+        class Module(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.tokens = torch.nn.Embedding.from_pretrained(table)
+                self.register_buffer("positions", positions.unsqueeze(0))
+
+            def forward(self, ids):
+                return self.tokens(ids) * scale + self.positions[:, : ids.shape[1]]
+
+        yield Contender(self.module, ALLOCATED, functools.partial(Module().eval(), ids), array)
         yield Contender(self.plain, ALLOCATED, plain, array)
         yield Contender(self.plain, REUSED, plain_reused, array)
         yield Contender(self.tuned, ALLOCATED, tuned, array)

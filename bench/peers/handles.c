@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What inlay.h has as inline functions and structs, for Python: layers, batches, and an executor on OpenMP's threads.
- * Loaded by layer.py. Of what is compared, only that executor runs in here: Python calls inlay_forward in the library.
+ * Loaded by layer.py. Of what is compared, only that executor and the loop of peers_repeat run in here.
  */
 #include <inlay/inlay.h>
 
@@ -67,10 +67,10 @@ INLAY_API const inlay_executor *peers_executor(size_t threads)
     return &executor;
 }
 
-/* Calls in a row without Python between them, on one thread. */
+/* Calls in a row without Python between them. */
 INLAY_API void peers_repeat(size_t calls, const inlay_layer *layer, const inlay_batch *batch, void *out,
-                            size_t out_stride_bytes)
+                            size_t out_stride_bytes, const inlay_executor *executor)
 {
     while (calls--)
-        inlay_forward(layer, batch, out, out_stride_bytes, NULL, NULL);
+        inlay_forward(layer, batch, out, out_stride_bytes, executor, NULL);
 }

@@ -8,7 +8,7 @@ import functools
 
 import numpy
 
-from scene import ALLOCATED, REUSED, Contender
+from scene import ALLOCATED, REUSED, USED, Contender
 
 POINTER, SIZE = ctypes.c_void_p, ctypes.c_size_t
 SIGNATURES = {
@@ -24,7 +24,7 @@ SIGNATURES = {
     "peers_batch_bytes": (SIZE,),
     "peers_batch": (None, POINTER, POINTER, SIZE, SIZE),
     "peers_executor": (POINTER, SIZE),
-    "peers_repeat": (None, SIZE, POINTER, POINTER, POINTER, SIZE),
+    "peers_repeat": (None, SIZE, POINTER, POINTER, POINTER, SIZE, POINTER),
 }
 
 
@@ -65,7 +65,7 @@ class Inlay:
         return ctypes.cast(batch, POINTER)  # which keeps the buffer
 
     def contenders(self, scene):
-        """Two for each mode. The arguments are objects of ctypes, so that a call converts nothing."""
+        """Two for each mode. The arguments are objects of ctypes, so that a call converts nothing; or C makes calls."""
         shape, stride = scene.shape, SIZE(4 * scene.shape.dim)
         batch = self._batch(scene.ids.ctypes.data, shape.batch, shape.seq)
         forward, executor = self._inlay_forward, self._executor
@@ -85,9 +85,13 @@ class Inlay:
             call = functools.partial(forward, layer, batch, POINTER(scene.out.ctypes.data), stride, executor, None)
             yield Contender(name, REUSED, call, lambda status: scene.out)
             yield Contender(name, ALLOCATED, allocating(layer), lambda out: out)
-        # What a call through ctypes takes that finds no sequence to embed, and calls made by C.
+            calls = max(1, 2**20 // shape.output_bytes)
+            call = functools.partial(
+                self._peers_repeat, calls, layer, batch, scene.out.ctypes.data, stride, executor
+            )
+            yield Contender(name, USED, call, lambda none: scene.out, calls)
+        # What a call through ctypes takes that finds no sequence to embed.
         self.without_work = functools.partial(forward, layer, self._batch(None, 0, 1), POINTER(), stride, None, None)
-        self.from_c = functools.partial(self._peers_repeat, 1000, layer, batch, scene.out.ctypes.data, stride)
 
     def leave(self):
         """Frees what was made for a scene."""

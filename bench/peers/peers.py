@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """inlay beside other frameworks: the same layer on the same memory, in one process, in interleaved rounds.
 
-    peers.py LIBRARY HANDLES [--threads N] [--rounds N] [--pages huge|small] [--shapes REGEX] [--peers REGEX]
+    peers.py LIBRARY HANDLES [--threads N] [--rounds N] [--pages huge|small|unset] [--shapes REGEX] [--peers REGEX]
              [--json]
 
 Runs in the virtual environment that `./dev peers` makes. A peer whose wheel is missing, or a shape for which memory is
@@ -17,6 +17,11 @@ import statistics
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PAGES = {
+    "huge": "huge pages for all",
+    "small": "small pages for all",
+    "unset": "table, positions and ids in huge pages, outputs and what lies between in those that each asks for by itself",
+}
 TOLERANCE = 1e-5  # a peer may fuse the multiplication with the addition: an ULP of |x| < 64 is at most 3.9e-6
 
 
@@ -26,7 +31,10 @@ def arguments():
     parser.add_argument("handles", help="handles.c, built")
     parser.add_argument("--threads", type=int, default=1, help="of inlay and of each peer (default: 1)")
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds (default: 7)")
-    parser.add_argument("--pages", default="huge", choices=("huge", "small"), help="of all memory (default: huge)")
+    parser.add_argument(
+        "--pages", default="huge", choices=("huge", "small", "unset"),
+        help="of all memory (default: huge); unset: each framework gets what it asks for by itself"
+    )
     parser.add_argument("--shapes", default="", help="a regular expression: shapes whose name matches")
     parser.add_argument("--peers", default="", help="a regular expression: peers whose name matches")
     parser.add_argument("--json", action="store_true", help="all rows as JSON")
@@ -40,10 +48,13 @@ def prepare_environment(threads, pages):
     """Cores and environment, before any framework is imported."""
     cores = sorted(os.sched_getaffinity(0))[-threads:]
     os.sched_setaffinity(0, cores)
-    wanted = {
-        # The allocations of every contender get the same pages: by themselves only NumPy's ask for huge ones.
+    # The allocations of every contender get the same pages: by themselves only NumPy's ask for huge ones.
+    same_pages = {
         "GLIBC_TUNABLES": f"glibc.malloc.hugetlb={int(pages == 'huge')}",
         "NUMPY_MADVISE_HUGEPAGE": str(int(pages == "huge")),
+    }
+    wanted = {
+        **({} if pages == "unset" else same_pages),
         "OMP_NUM_THREADS": str(threads),
         "XLA_FLAGS": f"--xla_cpu_multi_thread_eigen={str(threads > 1).lower()} intra_op_parallelism_threads={threads}",
         "JAX_PLATFORMS": "cpu",
@@ -88,7 +99,7 @@ def main():
         except ImportError as missing:
             absent.append(skip(f"{peer.__name__}: {missing}"))
 
-    rows, wrong, empty_calls, from_c = [], False, [], []
+    rows, wrong, empty_calls = [], False, []
     for shape in scenes.SHAPES:
         if not re.search(options.shapes, shape.name):
             continue
@@ -107,7 +118,7 @@ def main():
             for contender in made:
                 if contender.name not in ours and not re.search(options.peers, contender.name):
                     continue
-                if contender.mode == scenes.REUSED:
+                if contender.mode in (scenes.REUSED, scenes.USED):
                     scene.out.fill(float("nan"))
                 difference = scene.difference(contender.array(contender.call()))
                 differences[contender.name, contender.mode] = difference
@@ -119,9 +130,6 @@ def main():
             made = contender = None
         timings = rounds.measure(chosen, options.rounds, options.threads)
         empty_calls += [rounds.seconds_for(inlay.without_work, 10000)[1] for _ in range(5)]
-        if shape.seq == 1:
-            seconds = statistics.median(rounds.seconds_for(inlay.from_c, 1)[1] for _ in range(5)) / 1000
-            from_c.append(f"{report.time(seconds)} ({shape.name})")
         rows += report.make_rows(shape, timings, differences, ours, lambda name: about[name][0])
         chosen = timings = scene = None
         inlay.leave()
@@ -137,13 +145,11 @@ def main():
         "conditions": (
             f"{options.threads} thread{'s' * (options.threads > 1)} on core{'s' * (len(cores) > 1)} "
             f"{', '.join(map(str, cores))}; {options.rounds} rounds; float32 tables, int64 ids (int32 for JAX and "
-            f"TensorFlow), random over the vocabulary; {options.pages} pages for all; inlay's figure is the slower of "
-            "its two"
+            f"TensorFlow), random over the vocabulary; {PAGES[options.pages]}; inlay's figure is the slower of its two"
         ),
         "overhead": (
             "a call of inlay_forward through ctypes that finds no work takes "
-            f"{report.time(statistics.median(empty_calls))}: it is charged to inlay"
-            + (f"; calls made by C, one thread, outputs reused: {', '.join(from_c)}" if from_c else "")
+            f"{report.time(statistics.median(empty_calls))}: it is charged to inlay but where it is used from C"
         ),
         "disturbance": (
             f"the clock is {'that of the process' if options.threads == 1 else 'one on the wall'}; processor time over "
@@ -154,7 +160,7 @@ def main():
     if options.json:
         report.print_json(facts, rows, absent)
     else:
-        report.print_table(facts, rows, about, absent, contenders.PyTorch.plain)
+        report.print_table(facts, rows, about, absent, contenders.PyTorch)
     return int(wrong)
 
 

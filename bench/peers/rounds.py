@@ -30,7 +30,7 @@ class Timing:
         self.contender, self._one_thread = contender, threads == 1
         self._wall, self._busy, self._faults = [], [], []
         seconds_for(contender.call, 3)  # some compile twice
-        one = max(1e-7, seconds_for(contender.call, 1)[0])
+        one = max(1e-7, seconds_for(contender.call, 1)[0])  # which may be several calls
         self.warm_up = max(WARM_UP_CALLS, int(WARM_UP_SECONDS / one))
         self.calls = max(1, int(SAMPLE_SECONDS / one))
 
@@ -39,8 +39,8 @@ class Timing:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         wall, busy = seconds_for(self.contender.call, self.calls)
         self._faults.append((resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / self.calls)
-        self._wall.append(wall)
-        self._busy.append(busy)
+        self._wall.append(wall / self.contender.calls)
+        self._busy.append(busy / self.contender.calls)
 
     @property
     def seconds(self):

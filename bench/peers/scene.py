@@ -11,11 +11,12 @@ import numpy
 
 HUGE_PAGE = 1 << 21
 HUGE = os.environ.get("NUMPY_MADVISE_HUGEPAGE") != "0"
-# Who provides the memory of an output: the caller once, the system for each call, or an arena that keeps it.
-REUSED, ALLOCATED, KEPT = "reused", "allocated", "kept"
+# Who provides the memory of an output: the caller once, the system for each call, or an arena that keeps it. And inlay as
+# it is used: from C, where the caller provides it.
+REUSED, ALLOCATED, KEPT, USED = "reused", "allocated", "kept", "used"
 
-# call() is what is timed; array(result) is its output as an array of NumPy.
-Contender = collections.namedtuple("Contender", "name mode call array")
+# call() is what is timed, and makes so many calls; array(result) is its output as an array of NumPy.
+Contender = collections.namedtuple("Contender", "name mode call array calls", defaults=(1,))
 
 
 class Shape(collections.namedtuple("Shape", "batch seq dim vocab")):
