@@ -21,7 +21,7 @@ CPUS = ("cortex-a72", "cortex-a76", "neoverse-n1")
 
 # Of each loop: its function, what a cycle has at least (patterns and how often), what it has not, floats it writes.
 LOOPS = {
-    "embed": ("embed_tile", ((r"fmul\s+v\d+\.4s", 2), (r"fadd\s+v\d+\.4s", 2), (r"st", 1)), r"addv|bl\s", 8),
+    "embed": ("embed_tile", ((r"fmul\s+v\d+\.4s", 4), (r"fadd\s+v\d+\.4s", 4), (r"st", 2)), r"addv|prfm|bl\s", 16),
     "sinusoid rows": ("sinusoid_rows", ((r"zip[12]\s+v\d+\.4s", 2), (r"st", 6)), r"addv|fcvtxn|prfm|bl\s", 8),
 }
 ITERATIONS = 1000
