@@ -128,6 +128,16 @@ static void embed_block(const struct inlay_part *part, const struct block *block
     }
 }
 
+/* A block on its own, whose position rows will not stay. Not inlined: its tokens need not lie beside a generator that
+   is at work. */
+static __attribute__((noinline)) void embed_one_block(const struct inlay_part *part, const struct block *block)
+{
+    struct tokens tokens;
+    tokens.count = 0;
+    embed_block(part, block, &tokens);
+    embed_tokens(part, &tokens, block->columns, 0);
+}
+
 /* The tokens of a part whose position rows lie in memory. */
 static void embed_held(const struct inlay_part *part)
 {
@@ -163,8 +173,6 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
     struct inlay_generator generator;
     _Alignas(64) unsigned char buffer[BUFFER_BYTES];
     const unsigned char *next[MOST_ROWS];
-    struct tokens tokens;
-    tokens.count = 0;
     /* A shard without rows has none to ask for. */
     const bool asks = work->tuning.prefetch_rows > 0 && work->tokens->rows > 0;
     const struct inlay_companions with = {.next = asks ? next : NULL};
@@ -189,8 +197,7 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
                     .positions = buffer + piece.run[run].at * sizeof(float),
                     .position_stride_bytes = piece_bytes,
                 };
-                embed_block(part, &block, &tokens);
-                embed_tokens(part, &tokens, block.columns, 0);
+                embed_one_block(part, &block);
             }
             s += rows;
         }

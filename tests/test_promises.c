@@ -22,7 +22,7 @@ static struct {
     float table[ROWS][DIM];
     int32_t ids[TOKENS];
     inlay_sinusoid *sinusoid, *recipe;
-    inlay_layer *layer, *staged; /* the latter with all that takes stack: computed recipes, a norm, 16 bits */
+    inlay_layer *layer, *staged; /* the latter with all that takes stack: recipes, segments, norm, 16 bits */
     inlay_batch batch;
     float expected[TOKENS][DIM];
 } fixture;
