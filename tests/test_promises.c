@@ -51,6 +51,8 @@ static void make_fixture(void)
     ck_assert_int_eq(inlay_layer_create(&spec, NULL, &fixture.layer), INLAY_OK);
     spec.sinusoid = fixture.recipe;
     spec.cached_positions = 0;
+    spec.segments = &tokens;
+    spec.segments_first = 1;
     spec.norm = INLAY_NORM_LAYER;
     spec.out_type = INLAY_BF16;
     ck_assert_int_eq(inlay_layer_create(&spec, NULL, &fixture.staged), INLAY_OK);
