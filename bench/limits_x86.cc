@@ -87,11 +87,9 @@ static const unsigned char *line_of(const unsigned char *row, std::size_t stride
 
 // The row that is asked for while another is read, all of it, as the library does: rows are short, and each begins with
 // a miss. The last rows ask for themselves.
-static const unsigned char *row_ahead(const unsigned char *table, std::size_t stride, const std::int32_t *ids,
-                                      std::size_t rows)
+static std::size_t rows_ahead(std::size_t stride)
 {
-    const std::size_t ahead = std::clamp<std::size_t>(8192 / stride, 1, 32);
-    return table + static_cast<std::size_t>(ids[rows > ahead ? ahead : 0]) * stride;
+    return std::clamp<std::size_t>(8192 / stride, 1, 32);
 }
 
 static void ask_for(const unsigned char *at)
@@ -103,9 +101,10 @@ static void ask_for(const unsigned char *at)
                                                         const std::int32_t *ids, std::size_t rows, std::size_t dim)
 {
     const std::size_t step = stride * line / dim; // of the row, for a line of the output
+    const std::size_t ahead = rows_ahead(stride);
     for (; rows; rows--, ids++, out += dim) {
         const unsigned char *row = table + static_cast<std::size_t>(*ids) * stride;
-        const unsigned char *next = row_ahead(table, stride, ids, rows);
+        const unsigned char *next = table + static_cast<std::size_t>(ids[rows > ahead ? ahead : 0]) * stride;
         std::size_t i = before_line(out, dim), at = 0;
         std::fill_n(out, i, 1.0f);
         for (; i + line <= dim; i += line, at += step) {
@@ -121,9 +120,10 @@ static void ask_for(const unsigned char *at)
                                                    const std::int32_t *ids, std::size_t rows, std::size_t dim)
 {
     const std::size_t step = stride * line / dim; // of the row, for a line of the output
+    const std::size_t ahead = rows_ahead(stride);
     for (; rows; rows--, ids++, out += dim) {
         const unsigned char *row = table + static_cast<std::size_t>(*ids) * stride;
-        const unsigned char *next = row_ahead(table, stride, ids, rows);
+        const unsigned char *next = table + static_cast<std::size_t>(ids[rows > ahead ? ahead : 0]) * stride;
         std::size_t i = before_line(out, dim), at = 0;
         std::fill_n(out, i, 1.0f);
         for (; i + line <= dim; i += line, at += step) {

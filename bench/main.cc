@@ -33,15 +33,15 @@ static const Contender *find_limit(const Group &group, const char *name, std::si
 }
 
 // With as many threads.
-static const Contender *faster_limit(const Group &group, const Contender &contender)
+static const Contender *fastest_limit(const Group &group, const Contender &contender)
 {
-    const Contender *faster = nullptr;
+    const Contender *fastest = nullptr;
     for (const char *name : contender.operation->limits) {
         const Contender *limit = name ? find_limit(group, name, contender.threads) : nullptr;
-        if (limit && (!faster || typical(*limit) < typical(*faster)))
-            faster = limit;
+        if (limit && (!fastest || typical(*limit) < typical(*fastest)))
+            fastest = limit;
     }
-    return faster;
+    return fastest;
 }
 
 // The same on one thread.
@@ -63,7 +63,7 @@ static void report(benchmark::State &state, const Group &group, const Contender 
     state.counters["rounds"] = static_cast<double>(contender.seconds.size());
     state.SetBytesProcessed(bytes_moved(operation, group.shape));
     state.counters["on_threads"] = static_cast<double>(contender.threads);
-    if (const Contender *limit = faster_limit(group, contender)) {
+    if (const Contender *limit = fastest_limit(group, contender)) {
         state.counters["time_over_limit"] = typical(contender) / typical(*limit);
         state.counters["scatter"] = scatter(contender, *limit);
         state.SetLabel(limit->operation->name);

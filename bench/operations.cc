@@ -108,7 +108,7 @@ static void copy_nt(const Scene &s, const inlay_executor *executor, std::size_t 
     repeat(calls, [&] { share(executor, s.rows, part); });
 }
 
-// The same bytes with rows asked for ahead, which makes it the fastest where they come from memory.
+// As many bytes, with rows asked for ahead, which makes it the fastest where they come from memory.
 static void copy_nt_ahead(const Scene &s, const inlay_executor *executor, std::size_t calls)
 {
     const auto *table = reinterpret_cast<const unsigned char *>(s.table);

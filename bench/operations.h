@@ -23,7 +23,7 @@ struct Operation {
     unsigned series; // of the shapes it is measured on
     unsigned traits;
     unsigned passes;       // how often each float of the output counts as moved
-    const char *limits[3]; // the faster of these is the limit of a kernel; null: one only
+    const char *limits[3]; // the fastest of these is the limit of a kernel; null: none
     // Null where this machine cannot. One thread where executor is null.
     void (*run)(const Scene &scene, const inlay_executor *executor, std::size_t calls);
 };

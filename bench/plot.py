@@ -105,7 +105,7 @@ def draw_tokens(rows, path):
     speed.set_title("The fused pass from few to many tokens: 10 sequences, dim 512, 50,000 rows", fontsize=10, loc="left")
     ratio.axhline(1, color="black", linewidth=1)
     ratio.set_ylim(0.8, max(1.4, max(row.ratio for row in kernels) + 0.1))
-    ratio.set_ylabel("time over that of the faster limit\n(bars: scatter of the rounds)")
+    ratio.set_ylabel("time over that of the fastest limit\n(bars: scatter of the rounds)")
     ratio.set_xlabel("tokens")
     for axes in speed, ratio:
         axes.grid(color="#dddddd", linewidth=0.6)

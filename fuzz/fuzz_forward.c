@@ -270,10 +270,11 @@ static void read_layer(struct reader *reader, struct call *call, size_t dim, inl
         if (kind == 7 && rarely(reader))
             call->positions.rows.vocab = call->positions.rows.rows + 1;
     }
-    if (byte(reader) % 4 == 1) {
+    unsigned segmented = byte(reader);
+    if (segmented % 4 == 1) {
         table(reader, &call->segments, dim);
         spec->segments = &call->segments.rows;
-        spec->segments_first = option(reader, 0, 2);
+        spec->segments_first = segmented / 4 % 3; /* 2 is no option */
     }
     spec->scale = real(reader);
     spec->stores = (inlay_stores)option(reader, 0, 3);

@@ -138,8 +138,8 @@ static __attribute__((noinline)) void embed_one_block(const struct inlay_part *p
     embed_tokens(part, &tokens, block->columns, 0);
 }
 
-/* The tokens of a part whose position rows lie in memory. */
-static void embed_held(const struct inlay_part *part)
+/* The tokens of a part whose position rows lie in memory. Not inlined, as embed_one_block is not. */
+static __attribute__((noinline)) void embed_held(const struct inlay_part *part)
 {
     /* One sequence alone consumes each position row once: no block of them need stay. */
     size_t rows = part->s_end - part->s;

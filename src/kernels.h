@@ -14,7 +14,7 @@
 /* Rows that become out[i][0 .. columns) = rows[i][0 .. columns) * scale + positions[i][0 .. columns). */
 struct inlay_embed_tile {
     const unsigned char *const *rows;   /* [count + following] rows of the kernel's type, any address */
-    const unsigned char *const *scales; /* [count] the scale that goes with the first column of each row, in types that
+    const unsigned char *const *scales; /* [count + following] the scale of the first column of each row, in types that
                                            have scales apart from their elements; else null */
     const unsigned char *const *zeros;  /* [count] likewise; null where there are none */
     size_t group;                       /* columns that share a scale, in types of groups */
@@ -26,7 +26,7 @@ struct inlay_embed_tile {
     float scale;
     bool stream;          /* non-temporal stores where the ISA has them; the caller fences */
     bool narrow;          /* else: float32 rows by 32 bytes at once, where the ISA has longer registers */
-    size_t prefetch_rows; /* how far ahead of row i rows are asked for; 0: not at all */
+    size_t prefetch_rows; /* how far ahead of row i rows are asked for; 0: none is */
 };
 
 /*
@@ -113,7 +113,8 @@ struct inlay_sinusoid_tile {
     float scale;
 };
 
-/* Where so little of the squares' mean is left as variance, their errors have grown by its inverse. */
+/* Where the variance is below this share of mean^2, subtracting has lost so many of its digits that it is summed anew.
+ */
 #define INLAY_NORM_CANCELLED (1.0 / 256)
 
 /* Rows of floats that become LayerNorm or RMSNorm of themselves, in place or not. */

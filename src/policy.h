@@ -31,7 +31,7 @@ struct inlay_tuning {
     size_t prefetch_rows; /* how many rows ahead of the one being read the next ones are asked for; 0: not at all */
 };
 
-/* Rows ahead for token rows of so many bytes, 0: rows of none. */
+/* Rows ahead, for token rows of so many bytes. */
 static inline size_t inlay_prefetch_rows(size_t prefetch_bytes, size_t row_bytes)
 {
     if (prefetch_bytes == 0 || row_bytes == 0)

@@ -12,6 +12,10 @@
 
 enum { BUFFER_BYTES = 16 * 1024, BUFFER_FLOATS = BUFFER_BYTES / 4, MOST_TOKENS = 16 };
 
+/* Stored rows can be entered at multiples of this column. A tile has few tokens, of which each should know of others to
+   come. */
+enum { COLUMN_STEP = 256, MOST_AHEAD = 6 };
+
 void inlay_put_no_row(const struct inlay_kernels *kernels, int kind, float scale, const unsigned char *position,
                       unsigned char *out, size_t columns)
 {
@@ -83,6 +87,7 @@ static void sum_append(struct sum *sum, struct inlay_stored stored, const unsign
 static void sum_run(const struct group *group, const struct sum *sum, const inlay_rows *table, float scale,
                     bool with_terms)
 {
+    const size_t ahead = group->part->work->tuning.prefetch_rows;
     struct inlay_embed_tile tile = {
         .rows = sum->rows,
         .scales = sum->scales,
@@ -94,7 +99,8 @@ static void sum_run(const struct group *group, const struct sum *sum, const inla
         .columns = group->columns,
         .scale = scale,
         .stream = group->stream,
-        .prefetch_rows = group->part->work->tuning.prefetch_rows,
+        .narrow = group->part->narrow,
+        .prefetch_rows = ahead < MOST_AHEAD ? ahead : MOST_AHEAD,
     };
     if (sum->count > 0)
         group->part->kernels->embed[table->type](&tile);
@@ -163,32 +169,63 @@ static void add_segments(const struct group *group)
     add_rows(group, work->segments, rows);
 }
 
+/* Adds terms[i] to each token that goes on. */
+static void add_terms(const struct group *group, const unsigned char *const *rows, const unsigned char *const *terms)
+{
+    const inlay_rows floats = {.type = INLAY_F32};
+    struct sum sum = {.count = 0};
+    for (size_t i = 0; i < group->count; i++)
+        if (goes_on(group->kinds[i]))
+            sum_append(&sum, (struct inlay_stored){.row = rows[i]}, terms[i], group->floats[i]);
+    sum_run(group, &sum, &floats, 1, true);
+}
+
 /*
- * (row * scale + segment) + terms[i], the first sum in a buffer of its own, since terms may be where the result goes:
- * as many columns at a time as it has room for. Not inlined, so that who needs no second buffer has none in its frame.
+ * (row * scale + segment) + position, where positions were computed to where the result goes: the first sum in a buffer
+ * of its own, as many columns at a time as it has room for. Not inlined, so that who needs no second buffer has none in
+ * its frame.
  */
-static __attribute__((noinline)) void sum_segments_first(const struct group *group, const unsigned char *const *terms)
+static __attribute__((noinline)) void sum_segments_aside(const struct group *group, const unsigned char *const *terms)
 {
     _Alignas(64) unsigned char buffer[BUFFER_BYTES];
-    size_t fit = BUFFER_FLOATS / group->count, piece = group->columns < fit ? group->columns : fit;
-    const inlay_rows floats = {.type = INLAY_F32};
-    struct group first = *group;
+    size_t fit = BUFFER_FLOATS / group->count / COLUMN_STEP * COLUMN_STEP;
+    size_t piece = group->columns < fit || group->columns * group->count <= BUFFER_FLOATS ? group->columns : fit;
     for (size_t column = 0; column < group->columns; column += piece) {
-        first.column = group->column + column;
-        first.columns = group->columns - column < piece ? group->columns - column : piece;
+        struct group whole = *group, aside;
+        const unsigned char *rows[MOST_TOKENS], *at[MOST_TOKENS];
+        whole.column = group->column + column;
+        whole.columns = group->columns - column < piece ? group->columns - column : piece;
         for (size_t i = 0; i < group->count; i++)
-            first.floats[i] = goes_on(group->kinds[i]) ? buffer + i * piece * sizeof(float)
-                                                       : group->floats[i] + column * sizeof(float);
-        sum_tokens(&first, NULL);
-        add_segments(&first);
-        struct sum sum = {.count = 0};
+            whole.floats[i] = group->floats[i] + column * sizeof(float);
+        aside = whole;
         for (size_t i = 0; i < group->count; i++)
-            if (goes_on(group->kinds[i]))
-                sum_append(&sum, (struct inlay_stored){.row = first.floats[i]},
-                           terms != NULL ? terms[i] + column * sizeof(float) : NULL,
-                           group->floats[i] + column * sizeof(float));
-        sum_run(&first, &sum, &floats, 1, terms != NULL);
+            if (goes_on(group->kinds[i])) {
+                aside.floats[i] = buffer + i * piece * sizeof(float);
+                rows[i] = aside.floats[i];
+                at[i] = terms[i] + column * sizeof(float);
+            }
+        sum_tokens(&aside, NULL);
+        add_segments(&aside);
+        add_terms(&whole, rows, at);
     }
+}
+
+static void sum_segments_first(const struct group *group, const unsigned char *const *terms)
+{
+    bool aside = false;
+    for (size_t i = 0; i < group->count && terms != NULL; i++)
+        aside = aside || terms[i] == group->floats[i];
+    if (aside) {
+        sum_segments_aside(group, terms);
+        return;
+    }
+    const unsigned char *rows[MOST_TOKENS];
+    for (size_t i = 0; i < group->count; i++)
+        rows[i] = group->floats[i];
+    sum_tokens(group, NULL);
+    add_segments(group);
+    if (terms != NULL)
+        add_terms(group, rows, terms);
 }
 
 /* The sum of all terms, in the order that is asked for. */
@@ -300,11 +337,14 @@ static size_t position_of(const struct inlay_embed_work *work, uint64_t number)
     return work->clamped && limit > 0 ? (size_t)limit - 1 : 0;
 }
 
-/* Asks for the rows of so many tokens, all of them: the stages of the tokens before leave memory time to send them. */
+/* Asks for the rows of so many tokens, as much of them as a group has room for: the stages of the tokens before leave
+   memory time to send them. */
 static void ask_for(const struct inlay_embed_work *work, size_t first, size_t count)
 {
     enum { LINE = 64 };
-    const size_t bytes = inlay_row_bytes(work->tokens->type, work->dim);
+    const size_t row_bytes = inlay_row_bytes(work->tokens->type, work->dim),
+                 room = BUFFER_BYTES / (count > 0 ? count : 1);
+    const size_t bytes = row_bytes < room ? row_bytes : room;
     for (size_t i = first; i < first + count; i++) {
         size_t row;
         if (inlay_row_of(work, i, &row) != INLAY_ROW)

@@ -841,8 +841,49 @@ END_TEST
 
 START_TEST(long_rows)
 {
-    const struct extent_of_calls size = {CALLS_OF(256, 511, 512, 513, 1024, 4096, 5000), 24, 200000};
+    const struct extent_of_calls size = {CALLS_OF(256, 511, 512, 513, 1024, 4096, 4352, 5000), 24, 200000};
     compare_many(1000000, 300, &size);
+}
+END_TEST
+
+/* Rows longer than the buffer of stages: pieces of them begin where stored rows can be entered, however many tokens are
+   under way together. */
+START_TEST(segments_before_positions_in_long_rows)
+{
+    enum { LONG = 4352, VOCAB = 3, MOST = 9 };
+    static unsigned char out[MOST * LONG * 4], expected[MOST * LONG * 4];
+    struct random random = {41};
+    make_arenas_of(sizeof out, LONG);
+    inlay_sinusoid *sinusoid = make_sinusoid(LONG, 10000, INLAY_LAYOUT_SPLIT);
+    for (size_t tokens = 1; tokens <= MOST; tokens++)
+        for (int round = 0; round < 40; round++) {
+            inlay_rows table = random_table(&random, &tokens_at, VOCAB, LONG, true, true);
+            inlay_rows segments = random_table(&random, &segments_at, VOCAB, LONG, round % 2, false);
+            inlay_layer_spec spec = inlay_layer_spec_default(&table);
+            spec.segments = &segments;
+            spec.segments_first = 1;
+            spec.sinusoid = sinusoid;
+            spec.cached_positions = (size_t)round % 3 * 3;
+            spec.scale = 1.5f;
+            int32_t ids[MOST], types[MOST];
+            for (size_t i = 0; i < tokens; i++) {
+                ids[i] = (int32_t)random_below(&random, VOCAB);
+                types[i] = (int32_t)random_below(&random, VOCAB);
+            }
+            inlay_batch batch = inlay_batch_i32(ids, 1, tokens, 2);
+            batch.segments = types;
+            batch.segment_type = INLAY_ID_I32;
+            inlay_fault fault;
+            inlay_layer *layer;
+            ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+            ck_assert_int_eq(inlay_forward(layer, &batch, out, LONG * 4, NULL, NULL), INLAY_OK);
+            inlay_layer_destroy(layer);
+            ck_assert_int_eq(reference(&spec, &batch, expected, LONG * 4, &fault), INLAY_OK);
+            for (size_t i = 0; i < tokens * LONG; i++)
+                EXPECT(same_float(float_at(out, i), float_at(expected, i)),
+                       "type %d, %zu tokens: token %zu, column %zu", (int)table.type, tokens, i / LONG, i % LONG);
+        }
+    inlay_sinusoid_destroy(sinusoid);
 }
 END_TEST
 
@@ -1154,6 +1195,7 @@ int main(int argc, char **argv)
     tcase_set_timeout(calls, 600);
     tcase_add_loop_test(calls, small_calls, 0, 8);
     tcase_add_test(calls, long_rows);
+    tcase_add_test(calls, segments_before_positions_in_long_rows);
     tcase_add_test(calls, calls_in_parts);
     tcase_add_test(calls, shards_add_up);
     tcase_add_test(calls, numbers_of_frameworks);

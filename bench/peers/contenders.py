@@ -45,7 +45,7 @@ class PyTorch:
     plain, tuned, compiled = "PyTorch eager", "PyTorch eager, tuned", "torch.compile"
     module = "PyTorch module"
     about = {
-        module: (False, "the module of tutorials: nn.Embedding, times sqrt(dim), plus a slice of a buffer of positions"),
+        module: (False, "the module of tutorials: nn.Embedding, times sqrt(dim), plus a slice of a buffer"),
         plain: (
             False,
             "three passes, each through the dispatcher; each allocates, or reused: index_select(out=), mul_, add_",

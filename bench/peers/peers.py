@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGES = {
     "huge": "huge pages for all",
     "small": "small pages for all",
-    "unset": "table, positions and ids in huge pages, outputs and what lies between in those that each asks for by itself",
+    "unset": "table, positions and ids in huge pages, outputs and what lies between in what each asks for",
 }
 TOLERANCE = 1e-5  # a peer may fuse the multiplication with the addition: an ULP of |x| < 64 is at most 3.9e-6
 

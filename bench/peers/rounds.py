@@ -36,9 +36,10 @@ class Timing:
 
     def sample(self):
         seconds_for(self.contender.call, self.warm_up)
+        calls = self.calls * self.contender.calls
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         wall, busy = seconds_for(self.contender.call, self.calls)
-        self._faults.append((resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / self.calls)
+        self._faults.append((resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / calls)
         self._wall.append(wall / self.contender.calls)
         self._busy.append(busy / self.contender.calls)
 

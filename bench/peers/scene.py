@@ -11,8 +11,8 @@ import numpy
 
 HUGE_PAGE = 1 << 21
 HUGE = os.environ.get("NUMPY_MADVISE_HUGEPAGE") != "0"
-# Who provides the memory of an output: the caller once, the system for each call, or an arena that keeps it. And inlay as
-# it is used: from C, where the caller provides it.
+# Who provides the memory of an output: the caller once, the system for each call, or an arena that keeps it. And inlay
+# as it is used: from C, where the caller provides it.
 REUSED, ALLOCATED, KEPT, USED = "reused", "allocated", "kept", "used"
 
 # call() is what is timed, and makes so many calls; array(result) is its output as an array of NumPy.

@@ -687,7 +687,7 @@ typedef struct inlay_layer_spec {
     size_t block_bytes;             /**< of position rows that stay in L1 while the batch consumes them, one row at the
                                          least; computed ones take no more than 16 KiB */
     size_t prefetch_bytes;          /**< how far ahead token rows are asked for, in bytes of rows: one row at the least
-                                         and 32 at the most; 0: not at all */
+                                         and 32 at the most, less where terms and norms follow; 0: not at all */
     int64_t padding_id;             /**< its row is zeros; negative: none */
     int64_t substitute_id;          /**< of INLAY_BAD_ID_SUBSTITUTE, in [0, vocab) */
     inlay_bad_id bad_id;            /**< ids outside [0, vocab) */
@@ -695,7 +695,8 @@ typedef struct inlay_layer_spec {
     inlay_numbering numbering;      /**< positions of tokens */
     uint16_t clamp_positions;       /**< 1: positions past a table take its last row; 0: they are INLAY_POSITION */
     uint16_t segments_first;        /**< 1: (row * scale + segment) + position, as BERT in Hugging Face transformers and
-                                         TEI add; 0: (row * scale + position) + segment, as ONNX Runtime does */
+                                         TEI add; 0: (row * scale + position) + segment, as ONNX Runtime does. 1 without
+                                       segments is        INLAY_OPTION */
     inlay_norm norm;                /**< behind the sum. With outputs of 16 bits dim is at most 4096 */
     float epsilon;                  /**< of the norm, finite, >= 0 */
     const void *gamma;              /**< float32 [dim] of the norm, any address; null: ones */

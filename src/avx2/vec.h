@@ -169,11 +169,6 @@ VEC_INLINE vec vec_add(vec a, vec b)
     return _mm256_add_ps(a, b);
 }
 
-VEC_INLINE vec vec_sub(vec a, vec b)
-{
-    return _mm256_sub_ps(a, b);
-}
-
 VEC_INLINE vec vec_mul(vec a, vec b)
 {
     return _mm256_mul_ps(a, b);
@@ -210,7 +205,7 @@ VEC_INLINE void vec_double_store(double *to, vec_double x)
     _mm256_storeu_pd(to, x);
 }
 
-VEC_INLINE double vec_sqrt_one(double x)
+VEC_INLINE double vec_double_sqrt_one(double x)
 {
     return _mm_cvtsd_f64(_mm_sqrt_pd(_mm_set_sd(x)));
 }

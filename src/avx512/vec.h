@@ -131,11 +131,6 @@ VEC_INLINE vec vec_add(vec a, vec b)
     return _mm512_add_ps(a, b);
 }
 
-VEC_INLINE vec vec_sub(vec a, vec b)
-{
-    return _mm512_sub_ps(a, b);
-}
-
 VEC_INLINE vec vec_mul(vec a, vec b)
 {
     return _mm512_mul_ps(a, b);
@@ -200,7 +195,7 @@ VEC_INLINE void vec_double_store(double *to, vec_double x)
     _mm512_storeu_pd(to, x);
 }
 
-VEC_INLINE double vec_sqrt_one(double x)
+VEC_INLINE double vec_double_sqrt_one(double x)
 {
     return _mm_cvtsd_f64(_mm_sqrt_pd(_mm_set_sd(x)));
 }

@@ -146,11 +146,6 @@ VEC_INLINE vec vec_add(vec a, vec b)
     return vaddq_f32(a, b);
 }
 
-VEC_INLINE vec vec_sub(vec a, vec b)
-{
-    return vsubq_f32(a, b);
-}
-
 VEC_INLINE vec vec_mul(vec a, vec b)
 {
     return vmulq_f32(a, b);
@@ -185,7 +180,7 @@ VEC_INLINE void vec_double_store(double *to, vec_double x)
     vst1q_f64(to, x);
 }
 
-VEC_INLINE double vec_sqrt_one(double x)
+VEC_INLINE double vec_double_sqrt_one(double x)
 {
     return vget_lane_f64(vsqrt_f64(vdup_n_f64(x)), 0);
 }

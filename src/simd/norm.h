@@ -101,7 +101,7 @@ VEC_INLINE struct norm_row norm_row(const unsigned char *row, size_t columns, fl
         if (variance < mean * mean * INLAY_NORM_CANCELLED)
             variance = norm_deviations(row, columns, mean) / (double)columns;
     }
-    return (struct norm_row){mean, 1 / vec_sqrt_one(variance + (double)epsilon)};
+    return (struct norm_row){mean, 1 / vec_double_sqrt_one(variance + (double)epsilon)};
 }
 
 /* What a row goes through; constants where norm_rows is called, so that each combination is a loop of its own. */
