@@ -166,7 +166,8 @@ struct stored_part {
     unsigned char *out;
     size_t first, columns;
     vec scale;
-    const unsigned char *next; /* a row to come, which is asked for meanwhile */
+    /* A row to come, which is asked for meanwhile, and what will be added to it. */
+    const unsigned char *next, *next_position;
 };
 
 VEC_INLINE vec stored_vec(inlay_type type, bool positioned, const struct stored_part *part, size_t block, size_t within,
@@ -227,6 +228,14 @@ VEC_INLINE void stored_last(inlay_type type, bool positioned, const struct store
     vec_store_n(part->out + at, x, n);
 }
 
+/* Asks for a block of the row to come. Stored rows are so short beside their positions that these are worth it too. */
+VEC_INLINE void stored_ask(inlay_type type, bool positioned, const struct stored_part *part, size_t block)
+{
+    vec_prefetch(part->next + block * stored_block_bytes(type));
+    for (size_t at = 0; positioned && at < STORED_BLOCK * sizeof(float); at += STORED_LINE)
+        vec_prefetch(part->next_position + block * STORED_BLOCK * sizeof(float) + at);
+}
+
 /* `stream`: out begins on a line, and lines go past the caches. */
 VEC_INLINE void stored_columns(inlay_type type, bool positioned, bool stream, const struct stored_part *part)
 {
@@ -234,7 +243,7 @@ VEC_INLINE void stored_columns(inlay_type type, bool positioned, bool stream, co
     size_t block = part->first / STORED_BLOCK, end = block + part->columns / STORED_BLOCK;
     for (; block < end; block++) {
         struct stored_terms terms = stored_block_terms(type, &part->row, block, row_terms);
-        vec_prefetch(part->next + block * stored_block_bytes(type));
+        stored_ask(type, positioned, part, block);
         stored_line(type, positioned, stream, part, block, 0, terms);
         stored_line(type, positioned, stream, part, block, STORED_LINE_COLUMNS, terms);
     }
@@ -317,6 +326,7 @@ VEC_INLINE void stored_rows(inlay_type type, bool positioned, const struct inlay
             .columns = tile.columns,
             .scale = vec_set1(tile.scale),
             .next = tile.rows[next],
+            .next_position = positioned ? tile.positions[next] : NULL,
         };
         stored_row(type, positioned, row, tile.stream);
     }
