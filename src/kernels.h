@@ -25,7 +25,7 @@ struct inlay_embed_tile {
     size_t columns;
     float scale;
     bool stream;          /* non-temporal stores where the ISA has them; the caller fences */
-    bool narrow;          /* else: float32 rows by 32 bytes at once, where the ISA has longer registers */
+    bool narrow;          /* what is not streamed, of float32: by 32 bytes at once, where registers are longer */
     size_t prefetch_rows; /* how far ahead of row i rows are asked for; 0: none is */
 };
 

@@ -695,8 +695,8 @@ typedef struct inlay_layer_spec {
     inlay_numbering numbering;      /**< positions of tokens */
     uint16_t clamp_positions;       /**< 1: positions past a table take its last row; 0: they are INLAY_POSITION */
     uint16_t segments_first;        /**< 1: (row * scale + segment) + position, as BERT in Hugging Face transformers and
-                                         TEI add; 0: (row * scale + position) + segment, as ONNX Runtime does. 1 without
-                                       segments is        INLAY_OPTION */
+                                         TEI add; 0: (row * scale + position) + segment, as ONNX Runtime does; without
+                                         segments it is 0 */
     inlay_norm norm;                /**< behind the sum. With outputs of 16 bits dim is at most 4096 */
     float epsilon;                  /**< of the norm, finite, >= 0 */
     const void *gamma;              /**< float32 [dim] of the norm, any address; null: ones */
