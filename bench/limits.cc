@@ -10,10 +10,10 @@ static void scale_plain(float *x, std::size_t n, float factor)
         x[i] *= factor;
 }
 
-static void add_plain(float *x, const float *y, std::size_t n)
+static void add_plain(float *out, const float *x, const float *y, std::size_t n)
 {
     for (std::size_t i = 0; i < n; i++)
-        x[i] += y[i];
+        out[i] = x[i] + y[i];
 }
 
 static constexpr LimitLoops plain = {nullptr, nullptr, nullptr, scale_plain, add_plain};

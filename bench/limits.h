@@ -20,8 +20,8 @@ struct LimitLoops {
                       std::size_t rows, std::size_t dim);
     // x[:] *= factor
     void (*scale)(float *x, std::size_t n, float factor);
-    // x[:] += y[:]
-    void (*add)(float *x, const float *y, std::size_t n);
+    // out[:] = x[:] + y[:]; out may be x
+    void (*add)(float *out, const float *x, const float *y, std::size_t n);
 };
 
 // The fastest that this machine runs.

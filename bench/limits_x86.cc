@@ -155,22 +155,22 @@ static void ask_for(const unsigned char *at)
         x[i] *= factor;
 }
 
-[[gnu::target("avx512f")]] static void add_avx512(float *x, const float *y, std::size_t n)
+[[gnu::target("avx512f")]] static void add_avx512(float *out, const float *x, const float *y, std::size_t n)
 {
     std::size_t i = 0;
     for (; i + 16 <= n; i += 16)
-        _mm512_storeu_ps(x + i, _mm512_add_ps(_mm512_loadu_ps(x + i), _mm512_loadu_ps(y + i)));
+        _mm512_storeu_ps(out + i, _mm512_add_ps(_mm512_loadu_ps(x + i), _mm512_loadu_ps(y + i)));
     for (; i < n; i++)
-        x[i] += y[i];
+        out[i] = x[i] + y[i];
 }
 
-[[gnu::target("avx2")]] static void add_avx2(float *x, const float *y, std::size_t n)
+[[gnu::target("avx2")]] static void add_avx2(float *out, const float *x, const float *y, std::size_t n)
 {
     std::size_t i = 0;
     for (; i + 8 <= n; i += 8)
-        _mm256_storeu_ps(x + i, _mm256_add_ps(_mm256_loadu_ps(x + i), _mm256_loadu_ps(y + i)));
+        _mm256_storeu_ps(out + i, _mm256_add_ps(_mm256_loadu_ps(x + i), _mm256_loadu_ps(y + i)));
     for (; i < n; i++)
-        x[i] += y[i];
+        out[i] = x[i] + y[i];
 }
 
 const LimitLoops *limit_loops_x86()

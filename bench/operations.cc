@@ -118,20 +118,38 @@ static void copy_nt_ahead(const Scene &s, const inlay_executor *executor, std::s
     repeat(calls, [&] { share(executor, s.rows, part); });
 }
 
+// What sequences of one token cost at the least where each has a position of its own: a row more is read for each.
+static void two_rows(const Scene &s, const inlay_executor *, std::size_t calls)
+{
+    const std::size_t dim = s.shape.dim;
+    repeat(calls, [&] {
+        for (std::size_t i = 0; i < s.rows; i++)
+            limit_loops().add(s.out + i * dim, s.table + static_cast<std::size_t>(s.ids[i]) * dim,
+                              s.learned + static_cast<std::size_t>(s.apart.starts[i]) * dim, dim);
+    });
+}
+
 static void rewrite(const Scene &s, const inlay_executor *, std::size_t calls)
 {
     repeat(calls, [&] { limit_loops().scale(s.out, s.rows * s.shape.dim, -1); });
 }
 
+// Positions onto a sequence, in place.
+static void add_sequence(const Scene &s, std::size_t b)
+{
+    const std::size_t n = s.shape.seq * s.shape.dim;
+    float *x = s.out + b * n;
+    limit_loops().add(x, x, s.learned, n);
+}
+
 // As frameworks do it without fusing: each pass over the whole activation, each through the caches.
 static void three_passes(const Scene &s, const inlay_executor *, std::size_t calls)
 {
-    const std::size_t sequence = s.shape.seq * s.shape.dim;
     repeat(calls, [&] {
         copy_rows(s, 0, s.rows);
         limit_loops().scale(s.out, s.rows * s.shape.dim, s.scale);
         for (std::size_t b = 0; b < s.shape.batch; b++)
-            limit_loops().add(s.out + b * sequence, s.learned, sequence);
+            add_sequence(s, b);
     });
 }
 
@@ -151,7 +169,7 @@ template <inlay_type type> static void expand_nt(const Scene &s, const inlay_exe
 // The passes that a fused one replaces, over int8, the type whose plain loop is fastest.
 static void three_passes_i8(const Scene &s, const inlay_executor *, std::size_t calls)
 {
-    const std::size_t dim = s.shape.dim, sequence = s.shape.seq * dim;
+    const std::size_t dim = s.shape.dim;
     const auto *table = static_cast<const std::int8_t *>(s.stored[INLAY_I8].tokens.data);
     const auto *scales = static_cast<const float *>(s.stored[INLAY_I8].tokens.scales);
     repeat(calls, [&] {
@@ -164,7 +182,7 @@ static void three_passes_i8(const Scene &s, const inlay_executor *, std::size_t 
         }
         limit_loops().scale(s.out, s.rows * dim, s.scale);
         for (std::size_t b = 0; b < s.shape.batch; b++)
-            limit_loops().add(s.out + b * sequence, s.learned, sequence);
+            add_sequence(s, b);
     });
 }
 
@@ -199,7 +217,7 @@ const std::vector<Operation> &operations()
          {"copy", "copy_nt", "copy_nt_ahead"},
          embed_computing},
         {Role::kernel, "embed_norm", prompts, fused, 2, {"copy", "copy_nt", "copy_nt_ahead"}, embed_norm},
-        {Role::kernel, "gather", prompts, 0, 2, {"copy", "copy_nt", "copy_nt_ahead"}, gather},
+        {Role::kernel, "gather", prompts | decoding, 0, 2, {"copy", "copy_nt", "copy_nt_ahead"}, gather},
         {Role::kernel, "scale", prompts, 0, 2, {"rewrite"}, scale},
         {Role::kernel, "add_positions", prompts, 0, 2, {"rewrite"}, add_positions},
         {Role::kernel, "sinusoid", tables, computes | parallel, 1, {"fill", "fill_nt"}, sinusoid},
@@ -215,6 +233,7 @@ const std::vector<Operation> &operations()
         {Role::limit, "copy", tokens, parallel, 2, {}, copy},
         {Role::limit, "copy_nt", tokens, parallel, 2, {}, streams ? copy_nt : nullptr},
         {Role::limit, "copy_nt_ahead", tokens, parallel, 2, {}, streams ? copy_nt_ahead : nullptr},
+        {Role::limit, "two_rows", decoding, 0, 2, {}, two_rows},
         {Role::limit, "rewrite", prompts, 0, 2, {}, rewrite},
         {Role::limit, "three_passes", prompts | decoding, 0, 2, {}, three_passes},
         {Role::limit, "expand_nt_f16", compact, 0, 1, {}, streams ? expand_nt<INLAY_F16> : nullptr},

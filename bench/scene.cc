@@ -68,8 +68,9 @@ void Scene::prepare_tokens()
 {
     table = fill(table_pages_, shape.vocab * shape.dim, shape.offset);
     tokens = inlay_rows_f32(table, shape.vocab, shape.dim);
-    learned = fill(learned_pages_, shape.seq * shape.dim, 0);
-    positions = inlay_rows_f32(learned, shape.seq, shape.dim);
+    const std::size_t held = held_positions(shape);
+    learned = fill(learned_pages_, held * shape.dim, 0);
+    positions = inlay_rows_f32(learned, held, shape.dim);
 
     id_pages_ = make_pages<std::int32_t>(rows);
     std::mt19937 random; // the same ids in every run
@@ -77,7 +78,6 @@ void Scene::prepare_tokens()
     for (std::size_t i = 0; i < rows; i++)
         id_pages_[i] = any(random);
     ids = id_pages_.get();
-    const std::size_t held = held_positions(shape);
     batch = inlay_batch_i32(ids, shape.batch, shape.seq, shape.series == decoding ? static_cast<int64_t>(held) / 3 : 0);
     std::uniform_int_distribution<std::int64_t> anywhere(0, static_cast<std::int64_t>(held - shape.seq));
     for (std::size_t i = 0; i < shape.batch; i++)
@@ -130,8 +130,7 @@ Scene::~Scene()
 std::size_t scene_bytes(const Shape &shape)
 {
     // Output, embedding table, learned positions, held positions.
-    std::size_t bytes =
-        (shape.batch * shape.seq + shape.vocab + shape.seq + held_positions(shape)) * shape.dim * sizeof(float);
+    std::size_t bytes = (shape.batch * shape.seq + shape.vocab + 2 * held_positions(shape)) * shape.dim * sizeof(float);
     for (int type = INLAY_F16; type < INLAY_TYPES && shape.series == compact; type++)
         bytes += shape.vocab * inlay_row_bytes(static_cast<inlay_type>(type), shape.dim) +
                  held_positions(shape) * shape.dim * sizeof(float);

@@ -37,7 +37,7 @@ struct Scene {
     const float *table{};      // [vocab, dim]
     const std::int32_t *ids{}; // [rows], random over the whole vocabulary
     inlay_rows tokens{};       // the view of table
-    const float *learned{};    // [seq, dim], positions as a table
+    const float *learned{};    // [held positions, dim], positions as a table
     inlay_rows positions{};    // the view of learned
     inlay_batch batch{};       // the ids, from position 0; those of a decoder from one in the midst of what is held
     inlay_batch apart{};       // of a decoder: the same, each sequence at a position of its own

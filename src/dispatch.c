@@ -108,19 +108,6 @@ const struct inlay_kernels *inlay_dispatch(void)
     return kernels;
 }
 
-/*
- * Measured on rows that come from L2: on Intel's Ice Lake and its successors 32 bytes take a tenth less time than 64,
- * on AMD's Zen 5 64 take a tenth to a fifth less than 32.
- */
-bool inlay_dispatch_narrow(void)
-{
-#ifdef INLAY_HAVE_AVX512
-    return __builtin_cpu_is("intel");
-#else
-    return false;
-#endif
-}
-
 void inlay_dispatch_use(const struct inlay_kernels *kernels)
 {
     atomic_store_explicit(&in_use, kernels, memory_order_relaxed);

@@ -20,9 +20,6 @@ const struct inlay_kernels *inlay_dispatch(void);
 /* The tables compiled in, best first, scalar last; null past the end. */
 const struct inlay_kernels *inlay_dispatch_at(size_t index, bool *runs);
 
-/* Whether float32 rows had better go through the caches by 32 bytes at once, where registers are longer. */
-bool inlay_dispatch_narrow(void);
-
 /* For tests and bench: these from now on. Null: choose again, by CPU and INLAY_ISA. */
 void inlay_dispatch_use(const struct inlay_kernels *kernels);
 

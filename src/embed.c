@@ -5,6 +5,7 @@
  */
 #include "embed.h"
 
+#include "cpu.h"
 #include "dispatch.h"
 #include "fpenv.h"
 #include "generator.h"
@@ -36,17 +37,32 @@ static size_t at_most(size_t n, size_t limit)
     return n < limit ? n : limit;
 }
 
-/* The row of token s of a sequence, of floats and ids without rules, or for those who prefetch it; the table's first
-   where there is none. */
-static const unsigned char *token_row(const struct inlay_embed_work *work, struct inlay_sequence sequence, size_t s)
+/* As token_rows(). Inlined where the type is a constant, so that each is a loop of a few instructions for a token. */
+static inline __attribute__((always_inline)) void rows_of_ids(const struct inlay_embed_work *work, inlay_id_type type,
+                                                              size_t first, size_t n, const unsigned char **rows)
 {
-    size_t row = sequence.first + s;
-    if (work->ids != NULL) {
-        uint64_t id = s < sequence.count ? inlay_settled((uint64_t)inlay_id_at(work->ids, work->id_type, row)) : 0;
-        id -= work->tokens->first_row; /* of a shard */
-        row = id < work->tokens->rows ? (size_t)id : 0;
+    const unsigned char *data = work->tokens->data;
+    const size_t stride_bytes = work->tokens->stride_bytes, count = work->tokens->rows;
+    const size_t first_row = work->tokens->first_row; /* of a shard */
+    for (size_t i = 0; i < n; i++) {
+        uint64_t id = inlay_settled((uint64_t)inlay_id_at(work->ids, type, first + i)) - first_row;
+        rows[i] = data + (id < count ? (size_t)id : 0) * stride_bytes;
     }
-    return (const unsigned char *)work->tokens->data + row * work->tokens->stride_bytes;
+}
+
+/* The rows of n tokens from `first` on: of floats and ids without rules, or for those who ask for them ahead; the
+   table's first where there is none. */
+static void token_rows(const struct inlay_embed_work *work, size_t first, size_t n, const unsigned char **rows)
+{
+    if (work->ids == NULL)
+        for (size_t i = 0; i < n; i++)
+            rows[i] = (const unsigned char *)work->tokens->data + (first + i) * work->tokens->stride_bytes;
+    else if (work->id_type == INLAY_ID_I32)
+        rows_of_ids(work, INLAY_ID_I32, first, n, rows);
+    else if (work->id_type == INLAY_ID_I64)
+        rows_of_ids(work, INLAY_ID_I64, first, n, rows);
+    else
+        rows_of_ids(work, work->id_type, first, n, rows);
 }
 
 /* Runs the kernel on so many columns of the tokens that have come together but for the last ones, which stay. */
@@ -65,6 +81,7 @@ static void embed_tokens(const struct inlay_part *part, struct tokens *tokens, s
         .columns = columns,
         .scale = work->scale,
         .stream = part->stream,
+        .far = part->far,
         .narrow = part->narrow,
         .prefetch_rows = work->tuning.prefetch_rows,
     };
@@ -81,50 +98,117 @@ static void embed_tokens(const struct inlay_part *part, struct tokens *tokens, s
     tokens->count = staying;
 }
 
+/* Some tokens whose ids and rows of the output follow each other. */
+struct run {
+    size_t first, count; /* of the ids */
+    unsigned char *out;  /* at the block's column, as is the position row of the first token; null: no such term */
+    const unsigned char *position;
+    size_t position_stride_bytes;
+    const int64_t *starts; /* [count] or null: how many rows behind that each token's lies */
+};
+
+/* Starts and offsets may have changed since they were found to be held: kept within the rows like ids, here and below.
+ */
+static inline const unsigned char *position_of(const struct inlay_embed_work *work, const struct run *run, size_t i)
+{
+    if (run->position == NULL)
+        return NULL;
+    if (run->starts != NULL) {
+        uint64_t row = inlay_settled((uint64_t)inlay_id_at(run->starts, INLAY_ID_I64, i));
+        i = row < work->positions->rows ? (size_t)row : 0;
+    }
+    return run->position + i * run->position_stride_bytes;
+}
+
+static void append_plain(const struct inlay_part *part, const struct block *block, const struct run *run,
+                         struct tokens *tokens)
+{
+    const struct inlay_embed_work *work = part->work;
+    const size_t column_bytes = block->column * sizeof(float), out_stride_bytes = work->out_stride_bytes;
+    unsigned char *out = run->out;
+    for (size_t done = 0; done < run->count;) {
+        size_t at = tokens->count, n = at_most(run->count - done, INLAY_TILE_TOKENS - at);
+        token_rows(work, run->first + done, n, tokens->rows + at);
+        for (size_t i = 0; i < n; i++) {
+            tokens->rows[at + i] += column_bytes;
+            tokens->out[at + i] = out;
+            out += out_stride_bytes;
+        }
+        if (run->position != NULL)
+            for (size_t i = 0; i < n; i++)
+                tokens->positions[at + i] = position_of(work, run, done + i);
+        done += n;
+        tokens->count += n;
+        if (tokens->count == INLAY_TILE_TOKENS)
+            embed_tokens(part, tokens, block->columns, work->tuning.prefetch_rows);
+    }
+}
+
+/* The same of ids with rules, or rows that are no floats. */
+static void append_resolved(const struct inlay_part *part, const struct block *block, const struct run *run,
+                            struct tokens *tokens)
+{
+    const struct inlay_embed_work *work = part->work;
+    for (size_t i = 0; i < run->count; i++) {
+        const unsigned char *position = position_of(work, run, i);
+        unsigned char *out = run->out + i * work->out_stride_bytes;
+        size_t row;
+        enum inlay_kind kind = inlay_row_of(work, run->first + i, &row);
+        if (kind != INLAY_ROW) {
+            inlay_put_no_row(part->kernels, kind, work->scale, position, out, block->columns);
+            continue;
+        }
+        struct inlay_stored stored = inlay_stored_at(work->tokens, row, block->column);
+        tokens->rows[tokens->count] = stored.row;
+        tokens->scales[tokens->count] = stored.scales;
+        tokens->zeros[tokens->count] = stored.zeros;
+        tokens->positions[tokens->count] = position;
+        tokens->out[tokens->count] = out;
+        if (++tokens->count == INLAY_TILE_TOKENS)
+            embed_tokens(part, tokens, block->columns, work->tuning.prefetch_rows);
+    }
+}
+
 /* Brings the tokens of a block together; some may be left for the next block, or embed_tokens(). */
 static void embed_block(const struct inlay_part *part, const struct block *block, struct tokens *tokens)
 {
     const struct inlay_embed_work *work = part->work;
     bool plain = work->tokens->type == INLAY_F32 && !work->ruled;
-    size_t column_bytes = block->column * sizeof(float);
     bool held = block->positions == NULL && work->positions != NULL;
-    for (size_t b = part->b; b < part->b_end; b++) {
+    size_t column_bytes = block->column * sizeof(float);
+    /* Sequences of one token each are as good as one run. */
+    bool single = work->length == 1 && work->offsets == NULL;
+    size_t together = single ? part->b_end - part->b : 1;
+    for (size_t b = part->b; b < part->b_end; b += together) {
         struct inlay_sequence sequence = inlay_sequence_of(work, b);
         if (sequence.count <= block->s)
             continue;
         size_t count = at_most(block->count, sequence.count - block->s);
-        const unsigned char *position = block->positions;
-        size_t position_stride_bytes = block->position_stride_bytes;
+        struct run run = {
+            .first = sequence.first + block->s,
+            .out = inlay_out_of(work, sequence, b, block->s) + column_bytes,
+            .position = block->positions,
+            .position_stride_bytes = block->position_stride_bytes,
+        };
         if (held) {
-            position_stride_bytes = work->positions->stride_bytes;
-            /* Starts and offsets may have changed since they were found to be held: kept within the rows like ids. */
-            count = at_most(count, work->positions->rows);
-            size_t row = inlay_start_of(work, b, sequence.count) + block->s, last = work->positions->rows - count;
-            position = (const unsigned char *)work->positions->data + (row <= last ? row : 0) * position_stride_bytes;
-            position += column_bytes;
-        }
-        unsigned char *out = inlay_out_of(work, sequence, b, block->s) + column_bytes;
-        for (size_t i = 0; i < count; i++, out += work->out_stride_bytes) {
-            const unsigned char *at = position != NULL ? position + i * position_stride_bytes : NULL;
-            if (plain) {
-                tokens->rows[tokens->count] = token_row(work, sequence, block->s + i) + column_bytes;
+            size_t rows = work->positions->rows;
+            count = at_most(count, rows);
+            run.position = (const unsigned char *)work->positions->data + column_bytes;
+            run.position_stride_bytes = work->positions->stride_bytes;
+            if (single && work->starts != NULL) {
+                run.starts = work->starts + b;
             } else {
-                size_t row;
-                enum inlay_kind kind = inlay_row_of(work, sequence.first + block->s + i, &row);
-                if (kind != INLAY_ROW) {
-                    inlay_put_no_row(part->kernels, kind, work->scale, at, out, block->columns);
-                    continue;
-                }
-                struct inlay_stored stored = inlay_stored_at(work->tokens, row, block->column);
-                tokens->rows[tokens->count] = stored.row;
-                tokens->scales[tokens->count] = stored.scales;
-                tokens->zeros[tokens->count] = stored.zeros;
+                size_t row = inlay_start_of(work, b, sequence.count) + block->s;
+                run.position += (row <= rows - count ? row : 0) * run.position_stride_bytes;
             }
-            tokens->positions[tokens->count] = at;
-            tokens->out[tokens->count] = out;
-            if (++tokens->count == INLAY_TILE_TOKENS)
-                embed_tokens(part, tokens, block->columns, work->tuning.prefetch_rows);
         }
+        if (single && run.starts == NULL)
+            run.position_stride_bytes = 0;
+        run.count = single ? together : count;
+        if (plain)
+            append_plain(part, block, &run, tokens);
+        else
+            append_resolved(part, block, &run, tokens);
     }
 }
 
@@ -185,8 +269,11 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
         inlay_generator_start(&generator, part->kernels, sinusoid, first, pairs, INLAY_F32, positions);
         for (size_t s = part->s; s < part->s_end;) {
             size_t rows = at_most(part->s_end - s, rows_at_once);
-            for (size_t i = 0; asks && i < rows; i++)
-                next[i] = token_row(work, sequence, s + i);
+            size_t known = s < sequence.count ? at_most(sequence.count - s, rows) : 0;
+            for (size_t i = 0; i < rows; i++)
+                next[i] = work->tokens->data;
+            if (asks)
+                token_rows(work, sequence.first + s, known, next);
             inlay_generator_rows(&generator, &piece, rows, buffer, piece_bytes, &with);
             for (int run = 0; run < piece.runs; run++) {
                 struct block block = {
@@ -226,9 +313,10 @@ static __attribute__((noinline)) void embed_added(const struct inlay_part *part,
         unsigned char *out = inlay_out_of(work, sequence, part->b, part->s);
         inlay_generator_start(&generator, part->kernels, sinusoid, first, pairs, INLAY_F32, positions);
         for (size_t s = part->s; s < part->s_end; s += ROWS) {
-            size_t left = part->s_end - s, n = at_most(left, ROWS);
-            for (size_t i = 0; i < ROWS + AHEAD; i++)
-                rows[i] = i < left ? token_row(work, sequence, s + i) : rows[i - 1];
+            size_t left = part->s_end - s, n = at_most(left, ROWS), known = at_most(left, ROWS + AHEAD);
+            token_rows(work, sequence.first + s, known, rows);
+            for (size_t i = known; i < n + AHEAD; i++)
+                rows[i] = rows[i - 1];
             inlay_generator_add(&generator, n, out, work->out_stride_bytes, part->stream, &with);
             out += n * work->out_stride_bytes;
         }
@@ -249,7 +337,7 @@ static bool adds(const struct inlay_part *part, struct inlay_sequence sequence)
 static bool computes_alone(const struct inlay_part *part)
 {
     const struct inlay_embed_work *work = part->work;
-    return work->sinusoid != NULL && part->b_end - part->b == 1 && part->kernels->turns &&
+    return work->sinusoid != NULL && part->b_end - part->b == 1 && part->kernels->lanes > 0 &&
            (part->s_end - part->s) * work->dim * sizeof(float) > work->tuning.compute_bytes &&
            adds(part, inlay_sequence_of(work, part->b));
 }
@@ -312,6 +400,8 @@ static bool all_held(const struct inlay_part *part)
         return true;
     if (work->starts == NULL)
         return (size_t)work->start + part->s_end <= work->positions->rows;
+    if (work->offsets == NULL)
+        return inlay_starts_in(work, part->b, part->b_end, part->s_end, work->positions->rows);
     for (size_t b = part->b; b < part->b_end; b++)
         if (inlay_start_of(work, b, inlay_sequence_of(work, b).count) + one_of(part, b).s_end > work->positions->rows)
             return false;
@@ -424,15 +514,17 @@ void inlay_embed_run(const struct inlay_embed_work *work, const inlay_executor *
     size_t written = work->pooling != INLAY_POOLING_NONE ? work->sequences : rows, bytes;
     if (__builtin_mul_overflow(rows, row_bytes, &bytes))
         bytes = SIZE_MAX;
-    struct grid grid = {.whole = {
-                            .work = work,
-                            .kernels = inlay_dispatch(),
-                            .narrow = inlay_dispatch_narrow(),
-                            .stream = inlay_streams(work->tuning.stores, work->tuning.stream_bytes, written, row_bytes),
-                            .staged = staged(work),
-                            .b_end = work->sequences,
-                            .s_end = longest,
-                        }};
+    struct grid grid = {
+        .whole = {
+            .work = work,
+            .kernels = inlay_dispatch(),
+            .stream = inlay_streams(work->tuning.stores, work->tuning.stream_bytes, written * row_bytes),
+            .far = written * row_bytes > work->tuning.near_bytes,
+            .narrow = inlay_cpu_narrow(),
+            .staged = staged(work),
+            .b_end = work->sequences,
+            .s_end = longest,
+        }};
     size_t parts = inlay_parts(executor, bytes);
     if (parts == 1) { /* small calls pay for no division */
         run_part(&grid.whole);

@@ -63,7 +63,7 @@ struct inlay_embed_work {
 struct inlay_part {
     const struct inlay_embed_work *work;
     const struct inlay_kernels *kernels;
-    bool stream, narrow, staged;
+    bool stream, far, narrow, staged;
     size_t b, b_end, s, s_end;
 };
 

@@ -25,7 +25,8 @@ struct inlay_embed_tile {
     size_t columns;
     float scale;
     bool stream;          /* non-temporal stores where the ISA has them; the caller fences */
-    bool narrow;          /* what is not streamed, of float32: by 32 bytes at once, where registers are longer */
+    bool far;             /* rows come from beyond L2: of those ahead not the first lines but all is asked for */
+    bool narrow;          /* float32 rows that are not far: by 32 bytes at once, where registers are longer */
     size_t prefetch_rows; /* how far ahead of row i rows are asked for; 0: none is */
 };
 
@@ -161,7 +162,7 @@ struct inlay_kernels {
     void (*norm)(const struct inlay_norm_tile *tile);
     /* To nearest even; NaN stays NaN (quiet); larger than the largest float16 becomes infinite. */
     void (*cast)(const struct inlay_cast_tile *tile);
-    bool turns; /* whether sinusoid_rows turns a state, and so makes rows faster than memory sends them */
+    size_t lanes; /* entries that sinusoid_rows makes at once by turning a state; 0: it keeps none, and is slow */
 };
 
 extern const struct inlay_kernels inlay_kernels_scalar;

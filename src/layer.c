@@ -283,6 +283,8 @@ static bool follow(const struct inlay_embed_work *work)
         return false;
     if (work->starts == NULL)
         return work->longest == 0 || inlay_positions_in(work->start, work->longest, limit, &fault);
+    if (work->offsets == NULL)
+        return work->longest == 0 || inlay_starts_in(work, 0, work->sequences, work->longest, limit);
     for (size_t b = 0; b < work->sequences; b++) {
         size_t count = inlay_sequence_of(work, b).count;
         if (count > 0 && !inlay_positions_in(inlay_id_at(work->starts, INLAY_ID_I64, b), count, limit, &fault))
@@ -383,7 +385,8 @@ static struct inlay_embed_work work_of(const inlay_layer *layer, const inlay_bat
         .dropout_key = batch->dropout_key,
         .dropout_offset = batch->dropout_offset,
         .out_type = spec->out_type,
-        .tuning = {spec->stores, spec->stream_bytes, spec->compute_bytes, spec->block_bytes, layer->prefetch_rows},
+        .tuning = {spec->stores, spec->near_bytes, spec->stream_bytes, spec->compute_bytes, spec->block_bytes,
+                   layer->prefetch_rows},
     };
 }
 

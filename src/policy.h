@@ -25,6 +25,7 @@ enum { INLAY_MOST_AHEAD = 32 };
 /* What a layer's spec can override. */
 struct inlay_tuning {
     inlay_stores stores;
+    size_t near_bytes;    /* outputs of no more bytes lie in L2, as do the rows that they are made of */
     size_t stream_bytes;  /* automatic stores: outputs larger than this go past the caches */
     size_t compute_bytes; /* one sequence: position rows of more bytes than this are computed even if they are held */
     size_t block_bytes;   /* position rows that stay in L1 while the batch consumes them */
@@ -45,19 +46,17 @@ static inline struct inlay_tuning inlay_default_tuning(const inlay_rows *tokens)
 {
     return (struct inlay_tuning){
         INLAY_STORES_AUTOMATIC,
-        INLAY_STREAM_BYTES_DEFAULT,
-        INLAY_COMPUTE_BYTES_DEFAULT,
+        INLAY_NEAR_BYTES_DEFAULT,
+        inlay_stream_bytes(),
+        inlay_compute_bytes(),
         INLAY_BLOCK_BYTES_DEFAULT,
         inlay_prefetch_rows(INLAY_PREFETCH_BYTES_DEFAULT, inlay_row_bytes(tokens->type, tokens->dim)),
     };
 }
 
-/* The product does not overflow: the output's extent has been checked. */
-static inline bool inlay_streams(inlay_stores stores, size_t stream_bytes, size_t rows, size_t row_bytes)
+static inline bool inlay_streams(inlay_stores stores, size_t stream_bytes, size_t bytes)
 {
-    if (stores != INLAY_STORES_AUTOMATIC)
-        return stores == INLAY_STORES_STREAMED;
-    return rows * row_bytes > stream_bytes;
+    return stores == INLAY_STORES_AUTOMATIC ? bytes > stream_bytes : stores == INLAY_STORES_STREAMED;
 }
 
 #endif

@@ -156,6 +156,14 @@ static inline size_t inlay_start_of(const struct inlay_embed_work *work, size_t 
     return start <= inlay_position_limit(work) - count ? (size_t)start : 0;
 }
 
+/* Whether n > 0 positions from the starts of sequences [b, b_end) on lie in [0, limit). */
+static inline bool inlay_starts_in(const struct inlay_embed_work *work, size_t b, size_t b_end, size_t n,
+                                   uint64_t limit)
+{
+    return n <= limit &&
+           inlay_first_bad_id(work->starts + b, INLAY_ID_I64, b_end - b, (size_t)(limit - n) + 1) == b_end - b;
+}
+
 /* The numbers that tokens of a sequence have as positions, one after another; past every limit where negative. */
 struct inlay_numbers {
     uint64_t start;

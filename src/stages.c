@@ -99,6 +99,7 @@ static void sum_run(const struct group *group, const struct sum *sum, const inla
         .columns = group->columns,
         .scale = scale,
         .stream = group->stream,
+        .far = group->part->far,
         .narrow = group->part->narrow,
         .prefetch_rows = ahead < MOST_AHEAD ? ahead : MOST_AHEAD,
     };
@@ -376,7 +377,7 @@ static void run_sequence(const struct inlay_part *part, size_t b, unsigned char 
                 group.positions[i] = position_of(work, inlay_next_number(work, &numbers, group.first + i, s + i));
         }
         size_t left = end - s - group.count;
-        if (part->stream && work->tuning.prefetch_rows > 0)
+        if (part->far && work->tuning.prefetch_rows > 0)
             ask_for(work, group.first + group.count, left < most ? left : most);
         run_group(&group, inlay_out_of(work, sequence, b, s), buffer);
     }

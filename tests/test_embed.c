@@ -505,12 +505,12 @@ START_TEST(cuts_of_plain_operations_change_nothing)
 }
 END_TEST
 
-/* Enough tokens for many tiles and, in one of the shapes, for streaming to be chosen. */
+/* Enough tokens for many tiles; outputs that L2 holds, that it does not, and that go past every cache. */
 START_TEST(large_batches)
 {
     static const struct {
         size_t batch, seq, dim;
-    } shapes[] = {{3, 1000, 8}, {300, 5, 3}, {1, 257, 17}, {40, 129, 450}};
+    } shapes[] = {{3, 1000, 8}, {300, 5, 3}, {1, 257, 17}, {300, 1, 50}, {12, 99, 450}, {40, 129, 450}};
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         size_t batch = shapes[s].batch, seq = shapes[s].seq, dim = shapes[s].dim, vocab = 50;
         struct arena table = arena_make(vocab * dim * 4), positions = arena_make((seq + 2) * dim * 4);

@@ -148,6 +148,7 @@ static void check_shape(const struct shape *shape, uint64_t seed)
     tile.out = out_at;
     tile.stream = shape->stream;
     tile.narrow = true; /* of float32; test_embed has the others */
+    tile.far = shape->offset % 2 == 1;
     tile.prefetch_rows = shape->offset % 3;
     tested->embed[type](&tile);
     count_checks(COUNT * shape->columns);

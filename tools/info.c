@@ -83,6 +83,7 @@ static int print_policy(size_t dim)
     size_t held = all - bytes_asked_for(&spec);
     printf("layer     of dim %zu, by default:\n", dim);
     printf("  cached_positions  %zu, %zu bytes\n", held / (dim * sizeof(float)), held);
+    printf("  near_bytes        %zu\n", spec.near_bytes);
     printf("  stream_bytes      %zu\n", spec.stream_bytes);
     printf("  compute_bytes     %zu\n", spec.compute_bytes);
     printf("  block_bytes       %zu\n", spec.block_bytes);

@@ -606,13 +606,17 @@ typedef enum inlay_stores {
 
 /* What inlay_layer_spec_default() fills in, and the plain operations use. */
 /* An L2 of 2 MiB, the largest in common use, holds an output of so many bytes and the rows that it is made of. */
-#define INLAY_STREAM_BYTES_DEFAULT ((size_t)1 << 20)
-/* More bytes of positions, with as many of tokens and of output, lie outside that L2. */
-#define INLAY_COMPUTE_BYTES_DEFAULT ((size_t)1 << 20)
-/* Half of the smallest L1 data cache in common use, 32 KiB. */
-#define INLAY_BLOCK_BYTES_DEFAULT ((size_t)16 << 10)
+#define INLAY_NEAR_BYTES_DEFAULT ((size_t)1 << 20)
+/* What the smallest L1 data cache in common use, 32 KiB, has room for beside rows on their way through it. */
+#define INLAY_BLOCK_BYTES_DEFAULT ((size_t)12 << 10)
 /* What memory sends in its latency, measured: with half of it and with twice as much rows come later. */
 #define INLAY_PREFETCH_BYTES_DEFAULT ((size_t)8 << 10)
+
+/** The stream_bytes of inlay_layer_spec_default(), of the plain operations too: as measured on CPUs of this kind. */
+INLAY_API size_t inlay_stream_bytes(void);
+
+/** Its compute_bytes, as measured on CPUs of this kind with the ISA in use, which the first call settles. */
+INLAY_API size_t inlay_compute_bytes(void);
 
 /** As many rows as inlay_layer_spec.cached_positions has by default: 4096, or what 64 MiB hold. */
 #define INLAY_CACHED_POSITIONS_DEFAULT SIZE_MAX
@@ -680,29 +684,31 @@ typedef struct inlay_layer_spec {
                                          dear in short ones (a few us per call at dim 4096) */
     float scale;                    /**< factor of the token row (0 too is one); inlay_sqrt_dim(dim) is the usual one */
     inlay_stores stores;            /**< how the outputs of this layer leave the core */
-    size_t stream_bytes;            /**< automatic stores: outputs larger than this go past the caches */
-    size_t compute_bytes;           /**< one sequence alone computes position rows of a sinusoid that take more bytes
-                                         than this, though they are held, as that is faster than reading them; SIZE_MAX:
-                                         never */
-    size_t block_bytes;             /**< of position rows that stay in L1 while the batch consumes them, one row at the
-                                         least; computed ones take no more than 16 KiB */
-    size_t prefetch_bytes;          /**< how far ahead token rows are asked for, in bytes of rows: one row at the least
-                                         and 32 at the most, less where terms and norms follow; 0: not at all */
-    int64_t padding_id;             /**< its row is zeros; negative: none */
-    int64_t substitute_id;          /**< of INLAY_BAD_ID_SUBSTITUTE, in [0, vocab) */
-    inlay_bad_id bad_id;            /**< ids outside [0, vocab) */
-    inlay_zero_rows zero_rows;      /**< rows of zeros */
-    inlay_numbering numbering;      /**< positions of tokens */
-    uint16_t clamp_positions;       /**< 1: positions past a table take its last row; 0: they are INLAY_POSITION */
-    uint16_t segments_first;        /**< 1: (row * scale + segment) + position, as BERT in Hugging Face transformers and
-                                         TEI add; 0: (row * scale + position) + segment, as ONNX Runtime does; without
-                                         segments it is 0 */
-    inlay_norm norm;                /**< behind the sum. With outputs of 16 bits dim is at most 4096 */
-    float epsilon;                  /**< of the norm, finite, >= 0 */
-    const void *gamma;              /**< float32 [dim] of the norm, any address; null: ones */
-    const void *beta;               /**< likewise, of INLAY_NORM_LAYER; null: no such term */
-    inlay_pooling pooling; /**< a row for each sequence; dim is at most 4096, positions and segments are none */
-    inlay_type out_type;   /**< INLAY_F32, INLAY_F16 or INLAY_BF16: rounded to nearest even, NaN kept */
+    size_t near_bytes;         /**< outputs of no more bytes, and what they are made of, are taken to lie in L2, where it is
+                                    enough to ask for the first lines of a row ahead; else all of it is asked for */
+    size_t stream_bytes;       /**< automatic stores: outputs larger than this go past the caches */
+    size_t compute_bytes;      /**< one sequence alone computes position rows of a sinusoid that take more bytes
+                                    than this, though they are held, as that is faster than reading them; SIZE_MAX:
+                                    never */
+    size_t block_bytes;        /**< of position rows that stay in L1 while the batch consumes them, one row at the
+                                    least; computed ones take no more than 16 KiB */
+    size_t prefetch_bytes;     /**< how far ahead token rows are asked for, in bytes of rows: one row at the least
+                                    and 32 at the most, less where terms and norms follow; 0: not at all */
+    int64_t padding_id;        /**< its row is zeros; negative: none */
+    int64_t substitute_id;     /**< of INLAY_BAD_ID_SUBSTITUTE, in [0, vocab) */
+    inlay_bad_id bad_id;       /**< ids outside [0, vocab) */
+    inlay_zero_rows zero_rows; /**< rows of zeros */
+    inlay_numbering numbering; /**< positions of tokens */
+    uint16_t clamp_positions;  /**< 1: positions past a table take its last row; 0: they are INLAY_POSITION */
+    uint16_t segments_first;   /**< 1: (row * scale + segment) + position, as BERT in Hugging Face transformers and
+                                    TEI add; 0: (row * scale + position) + segment, as ONNX Runtime does; without
+                                    segments it is 0 */
+    inlay_norm norm;           /**< behind the sum. With outputs of 16 bits dim is at most 4096 */
+    float epsilon;             /**< of the norm, finite, >= 0 */
+    const void *gamma;         /**< float32 [dim] of the norm, any address; null: ones */
+    const void *beta;          /**< likewise, of INLAY_NORM_LAYER; null: no such term */
+    inlay_pooling pooling;     /**< a row for each sequence; dim is at most 4096, positions and segments are none */
+    inlay_type out_type;       /**< INLAY_F32, INLAY_F16 or INLAY_BF16: rounded to nearest even, NaN kept */
 } inlay_layer_spec;
 
 /** Scale 1, no positions, INLAY_CACHED_POSITIONS_DEFAULT rows held where there is a sinusoid, automatic stores, bad ids
@@ -718,8 +724,9 @@ static inline inlay_layer_spec inlay_layer_spec_default(const inlay_rows *tokens
     spec.cached_positions = INLAY_CACHED_POSITIONS_DEFAULT;
     spec.scale = 1;
     spec.stores = INLAY_STORES_AUTOMATIC;
-    spec.stream_bytes = INLAY_STREAM_BYTES_DEFAULT;
-    spec.compute_bytes = INLAY_COMPUTE_BYTES_DEFAULT;
+    spec.near_bytes = INLAY_NEAR_BYTES_DEFAULT;
+    spec.stream_bytes = inlay_stream_bytes();
+    spec.compute_bytes = inlay_compute_bytes();
     spec.block_bytes = INLAY_BLOCK_BYTES_DEFAULT;
     spec.prefetch_bytes = INLAY_PREFETCH_BYTES_DEFAULT;
     spec.padding_id = -1;

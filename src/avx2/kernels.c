@@ -110,5 +110,5 @@ const struct inlay_kernels inlay_kernels_avx2 = {
     .sinusoid_rows = sinusoid_rows_avx2,
     .norm = norm_avx2,
     .cast = cast_avx2,
-    .turns = true,
+    .lanes = VEC_LEN,
 };

@@ -110,5 +110,5 @@ const struct inlay_kernels inlay_kernels_avx512 = {
     .sinusoid_rows = sinusoid_rows_avx512,
     .norm = norm_avx512,
     .cast = cast_avx512,
-    .turns = true,
+    .lanes = VEC_LEN,
 };

@@ -110,5 +110,5 @@ const struct inlay_kernels inlay_kernels_neon = {
     .sinusoid_rows = sinusoid_rows_neon,
     .norm = norm_neon,
     .cast = cast_neon,
-    .turns = true,
+    .lanes = VEC_LEN,
 };

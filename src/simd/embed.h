@@ -56,14 +56,18 @@ VEC_INLINE void embed_line(const unsigned char *row, const unsigned char *positi
     }
 }
 
-/* Any columns at any address, through the caches. */
+/* Any columns at any address, through the caches. Meanwhile the row `next`, where it is not null, is asked for. */
 VEC_INLINE void embed_cached(const unsigned char *row, const unsigned char *position, unsigned char *out,
-                             size_t columns, float scale, struct embed_terms terms, bool narrow)
+                             size_t columns, float scale, struct embed_terms terms, const unsigned char *next,
+                             bool narrow)
 {
     const size_t bytes = columns * sizeof(float);
     size_t at = 0;
-    for (; at + EMBED_LINE <= bytes; at += EMBED_LINE)
+    for (; at + EMBED_LINE <= bytes; at += EMBED_LINE) {
+        if (next != NULL)
+            vec_prefetch(next + at);
         embed_line(row + at, position + at, out + at, scale, terms, narrow);
+    }
     for (; at + VEC_BYTES <= bytes; at += VEC_BYTES)
         vec_store(out + at, embed_value(vec_load(row + at), vec_load(position + at), vec_set1(scale), terms));
     /* A masked store of a whole line would reach into the next one, and wait for what is streamed there. */
@@ -92,7 +96,7 @@ VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *po
     size_t head = (EMBED_LINE - (uintptr_t)out % EMBED_LINE) % EMBED_LINE / sizeof(float);
     head = head < columns ? head : columns;
     if (head > 0)
-        embed_cached(row, position, out, head, scale, terms, false);
+        embed_cached(row, position, out, head, scale, terms, NULL, false);
     size_t end = head + (columns - head) / EMBED_LINE_FLOATS * EMBED_LINE_FLOATS;
     const vec vec_scale = vec_set1(scale);
     for (size_t column = head; column < end; column += EMBED_LINE_FLOATS) {
@@ -107,7 +111,7 @@ VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *po
     }
     if (end < columns) {
         size_t at = end * sizeof(float);
-        embed_cached(row + at, position + at, out + at, columns - end, scale, terms, false);
+        embed_cached(row + at, position + at, out + at, columns - end, scale, terms, NULL, false);
     }
 }
 
@@ -134,13 +138,15 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_
         /* Floats at odd addresses never fill a line. */
         if (tile.stream && (uintptr_t)out % sizeof(float) == 0) {
             embed_streamed(row, position, out, tile.columns, tile.scale, terms, next);
+        } else if (tile.far) {
+            embed_cached(row, position, out, tile.columns, tile.scale, terms, next, false);
         } else {
             if (asks)
                 embed_prefetch(next);
             if (narrow)
-                embed_cached(row, position, out, tile.columns, tile.scale, terms, true);
+                embed_cached(row, position, out, tile.columns, tile.scale, terms, NULL, true);
             else
-                embed_cached(row, position, out, tile.columns, tile.scale, terms, false);
+                embed_cached(row, position, out, tile.columns, tile.scale, terms, NULL, false);
         }
     }
 }

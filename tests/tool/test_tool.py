@@ -8,6 +8,7 @@ Prints one line per failure and a count at the end; exits 1 where something fail
 """
 
 import os
+import re
 import sys
 import tempfile
 
@@ -222,10 +223,12 @@ def test_policy():
     for args, dim in ((), 512), (("--dim", "1"), 1), (("--dim", "5000"), 5000):
         text = run("info", *args).stdout.decode()
         held = min(4096, (64 << 20) // (4 * dim))
+        measured = r"(\d+)"  # on CPUs like this one
         lines = [f"layer     of dim {dim}, by default:", f"  cached_positions  {held}, {held * dim * 4} bytes",
-                 f"  stream_bytes      {1 << 20}", f"  compute_bytes     {1 << 20}",
-                 f"  block_bytes       {16 << 10}", f"  prefetch_bytes    {8 << 10}"]
-        check(text.splitlines()[-len(lines):] == lines, f"info {args} tells the policy", text)
+                 f"  near_bytes        {1 << 20}", f"  stream_bytes      {measured}", f"  compute_bytes     {measured}",
+                 f"  block_bytes       {12 << 10}", f"  prefetch_bytes    {8 << 10}"]
+        found = re.search("\n".join(lines) + "\n$", text)
+        check(found and all(int(size) >= 1 << 20 for size in found.groups()), f"info {args} tells the policy", text)
 
 
 def test_threads():
