@@ -684,8 +684,8 @@ typedef struct inlay_layer_spec {
                                          dear in short ones (a few us per call at dim 4096) */
     float scale;                    /**< factor of the token row (0 too is one); inlay_sqrt_dim(dim) is the usual one */
     inlay_stores stores;            /**< how the outputs of this layer leave the core */
-    size_t near_bytes;         /**< outputs of no more bytes, and what they are made of, are taken to lie in L2, where it is
-                                    enough to ask for the first lines of a row ahead; else all of it is asked for */
+    size_t near_bytes;         /**< outputs of no more bytes, and what they are made of, are taken to lie in L2, where
+                                    the first lines of a row are asked for ahead; of others it is all of the row */
     size_t stream_bytes;       /**< automatic stores: outputs larger than this go past the caches */
     size_t compute_bytes;      /**< one sequence alone computes position rows of a sinusoid that take more bytes
                                     than this, though they are held, as that is faster than reading them; SIZE_MAX:
