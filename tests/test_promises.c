@@ -344,14 +344,14 @@ static void spoil_and_run(void *ctx, size_t count, void (*task)(void *arg, size_
 START_TEST(what_changes_behind_the_checks_stays_in_bounds)
 {
     static const int64_t values[] = {-1, INT64_MIN, INT64_MAX, ROWS, TOKENS + 1, 1, INT64_C(1) << 40};
-    enum { IDS, STARTS, LISTED, SEGMENTS, OFFSETS, PADDED, ARRAYS };
+    enum { IDS, STARTS, STARTS_OF_ONE, LISTED, SEGMENTS, OFFSETS, PADDED, ARRAYS };
     struct arena table = arena_make(ROWS * ROW_BYTES), written = arena_make(2 * TOKENS * ROW_BYTES);
     unsigned char *rows = arena_place(&table, ROWS * ROW_BYTES, AT_END, 0);
     memset(rows, 0, ROWS * ROW_BYTES);
     inlay_rows view = inlay_rows_f32(rows, ROWS, DIM);
     for (int array = 0; array < ARRAYS; array++)
         for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
-            int64_t ids[TOKENS] = {0}, starts[BATCH] = {0}, listed[TOKENS] = {0}, segments[TOKENS] = {0};
+            int64_t ids[TOKENS] = {0}, starts[TOKENS] = {0}, listed[TOKENS] = {0}, segments[TOKENS] = {0};
             int64_t offsets[BATCH + 1] = {0, SEQ, 2 * SEQ, TOKENS};
             inlay_layer_spec spec = inlay_layer_spec_default(&view);
             spec.positions = &view;
@@ -362,6 +362,10 @@ START_TEST(what_changes_behind_the_checks_stays_in_bounds)
             if (array == STARTS) {
                 batch.starts = starts;
                 spoiled = (struct spoiled){starts, BATCH, values[v]};
+            } else if (array == STARTS_OF_ONE) {
+                batch = inlay_batch_i64(ids, TOKENS, 1, 0);
+                batch.starts = starts;
+                spoiled = (struct spoiled){starts, TOKENS, values[v]};
             } else if (array == LISTED) {
                 batch.positions = listed;
                 batch.position_type = INLAY_ID_I64;
