@@ -338,7 +338,7 @@ static bool computes_alone(const struct inlay_part *part)
 {
     const struct inlay_embed_work *work = part->work;
     return work->sinusoid != NULL && part->b_end - part->b == 1 && part->kernels->lanes > 0 &&
-           (part->s_end - part->s) * work->dim * sizeof(float) > work->tuning.compute_bytes &&
+           work->longest * work->dim * sizeof(float) > work->tuning.compute_bytes &&
            adds(part, inlay_sequence_of(work, part->b));
 }
 
