@@ -129,7 +129,7 @@ Scene::~Scene()
 
 std::size_t scene_bytes(const Shape &shape)
 {
-    // Output, embedding table, learned positions, held positions.
+    // Output, embedding table; as many learned positions as are held.
     std::size_t bytes = (shape.batch * shape.seq + shape.vocab + 2 * held_positions(shape)) * shape.dim * sizeof(float);
     for (int type = INLAY_F16; type < INLAY_TYPES && shape.series == compact; type++)
         bytes += shape.vocab * inlay_row_bytes(static_cast<inlay_type>(type), shape.dim) +

@@ -281,7 +281,9 @@ static void read_layer(struct reader *reader, struct call *call, size_t dim, inl
     spec->stream_bytes = size_below(reader, 255);
     spec->compute_bytes = size_below(reader, 255);
     spec->block_bytes = byte(reader) * (size_t)100;
-    spec->prefetch_bytes = byte(reader) * (size_t)100;
+    unsigned ahead = byte(reader);
+    spec->prefetch_bytes = ahead * (size_t)100;
+    spec->near_bytes = ahead % 2 ? 0 : INLAY_NEAR_BYTES_DEFAULT;
     spec->padding_id = byte(reader) % 2 ? number(reader, (int64_t)tokens->rows) : -1;
     spec->substitute_id = number(reader, (int64_t)tokens->rows) % 16;
     spec->bad_id = (inlay_bad_id)option(reader, 0, 5);

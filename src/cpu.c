@@ -10,54 +10,71 @@
 
 #include <inlay/inlay.h>
 
+#ifdef INLAY_HAVE_AVX2
+#include <cpuid.h>
+#endif
+#include <stdatomic.h>
+
 #define MIB ((size_t)1 << 20)
 
-struct kind {
-    bool narrow;
-    size_t stream_bytes;
-    size_t compute_bytes[2]; /* of vectors of 16 floats, and of shorter ones */
-};
+/* Not measured: as with an L3 that is slow. */
+static const struct inlay_cpu other = {false, MIB, MIB, MIB};
 
+#ifdef INLAY_HAVE_AVX2
 /*
  * AMD's Zen 5, 32 MiB of L3 next to 8 cores. An output of 7 MiB and the rows that it is made of come from there and go
  * there as fast as past it; one of 2 MiB takes 0.83 of that time. Held positions come faster than 16 at once are made
  * up to 12 MiB of them, and than 8 at once up to 48. In L2 moves of 64 bytes take a tenth to a fifth less than of 32.
  */
-static const struct kind amd = {false, 7 * MIB, {12 * MIB, 48 * MIB}};
+static const struct inlay_cpu zen5 = {false, 7 * MIB, 48 * MIB, 12 * MIB};
 
 /*
  * Intel's Ice Lake and Sapphire Rapids, whose L3 is far from the cores: what L2, of 2 MiB, does not hold had better go
  * past the caches, or be made. In L2 moves of 32 bytes take a tenth less than of 64.
  */
-static const struct kind intel = {true, MIB, {MIB, MIB}};
+static const struct inlay_cpu intel = {true, MIB, MIB, MIB};
 
-/* Not measured: as with the slower L3. */
-static const struct kind other = {false, MIB, {MIB, MIB}};
+/* The family, as AMD counts: 0x1a has Zen 5. No compiler that is not newer than that CPU knows its name. */
+static unsigned family(void)
+{
+    unsigned eax, ebx, ecx, edx;
+    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx))
+        return 0;
+    unsigned base = eax >> 8 & 15, extended = eax >> 20 & 255;
+    return base < 15 ? base : base + extended;
+}
+#endif
 
-static const struct kind *this_kind(void)
+static const struct inlay_cpu *choose(void)
 {
 #ifdef INLAY_HAVE_AVX2
-    if (__builtin_cpu_is("amd"))
-        return &amd;
     if (__builtin_cpu_is("intel"))
         return &intel;
-#else
-    (void)amd, (void)intel;
+    if (__builtin_cpu_is("amd") && family() >= 0x1a)
+        return &zen5;
 #endif
     return &other;
 }
 
-bool inlay_cpu_narrow(void)
+/* Held as in dispatch.c: threads that race compute the same pointer. CPUID takes long, under a hypervisor very long. */
+static _Atomic(const struct inlay_cpu *) found;
+
+const struct inlay_cpu *inlay_cpu(void)
 {
-    return this_kind()->narrow;
+    const struct inlay_cpu *cpu = atomic_load_explicit(&found, memory_order_relaxed);
+    if (cpu == NULL) {
+        cpu = choose();
+        atomic_store_explicit(&found, cpu, memory_order_relaxed);
+    }
+    return cpu;
 }
 
-size_t inlay_stream_bytes(void)
+size_t inlay_default_stream_bytes(void)
 {
-    return this_kind()->stream_bytes;
+    return inlay_cpu()->stream_bytes;
 }
 
-size_t inlay_compute_bytes(void)
+size_t inlay_default_compute_bytes(void)
 {
-    return this_kind()->compute_bytes[inlay_dispatch()->lanes < 16];
+    return inlay_dispatch()->lanes < 16 ? inlay_cpu()->compute_bytes : inlay_cpu()->compute_bytes_wide;
 }

@@ -6,8 +6,17 @@
 #define INLAY_CPU_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
-/* Whether float32 rows had better go through L2 by 32 bytes at once, where registers are longer. */
-bool inlay_cpu_narrow(void);
+/* What was measured on a kind of CPU. */
+struct inlay_cpu {
+    bool narrow;          /* float32 rows had better go through L2 by 32 bytes at once, where registers are longer */
+    size_t stream_bytes;  /* as in inlay_layer_spec */
+    size_t compute_bytes; /* likewise, of vectors of up to 8 floats */
+    size_t compute_bytes_wide; /* and of 16 */
+};
+
+/* This CPU's kind; settles it at the first call. */
+const struct inlay_cpu *inlay_cpu(void);
 
 #endif

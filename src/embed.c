@@ -5,7 +5,6 @@
  */
 #include "embed.h"
 
-#include "cpu.h"
 #include "dispatch.h"
 #include "fpenv.h"
 #include "generator.h"
@@ -100,15 +99,14 @@ static void embed_tokens(const struct inlay_part *part, struct tokens *tokens, s
 
 /* Some tokens whose ids and rows of the output follow each other. */
 struct run {
-    size_t first, count; /* of the ids */
-    unsigned char *out;  /* at the block's column, as is the position row of the first token; null: no such term */
-    const unsigned char *position;
+    size_t first, count;           /* of the ids */
+    unsigned char *out;            /* at the block's column */
+    const unsigned char *position; /* likewise, the row of the first token; null: no such term */
     size_t position_stride_bytes;
     const int64_t *starts; /* [count] or null: how many rows behind that each token's lies */
 };
 
-/* Starts and offsets may have changed since they were found to be held: kept within the rows like ids, here and below.
- */
+/* Starts may have changed since they were found to be held: kept within the rows like ids. */
 static inline const unsigned char *position_of(const struct inlay_embed_work *work, const struct run *run, size_t i)
 {
     if (run->position == NULL)
@@ -120,6 +118,7 @@ static inline const unsigned char *position_of(const struct inlay_embed_work *wo
     return run->position + i * run->position_stride_bytes;
 }
 
+/* Brings floats together whose ids have no rules. */
 static void append_plain(const struct inlay_part *part, const struct block *block, const struct run *run,
                          struct tokens *tokens)
 {
@@ -144,7 +143,7 @@ static void append_plain(const struct inlay_part *part, const struct block *bloc
     }
 }
 
-/* The same of ids with rules, or rows that are no floats. */
+/* And rows of other types, and ids with rules. */
 static void append_resolved(const struct inlay_part *part, const struct block *block, const struct run *run,
                             struct tokens *tokens)
 {
@@ -192,7 +191,7 @@ static void embed_block(const struct inlay_part *part, const struct block *block
         };
         if (held) {
             size_t rows = work->positions->rows;
-            count = at_most(count, rows);
+            count = at_most(count, rows); /* and offsets may have changed */
             run.position = (const unsigned char *)work->positions->data + column_bytes;
             run.position_stride_bytes = work->positions->stride_bytes;
             if (single && work->starts != NULL) {
@@ -332,14 +331,16 @@ static bool adds(const struct inlay_part *part, struct inlay_sequence sequence)
                                part->stream);
 }
 
-/* Whether one sequence alone had better compute its positions than read them: rows that nobody shares and that lie
-   outside L2 take longer to come than entries take to be made. */
+/* Whether one sequence alone had better compute its positions than read them: more than so many rows, which
+   nobody shares, take longer to come than entries take to be made. */
 static bool computes_alone(const struct inlay_part *part)
 {
     const struct inlay_embed_work *work = part->work;
-    return work->sinusoid != NULL && part->b_end - part->b == 1 && part->kernels->lanes > 0 &&
-           work->longest * work->dim * sizeof(float) > work->tuning.compute_bytes &&
-           adds(part, inlay_sequence_of(work, part->b));
+    if (work->sinusoid == NULL || part->b_end - part->b > 1 || part->kernels->lanes == 0)
+        return false;
+    /* All of the sequence, of which the part may have a piece: threads share the cache that would hold the rows. */
+    const struct inlay_sequence sequence = inlay_sequence_of(work, part->b);
+    return sequence.count * work->dim * sizeof(float) > work->tuning.compute_bytes && adds(part, sequence);
 }
 
 /* Computes the positions of tokens that have a start in common. */
@@ -519,8 +520,8 @@ void inlay_embed_run(const struct inlay_embed_work *work, const inlay_executor *
             .work = work,
             .kernels = inlay_dispatch(),
             .stream = inlay_streams(work->tuning.stores, work->tuning.stream_bytes, written * row_bytes),
-            .far = written * row_bytes > work->tuning.near_bytes,
-            .narrow = inlay_cpu_narrow(),
+            .far = bytes > work->tuning.near_bytes,
+            .narrow = inlay_cpu()->narrow,
             .staged = staged(work),
             .b_end = work->sequences,
             .s_end = longest,

@@ -24,9 +24,10 @@ struct inlay_embed_tile {
     size_t following; /* rows that will be read next */
     size_t columns;
     float scale;
-    bool stream;          /* non-temporal stores where the ISA has them; the caller fences */
-    bool far;             /* rows come from beyond L2: of those ahead not the first lines but all is asked for */
-    bool narrow;          /* float32 rows that are not far: by 32 bytes at once, where registers are longer */
+    bool stream; /* non-temporal stores where the ISA has them; the caller fences */
+    /* Of float32 rows that are not streamed; those of other types, and what is streamed, asks for all of each row. */
+    bool far;             /* they come from beyond L2: of those ahead not the first lines but all is asked for */
+    bool narrow;          /* where they are not far: by 32 bytes at once, where registers are longer */
     size_t prefetch_rows; /* how far ahead of row i rows are asked for; 0: none is */
 };
 

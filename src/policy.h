@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thresholds that decide how work is cut and how it leaves the core, each with its reason; those that a layer's
- * spec can override have their value in the public header. Included by what cuts work.
+ * The thresholds that decide how work is cut and how it leaves the core, each with its reason. Those that a layer's
+ * spec can override have their value in the public header or, where CPUs differ, in cpu.c. Included by what cuts work.
  */
 #ifndef INLAY_POLICY_H
 #define INLAY_POLICY_H
+
+#include "cpu.h"
 
 #include <inlay/inlay.h>
 
@@ -22,10 +24,14 @@ enum { INLAY_PART_POSITIONS = 64 };
 /* Rows that are asked for ahead at the most: their pointers are carried from one kernel call to the next. */
 enum { INLAY_MOST_AHEAD = 32 };
 
+/* Rows of sinusoids go past the caches where they are more than this. Nothing is read for them, so that an L3, however
+   fast, does not help: to leave 4 MiB there took 5 % longer. */
+enum { INLAY_FILL_BYTES = 1024 * 1024 };
+
 /* What a layer's spec can override. */
 struct inlay_tuning {
     inlay_stores stores;
-    size_t near_bytes;    /* outputs of no more bytes lie in L2, as do the rows that they are made of */
+    size_t near_bytes;    /* of calls that take no more rows than this the rows lie in L2 */
     size_t stream_bytes;  /* automatic stores: outputs larger than this go past the caches */
     size_t compute_bytes; /* one sequence: position rows of more bytes than this are computed even if they are held */
     size_t block_bytes;   /* position rows that stay in L1 while the batch consumes them */
@@ -47,8 +53,8 @@ static inline struct inlay_tuning inlay_default_tuning(const inlay_rows *tokens)
     return (struct inlay_tuning){
         INLAY_STORES_AUTOMATIC,
         INLAY_NEAR_BYTES_DEFAULT,
-        inlay_stream_bytes(),
-        inlay_compute_bytes(),
+        inlay_cpu()->stream_bytes,
+        SIZE_MAX, /* they have no sinusoid */
         INLAY_BLOCK_BYTES_DEFAULT,
         inlay_prefetch_rows(INLAY_PREFETCH_BYTES_DEFAULT, inlay_row_bytes(tokens->type, tokens->dim)),
     };

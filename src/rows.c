@@ -75,14 +75,12 @@ static void fill_rows(const struct rows *rows)
 static void run_rows(const inlay_sinusoid *sinusoid, struct inlay_positions positions, size_t n, inlay_type type,
                      void *out, size_t out_stride_bytes, const inlay_executor *executor)
 {
-    /* Nothing is read: what L2 does not hold had better go past an L3 too, however fast. */
     struct rows rows = {
         .sinusoid = sinusoid,
         .positions = positions,
         .n = n,
         .type = type,
-        .stream =
-            inlay_streams(INLAY_STORES_AUTOMATIC, INLAY_NEAR_BYTES_DEFAULT, n * sinusoid->dim * inlay_type_bytes(type)),
+        .stream = inlay_streams(INLAY_STORES_AUTOMATIC, INLAY_FILL_BYTES, n * sinusoid->dim * inlay_type_bytes(type)),
         .out = out,
         .out_stride_bytes = out_stride_bytes,
         .fill = fill_rows,

@@ -99,7 +99,6 @@ static void sum_run(const struct group *group, const struct sum *sum, const inla
         .columns = group->columns,
         .scale = scale,
         .stream = group->stream,
-        .far = group->part->far,
         .narrow = group->part->narrow,
         .prefetch_rows = ahead < MOST_AHEAD ? ahead : MOST_AHEAD,
     };

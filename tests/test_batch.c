@@ -625,6 +625,8 @@ static void draw_layer(struct call *call, struct random *random, size_t dim)
     if (one_in(random, 3))
         spec->compute_bytes = 0;
     if (one_in(random, 3))
+        spec->near_bytes = 0;
+    if (one_in(random, 3))
         spec->block_bytes = random_below(random, 40000);
     if (one_in(random, 3))
         spec->prefetch_bytes = one_in(random, 3) ? 0 : random_below(random, 40000);
@@ -1039,6 +1041,7 @@ START_TEST(rewritten_batches_stay_in_their_arrays)
         spec.positions = formula ? NULL : &positions;
         spec.cached_positions = random_below(&random, 20);
         spec.compute_bytes = one_in(&random, 2) ? 0 : SIZE_MAX;
+        spec.near_bytes = one_in(&random, 2) ? 0 : SIZE_MAX;
         spec.stores = (inlay_stores)random_below(&random, 3);
         spec.bad_id = (inlay_bad_id)random_below(&random, 5);
         spec.padding_id = one_in(&random, 4) ? 3 : -1;

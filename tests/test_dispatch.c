@@ -57,6 +57,25 @@ START_TEST(the_best_runs_by_default)
 }
 END_TEST
 
+/* Wider registers compute sooner what narrower ones had better read. */
+START_TEST(thresholds_are_those_of_the_isa)
+{
+    const char *name;
+    int runs;
+    size_t wider = 0;
+    for (size_t i = 0; (name = inlay_isa_at(i, &runs)) != NULL; i++) {
+        if (!runs)
+            continue;
+        choose_with(name);
+        inlay_layer_spec spec = inlay_layer_spec_default(NULL);
+        EXPECT(spec.compute_bytes >= wider, "%s computes positions of %zu bytes, a wider ISA of %zu", name,
+               spec.compute_bytes, wider);
+        EXPECT(spec.stream_bytes >= spec.near_bytes, "%s streams what L2 holds", name);
+        wider = spec.compute_bytes;
+    }
+}
+END_TEST
+
 START_TEST(every_name_chooses_what_runs)
 {
     const char *name;
@@ -120,6 +139,7 @@ int main(int argc, char **argv)
     tcase_set_timeout(choice, 120);
     tcase_add_test(choice, list_ends_with_scalar);
     tcase_add_test(choice, the_best_runs_by_default);
+    tcase_add_test(choice, thresholds_are_those_of_the_isa);
     tcase_add_test(choice, every_name_chooses_what_runs);
     tcase_add_test(choice, other_names_are_ignored);
     tcase_add_test(choice, the_environment_is_read_once);

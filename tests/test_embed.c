@@ -505,6 +505,46 @@ START_TEST(cuts_of_plain_operations_change_nothing)
 }
 END_TEST
 
+static size_t generated;
+
+static bool count_rows(const struct inlay_sinusoid_tile *tile)
+{
+    generated += tile->rows;
+    return tested->sinusoid_rows(tile);
+}
+
+/* One sequence alone computes positions that are held where it has more bytes of them than compute_bytes, into however
+   many parts it is cut. */
+START_TEST(one_long_sequence_computes_what_is_held)
+{
+    enum { SEQ = 512, DIM = 256, BYTES = SEQ * DIM * 4 };
+    static float table[2][DIM], out[SEQ][DIM];
+    static const int32_t ids[SEQ];
+    struct inlay_kernels counting = *tested;
+    counting.sinusoid_rows = count_rows;
+    inlay_rows tokens = inlay_rows_f32(table, 2, DIM);
+    inlay_sinusoid *sinusoid = make_sinusoid(DIM, 10000, INLAY_LAYOUT_INTERLEAVED);
+    for (int computes = 0; computes < 2; computes++) {
+        inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+        spec.sinusoid = sinusoid;
+        spec.compute_bytes = BYTES - (size_t)computes;
+        inlay_layer *layer;
+        ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+        inlay_batch batch = inlay_batch_i32(ids, 1, SEQ, 1);
+        for (size_t threads = 1; threads <= 8; threads *= 2) {
+            generated = 0;
+            inlay_dispatch_use(&counting);
+            ck_assert_int_eq(inlay_forward(layer, &batch, out, sizeof *out, executor_of(threads), NULL), INLAY_OK);
+            inlay_dispatch_use(tested);
+            EXPECT((generated > 0) == (computes && tested->lanes > 0), "%zu threads, %zu bytes: %zu rows", threads,
+                   spec.compute_bytes, generated);
+        }
+        inlay_layer_destroy(layer);
+    }
+    inlay_sinusoid_destroy(sinusoid);
+}
+END_TEST
+
 /* Enough tokens for many tiles; outputs that L2 holds, that it does not, and that go past every cache. */
 START_TEST(large_batches)
 {
@@ -527,6 +567,8 @@ START_TEST(large_batches)
         inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
         spec.positions = &learned;
         spec.scale = 3;
+        spec.near_bytes = 1 << 20;
+        spec.stream_bytes = 4 << 20;
         inlay_layer *layer;
         ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
         inlay_batch call = inlay_batch_i32((const int32_t *)(const void *)ids.begin, batch, seq, 2);
@@ -564,6 +606,7 @@ int main(int argc, char **argv)
     tcase_add_test(shapes, held_and_computed_positions_are_the_same);
     tcase_add_test(shapes, cuts_and_starts_change_nothing);
     tcase_add_test(shapes, cuts_of_plain_operations_change_nothing);
+    tcase_add_test(shapes, one_long_sequence_computes_what_is_held);
     tcase_add_test(shapes, large_batches);
     suite_add_tcase(suite, shapes);
     return run_suite(argc, argv, suite);

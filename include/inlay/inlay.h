@@ -605,18 +605,20 @@ typedef enum inlay_stores {
 } inlay_stores;
 
 /* What inlay_layer_spec_default() fills in, and the plain operations use. */
-/* An L2 of 2 MiB, the largest in common use, holds an output of so many bytes and the rows that it is made of. */
+/* Measured with an L2 of 1 MiB, which holds less than that and its rows: so far first lines did as well as whole rows.
+ */
 #define INLAY_NEAR_BYTES_DEFAULT ((size_t)1 << 20)
 /* What the smallest L1 data cache in common use, 32 KiB, has room for beside rows on their way through it. */
 #define INLAY_BLOCK_BYTES_DEFAULT ((size_t)12 << 10)
 /* What memory sends in its latency, measured: with half of it and with twice as much rows come later. */
 #define INLAY_PREFETCH_BYTES_DEFAULT ((size_t)8 << 10)
 
-/** The stream_bytes of inlay_layer_spec_default(), of the plain operations too: as measured on CPUs of this kind. */
-INLAY_API size_t inlay_stream_bytes(void);
+/** The stream_bytes of inlay_layer_spec_default(), and of gather, scale and add_positions: as measured on CPUs of this
+    kind, or what suits a slow L3 where none was measured. */
+INLAY_API size_t inlay_default_stream_bytes(void);
 
-/** Its compute_bytes, as measured on CPUs of this kind with the ISA in use, which the first call settles. */
-INLAY_API size_t inlay_compute_bytes(void);
+/** Its compute_bytes likewise, which depends on the ISA in use too, and so settles it as inlay_init() does. */
+INLAY_API size_t inlay_default_compute_bytes(void);
 
 /** As many rows as inlay_layer_spec.cached_positions has by default: 4096, or what 64 MiB hold. */
 #define INLAY_CACHED_POSITIONS_DEFAULT SIZE_MAX
@@ -684,8 +686,8 @@ typedef struct inlay_layer_spec {
                                          dear in short ones (a few us per call at dim 4096) */
     float scale;                    /**< factor of the token row (0 too is one); inlay_sqrt_dim(dim) is the usual one */
     inlay_stores stores;            /**< how the outputs of this layer leave the core */
-    size_t near_bytes;         /**< outputs of no more bytes, and what they are made of, are taken to lie in L2, where
-                                    the first lines of a row are asked for ahead; of others it is all of the row */
+    size_t near_bytes;         /**< where the rows of a call, in the output's type, take no more bytes than this, L2 may
+                                    hold them, and their first lines are asked for ahead; else all of each */
     size_t stream_bytes;       /**< automatic stores: outputs larger than this go past the caches */
     size_t compute_bytes;      /**< one sequence alone computes position rows of a sinusoid that take more bytes
                                     than this, though they are held, as that is faster than reading them; SIZE_MAX:
@@ -725,8 +727,8 @@ static inline inlay_layer_spec inlay_layer_spec_default(const inlay_rows *tokens
     spec.scale = 1;
     spec.stores = INLAY_STORES_AUTOMATIC;
     spec.near_bytes = INLAY_NEAR_BYTES_DEFAULT;
-    spec.stream_bytes = inlay_stream_bytes();
-    spec.compute_bytes = inlay_compute_bytes();
+    spec.stream_bytes = inlay_default_stream_bytes();
+    spec.compute_bytes = inlay_default_compute_bytes();
     spec.block_bytes = INLAY_BLOCK_BYTES_DEFAULT;
     spec.prefetch_bytes = INLAY_PREFETCH_BYTES_DEFAULT;
     spec.padding_id = -1;

@@ -150,7 +150,7 @@ VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
     return (struct vec_two){_mm512_permutex2var_ps(a, low, b), _mm512_permutex2var_ps(a, high, b)};
 }
 
-/* For tiles that ask for narrow moves: inlay_dispatch_narrow() knows where they are faster. */
+/* For tiles that ask for narrow moves: cpu.c knows where they are faster. */
 #define SPAN_LEN 8
 typedef __m256 span;
 

@@ -68,6 +68,8 @@ VEC_INLINE void embed_cached(const unsigned char *row, const unsigned char *posi
             vec_prefetch(next + at);
         embed_line(row + at, position + at, out + at, scale, terms, narrow);
     }
+    if (next != NULL && at < bytes)
+        vec_prefetch(next + at);
     for (; at + VEC_BYTES <= bytes; at += VEC_BYTES)
         vec_store(out + at, embed_value(vec_load(row + at), vec_load(position + at), vec_set1(scale), terms));
     /* A masked store of a whole line would reach into the next one, and wait for what is streamed there. */
@@ -139,7 +141,7 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_
         if (tile.stream && (uintptr_t)out % sizeof(float) == 0) {
             embed_streamed(row, position, out, tile.columns, tile.scale, terms, next);
         } else if (tile.far) {
-            embed_cached(row, position, out, tile.columns, tile.scale, terms, next, false);
+            embed_cached(row, position, out, tile.columns, tile.scale, terms, asks ? next : NULL, false);
         } else {
             if (asks)
                 embed_prefetch(next);
