@@ -143,7 +143,7 @@ static void append_plain(const struct inlay_part *part, const struct block *bloc
     }
 }
 
-/* And rows of other types, and ids with rules. */
+/* The same of rows of other types, or ids with rules. */
 static void append_resolved(const struct inlay_part *part, const struct block *block, const struct run *run,
                             struct tokens *tokens)
 {
