@@ -605,8 +605,7 @@ typedef enum inlay_stores {
 } inlay_stores;
 
 /* What inlay_layer_spec_default() fills in, and the plain operations use. */
-/* Measured with an L2 of 1 MiB, which holds less than that and its rows: so far first lines did as well as whole rows.
- */
+/* Measured with an L2 of 1 MiB: in calls of no more bytes first lines do as well as whole rows or better. */
 #define INLAY_NEAR_BYTES_DEFAULT ((size_t)1 << 20)
 /* What the smallest L1 data cache in common use, 32 KiB, has room for beside rows on their way through it. */
 #define INLAY_BLOCK_BYTES_DEFAULT ((size_t)12 << 10)
