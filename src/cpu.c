@@ -10,11 +10,6 @@
 
 #include <inlay/inlay.h>
 
-#ifdef INLAY_HAVE_AVX2
-#include <cpuid.h>
-#endif
-#include <stdatomic.h>
-
 enum { MIB = 1024 * 1024 };
 
 /* Not measured: as with an L3 that is slow. */
@@ -33,40 +28,18 @@ static const struct inlay_cpu zen5 = {false, 7 * MIB, 48 * MIB, 12 * MIB};
  * past the caches, or be made. In L2 moves of 32 bytes take a tenth less than of 64.
  */
 static const struct inlay_cpu intel = {true, MIB, MIB, MIB};
-
-/* The family, as AMD counts: 0x1a has Zen 5. No compiler that is not newer than that CPU knows its name. */
-static unsigned family(void)
-{
-    unsigned eax, ebx, ecx, edx;
-    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx))
-        return 0;
-    unsigned base = eax >> 8 & 15, extended = eax >> 20 & 255;
-    return base < 15 ? base : base + extended;
-}
 #endif
 
-static const struct inlay_cpu *choose(void)
+const struct inlay_cpu *inlay_cpu(void)
 {
 #ifdef INLAY_HAVE_AVX2
     if (__builtin_cpu_is("intel"))
         return &intel;
-    if (__builtin_cpu_is("amd") && family() >= 0x1a)
+    /* No compiler that is not newer than Zen 5 knows its name; it was AMD's first CPU with this instruction. */
+    if (__builtin_cpu_is("amd") && __builtin_cpu_supports("avx512vp2intersect"))
         return &zen5;
 #endif
     return &other;
-}
-
-/* Held as in dispatch.c: threads that race compute the same pointer. CPUID takes long, under a hypervisor very long. */
-static _Atomic(const struct inlay_cpu *) found;
-
-const struct inlay_cpu *inlay_cpu(void)
-{
-    const struct inlay_cpu *cpu = atomic_load_explicit(&found, memory_order_relaxed);
-    if (cpu == NULL) {
-        cpu = choose();
-        atomic_store_explicit(&found, cpu, memory_order_relaxed);
-    }
-    return cpu;
 }
 
 size_t inlay_default_stream_bytes(void)

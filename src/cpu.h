@@ -16,7 +16,7 @@ struct inlay_cpu {
     size_t compute_bytes_wide; /* and of 16 */
 };
 
-/* This CPU's kind; settles it at the first call. */
+/* This CPU's kind: some comparisons of what the compiler's runtime has asked CPUID for. */
 const struct inlay_cpu *inlay_cpu(void);
 
 #endif

@@ -268,11 +268,12 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
         inlay_generator_start(&generator, part->kernels, sinusoid, first, pairs, INLAY_F32, positions);
         for (size_t s = part->s; s < part->s_end;) {
             size_t rows = at_most(part->s_end - s, rows_at_once);
-            size_t known = s < sequence.count ? at_most(sequence.count - s, rows) : 0;
-            for (size_t i = 0; i < rows; i++)
-                next[i] = work->tokens->data;
-            if (asks)
+            if (asks) {
+                size_t known = s < sequence.count ? at_most(sequence.count - s, rows) : 0;
                 token_rows(work, sequence.first + s, known, next);
+                for (size_t i = known; i < rows; i++)
+                    next[i] = work->tokens->data;
+            }
             inlay_generator_rows(&generator, &piece, rows, buffer, piece_bytes, &with);
             for (int run = 0; run < piece.runs; run++) {
                 struct block block = {

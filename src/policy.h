@@ -31,7 +31,7 @@ enum { INLAY_FILL_BYTES = 1024 * 1024 };
 /* What a layer's spec can override. */
 struct inlay_tuning {
     inlay_stores stores;
-    size_t near_bytes;    /* of calls that take no more rows than this the rows lie in L2 */
+    size_t near_bytes;    /* where the rows of a call take no more than this, L2 may hold them */
     size_t stream_bytes;  /* automatic stores: outputs larger than this go past the caches */
     size_t compute_bytes; /* one sequence: position rows of more bytes than this are computed even if they are held */
     size_t block_bytes;   /* position rows that stay in L1 while the batch consumes them */

@@ -80,7 +80,7 @@ static void run_rows(const inlay_sinusoid *sinusoid, struct inlay_positions posi
         .positions = positions,
         .n = n,
         .type = type,
-        .stream = inlay_streams(INLAY_STORES_AUTOMATIC, INLAY_FILL_BYTES, n * sinusoid->dim * inlay_type_bytes(type)),
+        .stream = n * sinusoid->dim * inlay_type_bytes(type) > INLAY_FILL_BYTES,
         .out = out,
         .out_stride_bytes = out_stride_bytes,
         .fill = fill_rows,

@@ -19,7 +19,7 @@ BUILD, PREFIX = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
 ALWAYS = {"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"}
 # What baseline objects call beside each other: no stdio, no lock, no abort, no system call.
 BASELINE = {
-    "cpu.c.o": {"__cpu_model", "__cpu_indicator_init"},
+    "cpu.c.o": {"__cpu_model", "__cpu_features2", "__cpu_indicator_init"},
     "dispatch.c.o": {"secure_getenv", "strcmp", "__cpu_model", "__cpu_features2", "__cpu_indicator_init"},
     "memory.c.o": {"malloc", "free", "__errno_location"},
 }
