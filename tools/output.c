@@ -30,18 +30,32 @@ static void remove_unfinished(int number)
     raise(number);
 }
 
+static const int caught[] = {SIGHUP, SIGINT, SIGTERM};
+
+enum { CAUGHT = sizeof caught / sizeof *caught };
+
 static void catch_signals(void)
 {
-    static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    for (size_t i = 0; i < CAUGHT; i++) {
         struct sigaction action;
         /* What the parent has chosen to ignore, as nohup does, stays ignored. */
-        if (sigaction(numbers[i], NULL, &action) != 0 || action.sa_handler != SIG_DFL)
+        if (sigaction(caught[i], NULL, &action) != 0 || action.sa_handler != SIG_DFL)
             continue;
         action.sa_handler = remove_unfinished;
         action.sa_flags = (int)SA_RESETHAND;
-        sigaction(numbers[i], &action, NULL);
+        sigaction(caught[i], &action, NULL);
     }
+}
+
+/* Lets those signals wait; returns what waited before. */
+static sigset_t hold_signals(void)
+{
+    sigset_t set, before;
+    sigemptyset(&set);
+    for (size_t i = 0; i < CAUGHT; i++)
+        sigaddset(&set, caught[i]);
+    sigprocmask(SIG_BLOCK, &set, &before);
+    return before;
 }
 
 /* Replaces one entry of the table. */
@@ -72,6 +86,20 @@ static int cannot_write(const struct output *output)
     return failed("cannot write %s: %s", name_of(output), strerror(errno));
 }
 
+/* Creates a file and enters it into the table, with no signal between the two. */
+static int create_unfinished(char *name)
+{
+    const sigset_t before = hold_signals();
+    int file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), error = errno;
+    if (file >= 0) {
+        catch_signals();
+        note_unfinished(NULL, name);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return file;
+}
+
 /* Creates target.<process>.<turn>, which must be new: a name that is there belongs to someone else. */
 static int open_beside(struct output *output, const struct stat *old)
 {
@@ -80,10 +108,8 @@ static int open_beside(struct output *output, const struct stat *old)
         return cannot_write(output);
     for (int turn = 0; turn < 100; turn++) {
         sprintf(output->temporary, "%s.%ld.%d", output->target, (long)getpid(), turn);
-        int file = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        int file = create_unfinished(output->temporary);
         if (file >= 0) {
-            catch_signals();
-            note_unfinished(NULL, output->temporary);
             /* What was private stays private. */
             if (old != NULL)
                 fchmod(file, old->st_mode & 0777);
