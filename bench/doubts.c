@@ -4,8 +4,8 @@
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "doubts.h"
 
-#include "dispatch.h"
-#include "kernels.h"
+#include "dispatch/dispatch.h"
+#include "dispatch/kernels.h"
 
 #include <inlay/inlay.h>
 

@@ -153,15 +153,15 @@ static void three_passes(const Scene &s, const inlay_executor *, std::size_t cal
     });
 }
 
-template <inlay_type type> static void embed_stored(const Scene &s, const inlay_executor *executor, std::size_t calls)
+template <inlay_element_type type> static void embed_stored(const Scene &s, const inlay_executor *executor, std::size_t calls)
 {
     forward(s, s.stored[type].holding, s.batch, executor, calls);
 }
 
 // What the layer over a stored table is held against: its bytes read, as many floats written.
-template <inlay_type type> static void expand_nt(const Scene &s, const inlay_executor *, std::size_t calls)
+template <inlay_element_type type> static void expand_nt(const Scene &s, const inlay_executor *, std::size_t calls)
 {
-    const inlay_rows &tokens = s.stored[type].tokens;
+    const inlay_table &tokens = s.stored[type].tokens;
     const auto *table = static_cast<const unsigned char *>(tokens.data);
     repeat(calls, [&] { limit_loops().expand_nt(s.out, table, tokens.stride_bytes, s.ids, s.rows, s.shape.dim); });
 }

@@ -5,7 +5,7 @@
 #include "rounds.h"
 
 #include "crew.h"
-#include "dispatch.h"
+#include "dispatch/dispatch.h"
 
 #include <algorithm>
 #include <ctime>

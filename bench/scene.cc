@@ -31,7 +31,7 @@ static std::size_t held_positions(const Shape &shape)
     return shape.series == decoding ? 4096 : shape.seq;
 }
 
-static inlay_layer *make_layer(const Scene &scene, const inlay_rows &tokens, std::size_t cached_positions)
+static inlay_layer *make_layer(const Scene &scene, const inlay_table &tokens, std::size_t cached_positions)
 {
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     spec.sinusoid = scene.sinusoid;
@@ -67,10 +67,10 @@ Scene::Scene(const Shape &of)
 void Scene::prepare_tokens()
 {
     table = fill(table_pages_, shape.vocab * shape.dim, shape.offset);
-    tokens = inlay_rows_f32(table, shape.vocab, shape.dim);
+    tokens = inlay_table_f32(table, shape.vocab, shape.dim);
     const std::size_t held = held_positions(shape);
     learned = fill(learned_pages_, held * shape.dim, 0);
-    positions = inlay_rows_f32(learned, held, shape.dim);
+    positions = inlay_table_f32(learned, held, shape.dim);
 
     id_pages_ = make_pages<std::int32_t>(rows);
     std::mt19937 random; // the same ids in every run
@@ -97,12 +97,12 @@ void Scene::prepare_tokens()
 void Scene::prepare_stored()
 {
     constexpr std::uint32_t group = 32;
-    for (int i = INLAY_F16; i < INLAY_TYPES; i++) {
-        const inlay_type type = static_cast<inlay_type>(i);
+    for (int i = INLAY_F16; i < INLAY_ELEMENT_TYPES; i++) {
+        const inlay_element_type type = static_cast<inlay_element_type>(i);
         Stored &made = stored[i];
         made.tokens = tokens;
         made.tokens.type = type;
-        made.tokens.stride_bytes = inlay_row_bytes(type, shape.dim);
+        made.tokens.stride_bytes = inlay_table_row_bytes(type, shape.dim);
         made.data = make_pages<unsigned char>(shape.vocab * made.tokens.stride_bytes);
         made.tokens.data = made.data.get();
         if (type == INLAY_U4_GROUPED)
@@ -112,7 +112,7 @@ void Scene::prepare_stored()
             made.scales = make_pages<unsigned char>(shape.vocab * scales * sizeof(float));
             made.tokens.scales = made.scales.get();
         }
-        require(inlay_rows_store(&tokens, &made.tokens, nullptr));
+        require(inlay_table_quantize(&tokens, &made.tokens, nullptr));
         made.holding = make_layer(*this, made.tokens, held_positions(shape));
     }
 }
@@ -131,8 +131,8 @@ std::size_t scene_bytes(const Shape &shape)
 {
     // Output, embedding table; as many learned positions as are held.
     std::size_t bytes = (shape.batch * shape.seq + shape.vocab + 2 * held_positions(shape)) * shape.dim * sizeof(float);
-    for (int type = INLAY_F16; type < INLAY_TYPES && shape.series == compact; type++)
-        bytes += shape.vocab * inlay_row_bytes(static_cast<inlay_type>(type), shape.dim) +
+    for (int type = INLAY_F16; type < INLAY_ELEMENT_TYPES && shape.series == compact; type++)
+        bytes += shape.vocab * inlay_table_row_bytes(static_cast<inlay_element_type>(type), shape.dim) +
                  held_positions(shape) * shape.dim * sizeof(float);
     return bytes;
 }

@@ -13,7 +13,7 @@
 
 // A stored copy of the table, with a layer that reads it.
 struct Stored {
-    inlay_rows tokens{};
+    inlay_table tokens{};
     inlay_layer *holding{}; // as Scene's
 
     Pages<unsigned char> data, scales;
@@ -36,16 +36,16 @@ struct Scene {
     // Null or empty where the shape has no tokens.
     const float *table{};      // [vocab, dim]
     const std::int32_t *ids{}; // [rows], random over the whole vocabulary
-    inlay_rows tokens{};       // the view of table
+    inlay_table tokens{};       // the view of table
     const float *learned{};    // [held positions, dim], positions as a table
-    inlay_rows positions{};    // the view of learned
+    inlay_table positions{};    // the view of learned
     inlay_batch batch{};       // the ids, from position 0; those of a decoder from one in the midst of what is held
     inlay_batch apart{};       // of a decoder: the same, each sequence at a position of its own
     inlay_layer *holding{};    // scale sqrt(dim), sinusoid, all its positions held
     inlay_layer *computing{};  // the same, none held
     inlay_layer *normed{};     // positions from the table, then LayerNorm, as BERT has it
 
-    Stored stored[INLAY_TYPES]; // of compact shapes, by type; else without layers
+    Stored stored[INLAY_ELEMENT_TYPES]; // of compact shapes, by type; else without layers
 
   private:
     void prepare_tokens();

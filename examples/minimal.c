@@ -15,7 +15,7 @@ int main(void)
     inlay_status status = inlay_sinusoid_create(&formula, NULL, &sinusoid);
 
     inlay_layer *layer = NULL;
-    inlay_rows tokens = inlay_rows_f32(table, 4, 4);
+    inlay_table tokens = inlay_table_f32(table, 4, 4);
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     spec.scale = inlay_sqrt_dim(4);
     spec.sinusoid = sinusoid;

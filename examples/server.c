@@ -45,7 +45,7 @@ static inlay_status forward(const inlay_layer *layer, struct client *client, con
 {
     inlay_fault fault;
     inlay_status status = inlay_forward(layer, batch, out, sizeof out[0], NULL, &fault);
-    if (status == INLAY_ID || status == INLAY_POSITION)
+    if (status == INLAY_ERROR_ID || status == INLAY_ERROR_POSITION)
         reply(client, "  error: %s: sequence %zu, token %zu: %" PRId64 "\n", inlay_status_string(status),
               fault.sequence, fault.token, fault.value);
     else if (status != INLAY_OK)
@@ -112,7 +112,7 @@ int main(void)
     inlay_sinusoid_spec formula = inlay_sinusoid_spec_default(DIM);
     inlay_status status = inlay_sinusoid_create(&formula, NULL, &sinusoid);
     inlay_layer *layer = NULL;
-    inlay_rows tokens = inlay_rows_f32(table, VOCAB, DIM);
+    inlay_table tokens = inlay_table_f32(table, VOCAB, DIM);
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     spec.sinusoid = sinusoid;
     spec.scale = inlay_sqrt_dim(DIM);

@@ -4,8 +4,8 @@
  * runs here must come to the same status, place of the fault and output as scalar does; every array has exactly the
  * bytes that a call may touch. For libFuzzer, and for replay.c, which has no more than a corpus.
  */
-#include "dispatch.h"
-#include "kernels.h"
+#include "dispatch/dispatch.h"
+#include "dispatch/kernels.h"
 
 #include <inlay/inlay.h>
 
@@ -165,7 +165,7 @@ static const void *ids(struct reader *reader, unsigned __int128 n, inlay_id_type
 
 /* A struct whose size may be that of another version. */
 struct view {
-    inlay_rows rows;
+    inlay_table rows;
     uint64_t behind;
 };
 
@@ -182,15 +182,15 @@ static void later(struct reader *reader, size_t *size, uint64_t *behind)
 
 static void table(struct reader *reader, struct view *view, size_t dim)
 {
-    inlay_rows *rows = &view->rows;
-    *rows = inlay_rows_f32(NULL, size_below(reader, 12), rarely(reader) ? size_below(reader, 5) : dim);
-    rows->type = (inlay_type)option(reader, 1, INLAY_TYPES - 1);
+    inlay_table *rows = &view->rows;
+    *rows = inlay_table_f32(NULL, size_below(reader, 12), rarely(reader) ? size_below(reader, 5) : dim);
+    rows->type = (inlay_element_type)option(reader, 1, INLAY_ELEMENT_TYPES - 1);
     bool grouped = rows->type == INLAY_U4_GROUPED;
     if (grouped)
         rows->group = rarely(reader) ? byte(reader) : 32u << byte(reader) % 3;
     else
         rows->group = rarely(reader);
-    size_t row_bytes = inlay_row_bytes(rows->type, rows->dim);
+    size_t row_bytes = inlay_table_row_bytes(rows->type, rows->dim);
     rows->stride_bytes = rarely(reader) ? size_below(reader, 64) : row_bytes + byte(reader) % 8;
     unsigned __int128 bytes = 0;
     if (rows->rows > 0)
@@ -227,6 +227,7 @@ static void release(void *ctx, void *memory)
 }
 
 struct call {
+    inlay_tuning tuning;
     struct view tokens, positions, segments;
     struct {
         inlay_layer_spec spec;
@@ -246,7 +247,7 @@ static void read_layer(struct reader *reader, struct call *call, size_t dim, inl
 {
     inlay_layer_spec *spec = &call->layer.spec;
     table(reader, &call->tokens, dim);
-    inlay_rows *tokens = &call->tokens.rows;
+    inlay_table *tokens = &call->tokens.rows;
     dim = tokens->dim;
     if (byte(reader) % 4 == 3) {
         tokens->first_row = size_below(reader, 8);
@@ -256,8 +257,8 @@ static void read_layer(struct reader *reader, struct call *call, size_t dim, inl
     unsigned kind = byte(reader) % 8;
     if (kind >= 4 && kind < 7 && dim > 0 && dim < 8192) {
         inlay_sinusoid_spec formula = inlay_sinusoid_spec_default(rarely(reader) ? dim + 1 : dim);
-        formula.layout = (inlay_layout)(1 + byte(reader) % 3);
-        formula.odd = (inlay_odd)(1 + byte(reader) % 3);
+        formula.layout = (inlay_sinusoid_layout)(1 + byte(reader) % 3);
+        formula.odd = (inlay_sinusoid_odd)(1 + byte(reader) % 3);
         if (inlay_sinusoid_create(&formula, NULL, sinusoid) != INLAY_OK)
             abort();
         spec->sinusoid = *sinusoid;
@@ -278,18 +279,21 @@ static void read_layer(struct reader *reader, struct call *call, size_t dim, inl
     }
     spec->scale = real(reader);
     spec->stores = (inlay_stores)option(reader, 0, 3);
-    spec->stream_bytes = size_below(reader, 255);
-    spec->compute_bytes = size_below(reader, 255);
-    spec->block_bytes = byte(reader) * (size_t)100;
+    inlay_tuning *tuning = &call->tuning;
+    *tuning = inlay_tuning_default();
+    spec->tuning = tuning;
+    tuning->stream_bytes = size_below(reader, 255);
+    tuning->compute_bytes = size_below(reader, 255);
+    tuning->block_bytes = byte(reader) * (size_t)100;
     unsigned ahead = byte(reader);
-    spec->prefetch_bytes = ahead * (size_t)100;
-    spec->near_bytes = ahead % 2 ? 0 : INLAY_NEAR_BYTES_DEFAULT;
+    tuning->prefetch_bytes = ahead * (size_t)100;
+    tuning->l2_bytes = ahead % 2 ? 0 : (size_t)1 << 20;
     spec->padding_id = byte(reader) % 2 ? number(reader, (int64_t)tokens->rows) : -1;
     spec->substitute_id = number(reader, (int64_t)tokens->rows) % 16;
     spec->bad_id = (inlay_bad_id)option(reader, 0, 5);
     spec->zero_rows = (inlay_zero_rows)option(reader, 0, 2);
     if (byte(reader) % 4 == 1)
-        spec->numbering = (inlay_numbering)option(reader, 0, 2);
+        spec->position_mode = (inlay_position_mode)option(reader, 0, 2);
     if (byte(reader) % 4 == 1) {
         spec->norm = (inlay_norm)option(reader, 0, 3);
         spec->epsilon = byte(reader) % 2 ? 1e-5f : real(reader);
@@ -300,14 +304,14 @@ static void read_layer(struct reader *reader, struct call *call, size_t dim, inl
     }
     if (byte(reader) % 4 == 1)
         spec->pooling = (inlay_pooling)option(reader, 0, 3);
-    spec->out_type = (inlay_type)option(reader, 1, 3);
+    spec->out_type = (inlay_element_type)option(reader, 1, 3);
     later(reader, &spec->size, &call->layer.behind);
 }
 
 static void read_batch(struct reader *reader, struct call *call)
 {
     const inlay_layer_spec *spec = &call->layer.spec;
-    const inlay_rows *tokens_view = &call->tokens.rows;
+    const inlay_table *tokens_view = &call->tokens.rows;
     inlay_batch *batch = &call->batch.batch;
     int64_t vocab = (int64_t)(tokens_view->vocab > 0 ? tokens_view->vocab : tokens_view->rows);
     *batch = inlay_batch_i32(NULL, size_below(reader, 6), size_below(reader, 12), 0);
@@ -344,12 +348,12 @@ static void read_batch(struct reader *reader, struct call *call)
     if (byte(reader) % 4 == 1)
         batch->starts = ids(reader, batch->sequences, INLAY_ID_I64, limit);
     if (byte(reader) % 4 == 1 && (limit > 0 || rarely(reader))) {
-        batch->position_type = (inlay_id_type)option(reader, 1, 6);
-        batch->positions = ids(reader, tokens, batch->position_type, limit < 50 ? limit : 50);
+        batch->position_id_type = (inlay_id_type)option(reader, 1, 6);
+        batch->position_ids = ids(reader, tokens, batch->position_id_type, limit < 50 ? limit : 50);
     }
     if (byte(reader) % 2 && (spec->segments != NULL || rarely(reader))) {
-        batch->segment_type = (inlay_id_type)option(reader, 1, 6);
-        batch->segments = ids(reader, tokens, batch->segment_type, (int64_t)call->segments.rows.rows);
+        batch->segment_id_type = (inlay_id_type)option(reader, 1, 6);
+        batch->segment_ids = ids(reader, tokens, batch->segment_id_type, (int64_t)call->segments.rows.rows);
     }
     if (byte(reader) % 4 == 1 && (spec->pooling != INLAY_POOLING_NONE || rarely(reader)))
         batch->weights = floats(reader, tokens);
@@ -362,7 +366,7 @@ static void read_batch(struct reader *reader, struct call *call)
     unsigned __int128 rows = spec->pooling != INLAY_POOLING_NONE ? batch->sequences
                              : batch->padded_length > 0          ? product(batch->sequences, batch->padded_length)
                                                                  : tokens;
-    size_t row_bytes = inlay_row_bytes(spec->out_type, tokens_view->dim);
+    size_t row_bytes = inlay_table_row_bytes(spec->out_type, tokens_view->dim);
     call->out_stride_bytes = rarely(reader) ? size_below(reader, 64) : row_bytes + byte(reader) % 70;
     unsigned __int128 bytes = rows > 0 ? (rows - 1) * call->out_stride_bytes + row_bytes : 0;
     if (bytes > MOST_BYTES)
@@ -373,7 +377,7 @@ static void read_batch(struct reader *reader, struct call *call)
     call->executor = (inlay_executor){NULL, rarely(reader) ? NULL : run_backwards, size_below(reader, 9)};
 }
 
-static bool is_nan(const unsigned char *at, inlay_type type)
+static bool is_nan(const unsigned char *at, inlay_element_type type)
 {
     uint32_t bits = at[0] | (uint32_t)at[1] << 8;
     if (type == INLAY_F32)
@@ -384,8 +388,8 @@ static bool is_nan(const unsigned char *at, inlay_type type)
 /* The same bytes, or both NaN. */
 static bool same(const struct call *call, const unsigned char *a, const unsigned char *b)
 {
-    inlay_type type = call->layer.spec.out_type;
-    size_t element = type == INLAY_F32 ? 4 : 2, row_bytes = inlay_row_bytes(type, call->tokens.rows.dim);
+    inlay_element_type type = call->layer.spec.out_type;
+    size_t element = type == INLAY_F32 ? 4 : 2, row_bytes = inlay_table_row_bytes(type, call->tokens.rows.dim);
     if (memcmp(a, b, call->out_bytes) == 0)
         return true;
     for (size_t row = 0; row < call->rows; row++)

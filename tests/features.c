@@ -24,7 +24,7 @@ struct scene {
     size_t dim;
     inlay_layer_spec spec;
     inlay_batch batch;
-    inlay_rows tokens, positions, segments;
+    inlay_table tokens, positions, segments;
     inlay_sinusoid *sinusoid;
     size_t out_rows;
     float table[VOCAB * MOST_DIM], learned[POSITIONS * MOST_DIM], types[SEGMENTS * MOST_DIM];
@@ -68,18 +68,18 @@ static void with_learned(struct scene *scene)
     scene->spec.positions = &scene->positions;
 }
 
-static void with_stored(struct scene *scene, inlay_type type)
+static void with_stored(struct scene *scene, inlay_element_type type)
 {
-    inlay_rows *tokens = &scene->tokens;
-    const inlay_rows from = *tokens;
+    inlay_table *tokens = &scene->tokens;
+    const inlay_table from = *tokens;
     tokens->data = scene->stored;
     tokens->type = type;
-    tokens->stride_bytes = inlay_row_bytes(type, scene->dim);
+    tokens->stride_bytes = inlay_table_row_bytes(type, scene->dim);
     bool grouped = type == INLAY_U4_GROUPED;
     tokens->group = grouped ? 32 : 0;
     tokens->scales = grouped || type == INLAY_I8 || type == INLAY_I8_INVERSE ? scene->scales : NULL;
     tokens->zeros = grouped ? scene->zeros : NULL;
-    if (inlay_rows_store(&from, tokens, NULL) != INLAY_OK)
+    if (quantize(&from, tokens, NULL) != INLAY_OK)
         abort();
     with_learned(scene);
 }
@@ -183,8 +183,8 @@ static void starts(struct scene *scene)
 static void listed(struct scene *scene)
 {
     with_sinusoid(scene, 30);
-    scene->batch.positions = scene->listed;
-    scene->batch.position_type = INLAY_ID_I64;
+    scene->batch.position_ids = scene->listed;
+    scene->batch.position_id_type = INLAY_ID_I64;
 }
 static void padding_aware(struct scene *scene)
 {
@@ -192,7 +192,7 @@ static void padding_aware(struct scene *scene)
     with_learned(scene);
     scene->spec.padding_id = 1;
     scene->spec.zero_rows = INLAY_ZERO_ROWS_POSITIONED;
-    scene->spec.numbering = INLAY_NUMBERING_PADDING_AWARE;
+    scene->spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE;
     scene->batch.start = 2;
 }
 static void clamped(struct scene *scene)
@@ -266,16 +266,16 @@ static void segments(struct scene *scene)
 {
     with_learned(scene);
     scene->spec.segments = &scene->segments;
-    scene->batch.segments = scene->segment_ids;
-    scene->batch.segment_type = INLAY_ID_U8;
+    scene->batch.segment_ids = scene->segment_ids;
+    scene->batch.segment_id_type = INLAY_ID_U8;
 }
 static void segments_first(struct scene *scene)
 {
     with_sinusoid(scene, 10);
     scene->spec.segments = &scene->segments;
     scene->spec.segments_first = 1;
-    scene->batch.segments = scene->segment_ids;
-    scene->batch.segment_type = INLAY_ID_U8;
+    scene->batch.segment_ids = scene->segment_ids;
+    scene->batch.segment_id_type = INLAY_ID_U8;
 }
 static void layer_norm(struct scene *scene)
 {
@@ -385,9 +385,9 @@ static void set_up(struct scene *scene, size_t dim)
     fill(&random, scene->gamma, dim);
     fill(&random, scene->beta, dim);
     fill(&random, scene->weights, TOKENS);
-    scene->tokens = inlay_rows_f32(scene->table, VOCAB, dim);
-    scene->positions = inlay_rows_f32(scene->learned, POSITIONS, dim);
-    scene->segments = inlay_rows_f32(scene->types, SEGMENTS, dim);
+    scene->tokens = inlay_table_f32(scene->table, VOCAB, dim);
+    scene->positions = inlay_table_f32(scene->learned, POSITIONS, dim);
+    scene->segments = inlay_table_f32(scene->types, SEGMENTS, dim);
     for (size_t b = 0; b < SEQUENCES; b++)
         scene->starts[b] = (int64_t)random_below(&random, 40);
     for (size_t i = 0; i < TOKENS; i++) {

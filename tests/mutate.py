@@ -47,7 +47,7 @@ MUTATIONS = [
     ("rotary tables are made in the host's environment", "src/rows.c", "    struct inlay_fpenv host = inlay_fpenv_enter();\n    all->fill(&some);", "    struct inlay_fpenv host = {0};\n    if (all->sin == NULL) host = inlay_fpenv_enter();\n    all->fill(&some);\n    if (all->sin != NULL) return;"),
     ("lists take more stack", "src/rows.c", "    size_t bad = inlay_first_bad_position(", "    volatile char large[80000]; large[0] = 0; (void)large[0];\n    size_t bad = inlay_first_bad_position("),
     ("a position is not looked at again as it is used", "src/validate.c", "    if (!valid)\n        return 0;", "    (void)valid;"),
-    ("sequences begin where the first one does", "src/resolve.h", "inlay_settled((uint64_t)inlay_id_at(work->starts, INLAY_ID_I64, b))", "inlay_settled((uint64_t)inlay_id_at(work->starts, INLAY_ID_I64, 0))"),
+    ("sequences begin where the first one does", "src/resolve.h", "inlay_load_once((uint64_t)inlay_id_at(work->starts, INLAY_ID_I64, b))", "inlay_load_once((uint64_t)inlay_id_at(work->starts, INLAY_ID_I64, 0))"),
     ("parts overlap by a token", "src/embed.c", "part.s_end = share(grid->whole.s_end, grid->across_positions, i + 1);", "part.s_end = share(grid->whole.s_end, grid->across_positions, i + 1) - (i == 1);"),
     ("entries in doubt lose their token", "src/generator.c", "    if (tile->tokens != NULL)\n        put_sum(", "    if (0)\n        put_sum("),
     ("the amplitude is left out", "src/simd/sinusoid.h", "vec_double_store(state->cos + i, vec_double_mul(here.cos, amplitude));", "vec_double_store(state->cos + i, here.cos);"),

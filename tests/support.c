@@ -183,7 +183,7 @@ void set_flush(bool flush)
 #endif
 }
 
-inlay_sinusoid *make_sinusoid(size_t dim, double base, inlay_layout layout)
+inlay_sinusoid *make_sinusoid(size_t dim, double base, inlay_sinusoid_layout layout)
 {
     inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(dim);
     spec.base = base;
@@ -191,4 +191,14 @@ inlay_sinusoid *make_sinusoid(size_t dim, double base, inlay_layout layout)
     inlay_sinusoid *sinusoid;
     ck_assert_int_eq(inlay_sinusoid_create(&spec, NULL, &sinusoid), INLAY_OK);
     return sinusoid;
+}
+
+inlay_status quantize(const inlay_table *from, const inlay_table *to, double *largest_error)
+{
+    if (to == NULL)
+        return inlay_table_quantize(from, NULL, NULL, largest_error);
+    const inlay_table_storage storage = {sizeof storage, (void *)(uintptr_t)to->data,   to->stride_bytes,
+                                         to->type,       to->group,                     (void *)(uintptr_t)to->scales,
+                                         (void *)(uintptr_t)to->zeros};
+    return inlay_table_quantize(from, &storage, NULL, largest_error);
 }

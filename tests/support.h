@@ -6,8 +6,8 @@
 #ifndef INLAY_TESTS_SUPPORT_H
 #define INLAY_TESTS_SUPPORT_H
 
-#include "dispatch.h"
-#include "kernels.h"
+#include "dispatch/dispatch.h"
+#include "dispatch/kernels.h"
 
 #include <inlay/inlay.h>
 
@@ -95,7 +95,10 @@ struct digest sha256(const void *bytes, size_t n);
 /* The control bits beside the rounding mode: flush-to-zero of results and of operands. */
 void set_flush(bool flush);
 
+/* inlay_table_quantize() to the arrays that a view points to, which the test may write. */
+inlay_status quantize(const inlay_table *from, const inlay_table *to, double *largest_error);
+
 /* A sinusoid handle that the test may rely on. */
-inlay_sinusoid *make_sinusoid(size_t dim, double base, inlay_layout layout);
+inlay_sinusoid *make_sinusoid(size_t dim, double base, inlay_sinusoid_layout layout);
 
 #endif

@@ -6,7 +6,7 @@
  */
 #include "support.h"
 
-#include "random.h"
+#include "table/random.h"
 
 #include <fenv.h>
 #include <math.h>
@@ -80,7 +80,7 @@ static int nibble_at(const unsigned char *at, size_t i)
     return i % 2 ? at[i / 2] >> 4 : at[i / 2] & 15;
 }
 
-static float stored_at(const inlay_rows *table, size_t row, size_t column)
+static float stored_at(const inlay_table *table, size_t row, size_t column)
 {
     const unsigned char *at = (const unsigned char *)table->data + row * table->stride_bytes;
     size_t dim = table->dim, groups;
@@ -104,6 +104,7 @@ static float stored_at(const inlay_rows *table, size_t row, size_t column)
     case INLAY_U4_ROWWISE:
         value = (float)nibble_at(at, column) * half_at(at + (dim + 1) / 2);
         return value + half_at(at + (dim + 1) / 2 + 2);
+    case INLAY_U4_GROUPED_FLAT:
     case INLAY_U4_GROUPED:
         groups = dim / table->group;
         if (table->zeros != NULL)
@@ -123,7 +124,7 @@ enum fate { ROW, ZEROS, BARE, OUTSIDE, SKIPPED, BAD };
 
 static enum fate fate_of(const inlay_layer_spec *spec, int64_t id, size_t *row)
 {
-    const inlay_rows *tokens = spec->tokens;
+    const inlay_table *tokens = spec->tokens;
     bool shard = tokens->vocab > 0, zeros = false;
     int64_t vocab = (int64_t)(shard ? tokens->vocab : tokens->rows);
     *row = 0;
@@ -186,7 +187,7 @@ static unsigned brain_bits(float value)
     return kept + (rest > 0x8000 || (rest == 0x8000 && kept % 2));
 }
 
-static void put(unsigned char *out, inlay_type type, const float *row, size_t dim)
+static void put(unsigned char *out, inlay_element_type type, const float *row, size_t dim)
 {
     for (size_t column = 0; column < dim; column++)
         if (type == INLAY_F32) {
@@ -266,9 +267,9 @@ struct counter {
 static int64_t position_of(const inlay_layer_spec *spec, const inlay_batch *batch, struct counter *counter,
                            size_t token, size_t s)
 {
-    if (batch->positions != NULL)
-        return id_of(batch->positions, batch->position_type, token);
-    if (spec->numbering == INLAY_NUMBERING_PLAIN)
+    if (batch->position_ids != NULL)
+        return id_of(batch->position_ids, batch->position_id_type, token);
+    if (spec->position_mode == INLAY_POSITION_MODE_SEQUENTIAL)
         return counter->start + (int64_t)s;
     if (id_of(batch->ids, batch->id_type, token) == spec->padding_id)
         return counter->start - 1;
@@ -300,7 +301,7 @@ static inlay_status find_fault(const inlay_layer_spec *spec, const inlay_batch *
                 (b == batch->sequences && end != (int64_t)batch->length) ||
                 (batch->padded_length > 0 && end - before > (int64_t)batch->padded_length)) {
                 *fault = (inlay_fault){b, 0, end};
-                return INLAY_OFFSETS;
+                return INLAY_ERROR_OFFSETS;
             }
         }
     for (int what = 0; what < 3; what++)
@@ -313,16 +314,16 @@ static inlay_status find_fault(const inlay_layer_spec *spec, const inlay_batch *
                 enum fate fate = fate_of(spec, id, &row);
                 *fault = (inlay_fault){b, s, id};
                 if (what == 0 && fate == BAD)
-                    return INLAY_ID;
+                    return INLAY_ERROR_ID;
                 if (what == 1 && (spec->sinusoid != NULL || spec->positions != NULL)) {
                     fault->value = position_of(spec, batch, &counter, token, s);
                     if ((fate == ROW || fate == ZEROS) && row_of_position(spec, fault->value) < 0)
-                        return INLAY_POSITION;
+                        return INLAY_ERROR_POSITION;
                 }
-                if (what == 2 && batch->segments != NULL) {
-                    fault->value = id_of(batch->segments, batch->segment_type, token);
+                if (what == 2 && batch->segment_ids != NULL) {
+                    fault->value = id_of(batch->segment_ids, batch->segment_id_type, token);
                     if (fault->value < 0 || fault->value >= (int64_t)spec->segments->rows)
-                        return INLAY_SEGMENT;
+                        return INLAY_ERROR_SEGMENT;
                 }
             }
         }
@@ -394,7 +395,7 @@ static inlay_status reference(const inlay_layer_spec *spec, const inlay_batch *b
                 ck_assert_int_eq(inlay_sinusoid_rows(spec->sinusoid, position, 1, INLAY_F32, sines, sizeof sines, NULL),
                                  INLAY_OK);
             }
-            size_t segment = batch->segments != NULL ? (size_t)id_of(batch->segments, batch->segment_type, token) : 0;
+            size_t segment = batch->segment_ids != NULL ? (size_t)id_of(batch->segment_ids, batch->segment_id_type, token) : 0;
             for (size_t column = 0; column < dim; column++) {
                 float type = spec->segments != NULL ? stored_at(spec->segments, segment, column) : 0;
                 sum[column] = (fate == ROW ? stored_at(spec->tokens, row, column) : 0) * spec->scale;
@@ -437,7 +438,8 @@ static void make_arenas_of(size_t bytes, size_t widest)
 
 /* One call, all of it drawn from `random`. */
 struct call {
-    inlay_rows tokens, positions, segments;
+    inlay_tuning tuning;
+    inlay_table tokens, positions, segments;
     inlay_sinusoid *sinusoid;
     inlay_layer_spec spec;
     inlay_batch batch;
@@ -463,23 +465,23 @@ static unsigned char *place(struct arena *arena, struct random *random, size_t b
     return arena_place(arena, bytes, one_in(random, 2) ? AT_END : AT_BEGIN, 0);
 }
 
-static inlay_rows random_table(struct random *random, struct arena *arena, size_t rows, size_t dim, bool any_type,
+static inlay_table random_table(struct random *random, struct arena *arena, size_t rows, size_t dim, bool any_type,
                                bool beside)
 {
-    inlay_rows table = inlay_rows_f32(NULL, rows, dim);
-    inlay_type type = INLAY_F32;
+    inlay_table table = inlay_table_f32(NULL, rows, dim);
+    inlay_element_type type = INLAY_F32;
     if (any_type)
-        type = (inlay_type)(1 + random_below(random, INLAY_TYPES - 1));
+        type = (inlay_element_type)(1 + random_below(random, INLAY_ELEMENT_TYPES - 1));
     if (type == INLAY_U4_GROUPED)
         table.group = 32u << random_below(random, 3);
-    bool divides = table.group > 0 ? dim % table.group == 0 : inlay_row_bytes(type, dim) > 0;
+    bool divides = table.group > 0 ? dim % table.group == 0 : inlay_table_row_bytes(type, dim) > 0;
     bool arrays = type == INLAY_I8 || type == INLAY_I8_INVERSE || type == INLAY_U4_GROUPED;
     if (!divides || (arrays && !beside)) {
         type = INLAY_F16;
         table.group = 0;
     }
     table.type = type;
-    size_t row_bytes = inlay_row_bytes(type, dim);
+    size_t row_bytes = inlay_table_row_bytes(type, dim);
     table.stride_bytes = row_bytes + (one_in(random, 3) ? random_below(random, 9) : 0);
     if (rows == 0)
         return table;
@@ -573,7 +575,7 @@ static void draw_layer(struct call *call, struct random *random, size_t dim)
     if (whole && one_in(random, 6) && dim <= 4096)
         spec->pooling = (inlay_pooling)random_below(random, 3);
     if (one_in(random, 3))
-        spec->out_type = (inlay_type)(1 + random_below(random, 3));
+        spec->out_type = (inlay_element_type)(1 + random_below(random, 3));
     if (spec->pooling == INLAY_POOLING_NONE) {
         uint64_t kind = random_below(random, 5);
         if (kind >= 3) {
@@ -583,7 +585,7 @@ static void draw_layer(struct call *call, struct random *random, size_t dim)
             spec->positions = &call->positions;
             spec->clamp_positions = one_in(random, 3);
         } else if (kind >= 1 && (spec->out_type == INLAY_F32 || dim <= 4096)) {
-            call->sinusoid = make_sinusoid(dim, 10000, (inlay_layout)(1 + random_below(random, 3)));
+            call->sinusoid = make_sinusoid(dim, 10000, (inlay_sinusoid_layout)(1 + random_below(random, 3)));
             spec->sinusoid = call->sinusoid;
             spec->cached_positions = one_in(random, 3) ? 0 : random_below(random, 40);
             if (one_in(random, 50))
@@ -599,7 +601,7 @@ static void draw_layer(struct call *call, struct random *random, size_t dim)
     if (one_in(random, 3))
         spec->padding_id = (int64_t)random_below(random, vocab + 2);
     if (spec->padding_id >= 0 && (spec->positions != NULL || spec->sinusoid != NULL) && one_in(random, 2))
-        spec->numbering = INLAY_NUMBERING_PADDING_AWARE;
+        spec->position_mode = INLAY_POSITION_MODE_PADDING_AWARE;
     spec->zero_rows = (inlay_zero_rows)random_below(random, 2);
     if (one_in(random, 2))
         spec->bad_id = (inlay_bad_id)random_below(random, 5);
@@ -622,14 +624,16 @@ static void draw_layer(struct call *call, struct random *random, size_t dim)
         }
     }
     spec->stores = (inlay_stores)random_below(random, 3);
+    call->tuning = inlay_tuning_default();
+    spec->tuning = one_in(random, 2) ? &call->tuning : NULL;
     if (one_in(random, 3))
-        spec->compute_bytes = 0;
+        call->tuning.compute_bytes = 0;
     if (one_in(random, 3))
-        spec->near_bytes = 0;
+        call->tuning.l2_bytes = 0;
     if (one_in(random, 3))
-        spec->block_bytes = random_below(random, 40000);
+        call->tuning.block_bytes = random_below(random, 40000);
     if (one_in(random, 3))
-        spec->prefetch_bytes = one_in(random, 3) ? 0 : random_below(random, 40000);
+        call->tuning.prefetch_bytes = one_in(random, 3) ? 0 : random_below(random, 40000);
 }
 
 static void draw_batch(struct call *call, struct random *random, size_t most_tokens)
@@ -694,15 +698,15 @@ static void draw_batch(struct call *call, struct random *random, size_t most_tok
         batch->starts = (const int64_t *)(const void *)starts;
     }
     if (limit > 0 && one_in(random, 4))
-        batch->positions = random_ids(random, &listed_at, tokens, &batch->position_type,
+        batch->position_ids = random_ids(random, &listed_at, tokens, &batch->position_id_type,
                                       near && limit > 100 ? 100 : limit, hostile_in, -1);
-    if (batch->positions == NULL)
-        batch->position_type = (inlay_id_type)0;
+    if (batch->position_ids == NULL)
+        batch->position_id_type = (inlay_id_type)0;
     if (spec->segments != NULL && one_in(random, 2))
-        batch->segments = random_ids(random, &segment_ids_at, tokens, &batch->segment_type,
+        batch->segment_ids = random_ids(random, &segment_ids_at, tokens, &batch->segment_id_type,
                                      (int64_t)spec->segments->rows, hostile_in, -1);
-    if (batch->segments == NULL)
-        batch->segment_type = (inlay_id_type)0;
+    if (batch->segment_ids == NULL)
+        batch->segment_id_type = (inlay_id_type)0;
     if (spec->pooling != INLAY_POOLING_NONE && tokens > 0 && one_in(random, 2)) {
         unsigned char *weights = place(&weights_at, random, tokens * 4);
         random_rows(random, weights, 1, tokens, 0);
@@ -735,7 +739,7 @@ static void draw_call(struct call *call, struct random *random, const struct ext
     call->threads = one_in(random, 2);
 }
 
-static bool same_rows(const unsigned char *a, const unsigned char *b, size_t bytes, inlay_type type)
+static bool same_rows(const unsigned char *a, const unsigned char *b, size_t bytes, inlay_element_type type)
 {
     for (size_t at = 0; at < bytes; at += type == INLAY_F32 ? 4 : 2) {
         bool same = type == INLAY_F32   ? same_float(float_at(a + at, 0), float_at(b + at, 0))
@@ -775,10 +779,10 @@ static void describe(const struct call *call, char *text, size_t size)
              spec->tokens->dim, (int)spec->tokens->type, spec->tokens->rows, spec->tokens->first_row,
              spec->tokens->vocab, (double)spec->scale, spec->sinusoid ? "sinusoid" : "",
              spec->positions ? "learned" : "", spec->cached_positions, (long)spec->padding_id, (int)spec->zero_rows,
-             (int)spec->bad_id, (long)spec->substitute_id, (int)spec->numbering, spec->clamp_positions, (int)spec->norm,
+             (int)spec->bad_id, (long)spec->substitute_id, (int)spec->position_mode, spec->clamp_positions, (int)spec->norm,
              (int)spec->pooling, (int)spec->out_type, (int)spec->stores, spec->segments != NULL, spec->segments_first,
              batch->sequences, batch->length, (int)batch->id_type, batch->offsets != NULL, batch->padded_length,
-             (long)batch->start, batch->starts != NULL, batch->positions != NULL ? (int)batch->position_type : 0,
+             (long)batch->start, batch->starts != NULL, batch->position_ids != NULL ? (int)batch->position_id_type : 0,
              batch->weights != NULL, (double)batch->dropout, call->threads ? call->executor.threads : 0, call->stride);
 }
 
@@ -819,7 +823,7 @@ static inlay_status compare(struct call *call, struct random *random, uint64_t s
 
 static void compare_many(uint64_t first, uint64_t n, const struct extent_of_calls *size)
 {
-    unsigned long came_to[INLAY_SEGMENT + 1] = {0};
+    unsigned long came_to[INLAY_ERROR_SEGMENT + 1] = {0};
     make_arenas_of(size->out_bytes + 100, size->dims[size->n_dims - 1]);
     for (uint64_t seed = first; seed < first + n; seed++) {
         struct random random = {seed * UINT64_C(0x9e3779b97f4a7c15)};
@@ -828,7 +832,7 @@ static void compare_many(uint64_t first, uint64_t n, const struct extent_of_call
         came_to[compare(&call, &random, seed)]++;
     }
     /* Calls that all fail, or never in some way, would prove little. */
-    EXPECT(came_to[INLAY_OK] > n / 2 && came_to[INLAY_ID] > 0 && came_to[INLAY_POSITION] > 0,
+    EXPECT(came_to[INLAY_OK] > n / 2 && came_to[INLAY_ERROR_ID] > 0 && came_to[INLAY_ERROR_POSITION] > 0,
            "%lu of %lu calls succeed", came_to[INLAY_OK], (unsigned long)n);
 }
 
@@ -856,11 +860,11 @@ START_TEST(segments_before_positions_in_long_rows)
     static unsigned char out[MOST * LONG * 4], expected[MOST * LONG * 4];
     struct random random = {41};
     make_arenas_of(sizeof out, LONG);
-    inlay_sinusoid *sinusoid = make_sinusoid(LONG, 10000, INLAY_LAYOUT_SPLIT);
+    inlay_sinusoid *sinusoid = make_sinusoid(LONG, 10000, INLAY_SINUSOID_LAYOUT_SPLIT);
     for (size_t tokens = 1; tokens <= MOST; tokens++)
         for (int round = 0; round < 40; round++) {
-            inlay_rows table = random_table(&random, &tokens_at, VOCAB, LONG, true, true);
-            inlay_rows segments = random_table(&random, &segments_at, VOCAB, LONG, round % 2, false);
+            inlay_table table = random_table(&random, &tokens_at, VOCAB, LONG, true, true);
+            inlay_table segments = random_table(&random, &segments_at, VOCAB, LONG, round % 2, false);
             inlay_layer_spec spec = inlay_layer_spec_default(&table);
             spec.segments = &segments;
             spec.segments_first = 1;
@@ -873,8 +877,8 @@ START_TEST(segments_before_positions_in_long_rows)
                 types[i] = (int32_t)random_below(&random, VOCAB);
             }
             inlay_batch batch = inlay_batch_i32(ids, 1, tokens, 2);
-            batch.segments = types;
-            batch.segment_type = INLAY_ID_I32;
+            batch.segment_ids = types;
+            batch.segment_id_type = INLAY_ID_I32;
             inlay_fault fault;
             inlay_layer *layer;
             ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
@@ -909,9 +913,9 @@ START_TEST(shards_add_up)
         size_t dim = dims[random_below(&random, 5)];
         random_rows(&random, (unsigned char *)rows, VOCAB, dim, dim * 4);
         random_rows(&random, (unsigned char *)learned_rows, TOKENS, dim, dim * 4);
-        inlay_rows table = inlay_rows_f32(rows, VOCAB, dim), learned = inlay_rows_f32(learned_rows, TOKENS, dim);
+        inlay_table table = inlay_table_f32(rows, VOCAB, dim), learned = inlay_table_f32(learned_rows, TOKENS, dim);
         inlay_layer_spec spec = inlay_layer_spec_default(&table);
-        inlay_sinusoid *sinusoid = make_sinusoid(dim, 10000, INLAY_LAYOUT_SPLIT);
+        inlay_sinusoid *sinusoid = make_sinusoid(dim, 10000, INLAY_SINUSOID_LAYOUT_SPLIT);
         uint64_t kind = random_below(&random, 4);
         spec.sinusoid = kind == 1 || kind == 2 ? sinusoid : NULL;
         spec.cached_positions = kind == 1 ? 0 : 30;
@@ -922,7 +926,7 @@ START_TEST(shards_add_up)
         spec.bad_id = (inlay_bad_id)random_below(&random, 4);
         spec.substitute_id = (int64_t)random_below(&random, VOCAB);
         if (kind > 0 && spec.padding_id >= 0 && one_in(&random, 2))
-            spec.numbering = INLAY_NUMBERING_PADDING_AWARE;
+            spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE;
         int32_t ids[TOKENS];
         for (size_t i = 0; i < TOKENS; i++) {
             ids[i] = (int32_t)random_below(&random, VOCAB);
@@ -937,7 +941,7 @@ START_TEST(shards_add_up)
         size_t shards = 2 + random_below(&random, 3), first = 0;
         for (size_t i = 0; i < shards; i++) {
             size_t n = i + 1 < shards ? random_below(&random, VOCAB + 1 - first) : VOCAB - first;
-            inlay_rows shard = inlay_rows_f32(n > 0 ? rows + first * dim : NULL, n, dim);
+            inlay_table shard = inlay_table_f32(n > 0 ? rows + first * dim : NULL, n, dim);
             shard.first_row = first;
             shard.vocab = VOCAB;
             first += n;
@@ -973,12 +977,12 @@ START_TEST(numbers_of_frameworks)
     static float zeros[200], numbers[12];
     for (int i = 0; i < 12; i++)
         numbers[i] = (float)i;
-    inlay_rows tokens = inlay_rows_f32(zeros, 200, 1), positions = inlay_rows_f32(numbers, 12, 1);
+    inlay_table tokens = inlay_table_f32(zeros, 200, 1), positions = inlay_table_f32(numbers, 12, 1);
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     spec.positions = &positions;
     spec.padding_id = PAD;
     spec.zero_rows = INLAY_ZERO_ROWS_POSITIONED;
-    spec.numbering = INLAY_NUMBERING_PADDING_AWARE;
+    spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE;
     inlay_layer *layer;
     ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -1028,20 +1032,22 @@ START_TEST(rewritten_batches_stay_in_their_arrays)
         all.at[i] = arena_place(&arrays[i], all.n[i] * 8, AT_END, 0);
         memset(all.at[i], 0, all.n[i] * 8);
     }
-    inlay_rows tokens = inlay_rows_f32(arena_place(&table, ROWS * DIM * 4, AT_END, 0), ROWS, DIM);
-    inlay_rows positions = inlay_rows_f32(arena_place(&learned, LENGTH * DIM * 4, AT_END, 0), LENGTH, DIM);
-    inlay_sinusoid *sinusoid = make_sinusoid(DIM, 10000, INLAY_LAYOUT_INTERLEAVED);
+    inlay_table tokens = inlay_table_f32(arena_place(&table, ROWS * DIM * 4, AT_END, 0), ROWS, DIM);
+    inlay_table positions = inlay_table_f32(arena_place(&learned, LENGTH * DIM * 4, AT_END, 0), LENGTH, DIM);
+    inlay_sinusoid *sinusoid = make_sinusoid(DIM, 10000, INLAY_SINUSOID_LAYOUT_INTERLEAVED);
     pthread_t thread;
     ck_assert_int_eq(pthread_create(&thread, NULL, rewrite_all, &all), 0);
-    unsigned long came_to[INLAY_SEGMENT + 1] = {0};
+    unsigned long came_to[INLAY_ERROR_SEGMENT + 1] = {0};
     for (int call = 0; call < CALLS; call++) {
         inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
         bool formula = one_in(&random, 2);
         spec.sinusoid = formula ? sinusoid : NULL;
         spec.positions = formula ? NULL : &positions;
         spec.cached_positions = random_below(&random, 20);
-        spec.compute_bytes = one_in(&random, 2) ? 0 : SIZE_MAX;
-        spec.near_bytes = one_in(&random, 2) ? 0 : SIZE_MAX;
+        inlay_tuning tuning = inlay_tuning_default();
+        tuning.compute_bytes = one_in(&random, 2) ? 0 : SIZE_MAX;
+        tuning.l2_bytes = one_in(&random, 2) ? 0 : SIZE_MAX;
+        spec.tuning = &tuning;
         spec.stores = (inlay_stores)random_below(&random, 3);
         spec.bad_id = (inlay_bad_id)random_below(&random, 5);
         spec.padding_id = one_in(&random, 4) ? 3 : -1;
@@ -1049,13 +1055,13 @@ START_TEST(rewritten_batches_stay_in_their_arrays)
         spec.segments_first = spec.segments != NULL && one_in(&random, 2);
         spec.clamp_positions = !formula && one_in(&random, 3);
         if (spec.padding_id >= 0 && one_in(&random, 2))
-            spec.numbering = INLAY_NUMBERING_PADDING_AWARE;
+            spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE;
         if (one_in(&random, 8)) {
             spec.pooling = INLAY_POOLING_SUM;
             spec.sinusoid = NULL;
             spec.positions = spec.segments = NULL;
             spec.segments_first = spec.clamp_positions = 0;
-            spec.numbering = INLAY_NUMBERING_PLAIN;
+            spec.position_mode = INLAY_POSITION_MODE_SEQUENTIAL;
         }
         bool positioned = spec.sinusoid != NULL || spec.positions != NULL;
         inlay_batch batch = inlay_batch_i64(all.at[3], SEQUENCES, LENGTH / SEQUENCES, 0);
@@ -1067,12 +1073,12 @@ START_TEST(rewritten_batches_stay_in_their_arrays)
         if (one_in(&random, 2))
             batch.starts = all.at[1];
         if (positioned && one_in(&random, 4)) {
-            batch.positions = all.at[2];
-            batch.position_type = INLAY_ID_I64;
+            batch.position_ids = all.at[2];
+            batch.position_id_type = INLAY_ID_I64;
         }
         if (spec.segments != NULL && one_in(&random, 2)) {
-            batch.segments = all.at[4];
-            batch.segment_type = INLAY_ID_I64;
+            batch.segment_ids = all.at[4];
+            batch.segment_id_type = INLAY_ID_I64;
         }
         size_t rows = spec.pooling != INLAY_POOLING_NONE ? SEQUENCES
                       : batch.padded_length > 0          ? SEQUENCES * LENGTH
@@ -1091,8 +1097,8 @@ START_TEST(rewritten_batches_stay_in_their_arrays)
     }
     atomic_store(&stop_rewriting, true);
     pthread_join(thread, NULL);
-    EXPECT(came_to[INLAY_OK] > 0 && came_to[INLAY_OFFSETS] > 0, "%lu calls succeed, %lu do not for their offsets",
-           came_to[INLAY_OK], came_to[INLAY_OFFSETS]);
+    EXPECT(came_to[INLAY_OK] > 0 && came_to[INLAY_ERROR_OFFSETS] > 0, "%lu calls succeed, %lu do not for their offsets",
+           came_to[INLAY_OK], came_to[INLAY_ERROR_OFFSETS]);
     inlay_sinusoid_destroy(sinusoid);
 }
 END_TEST
@@ -1102,7 +1108,7 @@ START_TEST(subnormal_options_raise_nothing)
 {
     static float row[4] = {1, 2, 3, 4};
     const int32_t ids[2] = {0, 0};
-    inlay_rows tokens = inlay_rows_f32(row, 1, 4);
+    inlay_table tokens = inlay_table_f32(row, 1, 4);
     for (int flush = 0; flush < 2; flush++) {
         float out[8];
         inlay_layer *layer;
@@ -1155,8 +1161,8 @@ static void run_rewritten(void *ctx, size_t count, void (*task)(void *arg, size_
     size_t tokens = batch->offsets != NULL ? batch->length : batch->sequences * batch->length;
     for (size_t i = 0; i < count; i++) {
         rewrite_some(random, batch->ids, batch->id_type, tokens, MAX_TABLE_ROWS);
-        rewrite_some(random, batch->positions, batch->position_type, tokens, MAX_TABLE_ROWS);
-        rewrite_some(random, batch->segments, batch->segment_type, tokens, 3);
+        rewrite_some(random, batch->position_ids, batch->position_id_type, tokens, MAX_TABLE_ROWS);
+        rewrite_some(random, batch->segment_ids, batch->segment_id_type, tokens, 3);
         rewrite_some(random, batch->starts, INLAY_ID_I64, batch->sequences, MAX_TABLE_ROWS);
         if (batch->offsets != NULL)
             rewrite_some(random, batch->offsets, INLAY_ID_I64, batch->sequences + 1, (int64_t)tokens);

@@ -67,11 +67,11 @@ START_TEST(thresholds_are_those_of_the_isa)
         if (!runs)
             continue;
         choose_with(name);
-        inlay_layer_spec spec = inlay_layer_spec_default(NULL);
-        EXPECT(spec.compute_bytes >= wider, "%s computes positions of %zu bytes, a wider ISA of %zu", name,
-               spec.compute_bytes, wider);
-        EXPECT(spec.stream_bytes >= spec.near_bytes, "%s streams what L2 holds", name);
-        wider = spec.compute_bytes;
+        inlay_tuning tuning = inlay_tuning_default();
+        EXPECT(tuning.compute_bytes >= wider, "%s computes positions of %zu bytes, a wider ISA of %zu", name,
+               tuning.compute_bytes, wider);
+        EXPECT(tuning.stream_bytes >= tuning.l2_bytes, "%s streams what L2 holds", name);
+        wider = tuning.compute_bytes;
     }
 }
 END_TEST

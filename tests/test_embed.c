@@ -49,7 +49,7 @@ static void free_arenas(void)
 }
 
 struct inputs {
-    inlay_rows table, positions;
+    inlay_table table, positions;
     const void *ids;
     inlay_id_type id_type;
     const unsigned char *x;
@@ -57,13 +57,13 @@ struct inputs {
     size_t tokens, row_bytes, stride;
 };
 
-static inlay_rows place_rows(struct arena *arena, const struct shape *shape, size_t rows, size_t stride,
+static inlay_table place_rows(struct arena *arena, const struct shape *shape, size_t rows, size_t stride,
                              struct random *random)
 {
     size_t row_bytes = shape->dim * sizeof(float);
     unsigned char *at = arena_place(arena, (rows - 1) * stride + row_bytes, shape->placement, shape->offset);
     random_rows(random, at, rows, shape->dim, stride);
-    inlay_rows view = inlay_rows_f32(at, rows, shape->dim);
+    inlay_table view = inlay_table_f32(at, rows, shape->dim);
     view.stride_bytes = stride;
     return view;
 }
@@ -114,7 +114,7 @@ static inlay_status add_positions(const struct shape *shape, const struct inputs
     return inlay_add_positions(out, in->stride, shape->batch, shape->seq, &in->positions, shape->start, NULL, NULL);
 }
 
-static inlay_status forward(const struct shape *shape, const struct inputs *in, const inlay_rows *positions,
+static inlay_status forward(const struct shape *shape, const struct inputs *in, const inlay_table *positions,
                             const inlay_sinusoid *sinusoid, size_t cached, unsigned char *out)
 {
     inlay_layer_spec spec = inlay_layer_spec_default(&in->table);
@@ -256,7 +256,7 @@ START_TEST(the_formula)
     const float positions[4][2] = {{0.5f, -0.5f}, {10, 20}, {30, 40}, {50, 60}};
     const int32_t ids[2][3] = {{2, 0, 1}, {1, 1, 2}};
     const float expected[2][3][2] = {{{20, 32}, {32, 44}, {56, 68}}, {{16, 28}, {36, 48}, {60, 72}}};
-    inlay_rows tokens = inlay_rows_f32(table, 3, 2), learned = inlay_rows_f32(positions, 4, 2);
+    inlay_table tokens = inlay_table_f32(table, 3, 2), learned = inlay_table_f32(positions, 4, 2);
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     spec.positions = &learned;
     spec.scale = 2;
@@ -283,14 +283,14 @@ static inlay_sinusoid *make_kind(size_t dim, size_t kind)
 {
     static const struct {
         inlay_recipe recipe;
-        inlay_layout layout;
-        inlay_odd odd;
+        inlay_sinusoid_layout layout;
+        inlay_sinusoid_odd odd;
     } kinds[KINDS] = {
-        {INLAY_RECIPE_EXACT, INLAY_LAYOUT_INTERLEAVED, INLAY_ODD_FORMULA},
-        {INLAY_RECIPE_EXACT, INLAY_LAYOUT_SPLIT, INLAY_ODD_FORMULA},
-        {INLAY_RECIPE_EXACT, INLAY_LAYOUT_SPLIT_COS_FIRST, INLAY_ODD_WRAP},
-        {INLAY_RECIPE_EXACT, INLAY_LAYOUT_INTERLEAVED, INLAY_ODD_ZERO},
-        {INLAY_RECIPE_MLX, INLAY_LAYOUT_SPLIT, INLAY_ODD_ZERO},
+        {INLAY_RECIPE_EXACT, INLAY_SINUSOID_LAYOUT_INTERLEAVED, INLAY_SINUSOID_ODD_FORMULA},
+        {INLAY_RECIPE_EXACT, INLAY_SINUSOID_LAYOUT_SPLIT, INLAY_SINUSOID_ODD_FORMULA},
+        {INLAY_RECIPE_EXACT, INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST, INLAY_SINUSOID_ODD_WRAP},
+        {INLAY_RECIPE_EXACT, INLAY_SINUSOID_LAYOUT_INTERLEAVED, INLAY_SINUSOID_ODD_ZERO},
+        {INLAY_RECIPE_MLX, INLAY_SINUSOID_LAYOUT_SPLIT, INLAY_SINUSOID_ODD_ZERO},
     };
     inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(kinds[kind].recipe, dim);
     spec.layout = kinds[kind].layout;
@@ -319,7 +319,7 @@ START_TEST(held_and_computed_positions_are_the_same)
             random_rows(&random, table, ROWS, dim, dim * sizeof(float));
             unsigned char *rows = arena_place(&rows_arena, seq * dim * sizeof(float), AT_END, 0);
             const int64_t ids[10] = {0, 1, 2, 3, 4, 5, 6, 0, 2, 4};
-            inlay_rows tokens = inlay_rows_f32(table, ROWS, dim);
+            inlay_table tokens = inlay_table_f32(table, ROWS, dim);
             static const struct {
                 size_t cached;
                 int64_t start;
@@ -389,7 +389,7 @@ static void check_cut(size_t kind, size_t dim, size_t batch, size_t seq, const i
     random_rows(&random, table, ROWS, dim, row);
     for (size_t i = 0; i < batch * seq; i++)
         ids[i] = (int32_t)random_below(&random, ROWS);
-    inlay_rows tokens = inlay_rows_f32(table, ROWS, dim);
+    inlay_table tokens = inlay_table_f32(table, ROWS, dim);
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     spec.sinusoid = sinusoid;
     spec.cached_positions = cached;
@@ -462,7 +462,7 @@ START_TEST(cuts_of_plain_operations_change_nothing)
     random_rows(&random, (unsigned char *)table, N, DIM, DIM * sizeof(float));
     for (size_t i = 0; i < N; i++)
         ids[i] = (int32_t)random_below(&random, N);
-    inlay_rows rows = inlay_rows_f32(table, N, DIM);
+    inlay_table rows = inlay_table_f32(table, N, DIM);
     for (int cuts = 0; cuts < 2; cuts++) {
         float *out = cuts ? cut : whole;
         const inlay_executor *executor = executor_of(cuts ? 3 : 0);
@@ -473,7 +473,7 @@ START_TEST(cuts_of_plain_operations_change_nothing)
     }
     for (size_t i = 0; i < N * DIM; i++)
         EXPECT(same_float(whole[i], cut[i]), "float %zu is %a, cut it is %a", i, (double)whole[i], (double)cut[i]);
-    inlay_sinusoid *sinusoid = make_sinusoid(DIM, 10000, INLAY_LAYOUT_INTERLEAVED);
+    inlay_sinusoid *sinusoid = make_sinusoid(DIM, 10000, INLAY_SINUSOID_LAYOUT_INTERLEAVED);
     static double positions[N];
     for (int i = 0; i < N; i++)
         positions[i] = 0.25 * i - 9;
@@ -487,10 +487,10 @@ START_TEST(cuts_of_plain_operations_change_nothing)
                 const inlay_executor *executor = executor_of(cuts ? 3 : 0);
                 unsigned char *sin = (unsigned char *)out + row / 2;
                 inlay_status status = call == 0
-                                          ? inlay_sinusoid_rows(sinusoid, 3, n, (inlay_type)type, out, row, executor)
+                                          ? inlay_sinusoid_rows(sinusoid, 3, n, (inlay_element_type)type, out, row, executor)
                                       : call == 1 ? inlay_sinusoid_at(sinusoid, positions, INLAY_POSITION_F64, n,
-                                                                      (inlay_type)type, out, row, executor, NULL)
-                                                  : inlay_rotary_rows(sinusoid, 3, n, (inlay_type)type,
+                                                                      (inlay_element_type)type, out, row, executor, NULL)
+                                                  : inlay_rotary_rows(sinusoid, 3, n, (inlay_element_type)type,
                                                                       INLAY_ROTARY_PAIRS, out, sin, row, executor);
                 ck_assert_int_eq(status, INLAY_OK);
             }
@@ -522,12 +522,14 @@ START_TEST(one_long_sequence_computes_what_is_held)
     static const int32_t ids[SEQ];
     struct inlay_kernels counting = *tested;
     counting.sinusoid_rows = count_rows;
-    inlay_rows tokens = inlay_rows_f32(table, 2, DIM);
-    inlay_sinusoid *sinusoid = make_sinusoid(DIM, 10000, INLAY_LAYOUT_INTERLEAVED);
+    inlay_table tokens = inlay_table_f32(table, 2, DIM);
+    inlay_sinusoid *sinusoid = make_sinusoid(DIM, 10000, INLAY_SINUSOID_LAYOUT_INTERLEAVED);
     for (int computes = 0; computes < 2; computes++) {
         inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
         spec.sinusoid = sinusoid;
-        spec.compute_bytes = BYTES - (size_t)computes;
+        inlay_tuning tuning = inlay_tuning_default();
+        tuning.compute_bytes = BYTES - (size_t)computes;
+        spec.tuning = &tuning;
         inlay_layer *layer;
         ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
         inlay_batch batch = inlay_batch_i32(ids, 1, SEQ, 1);
@@ -537,7 +539,7 @@ START_TEST(one_long_sequence_computes_what_is_held)
             ck_assert_int_eq(inlay_forward(layer, &batch, out, sizeof *out, executor_of(threads), NULL), INLAY_OK);
             inlay_dispatch_use(tested);
             EXPECT((generated > 0) == (computes && tested->lanes > 0), "%zu threads, %zu bytes: %zu rows", threads,
-                   spec.compute_bytes, generated);
+                   tuning.compute_bytes, generated);
         }
         inlay_layer_destroy(layer);
     }
@@ -562,13 +564,15 @@ START_TEST(large_batches)
             int32_t id = (int32_t)random_below(&random, vocab);
             memcpy(ids.begin + i * 4, &id, 4);
         }
-        inlay_rows tokens = inlay_rows_f32(table.begin, vocab, dim);
-        inlay_rows learned = inlay_rows_f32(positions.begin, seq + 2, dim);
+        inlay_table tokens = inlay_table_f32(table.begin, vocab, dim);
+        inlay_table learned = inlay_table_f32(positions.begin, seq + 2, dim);
         inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
         spec.positions = &learned;
         spec.scale = 3;
-        spec.near_bytes = 1 << 20;
-        spec.stream_bytes = 4 << 20;
+        inlay_tuning tuning = inlay_tuning_default();
+        tuning.l2_bytes = 1 << 20;
+        tuning.stream_bytes = 4 << 20;
+        spec.tuning = &tuning;
         inlay_layer *layer;
         ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
         inlay_batch call = inlay_batch_i32((const int32_t *)(const void *)ids.begin, batch, seq, 2);

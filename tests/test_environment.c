@@ -38,8 +38,8 @@ static void run_all(void)
     enum { REALS = 6 };
     static const float reals[REALS] = {0x1p-149f, -0x1p-130f, 0.7f, -999.25f, 0x1.fffffep30f, 1};
     const size_t row = DIM * sizeof(float);
-    inlay_rows tokens = inlay_rows_f32(data.table, ROWS, DIM);
-    inlay_sinusoid *sinusoid = make_sinusoid(DIM, 10000, INLAY_LAYOUT_SPLIT);
+    inlay_table tokens = inlay_table_f32(data.table, ROWS, DIM);
+    inlay_sinusoid *sinusoid = make_sinusoid(DIM, 10000, INLAY_SINUSOID_LAYOUT_SPLIT);
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     spec.sinusoid = sinusoid;
     spec.cached_positions = 5;
@@ -78,11 +78,11 @@ static void run_all(void)
         status = inlay_rotary_frequencies(&yarn, rotary, &attention_factor);
     memcpy(data.out[7] + 20 * DIM, rotary, sizeof rotary);
     /* Subnormals that are read, and made. */
-    inlay_rows halves = inlay_rows_f32(data.stored, ROWS, DIM);
+    inlay_table halves = inlay_table_f32(data.stored, ROWS, DIM);
     halves.type = INLAY_F16;
     halves.stride_bytes = sizeof *data.stored;
     if (status == INLAY_OK)
-        status = inlay_rows_store(&tokens, &halves, NULL);
+        status = quantize(&tokens, &halves, NULL);
     if (status == INLAY_OK)
         status =
             inlay_gather(&halves, data.ids, INLAY_ID_I32, 12, 0x1.8p-120f, data.out[5] + 20 * DIM, row, NULL, NULL);
@@ -181,7 +181,7 @@ START_TEST(unmasked_exceptions_do_not_fire)
     inlay_sinusoid *none;
     inlay_status status = inlay_sinusoid_create(&spec, NULL, &none);
     fedisableexcept(FE_ALL_EXCEPT);
-    EXPECT(status == INLAY_BASE, "a signalling NaN is a base");
+    EXPECT(status == INLAY_ERROR_BASE, "a signalling NaN is a base");
     struct digest got = result();
     EXPECT(strcmp(got.text, wanted.text) == 0, "unmasked exceptions changed a result");
 }

@@ -5,8 +5,8 @@
  */
 #include "support.h"
 
-#include "exact.h"
-#include "sinusoid.h"
+#include "positions/exact.h"
+#include "positions/sinusoid.h"
 
 #include <math.h>
 #include <mpfr.h>
@@ -114,7 +114,7 @@ START_TEST(frequencies_are_those_of_mpfr)
     mpfr_mul_2ui(two_pi, two_pi, 1, MPFR_RNDN);
     for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
         for (size_t b = 0; b < sizeof bases / sizeof *bases; b++) {
-            inlay_sinusoid *sinusoid = make_sinusoid(dims[d], bases[b], INLAY_LAYOUT_SPLIT);
+            inlay_sinusoid *sinusoid = make_sinusoid(dims[d], bases[b], INLAY_SINUSOID_LAYOUT_SPLIT);
             for (size_t i = 0; i < sinusoid->pairs; i += 1 + i / 16) {
                 true_frequency(truth, dims[d], bases[b], i);
                 mpfr_div(truth, truth, two_pi, MPFR_RNDN);
@@ -168,7 +168,7 @@ START_TEST(rows_are_rounded_as_promised)
     struct random random = {13};
     for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
         for (size_t b = 0; b < sizeof row_bases / sizeof *row_bases; b++) {
-            inlay_sinusoid *sinusoid = make_sinusoid(dims[d], row_bases[b], INLAY_LAYOUT_INTERLEAVED);
+            inlay_sinusoid *sinusoid = make_sinusoid(dims[d], row_bases[b], INLAY_SINUSOID_LAYOUT_INTERLEAVED);
             size_t every = dims[d] > 512 ? 37 : dims[d] > 50 ? 5 : 1;
             for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
                 check_row(sinusoid, dims[d], row_bases[b], edges[i], every);
@@ -195,7 +195,7 @@ static const struct {
 START_TEST(worst_phases_are_rounded_as_promised)
 {
     for (size_t i = 0; i < sizeof worst / sizeof *worst; i++) {
-        inlay_sinusoid *sinusoid = make_sinusoid(worst[i].dim, worst[i].base, INLAY_LAYOUT_INTERLEAVED);
+        inlay_sinusoid *sinusoid = make_sinusoid(worst[i].dim, worst[i].base, INLAY_SINUSOID_LAYOUT_INTERLEAVED);
         for (int64_t near = -2; near <= 2; near++) {
             int64_t position = worst[i].position + near;
             if (position >= 0 && position < INLAY_POSITION_LIMIT)
@@ -235,7 +235,7 @@ START_TEST(hard_cases_are_rounded_as_promised)
     static const uint32_t depths[] = {0, 1, 17, 100, 254, 255, 256, 300};
     for (size_t i = 0; i < sizeof hard / sizeof *hard; i++) {
         size_t dim = hard[i].dim;
-        inlay_sinusoid *sinusoid = make_sinusoid(dim, hard[i].base, INLAY_LAYOUT_INTERLEAVED);
+        inlay_sinusoid *sinusoid = make_sinusoid(dim, hard[i].base, INLAY_SINUSOID_LAYOUT_INTERLEAVED);
         float *rows = malloc(301 * dim * sizeof *rows);
         float rounded = true_entry(dim, hard[i].base, hard[i].position, hard[i].pair, hard[i].is_cosine);
         for (size_t d = 0; d < sizeof depths / sizeof *depths && depths[d] < hard[i].position; d++) {
@@ -265,7 +265,7 @@ START_TEST(blocks_are_rounded_as_promised)
         double base = block_bases[i % 6];
         uint32_t start = i % 3 == 0 ? 0 : (uint32_t)random_below(&random, (UINT64_C(1) << 31) - ROWS);
         size_t rows_wanted = tested == &inlay_kernels_scalar ? 20 : ROWS;
-        inlay_sinusoid *sinusoid = make_sinusoid(dim, base, INLAY_LAYOUT_INTERLEAVED);
+        inlay_sinusoid *sinusoid = make_sinusoid(dim, base, INLAY_SINUSOID_LAYOUT_INTERLEAVED);
         float *rows = malloc(rows_wanted * dim * sizeof *rows);
         ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, start, rows_wanted, INLAY_F32, rows, dim * sizeof *rows, NULL),
                          INLAY_OK);

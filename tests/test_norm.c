@@ -337,7 +337,7 @@ END_TEST
 
 /* ---- Casts ------------------------------------------------------------------------------------------------------ */
 
-static void run_cast(const struct inlay_kernels *kernels, inlay_type type, const unsigned char *row, size_t columns,
+static void run_cast(const struct inlay_kernels *kernels, inlay_element_type type, const unsigned char *row, size_t columns,
                      unsigned char *out, bool stream)
 {
     const unsigned char *from[] = {row};
@@ -348,13 +348,13 @@ static void run_cast(const struct inlay_kernels *kernels, inlay_type type, const
         __sync_synchronize();
 }
 
-static size_t element_of(inlay_type type)
+static size_t element_of(inlay_element_type type)
 {
     return type == INLAY_F32 ? 4 : 2;
 }
 
 /* A 16-bit number as the double that it is; infinity as the next power of two, where rounding to nearest reaches it. */
-static double decode(uint32_t magnitude, inlay_type type)
+static double decode(uint32_t magnitude, inlay_element_type type)
 {
     int fraction_bits = type == INLAY_F16 ? 10 : 7, bias = type == INLAY_F16 ? 15 : 127;
     uint32_t exponent = magnitude >> fraction_bits, fraction = magnitude & ((1u << fraction_bits) - 1);
@@ -363,13 +363,13 @@ static double decode(uint32_t magnitude, inlay_type type)
     return ldexp(fraction + (1u << fraction_bits), (int)exponent - bias - fraction_bits);
 }
 
-static uint32_t infinity_of(inlay_type type)
+static uint32_t infinity_of(inlay_element_type type)
 {
     return type == INLAY_F16 ? 0x7c00 : 0x7f80;
 }
 
 /* Rounding by search: the nearest of all numbers of the type, the even one of two. */
-static uint32_t nearest(double magnitude, inlay_type type)
+static uint32_t nearest(double magnitude, inlay_element_type type)
 {
     uint32_t low = 0, high = infinity_of(type);
     if (magnitude >= decode(high, type))
@@ -385,7 +385,7 @@ static uint32_t nearest(double magnitude, inlay_type type)
     return below < above || (below == above && low % 2 == 0) ? low : high;
 }
 
-static uint32_t rounded(uint32_t bits, inlay_type type)
+static uint32_t rounded(uint32_t bits, inlay_element_type type)
 {
     float x;
     memcpy(&x, &bits, sizeof x);
@@ -403,7 +403,7 @@ static uint32_t half_at(const unsigned char *row, size_t column)
     return half;
 }
 
-static void check_halves(const uint32_t *values, size_t n, inlay_type type)
+static void check_halves(const uint32_t *values, size_t n, inlay_element_type type)
 {
     struct arena out = arena_make(n * 2);
     for (int stream = 0; stream <= 1; stream++) {
@@ -432,15 +432,15 @@ START_TEST(every_half_and_the_middles)
     static uint32_t values[MOST];
     for (int type = INLAY_F16; type <= INLAY_BF16; type++) {
         size_t n = 0;
-        for (uint32_t magnitude = 0; magnitude < infinity_of((inlay_type)type); magnitude++) {
-            double x = decode(magnitude, (inlay_type)type), next = decode(magnitude + 1, (inlay_type)type);
+        for (uint32_t magnitude = 0; magnitude < infinity_of((inlay_element_type)type); magnitude++) {
+            double x = decode(magnitude, (inlay_element_type)type), next = decode(magnitude + 1, (inlay_element_type)type);
             uint32_t at = bits_of(x), middle = bits_of(x / 2 + next / 2);
             const uint32_t each[EACH] = {at, at + 1, at > 0 ? at - 1 : 0, middle, middle + 1, middle - 1};
             for (int i = 0; i < EACH; i++)
                 for (uint32_t sign = 0; sign < 2; sign++)
                     values[n++] = each[i] | sign << 31;
         }
-        check_halves(values, n, (inlay_type)type);
+        check_halves(values, n, (inlay_element_type)type);
     }
 }
 END_TEST
@@ -451,14 +451,14 @@ START_TEST(every_half_gives_itself)
     static uint32_t values[65536];
     static uint16_t out[65536];
     for (int type = INLAY_F16; type <= INLAY_BF16; type++) {
-        uint32_t infinity = infinity_of((inlay_type)type), quiet = type == INLAY_F16 ? 0x200 : 0x40;
+        uint32_t infinity = infinity_of((inlay_element_type)type), quiet = type == INLAY_F16 ? 0x200 : 0x40;
         for (uint32_t half = 0; half < 65536; half++) {
             uint32_t magnitude = half & 0x7fff, fraction = magnitude & (infinity ^ 0x7fff);
-            values[half] = magnitude < infinity ? bits_of(decode(magnitude, (inlay_type)type))
+            values[half] = magnitude < infinity ? bits_of(decode(magnitude, (inlay_element_type)type))
                                                 : 0x7f800000 | fraction << (type == INLAY_F16 ? 13 : 16);
             values[half] |= (half & 0x8000) << 16;
         }
-        run_cast(tested, (inlay_type)type, (const unsigned char *)values, 65536, (unsigned char *)out, false);
+        run_cast(tested, (inlay_element_type)type, (const unsigned char *)values, 65536, (unsigned char *)out, false);
         for (uint32_t half = 0; half < 65536; half++) {
             uint32_t wanted = (half & 0x7fff) > infinity ? half | quiet : half;
             EXPECT(out[half] == wanted, "type %d: %#x became %#x", type, half, (uint32_t)out[half]);
@@ -492,16 +492,16 @@ START_TEST(casts_of_every_dim_and_alignment)
         for (int type = INLAY_F32; type <= INLAY_BF16; type++)
             for (size_t offset = 0; offset < 66; offset++)
                 for (int stream = 0; stream <= 1; stream++) {
-                    size_t dim = nth_dim(i), bytes = dim * element_of((inlay_type)type);
+                    size_t dim = nth_dim(i), bytes = dim * element_of((inlay_element_type)type);
                     enum placement placement = offset < 64 ? INSIDE : offset == 64 ? AT_BEGIN : AT_END;
                     if (dim > 130 && offset < 64 && offset % 7 > 0)
                         continue;
                     unsigned char *row = arena_place(&arenas.rows, dim * 4, placement, offset * 3 % 64);
                     random_rows(&random, row, 1, dim, dim * 4);
                     unsigned char *expected = arena_place(&arenas.expected, bytes, AT_END, 0);
-                    run_cast(&inlay_kernels_scalar, (inlay_type)type, row, dim, expected, false);
+                    run_cast(&inlay_kernels_scalar, (inlay_element_type)type, row, dim, expected, false);
                     unsigned char *out = arena_place(&arenas.out, bytes, placement, offset);
-                    run_cast(tested, (inlay_type)type, row, dim, out, stream);
+                    run_cast(tested, (inlay_element_type)type, row, dim, out, stream);
                     EXPECT(memcmp(out, expected, bytes) == 0, "dim %zu, type %d, offset %zu, stream %d: not scalar's",
                            dim, type, offset, stream);
                     EXPECT(type != INLAY_F32 || memcmp(out, row, bytes) == 0, "dim %zu: a copy is none", dim);

@@ -40,10 +40,10 @@ static void make_fixture(void)
             fixture.table[row][column] = (float)(random_below(&random, 2001)) / 1000 - 1;
     for (size_t i = 0; i < TOKENS; i++)
         fixture.ids[i] = (int32_t)random_below(&random, ROWS);
-    fixture.sinusoid = make_sinusoid(DIM, 10000, INLAY_LAYOUT_SPLIT);
+    fixture.sinusoid = make_sinusoid(DIM, 10000, INLAY_SINUSOID_LAYOUT_SPLIT);
     inlay_sinusoid_spec recipe = inlay_sinusoid_spec_recipe(INLAY_RECIPE_MLX, DIM);
     ck_assert_int_eq(inlay_sinusoid_create(&recipe, NULL, &fixture.recipe), INLAY_OK);
-    inlay_rows tokens = inlay_rows_f32(fixture.table, ROWS, DIM);
+    inlay_table tokens = inlay_table_f32(fixture.table, ROWS, DIM);
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     spec.sinusoid = fixture.sinusoid;
     spec.cached_positions = SEQ / 2;
@@ -73,7 +73,7 @@ static void free_fixture(void)
 static inlay_status run_others(float (*out)[DIM])
 {
     static const double reals[] = {-0.5, 1e-40, 999.25, 2147483000.5};
-    inlay_rows tokens = inlay_rows_f32(fixture.table, ROWS, DIM);
+    inlay_table tokens = inlay_table_f32(fixture.table, ROWS, DIM);
     inlay_batch alone = inlay_batch_i32(fixture.ids, 1, TOKENS, 1000);
     int64_t starts[BATCH] = {0, 5000, 3};
     inlay_batch apart = inlay_batch_i32(fixture.ids, BATCH, SEQ, 0);
@@ -92,19 +92,19 @@ static inlay_status run_others(float (*out)[DIM])
     for (int type = INLAY_F32; type <= INLAY_BF16; type++)
         for (int i = 0; i < 2; i++) {
             const inlay_sinusoid *sinusoid = i ? fixture.recipe : fixture.sinusoid;
-            status |= inlay_sinusoid_rows(sinusoid, 1000, TOKENS, (inlay_type)type, out, ROW_BYTES, NULL);
+            status |= inlay_sinusoid_rows(sinusoid, 1000, TOKENS, (inlay_element_type)type, out, ROW_BYTES, NULL);
             status |=
-                inlay_sinusoid_at(sinusoid, reals, INLAY_POSITION_F64, 4, (inlay_type)type, out, ROW_BYTES, NULL, NULL);
-            status |= inlay_rotary_rows(sinusoid, 7, SEQ, (inlay_type)type, INLAY_ROTARY_INTERLEAVED, out, out + SEQ,
+                inlay_sinusoid_at(sinusoid, reals, INLAY_POSITION_F64, 4, (inlay_element_type)type, out, ROW_BYTES, NULL, NULL);
+            status |= inlay_rotary_rows(sinusoid, 7, SEQ, (inlay_element_type)type, INLAY_ROTARY_INTERLEAVED, out, out + SEQ,
                                         ROW_BYTES, NULL);
         }
     status |= inlay_rotary_frequencies(&spec, frequencies, &attention_factor);
     static unsigned char stored[ROWS][DIM + 2 * sizeof(float)];
-    inlay_rows bytes = inlay_rows_f32(stored, ROWS, DIM);
+    inlay_table bytes = inlay_table_f32(stored, ROWS, DIM);
     bytes.type = INLAY_U8_ROWWISE;
     bytes.stride_bytes = sizeof *stored;
     double error;
-    status |= inlay_rows_store(&tokens, &bytes, &error);
+    status |= quantize(&tokens, &bytes, &error);
     status |= inlay_gather(&bytes, fixture.ids, INLAY_ID_I32, TOKENS, 2, out, ROW_BYTES, NULL, NULL);
     return status;
 }
@@ -252,7 +252,7 @@ START_TEST(rewritten_ids_stay_in_the_table)
     int good = 0, bad = 0;
     for (int at = AT_BEGIN; at <= AT_END; at++) {
         unsigned char *rows = arena_place(&table, ROWS * ROW_BYTES, (enum placement)at, 0);
-        inlay_rows tokens = inlay_rows_f32(rows, ROWS, DIM);
+        inlay_table tokens = inlay_table_f32(rows, ROWS, DIM);
         inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
         inlay_layer *layer;
         ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
@@ -262,7 +262,7 @@ START_TEST(rewritten_ids_stay_in_the_table)
                                       ? inlay_gather(&tokens, ids, INLAY_ID_I32, TOKENS, 1, out, ROW_BYTES, NULL, NULL)
                                       : inlay_forward(layer, &batch, out, ROW_BYTES, NULL, NULL);
             good += status == INLAY_OK;
-            bad += status == INLAY_ID;
+            bad += status == INLAY_ERROR_ID;
         }
         inlay_layer_destroy(layer);
     }
@@ -297,7 +297,7 @@ START_TEST(rewritten_positions_stay_in_the_table)
     int64_t *both = calloc(BATCH + SEQ, sizeof *both);
     static float out[TOKENS][DIM];
     unsigned char *rows = arena_place(&table, ROWS * ROW_BYTES, AT_END, 0);
-    inlay_rows learned = inlay_rows_f32(rows, ROWS, DIM), tokens = inlay_rows_f32(fixture.table, ROWS, DIM);
+    inlay_table learned = inlay_table_f32(rows, ROWS, DIM), tokens = inlay_table_f32(fixture.table, ROWS, DIM);
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     spec.positions = &learned;
     inlay_layer *layer;
@@ -313,7 +313,7 @@ START_TEST(rewritten_positions_stay_in_the_table)
                                     : inlay_sinusoid_at(fixture.sinusoid, both + BATCH, INLAY_POSITION_F64, SEQ,
                                                         INLAY_F32, out, ROW_BYTES, NULL, NULL);
         good += status == INLAY_OK;
-        bad += status == INLAY_POSITION;
+        bad += status == INLAY_ERROR_POSITION;
     }
     atomic_store(&stop_rewriting, true);
     pthread_join(thread, NULL);
@@ -348,7 +348,7 @@ START_TEST(what_changes_behind_the_checks_stays_in_bounds)
     struct arena table = arena_make(ROWS * ROW_BYTES), written = arena_make(2 * TOKENS * ROW_BYTES);
     unsigned char *rows = arena_place(&table, ROWS * ROW_BYTES, AT_END, 0);
     memset(rows, 0, ROWS * ROW_BYTES);
-    inlay_rows view = inlay_rows_f32(rows, ROWS, DIM);
+    inlay_table view = inlay_table_f32(rows, ROWS, DIM);
     for (int array = 0; array < ARRAYS; array++)
         for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
             int64_t ids[TOKENS] = {0}, starts[TOKENS] = {0}, listed[TOKENS] = {0}, segments[TOKENS] = {0};
@@ -367,12 +367,12 @@ START_TEST(what_changes_behind_the_checks_stays_in_bounds)
                 batch.starts = starts;
                 spoiled = (struct spoiled){starts, TOKENS, values[v]};
             } else if (array == LISTED) {
-                batch.positions = listed;
-                batch.position_type = INLAY_ID_I64;
+                batch.position_ids = listed;
+                batch.position_id_type = INLAY_ID_I64;
                 spoiled = (struct spoiled){listed, TOKENS, values[v]};
             } else if (array == SEGMENTS) {
-                batch.segments = segments;
-                batch.segment_type = INLAY_ID_I64;
+                batch.segment_ids = segments;
+                batch.segment_id_type = INLAY_ID_I64;
                 spoiled = (struct spoiled){segments, TOKENS, values[v]};
             } else if (array == OFFSETS || array == PADDED) {
                 batch = inlay_batch_ragged(ids, INLAY_ID_I64, offsets, BATCH, 0);

@@ -3,7 +3,7 @@
  * Philox against its published vectors; dropout and random tables: cuts, environments, distributions, and the bits that
  * every machine has to have.
  */
-#include "random.h"
+#include "table/random.h"
 #include "support.h"
 
 #include <fenv.h>
@@ -279,7 +279,7 @@ START_TEST(tables_have_their_bits_in_every_environment)
             memset(out, 0xff, sizeof out);
             feclearexcept(FE_ALL_EXCEPT);
             control(environment);
-            inlay_status status = inlay_rows_random(&spec, out, ROWS, DIM, DIM * sizeof(float));
+            inlay_status status = inlay_table_random(&spec, out, ROWS, DIM, DIM * sizeof(float));
             int raised = fetestexcept(FE_ALL_EXCEPT);
             control(0);
             ck_assert_int_eq(status, INLAY_OK);
@@ -303,10 +303,10 @@ START_TEST(tables_are_their_definition)
             size_t first = random_below(&random, 1000), half = 1 + random_below(&random, ROWS - 1);
             unsigned char *out = arena_place(&arena, bytes, (enum placement)placement, 0);
             spec.first_row = first;
-            ck_assert_int_eq(inlay_rows_random(&spec, out, half, DIM, stride), INLAY_OK);
+            ck_assert_int_eq(inlay_table_random(&spec, out, half, DIM, stride), INLAY_OK);
             spec.first_row = first + half;
             unsigned char *rest = out + half * stride;
-            ck_assert_int_eq(inlay_rows_random(&spec, rest, ROWS - half, DIM, stride), INLAY_OK);
+            ck_assert_int_eq(inlay_table_random(&spec, rest, ROWS - half, DIM, stride), INLAY_OK);
             EXPECT(arena_untouched_outside(&arena, out, ROWS, stride, DIM * sizeof(float)), "wrote outside its rows");
             double low_share = erfc(-spec.low / sqrt(2)) / 2, high_share = erfc(-spec.high / sqrt(2)) / 2;
             double high_rest = erfc(spec.high / sqrt(2)) / 2, low_rest = erfc(spec.low / sqrt(2)) / 2;
@@ -348,10 +348,10 @@ START_TEST(rows_of_zeros)
     float out[5][DIM], with[5][DIM];
     inlay_random_spec spec = inlay_random_spec_default(INLAY_RANDOM_NORMAL, 5);
     spec.first_row = 10;
-    ck_assert_int_eq(inlay_rows_random(&spec, out, 5, DIM, sizeof *out), INLAY_OK);
+    ck_assert_int_eq(inlay_table_random(&spec, out, 5, DIM, sizeof *out), INLAY_OK);
     for (int64_t zero = 9; zero <= 15; zero++) {
         spec.zero_row = zero;
-        ck_assert_int_eq(inlay_rows_random(&spec, with, 5, DIM, sizeof *out), INLAY_OK);
+        ck_assert_int_eq(inlay_table_random(&spec, with, 5, DIM, sizeof *out), INLAY_OK);
         static const float zeros[DIM];
         for (int row = 0; row < 5; row++)
             EXPECT(memcmp(with[row], row + 10 == zero ? zeros : out[row], sizeof *out) == 0, "zeros in %d: row %d",
@@ -368,7 +368,7 @@ START_TEST(distributions_have_their_moments)
     static const double variances[] = {1, 0.77374125, 1.0 / 12}, means[] = {0, 0, 0.5};
     for (int i = 0; i < 3; i++) {
         inlay_random_spec spec = inlay_random_spec_default((inlay_random_kind)(i + 1), 99);
-        ck_assert_int_eq(inlay_rows_random(&spec, x, N / 1024, 1024, 4096), INLAY_OK);
+        ck_assert_int_eq(inlay_table_random(&spec, x, N / 1024, 1024, 4096), INLAY_OK);
         double sum = 0, squares = 0, least = INFINITY, largest = -INFINITY;
         for (int k = 0; k < N; k++) {
             double y = (double)x[k] - means[i];
@@ -394,7 +394,7 @@ static struct arena out_arena;
 static inlay_status status_of(const inlay_random_spec *spec)
 {
     unsigned char *out = arena_place(&out_arena, 64, AT_BEGIN, 0);
-    inlay_status status = inlay_rows_random(spec, out, 2, 4, 16);
+    inlay_status status = inlay_table_random(spec, out, 2, 4, 16);
     EXPECT(status == INLAY_OK || arena_untouched(&out_arena), "an error came after the first write");
     return status;
 }
@@ -414,61 +414,61 @@ START_TEST(errors)
 {
     out_arena = arena_make(64);
     unsigned char *out = out_arena.begin;
-    EXPECT(inlay_rows_random(NULL, out, 2, 4, 16) == INLAY_NULL, "null");
+    EXPECT(inlay_table_random(NULL, out, 2, 4, 16) == INLAY_ERROR_NULL, "null");
     for (int kind = 1; kind <= 3; kind++) {
         good = inlay_random_spec_default((inlay_random_kind)kind, 1);
         EXPECT(status_of(&good) == INLAY_OK, "kind %d", kind);
         double *const numbers[] = {&good.mean, &good.deviation, &good.low, &good.high};
         for (int i = 0; i < 4; i++) {
             bool bound = kind == INLAY_RANDOM_TRUNCATED_NORMAL && i >= 2;
-            EXPECT(with_number(numbers[i], NAN) == INLAY_OPTION, "kind %d, number %d: NaN", kind, i);
-            EXPECT(with_number(numbers[i], -NAN) == INLAY_OPTION, "kind %d, number %d: -NaN", kind, i);
-            EXPECT(with_number(numbers[i], 1e39) == INLAY_OPTION, "kind %d, number %d: 1e39", kind, i);
-            EXPECT(with_number(numbers[i], -1e39) == INLAY_OPTION, "kind %d, number %d: -1e39", kind, i);
+            EXPECT(with_number(numbers[i], NAN) == INLAY_ERROR_OPTION, "kind %d, number %d: NaN", kind, i);
+            EXPECT(with_number(numbers[i], -NAN) == INLAY_ERROR_OPTION, "kind %d, number %d: -NaN", kind, i);
+            EXPECT(with_number(numbers[i], 1e39) == INLAY_ERROR_OPTION, "kind %d, number %d: 1e39", kind, i);
+            EXPECT(with_number(numbers[i], -1e39) == INLAY_ERROR_OPTION, "kind %d, number %d: -1e39", kind, i);
             bool open = bound && i == 3;
-            EXPECT(with_number(numbers[i], INFINITY) == (open ? INLAY_OK : INLAY_OPTION), "kind %d, number %d: inf",
+            EXPECT(with_number(numbers[i], INFINITY) == (open ? INLAY_OK : INLAY_ERROR_OPTION), "kind %d, number %d: inf",
                    kind, i);
             open = bound && i == 2;
-            EXPECT(with_number(numbers[i], -INFINITY) == (open ? INLAY_OK : INLAY_OPTION), "kind %d, number %d: -inf",
+            EXPECT(with_number(numbers[i], -INFINITY) == (open ? INLAY_OK : INLAY_ERROR_OPTION), "kind %d, number %d: -inf",
                    kind, i);
         }
-        EXPECT(with_number(&good.deviation, -0x1p-1074) == INLAY_OPTION, "a negative deviation");
+        EXPECT(with_number(&good.deviation, -0x1p-1074) == INLAY_ERROR_OPTION, "a negative deviation");
         EXPECT(with_number(&good.deviation, -0.0) == INLAY_OK, "a deviation of -0");
         EXPECT(with_number(&good.deviation, 0) == INLAY_OK, "no deviation");
         EXPECT(with_number(&good.low, good.high) == INLAY_OK, "low = high");
-        EXPECT(with_number(&good.low, nextafter(good.high, 10)) == INLAY_OPTION, "low > high");
+        EXPECT(with_number(&good.low, nextafter(good.high, 10)) == INLAY_ERROR_OPTION, "low > high");
         good.high = 100;
         bool far = kind == INLAY_RANDOM_TRUNCATED_NORMAL;
         EXPECT(with_number(&good.low, 8) == INLAY_OK, "low 8");
-        EXPECT(with_number(&good.low, nextafter(8, 9)) == (far ? INLAY_OPTION : INLAY_OK), "low beyond 8");
+        EXPECT(with_number(&good.low, nextafter(8, 9)) == (far ? INLAY_ERROR_OPTION : INLAY_OK), "low beyond 8");
         good.low = -100;
         EXPECT(with_number(&good.high, -8) == INLAY_OK, "high -8");
-        EXPECT(with_number(&good.high, -8.0001) == (far ? INLAY_OPTION : INLAY_OK), "high beyond -8");
+        EXPECT(with_number(&good.high, -8.0001) == (far ? INLAY_ERROR_OPTION : INLAY_OK), "high beyond -8");
     }
     inlay_random_spec spec = good;
     spec.kind = (inlay_random_kind)0;
-    EXPECT(status_of(&spec) == INLAY_OPTION, "kind 0");
+    EXPECT(status_of(&spec) == INLAY_ERROR_OPTION, "kind 0");
     spec.kind = (inlay_random_kind)4;
-    EXPECT(status_of(&spec) == INLAY_OPTION, "kind 4");
+    EXPECT(status_of(&spec) == INLAY_ERROR_OPTION, "kind 4");
     spec = good;
     spec.reserved = 1;
-    EXPECT(status_of(&spec) == INLAY_OPTION, "reserved");
+    EXPECT(status_of(&spec) == INLAY_ERROR_OPTION, "reserved");
     spec = good;
     spec.size--;
-    EXPECT(status_of(&spec) == INLAY_OPTION, "a smaller size");
+    EXPECT(status_of(&spec) == INLAY_ERROR_OPTION, "a smaller size");
     spec = good;
     spec.zero_row = -2;
-    EXPECT(status_of(&spec) == INLAY_OPTION, "zero_row -2");
+    EXPECT(status_of(&spec) == INLAY_ERROR_OPTION, "zero_row -2");
     spec = good;
     spec.first_row = SIZE_MAX;
-    EXPECT(sizeof(size_t) < 8 || status_of(&spec) == INLAY_OVERFLOW, "more elements than 2^64");
+    EXPECT(sizeof(size_t) < 8 || status_of(&spec) == INLAY_ERROR_OVERFLOW, "more elements than 2^64");
     arena_place(&out_arena, 64, AT_BEGIN, 0);
-    EXPECT(inlay_rows_random(&good, NULL, 2, 4, 16) == INLAY_NULL, "no output");
-    EXPECT(inlay_rows_random(&good, NULL, 0, 4, 16) == INLAY_OK, "no rows");
-    EXPECT(inlay_rows_random(&good, out, 2, 0, 16) == INLAY_SHAPE, "dim 0");
-    EXPECT(inlay_rows_random(&good, out, 2, 4, 15) == INLAY_STRIDE, "a short stride");
-    EXPECT(inlay_rows_random(&good, out, SIZE_MAX / 8, 4, 16) == INLAY_OVERFLOW, "too many rows");
-    EXPECT(inlay_rows_random(&good, &good, 1, 4, 16) == INLAY_OVERLAP, "the spec as output");
+    EXPECT(inlay_table_random(&good, NULL, 2, 4, 16) == INLAY_ERROR_NULL, "no output");
+    EXPECT(inlay_table_random(&good, NULL, 0, 4, 16) == INLAY_OK, "no rows");
+    EXPECT(inlay_table_random(&good, out, 2, 0, 16) == INLAY_ERROR_SHAPE, "dim 0");
+    EXPECT(inlay_table_random(&good, out, 2, 4, 15) == INLAY_ERROR_STRIDE, "a short stride");
+    EXPECT(inlay_table_random(&good, out, SIZE_MAX / 8, 4, 16) == INLAY_ERROR_OVERFLOW, "too many rows");
+    EXPECT(inlay_table_random(&good, &good, 1, 4, 16) == INLAY_ERROR_OVERLAP, "the spec as output");
     EXPECT(arena_untouched(&out_arena), "an error came after the first write");
     arena_free(&out_arena);
 }

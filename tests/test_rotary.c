@@ -699,7 +699,7 @@ static void try_number(size_t n, double value, bool allowed)
         bool looked_at = numbers[n].scalings >> scaling & 1;
         char what[128];
         snprintf(what, sizeof what, "%s %a of scaling %d", numbers[n].name, value, (int)scaling);
-        expect_status(&spec, allowed || !looked_at ? INLAY_OK : INLAY_OPTION, what);
+        expect_status(&spec, allowed || !looked_at ? INLAY_OK : INLAY_ERROR_OPTION, what);
     }
 }
 
@@ -731,14 +731,14 @@ START_TEST(bases_out_of_range_are_refused)
         inlay_rotary_spec spec = good_spec(scaling);
         for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
             spec.base = bad[i];
-            expect_status(&spec, INLAY_BASE, "a bad base");
+            expect_status(&spec, INLAY_ERROR_BASE, "a bad base");
         }
         spec.base = nextafter(1e30, INFINITY);
-        expect_status(&spec, INLAY_BASE, "a base past 1e30");
+        expect_status(&spec, INLAY_ERROR_BASE, "a base past 1e30");
         spec.base = 1e30;
         expect_status(&spec, INLAY_OK, "base 1e30");
         spec.base = 1;
-        expect_status(&spec, scaling == INLAY_ROTARY_YARN ? INLAY_BASE : INLAY_OK, "base 1");
+        expect_status(&spec, scaling == INLAY_ROTARY_YARN ? INLAY_ERROR_BASE : INLAY_OK, "base 1");
         spec.base = 1 + 0x1p-52;
         expect_status(&spec, INLAY_OK, "the base next to 1");
     }
@@ -751,30 +751,30 @@ START_TEST(shapes_and_options_are_refused)
     static const size_t bad_dims[] = {0, 1, 7, (size_t)INT32_MAX, (size_t)INT32_MAX + 1, SIZE_MAX, SIZE_MAX - 1};
     for (size_t i = 0; i < sizeof bad_dims / sizeof *bad_dims; i++) {
         spec.dim = bad_dims[i];
-        expect_status(&spec, INLAY_SHAPE, "a bad dim");
+        expect_status(&spec, INLAY_ERROR_SHAPE, "a bad dim");
     }
     static const int bad_scalings[] = {0, 8, -1, 1000};
     for (size_t i = 0; i < sizeof bad_scalings / sizeof *bad_scalings; i++) {
         spec = good_spec((inlay_rotary_scaling)bad_scalings[i]);
-        expect_status(&spec, INLAY_OPTION, "an unknown scaling");
+        expect_status(&spec, INLAY_ERROR_OPTION, "an unknown scaling");
     }
     spec = good_spec(INLAY_ROTARY_DEFAULT);
     spec.size = sizeof spec - 1;
-    expect_status(&spec, INLAY_OPTION, "a small size");
+    expect_status(&spec, INLAY_ERROR_OPTION, "a small size");
     spec = good_spec(INLAY_ROTARY_DEFAULT);
     spec.reserved = 1;
-    expect_status(&spec, INLAY_OPTION, "a reserved field");
+    expect_status(&spec, INLAY_ERROR_OPTION, "a reserved field");
     spec = good_spec(INLAY_ROTARY_DEFAULT);
     spec.reserved_too = 1;
-    expect_status(&spec, INLAY_OPTION, "the other reserved field");
+    expect_status(&spec, INLAY_ERROR_OPTION, "the other reserved field");
     spec = good_spec(INLAY_ROTARY_YARN);
     spec.truncate = 2;
-    expect_status(&spec, INLAY_OPTION, "truncate 2");
+    expect_status(&spec, INLAY_ERROR_OPTION, "truncate 2");
     spec.scaling = INLAY_ROTARY_LINEAR;
     expect_status(&spec, INLAY_OK, "truncate 2 where nobody looks");
     spec = good_spec(INLAY_ROTARY_LLAMA3);
     spec.low_freq_factor = spec.high_freq_factor;
-    expect_status(&spec, INLAY_OPTION, "low == high");
+    expect_status(&spec, INLAY_ERROR_OPTION, "low == high");
     spec = good_spec(INLAY_ROTARY_YARN);
     spec.beta_slow = spec.beta_fast;
     expect_status(&spec, INLAY_OK, "slow == fast");
@@ -786,7 +786,7 @@ START_TEST(shapes_and_options_are_refused)
     later.spec.size = sizeof later;
     expect_status(&later.spec, INLAY_OK, "a later version's struct of zeros");
     later.appended = 1;
-    expect_status(&later.spec, INLAY_OPTION, "a later version's field");
+    expect_status(&later.spec, INLAY_ERROR_OPTION, "a later version's field");
 }
 END_TEST
 
@@ -799,7 +799,7 @@ START_TEST(factors_out_of_range_are_refused)
             for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
                 inlay_rotary_spec spec = good_spec(INLAY_ROTARY_LONGROPE);
                 arrays[a][place] = bad[i];
-                expect_status(&spec, INLAY_OPTION, "a bad factor");
+                expect_status(&spec, INLAY_ERROR_OPTION, "a bad factor");
                 spec.scaling = INLAY_ROTARY_YARN;
                 expect_status(&spec, INLAY_OK, "a bad factor where nobody looks");
             }
@@ -810,19 +810,19 @@ START_TEST(null_pointers_are_refused)
 {
     double inv_freq[PAIRS] = {untouched}, attention_factor = untouched;
     inlay_rotary_spec spec = good_spec(INLAY_ROTARY_DEFAULT);
-    expect_status(NULL, INLAY_NULL, "no spec");
-    EXPECT(inlay_rotary_frequencies(&spec, NULL, &attention_factor) == INLAY_NULL && attention_factor == untouched,
+    expect_status(NULL, INLAY_ERROR_NULL, "no spec");
+    EXPECT(inlay_rotary_frequencies(&spec, NULL, &attention_factor) == INLAY_ERROR_NULL && attention_factor == untouched,
            "no inv_freq");
-    EXPECT(inlay_rotary_frequencies(&spec, inv_freq, NULL) == INLAY_NULL && inv_freq[0] == untouched,
+    EXPECT(inlay_rotary_frequencies(&spec, inv_freq, NULL) == INLAY_ERROR_NULL && inv_freq[0] == untouched,
            "no attention_factor");
     spec.short_factors = spec.long_factors = NULL;
     expect_status(&spec, INLAY_OK, "no factors, which nobody needs");
     spec = good_spec(INLAY_ROTARY_LONGROPE);
     spec.short_factors = NULL;
-    expect_status(&spec, INLAY_NULL, "no short factors");
+    expect_status(&spec, INLAY_ERROR_NULL, "no short factors");
     spec = good_spec(INLAY_ROTARY_LONGROPE);
     spec.long_factors = NULL;
-    expect_status(&spec, INLAY_NULL, "no long factors");
+    expect_status(&spec, INLAY_ERROR_NULL, "no long factors");
 }
 END_TEST
 
@@ -830,13 +830,13 @@ START_TEST(overlaps_are_refused)
 {
     double inv_freq[PAIRS], attention_factor;
     inlay_rotary_spec spec = good_spec(INLAY_ROTARY_LONGROPE);
-    EXPECT(inlay_rotary_frequencies(&spec, inv_freq, inv_freq + PAIRS - 1) == INLAY_OVERLAP, "two outputs");
-    EXPECT(inlay_rotary_frequencies(&spec, short_factors + 1, &attention_factor) == INLAY_OVERLAP, "short factors");
-    EXPECT(inlay_rotary_frequencies(&spec, long_factors, &attention_factor) == INLAY_OVERLAP, "long factors");
-    EXPECT(inlay_rotary_frequencies(&spec, inv_freq, short_factors) == INLAY_OVERLAP, "factor in short factors");
-    EXPECT(inlay_rotary_frequencies(&spec, inv_freq, long_factors + PAIRS - 1) == INLAY_OVERLAP,
+    EXPECT(inlay_rotary_frequencies(&spec, inv_freq, inv_freq + PAIRS - 1) == INLAY_ERROR_OVERLAP, "two outputs");
+    EXPECT(inlay_rotary_frequencies(&spec, short_factors + 1, &attention_factor) == INLAY_ERROR_OVERLAP, "short factors");
+    EXPECT(inlay_rotary_frequencies(&spec, long_factors, &attention_factor) == INLAY_ERROR_OVERLAP, "long factors");
+    EXPECT(inlay_rotary_frequencies(&spec, inv_freq, short_factors) == INLAY_ERROR_OVERLAP, "factor in short factors");
+    EXPECT(inlay_rotary_frequencies(&spec, inv_freq, long_factors + PAIRS - 1) == INLAY_ERROR_OVERLAP,
            "factor in long factors");
-    EXPECT(inlay_rotary_frequencies(&spec, inv_freq, &spec.factor) == INLAY_OVERLAP, "factor in the spec");
+    EXPECT(inlay_rotary_frequencies(&spec, inv_freq, &spec.factor) == INLAY_ERROR_OVERLAP, "factor in the spec");
     EXPECT(inlay_rotary_frequencies(&spec, inv_freq, long_factors + PAIRS) == INLAY_OK, "factor behind long factors");
     for (size_t i = 0; i < PAIRS; i++)
         EXPECT(short_factors[i] == 1 && long_factors[i] == 1, "an input was written");

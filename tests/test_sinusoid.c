@@ -17,13 +17,13 @@
 struct table {
     size_t dim;
     double base;
-    inlay_layout layout;
-    inlay_spacing spacing;
+    inlay_sinusoid_layout layout;
+    inlay_sinusoid_spacing spacing;
     uint32_t shift;
-    inlay_odd odd;
+    inlay_sinusoid_odd odd;
     inlay_recipe recipe; /* with the fields above as it has them */
     double amplitude;
-    inlay_type type;
+    inlay_element_type type;
     double step;   /* 0: consecutive positions; else real-valued ones so far apart, by inlay_sinusoid_at() */
     int64_t first; /* position */
     size_t n;
@@ -52,7 +52,7 @@ static inlay_sinusoid *make_table_sinusoid(const struct table *table)
 static void make_table(const struct table *table, const double *positions, unsigned char *rows, size_t row_bytes)
 {
     inlay_sinusoid *sinusoid = make_table_sinusoid(table);
-    inlay_type type = table->type != 0 ? table->type : INLAY_F32;
+    inlay_element_type type = table->type != 0 ? table->type : INLAY_F32;
     inlay_status status =
         table->step == 0
             ? inlay_sinusoid_rows(sinusoid, table->first, table->n, type, rows, row_bytes, NULL)
@@ -89,26 +89,26 @@ END_TEST
 /* What a column holds: an entry of the formula, or what an odd dim ends in. */
 enum entry { SINE, COSINE, ZERO };
 
-static enum entry entry_at(size_t dim, inlay_layout layout, inlay_odd odd, size_t column, size_t *pair)
+static enum entry entry_at(size_t dim, inlay_sinusoid_layout layout, inlay_sinusoid_odd odd, size_t column, size_t *pair)
 {
-    bool formula = odd == INLAY_ODD_FORMULA;
+    bool formula = odd == INLAY_SINUSOID_ODD_FORMULA;
     size_t pairs = dim / 2 + (formula ? dim % 2 : 0);
     *pair = 0;
     if (column == dim - 1 && dim % 2 == 1 && !formula)
-        return odd == INLAY_ODD_WRAP && pairs > 0 ? COSINE : ZERO;
-    if (layout == INLAY_LAYOUT_INTERLEAVED) {
+        return odd == INLAY_SINUSOID_ODD_WRAP && pairs > 0 ? COSINE : ZERO;
+    if (layout == INLAY_SINUSOID_LAYOUT_INTERLEAVED) {
         *pair = column / 2;
         return column % 2 == 0 ? SINE : COSINE;
     }
     *pair = column < pairs ? column : column - pairs;
-    return (column < pairs) == (layout == INLAY_LAYOUT_SPLIT) ? SINE : COSINE;
+    return (column < pairs) == (layout == INLAY_SINUSOID_LAYOUT_SPLIT) ? SINE : COSINE;
 }
 
 /*
  * Every dim lands where layout and odd dims say, and nowhere else: against scalar's interleaved rows of the same
  * frequencies, two columns wider so that each sine has its cosine.
  */
-static void check_columns(struct arena *out, size_t dim, inlay_layout layout, inlay_odd odd, inlay_type type)
+static void check_columns(struct arena *out, size_t dim, inlay_sinusoid_layout layout, inlay_sinusoid_odd odd, inlay_element_type type)
 {
     enum { N = 3, MOST = 132 };
     static double frequencies[MOST];
@@ -156,11 +156,11 @@ START_TEST(every_dim_and_layout_lands_in_its_columns)
     enum { MAX_DIM = 130 };
     struct arena out = arena_make(3 * (MAX_DIM * sizeof(float) + 67) + 64);
     for (size_t dim = 1; dim <= MAX_DIM; dim++)
-        for (int layout = INLAY_LAYOUT_INTERLEAVED; layout <= INLAY_LAYOUT_SPLIT_COS_FIRST; layout++)
+        for (int layout = INLAY_SINUSOID_LAYOUT_INTERLEAVED; layout <= INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST; layout++)
             for (int type = INLAY_F32; type <= INLAY_BF16; type++) {
-                int last = dim % 2 == 1 ? INLAY_ODD_WRAP : INLAY_ODD_FORMULA;
-                for (int odd = INLAY_ODD_FORMULA; odd <= last; odd++)
-                    check_columns(&out, dim, (inlay_layout)layout, (inlay_odd)odd, (inlay_type)type);
+                int last = dim % 2 == 1 ? INLAY_SINUSOID_ODD_WRAP : INLAY_SINUSOID_ODD_FORMULA;
+                for (int odd = INLAY_SINUSOID_ODD_FORMULA; odd <= last; odd++)
+                    check_columns(&out, dim, (inlay_sinusoid_layout)layout, (inlay_sinusoid_odd)odd, (inlay_element_type)type);
             }
     arena_free(&out);
 }
@@ -172,20 +172,20 @@ START_TEST(pieces_meet)
     static const size_t dims[] = {1023, 1025, 1100};
     struct arena out = arena_make(4096);
     for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
-        for (int layout = INLAY_LAYOUT_INTERLEAVED; layout <= INLAY_LAYOUT_SPLIT_COS_FIRST; layout++)
-            for (int odd = INLAY_ODD_FORMULA; odd <= INLAY_ODD_WRAP; odd++) {
+        for (int layout = INLAY_SINUSOID_LAYOUT_INTERLEAVED; layout <= INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST; layout++)
+            for (int odd = INLAY_SINUSOID_ODD_FORMULA; odd <= INLAY_SINUSOID_ODD_WRAP; odd++) {
                 size_t dim = dims[d];
                 inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(dim);
-                spec.layout = (inlay_layout)layout;
-                spec.odd = (inlay_odd)odd;
-                inlay_sinusoid *sinusoid, *whole = make_sinusoid(dim, 10000, INLAY_LAYOUT_INTERLEAVED);
+                spec.layout = (inlay_sinusoid_layout)layout;
+                spec.odd = (inlay_sinusoid_odd)odd;
+                inlay_sinusoid *sinusoid, *whole = make_sinusoid(dim, 10000, INLAY_SINUSOID_LAYOUT_INTERLEAVED);
                 ck_assert_int_eq(inlay_sinusoid_create(&spec, NULL, &sinusoid), INLAY_OK);
                 float reference[1100], row[1100];
                 ck_assert_int_eq(inlay_sinusoid_rows(whole, 4999, 1, INLAY_F32, reference, sizeof row, NULL), INLAY_OK);
                 ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, 4999, 1, INLAY_F32, row, sizeof row, NULL), INLAY_OK);
                 for (size_t column = 0; column < dim; column++) {
                     size_t pair;
-                    enum entry entry = entry_at(dim, (inlay_layout)layout, (inlay_odd)odd, column, &pair);
+                    enum entry entry = entry_at(dim, (inlay_sinusoid_layout)layout, (inlay_sinusoid_odd)odd, column, &pair);
                     float wanted = entry == ZERO ? 0 : reference[2 * pair + (entry == COSINE)];
                     if (2 * pair + 1 < dim || entry == SINE) /* else the reference has no such cosine or sine */
                         EXPECT(row[column] == wanted, "dim %zu, layout %d, odd %d: column %zu is %a, not %a", dim,
@@ -206,7 +206,7 @@ START_TEST(lists_give_the_rows_of_their_positions)
     for (int recipe = INLAY_RECIPE_EXACT; recipe <= INLAY_RECIPE_KERAS_HUB; recipe++)
         for (int type = INLAY_F32; type <= INLAY_BF16; type++) {
             inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe((inlay_recipe)recipe, DIM);
-            spec.odd = INLAY_ODD_FORMULA;
+            spec.odd = INLAY_SINUSOID_ODD_FORMULA;
             inlay_sinusoid *sinusoid;
             ck_assert_int_eq(inlay_sinusoid_create(&spec, NULL, &sinusoid), INLAY_OK);
             /* At odd addresses. */
@@ -220,23 +220,23 @@ START_TEST(lists_give_the_rows_of_their_positions)
                 memcpy(doubles + 1 + i * 8, &real, 8);
                 memcpy(floats + 1 + i * 4, &single, 4);
             }
-            ck_assert_int_eq(inlay_sinusoid_at(sinusoid, integers + 1, INLAY_POSITION_I64, N, (inlay_type)type, got[0],
+            ck_assert_int_eq(inlay_sinusoid_at(sinusoid, integers + 1, INLAY_POSITION_I64, N, (inlay_element_type)type, got[0],
                                                sizeof *got[0], NULL, NULL),
                              INLAY_OK);
-            ck_assert_int_eq(inlay_sinusoid_at(sinusoid, doubles + 1, INLAY_POSITION_F64, N, (inlay_type)type, got[1],
+            ck_assert_int_eq(inlay_sinusoid_at(sinusoid, doubles + 1, INLAY_POSITION_F64, N, (inlay_element_type)type, got[1],
                                                sizeof *got[1], NULL, NULL),
                              INLAY_OK);
-            ck_assert_int_eq(inlay_sinusoid_at(sinusoid, floats + 1, INLAY_POSITION_F32, N, (inlay_type)type, got[2],
+            ck_assert_int_eq(inlay_sinusoid_at(sinusoid, floats + 1, INLAY_POSITION_F32, N, (inlay_element_type)type, got[2],
                                                sizeof *got[2], NULL, NULL),
                              INLAY_OK);
             for (size_t i = 0; i < N; i++) {
                 ck_assert_int_eq(
-                    inlay_sinusoid_rows(sinusoid, positions[i], 1, (inlay_type)type, row, sizeof row, NULL), INLAY_OK);
+                    inlay_sinusoid_rows(sinusoid, positions[i], 1, (inlay_element_type)type, row, sizeof row, NULL), INLAY_OK);
                 for (int list = 0; list < 2; list++)
                     EXPECT(memcmp(got[list][i], row, sizeof row) == 0, "recipe %d, type %d, list %d: row %zu", recipe,
                            type, list, i);
                 int64_t single = positions[i] == 2147483647 ? 2147483520 : positions[i] - (positions[i] == 16777217);
-                ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, single, 1, (inlay_type)type, row, sizeof row, NULL),
+                ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, single, 1, (inlay_element_type)type, row, sizeof row, NULL),
                                  INLAY_OK);
                 EXPECT(memcmp(got[2][i], row, sizeof row) == 0, "recipe %d, type %d: float row %zu", recipe, type, i);
             }
@@ -250,7 +250,7 @@ START_TEST(negative_positions_are_symmetric)
 {
     enum { DIM = 70 };
     static const double positions[] = {0.25, 3.75, 999.5, 1e-30, 1e-45, 5e-324, 123456789.125, 2147483647.5};
-    inlay_sinusoid *sinusoid = make_sinusoid(DIM, 10000, INLAY_LAYOUT_INTERLEAVED);
+    inlay_sinusoid *sinusoid = make_sinusoid(DIM, 10000, INLAY_SINUSOID_LAYOUT_INTERLEAVED);
     for (size_t i = 0; i < sizeof positions / sizeof *positions; i++) {
         double both[2] = {positions[i], -positions[i]};
         float rows[2][DIM];
@@ -285,10 +285,10 @@ START_TEST(rotary_tables_hold_the_entries_of_rows)
                 spec.amplitude = recipe == INLAY_RECIPE_EXACT ? 1.3465735902799727 : 1;
                 inlay_sinusoid *rotary, *split;
                 ck_assert_int_eq(inlay_sinusoid_create(&spec, NULL, &rotary), INLAY_OK);
-                spec.layout = INLAY_LAYOUT_SPLIT;
+                spec.layout = INLAY_SINUSOID_LAYOUT_SPLIT;
                 ck_assert_int_eq(inlay_sinusoid_create(&spec, NULL, &split), INLAY_OK);
                 unsigned char *rows = malloc(N * dim * element);
-                ck_assert_int_eq(inlay_sinusoid_rows(split, 1000, N, (inlay_type)type, rows, dim * element, NULL),
+                ck_assert_int_eq(inlay_sinusoid_rows(split, 1000, N, (inlay_element_type)type, rows, dim * element, NULL),
                                  INLAY_OK);
                 struct arena table[2] = {arena_make(N * stride), arena_make(N * stride)};
                 for (int layout = INLAY_ROTARY_PAIRS; layout <= INLAY_ROTARY_INTERLEAVED; layout++) {
@@ -296,7 +296,7 @@ START_TEST(rotary_tables_hold_the_entries_of_rows)
                     size_t bytes = (N - 1) * stride + columns * element;
                     unsigned char *at[2] = {arena_place(&table[0], bytes, AT_END, 0),
                                             arena_place(&table[1], bytes, AT_END, 0)};
-                    ck_assert_int_eq(inlay_rotary_rows(rotary, 1000, N, (inlay_type)type, (inlay_rotary_layout)layout,
+                    ck_assert_int_eq(inlay_rotary_rows(rotary, 1000, N, (inlay_element_type)type, (inlay_rotary_layout)layout,
                                                        at[0], at[1], stride, NULL),
                                      INLAY_OK);
                     for (size_t i = 0; i < N; i++)
@@ -343,7 +343,7 @@ START_TEST(few_entries_are_in_doubt)
 {
     static const double bases[] = {1e4, 1e6, 1e30};
     static const size_t dims[] = {64, 512, 4096};
-    static const inlay_type types[] = {INLAY_F32, INLAY_F16, INLAY_BF16};
+    static const inlay_element_type types[] = {INLAY_F32, INLAY_F16, INLAY_BF16};
     if (tested == &inlay_kernels_scalar)
         return; /* which leaves all of them */
     struct inlay_kernels counting = *tested;
@@ -353,7 +353,7 @@ START_TEST(few_entries_are_in_doubt)
         for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
             for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
                 size_t dim = dims[d], n = (1 << 20) / dim;
-                inlay_sinusoid *sinusoid = make_sinusoid(dim, bases[b], INLAY_LAYOUT_SPLIT);
+                inlay_sinusoid *sinusoid = make_sinusoid(dim, bases[b], INLAY_SINUSOID_LAYOUT_SPLIT);
                 unsigned char *rows = malloc(n * dim * sizeof(float));
                 unsigned long entries = 0;
                 marked = 0;
@@ -382,13 +382,13 @@ START_TEST(streamed_tables_are_the_same)
 {
     static const struct {
         size_t dim;
-        inlay_layout layout;
+        inlay_sinusoid_layout layout;
         size_t offset, padding; /* bytes */
     } cases[] = {
-        {1024, INLAY_LAYOUT_INTERLEAVED, 0, 0},  {1024, INLAY_LAYOUT_SPLIT, 0, 0},
-        {1024, INLAY_LAYOUT_INTERLEAVED, 4, 0},  {1023, INLAY_LAYOUT_INTERLEAVED, 0, 0},
-        {1022, INLAY_LAYOUT_SPLIT, 0, 8},        {1040, INLAY_LAYOUT_SPLIT, 0, 0},
-        {2080, INLAY_LAYOUT_INTERLEAVED, 0, 64}, {1025, INLAY_LAYOUT_SPLIT, 1, 3},
+        {1024, INLAY_SINUSOID_LAYOUT_INTERLEAVED, 0, 0},  {1024, INLAY_SINUSOID_LAYOUT_SPLIT, 0, 0},
+        {1024, INLAY_SINUSOID_LAYOUT_INTERLEAVED, 4, 0},  {1023, INLAY_SINUSOID_LAYOUT_INTERLEAVED, 0, 0},
+        {1022, INLAY_SINUSOID_LAYOUT_SPLIT, 0, 8},        {1040, INLAY_SINUSOID_LAYOUT_SPLIT, 0, 0},
+        {2080, INLAY_SINUSOID_LAYOUT_INTERLEAVED, 0, 64}, {1025, INLAY_SINUSOID_LAYOUT_SPLIT, 1, 3},
     };
     if (tested == &inlay_kernels_scalar)
         return; /* it does not stream */
@@ -418,7 +418,7 @@ END_TEST
 START_TEST(position_zero_is_zero_and_one)
 {
     float row[7];
-    inlay_sinusoid *sinusoid = make_sinusoid(7, 10000, INLAY_LAYOUT_INTERLEAVED);
+    inlay_sinusoid *sinusoid = make_sinusoid(7, 10000, INLAY_SINUSOID_LAYOUT_INTERLEAVED);
     ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, 0, 1, INLAY_F32, row, sizeof row, NULL), INLAY_OK);
     const float wanted[7] = {0, 1, 0, 1, 0, 1, 0};
     EXPECT(memcmp(row, wanted, sizeof row) == 0, "the row of position 0 is not 0, 1, 0, 1, ...");

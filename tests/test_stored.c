@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Stored types of tables, float32 by narrow moves among them: the kernels of the ISA under test against scalar, at
- * every length, address and end of memory; both against bytes written out by hand; and tables that inlay_rows_store
+ * every length, address and end of memory; both against bytes written out by hand; and tables that inlay_table_quantize
  * makes, within the errors that it promises.
  */
 #include "support.h"
@@ -39,7 +39,7 @@ static void free_arenas(void)
 }
 
 /* What of a row the first columns touch, which is less than a row wherever a block or a byte is not full. */
-static size_t touched(inlay_type type, size_t columns)
+static size_t touched(inlay_element_type type, size_t columns)
 {
     size_t blocks = columns / 32, rest = columns % 32;
     switch (type) {
@@ -66,7 +66,7 @@ static size_t groups_of(size_t columns, size_t group)
 }
 
 /* The bytes beside the elements of one row. */
-static size_t scale_bytes(inlay_type type, size_t columns, size_t group)
+static size_t scale_bytes(inlay_element_type type, size_t columns, size_t group)
 {
     switch (type) {
     case INLAY_I8:
@@ -83,7 +83,7 @@ static size_t scale_bytes(inlay_type type, size_t columns, size_t group)
 }
 
 struct shape {
-    inlay_type type;
+    inlay_element_type type;
     size_t columns, group;
     bool zeros, positioned, in_place, stream, far;
     enum placement placement;
@@ -100,7 +100,7 @@ static void random_bytes(struct random *random, unsigned char *bytes, size_t n)
 static void check_shape(const struct shape *shape, uint64_t seed)
 {
     struct random random = {seed};
-    inlay_type type = shape->type;
+    inlay_element_type type = shape->type;
     size_t bytes = touched(type, shape->columns), beside = scale_bytes(type, shape->columns, shape->group);
     size_t zero_bytes = (groups_of(shape->columns, shape->group) + 1) / 2, floats = shape->columns * sizeof(float);
     size_t stride = floats + (shape->placement == INSIDE ? shape->offset % 7 * 4 : 0);
@@ -171,11 +171,11 @@ static void check_everywhere(size_t columns, enum placement placement, size_t of
 {
     static const float scales[] = {1, 22.627417f, -0.5f, 0, NAN, INFINITY, 0x1p-140f};
     static const size_t groups[] = {32, 64, 128};
-    for (int type = INLAY_F32; type < INLAY_TYPES; type++)
+    for (int type = INLAY_F32; type < INLAY_ELEMENT_TYPES; type++)
         for (int way = 0; way < 6; way++) {
             size_t mixed = columns * 7 + offset * 3 + (size_t)way;
             struct shape shape = {
-                .type = (inlay_type)type,
+                .type = (inlay_element_type)type,
                 .columns = columns,
                 .group = groups[mixed % 3],
                 .zeros = type == INLAY_U4_GROUPED && way % 2 == 0,
@@ -187,7 +187,7 @@ static void check_everywhere(size_t columns, enum placement placement, size_t of
                 .offset = offset,
                 .scale = mixed % 4 == 0 ? 1 : scales[mixed / 4 % (sizeof scales / sizeof *scales)],
             };
-            check_shape(&shape, mixed * INLAY_TYPES + (size_t)type);
+            check_shape(&shape, mixed * INLAY_ELEMENT_TYPES + (size_t)type);
         }
 }
 
@@ -229,7 +229,7 @@ START_TEST(every_length_at_every_alignment)
 END_TEST
 
 /* One row, decoded as it is by the kernels under test. */
-static void decode(inlay_type type, const void *row, const void *scales, const void *zeros, size_t group,
+static void decode(inlay_element_type type, const void *row, const void *scales, const void *zeros, size_t group,
                    size_t columns, float *out)
 {
     const unsigned char *row_at = row, *scales_at = scales, *zeros_at = zeros;
@@ -322,13 +322,13 @@ START_TEST(bytes_by_hand)
     /* FBGEMM, 8 bits: 5 numbers, then scale 0.5 and bias -1 at an odd address. */
     const unsigned char fbgemm_8[] = {0, 1, 2, 128, 255, 0, 0, 0, 0x3f, 0, 0, 0x80, 0xbf};
     const float fbgemm_8_values[] = {-1, -0.5f, 0, 63, 126.5f};
-    ck_assert_uint_eq(inlay_row_bytes(INLAY_U8_ROWWISE, 5), sizeof fbgemm_8);
+    ck_assert_uint_eq(inlay_table_row_bytes(INLAY_U8_ROWWISE, 5), sizeof fbgemm_8);
     decode(INLAY_U8_ROWWISE, fbgemm_8, fbgemm_8 + 5, NULL, 0, 5, got);
     expect_floats("FBGEMM, 8 bits", got, fbgemm_8_values, 5);
     /* FBGEMM, 4 bits: 0x21 is 1, then 2; scale 2 (0x4000), bias 0.5 (0x3800). */
     const unsigned char fbgemm_4[] = {0x21, 0x0f, 0xf3, 0x00, 0x40, 0x00, 0x38};
     const float fbgemm_4_values[] = {2.5f, 4.5f, 30.5f, 0.5f, 6.5f};
-    ck_assert_uint_eq(inlay_row_bytes(INLAY_U4_ROWWISE, 5), sizeof fbgemm_4);
+    ck_assert_uint_eq(inlay_table_row_bytes(INLAY_U4_ROWWISE, 5), sizeof fbgemm_4);
     decode(INLAY_U4_ROWWISE, fbgemm_4, fbgemm_4 + 3, NULL, 0, 5, got);
     expect_floats("FBGEMM, 4 bits", got, fbgemm_4_values, 5);
     /* ONNX: 0xf0 is 0, then 15; groups 0 and 1 have zeros 3 and 12, or 8 each. */
@@ -352,7 +352,7 @@ START_TEST(bytes_by_hand)
         q8_0[2 + i] = (unsigned char)(i * 8 - 128);
         wanted[i] = (float)(i * 8 - 128) / 2;
     }
-    ck_assert_uint_eq(inlay_row_bytes(INLAY_Q8_0, 32), sizeof q8_0);
+    ck_assert_uint_eq(inlay_table_row_bytes(INLAY_Q8_0, 32), sizeof q8_0);
     decode(INLAY_Q8_0, q8_0, NULL, NULL, 0, 32, got);
     expect_floats("Q8_0", got, wanted, 32);
     /* ggml: d = -1 (0xbc00); byte i holds column i below and column 16 + i above. */
@@ -362,7 +362,7 @@ START_TEST(bytes_by_hand)
         wanted[i] = (float)(8 - i);
         wanted[16 + i] = (float)(i - 7);
     }
-    ck_assert_uint_eq(inlay_row_bytes(INLAY_Q4_0, 32), sizeof q4_0);
+    ck_assert_uint_eq(inlay_table_row_bytes(INLAY_Q4_0, 32), sizeof q4_0);
     decode(INLAY_Q4_0, q4_0, NULL, NULL, 0, 32, got);
     wanted[8] = -0.0f; /* 0 * -1 */
     wanted[16 + 7] = -0.0f;
@@ -370,17 +370,17 @@ START_TEST(bytes_by_hand)
 }
 END_TEST
 
-/* A table that inlay_rows_store fills in, between guard pages. */
+/* A table that inlay_table_quantize fills in, between guard pages. */
 struct stored {
     struct arena data, scales, zeros;
-    inlay_rows view;
+    inlay_table view;
     size_t scale_row, zero_row; /* bytes beside a row */
 };
 
-static struct stored make_stored(inlay_type type, size_t rows, size_t dim, size_t group, bool zeros, size_t padding)
+static struct stored make_stored(inlay_element_type type, size_t rows, size_t dim, size_t group, bool zeros, size_t padding)
 {
-    struct stored stored = {.view = inlay_rows_f32(NULL, rows, dim)};
-    size_t row_bytes = inlay_row_bytes(type, dim);
+    struct stored stored = {.view = inlay_table_f32(NULL, rows, dim)};
+    size_t row_bytes = inlay_table_row_bytes(type, dim);
     bool beside = type == INLAY_I8 || type == INLAY_I8_INVERSE || type == INLAY_U4_GROUPED;
     stored.scale_row = beside ? scale_bytes(type, dim, group) : 0;
     stored.zero_row = zeros ? (dim / group + 1) / 2 : 0;
@@ -407,7 +407,7 @@ static void free_stored(struct stored *stored)
 
 static void decode_row(const struct stored *stored, size_t i, float *out)
 {
-    const inlay_rows *view = &stored->view;
+    const inlay_table *view = &stored->view;
     const unsigned char *row = (const unsigned char *)view->data + i * view->stride_bytes, *scales = NULL,
                         *zeros = NULL;
     if (view->scales != NULL)
@@ -437,7 +437,7 @@ static struct extremes extremes_of(const float *x, size_t n)
 }
 
 /* How far what is read may be from x, one of the numbers that share a scale, as the header has it. */
-static double allowed(inlay_type type, bool zeros, struct extremes of, double x)
+static double allowed(inlay_element_type type, bool zeros, struct extremes of, double x)
 {
     const double least = of.least, most = of.most, floor = 0x1p-126, half_floor = 8 * 0x1p-24, rounding = 0x1p-21;
     double magnitude = fmax(-least, most), range = most - least;
@@ -465,14 +465,14 @@ static double allowed(inlay_type type, bool zeros, struct extremes of, double x)
     }
 }
 
-static void check_stored(inlay_type type, size_t rows, size_t dim, size_t group, bool zeros, const float *x,
+static void check_stored(inlay_element_type type, size_t rows, size_t dim, size_t group, bool zeros, const float *x,
                          const char *what)
 {
     struct stored stored = make_stored(type, rows, dim, group, zeros, dim % 5);
-    inlay_rows from = inlay_rows_f32(x, rows, dim);
+    inlay_table from = inlay_table_f32(x, rows, dim);
     float *got = malloc(dim * sizeof *got);
     double reported = -1, largest = 0;
-    ck_assert_int_eq(inlay_rows_store(&from, &stored.view, &reported), INLAY_OK);
+    ck_assert_int_eq(quantize(&from, &stored.view, &reported), INLAY_OK);
     size_t share = type == INLAY_U4_GROUPED ? group : type == INLAY_Q8_0 || type == INLAY_Q4_0 ? 32 : dim;
     for (size_t row = 0; row < rows; row++) {
         const float *wanted = x + row * dim;
@@ -492,7 +492,7 @@ static void check_stored(inlay_type type, size_t rows, size_t dim, size_t group,
     EXPECT(reported == largest, "%s, type %d, dim %zu: an error of %a is said to be %a", what, (int)type, dim, largest,
            reported);
     EXPECT(arena_untouched_outside(&stored.data, stored.view.data, rows, stored.view.stride_bytes,
-                                   inlay_row_bytes(type, dim)),
+                                   inlay_table_row_bytes(type, dim)),
            "type %d, dim %zu: wrote outside its rows", (int)type, dim);
     free(got);
     free_stored(&stored);
@@ -501,13 +501,13 @@ static void check_stored(inlay_type type, size_t rows, size_t dim, size_t group,
 /* Every type that can have so many columns. */
 static void check_types(size_t rows, size_t dim, const float *x, const char *what)
 {
-    for (int type = INLAY_F32; type < INLAY_TYPES; type++) {
+    for (int type = INLAY_F32; type < INLAY_ELEMENT_TYPES; type++) {
         bool blocks = type == INLAY_Q8_0 || type == INLAY_Q4_0;
         if (type != INLAY_U4_GROUPED && (!blocks || dim % 32 == 0))
-            check_stored((inlay_type)type, rows, dim, 0, false, x, what);
+            check_stored((inlay_element_type)type, rows, dim, 0, false, x, what);
         for (size_t group = 32; type == INLAY_U4_GROUPED && group <= 128; group *= 2)
             for (int zeros = 0; zeros < 2 && dim % group == 0; zeros++)
-                check_stored((inlay_type)type, rows, dim, group, zeros, x, what);
+                check_stored((inlay_element_type)type, rows, dim, group, zeros, x, what);
     }
 }
 
@@ -540,12 +540,12 @@ START_TEST(zeros_stay_zeros)
     static const float zeros[2 * DIM];
     static float got[DIM];
     check_types(2, DIM, zeros, "zeros");
-    for (int type = INLAY_F16; type < INLAY_TYPES; type++)
+    for (int type = INLAY_F16; type < INLAY_ELEMENT_TYPES; type++)
         for (int with = 0; with < (type == INLAY_U4_GROUPED ? 2 : 1); with++) {
-            struct stored stored = make_stored((inlay_type)type, 2, DIM, 64, with, 0);
-            inlay_rows from = inlay_rows_f32(zeros, 2, DIM);
+            struct stored stored = make_stored((inlay_element_type)type, 2, DIM, 64, with, 0);
+            inlay_table from = inlay_table_f32(zeros, 2, DIM);
             double error = -1;
-            ck_assert_int_eq(inlay_rows_store(&from, &stored.view, &error), INLAY_OK);
+            ck_assert_int_eq(quantize(&from, &stored.view, &error), INLAY_OK);
             EXPECT(error == 0, "zeros of type %d have an error of %a", type, error);
             decode_row(&stored, 1, got);
             if (stored.view.scales != NULL)
@@ -564,63 +564,63 @@ START_TEST(numbers_by_hand)
     static const float row[32] = {-4, 3.9f, 0.25f, -0.25f, 0.74f, 2, [16] = -2, [17] = 3.4f, [31] = 0.3f};
     unsigned char bytes[34];
     float scale;
-    inlay_rows from = inlay_rows_f32(row, 1, 32), to = inlay_rows_f32(bytes, 1, 32);
+    inlay_table from = inlay_table_f32(row, 1, 32), to = inlay_table_f32(bytes, 1, 32);
     /* d = -4 / -8 = 0.5: q = trunc(x / d + 8.5). */
     to.type = INLAY_Q4_0;
     to.stride_bytes = 18;
     unsigned char q4_0[18] = {0x00, 0x38, 0x40, 0xff, 0x89, 0x88, 0x89, 0x8c};
     memset(q4_0 + 8, 0x88, 9);
     q4_0[17] = 0x98;
-    ck_assert_int_eq(inlay_rows_store(&from, &to, NULL), INLAY_OK);
+    ck_assert_int_eq(quantize(&from, &to, NULL), INLAY_OK);
     ck_assert_mem_eq(bytes, q4_0, sizeof q4_0);
     /* The scale is 127 / 4: q = round(x * 31.75). */
     to.type = INLAY_I8_INVERSE;
     to.stride_bytes = 32;
     to.scales = &scale;
     const signed char i8[32] = {-127, 124, 8, -8, 23, 64, [16] = -64, [17] = 108, [31] = 10};
-    ck_assert_int_eq(inlay_rows_store(&from, &to, NULL), INLAY_OK);
+    ck_assert_int_eq(quantize(&from, &to, NULL), INLAY_OK);
     ck_assert_mem_eq(bytes, i8, 32);
     EXPECT(scale == 31.75f, "the inverse scale is %a", (double)scale);
     to.type = INLAY_I8;
-    ck_assert_int_eq(inlay_rows_store(&from, &to, NULL), INLAY_OK);
+    ck_assert_int_eq(quantize(&from, &to, NULL), INLAY_OK);
     ck_assert_mem_eq(bytes, i8, 32);
     EXPECT(scale == 4 / 127.0f, "the scale is %a", (double)scale);
     /* d = 4 / 127 = 0x1.02040810p-5, as a float16 0x2808. */
     to.type = INLAY_Q8_0;
     to.stride_bytes = 34;
     to.scales = NULL;
-    ck_assert_int_eq(inlay_rows_store(&from, &to, NULL), INLAY_OK);
+    ck_assert_int_eq(quantize(&from, &to, NULL), INLAY_OK);
     ck_assert_mem_eq(bytes + 2, i8, 32);
     EXPECT(bytes[0] == 0x08 && bytes[1] == 0x28, "d is %02x%02x", bytes[1], bytes[0]);
     /* d = 2: ties go away from zero. */
     static const float ties[32] = {254, 1, -1, 5, -5, 2.9f};
     static const signed char away[32] = {127, 1, -1, 3, -3, 1};
-    from = inlay_rows_f32(ties, 1, 32);
-    ck_assert_int_eq(inlay_rows_store(&from, &to, NULL), INLAY_OK);
+    from = inlay_table_f32(ties, 1, 32);
+    ck_assert_int_eq(quantize(&from, &to, NULL), INLAY_OK);
     ck_assert_mem_eq(bytes + 2, away, 32);
     /* -1 to 14 in steps of 1: 4 bits hold them as they are. */
     float few[4] = {-1, 14, 0, 6.6f};
-    from = inlay_rows_f32(few, 1, 4);
-    to = inlay_rows_f32(bytes, 1, 4);
+    from = inlay_table_f32(few, 1, 4);
+    to = inlay_table_f32(bytes, 1, 4);
     to.type = INLAY_U4_ROWWISE;
     to.stride_bytes = 6;
     const unsigned char rowwise_4[] = {0xf0, 0x81, 0x00, 0x3c, 0x00, 0xbc};
-    ck_assert_int_eq(inlay_rows_store(&from, &to, NULL), INLAY_OK);
+    ck_assert_int_eq(quantize(&from, &to, NULL), INLAY_OK);
     ck_assert_mem_eq(bytes, rowwise_4, sizeof rowwise_4);
     /* Numbers count from the bias that is stored: 1000.3 becomes 1000.5 (0x63d1), the step 0.2 0x3266. */
     const float high[4] = {1000.3f, 1003.3f, 1001.3f, 1002.3f};
     const unsigned char rowwise_high[] = {0xe0, 0x94, 0x66, 0x32, 0xd1, 0x63};
-    from = inlay_rows_f32(high, 1, 4);
-    ck_assert_int_eq(inlay_rows_store(&from, &to, NULL), INLAY_OK);
+    from = inlay_table_f32(high, 1, 4);
+    ck_assert_int_eq(quantize(&from, &to, NULL), INLAY_OK);
     ck_assert_mem_eq(bytes, rowwise_high, sizeof rowwise_high);
-    from = inlay_rows_f32(few, 1, 4);
+    from = inlay_table_f32(few, 1, 4);
     /* -1 to 254 likewise, with a float32 scale of 1 and a bias of -1. */
     few[1] = 254;
     to.type = INLAY_U8_ROWWISE;
     to.stride_bytes = 12;
     const unsigned char rowwise_8[] = {0, 255, 1, 8, 0, 0, 0x80, 0x3f, 0, 0, 0x80, 0xbf};
     double error;
-    ck_assert_int_eq(inlay_rows_store(&from, &to, &error), INLAY_OK);
+    ck_assert_int_eq(quantize(&from, &to, &error), INLAY_OK);
     ck_assert_mem_eq(bytes, rowwise_8, sizeof rowwise_8);
     EXPECT(error == 7 - (double)6.6f, "the error is %a", error);
 }
@@ -633,12 +633,12 @@ START_TEST(sixteen_bits_round_trip)
     for (int type = INLAY_F16; type <= INLAY_BF16; type++) {
         for (unsigned bits = 0; bits < 65536; bits++)
             row[bits] = (uint16_t)bits;
-        decode((inlay_type)type, row, NULL, NULL, 0, 65536, values);
-        inlay_rows from = inlay_rows_f32(values, 1, 65536), to = inlay_rows_f32(again, 1, 65536);
-        to.type = (inlay_type)type;
+        decode((inlay_element_type)type, row, NULL, NULL, 0, 65536, values);
+        inlay_table from = inlay_table_f32(values, 1, 65536), to = inlay_table_f32(again, 1, 65536);
+        to.type = (inlay_element_type)type;
         to.stride_bytes = sizeof again;
         double error;
-        ck_assert_int_eq(inlay_rows_store(&from, &to, &error), INLAY_OK);
+        ck_assert_int_eq(quantize(&from, &to, &error), INLAY_OK);
         EXPECT(error == 0, "the error is %a", error);
         for (unsigned bits = 0; bits < 65536; bits++)
             EXPECT(again[bits] == bits || isnan(values[bits]), "type %d: %04x became %04x", type, bits, again[bits]);
@@ -646,9 +646,9 @@ START_TEST(sixteen_bits_round_trip)
     /* Between float16's largest and the next power of two, ties, what no longer counts. */
     const float edges[] = {65519.996f, 65520, -1e30f, 0x1.002p0f, 0x1.006p0f, 0x1p-25f, 0x1.8p-25f, -0x1p-26f, NAN};
     const uint16_t f16[] = {0x7bff, 0x7c00, 0xfc00, 0x3c00, 0x3c02, 0, 1, 0x8000, 0x7e00};
-    inlay_rows from = inlay_rows_f32(edges, 1, 9), to = inlay_rows_f32(again, 1, 9);
+    inlay_table from = inlay_table_f32(edges, 1, 9), to = inlay_table_f32(again, 1, 9);
     to.type = INLAY_F16;
-    ck_assert_int_eq(inlay_rows_store(&from, &to, NULL), INLAY_OK);
+    ck_assert_int_eq(quantize(&from, &to, NULL), INLAY_OK);
     for (int i = 0; i < 9; i++)
         EXPECT(again[i] == f16[i] || (i == 8 && (again[i] & 0x7fff) > 0x7c00), "%a became %04x", (double)edges[i],
                again[i]);
@@ -661,54 +661,54 @@ START_TEST(what_cannot_be_stored)
     unsigned char bytes[4][64 * 4], before[4][64 * 4];
     memset(bytes, 0x5a, sizeof bytes);
     memcpy(before, bytes, sizeof bytes);
-    inlay_rows from = inlay_rows_f32(x, 1, 64), to = inlay_rows_f32(bytes[0], 1, 64);
+    inlay_table from = inlay_table_f32(x, 1, 64), to = inlay_table_f32(bytes[0], 1, 64);
     to.type = INLAY_I8;
     to.stride_bytes = 64;
     to.scales = bytes[1];
     double error = 7;
-    ck_assert_int_eq(inlay_rows_store(NULL, &to, &error), INLAY_NULL);
-    ck_assert_int_eq(inlay_rows_store(&from, NULL, &error), INLAY_NULL);
+    ck_assert_int_eq(quantize(NULL, &to, &error), INLAY_ERROR_NULL);
+    ck_assert_int_eq(quantize(&from, NULL, &error), INLAY_ERROR_NULL);
     const float wrong[] = {NAN, INFINITY, -INFINITY, 0x1.000002p126f};
     for (int i = 0; i < 4; i++) {
         x[63] = wrong[i];
-        ck_assert_int_eq(inlay_rows_store(&from, &to, &error), INLAY_OPTION);
+        ck_assert_int_eq(quantize(&from, &to, &error), INLAY_ERROR_OPTION);
     }
     x[63] = -65505;
-    inlay_rows ggml = to;
+    inlay_table ggml = to;
     ggml.type = INLAY_Q4_0;
     ggml.scales = NULL;
-    ck_assert_int_eq(inlay_rows_store(&from, &ggml, &error), INLAY_OPTION);
-    inlay_rows changed = to;
+    ck_assert_int_eq(quantize(&from, &ggml, &error), INLAY_ERROR_OPTION);
+    inlay_table changed = to;
     changed.dim = 63;
-    ck_assert_int_eq(inlay_rows_store(&from, &changed, &error), INLAY_SHAPE);
+    ck_assert_int_eq(quantize(&from, &changed, &error), INLAY_ERROR_SHAPE);
     changed = to;
     changed.rows = 0;
-    ck_assert_int_eq(inlay_rows_store(&from, &changed, &error), INLAY_SHAPE);
+    ck_assert_int_eq(quantize(&from, &changed, &error), INLAY_ERROR_SHAPE);
     changed = to;
     changed.scales = NULL;
-    ck_assert_int_eq(inlay_rows_store(&from, &changed, &error), INLAY_NULL);
+    ck_assert_int_eq(quantize(&from, &changed, &error), INLAY_ERROR_NULL);
     changed.scales = bytes[0] + 60;
-    ck_assert_int_eq(inlay_rows_store(&from, &changed, &error), INLAY_OVERLAP);
+    ck_assert_int_eq(quantize(&from, &changed, &error), INLAY_ERROR_OVERLAP);
     changed.scales = x + 63;
-    ck_assert_int_eq(inlay_rows_store(&from, &changed, &error), INLAY_OVERLAP);
+    ck_assert_int_eq(quantize(&from, &changed, &error), INLAY_ERROR_OVERLAP);
     changed = to;
     changed.data = (unsigned char *)x + 255;
-    ck_assert_int_eq(inlay_rows_store(&from, &changed, &error), INLAY_OVERLAP);
+    ck_assert_int_eq(quantize(&from, &changed, &error), INLAY_ERROR_OVERLAP);
     changed = to;
     changed.stride_bytes = 63;
-    ck_assert_int_eq(inlay_rows_store(&from, &changed, &error), INLAY_STRIDE);
-    ck_assert_int_eq(inlay_rows_store(&to, &changed, &error), INLAY_STRIDE);
-    ck_assert_int_eq(inlay_rows_store(&to, &ggml, &error), INLAY_OPTION);
+    ck_assert_int_eq(quantize(&from, &changed, &error), INLAY_ERROR_STRIDE);
+    ck_assert_int_eq(quantize(&to, &changed, &error), INLAY_ERROR_STRIDE);
+    ck_assert_int_eq(quantize(&to, &ggml, &error), INLAY_ERROR_OPTION);
     EXPECT(memcmp(bytes, before, sizeof bytes) == 0 && error == 7, "an error wrote something");
     /* What is just within the limits can be stored, and read. */
     x[63] = 0x1p126f;
-    ck_assert_int_eq(inlay_rows_store(&from, &to, &error), INLAY_OK);
+    ck_assert_int_eq(quantize(&from, &to, &error), INLAY_OK);
     EXPECT(error < 0x1p119, "the largest has an error of %a", error);
     x[63] = -65504;
-    ck_assert_int_eq(inlay_rows_store(&from, &ggml, &error), INLAY_OK);
+    ck_assert_int_eq(quantize(&from, &ggml, &error), INLAY_OK);
     EXPECT(error < 8, "the largest has an error of %a", error);
     from.rows = to.rows = 0;
-    ck_assert_int_eq(inlay_rows_store(&from, &to, &error), INLAY_OK);
+    ck_assert_int_eq(quantize(&from, &to, &error), INLAY_OK);
     EXPECT(error == 0, "nothing has an error of %a", error);
 }
 END_TEST

@@ -28,7 +28,7 @@ struct format {
 
 static const struct format binary64 = {53, -1073, 1024};
 
-static struct format format_of(inlay_type type)
+static struct format format_of(inlay_element_type type)
 {
     switch (type) {
     case INLAY_F16:
@@ -63,7 +63,7 @@ static double rounded(mpfr_t x, struct format format)
 }
 
 /* The bits of a number of the type. */
-static uint32_t bits_of(double value, inlay_type type)
+static uint32_t bits_of(double value, inlay_element_type type)
 {
     float narrow = (float)value;
     uint32_t bits;
@@ -80,7 +80,7 @@ static uint32_t bits_of(double value, inlay_type type)
     return sign + ((uint32_t)(exponent + 13) << 10) + (uint32_t)ldexp(fraction, 11);
 }
 
-uint32_t truth_rounded(double x, inlay_type type)
+uint32_t truth_rounded(double x, inlay_element_type type)
 {
     mpfr_t exact;
     mpfr_init2(exact, 53);
@@ -97,8 +97,8 @@ uint32_t truth_rounded(double x, inlay_type type)
 static void exponent_of(const inlay_sinusoid_spec *spec, size_t i, unsigned long *numerator, unsigned long *denominator)
 {
     size_t half = spec->dim / 2;
-    *numerator = spec->spacing == INLAY_SPACING_DIM ? 2 * i : i;
-    *denominator = spec->spacing == INLAY_SPACING_DIM ? spec->dim : half > spec->shift ? half - spec->shift : 1;
+    *numerator = spec->spacing == INLAY_SINUSOID_SPACING_DIM ? 2 * i : i;
+    *denominator = spec->spacing == INLAY_SINUSOID_SPACING_DIM ? spec->dim : half > spec->shift ? half - spec->shift : 1;
 }
 
 /* base^-e(i), or the caller's. */
@@ -304,7 +304,7 @@ void truth_clear(struct truth *truth)
  * What is known of a number: it lies between value * (1 - 2^-below) and value * (1 + 2^-above), or, where `above` is
  * negative, value * (1 - 2^above). True: both round to one number of the type, whose bits are written.
  */
-static bool decide(mpfr_t value, long below, long above, inlay_type type, uint32_t *bits)
+static bool decide(mpfr_t value, long below, long above, inlay_element_type type, uint32_t *bits)
 {
     mpfr_t end;
     mpfr_init2(end, mpfr_get_prec(value));
@@ -336,7 +336,7 @@ static void small_phase(mpfr_t sin, mpfr_t cos, mpfr_t phase, long *below, long 
 enum { SMALL = -100 };
 
 /* One attempt with so many digits; false where they do not decide. */
-static bool attempt(mpfr_srcptr frequency, double position, mpfr_prec_t digits, double amplitude, inlay_type type,
+static bool attempt(mpfr_srcptr frequency, double position, mpfr_prec_t digits, double amplitude, inlay_element_type type,
                     struct truth_entries *entries)
 {
     /* A frequency and its product err by 2^-lost of the whole angle, more of what is left without quarter turns. */
@@ -381,7 +381,7 @@ static bool attempt(mpfr_srcptr frequency, double position, mpfr_prec_t digits, 
 }
 
 /* The sine and cosine of an angle: amplitude * sin(frequency * position), rounded once. */
-static struct truth_entries real_entries(const struct truth *truth, double position, double amplitude, inlay_type type)
+static struct truth_entries real_entries(const struct truth *truth, double position, double amplitude, inlay_element_type type)
 {
     if (position == 0 || truth->still)
         return (struct truth_entries){0, truth_rounded(amplitude, type)};
@@ -395,7 +395,7 @@ static struct truth_entries real_entries(const struct truth *truth, double posit
     return entries;
 }
 
-static uint32_t times_amplitude(uint32_t bits, float amplitude, inlay_type type)
+static uint32_t times_amplitude(uint32_t bits, float amplitude, inlay_element_type type)
 {
     float value;
     memcpy(&value, &bits, sizeof value);
@@ -403,7 +403,7 @@ static uint32_t times_amplitude(uint32_t bits, float amplitude, inlay_type type)
     return truth_rounded(value, type);
 }
 
-struct truth_entries truth_at(const struct truth *truth, double position, inlay_type type)
+struct truth_entries truth_at(const struct truth *truth, double position, inlay_element_type type)
 {
     double amplitude = truth->spec->amplitude;
     if (!truth->floats)

@@ -34,10 +34,10 @@ void truth_init(struct truth *truth, const inlay_sinusoid_spec *spec, size_t pai
 void truth_clear(struct truth *truth);
 
 /* The sine and the cosine at a position, times the spec's amplitude. Ends the program where 512 bits do not decide. */
-struct truth_entries truth_at(const struct truth *truth, double position, inlay_type type);
+struct truth_entries truth_at(const struct truth *truth, double position, inlay_element_type type);
 
 /* The bits of x, and of what is between floats the nearest; ties go to even. */
-uint32_t truth_rounded(double x, inlay_type type);
+uint32_t truth_rounded(double x, inlay_element_type type);
 
 /*
  * The positions below 2^31 whose angles come nearest to a multiple of pi/2, the nearest last; how many there are, up to

@@ -184,10 +184,10 @@ static void draw_inv_freq(struct subject *subject, struct random *random)
 /* The layout and the like; of a recipe often those of its own. */
 static void draw_columns(inlay_sinusoid_spec *spec, struct random *random)
 {
-    spec->layout = (inlay_layout)(INLAY_LAYOUT_INTERLEAVED + random_below(random, 3));
-    spec->spacing = chance(random, 70) ? INLAY_SPACING_DIM : INLAY_SPACING_HALF;
+    spec->layout = (inlay_sinusoid_layout)(INLAY_SINUSOID_LAYOUT_INTERLEAVED + random_below(random, 3));
+    spec->spacing = chance(random, 70) ? INLAY_SINUSOID_SPACING_DIM : INLAY_SINUSOID_SPACING_HALF;
     spec->shift = (uint32_t)random_below(random, 2);
-    spec->odd = (inlay_odd)(INLAY_ODD_FORMULA + random_below(random, 3));
+    spec->odd = (inlay_sinusoid_odd)(INLAY_SINUSOID_ODD_FORMULA + random_below(random, 3));
     spec->amplitude = draw_amplitude(random, spec->dim);
 }
 
@@ -209,9 +209,9 @@ static inlay_sinusoid_spec draw_recipe(struct random *random, unsigned turn)
         spec.base = draw_base(random);
     if (round >= 1 && round <= 3) {
         spec.dim = round;
-        spec.odd = INLAY_ODD_FORMULA;
+        spec.odd = INLAY_SINUSOID_ODD_FORMULA;
     }
-    if (spec.odd == INLAY_ODD_ERROR)
+    if (spec.odd == INLAY_SINUSOID_ODD_ERROR)
         spec.dim += spec.dim % 2;
     spec.float_angles = recipe == 0;
     return spec;
@@ -229,7 +229,7 @@ static void draw_subject(struct subject *subject, struct random *random, uint64_
         draw_columns(&subject->spec, random);
         subject->spec.base = draw_base(random);
     }
-    subject->pairs = (subject->spec.dim + (subject->spec.odd == INLAY_ODD_FORMULA)) / 2;
+    subject->pairs = (subject->spec.dim + (subject->spec.odd == INLAY_SINUSOID_ODD_FORMULA)) / 2;
     subject->inv_freq = NULL;
     if (turn == 3 || subject->spec.float_angles)
         draw_inv_freq(subject, random);
@@ -269,7 +269,7 @@ static void free_subject(struct subject *subject)
 /* One call: rows of consecutive positions, of a list, or of two rotary tables; and which rows of it are judged. */
 struct call {
     enum kind kind;
-    inlay_type type;
+    inlay_element_type type;
     size_t n;
     int64_t first;
     inlay_position_type list_type; /* 0: none */
@@ -523,8 +523,8 @@ static void judge_entry(struct judge *judge, int table, size_t row, size_t colum
 /* The column of a pair's sine or cosine; false where an odd dim has none for it. */
 static bool column_of(const inlay_sinusoid_spec *spec, size_t pairs, size_t pair, bool cosine, size_t *column)
 {
-    bool second = cosine != (spec->layout == INLAY_LAYOUT_SPLIT_COS_FIRST);
-    *column = spec->layout == INLAY_LAYOUT_INTERLEAVED ? 2 * pair + second : pair + second * pairs;
+    bool second = cosine != (spec->layout == INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST);
+    *column = spec->layout == INLAY_SINUSOID_LAYOUT_INTERLEAVED ? 2 * pair + second : pair + second * pairs;
     return *column < spec->dim;
 }
 
@@ -544,9 +544,9 @@ static void judge_last(struct judge *judge, size_t row)
 {
     const struct subject *subject = judge->subject;
     uint32_t expected = 0;
-    if (subject->spec.dim % 2 == 0 || subject->spec.odd == INLAY_ODD_FORMULA)
+    if (subject->spec.dim % 2 == 0 || subject->spec.odd == INLAY_SINUSOID_ODD_FORMULA)
         return;
-    if (subject->spec.odd == INLAY_ODD_WRAP && subject->pairs > 0)
+    if (subject->spec.odd == INLAY_SINUSOID_ODD_WRAP && subject->pairs > 0)
         expected = truth_at(&subject->truth[0], position_of(judge->call, row), judge->call->type).cos;
     judge_entry(judge, 0, row, subject->spec.dim - 1, 0, "last column", expected);
 }

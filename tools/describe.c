@@ -27,16 +27,16 @@ static void append(char *text, size_t size, const char *format, ...)
 static void append_formula(const inlay_sinusoid_spec *spec, char *text, size_t size)
 {
     append(text, size, "spacing %s", spacing_name(spec->spacing));
-    if (spec->spacing == INLAY_SPACING_HALF)
+    if (spec->spacing == INLAY_SINUSOID_SPACING_HALF)
         append(text, size, ", shift %" PRIu32, spec->shift);
 }
 
 void describe_sinusoid(const inlay_sinusoid_spec *spec, const char *inv_freq, char *text, size_t size)
 {
-    static const char *const odds[] = {[INLAY_ODD_FORMULA] = "by the formula",
-                                       [INLAY_ODD_ZERO] = "zero",
-                                       [INLAY_ODD_WRAP] = "wrapped",
-                                       [INLAY_ODD_ERROR] = "an error"};
+    static const char *const odds[] = {[INLAY_SINUSOID_ODD_FORMULA] = "by the formula",
+                                       [INLAY_SINUSOID_ODD_ZERO] = "zero",
+                                       [INLAY_SINUSOID_ODD_WRAP] = "wrapped",
+                                       [INLAY_SINUSOID_ODD_ERROR] = "an error"};
     bool exact = spec->recipe == INLAY_RECIPE_EXACT;
     snprintf(text, size, "%s", inlay_recipe_name(spec->recipe));
     if (inv_freq != NULL)

@@ -174,14 +174,14 @@ static int make_layer(struct embedding *e)
 /* Says what the library refused. */
 static int explain(const struct embedding *e, inlay_status status, const inlay_fault *fault)
 {
-    const inlay_rows *table = &e->table.view;
-    if (status == INLAY_ID && table->rows == 0)
+    const inlay_table *table = &e->table.view;
+    if (status == INLAY_ERROR_ID && table->rows == 0)
         return failed("ids[%zu][%zu] = %" PRId64 " is not a row of the table, which has none", fault->sequence,
                       fault->token, fault->value);
-    if (status == INLAY_ID)
+    if (status == INLAY_ERROR_ID)
         return failed("ids[%zu][%zu] = %" PRId64 " is not a row of the table, which has %zu: ids run from 0 to %zu",
                       fault->sequence, fault->token, fault->value, table->rows, table->rows - 1);
-    if (status == INLAY_POSITION) {
+    if (status == INLAY_ERROR_POSITION) {
         int64_t end = e->learned.values != NULL ? (int64_t)e->learned.view.rows : INLAY_POSITION_LIMIT;
         return failed("position %" PRId64 " of token %zu is past the last one, %" PRId64
                       ": give a smaller --start or --length",

@@ -42,7 +42,7 @@ struct embed_options {
     bool scale_is_sqrt;
     float scale;
     double base;
-    inlay_layout layout;
+    inlay_sinusoid_layout layout;
 
     const char *out;
     const char *plot;

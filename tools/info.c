@@ -75,7 +75,7 @@ static int print_policy(size_t dim)
     inlay_status status = inlay_sinusoid_create(&formula, NULL, &sinusoid);
     if (status != INLAY_OK)
         return failed("%s", inlay_status_string(status));
-    inlay_rows tokens = inlay_rows_f32(NULL, 0, dim);
+    inlay_table tokens = inlay_table_f32(NULL, 0, dim);
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     spec.sinusoid = sinusoid;
     size_t all = bytes_asked_for(&spec);
@@ -83,11 +83,12 @@ static int print_policy(size_t dim)
     size_t held = all - bytes_asked_for(&spec);
     printf("layer     of dim %zu, by default:\n", dim);
     printf("  cached_positions  %zu, %zu bytes\n", held / (dim * sizeof(float)), held);
-    printf("  near_bytes        %zu\n", spec.near_bytes);
-    printf("  stream_bytes      %zu\n", spec.stream_bytes);
-    printf("  compute_bytes     %zu\n", spec.compute_bytes);
-    printf("  block_bytes       %zu\n", spec.block_bytes);
-    printf("  prefetch_bytes    %zu\n", spec.prefetch_bytes);
+    const inlay_tuning tuning = inlay_tuning_default();
+    printf("  l2_bytes          %zu\n", tuning.l2_bytes);
+    printf("  stream_bytes      %zu\n", tuning.stream_bytes);
+    printf("  compute_bytes     %zu\n", tuning.compute_bytes);
+    printf("  block_bytes       %zu\n", tuning.block_bytes);
+    printf("  prefetch_bytes    %zu\n", tuning.prefetch_bytes);
     inlay_sinusoid_destroy(sinusoid);
     return DONE;
 }

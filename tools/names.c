@@ -42,39 +42,39 @@ static int find(const char *option, const char *text, const char *const *names, 
     return misused("%s %s is none of %s", option, shown(text), list);
 }
 
-int option_layout(const char *text, inlay_layout *layout)
+int option_layout(const char *text, inlay_sinusoid_layout *layout)
 {
     int index;
     int outcome = find("--layout", text, layouts, &index);
     if (outcome == DONE)
-        *layout = (inlay_layout)(index + 1);
+        *layout = (inlay_sinusoid_layout)(index + 1);
     return outcome;
 }
 
-int option_spacing(const char *text, inlay_spacing *spacing)
+int option_spacing(const char *text, inlay_sinusoid_spacing *spacing)
 {
     int index;
     int outcome = find("--spacing", text, spacings, &index);
     if (outcome == DONE)
-        *spacing = (inlay_spacing)(index + 1);
+        *spacing = (inlay_sinusoid_spacing)(index + 1);
     return outcome;
 }
 
-int option_odd(const char *text, inlay_odd *odd)
+int option_odd(const char *text, inlay_sinusoid_odd *odd)
 {
     int index;
     int outcome = find("--odd", text, odds, &index);
     if (outcome == DONE)
-        *odd = (inlay_odd)(index + 1);
+        *odd = (inlay_sinusoid_odd)(index + 1);
     return outcome;
 }
 
-int option_type(const char *text, inlay_type *type)
+int option_type(const char *text, inlay_element_type *type)
 {
     int index;
     int outcome = find("--dtype", text, types, &index);
     if (outcome == DONE)
-        *type = (inlay_type)(index + 1);
+        *type = (inlay_element_type)(index + 1);
     return outcome;
 }
 
@@ -109,17 +109,17 @@ int option_recipe(const char *option, const char *text, inlay_recipe *recipe)
     return outcome;
 }
 
-const char *layout_name(inlay_layout layout)
+const char *layout_name(inlay_sinusoid_layout layout)
 {
     return layouts[layout - 1];
 }
 
-const char *spacing_name(inlay_spacing spacing)
+const char *spacing_name(inlay_sinusoid_spacing spacing)
 {
     return spacings[spacing - 1];
 }
 
-const char *type_name(inlay_type type)
+const char *type_name(inlay_element_type type)
 {
     return types[type - 1];
 }

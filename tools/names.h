@@ -8,19 +8,19 @@
 
 #include <inlay/inlay.h>
 
-int option_layout(const char *text, inlay_layout *layout);
-int option_spacing(const char *text, inlay_spacing *spacing);
-int option_odd(const char *text, inlay_odd *odd);
-int option_type(const char *text, inlay_type *type);
+int option_layout(const char *text, inlay_sinusoid_layout *layout);
+int option_spacing(const char *text, inlay_sinusoid_spacing *spacing);
+int option_odd(const char *text, inlay_sinusoid_odd *odd);
+int option_type(const char *text, inlay_element_type *type);
 int option_rotary_scaling(const char *text, inlay_rotary_scaling *scaling);
 int option_rotary_layout(const char *text, inlay_rotary_layout *layout);
 
 /** For --recipe and --compare, which `option` tells apart. */
 int option_recipe(const char *option, const char *text, inlay_recipe *recipe);
 
-const char *layout_name(inlay_layout layout);
-const char *spacing_name(inlay_spacing spacing);
-const char *type_name(inlay_type type);
+const char *layout_name(inlay_sinusoid_layout layout);
+const char *spacing_name(inlay_sinusoid_spacing spacing);
+const char *type_name(inlay_element_type type);
 const char *rotary_scaling_name(inlay_rotary_scaling scaling);
 const char *rotary_layout_name(inlay_rotary_layout layout);
 

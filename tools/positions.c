@@ -52,7 +52,7 @@ double position_at(const struct positions *positions, size_t row)
 }
 
 int positions_make(const struct positions *positions, const inlay_sinusoid *sinusoid, size_t row, size_t n,
-                   inlay_type type, size_t dim, void *out, const inlay_executor *executor)
+                   inlay_element_type type, size_t dim, void *out, const inlay_executor *executor)
 {
     size_t stride = dim * type_bytes(type);
     inlay_status status =

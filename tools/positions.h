@@ -31,7 +31,7 @@ double position_at(const struct positions *positions, size_t row);
 
 /** Makes rows [row, row + n) of a sinusoid's table, contiguous. */
 int positions_make(const struct positions *positions, const inlay_sinusoid *sinusoid, size_t row, size_t n,
-                   inlay_type type, size_t dim, void *out, const inlay_executor *executor);
+                   inlay_element_type type, size_t dim, void *out, const inlay_executor *executor);
 
 /** "positions A:B", or how many there are in a list and which is the first and the last. */
 void positions_describe(const struct positions *positions, char *text, size_t size);

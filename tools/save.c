@@ -10,7 +10,7 @@
 #include "picture.h"
 #include "widen.h"
 
-int save_header(struct output *output, inlay_type type, const size_t *shape, size_t rank)
+int save_header(struct output *output, inlay_element_type type, const size_t *shape, size_t rank)
 {
     static const char *const descrs[] = {[INLAY_F32] = "<f4", [INLAY_F16] = "<f2", [INLAY_BF16] = "<u2"};
     char header[NPY_FORMAT_BYTES];
@@ -18,7 +18,7 @@ int save_header(struct output *output, inlay_type type, const size_t *shape, siz
     return output_check(output);
 }
 
-int save_values(struct output *output, inlay_type type, const void *values, size_t n)
+int save_values(struct output *output, inlay_element_type type, const void *values, size_t n)
 {
     fwrite(values, type_bytes(type), n, output->stream);
     return output_check(output);

@@ -14,10 +14,10 @@
 #include "plot.h"
 
 /** Writes the header of values [shape...]; the values follow. bfloat16, which NumPy lacks, is '<u2', the bits. */
-int save_header(struct output *output, inlay_type type, const size_t *shape, size_t rank);
+int save_header(struct output *output, inlay_element_type type, const size_t *shape, size_t rank);
 
 /** Writes n values of the header's type. */
-int save_values(struct output *output, inlay_type type, const void *values, size_t n);
+int save_values(struct output *output, inlay_element_type type, const void *values, size_t n);
 
 /** FAILED, with a message, where a picture is wanted (path is not null) and this build draws none. */
 int save_plot_check(const char *path);

@@ -78,7 +78,7 @@ static int prepare_frequencies(struct production *p)
     if (options->inv_freq == NULL)
         return DONE;
     int outcome = numbers_read("--inv-freq", options->inv_freq, 0, 0x1p31, &p->frequencies);
-    size_t pairs = spec->dim / 2 + (spec->odd == INLAY_ODD_FORMULA ? spec->dim % 2 : 0);
+    size_t pairs = spec->dim / 2 + (spec->odd == INLAY_SINUSOID_ODD_FORMULA ? spec->dim % 2 : 0);
     if (outcome == DONE && p->frequencies.n != pairs)
         outcome = failed("--inv-freq %s has %zu frequencies, and the columns of --dim %zu need %zu",
                          shown(options->inv_freq), p->frequencies.n, spec->dim, pairs);
@@ -128,7 +128,7 @@ static size_t rows_at(const struct production *p, size_t row)
 /* Makes rows [row, row + n), n <= rows_at(row), and tells where they are. */
 static int make_rows(struct production *p, size_t row, size_t n, const char **made)
 {
-    inlay_type type = p->options.type;
+    inlay_element_type type = p->options.type;
     *made = p->chunk;
     if (!p->options.rope)
         return positions_make(&p->positions, p->sinusoid, row, n, type, p->columns, p->chunk, p->threads.executor);

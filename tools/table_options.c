@@ -191,7 +191,7 @@ static bool uses_spacing(const inlay_sinusoid_spec *spec, bool inv_freq)
 static bool uses_shift(const inlay_sinusoid_spec *spec, bool inv_freq)
 {
     return spec->recipe == INLAY_RECIPE_DIFFUSERS ||
-           (uses_spacing(spec, inv_freq) && spec->spacing == INLAY_SPACING_HALF);
+           (uses_spacing(spec, inv_freq) && spec->spacing == INLAY_SINUSOID_SPACING_HALF);
 }
 
 /* A reason to refuse an option; null ends a list of them. */
@@ -297,7 +297,7 @@ static int check_together(const struct command_line *line)
         outcome = check_compare(line);
     if (outcome == DONE && !options->rope)
         outcome = check_frequencies(line);
-    if (outcome == DONE && !options->rope && spec->odd == INLAY_ODD_ERROR && spec->dim % 2 == 1)
+    if (outcome == DONE && !options->rope && spec->odd == INLAY_SINUSOID_ODD_ERROR && spec->dim % 2 == 1)
         outcome = misused("--dim %zu is odd, which %s refuses: give --odd formula, zero or wrap", spec->dim,
                           given(line, OPTION_ODD) ? "--odd error" : "the recipe's framework");
     return outcome;

@@ -23,7 +23,7 @@ struct table_options {
     bool rope;                 /**< a rotary table: of the spec only dim, base and float_angles count */
     struct rope_options rope_options;
     bool print_frequencies;
-    inlay_type type;
+    inlay_element_type type;
     const char *out;
     const char *plot;
     int64_t threads;

@@ -20,7 +20,7 @@ static const double seconds_a_round = 1e-3; /* far above the clock's grain */
 
 struct work {
     const inlay_layer *layer;
-    const inlay_rows *table;
+    const inlay_table *table;
     const inlay_batch *batch;
     float *out;
     const inlay_executor *executor;
@@ -74,7 +74,7 @@ static int calls_a_round(const struct work *work)
     return calls;
 }
 
-int timing_print(const inlay_layer *layer, const inlay_rows *table, const inlay_batch *batch, float *out,
+int timing_print(const inlay_layer *layer, const inlay_table *table, const inlay_batch *batch, float *out,
                  const inlay_executor *executor)
 {
     size_t tokens = batch->sequences * batch->length;

@@ -9,7 +9,7 @@
 #include <inlay/inlay.h>
 
 /** Measures for about 0.3 s or a few rounds, prints to stderr. `out` holds the forward pass' result afterwards. */
-int timing_print(const inlay_layer *layer, const inlay_rows *table, const inlay_batch *batch, float *out,
+int timing_print(const inlay_layer *layer, const inlay_table *table, const inlay_batch *batch, float *out,
                  const inlay_executor *executor);
 
 #endif

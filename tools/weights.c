@@ -67,7 +67,7 @@ static int make(const struct formula *formula, size_t vocab, size_t dim, const s
         outcome = make_row(formula, (size_t)id, dim, weights->values + (size_t)id * dim);
     }
     free(made);
-    weights->view = inlay_rows_f32(weights->values, vocab, dim);
+    weights->view = inlay_table_f32(weights->values, vocab, dim);
     return outcome;
 }
 
@@ -91,7 +91,7 @@ int weights_load(const char *path, struct weights *weights)
     size_t dim = 0;
     int outcome = load_table(path, &weights->values, &rows, &dim);
     if (outcome == DONE)
-        weights->view = inlay_rows_f32(weights->values, rows, dim);
+        weights->view = inlay_table_f32(weights->values, rows, dim);
     return outcome;
 }
 

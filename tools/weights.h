@@ -14,7 +14,7 @@
 
 /** A table [rows, dim] and the memory that it views. */
 struct weights {
-    inlay_rows view;
+    inlay_table view;
     float *values;
 };
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-size_t type_bytes(inlay_type type)
+size_t type_bytes(inlay_element_type type)
 {
     return type == INLAY_F32 ? 4 : 2;
 }
@@ -33,7 +33,7 @@ static float from_bfloat16(uint16_t bits)
     return value;
 }
 
-void widen(inlay_type type, const void *elements, size_t n, float *values)
+void widen(inlay_element_type type, const void *elements, size_t n, float *values)
 {
     const uint16_t *halves = elements;
     switch (type) {

@@ -10,9 +10,9 @@
 #include <inlay/inlay.h>
 
 /** Bytes of one element. */
-size_t type_bytes(inlay_type type);
+size_t type_bytes(inlay_element_type type);
 
 /** values[i] = the element [i] of the type. Exact: every one of them is a float32. In place only for INLAY_F32. */
-void widen(inlay_type type, const void *elements, size_t n, float *values);
+void widen(inlay_element_type type, const void *elements, size_t n, float *values);
 
 #endif

@@ -6,9 +6,9 @@
 #include <inlay/inlay.h>
 
 static inlay_layer *create(const void *table, size_t vocab, size_t dim, const inlay_sinusoid *sinusoid,
-                           const inlay_rows *positions, size_t seq)
+                           const inlay_table *positions, size_t seq)
 {
-    inlay_rows tokens = inlay_rows_f32(table, vocab, dim);
+    inlay_table tokens = inlay_table_f32(table, vocab, dim);
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     spec.scale = inlay_sqrt_dim(dim);
     spec.sinusoid = sinusoid;
@@ -37,7 +37,7 @@ INLAY_API inlay_layer *peers_sinusoid_layer(const void *table, size_t vocab, siz
 INLAY_API inlay_layer *peers_learned_layer(const void *table, size_t vocab, size_t dim, const void *positions,
                                            size_t seq)
 {
-    inlay_rows rows = inlay_rows_f32(positions, seq, dim);
+    inlay_table rows = inlay_table_f32(positions, seq, dim);
     return create(table, vocab, dim, NULL, &rows, 0);
 }
 

@@ -23,7 +23,7 @@ static void *memory(size_t n, size_t size)
 {
     void *made = calloc(n, size);
     if (made == NULL)
-        require(INLAY_NO_MEMORY);
+        require(INLAY_ERROR_NO_MEMORY);
     return made;
 }
 
@@ -43,7 +43,7 @@ static int check(const char *name, const inlay_executor *executor)
     inlay_sinusoid_spec formula = inlay_sinusoid_spec_default(DIM);
     require(inlay_sinusoid_create(&formula, NULL, &sinusoid));
     inlay_layer *layer = NULL;
-    inlay_rows tokens = inlay_rows_f32(table, VOCAB, DIM);
+    inlay_table tokens = inlay_table_f32(table, VOCAB, DIM);
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     spec.sinusoid = sinusoid;
     spec.scale = inlay_sqrt_dim(DIM);

@@ -8,7 +8,7 @@ int main(void)
 {
     pthreadpool_t pool = pthreadpool_create(4); /* 0: as many as there are cores */
     if (pool == NULL)
-        require(INLAY_NO_MEMORY);
+        require(INLAY_ERROR_NO_MEMORY);
     inlay_executor executor = inlay_executor_pthreadpool(pool);
     int differ = check("pthreadpool", &executor);
     pthreadpool_destroy(pool);

@@ -12,9 +12,9 @@ static float words[VOCAB][DIM], positions[POSITIONS][DIM], segments[SEGMENTS][DI
 
 static inlay_layer *bert(void)
 {
-    inlay_rows word_rows = inlay_rows_f32(words, VOCAB, DIM);
-    inlay_rows position_rows = inlay_rows_f32(positions, POSITIONS, DIM);
-    inlay_rows segment_rows = inlay_rows_f32(segments, SEGMENTS, DIM);
+    inlay_table word_rows = inlay_table_f32(words, VOCAB, DIM);
+    inlay_table position_rows = inlay_table_f32(positions, POSITIONS, DIM);
+    inlay_table segment_rows = inlay_table_f32(segments, SEGMENTS, DIM);
     inlay_layer_spec spec = inlay_layer_spec_default(&word_rows);
     spec.positions = &position_rows;
     spec.segments = &segment_rows;
@@ -60,8 +60,8 @@ int main(void)
 
     inlay_layer *layer = bert();
     inlay_batch batch = inlay_batch_i32(ids, SEQUENCES, LENGTH, 0);
-    batch.segments = types;
-    batch.segment_type = INLAY_ID_I32;
+    batch.segment_ids = types;
+    batch.segment_id_type = INLAY_ID_I32;
     require(inlay_forward(layer, &batch, out, sizeof out[0], NULL, NULL));
     inlay_layer_destroy(layer);
 

@@ -22,7 +22,7 @@ static inline void fill(float *table, size_t rows, size_t dim, uint64_t key)
 {
     inlay_random_spec spec = inlay_random_spec_default(INLAY_RANDOM_UNIFORM, key);
     spec.low = -1;
-    require(inlay_rows_random(&spec, table, rows, dim, dim * sizeof *table));
+    require(inlay_table_random(&spec, table, rows, dim, dim * sizeof *table));
 }
 
 /* A program's exit status: 0 where no element is further than `tolerance` from its definition. */

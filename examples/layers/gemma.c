@@ -28,9 +28,9 @@ static float from_bfloat16(uint16_t half)
 
 static inlay_layer *gemma(void)
 {
-    inlay_rows word_rows = inlay_rows_f32(words, VOCAB, DIM);
+    inlay_table word_rows = inlay_table_f32(words, VOCAB, DIM);
     word_rows.type = INLAY_BF16;
-    word_rows.stride_bytes = inlay_row_bytes(INLAY_BF16, DIM);
+    word_rows.stride_bytes = inlay_table_row_bytes(INLAY_BF16, DIM);
     inlay_layer_spec spec = inlay_layer_spec_default(&word_rows);
     spec.scale = from_bfloat16(to_bfloat16(inlay_sqrt_dim(DIM)));
     spec.out_type = INLAY_BF16;

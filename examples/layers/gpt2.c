@@ -12,10 +12,10 @@ static float words[VOCAB][DIM], positions[POSITIONS][DIM];
 
 static inlay_layer *gpt2(void)
 {
-    inlay_rows word_rows = inlay_rows_f32(words, VOCAB, DIM);
-    inlay_rows position_rows = inlay_rows_f32(positions, POSITIONS, DIM);
+    inlay_table word_rows = inlay_table_f32(words, VOCAB, DIM);
+    inlay_table position_rows = inlay_table_f32(positions, POSITIONS, DIM);
     inlay_layer_spec spec = inlay_layer_spec_default(&word_rows);
-    spec.positions = &position_rows; /* a token past the last one is INLAY_POSITION, and its sequence is full */
+    spec.positions = &position_rows; /* a token past the last one is INLAY_ERROR_POSITION, and its sequence is full */
     inlay_layer *layer = NULL;
     require(inlay_layer_create(&spec, NULL, &layer));
     return layer;

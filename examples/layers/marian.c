@@ -22,7 +22,7 @@ static inlay_sinusoid *sinusoids(inlay_recipe recipe)
 
 static inlay_layer *marian(const inlay_sinusoid *sinusoid)
 {
-    inlay_rows word_rows = inlay_rows_f32(words, VOCAB, DIM);
+    inlay_table word_rows = inlay_table_f32(words, VOCAB, DIM);
     inlay_layer_spec spec = inlay_layer_spec_default(&word_rows);
     spec.scale = inlay_sqrt_dim(DIM);
     spec.sinusoid = sinusoid;
@@ -33,12 +33,12 @@ static inlay_layer *marian(const inlay_sinusoid *sinusoid)
 
 static inlay_layer *nllb(const inlay_sinusoid *sinusoid)
 {
-    inlay_rows word_rows = inlay_rows_f32(words, VOCAB, DIM);
+    inlay_table word_rows = inlay_table_f32(words, VOCAB, DIM);
     inlay_layer_spec spec = inlay_layer_spec_default(&word_rows);
     spec.scale = inlay_sqrt_dim(DIM);
     spec.sinusoid = sinusoid;
     spec.padding_id = PAD;
-    spec.numbering = INLAY_NUMBERING_PADDING_AWARE; /* from the batch's start: PAD + 1 */
+    spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE; /* from the batch's start: PAD + 1 */
     inlay_layer *layer = NULL;
     require(inlay_layer_create(&spec, NULL, &layer));
     return layer;

@@ -11,11 +11,11 @@ enum { VOCAB = 100, DIM = 64, SENTENCES = 4, TOKENS = 3 + 0 + 6 + 1 };
 static int8_t words[VOCAB][DIM];
 static float scales[VOCAB];
 
-static inlay_rows int8_rows(void)
+static inlay_table int8_rows(void)
 {
-    inlay_rows rows = inlay_rows_f32(words, VOCAB, DIM);
+    inlay_table rows = inlay_table_f32(words, VOCAB, DIM);
     rows.type = INLAY_I8;
-    rows.stride_bytes = inlay_row_bytes(INLAY_I8, DIM);
+    rows.stride_bytes = inlay_table_row_bytes(INLAY_I8, DIM);
     rows.scales = scales;
     return rows;
 }
@@ -23,13 +23,13 @@ static inlay_rows int8_rows(void)
 /* A table of float32 to int8: each row's largest magnitude becomes 127. Once, when the model is stored. */
 static void quantise(float (*table)[DIM])
 {
-    inlay_rows from = inlay_rows_f32(table, VOCAB, DIM), to = int8_rows();
-    require(inlay_rows_store(&from, &to, NULL));
+    inlay_table from = inlay_table_f32(table, VOCAB, DIM), to = int8_rows();
+    require(inlay_table_quantize(&from, &to, NULL));
 }
 
 static inlay_layer *static_embeddings(void)
 {
-    inlay_rows word_rows = int8_rows();
+    inlay_table word_rows = int8_rows();
     inlay_layer_spec spec = inlay_layer_spec_default(&word_rows);
     spec.pooling = INLAY_POOLING_MEAN;
     inlay_layer *layer = NULL;

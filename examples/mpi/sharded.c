@@ -30,10 +30,10 @@ static float *read_rows(size_t first, size_t rows)
 {
     float *table = malloc((rows > 0 ? rows : 1) * DIM * sizeof *table);
     if (table == NULL)
-        require(INLAY_NO_MEMORY);
+        require(INLAY_ERROR_NO_MEMORY);
     inlay_random_spec checkpoint = inlay_random_spec_default(INLAY_RANDOM_NORMAL, 1);
     checkpoint.first_row = first;
-    require(inlay_rows_random(&checkpoint, table, rows, DIM, DIM * sizeof *table));
+    require(inlay_table_random(&checkpoint, table, rows, DIM, DIM * sizeof *table));
     return table;
 }
 
@@ -41,7 +41,7 @@ static float *read_rows(size_t first, size_t rows)
 static void forward(const inlay_sinusoid *sinusoid, size_t first, size_t rows, const int32_t *ids, float (*out)[DIM])
 {
     float *table = read_rows(first, rows);
-    inlay_rows shard = inlay_rows_f32(table, rows, DIM);
+    inlay_table shard = inlay_table_f32(table, rows, DIM);
     shard.first_row = first;
     shard.vocab = rows < VOCAB ? VOCAB : 0;
     inlay_layer_spec spec = inlay_layer_spec_default(&shard);

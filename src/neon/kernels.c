@@ -3,7 +3,7 @@
  * The table of what NEON runs: the shared bodies of src/simd over this folder's vocabulary. Compiled with this ISA's
  * flags; exports the table and nothing else.
  */
-#include "../kernels.h"
+#include "dispatch/kernels.h"
 
 #include "vec.h"
 

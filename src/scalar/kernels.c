@@ -4,7 +4,7 @@
  * oracle of all that do. It shares no text with simd/ and includes none of it. Order of trust: MPFR and golden values,
  * then this file, then SIMD.
  */
-#include "../kernels.h"
+#include "dispatch/kernels.h"
 
 #include <string.h>
 

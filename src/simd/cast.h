@@ -7,13 +7,13 @@
 #error "the scalar kernels are written by hand, in src/scalar"
 #endif
 
-VEC_INLINE size_t cast_bytes(inlay_type type)
+VEC_INLINE size_t cast_bytes(inlay_element_type type)
 {
     return type == INLAY_F32 ? 4 : 2;
 }
 
 /* Any floats in a type, whose bits are the lower halves of the lanes where it has 16. */
-VEC_INLINE vec cast_value(vec x, inlay_type type)
+VEC_INLINE vec cast_value(vec x, inlay_element_type type)
 {
     if (type == INLAY_F16)
         return vec_round_f16(x);
@@ -23,7 +23,7 @@ VEC_INLINE vec cast_value(vec x, inlay_type type)
 }
 
 /* Any columns at any address, through the caches. */
-VEC_INLINE void cast_cached(const unsigned char *row, unsigned char *out, size_t columns, inlay_type type)
+VEC_INLINE void cast_cached(const unsigned char *row, unsigned char *out, size_t columns, inlay_element_type type)
 {
     size_t column = 0;
     for (; column + VEC_LEN <= columns; column += VEC_LEN) {
@@ -41,7 +41,7 @@ VEC_INLINE void cast_cached(const unsigned char *row, unsigned char *out, size_t
 
 /* Whole cache lines of `out`, past the caches, the stores of a line back to back; what lies before and behind them goes
    through. */
-VEC_INLINE void cast_streamed(const unsigned char *row, unsigned char *out, size_t columns, inlay_type type)
+VEC_INLINE void cast_streamed(const unsigned char *row, unsigned char *out, size_t columns, inlay_element_type type)
 {
     enum { LINE = 64 };
     const size_t element = cast_bytes(type), line_columns = LINE / element;
@@ -63,7 +63,7 @@ VEC_INLINE void cast_streamed(const unsigned char *row, unsigned char *out, size
         cast_cached(row + end * sizeof(float), out + end * element, columns - end, type);
 }
 
-VEC_INLINE void cast_rows(const struct inlay_cast_tile *tile, inlay_type type)
+VEC_INLINE void cast_rows(const struct inlay_cast_tile *tile, inlay_element_type type)
 {
     for (size_t i = 0; i < tile->count; i++) {
         unsigned char *out = tile->out[i];

@@ -114,7 +114,7 @@ static inline void sinusoid_leap(const struct inlay_sinusoid_leap *leap)
 }
 
 /* A value in the type of a tile; 16-bit ones by way of a float that is rounded to odd. */
-VEC_INLINE vec sinusoid_cast(vec_double low, vec_double high, inlay_type type)
+VEC_INLINE vec sinusoid_cast(vec_double low, vec_double high, inlay_element_type type)
 {
     if (type == INLAY_F16)
         return vec_round_f16(vec_from_doubles_odd(low, high));
@@ -154,7 +154,7 @@ VEC_INLINE struct sinusoid_values sinusoid_values(const double *state, const dou
 
 /* Bit i: whether value i is in doubt. Of 16-bit types whether v - E and v + E differ when rounded; E - e is more than
    what rounding those sums adds. */
-VEC_INLINE uint32_t sinusoid_doubtful(struct sinusoid_values v, inlay_type type)
+VEC_INLINE uint32_t sinusoid_doubtful(struct sinusoid_values v, inlay_element_type type)
 {
     if (type == INLAY_F32) {
         const vec_double none = vec_double_set1(0);
@@ -168,7 +168,7 @@ VEC_INLINE uint32_t sinusoid_doubtful(struct sinusoid_values v, inlay_type type)
 }
 
 /* Whether any is: of floats one test for all of them, since it hardly ever finds anything. */
-VEC_INLINE bool sinusoid_any_doubtful(struct sinusoid_values sin, struct sinusoid_values cos, inlay_type type)
+VEC_INLINE bool sinusoid_any_doubtful(struct sinusoid_values sin, struct sinusoid_values cos, inlay_element_type type)
 {
     if (type != INLAY_F32)
         return (sinusoid_doubtful(sin, type) | sinusoid_doubtful(cos, type)) != 0;
@@ -199,7 +199,7 @@ VEC_INLINE void sinusoid_step(struct inlay_sinusoid_state *state, size_t i, vec_
 }
 
 /* Stores the first n values of a vector, all of it where n reaches beyond; nothing for n = 0. */
-VEC_INLINE void sinusoid_store(unsigned char *out, vec x, size_t n, inlay_type type, bool stream)
+VEC_INLINE void sinusoid_store(unsigned char *out, vec x, size_t n, inlay_element_type type, bool stream)
 {
     bool narrow = type != INLAY_F32;
     if (n == 0)
@@ -214,7 +214,7 @@ VEC_INLINE void sinusoid_store(unsigned char *out, vec x, size_t n, inlay_type t
 
 /* What is known when a tile begins: each combination is a loop of its own. */
 struct sinusoid_shape {
-    inlay_type type;
+    inlay_element_type type;
     bool interleaved, stream, fused;
 };
 
@@ -305,7 +305,7 @@ VEC_INLINE bool sinusoid_rows_of(const struct inlay_sinusoid_tile *tile, struct 
     return any;
 }
 
-VEC_INLINE bool sinusoid_rows_fused(const struct inlay_sinusoid_tile *tile, inlay_type type, bool fused)
+VEC_INLINE bool sinusoid_rows_fused(const struct inlay_sinusoid_tile *tile, inlay_element_type type, bool fused)
 {
     if (tile->interleaved)
         return tile->stream ? sinusoid_rows_of(tile, (struct sinusoid_shape){type, true, true, fused})

@@ -35,7 +35,7 @@ VEC_INLINE float stored_float(const unsigned char *from)
 }
 
 /* Bytes of a block, its own scale included. */
-VEC_INLINE size_t stored_block_bytes(inlay_type type)
+VEC_INLINE size_t stored_block_bytes(inlay_element_type type)
 {
     switch (type) {
     case INLAY_F16:
@@ -54,7 +54,7 @@ VEC_INLINE size_t stored_block_bytes(inlay_type type)
 }
 
 /* Where column `within` of a block lies, which begins a vector. */
-VEC_INLINE size_t stored_offset(inlay_type type, size_t within)
+VEC_INLINE size_t stored_offset(inlay_element_type type, size_t within)
 {
     switch (type) {
     case INLAY_F16:
@@ -73,7 +73,7 @@ VEC_INLINE size_t stored_offset(inlay_type type, size_t within)
 }
 
 /* The bytes that n < VEC_LEN columns from there on touch. */
-VEC_INLINE size_t stored_bytes(inlay_type type, size_t n)
+VEC_INLINE size_t stored_bytes(inlay_element_type type, size_t n)
 {
     switch (type) {
     case INLAY_F16:
@@ -88,7 +88,7 @@ VEC_INLINE size_t stored_bytes(inlay_type type, size_t n)
 }
 
 /* What does not change along a row. */
-VEC_INLINE struct stored_terms stored_row_terms(inlay_type type, const struct stored_source *row)
+VEC_INLINE struct stored_terms stored_row_terms(inlay_element_type type, const struct stored_source *row)
 {
     struct stored_terms terms = {.shift = vec_set1(-8)};
     switch (type) {
@@ -113,7 +113,7 @@ VEC_INLINE struct stored_terms stored_row_terms(inlay_type type, const struct st
 }
 
 /* What does, for one block. */
-VEC_INLINE struct stored_terms stored_block_terms(inlay_type type, const struct stored_source *row, size_t block,
+VEC_INLINE struct stored_terms stored_block_terms(inlay_element_type type, const struct stored_source *row, size_t block,
                                                   struct stored_terms terms)
 {
     if (type == INLAY_Q8_0 || type == INLAY_Q4_0)
@@ -129,7 +129,7 @@ VEC_INLINE struct stored_terms stored_block_terms(inlay_type type, const struct 
 }
 
 /* VEC_LEN numbers as they are stored; integers are exact. */
-VEC_INLINE vec stored_load(inlay_type type, const unsigned char *from, size_t within)
+VEC_INLINE vec stored_load(inlay_element_type type, const unsigned char *from, size_t within)
 {
     switch (type) {
     case INLAY_F16:
@@ -148,7 +148,7 @@ VEC_INLINE vec stored_load(inlay_type type, const unsigned char *from, size_t wi
     }
 }
 
-VEC_INLINE vec stored_value(inlay_type type, vec x, struct stored_terms terms)
+VEC_INLINE vec stored_value(inlay_element_type type, vec x, struct stored_terms terms)
 {
     if (type == INLAY_F16 || type == INLAY_BF16)
         return x;
@@ -170,7 +170,7 @@ struct stored_part {
     const unsigned char *next, *next_position;
 };
 
-VEC_INLINE vec stored_vec(inlay_type type, bool positioned, const struct stored_part *part, size_t block, size_t within,
+VEC_INLINE vec stored_vec(inlay_element_type type, bool positioned, const struct stored_part *part, size_t block, size_t within,
                           struct stored_terms terms)
 {
     const unsigned char *from = part->row.bytes + block * stored_block_bytes(type) + stored_offset(type, within);
@@ -181,7 +181,7 @@ VEC_INLINE vec stored_vec(inlay_type type, bool positioned, const struct stored_
 }
 
 /* A cache line's worth of columns, stored back to back. */
-VEC_INLINE void stored_line(inlay_type type, bool positioned, bool stream, const struct stored_part *part, size_t block,
+VEC_INLINE void stored_line(inlay_element_type type, bool positioned, bool stream, const struct stored_part *part, size_t block,
                             size_t within, struct stored_terms terms)
 {
     unsigned char *out = part->out + (block * STORED_BLOCK + within - part->first) * sizeof(float);
@@ -197,7 +197,7 @@ VEC_INLINE void stored_line(inlay_type type, bool positioned, bool stream, const
 }
 
 /* The last columns of a row, n < VEC_LEN, whose bytes are read from a copy: behind them memory may end. */
-VEC_INLINE void stored_last(inlay_type type, bool positioned, const struct stored_part *part, size_t block,
+VEC_INLINE void stored_last(inlay_element_type type, bool positioned, const struct stored_part *part, size_t block,
                             size_t within, size_t n, struct stored_terms terms)
 {
     const unsigned char *from = part->row.bytes + block * stored_block_bytes(type) + stored_offset(type, within);
@@ -229,7 +229,7 @@ VEC_INLINE void stored_last(inlay_type type, bool positioned, const struct store
 }
 
 /* Asks for a block of the row to come. Stored rows are so short beside their positions that these are worth it too. */
-VEC_INLINE void stored_ask(inlay_type type, bool positioned, const struct stored_part *part, size_t block)
+VEC_INLINE void stored_ask(inlay_element_type type, bool positioned, const struct stored_part *part, size_t block)
 {
     vec_prefetch(part->next + block * stored_block_bytes(type));
     for (size_t at = 0; positioned && at < STORED_BLOCK * sizeof(float); at += STORED_LINE)
@@ -237,7 +237,7 @@ VEC_INLINE void stored_ask(inlay_type type, bool positioned, const struct stored
 }
 
 /* `stream`: out begins on a line, and lines go past the caches. */
-VEC_INLINE void stored_columns(inlay_type type, bool positioned, bool stream, const struct stored_part *part)
+VEC_INLINE void stored_columns(inlay_element_type type, bool positioned, bool stream, const struct stored_part *part)
 {
     const struct stored_terms row_terms = stored_row_terms(type, &part->row);
     size_t block = part->first / STORED_BLOCK, end = block + part->columns / STORED_BLOCK;
@@ -287,7 +287,7 @@ static void stored_flush(unsigned char *lines, size_t lead, unsigned char *out, 
 
 /* A streamed row that begins off a line goes through L1, some columns at a time: vectors cannot begin at any column, as
    they may not cut a block. */
-VEC_INLINE void stored_row(inlay_type type, bool positioned, struct stored_part row, bool stream)
+VEC_INLINE void stored_row(inlay_element_type type, bool positioned, struct stored_part row, bool stream)
 {
     _Alignas(64) unsigned char lines[STORED_LINE + STORED_CHUNK * sizeof(float)];
     const size_t lead = (uintptr_t)row.out % STORED_LINE;
@@ -308,7 +308,7 @@ VEC_INLINE void stored_row(inlay_type type, bool positioned, struct stored_part 
     }
 }
 
-VEC_INLINE void stored_rows(inlay_type type, bool positioned, const struct inlay_embed_tile *callers)
+VEC_INLINE void stored_rows(inlay_element_type type, bool positioned, const struct inlay_embed_tile *callers)
 {
     const struct inlay_embed_tile tile = *callers; /* as in embed_rows */
     const size_t ahead = tile.prefetch_rows, known = ahead > 0 ? tile.count + tile.following : 0;
@@ -332,7 +332,7 @@ VEC_INLINE void stored_rows(inlay_type type, bool positioned, const struct inlay
     }
 }
 
-VEC_INLINE void stored_tile(inlay_type type, const struct inlay_embed_tile *tile)
+VEC_INLINE void stored_tile(inlay_element_type type, const struct inlay_embed_tile *tile)
 {
     if (tile->positions != NULL)
         stored_rows(type, true, tile);

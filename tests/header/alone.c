@@ -6,7 +6,7 @@ inlay_status header_alone(const void *table, const int32_t *ids, float *out);
 
 inlay_status header_alone(const void *table, const int32_t *ids, float *out)
 {
-    inlay_rows rows = inlay_rows_f32(table, 2, 3);
+    inlay_table rows = inlay_table_f32(table, 2, 3);
     inlay_sinusoid_spec sinusoid = inlay_sinusoid_spec_default(3);
     inlay_layer_spec layer = inlay_layer_spec_default(&rows);
     inlay_batch batch = inlay_batch_i32(ids, 1, 2, 0);

@@ -5,15 +5,15 @@
 #include <inlay/inlay.h>
 
 /* What cannot be made is null. The tables are float32 but for the words, which are of `type`. */
-INLAY_API inlay_layer *bert_layer(const void *words, size_t vocab, inlay_type type, const void *positions,
+INLAY_API inlay_layer *bert_layer(const void *words, size_t vocab, inlay_element_type type, const void *positions,
                                   size_t longest, const void *segments, size_t types, int segments_first, size_t dim,
                                   const void *gamma, const void *beta, float epsilon)
 {
-    inlay_rows word_rows = inlay_rows_f32(words, vocab, dim);
-    inlay_rows position_rows = inlay_rows_f32(positions, longest, dim);
-    inlay_rows segment_rows = inlay_rows_f32(segments, types, dim);
+    inlay_table word_rows = inlay_table_f32(words, vocab, dim);
+    inlay_table position_rows = inlay_table_f32(positions, longest, dim);
+    inlay_table segment_rows = inlay_table_f32(segments, types, dim);
     word_rows.type = type;
-    word_rows.stride_bytes = inlay_row_bytes(type, dim);
+    word_rows.stride_bytes = inlay_table_row_bytes(type, dim);
     inlay_layer_spec spec = inlay_layer_spec_default(&word_rows);
     spec.positions = &position_rows;
     spec.segments = &segment_rows;
@@ -32,7 +32,7 @@ INLAY_API inlay_status bert_forward(const inlay_layer *layer, const int64_t *ids
 {
     inlay_batch batch = inlay_batch_i64(ids, sequences, length, 0);
     batch.offsets = offsets;
-    batch.segments = segments;
-    batch.segment_type = INLAY_ID_I64;
+    batch.segment_ids = segments;
+    batch.segment_id_type = INLAY_ID_I64;
     return inlay_forward(layer, &batch, out, dim * sizeof *out, NULL, NULL);
 }

@@ -225,7 +225,7 @@ def test_policy():
         held = min(4096, (64 << 20) // (4 * dim))
         measured = r"(\d+)"  # on CPUs like this one
         lines = [f"layer     of dim {dim}, by default:", f"  cached_positions  {held}, {held * dim * 4} bytes",
-                 f"  near_bytes        {1 << 20}", f"  stream_bytes      {measured}", f"  compute_bytes     {measured}",
+                 f"  l2_bytes          {1 << 20}", f"  stream_bytes      {measured}", f"  compute_bytes     {measured}",
                  f"  block_bytes       {12 << 10}", f"  prefetch_bytes    {8 << 10}"]
         found = re.search("\n".join(lines) + "\n$", text)
         check(found and all(int(size) >= 1 << 20 for size in found.groups()), f"info {args} tells the policy", text)

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file base.h
+ * What every part of inlay uses: version, status and fault, the ISA in use, allocator and executor. Start with inlay.h,
+ * which also states the conventions that hold for every function.
+ */
+#ifndef INLAY_BASE_H
+#define INLAY_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Version ---------------------------------------------------------------------------------------------------- */
+
+#define INLAY_VERSION_MAJOR 0
+#define INLAY_VERSION_MINOR 1
+#define INLAY_VERSION_PATCH 0
+
+/** Marks a function that the shared library exports. */
+#define INLAY_API __attribute__((visibility("default")))
+
+/** Returns the version of the library that runs, as "major.minor.patch". */
+INLAY_API const char *inlay_version(void);
+
+/* ---- Errors ----------------------------------------------------------------------------------------------------- */
+
+/** The result of a call. Zero is success. */
+typedef enum inlay_status {
+    INLAY_OK = 0,
+    INLAY_ERROR_NULL,      /**< a required pointer is null */
+    INLAY_ERROR_SHAPE,     /**< dim is 0, too large, or odd where it must be even; or two dims that must agree differ */
+    INLAY_ERROR_STRIDE,    /**< stride_bytes is smaller than one row */
+    INLAY_ERROR_OVERFLOW,  /**< the bytes of an array do not fit in the address space */
+    INLAY_ERROR_OVERLAP,   /**< an output overlaps an input or another output */
+    INLAY_ERROR_ID,        /**< an id is negative or not below the rows of its table; inlay_fault says which */
+    INLAY_ERROR_POSITION,  /**< a position is negative, >= 2^31 or past the table of positions; or a real-valued one is
+                                NaN or has a magnitude >= 2^31; inlay_fault says which, where the function takes one */
+    INLAY_ERROR_BASE,      /**< base is not a number in [1, 1e30] */
+    INLAY_ERROR_OPTION,    /**< a struct size, enum value or reserved field that this version does not know, a number
+                                outside the range that its field states, or two fields that exclude each other */
+    INLAY_ERROR_NO_MEMORY, /**< the allocator returned null */
+    INLAY_ERROR_OFFSETS, /**< offsets do not begin at 0, decrease, or do not end at the number of tokens; or a sequence
+                              is longer than the length that it is padded to; inlay_fault says where */
+    INLAY_ERROR_SEGMENT, /**< a segment id is negative or not below the rows of its table; inlay_fault says which */
+} inlay_status;
+
+/** Returns an English sentence for a status. It is never null, also for values outside the enum. */
+INLAY_API const char *inlay_status_string(inlay_status status);
+
+/**
+ * The place of the first bad id, position, segment id or offset. A function writes it only when it returns
+ * INLAY_ERROR_ID, INLAY_ERROR_POSITION, INLAY_ERROR_SEGMENT or INLAY_ERROR_OFFSETS.
+ */
+typedef struct inlay_fault {
+    size_t sequence; /**< index of the sequence in the batch; 0 for operations without a batch */
+    size_t token;    /**< index of the token in that sequence, or of the element in a list [n]; 0 for an offset */
+    int64_t value;   /**< the value found there; 0 for a real-valued position */
+} inlay_fault;
+
+/* ---- The ISA in use --------------------------------------------------------------------------------------------- */
+
+/**
+ * Chooses the kernels now instead of in the first call. The choice is the best ISA that the CPU and the operating
+ * system run, or the one that the environment variable INLAY_ISA names (a name that inlay_isa_at() returns, "scalar"
+ * for example). INLAY_ISA is ignored if it names no ISA that runs here or if the process is privileged (secure_getenv).
+ * The environment is read once per process.
+ */
+INLAY_API void inlay_init(void);
+
+/** Returns the name of the ISA whose kernels run: "avx512", "avx2", "neon" or "scalar". */
+INLAY_API const char *inlay_isa(void);
+
+/**
+ * Returns the name of an ISA that is compiled into this library. Index 0 is the best; the last is always "scalar"; past
+ * the end the result is null.
+ *
+ * @param runs  null, or where to write 1 if that ISA runs on this CPU and operating system and 0 if it does not
+ */
+INLAY_API const char *inlay_isa_at(size_t index, int *runs);
+
+/* ---- Memory ----------------------------------------------------------------------------------------------------- */
+
+/**
+ * The source of memory for handles. Only the functions named create and destroy use it; create copies it into the
+ * handle. Where a function takes a pointer to an allocator, null means malloc and free.
+ */
+typedef struct inlay_allocator {
+    void *ctx; /**< passed to both functions */
+    /** Returns memory aligned as malloc's is, or null. Must not be null itself. */
+    void *(*allocate)(void *ctx, size_t bytes);
+    /** Releases memory. It is never called with null. Must not be null itself. */
+    void (*release)(void *ctx, void *memory);
+} inlay_allocator;
+
+/* ---- Threads ---------------------------------------------------------------------------------------------------- */
+
+/**
+ * A thread pool of the caller's that runs the parts of a call. Functions that write rows take a pointer to one; null
+ * means that the calling thread does all the work. The result has the same bits for every executor. The folder
+ * examples/executors has adapters for pthreadpool, OpenMP and a C++17 pool.
+ */
+typedef struct inlay_executor {
+    void *ctx; /**< passed to run */
+    /** Calls task(arg, i) once for each i in [0, count), in any order and on any threads, and returns after all of
+       these calls have returned. */
+    void (*run)(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg);
+    size_t threads; /**< number of calls of task that run at the same time, >= 1; work is cut into parts for so many */
+} inlay_executor;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

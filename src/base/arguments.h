@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which bytes an argument touches, whether two arguments overlap, and whether a struct is one that this version knows.
+ * Nothing here computes in floating point: it runs in the caller's floating-point environment.
+ */
+#ifndef INLAY_BASE_ARGUMENTS_H
+#define INLAY_BASE_ARGUMENTS_H
+
+#include <inlay/inlay.h>
+
+#include <stdbool.h>
+
+/* Whether a struct that begins with its size is one that this version, which knows `known` bytes of it, understands:
+   no smaller, and zero in what a later version appended. */
+bool inlay_struct_known(const void *structure, size_t known);
+
+/* The bytes [begin, end) that an array touches, gaps between rows included; begin == end where it is empty. */
+struct inlay_extent {
+    uintptr_t begin, end;
+};
+
+/* The extent of so many bytes, or INLAY_ERROR_OVERFLOW past the end of the address space. */
+inlay_status inlay_extent_of(const void *data, size_t bytes, struct inlay_extent *extent);
+
+static inline bool inlay_extents_overlap(struct inlay_extent a, struct inlay_extent b)
+{
+    return a.begin < b.end && b.begin < a.end;
+}
+
+/* The extent of `rows` rows of `row_bytes` bytes, stride_bytes apart: INLAY_ERROR_STRIDE, _OVERFLOW or _NULL where there
+   is none. */
+inlay_status inlay_check_rows(const void *data, size_t rows, size_t row_bytes, size_t stride_bytes,
+                              struct inlay_extent *extent);
+
+/* The extent of n > 0 elements that must be there. */
+inlay_status inlay_check_array(const void *data, size_t n, size_t element_bytes, struct inlay_extent *extent);
+
+#endif

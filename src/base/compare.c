@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The comparisons of compare.h.
+ */
+#include "base/compare.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* Compared as bits, which orders positive doubles and puts negative ones and NaN above them: no floating-point
+   exception can be raised in the host's environment. */
+static uint64_t bits_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits == UINT64_C(1) << 63 ? 0 : bits; /* -0 is 0 */
+}
+
+bool inlay_double_in(double x, double low, double high)
+{
+    return bits_of(low) <= bits_of(x) && bits_of(x) <= bits_of(high);
+}
+
+static uint32_t float_bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits == UINT32_C(1) << 31 ? 0 : bits; /* -0 is 0 */
+}
+
+bool inlay_float_in(float x, float low, float high)
+{
+    return float_bits_of(low) <= float_bits_of(x) && float_bits_of(x) <= float_bits_of(high);
+}
+
+bool inlay_double_less(double a, double b)
+{
+    return bits_of(a) < bits_of(b);
+}
+
+bool inlay_double_is_zero(double x)
+{
+    return bits_of(x) == 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The use of an executor: how many parts, and who runs them.
+ */
+#include "base/executor.h"
+
+inlay_status inlay_check_executor(const inlay_executor *executor)
+{
+    if (executor == NULL)
+        return INLAY_OK;
+    if (executor->run == NULL)
+        return INLAY_ERROR_NULL;
+    return executor->threads > 0 ? INLAY_OK : INLAY_ERROR_OPTION;
+}
+
+size_t inlay_parts(const inlay_executor *executor, size_t bytes)
+{
+    if (executor == NULL || executor->threads == 1)
+        return 1;
+    size_t worth = bytes / INLAY_PART_BYTES, most = executor->threads;
+    /* More parts than threads where they are large, so that a thread that comes late or is slow leaves its share. */
+    if (worth / INLAY_PARTS_PER_THREAD > most)
+        most = most <= SIZE_MAX / INLAY_PARTS_PER_THREAD ? most * INLAY_PARTS_PER_THREAD : most;
+    size_t parts = worth < most ? worth : most;
+    return parts > 0 ? parts : 1;
+}
+
+void inlay_run_parts(const inlay_executor *executor, size_t count, void (*task)(void *arg, size_t index), void *arg)
+{
+    if (executor != NULL && count > 1) {
+        executor->run(executor->ctx, count, task, arg);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        task(arg, i);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Work in parts, run by the caller's executor or, where there is none, here. Included by what cuts work (embed.c,
+ * rows.c). Parts share nothing that they write.
+ */
+#ifndef INLAY_TASKS_H
+#define INLAY_TASKS_H
+
+#include <inlay/inlay.h>
+
+/* A part of a call that another thread takes: what it writes should take longer than handing it over does, a few us. */
+enum { INLAY_PART_BYTES = 64 * 1024, INLAY_PARTS_PER_THREAD = 4 };
+
+/* INLAY_OK for null and for an executor that has a function and threads. */
+inlay_status inlay_check_executor(const inlay_executor *executor);
+
+/* Into how many parts work of so many bytes is cut: one without an executor, none smaller than a thread is worth. */
+size_t inlay_parts(const inlay_executor *executor, size_t bytes);
+
+/* task(arg, i) for every i in [0, count). */
+void inlay_run_parts(const inlay_executor *executor, size_t count, void (*task)(void *arg, size_t index), void *arg);
+
+#endif

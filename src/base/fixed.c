@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The fixed-point arithmetic of fixed.h, with ln and exp by series. Speed matters in inlay_fixed_mul alone.
+ */
+#include "base/fixed.h"
+
+#include <string.h>
+
+/* The first 256 fraction bits of each constant, rounded down; tests/test_exact.c holds them against MPFR. */
+const struct inlay_fixed inlay_fixed_two_pi = {
+    {6, 0x487ed5110b4611a6, 0x2633145c06e0e689, 0x48127044533e63a0, 0x105df531d89cd912}};
+const struct inlay_fixed inlay_fixed_inverse_two_pi = {
+    {0, 0x28be60db9391054a, 0x7f09d5f47d4d3770, 0x36d8a5664f10e410, 0x7f9458eaf7aef158}};
+static const struct inlay_fixed ln_2 = {
+    {0, 0xb17217f7d1cf79ab, 0xc9e3b39803f2f6af, 0x40f343267298b62d, 0x8a0d175b8baafa2b}};
+
+struct inlay_fixed inlay_fixed_integer(uint64_t n)
+{
+    return (struct inlay_fixed){{n, 0, 0, 0, 0}};
+}
+
+/* a / 2^bits, rounded down. */
+static struct inlay_fixed shift_right(const struct inlay_fixed *a, unsigned bits)
+{
+    struct inlay_fixed shifted = {{0}};
+    unsigned limbs = bits / 64, rest = bits % 64;
+    for (unsigned i = limbs; i < INLAY_FIXED_LIMBS; i++) {
+        shifted.limb[i] = a->limb[i - limbs] >> rest;
+        if (rest > 0 && i > limbs)
+            shifted.limb[i] |= a->limb[i - limbs - 1] << (64 - rest);
+    }
+    return shifted;
+}
+
+struct inlay_fixed inlay_fixed_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    uint64_t mantissa = bits & ((UINT64_C(1) << 52) - 1);
+    int exponent = (int)(bits >> 52 & 2047);
+    if (exponent > 0)
+        mantissa |= UINT64_C(1) << 52;
+    else
+        exponent = 1;
+    /* x = mantissa 2^(exponent - 1075): its lowest bit stands so many bits right of the lowest integer bit. */
+    int right = 1075 - exponent;
+    struct inlay_fixed integer = {{mantissa, 0, 0, 0, 0}};
+    if (right > 0)
+        return shift_right(&integer, (unsigned)right);
+    integer.limb[0] <<= -right;
+    return integer;
+}
+
+bool inlay_fixed_less(const struct inlay_fixed *a, const struct inlay_fixed *b)
+{
+    for (int i = 0; i < INLAY_FIXED_LIMBS; i++)
+        if (a->limb[i] != b->limb[i])
+            return a->limb[i] < b->limb[i];
+    return false;
+}
+
+struct inlay_fixed inlay_fixed_add(const struct inlay_fixed *a, const struct inlay_fixed *b)
+{
+    struct inlay_fixed sum;
+    uint64_t carry = 0;
+    for (int i = INLAY_FIXED_LIMBS - 1; i >= 0; i--) {
+        uint64_t partial = a->limb[i] + carry;
+        carry = partial < carry;
+        sum.limb[i] = partial + b->limb[i];
+        carry += sum.limb[i] < partial;
+    }
+    return sum;
+}
+
+struct inlay_fixed inlay_fixed_sub(const struct inlay_fixed *a, const struct inlay_fixed *b)
+{
+    struct inlay_fixed difference;
+    inlay_limbs_sub(difference.limb, a->limb, b->limb, INLAY_FIXED_LIMBS);
+    return difference;
+}
+
+struct inlay_fixed inlay_fixed_mul(const struct inlay_fixed *a, const struct inlay_fixed *b)
+{
+    /*
+     * Limb i times limb j weighs 2^(-64 (i + j)). One limb below the result, index 5, is kept for its carries; what
+     * weighs less adds at most 3 to that limb, hence less than 2^-256, and truncating it less than another 2^-256.
+     */
+    uint64_t product[INLAY_FIXED_LIMBS + 1] = {0};
+    for (int i = INLAY_FIXED_LIMBS - 1; i >= 0; i--) {
+        uint64_t carry = 0;
+        for (int j = i == 0 ? INLAY_FIXED_LIMBS - 1 : INLAY_FIXED_LIMBS - i; j >= 0; j--)
+            product[i + j] = inlay_mul_add(a->limb[i], b->limb[j], product[i + j], &carry);
+        if (i > 0)
+            product[i - 1] = carry;
+    }
+    struct inlay_fixed result;
+    memcpy(result.limb, product, sizeof result.limb);
+    return result;
+}
+
+struct inlay_fixed inlay_fixed_div(const struct inlay_fixed *a, uint32_t d)
+{
+    struct inlay_fixed quotient;
+    uint64_t remainder = 0;
+    for (int i = 0; i < INLAY_FIXED_LIMBS; i++) {
+        uint64_t high = (remainder << 32) | (a->limb[i] >> 32);
+        uint64_t low = ((high % d) << 32) | (uint32_t)a->limb[i];
+        quotient.limb[i] = ((high / d) << 32) | (low / d);
+        remainder = low % d;
+    }
+    return quotient;
+}
+
+/* n / d for n < d < 2^63, bit by bit. */
+static struct inlay_fixed ratio(uint64_t n, uint64_t d)
+{
+    struct inlay_fixed quotient = {{0}};
+    for (int i = 1; i < INLAY_FIXED_LIMBS; i++)
+        for (int bit = 63; bit >= 0; bit--) {
+            n <<= 1;
+            if (n >= d) {
+                n -= d;
+                quotient.limb[i] |= UINT64_C(1) << bit;
+            }
+        }
+    return quotient;
+}
+
+struct inlay_fixed inlay_fixed_ln(double x)
+{
+    /*
+     * x = m 2^e with m in (sqrt(1/2), sqrt(2)), m = mantissa / unit; then
+     * ln x = e ln 2 + 2 atanh z with z = (m - 1) / (m + 1), |z| < 0.1716, and 50 terms of atanh's series leave
+     * z^100 < 2^-254. The two terms are added where they have one sign; else the second is the smaller, but for e = 0.
+     */
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const uint64_t sqrt_2 = UINT64_C(0x16a09e667f3bcc);
+    uint64_t unit = UINT64_C(1) << 52;
+    uint64_t mantissa = (bits & (unit - 1)) | unit;
+    int exponent = (int)(bits >> 52) - 1023;
+    if (mantissa > sqrt_2) {
+        unit <<= 1;
+        exponent++;
+    }
+    bool below_one = mantissa < unit;
+    struct inlay_fixed z = ratio(below_one ? unit - mantissa : mantissa - unit, mantissa + unit);
+    struct inlay_fixed z_squared = inlay_fixed_mul(&z, &z);
+    struct inlay_fixed one = inlay_fixed_integer(1);
+    struct inlay_fixed series = {{0}};
+    for (int k = 50; k >= 0; k--) {
+        struct inlay_fixed term = inlay_fixed_div(&one, 2 * (uint32_t)k + 1);
+        series = inlay_fixed_mul(&series, &z_squared);
+        series = inlay_fixed_add(&series, &term);
+    }
+    struct inlay_fixed atanh_z = inlay_fixed_mul(&z, &series);
+    struct inlay_fixed twice = inlay_fixed_add(&atanh_z, &atanh_z);
+    struct inlay_fixed count = inlay_fixed_integer((uint64_t)(exponent < 0 ? -exponent : exponent));
+    struct inlay_fixed whole = inlay_fixed_mul(&count, &ln_2);
+    if (exponent == 0)
+        return twice;
+    return below_one == (exponent < 0) ? inlay_fixed_add(&whole, &twice) : inlay_fixed_sub(&whole, &twice);
+}
+
+/* exp(-r) for 0 <= r < ln 2. */
+static struct inlay_fixed exp_of_fraction(const struct inlay_fixed *r)
+{
+    /*
+     * exp(-r) = exp(-r / 256)^256. 26 terms leave (ln 2 / 256)^26 / 26! < 2^-300; each of the 8 squarings doubles the
+     * error.
+     */
+    struct inlay_fixed rest = shift_right(r, 8);
+    struct inlay_fixed one = inlay_fixed_integer(1);
+    struct inlay_fixed power = one;
+    for (uint32_t n = 26; n > 0; n--) {
+        struct inlay_fixed term = inlay_fixed_mul(&power, &rest);
+        term = inlay_fixed_div(&term, n);
+        power = inlay_fixed_sub(&one, &term);
+    }
+    for (int i = 0; i < 8; i++)
+        power = inlay_fixed_mul(&power, &power);
+    return power;
+}
+
+struct inlay_fixed inlay_fixed_exp(const struct inlay_fixed *y, bool negative, int *exponent)
+{
+    /* y = k ln 2 + r, 0 <= r < ln 2: exp(-y) = exp(-r) 2^-k, and exp(y) = exp(-(ln 2 - r)) 2^(k + 1) unless r = 0. */
+    struct inlay_fixed rest = *y;
+    int k = 0;
+    while (!inlay_fixed_less(&rest, &ln_2)) {
+        rest = inlay_fixed_sub(&rest, &ln_2);
+        k++;
+    }
+    const struct inlay_fixed zero = {{0}};
+    if (!negative && inlay_fixed_less(&zero, &rest)) {
+        rest = inlay_fixed_sub(&ln_2, &rest);
+        k++;
+    }
+    *exponent = negative ? -k : k;
+    return exp_of_fraction(&rest);
+}
+
+struct inlay_fixed inlay_fixed_exp_negative(const struct inlay_fixed *y)
+{
+    int exponent;
+    struct inlay_fixed power = inlay_fixed_exp(y, true, &exponent);
+    return shift_right(&power, (unsigned)-exponent);
+}
+
+struct inlay_fixed inlay_fixed_quotient(const struct inlay_fixed *a, const struct inlay_fixed *b)
+{
+    /* Long division of a 2^256 by b, all as integers of INLAY_FIXED_LIMBS limbs: the remainder stays below b < 2^320,
+       and what doubling it pushes out of the top limb is kept apart. */
+    enum { BITS = 64 * INLAY_FIXED_LIMBS, FRACTION_BITS = BITS - 64 };
+    struct inlay_fixed quotient = {{0}}, rest = {{0}};
+    for (int bit = 0; bit < BITS + FRACTION_BITS; bit++) {
+        bool next = bit < BITS && (a->limb[bit / 64] >> (63 - bit % 64) & 1);
+        bool out = rest.limb[0] >> 63;
+        rest = inlay_fixed_add(&rest, &rest);
+        rest.limb[INLAY_FIXED_LIMBS - 1] |= next;
+        bool fits = out || !inlay_fixed_less(&rest, b);
+        if (fits)
+            inlay_limbs_sub(rest.limb, rest.limb, b->limb, INLAY_FIXED_LIMBS);
+        int place = bit - FRACTION_BITS; /* of this bit in the quotient; the ones before are 0 by contract */
+        if (place >= 0 && fits)
+            quotient.limb[place / 64] |= UINT64_C(1) << (63 - place % 64);
+    }
+    return quotient;
+}
+
+struct inlay_fixed inlay_fixed_sqrt(const struct inlay_fixed *a)
+{
+    struct inlay_fixed root = {{0}};
+    for (int place = 33; place < 64 + 97; place++) {
+        struct inlay_fixed larger = root;
+        larger.limb[place / 64] |= UINT64_C(1) << (63 - place % 64);
+        struct inlay_fixed square = inlay_fixed_mul(&larger, &larger);
+        if (!inlay_fixed_less(a, &square))
+            root = larger;
+    }
+    return root;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rounding of rounding.h: leading bits, what follows them, and the three cases of round to nearest even.
+ */
+#include "base/rounding.h"
+
+#include <string.h>
+
+const struct inlay_format inlay_format_f64 = {52, 11};
+
+struct inlay_format inlay_format_of(inlay_element_type type)
+{
+    switch (type) {
+    case INLAY_F16:
+        return (struct inlay_format){10, 5};
+    case INLAY_BF16:
+        return (struct inlay_format){7, 8};
+    default:
+        return (struct inlay_format){23, 8};
+    }
+}
+
+/* A fixed-point number as its leading 64 bits and a power of two: value = mantissa * 2^exponent, rounded down; mantissa
+   0 for zero, else >= 2^63. */
+struct leading {
+    uint64_t mantissa;
+    int exponent;
+    bool inexact;
+};
+
+static struct leading leading_bits(const struct inlay_fixed *x)
+{
+    struct leading leading = {0, 0, false};
+    int i = 0;
+    while (i < INLAY_FIXED_LIMBS && x->limb[i] == 0)
+        i++;
+    if (i == INLAY_FIXED_LIMBS)
+        return leading;
+    uint64_t next = i + 1 < INLAY_FIXED_LIMBS ? x->limb[i + 1] : 0;
+    int zeros = __builtin_clzll(x->limb[i]);
+    leading.mantissa = zeros > 0 ? x->limb[i] << zeros | next >> (64 - zeros) : x->limb[i];
+    leading.exponent = -64 * i - zeros;
+    leading.inexact = next << zeros != 0;
+    for (int rest = i + 2; rest < INLAY_FIXED_LIMBS; rest++)
+        leading.inexact |= x->limb[rest] != 0;
+    return leading;
+}
+
+uint64_t inlay_round(const struct inlay_fixed *x, int exponent, bool negative, struct inlay_format format)
+{
+    struct leading leading = leading_bits(x);
+    if (leading.mantissa == 0)
+        return 0;
+    int bias = (1 << (format.exponent_bits - 1)) - 1;
+    int biased = leading.exponent + 63 + exponent + bias;
+    /* Below the normal numbers, biased < 1, a subnormal keeps one bit fewer for each power of two. */
+    int dropped = 63 - (int)format.fraction_bits + (biased < 1 ? 1 - biased : 0);
+    uint64_t bits;
+    if (dropped > 64) {
+        bits = 0; /* less than half of the smallest subnormal */
+    } else {
+        uint64_t kept = dropped < 64 ? leading.mantissa >> dropped : 0;
+        uint64_t rest = dropped < 64 ? leading.mantissa << (64 - dropped) : leading.mantissa;
+        const uint64_t half = UINT64_C(1) << 63;
+        bool above = rest > half || (rest == half && leading.inexact);
+        bool tie = rest == half && !leading.inexact;
+        /* The leading bit of a normal number's kept ones adds one to its exponent field, and so does a carry. */
+        uint64_t exponent_field = biased < 1 ? 0 : (uint64_t)(biased - 1);
+        bits = (exponent_field << format.fraction_bits) + kept + (above || (tie && (kept & 1)));
+    }
+    return (uint64_t)negative << (format.fraction_bits + format.exponent_bits) | bits;
+}
+
+double inlay_round_f64(const struct inlay_fixed *x, int exponent, bool negative)
+{
+    uint64_t bits = inlay_round(x, exponent, negative, inlay_format_f64);
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* The lowest `bits` bits of x taken off, to nearest even. */
+static uint32_t shorten(uint32_t x, unsigned bits)
+{
+    return (x + (UINT32_C(1) << (bits - 1)) - 1 + (x >> bits & 1)) >> bits;
+}
+
+uint16_t inlay_float_to_bf16(uint32_t bits)
+{
+    return (uint16_t)shorten(bits, 16);
+}
+
+uint16_t inlay_float_to_f16(uint32_t bits)
+{
+    const uint32_t sign = bits >> 31 << 15, magnitude = bits & INT32_MAX, exponent = magnitude >> 23;
+    const uint32_t smallest_normal = 127 - 14;
+    if (exponent >= smallest_normal) /* the exponents' biases differ by 112 */
+        return (uint16_t)(sign | shorten(magnitude - (UINT32_C(112) << 23), 13));
+    /* A subnormal counts units of 2^-24: the float's 2^(exponent - 150). */
+    const uint32_t down = 126 - exponent;
+    if (down > 24)
+        return (uint16_t)sign; /* less than half of the smallest */
+    return (uint16_t)(sign | shorten((magnitude & 0x7fffff) | 0x800000, down));
+}

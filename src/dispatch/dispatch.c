@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Run-time dispatch: an ordered list of candidates and one atomic pointer. No constructor, no ifunc, no lock: threads
+ * that race to the first call compute the same pointer.
+ */
+#define _GNU_SOURCE /* secure_getenv */
+#include "dispatch/dispatch.h"
+
+#include "dispatch/kernels.h"
+
+#include <inlay/inlay.h>
+
+#ifdef INLAY_HAVE_AVX2
+#include <cpuid.h>
+#endif
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "inlay reads and writes little-endian rows"
+#endif
+
+/*
+ * The compiler's builtin asks CPUID and also, through XGETBV, whether the operating system saves the wide registers.
+ * Here stands every feature that a folder's flags name and that SLEEF's function of that suffix uses. What compilers
+ * add to those flags by themselves (popcnt, xsave) no CPU or hypervisor is known to lack beside AVX2.
+ */
+#ifdef INLAY_HAVE_AVX512
+static bool avx512_runs(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma");
+}
+#endif
+
+#ifdef INLAY_HAVE_AVX2
+/* clang's builtin does not know f16c, whose registers are those of AVX2. */
+static bool f16c_runs(void)
+{
+    unsigned eax, ebx, ecx, edx;
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C);
+}
+
+static bool avx2_runs(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && f16c_runs();
+}
+#endif
+
+static bool always_runs(void)
+{
+    return true;
+}
+
+/* Best first: this order is the policy. */
+static const struct {
+    const struct inlay_kernels *kernels;
+    bool (*runs)(void);
+} candidates[] = {
+#ifdef INLAY_HAVE_AVX512
+    {&inlay_kernels_avx512, avx512_runs},
+#endif
+#ifdef INLAY_HAVE_AVX2
+    {&inlay_kernels_avx2, avx2_runs},
+#endif
+#ifdef INLAY_HAVE_NEON
+    {&inlay_kernels_neon, always_runs},
+#endif
+    {&inlay_kernels_scalar, always_runs},
+};
+
+/* Relaxed suffices: what it points to is constant data. */
+static _Atomic(const struct inlay_kernels *) in_use;
+
+const struct inlay_kernels *inlay_dispatch_at(size_t index, bool *runs)
+{
+    if (index >= sizeof candidates / sizeof *candidates)
+        return NULL;
+    *runs = candidates[index].runs();
+    return candidates[index].kernels;
+}
+
+static const struct inlay_kernels *choose(void)
+{
+    const char *wanted = secure_getenv("INLAY_ISA");
+    const struct inlay_kernels *best = NULL;
+    const struct inlay_kernels *kernels;
+    bool runs;
+    for (size_t i = 0; (kernels = inlay_dispatch_at(i, &runs)) != NULL; i++) {
+        if (!runs)
+            continue;
+        if (wanted != NULL && strcmp(wanted, kernels->name) == 0)
+            return kernels;
+        if (best == NULL)
+            best = kernels;
+    }
+    return best;
+}
+
+const struct inlay_kernels *inlay_dispatch(void)
+{
+    const struct inlay_kernels *kernels = atomic_load_explicit(&in_use, memory_order_relaxed);
+    if (kernels == NULL) {
+        kernels = choose();
+        atomic_store_explicit(&in_use, kernels, memory_order_relaxed);
+    }
+    return kernels;
+}
+
+void inlay_dispatch_use(const struct inlay_kernels *kernels)
+{
+    atomic_store_explicit(&in_use, kernels, memory_order_relaxed);
+}
+
+void inlay_init(void)
+{
+    inlay_dispatch();
+}
+
+const char *inlay_isa(void)
+{
+    return inlay_dispatch()->name;
+}
+
+const char *inlay_isa_at(size_t index, int *runs)
+{
+    bool here = false;
+    const struct inlay_kernels *kernels = inlay_dispatch_at(index, &here);
+    if (runs != NULL)
+        *runs = here;
+    return kernels == NULL ? NULL : kernels->name;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ids: reading them from any address, and finding the first that is out of range.
+ */
+#ifndef INLAY_TABLE_IDS_H
+#define INLAY_TABLE_IDS_H
+
+#include <inlay/inlay.h>
+
+#include <stdbool.h>
+#include <string.h>
+
+/* From here on in a register: else a compiler may read a value once to compare and once more to use. */
+static inline uint64_t inlay_load_once(uint64_t value)
+{
+    __asm__ volatile("" : "+r"(value));
+    return value;
+}
+
+/* The bytes of one id; 0 for a type that is none. */
+static inline size_t inlay_id_bytes(inlay_id_type type)
+{
+    switch (type) {
+    case INLAY_ID_U8:
+        return 1;
+    case INLAY_ID_I16:
+    case INLAY_ID_U16:
+        return 2;
+    case INLAY_ID_I32:
+    case INLAY_ID_U32:
+        return 4;
+    case INLAY_ID_I64:
+        return 8;
+    }
+    return 0;
+}
+
+/* ids[i], from any address. Here, since it is done for every token. */
+static inline int64_t inlay_id_at(const void *ids, inlay_id_type type, size_t i)
+{
+    const unsigned char *at = (const unsigned char *)ids + i * inlay_id_bytes(type);
+    union {
+        int16_t i16;
+        uint16_t u16;
+        int32_t i32;
+        uint32_t u32;
+        int64_t i64;
+    } id;
+    switch (type) {
+    case INLAY_ID_U8:
+        return *at;
+    case INLAY_ID_I16:
+        memcpy(&id.i16, at, sizeof id.i16);
+        return id.i16;
+    case INLAY_ID_U16:
+        memcpy(&id.u16, at, sizeof id.u16);
+        return id.u16;
+    case INLAY_ID_I32:
+        memcpy(&id.i32, at, sizeof id.i32);
+        return id.i32;
+    case INLAY_ID_U32:
+        memcpy(&id.u32, at, sizeof id.u32);
+        return id.u32;
+    case INLAY_ID_I64:
+        memcpy(&id.i64, at, sizeof id.i64);
+        return id.i64;
+    }
+    return -1;
+}
+
+/* The index of the first of n ids that is not in [0, rows); n where all are. */
+size_t inlay_first_bad_id(const void *ids, inlay_id_type type, size_t n, size_t rows);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Views of tables: their validation, and where a row lies.
+ */
+#ifndef INLAY_TABLE_VIEW_H
+#define INLAY_TABLE_VIEW_H
+
+#include "base/arguments.h"
+#include "table/element.h"
+
+/* What a table's arrays touch; those that it has not touch nothing. */
+struct inlay_table_extents {
+    struct inlay_extent data, scales, zeros;
+};
+
+/* The same for a view of any type, whose fields are checked too. */
+inlay_status inlay_check_table(const inlay_table *rows, struct inlay_table_extents *extents);
+
+bool inlay_table_overlaps(struct inlay_extent a, const struct inlay_table_extents *table);
+
+/* A stored row, at a column that is a multiple of 256 or, of floats, any. */
+struct inlay_stored {
+    const unsigned char *row, *scales, *zeros;
+};
+
+static inline struct inlay_stored inlay_stored_at(const inlay_table *table, size_t row, size_t column)
+{
+    struct inlay_stored at = {(const unsigned char *)table->data + row * table->stride_bytes, NULL, NULL};
+    const unsigned char *scales = table->scales, *zeros = table->zeros;
+    size_t groups;
+    switch (table->type) {
+    case INLAY_I8:
+    case INLAY_I8_INVERSE:
+        at.scales = scales + row * sizeof(float);
+        break;
+    case INLAY_U8_ROWWISE:
+        at.scales = at.row + table->dim;
+        break;
+    case INLAY_U4_ROWWISE:
+        at.scales = at.row + table->dim / 2 + table->dim % 2;
+        break;
+    case INLAY_U4_GROUPED:
+        groups = table->dim / table->group;
+        at.scales = scales + (row * groups + column / table->group) * sizeof(float);
+        if (zeros != NULL)
+            at.zeros = zeros + row * (groups / 2 + groups % 2) + column / table->group / 2;
+        break;
+    default:
+        break;
+    }
+    at.row += column > 0 ? inlay_bytes_before(table->type, column) : 0;
+    return at;
+}
+
+#endif
