@@ -17,6 +17,17 @@ inlay_status inlay_check_executor(const inlay_executor *executor);
 /* Into how many parts work of so many bytes is cut: one without an executor, none smaller than a thread is worth. */
 size_t inlay_parts(const inlay_executor *executor, size_t bytes);
 
+/*
+ * Returns where share `index` of `parts` begins when `total` is cut into shares that differ by at most one; share `parts`
+ * begins at `total`. No intermediate value exceeds `total`. The formula total * index / parts would overflow a size_t of
+ * 32 bits for 2^23 blocks in 512 parts.
+ */
+static inline size_t inlay_share_begin(size_t total, size_t parts, size_t index)
+{
+    size_t each = total / parts, larger = total % parts; /* the first `larger` shares have one more */
+    return index * each + (index < larger ? index : larger);
+}
+
 /* task(arg, i) for every i in [0, count). */
 void inlay_run_parts(const inlay_executor *executor, size_t count, void (*task)(void *arg, size_t index), void *arg);
 

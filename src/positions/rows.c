@@ -48,8 +48,8 @@ static void run_part(void *arg, size_t index)
 {
     const struct rows *all = arg;
     size_t blocks = (all->n + INLAY_ANCHOR_ROWS - 1) / INLAY_ANCHOR_ROWS;
-    size_t first = blocks * index / all->parts * INLAY_ANCHOR_ROWS;
-    size_t end = blocks * (index + 1) / all->parts * INLAY_ANCHOR_ROWS;
+    size_t first = inlay_share_begin(blocks, all->parts, index) * INLAY_ANCHOR_ROWS;
+    size_t end = inlay_share_begin(blocks, all->parts, index + 1) * INLAY_ANCHOR_ROWS;
     const struct rows some = some_of(all, first, (end < all->n ? end : all->n) - first);
     struct inlay_fpenv host = inlay_fpenv_enter();
     all->fill(&some);
