@@ -6,7 +6,7 @@
  */
 #include "support.h"
 
-#include "table/random.h"
+#include "layer/dropout.h"
 
 #include <fenv.h>
 #include <math.h>

@@ -3,7 +3,9 @@
  * Philox against its published vectors; dropout and random tables: cuts, environments, distributions, and the bits that
  * every machine has to have.
  */
-#include "table/random.h"
+#include "base/philox.h"
+#include "layer/dropout.h"
+#include "table/normal.h"
 #include "support.h"
 
 #include <fenv.h>

@@ -5,7 +5,7 @@
  * every sum is the embed kernel's, of a stored row and what is there already. Baseline code.
  */
 #include "positions/generator.h"
-#include "table/random.h"
+#include "layer/dropout.h"
 #include "layer/resolve.h"
 
 #include <string.h>

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Random numbers by counter, Philox4x32-10 (Salmon et al. 2011): each word follows from its index alone, so that no cut
+ * of the work changes one. Baseline code without floating point, the same on every machine.
+ */
+#ifndef INLAY_BASE_PHILOX_H
+#define INLAY_BASE_PHILOX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Computes the block of four words of a counter and a key. */
+void inlay_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t words[4]);
+
+/* The words of consecutive elements. Element e has word e % 4 of the block of counter {e / 4, offset}, two 64-bit
+   numbers with the lower half of each first. */
+enum { INLAY_PHILOX_WORDS = 64 };
+struct inlay_philox_stream {
+    uint64_t key, offset;
+    uint64_t next; /* the element whose word is returned next */
+    uint32_t words[INLAY_PHILOX_WORDS];
+};
+
+/* Begins a stream at an element. */
+void inlay_philox_begin(struct inlay_philox_stream *stream, uint64_t key, uint64_t offset, uint64_t first_element);
+
+/* Returns the words of at least one and at most n of the next elements, and how many there are. They stay valid until
+   the next call. */
+const uint32_t *inlay_philox_take(struct inlay_philox_stream *stream, size_t n, size_t *taken);
+
+#endif

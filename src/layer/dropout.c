@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inverted dropout, word by word of Philox.
+ */
+#include "layer/dropout.h"
+
+#include "base/philox.h"
+
+#include <string.h>
+
+/* Returns p * 2^32 for 0 <= p < 1, rounded to nearest even, from the bits of p. */
+static uint32_t threshold_of(float p)
+{
+    uint32_t bits;
+    memcpy(&bits, &p, sizeof bits);
+    uint32_t significand = (bits & 0x7fffff) | 0x800000;
+    int shift = (int)(bits >> 23) - 150 + 32; /* p = significand * 2^(shift - 32); subnormals are far below 1/2 */
+    if (shift >= 0)
+        return significand << shift;
+    if (shift < -24)
+        return 0;
+    uint32_t kept = significand >> -shift, rest = significand - (kept << -shift), half = 1u << (-shift - 1);
+    return kept + (rest > half || (rest == half && kept % 2 == 1));
+}
+
+void inlay_dropout(unsigned char *row, size_t columns, uint64_t first_element, uint64_t key, uint64_t offset, float p)
+{
+    const uint32_t threshold = threshold_of(p);
+    if (threshold == 0) /* 1 / (1 - p) then rounds to 1 */
+        return;
+    const float factor = (float)(1 / (1 - (double)p));
+    struct inlay_philox_stream stream;
+    inlay_philox_begin(&stream, key, offset, first_element);
+    while (columns > 0) {
+        size_t n;
+        const uint32_t *words = inlay_philox_take(&stream, columns, &n);
+        for (size_t i = 0; i < n; i++) {
+            float x;
+            memcpy(&x, row + i * sizeof x, sizeof x);
+            x = words[i] >= threshold ? x * factor : 0;
+            memcpy(row + i * sizeof x, &x, sizeof x);
+        }
+        row += n * sizeof(float);
+        columns -= n;
+    }
+}
