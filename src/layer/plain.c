@@ -2,11 +2,11 @@
 /*
  * The plain operations, and what is said of the library itself: check arguments, describe the work, run the pass.
  */
-#include "layer/embed.h"
 #include "base/executor.h"
+#include "layer/embed.h"
+#include "layer/resolve.h"
 #include "positions/list.h"
 #include "table/view.h"
-#include "layer/resolve.h"
 
 #include <string.h>
 
@@ -24,7 +24,7 @@ inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_ty
     if (table == NULL)
         return INLAY_ERROR_NULL;
     struct inlay_table_extents read;
-    struct inlay_extent read_ids, written;
+    struct inlay_extent read_ids, view, written;
     inlay_status status = inlay_check_table(table, &read);
     if (status == INLAY_OK)
         status = inlay_check_executor(executor);
@@ -38,7 +38,11 @@ inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_ty
     status = inlay_check_array(ids, n, inlay_id_bytes(id_type), &read_ids);
     if (status != INLAY_OK)
         return status;
-    if (inlay_table_overlaps(written, &read) || inlay_extents_overlap(written, read_ids))
+    status = inlay_check_array(table, table->size, 1, &view);
+    if (status != INLAY_OK)
+        return status;
+    if (inlay_table_overlaps(written, &read) || inlay_extents_overlap(written, read_ids) ||
+        inlay_extents_overlap(written, view))
         return INLAY_ERROR_OVERLAP;
     size_t bad = inlay_first_bad_id(ids, id_type, n, table->vocab > 0 ? table->vocab : table->rows);
     if (bad < n) {
@@ -109,7 +113,7 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
     if (positions == NULL)
         return INLAY_ERROR_NULL;
     struct inlay_table_extents read;
-    struct inlay_extent written;
+    struct inlay_extent view, written;
     inlay_status status = inlay_check_table(positions, &read);
     if (status == INLAY_OK && positions->vocab > 0)
         status = INLAY_ERROR_OPTION;
@@ -123,7 +127,10 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
     status = inlay_check_matrix(x, tokens, positions->dim, INLAY_F32, x_stride_bytes, &written);
     if (status != INLAY_OK || tokens == 0)
         return status;
-    if (inlay_table_overlaps(written, &read))
+    status = inlay_check_array(positions, positions->size, 1, &view);
+    if (status != INLAY_OK)
+        return status;
+    if (inlay_table_overlaps(written, &read) || inlay_extents_overlap(written, view))
         return INLAY_ERROR_OVERLAP;
     inlay_fault found;
     if (!inlay_positions_in(start, seq, positions->rows, &found)) {

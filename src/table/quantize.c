@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The public function that stores a float32 table in another type. Numbers are chosen in double and rounded once to the
- * type that holds them; what the kernels in use decode is compared with what there was.
+ * Conversion of a float32 table to another element type. Numbers are chosen in double and rounded once to the type that
+ * holds them; the largest error is measured on what the kernels in use read back.
  */
-#include "dispatch/dispatch.h"
 #include "base/fpenv.h"
-#include "dispatch/kernels.h"
 #include "base/rounding.h"
-#include "base/executor.h"
+#include "dispatch/dispatch.h"
+#include "dispatch/kernels.h"
 #include "table/view.h"
 
 #include <string.h>
@@ -15,19 +14,12 @@
 enum { BLOCK = 32 };
 
 /* One row, and where it goes. */
-struct quantizing {
+struct row {
     const unsigned char *from; /* float32, any address */
     unsigned char *to, *scales, *zeros;
+    size_t first_zero; /* index of the row's first zero point in `zeros`, which has two in a byte */
     size_t dim, group;
-};
-
-/* A whole call: run in the guarded environment by the function that it points to. */
-struct storing {
-    void (*store)(struct storing *storing);
-    const struct inlay_kernels *kernels;
-    const inlay_table *from, *to; /* `to` is the view of what is written below */
-    const inlay_table_storage *storage;
-    double largest_error;
+    inlay_element_type type;
 };
 
 static uint32_t bits_at(const unsigned char *row, size_t column)
@@ -55,7 +47,7 @@ static void put_half(unsigned char *to, size_t index, uint16_t half)
     memcpy(to + index * sizeof half, &half, sizeof half);
 }
 
-/* What inlay_float_to_f16 leaves out: numbers that round to infinity, infinity, NaN. */
+/* Converts any float; inlay_float_to_f16() leaves out numbers that round to infinity, infinity and NaN. */
 static uint16_t any_float_to_f16(uint32_t bits)
 {
     const uint32_t magnitude = bits & INT32_MAX, infinite = 0x7f800000, beyond = 0x477ff000; /* 65520 */
@@ -78,7 +70,7 @@ static uint16_t to_half(double x)
     return any_float_to_f16(bits);
 }
 
-/* A finite float16. */
+/* Returns the value of a finite float16. */
 static double half_value(uint16_t half)
 {
     int exponent = half >> 10 & 31, fraction = half & 1023;
@@ -86,7 +78,7 @@ static double half_value(uint16_t half)
     return (half >> 15 ? -magnitude : magnitude) * 0x1p-24;
 }
 
-/* To the nearest integer, of ties to the even one. */
+/* Rounds to the nearest integer, ties to even. */
 static double nearest(double x)
 {
     const double magic = 0x1.8p52; /* leaves no bits for a fraction */
@@ -98,11 +90,11 @@ static double clamped(double x, double low, double high)
     return x < low ? low : x > high ? high : x;
 }
 
-/* The extremes of columns [first, first + n); `least` and `most` of them may be the same. */
 struct range {
     double least, most;
 };
 
+/* Returns the smallest and the largest value of columns [first, first + n). */
 static struct range range_of(const unsigned char *row, size_t first, size_t n)
 {
     struct range range = {value_at(row, first), value_at(row, first)};
@@ -114,41 +106,41 @@ static struct range range_of(const unsigned char *row, size_t first, size_t n)
     return range;
 }
 
-static double largest_magnitude(const unsigned char *row, size_t first, size_t n)
+static double magnitude_of(struct range range)
 {
-    struct range range = range_of(row, first, n);
     return -range.least > range.most ? -range.least : range.most;
 }
 
-/* Two 4-bit numbers in a byte, the lower one first. */
+/* Writes a 4-bit number, two in a byte, the lower half first. Even indices also clear the upper half, so that numbers
+   are written in ascending order. */
 static void put_nibble(unsigned char *to, size_t index, double q)
 {
     unsigned char *byte = to + index / 2, number = (unsigned char)q;
     *byte = index % 2 == 0 ? number : (unsigned char)(*byte | number << 4);
 }
 
-/* Below this a float32 loses digits, and its reciprocal may be none. */
+/* Below this a float32 loses digits, and its reciprocal may be infinite. */
 static const double least_step = 0x1p-126;
 
-/* A scale that serves to divide by: 1 where all is zero. */
+/* Returns a scale that can be divided by: 1 if all values are zero. */
 static double step_of(double range, double steps)
 {
     double step = (float)(range / steps);
     return range == 0 ? 1 : step < least_step ? least_step : step;
 }
 
-static void store_f32(const struct quantizing *row)
+static void quantize_f32(const struct row *row)
 {
     memcpy(row->to, row->from, row->dim * sizeof(float));
 }
 
-static void store_f16(const struct quantizing *row)
+static void quantize_f16(const struct row *row)
 {
     for (size_t i = 0; i < row->dim; i++)
         put_half(row->to, i, any_float_to_f16(bits_at(row->from, i)));
 }
 
-static void store_bf16(const struct quantizing *row)
+static void quantize_bf16(const struct row *row)
 {
     for (size_t i = 0; i < row->dim; i++)
         put_half(row->to, i, any_float_to_bf16(bits_at(row->from, i)));
@@ -159,24 +151,24 @@ static void put_i8(unsigned char *to, double q)
     *to = (unsigned char)(signed char)clamped(q, -127, 127);
 }
 
-static void store_i8(const struct quantizing *row)
+static void quantize_i8(const struct row *row)
 {
-    double step = step_of(largest_magnitude(row->from, 0, row->dim), 127);
+    double step = step_of(magnitude_of(range_of(row->from, 0, row->dim)), 127);
     put_float(row->scales, 0, step);
     for (size_t i = 0; i < row->dim; i++)
         put_i8(row->to + i, nearest(value_at(row->from, i) / step));
 }
 
-static void store_i8_inverse(const struct quantizing *row)
+static void quantize_i8_inverse(const struct row *row)
 {
-    double magnitude = largest_magnitude(row->from, 0, row->dim), scale = magnitude == 0 ? 1 : 127 / magnitude;
+    double magnitude = magnitude_of(range_of(row->from, 0, row->dim)), scale = magnitude == 0 ? 1 : 127 / magnitude;
     scale = scale < 1 / least_step ? (float)scale : 1 / least_step;
     put_float(row->scales, 0, scale);
     for (size_t i = 0; i < row->dim; i++)
         put_i8(row->to + i, nearest(value_at(row->from, i) * scale));
 }
 
-static void store_u8_rowwise(const struct quantizing *row)
+static void quantize_u8_rowwise(const struct row *row)
 {
     struct range range = range_of(row->from, 0, row->dim);
     double step = step_of(range.most - range.least, 255);
@@ -186,7 +178,7 @@ static void store_u8_rowwise(const struct quantizing *row)
         row->to[i] = (unsigned char)clamped(nearest((value_at(row->from, i) - range.least) / step), 0, 255);
 }
 
-static void store_u4_rowwise(const struct quantizing *row)
+static void quantize_u4_rowwise(const struct row *row)
 {
     const uint16_t one = 0x3c00;
     struct range range = range_of(row->from, 0, row->dim);
@@ -200,21 +192,22 @@ static void store_u4_rowwise(const struct quantizing *row)
     put_half(pair, 1, bias_half);
 }
 
-static void store_u4_grouped(const struct quantizing *row)
+static void quantize_u4_grouped(const struct row *row)
 {
+    const bool flat = row->type == INLAY_U4_GROUPED_FLAT;
     for (size_t group = 0; group < row->dim / row->group; group++) {
         size_t first = group * row->group;
-        double step, zero = 8;
+        struct range range = range_of(row->from, first, row->group);
+        double step, zero = flat ? 0 : 8;
         if (row->zeros != NULL) {
-            /* Zero is among the values, so that its number is one of 16. */
-            struct range range = range_of(row->from, first, row->group);
+            /* 0 counts as one of the values, so that its number is one of the 16. */
             range.least = range.least < 0 ? range.least : 0;
             range.most = range.most > 0 ? range.most : 0;
             step = step_of(range.most - range.least, 15);
             zero = clamped(nearest(-range.least / step), 0, 15);
-            put_nibble(row->zeros, group, zero);
+            put_nibble(row->zeros, row->first_zero + group, zero);
         } else {
-            step = step_of(largest_magnitude(row->from, first, row->group), 7);
+            step = flat ? step_of(range.most, 15) : step_of(magnitude_of(range), 7);
         }
         put_float(row->scales, group, step);
         for (size_t i = first; i < first + row->group; i++)
@@ -222,12 +215,12 @@ static void store_u4_grouped(const struct quantizing *row)
     }
 }
 
-/* As quantize_row_q8_0_ref of ggml: numbers are those of the scale before it is rounded. */
-static void store_q8_0(const struct quantizing *row)
+/* As ggml's quantize_row_q8_0_ref: numbers are chosen by the scale before it is rounded to float16. */
+static void quantize_q8_0(const struct row *row)
 {
     for (size_t first = 0; first < row->dim; first += BLOCK) {
         unsigned char *block = row->to + first / BLOCK * (BLOCK + 2);
-        const float d = (float)largest_magnitude(row->from, first, BLOCK) / 127;
+        const float d = (float)magnitude_of(range_of(row->from, first, BLOCK)) / 127;
         const uint16_t half = to_half(d);
         const float inverse = half != 0 ? 1 / d : 0;
         put_half(block, 0, half);
@@ -239,8 +232,8 @@ static void store_q8_0(const struct quantizing *row)
     }
 }
 
-/* As quantize_row_q4_0_ref of ggml: the value that is largest in magnitude becomes -8, whatever its sign. */
-static void store_q4_0(const struct quantizing *row)
+/* As ggml's quantize_row_q4_0_ref: the value with the largest magnitude becomes -8, whatever its sign. */
+static void quantize_q4_0(const struct row *row)
 {
     for (size_t first = 0; first < row->dim; first += BLOCK) {
         unsigned char *block = row->to + first / BLOCK * (BLOCK / 2 + 2), q[BLOCK];
@@ -262,29 +255,36 @@ static void store_q4_0(const struct quantizing *row)
     }
 }
 
-static void (*const store_row[INLAY_ELEMENT_TYPES])(const struct quantizing *row) = {
-    [INLAY_F32] = store_f32,
-    [INLAY_F16] = store_f16,
-    [INLAY_BF16] = store_bf16,
-    [INLAY_I8] = store_i8,
-    [INLAY_I8_INVERSE] = store_i8_inverse,
-    [INLAY_U8_ROWWISE] = store_u8_rowwise,
-    [INLAY_U4_ROWWISE] = store_u4_rowwise,
-    [INLAY_U4_GROUPED] = store_u4_grouped,
-    [INLAY_Q8_0] = store_q8_0,
-    [INLAY_Q4_0] = store_q4_0,
+/* The bits of the largest magnitude that a type can hold: any, 65504 (the largest float16) or 2^126. */
+enum { ANY = INT32_MAX, LARGEST_F16 = 0x477fe000, LARGEST_STEPS = 0x7e800000 };
+
+static const struct {
+    void (*quantize)(const struct row *row);
+    uint32_t limit;
+} types[INLAY_ELEMENT_TYPES] = {
+    [INLAY_F32] = {quantize_f32, ANY},
+    [INLAY_F16] = {quantize_f16, ANY},
+    [INLAY_BF16] = {quantize_bf16, ANY},
+    [INLAY_I8] = {quantize_i8, LARGEST_STEPS},
+    [INLAY_I8_INVERSE] = {quantize_i8_inverse, LARGEST_STEPS},
+    [INLAY_U8_ROWWISE] = {quantize_u8_rowwise, LARGEST_STEPS},
+    [INLAY_U4_ROWWISE] = {quantize_u4_rowwise, LARGEST_F16},
+    [INLAY_U4_GROUPED] = {quantize_u4_grouped, LARGEST_STEPS},
+    [INLAY_Q8_0] = {quantize_q8_0, LARGEST_F16},
+    [INLAY_Q4_0] = {quantize_q4_0, LARGEST_F16},
+    [INLAY_U4_GROUPED_FLAT] = {quantize_u4_grouped, LARGEST_STEPS},
 };
 
-/* The largest error of a row, by the kernel that will read it, some columns at a time. */
-static double error_of(const struct storing *storing, const struct quantizing *row, size_t index, double largest)
+/* Returns the larger one of `largest` and the largest error of a row, which the kernel of its type reads back. */
+static double error_of(const struct inlay_kernels *kernels, const inlay_table *to, const struct row *row, size_t index,
+                       double largest)
 {
     enum { COLUMNS = 256 };
-    const inlay_table *to = storing->to;
-    unsigned char decoded[COLUMNS * sizeof(float)];
+    unsigned char back[COLUMNS * sizeof(float)];
     for (size_t first = 0; first < to->dim; first += COLUMNS) {
         size_t columns = to->dim - first < COLUMNS ? to->dim - first : COLUMNS;
         struct inlay_stored stored = inlay_stored_at(to, index, first);
-        unsigned char *out = decoded;
+        unsigned char *out = back;
         const struct inlay_embed_tile tile = {
             .rows = &stored.row,
             .scales = &stored.scales,
@@ -295,10 +295,10 @@ static double error_of(const struct storing *storing, const struct quantizing *r
             .columns = columns,
             .scale = 1,
         };
-        storing->kernels->embed[to->type](&tile);
+        kernels->embed[to->type](&tile);
         for (size_t i = 0; i < columns; i++) {
-            double x = value_at(row->from, first + i), y = value_at(decoded, i);
-            /* Not of infinities that stay what they are, nor of NaN. */
+            double x = value_at(row->from, first + i), y = value_at(back, i);
+            /* Infinities and NaN that stay have no error. */
             double error = x == y ? 0 : x < y ? y - x : x - y;
             largest = error > largest ? error : largest;
         }
@@ -306,61 +306,48 @@ static double error_of(const struct storing *storing, const struct quantizing *r
     return largest;
 }
 
-static __attribute__((noinline)) void store_rows(struct storing *storing)
+/* Fills the table that `to` views, whose arrays are those of `storage`, and returns the largest error. Never inlined:
+   its arithmetic must stay between entering and leaving the guarded environment. */
+static __attribute__((noinline)) double quantize_rows(const inlay_table *from, const inlay_table *to,
+                                                      const inlay_table_storage *storage)
 {
-    const inlay_table *from = storing->from, *to = storing->to;
-    const inlay_table_storage *storage = storing->storage;
-    size_t groups = to->type == INLAY_U4_GROUPED ? to->dim / to->group : 1, zero_bytes = (groups + 1) / 2;
+    const struct inlay_kernels *kernels = inlay_dispatch();
+    const size_t groups = to->group > 0 ? to->dim / to->group : 1;
+    const size_t row_zeros = to->type == INLAY_U4_GROUPED ? groups + groups % 2 : groups;
+    double largest_error = 0;
     for (size_t i = 0; i < to->rows; i++) {
-        struct quantizing row = {
+        const struct row row = {
             .from = (const unsigned char *)from->data + i * from->stride_bytes,
             .to = (unsigned char *)storage->data + i * to->stride_bytes,
             .scales = to->scales != NULL ? (unsigned char *)storage->scales + i * groups * sizeof(float) : NULL,
-            .zeros = to->zeros != NULL ? (unsigned char *)storage->zeros + i * zero_bytes : NULL,
+            .zeros = storage->zeros,
+            .first_zero = i * row_zeros,
             .dim = to->dim,
             .group = to->group,
+            .type = to->type,
         };
-        store_row[to->type](&row);
-        storing->largest_error = error_of(storing, &row, i, storing->largest_error);
+        types[to->type].quantize(&row);
+        largest_error = error_of(kernels, to, &row, i, largest_error);
     }
+    return largest_error;
 }
 
-static void run(void *arg, size_t index)
+/* Returns whether a type can hold every value of a table: numbers within its limit, and none below 0 if all numbers
+   that it can store are from 0 up. Looks at bits, which raises no exception in the host's environment. */
+static bool can_hold(const inlay_table *to, const inlay_table *from)
 {
-    (void)index;
-    struct storing *storing = arg;
-    struct inlay_fpenv host = inlay_fpenv_enter();
-    storing->store(storing);
-    inlay_fpenv_leave(host);
-}
-
-/* The bits of the largest magnitude that a type stores. */
-static uint32_t limit_of(inlay_element_type type)
-{
-    switch (type) {
-    case INLAY_F32:
-    case INLAY_F16:
-    case INLAY_BF16:
-        return UINT32_MAX;
-    case INLAY_U4_ROWWISE:
-    case INLAY_Q8_0:
-    case INLAY_Q4_0:
-        return 0x477fe000; /* 65504, the largest float16 */
-    default:
-        return 0x7e800000; /* 2^126 */
-    }
-}
-
-static bool within_limit(const inlay_table *rows, uint32_t limit)
-{
-    for (size_t i = 0; i < rows->rows; i++)
-        for (size_t column = 0; column < rows->dim; column++)
-            if ((bits_at((const unsigned char *)rows->data + i * rows->stride_bytes, column) & INT32_MAX) > limit)
+    const uint32_t limit = types[to->type].limit, minus_zero = UINT32_C(1) << 31;
+    const bool negative = to->type != INLAY_U4_GROUPED_FLAT || to->zeros != NULL;
+    for (size_t i = 0; i < from->rows; i++)
+        for (size_t column = 0; column < from->dim; column++) {
+            uint32_t bits = bits_at((const unsigned char *)from->data + i * from->stride_bytes, column);
+            if ((bits & INT32_MAX) > limit || (!negative && bits > minus_zero))
                 return false;
+        }
     return true;
 }
 
-/* The view of what a storage will hold. */
+/* Returns the view of the table that a storage will hold. */
 static inlay_table view_of(const inlay_table *from, const inlay_table_storage *to)
 {
     inlay_table view = inlay_table_of(to->type, to->data, from->rows, from->dim, to->stride_bytes);
@@ -368,6 +355,12 @@ static inlay_table view_of(const inlay_table *from, const inlay_table_storage *t
     view.scales = to->scales;
     view.zeros = to->zeros;
     return view;
+}
+
+/* Returns the extent of a struct or number of the caller's, which is empty for null. */
+static struct inlay_extent extent_of(const void *at, size_t bytes)
+{
+    return at == NULL ? (struct inlay_extent){0, 0} : (struct inlay_extent){(uintptr_t)at, (uintptr_t)at + bytes};
 }
 
 inlay_status inlay_table_quantize(const inlay_table *from, const inlay_table_storage *to, inlay_table *view,
@@ -386,16 +379,29 @@ inlay_status inlay_table_quantize(const inlay_table *from, const inlay_table_sto
         return status;
     if (from->type != INLAY_F32 || from->vocab > 0)
         return INLAY_ERROR_OPTION;
-    if (inlay_table_overlaps(read.data, &written) || inlay_extents_overlap(written.data, written.scales) ||
-        inlay_extents_overlap(written.data, written.zeros) || inlay_extents_overlap(written.scales, written.zeros))
-        return INLAY_ERROR_OVERLAP;
-    if (!within_limit(from, limit_of(to->type)))
+    enum { OUTPUTS = 5, TOUCHED = 8 };
+    const struct inlay_extent touched[TOUCHED] = {
+        written.data,
+        written.scales,
+        written.zeros,
+        extent_of(view, sizeof *view),
+        extent_of(largest_error, sizeof *largest_error),
+        read.data,
+        extent_of(from, from->size),
+        extent_of(to, to->size),
+    };
+    for (size_t i = 0; i < OUTPUTS; i++)
+        for (size_t j = i + 1; j < TOUCHED; j++)
+            if (inlay_extents_overlap(touched[i], touched[j]))
+                return INLAY_ERROR_OVERLAP;
+    if (!can_hold(&made, from))
         return INLAY_ERROR_OPTION;
-    struct storing storing = {store_rows, inlay_dispatch(), from, &made, to, 0};
-    inlay_run_parts(NULL, 1, run, &storing);
+    struct inlay_fpenv host = inlay_fpenv_enter();
+    double error = quantize_rows(from, &made, to);
+    inlay_fpenv_leave(host);
     if (view != NULL)
         *view = made;
     if (largest_error != NULL)
-        memcpy(largest_error, &storing.largest_error, sizeof *largest_error);
+        memcpy(largest_error, &error, sizeof error);
     return INLAY_OK;
 }
