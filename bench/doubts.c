@@ -20,7 +20,7 @@ static bool count_marks(const struct inlay_sinusoid_tile *tile)
     bool any = counted->sinusoid_rows(tile);
     size_t words = tile->rows * inlay_padded(tile->pairs) / INLAY_PAIR_GROUP;
     for (size_t i = 0; i < words; i++)
-        marks += (unsigned)__builtin_popcount(tile->marks[i]);
+        marks += (unsigned)__builtin_popcount(tile->undecided[i]);
     return any;
 }
 

@@ -334,7 +334,7 @@ static bool count_marks(const struct inlay_sinusoid_tile *tile)
     for (size_t i = 0; i < tile->rows * groups; i++) {
         size_t group = i % groups * INLAY_PAIR_GROUP, left = tile->pairs - group;
         uint32_t valid = left < INLAY_PAIR_GROUP ? (1u << left) - 1 : 0xffff;
-        marked += (unsigned)__builtin_popcount(tile->marks[i] & (valid | valid << 16));
+        marked += (unsigned)__builtin_popcount(tile->undecided[i] & (valid | valid << 16));
     }
     return any;
 }

@@ -38,6 +38,11 @@ static void free_arenas(void)
     arena_free(&arenas.expected);
 }
 
+static bool grouped(inlay_element_type type)
+{
+    return type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT;
+}
+
 /* What of a row the first columns touch, which is less than a row wherever a block or a byte is not full. */
 static size_t touched(inlay_element_type type, size_t columns)
 {
@@ -50,6 +55,7 @@ static size_t touched(inlay_element_type type, size_t columns)
         return 2 * columns;
     case INLAY_U4_ROWWISE:
     case INLAY_U4_GROUPED:
+    case INLAY_U4_GROUPED_FLAT:
         return (columns + 1) / 2;
     case INLAY_Q8_0:
         return blocks * 34 + (rest > 0 ? 2 + rest : 0);
@@ -76,6 +82,7 @@ static size_t scale_bytes(inlay_element_type type, size_t columns, size_t group)
     case INLAY_U8_ROWWISE:
         return 8;
     case INLAY_U4_GROUPED:
+    case INLAY_U4_GROUPED_FLAT:
         return 4 * groups_of(columns, group);
     default:
         return 0;
@@ -102,28 +109,31 @@ static void check_shape(const struct shape *shape, uint64_t seed)
     struct random random = {seed};
     inlay_element_type type = shape->type;
     size_t bytes = touched(type, shape->columns), beside = scale_bytes(type, shape->columns, shape->group);
-    size_t zero_bytes = (groups_of(shape->columns, shape->group) + 1) / 2, floats = shape->columns * sizeof(float);
+    size_t groups = groups_of(shape->columns, shape->group), floats = shape->columns * sizeof(float);
+    size_t row_zeros = type == INLAY_U4_GROUPED_FLAT ? groups : groups + groups % 2;
+    size_t zero_bytes = (COUNT * row_zeros + 1) / 2;
     size_t stride = floats + (shape->placement == INSIDE ? shape->offset % 7 * 4 : 0);
     enum placement placement = shape->placement;
     unsigned char *rows = arena_place(&arenas.rows, COUNT * bytes, placement, shape->offset);
     unsigned char *scales = arena_place(&arenas.scales, COUNT * beside, placement, shape->offset * 5 % 64);
-    unsigned char *zeros = arena_place(&arenas.zeros, COUNT * zero_bytes, placement, shape->offset);
+    unsigned char *zeros = arena_place(&arenas.zeros, zero_bytes, placement, shape->offset);
     unsigned char *positions = arena_place(&arenas.positions, COUNT * floats, placement, shape->offset * 3 % 64);
     unsigned char *out = arena_place(&arenas.out, (COUNT - 1) * stride + floats, placement, shape->offset);
     unsigned char *expected = arena_place(&arenas.expected, COUNT * floats, placement, 0);
     random_bytes(&random, rows, COUNT * bytes);
-    random_bytes(&random, zeros, COUNT * zero_bytes);
+    random_bytes(&random, zeros, zero_bytes);
     random_rows(&random, positions, COUNT, shape->columns, floats);
     if (type == INLAY_U4_ROWWISE)
         random_bytes(&random, scales, COUNT * beside);
     else
         random_rows(&random, scales, COUNT, beside / sizeof(float), beside);
-    const unsigned char *row_at[COUNT], *scales_at[COUNT], *zeros_at[COUNT], *positions_at[COUNT];
+    const unsigned char *row_at[COUNT], *scales_at[COUNT], *positions_at[COUNT];
+    size_t zero_at[COUNT];
     unsigned char *out_at[COUNT], *expected_at[COUNT];
     for (size_t i = 0; i < COUNT; i++) {
         row_at[i] = rows + i * bytes;
         scales_at[i] = scales + i * beside;
-        zeros_at[i] = zeros + i * zero_bytes;
+        zero_at[i] = i * row_zeros;
         positions_at[i] = positions + i * floats;
         out_at[i] = out + i * stride;
         expected_at[i] = expected + i * floats;
@@ -131,7 +141,8 @@ static void check_shape(const struct shape *shape, uint64_t seed)
     struct inlay_embed_tile tile = {
         .rows = row_at,
         .scales = beside > 0 ? scales_at : NULL,
-        .zeros = shape->zeros ? zeros_at : NULL,
+        .zeros = shape->zeros ? zeros : NULL,
+        .zero_at = shape->zeros ? zero_at : NULL,
         .group = shape->group,
         .positions = shape->positioned ? positions_at : NULL,
         .out = expected_at,
@@ -147,8 +158,8 @@ static void check_shape(const struct shape *shape, uint64_t seed)
         }
     tile.out = out_at;
     tile.stream = shape->stream;
-    tile.narrow = true; /* of float32; test_embed has the others */
-    tile.far = shape->far;
+    tile.narrow_moves = true; /* of float32; test_embed has the others */
+    tile.prefetch_whole_rows = shape->far;
     tile.prefetch_rows = shape->offset % 3;
     tested->embed[type](&tile);
     count_checks(COUNT * shape->columns);
@@ -178,7 +189,7 @@ static void check_everywhere(size_t columns, enum placement placement, size_t of
                 .type = (inlay_element_type)type,
                 .columns = columns,
                 .group = groups[mixed % 3],
-                .zeros = type == INLAY_U4_GROUPED && way % 2 == 0,
+                .zeros = grouped((inlay_element_type)type) && way % 2 == 0,
                 .positioned = way % 3 > 0,
                 .in_place = way % 3 == 2,
                 .stream = way >= 3,
@@ -232,12 +243,14 @@ END_TEST
 static void decode(inlay_element_type type, const void *row, const void *scales, const void *zeros, size_t group,
                    size_t columns, float *out)
 {
-    const unsigned char *row_at = row, *scales_at = scales, *zeros_at = zeros;
+    const unsigned char *row_at = row, *scales_at = scales;
+    const size_t zero_at = 0;
     unsigned char *out_at = (unsigned char *)out;
     struct inlay_embed_tile tile = {
         .rows = &row_at,
         .scales = scales != NULL ? &scales_at : NULL,
-        .zeros = zeros != NULL ? &zeros_at : NULL,
+        .zeros = zeros,
+        .zero_at = &zero_at,
         .group = group,
         .out = &out_at,
         .count = 1,

@@ -5,8 +5,6 @@
  */
 #include "dispatch/cpu.h"
 
-
-
 enum { MIB = 1024 * 1024 };
 
 /* Not measured: as with an L3 that is slow. */

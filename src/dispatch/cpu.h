@@ -10,9 +10,9 @@
 
 /* What was measured on a kind of CPU. */
 struct inlay_cpu {
-    bool narrow;          /* float32 rows had better go through L2 by 32 bytes at once, where registers are longer */
-    size_t stream_bytes;  /* as in inlay_layer_spec */
-    size_t compute_bytes; /* likewise, of vectors of up to 8 floats */
+    bool narrow_moves;         /* within L2, float32 rows move faster by 32 bytes at once than by longer registers */
+    size_t stream_bytes;       /* as in inlay_layer_spec */
+    size_t compute_bytes;      /* likewise, of vectors of up to 8 floats */
     size_t compute_bytes_wide; /* and of 16 */
 };
 

@@ -13,34 +13,38 @@
 
 /* Rows that become out[i][0 .. columns) = rows[i][0 .. columns) * scale + positions[i][0 .. columns). */
 struct inlay_embed_tile {
-    const unsigned char *const *rows;   /* [count + following] rows of the kernel's type, any address */
-    const unsigned char *const *scales; /* [count + following] the scale of the first column of each row, in types that
-                                           have scales apart from their elements; else null */
-    const unsigned char *const *zeros;  /* [count] likewise; null where there are none */
-    size_t group;                       /* columns that share a scale, in types of groups */
-    const unsigned char *const *positions; /* [count] float32 rows, any address; null: no such term */
+    const unsigned char *const *rows;   /* [count + lookahead] rows of the kernel's type, any address */
+    const unsigned char *const *scales; /* [count + lookahead] the scale of each row's first column, in types whose
+                                           scales lie outside of their elements; else null */
+    const unsigned char *zeros;         /* 4-bit zero points, two in a byte, the lower half first; null: the default */
+    const size_t *zero_at;              /* [count + lookahead] index in `zeros`, counted in zero points, of that of each
+                                           row's first column */
+    size_t group;                       /* columns that share a scale and a zero point, in types of groups */
+    const unsigned char *const *positions; /* [count + lookahead] float32 rows, any address; null: no such term */
     unsigned char *const *out;             /* [count] float32 rows, any address; may be rows[i] or positions[i] */
     size_t count;
-    size_t following; /* rows that will be read next */
+    size_t lookahead; /* rows behind these that the next tile will read, whose pointers are here for prefetching */
     size_t columns;
     float scale;
-    bool stream; /* non-temporal stores where the ISA has them; the caller fences */
-    /* Of float32 rows that are not streamed; those of other types, and what is streamed, asks for all of each row. */
-    bool far;             /* they come from beyond L2: of those ahead not the first lines but all is asked for */
-    bool narrow;          /* where they are not far: by 32 bytes at once, where registers are longer */
-    size_t prefetch_rows; /* how far ahead of row i rows are asked for; 0: none is */
+    bool stream;          /* non-temporal stores where the ISA has them; the caller fences */
+    size_t prefetch_rows; /* prefetch distance in rows; 0: no prefetching */
+    /* For float32 rows that are not streamed. Of other types, and where rows are streamed, whole rows are prefetched.
+     */
+    bool prefetch_whole_rows; /* not only their first lines: for rows that come from beyond L2 */
+    bool narrow_moves;        /* without prefetch_whole_rows: load and store 32 bytes at once, on ISAs with longer
+                                 registers */
 };
 
 /*
  * A sinusoid's rows are generated for a run of consecutive frequencies at a time, which is the state of a generator:
  * the sine and cosine of one position as doubles, turned by one position's angle from row to row. Every
- * INLAY_ANCHOR_ROWS rows that state is made afresh (an anchor), so that its error stays below bounds that are carried
- * along, one per column: from exact phases, which takes as long as some 30 rows, or by turning the anchor before (a
- * leap), INLAY_ANCHOR_LEAPS times at the most.
+ * INLAY_ANCHOR_ROWS rows that state is replaced by a new anchor, so that its error stays below bounds that are kept
+ * beside it, one per column. An anchor is computed from exact phases, which takes as long as some 30 rows; or by
+ * re-anchoring, which turns the anchor before it, at most INLAY_MOST_REANCHORS times in a row.
  *
  * All arrays of doubles are padded with zeros to a multiple of INLAY_PAIR_GROUP.
  */
-enum { INLAY_PAIR_GROUP = 16, INLAY_ANCHOR_ROWS = 128, INLAY_ANCHOR_LEAPS = 15 };
+enum { INLAY_PAIR_GROUP = 16, INLAY_ANCHOR_ROWS = 128, INLAY_MOST_REANCHORS = 15 };
 
 /* Pairs that a generator advances together: the 48 bytes of a pair that rows need stay in L1. */
 enum { INLAY_GENERATOR_PAIRS = 512 };
@@ -64,9 +68,9 @@ static inline size_t inlay_padded(size_t pairs)
 
 struct inlay_sinusoid_anchor {
     size_t pairs;
-    unsigned rows;    /* INLAY_ANCHOR_ROWS; or 1 where the state is not turned */
-    unsigned leaps;   /* how many may follow */
-    double amplitude; /* factor of state and bounds */
+    unsigned rows;      /* INLAY_ANCHOR_ROWS; or 1 where the state is not turned */
+    unsigned reanchors; /* how often the state may be re-anchored from this one */
+    double amplitude;   /* factor of state and bounds */
     /*
      * The angles of the anchor's position: pi * half_turns[i], |half_turns[i]| <= 1/4, rounded to 53 significant bits,
      * plus the quarter turns whose sine and cosine are quadrant_sin[i] and quadrant_cos[i] (each 0, 1 or -1).
@@ -78,7 +82,7 @@ struct inlay_sinusoid_anchor {
 };
 
 /* Turns the latest anchor's state, of pairs [0, pairs), into the next one's. */
-struct inlay_sinusoid_leap {
+struct inlay_sinusoid_reanchor {
     size_t pairs;
     double amplitude;
     const double *sin, *cos; /* of INLAY_ANCHOR_ROWS positions' angle */
@@ -98,11 +102,11 @@ struct inlay_sinusoid_tile {
     bool stream; /* non-temporal stores: in every row sin_out, and cos_out where not interleaved, lie on a cache line;
                     the caller fences */
     /*
-     * [rows, ceil(pairs / INLAY_PAIR_GROUP)], zero before: what is in doubt is set. Bit i of a word: sine i of that
-     * group may be rounded wrongly and has to be computed exactly; bit 16 + i: its cosine. Bits of columns that do not
-     * exist mean nothing.
+     * [rows, ceil(pairs / INLAY_PAIR_GROUP)], zeros before the call: the entries that the rounding test leaves
+     * undecided are set. Bit i of a word says that sine i of that group may be rounded wrongly and has to be computed
+     * exactly, bit 16 + i says so of its cosine. Bits of columns that do not exist mean nothing.
      */
-    uint32_t *marks;
+    uint32_t *undecided;
     /*
      * What goes with the rows, or null: float32 rows [rows], in which the place of the tile's first sine and cosine is
      * sin_at and cos_at bytes from their begin. Tokens: what is written is token * scale + entry, the product rounded,
@@ -142,14 +146,14 @@ struct inlay_cast_tile {
 struct inlay_kernels {
     const char *name;
     /*
-     * By the type of the stored rows. The stored value is decoded to a float, as inlay_element_type says; the product is
-     * rounded, then the sum is rounded; no fused multiply-add. Scale 1 without positions copies all bits of floats.
+     * By the type of the stored rows. The stored value is decoded to a float, as inlay_element_type says; the product
+     * is rounded, then the sum is rounded; no fused multiply-add. Scale 1 without positions copies all bits of floats.
      * Bit-identical to scalar, the payload of a NaN excepted.
      */
     void (*embed[INLAY_ELEMENT_TYPES])(const struct inlay_embed_tile *tile);
     /* The state within its bounds; nothing in scalar, which keeps none. */
     void (*sinusoid_anchor)(const struct inlay_sinusoid_anchor *anchor);
-    void (*sinusoid_leap)(const struct inlay_sinusoid_leap *leap);
+    void (*sinusoid_reanchor)(const struct inlay_sinusoid_reanchor *step);
     /* Every entry correctly rounded to the tile's type, or marked. Returns whether any is marked; scalar, which keeps
        no state, leaves all to the integer path. */
     bool (*sinusoid_rows)(const struct inlay_sinusoid_tile *tile);

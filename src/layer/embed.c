@@ -27,7 +27,7 @@ struct block {
 struct tokens {
     const unsigned char *rows[INLAY_TILE_TOKENS];
     const unsigned char *scales[INLAY_TILE_TOKENS];
-    const unsigned char *zeros[INLAY_TILE_TOKENS];
+    size_t zero_at[INLAY_TILE_TOKENS];
     const unsigned char *positions[INLAY_TILE_TOKENS];
     unsigned char *out[INLAY_TILE_TOKENS];
     size_t count;
@@ -73,17 +73,18 @@ static void embed_tokens(const struct inlay_part *part, struct tokens *tokens, s
     const struct inlay_embed_tile tile = {
         .rows = tokens->rows,
         .scales = tokens->scales,
-        .zeros = work->tokens->zeros != NULL ? tokens->zeros : NULL,
+        .zeros = work->tokens->zeros,
+        .zero_at = tokens->zero_at,
         .group = work->tokens->group,
         .positions = work->positions != NULL ? tokens->positions : NULL,
         .out = tokens->out,
         .count = tokens->count - staying,
-        .following = staying,
+        .lookahead = staying,
         .columns = columns,
         .scale = work->scale,
         .stream = part->stream,
-        .far = part->far,
-        .narrow = part->narrow,
+        .prefetch_whole_rows = part->far,
+        .narrow_moves = part->narrow,
         .prefetch_rows = work->tuning.prefetch_rows,
     };
     if (tile.count > 0)
@@ -94,7 +95,7 @@ static void embed_tokens(const struct inlay_part *part, struct tokens *tokens, s
     memcpy(tokens->out, tokens->out + tile.count, bytes);
     if (work->tokens->type != INLAY_F32) {
         memcpy(tokens->scales, tokens->scales + tile.count, bytes);
-        memcpy(tokens->zeros, tokens->zeros + tile.count, bytes);
+        memcpy(tokens->zero_at, tokens->zero_at + tile.count, staying * sizeof *tokens->zero_at);
     }
     tokens->count = staying;
 }
@@ -162,7 +163,7 @@ static void append_resolved(const struct inlay_part *part, const struct block *b
         struct inlay_stored stored = inlay_stored_at(work->tokens, row, block->column);
         tokens->rows[tokens->count] = stored.row;
         tokens->scales[tokens->count] = stored.scales;
-        tokens->zeros[tokens->count] = stored.zeros;
+        tokens->zero_at[tokens->count] = stored.zero_at;
         tokens->positions[tokens->count] = position;
         tokens->out[tokens->count] = out;
         if (++tokens->count == INLAY_TILE_TOKENS)
@@ -524,7 +525,7 @@ void inlay_embed_run(const struct inlay_embed_work *work, const inlay_executor *
             .kernels = inlay_dispatch(),
             .stream = inlay_streams(work->tuning.stores, work->tuning.stream_bytes, written * row_bytes),
             .far = bytes > work->tuning.l2_bytes,
-            .narrow = inlay_cpu()->narrow,
+            .narrow = inlay_cpu()->narrow_moves,
             .staged = staged(work),
             .b_end = work->sequences,
             .s_end = longest,

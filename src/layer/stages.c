@@ -70,7 +70,8 @@ static bool goes_on(enum inlay_kind kind)
 
 /* A tile of stored rows that are added to what is there, or of terms on the way to it. */
 struct sum {
-    const unsigned char *rows[MOST_TOKENS], *scales[MOST_TOKENS], *zeros[MOST_TOKENS], *terms[MOST_TOKENS];
+    const unsigned char *rows[MOST_TOKENS], *scales[MOST_TOKENS], *terms[MOST_TOKENS];
+    size_t zero_at[MOST_TOKENS];
     unsigned char *out[MOST_TOKENS];
     size_t count;
 };
@@ -79,7 +80,7 @@ static void sum_append(struct sum *sum, struct inlay_stored stored, const unsign
 {
     sum->rows[sum->count] = stored.row;
     sum->scales[sum->count] = stored.scales;
-    sum->zeros[sum->count] = stored.zeros;
+    sum->zero_at[sum->count] = stored.zero_at;
     sum->terms[sum->count] = term;
     sum->out[sum->count++] = out;
 }
@@ -91,7 +92,8 @@ static void sum_run(const struct group *group, const struct sum *sum, const inla
     struct inlay_embed_tile tile = {
         .rows = sum->rows,
         .scales = sum->scales,
-        .zeros = table->zeros != NULL ? sum->zeros : NULL,
+        .zeros = table->zeros,
+        .zero_at = sum->zero_at,
         .group = table->group,
         .positions = with_terms ? sum->terms : NULL,
         .out = sum->out,
@@ -99,7 +101,7 @@ static void sum_run(const struct group *group, const struct sum *sum, const inla
         .columns = group->columns,
         .scale = scale,
         .stream = group->stream,
-        .narrow = group->part->narrow,
+        .narrow_moves = group->part->narrow,
         .prefetch_rows = ahead < MOST_AHEAD ? ahead : MOST_AHEAD,
     };
     if (sum->count > 0)

@@ -55,6 +55,11 @@ static void embed_u4_grouped_neon(const struct inlay_embed_tile *tile)
     stored_tile(INLAY_U4_GROUPED, tile);
 }
 
+static void embed_u4_grouped_flat_neon(const struct inlay_embed_tile *tile)
+{
+    stored_tile(INLAY_U4_GROUPED_FLAT, tile);
+}
+
 static void embed_q8_0_neon(const struct inlay_embed_tile *tile)
 {
     stored_tile(INLAY_Q8_0, tile);
@@ -70,9 +75,9 @@ static void sinusoid_anchor_neon(const struct inlay_sinusoid_anchor *anchor)
     sinusoid_anchor(anchor);
 }
 
-static void sinusoid_leap_neon(const struct inlay_sinusoid_leap *leap)
+static void sinusoid_reanchor_neon(const struct inlay_sinusoid_reanchor *step)
 {
-    sinusoid_leap(leap);
+    sinusoid_reanchor(step);
 }
 
 static bool sinusoid_rows_neon(const struct inlay_sinusoid_tile *tile)
@@ -102,11 +107,12 @@ const struct inlay_kernels inlay_kernels_neon = {
             [INLAY_U8_ROWWISE] = embed_u8_rowwise_neon,
             [INLAY_U4_ROWWISE] = embed_u4_rowwise_neon,
             [INLAY_U4_GROUPED] = embed_u4_grouped_neon,
+            [INLAY_U4_GROUPED_FLAT] = embed_u4_grouped_flat_neon,
             [INLAY_Q8_0] = embed_q8_0_neon,
             [INLAY_Q4_0] = embed_q4_0_neon,
         },
     .sinusoid_anchor = sinusoid_anchor_neon,
-    .sinusoid_leap = sinusoid_leap_neon,
+    .sinusoid_reanchor = sinusoid_reanchor_neon,
     .sinusoid_rows = sinusoid_rows_neon,
     .norm = norm_neon,
     .cast = cast_neon,

@@ -30,7 +30,7 @@ void inlay_generator_start(struct inlay_generator *generator, const struct inlay
     generator->row = 0;
     generator->anchor_rows = turns ? INLAY_ANCHOR_ROWS : 1;
     generator->since_anchor = generator->anchor_rows;
-    generator->leaps = INLAY_ANCHOR_LEAPS;
+    generator->reanchors = INLAY_MOST_REANCHORS;
     size_t bytes = inlay_padded(pairs) * sizeof(double);
     if (turns) {
         memcpy(generator->state.sin_step, sinusoid->sin_step + first, bytes);
@@ -79,7 +79,7 @@ static void anchor_exactly(struct inlay_generator *generator, double position)
         struct inlay_sinusoid_anchor block = {
             .pairs = inlay_padded(pairs),
             .rows = generator->anchor_rows,
-            .leaps = generator->anchor_rows > 1 ? INLAY_ANCHOR_LEAPS : 0,
+            .reanchors = generator->anchor_rows > 1 ? INLAY_MOST_REANCHORS : 0,
             .amplitude = sinusoid->amplitude,
             .half_turns = half_turns,
             .quadrant_sin = quadrant_sin,
@@ -89,28 +89,28 @@ static void anchor_exactly(struct inlay_generator *generator, double position)
         };
         generator->kernels->sinusoid_anchor(&block);
     }
-    generator->leaps = 0;
+    generator->reanchors = 0;
 }
 
 /* The same for the position INLAY_ANCHOR_ROWS rows after the latest anchor, by turning that. */
-static void leap(struct inlay_generator *generator)
+static void reanchor(struct inlay_generator *generator)
 {
     const inlay_sinusoid *sinusoid = generator->sinusoid;
-    const struct inlay_sinusoid_leap next = {
+    const struct inlay_sinusoid_reanchor next = {
         .pairs = inlay_padded(generator->pairs),
         .amplitude = sinusoid->amplitude,
-        .sin = sinusoid->sin_leap + generator->first,
-        .cos = sinusoid->cos_leap + generator->first,
+        .sin = sinusoid->sin_reanchor + generator->first,
+        .cos = sinusoid->cos_reanchor + generator->first,
         .state = &generator->state,
     };
-    generator->kernels->sinusoid_leap(&next);
-    generator->leaps++;
+    generator->kernels->sinusoid_reanchor(&next);
+    generator->reanchors++;
 }
 
 static void anchor(struct inlay_generator *generator, double position)
 {
-    if (generator->anchor_rows > 1 && generator->leaps < INLAY_ANCHOR_LEAPS)
-        leap(generator);
+    if (generator->anchor_rows > 1 && generator->reanchors < INLAY_MOST_REANCHORS)
+        reanchor(generator);
     else
         anchor_exactly(generator, position);
     generator->since_anchor = 0;
@@ -159,7 +159,7 @@ static void put_exact(const struct inlay_generator *generator, const struct inla
    thread to one address stay in order, and fences here took 3 % of a table's time. */
 static void mend(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile)
 {
-    const uint32_t *marks = tile->marks;
+    const uint32_t *marks = tile->undecided;
     for (size_t row = 0; row < tile->rows; row++)
         for (size_t group = 0; group < tile->pairs; group += INLAY_PAIR_GROUP)
             for (uint32_t doubtful = *marks++; doubtful != 0; doubtful &= doubtful - 1) {
@@ -211,7 +211,7 @@ static void generate(struct inlay_generator *generator, const struct inlay_place
         .out_stride_bytes = stride_bytes,
         .interleaved = placement->interleaved,
         .stream = stream,
-        .marks = marks,
+        .undecided = marks,
     };
     if (with != NULL) {
         struct inlay_placement row = inlay_sinusoid_in_row(generator->sinusoid, generator->first, generator->pairs);

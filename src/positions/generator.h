@@ -32,7 +32,7 @@ struct inlay_generator {
     size_t row;            /* the next one */
     unsigned anchor_rows;  /* from one anchor to the next */
     unsigned since_anchor; /* rows generated from the present state */
-    unsigned leaps;        /* since the latest anchor from exact phases */
+    unsigned reanchors;        /* since the latest anchor from exact phases */
     struct inlay_sinusoid_state state;
 };
 

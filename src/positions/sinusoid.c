@@ -154,8 +154,8 @@ inlay_status inlay_sinusoid_create(const inlay_sinusoid_spec *spec, const inlay_
     double *behind = (double *)(made->frequencies + (turns ? padded : 0));
     made->sin_step = turns ? behind : NULL;
     made->cos_step = turns ? behind + padded : NULL;
-    made->sin_leap = turns ? behind + 2 * padded : NULL;
-    made->cos_leap = turns ? behind + 3 * padded : NULL;
+    made->sin_reanchor = turns ? behind + 2 * padded : NULL;
+    made->cos_reanchor = turns ? behind + 3 * padded : NULL;
     made->factors = has_factors ? behind + (turns ? 4 * padded : 0) : NULL;
     inlay_taylor_init(&made->taylor);
     if (!turns)
@@ -166,7 +166,7 @@ inlay_status inlay_sinusoid_create(const inlay_sinusoid_spec *spec, const inlay_
         prepare_frequencies(made, spec);
     if (turns) {
         prepare_turns(made, 1, made->sin_step, made->cos_step);
-        prepare_turns(made, INLAY_ANCHOR_ROWS, made->sin_leap, made->cos_leap);
+        prepare_turns(made, INLAY_ANCHOR_ROWS, made->sin_reanchor, made->cos_reanchor);
     }
     *sinusoid = made;
     return INLAY_OK;

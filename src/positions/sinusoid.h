@@ -28,7 +28,7 @@ struct inlay_sinusoid {
     float float_amplitude;            /* 1 where there are no angles */
     double *factors;                  /* [pairs]: of angles, or the caller's own frequencies in radians; else null */
     double *sin_step, *cos_step;      /* [pairs, padded]: of one position's angle */
-    double *sin_leap, *cos_leap;      /* [pairs, padded]: of INLAY_ANCHOR_ROWS positions' */
+    double *sin_reanchor, *cos_reanchor;      /* [pairs, padded]: of INLAY_ANCHOR_ROWS positions' */
     struct inlay_fixed frequencies[]; /* [pairs], turns per position; the arrays above lie behind them */
 };
 

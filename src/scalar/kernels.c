@@ -105,11 +105,21 @@ static float value_u4_rowwise(const struct inlay_embed_tile *tile, size_t i, siz
     return product + f16(load_u16(tile->scales[i] + 2));
 }
 
-static float value_u4_grouped(const struct inlay_embed_tile *tile, size_t i, size_t column)
+static float value_grouped(const struct inlay_embed_tile *tile, size_t i, size_t column, int default_zero)
 {
     size_t group = column / tile->group;
-    int zero = tile->zeros != NULL ? (int)nibble(tile->zeros[i], group) : 8;
+    int zero = tile->zeros != NULL ? (int)nibble(tile->zeros, tile->zero_at[i] + group) : default_zero;
     return (float)((int)nibble(tile->rows[i], column) - zero) * load(tile->scales[i], group);
+}
+
+static float value_u4_grouped(const struct inlay_embed_tile *tile, size_t i, size_t column)
+{
+    return value_grouped(tile, i, column, 8);
+}
+
+static float value_u4_grouped_flat(const struct inlay_embed_tile *tile, size_t i, size_t column)
+{
+    return value_grouped(tile, i, column, 0);
 }
 
 static float value_q8_0(const struct inlay_embed_tile *tile, size_t i, size_t column)
@@ -172,6 +182,11 @@ static void embed_u4_grouped_scalar(const struct inlay_embed_tile *tile)
     embed_stored(tile, value_u4_grouped);
 }
 
+static void embed_u4_grouped_flat_scalar(const struct inlay_embed_tile *tile)
+{
+    embed_stored(tile, value_u4_grouped_flat);
+}
+
 static void embed_q8_0_scalar(const struct inlay_embed_tile *tile)
 {
     embed_stored(tile, value_q8_0);
@@ -188,15 +203,15 @@ static void sinusoid_anchor_scalar(const struct inlay_sinusoid_anchor *anchor)
     (void)anchor;
 }
 
-static void sinusoid_leap_scalar(const struct inlay_sinusoid_leap *leap)
+static void sinusoid_reanchor_scalar(const struct inlay_sinusoid_reanchor *step)
 {
-    (void)leap;
+    (void)step;
 }
 
 static bool sinusoid_rows_scalar(const struct inlay_sinusoid_tile *tile)
 {
     size_t groups = inlay_padded(tile->pairs) / INLAY_PAIR_GROUP;
-    memset(tile->marks, 0xff, tile->rows * groups * sizeof *tile->marks);
+    memset(tile->undecided, 0xff, tile->rows * groups * sizeof *tile->undecided);
     return true;
 }
 
@@ -332,11 +347,12 @@ const struct inlay_kernels inlay_kernels_scalar = {
             [INLAY_U8_ROWWISE] = embed_u8_rowwise_scalar,
             [INLAY_U4_ROWWISE] = embed_u4_rowwise_scalar,
             [INLAY_U4_GROUPED] = embed_u4_grouped_scalar,
+            [INLAY_U4_GROUPED_FLAT] = embed_u4_grouped_flat_scalar,
             [INLAY_Q8_0] = embed_q8_0_scalar,
             [INLAY_Q4_0] = embed_q4_0_scalar,
         },
     .sinusoid_anchor = sinusoid_anchor_scalar,
-    .sinusoid_leap = sinusoid_leap_scalar,
+    .sinusoid_reanchor = sinusoid_reanchor_scalar,
     .sinusoid_rows = sinusoid_rows_scalar,
     .norm = norm_scalar,
     .cast = cast_scalar,

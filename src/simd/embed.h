@@ -130,8 +130,8 @@ VEC_INLINE void embed_prefetch(const unsigned char *row)
 VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_terms terms)
 {
     const struct inlay_embed_tile tile = *callers;
-    const size_t ahead = tile.prefetch_rows, known = ahead > 0 ? tile.count + tile.following : 0;
-    const bool narrow = tile.narrow && SPAN_LEN < VEC_LEN;
+    const size_t ahead = tile.prefetch_rows, known = ahead > 0 ? tile.count + tile.lookahead : 0;
+    const bool narrow = tile.narrow_moves && SPAN_LEN < VEC_LEN;
     for (size_t i = 0; i < tile.count; i++) {
         const bool asks = i + ahead < known;
         const unsigned char *row = tile.rows[i], *next = asks ? tile.rows[i + ahead] : row;
@@ -140,7 +140,7 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_
         /* Floats at odd addresses never fill a line. */
         if (tile.stream && (uintptr_t)out % sizeof(float) == 0) {
             embed_streamed(row, position, out, tile.columns, tile.scale, terms, next);
-        } else if (tile.far) {
+        } else if (tile.prefetch_whole_rows) {
             embed_cached(row, position, out, tile.columns, tile.scale, terms, asks ? next : NULL, false);
         } else {
             if (asks)

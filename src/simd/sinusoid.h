@@ -8,28 +8,29 @@
 #endif
 
 /*
- * How far the state may be off until the next exact phases, where m leaps lie between, each after K rows, for amplitude
+ * How far the state may be off until the next exact phases, with m re-anchorings in between, each after K rows, for
+ * amplitude
  * 1. u = 2^-53: rounding errs by u |x| at the most, and by u/2 where |x| <= 1. w is the angle of a step.
  *
  * First as a vector (sin, cos), whose length is 1 and which turning does not stretch. (Its errors may take it above 1,
  * where rounding errs by up to u: in slow columns alone, which take 1.0 of the 1.21 u below that are theirs.) A step is
  * sin' = fma(sin, cos w, cos * sin w), and cos' likewise. The sums err by u/2 each, together 0.71 u; the products by u
  * |sin w| or 0.71 u, whichever is less; the constants by u/2 for cos w, and u |sin w| or u/2 for sin w: together a
- * vector of at most D u a step, D = min(2.42, 1.21 + 2 |sin w|). A leap is a step by another angle: 2.42 u. Steps begin
- * anew from each leap, and leaps from the one before. Exact phases are off by u of themselves, hence the vector by pi/4
- * u, and sincospi by half an ULP in each component, 0.71 u; turning by the quadrant is exact: below 2 u. So the sine
- * and the cosine are off by less than
+ * vector of at most D u a step, D = min(2.42, 1.21 + 2 |sin w|). Re-anchoring is a step by another angle: 2.42 u. Steps
+ * begin again at each anchor, and each anchor comes from the one before. Exact phases are off by u of themselves, hence
+ * the vector by pi/4 u, and sincospi by half an ULP in each component, 0.71 u; turning by the quadrant is exact: below
+ * 2 u. So the sine and the cosine are off by less than
  *
  *     u (D K + 2.42 m + 2)
  *
  * Slow columns hold small sines, for which that is too coarse. Let S be the largest |sin| of all those rows, S <=
  * min(1, |sin at the exact phases| + (m + 1) K |sin w|), as |sin(nw)| <= n |sin w|. A step adds to the sine u |sin w|
  * (product) + u S (sum) + u/2 S + u |sin w| (constants). And what a step added to the cosine, D u or less, n steps of
- * turning carry into the sine by |sin(nw)| <= min(1, n |sin w|): summed over K steps, D u min(K, K^2/2 |sin w|). A
- * leap, by an angle whose |sin| is K |sin w| at the most, adds 3/2 u S + 2 u K |sin w| to the sine, and 2.42 u <= 2 D u
- * to the cosine: summed over m leaps, the last of which is K rows back, D u min(2m, m (m + 1) K |sin w|) of the sine.
- * The exact phases, relative to their sine, as |x / tan x| <= 1 and |x tan x| <= 1 for |x| <= pi/4: 2 u S, and 2 u
- * min(1, (m + 1) K |sin w|) from their cosine. So the sine is also off by less than
+ * turning carry into the sine by |sin(nw)| <= min(1, n |sin w|): summed over K steps, D u min(K, K^2/2 |sin w|).
+ * Re-anchoring, by an angle whose |sin| is K |sin w| at the most, adds 3/2 u S + 2 u K |sin w| to the sine, and 2.42 u
+ * <= 2 D u to the cosine: summed over m re-anchorings, the last of which is K rows back, D u min(2m, m (m + 1) K |sin
+ * w|) of the sine. The exact phases, relative to their sine, as |x / tan x| <= 1 and |x tan x| <= 1 for |x| <= pi/4: 2
+ * u S, and 2 u min(1, (m + 1) K |sin w|) from their cosine. So the sine is also off by less than
  *
  *     u ((3/2 (K + m) + 2) S + 2 (m + 1) K |sin w| + D min(K + 2m + 2, (K^2/2 + (m + 1) (m + 2) K) |sin w|))
  *
@@ -40,20 +41,20 @@
  * end at 2^-256, with few digits. Later a sine becomes no smaller than it was there unless it is a fast column's, which
  * is in doubt wherever it comes as near to 0 as its bound.
  */
-static inline vec_double sinusoid_bound(vec_double value, vec_double step, double rows, double leaps)
+static inline vec_double sinusoid_bound(vec_double value, vec_double step, double rows, double reanchors)
 {
-    const double unit = 2 * 1.01 * 0x1p-53, since = rows * (leaps + 1);
+    const double unit = 2 * 1.01 * 0x1p-53, since = rows * (reanchors + 1);
     const vec_double one = vec_double_set1(1);
     vec_double each = vec_double_fma(vec_double_set1(2), step, vec_double_set1(1.21));
     each = vec_double_min(vec_double_set1(2.42), each);
     vec_double largest = vec_double_fma(vec_double_set1(since), step, vec_double_abs(value));
     largest = vec_double_min(one, largest);
-    vec_double turned = vec_double_mul(vec_double_set1(rows * rows / 2 + (leaps + 2) * since), step);
-    turned = vec_double_min(vec_double_set1(rows + 2 * leaps + 2), turned);
-    vec_double bound = vec_double_mul(vec_double_set1(1.5 * (rows + leaps) + 2), largest);
+    vec_double turned = vec_double_mul(vec_double_set1(rows * rows / 2 + (reanchors + 2) * since), step);
+    turned = vec_double_min(vec_double_set1(rows + 2 * reanchors + 2), turned);
+    vec_double bound = vec_double_mul(vec_double_set1(1.5 * (rows + reanchors) + 2), largest);
     bound = vec_double_fma(vec_double_set1(2 * since), step, bound);
     bound = vec_double_fma(each, turned, bound);
-    bound = vec_double_min(bound, vec_double_fma(vec_double_set1(rows), each, vec_double_set1(2.42 * leaps + 2)));
+    bound = vec_double_min(bound, vec_double_fma(vec_double_set1(rows), each, vec_double_set1(2.42 * reanchors + 2)));
     vec_double tiny = vec_double_min(one, vec_double_mul(vec_double_abs(value), vec_double_set1(0x1p100)));
     return vec_double_fma(vec_double_set1(unit), bound, vec_double_sub(one, tiny));
 }
@@ -95,21 +96,21 @@ static inline void sinusoid_anchor(const struct inlay_sinusoid_anchor *anchor)
         struct vec_sincos within = vec_sincospi(vec_double_load(anchor->half_turns + i));
         struct vec_sincos here = sinusoid_turn(within, sinusoid_load(anchor->quadrant_sin, anchor->quadrant_cos, i));
         vec_double step = vec_double_abs(vec_double_load(state->sin_step + at));
-        vec_double sin_bound = sinusoid_bound(here.sin, step, anchor->rows, anchor->leaps);
-        vec_double cos_bound = sinusoid_bound(here.cos, step, anchor->rows, anchor->leaps);
+        vec_double sin_bound = sinusoid_bound(here.sin, step, anchor->rows, anchor->reanchors);
+        vec_double cos_bound = sinusoid_bound(here.cos, step, anchor->rows, anchor->reanchors);
         vec_double_store(state->sin_bound + at, vec_double_mul(sin_bound, scale));
         vec_double_store(state->cos_bound + at, vec_double_mul(cos_bound, scale));
         sinusoid_begin(state, at, here, amplitude);
     }
 }
 
-static inline void sinusoid_leap(const struct inlay_sinusoid_leap *leap)
+static inline void sinusoid_reanchor(const struct inlay_sinusoid_reanchor *step)
 {
-    struct inlay_sinusoid_state *state = leap->state;
-    vec_double amplitude = vec_double_set1(leap->amplitude);
-    for (size_t i = 0; i < leap->pairs; i += VEC_DOUBLES) {
+    struct inlay_sinusoid_state *state = step->state;
+    vec_double amplitude = vec_double_set1(step->amplitude);
+    for (size_t i = 0; i < step->pairs; i += VEC_DOUBLES) {
         struct vec_sincos before = sinusoid_load(state->sin_anchor, state->cos_anchor, i);
-        sinusoid_begin(state, i, sinusoid_turn(before, sinusoid_load(leap->sin, leap->cos, i)), amplitude);
+        sinusoid_begin(state, i, sinusoid_turn(before, sinusoid_load(step->sin, step->cos, i)), amplitude);
     }
 }
 
@@ -186,7 +187,7 @@ static inline void sinusoid_mark(const struct inlay_sinusoid_tile *tile, size_t 
     uint32_t sines = sinusoid_doubtful(sinusoid_values(state->sin, state->sin_bound, i), tile->type);
     uint32_t cosines = sinusoid_doubtful(sinusoid_values(state->cos, state->cos_bound, i), tile->type);
     uint32_t marks = (sines | cosines << INLAY_PAIR_GROUP) << i % INLAY_PAIR_GROUP;
-    tile->marks[(row * inlay_padded(tile->pairs) + i) / INLAY_PAIR_GROUP] |= marks;
+    tile->undecided[(row * inlay_padded(tile->pairs) + i) / INLAY_PAIR_GROUP] |= marks;
 }
 
 /* Turns the state of VEC_DOUBLES pairs by one step. */

@@ -19,7 +19,7 @@ enum {
 /* A row as the tile has it. */
 struct stored_source {
     const unsigned char *bytes, *scales, *zeros;
-    size_t group;
+    size_t zero_at, group;
 };
 
 /* What turns numbers as they are stored into values: (q + shift) * factor + bias, of which a type has some. */
@@ -34,6 +34,11 @@ VEC_INLINE float stored_float(const unsigned char *from)
     return x;
 }
 
+VEC_INLINE bool stored_grouped(inlay_element_type type)
+{
+    return type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT;
+}
+
 /* Bytes of a block, its own scale included. */
 VEC_INLINE size_t stored_block_bytes(inlay_element_type type)
 {
@@ -43,6 +48,7 @@ VEC_INLINE size_t stored_block_bytes(inlay_element_type type)
         return 64;
     case INLAY_U4_ROWWISE:
     case INLAY_U4_GROUPED:
+    case INLAY_U4_GROUPED_FLAT:
         return 16;
     case INLAY_Q8_0:
         return 34;
@@ -62,6 +68,7 @@ VEC_INLINE size_t stored_offset(inlay_element_type type, size_t within)
         return 2 * within;
     case INLAY_U4_ROWWISE:
     case INLAY_U4_GROUPED:
+    case INLAY_U4_GROUPED_FLAT:
         return within / 2;
     case INLAY_Q8_0:
         return 2 + within;
@@ -81,6 +88,7 @@ VEC_INLINE size_t stored_bytes(inlay_element_type type, size_t n)
         return 2 * n;
     case INLAY_U4_ROWWISE:
     case INLAY_U4_GROUPED:
+    case INLAY_U4_GROUPED_FLAT:
         return (n + 1) / 2;
     default:
         return n;
@@ -90,7 +98,7 @@ VEC_INLINE size_t stored_bytes(inlay_element_type type, size_t n)
 /* What does not change along a row. */
 VEC_INLINE struct stored_terms stored_row_terms(inlay_element_type type, const struct stored_source *row)
 {
-    struct stored_terms terms = {.shift = vec_set1(-8)};
+    struct stored_terms terms = {.shift = vec_set1(type == INLAY_U4_GROUPED_FLAT ? 0 : -8)};
     switch (type) {
     case INLAY_I8:
         terms.factor = vec_set1(stored_float(row->scales));
@@ -113,17 +121,19 @@ VEC_INLINE struct stored_terms stored_row_terms(inlay_element_type type, const s
 }
 
 /* What does, for one block. */
-VEC_INLINE struct stored_terms stored_block_terms(inlay_element_type type, const struct stored_source *row, size_t block,
-                                                  struct stored_terms terms)
+VEC_INLINE struct stored_terms stored_block_terms(inlay_element_type type, const struct stored_source *row,
+                                                  size_t block, struct stored_terms terms)
 {
     if (type == INLAY_Q8_0 || type == INLAY_Q4_0)
         terms.factor = vec_set1_f16(row->bytes + block * stored_block_bytes(type));
-    if (type == INLAY_U4_GROUPED) {
+    if (stored_grouped(type)) {
         /* By a shift of what is a power of two: a division takes as long as the block. */
         size_t group = block * STORED_BLOCK >> __builtin_ctzl(row->group);
         terms.factor = vec_set1(stored_float(row->scales + group * sizeof(float)));
-        if (row->zeros != NULL)
-            terms.shift = vec_set1(-(float)(row->zeros[group / 2] >> group % 2 * 4 & 15));
+        if (row->zeros != NULL) {
+            size_t zero = row->zero_at + group;
+            terms.shift = vec_set1(-(float)(row->zeros[zero / 2] >> zero % 2 * 4 & 15));
+        }
     }
     return terms;
 }
@@ -140,6 +150,7 @@ VEC_INLINE vec stored_load(inlay_element_type type, const unsigned char *from, s
         return vec_load_u8(from);
     case INLAY_U4_ROWWISE:
     case INLAY_U4_GROUPED:
+    case INLAY_U4_GROUPED_FLAT:
         return vec_load_u4(from);
     case INLAY_Q4_0:
         return within < 16 ? vec_load_low_u4(from) : vec_load_high_u4(from);
@@ -152,7 +163,7 @@ VEC_INLINE vec stored_value(inlay_element_type type, vec x, struct stored_terms 
 {
     if (type == INLAY_F16 || type == INLAY_BF16)
         return x;
-    if (type == INLAY_U4_GROUPED || type == INLAY_Q4_0)
+    if (stored_grouped(type) || type == INLAY_Q4_0)
         x = vec_add(x, terms.shift);
     x = vec_mul(x, terms.factor);
     return type == INLAY_U8_ROWWISE || type == INLAY_U4_ROWWISE ? vec_add(x, terms.bias) : x;
@@ -170,8 +181,8 @@ struct stored_part {
     const unsigned char *next, *next_position;
 };
 
-VEC_INLINE vec stored_vec(inlay_element_type type, bool positioned, const struct stored_part *part, size_t block, size_t within,
-                          struct stored_terms terms)
+VEC_INLINE vec stored_vec(inlay_element_type type, bool positioned, const struct stored_part *part, size_t block,
+                          size_t within, struct stored_terms terms)
 {
     const unsigned char *from = part->row.bytes + block * stored_block_bytes(type) + stored_offset(type, within);
     vec x = vec_mul(stored_value(type, stored_load(type, from, within), terms), part->scale);
@@ -181,8 +192,8 @@ VEC_INLINE vec stored_vec(inlay_element_type type, bool positioned, const struct
 }
 
 /* A cache line's worth of columns, stored back to back. */
-VEC_INLINE void stored_line(inlay_element_type type, bool positioned, bool stream, const struct stored_part *part, size_t block,
-                            size_t within, struct stored_terms terms)
+VEC_INLINE void stored_line(inlay_element_type type, bool positioned, bool stream, const struct stored_part *part,
+                            size_t block, size_t within, struct stored_terms terms)
 {
     unsigned char *out = part->out + (block * STORED_BLOCK + within - part->first) * sizeof(float);
     vec line[STORED_LINE_VECS];
@@ -311,7 +322,7 @@ VEC_INLINE void stored_row(inlay_element_type type, bool positioned, struct stor
 VEC_INLINE void stored_rows(inlay_element_type type, bool positioned, const struct inlay_embed_tile *callers)
 {
     const struct inlay_embed_tile tile = *callers; /* as in embed_rows */
-    const size_t ahead = tile.prefetch_rows, known = ahead > 0 ? tile.count + tile.following : 0;
+    const size_t ahead = tile.prefetch_rows, known = ahead > 0 ? tile.count + tile.lookahead : 0;
     for (size_t i = 0; i < tile.count; i++) {
         const size_t next = i + ahead < known ? i + ahead : i;
         if (tile.scales != NULL) /* read first, and maybe in a line of their own */
@@ -319,7 +330,8 @@ VEC_INLINE void stored_rows(inlay_element_type type, bool positioned, const stru
         const struct stored_part row = {
             .row = {.bytes = tile.rows[i],
                     .scales = tile.scales != NULL ? tile.scales[i] : NULL,
-                    .zeros = tile.zeros != NULL ? tile.zeros[i] : NULL,
+                    .zeros = tile.zeros,
+                    .zero_at = tile.zeros != NULL ? tile.zero_at[i] : 0,
                     .group = tile.group},
             .position = positioned ? tile.positions[i] : NULL,
             .out = tile.out[i],

@@ -288,7 +288,8 @@ static double error_of(const struct inlay_kernels *kernels, const inlay_table *t
         const struct inlay_embed_tile tile = {
             .rows = &stored.row,
             .scales = &stored.scales,
-            .zeros = stored.zeros != NULL ? &stored.zeros : NULL,
+            .zeros = to->zeros,
+            .zero_at = &stored.zero_at,
             .group = to->group,
             .out = &out,
             .count = 1,

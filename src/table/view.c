@@ -23,9 +23,13 @@ static inlay_status check_scales(const inlay_table *rows, struct inlay_extent *s
     size_t row_scales = grouped ? rows->dim / rows->group : 1, row_zeros = row_scales / 2 + row_scales % 2;
     inlay_status status =
         inlay_check_rows(rows->scales, rows->rows, row_scales * sizeof(float), row_scales * sizeof(float), scales);
-    if (status == INLAY_OK && rows->zeros != NULL)
-        status = inlay_check_rows(rows->zeros, rows->rows, row_zeros, row_zeros, zeros);
-    return status;
+    if (status != INLAY_OK || rows->zeros == NULL)
+        return status;
+    if (rows->type == INLAY_U4_GROUPED)
+        return inlay_check_rows(rows->zeros, rows->rows, row_zeros, row_zeros, zeros);
+    /* One run of zero points. They are as many as the scales, whose bytes did not overflow. */
+    size_t all_zeros = rows->rows * row_scales, bytes = all_zeros / 2 + all_zeros % 2;
+    return inlay_check_rows(rows->zeros, 1, bytes, bytes, zeros);
 }
 
 inlay_status inlay_check_table(const inlay_table *rows, struct inlay_table_extents *extents)

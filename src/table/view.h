@@ -18,15 +18,16 @@ inlay_status inlay_check_table(const inlay_table *rows, struct inlay_table_exten
 
 bool inlay_table_overlaps(struct inlay_extent a, const struct inlay_table_extents *table);
 
-/* A stored row, at a column that is a multiple of 256 or, of floats, any. */
+/* Where a row lies at a column, which is a multiple of 256 or, of floats, any. */
 struct inlay_stored {
-    const unsigned char *row, *scales, *zeros;
+    const unsigned char *row, *scales; /* scales: null, or those of the columns from there on */
+    size_t zero_at;                    /* index of that column's zero point in the table's array, in zero points */
 };
 
 static inline struct inlay_stored inlay_stored_at(const inlay_table *table, size_t row, size_t column)
 {
-    struct inlay_stored at = {(const unsigned char *)table->data + row * table->stride_bytes, NULL, NULL};
-    const unsigned char *scales = table->scales, *zeros = table->zeros;
+    struct inlay_stored at = {(const unsigned char *)table->data + row * table->stride_bytes, NULL, 0};
+    const unsigned char *scales = table->scales;
     size_t groups;
     switch (table->type) {
     case INLAY_I8:
@@ -40,10 +41,13 @@ static inline struct inlay_stored inlay_stored_at(const inlay_table *table, size
         at.scales = at.row + table->dim / 2 + table->dim % 2;
         break;
     case INLAY_U4_GROUPED:
+    case INLAY_U4_GROUPED_FLAT:
         groups = table->dim / table->group;
         at.scales = scales + (row * groups + column / table->group) * sizeof(float);
-        if (zeros != NULL)
-            at.zeros = zeros + row * (groups / 2 + groups % 2) + column / table->group / 2;
+        /* Each row of zero points fills whole bytes, unless they are packed flat. */
+        if (table->type == INLAY_U4_GROUPED)
+            groups += groups % 2;
+        at.zero_at = row * groups + column / table->group;
         break;
     default:
         break;
