@@ -183,7 +183,8 @@ static int check_together(const struct embed_options *options, const bool *given
 
 int embed_options_parse(int argc, char **argv, struct embed_options *options)
 {
-    *options = (struct embed_options){.scale = 1, .base = 10000, .layout = INLAY_SINUSOID_LAYOUT_INTERLEAVED, .threads = 1};
+    *options =
+        (struct embed_options){.scale = 1, .base = 10000, .layout = INLAY_SINUSOID_LAYOUT_INTERLEAVED, .threads = 1};
     options->input = calloc((size_t)argc, sizeof *options->input);
     if (options->input == NULL)
         return failed("there is not enough memory for the options");

@@ -15,7 +15,7 @@
 #include "message.h"
 #include "number.h"
 #include "options.h"
-#include "picture.h"
+#include "plot.h"
 
 #ifndef INLAY_SLEEF_VERSION
 #define INLAY_SLEEF_VERSION "none"
@@ -115,6 +115,6 @@ int command_info(int argc, char **argv)
     printf("version   %s\n", inlay_version());
     print_isas();
     printf("sleef     %s\n", INLAY_SLEEF_VERSION);
-    printf("pictures  %s\n", picture_writer() != NULL ? picture_writer() : "none");
+    printf("pictures  %s\n", plot_library() != NULL ? plot_library() : "none");
     return print_policy((size_t)dim);
 }

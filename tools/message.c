@@ -55,6 +55,20 @@ int out_of_memory(const char *what, double bytes)
     return failed("%s needs %.4g %s, which this process cannot get", what, bytes, units[unit]);
 }
 
+void append(char *text, size_t size, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
+int check_status(inlay_status status)
+{
+    return status == INLAY_OK ? DONE : failed("%s", inlay_status_string(status));
+}
+
 /* Writes text [size] into one of four buffers between two copies of `quote`. */
 static const char *quoted(const char *text, size_t size, const char *quote)
 {

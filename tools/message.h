@@ -8,6 +8,8 @@
 
 #include <stddef.h>
 
+#include <inlay/inlay.h>
+
 /** What the process, or a step of it, came to. Steps return it, so that `return failed(...)` says all. */
 enum outcome {
     DONE = 0,
@@ -35,5 +37,11 @@ const char *shown(const char *text);
 
 /** The same of text [size], without quotes. */
 const char *escaped(const char *text, size_t size);
+
+/** Appends formatted text to text [size], as much as fits. */
+void append(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/** DONE for INLAY_OK; otherwise FAILED, with the library's sentence as the message. */
+int check_status(inlay_status status);
 
 #endif

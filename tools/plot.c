@@ -1,249 +1,387 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pictures of plot.h. First every measure is taken, then everything is drawn: text decides the gutters, so the
- * size of the picture is known only then.
+ * The pictures of plot.h, drawn with cairo. Everything is drawn on an unbounded recording surface first: text decides
+ * how large a picture is, so its size is known only at the end. cairo keeps its first error in the context, and nothing
+ * is drawn after it, so that one question at the end covers all calls.
  */
 #include "plot.h"
 
+#include <cairo.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "axes.h"
 #include "colour.h"
+#include "message.h"
 
+/* Colours are 0xRRGGBB. */
+enum { INK = 0x202020, INK_SOFT = 0x6a6a6a };
+
+/* Pixels. */
 enum {
-    MARGIN = 16,
+    FONT_SIZE = 12,
+    TITLE_SIZE = 14,
+    LINE = 18,   /* from one line of text to the next */
+    MARGIN = 16, /* around the picture */
     PANEL_GAP = 24,
-    HEAD_LINE = TEXT_HEIGHT + 5,
-    BAR_GAP = 24,
-    BAR_LEAST = 120, /* height below which a colour bar's ticks say nothing */
-    CELL_WIDTH_MOST = 72,
-    CELL_HEIGHT_MOST = 40,
-    NUMBER_WIDTH = 56, /* cells at least that large have their value written in them */
+    HEAD = 2 * LINE + 10, /* title and subtitle */
+    TICK = 4,
+    TICK_GAP = 4, /* between a tick and its label */
+    ROW_GAP = 30, /* from one label of rows to the next, unless every row has one */
+    COLUMN_GAP = 20,
+    BAR_WIDTH = 18,
+    BAR_LEAST = 120,   /* height below which a colour bar's ticks say nothing */
+    BAR_TICK_GAP = 40, /* from one label of a colour bar to the next */
+    BAR_LABELS = 12,   /* labels that a colour bar has at most, roughly */
+    NUMBER_WIDTH = 50, /* cells at least that large have their value written in them */
     NUMBER_HEIGHT = 18
 };
 
-/* Pixels for all panels together: beyond SHRINK values are averaged, up to GROW cells are enlarged. */
-enum { SHRINK_WIDTH = 1400, SHRINK_HEIGHT = 1000, GROW_WIDTH = 1100, GROW_HEIGHT = 700 };
+enum { LABEL_BYTES = 32 };
 
-/* Where things are, in pixels. */
+/* Where the parts of the picture are. */
 struct frame {
-    int head;   /* height of titles */
-    int gutter; /* width to the left of a heat map */
-    int width;  /* of a heat map */
-    int height;
-    int panel_width; /* with gutter, title and axis */
-    int panel_height;
-    int bar_height;
+    cairo_t *cr;
+    const struct plot *plot;
+    const struct heat *heat;
+    struct colour_scale scale;
+    bool gaps;     /* some means are not finite */
+    double gutter; /* width to the left of a heat map */
+    double width;  /* of a heat map */
+    double height;
+    double panel_height; /* with title and axis */
 };
 
-static int cell_pixels(size_t room, size_t cells, int most)
+/* ---- Text and rectangles ---------------------------------------------------------------------------------------- */
+
+static void set_colour(cairo_t *cr, uint32_t colour)
 {
-    size_t pixels = room / cells;
-    return pixels < 1 ? 1 : pixels > (size_t)most ? most : (int)pixels;
+    cairo_set_source_rgb(cr, (colour >> 16) / 255.0, (colour >> 8 & 255) / 255.0, (colour & 255) / 255.0);
 }
 
-static size_t cells_of(size_t size, size_t step)
+static void fill(cairo_t *cr, double x, double y, double width, double height, uint32_t colour)
 {
-    return size / step + (size % step != 0);
+    set_colour(cr, colour);
+    cairo_rectangle(cr, x, y, width, height);
+    cairo_fill(cr);
 }
 
-struct plot_layout plot_layout_for(size_t panels, size_t rows, size_t columns, bool labelled)
+static double text_width(cairo_t *cr, const char *text)
 {
-    struct plot_layout best = {0};
-    double best_area = 0;
-    for (size_t across = 1; across <= panels && across <= 4; across++) {
-        size_t down = cells_of(panels, across);
-        struct plot_layout layout = {.panels = panels, .across = across};
-        layout.row_step = labelled ? 1 : heat_row_step(rows, SHRINK_HEIGHT / down);
-        layout.column_step = heat_column_step(columns, SHRINK_WIDTH / across);
-        size_t cell_rows = cells_of(rows, layout.row_step);
-        size_t cell_columns = cells_of(columns, layout.column_step);
-        layout.cell_width = cell_pixels(GROW_WIDTH / across, cell_columns, CELL_WIDTH_MOST);
-        layout.cell_height = cell_pixels(GROW_HEIGHT / down, cell_rows, CELL_HEIGHT_MOST);
-        if (labelled && layout.cell_height < TEXT_HEIGHT + 1)
-            layout.cell_height = TEXT_HEIGHT + 1;
-        /* The arrangement that shows the values largest; of equals the one with fewer panels side by side. */
-        double area = (double)layout.cell_width * (double)cell_columns * layout.cell_height * (double)cell_rows;
-        if (area > best_area) {
-            best = layout;
-            best_area = area;
-        }
+    cairo_text_extents_t extents;
+    cairo_text_extents(cr, text, &extents);
+    return extents.x_advance;
+}
+
+/* Draws text whose digits are centred on y; `part` of its width lies to the left of x. */
+static void draw_text(cairo_t *cr, double x, double y, double part, const char *text, uint32_t colour)
+{
+    set_colour(cr, colour);
+    cairo_move_to(cr, round(x - part * text_width(cr, text)), round(y + 0.36 * FONT_SIZE));
+    cairo_show_text(cr, text);
+}
+
+/* ---- Axes ------------------------------------------------------------------------------------------------------- */
+
+/* Returns the smallest 1, 2 or 5 times a power of ten that is at least `least`. */
+static double nice_step(double least)
+{
+    double power = pow(10, floor(log10(least)));
+    static const double factors[] = {1, 2, 5};
+    for (size_t i = 0; i < 3; i++) {
+        /* The tolerance keeps 0.1 + 0.2 from being more than 0.3. */
+        if (factors[i] * power >= least * (1 - 1e-9))
+            return factors[i] * power;
     }
-    return best;
+    return 10 * power;
 }
 
-static struct axis row_axis(const struct plot *plot)
+/* Returns the step between labels of units that are `unit` pixels wide: 1 if that leaves `least` pixels for each,
+   otherwise one that leaves at least `room`. */
+static int64_t tick_step(double unit, double least, double room)
 {
-    const struct heat *heat = &plot->heats[0];
-    double unit = (double)plot->layout.cell_height / (double)heat->row_step;
-    return (struct axis){plot->row_name, plot->first_row, (int64_t)heat->rows, unit};
+    return unit >= least ? 1 : (int64_t)nice_step(fmax(room / unit, 1));
 }
 
-static struct axis column_axis(const struct plot *plot)
+static int64_t first_tick(int64_t first, int64_t step)
 {
-    const struct heat *heat = &plot->heats[0];
-    double unit = (double)plot->layout.cell_width / (double)heat->column_step;
-    return (struct axis){"dimension", 0, (int64_t)heat->columns, unit};
+    return (first + step - 1) / step * step;
 }
 
-static int label_width(const struct plot *plot)
+static const char *row_label(const struct frame *frame, size_t panel, int64_t row, char text[LABEL_BYTES])
 {
-    int width = 0;
-    for (size_t i = 0; i < plot->layout.panels * plot->heats[0].rows; i++) {
-        int own = raster_text_width(plot->labels[i]);
-        width = own > width ? own : width;
+    const struct plot *plot = frame->plot;
+    if (plot->label != NULL)
+        return plot->label(plot->context, panel, (size_t)row);
+    snprintf(text, LABEL_BYTES, "%" PRId64, plot->first_row + row);
+    return text;
+}
+
+/* Draws the axis to the left of the heat map at (x, y). */
+static void draw_row_axis(const struct frame *frame, size_t panel, double x, double y)
+{
+    const struct plot *plot = frame->plot;
+    const struct heat *heat = frame->heat;
+    char text[LABEL_BYTES];
+    double unit = (double)heat->cell_height / (double)heat->row_step;
+    int64_t step = plot->label != NULL ? 1 : tick_step(unit, HEAT_LABEL_HEIGHT, ROW_GAP);
+    for (int64_t row = first_tick(plot->first_row, step) - plot->first_row; row < (int64_t)heat->rows; row += step) {
+        double centre = y + floor(((double)row + 0.5) * unit);
+        fill(frame->cr, x - 1 - TICK, centre, TICK, 1, INK);
+        draw_text(frame->cr, x - 1 - TICK - TICK_GAP, centre, 1, row_label(frame, panel, row, text), INK);
     }
-    return width + AXIS_TICK + 4;
+    cairo_save(frame->cr);
+    cairo_translate(frame->cr, x - frame->gutter, y + frame->height / 2);
+    cairo_rotate(frame->cr, -acos(0));
+    draw_text(frame->cr, 0, LINE / 2.0, 0.5, plot->row_name, INK_SOFT);
+    cairo_restore(frame->cr);
 }
 
-static int larger(int a, int b)
+/* Draws the axis below the heat map whose lower left corner is (x, y). */
+static void draw_column_axis(const struct frame *frame, double x, double y)
 {
-    return a > b ? a : b;
+    char text[LABEL_BYTES];
+    const struct heat *heat = frame->heat;
+    double unit = (double)heat->cell_width / (double)heat->column_step;
+    snprintf(text, sizeof text, "%zu", heat->columns - 1);
+    double widest = text_width(frame->cr, text);
+    int64_t step = tick_step(unit, widest + 6, widest + COLUMN_GAP);
+    for (int64_t column = 0; column < (int64_t)heat->columns; column += step) {
+        double centre = x + floor(((double)column + 0.5) * unit);
+        fill(frame->cr, centre, y + 1, 1, TICK, INK);
+        snprintf(text, sizeof text, "%" PRId64, column);
+        draw_text(frame->cr, centre, y + TICK + LINE / 2.0, 0.5, text, INK);
+    }
+    draw_text(frame->cr, x + frame->width / 2, y + TICK + 1.5 * LINE, 0.5, "dimension", INK_SOFT);
 }
 
-static struct frame measure(const struct plot *plot)
+/* ---- Panels ----------------------------------------------------------------------------------------------------- */
+
+/* Draws one pixel for each cell, enlarged without smoothing. */
+static void draw_cells(const struct frame *frame, size_t panel, double x, double y)
 {
-    const struct plot_layout *layout = &plot->layout;
-    const struct heat *heat = &plot->heats[0];
-    struct axis rows = row_axis(plot);
-    size_t down = cells_of(layout->panels, layout->across);
-    struct frame frame;
-    frame.head = MARGIN + 2 * HEAD_LINE + MARGIN / 2;
-    frame.gutter = AXIS_NAME + (plot->labels != NULL ? label_width(plot) : axis_left_width(&rows));
-    frame.width = layout->cell_width * (int)heat->cell_columns;
-    frame.height = layout->cell_height * (int)heat->cell_rows;
-    frame.panel_width = frame.gutter + frame.width;
+    const struct heat *heat = frame->heat;
+    cairo_t *cr = frame->cr;
+    cairo_surface_t *cells =
+        cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)heat->cell_columns, (int)heat->cell_rows);
+    unsigned char *data = cairo_image_surface_get_data(cells);
+    int stride = cairo_image_surface_get_stride(cells);
+    for (size_t row = 0; data != NULL && row < heat->cell_rows; row++, data += stride) {
+        for (size_t column = 0; column < heat->cell_columns; column++)
+            ((uint32_t *)(void *)data)[column] = colour_of(&frame->scale, heat_mean(heat, panel, row, column));
+    }
+    cairo_surface_mark_dirty(cells);
+    cairo_save(cr);
+    cairo_translate(cr, x, y);
+    cairo_scale(cr, heat->cell_width, heat->cell_height);
+    cairo_set_source_surface(cr, cells, 0, 0);
+    cairo_pattern_set_filter(cairo_get_source(cr), CAIRO_FILTER_NEAREST);
+    cairo_rectangle(cr, 0, 0, (double)heat->cell_columns, (double)heat->cell_rows);
+    cairo_fill(cr);
+    cairo_restore(cr);
+    cairo_surface_destroy(cells);
+}
+
+/* Writes the value of each cell into it, where there is room. */
+static void draw_numbers(const struct frame *frame, size_t panel, double x, double y)
+{
+    const struct heat *heat = frame->heat;
+    if (heat->cell_width < NUMBER_WIDTH || heat->cell_height < NUMBER_HEIGHT || heat->row_step * heat->column_step > 1)
+        return;
+    bool small = fmax(-frame->scale.low, frame->scale.high) < 0.01;
+    for (size_t cell = 0; cell < heat->rows * heat->columns; cell++) {
+        size_t row = cell / heat->columns, column = cell % heat->columns;
+        double value = heat_mean(heat, panel, row, column);
+        char text[LABEL_BYTES];
+        snprintf(text, sizeof text, fabs(value) < 1000 && !small ? "%.3f" : "%.2g", value);
+        if (isfinite(value))
+            draw_text(frame->cr, x + ((double)column + 0.5) * heat->cell_width,
+                      y + ((double)row + 0.5) * heat->cell_height, 0.5, text,
+                      colour_ink_on(colour_of(&frame->scale, value)));
+    }
+}
+
+/* Draws the outline of a rectangle just outside it. */
+static void draw_outline(cairo_t *cr, double x, double y, double width, double height)
+{
+    set_colour(cr, INK);
+    cairo_rectangle(cr, x - 0.5, y - 0.5, width + 1, height + 1);
+    cairo_stroke(cr);
+}
+
+static void draw_panel(const struct frame *frame, size_t panel)
+{
+    const struct plot *plot = frame->plot;
+    const struct heat *heat = frame->heat;
+    double x = frame->gutter + (double)(panel % heat->across) * (frame->gutter + frame->width + PANEL_GAP);
+    double y = HEAD + (double)(panel / heat->across) * (frame->panel_height + MARGIN);
     /* Panels have a title only where there are several. */
-    frame.panel_height = (layout->panels > 1 ? HEAD_LINE : 0) + frame.height + AXIS_BELOW;
-    int last = (int)(down - 1) * (frame.panel_height + MARGIN);
-    frame.bar_height = larger(last + frame.height, BAR_LEAST);
-    return frame;
-}
-
-static void draw_labels(struct raster *raster, const struct plot *plot, size_t panel, int x, int y)
-{
-    size_t rows = plot->heats[panel].rows;
-    for (size_t row = 0; row < rows; row++) {
-        const char *label = plot->labels[panel * rows + row];
-        int centre = y + (int)row * plot->layout.cell_height + plot->layout.cell_height / 2;
-        raster_fill(raster, x - 1 - AXIS_TICK, centre, AXIS_TICK, 1, INK);
-        raster_text(raster, x - AXIS_TICK - 4 - raster_text_width(label), centre - TEXT_HEIGHT / 2, label, INK);
-    }
-}
-
-static void draw_number(struct raster *raster, double value, int x, int y, const struct plot_layout *layout,
-                        const struct colour_scale *scale)
-{
-    char text[32];
-    uint32_t colour = colour_of(scale, value);
-    bool plain = fabs(value) < 1000 && fmax(-scale->low, scale->high) >= 0.01;
-    snprintf(text, sizeof text, plain ? "%.3f" : "%.2g", value);
-    int width = raster_text_width(text);
-    if (isfinite(value))
-        raster_text(raster, x + (layout->cell_width - width) / 2, y + (layout->cell_height - TEXT_HEIGHT) / 2, text,
-                    colour_ink_on(colour));
-}
-
-static void draw_cells(struct raster *raster, const struct plot *plot, size_t panel, int x, int y,
-                       const struct colour_scale *scale)
-{
-    const struct plot_layout *layout = &plot->layout;
-    const struct heat *heat = &plot->heats[panel];
-    bool numbers = layout->cell_width >= NUMBER_WIDTH && layout->cell_height >= NUMBER_HEIGHT &&
-                   layout->row_step == 1 && layout->column_step == 1;
-    for (size_t row = 0; row < heat->cell_rows; row++) {
-        for (size_t column = 0; column < heat->cell_columns; column++) {
-            double mean = heat_mean(heat, row, column);
-            int left = x + (int)column * layout->cell_width;
-            int top = y + (int)row * layout->cell_height;
-            raster_fill(raster, left, top, layout->cell_width, layout->cell_height, colour_of(scale, mean));
-            if (numbers)
-                draw_number(raster, mean, left, top, layout, scale);
-        }
-    }
-}
-
-static void draw_panel(struct raster *raster, const struct plot *plot, const struct frame *frame, size_t panel,
-                       const struct colour_scale *scale)
-{
-    struct axis rows = row_axis(plot);
-    struct axis columns = column_axis(plot);
-    int across = (int)(panel % plot->layout.across);
-    int down = (int)(panel / plot->layout.across);
-    int x = MARGIN + frame->gutter + across * (frame->panel_width + PANEL_GAP);
-    int y = frame->head + down * (frame->panel_height + MARGIN);
-    if (plot->layout.panels > 1) {
-        char title[32];
+    if (heat->panels > 1) {
+        char title[LABEL_BYTES];
         snprintf(title, sizeof title, "sequence %zu", panel);
-        raster_text(raster, x, y, plot->panel_names != NULL ? plot->panel_names[panel] : title, INK);
-        y += HEAD_LINE;
+        draw_text(frame->cr, x, y + LINE / 2.0 - 2, 0, plot->panel_names != NULL ? plot->panel_names[panel] : title,
+                  INK);
+        y += LINE;
     }
-    draw_cells(raster, plot, panel, x, y, scale);
-    raster_frame(raster, x, y, frame->width, frame->height, INK);
-    if (plot->labels != NULL)
-        draw_labels(raster, plot, panel, x, y);
-    else
-        axis_left(raster, &rows, x, y);
-    int name_top = y + (frame->height - raster_text_width(rows.name)) / 2;
-    raster_text_up(raster, x - frame->gutter, larger(name_top, frame->head), rows.name, INK_SOFT);
-    axis_below(raster, &columns, x, y + frame->height);
+    draw_cells(frame, panel, x, y);
+    draw_numbers(frame, panel, x, y);
+    draw_outline(frame->cr, x, y, frame->width, frame->height);
+    draw_row_axis(frame, panel, x, y);
+    draw_column_axis(frame, x, y + frame->height);
 }
 
-/* The scale for the means that are shown; *gaps tells whether there are some that are not finite. */
-static struct colour_scale scale_of(const struct plot *plot, bool *gaps)
+/* ---- The colour bar --------------------------------------------------------------------------------------------- */
+
+static void draw_bar_ticks(const struct frame *frame, double x, double y, double height)
 {
-    double low = INFINITY;
-    double high = -INFINITY;
-    *gaps = false;
-    for (size_t panel = 0; panel < plot->layout.panels; panel++) {
-        const struct heat *heat = &plot->heats[panel];
-        for (size_t cell = 0; cell < heat->cell_rows * heat->cell_columns; cell++) {
-            double mean = heat_mean(heat, cell / heat->cell_columns, cell % heat->cell_columns);
-            if (isfinite(mean)) {
-                low = fmin(low, mean);
-                high = fmax(high, mean);
-            } else {
-                *gaps = true;
-            }
+    const struct colour_scale *scale = &frame->scale;
+    double span = scale->high - scale->low;
+    double step = nice_step(span / fmin(height / BAR_TICK_GAP, BAR_LABELS));
+    /* All numbers have as many decimals as the step, so that they are read at a glance. */
+    bool plain = step >= 1e-5 && fmax(fabs(scale->low), fabs(scale->high)) < 1e6;
+    int decimals = step < 1 ? (int)ceil(-log10(step)) : 0;
+    /* Multiples of the step rather than sums, so that 0 is 0 and not a rounding error. */
+    for (double i = ceil(scale->low / step); i * step <= scale->high + span * 1e-9; i++) {
+        double at = y + round((scale->high - i * step) / span * (height - 1));
+        char text[LABEL_BYTES];
+        /* Plus 0, because -0 + 0 is 0. */
+        snprintf(text, sizeof text, plain ? "%.*f" : "%.*g", plain ? decimals : 4, i * step + 0.0);
+        fill(frame->cr, x, at, TICK, 1, INK);
+        draw_text(frame->cr, x + TICK + TICK_GAP, at, 0, text, INK);
+    }
+}
+
+/* Draws the colour bar to the right of all panels. */
+static void draw_bar(const struct frame *frame)
+{
+    const struct heat *heat = frame->heat;
+    size_t down = (heat->panels + heat->across - 1) / heat->across;
+    double x = (double)heat->across * (frame->gutter + frame->width + PANEL_GAP);
+    double y = HEAD + (heat->panels > 1 ? LINE : 0);
+    double height = fmax((double)(down - 1) * (frame->panel_height + MARGIN) + frame->height, BAR_LEAST);
+    double span = frame->scale.high - frame->scale.low;
+    for (double row = 0; row < height; row++)
+        fill(frame->cr, x, y + row, BAR_WIDTH, 1,
+             colour_of(&frame->scale, frame->scale.high - span * (row + 0.5) / height));
+    draw_outline(frame->cr, x, y, BAR_WIDTH, height);
+    draw_bar_ticks(frame, x + BAR_WIDTH + 1, y, height);
+    if (frame->gaps) {
+        fill(frame->cr, x, y + height + 12, BAR_WIDTH, FONT_SIZE, COLOUR_NOT_FINITE);
+        draw_text(frame->cr, x + BAR_WIDTH + 1 + TICK + TICK_GAP, y + height + 12 + FONT_SIZE / 2.0, 0, "not finite",
+                  INK);
+    }
+}
+
+/* ---- The picture ------------------------------------------------------------------------------------------------ */
+
+/* Chooses the scale for the means that are shown. */
+static void choose_scale(struct frame *frame)
+{
+    const struct heat *heat = frame->heat;
+    double low = INFINITY, high = -INFINITY;
+    for (size_t row = 0; row < heat->panels * heat->cell_rows; row++) {
+        for (size_t column = 0; column < heat->cell_columns; column++) {
+            double mean = heat_mean(heat, row / heat->cell_rows, row % heat->cell_rows, column);
+            low = isfinite(mean) ? fmin(low, mean) : low;
+            high = isfinite(mean) ? fmax(high, mean) : high;
+            frame->gaps |= !isfinite(mean);
         }
     }
-    return low <= high ? colour_scale_for(low, high) : colour_scale_for(0, 0);
+    frame->scale = low <= high ? colour_scale_for(low, high) : colour_scale_for(0, 0);
 }
 
-static const char not_finite[] = "not finite";
-
-bool plot_draw(const struct plot *plot, struct raster *raster)
+/* Returns the width of the longest label of a row. */
+static double label_width(const struct frame *frame)
 {
-    const struct plot_layout *layout = &plot->layout;
-    struct frame frame = measure(plot);
-    int across = (int)layout->across;
-    int down = (int)cells_of(layout->panels, layout->across);
-    int bar_x = MARGIN + across * frame.panel_width + (across - 1) * PANEL_GAP + BAR_GAP;
-    int bar_y = frame.head + (layout->panels > 1 ? HEAD_LINE : 0);
-    int panels_end = frame.head + down * frame.panel_height + (down - 1) * MARGIN;
-    int text_end = MARGIN + larger(raster_text_width(plot->title), raster_text_width(plot->subtitle)) + MARGIN;
+    const struct heat *heat = frame->heat;
+    char text[LABEL_BYTES];
+    if (frame->plot->label == NULL)
+        return text_width(frame->cr, row_label(frame, 0, (int64_t)heat->rows - 1, text));
+    double width = 0;
+    for (size_t i = 0; i < heat->panels * heat->rows; i++)
+        width = fmax(width, text_width(frame->cr, row_label(frame, i / heat->rows, (int64_t)(i % heat->rows), text)));
+    return width;
+}
 
-    bool gaps;
-    struct colour_scale scale = scale_of(plot, &gaps);
-    int bar_width = colour_bar_width(&scale, frame.bar_height);
-    if (gaps)
-        bar_width = larger(bar_width, BAR_WIDTH + 8 + raster_text_width(not_finite));
-    int width = larger(bar_x + bar_width + MARGIN, text_end);
-    int height = larger(panels_end, bar_y + frame.bar_height + (gaps ? 2 * HEAD_LINE : HEAD_LINE)) + MARGIN;
-    if (!raster_init(raster, width, height))
-        return false;
+static void set_font(cairo_t *cr)
+{
+    cairo_font_options_t *options = cairo_font_options_create();
+    cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
+    cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_SLIGHT);
+    cairo_set_font_options(cr, options);
+    cairo_font_options_destroy(options);
+    cairo_select_font_face(cr, "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
+    cairo_set_font_size(cr, FONT_SIZE);
+    cairo_set_line_width(cr, 1);
+}
 
-    raster_text(raster, MARGIN, MARGIN, plot->title, INK);
-    raster_text(raster, MARGIN, MARGIN + HEAD_LINE, plot->subtitle, INK_SOFT);
-    for (size_t panel = 0; panel < layout->panels; panel++)
-        draw_panel(raster, plot, &frame, panel, &scale);
-    draw_colour_bar(raster, &scale, bar_x, bar_y, frame.bar_height);
-    if (gaps) {
-        int y = bar_y + frame.bar_height + 10;
-        raster_fill(raster, bar_x, y, BAR_WIDTH, TEXT_HEIGHT, COLOUR_NOT_FINITE);
-        raster_text(raster, bar_x + BAR_WIDTH + 8, y, not_finite, INK);
-    }
-    return true;
+static void draw(cairo_t *cr, const struct plot *plot)
+{
+    const struct heat *heat = plot->heat;
+    struct frame frame = {.cr = cr, .plot = plot, .heat = heat};
+    set_font(cr);
+    choose_scale(&frame);
+    frame.gutter = ceil(LINE + label_width(&frame) + TICK_GAP + TICK + 1);
+    frame.width = heat->cell_width * (double)heat->cell_columns;
+    frame.height = heat->cell_height * (double)heat->cell_rows;
+    frame.panel_height = (heat->panels > 1 ? LINE : 0) + frame.height + TICK + 2 * LINE;
+    cairo_set_font_size(cr, TITLE_SIZE);
+    draw_text(cr, 0, LINE / 2.0, 0, plot->title, INK);
+    cairo_set_font_size(cr, FONT_SIZE);
+    draw_text(cr, 0, 1.5 * LINE, 0, plot->subtitle, INK_SOFT);
+    for (size_t panel = 0; panel < heat->panels; panel++)
+        draw_panel(&frame, panel);
+    draw_bar(&frame);
+}
+
+static cairo_status_t write_bytes(void *stream, const unsigned char *bytes, unsigned length)
+{
+    return fwrite(bytes, 1, length, stream) == length ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
+}
+
+/* Copies the recording onto white paper with a margin, and writes that. */
+static cairo_status_t write_png(cairo_surface_t *recording, FILE *stream)
+{
+    double x, y, width, height;
+    cairo_recording_surface_ink_extents(recording, &x, &y, &width, &height);
+    cairo_surface_t *paper = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)ceil(width) + 1 + 2 * MARGIN,
+                                                        (int)ceil(height) + 1 + 2 * MARGIN);
+    cairo_t *cr = cairo_create(paper);
+    set_colour(cr, 0xffffff);
+    cairo_paint(cr);
+    /* By whole pixels, which keeps edges sharp. */
+    cairo_set_source_surface(cr, recording, MARGIN - floor(x), MARGIN - floor(y));
+    cairo_paint(cr);
+    cairo_status_t status = cairo_status(cr);
+    if (status == CAIRO_STATUS_SUCCESS)
+        status = cairo_surface_write_to_png_stream(paper, write_bytes, stream);
+    cairo_destroy(cr);
+    cairo_surface_destroy(paper);
+    return status;
+}
+
+const char *plot_library(void)
+{
+    static char name[LABEL_BYTES];
+    snprintf(name, sizeof name, "cairo %s", cairo_version_string());
+    return name;
+}
+
+int plot_write(struct output *output, const struct plot *plot)
+{
+    cairo_surface_t *recording = cairo_recording_surface_create(CAIRO_CONTENT_COLOR_ALPHA, NULL);
+    cairo_t *cr = cairo_create(recording);
+    draw(cr, plot);
+    cairo_status_t status = cairo_status(cr);
+    if (status == CAIRO_STATUS_SUCCESS)
+        status = write_png(recording, output->stream);
+    cairo_destroy(cr);
+    cairo_surface_destroy(recording);
+    if (status == CAIRO_STATUS_WRITE_ERROR)
+        return output_check(output);
+    return status == CAIRO_STATUS_SUCCESS
+               ? DONE
+               : failed("cannot draw %s: %s", shown(output->path), cairo_status_to_string(status));
 }

@@ -7,7 +7,7 @@
 
 #include "message.h"
 #include "npy.h"
-#include "picture.h"
+#include "plot.h"
 #include "widen.h"
 
 int save_header(struct output *output, inlay_element_type type, const size_t *shape, size_t rank)
@@ -26,19 +26,7 @@ int save_values(struct output *output, inlay_element_type type, const void *valu
 
 int save_plot_check(const char *path)
 {
-    if (path != NULL && picture_writer() == NULL)
-        return failed("--plot %s: this inlay was built without libpng and draws no pictures", shown(path));
+    if (path != NULL && plot_library() == NULL)
+        return failed("--plot %s: this inlay was built without cairo and draws no pictures", shown(path));
     return DONE;
-}
-
-int save_plot(struct output *output, const struct plot *plot)
-{
-    struct raster raster;
-    if (!plot_draw(plot, &raster))
-        return failed("there is not enough memory to draw %s", shown(output->path));
-    bool written = picture_write(output->stream, &raster);
-    raster_free(&raster);
-    if (output_check(output) != DONE)
-        return FAILED;
-    return written ? DONE : failed("there is not enough memory to write %s", shown(output->path));
 }

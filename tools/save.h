@@ -11,7 +11,6 @@
 #include <inlay/inlay.h>
 
 #include "output.h"
-#include "plot.h"
 
 /** Writes the header of values [shape...]; the values follow. bfloat16, which NumPy lacks, is '<u2', the bits. */
 int save_header(struct output *output, inlay_element_type type, const size_t *shape, size_t rank);
@@ -21,8 +20,5 @@ int save_values(struct output *output, inlay_element_type type, const void *valu
 
 /** FAILED, with a message, where a picture is wanted (path is not null) and this build draws none. */
 int save_plot_check(const char *path);
-
-/** Draws the plot and writes it. */
-int save_plot(struct output *output, const struct plot *plot);
 
 #endif

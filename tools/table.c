@@ -48,7 +48,7 @@ struct production {
     char *chunk;   /* [parts, chunk_rows, columns] of the type */
     float *values; /* [chunk_rows, columns], the chunk's as float32 */
     struct threads threads;
-    struct heat heats[PARTS];
+    struct heat heat;
     struct output out;
     struct output plot;
 };
@@ -207,7 +207,7 @@ static int deliver(struct production *p, size_t row, size_t n, const char *made)
 {
     if (p->plot.stream != NULL) {
         widen(p->options.type, made, n * p->columns, p->values);
-        heat_add(&p->heats[row / rows_of(p)], row % rows_of(p), n, p->values);
+        heat_add(&p->heat, row / rows_of(p), row % rows_of(p), n, p->values);
     }
     return p->out.stream != NULL ? save_values(&p->out, p->options.type, made, n * p->columns) : DONE;
 }
@@ -215,9 +215,7 @@ static int deliver(struct production *p, size_t row, size_t n, const char *made)
 static int stream(struct production *p)
 {
     const struct table_options *options = &p->options;
-    struct plot_layout layout = {0};
-    int outcome =
-        p->plot.stream != NULL ? table_picture_start(p->heats, p->parts, p->columns, &p->positions, &layout) : DONE;
+    int outcome = p->plot.stream != NULL ? table_picture_start(&p->heat, p->parts, p->columns, &p->positions) : DONE;
     if (outcome == DONE && p->out.stream != NULL)
         outcome = start_file(p);
 
@@ -234,7 +232,7 @@ static int stream(struct production *p)
     }
     progress_end(&progress);
     if (outcome == DONE && p->plot.stream != NULL)
-        outcome = table_picture(&p->plot, options, &p->positions, p->heats, &layout);
+        outcome = table_picture(&p->plot, options, &p->positions, &p->heat);
     if (outcome == DONE)
         outcome = output_commit(&p->out);
     return outcome == DONE ? output_commit(&p->plot) : outcome;
@@ -285,8 +283,7 @@ int command_table(int argc, char **argv)
         outcome = run(&production);
     output_discard(&production.out);
     output_discard(&production.plot);
-    for (size_t i = 0; i < PARTS; i++)
-        heat_free(&production.heats[i]);
+    heat_free(&production.heat);
     threads_stop(&production.threads);
     free(production.values);
     free(production.chunk);

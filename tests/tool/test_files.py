@@ -211,7 +211,7 @@ def test_pictures(directory):
     picture = os.path.join(directory, "picture.png")
     small = ("embed", "--ids", "1 2 3", "--dim", "4")
     if not draws_pictures():
-        check_error(run(*small, "--plot", picture), 1, "--plot without libpng", "without libpng")
+        check_error(run(*small, "--plot", picture), 1, "--plot without cairo", "without cairo")
         return
 
     for out, plot in ("same", "same"), ("same", "./same"), (os.path.join(directory, "same"), "same"), ("-", "-"):
