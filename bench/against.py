@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Measures, and says what became slower than an older run on the same machine.
+"""Measures, and prints which rows became slower than in an older run on the same machine.
 
     against.py OLD.json INLAY_BENCH [OPTION...]
 
-What is compared is the time over the limit, as that of a run forgives a slow hour. A row became slower where it grew by
-more than 5 %, and by more than twice the scatter of both runs together, sqrt(old^2 + new^2); scatter is how far the
-ratio moved from round to round. Such rows are measured once more, and count only where they are slower again.
+Compares times over the limit, since a slow hour of the machine slows row and limit alike. A row became slower if its
+ratio grew by more than 5 % and by more than twice the combined scatter of both runs, sqrt(old^2 + new^2), where scatter
+is how far the ratio varied from round to round. Such rows are measured again and count only if they are slower again.
 Exit status: 0 none, 1 some are slower, 2 the runs cannot be compared.
 """
 
@@ -24,7 +24,7 @@ def threshold(old, new):
 
 
 def slower(old, new):
-    """[(old row, new row)] of those that became slower; rows that only one has do not count."""
+    """Returns [(old row, new row)] of the rows that became slower; rows of only one run do not count."""
     before = {row.name: row for row in old if row.ratio is not None}
     pairs = [(before[row.name], row) for row in new if row.ratio is not None and row.name in before]
     return [(a, b) for a, b in pairs if b.ratio / a.ratio - 1 > threshold(a, b)]
@@ -45,17 +45,17 @@ def main():
     command = sys.argv[2:]
     here, new = results.parse(results.measure(command))
     if here != machine:
-        print(f"{sys.argv[1]} is of another machine: {machine}, and this is {here}", file=sys.stderr)
+        print(f"{sys.argv[1]} was measured on another machine: {machine}; this one is {here}", file=sys.stderr)
         return 2
     common = {row.name for row in old if row.ratio is not None} & {row.name for row in new if row.ratio is not None}
     if not common:
-        print(f"{sys.argv[1]} has no row of this run", file=sys.stderr)
+        print(f"{sys.argv[1]} has no row in common with this run", file=sys.stderr)
         return 2
     suspects = slower(old, new)
     if suspects:
-        # Google Benchmark sees more behind the names than it is made to print.
+        # Google Benchmark matches names with the suffixes that it does not print here.
         names = "|".join(row.name for _, row in suspects)
-        print(f"measuring {len(suspects)} rows once more", file=sys.stderr)
+        print(f"measuring {len(suspects)} rows again", file=sys.stderr)
         suspects = slower(old, results.parse(results.measure([*command, f"--benchmark_filter=^({names})(/|$)"]))[1])
     if suspects:
         print_slower(suspects)

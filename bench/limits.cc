@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The choice of loops, and those that run everywhere. Included by no one; operations.cc calls it through limits.h.
-// No intrinsics here: this file is compiled for every host.
+// The loops that run everywhere, and the choice between them and those of limits_x86.cc. This file is compiled for
+// every host, so it has no intrinsics.
 #include "limits.h"
 
 static void scale_plain(float *x, std::size_t n, float factor)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The loops that kernels are held against: bare copies and fills, and the separate passes that a fused one replaces.
-// They stand apart from the library on purpose and use none of its code; where x86 has wider registers or stores that
-// go past the caches, limits_x86.cc supplies them.
+// The loops that kernels are compared with: bare copies and fills, and the separate passes that a fused one replaces.
+// They use no code of the library on purpose. Where x86 has wider registers or non-temporal stores, limits_x86.cc
+// supplies the loops.
 #ifndef INLAY_BENCH_LIMITS_H
 #define INLAY_BENCH_LIMITS_H
 
@@ -10,12 +10,12 @@
 #include <cstdint>
 
 struct LimitLoops {
-    // out[i, :] = table[ids[i], :], stored past the caches; null where this machine has no such stores.
+    // out[i, :] = table[ids[i], :] by non-temporal stores; null where this machine has none.
     void (*copy_nt)(float *out, const float *table, const std::int32_t *ids, std::size_t rows, std::size_t dim);
-    // out[:] = 1, stored past the caches; null likewise.
+    // out[:] = 1 by non-temporal stores, or null.
     void (*fill_nt)(float *out, std::size_t n);
-    // Reads row ids[i] of the table, `stride` bytes each, for every i, and stores out[i, :], something that
-    // depends on them, past the caches; null likewise.
+    // Reads row ids[i] of the table, of `stride` bytes, with prefetch, and writes floats that depend on it to
+    // out[i, :] by non-temporal stores; or null.
     void (*expand_nt)(float *out, const unsigned char *table, std::size_t stride, const std::int32_t *ids,
                       std::size_t rows, std::size_t dim);
     // x[:] *= factor
@@ -24,10 +24,10 @@ struct LimitLoops {
     void (*add)(float *out, const float *x, const float *y, std::size_t n);
 };
 
-// The fastest that this machine runs.
+// Returns the fastest loops that this machine runs.
 const LimitLoops &limit_loops();
 
-// limits_x86.cc: null where the CPU has neither AVX-512 nor AVX2.
+// Returns the loops of limits_x86.cc, or null where the CPU has neither AVX-512 nor AVX2.
 const LimitLoops *limit_loops_x86();
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The limits in the widest registers of this CPU. Compiled on x86-64 only and for the baseline: each function names its
-// target itself, and runs only where the CPU has it. Nothing of the library is used.
+// The limits in the widest registers of this CPU. Compiled on x86-64 only, for the baseline: each function names its
+// target itself and runs only where the CPU has it. No code of the library is used.
 //
-// Non-temporal stores cover whole cache lines and only those, whatever the width of a register: a line of which one
-// part is streamed and the other stored goes to memory twice, and rows that begin anywhere took twice as long.
+// Non-temporal stores write whole cache lines only, whatever the width of a register: a line that is written partly by
+// non-temporal and partly by cached stores goes to memory twice, and rows at any address took twice as long.
 #include "limits.h"
 
 #include <algorithm>
@@ -14,13 +14,13 @@
 static constexpr std::size_t line_bytes = 64;
 static constexpr std::size_t line = line_bytes / sizeof(float);
 
-// Floats before the next cache line, of at most n.
+// Returns how many floats lie before the next cache line, at most n.
 static std::size_t before_line(const float *out, std::size_t n)
 {
     return std::min(n, (0 - reinterpret_cast<std::uintptr_t>(out)) % line_bytes / sizeof *out);
 }
 
-// The end of a row that fills no line.
+// Copies the floats of a row that fill no whole line.
 static void copy_end(float *out, const float *in, std::size_t n)
 {
     if (n)
@@ -79,20 +79,20 @@ static void copy_end(float *out, const float *in, std::size_t n)
     _mm_sfence();
 }
 
-// The 64 bytes of a stored row that begin so far on, or its last ones.
+// Returns the 64 bytes at offset `at` of a row of `stride` bytes, or its last 64 bytes if fewer follow.
 static const unsigned char *line_of(const unsigned char *row, std::size_t stride, std::size_t at)
 {
     return row + std::min(at, stride < line_bytes ? 0 : stride - line_bytes);
 }
 
-// The row that is asked for while another is read, all of it, as the library does: rows are short, and each begins with
-// a miss. The last rows ask for themselves.
-static std::size_t rows_ahead(std::size_t stride)
+// Returns how many rows ahead a row is prefetched, as a whole, as the library does: rows are short, and each begins
+// with a cache miss. For the last rows the caller prefetches the row itself.
+static std::size_t prefetch_distance(std::size_t stride)
 {
     return std::clamp<std::size_t>(8192 / stride, 1, 32);
 }
 
-static void ask_for(const unsigned char *at)
+static void prefetch(const unsigned char *at)
 {
     _mm_prefetch(reinterpret_cast<const char *>(at), _MM_HINT_T0);
 }
@@ -101,14 +101,14 @@ static void ask_for(const unsigned char *at)
                                                         const std::int32_t *ids, std::size_t rows, std::size_t dim)
 {
     const std::size_t step = stride * line / dim; // of the row, for a line of the output
-    const std::size_t ahead = rows_ahead(stride);
+    const std::size_t distance = prefetch_distance(stride);
     for (; rows; rows--, ids++, out += dim) {
         const unsigned char *row = table + static_cast<std::size_t>(*ids) * stride;
-        const unsigned char *next = table + static_cast<std::size_t>(ids[rows > ahead ? ahead : 0]) * stride;
+        const unsigned char *next = table + static_cast<std::size_t>(ids[rows > distance ? distance : 0]) * stride;
         std::size_t i = before_line(out, dim), at = 0;
         std::fill_n(out, i, 1.0f);
         for (; i + line <= dim; i += line, at += step) {
-            ask_for(next + at);
+            prefetch(next + at);
             _mm512_stream_ps(out + i, _mm512_loadu_ps(line_of(row, stride, at)));
         }
         std::fill_n(out + i, dim - i, 1.0f);
@@ -120,14 +120,14 @@ static void ask_for(const unsigned char *at)
                                                    const std::int32_t *ids, std::size_t rows, std::size_t dim)
 {
     const std::size_t step = stride * line / dim; // of the row, for a line of the output
-    const std::size_t ahead = rows_ahead(stride);
+    const std::size_t distance = prefetch_distance(stride);
     for (; rows; rows--, ids++, out += dim) {
         const unsigned char *row = table + static_cast<std::size_t>(*ids) * stride;
-        const unsigned char *next = table + static_cast<std::size_t>(ids[rows > ahead ? ahead : 0]) * stride;
+        const unsigned char *next = table + static_cast<std::size_t>(ids[rows > distance ? distance : 0]) * stride;
         std::size_t i = before_line(out, dim), at = 0;
         std::fill_n(out, i, 1.0f);
         for (; i + line <= dim; i += line, at += step) {
-            ask_for(next + at);
+            prefetch(next + at);
             const float *from = reinterpret_cast<const float *>(line_of(row, stride, at));
             _mm256_stream_ps(out + i, _mm256_loadu_ps(from));
             _mm256_stream_ps(out + i + 8, _mm256_loadu_ps(from + 8));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// inlay_bench: every operation of the library on every ISA that runs here, and the limits beside them.
-// Google Benchmark brings the command line, the filter and the formats; the clock is that of rounds.cc, since a ratio
-// of two benchmarks that ran minutes apart says little.
-#include "crew.h"
-#include "doubts.h"
+// inlay_bench: every operation of the library on every ISA that runs here, beside its limits. Google Benchmark provides
+// the command line, the filter and the formats; the clock is that of rounds.cc, since a ratio of two benchmarks that
+// ran minutes apart says little.
+#include "fallback_rate.h"
 #include "reporters.h"
 #include "rounds.h"
+#include "thread_pools.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -14,13 +14,13 @@
 #include <fstream>
 #include <functional>
 
-// The contenders of a shape, which are measured together.
+// The contenders of one shape, which are measured together.
 struct Group {
     Shape shape;
     std::vector<Contender> contenders;
 };
 
-// Google Benchmark runs twice: first to learn which rows the command line chooses, then to report them.
+// Google Benchmark runs twice: first to find out which rows the command line chooses, then to report them.
 static bool choosing;
 
 static const Contender *find_limit(const Group &group, const char *name, std::size_t threads)
@@ -32,7 +32,7 @@ static const Contender *find_limit(const Group &group, const char *name, std::si
     return nullptr;
 }
 
-// With as many threads.
+// Returns the fastest of the limits with the same number of threads, or null.
 static const Contender *fastest_limit(const Group &group, const Contender &contender)
 {
     const Contender *fastest = nullptr;
@@ -44,8 +44,8 @@ static const Contender *fastest_limit(const Group &group, const Contender &conte
     return fastest;
 }
 
-// The same on one thread.
-static const Contender &alone(const Group &group, const Contender &contender)
+// Returns the same contender on one thread.
+static const Contender &on_one_thread(const Group &group, const Contender &contender)
 {
     return *std::find_if(group.contenders.begin(), group.contenders.end(), [&](const Contender &other) {
         return other.operation == contender.operation && other.isa.kernels == contender.isa.kernels &&
@@ -69,7 +69,7 @@ static void report(benchmark::State &state, const Group &group, const Contender 
         state.SetLabel(limit->operation->name);
     }
     if (contender.threads > 1)
-        state.counters["speed_up"] = minimum(alone(group, contender).wall) / minimum(contender.wall);
+        state.counters["speed_up"] = minimum(on_one_thread(group, contender).wall) / minimum(contender.wall);
     const char *three = group.shape.series == compact ? "three_passes_i8" : "three_passes";
     const Contender *passes = find_limit(group, three, contender.threads);
     if (passes && operation.traits & fused)
@@ -82,10 +82,10 @@ static void run(benchmark::State &state, Group &group, std::size_t index)
     if (choosing) {
         contender.wanted = true;
         for (auto _ : state)
-            state.SetIterationTime(1); // of zeros Google Benchmark would make statistics that are no numbers
+            state.SetIterationTime(1); // not 0, of which Google Benchmark would compute NaN
         return;
     }
-    // The first row of a shape measures all of them; a row that comes again, for a repetition, measures anew.
+    // The first row of a shape measures all of its rows; a row that is repeated measures them again.
     if (contender.seconds.empty() || contender.reported)
         measure(group.shape, group.contenders);
     contender.reported = true;
@@ -101,7 +101,7 @@ static std::vector<Contender> make_contenders(const Shape &shape)
                 if (measured(operation, shape, threads, isa.name))
                     contenders.push_back({&operation, isa, threads});
                 if (operation.role == Role::limit)
-                    break; // with the best one
+                    break; // a limit is measured once, not per ISA
             }
     return contenders;
 }
@@ -110,11 +110,11 @@ static std::vector<Group> make_groups()
 {
     std::vector<Group> groups;
     for (const Shape &shape : shapes) {
-        // A table that the system had to swap would be measured as a disk.
-        if (scene_bytes(shape) <= spare_memory())
+        // A table that the system swaps out would measure the disk.
+        if (fixture_bytes(shape) <= spare_memory())
             groups.push_back({shape, make_contenders(shape)});
         else
-            std::fprintf(stderr, "inlay_bench: too little memory for %s\n", shape_name(shape).c_str());
+            std::fprintf(stderr, "inlay_bench: not enough memory for %s\n", shape_name(shape).c_str());
     }
     return groups;
 }
@@ -136,7 +136,7 @@ static void register_rows(Group &group, const Operation &operation)
                 ->UseManualTime();
 }
 
-// In the order in which people read: kernels by shape, each shape by ISA; then limits by shape.
+// Registers rows in the order of the table: kernels by shape and ISA, then limits by shape.
 static void register_all(std::vector<Group> &groups)
 {
     for (const Operation &operation : operations())
@@ -157,7 +157,8 @@ static void choose()
     choosing = false;
 }
 
-// As Linux calls it, so that nobody compares the runs of two machines: a name on x86-64, a number on ARM.
+// Returns the CPU as Linux calls it, a name on x86-64 and a number on ARM, so that runs of two machines are not
+// compared.
 static std::string cpu_name()
 {
     std::ifstream file("/proc/cpuinfo");
@@ -168,31 +169,31 @@ static std::string cpu_name()
     return "unknown";
 }
 
-static bool asks_for_format(int argc, char **argv)
+static bool chooses_format(int argc, char **argv)
 {
     return std::any_of(argv, argv + argc, [](const char *argument) {
         return !std::strncmp(argument, "--benchmark_format", std::strlen("--benchmark_format"));
     });
 }
 
-// Before any row: what rows of sinusoids cost beside storing them.
+// Measures, before any row, the costs of exact sinusoids that no row shows.
 static std::vector<Fact> facts_of_sinusoids()
 {
     constexpr std::size_t dim = 512, wide = 4096;
-    char share[160], creation[160];
-    std::snprintf(share, sizeof share, "%.1e (base 1e4), %.1e (1e6), %.1e (1e30) at dim %zu", share_in_doubt(1e4, dim),
-                  share_in_doubt(1e6, dim), share_in_doubt(1e30, dim), dim);
+    char rate[160], creation[160];
+    std::snprintf(rate, sizeof rate, "%.1e (base 1e4), %.1e (1e6), %.1e (1e30) at dim %zu", fallback_rate(1e4, dim),
+                  fallback_rate(1e6, dim), fallback_rate(1e30, dim), dim);
     std::snprintf(creation, sizeof creation, "%.2f ms at dim %zu", 1e3 * seconds_to_create(wide), wide);
-    return {{"share of sinusoids in doubt", share}, {"creating a sinusoid", creation}};
+    return {{"fallback rate of sinusoids", rate}, {"time to create a sinusoid", creation}};
 }
 
 int main(int argc, char **argv)
 {
-    const bool table = !asks_for_format(argc, argv);
+    const bool table = !chooses_format(argc, argv);
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv))
         return 2;
-    if (!settle_threads())
+    if (!start_thread_pools())
         std::fprintf(stderr, "inlay_bench: not pinned to a core\n");
 
     benchmark::AddCustomContext("inlay", inlay_version());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The table of operations and limits, and how each is called. Called by rounds.cc with the clock running:
-// a function here does nothing but its calls, and every call of the library is seen to succeed.
+// The table of operations and limits, and how each is called. The functions run while the clock does: they do nothing
+// but their calls, and check that every call of the library succeeds.
 #include "operations.h"
 
 #include "limits.h"
@@ -9,7 +9,7 @@
 #include <benchmark/benchmark.h>
 #include <cstring>
 
-// Calls in a row, each of which the compiler must believe to be needed.
+// Makes `calls` calls, none of which the compiler may optimise away.
 template <class Call> static void repeat(std::size_t calls, Call call)
 {
     for (; calls; calls--) {
@@ -18,61 +18,61 @@ template <class Call> static void repeat(std::size_t calls, Call call)
     }
 }
 
-static void forward(const Scene &s, const inlay_layer *layer, const inlay_batch &batch, const inlay_executor *executor,
-                    std::size_t calls)
+static void forward(const Fixture &f, const inlay_layer *layer, const inlay_batch &batch,
+                    const inlay_executor *executor, std::size_t calls)
 {
-    repeat(calls, [&] { require(inlay_forward(layer, &batch, s.out, s.row_bytes, executor, nullptr)); });
+    repeat(calls, [&] { require(inlay_forward(layer, &batch, f.out, f.row_bytes, executor, nullptr)); });
 }
 
-static void embed_holding(const Scene &s, const inlay_executor *executor, std::size_t calls)
+static void embed_cached(const Fixture &f, const inlay_executor *executor, std::size_t calls)
 {
-    forward(s, s.holding, s.batch, executor, calls);
+    forward(f, f.caching, f.batch, executor, calls);
 }
 
-static void embed_starts(const Scene &s, const inlay_executor *executor, std::size_t calls)
+static void embed_starts(const Fixture &f, const inlay_executor *executor, std::size_t calls)
 {
-    forward(s, s.holding, s.apart, executor, calls);
+    forward(f, f.caching, f.different_starts, executor, calls);
 }
 
-static void embed_computing(const Scene &s, const inlay_executor *executor, std::size_t calls)
+static void embed_computing(const Fixture &f, const inlay_executor *executor, std::size_t calls)
 {
-    forward(s, s.computing, s.batch, executor, calls);
+    forward(f, f.computing, f.batch, executor, calls);
 }
 
-static void embed_norm(const Scene &s, const inlay_executor *executor, std::size_t calls)
+static void embed_norm(const Fixture &f, const inlay_executor *executor, std::size_t calls)
 {
-    forward(s, s.normed, s.batch, executor, calls);
+    forward(f, f.normed, f.batch, executor, calls);
 }
 
-static void gather(const Scene &s, const inlay_executor *executor, std::size_t calls)
+static void gather(const Fixture &f, const inlay_executor *executor, std::size_t calls)
 {
     repeat(calls, [&] {
-        require(inlay_gather(&s.tokens, s.ids, INLAY_ID_I32, s.rows, 1, s.out, s.row_bytes, executor, nullptr));
+        require(inlay_gather(&f.tokens, f.ids, INLAY_ID_I32, f.rows, 1, f.out, f.row_bytes, executor, nullptr));
     });
 }
 
-// Repeated in place: any factor but one of magnitude 1 would soon leave nothing but infinities or subnormals.
-static void scale(const Scene &s, const inlay_executor *executor, std::size_t calls)
+// In place again and again: a factor of another magnitude than 1 would soon make all values infinite or subnormal.
+static void scale(const Fixture &f, const inlay_executor *executor, std::size_t calls)
 {
     repeat(calls,
-           [&] { require(inlay_scale(s.out, s.row_bytes, s.rows, s.shape.dim, -1, s.out, s.row_bytes, executor)); });
+           [&] { require(inlay_scale(f.out, f.row_bytes, f.rows, f.shape.dim, -1, f.out, f.row_bytes, executor)); });
 }
 
-static void add_positions(const Scene &s, const inlay_executor *executor, std::size_t calls)
+static void add_positions(const Fixture &f, const inlay_executor *executor, std::size_t calls)
 {
     repeat(calls, [&] {
         require(
-            inlay_add_positions(s.out, s.row_bytes, s.shape.batch, s.shape.seq, &s.positions, 0, executor, nullptr));
+            inlay_add_positions(f.out, f.row_bytes, f.shape.batch, f.shape.seq, &f.positions, 0, executor, nullptr));
     });
 }
 
-static void sinusoid(const Scene &s, const inlay_executor *executor, std::size_t calls)
+static void sinusoid(const Fixture &f, const inlay_executor *executor, std::size_t calls)
 {
     repeat(calls,
-           [&] { require(inlay_sinusoid_rows(s.sinusoid, 0, s.rows, INLAY_F32, s.out, s.row_bytes, executor)); });
+           [&] { require(inlay_sinusoid_rows(f.sinusoid, 0, f.rows, INLAY_F32, f.out, f.row_bytes, executor)); });
 }
 
-// part(first, n) of [0, rows): all of it here, or equal shares side by side.
+// Calls part(first, n) for all of [0, rows) on this thread, or for equal shares on the threads of the executor.
 template <class Part> static void share(const inlay_executor *executor, std::size_t rows, Part part)
 {
     if (!executor)
@@ -89,117 +89,118 @@ template <class Part> static void share(const inlay_executor *executor, std::siz
     executor->run(executor->ctx, job.shares, task, &job);
 }
 
-static void copy_rows(const Scene &s, std::size_t first, std::size_t n)
+static void copy_rows(const Fixture &f, std::size_t first, std::size_t n)
 {
     for (std::size_t i = first; i < first + n; i++)
-        std::memcpy(s.out + i * s.shape.dim, s.table + static_cast<std::size_t>(s.ids[i]) * s.shape.dim, s.row_bytes);
+        std::memcpy(f.out + i * f.shape.dim, f.table + static_cast<std::size_t>(f.ids[i]) * f.shape.dim, f.row_bytes);
 }
 
-static void copy(const Scene &s, const inlay_executor *executor, std::size_t calls)
+static void copy(const Fixture &f, const inlay_executor *executor, std::size_t calls)
 {
-    repeat(calls, [&] { share(executor, s.rows, [&](std::size_t first, std::size_t n) { copy_rows(s, first, n); }); });
+    repeat(calls, [&] { share(executor, f.rows, [&](std::size_t first, std::size_t n) { copy_rows(f, first, n); }); });
 }
 
-static void copy_nt(const Scene &s, const inlay_executor *executor, std::size_t calls)
+static void copy_nt(const Fixture &f, const inlay_executor *executor, std::size_t calls)
 {
     const auto part = [&](std::size_t first, std::size_t n) {
-        limit_loops().copy_nt(s.out + first * s.shape.dim, s.table, s.ids + first, n, s.shape.dim);
+        limit_loops().copy_nt(f.out + first * f.shape.dim, f.table, f.ids + first, n, f.shape.dim);
     };
-    repeat(calls, [&] { share(executor, s.rows, part); });
+    repeat(calls, [&] { share(executor, f.rows, part); });
 }
 
-// As many bytes, with rows asked for ahead, which makes it the fastest where they come from memory.
-static void copy_nt_ahead(const Scene &s, const inlay_executor *executor, std::size_t calls)
+// Moves the same bytes with rows prefetched, which is fastest where they come from memory.
+static void copy_nt_prefetched(const Fixture &f, const inlay_executor *executor, std::size_t calls)
 {
-    const auto *table = reinterpret_cast<const unsigned char *>(s.table);
+    const auto *table = reinterpret_cast<const unsigned char *>(f.table);
     const auto part = [&](std::size_t first, std::size_t n) {
-        limit_loops().expand_nt(s.out + first * s.shape.dim, table, s.row_bytes, s.ids + first, n, s.shape.dim);
+        limit_loops().expand_nt(f.out + first * f.shape.dim, table, f.row_bytes, f.ids + first, n, f.shape.dim);
     };
-    repeat(calls, [&] { share(executor, s.rows, part); });
+    repeat(calls, [&] { share(executor, f.rows, part); });
 }
 
-// What sequences of one token cost at the least where each has a position of its own: a row more is read for each.
-static void two_rows(const Scene &s, const inlay_executor *, std::size_t calls)
+// The lower bound for sequences of one token with different positions: a position row is read for each.
+static void two_rows(const Fixture &f, const inlay_executor *, std::size_t calls)
 {
-    const std::size_t dim = s.shape.dim;
+    const std::size_t dim = f.shape.dim;
     repeat(calls, [&] {
-        for (std::size_t i = 0; i < s.rows; i++)
-            limit_loops().add(s.out + i * dim, s.table + static_cast<std::size_t>(s.ids[i]) * dim,
-                              s.learned + static_cast<std::size_t>(s.apart.starts[i]) * dim, dim);
+        for (std::size_t i = 0; i < f.rows; i++)
+            limit_loops().add(f.out + i * dim, f.table + static_cast<std::size_t>(f.ids[i]) * dim,
+                              f.learned + static_cast<std::size_t>(f.different_starts.starts[i]) * dim, dim);
     });
 }
 
-static void rewrite(const Scene &s, const inlay_executor *, std::size_t calls)
+static void rewrite(const Fixture &f, const inlay_executor *, std::size_t calls)
 {
-    repeat(calls, [&] { limit_loops().scale(s.out, s.rows * s.shape.dim, -1); });
+    repeat(calls, [&] { limit_loops().scale(f.out, f.rows * f.shape.dim, -1); });
 }
 
-// Positions onto a sequence, in place.
-static void add_sequence(const Scene &s, std::size_t b)
+// Adds positions to one sequence in place.
+static void add_sequence(const Fixture &f, std::size_t b)
 {
-    const std::size_t n = s.shape.seq * s.shape.dim;
-    float *x = s.out + b * n;
-    limit_loops().add(x, x, s.learned, n);
+    const std::size_t n = f.shape.seq * f.shape.dim;
+    float *x = f.out + b * n;
+    limit_loops().add(x, x, f.learned, n);
 }
 
-// As frameworks do it without fusing: each pass over the whole activation, each through the caches.
-static void three_passes(const Scene &s, const inlay_executor *, std::size_t calls)
+// What frameworks without fusion do: three passes over the whole activation, each with cached stores.
+static void three_passes(const Fixture &f, const inlay_executor *, std::size_t calls)
 {
     repeat(calls, [&] {
-        copy_rows(s, 0, s.rows);
-        limit_loops().scale(s.out, s.rows * s.shape.dim, s.scale);
-        for (std::size_t b = 0; b < s.shape.batch; b++)
-            add_sequence(s, b);
+        copy_rows(f, 0, f.rows);
+        limit_loops().scale(f.out, f.rows * f.shape.dim, f.scale);
+        for (std::size_t b = 0; b < f.shape.batch; b++)
+            add_sequence(f, b);
     });
 }
 
-template <inlay_element_type type> static void embed_stored(const Scene &s, const inlay_executor *executor, std::size_t calls)
+template <inlay_element_type type>
+static void embed_quantised(const Fixture &f, const inlay_executor *executor, std::size_t calls)
 {
-    forward(s, s.stored[type].holding, s.batch, executor, calls);
+    forward(f, f.quantised[type].caching, f.batch, executor, calls);
 }
 
-// What the layer over a stored table is held against: its bytes read, as many floats written.
-template <inlay_element_type type> static void expand_nt(const Scene &s, const inlay_executor *, std::size_t calls)
+// The limit of a layer over a quantised table: reads the bytes of its rows and writes as many floats.
+template <inlay_element_type type> static void expand_nt(const Fixture &f, const inlay_executor *, std::size_t calls)
 {
-    const inlay_table &tokens = s.stored[type].tokens;
+    const inlay_table &tokens = f.quantised[type].tokens;
     const auto *table = static_cast<const unsigned char *>(tokens.data);
-    repeat(calls, [&] { limit_loops().expand_nt(s.out, table, tokens.stride_bytes, s.ids, s.rows, s.shape.dim); });
+    repeat(calls, [&] { limit_loops().expand_nt(f.out, table, tokens.stride_bytes, f.ids, f.rows, f.shape.dim); });
 }
 
-// The passes that a fused one replaces, over int8, the type whose plain loop is fastest.
-static void three_passes_i8(const Scene &s, const inlay_executor *, std::size_t calls)
+// The three passes over an int8 table, the quantised type whose plain loop is fastest.
+static void three_passes_i8(const Fixture &f, const inlay_executor *, std::size_t calls)
 {
-    const std::size_t dim = s.shape.dim;
-    const auto *table = static_cast<const std::int8_t *>(s.stored[INLAY_I8].tokens.data);
-    const auto *scales = static_cast<const float *>(s.stored[INLAY_I8].tokens.scales);
+    const std::size_t dim = f.shape.dim;
+    const auto *table = static_cast<const std::int8_t *>(f.quantised[INLAY_I8].tokens.data);
+    const auto *scales = static_cast<const float *>(f.quantised[INLAY_I8].tokens.scales);
     repeat(calls, [&] {
-        for (std::size_t i = 0; i < s.rows; i++) {
-            const std::int8_t *row = table + static_cast<std::size_t>(s.ids[i]) * dim;
-            const float step = scales[s.ids[i]];
-            float *out = s.out + i * dim;
+        for (std::size_t i = 0; i < f.rows; i++) {
+            const std::int8_t *row = table + static_cast<std::size_t>(f.ids[i]) * dim;
+            const float step = scales[f.ids[i]];
+            float *out = f.out + i * dim;
             for (std::size_t column = 0; column < dim; column++)
                 out[column] = row[column] * step;
         }
-        limit_loops().scale(s.out, s.rows * dim, s.scale);
-        for (std::size_t b = 0; b < s.shape.batch; b++)
-            add_sequence(s, b);
+        limit_loops().scale(f.out, f.rows * dim, f.scale);
+        for (std::size_t b = 0; b < f.shape.batch; b++)
+            add_sequence(f, b);
     });
 }
 
-static void fill(const Scene &s, const inlay_executor *executor, std::size_t calls)
+static void fill(const Fixture &f, const inlay_executor *executor, std::size_t calls)
 {
     const auto part = [&](std::size_t first, std::size_t n) {
-        std::memset(s.out + first * s.shape.dim, 1, n * s.row_bytes);
+        std::memset(f.out + first * f.shape.dim, 1, n * f.row_bytes);
     };
-    repeat(calls, [&] { share(executor, s.rows, part); });
+    repeat(calls, [&] { share(executor, f.rows, part); });
 }
 
-static void fill_nt(const Scene &s, const inlay_executor *executor, std::size_t calls)
+static void fill_nt(const Fixture &f, const inlay_executor *executor, std::size_t calls)
 {
     const auto part = [&](std::size_t first, std::size_t n) {
-        limit_loops().fill_nt(s.out + first * s.shape.dim, n * s.shape.dim);
+        limit_loops().fill_nt(f.out + first * f.shape.dim, n * f.shape.dim);
     };
-    repeat(calls, [&] { share(executor, s.rows, part); });
+    repeat(calls, [&] { share(executor, f.rows, part); });
 }
 
 const std::vector<Operation> &operations()
@@ -207,7 +208,7 @@ const std::vector<Operation> &operations()
     static const bool streams = limit_loops().copy_nt != nullptr;
     static constexpr unsigned tokens = prompts | growing | decoding;
     static const std::vector<Operation> all = {
-        {Role::kernel, "embed", tokens, fused | parallel, 2, {"copy", "copy_nt", "copy_nt_ahead"}, embed_holding},
+        {Role::kernel, "embed", tokens, fused | parallel, 2, {"copy", "copy_nt", "copy_nt_ahead"}, embed_cached},
         {Role::kernel, "embed_starts", decoding, fused, 2, {"copy", "copy_nt", "copy_nt_ahead"}, embed_starts},
         {Role::kernel,
          "embed_computed",
@@ -221,18 +222,42 @@ const std::vector<Operation> &operations()
         {Role::kernel, "scale", prompts, 0, 2, {"rewrite"}, scale},
         {Role::kernel, "add_positions", prompts, 0, 2, {"rewrite"}, add_positions},
         {Role::kernel, "sinusoid", tables, computes | parallel, 1, {"fill", "fill_nt"}, sinusoid},
-        {Role::kernel, "embed_f16", compact, fused, 1, {"expand_nt_f16"}, embed_stored<INLAY_F16>},
-        {Role::kernel, "embed_bf16", compact, fused, 1, {"expand_nt_bf16"}, embed_stored<INLAY_BF16>},
-        {Role::kernel, "embed_i8", compact, fused, 1, {"expand_nt_i8"}, embed_stored<INLAY_I8>},
-        {Role::kernel, "embed_i8_inverse", compact, fused, 1, {"expand_nt_i8_inverse"}, embed_stored<INLAY_I8_INVERSE>},
-        {Role::kernel, "embed_u8_rowwise", compact, fused, 1, {"expand_nt_u8_rowwise"}, embed_stored<INLAY_U8_ROWWISE>},
-        {Role::kernel, "embed_u4_rowwise", compact, fused, 1, {"expand_nt_u4_rowwise"}, embed_stored<INLAY_U4_ROWWISE>},
-        {Role::kernel, "embed_u4_grouped", compact, fused, 1, {"expand_nt_u4_grouped"}, embed_stored<INLAY_U4_GROUPED>},
-        {Role::kernel, "embed_q8_0", compact, fused, 1, {"expand_nt_q8_0"}, embed_stored<INLAY_Q8_0>},
-        {Role::kernel, "embed_q4_0", compact, fused, 1, {"expand_nt_q4_0"}, embed_stored<INLAY_Q4_0>},
+        {Role::kernel, "embed_f16", compact, fused, 1, {"expand_nt_f16"}, embed_quantised<INLAY_F16>},
+        {Role::kernel, "embed_bf16", compact, fused, 1, {"expand_nt_bf16"}, embed_quantised<INLAY_BF16>},
+        {Role::kernel, "embed_i8", compact, fused, 1, {"expand_nt_i8"}, embed_quantised<INLAY_I8>},
+        {Role::kernel,
+         "embed_i8_inverse",
+         compact,
+         fused,
+         1,
+         {"expand_nt_i8_inverse"},
+         embed_quantised<INLAY_I8_INVERSE>},
+        {Role::kernel,
+         "embed_u8_rowwise",
+         compact,
+         fused,
+         1,
+         {"expand_nt_u8_rowwise"},
+         embed_quantised<INLAY_U8_ROWWISE>},
+        {Role::kernel,
+         "embed_u4_rowwise",
+         compact,
+         fused,
+         1,
+         {"expand_nt_u4_rowwise"},
+         embed_quantised<INLAY_U4_ROWWISE>},
+        {Role::kernel,
+         "embed_u4_grouped",
+         compact,
+         fused,
+         1,
+         {"expand_nt_u4_grouped"},
+         embed_quantised<INLAY_U4_GROUPED>},
+        {Role::kernel, "embed_q8_0", compact, fused, 1, {"expand_nt_q8_0"}, embed_quantised<INLAY_Q8_0>},
+        {Role::kernel, "embed_q4_0", compact, fused, 1, {"expand_nt_q4_0"}, embed_quantised<INLAY_Q4_0>},
         {Role::limit, "copy", tokens, parallel, 2, {}, copy},
         {Role::limit, "copy_nt", tokens, parallel, 2, {}, streams ? copy_nt : nullptr},
-        {Role::limit, "copy_nt_ahead", tokens, parallel, 2, {}, streams ? copy_nt_ahead : nullptr},
+        {Role::limit, "copy_nt_ahead", tokens, parallel, 2, {}, streams ? copy_nt_prefetched : nullptr},
         {Role::limit, "two_rows", decoding, 0, 2, {}, two_rows},
         {Role::limit, "rewrite", prompts, 0, 2, {}, rewrite},
         {Role::limit, "three_passes", prompts | decoding, 0, 2, {}, three_passes},
@@ -260,7 +285,7 @@ bool measured(const Operation &operation, const Shape &shape, std::size_t thread
         return false;
     if (isa != "scalar")
         return true;
-    // Of scalar one speed is enough; it is no contender.
+    // Scalar defines results and is not meant to be fast: a few rows are enough.
     const std::size_t pairs = shape.seq * ((shape.dim + 1) / 2);
     return threads == 1 && shape.series != growing && shape.series != compact &&
            (!(operation.traits & computes) || pairs <= scalar_pairs);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Pages from aligned_alloc, so that free needs no size, with the advice that turns them into huge ones.
-// Used by scene.cc and main.cc. It never touches the pages: whoever fills them decides when they come to exist.
+// Pages from aligned_alloc, so that free needs no size, with the advice that turns them into huge ones. Nothing here
+// writes to them: the caller decides when the system provides the memory.
 #include "pages.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ void *allocate_pages(std::size_t bytes)
 {
     const std::size_t whole = (bytes + huge_page - 1) / huge_page * huge_page;
     void *memory = std::aligned_alloc(huge_page, whole);
-    // Advice only: a system without huge pages gives small ones, to every contender alike.
+    // Only advice: a system without huge pages gives small ones to every contender.
     if (memory)
         madvise(memory, whole, MADV_HUGEPAGE);
     return memory;

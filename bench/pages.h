@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Memory of one kind for every contender: whole huge pages, where the system gives them.
-// All that is read or written while the clock runs comes from here, also what the library's handles hold;
-// a contender with memory of its own would win or lose by the size of its pages.
+// One kind of memory for every contender: whole huge pages, where the system has them. Everything that is read or
+// written while the clock runs comes from here, the memory of the library's handles included; otherwise a contender
+// could win or lose by the size of its pages.
 #ifndef INLAY_BENCH_PAGES_H
 #define INLAY_BENCH_PAGES_H
 
@@ -22,10 +22,10 @@ struct FreePages {
 
 template <class T> using Pages = std::unique_ptr<T[], FreePages>;
 
-// Null where there is no memory.
+// Returns null where there is not enough memory.
 void *allocate_pages(std::size_t bytes);
 
-// [n], uninitialised; throws std::bad_alloc.
+// Returns [n] uninitialised elements; throws std::bad_alloc.
 template <class T> Pages<T> make_pages(std::size_t n)
 {
     void *memory = allocate_pages(n * sizeof(T));
@@ -34,10 +34,10 @@ template <class T> Pages<T> make_pages(std::size_t n)
     return Pages<T>(static_cast<T *>(memory));
 }
 
-// The same for handles of the library.
+// The same memory for handles of the library.
 extern const inlay_allocator pages_allocator;
 
-// Half of what this machine has, or of what its pointers reach.
+// Returns half of the memory of this machine, or of its address space if that is smaller.
 std::size_t spare_memory();
 
 #endif

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws what a run of the harness found.
+"""Draws the results of a run of the harness.
 
     plot.py RUN.json DIRECTORY
 
-writes ratios.png (time over the limit, per kernel, shape and ISA), tokens.png (the fused pass from few to many tokens)
-and threads.png (speed-up, beside that of plain copies and fills); what the run has no rows for is not drawn. Scalar
-rows define results and no speed: they are left out.
+writes ratios.png (time over the limit, per kernel, shape and ISA), tokens.png (the fused pass from few tokens to many)
+and threads.png (speed-up, beside the speed-up of plain copies and fills). A picture without rows in the run is not
+drawn. Scalar rows are left out: the scalar kernels define results and are not meant to be fast.
 """
 
 import pathlib
@@ -19,11 +19,11 @@ from matplotlib import pyplot as plt  # noqa: E402  pylint: disable=wrong-import
 
 import results  # noqa: E402  pylint: disable=wrong-import-position
 
-# Told apart without colours too: Okabe and Ito's colours, and a marker each.
+# Okabe and Ito's colours, and a marker for each ISA, so that the lines differ without colours too.
 ISAS = {"avx512": ("#0072b2", "o"), "avx2": ("#d55e00", "s"), "neon": ("#009e73", "D")}
 LIMITS = {"copy": ("#000000", ":"), "copy_nt": ("#7f7f7f", "--"), "copy_nt_ahead": ("#7f7f7f", "-.")}
-GROWING = "b10_s"  # the series of bench/shapes.h
-RATIO_MOST = 3  # beyond, a row is drawn at the edge with its number
+GROWING = "b10_s"  # the series `growing` of bench/shapes.h
+RATIO_MOST = 3  # a larger ratio is drawn at the edge with its number
 
 
 def unique(values):
@@ -45,7 +45,7 @@ def draw_ratio_panel(axes, rows):
         axes.scatter(x, y, c=colour, marker=marker, s=30, label=isa, zorder=3, alpha=0.85)
         for row, at in zip(own, y):
             if row.ratio > RATIO_MOST:
-                # The ISAs' numbers side by side, and not one over the other.
+                # The numbers of the ISAs stand side by side, not on top of each other.
                 shift = -8 - 34 * list(ISAS).index(isa)
                 axes.annotate(f"{row.ratio:.1f}", (RATIO_MOST, at), (shift, 0), textcoords="offset points", fontsize=7,
                               color=colour, ha="right", va="center")
@@ -63,7 +63,7 @@ def draw_ratios(rows, path):
     if not kernels:
         return False
     sizes = {kernel: len({row.shape for row in rows if row.kernel == kernel}) for kernel in kernels}
-    # Two columns of panels, each kernel in the one that is shorter so far.
+    # Two columns of panels; each kernel goes to the column that is shorter so far.
     columns = ([], [])
     for kernel in sorted(kernels, key=lambda kernel: -sizes[kernel]):
         min(columns, key=lambda column: sum(sizes[other] + 3 for other in column)).append(kernel)

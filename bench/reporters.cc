@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Plain columns through printf: no colour, nothing that depends on the locale or the terminal.
-// The names of counters are those of main.cc, which puts them there.
+// Plain columns through printf, without colour or anything that depends on the locale or the terminal. main.cc sets the
+// counters that are read here by name.
 #include "reporters.h"
 
 #include "rounds.h"
@@ -9,10 +9,10 @@
 #include <array>
 #include <cstdio>
 
-// Kernel, ISA, shape, median, minimum, GB/s, over limit, limit, over three, speed-up.
+// Prints kernel, ISA, shape, median, minimum, GB/s, over limit, limit, over three and speed-up.
 static void print_line(const std::array<std::string, 10> &cells)
 {
-    static constexpr int widths[] = {-15, -13, -27, 11, 12, 8, 12, -9, 11, 9}; // negative: to the left
+    static constexpr int widths[] = {-15, -13, -27, 11, 12, 8, 12, -9, 11, 9}; // negative: left-aligned
     std::string line;
     for (std::size_t i = 0; i < cells.size(); i++) {
         char cell[64];
@@ -32,18 +32,17 @@ bool TableReporter::ReportContext(const Context &)
     std::string names;
     for (const Isa &isa : isas())
         names += std::string(" ") + isa.name;
-    std::printf("inlay %s, one thread where no other number is said; ISAs that run here:%s\n", inlay_version(),
+    std::printf("inlay %s, one thread unless a row says otherwise; ISAs that run here:%s\n", inlay_version(),
                 names.c_str());
-    std::printf("median and minimum of %zu interleaved rounds, at least %zu where they take long\n", rounds_most,
+    std::printf("median and minimum of %zu interleaved rounds, at least %zu if they take long\n", rounds_most,
                 rounds_least);
     std::printf(
-        "GB/s: (bytes read from the table or from x + bytes written) / median; of sinusoids and fills: written\n"
-        "over limit: median over the median of the limit named, the fastest copy or fill of the same bytes\n"
+        "GB/s: (bytes read from the table or from x + bytes written) / median; for sinusoids and fills: bytes written\n"
+        "over limit: median over the median of the named limit, the fastest copy or fill of the same bytes\n"
         "over three: median over that of limit three_passes: gather, scale, add positions one after another\n"
-        "speed-up: one thread over several; this and their over limit are ratios of minima, on the wall\n"
-        "shapes: b batch, s seq, d dim, v vocab; r rows of a table of sinusoids; at bytes past a page; t threads\n");
-    std::printf("scalar takes about 0.5 us for a sine and cosine: it has no rows of more than %zu pairs\n",
-                scalar_pairs);
+        "speed-up: one thread over several; with several threads all ratios are of the fastest rounds, in wall time\n"
+        "shapes: b batch, s seq, d dim, v vocab; r rows of a table of sinusoids; at: bytes past a page; t threads\n");
+    std::printf("scalar takes about 0.5 us for a sine and cosine: it is measured up to %zu pairs\n", scalar_pairs);
     for (const Fact &fact : facts_)
         std::printf("%s: %s\n", fact.name.c_str(), fact.value.c_str());
     std::puts("");
@@ -66,7 +65,7 @@ static std::string with_unit(double seconds)
     return text;
 }
 
-// The counter with so many decimals; empty where the row has none.
+// Returns a counter as text, or nothing if the row has no such counter.
 static std::string counter(const benchmark::BenchmarkReporter::Run &run, const char *name, double unit, int decimals)
 {
     const auto found = run.counters.find(name);
@@ -81,7 +80,7 @@ void TableReporter::ReportRuns(const std::vector<Run> &runs)
 {
     for (const Run &run : runs) {
         if (run.run_type != Run::RT_Iteration)
-            continue; // aggregates over repetitions: the other formats have them
+            continue; // aggregates over repetitions, which the other formats show
         const std::string &name = run.run_name.function_name;
         const std::size_t first = name.find('/'), second = name.find('/', first + 1);
         const std::string kernel = name.substr(0, first);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Where rows go: to the table that people read, or nowhere. main.cc hands the one to Google Benchmark where no other
-// format is asked for, the other while it only learns which rows are chosen.
-// They print what the rows carry, in the order in which they come, and compute nothing but units.
+// Where rows go: to the table that people read, or nowhere. main.cc gives the first reporter to Google Benchmark if no
+// other format is requested, and the second while it only finds out which rows are chosen. The reporters print the rows
+// in their order and compute nothing but units.
 #ifndef INLAY_BENCH_REPORTERS_H
 #define INLAY_BENCH_REPORTERS_H
 
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-// What stands above the table, one line each.
+// A line above the table.
 struct Fact {
     std::string name, value;
 };
@@ -26,11 +26,11 @@ class TableReporter : public benchmark::BenchmarkReporter
 
   private:
     const std::vector<Fact> &facts_;
-    std::string kernel_; // of the row above
+    std::string kernel_; // of the previous row
 };
 
-// Another reporter, without what Google Benchmark appends to names because of iterations and clock: embed/avx2/..., no
-// more.
+// Wraps another reporter and removes what Google Benchmark appends to names because of iterations and clock: a row is
+// named embed/avx2/... and no more.
 class PlainNamesReporter : public benchmark::BenchmarkReporter
 {
   public:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a run of inlay_bench found: its JSON as rows. Used by plot.py and against.py; it measures and draws nothing."""
+"""The results of a run of inlay_bench: its JSON as rows."""
 
 import json
 import re
@@ -16,19 +16,19 @@ MACHINE = ("cpu", "num_cpus")
 class Row:
     name: str
     kernel: str
-    isa: str  # of a limit: "limit"
+    isa: str  # "limit" for a limit
     shape: str  # without the number of threads
     threads: int
     seconds: float
     bytes_per_second: float
-    ratio: Optional[float]  # time over that of the limit; a limit has none
-    scatter: float  # of the ratio from round to round, relative
+    ratio: Optional[float]  # time over the time of the limit; None for a limit
+    scatter: float  # of the ratio from round to round, relative to it
     limit: str
-    speed_up: Optional[float]  # on one thread: none
+    speed_up: Optional[float]  # None on one thread
 
     @property
     def tokens(self):
-        """Of all sequences; None where the shape has none."""
+        """The tokens of all sequences; None if the shape has none."""
         found = re.match(r"b(\d+)_s(\d+)_", self.shape)
         return int(found[1]) * int(found[2]) if found else None
 
@@ -53,7 +53,7 @@ def row_of(run):
 
 
 def parse(text):
-    """(machine, rows in their order) of the JSON of a run."""
+    """Returns (machine, rows in their order) from the JSON of a run."""
     found = json.loads(text)
     machine = {key: found["context"].get(key) for key in MACHINE}
     return machine, [row_of(run) for run in found["benchmarks"] if run["run_type"] == "iteration"]
@@ -65,7 +65,7 @@ def read(path):
 
 
 def measure(command):
-    """The JSON that a run of the harness prints."""
+    """Runs the harness and returns the JSON that it prints."""
     done = subprocess.run([*command, "--benchmark_format=json"], stdout=subprocess.PIPE, check=False)
     if done.returncode != 0:
         sys.exit(f"{command[0]}: exit status {done.returncode}")

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// The rounds. Called by main.cc; calls operations with the ISA of each contender in use.
-// It must not allocate, print or build a scene between two measurements of a round.
+// The rounds. Between two measurements of a round nothing is allocated, printed or built.
 #include "rounds.h"
 
-#include "crew.h"
 #include "dispatch/dispatch.h"
+#include "thread_pools.h"
 
 #include <algorithm>
 #include <ctime>
 
-// Long against the microsecond that reading the clock takes; a call that takes longer is measured alone.
+// Much longer than the microsecond that reading the clock takes. A call that takes longer than this is measured alone.
 static constexpr double sample_seconds = 5e-3;
-// Until a cache of tens of MiB holds what this contender leaves there: 32 MiB scaled in place take 2.3 ms after
-// somebody else's non-temporal stores, and 1.1 ms from the fourth call on.
+// Long enough for a cache of tens of MiB to fill with what this contender leaves there: scaling 32 MiB in place takes
+// 2.3 ms after non-temporal stores of another contender, and 1.1 ms from the fourth call on.
 static constexpr double warm_up_seconds = 10e-3;
 static constexpr std::size_t warm_up_calls = 2;
 
@@ -44,19 +43,21 @@ struct Seconds {
     double thread, wall;
 };
 
-// The clock of this thread stands still while the system gives the core to somebody else. No operation on one thread
-// waits for anything, so that on an idle machine it shows what a clock on the wall does.
-static Seconds seconds_for(const Scene &scene, const Contender &contender, std::size_t calls)
+// Measures calls by two clocks. The thread's clock stops while the system gives the core to another process; as no
+// operation on one thread waits for anything, it agrees with the wall clock on an idle machine.
+static Seconds seconds_for(const Fixture &fixture, const Contender &contender, std::size_t calls)
 {
     inlay_dispatch_use(contender.isa.kernels);
     const inlay_executor *executor = executor_for(contender.threads);
     const Seconds start = {now(CLOCK_THREAD_CPUTIME_ID), now(CLOCK_MONOTONIC)};
-    contender.operation->run(scene, executor, calls);
+    contender.operation->run(fixture, executor, calls);
     const double wall = now(CLOCK_MONOTONIC) - start.wall;
-    return {now(CLOCK_THREAD_CPUTIME_ID) - start.thread, wall};
+    const double thread = now(CLOCK_THREAD_CPUTIME_ID) - start.thread;
+    put_to_sleep(contender.threads);
+    return {thread, wall};
 }
 
-// How many calls take so long, at least so few.
+// Returns how many calls of `one` second each take `seconds`, at least `least`.
 static std::size_t calls_for(double seconds, double one, std::size_t least)
 {
     return std::max(least, static_cast<std::size_t>(seconds / one));
@@ -65,14 +66,14 @@ static std::size_t calls_for(double seconds, double one, std::size_t least)
 // A contender that takes part in the rounds.
 struct Entry {
     Contender *contender;
-    std::size_t warm_up; // calls ahead of the clock
-    std::size_t calls;   // calls under the clock
+    std::size_t warm_up; // calls before the clock runs
+    std::size_t calls;   // calls that are measured
 };
 
-static Entry prepare(const Scene &scene, Contender &contender)
+static Entry prepare(const Fixture &fixture, Contender &contender)
 {
-    seconds_for(scene, contender, 1);
-    const double one = std::max(1e-9, seconds_for(scene, contender, 1).wall); // no clock is finer
+    seconds_for(fixture, contender, 1);
+    const double one = std::max(1e-9, seconds_for(fixture, contender, 1).wall); // the resolution of the clock
     return {&contender, calls_for(warm_up_seconds, one, warm_up_calls), calls_for(sample_seconds, one, 1)};
 }
 
@@ -90,9 +91,9 @@ static bool takes_part(const Contender &contender, const std::vector<Contender> 
            });
 }
 
-static void take_sample(const Scene &scene, Contender &contender, std::size_t calls)
+static void take_sample(const Fixture &fixture, Contender &contender, std::size_t calls)
 {
-    const Seconds seconds = seconds_for(scene, contender, calls);
+    const Seconds seconds = seconds_for(fixture, contender, calls);
     const double n = static_cast<double>(calls);
     contender.seconds.push_back((contender.threads > 1 ? seconds.wall : seconds.thread) / n);
     contender.wall.push_back(seconds.wall / n);
@@ -100,8 +101,8 @@ static void take_sample(const Scene &scene, Contender &contender, std::size_t ca
 
 void measure(const Shape &shape, std::vector<Contender> &contenders)
 {
-    inlay_dispatch_use(isas().front().kernels); // for positions that the scene prepares
-    const Scene scene(shape);
+    inlay_dispatch_use(isas().front().kernels); // for the positions that the fixture prepares
+    const Fixture fixture(shape);
     std::vector<Entry> entries;
     for (Contender &contender : contenders) {
         contender.reported = false;
@@ -110,7 +111,7 @@ void measure(const Shape &shape, std::vector<Contender> &contenders)
             samples->reserve(rounds_most);
         }
         if (takes_part(contender, contenders))
-            entries.push_back(prepare(scene, contender));
+            entries.push_back(prepare(fixture, contender));
     }
 
     const double start = now(CLOCK_MONOTONIC);
@@ -118,10 +119,10 @@ void measure(const Shape &shape, std::vector<Contender> &contenders)
         if (round >= rounds_least && now(CLOCK_MONOTONIC) - start > rounds_seconds)
             break;
         for (const Entry &entry : entries) {
-            seconds_for(scene, *entry.contender, entry.warm_up);
-            take_sample(scene, *entry.contender, entry.calls);
+            seconds_for(fixture, *entry.contender, entry.warm_up);
+            take_sample(fixture, *entry.contender, entry.calls);
         }
-        // Another one goes first in the next round.
+        // Another contender goes first in the next round.
         std::rotate(entries.begin(), entries.begin() + 1, entries.end());
     }
 }

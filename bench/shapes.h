@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT
 //
-// The shapes that are measured. To measure another one, add a line to the table.
-// Nothing here allocates or measures: scene.h gives a shape its memory, rounds.h its time.
+// The shapes that are measured. To measure another one, add a line to the table. fixture.h gives a shape its memory,
+// rounds.h measures its time.
 #ifndef INLAY_BENCH_SHAPES_H
 #define INLAY_BENCH_SHAPES_H
 
 #include <cstddef>
 #include <string>
 
-// What a shape is for: it decides which operations it is measured with (operations.cc), and what its scene holds.
+#include <inlay/inlay.h>
+
+// What a shape is for. This decides which operations it is measured with (operations.cc) and what its fixture holds.
 enum Series : unsigned {
     prompts = 1,  // tokens; every operation on them
     tables = 2,   // a table of sinusoids [seq, dim], and no tokens
-    growing = 4,  // tokens, from few to many: the fused pass alone, to see whether its ratio stays what it is
-    decoding = 8, // one token for each of many sequences, at positions inside those that a layer holds
-    compact = 16, // tokens of a table of each stored type
+    growing = 4,  // from few tokens to many: the fused pass alone, to see whether its ratio stays the same
+    decoding = 8, // one token for each of many sequences, at positions that a layer has cached
+    compact = 16, // tokens of a table of each 16-bit and quantised type
 };
 
 enum Threads : bool { one_thread = false, more_threads = true }; // also measured on 2, and on all cores
@@ -29,8 +31,14 @@ struct Shape {
     Threads threads = one_thread;
 };
 
+// The types of the tables of `compact` shapes.
+constexpr inlay_element_type quantised_types[] = {
+    INLAY_F16,        INLAY_BF16,       INLAY_I8,   INLAY_I8_INVERSE, INLAY_U8_ROWWISE,
+    INLAY_U4_ROWWISE, INLAY_U4_GROUPED, INLAY_Q8_0, INLAY_Q4_0,
+};
+
 constexpr Shape shapes[] = {
-    // Outputs from 4 MiB to 256 MiB: what prompts of many sequences ask for.
+    // Prompts of many sequences: outputs from 4 MiB to 256 MiB.
     {prompts, 32, 512, 64, 100000},
     {prompts, 32, 512, 512, 50000, 0, more_threads},
     {prompts, 32, 512, 768, 50000},
@@ -69,12 +77,13 @@ constexpr Shape shapes[] = {
     {decoding, 16, 1, 4096, 50000},
     {decoding, 32, 1, 4096, 50000},
     {decoding, 64, 1, 4096, 50000},
-    // Tables that are stored in fewer bits than floats, outputs of 32 MiB and more.
+    // Tables of fewer bits than floats, outputs of 32 MiB and more.
     {compact, 32, 512, 512, 50000},
     {compact, 32, 512, 1024, 32000},
     {compact, 8, 2048, 4096, 8000},
     {compact, 32, 512, 512, 50000, 16},
-    // Tables larger than the caches, the table of a prompt, and one that scalar computes in bearable time.
+    // Tables larger than the caches, the table of a prompt, and one that the scalar kernels can compute in reasonable
+    // time.
     {tables, 1, 65536, 512, 0, 0, more_threads},
     {tables, 1, 32768, 768, 0},
     {tables, 1, 32768, 1024, 0},
@@ -84,6 +93,8 @@ constexpr Shape shapes[] = {
     {tables, 1, 16, 64, 0},
 };
 
+// Returns the name of a shape in the rows of results. Names never change, so that runs of different versions can be
+// compared: hence "_stored" for tables of 16-bit and quantised types.
 inline std::string shape_name(const Shape &shape)
 {
     const std::string dim = "_d" + std::to_string(shape.dim);

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""The peers: the same layer as each framework's users write it, and as its users write it who mind allocations.
+"""The peers: the same layer as users of each framework usually write it, and as they write it to avoid allocations.
 
-Every class here is one framework: made once, it raises ImportError where its wheel is missing. contenders(scene) yields
-what it can do with a scene. `about` says of each contender whether the framework fuses the three operations, and what
-it does otherwise than inlay. Imported by peers.py, after the environment is set that these frameworks read.
+Every class is one framework. Its constructor raises ImportError where the wheel is missing; contenders(fixture) yields
+the ways in which it can compute the layer; `about` says of each whether the framework fuses the three operations, and
+how it differs from inlay. peers.py sets the environment that these frameworks read before it imports this file.
 """
 import functools
 
 import numpy
 
-from scene import ALLOCATED, KEPT, REUSED, Contender
+from fixture import ALLOCATED, KEPT, REUSED, Contender
 
 
 class NumPy:
@@ -20,10 +20,10 @@ class NumPy:
     }
 
     def __init__(self, threads):
-        self.version = f"NumPy {numpy.__version__}" + (", which has one thread only" if threads > 1 else "")
+        self.version = f"NumPy {numpy.__version__}" + (", which has only one thread" if threads > 1 else "")
 
-    def contenders(self, scene):
-        table, ids, positions, scale, out = scene.table, scene.ids, scene.positions, scene.scale, scene.out
+    def contenders(self, fixture):
+        table, ids, positions, scale, out = fixture.table, fixture.ids, fixture.positions, fixture.scale, fixture.out
 
         def reused():
             table.take(ids, 0, out, "clip")
@@ -53,8 +53,8 @@ class PyTorch:
         tuned: (False, "two passes: index_select, then one add whose alpha is the scale, into the gathered rows"),
         compiled: (
             True,
-            "inductor: one pass in C++ (gcc -march=native), positions read anew for each sequence, cached stores; "
-            "guards of every call; reused: out.copy_() inside what is compiled",
+            "inductor: one pass in C++ (gcc -march=native) that reads positions again for each sequence, cached "
+            "stores; guards in every call; reused: out.copy_() inside the compiled function",
         ),
     }
 
@@ -65,14 +65,14 @@ class PyTorch:
         torch.set_num_threads(threads)
         torch.set_num_interop_threads(1)
         self.mode = torch.inference_mode()
-        self.mode.__enter__()  # for good
+        self.mode.__enter__()  # and never leave it
         self.version = f"PyTorch {torch.__version__.partition('+')[0]} ({torch.backends.cpu.get_cpu_capability()})"
 
-    def contenders(self, scene):
+    def contenders(self, fixture):
         torch, embedding = self.torch, self.torch.nn.functional.embedding
-        table, ids, positions, out = map(torch.from_numpy, (scene.table, scene.ids, scene.positions, scene.out))
-        scale, array = float(scene.scale), torch.Tensor.numpy
-        flat_ids, flat_out = ids.view(-1), out.view(-1, scene.shape.dim)
+        table, ids, positions, out = map(torch.from_numpy, (fixture.table, fixture.ids, fixture.positions, fixture.out))
+        scale, array = float(fixture.scale), torch.Tensor.numpy
+        flat_ids, flat_out = ids.view(-1), out.view(-1, fixture.shape.dim)
 
         def plain():
             return embedding(ids, table) * scale + positions
@@ -115,7 +115,7 @@ class PyTorch:
         call_into = torch.compile(layer_into, dynamic=False, fullgraph=True)
         yield Contender(self.compiled, ALLOCATED, functools.partial(call, ids, table, positions), array)
         yield Contender(
-            self.compiled, REUSED, functools.partial(call_into, out, ids, table, positions), lambda none: scene.out
+            self.compiled, REUSED, functools.partial(call_into, out, ids, table, positions), lambda none: fixture.out
         )
 
 
@@ -124,7 +124,7 @@ class OnnxRuntime:
     about = {
         plain: (
             False,
-            "Gather, Mul, Add; between them memory of its arena, which it keeps; reused: the output is bound; "
+            "Gather, Mul, Add; between them memory of its arena; reused: the output is bound; "
             "allocated: run(), which copies the output to an array of NumPy",
         ),
         valued: (False, "the same by run_with_ort_values(), which copies no output and takes longer to call"),
@@ -141,8 +141,8 @@ class OnnxRuntime:
         self.options.log_severity_level = 3
         self.version = f"ONNX Runtime {onnxruntime.__version__}"
 
-    def _model(self, scene):
-        """Table and positions are inputs, so that they lie in the scene's memory."""
+    def _model(self, fixture):
+        """Table and positions are inputs, so that they lie in the fixture's memory."""
         make, types = self.onnx.helper, self.onnx.TensorProto
         nodes = [
             make.make_node("Gather", ["table", "ids"], ["rows"], axis=0),
@@ -150,27 +150,27 @@ class OnnxRuntime:
             make.make_node("Add", ["scaled", "positions"], ["out"]),
         ]
         inputs = [
-            make.make_tensor_value_info("table", types.FLOAT, scene.table.shape),
-            make.make_tensor_value_info("ids", types.INT64, scene.ids.shape),
-            make.make_tensor_value_info("positions", types.FLOAT, scene.positions.shape),
+            make.make_tensor_value_info("table", types.FLOAT, fixture.table.shape),
+            make.make_tensor_value_info("ids", types.INT64, fixture.ids.shape),
+            make.make_tensor_value_info("positions", types.FLOAT, fixture.positions.shape),
         ]
-        outputs = [make.make_tensor_value_info("out", types.FLOAT, scene.shape.output)]
-        scale = make.make_tensor("scale", types.FLOAT, [], [float(scene.scale)])
+        outputs = [make.make_tensor_value_info("out", types.FLOAT, fixture.shape.output)]
+        scale = make.make_tensor("scale", types.FLOAT, [], [float(fixture.scale)])
         graph = make.make_graph(nodes, "layer", inputs, outputs, [scale])
         return make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=8).SerializeToString()
 
-    def contenders(self, scene):
+    def contenders(self, fixture):
         def session():
-            return self.runtime.InferenceSession(self._model(scene), self.options, providers=["CPUExecutionProvider"])
+            return self.runtime.InferenceSession(self._model(fixture), self.options, providers=["CPUExecutionProvider"])
 
-        given = {"table": scene.table, "ids": scene.ids, "positions": scene.positions}
+        given = {"table": fixture.table, "ids": fixture.ids, "positions": fixture.positions}
         bound = session()
         binding = bound.io_binding()
         for name, x in given.items():
             binding.bind_input(name, "cpu", 0, x.dtype.type, x.shape, x.ctypes.data)
-        binding.bind_output("out", "cpu", 0, numpy.float32, scene.out.shape, scene.out.ctypes.data)
+        binding.bind_output("out", "cpu", 0, numpy.float32, fixture.out.shape, fixture.out.ctypes.data)
         yield Contender(
-            self.plain, REUSED, functools.partial(bound.run_with_iobinding, binding), lambda none: scene.out
+            self.plain, REUSED, functools.partial(bound.run_with_iobinding, binding), lambda none: fixture.out
         )
         call = functools.partial(session().run, ["out"], given)
         yield Contender(self.plain, ALLOCATED, call, lambda outputs: outputs[0])
@@ -196,10 +196,10 @@ class Jax:
         jax.config.update("jax_cpu_enable_async_dispatch", False)
         self.version = f"JAX {jax.__version__}"
 
-    def contenders(self, scene):
-        jax, scale = self.jax, scene.scale
-        # Views of the scene's memory, which begins at pages.
-        table, ids, positions = map(jax.dlpack.from_dlpack, (scene.table, scene.ids32, scene.positions))
+    def contenders(self, fixture):
+        jax, scale = self.jax, fixture.scale
+        # Views of the memory of the fixture, which begins at a page.
+        table, ids, positions = map(jax.dlpack.from_dlpack, (fixture.table, fixture.ids32, fixture.positions))
 
         def layer(ids, table, positions):
             return table.at[ids].get(mode="promise_in_bounds") * scale + positions
@@ -212,15 +212,15 @@ class Jax:
             self.plain, ALLOCATED, lambda: new(ids, table, positions).block_until_ready(), numpy.asarray
         )
         into = jax.jit(layer_into, donate_argnums=0, keep_unused=True)
-        held = [jax.numpy.zeros(scene.shape.output, "float32")]
-        where = held[0].unsafe_buffer_pointer()
+        last = [jax.numpy.zeros(fixture.shape.output, "float32")]
+        where = last[0].unsafe_buffer_pointer()
 
         def reused():
-            held[0] = into(held[0], ids, table, positions).block_until_ready()
-            return held[0]
+            last[0] = into(last[0], ids, table, positions).block_until_ready()
+            return last[0]
 
         if reused().unsafe_buffer_pointer() == where:
-            # A copy for the comparison: what NumPy looks at cannot be donated.
+            # A copy for the comparison: an array that NumPy views cannot be donated.
             yield Contender(self.plain, REUSED, reused, lambda output: numpy.array(output.copy()))
 
 
@@ -240,13 +240,12 @@ class TensorFlow:
         tensorflow.config.threading.set_inter_op_parallelism_threads(1)
         self.version = f"TensorFlow {tensorflow.__version__}"
 
-    def contenders(self, scene):
+    def contenders(self, fixture):
         tf = self.tf
-        # Views of the scene's memory.
-        table, ids, positions = (
-            tf.experimental.dlpack.from_dlpack(x.__dlpack__()) for x in (scene.table, scene.ids32, scene.positions)
-        )
-        scale = tf.constant(scene.scale)
+        # Views of the fixture's memory.
+        arrays = (fixture.table, fixture.ids32, fixture.positions)
+        table, ids, positions = (tf.experimental.dlpack.from_dlpack(x.__dlpack__()) for x in arrays)
+        scale = tf.constant(fixture.scale)
 
         def layer(ids, table, positions):
             return tf.gather(table, ids) * scale + positions
@@ -263,7 +262,7 @@ class TensorFlow:
 
 
 PEERS = [NumPy, PyTorch, OnnxRuntime, Jax, TensorFlow]
-# What one would look for here and why it is not.
+# A peer that readers may expect here, and why it is missing.
 ABSENT = [
-    "CTranslate2 is not here: its encoder has no fewer than one layer, and no call of its own for the input layer",
+    "CTranslate2 is missing: it has no call for the input layer alone, and its encoder has at least one block",
 ]

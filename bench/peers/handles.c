@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What inlay.h has as inline functions and structs, for Python: layers, batches, and an executor on OpenMP's threads.
- * Loaded by layer.py. Of what is compared, only that executor and the loop of peers_repeat run in here.
+ * Gives Python what the header has as inline functions and structs: layers, batches, and an executor on the threads of
+ * OpenMP. Of the measured code only that executor and the loop of peers_repeat are in this file.
  */
 #include <inlay/inlay.h>
 
@@ -18,7 +18,7 @@ static inlay_layer *create(const void *table, size_t vocab, size_t dim, const in
     return inlay_layer_create(&spec, NULL, &layer) == INLAY_OK ? layer : NULL;
 }
 
-/* Exact sinusoids. What cannot be made is null, here and below. */
+/* Returns exact sinusoids, or null if that fails. */
 INLAY_API inlay_sinusoid *peers_sinusoid(size_t dim)
 {
     inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(dim);
@@ -26,14 +26,14 @@ INLAY_API inlay_sinusoid *peers_sinusoid(size_t dim)
     return inlay_sinusoid_create(&spec, NULL, &sinusoid) == INLAY_OK ? sinusoid : NULL;
 }
 
-/* A layer with sinusoids, those of positions below seq held. */
+/* Returns a layer with sinusoids, cached for positions below seq, or null. */
 INLAY_API inlay_layer *peers_sinusoid_layer(const void *table, size_t vocab, size_t dim, const inlay_sinusoid *sinusoid,
                                             size_t seq)
 {
     return create(table, vocab, dim, sinusoid, NULL, seq);
 }
 
-/* A layer with a table of positions [seq, dim]. */
+/* Returns a layer with learned positions [seq, dim], or null. */
 INLAY_API inlay_layer *peers_learned_layer(const void *table, size_t vocab, size_t dim, const void *positions,
                                            size_t seq)
 {
@@ -59,7 +59,7 @@ static void run(void *ctx, size_t count, void (*task)(void *arg, size_t index), 
         task(arg, i);
 }
 
-/* The one executor, for so many threads. */
+/* Returns the executor, which uses that number of threads from now on. */
 INLAY_API const inlay_executor *peers_executor(size_t threads)
 {
     static inlay_executor executor;
@@ -67,7 +67,7 @@ INLAY_API const inlay_executor *peers_executor(size_t threads)
     return &executor;
 }
 
-/* Calls in a row without Python between them. */
+/* Makes calls without Python between them. */
 INLAY_API void peers_repeat(size_t calls, const inlay_layer *layer, const inlay_batch *batch, void *out,
                             size_t out_stride_bytes, const inlay_executor *executor)
 {

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""inlay as a contender: inlay_forward of libinlay.so, called by ctypes with arguments made beforehand.
-
-Imported by peers.py, which says where the libraries lie.
-"""
+"""inlay as a contender: inlay_forward of libinlay.so, called through ctypes with prepared arguments."""
 import ctypes
 import functools
 
 import numpy
 
-from scene import ALLOCATED, REUSED, USED, Contender
+from fixture import ALLOCATED, REUSED, USED, Contender
 
 POINTER, SIZE = ctypes.c_void_p, ctypes.c_size_t
 SIGNATURES = {
@@ -29,7 +26,7 @@ SIGNATURES = {
 
 
 class Inlay:
-    sinusoid, learned = "inlay, sinusoids held", "inlay, table of positions"
+    sinusoid, learned = "inlay, cached sinusoids", "inlay, learned positions"
 
     def __init__(self, library, handles, threads):
         libraries = {"inlay": ctypes.CDLL(library), "peers": ctypes.CDLL(handles)}
@@ -46,16 +43,16 @@ class Inlay:
 
     def _keep(self, destroy, handle):
         if not handle:
-            raise MemoryError("inlay made no handle")
+            raise MemoryError("inlay could not make a handle")
         self._made.append((destroy, handle))
         return handle
 
-    def _layers(self, scene):
-        shape, table, destroy = scene.shape, scene.table.ctypes.data, self._inlay_layer_destroy
+    def _layers(self, fixture):
+        shape, table, destroy = fixture.shape, fixture.table.ctypes.data, self._inlay_layer_destroy
         sinusoid = self._keep(self._inlay_sinusoid_destroy, self._peers_sinusoid(shape.dim))
-        held = self._peers_sinusoid_layer(table, shape.vocab, shape.dim, sinusoid, shape.seq)
-        yield self.sinusoid, self._keep(destroy, held)
-        positions = scene.positions.ctypes.data
+        cached = self._peers_sinusoid_layer(table, shape.vocab, shape.dim, sinusoid, shape.seq)
+        yield self.sinusoid, self._keep(destroy, cached)
+        positions = fixture.positions.ctypes.data
         learned = self._peers_learned_layer(table, shape.vocab, shape.dim, positions, shape.seq)
         yield self.learned, self._keep(destroy, learned)
 
@@ -64,10 +61,10 @@ class Inlay:
         self._peers_batch(batch, ids, sequences, length)
         return ctypes.cast(batch, POINTER)  # which keeps the buffer
 
-    def contenders(self, scene):
-        """Two for each mode. The arguments are objects of ctypes, so that a call converts nothing; or C makes calls."""
-        shape, stride = scene.shape, SIZE(4 * scene.shape.dim)
-        batch = self._batch(scene.ids.ctypes.data, shape.batch, shape.seq)
+    def contenders(self, fixture):
+        """Two for each mode. The arguments are ctypes objects, so that a call converts nothing."""
+        shape, stride = fixture.shape, SIZE(4 * fixture.shape.dim)
+        batch = self._batch(fixture.ids.ctypes.data, shape.batch, shape.seq)
         forward, executor = self._inlay_forward, self._executor
         size, empty, float32 = shape.output, numpy.empty, numpy.dtype("float32")
         memory = (ctypes.c_char * shape.output_bytes).from_buffer  # shorter than out.ctypes.data
@@ -80,21 +77,21 @@ class Inlay:
 
             return call
 
-        for name, layer in self._layers(scene):
+        for name, layer in self._layers(fixture):
             layer = POINTER(layer)
-            call = functools.partial(forward, layer, batch, POINTER(scene.out.ctypes.data), stride, executor, None)
-            yield Contender(name, REUSED, call, lambda status: scene.out)
+            call = functools.partial(forward, layer, batch, POINTER(fixture.out.ctypes.data), stride, executor, None)
+            yield Contender(name, REUSED, call, lambda status: fixture.out)
             yield Contender(name, ALLOCATED, allocating(layer), lambda out: out)
             calls = max(1, 2**20 // shape.output_bytes)
             call = functools.partial(
-                self._peers_repeat, calls, layer, batch, scene.out.ctypes.data, stride, executor
+                self._peers_repeat, calls, layer, batch, fixture.out.ctypes.data, stride, executor
             )
-            yield Contender(name, USED, call, lambda none: scene.out, calls)
-        # What a call through ctypes takes that finds no sequence to embed.
+            yield Contender(name, USED, call, lambda none: fixture.out, calls)
+        # A call through ctypes that has no sequence to embed: its time is the overhead of ctypes.
         self.without_work = functools.partial(forward, layer, self._batch(None, 0, 1), POINTER(), stride, None, None)
 
     def leave(self):
-        """Frees what was made for a scene."""
+        """Destroys the handles that were made for a fixture."""
         while self._made:
             destroy, handle = self._made.pop()
             destroy(handle)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""inlay beside other frameworks: the same layer on the same memory, in one process, in interleaved rounds.
+"""Compares inlay with other frameworks: the same layer on the same memory, in one process, in interleaved rounds.
 
     peers.py LIBRARY HANDLES [--threads N] [--rounds N] [--pages huge|small|unset] [--shapes REGEX] [--peers REGEX]
              [--json]
 
-Runs in the virtual environment that `./dev peers` makes. A peer whose wheel is missing, or a shape for which memory is
-short, is skipped with a line that says so. The exit status is 1 where an output is wrong, inlay's or a peer's.
+Runs in the virtual environment that `./dev peers` makes. A peer whose wheel is missing and a shape that does not
+fit in memory are skipped with a line that says so. The exit status is 1 if an output is wrong, inlay's or a peer's.
 """
 import argparse
 import gc
@@ -20,24 +20,24 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGES = {
     "huge": "huge pages for all",
     "small": "small pages for all",
-    "unset": "table, positions and ids in huge pages, outputs and what lies between in what each asks for",
+    "unset": "table, positions and ids in huge pages, outputs and temporaries as each framework allocates them",
 }
 TOLERANCE = 1e-5  # a peer may fuse the multiplication with the addition: an ULP of |x| < 64 is at most 3.9e-6
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description="inlay beside other frameworks")
+    parser = argparse.ArgumentParser(description="Compares inlay with other frameworks.")
     parser.add_argument("shared_object", help="libinlay.so")
     parser.add_argument("handles", help="handles.c, built")
-    parser.add_argument("--threads", type=int, default=1, help="of inlay and of each peer (default: 1)")
+    parser.add_argument("--threads", type=int, default=1, help="threads of inlay and of each peer (default: 1)")
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds (default: 7)")
     parser.add_argument(
         "--pages", default="huge", choices=("huge", "small", "unset"),
-        help="of all memory (default: huge); unset: each framework gets what it asks for by itself"
+        help="pages of all memory (default: huge); unset: as each framework allocates by itself"
     )
-    parser.add_argument("--shapes", default="", help="a regular expression: shapes whose name matches")
-    parser.add_argument("--peers", default="", help="a regular expression: peers whose name matches")
-    parser.add_argument("--json", action="store_true", help="all rows as JSON")
+    parser.add_argument("--shapes", default="", help="only shapes whose name matches this regular expression")
+    parser.add_argument("--peers", default="", help="only peers whose name matches this regular expression")
+    parser.add_argument("--json", action="store_true", help="print all rows as JSON")
     options = parser.parse_args()
     if not 1 <= options.threads <= len(os.sched_getaffinity(0)):
         parser.error("more threads than cores")
@@ -45,10 +45,10 @@ def arguments():
 
 
 def prepare_environment(threads, pages):
-    """Cores and environment, before any framework is imported."""
+    """Sets cores and environment before any framework is imported."""
     cores = sorted(os.sched_getaffinity(0))[-threads:]
     os.sched_setaffinity(0, cores)
-    # The allocations of every contender get the same pages: by themselves only NumPy's ask for huge ones.
+    # The allocations of every contender get the same pages: by default only NumPy asks for huge ones.
     same_pages = {
         "GLIBC_TUNABLES": f"glibc.malloc.hugetlb={int(pages == 'huge')}",
         "NUMPY_MADVISE_HUGEPAGE": str(int(pages == "huge")),
@@ -80,9 +80,9 @@ def main():
 
     sys.path.append(str(ROOT / "tests" / "interop"))
     import contenders
+    import fixture as fixtures
     import report
     import rounds
-    import scene as scenes
     from layer import Inlay
     from library import Library
 
@@ -100,27 +100,27 @@ def main():
             absent.append(skip(f"{peer.__name__}: {missing}"))
 
     rows, wrong, empty_calls = [], False, []
-    for shape in scenes.SHAPES:
+    for shape in fixtures.SHAPES:
         if not re.search(options.shapes, shape.name):
             continue
-        if shape.bytes > 0.8 * scenes.free_bytes():
+        if shape.bytes > 0.8 * fixtures.free_bytes():
             absent.append(skip(f"{shape.name}: {shape.bytes / 2**30:.1f} GiB of memory are not free"))
             continue
         print(f"peers: {shape.name}", file=sys.stderr, flush=True)
-        scene = scenes.Scene(shape, inlay.sqrt_dim(shape.dim), lambda dim, n: sinusoids.table("exact", dim, n))
+        fixture = fixtures.Fixture(shape, inlay.sqrt_dim(shape.dim), lambda dim, n: sinusoids.table("exact", dim, n))
         chosen, differences = [], {}
         for peer in [inlay, *peers]:
             try:
-                made = list(peer.contenders(scene))
-            except Exception as failure:  # a framework that fails here must not take the others' rows along
+                made = list(peer.contenders(fixture))
+            except Exception as failure:  # one framework that fails must not stop the others
                 absent.append(skip(f"{type(peer).__name__}, {shape.name}: {failure}"))
                 continue
             for contender in made:
                 if contender.name not in ours and not re.search(options.peers, contender.name):
                     continue
-                if contender.mode in (scenes.REUSED, scenes.USED):
-                    scene.out.fill(float("nan"))
-                difference = scene.difference(contender.array(contender.call()))
+                if contender.mode in (fixtures.REUSED, fixtures.USED):
+                    fixture.out.fill(float("nan"))
+                difference = fixture.difference(contender.array(contender.call()))
                 differences[contender.name, contender.mode] = difference
                 if difference > (0 if contender.name in ours else TOLERANCE):
                     wrong = True
@@ -131,7 +131,7 @@ def main():
         timings = rounds.measure(chosen, options.rounds, options.threads)
         empty_calls += [rounds.seconds_for(inlay.without_work, 10000)[1] for _ in range(5)]
         rows += report.make_rows(shape, timings, differences, ours, lambda name: about[name][0])
-        chosen = timings = scene = None
+        chosen = timings = fixture = None
         inlay.leave()
         gc.collect()
 
@@ -148,12 +148,12 @@ def main():
             f"TensorFlow), random over the vocabulary; {PAGES[options.pages]}; inlay's figure is the slower of its two"
         ),
         "overhead": (
-            "a call of inlay_forward through ctypes that finds no work takes "
-            f"{report.time(statistics.median(empty_calls))}: it is charged to inlay but where it is used from C"
+            "a call of inlay_forward through ctypes without work takes "
+            f"{report.time(statistics.median(empty_calls))}: it counts as inlay's time except where inlay is used from C"
         ),
         "disturbance": (
-            f"the clock is {'that of the process' if options.threads == 1 else 'one on the wall'}; processor time over "
-            f"time on the wall: {share:.2f} (median of the rows), {least:.2f} (least); load of the machine: "
+            f"the clock is {'CPU time' if options.threads == 1 else 'wall time'}; CPU time over "
+            f"wall time: {share:.2f} (median of the rows), {least:.2f} (least); load of the machine: "
             f"{os.getloadavg()[0]:.1f}"
         ),
     }

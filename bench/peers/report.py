@@ -1,36 +1,36 @@
 # SPDX-License-Identifier: MIT
-"""What was measured, as rows, as a table for people, and as JSON. Imported by peers.py; measures nothing.
+"""The results as rows, as a table for people, and as JSON.
 
-A row is one peer on one shape, outputs reused, kept or allocated, beside inlay in the same rounds: the slower of its
-two contenders, so that a ratio never flatters.
+A row compares one peer on one shape, with outputs reused, kept or allocated, with inlay in the same rounds: with the
+slower of inlay's two contenders, so that no ratio favours inlay.
 """
 import json
 import math
 
-from scene import ALLOCATED, KEPT, REUSED, USED
+from fixture import ALLOCATED, KEPT, REUSED, USED
 
 MODES = {
-    REUSED: "outputs reused: each call writes where the last one did",
-    KEPT: "outputs kept: each call returns a new one, of memory that an arena has kept; inlay reuses its own",
-    ALLOCATED: "outputs allocated: each call returns a new one, which is dropped before the next",
-    USED: "as each is used: a peer from Python, which returns a new output; inlay from C, to memory of the caller's",
+    REUSED: "outputs reused: each call writes to the same memory",
+    KEPT: "outputs kept: each call returns a new output in memory that an arena keeps; inlay reuses one output",
+    ALLOCATED: "outputs allocated: each call returns a new output, which is freed before the next call",
+    USED: "as each is used: a peer from Python, which returns a new output; inlay from C, with memory of the caller",
 }
 LARGE = 32 << 20
 
 
 def belongs(contender, mode, ours):
-    """Whether a mode compares it: as they are used, peers are what they are where outputs are new."""
+    """Whether a contender belongs to the table of a mode. As it is used, a peer returns new outputs."""
     if mode == USED and contender.name not in ours:
         return contender.mode in (ALLOCATED, KEPT)
     return contender.mode == mode
 
 
 def make_rows(shape, timings, differences, ours, fused):
-    """timings of one shape; `ours` are inlay's names, fused(name) is a peer's."""
+    """The rows of one shape; `ours` are the names of inlay's contenders, fused(name) says whether a peer fuses."""
     rows = []
     for mode in MODES:
         of_mode = [timing for timing in timings if belongs(timing.contender, mode, ours)]
-        beside = REUSED if mode == KEPT else mode  # neither asks the system for memory
+        beside = REUSED if mode == KEPT else mode  # neither allocates memory of the system
         rivals = (t for t in timings if t.contender.name in ours and t.contender.mode == beside)
         inlay = max(rivals, key=lambda t: t.median)
         for timing in of_mode:
@@ -70,7 +70,7 @@ def ratio(x):
 
 
 def table(cells, left=1):
-    """Cells in columns, the first ones flush left."""
+    """Cells in columns, of which the first are left-aligned."""
     widths = [max(map(len, column)) for column in zip(*cells)]
     for row in cells:
         yield "  ".join(f"{c:<{w}}" if i < left else f"{c:>{w}}" for i, (c, w) in enumerate(zip(row, widths))).rstrip()
@@ -92,7 +92,7 @@ def verdict(peers):
 
 
 def long_table(peers):
-    """Every row, worst for inlay first."""
+    """Every row; the worst for inlay comes first."""
     cells = [("shape", "peer", "outputs", "over inlay", "minima", "median", "minimum", "inlay's", "minimum")]
     cells[0] += ("faults", "differs")
     for row in peers:
@@ -137,7 +137,7 @@ def matrix(rows, mode):
 
 
 def goals(peers, torch):
-    """What the project asks of itself, beside the worst row of each kind."""
+    """The goals of the project, beside the worst row of each kind."""
     eager, module = torch.plain, torch.module
     kinds = (
         (f"{module}, outputs of 32 MiB and more", 10, lambda r: r["peer"] == module and r["output_bytes"] >= LARGE),
@@ -169,7 +169,7 @@ def print_table(facts, rows, about, absent, torch):
         print(*table(list(matrix(rows, mode))), sep="\n")
     print("\nworst ratio of each kind")
     print(*goals(peers, torch), sep="\n")
-    print("\nwhat each does otherwise than inlay")
+    print("\nhow each differs from inlay")
     lines = [(name, "fused" if fused else "not fused", text) for name, (fused, text) in about.items()]
     print(*table(lines, 3), sep="\n")
     print("", *absent, sep="\n")

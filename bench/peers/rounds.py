@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The clock. Imported by peers.py; knows neither inlay nor a peer.
+"""The clock.
 
-With one thread it is that of the process, which stands still while the system gives the core to somebody else, as that
-of inlay_bench does, and goes on while a thread of a framework's own computes on that core. With more threads it is one
-on the wall.
+With one thread it is the CPU time of the process, which stops while the system gives the core to another process, as
+the clock of inlay_bench does, and which includes threads that a framework starts on that core. With more threads it is
+wall time.
 """
 import gc
 import itertools
@@ -11,13 +11,13 @@ import resource
 import statistics
 import time
 
-SAMPLE_SECONDS = 5e-3  # as inlay_bench: calls of a sample fill so much time, or are one
-WARM_UP_SECONDS = 10e-3  # ahead of each sample, until the caches hold what this contender leaves there
+SAMPLE_SECONDS = 5e-3  # as in inlay_bench: a sample is as many calls as fill this time, at least one
+WARM_UP_SECONDS = 10e-3  # before each sample, until the caches hold what this contender leaves there
 WARM_UP_CALLS = 2
 
 
 def seconds_for(call, calls):
-    """Of one call: on the wall, and on processors."""
+    """Wall time and CPU time of one call."""
     busy = time.process_time()
     start = time.perf_counter()
     for _ in itertools.repeat(None, calls):
@@ -30,7 +30,7 @@ class Timing:
         self.contender, self._one_thread = contender, threads == 1
         self._wall, self._busy, self._faults = [], [], []
         seconds_for(contender.call, 3)  # some compile twice
-        one = max(1e-7, seconds_for(contender.call, 1)[0])  # which may be several calls
+        one = max(1e-7, seconds_for(contender.call, 1)[0])  # of `call`, which may make several calls
         self.warm_up = max(WARM_UP_CALLS, int(WARM_UP_SECONDS / one))
         self.calls = max(1, int(SAMPLE_SECONDS / one))
 
@@ -57,17 +57,17 @@ class Timing:
 
     @property
     def faults(self):
-        """Pages that a call made the system provide: none where an output is reused, by its owner or in an arena."""
+        """Page faults per call: none where an output is reused, by its owner or in an arena."""
         return statistics.median(self._faults)
 
     @property
     def share(self):
-        """How much of the time a processor worked for this process: 1 on one undisturbed thread."""
+        """CPU time over wall time: 1 on one undisturbed thread."""
         return sum(self._busy) / sum(self._wall)
 
 
 def measure(contenders, rounds, threads):
-    """A Timing of each: all in turn, round after round, another one first each time."""
+    """Returns a Timing of each: all in turn, round after round, another one first in each round."""
     timings = [Timing(contender, threads) for contender in contenders]
     order = list(timings)
     gc.collect()

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The shapes, and the memory of one shape: table, ids, positions and output, the same for every contender.
-
-Imported by all other files here; measures nothing.
-"""
+"""The shapes, and the memory of one shape: table, ids, positions and output, which all contenders share."""
 import collections
 import mmap
 import os
@@ -11,11 +8,11 @@ import numpy
 
 HUGE_PAGE = 1 << 21
 HUGE = os.environ.get("NUMPY_MADVISE_HUGEPAGE") != "0"
-# Who provides the memory of an output: the caller once, the system for each call, or an arena that keeps it. And inlay
-# as it is used: from C, where the caller provides it.
+# Who provides the memory of an output: the caller once, the system in each call, or an arena. USED is inlay
+# as its users call it: from C, with memory of the caller.
 REUSED, ALLOCATED, KEPT, USED = "reused", "allocated", "kept", "used"
 
-# call() is what is timed, and makes so many calls; array(result) is its output as an array of NumPy.
+# call() is what is timed, and makes `calls` calls; array(result) is its output as a NumPy array.
 Contender = collections.namedtuple("Contender", "name mode call array calls", defaults=(1,))
 
 
@@ -34,7 +31,7 @@ class Shape(collections.namedtuple("Shape", "batch seq dim vocab")):
 
     @property
     def bytes(self):
-        """Table, positions of each contender, and outputs: ours, donated ones, those that an arena keeps."""
+        """The table, positions of each contender, and outputs: shared, donated, kept in arenas."""
         return 4 * self.dim * (self.vocab + 4 * self.seq) + 8 * self.output_bytes
 
 
@@ -51,7 +48,7 @@ SHAPES = [
 
 
 def pages(shape, dtype=numpy.float32):
-    """An array that begins at a huge page and asks for huge ones, as those of inlay_bench, or only for small ones."""
+    """Returns an array at a huge page, with the advice to use huge pages as in inlay_bench, or only small ones."""
     size = int(numpy.prod(shape)) * numpy.dtype(dtype).itemsize
     whole = -(-size // HUGE_PAGE) * HUGE_PAGE + HUGE_PAGE
     memory = mmap.mmap(-1, whole, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -70,7 +67,7 @@ def free_bytes():
 
 
 def fill(table):
-    """Floats of all signs and many exponents in [-1, 1), by a multiplicative hash: random enough, and fast."""
+    """Fills with floats of all signs and many exponents in [-1, 1), by a multiplicative hash, which is fast."""
     flat, step = table.reshape(-1), 1 << 20
     for i in range(0, len(flat), step):
         part = flat[i : i + step]
@@ -78,9 +75,9 @@ def fill(table):
         numpy.multiply(hashed.view(numpy.int32), numpy.float32(2**-31), out=part, casting="unsafe")
 
 
-class Scene:
+class Fixture:
     def __init__(self, shape, scale, sinusoids):
-        """sinusoids(dim, rows) makes positions."""
+        """`sinusoids(dim, rows)` returns the positional encodings."""
         self.shape, self.scale = shape, scale
         self.table = pages((shape.vocab, shape.dim))
         fill(self.table)
@@ -88,13 +85,13 @@ class Scene:
         self.positions[:] = sinusoids(shape.dim, shape.seq)
         self.ids = pages((shape.batch, shape.seq), numpy.int64)  # random over the whole vocabulary
         self.ids[:] = numpy.random.default_rng(1).integers(0, shape.vocab, self.ids.shape)
-        self.ids32 = pages(self.ids.shape, numpy.int32)  # for those who know no others
+        self.ids32 = pages(self.ids.shape, numpy.int32)  # for peers without int64 ids
         self.ids32[:] = self.ids
         self.out = pages(shape.output)
         self.out.fill(0)
 
     def difference(self, output):
-        """The most by which an output differs from the definition; infinite where it has another shape or NaN."""
+        """The largest difference between an output and the definition; infinite if it has another shape or NaN."""
         if output.shape != self.shape.output or output.dtype != numpy.float32:
             return numpy.inf
         most = 0.0

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// In C, as it speaks the kernels' own structs: a table of kernels that counts marks on the way.
+// In C, as the structs of the kernels are C: runs a table of kernels whose sinusoid_rows counts undecided entries.
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
-#include "doubts.h"
+#include "fallback_rate.h"
 
 #include "dispatch/dispatch.h"
 #include "dispatch/kernels.h"
@@ -13,18 +13,18 @@
 #include <time.h>
 
 static const struct inlay_kernels *counted;
-static unsigned long marks;
+static unsigned long undecided;
 
-static bool count_marks(const struct inlay_sinusoid_tile *tile)
+static bool count_undecided(const struct inlay_sinusoid_tile *tile)
 {
     bool any = counted->sinusoid_rows(tile);
     size_t words = tile->rows * inlay_padded(tile->pairs) / INLAY_PAIR_GROUP;
     for (size_t i = 0; i < words; i++)
-        marks += (unsigned)__builtin_popcount(tile->undecided[i]);
+        undecided += (unsigned)__builtin_popcount(tile->undecided[i]);
     return any;
 }
 
-double share_in_doubt(double base, size_t dim)
+double fallback_rate(double base, size_t dim)
 {
     size_t rows = ((size_t)1 << 22) / dim;
     inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(dim);
@@ -36,8 +36,8 @@ double share_in_doubt(double base, size_t dim)
     for (size_t i = 1; !runs; i++)
         counted = inlay_dispatch_at(i, &runs);
     struct inlay_kernels counting = *counted;
-    counting.sinusoid_rows = count_marks;
-    marks = 0;
+    counting.sinusoid_rows = count_undecided;
+    undecided = 0;
     inlay_dispatch_use(&counting);
     inlay_status status = inlay_sinusoid_create(&spec, NULL, &sinusoid);
     if (status == INLAY_OK && out != NULL)
@@ -47,7 +47,7 @@ double share_in_doubt(double base, size_t dim)
         abort();
     inlay_sinusoid_destroy(sinusoid);
     free(out);
-    return (double)marks / (double)(rows * dim);
+    return (double)undecided / (double)(rows * dim);
 }
 
 static double now(void)
