@@ -203,77 +203,62 @@ static void fill_nt(const Fixture &f, const inlay_executor *executor, std::size_
     repeat(calls, [&] { share(executor, f.rows, part); });
 }
 
-const std::vector<Operation> &operations()
+// The loops that copy rows: the limits of whatever reads token rows and writes as many floats.
+static constexpr Limits copies = {"copy", "copy_nt", "copy_nt_ahead"};
+
+static const bool streams = limit_loops().copy_nt != nullptr;
+
+static std::vector<Operation> plain_operations()
 {
-    static const bool streams = limit_loops().copy_nt != nullptr;
     static constexpr unsigned tokens = prompts | growing | decoding;
-    static const std::vector<Operation> all = {
-        {Role::kernel, "embed", tokens, fused | parallel, 2, {"copy", "copy_nt", "copy_nt_ahead"}, embed_cached},
-        {Role::kernel, "embed_starts", decoding, fused, 2, {"copy", "copy_nt", "copy_nt_ahead"}, embed_starts},
-        {Role::kernel,
-         "embed_computed",
-         prompts,
-         fused | computes | parallel,
-         2,
-         {"copy", "copy_nt", "copy_nt_ahead"},
-         embed_computing},
-        {Role::kernel, "embed_norm", prompts, fused, 2, {"copy", "copy_nt", "copy_nt_ahead"}, embed_norm},
-        {Role::kernel, "gather", prompts | decoding, 0, 2, {"copy", "copy_nt", "copy_nt_ahead"}, gather},
+    return {
+        {Role::kernel, "embed", tokens, fused | parallel, 2, copies, embed_cached},
+        {Role::kernel, "embed_starts", decoding, fused, 2, copies, embed_starts},
+        {Role::kernel, "embed_computed", prompts, fused | computes | parallel, 2, copies, embed_computing},
+        {Role::kernel, "embed_norm", prompts, fused, 2, copies, embed_norm},
+        {Role::kernel, "gather", prompts | decoding, 0, 2, copies, gather},
         {Role::kernel, "scale", prompts, 0, 2, {"rewrite"}, scale},
         {Role::kernel, "add_positions", prompts, 0, 2, {"rewrite"}, add_positions},
         {Role::kernel, "sinusoid", tables, computes | parallel, 1, {"fill", "fill_nt"}, sinusoid},
-        {Role::kernel, "embed_f16", compact, fused, 1, {"expand_nt_f16"}, embed_quantised<INLAY_F16>},
-        {Role::kernel, "embed_bf16", compact, fused, 1, {"expand_nt_bf16"}, embed_quantised<INLAY_BF16>},
-        {Role::kernel, "embed_i8", compact, fused, 1, {"expand_nt_i8"}, embed_quantised<INLAY_I8>},
-        {Role::kernel,
-         "embed_i8_inverse",
-         compact,
-         fused,
-         1,
-         {"expand_nt_i8_inverse"},
-         embed_quantised<INLAY_I8_INVERSE>},
-        {Role::kernel,
-         "embed_u8_rowwise",
-         compact,
-         fused,
-         1,
-         {"expand_nt_u8_rowwise"},
-         embed_quantised<INLAY_U8_ROWWISE>},
-        {Role::kernel,
-         "embed_u4_rowwise",
-         compact,
-         fused,
-         1,
-         {"expand_nt_u4_rowwise"},
-         embed_quantised<INLAY_U4_ROWWISE>},
-        {Role::kernel,
-         "embed_u4_grouped",
-         compact,
-         fused,
-         1,
-         {"expand_nt_u4_grouped"},
-         embed_quantised<INLAY_U4_GROUPED>},
-        {Role::kernel, "embed_q8_0", compact, fused, 1, {"expand_nt_q8_0"}, embed_quantised<INLAY_Q8_0>},
-        {Role::kernel, "embed_q4_0", compact, fused, 1, {"expand_nt_q4_0"}, embed_quantised<INLAY_Q4_0>},
         {Role::limit, "copy", tokens, parallel, 2, {}, copy},
         {Role::limit, "copy_nt", tokens, parallel, 2, {}, streams ? copy_nt : nullptr},
         {Role::limit, "copy_nt_ahead", tokens, parallel, 2, {}, streams ? copy_nt_prefetched : nullptr},
         {Role::limit, "two_rows", decoding, 0, 2, {}, two_rows},
         {Role::limit, "rewrite", prompts, 0, 2, {}, rewrite},
         {Role::limit, "three_passes", prompts | decoding, 0, 2, {}, three_passes},
-        {Role::limit, "expand_nt_f16", compact, 0, 1, {}, streams ? expand_nt<INLAY_F16> : nullptr},
-        {Role::limit, "expand_nt_bf16", compact, 0, 1, {}, streams ? expand_nt<INLAY_BF16> : nullptr},
-        {Role::limit, "expand_nt_i8", compact, 0, 1, {}, streams ? expand_nt<INLAY_I8> : nullptr},
-        {Role::limit, "expand_nt_i8_inverse", compact, 0, 1, {}, streams ? expand_nt<INLAY_I8_INVERSE> : nullptr},
-        {Role::limit, "expand_nt_u8_rowwise", compact, 0, 1, {}, streams ? expand_nt<INLAY_U8_ROWWISE> : nullptr},
-        {Role::limit, "expand_nt_u4_rowwise", compact, 0, 1, {}, streams ? expand_nt<INLAY_U4_ROWWISE> : nullptr},
-        {Role::limit, "expand_nt_u4_grouped", compact, 0, 1, {}, streams ? expand_nt<INLAY_U4_GROUPED> : nullptr},
-        {Role::limit, "expand_nt_q8_0", compact, 0, 1, {}, streams ? expand_nt<INLAY_Q8_0> : nullptr},
-        {Role::limit, "expand_nt_q4_0", compact, 0, 1, {}, streams ? expand_nt<INLAY_Q4_0> : nullptr},
         {Role::limit, "three_passes_i8", compact, 0, 1, {}, three_passes_i8},
         {Role::limit, "fill", tables, parallel, 1, {}, fill},
         {Role::limit, "fill_nt", tables, parallel, 1, {}, streams ? fill_nt : nullptr},
     };
+}
+
+// Adds the layer over a table of that type, and its limit.
+template <inlay_element_type type>
+static void add_quantised(std::vector<Operation> &all, const char *kernel, const char *limit)
+{
+    all.push_back({Role::kernel, kernel, compact, fused, 1, {limit}, embed_quantised<type>});
+    all.push_back({Role::limit, limit, compact, 0, 1, {}, streams ? expand_nt<type> : nullptr});
+}
+
+static std::vector<Operation> make_operations()
+{
+    std::vector<Operation> all = plain_operations();
+    add_quantised<INLAY_F16>(all, "embed_f16", "expand_nt_f16");
+    add_quantised<INLAY_BF16>(all, "embed_bf16", "expand_nt_bf16");
+    add_quantised<INLAY_I8>(all, "embed_i8", "expand_nt_i8");
+    add_quantised<INLAY_I8_INVERSE>(all, "embed_i8_inverse", "expand_nt_i8_inverse");
+    add_quantised<INLAY_U8_ROWWISE>(all, "embed_u8_rowwise", "expand_nt_u8_rowwise");
+    add_quantised<INLAY_U4_ROWWISE>(all, "embed_u4_rowwise", "expand_nt_u4_rowwise");
+    add_quantised<INLAY_U4_GROUPED>(all, "embed_u4_grouped", "expand_nt_u4_grouped");
+    add_quantised<INLAY_Q8_0>(all, "embed_q8_0", "expand_nt_q8_0");
+    add_quantised<INLAY_Q4_0>(all, "embed_q4_0", "expand_nt_q4_0");
+    add_quantised<INLAY_U4_GROUPED_FLAT>(all, "embed_u4_grouped_flat", "expand_nt_u4_grouped_flat");
+    return all;
+}
+
+const std::vector<Operation> &operations()
+{
+    static const std::vector<Operation> all = make_operations();
     return all;
 }
 

@@ -8,6 +8,7 @@
 
 #include "fixture.h"
 
+#include <array>
 #include <vector>
 
 enum class Role { kernel, limit }; // a kernel has a row for every ISA, a limit has one
@@ -17,13 +18,16 @@ enum Trait : unsigned {
     parallel = 4, // measured on several threads too, if the shape says so
 };
 
+// Names of limits; null: none.
+using Limits = std::array<const char *, 3>;
+
 struct Operation {
     Role role;
     const char *name;
     unsigned series; // the shapes that it is measured on
     unsigned traits;
-    unsigned passes;       // how many times each float of the output counts as moved
-    const char *limits[3]; // the fastest of these is the limit of a kernel; null: none
+    unsigned passes; // how many times each float of the output counts as moved
+    Limits limits;   // the fastest of these is the limit of a kernel
     // Makes `calls` calls, on one thread if executor is null. Null where this machine cannot run the operation.
     void (*run)(const Fixture &fixture, const inlay_executor *executor, std::size_t calls);
 };

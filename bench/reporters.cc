@@ -12,7 +12,7 @@
 // Prints kernel, ISA, shape, median, minimum, GB/s, over limit, limit, over three and speed-up.
 static void print_line(const std::array<std::string, 10> &cells)
 {
-    static constexpr int widths[] = {-15, -13, -27, 11, 12, 8, 12, -9, 11, 9}; // negative: left-aligned
+    static constexpr int widths[] = {-21, -13, -27, 11, 12, 8, 12, -25, 11, 9}; // negative: left-aligned
     std::string line;
     for (std::size_t i = 0; i < cells.size(); i++) {
         char cell[64];

@@ -34,7 +34,7 @@ struct Shape {
 // The types of the tables of `compact` shapes.
 constexpr inlay_element_type quantised_types[] = {
     INLAY_F16,        INLAY_BF16,       INLAY_I8,   INLAY_I8_INVERSE, INLAY_U8_ROWWISE,
-    INLAY_U4_ROWWISE, INLAY_U4_GROUPED, INLAY_Q8_0, INLAY_Q4_0,
+    INLAY_U4_ROWWISE, INLAY_U4_GROUPED, INLAY_Q8_0, INLAY_Q4_0,       INLAY_U4_GROUPED_FLAT,
 };
 
 constexpr Shape shapes[] = {
