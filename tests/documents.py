@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks the documents: links and the files that they name exist, and the README's program is the one that tests compile.
+
+Run as `documents.py SOURCE_DIR`. Prints a line for each fault; the exit status is 1 if there is one.
+"""
+import pathlib
+import re
+import sys
+
+SOURCE = pathlib.Path(sys.argv[1])
+FOLDERS = [".", "bench", "docs", "examples"]
+MOST_LINES = {"README.md": 120, "CONTRIBUTING.md": 120}
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+NAMED_FILE = re.compile(r"`((?:src|tests|tools|bench|docs|fuzz|cross|cmake|include)/[\w./-]+)`")
+CODE = re.compile(r"```.*?```", re.DOTALL)
+
+
+def anchors(text):
+    """The anchors that GitHub gives to the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", CODE.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def link_faults(page, text):
+    for target in LINK.findall(CODE.sub("", text)):
+        if re.match(r"https?:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = page.parent / path if path else page
+        if not file.exists():
+            yield f"{target} does not exist"
+        elif anchor and anchor not in anchors(file.read_text(encoding="utf-8")):
+            yield f"{target} is no heading"
+
+
+def page_faults(page):
+    text = page.read_text(encoding="utf-8")
+    yield from link_faults(page, text)
+    for file in NAMED_FILE.findall(text):
+        if not (SOURCE / file).exists():
+            yield f"{file} does not exist"
+    lines, most = len(text.splitlines()), MOST_LINES.get(page.name if page.parent == SOURCE else "")
+    if most is not None and lines > most:
+        yield f"has {lines} lines, more than {most}"
+
+
+def program_faults():
+    """The README's program and what it prints, beside those of tests/install."""
+    readme = (SOURCE / "README.md").read_text(encoding="utf-8")
+    program = (SOURCE / "examples/minimal.c").read_text(encoding="utf-8")
+    output = (SOURCE / "tests/install/minimal.expected").read_text(encoding="utf-8")
+    if f"```c\n{program[program.index('#include'):]}```\n" not in readme:
+        yield "its program is not examples/minimal.c"
+    if "".join(f"    {line}\n" for line in output.splitlines()) not in readme:
+        yield "what its program prints is not tests/install/minimal.expected"
+
+
+def main():
+    pages = [page for folder in FOLDERS for page in sorted((SOURCE / folder).glob("*.md"))]
+    faults = [f"{page.relative_to(SOURCE)}: {fault}" for page in pages for fault in page_faults(page)]
+    faults += [f"README.md: {fault}" for fault in program_faults()]
+    print("\n".join(faults) if faults else f"{len(pages)} pages: every link and file is there")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
