@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How an inference server uses inlay. One layer is made at the start and shared by all worker threads, without a lock.
- * A worker serves one client at a time: the prompts of a batch at once (prefill), then one token per sequence and step
- * at the positions that follow (decode). A bad id costs its client an error that names it, and nobody else anything.
+ * How an inference server uses inlay. One layer is made at the start and shared by all worker threads without a lock.
+ * A worker serves one client at a time: first all prompts of a batch (prefill), then in each step one token per
+ * sequence, at the next position (decode). A bad id becomes an error for its client, which names it; other clients are
+ * not affected.
  */
 #include <inlay/inlay.h>
 
@@ -13,7 +14,7 @@
 
 enum { VOCAB = 8, DIM = 4, WORKERS = 2, BATCH = 2, PROMPT = 3, STEPS = 2 };
 
-/* What came in from one client, and what goes back. */
+/* The prompts of one client, and the reply to it. */
 struct client {
     const char *name;
     int32_t prompts[BATCH][PROMPT];
@@ -23,7 +24,7 @@ struct client {
 
 struct server {
     const inlay_layer *layer;
-    pthread_mutex_t lock; /* of the queue alone: the layer needs none */
+    pthread_mutex_t lock; /* of the queue; the layer needs no lock */
     struct client *queue;
     size_t waiting;
 };
@@ -39,7 +40,7 @@ static void reply(struct client *client, const char *format, ...)
         client->replied += (size_t)length < room ? (size_t)length : room - 1;
 }
 
-/* One forward pass: vectors into `out` [sequences * length, dim], or an error into the reply. */
+/* Runs one forward pass: writes vectors to `out` [sequences * length, dim] or an error to the reply. */
 static inlay_status forward(const inlay_layer *layer, struct client *client, const inlay_batch *batch,
                             float (*out)[DIM])
 {
@@ -105,7 +106,7 @@ int main(void)
     for (int i = 0; i < VOCAB * DIM; i++)
         table[i / DIM][i % DIM] = (float)i / (VOCAB * DIM);
 
-    inlay_init(); /* before there are threads, as it reads the environment */
+    inlay_init(); /* before threads start, since it reads the environment */
     fprintf(stderr, "server: inlay %s, ISA %s, %d workers\n", inlay_version(), inlay_isa(), WORKERS);
 
     inlay_sinusoid *sinusoid = NULL;

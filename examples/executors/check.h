@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the programs here run on an executor: a layer large enough to be cut into parts, and the same without one. */
+/* What the example programs run: a layer large enough to be cut into parts, on an executor and without one. */
 #ifndef INLAY_EXAMPLE_CHECK_H
 #define INLAY_EXAMPLE_CHECK_H
 
@@ -27,7 +27,7 @@ static void *memory(size_t n, size_t size)
     return made;
 }
 
-/* 0 where the executor runs every part once: its result is that of the calling thread alone, bit by bit. */
+/* Returns 0 if the result on the executor has the same bits as the result of the calling thread alone. */
 static int check(const char *name, const inlay_executor *executor)
 {
     float *table = (float *)memory((size_t)VOCAB * DIM, sizeof *table);
@@ -52,7 +52,7 @@ static int check(const char *name, const inlay_executor *executor)
     inlay_batch batch = inlay_batch_i32(ids, SEQUENCES, LENGTH, 0);
     require(inlay_forward(layer, &batch, alone, DIM * sizeof *alone, NULL, NULL));
     int differ = 0;
-    for (int i = 0; i < 1000 && !differ; i++) { /* as a server: again and again on the same pool */
+    for (int i = 0; i < 1000 && !differ; i++) { /* like a server: many calls on the same pool */
         memset(together, 0xff, ROWS * DIM * sizeof *together);
         require(inlay_forward(layer, &batch, together, DIM * sizeof *together, executor, NULL));
         differ = memcmp(alone, together, ROWS * DIM * sizeof *together) != 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* OpenMP as an executor of inlay. Copy this file, and compile what includes it with -fopenmp. */
+/* OpenMP as an executor of inlay. Copy this file, and compile the files that include it with -fopenmp. */
 #ifndef INLAY_EXAMPLE_OPENMP_H
 #define INLAY_EXAMPLE_OPENMP_H
 
@@ -9,13 +9,14 @@
 static inline void inlay_openmp_run(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
 {
     (void)ctx;
-    /* Static: in repeated calls each thread finds in its cache what it left there. */
+    /* Static: in repeated calls a thread gets the same parts, whose data may still be in its cache. */
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < count; i++)
         task(arg, i);
 }
 
-/* As many threads as OpenMP gives a parallel region of the calling thread; inside of one that is usually one. */
+/* Returns an executor with as many threads as OpenMP gives a parallel region of the calling thread. Inside another
+   parallel region that is usually one. */
 static inline inlay_executor inlay_executor_openmp(void)
 {
     inlay_executor executor;

@@ -11,7 +11,8 @@ static inline void inlay_pthreadpool_run(void *ctx, size_t count, void (*task)(v
     pthreadpool_parallelize_1d((pthreadpool_t)ctx, task, arg, count, 0);
 }
 
-/* Valid as long as the pool. A task may not start another job on the same pool; nor does inlay. */
+/* Returns an executor that is valid as long as the pool. inlay never starts a job inside a job, which pthreadpool does
+   not allow. */
 static inline inlay_executor inlay_executor_pthreadpool(pthreadpool_t pool)
 {
     inlay_executor executor;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A thread pool in plain C++17 as an executor of inlay, for those who have none. Copy this file.
+// A thread pool in plain C++17 as an executor of inlay, for programs that have none. Copy this file.
 //
-// The parts of a job are cut into one share per thread: each takes its own first, whose rows it may still have in its
-// cache, then what is left of the others'. Who waits spins for some microseconds, as waking a thread takes longer than
-// many jobs, and then sleeps.
+// The parts of a job are divided into one share per thread. A thread runs its own share first, whose rows may still be
+// in its cache, and then the parts that are left in other shares. A waiting thread spins for some microseconds, since
+// waking a thread takes longer than many jobs, and then sleeps.
 #ifndef INLAY_EXAMPLE_THREAD_POOL_HPP
 #define INLAY_EXAMPLE_THREAD_POOL_HPP
 
@@ -20,7 +20,7 @@
 class ThreadPool
 {
   public:
-    // The thread that calls into inlay works too: threads - 1 are started.
+    // Starts threads - 1 threads: the thread that calls into inlay works too.
     explicit ThreadPool(std::size_t threads) : shares_(std::max<std::size_t>(threads, 1))
     {
         try {
@@ -37,7 +37,8 @@ class ThreadPool
         stop();
     }
 
-    // Valid as long as the pool, for any threads: jobs come one after another. A task may not start a job.
+    // Returns an executor that is valid as long as the pool. Any number of threads may use it; their jobs run one after
+    // another. A task must not start a job.
     inlay_executor executor()
     {
         const auto run = [](void *pool, std::size_t count, void (*task)(void *, std::size_t), void *arg) {
@@ -47,7 +48,7 @@ class ThreadPool
     }
 
   private:
-    struct alignas(128) Share { // lines that no other thread's share is in
+    struct alignas(128) Share { // in cache lines of its own
         std::atomic<std::size_t> next{0};
         std::size_t end = 0;
     };
@@ -64,7 +65,7 @@ class ThreadPool
         gate_ &= ~shut;
         announce();
         take_parts(0);
-        // Whoever comes now finds nothing to do; whoever is inside has a part in hand.
+        // A worker that arrives from now on does nothing; workers inside still run a part.
         gate_ |= shut;
         wait(left_, [this] { return gate_ == shut; });
     }
@@ -92,8 +93,9 @@ class ThreadPool
         }
     }
 
-    // Sleepers count themselves before they look a last time; those who wake them change what they look at before they
-    // look for sleepers. Atomics of C++ are in one order, so one of the two sees the other.
+    // A thread that goes to sleep increments `sleepers_` before it checks the condition for the last time; a thread
+    // that wakes others makes the condition true before it reads `sleepers_`. These atomics are sequentially
+    // consistent, so at least one of the two sees the other.
     template <class Condition> void wait(std::condition_variable &event, Condition holds)
     {
         for (int i = 0; i < spins; i++)
@@ -127,7 +129,7 @@ class ThreadPool
             worker.join();
     }
 
-    static constexpr int spins = 20000;    // of a load each: some tens of microseconds
+    static constexpr int spins = 20000;    // each a load: together some tens of microseconds
     static constexpr std::size_t shut = 1; // lowest bit of the gate
     static constexpr std::size_t one = 2;  // its other bits count the workers inside
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The input layer of BERT and its kin (MiniLM, E5, BGE): word + segment + position, then LayerNorm. Their checkpoints
- * have vocab 30522, 512 positions, 2 segments, dim 384 to 1024; these tables are small and made up.
+ * The input layer of BERT and models like it (MiniLM, E5, BGE): word + segment + position, then LayerNorm. Their
+ * checkpoints have vocab 30522, 512 positions, 2 segments, dim 384 to 1024; these tables are small and random.
  */
 #include "check.h"
 
@@ -12,13 +12,13 @@ static float words[VOCAB][DIM], positions[POSITIONS][DIM], segments[SEGMENTS][DI
 
 static inlay_layer *bert(void)
 {
-    inlay_table word_rows = inlay_table_f32(words, VOCAB, DIM);
-    inlay_table position_rows = inlay_table_f32(positions, POSITIONS, DIM);
-    inlay_table segment_rows = inlay_table_f32(segments, SEGMENTS, DIM);
-    inlay_layer_spec spec = inlay_layer_spec_default(&word_rows);
-    spec.positions = &position_rows;
-    spec.segments = &segment_rows;
-    spec.segments_first = 1; /* the order in which Hugging Face transformers add them */
+    inlay_table word_table = inlay_table_f32(words, VOCAB, DIM);
+    inlay_table position_table = inlay_table_f32(positions, POSITIONS, DIM);
+    inlay_table segment_table = inlay_table_f32(segments, SEGMENTS, DIM);
+    inlay_layer_spec spec = inlay_layer_spec_default(&word_table);
+    spec.positions = &position_table;
+    spec.segments = &segment_table;
+    spec.segments_first = 1; /* the order of the sum in Hugging Face transformers */
     spec.norm = INLAY_NORM_LAYER;
     spec.epsilon = (float)epsilon;
     spec.gamma = weight;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The input layer of Gemma: rows of bfloat16 times sqrt(dim), to bfloat16. The models compute sqrt(dim) in bfloat16
- * too, so that is what the scale must be. Positions are rotary and norms belong to the blocks: there are none here.
+ * The input layer of Gemma: rows of bfloat16 times sqrt(dim), rounded to bfloat16. The models round sqrt(dim) to
+ * bfloat16 too, so the scale must be that value. Positions are rotary and norms belong to the blocks, so the layer has
+ * neither.
  */
 #include "check.h"
 
@@ -11,7 +12,7 @@ enum { VOCAB = 100, DIM = 80, SEQUENCES = 2, LENGTH = 4, ROWS = SEQUENCES * LENG
 
 static uint16_t words[VOCAB][DIM];
 
-static uint16_t to_bfloat16(float value) /* a finite one, to nearest even */
+static uint16_t to_bfloat16(float value) /* finite values, rounded to nearest even */
 {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -28,10 +29,8 @@ static float from_bfloat16(uint16_t half)
 
 static inlay_layer *gemma(void)
 {
-    inlay_table word_rows = inlay_table_f32(words, VOCAB, DIM);
-    word_rows.type = INLAY_BF16;
-    word_rows.stride_bytes = inlay_table_row_bytes(INLAY_BF16, DIM);
-    inlay_layer_spec spec = inlay_layer_spec_default(&word_rows);
+    inlay_table word_table = inlay_table_bf16(words, VOCAB, DIM);
+    inlay_layer_spec spec = inlay_layer_spec_default(&word_table);
     spec.scale = from_bfloat16(to_bfloat16(inlay_sqrt_dim(DIM)));
     spec.out_type = INLAY_BF16;
     inlay_layer *layer = NULL;
@@ -54,7 +53,7 @@ int main(void)
     require(inlay_forward(layer, &batch, out, sizeof out[0], NULL, NULL));
     inlay_layer_destroy(layer);
 
-    /* The product of two bfloat16 fits into a float, so it is rounded once. */
+    /* A float holds the product of two bfloat16 exactly, so the product is rounded once. */
     const float scale = from_bfloat16(to_bfloat16((float)sqrt(DIM)));
     static float found[ROWS][DIM];
     static double expected[ROWS][DIM];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The input layer of GPT-2, GPT-3 and OPT-like decoders: word + position, both learned, no scale. Prompts of different
- * lengths come packed one behind the other (prefill); then each step brings one token for each sequence, at the
- * position that its own cache of keys and values has reached (decode).
+ * lengths are packed one after another (prefill); then each step has one token per sequence, at the position that the
+ * sequence's cache of keys and values has reached (decode).
  */
 #include "check.h"
 
@@ -12,10 +12,10 @@ static float words[VOCAB][DIM], positions[POSITIONS][DIM];
 
 static inlay_layer *gpt2(void)
 {
-    inlay_table word_rows = inlay_table_f32(words, VOCAB, DIM);
-    inlay_table position_rows = inlay_table_f32(positions, POSITIONS, DIM);
-    inlay_layer_spec spec = inlay_layer_spec_default(&word_rows);
-    spec.positions = &position_rows; /* a token past the last one is INLAY_ERROR_POSITION, and its sequence is full */
+    inlay_table word_table = inlay_table_f32(words, VOCAB, DIM);
+    inlay_table position_table = inlay_table_f32(positions, POSITIONS, DIM);
+    inlay_layer_spec spec = inlay_layer_spec_default(&word_table);
+    spec.positions = &position_table; /* a token past the last position is INLAY_ERROR_POSITION: the sequence is full */
     inlay_layer *layer = NULL;
     require(inlay_layer_create(&spec, NULL, &layer));
     return layer;
@@ -53,7 +53,7 @@ int main(void)
     decode.starts = cached;
     for (int step = 0; step < STEPS; step++) {
         for (int b = 0; b < SEQUENCES; b++)
-            next[b] = (next[b] * 31 + 17) % VOCAB; /* what the blocks of a model would choose */
+            next[b] = (next[b] * 31 + 17) % VOCAB; /* stands for the token that the model would choose */
         require(inlay_forward(layer, &decode, out, sizeof out[0], NULL, NULL));
         for (int b = 0; b < SEQUENCES; b++)
             define(next[b], cached[b]++, expected[b]);

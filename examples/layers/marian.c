@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The input layers of translation models: rows times sqrt(dim), plus sinusoids. They differ in whose sinusoids
- * (docs/recipes.md) and in where counting begins:
+ * The input layers of translation models: rows times sqrt(dim), plus sinusoids. They differ in the recipe of the
+ * sinusoids (docs/recipes.md) and in the first position:
  *
- *   Marian (opus-mt)   as transformers has it: float64, from 0; padding is a token like others
- *   NLLB, M2M100       fairseq's: from padding id + 1, padding is not counted and its row is zeros
+ *   Marian (opus-mt)   the recipe of transformers, in float64; positions from 0; padding is a token like any other
+ *   NLLB, M2M100       fairseq's recipe; padding-aware positions from padding id + 1; rows of padding are zeros
  */
 #include "check.h"
 
@@ -22,8 +22,8 @@ static inlay_sinusoid *sinusoids(inlay_recipe recipe)
 
 static inlay_layer *marian(const inlay_sinusoid *sinusoid)
 {
-    inlay_table word_rows = inlay_table_f32(words, VOCAB, DIM);
-    inlay_layer_spec spec = inlay_layer_spec_default(&word_rows);
+    inlay_table word_table = inlay_table_f32(words, VOCAB, DIM);
+    inlay_layer_spec spec = inlay_layer_spec_default(&word_table);
     spec.scale = inlay_sqrt_dim(DIM);
     spec.sinusoid = sinusoid;
     inlay_layer *layer = NULL;
@@ -33,18 +33,18 @@ static inlay_layer *marian(const inlay_sinusoid *sinusoid)
 
 static inlay_layer *nllb(const inlay_sinusoid *sinusoid)
 {
-    inlay_table word_rows = inlay_table_f32(words, VOCAB, DIM);
-    inlay_layer_spec spec = inlay_layer_spec_default(&word_rows);
+    inlay_table word_table = inlay_table_f32(words, VOCAB, DIM);
+    inlay_layer_spec spec = inlay_layer_spec_default(&word_table);
     spec.scale = inlay_sqrt_dim(DIM);
     spec.sinusoid = sinusoid;
     spec.padding_id = PAD;
-    spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE; /* from the batch's start: PAD + 1 */
+    spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE; /* counted from the start of the batch, PAD + 1 */
     inlay_layer *layer = NULL;
     require(inlay_layer_create(&spec, NULL, &layer));
     return layer;
 }
 
-/* One row by the definition: all sines, then all cosines; the last frequency is 10000^-(half - 1) / divisor. */
+/* Computes one row by the definition: all sines, then all cosines, of position * 10000^(-i / divisor). */
 static void define(int32_t id, int position, double divisor, double *out)
 {
     const int half = DIM / 2;
@@ -86,6 +86,6 @@ int main(void)
         else
             define(ids[t], position++, DIM / 2 - 1.0, expected[t]);
     }
-    /* fairseq's angles are of float32: so much further from the formula, at these positions. */
+    /* The angles of fairseq are float32, which adds to the error at these positions. */
     return compare("nllb", out[0], expected[0], ROWS * DIM, 4e-6) | wrong;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Static embeddings (model2vec, fastText, GloVe): a sentence is the mean of its tokens' rows, and that is the whole
- * model. Rows are int8 with one scale each, a quarter of the memory; sentences of any length lie packed one behind the
- * other, an empty one is zeros.
+ * model. Rows are int8 with one scale each, a quarter of the memory. Sentences of any length are packed one after
+ * another; an empty sentence is zeros.
  */
 #include "check.h"
 
@@ -11,26 +11,19 @@ enum { VOCAB = 100, DIM = 64, SENTENCES = 4, TOKENS = 3 + 0 + 6 + 1 };
 static int8_t words[VOCAB][DIM];
 static float scales[VOCAB];
 
-static inlay_table int8_rows(void)
-{
-    inlay_table rows = inlay_table_f32(words, VOCAB, DIM);
-    rows.type = INLAY_I8;
-    rows.stride_bytes = inlay_table_row_bytes(INLAY_I8, DIM);
-    rows.scales = scales;
-    return rows;
-}
-
-/* A table of float32 to int8: each row's largest magnitude becomes 127. Once, when the model is stored. */
+/* Converts a float32 table to int8, once, when the model is saved: the largest magnitude of each row becomes 127. */
 static void quantise(float (*table)[DIM])
 {
-    inlay_table from = inlay_table_f32(table, VOCAB, DIM), to = int8_rows();
-    require(inlay_table_quantize(&from, &to, NULL));
+    inlay_table from = inlay_table_f32(table, VOCAB, DIM);
+    inlay_table_storage to = inlay_table_storage_of(INLAY_I8, words, DIM);
+    to.scales = scales;
+    require(inlay_table_quantize(&from, &to, NULL, NULL));
 }
 
 static inlay_layer *static_embeddings(void)
 {
-    inlay_table word_rows = int8_rows();
-    inlay_layer_spec spec = inlay_layer_spec_default(&word_rows);
+    inlay_table word_table = inlay_table_i8(words, scales, VOCAB, DIM);
+    inlay_layer_spec spec = inlay_layer_spec_default(&word_table);
     spec.pooling = INLAY_POOLING_MEAN;
     inlay_layer *layer = NULL;
     require(inlay_layer_create(&spec, NULL, &layer));
@@ -51,16 +44,15 @@ int main(void)
     require(inlay_forward(layer, &batch, out, sizeof out[0], NULL, NULL));
     inlay_layer_destroy(layer);
 
-    /* The means of what is stored, and those of the table before: steps are at most 1 / 127, and half of one is lost.
-     */
-    static double stored[SENTENCES][DIM], before[SENTENCES][DIM];
+    /* The means of the quantised rows, and of the rows before: a step is at most 1 / 127, the error half a step. */
+    static double quantised[SENTENCES][DIM], original[SENTENCES][DIM];
     for (int b = 0; b < SENTENCES; b++)
         for (int64_t t = offsets[b]; t < offsets[b + 1]; t++)
             for (int i = 0; i < DIM; i++) {
                 double n = (double)(offsets[b + 1] - offsets[b]);
-                stored[b][i] += (double)words[ids[t]][i] * scales[ids[t]] / n;
-                before[b][i] += table[ids[t]][i] / n;
+                quantised[b][i] += (double)words[ids[t]][i] * scales[ids[t]] / n;
+                original[b][i] += table[ids[t]][i] / n;
             }
-    int wrong = compare("static embeddings", out[0], stored[0], SENTENCES * DIM, 5e-7);
-    return compare("static embeddings before int8", out[0], before[0], SENTENCES * DIM, .5 / 127 + 5e-7) | wrong;
+    int wrong = compare("static embeddings", out[0], quantised[0], SENTENCES * DIM, 5e-7);
+    return compare("static embeddings before int8", out[0], original[0], SENTENCES * DIM, .5 / 127 + 5e-7) | wrong;
 }

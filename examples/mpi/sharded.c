@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A vocabulary too large for one machine, sharded over the ranks of MPI: each holds some rows of the table, embeds the
- * whole batch, and the sum over all ranks is the layer, bit by bit. For of each token one rank has the row, with its
- * position; the others write -0.0, and x + -0.0 is x, in whichever order MPI adds.
+ * A vocabulary that is too large for one machine, sharded over the ranks of MPI. Each rank has some rows of the table
+ * and embeds the whole batch; the sum over all ranks is the output of the layer, bit by bit. For each token one rank
+ * has the row and adds the position; the others write -0.0, and x + -0.0 is x, in any order in which MPI adds.
  *
  *     mpicc -std=c99 sharded.c $(pkg-config --cflags --libs inlay) -o sharded
  *     mpirun --oversubscribe -np 4 ./sharded
@@ -16,7 +16,7 @@
 
 enum { VOCAB = 50001, DIM = 96, SEQUENCES = 4, LENGTH = 32, ROWS = SEQUENCES * LENGTH };
 
-/* Errors end all ranks: one alone would leave the others waiting for its part of the sum. */
+/* An error ends all ranks: otherwise the others would wait for this rank's part of the sum. */
 static void require(inlay_status status)
 {
     if (status == INLAY_OK)
@@ -25,7 +25,7 @@ static void require(inlay_status status)
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* Rows [first, first + rows) of the table: here random ones, which are the same in whichever parts they are made. */
+/* Returns rows [first, first + rows) of the table: random rows here, which do not depend on how the table is cut. */
 static float *read_rows(size_t first, size_t rows)
 {
     float *table = malloc((rows > 0 ? rows : 1) * DIM * sizeof *table);
@@ -37,13 +37,11 @@ static float *read_rows(size_t first, size_t rows)
     return table;
 }
 
-/* The layer over these rows of the vocabulary; over all of them it is no shard. */
+/* Computes the layer over these rows of the vocabulary. */
 static void forward(const inlay_sinusoid *sinusoid, size_t first, size_t rows, const int32_t *ids, float (*out)[DIM])
 {
     float *table = read_rows(first, rows);
-    inlay_table shard = inlay_table_f32(table, rows, DIM);
-    shard.first_row = first;
-    shard.vocab = rows < VOCAB ? VOCAB : 0;
+    inlay_table shard = inlay_table_shard(inlay_table_f32(table, rows, DIM), first, VOCAB);
     inlay_layer_spec spec = inlay_layer_spec_default(&shard);
     spec.scale = inlay_sqrt_dim(DIM);
     spec.sinusoid = sinusoid;
@@ -75,7 +73,7 @@ int main(int argc, char **argv)
     forward(sinusoid, first, end - first, ids, sum);
     MPI_Allreduce(MPI_IN_PLACE, sum, ROWS * DIM, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 
-    /* Only to show that it is the same: the layer over the whole table. */
+    /* Only to show that the result is the same: the layer over the whole table. */
     forward(sinusoid, 0, VOCAB, ids, whole);
     differ = memcmp(sum, whole, sizeof whole) != 0;
     MPI_Allreduce(&differ, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);

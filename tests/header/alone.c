@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The public header alone, as C99 and, included by alone.cc, as C++17: it must need no other and warn of nothing. */
+/* The umbrella header, as C99 and, included by alone.cc, as C++17: it needs no other include, and its inline functions
+   compile without warnings. */
 #include <inlay/inlay.h>
 
 inlay_status header_alone(const void *table, const int32_t *ids, float *out);

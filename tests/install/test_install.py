@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Installs a finished build into an empty folder and uses it as strangers do: pkg-config, CMake, a Meson subproject.
+"""Installs a finished build into an empty folder and uses it as its users do: pkg-config, CMake, a Meson subproject.
 
-Run as `test_install.py BUILD_DIR SOURCE_DIR`. Compiles with the CC and CXX of the environment, or cc and c++. Looks at the installed
-files and symbols, then builds copies of examples/ and compares what they print with the *.expected files here.
+Run as `test_install.py BUILD_DIR SOURCE_DIR`. Compiles with the CC and CXX of the environment, or cc and c++. Checks the
+installed files and symbols, then builds copies of examples/ and compares what they print with the *.expected files here.
 Prints a line for each check; the exit status is 1 if one of them failed.
 """
 
@@ -26,24 +26,25 @@ STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 STRICT_C99 = ["-std=c99", *STRICT]
 COMMAND_TIMEOUT_S = 120
 MESSAGE_LINES = 40
+HEADERS = ("base.h", "inlay.h", "layer.h", "positions.h", "table.h")
 
 
 class Failure(Exception):
-    """What a check found wrong."""
+    """A check failed; the message says why."""
 
 
 class Skip(Exception):
-    """Why a check cannot be made here."""
+    """A check cannot run here; the message says why."""
 
 
 class Report:
-    """Runs checks, prints and counts what came of them."""
+    """Runs checks; prints and counts their results."""
 
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
 
     def check(self, name, action, *arguments):
-        """True if `action(*arguments)` ran and raised nothing."""
+        """Returns whether `action(*arguments)` ran without an exception."""
         try:
             action(*arguments)
         except Skip as why:
@@ -64,7 +65,7 @@ class Report:
 
 
 def run(*command, env=None):
-    """stdout and stderr of a command that must succeed."""
+    """Returns stdout and stderr of a command that must succeed."""
     command = [str(word) for word in command]
     done = subprocess.run(
         command,
@@ -87,7 +88,7 @@ def need(*programs):
 
 
 def expect_same(what, found, expected):
-    """Two texts or two lists of lines."""
+    """Compares two texts or two lists of lines."""
     if found != expected:
         lines = [text.splitlines() if isinstance(text, str) else text for text in (expected, found)]
         differences = [line for line in difflib.ndiff(*lines) if not line.startswith("?")]
@@ -95,14 +96,14 @@ def expect_same(what, found, expected):
 
 
 def machine_of(elf):
-    """The bytes of an ELF header that say for which machine it is: class, byte order, e_machine."""
+    """Returns the bytes of an ELF header that name the machine: class, byte order, e_machine."""
     with open(elf, "rb") as file:
         header = file.read(20)
     return header[4:6] + header[18:20]
 
 
 class Build:
-    """What Meson knows of the build under test."""
+    """The build under test, as Meson describes it."""
 
     def __init__(self, build_dir, source_dir):
         self.dir = build_dir
@@ -123,7 +124,7 @@ class Build:
 
 
 class Installed:
-    """The build, installed below a folder of its own."""
+    """The build, installed into a folder of its own."""
 
     def __init__(self, build, destdir):
         self.build = build
@@ -139,22 +140,27 @@ class Installed:
         run("meson", "install", "-C", self.build.dir, "--no-rebuild", "--destdir", self.destdir)
 
     def pkg_config(self):
-        """The command and its environment. The prefix is not where the .pc file says: DESTDIR stands before it."""
+        """Returns the command and its environment. The prefix is not the one of the .pc file but DESTDIR and that."""
         path = [str(self.libdir / "pkgconfig")] + os.environ.get("PKG_CONFIG_PATH", "").split(os.pathsep)
         return ["pkg-config", f"--define-variable=prefix={self.prefix}"], {"PKG_CONFIG_PATH": os.pathsep.join(path)}
 
     def flags(self, *arguments):
-        """What pkg-config says of inlay."""
+        """Returns the flags that pkg-config prints for inlay."""
         need("pkg-config")
         command, env = self.pkg_config()
         out, _ = run(*command, *arguments, "inlay", env=env)
         return shlex.split(out)
 
+    def headers(self):
+        """The text of all installed headers."""
+        folder = self.inside(self.build.folders["includedir"]) / "inlay"
+        return "\n".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.h")))
+
     # ---- The files and the symbols ----
 
     def check_tree(self):
         folders = self.build.folders
-        expected = {folders["includedir"] / "inlay" / "inlay.h"}
+        expected = {folders["includedir"] / "inlay" / name for name in HEADERS}
         expected |= {folders["libdir"] / name for name in ("libinlay.so", "libinlay.so.0", self.shared.name)}
         expected |= {folders["libdir"] / "libinlay.a", folders["libdir"] / "pkgconfig" / "inlay.pc"}
         cmake = folders["libdir"] / "cmake" / "inlay"
@@ -178,10 +184,9 @@ class Installed:
         expect_same("sonames", re.findall(r"\(SONAME\).*\[(.*)\]", out), ["libinlay.so.0"])
 
     def check_symbols(self):
-        """What is exported is what the header declares, each symbol with its version."""
+        """The exported symbols are those that the headers declare, each with its version."""
         need("readelf")
-        header = (self.build.source / "include" / "inlay" / "inlay.h").read_text(encoding="utf-8")
-        declared = set(re.findall(r"^(?!static)\w[\w *]*\b(inlay_\w+)\(", header, re.MULTILINE))
+        declared = set(re.findall(r"^INLAY_API [\w *]+\b(inlay_\w+)\(", self.headers(), re.MULTILINE))
         out, _ = run("readelf", "--dyn-syms", "--wide", self.shared)
         # Num: Value Size Type Bind Vis Ndx Name; the version itself is an absolute symbol.
         rows = [line.split() for line in out.splitlines() if re.match(r"\s*\d+:", line)]
@@ -190,14 +195,12 @@ class Installed:
         expect_same("exports", sorted(exported), sorted(expected))
 
     def check_version(self):
-        header = self.inside(self.build.folders["includedir"]) / "inlay" / "inlay.h"
-        numbers = re.findall(r"#define INLAY_VERSION_\w+ (\d+)", header.read_text(encoding="utf-8"))
-        expect_same("the header's and the build's version", ".".join(numbers), self.build.version)
+        numbers = re.findall(r"#define INLAY_VERSION_\w+ (\d+)", self.headers())
+        expect_same("the headers' and the build's version", ".".join(numbers), self.build.version)
         expect_same("pkg-config's and the build's version", self.flags("--modversion"), [self.build.version])
 
-
     def check_runs(self):
-        """Whether a plain compiler can use it where it lies, and run what it made."""
+        """Skips the programs if a plain compiler cannot use the installed files, or its programs cannot run here."""
         if self.build.instrumented:
             raise Skip("the library is built with " + ", ".join(self.build.instrumented))
         if any(self.build.prefix not in self.build.folders[name].parents for name in ("includedir", "libdir")):
@@ -207,7 +210,7 @@ class Installed:
 
 
 class Programs:
-    """Copies of the examples, built in all the ways they are meant to be."""
+    """Copies of the examples, built in all documented ways."""
 
     def __init__(self, installed, folder):
         self.installed = installed
@@ -216,7 +219,7 @@ class Programs:
         shutil.copytree(installed.build.source / "examples", self.examples)
 
     def check_output(self, name, program, static=None, env=None):
-        """The program prints what is expected. `static`: whether libinlay must be inside of it."""
+        """The program prints the expected lines. `static`: whether libinlay must be linked into it."""
         stdout, stderr = run(program, env=env)
         expect_same("lines printed", stdout, (HERE / f"{name}.expected").read_text(encoding="utf-8"))
         if name == "server" and f"inlay {self.installed.build.version}," not in stderr:
@@ -261,7 +264,7 @@ class Programs:
     # ---- Executors ----
 
     def check_executor(self, source, compiler, *flags):
-        """A program of examples/executors: what it runs on may be missing here, the rest may not."""
+        """A program of examples/executors gives the same bits; it is skipped if its threading library is missing."""
         need("pkg-config", shlex.split(compiler)[0])
         header = {"pthreadpool.c": "pthreadpool.h", "openmp.c": "omp.h", "thread_pool.cc": "thread"}[source]
         probe = self.folder / f"probe{pathlib.Path(source).suffix}"
@@ -271,7 +274,7 @@ class Programs:
         except Failure:
             raise Skip(f"{compiler} finds no {header}, or nothing to link for it") from None
         program = self.folder / source.replace(".", "-")
-        # Not among the probe's flags: a library must stand behind what needs it.
+        # A library must come after the objects that need it.
         libraries = [flag for flag in flags if flag.startswith("-l")]
         options = [flag for flag in flags if flag not in libraries]
         run(*shlex.split(compiler), *options, *STRICT, "-O2", *self.installed.flags("--cflags"),
@@ -282,7 +285,7 @@ class Programs:
     # ---- Layers of models, and shards ----
 
     def check_layer(self, name):
-        """A program of examples/layers finds its layer as it defines it, on the best ISA and on the plainest."""
+        """A program of examples/layers agrees with its own definition, on the best ISA and on scalar."""
         need("pkg-config", shlex.split(CC)[0])
         program = self.folder / f"layer-{name}"
         run(*shlex.split(CC), *STRICT_C99, "-O2", *self.installed.flags("--cflags"),
@@ -294,7 +297,7 @@ class Programs:
                 raise Failure("\n".join(["not as defined", *wrong]))
 
     def check_mpi(self, ranks):
-        """The shards of that many processes add up to the layer."""
+        """The sum of the shards of all ranks is the layer."""
         need("pkg-config", "mpicc", "mpirun")
         program = self.folder / "sharded"
         run("mpicc", *STRICT_C99, "-O2", *self.installed.flags("--cflags"), self.examples / "mpi" / "sharded.c",
@@ -303,7 +306,7 @@ class Programs:
         options = []
         if "Open MPI" in version or "OpenRTE" in version:
             options = ["--oversubscribe"] + (["--allow-run-as-root"] if os.geteuid() == 0 else [])
-        # On this machine alone, so that Open MPI looks for no ssh.
+        # Only on this machine, so that Open MPI needs no ssh.
         env = {**self.shared_path(), "OMPI_MCA_plm": "isolated"}
         stdout, _ = run("mpirun", *options, "-np", ranks, program, env=env)
         expect_same("lines printed", stdout, f"mpi, {ranks} ranks: the same bits as one layer\n")
@@ -315,13 +318,13 @@ class Programs:
         generator = ["-G", "Ninja"] if shutil.which("ninja") else []
         paths = [str(prefix)]
         libdir = self.installed.libdir.relative_to(self.installed.prefix)
-        if libdir.parts[0] != "lib":  # lib64, say: not on every system does CMake look there by itself
+        if libdir.parts[0] != "lib":  # lib64 for example, where CMake does not look on every system
             paths.append(str(prefix / libdir / "cmake" / "inlay"))
         arguments = [f"-DCMAKE_PREFIX_PATH={';'.join(paths)}", "-DCMAKE_BUILD_TYPE=Release"]
         return run("cmake", *generator, "-S", source, "-B", build, *arguments, env={"CC": CC})
 
     def moved_without(self, *patterns):
-        """The installed prefix at another place, less some of its libraries."""
+        """Copies the installed prefix to another place, without some of its libraries."""
         moved = pathlib.Path(tempfile.mkdtemp(dir=self.folder)) / "moved"
         shutil.copytree(self.installed.prefix, moved, symlinks=True)
         libdir = moved / self.installed.libdir.relative_to(self.installed.prefix)
@@ -331,7 +334,7 @@ class Programs:
         return moved
 
     def check_cmake(self, target, static, without=()):
-        """The example against `target`, in a tree that was moved and lacks the libraries `without`."""
+        """Builds the example with `target`, in a tree that was moved and has no libraries `without`."""
         need("cmake")
         self.need_to_link(static)
         prefix = self.moved_without(*without)
@@ -345,12 +348,12 @@ class Programs:
         self.cmake(lists.parent, work / "build", prefix)
         cache = (work / "build" / "CMakeCache.txt").read_text(encoding="utf-8")
         if not re.search(f"^inlay_DIR:PATH={re.escape(str(prefix))}/", cache, re.MULTILINE):
-            raise Failure("find_package(inlay) found another one than was installed")
+            raise Failure("find_package(inlay) found another inlay than the installed one")
         run("cmake", "--build", work / "build")
         self.check_output("minimal", work / "build" / "minimal", static)
 
     def check_cmake_answers(self):
-        """Which versions find_package accepts, and which targets there are when a library is not."""
+        """find_package accepts the right versions, and defines the targets of the libraries that are installed."""
         need("cmake", shlex.split(CC)[0])
         major, minor, patch = (int(number) for number in self.installed.build.version.split("."))
         before = [(f"{major}.{minor - 1}", major > 0)] if minor > 0 else []
@@ -413,7 +416,7 @@ class Programs:
         inlays = [target for target in targets if "subprojects" in pathlib.Path(target["defined_in"]).parts]
         others = [target["name"] for target in inlays if pathlib.Path(target["defined_in"]).parent.name != "src"]
         if not inlays or others:
-            raise Failure(f"beside the library the subproject builds {others}, of {len(inlays)} targets")
+            raise Failure(f"the subproject builds {others} besides the library, of {len(inlays)} targets")
         run("ninja", "-C", build)
         self.check_output("minimal", build / "minimal", static=False)
 

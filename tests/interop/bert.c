@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The input layer of BERT for bert.py, which loads this: so that Python need not mirror structs that may grow.
+ * The input layer of BERT for bert.py, which loads this library: Python need not mirror structs that may grow.
  */
 #include <inlay/inlay.h>
 
-/* What cannot be made is null. The tables are float32 but for the words, which are of `type`. */
+/* Returns null if it fails. The tables are float32 except for the words, which are of `type`. */
 INLAY_API inlay_layer *bert_layer(const void *words, size_t vocab, inlay_element_type type, const void *positions,
                                   size_t longest, const void *segments, size_t types, int segments_first, size_t dim,
                                   const void *gamma, const void *beta, float epsilon)
 {
-    inlay_table word_rows = inlay_table_f32(words, vocab, dim);
-    inlay_table position_rows = inlay_table_f32(positions, longest, dim);
-    inlay_table segment_rows = inlay_table_f32(segments, types, dim);
-    word_rows.type = type;
-    word_rows.stride_bytes = inlay_table_row_bytes(type, dim);
-    inlay_layer_spec spec = inlay_layer_spec_default(&word_rows);
-    spec.positions = &position_rows;
-    spec.segments = &segment_rows;
+    inlay_table word_table = inlay_table_of(type, words, vocab, dim, inlay_table_row_bytes(type, dim));
+    inlay_table position_table = inlay_table_f32(positions, longest, dim);
+    inlay_table segment_table = inlay_table_f32(segments, types, dim);
+    inlay_layer_spec spec = inlay_layer_spec_default(&word_table);
+    spec.positions = &position_table;
+    spec.segments = &segment_table;
     spec.segments_first = segments_first != 0;
     spec.norm = INLAY_NORM_LAYER;
     spec.epsilon = epsilon;
@@ -26,7 +24,7 @@ INLAY_API inlay_layer *bert_layer(const void *words, size_t vocab, inlay_element
     return inlay_layer_create(&spec, NULL, &layer) == INLAY_OK ? layer : NULL;
 }
 
-/* Sequences of one length where `offsets` is null, else packed ones. */
+/* Embeds sequences of one length if `offsets` is null, else packed sequences. */
 INLAY_API inlay_status bert_forward(const inlay_layer *layer, const int64_t *ids, const int64_t *segments,
                                     const int64_t *offsets, size_t sequences, size_t length, float *out, size_t dim)
 {
