@@ -59,6 +59,18 @@ int run_suite(int argc, char **argv, Suite *suite)
     return failed == 0 && tests > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+int run_tests(int argc, char **argv, const char *name, SFun setup, SFun teardown, const TTest *const *tests)
+{
+    Suite *suite = suite_create(name);
+    TCase *all = tcase_create(name);
+    tcase_set_timeout(all, 600);
+    tcase_add_checked_fixture(all, setup, teardown);
+    for (size_t i = 0; tests[i] != NULL; i++)
+        tcase_add_test(all, tests[i]);
+    suite_add_tcase(suite, all);
+    return run_suite(argc, argv, suite);
+}
+
 struct arena arena_make(size_t capacity)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -197,8 +209,12 @@ inlay_status quantize(const inlay_table *from, const inlay_table *to, double *la
 {
     if (to == NULL)
         return inlay_table_quantize(from, NULL, NULL, largest_error);
-    const inlay_table_storage storage = {sizeof storage, (void *)(uintptr_t)to->data,   to->stride_bytes,
-                                         to->type,       to->group,                     (void *)(uintptr_t)to->scales,
+    const inlay_table_storage storage = {sizeof storage,
+                                         (void *)(uintptr_t)to->data,
+                                         to->stride_bytes,
+                                         to->type,
+                                         to->group,
+                                         (void *)(uintptr_t)to->scales,
                                          (void *)(uintptr_t)to->zeros};
     return inlay_table_quantize(from, &storage, NULL, largest_error);
 }

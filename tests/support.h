@@ -31,6 +31,11 @@ enum { EXIT_SKIP = 77 };
    were made; EXIT_SKIP, and why, where that ISA does not run here. */
 int run_suite(int argc, char **argv, Suite *suite);
 
+/* Runs tests of that ISA likewise, each between `setup` and `teardown`, which may be null; `tests` ends with null. */
+int run_tests(int argc, char **argv, const char *name, SFun setup, SFun teardown, const TTest *const *tests);
+#define RUN_TESTS(argc, argv, name, setup, teardown, ...)                                                              \
+    run_tests(argc, argv, name, setup, teardown, (const TTest *const[]){__VA_ARGS__, NULL})
+
 /* The kernels under test. */
 extern const struct inlay_kernels *tested;
 

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The fixture of the suites test_errors_*.c: a small table, its layer, an output between guard pages, and the macros
+ * that expect a status of a call.
+ */
+#ifndef INLAY_TESTS_ERRORS_H
+#define INLAY_TESTS_ERRORS_H
+
+#include "support.h"
+
+#include <errno.h>
+
+enum { DIM = 4, ROWS = 8, BATCH = 2, SEQ = 3, TOKENS = BATCH * SEQ, ROW_BYTES = DIM * sizeof(float) };
+
+extern float table[ROWS][DIM];
+extern struct arena out;
+extern inlay_sinusoid *sinusoid; /* of DIM columns */
+
+void make_fixture(void);
+void free_fixture(void);
+
+/* Returns a view of `table`. */
+inlay_table good_table(void);
+
+/* Returns a layer whose positions are those of a sinusoid, or of a table, or none. */
+inlay_layer *make_layer(const inlay_table *tokens, const inlay_sinusoid *formula, const inlay_table *learned);
+
+/* Creates a layer and destroys it again; fails the test if a failed creation leaves a handle. */
+inlay_status create_layer(const inlay_layer_spec *spec);
+
+/* Runs a layer with the output of the fixture. */
+inlay_status forward(const inlay_layer *layer, const inlay_batch *batch, inlay_fault *fault);
+
+/* Expects a status of a call, an output that is untouched if it is an error, and an errno that stays as it is. */
+#define EXPECT_STATUS(call, wanted)                                                                                    \
+    do {                                                                                                               \
+        arena_place(&out, 0, AT_BEGIN, 0);                                                                             \
+        errno = 0;                                                                                                     \
+        inlay_status got = (call);                                                                                     \
+        EXPECT(got == (wanted), "%s is \"%s\", not \"%s\"", #call, inlay_status_string(got),                           \
+               inlay_status_string(wanted));                                                                           \
+        EXPECT((wanted) == INLAY_OK || arena_untouched(&out), "%s wrote to its output", #call);                        \
+        EXPECT(errno == 0, "%s touched errno", #call);                                                                 \
+    } while (0)
+
+/* Expects a status of a call while one field of a struct that it reads has another value. */
+#define EXPECT_WITH(wanted, object, field, value, call)                                                                \
+    do {                                                                                                               \
+        const __typeof__(object) kept = (object);                                                                      \
+        (object).field = (value);                                                                                      \
+        EXPECT_STATUS(call, wanted);                                                                                   \
+        (object) = kept;                                                                                               \
+    } while (0)
+
+#endif

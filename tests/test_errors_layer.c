@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every error of creating a layer, for every field of its spec; the memory of handles; executors; and what the library
+ * says of itself.
+ */
+#include "errors.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+START_TEST(every_status_has_its_own_sentence)
+{
+    for (int a = INLAY_OK; a <= INLAY_ERROR_SEGMENT; a++)
+        for (int b = INLAY_OK; b < a; b++)
+            EXPECT(strcmp(inlay_status_string((inlay_status)a), inlay_status_string((inlay_status)b)) != 0,
+                   "status %d and %d read the same", a, b);
+    EXPECT(inlay_status_string((inlay_status)-1) != NULL && inlay_status_string((inlay_status)999) != NULL,
+           "no sentence outside the enum");
+}
+END_TEST
+
+START_TEST(version_is_that_of_the_header)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%d.%d.%d", INLAY_VERSION_MAJOR, INLAY_VERSION_MINOR, INLAY_VERSION_PATCH);
+    EXPECT(strcmp(inlay_version(), text) == 0, "version %s is not %s", inlay_version(), text);
+    EXPECT(strcmp(inlay_version(), MESON_VERSION) == 0, "version %s is not Meson's %s", inlay_version(), MESON_VERSION);
+}
+END_TEST
+
+#define EXPECT_SPEC(wanted, field, value) EXPECT_WITH(wanted, spec, field, value, create_layer(&spec))
+
+START_TEST(fields_of_specs)
+{
+    static float parameters[DIM];
+    const inlay_table tokens = good_table(), learned = good_table(), empty = inlay_table_f32(NULL, 0, DIM),
+                      wider = inlay_table_f32(table, 4, DIM + 1), shard = inlay_table_shard(good_table(), 0, ROWS + 1);
+    inlay_sinusoid *wider_sinusoid = make_sinusoid(DIM + 1, 10000, INLAY_SINUSOID_LAYOUT_SPLIT);
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    inlay_layer *made = (inlay_layer *)1;
+    EXPECT_STATUS(create_layer(&spec), INLAY_OK);
+    EXPECT_STATUS(create_layer(NULL), INLAY_ERROR_NULL);
+    EXPECT_STATUS(inlay_layer_create(&spec, NULL, NULL), INLAY_ERROR_NULL);
+    EXPECT_SPEC(INLAY_ERROR_NULL, tokens, NULL);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, size, 0);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, size, 8);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, size, sizeof spec - 1);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, stores, (inlay_stores)3);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, bad_id, (inlay_bad_id)5);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, bad_id, (inlay_bad_id)-1);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, zero_rows, (inlay_zero_rows)2);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, position_mode, (inlay_position_mode)2);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, position_mode, INLAY_POSITION_MODE_PADDING_AWARE); /* no positions, no padding */
+    EXPECT_SPEC(INLAY_ERROR_OPTION, clamp_positions, 2);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, norm, (inlay_norm)3);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, pooling, (inlay_pooling)3);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, out_type, (inlay_element_type)0);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, out_type, INLAY_I8);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, out_type, (inlay_element_type)INLAY_ELEMENT_TYPES);
+    EXPECT_SPEC(INLAY_OK, epsilon, 0x1.fffffep127f);
+    EXPECT_SPEC(INLAY_OK, epsilon, -0.0f);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, epsilon, -0x1p-149f);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, epsilon, -1);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, epsilon, NAN);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, epsilon, INFINITY);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, gamma, parameters); /* no norm */
+    EXPECT_SPEC(INLAY_ERROR_OPTION, beta, parameters);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, segments, &empty);
+    EXPECT_SPEC(INLAY_ERROR_SHAPE, segments, &wider);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, segments, &shard);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, segments_first, 1); /* no segments */
+    EXPECT_SPEC(INLAY_ERROR_OPTION, positions, &shard);
+    EXPECT_SPEC(INLAY_ERROR_SHAPE, positions, &wider);
+    EXPECT_SPEC(INLAY_ERROR_SHAPE, sinusoid, wider_sinusoid);
+    EXPECT_SPEC(INLAY_OK, substitute_id, -1); /* of another policy */
+    spec.bad_id = INLAY_BAD_ID_SUBSTITUTE;
+    EXPECT_SPEC(INLAY_OK, substitute_id, ROWS - 1);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, substitute_id, ROWS);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, substitute_id, -1);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, substitute_id, INT64_MIN);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, tokens, &empty);
+    spec = inlay_layer_spec_default(&tokens);
+    spec.positions = &learned;
+    EXPECT_SPEC(INLAY_OK, size, sizeof spec);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, sinusoid, sinusoid);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, position_mode, INLAY_POSITION_MODE_PADDING_AWARE);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, pooling, INLAY_POOLING_SUM);
+    spec.padding_id = 0;
+    EXPECT_SPEC(INLAY_OK, position_mode, INLAY_POSITION_MODE_PADDING_AWARE);
+    spec = inlay_layer_spec_default(&tokens);
+    spec.segments = &learned;
+    EXPECT_SPEC(INLAY_ERROR_OPTION, pooling, INLAY_POOLING_MEAN);
+    EXPECT_SPEC(INLAY_OK, segments_first, 1);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, segments_first, 2);
+    spec = inlay_layer_spec_default(&tokens);
+    spec.norm = INLAY_NORM_RMS;
+    EXPECT_SPEC(INLAY_OK, gamma, parameters);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, beta, parameters);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, tokens, &shard);
+    spec = inlay_layer_spec_default(&shard);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, pooling, INLAY_POOLING_SUM);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, segments, &learned);
+    EXPECT_STATUS(inlay_layer_create(NULL, NULL, &made), INLAY_ERROR_NULL);
+    EXPECT(made == NULL, "a failed creation left a handle");
+    inlay_layer_destroy(NULL);
+    inlay_sinusoid_destroy(wider_sinusoid);
+}
+END_TEST
+
+START_TEST(specs_of_later_versions)
+{
+    const inlay_table tokens = good_table();
+    struct {
+        inlay_layer_spec spec;
+        uint64_t behind;
+    } later = {inlay_layer_spec_default(&tokens), 0};
+    struct {
+        inlay_tuning tuning;
+        uint64_t behind;
+    } tuning = {inlay_tuning_default(), 0};
+    later.spec.size = sizeof later;
+    later.spec.tuning = &tuning.tuning;
+    tuning.tuning.size = sizeof tuning;
+    EXPECT_STATUS(create_layer(&later.spec), INLAY_OK);
+    EXPECT_WITH(INLAY_ERROR_OPTION, later, behind, 1, create_layer(&later.spec));
+    EXPECT_WITH(INLAY_ERROR_OPTION, tuning, behind, 1, create_layer(&later.spec));
+    EXPECT_WITH(INLAY_ERROR_OPTION, tuning, tuning.size, sizeof tuning.tuning - 1, create_layer(&later.spec));
+}
+END_TEST
+
+/* Post-ops that need whole rows of floats take no longer ones than this. */
+START_TEST(wide_rows)
+{
+    const inlay_table wide = inlay_table_f32(NULL, 0, 4097), widest = inlay_table_f32(NULL, 0, 4096);
+    inlay_sinusoid *formula = make_sinusoid(4097, 10000, INLAY_SINUSOID_LAYOUT_SPLIT);
+    inlay_layer_spec spec = inlay_layer_spec_default(&wide);
+    EXPECT_SPEC(INLAY_ERROR_SHAPE, pooling, INLAY_POOLING_SUM);
+    EXPECT_SPEC(INLAY_OK, norm, INLAY_NORM_RMS);
+    spec.out_type = INLAY_F16;
+    spec.cached_positions = 0;
+    EXPECT_SPEC(INLAY_OK, scale, 1);
+    EXPECT_SPEC(INLAY_ERROR_SHAPE, norm, INLAY_NORM_LAYER);
+    EXPECT_SPEC(INLAY_ERROR_SHAPE, sinusoid, formula);
+    spec = inlay_layer_spec_default(&widest);
+    EXPECT_SPEC(INLAY_OK, pooling, INLAY_POOLING_SUM);
+    inlay_sinusoid_destroy(formula);
+}
+END_TEST
+
+/* An allocator that counts, and fails on demand. */
+struct counted {
+    int live, calls;
+    bool fails;
+};
+
+static void *counted_allocate(void *ctx, size_t bytes)
+{
+    struct counted *counted = ctx;
+    counted->calls++;
+    if (counted->fails)
+        return NULL;
+    counted->live++;
+    return malloc(bytes);
+}
+
+static void counted_release(void *ctx, void *memory)
+{
+    struct counted *counted = ctx;
+    counted->live--;
+    free(memory);
+}
+
+START_TEST(handles_and_their_memory)
+{
+    struct counted counted = {0, 0, false};
+    inlay_allocator allocator = {&counted, counted_allocate, counted_release};
+    inlay_table tokens = good_table();
+    inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(DIM);
+    inlay_sinusoid *made, *none;
+    EXPECT_STATUS(inlay_sinusoid_create(&spec, &allocator, &made), INLAY_OK);
+    inlay_layer_spec layer_spec = inlay_layer_spec_default(&tokens);
+    layer_spec.sinusoid = made;
+    inlay_layer *layer;
+    EXPECT_STATUS(inlay_layer_create(&layer_spec, &allocator, &layer), INLAY_OK);
+    EXPECT(counted.live == 2, "%d blocks live", counted.live);
+    inlay_layer_destroy(layer);
+    counted.fails = true;
+    EXPECT_STATUS(inlay_layer_create(&layer_spec, &allocator, &layer), INLAY_ERROR_NO_MEMORY);
+    EXPECT_STATUS(inlay_sinusoid_create(&spec, &allocator, &none), INLAY_ERROR_NO_MEMORY);
+    EXPECT(layer == NULL && none == NULL, "a failed creation left a handle");
+    counted.fails = false;
+    inlay_allocator incomplete[] = {{NULL, NULL, NULL}, {NULL, counted_allocate, NULL}, {NULL, NULL, counted_release}};
+    for (size_t i = 0; i < sizeof incomplete / sizeof *incomplete; i++) {
+        EXPECT_STATUS(inlay_sinusoid_create(&spec, &incomplete[i], &none), INLAY_ERROR_NULL);
+        EXPECT_STATUS(inlay_layer_create(&layer_spec, &incomplete[i], &layer), INLAY_ERROR_NULL);
+    }
+    if (sizeof(size_t) == 8) {
+        inlay_sinusoid *wide = make_sinusoid(1 << 20, 10000, INLAY_SINUSOID_LAYOUT_SPLIT);
+        inlay_table wide_tokens = inlay_table_f32(NULL, 0, 1 << 20);
+        layer_spec = inlay_layer_spec_default(&wide_tokens);
+        layer_spec.sinusoid = wide;
+        layer_spec.cached_positions = INLAY_POSITION_LIMIT;
+        counted.fails = true;
+        EXPECT_STATUS(inlay_layer_create(&layer_spec, &allocator, &layer), INLAY_ERROR_NO_MEMORY);
+#ifndef SANITIZED
+        /* 8 PiB, which malloc refuses, and sets errno. */
+        EXPECT_STATUS(inlay_layer_create(&layer_spec, NULL, &layer), INLAY_ERROR_NO_MEMORY);
+#endif
+        inlay_sinusoid_destroy(wide);
+    }
+    inlay_sinusoid_destroy(made);
+    EXPECT(counted.live == 0, "%d blocks leaked", counted.live);
+}
+END_TEST
+
+static void run_nothing(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
+{
+    (void)ctx, (void)count, (void)task, (void)arg;
+}
+
+START_TEST(executors)
+{
+    static const int32_t ids[TOKENS];
+    static const int64_t positions[SEQ];
+    static const struct {
+        inlay_executor executor;
+        inlay_status wanted;
+    } bad[] = {{{NULL, NULL, 1}, INLAY_ERROR_NULL}, {{NULL, run_nothing, 0}, INLAY_ERROR_OPTION}};
+    inlay_table tokens = good_table();
+    inlay_layer *layer = make_layer(&tokens, sinusoid, NULL);
+    inlay_batch batch = inlay_batch_i32(ids, BATCH, SEQ, 0);
+    unsigned char *to = out.begin, *sin = to + 3 * ROW_BYTES;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const inlay_executor *e = &bad[i].executor;
+        const inlay_status wanted = bad[i].wanted;
+        EXPECT_STATUS(inlay_forward(layer, &batch, to, ROW_BYTES, e, NULL), wanted);
+        EXPECT_STATUS(inlay_gather(&tokens, ids, INLAY_ID_I32, TOKENS, 1, to, ROW_BYTES, e, NULL), wanted);
+        EXPECT_STATUS(inlay_scale(table, ROW_BYTES, 3, DIM, 2, to, ROW_BYTES, e), wanted);
+        EXPECT_STATUS(inlay_add_positions(to, ROW_BYTES, 1, 2, &tokens, 0, e, NULL), wanted);
+        EXPECT_STATUS(inlay_sinusoid_rows(sinusoid, 0, 3, INLAY_F32, to, ROW_BYTES, e), wanted);
+        EXPECT_STATUS(
+            inlay_sinusoid_at(sinusoid, positions, INLAY_POSITION_I64, SEQ, INLAY_F32, to, ROW_BYTES, e, NULL), wanted);
+        EXPECT_STATUS(inlay_rotary_rows(sinusoid, 0, 3, INLAY_F32, INLAY_ROTARY_HALVES, to, sin, ROW_BYTES, e), wanted);
+    }
+    inlay_layer_destroy(layer);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return RUN_TESTS(argc, argv, "errors of layers", make_fixture, free_fixture, every_status_has_its_own_sentence,
+                     version_is_that_of_the_header, fields_of_specs, specs_of_later_versions, wide_rows,
+                     handles_and_their_memory, executors);
+}

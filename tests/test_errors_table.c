@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every error of a table's view and of the plain operations, which take one, for every argument that can cause it; and
+ * the constructors of views.
+ */
+#include "errors.h"
+
+#include "table/ids.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The arguments of the plain operations: `table` is `positions` and `n` is `seq` of inlay_add_positions(). */
+struct call {
+    const inlay_table *table;
+    const void *ids;
+    inlay_id_type id_type;
+    const void *x;
+    size_t n, batch, dim;
+    int64_t start;
+    void *out;
+    size_t x_stride_bytes, stride_bytes;
+};
+
+static inlay_status gather(const struct call *call)
+{
+    return inlay_gather(call->table, call->ids, call->id_type, call->n, 1, call->out, call->stride_bytes, NULL, NULL);
+}
+
+static inlay_status scale(const struct call *call)
+{
+    return inlay_scale(call->x, call->x_stride_bytes, call->n, call->dim, 2, call->out, call->stride_bytes, NULL);
+}
+
+static inlay_status add(const struct call *call)
+{
+    return inlay_add_positions(call->out, call->stride_bytes, call->batch, call->n, call->table, call->start, NULL,
+                               NULL);
+}
+
+static const int32_t zeros[TOKENS];
+
+static struct call good_call(const inlay_table *view)
+{
+    return (struct call){view, zeros, INLAY_ID_I32, table, 1, 1, DIM, 0, out.begin, ROW_BYTES, ROW_BYTES};
+}
+
+#define EXPECT_GATHER(wanted, field, value) EXPECT_WITH(wanted, call, field, value, gather(&call))
+#define EXPECT_SCALE(wanted, field, value) EXPECT_WITH(wanted, call, field, value, scale(&call))
+#define EXPECT_ADD(wanted, field, value) EXPECT_WITH(wanted, call, field, value, add(&call))
+
+START_TEST(plain_operations)
+{
+    const inlay_table view = good_table(), shard = inlay_table_shard(view, 0, ROWS + 1),
+                      whole = inlay_table_shard(view, 0, ROWS);
+    struct call call = good_call(&view);
+    EXPECT_STATUS(gather(&call), INLAY_OK);
+    EXPECT_GATHER(INLAY_ERROR_NULL, table, NULL);
+    EXPECT_GATHER(INLAY_ERROR_NULL, ids, NULL);
+    EXPECT_GATHER(INLAY_ERROR_NULL, out, NULL);
+    EXPECT_GATHER(INLAY_ERROR_OPTION, id_type, (inlay_id_type)0);
+    EXPECT_GATHER(INLAY_ERROR_STRIDE, stride_bytes, ROW_BYTES - 1);
+    EXPECT_GATHER(INLAY_ERROR_OVERFLOW, n, SIZE_MAX);
+    EXPECT_GATHER(INLAY_ERROR_OVERFLOW, n, PTRDIFF_MAX / ROW_BYTES + 1);
+    EXPECT_STATUS(scale(&call), INLAY_OK);
+    EXPECT_SCALE(INLAY_ERROR_NULL, x, NULL);
+    EXPECT_SCALE(INLAY_ERROR_NULL, out, NULL);
+    EXPECT_SCALE(INLAY_ERROR_SHAPE, dim, 0);
+    EXPECT_SCALE(INLAY_ERROR_STRIDE, x_stride_bytes, ROW_BYTES - 1);
+    EXPECT_SCALE(INLAY_ERROR_STRIDE, stride_bytes, ROW_BYTES - 1);
+    EXPECT_SCALE(INLAY_ERROR_OVERFLOW, n, SIZE_MAX / 8);
+    EXPECT_STATUS(add(&call), INLAY_OK);
+    EXPECT_ADD(INLAY_ERROR_NULL, out, NULL);
+    EXPECT_ADD(INLAY_ERROR_NULL, table, NULL);
+    EXPECT_ADD(INLAY_ERROR_STRIDE, stride_bytes, ROW_BYTES - 1);
+    EXPECT_ADD(INLAY_ERROR_OVERFLOW, batch, SIZE_MAX);
+    EXPECT_ADD(INLAY_ERROR_OPTION, table, &shard);
+    EXPECT_ADD(INLAY_ERROR_OPTION, table, &whole);
+    call.n = 2;
+    EXPECT_ADD(INLAY_ERROR_OVERFLOW, batch, SIZE_MAX);
+    /* Without work nothing is looked at. */
+    call = good_call(&view);
+    call.n = call.batch = 0;
+    call.ids = call.x = call.out = NULL;
+    EXPECT_STATUS(gather(&call), INLAY_OK);
+    EXPECT_STATUS(scale(&call), INLAY_OK);
+    EXPECT_STATUS(add(&call), INLAY_OK);
+}
+END_TEST
+
+/* Expects a status wherever a view is taken, of one that is no shard. */
+static void expect_view(const inlay_table *view, inlay_status wanted)
+{
+    const struct call call = good_call(view);
+    inlay_table tokens = good_table();
+    inlay_layer_spec of_tokens = inlay_layer_spec_default(view), of_positions = inlay_layer_spec_default(&tokens);
+    of_positions.positions = view;
+    EXPECT_STATUS(gather(&call), wanted);
+    EXPECT_STATUS(add(&call), wanted);
+    EXPECT_STATUS(create_layer(&of_tokens), wanted);
+    EXPECT_STATUS(create_layer(&of_positions), wanted);
+}
+
+#define EXPECT_VIEW(wanted, field, value)                                                                              \
+    do {                                                                                                               \
+        inlay_table changed = good_table();                                                                            \
+        changed.field = (value);                                                                                       \
+        expect_view(&changed, wanted);                                                                                 \
+    } while (0)
+
+START_TEST(fields_of_views)
+{
+    EXPECT_VIEW(INLAY_OK, first_row, 0);
+    EXPECT_VIEW(INLAY_ERROR_OPTION, type, (inlay_element_type)0);
+    EXPECT_VIEW(INLAY_ERROR_OPTION, type, (inlay_element_type)INLAY_ELEMENT_TYPES);
+    EXPECT_VIEW(INLAY_ERROR_OPTION, type, (inlay_element_type)77);
+    EXPECT_VIEW(INLAY_ERROR_OPTION, group, 1);
+    EXPECT_VIEW(INLAY_ERROR_SHAPE, dim, 0);
+    EXPECT_VIEW(INLAY_ERROR_STRIDE, stride_bytes, ROW_BYTES - 1);
+    EXPECT_VIEW(INLAY_ERROR_STRIDE, stride_bytes, 0);
+    EXPECT_VIEW(INLAY_ERROR_NULL, data, NULL);
+    EXPECT_VIEW(INLAY_ERROR_OVERFLOW, dim, SIZE_MAX / 2);
+    EXPECT_VIEW(INLAY_ERROR_OVERFLOW, rows, SIZE_MAX / 8);
+    EXPECT_VIEW(INLAY_ERROR_OVERFLOW, stride_bytes, SIZE_MAX / 4);
+}
+END_TEST
+
+START_TEST(sizes_of_structs)
+{
+    /* A larger struct is one of a later version if the rest of it is zero. Beyond 1024 bytes it is garbage. */
+    struct {
+        inlay_table view;
+        unsigned char behind[4096];
+    } larger = {good_table(), {0}};
+    static const struct {
+        size_t size;
+        inlay_status wanted;
+    } sizes[] = {
+        {0, INLAY_ERROR_OPTION},
+        {1, INLAY_ERROR_OPTION},
+        {sizeof(inlay_table), INLAY_OK},
+        {sizeof(inlay_table) - 1, INLAY_ERROR_OPTION},
+        {1024, INLAY_OK},
+        {sizeof(inlay_table) + 1, INLAY_OK},
+        {1025, INLAY_ERROR_OPTION},
+        {sizeof larger, INLAY_ERROR_OPTION},
+        {UINT32_MAX, INLAY_ERROR_OPTION},
+        {SIZE_MAX, INLAY_ERROR_OPTION},
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        larger.view.size = sizes[i].size;
+        expect_view(&larger.view, sizes[i].wanted);
+    }
+    /* A layer keeps what it knows of both views, and their extents. */
+    static float own_table[ROWS][DIM];
+    larger.view.size = 1024;
+    larger.view.data = own_table;
+    inlay_table other = good_table();
+    for (int i = 0; i < 2; i++) {
+        inlay_layer *layer = i == 0 ? make_layer(&larger.view, NULL, &other) : make_layer(&other, NULL, &larger.view);
+        inlay_batch batch = inlay_batch_i32(zeros, 1, 1, 0);
+        EXPECT_STATUS(inlay_forward(layer, &batch, own_table, ROW_BYTES, NULL, NULL), INLAY_ERROR_OVERLAP);
+        EXPECT_STATUS(forward(layer, &batch, NULL), INLAY_OK);
+        inlay_layer_destroy(layer);
+    }
+    larger.behind[0] = 1;
+    larger.view.size = sizeof larger.view + 1;
+    expect_view(&larger.view, INLAY_ERROR_OPTION);
+    larger.behind[0] = 0;
+    larger.behind[1023 - sizeof larger.view] = 1;
+    larger.view.size = 1023;
+    expect_view(&larger.view, INLAY_OK);
+    larger.view.size = 1024;
+    expect_view(&larger.view, INLAY_ERROR_OPTION);
+}
+END_TEST
+
+static void expect_tokens(inlay_table view, inlay_status wanted)
+{
+    inlay_layer_spec spec = inlay_layer_spec_default(&view);
+    EXPECT_STATUS(create_layer(&spec), wanted);
+}
+
+#define EXPECT_TOKENS(wanted, field, value)                                                                            \
+    do {                                                                                                               \
+        inlay_table changed = view;                                                                                    \
+        changed.field = (value);                                                                                       \
+        expect_tokens(changed, wanted);                                                                                \
+    } while (0)
+
+START_TEST(quantised_views)
+{
+    static unsigned char bytes[4096];
+    for (int type = INLAY_F16; type < INLAY_ELEMENT_TYPES; type++) {
+        bool grouped = type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT;
+        bool scaled = grouped || type == INLAY_I8 || type == INLAY_I8_INVERSE;
+        bool blocks = grouped || type == INLAY_Q8_0 || type == INLAY_Q4_0;
+        size_t row_bytes = inlay_table_row_bytes((inlay_element_type)type, 64);
+        inlay_table view = inlay_table_of((inlay_element_type)type, bytes, 2, 64, row_bytes);
+        view.group = grouped ? 32 : 0;
+        view.scales = scaled ? bytes : NULL;
+        expect_tokens(view, INLAY_OK);
+        EXPECT_TOKENS(INLAY_ERROR_STRIDE, stride_bytes, row_bytes - 1);
+        EXPECT_TOKENS(scaled ? INLAY_ERROR_NULL : INLAY_ERROR_OPTION, scales, scaled ? NULL : bytes);
+        EXPECT_TOKENS(grouped ? INLAY_OK : INLAY_ERROR_OPTION, zeros, bytes);
+        EXPECT_TOKENS(INLAY_ERROR_OVERFLOW, rows, SIZE_MAX / 2);
+        static const uint32_t groups[] = {0, 1, 16, 31, 32, 33, 64, 96, 128, 256, UINT32_MAX};
+        for (size_t j = 0; j < sizeof groups / sizeof *groups; j++) {
+            bool known = grouped ? groups[j] == 32 || groups[j] == 64 || groups[j] == 128 : groups[j] == 0;
+            EXPECT_TOKENS(!known             ? INLAY_ERROR_OPTION
+                          : groups[j] == 128 ? INLAY_ERROR_SHAPE
+                                             : INLAY_OK,
+                          group, groups[j]);
+        }
+        view.stride_bytes = 1000;
+        EXPECT_TOKENS(blocks ? INLAY_ERROR_SHAPE : INLAY_OK, dim, 65);
+    }
+}
+END_TEST
+
+START_TEST(shards)
+{
+    const inlay_table view = inlay_table_f32(table, 4, 3);
+    EXPECT_TOKENS(INLAY_ERROR_SHAPE, first_row, 1);
+    expect_tokens(inlay_table_shard(view, 1, 4), INLAY_ERROR_SHAPE);
+    expect_tokens(inlay_table_shard(view, 1, 5), INLAY_OK);
+    expect_tokens(inlay_table_shard(view, SIZE_MAX - 2, 5), INLAY_ERROR_OVERFLOW);
+    /* A negative id would be one of so many rows. */
+    expect_tokens(inlay_table_shard(view, 0, SIZE_MAX), SIZE_MAX > INT64_MAX ? INLAY_ERROR_OVERFLOW : INLAY_OK);
+}
+END_TEST
+
+START_TEST(constructors_fill_in_every_field)
+{
+    static unsigned char data[3 * 256], scales[3 * 8], points[3];
+    const struct {
+        inlay_table made;
+        inlay_element_type type;
+        size_t dim, stride_bytes;
+        uint32_t group;
+        const void *scales, *zeros;
+    } views[] = {
+        {inlay_table_f32(data, 3, 64), INLAY_F32, 64, 256, 0, NULL, NULL},
+        {inlay_table_f16(data, 3, 64), INLAY_F16, 64, 128, 0, NULL, NULL},
+        {inlay_table_bf16(data, 3, 64), INLAY_BF16, 64, 128, 0, NULL, NULL},
+        {inlay_table_i8(data, scales, 3, 5), INLAY_I8, 5, 5, 0, scales, NULL},
+        {inlay_table_i8_inverse(data, scales, 3, 5), INLAY_I8_INVERSE, 5, 5, 0, scales, NULL},
+        {inlay_table_u8_rowwise(data, 3, 5), INLAY_U8_ROWWISE, 5, 13, 0, NULL, NULL},
+        {inlay_table_u4_rowwise(data, 3, 5), INLAY_U4_ROWWISE, 5, 7, 0, NULL, NULL},
+        {inlay_table_u4_grouped(data, scales, points, 3, 64, 32), INLAY_U4_GROUPED, 64, 32, 32, scales, points},
+        {inlay_table_u4_grouped(data, scales, NULL, 3, 64, 64), INLAY_U4_GROUPED, 64, 32, 64, scales, NULL},
+        {inlay_table_u4_grouped_flat(data, scales, points, 3, 64, 32), INLAY_U4_GROUPED_FLAT, 64, 32, 32, scales,
+         points},
+        {inlay_table_q8_0(data, 3, 64), INLAY_Q8_0, 64, 68, 0, NULL, NULL},
+        {inlay_table_q4_0(data, 3, 64), INLAY_Q4_0, 64, 36, 0, NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+        inlay_table view = inlay_table_of(views[i].type, data, 3, views[i].dim, views[i].stride_bytes);
+        view.group = views[i].group;
+        view.scales = views[i].scales;
+        view.zeros = views[i].zeros;
+        EXPECT(memcmp(&view, &views[i].made, sizeof view) == 0, "the constructor of view %zu", i);
+        EXPECT(view.stride_bytes == inlay_table_row_bytes(view.type, view.dim), "the stride of view %zu", i);
+        expect_tokens(view, INLAY_OK);
+        inlay_table_storage storage = inlay_table_storage_of(view.type, data, view.dim);
+        const inlay_table_storage fields = {sizeof storage, data, view.stride_bytes, view.type, 0, NULL, NULL};
+        EXPECT(memcmp(&storage, &fields, sizeof storage) == 0, "the storage of view %zu", i);
+        inlay_table shard = inlay_table_shard(view, 5, 9);
+        EXPECT(shard.first_row == 5 && shard.vocab == 9, "the shard of view %zu", i);
+        shard.first_row = shard.vocab = 0;
+        EXPECT(memcmp(&view, &shard, sizeof view) == 0, "the shard of view %zu has other fields", i);
+    }
+    const inlay_table fields = {sizeof fields, data, 3, 64, 70, INLAY_F16, 0, NULL, NULL, 0, 0};
+    const inlay_table view = inlay_table_of(INLAY_F16, data, 3, 64, 70);
+    EXPECT(memcmp(&view, &fields, sizeof view) == 0, "inlay_table_of");
+}
+END_TEST
+
+/* Tables of more rows than an int32 can name. */
+START_TEST(ids_at_the_edge_of_int32)
+{
+    static const int32_t narrow[] = {INT32_MAX, -1, INT32_MIN};
+    static const int64_t wide[] = {INT64_MAX, -1};
+    static const struct {
+        const void *ids;
+        inlay_id_type type;
+        size_t n, rows, first_bad;
+    } cases[] = {
+        {narrow, INLAY_ID_I32, 1, INT32_MAX, 0},
+        {narrow, INLAY_ID_I32, 1, (size_t)INT32_MAX + 1, 1},
+        {narrow, INLAY_ID_I32, 2, (size_t)INT32_MAX + 1, 1},
+        {narrow, INLAY_ID_I32, 2, SIZE_MAX, 1},
+        {narrow + 2, INLAY_ID_I32, 1, SIZE_MAX, 0},
+        {wide, INLAY_ID_I64, 1, INT32_MAX, 0},
+        {wide + 1, INLAY_ID_I64, 1, SIZE_MAX, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t bad = inlay_first_bad_id(cases[i].ids, cases[i].type, cases[i].n, cases[i].rows);
+        EXPECT(bad == cases[i].first_bad, "case %zu: %zu", i, bad);
+    }
+}
+END_TEST
+
+START_TEST(bad_ids_of_many)
+{
+    enum { MANY = 100000 };
+    int32_t *many = calloc(MANY, sizeof *many);
+    float *large = malloc(MANY * sizeof *large);
+    const inlay_table column = inlay_table_f32(table, ROWS, 1), empty = inlay_table_f32(NULL, 0, DIM);
+    inlay_fault fault;
+    many[MANY - 1] = ROWS;
+    EXPECT_STATUS(inlay_gather(&column, many, INLAY_ID_I32, MANY, 1, large, 4, NULL, &fault), INLAY_ERROR_ID);
+    EXPECT(fault.token == MANY - 1 && fault.value == ROWS, "the last of many");
+    many[5000] = -7;
+    EXPECT_STATUS(inlay_gather(&column, many, INLAY_ID_I32, MANY, 1, large, 4, NULL, &fault), INLAY_ERROR_ID);
+    EXPECT(fault.token == 5000 && fault.value == -7, "the first of several");
+    free(large);
+    free(many);
+    /* A table without rows has no valid id. */
+    struct call call = good_call(&empty);
+    EXPECT_STATUS(gather(&call), INLAY_ERROR_ID);
+    EXPECT_GATHER(INLAY_OK, n, 0);
+}
+END_TEST
+
+/* A view that lies in the output that it would be read for: it must not be overwritten while rows are computed. */
+START_TEST(views_in_their_outputs)
+{
+    static union {
+        inlay_table view;
+        unsigned char bytes[512];
+    } memory[2];
+    const size_t first = sizeof memory[0] - ROW_BYTES + 1, behind = sizeof memory[0] + sizeof(inlay_table);
+    const size_t places[] = {first, sizeof memory[0], behind - 1, behind, sizeof memory[0] - ROW_BYTES};
+    unsigned char *at = (unsigned char *)memory;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        memory[1].view = good_table();
+        struct call call = good_call(&memory[1].view);
+        inlay_status wanted = i < 3 ? INLAY_ERROR_OVERLAP : INLAY_OK;
+        EXPECT_GATHER(wanted, out, at + places[i]);
+        EXPECT_ADD(wanted, out, at + places[i]);
+    }
+}
+END_TEST
+
+START_TEST(scaling_in_place)
+{
+    static float x[TOKENS * 2][DIM];
+    struct call call = good_call(NULL);
+    call.x = call.out = x;
+    call.n = 3;
+    EXPECT_STATUS(scale(&call), INLAY_OK);
+    EXPECT_SCALE(INLAY_OK, out, x[3]);
+    EXPECT_SCALE(INLAY_ERROR_OVERLAP, out, &x[0][1]);
+    EXPECT_SCALE(INLAY_ERROR_OVERLAP, out, x[1]);
+    EXPECT_SCALE(INLAY_ERROR_OVERLAP, stride_bytes, ROW_BYTES + 4);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return RUN_TESTS(argc, argv, "errors of tables", make_fixture, free_fixture, plain_operations, fields_of_views,
+                     sizes_of_structs, quantised_views, shards, constructors_fill_in_every_field,
+                     ids_at_the_edge_of_int32, bad_ids_of_many, views_in_their_outputs, scaling_in_place);
+}
