@@ -8,13 +8,13 @@
 #include "dispatch/dispatch.h"
 #include "dispatch/kernels.h"
 
-/* Measured with an L2 of 1 MiB: in calls of no more bytes, first lines do as well as whole rows or better. */
+/* Measured with an L2 of 1 MiB: in smaller calls, prefetching first lines is as fast as prefetching whole rows. */
 static const size_t l2_bytes = (size_t)1 << 20;
 
-/* What the smallest L1 data cache in common use, 32 KiB, has room for beside rows on their way through it. */
+/* The smallest L1 data cache in common use, 32 KiB, holds this beside the rows that pass through it. */
 static const size_t block_bytes = (size_t)12 << 10;
 
-/* What memory sends within its latency, measured: with half of it and with twice as much, rows come later. */
+/* What memory sends within its latency: half of it and twice as much were both measured to be slower. */
 static const size_t prefetch_bytes = (size_t)8 << 10;
 
 inlay_tuning inlay_tuning_default(void)
@@ -36,7 +36,7 @@ static size_t prefetch_rows(size_t distance_bytes, size_t row_bytes)
     if (distance_bytes == 0 || row_bytes == 0)
         return 0;
     size_t rows = distance_bytes / row_bytes;
-    return rows < 1 ? 1 : rows < INLAY_MOST_AHEAD ? rows : INLAY_MOST_AHEAD;
+    return rows < 1 ? 1 : rows < INLAY_MOST_PREFETCH_ROWS ? rows : INLAY_MOST_PREFETCH_ROWS;
 }
 
 struct inlay_thresholds inlay_thresholds_of(const inlay_tuning *tuning, inlay_stores stores, const inlay_table *tokens)
@@ -46,8 +46,8 @@ struct inlay_thresholds inlay_thresholds_of(const inlay_tuning *tuning, inlay_st
         .stores = stores,
         .l2_bytes = chosen.l2_bytes,
         .stream_bytes = chosen.stream_bytes,
-        .compute_bytes = chosen.compute_bytes,
         .block_bytes = chosen.block_bytes,
+        .compute_tokens = tokens->dim > 0 ? chosen.compute_bytes / sizeof(float) / tokens->dim : 0,
         .prefetch_rows = prefetch_rows(chosen.prefetch_bytes, inlay_table_row_bytes(tokens->type, tokens->dim)),
     };
 }

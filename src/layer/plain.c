@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The plain operations, and what is said of the library itself: check arguments, describe the work, run the pass.
+ * The plain operations gather, scale and add_positions: each is the pass with fewer terms.
  */
 #include "base/executor.h"
-#include "layer/embed.h"
-#include "layer/resolve.h"
+#include "layer/handle.h"
+#include "layer/plan.h"
+#include "positions/exact.h"
 #include "positions/list.h"
 #include "table/view.h"
 
@@ -18,13 +19,44 @@ float inlay_sqrt_dim(size_t dim)
     return root;
 }
 
+/* The work of scaling n float32 rows of one sequence; the operations add their terms to it. */
+static struct inlay_work work_on(const inlay_table *rows, size_t n, float scale, void *out, size_t out_stride_bytes)
+{
+    return (struct inlay_work){
+        .tokens = rows,
+        .scale = scale,
+        .padding_id = -1,
+        .sequences = 1,
+        .length = n,
+        .longest = n,
+        .padded_length = n,
+        .dim = rows->dim,
+        .out = out,
+        .out_stride_bytes = out_stride_bytes,
+        .out_type = INLAY_F32,
+        .thresholds = inlay_thresholds_of(NULL, INLAY_STORES_AUTOMATIC, rows),
+    };
+}
+
+static void run(const struct inlay_work *work, const inlay_executor *executor)
+{
+    const struct inlay_plan plan = inlay_plan_of(work, executor);
+    inlay_plan_run(&plan, work, executor);
+}
+
+/* The bytes of the struct that a view is: an output must not overlap it either. */
+static struct inlay_extent struct_of(const inlay_table *view)
+{
+    return (struct inlay_extent){(uintptr_t)view, (uintptr_t)view + sizeof *view};
+}
+
 inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_type id_type, size_t n, float scale,
                           void *out, size_t out_stride_bytes, const inlay_executor *executor, inlay_fault *fault)
 {
     if (table == NULL)
         return INLAY_ERROR_NULL;
     struct inlay_table_extents read;
-    struct inlay_extent read_ids, view, written;
+    struct inlay_extent read_ids, written;
     inlay_status status = inlay_check_table(table, &read);
     if (status == INLAY_OK)
         status = inlay_check_executor(executor);
@@ -38,36 +70,20 @@ inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_ty
     status = inlay_check_array(ids, n, inlay_id_bytes(id_type), &read_ids);
     if (status != INLAY_OK)
         return status;
-    status = inlay_check_array(table, table->size, 1, &view);
-    if (status != INLAY_OK)
-        return status;
     if (inlay_table_overlaps(written, &read) || inlay_extents_overlap(written, read_ids) ||
-        inlay_extents_overlap(written, view))
+        inlay_extents_overlap(written, struct_of(table)))
         return INLAY_ERROR_OVERLAP;
-    size_t bad = inlay_first_bad_id(ids, id_type, n, table->vocab > 0 ? table->vocab : table->rows);
+    size_t bad = inlay_first_bad_id(ids, id_type, n, inlay_vocab_of(table));
     if (bad < n) {
         if (fault != NULL)
             *fault = (inlay_fault){0, bad, inlay_id_at(ids, id_type, bad)};
         return INLAY_ERROR_ID;
     }
-    struct inlay_embed_work work = {
-        .tokens = table,
-        .ids = ids,
-        .id_type = id_type,
-        .ruled = table->vocab > 0,
-        .padding_id = -1,
-        .scale = scale,
-        .sequences = 1,
-        .length = n,
-        .longest = n,
-        .out_length = n,
-        .dim = table->dim,
-        .out = out,
-        .out_stride_bytes = out_stride_bytes,
-        .out_type = INLAY_F32,
-        .tuning = inlay_thresholds_of(NULL, INLAY_STORES_AUTOMATIC, table),
-    };
-    inlay_embed_run(&work, executor);
+    struct inlay_work work = work_on(table, n, scale, out, out_stride_bytes);
+    work.ids = ids;
+    work.id_type = id_type;
+    work.special_rows = table->vocab > 0;
+    run(&work, executor);
     return INLAY_OK;
 }
 
@@ -86,24 +102,11 @@ inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t n, size_t 
     bool in_place = x == out && x_stride_bytes == out_stride_bytes;
     if (!in_place && inlay_extents_overlap(written, read))
         return INLAY_ERROR_OVERLAP;
-    inlay_table rows = inlay_table_f32(x, n, dim);
-    rows.stride_bytes = x_stride_bytes;
-    struct inlay_embed_work work = {
-        .tokens = &rows,
-        .scale = scale,
-        .sequences = 1,
-        .length = n,
-        .longest = n,
-        .out_length = n,
-        .dim = dim,
-        .out = out,
-        .out_stride_bytes = out_stride_bytes,
-        .out_type = INLAY_F32,
-        .tuning = inlay_thresholds_of(NULL, INLAY_STORES_AUTOMATIC, &rows),
-    };
+    inlay_table rows = inlay_table_of(INLAY_F32, x, n, dim, x_stride_bytes);
+    struct inlay_work work = work_on(&rows, n, scale, out, out_stride_bytes);
     if (in_place) /* what is written was just read: it lies in cache */
-        work.tuning.stores = INLAY_STORES_CACHED;
-    inlay_embed_run(&work, executor);
+        work.thresholds.stores = INLAY_STORES_CACHED;
+    run(&work, executor);
     return INLAY_OK;
 }
 
@@ -113,7 +116,7 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
     if (positions == NULL)
         return INLAY_ERROR_NULL;
     struct inlay_table_extents read;
-    struct inlay_extent view, written;
+    struct inlay_extent written;
     inlay_status status = inlay_check_table(positions, &read);
     if (status == INLAY_OK && positions->vocab > 0)
         status = INLAY_ERROR_OPTION;
@@ -127,10 +130,7 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
     status = inlay_check_matrix(x, tokens, positions->dim, INLAY_F32, x_stride_bytes, &written);
     if (status != INLAY_OK || tokens == 0)
         return status;
-    status = inlay_check_array(positions, positions->size, 1, &view);
-    if (status != INLAY_OK)
-        return status;
-    if (inlay_table_overlaps(written, &read) || inlay_extents_overlap(written, view))
+    if (inlay_table_overlaps(written, &read) || inlay_extents_overlap(written, struct_of(positions)))
         return INLAY_ERROR_OVERLAP;
     inlay_fault found;
     if (!inlay_positions_in(start, seq, positions->rows, &found)) {
@@ -138,24 +138,12 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
             *fault = found;
         return INLAY_ERROR_POSITION;
     }
-    inlay_table rows = inlay_table_f32(x, tokens, positions->dim);
-    rows.stride_bytes = x_stride_bytes;
-    struct inlay_embed_work work = {
-        .tokens = &rows,
-        .scale = 1,
-        .positions = positions,
-        .start = start,
-        .sequences = batch,
-        .length = seq,
-        .longest = seq,
-        .out_length = seq,
-        .dim = positions->dim,
-        .out = x,
-        .out_stride_bytes = x_stride_bytes,
-        .out_type = INLAY_F32,
-        .tuning = inlay_thresholds_of(NULL, INLAY_STORES_AUTOMATIC, &rows),
-    };
-    work.tuning.stores = INLAY_STORES_CACHED; /* as inlay_scale in place */
-    inlay_embed_run(&work, executor);
+    inlay_table rows = inlay_table_of(INLAY_F32, x, tokens, positions->dim, x_stride_bytes);
+    struct inlay_work work = work_on(&rows, seq, 1, x, x_stride_bytes);
+    work.sequences = batch;
+    work.positions = positions;
+    work.start = start;
+    work.thresholds.stores = INLAY_STORES_CACHED; /* as inlay_scale() in place */
+    run(&work, executor);
     return INLAY_OK;
 }

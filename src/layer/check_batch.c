@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Validation of a batch: a function for each kind of argument, called in a row.
+ */
+#include "layer/check_batch.h"
+
+#include "base/compare.h"
+#include "layer/rows.h"
+#include "positions/list.h"
+#include "table/element.h"
+
+#include <float.h>
+
+/* ---- The struct, its shapes and its arrays ---------------------------------------------------------------------- */
+
+/* Whether ids beside the token ids have a type, and the layer a use for them; a type without ids is an error too. */
+static bool ids_known(const void *ids, inlay_id_type type, bool used)
+{
+    return ids != NULL ? inlay_id_bytes(type) > 0 && used : type == 0;
+}
+
+static bool fields_known(const inlay_layer_spec *spec, const inlay_batch *batch)
+{
+    const bool pooled = spec->pooling != INLAY_POOLING_NONE;
+    const float below_one = 1 - FLT_EPSILON / 2;
+    return inlay_struct_known(batch, sizeof *batch) && inlay_id_bytes(batch->id_type) > 0 &&
+           ids_known(batch->position_ids, batch->position_id_type, inlay_has_positions(spec)) &&
+           ids_known(batch->segment_ids, batch->segment_id_type, spec->segments != NULL) &&
+           (batch->weights == NULL || pooled) && (batch->padded_length == 0 || (batch->offsets != NULL && !pooled)) &&
+           inlay_float_in(batch->dropout, 0, inlay_is_shard(spec->tokens) ? 0 : below_one);
+}
+
+/* The tokens of all sequences. */
+static inlay_status count_tokens(const inlay_batch *batch, size_t *tokens, inlay_fault *fault)
+{
+    *tokens = batch->length;
+    if (batch->offsets != NULL && batch->sequences > SIZE_MAX / sizeof *batch->offsets - 1)
+        return INLAY_ERROR_OVERFLOW;
+    if (batch->offsets == NULL && batch->length != INLAY_LENGTH_FROM_OFFSETS)
+        return __builtin_mul_overflow(batch->sequences, batch->length, tokens) ? INLAY_ERROR_OVERFLOW : INLAY_OK;
+    if (batch->length != INLAY_LENGTH_FROM_OFFSETS)
+        return INLAY_OK;
+    if (batch->offsets == NULL)
+        return INLAY_ERROR_NULL;
+    /* Without sequences the output has no rows, and no array is read. */
+    uint64_t last = 0;
+    if (batch->sequences > 0)
+        last = inlay_load_once((uint64_t)inlay_id_at(batch->offsets, INLAY_ID_I64, batch->sequences));
+    *tokens = (size_t)last;
+    if (last < SIZE_MAX && last <= INT64_MAX)
+        return INLAY_OK;
+    *fault = (inlay_fault){batch->sequences, 0, (int64_t)last};
+    return INLAY_ERROR_OFFSETS;
+}
+
+inlay_status inlay_check_batch(const inlay_layer *layer, const inlay_batch *batch, const void *out,
+                               size_t out_stride_bytes, struct inlay_batch_shape *shape, inlay_fault *fault)
+{
+    if (!fields_known(&layer->spec, batch))
+        return INLAY_ERROR_OPTION;
+    size_t padded_rows;
+    inlay_status status = count_tokens(batch, &shape->tokens, fault);
+    if (status != INLAY_OK)
+        return status;
+    if (__builtin_mul_overflow(batch->sequences, batch->padded_length, &padded_rows))
+        return INLAY_ERROR_OVERFLOW;
+    shape->rows = shape->tokens;
+    if (layer->spec.pooling != INLAY_POOLING_NONE)
+        shape->rows = batch->sequences;
+    else if (batch->padded_length > 0)
+        shape->rows = padded_rows;
+    return inlay_check_matrix(out, shape->rows, layer->tokens.dim, layer->spec.out_type, out_stride_bytes,
+                              &shape->written);
+}
+
+/* Checks an array that is read: it is there, and does not overlap the output. */
+static inlay_status check_read(const void *data, size_t n, size_t element_bytes, struct inlay_extent written)
+{
+    struct inlay_extent read;
+    inlay_status status = inlay_check_array(data, n, element_bytes, &read);
+    return status == INLAY_OK && inlay_extents_overlap(written, read) ? INLAY_ERROR_OVERLAP : status;
+}
+
+inlay_status inlay_check_reads(const inlay_layer *layer, const inlay_batch *batch,
+                               const struct inlay_batch_shape *shape)
+{
+    const size_t tokens = shape->tokens;
+    const struct {
+        const void *data;
+        size_t n, element_bytes;
+        bool required;
+    } arrays[] = {
+        {batch->ids, tokens, inlay_id_bytes(batch->id_type), tokens > 0},
+        {batch->starts, batch->sequences, sizeof *batch->starts, false},
+        {batch->offsets, batch->sequences + 1, sizeof *batch->offsets, false},
+        {batch->position_ids, tokens, inlay_id_bytes(batch->position_id_type), false},
+        {batch->segment_ids, tokens, inlay_id_bytes(batch->segment_id_type), false},
+        {batch->weights, tokens, sizeof(float), false},
+    };
+    inlay_status status = INLAY_OK;
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays && status == INLAY_OK; i++)
+        if (arrays[i].required || arrays[i].data != NULL)
+            status = check_read(arrays[i].data, arrays[i].n, arrays[i].element_bytes, shape->written);
+    for (size_t i = 0; i < layer->reads.count && status == INLAY_OK; i++)
+        if (inlay_extents_overlap(shape->written, layer->reads.extents[i]))
+            status = INLAY_ERROR_OVERLAP;
+    return status;
+}
+
+/* ---- The contents of the arrays --------------------------------------------------------------------------------- */
+
+/* Finds the longest sequence; offsets must begin at 0, never decrease, and end at the number of tokens. */
+static inlay_status check_offsets(struct inlay_work *work, inlay_fault *fault)
+{
+    uint64_t before = 0;
+    work->longest = 0;
+    for (size_t b = 0; b <= work->sequences; b++) {
+        uint64_t offset = inlay_load_once((uint64_t)inlay_id_at(work->offsets, INLAY_ID_I64, b));
+        bool good = b == 0 ? offset == 0 : offset >= before && offset <= work->length;
+        if (b == work->sequences)
+            good = good && offset == work->length;
+        if (good && work->padded_length > 0)
+            good = offset - before <= work->padded_length;
+        if (!good) {
+            *fault = (inlay_fault){b, 0, (int64_t)offset};
+            return INLAY_ERROR_OFFSETS;
+        }
+        if (offset - before > work->longest)
+            work->longest = (size_t)(offset - before);
+        before = offset;
+    }
+    return INLAY_OK;
+}
+
+/* The place in the batch of a token whose id of some kind is bad. */
+static inlay_fault fault_at(const struct inlay_work *work, const void *ids, inlay_id_type type, size_t token)
+{
+    size_t b = 0;
+    if (work->offsets == NULL)
+        b = token / work->length;
+    else
+        while (b + 1 < work->sequences && inlay_offset_of(work, b + 1) <= token)
+            b++;
+    return (inlay_fault){b, token - inlay_sequence_of(work, b).first, inlay_id_at(ids, type, token)};
+}
+
+/* Finds the first id that is not below `limit`. */
+static bool ids_in(const struct inlay_work *work, const void *ids, inlay_id_type type, size_t tokens, size_t limit,
+                   inlay_fault *fault)
+{
+    size_t bad = inlay_first_bad_id(ids, type, tokens, limit);
+    if (bad < tokens)
+        *fault = fault_at(work, ids, type, bad);
+    return bad >= tokens;
+}
+
+/* Whether positions simply follow each other in every sequence, and all of them exist. */
+static bool positions_follow(const struct inlay_work *work)
+{
+    const uint64_t limit = inlay_position_limit(work);
+    inlay_fault fault;
+    if (work->position_ids != NULL || work->padding_aware || work->clamped)
+        return false;
+    if (work->longest == 0)
+        return true;
+    if (work->starts == NULL)
+        return inlay_positions_in(work->start, work->longest, limit, &fault);
+    if (work->offsets == NULL)
+        return inlay_starts_in(work, work->longest, limit);
+    for (size_t b = 0; b < work->sequences; b++) {
+        size_t count = inlay_sequence_of(work, b).count;
+        if (count > 0 && !inlay_positions_in(inlay_id_at(work->starts, INLAY_ID_I64, b), count, limit, &fault))
+            return false;
+    }
+    return true;
+}
+
+/* Checks positions token by token, as the general path finds them. Those of tokens that use none may be anything. */
+static inlay_status check_each_position(const struct inlay_work *work, inlay_fault *fault)
+{
+    const uint64_t limit = inlay_position_limit(work);
+    for (size_t b = 0; b < work->sequences; b++) {
+        const struct inlay_sequence sequence = inlay_sequence_of(work, b);
+        struct inlay_position_counter counter = inlay_count_positions(work, b);
+        for (size_t s = 0; s < sequence.count; s++) {
+            size_t token = sequence.first + s, row;
+            uint64_t position = inlay_next_position(work, &counter, token, s);
+            bool exists = position < limit || (work->clamped && (int64_t)position >= 0 && limit > 0);
+            if (!exists && inlay_row_goes_on(inlay_row_of(work, token, &row))) {
+                *fault = (inlay_fault){b, s, (int64_t)position};
+                return INLAY_ERROR_POSITION;
+            }
+        }
+    }
+    return INLAY_OK;
+}
+
+inlay_status inlay_check_contents(struct inlay_work *work, size_t tokens, inlay_fault *fault)
+{
+    if (work->offsets != NULL) {
+        inlay_status status = check_offsets(work, fault);
+        if (status != INLAY_OK)
+            return status;
+    }
+    const size_t vocab = inlay_vocab_of(work->tokens);
+    const bool bad_ids_fail = work->bad_id == INLAY_BAD_ID_ERROR || (work->bad_id == INLAY_BAD_ID_CLAMP && vocab == 0);
+    if (bad_ids_fail && !ids_in(work, work->ids, work->id_type, tokens, vocab, fault))
+        return INLAY_ERROR_ID;
+    /* Where not all positions exist, it may be that no token uses one of those that do not. */
+    work->positions_per_token = work->positions != NULL && !positions_follow(work);
+    if (work->positions_per_token) {
+        inlay_status status = check_each_position(work, fault);
+        if (status != INLAY_OK)
+            return status;
+    }
+    if (work->segment_ids != NULL &&
+        !ids_in(work, work->segment_ids, work->segment_id_type, tokens, work->segments->rows, fault))
+        return INLAY_ERROR_SEGMENT;
+    return INLAY_OK;
+}

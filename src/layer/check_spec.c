@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Validation of a layer's spec: a function for each kind of field, called in a row by inlay_check_spec().
+ */
+#include "base/compare.h"
+#include "layer/group.h"
+#include "layer/handle.h"
+#include "positions/sinusoid.h"
+#include "table/view.h"
+
+#include <float.h>
+#include <string.h>
+
+static inlay_status check_structs(const inlay_layer_spec *spec)
+{
+    if (spec == NULL)
+        return INLAY_ERROR_NULL;
+    if (!inlay_struct_known(spec, sizeof *spec))
+        return INLAY_ERROR_OPTION;
+    if (spec->tuning != NULL && !inlay_struct_known(spec->tuning, sizeof *spec->tuning))
+        return INLAY_ERROR_OPTION;
+    return spec->tokens != NULL ? INLAY_OK : INLAY_ERROR_NULL;
+}
+
+static inlay_status check_tables(const inlay_layer_spec *spec, struct inlay_table_extents extents[3])
+{
+    const inlay_table *const tables[3] = {spec->tokens, spec->positions, spec->segments};
+    memset(extents, 0, 3 * sizeof *extents);
+    inlay_status status = INLAY_OK;
+    for (int i = 0; i < 3 && status == INLAY_OK; i++)
+        if (tables[i] != NULL)
+            status = inlay_check_table(tables[i], &extents[i]);
+    return status;
+}
+
+/* Whether enum values, flags and numbers are such as this version knows. */
+static bool values_known(const inlay_layer_spec *spec)
+{
+    if (spec->stores > INLAY_STORES_STREAMED || spec->bad_id > INLAY_BAD_ID_SKIP ||
+        spec->zero_rows > INLAY_ZERO_ROWS_POSITIONED || spec->position_mode > INLAY_POSITION_MODE_PADDING_AWARE ||
+        spec->clamp_positions > 1 || spec->segments_first > 1 || spec->norm > INLAY_NORM_RMS ||
+        spec->pooling > INLAY_POOLING_MEAN)
+        return false;
+    if (inlay_type_bytes(spec->out_type) == 0 || !inlay_float_in(spec->epsilon, 0, FLT_MAX))
+        return false;
+    return spec->bad_id != INLAY_BAD_ID_SUBSTITUTE ||
+           (spec->substitute_id >= 0 && (uint64_t)spec->substitute_id < inlay_vocab_of(spec->tokens));
+}
+
+/* Whether no two fields exclude each other, and none needs another that is absent. */
+static bool fields_agree(const inlay_layer_spec *spec)
+{
+    const bool norm = spec->norm != INLAY_NORM_NONE, pooled = spec->pooling != INLAY_POOLING_NONE;
+    const bool padding_aware = spec->position_mode == INLAY_POSITION_MODE_PADDING_AWARE;
+    if (spec->sinusoid != NULL && spec->positions != NULL)
+        return false;
+    if (spec->clamp_positions && spec->positions == NULL)
+        return false;
+    if (spec->segments_first && spec->segments == NULL)
+        return false;
+    if (padding_aware && (spec->padding_id < 0 || !inlay_has_positions(spec)))
+        return false;
+    if (!norm && (spec->gamma != NULL || spec->beta != NULL))
+        return false;
+    if (spec->norm == INLAY_NORM_RMS && spec->beta != NULL)
+        return false;
+    if (inlay_is_shard(spec->tokens) && (norm || pooled || spec->segments != NULL))
+        return false;
+    if (pooled && (inlay_has_positions(spec) || spec->segments != NULL))
+        return false;
+    if (spec->positions != NULL && spec->positions->vocab > 0)
+        return false;
+    return spec->segments == NULL || (spec->segments->vocab == 0 && spec->segments->rows > 0);
+}
+
+static bool dims_agree(const inlay_layer_spec *spec)
+{
+    const size_t dim = spec->tokens->dim;
+    /* Some post-ops take whole rows of floats, for which there is this much room. */
+    const bool whole_rows = spec->pooling != INLAY_POOLING_NONE ||
+                            (spec->out_type != INLAY_F32 && (spec->norm != INLAY_NORM_NONE || spec->sinusoid != NULL));
+    return (spec->sinusoid == NULL || spec->sinusoid->dim == dim) &&
+           (spec->positions == NULL || spec->positions->dim == dim) &&
+           (spec->segments == NULL || spec->segments->dim == dim) && (!whole_rows || dim <= INLAY_GROUP_FLOATS);
+}
+
+static void add_extent(struct inlay_layer_reads *reads, struct inlay_extent extent)
+{
+    if (extent.begin < extent.end)
+        reads->extents[reads->count++] = extent;
+}
+
+static inlay_status check_parameter(const void *parameter, size_t dim, struct inlay_layer_reads *reads)
+{
+    struct inlay_extent extent;
+    if (parameter == NULL)
+        return INLAY_OK;
+    inlay_status status = inlay_check_array(parameter, dim, sizeof(float), &extent);
+    if (status == INLAY_OK)
+        add_extent(reads, extent);
+    return status;
+}
+
+inlay_status inlay_check_spec(const inlay_layer_spec *spec, struct inlay_layer_reads *reads)
+{
+    struct inlay_table_extents tables[3];
+    inlay_status status = check_structs(spec);
+    if (status == INLAY_OK)
+        status = check_tables(spec, tables);
+    if (status != INLAY_OK)
+        return status;
+    if (!values_known(spec) || !fields_agree(spec))
+        return INLAY_ERROR_OPTION;
+    if (!dims_agree(spec))
+        return INLAY_ERROR_SHAPE;
+    reads->count = 0;
+    for (int i = 0; i < 3; i++) {
+        add_extent(reads, tables[i].data);
+        add_extent(reads, tables[i].scales);
+        add_extent(reads, tables[i].zeros);
+    }
+    status = check_parameter(spec->gamma, spec->tokens->dim, reads);
+    if (status == INLAY_OK)
+        status = check_parameter(spec->beta, spec->tokens->dim, reads);
+    return status;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The plan of a call as text.
+ */
+#include "layer/plan.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+struct text {
+    char *at;
+    size_t left; /* with the null character */
+};
+
+__attribute__((format(printf, 2, 3))) static void print(struct text *text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(text->at, text->left, format, arguments);
+    va_end(arguments);
+    size_t done = n < 0 ? 0 : inlay_least((size_t)n, text->left - 1);
+    text->at += done;
+    text->left -= done;
+}
+
+static void print_route(struct text *text, const struct inlay_plan *plan)
+{
+    static const char *const names[] = {
+        [INLAY_ROUTE_FAST] = "fast path",
+        [INLAY_ROUTE_GENERAL] = "general path",
+        [INLAY_ROUTE_POOLED] = "pooling",
+    };
+    print(text, "isa:       %s\n", plan->kernels->name);
+    print(text, "route:     %s: %s\n", names[plan->route], plan->route_reason);
+}
+
+static void print_positions(struct text *text, const struct inlay_plan *plan, const struct inlay_work *work)
+{
+    static const char *const names[] = {
+        [INLAY_POSITIONS_ABSENT] = "none",
+        [INLAY_POSITIONS_READ] = "read",
+        [INLAY_POSITIONS_COMPUTED] = "computed",
+        [INLAY_POSITIONS_FOUND] = "found token by token",
+    };
+    print(text, "positions: %s: %s", names[plan->positions], plan->positions_reason);
+    if (work->sinusoid != NULL)
+        print(text, "; %zu rows are cached", work->positions->rows);
+    if (plan->positions == INLAY_POSITIONS_COMPUTED)
+        print(text, plan->fused ? "; each entry is added as it is computed" : "; in blocks of rows that stay in L1");
+    else if (plan->positions == INLAY_POSITIONS_READ && plan->block_tokens < SIZE_MAX)
+        print(text, "; %zu rows at a time serve all sequences", plan->block_tokens > 0 ? plan->block_tokens : 1);
+    print(text, "\n");
+}
+
+static void print_post_ops(struct text *text, const struct inlay_work *work)
+{
+    static const char *const norms[] = {"", " LayerNorm", " RMSNorm"};
+    static const char *const poolings[] = {"", " sum", " mean"};
+    static const char *const types[] = {"", "", " float16", " bfloat16"};
+    const bool converts = work->out_type != INLAY_F32;
+    print(text, "post-ops: %s%s%s%s%s\n", poolings[work->pooling], norms[work->norm],
+          work->dropout > 0 ? " dropout" : "", converts ? types[work->out_type] : "",
+          work->pooling || work->norm || work->dropout > 0 || converts ? "" : " none");
+}
+
+void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *work, char *to, size_t bytes)
+{
+    struct text text = {to, bytes};
+    if (plan == NULL) {
+        print(&text, "route:     none: the output has no rows\n");
+        return;
+    }
+    print_route(&text, plan);
+    print_positions(&text, plan, work);
+    print_post_ops(&text, work);
+    print(&text, "stores:    %s: %s", plan->stream ? "non-temporal" : "cached", plan->stores_reason);
+    if (work->thresholds.stores == INLAY_STORES_AUTOMATIC)
+        print(&text, " (%zu)", work->thresholds.stream_bytes);
+    print(&text, "\nprefetch:  ");
+    if (plan->prefetch_rows == 0)
+        print(&text, "none: %s\n", plan->prefetch_reason);
+    else
+        print(&text, "%s %zu rows ahead: %s (%zu)\n", plan->whole_rows ? "whole rows" : "the first lines of rows",
+              plan->prefetch_rows, plan->prefetch_reason, work->thresholds.l2_bytes);
+    print(&text, "parts:     %zu", plan->across_positions * plan->across_sequences);
+    if (plan->across_positions * plan->across_sequences > 1)
+        print(&text, " (%zu along positions, %zu along sequences)", plan->across_positions, plan->across_sequences);
+    print(&text, ": %s\n", plan->parts_reason);
+}

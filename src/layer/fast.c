@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The fast path: positions outside, sequences inside. A block of position rows, read from memory or computed, stays in
+ * L1 while every sequence of the part consumes it. It knows ids and positions; the arithmetic is the kernels'.
+ */
+#include "base/line.h"
+#include "layer/rows.h"
+#include "layer/tile.h"
+#include "positions/generator.h"
+
+/* Columns [column, column + columns) of tokens [s, s + count) of the sequences of a part. */
+struct block {
+    size_t s, count;
+    size_t column;
+    const unsigned char *positions; /* computed rows, already at that column; null: rows in memory, if there are any */
+    size_t position_stride_bytes;
+};
+
+/* Tokens whose ids and output rows follow each other. */
+struct run {
+    size_t first, count;           /* of the ids */
+    unsigned char *out;            /* at the block's column */
+    const unsigned char *position; /* likewise, the row of the first token; null: no such term */
+    size_t position_stride_bytes;
+    const int64_t *starts; /* [count], each token's own row counted from `position`; null: one row after another */
+};
+
+/* Starts are loaded again after validation, and kept within the rows as ids are. */
+static inline const unsigned char *position_of(const struct inlay_work *work, const struct run *run, size_t i)
+{
+    if (run->position == NULL)
+        return NULL;
+    if (run->starts != NULL) {
+        uint64_t row = inlay_load_once((uint64_t)inlay_id_at(run->starts, INLAY_ID_I64, i));
+        i = row < work->positions->rows ? (size_t)row : 0;
+    }
+    return run->position + i * run->position_stride_bytes;
+}
+
+/* Appends float32 rows of ids without special rows: loops without branches, as many tokens at once as fit. */
+static void append_floats(const struct inlay_work *work, const struct block *block, const struct run *run,
+                          struct inlay_tile *tile)
+{
+    const size_t column_bytes = block->column * sizeof(float), out_stride_bytes = work->out_stride_bytes;
+    unsigned char *out = run->out;
+    for (size_t done = 0; done < run->count;) {
+        const size_t at = tile->count, n = inlay_least(run->count - done, INLAY_TILE_TOKENS - at);
+        inlay_row_addresses(work, run->first + done, n, tile->rows + at);
+        for (size_t i = 0; i < n; i++) {
+            tile->rows[at + i] += column_bytes;
+            tile->out[at + i] = out;
+            out += out_stride_bytes;
+        }
+        if (run->position != NULL)
+            for (size_t i = 0; i < n; i++)
+                tile->positions[at + i] = position_of(work, run, done + i);
+        done += n;
+        tile->count += n;
+        if (tile->count == INLAY_TILE_TOKENS)
+            inlay_tile_run(tile, tile->call.prefetch_rows);
+    }
+}
+
+/* Appends quantised rows, or rows of ids with special rows, token by token. */
+static void append_resolved(const struct inlay_part *part, const struct block *block, const struct run *run,
+                            struct inlay_tile *tile)
+{
+    const struct inlay_work *work = part->work;
+    for (size_t i = 0; i < run->count; i++) {
+        const unsigned char *position = position_of(work, run, i);
+        unsigned char *out = run->out + i * work->out_stride_bytes;
+        size_t row;
+        enum inlay_row_kind kind = inlay_row_of(work, run->first + i, &row);
+        if (kind == INLAY_ROW)
+            inlay_tile_append(tile, inlay_stored_at(work->tokens, row, block->column), position, out);
+        else
+            inlay_write_special_row(part->plan->kernels, kind, work->scale, position, out, tile->call.columns);
+    }
+}
+
+/* Appends the tokens of a block to the tile. Some may be carried over to the next block, or to the last
+ * inlay_tile_run().
+ */
+static void append_block(const struct inlay_part *part, const struct block *block, struct inlay_tile *tile)
+{
+    const struct inlay_work *work = part->work;
+    const bool floats = work->tokens->type == INLAY_F32 && !work->special_rows;
+    const bool in_memory = block->positions == NULL && work->positions != NULL;
+    const size_t column_bytes = block->column * sizeof(float);
+    /* Sequences of one token each are as good as one run. */
+    const bool single = work->length == 1 && work->offsets == NULL;
+    const size_t together = single ? part->b_end - part->b : 1;
+    for (size_t b = part->b; b < part->b_end; b += together) {
+        const struct inlay_sequence sequence = inlay_sequence_of(work, b);
+        if (sequence.count <= block->s)
+            continue;
+        size_t count = inlay_least(block->count, sequence.count - block->s);
+        struct run run = {
+            .first = sequence.first + block->s,
+            .out = inlay_out_of(work, sequence, b, block->s) + column_bytes,
+            .position = block->positions,
+            .position_stride_bytes = block->position_stride_bytes,
+        };
+        if (in_memory) {
+            const size_t rows = work->positions->rows;
+            count = inlay_least(count, rows); /* offsets may have changed since they were validated */
+            run.position = (const unsigned char *)work->positions->data + column_bytes;
+            run.position_stride_bytes = work->positions->stride_bytes;
+            if (single && work->starts != NULL) {
+                run.starts = work->starts + b;
+            } else {
+                size_t row = inlay_start_of(work, b, sequence.count) + block->s;
+                run.position += (row <= rows - count ? row : 0) * run.position_stride_bytes;
+            }
+        }
+        if (single && run.starts == NULL)
+            run.position_stride_bytes = 0;
+        run.count = single ? together : count;
+        if (floats)
+            append_floats(work, block, &run, tile);
+        else
+            append_resolved(part, block, &run, tile);
+    }
+}
+
+static void begin(struct inlay_tile *tile, const struct inlay_part *part, size_t columns)
+{
+    const struct inlay_work *work = part->work;
+    inlay_tile_begin(tile, part->plan, work->tokens, work->scale, columns, work->positions != NULL);
+}
+
+/* Embeds the tokens of a part whose position rows are in memory, if there are any. Not inlined: functions with a
+   generator in their frame call it. */
+static __attribute__((noinline)) void embed_rows(const struct inlay_part *part)
+{
+    const size_t rows = part->plan->block_tokens > 0 ? part->plan->block_tokens : 1;
+    struct block block = {.s = part->s};
+    struct inlay_tile tile;
+    begin(&tile, part, part->work->dim);
+    for (; block.s < part->s_end; block.s += block.count) {
+        block.count = inlay_least(part->s_end - block.s, rows);
+        append_block(part, &block, &tile);
+    }
+    inlay_tile_run(&tile, 0);
+}
+
+/* Embeds one block whose position rows will not stay. Not inlined, so that its tile is not in the frame of a function
+   that has a generator. */
+static __attribute__((noinline)) void embed_block(const struct inlay_part *part, const struct block *block,
+                                                  size_t columns)
+{
+    struct inlay_tile tile;
+    begin(&tile, part, columns);
+    append_block(part, block, &tile);
+    inlay_tile_run(&tile, 0);
+}
+
+/* The positions of a part, which has one start. */
+static struct inlay_positions positions_from(const struct inlay_part *part, struct inlay_sequence sequence)
+{
+    const size_t start = inlay_start_of(part->work, part->b, sequence.count);
+    return (struct inlay_positions){.first = (uint32_t)(start + part->s)};
+}
+
+/*
+ * Embeds the tokens of a part with computed positions: a few rows of a generator's pairs at a time, in a buffer that
+ * stays in L1. Meanwhile the token rows of the first sequence that they will be added to are prefetched. Not inlined: a
+ * generator is in its frame.
+ */
+static __attribute__((noinline)) void embed_computed(const struct inlay_part *part)
+{
+    enum { BUFFER_BYTES = 16 * 1024, MOST_ROWS = 64 };
+    const struct inlay_work *work = part->work;
+    const inlay_sinusoid *sinusoid = work->sinusoid;
+    const struct inlay_sequence sequence = inlay_sequence_of(work, part->b);
+    const size_t bytes = inlay_least(work->thresholds.block_bytes, BUFFER_BYTES);
+    struct inlay_generator generator;
+    _Alignas(INLAY_CACHE_LINE) unsigned char buffer[BUFFER_BYTES];
+    const unsigned char *next[MOST_ROWS];
+    /* A shard without rows has none to prefetch. */
+    const bool prefetches = part->plan->prefetch_rows > 0 && work->tokens->rows > 0;
+    const struct inlay_companions with = {.next = prefetches ? next : NULL};
+    size_t first = 0;
+    do { /* once if dim is 1, which has no pair */
+        const size_t pairs = inlay_least(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
+        const struct inlay_placement piece = inlay_sinusoid_in_piece(sinusoid, first, pairs);
+        const size_t piece_bytes = piece.columns * sizeof(float);
+        const size_t rows_at_once = inlay_least(piece_bytes < bytes ? bytes / piece_bytes : 1, MOST_ROWS);
+        inlay_generator_start(&generator, part->plan->kernels, sinusoid, first, pairs, INLAY_F32,
+                              positions_from(part, sequence));
+        for (size_t s = part->s; s < part->s_end;) {
+            const size_t rows = inlay_least(part->s_end - s, rows_at_once);
+            if (prefetches) {
+                const size_t known = s < sequence.count ? inlay_least(sequence.count - s, rows) : 0;
+                inlay_row_addresses(work, sequence.first + s, known, next);
+                for (size_t i = known; i < rows; i++)
+                    next[i] = work->tokens->data;
+            }
+            inlay_generator_rows(&generator, &piece, rows, buffer, piece_bytes, &with);
+            for (int run = 0; run < piece.runs; run++) {
+                const struct block block = {
+                    .s = s,
+                    .count = rows,
+                    .column = piece.run[run].first,
+                    .positions = buffer + piece.run[run].at * sizeof(float),
+                    .position_stride_bytes = piece_bytes,
+                };
+                embed_block(part, &block, piece.run[run].count);
+            }
+            s += rows;
+        }
+        first += INLAY_GENERATOR_PAIRS;
+    } while (first < sinusoid->pairs);
+}
+
+/*
+ * Embeds the tokens of one sequence with computed positions: each entry is added to its token as it is computed, so
+ * that computing it and moving what lies around it overlap. Wider pieces would move fewer, longer runs of columns, but
+ * their state would leave L1. `sequence` was loaded once by the caller: where rows go may not change between the look
+ * at their addresses and the stores.
+ */
+static __attribute__((noinline)) void embed_fused(const struct inlay_part *part, struct inlay_sequence sequence)
+{
+    enum { ROWS = 64, LOOKAHEAD = 2 };
+    const struct inlay_work *work = part->work;
+    const inlay_sinusoid *sinusoid = work->sinusoid;
+    struct inlay_generator generator;
+    const unsigned char *rows[ROWS + LOOKAHEAD];
+    const struct inlay_companions with = {
+        .tokens = rows, .scale = work->scale, .next = part->plan->prefetch_rows > 0 ? rows + LOOKAHEAD : NULL};
+    for (size_t first = 0; first < sinusoid->pairs; first += INLAY_GENERATOR_PAIRS) {
+        const size_t pairs = inlay_least(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
+        unsigned char *out = inlay_out_of(work, sequence, part->b, part->s);
+        inlay_generator_start(&generator, part->plan->kernels, sinusoid, first, pairs, INLAY_F32,
+                              positions_from(part, sequence));
+        for (size_t s = part->s; s < part->s_end; s += ROWS) {
+            const size_t left = part->s_end - s, n = inlay_least(left, ROWS);
+            const size_t known = inlay_least(left, ROWS + LOOKAHEAD);
+            inlay_row_addresses(work, sequence.first + s, known, rows);
+            for (size_t i = known; i < n + LOOKAHEAD; i++)
+                rows[i] = rows[i - 1];
+            inlay_generator_add(&generator, n, out, work->out_stride_bytes, part->plan->stream, &with);
+            out += n * work->out_stride_bytes;
+        }
+    }
+}
+
+/* The tokens of a part from s on, or before it. */
+static struct inlay_part part_from(const struct inlay_part *part, size_t s)
+{
+    struct inlay_part rest = *part;
+    rest.s = inlay_least(rest.s > s ? rest.s : s, rest.s_end);
+    return rest;
+}
+
+static struct inlay_part part_before(const struct inlay_part *part, size_t s)
+{
+    struct inlay_part rest = *part;
+    rest.s_end = inlay_least(rest.s_end, s);
+    return rest;
+}
+
+static void embed_computed_or_fused(const struct inlay_part *part)
+{
+    if (!part->plan->fused) {
+        embed_computed(part);
+        return;
+    }
+    const struct inlay_sequence sequence = inlay_sequence_of(part->work, part->b);
+    const struct inlay_part tokens = part_before(part, sequence.count);
+    /* Position 0 has no state to be fused with: its row is a constant. */
+    const bool from_zero = inlay_start_of(part->work, part->b, sequence.count) + part->s == 0;
+    const struct inlay_part first = part_before(&tokens, from_zero ? 1 : 0),
+                            rest = part_from(&tokens, from_zero ? 1 : 0);
+    if (first.s < first.s_end)
+        embed_computed(&first);
+    if (rest.s < rest.s_end)
+        embed_fused(&rest, sequence);
+}
+
+/* Embeds tokens that have one start: those whose position rows are cached first. Not inlined into the way that small
+   calls take. */
+static __attribute__((noinline)) void embed_from_start(const struct inlay_part *part)
+{
+    const size_t count = inlay_sequence_of(part->work, part->b).count, cached = part->work->positions->rows;
+    const size_t start = inlay_start_of(part->work, part->b, count);
+    const size_t read = cached > start && count <= part->plan->compute_tokens ? cached - start : 0;
+    const struct inlay_part before = part_before(part, read), rest = part_from(part, read);
+    if (before.s < before.s_end)
+        embed_rows(&before);
+    if (rest.s < rest.s_end)
+        embed_computed_or_fused(&rest);
+}
+
+/* The part of one sequence, no longer than that is. */
+static struct inlay_part part_of_sequence(const struct inlay_part *part, size_t b)
+{
+    struct inlay_part one = part_before(part, inlay_sequence_of(part->work, b).count);
+    one.b = b;
+    one.b_end = b + 1;
+    return one;
+}
+
+void inlay_run_fast(const struct inlay_part *part)
+{
+    if (part->plan->positions != INLAY_POSITIONS_COMPUTED) {
+        embed_rows(part);
+    } else if (!part->plan->by_sequence) {
+        embed_from_start(part);
+    } else {
+        for (size_t b = part->b; b < part->b_end; b++) {
+            const struct inlay_part one = part_of_sequence(part, b);
+            if (one.s < one.s_end)
+                embed_from_start(&one);
+        }
+    }
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The general path: positions token by token (explicit, padding-aware, clamped), learned positions of any type,
+ * token-type embeddings, post-ops and 16-bit outputs. A few tokens at a time take shape as floats in L1; every sum is
+ * the embed kernel's, of table rows and of what is there already. The post-ops follow in post_ops.c.
+ */
+#include "base/line.h"
+#include "layer/group.h"
+#include "positions/generator.h"
+#include "table/element.h"
+
+/* A group has few tokens; rows are prefetched so far ahead among them. */
+enum { MOST_PREFETCH_ROWS = 6 };
+
+static void begin(struct inlay_tile *tile, const struct inlay_group *group, const inlay_table *table, float scale,
+                  bool positioned)
+{
+    inlay_tile_begin(tile, group->part->plan, table, scale, group->columns, positioned);
+    tile->call.stream = group->stream;
+    tile->call.prefetch_whole_rows = false; /* prefetch_group() has prefetched them */
+    tile->call.prefetch_rows = inlay_least(tile->call.prefetch_rows, MOST_PREFETCH_ROWS);
+}
+
+/* Writes row * scale, plus terms[i] if there are terms. */
+static void sum_tokens(const struct inlay_group *group, const unsigned char *const *terms)
+{
+    const struct inlay_work *work = group->part->work;
+    struct inlay_tile tile;
+    begin(&tile, group, work->tokens, work->scale, terms != NULL);
+    for (size_t i = 0; i < group->count; i++) {
+        const unsigned char *term = terms != NULL ? terms[i] : NULL;
+        if (group->kinds[i] == INLAY_ROW)
+            inlay_tile_append(&tile, inlay_stored_at(work->tokens, group->rows[i], group->column), term,
+                              group->floats[i]);
+        else
+            inlay_write_special_row(group->part->plan->kernels, group->kinds[i], work->scale, term, group->floats[i],
+                                    group->columns);
+    }
+    inlay_tile_run(&tile, 0);
+}
+
+/* Adds a row of a table to each token. */
+static void add_rows(const struct inlay_group *group, const inlay_table *table, const size_t *rows)
+{
+    struct inlay_tile tile;
+    begin(&tile, group, table, 1, true);
+    for (size_t i = 0; i < group->count; i++)
+        if (inlay_row_goes_on(group->kinds[i]))
+            inlay_tile_append(&tile, inlay_stored_at(table, rows[i], group->column), group->floats[i],
+                              group->floats[i]);
+    inlay_tile_run(&tile, 0);
+}
+
+/* Writes from[i] + terms[i], both floats. */
+static void add_terms(const struct inlay_group *group, const unsigned char *const *from,
+                      const unsigned char *const *terms)
+{
+    const inlay_table floats = {.type = INLAY_F32};
+    struct inlay_tile tile;
+    begin(&tile, group, &floats, 1, true);
+    for (size_t i = 0; i < group->count; i++)
+        if (inlay_row_goes_on(group->kinds[i]))
+            inlay_tile_append(&tile, (struct inlay_stored){.row = from[i]}, terms[i], group->floats[i]);
+    inlay_tile_run(&tile, 0);
+}
+
+static void add_segments(const struct inlay_group *group)
+{
+    const struct inlay_work *work = group->part->work;
+    size_t rows[INLAY_GROUP_TOKENS];
+    for (size_t i = 0; i < group->count; i++) {
+        uint64_t segment = 0;
+        if (work->segment_ids != NULL)
+            segment =
+                inlay_load_once((uint64_t)inlay_id_at(work->segment_ids, work->segment_id_type, group->first + i));
+        rows[i] = segment < work->segments->rows ? (size_t)segment : 0;
+    }
+    add_rows(group, work->segments, rows);
+}
+
+/* Computes position rows that are not in memory into the floats themselves, runs of consecutive ones at once. */
+static void compute_positions(struct inlay_group *group, size_t in_memory)
+{
+    for (size_t i = 0; i < group->count;) {
+        if (!inlay_row_goes_on(group->kinds[i]) || group->positions[i] < in_memory) {
+            i++;
+            continue;
+        }
+        size_t n = 1;
+        while (i + n < group->count && inlay_row_goes_on(group->kinds[i + n]) &&
+               group->positions[i + n] == group->positions[i] + n)
+            n++;
+        const struct inlay_positions run = {.first = (uint32_t)group->positions[i]};
+        inlay_sinusoid_fill(group->part->plan->kernels, group->part->work->sinusoid, run, n, INLAY_F32,
+                            group->floats[i], group->floats_stride_bytes, false);
+        group->stream = false; /* what is added to lies in cache, and stays there */
+        i += n;
+    }
+}
+
+/*
+ * Sums (row * scale + segment) + position where positions were computed to where the result goes: the first sum takes
+ * shape in a buffer of its own, as many columns at a time as fit. Not inlined, so that the other sums have no second
+ * buffer in their frame.
+ */
+static __attribute__((noinline)) void sum_segments_aside(const struct inlay_group *group,
+                                                         const unsigned char *const *terms)
+{
+    _Alignas(INLAY_CACHE_LINE) unsigned char buffer[INLAY_GROUP_BYTES];
+    const bool fits = group->columns * group->count <= INLAY_GROUP_FLOATS;
+    const size_t piece =
+        fits ? group->columns : INLAY_GROUP_FLOATS / group->count / INLAY_COLUMN_STEP * INLAY_COLUMN_STEP;
+    for (size_t column = 0; column < group->columns; column += piece) {
+        struct inlay_group whole = *group, aside;
+        const unsigned char *from[INLAY_GROUP_TOKENS], *to[INLAY_GROUP_TOKENS];
+        whole.column = group->column + column;
+        whole.columns = inlay_least(group->columns - column, piece);
+        for (size_t i = 0; i < group->count; i++)
+            whole.floats[i] = group->floats[i] + column * sizeof(float);
+        aside = whole;
+        for (size_t i = 0; i < group->count; i++)
+            if (inlay_row_goes_on(group->kinds[i])) {
+                aside.floats[i] = buffer + i * piece * sizeof(float);
+                from[i] = aside.floats[i];
+                to[i] = terms[i] + column * sizeof(float);
+            }
+        sum_tokens(&aside, NULL);
+        add_segments(&aside);
+        add_terms(&whole, from, to);
+    }
+}
+
+static void sum_segments_first(const struct inlay_group *group, const unsigned char *const *terms)
+{
+    for (size_t i = 0; i < group->count && terms != NULL; i++)
+        if (terms[i] == group->floats[i]) {
+            sum_segments_aside(group, terms);
+            return;
+        }
+    sum_tokens(group, NULL);
+    add_segments(group);
+    if (terms != NULL)
+        add_terms(group, (const unsigned char *const *)group->floats, terms);
+}
+
+/* Sums all terms of a group in the order that the work asks for. */
+static void sum_terms(struct inlay_group *group)
+{
+    const struct inlay_work *work = group->part->work;
+    const inlay_table *table = work->positions;
+    const bool quantised = table != NULL && table->type != INLAY_F32;
+    const size_t in_memory = table != NULL && !quantised ? table->rows : 0;
+    const bool has_terms = work->sinusoid != NULL || in_memory > 0;
+    const unsigned char *terms[INLAY_GROUP_TOKENS];
+    if (work->sinusoid != NULL)
+        compute_positions(group, in_memory);
+    for (size_t i = 0; i < group->count; i++) {
+        terms[i] = NULL;
+        if (has_terms && inlay_row_goes_on(group->kinds[i]))
+            terms[i] = group->positions[i] < in_memory ? inlay_stored_at(table, group->positions[i], group->column).row
+                                                       : group->floats[i];
+    }
+    if (work->segments_first)
+        sum_segments_first(group, has_terms ? terms : NULL);
+    else
+        sum_tokens(group, has_terms ? terms : NULL);
+    if (quantised && table->rows > 0)
+        add_rows(group, table, group->positions);
+    if (work->segments != NULL && !work->segments_first)
+        add_segments(group);
+}
+
+/* Whether nothing follows the sum of tokens and float32 positions, so that it can be stored at once. */
+static bool sum_is_result(const struct inlay_work *work)
+{
+    return work->segments == NULL && work->norm == INLAY_NORM_NONE && work->dropout == 0 &&
+           (work->positions == NULL || work->positions->type == INLAY_F32);
+}
+
+static void run_group(struct inlay_group *group, unsigned char *out, unsigned char *buffer)
+{
+    const struct inlay_work *work = group->part->work;
+    const size_t element = inlay_type_bytes(work->out_type);
+    const bool result = sum_is_result(work), whole = work->dim <= INLAY_GROUP_FLOATS;
+    /* Rows too long for the buffer: floats take shape in the output itself, 16-bit rows in pieces. */
+    const bool in_place = work->out_type == INLAY_F32 && (result || !whole);
+    const size_t piece = whole || in_place ? work->dim : INLAY_GROUP_FLOATS;
+    for (group->column = 0; group->column < work->dim; group->column += piece) {
+        unsigned char *to[INLAY_GROUP_TOKENS];
+        group->columns = inlay_least(work->dim - group->column, piece);
+        group->floats_stride_bytes = in_place ? work->out_stride_bytes : group->columns * sizeof(float);
+        for (size_t i = 0; i < group->count; i++) {
+            to[i] = out + i * work->out_stride_bytes + group->column * element;
+            group->floats[i] = in_place ? to[i] : buffer + i * group->floats_stride_bytes;
+        }
+        group->stream = in_place && result && group->part->plan->stream;
+        sum_terms(group);
+        inlay_finish_group(group, to);
+    }
+}
+
+/* A position as the row of a table or of a sinusoid: it was validated, and is kept within them whatever has changed
+   since. */
+static size_t position_within(const struct inlay_work *work, uint64_t position)
+{
+    const uint64_t limit = inlay_position_limit(work);
+    if (position < limit)
+        return (size_t)position;
+    return work->clamped && limit > 0 ? (size_t)limit - 1 : 0;
+}
+
+/* Prefetches the rows of tokens [first, first + count), as much of them as a group has room for: the sums and post-ops
+   of the tokens before them leave memory time to send them. */
+static void prefetch_group(const struct inlay_work *work, size_t first, size_t count)
+{
+    const size_t row_bytes = inlay_table_row_bytes(work->tokens->type, work->dim);
+    const size_t bytes = inlay_least(row_bytes, INLAY_GROUP_BYTES / (count > 0 ? count : 1));
+    for (size_t token = first; token < first + count; token++) {
+        size_t row;
+        if (inlay_row_of(work, token, &row) != INLAY_ROW)
+            continue;
+        const struct inlay_stored stored = inlay_stored_at(work->tokens, row, 0);
+        if (stored.scales != NULL)
+            __builtin_prefetch(stored.scales);
+        for (size_t at = 0; at < bytes; at += INLAY_CACHE_LINE)
+            __builtin_prefetch(stored.row + at);
+    }
+}
+
+/* How many tokens make a group. */
+static size_t group_tokens(const struct inlay_work *work)
+{
+    if (work->dim <= INLAY_GROUP_FLOATS)
+        return inlay_least(INLAY_GROUP_FLOATS / work->dim, INLAY_GROUP_TOKENS);
+    return work->out_type == INLAY_F32 ? 4 : 1;
+}
+
+static void run_sequence(const struct inlay_part *part, size_t b, unsigned char *buffer)
+{
+    const struct inlay_work *work = part->work;
+    const struct inlay_sequence sequence = inlay_sequence_of(work, b);
+    const bool positioned = work->positions != NULL || work->sinusoid != NULL;
+    const bool prefetches = part->plan->whole_rows && part->plan->prefetch_rows > 0;
+    const size_t end = inlay_least(part->s_end, sequence.count), most = group_tokens(work);
+    struct inlay_position_counter counter = inlay_count_positions(work, b);
+    struct inlay_group group = {.part = part};
+    for (size_t s = part->s; s < end; s += group.count) {
+        group.first = sequence.first + s;
+        group.count = inlay_least(end - s, most);
+        for (size_t i = 0; i < group.count; i++) {
+            group.kinds[i] = inlay_row_of(work, group.first + i, &group.rows[i]);
+            if (positioned)
+                group.positions[i] = position_within(work, inlay_next_position(work, &counter, group.first + i, s + i));
+        }
+        if (prefetches)
+            prefetch_group(work, group.first + group.count, inlay_least(end - s - group.count, most));
+        run_group(&group, inlay_out_of(work, sequence, b, s), buffer);
+    }
+}
+
+/* Not inlined, even by link-time optimisation: its arithmetic stays within the guarded environment of its caller. */
+__attribute__((noinline)) void inlay_run_general(const struct inlay_part *part)
+{
+    _Alignas(INLAY_CACHE_LINE) unsigned char buffer[INLAY_GROUP_BYTES];
+    for (size_t b = part->b; b < part->b_end; b++)
+        run_sequence(part, b, buffer);
+}

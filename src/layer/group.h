@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The group: a few tokens of one sequence on their way through the general path, as floats that stay in L1. The general
+ * path fills it with sums, the post-ops finish it.
+ */
+#ifndef INLAY_LAYER_GROUP_H
+#define INLAY_LAYER_GROUP_H
+
+#include "layer/rows.h"
+#include "layer/tile.h"
+
+/* The floats of a group. Longer rows take shape in the output itself, or in pieces. */
+enum { INLAY_GROUP_BYTES = 16 * 1024, INLAY_GROUP_FLOATS = INLAY_GROUP_BYTES / 4, INLAY_GROUP_TOKENS = 16 };
+
+/* Quantised rows can be entered at columns that are multiples of this. */
+enum { INLAY_COLUMN_STEP = 256 };
+_Static_assert(INLAY_GROUP_FLOATS % INLAY_COLUMN_STEP == 0, "pieces of long rows begin where rows can be entered");
+
+struct inlay_group {
+    const struct inlay_part *part;
+    size_t first, count; /* of the ids; of the output rows if sequences are pooled */
+    enum inlay_row_kind kinds[INLAY_GROUP_TOKENS];
+    size_t rows[INLAY_GROUP_TOKENS];
+    size_t positions[INLAY_GROUP_TOKENS];
+    unsigned char *floats[INLAY_GROUP_TOKENS]; /* columns [column, column + columns) of each token */
+    size_t floats_stride_bytes;
+    size_t column, columns;
+    bool stream; /* the sum is the result, and is stored to the output by non-temporal stores */
+};
+
+/* Applies norm and dropout to the floats of whole rows, then converts them to out[i]; where out[i] is where the floats
+   are, they stay there. */
+void inlay_finish_group(const struct inlay_group *group, unsigned char *const *out);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The layer handle: a validated spec with its views copied, and the cached rows of its sinusoid behind it.
+ */
+#ifndef INLAY_LAYER_HANDLE_H
+#define INLAY_LAYER_HANDLE_H
+
+#include "base/arguments.h"
+#include "dispatch/tuning.h"
+
+/* What a layer reads in each call, which no output may overlap: three arrays of each of three tables, gamma and beta.
+ */
+struct inlay_layer_reads {
+    struct inlay_extent extents[3 * 3 + 2];
+    size_t count;
+};
+
+struct inlay_layer {
+    inlay_allocator allocator;
+    inlay_layer_spec spec; /* its pointers to views point to the next three */
+    inlay_table tokens, positions, segments;
+    struct inlay_layer_reads reads;
+    struct inlay_thresholds thresholds;
+};
+
+/* Rows of the vocabulary that a table is, or is a shard of. */
+static inline size_t inlay_vocab_of(const inlay_table *tokens)
+{
+    return tokens->vocab > 0 ? tokens->vocab : tokens->rows;
+}
+
+/* Whether a table holds a part of its vocabulary. */
+static inline bool inlay_is_shard(const inlay_table *tokens)
+{
+    return tokens->vocab > 0 && tokens->rows < tokens->vocab;
+}
+
+static inline bool inlay_has_positions(const inlay_layer_spec *spec)
+{
+    return spec->sinusoid != NULL || spec->positions != NULL;
+}
+
+/* Validates a spec, and finds what layers made from it read. */
+inlay_status inlay_check_spec(const inlay_layer_spec *spec, struct inlay_layer_reads *reads);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The pass: the work cut into the parts of its plan, and each part run by its route.
+ */
+#include "base/executor.h"
+#include "base/fpenv.h"
+#include "layer/plan.h"
+#include "table/element.h"
+
+#include <string.h>
+
+static void (*const routes[])(const struct inlay_part *part) = {
+    [INLAY_ROUTE_FAST] = inlay_run_fast,
+    [INLAY_ROUTE_GENERAL] = inlay_run_general,
+    [INLAY_ROUTE_POOLED] = inlay_run_pooled,
+};
+
+/* Writes zeros after the end of sequences that are padded. */
+static void pad(const struct inlay_part *part)
+{
+    const struct inlay_work *work = part->work;
+    const size_t row_bytes = work->dim * inlay_type_bytes(work->out_type);
+    for (size_t b = part->b; b < part->b_end; b++) {
+        const struct inlay_sequence sequence = inlay_sequence_of(work, b);
+        for (size_t s = part->s > sequence.count ? part->s : sequence.count; s < part->s_end; s++)
+            memset(inlay_out_of(work, sequence, b, s), 0, row_bytes);
+    }
+}
+
+static void run_part(const struct inlay_part *part)
+{
+    const struct inlay_work *work = part->work;
+    struct inlay_fpenv host = inlay_fpenv_enter();
+    struct inlay_part tokens = *part;
+    if (work->offsets != NULL) {
+        tokens.s_end = inlay_least(part->s_end, work->longest);
+        tokens.s = inlay_least(part->s, tokens.s_end);
+        if (work->padded_length > 0 && work->pooling == INLAY_POOLING_NONE)
+            pad(part);
+    }
+    if (tokens.s < tokens.s_end || work->pooling != INLAY_POOLING_NONE)
+        routes[part->plan->route](&tokens);
+    if (part->plan->stream)
+        inlay_store_fence();
+    inlay_fpenv_leave(host);
+}
+
+struct grid {
+    const struct inlay_work *work;
+    const struct inlay_plan *plan;
+};
+
+static void run_part_of_grid(void *arg, size_t index)
+{
+    const struct grid *grid = arg;
+    const struct inlay_plan *plan = grid->plan;
+    const size_t i = index / plan->across_sequences, j = index % plan->across_sequences;
+    const struct inlay_part part = {
+        .work = grid->work,
+        .plan = plan,
+        .s = inlay_share_begin(plan->length, plan->across_positions, i),
+        .s_end = inlay_share_begin(plan->length, plan->across_positions, i + 1),
+        .b = inlay_share_begin(grid->work->sequences, plan->across_sequences, j),
+        .b_end = inlay_share_begin(grid->work->sequences, plan->across_sequences, j + 1),
+    };
+    run_part(&part);
+}
+
+void inlay_plan_run(const struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor)
+{
+    const size_t parts = plan->across_positions * plan->across_sequences;
+    if (parts == 1) {
+        const struct inlay_part whole = {work, plan, 0, work->sequences, 0, plan->length};
+        run_part(&whole);
+        return;
+    }
+    struct grid grid = {work, plan};
+    inlay_run_parts(executor, parts, run_part_of_grid, &grid);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * struct inlay_plan: how a call is computed. inlay_plan_of() decides everything once, from the work, the thresholds,
+ * the CPU and the executor; no later function decides again. Each decision keeps its reason, which inlay_plan_print()
+ * prints.
+ */
+#ifndef INLAY_LAYER_PLAN_H
+#define INLAY_LAYER_PLAN_H
+
+#include "dispatch/kernels.h"
+#include "layer/work.h"
+
+enum inlay_route {
+    INLAY_ROUTE_FAST,    /* tokens * scale + positions that follow each other, float32 out: one kernel call per tile */
+    INLAY_ROUTE_GENERAL, /* positions token by token, further terms, post-ops: a few tokens at a time in L1 */
+    INLAY_ROUTE_POOLED,  /* the rows of a sequence become one */
+};
+
+enum inlay_position_source {
+    INLAY_POSITIONS_ABSENT,
+    INLAY_POSITIONS_READ,     /* all rows are in memory: learned, or cached ones of a sinusoid */
+    INLAY_POSITIONS_COMPUTED, /* rows beyond the cached ones, or all rows of long lone sequences, are computed */
+    INLAY_POSITIONS_FOUND,    /* each token's position is found by itself, and its row read or computed */
+};
+
+struct inlay_plan {
+    const struct inlay_kernels *kernels;
+
+    enum inlay_route route;
+    enum inlay_position_source positions;
+    const char *route_reason, *positions_reason;
+
+    /* Fast path with computed positions. */
+    bool by_sequence;      /* sequences share no position rows, and are computed one after another */
+    bool fused;            /* then each entry is added to its token as it is computed */
+    size_t compute_tokens; /* then a sequence of more tokens computes its positions even if they are cached */
+    size_t block_tokens;   /* position rows that stay in L1 while the sequences of a part consume them */
+
+    bool stream; /* non-temporal stores */
+    const char *stores_reason;
+
+    size_t prefetch_rows; /* prefetch distance */
+    bool whole_rows;      /* prefetch whole rows, not only their first lines */
+    bool narrow_moves;    /* move 32 bytes at a time, where vectors are longer */
+    const char *prefetch_reason;
+
+    /* Parts: a grid over positions [0, length) and sequences. */
+    size_t length;
+    size_t across_positions, across_sequences;
+    const char *parts_reason;
+};
+
+struct inlay_plan inlay_plan_of(const struct inlay_work *work, const inlay_executor *executor);
+
+/* Writes the plan as text, as inlay_forward_explain() promises. */
+void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *work, char *text, size_t text_bytes);
+
+/* Tokens [s, s_end) of sequences [b, b_end), as far as each has them: what one thread computes at a time. */
+struct inlay_part {
+    const struct inlay_work *work;
+    const struct inlay_plan *plan;
+    size_t b, b_end, s, s_end;
+};
+
+/* Runs the plan: cuts the work into parts for the executor and runs the route for each, in the guarded floating-point
+   environment of its thread. */
+void inlay_plan_run(const struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor);
+
+/* The routes. Each computes one part and runs kernels. */
+void inlay_run_fast(const struct inlay_part *part);
+void inlay_run_general(const struct inlay_part *part);
+void inlay_run_pooled(const struct inlay_part *part);
+
+#endif

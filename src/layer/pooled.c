@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pooling: the rows of a sequence are added one on top of the other, in the order of tokens.
+ */
+#include "base/line.h"
+#include "layer/group.h"
+
+#include <string.h>
+
+static float weight_of(const struct inlay_work *work, size_t token)
+{
+    float weight = 1;
+    if (work->weights != NULL)
+        memcpy(&weight, work->weights + token * sizeof weight, sizeof weight);
+    return weight;
+}
+
+/* Begins a tile that adds rows times `scale` to the floats in `sum`, or replaces these by its one row. */
+static void begin(struct inlay_tile *tile, const struct inlay_part *part, float scale, bool adds)
+{
+    inlay_tile_begin(tile, part->plan, part->work->tokens, scale, part->work->dim, adds);
+    tile->call.stream = tile->call.prefetch_whole_rows = false;
+}
+
+/* Adds up the rows of a sequence in `sum`; returns how many they are. */
+static size_t add_rows(const struct inlay_part *part, struct inlay_sequence sequence, unsigned char *sum)
+{
+    const struct inlay_work *work = part->work;
+    struct inlay_tile tile;
+    size_t pooled = 0;
+    for (size_t token = sequence.first; token < sequence.first + sequence.count; token++) {
+        size_t row;
+        if (inlay_row_of(work, token, &row) != INLAY_ROW)
+            continue;
+        /* A tile has one factor, so rows with weights are tiles of their own. The first row is not added to zeros,
+           which would turn -0 into 0. */
+        const bool own_tile = work->weights != NULL || pooled == 0;
+        if (own_tile || pooled == 1)
+            begin(&tile, part, weight_of(work, token) * work->scale, pooled > 0);
+        inlay_tile_append(&tile, inlay_stored_at(work->tokens, row, 0), sum, sum);
+        if (own_tile)
+            inlay_tile_run(&tile, 0);
+        pooled++;
+    }
+    if (work->weights == NULL && pooled > 1)
+        inlay_tile_run(&tile, 0);
+    return pooled;
+}
+
+/* Not inlined, so that its arithmetic stays within the guarded environment of its caller. */
+static __attribute__((noinline)) void divide(unsigned char *row, size_t columns, float n)
+{
+    for (size_t column = 0; column < columns; column++) {
+        float x;
+        memcpy(&x, row + column * sizeof x, sizeof x);
+        x /= n;
+        memcpy(row + column * sizeof x, &x, sizeof x);
+    }
+}
+
+static void pool(const struct inlay_part *part, size_t b, unsigned char *sum)
+{
+    const struct inlay_work *work = part->work;
+    memset(sum, 0, work->dim * sizeof(float));
+    const size_t pooled = add_rows(part, inlay_sequence_of(work, b), sum);
+    if (work->pooling == INLAY_POOLING_MEAN && pooled > 1)
+        divide(sum, work->dim, (float)pooled);
+    const struct inlay_group group = {
+        .part = part, .first = b, .count = 1, .kinds = {INLAY_ROW}, .floats = {sum}, .columns = work->dim};
+    unsigned char *out = work->out + b * work->out_stride_bytes;
+    inlay_finish_group(&group, &out);
+}
+
+void inlay_run_pooled(const struct inlay_part *part)
+{
+    _Alignas(INLAY_CACHE_LINE) unsigned char sum[INLAY_GROUP_BYTES];
+    for (size_t b = part->b; b < part->b_end; b++)
+        pool(part, b, sum);
+}

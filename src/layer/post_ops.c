@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Post-ops: norm, dropout and conversion to the output's type, each a pass over the floats of a group in L1. Absent
+ * ones cost nothing.
+ */
+#include "layer/dropout.h"
+#include "layer/group.h"
+
+/* Pointers to rows and to where they go. */
+struct rows {
+    const unsigned char *from[INLAY_GROUP_TOKENS];
+    unsigned char *to[INLAY_GROUP_TOKENS];
+    size_t count;
+};
+
+static void apply_norm(const struct inlay_group *group)
+{
+    const struct inlay_work *work = group->part->work;
+    struct rows rows = {.count = 0};
+    for (size_t i = 0; i < group->count; i++)
+        if (inlay_row_goes_on(group->kinds[i])) {
+            rows.from[rows.count] = group->floats[i];
+            rows.to[rows.count++] = group->floats[i];
+        }
+    const struct inlay_norm_tile tile = {
+        .rows = rows.from,
+        .out = rows.to,
+        .count = rows.count,
+        .columns = group->columns,
+        .centred = work->norm == INLAY_NORM_LAYER,
+        .epsilon = work->epsilon,
+        .gamma = work->gamma,
+        .beta = work->beta,
+    };
+    if (rows.count > 0)
+        group->part->plan->kernels->norm(&tile);
+}
+
+static void apply_dropout(const struct inlay_group *group)
+{
+    const struct inlay_work *work = group->part->work;
+    for (size_t i = 0; i < group->count; i++)
+        if (inlay_row_goes_on(group->kinds[i]))
+            inlay_dropout(group->floats[i], group->columns, (uint64_t)(group->first + i) * work->dim + group->column,
+                          work->dropout_key, work->dropout_offset, work->dropout);
+}
+
+static void convert(const struct inlay_group *group, unsigned char *const *out)
+{
+    struct rows rows = {.count = 0};
+    for (size_t i = 0; i < group->count; i++)
+        if (group->kinds[i] != INLAY_SKIPPED && out[i] != group->floats[i]) {
+            rows.from[rows.count] = group->floats[i];
+            rows.to[rows.count++] = out[i];
+        }
+    const struct inlay_cast_tile tile = {
+        .rows = rows.from,
+        .out = rows.to,
+        .count = rows.count,
+        .columns = group->columns,
+        .type = group->part->work->out_type,
+        .stream = group->part->plan->stream,
+    };
+    if (rows.count > 0)
+        group->part->plan->kernels->cast(&tile);
+}
+
+void inlay_finish_group(const struct inlay_group *group, unsigned char *const *out)
+{
+    const struct inlay_work *work = group->part->work;
+    if (work->norm != INLAY_NORM_NONE)
+        apply_norm(group);
+    if (work->dropout > 0)
+        apply_dropout(group);
+    convert(group, out);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rules of rows.h about ids.
+ */
+#include "layer/rows.h"
+
+#include <string.h>
+
+enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t id, size_t *row)
+{
+    const inlay_table *tokens = work->tokens;
+    uint64_t vocab = tokens->vocab > 0 ? tokens->vocab : tokens->rows;
+    bool zeros = false;
+    if (id >= vocab)
+        switch (work->bad_id) {
+        case INLAY_BAD_ID_ZERO:
+            zeros = true;
+            id = 0; /* the first shard writes the zeros */
+            break;
+        case INLAY_BAD_ID_SKIP:
+            return INLAY_SKIPPED;
+        case INLAY_BAD_ID_SUBSTITUTE:
+            id = (uint64_t)work->substitute_id;
+            break;
+        case INLAY_BAD_ID_CLAMP:
+            id = (int64_t)id < 0 ? 0 : vocab - 1;
+            break;
+        case INLAY_BAD_ID_ERROR:
+            id = tokens->first_row; /* it was good when it was validated */
+            break;
+        }
+    /* This includes ids that became padding_id above: its row is zeros. */
+    zeros = zeros || (work->padding_id >= 0 && id == (uint64_t)work->padding_id);
+    id -= tokens->first_row;
+    /* A table without rows that is no shard can have zeros all the same. */
+    if (id >= tokens->rows && (tokens->vocab > 0 || !zeros))
+        return INLAY_OUTSIDE;
+    if (zeros)
+        return work->zeros_positioned ? INLAY_ZEROS : INLAY_BARE;
+    *row = (size_t)id;
+    return INLAY_ROW;
+}
+
+/* Inlined where the type is a constant, so that each type is a loop of a few instructions per token. */
+static inline __attribute__((always_inline)) void addresses_of_ids(const struct inlay_work *work, inlay_id_type type,
+                                                                   size_t first, size_t n, const unsigned char **rows)
+{
+    const unsigned char *data = work->tokens->data;
+    const size_t stride_bytes = work->tokens->stride_bytes, count = work->tokens->rows;
+    const size_t first_row = work->tokens->first_row; /* of a shard */
+    for (size_t i = 0; i < n; i++) {
+        uint64_t id = inlay_load_once((uint64_t)inlay_id_at(work->ids, type, first + i)) - first_row;
+        rows[i] = data + (id < count ? (size_t)id : 0) * stride_bytes;
+    }
+}
+
+void inlay_row_addresses(const struct inlay_work *work, size_t first, size_t n, const unsigned char **rows)
+{
+    if (work->ids == NULL)
+        for (size_t i = 0; i < n; i++)
+            rows[i] = (const unsigned char *)work->tokens->data + (first + i) * work->tokens->stride_bytes;
+    else if (work->id_type == INLAY_ID_I32)
+        addresses_of_ids(work, INLAY_ID_I32, first, n, rows);
+    else if (work->id_type == INLAY_ID_I64)
+        addresses_of_ids(work, INLAY_ID_I64, first, n, rows);
+    else
+        addresses_of_ids(work, work->id_type, first, n, rows);
+}
+
+/* zeros * scale + position by the kernel that computes every other row, so that signs and NaN come out the same. */
+static void write_zeros(const struct inlay_kernels *kernels, float scale, const unsigned char *position,
+                        unsigned char *out, size_t columns)
+{
+    enum { COLUMNS = 256 };
+    static const float zeros[COLUMNS];
+    for (size_t column = 0; column < columns; column += COLUMNS) {
+        const unsigned char *row = (const unsigned char *)zeros;
+        const unsigned char *term = position != NULL ? position + column * sizeof(float) : NULL;
+        unsigned char *to = out + column * sizeof(float);
+        const struct inlay_embed_tile tile = {
+            .rows = &row,
+            .positions = term != NULL ? &term : NULL,
+            .out = &to,
+            .count = 1,
+            .columns = inlay_least(columns - column, COLUMNS),
+            .scale = scale,
+        };
+        kernels->embed[INLAY_F32](&tile);
+    }
+}
+
+void inlay_write_special_row(const struct inlay_kernels *kernels, enum inlay_row_kind kind, float scale,
+                             const unsigned char *position, unsigned char *out, size_t columns)
+{
+    const float outside = -0.0f;
+    if (kind == INLAY_BARE)
+        memset(out, 0, columns * sizeof(float));
+    else if (kind == INLAY_ZEROS)
+        write_zeros(kernels, scale, position, out, columns);
+    else if (kind == INLAY_OUTSIDE)
+        for (size_t column = 0; column < columns; column++)
+            memcpy(out + column * sizeof outside, &outside, sizeof outside);
+}

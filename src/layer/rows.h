@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which row of the table a token takes: ids, the out-of-vocabulary policy, padding and shards end here. A rule about
+ * ids is added here and nowhere else.
+ */
+#ifndef INLAY_LAYER_ROWS_H
+#define INLAY_LAYER_ROWS_H
+
+#include "dispatch/kernels.h"
+#include "layer/work.h"
+
+enum inlay_row_kind {
+    INLAY_ROW,     /* a row of the table */
+    INLAY_ZEROS,   /* a row of zeros that is treated like any other */
+    INLAY_BARE,    /* zeros in the output, without position, segment or norm */
+    INLAY_OUTSIDE, /* a row of another shard: -0.0 in the output */
+    INLAY_SKIPPED, /* the output row is left unchanged */
+};
+
+/* Whether positions, segments and post-ops apply to a row of that kind. */
+static inline bool inlay_row_goes_on(enum inlay_row_kind kind)
+{
+    return kind == INLAY_ROW || kind == INLAY_ZEROS;
+}
+
+/* The same for an id, if the work has special rows. */
+enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t id, size_t *row);
+
+/* The kind of row that a token takes, and its index if it is INLAY_ROW. */
+static inline enum inlay_row_kind inlay_row_of(const struct inlay_work *work, size_t token, size_t *row)
+{
+    *row = token;
+    if (work->ids == NULL)
+        return INLAY_ROW;
+    uint64_t id = inlay_load_once((uint64_t)inlay_id_at(work->ids, work->id_type, token));
+    if (work->special_rows)
+        return inlay_special_row_of(work, id, row);
+    *row = id < work->tokens->rows ? (size_t)id : 0;
+    return INLAY_ROW;
+}
+
+/* Writes the addresses of the rows of tokens [first, first + n), without regard to special rows: an id outside the
+   table becomes its first row. For the fast path, and for prefetching. */
+void inlay_row_addresses(const struct inlay_work *work, size_t first, size_t n, const unsigned char **rows);
+
+/* Writes `columns` floats for a token that takes no row of the table: nothing for skipped ones; zeros * scale +
+   position for INLAY_ZEROS, where `position` may be null. Runs kernels. */
+void inlay_write_special_row(const struct inlay_kernels *kernels, enum inlay_row_kind kind, float scale,
+                             const unsigned char *position, unsigned char *out, size_t columns);
+
+#endif
