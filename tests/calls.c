@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT */
+/* The calls of calls.h. */
+#include "calls.h"
+
+#include "reference.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef SANITIZED
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
+#endif
+
+/* ---- Choices ---- */
+
+uint64_t choose(struct source *source, uint64_t n)
+{
+    if (source->at == NULL)
+        return random_below(&source->random, n);
+    uint64_t value = 0;
+    for (uint64_t most = n - 1; most > 0; most >>= 8)
+        value = value << 8 | (source->at < source->end ? *source->at++ : 0);
+    return value % n;
+}
+
+bool one_in(struct source *source, uint64_t n)
+{
+    return choose(source, n) == n - 1;
+}
+
+static bool half(struct source *source)
+{
+    return one_in(source, 2);
+}
+
+/* ---- Memory ---- */
+
+enum {
+    SCALES = SEGMENTS + 1,
+    ZERO_POINTS,
+    IDS,
+    POSITION_IDS,
+    SEGMENT_IDS,
+    STARTS,
+    OFFSETS,
+    WEIGHTS,
+    GAMMA,
+    BETA,
+    ARENAS
+};
+enum { SMALL_BYTES = 24576 };
+
+static struct arena inputs[ARENAS], outputs, expectations;
+
+void calls_prepare(const struct call_sizes *sizes)
+{
+    for (int i = 0; i < ARENAS; i++)
+        inputs[i] = arena_make(i < SCALES ? MAX_TABLE_ROWS * (sizes->max_dim * sizeof(float) + 8) : SMALL_BYTES);
+    outputs = arena_make(sizes->out_bytes + 100);
+    expectations = arena_make(sizes->out_bytes + 100);
+}
+
+/* Returns room for an array against the page before or behind it. The rest of the arena is poisoned. */
+static unsigned char *place(struct source *source, int which, size_t bytes)
+{
+    const struct arena *arena = &inputs[which];
+    unsigned char *at = half(source) ? arena->begin : arena->end - bytes;
+    ASAN_POISON_MEMORY_REGION(arena->begin, arena->end - arena->begin);
+    ASAN_UNPOISON_MEMORY_REGION(at, bytes);
+    return at;
+}
+
+static unsigned char *draw_floats(struct source *source, int which, size_t n)
+{
+    unsigned char *floats = place(source, which, n * sizeof(float));
+    random_rows(&source->random, floats, 1, n, 0);
+    return floats;
+}
+
+static unsigned char *draw_noise(struct source *source, int which, size_t bytes)
+{
+    unsigned char *noise = place(source, which, bytes);
+    for (size_t i = 0; i < bytes; i++)
+        noise[i] = (unsigned char)random_bits(&source->random);
+    return noise;
+}
+
+/* ---- The layer ---- */
+
+inlay_table draw_table(struct source *source, enum table_place which, size_t rows, size_t dim, bool any_type,
+                       bool arrays)
+{
+    inlay_element_type type = INLAY_F32;
+    if (any_type)
+        type = (inlay_element_type)(1 + choose(source, INLAY_ELEMENT_TYPES - 1));
+    bool grouped = type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT;
+    bool scaled = grouped || type == INLAY_I8 || type == INLAY_I8_INVERSE;
+    uint32_t group = grouped ? 32u << choose(source, 3) : 0;
+    if ((grouped ? dim % group != 0 : inlay_table_row_bytes(type, dim) == 0) || (scaled && !arrays)) {
+        type = INLAY_F16;
+        grouped = scaled = false;
+    }
+    size_t row_bytes = inlay_table_row_bytes(type, dim), groups = grouped ? dim / group : 1;
+    size_t stride = row_bytes + (one_in(source, 3) ? choose(source, 9) : 0);
+    inlay_table table = inlay_table_of(type, NULL, rows, dim, stride);
+    table.group = grouped ? group : 0;
+    if (rows == 0)
+        return table;
+    size_t bytes = (rows - 1) * stride + row_bytes;
+    if (type != INLAY_F32) {
+        table.data = draw_noise(source, which, bytes);
+    } else {
+        unsigned char *data = place(source, which, bytes);
+        random_rows(&source->random, data, rows, dim, stride);
+        table.data = data;
+    }
+    if (scaled)
+        table.scales = draw_floats(source, SCALES, rows * groups);
+    if (grouped && half(source))
+        table.zeros = draw_noise(source, ZERO_POINTS,
+                                 type == INLAY_U4_GROUPED ? rows * ((groups + 1) / 2) : (rows * groups + 1) / 2);
+    return table;
+}
+
+static void draw_position_rows(struct call *call, struct source *source, size_t dim)
+{
+    inlay_layer_spec *spec = &call->spec;
+    uint64_t kind = choose(source, 5);
+    if (kind >= 3) {
+        size_t rows = one_in(source, 16) ? 0 : 1 + choose(source, MAX_TABLE_ROWS);
+        call->positions = draw_table(source, POSITIONS, rows, dim, one_in(source, 3), false);
+        spec->positions = &call->positions;
+        spec->clamp_positions = one_in(source, 3);
+    } else if (kind >= 1 && (spec->out_type == INLAY_F32 || dim <= 4096)) {
+        call->sinusoid = make_sinusoid(dim, 10000, (inlay_sinusoid_layout)(1 + choose(source, 3)));
+        spec->sinusoid = call->sinusoid;
+        spec->cached_positions = one_in(source, 3) ? 0 : choose(source, 40);
+        if (one_in(source, 50))
+            spec->cached_positions = dim < 20 ? INLAY_CACHED_POSITIONS_DEFAULT : 100;
+    }
+}
+
+static void draw_norm(struct call *call, struct source *source, size_t dim)
+{
+    inlay_layer_spec *spec = &call->spec;
+    spec->norm = (inlay_norm)(1 + choose(source, 2));
+    spec->epsilon = half(source) ? 1e-5f : 0;
+    if (half(source))
+        spec->gamma = draw_floats(source, GAMMA, dim);
+    if (spec->norm == INLAY_NORM_LAYER && half(source))
+        spec->beta = draw_floats(source, BETA, dim);
+}
+
+static void draw_tuning(struct call *call, struct source *source)
+{
+    inlay_tuning *tuning = &call->tuning;
+    *tuning = inlay_tuning_default();
+    call->spec.tuning = half(source) ? tuning : NULL;
+    if (one_in(source, 3))
+        tuning->compute_bytes = 0;
+    if (one_in(source, 3))
+        tuning->l2_bytes = 0;
+    if (one_in(source, 3))
+        tuning->block_bytes = choose(source, 40000);
+    if (one_in(source, 3))
+        tuning->prefetch_bytes = one_in(source, 3) ? 0 : choose(source, 40000);
+}
+
+static void draw_layer(struct call *call, struct source *source, size_t dim)
+{
+    static const float factors[] = {1, 1, 1, 22.627417f, 0.5f, -3, 0, -0.0f, 0x1p-140f, NAN, INFINITY};
+    inlay_layer_spec *spec = &call->spec;
+    size_t vocab = one_in(source, 10) ? choose(source, 3) : 1 + choose(source, MAX_TABLE_ROWS);
+    bool shard = vocab > 0 && one_in(source, 5);
+    size_t first = shard ? choose(source, vocab) : 0;
+    size_t rows = shard ? choose(source, vocab - first + 1) : vocab;
+    bool whole = rows == vocab, has_positions;
+    call->tokens = draw_table(source, TOKENS, rows, dim, half(source), true);
+    call->tokens.first_row = first;
+    call->tokens.vocab = shard ? vocab : 0;
+    *spec = inlay_layer_spec_default(&call->tokens);
+    spec->scale = factors[choose(source, sizeof factors / sizeof *factors)];
+    if (whole && one_in(source, 6) && dim <= 4096)
+        spec->pooling = (inlay_pooling)choose(source, 3);
+    if (one_in(source, 3))
+        spec->out_type = (inlay_element_type)(1 + choose(source, 3));
+    if (spec->pooling == INLAY_POOLING_NONE) {
+        draw_position_rows(call, source, dim);
+        if (whole && one_in(source, 4)) {
+            call->segments = draw_table(source, SEGMENTS, 1 + choose(source, 3), dim, one_in(source, 3), false);
+            spec->segments = &call->segments;
+            spec->segments_first = half(source);
+        }
+    }
+    has_positions = spec->positions != NULL || spec->sinusoid != NULL;
+    if (one_in(source, 3))
+        spec->padding_id = (int64_t)choose(source, vocab + 2);
+    if (spec->padding_id >= 0 && has_positions && half(source))
+        spec->position_mode = INLAY_POSITION_MODE_PADDING_AWARE;
+    spec->zero_rows = (inlay_zero_rows)choose(source, 2);
+    if (half(source))
+        spec->bad_id = (inlay_bad_id)choose(source, 5);
+    if (spec->bad_id == INLAY_BAD_ID_SUBSTITUTE && vocab == 0)
+        spec->bad_id = INLAY_BAD_ID_ERROR;
+    if (spec->bad_id == INLAY_BAD_ID_SUBSTITUTE)
+        spec->substitute_id = (int64_t)choose(source, vocab);
+    if (whole && one_in(source, 4) && (spec->out_type == INLAY_F32 || dim <= 4096))
+        draw_norm(call, source, dim);
+    spec->stores = (inlay_stores)choose(source, 3);
+    draw_tuning(call, source);
+}
+
+/* ---- The batch ---- */
+
+int64_t draw_hostile_id(struct source *source, int64_t limit)
+{
+    const int64_t values[] = {-1,        INT32_MIN,        INT64_MIN, limit,        limit + 1, UINT32_MAX, INT64_MAX,
+                              INT32_MAX, INT16_MIN,        INT16_MAX, UINT16_MAX,   UINT8_MAX, limit - 1,  -limit,
+                              1 << 16,   INT64_C(1) << 32, -2,        INT64_MIN + 1};
+    return values[choose(source, sizeof values / sizeof *values)];
+}
+
+/* Draws n ids below `limit`, one of `hostile_in` hostile (0: none), and `often` one time in four unless it is
+   negative. */
+static const void *draw_ids(struct source *source, int which, size_t n, inlay_id_type *type, int64_t limit,
+                            uint64_t hostile_in, int64_t often)
+{
+    inlay_id_type drawn = (inlay_id_type)(1 + choose(source, 6));
+    if (which == IDS || n > 0)
+        *type = drawn;
+    if (n == 0)
+        return NULL;
+    unsigned char *ids = place(source, which, n * reference_id_bytes(drawn));
+    for (size_t i = 0; i < n; i++) {
+        int64_t id = limit > 0 ? (int64_t)random_below(&source->random, (uint64_t)limit) : 0;
+        if (often >= 0 && random_below(&source->random, 4) == 0)
+            id = often;
+        if (hostile_in > 0 && one_in(source, hostile_in))
+            id = draw_hostile_id(source, limit);
+        reference_put_id(ids, drawn, i, id);
+    }
+    return ids;
+}
+
+/* Draws how many tokens each sequence has; returns the longest. */
+static size_t draw_lengths(struct call *call, struct source *source, size_t most_tokens, bool hostile)
+{
+    inlay_batch *batch = &call->batch;
+    size_t most, longest = 0;
+    batch->sequences = one_in(source, 12) ? 0 : 1 + choose(source, 5);
+    if (one_in(source, 8))
+        batch->sequences = choose(source, 40);
+    if (batch->sequences > most_tokens)
+        batch->sequences = most_tokens;
+    most = batch->sequences > 0 ? most_tokens / batch->sequences : 0;
+    if (half(source)) {
+        batch->length = choose(source, most + 1);
+        call->n_tokens = batch->sequences * batch->length;
+        return batch->length;
+    }
+    unsigned char *offsets = place(source, OFFSETS, (batch->sequences + 1) * 8);
+    reference_put_id(offsets, INLAY_ID_I64, 0, 0);
+    call->n_tokens = 0;
+    for (size_t b = 0; b < batch->sequences; b++) {
+        size_t count = choose(source, one_in(source, 4) ? 2 : most + 1);
+        longest = count > longest ? count : longest;
+        call->n_tokens += count;
+        reference_put_id(offsets, INLAY_ID_I64, b + 1, (int64_t)call->n_tokens);
+    }
+    batch->offsets = (const int64_t *)(const void *)offsets;
+    batch->length = call->n_tokens;
+    if (call->spec.pooling == INLAY_POOLING_NONE && half(source))
+        batch->padded_length = longest + choose(source, 3);
+    while (batch->padded_length * batch->sequences > most_tokens)
+        batch->padded_length--;
+    if (hostile && one_in(source, 3)) {
+        size_t b = choose(source, batch->sequences + 1);
+        reference_put_id(offsets, INLAY_ID_I64, b, draw_hostile_id(source, (int64_t)call->n_tokens));
+    }
+    /* The last offset stands for the size of every array, so that it must be true. */
+    if (half(source) && reference_id(offsets, INLAY_ID_I64, batch->sequences) == (int64_t)call->n_tokens)
+        batch->length = INLAY_LENGTH_FROM_OFFSETS;
+    return longest;
+}
+
+static void draw_batch_positions(struct call *call, struct source *source, size_t longest, bool hostile)
+{
+    const inlay_layer_spec *spec = &call->spec;
+    inlay_batch *batch = &call->batch;
+    int64_t limit = 0;
+    if (spec->sinusoid != NULL)
+        limit = INLAY_POSITION_LIMIT;
+    else if (spec->positions != NULL)
+        limit = (int64_t)spec->positions->rows;
+    uint64_t room = limit > (int64_t)longest ? (uint64_t)limit - longest : 0;
+    bool low = half(source);
+    batch->start = (int64_t)choose(source, room + 1);
+    if (low && batch->start > 50)
+        batch->start = (int64_t)(half(source) ? room : choose(source, 50));
+    if (one_in(source, 8))
+        batch->start = (int64_t)choose(source, 60) - 3;
+    if (hostile && one_in(source, 4))
+        batch->start = draw_hostile_id(source, limit) / 2;
+    if (one_in(source, 4) && batch->sequences > 0) {
+        unsigned char *starts = place(source, STARTS, batch->sequences * 8);
+        for (size_t b = 0; b < batch->sequences; b++) {
+            int64_t start = (int64_t)choose(source, (low && room > 50 ? 50 : room) + 1);
+            if (hostile && one_in(source, 4))
+                start = draw_hostile_id(source, limit) / 2;
+            reference_put_id(starts, INLAY_ID_I64, b, start);
+        }
+        batch->starts = (const int64_t *)(const void *)starts;
+    }
+    if (limit > 0 && one_in(source, 4))
+        batch->position_ids = draw_ids(source, POSITION_IDS, call->n_tokens, &batch->position_id_type,
+                                       low && limit > 100 ? 100 : limit, hostile ? 20 : 0, -1);
+}
+
+static void draw_batch(struct call *call, struct source *source, size_t most_tokens)
+{
+    const inlay_layer_spec *spec = &call->spec;
+    inlay_batch *batch = &call->batch;
+    bool hostile = one_in(source, 6);
+    size_t vocab = spec->tokens->vocab > 0 ? spec->tokens->vocab : spec->tokens->rows;
+    *batch = inlay_batch_i32(NULL, 0, 0, 0);
+    size_t longest = draw_lengths(call, source, most_tokens, hostile), tokens = call->n_tokens;
+    uint64_t bad_ids_in = spec->bad_id != INLAY_BAD_ID_ERROR ? 4 : hostile ? 20 : 0;
+    batch->ids = draw_ids(source, IDS, tokens, &batch->id_type, (int64_t)vocab, bad_ids_in, spec->padding_id);
+    draw_batch_positions(call, source, longest, hostile);
+    if (spec->segments != NULL && half(source))
+        batch->segment_ids = draw_ids(source, SEGMENT_IDS, tokens, &batch->segment_id_type,
+                                      (int64_t)spec->segments->rows, hostile ? 20 : 0, -1);
+    if (spec->pooling != INLAY_POOLING_NONE && tokens > 0 && half(source))
+        batch->weights = draw_floats(source, WEIGHTS, tokens);
+    if (spec->tokens->rows == vocab && one_in(source, 5)) {
+        batch->dropout = half(source) ? 0.5f : 0.1f;
+        batch->dropout_key = random_bits(&source->random);
+        batch->dropout_offset = random_bits(&source->random);
+    }
+}
+
+static void run_shuffled(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
+{
+    struct random *random = ctx;
+    size_t *order = malloc(count * sizeof *order);
+    for (size_t i = 0; i < count; i++) {
+        size_t j = random_below(random, i + 1);
+        order[i] = order[j];
+        order[j] = i;
+    }
+    for (size_t i = 0; i < count; i++)
+        task(arg, order[i]);
+    free(order);
+}
+
+void call_draw(struct call *call, struct source *source, const struct call_sizes *sizes)
+{
+    static const size_t threads[] = {1, 2, 3, 7, SIZE_MAX}, offsets[] = {0, 1, 4, 16, 32, 64};
+    memset(call, 0, sizeof *call);
+    size_t dim = sizes->dims[choose(source, sizes->n_dims)], fit = sizes->out_bytes / (dim * 4 + 67);
+    draw_layer(call, source, dim);
+    draw_batch(call, source, fit < sizes->tokens ? fit : sizes->tokens);
+    call->executor =
+        (inlay_executor){&source->random, run_shuffled, threads[choose(source, sizeof threads / sizeof *threads)]};
+    call->threads = half(source);
+    call->rows = reference_rows(&call->spec, &call->batch);
+    call->row_bytes = dim * (call->spec.out_type == INLAY_F32 ? 4 : 2);
+    call->stride = call->row_bytes + (one_in(source, 3) ? choose(source, 67) : 0);
+    if (one_in(source, 4))
+        call->stride = (call->row_bytes + 63) / 64 * 64;
+    call->bytes = call->rows > 0 ? (call->rows - 1) * call->stride + call->row_bytes : 0;
+    size_t room = (size_t)(outputs.end - outputs.begin) - call->bytes, offset = offsets[choose(source, 6)];
+    offset = half(source) || offset > room ? room : offset; /* the first is against the page behind */
+    call->out = outputs.begin + offset;
+    call->expected = expectations.begin + offset;
+}
+
+void call_end(struct call *call)
+{
+    inlay_sinusoid_destroy(call->sinusoid);
+}
+
+/* ---- What is compared ---- */
+
+/* Refuses what would take too long to fill. */
+static void *allocate(void *ctx, size_t bytes)
+{
+    (void)ctx;
+    return bytes <= 1 << 22 ? malloc(bytes) : NULL;
+}
+
+static void release(void *ctx, void *memory)
+{
+    (void)ctx;
+    free(memory);
+}
+
+static const inlay_allocator allocator = {NULL, allocate, release};
+static const inlay_fault no_fault = {77, 77, 77};
+
+static bool same_outcome(const struct outcome *a, const struct outcome *b)
+{
+    return a->created == b->created && a->status == b->status && memcmp(&a->fault, &b->fault, sizeof a->fault) == 0;
+}
+
+/* Explains the call, whose output is in `arena`, and returns whether that comes to the same status and fault as running
+   it, writes a text that fits, and leaves the output as it is. */
+static bool explain(const struct call *call, const inlay_layer *layer, struct arena *arena, const unsigned char *out,
+                    const inlay_executor *executor, struct outcome *outcome)
+{
+    char text[INLAY_PLAN_TEXT_BYTES] = "no plan";
+    outcome->status =
+        inlay_forward_explain(layer, &call->batch, out, call->stride, executor, &outcome->fault, text, sizeof text);
+    bool written = strcmp(text, "no plan") != 0;
+    return arena_untouched(arena) && written == (outcome->status == INLAY_OK) && strlen(text) + 1 < sizeof text;
+}
+
+static struct outcome run(const struct call *call, struct arena *arena, unsigned char *out)
+{
+    const inlay_executor *executor = call->threads ? &call->executor : NULL;
+    struct outcome outcome = {.fault = no_fault, .explained = true}, plan = outcome;
+    inlay_layer *layer;
+    arena_place(arena, 0, AT_BEGIN, 0); /* fills it with the pattern */
+    outcome.created = plan.created = inlay_layer_create(&call->spec, &allocator, &layer);
+    if (outcome.created != INLAY_OK)
+        return outcome;
+    outcome.explained = explain(call, layer, arena, out, executor, &plan);
+    outcome.status = inlay_forward(layer, &call->batch, out, call->stride, executor, &outcome.fault);
+    outcome.explained = outcome.explained && same_outcome(&plan, &outcome);
+    inlay_layer_destroy(layer);
+    return outcome;
+}
+
+struct outcome call_expect(struct call *call)
+{
+    if (call->broken)
+        return run(call, &expectations, call->expected);
+    struct outcome outcome = {.fault = no_fault, .explained = true};
+    arena_place(&expectations, 0, AT_BEGIN, 0);
+    outcome.status = reference_forward(&call->spec, &call->batch, call->expected, call->stride, &outcome.fault);
+    if (outcome.status == INLAY_OK)
+        outcome.fault = no_fault;
+    return outcome;
+}
+
+bool call_stays_in_rows(struct call *call, const inlay_executor *executor, inlay_status *status)
+{
+    call->threads = executor != NULL;
+    if (executor != NULL)
+        call->executor = *executor;
+    *status = run(call, &outputs, call->out).status;
+    return arena_untouched_outside(&outputs, call->out, call->rows, call->stride, call->row_bytes);
+}
+
+static bool is_nan(const unsigned char *at, inlay_element_type type)
+{
+    uint32_t bits = at[0] | (uint32_t)at[1] << 8;
+    if (type == INLAY_F32)
+        return ((bits | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24) & INT32_MAX) > 0x7f800000;
+    return (bits & 0x7fff) > (type == INLAY_F16 ? 0x7c00 : 0x7f80);
+}
+
+/* Returns whether both arenas hold the same bytes, but for NaN of other bits in rows. */
+static bool same_outputs(const struct call *call)
+{
+    size_t bytes = (size_t)(outputs.end - outputs.begin), element = call->spec.out_type == INLAY_F32 ? 4 : 2;
+    if (memcmp(outputs.begin, expectations.begin, bytes) == 0)
+        return true;
+    for (size_t row = 0; row < call->rows; row++)
+        for (size_t i = row * call->stride; i < row * call->stride + call->row_bytes; i += element)
+            if (is_nan(call->out + i, call->spec.out_type) && is_nan(call->expected + i, call->spec.out_type))
+                memcpy(call->out + i, call->expected + i, element);
+    return memcmp(outputs.begin, expectations.begin, bytes) == 0;
+}
+
+/* Returns a text in static memory: what is wrong, and with which call. */
+static const char *describe(const struct call *call, const char *what, const struct outcome *is,
+                            const struct outcome *must)
+{
+    static char text[1024];
+    const inlay_layer_spec *spec = &call->spec;
+    const inlay_batch *batch = &call->batch;
+    snprintf(
+        text, sizeof text,
+        "%s: creation \"%s\", forward \"%s\" at [%zu][%zu] = %ld; expected \"%s\", \"%s\" at [%zu][%zu] = %ld. "
+        "%sdim %zu, type %d, rows %zu, shard %zu of %zu, scale %g, sinusoid %d (%zu cached), learned %d, padding "
+        "%ld, policies %d %d %d, norm %d, pooling %d, out %d, stores %d, segments %d; %zu x %zu, offsets %d, padded "
+        "%zu, start %ld, starts %d, position ids %d, dropout %g, threads %zu, stride %zu",
+        what, inlay_status_string(is->created), inlay_status_string(is->status), is->fault.sequence, is->fault.token,
+        (long)is->fault.value, inlay_status_string(must->created), inlay_status_string(must->status),
+        must->fault.sequence, must->fault.token, (long)must->fault.value, call->broken ? "Broken on purpose: " : "",
+        call->tokens.dim, (int)call->tokens.type, call->tokens.rows, call->tokens.first_row, call->tokens.vocab,
+        (double)spec->scale, spec->sinusoid != NULL, spec->cached_positions, spec->positions != NULL,
+        (long)spec->padding_id, (int)spec->bad_id, (int)spec->zero_rows, (int)spec->position_mode, (int)spec->norm,
+        (int)spec->pooling, (int)spec->out_type, (int)spec->stores, spec->segments != NULL, batch->sequences,
+        batch->length, batch->offsets != NULL, batch->padded_length, (long)batch->start, batch->starts != NULL,
+        batch->position_ids != NULL, (double)batch->dropout, call->threads ? call->executor.threads : 0, call->stride);
+    return text;
+}
+
+const char *call_check(struct call *call, const struct outcome *expected)
+{
+    struct outcome is = run(call, &outputs, call->out);
+    if (!same_outcome(&is, expected))
+        return describe(call, "another outcome", &is, expected);
+    if (!is.explained)
+        return describe(call, "explaining comes to something else", &is, expected);
+    if ((is.created != INLAY_OK || is.status != INLAY_OK) && !arena_untouched(&outputs))
+        return describe(call, "a failed call wrote", &is, expected);
+    if (!same_outputs(call))
+        return describe(call, "other bytes", &is, expected);
+    return NULL;
+}

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: MIT */
+/* The reference of reference.h. It is written to be read beside the public headers, not to be fast. */
+#include "reference.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- Ids ---- */
+
+size_t reference_id_bytes(inlay_id_type type)
+{
+    static const size_t bytes[] = {0, 4, 8, 1, 2, 2, 4};
+    return bytes[type];
+}
+
+int64_t reference_id(const void *ids, inlay_id_type type, size_t i)
+{
+    size_t bytes = reference_id_bytes(type);
+    bool is_signed = type == INLAY_ID_I16 || type == INLAY_ID_I32 || type == INLAY_ID_I64;
+    const unsigned char *at = (const unsigned char *)ids + i * bytes;
+    uint64_t id = is_signed && at[bytes - 1] >= 128 ? UINT64_MAX : 0;
+    for (size_t byte = bytes; byte-- > 0;)
+        id = id << 8 | at[byte];
+    return (int64_t)id;
+}
+
+void reference_put_id(void *ids, inlay_id_type type, size_t i, int64_t value)
+{
+    memcpy((unsigned char *)ids + i * reference_id_bytes(type), &value, reference_id_bytes(type)); /* little-endian */
+}
+
+/* ---- Elements ---- */
+
+static float f32_at(const void *data, size_t i)
+{
+    float value;
+    memcpy(&value, (const unsigned char *)data + i * sizeof value, sizeof value);
+    return value;
+}
+
+static float f16_at(const unsigned char *at)
+{
+    unsigned bits = at[0] | (unsigned)at[1] << 8, exponent = bits >> 10 & 31, fraction = bits & 1023;
+    float sign = bits >> 15 ? -1.0f : 1.0f;
+    if (exponent == 31)
+        return fraction ? NAN : sign * INFINITY;
+    return sign * (exponent ? ldexpf((float)(fraction + 1024), (int)exponent - 25) : ldexpf((float)fraction, -24));
+}
+
+static float bf16_at(const unsigned char *at)
+{
+    const unsigned char bytes[4] = {0, 0, at[0], at[1]};
+    return f32_at(bytes, 0);
+}
+
+/* Element i of 4-bit integers that are packed with the lower half of a byte first. */
+static int u4_at(const void *data, size_t i)
+{
+    return ((const unsigned char *)data)[i / 2] >> i % 2 * 4 & 15;
+}
+
+static float grouped_at(const inlay_table *table, size_t row, size_t column)
+{
+    const unsigned char *data = (const unsigned char *)table->data + row * table->stride_bytes;
+    size_t groups = table->dim / table->group, group = column / table->group;
+    bool flat = table->type == INLAY_U4_GROUPED_FLAT;
+    int zero = flat ? 0 : 8;
+    if (table->zeros != NULL)
+        zero = u4_at(table->zeros, row * (flat ? groups : (groups + 1) / 2 * 2) + group);
+    return (float)(u4_at(data, column) - zero) * f32_at(table->scales, row * groups + group);
+}
+
+float reference_element(const inlay_table *table, size_t row, size_t column)
+{
+    const unsigned char *at = (const unsigned char *)table->data + row * table->stride_bytes;
+    size_t dim = table->dim;
+    float value;
+    switch (table->type) {
+    case INLAY_F32:
+        return f32_at(at, column);
+    case INLAY_F16:
+        return f16_at(at + 2 * column);
+    case INLAY_BF16:
+        return bf16_at(at + 2 * column);
+    case INLAY_I8:
+        return (float)(int8_t)at[column] * f32_at(table->scales, row);
+    case INLAY_I8_INVERSE:
+        value = 1 / f32_at(table->scales, row);
+        return (float)(int8_t)at[column] * value;
+    case INLAY_U8_ROWWISE:
+        value = (float)at[column] * f32_at(at + dim, 0);
+        return value + f32_at(at + dim, 1);
+    case INLAY_U4_ROWWISE:
+        value = (float)u4_at(at, column) * f16_at(at + (dim + 1) / 2);
+        return value + f16_at(at + (dim + 1) / 2 + 2);
+    case INLAY_U4_GROUPED:
+    case INLAY_U4_GROUPED_FLAT:
+        return grouped_at(table, row, column);
+    case INLAY_Q8_0:
+        at += column / 32 * 34;
+        return (float)(int8_t)at[2 + column % 32] * f16_at(at);
+    case INLAY_Q4_0:
+        at += column / 32 * 18;
+        return (float)((at[2 + column % 16] >> column % 32 / 16 * 4 & 15) - 8) * f16_at(at);
+    }
+    return NAN;
+}
+
+/* Rounds to nearest even, for a type of `fraction_bits` bits whose smallest normal number is 2^least. */
+static double to_nearest(double x, int fraction_bits, int least)
+{
+    int exponent;
+    frexp(x, &exponent);
+    exponent = exponent - 1 < least ? least : exponent - 1;
+    double unit = ldexp(1, exponent - fraction_bits);
+    return nearbyint(x / unit) * unit;
+}
+
+static unsigned to_f16(float value)
+{
+    unsigned sign = signbit(value) ? 0x8000 : 0;
+    if (isnan(value))
+        return sign | 0x7e00;
+    double x = isinf(value) ? INFINITY : to_nearest(fabs((double)value), 10, -14);
+    if (x >= 65520)
+        return sign | 0x7c00;
+    if (x < 0x1p-14)
+        return sign | (unsigned)(x * 0x1p24);
+    int exponent;
+    double fraction = frexp(x, &exponent);
+    return sign | (unsigned)(exponent + 14) << 10 | ((unsigned)(fraction * 2048) & 1023);
+}
+
+static unsigned to_bf16(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    if (isnan(value))
+        return bits >> 16 | 64;
+    uint32_t rest = bits & 0xffff, kept = bits >> 16;
+    return kept + (rest > 0x8000 || (rest == 0x8000 && kept % 2));
+}
+
+static void put_row(unsigned char *out, inlay_element_type type, const float *row, size_t dim)
+{
+    for (size_t column = 0; column < dim; column++)
+        if (type == INLAY_F32) {
+            memcpy(out + 4 * column, row + column, 4);
+        } else {
+            unsigned bits = type == INLAY_F16 ? to_f16(row[column]) : to_bf16(row[column]);
+            out[2 * column] = (unsigned char)bits;
+            out[2 * column + 1] = (unsigned char)(bits >> 8);
+        }
+}
+
+/* ---- What becomes of a token ---- */
+
+enum kind {
+    ROW,     /* a row of the table */
+    ZEROS,   /* a row of zeros that is treated like any other */
+    BARE,    /* zeros in the output */
+    OUTSIDE, /* of the shard: -0.0 in the output */
+    SKIPPED,
+    BAD
+};
+
+static enum kind kind_of(const inlay_layer_spec *spec, int64_t id, size_t *row)
+{
+    const inlay_table *tokens = spec->tokens;
+    bool shard = tokens->vocab > 0, zeros = false;
+    int64_t vocab = (int64_t)(shard ? tokens->vocab : tokens->rows);
+    *row = 0;
+    if (id < 0 || id >= vocab) {
+        if (spec->bad_id == INLAY_BAD_ID_SKIP)
+            return SKIPPED;
+        if (spec->bad_id == INLAY_BAD_ID_ERROR || (spec->bad_id == INLAY_BAD_ID_CLAMP && vocab == 0))
+            return BAD;
+        zeros = spec->bad_id == INLAY_BAD_ID_ZERO;
+        if (spec->bad_id == INLAY_BAD_ID_SUBSTITUTE)
+            id = spec->substitute_id;
+        else
+            id = zeros || id < 0 ? 0 : vocab - 1;
+    }
+    zeros = zeros || (spec->padding_id >= 0 && id == spec->padding_id);
+    int64_t in_table = id - (int64_t)tokens->first_row;
+    if (shard && (in_table < 0 || in_table >= (int64_t)tokens->rows))
+        return OUTSIDE;
+    *row = (size_t)in_table;
+    if (zeros)
+        return spec->zero_rows == INLAY_ZERO_ROWS_POSITIONED ? ZEROS : BARE;
+    return ROW;
+}
+
+/* Where a sequence lies: tokens [first, first + count) of the ids, rows of the output from `row`. */
+struct sequence {
+    size_t first, count, row;
+    int64_t start;
+};
+
+static struct sequence sequence_at(const inlay_batch *batch, size_t b)
+{
+    int64_t start = batch->starts != NULL ? reference_id(batch->starts, INLAY_ID_I64, b) : batch->start;
+    if (batch->offsets == NULL)
+        return (struct sequence){b * batch->length, batch->length, b * batch->length, start};
+    size_t first = (size_t)reference_id(batch->offsets, INLAY_ID_I64, b);
+    size_t end = (size_t)reference_id(batch->offsets, INLAY_ID_I64, b + 1);
+    return (struct sequence){first, end - first, batch->padded_length > 0 ? b * batch->padded_length : first, start};
+}
+
+static int64_t token_id(const inlay_batch *batch, size_t token)
+{
+    return reference_id(batch->ids, batch->id_type, token);
+}
+
+/* Returns the position of token s of a sequence; beyond int64, which no table reaches, it is the last int64. */
+static int64_t position_of(const inlay_layer_spec *spec, const inlay_batch *batch, const struct sequence *sequence,
+                           size_t s)
+{
+    if (batch->position_ids != NULL)
+        return reference_id(batch->position_ids, batch->position_id_type, sequence->first + s);
+    int64_t before = (int64_t)s, position;
+    if (spec->position_mode == INLAY_POSITION_MODE_PADDING_AWARE) {
+        if (token_id(batch, sequence->first + s) == spec->padding_id)
+            return sequence->start - 1;
+        before = 0;
+        for (size_t i = 0; i < s; i++)
+            before += token_id(batch, sequence->first + i) != spec->padding_id;
+    }
+    return __builtin_add_overflow(sequence->start, before, &position) ? INT64_MAX : position;
+}
+
+/* Returns the row of the sinusoid or of the learned table that a position takes, or -1. */
+static int64_t position_row(const inlay_layer_spec *spec, int64_t position)
+{
+    int64_t limit = spec->sinusoid != NULL ? INLAY_POSITION_LIMIT : (int64_t)spec->positions->rows;
+    if (position >= 0 && position < limit)
+        return position;
+    return position >= 0 && spec->clamp_positions && limit > 0 ? limit - 1 : -1;
+}
+
+static int64_t segment_of(const inlay_batch *batch, size_t token)
+{
+    return batch->segment_ids != NULL ? reference_id(batch->segment_ids, batch->segment_id_type, token) : 0;
+}
+
+/* ---- Faults ---- */
+
+static inlay_status find_bad_offset(const inlay_batch *batch, inlay_fault *fault)
+{
+    int64_t before = 0;
+    for (size_t b = 0; batch->offsets != NULL && b <= batch->sequences; b++) {
+        int64_t end = reference_id(batch->offsets, INLAY_ID_I64, b);
+        if ((b == 0 && end != 0) || end < before || end > (int64_t)batch->length ||
+            (b == batch->sequences && end != (int64_t)batch->length) ||
+            (batch->padded_length > 0 && end - before > (int64_t)batch->padded_length)) {
+            *fault = (inlay_fault){b, 0, end};
+            return INLAY_ERROR_OFFSETS;
+        }
+        before = end;
+    }
+    return INLAY_OK;
+}
+
+/* Returns INLAY_ERROR_ID, INLAY_ERROR_POSITION or INLAY_ERROR_SEGMENT if that is what is wrong with a token. */
+static bool is_bad(inlay_status what, const inlay_layer_spec *spec, const inlay_batch *batch,
+                   const struct sequence *sequence, size_t s, int64_t *value)
+{
+    size_t token = sequence->first + s, row;
+    enum kind kind = kind_of(spec, token_id(batch, token), &row);
+    if (what == INLAY_ERROR_ID) {
+        *value = token_id(batch, token);
+        return kind == BAD;
+    }
+    if (what == INLAY_ERROR_POSITION) {
+        if ((spec->sinusoid == NULL && spec->positions == NULL) || (kind != ROW && kind != ZEROS))
+            return false;
+        *value = position_of(spec, batch, sequence, s);
+        return position_row(spec, *value) < 0;
+    }
+    *value = segment_of(batch, token);
+    return batch->segment_ids != NULL && (*value < 0 || *value >= (int64_t)spec->segments->rows);
+}
+
+static inlay_status find_fault(const inlay_layer_spec *spec, const inlay_batch *batch, inlay_fault *fault)
+{
+    static const inlay_status order[] = {INLAY_ERROR_ID, INLAY_ERROR_POSITION, INLAY_ERROR_SEGMENT};
+    inlay_status status = find_bad_offset(batch, fault);
+    if (status != INLAY_OK)
+        return status;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        for (size_t b = 0; b < batch->sequences; b++) {
+            struct sequence sequence = sequence_at(batch, b);
+            for (size_t s = 0; s < sequence.count; s++) {
+                *fault = (inlay_fault){b, s, 0};
+                if (is_bad(order[i], spec, batch, &sequence, s, &fault->value))
+                    return order[i];
+            }
+        }
+    return INLAY_OK;
+}
+
+/* ---- Values ---- */
+
+/* The order of summation is that of struct inlay_kernels: 16 lanes, then halves. */
+static double sum_in_lanes(const float *row, size_t dim, bool squares, double mean)
+{
+    double lane[16] = {0};
+    for (size_t column = 0; column < dim; column++) {
+        double x = squares ? (row[column] - mean) * (row[column] - mean) : (double)row[column];
+        lane[column % 16] += x;
+    }
+    for (size_t n = 8; n > 0; n /= 2)
+        for (size_t j = 0; j < n; j++)
+            lane[j] += lane[j + n];
+    return lane[0];
+}
+
+static void normalise(const inlay_layer_spec *spec, float *row, size_t dim)
+{
+    double mean = 0, spread = sum_in_lanes(row, dim, true, 0) / (double)dim;
+    if (spec->norm == INLAY_NORM_LAYER) {
+        mean = sum_in_lanes(row, dim, false, 0) / (double)dim;
+        spread = spread - mean * mean;
+        if (spread < mean * mean / 256)
+            spread = sum_in_lanes(row, dim, true, mean) / (double)dim;
+    }
+    double factor = 1 / sqrt(spread + (double)spec->epsilon);
+    for (size_t column = 0; column < dim; column++) {
+        double x = (row[column] - mean) * factor;
+        if (spec->gamma != NULL)
+            x = x * (double)f32_at(spec->gamma, column);
+        if (spec->beta != NULL)
+            x = x + (double)f32_at(spec->beta, column);
+        row[column] = (float)x;
+    }
+}
+
+/* Returns word element % 4 of block element / 4 of Philox4x32-10 (Salmon et al. 2011). */
+static uint32_t philox_word(uint64_t element, uint64_t key, uint64_t offset)
+{
+    uint32_t x[4] = {(uint32_t)(element / 4), (uint32_t)(element / 4 >> 32), (uint32_t)offset,
+                     (uint32_t)(offset >> 32)};
+    uint32_t low = (uint32_t)key, high = (uint32_t)(key >> 32);
+    for (int round = 0; round < 10; round++) {
+        uint64_t a = UINT64_C(0xd2511f53) * x[0], b = UINT64_C(0xcd9e8d57) * x[2];
+        x[0] = (uint32_t)(b >> 32) ^ x[1] ^ low;
+        x[1] = (uint32_t)b;
+        x[2] = (uint32_t)(a >> 32) ^ x[3] ^ high;
+        x[3] = (uint32_t)a;
+        low += 0x9e3779b9;
+        high += 0xbb67ae85;
+    }
+    return x[element % 4];
+}
+
+/* Applies the post-ops to the sum; `index` is that of the row among the tokens, or of the sequence with pooling. */
+static void finish(const inlay_layer_spec *spec, const inlay_batch *batch, float *row, size_t index, unsigned char *out)
+{
+    size_t dim = spec->tokens->dim;
+    if (spec->norm != INLAY_NORM_NONE)
+        normalise(spec, row, dim);
+    double threshold = nearbyint((double)batch->dropout * 0x1p32);
+    for (size_t column = 0; threshold > 0 && column < dim; column++) {
+        uint32_t word = philox_word((uint64_t)index * dim + column, batch->dropout_key, batch->dropout_offset);
+        row[column] = word >= threshold ? row[column] * (float)(1 / (1 - (double)batch->dropout)) : 0;
+    }
+    put_row(out, spec->out_type, row, dim);
+}
+
+/* The buffers of the reference. */
+static float sum[REFERENCE_MAX_DIM], sines[REFERENCE_MAX_DIM];
+
+static void embed_token(const inlay_layer_spec *spec, const inlay_batch *batch, const struct sequence *sequence,
+                        size_t s, unsigned char *out)
+{
+    size_t dim = spec->tokens->dim, token = sequence->first + s, row, position = 0;
+    enum kind kind = kind_of(spec, token_id(batch, token), &row);
+    if (kind == SKIPPED)
+        return;
+    if (kind == BARE || kind == OUTSIDE) {
+        for (size_t column = 0; column < dim; column++)
+            sum[column] = kind == BARE ? 0.0f : -0.0f;
+        put_row(out, spec->out_type, sum, dim);
+        return;
+    }
+    if (spec->sinusoid != NULL || spec->positions != NULL)
+        position = (size_t)position_row(spec, position_of(spec, batch, sequence, s));
+    if (spec->sinusoid != NULL)
+        inlay_sinusoid_rows(spec->sinusoid, (int64_t)position, 1, INLAY_F32, sines, sizeof sines, NULL);
+    for (size_t column = 0; column < dim; column++) {
+        float segment = 0;
+        if (spec->segments != NULL)
+            segment = reference_element(spec->segments, (size_t)segment_of(batch, token), column);
+        sum[column] = (kind == ROW ? reference_element(spec->tokens, row, column) : 0) * spec->scale;
+        if (spec->segments_first)
+            sum[column] = sum[column] + segment;
+        if (spec->sinusoid != NULL)
+            sum[column] = sum[column] + sines[column];
+        if (spec->positions != NULL)
+            sum[column] = sum[column] + reference_element(spec->positions, position, column);
+        if (spec->segments != NULL && !spec->segments_first)
+            sum[column] = sum[column] + segment;
+    }
+    finish(spec, batch, sum, token, out);
+}
+
+static void pool(const inlay_layer_spec *spec, const inlay_batch *batch, size_t b, unsigned char *out)
+{
+    struct sequence sequence = sequence_at(batch, b);
+    size_t dim = spec->tokens->dim, n = 0, row;
+    memset(sum, 0, sizeof sum);
+    for (size_t token = sequence.first; token < sequence.first + sequence.count; token++) {
+        if (kind_of(spec, token_id(batch, token), &row) != ROW)
+            continue;
+        float factor = batch->weights != NULL ? f32_at(batch->weights, token) * spec->scale : spec->scale;
+        for (size_t column = 0; column < dim; column++) {
+            float term = reference_element(spec->tokens, row, column) * factor;
+            sum[column] = n > 0 ? sum[column] + term : term;
+        }
+        n++;
+    }
+    for (size_t column = 0; column < dim && spec->pooling == INLAY_POOLING_MEAN && n > 0; column++)
+        sum[column] = sum[column] / (float)n;
+    finish(spec, batch, sum, b, out);
+}
+
+/* ---- The call ---- */
+
+/* Returns the batch with its length in place of INLAY_LENGTH_FROM_OFFSETS. */
+static inlay_batch with_length(const inlay_batch *batch)
+{
+    inlay_batch result = *batch;
+    if (batch->length == INLAY_LENGTH_FROM_OFFSETS)
+        result.length = (size_t)reference_id(batch->offsets, INLAY_ID_I64, batch->sequences);
+    return result;
+}
+
+size_t reference_rows(const inlay_layer_spec *spec, const inlay_batch *batch)
+{
+    if (spec->pooling != INLAY_POOLING_NONE)
+        return batch->sequences;
+    if (batch->offsets != NULL && batch->padded_length == 0)
+        return with_length(batch).length;
+    return batch->sequences * (batch->offsets != NULL ? batch->padded_length : batch->length);
+}
+
+inlay_status reference_forward(const inlay_layer_spec *spec, const inlay_batch *batch, unsigned char *out,
+                               size_t out_stride_bytes, inlay_fault *fault)
+{
+    const inlay_batch known = with_length(batch);
+    size_t row_bytes = spec->tokens->dim * (spec->out_type == INLAY_F32 ? 4 : 2);
+    if (reference_rows(spec, &known) == 0)
+        return INLAY_OK;
+    inlay_status status = find_fault(spec, &known, fault);
+    for (size_t b = 0; status == INLAY_OK && b < known.sequences; b++) {
+        struct sequence sequence = sequence_at(&known, b);
+        if (spec->pooling != INLAY_POOLING_NONE) {
+            pool(spec, &known, b, out + b * out_stride_bytes);
+            continue;
+        }
+        for (size_t s = 0; s < sequence.count; s++)
+            embed_token(spec, &known, &sequence, s, out + (sequence.row + s) * out_stride_bytes);
+        for (size_t s = sequence.count; s < known.padded_length; s++)
+            memset(out + (sequence.row + s) * out_stride_bytes, 0, row_bytes);
+    }
+    return status;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The input layer by its definition: the text of layer.h and table.h as plain loops, without any code of src/. It takes
+ * its sinusoids from inlay_sinusoid_rows(), whose exactness has tests of its own. Arguments that a call must refuse are
+ * not its business; bad ids, positions, segments and offsets are.
+ */
+#ifndef INLAY_TESTS_REFERENCE_H
+#define INLAY_TESTS_REFERENCE_H
+
+#include <inlay/inlay.h>
+
+#include <stdbool.h>
+
+/* The largest dim that the reference takes. */
+enum { REFERENCE_MAX_DIM = 5000 };
+
+/* Does what inlay_forward() must do for a layer of `spec`: returns its status, writes *fault unless it is INLAY_OK, and
+   writes the rows only if it is. `out` may have any address. */
+inlay_status reference_forward(const inlay_layer_spec *spec, const inlay_batch *batch, unsigned char *out,
+                               size_t out_stride_bytes, inlay_fault *fault);
+
+/* Returns the number of rows that the output of a call has. Offsets need not be valid. */
+size_t reference_rows(const inlay_layer_spec *spec, const inlay_batch *batch);
+
+/* Returns element [row, column] of a table, dequantised. */
+float reference_element(const inlay_table *table, size_t row, size_t column);
+
+/* Reads and writes ids of every type at any address. */
+int64_t reference_id(const void *ids, inlay_id_type type, size_t i);
+void reference_put_id(void *ids, inlay_id_type type, size_t i, int64_t value);
+size_t reference_id_bytes(inlay_id_type type);
+
+#endif
