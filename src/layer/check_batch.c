@@ -85,22 +85,19 @@ inlay_status inlay_check_reads(const inlay_layer *layer, const inlay_batch *batc
                                const struct inlay_batch_shape *shape)
 {
     const size_t tokens = shape->tokens;
-    const struct {
-        const void *data;
-        size_t n, element_bytes;
-        bool required;
-    } arrays[] = {
-        {batch->ids, tokens, inlay_id_bytes(batch->id_type), tokens > 0},
-        {batch->starts, batch->sequences, sizeof *batch->starts, false},
-        {batch->offsets, batch->sequences + 1, sizeof *batch->offsets, false},
-        {batch->position_ids, tokens, inlay_id_bytes(batch->position_id_type), false},
-        {batch->segment_ids, tokens, inlay_id_bytes(batch->segment_id_type), false},
-        {batch->weights, tokens, sizeof(float), false},
-    };
     inlay_status status = INLAY_OK;
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays && status == INLAY_OK; i++)
-        if (arrays[i].required || arrays[i].data != NULL)
-            status = check_read(arrays[i].data, arrays[i].n, arrays[i].element_bytes, shape->written);
+    if (tokens > 0)
+        status = check_read(batch->ids, tokens, inlay_id_bytes(batch->id_type), shape->written);
+    if (status == INLAY_OK && batch->starts != NULL)
+        status = check_read(batch->starts, batch->sequences, sizeof *batch->starts, shape->written);
+    if (status == INLAY_OK && batch->offsets != NULL)
+        status = check_read(batch->offsets, batch->sequences + 1, sizeof *batch->offsets, shape->written);
+    if (status == INLAY_OK && batch->position_ids != NULL)
+        status = check_read(batch->position_ids, tokens, inlay_id_bytes(batch->position_id_type), shape->written);
+    if (status == INLAY_OK && batch->segment_ids != NULL)
+        status = check_read(batch->segment_ids, tokens, inlay_id_bytes(batch->segment_id_type), shape->written);
+    if (status == INLAY_OK && batch->weights != NULL)
+        status = check_read(batch->weights, tokens, sizeof(float), shape->written);
     for (size_t i = 0; i < layer->reads.count && status == INLAY_OK; i++)
         if (inlay_extents_overlap(shape->written, layer->reads.extents[i]))
             status = INLAY_ERROR_OVERLAP;
@@ -114,13 +111,13 @@ static inlay_status check_offsets(struct inlay_work *work, inlay_fault *fault)
 {
     uint64_t before = 0;
     work->longest = 0;
-    for (size_t b = 0; b <= work->sequences; b++) {
-        uint64_t offset = inlay_load_once((uint64_t)inlay_id_at(work->offsets, INLAY_ID_I64, b));
-        bool good = b == 0 ? offset == 0 : offset >= before && offset <= work->length;
-        if (b == work->sequences)
-            good = good && offset == work->length;
-        if (good && work->padded_length > 0)
-            good = offset - before <= work->padded_length;
+    for (size_t b = 0; b <= work->batch.sequences; b++) {
+        uint64_t offset = inlay_load_once((uint64_t)inlay_id_at(work->batch.offsets, INLAY_ID_I64, b));
+        bool good = b == 0 ? offset == 0 : offset >= before && offset <= work->batch.length;
+        if (b == work->batch.sequences)
+            good = good && offset == work->batch.length;
+        if (good && work->batch.padded_length > 0)
+            good = offset - before <= work->batch.padded_length;
         if (!good) {
             *fault = (inlay_fault){b, 0, (int64_t)offset};
             return INLAY_ERROR_OFFSETS;
@@ -136,10 +133,10 @@ static inlay_status check_offsets(struct inlay_work *work, inlay_fault *fault)
 static inlay_fault fault_at(const struct inlay_work *work, const void *ids, inlay_id_type type, size_t token)
 {
     size_t b = 0;
-    if (work->offsets == NULL)
-        b = token / work->length;
+    if (work->batch.offsets == NULL)
+        b = token / work->batch.length;
     else
-        while (b + 1 < work->sequences && inlay_offset_of(work, b + 1) <= token)
+        while (b + 1 < work->batch.sequences && inlay_offset_of(work, b + 1) <= token)
             b++;
     return (inlay_fault){b, token - inlay_sequence_of(work, b).first, inlay_id_at(ids, type, token)};
 }
@@ -159,17 +156,17 @@ static bool positions_follow(const struct inlay_work *work)
 {
     const uint64_t limit = inlay_position_limit(work);
     inlay_fault fault;
-    if (work->position_ids != NULL || work->padding_aware || work->clamped)
+    if (work->batch.position_ids != NULL || work->padding_aware || work->spec->clamp_positions)
         return false;
     if (work->longest == 0)
         return true;
-    if (work->starts == NULL)
-        return inlay_positions_in(work->start, work->longest, limit, &fault);
-    if (work->offsets == NULL)
+    if (work->batch.starts == NULL)
+        return inlay_positions_in(work->batch.start, work->longest, limit, &fault);
+    if (work->batch.offsets == NULL)
         return inlay_starts_in(work, work->longest, limit);
-    for (size_t b = 0; b < work->sequences; b++) {
+    for (size_t b = 0; b < work->batch.sequences; b++) {
         size_t count = inlay_sequence_of(work, b).count;
-        if (count > 0 && !inlay_positions_in(inlay_id_at(work->starts, INLAY_ID_I64, b), count, limit, &fault))
+        if (count > 0 && !inlay_positions_in(inlay_id_at(work->batch.starts, INLAY_ID_I64, b), count, limit, &fault))
             return false;
     }
     return true;
@@ -179,13 +176,13 @@ static bool positions_follow(const struct inlay_work *work)
 static inlay_status check_each_position(const struct inlay_work *work, inlay_fault *fault)
 {
     const uint64_t limit = inlay_position_limit(work);
-    for (size_t b = 0; b < work->sequences; b++) {
+    for (size_t b = 0; b < work->batch.sequences; b++) {
         const struct inlay_sequence sequence = inlay_sequence_of(work, b);
         struct inlay_position_counter counter = inlay_count_positions(work, b);
         for (size_t s = 0; s < sequence.count; s++) {
             size_t token = sequence.first + s, row;
             uint64_t position = inlay_next_position(work, &counter, token, s);
-            bool exists = position < limit || (work->clamped && (int64_t)position >= 0 && limit > 0);
+            bool exists = position < limit || (work->spec->clamp_positions && (int64_t)position >= 0 && limit > 0);
             if (!exists && inlay_row_goes_on(inlay_row_of(work, token, &row))) {
                 *fault = (inlay_fault){b, s, (int64_t)position};
                 return INLAY_ERROR_POSITION;
@@ -197,24 +194,25 @@ static inlay_status check_each_position(const struct inlay_work *work, inlay_fau
 
 inlay_status inlay_check_contents(struct inlay_work *work, size_t tokens, inlay_fault *fault)
 {
-    if (work->offsets != NULL) {
+    if (work->batch.offsets != NULL) {
         inlay_status status = check_offsets(work, fault);
         if (status != INLAY_OK)
             return status;
     }
     const size_t vocab = inlay_vocab_of(work->tokens);
-    const bool bad_ids_fail = work->bad_id == INLAY_BAD_ID_ERROR || (work->bad_id == INLAY_BAD_ID_CLAMP && vocab == 0);
-    if (bad_ids_fail && !ids_in(work, work->ids, work->id_type, tokens, vocab, fault))
+    const bool bad_ids_fail =
+        work->spec->bad_id == INLAY_BAD_ID_ERROR || (work->spec->bad_id == INLAY_BAD_ID_CLAMP && vocab == 0);
+    if (bad_ids_fail && !ids_in(work, work->batch.ids, work->batch.id_type, tokens, vocab, fault))
         return INLAY_ERROR_ID;
     /* Where not all positions exist, it may be that no token uses one of those that do not. */
-    work->positions_per_token = work->positions != NULL && !positions_follow(work);
+    work->positions_per_token = work->spec->positions != NULL && !positions_follow(work);
     if (work->positions_per_token) {
         inlay_status status = check_each_position(work, fault);
         if (status != INLAY_OK)
             return status;
     }
-    if (work->segment_ids != NULL &&
-        !ids_in(work, work->segment_ids, work->segment_id_type, tokens, work->segments->rows, fault))
+    if (work->batch.segment_ids != NULL &&
+        !ids_in(work, work->batch.segment_ids, work->batch.segment_id_type, tokens, work->spec->segments->rows, fault))
         return INLAY_ERROR_SEGMENT;
     return INLAY_OK;
 }

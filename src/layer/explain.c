@@ -43,8 +43,8 @@ static void print_positions(struct text *text, const struct inlay_plan *plan, co
         [INLAY_POSITIONS_FOUND] = "found token by token",
     };
     print(text, "positions: %s: %s", names[plan->positions], plan->positions_reason);
-    if (work->sinusoid != NULL)
-        print(text, "; %zu rows are cached", work->positions->rows);
+    if (work->spec->sinusoid != NULL)
+        print(text, "; %zu rows are cached", work->spec->positions->rows);
     if (plan->positions == INLAY_POSITIONS_COMPUTED)
         print(text, plan->fused ? "; each entry is added as it is computed" : "; in blocks of rows that stay in L1");
     else if (plan->positions == INLAY_POSITIONS_READ && plan->block_tokens < SIZE_MAX)
@@ -57,10 +57,10 @@ static void print_post_ops(struct text *text, const struct inlay_work *work)
     static const char *const norms[] = {"", " LayerNorm", " RMSNorm"};
     static const char *const poolings[] = {"", " sum", " mean"};
     static const char *const types[] = {"", "", " float16", " bfloat16"};
-    const bool converts = work->out_type != INLAY_F32;
-    print(text, "post-ops: %s%s%s%s%s\n", poolings[work->pooling], norms[work->norm],
-          work->dropout > 0 ? " dropout" : "", converts ? types[work->out_type] : "",
-          work->pooling || work->norm || work->dropout > 0 || converts ? "" : " none");
+    const bool converts = work->spec->out_type != INLAY_F32;
+    print(text, "post-ops: %s%s%s%s%s\n", poolings[work->spec->pooling], norms[work->spec->norm],
+          work->batch.dropout > 0 ? " dropout" : "", converts ? types[work->spec->out_type] : "",
+          work->spec->pooling || work->spec->norm || work->batch.dropout > 0 || converts ? "" : " none");
 }
 
 void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *work, char *to, size_t bytes)
@@ -74,14 +74,14 @@ void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *wo
     print_positions(&text, plan, work);
     print_post_ops(&text, work);
     print(&text, "stores:    %s: %s", plan->stream ? "non-temporal" : "cached", plan->stores_reason);
-    if (work->thresholds.stores == INLAY_STORES_AUTOMATIC)
-        print(&text, " (%zu)", work->thresholds.stream_bytes);
+    if (work->thresholds->stores == INLAY_STORES_AUTOMATIC)
+        print(&text, " (%zu)", work->thresholds->stream_bytes);
     print(&text, "\nprefetch:  ");
     if (plan->prefetch_rows == 0)
         print(&text, "none: %s\n", plan->prefetch_reason);
     else
         print(&text, "%s %zu rows ahead: %s (%zu)\n", plan->whole_rows ? "whole rows" : "the first lines of rows",
-              plan->prefetch_rows, plan->prefetch_reason, work->thresholds.l2_bytes);
+              plan->prefetch_rows, plan->prefetch_reason, work->thresholds->l2_bytes);
     print(&text, "parts:     %zu", plan->across_positions * plan->across_sequences);
     if (plan->across_positions * plan->across_sequences > 1)
         print(&text, " (%zu along positions, %zu along sequences)", plan->across_positions, plan->across_sequences);

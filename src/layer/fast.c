@@ -32,7 +32,7 @@ static inline const unsigned char *position_of(const struct inlay_work *work, co
         return NULL;
     if (run->starts != NULL) {
         uint64_t row = inlay_load_once((uint64_t)inlay_id_at(run->starts, INLAY_ID_I64, i));
-        i = row < work->positions->rows ? (size_t)row : 0;
+        i = row < work->spec->positions->rows ? (size_t)row : 0;
     }
     return run->position + i * run->position_stride_bytes;
 }
@@ -74,7 +74,7 @@ static void append_resolved(const struct inlay_part *part, const struct block *b
         if (kind == INLAY_ROW)
             inlay_tile_append(tile, inlay_stored_at(work->tokens, row, block->column), position, out);
         else
-            inlay_write_special_row(part->plan->kernels, kind, work->scale, position, out, tile->call.columns);
+            inlay_write_special_row(part->plan->kernels, kind, work->spec->scale, position, out, tile->call.columns);
     }
 }
 
@@ -85,10 +85,10 @@ static void append_block(const struct inlay_part *part, const struct block *bloc
 {
     const struct inlay_work *work = part->work;
     const bool floats = work->tokens->type == INLAY_F32 && !work->special_rows;
-    const bool in_memory = block->positions == NULL && work->positions != NULL;
+    const bool in_memory = block->positions == NULL && work->spec->positions != NULL;
     const size_t column_bytes = block->column * sizeof(float);
     /* Sequences of one token each are as good as one run. */
-    const bool single = work->length == 1 && work->offsets == NULL;
+    const bool single = work->batch.length == 1 && work->batch.offsets == NULL;
     const size_t together = single ? part->b_end - part->b : 1;
     for (size_t b = part->b; b < part->b_end; b += together) {
         const struct inlay_sequence sequence = inlay_sequence_of(work, b);
@@ -102,12 +102,12 @@ static void append_block(const struct inlay_part *part, const struct block *bloc
             .position_stride_bytes = block->position_stride_bytes,
         };
         if (in_memory) {
-            const size_t rows = work->positions->rows;
+            const size_t rows = work->spec->positions->rows;
             count = inlay_least(count, rows); /* offsets may have changed since they were validated */
-            run.position = (const unsigned char *)work->positions->data + column_bytes;
-            run.position_stride_bytes = work->positions->stride_bytes;
-            if (single && work->starts != NULL) {
-                run.starts = work->starts + b;
+            run.position = (const unsigned char *)work->spec->positions->data + column_bytes;
+            run.position_stride_bytes = work->spec->positions->stride_bytes;
+            if (single && work->batch.starts != NULL) {
+                run.starts = work->batch.starts + b;
             } else {
                 size_t row = inlay_start_of(work, b, sequence.count) + block->s;
                 run.position += (row <= rows - count ? row : 0) * run.position_stride_bytes;
@@ -126,7 +126,7 @@ static void append_block(const struct inlay_part *part, const struct block *bloc
 static void begin(struct inlay_tile *tile, const struct inlay_part *part, size_t columns)
 {
     const struct inlay_work *work = part->work;
-    inlay_tile_begin(tile, part->plan, work->tokens, work->scale, columns, work->positions != NULL);
+    inlay_tile_begin(tile, part->plan, work->tokens, work->spec->scale, columns, work->spec->positions != NULL);
 }
 
 /* Embeds the tokens of a part whose position rows are in memory, if there are any. Not inlined: functions with a
@@ -136,7 +136,7 @@ static __attribute__((noinline)) void embed_rows(const struct inlay_part *part)
     const size_t rows = part->plan->block_tokens > 0 ? part->plan->block_tokens : 1;
     struct block block = {.s = part->s};
     struct inlay_tile tile;
-    begin(&tile, part, part->work->dim);
+    begin(&tile, part, part->work->tokens->dim);
     for (; block.s < part->s_end; block.s += block.count) {
         block.count = inlay_least(part->s_end - block.s, rows);
         append_block(part, &block, &tile);
@@ -171,9 +171,9 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
 {
     enum { BUFFER_BYTES = 16 * 1024, MOST_ROWS = 64 };
     const struct inlay_work *work = part->work;
-    const inlay_sinusoid *sinusoid = work->sinusoid;
+    const inlay_sinusoid *sinusoid = work->spec->sinusoid;
     const struct inlay_sequence sequence = inlay_sequence_of(work, part->b);
-    const size_t bytes = inlay_least(work->thresholds.block_bytes, BUFFER_BYTES);
+    const size_t bytes = inlay_least(work->thresholds->block_bytes, BUFFER_BYTES);
     struct inlay_generator generator;
     _Alignas(INLAY_CACHE_LINE) unsigned char buffer[BUFFER_BYTES];
     const unsigned char *next[MOST_ROWS];
@@ -223,11 +223,11 @@ static __attribute__((noinline)) void embed_fused(const struct inlay_part *part,
 {
     enum { ROWS = 64, LOOKAHEAD = 2 };
     const struct inlay_work *work = part->work;
-    const inlay_sinusoid *sinusoid = work->sinusoid;
+    const inlay_sinusoid *sinusoid = work->spec->sinusoid;
     struct inlay_generator generator;
     const unsigned char *rows[ROWS + LOOKAHEAD];
     const struct inlay_companions with = {
-        .tokens = rows, .scale = work->scale, .next = part->plan->prefetch_rows > 0 ? rows + LOOKAHEAD : NULL};
+        .tokens = rows, .scale = work->spec->scale, .next = part->plan->prefetch_rows > 0 ? rows + LOOKAHEAD : NULL};
     for (size_t first = 0; first < sinusoid->pairs; first += INLAY_GENERATOR_PAIRS) {
         const size_t pairs = inlay_least(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
         unsigned char *out = inlay_out_of(work, sequence, part->b, part->s);
@@ -282,7 +282,7 @@ static void embed_computed_or_fused(const struct inlay_part *part)
    calls take. */
 static __attribute__((noinline)) void embed_from_start(const struct inlay_part *part)
 {
-    const size_t count = inlay_sequence_of(part->work, part->b).count, cached = part->work->positions->rows;
+    const size_t count = inlay_sequence_of(part->work, part->b).count, cached = part->work->spec->positions->rows;
     const size_t start = inlay_start_of(part->work, part->b, count);
     const size_t read = cached > start && count <= part->plan->compute_tokens ? cached - start : 0;
     const struct inlay_part before = part_before(part, read), rest = part_from(part, read);

@@ -26,15 +26,15 @@ static void sum_tokens(const struct inlay_group *group, const unsigned char *con
 {
     const struct inlay_work *work = group->part->work;
     struct inlay_tile tile;
-    begin(&tile, group, work->tokens, work->scale, terms != NULL);
+    begin(&tile, group, work->tokens, work->spec->scale, terms != NULL);
     for (size_t i = 0; i < group->count; i++) {
         const unsigned char *term = terms != NULL ? terms[i] : NULL;
         if (group->kinds[i] == INLAY_ROW)
             inlay_tile_append(&tile, inlay_stored_at(work->tokens, group->rows[i], group->column), term,
                               group->floats[i]);
         else
-            inlay_write_special_row(group->part->plan->kernels, group->kinds[i], work->scale, term, group->floats[i],
-                                    group->columns);
+            inlay_write_special_row(group->part->plan->kernels, group->kinds[i], work->spec->scale, term,
+                                    group->floats[i], group->columns);
     }
     inlay_tile_run(&tile, 0);
 }
@@ -70,12 +70,12 @@ static void add_segments(const struct inlay_group *group)
     size_t rows[INLAY_GROUP_TOKENS];
     for (size_t i = 0; i < group->count; i++) {
         uint64_t segment = 0;
-        if (work->segment_ids != NULL)
-            segment =
-                inlay_load_once((uint64_t)inlay_id_at(work->segment_ids, work->segment_id_type, group->first + i));
-        rows[i] = segment < work->segments->rows ? (size_t)segment : 0;
+        if (work->batch.segment_ids != NULL)
+            segment = inlay_load_once(
+                (uint64_t)inlay_id_at(work->batch.segment_ids, work->batch.segment_id_type, group->first + i));
+        rows[i] = segment < work->spec->segments->rows ? (size_t)segment : 0;
     }
-    add_rows(group, work->segments, rows);
+    add_rows(group, work->spec->segments, rows);
 }
 
 /* Computes position rows that are not in memory into the floats themselves, runs of consecutive ones at once. */
@@ -91,7 +91,7 @@ static void compute_positions(struct inlay_group *group, size_t in_memory)
                group->positions[i + n] == group->positions[i] + n)
             n++;
         const struct inlay_positions run = {.first = (uint32_t)group->positions[i]};
-        inlay_sinusoid_fill(group->part->plan->kernels, group->part->work->sinusoid, run, n, INLAY_F32,
+        inlay_sinusoid_fill(group->part->plan->kernels, group->part->work->spec->sinusoid, run, n, INLAY_F32,
                             group->floats[i], group->floats_stride_bytes, false);
         group->stream = false; /* what is added to lies in cache, and stays there */
         i += n;
@@ -147,12 +147,12 @@ static void sum_segments_first(const struct inlay_group *group, const unsigned c
 static void sum_terms(struct inlay_group *group)
 {
     const struct inlay_work *work = group->part->work;
-    const inlay_table *table = work->positions;
+    const inlay_table *table = work->spec->positions;
     const bool quantised = table != NULL && table->type != INLAY_F32;
     const size_t in_memory = table != NULL && !quantised ? table->rows : 0;
-    const bool has_terms = work->sinusoid != NULL || in_memory > 0;
+    const bool has_terms = work->spec->sinusoid != NULL || in_memory > 0;
     const unsigned char *terms[INLAY_GROUP_TOKENS];
-    if (work->sinusoid != NULL)
+    if (work->spec->sinusoid != NULL)
         compute_positions(group, in_memory);
     for (size_t i = 0; i < group->count; i++) {
         terms[i] = NULL;
@@ -160,34 +160,34 @@ static void sum_terms(struct inlay_group *group)
             terms[i] = group->positions[i] < in_memory ? inlay_stored_at(table, group->positions[i], group->column).row
                                                        : group->floats[i];
     }
-    if (work->segments_first)
+    if (work->spec->segments_first)
         sum_segments_first(group, has_terms ? terms : NULL);
     else
         sum_tokens(group, has_terms ? terms : NULL);
     if (quantised && table->rows > 0)
         add_rows(group, table, group->positions);
-    if (work->segments != NULL && !work->segments_first)
+    if (work->spec->segments != NULL && !work->spec->segments_first)
         add_segments(group);
 }
 
 /* Whether nothing follows the sum of tokens and float32 positions, so that it can be stored at once. */
 static bool sum_is_result(const struct inlay_work *work)
 {
-    return work->segments == NULL && work->norm == INLAY_NORM_NONE && work->dropout == 0 &&
-           (work->positions == NULL || work->positions->type == INLAY_F32);
+    return work->spec->segments == NULL && work->spec->norm == INLAY_NORM_NONE && work->batch.dropout == 0 &&
+           (work->spec->positions == NULL || work->spec->positions->type == INLAY_F32);
 }
 
 static void run_group(struct inlay_group *group, unsigned char *out, unsigned char *buffer)
 {
     const struct inlay_work *work = group->part->work;
-    const size_t element = inlay_type_bytes(work->out_type);
-    const bool result = sum_is_result(work), whole = work->dim <= INLAY_GROUP_FLOATS;
+    const size_t element = inlay_type_bytes(work->spec->out_type);
+    const bool result = sum_is_result(work), whole = work->tokens->dim <= INLAY_GROUP_FLOATS;
     /* Rows too long for the buffer: floats take shape in the output itself, 16-bit rows in pieces. */
-    const bool in_place = work->out_type == INLAY_F32 && (result || !whole);
-    const size_t piece = whole || in_place ? work->dim : INLAY_GROUP_FLOATS;
-    for (group->column = 0; group->column < work->dim; group->column += piece) {
+    const bool in_place = work->spec->out_type == INLAY_F32 && (result || !whole);
+    const size_t piece = whole || in_place ? work->tokens->dim : INLAY_GROUP_FLOATS;
+    for (group->column = 0; group->column < work->tokens->dim; group->column += piece) {
         unsigned char *to[INLAY_GROUP_TOKENS];
-        group->columns = inlay_least(work->dim - group->column, piece);
+        group->columns = inlay_least(work->tokens->dim - group->column, piece);
         group->floats_stride_bytes = in_place ? work->out_stride_bytes : group->columns * sizeof(float);
         for (size_t i = 0; i < group->count; i++) {
             to[i] = out + i * work->out_stride_bytes + group->column * element;
@@ -206,14 +206,14 @@ static size_t position_within(const struct inlay_work *work, uint64_t position)
     const uint64_t limit = inlay_position_limit(work);
     if (position < limit)
         return (size_t)position;
-    return work->clamped && limit > 0 ? (size_t)limit - 1 : 0;
+    return work->spec->clamp_positions && limit > 0 ? (size_t)limit - 1 : 0;
 }
 
 /* Prefetches the rows of tokens [first, first + count), as much of them as a group has room for: the sums and post-ops
    of the tokens before them leave memory time to send them. */
 static void prefetch_group(const struct inlay_work *work, size_t first, size_t count)
 {
-    const size_t row_bytes = inlay_table_row_bytes(work->tokens->type, work->dim);
+    const size_t row_bytes = inlay_table_row_bytes(work->tokens->type, work->tokens->dim);
     const size_t bytes = inlay_least(row_bytes, INLAY_GROUP_BYTES / (count > 0 ? count : 1));
     for (size_t token = first; token < first + count; token++) {
         size_t row;
@@ -230,16 +230,16 @@ static void prefetch_group(const struct inlay_work *work, size_t first, size_t c
 /* How many tokens make a group. */
 static size_t group_tokens(const struct inlay_work *work)
 {
-    if (work->dim <= INLAY_GROUP_FLOATS)
-        return inlay_least(INLAY_GROUP_FLOATS / work->dim, INLAY_GROUP_TOKENS);
-    return work->out_type == INLAY_F32 ? 4 : 1;
+    if (work->tokens->dim <= INLAY_GROUP_FLOATS)
+        return inlay_least(INLAY_GROUP_FLOATS / work->tokens->dim, INLAY_GROUP_TOKENS);
+    return work->spec->out_type == INLAY_F32 ? 4 : 1;
 }
 
 static void run_sequence(const struct inlay_part *part, size_t b, unsigned char *buffer)
 {
     const struct inlay_work *work = part->work;
     const struct inlay_sequence sequence = inlay_sequence_of(work, b);
-    const bool positioned = work->positions != NULL || work->sinusoid != NULL;
+    const bool positioned = work->spec->positions != NULL || work->spec->sinusoid != NULL;
     const bool prefetches = part->plan->whole_rows && part->plan->prefetch_rows > 0;
     const size_t end = inlay_least(part->s_end, sequence.count), most = group_tokens(work);
     struct inlay_position_counter counter = inlay_count_positions(work, b);

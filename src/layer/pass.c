@@ -19,7 +19,7 @@ static void (*const routes[])(const struct inlay_part *part) = {
 static void pad(const struct inlay_part *part)
 {
     const struct inlay_work *work = part->work;
-    const size_t row_bytes = work->dim * inlay_type_bytes(work->out_type);
+    const size_t row_bytes = work->tokens->dim * inlay_type_bytes(work->spec->out_type);
     for (size_t b = part->b; b < part->b_end; b++) {
         const struct inlay_sequence sequence = inlay_sequence_of(work, b);
         for (size_t s = part->s > sequence.count ? part->s : sequence.count; s < part->s_end; s++)
@@ -32,13 +32,13 @@ static void run_part(const struct inlay_part *part)
     const struct inlay_work *work = part->work;
     struct inlay_fpenv host = inlay_fpenv_enter();
     struct inlay_part tokens = *part;
-    if (work->offsets != NULL) {
+    if (work->batch.offsets != NULL) {
         tokens.s_end = inlay_least(part->s_end, work->longest);
         tokens.s = inlay_least(part->s, tokens.s_end);
-        if (work->padded_length > 0 && work->pooling == INLAY_POOLING_NONE)
+        if (work->batch.padded_length > 0 && work->spec->pooling == INLAY_POOLING_NONE)
             pad(part);
     }
-    if (tokens.s < tokens.s_end || work->pooling != INLAY_POOLING_NONE)
+    if (tokens.s < tokens.s_end || work->spec->pooling != INLAY_POOLING_NONE)
         routes[part->plan->route](&tokens);
     if (part->plan->stream)
         inlay_store_fence();
@@ -60,8 +60,8 @@ static void run_part_of_grid(void *arg, size_t index)
         .plan = plan,
         .s = inlay_share_begin(plan->length, plan->across_positions, i),
         .s_end = inlay_share_begin(plan->length, plan->across_positions, i + 1),
-        .b = inlay_share_begin(grid->work->sequences, plan->across_sequences, j),
-        .b_end = inlay_share_begin(grid->work->sequences, plan->across_sequences, j + 1),
+        .b = inlay_share_begin(grid->work->batch.sequences, plan->across_sequences, j),
+        .b_end = inlay_share_begin(grid->work->batch.sequences, plan->across_sequences, j + 1),
     };
     run_part(&part);
 }
@@ -70,7 +70,7 @@ void inlay_plan_run(const struct inlay_plan *plan, const struct inlay_work *work
 {
     const size_t parts = plan->across_positions * plan->across_sequences;
     if (parts == 1) {
-        const struct inlay_part whole = {work, plan, 0, work->sequences, 0, plan->length};
+        const struct inlay_part whole = {work, plan, 0, work->batch.sequences, 0, plan->length};
         run_part(&whole);
         return;
     }

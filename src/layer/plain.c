@@ -19,29 +19,24 @@ float inlay_sqrt_dim(size_t dim)
     return root;
 }
 
-/* The work of scaling n float32 rows of one sequence; the operations add their terms to it. */
-static struct inlay_work work_on(const inlay_table *rows, size_t n, float scale, void *out, size_t out_stride_bytes)
+/* Runs a layer of which only the terms of `spec` are there, on a batch that was validated. */
+static void run(const inlay_layer_spec *spec, const inlay_batch *batch, void *out, size_t out_stride_bytes,
+                const inlay_executor *executor)
 {
-    return (struct inlay_work){
-        .tokens = rows,
-        .scale = scale,
-        .padding_id = -1,
-        .sequences = 1,
-        .length = n,
-        .longest = n,
-        .padded_length = n,
-        .dim = rows->dim,
+    const struct inlay_thresholds thresholds = inlay_thresholds_of(NULL, spec->stores, spec->tokens);
+    const struct inlay_work work = {
+        .spec = spec,
+        .tokens = spec->tokens,
+        .batch = *batch,
         .out = out,
         .out_stride_bytes = out_stride_bytes,
-        .out_type = INLAY_F32,
-        .thresholds = inlay_thresholds_of(NULL, INLAY_STORES_AUTOMATIC, rows),
+        .longest = batch->length,
+        .special_rows = spec->tokens->vocab > 0,
+        .thresholds = &thresholds,
     };
-}
-
-static void run(const struct inlay_work *work, const inlay_executor *executor)
-{
-    const struct inlay_plan plan = inlay_plan_of(work, executor);
-    inlay_plan_run(&plan, work, executor);
+    struct inlay_plan plan;
+    inlay_make_plan(&plan, &work, executor);
+    inlay_plan_run(&plan, &work, executor);
 }
 
 /* The bytes of the struct that a view is: an output must not overlap it either. */
@@ -79,11 +74,12 @@ inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_ty
             *fault = (inlay_fault){0, bad, inlay_id_at(ids, id_type, bad)};
         return INLAY_ERROR_ID;
     }
-    struct inlay_work work = work_on(table, n, scale, out, out_stride_bytes);
-    work.ids = ids;
-    work.id_type = id_type;
-    work.special_rows = table->vocab > 0;
-    run(&work, executor);
+    inlay_layer_spec spec = inlay_layer_spec_default(table);
+    spec.scale = scale;
+    inlay_batch batch = inlay_batch_i32(NULL, 1, n, 0);
+    batch.ids = ids;
+    batch.id_type = id_type;
+    run(&spec, &batch, out, out_stride_bytes, executor);
     return INLAY_OK;
 }
 
@@ -103,10 +99,12 @@ inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t n, size_t 
     if (!in_place && inlay_extents_overlap(written, read))
         return INLAY_ERROR_OVERLAP;
     inlay_table rows = inlay_table_of(INLAY_F32, x, n, dim, x_stride_bytes);
-    struct inlay_work work = work_on(&rows, n, scale, out, out_stride_bytes);
+    inlay_layer_spec spec = inlay_layer_spec_default(&rows);
+    spec.scale = scale;
     if (in_place) /* what is written was just read: it lies in cache */
-        work.thresholds.stores = INLAY_STORES_CACHED;
-    run(&work, executor);
+        spec.stores = INLAY_STORES_CACHED;
+    inlay_batch batch = inlay_batch_i32(NULL, 1, n, 0);
+    run(&spec, &batch, out, out_stride_bytes, executor);
     return INLAY_OK;
 }
 
@@ -139,11 +137,10 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
         return INLAY_ERROR_POSITION;
     }
     inlay_table rows = inlay_table_of(INLAY_F32, x, tokens, positions->dim, x_stride_bytes);
-    struct inlay_work work = work_on(&rows, seq, 1, x, x_stride_bytes);
-    work.sequences = batch;
-    work.positions = positions;
-    work.start = start;
-    work.thresholds.stores = INLAY_STORES_CACHED; /* as inlay_scale() in place */
-    run(&work, executor);
+    inlay_layer_spec spec = inlay_layer_spec_default(&rows);
+    spec.positions = positions;
+    spec.stores = INLAY_STORES_CACHED; /* as inlay_scale() in place */
+    inlay_batch call = inlay_batch_i32(NULL, batch, seq, start);
+    run(&spec, &call, x, x_stride_bytes, executor);
     return INLAY_OK;
 }

@@ -14,14 +14,14 @@
 /* Whether the rows of all positions of a call are in memory. */
 static bool all_in_memory(const struct inlay_work *work)
 {
-    if (work->sinusoid == NULL || work->longest == 0)
+    if (work->spec->sinusoid == NULL || work->longest == 0)
         return true;
-    const size_t rows = work->positions->rows;
-    if (work->starts == NULL)
-        return (size_t)work->start <= rows && work->longest <= rows - (size_t)work->start;
-    if (work->offsets == NULL)
+    const size_t rows = work->spec->positions->rows;
+    if (work->batch.starts == NULL)
+        return (size_t)work->batch.start <= rows && work->longest <= rows - (size_t)work->batch.start;
+    if (work->batch.offsets == NULL)
         return inlay_starts_in(work, work->longest, rows);
-    for (size_t b = 0; b < work->sequences; b++) {
+    for (size_t b = 0; b < work->batch.sequences; b++) {
         size_t count = inlay_sequence_of(work, b).count;
         if (inlay_start_of(work, b, count) + count > rows)
             return false;
@@ -32,23 +32,23 @@ static bool all_in_memory(const struct inlay_work *work)
 /* Returns why a call cannot take the fast path; null if it can. The first reason is given. */
 static const char *general_reason(const struct inlay_work *work, bool in_memory)
 {
-    if (work->position_ids != NULL)
+    if (work->batch.position_ids != NULL)
         return "explicit position ids";
     if (work->padding_aware)
         return "padding-aware positions";
-    if (work->clamped)
+    if (work->spec->clamp_positions)
         return "positions are clamped to the last row";
     if (work->positions_per_token)
         return "some tokens have no position, others around them have";
-    if (work->segments != NULL)
+    if (work->spec->segments != NULL)
         return "token-type embeddings are added";
-    if (work->norm != INLAY_NORM_NONE)
+    if (work->spec->norm != INLAY_NORM_NONE)
         return "a norm follows the sum";
-    if (!inlay_float_in(work->dropout, 0, 0))
+    if (!inlay_float_in(work->batch.dropout, 0, 0))
         return "dropout follows the sum";
-    if (work->out_type != INLAY_F32)
+    if (work->spec->out_type != INLAY_F32)
         return "outputs have 16 bits";
-    if (work->positions != NULL && work->positions->type != INLAY_F32)
+    if (work->spec->positions != NULL && work->spec->positions->type != INLAY_F32)
         return "position rows are quantised";
     if (!in_memory && work->tokens->type != INLAY_F32)
         return "computed positions are added to quantised rows";
@@ -57,7 +57,7 @@ static const char *general_reason(const struct inlay_work *work, bool in_memory)
 
 static void choose_route(struct inlay_plan *plan, const struct inlay_work *work, bool in_memory)
 {
-    if (work->pooling != INLAY_POOLING_NONE) {
+    if (work->spec->pooling != INLAY_POOLING_NONE) {
         plan->route = INLAY_ROUTE_POOLED;
         plan->route_reason = "sequences are pooled";
         return;
@@ -70,14 +70,14 @@ static void choose_route(struct inlay_plan *plan, const struct inlay_work *work,
 /* Sets how the fast path computes those position rows that it does not read. */
 static void choose_computing(struct inlay_plan *plan, const struct inlay_work *work, bool in_memory)
 {
-    const bool lone = plan->across_sequences == work->sequences;
-    plan->by_sequence = lone || (work->starts != NULL && !in_memory);
-    if (in_memory && (!plan->by_sequence || work->longest <= work->thresholds.compute_tokens))
+    const bool lone = plan->across_sequences == work->batch.sequences;
+    plan->by_sequence = lone || (work->batch.starts != NULL && !in_memory);
+    if (in_memory && (!plan->by_sequence || work->longest <= work->thresholds->compute_tokens))
         return;
     plan->fused = plan->by_sequence && work->tokens->type == INLAY_F32 && !work->special_rows &&
-                  inlay_sinusoid_adds(work->sinusoid, work->out, work->out_stride_bytes, plan->stream);
+                  inlay_sinusoid_adds(work->spec->sinusoid, work->out, work->out_stride_bytes, plan->stream);
     if (plan->fused && plan->kernels->lanes > 0)
-        plan->compute_tokens = work->thresholds.compute_tokens;
+        plan->compute_tokens = work->thresholds->compute_tokens;
     if (!in_memory) {
         plan->positions = INLAY_POSITIONS_COMPUTED;
         plan->positions_reason = "not all of them are cached";
@@ -94,7 +94,7 @@ static void choose_positions(struct inlay_plan *plan, const struct inlay_work *w
     plan->compute_tokens = plan->block_tokens = SIZE_MAX;
     plan->positions = INLAY_POSITIONS_ABSENT;
     plan->positions_reason = "the layer has none";
-    if (work->positions == NULL)
+    if (work->spec->positions == NULL)
         return;
     if (plan->route == INLAY_ROUTE_GENERAL) {
         plan->positions = INLAY_POSITIONS_FOUND;
@@ -102,17 +102,17 @@ static void choose_positions(struct inlay_plan *plan, const struct inlay_work *w
         return;
     }
     plan->positions = INLAY_POSITIONS_READ;
-    plan->positions_reason = work->sinusoid != NULL ? "all of them are cached" : "they are learned";
+    plan->positions_reason = work->spec->sinusoid != NULL ? "all of them are cached" : "they are learned";
     /* A lone sequence uses each position row once: no block of them needs to stay. */
-    if (plan->across_sequences < work->sequences)
-        plan->block_tokens = work->thresholds.block_bytes / sizeof(float) / work->dim;
-    if (work->sinusoid != NULL)
+    if (plan->across_sequences < work->batch.sequences)
+        plan->block_tokens = work->thresholds->block_bytes / sizeof(float) / work->tokens->dim;
+    if (work->spec->sinusoid != NULL)
         choose_computing(plan, work, in_memory);
 }
 
 static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work, size_t written_bytes)
 {
-    const struct inlay_thresholds *thresholds = &work->thresholds;
+    const struct inlay_thresholds *thresholds = work->thresholds;
     plan->stream = thresholds->stores == INLAY_STORES_STREAMED;
     plan->stores_reason = "the caller chose";
     if (thresholds->stores == INLAY_STORES_AUTOMATIC) {
@@ -124,8 +124,8 @@ static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work
 
 static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *work, size_t row_bytes)
 {
-    plan->prefetch_rows = work->thresholds.prefetch_rows;
-    plan->whole_rows = row_bytes > work->thresholds.l2_bytes;
+    plan->prefetch_rows = work->thresholds->prefetch_rows;
+    plan->whole_rows = row_bytes > work->thresholds->l2_bytes;
     plan->narrow_moves = inlay_cpu()->narrow_moves;
     plan->prefetch_reason = plan->prefetch_rows == 0 ? "prefetch_bytes is 0"
                             : plan->whole_rows       ? "the rows of the call take more than l2_bytes"
@@ -141,36 +141,35 @@ static void choose_parts(struct inlay_plan *plan, const struct inlay_work *work,
     const size_t parts = inlay_parts(executor, row_bytes);
     if (parts == 1) /* small calls do without the divisions below */
         return;
-    const size_t least_rows = work->sinusoid != NULL ? INLAY_PART_POSITIONS : 1;
+    const size_t least_rows = work->spec->sinusoid != NULL ? INLAY_PART_POSITIONS : 1;
     plan->across_positions = inlay_least(parts, (plan->length + least_rows - 1) / least_rows);
     plan->parts_reason = "positions are cut first, since sequences share their rows";
-    if (work->pooling != INLAY_POOLING_NONE || work->padding_aware) {
+    if (work->spec->pooling != INLAY_POOLING_NONE || work->padding_aware) {
         plan->across_positions = 1;
         plan->parts_reason = "a sequence is computed as a whole";
     }
-    plan->across_sequences = inlay_least(parts / plan->across_positions, work->sequences);
+    plan->across_sequences = inlay_least(parts / plan->across_positions, work->batch.sequences);
 }
 
-struct inlay_plan inlay_plan_of(const struct inlay_work *work, const inlay_executor *executor)
+void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor)
 {
-    const size_t row_bytes = work->dim * inlay_type_bytes(work->out_type);
-    const bool padded = work->offsets != NULL && work->padded_length > 0;
-    size_t rows = work->offsets == NULL ? work->sequences * work->length : work->length;
+    const size_t row_bytes = work->tokens->dim * inlay_type_bytes(work->spec->out_type);
+    const bool padded = work->batch.offsets != NULL && work->batch.padded_length > 0;
+    size_t rows = work->batch.offsets == NULL ? work->batch.sequences * work->batch.length : work->batch.length;
     if (padded)
-        rows = work->sequences * work->padded_length;
+        rows = work->batch.sequences * work->batch.padded_length;
     /* Pooled rows are few, and the rows that they are made of are many: their bytes may exceed the address space. */
     size_t all_bytes;
     if (__builtin_mul_overflow(rows, row_bytes, &all_bytes))
         all_bytes = SIZE_MAX;
 
-    struct inlay_plan plan;
-    plan.kernels = inlay_dispatch();
-    plan.length = padded ? work->padded_length : work->longest;
+    plan->kernels = inlay_dispatch();
+    plan->length = padded ? work->batch.padded_length : work->longest;
     const bool in_memory = all_in_memory(work);
-    choose_stores(&plan, work, work->pooling != INLAY_POOLING_NONE ? work->sequences * row_bytes : all_bytes);
-    choose_route(&plan, work, in_memory);
-    choose_parts(&plan, work, executor, all_bytes);
-    choose_positions(&plan, work, in_memory);
-    choose_prefetch(&plan, work, all_bytes);
-    return plan;
+    choose_stores(plan, work,
+                  work->spec->pooling != INLAY_POOLING_NONE ? work->batch.sequences * row_bytes : all_bytes);
+    choose_route(plan, work, in_memory);
+    choose_parts(plan, work, executor, all_bytes);
+    choose_positions(plan, work, in_memory);
+    choose_prefetch(plan, work, all_bytes);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * struct inlay_plan: how a call is computed. inlay_plan_of() decides everything once, from the work, the thresholds,
+ * struct inlay_plan: how a call is computed. inlay_make_plan() decides everything once, from the work, the thresholds,
  * the CPU and the executor; no later function decides again. Each decision keeps its reason, which inlay_plan_print()
  * prints.
  */
@@ -50,7 +50,7 @@ struct inlay_plan {
     const char *parts_reason;
 };
 
-struct inlay_plan inlay_plan_of(const struct inlay_work *work, const inlay_executor *executor);
+void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor);
 
 /* Writes the plan as text, as inlay_forward_explain() promises. */
 void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *work, char *text, size_t text_bytes);

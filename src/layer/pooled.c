@@ -10,15 +10,15 @@
 static float weight_of(const struct inlay_work *work, size_t token)
 {
     float weight = 1;
-    if (work->weights != NULL)
-        memcpy(&weight, work->weights + token * sizeof weight, sizeof weight);
+    if (work->batch.weights != NULL)
+        memcpy(&weight, (const unsigned char *)work->batch.weights + token * sizeof weight, sizeof weight);
     return weight;
 }
 
 /* Begins a tile that adds rows times `scale` to the floats in `sum`, or replaces these by its one row. */
 static void begin(struct inlay_tile *tile, const struct inlay_part *part, float scale, bool adds)
 {
-    inlay_tile_begin(tile, part->plan, part->work->tokens, scale, part->work->dim, adds);
+    inlay_tile_begin(tile, part->plan, part->work->tokens, scale, part->work->tokens->dim, adds);
     tile->call.stream = tile->call.prefetch_whole_rows = false;
 }
 
@@ -34,15 +34,15 @@ static size_t add_rows(const struct inlay_part *part, struct inlay_sequence sequ
             continue;
         /* A tile has one factor, so rows with weights are tiles of their own. The first row is not added to zeros,
            which would turn -0 into 0. */
-        const bool own_tile = work->weights != NULL || pooled == 0;
+        const bool own_tile = work->batch.weights != NULL || pooled == 0;
         if (own_tile || pooled == 1)
-            begin(&tile, part, weight_of(work, token) * work->scale, pooled > 0);
+            begin(&tile, part, weight_of(work, token) * work->spec->scale, pooled > 0);
         inlay_tile_append(&tile, inlay_stored_at(work->tokens, row, 0), sum, sum);
         if (own_tile)
             inlay_tile_run(&tile, 0);
         pooled++;
     }
-    if (work->weights == NULL && pooled > 1)
+    if (work->batch.weights == NULL && pooled > 1)
         inlay_tile_run(&tile, 0);
     return pooled;
 }
@@ -61,12 +61,12 @@ static __attribute__((noinline)) void divide(unsigned char *row, size_t columns,
 static void pool(const struct inlay_part *part, size_t b, unsigned char *sum)
 {
     const struct inlay_work *work = part->work;
-    memset(sum, 0, work->dim * sizeof(float));
+    memset(sum, 0, work->tokens->dim * sizeof(float));
     const size_t pooled = add_rows(part, inlay_sequence_of(work, b), sum);
-    if (work->pooling == INLAY_POOLING_MEAN && pooled > 1)
-        divide(sum, work->dim, (float)pooled);
+    if (work->spec->pooling == INLAY_POOLING_MEAN && pooled > 1)
+        divide(sum, work->tokens->dim, (float)pooled);
     const struct inlay_group group = {
-        .part = part, .first = b, .count = 1, .kinds = {INLAY_ROW}, .floats = {sum}, .columns = work->dim};
+        .part = part, .first = b, .count = 1, .kinds = {INLAY_ROW}, .floats = {sum}, .columns = work->tokens->dim};
     unsigned char *out = work->out + b * work->out_stride_bytes;
     inlay_finish_group(&group, &out);
 }

@@ -27,10 +27,10 @@ static void apply_norm(const struct inlay_group *group)
         .out = rows.to,
         .count = rows.count,
         .columns = group->columns,
-        .centred = work->norm == INLAY_NORM_LAYER,
-        .epsilon = work->epsilon,
-        .gamma = work->gamma,
-        .beta = work->beta,
+        .centred = work->spec->norm == INLAY_NORM_LAYER,
+        .epsilon = work->spec->epsilon,
+        .gamma = work->spec->gamma,
+        .beta = work->spec->beta,
     };
     if (rows.count > 0)
         group->part->plan->kernels->norm(&tile);
@@ -41,8 +41,9 @@ static void apply_dropout(const struct inlay_group *group)
     const struct inlay_work *work = group->part->work;
     for (size_t i = 0; i < group->count; i++)
         if (inlay_row_goes_on(group->kinds[i]))
-            inlay_dropout(group->floats[i], group->columns, (uint64_t)(group->first + i) * work->dim + group->column,
-                          work->dropout_key, work->dropout_offset, work->dropout);
+            inlay_dropout(group->floats[i], group->columns,
+                          (uint64_t)(group->first + i) * work->tokens->dim + group->column, work->batch.dropout_key,
+                          work->batch.dropout_offset, work->batch.dropout);
 }
 
 static void convert(const struct inlay_group *group, unsigned char *const *out)
@@ -58,7 +59,7 @@ static void convert(const struct inlay_group *group, unsigned char *const *out)
         .out = rows.to,
         .count = rows.count,
         .columns = group->columns,
-        .type = group->part->work->out_type,
+        .type = group->part->work->spec->out_type,
         .stream = group->part->plan->stream,
     };
     if (rows.count > 0)
@@ -68,9 +69,9 @@ static void convert(const struct inlay_group *group, unsigned char *const *out)
 void inlay_finish_group(const struct inlay_group *group, unsigned char *const *out)
 {
     const struct inlay_work *work = group->part->work;
-    if (work->norm != INLAY_NORM_NONE)
+    if (work->spec->norm != INLAY_NORM_NONE)
         apply_norm(group);
-    if (work->dropout > 0)
+    if (work->batch.dropout > 0)
         apply_dropout(group);
     convert(group, out);
 }

@@ -12,7 +12,7 @@ enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t
     uint64_t vocab = tokens->vocab > 0 ? tokens->vocab : tokens->rows;
     bool zeros = false;
     if (id >= vocab)
-        switch (work->bad_id) {
+        switch (work->spec->bad_id) {
         case INLAY_BAD_ID_ZERO:
             zeros = true;
             id = 0; /* the first shard writes the zeros */
@@ -20,7 +20,7 @@ enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t
         case INLAY_BAD_ID_SKIP:
             return INLAY_SKIPPED;
         case INLAY_BAD_ID_SUBSTITUTE:
-            id = (uint64_t)work->substitute_id;
+            id = (uint64_t)work->spec->substitute_id;
             break;
         case INLAY_BAD_ID_CLAMP:
             id = (int64_t)id < 0 ? 0 : vocab - 1;
@@ -30,13 +30,13 @@ enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t
             break;
         }
     /* This includes ids that became padding_id above: its row is zeros. */
-    zeros = zeros || (work->padding_id >= 0 && id == (uint64_t)work->padding_id);
+    zeros = zeros || (work->spec->padding_id >= 0 && id == (uint64_t)work->spec->padding_id);
     id -= tokens->first_row;
     /* A table without rows that is no shard can have zeros all the same. */
     if (id >= tokens->rows && (tokens->vocab > 0 || !zeros))
         return INLAY_OUTSIDE;
     if (zeros)
-        return work->zeros_positioned ? INLAY_ZEROS : INLAY_BARE;
+        return work->spec->zero_rows == INLAY_ZERO_ROWS_POSITIONED ? INLAY_ZEROS : INLAY_BARE;
     *row = (size_t)id;
     return INLAY_ROW;
 }
@@ -49,22 +49,22 @@ static inline __attribute__((always_inline)) void addresses_of_ids(const struct 
     const size_t stride_bytes = work->tokens->stride_bytes, count = work->tokens->rows;
     const size_t first_row = work->tokens->first_row; /* of a shard */
     for (size_t i = 0; i < n; i++) {
-        uint64_t id = inlay_load_once((uint64_t)inlay_id_at(work->ids, type, first + i)) - first_row;
+        uint64_t id = inlay_load_once((uint64_t)inlay_id_at(work->batch.ids, type, first + i)) - first_row;
         rows[i] = data + (id < count ? (size_t)id : 0) * stride_bytes;
     }
 }
 
 void inlay_row_addresses(const struct inlay_work *work, size_t first, size_t n, const unsigned char **rows)
 {
-    if (work->ids == NULL)
+    if (work->batch.ids == NULL)
         for (size_t i = 0; i < n; i++)
             rows[i] = (const unsigned char *)work->tokens->data + (first + i) * work->tokens->stride_bytes;
-    else if (work->id_type == INLAY_ID_I32)
+    else if (work->batch.id_type == INLAY_ID_I32)
         addresses_of_ids(work, INLAY_ID_I32, first, n, rows);
-    else if (work->id_type == INLAY_ID_I64)
+    else if (work->batch.id_type == INLAY_ID_I64)
         addresses_of_ids(work, INLAY_ID_I64, first, n, rows);
     else
-        addresses_of_ids(work, work->id_type, first, n, rows);
+        addresses_of_ids(work, work->batch.id_type, first, n, rows);
 }
 
 /* zeros * scale + position by the kernel that computes every other row, so that signs and NaN come out the same. */

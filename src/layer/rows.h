@@ -30,9 +30,9 @@ enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t
 static inline enum inlay_row_kind inlay_row_of(const struct inlay_work *work, size_t token, size_t *row)
 {
     *row = token;
-    if (work->ids == NULL)
+    if (work->batch.ids == NULL)
         return INLAY_ROW;
-    uint64_t id = inlay_load_once((uint64_t)inlay_id_at(work->ids, work->id_type, token));
+    uint64_t id = inlay_load_once((uint64_t)inlay_id_at(work->batch.ids, work->batch.id_type, token));
     if (work->special_rows)
         return inlay_special_row_of(work, id, row);
     *row = id < work->tokens->rows ? (size_t)id : 0;
