@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks the documents: links and the files that they name exist, and the README's program is the one that tests compile.
+"""Checks the documents: links, files and names of code that they mention exist, and the README's program is tested.
 
 Run as `documents.py SOURCE_DIR`. Prints a line for each fault; the exit status is 1 if there is one.
 """
@@ -13,6 +13,10 @@ FOLDERS = [".", "bench", "docs", "examples"]
 MOST_LINES = {"README.md": 120, "CONTRIBUTING.md": 120}
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 NAMED_FILE = re.compile(r"`((?:src|tests|tools|bench|docs|fuzz|cross|cmake|include)/[\w./-]+)`")
+NAME = re.compile(r"`([A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)(?:\(\))?`")
+# Pages that also name what is old or not ours.
+FOREIGN = ["CHANGELOG.md", "bench/README.md", "docs/recipes.md", "docs/rotary.md", "examples/README.md"]
+SOURCES = [".build", ".c", ".h", ".py"]
 CODE = re.compile(r"```.*?```", re.DOTALL)
 
 
@@ -34,9 +38,17 @@ def link_faults(page, text):
             yield f"{target} is no heading"
 
 
-def page_faults(page):
+def names_of_code():
+    """Every identifier of the sources."""
+    files = [file for folder in ("include", "src", "tests") for file in (SOURCE / folder).rglob("*.*")]
+    return {name for file in files if file.suffix in SOURCES for name in re.findall(r"\w+", file.read_text(encoding="utf-8"))}
+
+
+def page_faults(page, known):
     text = page.read_text(encoding="utf-8")
     yield from link_faults(page, text)
+    if str(page.relative_to(SOURCE)) not in FOREIGN:
+        yield from (f"{name} is no name of the sources" for name in NAME.findall(text) if name not in known)
     for file in NAMED_FILE.findall(text):
         if not (SOURCE / file).exists():
             yield f"{file} does not exist"
@@ -57,10 +69,11 @@ def program_faults():
 
 
 def main():
+    known = names_of_code()
     pages = [page for folder in FOLDERS for page in sorted((SOURCE / folder).glob("*.md"))]
-    faults = [f"{page.relative_to(SOURCE)}: {fault}" for page in pages for fault in page_faults(page)]
+    faults = [f"{page.relative_to(SOURCE)}: {fault}" for page in pages for fault in page_faults(page, known)]
     faults += [f"README.md: {fault}" for fault in program_faults()]
-    print("\n".join(faults) if faults else f"{len(pages)} pages: every link and file is there")
+    print("\n".join(faults) if faults else f"{len(pages)} pages: every link, file and name is there")
     return 1 if faults else 0
 
 
