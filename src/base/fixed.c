@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fixed-point arithmetic of fixed.h, with ln and exp by series. Speed matters in inlay_fixed_mul alone.
+ * Fixed-point arithmetic, with ln and exp by series. Only the speed of inlay_fixed_mul() matters.
  */
 #include "base/fixed.h"
 
 #include <string.h>
 
-/* The first 256 fraction bits of each constant, rounded down; tests/test_exact.c holds them against MPFR. */
+/* Each constant has 256 fraction bits and is rounded down; tests/test_exact.c compares them with MPFR. */
 const struct inlay_fixed inlay_fixed_two_pi = {
     {6, 0x487ed5110b4611a6, 0x2633145c06e0e689, 0x48127044533e63a0, 0x105df531d89cd912}};
 const struct inlay_fixed inlay_fixed_inverse_two_pi = {
@@ -19,7 +19,7 @@ struct inlay_fixed inlay_fixed_integer(uint64_t n)
     return (struct inlay_fixed){{n, 0, 0, 0, 0}};
 }
 
-/* a / 2^bits, rounded down. */
+/* Returns a / 2^bits rounded down. */
 static struct inlay_fixed shift_right(const struct inlay_fixed *a, unsigned bits)
 {
     struct inlay_fixed shifted = {{0}};
@@ -42,7 +42,7 @@ struct inlay_fixed inlay_fixed_of(double x)
         mantissa |= UINT64_C(1) << 52;
     else
         exponent = 1;
-    /* x = mantissa 2^(exponent - 1075): its lowest bit stands so many bits right of the lowest integer bit. */
+    /* x = mantissa 2^(exponent - 1075): the mantissa moves to the right by 1075 - exponent bits. */
     int right = 1075 - exponent;
     struct inlay_fixed integer = {{mantissa, 0, 0, 0, 0}};
     if (right > 0)
@@ -82,8 +82,9 @@ struct inlay_fixed inlay_fixed_sub(const struct inlay_fixed *a, const struct inl
 struct inlay_fixed inlay_fixed_mul(const struct inlay_fixed *a, const struct inlay_fixed *b)
 {
     /*
-     * Limb i times limb j weighs 2^(-64 (i + j)). One limb below the result, index 5, is kept for its carries; what
-     * weighs less adds at most 3 to that limb, hence less than 2^-256, and truncating it less than another 2^-256.
+     * Limb i times limb j weighs 2^(-64 (i + j)). One limb below the result, index 5, is kept for its carries. The
+     * products that weigh less, which are left out, add up to at most 3 in that limb, hence less than 2^-256; dropping
+     * the limb itself costs less than another 2^-256.
      */
     uint64_t product[INLAY_FIXED_LIMBS + 1] = {0};
     for (int i = INLAY_FIXED_LIMBS - 1; i >= 0; i--) {
@@ -111,7 +112,7 @@ struct inlay_fixed inlay_fixed_div(const struct inlay_fixed *a, uint32_t d)
     return quotient;
 }
 
-/* n / d for n < d < 2^63, bit by bit. */
+/* Returns n / d for n < d < 2^63, computed bit by bit. */
 static struct inlay_fixed ratio(uint64_t n, uint64_t d)
 {
     struct inlay_fixed quotient = {{0}};
@@ -131,7 +132,8 @@ struct inlay_fixed inlay_fixed_ln(double x)
     /*
      * x = m 2^e with m in (sqrt(1/2), sqrt(2)), m = mantissa / unit; then
      * ln x = e ln 2 + 2 atanh z with z = (m - 1) / (m + 1), |z| < 0.1716, and 50 terms of atanh's series leave
-     * z^100 < 2^-254. The two terms are added where they have one sign; else the second is the smaller, but for e = 0.
+     * z^100 < 2^-254. The two terms are added if they have the same sign, else the second is subtracted from the first,
+     * which is the larger one unless e = 0.
      */
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -162,12 +164,12 @@ struct inlay_fixed inlay_fixed_ln(double x)
     return below_one == (exponent < 0) ? inlay_fixed_add(&whole, &twice) : inlay_fixed_sub(&whole, &twice);
 }
 
-/* exp(-r) for 0 <= r < ln 2. */
+/* Returns exp(-r) for 0 <= r < ln 2. */
 static struct inlay_fixed exp_of_fraction(const struct inlay_fixed *r)
 {
     /*
-     * exp(-r) = exp(-r / 256)^256. 26 terms leave (ln 2 / 256)^26 / 26! < 2^-300; each of the 8 squarings doubles the
-     * error.
+     * exp(-r) = exp(-r / 256)^256. After 26 terms of the series (ln 2 / 256)^26 / 26! < 2^-300 is left; each of the 8
+     * squarings doubles the error.
      */
     struct inlay_fixed rest = shift_right(r, 8);
     struct inlay_fixed one = inlay_fixed_integer(1);
@@ -209,8 +211,8 @@ struct inlay_fixed inlay_fixed_exp_negative(const struct inlay_fixed *y)
 
 struct inlay_fixed inlay_fixed_quotient(const struct inlay_fixed *a, const struct inlay_fixed *b)
 {
-    /* Long division of a 2^256 by b, all as integers of INLAY_FIXED_LIMBS limbs: the remainder stays below b < 2^320,
-       and what doubling it pushes out of the top limb is kept apart. */
+    /* Long division of a 2^256 by b, as integers of INLAY_FIXED_LIMBS limbs. The remainder stays below b < 2^320, so
+       that doubling it pushes at most one bit out of the top limb: `out`. */
     enum { BITS = 64 * INLAY_FIXED_LIMBS, FRACTION_BITS = BITS - 64 };
     struct inlay_fixed quotient = {{0}}, rest = {{0}};
     for (int bit = 0; bit < BITS + FRACTION_BITS; bit++) {
@@ -221,7 +223,7 @@ struct inlay_fixed inlay_fixed_quotient(const struct inlay_fixed *a, const struc
         bool fits = out || !inlay_fixed_less(&rest, b);
         if (fits)
             inlay_limbs_sub(rest.limb, rest.limb, b->limb, INLAY_FIXED_LIMBS);
-        int place = bit - FRACTION_BITS; /* of this bit in the quotient; the ones before are 0 by contract */
+        int place = bit - FRACTION_BITS; /* of this bit in the quotient; earlier bits are 0, as it is below 2^64 */
         if (place >= 0 && fits)
             quotient.limb[place / 64] |= UINT64_C(1) << (63 - place % 64);
     }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unsigned fixed-point numbers of 64 integer and 256 fraction bits: what frequencies, phases, sines and cosines are
- * computed in. Included by exact.h, rounding.h and recipe.c. Integers only: no rounding mode, FMA, libm or ISA can
- * touch a result.
+ * Unsigned fixed-point numbers of 64 integer and 256 fraction bits, in which frequencies, phases, sines and cosines are
+ * computed. All operations are integer operations, so that no rounding mode, FMA, libm or ISA can affect a result.
  */
 #ifndef INLAY_FIXED_H
 #define INLAY_FIXED_H
@@ -17,7 +16,8 @@ struct inlay_fixed {
     uint64_t limb[INLAY_FIXED_LIMBS];
 };
 
-/* a * b + c + *carry, which always fits in 128 bits: the low half is returned, the high half becomes *carry. */
+/* Computes a * b + c + *carry, which always fits in 128 bits; returns the low half and writes the high half to *carry.
+ */
 static inline uint64_t inlay_mul_add_portable(uint64_t a, uint64_t b, uint64_t c, uint64_t *carry)
 {
     uint64_t a0 = (uint32_t)a, a1 = a >> 32;
@@ -46,7 +46,7 @@ static inline uint64_t inlay_mul_add(uint64_t a, uint64_t b, uint64_t c, uint64_
 #endif
 }
 
-/* difference = a - b of n limbs, most significant first, modulo their range. */
+/* Computes difference = a - b for numbers of n limbs, most significant first, modulo 2^(64 n). */
 static inline void inlay_limbs_sub(uint64_t *difference, const uint64_t *a, const uint64_t *b, int n)
 {
     uint64_t borrow = 0;
@@ -59,26 +59,36 @@ static inline void inlay_limbs_sub(uint64_t *difference, const uint64_t *a, cons
 }
 
 struct inlay_fixed inlay_fixed_integer(uint64_t n);
-/* The magnitude of a double, |x| < 2^64; what it has below 2^-256 is cut off. */
+
+/* Returns the magnitude of a double, |x| < 2^64, without its bits below 2^-256. */
 struct inlay_fixed inlay_fixed_of(double x);
+
 bool inlay_fixed_less(const struct inlay_fixed *a, const struct inlay_fixed *b);
 struct inlay_fixed inlay_fixed_add(const struct inlay_fixed *a, const struct inlay_fixed *b);
-/* a - b, for a >= b. */
+
+/* Returns a - b, for a >= b. */
 struct inlay_fixed inlay_fixed_sub(const struct inlay_fixed *a, const struct inlay_fixed *b);
-/* a * b < 2^64, less than 2 units of 2^-256 below the product. */
+
+/* Returns a * b, which must be below 2^64; the result is less than 2 units of 2^-256 too small. */
 struct inlay_fixed inlay_fixed_mul(const struct inlay_fixed *a, const struct inlay_fixed *b);
-/* a / d, rounded down, for d > 0. */
+
+/* Returns a / d rounded down, for d > 0. */
 struct inlay_fixed inlay_fixed_div(const struct inlay_fixed *a, uint32_t d);
-/* a / b < 2^64, rounded down, for b > 0. Bit by bit: slow. */
+
+/* Returns a / b rounded down, for b > 0; the quotient must be below 2^64. Computes bit by bit, which is slow. */
 struct inlay_fixed inlay_fixed_quotient(const struct inlay_fixed *a, const struct inlay_fixed *b);
-/* The square root, rounded down to 31 integer and 97 fraction bits. Bit by bit: slow. */
+
+/* Returns the square root rounded down to 31 integer and 97 fraction bits. Computes bit by bit, which is slow. */
 struct inlay_fixed inlay_fixed_sqrt(const struct inlay_fixed *a);
 
-/* The magnitude of ln(x), which is negative below 1, for a normal positive double; within 2^-240. */
+/* Returns |ln x| for a normal positive double, within 2^-240. (ln x is negative for x < 1.) */
 struct inlay_fixed inlay_fixed_ln(double x);
-/* exp(-y) for 0 <= y < 256; within 2^-240. */
+
+/* Returns exp(-y) for 0 <= y < 256, within 2^-240. */
 struct inlay_fixed inlay_fixed_exp_negative(const struct inlay_fixed *y);
-/* exp(y) or exp(-y) as a number in (1/2, 1] times 2^*exponent, for 0 <= y < 256; the number within 2^-240. */
+
+/* Returns a number in (1/2, 1], within 2^-240, that times 2^*exponent is exp(y), or exp(-y) if `negative`; 0 <= y <
+ * 256. */
 struct inlay_fixed inlay_fixed_exp(const struct inlay_fixed *y, bool negative, int *exponent);
 
 extern const struct inlay_fixed inlay_fixed_two_pi;

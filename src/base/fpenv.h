@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guard of the host's floating-point environment, and the fence behind non-temporal stores: the one place outside
- * the ISA folders with such instructions. Included by the public functions that run kernels.
+ * The guard of the caller's floating-point environment, and the fence after non-temporal stores. Outside of the ISA
+ * folders no other file has such instructions.
  *
- * Kernels run in round-to-nearest, without flush-to-zero, all exceptions masked; afterwards the host's control word and
- * its sticky flags are as they were. Guard an *indirect* call, in a function without floating-point operations of its
- * own: a compiler may move an operation past the restoring instruction (gcc 12 did), but not a call that it cannot see.
+ * Kernels run with round-to-nearest, without flush-to-zero and with all exceptions masked; afterwards the caller's
+ * control word and sticky flags are as they were. What is guarded must be an *indirect* call, in a function without
+ * floating-point operations of its own: a compiler may move an operation past the restoring instruction (gcc 12 did),
+ * but not a call whose target it cannot see.
  */
 #ifndef INLAY_FPENV_H
 #define INLAY_FPENV_H
@@ -20,11 +21,12 @@ struct inlay_fpenv {
     unsigned mxcsr;
 };
 
-/* Writing the register costs as much as a row of 512, reading it next to nothing: hosts that run in the default
-   environment with all flags raised, as most soon do, pay for no write. */
+/* Writing the register takes as long as a row of 512 floats, reading it almost no time. So it is written only if it
+   changes: a caller in the default environment whose sticky flags are all raised, as they soon are, pays for no write.
+ */
 static inline struct inlay_fpenv inlay_fpenv_enter(void)
 {
-    const unsigned flags = 0x3f, control = 0x1f80; /* all masked, to nearest, nothing flushed to zero */
+    const unsigned flags = 0x3f, control = 0x1f80; /* all exceptions masked, round to nearest, no flush to zero */
     struct inlay_fpenv host = {_mm_getcsr()};
     if ((host.mxcsr & ~flags) != control)
         _mm_setcsr(control);
@@ -63,7 +65,7 @@ static inline void inlay_fpenv_leave(struct inlay_fpenv host)
     __asm__ volatile("msr fpsr, %0" ::"r"(host.fpsr) : "memory");
 }
 
-/* No kernel of this architecture stores past the caches. */
+/* No kernel of this architecture has non-temporal stores. */
 static inline void inlay_store_fence(void)
 {
 }
@@ -92,7 +94,7 @@ static inline void inlay_store_fence(void)
 }
 
 #else
-#error "inlay knows x86-64, aarch64 and armhf: say here how this architecture saves its floating-point environment"
+#error "inlay knows x86-64, aarch64 and armhf: add how this architecture saves its floating-point environment"
 #endif
 
 #endif

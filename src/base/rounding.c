@@ -1,27 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rounding of rounding.h: leading bits, what follows them, and the three cases of round to nearest even.
+ * Rounding takes the leading bits of a fixed-point number and looks at the bits that follow: below half a unit in the
+ * last place, above it, or a tie.
  */
 #include "base/rounding.h"
 
 #include <string.h>
 
-const struct inlay_format inlay_format_f64 = {52, 11};
-
 struct inlay_format inlay_format_of(inlay_element_type type)
 {
-    switch (type) {
-    case INLAY_F16:
-        return (struct inlay_format){10, 5};
-    case INLAY_BF16:
-        return (struct inlay_format){7, 8};
-    default:
-        return (struct inlay_format){23, 8};
-    }
+    static const struct inlay_format formats[] = {[INLAY_F32] = {23, 8}, [INLAY_F16] = {10, 5}, [INLAY_BF16] = {7, 8}};
+    return formats[type];
 }
 
-/* A fixed-point number as its leading 64 bits and a power of two: value = mantissa * 2^exponent, rounded down; mantissa
-   0 for zero, else >= 2^63. */
+/* A fixed-point number as its leading 64 bits and a power of two: mantissa * 2^exponent, rounded down. The mantissa is
+   0 for zero, else >= 2^63; `inexact` says whether lower bits were cut off. */
 struct leading {
     uint64_t mantissa;
     int exponent;
@@ -51,35 +44,41 @@ uint64_t inlay_round(const struct inlay_fixed *x, int exponent, bool negative, s
     struct leading leading = leading_bits(x);
     if (leading.mantissa == 0)
         return 0;
+    const uint64_t sign = (uint64_t)negative << (format.fraction_bits + format.exponent_bits);
     int bias = (1 << (format.exponent_bits - 1)) - 1;
     int biased = leading.exponent + 63 + exponent + bias;
-    /* Below the normal numbers, biased < 1, a subnormal keeps one bit fewer for each power of two. */
+    /* Below the normal numbers, where biased < 1, a subnormal keeps one bit fewer for each power of two. */
     int dropped = 63 - (int)format.fraction_bits + (biased < 1 ? 1 - biased : 0);
-    uint64_t bits;
-    if (dropped > 64) {
-        bits = 0; /* less than half of the smallest subnormal */
-    } else {
-        uint64_t kept = dropped < 64 ? leading.mantissa >> dropped : 0;
-        uint64_t rest = dropped < 64 ? leading.mantissa << (64 - dropped) : leading.mantissa;
-        const uint64_t half = UINT64_C(1) << 63;
-        bool above = rest > half || (rest == half && leading.inexact);
-        bool tie = rest == half && !leading.inexact;
-        /* The leading bit of a normal number's kept ones adds one to its exponent field, and so does a carry. */
-        uint64_t exponent_field = biased < 1 ? 0 : (uint64_t)(biased - 1);
-        bits = (exponent_field << format.fraction_bits) + kept + (above || (tie && (kept & 1)));
-    }
-    return (uint64_t)negative << (format.fraction_bits + format.exponent_bits) | bits;
+    if (dropped > 64)
+        return sign; /* less than half of the smallest subnormal */
+    uint64_t kept = dropped < 64 ? leading.mantissa >> dropped : 0;
+    uint64_t rest = dropped < 64 ? leading.mantissa << (64 - dropped) : leading.mantissa;
+    const uint64_t half = UINT64_C(1) << 63;
+    bool up = rest > half || (rest == half && (leading.inexact || (kept & 1)));
+    /* The leading bit of a normal number is the lowest bit of the exponent field here and adds one to it; a carry out
+       of the fraction adds another one. */
+    uint64_t exponent_field = biased < 1 ? 0 : (uint64_t)(biased - 1);
+    return sign | ((exponent_field << format.fraction_bits) + kept + up);
+}
+
+float inlay_round_f32(const struct inlay_fixed *x, int exponent, bool negative)
+{
+    uint32_t bits = (uint32_t)inlay_round(x, exponent, negative, inlay_format_of(INLAY_F32));
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
 double inlay_round_f64(const struct inlay_fixed *x, int exponent, bool negative)
 {
-    uint64_t bits = inlay_round(x, exponent, negative, inlay_format_f64);
+    const struct inlay_format binary64 = {52, 11};
+    uint64_t bits = inlay_round(x, exponent, negative, binary64);
     double value;
     memcpy(&value, &bits, sizeof value);
     return value;
 }
 
-/* The lowest `bits` bits of x taken off, to nearest even. */
+/* Returns x without its lowest `bits` bits, rounded to nearest even. */
 static uint32_t shorten(uint32_t x, unsigned bits)
 {
     return (x + (UINT32_C(1) << (bits - 1)) - 1 + (x >> bits & 1)) >> bits;
@@ -96,9 +95,9 @@ uint16_t inlay_float_to_f16(uint32_t bits)
     const uint32_t smallest_normal = 127 - 14;
     if (exponent >= smallest_normal) /* the exponents' biases differ by 112 */
         return (uint16_t)(sign | shorten(magnitude - (UINT32_C(112) << 23), 13));
-    /* A subnormal counts units of 2^-24: the float's 2^(exponent - 150). */
+    /* A subnormal counts units of 2^-24, the float's mantissa units of 2^(exponent - 150). */
     const uint32_t down = 126 - exponent;
     if (down > 24)
-        return (uint16_t)sign; /* less than half of the smallest */
+        return (uint16_t)sign; /* less than half of the smallest subnormal */
     return (uint16_t)(sign | shorten((magnitude & 0x7fffff) | 0x800000, down));
 }

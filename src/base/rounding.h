@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fixed-point numbers rounded, once, to the binary formats of IEEE 754 and to bfloat16. Included by what computes
- * exactly. Integers only: no floating-point environment can touch a result.
+ * Rounding of fixed-point numbers, once and to nearest even, to the binary formats of IEEE 754 and to bfloat16. It uses
+ * integer operations only, so that no floating-point environment can affect a result.
  */
 #ifndef INLAY_ROUNDING_H
 #define INLAY_ROUNDING_H
@@ -10,25 +10,25 @@
 
 #include <inlay/inlay.h>
 
-/* A binary format by its fields: sign, exponent, fraction. */
+/* The widths of the fields of a binary format, besides its sign bit. */
 struct inlay_format {
     unsigned fraction_bits;
     unsigned exponent_bits;
 };
 
-extern const struct inlay_format inlay_format_f64;
-
-/* The format of a type's elements. */
+/* Returns the format of INLAY_F32, INLAY_F16 or INLAY_BF16. */
 struct inlay_format inlay_format_of(inlay_element_type type);
 
-/* The bits of x * 2^exponent, or of its negative, rounded to nearest even; of zero always the positive one. Subnormals
-   are formed; nothing may lie beyond the largest number. */
+/* Returns the bits of x * 2^exponent, or of its negative, rounded to nearest even. Zero is always positive. The result
+   may be subnormal; x * 2^exponent must not lie beyond the largest number of the format. */
 uint64_t inlay_round(const struct inlay_fixed *x, int exponent, bool negative, struct inlay_format format);
 
-/* The double of inlay_round()'s bits. */
+/* The same as a number of binary32 or binary64. */
+float inlay_round_f32(const struct inlay_fixed *x, int exponent, bool negative);
 double inlay_round_f64(const struct inlay_fixed *x, int exponent, bool negative);
 
-/* A float, given as its bits, of less than 65504 in magnitude, rounded once more to nearest even; signs are kept. */
+/* Returns the bits of a float, which are given as an integer and less than 65504 in magnitude, rounded to nearest even
+   to a 16-bit type. The sign of zero is kept. */
 uint16_t inlay_float_to_f16(uint32_t bits);
 uint16_t inlay_float_to_bf16(uint32_t bits);
 

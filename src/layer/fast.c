@@ -179,7 +179,7 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
     const unsigned char *next[MOST_ROWS];
     /* A shard without rows has none to prefetch. */
     const bool prefetches = part->plan->prefetch_rows > 0 && work->tokens->rows > 0;
-    const struct inlay_companions with = {.next = prefetches ? next : NULL};
+    const struct inlay_fused_rows with = {.next = prefetches ? next : NULL};
     size_t first = 0;
     do { /* once if dim is 1, which has no pair */
         const size_t pairs = inlay_least(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
@@ -226,7 +226,7 @@ static __attribute__((noinline)) void embed_fused(const struct inlay_part *part,
     const inlay_sinusoid *sinusoid = work->spec->sinusoid;
     struct inlay_generator generator;
     const unsigned char *rows[ROWS + LOOKAHEAD];
-    const struct inlay_companions with = {
+    const struct inlay_fused_rows with = {
         .tokens = rows, .scale = work->spec->scale, .next = part->plan->prefetch_rows > 0 ? rows + LOOKAHEAD : NULL};
     for (size_t first = 0; first < sinusoid->pairs; first += INLAY_GENERATOR_PAIRS) {
         const size_t pairs = inlay_least(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of sinusoids in blocks: an anchor from exact phases, rotation by the kernels in use, and what they leave in
- * doubt from the integer path. Baseline code for the guarded environment; its own floating-point operations are
- * comparisons and conversions that round nothing.
+ * Rows of sinusoids in blocks: an anchor, rotation by the kernels in use, and the exact fallback for the entries that
+ * their rounding test leaves undecided. This is baseline code for the guarded environment; its own floating-point
+ * operations are comparisons and conversions that round nothing.
  */
 #include "positions/generator.h"
 
 #include "base/fpenv.h"
+#include "base/line.h"
 #include "base/rounding.h"
 #include "positions/list.h"
 #include "table/element.h"
 
 #include <string.h>
 
-enum { TILE_ROWS = 16 };
-
 void inlay_generator_start(struct inlay_generator *generator, const struct inlay_kernels *kernels,
                            const inlay_sinusoid *sinusoid, size_t first, size_t pairs, inlay_element_type type,
                            struct inlay_positions positions)
 {
-    bool turns = positions.list == NULL && sinusoid->angles == NULL;
+    bool rotates = positions.list == NULL && sinusoid->angles == NULL;
+    size_t bytes = inlay_padded(pairs) * sizeof(double);
     generator->kernels = kernels;
     generator->sinusoid = sinusoid;
     generator->first = first;
@@ -28,11 +28,10 @@ void inlay_generator_start(struct inlay_generator *generator, const struct inlay
     generator->computed = sinusoid->angles != NULL ? INLAY_F32 : type;
     generator->positions = positions;
     generator->row = 0;
-    generator->anchor_rows = turns ? INLAY_ANCHOR_ROWS : 1;
+    generator->anchor_rows = rotates ? INLAY_ANCHOR_ROWS : 1;
     generator->since_anchor = generator->anchor_rows;
     generator->reanchors = INLAY_MOST_REANCHORS;
-    size_t bytes = inlay_padded(pairs) * sizeof(double);
-    if (turns) {
+    if (rotates) {
         memcpy(generator->state.sin_step, sinusoid->sin_step + first, bytes);
         memcpy(generator->state.cos_step, sinusoid->cos_step + first, bytes);
     } else {
@@ -41,7 +40,7 @@ void inlay_generator_start(struct inlay_generator *generator, const struct inlay
     }
 }
 
-static double position_of(const struct inlay_generator *generator, size_t row)
+static double position_of_row(const struct inlay_generator *generator, size_t row)
 {
     const struct inlay_positions *positions = &generator->positions;
     if (positions->list != NULL)
@@ -49,7 +48,9 @@ static double position_of(const struct inlay_generator *generator, size_t row)
     return (double)(positions->first + (uint32_t)row);
 }
 
-/* Makes the state afresh for a position, from its exact phases. */
+/* ---- Anchors ---------------------------------------------------------------------------------------------------- */
+
+/* Computes the state for a position from its exact phases. */
 static void anchor_exactly(struct inlay_generator *generator, double position)
 {
     static const double sin_of_quarters[4] = {0, 1, 0, -1};
@@ -72,7 +73,7 @@ static void anchor_exactly(struct inlay_generator *generator, double position)
             quadrant_cos[i] = cos_of_quarters[quadrant];
         }
         for (size_t i = pairs; i < inlay_padded(pairs); i++) {
-            half_turns[i] = 0.25; /* whose sine and cosine, sqrt(1/2), lie amid no two numbers of any type */
+            half_turns[i] = 0.25; /* the rounding test always decides its sine and cosine, sqrt(1/2) */
             quadrant_sin[i] = 0;
             quadrant_cos[i] = 1;
         }
@@ -92,7 +93,7 @@ static void anchor_exactly(struct inlay_generator *generator, double position)
     generator->reanchors = 0;
 }
 
-/* The same for the position INLAY_ANCHOR_ROWS rows after the latest anchor, by turning that. */
+/* Computes the state for the position INLAY_ANCHOR_ROWS rows after the current anchor by rotating that anchor. */
 static void reanchor(struct inlay_generator *generator)
 {
     const inlay_sinusoid *sinusoid = generator->sinusoid;
@@ -116,21 +117,23 @@ static void anchor(struct inlay_generator *generator, double position)
     generator->since_anchor = 0;
 }
 
-static void put(unsigned char *row, size_t index, uint64_t bits, inlay_element_type type)
+/* ---- Entries that no kernel computes ---------------------------------------------------------------------------- */
+
+static void write_entry(unsigned char *row, size_t column, uint64_t bits, inlay_element_type type)
 {
     uint32_t wide = (uint32_t)bits;
     uint16_t narrow = (uint16_t)bits;
     if (type == INLAY_F32)
-        memcpy(row + index * sizeof wide, &wide, sizeof wide);
+        memcpy(row + column * sizeof wide, &wide, sizeof wide);
     else
-        memcpy(row + index * sizeof narrow, &narrow, sizeof narrow);
+        memcpy(row + column * sizeof narrow, &narrow, sizeof narrow);
 }
 
-/* token * scale + entry at one column, where there are tokens: by the kernel that does it everywhere. */
-static void put_sum(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile, size_t row,
-                    unsigned char *to, uint32_t bits)
+/* Writes token * scale + entry at `to`. The embed kernel computes it, as it does for all other columns. */
+static void write_sum(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile, size_t row,
+                      unsigned char *to, uint32_t bits)
 {
-    /* Cosines can come before sines: signed. */
+    /* The distance is signed, since cosines can come before sines. */
     ptrdiff_t from_sines = to - tile->sin_out - (ptrdiff_t)(row * tile->out_stride_bytes);
     const unsigned char *token = tile->tokens[row] + ((ptrdiff_t)tile->sin_at + from_sines);
     const unsigned char *entry = (const unsigned char *)&bits;
@@ -139,69 +142,79 @@ static void put_sum(const struct inlay_generator *generator, const struct inlay_
     generator->kernels->embed[INLAY_F32](&sum);
 }
 
-/* Writes an entry of pair i exactly, if it has a column. */
-static void put_exact(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile, size_t row,
-                      size_t i, bool cosine)
+/* Writes the exact sine or cosine of pair i, if it has a column. */
+static void write_exactly(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile, size_t row,
+                          size_t i, bool cosine)
 {
     if (i >= (cosine ? tile->cosines : tile->sines))
         return;
-    double position = position_of(generator, generator->row + row);
+    double position = position_of_row(generator, generator->row + row);
     uint64_t bits = inlay_sinusoid_exact(generator->sinusoid, generator->first + i, cosine, position, tile->type);
     unsigned char *out = (cosine ? tile->cos_out : tile->sin_out) + row * tile->out_stride_bytes;
-    size_t index = tile->interleaved ? 2 * i : i;
+    size_t column = tile->interleaved ? 2 * i : i;
     if (tile->tokens != NULL)
-        put_sum(generator, tile, row, out + index * sizeof(float), (uint32_t)bits);
+        write_sum(generator, tile, row, out + column * sizeof(float), (uint32_t)bits);
     else
-        put(out, index, bits, tile->type);
+        write_entry(out, column, bits, tile->type);
 }
 
-/* Computes the entries exactly that a kernel left in doubt. No fence between what was streamed and this: stores of one
-   thread to one address stay in order, and fences here took 3 % of a table's time. */
-static void mend(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile)
+/* Computes all undecided entries exactly. No fence is needed between the non-temporal stores and these: the stores of
+   one thread to one address stay in order, and fences here took 3 % of a table's time. */
+static void decide(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile)
 {
-    const uint32_t *marks = tile->undecided;
+    const uint32_t *word = tile->undecided;
     for (size_t row = 0; row < tile->rows; row++)
         for (size_t group = 0; group < tile->pairs; group += INLAY_PAIR_GROUP)
-            for (uint32_t doubtful = *marks++; doubtful != 0; doubtful &= doubtful - 1) {
-                unsigned bit = (unsigned)__builtin_ctz(doubtful);
-                put_exact(generator, tile, row, group + bit % INLAY_PAIR_GROUP, bit >= INLAY_PAIR_GROUP);
+            for (uint32_t left = *word++; left != 0; left &= left - 1) {
+                unsigned bit = (unsigned)__builtin_ctz(left);
+                write_exactly(generator, tile, row, group + bit % INLAY_PAIR_GROUP, bit >= INLAY_PAIR_GROUP);
             }
 }
 
-/* The row of position 0 is the same for every frequency, and a sine of 0 lies within no bound of its own size. */
-static void put_first_row(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile)
+/* Writes the row of position 0, which is the same for every frequency. It has no state: bounds are relative to the size
+   of a sine, and no bound of that kind holds for a sine of 0. */
+static void write_row_of_zero(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile)
 {
     if (generator->pairs == 0)
-        return; /* dim 1, whose column is not by the formula */
+        return; /* dim 1, whose only column is an extra one */
     uint64_t one = inlay_sinusoid_exact(generator->sinusoid, 0, true, 0, tile->type);
     size_t step = tile->interleaved ? 2 : 1;
     for (size_t i = 0; i < tile->sines; i++)
-        put(tile->sin_out, i * step, 0, tile->type);
+        write_entry(tile->sin_out, i * step, 0, tile->type);
     for (size_t i = 0; i < tile->cosines; i++)
-        put(tile->cos_out, i * step, one, tile->type);
+        write_entry(tile->cos_out, i * step, one, tile->type);
 }
 
-/* The column of its own that an odd dim ends in: zeros, or the cosine of the first frequency. */
-static void put_last_column(const struct inlay_generator *generator, size_t column, size_t n, unsigned char *out,
-                            size_t stride_bytes)
+/* Writes the extra last column of an odd dim for n rows: zeros, or the cosine of the first frequency. */
+static void write_last_column(const struct inlay_generator *generator, size_t column, size_t n, unsigned char *out,
+                              size_t stride_bytes)
 {
     const inlay_sinusoid *sinusoid = generator->sinusoid;
+    bool wraps = sinusoid->odd == INLAY_SINUSOID_ODD_WRAP && sinusoid->pairs > 0;
     for (size_t row = 0; row < n; row++) {
-        uint64_t bits = 0;
-        if (sinusoid->odd == INLAY_SINUSOID_ODD_WRAP && sinusoid->pairs > 0)
-            bits = inlay_sinusoid_exact(sinusoid, 0, true, position_of(generator, generator->row + row),
-                                        generator->computed);
-        put(out + row * stride_bytes, column, bits, generator->computed);
+        double position = position_of_row(generator, generator->row + row);
+        uint64_t bits = wraps ? inlay_sinusoid_exact(sinusoid, 0, true, position, generator->computed) : 0;
+        write_entry(out + row * stride_bytes, column, bits, generator->computed);
     }
 }
 
-/* The next n rows; `stream`: past the caches, where every row's first sine and cosine lie on a cache line. */
-static void generate(struct inlay_generator *generator, const struct inlay_placement *placement, size_t n,
-                     unsigned char *out, size_t stride_bytes, bool stream, const struct inlay_companions *with)
+/* ---- Rows ------------------------------------------------------------------------------------------------------- */
+
+/* Returns how many rows one kernel call can generate next: up to the next anchor at most. */
+static size_t rows_at_once(const struct inlay_generator *generator, size_t n)
 {
-    uint32_t marks[TILE_ROWS * INLAY_GENERATOR_PAIRS / INLAY_PAIR_GROUP];
+    size_t left = generator->anchor_rows - generator->since_anchor;
+    n = n < left ? n : left;
+    return n < INLAY_GENERATOR_ROWS ? n : INLAY_GENERATOR_ROWS;
+}
+
+/* Generates the next n rows. `stream`: with non-temporal stores, for which the first sine and the first cosine of every
+   row must be aligned to a cache line. */
+static void generate(struct inlay_generator *generator, const struct inlay_placement *placement, size_t n,
+                     unsigned char *out, size_t stride_bytes, bool stream, const struct inlay_fused_rows *fused)
+{
+    uint32_t undecided[INLAY_GENERATOR_ROWS * INLAY_GENERATOR_PAIRS / INLAY_PAIR_GROUP];
     size_t element = inlay_type_bytes(generator->computed);
-    bool turns = generator->anchor_rows > 1;
     struct inlay_sinusoid_tile tile = {
         .pairs = generator->pairs,
         .sines = placement->sines,
@@ -211,43 +224,40 @@ static void generate(struct inlay_generator *generator, const struct inlay_place
         .out_stride_bytes = stride_bytes,
         .interleaved = placement->interleaved,
         .stream = stream,
-        .undecided = marks,
+        .undecided = undecided,
     };
-    if (with != NULL) {
+    if (fused != NULL) {
         struct inlay_placement row = inlay_sinusoid_in_row(generator->sinusoid, generator->first, generator->pairs);
         tile.sin_at = row.sin * sizeof(float);
         tile.cos_at = row.cos * sizeof(float);
-        tile.scale = with->scale;
+        tile.scale = fused->scale;
     }
     if (placement->last)
-        put_last_column(generator, placement->last_column, n, out, stride_bytes);
+        write_last_column(generator, placement->last_column, n, out, stride_bytes);
     for (size_t done = 0; done < n; done += tile.rows) {
-        double position = position_of(generator, generator->row);
+        double position = position_of_row(generator, generator->row);
         tile.sin_out = out + done * stride_bytes + placement->sin * element;
         tile.cos_out = out + done * stride_bytes + placement->cos * element;
-        tile.tokens = with != NULL && with->tokens != NULL ? with->tokens + done : NULL;
-        tile.next = with != NULL && with->next != NULL ? with->next + done : NULL;
+        tile.tokens = fused != NULL && fused->tokens != NULL ? fused->tokens + done : NULL;
+        tile.next = fused != NULL && fused->next != NULL ? fused->next + done : NULL;
         tile.rows = 1;
         if (position == 0) {
-            put_first_row(generator, &tile);
+            write_row_of_zero(generator, &tile);
         } else {
             if (generator->since_anchor == generator->anchor_rows)
                 anchor(generator, position);
-            if (turns) {
-                size_t left = INLAY_ANCHOR_ROWS - generator->since_anchor;
-                tile.rows = n - done < left ? n - done : left;
-                tile.rows = tile.rows < TILE_ROWS ? tile.rows : TILE_ROWS;
-            }
-            memset(marks, 0, tile.rows * inlay_padded(tile.pairs) / INLAY_PAIR_GROUP * sizeof *marks);
+            tile.rows = rows_at_once(generator, n - done);
+            memset(undecided, 0, tile.rows * inlay_padded(tile.pairs) / INLAY_PAIR_GROUP * sizeof *undecided);
             if (generator->kernels->sinusoid_rows(&tile))
-                mend(generator, &tile);
+                decide(generator, &tile);
             generator->since_anchor += (unsigned)tile.rows;
         }
         generator->row += tile.rows;
     }
 }
 
-/* Floats times a scale; streamed where the ISA does. In place where both addresses are the same. */
+/* Writes n floats times a scale, with non-temporal stores if `stream` and the ISA has them. Both addresses may be the
+   same. */
 static void copy_floats(const struct inlay_kernels *kernels, const unsigned char *from, unsigned char *to, size_t n,
                         float scale, bool stream)
 {
@@ -256,21 +266,21 @@ static void copy_floats(const struct inlay_kernels *kernels, const unsigned char
     kernels->embed[INLAY_F32](&tile);
 }
 
-/* Floats rounded to a 16-bit type where they lie. */
+/* Rounds n floats to a 16-bit type in place. */
 static void cast_floats(unsigned char *row, size_t n, inlay_element_type type)
 {
     for (size_t i = 0; i < n; i++) {
         uint32_t bits;
         memcpy(&bits, row + i * sizeof bits, sizeof bits);
-        put(row, i, type == INLAY_F16 ? inlay_float_to_f16(bits) : inlay_float_to_bf16(bits), type);
+        write_entry(row, i, type == INLAY_F16 ? inlay_float_to_f16(bits) : inlay_float_to_bf16(bits), type);
     }
 }
 
 void inlay_generator_rows(struct inlay_generator *generator, const struct inlay_placement *placement, size_t n,
-                          unsigned char *out, size_t stride_bytes, const struct inlay_companions *with)
+                          unsigned char *out, size_t stride_bytes, const struct inlay_fused_rows *fused)
 {
     float scale = generator->sinusoid->float_amplitude;
-    generate(generator, placement, n, out, stride_bytes, false, with);
+    generate(generator, placement, n, out, stride_bytes, false, fused);
     for (size_t row = 0; row < n; row++) {
         unsigned char *at = out + row * stride_bytes;
         if (scale != 1)
@@ -280,12 +290,14 @@ void inlay_generator_rows(struct inlay_generator *generator, const struct inlay_
     }
 }
 
-/* Whether rows begin on cache lines, their sines and their cosines, as whole rows and in pieces. */
-static bool on_lines(const struct inlay_placement *row, inlay_element_type type, const unsigned char *out, size_t stride_bytes)
+/* Returns whether the first sine and the first cosine of every row are aligned to a cache line, and so those of every
+   generator, as INLAY_GENERATOR_PAIRS entries are a multiple of a line. */
+static bool on_lines(const struct inlay_placement *row, inlay_element_type type, const unsigned char *out,
+                     size_t stride_bytes)
 {
     uintptr_t sin = (uintptr_t)out + row->sin * inlay_type_bytes(type);
     uintptr_t cos = row->interleaved ? sin : (uintptr_t)out + row->cos * inlay_type_bytes(type);
-    return (sin | cos | stride_bytes) % 64 == 0;
+    return (sin | cos | stride_bytes) % INLAY_CACHE_LINE == 0;
 }
 
 bool inlay_sinusoid_adds(const inlay_sinusoid *sinusoid, const unsigned char *out, size_t stride_bytes, bool stream)
@@ -295,26 +307,25 @@ bool inlay_sinusoid_adds(const inlay_sinusoid *sinusoid, const unsigned char *ou
 }
 
 void inlay_generator_add(struct inlay_generator *generator, size_t n, unsigned char *out, size_t stride_bytes,
-                         bool stream, const struct inlay_companions *with)
+                         bool stream, const struct inlay_fused_rows *fused)
 {
     struct inlay_placement row = inlay_sinusoid_in_row(generator->sinusoid, generator->first, generator->pairs);
-    generate(generator, &row, n, out, stride_bytes, stream, with);
+    generate(generator, &row, n, out, stride_bytes, stream, fused);
 }
 
 /*
- * Rows whose pieces are made in a buffer that stays in L1, and copied from there: for recipes in 16 bits, and where
- * rows that are streamed do not lie on cache lines; the copying kernel knows how to begin and end them. Not inlined, so
- * that who needs no buffer has none in its frame.
+ * Generates pieces of rows in a buffer that stays in L1 and copies them to `out`: for recipes that scale or convert
+ * floats, and for non-temporal stores to rows that are not aligned to cache lines, since the copying kernel handles
+ * partial lines. It is not inlined, so that callers which need no buffer have none in their frame.
  */
 static __attribute__((noinline)) void fill_through_buffer(struct inlay_generator *generator, size_t n,
                                                           unsigned char *out, size_t out_stride_bytes, bool stream)
 {
-    enum { COLUMNS = 2 * INLAY_GENERATOR_PAIRS + 16, ROWS = 4 };
-    _Alignas(64) unsigned char buffer[ROWS][COLUMNS * sizeof(float)];
+    _Alignas(INLAY_CACHE_LINE) unsigned char buffer[INLAY_PIECE_ROWS][INLAY_PIECE_COLUMNS * sizeof(float)];
     size_t element = inlay_type_bytes(generator->type);
     struct inlay_placement piece = inlay_sinusoid_in_piece(generator->sinusoid, generator->first, generator->pairs);
-    for (size_t done = 0; done < n; done += ROWS) {
-        size_t rows = n - done < ROWS ? n - done : ROWS;
+    for (size_t done = 0; done < n; done += INLAY_PIECE_ROWS) {
+        size_t rows = n - done < INLAY_PIECE_ROWS ? n - done : INLAY_PIECE_ROWS;
         inlay_generator_rows(generator, &piece, rows, buffer[0], sizeof *buffer, NULL);
         for (size_t row = 0; row < rows; row++)
             for (int i = 0; i < piece.runs; i++) {
@@ -333,22 +344,19 @@ void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinuso
                          size_t out_stride_bytes, bool stream)
 {
     struct inlay_generator generator;
+    /* The floats of a recipe may have to be scaled and converted before they are stored. */
+    bool buffered = sinusoid->angles != NULL && (stream || type != INLAY_F32 || sinusoid->float_amplitude != 1);
     size_t first = 0;
-    do { /* once where there is not one pair */
+    do { /* once even if dim 1 has no pair */
         size_t pairs = sinusoid->pairs - first;
         pairs = pairs < INLAY_GENERATOR_PAIRS ? pairs : INLAY_GENERATOR_PAIRS;
         struct inlay_placement row = inlay_sinusoid_in_row(sinusoid, first, pairs);
-        bool direct = !stream || on_lines(&row, type, out, out_stride_bytes);
+        bool aligned = on_lines(&row, type, out, out_stride_bytes);
         inlay_generator_start(&generator, kernels, sinusoid, first, pairs, type, positions);
-        if (sinusoid->angles != NULL ? stream || type != INLAY_F32 : !direct && type == INLAY_F32)
+        if (buffered || (stream && !aligned && type == INLAY_F32))
             fill_through_buffer(&generator, n, out, out_stride_bytes, stream);
         else
-            generate(&generator, &row, n, out, out_stride_bytes, stream && direct, NULL);
+            generate(&generator, &row, n, out, out_stride_bytes, stream && aligned, NULL);
         first += INLAY_GENERATOR_PAIRS;
     } while (first < sinusoid->pairs);
-    if (sinusoid->angles != NULL && !stream && type == INLAY_F32 && sinusoid->float_amplitude != 1)
-        for (size_t row = 0; row < n; row++) {
-            unsigned char *at = out + row * out_stride_bytes;
-            copy_floats(kernels, at, at, sinusoid->dim, sinusoid->float_amplitude, false);
-        }
 }

@@ -1,68 +1,73 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The generator of sinusoid rows: exact anchors, the kernels between them, entries in doubt computed exactly. Included
- * by what writes whole rows (rows.c, layer.c, stages.c) and by the pass that computes rows on its way (embed.c).
+ * The generator of sinusoid rows: anchors from exact phases, the kernels between them, and the exact fallback for
+ * entries that the kernels leave undecided. It is used for whole rows and by the fused pass, which computes rows while
+ * it reads tokens. It validates nothing.
  */
-#ifndef INLAY_GENERATOR_H
-#define INLAY_GENERATOR_H
+#ifndef INLAY_POSITIONS_GENERATOR_H
+#define INLAY_POSITIONS_GENERATOR_H
 
 #include "dispatch/kernels.h"
 #include "dispatch/tuning.h"
 #include "positions/sinusoid.h"
 
-/* The positions of rows: first, first + 1, ... below 2^31; or those of a list. */
+/* The positions of rows: first, first + 1, ... below 2^31, or those of a list. */
 struct inlay_positions {
     uint32_t first;
-    const void *list;         /* null: consecutive ones */
+    const void *list;         /* null: consecutive positions */
     inlay_position_type type; /* of the list */
 };
 
+/* Rows that a kernel generates in one call, and the size of a buffer for pieces of rows: a few rows of the columns of
+   one generator, in the last of which an odd dim can have one more column, rounded up to a cache line of floats. */
+enum { INLAY_GENERATOR_ROWS = 16, INLAY_PIECE_ROWS = 4, INLAY_PIECE_COLUMNS = 2 * INLAY_GENERATOR_PAIRS + 16 };
+
 /*
- * Generates one row after another of pairs [first, first + pairs), pairs <= INLAY_GENERATOR_PAIRS: 32 KiB of state, for
- * the stack. Consecutive positions turn the state; for lists and for the angles of recipes every row is an anchor. Runs
- * kernels, so the floating-point environment must be guarded.
+ * Generates one row after another for pairs [first, first + pairs), pairs <= INLAY_GENERATOR_PAIRS. It holds 32 KiB of
+ * state and lies on the stack. Consecutive positions rotate the state from row to row; for a list, and for the angles
+ * of recipes, every row is an anchor. All functions run kernels, so the floating-point environment must be guarded.
  */
 struct inlay_generator {
     const struct inlay_kernels *kernels;
     const inlay_sinusoid *sinusoid;
     size_t first, pairs;
     inlay_element_type type;
-    inlay_element_type computed; /* as which entries are computed: floats, where a recipe says so */
+    inlay_element_type computed; /* the type that entries are computed in: INLAY_F32 for recipes, else `type` */
     struct inlay_positions positions;
-    size_t row;            /* the next one */
-    unsigned anchor_rows;  /* from one anchor to the next */
-    unsigned since_anchor; /* rows generated from the present state */
-    unsigned reanchors;        /* since the latest anchor from exact phases */
+    size_t row;            /* the index of the next row */
+    unsigned anchor_rows;  /* rows from one anchor to the next */
+    unsigned since_anchor; /* rows generated from the current anchor */
+    unsigned reanchors;    /* anchors since the latest one from exact phases */
     struct inlay_sinusoid_state state;
 };
 
-/* The next row is that of the first position. */
+/* Prepares a generator, whose first row will be that of the first position. */
 void inlay_generator_start(struct inlay_generator *generator, const struct inlay_kernels *kernels,
                            const inlay_sinusoid *sinusoid, size_t first, size_t pairs, inlay_element_type type,
                            struct inlay_positions positions);
 
-/* What goes with rows that are generated, row by row. */
-struct inlay_companions {
-    const unsigned char *const *tokens; /* null, or [n] whole token rows to add */
-    float scale;                        /* their factor */
-    const unsigned char *const *next;   /* null, or [n] whole rows that will be read next */
+/* Whole float32 rows that are fused with the rows being generated, one of each array per row. */
+struct inlay_fused_rows {
+    const unsigned char *const *tokens; /* null, or token rows [n] that the generated rows are added to */
+    float scale;                        /* the factor of the tokens */
+    const unsigned char *const *next;   /* null, or rows [n] to prefetch, since they will be read next */
 };
 
-/* Writes the next n rows, placed as placement says, through the caches. With recipes rows need room for floats, which
-   are cast where they lie. `with` may be null; it brings no tokens. */
+/* Writes the next n rows with ordinary stores, placed as `placement` says. For recipes each row needs room for floats,
+   since 16-bit elements are converted in place. `fused` may be null; its tokens must be null. */
 void inlay_generator_rows(struct inlay_generator *generator, const struct inlay_placement *placement, size_t n,
-                          unsigned char *out, size_t stride_bytes, const struct inlay_companions *with);
+                          unsigned char *out, size_t stride_bytes, const struct inlay_fused_rows *fused);
 
-/* Whether inlay_generator_add() can be used: not for recipes, nor where an odd dim ends in a column of its own, nor
-   past the caches where rows do not lie on cache lines. */
+/* Returns whether inlay_generator_add() can be used: not for recipes, not if an odd dim has an extra last column, and
+   not with non-temporal stores to rows that are not aligned to cache lines. */
 bool inlay_sinusoid_adds(const inlay_sinusoid *sinusoid, const unsigned char *out, size_t stride_bytes, bool stream);
 
-/* Writes tokens * scale + position, float32, for the generator's columns of the next n whole rows. Not from position 0
-   on. */
+/* Writes fused->tokens * fused->scale + position, float32, to the generator's columns of the next n whole rows.
+   Position 0 must not be among them. */
 void inlay_generator_add(struct inlay_generator *generator, size_t n, unsigned char *out, size_t stride_bytes,
-                         bool stream, const struct inlay_companions *with);
+                         bool stream, const struct inlay_fused_rows *fused);
 
-/* Writes n whole rows. `stream`: past the caches, where rows allow it; the caller fences. */
+/* Writes n whole rows. `stream`: with non-temporal stores where possible; the caller fences. */
 void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinusoid *sinusoid,
                          struct inlay_positions positions, size_t n, inlay_element_type type, unsigned char *out,
                          size_t out_stride_bytes, bool stream);

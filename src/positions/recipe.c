@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arithmetic of each framework, operation by operation: a cast to float is a rounding to binary32, double
- * arithmetic that of Python and NumPy. exp, log and pow are correctly rounded, which a framework's own need not be.
- * docs/recipes.md has the sources.
+ * The arithmetic of each framework, operation by operation. A cast to float is a rounding to binary32; double
+ * arithmetic is that of Python and NumPy. exp, log and pow are correctly rounded, which those of a framework need not
+ * be. docs/recipes.md names the sources.
  */
 #include "positions/recipe.h"
 
 #include "base/fixed.h"
 #include "base/rounding.h"
 
-#include <string.h>
+/* ---- exp, log and pow, correctly rounded: computed in fixed point ----------------------------------------------- */
 
-/* ---- exp, log and pow, correctly rounded: from the fixed-point ones, by integers ----------------------------------
- */
-
-static float float_of(uint64_t bits)
+static struct inlay_fixed exp_of(double x, int *exponent)
 {
-    uint32_t low = (uint32_t)bits;
-    float value;
-    memcpy(&value, &low, sizeof value);
-    return value;
+    struct inlay_fixed y = inlay_fixed_of(x);
+    return inlay_fixed_exp(&y, x < 0, exponent);
 }
 
 static float exp_f32(float x)
 {
     int exponent;
-    struct inlay_fixed y = inlay_fixed_of(x);
-    struct inlay_fixed power = inlay_fixed_exp(&y, x < 0, &exponent);
-    return float_of(inlay_round(&power, exponent, false, inlay_format_of(INLAY_F32)));
+    struct inlay_fixed power = exp_of(x, &exponent);
+    return inlay_round_f32(&power, exponent, false);
 }
 
 static double exp_f64(double x)
 {
     int exponent;
-    struct inlay_fixed y = inlay_fixed_of(x);
-    struct inlay_fixed power = inlay_fixed_exp(&y, x < 0, &exponent);
+    struct inlay_fixed power = exp_of(x, &exponent);
     return inlay_round_f64(&power, exponent, false);
+}
+
+/* The argument is a float, as it is for logf and jnp.log. */
+static float log_f32(float x)
+{
+    struct inlay_fixed logarithm = inlay_fixed_ln(x);
+    return inlay_round_f32(&logarithm, 0, x < 1);
 }
 
 static double log_f64(double x)
@@ -44,14 +44,7 @@ static double log_f64(double x)
     return inlay_round_f64(&logarithm, 0, x < 1);
 }
 
-/* Of a float, as logf and jnp.log see their argument. */
-static float log_f32(float x)
-{
-    struct inlay_fixed logarithm = inlay_fixed_ln(x);
-    return float_of(inlay_round(&logarithm, 0, x < 1, inlay_format_of(INLAY_F32)));
-}
-
-/* x^y for y >= 0, as a number in (1/2, 1] and a power of two. */
+/* Returns x^y for y >= 0 as a number in (1/2, 1], times 2^*exponent. */
 static struct inlay_fixed power_of(double x, double y, int *exponent)
 {
     struct inlay_fixed logarithm = inlay_fixed_ln(x), factor = inlay_fixed_of(y);
@@ -63,7 +56,7 @@ static float pow_f32(float x, float y)
 {
     int exponent;
     struct inlay_fixed power = power_of(x, y, &exponent);
-    return float_of(inlay_round(&power, exponent, false, inlay_format_of(INLAY_F32)));
+    return inlay_round_f32(&power, exponent, false);
 }
 
 static double pow_f64(double x, double y)
@@ -73,8 +66,7 @@ static double pow_f64(double x, double y)
     return inlay_round_f64(&power, exponent, false);
 }
 
-/* ---- Angles -------------------------------------------------------------------------------------------------------
- */
+/* ---- Angles ----------------------------------------------------------------------------------------------------- */
 
 static void multiply_f32(const double *factors, size_t n, double position, double *angles)
 {
@@ -100,31 +92,37 @@ static void divide_f64(const double *factors, size_t n, double position, double 
         angles[i] = position / factors[i];
 }
 
-/* ---- Frequencies and divisors -------------------------------------------------------------------------------------
- */
+/* ---- Frequencies and divisors ----------------------------------------------------------------------------------- */
 
-/* floor(dim / 2) - shift, at least 1: where frameworks would divide by zero. */
+/* Returns floor(dim / 2) - shift, but at least 1 where frameworks would divide by zero. */
 static double intervals(const inlay_sinusoid_spec *spec, double shift)
 {
     double half = (double)(spec->dim / 2) - shift;
     return half > 1 ? half : 1;
 }
 
-/* exp(2i * c) */
-static void exponentials_of_even(float c, size_t pairs, double *factors)
+/* Writes exp((step * i) * constant). */
+static void exponentials(size_t step, float constant, size_t pairs, double *factors)
 {
     for (size_t i = 0; i < pairs; i++)
-        factors[i] = exp_f32((float)(2 * i) * c);
+        factors[i] = exp_f32((float)(step * i) * constant);
+}
+
+/* Writes exp((numerator * i) / divisor). */
+static void exponentials_of_quotients(float numerator, float divisor, size_t pairs, double *factors)
+{
+    for (size_t i = 0; i < pairs; i++)
+        factors[i] = exp_f32(numerator * (float)i / divisor);
 }
 
 static void prepare_torch_exp(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
-    exponentials_of_even((float)(-log_f64(spec->base) / (double)spec->dim), pairs, factors);
+    exponentials(2, (float)(-log_f64(spec->base) / (double)spec->dim), pairs, factors);
 }
 
 static void prepare_jax_exp(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
-    exponentials_of_even(-(log_f32((float)spec->base) / (float)spec->dim), pairs, factors);
+    exponentials(2, -(log_f32((float)spec->base) / (float)spec->dim), pairs, factors);
 }
 
 static void prepare_torch_div(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
@@ -147,7 +145,7 @@ static void prepare_keras_hub(const inlay_sinusoid_spec *spec, size_t pairs, dou
         factors[i] = pow_f32(smallest, (float)(2 * i) / (float)spec->dim);
 }
 
-/* An odd dim is made even first. */
+/* An odd dim is rounded up to an even one first. */
 static void prepare_inv_pow(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
     float dim = (float)(spec->dim + spec->dim % 2);
@@ -155,45 +153,34 @@ static void prepare_inv_pow(const inlay_sinusoid_spec *spec, size_t pairs, doubl
         factors[i] = 1 / pow_f32((float)spec->base, (float)(2 * i) / dim);
 }
 
-/* exp(i * -increment) */
-static void exponentials(float increment, size_t pairs, double *factors)
-{
-    for (size_t i = 0; i < pairs; i++)
-        factors[i] = exp_f32((float)i * -increment);
-}
-
 static void prepare_tensor2tensor(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
-    exponentials((float)log_f64(spec->base) / (float)intervals(spec, 1), pairs, factors);
+    exponentials(1, -((float)log_f64(spec->base) / (float)intervals(spec, 1)), pairs, factors);
 }
 
 static void prepare_fairseq(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
-    exponentials((float)(log_f64(spec->base) / intervals(spec, 1)), pairs, factors);
+    exponentials(1, -(float)(log_f64(spec->base) / intervals(spec, 1)), pairs, factors);
 }
 
 /* Half of an odd dim is not rounded down here. */
 static void prepare_marian(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
     float scales = (float)spec->dim / 2 - 1;
-    exponentials(log_f32((float)spec->base) / (scales > 0 ? scales : 1), pairs, factors);
+    exponentials(1, -(log_f32((float)spec->base) / (scales > 0 ? scales : 1)), pairs, factors);
 }
 
 static void prepare_diffusers(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
-    float logarithm = (float)-log_f64(spec->base);
-    for (size_t i = 0; i < pairs; i++)
-        factors[i] = exp_f32(logarithm * (float)i / (float)intervals(spec, spec->shift));
+    exponentials_of_quotients((float)-log_f64(spec->base), (float)intervals(spec, spec->shift), pairs, factors);
 }
 
 static void prepare_ggml(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
-    float logarithm = -log_f32((float)spec->base);
-    for (size_t i = 0; i < pairs; i++)
-        factors[i] = exp_f32(logarithm * (float)i / (float)intervals(spec, 0));
+    exponentials_of_quotients(-log_f32((float)spec->base), (float)intervals(spec, 0), pairs, factors);
 }
 
-/* From 1 / base to 1, in the order of falling frequencies. */
+/* The exponents rise from ln(1 / base) to 0; here they are in the order of falling frequencies. */
 static void prepare_mlx(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
     double lowest = log_f64(1 / spec->base);
@@ -222,69 +209,60 @@ static void prepare_given(const inlay_sinusoid_spec *spec, size_t pairs, double 
         factors[i] = (float)spec->inv_freq[i];
 }
 
-/* ---- The table of recipes -----------------------------------------------------------------------------------------
- */
+/* ---- The tables: one entry per arithmetic, then one preset per name --------------------------------------------- */
 
-/* A recipe with the layout, the odd dims and the shift of its framework. */
-struct recipe {
-    const char *name;
+static const struct inlay_angles torch_exp = {prepare_torch_exp, multiply_f32};
+static const struct inlay_angles jax_exp = {prepare_jax_exp, multiply_f32};
+static const struct inlay_angles torch_div = {prepare_torch_div, divide_f32};
+static const struct inlay_angles numpy_fp64 = {prepare_numpy_fp64, divide_f64};
+static const struct inlay_angles keras_hub = {prepare_keras_hub, multiply_f32};
+static const struct inlay_angles inv_pow = {prepare_inv_pow, multiply_f32};
+static const struct inlay_angles tensor2tensor = {prepare_tensor2tensor, multiply_f32};
+static const struct inlay_angles fairseq = {prepare_fairseq, multiply_f32};
+static const struct inlay_angles marian = {prepare_marian, multiply_f32};
+static const struct inlay_angles diffusers = {prepare_diffusers, multiply_f32};
+static const struct inlay_angles ggml = {prepare_ggml, multiply_f32};
+static const struct inlay_angles mlx = {prepare_mlx, multiply_f32};
+static const struct inlay_angles flax = {prepare_flax, multiply_f64};
+static const struct inlay_angles mae = {prepare_mae, multiply_f64};
+static const struct inlay_angles given = {prepare_given, multiply_f32};
+
+/* The columns of a recipe, and the spacing of the exact formula that it approximates. */
+struct columns {
     inlay_sinusoid_layout layout;
-    inlay_sinusoid_odd odd;
     inlay_sinusoid_spacing spacing;
     uint32_t shift;
-    struct inlay_angles angles;
 };
 
-static const struct recipe recipes[] = {
-    [INLAY_RECIPE_EXACT] = {"exact", INLAY_SINUSOID_LAYOUT_INTERLEAVED, INLAY_SINUSOID_ODD_FORMULA, INLAY_SINUSOID_SPACING_DIM, 0, {NULL, NULL}},
-    [INLAY_RECIPE_TORCH_EXP] = {"torch-exp",
-                                INLAY_SINUSOID_LAYOUT_INTERLEAVED,
-                                INLAY_SINUSOID_ODD_ERROR,
-                                INLAY_SINUSOID_SPACING_DIM,
-                                0,
-                                {prepare_torch_exp, multiply_f32}},
-    [INLAY_RECIPE_JAX_EXP] =
-        {"jax-exp", INLAY_SINUSOID_LAYOUT_INTERLEAVED, INLAY_SINUSOID_ODD_ERROR, INLAY_SINUSOID_SPACING_DIM, 0, {prepare_jax_exp, multiply_f32}},
-    [INLAY_RECIPE_TORCH_DIV] =
-        {"torch-div", INLAY_SINUSOID_LAYOUT_INTERLEAVED, INLAY_SINUSOID_ODD_ERROR, INLAY_SINUSOID_SPACING_DIM, 0, {prepare_torch_div, divide_f32}},
-    [INLAY_RECIPE_NUMPY_FP64] = {"numpy-fp64",
-                                 INLAY_SINUSOID_LAYOUT_INTERLEAVED,
-                                 INLAY_SINUSOID_ODD_FORMULA,
-                                 INLAY_SINUSOID_SPACING_DIM,
-                                 0,
-                                 {prepare_numpy_fp64, divide_f64}},
-    [INLAY_RECIPE_KERAS_HUB] = {"keras-hub",
-                                INLAY_SINUSOID_LAYOUT_INTERLEAVED,
-                                INLAY_SINUSOID_ODD_FORMULA,
-                                INLAY_SINUSOID_SPACING_DIM,
-                                0,
-                                {prepare_keras_hub, multiply_f32}},
-    [INLAY_RECIPE_INV_POW] =
-        {"inv-pow", INLAY_SINUSOID_LAYOUT_INTERLEAVED, INLAY_SINUSOID_ODD_FORMULA, INLAY_SINUSOID_SPACING_DIM, 0, {prepare_inv_pow, multiply_f32}},
-    [INLAY_RECIPE_TENSOR2TENSOR] = {"tensor2tensor",
-                                    INLAY_SINUSOID_LAYOUT_SPLIT,
-                                    INLAY_SINUSOID_ODD_ZERO,
-                                    INLAY_SINUSOID_SPACING_HALF,
-                                    1,
-                                    {prepare_tensor2tensor, multiply_f32}},
-    [INLAY_RECIPE_FAIRSEQ] =
-        {"fairseq", INLAY_SINUSOID_LAYOUT_SPLIT, INLAY_SINUSOID_ODD_ZERO, INLAY_SINUSOID_SPACING_HALF, 1, {prepare_fairseq, multiply_f32}},
-    [INLAY_RECIPE_OPENNMT_TF] =
-        {"opennmt-tf", INLAY_SINUSOID_LAYOUT_SPLIT, INLAY_SINUSOID_ODD_ERROR, INLAY_SINUSOID_SPACING_HALF, 1, {prepare_fairseq, multiply_f32}},
-    [INLAY_RECIPE_MARIAN] =
-        {"marian", INLAY_SINUSOID_LAYOUT_SPLIT, INLAY_SINUSOID_ODD_WRAP, INLAY_SINUSOID_SPACING_HALF, 1, {prepare_marian, multiply_f32}},
-    [INLAY_RECIPE_HF_MARIAN] =
-        {"hf-marian", INLAY_SINUSOID_LAYOUT_SPLIT, INLAY_SINUSOID_ODD_FORMULA, INLAY_SINUSOID_SPACING_DIM, 0, {prepare_numpy_fp64, divide_f64}},
-    [INLAY_RECIPE_DIFFUSERS] =
-        {"diffusers", INLAY_SINUSOID_LAYOUT_SPLIT, INLAY_SINUSOID_ODD_ZERO, INLAY_SINUSOID_SPACING_HALF, 1, {prepare_diffusers, multiply_f32}},
-    [INLAY_RECIPE_GGML] =
-        {"ggml", INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST, INLAY_SINUSOID_ODD_ZERO, INLAY_SINUSOID_SPACING_HALF, 0, {prepare_ggml, multiply_f32}},
-    [INLAY_RECIPE_MLX] =
-        {"mlx", INLAY_SINUSOID_LAYOUT_SPLIT, INLAY_SINUSOID_ODD_ERROR, INLAY_SINUSOID_SPACING_HALF, 1, {prepare_mlx, multiply_f32}},
-    [INLAY_RECIPE_FLAX] =
-        {"flax", INLAY_SINUSOID_LAYOUT_SPLIT, INLAY_SINUSOID_ODD_ZERO, INLAY_SINUSOID_SPACING_HALF, 1, {prepare_flax, multiply_f64}},
-    [INLAY_RECIPE_MAE] =
-        {"mae", INLAY_SINUSOID_LAYOUT_SPLIT, INLAY_SINUSOID_ODD_ERROR, INLAY_SINUSOID_SPACING_DIM, 0, {prepare_mae, multiply_f64}},
+static const struct columns interleaved_by_dim = {INLAY_SINUSOID_LAYOUT_INTERLEAVED, INLAY_SINUSOID_SPACING_DIM, 0};
+static const struct columns split_by_dim = {INLAY_SINUSOID_LAYOUT_SPLIT, INLAY_SINUSOID_SPACING_DIM, 0};
+static const struct columns split_by_half = {INLAY_SINUSOID_LAYOUT_SPLIT, INLAY_SINUSOID_SPACING_HALF, 1};
+static const struct columns cos_first_by_half = {INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST, INLAY_SINUSOID_SPACING_HALF, 0};
+
+static const struct recipe {
+    const char *name;
+    const struct inlay_angles *angles; /* null: the exact formula */
+    const struct columns *columns;
+    inlay_sinusoid_odd odd;
+    bool unit_norm; /* the amplitude is sqrt(2 / dim), so that rows have norm 1 */
+} recipes[] = {
+    [INLAY_RECIPE_EXACT] = {"exact", NULL, &interleaved_by_dim, INLAY_SINUSOID_ODD_FORMULA, false},
+    [INLAY_RECIPE_TORCH_EXP] = {"torch-exp", &torch_exp, &interleaved_by_dim, INLAY_SINUSOID_ODD_ERROR, false},
+    [INLAY_RECIPE_JAX_EXP] = {"jax-exp", &jax_exp, &interleaved_by_dim, INLAY_SINUSOID_ODD_ERROR, false},
+    [INLAY_RECIPE_TORCH_DIV] = {"torch-div", &torch_div, &interleaved_by_dim, INLAY_SINUSOID_ODD_ERROR, false},
+    [INLAY_RECIPE_NUMPY_FP64] = {"numpy-fp64", &numpy_fp64, &interleaved_by_dim, INLAY_SINUSOID_ODD_FORMULA, false},
+    [INLAY_RECIPE_KERAS_HUB] = {"keras-hub", &keras_hub, &interleaved_by_dim, INLAY_SINUSOID_ODD_FORMULA, false},
+    [INLAY_RECIPE_INV_POW] = {"inv-pow", &inv_pow, &interleaved_by_dim, INLAY_SINUSOID_ODD_FORMULA, false},
+    [INLAY_RECIPE_TENSOR2TENSOR] = {"tensor2tensor", &tensor2tensor, &split_by_half, INLAY_SINUSOID_ODD_ZERO, false},
+    [INLAY_RECIPE_FAIRSEQ] = {"fairseq", &fairseq, &split_by_half, INLAY_SINUSOID_ODD_ZERO, false},
+    [INLAY_RECIPE_OPENNMT_TF] = {"opennmt-tf", &fairseq, &split_by_half, INLAY_SINUSOID_ODD_ERROR, false},
+    [INLAY_RECIPE_MARIAN] = {"marian", &marian, &split_by_half, INLAY_SINUSOID_ODD_WRAP, false},
+    [INLAY_RECIPE_HF_MARIAN] = {"hf-marian", &numpy_fp64, &split_by_dim, INLAY_SINUSOID_ODD_FORMULA, false},
+    [INLAY_RECIPE_DIFFUSERS] = {"diffusers", &diffusers, &split_by_half, INLAY_SINUSOID_ODD_ZERO, false},
+    [INLAY_RECIPE_GGML] = {"ggml", &ggml, &cos_first_by_half, INLAY_SINUSOID_ODD_ZERO, false},
+    [INLAY_RECIPE_MLX] = {"mlx", &mlx, &split_by_half, INLAY_SINUSOID_ODD_ERROR, true},
+    [INLAY_RECIPE_FLAX] = {"flax", &flax, &split_by_half, INLAY_SINUSOID_ODD_ZERO, false},
+    [INLAY_RECIPE_MAE] = {"mae", &mae, &split_by_dim, INLAY_SINUSOID_ODD_ERROR, false},
 };
 
 enum { RECIPES = sizeof recipes / sizeof *recipes };
@@ -294,8 +272,7 @@ const char *inlay_recipe_name(inlay_recipe recipe)
     return (unsigned)recipe < RECIPES ? recipes[recipe].name : NULL;
 }
 
-/* sqrt(2 / dim), what MLX multiplies by. */
-static double square_root_of_two_over(size_t dim)
+static double sqrt_of_two_over(size_t dim)
 {
     struct inlay_fixed two = inlay_fixed_integer(2), divisor = inlay_fixed_integer(dim);
     struct inlay_fixed quotient = inlay_fixed_quotient(&two, &divisor);
@@ -306,22 +283,20 @@ static double square_root_of_two_over(size_t dim)
 inlay_sinusoid_spec inlay_sinusoid_spec_recipe(inlay_recipe recipe, size_t dim)
 {
     inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(dim);
-    spec.recipe = recipe; /* one that is none is refused where the handle is made */
+    spec.recipe = recipe; /* inlay_sinusoid_create() refuses a value that is no recipe */
     if ((unsigned)recipe >= RECIPES)
         return spec;
-    spec.layout = recipes[recipe].layout;
-    spec.spacing = recipes[recipe].spacing;
-    spec.shift = recipes[recipe].shift;
-    spec.odd = recipes[recipe].odd;
-    if (recipe == INLAY_RECIPE_MLX && dim > 0)
-        spec.amplitude = square_root_of_two_over(dim);
+    const struct recipe *preset = &recipes[recipe];
+    spec.layout = preset->columns->layout;
+    spec.spacing = preset->columns->spacing;
+    spec.shift = preset->columns->shift;
+    spec.odd = preset->odd;
+    if (preset->unit_norm && dim > 0)
+        spec.amplitude = sqrt_of_two_over(dim);
     return spec;
 }
 
 const struct inlay_angles *inlay_angles_of(const inlay_sinusoid_spec *spec)
 {
-    static const struct inlay_angles given = {prepare_given, multiply_f32};
-    if (spec->recipe != INLAY_RECIPE_EXACT)
-        return &recipes[spec->recipe].angles;
-    return spec->float_angles ? &given : NULL;
+    return spec->float_angles ? &given : recipes[spec->recipe].angles;
 }

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The recipes of inlay_recipe: how each framework computes its angles, in floating point and in its order of
- * operations. Included by sinusoid.c. What is called through a struct inlay_angles computes in floats: it needs the
- * guarded environment.
+ * operations. The functions of a struct inlay_angles compute with floats and so need the guarded environment of
+ * base/fpenv.h.
  */
-#ifndef INLAY_RECIPE_H
-#define INLAY_RECIPE_H
+#ifndef INLAY_POSITIONS_RECIPE_H
+#define INLAY_POSITIONS_RECIPE_H
 
 #include <inlay/inlay.h>
 
-/* Frequencies (or divisors) [pairs] prepared once, and the angles that follow from them. */
+/* The arithmetic of a recipe: one factor per pair, computed once, and the angles that follow from it. */
 struct inlay_angles {
+    /* Writes the frequencies, or the divisors of positions, to factors [pairs]. */
     void (*prepare)(const inlay_sinusoid_spec *spec, size_t pairs, double *factors);
-    /* angles[i] for factors[i], 0 <= i < n, in radians. */
+    /* Writes the angles [n] of a position in radians, for factors [n]. */
     void (*compute)(const double *factors, size_t n, double position, double *angles);
 };
 
-/* Null for INLAY_RECIPE_EXACT, whose angles are real numbers, unless the caller's frequencies ask for float angles. */
+/* Returns the arithmetic of a spec's angles, or null if they are exact: the real products of position and frequency. */
 const struct inlay_angles *inlay_angles_of(const inlay_sinusoid_spec *spec);
 
 #endif

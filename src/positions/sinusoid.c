@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sinusoid handle: frequencies prepared once, single entries exactly, columns laid out.
+ * Making the sinusoid handle, single entries by the exact fallback, and which entry lies in which column.
  */
 #include "positions/sinusoid.h"
 
-#include "base/fpenv.h"
-#include "dispatch/kernels.h"
-#include "base/memory.h"
-#include "base/rounding.h"
 #include "base/arguments.h"
 #include "base/compare.h"
+#include "base/fpenv.h"
+#include "base/memory.h"
+#include "base/rounding.h"
+#include "dispatch/kernels.h"
 
 #include <string.h>
 
@@ -38,8 +38,9 @@ static inlay_status check_spec(const inlay_sinusoid_spec *spec)
     if (!inlay_struct_known(spec, sizeof *spec) || spec->reserved != 0 || inlay_recipe_name(spec->recipe) == NULL)
         return INLAY_ERROR_OPTION;
     if (spec->layout < INLAY_SINUSOID_LAYOUT_INTERLEAVED || spec->layout > INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST ||
-        spec->spacing < INLAY_SINUSOID_SPACING_DIM || spec->spacing > INLAY_SINUSOID_SPACING_HALF || spec->odd < INLAY_SINUSOID_ODD_FORMULA ||
-        spec->odd > INLAY_SINUSOID_ODD_ERROR || spec->shift > 1 || spec->float_angles > 1)
+        spec->spacing < INLAY_SINUSOID_SPACING_DIM || spec->spacing > INLAY_SINUSOID_SPACING_HALF ||
+        spec->odd < INLAY_SINUSOID_ODD_FORMULA || spec->odd > INLAY_SINUSOID_ODD_ERROR || spec->shift > 1 ||
+        spec->float_angles > 1)
         return INLAY_ERROR_OPTION;
     bool exact = spec->recipe == INLAY_RECIPE_EXACT;
     if ((spec->inv_freq != NULL && !exact) || (spec->float_angles && spec->inv_freq == NULL))
@@ -53,8 +54,8 @@ static inlay_status check_spec(const inlay_sinusoid_spec *spec)
     return INLAY_OK;
 }
 
-/* Frequency i is base^-e(i) / (2 pi) turns: one exp, then one multiplication each. Truncation adds up to fewer than
-   2^-220 even at the largest dim, 2^-240 at dim 4096. */
+/* Computes frequency i, base^-e(i) / (2 pi) turns, with one exp for all and one multiplication for each. The truncation
+   errors add up to less than 2^-240 at dim 4096, and to less than 2^-220 at the largest dim. */
 static void prepare_frequencies(inlay_sinusoid *sinusoid, const inlay_sinusoid_spec *spec)
 {
     size_t half = spec->dim / 2, intervals = half > spec->shift ? half - spec->shift : 1;
@@ -72,7 +73,7 @@ static void prepare_frequencies(inlay_sinusoid *sinusoid, const inlay_sinusoid_s
     }
 }
 
-/* Frequencies of the caller's, in radians. */
+/* Takes the caller's frequencies, which are in radians. */
 static void take_frequencies(inlay_sinusoid *sinusoid, const double *inv_freq)
 {
     for (size_t i = 0; i < sinusoid->pairs; i++) {
@@ -82,6 +83,7 @@ static void take_frequencies(inlay_sinusoid *sinusoid, const double *inv_freq)
     }
 }
 
+/* The angles of a recipe are floating-point arithmetic, which depends on the environment. */
 static void prepare_angles(inlay_sinusoid *sinusoid, const inlay_sinusoid_spec *spec)
 {
     struct inlay_fpenv host = inlay_fpenv_enter();
@@ -89,30 +91,26 @@ static void prepare_angles(inlay_sinusoid *sinusoid, const inlay_sinusoid_spec *
     inlay_fpenv_leave(host);
 }
 
-/* What so many positions turn each pair by. What pads the arrays stands still: its cosine is never in doubt. */
-static void prepare_turns(const inlay_sinusoid *sinusoid, unsigned positions, double *sin, double *cos)
+static double rounded_sine(const inlay_sinusoid *sinusoid, struct inlay_phase phase)
+{
+    bool negative;
+    struct inlay_fixed sine = inlay_exact_sine(&sinusoid->taylor, &phase, &negative);
+    return inlay_round_f64(&sine, 0, negative);
+}
+
+/* Computes the rotation of each pair by a number of positions. The padding does not rotate: its cosine is 1, so that
+   the rounding test always decides it. */
+static void prepare_rotation(const inlay_sinusoid *sinusoid, unsigned positions, double *sin, double *cos)
 {
     const struct inlay_real x = {positions, 0, false};
     for (size_t i = 0; i < sinusoid->pairs; i++) {
         struct inlay_phase phase = inlay_phase_of(&sinusoid->frequencies[i], x);
-        bool negative;
-        struct inlay_fixed sine = inlay_exact_sine(&sinusoid->taylor, &phase, &negative);
-        sin[i] = inlay_round_f64(&sine, 0, negative);
+        sin[i] = rounded_sine(sinusoid, phase);
         phase.quadrant = (phase.quadrant + 1) % 4;
-        struct inlay_fixed cosine = inlay_exact_sine(&sinusoid->taylor, &phase, &negative);
-        cos[i] = inlay_round_f64(&cosine, 0, negative);
+        cos[i] = rounded_sine(sinusoid, phase);
     }
     for (size_t i = sinusoid->pairs; i < inlay_padded(sinusoid->pairs); i++)
         cos[i] = 1;
-}
-
-/* The amplitude as a float, by integers: the host's environment rounds as it likes. */
-static float rounded_amplitude(const struct inlay_fixed *amplitude)
-{
-    uint32_t bits = (uint32_t)inlay_round(amplitude, 0, false, inlay_format_of(INLAY_F32));
-    float rounded;
-    memcpy(&rounded, &bits, sizeof rounded);
-    return rounded;
 }
 
 inlay_status inlay_sinusoid_create(const inlay_sinusoid_spec *spec, const inlay_allocator *allocator,
@@ -129,11 +127,9 @@ inlay_status inlay_sinusoid_create(const inlay_sinusoid_spec *spec, const inlay_
         return status;
 
     const struct inlay_angles *angles = inlay_angles_of(spec);
-    bool turns = angles == NULL, has_factors = !turns || spec->inv_freq != NULL;
-    size_t pairs = pairs_of(spec), padded = inlay_padded(pairs);
-    size_t pair_bytes = turns ? sizeof(struct inlay_fixed) + 4 * sizeof(double) : 0;
-    size_t bytes;
-    pair_bytes += has_factors ? sizeof(double) : 0;
+    bool exact = angles == NULL, has_factors = !exact || spec->inv_freq != NULL;
+    size_t padded = inlay_padded(pairs_of(spec)), bytes;
+    size_t pair_bytes = (exact ? sizeof(struct inlay_fixed) + 4 * sizeof(double) : 0) + has_factors * sizeof(double);
     if (__builtin_mul_overflow(padded, pair_bytes, &bytes) ||
         __builtin_add_overflow(bytes, sizeof(inlay_sinusoid), &bytes))
         return INLAY_ERROR_OVERFLOW;
@@ -143,30 +139,31 @@ inlay_status inlay_sinusoid_create(const inlay_sinusoid_spec *spec, const inlay_
     memset(made, 0, bytes);
     made->allocator = memory;
     made->dim = spec->dim;
-    made->pairs = pairs;
+    made->pairs = pairs_of(spec);
     made->layout = spec->layout;
     made->odd = spec->odd;
     made->angles = angles;
-    made->amplitude = turns ? spec->amplitude : 1;
-    made->amplitude_fixed = inlay_fixed_of(made->amplitude);
+    /* The amplitude is rounded to a float in fixed point, since the caller's environment may round otherwise. */
     struct inlay_fixed amplitude = inlay_fixed_of(spec->amplitude);
-    made->float_amplitude = turns ? 1 : rounded_amplitude(&amplitude);
-    double *behind = (double *)(made->frequencies + (turns ? padded : 0));
-    made->sin_step = turns ? behind : NULL;
-    made->cos_step = turns ? behind + padded : NULL;
-    made->sin_reanchor = turns ? behind + 2 * padded : NULL;
-    made->cos_reanchor = turns ? behind + 3 * padded : NULL;
-    made->factors = has_factors ? behind + (turns ? 4 * padded : 0) : NULL;
+    made->amplitude = exact ? spec->amplitude : 1;
+    made->amplitude_fixed = inlay_fixed_of(made->amplitude);
+    made->float_amplitude = exact ? 1 : inlay_round_f32(&amplitude, 0, false);
     inlay_taylor_init(&made->taylor);
-    if (!turns)
+    double *behind = (double *)(made->frequencies + (exact ? padded : 0));
+    made->factors = has_factors ? behind + (exact ? 4 * padded : 0) : NULL;
+    if (exact) {
+        made->sin_step = behind;
+        made->cos_step = behind + padded;
+        made->sin_reanchor = behind + 2 * padded;
+        made->cos_reanchor = behind + 3 * padded;
+        if (spec->inv_freq != NULL)
+            take_frequencies(made, spec->inv_freq);
+        else
+            prepare_frequencies(made, spec);
+        prepare_rotation(made, 1, made->sin_step, made->cos_step);
+        prepare_rotation(made, INLAY_ANCHOR_ROWS, made->sin_reanchor, made->cos_reanchor);
+    } else {
         prepare_angles(made, spec);
-    else if (spec->inv_freq != NULL)
-        take_frequencies(made, spec->inv_freq);
-    else
-        prepare_frequencies(made, spec);
-    if (turns) {
-        prepare_turns(made, 1, made->sin_step, made->cos_step);
-        prepare_turns(made, INLAY_ANCHOR_ROWS, made->sin_reanchor, made->cos_reanchor);
     }
     *sinusoid = made;
     return INLAY_OK;
@@ -181,14 +178,15 @@ void inlay_sinusoid_destroy(inlay_sinusoid *sinusoid)
 /* ---- One entry, exactly -------------------------------------------------------------------------------------------
  */
 
-/* A frequency of the caller's may be 0: tables for part of the columns are padded so. */
-static bool stands_still(const inlay_sinusoid *sinusoid, size_t pair)
+/* Returns whether the frequency of a pair is 0. Only the caller's own can be: they fill up tables that rotate a part of
+   the columns. */
+static bool is_constant(const inlay_sinusoid *sinusoid, size_t pair)
 {
     return sinusoid->factors != NULL && sinusoid->angles == NULL && sinusoid->factors[pair] == 0;
 }
 
-/* Angles that are too small for the digits of a fixed-point phase. */
-static void sharpen_small_sine(const inlay_sinusoid *sinusoid, size_t pair, struct inlay_real x,
+/* Computes the sine again, with an exponent, if its angle is too small for the bits of a fixed-point phase. */
+static void correct_small_sine(const inlay_sinusoid *sinusoid, size_t pair, struct inlay_real x,
                                struct inlay_fixed *value, int *exponent)
 {
     const struct inlay_fixed unit = {{0, 0, 0, 0, 1}};
@@ -196,17 +194,17 @@ static void sharpen_small_sine(const inlay_sinusoid *sinusoid, size_t pair, stru
         double frequency = sinusoid->angles != NULL ? 1 : sinusoid->factors[pair];
         inlay_exact_small_sine(x, frequency, sinusoid->amplitude, value, exponent);
     } else if (x.mantissa != 0 && inlay_fixed_less(value, &unit)) {
-        *value = unit; /* nothing is left but the sign */
+        *value = unit; /* rounds to a zero with the sign of the sine */
     }
 }
 
-/* A cosine is less than 1 unless its angle is 0. Where fixed point has no digits left to tell, one unit of its last
-   place does: times an amplitude in the middle of two numbers, 1 would be a tie. */
-static void blunt_large_cosine(const inlay_sinusoid *sinusoid, size_t pair, struct inlay_real x,
-                               struct inlay_fixed *value)
+/* Subtracts one unit of the last place from a cosine that fixed point cannot tell from 1 although its angle is not 0. A
+   cosine is less than 1 then; times an amplitude in the middle of two numbers, 1 would be a tie. */
+static void correct_large_cosine(const inlay_sinusoid *sinusoid, size_t pair, struct inlay_real x,
+                                 struct inlay_fixed *value)
 {
     const struct inlay_fixed unit = {{0, 0, 0, 0, 1}};
-    if (x.mantissa != 0 && !stands_still(sinusoid, pair) && !inlay_fixed_less(value, &sinusoid->amplitude_fixed))
+    if (x.mantissa != 0 && !is_constant(sinusoid, pair) && !inlay_fixed_less(value, &sinusoid->amplitude_fixed))
         *value = inlay_fixed_sub(value, &unit);
 }
 
@@ -217,7 +215,7 @@ uint64_t inlay_sinusoid_exact(const inlay_sinusoid *sinusoid, size_t pair, bool 
     if (sinusoid->angles != NULL)
         sinusoid->angles->compute(&sinusoid->factors[pair], 1, position, &angle);
     struct inlay_real x = inlay_real_of(angle);
-    if (!cosine && (x.mantissa == 0 || stands_still(sinusoid, pair)))
+    if (!cosine && (x.mantissa == 0 || is_constant(sinusoid, pair)))
         return 0;
     struct inlay_phase phase = inlay_phase_of(inlay_frequency_of(sinusoid, pair), x);
     phase.quadrant = (phase.quadrant + cosine) % 4;
@@ -227,60 +225,54 @@ uint64_t inlay_sinusoid_exact(const inlay_sinusoid *sinusoid, size_t pair, bool 
         value = inlay_fixed_mul(&value, &sinusoid->amplitude_fixed);
     int exponent = 0;
     if (cosine)
-        blunt_large_cosine(sinusoid, pair, x, &value);
+        correct_large_cosine(sinusoid, pair, x, &value);
     else
-        sharpen_small_sine(sinusoid, pair, x, &value, &exponent);
+        correct_small_sine(sinusoid, pair, x, &value, &exponent);
     return inlay_round(&value, exponent, negative, inlay_format_of(type));
 }
 
 /* ---- Columns ------------------------------------------------------------------------------------------------------
  */
 
-/* What rows and pieces have in common: how many entries there are, and in which runs they lie. */
-static struct inlay_placement place(const inlay_sinusoid *sinusoid, size_t first, size_t pairs)
+struct inlay_placement inlay_sinusoid_in_row(const inlay_sinusoid *sinusoid, size_t first, size_t pairs)
 {
+    bool interleaved = sinusoid->layout == INLAY_SINUSOID_LAYOUT_INTERLEAVED;
+    bool cos_first = sinusoid->layout == INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST;
     bool at_end = first + pairs == sinusoid->pairs, odd = sinusoid->dim % 2 == 1;
     bool incomplete = at_end && odd && sinusoid->odd == INLAY_SINUSOID_ODD_FORMULA;
-    bool cos_first = sinusoid->layout == INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST;
+    size_t second = sinusoid->pairs + first; /* the column in the second block of a split layout */
     struct inlay_placement placement = {
-        .interleaved = sinusoid->layout == INLAY_SINUSOID_LAYOUT_INTERLEAVED,
+        .interleaved = interleaved,
+        .sin = interleaved ? 2 * first
+               : cos_first ? second
+                           : first,
+        .cos = interleaved ? 2 * first + 1
+               : cos_first ? first
+                           : second,
         .sines = pairs - (incomplete && cos_first),
         .cosines = pairs - (incomplete && !cos_first),
         .last = at_end && odd && sinusoid->odd != INLAY_SINUSOID_ODD_FORMULA,
+        .last_column = sinusoid->dim - 1,
     };
     placement.columns = placement.sines + placement.cosines + placement.last;
-    /* Without an end of its own a row's last column belongs to the last run. */
-    if (placement.interleaved || pairs == sinusoid->pairs) {
+    /* In a piece that is a whole row, the extra last column belongs to the only run. */
+    if (interleaved || pairs == sinusoid->pairs) {
         placement.runs = 1;
-        placement.run[0] = (struct inlay_columns){placement.interleaved ? 2 * first : first, placement.columns, 0};
+        placement.run[0] = (struct inlay_columns){interleaved ? 2 * first : first, placement.columns, 0};
     } else {
         placement.runs = placement.columns > pairs ? 2 : 1;
         placement.run[0] = (struct inlay_columns){first, pairs, 0};
-        placement.run[1] = (struct inlay_columns){sinusoid->pairs + first, placement.columns - pairs, pairs};
+        placement.run[1] = (struct inlay_columns){second, placement.columns - pairs, pairs};
     }
-    return placement;
-}
-
-/* Columns begin at `first`, the second block of a split layout at `second`. */
-static void place_columns(struct inlay_placement *placement, const inlay_sinusoid *sinusoid, size_t first,
-                          size_t second, size_t last_column)
-{
-    bool cos_first = sinusoid->layout == INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST;
-    placement->sin = placement->interleaved ? 2 * first : cos_first ? second : first;
-    placement->cos = placement->interleaved ? 2 * first + 1 : cos_first ? first : second;
-    placement->last_column = last_column;
-}
-
-struct inlay_placement inlay_sinusoid_in_row(const inlay_sinusoid *sinusoid, size_t first, size_t pairs)
-{
-    struct inlay_placement placement = place(sinusoid, first, pairs);
-    place_columns(&placement, sinusoid, first, sinusoid->pairs + first, sinusoid->dim - 1);
     return placement;
 }
 
 struct inlay_placement inlay_sinusoid_in_piece(const inlay_sinusoid *sinusoid, size_t first, size_t pairs)
 {
-    struct inlay_placement placement = place(sinusoid, first, pairs);
-    place_columns(&placement, sinusoid, 0, pairs, placement.columns - 1);
+    struct inlay_placement placement = inlay_sinusoid_in_row(sinusoid, first, pairs);
+    bool cos_first = placement.cos < placement.sin;
+    placement.sin = cos_first ? pairs : 0;
+    placement.cos = placement.interleaved ? 1 : cos_first ? 0 : pairs;
+    placement.last_column = placement.columns - 1;
     return placement;
 }

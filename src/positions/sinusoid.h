@@ -1,64 +1,65 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sinusoid handle: frequencies and what follows from them, one entry exactly, and which columns are which. Included
- * by sinusoid.c, which makes it, and through generator.h and embed.h by what reads it.
+ * The sinusoid handle: its frequencies and what is computed from them once, and single entries, computed exactly.
  */
-#ifndef INLAY_SINUSOID_H
-#define INLAY_SINUSOID_H
+#ifndef INLAY_POSITIONS_SINUSOID_H
+#define INLAY_POSITIONS_SINUSOID_H
 
 #include "positions/exact.h"
 #include "positions/recipe.h"
 
 #include <inlay/inlay.h>
 
+/* Arrays of doubles have inlay_padded(pairs) elements, arrays of frequencies too. */
 struct inlay_sinusoid {
     inlay_allocator allocator;
     size_t dim;
-    size_t pairs; /* of a sine and a cosine, the last of which may miss one */
+    size_t pairs; /* of a sine and a cosine; the last pair may lack one of them */
     inlay_sinusoid_layout layout;
     inlay_sinusoid_odd odd;
     struct inlay_taylor taylor;
     /*
-     * Null: the angle is position * frequencies[i] turns. Else it is what these compute from position and factors[i],
-     * in radians, and there are no frequencies nor steps; entries are then those of float32, times float_amplitude.
+     * Null: angles are exact, position * frequencies[i] turns. Otherwise these functions compute angles in radians from
+     * the position and factors[i]; the handle then has neither frequencies nor rotations, and entries are rounded to
+     * float32 and multiplied by float_amplitude.
      */
     const struct inlay_angles *angles;
-    double amplitude; /* of exact entries; 1 where there are angles */
+    double amplitude; /* of exact entries; 1 with `angles` */
     struct inlay_fixed amplitude_fixed;
-    float float_amplitude;            /* 1 where there are no angles */
-    double *factors;                  /* [pairs]: of angles, or the caller's own frequencies in radians; else null */
-    double *sin_step, *cos_step;      /* [pairs, padded]: of one position's angle */
-    double *sin_reanchor, *cos_reanchor;      /* [pairs, padded]: of INLAY_ANCHOR_ROWS positions' */
-    struct inlay_fixed frequencies[]; /* [pairs], turns per position; the arrays above lie behind them */
+    float float_amplitude;               /* 1 without `angles` */
+    double *factors;                     /* of `angles`, or the caller's own frequencies in radians; else null */
+    double *sin_step, *cos_step;         /* the rotation by one position */
+    double *sin_reanchor, *cos_reanchor; /* the rotation by INLAY_ANCHOR_ROWS positions */
+    struct inlay_fixed frequencies[];    /* turns per position; the arrays of doubles lie behind them */
 };
 
-/* What an angle of pair i is counted in: turns per position, or turns per radian where there are angles. */
+/* Returns what an angle of pair i is multiplied by to give turns: turns per position, or per radian with `angles`. */
 static inline const struct inlay_fixed *inlay_frequency_of(const inlay_sinusoid *sinusoid, size_t i)
 {
     return sinusoid->angles == NULL ? &sinusoid->frequencies[i] : &inlay_fixed_inverse_two_pi;
 }
 
-/* The bits of a pair's sine or cosine at a position, |position| < 2^31, correctly rounded in that type; float_amplitude
-   is left to the caller. */
+/* Returns the bits of a pair's sine or cosine at a position, |position| < 2^31, correctly rounded to `type`. The caller
+   multiplies by float_amplitude. */
 uint64_t inlay_sinusoid_exact(const inlay_sinusoid *sinusoid, size_t pair, bool cosine, double position,
                               inlay_element_type type);
 
-/* Consecutive columns of a row, as they lie in a piece of it. */
+/* Consecutive columns of a row, which are also consecutive in a piece of the row. */
 struct inlay_columns {
     size_t first; /* in the row */
     size_t count;
     size_t at; /* in the piece */
 };
 
-/* Where the entries of pairs [first, first + pairs) lie in rows, or in pieces of rows that hold nothing else. */
+/* Where the entries of pairs [first, first + pairs) lie: in whole rows, or in pieces of rows that hold nothing else. */
 struct inlay_placement {
-    bool interleaved;      /* sine i and cosine i stand 2i columns from the first ones; else i columns */
-    size_t sin, cos;       /* columns of the first sine and cosine */
-    size_t sines, cosines; /* how many there are: as many as pairs, or one fewer */
-    bool last;             /* whether the column of its own that odd dims may end in is among them */
+    bool interleaved;      /* sine i and cosine i lie 2i columns after the first ones, else i columns */
+    size_t sin, cos;       /* columns of the first sine and the first cosine */
+    size_t sines, cosines; /* how many there are: `pairs`, or one fewer */
+    bool last;             /* whether the extra last column of an odd dim is among the columns */
     size_t last_column;
     size_t columns; /* of a piece */
-    int runs;       /* how many runs of consecutive columns a piece becomes in the row */
+    int runs;       /* how many runs of consecutive columns of the row a piece consists of */
     struct inlay_columns run[2];
 };
 

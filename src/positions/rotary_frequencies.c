@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The frequencies of rotary embeddings (Su et al. 2021) and of their scalings, by the formulas of the papers and of
+ * Hugging Face (transformers, modeling_rope_utils.py, ROPE_INIT_FUNCTIONS), but in fixed point and rounded once. All
+ * operations are integer operations. docs/rotary.md has each formula.
+ *
+ * Frequency i is (base * stretch^(dim / (dim - 2)))^(-2i/dim) times a share in [2^-20, 2^20]. The power is known within
+ * 2^-235 of its size and the share within 2^-230, or within 2^-140 where it is a ramp between ends next to each other
+ * or for a base next to 1; a double keeps 53 bits. No result is the middle of two doubles: powers are irrational except
+ * for powers of two, ramps contain pi or are fractions of few bits, logarithms are transcendental.
+ */
+#include "base/arguments.h"
+#include "base/compare.h"
+#include "base/rounding.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* ---- Validation ------------------------------------------------------------------------------------------------- */
+
+/* Sets of scalings: bit s stands for scaling s. */
+enum {
+    LLAMA3 = 1 << INLAY_ROTARY_LLAMA3,
+    YARN = 1 << INLAY_ROTARY_YARN,
+    LONGROPE = 1 << INLAY_ROTARY_LONGROPE,
+    DYNAMIC_NTK = 1 << INLAY_ROTARY_DYNAMIC_NTK,
+    WITH_FACTOR = 1 << INLAY_ROTARY_LINEAR | 1 << INLAY_ROTARY_NTK | DYNAMIC_NTK | LLAMA3 | YARN | LONGROPE,
+};
+
+/* The range of each number of a spec, and the scalings that read it. */
+static const struct number {
+    size_t offset;
+    unsigned scalings;
+    double least, most;
+    bool or_zero;
+} numbers[] = {
+    {offsetof(inlay_rotary_spec, factor), WITH_FACTOR, 1, 1e6, false},
+    {offsetof(inlay_rotary_spec, original_length), DYNAMIC_NTK | LLAMA3 | YARN | LONGROPE, 2, 0x1.fffffffffffffp30,
+     false},
+    {offsetof(inlay_rotary_spec, length), DYNAMIC_NTK | LONGROPE, 0, 0x1.fffffffffffffp30, false},
+    {offsetof(inlay_rotary_spec, low_freq_factor), LLAMA3, 0x1p-20, 1e6, false},
+    {offsetof(inlay_rotary_spec, high_freq_factor), LLAMA3, 0x1p-20, 1e6, false},
+    {offsetof(inlay_rotary_spec, beta_fast), YARN, 0x1p-20, 1e6, false},
+    {offsetof(inlay_rotary_spec, beta_slow), YARN, 0x1p-20, 1e6, false},
+    {offsetof(inlay_rotary_spec, mscale), YARN, 0, 100, false},
+    {offsetof(inlay_rotary_spec, mscale_all_dim), YARN, 0, 100, false},
+    {offsetof(inlay_rotary_spec, attention_factor), YARN | LONGROPE, 0x1p-20, 0x1p10, true},
+};
+
+static bool number_valid(const inlay_rotary_spec *spec, const struct number *number)
+{
+    double x;
+    memcpy(&x, (const unsigned char *)spec + number->offset, sizeof x);
+    return !(number->scalings >> spec->scaling & 1) || inlay_double_in(x, number->least, number->most) ||
+           (number->or_zero && inlay_double_is_zero(x));
+}
+
+static bool factors_valid(const double *factors, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!inlay_double_in(factors[i], 0x1p-20, 0x1p20))
+            return false;
+    return true;
+}
+
+/* Returns whether all that the scaling reads is in range; the arrays are known to be there. */
+static bool values_valid(const inlay_rotary_spec *spec)
+{
+    if (spec->scaling < INLAY_ROTARY_DEFAULT || spec->scaling > INLAY_ROTARY_LONGROPE)
+        return false;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (!number_valid(spec, &numbers[i]))
+            return false;
+    bool llama3 = spec->scaling == INLAY_ROTARY_LLAMA3, yarn = spec->scaling == INLAY_ROTARY_YARN;
+    bool longrope = spec->scaling == INLAY_ROTARY_LONGROPE;
+    return (!llama3 || inlay_double_less(spec->low_freq_factor, spec->high_freq_factor)) &&
+           (!yarn || (!inlay_double_less(spec->beta_fast, spec->beta_slow) && spec->truncate <= 1)) &&
+           (!longrope ||
+            (factors_valid(spec->short_factors, spec->dim / 2) && factors_valid(spec->long_factors, spec->dim / 2)));
+}
+
+/* YaRN computes where on the line of pairs a frequency of so many rotations lies: with base 1 no frequency has it. */
+static bool base_valid(const inlay_rotary_spec *spec)
+{
+    return inlay_double_in(spec->base, 1, 1e30) &&
+           (spec->scaling != INLAY_ROTARY_YARN || inlay_double_less(1, spec->base));
+}
+
+/* Validates where the arrays lie, before anything is read from them. */
+static inlay_status check_arrays(const inlay_rotary_spec *spec, const double *inv_freq, const double *attention_factor)
+{
+    size_t pairs = spec->dim / 2;
+    const struct {
+        const void *data;
+        size_t n, element_bytes;
+    } arrays[] = {
+        {inv_freq, pairs, sizeof *inv_freq},
+        {attention_factor, 1, sizeof *attention_factor},
+        {spec, 1, spec->size},
+        {spec->short_factors, pairs, sizeof *spec->short_factors},
+        {spec->long_factors, pairs, sizeof *spec->long_factors},
+    };
+    enum { WRITTEN = 2, ALWAYS = 3, ARRAYS = 5 };
+    struct inlay_extent extent[ARRAYS];
+    int n = spec->scaling == INLAY_ROTARY_LONGROPE ? ARRAYS : ALWAYS;
+    for (int i = 0; i < n; i++) {
+        inlay_status status = inlay_check_array(arrays[i].data, arrays[i].n, arrays[i].element_bytes, &extent[i]);
+        if (status != INLAY_OK)
+            return status;
+    }
+    for (int i = 0; i < WRITTEN; i++)
+        for (int k = i + 1; k < n; k++)
+            if (inlay_extents_overlap(extent[i], extent[k]))
+                return INLAY_ERROR_OVERLAP;
+    return INLAY_OK;
+}
+
+static inlay_status check_rotary(const inlay_rotary_spec *spec, const double *inv_freq, const double *attention_factor)
+{
+    if (spec == NULL || inv_freq == NULL || attention_factor == NULL)
+        return INLAY_ERROR_NULL;
+    if (!inlay_struct_known(spec, sizeof *spec) || spec->reserved != 0 || spec->reserved_too != 0)
+        return INLAY_ERROR_OPTION;
+    if (spec->dim == 0 || spec->dim % 2 != 0 || spec->dim > INT32_MAX)
+        return INLAY_ERROR_SHAPE;
+    if (!base_valid(spec))
+        return INLAY_ERROR_BASE;
+    inlay_status status = check_arrays(spec, inv_freq, attention_factor);
+    if (status != INLAY_OK)
+        return status;
+    return values_valid(spec) ? INLAY_OK : INLAY_ERROR_OPTION;
+}
+
+/* ---- Arithmetic ------------------------------------------------------------------------------------------------ */
+
+/* Returns ln x for 1 <= x < 2^63, within 2^-239: the logarithm of the nearest double, plus 2 atanh z with z = (x -
+   near) / (x + near). Of the series of atanh, z + z^3 / 3 leaves less than 2^-270, since |z| <= 2^-54. */
+static struct inlay_fixed ln_of(const struct inlay_fixed *x)
+{
+    double nearest = inlay_round_f64(x, 0, false);
+    struct inlay_fixed near = inlay_fixed_of(nearest), ln_near = inlay_fixed_ln(nearest);
+    bool below = inlay_fixed_less(x, &near);
+    struct inlay_fixed gap = below ? inlay_fixed_sub(&near, x) : inlay_fixed_sub(x, &near);
+    struct inlay_fixed sum = inlay_fixed_add(x, &near);
+    struct inlay_fixed z = inlay_fixed_quotient(&gap, &sum);
+    struct inlay_fixed cube = inlay_fixed_mul(&z, &z);
+    cube = inlay_fixed_mul(&cube, &z);
+    struct inlay_fixed third = inlay_fixed_div(&cube, 3);
+    struct inlay_fixed atanh_z = inlay_fixed_add(&z, &third);
+    struct inlay_fixed twice = inlay_fixed_add(&atanh_z, &atanh_z);
+    return below ? inlay_fixed_sub(&ln_near, &twice) : inlay_fixed_add(&ln_near, &twice);
+}
+
+/* 1 / x */
+static struct inlay_fixed inverse_of(double x)
+{
+    struct inlay_fixed one = inlay_fixed_integer(1), divisor = inlay_fixed_of(x);
+    return inlay_fixed_quotient(&one, &divisor);
+}
+
+/* a * n */
+static struct inlay_fixed multiple(const struct inlay_fixed *a, uint64_t n)
+{
+    struct inlay_fixed integer = inlay_fixed_integer(n);
+    return inlay_fixed_mul(a, &integer);
+}
+
+/* A ramp from 0 at `from` to 1 at `to`; if both are equal, a step that is 1 there. */
+struct ramp {
+    struct inlay_fixed from, to;
+};
+
+static struct inlay_fixed ramp_at(const struct ramp *ramp, const struct inlay_fixed *x)
+{
+    if (!inlay_fixed_less(x, &ramp->to))
+        return inlay_fixed_integer(1);
+    if (!inlay_fixed_less(&ramp->from, x))
+        return inlay_fixed_integer(0);
+    struct inlay_fixed way = inlay_fixed_sub(x, &ramp->from);
+    struct inlay_fixed width = inlay_fixed_sub(&ramp->to, &ramp->from);
+    return inlay_fixed_quotient(&way, &width);
+}
+
+/* ---- NTK: the s of base * s^(dim / (dim - 2)) ------------------------------------------------------------------- */
+
+static struct inlay_fixed ntk_stretch(const inlay_rotary_spec *spec)
+{
+    return inlay_fixed_of(spec->factor);
+}
+
+/* factor * length / original - (factor - 1) for a length beyond the original one, computed as 1 + factor * (length -
+   original) / original; 1 for shorter lengths. */
+static struct inlay_fixed dynamic_ntk_stretch(const inlay_rotary_spec *spec)
+{
+    struct inlay_fixed one = inlay_fixed_integer(1);
+    if (!inlay_double_less(spec->original_length, spec->length))
+        return one;
+    struct inlay_fixed factor = inlay_fixed_of(spec->factor), original = inlay_fixed_of(spec->original_length);
+    struct inlay_fixed length = inlay_fixed_of(spec->length);
+    struct inlay_fixed beyond = inlay_fixed_sub(&length, &original);
+    beyond = inlay_fixed_mul(&beyond, &factor);
+    beyond = inlay_fixed_quotient(&beyond, &original);
+    return inlay_fixed_add(&one, &beyond);
+}
+
+/* ---- Ramps: which frequencies are kept, and which are divided by the factor -------------------------------------- */
+
+static struct ramp divide_none(const inlay_rotary_spec *spec, const struct inlay_fixed *ln_base)
+{
+    (void)ln_base;
+    return (struct ramp){inlay_fixed_integer(spec->dim), inlay_fixed_integer(spec->dim + 1)};
+}
+
+static struct ramp divide_all(const inlay_rotary_spec *spec, const struct inlay_fixed *ln_base)
+{
+    (void)spec, (void)ln_base;
+    return (struct ramp){inlay_fixed_integer(0), inlay_fixed_integer(0)};
+}
+
+/* Frequencies of at most low_freq_factor rotations are divided, those of at least high_freq_factor are kept. */
+static struct ramp llama3_ramp(const inlay_rotary_spec *spec, const struct inlay_fixed *ln_base)
+{
+    (void)ln_base;
+    return (struct ramp){inlay_fixed_of(spec->low_freq_factor), inlay_fixed_of(spec->high_freq_factor)};
+}
+
+/* ---- YaRN ------------------------------------------------------------------------------------------------------ */
+
+/* A place on the line of pair indices. If it lies before the first, `at` is how far. */
+struct place {
+    struct inlay_fixed at;
+    bool negative;
+};
+
+/* Returns where a frequency makes a number of rotations over the original length: dim ln(original / (2 pi rotations)) /
+   (2 ln base), find_correction_dim in the authors' code. Places past dim are not told apart and become dim. */
+static struct place place_of_rotations(const inlay_rotary_spec *spec, double rotations,
+                                       const struct inlay_fixed *ln_base)
+{
+    struct inlay_fixed original = inlay_fixed_of(spec->original_length), radians = inlay_fixed_of(rotations);
+    radians = inlay_fixed_mul(&radians, &inlay_fixed_two_pi);
+    bool negative = inlay_fixed_less(&original, &radians);
+    struct inlay_fixed ratio =
+        negative ? inlay_fixed_quotient(&radians, &original) : inlay_fixed_quotient(&original, &radians);
+    struct inlay_fixed ln_ratio = ln_of(&ratio);
+    struct inlay_fixed numerator = multiple(&ln_ratio, spec->dim / 2);
+    struct inlay_fixed limit = multiple(ln_base, spec->dim);
+    if (!inlay_fixed_less(&numerator, &limit))
+        return (struct place){inlay_fixed_integer(spec->dim), negative};
+    return (struct place){inlay_fixed_quotient(&numerator, ln_base), negative};
+}
+
+/* A place is never an integer before it is rounded outwards, since pi is transcendental. */
+static struct inlay_fixed lower_end(const struct place *place, bool truncate)
+{
+    if (place->negative)
+        return inlay_fixed_integer(0);
+    return truncate ? inlay_fixed_integer(place->at.limb[0]) : place->at;
+}
+
+static struct inlay_fixed upper_end(const struct place *place, bool truncate)
+{
+    if (place->negative)
+        return inlay_fixed_integer(0);
+    return truncate ? inlay_fixed_integer(place->at.limb[0] + 1) : place->at;
+}
+
+/* Returns whether the upper end is below 0. It is not if it is rounded up from above -1. */
+static bool upper_end_negative(const struct place *place, bool truncate)
+{
+    return place->negative && !(truncate && place->at.limb[0] == 0);
+}
+
+/*
+ * Returns the ramp over i from max(low, 0) to min(high, dim - 1), along which frequencies change from kept to divided.
+ * If clamping swaps the ends, (i - low) / (high - low) has one value for all pairs: 0 if high < 0, since low is 0 then;
+ * and 1 if low > dim - 1, since every i is then further from low than high is.
+ */
+static struct ramp yarn_ramp(const inlay_rotary_spec *spec, const struct inlay_fixed *ln_base)
+{
+    const struct inlay_fixed one = inlay_fixed_integer(1), last = inlay_fixed_integer(spec->dim - 1);
+    struct place fast = place_of_rotations(spec, spec->beta_fast, ln_base);
+    struct place slow = place_of_rotations(spec, spec->beta_slow, ln_base);
+    if (upper_end_negative(&slow, spec->truncate))
+        return divide_none(spec, ln_base);
+    struct inlay_fixed low = lower_end(&fast, spec->truncate), high = upper_end(&slow, spec->truncate);
+    if (inlay_fixed_less(&last, &low))
+        return divide_all(spec, ln_base);
+    if (inlay_fixed_less(&last, &high))
+        high = last;
+    if (!inlay_fixed_less(&low, &high)) {
+        /* Both ends are equal: the authors' code moves one of them by 0.001, so as not to divide by 0. */
+        struct inlay_fixed thousandth = inlay_fixed_div(&one, 1000);
+        high = inlay_fixed_add(&low, &thousandth);
+    }
+    return (struct ramp){low, high};
+}
+
+/* 1 + weight ln(factor) / 10 */
+static struct inlay_fixed yarn_temperature(const inlay_rotary_spec *spec, double weight)
+{
+    struct inlay_fixed one = inlay_fixed_integer(1), ln_factor = inlay_fixed_ln(spec->factor);
+    struct inlay_fixed product = inlay_fixed_of(weight);
+    product = inlay_fixed_mul(&product, &ln_factor);
+    product = inlay_fixed_div(&product, 10);
+    return inlay_fixed_add(&one, &product);
+}
+
+static double yarn_attention(const inlay_rotary_spec *spec)
+{
+    if (inlay_double_is_zero(spec->mscale) || inlay_double_is_zero(spec->mscale_all_dim)) {
+        struct inlay_fixed plain = yarn_temperature(spec, 1);
+        return inlay_round_f64(&plain, 0, false);
+    }
+    struct inlay_fixed some = yarn_temperature(spec, spec->mscale), all = yarn_temperature(spec, spec->mscale_all_dim);
+    struct inlay_fixed quotient = inlay_fixed_quotient(&some, &all);
+    return inlay_round_f64(&quotient, 0, false);
+}
+
+/* ---- LongRoPE -------------------------------------------------------------------------------------------------- */
+
+/* sqrt(1 + ln(factor) / ln(original)) */
+static double longrope_attention(const inlay_rotary_spec *spec)
+{
+    struct inlay_fixed ln_factor = inlay_fixed_ln(spec->factor), ln_original = inlay_fixed_ln(spec->original_length);
+    struct inlay_fixed one = inlay_fixed_integer(1);
+    struct inlay_fixed sum = inlay_fixed_quotient(&ln_factor, &ln_original);
+    sum = inlay_fixed_add(&one, &sum);
+    struct inlay_fixed root = inlay_fixed_sqrt(&sum);
+    /* The root has 97 fraction bits. With a factor next to 1 and an original length next to a power of e it comes
+       within 2^-105 of a tie, so a bit below has to say whether anything was cut off. */
+    struct inlay_fixed square = inlay_fixed_mul(&root, &root);
+    root.limb[INLAY_FIXED_LIMBS - 1] |= inlay_fixed_less(&square, &sum);
+    return inlay_round_f64(&root, 0, false);
+}
+
+/* ---- Frequencies ----------------------------------------------------------------------------------------------- */
+
+/* A null means that there is no such term: stretch and attention factor are 1 then. */
+static const struct scaling {
+    struct inlay_fixed (*stretch)(const inlay_rotary_spec *spec);
+    struct ramp (*ramp)(const inlay_rotary_spec *spec, const struct inlay_fixed *ln_base);
+    bool over_rotations; /* the ramp is one over rotations, of kept frequencies; else over i, of divided ones */
+    double (*attention)(const inlay_rotary_spec *spec);
+} scalings[] = {
+    [INLAY_ROTARY_DEFAULT] = {NULL, divide_none, false, NULL},
+    [INLAY_ROTARY_LINEAR] = {NULL, divide_all, false, NULL},
+    [INLAY_ROTARY_NTK] = {ntk_stretch, divide_none, false, NULL},
+    [INLAY_ROTARY_DYNAMIC_NTK] = {dynamic_ntk_stretch, divide_none, false, NULL},
+    [INLAY_ROTARY_LLAMA3] = {NULL, llama3_ramp, true, NULL},
+    [INLAY_ROTARY_YARN] = {NULL, yarn_ramp, false, yarn_attention},
+    [INLAY_ROTARY_LONGROPE] = {NULL, divide_none, false, longrope_attention},
+};
+
+/* What all frequencies of a spec have in common. */
+struct rule {
+    const inlay_rotary_spec *spec;
+    const struct scaling *scaling;
+    struct inlay_fixed ln_base, ln_stretch, inverse_factor;
+    struct ramp ramp;
+    const double *factors; /* [dim / 2] of LongRoPE, else null */
+};
+
+static struct rule rule_of(const inlay_rotary_spec *spec)
+{
+    const struct scaling *scaling = &scalings[spec->scaling];
+    bool has_factor = WITH_FACTOR >> spec->scaling & 1;
+    struct inlay_fixed stretch = scaling->stretch != NULL ? scaling->stretch(spec) : inlay_fixed_integer(1);
+    struct rule rule = {.spec = spec, .scaling = scaling, .ln_base = inlay_fixed_ln(spec->base)};
+    rule.ln_stretch = ln_of(&stretch);
+    rule.inverse_factor = inverse_of(has_factor ? spec->factor : 1);
+    rule.ramp = scaling->ramp(spec, &rule.ln_base);
+    if (spec->scaling == INLAY_ROTARY_LONGROPE)
+        rule.factors =
+            inlay_double_less(spec->original_length, spec->length) ? spec->long_factors : spec->short_factors;
+    return rule;
+}
+
+/* number * 2^exponent with number in (1/2, 1] and exponent <= 0, so that small frequencies keep all their bits. */
+struct frequency {
+    struct inlay_fixed number;
+    int exponent;
+};
+
+/* (base * stretch^(dim / (dim - 2)))^(-2i/dim) */
+static struct frequency power_at(const struct rule *rule, uint32_t i)
+{
+    uint32_t dim = (uint32_t)rule->spec->dim;
+    struct frequency power = {inlay_fixed_integer(1), 0};
+    if (i == 0)
+        return power; /* dim 2 has no other i, and no dim - 2 to divide by */
+    struct inlay_fixed of_base = multiple(&rule->ln_base, 2 * (uint64_t)i);
+    struct inlay_fixed of_stretch = multiple(&rule->ln_stretch, 2 * (uint64_t)i);
+    of_base = inlay_fixed_div(&of_base, dim);
+    of_stretch = inlay_fixed_div(&of_stretch, dim - 2);
+    struct inlay_fixed exponent = inlay_fixed_add(&of_base, &of_stretch);
+    power.number = inlay_fixed_exp(&exponent, true, &power.exponent);
+    return power;
+}
+
+/* 2^exponent for -256 <= exponent <= 0 */
+static struct inlay_fixed power_of_two(int exponent)
+{
+    struct inlay_fixed power = {{0}};
+    int bit = 63 - exponent; /* counted from the most significant */
+    power.limb[bit / 64] = UINT64_C(1) << (63 - bit % 64);
+    return power;
+}
+
+/* Returns the rotations of a frequency over the original length. */
+static struct inlay_fixed rotations_of(const inlay_rotary_spec *spec, const struct frequency *frequency)
+{
+    struct inlay_fixed length = inlay_fixed_of(spec->original_length), unit = power_of_two(frequency->exponent);
+    struct inlay_fixed rotations = inlay_fixed_mul(&length, &inlay_fixed_inverse_two_pi);
+    rotations = inlay_fixed_mul(&rotations, &frequency->number);
+    return inlay_fixed_mul(&rotations, &unit);
+}
+
+/* Returns the share of frequency i that the scaling leaves: kept + divided / factor, where kept + divided = 1. */
+static struct inlay_fixed share_of(const struct rule *rule, uint32_t i, const struct frequency *frequency)
+{
+    if (rule->factors != NULL)
+        return inverse_of(rule->factors[i]);
+    bool over_rotations = rule->scaling->over_rotations;
+    struct inlay_fixed one = inlay_fixed_integer(1);
+    struct inlay_fixed at = over_rotations ? rotations_of(rule->spec, frequency) : inlay_fixed_integer(i);
+    struct inlay_fixed rising = ramp_at(&rule->ramp, &at), falling = inlay_fixed_sub(&one, &rising);
+    struct inlay_fixed divided = inlay_fixed_mul(over_rotations ? &falling : &rising, &rule->inverse_factor);
+    return inlay_fixed_add(over_rotations ? &rising : &falling, &divided);
+}
+
+static double frequency_at(const struct rule *rule, uint32_t i)
+{
+    struct frequency power = power_at(rule, i);
+    struct inlay_fixed share = share_of(rule, i, &power);
+    struct inlay_fixed scaled = inlay_fixed_mul(&power.number, &share);
+    return inlay_round_f64(&scaled, power.exponent, false);
+}
+
+static double attention_of(const struct rule *rule)
+{
+    if (rule->scaling->attention == NULL)
+        return 1;
+    bool given = !inlay_double_is_zero(rule->spec->attention_factor);
+    return given ? rule->spec->attention_factor : rule->scaling->attention(rule->spec);
+}
+
+inlay_status inlay_rotary_frequencies(const inlay_rotary_spec *spec, double *inv_freq, double *attention_factor)
+{
+    inlay_status status = check_rotary(spec, inv_freq, attention_factor);
+    if (status != INLAY_OK)
+        return status;
+    struct rule rule = rule_of(spec);
+    for (uint32_t i = 0; i < spec->dim / 2; i++)
+        inv_freq[i] = frequency_at(&rule, i);
+    *attention_factor = attention_of(&rule);
+    return INLAY_OK;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rows of one public call, cut into parts for the executor. Each part guards the environment of its own thread.
+ */
+#ifndef INLAY_POSITIONS_ROWS_H
+#define INLAY_POSITIONS_ROWS_H
+
+#include "positions/generator.h"
+
+struct inlay_rows {
+    void (*fill)(const struct inlay_rows *rows); /* writes all rows */
+    const struct inlay_kernels *kernels;         /* set by inlay_rows_run() */
+    const inlay_sinusoid *sinusoid;
+    struct inlay_positions positions;
+    size_t n;
+    inlay_element_type type;
+    inlay_rotary_layout layout; /* of rotary tables */
+    bool stream;                /* with non-temporal stores, which inlay_rows_run() fences */
+    unsigned char *out;         /* the cosines of rotary tables */
+    unsigned char *sin;         /* the sines of rotary tables, else null */
+    size_t out_stride_bytes;
+};
+
+/* Writes all rows, validated by the caller, in parts that run on the executor's threads. */
+void inlay_rows_run(struct inlay_rows *rows, const inlay_executor *executor);
+
+#endif
