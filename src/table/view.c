@@ -49,10 +49,10 @@ inlay_status inlay_check_table(const inlay_table *rows, struct inlay_table_exten
     if (status != INLAY_OK)
         return status;
     size_t end;
-    /* Beyond, negative ids would pass for large ones. */
-    if (__builtin_add_overflow(rows->first_row, rows->rows, &end) || rows->vocab > INT64_MAX)
+    const uint64_t vocab = rows->vocab; /* also on 32 bits; above INT64_MAX, negative ids would pass as large ones */
+    if (__builtin_add_overflow(rows->first_row, rows->rows, &end) || vocab > INT64_MAX)
         return INLAY_ERROR_OVERFLOW;
-    if (rows->vocab == 0 ? rows->first_row != 0 : end > rows->vocab)
+    if (vocab == 0 ? rows->first_row != 0 : end > vocab)
         return INLAY_ERROR_SHAPE;
     return INLAY_OK;
 }
