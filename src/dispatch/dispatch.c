@@ -3,7 +3,6 @@
  * Run-time dispatch: an ordered list of candidates and one atomic pointer. No constructor, no ifunc, no lock: threads
  * that race to the first call compute the same pointer.
  */
-#define _GNU_SOURCE /* secure_getenv */
 #include "dispatch/dispatch.h"
 
 #include "dispatch/kernels.h"
