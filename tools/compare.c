@@ -95,8 +95,7 @@ static size_t decade_of(double position)
 /* Fills lines [LINES]. */
 static int measure(const struct comparison *c, float *first, float *second, size_t chunk_rows, struct line *lines)
 {
-    struct progress progress;
-    progress_start(&progress);
+    struct progress progress = progress_start("comparing");
     int outcome = DONE;
     for (size_t row = 0; outcome == DONE && row < c->positions->n; row += chunk_rows) {
         size_t n = c->positions->n - row < chunk_rows ? c->positions->n - row : chunk_rows;

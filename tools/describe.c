@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of describe.h. Only what has an effect is told, and what is as everybody expects is left out.
+ * The words of describe.h. Only what has an effect is said, and what everybody expects is left out.
  */
 #include "describe.h"
 
@@ -54,12 +54,13 @@ bool describe_difference(const inlay_sinusoid_spec *first, const inlay_sinusoid_
     return true;
 }
 
-void describe_rope(const struct rope_options *options, double base, char *text, size_t size)
+void describe_rope(const struct table_options *options, char *text, size_t size)
 {
-    snprintf(text, size, "rope %s, base %g", rotary_scaling_name(options->spec.scaling), base);
-    if (options->given[ROPE_FACTOR])
-        append(text, size, ", factor %g", options->spec.factor);
-    if (options->given[ROPE_LENGTH])
-        append(text, size, ", length %.10g", options->spec.length);
-    append(text, size, ", %s", rotary_layout_name(options->layout));
+    const inlay_rotary_spec *spec = &options->rotary;
+    snprintf(text, size, "rope %s, base %g", rotary_scaling_name(spec->scaling), spec->base);
+    if (option_given(&options->line, "factor"))
+        append(text, size, ", factor %g", spec->factor);
+    if (option_given(&options->line, "length"))
+        append(text, size, ", length %.10g", spec->length);
+    append(text, size, ", %s", rotary_layout_name(options->rotary_layout));
 }

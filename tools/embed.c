@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `inlay embed`: tokens, table, positions, one forward pass, and what becomes of the result. All parts live in one
+ * `inlay embed`: tokens, table, positions, the forward pass, and what becomes of the result. All parts live in one
  * struct that is freed in one place, whatever happened.
  */
 #include <inttypes.h>
@@ -13,59 +13,19 @@
 #include "embed_options.h"
 #include "embed_picture.h"
 #include "message.h"
-#include "options.h"
 #include "output.h"
 #include "print.h"
-#include "save.h"
+#include "progress.h"
 #include "threads.h"
 #include "timing.h"
 #include "tokens.h"
 #include "weights.h"
 
-enum { DEFAULT_DIM = 512, HELD_BYTES = 256 << 20 };
-
-static const char help[] = "Usage: inlay embed --text STRING | --text-file FILE | --ids IDS [option ...]\n"
-                           "\n"
-                           "Computes out[b, s, :] = table[ids[b, s], :] * scale + position(start + s) and\n"
-                           "prints it, unless --out or --plot says where it goes.\n"
-                           "\n"
-                           "Input, one kind of it; given again, each is one more sequence:\n"
-                           "  --text STRING        a text\n"
-                           "  --text-file FILE     a whole file as one text; - is standard input\n"
-                           "  --ids \"5 6 7\"        token ids, separated by spaces or commas\n"
-                           "  --length N           tokens of every sequence: pads with id 0 or cuts\n"
-                           "                       (default: the longest sequence)\n"
-                           "Texts are vectorized as Keras does it: ASCII lower-case, ASCII punctuation\n"
-                           "deleted, split on white space. The vocabulary is that of the texts: '' is 0\n"
-                           "(padding), [UNK] is 1, then words by falling frequency, ties by falling word.\n"
-                           "  --max-tokens N       cap of the vocabulary, the first two included; words\n"
-                           "                       past it become [UNK]\n"
-                           "  --print-vocab        print the vocabulary, one id and word a line, and end\n"
-                           "\n"
-                           "Table of token rows, [vocab, dim]:\n"
-                           "  --table fixed        the sinusoid itself, row id = position id (default)\n"
-                           "  --table random       uniform in [-1, 1), the same floats on every machine\n"
-                           "  --table FILE.npy     float32 [vocab, dim]\n"
-                           "  --vocab N            rows (default: as many as the text or the ids need)\n"
-                           "  --dim N              columns (default: those of the file, or 512)\n"
-                           "  --seed N             seed of the random table (default: 0)\n"
-                           "  --scale none|sqrt|X  factor of token rows: 1 (default), sqrt(dim) or a number\n"
-                           "\n"
-                           "Positions:\n"
-                           "  --positions sinusoid|none|learned:FILE.npy   (default: sinusoid)\n"
-                           "  --start N            position of the first token (default: 0)\n"
-                           "  --base X             base of the sinusoids, 1 to 1e30 (default: 10000)\n"
-                           "  --layout interleaved|split|split-cos-first\n"
-                           "                       columns sin, cos, sin, cos, ... (default), all sines,\n"
-                           "                       then all cosines, or all cosines, then all sines\n"
-                           "\n"
-                           "Output:\n"
-                           "  --out FILE.npy       write float32 [batch, seq, dim]; - is standard output\n"
-                           "  --plot FILE.png      draw heat maps, one panel per sequence\n"
-                           "  --threads N          threads of the forward pass (default: 1)\n"
-                           "  --time               print to stderr how long the forward pass takes, beside\n"
-                           "                       a memcpy of the same rows\n"
-                           "  --help               print this\n";
+enum {
+    DEFAULT_DIM = 512,
+    CACHED_BYTES = 256 << 20, /* of position rows that a layer which is timed may keep */
+    PIECE_BYTES = 64 << 20    /* of the result, between two looks at the clock */
+};
 
 /* All that one run owns. */
 struct embedding {
@@ -77,14 +37,12 @@ struct embedding {
     inlay_layer *layer;
     struct threads threads;
     float *result; /* [sequences, length, dim] */
-    struct output out;
-    struct output plot;
+    struct outputs outputs;
 };
 
 static void embedding_free(struct embedding *e)
 {
-    output_discard(&e->out);
-    output_discard(&e->plot);
+    outputs_discard(&e->outputs);
     free(e->result);
     threads_stop(&e->threads);
     inlay_layer_destroy(e->layer);
@@ -102,13 +60,14 @@ static int print_vocab(const struct vectorized *text)
     return DONE;
 }
 
+/* ---- The layer -------------------------------------------------------------------------------------------------- */
+
 static int make_sinusoid(struct embedding *e, size_t dim)
 {
     inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(dim);
     spec.base = e->options.base;
     spec.layout = e->options.layout;
-    inlay_status status = inlay_sinusoid_create(&spec, NULL, &e->sinusoid);
-    return status == INLAY_OK ? DONE : failed("%s", inlay_status_string(status));
+    return check_status(inlay_sinusoid_create(&spec, NULL, &e->sinusoid));
 }
 
 static int load_token_table(struct embedding *e)
@@ -126,7 +85,7 @@ static int load_token_table(struct embedding *e)
     return DONE;
 }
 
-/* The token table, and the sinusoid on the way. */
+/* Makes or loads the token table, and makes the sinusoid on the way. */
 static int make_table(struct embedding *e)
 {
     const struct embed_options *options = &e->options;
@@ -143,6 +102,16 @@ static int make_table(struct embedding *e)
                                          : weights_random(options->seed, (size_t)vocab, dim, &e->tokens, &e->table);
 }
 
+static int load_positions(struct embedding *e, size_t dim)
+{
+    const char *file = e->options.positions_file;
+    int outcome = weights_load(file, &e->learned);
+    if (outcome == DONE && e->learned.view.dim != dim)
+        return failed("the positions in %s have dim %zu and the tokens %zu: both must have the same", shown(file),
+                      e->learned.view.dim, dim);
+    return outcome;
+}
+
 static int make_layer(struct embedding *e)
 {
     const struct embed_options *options = &e->options;
@@ -152,27 +121,38 @@ static int make_layer(struct embedding *e)
     if (options->positions == POSITIONS_SINUSOID)
         spec.sinusoid = e->sinusoid;
     if (options->positions == POSITIONS_LEARNED) {
-        int outcome = weights_load(options->positions_file, &e->learned);
+        int outcome = load_positions(e, dim);
         if (outcome != DONE)
             return outcome;
-        if (e->learned.view.dim != dim)
-            return failed("the positions in %s have dim %zu and the tokens %zu: both must have the same",
-                          shown(options->positions_file), e->learned.view.dim, dim);
         spec.positions = &e->learned.view;
     }
-    /* A single pass would not read the rows that a layer holds for later ones; what is timed is a layer that holds the
-       positions it uses, as far as memory for them is no burden. */
+    /* A single pass would not read cached positions again. A layer that is timed caches the positions that it uses, if
+       they take a bearable amount of memory. */
     int64_t end = options->start + (int64_t)e->tokens.length;
     if (!options->time)
         spec.cached_positions = 0;
-    else if (end > 0 && end <= (int64_t)(HELD_BYTES / sizeof(float) / dim))
+    else if (end > 0 && end <= (int64_t)(CACHED_BYTES / sizeof(float) / dim))
         spec.cached_positions = (size_t)end;
-    inlay_status status = inlay_layer_create(&spec, NULL, &e->layer);
-    return status == INLAY_OK ? DONE : failed("%s", inlay_status_string(status));
+    return check_status(inlay_layer_create(&spec, NULL, &e->layer));
+}
+
+/* ---- The forward pass ------------------------------------------------------------------------------------------- */
+
+static int allocate_result(struct embedding *e)
+{
+    const struct tokens *tokens = &e->tokens;
+    size_t row_bytes = e->table.view.dim * sizeof(float);
+    size_t rows;
+    /* calloc checks the second product; one more, because calloc(0) may be null. */
+    if (!__builtin_mul_overflow(tokens->sequences, tokens->length, &rows))
+        e->result = calloc(rows + 1, row_bytes);
+    return e->result != NULL
+               ? DONE
+               : out_of_memory("the result", (double)tokens->sequences * (double)tokens->length * (double)row_bytes);
 }
 
 /* Says what the library refused. */
-static int explain(const struct embedding *e, inlay_status status, const inlay_fault *fault)
+static int refused(const struct embedding *e, inlay_status status, const inlay_fault *fault)
 {
     const inlay_table *table = &e->table.view;
     if (status == INLAY_ERROR_ID && table->rows == 0)
@@ -187,28 +167,92 @@ static int explain(const struct embedding *e, inlay_status status, const inlay_f
                       ": give a smaller --start or --length",
                       fault->value, fault->token, end - 1);
     }
-    return failed("%s", inlay_status_string(status));
+    return check_status(status);
+}
+
+/* Some tokens of some sequences: all tokens of several, or a part of one. */
+struct piece {
+    size_t sequence;
+    size_t sequences;
+    size_t token;
+    size_t tokens;
+};
+
+/* Returns the piece that begins at a sequence and a token: everything, or about PIECE_BYTES of a large result. */
+static struct piece piece_at(const struct embedding *e, size_t sequence, size_t token)
+{
+    const struct tokens *tokens = &e->tokens;
+    size_t rows = PIECE_BYTES / (e->table.view.dim * sizeof(float)) + 1;
+    struct piece piece = {sequence, 1, token, tokens->length - token};
+    if (rows < tokens->length)
+        piece.tokens = piece.tokens < rows ? piece.tokens : rows;
+    else
+        piece.sequences = tokens->length > 0 ? rows / tokens->length : tokens->sequences;
+    if (piece.sequences > tokens->sequences - sequence)
+        piece.sequences = tokens->sequences - sequence;
+    return piece;
+}
+
+static inlay_batch batch_of(const struct embedding *e, const struct piece *piece)
+{
+    const int64_t *ids = e->tokens.ids + piece->sequence * e->tokens.length + piece->token;
+    return inlay_batch_i64(ids, piece->sequences, piece->tokens, e->options.start + (int64_t)piece->token);
+}
+
+static int forward_piece(struct embedding *e, const struct piece *piece)
+{
+    size_t dim = e->table.view.dim;
+    float *out = e->result + (piece->sequence * e->tokens.length + piece->token) * dim;
+    inlay_batch batch = batch_of(e, piece);
+    inlay_fault fault = {0, 0, 0};
+    inlay_status status = inlay_forward(e->layer, &batch, out, dim * sizeof *out, e->threads.executor, &fault);
+    fault.sequence += piece->sequence;
+    fault.token += piece->token;
+    return status == INLAY_OK ? DONE : refused(e, status, &fault);
 }
 
 static int forward(struct embedding *e)
 {
     const struct tokens *tokens = &e->tokens;
-    size_t dim = e->table.view.dim;
-    size_t row_bytes = dim * sizeof(float);
-    size_t rows;
-    /* calloc checks the second product; one more, because calloc(0) may be null. */
-    if (!__builtin_mul_overflow(tokens->sequences, tokens->length, &rows))
-        e->result = calloc(rows + 1, row_bytes);
-    if (e->result == NULL)
-        return out_of_memory("the result", (double)tokens->sequences * (double)tokens->length * (double)row_bytes);
-
-    inlay_batch batch = inlay_batch_i64(tokens->ids, tokens->sequences, tokens->length, e->options.start);
-    inlay_fault fault = {0, 0, 0};
-    inlay_status status = inlay_forward(e->layer, &batch, e->result, row_bytes, e->threads.executor, &fault);
-    if (status != INLAY_OK)
-        return explain(e, status, &fault);
-    return e->options.time ? timing_print(e->layer, &e->table.view, &batch, e->result, e->threads.executor) : DONE;
+    struct progress progress = progress_start("computing");
+    int outcome = DONE;
+    struct piece piece;
+    size_t sequence = 0, token = 0;
+    do {
+        piece = piece_at(e, sequence, token);
+        outcome = forward_piece(e, &piece);
+        token += piece.tokens;
+        if (token >= tokens->length) {
+            token = 0;
+            sequence += piece.sequences;
+        }
+        progress_show(&progress,
+                      ((double)sequence + (double)token / ((double)tokens->length + 1)) / (double)tokens->sequences);
+    } while (outcome == DONE && sequence < tokens->sequences);
+    progress_end(&progress);
+    if (outcome != DONE || !e->options.time)
+        return outcome;
+    piece = (struct piece){0, tokens->sequences, 0, tokens->length};
+    inlay_batch batch = batch_of(e, &piece);
+    return timing_print(e->layer, &e->table.view, &batch, e->result, e->threads.executor);
 }
+
+/* Prints the plan of the first call. */
+static int explain(struct embedding *e)
+{
+    struct piece piece = piece_at(e, 0, 0);
+    inlay_batch batch = batch_of(e, &piece);
+    inlay_fault fault = {0, 0, 0};
+    char plan[INLAY_PLAN_TEXT_BYTES];
+    inlay_status status = inlay_forward_explain(e->layer, &batch, e->result, e->table.view.dim * sizeof(float),
+                                                e->threads.executor, &fault, plan, sizeof plan);
+    if (status != INLAY_OK)
+        return refused(e, status, &fault);
+    fputs(plan, stdout);
+    return DONE;
+}
+
+/* ---- The result ------------------------------------------------------------------------------------------------- */
 
 static const float *result_row(void *context, size_t index)
 {
@@ -216,39 +260,41 @@ static const float *result_row(void *context, size_t index)
     return e->result + index * e->table.view.dim;
 }
 
+static int write_npy(struct embedding *e, const size_t shape[3])
+{
+    struct progress progress = progress_start("writing");
+    int outcome = output_npy_header(&e->outputs.out, INLAY_F32, shape, 3);
+    size_t left = shape[0] * shape[1] * shape[2], n;
+    for (const float *values = e->result; outcome == DONE && left > 0; values += n, left -= n) {
+        n = left < PIECE_BYTES / sizeof *values ? left : PIECE_BYTES / sizeof *values;
+        outcome = output_npy_values(&e->outputs.out, INLAY_F32, values, n);
+        progress_show(&progress, (double)(values - e->result) / (double)(shape[0] * shape[1] * shape[2]));
+    }
+    progress_end(&progress);
+    return outcome;
+}
+
 static int deliver(struct embedding *e)
 {
-    size_t shape[3] = {e->tokens.sequences, e->tokens.length, e->table.view.dim};
-    if (e->out.stream == NULL && e->plot.stream == NULL) {
+    const size_t shape[3] = {e->tokens.sequences, e->tokens.length, e->table.view.dim};
+    bool out = e->outputs.out.stream != NULL, plot = e->outputs.plot.stream != NULL;
+    if (!out && !plot) {
         struct tensor tensor = {"float32", 3, {shape[0], shape[1], shape[2]}, result_row, e};
         print_tensor(stdout, &tensor);
         return DONE;
     }
-    int outcome = DONE;
-    if (e->out.stream != NULL) {
-        outcome = save_header(&e->out, INLAY_F32, shape, 3);
-        if (outcome == DONE)
-            outcome = save_values(&e->out, INLAY_F32, e->result, shape[0] * shape[1] * shape[2]);
-    }
-    if (outcome == DONE && e->plot.stream != NULL)
-        outcome = embed_picture(&e->plot, &e->options, &e->tokens, shape[2], e->result);
-    if (outcome == DONE)
-        outcome = output_commit(&e->out);
-    return outcome == DONE ? output_commit(&e->plot) : outcome;
+    int outcome = out ? write_npy(e, shape) : DONE;
+    if (outcome == DONE && plot)
+        outcome = embed_picture(&e->outputs.plot, &e->options, &e->tokens, shape[2], e->result);
+    return outcome == DONE ? outputs_commit(&e->outputs) : outcome;
 }
 
 /* Opens the outputs first: whoever mistypes a directory should not learn it after the work. */
 static int open_outputs(struct embedding *e)
 {
     const struct embed_options *options = &e->options;
-    int outcome = save_plot_check(options->plot);
-    if (outcome == DONE && options->plot != NULL)
-        outcome = embed_picture_check(&e->tokens);
-    if (outcome == DONE && options->out != NULL)
-        outcome = output_open(&e->out, "--out", options->out);
-    if (outcome == DONE && options->plot != NULL)
-        outcome = output_open(&e->plot, "--plot", options->plot);
-    return outcome == DONE ? output_distinct(&e->out, &e->plot) : outcome;
+    int outcome = outputs_open(&e->outputs, options->out, options->plot);
+    return outcome == DONE && options->plot != NULL ? embed_picture_check(&e->tokens) : outcome;
 }
 
 static int start_threads(struct embedding *e)
@@ -258,22 +304,24 @@ static int start_threads(struct embedding *e)
 
 static int run(struct embedding *e)
 {
-    int (*const steps[])(struct embedding *) = {open_outputs, start_threads, make_table, make_layer, forward, deliver};
+    int (*const steps[])(struct embedding *) = {open_outputs, start_threads, make_table, make_layer, allocate_result};
     int outcome = tokens_read(&e->options, &e->tokens);
     if (outcome == DONE && e->options.print_vocab)
         return print_vocab(&e->tokens.text);
     for (size_t i = 0; outcome == DONE && i < sizeof steps / sizeof *steps; i++)
         outcome = steps[i](e);
-    return outcome;
+    if (outcome == DONE && e->options.explain)
+        return explain(e);
+    if (outcome == DONE)
+        outcome = forward(e);
+    return outcome == DONE ? deliver(e) : outcome;
 }
 
 int command_embed(int argc, char **argv)
 {
     struct embedding embedding = {0};
     int outcome = embed_options_parse(argc, argv, &embedding.options);
-    if (outcome == DONE && embedding.options.help)
-        fputs(help, stdout);
-    else if (outcome == DONE)
+    if (outcome == DONE && !embedding.options.helped)
         outcome = run(&embedding);
     embedding_free(&embedding);
     return outcome;

@@ -14,52 +14,12 @@
 #include "options.h"
 #include "threads.h"
 
-enum {
-    OPTION_TEXT = OPTION_FIRST,
-    OPTION_TEXT_FILE,
-    OPTION_IDS,
-    OPTION_MAX_TOKENS,
-    OPTION_LENGTH,
-    OPTION_PRINT_VOCAB,
-    OPTION_TABLE,
-    OPTION_VOCAB,
-    OPTION_DIM,
-    OPTION_SEED,
-    OPTION_SCALE,
-    OPTION_POSITIONS,
-    OPTION_START,
-    OPTION_BASE,
-    OPTION_LAYOUT,
-    OPTION_OUT,
-    OPTION_PLOT,
-    OPTION_TIME,
-    OPTION_THREADS,
-    OPTION_LAST
-};
-
-static const struct option long_options[] = {
-    {"text", required_argument, NULL, OPTION_TEXT},
-    {"text-file", required_argument, NULL, OPTION_TEXT_FILE},
-    {"ids", required_argument, NULL, OPTION_IDS},
-    {"max-tokens", required_argument, NULL, OPTION_MAX_TOKENS},
-    {"length", required_argument, NULL, OPTION_LENGTH},
-    {"print-vocab", no_argument, NULL, OPTION_PRINT_VOCAB},
-    {"table", required_argument, NULL, OPTION_TABLE},
-    {"vocab", required_argument, NULL, OPTION_VOCAB},
-    {"dim", required_argument, NULL, OPTION_DIM},
-    {"seed", required_argument, NULL, OPTION_SEED},
-    {"scale", required_argument, NULL, OPTION_SCALE},
-    {"positions", required_argument, NULL, OPTION_POSITIONS},
-    {"start", required_argument, NULL, OPTION_START},
-    {"base", required_argument, NULL, OPTION_BASE},
-    {"layout", required_argument, NULL, OPTION_LAYOUT},
-    {"out", required_argument, NULL, OPTION_OUT},
-    {"plot", required_argument, NULL, OPTION_PLOT},
-    {"threads", required_argument, NULL, OPTION_THREADS},
-    {"time", no_argument, NULL, OPTION_TIME},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {NULL, 0, NULL, 0},
-};
+static const char usage[] = "Usage: inlay embed --text STRING | --text-file FILE | --ids IDS [option ...]\n"
+                            "\n"
+                            "Computes out[b, s, :] = table[ids[b, s], :] * scale + position(start + s) and\n"
+                            "prints it, unless --out or --plot says where it goes.\n"
+                            "\n"
+                            "Input, one kind of it; given again, each is one more sequence:\n";
 
 static int add_input(struct embed_options *options, enum source source, const char *text)
 {
@@ -70,8 +30,24 @@ static int add_input(struct embed_options *options, enum source source, const ch
     return DONE;
 }
 
-static int parse_table(struct embed_options *options, const char *text)
+static int parse_text(void *options, const char *text)
 {
+    return add_input(options, SOURCE_TEXT, text);
+}
+
+static int parse_text_file(void *options, const char *text)
+{
+    return add_input(options, SOURCE_FILE, text);
+}
+
+static int parse_ids(void *options, const char *text)
+{
+    return add_input(options, SOURCE_IDS, text);
+}
+
+static int parse_table(void *target, const char *text)
+{
+    struct embed_options *options = target;
     options->table = strcmp(text, "fixed") == 0 ? TABLE_FIXED : strcmp(text, "random") == 0 ? TABLE_RANDOM : TABLE_FILE;
     options->table_file = text;
     size_t size = strlen(text);
@@ -80,9 +56,10 @@ static int parse_table(struct embed_options *options, const char *text)
     return DONE;
 }
 
-static int parse_positions(struct embed_options *options, const char *text)
+static int parse_positions(void *target, const char *text)
 {
     static const char learned[] = "learned:";
+    struct embed_options *options = target;
     options->positions_file = text + sizeof learned - 1;
     if (strcmp(text, "sinusoid") == 0)
         options->positions = POSITIONS_SINUSOID;
@@ -95,90 +72,92 @@ static int parse_positions(struct embed_options *options, const char *text)
     return DONE;
 }
 
-static int parse_scale(struct embed_options *options, const char *text)
+static int parse_scale(void *target, const char *text)
 {
+    struct embed_options *options = target;
     options->scale_is_sqrt = strcmp(text, "sqrt") == 0;
     options->scale = 1;
-    if (options->scale_is_sqrt || strcmp(text, "none") == 0)
+    if (options->scale_is_sqrt || strcmp(text, "none") == 0 || number_float(text, &options->scale))
         return DONE;
-    return option_float("--scale", text, &options->scale);
+    return misused("--scale %s is neither none, sqrt nor a number that float32 holds", shown(text));
 }
 
-static int parse_option(struct embed_options *options, int option, const char *text)
-{
-    switch (option) {
-    case OPTION_TEXT:
-        return add_input(options, SOURCE_TEXT, text);
-    case OPTION_TEXT_FILE:
-        return add_input(options, SOURCE_FILE, text);
-    case OPTION_IDS:
-        return add_input(options, SOURCE_IDS, text);
-    case OPTION_MAX_TOKENS:
-        return option_int64("--max-tokens", text, 2, INT32_MAX, &options->max_tokens);
-    case OPTION_LENGTH:
-        return option_int64("--length", text, 1, INT32_MAX, &options->length);
-    case OPTION_PRINT_VOCAB:
-        options->print_vocab = true;
-        return DONE;
-    case OPTION_TABLE:
-        return parse_table(options, text);
-    case OPTION_VOCAB:
-        return option_int64("--vocab", text, 1, INLAY_POSITION_LIMIT, &options->vocab);
-    case OPTION_DIM:
-        return option_int64("--dim", text, 1, INT32_MAX, &options->dim);
-    case OPTION_SEED:
-        return option_int64("--seed", text, 0, INT64_MAX, &options->seed);
-    case OPTION_SCALE:
-        return parse_scale(options, text);
-    case OPTION_POSITIONS:
-        return parse_positions(options, text);
-    case OPTION_START:
-        return option_int64("--start", text, 0, INLAY_POSITION_LIMIT - 1, &options->start);
-    case OPTION_BASE:
-        return option_double("--base", text, 1, 1e30, &options->base);
-    case OPTION_LAYOUT:
-        return option_layout(text, &options->layout);
-    case OPTION_OUT:
-        options->out = text;
-        return DONE;
-    case OPTION_PLOT:
-        options->plot = text;
-        return DONE;
-    case OPTION_TIME:
-        options->time = true;
-        return DONE;
-    case OPTION_THREADS:
-        return option_int64("--threads", text, 1, THREADS_MOST, &options->threads);
-    default:
-        options->help = true;
-        return DONE;
-    }
-}
+#define FIELD(name) offsetof(struct embed_options, name)
 
-/* Checks the options against each other; given[] tells which there were. */
-static int check_together(const struct embed_options *options, const bool *given)
+static const struct option_rule rules[] = {
+    {"text", "STRING", OPTION_PARSED, .parse = parse_text, .help = "a text"},
+    {"text-file", "FILE", OPTION_PARSED, .parse = parse_text_file,
+     .help = "a whole file as one text; - is standard input"},
+    {"ids", "\"5 6 7\"", OPTION_PARSED, .parse = parse_ids, .help = "token ids, separated by spaces or commas"},
+    {"length", "N", OPTION_INTEGER, FIELD(length), 1, INT32_MAX,
+     .help = "tokens of every sequence: pads with id 0 or cuts (default: the longest sequence)"},
+    {"max-tokens", "N", OPTION_INTEGER, FIELD(max_tokens), 2, INT32_MAX,
+     .help = "size limit of the vocabulary, the first two words included; words beyond it become [UNK]",
+     .heading = "Texts are vectorized as Keras does it: ASCII lower-case, ASCII punctuation\n"
+                "deleted, split on white space. The vocabulary is that of the texts: '' is 0\n"
+                "(padding), [UNK] is 1, then words by falling frequency, ties by falling word.\n"},
+    {"print-vocab", NULL, OPTION_FLAG, FIELD(print_vocab),
+     .help = "print the vocabulary instead, one id and word per line"},
+
+    {"table", "fixed|random|FILE.npy", OPTION_PARSED, .parse = parse_table,
+     .help = "the sinusoid itself, where row id is position id (default); uniform in [-1, 1), the same floats on every "
+             "machine; or float32 [vocab, dim] from a file",
+     .heading = "\nTable of token rows, [vocab, dim]:\n"},
+    {"vocab", "N", OPTION_INTEGER, FIELD(vocab), 1, INLAY_POSITION_LIMIT,
+     .help = "rows (default: as many as the text or the ids need)"},
+    {"dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX, .help = "columns (default: those of the file, or 512)"},
+    {"seed", "N", OPTION_INTEGER, FIELD(seed), 0, (double)INT64_MAX, .help = "seed of the random table (default: 0)"},
+    {"scale", "none|sqrt|X", OPTION_PARSED, .parse = parse_scale,
+     .help = "factor of token rows: 1 (default), sqrt(dim) or X"},
+
+    {"positions", "sinusoid|none|learned:FILE.npy", OPTION_PARSED, .parse = parse_positions,
+     .help = "what is added to token rows (default: sinusoid)", .heading = "\nPositions:\n"},
+    {"start", "N", OPTION_INTEGER, FIELD(start), 0, INLAY_POSITION_LIMIT - 1,
+     .help = "position of the first token (default: 0)"},
+    {"base", "X", OPTION_REAL, FIELD(base), 1, 1e30, .help = "base of the sinusoids, 1 to 1e30 (default: 10000)"},
+    {"layout", NULL, OPTION_NAME, FIELD(layout), 1, .name_of = layout_name,
+     .help = "columns sin, cos, sin, cos, ... (default), all sines, then all cosines, or all cosines, then all sines"},
+
+    {"out", "FILE.npy", OPTION_TEXT, FIELD(out), .help = "write float32 [batch, seq, dim]; - is stdout",
+     .heading = "\nOutput:\n"},
+    {"plot", "FILE.png", OPTION_TEXT, FIELD(plot), .help = "draw heat maps, a panel per sequence; - is stdout"},
+    {"threads", "N", OPTION_INTEGER, FIELD(threads), 1, THREADS_MOST,
+     .help = "threads of the forward pass (default: 1)"},
+    {"explain", NULL, OPTION_FLAG, FIELD(explain),
+     .help = "print the plan of the forward pass instead: its route and where positions come from, with reasons"},
+    {"time", NULL, OPTION_FLAG, FIELD(time),
+     .help = "print to stderr how long the forward pass takes, beside a memcpy of the same rows"},
+    {.name = NULL},
+};
+
+static const struct refusal refusals[] = {
+    {"max-tokens", "ids", "--max-tokens limits the vocabulary of a text, and --ids has none"},
+    {"print-vocab", "ids", "--print-vocab prints the vocabulary of a text, and --ids has none"},
+    {"out", "print-vocab", "--print-vocab prints the vocabulary and ends: drop --out"},
+    {"plot", "print-vocab", "--print-vocab prints the vocabulary and ends: drop --plot"},
+    {"threads", "print-vocab", "--print-vocab prints the vocabulary and ends: drop --threads"},
+    {"explain", "print-vocab", "--print-vocab prints the vocabulary and ends: drop --explain"},
+    {"time", "print-vocab", "--print-vocab prints the vocabulary and ends: drop --time"},
+    {"out", "explain", "--explain prints the plan and ends: drop --out"},
+    {"plot", "explain", "--explain prints the plan and ends: drop --plot"},
+    {"time", "explain", "--explain prints the plan and ends: drop --time"},
+    {NULL, NULL, NULL},
+};
+
+static int check_together(const struct embed_options *options, const struct command_line *line)
 {
-    bool text = options->source == SOURCE_TEXT || options->source == SOURCE_FILE;
     bool sinusoid = options->table == TABLE_FIXED || options->positions == POSITIONS_SINUSOID;
     if (options->source == SOURCE_NONE)
         return misused("there is nothing to embed: give --text, --text-file or --ids");
-    if (given[OPTION_MAX_TOKENS - OPTION_FIRST] && !text)
-        return misused("--max-tokens caps the vocabulary of a text, and --ids has none");
-    if (options->print_vocab && !text)
-        return misused("--print-vocab prints the vocabulary of a text, and --ids has none");
-    if (options->print_vocab && (options->out != NULL || options->plot != NULL || options->time))
-        return misused("--print-vocab prints the vocabulary and ends: drop --out, --plot and --time");
-    if (options->print_vocab && given[OPTION_THREADS - OPTION_FIRST])
-        return misused("--print-vocab prints the vocabulary and ends: drop --threads");
-    if (given[OPTION_SEED - OPTION_FIRST] && options->table != TABLE_RANDOM)
+    if (option_given(line, "seed") && options->table != TABLE_RANDOM)
         return misused("--seed is the seed of --table random");
-    if (given[OPTION_START - OPTION_FIRST] && options->positions == POSITIONS_NONE)
+    if (option_given(line, "start") && options->positions == POSITIONS_NONE)
         return misused("--start is the first position, and --positions none has none");
-    if (given[OPTION_BASE - OPTION_FIRST] && !sinusoid)
+    if (option_given(line, "base") && !sinusoid)
         return misused("--base belongs to a sinusoid, and neither --table nor --positions is one");
-    if (given[OPTION_LAYOUT - OPTION_FIRST] && !sinusoid)
+    if (option_given(line, "layout") && !sinusoid)
         return misused("--layout belongs to a sinusoid, and neither --table nor --positions is one");
-    return DONE;
+    return options_refuse(line, refusals);
 }
 
 int embed_options_parse(int argc, char **argv, struct embed_options *options)
@@ -188,19 +167,8 @@ int embed_options_parse(int argc, char **argv, struct embed_options *options)
     options->input = calloc((size_t)argc, sizeof *options->input);
     if (options->input == NULL)
         return failed("there is not enough memory for the options");
-
-    bool given[OPTION_LAST - OPTION_FIRST] = {false};
-    options_start();
-    for (;;) {
-        int option = options_next(argc, argv, long_options);
-        if (option == OPTION_BAD)
-            return MISUSED;
-        if (option == OPTION_END)
-            return check_together(options, given);
-        int outcome = parse_option(options, option, optarg);
-        if (outcome != DONE || options->help)
-            return outcome;
-        if (option >= OPTION_FIRST)
-            given[option - OPTION_FIRST] = true;
-    }
+    struct command_line line = {.usage = usage, .rules = rules};
+    int outcome = options_parse(&line, argc, argv, options);
+    options->helped = line.helped;
+    return outcome == DONE && !line.helped ? check_together(options, &line) : outcome;
 }

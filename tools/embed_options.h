@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the command line of `inlay embed` says, checked as far as that goes without opening a file. Included by the
- * files of that subcommand. It must not open, read or compute anything.
+ * What the command line of `inlay embed` says, checked as far as that goes without opening a file. This part must not
+ * open, read or compute anything.
  */
 #ifndef INLAY_TOOL_EMBED_OPTIONS_H
 #define INLAY_TOOL_EMBED_OPTIONS_H
@@ -23,12 +23,13 @@ enum positions_kind { POSITIONS_SINUSOID, POSITIONS_LEARNED, POSITIONS_NONE };
 
 /** Numbers that were not given are 0 where 0 is no value of theirs. */
 struct embed_options {
-    bool help;
+    bool helped; /**< help has been printed, and there is nothing left to do */
     enum source source;
     const char **input; /**< [inputs]: the arguments of --text, --text-file or --ids */
     size_t inputs;
     int64_t max_tokens;
     int64_t length;
+    bool print_vocab;
 
     enum table_kind table;
     const char *table_file;
@@ -46,9 +47,9 @@ struct embed_options {
 
     const char *out;
     const char *plot;
+    bool explain;
     bool time;
     int64_t threads;
-    bool print_vocab;
 };
 
 /** Parses argv into *options, whose `input` the caller frees in any case. */

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `inlay info`: what this build has, what this machine runs of it, and what a layer does where its caller leaves it the
- * choice. INLAY_SLEEF_VERSION comes from the build and is
- * not defined where no ISA was built that needs SLEEF.
+ * `inlay info`: what this build has, what this machine runs of it, and what a layer does by default.
+ * INLAY_SLEEF_VERSION comes from the build and is not defined where no ISA was built that needs SLEEF.
  */
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,25 +11,33 @@
 
 #include "command.h"
 #include "message.h"
-#include "number.h"
 #include "options.h"
 #include "plot.h"
+#include "threads.h"
 
 #ifndef INLAY_SLEEF_VERSION
 #define INLAY_SLEEF_VERSION "none"
 #endif
 
-static const char help[] = "Usage: inlay info [--dim D]\n"
-                           "\n"
-                           "Prints the version, the ISAs compiled in (best first) with what runs here and\n"
-                           "what is in use, the version of SLEEF, what draws pictures, and what a layer\n"
-                           "with sinusoids chooses by default: inlay_layer_spec_default().\n"
-                           "\n"
-                           "  --dim D              columns of that layer (default: 512)\n"
-                           "  --help               print this\n"
-                           "\n"
-                           "The environment variable INLAY_ISA chooses the ISA; a name that does not run\n"
-                           "here is ignored.\n";
+struct info_options {
+    int64_t dim;
+};
+
+static const char usage[] = "Usage: inlay info [--dim D]\n"
+                            "\n"
+                            "Prints the version, the ISAs compiled in (best first) with what runs here and\n"
+                            "what is in use, the libraries of this build, and what a layer with sinusoids\n"
+                            "does by default on this CPU.\n"
+                            "\n";
+
+static const struct option_rule rules[] = {
+    {"dim", "D", OPTION_INTEGER, offsetof(struct info_options, dim), 1, 1 << 20,
+     .help = "columns of that layer (default: 512)"},
+    {.name = NULL,
+     .heading = "\n"
+                "The environment variable INLAY_ISA chooses the ISA; a name that does not run\n"
+                "here is ignored.\n"},
+};
 
 static void print_isas(void)
 {
@@ -46,7 +52,7 @@ static void print_isas(void)
         printf("INLAY_ISA %s is ignored: it names no ISA that runs here\n", shown(wanted));
 }
 
-/* An allocator that has no memory, and tells how much was asked for. */
+/* An allocator without memory, which records how much was requested. */
 static void *refuse(void *ctx, size_t bytes)
 {
     *(size_t *)ctx = bytes;
@@ -59,7 +65,7 @@ static void release_nothing(void *ctx, void *memory)
     (void)memory;
 }
 
-static size_t bytes_asked_for(const inlay_layer_spec *spec)
+static size_t requested_bytes(const inlay_layer_spec *spec)
 {
     size_t bytes = 0;
     inlay_allocator allocator = {&bytes, refuse, release_nothing};
@@ -68,53 +74,44 @@ static size_t bytes_asked_for(const inlay_layer_spec *spec)
     return bytes;
 }
 
-static int print_policy(size_t dim)
+static int print_defaults(size_t dim)
 {
     inlay_sinusoid_spec formula = inlay_sinusoid_spec_default(dim);
     inlay_sinusoid *sinusoid;
-    inlay_status status = inlay_sinusoid_create(&formula, NULL, &sinusoid);
-    if (status != INLAY_OK)
-        return failed("%s", inlay_status_string(status));
+    int outcome = check_status(inlay_sinusoid_create(&formula, NULL, &sinusoid));
+    if (outcome != DONE)
+        return outcome;
     inlay_table tokens = inlay_table_f32(NULL, 0, dim);
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     spec.sinusoid = sinusoid;
-    size_t all = bytes_asked_for(&spec);
+    size_t all = requested_bytes(&spec);
     spec.cached_positions = 0;
-    size_t held = all - bytes_asked_for(&spec);
-    printf("layer     of dim %zu, by default:\n", dim);
-    printf("  cached_positions  %zu, %zu bytes\n", held / (dim * sizeof(float)), held);
-    const inlay_tuning tuning = inlay_tuning_default();
-    printf("  l2_bytes          %zu\n", tuning.l2_bytes);
-    printf("  stream_bytes      %zu\n", tuning.stream_bytes);
-    printf("  compute_bytes     %zu\n", tuning.compute_bytes);
-    printf("  block_bytes       %zu\n", tuning.block_bytes);
-    printf("  prefetch_bytes    %zu\n", tuning.prefetch_bytes);
+    size_t cached = all - requested_bytes(&spec);
     inlay_sinusoid_destroy(sinusoid);
+
+    const inlay_tuning tuning = inlay_tuning_default();
+    printf("layer     of dim %zu, by default:\n", dim);
+    printf("  cached_positions  %zu rows of sinusoids, %zu bytes\n", cached / (dim * sizeof(float)), cached);
+    printf("  l2_bytes          %zu: larger calls prefetch whole rows\n", tuning.l2_bytes);
+    printf("  stream_bytes      %zu: larger outputs are written by non-temporal stores\n", tuning.stream_bytes);
+    printf("  compute_bytes     %zu: a single sequence computes more position rows than that\n", tuning.compute_bytes);
+    printf("  block_bytes       %zu of position rows are shared by the sequences of a batch at a time\n",
+           tuning.block_bytes);
+    printf("  prefetch_bytes    %zu: prefetch distance\n", tuning.prefetch_bytes);
     return DONE;
 }
 
 int command_info(int argc, char **argv)
 {
-    enum { OPTION_DIM = OPTION_FIRST, DIM_MOST = 1 << 20 };
-    static const struct option long_options[] = {
-        {"dim", required_argument, NULL, OPTION_DIM}, {"help", no_argument, NULL, OPTION_HELP}, {NULL, 0, NULL, 0}};
-    int64_t dim = 512;
-    options_start();
-    int option;
-    while ((option = options_next(argc, argv, long_options)) != OPTION_END) {
-        if (option == OPTION_BAD)
-            return MISUSED;
-        if (option == OPTION_HELP) {
-            fputs(help, stdout);
-            return DONE;
-        }
-        int outcome = option_int64("--dim", optarg, 1, DIM_MOST, &dim);
-        if (outcome != DONE)
-            return outcome;
-    }
+    struct info_options options = {512};
+    struct command_line line = {.usage = usage, .rules = rules};
+    int outcome = options_parse(&line, argc, argv, &options);
+    if (outcome != DONE || line.helped)
+        return outcome;
     printf("version   %s\n", inlay_version());
     print_isas();
     printf("sleef     %s\n", INLAY_SLEEF_VERSION);
+    printf("threads   %s\n", threads_library() != NULL ? threads_library() : "none");
     printf("pictures  %s\n", plot_library() != NULL ? plot_library() : "none");
-    return print_policy((size_t)dim);
+    return print_defaults((size_t)options.dim);
 }

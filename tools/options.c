@@ -1,43 +1,198 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The wrapper of options.h around getopt_long. The leading '+' stops at the first argument that is no option, the ':'
- * tells a missing value from an unknown option.
+ * The parser and the help of options.h, around getopt_long, which knows `--name value`, `--name=value` and unambiguous
+ * beginnings of names. Messages are our own: one line, with the name of the option and how to correct it.
  */
 #include "options.h"
 
-#include <stddef.h>
+#include <assert.h>
+#include <getopt.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "message.h"
+#include "number.h"
 
-void options_start(void)
+/* getopt_long returns FIRST plus the index of a rule, above every short option. */
+enum { FIRST = 256 };
+
+enum { LINE_WIDTH = 79, INDENT = 23, TEXT_BYTES = 1024 };
+
+/* ---- Names ------------------------------------------------------------------------------------------------------ */
+
+/* Writes all names of an OPTION_NAME: "a, b and c" with the separators ", " and " and ". */
+static void join_names(const struct option_rule *rule, const char *separator, const char *last, char text[TEXT_BYTES])
 {
+    for (int value = (int)rule->least; rule->name_of(value) != NULL; value++) {
+        const char *before = value == (int)rule->least ? "" : rule->name_of(value + 1) != NULL ? separator : last;
+        append(text, TEXT_BYTES, "%s%s", before, rule->name_of(value));
+    }
+}
+
+static int take_name(const struct option_rule *rule, const char *text, unsigned *target)
+{
+    for (int value = (int)rule->least; rule->name_of(value) != NULL; value++) {
+        if (strcmp(text, rule->name_of(value)) == 0) {
+            *target = (unsigned)value;
+            return DONE;
+        }
+    }
+    char names[TEXT_BYTES] = "";
+    join_names(rule, ", ", " and ", names);
+    return misused("--%s %s is none of %s", rule->name, shown(text), names);
+}
+
+/* ---- Parsing ---------------------------------------------------------------------------------------------------- */
+
+static int out_of_range(const struct option_rule *rule, const char *text, const char *what)
+{
+    return misused("--%s %s is not %s from %.10g to %.10g", rule->name, shown(text), what, rule->least, rule->most);
+}
+
+static int take_value(const struct option_rule *rule, const char *text, void *options)
+{
+    void *target = (char *)options + rule->target;
+    int64_t integer;
+    double real;
+    switch (rule->kind) {
+    case OPTION_FLAG:
+        *(bool *)target = true;
+        return DONE;
+    case OPTION_TEXT:
+        *(const char **)target = text;
+        return DONE;
+    case OPTION_INTEGER:
+        if (!number_int64(text, strlen(text), &integer) || (double)integer < rule->least ||
+            (double)integer > rule->most)
+            return out_of_range(rule, text, "an integer");
+        *(int64_t *)target = integer;
+        return DONE;
+    case OPTION_REAL:
+        if (!number_double(text, strlen(text), &real) || real < rule->least || real > rule->most)
+            return out_of_range(rule, text, "a number");
+        *(double *)target = real;
+        return DONE;
+    case OPTION_NAME:
+        return take_name(rule, text, target);
+    default:
+        return rule->parse(options, text);
+    }
+}
+
+/* Says what is wrong where getopt_long returned ':' or '?'. */
+static int bad_option(int option, char **argv)
+{
+    const char *last = argv[optind - 1];
+    if (option == ':')
+        return misused("%s needs a value", shown(last));
+    if (optopt >= FIRST)
+        return misused("%s has a value, and the option takes none", shown(last));
+    if (optopt != 0)
+        return misused("unknown option %s: see inlay %s --help", shown((char[]){'-', (char)optopt, '\0'}), argv[0]);
+    return misused("unknown or ambiguous option %s: see inlay %s --help", shown(last), argv[0]);
+}
+
+static void print_help(const struct command_line *line);
+
+int options_parse(struct command_line *line, int argc, char **argv, void *options)
+{
+    struct option known[OPTIONS_MOST + 2] = {{"help", no_argument, NULL, 'h'}};
+    for (int i = 0; line->rules[i].name != NULL; i++) {
+        assert(i < OPTIONS_MOST);
+        int argument = line->rules[i].kind == OPTION_FLAG ? no_argument : required_argument;
+        known[i + 1] = (struct option){line->rules[i].name, argument, NULL, FIRST + i};
+    }
     /* 0 rather than 1: glibc and musl then forget the state of an earlier scan. */
     optind = 0;
     opterr = 0;
+    int option;
+    /* '+' stops at the first argument that is no option; ':' tells a missing value from an unknown option. */
+    while ((option = getopt_long(argc, argv, "+:h", known, NULL)) != -1) {
+        if (option == 'h') {
+            print_help(line);
+            line->helped = true;
+            return DONE;
+        }
+        if (option < FIRST)
+            return bad_option(option, argv);
+        int outcome = take_value(&line->rules[option - FIRST], optarg, options);
+        if (outcome != DONE)
+            return outcome;
+        line->given[option - FIRST] = true;
+    }
+    if (optind < argc)
+        return misused("stray argument %s: values follow the option they belong to", shown(argv[optind]));
+    return DONE;
 }
 
-int options_next(int argc, char **argv, const struct option *options)
+bool option_given(const struct command_line *line, const char *name)
 {
-    int option = getopt_long(argc, argv, "+:h", options, NULL);
-    switch (option) {
-    case -1:
-        if (optind < argc) {
-            misused("stray argument %s: values follow the option they belong to", shown(argv[optind]));
-            return OPTION_BAD;
-        }
-        return OPTION_END;
-    case ':':
-        misused("%s needs a value", shown(argv[optind - 1]));
-        return OPTION_BAD;
-    case '?':
-        if (optopt >= OPTION_FIRST)
-            misused("%s has a value, and the option takes none", shown(argv[optind - 1]));
-        else if (optopt != 0)
-            misused("unknown option %s: see inlay %s --help", shown((char[]){'-', (char)optopt, '\0'}), argv[0]);
-        else
-            misused("unknown or ambiguous option %s: see inlay %s --help", shown(argv[optind - 1]), argv[0]);
-        return OPTION_BAD;
-    default:
-        return option;
+    size_t i = 0;
+    while (line->rules[i].name != NULL && strcmp(line->rules[i].name, name) != 0)
+        i++;
+    assert(line->rules[i].name != NULL);
+    return line->given[i];
+}
+
+int options_refuse(const struct command_line *line, const struct refusal *refusals)
+{
+    for (; refusals->option != NULL; refusals++) {
+        if (option_given(line, refusals->option) && option_given(line, refusals->beside))
+            return misused("%s", refusals->why);
     }
+    return DONE;
+}
+
+/* ---- Help ------------------------------------------------------------------------------------------------------- */
+
+/* Prints words from INDENT to LINE_WIDTH; `used` characters of the first line are taken. */
+static void print_wrapped(const char *text, size_t used)
+{
+    if (used >= INDENT) {
+        putchar('\n');
+        used = 0;
+    }
+    printf("%*s", (int)(INDENT - used), "");
+    for (size_t column = INDENT; *text != '\0';) {
+        size_t size = strcspn(text, " ");
+        if (column > INDENT && column + 1 + size > LINE_WIDTH) {
+            printf("\n%*s", INDENT, "");
+            column = INDENT;
+        } else if (column > INDENT) {
+            putchar(' ');
+            column++;
+        }
+        printf("%.*s", (int)size, text);
+        column += size;
+        text += size + strspn(text + size, " ");
+    }
+    putchar('\n');
+}
+
+static void print_rule(const struct option_rule *rule)
+{
+    char names[TEXT_BYTES] = "", text[TEXT_BYTES] = "";
+    const char *argument = rule->argument != NULL ? rule->argument : names;
+    if (rule->kind == OPTION_NAME && rule->argument == NULL)
+        join_names(rule, "|", "|", names);
+    int used = printf("  --%s%s%s", rule->name, *argument != '\0' ? " " : "", argument);
+    append(text, sizeof text, "%s", rule->help);
+    if (rule->kind == OPTION_NAME && text[strlen(text) - 1] == ':') {
+        append(text, sizeof text, " ");
+        join_names(rule, ", ", ", ", text);
+    }
+    print_wrapped(text, (size_t)used);
+}
+
+static void print_help(const struct command_line *line)
+{
+    fputs(line->usage, stdout);
+    const struct option_rule *rule = line->rules;
+    for (; rule->name != NULL; rule++) {
+        if (rule->heading != NULL)
+            fputs(rule->heading, stdout);
+        print_rule(rule);
+    }
+    printf("  --help               print this\n%s", rule->heading != NULL ? rule->heading : "");
 }

@@ -1,26 +1,63 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * getopt_long with messages of our own: one line, with the name of the option and the mend. For the files that parse
- * the options of a subcommand; argv[0] is the subcommand's name.
+ * Command lines by table: one entry for each option says how it is spelled, what it takes, where the value goes and
+ * what --help prints. Parsing, error messages and help all follow from it.
  */
 #ifndef INLAY_TOOL_OPTIONS_H
 #define INLAY_TOOL_OPTIONS_H
 
-#include <getopt.h>
+#include <stdbool.h>
+#include <stddef.h>
 
-/** Values of long options begin here, above every short one. */
-enum { OPTION_FIRST = 256 };
-
-enum {
-    OPTION_END = -1, /**< no options left, and no stray argument either */
-    OPTION_BAD = -2, /**< a message has been printed */
-    OPTION_HELP = 'h'
+enum option_kind {
+    OPTION_FLAG,    /**< takes no value; a bool becomes true */
+    OPTION_TEXT,    /**< a const char *, as it was given */
+    OPTION_INTEGER, /**< an int64_t in [least, most] */
+    OPTION_REAL,    /**< a double in [least, most] */
+    OPTION_NAME,    /**< an enum, by the name of its value; the values count up from least */
+    OPTION_PARSED   /**< what parse() makes of it */
 };
 
-/** Begins anew. */
-void options_start(void);
+struct option_rule {
+    const char *name;     /**< without the dashes; null ends a table */
+    const char *argument; /**< as help shows it; null: none, or the names of an OPTION_NAME */
+    enum option_kind kind;
+    size_t target; /**< offset of the value in the struct that options_parse fills in */
+    double least;
+    double most;
+    const char *(*name_of)(int value);              /**< of an OPTION_NAME: the name of a value, null past the last */
+    int (*parse)(void *options, const char *value); /**< of an OPTION_PARSED: returns an enum outcome */
+    const char *help;    /**< without line breaks; where it ends in a colon, the names of an OPTION_NAME follow */
+    const char *heading; /**< lines of help before the option, in the last entry those at the end; or null */
+    unsigned modes;      /**< the subcommand's own: sets of modes that take the option */
+    unsigned needed;     /**< and that cannot do without it */
+};
 
-/** The value of the next option, whose argument is in optarg, or one of the three above. */
-int options_next(int argc, char **argv, const struct option *options);
+/** Tables have at most this many options. */
+enum { OPTIONS_MOST = 40 };
+
+struct command_line {
+    const char *usage; /**< the first lines of help */
+    const struct option_rule *rules;
+    bool given[OPTIONS_MOST]; /**< whether the option of a rule was given */
+    bool helped;              /**< help has been printed, and there is nothing left to do */
+};
+
+/** Parses argv, whose first entry is the subcommand's name, into the struct `options`. Returns DONE, or MISUSED with a
+    message. -h and --help are understood in every table. */
+int options_parse(struct command_line *line, int argc, char **argv, void *options);
+
+/** Returns whether the option `name` was given. */
+bool option_given(const struct command_line *line, const char *name);
+
+/** A reason to refuse `option` where `beside` is given. A null option ends a list. */
+struct refusal {
+    const char *option;
+    const char *beside;
+    const char *why;
+};
+
+/** Returns MISUSED, with the reason as message, for the first refusal both of whose options are given. */
+int options_refuse(const struct command_line *line, const struct refusal *refusals);
 
 #endif

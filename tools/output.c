@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The outputs of output.h. Signals that end the process by default remove what is unfinished first: the handler
- * touches nothing but a table of names that is complete before a name enters it.
+ * The outputs of output.h. Signals that end the process by default remove unfinished files first: the handler reads
+ * nothing but a table of names, and each name is complete before it enters the table.
  */
 #define _XOPEN_SOURCE 700
 #include "output.h"
@@ -16,6 +16,11 @@
 #include <unistd.h>
 
 #include "message.h"
+#include "npy.h"
+#include "plot.h"
+#include "widen.h"
+
+/* ---- Unfinished files and signals ------------------------------------------------------------------------------- */
 
 /* The temporary files that exist now. */
 static char *volatile unfinished[2];
@@ -26,7 +31,7 @@ static void remove_unfinished(int number)
         if (unfinished[i] != NULL)
             unlink(unfinished[i]);
     }
-    /* SA_RESETHAND has put the default action back: now it ends the process as the sender meant it. */
+    /* SA_RESETHAND has restored the default action, which ends the process as the sender intended. */
     raise(number);
 }
 
@@ -47,8 +52,8 @@ static void catch_signals(void)
     }
 }
 
-/* Lets those signals wait; returns what waited before. */
-static sigset_t hold_signals(void)
+/* Blocks those signals; returns the mask from before. */
+static sigset_t block_signals(void)
 {
     sigset_t set, before;
     sigemptyset(&set);
@@ -69,12 +74,21 @@ static void note_unfinished(char *from, char *to)
     }
 }
 
-static void forget(struct output *output)
+/* Creates a file, which must be new, and enters it into the table, with no signal in between. */
+static int create_unfinished(char *name)
 {
-    free(output->temporary);
-    free(output->target);
-    *output = (struct output){NULL, NULL, NULL, NULL};
+    const sigset_t before = block_signals();
+    int file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), error = errno;
+    if (file >= 0) {
+        catch_signals();
+        note_unfinished(NULL, name);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return file;
 }
+
+/* ---- Opening ---------------------------------------------------------------------------------------------------- */
 
 static const char *name_of(const struct output *output)
 {
@@ -86,51 +100,67 @@ static int cannot_write(const struct output *output)
     return failed("cannot write %s: %s", name_of(output), strerror(errno));
 }
 
-/* Creates a file and enters it into the table, with no signal between the two. */
-static int create_unfinished(char *name)
+/* Returns the path that symbolic links from `path` on lead to, whether or not there is a file; null with errno. */
+static char *follow_links(const char *path)
 {
-    const sigset_t before = hold_signals();
-    int file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), error = errno;
-    if (file >= 0) {
-        catch_signals();
-        note_unfinished(NULL, name);
+    enum { LINKS_MOST = 40, LINK_BYTES = 4096 };
+    char *name = strdup(path), link[LINK_BYTES];
+    for (int links = 0; name != NULL && links < LINKS_MOST; links++) {
+        ssize_t size = readlink(name, link, sizeof link);
+        if (size < 0)
+            return name;
+        /* A relative link begins in the folder of the link. */
+        const char *slash = link[0] != '/' ? strrchr(name, '/') : NULL;
+        size_t folder = slash != NULL ? (size_t)(slash + 1 - name) : 0;
+        char *next = malloc(folder + (size_t)size + 1);
+        if (next != NULL)
+            sprintf(next, "%.*s%.*s", (int)folder, name, (int)size, link);
+        free(name);
+        name = next;
     }
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    errno = error;
-    return file;
+    if (name != NULL)
+        errno = ELOOP;
+    free(name);
+    return NULL;
 }
 
-/* Creates target.<process>.<turn>, which must be new: a name that is there belongs to someone else. */
+/* Creates target.<process>.<attempt>, which must be new: a name that is there belongs to someone else. */
 static int open_beside(struct output *output, const struct stat *old)
 {
     output->temporary = malloc(strlen(output->target) + 40);
-    if (output->temporary == NULL)
-        return cannot_write(output);
-    for (int turn = 0; turn < 100; turn++) {
-        sprintf(output->temporary, "%s.%ld.%d", output->target, (long)getpid(), turn);
-        int file = create_unfinished(output->temporary);
-        if (file >= 0) {
-            /* What was private stays private. */
-            if (old != NULL)
-                fchmod(file, old->st_mode & 0777);
-            output->stream = fdopen(file, "wb");
-            if (output->stream == NULL)
-                close(file);
-        }
-        if (file >= 0)
-            return output->stream != NULL ? DONE : cannot_write(output);
-        if (errno != EEXIST)
+    int file = -1;
+    for (int attempt = 0; output->temporary != NULL && file < 0 && attempt < 100; attempt++) {
+        sprintf(output->temporary, "%s.%ld.%d", output->target, (long)getpid(), attempt);
+        file = create_unfinished(output->temporary);
+        if (file < 0 && errno != EEXIST)
             break;
     }
-    int outcome = cannot_write(output);
-    free(output->temporary);
-    output->temporary = NULL;
-    return outcome;
+    if (file < 0) {
+        int outcome = cannot_write(output);
+        free(output->temporary);
+        output->temporary = NULL;
+        return outcome;
+    }
+    /* What was private stays private. */
+    if (old != NULL)
+        fchmod(file, old->st_mode & 0777);
+    output->stream = fdopen(file, "wb");
+    if (output->stream != NULL)
+        return DONE;
+    close(file);
+    return cannot_write(output);
 }
 
-int output_open(struct output *output, const char *option, const char *path)
+static int open_directly(struct output *output)
 {
-    *output = (struct output){NULL, path, NULL, NULL};
+    int file = open(output->path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    output->stream = file >= 0 ? fdopen(file, "wb") : NULL;
+    return output->stream != NULL ? DONE : cannot_write(output);
+}
+
+static int open_output(struct output *output, const char *option, const char *path)
+{
+    output->path = path;
     struct stat status;
     bool exists = stat(path, &status) == 0;
     int outcome = DONE;
@@ -139,24 +169,25 @@ int output_open(struct output *output, const char *option, const char *path)
     } else if (exists && S_ISDIR(status.st_mode)) {
         outcome = failed("cannot write %s: it is a directory", shown(path));
     } else if (exists && !S_ISREG(status.st_mode)) {
-        int file = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-        output->stream = file >= 0 ? fdopen(file, "wb") : NULL;
-        if (output->stream == NULL)
-            outcome = cannot_write(output);
+        outcome = open_directly(output);
     } else {
-        /* Through symbolic links: the file they lead to is replaced, not the link. */
-        output->target = exists ? realpath(path, NULL) : strdup(path);
+        /* Through symbolic links: the file they lead to is written, not the link. */
+        output->target = exists ? realpath(path, NULL) : follow_links(path);
         outcome = output->target != NULL ? open_beside(output, exists ? &status : NULL) : cannot_write(output);
     }
     if (outcome == DONE && isatty(fileno(output->stream)))
         outcome =
             failed("%s: %s is a terminal, and the output is binary: name a file or a pipe", option, name_of(output));
-    if (outcome != DONE)
-        output_discard(output);
     return outcome;
 }
 
-/* The temporary file by its one real name, without the turn that keeps two of one target apart. */
+/* Returns whether the file that an output will be exists already, and which it is. */
+static bool existing(const struct output *output, struct stat *status)
+{
+    return (output->target != NULL ? stat(output->target, status) : fstat(fileno(output->stream), status)) == 0;
+}
+
+/* Returns the temporary file by its one real name, without the number that keeps two of one target apart. */
 static char *real_target(const struct output *output)
 {
     char *name = output->temporary != NULL ? realpath(output->temporary, NULL) : NULL;
@@ -165,28 +196,73 @@ static char *real_target(const struct output *output)
     return name;
 }
 
-int output_distinct(const struct output *out, const struct output *plot)
+/* Returns whether two outputs would end in one file or pipe. A device such as /dev/null may have both. */
+static bool same_file(const struct output *first, const struct output *second)
 {
-    if (out->stream == NULL || plot->stream == NULL)
-        return DONE;
-    char *first = real_target(out), *second = real_target(plot);
-    bool same = out->stream == plot->stream || (first != NULL && second != NULL && strcmp(first, second) == 0);
-    free(first);
-    free(second);
-    return same ? misused("--out and --plot both name %s: give them two files", name_of(out)) : DONE;
+    struct stat a, b;
+    if (existing(first, &a) && existing(second, &b))
+        return a.st_dev == b.st_dev && a.st_ino == b.st_ino && !S_ISCHR(a.st_mode);
+    char *one = real_target(first), *other = real_target(second);
+    bool same = one != NULL && other != NULL && strcmp(one, other) == 0;
+    free(one);
+    free(other);
+    return same;
 }
+
+int outputs_open(struct outputs *outputs, const char *out, const char *plot)
+{
+    struct output *first = &outputs->out, *second = &outputs->plot;
+    if (plot != NULL && plot_library() == NULL)
+        return failed("--plot %s: this inlay was built without cairo and draws no pictures", shown(plot));
+    int outcome = out != NULL ? open_output(first, "--out", out) : DONE;
+    if (outcome == DONE && plot != NULL)
+        outcome = open_output(second, "--plot", plot);
+    if (outcome == DONE && out != NULL && plot != NULL && same_file(first, second))
+        outcome = misused("--out and --plot both name %s: give them two files", name_of(first));
+    return outcome;
+}
+
+/* ---- Writing and closing ---------------------------------------------------------------------------------------- */
 
 int output_check(struct output *output)
 {
     return ferror(output->stream) ? cannot_write(output) : DONE;
 }
 
-int output_commit(struct output *output)
+int output_npy_header(struct output *output, inlay_element_type type, const size_t *shape, size_t rank)
+{
+    /* The build refuses big-endian hosts, so '<' is how values lie in memory. */
+    static const char *const descrs[] = {[INLAY_F32] = "<f4", [INLAY_F16] = "<f2", [INLAY_BF16] = "<u2"};
+    char header[NPY_FORMAT_BYTES];
+    fwrite(header, 1, npy_format(descrs[type], shape, rank, header), output->stream);
+    return output_check(output);
+}
+
+int output_npy_values(struct output *output, inlay_element_type type, const void *values, size_t n)
+{
+    fwrite(values, type_bytes(type), n, output->stream);
+    return output_check(output);
+}
+
+static void discard(struct output *output)
+{
+    if (output->stream != NULL && output->stream != stdout)
+        fclose(output->stream);
+    if (output->temporary != NULL) {
+        unlink(output->temporary);
+        note_unfinished(output->temporary, NULL);
+    }
+    free(output->temporary);
+    free(output->target);
+    *output = (struct output){NULL, NULL, NULL, NULL};
+}
+
+static int commit(struct output *output)
 {
     if (output->stream == NULL)
         return DONE;
     bool arrived = fflush(output->stream) == 0 && !ferror(output->stream);
-    /* Some file systems report a full disk or quota only here, and the old file must outlive that. */
+    /* Some file systems report a full disk or quota only here, and the old file must survive that. */
     if (arrived && output->temporary != NULL)
         arrived = fsync(fileno(output->stream)) == 0;
     if (arrived && output->stream != stdout) {
@@ -195,23 +271,24 @@ int output_commit(struct output *output)
     }
     if (arrived && output->temporary != NULL)
         arrived = rename(output->temporary, output->target) == 0;
-    if (!arrived) {
-        int outcome = cannot_write(output);
-        output_discard(output);
-        return outcome;
-    }
+    if (!arrived)
+        return cannot_write(output);
+    /* The temporary name is no longer ours to remove. */
     note_unfinished(output->temporary, NULL);
-    forget(output);
+    free(output->temporary);
+    output->temporary = NULL;
+    discard(output);
     return DONE;
 }
 
-void output_discard(struct output *output)
+int outputs_commit(struct outputs *outputs)
 {
-    if (output->stream != NULL && output->stream != stdout)
-        fclose(output->stream);
-    if (output->temporary != NULL) {
-        unlink(output->temporary);
-        note_unfinished(output->temporary, NULL);
-    }
-    forget(output);
+    int outcome = commit(&outputs->out);
+    return outcome == DONE ? commit(&outputs->plot) : outcome;
+}
+
+void outputs_discard(struct outputs *outputs)
+{
+    discard(&outputs->out);
+    discard(&outputs->plot);
 }

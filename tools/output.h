@@ -1,34 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Binary output files: written beside their target and renamed onto it, so that a failed or interrupted run leaves
- * the old file. "-" and what is no regular file (a pipe, a device) are written directly; a terminal is refused.
+ * Binary output files: written beside their target and renamed onto it, so that a failed or interrupted run leaves the
+ * old file. "-" and what is no regular file (a pipe, a device) are written directly; a terminal is refused.
  */
 #ifndef INLAY_TOOL_OUTPUT_H
 #define INLAY_TOOL_OUTPUT_H
 
 #include <stdio.h>
 
-/** An output under way; all null where there is none. */
+#include <inlay/inlay.h>
+
+/** An output in progress; all null where there is none. */
 struct output {
     FILE *stream;
     const char *path; /**< as the user wrote it */
-    char *target;     /**< where it goes at last; null where it is written directly */
+    char *target;     /**< where it goes in the end; null where it is written directly */
     char *temporary;  /**< where it is until then */
 };
 
-/** Opens the file that `option` names. At most two outputs are open at once. */
-int output_open(struct output *output, const char *option, const char *path);
+/** What --out and --plot name. */
+struct outputs {
+    struct output out;
+    struct output plot;
+};
 
-/** MISUSED, with a message, where two open outputs would end in one place; either may be none. */
-int output_distinct(const struct output *out, const struct output *plot);
+/** Opens the files that --out and --plot name; null paths are no outputs. Refuses two that are the same file, and a
+    picture where this build draws none. */
+int outputs_open(struct outputs *outputs, const char *out, const char *plot);
 
-/** FAILED, with a message, where something written before did not arrive. */
+/** Puts the complete files in their places. Where that fails, there is a message, and the old file is still there. */
+int outputs_commit(struct outputs *outputs);
+
+/** Gives up what is not committed, so that nothing is left of it. */
+void outputs_discard(struct outputs *outputs);
+
+/** Returns FAILED, with a message, if something written before did not arrive. */
 int output_check(struct output *output);
 
-/** Puts the complete file in its place; where that fails, there is a message and the old file is still there. */
-int output_commit(struct output *output);
+/** Writes the header of a .npy file with values [shape...]; the values follow. bfloat16, which NumPy lacks, is '<u2'.
+ */
+int output_npy_header(struct output *output, inlay_element_type type, const size_t *shape, size_t rank);
 
-/** Gives an uncommitted output up. Nothing happens where there is none. */
-void output_discard(struct output *output);
+/** Writes n values of the header's type. */
+int output_npy_values(struct output *output, inlay_element_type type, const void *values, size_t n);
 
 #endif

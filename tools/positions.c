@@ -55,12 +55,11 @@ int positions_make(const struct positions *positions, const inlay_sinusoid *sinu
                    inlay_element_type type, size_t dim, void *out, const inlay_executor *executor)
 {
     size_t stride = dim * type_bytes(type);
-    inlay_status status =
-        positions->is_range
-            ? inlay_sinusoid_rows(sinusoid, positions->first + (int64_t)row, n, type, out, stride, executor)
-            : inlay_sinusoid_at(sinusoid, positions->list.values + row, INLAY_POSITION_F64, n, type, out, stride,
-                                executor, NULL);
-    return status == INLAY_OK ? DONE : failed("%s", inlay_status_string(status));
+    if (positions->is_range)
+        return check_status(
+            inlay_sinusoid_rows(sinusoid, positions->first + (int64_t)row, n, type, out, stride, executor));
+    return check_status(inlay_sinusoid_at(sinusoid, positions->list.values + row, INLAY_POSITION_F64, n, type, out,
+                                          stride, executor, NULL));
 }
 
 void positions_describe(const struct positions *positions, char *text, size_t size)

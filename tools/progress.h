@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A line of progress on stderr, only where that is a terminal and only once the work turns out to be long.
+ * Time, and a line of progress on stderr: only where that is a terminal, and only once the work turns out to be long.
  */
 #ifndef INLAY_TOOL_PROGRESS_H
 #define INLAY_TOOL_PROGRESS_H
 
 #include <stdbool.h>
 
+/** Returns seconds since some fixed moment, by a clock that nobody can set. */
+double seconds_now(void);
+
 struct progress {
+    const char *what; /**< such as "computing" */
     bool terminal;
     bool visible;
     double next; /**< when the line is due again */
 };
 
-void progress_start(struct progress *progress);
+/** Starts the clock of a piece of work. */
+struct progress progress_start(const char *what);
 
 /** Shows that a part in [0, 1] of the work is done. Cheap where nothing is due. */
 void progress_show(struct progress *progress, double part);
 
-/** Takes the line away, so that what follows begins at the left. */
+/** Clears the line, so that what follows begins at the left. */
 void progress_end(struct progress *progress);
 
 #endif

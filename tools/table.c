@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `inlay table`: rows of sinusoids or of rotary tables, made a chunk at a time and handed on at once, so that memory
- * does not grow with the table. What is printed is made row by row on demand.
+ * `inlay table`: rows of sinusoids or of rotary tables, computed a chunk at a time and passed on at once, so that
+ * memory does not grow with the table. What is printed is computed row by row on demand.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,25 +12,21 @@
 #include "command.h"
 #include "compare.h"
 #include "describe.h"
+#include "frequencies.h"
 #include "message.h"
 #include "names.h"
-#include "numbers.h"
 #include "output.h"
-#include "plot.h"
 #include "positions.h"
 #include "print.h"
 #include "progress.h"
-#include "rope.h"
-#include "save.h"
-#include "table_help.h"
 #include "table_options.h"
 #include "table_picture.h"
 #include "threads.h"
 #include "widen.h"
 
 enum {
-    CHUNK_BYTES = 1 << 18, /* of a thread, roughly: large enough for stdio and the generator, and fits its L2 cache */
-    PARTS = 2,             /* a rotary table has cosines, then sines */
+    CHUNK_BYTES = 1 << 18, /* for each thread, roughly: large enough for stdio and the generator, and fits its L2 */
+    ROTARY_PARTS = 2,      /* a rotary table has cosines, then sines */
     TEXT_BYTES = 512
 };
 
@@ -38,8 +34,7 @@ enum {
 struct production {
     struct table_options options;
     struct positions positions;
-    struct numbers frequencies; /* of --inv-freq or --rope */
-    double attention_factor;    /* of --rope */
+    struct frequencies frequencies;
     inlay_sinusoid *sinusoid;
     inlay_sinusoid *other; /* of --compare */
     size_t parts;
@@ -49,13 +44,20 @@ struct production {
     float *values; /* [chunk_rows, columns], the chunk's as float32 */
     struct threads threads;
     struct heat heat;
-    struct output out;
-    struct output plot;
+    struct outputs outputs;
 };
 
-static size_t rows_of(const struct production *p)
+static void production_free(struct production *p)
 {
-    return p->positions.n;
+    outputs_discard(&p->outputs);
+    heat_free(&p->heat);
+    threads_stop(&p->threads);
+    free(p->values);
+    free(p->chunk);
+    inlay_sinusoid_destroy(p->other);
+    inlay_sinusoid_destroy(p->sinusoid);
+    numbers_free(&p->frequencies.list);
+    positions_free(&p->positions);
 }
 
 /* ---- Preparation ------------------------------------------------------------------------------------------------ */
@@ -68,43 +70,31 @@ static int read_positions(struct production *p)
     return outcome;
 }
 
-/* Reads or computes the frequencies where the options give them. */
-static int prepare_frequencies(struct production *p)
+/* Opens the outputs first: whoever mistypes a directory should not learn it after the work. */
+static int open_outputs(struct production *p)
 {
-    const struct table_options *options = &p->options;
-    const inlay_sinusoid_spec *spec = &options->spec;
-    if (options->rope)
-        return rope_frequencies(&options->rope_options, spec->dim, spec->base, &p->frequencies, &p->attention_factor);
-    if (options->inv_freq == NULL)
-        return DONE;
-    int outcome = numbers_read("--inv-freq", options->inv_freq, 0, 0x1p31, &p->frequencies);
-    size_t pairs = spec->dim / 2 + (spec->odd == INLAY_SINUSOID_ODD_FORMULA ? spec->dim % 2 : 0);
-    if (outcome == DONE && p->frequencies.n != pairs)
-        outcome = failed("--inv-freq %s has %zu frequencies, and the columns of --dim %zu need %zu",
-                         shown(options->inv_freq), p->frequencies.n, spec->dim, pairs);
-    return outcome;
+    return outputs_open(&p->outputs, p->options.out, p->options.plot);
 }
 
-static int make_sinusoid(const inlay_sinusoid_spec *spec, inlay_sinusoid **sinusoid)
+static int read_frequencies(struct production *p)
 {
-    inlay_status status = inlay_sinusoid_create(spec, NULL, sinusoid);
-    return status == INLAY_OK ? DONE : failed("%s", inlay_status_string(status));
+    return frequencies_read(&p->options, &p->frequencies);
 }
 
-static int prepare_sinusoid(struct production *p)
+static int make_sinusoid(struct production *p)
 {
     inlay_sinusoid_spec spec = p->options.spec;
-    spec.inv_freq = p->frequencies.values;
+    spec.inv_freq = p->frequencies.list.values;
     if (p->options.rope)
-        spec.amplitude = p->attention_factor;
-    return make_sinusoid(&spec, &p->sinusoid);
+        spec.amplitude = p->frequencies.attention_factor;
+    return check_status(inlay_sinusoid_create(&spec, NULL, &p->sinusoid));
 }
 
-static int prepare_chunk(struct production *p)
+static int allocate_chunk(struct production *p)
 {
     const struct table_options *options = &p->options;
-    bool pairs = options->rope && options->rope_options.layout == INLAY_ROTARY_PAIRS;
-    p->parts = options->rope ? PARTS : 1;
+    bool pairs = options->rope && options->rotary_layout == INLAY_ROTARY_PAIRS;
+    p->parts = options->rope ? ROTARY_PARTS : 1;
     p->columns = pairs ? options->spec.dim / 2 : options->spec.dim;
     size_t row_bytes;
     if (!__builtin_mul_overflow(p->columns, sizeof *p->values, &row_bytes)) {
@@ -116,30 +106,33 @@ static int prepare_chunk(struct production *p)
     return p->chunk != NULL && p->values != NULL ? DONE : out_of_memory("a row", (double)p->columns * sizeof(float));
 }
 
+static int start_threads(struct production *p)
+{
+    return threads_start(&p->threads, p->options.threads);
+}
+
 /* ---- Rows ------------------------------------------------------------------------------------------------------- */
 
-/* The rows of all parts are numbered through. As many as this lie in one part and fit in the chunk. */
+/* Rows of all parts are counted through. Returns how many from `row` on lie in one part and fit in the chunk. */
 static size_t rows_at(const struct production *p, size_t row)
 {
-    size_t left = rows_of(p) - row % rows_of(p);
+    size_t left = p->positions.n - row % p->positions.n;
     return left < p->chunk_rows ? left : p->chunk_rows;
 }
 
-/* Makes rows [row, row + n), n <= rows_at(row), and tells where they are. */
+/* Computes rows [row, row + n), n <= rows_at(row), and tells where they are. */
 static int make_rows(struct production *p, size_t row, size_t n, const char **made)
 {
     inlay_element_type type = p->options.type;
     *made = p->chunk;
     if (!p->options.rope)
         return positions_make(&p->positions, p->sinusoid, row, n, type, p->columns, p->chunk, p->threads.executor);
-    size_t stride = p->columns * type_bytes(type);
+    size_t rows = p->positions.n, stride = p->columns * type_bytes(type);
     char *sines = p->chunk + p->chunk_rows * stride;
-    if (row >= rows_of(p))
+    if (row >= rows)
         *made = sines;
-    inlay_status status =
-        inlay_rotary_rows(p->sinusoid, p->positions.first + (int64_t)(row % rows_of(p)), n, type,
-                          p->options.rope_options.layout, p->chunk, sines, stride, p->threads.executor);
-    return status == INLAY_OK ? DONE : failed("%s", inlay_status_string(status));
+    return check_status(inlay_rotary_rows(p->sinusoid, p->positions.first + (int64_t)(row % rows), n, type,
+                                          p->options.rotary_layout, p->chunk, sines, stride, p->threads.executor));
 }
 
 static const float *printed_row(void *context, size_t index)
@@ -157,27 +150,27 @@ static const float *printed_row(void *context, size_t index)
 static int print_table(struct production *p)
 {
     const char *type = type_name(p->options.type);
-    struct tensor sinusoids = {type, 2, {rows_of(p), p->columns, 0}, printed_row, p};
-    struct tensor rotary = {type, 3, {PARTS, rows_of(p), p->columns}, printed_row, p};
+    struct tensor sinusoids = {type, 2, {p->positions.n, p->columns, 0}, printed_row, p};
+    struct tensor rotary = {type, 3, {ROTARY_PARTS, p->positions.n, p->columns}, printed_row, p};
     print_tensor(stdout, p->options.rope ? &rotary : &sinusoids);
     return DONE;
 }
 
-/* One a line, so that --inv-freq can read it: 17 digits give a double back. */
+/* Prints one frequency per line, as --inv-freq reads them: 17 digits give a double back. */
 static int print_frequencies(const struct production *p)
 {
     char text[TEXT_BYTES];
-    describe_rope(&p->options.rope_options, p->options.spec.base, text, sizeof text);
-    printf("# %s\n# attention factor %.17g\n", text, p->attention_factor);
-    for (size_t i = 0; i < p->frequencies.n; i++)
-        printf("%.17g\n", p->frequencies.values[i]);
+    describe_rope(&p->options, text, sizeof text);
+    printf("# %s\n# attention factor %.17g\n", text, p->frequencies.attention_factor);
+    for (size_t i = 0; i < p->frequencies.list.n; i++)
+        printf("%.17g\n", p->frequencies.list.values[i]);
     return DONE;
 }
 
 static int compare(struct production *p)
 {
     const struct table_options *options = &p->options;
-    int outcome = make_sinusoid(&options->other, &p->other);
+    int outcome = check_status(inlay_sinusoid_create(&options->other, NULL, &p->other));
     if (outcome != DONE)
         return outcome;
     char text[TEXT_BYTES];
@@ -195,33 +188,35 @@ static int compare(struct production *p)
     return compare_print(stdout, &comparison);
 }
 
-static int start_file(struct production *p)
+/* Starts what is written and what is drawn. */
+static int start_outputs(struct production *p)
 {
-    bool rope = p->options.rope;
-    size_t shape[3] = {PARTS, rows_of(p), p->columns};
-    return save_header(&p->out, p->options.type, rope ? shape : shape + 1, rope ? 3 : 2);
+    const size_t shape[3] = {ROTARY_PARTS, p->positions.n, p->columns};
+    size_t rank = p->options.rope ? 3 : 2;
+    int outcome = DONE;
+    if (p->outputs.plot.stream != NULL)
+        outcome = table_picture_start(&p->heat, p->parts, p->columns, &p->positions);
+    if (outcome == DONE && p->outputs.out.stream != NULL)
+        outcome = output_npy_header(&p->outputs.out, p->options.type, shape + 3 - rank, rank);
+    return outcome;
 }
 
-/* Hands rows [row, row + n) to whoever wants them. */
+/* Passes rows [row, row + n) on to the outputs. */
 static int deliver(struct production *p, size_t row, size_t n, const char *made)
 {
-    if (p->plot.stream != NULL) {
+    if (p->outputs.plot.stream != NULL) {
         widen(p->options.type, made, n * p->columns, p->values);
-        heat_add(&p->heat, row / rows_of(p), row % rows_of(p), n, p->values);
+        heat_add(&p->heat, row / p->positions.n, row % p->positions.n, n, p->values);
     }
-    return p->out.stream != NULL ? save_values(&p->out, p->options.type, made, n * p->columns) : DONE;
+    return p->outputs.out.stream != NULL ? output_npy_values(&p->outputs.out, p->options.type, made, n * p->columns)
+                                         : DONE;
 }
 
 static int stream(struct production *p)
 {
-    const struct table_options *options = &p->options;
-    int outcome = p->plot.stream != NULL ? table_picture_start(&p->heat, p->parts, p->columns, &p->positions) : DONE;
-    if (outcome == DONE && p->out.stream != NULL)
-        outcome = start_file(p);
-
-    struct progress progress;
-    progress_start(&progress);
-    size_t n, rows = p->parts * rows_of(p);
+    struct progress progress = progress_start("computing");
+    int outcome = start_outputs(p);
+    size_t n, rows = p->parts * p->positions.n;
     for (size_t row = 0; outcome == DONE && row < rows; row += n) {
         const char *made;
         n = rows_at(p, row);
@@ -231,41 +226,23 @@ static int stream(struct production *p)
         progress_show(&progress, (double)(row + n) / (double)rows);
     }
     progress_end(&progress);
-    if (outcome == DONE && p->plot.stream != NULL)
-        outcome = table_picture(&p->plot, options, &p->positions, &p->heat);
-    if (outcome == DONE)
-        outcome = output_commit(&p->out);
-    return outcome == DONE ? output_commit(&p->plot) : outcome;
-}
-
-/* Opens the outputs first: whoever mistypes a directory should not learn it after the work. */
-static int open_outputs(struct production *p)
-{
-    const struct table_options *options = &p->options;
-    int outcome = save_plot_check(options->plot);
-    if (outcome == DONE && options->out != NULL)
-        outcome = output_open(&p->out, "--out", options->out);
-    if (outcome == DONE && options->plot != NULL)
-        outcome = output_open(&p->plot, "--plot", options->plot);
-    return outcome == DONE ? output_distinct(&p->out, &p->plot) : outcome;
+    if (outcome == DONE && p->outputs.plot.stream != NULL)
+        outcome = table_picture(&p->outputs.plot, &p->options, &p->positions, &p->heat);
+    return outcome == DONE ? outputs_commit(&p->outputs) : outcome;
 }
 
 static int run(struct production *p)
 {
+    int (*const steps[])(struct production *) = {read_positions, open_outputs,   read_frequencies,
+                                                 make_sinusoid,  allocate_chunk, start_threads};
     const struct table_options *options = &p->options;
-    int outcome = options->print_frequencies ? DONE : read_positions(p);
-    if (outcome == DONE)
-        outcome = open_outputs(p);
-    if (outcome == DONE)
-        outcome = prepare_frequencies(p);
-    if (outcome == DONE && options->print_frequencies)
-        return print_frequencies(p);
-    if (outcome == DONE)
-        outcome = prepare_sinusoid(p);
-    if (outcome == DONE)
-        outcome = prepare_chunk(p);
-    if (outcome == DONE)
-        outcome = threads_start(&p->threads, options->threads);
+    int outcome = DONE;
+    if (options->print_frequencies) {
+        outcome = read_frequencies(p);
+        return outcome == DONE ? print_frequencies(p) : outcome;
+    }
+    for (size_t i = 0; outcome == DONE && i < sizeof steps / sizeof *steps; i++)
+        outcome = steps[i](p);
     if (outcome != DONE)
         return outcome;
     if (options->compare)
@@ -277,19 +254,8 @@ int command_table(int argc, char **argv)
 {
     struct production production = {0};
     int outcome = table_options_parse(argc, argv, &production.options);
-    if (outcome == DONE && production.options.help)
-        table_help();
-    else if (outcome == DONE)
+    if (outcome == DONE && !production.options.line.helped)
         outcome = run(&production);
-    output_discard(&production.out);
-    output_discard(&production.plot);
-    heat_free(&production.heat);
-    threads_stop(&production.threads);
-    free(production.values);
-    free(production.chunk);
-    inlay_sinusoid_destroy(production.other);
-    inlay_sinusoid_destroy(production.sinusoid);
-    numbers_free(&production.frequencies);
-    positions_free(&production.positions);
+    production_free(&production);
     return outcome;
 }

@@ -1,187 +1,184 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The command line of `inlay table`. An option that would have no effect beside the others is refused rather than
- * ignored: whoever gives it expects one. --odd is a policy for whatever dim comes, so that an even one is no reason.
+ * ignored: whoever gives it expects one. --odd is a policy for any dim, so an even one is no reason to refuse it. An
+ * original length has no default: a wrong one makes a table that looks right.
  */
 #include "table_options.h"
 
-#include <inttypes.h>
-
 #include "message.h"
 #include "names.h"
-#include "number.h"
-#include "options.h"
 #include "threads.h"
 
+static const char usage[] = "Usage: inlay table --dim D --positions LIST [option ...]\n"
+                            "\n"
+                            "Computes a table [positions, D] of sinusoids, or with --rope a rotary table,\n"
+                            "and prints it, unless --out, --plot or --compare says what becomes of it.\n"
+                            "A LIST is X,Y,... or FILE.npy (float32, float64, int32 or int64 [n]) or @FILE,\n"
+                            "a text with one number per line, where # begins a comment; @- is standard\n"
+                            "input.\n"
+                            "\n";
+
+/* Sets of rotary scalings, for the fields `modes` and `needed` of the rules. */
 enum {
-    OPTION_DIM = OPTION_FIRST,
-    OPTION_POSITIONS,
-    OPTION_RECIPE,
-    OPTION_BASE,
-    OPTION_SPACING,
-    OPTION_SHIFT,
-    OPTION_LAYOUT,
-    OPTION_ODD,
-    OPTION_AMPLITUDE,
-    OPTION_INV_FREQ,
-    OPTION_FLOAT_ANGLES,
-    OPTION_COMPARE,
-    OPTION_PRINT_FREQUENCIES,
-    OPTION_DTYPE,
-    OPTION_OUT,
-    OPTION_PLOT,
-    OPTION_THREADS,
-    OPTION_ROPE, /* the first of ROPE_OPTIONS */
-    OPTION_LAST = OPTION_ROPE + ROPE_OPTIONS
+    LINEAR = 1 << INLAY_ROTARY_LINEAR,
+    NTK = 1 << INLAY_ROTARY_NTK,
+    DYNAMIC_NTK = 1 << INLAY_ROTARY_DYNAMIC_NTK,
+    LLAMA3 = 1 << INLAY_ROTARY_LLAMA3,
+    YARN = 1 << INLAY_ROTARY_YARN,
+    LONGROPE = 1 << INLAY_ROTARY_LONGROPE,
+    STRETCHED = LINEAR | NTK | DYNAMIC_NTK | LLAMA3 | YARN | LONGROPE,
+    TRAINED = DYNAMIC_NTK | LLAMA3 | YARN | LONGROPE,
+    ALL = STRETCHED | 1 << INLAY_ROTARY_DEFAULT
 };
 
-static const struct option long_options[] = {
-    {"dim", required_argument, NULL, OPTION_DIM},
-    {"positions", required_argument, NULL, OPTION_POSITIONS},
-    {"recipe", required_argument, NULL, OPTION_RECIPE},
-    {"base", required_argument, NULL, OPTION_BASE},
-    {"spacing", required_argument, NULL, OPTION_SPACING},
-    {"shift", required_argument, NULL, OPTION_SHIFT},
-    {"layout", required_argument, NULL, OPTION_LAYOUT},
-    {"odd", required_argument, NULL, OPTION_ODD},
-    {"amplitude", required_argument, NULL, OPTION_AMPLITUDE},
-    {"inv-freq", required_argument, NULL, OPTION_INV_FREQ},
-    {"float-angles", no_argument, NULL, OPTION_FLOAT_ANGLES},
-    {"compare", required_argument, NULL, OPTION_COMPARE},
-    {"print-frequencies", no_argument, NULL, OPTION_PRINT_FREQUENCIES},
-    {"dtype", required_argument, NULL, OPTION_DTYPE},
-    {"out", required_argument, NULL, OPTION_OUT},
-    {"plot", required_argument, NULL, OPTION_PLOT},
-    {"threads", required_argument, NULL, OPTION_THREADS},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {"rope", required_argument, NULL, OPTION_ROPE + ROPE_SCALING},
-    {"rope-layout", required_argument, NULL, OPTION_ROPE + ROPE_LAYOUT},
-    {"factor", required_argument, NULL, OPTION_ROPE + ROPE_FACTOR},
-    {"original-length", required_argument, NULL, OPTION_ROPE + ROPE_ORIGINAL_LENGTH},
-    {"length", required_argument, NULL, OPTION_ROPE + ROPE_LENGTH},
-    {"low-freq-factor", required_argument, NULL, OPTION_ROPE + ROPE_LOW_FREQ_FACTOR},
-    {"high-freq-factor", required_argument, NULL, OPTION_ROPE + ROPE_HIGH_FREQ_FACTOR},
-    {"beta-fast", required_argument, NULL, OPTION_ROPE + ROPE_BETA_FAST},
-    {"beta-slow", required_argument, NULL, OPTION_ROPE + ROPE_BETA_SLOW},
-    {"no-truncate", no_argument, NULL, OPTION_ROPE + ROPE_NO_TRUNCATE},
-    {"mscale", required_argument, NULL, OPTION_ROPE + ROPE_MSCALE},
-    {"mscale-all-dim", required_argument, NULL, OPTION_ROPE + ROPE_MSCALE_ALL_DIM},
-    {"attention-factor", required_argument, NULL, OPTION_ROPE + ROPE_ATTENTION_FACTOR},
-    {"short-factors", required_argument, NULL, OPTION_ROPE + ROPE_SHORT_FACTORS},
-    {"long-factors", required_argument, NULL, OPTION_ROPE + ROPE_LONG_FACTORS},
-    {NULL, 0, NULL, 0},
+#define FIELD(name) offsetof(struct table_options, name)
+
+/* Numbers end where the library says so. */
+#define LEAST 0x1p-20
+#define LENGTH_MOST (INLAY_POSITION_LIMIT - 1)
+
+static const struct option_rule rules[] = {
+    {"dim", "D", OPTION_INTEGER, FIELD(raw.dim), 1, INT32_MAX, .help = "columns"},
+    {"positions", "A:B|LIST", OPTION_TEXT, FIELD(positions),
+     .help = "rows of positions A to B - 1, 0 <= A < B <= 2147483648, or of real-valued positions of magnitude below "
+             "2^31"},
+
+    {"recipe", "NAME", OPTION_NAME, FIELD(raw.recipe), 0, .name_of = recipe_name, .heading = "\nSinusoids:\n",
+     .help = "whose arithmetic makes the table (default: exact), with its layout, odd dims, shift and amplitude unless "
+             "given:"},
+    {"base", "X", OPTION_REAL, FIELD(raw.base), 1, 1e30, .help = "base of the sinusoids, 1 to 1e30 (default: 10000)"},
+    {"spacing", NULL, OPTION_NAME, FIELD(raw.spacing), 1, .name_of = spacing_name,
+     .help = "frequencies of exact: base^-(2i / D) (default), or base^-(i / max(floor(D / 2) - shift, 1))"},
+    {"shift", "0|1", OPTION_INTEGER, FIELD(raw.shift), 0, 1,
+     .help = "of --spacing half (default: 0), --recipe diffusers"},
+    {"layout", NULL, OPTION_NAME, FIELD(raw.layout), 1, .name_of = layout_name,
+     .help = "columns sin, cos, sin, cos, ..., all sines, then all cosines, or all cosines, then all sines"},
+    {"odd", NULL, OPTION_NAME, FIELD(raw.odd), 1, .name_of = odd_name,
+     .help = "the last column if D is odd: one more frequency, zeros, the first cosine again, or an error"},
+    {"amplitude", "X", OPTION_REAL, FIELD(raw.amplitude), LEAST, 0x1p10,
+     .help = "factor of every entry, 2^-20 to 2^10"},
+    {"inv-freq", "LIST", OPTION_TEXT, FIELD(inv_freq),
+     .help = "frequencies in radians per position, one for each pair of columns, instead of a formula's"},
+    {"float-angles", NULL, OPTION_FLAG, FIELD(raw.float_angles),
+     .help = "round those of --inv-freq or --rope, the position and their product to float32, as float32 frameworks "
+             "do"},
+    {"compare", "NAME", OPTION_NAME, FIELD(raw.other), 0, .name_of = recipe_name,
+     .help = "print how far the table is from that of another recipe with the same dim, base, layout and odd dims; "
+             "exact then is the formula that the first recipe approximates. For each decade of positions: the share of "
+             "entries that differ, mean and maximum of the distance, and both in ULP, the step of float32 at the first "
+             "table's entry"},
+
+    {"rope", NULL, OPTION_NAME, FIELD(rotary.scaling), 1, .name_of = rotary_scaling_name, .modes = ALL,
+     .heading = "\nRotary tables, [2, positions, columns]: cosines, then sines:\n",
+     .help = "frequencies of D rotary columns, stretched or not"},
+    {"rope-layout", NULL, OPTION_NAME, FIELD(rotary_layout), 1, .name_of = rotary_layout_name, .modes = ALL,
+     .help = "D / 2 columns, one per frequency; D columns, all frequencies twice (default); D, each frequency twice in "
+             "a row"},
+    {"factor", "X", OPTION_REAL, FIELD(rotary.factor), 1, 1e6, .modes = STRETCHED, .needed = STRETCHED,
+     .help = "all but default: how far to stretch"},
+    {"original-length", "N", OPTION_REAL, FIELD(rotary.original_length), 2, LENGTH_MOST, .modes = TRAINED,
+     .needed = TRAINED, .help = "dynamic-ntk, llama3, yarn, longrope: training length"},
+    {"length", "N", OPTION_REAL, FIELD(rotary.length), 0, LENGTH_MOST, .modes = DYNAMIC_NTK | LONGROPE,
+     .needed = DYNAMIC_NTK | LONGROPE, .help = "dynamic-ntk, longrope: current length of the sequence"},
+    {"low-freq-factor", "X", OPTION_REAL, FIELD(rotary.low_freq_factor), LEAST, 1e6, .modes = LLAMA3,
+     .help = "llama3: rotations over the original length up to which frequencies shrink (default: 1)"},
+    {"high-freq-factor", "X", OPTION_REAL, FIELD(rotary.high_freq_factor), LEAST, 1e6, .modes = LLAMA3,
+     .help = "llama3: rotations from which they are kept (default: 4)"},
+    {"beta-fast", "X", OPTION_REAL, FIELD(rotary.beta_fast), LEAST, 1e6, .modes = YARN,
+     .help = "yarn: rotations from which frequencies are kept (default: 32)"},
+    {"beta-slow", "X", OPTION_REAL, FIELD(rotary.beta_slow), LEAST, 1e6, .modes = YARN,
+     .help = "yarn: rotations up to which they shrink (default: 1)"},
+    {"no-truncate", NULL, OPTION_FLAG, FIELD(raw.no_truncate), .modes = YARN,
+     .help = "yarn: do not round the ends of the ramp to integers"},
+    {"mscale", "X", OPTION_REAL, FIELD(rotary.mscale), LEAST, 100, .modes = YARN,
+     .help = "yarn: weight in DeepSeek's attention factor"},
+    {"mscale-all-dim", "X", OPTION_REAL, FIELD(rotary.mscale_all_dim), LEAST, 100, .modes = YARN,
+     .help = "yarn: the other weight; give both or none"},
+    {"attention-factor", "X", OPTION_REAL, FIELD(rotary.attention_factor), LEAST, 0x1p10, .modes = YARN | LONGROPE,
+     .help = "yarn, longrope: replaces the formula's factor"},
+    {"short-factors", "LIST", OPTION_TEXT, FIELD(short_factors), .modes = LONGROPE, .needed = LONGROPE,
+     .help = "longrope: a factor per frequency for short sequences"},
+    {"long-factors", "LIST", OPTION_TEXT, FIELD(long_factors), .modes = LONGROPE, .needed = LONGROPE,
+     .help = "longrope: those beyond the original length"},
+    {"print-frequencies", NULL, OPTION_FLAG, FIELD(print_frequencies),
+     .help = "print the frequencies as --inv-freq reads them, and end"},
+
+    {"dtype", NULL, OPTION_NAME, FIELD(type), 1, .name_of = type_name, .heading = "\nOutput:\n",
+     .help = "type of the entries (default: float32)"},
+    {"out", "FILE.npy", OPTION_TEXT, FIELD(out),
+     .help = "write '<f4', '<f2', or for bfloat16, which NumPy lacks, its bits as '<u2'; - is stdout"},
+    {"plot", "FILE.png", OPTION_TEXT, FIELD(plot), .help = "draw a heat map; - is stdout"},
+    {"threads", "N", OPTION_INTEGER, FIELD(threads), 1, THREADS_MOST,
+     .help = "threads for what is written or drawn (default: 1)"},
+    {.name = NULL},
 };
 
-/* What was given, before it is known what it means together. */
-struct command_line {
-    struct table_options *options;
-    bool given[OPTION_LAST - OPTION_FIRST];
-    inlay_recipe recipe;
-    inlay_recipe other;
-    inlay_sinusoid_spec spec; /* its fields that were given */
+static const struct refusal refusals[] = {
+    {"recipe", "rope", "--recipe has no effect on --rope, whose frequencies are exact: drop it"},
+    {"spacing", "rope", "--spacing has no effect on --rope, which has frequencies of its own: drop it"},
+    {"shift", "rope", "--shift has no effect on --rope, which has frequencies of its own: drop it"},
+    {"layout", "rope", "--layout has no effect on --rope: --rope-layout arranges its columns"},
+    {"odd", "rope", "--odd has no effect on --rope, which needs an even --dim: drop it"},
+    {"amplitude", "rope", "--amplitude has no effect on --rope: --attention-factor is that of yarn and longrope"},
+    {"inv-freq", "rope", "--inv-freq and --rope both give the frequencies: drop one of them"},
+    {"compare", "rope", "--compare compares sinusoids, and --rope makes two tables: drop one of them"},
+    {"positions", "print-frequencies",
+     "--print-frequencies prints frequencies, which no position changes: drop --positions"},
+    {"float-angles", "print-frequencies", "--print-frequencies prints what is not rounded yet: drop --float-angles"},
+    {"dtype", "print-frequencies", "--print-frequencies prints float64: drop --dtype"},
+    {"out", "print-frequencies", "--print-frequencies prints and ends: drop --out"},
+    {"plot", "print-frequencies", "--print-frequencies prints and ends: drop --plot"},
+    {"threads", "print-frequencies", "--print-frequencies prints and ends: drop --threads"},
+    {"rope-layout", "print-frequencies", "--print-frequencies prints each frequency once: drop --rope-layout"},
+    {"dtype", "compare", "--compare compares float32 tables: drop --dtype"},
+    {"out", "compare", "--compare prints distances instead of the table: drop --out"},
+    {"plot", "compare", "--compare prints distances instead of the table: drop --plot"},
+    {"threads", "compare", "--compare works on one thread: drop --threads"},
+    {NULL, NULL, NULL},
 };
 
-static bool given(const struct command_line *line, int option)
-{
-    return line->given[option - OPTION_FIRST];
-}
+/* ---- What the options mean -------------------------------------------------------------------------------------- */
 
-static int parse_option(struct command_line *line, int option, const char *text)
+/* Returns the recipe as its framework has it, but for what was given. */
+static inlay_sinusoid_spec spec_of(const struct table_options *options)
 {
-    struct table_options *options = line->options;
-    inlay_sinusoid_spec *spec = &line->spec;
-    int64_t integer = 0;
-    int outcome = DONE;
-    switch (option) {
-    case OPTION_DIM:
-        outcome = option_int64("--dim", text, 1, INT32_MAX, &integer);
-        spec->dim = (size_t)integer;
-        return outcome;
-    case OPTION_POSITIONS:
-        options->positions = text;
-        return DONE;
-    case OPTION_RECIPE:
-        return option_recipe("--recipe", text, &line->recipe);
-    case OPTION_BASE:
-        return option_double("--base", text, 1, 1e30, &spec->base);
-    case OPTION_SPACING:
-        return option_spacing(text, &spec->spacing);
-    case OPTION_SHIFT:
-        outcome = option_int64("--shift", text, 0, 1, &integer);
-        spec->shift = (uint32_t)integer;
-        return outcome;
-    case OPTION_LAYOUT:
-        return option_layout(text, &spec->layout);
-    case OPTION_ODD:
-        return option_odd(text, &spec->odd);
-    case OPTION_AMPLITUDE:
-        return option_double("--amplitude", text, 0x1p-20, 0x1p10, &spec->amplitude);
-    case OPTION_INV_FREQ:
-        options->inv_freq = text;
-        return DONE;
-    case OPTION_FLOAT_ANGLES:
-        spec->float_angles = 1;
-        return DONE;
-    case OPTION_COMPARE:
-        options->compare = true;
-        return option_recipe("--compare", text, &line->other);
-    case OPTION_PRINT_FREQUENCIES:
-        options->print_frequencies = true;
-        return DONE;
-    case OPTION_DTYPE:
-        return option_type(text, &options->type);
-    case OPTION_THREADS:
-        return option_int64("--threads", text, 1, THREADS_MOST, &options->threads);
-    case OPTION_OUT:
-        options->out = text;
-        return DONE;
-    case OPTION_PLOT:
-        options->plot = text;
-        return DONE;
-    case OPTION_HELP:
-        options->help = true;
-        return DONE;
-    default:
-        return rope_options_parse(&options->rope_options, (enum rope_option)(option - OPTION_ROPE), text);
-    }
-}
-
-/* The recipe as its framework has it, but for what was given. */
-static inlay_sinusoid_spec spec_of(const struct command_line *line)
-{
-    const inlay_sinusoid_spec *from = &line->spec;
-    inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(line->recipe, from->dim);
-    spec.base = from->base;
-    spec.float_angles = from->float_angles;
-    if (given(line, OPTION_LAYOUT))
-        spec.layout = from->layout;
-    if (given(line, OPTION_SPACING))
-        spec.spacing = from->spacing;
-    if (given(line, OPTION_SHIFT))
-        spec.shift = from->shift;
-    if (given(line, OPTION_ODD))
-        spec.odd = from->odd;
-    if (given(line, OPTION_AMPLITUDE))
-        spec.amplitude = from->amplitude;
+    const struct command_line *line = &options->line;
+    inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(options->raw.recipe, (size_t)options->raw.dim);
+    spec.base = options->raw.base;
+    spec.float_angles = options->raw.float_angles;
+    if (option_given(line, "layout"))
+        spec.layout = options->raw.layout;
+    if (option_given(line, "spacing"))
+        spec.spacing = options->raw.spacing;
+    if (option_given(line, "shift"))
+        spec.shift = (uint32_t)options->raw.shift;
+    if (option_given(line, "odd"))
+        spec.odd = options->raw.odd;
+    if (option_given(line, "amplitude"))
+        spec.amplitude = options->raw.amplitude;
     return spec;
 }
 
-/* The recipe to compare with, arranged as the first table. The exact one is the formula that the first stands for. */
-static inlay_sinusoid_spec other_of(const struct command_line *line, const inlay_sinusoid_spec *first)
+/* Returns the recipe to compare with, arranged as the first table. The exact one is the formula of the first. */
+static inlay_sinusoid_spec other_of(const struct table_options *options)
 {
-    inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(line->other, first->dim);
-    bool exact = line->other == INLAY_RECIPE_EXACT;
+    const inlay_sinusoid_spec *first = &options->spec;
+    inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(options->raw.other, first->dim);
+    bool exact = options->raw.other == INLAY_RECIPE_EXACT;
     spec.base = first->base;
     spec.layout = first->layout;
     spec.odd = first->odd;
     if (exact)
         spec.spacing = first->spacing;
-    if (exact || given(line, OPTION_SHIFT))
+    if (exact || option_given(&options->line, "shift"))
         spec.shift = first->shift;
-    if (exact || given(line, OPTION_AMPLITUDE))
+    if (exact || option_given(&options->line, "amplitude"))
         spec.amplitude = first->amplitude;
     return spec;
 }
+
+/* ---- Whether they belong together ------------------------------------------------------------------------------- */
 
 static bool uses_spacing(const inlay_sinusoid_spec *spec, bool inv_freq)
 {
@@ -194,130 +191,114 @@ static bool uses_shift(const inlay_sinusoid_spec *spec, bool inv_freq)
            (uses_spacing(spec, inv_freq) && spec->spacing == INLAY_SINUSOID_SPACING_HALF);
 }
 
-/* A reason to refuse an option; null ends a list of them. */
-struct refusal {
-    int option;
-    const char *why;
-};
-
-static int refuse(const struct command_line *line, const struct refusal *refusals)
+/* Refuses what options say about frequencies that neither the table nor the one it is compared with has. */
+static int check_frequencies(const struct table_options *options)
 {
-    for (; refusals->why != NULL; refusals++) {
-        if (given(line, refusals->option))
-            return misused("%s", refusals->why);
+    const struct command_line *line = &options->line;
+    bool inv_freq = options->inv_freq != NULL, compare = options->compare;
+    if (inv_freq && options->raw.recipe != INLAY_RECIPE_EXACT)
+        return misused("--recipe %s has frequencies of its own, and --inv-freq gives others: drop one of them",
+                       recipe_name(options->raw.recipe));
+    if (options->spec.float_angles && !inv_freq)
+        return misused("--float-angles rounds the frequencies of --inv-freq or --rope, and neither is given");
+    if (option_given(line, "base") && inv_freq && !compare)
+        return misused("--base has no effect beside --inv-freq, which gives the frequencies: drop one of them");
+    if (option_given(line, "spacing") && !uses_spacing(&options->spec, inv_freq) &&
+        !(compare && uses_spacing(&options->other, false)))
+        return misused("--spacing chooses frequencies of --recipe exact, and %s others: drop it",
+                       inv_freq ? "--inv-freq gives" : "the recipe has");
+    if (option_given(line, "shift") && !uses_shift(&options->spec, inv_freq) &&
+        !(compare && uses_shift(&options->other, false)))
+        return misused("--shift has an effect on --spacing half and --recipe diffusers only: drop it");
+    if (options->spec.odd == INLAY_SINUSOID_ODD_ERROR && options->spec.dim % 2 == 1)
+        return misused("--dim %zu is odd, which %s refuses: give --odd formula, zero or wrap", options->spec.dim,
+                       option_given(line, "odd") ? "--odd error" : "the recipe's framework");
+    return DONE;
+}
+
+/* Returns whether a scaling cannot do without an option. LongRoPE uses its factor only for the attention factor. */
+static bool is_needed(const struct table_options *options, const struct option_rule *rule)
+{
+    if (options->rotary.scaling == INLAY_ROTARY_LONGROPE && rule->target == FIELD(rotary.factor))
+        return !option_given(&options->line, "attention-factor");
+    return rule->needed >> options->rotary.scaling & 1;
+}
+
+/* Refuses options of --rope that have no effect, and finds those that are missing. */
+static int check_scaling(const struct table_options *options)
+{
+    const char *name = rotary_scaling_name(options->rotary.scaling);
+    for (size_t i = 0; rules[i].name != NULL; i++) {
+        bool given = options->line.given[i], of_rope = rules[i].modes != 0;
+        if (of_rope && given && !options->rope)
+            return misused("--%s belongs to --rope, which is not given", rules[i].name);
+        if (of_rope && given && !(rules[i].modes >> options->rotary.scaling & 1))
+            return misused("--%s has no effect on --rope %s: drop it", rules[i].name, name);
+        if (options->rope && !given && is_needed(options, &rules[i]))
+            return misused("--rope %s needs --%s", name, rules[i].name);
     }
     return DONE;
 }
 
-static int check_rope(const struct command_line *line)
+static int check_rope(const struct table_options *options)
 {
-    static const struct refusal refusals[] = {
-        {OPTION_RECIPE, "--recipe has no effect on --rope, whose frequencies are exact: drop it"},
-        {OPTION_SPACING, "--spacing has no effect on --rope, which has frequencies of its own: drop it"},
-        {OPTION_SHIFT, "--shift has no effect on --rope, which has frequencies of its own: drop it"},
-        {OPTION_LAYOUT, "--layout has no effect on --rope: --rope-layout arranges its columns"},
-        {OPTION_ODD, "--odd has no effect on --rope, which needs an even --dim: drop it"},
-        {OPTION_AMPLITUDE, "--amplitude has no effect on --rope: --attention-factor is that of yarn and longrope"},
-        {OPTION_INV_FREQ, "--inv-freq and --rope both give the frequencies: drop one of them"},
-        {OPTION_COMPARE, "--compare compares sinusoids, and --rope makes cosines and sines apart: drop one of them"},
-        {0, NULL},
-    };
-    return refuse(line, refusals);
-}
-
-static int check_print_frequencies(const struct command_line *line)
-{
-    static const struct refusal refusals[] = {
-        {OPTION_POSITIONS, "--print-frequencies prints frequencies, which no position changes: drop --positions"},
-        {OPTION_FLOAT_ANGLES, "--print-frequencies prints what is not rounded yet: drop --float-angles"},
-        {OPTION_DTYPE, "--print-frequencies prints float64: drop --dtype"},
-        {OPTION_OUT, "--print-frequencies prints and ends: drop --out"},
-        {OPTION_PLOT, "--print-frequencies prints and ends: drop --plot"},
-        {OPTION_THREADS, "--print-frequencies prints and ends: drop --threads"},
-        {OPTION_ROPE + ROPE_LAYOUT, "--print-frequencies prints each frequency once: drop --rope-layout"},
-        {0, NULL},
-    };
-    return refuse(line, refusals);
-}
-
-static int check_compare(const struct command_line *line)
-{
-    static const struct refusal refusals[] = {
-        {OPTION_DTYPE, "--compare compares float32 tables: drop --dtype"},
-        {OPTION_OUT, "--compare prints distances instead of the table: drop --out"},
-        {OPTION_PLOT, "--compare prints distances instead of the table: drop --plot"},
-        {OPTION_THREADS, "--compare works on one thread: drop --threads"},
-        {0, NULL},
-    };
-    return refuse(line, refusals);
-}
-
-/* What options say about frequencies that neither the table nor the one it is compared with has. */
-static int check_frequencies(const struct command_line *line)
-{
-    const struct table_options *options = line->options;
-    bool inv_freq = options->inv_freq != NULL, compare = options->compare;
-    const char *name = inlay_recipe_name(line->recipe);
-    if (inv_freq && line->recipe != INLAY_RECIPE_EXACT)
-        return misused("--recipe %s has frequencies of its own, and --inv-freq gives others: drop one of them", name);
-    if (options->spec.float_angles && !inv_freq)
-        return misused("--float-angles rounds the frequencies of --inv-freq or --rope, and neither is given");
-    if (given(line, OPTION_BASE) && inv_freq && !compare)
-        return misused("--base has no effect beside --inv-freq, which gives the frequencies: drop one of them");
-    if (given(line, OPTION_SPACING) && !uses_spacing(&options->spec, inv_freq) &&
-        !(compare && uses_spacing(&options->other, false)))
-        return misused("--spacing chooses frequencies of --recipe exact, and %s others: drop it",
-                       inv_freq ? "--inv-freq gives" : "the recipe has");
-    if (given(line, OPTION_SHIFT) && !uses_shift(&options->spec, inv_freq) &&
-        !(compare && uses_shift(&options->other, false)))
-        return misused("--shift has an effect on --spacing half and --recipe diffusers only: drop it");
+    const struct command_line *line = &options->line;
+    const inlay_rotary_spec *spec = &options->rotary;
+    bool attention_factor = option_given(line, "attention-factor"), mscale = option_given(line, "mscale");
+    if (spec->dim % 2 != 0)
+        return misused("--rope turns pairs of columns, and --dim %zu is odd", spec->dim);
+    if (spec->scaling == INLAY_ROTARY_YARN && spec->base <= 1)
+        return misused("--rope yarn needs a --base above 1");
+    if (spec->low_freq_factor >= spec->high_freq_factor)
+        return misused("--low-freq-factor %.10g is not below --high-freq-factor %.10g", spec->low_freq_factor,
+                       spec->high_freq_factor);
+    if (spec->beta_slow > spec->beta_fast)
+        return misused("--beta-slow %.10g is above --beta-fast %.10g", spec->beta_slow, spec->beta_fast);
+    if (spec->scaling == INLAY_ROTARY_LONGROPE && attention_factor && option_given(line, "factor"))
+        return misused("--attention-factor replaces what --rope longrope computes from --factor: drop one of them");
+    if (mscale != option_given(line, "mscale-all-dim"))
+        return misused("--mscale and --mscale-all-dim have an effect together: give both or none");
+    if (mscale && attention_factor)
+        return misused("--attention-factor replaces what --mscale and --mscale-all-dim compute: drop it or them");
     return DONE;
 }
 
-static int check_together(const struct command_line *line)
+static int check_together(const struct table_options *options)
 {
-    const struct table_options *options = line->options;
-    const inlay_sinusoid_spec *spec = &options->spec;
-    int outcome = DONE;
-    if (spec->dim == 0)
+    const struct command_line *line = &options->line;
+    if (options->spec.dim == 0)
         return misused("--dim is missing: give the number of columns");
     if (options->positions == NULL && !options->print_frequencies)
         return misused("--positions is missing: give the rows as A:B or as a list");
     if (options->print_frequencies && !options->rope)
         return misused("--print-frequencies prints those of --rope, which is not given");
-    if (given(line, OPTION_THREADS) && options->out == NULL && options->plot == NULL && !options->compare &&
-        !options->print_frequencies)
-        return misused("--threads share a table that is written or drawn: give --out or --plot");
-    outcome = rope_options_check(&options->rope_options, (int64_t)spec->dim, spec->base);
-    if (outcome == DONE && options->rope)
-        outcome = check_rope(line);
-    if (outcome == DONE && options->print_frequencies)
-        outcome = check_print_frequencies(line);
-    if (outcome == DONE && options->compare)
-        outcome = check_compare(line);
-    if (outcome == DONE && !options->rope)
-        outcome = check_frequencies(line);
-    if (outcome == DONE && !options->rope && spec->odd == INLAY_SINUSOID_ODD_ERROR && spec->dim % 2 == 1)
-        outcome = misused("--dim %zu is odd, which %s refuses: give --odd formula, zero or wrap", spec->dim,
-                          given(line, OPTION_ODD) ? "--odd error" : "the recipe's framework");
+    int outcome = check_scaling(options);
+    if (outcome == DONE)
+        outcome = options_refuse(line, refusals);
+    if (outcome == DONE && option_given(line, "threads") && options->out == NULL && options->plot == NULL)
+        outcome = misused("--threads share a table that is written or drawn: give --out or --plot");
+    if (outcome == DONE)
+        outcome = options->rope ? check_rope(options) : check_frequencies(options);
     return outcome;
 }
 
 int table_options_parse(int argc, char **argv, struct table_options *options)
 {
-    *options = (struct table_options){.type = INLAY_F32, .threads = 1};
-    rope_options_start(&options->rope_options);
-    struct command_line line = {.options = options, .spec = inlay_sinusoid_spec_default(0)};
-    options_start();
-    int option;
-    while ((option = options_next(argc, argv, long_options)) != OPTION_END) {
-        int outcome = option == OPTION_BAD ? MISUSED : parse_option(&line, option, optarg);
-        if (outcome != DONE || options->help)
-            return outcome;
-        line.given[option - OPTION_FIRST] = true;
-    }
-    options->rope = given(&line, OPTION_ROPE + ROPE_SCALING);
-    options->spec = spec_of(&line);
-    options->other = other_of(&line, &options->spec);
-    return check_together(&line);
+    *options = (struct table_options){.line = {.usage = usage, .rules = rules},
+                                      .rotary = inlay_rotary_spec_default(0),
+                                      .rotary_layout = INLAY_ROTARY_HALVES,
+                                      .type = INLAY_F32,
+                                      .threads = 1,
+                                      .raw.base = 10000};
+    int outcome = options_parse(&options->line, argc, argv, options);
+    if (outcome != DONE || options->line.helped)
+        return outcome;
+    options->rope = option_given(&options->line, "rope");
+    options->compare = option_given(&options->line, "compare");
+    options->rotary.dim = (size_t)options->raw.dim;
+    options->rotary.base = options->raw.base;
+    options->rotary.truncate = !options->raw.no_truncate;
+    options->spec = spec_of(options);
+    options->other = other_of(options);
+    return check_together(options);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the command line of `inlay table` says, checked as far as that goes without opening a file. Included by table.c.
- * It must not open, read or compute anything.
+ * What the command line of `inlay table` says, checked as far as that goes without opening a file. This part must not
+ * open, read or compute anything.
  */
 #ifndef INLAY_TOOL_TABLE_OPTIONS_H
 #define INLAY_TOOL_TABLE_OPTIONS_H
@@ -11,22 +11,42 @@
 
 #include <inlay/inlay.h>
 
-#include "rope_options.h"
+#include "options.h"
 
 struct table_options {
-    bool help;
-    const char *positions; /**< as positions.h reads it; null only with print_frequencies */
-    const char *inv_freq;  /**< as numbers.h reads it; null: none */
-    inlay_sinusoid_spec spec;
+    struct command_line line;  /**< which options were given; line.helped: there is nothing left to do */
+    const char *positions;     /**< as positions.h reads it; null only with print_frequencies */
+    const char *inv_freq;      /**< as numbers.h reads it; null: none */
+    inlay_sinusoid_spec spec;  /**< of a rotary table only dim, base and float_angles count */
+    inlay_sinusoid_spec other; /**< what --compare compares the table with */
     bool compare;
-    inlay_sinusoid_spec other; /**< what the table is compared with */
-    bool rope;                 /**< a rotary table: of the spec only dim, base and float_angles count */
-    struct rope_options rope_options;
     bool print_frequencies;
+
+    bool rope;                /**< a rotary table */
+    inlay_rotary_spec rotary; /**< without the factors of LongRoPE */
+    inlay_rotary_layout rotary_layout;
+    const char *short_factors; /**< as numbers.h reads them */
+    const char *long_factors;
+
     inlay_element_type type;
     const char *out;
     const char *plot;
     int64_t threads;
+
+    /** The values of options from which spec, other and rotary are made. */
+    struct {
+        int64_t dim;
+        int64_t shift;
+        double base;
+        double amplitude;
+        inlay_recipe recipe;
+        inlay_recipe other;
+        inlay_sinusoid_spacing spacing;
+        inlay_sinusoid_layout layout;
+        inlay_sinusoid_odd odd;
+        bool float_angles;
+        bool no_truncate;
+    } raw;
 };
 
 /** Parses argv into *options. */

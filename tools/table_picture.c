@@ -42,7 +42,7 @@ int table_picture(struct output *output, const struct table_options *options, co
     snprintf(title, sizeof title, "inlay table: %s [%s%zu, %zu]", type_name(options->type), options->rope ? "2, " : "",
              positions->n, heat->columns);
     if (options->rope)
-        describe_rope(&options->rope_options, options->spec.base, what, sizeof what);
+        describe_rope(options, what, sizeof what);
     else
         describe_sinusoid(&options->spec, options->inv_freq, what, sizeof what);
     positions_describe(positions, subtitle, sizeof subtitle);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What --threads N asks for: an executor of N threads, or none. Included by the subcommands that have the option.
+ * The threads of --threads N, as an executor. pthreadpool runs them; a build without it has one thread.
  */
 #ifndef INLAY_TOOL_THREADS_H
 #define INLAY_TOOL_THREADS_H
@@ -9,19 +9,22 @@
 
 #include <inlay/inlay.h>
 
-#include "pool.h"
-
 enum { THREADS_MOST = 1024 };
 
 struct threads {
-    struct pool *pool;
+    void *pool; /**< a pthreadpool_t */
     inlay_executor pooled;
     const inlay_executor *executor; /**< null for one thread */
 };
 
-/** Starts threads - 1 beside the caller's. *threads is zero before, and the caller stops it in any case. */
+/** Returns the name of the library that runs threads; null if this build has none. */
+const char *threads_library(void);
+
+/** Starts n - 1 threads beside the caller's. *threads is zero before, and the caller stops it in any case. FAILED, with
+    a message, where the system does not start as many. */
 int threads_start(struct threads *threads, int64_t n);
 
+/** Ends the threads. */
 void threads_stop(struct threads *threads);
 
 #endif

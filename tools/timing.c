@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "message.h"
-#include "stopwatch.h"
+#include "progress.h"
 
 enum { ROUNDS_LEAST = 5, ROUNDS_MOST = 999 };
 
@@ -45,10 +45,10 @@ static void copy(const struct work *work)
 static double seconds_of(void (*function)(const struct work *), const struct work *work, int times)
 {
     void (*volatile call)(const struct work *) = function;
-    double start = stopwatch_now();
+    double start = seconds_now();
     for (int i = 0; i < times; i++)
         call(work);
-    return (stopwatch_now() - start) / times;
+    return (seconds_now() - start) / times;
 }
 
 static int compare_doubles(const void *left, const void *right)
@@ -84,9 +84,9 @@ int timing_print(const inlay_layer *layer, const inlay_table *table, const inlay
     double forwards[ROUNDS_MOST];
     double copies[ROUNDS_MOST];
     int calls = calls_a_round(&work);
-    double start = stopwatch_now();
+    double start = seconds_now();
     size_t rounds = 0;
-    while (rounds < ROUNDS_MOST && (rounds < ROUNDS_LEAST || stopwatch_now() - start < seconds_in_all)) {
+    while (rounds < ROUNDS_MOST && (rounds < ROUNDS_LEAST || seconds_now() - start < seconds_in_all)) {
         copies[rounds] = seconds_of(copy, &work, calls);
         forwards[rounds] = seconds_of(forward, &work, calls);
         rounds++;

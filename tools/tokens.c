@@ -5,6 +5,7 @@
  */
 #include "tokens.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,46 +15,28 @@
 #include "message.h"
 #include "number.h"
 
-static int vectorize_texts(const struct embed_options *options, const struct text *texts, struct vectorized *result)
+/* Reads the texts, of the command line or of files, and vectorizes them. */
+static int read_texts(const struct embed_options *options, struct vectorized *result)
 {
-    if (!vectorize(texts, options->inputs, (size_t)options->max_tokens, result))
-        return failed("there is not enough memory to vectorize the text");
-    return DONE;
-}
-
-static int read_files(const struct embed_options *options, struct vectorized *result)
-{
+    bool files = options->source == SOURCE_FILE;
     char **contents = calloc(options->inputs, sizeof *contents);
     struct text *texts = calloc(options->inputs, sizeof *texts);
-    if (contents == NULL || texts == NULL) {
-        free(contents);
-        free(texts);
-        return failed("there is not enough memory for the texts");
-    }
+    bool enough = contents != NULL && texts != NULL;
     int outcome = DONE;
-    for (size_t i = 0; outcome == DONE && i < options->inputs; i++) {
-        outcome = load_text(options->input[i], &contents[i], &texts[i].size);
-        texts[i].bytes = contents[i];
+    for (size_t i = 0; enough && outcome == DONE && i < options->inputs; i++) {
+        texts[i] = (struct text){options->input[i], strlen(options->input[i])};
+        if (files)
+            outcome = load_text(options->input[i], &contents[i], &texts[i].size);
+        if (files)
+            texts[i].bytes = contents[i];
     }
-    if (outcome == DONE)
-        outcome = vectorize_texts(options, texts, result);
-    for (size_t i = 0; i < options->inputs; i++)
+    if (enough && outcome == DONE)
+        enough = vectorize(texts, options->inputs, (size_t)options->max_tokens, result);
+    for (size_t i = 0; contents != NULL && i < options->inputs; i++)
         free(contents[i]);
     free(contents);
     free(texts);
-    return outcome;
-}
-
-static int read_texts(const struct embed_options *options, struct vectorized *result)
-{
-    struct text *texts = calloc(options->inputs, sizeof *texts);
-    if (texts == NULL)
-        return failed("there is not enough memory for the texts");
-    for (size_t i = 0; i < options->inputs; i++)
-        texts[i] = (struct text){options->input[i], strlen(options->input[i])};
-    int outcome = vectorize_texts(options, texts, result);
-    free(texts);
-    return outcome;
+    return enough ? outcome : failed("there is not enough memory to vectorize the text");
 }
 
 /* Parses one list into ids; *count is how many. */
@@ -122,9 +105,7 @@ static int pad(const struct embed_options *options, struct tokens *tokens)
 int tokens_read(const struct embed_options *options, struct tokens *tokens)
 {
     *tokens = (struct tokens){0};
-    int outcome = options->source == SOURCE_IDS    ? read_ids(options, &tokens->text)
-                  : options->source == SOURCE_FILE ? read_files(options, &tokens->text)
-                                                   : read_texts(options, &tokens->text);
+    int outcome = options->source == SOURCE_IDS ? read_ids(options, &tokens->text) : read_texts(options, &tokens->text);
     if (outcome == DONE)
         outcome = pad(options, tokens);
     if (outcome != DONE)

@@ -35,11 +35,9 @@ static float uniform(uint64_t key, uint64_t index)
 
 static int make_row(const struct formula *formula, size_t row, size_t dim, float *out)
 {
-    if (formula->sinusoid != NULL) {
-        inlay_status status =
-            inlay_sinusoid_rows(formula->sinusoid, (int64_t)row, 1, INLAY_F32, out, dim * sizeof *out, NULL);
-        return status == INLAY_OK ? DONE : failed("%s", inlay_status_string(status));
-    }
+    if (formula->sinusoid != NULL)
+        return check_status(
+            inlay_sinusoid_rows(formula->sinusoid, (int64_t)row, 1, INLAY_F32, out, dim * sizeof *out, NULL));
     for (size_t column = 0; column < dim; column++)
         out[column] = uniform(formula->key, (uint64_t)row * dim + column);
     return DONE;
