@@ -11,17 +11,6 @@
 #include <float.h>
 #include <string.h>
 
-static inlay_status check_structs(const inlay_layer_spec *spec)
-{
-    if (spec == NULL)
-        return INLAY_ERROR_NULL;
-    if (!inlay_struct_known(spec, sizeof *spec))
-        return INLAY_ERROR_OPTION;
-    if (spec->tuning != NULL && !inlay_struct_known(spec->tuning, sizeof *spec->tuning))
-        return INLAY_ERROR_OPTION;
-    return spec->tokens != NULL ? INLAY_OK : INLAY_ERROR_NULL;
-}
-
 static inlay_status check_tables(const inlay_layer_spec *spec, struct inlay_table_extents extents[3])
 {
     const inlay_table *const tables[3] = {spec->tokens, spec->positions, spec->segments};
@@ -51,26 +40,17 @@ static bool values_known(const inlay_layer_spec *spec)
 static bool fields_agree(const inlay_layer_spec *spec)
 {
     const bool norm = spec->norm != INLAY_NORM_NONE, pooled = spec->pooling != INLAY_POOLING_NONE;
+    const bool positioned = inlay_has_positions(spec), segmented = spec->segments != NULL;
     const bool padding_aware = spec->position_mode == INLAY_POSITION_MODE_PADDING_AWARE;
-    if (spec->sinusoid != NULL && spec->positions != NULL)
-        return false;
-    if (spec->clamp_positions && spec->positions == NULL)
-        return false;
-    if (spec->segments_first && spec->segments == NULL)
-        return false;
-    if (padding_aware && (spec->padding_id < 0 || !inlay_has_positions(spec)))
-        return false;
-    if (!norm && (spec->gamma != NULL || spec->beta != NULL))
-        return false;
-    if (spec->norm == INLAY_NORM_RMS && spec->beta != NULL)
-        return false;
-    if (inlay_is_shard(spec->tokens) && (norm || pooled || spec->segments != NULL))
-        return false;
-    if (pooled && (inlay_has_positions(spec) || spec->segments != NULL))
-        return false;
-    if (spec->positions != NULL && spec->positions->vocab > 0)
-        return false;
-    return spec->segments == NULL || (spec->segments->vocab == 0 && spec->segments->rows > 0);
+    const bool conflict = (spec->sinusoid != NULL && spec->positions != NULL) ||
+                          (inlay_is_shard(spec->tokens) && (norm || pooled || segmented)) ||
+                          (pooled && (positioned || segmented)) ||
+                          (spec->positions != NULL && spec->positions->vocab > 0) ||
+                          (segmented && (spec->segments->vocab > 0 || spec->segments->rows == 0));
+    const bool missing = (spec->clamp_positions && spec->positions == NULL) || (spec->segments_first && !segmented) ||
+                         (padding_aware && (spec->padding_id < 0 || !positioned)) || (spec->gamma != NULL && !norm) ||
+                         (spec->beta != NULL && spec->norm != INLAY_NORM_LAYER);
+    return !conflict && !missing;
 }
 
 static bool dims_agree(const inlay_layer_spec *spec)
@@ -104,9 +84,14 @@ static inlay_status check_parameter(const void *parameter, size_t dim, struct in
 inlay_status inlay_check_spec(const inlay_layer_spec *spec, struct inlay_layer_reads *reads)
 {
     struct inlay_table_extents tables[3];
-    inlay_status status = check_structs(spec);
-    if (status == INLAY_OK)
-        status = check_tables(spec, tables);
+    if (spec == NULL)
+        return INLAY_ERROR_NULL;
+    if (!inlay_struct_known(spec, sizeof *spec) ||
+        (spec->tuning != NULL && !inlay_struct_known(spec->tuning, sizeof *spec->tuning)))
+        return INLAY_ERROR_OPTION;
+    if (spec->tokens == NULL)
+        return INLAY_ERROR_NULL;
+    inlay_status status = check_tables(spec, tables);
     if (status != INLAY_OK)
         return status;
     if (!values_known(spec) || !fields_agree(spec))

@@ -66,7 +66,7 @@ static void print_post_ops(struct text *text, const struct inlay_work *work)
 void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *work, char *to, size_t bytes)
 {
     struct text text = {to, bytes};
-    if (plan == NULL) {
+    if (work->rows == 0) {
         print(&text, "route:     none: the output has no rows\n");
         return;
     }

@@ -21,8 +21,9 @@ static void begin(struct inlay_tile *tile, const struct inlay_group *group, cons
     tile->call.prefetch_rows = inlay_least(tile->call.prefetch_rows, MOST_PREFETCH_ROWS);
 }
 
-/* Writes row * scale, plus terms[i] if there are terms. */
-static void sum_tokens(const struct inlay_group *group, const unsigned char *const *terms)
+/* Writes row * scale, plus terms[i] if there are terms. Like the next two it is not inlined: its tile would share the
+   stack with the generator of computed positions. */
+static __attribute__((noinline)) void sum_tokens(const struct inlay_group *group, const unsigned char *const *terms)
 {
     const struct inlay_work *work = group->part->work;
     struct inlay_tile tile;
@@ -40,7 +41,8 @@ static void sum_tokens(const struct inlay_group *group, const unsigned char *con
 }
 
 /* Adds a row of a table to each token. */
-static void add_rows(const struct inlay_group *group, const inlay_table *table, const size_t *rows)
+static __attribute__((noinline)) void add_rows(const struct inlay_group *group, const inlay_table *table,
+                                               const size_t *rows)
 {
     struct inlay_tile tile;
     begin(&tile, group, table, 1, true);
@@ -52,8 +54,8 @@ static void add_rows(const struct inlay_group *group, const inlay_table *table, 
 }
 
 /* Writes from[i] + terms[i], both floats. */
-static void add_terms(const struct inlay_group *group, const unsigned char *const *from,
-                      const unsigned char *const *terms)
+static __attribute__((noinline)) void add_terms(const struct inlay_group *group, const unsigned char *const *from,
+                                                const unsigned char *const *terms)
 {
     const inlay_table floats = {.type = INLAY_F32};
     struct inlay_tile tile;

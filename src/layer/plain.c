@@ -30,6 +30,7 @@ static void run(const inlay_layer_spec *spec, const inlay_batch *batch, void *ou
         .batch = *batch,
         .out = out,
         .out_stride_bytes = out_stride_bytes,
+        .rows = batch->sequences * batch->length,
         .longest = batch->length,
         .special_rows = spec->tokens->vocab > 0,
         .thresholds = &thresholds,

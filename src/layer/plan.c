@@ -153,21 +153,19 @@ static void choose_parts(struct inlay_plan *plan, const struct inlay_work *work,
 
 void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor)
 {
-    const size_t row_bytes = work->tokens->dim * inlay_type_bytes(work->spec->out_type);
-    const bool padded = work->batch.offsets != NULL && work->batch.padded_length > 0;
-    size_t rows = work->batch.offsets == NULL ? work->batch.sequences * work->batch.length : work->batch.length;
-    if (padded)
-        rows = work->batch.sequences * work->batch.padded_length;
+    const inlay_layer_spec *spec = work->spec;
+    const bool pooled = spec->pooling != INLAY_POOLING_NONE, padded = work->batch.padded_length > 0;
+    const size_t row_bytes = work->tokens->dim * inlay_type_bytes(spec->out_type);
     /* Pooled rows are few, and the rows that they are made of are many: their bytes may exceed the address space. */
+    const size_t tokens = work->batch.offsets != NULL ? work->batch.length : work->batch.sequences * work->batch.length;
     size_t all_bytes;
-    if (__builtin_mul_overflow(rows, row_bytes, &all_bytes))
+    if (__builtin_mul_overflow(pooled ? tokens : work->rows, row_bytes, &all_bytes))
         all_bytes = SIZE_MAX;
 
     plan->kernels = inlay_dispatch();
     plan->length = padded ? work->batch.padded_length : work->longest;
     const bool in_memory = all_in_memory(work);
-    choose_stores(plan, work,
-                  work->spec->pooling != INLAY_POOLING_NONE ? work->batch.sequences * row_bytes : all_bytes);
+    choose_stores(plan, work, work->rows * row_bytes);
     choose_route(plan, work, in_memory);
     choose_parts(plan, work, executor, all_bytes);
     choose_positions(plan, work, in_memory);

@@ -20,6 +20,7 @@ struct inlay_work {
                                   token i takes row i */
     unsigned char *out;
     size_t out_stride_bytes;
+    size_t rows;              /* of the output */
     size_t longest;           /* no sequence has more tokens */
     bool special_rows;        /* some ids take no row, or the row of another id */
     bool padding_aware;       /* positions count the tokens that are no padding */

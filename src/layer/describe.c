@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Validation of a batch: a function for each kind of argument, called in a row.
+ * Validation of a call: a function for each kind of argument, called in a row by inlay_describe(), which also fills in
+ * the work.
  */
-#include "layer/check_batch.h"
+#include "layer/describe.h"
 
 #include "base/compare.h"
+#include "base/executor.h"
 #include "layer/rows.h"
 #include "positions/list.h"
 #include "table/element.h"
@@ -30,17 +32,17 @@ static bool fields_known(const inlay_layer_spec *spec, const inlay_batch *batch)
            inlay_float_in(batch->dropout, 0, inlay_is_shard(spec->tokens) ? 0 : below_one);
 }
 
-/* The tokens of all sequences. */
+/* Finds how many tokens all sequences have together. */
 static inlay_status count_tokens(const inlay_batch *batch, size_t *tokens, inlay_fault *fault)
 {
+    const bool ragged = batch->offsets != NULL, from_offsets = batch->length == INLAY_LENGTH_FROM_OFFSETS;
     *tokens = batch->length;
-    if (batch->offsets != NULL && batch->sequences > SIZE_MAX / sizeof *batch->offsets - 1)
+    if (ragged && batch->sequences > SIZE_MAX / sizeof *batch->offsets - 1)
         return INLAY_ERROR_OVERFLOW;
-    if (batch->offsets == NULL && batch->length != INLAY_LENGTH_FROM_OFFSETS)
-        return __builtin_mul_overflow(batch->sequences, batch->length, tokens) ? INLAY_ERROR_OVERFLOW : INLAY_OK;
-    if (batch->length != INLAY_LENGTH_FROM_OFFSETS)
-        return INLAY_OK;
-    if (batch->offsets == NULL)
+    if (!from_offsets)
+        return !ragged && __builtin_mul_overflow(batch->sequences, batch->length, tokens) ? INLAY_ERROR_OVERFLOW
+                                                                                          : INLAY_OK;
+    if (!ragged)
         return INLAY_ERROR_NULL;
     /* Without sequences the output has no rows, and no array is read. */
     uint64_t last = 0;
@@ -53,24 +55,16 @@ static inlay_status count_tokens(const inlay_batch *batch, size_t *tokens, inlay
     return INLAY_ERROR_OFFSETS;
 }
 
-inlay_status inlay_check_batch(const inlay_layer *layer, const inlay_batch *batch, const void *out,
-                               size_t out_stride_bytes, struct inlay_batch_shape *shape, inlay_fault *fault)
+/* Finds how many rows the output has. */
+static inlay_status count_rows(const inlay_layer_spec *spec, const inlay_batch *batch, size_t tokens, size_t *rows)
 {
-    if (!fields_known(&layer->spec, batch))
-        return INLAY_ERROR_OPTION;
-    size_t padded_rows;
-    inlay_status status = count_tokens(batch, &shape->tokens, fault);
-    if (status != INLAY_OK)
-        return status;
-    if (__builtin_mul_overflow(batch->sequences, batch->padded_length, &padded_rows))
+    if (__builtin_mul_overflow(batch->sequences, batch->padded_length, rows))
         return INLAY_ERROR_OVERFLOW;
-    shape->rows = shape->tokens;
-    if (layer->spec.pooling != INLAY_POOLING_NONE)
-        shape->rows = batch->sequences;
-    else if (batch->padded_length > 0)
-        shape->rows = padded_rows;
-    return inlay_check_matrix(out, shape->rows, layer->tokens.dim, layer->spec.out_type, out_stride_bytes,
-                              &shape->written);
+    if (spec->pooling != INLAY_POOLING_NONE)
+        *rows = batch->sequences;
+    else if (batch->padded_length == 0)
+        *rows = tokens;
+    return INLAY_OK;
 }
 
 /* Checks an array that is read: it is there, and does not overlap the output. */
@@ -81,25 +75,25 @@ static inlay_status check_read(const void *data, size_t n, size_t element_bytes,
     return status == INLAY_OK && inlay_extents_overlap(written, read) ? INLAY_ERROR_OVERLAP : status;
 }
 
-inlay_status inlay_check_reads(const inlay_layer *layer, const inlay_batch *batch,
-                               const struct inlay_batch_shape *shape)
+/* Checks all arrays that a call reads. */
+static inlay_status check_reads(const inlay_layer *layer, const inlay_batch *batch, size_t tokens,
+                                struct inlay_extent written)
 {
-    const size_t tokens = shape->tokens;
     inlay_status status = INLAY_OK;
     if (tokens > 0)
-        status = check_read(batch->ids, tokens, inlay_id_bytes(batch->id_type), shape->written);
+        status = check_read(batch->ids, tokens, inlay_id_bytes(batch->id_type), written);
     if (status == INLAY_OK && batch->starts != NULL)
-        status = check_read(batch->starts, batch->sequences, sizeof *batch->starts, shape->written);
+        status = check_read(batch->starts, batch->sequences, sizeof *batch->starts, written);
     if (status == INLAY_OK && batch->offsets != NULL)
-        status = check_read(batch->offsets, batch->sequences + 1, sizeof *batch->offsets, shape->written);
+        status = check_read(batch->offsets, batch->sequences + 1, sizeof *batch->offsets, written);
     if (status == INLAY_OK && batch->position_ids != NULL)
-        status = check_read(batch->position_ids, tokens, inlay_id_bytes(batch->position_id_type), shape->written);
+        status = check_read(batch->position_ids, tokens, inlay_id_bytes(batch->position_id_type), written);
     if (status == INLAY_OK && batch->segment_ids != NULL)
-        status = check_read(batch->segment_ids, tokens, inlay_id_bytes(batch->segment_id_type), shape->written);
+        status = check_read(batch->segment_ids, tokens, inlay_id_bytes(batch->segment_id_type), written);
     if (status == INLAY_OK && batch->weights != NULL)
-        status = check_read(batch->weights, tokens, sizeof(float), shape->written);
+        status = check_read(batch->weights, tokens, sizeof(float), written);
     for (size_t i = 0; i < layer->reads.count && status == INLAY_OK; i++)
-        if (inlay_extents_overlap(shape->written, layer->reads.extents[i]))
+        if (inlay_extents_overlap(written, layer->reads.extents[i]))
             status = INLAY_ERROR_OVERLAP;
     return status;
 }
@@ -192,7 +186,9 @@ static inlay_status check_each_position(const struct inlay_work *work, inlay_fau
     return INLAY_OK;
 }
 
-inlay_status inlay_check_contents(struct inlay_work *work, size_t tokens, inlay_fault *fault)
+/* Validates offsets, ids, positions and segment ids, in this order; finds the longest sequence, and whether its
+   positions have to be found token by token. */
+static inlay_status check_contents(struct inlay_work *work, size_t tokens, inlay_fault *fault)
 {
     if (work->batch.offsets != NULL) {
         inlay_status status = check_offsets(work, fault);
@@ -215,4 +211,42 @@ inlay_status inlay_check_contents(struct inlay_work *work, size_t tokens, inlay_
         !ids_in(work, work->batch.segment_ids, work->batch.segment_id_type, tokens, work->spec->segments->rows, fault))
         return INLAY_ERROR_SEGMENT;
     return INLAY_OK;
+}
+
+inlay_status inlay_describe(struct inlay_work *work, const inlay_layer *layer, const inlay_batch *batch,
+                            const void *out, size_t out_stride_bytes, const inlay_executor *executor,
+                            inlay_fault *fault)
+{
+    if (layer == NULL || batch == NULL)
+        return INLAY_ERROR_NULL;
+    const inlay_layer_spec *spec = &layer->spec;
+    inlay_fault unused;
+    fault = fault != NULL ? fault : &unused;
+    size_t tokens;
+    struct inlay_extent written;
+    if (!fields_known(spec, batch))
+        return INLAY_ERROR_OPTION;
+    inlay_status status = count_tokens(batch, &tokens, fault);
+    if (status == INLAY_OK)
+        status = count_rows(spec, batch, tokens, &work->rows);
+    if (status == INLAY_OK)
+        status = inlay_check_matrix(out, work->rows, layer->tokens.dim, spec->out_type, out_stride_bytes, &written);
+    if (status == INLAY_OK)
+        status = inlay_check_executor(executor);
+    if (status != INLAY_OK || work->rows == 0)
+        return status;
+    status = check_reads(layer, batch, tokens, written);
+    if (status != INLAY_OK)
+        return status;
+    work->spec = spec;
+    work->tokens = &layer->tokens;
+    work->batch = *batch;
+    work->batch.length = batch->offsets != NULL ? tokens : batch->length;
+    work->out = (unsigned char *)(uintptr_t)out;
+    work->out_stride_bytes = out_stride_bytes;
+    work->longest = work->batch.length;
+    work->special_rows = spec->bad_id != INLAY_BAD_ID_ERROR || spec->padding_id >= 0 || layer->tokens.vocab > 0;
+    work->padding_aware = spec->position_mode == INLAY_POSITION_MODE_PADDING_AWARE;
+    work->thresholds = &layer->thresholds;
+    return check_contents(work, tokens, fault);
 }

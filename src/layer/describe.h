@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a layer and a batch to validated work.
+ */
+#ifndef INLAY_LAYER_DESCRIBE_H
+#define INLAY_LAYER_DESCRIBE_H
+
+#include "layer/handle.h"
+#include "layer/work.h"
+
+/* Validates all arguments of a forward call and fills in its work; if that has no rows, nothing but `rows` is filled
+   in. Reads no array before it is known to be there. */
+inlay_status inlay_describe(struct inlay_work *work, const inlay_layer *layer, const inlay_batch *batch,
+                            const void *out, size_t out_stride_bytes, const inlay_executor *executor,
+                            inlay_fault *fault);
+
+#endif
