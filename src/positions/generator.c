@@ -321,11 +321,12 @@ void inlay_generator_add(struct inlay_generator *generator, size_t n, unsigned c
 static __attribute__((noinline)) void fill_through_buffer(struct inlay_generator *generator, size_t n,
                                                           unsigned char *out, size_t out_stride_bytes, bool stream)
 {
-    _Alignas(INLAY_CACHE_LINE) unsigned char buffer[INLAY_PIECE_ROWS][INLAY_PIECE_COLUMNS * sizeof(float)];
+    enum { ROWS = 2 }; /* the general path, which has a buffer of its own, calls this: 64 KiB of stack hold both */
+    _Alignas(INLAY_CACHE_LINE) unsigned char buffer[ROWS][INLAY_PIECE_COLUMNS * sizeof(float)];
     size_t element = inlay_type_bytes(generator->type);
     struct inlay_placement piece = inlay_sinusoid_in_piece(generator->sinusoid, generator->first, generator->pairs);
-    for (size_t done = 0; done < n; done += INLAY_PIECE_ROWS) {
-        size_t rows = n - done < INLAY_PIECE_ROWS ? n - done : INLAY_PIECE_ROWS;
+    for (size_t done = 0; done < n; done += ROWS) {
+        size_t rows = n - done < ROWS ? n - done : ROWS;
         inlay_generator_rows(generator, &piece, rows, buffer[0], sizeof *buffer, NULL);
         for (size_t row = 0; row < rows; row++)
             for (int i = 0; i < piece.runs; i++) {
