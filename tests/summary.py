@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Says in plain counts what a run of `meson test` came to: comparisons per ISA, every skip and why, every failure.
+"""Prints the result of a run of `meson test`: comparisons per ISA, every skip with its reason, every failure.
 
     summary.py BUILD_DIR [LOG_BASE]
 

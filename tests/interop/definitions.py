@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Each recipe once more, by its definition in docs/recipes.md: every operation in its type, exp and pow correctly
-rounded (from 60 decimal digits), sine and cosine of the angle in long double, rounded to float32.
-
-Shares nothing with the library. Imported by interop.py.
+"""Each recipe by its definition in docs/recipes.md: every operation in its type, exp and pow correctly rounded (from 60
+decimal digits), sine and cosine of the angle in long double, rounded to float32. Shares no code with the library.
 """
 import decimal
 import fractions
@@ -17,7 +15,7 @@ f64 = numpy.float64
 
 
 def nearest_float32(number):
-    """A Decimal, rounded once to nearest even."""
+    """Rounds a Decimal once, to nearest even."""
     exact = fractions.Fraction(number)
     guess = f32(float(number))
     around = [numpy.nextafter(guess, f32(-numpy.inf)), guess, numpy.nextafter(guess, f32(numpy.inf))]
@@ -25,7 +23,7 @@ def nearest_float32(number):
 
 
 def exp(exponents):
-    """Correctly rounded, in the type of its argument."""
+    """Returns exp, correctly rounded in the type of the argument."""
     exact = [decimal.Decimal(float(x)).exp() for x in exponents]
     if exponents.dtype == f32:
         return numpy.array([nearest_float32(x) for x in exact], f32)
@@ -33,7 +31,7 @@ def exp(exponents):
 
 
 def power(base, exponents):
-    """base ** exponents, likewise."""
+    """Returns base ** exponents, correctly rounded in the type of the exponents."""
     logarithm = decimal.Decimal(float(base)).ln()
     exact = [(decimal.Decimal(float(x)) * logarithm).exp() for x in exponents]
     if exponents.dtype == f32:
@@ -49,8 +47,8 @@ def halves(dim, dtype=f32):
     return numpy.arange(dim // 2).astype(dtype)
 
 
-# Each returns the function from positions to angles and the frequencies (None where there are divisors instead). An odd
-# dim is dealt with by table(), where the recipe says how.
+# Each function returns the function from positions to angles, and the frequencies, or None where there are divisors
+# instead. table() handles odd dims.
 
 
 def times(frequencies):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The tables of frameworks, computed by their own functions on this machine's CPU: a few operations each, restated from
-the file and function that its comment names.
+"""The tables of frameworks, computed by the frameworks' operations on this CPU. Each function repeats a few operations
+of the file and function that its comment names.
 
 Every function takes (dim, rows) and returns (frequencies or None, float32 [rows, dim]); the first row is the first
-position of that framework. Imported by interop.py.
+position of that framework.
 """
 import ctypes
 import math
@@ -16,7 +16,7 @@ LN = math.log(10000.0)
 
 
 def interleave(sines, cosines, dim):
-    """As the assignments to [:, 0::2] and [:, 1::2] do it, errors at odd dims included."""
+    """Does what assignments to [:, 0::2] and [:, 1::2] do, errors at odd dims included."""
     out = numpy.zeros((len(sines), dim), numpy.float32)
     out[:, 0::2] = sines
     out[:, 1::2] = cosines
@@ -34,7 +34,7 @@ def torch_exp(dim, rows):
 
 
 def torch_div(dim, rows):
-    """The same with the divisor computed, and divided by."""
+    """The same with divisors instead of frequencies."""
     divisors = torch.exp(torch.arange(0, dim, 2) / dim * LN)
     angles = torch.arange(rows).float().unsqueeze(1) / divisors
     return None, interleave(torch.sin(angles), torch.cos(angles), dim)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Holds the recipes of libinlay.so against the tables of NumPy, PyTorch, JAX and others, and prints one table.
+"""Compares the recipes of libinlay.so with the tables of NumPy, PyTorch, JAX and others, and prints one table.
 
     interop.py LIBRARY
 
-Runs in the virtual environment that `./dev interop` makes. Differences are shown, since a framework's own exp need not
-be correctly rounded; the exit status is 1 only where a promise of inlay's is broken: each is a line "BROKEN ...".
+Runs in the virtual environment that `./dev interop` makes. Differences are printed, since the exp of a framework need
+not be correctly rounded; the exit status is 1 only if inlay breaks a promise, with a line "BROKEN ..." for each.
 """
 import pathlib
 import platform
@@ -22,7 +22,7 @@ from library import INTERLEAVED, SHAPE, SPLIT_COS_FIRST, Failed, Library
 ROWS, DIM = 1000, 512  # of every recipe
 LONG_ROWS = 5000  # the table of PyTorch's tutorial
 ODD_DIM = 7
-STRUCTURE = 1e-3  # more than rounding differs by at 1000 positions: another layout, spacing or first position
+STRUCTURE = 1e-3  # a larger difference is no rounding: layout, spacing or first position differ
 TUTORIAL = pathlib.Path(__file__).resolve().parent.parent / "data" / "keras-tutorial-part-2.txt"
 
 # recipe, who computes it, how, first position
@@ -65,12 +65,12 @@ def ulps(a, b):
 
 
 def compare(ours, theirs):
-    """Entries that differ, most ULP, most difference."""
+    """Returns the number of entries that differ, the largest difference in ULP, and the largest difference."""
     theirs = numpy.ascontiguousarray(theirs, numpy.float32)
-    apart = ulps(ours, theirs)
+    distances = ulps(ours, theirs)
     return (
-        int(numpy.count_nonzero(apart)),
-        int(apart.max()),
+        int(numpy.count_nonzero(distances)),
+        int(distances.max()),
         float(numpy.abs(ours.astype(numpy.float64) - theirs.astype(numpy.float64)).max()),
     )
 
@@ -80,8 +80,8 @@ def line(*cells):
     print("  ".join(f"{c:<{-w}}" if w < 0 else f"{c:>{w}}" for c, w in zip(map(str, cells), widths)).rstrip())
 
 
-def apart_of(ours, theirs):
-    """How many of their frequencies differ from the correctly rounded ones: "5 of 256"."""
+def differing(ours, theirs):
+    """Returns how many of their frequencies differ from the correctly rounded ones, as text: "5 of 256"."""
     if ours is None or theirs is None:
         return "-"
     theirs = numpy.asarray(theirs)
@@ -89,7 +89,7 @@ def apart_of(ours, theirs):
 
 
 def at_odd_dim(library, name, table, first):
-    """Their table and ours of an odd dim: the difference, or that both are errors."""
+    """Compares their table and ours at an odd dim; both may be errors."""
     try:
         theirs = numpy.ascontiguousarray(table(ODD_DIM, ROWS)[1], numpy.float32)
     except (ValueError, RuntimeError, TypeError):
@@ -113,24 +113,24 @@ def recipes(library):
         ours = library.table(name, DIM, ROWS, first)
         entries, most, difference = compare(ours, theirs)
         agree, odd = (True, "") if table is frameworks.whisper else at_odd_dim(library, name, table, first)
-        missed = apart_of(definitions.frequencies(name, DIM), frequencies)
+        missed = differing(definitions.frequencies(name, DIM), frequencies)
         line(name, who, f"{ROWS}x{DIM}", missed, entries, most, f"{difference:.1e}", odd)
         promise(difference <= STRUCTURE, f"{name}: layout, spacing and first position are those of {who}")
         if odd:
-            promise(agree, f"{name}: a dim of {ODD_DIM} is what {who} makes of it ({odd})")
-    # As the UNets of Stable Diffusion and DiT have it: no shift, cosines first, timesteps that are no integers.
+            promise(agree, f"{name}: a dim of {ODD_DIM} gives the same as {who} ({odd})")
+    # The UNets of Stable Diffusion and DiT: no shift, cosines first, timesteps that are not integers.
     timesteps = numpy.linspace(0, 999, ROWS).astype(numpy.float32) + numpy.float32(0.125)
     frequencies, theirs = frameworks.diffusers(DIM, timesteps, 0)
     theirs = numpy.concatenate([theirs[:, DIM // 2 :], theirs[:, : DIM // 2]], axis=1)
     ours = library.table("diffusers", DIM, timesteps, shift=0, layout=SPLIT_COS_FIRST)
     entries, most, difference = compare(ours, theirs)
-    missed = apart_of(definitions.frequencies("diffusers", DIM, shift=0), frequencies)
+    missed = differing(definitions.frequencies("diffusers", DIM, shift=0), frequencies)
     line("diffusers, as DiT has it", "PyTorch", f"{ROWS}x{DIM}", missed, entries, most, f"{difference:.1e}")
     promise(difference <= STRUCTURE, "diffusers: shift 0 and cosines first, at fractional timesteps, is PyTorch's")
 
 
 def long_tables(library):
-    """The table of PyTorch's tutorial: by name, and from the framework's own frequencies."""
+    """The table of PyTorch's tutorial: by recipe, and from the frequencies of the framework."""
     theirs = frameworks.numpy_fp64(DIM, LONG_ROWS)[1]
     entries, most, difference = compare(library.table("numpy-fp64", DIM, LONG_ROWS), theirs)
     line("numpy-fp64", "NumPy", f"{LONG_ROWS}x{DIM}", "-", entries, most, f"{difference:.1e}")
@@ -141,7 +141,7 @@ def long_tables(library):
         right = definitions.frequencies(name, DIM)
         ours = library.table(name, DIM, LONG_ROWS)
         entries, most, difference = compare(ours, theirs)
-        line(name, who, f"{LONG_ROWS}x{DIM}", apart_of(right, frequencies), entries, most, f"{difference:.1e}")
+        line(name, who, f"{LONG_ROWS}x{DIM}", differing(right, frequencies), entries, most, f"{difference:.1e}")
         fed = library.table("exact", DIM, LONG_ROWS, frequencies=frequencies, layout=INTERLEAVED)
         entries, most, difference = compare(fed, theirs)
         line("inv_freq, float_angles", who, f"{LONG_ROWS}x{DIM}", "given", entries, most, f"{difference:.1e}")
@@ -152,7 +152,7 @@ def long_tables(library):
 
 
 def by_definition(library):
-    """Every recipe, bit for bit, beside its definition."""
+    """Every recipe has the bits of its definition."""
     for name in definitions.RECIPES:
         first = 1 if name == "opennmt-tf" else 0
         positions = numpy.arange(first, first + ROWS)
@@ -165,7 +165,7 @@ def by_definition(library):
 
 
 def tutorial(library):
-    """The table of 8 positions that the Keras tutorial makes, and the sums that it prints."""
+    """The table of 8 positions of the Keras tutorial, and the sums that it prints."""
     ours = library.table("numpy-fp64", 6, 8)
     entries, most, difference = compare(ours, frameworks.numpy_fp64(6, 8)[1])
     line("numpy-fp64", "NumPy", "8x6", "-", entries, most, f"{difference:.1e}")
@@ -186,7 +186,7 @@ def main():
         f"jax {jax.__version__}, {' '.join(platform.libc_ver())}, {platform.machine()}\n"
     )
     line("recipe", "beside", "table", "frequencies", "entries", "max ULP", "max", f"dim {ODD_DIM}:")
-    line("", "", "", "apart", "apart", "", "difference", "difference")
+    line("", "", "", "differing", "differing", "", "difference", "difference")
     tutorial(library)
     missed = long_tables(library)
     recipes(library)

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The sinusoids of libinlay.so as NumPy arrays: a ctypes view of include/inlay/inlay.h, as much of it as is asked for.
-
-Imported by interop.py, which says where the library lies.
-"""
+"""The sinusoids of libinlay.so as NumPy arrays: a ctypes view of a part of inlay/positions.h."""
 import ctypes
 
 import numpy
@@ -31,7 +28,7 @@ class Spec(ctypes.Structure):
 
 
 class Failed(Exception):
-    """A call that did not return INLAY_OK."""
+    """A call returned another status than INLAY_OK."""
 
     def __init__(self, what, status):
         super().__init__(f"{what}: status {status}")
@@ -76,9 +73,8 @@ class Library:
             self.recipes[name.decode()] = len(self.recipes)
 
     def table(self, name, dim, rows, first=0, frequencies=None, **changed):
-        """Rows [first, first + rows) of a recipe, its spec changed where asked; or of the exact recipe with frequencies
-        of the caller's and float32 angles; or, where `rows` is an array of float32, the rows of these positions.
-        float32 [rows, dim]."""
+        """Returns rows [first, first + rows) of a recipe as float32 [rows, dim]; if `rows` is an array of float32, the
+        rows of these positions. `changed` are fields of the spec; with `frequencies` angles are computed in float32."""
         spec = self._c.inlay_sinusoid_spec_recipe(self.recipes[name], dim)
         for field, value in changed.items():
             setattr(spec, field, value)
@@ -89,10 +85,10 @@ class Library:
         handle = ctypes.c_void_p()
         status = self._c.inlay_sinusoid_create(ctypes.byref(spec), None, ctypes.byref(handle))
         if status == OK:
-            listed = isinstance(rows, numpy.ndarray)
-            out = numpy.empty((len(rows) if listed else rows, dim), numpy.float32)
+            explicit = isinstance(rows, numpy.ndarray)
+            out = numpy.empty((len(rows) if explicit else rows, dim), numpy.float32)
             where = (F32, out.ctypes.data, out.strides[0], None)  # on the calling thread
-            if listed:
+            if explicit:
                 positions = numpy.ascontiguousarray(rows, numpy.float32)
                 status = self._c.inlay_sinusoid_at(
                     handle, positions.ctypes.data, POSITION_F32, len(positions), *where, None
