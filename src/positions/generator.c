@@ -321,12 +321,11 @@ void inlay_generator_add(struct inlay_generator *generator, size_t n, unsigned c
 static __attribute__((noinline)) void fill_through_buffer(struct inlay_generator *generator, size_t n,
                                                           unsigned char *out, size_t out_stride_bytes, bool stream)
 {
-    enum { ROWS = 2 }; /* the general path, which has a buffer of its own, calls this: 64 KiB of stack hold both */
-    _Alignas(INLAY_CACHE_LINE) unsigned char buffer[ROWS][INLAY_PIECE_COLUMNS * sizeof(float)];
+    _Alignas(INLAY_CACHE_LINE) unsigned char buffer[INLAY_PIECE_ROWS][INLAY_PIECE_COLUMNS * sizeof(float)];
     size_t element = inlay_type_bytes(generator->type);
     struct inlay_placement piece = inlay_sinusoid_in_piece(generator->sinusoid, generator->first, generator->pairs);
-    for (size_t done = 0; done < n; done += ROWS) {
-        size_t rows = n - done < ROWS ? n - done : ROWS;
+    for (size_t done = 0; done < n; done += INLAY_PIECE_ROWS) {
+        size_t rows = n - done < INLAY_PIECE_ROWS ? n - done : INLAY_PIECE_ROWS;
         inlay_generator_rows(generator, &piece, rows, buffer[0], sizeof *buffer, NULL);
         for (size_t row = 0; row < rows; row++)
             for (int i = 0; i < piece.runs; i++) {
@@ -345,8 +344,9 @@ void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinuso
                          size_t out_stride_bytes, bool stream)
 {
     struct inlay_generator generator;
-    /* The floats of a recipe may have to be scaled and converted before they are stored. */
-    bool buffered = sinusoid->angles != NULL && (stream || type != INLAY_F32 || sinusoid->float_amplitude != 1);
+    /* The floats of a recipe that are not stored as they are take shape elsewhere. The others are scaled in place: the
+       general path, which has a buffer of its own, has no stack left for a second one. */
+    const bool recipe = sinusoid->angles != NULL, buffered = recipe && (stream || type != INLAY_F32);
     size_t first = 0;
     do { /* once even if dim 1 has no pair */
         size_t pairs = sinusoid->pairs - first;
@@ -360,4 +360,8 @@ void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinuso
             generate(&generator, &row, n, out, out_stride_bytes, stream && aligned, NULL);
         first += INLAY_GENERATOR_PAIRS;
     } while (first < sinusoid->pairs);
+    for (size_t row = 0; row < n && recipe && !buffered && sinusoid->float_amplitude != 1; row++) {
+        unsigned char *at = out + row * out_stride_bytes;
+        copy_floats(kernels, at, at, sinusoid->dim, sinusoid->float_amplitude, false);
+    }
 }
