@@ -212,6 +212,14 @@ inlay_sinusoid *make_sinusoid(size_t dim, double base, inlay_sinusoid_layout lay
     return sinusoid;
 }
 
+void dequantise(const inlay_table *table, float *out)
+{
+    for (int32_t row = 0; (size_t)row < table->rows; row++)
+        ck_assert_int_eq(inlay_gather(table, &row, INLAY_ID_I32, 1, 1, out + (size_t)row * table->dim,
+                                      table->dim * sizeof *out, NULL, NULL),
+                         INLAY_OK);
+}
+
 inlay_status quantize(const inlay_table *from, const inlay_table *to, double *largest_error)
 {
     if (to == NULL)

@@ -103,6 +103,9 @@ void set_flush(bool flush);
 /* inlay_table_quantize() to the arrays that a view points to, which the test may write. */
 inlay_status quantize(const inlay_table *from, const inlay_table *to, double *largest_error);
 
+/* Writes the rows of a table as the kernels under test dequantise them: float32 [rows, dim]. */
+void dequantise(const inlay_table *table, float *out);
+
 /* A sinusoid handle that the test may rely on. */
 inlay_sinusoid *make_sinusoid(size_t dim, double base, inlay_sinusoid_layout layout);
 

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows of every element type: the kernels of the ISA under test against scalar at every length, address and end of
+ * memory, and both against bytes written out by hand. Float32 rows are read by narrow moves here; test_embed.c has the
+ * others.
+ */
+#include "support.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { COUNT = 3 };
+
+enum { ROWS, SCALES, ZEROS, POSITIONS, OUT, EXPECTED, ARENAS };
+static struct arena arenas[ARENAS];
+
+/* As small as possible, since all of it is filled and compared for each shape. */
+static void make_arenas(size_t columns)
+{
+    for (int i = 0; i < ARENAS; i++)
+        arenas[i] = arena_make(COUNT * (columns * sizeof(float) + 24) + 64);
+}
+
+static void free_arenas(void)
+{
+    for (int i = 0; i < ARENAS; i++)
+        arena_free(&arenas[i]);
+}
+
+static bool grouped(inlay_element_type type)
+{
+    return type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT;
+}
+
+/* Returns the bytes of a row that its first columns touch: less than a row if a block or a byte is not full. */
+static size_t touched(inlay_element_type type, size_t columns)
+{
+    static const unsigned char half_bytes[INLAY_ELEMENT_TYPES] = {
+        [INLAY_F32] = 8,        [INLAY_F16] = 4,        [INLAY_BF16] = 4,
+        [INLAY_I8] = 2,         [INLAY_I8_INVERSE] = 2, [INLAY_U8_ROWWISE] = 2,
+        [INLAY_U4_ROWWISE] = 1, [INLAY_U4_GROUPED] = 1, [INLAY_U4_GROUPED_FLAT] = 1};
+    size_t blocks = columns / 32, rest = columns % 32;
+    if (type == INLAY_Q8_0)
+        return blocks * 34 + (rest > 0 ? 2 + rest : 0);
+    if (type == INLAY_Q4_0)
+        return blocks * 18 + (rest > 0 ? 2 + (rest < 16 ? rest : 16) : 0);
+    return (half_bytes[type] * columns + 1) / 2;
+}
+
+static size_t groups_of(size_t columns, size_t group)
+{
+    return (columns + group - 1) / group;
+}
+
+/* Returns the bytes of the scales (and biases) of one row. */
+static size_t scale_bytes(inlay_element_type type, size_t columns, size_t group)
+{
+    static const unsigned char bytes[INLAY_ELEMENT_TYPES] = {
+        [INLAY_I8] = 4, [INLAY_I8_INVERSE] = 4, [INLAY_U8_ROWWISE] = 8, [INLAY_U4_ROWWISE] = 4};
+    return grouped(type) ? 4 * groups_of(columns, group) : bytes[type];
+}
+
+struct shape {
+    inlay_element_type type;
+    size_t columns, group;
+    bool zeros, positioned, in_place, stream, far;
+    enum placement placement;
+    size_t offset;
+    float scale;
+};
+
+static void random_bytes(struct random *random, unsigned char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = (unsigned char)random_bits(random);
+}
+
+static void check_shape(const struct shape *shape, uint64_t seed)
+{
+    struct random random = {seed};
+    inlay_element_type type = shape->type;
+    size_t bytes = touched(type, shape->columns), beside = scale_bytes(type, shape->columns, shape->group);
+    size_t groups = groups_of(shape->columns, shape->group), floats = shape->columns * sizeof(float);
+    size_t row_zeros = type == INLAY_U4_GROUPED_FLAT ? groups : groups + groups % 2;
+    size_t zero_bytes = (COUNT * row_zeros + 1) / 2;
+    size_t stride = floats + (shape->placement == INSIDE ? shape->offset % 7 * 4 : 0);
+    enum placement placement = shape->placement;
+    unsigned char *rows = arena_place(&arenas[ROWS], COUNT * bytes, placement, shape->offset);
+    unsigned char *scales = arena_place(&arenas[SCALES], COUNT * beside, placement, shape->offset * 5 % 64);
+    unsigned char *zeros = arena_place(&arenas[ZEROS], zero_bytes, placement, shape->offset);
+    unsigned char *positions = arena_place(&arenas[POSITIONS], COUNT * floats, placement, shape->offset * 3 % 64);
+    unsigned char *out = arena_place(&arenas[OUT], (COUNT - 1) * stride + floats, placement, shape->offset);
+    unsigned char *expected = arena_place(&arenas[EXPECTED], COUNT * floats, placement, 0);
+    random_bytes(&random, rows, COUNT * bytes);
+    random_bytes(&random, zeros, zero_bytes);
+    random_rows(&random, positions, COUNT, shape->columns, floats);
+    if (type == INLAY_U4_ROWWISE)
+        random_bytes(&random, scales, COUNT * beside);
+    else
+        random_rows(&random, scales, COUNT, beside / sizeof(float), beside);
+    const unsigned char *row_at[COUNT], *scales_at[COUNT], *positions_at[COUNT];
+    size_t zero_at[COUNT];
+    unsigned char *out_at[COUNT], *expected_at[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        row_at[i] = rows + i * bytes;
+        scales_at[i] = scales + i * beside;
+        zero_at[i] = i * row_zeros;
+        positions_at[i] = positions + i * floats;
+        out_at[i] = out + i * stride;
+        expected_at[i] = expected + i * floats;
+    }
+    struct inlay_embed_tile tile = {
+        .rows = row_at,
+        .scales = beside > 0 ? scales_at : NULL,
+        .zeros = shape->zeros ? zeros : NULL,
+        .zero_at = shape->zeros ? zero_at : NULL,
+        .group = shape->group,
+        .positions = shape->positioned ? positions_at : NULL,
+        .out = expected_at,
+        .count = COUNT,
+        .columns = shape->columns,
+        .scale = shape->scale,
+    };
+    inlay_kernels_scalar.embed[type](&tile);
+    if (shape->in_place)
+        for (size_t i = 0; i < COUNT; i++) {
+            memcpy(out_at[i], positions_at[i], floats);
+            positions_at[i] = out_at[i];
+        }
+    tile.out = out_at;
+    tile.stream = shape->stream;
+    tile.narrow_moves = true; /* of float32; test_embed has the others */
+    tile.prefetch_whole_rows = shape->far;
+    tile.prefetch_rows = shape->offset % 3;
+    tested->embed[type](&tile);
+    count_checks(COUNT * shape->columns);
+    for (size_t i = 0; i < COUNT; i++)
+        for (size_t column = 0; column < shape->columns; column++) {
+            float got = float_at(out_at[i], column), wanted = float_at(expected_at[i], column);
+            if (!same_float(got, wanted))
+                ck_abort_msg("type %d, %zu columns, group %zu, zeros %d, positions %d, in place %d, stream %d, far %d, "
+                             "placement %d, offset %zu, scale %a: row %zu, column %zu is %a, scalar has %a",
+                             (int)type, shape->columns, shape->group, shape->zeros, shape->positioned, shape->in_place,
+                             shape->stream, shape->far, (int)placement, shape->offset, (double)shape->scale, i, column,
+                             (double)got, (double)wanted);
+        }
+    EXPECT(arena_untouched_outside(&arenas[OUT], out, COUNT, stride, floats),
+           "type %d, %zu columns, stream %d, offset %zu: wrote outside its rows", (int)type, shape->columns,
+           shape->stream, shape->offset);
+}
+
+static void check_everywhere(size_t columns, enum placement placement, size_t offset)
+{
+    static const float scales[] = {1, 22.627417f, -0.5f, 0, NAN, INFINITY, 0x1p-140f};
+    static const size_t groups[] = {32, 64, 128};
+    for (int type = INLAY_F32; type < INLAY_ELEMENT_TYPES; type++)
+        for (int way = 0; way < 6; way++) {
+            size_t mixed = columns * 7 + offset * 3 + (size_t)way;
+            struct shape shape = {
+                .type = (inlay_element_type)type,
+                .columns = columns,
+                .group = groups[mixed % 3],
+                .zeros = grouped((inlay_element_type)type) && way % 2 == 0,
+                .positioned = way % 3 > 0,
+                .in_place = way % 3 == 2,
+                .stream = way >= 3,
+                .far = mixed / 2 % 2 == 1,
+                .placement = placement,
+                .offset = offset,
+                .scale = mixed % 4 == 0 ? 1 : scales[mixed / 4 % (sizeof scales / sizeof *scales)],
+            };
+            check_shape(&shape, mixed * INLAY_ELEMENT_TYPES + (size_t)type);
+        }
+}
+
+START_TEST(every_length_against_both_guard_pages)
+{
+    enum { SHORT = 200 };
+    static const size_t lengths[] = {256, 257, 271, 288, 1024, 1055, 4095, 4096, 4097};
+    make_arenas(SHORT);
+    for (size_t columns = 1; columns <= SHORT; columns++) {
+        check_everywhere(columns, AT_END, columns % 5);
+        check_everywhere(columns, AT_BEGIN, columns % 5);
+    }
+    free_arenas();
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        make_arenas(lengths[i]);
+        check_everywhere(lengths[i], AT_END, i % 5);
+        check_everywhere(lengths[i], AT_BEGIN, i % 5);
+        free_arenas();
+    }
+}
+END_TEST
+
+START_TEST(every_length_at_every_alignment)
+{
+    enum { SHORT = 130 };
+    static const size_t lengths[] = {255, 256, 544, 1029};
+    make_arenas(SHORT);
+    for (size_t offset = 0; offset < 64; offset++)
+        for (size_t columns = 1; columns <= SHORT; columns += offset % 16 == 4 ? 1 : 11)
+            check_everywhere(columns, INSIDE, offset);
+    free_arenas();
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        make_arenas(lengths[i]);
+        for (size_t offset = 0; offset < 64; offset += 4)
+            check_everywhere(lengths[i], INSIDE, offset + (offset == 32));
+        free_arenas();
+    }
+}
+END_TEST
+
+/* Expects the values of the only row of a view, as the kernels under test dequantise it. */
+static void expect_values(const char *what, inlay_table view, const float *wanted)
+{
+    static float got[65536];
+    dequantise(&view, got);
+    for (size_t i = 0; i < view.dim; i++)
+        EXPECT(same_float(got[i], wanted[i]), "%s: column %zu is %a, not %a", what, i, (double)got[i],
+               (double)wanted[i]);
+}
+
+/* Returns the value of a float16 by the definition of IEEE 754. */
+static float half_by_definition(unsigned bits)
+{
+    int exponent = (int)(bits >> 10 & 31), fraction = (int)(bits & 1023);
+    double magnitude = exponent == 31  ? (fraction ? (double)NAN : (double)INFINITY)
+                       : exponent == 0 ? ldexp(fraction, -24)
+                                       : ldexp(1024 + fraction, exponent - 25);
+    return (float)(bits >> 15 ? -magnitude : magnitude);
+}
+
+START_TEST(every_pattern_of_16_bits)
+{
+    static uint16_t row[65536];
+    static float halves[65536], brains[65536];
+    for (unsigned bits = 0; bits < 65536; bits++) {
+        uint32_t whole = bits << 16;
+        row[bits] = (uint16_t)bits;
+        halves[bits] = half_by_definition(bits);
+        memcpy(&brains[bits], &whole, sizeof whole);
+    }
+    expect_values("float16", inlay_table_f16(row, 1, 65536), halves);
+    expect_values("bfloat16", inlay_table_bf16(row, 1, 65536), brains);
+}
+END_TEST
+
+START_TEST(every_byte)
+{
+    const float scale = 0.3f, inverse = 1 / scale, pair[] = {0.3f, -7.7f};
+    const uint16_t halves[] = {0x3400, 0xc000}; /* 0.25, -2 */
+    unsigned char row[256 + sizeof pair];
+    float i8[256], i8_inverse[256], u8[256], u4[512];
+    for (int byte = 0; byte < 256; byte++) {
+        float product = (float)byte * pair[0];
+        row[byte] = (unsigned char)byte;
+        i8[byte] = (float)(int8_t)byte * scale;
+        i8_inverse[byte] = (float)(int8_t)byte * inverse;
+        u8[byte] = product + pair[1];
+        u4[2 * byte] = (float)(byte & 15) * 0.25f - 2;
+        u4[2 * byte + 1] = (float)(byte >> 4) * 0.25f - 2;
+    }
+    expect_values("int8", inlay_table_i8(row, &scale, 1, 256), i8);
+    expect_values("int8 by an inverse scale", inlay_table_i8_inverse(row, &scale, 1, 256), i8_inverse);
+    memcpy(row + 256, pair, sizeof pair);
+    expect_values("uint8 rowwise", inlay_table_u8_rowwise(row, 1, 256), u8);
+    memcpy(row + 256, halves, sizeof halves);
+    expect_values("4-bit rowwise", inlay_table_u4_rowwise(row, 1, 512), u4);
+}
+END_TEST
+
+/* Rows as the authors of the formats lay them out. */
+START_TEST(bytes_by_hand)
+{
+    /* FBGEMM, 8 bits: 5 numbers, then scale 0.5 and bias -1 at an odd address. */
+    const unsigned char fbgemm_8[] = {0, 1, 2, 128, 255, 0, 0, 0, 0x3f, 0, 0, 0x80, 0xbf};
+    const float fbgemm_8_values[] = {-1, -0.5f, 0, 63, 126.5f};
+    expect_values("FBGEMM, 8 bits", inlay_table_u8_rowwise(fbgemm_8, 1, 5), fbgemm_8_values);
+    /* FBGEMM, 4 bits: 0x21 is 1, then 2; scale 2 (0x4000), bias 0.5 (0x3800). */
+    const unsigned char fbgemm_4[] = {0x21, 0x0f, 0xf3, 0x00, 0x40, 0x00, 0x38};
+    const float fbgemm_4_values[] = {2.5f, 4.5f, 30.5f, 0.5f, 6.5f};
+    expect_values("FBGEMM, 4 bits", inlay_table_u4_rowwise(fbgemm_4, 1, 5), fbgemm_4_values);
+    /* ONNX Runtime: 0xf0 is 0, then 15; groups 0 and 1 have zero points 3 and 12, or both the default. */
+    unsigned char onnx[32];
+    memset(onnx, 0xf0, sizeof onnx);
+    onnx[16] = 0x5c; /* columns 32 and 33 */
+    const float scales[] = {2, 0.25f};
+    const unsigned char zeros[] = {0xc3};
+    float wanted[64];
+    for (int with = 0; with < 2; with++)
+        for (int flat = 0; flat < 2; flat++) {
+            for (int i = 0; i < 64; i++) {
+                int q = i == 32 ? 12 : i == 33 ? 5 : i % 2 ? 15 : 0, zero = flat ? 0 : 8;
+                zero = !with ? zero : i < 32 ? 3 : 12;
+                wanted[i] = (float)(q - zero) * (i < 32 ? 2 : 0.25f);
+            }
+            expect_values("ONNX Runtime, 4 bits",
+                          (flat ? inlay_table_u4_grouped_flat : inlay_table_u4_grouped)(onnx, scales,
+                                                                                        with ? zeros : NULL, 1, 64, 32),
+                          wanted);
+        }
+    /* ggml: d = 0.5 (0x3800), then 32 int8. */
+    unsigned char q8_0[34] = {0x00, 0x38};
+    for (int i = 0; i < 32; i++) {
+        q8_0[2 + i] = (unsigned char)(i * 8 - 128);
+        wanted[i] = (float)(i * 8 - 128) / 2;
+    }
+    expect_values("Q8_0", inlay_table_q8_0(q8_0, 1, 32), wanted);
+    /* ggml: d = -1 (0xbc00); byte i holds column i below and column 16 + i above. */
+    unsigned char q4_0[18] = {0x00, 0xbc};
+    for (int i = 0; i < 16; i++) {
+        q4_0[2 + i] = (unsigned char)(i | (15 - i) << 4);
+        wanted[i] = (float)(8 - i);
+        wanted[16 + i] = (float)(i - 7);
+    }
+    wanted[8] = wanted[16 + 7] = -0.0f; /* 0 * -1 */
+    expect_values("Q4_0", inlay_table_q4_0(q4_0, 1, 32), wanted);
+}
+END_TEST
+
+/* Zero points of rows with three groups each: flat ones share bytes across rows, the others do not. */
+START_TEST(zero_points_of_rows)
+{
+    static const unsigned char data[3 * 48]; /* zeros: what is read is the negative zero point */
+    static const float scales[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    const unsigned char zeros[6] = {0x21, 0xf3, 0x54, 0xf6, 0x87, 0xf9}, flat[5] = {0x21, 0x43, 0x65, 0x87, 0xf9};
+    const inlay_table views[2] = {inlay_table_u4_grouped(data, scales, zeros, 3, 96, 32),
+                                  inlay_table_u4_grouped_flat(data, scales, flat, 3, 96, 32)};
+    for (int i = 0; i < 2; i++) {
+        float got[3 * 96];
+        dequantise(&views[i], got);
+        for (int column = 0; column < 3 * 96; column++)
+            EXPECT(got[column] == (float)-(column / 32 + 1), "view %d, column %d is %a", i, column,
+                   (double)got[column]);
+    }
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return RUN_TESTS(argc, argv, "quantised", NULL, NULL, every_length_against_both_guard_pages,
+                     every_length_at_every_alignment, every_pattern_of_16_bits, every_byte, bytes_by_hand,
+                     zero_points_of_rows);
+}

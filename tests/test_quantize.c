@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inlay_table_quantize(): tables within the errors that the header states, bytes worked out by hand and those of ggml's
+ * reference, and every error.
+ */
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool grouped(inlay_element_type type)
+{
+    return type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT;
+}
+
+/* How many columns share a step. */
+static size_t shared_columns(inlay_element_type type, size_t dim, size_t group)
+{
+    return grouped(type) ? group : type == INLAY_Q8_0 || type == INLAY_Q4_0 ? 32 : dim;
+}
+
+/* Storage of which each array ends at a guard page. */
+struct storage {
+    struct arena data, scales, zeros;
+    inlay_table_storage to;
+};
+
+static struct storage make_storage(inlay_element_type type, size_t rows, size_t dim, size_t group, bool zeros,
+                                   size_t padding)
+{
+    struct storage made;
+    const size_t row_bytes = inlay_table_row_bytes(type, dim), stride_bytes = row_bytes + padding;
+    const size_t groups = grouped(type) ? dim / group : 1;
+    const size_t zero_bytes = type == INLAY_U4_GROUPED ? rows * ((groups + 1) / 2) : (rows * groups + 1) / 2;
+    made.data = arena_make(rows * stride_bytes);
+    made.scales = arena_make(rows * groups * sizeof(float));
+    made.zeros = arena_make(zero_bytes);
+    made.to = inlay_table_storage_of(type, NULL, dim);
+    made.to.data = arena_place(&made.data, (rows - 1) * stride_bytes + row_bytes, AT_END, 0);
+    made.to.stride_bytes = stride_bytes;
+    made.to.group = grouped(type) ? (uint32_t)group : 0;
+    if (grouped(type) || type == INLAY_I8 || type == INLAY_I8_INVERSE)
+        made.to.scales = arena_place(&made.scales, rows * groups * sizeof(float), AT_END, 0);
+    if (zeros)
+        made.to.zeros = arena_place(&made.zeros, zero_bytes, AT_END, 0);
+    return made;
+}
+
+static void free_storage(struct storage *storage)
+{
+    arena_free(&storage->data);
+    arena_free(&storage->scales);
+    arena_free(&storage->zeros);
+}
+
+/* How far what is read back may be from x, one of the values that share a step, by the header. */
+static double allowed(inlay_element_type type, bool zeros, const float *values, size_t n, double x)
+{
+    double least = INFINITY, most = -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        least = fmin(least, (double)values[i]);
+        most = fmax(most, (double)values[i]);
+    }
+    const double step_floor = 0x1p-126, magnitude = fmax(-least, most), range = most - least;
+    const double with_zero = fmax(most, 0) - fmin(least, 0), rounding = magnitude * 0x1p-22;
+    switch (type) {
+    case INLAY_F16:
+        return fmax(fabs(x) * 0x1p-11, 0x1p-25);
+    case INLAY_BF16:
+        return fmax(fabs(x) * 0x1p-8, 0x1p-134);
+    case INLAY_I8:
+    case INLAY_I8_INVERSE:
+        return fmax(magnitude / 127, step_floor) * 0.5 + rounding;
+    case INLAY_U8_ROWWISE:
+        return fmax(range / 255, step_floor) * 0.5 + rounding;
+    case INLAY_U4_ROWWISE:
+        return range / 15 * 0.5 + (fabs(least) + range) * 0x1p-11 + 8 * 0x1p-24 + rounding;
+    case INLAY_U4_GROUPED:
+        return fmax(zeros ? with_zero / 15 : magnitude / 7, step_floor) * 0.5 + rounding;
+    case INLAY_U4_GROUPED_FLAT:
+        return fmax(with_zero / 15, step_floor) * 0.5 + rounding;
+    case INLAY_Q8_0:
+        return magnitude / 127 * 0.57 + 64 * 0x1p-24;
+    case INLAY_Q4_0:
+        return magnitude / 8 * 1.01 + 8 * 0x1p-24;
+    default:
+        return 0;
+    }
+}
+
+static void check_type(inlay_element_type type, size_t rows, size_t dim, size_t group, bool zeros, const float *x,
+                       const char *what)
+{
+    struct storage storage = make_storage(type, rows, dim, group, zeros, dim % 5);
+    const inlay_table from = inlay_table_f32(x, rows, dim);
+    const size_t shared = shared_columns(type, dim, group);
+    float *got = malloc(rows * dim * sizeof *got);
+    inlay_table view;
+    double reported = -1, largest = 0;
+    ck_assert_int_eq(inlay_table_quantize(&from, &storage.to, &view, &reported), INLAY_OK);
+    dequantise(&view, got);
+    count_checks(rows * dim);
+    for (size_t i = 0; i < rows * dim; i++) {
+        const size_t first = i / dim * dim + i % dim / shared * shared;
+        double error = fabs((double)got[i] - (double)x[i]);
+        if (!(error <= allowed(type, zeros, x + first, shared, (double)x[i])))
+            ck_abort_msg("%s, type %d, dim %zu, group %zu, zeros %d: element %zu: %a became %a", what, (int)type, dim,
+                         group, zeros, i, (double)x[i], (double)got[i]);
+        largest = error > largest ? error : largest;
+    }
+    EXPECT(reported == largest, "%s, type %d, dim %zu: an error of %a is said to be %a", what, (int)type, dim, largest,
+           reported);
+    EXPECT(arena_untouched_outside(&storage.data, view.data, rows, view.stride_bytes, inlay_table_row_bytes(type, dim)),
+           "type %d, dim %zu: wrote outside its rows", (int)type, dim);
+    free(got);
+    free_storage(&storage);
+}
+
+/* Checks every type that can have so many columns and such values. */
+static void check_types(size_t rows, size_t dim, const float *x, const char *what)
+{
+    bool negative = false;
+    for (size_t i = 0; i < rows * dim; i++)
+        negative = negative || x[i] < 0;
+    for (inlay_element_type type = INLAY_F32; type < INLAY_ELEMENT_TYPES; type++)
+        for (size_t group = 32; group <= (grouped(type) ? 128 : 32); group *= 2)
+            for (int zeros = 0; zeros <= grouped(type); zeros++)
+                if (dim % shared_columns(type, dim, group) == 0 &&
+                    !(type == INLAY_U4_GROUPED_FLAT && !zeros && negative))
+                    check_type(type, rows, dim, group, zeros, x, what);
+}
+
+START_TEST(errors_are_within_their_bounds)
+{
+    enum { ROWS = 4, LARGEST = 2080 };
+    static const size_t dims[] = {1, 2, 3, 7, 31, 32, 33, 64, 96, 128, 255, 256, 257, 288, 384, 640, 1111, 2080};
+    static const double sizes[] = {1, 0.02, 1000, 1e-3, 1e-6, 1e-9, 1e-30, 1e-38, 1e-44};
+    static float x[ROWS * LARGEST];
+    struct random random = {5};
+    for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
+        for (size_t size = 0; size < sizeof sizes / sizeof *sizes; size++) {
+            /* Numbers of both signs, of either, and ones that are close to each other and far from 0. */
+            static const double first[] = {-1, -1, 1, 1}, range[] = {2, -1, 1, 1e-4};
+            for (int kind = 0; kind < 4; kind++) {
+                for (size_t i = 0; i < ROWS * dims[d]; i++) {
+                    double u = (double)(random_bits(&random) >> 11) * 0x1p-53;
+                    x[i] = (float)(sizes[size] * (first[kind] + range[kind] * u));
+                }
+                check_types(ROWS, dims[d], x, "random numbers");
+            }
+            for (size_t i = 0; i < ROWS * dims[d]; i++)
+                x[i] = (float)(i / dims[d] == 1 ? -sizes[size] : sizes[size]);
+            check_types(ROWS, dims[d], x, "constant rows");
+        }
+}
+END_TEST
+
+START_TEST(zeros_stay_zeros)
+{
+    enum { DIM = 256 };
+    static const float zeros[2 * DIM];
+    static float got[2 * DIM];
+    const inlay_table from = inlay_table_f32(zeros, 2, DIM);
+    for (inlay_element_type type = INLAY_F16; type < INLAY_ELEMENT_TYPES; type++)
+        for (int with = 0; with <= grouped(type); with++) {
+            struct storage storage = make_storage(type, 2, DIM, 64, with, 0);
+            inlay_table view;
+            double error = -1;
+            ck_assert_int_eq(inlay_table_quantize(&from, &storage.to, &view, &error), INLAY_OK);
+            EXPECT(error == 0, "zeros of type %d have an error of %a", (int)type, error);
+            if (view.scales != NULL)
+                EXPECT(float_at(view.scales, 0) == 1, "the scale of zeros of type %d is %a", (int)type,
+                       (double)float_at(view.scales, 0));
+            dequantise(&view, got);
+            for (int i = 0; i < 2 * DIM; i++)
+                EXPECT(got[i] == 0, "a zero of type %d is read as %a", (int)type, (double)got[i]);
+            free_storage(&storage);
+        }
+}
+END_TEST
+
+/* Expects the bytes of one row of a type, with `scales` and `zeros` for what lies beside them. */
+static void expect_bytes(inlay_element_type type, const float *x, size_t dim, void *scales, const void *wanted)
+{
+    unsigned char bytes[64];
+    const inlay_table from = inlay_table_f32(x, 1, dim);
+    inlay_table_storage to = inlay_table_storage_of(type, bytes, dim);
+    to.scales = scales;
+    ck_assert_int_eq(inlay_table_quantize(&from, &to, NULL, NULL), INLAY_OK);
+    EXPECT(memcmp(bytes, wanted, to.stride_bytes) == 0, "type %d: other bytes than those worked out", (int)type);
+}
+
+START_TEST(bytes_by_hand)
+{
+    static const float row[32] = {-4, 3.9f, 0.25f, -0.25f, 0.74f, 2, [16] = -2, [17] = 3.4f, [31] = 0.3f};
+    float scale;
+    /* d = -4 / -8 = 0.5: q = trunc(x / d + 8.5). */
+    unsigned char q4_0[18] = {0x00, 0x38, 0x40, 0xff, 0x89, 0x88, 0x89, 0x8c};
+    memset(q4_0 + 8, 0x88, 9);
+    q4_0[17] = 0x98;
+    expect_bytes(INLAY_Q4_0, row, 32, NULL, q4_0);
+    /* The scale is 127 / 4: q = round(x * 31.75). */
+    const signed char i8[32] = {-127, 124, 8, -8, 23, 64, [16] = -64, [17] = 108, [31] = 10};
+    expect_bytes(INLAY_I8_INVERSE, row, 32, &scale, i8);
+    EXPECT(scale == 31.75f, "the inverse scale is %a", (double)scale);
+    expect_bytes(INLAY_I8, row, 32, &scale, i8);
+    EXPECT(scale == 4 / 127.0f, "the scale is %a", (double)scale);
+    /* d = 4 / 127 = 0x1.02040810p-5, as a float16 0x2808. */
+    unsigned char q8_0[34] = {0x08, 0x28};
+    memcpy(q8_0 + 2, i8, 32);
+    expect_bytes(INLAY_Q8_0, row, 32, NULL, q8_0);
+    /* d = 2: ties go away from zero. */
+    static const float ties[32] = {254, 1, -1, 5, -5, 2.9f};
+    const signed char away[34] = {0x00, 0x40, 127, 1, -1, 3, -3, 1};
+    expect_bytes(INLAY_Q8_0, ties, 32, NULL, away);
+    /* -1 to 14 in steps of 1: 4 bits hold them as they are. */
+    float few[4] = {-1, 14, 0, 6.6f};
+    const unsigned char rowwise_4[] = {0xf0, 0x81, 0x00, 0x3c, 0x00, 0xbc};
+    expect_bytes(INLAY_U4_ROWWISE, few, 4, NULL, rowwise_4);
+    /* Numbers count from the bias that is stored: 1000.3 becomes 1000.5 (0x63d1), the step 0.2 0x3266. */
+    const float high[4] = {1000.3f, 1003.3f, 1001.3f, 1002.3f};
+    const unsigned char rowwise_high[] = {0xe0, 0x94, 0x66, 0x32, 0xd1, 0x63};
+    expect_bytes(INLAY_U4_ROWWISE, high, 4, NULL, rowwise_high);
+    /* -1 to 254 likewise, with a float32 scale of 1 and a bias of -1. */
+    few[1] = 254;
+    const unsigned char rowwise_8[] = {0, 255, 1, 8, 0, 0, 0x80, 0x3f, 0, 0, 0x80, 0xbf};
+    expect_bytes(INLAY_U8_ROWWISE, few, 4, NULL, rowwise_8);
+}
+END_TEST
+
+/* Three rows of one group and three of three, so that flat zero points of different rows share bytes. */
+START_TEST(zero_points_by_hand)
+{
+    static float x[3 * 96];
+    unsigned char data[3 * 48], zeros[6];
+    float scales[9];
+    for (size_t groups = 1; groups <= 3; groups += 2) {
+        const size_t dim = 32 * groups;
+        const inlay_table from = inlay_table_f32(x, 3, dim);
+        for (size_t i = 0; i < 3 * groups; i++) { /* -i - 1 to 14 - i: the step is 1, the zero point i + 1 */
+            x[32 * i] = -(float)i - 1;
+            x[32 * i + 1] = 14 - (float)i;
+        }
+        const unsigned char padded[2][6] = {{0x01, 0x02, 0x03}, {0x21, 0x03, 0x54, 0x06, 0x87, 0x09}};
+        const unsigned char flat[2][5] = {{0x21, 0x03}, {0x21, 0x43, 0x65, 0x87, 0x09}};
+        for (int is_flat = 0; is_flat < 2; is_flat++) {
+            const inlay_element_type type = is_flat ? INLAY_U4_GROUPED_FLAT : INLAY_U4_GROUPED;
+            inlay_table_storage to = {sizeof to, data, dim / 2, type, 32, scales, zeros};
+            double error;
+            memset(zeros, 0xff, sizeof zeros);
+            ck_assert_int_eq(inlay_table_quantize(&from, &to, NULL, &error), INLAY_OK);
+            EXPECT(error == 0, "groups %zu, flat %d: an error of %a", groups, is_flat, error);
+            EXPECT(memcmp(zeros, is_flat ? flat[groups / 2] : padded[groups / 2],
+                          is_flat ? (3 * groups + 1) / 2 : 3 * ((groups + 1) / 2)) == 0,
+                   "groups %zu, flat %d: other zero points", groups, is_flat);
+        }
+    }
+    /* Without zero points: numbers from 0 to 15 whose zero point is 0. */
+    float from_0[32] = {0, 30, 2, 4, -0.0f};
+    const inlay_table from = inlay_table_f32(from_0, 1, 32);
+    inlay_table_storage to = {sizeof to, data, 16, INLAY_U4_GROUPED_FLAT, 32, scales, NULL};
+    ck_assert_int_eq(inlay_table_quantize(&from, &to, NULL, NULL), INLAY_OK);
+    EXPECT(data[0] == 0xf0 && data[1] == 0x21 && data[2] == 0 && scales[0] == 2, "%02x %02x, scale %a", data[0],
+           data[1], (double)scales[0]);
+    from_0[31] = -0x1p-149f;
+    data[0] = 7;
+    ck_assert_int_eq(inlay_table_quantize(&from, &to, NULL, NULL), INLAY_ERROR_OPTION);
+    EXPECT(data[0] == 7, "a negative value is an error after the first write");
+}
+END_TEST
+
+static uint16_t half_of(float x)
+{
+    uint16_t half;
+    const inlay_table from = inlay_table_f32(&x, 1, 1);
+    const inlay_table_storage to = inlay_table_storage_of(INLAY_F16, &half, 1);
+    ck_assert_int_eq(inlay_table_quantize(&from, &to, NULL, NULL), INLAY_OK);
+    return half;
+}
+
+/* quantize_row_q8_0_ref and quantize_row_q4_0_ref of ggml, of one block. */
+static void ggml_q8_0(const float *x, unsigned char *block)
+{
+    float amax = 0;
+    for (int i = 0; i < 32; i++)
+        amax = fmaxf(amax, fabsf(x[i]));
+    const float d = amax / 127, id = d != 0 ? 1 / d : 0;
+    const uint16_t half = half_of(d);
+    memcpy(block, &half, sizeof half);
+    for (int i = 0; i < 32; i++)
+        block[2 + i] = (unsigned char)(int8_t)roundf(x[i] * id);
+}
+
+static void ggml_q4_0(const float *x, unsigned char *block)
+{
+    float amax = 0, max = 0;
+    for (int i = 0; i < 32; i++)
+        if (amax < fabsf(x[i])) {
+            amax = fabsf(x[i]);
+            max = x[i];
+        }
+    const float d = max / -8, id = d != 0 ? 1 / d : 0;
+    const uint16_t half = half_of(d);
+    memcpy(block, &half, sizeof half);
+    for (int i = 0; i < 16; i++) {
+        const int8_t low = (int8_t)(x[i] * id + 8.5f), high = (int8_t)(x[16 + i] * id + 8.5f);
+        block[2 + i] = (unsigned char)((low > 15 ? 15 : low) | (high > 15 ? 15 : high) << 4);
+    }
+}
+
+START_TEST(bytes_are_those_of_ggml)
+{
+    struct random random = {9};
+    float x[32];
+    unsigned char wanted[34];
+    size_t other = 0;
+    for (int i = 0; i < 20000; i++) {
+        /* Some values are multiples of a power of two, so that there are ties. */
+        const double size = ldexp(1, (int)random_below(&random, 36) - 24);
+        for (int k = 0; k < 32; k++)
+            x[k] = (float)(size * ((double)random_below(&random, i % 2 ? 257 : UINT64_C(1) << 40) /
+                                       (i % 2 ? 128 : ldexp(1, 39)) -
+                                   1));
+        ggml_q4_0(x, wanted);
+        if ((wanted[0] | (wanted[1] & 127)) != 0) /* else the float16 step underflows */
+            expect_bytes(INLAY_Q4_0, x, 32, NULL, wanted);
+        else
+            other++;
+        ggml_q8_0(x, wanted);
+        if ((wanted[0] | wanted[1]) != 0)
+            expect_bytes(INLAY_Q8_0, x, 32, NULL, wanted);
+        else
+            other++;
+    }
+    EXPECT(other > 0 && other < 10000, "%zu steps underflow", other);
+}
+END_TEST
+
+START_TEST(sixteen_bits_round_trip)
+{
+    static uint16_t row[65536], again[65536];
+    static float values[65536];
+    for (unsigned bits = 0; bits < 65536; bits++)
+        row[bits] = (uint16_t)bits;
+    for (inlay_element_type type = INLAY_F16; type <= INLAY_BF16; type++) {
+        const inlay_table view = inlay_table_of(type, row, 1, 65536, sizeof row),
+                          from = inlay_table_f32(values, 1, 65536);
+        const inlay_table_storage to = inlay_table_storage_of(type, again, 65536);
+        double error;
+        dequantise(&view, values);
+        ck_assert_int_eq(inlay_table_quantize(&from, &to, NULL, &error), INLAY_OK);
+        EXPECT(error == 0, "the error is %a", error);
+        for (unsigned bits = 0; bits < 65536; bits++)
+            EXPECT(again[bits] == bits || isnan(values[bits]), "type %d: %04x became %04x", (int)type, bits,
+                   again[bits]);
+    }
+    /* Between float16's largest and the next power of two, ties, what is too small to count. */
+    const float edges[] = {65519.996f, 65520, -1e30f, 0x1.002p0f, 0x1.006p0f, 0x1p-25f, 0x1.8p-25f, -0x1p-26f};
+    const uint16_t f16[] = {0x7bff, 0x7c00, 0xfc00, 0x3c00, 0x3c02, 0, 1, 0x8000};
+    for (int i = 0; i < 8; i++)
+        EXPECT(half_of(edges[i]) == f16[i], "%a became %04x", (double)edges[i], half_of(edges[i]));
+    EXPECT((half_of(NAN) & 0x7fff) > 0x7c00, "NaN became %04x", half_of(NAN));
+}
+END_TEST
+
+/* ---- Errors ----------------------------------------------------------------------------------------------------- */
+
+START_TEST(largest_values)
+{
+    for (inlay_element_type type = INLAY_F32; type < INLAY_ELEMENT_TYPES; type++) {
+        static float x[2 * 64];
+        struct storage storage = make_storage(type, 2, 64, 32, true, 0);
+        const inlay_table from = inlay_table_f32(x, 2, 64);
+        const bool any = type <= INLAY_BF16;
+        const bool half_steps = type == INLAY_U4_ROWWISE || type == INLAY_Q8_0 || type == INLAY_Q4_0;
+        const float limit = any ? 0x1.fffffep127f : half_steps ? 65504 : 0x1p126f;
+        const float bad[] = {nextafterf(limit, INFINITY), -nextafterf(limit, INFINITY), INFINITY, -INFINITY, NAN};
+        if (!grouped(type))
+            storage.to.zeros = NULL;
+        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+            double error = -7;
+            x[127] = bad[i];
+            const inlay_status status = inlay_table_quantize(&from, &storage.to, NULL, &error);
+            EXPECT(status == (any ? INLAY_OK : INLAY_ERROR_OPTION), "type %d, %a: \"%s\"", (int)type, (double)bad[i],
+                   inlay_status_string(status));
+            EXPECT(any || (error == -7 && arena_untouched(&storage.data)), "type %d: wrote before an error", (int)type);
+        }
+        for (int sign = -1; sign <= 1; sign += 2) {
+            double error;
+            x[127] = (float)sign * limit;
+            const inlay_status status = inlay_table_quantize(&from, &storage.to, NULL, &error);
+            EXPECT(status == INLAY_OK, "type %d, %a: \"%s\"", (int)type, (double)x[127], inlay_status_string(status));
+            EXPECT(any || error <= 0.05 * (double)limit, "type %d: the largest has an error of %a", (int)type, error);
+        }
+        free_storage(&storage);
+    }
+}
+END_TEST
+
+/* Everything that a call reads or writes, each at a place in one block of memory. */
+enum { DATA, SCALES, ZEROS, VIEW, ERROR, FROM_DATA, FROM, TO, OBJECTS, OUTPUTS = FROM_DATA, ROOM = 1024 };
+static const size_t object_bytes[OBJECTS] = {3 * 48,
+                                             3 * 3 * 4,
+                                             6,
+                                             sizeof(inlay_table),
+                                             sizeof(double),
+                                             3 * 96 * 4 + 16,
+                                             sizeof(inlay_table),
+                                             sizeof(inlay_table_storage)};
+static _Alignas(64) unsigned char memory[2 * OBJECTS * ROOM], before[sizeof memory];
+
+static inlay_status quantize_at(const size_t at[OBJECTS])
+{
+    inlay_table *from = (void *)(memory + at[FROM]);
+    inlay_table_storage *to = (void *)(memory + at[TO]);
+    memset(memory, 0, sizeof memory);
+    *from = inlay_table_f32(memory + at[FROM_DATA], 3, 96);
+    from->stride_bytes += 8;
+    *to = inlay_table_storage_of(INLAY_U4_GROUPED, memory + at[DATA], 96);
+    to->group = 32;
+    to->scales = memory + at[SCALES];
+    to->zeros = memory + at[ZEROS];
+    memcpy(before, memory, sizeof memory);
+    return inlay_table_quantize(from, to, (void *)(memory + at[VIEW]), (void *)(memory + at[ERROR]));
+}
+
+START_TEST(overlaps)
+{
+    size_t places[OBJECTS];
+    for (size_t i = 0; i < OBJECTS; i++)
+        places[i] = (2 * i + 1) * ROOM;
+    ck_assert_int_eq(quantize_at(places), INLAY_OK);
+    for (size_t i = 0; i < OUTPUTS; i++)
+        for (size_t j = 0; j < OBJECTS; j++) {
+            /* At the last byte of the other one, and where its own last byte is the first of the other; and beside. */
+            const size_t unit = i == VIEW || i == ERROR ? 8 : 1, end = object_bytes[j] / unit * unit;
+            const size_t bytes = (object_bytes[i] + unit - 1) / unit * unit;
+            const size_t tries[] = {0, (object_bytes[j] - 1) / unit * unit, (size_t)0 - bytes + unit,
+                                    end < object_bytes[j] ? end + unit : end, (size_t)0 - bytes};
+            for (size_t k = 0; i != j && k < sizeof tries / sizeof *tries; k++) {
+                size_t at[OBJECTS];
+                memcpy(at, places, sizeof at);
+                at[i] = places[j] + tries[k];
+                const inlay_status status = quantize_at(at), wanted = k < 3 ? INLAY_ERROR_OVERLAP : INLAY_OK;
+                EXPECT(status == wanted, "object %zu, object %zu, place %zu: \"%s\"", i, j, k,
+                       inlay_status_string(status));
+                EXPECT(status == INLAY_OK || memcmp(memory, before, sizeof memory) == 0, "an overlapping call wrote");
+            }
+        }
+}
+END_TEST
+
+START_TEST(arguments)
+{
+    static float x[64];
+    unsigned char bytes[64], untouched[64];
+    float scale = 3;
+    inlay_table from = inlay_table_f32(x, 1, 64), view;
+    inlay_table_storage to = inlay_table_storage_of(INLAY_I8, bytes, 64);
+    double error = 7;
+    memset(bytes, 0x5a, sizeof bytes);
+    memcpy(untouched, bytes, sizeof bytes);
+    to.scales = &scale;
+#define EXPECT_WITH(wanted, object, field, value)                                                                      \
+    do {                                                                                                               \
+        const __typeof__(object) kept = object;                                                                        \
+        object.field = value;                                                                                          \
+        inlay_status status = inlay_table_quantize(&from, &to, &view, &error);                                         \
+        EXPECT(status == (wanted), "%s = %s: \"%s\"", #object "." #field, #value, inlay_status_string(status));        \
+        object = kept;                                                                                                 \
+    } while (0)
+    EXPECT(inlay_table_quantize(NULL, &to, &view, &error) == INLAY_ERROR_NULL, "no table");
+    EXPECT(inlay_table_quantize(&from, NULL, &view, &error) == INLAY_ERROR_NULL, "no storage");
+    EXPECT_WITH(INLAY_ERROR_OPTION, from, size, sizeof from - 1);
+    EXPECT_WITH(INLAY_ERROR_OPTION, from, vocab, 2);
+    EXPECT_WITH(INLAY_ERROR_OPTION, from, type, INLAY_F16);
+    EXPECT_WITH(INLAY_ERROR_NULL, from, data, NULL);
+    EXPECT_WITH(INLAY_ERROR_STRIDE, from, stride_bytes, 255);
+    EXPECT_WITH(INLAY_ERROR_OVERFLOW, from, rows, SIZE_MAX / 8);
+    EXPECT_WITH(INLAY_ERROR_OPTION, to, size, sizeof to - 1);
+    EXPECT_WITH(INLAY_ERROR_OPTION, to, size, 1025);
+    EXPECT_WITH(INLAY_ERROR_NULL, to, data, NULL);
+    EXPECT_WITH(INLAY_ERROR_STRIDE, to, stride_bytes, 63);
+    EXPECT_WITH(INLAY_ERROR_OPTION, to, type, (inlay_element_type)0);
+    EXPECT_WITH(INLAY_ERROR_OPTION, to, type, (inlay_element_type)INLAY_ELEMENT_TYPES);
+    EXPECT_WITH(INLAY_ERROR_OPTION, to, group, 32);
+    EXPECT_WITH(INLAY_ERROR_NULL, to, scales, NULL);
+    EXPECT_WITH(INLAY_ERROR_OPTION, to, zeros, x);
+    EXPECT(memcmp(bytes, untouched, sizeof bytes) == 0 && scale == 3 && error == 7, "an error wrote something");
+    from.rows = 0;
+    ck_assert_int_eq(inlay_table_quantize(&from, &to, &view, &error), INLAY_OK);
+    EXPECT(error == 0 && view.rows == 0, "nothing has an error of %a", error);
+    from.rows = 1;
+    ck_assert_int_eq(inlay_table_quantize(&from, &to, &view, NULL), INLAY_OK);
+    const inlay_table wanted = inlay_table_i8(bytes, &scale, 1, 64);
+    EXPECT(memcmp(&view, &wanted, sizeof view) == 0, "another view than that of the constructor");
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return RUN_TESTS(argc, argv, "quantize", NULL, NULL, errors_are_within_their_bounds, zeros_stay_zeros,
+                     bytes_by_hand, zero_points_by_hand, bytes_are_those_of_ggml, sixteen_bits_round_trip,
+                     largest_values, overlaps, arguments);
+}
