@@ -28,7 +28,8 @@ inlay_status inlay_extent_of(const void *data, size_t bytes, struct inlay_extent
     return INLAY_OK;
 }
 
-inlay_status inlay_check_rows(const void *data, size_t rows, size_t row_bytes, size_t stride_bytes, struct inlay_extent *extent)
+inlay_status inlay_check_rows(const void *data, size_t rows, size_t row_bytes, size_t stride_bytes,
+                              struct inlay_extent *extent)
 {
     size_t bytes;
     if (stride_bytes < row_bytes)

@@ -10,16 +10,16 @@
 
 #include <stdbool.h>
 
-/* Whether a struct that begins with its size is one that this version, which knows `known` bytes of it, understands:
+/* Returns whether this version, which knows `known` bytes of a struct that begins with its size, understands it: it is
    no smaller, and zero in what a later version appended. */
 bool inlay_struct_known(const void *structure, size_t known);
 
-/* The bytes [begin, end) that an array touches, gaps between rows included; begin == end where it is empty. */
+/* The bytes [begin, end) that an array touches, with the gaps between rows; begin == end if it is empty. */
 struct inlay_extent {
     uintptr_t begin, end;
 };
 
-/* The extent of so many bytes, or INLAY_ERROR_OVERFLOW past the end of the address space. */
+/* Finds the extent of `bytes` bytes; INLAY_ERROR_OVERFLOW if it reaches past the end of the address space. */
 inlay_status inlay_extent_of(const void *data, size_t bytes, struct inlay_extent *extent);
 
 static inline bool inlay_extents_overlap(struct inlay_extent a, struct inlay_extent b)
@@ -27,12 +27,12 @@ static inline bool inlay_extents_overlap(struct inlay_extent a, struct inlay_ext
     return a.begin < b.end && b.begin < a.end;
 }
 
-/* The extent of `rows` rows of `row_bytes` bytes, stride_bytes apart: INLAY_ERROR_STRIDE, _OVERFLOW or _NULL where there
-   is none. */
+/* Finds the extent of `rows` rows of `row_bytes` bytes, stride_bytes apart; INLAY_ERROR_STRIDE, _OVERFLOW or _NULL if
+   there is none. */
 inlay_status inlay_check_rows(const void *data, size_t rows, size_t row_bytes, size_t stride_bytes,
                               struct inlay_extent *extent);
 
-/* The extent of n > 0 elements that must be there. */
+/* Finds the extent of n > 0 elements that must be there; INLAY_ERROR_OVERFLOW or _NULL if there is none. */
 inlay_status inlay_check_array(const void *data, size_t n, size_t element_bytes, struct inlay_extent *extent);
 
 #endif

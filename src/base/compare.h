@@ -7,16 +7,16 @@
 
 #include <stdbool.h>
 
-/* Whether low <= x <= high, for 0 <= low; not for NaN. */
+/* Returns whether low <= x <= high, for 0 <= low; false for NaN. */
 bool inlay_double_in(double x, double low, double high);
 
-/* Whether low <= x <= high, for 0 <= low; not for NaN. A float that becomes a double would be an operation. */
+/* The same for floats: converting one to a double would be a floating-point operation. */
 bool inlay_float_in(float x, float low, float high);
 
-/* Whether a < b, neither being negative; a NaN counts as larger than every number. */
+/* Returns whether a < b, neither of which is negative; a NaN counts as larger than every number. */
 bool inlay_double_less(double a, double b);
 
-/* Whether x is 0 or -0. */
+/* Returns whether x is 0 or -0. */
 bool inlay_double_is_zero(double x);
 
 #endif

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work in parts, run by the caller's executor or, where there is none, here. Included by what cuts work (embed.c,
- * rows.c). Parts share nothing that they write.
+ * Work in parts, run by the caller's executor or, if there is none, by the calling thread. Parts share nothing that
+ * they write.
  */
-#ifndef INLAY_TASKS_H
-#define INLAY_TASKS_H
+#ifndef INLAY_BASE_EXECUTOR_H
+#define INLAY_BASE_EXECUTOR_H
 
 #include <inlay/inlay.h>
 
-/* A part of a call that another thread takes: what it writes should take longer than handing it over does, a few us. */
+/* A part that another thread takes should write for longer than handing it over takes, which is a few us. */
 enum { INLAY_PART_BYTES = 64 * 1024, INLAY_PARTS_PER_THREAD = 4 };
 
-/* INLAY_OK for null and for an executor that has a function and threads. */
+/* Returns INLAY_OK for null and for an executor that has a function and threads. */
 inlay_status inlay_check_executor(const inlay_executor *executor);
 
-/* Into how many parts work of so many bytes is cut: one without an executor, none smaller than a thread is worth. */
+/* Returns into how many parts work that writes `bytes` is cut: one without an executor; none too small for a thread. */
 size_t inlay_parts(const inlay_executor *executor, size_t bytes);
 
 /*
- * Returns where share `index` of `parts` begins when `total` is cut into shares that differ by at most one; share `parts`
- * begins at `total`. No intermediate value exceeds `total`. The formula total * index / parts would overflow a size_t of
- * 32 bits for 2^23 blocks in 512 parts.
+ * Returns where share `index` of `parts` begins when `total` is cut into shares that differ by at most one; share
+ * `parts` begins at `total`. No intermediate value exceeds `total`. The formula total * index / parts would overflow a
+ * size_t of 32 bits for 2^23 blocks in 512 parts.
  */
 static inline size_t inlay_share_begin(size_t total, size_t parts, size_t index)
 {
@@ -28,7 +28,7 @@ static inline size_t inlay_share_begin(size_t total, size_t parts, size_t index)
     return index * each + (index < larger ? index : larger);
 }
 
-/* task(arg, i) for every i in [0, count). */
+/* Calls task(arg, i) for every i in [0, count). */
 void inlay_run_parts(const inlay_executor *executor, size_t count, void (*task)(void *arg, size_t index), void *arg);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The default allocator: malloc and free behind the callbacks. */
+/*
+ * The default allocator: malloc and free behind the callbacks.
+ */
 #include "base/memory.h"
 
 #include <errno.h>
@@ -10,8 +12,8 @@ static void *allocate(void *ctx, size_t bytes)
     (void)ctx;
     int host_errno = errno;
     void *memory = malloc(bytes);
-    /* Else clang drops the restoring: it takes malloc for one that writes no memory which anybody sees, errno included.
-     */
+    /* Without this, clang drops the next line: it takes malloc for a function that writes no visible memory, and errno
+       for such memory. */
     __asm__ volatile("" ::: "memory");
     errno = host_errno;
     return memory;

@@ -137,7 +137,7 @@ static void choose_parts(struct inlay_plan *plan, const struct inlay_work *work,
                          size_t row_bytes)
 {
     plan->across_positions = plan->across_sequences = 1;
-    plan->parts_reason = "there is no executor, or too little work for a second thread";
+    plan->parts_reason = executor == NULL ? "there is no executor" : "there is no work for a second thread";
     const size_t parts = inlay_parts(executor, row_bytes);
     if (parts == 1) /* small calls do without the divisions below */
         return;
