@@ -5,7 +5,7 @@
     neon_mca.py NEON_OBJECT [LLVM_MCA [OBJDUMP]]
 
 Finds each loop in the disassembly as the shortest cycle that does the work of one step, which leaves out what hardly
-ever runs (entries in doubt, ends of rows), and prints for one pass of it, with everything in L1:
+ever runs (undecided entries, ends of rows), and prints for one pass of it, with everything in L1:
 
     cycles       in the long run, as llvm-mca simulates the core
     load/store   what its loads and stores alone keep the core's units busy for: a bound of any such loop
@@ -21,8 +21,8 @@ CPUS = ("cortex-a72", "cortex-a76", "neoverse-n1")
 
 # Of each loop: its function, what a cycle has at least (patterns and how often), what it has not, floats it writes.
 LOOPS = {
-    "embed": ("embed_tile", ((r"fmul\s+v\d+\.4s", 4), (r"fadd\s+v\d+\.4s", 4), (r"st", 2)), r"addv|prfm|bl\s", 16),
-    "sinusoid rows": ("sinusoid_rows", ((r"zip[12]\s+v\d+\.4s", 2), (r"st", 6)), r"addv|fcvtxn|prfm|bl\s", 8),
+    "embed": ("embed_f32_neon", ((r"fmul\s+v\d+\.4s", 4), (r"fadd\s+v\d+\.4s", 4), (r"st", 2)), r"addv|prfm|bl\s", 16),
+    "sinusoid rows": ("sinusoid_rows_neon", ((r"zip[12]\s+v\d+\.4s", 2), (r"st", 6)), r"addv|fcvtxn|prfm|bl\s", 8),
 }
 ITERATIONS = 1000
 
@@ -90,10 +90,10 @@ def shortest_cycle(function, wanted, unwanted):
                 if best is None or len(path) < len(best):
                     best = path[::-1]
                 break
-            for following in function.next[at]:
-                if following != head and (following, seen) not in came:
-                    came[(following, seen)] = state
-                    queue.append((following, seen))
+            for successor in function.next[at]:
+                if successor != head and (successor, seen) not in came:
+                    came[(successor, seen)] = state
+                    queue.append((successor, seen))
     return best
 
 

@@ -17,14 +17,15 @@ BUILD, PREFIX = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
 
 # What compilers emit calls to by themselves; the global offset table is no call at all.
 ALWAYS = {"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"}
-# What baseline objects call beside each other: no stdio, no lock, no abort, no system call.
+# What baseline objects call beside each other: no stdio, no lock, no abort, no system call. Objects are named after the
+# folder and the file of their source.
 BASELINE = {
-    "cpu.c.o": {"__cpu_model", "__cpu_features2", "__cpu_indicator_init"},
-    "dispatch.c.o": {"secure_getenv", "strcmp", "__cpu_model", "__cpu_features2", "__cpu_indicator_init"},
-    "memory.c.o": {"malloc", "free", "__errno_location"},
+    "dispatch_cpu.c.o": {"__cpu_model", "__cpu_features2", "__cpu_indicator_init"},
+    "dispatch_dispatch.c.o": {"secure_getenv", "strcmp", "__cpu_model", "__cpu_features2", "__cpu_indicator_init"},
+    "base_memory.c.o": {"malloc", "free", "__errno_location"},
 }
-# What runs kernels that stream, and so must fence before it returns.
-FENCED = {"embed.c.o", "rows.c.o"}
+# What runs kernels that use streaming stores, and so must fence before it returns.
+FENCED = {"layer_embed.c.o", "positions_rows.c.o"}
 # The suffix of SLEEF's functions for each ISA, and what its objects must not contain.
 WIDE = r"%[yz]mm|\tv(?!err|erw)[a-z]"
 # A fused multiply-add in float would round once where twice is promised; sinusoids are made in double, in ISA folders.
@@ -70,7 +71,7 @@ def audit_object(path, name):
         strangers = {s for s in undefined - ALWAYS if not re.fullmatch(ISAS[isa]["sleef"], s)}
         check(not strangers, f"{name} calls {sorted(strangers)}")
     else:
-        # Objects of link-time optimisation hold no code yet; ARM's kernels do not stream.
+        # Objects of link-time optimisation hold no code yet; ARM's kernels have no streaming stores.
         if name in FENCED and "X86-64" in tool("readelf", "-h", path) and "\tret" in code:
             check("\tsfence" in code, f"{name} does not fence what kernels streamed")
         never["instructions above the baseline"] = WIDE
@@ -142,6 +143,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         members = tool("ar", "t", archive).split()
         check(len(members) == len(set(members)), "two objects of one name")
+        absent = (FENCED | set(BASELINE)) - set(members)
+        check(not absent, f"audit.py speaks of {sorted(absent)}, which are no objects of the library")
         subprocess.run([PREFIX + "ar", "x", archive], check=True, cwd=folder)
         audited = [audit_object(os.path.join(folder, os.path.basename(m)), os.path.basename(m)) for m in members]
     audit_shared(os.path.join(BUILD, "src", "libinlay.so"), set().union(*(names for _, names in audited)))

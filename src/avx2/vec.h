@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vocabulary of src/simd in AVX2: all AVX2 intrinsics of the library. Included by avx2/kernels.c alone.
+ * The words of src/simd in AVX2: all AVX2 intrinsics of the library.
  */
 #ifndef INLAY_AVX2_VEC_H
 #define INLAY_AVX2_VEC_H
@@ -11,42 +11,17 @@
 
 #include <immintrin.h>
 #include <sleef.h>
-#include <string.h>
 
-#define VEC_INLINE static inline __attribute__((always_inline))
 #define VEC_LEN 8
-#define VEC_BYTES 32
-#define VEC_DOUBLES 4
 
 typedef __m256 vec;
 typedef __m256d vec_double;
 
-struct vec_two {
-    vec low, high;
-};
-struct vec_sincos {
-    vec_double sin, cos;
-};
-
-/* Asks for the line at an address, which need not be one that can be read. */
-VEC_INLINE void vec_prefetch(const unsigned char *at)
-{
-    _mm_prefetch((const char *)at, _MM_HINT_T0);
-}
+#include "simd/words.h"
 
 VEC_INLINE vec vec_set1(float x)
 {
     return _mm256_set1_ps(x);
-}
-
-VEC_INLINE vec vec_load(const unsigned char *from)
-{
-    return _mm256_loadu_ps((const float *)from);
-}
-
-VEC_INLINE void vec_store(unsigned char *to, vec x)
-{
-    _mm256_storeu_ps((float *)to, x);
 }
 
 VEC_INLINE void vec_stream(unsigned char *to, vec x)
@@ -54,23 +29,10 @@ VEC_INLINE void vec_stream(unsigned char *to, vec x)
     _mm256_stream_ps((float *)to, x);
 }
 
-/* As the unaligned float that it may be: gcc's _mm_load_ss and _mm_store_ss demand alignment. */
-VEC_INLINE __m128 vec_load_one(const unsigned char *from)
-{
-    float x;
-    memcpy(&x, from, sizeof x);
-    return _mm_set_ss(x);
-}
-
-VEC_INLINE void vec_store_one(unsigned char *to, __m128 x)
-{
-    float low = _mm_cvtss_f32(x);
-    memcpy(to, &low, sizeof low);
-}
-
 /*
- * The first n lanes, 0 < n < 8, by loads and stores of 4, 2 and 1 floats rather than by masks: sanitizers see these,
- * and qemu 7.2 reads masked lanes.
+ * The first n lanes, 0 < n < 8, by loads and stores of 4, 2 and 1 floats instead of masks: sanitizers see these, and
+ * qemu 7.2 reads lanes that are masked off. Single floats are copied, since gcc's _mm_load_ss and _mm_store_ss demand
+ * alignment.
  */
 VEC_INLINE vec vec_load_n(const unsigned char *from, size_t n)
 {
@@ -82,9 +44,9 @@ VEC_INLINE vec vec_load_n(const unsigned char *from, size_t n)
     if (n & 2) {
         part = _mm_loadl_pi(part, (const __m64 *)from);
         if (n & 1)
-            part = _mm_movelh_ps(part, vec_load_one(from + 8));
+            part = _mm_movelh_ps(part, _mm_set_ss(vec_one(from + 8)));
     } else if (n & 1) {
-        part = vec_load_one(from);
+        part = _mm_set_ss(vec_one(from));
     }
     return n & 4 ? _mm256_set_m128(part, whole) : _mm256_zextps128_ps256(part);
 }
@@ -102,11 +64,12 @@ VEC_INLINE void vec_store_n(unsigned char *to, vec x, size_t n)
         part = _mm_movehl_ps(part, part);
         to += 8;
     }
+    float last = _mm_cvtss_f32(part);
     if (n & 1)
-        vec_store_one(to, part);
+        memcpy(to, &last, sizeof last);
 }
 
-/* VEC_LEN elements of a stored type, exactly. */
+/* VEC_LEN elements of a type, converted to floats exactly. */
 VEC_INLINE vec vec_load_f16(const unsigned char *from)
 {
     return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)from));
@@ -146,7 +109,7 @@ VEC_INLINE vec vec_load_high_u4(const unsigned char *from)
     return vec_from_bytes(_mm_and_si128(_mm_srli_epi16(bytes, 4), _mm_set1_epi8(15)));
 }
 
-/* Both halves of VEC_LEN / 2 bytes, the lower one first. */
+/* Both halves of VEC_LEN / 2 bytes, the lower half of each first. */
 VEC_INLINE vec vec_load_u4(const unsigned char *from)
 {
     int word;
@@ -164,17 +127,7 @@ VEC_INLINE vec vec_set1_f16(const unsigned char *from)
     return _mm256_cvtph_ps(_mm_set1_epi16(half));
 }
 
-VEC_INLINE vec vec_add(vec a, vec b)
-{
-    return _mm256_add_ps(a, b);
-}
-
-VEC_INLINE vec vec_mul(vec a, vec b)
-{
-    return _mm256_mul_ps(a, b);
-}
-
-/* Bit i: whether the bits of lane i of a and b differ. */
+/* Bit i says whether the bits of lane i of a and b differ. */
 VEC_INLINE unsigned vec_differ(vec a, vec b)
 {
     __m256i same = _mm256_cmpeq_epi32(_mm256_castps_si256(a), _mm256_castps_si256(b));
@@ -189,20 +142,10 @@ VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
     return (struct vec_two){_mm256_permute2f128_ps(low, high, 0x20), _mm256_permute2f128_ps(low, high, 0x31)};
 }
 
-VEC_INLINE vec_double vec_double_load(const double *from)
-{
-    return _mm256_loadu_pd(from);
-}
-
-/* VEC_DOUBLES floats. */
+/* VEC_DOUBLES floats, as doubles. */
 VEC_INLINE vec_double vec_double_load_f32(const unsigned char *from)
 {
     return _mm256_cvtps_pd(_mm_loadu_ps((const float *)from));
-}
-
-VEC_INLINE void vec_double_store(double *to, vec_double x)
-{
-    _mm256_storeu_pd(to, x);
 }
 
 VEC_INLINE double vec_double_sqrt_one(double x)
@@ -225,21 +168,6 @@ VEC_INLINE vec_double vec_double_min(vec_double a, vec_double b)
     return _mm256_min_pd(a, b);
 }
 
-VEC_INLINE vec_double vec_double_add(vec_double a, vec_double b)
-{
-    return _mm256_add_pd(a, b);
-}
-
-VEC_INLINE vec_double vec_double_sub(vec_double a, vec_double b)
-{
-    return _mm256_sub_pd(a, b);
-}
-
-VEC_INLINE vec_double vec_double_mul(vec_double a, vec_double b)
-{
-    return _mm256_mul_pd(a, b);
-}
-
 /* a * b + c, rounded once. */
 VEC_INLINE vec_double vec_double_fma(vec_double a, vec_double b, vec_double c)
 {
@@ -252,13 +180,13 @@ VEC_INLINE vec_double vec_double_fms(vec_double a, vec_double b, vec_double c)
     return _mm256_fmsub_pd(a, b, c);
 }
 
-/* The bits of `seen`, and those in which a and b differ. */
+/* Sets in `seen` the bits in which a and b differ. */
 VEC_INLINE vec_double vec_double_differ(vec_double seen, vec_double a, vec_double b)
 {
     return _mm256_or_pd(seen, _mm256_xor_pd(a, b));
 }
 
-/* Bit i: whether any bit of lane i is set. */
+/* Bit i says whether any bit of lane i is set. */
 VEC_INLINE unsigned vec_double_lanes(vec_double x)
 {
     __m256i zero = _mm256_cmpeq_epi64(_mm256_castpd_si256(x), _mm256_setzero_si256());
@@ -270,7 +198,7 @@ VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)
     return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low));
 }
 
-/* A double cut off after the bits of a float, the last of which is set where any were lost. */
+/* Cuts a double off after the bits of a float, and sets the last of these if any bit was lost. */
 VEC_INLINE vec_double vec_double_cut(vec_double x)
 {
     const __m256i below_float = _mm256_set1_epi64x(0x1fffffff), last = _mm256_set1_epi64x(0x20000000);
@@ -280,36 +208,29 @@ VEC_INLINE vec_double vec_double_cut(vec_double x)
     return _mm256_castsi256_pd(bits);
 }
 
-/* The same rounded to odd: what is cut off leaves its trace in the last bit, so that rounding once more, to a type of
-   fewer bits, comes to what rounding once would have. */
+/* The same, rounded to odd: the last bit is set if anything was cut off, so that a second rounding, to a type of fewer
+   bits, gives what a single one would have given. */
 VEC_INLINE vec vec_from_doubles_odd(vec_double low, vec_double high)
 {
     return vec_from_doubles(vec_double_cut(low), vec_double_cut(high));
 }
 
-/* Floats rounded to a 16-bit type, whose bits become the lower halves of the lanes. */
+/* Floats rounded to float16, whose bits become the lower halves of the lanes. */
 VEC_INLINE vec vec_round_f16(vec x)
 {
     __m128i halves = _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     return _mm256_castsi256_ps(_mm256_cvtepu16_epi32(halves));
 }
 
-VEC_INLINE vec vec_round_bf16(vec x)
-{
-    __m256i bits = _mm256_castps_si256(x);
-    __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
-    bits = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
-    return _mm256_castsi256_ps(_mm256_srli_epi32(bits, 16));
-}
-
-/* The same where there may be NaN, which would carry into the exponent: quiet, with the upper bits of its payload. */
+/* vec_round_bf16() of any floats. A NaN, whose rounding could carry into the exponent, becomes quiet and keeps the
+   upper bits of its payload. */
 VEC_INLINE vec vec_round_bf16_any(vec x)
 {
     __m256i quiet = _mm256_or_si256(_mm256_srli_epi32(_mm256_castps_si256(x), 16), _mm256_set1_epi32(0x40));
     return _mm256_blendv_ps(vec_round_bf16(x), _mm256_castsi256_ps(quiet), _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
 }
 
-/* The lower halves of the lanes, next to each other. */
+/* The lower halves of the lanes, packed together. */
 VEC_INLINE __m128i vec_halves(vec x)
 {
     __m256i bits = _mm256_castps_si256(x);
@@ -345,7 +266,7 @@ VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
         memcpy(to, &rest, 2);
 }
 
-/* sin(pi x) and cos(pi x) within 0.5 ULP. */
+/* sin(pi x) and cos(pi x), each within 0.5 ULP. */
 VEC_INLINE struct vec_sincos vec_sincospi(vec_double x)
 {
     Sleef___m256d_2 both = Sleef_sincospid4_u05avx2(x);

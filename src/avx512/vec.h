@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vocabulary of src/simd in AVX-512: all AVX-512 intrinsics of the library. Included by avx512/kernels.c alone.
+ * The words of src/simd in AVX-512: all AVX-512 intrinsics of the library.
  */
 #ifndef INLAY_AVX512_VEC_H
 #define INLAY_AVX512_VEC_H
@@ -11,42 +11,19 @@
 
 #include <immintrin.h>
 #include <sleef.h>
-#include <string.h>
 
-#define VEC_INLINE static inline __attribute__((always_inline))
 #define VEC_LEN 16
-#define VEC_BYTES 64
-#define VEC_DOUBLES 8
+#define SPAN_LEN 8 /* dispatch/cpu.c knows on which CPUs narrow moves are faster */
 
 typedef __m512 vec;
 typedef __m512d vec_double;
+typedef __m256 span;
 
-struct vec_two {
-    vec low, high;
-};
-struct vec_sincos {
-    vec_double sin, cos;
-};
-
-/* Asks for the line at an address, which need not be one that can be read. */
-VEC_INLINE void vec_prefetch(const unsigned char *at)
-{
-    _mm_prefetch((const char *)at, _MM_HINT_T0);
-}
+#include "simd/words.h"
 
 VEC_INLINE vec vec_set1(float x)
 {
     return _mm512_set1_ps(x);
-}
-
-VEC_INLINE vec vec_load(const unsigned char *from)
-{
-    return _mm512_loadu_ps(from);
-}
-
-VEC_INLINE void vec_store(unsigned char *to, vec x)
-{
-    _mm512_storeu_ps(to, x);
 }
 
 VEC_INLINE void vec_stream(unsigned char *to, vec x)
@@ -54,7 +31,7 @@ VEC_INLINE void vec_stream(unsigned char *to, vec x)
     _mm512_stream_ps((float *)to, x);
 }
 
-/* One in the first n lanes. */
+/* A mask of the first n lanes. */
 VEC_INLINE __mmask16 vec_first(size_t n)
 {
     return (__mmask16)((1u << n) - 1);
@@ -70,7 +47,7 @@ VEC_INLINE void vec_store_n(unsigned char *to, vec x, size_t n)
     _mm512_mask_storeu_ps(to, vec_first(n), x);
 }
 
-/* VEC_LEN elements of a stored type, exactly. */
+/* VEC_LEN elements of a type, converted to floats exactly. */
 VEC_INLINE vec vec_load_f16(const unsigned char *from)
 {
     return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)from));
@@ -110,7 +87,7 @@ VEC_INLINE vec vec_load_high_u4(const unsigned char *from)
     return vec_from_bytes(_mm_and_si128(_mm_srli_epi16(bytes, 4), _mm_set1_epi8(15)));
 }
 
-/* Both halves of VEC_LEN / 2 bytes, the lower one first. */
+/* Both halves of VEC_LEN / 2 bytes, the lower half of each first. */
 VEC_INLINE vec vec_load_u4(const unsigned char *from)
 {
     __m128i bytes = _mm_loadl_epi64((const __m128i *)from);
@@ -126,17 +103,7 @@ VEC_INLINE vec vec_set1_f16(const unsigned char *from)
     return _mm512_cvtph_ps(_mm256_set1_epi16(half));
 }
 
-VEC_INLINE vec vec_add(vec a, vec b)
-{
-    return _mm512_add_ps(a, b);
-}
-
-VEC_INLINE vec vec_mul(vec a, vec b)
-{
-    return _mm512_mul_ps(a, b);
-}
-
-/* Bit i: whether the bits of lane i of a and b differ. */
+/* Bit i says whether the bits of lane i of a and b differ. */
 VEC_INLINE unsigned vec_differ(vec a, vec b)
 {
     return _mm512_cmpneq_epi32_mask(_mm512_castps_si512(a), _mm512_castps_si512(b));
@@ -150,49 +117,10 @@ VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
     return (struct vec_two){_mm512_permutex2var_ps(a, low, b), _mm512_permutex2var_ps(a, high, b)};
 }
 
-/* For tiles that ask for narrow moves: cpu.c knows where they are faster. */
-#define SPAN_LEN 8
-typedef __m256 span;
-
-VEC_INLINE span span_set1(float x)
-{
-    return _mm256_set1_ps(x);
-}
-
-VEC_INLINE span span_load(const unsigned char *from)
-{
-    return _mm256_loadu_ps((const float *)from);
-}
-
-VEC_INLINE void span_store(unsigned char *to, span x)
-{
-    _mm256_storeu_ps((float *)to, x);
-}
-
-VEC_INLINE span span_add(span a, span b)
-{
-    return _mm256_add_ps(a, b);
-}
-
-VEC_INLINE span span_mul(span a, span b)
-{
-    return _mm256_mul_ps(a, b);
-}
-
-VEC_INLINE vec_double vec_double_load(const double *from)
-{
-    return _mm512_loadu_pd(from);
-}
-
-/* VEC_DOUBLES floats. */
+/* VEC_DOUBLES floats, as doubles. */
 VEC_INLINE vec_double vec_double_load_f32(const unsigned char *from)
 {
     return _mm512_cvtps_pd(_mm256_loadu_ps((const float *)from));
-}
-
-VEC_INLINE void vec_double_store(double *to, vec_double x)
-{
-    _mm512_storeu_pd(to, x);
 }
 
 VEC_INLINE double vec_double_sqrt_one(double x)
@@ -215,21 +143,6 @@ VEC_INLINE vec_double vec_double_min(vec_double a, vec_double b)
     return _mm512_min_pd(a, b);
 }
 
-VEC_INLINE vec_double vec_double_add(vec_double a, vec_double b)
-{
-    return _mm512_add_pd(a, b);
-}
-
-VEC_INLINE vec_double vec_double_sub(vec_double a, vec_double b)
-{
-    return _mm512_sub_pd(a, b);
-}
-
-VEC_INLINE vec_double vec_double_mul(vec_double a, vec_double b)
-{
-    return _mm512_mul_pd(a, b);
-}
-
 /* a * b + c, rounded once. */
 VEC_INLINE vec_double vec_double_fma(vec_double a, vec_double b, vec_double c)
 {
@@ -242,7 +155,7 @@ VEC_INLINE vec_double vec_double_fms(vec_double a, vec_double b, vec_double c)
     return _mm512_fmsub_pd(a, b, c);
 }
 
-/* The bits of `seen`, and those in which a and b differ. */
+/* Sets in `seen` the bits in which a and b differ. */
 VEC_INLINE vec_double vec_double_differ(vec_double seen, vec_double a, vec_double b)
 {
     enum { SEEN_OR_DIFFER = 0xf6 };
@@ -250,7 +163,7 @@ VEC_INLINE vec_double vec_double_differ(vec_double seen, vec_double a, vec_doubl
                                                          _mm512_castpd_si512(b), SEEN_OR_DIFFER));
 }
 
-/* Bit i: whether any bit of lane i is set. */
+/* Bit i says whether any bit of lane i is set. */
 VEC_INLINE unsigned vec_double_lanes(vec_double x)
 {
     return _mm512_test_epi64_mask(_mm512_castpd_si512(x), _mm512_castpd_si512(x));
@@ -261,8 +174,8 @@ VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)
     return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(low)), _mm512_cvtpd_ps(high), 1);
 }
 
-/* The same rounded to odd: what is cut off leaves its trace in the last bit, so that rounding once more, to a type of
-   fewer bits, comes to what rounding once would have. */
+/* The same, rounded to odd: the last bit is set if anything was cut off, so that a second rounding, to a type of fewer
+   bits, gives what a single one would have given. */
 VEC_INLINE vec vec_from_doubles_odd(vec_double low, vec_double high)
 {
     const __m512i below_float = _mm512_set1_epi64(0x1fffffff), last = _mm512_set1_epi64(0x20000000);
@@ -276,29 +189,22 @@ VEC_INLINE vec vec_from_doubles_odd(vec_double low, vec_double high)
     return vec_from_doubles(_mm512_castsi512_pd(low_bits), _mm512_castsi512_pd(high_bits));
 }
 
-/* Floats rounded to a 16-bit type, whose bits become the lower halves of the lanes. */
+/* Floats rounded to float16, whose bits become the lower halves of the lanes. */
 VEC_INLINE vec vec_round_f16(vec x)
 {
     __m256i halves = _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     return _mm512_castsi512_ps(_mm512_cvtepu16_epi32(halves));
 }
 
-VEC_INLINE vec vec_round_bf16(vec x)
-{
-    __m512i bits = _mm512_castps_si512(x);
-    __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
-    bits = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
-    return _mm512_castsi512_ps(_mm512_srli_epi32(bits, 16));
-}
-
-/* The same where there may be NaN, which would carry into the exponent: quiet, with the upper bits of its payload. */
+/* vec_round_bf16() of any floats. A NaN, whose rounding could carry into the exponent, becomes quiet and keeps the
+   upper bits of its payload. */
 VEC_INLINE vec vec_round_bf16_any(vec x)
 {
     __m512i quiet = _mm512_or_si512(_mm512_srli_epi32(_mm512_castps_si512(x), 16), _mm512_set1_epi32(0x40));
     return _mm512_mask_mov_ps(vec_round_bf16(x), _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), _mm512_castsi512_ps(quiet));
 }
 
-/* The lower halves of the lanes. */
+/* The lower halves of the lanes, packed together. */
 VEC_INLINE void vec_store_halves(unsigned char *to, vec x)
 {
     _mm256_storeu_si256((__m256i *)to, _mm512_cvtepi32_epi16(_mm512_castps_si512(x)));
@@ -314,7 +220,7 @@ VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
     _mm256_mask_storeu_epi16(to, vec_first(n), _mm512_cvtepi32_epi16(_mm512_castps_si512(x)));
 }
 
-/* sin(pi x) and cos(pi x) within 0.5 ULP. */
+/* sin(pi x) and cos(pi x), each within 0.5 ULP. */
 VEC_INLINE struct vec_sincos vec_sincospi(vec_double x)
 {
     Sleef___m512d_2 both = Sleef_sincospid8_u05avx512f(x);

@@ -7,6 +7,8 @@
 #ifndef INLAY_KERNELS_H
 #define INLAY_KERNELS_H
 
+#include "base/line.h"
+
 #include <inlay/inlay.h>
 
 #include <stdbool.h>
@@ -51,7 +53,7 @@ enum { INLAY_GENERATOR_PAIRS = 512 };
 
 /* In one struct, so that the kernels reach all of it from one register. */
 struct inlay_sinusoid_state {
-    _Alignas(64) double sin[INLAY_GENERATOR_PAIRS];
+    _Alignas(INLAY_CACHE_LINE) double sin[INLAY_GENERATOR_PAIRS];
     double cos[INLAY_GENERATOR_PAIRS];
     double sin_bound[INLAY_GENERATOR_PAIRS]; /* twice how far sin may be off until the next exact phases; positive */
     double cos_bound[INLAY_GENERATOR_PAIRS];

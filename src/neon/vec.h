@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vocabulary of src/simd in NEON (aarch64): all NEON intrinsics of the library. Included by neon/kernels.c alone.
+ * The words of src/simd in NEON (aarch64): all NEON intrinsics of the library.
  */
 #ifndef INLAY_NEON_VEC_H
 #define INLAY_NEON_VEC_H
@@ -11,52 +11,26 @@
 
 #include <arm_neon.h>
 #include <sleef.h>
-#include <string.h>
 
-#define VEC_INLINE static inline __attribute__((always_inline))
 #define VEC_LEN 4
-#define VEC_BYTES 16
-#define VEC_DOUBLES 2
 
 typedef float32x4_t vec;
 typedef float64x2_t vec_double;
 
-struct vec_two {
-    vec low, high;
-};
-struct vec_sincos {
-    vec_double sin, cos;
-};
-
-/* Asks for the line at an address, which need not be one that can be read. */
-VEC_INLINE void vec_prefetch(const unsigned char *at)
-{
-    __builtin_prefetch(at);
-}
+#include "simd/words.h"
 
 VEC_INLINE vec vec_set1(float x)
 {
     return vdupq_n_f32(x);
 }
 
-/* As bytes, which any address is aligned for. */
-VEC_INLINE vec vec_load(const unsigned char *from)
-{
-    return vreinterpretq_f32_u8(vld1q_u8(from));
-}
-
-VEC_INLINE void vec_store(unsigned char *to, vec x)
-{
-    vst1q_u8(to, vreinterpretq_u8_f32(x));
-}
-
-/* No intrinsic stores past the caches, and cores of this architecture detect streams by themselves. */
+/* An ordinary store: there is no intrinsic for others, and cores of this architecture detect streams by themselves. */
 VEC_INLINE void vec_stream(unsigned char *to, vec x)
 {
     vec_store(to, x);
 }
 
-/* 0 < n < 4: constant sizes, so that no call is made. */
+/* Copies n floats, 0 < n < 4. The sizes are constants, so that memcpy is not called. */
 VEC_INLINE void vec_copy_n(unsigned char *to, const unsigned char *from, size_t n)
 {
     if (n & 2)
@@ -79,7 +53,7 @@ VEC_INLINE void vec_store_n(unsigned char *to, vec x, size_t n)
     vec_copy_n(to, lanes, n);
 }
 
-/* VEC_LEN elements of a stored type, exactly. */
+/* VEC_LEN elements of a type, converted to floats exactly. */
 VEC_INLINE vec vec_load_f16(const unsigned char *from)
 {
     return vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(from)));
@@ -124,7 +98,7 @@ VEC_INLINE vec vec_load_high_u4(const unsigned char *from)
     return vec_from_bytes(vshr_n_u8(vec_load_bytes(from), 4));
 }
 
-/* Both halves of VEC_LEN / 2 bytes, the lower one first. */
+/* Both halves of VEC_LEN / 2 bytes, the lower half of each first. */
 VEC_INLINE vec vec_load_u4(const unsigned char *from)
 {
     uint16_t half;
@@ -141,17 +115,7 @@ VEC_INLINE vec vec_set1_f16(const unsigned char *from)
     return vcvt_f32_f16(vreinterpret_f16_u16(vdup_n_u16(half)));
 }
 
-VEC_INLINE vec vec_add(vec a, vec b)
-{
-    return vaddq_f32(a, b);
-}
-
-VEC_INLINE vec vec_mul(vec a, vec b)
-{
-    return vmulq_f32(a, b);
-}
-
-/* Bit i: whether the bits of lane i of a and b differ. */
+/* Bit i says whether the bits of lane i of a and b differ. */
 VEC_INLINE unsigned vec_differ(vec a, vec b)
 {
     static const uint32_t lane_bits[VEC_LEN] = {1, 2, 4, 8};
@@ -164,20 +128,10 @@ VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
     return (struct vec_two){vzip1q_f32(a, b), vzip2q_f32(a, b)};
 }
 
-VEC_INLINE vec_double vec_double_load(const double *from)
-{
-    return vld1q_f64(from);
-}
-
-/* VEC_DOUBLES floats. */
+/* VEC_DOUBLES floats, as doubles. */
 VEC_INLINE vec_double vec_double_load_f32(const unsigned char *from)
 {
     return vcvt_f64_f32(vreinterpret_f32_u8(vld1_u8(from)));
-}
-
-VEC_INLINE void vec_double_store(double *to, vec_double x)
-{
-    vst1q_f64(to, x);
 }
 
 VEC_INLINE double vec_double_sqrt_one(double x)
@@ -200,21 +154,6 @@ VEC_INLINE vec_double vec_double_min(vec_double a, vec_double b)
     return vminq_f64(a, b);
 }
 
-VEC_INLINE vec_double vec_double_add(vec_double a, vec_double b)
-{
-    return vaddq_f64(a, b);
-}
-
-VEC_INLINE vec_double vec_double_sub(vec_double a, vec_double b)
-{
-    return vsubq_f64(a, b);
-}
-
-VEC_INLINE vec_double vec_double_mul(vec_double a, vec_double b)
-{
-    return vmulq_f64(a, b);
-}
-
 /* a * b + c, rounded once. */
 VEC_INLINE vec_double vec_double_fma(vec_double a, vec_double b, vec_double c)
 {
@@ -227,14 +166,14 @@ VEC_INLINE vec_double vec_double_fms(vec_double a, vec_double b, vec_double c)
     return vnegq_f64(vfmsq_f64(c, a, b));
 }
 
-/* The bits of `seen`, and those in which a and b differ. */
+/* Sets in `seen` the bits in which a and b differ. */
 VEC_INLINE vec_double vec_double_differ(vec_double seen, vec_double a, vec_double b)
 {
     uint64x2_t differ = veorq_u64(vreinterpretq_u64_f64(a), vreinterpretq_u64_f64(b));
     return vreinterpretq_f64_u64(vorrq_u64(vreinterpretq_u64_f64(seen), differ));
 }
 
-/* Bit i: whether any bit of lane i is set. */
+/* Bit i says whether any bit of lane i is set. */
 VEC_INLINE unsigned vec_double_lanes(vec_double x)
 {
     uint64x2_t bits = vreinterpretq_u64_f64(x);
@@ -246,35 +185,28 @@ VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)
     return vcvt_high_f32_f64(vcvt_f32_f64(low), high);
 }
 
-/* The same rounded to odd: what is cut off leaves its trace in the last bit, so that rounding once more, to a type of
-   fewer bits, comes to what rounding once would have. */
+/* The same, rounded to odd: the last bit is set if anything was cut off, so that a second rounding, to a type of fewer
+   bits, gives what a single one would have given. */
 VEC_INLINE vec vec_from_doubles_odd(vec_double low, vec_double high)
 {
     return vcvtx_high_f32_f64(vcvtx_f32_f64(low), high);
 }
 
-/* Floats rounded to a 16-bit type, whose bits become the lower halves of the lanes. */
+/* Floats rounded to float16, whose bits become the lower halves of the lanes. */
 VEC_INLINE vec vec_round_f16(vec x)
 {
     return vreinterpretq_f32_u32(vmovl_u16(vreinterpret_u16_f16(vcvt_f16_f32(x))));
 }
 
-VEC_INLINE vec vec_round_bf16(vec x)
-{
-    uint32x4_t bits = vreinterpretq_u32_f32(x);
-    uint32x4_t odd = vandq_u32(vshrq_n_u32(bits, 16), vdupq_n_u32(1));
-    bits = vaddq_u32(bits, vaddq_u32(odd, vdupq_n_u32(0x7fff)));
-    return vreinterpretq_f32_u32(vshrq_n_u32(bits, 16));
-}
-
-/* The same where there may be NaN, which would carry into the exponent: quiet, with the upper bits of its payload. */
+/* vec_round_bf16() of any floats. A NaN, whose rounding could carry into the exponent, becomes quiet and keeps the
+   upper bits of its payload. */
 VEC_INLINE vec vec_round_bf16_any(vec x)
 {
     uint32x4_t quiet = vorrq_u32(vshrq_n_u32(vreinterpretq_u32_f32(x), 16), vdupq_n_u32(0x40));
     return vbslq_f32(vceqq_f32(x, x), vec_round_bf16(x), vreinterpretq_f32_u32(quiet));
 }
 
-/* The lower halves of the lanes. */
+/* The lower halves of the lanes, packed together. */
 VEC_INLINE void vec_store_halves(unsigned char *to, vec x)
 {
     vst1_u8(to, vreinterpret_u8_u16(vmovn_u32(vreinterpretq_u32_f32(x))));
@@ -295,7 +227,7 @@ VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
         memcpy(to + (n & 2) * 2, lanes + (n & 2) * 2, 2);
 }
 
-/* sin(pi x) and cos(pi x) within 0.5 ULP. */
+/* sin(pi x) and cos(pi x), each within 0.5 ULP. */
 VEC_INLINE struct vec_sincos vec_sincospi(vec_double x)
 {
     Sleef_float64x2_t_2 both = Sleef_sincospid2_u05advsimd(x);

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cast kernel, once for every ISA: included by <isa>/kernels.c behind its vec.h, whose vocabulary it speaks
- * (CONTRIBUTING.md lists the words). Holds no intrinsics and includes nothing.
+ * The cast kernel, once for every ISA, over the words of its vec.h. Included by simd/kernels.h. Holds no intrinsics and
+ * includes nothing.
  */
-#if VEC_LEN < 2
-#error "the scalar kernels are written by hand, in src/scalar"
-#endif
 
 VEC_INLINE size_t cast_bytes(inlay_element_type type)
 {
     return type == INLAY_F32 ? 4 : 2;
 }
 
-/* Any floats in a type, whose bits are the lower halves of the lanes where it has 16. */
+/* Returns any floats in a type. The bits of 16-bit types are the lower halves of the lanes. */
 VEC_INLINE vec cast_value(vec x, inlay_element_type type)
 {
     if (type == INLAY_F16)
@@ -22,7 +19,7 @@ VEC_INLINE vec cast_value(vec x, inlay_element_type type)
     return x;
 }
 
-/* Any columns at any address, through the caches. */
+/* Writes any columns at any address with ordinary stores. */
 VEC_INLINE void cast_cached(const unsigned char *row, unsigned char *out, size_t columns, inlay_element_type type)
 {
     size_t column = 0;
@@ -39,19 +36,17 @@ VEC_INLINE void cast_cached(const unsigned char *row, unsigned char *out, size_t
     }
 }
 
-/* Whole cache lines of `out`, past the caches, the stores of a line back to back; what lies before and behind them goes
-   through. */
+/* Writes the whole cache lines of `out` with streaming stores, those of a line one after the other, and the columns
+   before and behind them with ordinary ones. */
 VEC_INLINE void cast_streamed(const unsigned char *row, unsigned char *out, size_t columns, inlay_element_type type)
 {
-    enum { LINE = 64 };
-    const size_t element = cast_bytes(type), line_columns = LINE / element;
-    size_t head = (LINE - (uintptr_t)out % LINE) % LINE / element;
-    head = head < columns ? head : columns;
+    const size_t element = cast_bytes(type), line_columns = INLAY_CACHE_LINE / element;
+    size_t head = vec_columns_before_line(out, element, columns);
     if (head > 0)
         cast_cached(row, out, head, type);
     size_t end = head + (columns - head) / line_columns * line_columns;
     for (size_t column = head; column < end; column += line_columns) {
-        vec line[LINE / 2 / VEC_LEN];
+        vec line[INLAY_CACHE_LINE / 2 / VEC_LEN];
         for (size_t i = 0; i < line_columns / VEC_LEN; i++)
             line[i] = cast_value(vec_load(row + (column + i * VEC_LEN) * sizeof(float)), type);
         for (size_t i = 0; i < line_columns / VEC_LEN; i++) {
@@ -75,7 +70,7 @@ VEC_INLINE void cast_rows(const struct inlay_cast_tile *tile, inlay_element_type
     }
 }
 
-static inline void cast_tile(const struct inlay_cast_tile *tile)
+VEC_INLINE void cast_tile(const struct inlay_cast_tile *tile)
 {
     switch (tile->type) {
     case INLAY_F16:

@@ -1,114 +1,107 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The embed kernel, once for every ISA: included by <isa>/kernels.c behind its vec.h, whose vocabulary it speaks
- * (CONTRIBUTING.md lists the words). Holds no intrinsics and includes nothing.
+ * The embed kernel for float32 tables, once for every ISA, over the words of its vec.h. Included by simd/kernels.h.
+ * Holds no intrinsics and includes nothing.
  */
-#if VEC_LEN < 2
-#error "the scalar kernels are written by hand, in src/scalar"
-#endif
 
-enum { EMBED_LINE = 64, EMBED_LINE_FLOATS = EMBED_LINE / sizeof(float) };
-
-/* What a row goes through; constants where embed_rows is called, so that each combination is a loop of its own. */
+/* The terms that a call has. They are constants where embed_rows() is called, so that each combination is a loop of its
+   own. */
 struct embed_terms {
     bool scaled, positioned;
 };
 
-static inline vec embed_value(vec x, vec position, vec scale, struct embed_terms terms)
+VEC_INLINE vec embed_value(vec x, vec position, float scale, struct embed_terms terms)
 {
     if (terms.scaled)
-        x = vec_mul(x, scale);
+        x = x * scale;
     if (terms.positioned)
-        x = vec_add(x, position);
+        x = x + position;
     return x;
 }
 
-static inline span embed_span_value(span x, span position, span scale, struct embed_terms terms)
+VEC_INLINE span embed_span_value(span x, span position, float scale, struct embed_terms terms)
 {
     if (terms.scaled)
-        x = span_mul(x, scale);
+        x = x * scale;
     if (terms.positioned)
-        x = span_add(x, position);
+        x = x + position;
     return x;
 }
 
-/* A cache line's worth of columns, by vectors, or by spans where the ISA has shorter ones. */
+/* Writes a cache line's worth of columns, in vectors or in spans. */
 VEC_INLINE void embed_line(const unsigned char *row, const unsigned char *position, unsigned char *out, float scale,
-                           struct embed_terms terms, bool narrow)
+                           struct embed_terms terms, bool narrow_moves)
 {
-    enum { SPAN_BYTES = SPAN_LEN * sizeof(float) };
-    if (narrow) {
-        span line[EMBED_LINE / SPAN_BYTES];
-        for (size_t i = 0; i < EMBED_LINE / SPAN_BYTES; i++) {
+    if (narrow_moves) {
+        span line[INLAY_CACHE_LINE / SPAN_BYTES];
+        for (size_t i = 0; i < INLAY_CACHE_LINE / SPAN_BYTES; i++) {
             span position_span = span_load(position + i * SPAN_BYTES);
-            line[i] = embed_span_value(span_load(row + i * SPAN_BYTES), position_span, span_set1(scale), terms);
+            line[i] = embed_span_value(span_load(row + i * SPAN_BYTES), position_span, scale, terms);
         }
-        for (size_t i = 0; i < EMBED_LINE / SPAN_BYTES; i++)
+        for (size_t i = 0; i < INLAY_CACHE_LINE / SPAN_BYTES; i++)
             span_store(out + i * SPAN_BYTES, line[i]);
     } else {
-        vec line[EMBED_LINE / VEC_BYTES];
-        for (size_t i = 0; i < EMBED_LINE / VEC_BYTES; i++) {
+        vec line[INLAY_CACHE_LINE / VEC_BYTES];
+        for (size_t i = 0; i < INLAY_CACHE_LINE / VEC_BYTES; i++) {
             vec position_vec = vec_load(position + i * VEC_BYTES);
-            line[i] = embed_value(vec_load(row + i * VEC_BYTES), position_vec, vec_set1(scale), terms);
+            line[i] = embed_value(vec_load(row + i * VEC_BYTES), position_vec, scale, terms);
         }
-        for (size_t i = 0; i < EMBED_LINE / VEC_BYTES; i++)
+        for (size_t i = 0; i < INLAY_CACHE_LINE / VEC_BYTES; i++)
             vec_store(out + i * VEC_BYTES, line[i]);
     }
 }
 
-/* Any columns at any address, through the caches. Meanwhile the row `next`, where it is not null, is asked for. */
+/* Writes any columns at any address with ordinary stores. Prefetches the row `next` meanwhile, unless it is null. */
 VEC_INLINE void embed_cached(const unsigned char *row, const unsigned char *position, unsigned char *out,
                              size_t columns, float scale, struct embed_terms terms, const unsigned char *next,
-                             bool narrow)
+                             bool narrow_moves)
 {
     const size_t bytes = columns * sizeof(float);
     size_t at = 0;
-    for (; at + EMBED_LINE <= bytes; at += EMBED_LINE) {
+    for (; at + INLAY_CACHE_LINE <= bytes; at += INLAY_CACHE_LINE) {
         if (next != NULL)
             vec_prefetch(next + at);
-        embed_line(row + at, position + at, out + at, scale, terms, narrow);
+        embed_line(row + at, position + at, out + at, scale, terms, narrow_moves);
     }
     if (next != NULL && at < bytes)
         vec_prefetch(next + at);
     for (; at + VEC_BYTES <= bytes; at += VEC_BYTES)
-        vec_store(out + at, embed_value(vec_load(row + at), vec_load(position + at), vec_set1(scale), terms));
-    /* A masked store of a whole line would reach into the next one, and wait for what is streamed there. */
-    const size_t span_bytes = SPAN_LEN * sizeof(float);
-    if (SPAN_LEN < VEC_LEN && at + span_bytes <= bytes) {
+        vec_store(out + at, embed_value(vec_load(row + at), vec_load(position + at), scale, terms));
+    /* A masked store of a whole line would reach into the next line, and wait for what is streamed there. */
+    if (SPAN_LEN < VEC_LEN && at + SPAN_BYTES <= bytes) {
         span value = span_load(row + at);
-        span_store(out + at, embed_span_value(value, span_load(position + at), span_set1(scale), terms));
-        at += span_bytes;
+        span_store(out + at, embed_span_value(value, span_load(position + at), scale, terms));
+        at += SPAN_BYTES;
     }
     if (at < bytes) {
         size_t n = (bytes - at) / sizeof(float);
         vec value = vec_load_n(row + at, n);
-        vec_store_n(out + at, embed_value(value, vec_load_n(position + at, n), vec_set1(scale), terms), n);
+        vec_store_n(out + at, embed_value(value, vec_load_n(position + at, n), scale, terms), n);
     }
 }
 
 /*
- * Whole cache lines of `out`, past the caches; what lies before and behind them goes through. A line that is half
- * streamed and half stored costs both, and one whose stores do not follow each other at once costs up to 1.4 as much.
- * Meanwhile the row `next` is asked for, line by line: what comes from memory in large calls takes up to a third less
- * time than by the hardware's prefetcher, which starts anew in every row and runs on behind its end.
+ * Writes the whole cache lines of `out` with streaming stores, and the columns before and behind them with ordinary
+ * ones. A line that is half streamed and half stored costs both, and one whose stores do not follow each other at once
+ * costs up to 1.4 times as much. Prefetches the row `next` meanwhile, line by line: in large calls, whose rows come
+ * from memory, this takes up to a third less time than the hardware's prefetcher does, which starts again in every row
+ * and runs on behind its end.
  */
 VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *position, unsigned char *out,
                                size_t columns, float scale, struct embed_terms terms, const unsigned char *next)
 {
-    size_t head = (EMBED_LINE - (uintptr_t)out % EMBED_LINE) % EMBED_LINE / sizeof(float);
-    head = head < columns ? head : columns;
+    size_t head = vec_columns_before_line(out, sizeof(float), columns);
     if (head > 0)
         embed_cached(row, position, out, head, scale, terms, NULL, false);
-    size_t end = head + (columns - head) / EMBED_LINE_FLOATS * EMBED_LINE_FLOATS;
-    const vec vec_scale = vec_set1(scale);
-    for (size_t column = head; column < end; column += EMBED_LINE_FLOATS) {
-        vec line[EMBED_LINE / VEC_BYTES];
+    size_t end = head + (columns - head) / LINE_FLOATS * LINE_FLOATS;
+    for (size_t column = head; column < end; column += LINE_FLOATS) {
+        vec line[INLAY_CACHE_LINE / VEC_BYTES];
         vec_prefetch(next + column * sizeof(float));
-        for (size_t i = 0; i < EMBED_LINE / VEC_BYTES; i++) {
+        for (size_t i = 0; i < INLAY_CACHE_LINE / VEC_BYTES; i++) {
             size_t at = column * sizeof(float) + i * VEC_BYTES;
-            line[i] = embed_value(vec_load(row + at), vec_load(position + at), vec_scale, terms);
+            line[i] = embed_value(vec_load(row + at), vec_load(position + at), scale, terms);
         }
-        for (size_t i = 0; i < EMBED_LINE / VEC_BYTES; i++)
+        for (size_t i = 0; i < INLAY_CACHE_LINE / VEC_BYTES; i++)
             vec_stream(out + column * sizeof(float) + i * VEC_BYTES, line[i]);
     }
     if (end < columns) {
@@ -117,35 +110,35 @@ VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *po
     }
 }
 
-/* The first lines of a row to come, in small calls: with them under way the hardware's prefetcher has caught up before
-   they are consumed, and where rows lie in cache no more would help. */
+/* Prefetches the first lines of a row, for small calls: with them under way the hardware's prefetcher has caught up
+   before they are consumed, and for rows in cache more prefetches would not help. */
 VEC_INLINE void embed_prefetch(const unsigned char *row)
 {
     for (int line = 0; line < 4; line++)
-        vec_prefetch(row + line * EMBED_LINE);
+        vec_prefetch(row + line * INLAY_CACHE_LINE);
 }
 
-/* Where there are no positions the row stands in for them, and the compiler drops the unused load. The tile is copied:
-   as far as the compiler knows every store could change the caller's. */
+/* Without positions the row stands in for them, and the compiler drops the unused load. The tile is copied because the
+   compiler has to assume that every store could change the caller's. */
 VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_terms terms)
 {
     const struct inlay_embed_tile tile = *callers;
-    const size_t ahead = tile.prefetch_rows, known = ahead > 0 ? tile.count + tile.lookahead : 0;
-    const bool narrow = tile.narrow_moves && SPAN_LEN < VEC_LEN;
+    const size_t distance = tile.prefetch_rows, known = distance > 0 ? tile.count + tile.lookahead : 0;
+    const bool narrow_moves = tile.narrow_moves && SPAN_LEN < VEC_LEN;
     for (size_t i = 0; i < tile.count; i++) {
-        const bool asks = i + ahead < known;
-        const unsigned char *row = tile.rows[i], *next = asks ? tile.rows[i + ahead] : row;
+        const bool prefetches = i + distance < known;
+        const unsigned char *row = tile.rows[i], *next = prefetches ? tile.rows[i + distance] : row;
         const unsigned char *position = terms.positioned ? tile.positions[i] : row;
         unsigned char *out = tile.out[i];
         /* Floats at odd addresses never fill a line. */
         if (tile.stream && (uintptr_t)out % sizeof(float) == 0) {
             embed_streamed(row, position, out, tile.columns, tile.scale, terms, next);
         } else if (tile.prefetch_whole_rows) {
-            embed_cached(row, position, out, tile.columns, tile.scale, terms, asks ? next : NULL, false);
+            embed_cached(row, position, out, tile.columns, tile.scale, terms, prefetches ? next : NULL, false);
         } else {
-            if (asks)
+            if (prefetches)
                 embed_prefetch(next);
-            if (narrow)
+            if (narrow_moves)
                 embed_cached(row, position, out, tile.columns, tile.scale, terms, NULL, true);
             else
                 embed_cached(row, position, out, tile.columns, tile.scale, terms, NULL, false);
@@ -153,7 +146,7 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_
     }
 }
 
-static inline void embed_tile(const struct inlay_embed_tile *tile)
+VEC_INLINE void embed_tile(const struct inlay_embed_tile *tile)
 {
     if (tile->positions != NULL)
         embed_rows(tile, (struct embed_terms){.scaled = true, .positioned = true});

@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The norm kernel, once for every ISA: included by <isa>/kernels.c behind its vec.h, whose vocabulary it speaks
- * (CONTRIBUTING.md lists the words). Holds no intrinsics and includes nothing.
+ * The norm kernel, once for every ISA, over the words of its vec.h. Included by simd/kernels.h. Holds no intrinsics and
+ * includes nothing.
  */
-#if VEC_LEN < 2
-#error "the scalar kernels are written by hand, in src/scalar"
-#endif
-
-/* The lanes of the contract, in as many registers as they take here, and rows that share what gamma and beta take. */
+/* The contract's lanes, the registers that they take on this ISA, and the rows that are written together, for which
+   gamma and beta are loaded once. */
 enum { NORM_LANES = 16, NORM_VECS = NORM_LANES / VEC_DOUBLES, NORM_ROWS = 4 };
 
-VEC_INLINE double norm_one(const unsigned char *from)
-{
-    float x;
-    memcpy(&x, from, sizeof x);
-    return x;
-}
+_Static_assert(NORM_LANES % VEC_DOUBLES == 0, "registers hold the contract's lanes");
 
-/* The lanes' sum, once the last columns are added, which fill no register. */
+/* Returns the sum of all lanes, after adding the last `count` columns to theirs. */
 VEC_INLINE double norm_lanes(vec_double *sums, const double *last, size_t count)
 {
     double lanes[NORM_LANES];
@@ -31,7 +23,7 @@ VEC_INLINE double norm_lanes(vec_double *sums, const double *last, size_t count)
     }
     for (size_t half = NORM_VECS / 2; half > 0; half /= 2)
         for (size_t k = 0; k < half; k++)
-            sums[k] = vec_double_add(sums[k], sums[k + half]);
+            sums[k] = sums[k] + sums[k + half];
     vec_double_store(lanes, sums[0]);
     for (size_t half = VEC_DOUBLES / 2; half > 0; half /= 2)
         for (size_t lane = 0; lane < half; lane++)
@@ -43,7 +35,8 @@ struct norm_sums {
     double values, squares;
 };
 
-/* The square of a float is exact in double, so that a fused addition rounds as one on its own. */
+/* Returns the sums of a row's values (of a centred norm) and of their squares. The square of a float is exact in
+   double, so that a fused addition rounds as a separate one would. */
 VEC_INLINE struct norm_sums norm_sweep(const unsigned char *row, size_t columns, bool centred)
 {
     vec_double values[NORM_VECS], squares[NORM_VECS];
@@ -53,19 +46,20 @@ VEC_INLINE struct norm_sums norm_sweep(const unsigned char *row, size_t columns,
     for (; column + NORM_LANES <= columns; column += NORM_LANES)
         for (size_t k = 0; k < NORM_VECS; k++) {
             vec_double x = vec_double_load_f32(row + (column + k * VEC_DOUBLES) * sizeof(float));
-            values[k] = centred ? vec_double_add(values[k], x) : values[k];
+            if (centred)
+                values[k] = values[k] + x;
             squares[k] = vec_double_fma(x, x, squares[k]);
         }
     double last[NORM_LANES], last_squares[NORM_LANES];
     size_t left = columns - column;
     for (size_t i = 0; i < left; i++) {
-        last[i] = norm_one(row + (column + i) * sizeof(float));
+        last[i] = vec_one(row + (column + i) * sizeof(float));
         last_squares[i] = last[i] * last[i];
     }
     return (struct norm_sums){centred ? norm_lanes(values, last, left) : 0, norm_lanes(squares, last_squares, left)};
 }
 
-/* The sum of (x - mean)^2. Seldom taken. */
+/* Returns the sum of (x - mean)^2. Rarely called, hence not inlined. */
 static __attribute__((noinline)) double norm_deviations(const unsigned char *row, size_t columns, double mean)
 {
     vec_double squares[NORM_VECS];
@@ -75,19 +69,19 @@ static __attribute__((noinline)) double norm_deviations(const unsigned char *row
     for (; column + NORM_LANES <= columns; column += NORM_LANES)
         for (size_t k = 0; k < NORM_VECS; k++) {
             vec_double x = vec_double_load_f32(row + (column + k * VEC_DOUBLES) * sizeof(float));
-            x = vec_double_sub(x, vec_double_set1(mean));
-            squares[k] = vec_double_add(squares[k], vec_double_mul(x, x));
+            x = x - mean;
+            squares[k] = squares[k] + x * x;
         }
     double last[NORM_LANES];
     size_t left = columns - column;
     for (size_t i = 0; i < left; i++) {
-        double x = norm_one(row + (column + i) * sizeof(float)) - mean;
+        double x = vec_one(row + (column + i) * sizeof(float)) - mean;
         last[i] = x * x;
     }
     return norm_lanes(squares, last, left);
 }
 
-/* What all columns of a row have in common. */
+/* The numbers that all columns of a row share. */
 struct norm_row {
     double mean, factor;
 };
@@ -104,7 +98,8 @@ VEC_INLINE struct norm_row norm_row(const unsigned char *row, size_t columns, fl
     return (struct norm_row){mean, 1 / vec_double_sqrt_one(variance + (double)epsilon)};
 }
 
-/* What a row goes through; constants where norm_rows is called, so that each combination is a loop of its own. */
+/* The operations of a norm. They are constants where norm_rows() is called, so that each combination is a loop of its
+   own. */
 struct norm_terms {
     bool centred, scaled, shifted;
 };
@@ -114,28 +109,28 @@ VEC_INLINE vec_double norm_value(const unsigned char *from, const struct norm_ro
 {
     vec_double x = vec_double_load_f32(from);
     if (terms.centred)
-        x = vec_double_sub(x, vec_double_set1(row->mean));
-    x = vec_double_mul(x, vec_double_set1(row->factor));
+        x = x - row->mean;
+    x = x * row->factor;
     if (terms.scaled)
-        x = vec_double_mul(x, gamma);
+        x = x * gamma;
     if (terms.shifted)
-        x = vec_double_add(x, beta);
+        x = x + beta;
     return x;
 }
 
-/* The last columns of a row, which fill no vector. */
+/* Writes the last columns of a row, which do not fill a vector. */
 static __attribute__((noinline)) void norm_last(const struct inlay_norm_tile *tile, size_t i,
                                                 const struct norm_row *row, size_t at)
 {
     for (; at < tile->columns * sizeof(float); at += sizeof(float)) {
-        double x = (norm_one(tile->rows[i] + at) - (tile->centred ? row->mean : 0)) * row->factor;
-        x = tile->gamma != NULL ? x * norm_one(tile->gamma + at) : x;
-        float value = (float)(tile->beta != NULL ? x + norm_one(tile->beta + at) : x);
+        double x = (vec_one(tile->rows[i] + at) - (tile->centred ? row->mean : 0)) * row->factor;
+        x = tile->gamma != NULL ? x * vec_one(tile->gamma + at) : x;
+        float value = (float)(tile->beta != NULL ? x + vec_one(tile->beta + at) : x);
         memcpy(tile->out[i] + at, &value, sizeof value);
     }
 }
 
-/* Where there is no gamma or beta the first row stands in for it, and the compiler drops what reads it. */
+/* Writes some rows. Without gamma or beta the first row stands in for it, and the compiler drops the unused load. */
 VEC_INLINE void norm_write(const struct inlay_norm_tile *tile, size_t first, size_t rows, const struct norm_row *row,
                            struct norm_terms terms)
 {
@@ -185,7 +180,7 @@ VEC_INLINE void norm_centred(const struct inlay_norm_tile *tile, bool centred)
         norm_rows(tile, (struct norm_terms){centred, false, false});
 }
 
-static inline void norm_tile(const struct inlay_norm_tile *tile)
+VEC_INLINE void norm_tile(const struct inlay_norm_tile *tile)
 {
     if (tile->centred)
         norm_centred(tile, true);

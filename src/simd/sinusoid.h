@@ -1,45 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sinusoid kernels, once for every ISA: included by <isa>/kernels.c behind its vec.h, whose vocabulary it speaks
- * (CONTRIBUTING.md lists the words). Holds no intrinsics and includes nothing.
+ * The sinusoid kernels, once for every ISA, over the words of its vec.h. Included by simd/kernels.h. Holds no
+ * intrinsics and includes nothing.
  */
-#if VEC_LEN < 2
-#error "the scalar kernels are written by hand, in src/scalar"
-#endif
-
 /*
- * How far the state may be off until the next exact phases, with m re-anchorings in between, each after K rows, for
- * amplitude
- * 1. u = 2^-53: rounding errs by u |x| at the most, and by u/2 where |x| <= 1. w is the angle of a step.
+ * Returns twice a bound of how far the state may be off until the next exact phases, with m re-anchorings in between,
+ * each after K rows, for amplitude 1. Below, u = 2^-53: rounding errs by u |x| at most, and by u/2 where |x| <= 1. w is
+ * the angle of a step.
  *
- * First as a vector (sin, cos), whose length is 1 and which turning does not stretch. (Its errors may take it above 1,
- * where rounding errs by up to u: in slow columns alone, which take 1.0 of the 1.21 u below that are theirs.) A step is
- * sin' = fma(sin, cos w, cos * sin w), and cos' likewise. The sums err by u/2 each, together 0.71 u; the products by u
- * |sin w| or 0.71 u, whichever is less; the constants by u/2 for cos w, and u |sin w| or u/2 for sin w: together a
- * vector of at most D u a step, D = min(2.42, 1.21 + 2 |sin w|). Re-anchoring is a step by another angle: 2.42 u. Steps
- * begin again at each anchor, and each anchor comes from the one before. Exact phases are off by u of themselves, hence
- * the vector by pi/4 u, and sincospi by half an ULP in each component, 0.71 u; turning by the quadrant is exact: below
- * 2 u. So the sine and the cosine are off by less than
+ * The first bound takes the state as a vector (sin, cos), whose length is 1 and which turning does not stretch. (Its
+ * errors may take a component above 1, where rounding errs by up to u. That happens in slow columns alone, which
+ * use 1.0 of the 1.21 u that they have below.) A step is sin' = fma(sin, cos w, cos * sin w), and cos' likewise. The
+ * sums err by u/2 each, together 0.71 u; the products by u |sin w| or 0.71 u, whichever is less; the constants by u/2
+ * for cos w, and u |sin w| or u/2 for sin w. Together this is a vector of at most D u a step, D = min(2.42, 1.21 + 2
+ * |sin w|). Re-anchoring is a step by another angle and errs by 2.42 u. Steps start again at each anchor, and an anchor
+ * starts from the one before it. Exact phases are off by u of themselves, hence the vector by pi/4 u, and sincospi by
+ * half an ULP in each component, 0.71 u; turning by the quadrant is exact: together below 2 u. So the sine and the
+ * cosine are off by less than
  *
  *     u (D K + 2.42 m + 2)
  *
  * Slow columns hold small sines, for which that is too coarse. Let S be the largest |sin| of all those rows, S <=
  * min(1, |sin at the exact phases| + (m + 1) K |sin w|), as |sin(nw)| <= n |sin w|. A step adds to the sine u |sin w|
- * (product) + u S (sum) + u/2 S + u |sin w| (constants). And what a step added to the cosine, D u or less, n steps of
- * turning carry into the sine by |sin(nw)| <= min(1, n |sin w|): summed over K steps, D u min(K, K^2/2 |sin w|).
- * Re-anchoring, by an angle whose |sin| is K |sin w| at the most, adds 3/2 u S + 2 u K |sin w| to the sine, and 2.42 u
- * <= 2 D u to the cosine: summed over m re-anchorings, the last of which is K rows back, D u min(2m, m (m + 1) K |sin
- * w|) of the sine. The exact phases, relative to their sine, as |x / tan x| <= 1 and |x tan x| <= 1 for |x| <= pi/4: 2
- * u S, and 2 u min(1, (m + 1) K |sin w|) from their cosine. So the sine is also off by less than
+ * (product) + u S (sum) + u/2 S + u |sin w| (constants). What a step added to the cosine, D u or less, is carried into
+ * the sine by n steps of turning, by |sin(nw)| <= min(1, n |sin w|): summed over K steps, D u min(K, K^2/2 |sin w|).
+ * Re-anchoring, by an angle whose |sin| is K |sin w| at most, adds 3/2 u S + 2 u K |sin w| to the sine, and 2.42 u <=
+ * 2 D u to the cosine: summed over m re-anchorings, the last of which is K rows back, D u min(2m, m (m + 1) K |sin w|)
+ * of the sine. The exact phases add, relative to their sine, as |x / tan x| <= 1 and |x tan x| <= 1 for |x| <= pi/4,
+ * 2 u S, and 2 u min(1, (m + 1) K |sin w|) from their cosine. So the sine is also off by less than
  *
  *     u ((3/2 (K + m) + 2) S + 2 (m + 1) K |sin w| + D min(K + 2m + 2, (K^2/2 + (m + 1) (m + 2) K) |sin w|))
  *
  * and the cosine by the same with C, the largest |cos|, for S. The smaller of the two bounds holds; one hundredth is
- * added for products of errors and for the rounding of the bound itself. Returned is twice that.
+ * added for products of errors and for the rounding of the bound itself.
  *
- * Values below 2^-100 are left to the integer path, bounded by up to 1: next come subnormal floats, and phases, which
- * end at 2^-256, with few digits. Later a sine becomes no smaller than it was there unless it is a fast column's, which
- * is in doubt wherever it comes as near to 0 as its bound.
+ * Values below 2^-100 are left to the integer path by a bound of up to 1: below them come subnormal floats, and phases,
+ * which end at 2^-256, with few digits. Later a sine becomes no smaller than it was there unless it is a fast column's,
+ * which is undecided wherever it comes as near to 0 as its bound.
  */
 static inline vec_double sinusoid_bound(vec_double value, vec_double step, double rows, double reanchors)
 {
@@ -49,21 +46,21 @@ static inline vec_double sinusoid_bound(vec_double value, vec_double step, doubl
     each = vec_double_min(vec_double_set1(2.42), each);
     vec_double largest = vec_double_fma(vec_double_set1(since), step, vec_double_abs(value));
     largest = vec_double_min(one, largest);
-    vec_double turned = vec_double_mul(vec_double_set1(rows * rows / 2 + (reanchors + 2) * since), step);
+    vec_double turned = step * (rows * rows / 2 + (reanchors + 2) * since);
     turned = vec_double_min(vec_double_set1(rows + 2 * reanchors + 2), turned);
-    vec_double bound = vec_double_mul(vec_double_set1(1.5 * (rows + reanchors) + 2), largest);
+    vec_double bound = largest * (1.5 * (rows + reanchors) + 2);
     bound = vec_double_fma(vec_double_set1(2 * since), step, bound);
     bound = vec_double_fma(each, turned, bound);
     bound = vec_double_min(bound, vec_double_fma(vec_double_set1(rows), each, vec_double_set1(2.42 * reanchors + 2)));
-    vec_double tiny = vec_double_min(one, vec_double_mul(vec_double_abs(value), vec_double_set1(0x1p100)));
-    return vec_double_fma(vec_double_set1(unit), bound, vec_double_sub(one, tiny));
+    vec_double tiny = vec_double_min(one, vec_double_abs(value) * 0x1p100);
+    return vec_double_fma(vec_double_set1(unit), bound, one - tiny);
 }
 
 /* Turns sines and cosines by an angle. */
 VEC_INLINE struct vec_sincos sinusoid_turn(struct vec_sincos x, struct vec_sincos by)
 {
-    return (struct vec_sincos){vec_double_fma(x.sin, by.cos, vec_double_mul(x.cos, by.sin)),
-                               vec_double_fms(x.cos, by.cos, vec_double_mul(x.sin, by.sin))};
+    return (struct vec_sincos){vec_double_fma(x.sin, by.cos, x.cos * by.sin),
+                               vec_double_fms(x.cos, by.cos, x.sin * by.sin)};
 }
 
 VEC_INLINE struct vec_sincos sinusoid_load(const double *sin, const double *cos, size_t i)
@@ -71,25 +68,23 @@ VEC_INLINE struct vec_sincos sinusoid_load(const double *sin, const double *cos,
     return (struct vec_sincos){vec_double_load(sin + i), vec_double_load(cos + i)};
 }
 
-/* The state of an anchor. */
-VEC_INLINE void sinusoid_begin(struct inlay_sinusoid_state *state, size_t i, struct vec_sincos here,
-                               vec_double amplitude)
+/* Sets the state to that of an anchor. */
+VEC_INLINE void sinusoid_begin(struct inlay_sinusoid_state *state, size_t i, struct vec_sincos here, double amplitude)
 {
     vec_double_store(state->sin_anchor + i, here.sin);
     vec_double_store(state->cos_anchor + i, here.cos);
-    vec_double_store(state->sin + i, vec_double_mul(here.sin, amplitude));
-    vec_double_store(state->cos + i, vec_double_mul(here.cos, amplitude));
+    vec_double_store(state->sin + i, here.sin * amplitude);
+    vec_double_store(state->cos + i, here.cos * amplitude);
 }
 
-static inline void sinusoid_anchor(const struct inlay_sinusoid_anchor *anchor)
+VEC_INLINE void sinusoid_anchor(const struct inlay_sinusoid_anchor *anchor)
 {
     /*
-     * An amplitude multiplies the state, and so its errors; one that is no power of two rounds once more, by u |x|, and
-     * rounding errs by up to u instead of u/2 where the largest value lies above a power of two: twice the bound covers
+     * An amplitude multiplies the state, and so its errors. One that is no power of two rounds once more, by u |x|, and
+     * rounding errs by up to u instead of u/2 where the largest value lies above a power of two. Twice the bound covers
      * both.
      */
-    const double bound_scale = anchor->amplitude == 1 ? 1 : 2 * anchor->amplitude;
-    vec_double amplitude = vec_double_set1(anchor->amplitude), scale = vec_double_set1(bound_scale);
+    const double amplitude = anchor->amplitude, bound_scale = amplitude == 1 ? 1 : 2 * amplitude;
     struct inlay_sinusoid_state *state = anchor->state;
     for (size_t i = 0; i < anchor->pairs; i += VEC_DOUBLES) {
         size_t at = anchor->first + i;
@@ -98,23 +93,23 @@ static inline void sinusoid_anchor(const struct inlay_sinusoid_anchor *anchor)
         vec_double step = vec_double_abs(vec_double_load(state->sin_step + at));
         vec_double sin_bound = sinusoid_bound(here.sin, step, anchor->rows, anchor->reanchors);
         vec_double cos_bound = sinusoid_bound(here.cos, step, anchor->rows, anchor->reanchors);
-        vec_double_store(state->sin_bound + at, vec_double_mul(sin_bound, scale));
-        vec_double_store(state->cos_bound + at, vec_double_mul(cos_bound, scale));
+        vec_double_store(state->sin_bound + at, sin_bound * bound_scale);
+        vec_double_store(state->cos_bound + at, cos_bound * bound_scale);
         sinusoid_begin(state, at, here, amplitude);
     }
 }
 
-static inline void sinusoid_reanchor(const struct inlay_sinusoid_reanchor *step)
+VEC_INLINE void sinusoid_reanchor(const struct inlay_sinusoid_reanchor *step)
 {
+    const double amplitude = step->amplitude;
     struct inlay_sinusoid_state *state = step->state;
-    vec_double amplitude = vec_double_set1(step->amplitude);
     for (size_t i = 0; i < step->pairs; i += VEC_DOUBLES) {
         struct vec_sincos before = sinusoid_load(state->sin_anchor, state->cos_anchor, i);
         sinusoid_begin(state, i, sinusoid_turn(before, sinusoid_load(step->sin, step->cos, i)), amplitude);
     }
 }
 
-/* A value in the type of a tile; 16-bit ones by way of a float that is rounded to odd. */
+/* Returns values in the type of a tile; those of 16-bit types by way of a float that is rounded to odd. */
 VEC_INLINE vec sinusoid_cast(vec_double low, vec_double high, inlay_element_type type)
 {
     if (type == INLAY_F16)
@@ -125,8 +120,8 @@ VEC_INLINE vec sinusoid_cast(vec_double low, vec_double high, inlay_element_type
 }
 
 /*
- * Whether the float of v is in doubt, v being less than e off the real number x: sets bits unless v - e and v + e, and
- * hence x, round to one float. `bound` is E = 2e.
+ * The rounding test of floats: leaves `seen` as it is where v - e and v + e round to one float, and sets bits of it
+ * where they do not. v is less than e off the real number x, so that x rounds to that float too. `bound` is E = 2e.
  *
  * Let 2^k <= |v| < 2^(k+1), where floats lie g = 2^(k-23) apart, and P = 2^29 - 1. Doubles of the size of P v lie g
  * apart too, and 2^29 v is one of them: so P v + E = 2^29 v - (v - E) rounds to 2^29 v - f, f the multiple of g next to
@@ -135,7 +130,7 @@ VEC_INLINE vec sinusoid_cast(vec_double low, vec_double high, inlay_element_type
  * It is, as e = E/2 <= g/4. (Just above 2^k, P v is below 2^(k+29), where doubles lie g/2 apart: there e <= g/8 and v -
  * 2^k < g/16, and x rounds to 2^k again.)
  */
-VEC_INLINE vec_double sinusoid_doubt(vec_double seen, vec_double v, const double *bound)
+VEC_INLINE vec_double sinusoid_test(vec_double seen, vec_double v, const double *bound)
 {
     const vec_double p = vec_double_set1(0x1p29 - 1);
     vec_double e = vec_double_load(bound);
@@ -153,41 +148,41 @@ VEC_INLINE struct sinusoid_values sinusoid_values(const double *state, const dou
     return (struct sinusoid_values){vec_double_load(state + i), vec_double_load(state + i + VEC_DOUBLES), bound + i};
 }
 
-/* Bit i: whether value i is in doubt. Of 16-bit types whether v - E and v + E differ when rounded; E - e is more than
-   what rounding those sums adds. */
-VEC_INLINE uint32_t sinusoid_doubtful(struct sinusoid_values v, inlay_element_type type)
+/* Returns a word whose bit i says whether value i is undecided. Of 16-bit types it is where v - E and v + E differ when
+   rounded; E exceeds e by more than rounding these sums adds. */
+VEC_INLINE uint32_t sinusoid_undecided(struct sinusoid_values v, inlay_element_type type)
 {
     if (type == INLAY_F32) {
         const vec_double none = vec_double_set1(0);
-        uint32_t low = vec_double_lanes(sinusoid_doubt(none, v.low, v.bound));
-        return low | (uint32_t)vec_double_lanes(sinusoid_doubt(none, v.high, v.bound + VEC_DOUBLES)) << VEC_DOUBLES;
+        uint32_t low = vec_double_lanes(sinusoid_test(none, v.low, v.bound));
+        return low | (uint32_t)vec_double_lanes(sinusoid_test(none, v.high, v.bound + VEC_DOUBLES)) << VEC_DOUBLES;
     }
     vec_double low_bound = vec_double_load(v.bound), high_bound = vec_double_load(v.bound + VEC_DOUBLES);
-    vec above = sinusoid_cast(vec_double_add(v.low, low_bound), vec_double_add(v.high, high_bound), type);
-    vec below = sinusoid_cast(vec_double_sub(v.low, low_bound), vec_double_sub(v.high, high_bound), type);
+    vec above = sinusoid_cast(v.low + low_bound, v.high + high_bound, type);
+    vec below = sinusoid_cast(v.low - low_bound, v.high - high_bound, type);
     return vec_differ(above, below);
 }
 
-/* Whether any is: of floats one test for all of them, since it hardly ever finds anything. */
-VEC_INLINE bool sinusoid_any_doubtful(struct sinusoid_values sin, struct sinusoid_values cos, inlay_element_type type)
+/* Returns whether any value is undecided: of floats by one test for all of them, since it hardly ever finds any. */
+VEC_INLINE bool sinusoid_any_undecided(struct sinusoid_values sin, struct sinusoid_values cos, inlay_element_type type)
 {
     if (type != INLAY_F32)
-        return (sinusoid_doubtful(sin, type) | sinusoid_doubtful(cos, type)) != 0;
-    vec_double doubt = sinusoid_doubt(vec_double_set1(0), sin.low, sin.bound);
-    doubt = sinusoid_doubt(doubt, sin.high, sin.bound + VEC_DOUBLES);
-    doubt = sinusoid_doubt(doubt, cos.low, cos.bound);
-    doubt = sinusoid_doubt(doubt, cos.high, cos.bound + VEC_DOUBLES);
-    return vec_double_lanes(doubt) != 0;
+        return (sinusoid_undecided(sin, type) | sinusoid_undecided(cos, type)) != 0;
+    vec_double seen = sinusoid_test(vec_double_set1(0), sin.low, sin.bound);
+    seen = sinusoid_test(seen, sin.high, sin.bound + VEC_DOUBLES);
+    seen = sinusoid_test(seen, cos.low, cos.bound);
+    seen = sinusoid_test(seen, cos.high, cos.bound + VEC_DOUBLES);
+    return vec_double_lanes(seen) != 0;
 }
 
-/* Marks which of one row's pairs [i, i + VEC_LEN) are in doubt. Rarely called. */
-static inline void sinusoid_mark(const struct inlay_sinusoid_tile *tile, size_t row, size_t i)
+/* Writes down which of one row's pairs [i, i + VEC_LEN) are undecided. Rarely called. */
+static inline void sinusoid_set_undecided(const struct inlay_sinusoid_tile *tile, size_t row, size_t i)
 {
     const struct inlay_sinusoid_state *state = tile->state;
-    uint32_t sines = sinusoid_doubtful(sinusoid_values(state->sin, state->sin_bound, i), tile->type);
-    uint32_t cosines = sinusoid_doubtful(sinusoid_values(state->cos, state->cos_bound, i), tile->type);
-    uint32_t marks = (sines | cosines << INLAY_PAIR_GROUP) << i % INLAY_PAIR_GROUP;
-    tile->undecided[(row * inlay_padded(tile->pairs) + i) / INLAY_PAIR_GROUP] |= marks;
+    uint32_t sines = sinusoid_undecided(sinusoid_values(state->sin, state->sin_bound, i), tile->type);
+    uint32_t cosines = sinusoid_undecided(sinusoid_values(state->cos, state->cos_bound, i), tile->type);
+    uint32_t undecided = (sines | cosines << INLAY_PAIR_GROUP) << i % INLAY_PAIR_GROUP;
+    tile->undecided[(row * inlay_padded(tile->pairs) + i) / INLAY_PAIR_GROUP] |= undecided;
 }
 
 /* Turns the state of VEC_DOUBLES pairs by one step. */
@@ -213,21 +208,22 @@ VEC_INLINE void sinusoid_store(unsigned char *out, vec x, size_t n, inlay_elemen
         narrow ? vec_store_halves(out, x) : vec_store(out, x);
 }
 
-/* What is known when a tile begins: each combination is a loop of its own. */
+/* What does not change within a tile. They are constants where sinusoid_rows_of() is called, so that each combination
+   is a loop of its own. */
 struct sinusoid_shape {
     inlay_element_type type;
     bool interleaved, stream, fused;
 };
 
-/* The first n tokens of a vector at an address, scaled, plus the entries. */
-VEC_INLINE vec sinusoid_add(const unsigned char *tokens, vec scale, vec entries, size_t n)
+/* Returns token * scale + entry. Only the first n tokens of the vector are read. */
+VEC_INLINE vec sinusoid_add(const unsigned char *tokens, float scale, vec entries, size_t n)
 {
     vec x = n >= VEC_LEN ? vec_load(tokens) : vec_load_n(tokens, n);
-    return vec_add(vec_mul(x, scale), entries);
+    return x * scale + entries;
 }
 
-/* VEC_LEN pairs of one row, from pair i on, of which the first `sines` and `cosines` have columns; returns whether any
-   entry is in doubt. */
+/* Writes VEC_LEN pairs of one row, from pair i on, of which the first `sines` and `cosines` have columns. Returns
+   whether any entry is undecided. */
 VEC_INLINE bool sinusoid_pairs(const struct inlay_sinusoid_tile *tile, size_t row, size_t i, size_t sines,
                                size_t cosines, struct sinusoid_shape shape)
 {
@@ -252,29 +248,27 @@ VEC_INLINE bool sinusoid_pairs(const struct inlay_sinusoid_tile *tile, size_t ro
     }
     if (shape.fused) {
         const unsigned char *tokens = tile->tokens[row] + tile->sin_at + (shape.interleaved ? 2 * i : i) * element;
-        const vec scale = vec_set1(tile->scale);
-        first = sinusoid_add(tokens, scale, first, sines);
+        first = sinusoid_add(tokens, tile->scale, first, sines);
         if (cosines > 0)
-            second = sinusoid_add(tokens + (cos_out - sin_out), scale, second, cosines);
+            second = sinusoid_add(tokens + (cos_out - sin_out), tile->scale, second, cosines);
     }
     sinusoid_store(sin_out, first, sines, shape.type, shape.stream);
     sinusoid_store(cos_out, second, cosines, shape.type, shape.stream);
 
-    bool any = sinusoid_any_doubtful(sin, cos, shape.type);
+    bool any = sinusoid_any_undecided(sin, cos, shape.type);
     if (any)
-        sinusoid_mark(tile, row, i);
+        sinusoid_set_undecided(tile, row, i);
     sinusoid_step(state, i, sin.low, cos.low);
     sinusoid_step(state, i + VEC_DOUBLES, sin.high, cos.high);
     return any;
 }
 
-/* Asks for what VEC_LEN pairs of a row to come will need, from pair i on. */
+/* Prefetches what VEC_LEN pairs of the next row will need, from pair i on. */
 VEC_INLINE void sinusoid_prefetch(const struct inlay_sinusoid_tile *tile, size_t row, size_t i, bool interleaved)
 {
-    enum { LINE = 64 };
     const unsigned char *next = tile->next[row];
     if (interleaved) {
-        for (size_t at = 0; at < 2 * VEC_BYTES; at += LINE)
+        for (size_t at = 0; at < 2 * VEC_BYTES; at += INLAY_CACHE_LINE)
             vec_prefetch(next + tile->sin_at + 2 * i * sizeof(float) + at);
     } else {
         vec_prefetch(next + tile->sin_at + i * sizeof(float));
@@ -282,7 +276,7 @@ VEC_INLINE void sinusoid_prefetch(const struct inlay_sinusoid_tile *tile, size_t
     }
 }
 
-/* The pairs of a row from i on that fill no vector. One function for all shapes. */
+/* Writes the pairs of a row from i on, which do not fill a vector. One function serves all shapes. */
 static __attribute__((noinline)) bool sinusoid_tail(const struct inlay_sinusoid_tile *tile, size_t row, size_t i,
                                                     struct sinusoid_shape shape)
 {
@@ -315,7 +309,7 @@ VEC_INLINE bool sinusoid_rows_fused(const struct inlay_sinusoid_tile *tile, inla
                         : sinusoid_rows_of(tile, (struct sinusoid_shape){type, false, false, fused});
 }
 
-static inline bool sinusoid_rows(const struct inlay_sinusoid_tile *tile)
+VEC_INLINE bool sinusoid_rows(const struct inlay_sinusoid_tile *tile)
 {
     /* A copy that no store can alias, so that its fields stay in registers. */
     const struct inlay_sinusoid_tile own = *tile;

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The embed kernel for tables of types other than float32, once for every ISA, over the words of its vec.h. Included by
+ * simd/kernels.h. Holds no intrinsics and includes nothing.
+ *
+ * Rows are read in blocks of 32 columns: whatever the type, the columns of a block share their scale and zero point.
+ * `type` is a constant where these functions are called, so that each type is a loop of its own.
+ */
+
+enum {
+    QUANTISED_BLOCK = 32,  /* columns */
+    QUANTISED_CHUNK = 256, /* columns that pass through L1 on their way to streamed rows that begin off a line */
+    LINE_VECS = INLAY_CACHE_LINE / VEC_BYTES,
+};
+
+_Static_assert(QUANTISED_BLOCK == 2 * LINE_FLOATS, "a block becomes two cache lines of floats");
+_Static_assert(VEC_LEN <= QUANTISED_BLOCK / 2, "a vector lies within one half of a block of INLAY_Q4_0");
+_Static_assert(QUANTISED_CHUNK % QUANTISED_BLOCK == 0, "chunks do not cut blocks");
+
+/* A row, as the tile describes it. */
+struct quantised_row {
+    const unsigned char *bytes, *scales, *zeros;
+    size_t zero_at, group;
+};
+
+/* What makes a value of the number q that is stored: (q + shift) * factor + bias. A type has some of the three. */
+struct quantised_terms {
+    vec shift, factor, bias;
+};
+
+/* How a type lays out a block: `header_bytes` of scale, then 32 numbers of so many bits. `halves`: byte i holds the
+   numbers of columns i and i + 16, rather than those of columns 2 i and 2 i + 1. */
+struct quantised_layout {
+    size_t header_bytes, bits;
+    bool halves;
+};
+
+VEC_INLINE struct quantised_layout quantised_layout(inlay_element_type type)
+{
+    switch (type) {
+    case INLAY_F16:
+    case INLAY_BF16:
+        return (struct quantised_layout){.bits = 16};
+    case INLAY_U4_ROWWISE:
+    case INLAY_U4_GROUPED:
+    case INLAY_U4_GROUPED_FLAT:
+        return (struct quantised_layout){.bits = 4};
+    case INLAY_Q8_0:
+        return (struct quantised_layout){.header_bytes = 2, .bits = 8};
+    case INLAY_Q4_0:
+        return (struct quantised_layout){.header_bytes = 2, .bits = 4, .halves = true};
+    default:
+        return (struct quantised_layout){.bits = 8};
+    }
+}
+
+/* Returns the bytes of n numbers; the last one may fill one half of its byte. */
+VEC_INLINE size_t quantised_number_bytes(inlay_element_type type, size_t n)
+{
+    const size_t bits = quantised_layout(type).bits;
+    return bits == 4 ? (n + 1) / 2 : n * (bits / 8);
+}
+
+VEC_INLINE size_t quantised_block_bytes(inlay_element_type type)
+{
+    return quantised_layout(type).header_bytes + quantised_number_bytes(type, QUANTISED_BLOCK);
+}
+
+/* Returns where the vector that begins at column `within` of a block lies in the row. */
+VEC_INLINE const unsigned char *quantised_at(inlay_element_type type, const struct quantised_row *row, size_t block,
+                                             size_t within)
+{
+    const struct quantised_layout layout = quantised_layout(type);
+    const unsigned char *numbers = row->bytes + block * quantised_block_bytes(type) + layout.header_bytes;
+    return numbers + (layout.halves ? within % (QUANTISED_BLOCK / 2) : quantised_number_bytes(type, within));
+}
+
+VEC_INLINE bool quantised_grouped(inlay_element_type type)
+{
+    return type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT;
+}
+
+/* Returns the terms that do not change along a row. */
+VEC_INLINE struct quantised_terms quantised_row_terms(inlay_element_type type, const struct quantised_row *row)
+{
+    struct quantised_terms terms = {.shift = vec_set1(type == INLAY_U4_GROUPED_FLAT ? 0 : -8)};
+    switch (type) {
+    case INLAY_I8:
+        terms.factor = vec_set1(vec_one(row->scales));
+        break;
+    case INLAY_I8_INVERSE:
+        terms.factor = vec_set1(1 / vec_one(row->scales));
+        break;
+    case INLAY_U8_ROWWISE:
+        terms.factor = vec_set1(vec_one(row->scales));
+        terms.bias = vec_set1(vec_one(row->scales + 4));
+        break;
+    case INLAY_U4_ROWWISE:
+        terms.factor = vec_set1_f16(row->scales);
+        terms.bias = vec_set1_f16(row->scales + 2);
+        break;
+    default:
+        break;
+    }
+    return terms;
+}
+
+/* Returns them with those that belong to one block. */
+VEC_INLINE struct quantised_terms quantised_block_terms(inlay_element_type type, const struct quantised_row *row,
+                                                        size_t block, struct quantised_terms terms)
+{
+    if (type == INLAY_Q8_0 || type == INLAY_Q4_0)
+        terms.factor = vec_set1_f16(row->bytes + block * quantised_block_bytes(type));
+    if (quantised_grouped(type)) {
+        /* A shift divides by the group, which is a power of two: a division would take as long as the block. */
+        size_t group = block * QUANTISED_BLOCK >> __builtin_ctzl(row->group);
+        terms.factor = vec_set1(vec_one(row->scales + group * sizeof(float)));
+        if (row->zeros != NULL) {
+            size_t zero = row->zero_at + group;
+            terms.shift = vec_set1(-(float)(row->zeros[zero / 2] >> zero % 2 * 4 & 15));
+        }
+    }
+    return terms;
+}
+
+/* Reads VEC_LEN numbers as floats, exactly. */
+VEC_INLINE vec quantised_load(inlay_element_type type, const unsigned char *from, size_t within)
+{
+    switch (type) {
+    case INLAY_F16:
+        return vec_load_f16(from);
+    case INLAY_BF16:
+        return vec_load_bf16(from);
+    case INLAY_U8_ROWWISE:
+        return vec_load_u8(from);
+    case INLAY_U4_ROWWISE:
+    case INLAY_U4_GROUPED:
+    case INLAY_U4_GROUPED_FLAT:
+        return vec_load_u4(from);
+    case INLAY_Q4_0:
+        return within < QUANTISED_BLOCK / 2 ? vec_load_low_u4(from) : vec_load_high_u4(from);
+    default:
+        return vec_load_i8(from);
+    }
+}
+
+VEC_INLINE vec quantised_value(inlay_element_type type, vec x, struct quantised_terms terms)
+{
+    if (type == INLAY_F16 || type == INLAY_BF16)
+        return x;
+    if (quantised_grouped(type) || type == INLAY_Q4_0)
+        x = x + terms.shift;
+    x = x * terms.factor;
+    if (type == INLAY_U8_ROWWISE || type == INLAY_U4_ROWWISE)
+        x = x + terms.bias;
+    return x;
+}
+
+/* Columns [first, first + columns) of a row, of what is added to them and of where they go; `first` is a multiple of
+   QUANTISED_BLOCK. A scale of 1 changes nothing but a NaN's payload. */
+struct dequantise_part {
+    struct quantised_row row;
+    const unsigned char *position; /* null: no such term */
+    unsigned char *out;
+    size_t first, columns;
+    vec scale;
+    const unsigned char *next, *next_position; /* the row to prefetch, and what will be added to it */
+};
+
+/* Returns the offset in bytes of a column from the part's first one, in rows of floats. */
+VEC_INLINE size_t dequantise_offset(const struct dequantise_part *part, size_t block, size_t within)
+{
+    return (block * QUANTISED_BLOCK + within - part->first) * sizeof(float);
+}
+
+VEC_INLINE vec dequantise_vec(inlay_element_type type, bool positioned, const struct dequantise_part *part,
+                              size_t block, size_t within, struct quantised_terms terms)
+{
+    const unsigned char *from = quantised_at(type, &part->row, block, within);
+    vec x = quantised_value(type, quantised_load(type, from, within), terms) * part->scale;
+    if (positioned)
+        x = x + vec_load(part->position + dequantise_offset(part, block, within));
+    return x;
+}
+
+/* Writes a cache line's worth of columns, whose stores follow each other. */
+VEC_INLINE void dequantise_line(inlay_element_type type, bool positioned, bool stream,
+                                const struct dequantise_part *part, size_t block, size_t within,
+                                struct quantised_terms terms)
+{
+    unsigned char *out = part->out + dequantise_offset(part, block, within);
+    vec line[LINE_VECS];
+    for (size_t i = 0; i < LINE_VECS; i++)
+        line[i] = dequantise_vec(type, positioned, part, block, within + i * VEC_LEN, terms);
+    for (size_t i = 0; i < LINE_VECS; i++)
+        stream ? vec_stream(out + i * VEC_BYTES, line[i]) : vec_store(out + i * VEC_BYTES, line[i]);
+}
+
+/* Writes the last columns of a row, n < VEC_LEN. Their bytes are read from a copy, since memory may end behind them. */
+VEC_INLINE void dequantise_last(inlay_element_type type, bool positioned, const struct dequantise_part *part,
+                                size_t block, size_t within, size_t n, struct quantised_terms terms)
+{
+    const unsigned char *from = quantised_at(type, &part->row, block, within);
+    const size_t at = dequantise_offset(part, block, within),
+                 bytes = quantised_layout(type).halves ? n : quantised_number_bytes(type, n);
+    unsigned char copy[32] = {0}, *to = copy;
+    /* The sizes are constants, so that memcpy is not called. */
+    if (bytes & 16) {
+        memcpy(to, from, 16);
+        to += 16, from += 16;
+    }
+    if (bytes & 8) {
+        memcpy(to, from, 8);
+        to += 8, from += 8;
+    }
+    if (bytes & 4) {
+        memcpy(to, from, 4);
+        to += 4, from += 4;
+    }
+    if (bytes & 2) {
+        memcpy(to, from, 2);
+        to += 2, from += 2;
+    }
+    if (bytes & 1)
+        *to = *from;
+    vec x = quantised_value(type, quantised_load(type, copy, within), terms) * part->scale;
+    if (positioned)
+        x = x + vec_load_n(part->position + at, n);
+    vec_store_n(part->out + at, x, n);
+}
+
+/* Prefetches a block of the next row, and of its positions: quantised rows are so short beside these that both are
+   worth it. */
+VEC_INLINE void dequantise_prefetch(inlay_element_type type, bool positioned, const struct dequantise_part *part,
+                                    size_t block)
+{
+    vec_prefetch(part->next + block * quantised_block_bytes(type));
+    for (size_t at = 0; positioned && at < QUANTISED_BLOCK * sizeof(float); at += INLAY_CACHE_LINE)
+        vec_prefetch(part->next_position + block * QUANTISED_BLOCK * sizeof(float) + at);
+}
+
+/* Writes the columns of a part. `stream`: with streaming stores; `out` begins on a cache line. */
+VEC_INLINE void dequantise_columns(inlay_element_type type, bool positioned, bool stream,
+                                   const struct dequantise_part *part)
+{
+    const struct quantised_terms row_terms = quantised_row_terms(type, &part->row);
+    size_t block = part->first / QUANTISED_BLOCK, end = block + part->columns / QUANTISED_BLOCK;
+    for (; block < end; block++) {
+        struct quantised_terms terms = quantised_block_terms(type, &part->row, block, row_terms);
+        dequantise_prefetch(type, positioned, part, block);
+        dequantise_line(type, positioned, stream, part, block, 0, terms);
+        dequantise_line(type, positioned, stream, part, block, LINE_FLOATS, terms);
+    }
+    size_t left = part->columns % QUANTISED_BLOCK, within = 0;
+    if (left == 0)
+        return;
+    struct quantised_terms terms = quantised_block_terms(type, &part->row, block, row_terms);
+    if (left >= LINE_FLOATS) {
+        dequantise_line(type, positioned, stream, part, block, 0, terms);
+        within = LINE_FLOATS;
+    }
+    for (; within + VEC_LEN <= left; within += VEC_LEN)
+        vec_store(part->out + dequantise_offset(part, block, within),
+                  dequantise_vec(type, positioned, part, block, within, terms));
+    if (within < left)
+        dequantise_last(type, positioned, part, block, within, left - within, terms);
+}
+
+/* Writes columns that lie in `lines`, `lead` bytes behind the begin of a cache line as they do in the output: whole
+   lines with streaming stores. What does not fill the last line stays in `lines` for the next columns to complete, if
+   there are any. */
+static void dequantise_flush(unsigned char *lines, size_t lead, unsigned char *out, size_t columns, bool first,
+                             bool last)
+{
+    size_t at = 0, bytes = lead + columns * sizeof(float), end = bytes / INLAY_CACHE_LINE * INLAY_CACHE_LINE;
+    unsigned char *to = out - lead;
+    if (first && lead > 0) {
+        at = INLAY_CACHE_LINE < bytes ? INLAY_CACHE_LINE : bytes;
+        memcpy(out, lines + lead, at - lead);
+    }
+    for (; at < end; at += INLAY_CACHE_LINE) {
+        vec line[LINE_VECS];
+        for (size_t i = 0; i < LINE_VECS; i++)
+            line[i] = vec_load(lines + at + i * VEC_BYTES);
+        for (size_t i = 0; i < LINE_VECS; i++)
+            vec_stream(to + at + i * VEC_BYTES, line[i]);
+    }
+    if (last && at < bytes)
+        memcpy(to + at, lines + at, bytes - at);
+    else if (!last)
+        memcpy(lines, lines + end, lead);
+}
+
+/* Writes a row. A streamed row that begins off a line goes through L1, a chunk of columns at a time: vectors may not
+   cut a block, so they cannot begin at the column where a line does. */
+VEC_INLINE void dequantise_row(inlay_element_type type, bool positioned, struct dequantise_part row, bool stream)
+{
+    _Alignas(INLAY_CACHE_LINE) unsigned char lines[INLAY_CACHE_LINE + QUANTISED_CHUNK * sizeof(float)];
+    const size_t lead = (uintptr_t)row.out % INLAY_CACHE_LINE;
+    /* Floats at odd addresses never fill a line. */
+    const bool streams = stream && lead % sizeof(float) == 0, askew = streams && lead > 0;
+    const size_t step = askew ? QUANTISED_CHUNK : row.columns;
+    for (struct dequantise_part part = row; part.first < row.columns; part.first += step) {
+        size_t left = row.columns - part.first, at = part.first * sizeof(float);
+        part.columns = left < step ? left : step;
+        part.position = positioned ? row.position + at : NULL;
+        part.out = askew ? lines + lead : row.out;
+        if (streams && !askew)
+            dequantise_columns(type, positioned, true, &part);
+        else
+            dequantise_columns(type, positioned, false, &part);
+        if (askew)
+            dequantise_flush(lines, lead, row.out + at, part.columns, at == 0, left <= step);
+    }
+}
+
+VEC_INLINE void dequantise_rows(inlay_element_type type, bool positioned, const struct inlay_embed_tile *callers)
+{
+    const struct inlay_embed_tile tile = *callers; /* copied for the reason that embed_rows() has */
+    const size_t distance = tile.prefetch_rows, known = distance > 0 ? tile.count + tile.lookahead : 0;
+    for (size_t i = 0; i < tile.count; i++) {
+        const size_t next = i + distance < known ? i + distance : i;
+        if (tile.scales != NULL) /* they are read first, and may lie in a line of their own */
+            vec_prefetch(tile.scales[next]);
+        const struct dequantise_part row = {
+            .row = {.bytes = tile.rows[i],
+                    .scales = tile.scales != NULL ? tile.scales[i] : NULL,
+                    .zeros = tile.zeros,
+                    .zero_at = tile.zeros != NULL ? tile.zero_at[i] : 0,
+                    .group = tile.group},
+            .position = positioned ? tile.positions[i] : NULL,
+            .out = tile.out[i],
+            .columns = tile.columns,
+            .scale = vec_set1(tile.scale),
+            .next = tile.rows[next],
+            .next_position = positioned ? tile.positions[next] : NULL,
+        };
+        dequantise_row(type, positioned, row, tile.stream);
+    }
+}
+
+VEC_INLINE void dequantise_tile(inlay_element_type type, const struct inlay_embed_tile *tile)
+{
+    if (tile->positions != NULL)
+        dequantise_rows(type, true, tile);
+    else
+        dequantise_rows(type, false, tile);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The words of src/simd that read the same on every ISA, and what their widths have to satisfy. A vec.h defines
+ * VEC_LEN, vec and vec_double (and SPAN_LEN and span, if its ISA has shorter registers too), then includes this file.
+ * Holds no intrinsics. Sums, differences and products need no words: the bodies write them with the operators that
+ * compilers have for vectors, and -ffp-contract=off keeps each of them rounded on its own.
+ */
+#ifndef INLAY_SIMD_WORDS_H
+#define INLAY_SIMD_WORDS_H
+
+#include "base/line.h"
+#include "dispatch/kernels.h"
+
+#include <string.h>
+
+#define VEC_INLINE static inline __attribute__((always_inline))
+
+enum { VEC_BYTES = VEC_LEN * sizeof(float), VEC_DOUBLES = VEC_LEN / 2 };
+
+/* A span is what tiles with narrow_moves load and store at once. */
+#ifndef SPAN_LEN
+#define SPAN_LEN VEC_LEN
+typedef vec span;
+#endif
+
+enum { SPAN_BYTES = SPAN_LEN * sizeof(float), LINE_FLOATS = INLAY_CACHE_LINE / sizeof(float) };
+
+_Static_assert(VEC_BYTES >= 16 && INLAY_CACHE_LINE % VEC_BYTES == 0, "bodies fill cache lines with whole vectors");
+_Static_assert(sizeof(vec) == VEC_BYTES && sizeof(vec_double) == VEC_BYTES, "registers are as long as VEC_LEN says");
+_Static_assert(sizeof(span) == SPAN_BYTES && (SPAN_LEN == VEC_LEN || 2 * SPAN_LEN == VEC_LEN),
+               "behind the last vector of a row there is room for one span");
+_Static_assert(INLAY_PAIR_GROUP % VEC_LEN == 0 && 2 * INLAY_PAIR_GROUP <= 32,
+               "a word of undecided entries holds the sines and cosines of whole vectors");
+
+struct vec_two {
+    vec low, high;
+};
+
+struct vec_sincos {
+    vec_double sin, cos;
+};
+
+/* The bits of floats. */
+typedef uint32_t vec_bits __attribute__((vector_size(VEC_BYTES)));
+
+/* The same registers in memory, at any address and whatever the type of the object there. */
+typedef vec vec_in_memory __attribute__((aligned(1), may_alias));
+typedef span span_in_memory __attribute__((aligned(1), may_alias));
+typedef vec_double vec_double_in_memory __attribute__((aligned(1), may_alias));
+
+VEC_INLINE vec vec_load(const unsigned char *from)
+{
+    return *(const vec_in_memory *)from;
+}
+
+VEC_INLINE void vec_store(unsigned char *to, vec x)
+{
+    *(vec_in_memory *)to = x;
+}
+
+VEC_INLINE span span_load(const unsigned char *from)
+{
+    return *(const span_in_memory *)from;
+}
+
+VEC_INLINE void span_store(unsigned char *to, span x)
+{
+    *(span_in_memory *)to = x;
+}
+
+VEC_INLINE vec_double vec_double_load(const double *from)
+{
+    return *(const vec_double_in_memory *)from;
+}
+
+VEC_INLINE void vec_double_store(double *to, vec_double x)
+{
+    *(vec_double_in_memory *)to = x;
+}
+
+/* Floats that are no NaN rounded to bfloat16, whose bits become the lower halves of the lanes. */
+VEC_INLINE vec vec_round_bf16(vec x)
+{
+    vec_bits bits = (vec_bits)x;
+    return (vec)((bits + (bits >> 16 & 1) + 0x7fff) >> 16);
+}
+
+/* Reads one float at any address. */
+VEC_INLINE float vec_one(const unsigned char *from)
+{
+    float x;
+    memcpy(&x, from, sizeof x);
+    return x;
+}
+
+/* Prefetches the line at an address, which may be one that cannot be read. */
+VEC_INLINE void vec_prefetch(const unsigned char *at)
+{
+    __builtin_prefetch(at);
+}
+
+/* Returns how many of `columns` elements lie before the first cache line that begins within them. */
+VEC_INLINE size_t vec_columns_before_line(const unsigned char *out, size_t element_bytes, size_t columns)
+{
+    size_t head = (INLAY_CACHE_LINE - (uintptr_t)out % INLAY_CACHE_LINE) % INLAY_CACHE_LINE / element_bytes;
+    return head < columns ? head : columns;
+}
+
+#endif
