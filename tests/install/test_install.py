@@ -372,17 +372,17 @@ class Programs:
         expected = []
         for version, accepted in versions:
             project += ["unset(inlay_DIR CACHE)", f"find_package(inlay {version} QUIET CONFIG)"]
-            project.append(f'message("asked [{version}] found ${{inlay_FOUND}}")')
-            expected.append(f"asked [{version}] found {int(accepted)}")
+            project.append(f'message("result: [{version}] found ${{inlay_FOUND}}")')
+            expected.append(f"result: [{version}] found {int(accepted)}")
         project += ["unset(inlay_DIR CACHE)", "set(CMAKE_SIZEOF_VOID_P 2)", "find_package(inlay QUIET CONFIG)"]
-        project.append('message("asked with 16-bit pointers found ${inlay_FOUND}")')
-        expected.append("asked with 16-bit pointers found 0")
+        project.append('message("result: with 16-bit pointers found ${inlay_FOUND}")')
+        expected.append("result: with 16-bit pointers found 0")
         expect_same("versions", self.cmake_messages(project, self.installed.prefix), expected)
 
         project = ["cmake_minimum_required(VERSION 3.7)", "project(answers C)", "find_package(inlay QUIET CONFIG)"]
-        project.append('message("asked found ${inlay_FOUND}")')
+        project.append('message("result: found ${inlay_FOUND}")')
         for target in ("inlay::inlay", "inlay::inlay_static"):
-            project += [f"if(TARGET {target})", f'  message("asked target {target}")', "endif()"]
+            project += [f"if(TARGET {target})", f'  message("result: target {target}")', "endif()"]
         for without, answers in (
             ((), ["found 1", "target inlay::inlay", "target inlay::inlay_static"]),
             (("*.a",), ["found 1", "target inlay::inlay"]),
@@ -390,18 +390,18 @@ class Programs:
             (("*.a", "*.so*"), ["found 0"]),
         ):
             messages = self.cmake_messages(project, self.moved_without(*without))
-            expect_same(f"targets without {without}", messages, [f"asked {answer}" for answer in answers])
+            expect_same(f"targets without {without}", messages, [f"result: {answer}" for answer in answers])
 
         project = ["cmake_minimum_required(VERSION 3.7)", "project(answers C)", "find_package(inlay QUIET CONFIG)"]
         project.append("get_target_property(soname inlay::inlay IMPORTED_SONAME)")
-        project.append('message("asked soname ${soname}")')
-        expect_same("sonames", self.cmake_messages(project, self.installed.prefix), ["asked soname libinlay.so.0"])
+        project.append('message("result: soname ${soname}")')
+        expect_same("sonames", self.cmake_messages(project, self.installed.prefix), ["result: soname libinlay.so.0"])
 
     def cmake_messages(self, project, prefix):
         work = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         (work / "CMakeLists.txt").write_text("\n".join(project) + "\n", encoding="utf-8")
         _, messages = self.cmake(work, work / "build", prefix)
-        return [line for line in messages.splitlines() if line.startswith("asked ")]
+        return [line for line in messages.splitlines() if line.startswith("result: ")]
 
     # ---- Meson ----
 
