@@ -10,13 +10,13 @@ static const uint32_t multipliers[2] = {0xd2511f53, 0xcd9e8d57};
 static const uint32_t weyl[2] = {0x9e3779b9, 0xbb67ae85};
 
 /* Blocks side by side: word[j][i] is word j of block i, of the counter before and of the result after the rounds. */
-struct run {
+struct philox_run {
     uint32_t word[4][RUN_BLOCKS];
 };
 
 /* Transforms the first `blocks` blocks, a number that is constant at each call. The loop over blocks is the outer one
    and has no exits or calls, so that compilers vectorise it. */
-static inline __attribute__((always_inline)) void philox_run(struct run *run, int blocks, uint32_t key_0,
+static inline __attribute__((always_inline)) void philox_run(struct philox_run *run, int blocks, uint32_t key_0,
                                                              uint32_t key_1)
 {
     for (int i = 0; i < blocks; i++) {
@@ -37,7 +37,7 @@ static inline __attribute__((always_inline)) void philox_run(struct run *run, in
 
 void inlay_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t words[4])
 {
-    struct run run;
+    struct philox_run run;
     for (int j = 0; j < 4; j++)
         run.word[j][0] = counter[j];
     philox_run(&run, 1, key[0], key[1]);
@@ -46,9 +46,9 @@ void inlay_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t wor
 }
 
 /* Computes the run of blocks that the next element lies in. */
-static void fill(struct inlay_philox_stream *stream)
+static void fill_stream(struct inlay_philox_stream *stream)
 {
-    struct run run;
+    struct philox_run run;
     uint64_t block = stream->next / RUN_WORDS * RUN_BLOCKS;
     for (unsigned i = 0; i < RUN_BLOCKS; i++) {
         run.word[0][i] = (uint32_t)(block + i);
@@ -67,14 +67,14 @@ void inlay_philox_begin(struct inlay_philox_stream *stream, uint64_t key, uint64
     stream->offset = offset;
     stream->next = first_element;
     if (first_element % RUN_WORDS != 0) /* otherwise inlay_philox_take() fills it */
-        fill(stream);
+        fill_stream(stream);
 }
 
 const uint32_t *inlay_philox_take(struct inlay_philox_stream *stream, size_t n, size_t *taken)
 {
     size_t at = (size_t)(stream->next % RUN_WORDS);
     if (at == 0)
-        fill(stream);
+        fill_stream(stream);
     *taken = n < RUN_WORDS - at ? n : RUN_WORDS - at;
     stream->next += *taken;
     return stream->words + at;

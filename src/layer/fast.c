@@ -123,7 +123,7 @@ static void append_block(const struct inlay_part *part, const struct block *bloc
     }
 }
 
-static void begin(struct inlay_tile *tile, const struct inlay_part *part, size_t columns)
+static void begin_fast(struct inlay_tile *tile, const struct inlay_part *part, size_t columns)
 {
     const struct inlay_work *work = part->work;
     inlay_tile_begin(tile, part->plan, work->tokens, work->spec->scale, columns, work->spec->positions != NULL);
@@ -136,7 +136,7 @@ static __attribute__((noinline)) void embed_rows(const struct inlay_part *part)
     const size_t rows = part->plan->block_tokens > 0 ? part->plan->block_tokens : 1;
     struct block block = {.s = part->s};
     struct inlay_tile tile;
-    begin(&tile, part, part->work->tokens->dim);
+    begin_fast(&tile, part, part->work->tokens->dim);
     for (; block.s < part->s_end; block.s += block.count) {
         block.count = inlay_least(part->s_end - block.s, rows);
         append_block(part, &block, &tile);
@@ -150,7 +150,7 @@ static __attribute__((noinline)) void embed_block(const struct inlay_part *part,
                                                   size_t columns)
 {
     struct inlay_tile tile;
-    begin(&tile, part, columns);
+    begin_fast(&tile, part, columns);
     append_block(part, block, &tile);
     inlay_tile_run(&tile, 0);
 }

@@ -12,8 +12,8 @@
 /* A group has few tokens; rows are prefetched so far ahead among them. */
 enum { MOST_PREFETCH_ROWS = 6 };
 
-static void begin(struct inlay_tile *tile, const struct inlay_group *group, const inlay_table *table, float scale,
-                  bool positioned)
+static void begin_group(struct inlay_tile *tile, const struct inlay_group *group, const inlay_table *table, float scale,
+                        bool positioned)
 {
     inlay_tile_begin(tile, group->part->plan, table, scale, group->columns, positioned);
     tile->call.stream = group->stream;
@@ -27,7 +27,7 @@ static __attribute__((noinline)) void sum_tokens(const struct inlay_group *group
 {
     const struct inlay_work *work = group->part->work;
     struct inlay_tile tile;
-    begin(&tile, group, work->tokens, work->spec->scale, terms != NULL);
+    begin_group(&tile, group, work->tokens, work->spec->scale, terms != NULL);
     for (size_t i = 0; i < group->count; i++) {
         const unsigned char *term = terms != NULL ? terms[i] : NULL;
         if (group->kinds[i] == INLAY_ROW)
@@ -45,7 +45,7 @@ static __attribute__((noinline)) void add_rows(const struct inlay_group *group, 
                                                const size_t *rows)
 {
     struct inlay_tile tile;
-    begin(&tile, group, table, 1, true);
+    begin_group(&tile, group, table, 1, true);
     for (size_t i = 0; i < group->count; i++)
         if (inlay_row_goes_on(group->kinds[i]))
             inlay_tile_append(&tile, inlay_stored_at(table, rows[i], group->column), group->floats[i],
@@ -59,7 +59,7 @@ static __attribute__((noinline)) void add_terms(const struct inlay_group *group,
 {
     const inlay_table floats = {.type = INLAY_F32};
     struct inlay_tile tile;
-    begin(&tile, group, &floats, 1, true);
+    begin_group(&tile, group, &floats, 1, true);
     for (size_t i = 0; i < group->count; i++)
         if (inlay_row_goes_on(group->kinds[i]))
             inlay_tile_append(&tile, (struct inlay_stored){.row = from[i]}, terms[i], group->floats[i]);

@@ -16,14 +16,14 @@ static float weight_of(const struct inlay_work *work, size_t token)
 }
 
 /* Begins a tile that adds rows times `scale` to the floats in `sum`, or replaces these by its one row. */
-static void begin(struct inlay_tile *tile, const struct inlay_part *part, float scale, bool adds)
+static void begin_pooled(struct inlay_tile *tile, const struct inlay_part *part, float scale, bool adds)
 {
     inlay_tile_begin(tile, part->plan, part->work->tokens, scale, part->work->tokens->dim, adds);
     tile->call.stream = tile->call.prefetch_whole_rows = false;
 }
 
 /* Adds up the rows of a sequence in `sum`; returns how many they are. */
-static size_t add_rows(const struct inlay_part *part, struct inlay_sequence sequence, unsigned char *sum)
+static size_t sum_rows(const struct inlay_part *part, struct inlay_sequence sequence, unsigned char *sum)
 {
     const struct inlay_work *work = part->work;
     struct inlay_tile tile;
@@ -36,7 +36,7 @@ static size_t add_rows(const struct inlay_part *part, struct inlay_sequence sequ
            which would turn -0 into 0. */
         const bool own_tile = work->batch.weights != NULL || pooled == 0;
         if (own_tile || pooled == 1)
-            begin(&tile, part, weight_of(work, token) * work->spec->scale, pooled > 0);
+            begin_pooled(&tile, part, weight_of(work, token) * work->spec->scale, pooled > 0);
         inlay_tile_append(&tile, inlay_stored_at(work->tokens, row, 0), sum, sum);
         if (own_tile)
             inlay_tile_run(&tile, 0);
@@ -62,7 +62,7 @@ static void pool(const struct inlay_part *part, size_t b, unsigned char *sum)
 {
     const struct inlay_work *work = part->work;
     memset(sum, 0, work->tokens->dim * sizeof(float));
-    const size_t pooled = add_rows(part, inlay_sequence_of(work, b), sum);
+    const size_t pooled = sum_rows(part, inlay_sequence_of(work, b), sum);
     if (work->spec->pooling == INLAY_POOLING_MEAN && pooled > 1)
         divide(sum, work->tokens->dim, (float)pooled);
     const struct inlay_group group = {

@@ -20,7 +20,7 @@ static double minus_log(double x)
 {
     /* x = m 2^e with m in (sqrt(1/2), sqrt(2)), so that ln x = e ln 2 + 2 atanh z with z = (m - 1) / (m + 1) and
        |z| < 0.1716: 11 terms of the series of atanh leave an error below 2^-60 of it. */
-    const double ln_2 = 0x1.62e42fefa39efp-1;
+    const double log_2 = 0x1.62e42fefa39efp-1;
     const uint64_t fraction = (UINT64_C(1) << 52) - 1, one = UINT64_C(1023) << 52, sqrt_2 = UINT64_C(0x6a09e667f3bcc);
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -33,12 +33,12 @@ static double minus_log(double x)
     double z = (m - 1) / (m + 1), z_squared = z * z, series = 0;
     for (int k = 21; k >= 1; k -= 2)
         series = series * z_squared + 1.0 / k;
-    return -(exponent * ln_2 + 2 * z * series);
+    return -(exponent * log_2 + 2 * z * series);
 }
 
 /* Returns the square root of 1/2 <= x <= 200 to within 2^-51 of its size, by four of Heron's steps from a guess that is
    4% off. */
-static double square_root(double x)
+static double heron_root(double x)
 {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -85,7 +85,7 @@ double inlay_normal_quantile(double below, double above)
         double r = 0.180625 - q * q;
         size = q * polynomial(middle[0], r) / polynomial(middle[1], r);
     } else {
-        double r = square_root(minus_log(smaller));
+        double r = heron_root(minus_log(smaller));
         size = r <= 5 ? polynomial(tail[0], r - 1.6) / polynomial(tail[1], r - 1.6)
                       : polynomial(far_tail[0], r - 5) / polynomial(far_tail[1], r - 5);
     }

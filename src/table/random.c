@@ -59,7 +59,7 @@ static double number_of(const struct spread *spread, uint32_t word)
 }
 
 /* Never inlined: its arithmetic must stay between entering and leaving the guarded environment. */
-static __attribute__((noinline)) void fill(const struct table *table)
+static __attribute__((noinline)) void fill_rows(const struct table *table)
 {
     const inlay_random_spec *spec = table->spec;
     const struct spread spread = spread_of(spec);
@@ -130,7 +130,7 @@ inlay_status inlay_table_random(const inlay_random_spec *spec, void *out, size_t
         return INLAY_ERROR_OVERLAP;
     const struct table table = {spec, out, rows, dim, stride_bytes};
     struct inlay_fpenv host = inlay_fpenv_enter();
-    fill(&table);
+    fill_rows(&table);
     inlay_fpenv_leave(host);
     return INLAY_OK;
 }
