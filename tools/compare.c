@@ -73,16 +73,6 @@ static void add_row(struct line *line, double position, size_t dim, const float 
     }
 }
 
-static void add_line(struct line *all, const struct line *line)
-{
-    all->entries += line->entries;
-    all->differing += line->differing;
-    all->sum += line->sum;
-    all->ulp_sum += line->ulp_sum;
-    note(&all->absolute, line->absolute.distance, line->absolute.position, line->absolute.column);
-    note(&all->ulp, line->ulp.distance, line->ulp.position, line->ulp.column);
-}
-
 /* The digits before the point, less one. */
 static size_t decade_of(double position)
 {
@@ -105,12 +95,11 @@ static int measure(const struct comparison *c, float *first, float *second, size
         for (size_t i = 0; outcome == DONE && i < n; i++) {
             double position = position_at(c->positions, row + i);
             add_row(&lines[decade_of(position)], position, c->dim, first + i * c->dim, second + i * c->dim);
+            add_row(&lines[ALL], position, c->dim, first + i * c->dim, second + i * c->dim);
         }
         progress_show(&progress, (double)(row + n) / (double)c->positions->n);
     }
     progress_end(&progress);
-    for (size_t i = 0; i < DECADES; i++)
-        add_line(&lines[ALL], &lines[i]);
     return outcome;
 }
 
@@ -138,25 +127,15 @@ static void place_of(const struct worst *worst, char place[LABEL_BYTES])
         strcpy(place, "-");
 }
 
-/* Prints a line of words, the first of which is as wide as all its kind. */
-static void print_words(FILE *stream, int width, const char *const words[8])
-{
-    fprintf(stream, "%-*s  %7s  %8s  %8s  %-18s  %8s  %8s  %s\n", width, words[0], words[1], words[2], words[3],
-            words[4], words[5], words[6], words[7]);
-}
-
 static void print_line(FILE *stream, int width, const char *label, const struct line *line)
 {
     double entries = (double)line->entries;
-    char differ[16], mean[16], most[16], place[LABEL_BYTES], ulp_mean[16], ulp_most[16], ulp_place[LABEL_BYTES];
-    snprintf(differ, sizeof differ, "%.3g%%", 100 * (double)line->differing / entries);
-    snprintf(mean, sizeof mean, "%.3g", line->sum / entries);
-    snprintf(most, sizeof most, "%.3g", line->absolute.distance);
-    snprintf(ulp_mean, sizeof ulp_mean, "%.3g", line->ulp_sum / entries);
-    snprintf(ulp_most, sizeof ulp_most, "%.3g", line->ulp.distance);
+    char place[LABEL_BYTES], ulp_place[LABEL_BYTES];
     place_of(&line->absolute, place);
     place_of(&line->ulp, ulp_place);
-    print_words(stream, width, (const char *const[]){label, differ, mean, most, place, ulp_mean, ulp_most, ulp_place});
+    fprintf(stream, "%-*s  %6.3g%%  %8.3g  %8.3g  %-18s  %8.3g  %8.3g  %s\n", width, label,
+            100 * (double)line->differing / entries, line->sum / entries, line->absolute.distance, place,
+            line->ulp_sum / entries, line->ulp.distance, ulp_place);
 }
 
 static void print_lines(FILE *stream, const struct comparison *c, const struct line *lines)
@@ -169,9 +148,8 @@ static void print_lines(FILE *stream, const struct comparison *c, const struct l
         if (lines[i].entries > 0 && strlen(labels[i]) > width)
             width = strlen(labels[i]);
     }
-    print_words(stream, (int)width,
-                (const char *const[]){heading, "differ", "mean", "max", "(position, column)", "mean ULP", "max ULP",
-                                      "(position, column)"});
+    fprintf(stream, "%-*s  %7s  %8s  %8s  %-18s  %8s  %8s  %s\n", (int)width, heading, "differ", "mean", "max",
+            "(position, column)", "mean ULP", "max ULP", "(position, column)");
     for (size_t i = 0; i < DECADES; i++) {
         if (lines[i].entries > 0)
             print_line(stream, (int)width, labels[i], &lines[i]);

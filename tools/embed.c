@@ -24,7 +24,7 @@
 enum {
     DEFAULT_DIM = 512,
     CACHED_BYTES = 256 << 20, /* of position rows that a layer which is timed may keep */
-    PIECE_BYTES = 64 << 20    /* of the result, between two looks at the clock */
+    PIECE_FLOATS = 1 << 20    /* of the result, written between two looks at the clock */
 };
 
 /* All that one run owns. */
@@ -170,78 +170,29 @@ static int refused(const struct embedding *e, inlay_status status, const inlay_f
     return check_status(status);
 }
 
-/* Some tokens of some sequences: all tokens of several, or a part of one. */
-struct piece {
-    size_t sequence;
-    size_t sequences;
-    size_t token;
-    size_t tokens;
-};
-
-/* Returns the piece that begins at a sequence and a token: everything, or about PIECE_BYTES of a large result. */
-static struct piece piece_at(const struct embedding *e, size_t sequence, size_t token)
+static inlay_batch batch_of(const struct embedding *e)
 {
-    const struct tokens *tokens = &e->tokens;
-    size_t rows = PIECE_BYTES / (e->table.view.dim * sizeof(float)) + 1;
-    struct piece piece = {sequence, 1, token, tokens->length - token};
-    if (rows < tokens->length)
-        piece.tokens = piece.tokens < rows ? piece.tokens : rows;
-    else
-        piece.sequences = tokens->length > 0 ? rows / tokens->length : tokens->sequences;
-    if (piece.sequences > tokens->sequences - sequence)
-        piece.sequences = tokens->sequences - sequence;
-    return piece;
-}
-
-static inlay_batch batch_of(const struct embedding *e, const struct piece *piece)
-{
-    const int64_t *ids = e->tokens.ids + piece->sequence * e->tokens.length + piece->token;
-    return inlay_batch_i64(ids, piece->sequences, piece->tokens, e->options.start + (int64_t)piece->token);
-}
-
-static int forward_piece(struct embedding *e, const struct piece *piece)
-{
-    size_t dim = e->table.view.dim;
-    float *out = e->result + (piece->sequence * e->tokens.length + piece->token) * dim;
-    inlay_batch batch = batch_of(e, piece);
-    inlay_fault fault = {0, 0, 0};
-    inlay_status status = inlay_forward(e->layer, &batch, out, dim * sizeof *out, e->threads.executor, &fault);
-    fault.sequence += piece->sequence;
-    fault.token += piece->token;
-    return status == INLAY_OK ? DONE : refused(e, status, &fault);
+    return inlay_batch_i64(e->tokens.ids, e->tokens.sequences, e->tokens.length, e->options.start);
 }
 
 static int forward(struct embedding *e)
 {
-    const struct tokens *tokens = &e->tokens;
+    const inlay_executor *executor = e->threads.executor;
     struct progress progress = progress_start("computing");
-    int outcome = DONE;
-    struct piece piece;
-    size_t sequence = 0, token = 0;
-    do {
-        piece = piece_at(e, sequence, token);
-        outcome = forward_piece(e, &piece);
-        token += piece.tokens;
-        if (token >= tokens->length) {
-            token = 0;
-            sequence += piece.sequences;
-        }
-        progress_show(&progress,
-                      ((double)sequence + (double)token / ((double)tokens->length + 1)) / (double)tokens->sequences);
-    } while (outcome == DONE && sequence < tokens->sequences);
+    inlay_executor watched = progress_executor(&progress, executor);
+    inlay_batch batch = batch_of(e);
+    inlay_fault fault = {0, 0, 0};
+    inlay_status status = inlay_forward(e->layer, &batch, e->result, e->table.view.dim * sizeof(float),
+                                        progress.terminal ? &watched : executor, &fault);
     progress_end(&progress);
-    if (outcome != DONE || !e->options.time)
-        return outcome;
-    piece = (struct piece){0, tokens->sequences, 0, tokens->length};
-    inlay_batch batch = batch_of(e, &piece);
-    return timing_print(e->layer, &e->table.view, &batch, e->result, e->threads.executor);
+    if (status != INLAY_OK)
+        return refused(e, status, &fault);
+    return e->options.time ? timing_print(e->layer, &e->table.view, &batch, e->result, executor) : DONE;
 }
 
-/* Prints the plan of the first call. */
 static int explain(struct embedding *e)
 {
-    struct piece piece = piece_at(e, 0, 0);
-    inlay_batch batch = batch_of(e, &piece);
+    inlay_batch batch = batch_of(e);
     inlay_fault fault = {0, 0, 0};
     char plan[INLAY_PLAN_TEXT_BYTES];
     inlay_status status = inlay_forward_explain(e->layer, &batch, e->result, e->table.view.dim * sizeof(float),
@@ -264,11 +215,11 @@ static int write_npy(struct embedding *e, const size_t shape[3])
 {
     struct progress progress = progress_start("writing");
     int outcome = output_npy_header(&e->outputs.out, INLAY_F32, shape, 3);
-    size_t left = shape[0] * shape[1] * shape[2], n;
-    for (const float *values = e->result; outcome == DONE && left > 0; values += n, left -= n) {
-        n = left < PIECE_BYTES / sizeof *values ? left : PIECE_BYTES / sizeof *values;
-        outcome = output_npy_values(&e->outputs.out, INLAY_F32, values, n);
-        progress_show(&progress, (double)(values - e->result) / (double)(shape[0] * shape[1] * shape[2]));
+    size_t n, all = shape[0] * shape[1] * shape[2];
+    for (size_t done = 0; outcome == DONE && done < all; done += n) {
+        n = all - done < PIECE_FLOATS ? all - done : PIECE_FLOATS;
+        outcome = output_npy_values(&e->outputs.out, INLAY_F32, e->result + done, n);
+        progress_show(&progress, (double)done / (double)all);
     }
     progress_end(&progress);
     return outcome;

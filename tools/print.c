@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The printer of print.h. It goes over the shown values twice: once for the widths of the columns, once to print.
+ * The printer of print.h. The values that are shown are collected first, at most THRESHOLD of them: they decide how
+ * wide a number is printed.
  */
 #include "print.h"
 
@@ -13,132 +14,115 @@ enum {
     LINE_WIDTH = 80,
     THRESHOLD = 1000, /* values that are still printed in full */
     EDGE = 3,         /* values shown at each end of a dimension beyond that */
-    DIGITS = 9        /* as many significant digits identify every float32 */
-};
-
-/* How all values of one tensor are printed. */
-struct format {
-    bool scientific;
-    bool gaps;     /* some values are not finite */
-    int decimals;  /* at most as many behind the point */
-    size_t before; /* characters up to the point */
-    size_t behind; /* characters from the point on */
+    DIGITS = 9,       /* as many significant digits identify every float32 */
+    NUMBER_BYTES = 64
 };
 
 struct printer {
     FILE *stream;
     const struct tensor *tensor;
     const size_t *shape; /* the tensor's */
-    bool elided;
-    struct format format;
-    double largest; /* magnitude of the shown values that are finite */
-    size_t column;  /* characters of the line so far */
+    bool elided;         /* only the edges are shown */
+    float values[THRESHOLD];
+    size_t count; /* of the values */
+    size_t next;  /* the value to print next */
+    bool scientific;
+    int decimals;  /* at most as many after the point */
+    size_t before; /* characters up to the point */
+    size_t after;  /* characters from the point on */
+    size_t column; /* characters of the line so far */
 };
-
-enum { NUMBER_BYTES = 64 };
-
-/* Formats a finite value with the fewest digits that strtof reads back, up to the format's. */
-static void format_finite(const struct format *format, float value, char text[NUMBER_BYTES])
-{
-    if (format->scientific) {
-        snprintf(text, NUMBER_BYTES, "%.*e", format->decimals, (double)value);
-        return;
-    }
-    for (int decimals = 0; decimals <= format->decimals; decimals++) {
-        snprintf(text, NUMBER_BYTES, decimals == 0 ? "%.*f." : "%.*f", decimals, (double)value);
-        if (strtof(text, NULL) == value)
-            return;
-    }
-    /* Small values beside larger ones are rounded to the last decimal, which may be a zero. */
-    for (char *last = text + strlen(text) - 1; *last == '0'; last--)
-        *last = '\0';
-}
 
 static size_t next_shown(const struct printer *printer, size_t size, size_t i)
 {
     return printer->elided && size > 2 * EDGE && i + 1 == EDGE ? size - EDGE : i + 1;
 }
 
-/* Calls `visit` on every shown value of the block at `level` whose first row is `row`. */
-static void for_each(struct printer *printer, size_t level, size_t row, void (*visit)(struct printer *, float))
+/* Collects the shown values of the block at `level` whose first row is `row`. */
+static void collect(struct printer *printer, size_t level, size_t row)
 {
     const struct tensor *tensor = printer->tensor;
     size_t size = printer->shape[level];
-    if (level + 1 < tensor->rank) {
-        for (size_t i = 0; i < size; i = next_shown(printer, size, i))
-            for_each(printer, level + 1, row * size + i, visit);
-        return;
+    bool is_row = level + 1 == tensor->rank;
+    const float *values = is_row ? tensor->row(tensor->context, row) : NULL;
+    for (size_t i = 0; i < size; i = next_shown(printer, size, i)) {
+        if (is_row)
+            printer->values[printer->count++] = values[i];
+        else
+            collect(printer, level + 1, row * size + i);
     }
-    const float *values = tensor->row(tensor->context, row);
-    for (size_t i = 0; i < size; i = next_shown(printer, size, i))
-        visit(printer, values[i]);
 }
 
-static void visit_magnitude(struct printer *printer, float value)
+/* Formats a value with the fewest digits that strtof reads back, up to the printer's. Returns whether they suffice. */
+static bool format_value(const struct printer *printer, float value, char text[NUMBER_BYTES])
 {
-    if (isfinite(value) && fabs((double)value) > printer->largest)
-        printer->largest = fabs((double)value);
-}
-
-/* In scientific notation all values have as many digits as the one that needs most. */
-static void visit_digits(struct printer *printer, float value)
-{
-    struct format *format = &printer->format;
-    char text[NUMBER_BYTES];
-    if (!isfinite(value))
-        return;
-    for (; format->decimals < DIGITS - 1; format->decimals++) {
-        format_finite(format, value, text);
+    if (!isfinite(value) || printer->scientific) {
+        snprintf(text, NUMBER_BYTES, "%.*e", printer->decimals, (double)value);
+        return !isfinite(value) || strtof(text, NULL) == value;
+    }
+    for (int decimals = 0; decimals <= printer->decimals; decimals++) {
+        snprintf(text, NUMBER_BYTES, decimals == 0 ? "%.*f." : "%.*f", decimals, (double)value);
         if (strtof(text, NULL) == value)
-            return;
+            return true;
     }
+    /* Small values beside larger ones are rounded to the last decimal, which may be a zero. */
+    for (char *last = text + strlen(text) - 1; *last == '0'; last--)
+        *last = '\0';
+    return false;
 }
 
-static void visit_width(struct printer *printer, float value)
+/* Chooses plain or scientific notation and how many decimals there are at most. */
+static void choose_decimals(struct printer *printer)
 {
-    struct format *format = &printer->format;
     char text[NUMBER_BYTES];
-    if (!isfinite(value)) {
-        format->gaps = true;
-        return;
+    double largest = 0;
+    for (size_t i = 0; i < printer->count; i++) {
+        if (isfinite(printer->values[i]))
+            largest = fmax(largest, fabs((double)printer->values[i]));
     }
-    format_finite(format, value, text);
-    size_t before = strcspn(text, ".");
-    size_t behind = strlen(text) - before;
-    format->before = before > format->before ? before : format->before;
-    format->behind = behind > format->behind ? behind : format->behind;
+    printer->scientific = largest != 0 && (largest >= 1e8 || largest < 1e-3);
+    printer->decimals = largest < 10 ? DIGITS - 1 : DIGITS - 1 - (int)log10(largest);
+    if (!printer->scientific)
+        return;
+    /* In scientific notation all values have as many digits as the one that needs most. */
+    printer->decimals = 1;
+    for (size_t i = 0; i < printer->count; i++) {
+        while (printer->decimals < DIGITS - 1 && !format_value(printer, printer->values[i], text))
+            printer->decimals++;
+    }
 }
 
-static void choose_format(struct printer *printer)
+/* Finds the widths that align all points. */
+static void choose_widths(struct printer *printer)
 {
-    struct format *format = &printer->format;
-    for_each(printer, 0, 0, visit_magnitude);
-    double largest = printer->largest;
-    format->scientific = largest != 0 && (largest >= 1e8 || largest < 1e-3);
-    if (format->scientific) {
-        format->decimals = 1;
-        for_each(printer, 0, 0, visit_digits);
-    } else {
-        format->decimals = largest < 10 ? DIGITS - 1 : DIGITS - 1 - (int)log10(largest);
+    char text[NUMBER_BYTES];
+    bool gaps = false;
+    for (size_t i = 0; i < printer->count; i++) {
+        gaps |= !isfinite(printer->values[i]);
+        if (!isfinite(printer->values[i]))
+            continue;
+        format_value(printer, printer->values[i], text);
+        size_t before = strcspn(text, "."), after = strlen(text) - before;
+        printer->before = before > printer->before ? before : printer->before;
+        printer->after = after > printer->after ? after : printer->after;
     }
-    for_each(printer, 0, 0, visit_width);
     size_t least = strlen("-inf");
-    if (format->gaps && format->before + format->behind < least)
-        format->before = least - format->behind;
+    if (gaps && printer->before + printer->after < least)
+        printer->before = least - printer->after;
 }
 
-static void print_value(struct printer *printer, float value)
+static void print_value(struct printer *printer)
 {
-    const struct format *format = &printer->format;
-    int width = (int)(format->before + format->behind);
+    float value = printer->values[printer->next++];
+    int width = (int)(printer->before + printer->after);
     char text[NUMBER_BYTES];
-    if (!isfinite(value)) {
+    format_value(printer, value, text);
+    int blanks = (int)(printer->before - strcspn(text, "."));
+    printer->column += (size_t)width;
+    if (isfinite(value))
+        fprintf(printer->stream, "%*s%-*s", blanks, "", width - blanks, text);
+    else
         fprintf(printer->stream, "%*s", width, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
-        return;
-    }
-    format_finite(format, value, text);
-    int blanks = (int)(format->before - strcspn(text, "."));
-    fprintf(printer->stream, "%*s%-*s", blanks, "", width - blanks, text);
 }
 
 /* Begins a new line inside the brackets of `level`, after `blank_lines` empty ones. */
@@ -150,49 +134,38 @@ static void new_line(struct printer *printer, size_t level, size_t blank_lines)
     printer->column = level + 1;
 }
 
-static void print_row(struct printer *printer, size_t level, size_t row)
+/* Separates a value from the one before it, on the same line if it fits there with as many closing brackets as there
+   may be. */
+static void separate_value(struct printer *printer, size_t level)
 {
-    const struct tensor *tensor = printer->tensor;
-    const float *values = tensor->row(tensor->context, row);
-    size_t size = printer->shape[level];
-    size_t width = printer->format.before + printer->format.behind;
-    for (size_t i = 0; i < size;) {
-        /* One character is left for the blank in front, and as many for closing brackets as there may be. */
-        if (i > 0 && printer->column + 1 + width + tensor->rank > LINE_WIDTH) {
-            new_line(printer, level, 0);
-        } else if (i > 0) {
-            putc(' ', printer->stream);
-            printer->column++;
-        }
-        print_value(printer, values[i]);
-        printer->column += width;
-        size_t next = next_shown(printer, size, i);
-        if (next > i + 1) {
-            fputs(" ...", printer->stream);
-            printer->column += 4;
-        }
-        i = next;
+    if (printer->column + 1 + printer->before + printer->after + printer->tensor->rank > LINE_WIDTH) {
+        new_line(printer, level, 0);
+    } else {
+        putc(' ', printer->stream);
+        printer->column++;
     }
 }
 
-static void print_block(struct printer *printer, size_t level, size_t row)
+static void print_block(struct printer *printer, size_t level)
 {
     size_t size = printer->shape[level];
     size_t inner = printer->tensor->rank - 1 - level;
     putc('[', printer->stream);
     printer->column++;
-    if (inner == 0)
-        print_row(printer, level, row);
-    for (size_t i = 0; inner > 0 && i < size;) {
-        if (i > 0)
+    for (size_t i = 0, next; i < size; i = next) {
+        if (i > 0 && inner == 0)
+            separate_value(printer, level);
+        else if (i > 0)
             new_line(printer, level, inner - 1);
-        print_block(printer, level + 1, row * size + i);
-        size_t next = next_shown(printer, size, i);
-        if (next > i + 1) {
+        if (inner == 0)
+            print_value(printer);
+        else
+            print_block(printer, level + 1);
+        next = next_shown(printer, size, i);
+        if (next > i + 1 && inner > 0)
             new_line(printer, level, inner - 1);
-            fputs("...", printer->stream);
-        }
-        i = next;
+        if (next > i + 1)
+            printer->column += (size_t)fprintf(printer->stream, inner > 0 ? "..." : " ...");
     }
     putc(']', printer->stream);
 }
@@ -212,7 +185,9 @@ void print_tensor(FILE *stream, const struct tensor *tensor)
         return;
     }
     printer.elided = values > THRESHOLD;
-    choose_format(&printer);
-    print_block(&printer, 0, 0);
+    collect(&printer, 0, 0);
+    choose_decimals(&printer);
+    choose_widths(&printer);
+    print_block(&printer, 0);
     putc('\n', stream);
 }

@@ -65,6 +65,11 @@ def draws_pictures():
     return "pictures  none" not in run("info").stdout.decode()
 
 
+def has_threads():
+    """Whether this build of the command runs more than one thread."""
+    return "threads   none" not in run("info").stdout.decode()
+
+
 def check_error(result, code, what, *needles):
     """Expects an exit code, one line on stderr that names the command and holds the needles, and no other output."""
     lines = result.stderr.split("\n")

@@ -83,6 +83,7 @@ HOSTILE = {
     "digits beyond ASCII": (npy(GOOD.replace("(2", "(\u0662").encode("utf-8"), DATA, b"\x03\x00"), "not a tuple"),
     "2^64 rows": (swap("(2, 3)", "(18446744073709551616, 3)"), "not a tuple"),
     "a product of 2^64": (swap("(2, 3)", "(4294967296, 4294967296)"), ""),
+    "a product of 2^64 + 6": (swap("(2, 3)", "(2, 9223372036854775811)"), "is no table: its shape"),
     "bytes of 2^64": (swap("(2, 3)", "(4611686018427387904, 1)"), ""),
     "more rows than data": (swap("(2, 3)", "(1000000000, 3)"), "makes 12000000000 bytes"),
     "dim 0": (npy(GOOD.replace("(2, 3)", "(5, 0)")), "dim 0"),

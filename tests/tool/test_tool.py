@@ -13,11 +13,12 @@ import sys
 import tempfile
 
 import harness
+import test_faults
 import test_files
 import test_numbers
 import test_table
 import test_text
-from harness import check, check_error, run
+from harness import check, check_error, has_threads, run
 
 EMBED = ("embed", "--ids", "1 2", "--dim", "4")
 TABLE = ("table", "--dim", "4", "--positions", "0:2")
@@ -76,7 +77,11 @@ USAGE = [
     ((*EMBED, "--threads", "0"), "--threads '0' is not an integer from 1 to 1024"),
     ((*EMBED, "--threads", "1025"), "--threads"),
     ((*EMBED, "--threads", "two"), "--threads 'two'"),
-    (("embed", "--text", "a", "--print-vocab", "--out", "x"), "--print-vocab"),
+    (("embed", "--text", "a", "--print-vocab", "--out", "x"), "--print-vocab", "drop --out"),
+    (("embed", "--text", "a", "--print-vocab", "--explain"), "drop --explain"),
+    ((*EMBED, "--explain", "--out", "x"), "--explain prints the plan", "drop --out"),
+    ((*EMBED, "--explain", "--plot", "x"), "drop --plot"),
+    ((*EMBED, "--explain", "--time"), "drop --time"),
     ((*EMBED, "--table", "fixd"), "'fixd'"),
     ((*EMBED, "--table", ""), "--table ''"),
     ((*EMBED, "--positions", "learned"), "'learned'"),
@@ -243,6 +248,10 @@ def test_threads():
              (*table, "--positions", ",".join(str(i + 0.5) for i in range(3000))),
              (*table, "--positions", "0:5000", "--dtype", "float16"),
              (*table, "--positions", "0:5000", "--rope", "default", "--rope-layout", "pairs")]
+    if not has_threads():
+        print("skipped: --threads above 1, which this build does not have")
+        check_error(run(*embed, "--threads", "2"), 1, "--threads without pthreadpool", "built without pthreadpool")
+        return
     for args in cases:
         alone = run(*args, "--out", "-")
         for threads in "1", "2", "5":
@@ -251,6 +260,25 @@ def test_threads():
             check(good, f"{args[0]} --threads {threads}", together.stderr)
     result = run(*embed, "--threads", "2", "--time", "--out", "/dev/null")
     check("threads    2\n" in result.stderr and "on one thread" in result.stderr, "--time --threads", result.stderr)
+
+
+def test_explain():
+    """The plan has a line for each decision, and says why."""
+    keys = ["isa:", "route:", "positions:", "post-ops:", "stores:", "prefetch:", "parts:"]
+    learned = os.path.abspath("learned.npy")
+    harness.write(learned, harness.table([[0.0] * 4] * 9))
+    cases = {(): "fast path", ("--positions", "none"): "none", ("--positions", f"learned:{learned}"): "learned",
+             ("--scale", "sqrt", "--start", "7"): "computed", ("--length", "300000"): "non-temporal",
+             ("--length", "30000", "--threads", "2"): "parts"}
+    for args, word in cases.items():
+        if "--threads" in args and not has_threads():
+            continue
+        result = run(*EMBED, *args, "--explain")
+        text = result.stdout.decode()
+        found = [line.split()[0] for line in text.splitlines()]
+        good = result.returncode == 0 and not result.stderr and found == keys and word in text
+        check(good, f"embed {args} --explain", text + result.stderr)
+    check_error(run("embed", "--ids", "0 99", "--vocab", "9", "--explain"), 1, "a plan of bad ids", "ids[0][1] = 99")
 
 
 def test_time():
@@ -274,8 +302,9 @@ def main():
         test_info()
         test_defaults()
         test_threads()
+        test_explain()
         test_time()
-        for module in test_text, test_numbers, test_table, test_files:
+        for module in test_text, test_numbers, test_table, test_files, test_faults:
             own = os.path.join(directory, module.__name__)
             os.mkdir(own)
             module.run_all(own)

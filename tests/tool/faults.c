@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A library to preload: it makes one call of the C library fail, fall short or be followed by a signal. INLAY_FAULT is
+ * "FUNCTION N EFFECT": the N-th call (from 1) of read, fsync, rename or create, which is an open that creates a file.
+ * EFFECT is an errno by number, "end" (read returns 0), "short" (read returns one byte) or "signal NUMBER" (raised when
+ * the call has succeeded). With "probe 1 0" it only says that it is there.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char function[16], effect[16];
+static int countdown, number;
+
+__attribute__((constructor)) static void read_environment(void)
+{
+    const char *fault = getenv("INLAY_FAULT");
+    if (fault != NULL)
+        sscanf(fault, "%15s %d %15s %d", function, &countdown, effect, &number);
+    if (strcmp(function, "probe") == 0)
+        fputs("faults can be injected\n", stderr);
+}
+
+/* Returns whether this call of `name` is the one to be disturbed. */
+static int due(const char *name)
+{
+    return strcmp(name, function) == 0 && --countdown == 0;
+}
+
+/* Returns whether a call that is due fails, with errno; a signal does not make it fail. */
+static int fails(void)
+{
+    errno = atoi(effect);
+    return errno != 0;
+}
+
+ssize_t read(int file, void *out, size_t size)
+{
+    ssize_t (*real)(int, void *, size_t) = (ssize_t(*)(int, void *, size_t))dlsym(RTLD_NEXT, "read");
+    if (!due("read"))
+        return real(file, out, size);
+    if (strcmp(effect, "end") == 0)
+        return 0;
+    if (strcmp(effect, "short") == 0)
+        return real(file, out, size > 0);
+    return fails() ? -1 : real(file, out, size);
+}
+
+int fsync(int file)
+{
+    int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fsync");
+    return due("fsync") && fails() ? -1 : real(file);
+}
+
+int rename(const char *from, const char *to)
+{
+    int (*real)(const char *, const char *) = (int (*)(const char *, const char *))dlsym(RTLD_NEXT, "rename");
+    return due("rename") && fails() ? -1 : real(from, to);
+}
+
+static int open_any(const char *name, const char *path, int flags, mode_t mode)
+{
+    int (*real)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, name);
+    int disturbed = (flags & O_CREAT) && due("create");
+    if (disturbed && fails())
+        return -1;
+    int file = real(path, flags, mode);
+    if (disturbed && strcmp(effect, "signal") == 0)
+        raise(number);
+    return file;
+}
+
+static mode_t mode_of(int flags, va_list arguments)
+{
+    return flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
+}
+
+int open(const char *path, int flags, ...)
+{
+    va_list arguments;
+    va_start(arguments, flags);
+    mode_t mode = mode_of(flags, arguments);
+    va_end(arguments);
+    return open_any("open", path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...)
+{
+    va_list arguments;
+    va_start(arguments, flags);
+    mode_t mode = mode_of(flags, arguments);
+    va_end(arguments);
+    return open_any("open64", path, flags, mode);
+}

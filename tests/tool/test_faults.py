@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: MIT
+"""Faults of the system: interrupted and short reads, disks that fail late, signals at the worst moment, closed streams,
+links that dangle, outputs that are one file, and work that takes long."""
+
+import errno
+import os
+import pty
+import resource
+import shutil
+import signal
+import subprocess
+import time
+
+from harness import (
+    COMMAND, TIMEOUT, check, check_error, draws_pictures, has_threads, memory_limit, parse_npy, png_size, read, run,
+    table, vectors, write,
+)
+
+SMALL = ("embed", "--ids", "1 2 3", "--dim", "4")
+OLD = b"the old file"
+
+
+def build_faults(directory):
+    """The path of faults.c as a library to preload, or None where the command cannot run with it."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if len(COMMAND) > 1 or compiler is None:
+        return None
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "faults.c")
+    library = os.path.join(directory, "faults.so")
+    built = subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], capture_output=True)
+    if built.returncode != 0:
+        return None
+    # Not so with emulators, sanitizers, static commands and those of another architecture.
+    probe = run("--version", env={"LD_PRELOAD": library, "INLAY_FAULT": "probe 1 0"})
+    return library if probe.returncode == 0 and probe.stderr == "faults can be injected\n" else None
+
+
+def test_faults(directory):
+    library = build_faults(directory)
+    if library is None:
+        print("skipped: faults of the system are not injected, as the command cannot run with a preloaded library")
+        return
+    faulty = lambda fault, *args, **more: run(*args, env={"LD_PRELOAD": library, "INLAY_FAULT": fault}, **more)
+    test_reading(directory, faulty)
+    test_committing(directory, faulty)
+    test_signals(directory, faulty)
+
+
+def test_reading(directory, faulty):
+    path = write(os.path.join(directory, "rows.npy"), table([[1.0, 2.0], [3.0, 4.0]]))
+    rows = ("embed", "--ids", "1 0", "--table", path, "--positions", "none", "--out", "-")
+    whole = run(*rows).stdout
+    check(parse_npy(whole)[1] == [3.0, 4.0, 1.0, 2.0], "a table from a file")
+    text = ("embed", "--text-file", "-", "--print-vocab")
+    for fault in f"read 1 {errno.EINTR}", f"read 2 {errno.EINTR}", "read 1 short", "read 2 short":
+        result = faulty(fault, *rows)
+        check(result.returncode == 0 and result.stdout == whole, f"{fault}: a table", result.stderr)
+        result = faulty(fault, *text, stdin=b"a b b")
+        check(result.stdout == b"0\t\n1\t[UNK]\n2\tb\n3\ta\n", f"{fault}: a text", result.stderr)
+    check_error(faulty("read 2 end", *rows), 1, "a table that shrinks", "shrank while it was read")
+    check_error(faulty("read 1 end", *rows), 1, "a table that is empty when read", "does not begin")
+    for number in 1, 2:
+        check_error(faulty(f"read {number} {errno.EIO}", *rows), 1, f"read {number} fails", "cannot read", "rows.npy")
+
+
+def test_committing(directory, faulty):
+    out = write(os.path.join(directory, "out.npy"), OLD)
+    before = sorted(os.listdir(directory))
+    for fault, words in ((f"fsync 1 {errno.EIO}", os.strerror(errno.EIO)),
+                         (f"fsync 1 {errno.ENOSPC}", os.strerror(errno.ENOSPC)),
+                         (f"rename 1 {errno.EACCES}", os.strerror(errno.EACCES)),
+                         (f"create 1 {errno.EROFS}", os.strerror(errno.EROFS))):
+        for args in SMALL, ("table", "--dim", "4", "--positions", "0:3"):
+            check_error(faulty(fault, *args, "--out", out), 1, f"{fault}: {args[0]}", "cannot write", words)
+            check(read(out) == OLD and sorted(os.listdir(directory)) == before, f"{fault} leaves the old file alone")
+    # A name that is taken is not an error: the next one is tried.
+    result = faulty(f"create 1 {errno.EEXIST}", *SMALL, "--out", out)
+    check(result.returncode == 0 and parse_npy(read(out))[0] == (1, 3, 4), "a temporary name that is taken")
+    check(sorted(os.listdir(directory)) == before, "nothing else is left", os.listdir(directory))
+
+
+def test_signals(directory, faulty):
+    """A signal right after the temporary file exists."""
+    out = write(os.path.join(directory, "out.npy"), OLD)
+    before = sorted(os.listdir(directory))
+    for name in "SIGHUP", "SIGINT", "SIGTERM":
+        number = int(getattr(signal, name))
+        result = faulty(f"create 1 signal {number}", *SMALL, "--out", out)
+        check(result.returncode == -number, f"{name} ends the process", result.returncode)
+        check(read(out) == OLD and sorted(os.listdir(directory)) == before, f"{name} leaves nothing", os.listdir(directory))
+        ignore = lambda number=number: signal.signal(number, signal.SIG_IGN)
+        result = faulty(f"create 1 signal {number}", *SMALL, "--out", out, preexec_fn=ignore)
+        check(result.returncode == 0 and read(out) != OLD, f"{name} that the parent ignores is ignored", result.stderr)
+        write(out, OLD)
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + TIMEOUT
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def test_nohup(directory):
+    """SIGHUP arrives before SIGTERM, and must not be what ends the process."""
+    out = os.path.join(directory, "out.npy")
+    ignore = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    args = ["table", "--dim", "65536", "--positions", "0:1000000", "--out", out]
+    process = subprocess.Popen(COMMAND + args, preexec_fn=ignore)
+    wait_for(lambda: os.listdir(directory))
+    process.send_signal(signal.SIGSTOP)
+    process.send_signal(signal.SIGHUP)
+    process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGCONT)
+    check(process.wait(TIMEOUT) == -signal.SIGTERM, "SIGHUP stays ignored under nohup", process.returncode)
+    check(os.listdir(directory) == [], "SIGTERM leaves nothing")
+
+
+def test_closed_streams(directory):
+    """What is opened next must not become a standard stream."""
+    out = os.path.join(directory, "out.npy")
+    expect = vectors(*SMALL)
+    close = lambda *files: {"preexec_fn": lambda: [os.close(file) for file in files], "stdout": None}
+    for files in (0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2):
+        write(out, OLD)
+        result = run(*SMALL, "--time", "--out", out, **close(*files))
+        good = result.returncode == 0 and read(out) != OLD and parse_npy(read(out)) == expect
+        check(good, f"closed at the start: {files}", result.stderr)
+    check_error(run(*SMALL, "--explain", **close(1)), 1, "a plan to a closed stdout", "cannot write standard output")
+    check_error(run("embed", "--text-file", "-", **close(0)), 1, "a closed stdin", "cannot read", "standard input")
+
+
+def test_links(directory):
+    inner = os.path.join(directory, "inner")
+    os.mkdir(inner)
+    target = os.path.join(inner, "target.npy")
+    links = {
+        "relative": (os.path.join(directory, "relative.npy"), "inner/target.npy"),
+        "absolute": (os.path.join(directory, "absolute.npy"), target),
+        "in another folder": (os.path.join(inner, "beside.npy"), "target.npy"),
+        "to a link": (os.path.join(directory, "chain.npy"), "relative.npy"),
+    }
+    for name, (link, text) in links.items():
+        os.symlink(text, link)
+        result = run(*SMALL, "--out", link)
+        good = os.path.islink(link) and os.path.exists(target) and parse_npy(read(target))[0] == (1, 3, 4)
+        check(result.returncode == 0 and good, f"a dangling link {name} is followed", result.stderr)
+        if os.path.exists(target):
+            os.unlink(target)
+    loop = os.path.join(directory, "loop.npy")
+    os.symlink("loop.npy", loop)
+    check_error(run(*SMALL, "--out", loop), 1, "a link to itself", "cannot write", os.strerror(errno.ELOOP))
+    os.symlink("/nonexistent/x.npy", os.path.join(directory, "lost.npy"))
+    check_error(run(*SMALL, "--out", os.path.join(directory, "lost.npy")), 1, "a link into nowhere", "No such file")
+
+
+def test_one_file(directory):
+    """--out and --plot that would end in one file or pipe."""
+    if not draws_pictures():
+        return
+    shared = os.path.join(directory, "shared")
+    for out, plot in ("/dev/stdout", "-"), ("-", "/dev/stdout"), ("/dev/stdout", "/proc/self/fd/1"):
+        what = f"--out {out} --plot {plot}"
+        check_error(run(*SMALL, "--out", out, "--plot", plot), 2, f"{what} to a pipe", "--out and --plot both name")
+        with open(shared, "wb") as file:
+            result = run(*SMALL, "--out", out, "--plot", plot, stdout=file)
+        check(result.returncode == 2 and read(shared) == b"", f"{what} to a file", result.stderr)
+    os.symlink("nothing", os.path.join(directory, "link"))
+    check_error(run(*SMALL, "--out", "link", "--plot", "nothing", cwd=directory), 2, "a link and its target", "both name")
+    check(run(*SMALL, "--out", "/dev/null", "--plot", "/dev/null").returncode == 0, "/dev/null takes both")
+    result = run(*SMALL, "--out", shared, "--plot", "-")
+    check(png_size(result.stdout) and parse_npy(read(shared))[0] == (1, 3, 4), "a file and a pipe", result.stderr)
+
+
+def test_long_work(directory):
+    """A long forward pass shows progress on a terminal, and an interrupt ends it."""
+    out = os.path.join(directory, "out.npy")
+    for threads in "1", "2":
+        if threads != "1" and not has_threads():
+            continue
+        terminal, other = pty.openpty()
+        command = COMMAND + ["embed", "--ids", "1", "--length", "50000000", "--dim", "1", "--threads", threads, "--out", out]
+        process = subprocess.Popen(command, stderr=other)
+        os.close(other)
+        shown = b""
+        deadline = time.monotonic() + TIMEOUT
+        while b"%\r" not in shown and time.monotonic() < deadline and process.poll() is None:
+            shown += os.read(terminal, 100)
+        check(b" %\r" in shown, f"progress of embed on a terminal, {threads} threads", shown)
+        process.send_signal(signal.SIGINT)
+        check(process.wait(TIMEOUT) == -signal.SIGINT, "SIGINT ends the work", process.returncode)
+        check(os.listdir(directory) == [], "SIGINT leaves nothing", os.listdir(directory))
+        os.close(terminal)
+
+
+def test_thread_limit():
+    """Threads that the system does not start are an error and not a wait."""
+    limit = memory_limit()
+    if limit is None or not has_threads():
+        return
+    small_stacks = lambda: (limit(), resource.setrlimit(resource.RLIMIT_STACK, (8 << 20, 8 << 20)))
+    check_error(run(*SMALL, "--threads", "1024", preexec_fn=small_stacks), 1, "1024 threads in 1 GiB",
+                "--threads 1024: the system does not start as many")
+
+
+def run_all(directory):
+    for test in test_faults, test_nohup, test_closed_streams, test_links, test_one_file, test_long_work:
+        own = os.path.join(directory, test.__name__)
+        os.mkdir(own)
+        test(own)
+    test_thread_limit()
