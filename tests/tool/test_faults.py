@@ -13,7 +13,7 @@ import time
 
 from harness import (
     COMMAND, TIMEOUT, check, check_error, draws_pictures, has_threads, memory_limit, parse_npy, png_size, read, run,
-    table, vectors, write,
+    table, write,
 )
 
 SMALL = ("embed", "--ids", "1 2 3", "--dim", "4")
@@ -118,13 +118,12 @@ def test_nohup(directory):
 def test_closed_streams(directory):
     """What is opened next must not become a standard stream."""
     out = os.path.join(directory, "out.npy")
-    expect = vectors(*SMALL)
+    expect = run(*SMALL, "--out", "-").stdout
     close = lambda *files: {"preexec_fn": lambda: [os.close(file) for file in files], "stdout": None}
     for files in (0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2):
         write(out, OLD)
         result = run(*SMALL, "--time", "--out", out, **close(*files))
-        good = result.returncode == 0 and read(out) != OLD and parse_npy(read(out)) == expect
-        check(good, f"closed at the start: {files}", result.stderr)
+        check(result.returncode == 0 and read(out) == expect, f"closed at the start: {files}", result.stderr)
     check_error(run(*SMALL, "--explain", **close(1)), 1, "a plan to a closed stdout", "cannot write standard output")
     check_error(run("embed", "--text-file", "-", **close(0)), 1, "a closed stdin", "cannot read", "standard input")
 
@@ -184,7 +183,10 @@ def test_long_work(directory):
         shown = b""
         deadline = time.monotonic() + TIMEOUT
         while b"%\r" not in shown and time.monotonic() < deadline and process.poll() is None:
-            shown += os.read(terminal, 100)
+            try:
+                shown += os.read(terminal, 100)
+            except OSError:
+                break  # the command has ended
         check(b" %\r" in shown, f"progress of embed on a terminal, {threads} threads", shown)
         process.send_signal(signal.SIGINT)
         check(process.wait(TIMEOUT) == -signal.SIGINT, "SIGINT ends the work", process.returncode)
