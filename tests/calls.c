@@ -345,7 +345,7 @@ static void draw_batch(struct call *call, struct source *source, size_t most_tok
     }
 }
 
-static void run_shuffled(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
+void run_shuffled(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
 {
     struct random *random = ctx;
     size_t *order = malloc(count * sizeof *order);
@@ -388,20 +388,6 @@ void call_end(struct call *call)
 
 /* ---- What is compared ---- */
 
-/* Refuses what would take too long to fill. */
-static void *allocate(void *ctx, size_t bytes)
-{
-    (void)ctx;
-    return bytes <= 1 << 22 ? malloc(bytes) : NULL;
-}
-
-static void release(void *ctx, void *memory)
-{
-    (void)ctx;
-    free(memory);
-}
-
-static const inlay_allocator allocator = {NULL, allocate, release};
 static const inlay_fault no_fault = {77, 77, 77};
 
 static bool same_outcome(const struct outcome *a, const struct outcome *b)
@@ -427,7 +413,7 @@ static struct outcome run(const struct call *call, struct arena *arena, unsigned
     struct outcome outcome = {.fault = no_fault, .explained = true}, plan = outcome;
     inlay_layer *layer;
     arena_place(arena, 0, AT_BEGIN, 0); /* fills it with the pattern */
-    outcome.created = plan.created = inlay_layer_create(&call->spec, &allocator, &layer);
+    outcome.created = plan.created = inlay_layer_create(&call->spec, call->allocator, &layer);
     if (outcome.created != INLAY_OK)
         return outcome;
     outcome.explained = explain(call, layer, arena, out, executor, &plan);
@@ -479,28 +465,19 @@ static bool same_outputs(const struct call *call)
     return memcmp(outputs.begin, expectations.begin, bytes) == 0;
 }
 
-/* Returns a text in static memory: what is wrong, and with which call. */
+/* Returns a text in static memory: what is wrong, and some of the call. */
 static const char *describe(const struct call *call, const char *what, const struct outcome *is,
                             const struct outcome *must)
 {
     static char text[1024];
-    const inlay_layer_spec *spec = &call->spec;
-    const inlay_batch *batch = &call->batch;
-    snprintf(
-        text, sizeof text,
-        "%s: creation \"%s\", forward \"%s\" at [%zu][%zu] = %ld; expected \"%s\", \"%s\" at [%zu][%zu] = %ld. "
-        "%sdim %zu, type %d, rows %zu, shard %zu of %zu, scale %g, sinusoid %d (%zu cached), learned %d, padding "
-        "%ld, policies %d %d %d, norm %d, pooling %d, out %d, stores %d, segments %d; %zu x %zu, offsets %d, padded "
-        "%zu, start %ld, starts %d, position ids %d, dropout %g, threads %zu, stride %zu",
-        what, inlay_status_string(is->created), inlay_status_string(is->status), is->fault.sequence, is->fault.token,
-        (long)is->fault.value, inlay_status_string(must->created), inlay_status_string(must->status),
-        must->fault.sequence, must->fault.token, (long)must->fault.value, call->broken ? "Broken on purpose: " : "",
-        call->tokens.dim, (int)call->tokens.type, call->tokens.rows, call->tokens.first_row, call->tokens.vocab,
-        (double)spec->scale, spec->sinusoid != NULL, spec->cached_positions, spec->positions != NULL,
-        (long)spec->padding_id, (int)spec->bad_id, (int)spec->zero_rows, (int)spec->position_mode, (int)spec->norm,
-        (int)spec->pooling, (int)spec->out_type, (int)spec->stores, spec->segments != NULL, batch->sequences,
-        batch->length, batch->offsets != NULL, batch->padded_length, (long)batch->start, batch->starts != NULL,
-        batch->position_ids != NULL, (double)batch->dropout, call->threads ? call->executor.threads : 0, call->stride);
+    snprintf(text, sizeof text,
+             "%s: created %d, \"%s\" at [%zu][%zu] = %ld, expected %d, \"%s\" at [%zu][%zu] = %ld; %sdim %zu, table "
+             "type %d, out type %d, norm %d, pooling %d, %zu rows",
+             what, (int)is->created, inlay_status_string(is->status), is->fault.sequence, is->fault.token,
+             (long)is->fault.value, (int)must->created, inlay_status_string(must->status), must->fault.sequence,
+             must->fault.token, (long)must->fault.value, call->broken ? "broken on purpose, " : "", call->tokens.dim,
+             (int)call->tokens.type, (int)call->spec.out_type, (int)call->spec.norm, (int)call->spec.pooling,
+             call->rows);
     return text;
 }
 

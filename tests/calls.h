@@ -40,6 +40,7 @@ struct call {
     inlay_batch batch;
     uint64_t after_batch;
     inlay_sinusoid *sinusoid;
+    const inlay_allocator *allocator; /* of the layer */
     inlay_executor executor;
     bool threads;    /* whether the executor is used */
     bool broken;     /* whether arguments were changed to what a call may refuse */
@@ -74,6 +75,9 @@ struct outcome {
 
 /* Computes what the call must come to; its rows stay in an arena for call_check(). */
 struct outcome call_expect(struct call *call);
+
+/* The run function of an executor whose ctx is a struct random: calls all tasks on this thread in random order. */
+void run_shuffled(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg);
 
 /* Explains and runs the call on the kernels in use. Returns null if it comes to what is
    expected and wrote nothing outside of its rows, otherwise a text that says what is wrong. */

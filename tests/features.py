@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The README's table of features by ISA, made of runs that hold each cell against scalar (features.c).
+"""Makes the table of features by ISA in docs/features.md from runs that compare each cell with scalar (features.c).
 
-    features.py README.md --native BUILD --cross BUILD --emulator COMMAND [--check]
+    features.py FILE --native BUILD --cross BUILD --emulator COMMAND [--check]
 
-writes the table between its marks; with --check only tells whether it stands there already. An ISA that does not run
-here leaves its column as it was.
+writes the table between its two comments in FILE; with --check it only tells whether the table is up to date. If an ISA
+does not run here, nothing is written.
 """
 import argparse
 import pathlib
@@ -44,7 +44,7 @@ def table(columns):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("readme", type=pathlib.Path)
+    parser.add_argument("file", type=pathlib.Path)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--native", required=True, help="a build directory of this machine")
     parser.add_argument("--cross", help="one of 64-bit ARM")
@@ -59,14 +59,14 @@ def main():
     if missing:
         print(f"features: skipped: {', '.join(missing)} does not run here")
         return SKIP
-    text = arguments.readme.read_text(encoding="utf-8")
+    text = arguments.file.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     behind = rest.split(END)[1]
     made = "\n".join([before + BEGIN, *table(columns), END + behind])
     if arguments.check:
-        print("features: the table of the README is that of this run" if made == text else "features: run ./dev features")
+        print(f"features: the table is {'up to date' if made == text else 'old: run ./dev features'}")
         return 0 if made == text else 1
-    arguments.readme.write_text(made, encoding="utf-8")
+    arguments.file.write_text(made, encoding="utf-8")
     print("\n".join(table(columns)))
     return 0
 

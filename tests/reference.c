@@ -106,39 +106,27 @@ float reference_element(const inlay_table *table, size_t row, size_t column)
     return NAN;
 }
 
-/* Rounds to nearest even, for a type of `fraction_bits` bits whose smallest normal number is 2^least. */
-static double to_nearest(double x, int fraction_bits, int least)
-{
-    int exponent;
-    frexp(x, &exponent);
-    exponent = exponent - 1 < least ? least : exponent - 1;
-    double unit = ldexp(1, exponent - fraction_bits);
-    return nearbyint(x / unit) * unit;
-}
-
+/* Both round to nearest even. */
 static unsigned to_f16(float value)
 {
     unsigned sign = signbit(value) ? 0x8000 : 0;
+    double magnitude = fabs((double)value);
+    int exponent = -13; /* of subnormal numbers too, which have the unit of the smallest normal one */
     if (isnan(value))
         return sign | 0x7e00;
-    double x = isinf(value) ? INFINITY : to_nearest(fabs((double)value), 10, -14);
-    if (x >= 65520)
+    if (magnitude >= 65520)
         return sign | 0x7c00;
-    if (x < 0x1p-14)
-        return sign | (unsigned)(x * 0x1p24);
-    int exponent;
-    double fraction = frexp(x, &exponent);
-    return sign | (unsigned)(exponent + 14) << 10 | ((unsigned)(fraction * 2048) & 1023);
+    if (magnitude >= 0x1p-14)
+        frexp(magnitude, &exponent);
+    /* The leading bit of a normal number adds one to the exponent field, and a carry adds another one. */
+    return sign | ((unsigned)nearbyint(ldexp(magnitude, 11 - exponent)) + (unsigned)(exponent + 13) * 1024);
 }
 
 static unsigned to_bf16(float value)
 {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
-    if (isnan(value))
-        return bits >> 16 | 64;
-    uint32_t rest = bits & 0xffff, kept = bits >> 16;
-    return kept + (rest > 0x8000 || (rest == 0x8000 && kept % 2));
+    return isnan(value) ? bits >> 16 | 64 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
 static void put_row(unsigned char *out, inlay_element_type type, const float *row, size_t dim)

@@ -8,65 +8,57 @@
 #include <fenv.h>
 #include <string.h>
 
-static void forward(const inlay_layer_spec *spec, const inlay_batch *batch, float *out)
+/* Returns whether the layer of a call may be cut into shards, and its tokens all have rows in the output. */
+static bool is_divisible(const struct call *call)
 {
+    const inlay_layer_spec *spec = &call->spec;
+    return call->tokens.type == INLAY_F32 && call->tokens.vocab == 0 && spec->out_type == INLAY_F32 &&
+           spec->pooling == INLAY_POOLING_NONE && spec->norm == INLAY_NORM_NONE && spec->segments == NULL &&
+           spec->bad_id != INLAY_BAD_ID_SKIP && call->batch.dropout == 0;
+}
+
+static inlay_status forward(const struct call *call, const inlay_table *tokens, float *out)
+{
+    inlay_layer_spec spec = call->spec;
     inlay_layer *layer;
-    ck_assert_int_eq(inlay_layer_create(spec, NULL, &layer), INLAY_OK);
-    ck_assert_int_eq(inlay_forward(layer, batch, out, spec->tokens->dim * sizeof(float), NULL, NULL), INLAY_OK);
+    spec.tokens = tokens;
+    ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+    inlay_status status = inlay_forward(layer, &call->batch, out, call->row_bytes, NULL, NULL);
     inlay_layer_destroy(layer);
+    return status;
 }
 
 /* The sum of what the shards of a table write is what the whole table writes. */
 START_TEST(shards_add_up)
 {
-    enum { VOCAB = 11, COUNT = 60, MAX_DIM = 512 };
-    static const size_t dims[] = {1, 3, 16, 100, MAX_DIM};
-    static float whole[COUNT * MAX_DIM], part[COUNT * MAX_DIM], sum[COUNT * MAX_DIM];
-    static float rows[VOCAB * MAX_DIM], learned_rows[COUNT * MAX_DIM];
+    enum { MAX_FLOATS = 24000 };
+    static float whole[MAX_FLOATS], part[MAX_FLOATS], sum[MAX_FLOATS];
+    const struct call_sizes sizes = {(const size_t[]){1, 3, 16, 100, 512}, 5, 512, 60, MAX_FLOATS * sizeof(float)};
     struct source source = {.random = {77}};
-    for (int round = 0; round < 400; round++) {
-        size_t dim = dims[choose(&source, 5)];
-        random_rows(&source.random, (unsigned char *)rows, VOCAB, dim, dim * 4);
-        random_rows(&source.random, (unsigned char *)learned_rows, COUNT, dim, dim * 4);
-        inlay_table table = inlay_table_f32(rows, VOCAB, dim), learned = inlay_table_f32(learned_rows, COUNT, dim);
-        inlay_layer_spec spec = inlay_layer_spec_default(&table);
-        inlay_sinusoid *sinusoid = make_sinusoid(dim, 10000, INLAY_SINUSOID_LAYOUT_SPLIT);
-        uint64_t kind = choose(&source, 4);
-        spec.sinusoid = kind == 1 || kind == 2 ? sinusoid : NULL;
-        spec.cached_positions = kind == 1 ? 0 : 30;
-        spec.positions = kind == 3 ? &learned : NULL;
-        spec.scale = one_in(&source, 2) ? -2.5f : 1;
-        spec.padding_id = one_in(&source, 2) ? (int64_t)choose(&source, VOCAB) : -1;
-        spec.zero_rows = (inlay_zero_rows)choose(&source, 2);
-        spec.bad_id = (inlay_bad_id)choose(&source, 4);
-        spec.substitute_id = (int64_t)choose(&source, VOCAB);
-        if (kind > 0 && spec.padding_id >= 0 && one_in(&source, 2))
-            spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE;
-        int32_t ids[COUNT];
-        for (size_t i = 0; i < COUNT; i++) {
-            ids[i] = (int32_t)choose(&source, VOCAB);
-            if (spec.bad_id != INLAY_BAD_ID_ERROR && one_in(&source, 5))
-                ids[i] = one_in(&source, 2) ? VOCAB : -1;
+    calls_prepare(&sizes);
+    for (int compared = 0; compared < 400;) {
+        struct call call;
+        call_draw(&call, &source, &sizes);
+        if (is_divisible(&call) && forward(&call, &call.tokens, whole) == INLAY_OK) {
+            const inlay_table *all = &call.tokens;
+            inlay_table shard;
+            size_t shards = 2 + choose(&source, 3), first = 0, n = call.rows * all->dim;
+            for (size_t i = 0; i < shards; i++, first += shard.rows) {
+                shard = *all;
+                shard.rows = i + 1 < shards ? choose(&source, all->rows + 1 - first) : all->rows - first;
+                shard.data = shard.rows > 0 ? (const unsigned char *)all->data + first * all->stride_bytes : NULL;
+                shard.first_row = first;
+                shard.vocab = all->rows;
+                ck_assert_int_eq(forward(&call, &shard, part), INLAY_OK);
+                for (size_t at = 0; at < n; at++)
+                    sum[at] = i > 0 ? sum[at] + part[at] : part[at];
+            }
+            for (size_t at = 0; at < n; at++)
+                EXPECT(same_float(sum[at], whole[at]), "call %d, %zu shards: element %zu is %a, not %a", compared,
+                       shards, at, (double)sum[at], (double)whole[at]);
+            compared++;
         }
-        inlay_batch batch = inlay_batch_i32(ids, 3, COUNT / 3, 1);
-        forward(&spec, &batch, whole);
-        size_t shards = 2 + choose(&source, 3), first = 0;
-        for (size_t i = 0; i < shards; i++) {
-            size_t n = i + 1 < shards ? choose(&source, VOCAB + 1 - first) : VOCAB - first;
-            inlay_table shard = inlay_table_f32(n > 0 ? rows + first * dim : NULL, n, dim);
-            shard.first_row = first;
-            shard.vocab = VOCAB;
-            first += n;
-            inlay_layer_spec of_shard = spec;
-            of_shard.tokens = &shard;
-            forward(&of_shard, &batch, part);
-            for (size_t at = 0; at < COUNT * dim; at++)
-                sum[at] = i > 0 ? sum[at] + part[at] : part[at];
-        }
-        for (size_t at = 0; at < COUNT * dim; at++)
-            EXPECT(same_float(sum[at], whole[at]), "round %d: %zu shards, token %zu, column %zu: %a, not %a", round,
-                   shards, at / dim, at % dim, (double)sum[at], (double)whole[at]);
-        inlay_sinusoid_destroy(sinusoid);
+        call_end(&call);
     }
 }
 END_TEST
