@@ -23,17 +23,6 @@ __attribute__((format(printf, 2, 3))) static void print(struct text *text, const
     text->left -= done;
 }
 
-static void print_route(struct text *text, const struct inlay_plan *plan)
-{
-    static const char *const names[] = {
-        [INLAY_ROUTE_FAST] = "fast path",
-        [INLAY_ROUTE_GENERAL] = "general path",
-        [INLAY_ROUTE_POOLED] = "pooling",
-    };
-    print(text, "isa:       %s\n", plan->kernels->name);
-    print(text, "route:     %s: %s\n", names[plan->route], plan->route_reason);
-}
-
 static void print_positions(struct text *text, const struct inlay_plan *plan, const struct inlay_work *work)
 {
     static const char *const names[] = {
@@ -56,32 +45,41 @@ static void print_post_ops(struct text *text, const struct inlay_work *work)
 {
     static const char *const norms[] = {"", " LayerNorm", " RMSNorm"};
     static const char *const poolings[] = {"", " sum", " mean"};
-    static const char *const types[] = {"", "", " float16", " bfloat16"};
-    const bool converts = work->spec->out_type != INLAY_F32;
-    print(text, "post-ops: %s%s%s%s%s\n", poolings[work->spec->pooling], norms[work->spec->norm],
-          work->batch.dropout > 0 ? " dropout" : "", converts ? types[work->spec->out_type] : "",
-          work->spec->pooling || work->spec->norm || work->batch.dropout > 0 || converts ? "" : " none");
+    static const char *const types[] = {[INLAY_F32] = "", [INLAY_F16] = " float16", [INLAY_BF16] = " bfloat16"};
+    const inlay_layer_spec *spec = work->spec;
+    const bool dropout = work->batch.dropout > 0;
+    const bool none = !spec->pooling && !spec->norm && !dropout && spec->out_type == INLAY_F32;
+    print(text, "post-ops: %s%s%s%s%s\n", poolings[spec->pooling], norms[spec->norm], dropout ? " dropout" : "",
+          types[spec->out_type], none ? " none" : "");
+}
+
+static void print_stores_and_prefetch(struct text *text, const struct inlay_plan *plan, const struct inlay_work *work)
+{
+    print(text, "stores:    %s: %s", plan->stream ? "non-temporal" : "cached", plan->stores_reason);
+    if (work->thresholds->stores == INLAY_STORES_AUTOMATIC)
+        print(text, " (%zu)", work->thresholds->stream_bytes);
+    if (plan->prefetch_rows == 0)
+        print(text, "\nprefetch:  none: %s\n", plan->prefetch_reason);
+    else
+        print(text, "\nprefetch:  %s %zu rows ahead: %s (%zu)\n",
+              plan->whole_rows ? "whole rows" : "the first lines of rows", plan->prefetch_rows, plan->prefetch_reason,
+              work->thresholds->l2_bytes);
 }
 
 void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *work, char *to, size_t bytes)
 {
+    static const char *const routes[] = {
+        [INLAY_ROUTE_FAST] = "fast path", [INLAY_ROUTE_GENERAL] = "general path", [INLAY_ROUTE_POOLED] = "pooling"};
     struct text text = {to, bytes};
     if (work->rows == 0) {
         print(&text, "route:     none: the output has no rows\n");
         return;
     }
-    print_route(&text, plan);
+    print(&text, "isa:       %s\n", plan->kernels->name);
+    print(&text, "route:     %s: %s\n", routes[plan->route], plan->route_reason);
     print_positions(&text, plan, work);
     print_post_ops(&text, work);
-    print(&text, "stores:    %s: %s", plan->stream ? "non-temporal" : "cached", plan->stores_reason);
-    if (work->thresholds->stores == INLAY_STORES_AUTOMATIC)
-        print(&text, " (%zu)", work->thresholds->stream_bytes);
-    print(&text, "\nprefetch:  ");
-    if (plan->prefetch_rows == 0)
-        print(&text, "none: %s\n", plan->prefetch_reason);
-    else
-        print(&text, "%s %zu rows ahead: %s (%zu)\n", plan->whole_rows ? "whole rows" : "the first lines of rows",
-              plan->prefetch_rows, plan->prefetch_reason, work->thresholds->l2_bytes);
+    print_stores_and_prefetch(&text, plan, work);
     print(&text, "parts:     %zu", plan->across_positions * plan->across_sequences);
     if (plan->across_positions * plan->across_sequences > 1)
         print(&text, " (%zu along positions, %zu along sequences)", plan->across_positions, plan->across_sequences);

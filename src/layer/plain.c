@@ -20,8 +20,8 @@ float inlay_sqrt_dim(size_t dim)
 }
 
 /* Runs a layer of which only the terms of `spec` are there, on a batch that was validated. */
-static void run(const inlay_layer_spec *spec, const inlay_batch *batch, void *out, size_t out_stride_bytes,
-                const inlay_executor *executor)
+static inlay_status run(const inlay_layer_spec *spec, const inlay_batch *batch, void *out, size_t out_stride_bytes,
+                        const inlay_executor *executor)
 {
     const struct inlay_thresholds thresholds = inlay_thresholds_of(NULL, spec->stores, spec->tokens);
     const struct inlay_work work = {
@@ -38,6 +38,7 @@ static void run(const inlay_layer_spec *spec, const inlay_batch *batch, void *ou
     struct inlay_plan plan;
     inlay_make_plan(&plan, &work, executor);
     inlay_plan_run(&plan, &work, executor);
+    return INLAY_OK;
 }
 
 /* The bytes of the struct that a view is: an output must not overlap it either. */
@@ -56,15 +57,13 @@ inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_ty
     inlay_status status = inlay_check_table(table, &read);
     if (status == INLAY_OK)
         status = inlay_check_executor(executor);
-    if (status != INLAY_OK)
-        return status;
-    if (inlay_id_bytes(id_type) == 0)
-        return INLAY_ERROR_OPTION;
-    status = inlay_check_matrix(out, n, table->dim, INLAY_F32, out_stride_bytes, &written);
+    if (status == INLAY_OK && inlay_id_bytes(id_type) == 0)
+        status = INLAY_ERROR_OPTION;
+    if (status == INLAY_OK)
+        status = inlay_check_matrix(out, n, table->dim, INLAY_F32, out_stride_bytes, &written);
+    if (status == INLAY_OK && n > 0)
+        status = inlay_check_array(ids, n, inlay_id_bytes(id_type), &read_ids);
     if (status != INLAY_OK || n == 0)
-        return status;
-    status = inlay_check_array(ids, n, inlay_id_bytes(id_type), &read_ids);
-    if (status != INLAY_OK)
         return status;
     if (inlay_table_overlaps(written, &read) || inlay_extents_overlap(written, read_ids) ||
         inlay_extents_overlap(written, struct_of(table)))
@@ -80,8 +79,7 @@ inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_ty
     inlay_batch batch = inlay_batch_i32(NULL, 1, n, 0);
     batch.ids = ids;
     batch.id_type = id_type;
-    run(&spec, &batch, out, out_stride_bytes, executor);
-    return INLAY_OK;
+    return run(&spec, &batch, out, out_stride_bytes, executor);
 }
 
 inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t n, size_t dim, float scale, void *out,
@@ -91,9 +89,8 @@ inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t n, size_t 
     inlay_status status = inlay_check_matrix(x, n, dim, INLAY_F32, x_stride_bytes, &read);
     if (status == INLAY_OK)
         status = inlay_check_executor(executor);
-    if (status != INLAY_OK)
-        return status;
-    status = inlay_check_matrix(out, n, dim, INLAY_F32, out_stride_bytes, &written);
+    if (status == INLAY_OK)
+        status = inlay_check_matrix(out, n, dim, INLAY_F32, out_stride_bytes, &written);
     if (status != INLAY_OK || n == 0)
         return status;
     bool in_place = x == out && x_stride_bytes == out_stride_bytes;
@@ -104,9 +101,8 @@ inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t n, size_t 
     spec.scale = scale;
     if (in_place) /* what is written was just read: it lies in cache */
         spec.stores = INLAY_STORES_CACHED;
-    inlay_batch batch = inlay_batch_i32(NULL, 1, n, 0);
-    run(&spec, &batch, out, out_stride_bytes, executor);
-    return INLAY_OK;
+    const inlay_batch batch = inlay_batch_i32(NULL, 1, n, 0);
+    return run(&spec, &batch, out, out_stride_bytes, executor);
 }
 
 inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, size_t seq, const inlay_table *positions,
@@ -121,27 +117,22 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
         status = INLAY_ERROR_OPTION;
     if (status == INLAY_OK)
         status = inlay_check_executor(executor);
-    if (status != INLAY_OK)
-        return status;
     size_t tokens;
-    if (__builtin_mul_overflow(batch, seq, &tokens))
-        return INLAY_ERROR_OVERFLOW;
-    status = inlay_check_matrix(x, tokens, positions->dim, INLAY_F32, x_stride_bytes, &written);
+    if (status == INLAY_OK && __builtin_mul_overflow(batch, seq, &tokens))
+        status = INLAY_ERROR_OVERFLOW;
+    if (status == INLAY_OK)
+        status = inlay_check_matrix(x, tokens, positions->dim, INLAY_F32, x_stride_bytes, &written);
     if (status != INLAY_OK || tokens == 0)
         return status;
     if (inlay_table_overlaps(written, &read) || inlay_extents_overlap(written, struct_of(positions)))
         return INLAY_ERROR_OVERLAP;
-    inlay_fault found;
-    if (!inlay_positions_in(start, seq, positions->rows, &found)) {
-        if (fault != NULL)
-            *fault = found;
+    inlay_fault unused;
+    if (!inlay_positions_in(start, seq, positions->rows, fault != NULL ? fault : &unused))
         return INLAY_ERROR_POSITION;
-    }
     inlay_table rows = inlay_table_of(INLAY_F32, x, tokens, positions->dim, x_stride_bytes);
     inlay_layer_spec spec = inlay_layer_spec_default(&rows);
     spec.positions = positions;
     spec.stores = INLAY_STORES_CACHED; /* as inlay_scale() in place */
-    inlay_batch call = inlay_batch_i32(NULL, batch, seq, start);
-    run(&spec, &call, x, x_stride_bytes, executor);
-    return INLAY_OK;
+    const inlay_batch call = inlay_batch_i32(NULL, batch, seq, start);
+    return run(&spec, &call, x, x_stride_bytes, executor);
 }
