@@ -21,6 +21,14 @@ bool inlay_double_in(double x, double low, double high)
     return bits_of(low) <= bits_of(x) && bits_of(x) <= bits_of(high);
 }
 
+bool inlay_doubles_in(const double *x, size_t n, double low, double high)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!inlay_double_in(x[i], low, high))
+            return false;
+    return true;
+}
+
 static uint32_t float_bits_of(float x)
 {
     uint32_t bits;

@@ -6,9 +6,13 @@
 #define INLAY_BASE_COMPARE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Returns whether low <= x <= high, for 0 <= low; false for NaN. */
 bool inlay_double_in(double x, double low, double high);
+
+/* Returns whether low <= x[i] <= high for every i in [0, n), for 0 <= low. */
+bool inlay_doubles_in(const double *x, size_t n, double low, double high);
 
 /* The same for floats: converting one to a double would be a floating-point operation. */
 bool inlay_float_in(float x, float low, float high);

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+const struct inlay_fixed inlay_fixed_zero = {{0}}, inlay_fixed_one = {{1}}, inlay_fixed_unit = {{0, 0, 0, 0, 1}};
+
 /* Each constant has 256 fraction bits and is rounded down; tests/test_exact.c compares them with MPFR. */
 const struct inlay_fixed inlay_fixed_two_pi = {
     {6, 0x487ed5110b4611a6, 0x2633145c06e0e689, 0x48127044533e63a0, 0x105df531d89cd912}};
@@ -20,19 +22,19 @@ struct inlay_fixed inlay_fixed_integer(uint64_t n)
 }
 
 /* Returns a / 2^bits rounded down. */
-static struct inlay_fixed shift_right(const struct inlay_fixed *a, unsigned bits)
+static struct inlay_fixed shift_right(struct inlay_fixed a, unsigned bits)
 {
     struct inlay_fixed shifted = {{0}};
     unsigned limbs = bits / 64, rest = bits % 64;
     for (unsigned i = limbs; i < INLAY_FIXED_LIMBS; i++) {
-        shifted.limb[i] = a->limb[i - limbs] >> rest;
+        shifted.limb[i] = a.limb[i - limbs] >> rest;
         if (rest > 0 && i > limbs)
-            shifted.limb[i] |= a->limb[i - limbs - 1] << (64 - rest);
+            shifted.limb[i] |= a.limb[i - limbs - 1] << (64 - rest);
     }
     return shifted;
 }
 
-struct inlay_fixed inlay_fixed_of(double x)
+struct inlay_real inlay_real_of(double x)
 {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -41,45 +43,52 @@ struct inlay_fixed inlay_fixed_of(double x)
     if (exponent > 0)
         mantissa |= UINT64_C(1) << 52;
     else
-        exponent = 1;
-    /* x = mantissa 2^(exponent - 1075): the mantissa moves to the right by 1075 - exponent bits. */
-    int right = 1075 - exponent;
-    struct inlay_fixed integer = {{mantissa, 0, 0, 0, 0}};
-    if (right > 0)
-        return shift_right(&integer, (unsigned)right);
-    integer.limb[0] <<= -right;
-    return integer;
+        exponent = 1; /* subnormal */
+    exponent -= 1075; /* |x| = mantissa 2^exponent */
+    if (mantissa == 0)
+        return (struct inlay_real){0, 0, false};
+    if (exponent > 0)
+        return (struct inlay_real){mantissa << exponent, 0, bits >> 63};
+    /* The mantissa moves to the right until it is odd or the exponent is 0. */
+    int zeros = __builtin_ctzll(mantissa), right = zeros < -exponent ? zeros : -exponent;
+    return (struct inlay_real){mantissa >> right, exponent + right, bits >> 63};
 }
 
-bool inlay_fixed_less(const struct inlay_fixed *a, const struct inlay_fixed *b)
+struct inlay_fixed inlay_fixed_of(double x)
+{
+    struct inlay_real real = inlay_real_of(x);
+    return shift_right(inlay_fixed_integer(real.mantissa), (unsigned)-real.exponent);
+}
+
+bool inlay_fixed_less(struct inlay_fixed a, struct inlay_fixed b)
 {
     for (int i = 0; i < INLAY_FIXED_LIMBS; i++)
-        if (a->limb[i] != b->limb[i])
-            return a->limb[i] < b->limb[i];
+        if (a.limb[i] != b.limb[i])
+            return a.limb[i] < b.limb[i];
     return false;
 }
 
-struct inlay_fixed inlay_fixed_add(const struct inlay_fixed *a, const struct inlay_fixed *b)
+struct inlay_fixed inlay_fixed_add(struct inlay_fixed a, struct inlay_fixed b)
 {
     struct inlay_fixed sum;
     uint64_t carry = 0;
     for (int i = INLAY_FIXED_LIMBS - 1; i >= 0; i--) {
-        uint64_t partial = a->limb[i] + carry;
+        uint64_t partial = a.limb[i] + carry;
         carry = partial < carry;
-        sum.limb[i] = partial + b->limb[i];
+        sum.limb[i] = partial + b.limb[i];
         carry += sum.limb[i] < partial;
     }
     return sum;
 }
 
-struct inlay_fixed inlay_fixed_sub(const struct inlay_fixed *a, const struct inlay_fixed *b)
+struct inlay_fixed inlay_fixed_sub(struct inlay_fixed a, struct inlay_fixed b)
 {
     struct inlay_fixed difference;
-    inlay_limbs_sub(difference.limb, a->limb, b->limb, INLAY_FIXED_LIMBS);
+    inlay_limbs_sub(difference.limb, a.limb, b.limb, INLAY_FIXED_LIMBS);
     return difference;
 }
 
-struct inlay_fixed inlay_fixed_mul(const struct inlay_fixed *a, const struct inlay_fixed *b)
+struct inlay_fixed inlay_fixed_mul(struct inlay_fixed a, struct inlay_fixed b)
 {
     /*
      * Limb i times limb j weighs 2^(-64 (i + j)). One limb below the result, index 5, is kept for its carries. The
@@ -90,7 +99,7 @@ struct inlay_fixed inlay_fixed_mul(const struct inlay_fixed *a, const struct inl
     for (int i = INLAY_FIXED_LIMBS - 1; i >= 0; i--) {
         uint64_t carry = 0;
         for (int j = i == 0 ? INLAY_FIXED_LIMBS - 1 : INLAY_FIXED_LIMBS - i; j >= 0; j--)
-            product[i + j] = inlay_mul_add(a->limb[i], b->limb[j], product[i + j], &carry);
+            product[i + j] = inlay_mul_add(a.limb[i], b.limb[j], product[i + j], &carry);
         if (i > 0)
             product[i - 1] = carry;
     }
@@ -99,13 +108,13 @@ struct inlay_fixed inlay_fixed_mul(const struct inlay_fixed *a, const struct inl
     return result;
 }
 
-struct inlay_fixed inlay_fixed_div(const struct inlay_fixed *a, uint32_t d)
+struct inlay_fixed inlay_fixed_div(struct inlay_fixed a, uint32_t d)
 {
     struct inlay_fixed quotient;
     uint64_t remainder = 0;
     for (int i = 0; i < INLAY_FIXED_LIMBS; i++) {
-        uint64_t high = (remainder << 32) | (a->limb[i] >> 32);
-        uint64_t low = ((high % d) << 32) | (uint32_t)a->limb[i];
+        uint64_t high = (remainder << 32) | (a.limb[i] >> 32);
+        uint64_t low = ((high % d) << 32) | (uint32_t)a.limb[i];
         quotient.limb[i] = ((high / d) << 32) | (low / d);
         remainder = low % d;
     }
@@ -147,82 +156,71 @@ struct inlay_fixed inlay_fixed_ln(double x)
     }
     bool below_one = mantissa < unit;
     struct inlay_fixed z = ratio(below_one ? unit - mantissa : mantissa - unit, mantissa + unit);
-    struct inlay_fixed z_squared = inlay_fixed_mul(&z, &z);
-    struct inlay_fixed one = inlay_fixed_integer(1);
-    struct inlay_fixed series = {{0}};
+    struct inlay_fixed z_squared = inlay_fixed_mul(z, z), series = inlay_fixed_zero;
     for (int k = 50; k >= 0; k--) {
-        struct inlay_fixed term = inlay_fixed_div(&one, 2 * (uint32_t)k + 1);
-        series = inlay_fixed_mul(&series, &z_squared);
-        series = inlay_fixed_add(&series, &term);
+        struct inlay_fixed term = inlay_fixed_div(inlay_fixed_one, 2 * (uint32_t)k + 1);
+        series = inlay_fixed_add(inlay_fixed_mul(series, z_squared), term);
     }
-    struct inlay_fixed atanh_z = inlay_fixed_mul(&z, &series);
-    struct inlay_fixed twice = inlay_fixed_add(&atanh_z, &atanh_z);
-    struct inlay_fixed count = inlay_fixed_integer((uint64_t)(exponent < 0 ? -exponent : exponent));
-    struct inlay_fixed whole = inlay_fixed_mul(&count, &ln_2);
+    struct inlay_fixed atanh_z = inlay_fixed_mul(z, series), twice = inlay_fixed_add(atanh_z, atanh_z);
     if (exponent == 0)
         return twice;
-    return below_one == (exponent < 0) ? inlay_fixed_add(&whole, &twice) : inlay_fixed_sub(&whole, &twice);
+    struct inlay_fixed count = inlay_fixed_integer((uint64_t)(exponent < 0 ? -exponent : exponent));
+    struct inlay_fixed whole = inlay_fixed_mul(count, ln_2);
+    return below_one == (exponent < 0) ? inlay_fixed_add(whole, twice) : inlay_fixed_sub(whole, twice);
 }
 
 /* Returns exp(-r) for 0 <= r < ln 2. */
-static struct inlay_fixed exp_of_fraction(const struct inlay_fixed *r)
+static struct inlay_fixed exp_of_fraction(struct inlay_fixed r)
 {
     /*
      * exp(-r) = exp(-r / 256)^256. After 26 terms of the series (ln 2 / 256)^26 / 26! < 2^-300 is left; each of the 8
      * squarings doubles the error.
      */
-    struct inlay_fixed rest = shift_right(r, 8);
-    struct inlay_fixed one = inlay_fixed_integer(1);
-    struct inlay_fixed power = one;
-    for (uint32_t n = 26; n > 0; n--) {
-        struct inlay_fixed term = inlay_fixed_mul(&power, &rest);
-        term = inlay_fixed_div(&term, n);
-        power = inlay_fixed_sub(&one, &term);
-    }
+    struct inlay_fixed rest = shift_right(r, 8), power = inlay_fixed_one;
+    for (uint32_t n = 26; n > 0; n--)
+        power = inlay_fixed_sub(inlay_fixed_one, inlay_fixed_div(inlay_fixed_mul(power, rest), n));
     for (int i = 0; i < 8; i++)
-        power = inlay_fixed_mul(&power, &power);
+        power = inlay_fixed_mul(power, power);
     return power;
 }
 
-struct inlay_fixed inlay_fixed_exp(const struct inlay_fixed *y, bool negative, int *exponent)
+struct inlay_fixed inlay_fixed_exp(struct inlay_fixed y, bool negative, int *exponent)
 {
     /* y = k ln 2 + r, 0 <= r < ln 2: exp(-y) = exp(-r) 2^-k, and exp(y) = exp(-(ln 2 - r)) 2^(k + 1) unless r = 0. */
-    struct inlay_fixed rest = *y;
     int k = 0;
-    while (!inlay_fixed_less(&rest, &ln_2)) {
-        rest = inlay_fixed_sub(&rest, &ln_2);
+    while (!inlay_fixed_less(y, ln_2)) {
+        y = inlay_fixed_sub(y, ln_2);
         k++;
     }
-    const struct inlay_fixed zero = {{0}};
-    if (!negative && inlay_fixed_less(&zero, &rest)) {
-        rest = inlay_fixed_sub(&ln_2, &rest);
+    if (!negative && inlay_fixed_less(inlay_fixed_zero, y)) {
+        y = inlay_fixed_sub(ln_2, y);
         k++;
     }
     *exponent = negative ? -k : k;
-    return exp_of_fraction(&rest);
+    return exp_of_fraction(y);
 }
 
-struct inlay_fixed inlay_fixed_exp_negative(const struct inlay_fixed *y)
+struct inlay_fixed inlay_fixed_exp_negative(struct inlay_fixed y)
 {
     int exponent;
     struct inlay_fixed power = inlay_fixed_exp(y, true, &exponent);
-    return shift_right(&power, (unsigned)-exponent);
+    return shift_right(power, (unsigned)-exponent);
 }
 
-struct inlay_fixed inlay_fixed_quotient(const struct inlay_fixed *a, const struct inlay_fixed *b)
+struct inlay_fixed inlay_fixed_quotient(struct inlay_fixed a, struct inlay_fixed b)
 {
     /* Long division of a 2^256 by b, as integers of INLAY_FIXED_LIMBS limbs. The remainder stays below b < 2^320, so
        that doubling it pushes at most one bit out of the top limb: `out`. */
     enum { BITS = 64 * INLAY_FIXED_LIMBS, FRACTION_BITS = BITS - 64 };
-    struct inlay_fixed quotient = {{0}}, rest = {{0}};
+    struct inlay_fixed quotient = inlay_fixed_zero, rest = inlay_fixed_zero;
     for (int bit = 0; bit < BITS + FRACTION_BITS; bit++) {
-        bool next = bit < BITS && (a->limb[bit / 64] >> (63 - bit % 64) & 1);
+        bool next = bit < BITS && (a.limb[bit / 64] >> (63 - bit % 64) & 1);
         bool out = rest.limb[0] >> 63;
-        rest = inlay_fixed_add(&rest, &rest);
+        rest = inlay_fixed_add(rest, rest);
         rest.limb[INLAY_FIXED_LIMBS - 1] |= next;
-        bool fits = out || !inlay_fixed_less(&rest, b);
+        bool fits = out || !inlay_fixed_less(rest, b);
         if (fits)
-            inlay_limbs_sub(rest.limb, rest.limb, b->limb, INLAY_FIXED_LIMBS);
+            inlay_limbs_sub(rest.limb, rest.limb, b.limb, INLAY_FIXED_LIMBS);
         int place = bit - FRACTION_BITS; /* of this bit in the quotient; earlier bits are 0, as it is below 2^64 */
         if (place >= 0 && fits)
             quotient.limb[place / 64] |= UINT64_C(1) << (63 - place % 64);
@@ -230,14 +228,13 @@ struct inlay_fixed inlay_fixed_quotient(const struct inlay_fixed *a, const struc
     return quotient;
 }
 
-struct inlay_fixed inlay_fixed_sqrt(const struct inlay_fixed *a)
+struct inlay_fixed inlay_fixed_sqrt(struct inlay_fixed a)
 {
     struct inlay_fixed root = {{0}};
     for (int place = 33; place < 64 + 97; place++) {
         struct inlay_fixed larger = root;
         larger.limb[place / 64] |= UINT64_C(1) << (63 - place % 64);
-        struct inlay_fixed square = inlay_fixed_mul(&larger, &larger);
-        if (!inlay_fixed_less(a, &square))
+        if (!inlay_fixed_less(a, inlay_fixed_mul(larger, larger)))
             root = larger;
     }
     return root;

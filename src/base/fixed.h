@@ -58,40 +58,51 @@ static inline void inlay_limbs_sub(uint64_t *difference, const uint64_t *a, cons
     }
 }
 
+/* A double exactly: mantissa * 2^exponent or its negative. The exponent is 0 for every integer. */
+struct inlay_real {
+    uint64_t mantissa; /* odd unless the exponent is 0 */
+    int exponent;      /* <= 0 */
+    bool negative;
+};
+
+/* Returns the parts of a double, |x| < 2^64. */
+struct inlay_real inlay_real_of(double x);
+
+extern const struct inlay_fixed inlay_fixed_zero, inlay_fixed_one;
+extern const struct inlay_fixed inlay_fixed_unit; /* 2^-256, the smallest positive number */
+extern const struct inlay_fixed inlay_fixed_two_pi, inlay_fixed_inverse_two_pi;
+
 struct inlay_fixed inlay_fixed_integer(uint64_t n);
 
 /* Returns the magnitude of a double, |x| < 2^64, without its bits below 2^-256. */
 struct inlay_fixed inlay_fixed_of(double x);
 
-bool inlay_fixed_less(const struct inlay_fixed *a, const struct inlay_fixed *b);
-struct inlay_fixed inlay_fixed_add(const struct inlay_fixed *a, const struct inlay_fixed *b);
+bool inlay_fixed_less(struct inlay_fixed a, struct inlay_fixed b);
+struct inlay_fixed inlay_fixed_add(struct inlay_fixed a, struct inlay_fixed b);
 
 /* Returns a - b, for a >= b. */
-struct inlay_fixed inlay_fixed_sub(const struct inlay_fixed *a, const struct inlay_fixed *b);
+struct inlay_fixed inlay_fixed_sub(struct inlay_fixed a, struct inlay_fixed b);
 
 /* Returns a * b, which must be below 2^64; the result is less than 2 units of 2^-256 too small. */
-struct inlay_fixed inlay_fixed_mul(const struct inlay_fixed *a, const struct inlay_fixed *b);
+struct inlay_fixed inlay_fixed_mul(struct inlay_fixed a, struct inlay_fixed b);
 
 /* Returns a / d rounded down, for d > 0. */
-struct inlay_fixed inlay_fixed_div(const struct inlay_fixed *a, uint32_t d);
+struct inlay_fixed inlay_fixed_div(struct inlay_fixed a, uint32_t d);
 
 /* Returns a / b rounded down, for b > 0; the quotient must be below 2^64. Computes bit by bit, which is slow. */
-struct inlay_fixed inlay_fixed_quotient(const struct inlay_fixed *a, const struct inlay_fixed *b);
+struct inlay_fixed inlay_fixed_quotient(struct inlay_fixed a, struct inlay_fixed b);
 
 /* Returns the square root rounded down to 31 integer and 97 fraction bits. Computes bit by bit, which is slow. */
-struct inlay_fixed inlay_fixed_sqrt(const struct inlay_fixed *a);
+struct inlay_fixed inlay_fixed_sqrt(struct inlay_fixed a);
 
 /* Returns |ln x| for a normal positive double, within 2^-240. (ln x is negative for x < 1.) */
 struct inlay_fixed inlay_fixed_ln(double x);
 
 /* Returns exp(-y) for 0 <= y < 256, within 2^-240. */
-struct inlay_fixed inlay_fixed_exp_negative(const struct inlay_fixed *y);
+struct inlay_fixed inlay_fixed_exp_negative(struct inlay_fixed y);
 
 /* Returns a number in (1/2, 1], within 2^-240, that times 2^*exponent is exp(y), or exp(-y) if `negative`; 0 <= y <
- * 256. */
-struct inlay_fixed inlay_fixed_exp(const struct inlay_fixed *y, bool negative, int *exponent);
-
-extern const struct inlay_fixed inlay_fixed_two_pi;
-extern const struct inlay_fixed inlay_fixed_inverse_two_pi;
+   256. */
+struct inlay_fixed inlay_fixed_exp(struct inlay_fixed y, bool negative, int *exponent);
 
 #endif

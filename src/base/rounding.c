@@ -21,25 +21,25 @@ struct leading {
     bool inexact;
 };
 
-static struct leading leading_bits(const struct inlay_fixed *x)
+static struct leading leading_bits(struct inlay_fixed x)
 {
     struct leading leading = {0, 0, false};
     int i = 0;
-    while (i < INLAY_FIXED_LIMBS && x->limb[i] == 0)
+    while (i < INLAY_FIXED_LIMBS && x.limb[i] == 0)
         i++;
     if (i == INLAY_FIXED_LIMBS)
         return leading;
-    uint64_t next = i + 1 < INLAY_FIXED_LIMBS ? x->limb[i + 1] : 0;
-    int zeros = __builtin_clzll(x->limb[i]);
-    leading.mantissa = zeros > 0 ? x->limb[i] << zeros | next >> (64 - zeros) : x->limb[i];
+    uint64_t next = i + 1 < INLAY_FIXED_LIMBS ? x.limb[i + 1] : 0;
+    int zeros = __builtin_clzll(x.limb[i]);
+    leading.mantissa = zeros > 0 ? x.limb[i] << zeros | next >> (64 - zeros) : x.limb[i];
     leading.exponent = -64 * i - zeros;
     leading.inexact = next << zeros != 0;
     for (int rest = i + 2; rest < INLAY_FIXED_LIMBS; rest++)
-        leading.inexact |= x->limb[rest] != 0;
+        leading.inexact |= x.limb[rest] != 0;
     return leading;
 }
 
-uint64_t inlay_round(const struct inlay_fixed *x, int exponent, bool negative, struct inlay_format format)
+uint64_t inlay_round(struct inlay_fixed x, int exponent, bool negative, struct inlay_format format)
 {
     struct leading leading = leading_bits(x);
     if (leading.mantissa == 0)
@@ -61,7 +61,7 @@ uint64_t inlay_round(const struct inlay_fixed *x, int exponent, bool negative, s
     return sign | ((exponent_field << format.fraction_bits) + kept + up);
 }
 
-float inlay_round_f32(const struct inlay_fixed *x, int exponent, bool negative)
+float inlay_round_f32(struct inlay_fixed x, int exponent, bool negative)
 {
     uint32_t bits = (uint32_t)inlay_round(x, exponent, negative, inlay_format_of(INLAY_F32));
     float value;
@@ -69,7 +69,7 @@ float inlay_round_f32(const struct inlay_fixed *x, int exponent, bool negative)
     return value;
 }
 
-double inlay_round_f64(const struct inlay_fixed *x, int exponent, bool negative)
+double inlay_round_f64(struct inlay_fixed x, int exponent, bool negative)
 {
     const struct inlay_format binary64 = {52, 11};
     uint64_t bits = inlay_round(x, exponent, negative, binary64);

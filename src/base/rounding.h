@@ -21,11 +21,11 @@ struct inlay_format inlay_format_of(inlay_element_type type);
 
 /* Returns the bits of x * 2^exponent, or of its negative, rounded to nearest even. Zero is always positive. The result
    may be subnormal; x * 2^exponent must not lie beyond the largest number of the format. */
-uint64_t inlay_round(const struct inlay_fixed *x, int exponent, bool negative, struct inlay_format format);
+uint64_t inlay_round(struct inlay_fixed x, int exponent, bool negative, struct inlay_format format);
 
 /* The same as a number of binary32 or binary64. */
-float inlay_round_f32(const struct inlay_fixed *x, int exponent, bool negative);
-double inlay_round_f64(const struct inlay_fixed *x, int exponent, bool negative);
+float inlay_round_f32(struct inlay_fixed x, int exponent, bool negative);
+double inlay_round_f64(struct inlay_fixed x, int exponent, bool negative);
 
 /* Returns the bits of a float, which are given as an integer and less than 65504 in magnitude, rounded to nearest even
    to a 16-bit type. The sign of zero is kept. */

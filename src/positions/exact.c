@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The integer path of exact.h. How many bits are enough: over all positions below 2^31, base 10000 and dims to 4096,
- * the phase comes no nearer to a multiple of pi/2 than 2^-45.34 (continued fractions; dim 1024, i = 50, position
- * 1715512116). There a frequency is known within 2^-240 (within 2^-220 at the largest dim), a phase within 2^-204, a
- * sine within 2^-190: that is 145 bits of the smallest sine, where binary32 keeps 24, so an undecided rounding would
- * need 120 equal bits in a row. Bases to 1e30 make slow frequencies, down to 2^-103 by the paper's exponents and 2^-203
- * in the last column of some odd dims: there the sine is as small as the phase, and either has 100 bits to spare or
- * rounds to 0.
+ * The exact fallback. How many bits are enough: over all positions below 2^31, base 10000 and dims to 4096, the phase
+ * comes no nearer to a multiple of pi/2 than 2^-45.34 (continued fractions; dim 1024, i = 50, position 1715512116).
+ * There a frequency is known within 2^-240 (within 2^-220 at the largest dim), a phase within 2^-204, a sine within
+ * 2^-190. That is 145 bits of the smallest sine, of which binary32 keeps 24, so that rounding would be undecided only
+ * if 120 bits in a row were equal. Bases to 1e30 make slow frequencies, down to 2^-103 by the exponents of Vaswani et
+ * al. and 2^-203 in the last column of some odd dims. There the sine is as small as the phase, and either has 100 bits
+ * to spare or rounds to 0.
  */
 #include "positions/exact.h"
 
@@ -14,33 +14,9 @@
 
 #include <string.h>
 
-struct inlay_real inlay_real_of(double x)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    struct inlay_real real = {bits & ((UINT64_C(1) << 52) - 1), (int)(bits >> 52 & 2047) - 1075, bits >> 63};
-    if (real.exponent > -1075)
-        real.mantissa |= UINT64_C(1) << 52;
-    else
-        real.exponent++;
-    if (real.mantissa == 0)
-        return (struct inlay_real){0, 0, false};
-    /* The lowest bit moves to where no more can be taken from the exponent, at most to place 0. */
-    int zeros = real.exponent < 0 ? __builtin_ctzll(real.mantissa) : 0;
-    int right = zeros < -real.exponent ? zeros : -real.exponent;
-    if (real.exponent > 0) {
-        real.mantissa <<= real.exponent;
-        real.exponent = 0;
-    } else {
-        real.mantissa >>= right;
-        real.exponent += right;
-    }
-    return real;
-}
-
 /*
- * The fraction of the turns |x| * frequency, at limbs 1 .. INLAY_FIXED_LIMBS - 1. Whole turns are dropped: for an
- * integer those that the integer part of the frequency adds too.
+ * Computes the fraction of the turns |x| * frequency, in limbs 1 .. INLAY_FIXED_LIMBS - 1. Whole turns are dropped, for
+ * an integer x also those from the integer part of the frequency.
  */
 static inline void fraction_of_turns(const struct inlay_fixed *frequency, struct inlay_real x,
                                      uint64_t turns[INLAY_FIXED_LIMBS])
@@ -50,7 +26,7 @@ static inline void fraction_of_turns(const struct inlay_fixed *frequency, struct
         turns[i] = inlay_mul_add(frequency->limb[i], x.mantissa, 0, &carry);
     if (x.exponent == 0)
         return;
-    /* The product times 2^exponent: so many limbs and bits to the right; its top limbs move down into the fraction. */
+    /* Multiplying by 2^exponent moves the product to the right, and its top limbs into the fraction. */
     uint64_t product[INLAY_FIXED_LIMBS + 1];
     product[1] = inlay_mul_add(frequency->limb[0], x.mantissa, 0, &carry);
     product[0] = carry;
@@ -63,8 +39,8 @@ static inline void fraction_of_turns(const struct inlay_fixed *frequency, struct
     }
 }
 
-/* Takes the nearest multiple of a quarter turn off `turns`, which become signed (two's complement): an eighth is added
-   before the top two bits are read, and taken off again. */
+/* Subtracts the nearest multiple of a quarter turn from `turns`, which become signed (two's complement), and returns
+   it. To find the nearest one, an eighth is added before the top two bits are read, and subtracted again. */
 static inline unsigned take_quarters(uint64_t turns[INLAY_FIXED_LIMBS])
 {
     const uint64_t eighth = UINT64_C(1) << 61;
@@ -77,7 +53,6 @@ struct inlay_phase inlay_phase_of(const struct inlay_fixed *frequency, struct in
 {
     struct inlay_phase phase = {{{0}}, 0, false};
     fraction_of_turns(frequency, x, phase.turns.limb);
-    phase.turns.limb[0] = 0;
     phase.quadrant = take_quarters(phase.turns.limb);
     phase.negative = phase.turns.limb[1] >> 63;
     if (phase.negative) {
@@ -96,12 +71,12 @@ struct inlay_phase inlay_phase_of(const struct inlay_fixed *frequency, struct in
 
 double inlay_phase_half_turns(const struct inlay_fixed *frequency, struct inlay_real x, unsigned *quadrant)
 {
-    /* inlay_phase_of and rounding in one, without their branches: an anchor asks for one of these per pair. */
+    /* This is inlay_phase_of() and rounding in one, without their branches, since an anchor calls it for every pair. */
     uint64_t turns[INLAY_FIXED_LIMBS];
     fraction_of_turns(frequency, x, turns);
     unsigned quarters = take_quarters(turns);
     *quadrant = x.negative ? (4 - quarters) % 4 : quarters;
-    /* The one's complement is short of the negative by 2^-256. */
+    /* The one's complement is 2^-256 less than the negated number, which does not matter. */
     uint64_t sign = 0 - (turns[1] >> 63);
     int i = 1;
     while (i < INLAY_FIXED_LIMBS - 1 && turns[i] == sign)
@@ -112,7 +87,7 @@ double inlay_phase_half_turns(const struct inlay_fixed *frequency, struct inlay_
         return 0;
     int zeros = __builtin_clzll(high);
     uint64_t mantissa = high << zeros | low >> 1 >> (63 - zeros);
-    /* Rounded to 53 bits: the leading one, 2^52, adds one to the exponent field; a carry out of them adds another. */
+    /* Round to 53 bits. The leading one, 2^52, adds one to the exponent field; a carry adds another one. */
     uint64_t kept = (mantissa >> 11) + (mantissa >> 10 & 1);
     uint64_t bits = ((uint64_t)(1023 + 63 - 64 * i - zeros) << 52) + kept;
     bits += (uint64_t)((sign != 0) != x.negative) << 63;
@@ -121,8 +96,9 @@ double inlay_phase_half_turns(const struct inlay_fixed *frequency, struct inlay_
     return value;
 }
 
-/* a * b, less than 2 units of 2^-256 too small: limb i times limb j weighs 2^(-64 (i + j + 2)), and of what weighs less
-   than the fifth limb only carries are lost. */
+/* Returns a * b, less than 2 units of 2^-256 too small: limb i times limb j weighs 2^(-64 (i + j + 2)), and products
+   that weigh less than the fifth limb are left out, of which only the carries would count. Fractions are passed by
+   address: gcc 12 copies them when they are passed by value, and entries take 1.6 times as long. */
 static inline struct inlay_fraction fraction_mul(const struct inlay_fraction *a, const struct inlay_fraction *b)
 {
     enum { LIMBS = INLAY_FIXED_LIMBS - 1 };
@@ -138,7 +114,7 @@ static inline struct inlay_fraction fraction_mul(const struct inlay_fraction *a,
     return result;
 }
 
-/* a - b modulo 1. */
+/* Returns a - b modulo 1. */
 static inline struct inlay_fraction fraction_sub(const struct inlay_fraction *a, const struct inlay_fraction *b)
 {
     struct inlay_fraction difference;
@@ -146,34 +122,34 @@ static inline struct inlay_fraction fraction_sub(const struct inlay_fraction *a,
     return difference;
 }
 
-static struct inlay_fraction fraction_of(const struct inlay_fixed *x)
+static struct inlay_fraction fraction_of(struct inlay_fixed x)
 {
     struct inlay_fraction fraction;
-    memcpy(fraction.limb, x->limb + 1, sizeof fraction.limb);
+    memcpy(fraction.limb, x.limb + 1, sizeof fraction.limb);
     return fraction;
 }
 
-static struct inlay_fixed fixed_of(const struct inlay_fraction *fraction)
+static struct inlay_fixed fixed_of(struct inlay_fraction fraction)
 {
-    struct inlay_fixed x = {{0}};
-    memcpy(x.limb + 1, fraction->limb, sizeof fraction->limb);
+    struct inlay_fixed x = inlay_fixed_zero;
+    memcpy(x.limb + 1, fraction.limb, sizeof fraction.limb);
     return x;
 }
 
 void inlay_taylor_init(struct inlay_taylor *taylor)
 {
-    struct inlay_fixed coefficient = inlay_fixed_integer(1);
+    struct inlay_fixed coefficient = inlay_fixed_one;
     for (uint32_t n = 2; n < INLAY_TAYLOR_TERMS; n++) {
-        coefficient = inlay_fixed_div(&coefficient, n);
-        taylor->coefficient[n] = fraction_of(&coefficient);
+        coefficient = inlay_fixed_div(coefficient, n);
+        taylor->coefficient[n] = fraction_of(coefficient);
     }
 }
 
-/* y (c[first] - c[first + 2] y + c[first + 4] y^2 - ...), y <= (pi / 4)^2: every partial sum of Horner's scheme lies in
-   [0, 1), since consecutive coefficients fall by more than y grows them. */
+/* Returns y (c[first] - c[first + 2] y + c[first + 4] y^2 - ...) for y <= (pi / 4)^2. Every partial sum of Horner's
+   scheme lies in [0, 1), since a coefficient times y is less than the coefficient before it. */
 static struct inlay_fraction alternating(const struct inlay_taylor *taylor, int first, const struct inlay_fraction *y)
 {
-    /* The first term left out is below 2^-207: (pi / 4)^46 / 46! is, and where y is small earlier ones are. */
+    /* The first term left out is below 2^-207, as (pi / 4)^46 / 46! is; for a small y earlier terms are. */
     int n = INLAY_TAYLOR_TERMS - 4 + first;
     int zeros = y->limb[0] > 0 ? __builtin_clzll(y->limb[0]) : 64;
     while (n > first && zeros * ((n - first) / 2 + 1) >= 207)
@@ -192,57 +168,50 @@ struct inlay_fixed inlay_exact_sine(const struct inlay_taylor *taylor, const str
     /* sin(q pi/2 + x): +sin x, +cos x, -sin x, -cos x */
     bool is_cosine = phase->quadrant & 1;
     *negative = (phase->quadrant >= 2) != (phase->negative && !is_cosine);
-    struct inlay_fixed radians = inlay_fixed_mul(&phase->turns, &inlay_fixed_two_pi);
-    struct inlay_fraction x = fraction_of(&radians);
+    struct inlay_fraction x = fraction_of(inlay_fixed_mul(phase->turns, inlay_fixed_two_pi));
     struct inlay_fraction y = fraction_mul(&x, &x);
-    if (is_cosine) {
-        /* cos x = 1 - (y/2! - y^2/4! + ...) */
-        struct inlay_fraction below_one = alternating(taylor, 2, &y);
-        struct inlay_fixed one = inlay_fixed_integer(1), versine = fixed_of(&below_one);
-        return inlay_fixed_sub(&one, &versine);
-    }
+    if (is_cosine) /* cos x = 1 - (y/2! - y^2/4! + ...) */
+        return inlay_fixed_sub(inlay_fixed_one, fixed_of(alternating(taylor, 2, &y)));
     /* sin x = x - x (y/3! - y^2/5! + ...) */
     struct inlay_fraction below_x = alternating(taylor, 3, &y);
     below_x = fraction_mul(&below_x, &x);
-    struct inlay_fraction sine = fraction_sub(&x, &below_x);
-    return fixed_of(&sine);
+    return fixed_of(fraction_sub(&x, &below_x));
 }
 
-/* a * 2^*exponent, less than 1, times x: exact while the factors' bits come to no more than 256. */
-static struct inlay_fixed times(const struct inlay_fixed *a, struct inlay_real x, int *exponent)
+/* Returns the product of x and a * 2^*exponent, which is less than 1. It is exact if the factors together have at most
+   256 bits. */
+static struct inlay_fixed times(struct inlay_fixed a, struct inlay_real x, int *exponent)
 {
     const struct inlay_fixed fraction = {{0, x.mantissa, 0, 0, 0}};
     *exponent += x.exponent + 64;
-    return inlay_fixed_mul(a, &fraction);
+    return inlay_fixed_mul(a, fraction);
 }
 
 void inlay_exact_small_sine(struct inlay_real x, double frequency, double amplitude, struct inlay_fixed *value,
                             int *exponent)
 {
     /*
-     * sin x lies below x by less than x^3/6, relative to x less than 2^-162: nearer than the product, of at most 159
-     * bits with that of the amplitude, can lie to where rounding changes. So it rounds as the product less a unit of a
-     * place below its own does.
+     * sin x lies below x by less than x^3/6, relative to x by less than 2^-162. The product of x and the amplitude has
+     * at most 159 bits, so that it cannot lie that near to where rounding changes unless it lies on that place. So the
+     * sine rounds as the product less one unit of a lower place does.
      */
-    const struct inlay_fixed unit = {{0, 0, 0, 0, 1}};
     struct inlay_fixed angle = {{0, x.mantissa, 0, 0, 0}};
     int power = x.exponent + 64;
-    angle = times(&angle, inlay_real_of(frequency), &power);
+    angle = times(angle, inlay_real_of(frequency), &power);
     if (angle.limb[1] == 0 && angle.limb[2] == 0)
         return;
     int zeros = angle.limb[1] > 0 ? __builtin_clzll(angle.limb[1]) : 64 + __builtin_clzll(angle.limb[2]);
     if (power - zeros > -80)
         return;
     *exponent = power;
-    *value = times(&angle, inlay_real_of(amplitude), exponent);
-    *value = inlay_fixed_sub(value, &unit);
+    *value = inlay_fixed_sub(times(angle, inlay_real_of(amplitude), exponent), inlay_fixed_unit);
 }
 
 uint32_t inlay_exact_sqrt_f32(uint64_t n)
 {
     if (n == 0)
         return 0;
-    /* n 4^s in [2^62, 2^64) has a root in [2^31, 2^32): 32 bits, of which 24 stay. */
+    /* n 4^s in [2^62, 2^64) has a root in [2^31, 2^32): 32 bits, of which 24 are kept. */
     int s = __builtin_clzll(n) / 2;
     uint64_t scaled = n << (2 * s);
     uint64_t root = 0;
@@ -250,6 +219,6 @@ uint32_t inlay_exact_sqrt_f32(uint64_t n)
         if ((root | bit) * (root | bit) <= scaled)
             root |= bit;
     struct inlay_fixed fixed = {{0, root << 32, 0, 0, root * root != scaled}};
-    /* fixed is the root divided by 2^32, which the exponent takes back, as it does the scaling. */
-    return (uint32_t)inlay_round(&fixed, 32 - s, false, inlay_format_of(INLAY_F32));
+    /* `fixed` is the root divided by 2^32; the exponent undoes that and the scaling. */
+    return (uint32_t)inlay_round(fixed, 32 - s, false, inlay_format_of(INLAY_F32));
 }

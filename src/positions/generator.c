@@ -63,7 +63,7 @@ static void anchor_exactly(struct inlay_generator *generator, double position)
         size_t pairs = generator->pairs - done < BLOCK ? generator->pairs - done : BLOCK;
         size_t first = generator->first + done;
         if (sinusoid->angles != NULL)
-            sinusoid->angles->compute(sinusoid->factors + first, pairs, position, angles);
+            inlay_angles_compute(sinusoid->angles, sinusoid->factors + first, pairs, position, angles);
         for (size_t i = 0; i < pairs; i++) {
             unsigned quadrant;
             if (sinusoid->angles != NULL)

@@ -9,90 +9,52 @@
 #include "base/fixed.h"
 #include "base/rounding.h"
 
-/* ---- exp, log and pow, correctly rounded: computed in fixed point ----------------------------------------------- */
+/* ---- exp, log and pow, computed in fixed point and correctly rounded -------------------------------------------- */
 
-static struct inlay_fixed exp_of(double x, int *exponent)
+static double rounded(struct inlay_fixed x, int exponent, bool negative, enum inlay_precision precision)
 {
-    struct inlay_fixed y = inlay_fixed_of(x);
-    return inlay_fixed_exp(&y, x < 0, exponent);
+    return precision == INLAY_SINGLE ? inlay_round_f32(x, exponent, negative) : inlay_round_f64(x, exponent, negative);
 }
 
-static float exp_f32(float x)
+static double exp_of(double x, enum inlay_precision precision)
 {
     int exponent;
-    struct inlay_fixed power = exp_of(x, &exponent);
-    return inlay_round_f32(&power, exponent, false);
+    struct inlay_fixed power = inlay_fixed_exp(inlay_fixed_of(x), x < 0, &exponent);
+    return rounded(power, exponent, false, precision);
 }
 
-static double exp_f64(double x)
+static double log_of(double x, enum inlay_precision precision)
+{
+    return rounded(inlay_fixed_ln(x), 0, x < 1, precision);
+}
+
+/* Returns x^y for y >= 0. */
+static double pow_of(double x, double y, enum inlay_precision precision)
 {
     int exponent;
-    struct inlay_fixed power = exp_of(x, &exponent);
-    return inlay_round_f64(&power, exponent, false);
+    struct inlay_fixed product = inlay_fixed_mul(inlay_fixed_ln(x), inlay_fixed_of(y));
+    struct inlay_fixed power = inlay_fixed_exp(product, x < 1, &exponent);
+    return rounded(power, exponent, false, precision);
 }
 
-/* The argument is a float, as it is for logf and jnp.log. */
-static float log_f32(float x)
+void inlay_angles_compute(const struct inlay_angles *arithmetic, const double *factors, size_t n, double position,
+                          double *angles)
 {
-    struct inlay_fixed logarithm = inlay_fixed_ln(x);
-    return inlay_round_f32(&logarithm, 0, x < 1);
-}
-
-static double log_f64(double x)
-{
-    struct inlay_fixed logarithm = inlay_fixed_ln(x);
-    return inlay_round_f64(&logarithm, 0, x < 1);
-}
-
-/* Returns x^y for y >= 0 as a number in (1/2, 1], times 2^*exponent. */
-static struct inlay_fixed power_of(double x, double y, int *exponent)
-{
-    struct inlay_fixed logarithm = inlay_fixed_ln(x), factor = inlay_fixed_of(y);
-    struct inlay_fixed product = inlay_fixed_mul(&logarithm, &factor);
-    return inlay_fixed_exp(&product, x < 1, exponent);
-}
-
-static float pow_f32(float x, float y)
-{
-    int exponent;
-    struct inlay_fixed power = power_of(x, y, &exponent);
-    return inlay_round_f32(&power, exponent, false);
-}
-
-static double pow_f64(double x, double y)
-{
-    int exponent;
-    struct inlay_fixed power = power_of(x, y, &exponent);
-    return inlay_round_f64(&power, exponent, false);
-}
-
-/* ---- Angles ----------------------------------------------------------------------------------------------------- */
-
-static void multiply_f32(const double *factors, size_t n, double position, double *angles)
-{
+    float narrow = (float)position;
     for (size_t i = 0; i < n; i++)
-        angles[i] = (float)position * (float)factors[i];
-}
-
-static void divide_f32(const double *factors, size_t n, double position, double *angles)
-{
-    for (size_t i = 0; i < n; i++)
-        angles[i] = (float)position / (float)factors[i];
-}
-
-static void multiply_f64(const double *factors, size_t n, double position, double *angles)
-{
-    for (size_t i = 0; i < n; i++)
-        angles[i] = position * factors[i];
-}
-
-static void divide_f64(const double *factors, size_t n, double position, double *angles)
-{
-    for (size_t i = 0; i < n; i++)
-        angles[i] = position / factors[i];
+        if (arithmetic->precision == INLAY_DOUBLE)
+            angles[i] = arithmetic->divides ? position / factors[i] : position * factors[i];
+        else
+            angles[i] = arithmetic->divides ? narrow / (float)factors[i] : narrow * (float)factors[i];
 }
 
 /* ---- Frequencies and divisors ----------------------------------------------------------------------------------- */
+
+/* Returns the logarithm of the base rounded to a float, as logf and jnp.log compute it. */
+static float log_of_float(const inlay_sinusoid_spec *spec)
+{
+    return (float)log_of((float)spec->base, INLAY_SINGLE);
+}
 
 /* Returns floor(dim / 2) - shift, but at least 1 where frameworks would divide by zero. */
 static double intervals(const inlay_sinusoid_spec *spec, double shift)
@@ -105,44 +67,44 @@ static double intervals(const inlay_sinusoid_spec *spec, double shift)
 static void exponentials(size_t step, float constant, size_t pairs, double *factors)
 {
     for (size_t i = 0; i < pairs; i++)
-        factors[i] = exp_f32((float)(step * i) * constant);
+        factors[i] = exp_of((float)(step * i) * constant, INLAY_SINGLE);
 }
 
 /* Writes exp((numerator * i) / divisor). */
 static void exponentials_of_quotients(float numerator, float divisor, size_t pairs, double *factors)
 {
     for (size_t i = 0; i < pairs; i++)
-        factors[i] = exp_f32(numerator * (float)i / divisor);
+        factors[i] = exp_of(numerator * (float)i / divisor, INLAY_SINGLE);
 }
 
 static void prepare_torch_exp(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
-    exponentials(2, (float)(-log_f64(spec->base) / (double)spec->dim), pairs, factors);
+    exponentials(2, (float)(-log_of(spec->base, INLAY_DOUBLE) / (double)spec->dim), pairs, factors);
 }
 
 static void prepare_jax_exp(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
-    exponentials(2, -(log_f32((float)spec->base) / (float)spec->dim), pairs, factors);
+    exponentials(2, -log_of_float(spec) / (float)spec->dim, pairs, factors);
 }
 
 static void prepare_torch_div(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
-    float logarithm = (float)log_f64(spec->base);
+    float logarithm = (float)log_of(spec->base, INLAY_DOUBLE);
     for (size_t i = 0; i < pairs; i++)
-        factors[i] = exp_f32((float)(2 * i) / (float)spec->dim * logarithm);
+        factors[i] = exp_of((float)(2 * i) / (float)spec->dim * logarithm, INLAY_SINGLE);
 }
 
 static void prepare_numpy_fp64(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
     for (size_t i = 0; i < pairs; i++)
-        factors[i] = pow_f64(spec->base, (double)(2 * i) / (double)spec->dim);
+        factors[i] = pow_of(spec->base, (double)(2 * i) / (double)spec->dim, INLAY_DOUBLE);
 }
 
 static void prepare_keras_hub(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
     float smallest = (float)(1 / spec->base);
     for (size_t i = 0; i < pairs; i++)
-        factors[i] = pow_f32(smallest, (float)(2 * i) / (float)spec->dim);
+        factors[i] = pow_of(smallest, (float)(2 * i) / (float)spec->dim, INLAY_SINGLE);
 }
 
 /* An odd dim is rounded up to an even one first. */
@@ -150,57 +112,58 @@ static void prepare_inv_pow(const inlay_sinusoid_spec *spec, size_t pairs, doubl
 {
     float dim = (float)(spec->dim + spec->dim % 2);
     for (size_t i = 0; i < pairs; i++)
-        factors[i] = 1 / pow_f32((float)spec->base, (float)(2 * i) / dim);
+        factors[i] = 1 / (float)pow_of((float)spec->base, (float)(2 * i) / dim, INLAY_SINGLE);
 }
 
 static void prepare_tensor2tensor(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
-    exponentials(1, -((float)log_f64(spec->base) / (float)intervals(spec, 1)), pairs, factors);
+    exponentials(1, (float)-log_of(spec->base, INLAY_DOUBLE) / (float)intervals(spec, 1), pairs, factors);
 }
 
 static void prepare_fairseq(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
-    exponentials(1, -(float)(log_f64(spec->base) / intervals(spec, 1)), pairs, factors);
+    exponentials(1, (float)(-log_of(spec->base, INLAY_DOUBLE) / intervals(spec, 1)), pairs, factors);
 }
 
 /* Half of an odd dim is not rounded down here. */
 static void prepare_marian(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
     float scales = (float)spec->dim / 2 - 1;
-    exponentials(1, -(log_f32((float)spec->base) / (scales > 0 ? scales : 1)), pairs, factors);
+    exponentials(1, -log_of_float(spec) / (scales > 0 ? scales : 1), pairs, factors);
 }
 
 static void prepare_diffusers(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
-    exponentials_of_quotients((float)-log_f64(spec->base), (float)intervals(spec, spec->shift), pairs, factors);
+    float logarithm = (float)log_of(spec->base, INLAY_DOUBLE);
+    exponentials_of_quotients(-logarithm, (float)intervals(spec, spec->shift), pairs, factors);
 }
 
 static void prepare_ggml(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
-    exponentials_of_quotients(-log_f32((float)spec->base), (float)intervals(spec, 0), pairs, factors);
+    exponentials_of_quotients(-log_of_float(spec), (float)intervals(spec, 0), pairs, factors);
 }
 
 /* The exponents rise from ln(1 / base) to 0; here they are in the order of falling frequencies. */
 static void prepare_mlx(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
-    double lowest = log_f64(1 / spec->base);
+    double lowest = log_of(1 / spec->base, INLAY_DOUBLE);
     for (size_t i = 0; i < pairs; i++) {
         float rest = 1 - (float)i / (float)intervals(spec, 1);
-        factors[i] = exp_f32(rest * (float)(0 - lowest) + (float)lowest);
+        factors[i] = exp_of(rest * (float)(0 - lowest) + (float)lowest, INLAY_SINGLE);
     }
 }
 
 static void prepare_flax(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
-    double step = -log_f64(spec->base) / intervals(spec, 1);
+    double step = -log_of(spec->base, INLAY_DOUBLE) / intervals(spec, 1);
     for (size_t i = 0; i < pairs; i++)
-        factors[i] = exp_f64((double)i * step);
+        factors[i] = exp_of((double)i * step, INLAY_DOUBLE);
 }
 
 static void prepare_mae(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
     for (size_t i = 0; i < pairs; i++)
-        factors[i] = 1 / pow_f64(spec->base, (double)i / ((double)spec->dim / 2));
+        factors[i] = 1 / pow_of(spec->base, (double)i / ((double)spec->dim / 2), INLAY_DOUBLE);
 }
 
 static void prepare_given(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
@@ -211,21 +174,21 @@ static void prepare_given(const inlay_sinusoid_spec *spec, size_t pairs, double 
 
 /* ---- The tables: one entry per arithmetic, then one preset per name --------------------------------------------- */
 
-static const struct inlay_angles torch_exp = {prepare_torch_exp, multiply_f32};
-static const struct inlay_angles jax_exp = {prepare_jax_exp, multiply_f32};
-static const struct inlay_angles torch_div = {prepare_torch_div, divide_f32};
-static const struct inlay_angles numpy_fp64 = {prepare_numpy_fp64, divide_f64};
-static const struct inlay_angles keras_hub = {prepare_keras_hub, multiply_f32};
-static const struct inlay_angles inv_pow = {prepare_inv_pow, multiply_f32};
-static const struct inlay_angles tensor2tensor = {prepare_tensor2tensor, multiply_f32};
-static const struct inlay_angles fairseq = {prepare_fairseq, multiply_f32};
-static const struct inlay_angles marian = {prepare_marian, multiply_f32};
-static const struct inlay_angles diffusers = {prepare_diffusers, multiply_f32};
-static const struct inlay_angles ggml = {prepare_ggml, multiply_f32};
-static const struct inlay_angles mlx = {prepare_mlx, multiply_f32};
-static const struct inlay_angles flax = {prepare_flax, multiply_f64};
-static const struct inlay_angles mae = {prepare_mae, multiply_f64};
-static const struct inlay_angles given = {prepare_given, multiply_f32};
+static const struct inlay_angles torch_exp = {prepare_torch_exp, INLAY_SINGLE, false};
+static const struct inlay_angles jax_exp = {prepare_jax_exp, INLAY_SINGLE, false};
+static const struct inlay_angles torch_div = {prepare_torch_div, INLAY_SINGLE, true};
+static const struct inlay_angles numpy_fp64 = {prepare_numpy_fp64, INLAY_DOUBLE, true};
+static const struct inlay_angles keras_hub = {prepare_keras_hub, INLAY_SINGLE, false};
+static const struct inlay_angles inv_pow = {prepare_inv_pow, INLAY_SINGLE, false};
+static const struct inlay_angles tensor2tensor = {prepare_tensor2tensor, INLAY_SINGLE, false};
+static const struct inlay_angles fairseq = {prepare_fairseq, INLAY_SINGLE, false};
+static const struct inlay_angles marian = {prepare_marian, INLAY_SINGLE, false};
+static const struct inlay_angles diffusers = {prepare_diffusers, INLAY_SINGLE, false};
+static const struct inlay_angles ggml = {prepare_ggml, INLAY_SINGLE, false};
+static const struct inlay_angles mlx = {prepare_mlx, INLAY_SINGLE, false};
+static const struct inlay_angles flax = {prepare_flax, INLAY_DOUBLE, false};
+static const struct inlay_angles mae = {prepare_mae, INLAY_DOUBLE, false};
+static const struct inlay_angles given = {prepare_given, INLAY_SINGLE, false};
 
 /* The columns of a recipe, and the spacing of the exact formula that it approximates. */
 struct columns {
@@ -274,10 +237,8 @@ const char *inlay_recipe_name(inlay_recipe recipe)
 
 static double sqrt_of_two_over(size_t dim)
 {
-    struct inlay_fixed two = inlay_fixed_integer(2), divisor = inlay_fixed_integer(dim);
-    struct inlay_fixed quotient = inlay_fixed_quotient(&two, &divisor);
-    struct inlay_fixed root = inlay_fixed_sqrt(&quotient);
-    return inlay_round_f64(&root, 0, false);
+    struct inlay_fixed quotient = inlay_fixed_quotient(inlay_fixed_integer(2), inlay_fixed_integer(dim));
+    return inlay_round_f64(inlay_fixed_sqrt(quotient), 0, false);
 }
 
 inlay_sinusoid_spec inlay_sinusoid_spec_recipe(inlay_recipe recipe, size_t dim)

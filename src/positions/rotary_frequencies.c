@@ -24,7 +24,8 @@ enum {
     YARN = 1 << INLAY_ROTARY_YARN,
     LONGROPE = 1 << INLAY_ROTARY_LONGROPE,
     DYNAMIC_NTK = 1 << INLAY_ROTARY_DYNAMIC_NTK,
-    WITH_FACTOR = 1 << INLAY_ROTARY_LINEAR | 1 << INLAY_ROTARY_NTK | DYNAMIC_NTK | LLAMA3 | YARN | LONGROPE,
+    WITH_ORIGINAL = DYNAMIC_NTK | LLAMA3 | YARN | LONGROPE,
+    WITH_FACTOR = WITH_ORIGINAL | 1 << INLAY_ROTARY_LINEAR | 1 << INLAY_ROTARY_NTK,
 };
 
 /* The range of each number of a spec, and the scalings that read it. */
@@ -35,8 +36,7 @@ static const struct number {
     bool or_zero;
 } numbers[] = {
     {offsetof(inlay_rotary_spec, factor), WITH_FACTOR, 1, 1e6, false},
-    {offsetof(inlay_rotary_spec, original_length), DYNAMIC_NTK | LLAMA3 | YARN | LONGROPE, 2, 0x1.fffffffffffffp30,
-     false},
+    {offsetof(inlay_rotary_spec, original_length), WITH_ORIGINAL, 2, 0x1.fffffffffffffp30, false},
     {offsetof(inlay_rotary_spec, length), DYNAMIC_NTK | LONGROPE, 0, 0x1.fffffffffffffp30, false},
     {offsetof(inlay_rotary_spec, low_freq_factor), LLAMA3, 0x1p-20, 1e6, false},
     {offsetof(inlay_rotary_spec, high_freq_factor), LLAMA3, 0x1p-20, 1e6, false},
@@ -55,14 +55,6 @@ static bool number_valid(const inlay_rotary_spec *spec, const struct number *num
            (number->or_zero && inlay_double_is_zero(x));
 }
 
-static bool factors_valid(const double *factors, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!inlay_double_in(factors[i], 0x1p-20, 0x1p20))
-            return false;
-    return true;
-}
-
 /* Returns whether all that the scaling reads is in range; the arrays are known to be there. */
 static bool values_valid(const inlay_rotary_spec *spec)
 {
@@ -75,8 +67,8 @@ static bool values_valid(const inlay_rotary_spec *spec)
     bool longrope = spec->scaling == INLAY_ROTARY_LONGROPE;
     return (!llama3 || inlay_double_less(spec->low_freq_factor, spec->high_freq_factor)) &&
            (!yarn || (!inlay_double_less(spec->beta_fast, spec->beta_slow) && spec->truncate <= 1)) &&
-           (!longrope ||
-            (factors_valid(spec->short_factors, spec->dim / 2) && factors_valid(spec->long_factors, spec->dim / 2)));
+           (!longrope || (inlay_doubles_in(spec->short_factors, spec->dim / 2, 0x1p-20, 0x1p20) &&
+                          inlay_doubles_in(spec->long_factors, spec->dim / 2, 0x1p-20, 0x1p20)));
 }
 
 /* YaRN computes where on the line of pairs a frequency of so many rotations lies: with base 1 no frequency has it. */
@@ -131,38 +123,31 @@ static inlay_status check_rotary(const inlay_rotary_spec *spec, const double *in
     return values_valid(spec) ? INLAY_OK : INLAY_ERROR_OPTION;
 }
 
-/* ---- Arithmetic ------------------------------------------------------------------------------------------------ */
+/* ---- Arithmetic ------------------------------------------------------------------------------------------------- */
 
 /* Returns ln x for 1 <= x < 2^63, within 2^-239: the logarithm of the nearest double, plus 2 atanh z with z = (x -
    near) / (x + near). Of the series of atanh, z + z^3 / 3 leaves less than 2^-270, since |z| <= 2^-54. */
-static struct inlay_fixed ln_of(const struct inlay_fixed *x)
+static struct inlay_fixed ln_of(struct inlay_fixed x)
 {
     double nearest = inlay_round_f64(x, 0, false);
     struct inlay_fixed near = inlay_fixed_of(nearest), ln_near = inlay_fixed_ln(nearest);
-    bool below = inlay_fixed_less(x, &near);
-    struct inlay_fixed gap = below ? inlay_fixed_sub(&near, x) : inlay_fixed_sub(x, &near);
-    struct inlay_fixed sum = inlay_fixed_add(x, &near);
-    struct inlay_fixed z = inlay_fixed_quotient(&gap, &sum);
-    struct inlay_fixed cube = inlay_fixed_mul(&z, &z);
-    cube = inlay_fixed_mul(&cube, &z);
-    struct inlay_fixed third = inlay_fixed_div(&cube, 3);
-    struct inlay_fixed atanh_z = inlay_fixed_add(&z, &third);
-    struct inlay_fixed twice = inlay_fixed_add(&atanh_z, &atanh_z);
-    return below ? inlay_fixed_sub(&ln_near, &twice) : inlay_fixed_add(&ln_near, &twice);
+    bool below = inlay_fixed_less(x, near);
+    struct inlay_fixed gap = below ? inlay_fixed_sub(near, x) : inlay_fixed_sub(x, near);
+    struct inlay_fixed z = inlay_fixed_quotient(gap, inlay_fixed_add(x, near));
+    struct inlay_fixed cube = inlay_fixed_mul(inlay_fixed_mul(z, z), z);
+    struct inlay_fixed atanh_z = inlay_fixed_add(z, inlay_fixed_div(cube, 3));
+    struct inlay_fixed twice = inlay_fixed_add(atanh_z, atanh_z);
+    return below ? inlay_fixed_sub(ln_near, twice) : inlay_fixed_add(ln_near, twice);
 }
 
-/* 1 / x */
 static struct inlay_fixed inverse_of(double x)
 {
-    struct inlay_fixed one = inlay_fixed_integer(1), divisor = inlay_fixed_of(x);
-    return inlay_fixed_quotient(&one, &divisor);
+    return inlay_fixed_quotient(inlay_fixed_one, inlay_fixed_of(x));
 }
 
-/* a * n */
-static struct inlay_fixed multiple(const struct inlay_fixed *a, uint64_t n)
+static struct inlay_fixed multiple(struct inlay_fixed a, uint64_t n)
 {
-    struct inlay_fixed integer = inlay_fixed_integer(n);
-    return inlay_fixed_mul(a, &integer);
+    return inlay_fixed_mul(a, inlay_fixed_integer(n));
 }
 
 /* A ramp from 0 at `from` to 1 at `to`; if both are equal, a step that is 1 there. */
@@ -170,15 +155,13 @@ struct ramp {
     struct inlay_fixed from, to;
 };
 
-static struct inlay_fixed ramp_at(const struct ramp *ramp, const struct inlay_fixed *x)
+static struct inlay_fixed ramp_at(const struct ramp *ramp, struct inlay_fixed x)
 {
-    if (!inlay_fixed_less(x, &ramp->to))
-        return inlay_fixed_integer(1);
-    if (!inlay_fixed_less(&ramp->from, x))
-        return inlay_fixed_integer(0);
-    struct inlay_fixed way = inlay_fixed_sub(x, &ramp->from);
-    struct inlay_fixed width = inlay_fixed_sub(&ramp->to, &ramp->from);
-    return inlay_fixed_quotient(&way, &width);
+    if (!inlay_fixed_less(x, ramp->to))
+        return inlay_fixed_one;
+    if (!inlay_fixed_less(ramp->from, x))
+        return inlay_fixed_zero;
+    return inlay_fixed_quotient(inlay_fixed_sub(x, ramp->from), inlay_fixed_sub(ramp->to, ramp->from));
 }
 
 /* ---- NTK: the s of base * s^(dim / (dim - 2)) ------------------------------------------------------------------- */
@@ -192,39 +175,34 @@ static struct inlay_fixed ntk_stretch(const inlay_rotary_spec *spec)
    original) / original; 1 for shorter lengths. */
 static struct inlay_fixed dynamic_ntk_stretch(const inlay_rotary_spec *spec)
 {
-    struct inlay_fixed one = inlay_fixed_integer(1);
     if (!inlay_double_less(spec->original_length, spec->length))
-        return one;
-    struct inlay_fixed factor = inlay_fixed_of(spec->factor), original = inlay_fixed_of(spec->original_length);
-    struct inlay_fixed length = inlay_fixed_of(spec->length);
-    struct inlay_fixed beyond = inlay_fixed_sub(&length, &original);
-    beyond = inlay_fixed_mul(&beyond, &factor);
-    beyond = inlay_fixed_quotient(&beyond, &original);
-    return inlay_fixed_add(&one, &beyond);
+        return inlay_fixed_one;
+    struct inlay_fixed original = inlay_fixed_of(spec->original_length);
+    struct inlay_fixed beyond = inlay_fixed_sub(inlay_fixed_of(spec->length), original);
+    beyond = inlay_fixed_mul(beyond, inlay_fixed_of(spec->factor));
+    return inlay_fixed_add(inlay_fixed_one, inlay_fixed_quotient(beyond, original));
 }
 
-/* ---- Ramps: which frequencies are kept, and which are divided by the factor -------------------------------------- */
+/* ---- Ramps: which frequencies are kept, and which are divided by the factor ------------------------------------- */
 
-static struct ramp divide_none(const inlay_rotary_spec *spec, const struct inlay_fixed *ln_base)
+static struct ramp divide_none(const inlay_rotary_spec *spec, struct inlay_fixed ln_base)
 {
     (void)ln_base;
     return (struct ramp){inlay_fixed_integer(spec->dim), inlay_fixed_integer(spec->dim + 1)};
 }
 
-static struct ramp divide_all(const inlay_rotary_spec *spec, const struct inlay_fixed *ln_base)
+static struct ramp divide_all(const inlay_rotary_spec *spec, struct inlay_fixed ln_base)
 {
     (void)spec, (void)ln_base;
-    return (struct ramp){inlay_fixed_integer(0), inlay_fixed_integer(0)};
+    return (struct ramp){inlay_fixed_zero, inlay_fixed_zero};
 }
 
 /* Frequencies of at most low_freq_factor rotations are divided, those of at least high_freq_factor are kept. */
-static struct ramp llama3_ramp(const inlay_rotary_spec *spec, const struct inlay_fixed *ln_base)
+static struct ramp llama3_ramp(const inlay_rotary_spec *spec, struct inlay_fixed ln_base)
 {
     (void)ln_base;
     return (struct ramp){inlay_fixed_of(spec->low_freq_factor), inlay_fixed_of(spec->high_freq_factor)};
 }
-
-/* ---- YaRN ------------------------------------------------------------------------------------------------------ */
 
 /* A place on the line of pair indices. If it lies before the first, `at` is how far. */
 struct place {
@@ -234,35 +212,26 @@ struct place {
 
 /* Returns where a frequency makes a number of rotations over the original length: dim ln(original / (2 pi rotations)) /
    (2 ln base), find_correction_dim in the authors' code. Places past dim are not told apart and become dim. */
-static struct place place_of_rotations(const inlay_rotary_spec *spec, double rotations,
-                                       const struct inlay_fixed *ln_base)
+static struct place place_of_rotations(const inlay_rotary_spec *spec, double rotations, struct inlay_fixed ln_base)
 {
-    struct inlay_fixed original = inlay_fixed_of(spec->original_length), radians = inlay_fixed_of(rotations);
-    radians = inlay_fixed_mul(&radians, &inlay_fixed_two_pi);
-    bool negative = inlay_fixed_less(&original, &radians);
+    struct inlay_fixed original = inlay_fixed_of(spec->original_length);
+    struct inlay_fixed radians = inlay_fixed_mul(inlay_fixed_of(rotations), inlay_fixed_two_pi);
+    bool negative = inlay_fixed_less(original, radians);
     struct inlay_fixed ratio =
-        negative ? inlay_fixed_quotient(&radians, &original) : inlay_fixed_quotient(&original, &radians);
-    struct inlay_fixed ln_ratio = ln_of(&ratio);
-    struct inlay_fixed numerator = multiple(&ln_ratio, spec->dim / 2);
-    struct inlay_fixed limit = multiple(ln_base, spec->dim);
-    if (!inlay_fixed_less(&numerator, &limit))
+        negative ? inlay_fixed_quotient(radians, original) : inlay_fixed_quotient(original, radians);
+    struct inlay_fixed numerator = multiple(ln_of(ratio), spec->dim / 2);
+    if (!inlay_fixed_less(numerator, multiple(ln_base, spec->dim)))
         return (struct place){inlay_fixed_integer(spec->dim), negative};
-    return (struct place){inlay_fixed_quotient(&numerator, ln_base), negative};
+    return (struct place){inlay_fixed_quotient(numerator, ln_base), negative};
 }
 
-/* A place is never an integer before it is rounded outwards, since pi is transcendental. */
-static struct inlay_fixed lower_end(const struct place *place, bool truncate)
+/* Returns a place before 0 as 0, and others as they are or, if truncated, as the integer below or above: `up` is 0
+   or 1. No place is an integer, since pi is transcendental. */
+static struct inlay_fixed end_at(const struct place *place, bool truncate, uint64_t up)
 {
     if (place->negative)
-        return inlay_fixed_integer(0);
-    return truncate ? inlay_fixed_integer(place->at.limb[0]) : place->at;
-}
-
-static struct inlay_fixed upper_end(const struct place *place, bool truncate)
-{
-    if (place->negative)
-        return inlay_fixed_integer(0);
-    return truncate ? inlay_fixed_integer(place->at.limb[0] + 1) : place->at;
+        return inlay_fixed_zero;
+    return truncate ? inlay_fixed_integer(place->at.limb[0] + up) : place->at;
 }
 
 /* Returns whether the upper end is below 0. It is not if it is rounded up from above -1. */
@@ -276,62 +245,50 @@ static bool upper_end_negative(const struct place *place, bool truncate)
  * If clamping swaps the ends, (i - low) / (high - low) has one value for all pairs: 0 if high < 0, since low is 0 then;
  * and 1 if low > dim - 1, since every i is then further from low than high is.
  */
-static struct ramp yarn_ramp(const inlay_rotary_spec *spec, const struct inlay_fixed *ln_base)
+static struct ramp yarn_ramp(const inlay_rotary_spec *spec, struct inlay_fixed ln_base)
 {
-    const struct inlay_fixed one = inlay_fixed_integer(1), last = inlay_fixed_integer(spec->dim - 1);
+    const struct inlay_fixed last = inlay_fixed_integer(spec->dim - 1);
     struct place fast = place_of_rotations(spec, spec->beta_fast, ln_base);
     struct place slow = place_of_rotations(spec, spec->beta_slow, ln_base);
     if (upper_end_negative(&slow, spec->truncate))
         return divide_none(spec, ln_base);
-    struct inlay_fixed low = lower_end(&fast, spec->truncate), high = upper_end(&slow, spec->truncate);
-    if (inlay_fixed_less(&last, &low))
+    struct inlay_fixed low = end_at(&fast, spec->truncate, 0), high = end_at(&slow, spec->truncate, 1);
+    if (inlay_fixed_less(last, low))
         return divide_all(spec, ln_base);
-    if (inlay_fixed_less(&last, &high))
+    if (inlay_fixed_less(last, high))
         high = last;
-    if (!inlay_fixed_less(&low, &high)) {
-        /* Both ends are equal: the authors' code moves one of them by 0.001, so as not to divide by 0. */
-        struct inlay_fixed thousandth = inlay_fixed_div(&one, 1000);
-        high = inlay_fixed_add(&low, &thousandth);
-    }
+    if (!inlay_fixed_less(low, high)) /* equal: the authors' code adds 0.001, so as not to divide by 0 */
+        high = inlay_fixed_add(low, inlay_fixed_div(inlay_fixed_one, 1000));
     return (struct ramp){low, high};
 }
 
 /* 1 + weight ln(factor) / 10 */
 static struct inlay_fixed yarn_temperature(const inlay_rotary_spec *spec, double weight)
 {
-    struct inlay_fixed one = inlay_fixed_integer(1), ln_factor = inlay_fixed_ln(spec->factor);
-    struct inlay_fixed product = inlay_fixed_of(weight);
-    product = inlay_fixed_mul(&product, &ln_factor);
-    product = inlay_fixed_div(&product, 10);
-    return inlay_fixed_add(&one, &product);
+    struct inlay_fixed product = inlay_fixed_mul(inlay_fixed_of(weight), inlay_fixed_ln(spec->factor));
+    return inlay_fixed_add(inlay_fixed_one, inlay_fixed_div(product, 10));
 }
 
 static double yarn_attention(const inlay_rotary_spec *spec)
 {
-    if (inlay_double_is_zero(spec->mscale) || inlay_double_is_zero(spec->mscale_all_dim)) {
-        struct inlay_fixed plain = yarn_temperature(spec, 1);
-        return inlay_round_f64(&plain, 0, false);
-    }
+    if (inlay_double_is_zero(spec->mscale) || inlay_double_is_zero(spec->mscale_all_dim))
+        return inlay_round_f64(yarn_temperature(spec, 1), 0, false);
     struct inlay_fixed some = yarn_temperature(spec, spec->mscale), all = yarn_temperature(spec, spec->mscale_all_dim);
-    struct inlay_fixed quotient = inlay_fixed_quotient(&some, &all);
-    return inlay_round_f64(&quotient, 0, false);
+    return inlay_round_f64(inlay_fixed_quotient(some, all), 0, false);
 }
 
-/* ---- LongRoPE -------------------------------------------------------------------------------------------------- */
+/* ---- LongRoPE --------------------------------------------------------------------------------------------------- */
 
 /* sqrt(1 + ln(factor) / ln(original)) */
 static double longrope_attention(const inlay_rotary_spec *spec)
 {
-    struct inlay_fixed ln_factor = inlay_fixed_ln(spec->factor), ln_original = inlay_fixed_ln(spec->original_length);
-    struct inlay_fixed one = inlay_fixed_integer(1);
-    struct inlay_fixed sum = inlay_fixed_quotient(&ln_factor, &ln_original);
-    sum = inlay_fixed_add(&one, &sum);
-    struct inlay_fixed root = inlay_fixed_sqrt(&sum);
+    struct inlay_fixed ratio =
+        inlay_fixed_quotient(inlay_fixed_ln(spec->factor), inlay_fixed_ln(spec->original_length));
+    struct inlay_fixed sum = inlay_fixed_add(inlay_fixed_one, ratio), root = inlay_fixed_sqrt(sum);
     /* The root has 97 fraction bits. With a factor next to 1 and an original length next to a power of e it comes
        within 2^-105 of a tie, so a bit below has to say whether anything was cut off. */
-    struct inlay_fixed square = inlay_fixed_mul(&root, &root);
-    root.limb[INLAY_FIXED_LIMBS - 1] |= inlay_fixed_less(&square, &sum);
-    return inlay_round_f64(&root, 0, false);
+    root.limb[INLAY_FIXED_LIMBS - 1] |= inlay_fixed_less(inlay_fixed_mul(root, root), sum);
+    return inlay_round_f64(root, 0, false);
 }
 
 /* ---- Frequencies ----------------------------------------------------------------------------------------------- */
@@ -339,7 +296,7 @@ static double longrope_attention(const inlay_rotary_spec *spec)
 /* A null means that there is no such term: stretch and attention factor are 1 then. */
 static const struct scaling {
     struct inlay_fixed (*stretch)(const inlay_rotary_spec *spec);
-    struct ramp (*ramp)(const inlay_rotary_spec *spec, const struct inlay_fixed *ln_base);
+    struct ramp (*ramp)(const inlay_rotary_spec *spec, struct inlay_fixed ln_base);
     bool over_rotations; /* the ramp is one over rotations, of kept frequencies; else over i, of divided ones */
     double (*attention)(const inlay_rotary_spec *spec);
 } scalings[] = {
@@ -365,11 +322,11 @@ static struct rule rule_of(const inlay_rotary_spec *spec)
 {
     const struct scaling *scaling = &scalings[spec->scaling];
     bool has_factor = WITH_FACTOR >> spec->scaling & 1;
-    struct inlay_fixed stretch = scaling->stretch != NULL ? scaling->stretch(spec) : inlay_fixed_integer(1);
+    struct inlay_fixed stretch = scaling->stretch != NULL ? scaling->stretch(spec) : inlay_fixed_one;
     struct rule rule = {.spec = spec, .scaling = scaling, .ln_base = inlay_fixed_ln(spec->base)};
-    rule.ln_stretch = ln_of(&stretch);
+    rule.ln_stretch = ln_of(stretch);
     rule.inverse_factor = inverse_of(has_factor ? spec->factor : 1);
-    rule.ramp = scaling->ramp(spec, &rule.ln_base);
+    rule.ramp = scaling->ramp(spec, rule.ln_base);
     if (spec->scaling == INLAY_ROTARY_LONGROPE)
         rule.factors =
             inlay_double_less(spec->original_length, spec->length) ? spec->long_factors : spec->short_factors;
@@ -386,15 +343,12 @@ struct frequency {
 static struct frequency power_at(const struct rule *rule, uint32_t i)
 {
     uint32_t dim = (uint32_t)rule->spec->dim;
-    struct frequency power = {inlay_fixed_integer(1), 0};
+    struct frequency power = {inlay_fixed_one, 0};
     if (i == 0)
         return power; /* dim 2 has no other i, and no dim - 2 to divide by */
-    struct inlay_fixed of_base = multiple(&rule->ln_base, 2 * (uint64_t)i);
-    struct inlay_fixed of_stretch = multiple(&rule->ln_stretch, 2 * (uint64_t)i);
-    of_base = inlay_fixed_div(&of_base, dim);
-    of_stretch = inlay_fixed_div(&of_stretch, dim - 2);
-    struct inlay_fixed exponent = inlay_fixed_add(&of_base, &of_stretch);
-    power.number = inlay_fixed_exp(&exponent, true, &power.exponent);
+    struct inlay_fixed of_base = inlay_fixed_div(multiple(rule->ln_base, 2 * (uint64_t)i), dim);
+    struct inlay_fixed of_stretch = inlay_fixed_div(multiple(rule->ln_stretch, 2 * (uint64_t)i), dim - 2);
+    power.number = inlay_fixed_exp(inlay_fixed_add(of_base, of_stretch), true, &power.exponent);
     return power;
 }
 
@@ -410,10 +364,9 @@ static struct inlay_fixed power_of_two(int exponent)
 /* Returns the rotations of a frequency over the original length. */
 static struct inlay_fixed rotations_of(const inlay_rotary_spec *spec, const struct frequency *frequency)
 {
-    struct inlay_fixed length = inlay_fixed_of(spec->original_length), unit = power_of_two(frequency->exponent);
-    struct inlay_fixed rotations = inlay_fixed_mul(&length, &inlay_fixed_inverse_two_pi);
-    rotations = inlay_fixed_mul(&rotations, &frequency->number);
-    return inlay_fixed_mul(&rotations, &unit);
+    struct inlay_fixed length = inlay_fixed_of(spec->original_length);
+    struct inlay_fixed rotations = inlay_fixed_mul(length, inlay_fixed_inverse_two_pi);
+    return inlay_fixed_mul(inlay_fixed_mul(rotations, frequency->number), power_of_two(frequency->exponent));
 }
 
 /* Returns the share of frequency i that the scaling leaves: kept + divided / factor, where kept + divided = 1. */
@@ -422,19 +375,10 @@ static struct inlay_fixed share_of(const struct rule *rule, uint32_t i, const st
     if (rule->factors != NULL)
         return inverse_of(rule->factors[i]);
     bool over_rotations = rule->scaling->over_rotations;
-    struct inlay_fixed one = inlay_fixed_integer(1);
     struct inlay_fixed at = over_rotations ? rotations_of(rule->spec, frequency) : inlay_fixed_integer(i);
-    struct inlay_fixed rising = ramp_at(&rule->ramp, &at), falling = inlay_fixed_sub(&one, &rising);
-    struct inlay_fixed divided = inlay_fixed_mul(over_rotations ? &falling : &rising, &rule->inverse_factor);
-    return inlay_fixed_add(over_rotations ? &rising : &falling, &divided);
-}
-
-static double frequency_at(const struct rule *rule, uint32_t i)
-{
-    struct frequency power = power_at(rule, i);
-    struct inlay_fixed share = share_of(rule, i, &power);
-    struct inlay_fixed scaled = inlay_fixed_mul(&power.number, &share);
-    return inlay_round_f64(&scaled, power.exponent, false);
+    struct inlay_fixed rising = ramp_at(&rule->ramp, at), falling = inlay_fixed_sub(inlay_fixed_one, rising);
+    struct inlay_fixed divided = inlay_fixed_mul(over_rotations ? falling : rising, rule->inverse_factor);
+    return inlay_fixed_add(over_rotations ? rising : falling, divided);
 }
 
 static double attention_of(const struct rule *rule)
@@ -451,8 +395,11 @@ inlay_status inlay_rotary_frequencies(const inlay_rotary_spec *spec, double *inv
     if (status != INLAY_OK)
         return status;
     struct rule rule = rule_of(spec);
-    for (uint32_t i = 0; i < spec->dim / 2; i++)
-        inv_freq[i] = frequency_at(&rule, i);
+    for (uint32_t i = 0; i < spec->dim / 2; i++) {
+        struct frequency power = power_at(&rule, i);
+        struct inlay_fixed share = share_of(&rule, i, &power);
+        inv_freq[i] = inlay_round_f64(inlay_fixed_mul(power.number, share), power.exponent, false);
+    }
     *attention_factor = attention_of(&rule);
     return INLAY_OK;
 }

@@ -16,16 +16,6 @@
 /* ---- The handle ---------------------------------------------------------------------------------------------------
  */
 
-static bool inv_freq_is_valid(const inlay_sinusoid_spec *spec, size_t pairs)
-{
-    if (spec->inv_freq == NULL)
-        return true;
-    for (size_t i = 0; i < pairs; i++)
-        if (!inlay_double_in(spec->inv_freq[i], 0, 0x1p31))
-            return false;
-    return true;
-}
-
 static size_t pairs_of(const inlay_sinusoid_spec *spec)
 {
     return spec->dim / 2 + (spec->odd == INLAY_SINUSOID_ODD_FORMULA ? spec->dim % 2 : 0);
@@ -49,7 +39,8 @@ static inlay_status check_spec(const inlay_sinusoid_spec *spec)
         return INLAY_ERROR_SHAPE;
     if (spec->inv_freq == NULL && !inlay_double_in(spec->base, 1, 1e30))
         return INLAY_ERROR_BASE;
-    if (!inlay_double_in(spec->amplitude, 0x1p-20, 0x1p10) || !inv_freq_is_valid(spec, pairs_of(spec)))
+    if (!inlay_double_in(spec->amplitude, 0x1p-20, 0x1p10) ||
+        (spec->inv_freq != NULL && !inlay_doubles_in(spec->inv_freq, pairs_of(spec), 0, 0x1p31)))
         return INLAY_ERROR_OPTION;
     return INLAY_OK;
 }
@@ -60,16 +51,13 @@ static void prepare_frequencies(inlay_sinusoid *sinusoid, const inlay_sinusoid_s
 {
     size_t half = spec->dim / 2, intervals = half > spec->shift ? half - spec->shift : 1;
     struct inlay_fixed ln_base = inlay_fixed_ln(spec->base);
-    struct inlay_fixed exponent = inlay_fixed_div(&ln_base, (uint32_t)intervals);
-    if (spec->spacing == INLAY_SINUSOID_SPACING_DIM) {
-        exponent = inlay_fixed_add(&ln_base, &ln_base);
-        exponent = inlay_fixed_div(&exponent, (uint32_t)spec->dim);
-    }
-    struct inlay_fixed ratio = inlay_fixed_exp_negative(&exponent);
-    struct inlay_fixed frequency = inlay_fixed_inverse_two_pi;
+    struct inlay_fixed exponent = spec->spacing == INLAY_SINUSOID_SPACING_DIM
+                                      ? inlay_fixed_div(inlay_fixed_add(ln_base, ln_base), (uint32_t)spec->dim)
+                                      : inlay_fixed_div(ln_base, (uint32_t)intervals);
+    struct inlay_fixed ratio = inlay_fixed_exp_negative(exponent), frequency = inlay_fixed_inverse_two_pi;
     for (size_t i = 0; i < sinusoid->pairs; i++) {
         sinusoid->frequencies[i] = frequency;
-        frequency = inlay_fixed_mul(&frequency, &ratio);
+        frequency = inlay_fixed_mul(frequency, ratio);
     }
 }
 
@@ -77,8 +65,7 @@ static void prepare_frequencies(inlay_sinusoid *sinusoid, const inlay_sinusoid_s
 static void take_frequencies(inlay_sinusoid *sinusoid, const double *inv_freq)
 {
     for (size_t i = 0; i < sinusoid->pairs; i++) {
-        struct inlay_fixed radians = inlay_fixed_of(inv_freq[i]);
-        sinusoid->frequencies[i] = inlay_fixed_mul(&radians, &inlay_fixed_inverse_two_pi);
+        sinusoid->frequencies[i] = inlay_fixed_mul(inlay_fixed_of(inv_freq[i]), inlay_fixed_inverse_two_pi);
         sinusoid->factors[i] = inv_freq[i];
     }
 }
@@ -95,7 +82,7 @@ static double rounded_sine(const inlay_sinusoid *sinusoid, struct inlay_phase ph
 {
     bool negative;
     struct inlay_fixed sine = inlay_exact_sine(&sinusoid->taylor, &phase, &negative);
-    return inlay_round_f64(&sine, 0, negative);
+    return inlay_round_f64(sine, 0, negative);
 }
 
 /* Computes the rotation of each pair by a number of positions. The padding does not rotate: its cosine is 1, so that
@@ -144,10 +131,9 @@ inlay_status inlay_sinusoid_create(const inlay_sinusoid_spec *spec, const inlay_
     made->odd = spec->odd;
     made->angles = angles;
     /* The amplitude is rounded to a float in fixed point, since the caller's environment may round otherwise. */
-    struct inlay_fixed amplitude = inlay_fixed_of(spec->amplitude);
     made->amplitude = exact ? spec->amplitude : 1;
     made->amplitude_fixed = inlay_fixed_of(made->amplitude);
-    made->float_amplitude = exact ? 1 : inlay_round_f32(&amplitude, 0, false);
+    made->float_amplitude = exact ? 1 : inlay_round_f32(inlay_fixed_of(spec->amplitude), 0, false);
     inlay_taylor_init(&made->taylor);
     double *behind = (double *)(made->frequencies + (exact ? padded : 0));
     made->factors = has_factors ? behind + (exact ? 4 * padded : 0) : NULL;
@@ -189,12 +175,11 @@ static bool is_constant(const inlay_sinusoid *sinusoid, size_t pair)
 static void correct_small_sine(const inlay_sinusoid *sinusoid, size_t pair, struct inlay_real x,
                                struct inlay_fixed *value, int *exponent)
 {
-    const struct inlay_fixed unit = {{0, 0, 0, 0, 1}};
     if (sinusoid->factors != NULL) { /* the angle in radians is a product of doubles */
         double frequency = sinusoid->angles != NULL ? 1 : sinusoid->factors[pair];
         inlay_exact_small_sine(x, frequency, sinusoid->amplitude, value, exponent);
-    } else if (x.mantissa != 0 && inlay_fixed_less(value, &unit)) {
-        *value = unit; /* rounds to a zero with the sign of the sine */
+    } else if (x.mantissa != 0 && inlay_fixed_less(*value, inlay_fixed_unit)) {
+        *value = inlay_fixed_unit; /* rounds to a zero with the sign of the sine */
     }
 }
 
@@ -203,9 +188,8 @@ static void correct_small_sine(const inlay_sinusoid *sinusoid, size_t pair, stru
 static void correct_large_cosine(const inlay_sinusoid *sinusoid, size_t pair, struct inlay_real x,
                                  struct inlay_fixed *value)
 {
-    const struct inlay_fixed unit = {{0, 0, 0, 0, 1}};
-    if (x.mantissa != 0 && !is_constant(sinusoid, pair) && !inlay_fixed_less(value, &sinusoid->amplitude_fixed))
-        *value = inlay_fixed_sub(value, &unit);
+    if (x.mantissa != 0 && !is_constant(sinusoid, pair) && !inlay_fixed_less(*value, sinusoid->amplitude_fixed))
+        *value = inlay_fixed_sub(*value, inlay_fixed_unit);
 }
 
 uint64_t inlay_sinusoid_exact(const inlay_sinusoid *sinusoid, size_t pair, bool cosine, double position,
@@ -213,7 +197,7 @@ uint64_t inlay_sinusoid_exact(const inlay_sinusoid *sinusoid, size_t pair, bool 
 {
     double angle = position;
     if (sinusoid->angles != NULL)
-        sinusoid->angles->compute(&sinusoid->factors[pair], 1, position, &angle);
+        inlay_angles_compute(sinusoid->angles, &sinusoid->factors[pair], 1, position, &angle);
     struct inlay_real x = inlay_real_of(angle);
     if (!cosine && (x.mantissa == 0 || is_constant(sinusoid, pair)))
         return 0;
@@ -222,13 +206,13 @@ uint64_t inlay_sinusoid_exact(const inlay_sinusoid *sinusoid, size_t pair, bool 
     bool negative;
     struct inlay_fixed value = inlay_exact_sine(&sinusoid->taylor, &phase, &negative);
     if (sinusoid->amplitude != 1)
-        value = inlay_fixed_mul(&value, &sinusoid->amplitude_fixed);
+        value = inlay_fixed_mul(value, sinusoid->amplitude_fixed);
     int exponent = 0;
     if (cosine)
         correct_large_cosine(sinusoid, pair, x, &value);
     else
         correct_small_sine(sinusoid, pair, x, &value, &exponent);
-    return inlay_round(&value, exponent, negative, inlay_format_of(type));
+    return inlay_round(value, exponent, negative, inlay_format_of(type));
 }
 
 /* ---- Columns ------------------------------------------------------------------------------------------------------

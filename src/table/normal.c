@@ -96,11 +96,10 @@ double inlay_normal_quantile(double below, double above)
 static double density(double x)
 {
     const double factor = 0x1.9884533d43651p-2; /* 1 / sqrt(2 pi) */
-    struct inlay_fixed magnitude = inlay_fixed_of(x), square = inlay_fixed_mul(&magnitude, &magnitude);
-    square = inlay_fixed_div(&square, 2);
+    struct inlay_fixed magnitude = inlay_fixed_of(x), square = inlay_fixed_mul(magnitude, magnitude);
     int exponent;
-    struct inlay_fixed power = inlay_fixed_exp(&square, true, &exponent);
-    return factor * inlay_round_f64(&power, exponent, false);
+    struct inlay_fixed power = inlay_fixed_exp(inlay_fixed_div(square, 2), true, &exponent);
+    return factor * inlay_round_f64(power, exponent, false);
 }
 
 double inlay_normal_below(double x)
