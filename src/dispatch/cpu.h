@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where CPUs that run the same kernels differ. Included by what cuts work.
+ * Where CPUs that run the same kernels differ: the figures that tuning starts from.
  */
 #ifndef INLAY_CPU_H
 #define INLAY_CPU_H
@@ -10,13 +10,14 @@
 
 /* What was measured on a kind of CPU. */
 struct inlay_cpu {
-    bool narrow_moves;         /* within L2, float32 rows move faster by 32 bytes at once than by longer registers */
-    size_t stream_bytes;       /* as in inlay_layer_spec */
-    size_t compute_bytes;      /* likewise, of vectors of up to 8 floats */
-    size_t compute_bytes_wide; /* and of 16 */
+    bool narrow_moves;         /* float32 rows in L2 move faster by 32 bytes at once than by longer registers */
+    size_t stream_bytes;       /* as in inlay_tuning */
+    size_t compute_bytes;      /* as in inlay_tuning, for vectors of up to 8 floats */
+    size_t compute_bytes_wide; /* the same for vectors of 16 floats */
 };
 
-/* This CPU's kind: some comparisons of what the compiler's runtime has asked CPUID for. */
+/* Returns the figures of this CPU's kind. It costs a few comparisons, as the compiler's runtime has asked CPUID before.
+ */
 const struct inlay_cpu *inlay_cpu(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Run-time dispatch: an ordered list of candidates and one atomic pointer. No constructor, no ifunc, no lock: threads
- * that race to the first call compute the same pointer.
+ * Run-time dispatch: an ordered list of candidates and one atomic pointer. There is no constructor, no ifunc and no
+ * lock: threads that race to the first call compute the same pointer.
  */
 #include "dispatch/dispatch.h"
 
@@ -21,9 +21,10 @@
 #endif
 
 /*
- * The compiler's builtin asks CPUID and also, through XGETBV, whether the operating system saves the wide registers.
- * Here stands every feature that a folder's flags name and that SLEEF's function of that suffix uses. What compilers
- * add to those flags by themselves (popcnt, xsave) no CPU or hypervisor is known to lack beside AVX2.
+ * The next functions ask for every feature that an ISA's flags in src/meson.build name and that SLEEF's functions of
+ * its suffix use: a CPU, or a hypervisor, can have AVX2 without F16C. Compilers add more features to those flags by
+ * themselves (popcnt, xsave), which nothing that has AVX2 is known to lack. The compiler's builtin asks CPUID, and by
+ * XGETBV whether the operating system saves the wide registers.
  */
 #ifdef INLAY_HAVE_AVX512
 static bool avx512_runs(void)
@@ -34,7 +35,7 @@ static bool avx512_runs(void)
 #endif
 
 #ifdef INLAY_HAVE_AVX2
-/* clang's builtin does not know f16c, whose registers are those of AVX2. */
+/* clang's builtin does not know f16c. Its registers are those of AVX2, so that CPUID alone suffices here. */
 static bool f16c_runs(void)
 {
     unsigned eax, ebx, ecx, edx;
@@ -52,7 +53,7 @@ static bool always_runs(void)
     return true;
 }
 
-/* Best first: this order is the policy. */
+/* The first one that runs here is used. */
 static const struct {
     const struct inlay_kernels *kernels;
     bool (*runs)(void);
@@ -69,7 +70,7 @@ static const struct {
     {&inlay_kernels_scalar, always_runs},
 };
 
-/* Relaxed suffices: what it points to is constant data. */
+/* Relaxed order suffices, since it points to constant data. */
 static _Atomic(const struct inlay_kernels *) in_use;
 
 const struct inlay_kernels *inlay_dispatch_at(size_t index, bool *runs)
@@ -80,6 +81,7 @@ const struct inlay_kernels *inlay_dispatch_at(size_t index, bool *runs)
     return candidates[index].kernels;
 }
 
+/* Returns the table that INLAY_ISA names, if it runs here, else the best that does. */
 static const struct inlay_kernels *choose(void)
 {
     const char *wanted = secure_getenv("INLAY_ISA");

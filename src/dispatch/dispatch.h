@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which kernels run. Included by the public functions, and by tests and bench, which choose for themselves.
+ * Which kernels run: chosen by CPU at the first call. Tests and benchmarks choose for themselves.
  */
 #ifndef INLAY_DISPATCH_H
 #define INLAY_DISPATCH_H
@@ -14,13 +14,14 @@ extern "C" {
 
 struct inlay_kernels;
 
-/* The table in use; settles it at the first call. */
+/* Returns the table in use, which the first call chooses. */
 const struct inlay_kernels *inlay_dispatch(void);
 
-/* The tables compiled in, best first, scalar last; null past the end. */
+/* Returns the tables that are compiled in, the best first and scalar last; null past the end. Sets *runs to whether
+   this CPU runs that table. */
 const struct inlay_kernels *inlay_dispatch_at(size_t index, bool *runs);
 
-/* For tests and bench: these from now on. Null: choose again, by CPU and INLAY_ISA. */
+/* For tests and benchmarks: uses this table from now on. Null chooses again, by CPU and INLAY_ISA. */
 void inlay_dispatch_use(const struct inlay_kernels *kernels);
 
 #ifdef __cplusplus

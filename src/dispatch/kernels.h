@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * struct inlay_kernels: what an ISA implements, one field per operation, with the numerical contract of each. Included
- * by the baseline code that calls the table and by <isa>/kernels.c that fill it. Kernels see pointers and counts; ids,
- * batches, policies and validation end before them.
+ * struct inlay_kernels: what an ISA implements, one field per operation, with the numerical contract of each. Kernels
+ * see pointers and counts. They know nothing of ids, batches, policies and validation, which baseline code has resolved
+ * before it calls them.
  */
 #ifndef INLAY_KERNELS_H
 #define INLAY_KERNELS_H
@@ -13,95 +13,98 @@
 
 #include <stdbool.h>
 
-/* Rows that become out[i][0 .. columns) = rows[i][0 .. columns) * scale + positions[i][0 .. columns). */
+/* A tile of rows: out[i][0 .. columns) = rows[i][0 .. columns) * scale + positions[i][0 .. columns). */
 struct inlay_embed_tile {
-    const unsigned char *const *rows;   /* [count + lookahead] rows of the kernel's type, any address */
-    const unsigned char *const *scales; /* [count + lookahead] the scale of each row's first column, in types whose
-                                           scales lie outside of their elements; else null */
-    const unsigned char *zeros;         /* 4-bit zero points, two in a byte, the lower half first; null: the default */
-    const size_t *zero_at;              /* [count + lookahead] index in `zeros`, counted in zero points, of that of each
-                                           row's first column */
-    size_t group;                       /* columns that share a scale and a zero point, in types of groups */
-    const unsigned char *const *positions; /* [count + lookahead] float32 rows, any address; null: no such term */
-    unsigned char *const *out;             /* [count] float32 rows, any address; may be rows[i] or positions[i] */
-    size_t count;
-    size_t lookahead; /* rows behind these that the next tile will read, whose pointers are here for prefetching */
+    const unsigned char *const *rows;      /* [count + lookahead] rows of the kernel's type, at any address */
+    const unsigned char *const *scales;    /* [count + lookahead] the scale of each row's first column, for types whose
+                                              scales lie outside of their elements; else null */
+    const unsigned char *zeros;            /* 4-bit zero points, two in a byte, the lower half first; null: those of the
+                                              type's default */
+    const size_t *zero_at;                 /* [count + lookahead] the index in `zeros`, counted in zero points, of that
+                                              of each row's first column; not read if `zeros` is null */
+    size_t group;                          /* columns that share a scale and a zero point, for types of groups */
+    const unsigned char *const *positions; /* [count + lookahead] float32 rows, at any address; null: no such term */
+    unsigned char *const *out;             /* [count] float32 rows, at any address; may be rows[i] or positions[i] */
+    size_t count;                          /* rows that this call writes */
+    size_t lookahead;                      /* rows after these that the next tile will read, known for prefetching */
     size_t columns;
     float scale;
-    bool stream;          /* non-temporal stores where the ISA has them; the caller fences */
-    size_t prefetch_rows; /* prefetch distance in rows; 0: no prefetching */
-    /* For float32 rows that are not streamed. Of other types, and where rows are streamed, whole rows are prefetched.
-     */
-    bool prefetch_whole_rows; /* not only their first lines: for rows that come from beyond L2 */
-    bool narrow_moves;        /* without prefetch_whole_rows: load and store 32 bytes at once, on ISAs with longer
-                                 registers */
+    bool stream;          /* use non-temporal stores, if the ISA has them; the caller fences */
+    size_t prefetch_rows; /* the prefetch distance; 0: no prefetching */
+    /* The rest holds for float32 rows that are not streamed. Rows of other types, and rows that are streamed, are
+       always prefetched whole. */
+    bool prefetch_whole_rows; /* prefetch whole rows, which come from beyond L2, and not only their first lines */
+    bool narrow_moves;        /* move 32 bytes at once, on ISAs with longer registers; has no effect together with
+                                 prefetch_whole_rows */
 };
 
 /*
- * A sinusoid's rows are generated for a run of consecutive frequencies at a time, which is the state of a generator:
- * the sine and cosine of one position as doubles, turned by one position's angle from row to row. Every
- * INLAY_ANCHOR_ROWS rows that state is replaced by a new anchor, so that its error stays below bounds that are kept
- * beside it, one per column. An anchor is computed from exact phases, which takes as long as some 30 rows; or by
- * re-anchoring, which turns the anchor before it, at most INLAY_MOST_REANCHORS times in a row.
+ * Rows of a sinusoid are generated for some consecutive frequencies at a time. The state of such a generator is the
+ * sine and cosine of one position as doubles, turned by one position's angle from row to row. Every INLAY_ANCHOR_ROWS
+ * rows a new anchor replaces the state, so that its error stays below bounds that are kept beside it, one per column.
+ * An anchor comes from exact phases, which takes as long as some 30 rows; or from re-anchoring, which turns the anchor
+ * before it, at most INLAY_MOST_REANCHORS times in a row.
  *
  * All arrays of doubles are padded with zeros to a multiple of INLAY_PAIR_GROUP.
  */
 enum { INLAY_PAIR_GROUP = 16, INLAY_ANCHOR_ROWS = 128, INLAY_MOST_REANCHORS = 15 };
 
-/* Pairs that a generator advances together: the 48 bytes of a pair that rows need stay in L1. */
+/* Pairs of columns that a generator advances together. Rows need 48 bytes of state per pair, all of which fit in L1. */
 enum { INLAY_GENERATOR_PAIRS = 512 };
 
-/* In one struct, so that the kernels reach all of it from one register. */
+/* One struct holds all arrays, so that kernels address them from one register. */
 struct inlay_sinusoid_state {
     _Alignas(INLAY_CACHE_LINE) double sin[INLAY_GENERATOR_PAIRS];
     double cos[INLAY_GENERATOR_PAIRS];
-    double sin_bound[INLAY_GENERATOR_PAIRS]; /* twice how far sin may be off until the next exact phases; positive */
+    double sin_bound[INLAY_GENERATOR_PAIRS]; /* twice a bound of sin's error until the next exact phases; > 0 */
     double cos_bound[INLAY_GENERATOR_PAIRS];
-    double sin_step[INLAY_GENERATOR_PAIRS]; /* of one position's angle; zeros where the state is not turned */
+    double sin_step[INLAY_GENERATOR_PAIRS]; /* of one position's angle; zeros if the state is never turned */
     double cos_step[INLAY_GENERATOR_PAIRS];
-    double sin_anchor[INLAY_GENERATOR_PAIRS]; /* as it was at the latest anchor, for amplitude 1 */
+    double sin_anchor[INLAY_GENERATOR_PAIRS]; /* the latest anchor, for amplitude 1 */
     double cos_anchor[INLAY_GENERATOR_PAIRS];
 };
 
+/* Returns the length of an array that holds one number per pair. */
 static inline size_t inlay_padded(size_t pairs)
 {
     return (pairs + INLAY_PAIR_GROUP - 1) / INLAY_PAIR_GROUP * INLAY_PAIR_GROUP;
 }
 
+/* Sets the state of pairs [first, first + pairs), all but its steps, from exact phases. */
 struct inlay_sinusoid_anchor {
     size_t pairs;
-    unsigned rows;      /* INLAY_ANCHOR_ROWS; or 1 where the state is not turned */
+    unsigned rows;      /* INLAY_ANCHOR_ROWS, or 1 if the state is never turned */
     unsigned reanchors; /* how often the state may be re-anchored from this one */
-    double amplitude;   /* factor of state and bounds */
+    double amplitude;   /* the factor of state and bounds */
     /*
      * The angles of the anchor's position: pi * half_turns[i], |half_turns[i]| <= 1/4, rounded to 53 significant bits,
      * plus the quarter turns whose sine and cosine are quadrant_sin[i] and quadrant_cos[i] (each 0, 1 or -1).
      */
     const double *half_turns, *quadrant_sin, *quadrant_cos;
-    /* Written: all but the steps, for pairs [first, first + pairs). */
     struct inlay_sinusoid_state *state;
     size_t first;
 };
 
-/* Turns the latest anchor's state, of pairs [0, pairs), into the next one's. */
+/* Turns the latest anchor of pairs [0, pairs) into the next one, and sets the state to that. */
 struct inlay_sinusoid_reanchor {
     size_t pairs;
     double amplitude;
-    const double *sin, *cos; /* of INLAY_ANCHOR_ROWS positions' angle */
+    const double *sin, *cos; /* of the angle of INLAY_ANCHOR_ROWS positions */
     struct inlay_sinusoid_state *state;
 };
 
+/* Rows of consecutive positions. */
 struct inlay_sinusoid_tile {
     size_t pairs, rows;
-    size_t sines, cosines;              /* pairs, or pairs - 1 where an odd dim has no column for the last one */
-    struct inlay_sinusoid_state *state; /* that of the first row, which is advanced by `rows` positions */
-    /* Where rows go, at any address: sine i of a row is element i from sin_out on, cosine i from cos_out on; 2i where
-       they are interleaved, cos_out being one element behind sin_out. */
+    size_t sines, cosines;              /* pairs, or pairs - 1 if an odd dim has no column for the last one */
+    struct inlay_sinusoid_state *state; /* of the first row; the kernel advances it by `rows` positions */
+    /* Where rows go, at any address. Sine i of a row is element i from sin_out on, and cosine i is element i from
+       cos_out on. If they are interleaved both are element 2i, and cos_out is one element behind sin_out. */
     inlay_element_type type;
     unsigned char *sin_out, *cos_out;
     size_t out_stride_bytes;
     bool interleaved;
-    bool stream; /* non-temporal stores: in every row sin_out, and cos_out where not interleaved, lie on a cache line;
+    bool stream; /* use non-temporal stores: in every row sin_out, and cos_out if not interleaved, lie on a cache line;
                     the caller fences */
     /*
      * [rows, ceil(pairs / INLAY_PAIR_GROUP)], zeros before the call: the entries that the rounding test leaves
@@ -110,10 +113,9 @@ struct inlay_sinusoid_tile {
      */
     uint32_t *undecided;
     /*
-     * What goes with the rows, or null: float32 rows [rows], in which the place of the tile's first sine and cosine is
-     * sin_at and cos_at bytes from their begin. Tokens: what is written is token * scale + entry, the product rounded,
-     * then the sum, in float32 tiles alone; what is in doubt is the entry. Next: addresses that will be read soon, and
-     * are asked for meanwhile.
+     * Null, or float32 rows [rows] whose columns sin_at and cos_at bytes from their begin belong to the tile's first
+     * sine and cosine. With `tokens`, for float32 tiles alone, the kernel writes token * scale + entry, the product
+     * rounded, then the sum; the rounding test is of the entry. Rows in `next` are prefetched.
      */
     const unsigned char *const *tokens;
     const unsigned char *const *next;
@@ -121,25 +123,24 @@ struct inlay_sinusoid_tile {
     float scale;
 };
 
-/* Where the variance is below this share of mean^2, subtracting has lost so many of its digits that it is summed anew.
- */
+/* Below this share of mean^2 the subtraction has cancelled so many digits of the variance that it is summed again. */
 #define INLAY_NORM_CANCELLED (1.0 / 256)
 
-/* Rows of floats that become LayerNorm or RMSNorm of themselves, in place or not. */
+/* Rows of floats to normalise, in place or not. */
 struct inlay_norm_tile {
-    const unsigned char *const *rows; /* [count] float32 rows, any address */
-    unsigned char *const *out;        /* [count] float32 rows, any address; may be rows[i] */
+    const unsigned char *const *rows; /* [count] float32 rows, at any address */
+    unsigned char *const *out;        /* [count] float32 rows, at any address; may be rows[i] */
     size_t count, columns;
-    bool centred;               /* LayerNorm, which takes the mean off */
-    float epsilon;              /* added to the variance, or the mean square */
-    const unsigned char *gamma; /* [columns] float32, any address; null: ones */
+    bool centred;               /* LayerNorm, which subtracts the mean; else RMSNorm */
+    float epsilon;              /* added to the variance or, of RMSNorm, to the mean square */
+    const unsigned char *gamma; /* [columns] float32, at any address; null: ones */
     const unsigned char *beta;  /* likewise; null: no such term */
 };
 
-/* Rows of floats that become float32, float16 or bfloat16. */
+/* Rows of floats to convert to float32, float16 or bfloat16. */
 struct inlay_cast_tile {
-    const unsigned char *const *rows; /* [count] float32 rows, any address */
-    unsigned char *const *out;        /* [count] rows of the type, any address */
+    const unsigned char *const *rows; /* [count] float32 rows, at any address */
+    unsigned char *const *out;        /* [count] rows of the type, at any address */
     size_t count, columns;
     inlay_element_type type;
     bool stream; /* as in inlay_embed_tile */
@@ -148,28 +149,29 @@ struct inlay_cast_tile {
 struct inlay_kernels {
     const char *name;
     /*
-     * By the type of the stored rows. The stored value is decoded to a float, as inlay_element_type says; the product
-     * is rounded, then the sum is rounded; no fused multiply-add. Scale 1 without positions copies all bits of floats.
-     * Bit-identical to scalar, the payload of a NaN excepted.
+     * One kernel per type of the rows. Each element is dequantised to a float, as inlay_element_type says. The product
+     * is rounded, then the sum is rounded; there is no fused multiply-add. Scale 1 without positions copies all bits of
+     * floats. Results have the same bits as scalar's, but for the sign and the payload of a NaN.
      */
     void (*embed[INLAY_ELEMENT_TYPES])(const struct inlay_embed_tile *tile);
-    /* The state within its bounds; nothing in scalar, which keeps none. */
+    /* These two keep the state within its bounds. Scalar has no state, and does nothing. */
     void (*sinusoid_anchor)(const struct inlay_sinusoid_anchor *anchor);
     void (*sinusoid_reanchor)(const struct inlay_sinusoid_reanchor *step);
-    /* Every entry correctly rounded to the tile's type, or marked. Returns whether any is marked; scalar, which keeps
-       no state, leaves all to the integer path. */
+    /* Rounds each entry correctly to the tile's type, or reports it as undecided. Returns whether any is undecided.
+       Scalar reports all, so that the integer path computes them. */
     bool (*sinusoid_rows)(const struct inlay_sinusoid_tile *tile);
     /*
      * Sums run in 16 lanes: lane j adds the columns j, j + 16, j + 32, ... in turn; then lane j + 8 is added to lane j,
      * and so on with 4, 2 and 1. squares = sum(x^2) / columns, mean = sum(x) / columns; variance = squares - mean^2, or
      * where that is below mean^2 * INLAY_NORM_CANCELLED, sum((x - mean)^2) / columns. factor = 1 / sqrt(variance +
-     * epsilon), of RMSNorm 1 / sqrt(squares + epsilon). out = (x - mean) * factor, then * gamma, then + beta. All in
-     * double, each operation rounded; then out is rounded to a float.
+     * epsilon), of RMSNorm 1 / sqrt(squares + epsilon). out = (x - mean) * factor, then * gamma, then + beta. All
+     * operations are in double and rounded one by one; then out is rounded to a float.
      */
     void (*norm)(const struct inlay_norm_tile *tile);
-    /* To nearest even; NaN stays NaN (quiet); larger than the largest float16 becomes infinite. */
+    /* Rounds to nearest even. A NaN stays a NaN and becomes quiet; values beyond the largest float16 become infinite.
+     */
     void (*cast)(const struct inlay_cast_tile *tile);
-    size_t lanes; /* entries that sinusoid_rows makes at once by turning a state; 0: it keeps none, and is slow */
+    size_t lanes; /* entries that sinusoid_rows computes at once by turning a state; 0: it has no state, and is slow */
 };
 
 extern const struct inlay_kernels inlay_kernels_scalar;

@@ -48,7 +48,8 @@ static float from_bits(uint32_t bits)
     return value;
 }
 
-/* By the definition of binary16: sign * significand * 2^(exponent - 25), all of it exact in float32. */
+/* Returns a float16 by the definition of binary16: sign * significand * 2^(exponent - 25), which is exact in float32.
+ */
 static float f16(unsigned bits)
 {
     const unsigned sign = bits >> 15, exponent = bits >> 10 & 31, fraction = bits & 1023;
@@ -65,13 +66,13 @@ static float as_signed(unsigned char byte)
     return (float)(byte < 128 ? (int)byte : (int)byte - 256);
 }
 
-/* 4-bit number i of many, the lower half of a byte first. */
+/* Returns the 4-bit number at an index, with the lower half of each byte first. */
 static unsigned nibble(const unsigned char *bytes, size_t i)
 {
     return i % 2 == 0 ? bytes[i / 2] % 16u : bytes[i / 2] / 16u;
 }
 
-/* Below, the value of one column of row i, type by type. */
+/* The next functions return the value of one column of row i, type by type. */
 static float value_f16(const struct inlay_embed_tile *tile, size_t i, size_t column)
 {
     return f16(load_u16(tile->rows[i] + 2 * column));
@@ -135,8 +136,8 @@ static float value_q4_0(const struct inlay_embed_tile *tile, size_t i, size_t co
     return (float)((int)q - 8) * f16(load_u16(block));
 }
 
-static void embed_stored(const struct inlay_embed_tile *tile,
-                         float (*value_of)(const struct inlay_embed_tile *tile, size_t i, size_t column))
+static void embed_quantised(const struct inlay_embed_tile *tile,
+                            float (*value_of)(const struct inlay_embed_tile *tile, size_t i, size_t column))
 {
     for (size_t i = 0; i < tile->count; i++)
         for (size_t column = 0; column < tile->columns; column++) {
@@ -149,55 +150,56 @@ static void embed_stored(const struct inlay_embed_tile *tile,
 
 static void embed_f16_scalar(const struct inlay_embed_tile *tile)
 {
-    embed_stored(tile, value_f16);
+    embed_quantised(tile, value_f16);
 }
 
 static void embed_bf16_scalar(const struct inlay_embed_tile *tile)
 {
-    embed_stored(tile, value_bf16);
+    embed_quantised(tile, value_bf16);
 }
 
 static void embed_i8_scalar(const struct inlay_embed_tile *tile)
 {
-    embed_stored(tile, value_i8);
+    embed_quantised(tile, value_i8);
 }
 
 static void embed_i8_inverse_scalar(const struct inlay_embed_tile *tile)
 {
-    embed_stored(tile, value_i8_inverse);
+    embed_quantised(tile, value_i8_inverse);
 }
 
 static void embed_u8_rowwise_scalar(const struct inlay_embed_tile *tile)
 {
-    embed_stored(tile, value_u8_rowwise);
+    embed_quantised(tile, value_u8_rowwise);
 }
 
 static void embed_u4_rowwise_scalar(const struct inlay_embed_tile *tile)
 {
-    embed_stored(tile, value_u4_rowwise);
+    embed_quantised(tile, value_u4_rowwise);
 }
 
 static void embed_u4_grouped_scalar(const struct inlay_embed_tile *tile)
 {
-    embed_stored(tile, value_u4_grouped);
+    embed_quantised(tile, value_u4_grouped);
 }
 
 static void embed_u4_grouped_flat_scalar(const struct inlay_embed_tile *tile)
 {
-    embed_stored(tile, value_u4_grouped_flat);
+    embed_quantised(tile, value_u4_grouped_flat);
 }
 
 static void embed_q8_0_scalar(const struct inlay_embed_tile *tile)
 {
-    embed_stored(tile, value_q8_0);
+    embed_quantised(tile, value_q8_0);
 }
 
 static void embed_q4_0_scalar(const struct inlay_embed_tile *tile)
 {
-    embed_stored(tile, value_q4_0);
+    embed_quantised(tile, value_q4_0);
 }
 
-/* No approximation, no state: each entry is in doubt until the integer path (../exact.c) has computed it. */
+/* There is no approximation and no state: each entry is undecided until the integer path (positions/exact.c) has
+   computed it. */
 static void sinusoid_anchor_scalar(const struct inlay_sinusoid_anchor *anchor)
 {
     (void)anchor;
@@ -216,8 +218,8 @@ static bool sinusoid_rows_scalar(const struct inlay_sinusoid_tile *tile)
 }
 
 /*
- * The square root of a double, correctly rounded, digit by digit: compilers call the C library's in this place, which
- * is none of the library's own. x is no subnormal, and its root never the middle of two doubles.
+ * Returns the square root of a double, correctly rounded, digit by digit. Compilers would call the C library's, on
+ * which results must not depend. x is no subnormal, and its root never lies in the middle of two doubles.
  */
 static double square_root(double x)
 {
@@ -227,14 +229,14 @@ static double square_root(double x)
         return __builtin_nan("");
     if (x == 0 || bits >= UINT64_C(0x7ff0000000000000))
         return x;
-    /* x = significand / 2^52 * 2^exponent, of an even exponent, so that the factor before it is in [1, 4). */
+    /* x = significand / 2^52 * 2^exponent with an even exponent, so that the factor before the power is in [1, 4). */
     int exponent = (int)(bits >> 52) - 1023;
     uint64_t significand = (bits & UINT64_C(0xfffffffffffff)) | UINT64_C(0x10000000000000);
     if (exponent % 2 != 0) {
         significand <<= 1;
         exponent--;
     }
-    /* Two digits of the factor, beginning with those before its point, give one of the root, of 53. */
+    /* Two binary digits of the factor, from those before its point on, give one of the root's 53 digits. */
     uint64_t root = 0, rest = 0;
     for (int digit = 0; digit < 53; digit++) {
         int place = 52 - 2 * digit;
@@ -252,7 +254,7 @@ static double square_root(double x)
     return (double)root * power;
 }
 
-/* The columns of a row, or the squares of what they have beyond the mean. */
+/* Returns the sum of a row's columns, or of the squares of their distances from the mean. */
 static double sum_of(const unsigned char *row, size_t columns, bool squared, double mean)
 {
     double lane[16] = {0};
@@ -294,7 +296,7 @@ static void norm_scalar(const struct inlay_norm_tile *tile)
     }
 }
 
-/* A float in a format of 16 bits, whose exponents have a bias. */
+/* Returns a float in a format of 16 bits with so many fraction bits and this bias of exponents. */
 static uint16_t narrow(float value, unsigned fraction_bits, int bias)
 {
     uint32_t bits;
@@ -307,7 +309,7 @@ static uint16_t narrow(float value, unsigned fraction_bits, int bias)
     bool subnormal = magnitude < 0x800000;
     int exponent = subnormal ? -126 : (int)(magnitude >> 23) - 127;
     uint32_t significand = subnormal ? fraction : fraction | 0x800000;
-    /* That of the binade it falls in: below the normal numbers all share one. */
+    /* The exponent of the binade that it falls in. All numbers below the normal ones share one binade. */
     int binade = exponent > 1 - bias ? exponent : 1 - bias;
     int dropped = 23 - (int)fraction_bits + binade - exponent;
     if (dropped > 25)

@@ -8,14 +8,16 @@
 #include "base/arguments.h"
 #include "table/element.h"
 
-/* What a table's arrays touch; those that it has not touch nothing. */
+/* The extents of a table's arrays. Those that it does not have are empty. */
 struct inlay_table_extents {
     struct inlay_extent data, scales, zeros;
 };
 
-/* The same for a view of any type, whose fields are checked too. */
-inlay_status inlay_check_table(const inlay_table *rows, struct inlay_table_extents *extents);
+/* Checks the fields of a view of any type and finds the extents of its arrays. Returns INLAY_OK, or INLAY_ERROR_OPTION,
+   INLAY_ERROR_SHAPE, INLAY_ERROR_STRIDE, INLAY_ERROR_OVERFLOW or INLAY_ERROR_NULL. */
+inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_extents *extents);
 
+/* Returns whether an extent shares a byte with any of a table's arrays. */
 bool inlay_table_overlaps(struct inlay_extent a, const struct inlay_table_extents *table);
 
 /* Where a row lies at a column, which is a multiple of 256 or, of floats, any. */
