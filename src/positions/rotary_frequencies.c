@@ -385,8 +385,8 @@ static double attention_of(const struct rule *rule)
 {
     if (rule->scaling->attention == NULL)
         return 1;
-    bool given = !inlay_double_is_zero(rule->spec->attention_factor);
-    return given ? rule->spec->attention_factor : rule->scaling->attention(rule->spec);
+    bool has_factor = !inlay_double_is_zero(rule->spec->attention_factor);
+    return has_factor ? rule->spec->attention_factor : rule->scaling->attention(rule->spec);
 }
 
 inlay_status inlay_rotary_frequencies(const inlay_rotary_spec *spec, double *inv_freq, double *attention_factor)
