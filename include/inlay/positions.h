@@ -16,96 +16,96 @@ extern "C" {
 
 /* ---- Sinusoids ------------------------------------------------------------------------------------------------ */
 
-/** Positions end here: 0 <= position < 2^31. */
+/** The limit of positions: 0 <= position < 2^31. */
 #define INLAY_POSITION_LIMIT (INT64_C(1) << 31)
 
-/** Which columns hold the sine and cosine of frequency i, 0 <= i < ceil(dim / 2). */
+/** Which columns hold the sine and the cosine of frequency i, 0 <= i < ceil(dim / 2). 0 is no layout. */
 typedef enum inlay_sinusoid_layout {
     INLAY_SINUSOID_LAYOUT_INTERLEAVED = 1, /**< sin, cos, sin, cos, ...: columns 2i and 2i + 1 (Vaswani et al. 2017) */
-    INLAY_SINUSOID_LAYOUT_SPLIT =
-        2, /**< all sines, then all cosines: columns i and ceil(dim / 2) + i (tensor2tensor) */
-    INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST =
-        3, /**< all cosines, then all sines: columns ceil(dim / 2) + i and i (ggml) */
+    INLAY_SINUSOID_LAYOUT_SPLIT = 2,       /**< all sines, then all cosines: columns i and ceil(dim / 2) + i
+                                                (tensor2tensor) */
+    INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST = 3, /**< likewise, with the cosines first (ggml) */
 } inlay_sinusoid_layout;
 
-/** The exponents e(i) of the frequencies base^-e(i), in radians per position. */
+/** The exponents e(i) of the frequencies base^-e(i), in radians per position. 0 is no spacing. */
 typedef enum inlay_sinusoid_spacing {
     INLAY_SINUSOID_SPACING_DIM = 1,  /**< e(i) = 2i / dim (Vaswani et al. 2017) */
-    INLAY_SINUSOID_SPACING_HALF = 2, /**< e(i) = i / max(floor(dim / 2) - shift, 1): with shift 1 the last frequency of
-                                 an even dim is 1 / base itself (tensor2tensor, fairseq) */
+    INLAY_SINUSOID_SPACING_HALF = 2, /**< e(i) = i / max(floor(dim / 2) - shift, 1). With shift 1 the last frequency of
+                                        an even dim is 1 / base itself (tensor2tensor, fairseq) */
 } inlay_sinusoid_spacing;
 
-/** What becomes of the last column where dim is odd, and so has no partner. */
+/** What the last column of an odd dim holds, which has no partner. 0 is no choice. */
 typedef enum inlay_sinusoid_odd {
-    INLAY_SINUSOID_ODD_FORMULA = 1, /**< one frequency more, of which only the first of sine and cosine has a column;
-                                where the layout is split the first block has ceil(dim / 2) columns */
-    INLAY_SINUSOID_ODD_ZERO = 2,    /**< zeros; the other columns are those of dim - 1 columns (tensor2tensor), the
-                                frequencies    still those of dim */
-    INLAY_SINUSOID_ODD_WRAP = 3,    /**< the cosine of the first frequency (of dim 1, which has none: 0) once more; the
-                              other    columns as with zeros (Marian) */
-    INLAY_SINUSOID_ODD_ERROR = 4,   /**< an odd dim is an error, INLAY_ERROR_SHAPE, as it is in frameworks that raise */
+    INLAY_SINUSOID_ODD_FORMULA = 1, /**< the sine of one more frequency (the cosine if cosines come first). The first
+                                       block of a split layout has ceil(dim / 2) columns */
+    INLAY_SINUSOID_ODD_ZERO = 2,  /**< zeros. The other columns lie as those of dim - 1 columns, with the frequencies of
+                                       dim (tensor2tensor) */
+    INLAY_SINUSOID_ODD_WRAP = 3,  /**< the cosine of the first frequency again, or 0 for dim 1, which has no frequency.
+                                       The other columns are as with zeros (Marian) */
+    INLAY_SINUSOID_ODD_ERROR = 4, /**< an odd dim is INLAY_ERROR_SHAPE, for frameworks that raise an exception */
 } inlay_sinusoid_odd;
 
 /**
- * Whose arithmetic makes the table. Exact is the formula itself. The others are the float tables that checkpoints were
- * trained with: the framework's operations in its order and types, exp, log and pow correctly rounded, then sine and
- * cosine of the angle that results, correctly rounded to float32. (A framework's own expf may miss the correctly
- * rounded one in some columns; to match such a table take its frequencies: inv_freq with float_angles.) docs/recipes.md
- * has each formula, and how far from the exact one it lies.
+ * Whose arithmetic computes the table. The exact recipe is the formula itself. The others reproduce the float tables
+ * that checkpoints were trained with: they perform the operations of a framework in its order and types, with exp, log
+ * and pow correctly rounded; then the sine and the cosine of the resulting angle, correctly rounded to float32. (A
+ * framework's own expf need not be correctly rounded in every column. To match its table, take its frequencies:
+ * inv_freq with float_angles.) docs/recipes.md has each formula, and its distance from the exact one.
  */
 typedef enum inlay_recipe {
-    INLAY_RECIPE_EXACT = 0,         /**< base^-e(i) for real numbers, rounded once: at the end */
+    INLAY_RECIPE_EXACT = 0,         /**< base^-e(i) as a real number; each entry is rounded once */
     INLAY_RECIPE_TORCH_EXP = 1,     /**< PyTorch tutorials: exp(2i * (-ln(base) / dim)) */
-    INLAY_RECIPE_JAX_EXP = 2,       /**< the same with the constant computed in float32 (JAX, Haiku) */
+    INLAY_RECIPE_JAX_EXP = 2,       /**< as TORCH_EXP, with the constant computed in float32 (JAX, Haiku) */
     INLAY_RECIPE_TORCH_DIV = 3,     /**< position / exp((2i / dim) * ln(base)) */
     INLAY_RECIPE_NUMPY_FP64 = 4,    /**< position / base^(2i / dim) in float64 (Keras tutorial, XLM, DistilBERT) */
     INLAY_RECIPE_KERAS_HUB = 5,     /**< (1 / base)^(2i / dim) in float32 (SinePositionEncoding) */
     INLAY_RECIPE_INV_POW = 6,       /**< 1 / base^(2i / dim) in float32 (rotary embeddings; positional-encodings) */
     INLAY_RECIPE_TENSOR2TENSOR = 7, /**< get_timing_signal_1d; also gemma.cpp */
     INLAY_RECIPE_FAIRSEQ = 8,       /**< fairseq, M2M100, Whisper, DDPM: the increment rounded from float64 */
-    INLAY_RECIPE_OPENNMT_TF = 9,    /**< the same; its positions begin at 1 */
+    INLAY_RECIPE_OPENNMT_TF = 9,    /**< the arithmetic of FAIRSEQ; OpenNMT-tf's positions begin at 1 */
     INLAY_RECIPE_MARIAN = 10,       /**< Marian (C++) */
-    INLAY_RECIPE_HF_MARIAN = 11,    /**< Marian as Hugging Face has it: float64, other frequencies, split */
-    INLAY_RECIPE_DIFFUSERS = 12,    /**< get_timestep_embedding, whose downscale_freq_shift is `shift` */
+    INLAY_RECIPE_HF_MARIAN = 11,    /**< Marian in Hugging Face: the arithmetic of NUMPY_FP64, split */
+    INLAY_RECIPE_DIFFUSERS = 12,    /**< get_timestep_embedding; `shift` is its downscale_freq_shift */
     INLAY_RECIPE_GGML = 13,         /**< ggml_timestep_embedding */
-    INLAY_RECIPE_MLX = 14,          /**< nn.SinusoidalPositionalEncoding: times sqrt(2 / dim) */
-    INLAY_RECIPE_FLAX = 15,         /**< the examples lm1b and wmt: float64 */
+    INLAY_RECIPE_MLX = 14,          /**< nn.SinusoidalPositionalEncoding; the amplitude is sqrt(2 / dim) */
+    INLAY_RECIPE_FLAX = 15,         /**< Flax's examples lm1b and wmt: float64 */
     INLAY_RECIPE_MAE = 16,          /**< get_1d_sincos_pos_embed (MAE, DiT): float64 */
 } inlay_recipe;
 
-/**
- * The name of a recipe as the tool spells it: "exact", "torch-exp", ...; null for values that are none, so that
- * counting up from 0 finds all.
- */
+/** Returns the name of a recipe as the tool spells it, "exact", "torch-exp", ..., or null for a value that is no
+   recipe. Values have no gaps, so counting up from 0 to the first null finds all recipes. */
 INLAY_API const char *inlay_recipe_name(inlay_recipe recipe);
 
 /**
- * The sinusoids of "Attention Is All You Need" (Vaswani et al. 2017, section 3.5) and their kin: sin and cos of
- * position * frequency, times amplitude. Start from inlay_sinusoid_spec_default() or inlay_sinusoid_spec_recipe().
+ * The sinusoids of "Attention Is All You Need" (Vaswani et al. 2017, section 3.5) and their variants: amplitude *
+ * sin(position * frequency) and the same with cos. Start from inlay_sinusoid_spec_default() or
+ * inlay_sinusoid_spec_recipe().
  */
 typedef struct inlay_sinusoid_spec {
     size_t size;                  /**< sizeof(inlay_sinusoid_spec) */
     size_t dim;                   /**< columns of a row, 1 <= dim < 2^31 */
     double base;                  /**< 1 <= base <= 1e30 */
-    double amplitude;             /**< factor of every entry, 2^-20 <= amplitude <= 2^10. Exact: the product of sine and
-                                       amplitude is rounded once. Other recipes and float_angles: the rounded sine times
-                                       the amplitude rounded to float32, rounded again */
+    double amplitude;             /**< the factor of every entry, 2^-20 <= amplitude <= 2^10. Exact: the product of sine
+                                       and amplitude is rounded once. Other recipes and float_angles: the rounded sine is
+                                       multiplied by the amplitude rounded to float32, and rounded again */
     inlay_sinusoid_layout layout; /**< which columns are sines */
     inlay_sinusoid_spacing
-        spacing;            /**< the frequencies of the exact recipe; others have their own and do not look at it */
-    uint32_t shift;         /**< 0 or 1: of INLAY_SINUSOID_SPACING_HALF and INLAY_RECIPE_DIFFUSERS */
+        spacing;            /**< the frequencies of the exact recipe; other recipes have their own and ignore it */
+    uint32_t shift;         /**< 0 or 1, of INLAY_SINUSOID_SPACING_HALF and INLAY_RECIPE_DIFFUSERS */
     inlay_sinusoid_odd odd; /**< the last column of an odd dim */
     inlay_recipe recipe;    /**< whose arithmetic */
-    uint32_t float_angles;  /**< 1: inv_freq is rounded to float32, so is the position, and so is their product, the
-                                 angle: what float32 frameworks do. 0: the angle is the exact product */
-    const double
-        *inv_freq;   /**< null, or frequencies [pairs] of the caller's, each in [0, 2^31] radians per position,
-                          copied; pairs is ceil(dim / 2), or floor(dim / 2) unless `odd` is
-                          INLAY_SINUSOID_ODD_FORMULA. With INLAY_RECIPE_EXACT only; base and spacing are not looked at */
-    size_t reserved; /**< 0 */
+    uint32_t float_angles;  /**< 1: inv_freq, the position and their product, the angle, are each rounded to
+                                 float32, as in float32 frameworks; needs inv_freq. 0: the angle is the exact
+                                 product */
+    const double *inv_freq; /**< null, or the caller's frequencies [pairs] in radians per position, each in
+                                 [0, 2^31]. They are copied. `pairs` is ceil(dim / 2) if `odd` is
+                                 INLAY_SINUSOID_ODD_FORMULA, else floor(dim / 2). For INLAY_RECIPE_EXACT only; base
+                                 and spacing are then ignored */
+    size_t reserved;        /**< 0 */
 } inlay_sinusoid_spec;
 
-/** Exact, base 10000, interleaved, 2i / dim, an odd dim by the formula, amplitude 1. */
+/** Returns the spec of Vaswani et al.: exact, base 10000, interleaved, e(i) = 2i / dim, an odd dim by the formula,
+    amplitude 1. */
 static inline inlay_sinusoid_spec inlay_sinusoid_spec_default(size_t dim)
 {
     inlay_sinusoid_spec spec;
@@ -125,52 +125,80 @@ static inline inlay_sinusoid_spec inlay_sinusoid_spec_default(size_t dim)
 }
 
 /**
- * A recipe as its framework has it: its layout, its odd dims, its shift and its amplitude; base 10000. Each may be
- * changed before the handle is made. `spacing` is that of the formula which the recipe approximates.
+ * Returns the spec of a recipe with the framework's layout, odd dims, shift and amplitude, and base 10000. Each field
+ * may be changed afterwards. `spacing` is that of the formula which the recipe approximates.
+ *
+ * @param recipe  a value that is no recipe gives a spec that inlay_sinusoid_create() refuses
+ * @param dim     columns of a row
  */
 INLAY_API inlay_sinusoid_spec inlay_sinusoid_spec_recipe(inlay_recipe recipe, size_t dim);
 
-/** Prepared frequencies: immutable, shared by all threads. */
+/** A sinusoid: frequencies and what is computed from them once. It is immutable and shared by all threads. */
 typedef struct inlay_sinusoid inlay_sinusoid;
 
-/** Writes a new handle to *sinusoid (null where it fails). `allocator` may be null. */
+/**
+ * Makes a sinusoid.
+ *
+ * @param spec       what to compute; it and its inv_freq are copied
+ * @param allocator  null: malloc and free
+ * @param sinusoid   where to write the new handle; null is written if the call fails
+ * @return INLAY_OK; INLAY_ERROR_NULL; INLAY_ERROR_OPTION for an invalid enum value, amplitude, frequency or combination
+ *         of fields; INLAY_ERROR_SHAPE for dim; INLAY_ERROR_BASE; INLAY_ERROR_OVERFLOW; INLAY_ERROR_NO_MEMORY
+ */
 INLAY_API inlay_status inlay_sinusoid_create(const inlay_sinusoid_spec *spec, const inlay_allocator *allocator,
                                              inlay_sinusoid **sinusoid);
 
-/** Null is ignored. Layers made from it must be gone. */
+/** Destroys a sinusoid. Null is ignored. Layers made from it must be destroyed before, and no call may be using it. */
 INLAY_API void inlay_sinusoid_destroy(inlay_sinusoid *sinusoid);
 
 /**
- * The rows of positions [first, first + n), 0 <= first, first + n <= 2^31.
+ * Writes the rows of positions [first, first + n).
  *
- * Exactness: every entry is the real number, rounded once to nearest even (correctly rounded), on every ISA, in every
- * type and at every position; subnormals included. Entries of a recipe other than INLAY_RECIPE_EXACT and of
- * float_angles are those of float32, in 16-bit types rounded again, as the frameworks cast them. Cost: about that of
- * storing the rows, some 0.5 us per sine and cosine on scalar; recipes and float_angles, some 10 ns per
- * entry.
+ * Every entry of the exact recipe is the real number rounded once to nearest even (correctly rounded), on every ISA, in
+ * every type and at every position; subnormal numbers are formed. Entries of other recipes, and with float_angles, are
+ * rounded to float32; for 16-bit types they are rounded a second time, as the frameworks cast them.
  *
+ * An exact call takes about as long as storing the rows, except on the scalar ISA, where each sine and each cosine
+ * takes 0.3 to 0.5 us. Other recipes take 10 to 15 ns per entry.
+ *
+ * @param sinusoid          from inlay_sinusoid_create()
+ * @param first             the first position: 0 <= first, first + n <= 2^31
+ * @param n                 number of rows
  * @param type              INLAY_F32, INLAY_F16 or INLAY_BF16
- * @param out               [n, dim]
- * @param out_stride_bytes  from row to row of `out`
+ * @param out               [n, dim] of `type`, at any address
+ * @param out_stride_bytes  distance between rows of `out`
+ * @param executor          null, or who runs the parts of the call
+ * @return INLAY_OK; INLAY_ERROR_POSITION for `first` or n; the status of another argument
  */
 INLAY_API inlay_status inlay_sinusoid_rows(const inlay_sinusoid *sinusoid, int64_t first, size_t n,
                                            inlay_element_type type, void *out, size_t out_stride_bytes,
                                            const inlay_executor *executor);
 
-/** The type of positions in a list. 0 is no type. */
+/** The type of the positions of a list. 0 is no type. */
 typedef enum inlay_position_type {
     INLAY_POSITION_I64 = 1, /**< int64_t, in [0, 2^31) */
-    INLAY_POSITION_F32 = 2, /**< float: real-valued (diffusion timesteps), of magnitude below 2^31 */
-    INLAY_POSITION_F64 = 3, /**< double, likewise; recipes of float32 round it */
+    INLAY_POSITION_F32 = 2, /**< float: real-valued (diffusion timesteps), negative too, of magnitude below 2^31 */
+    INLAY_POSITION_F64 = 3, /**< double, likewise; recipes that compute in float32 round it first */
 } inlay_position_type;
 
 /**
- * The rows of a list of positions, in its order. Exact as inlay_sinusoid_rows() is, also for negative and for
- * fractional positions; a few ns per entry.
+ * Writes the rows of a list of positions, in its order. They are as exact as those of inlay_sinusoid_rows(), also for
+ * negative and fractional positions.
  *
- * @param positions  [n] of position_type, any address
- * @param out        [n, dim]
- * @param fault      null, or where to say which position was bad
+ * Each row is computed from exact phases, which takes 6 to 13 ns per entry. Positions so small that sines are below
+ * 2^-100 need the exact fallback for all of these, which takes 80 to 250 ns per entry; so does every entry on the
+ * scalar ISA.
+ *
+ * @param sinusoid          from inlay_sinusoid_create()
+ * @param positions         [n] of position_type, at any address; must not overlap `out`
+ * @param position_type     type of the positions
+ * @param n                 number of positions and rows
+ * @param type              INLAY_F32, INLAY_F16 or INLAY_BF16
+ * @param out               [n, dim] of `type`, at any address
+ * @param out_stride_bytes  distance between rows of `out`
+ * @param executor          null, or who runs the parts of the call
+ * @param fault             null, or where to write which position is out of range
+ * @return INLAY_OK; INLAY_ERROR_POSITION with *fault; INLAY_ERROR_OVERLAP; the status of another argument
  */
 INLAY_API inlay_status inlay_sinusoid_at(const inlay_sinusoid *sinusoid, const void *positions,
                                          inlay_position_type position_type, size_t n, inlay_element_type type,
@@ -180,54 +208,56 @@ INLAY_API inlay_status inlay_sinusoid_at(const inlay_sinusoid *sinusoid, const v
 /* ---- Rotary embeddings: tables of cosines and sines -------------------------------------------------------------- */
 
 /**
- * How the frequencies of rotary embeddings (Su et al. 2021) are stretched beyond the lengths of training. Each is the
- * formula of Hugging Face's transformers (ROPE_INIT_FUNCTIONS); docs/rotary.md has them, and where others differ.
+ * How the frequencies of rotary embeddings (Su et al. 2021) are scaled for lengths beyond those of training. Each is
+ * the formula of Hugging Face's transformers (ROPE_INIT_FUNCTIONS). docs/rotary.md has the formulas, and where other
+ * implementations differ. 0 is no scaling type.
  */
 typedef enum inlay_rotary_scaling {
-    INLAY_ROTARY_DEFAULT = 1,     /**< base^(-2i/dim) */
-    INLAY_ROTARY_LINEAR = 2,      /**< divided by factor: position interpolation (Chen et al. 2023) */
-    INLAY_ROTARY_NTK = 3,         /**< base * factor^(dim / (dim - 2)) for base: NTK-aware */
-    INLAY_ROTARY_DYNAMIC_NTK = 4, /**< NTK-aware with the factor that `length` asks for:
+    INLAY_ROTARY_DEFAULT = 1,     /**< base^(-2i / dim) */
+    INLAY_ROTARY_LINEAR = 2,      /**< divided by `factor`: position interpolation (Chen et al. 2023) */
+    INLAY_ROTARY_NTK = 3,         /**< the base is multiplied by factor^(dim / (dim - 2)): NTK-aware */
+    INLAY_ROTARY_DYNAMIC_NTK = 4, /**< NTK-aware, with a factor that depends on `length`:
                                        factor * max(length, original_length) / original_length - (factor - 1) */
-    INLAY_ROTARY_LLAMA3 = 5,      /**< Llama 3.1: frequencies of few rotations over original_length divided by factor,
-                                       of many kept, between them a ramp over the rotations */
-    INLAY_ROTARY_YARN = 6,        /**< YaRN (Peng et al. 2023): likewise with a ramp over i, as in the authors' code,
-                                       and an attention factor, 0.1 ln(factor) + 1 */
-    INLAY_ROTARY_LONGROPE = 7,    /**< LongRoPE (Ding et al. 2024): divided by a factor per frequency, and an attention
-                                       factor, sqrt(1 + ln(factor) / ln(original_length)) */
+    INLAY_ROTARY_LLAMA3 = 5,   /**< Llama 3.1: frequencies that make few rotations over original_length are divided by
+                                    `factor`, those that make many are kept; between them a ramp over the rotations */
+    INLAY_ROTARY_YARN = 6,     /**< YaRN (Peng et al. 2023): likewise, with a ramp over i as in the authors' code; and
+                                    an attention factor, 0.1 ln(factor) + 1 */
+    INLAY_ROTARY_LONGROPE = 7, /**< LongRoPE (Ding et al. 2024): each frequency is divided by a factor of its own; and
+                                    an attention factor, sqrt(1 + ln(factor) / ln(original_length)) */
 } inlay_rotary_scaling;
 
-/** What the frequencies follow from. Start from inlay_rotary_spec_default(). A field that a scaling does not name is
-   not looked at. */
+/** A rotary embedding's frequencies. Start from inlay_rotary_spec_default(). Fields that a scaling does not use are
+    ignored. */
 typedef struct inlay_rotary_spec {
     size_t size;                  /**< sizeof(inlay_rotary_spec) */
     size_t dim;                   /**< rotary columns of a head, even, 2 <= dim < 2^31: head size *
                                        partial_rotary_factor */
-    double base;                  /**< 1 <= base <= 1e30; rope_theta. YaRN needs more than 1 */
-    inlay_rotary_scaling scaling; /**< which of the formulas */
+    double base;                  /**< rope_theta, 1 <= base <= 1e30; YaRN needs more than 1 */
+    inlay_rotary_scaling scaling; /**< which formula */
     uint32_t reserved;            /**< 0 */
-    double factor;                /**< >= 1, <= 1e6: all but default. LongRoPE: longest length / original_length, of
-                                       the attention factor alone */
-    double original_length;       /**< >= 2, < 2^31: max_position_embeddings of training: dynamic NTK, Llama 3, YaRN,
-                                       LongRoPE */
-    double length;                /**< >= 0, < 2^31: tokens at hand: dynamic NTK, LongRoPE (which takes short_factors up
-                                       to original_length, long_factors beyond) */
-    double low_freq_factor;       /**< Llama 3: rotations over original_length up to which frequencies are divided; 1
-                                       in the model. 2^-20 <= low < high <= 1e6 */
-    double high_freq_factor;      /**< Llama 3: rotations from which on they are kept; 4 in the model */
-    double beta_fast;             /**< YaRN: rotations over original_length from which on frequencies are kept; 32 */
-    double beta_slow;             /**< YaRN: rotations up to which they are divided; 1. 2^-20 <= slow <= fast <= 1e6 */
-    uint32_t truncate;           /**< YaRN: 1: the ends of the ramp are rounded outwards to integers, 0: they are not */
-    uint32_t reserved_too;       /**< 0 */
-    double mscale;               /**< YaRN: 0, or with mscale_all_dim the weights w in DeepSeek's quotient of attention
-                                      factors 0.1 w ln(factor) + 1, each in [0, 100] */
-    double mscale_all_dim;       /**< YaRN: see mscale; used where neither is 0, as Hugging Face does */
-    double attention_factor;     /**< YaRN, LongRoPE: 0: by the formula, else this, 2^-20 to 2^10 */
-    const double *short_factors; /**< LongRoPE: [dim / 2], each in [2^-20, 2^20] */
-    const double *long_factors;  /**< LongRoPE: [dim / 2], likewise; both are needed and looked at */
+    double factor;           /**< 1 <= factor <= 1e6, of every scaling but the default. LongRoPE uses it, the longest
+                                  length / original_length, for the attention factor only */
+    double original_length;  /**< max_position_embeddings of training, 2 <= original_length < 2^31: dynamic NTK,
+                                  Llama 3, YaRN, LongRoPE */
+    double length;           /**< number of tokens, 0 <= length < 2^31: dynamic NTK, and LongRoPE, which uses
+                                  short_factors up to original_length and long_factors beyond it */
+    double low_freq_factor;  /**< Llama 3: frequencies of at most this many rotations over original_length are
+                                  divided; 1 in the model. 2^-20 <= low < high <= 1e6 */
+    double high_freq_factor; /**< Llama 3: frequencies of at least this many rotations are kept; 4 in the model */
+    double beta_fast;        /**< YaRN: frequencies of at least this many rotations over original_length are kept; 32 */
+    double beta_slow;        /**< YaRN: frequencies of at most this many rotations are divided; 1. 2^-20 <= slow <=
+                                  fast <= 1e6 */
+    uint32_t truncate;       /**< YaRN: 1: the ends of the ramp are rounded outwards to integers; 0: they are not */
+    uint32_t reserved_too;   /**< 0 */
+    double mscale;           /**< YaRN: 0, or with mscale_all_dim the weights w of DeepSeek's quotient of attention
+                                  factors 0.1 w ln(factor) + 1, each in [0, 100] */
+    double mscale_all_dim;   /**< YaRN: see mscale; both are used only if neither is 0, as in Hugging Face */
+    double attention_factor; /**< YaRN, LongRoPE: 0 for the formula, or the factor itself, 2^-20 to 2^10 */
+    const double *short_factors; /**< LongRoPE: [dim / 2], aligned, each in [2^-20, 2^20] */
+    const double *long_factors;  /**< LongRoPE: likewise; both arrays are needed and validated */
 } inlay_rotary_spec;
 
-/** No scaling, base 10000, factor 1, and the other numbers as the models have them. */
+/** Returns a spec without scaling: base 10000, factor 1, and the other numbers as in the models. */
 static inline inlay_rotary_spec inlay_rotary_spec_default(size_t dim)
 {
     inlay_rotary_spec spec;
@@ -254,32 +284,43 @@ static inline inlay_rotary_spec inlay_rotary_spec_default(size_t dim)
 }
 
 /**
- * The frequencies of rotary embeddings in radians per position and the factor of their cosines and sines, each the real
- * number of its formula rounded once to double: the inv_freq and the amplitude of an inlay_sinusoid_spec. Some 3 us per
- * frequency, of LongRoPE and on a ramp 8.
+ * Writes the frequencies of a rotary embedding in radians per position, and the factor of its cosines and sines: the
+ * inv_freq and the amplitude of an inlay_sinusoid_spec. Each is the real number of its formula, rounded once to double.
+ * A frequency takes 3 us, or 8 us with LongRoPE or on a ramp.
  *
- * @param inv_freq          [dim / 2], aligned
- * @param attention_factor  1 but for YaRN and LongRoPE; may not lie in inv_freq
+ * @param spec              the scaling and its numbers
+ * @param inv_freq          where to write the frequencies [dim / 2], aligned
+ * @param attention_factor  where to write the factor, which is 1 except for YaRN and LongRoPE; must not lie in
+ * inv_freq. Neither output may overlap the spec or its arrays
+ * @return INLAY_OK; INLAY_ERROR_NULL; INLAY_ERROR_OPTION for an invalid scaling or a number out of its range;
+ *         INLAY_ERROR_SHAPE for dim; INLAY_ERROR_BASE; INLAY_ERROR_OVERFLOW; INLAY_ERROR_OVERLAP
  */
 INLAY_API inlay_status inlay_rotary_frequencies(const inlay_rotary_spec *spec, double *inv_freq,
                                                 double *attention_factor);
 
-/** How a rotary table spreads its dim / 2 frequencies over columns. */
+/** How a rotary table arranges its dim / 2 frequencies in columns. 0 is no layout. */
 typedef enum inlay_rotary_layout {
     INLAY_ROTARY_PAIRS = 1,       /**< [n, dim / 2]: one column per frequency */
-    INLAY_ROTARY_HALVES = 2,      /**< [n, dim]: all frequencies, then all once more (GPT-NeoX, Llama in PyTorch) */
+    INLAY_ROTARY_HALVES = 2,      /**< [n, dim]: all frequencies, then all again (GPT-NeoX, Llama in PyTorch) */
     INLAY_ROTARY_INTERLEAVED = 3, /**< [n, dim]: each frequency twice in a row (GPT-J, Llama as published) */
 } inlay_rotary_layout;
 
 /**
- * Cosines and sines of positions [first, first + n) apart, as rotary embeddings take them: the entries of
- * inlay_sinusoid_rows(), with its exactness. dim must be even; the sinusoid's own layout is not looked at.
+ * Writes a table of cosines and a table of sines for positions [first, first + n), as rotary embeddings need them. The
+ * entries are those of inlay_sinusoid_rows() and as exact.
  *
+ * @param sinusoid          of an even dim; its own layout is ignored
+ * @param first             the first position: 0 <= first, first + n <= 2^31
+ * @param n                 number of rows
  * @param type              INLAY_F32, INLAY_F16 or INLAY_BF16
- * @param cos               [n, dim / 2] or [n, dim], as the layout says
- * @param sin               likewise; not over cos, but the rows of both may lie side by side within one stride, as in a
- *                          cache [n, cosines then sines]
- * @param out_stride_bytes  from row to row, of both
+ * @param layout            the columns of both tables
+ * @param cos               [n, dim / 2] or [n, dim] of `type`, as `layout` says, at any address
+ * @param sin               likewise; must not overlap `cos`, but rows of both may lie side by side within one stride,
+ * as in a cache [n, cosines then sines]
+ * @param out_stride_bytes  distance between rows of `cos`, and of `sin`
+ * @param executor          null, or who runs the parts of the call
+ * @return INLAY_OK; INLAY_ERROR_SHAPE for an odd dim; INLAY_ERROR_POSITION for `first` or n; INLAY_ERROR_OVERLAP; the
+ *         status of another argument
  */
 INLAY_API inlay_status inlay_rotary_rows(const inlay_sinusoid *sinusoid, int64_t first, size_t n,
                                          inlay_element_type type, inlay_rotary_layout layout, void *cos, void *sin,
