@@ -6,6 +6,9 @@
 #define _GNU_SOURCE
 #include "support.h"
 
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +49,63 @@ START_TEST(list_ends_with_scalar)
 }
 END_TEST
 
+/* Every feature that the kernels of an ISA need must be there: CPUs, hypervisors and emulators can lack any one. */
+START_TEST(no_isa_runs_without_its_features)
+{
+    static const struct {
+        const char *name;
+        unsigned needs;
+    } isas[] = {
+        {"avx512", INLAY_FEATURE_FMA | INLAY_FEATURE_AVX512F | INLAY_FEATURE_AVX512VL | INLAY_FEATURE_AVX512DQ |
+                       INLAY_FEATURE_AVX512BW},
+        {"avx2", INLAY_FEATURE_FMA | INLAY_FEATURE_F16C | INLAY_FEATURE_AVX2},
+        {"neon", 0},
+        {"scalar", 0},
+    };
+    const struct inlay_kernels *kernels;
+    const unsigned all = 2 * INLAY_FEATURE_AVX512BW - 1;
+    bool runs;
+    for (size_t i = 0; (kernels = inlay_dispatch_with(i, all, &runs)) != NULL; i++) {
+        size_t isa = 0;
+        while (strcmp(isas[isa].name, kernels->name) != 0)
+            ck_assert_uint_lt(++isa, sizeof isas / sizeof *isas);
+        EXPECT(runs, "%s does not run with all features", kernels->name);
+        inlay_dispatch_with(i, isas[isa].needs, &runs);
+        EXPECT(runs, "%s does not run with what it needs", kernels->name);
+        for (unsigned feature = 1; feature < all; feature *= 2) {
+            inlay_dispatch_with(i, all & ~feature, &runs);
+            EXPECT(runs == !(isas[isa].needs & feature), "%s without feature %#x: %d", kernels->name, feature, runs);
+        }
+    }
+}
+END_TEST
+
+/* Features are those that CPUID reports, fewer if the operating system does not save their registers. */
+START_TEST(features_are_those_of_cpuid)
+{
+#ifdef __x86_64__
+    static const struct {
+        unsigned feature, leaf, bit;
+        bool in_ebx; /* else in ecx */
+    } bits[] = {
+        {INLAY_FEATURE_FMA, 1, 12, false},     {INLAY_FEATURE_F16C, 1, 29, false},
+        {INLAY_FEATURE_AVX2, 7, 5, true},      {INLAY_FEATURE_AVX512F, 7, 16, true},
+        {INLAY_FEATURE_AVX512DQ, 7, 17, true}, {INLAY_FEATURE_AVX512BW, 7, 30, true},
+        {INLAY_FEATURE_AVX512VL, 7, 31, true},
+    };
+    const unsigned features = inlay_dispatch_features();
+    unsigned reported = 0, eax, ebx, ecx, edx;
+    for (size_t i = 0; i < sizeof bits / sizeof *bits; i++)
+        if (__get_cpuid_count(bits[i].leaf, 0, &eax, &ebx, &ecx, &edx) &&
+            (bits[i].in_ebx ? ebx : ecx) >> bits[i].bit & 1)
+            reported |= bits[i].feature;
+    EXPECT((features & ~reported) == 0, "features %#x, of which CPUID reports %#x", features, reported);
+    EXPECT(features == reported || !(features & INLAY_FEATURE_AVX512F) || !(features & INLAY_FEATURE_AVX2),
+           "features %#x, but CPUID reports %#x", features, reported);
+#endif
+}
+END_TEST
+
 START_TEST(the_best_runs_by_default)
 {
     const char *chosen = choose_with(NULL);
@@ -57,7 +117,7 @@ START_TEST(the_best_runs_by_default)
 }
 END_TEST
 
-/* Wider registers compute sooner what narrower ones had better read. */
+/* Wider registers compute positions that narrower ones read. */
 START_TEST(thresholds_are_those_of_the_isa)
 {
     const char *name;
@@ -134,16 +194,8 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    Suite *suite = suite_create("dispatch");
-    TCase *choice = tcase_create("choice");
-    tcase_set_timeout(choice, 120);
-    tcase_add_test(choice, list_ends_with_scalar);
-    tcase_add_test(choice, the_best_runs_by_default);
-    tcase_add_test(choice, thresholds_are_those_of_the_isa);
-    tcase_add_test(choice, every_name_chooses_what_runs);
-    tcase_add_test(choice, other_names_are_ignored);
-    tcase_add_test(choice, the_environment_is_read_once);
-    tcase_add_test(choice, many_threads_may_call_first);
-    suite_add_tcase(suite, choice);
-    return run_suite(argc, argv, suite);
+    return RUN_TESTS(argc, argv, "dispatch", NULL, NULL, list_ends_with_scalar, no_isa_runs_without_its_features,
+                     features_are_those_of_cpuid, the_best_runs_by_default, thresholds_are_those_of_the_isa,
+                     every_name_chooses_what_runs, other_names_are_ignored, the_environment_is_read_once,
+                     many_threads_may_call_first);
 }

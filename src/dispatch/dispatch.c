@@ -21,64 +21,61 @@
 #endif
 
 /*
- * The next functions ask for every feature that an ISA's flags in src/meson.build name and that SLEEF's functions of
- * its suffix use: a CPU, or a hypervisor, can have AVX2 without F16C. Compilers add more features to those flags by
- * themselves (popcnt, xsave), which nothing that has AVX2 is known to lack. The compiler's builtin asks CPUID, and by
- * XGETBV whether the operating system saves the wide registers.
+ * The compiler's builtin asks CPUID, and by XGETBV whether the operating system saves the wide registers. clang's does
+ * not know F16C; its registers are those of AVX2, so that CPUID alone suffices for it.
  */
-#ifdef INLAY_HAVE_AVX512
-static bool avx512_runs(void)
+unsigned inlay_dispatch_features(void)
 {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma");
-}
-#endif
-
+    unsigned features = 0;
 #ifdef INLAY_HAVE_AVX2
-/* clang's builtin does not know f16c. Its registers are those of AVX2, so that CPUID alone suffices here. */
-static bool f16c_runs(void)
-{
     unsigned eax, ebx, ecx, edx;
-    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C);
-}
-
-static bool avx2_runs(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && f16c_runs();
-}
+    features |= __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C) ? INLAY_FEATURE_F16C : 0;
+    features |= __builtin_cpu_supports("avx2") ? INLAY_FEATURE_AVX2 : 0;
+    features |= __builtin_cpu_supports("fma") ? INLAY_FEATURE_FMA : 0;
+    features |= __builtin_cpu_supports("avx512f") ? INLAY_FEATURE_AVX512F : 0;
+    features |= __builtin_cpu_supports("avx512vl") ? INLAY_FEATURE_AVX512VL : 0;
+    features |= __builtin_cpu_supports("avx512dq") ? INLAY_FEATURE_AVX512DQ : 0;
+    features |= __builtin_cpu_supports("avx512bw") ? INLAY_FEATURE_AVX512BW : 0;
 #endif
-
-static bool always_runs(void)
-{
-    return true;
+    return features;
 }
 
-/* The first one that runs here is used. */
+/*
+ * The first one that runs here is used. An ISA needs every feature that its flags in src/meson.build name and that
+ * SLEEF's functions of its suffix use: a CPU, or a hypervisor, can have AVX2 without F16C. Compilers add more features
+ * to those flags by themselves (popcnt, xsave), which nothing that has AVX2 is known to lack.
+ */
 static const struct {
     const struct inlay_kernels *kernels;
-    bool (*runs)(void);
+    unsigned needs;
 } candidates[] = {
 #ifdef INLAY_HAVE_AVX512
-    {&inlay_kernels_avx512, avx512_runs},
+    {&inlay_kernels_avx512, INLAY_FEATURE_FMA | INLAY_FEATURE_AVX512F | INLAY_FEATURE_AVX512VL |
+                                INLAY_FEATURE_AVX512DQ | INLAY_FEATURE_AVX512BW},
 #endif
 #ifdef INLAY_HAVE_AVX2
-    {&inlay_kernels_avx2, avx2_runs},
+    {&inlay_kernels_avx2, INLAY_FEATURE_FMA | INLAY_FEATURE_F16C | INLAY_FEATURE_AVX2},
 #endif
 #ifdef INLAY_HAVE_NEON
-    {&inlay_kernels_neon, always_runs},
+    {&inlay_kernels_neon, 0},
 #endif
-    {&inlay_kernels_scalar, always_runs},
+    {&inlay_kernels_scalar, 0},
 };
 
 /* Relaxed order suffices, since it points to constant data. */
 static _Atomic(const struct inlay_kernels *) in_use;
 
-const struct inlay_kernels *inlay_dispatch_at(size_t index, bool *runs)
+const struct inlay_kernels *inlay_dispatch_with(size_t index, unsigned features, bool *runs)
 {
     if (index >= sizeof candidates / sizeof *candidates)
         return NULL;
-    *runs = candidates[index].runs();
+    *runs = (candidates[index].needs & ~features) == 0;
     return candidates[index].kernels;
+}
+
+const struct inlay_kernels *inlay_dispatch_at(size_t index, bool *runs)
+{
+    return inlay_dispatch_with(index, inlay_dispatch_features(), runs);
 }
 
 /* Returns the table that INLAY_ISA names, if it runs here, else the best that does. */
