@@ -19,7 +19,7 @@ static struct {
     int32_t ids[TOKENS];
     double frequencies[DIM / 2 + 1];
     float out[9][TOKENS * DIM];
-    unsigned char stored[ROWS][DIM * sizeof(uint16_t) + 3];
+    unsigned char halves[ROWS][DIM * sizeof(uint16_t) + 3];
 } data;
 
 static void make_data(void)
@@ -78,11 +78,11 @@ static void run_all(void)
         status = inlay_rotary_frequencies(&yarn, rotary, &attention_factor);
     memcpy(data.out[7] + 20 * DIM, rotary, sizeof rotary);
     /* Subnormals that are read, and made. */
-    inlay_table halves = inlay_table_f32(data.stored, ROWS, DIM);
-    halves.type = INLAY_F16;
-    halves.stride_bytes = sizeof *data.stored;
+    inlay_table_storage storage = inlay_table_storage_of(INLAY_F16, data.halves, DIM);
+    inlay_table halves;
+    storage.stride_bytes = sizeof *data.halves;
     if (status == INLAY_OK)
-        status = quantize(&tokens, &halves, NULL);
+        status = inlay_table_quantize(&tokens, &storage, &halves, NULL);
     if (status == INLAY_OK)
         status =
             inlay_gather(&halves, data.ids, INLAY_ID_I32, 12, 0x1.8p-120f, data.out[5] + 20 * DIM, row, NULL, NULL);
@@ -189,12 +189,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    Suite *suite = suite_create("environment");
-    TCase *host = tcase_create("host");
-    tcase_set_timeout(host, 300);
-    tcase_add_test(host, rounding_modes_and_flush_to_zero);
-    tcase_add_test(host, sticky_flags_are_kept);
-    tcase_add_test(host, unmasked_exceptions_do_not_fire);
-    suite_add_tcase(suite, host);
-    return run_suite(argc, argv, suite);
+    return RUN_TESTS(argc, argv, "environment", NULL, NULL, rounding_modes_and_flush_to_zero, sticky_flags_are_kept,
+                     unmasked_exceptions_do_not_fire);
 }

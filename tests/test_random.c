@@ -5,8 +5,8 @@
  */
 #include "base/philox.h"
 #include "layer/dropout.h"
-#include "table/normal.h"
 #include "support.h"
+#include "table/normal.h"
 
 #include <fenv.h>
 #include <math.h>
@@ -428,11 +428,11 @@ START_TEST(errors)
             EXPECT(with_number(numbers[i], 1e39) == INLAY_ERROR_OPTION, "kind %d, number %d: 1e39", kind, i);
             EXPECT(with_number(numbers[i], -1e39) == INLAY_ERROR_OPTION, "kind %d, number %d: -1e39", kind, i);
             bool open = bound && i == 3;
-            EXPECT(with_number(numbers[i], INFINITY) == (open ? INLAY_OK : INLAY_ERROR_OPTION), "kind %d, number %d: inf",
-                   kind, i);
+            EXPECT(with_number(numbers[i], INFINITY) == (open ? INLAY_OK : INLAY_ERROR_OPTION),
+                   "kind %d, number %d: inf", kind, i);
             open = bound && i == 2;
-            EXPECT(with_number(numbers[i], -INFINITY) == (open ? INLAY_OK : INLAY_ERROR_OPTION), "kind %d, number %d: -inf",
-                   kind, i);
+            EXPECT(with_number(numbers[i], -INFINITY) == (open ? INLAY_OK : INLAY_ERROR_OPTION),
+                   "kind %d, number %d: -inf", kind, i);
         }
         EXPECT(with_number(&good.deviation, -0x1p-1074) == INLAY_ERROR_OPTION, "a negative deviation");
         EXPECT(with_number(&good.deviation, -0.0) == INLAY_OK, "a deviation of -0");
@@ -478,21 +478,8 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    Suite *suite = suite_create("random");
-    TCase *all = tcase_create("random");
-    tcase_set_timeout(all, 300);
-    tcase_add_test(all, philox_has_its_known_answers);
-    tcase_add_test(all, dropout_is_its_definition);
-    tcase_add_test(all, the_threshold_is_kept);
-    tcase_add_test(all, dropout_keeps_its_share);
-    tcase_add_test(all, cuts_of_dropout_change_nothing);
-    tcase_add_test(all, shares_are_those_of_mpfr);
-    tcase_add_test(all, quantiles_are_those_of_mpfr);
-    tcase_add_test(all, tables_have_their_bits_in_every_environment);
-    tcase_add_test(all, tables_are_their_definition);
-    tcase_add_test(all, rows_of_zeros);
-    tcase_add_test(all, distributions_have_their_moments);
-    tcase_add_test(all, errors);
-    suite_add_tcase(suite, all);
-    return run_suite(argc, argv, suite);
+    return RUN_TESTS(argc, argv, "random", NULL, NULL, philox_has_its_known_answers, dropout_is_its_definition,
+                     the_threshold_is_kept, dropout_keeps_its_share, cuts_of_dropout_change_nothing,
+                     shares_are_those_of_mpfr, quantiles_are_those_of_mpfr, tables_have_their_bits_in_every_environment,
+                     tables_are_their_definition, rows_of_zeros, distributions_have_their_moments, errors);
 }

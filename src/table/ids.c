@@ -4,10 +4,8 @@
  */
 #include "table/ids.h"
 
-/*
- * One unsigned comparison per id finds the negative ones too. The loop has no exit, and its type is known where it is
- * called, so that compilers make vectors of it; only a block with a bad id is read again.
- */
+/* Returns whether any id is out of range. One unsigned comparison finds negative ids too. The loop has no exit, and its
+   type is a constant at each call, so that compilers vectorise it; only a block with a bad id is read again. */
 static inline __attribute__((always_inline)) bool any_bad(const void *ids, inlay_id_type type, size_t n, uint64_t limit)
 {
     bool narrow = inlay_id_bytes(type) < 8;
@@ -43,7 +41,7 @@ static bool any_bad_of(const void *ids, inlay_id_type type, size_t n, uint64_t l
 
 size_t inlay_first_bad_id(const void *ids, inlay_id_type type, size_t n, size_t rows)
 {
-    /* No id is larger, and beyond it a negative one would pass the unsigned comparison. */
+    /* No id is larger than these; with larger limits negative ids would pass the unsigned comparison. */
     uint64_t most = type == INLAY_ID_I64   ? (uint64_t)INT64_MAX + 1
                     : type == INLAY_ID_U32 ? UINT64_C(1) << 32
                                            : 1u << 31;

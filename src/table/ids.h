@@ -10,14 +10,15 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* From here on in a register: else a compiler may read a value once to compare and once more to use. */
+/* Returns a value that was read from memory which another thread may change. Without the barrier a compiler may read it
+   once to compare it with a limit and once more to use it. */
 static inline uint64_t inlay_load_once(uint64_t value)
 {
     __asm__ volatile("" : "+r"(value));
     return value;
 }
 
-/* The bytes of one id; 0 for a type that is none. */
+/* Returns the bytes of one id; 0 for a value that is no type. */
 static inline size_t inlay_id_bytes(inlay_id_type type)
 {
     switch (type) {
@@ -35,7 +36,7 @@ static inline size_t inlay_id_bytes(inlay_id_type type)
     return 0;
 }
 
-/* ids[i], from any address. Here, since it is done for every token. */
+/* Returns ids[i], from any address. */
 static inline int64_t inlay_id_at(const void *ids, inlay_id_type type, size_t i)
 {
     const unsigned char *at = (const unsigned char *)ids + i * inlay_id_bytes(type);
@@ -68,7 +69,7 @@ static inline int64_t inlay_id_at(const void *ids, inlay_id_type type, size_t i)
     return -1;
 }
 
-/* The index of the first of n ids that is not in [0, rows); n where all are. */
+/* Returns the index of the first of n ids that is not in [0, rows), or n if all are. */
 size_t inlay_first_bad_id(const void *ids, inlay_id_type type, size_t n, size_t rows);
 
 #endif
