@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every operation of the ISA under test against scalar: all dims that end a vector differently, all alignments, buffers
- * against guard pages at both ends, and every byte outside the rows compared.
+ * Compares every operation on float32 rows of the ISA under test with scalar: at all dims that end a vector
+ * differently, at all alignments, with buffers against guard pages at both ends, and with every byte outside the rows.
  */
 #include "support.h"
 
@@ -11,12 +11,12 @@
 
 enum { MAX_DIM = 4097, ROWS = 7, MAX_TOKENS = 12, MAX_PADDING = 67 };
 
-/* One shape of the operations and where its buffers lie. */
+/* The shape of an operation, and where its buffers lie. */
 struct shape {
     size_t batch, seq, dim;
     size_t padding; /* bytes from the end of a row to the next row, in every buffer */
     enum placement placement;
-    size_t offset; /* where INSIDE */
+    size_t offset; /* of INSIDE */
     int64_t start;
     inlay_stores stores;
 };
@@ -58,7 +58,7 @@ struct inputs {
 };
 
 static inlay_table place_rows(struct arena *arena, const struct shape *shape, size_t rows, size_t stride,
-                             struct random *random)
+                              struct random *random)
 {
     size_t row_bytes = shape->dim * sizeof(float);
     unsigned char *at = arena_place(arena, (rows - 1) * stride + row_bytes, shape->placement, shape->offset);
@@ -90,7 +90,7 @@ static struct inputs place_inputs(const struct shape *shape, struct random *rand
     return in;
 }
 
-/* An operation writes `out`, which holds a copy of x where it works in place. */
+/* An operation writes `out`, which holds a copy of x if the operation works in place. */
 typedef inlay_status apply(const struct shape *shape, const struct inputs *in, unsigned char *out);
 
 static inlay_status gather(const struct shape *shape, const struct inputs *in, unsigned char *out)
@@ -147,7 +147,7 @@ static inlay_status forward_learned(const struct shape *shape, const struct inpu
 static const struct operation {
     const char *name;
     apply *run;
-    bool adds; /* with scale 1 the others copy, bit for bit */
+    bool adds; /* the others copy all bits with scale 1 */
 } operations[] = {
     {"gather", gather, false},
     {"scale", scale_across, false},
@@ -249,7 +249,7 @@ START_TEST(every_batch_and_length)
 }
 END_TEST
 
-/* The formula itself, by hand: what scalar is trusted for. */
+/* Compares with results that were computed by hand from the formula, so that scalar can be trusted. */
 START_TEST(the_formula)
 {
     const float table[3][2] = {{1, 2}, {3, 4}, {5, 6}};
@@ -278,7 +278,7 @@ END_TEST
 
 enum { KINDS = 5 };
 
-/* Sinusoids of every layout, and of recipes that scale what they compute or end odd dims in a way of their own. */
+/* Returns a sinusoid of one kind: every layout, every end of odd dims, and a recipe that scales what it computes. */
 static inlay_sinusoid *make_kind(size_t dim, size_t kind)
 {
     static const struct {
@@ -300,16 +300,16 @@ static inlay_sinusoid *make_kind(size_t dim, size_t kind)
     return sinusoid;
 }
 
-/* Rows held by the layer, rows computed, and the seam between them are the sinusoid's own rows, for rows wider than the
-   buffer that holds computed ones too. */
-START_TEST(held_and_computed_positions_are_the_same)
+/* Positions that the layer has cached, positions that it computes, and calls with both are the sinusoid's own rows,
+   also if a row is wider than the buffer of computed ones. */
+START_TEST(cached_and_computed_positions_are_the_same)
 {
     static const size_t wide[] = {1, 2, 3, 7, 64, 129, 512, 4096, 4097, 9001};
     for (size_t d = 0; d < sizeof wide / sizeof *wide; d++)
         for (size_t kind = 0; kind < KINDS; kind++) {
             size_t dim = wide[d], batch = 2, seq = 5;
             if (tested == &inlay_kernels_scalar && dim > 600)
-                continue; /* a microsecond per pair; the seams are those of every ISA */
+                continue; /* it needs a microsecond per pair, and joins both kinds as every ISA does */
             inlay_sinusoid *sinusoid = make_kind(dim, kind);
             struct arena table_arena = arena_make(ROWS * dim * sizeof(float));
             struct arena rows_arena = arena_make(seq * dim * sizeof(float));
@@ -344,7 +344,7 @@ START_TEST(held_and_computed_positions_are_the_same)
                         float wanted = product + float_at(rows + token % seq * dim * sizeof(float), column);
                         float got = float_at(out + token * dim * sizeof(float), column);
                         EXPECT(same_float(got, wanted),
-                               "dim %zu, kind %zu, %zu rows held, start %ld: token %zu, column %zu is %a, not %a", dim,
+                               "dim %zu, kind %zu, %zu cached, start %ld: token %zu, column %zu is %a, not %a", dim,
                                kind, cases[c].cached, (long)cases[c].start, token, column, (double)got, (double)wanted);
                     }
             }
@@ -374,8 +374,8 @@ static const inlay_executor *executor_of(size_t threads)
     return threads > 0 ? &backwards : NULL;
 }
 
-/* Calls cut in any way, past the caches or not, from one start or many, with rows held or computed: the same bits as
-   row by row, and nothing beside them. */
+/* Runs a call in parts, with streaming stores or not, from one start or many, with cached or computed positions. It has
+   to write the same bits as a computation row by row, and nothing outside its rows. */
 static void check_cut(size_t kind, size_t dim, size_t batch, size_t seq, const int64_t *starts, size_t cached,
                       inlay_stores stores, size_t threads)
 {
@@ -413,7 +413,7 @@ static void check_cut(size_t kind, size_t dim, size_t batch, size_t seq, const i
                 wrong++;
             count_checks(dim - 1);
             EXPECT(wrong == dim,
-                   "kind %zu, dim %zu, %zu x %zu, %zu held, stores %d, %zu threads: token %zu, column %zu", kind, dim,
+                   "kind %zu, dim %zu, %zu x %zu, %zu cached, stores %d, %zu threads: token %zu, column %zu", kind, dim,
                    batch, seq, cached, (int)stores, threads, token, wrong);
         }
     }
@@ -452,7 +452,7 @@ START_TEST(cuts_and_starts_change_nothing)
 }
 END_TEST
 
-/* The other operations that take an executor. */
+/* Runs the other operations that take an executor in parts. */
 START_TEST(cuts_of_plain_operations_change_nothing)
 {
     enum { DIM = 260, N = 700, BYTES = N * DIM * sizeof(float) };
@@ -486,12 +486,12 @@ START_TEST(cuts_of_plain_operations_change_nothing)
                 float *out = cuts ? cut : whole;
                 const inlay_executor *executor = executor_of(cuts ? 3 : 0);
                 unsigned char *sin = (unsigned char *)out + row / 2;
-                inlay_status status = call == 0
-                                          ? inlay_sinusoid_rows(sinusoid, 3, n, (inlay_element_type)type, out, row, executor)
-                                      : call == 1 ? inlay_sinusoid_at(sinusoid, positions, INLAY_POSITION_F64, n,
-                                                                      (inlay_element_type)type, out, row, executor, NULL)
-                                                  : inlay_rotary_rows(sinusoid, 3, n, (inlay_element_type)type,
-                                                                      INLAY_ROTARY_PAIRS, out, sin, row, executor);
+                inlay_status status =
+                    call == 0   ? inlay_sinusoid_rows(sinusoid, 3, n, (inlay_element_type)type, out, row, executor)
+                    : call == 1 ? inlay_sinusoid_at(sinusoid, positions, INLAY_POSITION_F64, n,
+                                                    (inlay_element_type)type, out, row, executor, NULL)
+                                : inlay_rotary_rows(sinusoid, 3, n, (inlay_element_type)type, INLAY_ROTARY_PAIRS, out,
+                                                    sin, row, executor);
                 ck_assert_int_eq(status, INLAY_OK);
             }
             EXPECT(memcmp(whole, cut, BYTES) == 0, "type %d, call %d: cut rows differ", type, call);
@@ -513,9 +513,9 @@ static bool count_rows(const struct inlay_sinusoid_tile *tile)
     return tested->sinusoid_rows(tile);
 }
 
-/* One sequence alone computes positions that are held where it has more bytes of them than compute_bytes, into however
-   many parts it is cut. */
-START_TEST(one_long_sequence_computes_what_is_held)
+/* A single sequence computes cached positions if it has more bytes of them than compute_bytes, whatever the number of
+   its parts. */
+START_TEST(one_long_sequence_computes_cached_positions)
 {
     enum { SEQ = 512, DIM = 256, BYTES = SEQ * DIM * 4 };
     static float table[2][DIM], out[SEQ][DIM];
@@ -547,7 +547,7 @@ START_TEST(one_long_sequence_computes_what_is_held)
 }
 END_TEST
 
-/* Enough tokens for many tiles; outputs that L2 holds, that it does not, and that go past every cache. */
+/* Calls with enough tokens for many tiles, whose outputs fit in L2, do not fit in it, or are streamed. */
 START_TEST(large_batches)
 {
     static const struct {
@@ -607,10 +607,10 @@ int main(int argc, char **argv)
     tcase_add_test(shapes, every_dim_against_both_guard_pages);
     tcase_add_test(shapes, every_dim_at_every_alignment);
     tcase_add_test(shapes, every_batch_and_length);
-    tcase_add_test(shapes, held_and_computed_positions_are_the_same);
+    tcase_add_test(shapes, cached_and_computed_positions_are_the_same);
     tcase_add_test(shapes, cuts_and_starts_change_nothing);
     tcase_add_test(shapes, cuts_of_plain_operations_change_nothing);
-    tcase_add_test(shapes, one_long_sequence_computes_what_is_held);
+    tcase_add_test(shapes, one_long_sequence_computes_cached_positions);
     tcase_add_test(shapes, large_batches);
     suite_add_tcase(suite, shapes);
     return run_suite(argc, argv, suite);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernels norm and cast of the ISA under test against scalar, bit by bit: dims that end a vector differently,
- * alignments, buffers against guard pages, in place. Scalar against a reference in double, and against roundings that
- * are computed apart.
+ * Compares the kernels norm and cast of the ISA under test with scalar, bit by bit: at all dims that end a vector
+ * differently, at all alignments, with buffers against guard pages, and in place. Compares scalar with a reference in
+ * long double, and with roundings that are found by search.
  */
 #include "support.h"
 
@@ -51,7 +51,7 @@ static void free_arenas(void)
     arena_free(&arenas.expected);
 }
 
-/* What rows hold: special values turn whole rows into NaN, and so have to be rare. */
+/* What rows contain. Special values are rare, since one of them turns a whole row into NaN. */
 enum content { ORDINARY, ZEROS, HUGE_VALUES, TINY, WITH_INFINITY, WITH_NAN, ANY, CONTENTS };
 
 static float content_float(struct random *random, enum content content)
@@ -192,7 +192,7 @@ START_TEST(norms_of_special_rows)
 }
 END_TEST
 
-/* Rows around 1 whose deviation is a share of it: on both sides of where squares cancel, at 1 / 16. */
+/* Fills a row with values around 1 whose deviation is a share of that. Squares cancel below a share of 1 / 16. */
 static void fill_around_one(struct random *random, float *row, size_t dim, float share)
 {
     for (size_t column = 0; column < dim; column++)
@@ -205,13 +205,14 @@ static double lane_sum(const double *l)
            (((l[1] + l[9]) + (l[5] + l[13])) + ((l[3] + l[11]) + (l[7] + l[15])));
 }
 
-/* The contract by hand. Floats seldom show in which order doubles were added: beta takes the float away. */
+/* Computes by hand what the contract says. Floats rarely show in which order doubles were added, so beta subtracts the
+   float and leaves the last bits of the double. */
 START_TEST(lanes_are_added_as_stated)
 {
     enum { DIM = 35 };
     static const float shares[] = {1, 0x1p-2f, 0x1p-3f, 0x1p-4f, 0x1p-10f, 0};
     float row[DIM], beta[DIM], out[DIM];
-    size_t swept_again = 0;
+    size_t summed_again = 0;
     for (int seed = 0; seed < 600; seed++) {
         struct random random = {(uint64_t)seed};
         fill_around_one(&random, row, DIM, shares[seed % 6]);
@@ -225,7 +226,7 @@ START_TEST(lanes_are_added_as_stated)
             for (int column = 0; column < DIM; column++)
                 deviations[column % 16] += (row[column] - mean) * (row[column] - mean);
             variance = lane_sum(deviations) / DIM;
-            swept_again++;
+            summed_again++;
         }
         double factor = 1 / sqrt(variance + 0x1p-50);
         for (int column = 0; column < DIM; column++)
@@ -240,7 +241,8 @@ START_TEST(lanes_are_added_as_stated)
                    (double)out[column], (double)wanted);
         }
     }
-    EXPECT(swept_again > 200 && swept_again < 400, "%zu of 600 rows were swept again", swept_again);
+    EXPECT(summed_again > 200 && summed_again < 400, "the variances of %zu of 600 rows were summed again",
+           summed_again);
 }
 END_TEST
 
@@ -250,11 +252,12 @@ static double ulp_of(float x)
 }
 
 /*
- * In units of u = 2^-53, d = dim: a lane adds d/16 + 1 terms and the lanes four times, so that a sum of positive terms
- * errs by n = d/16 + 6 of them at the most, its terms' own roundings included. The mean errs by n u of the mean of |x|,
- * which is M sigma, M = mean |x| / sigma. Of the variance mean square and square of the mean are at most 257 each, so
- * that it errs by 258 n u and two roundings; where it is summed anew by n u and the square of the mean's error. The
- * factor errs by half of that and two roundings; then come the difference, the products and the sum, and half an ULP.
+ * The bound, in units of u = 2^-53, for d = dim: a lane adds d/16 + 1 terms and the lanes are added in four steps, so
+ * that a sum of positive terms errs by at most n = d/16 + 6 units, the roundings of its terms included. The mean errs
+ * by n u of the mean of |x|, which is M sigma, M = mean |x| / sigma. The mean square and the square of the mean are at
+ * most 257 times the variance each, so that the variance errs by 258 n u and two roundings; or, if it is summed again,
+ * by n u and the square of the mean's error. The factor errs by half of that and two roundings. Then come the
+ * difference, the products and the sum, and half an ULP.
  */
 START_TEST(norms_are_rounded_once)
 {
@@ -301,12 +304,12 @@ START_TEST(norms_are_rounded_once)
                        column, (double)out[column], (double)wanted, bound);
             }
         }
-    EXPECT(worst > 0.9, "the bound is idle: %g", worst);
+    EXPECT(worst > 0.9, "the bound is too large: no error is above %g of it", worst);
 }
 END_TEST
 
-/* Roots are taken of every size, of rows of one column. Times that column they are 1 or so, of which a float shows too
-   little to judge the last bits by: beta takes it away. */
+/* Takes roots of every size, by rows of one column. The root's reciprocal times that column is about 1, of which a
+   float does not show the last bits: beta subtracts that float. */
 START_TEST(roots_are_correctly_rounded)
 {
     struct random random = {5};
@@ -315,12 +318,12 @@ START_TEST(roots_are_correctly_rounded)
         float value[3], out;
         for (int k = 0; k < 3; k++) {
             bits[k] = (uint32_t)random_bits(&random) & 0x7fffffff;
-            bits[k] %= 0x7f800001; /* as far as infinity */
+            bits[k] %= 0x7f800001; /* up to infinity */
             memcpy(&value[k], &bits[k], sizeof value[k]);
         }
         float x = value[0], epsilon = i % 3 ? value[1] : x * x * 0x1p-20f;
         double factor = 1 / sqrt((double)x * x + (double)epsilon);
-        /* Minus the float that the result is near: what is left are its double's last bits. */
+        /* Subtracting the float next to the result leaves the last bits of the double. */
         double product = (double)x * factor;
         float near = -(float)product, one = 1;
         const unsigned char *from[] = {(const unsigned char *)&x};
@@ -337,8 +340,8 @@ END_TEST
 
 /* ---- Casts ------------------------------------------------------------------------------------------------------ */
 
-static void run_cast(const struct inlay_kernels *kernels, inlay_element_type type, const unsigned char *row, size_t columns,
-                     unsigned char *out, bool stream)
+static void run_cast(const struct inlay_kernels *kernels, inlay_element_type type, const unsigned char *row,
+                     size_t columns, unsigned char *out, bool stream)
 {
     const unsigned char *from[] = {row};
     unsigned char *to[] = {out};
@@ -353,8 +356,8 @@ static size_t element_of(inlay_element_type type)
     return type == INLAY_F32 ? 4 : 2;
 }
 
-/* A 16-bit number as the double that it is; infinity as the next power of two, where rounding to nearest reaches it. */
-static double decode(uint32_t magnitude, inlay_element_type type)
+/* Returns the value of a 16-bit number; for infinity the next power of two, as rounding to nearest takes it. */
+static double half_value(uint32_t magnitude, inlay_element_type type)
 {
     int fraction_bits = type == INLAY_F16 ? 10 : 7, bias = type == INLAY_F16 ? 15 : 127;
     uint32_t exponent = magnitude >> fraction_bits, fraction = magnitude & ((1u << fraction_bits) - 1);
@@ -368,20 +371,20 @@ static uint32_t infinity_of(inlay_element_type type)
     return type == INLAY_F16 ? 0x7c00 : 0x7f80;
 }
 
-/* Rounding by search: the nearest of all numbers of the type, the even one of two. */
+/* Rounds by search: returns the nearest of all numbers of the type, the even one of two. */
 static uint32_t nearest(double magnitude, inlay_element_type type)
 {
     uint32_t low = 0, high = infinity_of(type);
-    if (magnitude >= decode(high, type))
+    if (magnitude >= half_value(high, type))
         return high;
     while (high - low > 1) {
         uint32_t middle = (low + high) / 2;
-        if (decode(middle, type) <= magnitude)
+        if (half_value(middle, type) <= magnitude)
             low = middle;
         else
             high = middle;
     }
-    double below = magnitude - decode(low, type), above = decode(high, type) - magnitude;
+    double below = magnitude - half_value(low, type), above = half_value(high, type) - magnitude;
     return below < above || (below == above && low % 2 == 0) ? low : high;
 }
 
@@ -391,7 +394,7 @@ static uint32_t rounded(uint32_t bits, inlay_element_type type)
     memcpy(&x, &bits, sizeof x);
     uint32_t sign = bits >> 16 & 0x8000;
     int cut = type == INLAY_F16 ? 13 : 16;
-    if (isnan(x)) /* quiet, with the payload's upper bits */
+    if (isnan(x)) /* it becomes quiet and keeps the payload's upper bits */
         return sign | infinity_of(type) | (bits & 0x7fffff) >> cut | (type == INLAY_F16 ? 0x200 : 0x40);
     return sign | nearest(fabs((double)x), type);
 }
@@ -425,7 +428,7 @@ static uint32_t bits_of(double x)
     return bits;
 }
 
-/* Every number of the type, the middle to the next one, and the floats next to both. */
+/* Casts every number of the type, the middle between it and the next one, and the floats next to both. */
 START_TEST(every_half_and_the_middles)
 {
     enum { EACH = 6, MOST = 0x8000 * EACH * 2 };
@@ -433,7 +436,8 @@ START_TEST(every_half_and_the_middles)
     for (int type = INLAY_F16; type <= INLAY_BF16; type++) {
         size_t n = 0;
         for (uint32_t magnitude = 0; magnitude < infinity_of((inlay_element_type)type); magnitude++) {
-            double x = decode(magnitude, (inlay_element_type)type), next = decode(magnitude + 1, (inlay_element_type)type);
+            double x = half_value(magnitude, (inlay_element_type)type),
+                   next = half_value(magnitude + 1, (inlay_element_type)type);
             uint32_t at = bits_of(x), middle = bits_of(x / 2 + next / 2);
             const uint32_t each[EACH] = {at, at + 1, at > 0 ? at - 1 : 0, middle, middle + 1, middle - 1};
             for (int i = 0; i < EACH; i++)
@@ -445,7 +449,7 @@ START_TEST(every_half_and_the_middles)
 }
 END_TEST
 
-/* All 65536 results as floats give themselves, NaN included where quiet. */
+/* Casts all 65536 numbers of the type as floats, which gives the same numbers; a NaN becomes quiet. */
 START_TEST(every_half_gives_itself)
 {
     static uint32_t values[65536];
@@ -454,7 +458,7 @@ START_TEST(every_half_gives_itself)
         uint32_t infinity = infinity_of((inlay_element_type)type), quiet = type == INLAY_F16 ? 0x200 : 0x40;
         for (uint32_t half = 0; half < 65536; half++) {
             uint32_t magnitude = half & 0x7fff, fraction = magnitude & (infinity ^ 0x7fff);
-            values[half] = magnitude < infinity ? bits_of(decode(magnitude, (inlay_element_type)type))
+            values[half] = magnitude < infinity ? bits_of(half_value(magnitude, (inlay_element_type)type))
                                                 : 0x7f800000 | fraction << (type == INLAY_F16 ? 13 : 16);
             values[half] |= (half & 0x8000) << 16;
         }
