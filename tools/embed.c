@@ -98,8 +98,8 @@ static int make_table(struct embedding *e)
     int64_t vocab = options->vocab                 ? options->vocab
                     : e->tokens.text.words != NULL ? (int64_t)e->tokens.text.vocab
                                                    : tokens_vocab(&e->tokens);
-    return options->table == TABLE_FIXED ? weights_fixed(e->sinusoid, (size_t)vocab, dim, &e->tokens, &e->table)
-                                         : weights_random(options->seed, (size_t)vocab, dim, &e->tokens, &e->table);
+    return weights_make(options->table == TABLE_FIXED ? e->sinusoid : NULL, options->seed, (size_t)vocab, dim,
+                        &e->tokens, &e->table);
 }
 
 static int load_positions(struct embedding *e, size_t dim)

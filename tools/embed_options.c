@@ -10,7 +10,7 @@
 
 #include "message.h"
 #include "names.h"
-#include "number.h"
+#include "numbers.h"
 #include "options.h"
 #include "threads.h"
 

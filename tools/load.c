@@ -20,6 +20,11 @@
 /* Texts are small beside their vectors: what is larger is a mistake such as /dev/zero. */
 #define TEXT_LIMIT ((size_t)256 << 20)
 
+static int cannot_read(const char *path)
+{
+    return failed("cannot read %s: %s", shown(path), strerror(errno));
+}
+
 /* Reads until `size` bytes are there or the file ends; the bytes read, or -1 with errno. */
 static ssize_t read_full(int file, void *out, size_t size)
 {
@@ -38,35 +43,25 @@ static ssize_t read_full(int file, void *out, size_t size)
     return (ssize_t)done;
 }
 
+/* Reads to the end of a file into a buffer that doubles. */
 static int read_text(int file, const char *path, char **text, size_t *size)
 {
-    size_t room = 1 << 16;
-    char *buffer = NULL;
-    size_t used = 0;
-    for (;;) {
-        char *larger = realloc(buffer, room);
-        if (larger == NULL) {
-            free(buffer);
+    ssize_t got = 0;
+    *text = NULL;
+    *size = 0;
+    for (size_t room = 1 << 16; *size <= TEXT_LIMIT; room *= 2) {
+        char *larger = realloc(*text, room);
+        if (larger == NULL)
             return out_of_memory(shown(path), (double)room);
-        }
-        buffer = larger;
-        ssize_t got = read_full(file, buffer + used, room - used);
-        if (got < 0) {
-            free(buffer);
-            return failed("cannot read %s: %s", shown(path), strerror(errno));
-        }
-        used += (size_t)got;
-        if (used < room)
-            break;
-        if (used >= TEXT_LIMIT) {
-            free(buffer);
-            return failed("%s has more than %zu MiB, which is no text to embed at once", shown(path), TEXT_LIMIT >> 20);
-        }
-        room *= 2;
+        *text = larger;
+        got = read_full(file, *text + *size, room - *size);
+        if (got < 0)
+            return cannot_read(path);
+        *size += (size_t)got;
+        if (*size < room)
+            return DONE;
     }
-    *text = buffer;
-    *size = used;
-    return DONE;
+    return failed("%s has more than %zu MiB, which is no text to embed at once", shown(path), TEXT_LIMIT >> 20);
 }
 
 int load_text(const char *path, char **text, size_t *size)
@@ -87,7 +82,7 @@ static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *
     const char *what = kind == NPY_TABLE ? "table" : "list of numbers";
     struct stat status;
     if (fstat(file, &status) != 0)
-        return failed("cannot read %s: %s", shown(path), strerror(errno));
+        return cannot_read(path);
     if (!S_ISREG(status.st_mode))
         return failed("%s is not a regular file, as a %s must be", shown(path), what);
 
@@ -95,7 +90,7 @@ static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *
     static char head[NPY_HEAD_BYTES];
     ssize_t got = read_full(file, head, head_bytes);
     if (got < 0)
-        return failed("cannot read %s: %s", shown(path), strerror(errno));
+        return cannot_read(path);
     if (!npy_parse(head, (size_t)got, (uint64_t)status.st_size, kind, npy))
         return failed("%s is no %s: %s", shown(path), what, npy->why);
 
@@ -106,20 +101,23 @@ static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *
         return out_of_memory(shown(path), (double)bytes);
     int outcome = DONE;
     if (lseek(file, (off_t)npy->data_offset, SEEK_SET) < 0 || (got = read_full(file, *data, bytes)) < 0)
-        outcome = failed("cannot read %s: %s", shown(path), strerror(errno));
+        outcome = cannot_read(path);
     else if ((size_t)got != bytes)
         outcome = failed("%s shrank while it was read", shown(path));
-    if (outcome != DONE)
-        free(*data);
     return outcome;
 }
 
 static int load_npy(const char *path, enum npy_kind kind, struct npy *npy, void **data)
 {
+    *npy = (struct npy){0};
     int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (file < 0)
         return failed("cannot open %s: %s", shown(path), strerror(errno));
     int outcome = read_npy(file, path, kind, npy, data);
+    if (outcome != DONE) {
+        free(*data);
+        *data = NULL;
+    }
     close(file);
     return outcome;
 }
@@ -127,41 +125,28 @@ static int load_npy(const char *path, enum npy_kind kind, struct npy *npy, void 
 int load_table(const char *path, float **table, size_t *rows, size_t *dim)
 {
     struct npy npy;
-    void *data;
+    void *data = NULL;
     int outcome = load_npy(path, NPY_TABLE, &npy, &data);
-    if (outcome != DONE)
-        return outcome;
     *table = data;
     *rows = npy.rows;
     *dim = npy.dim;
-    return DONE;
-}
-
-static double element_at(const void *data, enum npy_element element, size_t i)
-{
-    switch (element) {
-    case NPY_F4:
-        return (double)((const float *)data)[i];
-    case NPY_F8:
-        return ((const double *)data)[i];
-    case NPY_I4:
-        return ((const int32_t *)data)[i];
-    default:
-        return (double)((const int64_t *)data)[i];
-    }
+    return outcome;
 }
 
 int load_list(const char *path, double **list, size_t *n)
 {
     struct npy npy;
-    void *data;
+    void *data = NULL;
     int outcome = load_npy(path, NPY_LIST, &npy, &data);
     if (outcome != DONE)
         return outcome;
     *n = npy.rows;
     *list = calloc(npy.rows + 1, sizeof **list);
     for (size_t i = 0; *list != NULL && i < npy.rows; i++)
-        (*list)[i] = element_at(data, npy.element, i);
+        (*list)[i] = npy.element == NPY_F4   ? (double)((const float *)data)[i]
+                     : npy.element == NPY_F8 ? ((const double *)data)[i]
+                     : npy.element == NPY_I4 ? ((const int32_t *)data)[i]
+                                             : (double)((const int64_t *)data)[i];
     free(data);
     return *list != NULL ? DONE : out_of_memory(shown(path), (double)npy.rows * sizeof **list);
 }

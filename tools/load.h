@@ -9,7 +9,8 @@
 
 #include <stddef.h>
 
-/** Reads a whole file, pipe or device ("-": standard input) into *text [*size], which the caller frees. */
+/** Reads a whole file, pipe or device ("-": standard input) into *text [*size]. *text must be null before, and the
+    caller frees it in any case. */
 int load_text(const char *path, char **text, size_t *size);
 
 /** Reads float32 [*rows, *dim] from a regular .npy file into *table, which the caller frees. */

@@ -20,26 +20,22 @@ static const char *entry(const char *const *names, int value)
 
 const char *layout_name(int layout)
 {
-    static const char *const names[] = {"interleaved", "split", "split-cos-first", NULL};
-    return entry(names, layout);
+    return entry((const char *const[]){"interleaved", "split", "split-cos-first", NULL}, layout);
 }
 
 const char *spacing_name(int spacing)
 {
-    static const char *const names[] = {"dim", "half", NULL};
-    return entry(names, spacing);
+    return entry((const char *const[]){"dim", "half", NULL}, spacing);
 }
 
 const char *odd_name(int odd)
 {
-    static const char *const names[] = {"formula", "zero", "wrap", "error", NULL};
-    return entry(names, odd);
+    return entry((const char *const[]){"formula", "zero", "wrap", "error", NULL}, odd);
 }
 
 const char *type_name(int type)
 {
-    static const char *const names[] = {"float32", "float16", "bfloat16", NULL};
-    return entry(names, type);
+    return entry((const char *const[]){"float32", "float16", "bfloat16", NULL}, type);
 }
 
 const char *recipe_name(int recipe)
@@ -49,12 +45,11 @@ const char *recipe_name(int recipe)
 
 const char *rotary_scaling_name(int scaling)
 {
-    static const char *const names[] = {"default", "linear", "ntk", "dynamic-ntk", "llama3", "yarn", "longrope", NULL};
-    return entry(names, scaling);
+    return entry((const char *const[]){"default", "linear", "ntk", "dynamic-ntk", "llama3", "yarn", "longrope", NULL},
+                 scaling);
 }
 
 const char *rotary_layout_name(int layout)
 {
-    static const char *const names[] = {"pairs", "halves", "interleaved", NULL};
-    return entry(names, layout);
+    return entry((const char *const[]){"pairs", "halves", "interleaved", NULL}, layout);
 }

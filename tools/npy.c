@@ -6,6 +6,7 @@
  */
 #include "npy.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,9 +22,15 @@ struct slice {
     size_t size;
 };
 
-static bool refuse(struct npy *npy, const char *why)
+/* Says why a file is refused. Always false. */
+static bool refuse(struct npy *npy, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static bool refuse(struct npy *npy, const char *format, ...)
 {
-    snprintf(npy->why, sizeof npy->why, "%s", why);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(npy->why, sizeof npy->why, format, arguments);
+    va_end(arguments);
     return false;
 }
 
@@ -111,45 +118,36 @@ static bool take_shape(struct cursor *c, size_t *rank, struct npy *npy)
     return *rank != 1 || comma;
 }
 
-static bool check_descr(struct slice descr, enum npy_kind kind, struct npy *npy)
+/* Checks the type of the elements and the number of dimensions. */
+static bool check_kind(struct slice descr, size_t rank, enum npy_kind kind, struct npy *npy)
 {
-    static const struct {
-        const char *descr;
-        enum npy_element element;
-        size_t bytes;
-    } known[] = {{"<f4", NPY_F4, 4}, {"<f8", NPY_F8, 8}, {"<i4", NPY_I4, 4}, {"<i8", NPY_I8, 8}};
-    size_t kinds = kind == NPY_TABLE ? 1 : sizeof known / sizeof *known;
-    for (size_t i = 0; i < kinds; i++) {
-        npy->element = known[i].element;
-        npy->element_bytes = known[i].bytes;
-        if (same(descr, known[i].descr))
-            return true;
-    }
-    char name[16];
-    size_t size = descr.size < sizeof name ? descr.size : sizeof name - 1;
-    for (size_t i = 0; i < size; i++)
-        name[i] = descr.text[i] > ' ' && descr.text[i] <= '~' ? descr.text[i] : '?';
-    name[size] = '\0';
-    snprintf(npy->why, sizeof npy->why,
-             kind == NPY_TABLE
-                 ? "its elements are '%s', not '<f4' (float32): convert it with numpy.save(file, a.astype('<f4'))"
-                 : "its elements are '%s', none of '<f4', '<f8', '<i4' and '<i8': convert it with numpy.save(file, "
-                   "a.astype('<f8'))",
-             name);
-    return false;
-}
-
-static bool check_rank(size_t rank, enum npy_kind kind, struct npy *npy)
-{
+    static const char *const descrs[] = {[NPY_F4] = "<f4", [NPY_F8] = "<f8", [NPY_I4] = "<i4", [NPY_I8] = "<i8"};
+    size_t i = 0, kinds = kind == NPY_TABLE ? 1 : sizeof descrs / sizeof *descrs;
+    while (i < kinds && !same(descr, descrs[i]))
+        i++;
+    char name[16] = "";
+    for (size_t at = 0; at < descr.size && at + 1 < sizeof name; at++)
+        name[at] = descr.text[at] > ' ' && descr.text[at] <= '~' ? descr.text[at] : '?';
+    if (i == kinds && kind == NPY_TABLE)
+        return refuse(npy,
+                      "its elements are '%s', not '<f4' (float32): convert it with numpy.save(file, "
+                      "a.astype('<f4'))",
+                      name);
+    if (i == kinds)
+        return refuse(npy,
+                      "its elements are '%s', none of '<f4', '<f8', '<i4' and '<i8': convert it with "
+                      "numpy.save(file, a.astype('<f8'))",
+                      name);
+    if (kind == NPY_TABLE && rank != 2)
+        return refuse(npy, "it has %zu dimensions, and a table has 2: [rows, dim]", rank);
+    if (kind == NPY_LIST && rank != 1)
+        return refuse(npy, "it has %zu dimensions, and a list has 1: convert it with numpy.save(file, a.ravel())",
+                      rank);
+    npy->element = (enum npy_element)i;
+    npy->element_bytes = i == NPY_F4 || i == NPY_I4 ? 4 : 8;
     if (kind == NPY_LIST)
         npy->dim = 1;
-    if (rank == (kind == NPY_TABLE ? 2 : 1))
-        return true;
-    snprintf(npy->why, sizeof npy->why,
-             kind == NPY_TABLE ? "it has %zu dimensions, and a table has 2: [rows, dim]"
-                               : "it has %zu dimensions, and a list has 1: convert it with numpy.save(file, a.ravel())",
-             rank);
-    return false;
+    return true;
 }
 
 /* Reads the dictionary: three keys in any order, each once, and nothing behind it. */
@@ -192,11 +190,9 @@ static bool parse_dictionary(struct cursor c, enum npy_kind kind, struct npy *np
         return refuse(npy, "its header goes on after the dictionary");
     if (!seen[0] || !seen[1] || !seen[2])
         return refuse(npy, "its header lacks descr, fortran_order or shape");
-    if (!check_descr(descr, kind, npy) || !check_rank(rank, kind, npy))
-        return false;
     if (fortran_order)
         return refuse(npy, "it is in Fortran order: convert it with numpy.save(file, numpy.ascontiguousarray(a))");
-    return true;
+    return check_kind(descr, rank, kind, npy);
 }
 
 /* The bytes of the data must be those of the file's rest: fewer is a torn file, more is not what NumPy wrote. */
@@ -209,15 +205,13 @@ static bool check_size(uint64_t file_bytes, enum npy_kind kind, struct npy *npy)
     if (__builtin_mul_overflow(npy->rows, npy->dim, &bytes) ||
         __builtin_mul_overflow(bytes, npy->element_bytes, &bytes))
         return refuse(npy, "its shape overflows");
-    if (bytes != rest) {
-        char columns[24] = "";
-        if (kind == NPY_TABLE)
-            snprintf(columns, sizeof columns, ", %zu", npy->dim);
-        snprintf(npy->why, sizeof npy->why, "its shape [%zu%s] makes %zu bytes of data, and the file has %llu",
-                 npy->rows, columns, bytes, (unsigned long long)rest);
-        return false;
-    }
-    return true;
+    if (bytes == rest)
+        return true;
+    char columns[24] = "";
+    if (kind == NPY_TABLE)
+        snprintf(columns, sizeof columns, ", %zu", npy->dim);
+    return refuse(npy, "its shape [%zu%s] makes %zu bytes of data, and the file has %llu", npy->rows, columns, bytes,
+                  (unsigned long long)rest);
 }
 
 bool npy_parse(const void *head, size_t head_bytes, uint64_t file_bytes, enum npy_kind kind, struct npy *npy)

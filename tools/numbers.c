@@ -1,46 +1,76 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader of numbers.h. A list on the command line and a text file are the same but for what separates numbers and
- * for how a message says where a bad one stands.
+ * The parsers of numbers.h. The tool never sets a locale, so that strtod reads a point everywhere. A list on the
+ * command line and a text file are the same but for what separates numbers and for how a message says where a bad one
+ * stands.
  */
 #include "numbers.h"
 
-#include <stdbool.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "load.h"
 #include "message.h"
-#include "number.h"
 
-/* Text that is read from front to back. */
-struct source {
-    const char *option;
-    const char *name; /* the argument as it was given */
-    bool is_file;
-    const char *at;
-    const char *end;
-};
+/* ---- One number ------------------------------------------------------------------------------------------------- */
 
-/* Takes what lies before the next `separator` or the end; false where nothing is left. */
-static bool take_piece(struct source *source, char separator, const char **piece, size_t *size)
+bool number_int64(const char *text, size_t size, int64_t *value)
 {
-    if (source->at == NULL)
+    bool negative = size > 0 && text[0] == '-';
+    size_t i = size > 0 && (text[0] == '-' || text[0] == '+');
+    if (i == size)
         return false;
-    const char *close = memchr(source->at, separator, (size_t)(source->end - source->at));
-    *piece = source->at;
-    *size = (size_t)((close != NULL ? close : source->end) - source->at);
-    source->at = close != NULL ? close + 1 : NULL;
+    /* Counted downwards, because the negative numbers reach one further. */
+    int64_t sum = 0;
+    for (; i < size; i++) {
+        if (text[i] < '0' || text[i] > '9' || __builtin_mul_overflow(sum, 10, &sum) ||
+            __builtin_sub_overflow(sum, text[i] - '0', &sum))
+            return false;
+    }
+    if (!negative && sum == INT64_MIN)
+        return false;
+    *value = negative ? sum : -sum;
     return true;
 }
+
+/* strtod also takes blanks, hexadecimal, nan and inf: none of them is a number here. */
+static bool looks_decimal(const char *text)
+{
+    return text[0] != '\0' && strspn(text, "+-.0123456789eE") == strlen(text);
+}
+
+bool number_double(const char *text, size_t size, double *value)
+{
+    /* strtod needs a terminator. Nobody writes a double with more digits, and a file without a comma is no number. */
+    char copy[128];
+    if (size >= sizeof copy || memchr(text, '\0', size) != NULL)
+        return false;
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    char *end = NULL;
+    if (looks_decimal(copy))
+        *value = strtod(copy, &end);
+    return end != NULL && *end == '\0' && isfinite(*value);
+}
+
+bool number_float(const char *text, float *value)
+{
+    char *end = NULL;
+    if (looks_decimal(text))
+        *value = strtof(text, &end);
+    return end != NULL && *end == '\0' && isfinite(*value);
+}
+
+/* ---- Lists ------------------------------------------------------------------------------------------------------ */
 
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* What is left of a line without its comment and the blanks at its ends. */
+/* Drops a comment and the blanks at both ends. */
 static void trim(const char **line, size_t *size)
 {
     const char *comment = memchr(*line, '#', *size);
@@ -52,40 +82,32 @@ static void trim(const char **line, size_t *size)
         ++*line;
 }
 
-static int bad_number(const struct source *source, size_t place, const char *piece, size_t size)
+/* Reads all numbers of text [size]; `name` is the option's argument. */
+static int read_list(const char *option, const char *name, bool is_file, const char *text, size_t size,
+                     struct numbers *numbers)
 {
-    if (source->is_file)
-        return failed("%s %s, line %zu: '%s' is no number", source->option, shown(source->name), place,
-                      escaped(piece, size));
-    return misused("%s %s: '%s' is no number", source->option, shown(source->name), escaped(piece, size));
-}
-
-static size_t count(const char *text, size_t size, char separator)
-{
-    size_t n = 1;
-    for (size_t i = 0; i < size; i++)
-        n += text[i] == separator;
-    return n;
-}
-
-/* Reads all numbers of the source. */
-static int read_text(struct source *source, struct numbers *numbers)
-{
-    char separator = source->is_file ? '\n' : ',';
-    size_t most = count(source->at, (size_t)(source->end - source->at), separator);
+    char separator = is_file ? '\n' : ',';
+    const char *end = text + size, *next;
+    size_t most = 1;
+    for (const char *at = text; at < end; at++)
+        most += *at == separator;
     numbers->values = calloc(most, sizeof *numbers->values);
     if (numbers->values == NULL)
         return out_of_memory("a list of numbers", (double)most * sizeof *numbers->values);
-    const char *piece;
-    size_t size;
-    for (size_t place = 1; take_piece(source, separator, &piece, &size); place++) {
-        if (source->is_file)
-            trim(&piece, &size);
-        if (source->is_file && size == 0)
+    for (size_t place = 1; place <= most; place++, text = next) {
+        const char *close = memchr(text, separator, (size_t)(end - text));
+        next = close != NULL ? close + 1 : end;
+        size = (size_t)((close != NULL ? close : end) - text);
+        if (is_file)
+            trim(&text, &size);
+        if (is_file && size == 0)
             continue;
-        if (!number_double(piece, size, &numbers->values[numbers->n]))
-            return bad_number(source, place, piece, size);
-        numbers->n++;
+        if (number_double(text, size, &numbers->values[numbers->n]))
+            numbers->n++;
+        else if (is_file)
+            return failed("%s %s, line %zu: '%s' is no number", option, shown(name), place, escaped(text, size));
+        else
+            return misused("%s %s: '%s' is no number", option, shown(name), escaped(text, size));
     }
     return DONE;
 }
@@ -100,13 +122,11 @@ static int read_file(const char *option, const char *name, const char *path, str
 {
     if (ends_in_npy(path))
         return load_list(path, &numbers->values, &numbers->n);
-    char *text;
+    char *text = NULL;
     size_t size;
     int outcome = load_text(path, &text, &size);
-    if (outcome != DONE)
-        return outcome;
-    struct source source = {option, name, true, text, text + size};
-    outcome = read_text(&source, numbers);
+    if (outcome == DONE)
+        outcome = read_list(option, name, true, text, size, numbers);
     free(text);
     return outcome;
 }
@@ -115,8 +135,8 @@ int numbers_read(const char *option, const char *text, double least, double most
 {
     *numbers = (struct numbers){NULL, 0};
     bool is_file = text[0] == '@' || ends_in_npy(text);
-    struct source list = {option, text, false, text, text + strlen(text)};
-    int outcome = is_file ? read_file(option, text, text + (text[0] == '@'), numbers) : read_text(&list, numbers);
+    int outcome = is_file ? read_file(option, text, text + (text[0] == '@'), numbers)
+                          : read_list(option, text, false, text, strlen(text), numbers);
     if (outcome != DONE)
         return outcome;
     if (numbers->n == 0)

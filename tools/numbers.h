@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists of numbers that an option gives: written out, or in a file. Included by the files that need such a list.
+ * Numbers from text, strictly: the whole text, decimal, no blanks, nothing that overflows, no NaN and no infinity; and
+ * lists of them that an option gives, written out or in a file.
  */
 #ifndef INLAY_TOOL_NUMBERS_H
 #define INLAY_TOOL_NUMBERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/** Returns whether text [size] is [+-]digits and fits in 64 bits. */
+bool number_int64(const char *text, size_t size, int64_t *value);
+
+/** Returns whether text [size] is a decimal number that a double holds. It is rounded once. */
+bool number_double(const char *text, size_t size, double *value);
+
+/** Returns whether text is a decimal number that a float32 holds. It is rounded once. */
+bool number_float(const char *text, float *value);
 
 struct numbers {
     double *values; /**< [n] */

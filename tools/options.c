@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "message.h"
-#include "number.h"
+#include "numbers.h"
 
 /* getopt_long returns FIRST plus the index of a rule, above every short option. */
 enum { FIRST = 256 };

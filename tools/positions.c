@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "message.h"
-#include "number.h"
+#include "numbers.h"
 #include "widen.h"
 
 static int read_range(const char *text, const char *colon, struct positions *positions)

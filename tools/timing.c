@@ -34,11 +34,9 @@ static void forward(const struct work *work)
 static void copy(const struct work *work)
 {
     const int64_t *ids = work->batch->ids;
-    size_t row_bytes = work->table->dim * sizeof(float);
-    size_t tokens = work->batch->sequences * work->batch->length;
+    size_t dim = work->table->dim, tokens = work->batch->sequences * work->batch->length;
     for (size_t i = 0; i < tokens; i++)
-        memcpy((char *)work->out + i * row_bytes,
-               (const char *)work->table->data + (size_t)ids[i] * work->table->stride_bytes, row_bytes);
+        memcpy(work->out + i * dim, (const float *)work->table->data + (size_t)ids[i] * dim, dim * sizeof(float));
 }
 
 /* Calls through a volatile pointer: a compiler that saw through it could drop repeated copies. */
@@ -53,8 +51,7 @@ static double seconds_of(void (*function)(const struct work *), const struct wor
 
 static int compare_doubles(const void *left, const void *right)
 {
-    double a = *(const double *)left;
-    double b = *(const double *)right;
+    double a = *(const double *)left, b = *(const double *)right;
     return (a > b) - (a < b);
 }
 

@@ -13,7 +13,7 @@
 
 #include "load.h"
 #include "message.h"
-#include "number.h"
+#include "numbers.h"
 
 /* Reads the texts, of the command line or of files, and vectorizes them. */
 static int read_texts(const struct embed_options *options, struct vectorized *result)

@@ -22,27 +22,22 @@ struct entry {
     size_t count;
 };
 
-/* 1 where `left` comes first: the order is a falling one. */
+/* Compares for a falling order. */
 static int compare_words(const struct text *left, const struct text *right)
 {
     size_t common = left->size < right->size ? left->size : right->size;
-    int order = memcmp(left->bytes, right->bytes, common);
-    if (order == 0)
-        order = (left->size > right->size) - (left->size < right->size);
-    return -order;
+    int order = memcmp(right->bytes, left->bytes, common);
+    return order != 0 ? order : (left->size < right->size) - (left->size > right->size);
 }
 
 static int compare_occurrences(const void *left, const void *right)
 {
-    const struct occurrence *a = left;
-    const struct occurrence *b = right;
-    return compare_words(&a->word, &b->word);
+    return compare_words(&((const struct occurrence *)left)->word, &((const struct occurrence *)right)->word);
 }
 
 static int compare_entries(const void *left, const void *right)
 {
-    const struct entry *a = left;
-    const struct entry *b = right;
+    const struct entry *a = left, *b = right;
     if (a->count != b->count)
         return a->count > b->count ? -1 : 1;
     return compare_words(&a->word, &b->word);
@@ -60,51 +55,26 @@ static bool is_mark(unsigned char byte)
            (byte >= '{' && byte <= '~');
 }
 
-/* Appends the standardized words of one text, separated by one blank each; returns the new end. */
-static char *standardize(const struct text *text, char *end)
+/* Appends the standardized words of one text to occurrences, of which there are *count, and their letters at `end`.
+   Returns the new end. */
+static char *split(const struct text *text, char *end, struct occurrence *occurrences, size_t *count)
 {
-    bool between = true;
+    bool inside = false;
     for (size_t i = 0; i < text->size; i++) {
         unsigned char byte = (unsigned char)text->bytes[i];
         if (is_mark(byte))
             continue;
-        if (is_blank(byte)) {
-            if (!between)
-                *end++ = ' ';
-            between = true;
-            continue;
+        if (!is_blank(byte)) {
+            if (!inside) {
+                occurrences[*count] = (struct occurrence){{end, 0}, *count};
+                ++*count;
+            }
+            occurrences[*count - 1].word.size++;
+            *end++ = (char)(byte >= 'A' && byte <= 'Z' ? byte - 'A' + 'a' : byte);
         }
-        *end++ = (char)(byte >= 'A' && byte <= 'Z' ? byte - 'A' + 'a' : byte);
-        between = false;
-    }
-    if (!between)
-        *end++ = ' ';
-    return end;
-}
-
-/* Standardizes all texts into result->letters, with result->offsets; returns the end of the letters. */
-static const char *standardize_all(const struct text *texts, struct vectorized *result)
-{
-    char *end = result->letters;
-    size_t words = 0;
-    for (size_t i = 0; i < result->sequences; i++) {
-        char *from = end;
-        end = standardize(&texts[i], end);
-        for (const char *at = from; at < end; at++)
-            words += *at == ' ';
-        result->offsets[i + 1] = words;
+        inside = !is_blank(byte);
     }
     return end;
-}
-
-static void split(const char *letters, const char *end, struct occurrence *occurrences)
-{
-    for (size_t place = 0; letters < end; place++) {
-        const char *blank = memchr(letters, ' ', (size_t)(end - letters));
-        occurrences[place].word = (struct text){letters, (size_t)(blank - letters)};
-        occurrences[place].place = place;
-        letters = blank + 1;
-    }
 }
 
 /* Collects the distinct words of sorted occurrences [count]; returns how many there are. */
@@ -142,25 +112,23 @@ static bool assign(const struct occurrence *occurrences, const struct entry *ent
 bool vectorize(const struct text *texts, size_t count, size_t max_tokens, struct vectorized *result)
 {
     *result = (struct vectorized){.sequences = count};
-    size_t bytes = 1;
+    /* A word has at least one letter and a blank. One more everywhere, because calloc(0) may be null. */
+    size_t bytes = 1, words = 0;
     for (size_t i = 0; i < count; i++)
         bytes += texts[i].size + 1;
     result->letters = malloc(bytes);
     result->offsets = calloc(count + 1, sizeof *result->offsets);
-    if (result->letters == NULL || result->offsets == NULL) {
-        vectorized_free(result);
-        return false;
+    struct occurrence *occurrences = calloc(bytes / 2 + 1, sizeof *occurrences);
+    char *end = result->letters;
+    bool good = result->letters != NULL && result->offsets != NULL && occurrences != NULL;
+    for (size_t i = 0; good && i < count; i++) {
+        end = split(&texts[i], end, occurrences, &words);
+        result->offsets[i + 1] = words;
     }
-    const char *end = standardize_all(texts, result);
-
-    /* One more than the words everywhere, because calloc(0) may be null. */
-    size_t words = result->offsets[count];
     result->ids = calloc(words + 1, sizeof *result->ids);
-    struct occurrence *occurrences = calloc(words + 1, sizeof *occurrences);
     struct entry *entries = calloc(words + 1, sizeof *entries);
-    bool good = result->ids != NULL && occurrences != NULL && entries != NULL;
+    good = good && result->ids != NULL && entries != NULL;
     if (good) {
-        split(result->letters, end, occurrences);
         qsort(occurrences, words, sizeof *occurrences, compare_occurrences);
         size_t distinct = collect(occurrences, words, entries);
         qsort(entries, distinct, sizeof *entries, compare_entries);

@@ -19,16 +19,14 @@ struct weights {
 };
 
 /**
- * The sinusoid itself: row `id` is position `id`. This and weights_random fill only the rows that tokens name; pages
- * of the others stay untouched, so that a large id costs address space and no time.
+ * Makes a table [vocab, dim]: the sinusoid itself, where row `id` is position `id`; or where that is null, random
+ * numbers, uniform in [-1, 1), a function of seed, id and column in integers: the same on every machine. Only rows that
+ * tokens name are filled in; pages of the others stay untouched, so that a large id costs address space and no time.
  */
-int weights_fixed(const inlay_sinusoid *sinusoid, size_t vocab, size_t dim, const struct tokens *tokens,
-                  struct weights *weights);
+int weights_make(const inlay_sinusoid *sinusoid, int64_t seed, size_t vocab, size_t dim, const struct tokens *tokens,
+                 struct weights *weights);
 
-/** Uniform in [-1, 1), a function of seed, id and column in integers: the same on every machine. */
-int weights_random(int64_t seed, size_t vocab, size_t dim, const struct tokens *tokens, struct weights *weights);
-
-/** From a .npy file. */
+/** Loads a table from a .npy file. */
 int weights_load(const char *path, struct weights *weights);
 
 void weights_free(struct weights *weights);
