@@ -4,10 +4,10 @@
  */
 #include "compare.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,17 +38,11 @@ struct line {
     struct worst ulp;
 };
 
-/* How many ULP of x a distance of 1 is. Subnormals have the ULP of the smallest normal numbers. */
+/* Returns how many ULP of x a distance of 1 is. Subnormals have the ULP of the smallest normal numbers. */
 static double ulps_in_one(float x)
 {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    int exponent = (int)(bits >> 23 & 255);
-    /* 2^(150 - exponent) as the bits of a double. */
-    uint64_t power = (uint64_t)(1023 + 150 - (exponent > 0 ? exponent : 1)) << 52;
-    double value;
-    memcpy(&value, &power, sizeof value);
-    return value;
+    int exponent = fabsf(x) >= FLT_MIN ? ilogbf(x) : FLT_MIN_EXP - 1;
+    return ldexp(1, FLT_MANT_DIG - 1 - exponent);
 }
 
 static void note(struct worst *worst, double distance, double position, size_t column)
@@ -121,10 +115,7 @@ static void label_of(const struct positions *positions, size_t decade, char labe
 
 static void place_of(const struct worst *worst, char place[LABEL_BYTES])
 {
-    if (worst->distance > 0)
-        snprintf(place, LABEL_BYTES, "(%.10g, %zu)", worst->position, worst->column);
-    else
-        strcpy(place, "-");
+    snprintf(place, LABEL_BYTES, worst->distance > 0 ? "(%.10g, %zu)" : "-", worst->position, worst->column);
 }
 
 static void print_line(FILE *stream, int width, const char *label, const struct line *line)

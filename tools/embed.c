@@ -230,7 +230,7 @@ static int deliver(struct embedding *e)
     const size_t shape[3] = {e->tokens.sequences, e->tokens.length, e->table.view.dim};
     bool out = e->outputs.out.stream != NULL, plot = e->outputs.plot.stream != NULL;
     if (!out && !plot) {
-        struct tensor tensor = {"float32", 3, {shape[0], shape[1], shape[2]}, result_row, e};
+        const struct tensor tensor = {"float32", 3, shape, result_row, e};
         print_tensor(stdout, &tensor);
         return DONE;
     }

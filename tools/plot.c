@@ -19,25 +19,17 @@
 /* Colours are 0xRRGGBB. */
 enum { INK = 0x202020, INK_SOFT = 0x6a6a6a };
 
-/* Pixels. */
-enum {
-    FONT_SIZE = 12,
-    TITLE_SIZE = 14,
-    LINE = 18,   /* from one line of text to the next */
-    MARGIN = 16, /* around the picture */
-    PANEL_GAP = 24,
-    HEAD = 2 * LINE + 10, /* title and subtitle */
-    TICK = 4,
-    TICK_GAP = 4, /* between a tick and its label */
-    ROW_GAP = 30, /* from one label of rows to the next, unless every row has one */
-    COLUMN_GAP = 20,
-    BAR_WIDTH = 18,
-    BAR_LEAST = 120,   /* height below which a colour bar's ticks say nothing */
-    BAR_TICK_GAP = 40, /* from one label of a colour bar to the next */
-    BAR_LABELS = 12,   /* labels that a colour bar has at most, roughly */
-    NUMBER_WIDTH = 50, /* cells at least that large have their value written in them */
-    NUMBER_HEIGHT = 18
-};
+/* Pixels. LINE is from one line of text to the next, MARGIN around the picture, HEAD for title and subtitle. */
+enum { FONT_SIZE = 12, TITLE_SIZE = 14, LINE = 18, MARGIN = 16, PANEL_GAP = 24, HEAD = 2 * LINE + 10 };
+
+/* Ticks, the gap to their labels, and how far apart labels are at least, unless every row or column has one. */
+enum { TICK = 4, TICK_GAP = 4, ROW_GAP = 30, COLUMN_GAP = 20 };
+
+/* The colour bar: below BAR_LEAST its ticks say nothing; it has about one label for each BAR_TICK_GAP. */
+enum { BAR_WIDTH = 18, BAR_LEAST = 120, BAR_TICK_GAP = 40, BAR_LABELS = 12 };
+
+/* Cells at least that large have their value written in them. */
+enum { NUMBER_WIDTH = 50, NUMBER_HEIGHT = 18 };
 
 enum { LABEL_BYTES = 32 };
 
@@ -89,13 +81,9 @@ static void draw_text(cairo_t *cr, double x, double y, double part, const char *
 static double nice_step(double least)
 {
     double power = pow(10, floor(log10(least)));
-    static const double factors[] = {1, 2, 5};
-    for (size_t i = 0; i < 3; i++) {
-        /* The tolerance keeps 0.1 + 0.2 from being more than 0.3. */
-        if (factors[i] * power >= least * (1 - 1e-9))
-            return factors[i] * power;
-    }
-    return 10 * power;
+    /* The tolerance keeps 0.1 + 0.2 from being more than 0.3. */
+    double part = least / power * (1 - 1e-9);
+    return power * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10);
 }
 
 /* Returns the step between labels of units that are `unit` pixels wide: 1 if that leaves `least` pixels for each,
@@ -103,11 +91,6 @@ static double nice_step(double least)
 static int64_t tick_step(double unit, double least, double room)
 {
     return unit >= least ? 1 : (int64_t)nice_step(fmax(room / unit, 1));
-}
-
-static int64_t first_tick(int64_t first, int64_t step)
-{
-    return (first + step - 1) / step * step;
 }
 
 static const char *row_label(const struct frame *frame, size_t panel, int64_t row, char text[LABEL_BYTES])
@@ -127,7 +110,8 @@ static void draw_row_axis(const struct frame *frame, size_t panel, double x, dou
     char text[LABEL_BYTES];
     double unit = (double)heat->cell_height / (double)heat->row_step;
     int64_t step = plot->label != NULL ? 1 : tick_step(unit, HEAT_LABEL_HEIGHT, ROW_GAP);
-    for (int64_t row = first_tick(plot->first_row, step) - plot->first_row; row < (int64_t)heat->rows; row += step) {
+    int64_t first = (plot->first_row + step - 1) / step * step - plot->first_row;
+    for (int64_t row = first; row < (int64_t)heat->rows; row += step) {
         double centre = y + floor(((double)row + 0.5) * unit);
         fill(frame->cr, x - 1 - TICK, centre, TICK, 1, INK);
         draw_text(frame->cr, x - 1 - TICK - TICK_GAP, centre, 1, row_label(frame, panel, row, text), INK);
@@ -292,16 +276,14 @@ static void choose_scale(struct frame *frame)
     frame->scale = low <= high ? colour_scale_for(low, high) : colour_scale_for(0, 0);
 }
 
-/* Returns the width of the longest label of a row. */
+/* Returns the width of the longest label of a row. Of numbers the last is the longest. */
 static double label_width(const struct frame *frame)
 {
-    const struct heat *heat = frame->heat;
+    size_t rows = frame->heat->rows, labels = frame->plot->label != NULL ? frame->heat->panels * rows : rows;
     char text[LABEL_BYTES];
-    if (frame->plot->label == NULL)
-        return text_width(frame->cr, row_label(frame, 0, (int64_t)heat->rows - 1, text));
     double width = 0;
-    for (size_t i = 0; i < heat->panels * heat->rows; i++)
-        width = fmax(width, text_width(frame->cr, row_label(frame, i / heat->rows, (int64_t)(i % heat->rows), text)));
+    for (size_t i = frame->plot->label != NULL ? 0 : rows - 1; i < labels; i++)
+        width = fmax(width, text_width(frame->cr, row_label(frame, i / rows, (int64_t)(i % rows), text)));
     return width;
 }
 

@@ -21,8 +21,7 @@ enum {
 struct printer {
     FILE *stream;
     const struct tensor *tensor;
-    const size_t *shape; /* the tensor's */
-    bool elided;         /* only the edges are shown */
+    bool elided; /* only the edges are shown */
     float values[THRESHOLD];
     size_t count; /* of the values */
     size_t next;  /* the value to print next */
@@ -42,7 +41,7 @@ static size_t next_shown(const struct printer *printer, size_t size, size_t i)
 static void collect(struct printer *printer, size_t level, size_t row)
 {
     const struct tensor *tensor = printer->tensor;
-    size_t size = printer->shape[level];
+    size_t size = printer->tensor->shape[level];
     bool is_row = level + 1 == tensor->rank;
     const float *values = is_row ? tensor->row(tensor->context, row) : NULL;
     for (size_t i = 0; i < size; i = next_shown(printer, size, i)) {
@@ -148,7 +147,7 @@ static void separate_value(struct printer *printer, size_t level)
 
 static void print_block(struct printer *printer, size_t level)
 {
-    size_t size = printer->shape[level];
+    size_t size = printer->tensor->shape[level];
     size_t inner = printer->tensor->rank - 1 - level;
     putc('[', printer->stream);
     printer->column++;
@@ -172,7 +171,7 @@ static void print_block(struct printer *printer, size_t level)
 
 void print_tensor(FILE *stream, const struct tensor *tensor)
 {
-    struct printer printer = {.stream = stream, .tensor = tensor, .shape = tensor->shape};
+    struct printer printer = {.stream = stream, .tensor = tensor};
     fprintf(stream, "%s [", tensor->type);
     double values = 1;
     for (size_t i = 0; i < tensor->rank; i++) {

@@ -11,9 +11,9 @@
 
 /** A tensor whose rows (the last dimension) can be fetched as float32 in any order, more than once. */
 struct tensor {
-    const char *type; /**< of its elements, such as "float32" */
-    size_t rank;      /**< 2 or 3 */
-    size_t shape[3];
+    const char *type;                                 /**< of its elements, such as "float32" */
+    size_t rank;                                      /**< 2 or 3 */
+    const size_t *shape;                              /**< [rank] */
     const float *(*row)(void *context, size_t index); /**< row [shape[rank - 1]], valid until the next call */
     void *context;
 };

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <inlay/inlay.h>
 
@@ -39,6 +40,7 @@ struct production {
     inlay_sinusoid *other; /* of --compare */
     size_t parts;
     size_t columns;
+    size_t shape[3]; /* parts, rows, columns; of sinusoids the last two */
     size_t chunk_rows;
     char *chunk;   /* [parts, chunk_rows, columns] of the type */
     float *values; /* [chunk_rows, columns], the chunk's as float32 */
@@ -96,6 +98,7 @@ static int allocate_chunk(struct production *p)
     bool pairs = options->rope && options->rotary_layout == INLAY_ROTARY_PAIRS;
     p->parts = options->rope ? ROTARY_PARTS : 1;
     p->columns = pairs ? options->spec.dim / 2 : options->spec.dim;
+    memcpy(p->shape, (size_t[3]){p->parts, p->positions.n, p->columns}, sizeof p->shape);
     size_t row_bytes;
     if (!__builtin_mul_overflow(p->columns, sizeof *p->values, &row_bytes)) {
         size_t bytes = CHUNK_BYTES * (size_t)p->options.threads;
@@ -149,10 +152,9 @@ static const float *printed_row(void *context, size_t index)
 
 static int print_table(struct production *p)
 {
-    const char *type = type_name(p->options.type);
-    struct tensor sinusoids = {type, 2, {p->positions.n, p->columns, 0}, printed_row, p};
-    struct tensor rotary = {type, 3, {ROTARY_PARTS, p->positions.n, p->columns}, printed_row, p};
-    print_tensor(stdout, p->options.rope ? &rotary : &sinusoids);
+    size_t rank = p->options.rope ? 3 : 2;
+    const struct tensor tensor = {type_name(p->options.type), rank, p->shape + 3 - rank, printed_row, p};
+    print_tensor(stdout, &tensor);
     return DONE;
 }
 
@@ -191,13 +193,12 @@ static int compare(struct production *p)
 /* Starts what is written and what is drawn. */
 static int start_outputs(struct production *p)
 {
-    const size_t shape[3] = {ROTARY_PARTS, p->positions.n, p->columns};
     size_t rank = p->options.rope ? 3 : 2;
     int outcome = DONE;
     if (p->outputs.plot.stream != NULL)
         outcome = table_picture_start(&p->heat, p->parts, p->columns, &p->positions);
     if (outcome == DONE && p->outputs.out.stream != NULL)
-        outcome = output_npy_header(&p->outputs.out, p->options.type, shape + 3 - rank, rank);
+        outcome = output_npy_header(&p->outputs.out, p->options.type, p->shape + 3 - rank, rank);
     return outcome;
 }
 

@@ -39,31 +39,30 @@ enum {
 #define LENGTH_MOST (INLAY_POSITION_LIMIT - 1)
 
 static const struct option_rule rules[] = {
-    {"dim", "D", OPTION_INTEGER, FIELD(raw.dim), 1, INT32_MAX, .help = "columns"},
+    {"dim", "D", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX, .help = "columns"},
     {"positions", "A:B|LIST", OPTION_TEXT, FIELD(positions),
      .help = "rows of positions A to B - 1, 0 <= A < B <= 2147483648, or of real-valued positions of magnitude below "
              "2^31"},
 
-    {"recipe", "NAME", OPTION_NAME, FIELD(raw.recipe), 0, .name_of = recipe_name, .heading = "\nSinusoids:\n",
+    {"recipe", "NAME", OPTION_NAME, FIELD(recipe), 0, .name_of = recipe_name, .heading = "\nSinusoids:\n",
      .help = "whose arithmetic makes the table (default: exact), with its layout, odd dims, shift and amplitude unless "
              "given:"},
-    {"base", "X", OPTION_REAL, FIELD(raw.base), 1, 1e30, .help = "base of the sinusoids, 1 to 1e30 (default: 10000)"},
-    {"spacing", NULL, OPTION_NAME, FIELD(raw.spacing), 1, .name_of = spacing_name,
+    {"base", "X", OPTION_REAL, FIELD(spec.base), 1, 1e30, .help = "base of the sinusoids, 1 to 1e30 (default: 10000)"},
+    {"spacing", NULL, OPTION_NAME, FIELD(spec.spacing), 1, .name_of = spacing_name,
      .help = "frequencies of exact: base^-(2i / D) (default), or base^-(i / max(floor(D / 2) - shift, 1))"},
-    {"shift", "0|1", OPTION_INTEGER, FIELD(raw.shift), 0, 1,
-     .help = "of --spacing half (default: 0), --recipe diffusers"},
-    {"layout", NULL, OPTION_NAME, FIELD(raw.layout), 1, .name_of = layout_name,
+    {"shift", "0|1", OPTION_INTEGER, FIELD(shift), 0, 1, .help = "of --spacing half (default: 0), --recipe diffusers"},
+    {"layout", NULL, OPTION_NAME, FIELD(spec.layout), 1, .name_of = layout_name,
      .help = "columns sin, cos, sin, cos, ..., all sines, then all cosines, or all cosines, then all sines"},
-    {"odd", NULL, OPTION_NAME, FIELD(raw.odd), 1, .name_of = odd_name,
+    {"odd", NULL, OPTION_NAME, FIELD(spec.odd), 1, .name_of = odd_name,
      .help = "the last column if D is odd: one more frequency, zeros, the first cosine again, or an error"},
-    {"amplitude", "X", OPTION_REAL, FIELD(raw.amplitude), LEAST, 0x1p10,
+    {"amplitude", "X", OPTION_REAL, FIELD(spec.amplitude), LEAST, 0x1p10,
      .help = "factor of every entry, 2^-20 to 2^10"},
     {"inv-freq", "LIST", OPTION_TEXT, FIELD(inv_freq),
      .help = "frequencies in radians per position, one for each pair of columns, instead of a formula's"},
-    {"float-angles", NULL, OPTION_FLAG, FIELD(raw.float_angles),
+    {"float-angles", NULL, OPTION_FLAG, FIELD(float_angles),
      .help = "round those of --inv-freq or --rope, the position and their product to float32, as float32 frameworks "
              "do"},
-    {"compare", "NAME", OPTION_NAME, FIELD(raw.other), 0, .name_of = recipe_name,
+    {"compare", "NAME", OPTION_NAME, FIELD(other_recipe), 0, .name_of = recipe_name,
      .help = "print how far the table is from that of another recipe with the same dim, base, layout and odd dims; "
              "exact then is the formula that the first recipe approximates. For each decade of positions: the share of "
              "entries that differ, mean and maximum of the distance, and both in ULP, the step of float32 at the first "
@@ -89,7 +88,7 @@ static const struct option_rule rules[] = {
      .help = "yarn: rotations from which frequencies are kept (default: 32)"},
     {"beta-slow", "X", OPTION_REAL, FIELD(rotary.beta_slow), LEAST, 1e6, .modes = YARN,
      .help = "yarn: rotations up to which they shrink (default: 1)"},
-    {"no-truncate", NULL, OPTION_FLAG, FIELD(raw.no_truncate), .modes = YARN,
+    {"no-truncate", NULL, OPTION_FLAG, FIELD(no_truncate), .modes = YARN,
      .help = "yarn: do not round the ends of the ramp to integers"},
     {"mscale", "X", OPTION_REAL, FIELD(rotary.mscale), LEAST, 100, .modes = YARN,
      .help = "yarn: weight in DeepSeek's attention factor"},
@@ -140,32 +139,12 @@ static const struct refusal refusals[] = {
 
 /* ---- What the options mean -------------------------------------------------------------------------------------- */
 
-/* Returns the recipe as its framework has it, but for what was given. */
-static inlay_sinusoid_spec spec_of(const struct table_options *options)
-{
-    const struct command_line *line = &options->line;
-    inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(options->raw.recipe, (size_t)options->raw.dim);
-    spec.base = options->raw.base;
-    spec.float_angles = options->raw.float_angles;
-    if (option_given(line, "layout"))
-        spec.layout = options->raw.layout;
-    if (option_given(line, "spacing"))
-        spec.spacing = options->raw.spacing;
-    if (option_given(line, "shift"))
-        spec.shift = (uint32_t)options->raw.shift;
-    if (option_given(line, "odd"))
-        spec.odd = options->raw.odd;
-    if (option_given(line, "amplitude"))
-        spec.amplitude = options->raw.amplitude;
-    return spec;
-}
-
 /* Returns the recipe to compare with, arranged as the first table. The exact one is the formula of the first. */
 static inlay_sinusoid_spec other_of(const struct table_options *options)
 {
     const inlay_sinusoid_spec *first = &options->spec;
-    inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(options->raw.other, first->dim);
-    bool exact = options->raw.other == INLAY_RECIPE_EXACT;
+    inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(options->other_recipe, first->dim);
+    bool exact = options->other_recipe == INLAY_RECIPE_EXACT;
     spec.base = first->base;
     spec.layout = first->layout;
     spec.odd = first->odd;
@@ -196,9 +175,9 @@ static int check_frequencies(const struct table_options *options)
 {
     const struct command_line *line = &options->line;
     bool inv_freq = options->inv_freq != NULL, compare = options->compare;
-    if (inv_freq && options->raw.recipe != INLAY_RECIPE_EXACT)
+    if (inv_freq && options->recipe != INLAY_RECIPE_EXACT)
         return misused("--recipe %s has frequencies of its own, and --inv-freq gives others: drop one of them",
-                       recipe_name(options->raw.recipe));
+                       recipe_name(options->recipe));
     if (options->spec.float_angles && !inv_freq)
         return misused("--float-angles rounds the frequencies of --inv-freq or --rope, and neither is given");
     if (option_given(line, "base") && inv_freq && !compare)
@@ -282,23 +261,36 @@ static int check_together(const struct table_options *options)
     return outcome;
 }
 
+static struct table_options default_options(inlay_recipe recipe)
+{
+    return (struct table_options){.line = {.usage = usage, .rules = rules},
+                                  .recipe = recipe,
+                                  .spec = inlay_sinusoid_spec_recipe(recipe, 0),
+                                  .rotary = inlay_rotary_spec_default(0),
+                                  .rotary_layout = INLAY_ROTARY_HALVES,
+                                  .type = INLAY_F32,
+                                  .threads = 1};
+}
+
 int table_options_parse(int argc, char **argv, struct table_options *options)
 {
-    *options = (struct table_options){.line = {.usage = usage, .rules = rules},
-                                      .rotary = inlay_rotary_spec_default(0),
-                                      .rotary_layout = INLAY_ROTARY_HALVES,
-                                      .type = INLAY_F32,
-                                      .threads = 1,
-                                      .raw.base = 10000};
+    *options = default_options(INLAY_RECIPE_EXACT);
     int outcome = options_parse(&options->line, argc, argv, options);
     if (outcome != DONE || options->line.helped)
         return outcome;
+    /* Once more, now that the recipe is known, whose defaults other options change. */
+    double amplitude = inlay_sinusoid_spec_recipe(options->recipe, (size_t)options->dim).amplitude;
+    *options = default_options(options->recipe);
+    options->spec.amplitude = amplitude;
+    outcome = options_parse(&options->line, argc, argv, options);
     options->rope = option_given(&options->line, "rope");
     options->compare = option_given(&options->line, "compare");
-    options->rotary.dim = (size_t)options->raw.dim;
-    options->rotary.base = options->raw.base;
-    options->rotary.truncate = !options->raw.no_truncate;
-    options->spec = spec_of(options);
+    options->spec.dim = options->rotary.dim = (size_t)options->dim;
+    options->spec.float_angles = options->float_angles;
+    if (option_given(&options->line, "shift"))
+        options->spec.shift = (uint32_t)options->shift;
+    options->rotary.base = options->spec.base;
+    options->rotary.truncate = !options->no_truncate;
     options->other = other_of(options);
-    return check_together(options);
+    return outcome == DONE ? check_together(options) : outcome;
 }

@@ -33,20 +33,13 @@ struct table_options {
     const char *plot;
     int64_t threads;
 
-    /** The values of options from which spec, other and rotary are made. */
-    struct {
-        int64_t dim;
-        int64_t shift;
-        double base;
-        double amplitude;
-        inlay_recipe recipe;
-        inlay_recipe other;
-        inlay_sinusoid_spacing spacing;
-        inlay_sinusoid_layout layout;
-        inlay_sinusoid_odd odd;
-        bool float_angles;
-        bool no_truncate;
-    } raw;
+    /* Values from which the specs above are completed. */
+    int64_t dim;
+    int64_t shift;
+    inlay_recipe recipe;
+    inlay_recipe other_recipe;
+    bool float_angles;
+    bool no_truncate;
 };
 
 /** Parses argv into *options. */
