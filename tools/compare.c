@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,25 +77,15 @@ static size_t decade_of(double position)
     return decade;
 }
 
-/* Fills lines [LINES]. */
-static int measure(const struct comparison *c, float *first, float *second, size_t chunk_rows, struct line *lines)
+/* Adds n rows of both tables, from row `row` on, to the lines. */
+static void add_rows(struct line *lines, const struct positions *positions, size_t row, size_t n, size_t dim,
+                     const float *first, const float *second)
 {
-    struct progress progress = progress_start("comparing");
-    int outcome = DONE;
-    for (size_t row = 0; outcome == DONE && row < c->positions->n; row += chunk_rows) {
-        size_t n = c->positions->n - row < chunk_rows ? c->positions->n - row : chunk_rows;
-        outcome = positions_make(c->positions, c->first, row, n, INLAY_F32, c->dim, first, NULL);
-        if (outcome == DONE)
-            outcome = positions_make(c->positions, c->second, row, n, INLAY_F32, c->dim, second, NULL);
-        for (size_t i = 0; outcome == DONE && i < n; i++) {
-            double position = position_at(c->positions, row + i);
-            add_row(&lines[decade_of(position)], position, c->dim, first + i * c->dim, second + i * c->dim);
-            add_row(&lines[ALL], position, c->dim, first + i * c->dim, second + i * c->dim);
-        }
-        progress_show(&progress, (double)(row + n) / (double)c->positions->n);
+    for (size_t i = 0; i < n; i++, first += dim, second += dim) {
+        double position = position_at(positions, row + i);
+        add_row(&lines[decade_of(position)], position, dim, first, second);
+        add_row(&lines[ALL], position, dim, first, second);
     }
-    progress_end(&progress);
-    return outcome;
 }
 
 /* "10-99", cut where a range begins or ends within. */
@@ -118,52 +109,58 @@ static void place_of(const struct worst *worst, char place[LABEL_BYTES])
     snprintf(place, LABEL_BYTES, worst->distance > 0 ? "(%.10g, %zu)" : "-", worst->position, worst->column);
 }
 
-static void print_line(FILE *stream, int width, const char *label, const struct line *line)
+static void print_line(int width, const char *label, const struct line *line)
 {
     double entries = (double)line->entries;
     char place[LABEL_BYTES], ulp_place[LABEL_BYTES];
     place_of(&line->absolute, place);
     place_of(&line->ulp, ulp_place);
-    fprintf(stream, "%-*s  %6.3g%%  %8.3g  %8.3g  %-18s  %8.3g  %8.3g  %s\n", width, label,
-            100 * (double)line->differing / entries, line->sum / entries, line->absolute.distance, place,
-            line->ulp_sum / entries, line->ulp.distance, ulp_place);
+    printf("%-*s  %6.3g%%  %8.3g  %8.3g  %-18s  %8.3g  %8.3g  %s\n", width, label,
+           100 * (double)line->differing / entries, line->sum / entries, line->absolute.distance, place,
+           line->ulp_sum / entries, line->ulp.distance, ulp_place);
 }
 
-static void print_lines(FILE *stream, const struct comparison *c, const struct line *lines)
+static void print_lines(const struct positions *positions, const struct line *lines)
 {
-    const char *heading = c->positions->is_range ? "position" : "|position|";
+    const char *heading = positions->is_range ? "position" : "|position|";
     size_t width = strlen(heading);
-    char labels[DECADES][LABEL_BYTES];
+    char labels[LINES][LABEL_BYTES];
     for (size_t i = 0; i < DECADES; i++) {
-        label_of(c->positions, i, labels[i]);
+        label_of(positions, i, labels[i]);
         if (lines[i].entries > 0 && strlen(labels[i]) > width)
             width = strlen(labels[i]);
     }
-    fprintf(stream, "%-*s  %7s  %8s  %8s  %-18s  %8s  %8s  %s\n", (int)width, heading, "differ", "mean", "max",
-            "(position, column)", "mean ULP", "max ULP", "(position, column)");
-    for (size_t i = 0; i < DECADES; i++) {
+    strcpy(labels[ALL], "all");
+    printf("%-*s  %7s  %8s  %8s  %-18s  %8s  %8s  %s\n", (int)width, heading, "differ", "mean", "max",
+           "(position, column)", "mean ULP", "max ULP", "(position, column)");
+    for (size_t i = 0; i < LINES; i++) {
         if (lines[i].entries > 0)
-            print_line(stream, (int)width, labels[i], &lines[i]);
+            print_line((int)width, labels[i], &lines[i]);
     }
-    print_line(stream, (int)width, "all", &lines[ALL]);
 }
 
-int compare_print(FILE *stream, const struct comparison *comparison)
+int compare_print(const struct positions *positions, size_t dim, const inlay_sinusoid *first,
+                  const inlay_sinusoid *second)
 {
-    size_t row_bytes;
-    float *first = NULL, *second = NULL;
-    size_t chunk_rows = 1;
-    if (!__builtin_mul_overflow(comparison->dim, sizeof *first, &row_bytes)) {
-        chunk_rows = row_bytes < CHUNK_BYTES ? CHUNK_BYTES / row_bytes : 1;
-        first = calloc(chunk_rows, row_bytes);
-        second = calloc(chunk_rows, row_bytes);
-    }
+    struct progress progress = progress_start("comparing");
     struct line lines[LINES] = {{0}};
-    int outcome = first == NULL || second == NULL ? out_of_memory("a row of each table", 8 * (double)comparison->dim)
-                                                  : measure(comparison, first, second, chunk_rows, lines);
+    size_t n, chunk_rows = CHUNK_BYTES / sizeof(float) / dim + 1;
+    /* calloc checks the product, which overflows only through dim. */
+    float *a = calloc(dim, chunk_rows * sizeof *a), *b = calloc(dim, chunk_rows * sizeof *b);
+    int outcome = a != NULL && b != NULL ? DONE : out_of_memory("a row of each table", 8 * (double)dim);
+    for (size_t row = 0; outcome == DONE && row < positions->n; row += n) {
+        n = positions->n - row < chunk_rows ? positions->n - row : chunk_rows;
+        outcome = positions_make(positions, first, row, n, INLAY_F32, dim, a, NULL);
+        if (outcome == DONE)
+            outcome = positions_make(positions, second, row, n, INLAY_F32, dim, b, NULL);
+        if (outcome == DONE)
+            add_rows(lines, positions, row, n, dim, a, b);
+        progress_show(&progress, (double)(row + n) / (double)positions->n);
+    }
+    progress_end(&progress);
     if (outcome == DONE)
-        print_lines(stream, comparison, lines);
-    free(first);
-    free(second);
+        print_lines(positions, lines);
+    free(a);
+    free(b);
     return outcome;
 }

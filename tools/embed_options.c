@@ -21,8 +21,10 @@ static const char usage[] = "Usage: inlay embed --text STRING | --text-file FILE
                             "\n"
                             "Input, one kind of it; given again, each is one more sequence:\n";
 
-static int add_input(struct embed_options *options, enum source source, const char *text)
+static int parse_input(const struct option_rule *rule, void *target, const char *text)
 {
+    struct embed_options *options = target;
+    enum source source = (enum source)rule->least;
     if (options->source != SOURCE_NONE && options->source != source)
         return misused("only one of --text, --text-file and --ids can be given, each as often as there are sequences");
     options->source = source;
@@ -30,33 +32,18 @@ static int add_input(struct embed_options *options, enum source source, const ch
     return DONE;
 }
 
-static int parse_text(void *options, const char *text)
-{
-    return add_input(options, SOURCE_TEXT, text);
-}
-
-static int parse_text_file(void *options, const char *text)
-{
-    return add_input(options, SOURCE_FILE, text);
-}
-
-static int parse_ids(void *options, const char *text)
-{
-    return add_input(options, SOURCE_IDS, text);
-}
-
-static int parse_table(void *target, const char *text)
+static int parse_table(const struct option_rule *rule, void *target, const char *text)
 {
     struct embed_options *options = target;
     options->table = strcmp(text, "fixed") == 0 ? TABLE_FIXED : strcmp(text, "random") == 0 ? TABLE_RANDOM : TABLE_FILE;
     options->table_file = text;
     size_t size = strlen(text);
     if (options->table == TABLE_FILE && (size < 4 || strcmp(text + size - 4, ".npy") != 0))
-        return misused("--table %s is neither fixed, random nor a file that ends in .npy", shown(text));
+        return misused("--%s %s is neither fixed, random nor a file that ends in .npy", rule->name, shown(text));
     return DONE;
 }
 
-static int parse_positions(void *target, const char *text)
+static int parse_positions(const struct option_rule *rule, void *target, const char *text)
 {
     static const char learned[] = "learned:";
     struct embed_options *options = target;
@@ -68,27 +55,28 @@ static int parse_positions(void *target, const char *text)
     else if (strncmp(text, learned, sizeof learned - 1) == 0 && *options->positions_file != '\0')
         options->positions = POSITIONS_LEARNED;
     else
-        return misused("--positions %s is neither sinusoid, none nor learned:FILE.npy", shown(text));
+        return misused("--%s %s is neither sinusoid, none nor learned:FILE.npy", rule->name, shown(text));
     return DONE;
 }
 
-static int parse_scale(void *target, const char *text)
+static int parse_scale(const struct option_rule *rule, void *target, const char *text)
 {
     struct embed_options *options = target;
     options->scale_is_sqrt = strcmp(text, "sqrt") == 0;
     options->scale = 1;
     if (options->scale_is_sqrt || strcmp(text, "none") == 0 || number_float(text, &options->scale))
         return DONE;
-    return misused("--scale %s is neither none, sqrt nor a number that float32 holds", shown(text));
+    return misused("--%s %s is neither none, sqrt nor a number that float32 holds", rule->name, shown(text));
 }
 
 #define FIELD(name) offsetof(struct embed_options, name)
 
 static const struct option_rule rules[] = {
-    {"text", "STRING", OPTION_PARSED, .parse = parse_text, .help = "a text"},
-    {"text-file", "FILE", OPTION_PARSED, .parse = parse_text_file,
+    {"text", "STRING", OPTION_PARSED, .least = SOURCE_TEXT, .parse = parse_input, .help = "a text"},
+    {"text-file", "FILE", OPTION_PARSED, .least = SOURCE_FILE, .parse = parse_input,
      .help = "a whole file as one text; - is standard input"},
-    {"ids", "\"5 6 7\"", OPTION_PARSED, .parse = parse_ids, .help = "token ids, separated by spaces or commas"},
+    {"ids", "\"5 6 7\"", OPTION_PARSED, .least = SOURCE_IDS, .parse = parse_input,
+     .help = "token ids, separated by spaces or commas"},
     {"length", "N", OPTION_INTEGER, FIELD(length), 1, INT32_MAX,
      .help = "tokens of every sequence: pads with id 0 or cuts (default: the longest sequence)"},
     {"max-tokens", "N", OPTION_INTEGER, FIELD(max_tokens), 2, INT32_MAX,

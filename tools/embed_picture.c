@@ -9,7 +9,6 @@
 
 #include "message.h"
 #include "plot.h"
-#include "utf8.h"
 
 enum { TITLE_BYTES = 256, LABEL_CHARACTERS = 18 };
 
@@ -32,17 +31,12 @@ static const char *token_label(const void *context, size_t sequence, size_t toke
     if (id == 0)
         return "(padding)";
     struct text word = tokens->text.words[id];
-    size_t size = 0;
-    for (size_t characters = 0; size < word.size && characters < LABEL_CHARACTERS; characters++) {
-        uint32_t code;
-        size_t length = utf8_decode(word.bytes + size, word.size - size, &code);
-        size += length ? length : 1;
-    }
+    size_t size = leading_bytes(word.bytes, word.size, LABEL_CHARACTERS);
     snprintf(label, sizeof label, "%s%s", escaped(word.bytes, size), size < word.size ? ".." : "");
     return label;
 }
 
-static void describe(const struct embed_options *options, const struct heat *heat, char text[TITLE_BYTES])
+static void describe(const struct embed_options *options, char text[TITLE_BYTES])
 {
     static const char *const tables[] = {"fixed table", "random table", "table from a file"};
     static const char *const positions[] = {"sinusoidal positions", "learned positions", "no positions"};
@@ -53,8 +47,6 @@ static void describe(const struct embed_options *options, const struct heat *hea
         append(text, TITLE_BYTES, ", scale sqrt(dim)");
     else if (options->scale != 1)
         append(text, TITLE_BYTES, ", scale %g", (double)options->scale);
-    if (heat->row_step * heat->column_step > 1)
-        append(text, TITLE_BYTES, "; each cell is the mean of %zu x %zu values", heat->row_step, heat->column_step);
 }
 
 int embed_picture(struct output *output, const struct embed_options *options, const struct tokens *tokens, size_t dim,
@@ -69,7 +61,7 @@ int embed_picture(struct output *output, const struct embed_options *options, co
 
     char title[TITLE_BYTES], subtitle[TITLE_BYTES];
     snprintf(title, sizeof title, "inlay embed: float32 [%zu, %zu, %zu]", tokens->sequences, tokens->length, dim);
-    describe(options, &heat, subtitle);
+    describe(options, subtitle);
     struct plot plot = {
         .heat = &heat,
         .title = title,

@@ -3,7 +3,6 @@
  * The readers of load.h. A .npy file is opened without blocking and must be a regular file: its size bounds all that is
  * read and allocated, and a FIFO or a device could withhold or repeat itself for ever.
  */
-#define _POSIX_C_SOURCE 200809L
 #include "load.h"
 
 #include <errno.h>

@@ -3,7 +3,6 @@
  * The command `inlay`: chooses the subcommand, and makes sure at the end that what went to stdout has arrived. It
  * never calls setlocale, so that numbers look alike everywhere.
  */
-#define _XOPEN_SOURCE 700
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -54,12 +53,6 @@ static void fill_standard_streams(void)
     }
 }
 
-static int print_version(void)
-{
-    printf("inlay %s\n", inlay_version());
-    return DONE;
-}
-
 static int run(int argc, char **argv)
 {
     if (argc < 2)
@@ -77,8 +70,9 @@ static int run(int argc, char **argv)
     if (argc > 2)
         return misused("stray argument %s after %s", shown(argv[2]), name);
     if (version)
-        return print_version();
-    fputs(help, stdout);
+        printf("inlay %s\n", inlay_version());
+    else
+        fputs(help, stdout);
     return DONE;
 }
 

@@ -6,10 +6,10 @@
 #include "message.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "utf8.h"
 
 /* Enough for any path that a person can still read; what is longer loses its tail. */
 enum { SHOWN_BYTES = 200 };
@@ -69,6 +69,41 @@ int check_status(inlay_status status)
     return status == INLAY_OK ? DONE : failed("%s", inlay_status_string(status));
 }
 
+/* Returns the bytes of the code point that begins at text, which go to *code; 0 where text [size] begins no valid one:
+   overlong forms, surrogates and values past U+10FFFF (RFC 3629). */
+static size_t decode_utf8(const char *text, size_t size, uint32_t *code)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    if (size == 0)
+        return 0;
+    if (bytes[0] < 0x80) {
+        *code = bytes[0];
+        return 1;
+    }
+    size_t length = bytes[0] >= 0xf0 ? 4 : bytes[0] >= 0xe0 ? 3 : 2;
+    /* The first code point that needs this length: what lies below it is an overlong form. */
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (bytes[0] < 0xc2 || bytes[0] > 0xf4 || size < length)
+        return 0;
+    uint32_t value = bytes[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((bytes[i] & 0xc0) != 0x80)
+            return 0;
+        value = value << 6 | (bytes[i] & 0x3fu);
+    }
+    if (value < least[length] || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
+        return 0;
+    *code = value;
+    return length;
+}
+
+/* Returns whether a terminal would obey rather than show it: C0, C1, line separators, directional overrides. */
+static bool is_control(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x2028 && code <= 0x202e) ||
+           (code >= 0x2066 && code <= 0x2069);
+}
+
 /* Writes text [size] into one of four buffers between two copies of `quote`. */
 static const char *quoted(const char *text, size_t size, const char *quote)
 {
@@ -80,8 +115,8 @@ static const char *quoted(const char *text, size_t size, const char *quote)
     size_t i = 0;
     while (i < size && i < SHOWN_BYTES) {
         uint32_t code;
-        size_t length = utf8_decode(text + i, size - i, &code);
-        if (length == 0 || utf8_is_control(code)) {
+        size_t length = decode_utf8(text + i, size - i, &code);
+        if (length == 0 || is_control(code)) {
             for (size_t last = i + (length ? length : 1); i < last; i++)
                 end += sprintf(end, "\\x%02x", (unsigned char)text[i]);
         } else {
@@ -102,4 +137,14 @@ const char *shown(const char *text)
 const char *escaped(const char *text, size_t size)
 {
     return quoted(text, size, "");
+}
+
+size_t leading_bytes(const char *text, size_t size, size_t characters)
+{
+    size_t bytes = 0;
+    for (uint32_t code; bytes < size && characters > 0; characters--) {
+        size_t length = decode_utf8(text + bytes, size - bytes, &code);
+        bytes += length ? length : 1;
+    }
+    return bytes;
 }

@@ -38,6 +38,9 @@ const char *shown(const char *text);
 /** The same of text [size], without quotes. */
 const char *escaped(const char *text, size_t size);
 
+/** Returns the bytes of the first characters of text [size]; bytes that are not UTF-8 count as one character each. */
+size_t leading_bytes(const char *text, size_t size, size_t characters);
+
 /** Appends formatted text to text [size], as much as fits. */
 void append(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -76,7 +76,7 @@ static int take_value(const struct option_rule *rule, const char *text, void *op
     case OPTION_NAME:
         return take_name(rule, text, target);
     default:
-        return rule->parse(options, text);
+        return rule->parse(rule, options, text);
     }
 }
 

@@ -25,8 +25,9 @@ struct option_rule {
     size_t target; /**< offset of the value in the struct that options_parse fills in */
     double least;
     double most;
-    const char *(*name_of)(int value);              /**< of an OPTION_NAME: the name of a value, null past the last */
-    int (*parse)(void *options, const char *value); /**< of an OPTION_PARSED: returns an enum outcome */
+    const char *(*name_of)(int value); /**< of an OPTION_NAME: the name of a value, null past the last */
+    /** Of an OPTION_PARSED: returns an enum outcome. */
+    int (*parse)(const struct option_rule *rule, void *options, const char *value);
     const char *help;    /**< without line breaks; where it ends in a colon, the names of an OPTION_NAME follow */
     const char *heading; /**< lines of help before the option, in the last entry those at the end; or null */
     unsigned modes;      /**< the subcommand's own: sets of modes that take the option */

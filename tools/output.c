@@ -3,7 +3,6 @@
  * The outputs of output.h. Signals that end the process by default remove unfinished files first: the handler reads
  * nothing but a table of names, and each name is complete before it enters the table.
  */
-#define _XOPEN_SOURCE 700
 #include "output.h"
 
 #include <errno.h>

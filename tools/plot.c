@@ -31,7 +31,7 @@ enum { BAR_WIDTH = 18, BAR_LEAST = 120, BAR_TICK_GAP = 40, BAR_LABELS = 12 };
 /* Cells at least that large have their value written in them. */
 enum { NUMBER_WIDTH = 50, NUMBER_HEIGHT = 18 };
 
-enum { LABEL_BYTES = 32 };
+enum { LABEL_BYTES = 48 };
 
 /* Where the parts of the picture are. */
 struct frame {
@@ -313,6 +313,10 @@ static void draw(cairo_t *cr, const struct plot *plot)
     draw_text(cr, 0, LINE / 2.0, 0, plot->title, INK);
     cairo_set_font_size(cr, FONT_SIZE);
     draw_text(cr, 0, 1.5 * LINE, 0, plot->subtitle, INK_SOFT);
+    char means[2 * LABEL_BYTES];
+    snprintf(means, sizeof means, "; each cell is the mean of %zu x %zu values", heat->row_step, heat->column_step);
+    if (heat->row_step * heat->column_step > 1)
+        draw_text(cr, text_width(cr, plot->subtitle), 1.5 * LINE, 0, means, INK_SOFT);
     for (size_t panel = 0; panel < heat->panels; panel++)
         draw_panel(&frame, panel);
     draw_bar(&frame);

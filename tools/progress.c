@@ -3,7 +3,6 @@
  * The line of progress.h: first after half a second, then ten times a second. It is overwritten with blanks rather than
  * by escape sequences, which not every terminal knows.
  */
-#define _POSIX_C_SOURCE 200809L
 #include "progress.h"
 
 #include <stdio.h>

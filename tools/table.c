@@ -99,13 +99,10 @@ static int allocate_chunk(struct production *p)
     p->parts = options->rope ? ROTARY_PARTS : 1;
     p->columns = pairs ? options->spec.dim / 2 : options->spec.dim;
     memcpy(p->shape, (size_t[3]){p->parts, p->positions.n, p->columns}, sizeof p->shape);
-    size_t row_bytes;
-    if (!__builtin_mul_overflow(p->columns, sizeof *p->values, &row_bytes)) {
-        size_t bytes = CHUNK_BYTES * (size_t)p->options.threads;
-        p->chunk_rows = row_bytes < bytes ? bytes / row_bytes : 1;
-        p->chunk = calloc(p->parts * p->chunk_rows, row_bytes);
-        p->values = calloc(p->chunk_rows, row_bytes);
-    }
+    p->chunk_rows = CHUNK_BYTES / sizeof(float) * (size_t)options->threads / p->columns + 1;
+    /* calloc checks the products, which overflow only through the columns. */
+    p->chunk = calloc(p->columns, p->parts * p->chunk_rows * sizeof(float));
+    p->values = calloc(p->columns, p->chunk_rows * sizeof(float));
     return p->chunk != NULL && p->values != NULL ? DONE : out_of_memory("a row", (double)p->columns * sizeof(float));
 }
 
@@ -186,8 +183,7 @@ static int compare(struct production *p)
     if (options->inv_freq == NULL && describe_difference(&options->spec, &options->other, text, sizeof text))
         printf("note      %s\n", text);
     putchar('\n');
-    struct comparison comparison = {&p->positions, p->columns, p->sinusoid, p->other};
-    return compare_print(stdout, &comparison);
+    return compare_print(&p->positions, p->columns, p->sinusoid, p->other);
 }
 
 /* Starts what is written and what is drawn. */

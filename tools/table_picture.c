@@ -47,9 +47,6 @@ int table_picture(struct output *output, const struct table_options *options, co
         describe_sinusoid(&options->spec, options->inv_freq, what, sizeof what);
     positions_describe(positions, subtitle, sizeof subtitle);
     append(subtitle, sizeof subtitle, "; %s", what);
-    if (heat->row_step * heat->column_step > 1)
-        append(subtitle, sizeof subtitle, "; each cell is the mean of %zu x %zu values", heat->row_step,
-               heat->column_step);
     struct plot plot = {
         .heat = heat,
         .title = title,
