@@ -1,60 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sizes of elements and of rows, type by type.
+ * How rows of each element type lie in memory.
  */
 #include "table/element.h"
 
+const struct inlay_row_format inlay_row_formats[INLAY_ELEMENT_TYPES] = {
+    [INLAY_F32] = {.log2_columns = 0, .block_bytes = 4},
+    [INLAY_F16] = {.log2_columns = 0, .block_bytes = 2},
+    [INLAY_BF16] = {.log2_columns = 0, .block_bytes = 2},
+    [INLAY_I8] = {.log2_columns = 0, .block_bytes = 1, .scales = INLAY_SCALES_PER_ROW},
+    [INLAY_I8_INVERSE] = {.log2_columns = 0, .block_bytes = 1, .scales = INLAY_SCALES_PER_ROW},
+    [INLAY_U8_ROWWISE] = {.log2_columns = 0, .block_bytes = 1, .scales = INLAY_SCALES_IN_ROW, .scale_bytes = 8},
+    [INLAY_U4_ROWWISE] = {.log2_columns = 1, .block_bytes = 1, .scales = INLAY_SCALES_IN_ROW, .scale_bytes = 4},
+    [INLAY_U4_GROUPED] = {.log2_columns = 1, .block_bytes = 1, .scales = INLAY_SCALES_PER_GROUP},
+    [INLAY_U4_GROUPED_FLAT] = {.log2_columns = 1, .block_bytes = 1, .scales = INLAY_SCALES_PER_GROUP},
+    [INLAY_Q8_0] = {.log2_columns = 5, .block_bytes = 34, .whole_blocks = true},
+    [INLAY_Q4_0] = {.log2_columns = 5, .block_bytes = 18, .whole_blocks = true},
+};
+
 size_t inlay_type_bytes(inlay_element_type type)
 {
-    switch (type) {
-    case INLAY_F32:
-        return 4;
-    case INLAY_F16:
-    case INLAY_BF16:
-        return 2;
-    default:
-        return 0;
-    }
+    return type >= INLAY_F32 && type <= INLAY_BF16 ? inlay_row_formats[type].block_bytes : 0;
 }
 
 size_t inlay_table_row_bytes(inlay_element_type type, size_t dim)
 {
-    enum { BLOCK = 32, HALF_BYTES = 2 };
+    if (type < INLAY_F32 || type >= INLAY_ELEMENT_TYPES || dim == 0)
+        return 0;
+    const struct inlay_row_format *format = &inlay_row_formats[type];
+    const size_t blocks = dim >> format->log2_columns;
+    const bool rest = blocks << format->log2_columns != dim;
     size_t bytes;
-    switch (type) {
-    case INLAY_F32:
-        return __builtin_mul_overflow(dim, 4, &bytes) ? 0 : bytes;
-    case INLAY_F16:
-    case INLAY_BF16:
-        return __builtin_mul_overflow(dim, 2, &bytes) ? 0 : bytes;
-    case INLAY_I8:
-    case INLAY_I8_INVERSE:
-        return dim;
-    case INLAY_U8_ROWWISE:
-        return dim == 0 || __builtin_add_overflow(dim, 2 * sizeof(float), &bytes) ? 0 : bytes;
-    case INLAY_U4_ROWWISE:
-        return dim == 0 ? 0 : dim / 2 + dim % 2 + 2 * HALF_BYTES;
-    case INLAY_U4_GROUPED:
-    case INLAY_U4_GROUPED_FLAT:
-        return dim / 2 + dim % 2;
-    case INLAY_Q8_0:
-        return dim % BLOCK || __builtin_mul_overflow(dim / BLOCK, BLOCK + HALF_BYTES, &bytes) ? 0 : bytes;
-    case INLAY_Q4_0:
-        return dim % BLOCK ? 0 : dim / BLOCK * (BLOCK / 2 + HALF_BYTES);
-    }
-    return 0;
-}
-
-size_t inlay_bytes_before(inlay_element_type type, size_t column)
-{
-    switch (type) {
-    case INLAY_U8_ROWWISE:
-        return column;
-    case INLAY_U4_ROWWISE:
-        return column / 2;
-    default:
-        return inlay_table_row_bytes(type, column);
-    }
+    if ((rest && format->whole_blocks) || __builtin_mul_overflow(blocks + rest, format->block_bytes, &bytes) ||
+        __builtin_add_overflow(bytes, format->scale_bytes, &bytes))
+        return 0;
+    return bytes;
 }
 
 inlay_status inlay_check_matrix(const void *data, size_t rows, size_t dim, inlay_element_type type, size_t stride_bytes,

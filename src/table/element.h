@@ -1,17 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Element types: how many bytes elements and rows take.
+ * Element types: how their rows lie in memory.
  */
 #ifndef INLAY_TABLE_ELEMENT_H
 #define INLAY_TABLE_ELEMENT_H
 
 #include "base/arguments.h"
 
+/* Where the scales of a quantised type are. */
+enum inlay_scales {
+    INLAY_SCALES_NONE,      /* it has none, or they are in its blocks */
+    INLAY_SCALES_IN_ROW,    /* after the elements of each row */
+    INLAY_SCALES_PER_ROW,   /* in an array [rows] of float32 */
+    INLAY_SCALES_PER_GROUP, /* in an array [rows, dim / group] of float32 */
+};
+
+/* How rows of a type lie in memory: blocks of columns, then scales. A new type is one entry in the table of these. */
+struct inlay_row_format {
+    unsigned char log2_columns, block_bytes; /* of a block */
+    bool whole_blocks;                       /* dim must be a multiple of a block's columns */
+    enum inlay_scales scales;
+    unsigned char scale_bytes; /* of INLAY_SCALES_IN_ROW */
+};
+
+extern const struct inlay_row_format inlay_row_formats[INLAY_ELEMENT_TYPES];
+
 /* Returns the bytes of one element of an output; 0 for a type that outputs cannot have. */
 size_t inlay_type_bytes(inlay_element_type type);
-
-/* Returns the bytes of a row before a column, which is a multiple of 32 or, of floats, any. */
-size_t inlay_bytes_before(inlay_element_type type, size_t column);
 
 /* Sets the extent of rows [rows, dim] of a type that outputs can have. Returns INLAY_OK, or INLAY_ERROR_OPTION,
    INLAY_ERROR_SHAPE, INLAY_ERROR_STRIDE, INLAY_ERROR_OVERFLOW or INLAY_ERROR_NULL and an empty extent. */

@@ -6,16 +6,11 @@
 
 #include <string.h>
 
-static bool is_grouped(const inlay_table *table)
-{
-    return table->type == INLAY_U4_GROUPED || table->type == INLAY_U4_GROUPED_FLAT;
-}
-
 /* Checks that the arrays beside the elements are those that the type has, and finds their extents. */
 static inlay_status check_scales(const inlay_table *table, struct inlay_extent *scales, struct inlay_extent *zeros)
 {
-    const bool grouped = is_grouped(table);
-    const bool scaled = grouped || table->type == INLAY_I8 || table->type == INLAY_I8_INVERSE;
+    const enum inlay_scales kind = inlay_row_formats[table->type].scales;
+    const bool grouped = kind == INLAY_SCALES_PER_GROUP, scaled = grouped || kind == INLAY_SCALES_PER_ROW;
     if (grouped ? table->group != 32 && table->group != 64 && table->group != 128 : table->group != 0)
         return INLAY_ERROR_OPTION;
     if ((!scaled && table->scales != NULL) || (!grouped && table->zeros != NULL))
@@ -40,8 +35,8 @@ inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_exte
     memset(extents, 0, sizeof *extents);
     if (!inlay_struct_known(table, sizeof *table) || table->type < INLAY_F32 || table->type >= INLAY_ELEMENT_TYPES)
         return INLAY_ERROR_OPTION;
-    const bool blocks = table->type == INLAY_Q8_0 || table->type == INLAY_Q4_0;
-    if (table->dim == 0 || (blocks && table->dim % 32 != 0))
+    const struct inlay_row_format *format = &inlay_row_formats[table->type];
+    if (table->dim == 0 || (format->whole_blocks && table->dim % ((size_t)1 << format->log2_columns) != 0))
         return INLAY_ERROR_SHAPE;
     const size_t row_bytes = inlay_table_row_bytes(table->type, table->dim);
     if (row_bytes == 0)
@@ -52,10 +47,11 @@ inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_exte
     if (status != INLAY_OK)
         return status;
     /* In a vocabulary beyond INT64_MAX negative ids would pass for large ones. */
+    const uint64_t vocab = table->vocab;
     size_t end;
-    if (__builtin_add_overflow(table->first_row, table->rows, &end) || table->vocab > INT64_MAX)
+    if (__builtin_add_overflow(table->first_row, table->rows, &end) || vocab > INT64_MAX)
         return INLAY_ERROR_OVERFLOW;
-    if (table->vocab == 0 ? table->first_row != 0 : end > table->vocab)
+    if (vocab == 0 ? table->first_row != 0 : end > vocab)
         return INLAY_ERROR_SHAPE;
     return INLAY_OK;
 }

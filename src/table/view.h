@@ -28,33 +28,21 @@ struct inlay_stored {
 
 static inline struct inlay_stored inlay_stored_at(const inlay_table *table, size_t row, size_t column)
 {
-    struct inlay_stored at = {(const unsigned char *)table->data + row * table->stride_bytes, NULL, 0};
-    const unsigned char *scales = table->scales;
-    size_t groups;
-    switch (table->type) {
-    case INLAY_I8:
-    case INLAY_I8_INVERSE:
-        at.scales = scales + row * sizeof(float);
-        break;
-    case INLAY_U8_ROWWISE:
-        at.scales = at.row + table->dim;
-        break;
-    case INLAY_U4_ROWWISE:
-        at.scales = at.row + table->dim / 2 + table->dim % 2;
-        break;
-    case INLAY_U4_GROUPED:
-    case INLAY_U4_GROUPED_FLAT:
-        groups = table->dim / table->group;
-        at.scales = scales + (row * groups + column / table->group) * sizeof(float);
+    const struct inlay_row_format *format = &inlay_row_formats[table->type];
+    const unsigned char *begin = (const unsigned char *)table->data + row * table->stride_bytes;
+    struct inlay_stored at = {begin + (column >> format->log2_columns) * format->block_bytes, NULL, 0};
+    if (format->scales == INLAY_SCALES_IN_ROW) {
+        at.scales = begin + inlay_table_row_bytes(table->type, table->dim) - format->scale_bytes;
+    } else if (format->scales == INLAY_SCALES_PER_ROW) {
+        at.scales = (const unsigned char *)table->scales + row * sizeof(float);
+    } else if (format->scales == INLAY_SCALES_PER_GROUP) {
+        size_t groups = table->dim / table->group;
+        at.scales = (const unsigned char *)table->scales + (row * groups + column / table->group) * sizeof(float);
         /* Each row of zero points fills whole bytes, unless they are packed flat. */
         if (table->type == INLAY_U4_GROUPED)
             groups += groups % 2;
         at.zero_at = row * groups + column / table->group;
-        break;
-    default:
-        break;
     }
-    at.row += column > 0 ? inlay_bytes_before(table->type, column) : 0;
     return at;
 }
 
