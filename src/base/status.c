@@ -23,8 +23,7 @@ static const char *const sentences[] = {
     [INLAY_ERROR_POSITION] = "a position is negative, not below 2^31, not a number or past the table of positions",
     [INLAY_ERROR_BASE] = "base is not a number from 1 to 1e30",
     [INLAY_ERROR_OPTION] =
-        "a struct size, enum value, reserved field or number is not allowed, or two fields exclude each "
-        "other",
+        "a struct size, enum value, reserved field or number is not allowed, or two fields exclude each other",
     [INLAY_ERROR_NO_MEMORY] = "the allocator returned no memory",
     [INLAY_ERROR_OFFSETS] = "offsets do not begin at 0, decrease, do not end at the number of tokens or leave no room",
     [INLAY_ERROR_SEGMENT] = "a segment id is negative or not below the rows of its table",
