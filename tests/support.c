@@ -142,6 +142,11 @@ uint64_t random_below(struct random *random, uint64_t n)
     return random_bits(random) % n;
 }
 
+double random_unit(struct random *random)
+{
+    return (double)(random_bits(random) >> 11) * 0x1p-53;
+}
+
 float random_float(struct random *random)
 {
     static const uint32_t special[] = {0x00000000, 0x80000000, 0x00000001, 0x807fffff, 0x7f800000,

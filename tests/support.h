@@ -81,6 +81,8 @@ struct random {
 uint64_t random_bits(struct random *random);
 /* 0 <= result < n */
 uint64_t random_below(struct random *random, uint64_t n);
+/* 0 <= result < 1 */
+double random_unit(struct random *random);
 /* Floats of ordinary size, and every sixteenth time a special one: signed zeros, subnormals, infinities, NaN, the
  * largest. */
 float random_float(struct random *random);

@@ -77,8 +77,7 @@ START_TEST(logarithm_and_exponential_are_within_their_bounds)
     mpfr_init2(truth, PRECISION);
     struct random random = {11};
     for (int i = 0; i < 300; i++) {
-        double x = (size_t)i < sizeof bases / sizeof *bases ? bases[i]
-                                                            : exp2((double)(random_bits(&random) >> 11) * 0x1p-53 * 99);
+        double x = (size_t)i < sizeof bases / sizeof *bases ? bases[i] : exp2(random_unit(&random) * 99);
         struct inlay_fixed logarithm = inlay_fixed_ln(x);
         mpfr_set_d(truth, x, MPFR_RNDN);
         mpfr_log(truth, truth, MPFR_RNDN);

@@ -16,8 +16,7 @@
  */
 enum { NEAR_BITS = 128, FAR_BITS = 512, NEAR_FREQUENCY_BITS = 256, FAR_FREQUENCY_BITS = 768 };
 
-/* ---- Rounding -----------------------------------------------------------------------------------------------------
- */
+/* ---- Rounding ---------------------------------------------------------------------------------------------------- */
 
 /* A format as MPFR puts it: digits, and exponents of the smallest subnormal and of the largest number, each a fraction
    in [1/2, 1) times 2^exponent. */
@@ -90,36 +89,28 @@ uint32_t truth_rounded(double x, inlay_element_type type)
     return bits;
 }
 
-/* ---- Frequencies --------------------------------------------------------------------------------------------------
- */
+/* ---- Frequencies ------------------------------------------------------------------------------------------------- */
 
-/* e(i) of the header: numerator and denominator. */
-static void exponent_of(const inlay_sinusoid_spec *spec, size_t i, unsigned long *numerator, unsigned long *denominator)
+void truth_power(mpfr_t power, mpfr_t base, size_t numerator, size_t denominator)
 {
-    size_t half = spec->dim / 2;
-    *numerator = spec->spacing == INLAY_SINUSOID_SPACING_DIM ? 2 * i : i;
-    *denominator = spec->spacing == INLAY_SINUSOID_SPACING_DIM ? spec->dim : half > spec->shift ? half - spec->shift : 1;
+    mpfr_log(power, base, MPFR_RNDN);
+    mpfr_mul_ui(power, power, numerator, MPFR_RNDN);
+    mpfr_div_ui(power, power, denominator, MPFR_RNDN);
+    mpfr_neg(power, power, MPFR_RNDN);
+    mpfr_exp(power, power, MPFR_RNDN);
 }
 
 /* base^-e(i), or the caller's. */
 static void frequency_of(mpfr_t frequency, const inlay_sinusoid_spec *spec, size_t i)
 {
-    if (spec->inv_freq != NULL) {
-        mpfr_set_d(frequency, spec->inv_freq[i], MPFR_RNDN);
-        return;
-    }
-    unsigned long numerator, denominator;
-    exponent_of(spec, i, &numerator, &denominator);
-    mpfr_set_d(frequency, spec->base, MPFR_RNDN);
-    mpfr_log(frequency, frequency, MPFR_RNDN);
-    mpfr_mul_ui(frequency, frequency, numerator, MPFR_RNDN);
-    mpfr_div_ui(frequency, frequency, denominator, MPFR_RNDN);
-    mpfr_neg(frequency, frequency, MPFR_RNDN);
-    mpfr_exp(frequency, frequency, MPFR_RNDN);
+    size_t half = spec->dim / 2, intervals = half > spec->shift ? half - spec->shift : 1;
+    bool by_dim = spec->spacing == INLAY_SINUSOID_SPACING_DIM;
+    mpfr_set_d(frequency, spec->inv_freq != NULL ? spec->inv_freq[i] : spec->base, MPFR_RNDN);
+    if (spec->inv_freq == NULL)
+        truth_power(frequency, frequency, by_dim ? 2 * i : i, by_dim ? spec->dim : intervals);
 }
 
-/* ---- Recipes: the table of docs/recipes.md once more ---------------------------------------------------------------
- */
+/* ---- Recipes: the table of docs/recipes.md once more ------------------------------------------------------------- */
 
 typedef int function(mpfr_t, mpfr_srcptr, mpfr_rnd_t);
 
@@ -166,73 +157,46 @@ static float powf_(float x, float y)
     return (float)power(x, y, format_of(INLAY_F32));
 }
 
-/* The frequency of pair i, or what positions are divided by. */
+/* The frequency of pair i, or what positions are divided by. Floats are computed in floats: each operation is rounded.
+ */
 static double factor_of(const inlay_sinusoid_spec *spec, size_t pair)
 {
     const double base = spec->base, d = (double)spec->dim, i = (double)pair;
-    const float base32 = (float)base, d32 = (float)d, i32 = (float)i;
+    const float base32 = (float)base, d32 = (float)d, i32 = (float)i, ln32 = (float)ln(base);
     const double h = floor(d / 2), between = h - 1 > 1 ? h - 1 : 1;
     switch (spec->recipe) {
     case INLAY_RECIPE_EXACT: /* with angles in floats */
         return (float)spec->inv_freq[pair];
-    case INLAY_RECIPE_TORCH_EXP: {
-        float c = (float)(-ln(base) / d), e = (2 * i32) * c;
-        return expf_(e);
-    }
-    case INLAY_RECIPE_JAX_EXP: {
-        float l = lnf(base32), c = -l / d32, e = (2 * i32) * c;
-        return expf_(e);
-    }
-    case INLAY_RECIPE_TORCH_DIV: {
-        float share = (2 * i32) / d32, l = (float)ln(base), g = share * l;
-        return expf_(g);
-    }
+    case INLAY_RECIPE_TORCH_EXP:
+        return expf_((2 * i32) * (float)(-ln(base) / d));
+    case INLAY_RECIPE_JAX_EXP:
+        return expf_((2 * i32) * (-lnf(base32) / d32));
+    case INLAY_RECIPE_TORCH_DIV:
+        return expf_(((2 * i32) / d32) * ln32);
     case INLAY_RECIPE_NUMPY_FP64:
     case INLAY_RECIPE_HF_MARIAN:
         return power(base, 2 * i / d, binary64);
-    case INLAY_RECIPE_KERAS_HUB: {
-        float m = (float)(1 / base), share = (2 * i32) / d32;
-        return powf_(m, share);
-    }
-    case INLAY_RECIPE_INV_POW: {
-        float even = (float)((spec->dim + 1) / 2 * 2), share = (2 * i32) / even, divisor = powf_(base32, share);
-        return 1 / divisor;
-    }
-    case INLAY_RECIPE_TENSOR2TENSOR: {
-        float l = (float)ln(base), increment = l / (float)between, e = i32 * -increment;
-        return expf_(e);
-    }
+    case INLAY_RECIPE_KERAS_HUB:
+        return powf_((float)(1 / base), (2 * i32) / d32);
+    case INLAY_RECIPE_INV_POW:
+        return 1 / powf_(base32, (2 * i32) / (float)((spec->dim + 1) / 2 * 2));
+    case INLAY_RECIPE_TENSOR2TENSOR:
+        return expf_(i32 * -(ln32 / (float)between));
     case INLAY_RECIPE_FAIRSEQ:
-    case INLAY_RECIPE_OPENNMT_TF: {
-        float increment = (float)(ln(base) / between), e = i32 * -increment;
-        return expf_(e);
-    }
-    case INLAY_RECIPE_MARIAN: {
-        float n = d32 / 2, scales = n - 1 > 0 ? n - 1 : 1, increment = lnf(base32) / scales, e = i32 * -increment;
-        return expf_(e);
-    }
-    case INLAY_RECIPE_DIFFUSERS: {
-        double divisor = h - spec->shift > 1 ? h - spec->shift : 1;
-        float l = (float)-ln(base), e = l * i32;
-        e = e / (float)divisor;
-        return expf_(e);
-    }
-    case INLAY_RECIPE_GGML: {
-        float l = -lnf(base32), e = l * i32;
-        e = e / (float)(h > 1 ? h : 1);
-        return expf_(e);
-    }
+    case INLAY_RECIPE_OPENNMT_TF:
+        return expf_(i32 * -(float)(ln(base) / between));
+    case INLAY_RECIPE_MARIAN:
+        return expf_(i32 * -(lnf(base32) / (d32 / 2 - 1 > 0 ? d32 / 2 - 1 : 1)));
+    case INLAY_RECIPE_DIFFUSERS:
+        return expf_((-ln32 * i32) / (float)(h - spec->shift > 1 ? h - spec->shift : 1));
+    case INLAY_RECIPE_GGML:
+        return expf_((-lnf(base32) * i32) / (float)(h > 1 ? h : 1));
     case INLAY_RECIPE_MLX: {
         double low = ln(1 / base), high = 0; /* ln 1 */
-        float range = (float)(high - low), from = (float)low;
-        float share = i32 / (float)between, rest = 1 - share, e = rest * range;
-        e = e + from;
-        return expf_(e);
+        return expf_((1 - i32 / (float)between) * (float)(high - low) + (float)low);
     }
-    case INLAY_RECIPE_FLAX: {
-        double scale = -ln(base) / between, e = i * scale;
-        return applied(mpfr_exp, e, binary64);
-    }
+    case INLAY_RECIPE_FLAX:
+        return applied(mpfr_exp, i * (-ln(base) / between), binary64);
     case INLAY_RECIPE_MAE:
         return 1 / power(base, i / (d / 2), binary64);
     }
@@ -270,8 +234,7 @@ double truth_amplitude(inlay_recipe recipe, size_t dim)
     return value;
 }
 
-/* ---- Sine and cosine ----------------------------------------------------------------------------------------------
- */
+/* ---- Sine and cosine --------------------------------------------------------------------------------------------- */
 
 void truth_init(struct truth *truth, const inlay_sinusoid_spec *spec, size_t pair)
 {
@@ -336,8 +299,8 @@ static void small_phase(mpfr_t sin, mpfr_t cos, mpfr_t phase, long *below, long 
 enum { SMALL = -100 };
 
 /* One attempt with so many digits; false where they do not decide. */
-static bool attempt(mpfr_srcptr frequency, double position, mpfr_prec_t digits, double amplitude, inlay_element_type type,
-                    struct truth_entries *entries)
+static bool attempt(mpfr_srcptr frequency, double position, mpfr_prec_t digits, double amplitude,
+                    inlay_element_type type, struct truth_entries *entries)
 {
     /* A frequency and its product err by 2^-lost of the whole angle, more of what is left without quarter turns. */
     const long lost = (long)mpfr_get_prec(frequency) - digits - 8;
@@ -381,7 +344,8 @@ static bool attempt(mpfr_srcptr frequency, double position, mpfr_prec_t digits, 
 }
 
 /* The sine and cosine of an angle: amplitude * sin(frequency * position), rounded once. */
-static struct truth_entries real_entries(const struct truth *truth, double position, double amplitude, inlay_element_type type)
+static struct truth_entries real_entries(const struct truth *truth, double position, double amplitude,
+                                         inlay_element_type type)
 {
     if (position == 0 || truth->still)
         return (struct truth_entries){0, truth_rounded(amplitude, type)};
@@ -413,8 +377,7 @@ struct truth_entries truth_at(const struct truth *truth, double position, inlay_
                                   times_amplitude(floats.cos, (float)amplitude, type)};
 }
 
-/* ---- Positions where it is hard -----------------------------------------------------------------------------------
- */
+/* ---- Positions where it is hard ---------------------------------------------------------------------------------- */
 
 size_t truth_nearest(const struct truth *truth, uint32_t *positions, size_t n)
 {

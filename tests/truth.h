@@ -36,6 +36,9 @@ void truth_clear(struct truth *truth);
 /* The sine and the cosine at a position, times the spec's amplitude. Ends the program where 512 bits do not decide. */
 struct truth_entries truth_at(const struct truth *truth, double position, inlay_element_type type);
 
+/* power = base^(-numerator / denominator), in the precision of `power`, which may be `base`. */
+void truth_power(mpfr_t power, mpfr_t base, size_t numerator, size_t denominator);
+
 /* The bits of x, and of what is between floats the nearest; ties go to even. */
 uint32_t truth_rounded(double x, inlay_element_type type);
 

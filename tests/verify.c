@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The judge of the promise that every entry is correctly rounded: draws specifications, calls and positions, and holds
- * what the library writes against truth.c, bit by bit. Ends at the first entry that differs, with all it takes to see
- * it again.
+ * Judges the promise that every entry is correctly rounded: draws specifications, calls and positions, and compares
+ * what the library writes with truth.c, bit by bit. It ends at the first entry that differs, and prints how to repeat
+ * it.
  *
  *     verify [ISA] [--entries N] [--seconds N] [--seed N] [--processes N] [--progress] [--case N]
  *
- * Work comes in cases, each with its own random numbers, so that any one can be repeated alone, whatever the number of
- * processes. `--seconds` ends the run early, but not before each recipe has been met: for machines that are emulated.
+ * Work comes in cases, each with its own random numbers, so that a case can be repeated alone, whatever the number of
+ * processes was. `--seconds` ends the run early, but not before every recipe was tested: for emulated machines.
  */
 #define _GNU_SOURCE
 #include "support.h"
@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 enum {
-    CASE_ENTRIES = 2048, /* judged per case, a piece more or less */
+    CASE_ENTRIES = 2048, /* judged per case, approximately */
     MAX_DIM = 4096,
     MAX_ROWS = 2400, /* of a call: more than from one anchor by exact phases to the next, and a block */
     MAX_PAIRS = 16,  /* judged per case */
@@ -32,20 +32,18 @@ enum {
     CASES_AT_LEAST = 72,
 };
 
-/* ---- What is counted, by all processes ----------------------------------------------------------------------------
- */
+/* ---- What is counted, by all processes --------------------------------------------------------------------------- */
 
 enum kind { BLOCKS, INTEGERS, REALS, NEAREST, GIVEN, RECIPE, ROTARY, KINDS };
 static const char *const kind_names[KINDS] = {"blocks",    "integers", "reals", "next to pi/2",
                                               "own freq.", "recipes",  "rotary"};
 
-struct tally {
+static struct tally {
     uint64_t next_case;
     uint64_t judged, far, misrounded;
     uint64_t by_kind[KINDS];
     uint64_t by_type[INLAY_BF16 + 1];
-};
-static struct tally *tally;
+} * tally;
 
 static void add(uint64_t *to, uint64_t n)
 {
@@ -71,15 +69,9 @@ struct options {
     bool progress;
 };
 
-/* ---- Random numbers -----------------------------------------------------------------------------------------------
- */
+/* ---- Random numbers ---------------------------------------------------------------------------------------------- */
 
-static double uniform(struct random *random)
-{
-    return (double)(random_bits(random) >> 11) * 0x1p-53;
-}
-
-/* True so many times of 100. */
+/* Returns true with a probability of `percent`. */
 static bool chance(struct random *random, unsigned percent)
 {
     return random_below(random, 100) < percent;
@@ -89,7 +81,7 @@ static bool chance(struct random *random, unsigned percent)
 static double log_uniform(struct random *random, int low, int high)
 {
     int exponent = low + (int)random_below(random, (uint64_t)(high - low));
-    return ldexp(1 + uniform(random), exponent);
+    return ldexp(1 + random_unit(random), exponent);
 }
 
 /* An odd multiple of half a unit in the last place of some type: the middle of two numbers. */
@@ -101,8 +93,7 @@ static double middle(struct random *random, int low, int high)
     return ldexp(significand, low + (int)random_below(random, (uint64_t)(high - low)));
 }
 
-/* ---- Specifications -----------------------------------------------------------------------------------------------
- */
+/* ---- Specifications ---------------------------------------------------------------------------------------------- */
 
 /* What a case is about: a spec, its handle, and some of its pairs, of which the truth is known. */
 struct subject {
@@ -117,16 +108,9 @@ struct subject {
 static size_t draw_dim(struct random *random)
 {
     static const size_t usual[] = {64, 128, 256, 320, 512, 768, 1024, 2048, 4096};
-    switch (random_below(random, 4)) {
-    case 0:
-        return 1 + random_below(random, 32);
-    case 1:
-        return usual[random_below(random, sizeof usual / sizeof *usual)];
-    case 2:
-        return 1 + random_below(random, 600);
-    default:
-        return 1 + random_below(random, MAX_DIM);
-    }
+    static const size_t most[] = {32, 600, MAX_DIM};
+    uint64_t kind = random_below(random, 4);
+    return kind == 3 ? usual[random_below(random, sizeof usual / sizeof *usual)] : 1 + random_below(random, most[kind]);
 }
 
 static double draw_base(struct random *random)
@@ -136,49 +120,32 @@ static double draw_base(struct random *random)
         return usual[random_below(random, sizeof usual / sizeof *usual)];
     if (chance(random, 25)) /* powers of two have frequencies without an end of zeros */
         return ldexp(1, (int)random_below(random, 100));
-    return fmin(1e30, pow(10, 30 * uniform(random)));
+    return fmin(1e30, pow(10, 30 * random_unit(random)));
 }
 
 static double draw_amplitude(struct random *random, size_t dim)
 {
-    switch (random_below(random, 20)) {
-    case 0:
+    uint64_t kind = random_below(random, 20);
+    if (kind == 0)
         return fmax(0x1p-20, fmin(0x1p10, sqrt(2 / (double)dim)));
-    case 1:
+    if (kind == 1)
         return log_uniform(random, -20, 10);
-    case 2:
+    if (kind == 2)
         return ldexp(1, (int)random_below(random, 31) - 20);
-    case 3:
-    case 4:
-        return middle(random, -20, 10);
-    default:
-        return 1;
-    }
+    return kind < 5 ? middle(random, -20, 10) : 1;
 }
 
 static double draw_frequency(struct random *random)
 {
     static const double special[] = {0, 1e-40, 0x1p31, 1, 0x1p-149, 5e-324, 1e-300, 0x1.fffffffffffffp30, 0.5};
-    switch (random_below(random, 6)) {
-    case 0:
+    uint64_t kind = random_below(random, 6);
+    if (kind == 0)
         return special[random_below(random, sizeof special / sizeof *special)];
-    case 1:
+    if (kind == 1)
         return log_uniform(random, -60, 31);
-    case 2:
+    if (kind == 2)
         return ldexp((double)random_below(random, 1 << 20), -(int)random_below(random, 60));
-    case 3:
-        return middle(random, -160, 31);
-    default:
-        return pow(10000, -uniform(random));
-    }
-}
-
-static void draw_inv_freq(struct subject *subject, struct random *random)
-{
-    subject->inv_freq = malloc((subject->pairs + 1) * sizeof *subject->inv_freq);
-    for (size_t i = 0; i < subject->pairs; i++)
-        subject->inv_freq[i] = draw_frequency(random);
-    subject->spec.inv_freq = subject->inv_freq;
+    return kind == 3 ? middle(random, -160, 31) : pow(10000, -random_unit(random));
 }
 
 /* The layout and the like; of a recipe often those of its own. */
@@ -231,8 +198,11 @@ static void draw_subject(struct subject *subject, struct random *random, uint64_
     }
     subject->pairs = (subject->spec.dim + (subject->spec.odd == INLAY_SINUSOID_ODD_FORMULA)) / 2;
     subject->inv_freq = NULL;
-    if (turn == 3 || subject->spec.float_angles)
-        draw_inv_freq(subject, random);
+    if (turn == 3 || subject->spec.float_angles) {
+        subject->spec.inv_freq = subject->inv_freq = malloc((subject->pairs + 1) * sizeof *subject->inv_freq);
+        for (size_t i = 0; i < subject->pairs; i++)
+            subject->inv_freq[i] = draw_frequency(random);
+    }
     inlay_status status = inlay_sinusoid_create(&subject->spec, NULL, &subject->handle);
     if (status != INLAY_OK) {
         printf("case %ju: %s\n", (uintmax_t)number, inlay_status_string(status));
@@ -263,8 +233,7 @@ static void free_subject(struct subject *subject)
     free(subject->inv_freq);
 }
 
-/* ---- Calls --------------------------------------------------------------------------------------------------------
- */
+/* ---- Calls ------------------------------------------------------------------------------------------------------- */
 
 /* One call: rows of consecutive positions, of a list, or of two rotary tables; and which rows of it are judged. */
 struct call {
@@ -283,8 +252,8 @@ struct call {
     size_t judged, row[MAX_JUDGED];
 };
 
-/* So many rows of so many pairs take no longer than judging them: scalar takes half a microsecond for each. Now and
-   then more, so that outputs are streamed. */
+/* Returns how many rows take no longer to compute than to judge; scalar takes half a microsecond per pair. Some calls
+   are larger, so that outputs are streamed. */
 static size_t most_rows(const struct subject *subject, struct random *random)
 {
     size_t work = tested == &inlay_kernels_scalar ? 4096 : chance(random, 12) ? 1 << 21 : 1 << 18;
@@ -312,9 +281,9 @@ static double draw_real(struct random *random, const struct subject *subject, in
     double sign = chance(random, 50) ? -1 : 1;
     uint64_t kind = random_below(random, 100);
     if (kind < 40)
-        return sign * (0x1p24 + uniform(random) * (0x1.fffffep30 - 0x1p24));
+        return sign * (0x1p24 + random_unit(random) * (0x1.fffffep30 - 0x1p24));
     if (kind < 60)
-        return sign * 1000 * uniform(random);
+        return sign * 1000 * random_unit(random);
     if (kind < 75 && subject->truths > 0) {
         const struct truth *truth = &subject->truth[random_below(random, subject->truths)];
         return truth_position_of(truth, sign * (double)random_below(random, 1 << 20));
@@ -355,7 +324,7 @@ static void draw_block(struct call *call, const struct subject *subject, struct 
     }
 }
 
-/* Some rows, spread over all. */
+/* Chooses rows to judge, spread over all. */
 static void choose_rows(struct call *call, struct random *random)
 {
     size_t n = call->n, judged = n < MAX_JUDGED ? n : MAX_JUDGED;
@@ -439,8 +408,7 @@ static double position_of(const struct call *call, size_t row)
     return (double)(call->first + (int64_t)row);
 }
 
-/* ---- Judging ------------------------------------------------------------------------------------------------------
- */
+/* ---- Judging ----------------------------------------------------------------------------------------------------- */
 
 /* Where calls write: room for the largest, twice for rotary tables. */
 static unsigned char *out[2];
@@ -597,14 +565,12 @@ static bool run_case(uint64_t number, uint64_t seed)
     return !judge.fails;
 }
 
-/* ---- The run ------------------------------------------------------------------------------------------------------
- */
+/* ---- The run ----------------------------------------------------------------------------------------------------- */
 
 static void work(const struct options *options, double begin)
 {
     make_room();
-    uint64_t cases = options->entries / CASE_ENTRIES;
-    cases = cases < CASES_AT_LEAST ? CASES_AT_LEAST : cases;
+    uint64_t wanted = options->entries / CASE_ENTRIES, cases = wanted > CASES_AT_LEAST ? wanted : CASES_AT_LEAST;
     while (get(&tally->misrounded) == 0) {
         uint64_t number = __atomic_fetch_add(&tally->next_case, 1, __ATOMIC_RELAXED);
         if (number >= cases || (number >= CASES_AT_LEAST && now() - begin > options->seconds))
@@ -709,13 +675,13 @@ int main(int argc, char **argv)
     struct options options = {1000000, 1, UINT64_MAX, 1e9, 1, isatty(STDERR_FILENO)};
     const char *isa = NULL;
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--progress") == 0) {
-            options.progress = true;
-        } else if (argv[i][0] != '-') {
+        if (argv[i][0] != '-')
             isa = argv[i];
-        } else if (take_option(&options, argv[i], argv[i + 1])) {
+        else if (strcmp(argv[i], "--progress") == 0)
+            options.progress = true;
+        else if (take_option(&options, argv[i], argv[i + 1]))
             i++;
-        } else {
+        else {
             fprintf(stderr, "verify: no option '%s', or no value for it\n", argv[i]);
             return 2;
         }
