@@ -18,8 +18,9 @@ extern "C" {
 /**
  * The type of the elements of a table or an output. 0 is no type, so that a forgotten field is an error.
  *
- * Tables can have any type: kernels dequantise rows in registers and make no copy. Each product and each sum below is
- * rounded to float32. Outputs are INLAY_F32, INLAY_F16 or INLAY_BF16.
+ * A table can have any of these types; kernels dequantise its rows in registers and make no copy. An output is
+ * INLAY_F32, INLAY_F16 or INLAY_BF16. Below, q is the number stored for a column, and the formula gives its value; each
+ * product, quotient and sum in it is rounded to float32.
  */
 typedef enum inlay_element_type {
     INLAY_F32 = 1,        /**< IEEE 754 binary32 */
@@ -30,15 +31,15 @@ typedef enum inlay_element_type {
     INLAY_U8_ROWWISE = 6, /**< uint8 q [dim], then float32 scale and bias within the row: q * scale + bias. The 8-bit
                                rowwise format of FBGEMM and PyTorch */
     INLAY_U4_ROWWISE = 7, /**< 4-bit q [dim], two in a byte, the lower half first, then float16 scale and bias within
-                             the row: q * scale + bias. FBGEMM's n-bit rowwise format */
-    INLAY_U4_GROUPED = 8, /**< 4-bit q [dim] packed likewise, one scale and optionally one zero point for each `group`
-                               columns: (q - zero) * scale. Without zero points, zero is 8. ONNX Runtime's
-                               GatherBlockQuantized with uint8 data */
+                               the row: q * scale + bias. FBGEMM's n-bit rowwise format */
+    INLAY_U4_GROUPED = 8, /**< 4-bit q [dim] packed in the same way, with one scale and optionally one zero point for
+                               each `group` columns: (q - zero) * scale. Without zero points, zero is 8. ONNX
+                               Runtime's GatherBlockQuantized with uint8 data */
     INLAY_Q8_0 = 9,       /**< blocks of 32 columns, each a float16 d and int8 q [32]: q * d. ggml */
     INLAY_Q4_0 = 10,      /**< blocks of 32 columns, each a float16 d and 16 bytes, whose lower halves are the first 16
                                columns and whose upper halves are the others: (q - 8) * d. ggml */
-    INLAY_U4_GROUPED_FLAT = 11, /**< as INLAY_U4_GROUPED, but without zero points zero is 0, and zero points are packed
-                                     without padding between rows. GatherBlockQuantized with uint4 data */
+    INLAY_U4_GROUPED_FLAT = 11, /**< like INLAY_U4_GROUPED, but zero points are packed without padding between rows,
+                                     and without zero points zero is 0. GatherBlockQuantized with uint4 data */
 } inlay_element_type;
 
 /** One more than the largest element type. */
@@ -78,12 +79,13 @@ typedef struct inlay_table {
     size_t vocab;            /**< of a shard: rows of the whole vocabulary; 0: the table is the whole vocabulary */
 } inlay_table;
 
-/** Returns the bytes of one row, with the scales that lie within it; this is the least stride. Returns 0 if no row of
-    that type has `dim` columns, or if its bytes overflow size_t. */
+/** Returns the bytes of one row of `dim` columns, including scales that lie within the row. This is the smallest valid
+    stride. Returns 0 if no row of that type has `dim` columns, or if its bytes overflow size_t. */
 INLAY_API size_t inlay_table_row_bytes(inlay_element_type type, size_t dim);
 
-/** Returns a view of rows that lie `stride_bytes` apart and have no arrays beside them. The constructors below call it;
-    callers need it for types chosen at run time. */
+/** Returns a view of a table [rows, dim] whose rows lie `stride_bytes` apart. Its scales and zero points are null; set
+    them, and group, for types that have them. Use it for a type chosen at run time or for rows that are not contiguous;
+    otherwise use the constructor of the type. Nothing is validated before the view is used. */
 static inline inlay_table inlay_table_of(inlay_element_type type, const void *data, size_t rows, size_t dim,
                                          size_t stride_bytes)
 {
@@ -120,7 +122,8 @@ static inline inlay_table inlay_table_bf16(const void *data, size_t rows, size_t
     return inlay_table_of(INLAY_BF16, data, rows, dim, dim * 2);
 }
 
-/** Returns a view of an int8 table [rows, dim] that is multiplied by a float32 scale per row: scales [rows]. */
+/** Returns a view of a contiguous int8 table [rows, dim], each row of which is multiplied by its float32 scale in
+    `scales` [rows]. */
 static inline inlay_table inlay_table_i8(const void *data, const void *scales, size_t rows, size_t dim)
 {
     inlay_table table = inlay_table_of(INLAY_I8, data, rows, dim, dim);
@@ -128,7 +131,8 @@ static inline inlay_table inlay_table_i8(const void *data, const void *scales, s
     return table;
 }
 
-/** Returns a view of an int8 table [rows, dim] that is divided by a float32 scale per row: scales [rows]. */
+/** Returns a view of a contiguous int8 table [rows, dim], each row of which is multiplied by the reciprocal of its
+    float32 scale in `scales` [rows]. */
 static inline inlay_table inlay_table_i8_inverse(const void *data, const void *scales, size_t rows, size_t dim)
 {
     inlay_table table = inlay_table_of(INLAY_I8_INVERSE, data, rows, dim, dim);
@@ -136,23 +140,26 @@ static inline inlay_table inlay_table_i8_inverse(const void *data, const void *s
     return table;
 }
 
-/** Returns a view of a table in FBGEMM's 8-bit rowwise format, with rows of dim + 8 bytes. */
+/** Returns a view of a contiguous table [rows, dim] in FBGEMM's 8-bit rowwise format, whose rows have dim + 8 bytes. */
 static inline inlay_table inlay_table_u8_rowwise(const void *data, size_t rows, size_t dim)
 {
     return inlay_table_of(INLAY_U8_ROWWISE, data, rows, dim, dim + 8);
 }
 
-/** Returns a view of a table in FBGEMM's 4-bit rowwise format, with rows of ceil(dim / 2) + 4 bytes. */
+/** Returns a view of a contiguous table [rows, dim] in FBGEMM's 4-bit rowwise format, whose rows have
+    ceil(dim / 2) + 4 bytes. */
 static inline inlay_table inlay_table_u4_rowwise(const void *data, size_t rows, size_t dim)
 {
     return inlay_table_of(INLAY_U4_ROWWISE, data, rows, dim, dim / 2 + dim % 2 + 4);
 }
 
 /**
- * Returns a view of the uint8 form of ONNX Runtime's GatherBlockQuantized: 4-bit rows of dim / 2 bytes.
+ * Returns a view of the data of ONNX Runtime's GatherBlockQuantized in its uint8 form: contiguous 4-bit rows of dim / 2
+ * bytes.
  *
+ * @param data    4-bit [rows, dim], two in a byte, the lower half first
  * @param scales  float32 [rows, dim / group]
- * @param zeros   null (every zero point is 8), or 4-bit zero points, rows of ceil(dim / group / 2) bytes
+ * @param zeros   4-bit zero points [rows, dim / group] in rows of ceil(dim / group / 2) bytes; null: all are 8
  * @param group   columns per scale: 32, 64 or 128
  */
 static inline inlay_table inlay_table_u4_grouped(const void *data, const void *scales, const void *zeros, size_t rows,
@@ -165,8 +172,9 @@ static inline inlay_table inlay_table_u4_grouped(const void *data, const void *s
     return table;
 }
 
-/** Returns a view of the uint4 form of ONNX Runtime's GatherBlockQuantized. It differs from inlay_table_u4_grouped() in
-    the zero points: they are packed without padding between rows, and null means that every zero point is 0. */
+/** Returns a view of the data of ONNX Runtime's GatherBlockQuantized in its uint4 form. It differs from
+    inlay_table_u4_grouped() only in the zero points: they are packed without padding between rows, in
+    ceil(rows * dim / group / 2) bytes, and null means that every zero point is 0. */
 static inline inlay_table inlay_table_u4_grouped_flat(const void *data, const void *scales, const void *zeros,
                                                       size_t rows, size_t dim, uint32_t group)
 {
@@ -175,20 +183,22 @@ static inline inlay_table inlay_table_u4_grouped_flat(const void *data, const vo
     return table;
 }
 
-/** Returns a view of a table of ggml's Q8_0 blocks; dim is a multiple of 32, and rows have dim / 32 * 34 bytes. */
+/** Returns a view of a contiguous table [rows, dim] of ggml's Q8_0 blocks; dim is a multiple of 32, and a row has
+    dim / 32 * 34 bytes. */
 static inline inlay_table inlay_table_q8_0(const void *data, size_t rows, size_t dim)
 {
     return inlay_table_of(INLAY_Q8_0, data, rows, dim, dim / 32 * 34);
 }
 
-/** Returns a view of a table of ggml's Q4_0 blocks; dim is a multiple of 32, and rows have dim / 32 * 18 bytes. */
+/** Returns a view of a contiguous table [rows, dim] of ggml's Q4_0 blocks; dim is a multiple of 32, and a row has
+    dim / 32 * 18 bytes. */
 static inline inlay_table inlay_table_q4_0(const void *data, size_t rows, size_t dim)
 {
     return inlay_table_of(INLAY_Q4_0, data, rows, dim, dim / 32 * 18);
 }
 
-/** Returns the view as a shard, which holds rows [first_row, first_row + table.rows) of a vocabulary of `vocab` rows.
-    inlay_layer_spec.tokens says what a layer writes for ids of other shards. */
+/** Returns a copy of a view that is a shard: it holds rows [first_row, first_row + table.rows) of a vocabulary of
+    `vocab` rows. inlay_layer_spec.tokens says what a layer writes for ids of other shards. */
 static inline inlay_table inlay_table_shard(inlay_table table, size_t first_row, size_t vocab)
 {
     table.first_row = first_row;
@@ -198,7 +208,8 @@ static inline inlay_table inlay_table_shard(inlay_table table, size_t first_row,
 
 /* ---- Quantising ------------------------------------------------------------------------------------------------- */
 
-/** The arrays that inlay_table_quantize() writes. They are those of an inlay_table, and mutable. */
+/** The arrays that inlay_table_quantize() writes: those of an inlay_table, but mutable. Its rows and columns are those
+    of the table that is converted. */
 typedef struct inlay_table_storage {
     size_t size;             /**< sizeof(inlay_table_storage) */
     void *data;              /**< [rows, dim] of `type`, at any address */
@@ -206,11 +217,11 @@ typedef struct inlay_table_storage {
     inlay_element_type type; /**< the type to convert to */
     uint32_t group;          /**< as in inlay_table */
     void *scales;            /**< as in inlay_table; null for types without an array of scales */
-    void *zeros;             /**< as in inlay_table; null: the grouped types store no zero points */
+    void *zeros;             /**< as in inlay_table; null: no zero points are stored */
 } inlay_table_storage;
 
-/** Returns the storage of contiguous rows of a type. Set group, scales and zeros afterwards for types that have them.
- */
+/** Returns the storage of contiguous rows of `dim` columns of a type. Set group, scales and zeros afterwards for types
+    that have them. */
 static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type, void *data, size_t dim)
 {
     inlay_table_storage storage;
@@ -225,36 +236,44 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
 }
 
 /**
- * Converts a float32 table [rows, dim] to another type. The error of a value x is |x - what is read back|, and the
- * bounds below hold up to the rounding of the product (and sum) that is read back, which adds up to 2^-24 of its
- * magnitude per operation:
+ * Converts a float32 table [rows, dim] to another type. The error of a value x is |x - what is read back|. The bounds
+ * below are exact for INLAY_F16, INLAY_BF16 and ggml's types. For the others, rounding what is read back to float32
+ * adds at most 2^-22 of the largest magnitude that shares the step.
  *
- * - INLAY_F16, INLAY_BF16: rounds to nearest even, by half a unit in the last place. Infinities and NaN stay; values
- *   that are too large become infinite.
- * - INLAY_I8, INLAY_I8_INVERSE: the step is the row's max |x| / 127 (I8_INVERSE stores its reciprocal). Half a step.
- * - INLAY_U8_ROWWISE: the bias is the row's min, the step (max - min) / 255. Half a step.
- * - INLAY_U4_ROWWISE: the bias is the row's min, the step (max - min) / 15, both rounded to float16. Half a step, and
- *   what that rounding moves: up to 2^-11 of |min| and of max - min.
- * - INLAY_U4_GROUPED, INLAY_U4_GROUPED_FLAT: the step is the group's (max - min) / 15 with 0 among the values where
- * zero points are stored, and the group's max |x| / 7 where they are not (half a step each). INLAY_U4_GROUPED_FLAT
- * without zero points holds no negative values: the step is the group's max / 15, and negative values are
- *   INLAY_ERROR_OPTION.
- * - INLAY_Q8_0: chooses q as ggml's reference does, with the step max |x| / 127 of a block, stored as float16. 0.57 of
- * a step. Bytes can differ from ggml's where the float16 step underflows (below 2^-24 it becomes 0).
- * - INLAY_Q4_0: likewise with the step max |x| / 8 of a block, such that the extreme value is -8. 1.01 steps.
+ * - INLAY_F16, INLAY_BF16: each value is rounded to nearest even, with an error of at most half a unit in the last
+ *   place. Infinities and NaN stay; values that are too large become infinite.
+ * - INLAY_I8, INLAY_I8_INVERSE: the step is the row's max |x| / 127, and INLAY_I8_INVERSE stores its reciprocal. Error:
+ *   half a step.
+ * - INLAY_U8_ROWWISE: the bias is the row's min, the step is (max - min) / 255. Error: half a step.
+ * - INLAY_U4_ROWWISE: the bias is the row's min, the step is (max - min) / 15, and both are rounded to float16. Error:
+ *   half a step plus what that rounding moves, at most 2^-11 of |min| and of max - min.
+ * - INLAY_U4_GROUPED, INLAY_U4_GROUPED_FLAT with zero points: the step is the group's (max - min) / 15, where 0 counts
+ *   as one of the values. Error: half a step.
+ * - INLAY_U4_GROUPED without zero points: the step is the group's max |x| / 7. Error: half a step.
+ * - INLAY_U4_GROUPED_FLAT without zero points: the step is the group's max / 15. It holds no negative values: these are
+ *   INLAY_ERROR_OPTION. Error: half a step.
+ * - INLAY_Q8_0: the step is the block's max |x| / 127, and is then rounded to float16. Error: 0.57 steps.
+ * - INLAY_Q4_0: the step is the block's max |x| / 8, such that the value with that magnitude becomes -8, and is then
+ *   rounded to float16. Error: 1.01 steps.
  *
- * Float32 steps are at least 2^-126. A float16 step below 2^-14 has few digits: there the error is larger by up to
+ * ggml's types get the bytes that ggml's reference (quantize_row_q8_0_ref, quantize_row_q4_0_ref) writes, except where
+ * the float16 step underflows to 0: every value of such a block is read back as 0, as with ggml, but the numbers beside
+ * the step can differ.
+ *
+ * A float32 step is at least 2^-126. A float16 step below 2^-14 has few digits; there the error is larger by at most
  * 8 * 2^-24 (INLAY_U4_ROWWISE, INLAY_Q4_0) or 64 * 2^-24 (INLAY_Q8_0). A row, group or block of zeros is read back as
- * zeros; a row whose values are all equal is read back as its bias.
+ * zeros; a row of a rowwise type whose values are all equal is read back as its bias.
  *
- * @param from           a float32 table that is no shard
- * @param to             the arrays to write; none of them may overlap `from`, another of them or the next two
+ * @param from           a float32 table [rows, dim] that is no shard
+ * @param to             the arrays to write
  * @param view           null, or where to write the view of the new table, which points to the arrays of `to`
- * @param largest_error  null, or where to write the largest error of all values; NaN and infinities that stay count as
- * 0
- * @return INLAY_OK; INLAY_ERROR_OPTION if `from` is not float32 or is a shard, or if a value is NaN, infinite or of a
- *         magnitude that the type cannot hold (integer types: above 2^126, or 65504 where scales are float16); or the
- *         status of the first array that is missing, too small or overlaps. Nothing is written then.
+ * @param largest_error  null, or where to write the largest error of all values, in which NaN and infinities that stay
+ *                       count as 0
+ * @return INLAY_OK; INLAY_ERROR_NULL if `from` or `to` is null; INLAY_ERROR_OPTION if `from` is not float32 or is a
+ *         shard, or if a value is NaN, infinite or of a magnitude that the type cannot hold (above 65504 for types
+ *         with a float16 scale, above 2^126 for others with a scale); INLAY_ERROR_OVERLAP if an output (an array of
+ *         `to`, *view, *largest_error) overlaps another output, the data of `from`, or one of the structs `from` and
+ *         `to`; otherwise the status of the first array that is missing or too small. Only INLAY_OK writes anything.
  */
 INLAY_API inlay_status inlay_table_quantize(const inlay_table *from, const inlay_table_storage *to, inlay_table *view,
                                             double *largest_error);
@@ -269,8 +288,8 @@ typedef enum inlay_random_kind {
 } inlay_random_kind;
 
 /**
- * Random rows. Each element is a function of its index, key and offset alone, so that a table made in parts, in any
- * order and on any machine, has the same bits. Start from inlay_random_spec_default().
+ * What inlay_table_random() writes. Each element is a function of its index, key and offset alone, so that a table made
+ * in parts, in any order and on any machine, has the same bits. Start from inlay_random_spec_default().
  *
  * Element e = (first_row + row) * dim + column takes w, word e mod 4 of the block that Philox4x32-10 (Salmon et al.
  * 2011) makes of the counter {e / 4, offset}, two 64-bit numbers with the lower half of each first, and of `key`. The
@@ -279,7 +298,7 @@ typedef enum inlay_random_kind {
  */
 typedef struct inlay_random_spec {
     size_t size;            /**< sizeof(inlay_random_spec) */
-    size_t first_row;       /**< index of the first row in its table, if the rows are a part of it */
+    size_t first_row;       /**< index in the whole table of the first row that is written */
     inlay_random_kind kind; /**< the distribution */
     uint32_t reserved;      /**< 0 */
     double mean;            /**< of the normal distributions, before truncation. This and the next three numbers must be
@@ -295,8 +314,8 @@ typedef struct inlay_random_spec {
     int64_t zero_row;       /**< a row of the table to fill with zeros, that of a padding token for example; -1: none */
 } inlay_random_spec;
 
-/** Returns a spec with mean 0 and deviation 1, truncated at +-2 deviations or uniform in [0, 1], offset 0, without a
-   row of zeros. */
+/** Returns a spec with mean 0, deviation 1 and offset 0, truncated at +-2 deviations or uniform in [0, 1], without a
+    row of zeros. */
 static inline inlay_random_spec inlay_random_spec_default(inlay_random_kind kind, uint64_t key)
 {
     inlay_random_spec spec;
@@ -315,14 +334,15 @@ static inline inlay_random_spec inlay_random_spec_default(inlay_random_kind kind
 }
 
 /**
- * Writes random rows, with the same bits on every machine. z is computed in double to within 2^-46 of its magnitude (or
- * of 1, where it is truncated and smaller); mean + deviation * z is computed in double and rounded once to float32. An
+ * Writes random rows, with the same bits on every machine. z is computed in double to within 2^-46 of its magnitude,
+ * or of 1 if it is truncated and smaller; mean + deviation * z is computed in double and rounded once to float32. An
  * element takes about 20 ns.
  *
  * @param spec          the distribution and the seed
- * @param out           float32 [rows, dim]
- * @param stride_bytes  distance between rows of `out`
- * @return INLAY_OK; INLAY_ERROR_NULL, _SHAPE, _STRIDE or _OVERFLOW for `out`; INLAY_ERROR_OPTION for `spec`
+ * @param out           float32 [rows, dim], at any address; must not overlap the struct `spec`
+ * @param stride_bytes  distance between rows of `out`, >= dim * sizeof(float); bytes between rows are left unchanged
+ * @return INLAY_OK; INLAY_ERROR_NULL, _SHAPE, _STRIDE or _OVERFLOW for an argument, the last also if an element's index
+ *         exceeds 64 bits; INLAY_ERROR_OPTION for a field of `spec`; INLAY_ERROR_OVERLAP
  */
 INLAY_API inlay_status inlay_table_random(const inlay_random_spec *spec, void *out, size_t rows, size_t dim,
                                           size_t stride_bytes);
