@@ -182,8 +182,7 @@ static void draw_layer(struct call *call, struct source *source, size_t dim)
     size_t rows = shard ? choose(source, vocab - first + 1) : vocab;
     bool whole = rows == vocab, has_positions;
     call->tokens = draw_table(source, TOKENS, rows, dim, half(source), true);
-    call->tokens.first_row = first;
-    call->tokens.vocab = shard ? vocab : 0;
+    call->tokens = inlay_table_shard(call->tokens, first, shard ? vocab : 0);
     *spec = inlay_layer_spec_default(&call->tokens);
     spec->scale = factors[choose(source, sizeof factors / sizeof *factors)];
     if (whole && one_in(source, 6) && dim <= 4096)

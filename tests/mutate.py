@@ -11,8 +11,8 @@ one, as long as the same one stands for it everywhere; and if the function has a
 So a mutation outlives renames, which a patch or a line of context does not, and the sources need no anchors. One that
 fits nowhere, or at several places, is an error that names it.
 
-Two copies are built side by side. A mutation rebuilds what it changed and runs the test that is expected to see it; only
-if that one passes are the others run. The exit status is 1 if a mutation is not seen or does not fit.
+Two copies are built side by side. A mutation rebuilds what it changed and runs the test that is expected to see it, and
+the others only if that one passes. The exit status is 1 if a mutation is not seen or does not fit.
 """
 import collections
 import concurrent.futures
@@ -31,7 +31,7 @@ SUITES = {"inlay:isa", "inlay:api", "inlay:audit", "inlay:tool"}
 COPIES = 2
 SECONDS = 600  # a test that takes longer has failed
 SKIP = 77
-DISTINCT_TOKENS = 12  # so many are told from any others even without names
+DISTINCT_TOKENS = 12  # a pattern of this length is told from others even without its names
 
 TOKEN = re.compile(
     r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/|\\\n)|(?P<name>[A-Za-z_]\w*)|(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)"""
@@ -159,35 +159,28 @@ class Copy:
 
     def __init__(self, source, folder):
         self.root, self.build = folder / "inlay", folder / "build"
-        tracked = run(["git", "-C", str(source), "ls-files", "-z"]).stdout.split("\0")
-        for name in filter(None, tracked):
+        names = run(["git", "-C", str(source), "ls-files", "-zco", "--exclude-standard"]).stdout.split("\0")
+        for name in filter(None, names):
             if (source / name).exists():
                 (self.root / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source / name, self.root / name)
         options = ["-Dbench=disabled", "-Dtests=enabled", "-Dtool=enabled"]
         setup = run(["meson", "setup", str(self.build), str(self.root), *options])
-        if setup.returncode != 0 or not self.builds():
-            sys.exit("the sources as they are cannot be built\n" + setup.stdout)
+        if setup.returncode != 0:
+            raise ValueError("cannot be configured:\n" + setup.stdout)
         tests = json.loads((self.build / "meson-info" / "intro-tests.json").read_text(encoding="utf-8"))
         self.tests = {test["name"]: test for test in tests if set(test["suite"]) & SUITES}
         self.sound = None
 
-    def builds(self, target="all"):
-        return run(["ninja", "-C", str(self.build), target]).returncode == 0
-
     def fails(self, name):
-        """Whether a test fails; one that is skipped does not. TEST@CPU=ISA: on an emulated CPU, which runs that ISA."""
-        name, _, emulated = name.partition("@")
-        test, cpu, environment = self.tests[name], [], {}
-        if emulated:
-            model, _, environment["INLAY_TEST_BEST"] = emulated.rpartition("=")
-            cpu = ["qemu-x86_64", "-cpu", model]
+        """Whether a test fails; one that is skipped does not."""
+        test = self.tests[name]
         program = pathlib.Path(test["cmd"][0])
-        if not self.builds(str(program.relative_to(self.build)) if program.is_relative_to(self.build) else "all"):
+        target = str(program.relative_to(self.build)) if program.is_relative_to(self.build) else "all"
+        if run(["ninja", "-C", str(self.build), target]).returncode != 0:
             raise ValueError("does not compile")
         try:
-            environment |= {**os.environ, **test["env"]}
-            result = run([*cpu, *test["cmd"]], env=environment, cwd=self.build, timeout=SECONDS)
+            result = run(test["cmd"], env={**os.environ, **test["env"]}, cwd=self.build, timeout=SECONDS)
         except subprocess.TimeoutExpired:
             return True
         return result.returncode not in (0, SKIP)
@@ -198,7 +191,7 @@ class Copy:
         if isinstance(fit, str):
             return False, f"NO LONGER FITS: {fit}"
         try:
-            if mutation.test.partition("@")[0] in self.tests and self.failing(fit, [mutation.test]):
+            if mutation.test in self.tests and self.failing(fit, [mutation.test]):
                 return True, mutation.test
             if self.sound is None:  # the expected tests are known to pass on the sources as they are
                 self.sound = [name for name in self.tests if not self.fails(name)]
@@ -232,41 +225,40 @@ def fits(source, mutations):
     return bad
 
 
-def main():
-    words = sys.argv[1:]
-    only_fits = "--fits" in words
-    if only_fits:
-        words.remove("--fits")
-    source = pathlib.Path(words.pop(0)).resolve()
-    mutations = [
-        m for m in read_mutations(source / "tests" / "mutations.txt") if not words or any(w in m.what for w in words)
-    ]
-    if only_fits:
-        sys.exit(fits(source, mutations) != 0)
-    unseen = 0
+def unseen(source, mutations):
+    """Prints what becomes of each mutation; returns how many no test sees."""
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(COPIES) as pool:
-        made = pool.map(lambda i: Copy(source, pathlib.Path(folder, str(i))), range(COPIES))
         copies = queue.SimpleQueue()
-        for copy in made:
+        for copy in pool.map(lambda i: Copy(source, pathlib.Path(folder, str(i))), range(COPIES)):
             copies.put(copy)
 
         def with_copy(method, argument):
             copy = copies.get()
             try:
-                return method(copy, argument)
+                return argument, method(copy, argument)
             finally:
                 copies.put(copy)
 
-        expected = sorted({m.test for m in mutations if m.test.partition("@")[0] in copy.tests})
-        failing = pool.map(lambda name: (name, with_copy(Copy.fails, name)), expected)
-        if red := [name for name, fails in failing if fails]:
-            sys.exit(f"the sources as they are fail {', '.join(red)}")
-        results = pool.map(lambda mutation: (mutation, *with_copy(Copy.sees, mutation)), mutations)
-        for mutation, seen, text in results:
-            unseen += not seen
+        expected = sorted({m.test for m in mutations if m.test in copy.tests})
+        if red := [name for name, fails in pool.map(lambda name: with_copy(Copy.fails, name), expected) if fails]:
+            raise ValueError(f"already fails: {', '.join(red)}")
+        missed = 0
+        for mutation, (seen, text) in pool.map(lambda mutation: with_copy(Copy.sees, mutation), mutations):
+            missed += not seen
             print(f"{mutation.what}: {text}", flush=True)
-    print(f"{len(mutations) - unseen} passed, {unseen} failed, 0 skipped")
-    sys.exit(unseen != 0)
+    print(f"{len(mutations) - missed} passed, {missed} failed, 0 skipped")
+    return missed
+
+
+def main():
+    words = [word for word in sys.argv[1:] if word != "--fits"]
+    source = pathlib.Path(words.pop(0)).resolve()
+    mutations = list(read_mutations(source / "tests" / "mutations.txt"))
+    chosen = [m for m in mutations if not words or any(word in m.what for word in words)]
+    try:
+        sys.exit((fits if "--fits" in sys.argv else unseen)(source, chosen) != 0)
+    except ValueError as error:
+        sys.exit(f"the source as it is {error}")
 
 
 if __name__ == "__main__":

@@ -135,9 +135,8 @@ static void put_row(unsigned char *out, inlay_element_type type, const float *ro
         if (type == INLAY_F32) {
             memcpy(out + 4 * column, row + column, 4);
         } else {
-            unsigned bits = type == INLAY_F16 ? to_f16(row[column]) : to_bf16(row[column]);
-            out[2 * column] = (unsigned char)bits;
-            out[2 * column + 1] = (unsigned char)(bits >> 8);
+            uint16_t bits = (uint16_t)(type == INLAY_F16 ? to_f16(row[column]) : to_bf16(row[column]));
+            memcpy(out + 2 * column, &bits, 2);
         }
 }
 

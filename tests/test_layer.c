@@ -47,8 +47,7 @@ START_TEST(shards_add_up)
                 shard = *all;
                 shard.rows = i + 1 < shards ? choose(&source, all->rows + 1 - first) : all->rows - first;
                 shard.data = shard.rows > 0 ? (const unsigned char *)all->data + first * all->stride_bytes : NULL;
-                shard.first_row = first;
-                shard.vocab = all->rows;
+                shard = inlay_table_shard(shard, first, all->rows);
                 ck_assert_int_eq(forward(&call, &shard, part), INLAY_OK);
                 for (size_t at = 0; at < n; at++)
                     sum[at] = i > 0 ? sum[at] + part[at] : part[at];
