@@ -47,57 +47,40 @@ static void run_all(void)
     inlay_layer *layer;
     inlay_status status = inlay_layer_create(&spec, NULL, &layer);
     inlay_batch batch = inlay_batch_i32(data.ids, 4, TOKENS / 4, 0);
-    if (status == INLAY_OK)
-        status = inlay_forward(layer, &batch, data.out[0], row, NULL, NULL);
-    if (status == INLAY_OK)
-        status = inlay_gather(&tokens, data.ids, INLAY_ID_I32, TOKENS, 0x1p-3f, data.out[1], row, NULL, NULL);
-    if (status == INLAY_OK)
-        status = inlay_scale(data.out[1], row, TOKENS, DIM, 0x1.8p-126f, data.out[2], row, NULL);
-    if (status == INLAY_OK)
-        status = inlay_add_positions(data.out[2], row, 2, TOKENS / 2, &tokens, 3, NULL, NULL);
-    if (status == INLAY_OK)
-        status = inlay_sinusoid_rows(sinusoid, 1000000, TOKENS, INLAY_F32, data.out[3], row, NULL);
+    status |= inlay_forward(layer, &batch, data.out[0], row, NULL, NULL);
+    status |= inlay_gather(&tokens, data.ids, INLAY_ID_I32, TOKENS, 0x1p-3f, data.out[1], row, NULL, NULL);
+    status |= inlay_scale(data.out[1], row, TOKENS, DIM, 0x1.8p-126f, data.out[2], row, NULL);
+    status |= inlay_add_positions(data.out[2], row, 2, TOKENS / 2, &tokens, 3, NULL, NULL);
+    status |= inlay_sinusoid_rows(sinusoid, 1000000, TOKENS, INLAY_F32, data.out[3], row, NULL);
     inlay_layer_destroy(layer);
     inlay_sinusoid_destroy(sinusoid);
     inlay_sinusoid_spec recipe = inlay_sinusoid_spec_recipe(INLAY_RECIPE_MLX, DIM + 1);
-    if (status == INLAY_OK)
-        status = inlay_sinusoid_create(&recipe, NULL, &sinusoid);
-    if (status == INLAY_OK)
-        status =
-            inlay_sinusoid_at(sinusoid, reals, INLAY_POSITION_F32, REALS, INLAY_F32, data.out[4], row + 4, NULL, NULL);
-    if (status == INLAY_OK)
-        status = inlay_sinusoid_rows(sinusoid, 4999, 9, INLAY_F16, data.out[5], row + 4, NULL);
+    status |= inlay_sinusoid_create(&recipe, NULL, &sinusoid);
+    status |=
+        inlay_sinusoid_at(sinusoid, reals, INLAY_POSITION_F32, REALS, INLAY_F32, data.out[4], row + 4, NULL, NULL);
+    status |= inlay_sinusoid_rows(sinusoid, 4999, 9, INLAY_F16, data.out[5], row + 4, NULL);
     inlay_rotary_spec yarn = inlay_rotary_spec_default(DIM + 1);
     yarn.scaling = INLAY_ROTARY_YARN;
     yarn.factor = 3.3;
     double rotary[DIM / 2 + 1], attention_factor;
-    if (status == INLAY_OK)
-        status = inlay_rotary_rows(sinusoid, 4999, 9, INLAY_F32, INLAY_ROTARY_HALVES, data.out[7], data.out[8], row + 4,
-                                   NULL);
-    if (status == INLAY_OK)
-        status = inlay_rotary_frequencies(&yarn, rotary, &attention_factor);
+    status |=
+        inlay_rotary_rows(sinusoid, 4999, 9, INLAY_F32, INLAY_ROTARY_HALVES, data.out[7], data.out[8], row + 4, NULL);
+    status |= inlay_rotary_frequencies(&yarn, rotary, &attention_factor);
     memcpy(data.out[7] + 20 * DIM, rotary, sizeof rotary);
     /* Subnormals that are read, and made. */
     inlay_table_storage storage = inlay_table_storage_of(INLAY_F16, data.halves, DIM);
     inlay_table halves;
     storage.stride_bytes = sizeof *data.halves;
-    if (status == INLAY_OK)
-        status = inlay_table_quantize(&tokens, &storage, &halves, NULL);
-    if (status == INLAY_OK)
-        status =
-            inlay_gather(&halves, data.ids, INLAY_ID_I32, 12, 0x1.8p-120f, data.out[5] + 20 * DIM, row, NULL, NULL);
+    status |= inlay_table_quantize(&tokens, &storage, &halves, NULL);
+    status |= inlay_gather(&halves, data.ids, INLAY_ID_I32, 12, 0x1.8p-120f, data.out[5] + 20 * DIM, row, NULL, NULL);
     inlay_sinusoid_destroy(sinusoid);
     /* Frequencies so low that sines are subnormal floats, and products of doubles underflow. */
     inlay_sinusoid_spec given = inlay_sinusoid_spec_default(DIM);
     given.inv_freq = data.frequencies;
     given.amplitude = 1.7;
-    if (status == INLAY_OK)
-        status = inlay_sinusoid_create(&given, NULL, &sinusoid);
-    if (status == INLAY_OK)
-        status =
-            inlay_sinusoid_at(sinusoid, reals, INLAY_POSITION_F32, REALS, INLAY_BF16, data.out[6], row, NULL, NULL);
-    if (status == INLAY_OK)
-        status = inlay_sinusoid_rows(sinusoid, 1, 20, INLAY_F32, data.out[6] + REALS * DIM, row, NULL);
+    status |= inlay_sinusoid_create(&given, NULL, &sinusoid);
+    status |= inlay_sinusoid_at(sinusoid, reals, INLAY_POSITION_F32, REALS, INLAY_BF16, data.out[6], row, NULL, NULL);
+    status |= inlay_sinusoid_rows(sinusoid, 1, 20, INLAY_F32, data.out[6] + REALS * DIM, row, NULL);
     inlay_sinusoid_destroy(sinusoid);
     ck_assert_int_eq(status, INLAY_OK);
 }

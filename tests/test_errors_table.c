@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every error of a table's view and of the plain operations, which take one, for every argument that can cause it; and
- * the constructors of views.
+ * Every error of a table's view, of the plain operations, which take one, and of random tables, for every argument that
+ * can cause it; and the constructors of views.
  */
 #include "errors.h"
 
 #include "table/ids.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -357,9 +358,73 @@ START_TEST(scaling_in_place)
 }
 END_TEST
 
+/* The arguments of inlay_table_random(). */
+struct random_call {
+    const inlay_random_spec *spec;
+    void *out;
+    size_t rows, dim, stride_bytes;
+};
+
+static inlay_status draw(const struct random_call *call)
+{
+    return inlay_table_random(call->spec, call->out, call->rows, call->dim, call->stride_bytes);
+}
+
+#define EXPECT_RANDOM(wanted, field, value) EXPECT_WITH(wanted, spec, field, value, draw(&call))
+#define EXPECT_DRAW(wanted, field, value) EXPECT_WITH(wanted, call, field, value, draw(&call))
+
+START_TEST(random_tables)
+{
+    static const double bad[] = {(double)NAN, -(double)NAN, 1e39, -1e39, (double)INFINITY, -(double)INFINITY};
+    inlay_random_spec spec;
+    struct random_call call = {&spec, out.begin, 2, 4, 16};
+    for (inlay_random_kind kind = INLAY_RANDOM_NORMAL; kind <= INLAY_RANDOM_UNIFORM; kind++) {
+        const bool truncated = kind == INLAY_RANDOM_TRUNCATED_NORMAL;
+        spec = inlay_random_spec_default(kind, 1);
+        EXPECT_STATUS(draw(&call), INLAY_OK);
+        double *const numbers[] = {&spec.mean, &spec.deviation, &spec.low, &spec.high};
+        for (size_t i = 0; i < 4; i++)
+            for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+                const bool open_end = truncated && ((i == 2 && k == 5) || (i == 3 && k == 4));
+                const double kept = *numbers[i];
+                *numbers[i] = bad[k];
+                EXPECT_STATUS(draw(&call), open_end ? INLAY_OK : INLAY_ERROR_OPTION);
+                *numbers[i] = kept;
+            }
+        EXPECT_RANDOM(INLAY_ERROR_OPTION, deviation, -0x1p-1074);
+        EXPECT_RANDOM(INLAY_OK, deviation, -0.0);
+        EXPECT_RANDOM(INLAY_OK, deviation, 0);
+        EXPECT_RANDOM(INLAY_OK, low, spec.high);
+        EXPECT_RANDOM(INLAY_ERROR_OPTION, low, nextafter(spec.high, 10));
+        spec.high = 100;
+        EXPECT_RANDOM(INLAY_OK, low, 8);
+        EXPECT_RANDOM(truncated ? INLAY_ERROR_OPTION : INLAY_OK, low, nextafter(8, 9));
+        spec.low = -100;
+        EXPECT_RANDOM(INLAY_OK, high, -8);
+        EXPECT_RANDOM(truncated ? INLAY_ERROR_OPTION : INLAY_OK, high, -8.0001);
+    }
+    EXPECT_RANDOM(INLAY_ERROR_OPTION, kind, (inlay_random_kind)0);
+    EXPECT_RANDOM(INLAY_ERROR_OPTION, kind, (inlay_random_kind)4);
+    EXPECT_RANDOM(INLAY_ERROR_OPTION, reserved, 1);
+    EXPECT_RANDOM(INLAY_ERROR_OPTION, size, sizeof spec - 1);
+    EXPECT_RANDOM(INLAY_ERROR_OPTION, zero_row, -2);
+    if (sizeof(size_t) == 8) /* more elements than 2^64 */
+        EXPECT_RANDOM(INLAY_ERROR_OVERFLOW, first_row, SIZE_MAX);
+    EXPECT_DRAW(INLAY_ERROR_NULL, spec, NULL);
+    EXPECT_DRAW(INLAY_ERROR_NULL, out, NULL);
+    EXPECT_DRAW(INLAY_ERROR_SHAPE, dim, 0);
+    EXPECT_DRAW(INLAY_ERROR_STRIDE, stride_bytes, 15);
+    EXPECT_DRAW(INLAY_ERROR_OVERFLOW, rows, SIZE_MAX / 8);
+    EXPECT_DRAW(INLAY_ERROR_OVERLAP, out, &spec);
+    call.out = NULL;
+    EXPECT_DRAW(INLAY_OK, rows, 0);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "errors of tables", make_fixture, free_fixture, plain_operations, fields_of_views,
                      sizes_of_structs, quantised_views, shards, constructors_fill_in_every_field,
-                     ids_at_the_edge_of_int32, bad_ids_of_many, views_in_their_outputs, scaling_in_place);
+                     ids_at_the_edge_of_int32, bad_ids_of_many, views_in_their_outputs, scaling_in_place,
+                     random_tables);
 }

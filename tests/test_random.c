@@ -389,97 +389,10 @@ START_TEST(distributions_have_their_moments)
 }
 END_TEST
 
-/* ---- Errors ----------------------------------------------------------------------------------------------------- */
-
-static struct arena out_arena;
-
-static inlay_status status_of(const inlay_random_spec *spec)
-{
-    unsigned char *out = arena_place(&out_arena, 64, AT_BEGIN, 0);
-    inlay_status status = inlay_table_random(spec, out, 2, 4, 16);
-    EXPECT(status == INLAY_OK || arena_untouched(&out_arena), "an error came after the first write");
-    return status;
-}
-
-static inlay_random_spec good;
-
-static inlay_status with_number(double *field, double x)
-{
-    double before = *field;
-    *field = x;
-    inlay_status status = status_of(&good);
-    *field = before;
-    return status;
-}
-
-START_TEST(errors)
-{
-    out_arena = arena_make(64);
-    unsigned char *out = out_arena.begin;
-    EXPECT(inlay_table_random(NULL, out, 2, 4, 16) == INLAY_ERROR_NULL, "null");
-    for (int kind = 1; kind <= 3; kind++) {
-        good = inlay_random_spec_default((inlay_random_kind)kind, 1);
-        EXPECT(status_of(&good) == INLAY_OK, "kind %d", kind);
-        double *const numbers[] = {&good.mean, &good.deviation, &good.low, &good.high};
-        for (int i = 0; i < 4; i++) {
-            bool bound = kind == INLAY_RANDOM_TRUNCATED_NORMAL && i >= 2;
-            EXPECT(with_number(numbers[i], NAN) == INLAY_ERROR_OPTION, "kind %d, number %d: NaN", kind, i);
-            EXPECT(with_number(numbers[i], -NAN) == INLAY_ERROR_OPTION, "kind %d, number %d: -NaN", kind, i);
-            EXPECT(with_number(numbers[i], 1e39) == INLAY_ERROR_OPTION, "kind %d, number %d: 1e39", kind, i);
-            EXPECT(with_number(numbers[i], -1e39) == INLAY_ERROR_OPTION, "kind %d, number %d: -1e39", kind, i);
-            bool open = bound && i == 3;
-            EXPECT(with_number(numbers[i], INFINITY) == (open ? INLAY_OK : INLAY_ERROR_OPTION),
-                   "kind %d, number %d: inf", kind, i);
-            open = bound && i == 2;
-            EXPECT(with_number(numbers[i], -INFINITY) == (open ? INLAY_OK : INLAY_ERROR_OPTION),
-                   "kind %d, number %d: -inf", kind, i);
-        }
-        EXPECT(with_number(&good.deviation, -0x1p-1074) == INLAY_ERROR_OPTION, "a negative deviation");
-        EXPECT(with_number(&good.deviation, -0.0) == INLAY_OK, "a deviation of -0");
-        EXPECT(with_number(&good.deviation, 0) == INLAY_OK, "no deviation");
-        EXPECT(with_number(&good.low, good.high) == INLAY_OK, "low = high");
-        EXPECT(with_number(&good.low, nextafter(good.high, 10)) == INLAY_ERROR_OPTION, "low > high");
-        good.high = 100;
-        bool far = kind == INLAY_RANDOM_TRUNCATED_NORMAL;
-        EXPECT(with_number(&good.low, 8) == INLAY_OK, "low 8");
-        EXPECT(with_number(&good.low, nextafter(8, 9)) == (far ? INLAY_ERROR_OPTION : INLAY_OK), "low beyond 8");
-        good.low = -100;
-        EXPECT(with_number(&good.high, -8) == INLAY_OK, "high -8");
-        EXPECT(with_number(&good.high, -8.0001) == (far ? INLAY_ERROR_OPTION : INLAY_OK), "high beyond -8");
-    }
-    inlay_random_spec spec = good;
-    spec.kind = (inlay_random_kind)0;
-    EXPECT(status_of(&spec) == INLAY_ERROR_OPTION, "kind 0");
-    spec.kind = (inlay_random_kind)4;
-    EXPECT(status_of(&spec) == INLAY_ERROR_OPTION, "kind 4");
-    spec = good;
-    spec.reserved = 1;
-    EXPECT(status_of(&spec) == INLAY_ERROR_OPTION, "reserved");
-    spec = good;
-    spec.size--;
-    EXPECT(status_of(&spec) == INLAY_ERROR_OPTION, "a smaller size");
-    spec = good;
-    spec.zero_row = -2;
-    EXPECT(status_of(&spec) == INLAY_ERROR_OPTION, "zero_row -2");
-    spec = good;
-    spec.first_row = SIZE_MAX;
-    EXPECT(sizeof(size_t) < 8 || status_of(&spec) == INLAY_ERROR_OVERFLOW, "more elements than 2^64");
-    arena_place(&out_arena, 64, AT_BEGIN, 0);
-    EXPECT(inlay_table_random(&good, NULL, 2, 4, 16) == INLAY_ERROR_NULL, "no output");
-    EXPECT(inlay_table_random(&good, NULL, 0, 4, 16) == INLAY_OK, "no rows");
-    EXPECT(inlay_table_random(&good, out, 2, 0, 16) == INLAY_ERROR_SHAPE, "dim 0");
-    EXPECT(inlay_table_random(&good, out, 2, 4, 15) == INLAY_ERROR_STRIDE, "a short stride");
-    EXPECT(inlay_table_random(&good, out, SIZE_MAX / 8, 4, 16) == INLAY_ERROR_OVERFLOW, "too many rows");
-    EXPECT(inlay_table_random(&good, &good, 1, 4, 16) == INLAY_ERROR_OVERLAP, "the spec as output");
-    EXPECT(arena_untouched(&out_arena), "an error came after the first write");
-    arena_free(&out_arena);
-}
-END_TEST
-
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "random", NULL, NULL, philox_has_its_known_answers, dropout_is_its_definition,
                      the_threshold_is_kept, dropout_keeps_its_share, cuts_of_dropout_change_nothing,
                      shares_are_those_of_mpfr, quantiles_are_those_of_mpfr, tables_have_their_bits_in_every_environment,
-                     tables_are_their_definition, rows_of_zeros, distributions_have_their_moments, errors);
+                     tables_are_their_definition, rows_of_zeros, distributions_have_their_moments);
 }
