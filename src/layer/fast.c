@@ -72,7 +72,7 @@ static void append_resolved(const struct inlay_part *part, const struct block *b
         size_t row;
         enum inlay_row_kind kind = inlay_row_of(work, run->first + i, &row);
         if (kind == INLAY_ROW)
-            inlay_tile_append(tile, inlay_stored_at(work->tokens, row, block->column), position, out);
+            inlay_tile_append(tile, inlay_row_place(work->tokens, row, block->column), position, out);
         else
             inlay_write_special_row(part->plan->kernels, kind, work->spec->scale, position, out, tile->call.columns);
     }

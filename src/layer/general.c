@@ -31,7 +31,7 @@ static __attribute__((noinline)) void sum_tokens(const struct inlay_group *group
     for (size_t i = 0; i < group->count; i++) {
         const unsigned char *term = terms != NULL ? terms[i] : NULL;
         if (group->kinds[i] == INLAY_ROW)
-            inlay_tile_append(&tile, inlay_stored_at(work->tokens, group->rows[i], group->column), term,
+            inlay_tile_append(&tile, inlay_row_place(work->tokens, group->rows[i], group->column), term,
                               group->floats[i]);
         else
             inlay_write_special_row(group->part->plan->kernels, group->kinds[i], work->spec->scale, term,
@@ -48,7 +48,7 @@ static __attribute__((noinline)) void add_rows(const struct inlay_group *group, 
     begin_group(&tile, group, table, 1, true);
     for (size_t i = 0; i < group->count; i++)
         if (inlay_row_goes_on(group->kinds[i]))
-            inlay_tile_append(&tile, inlay_stored_at(table, rows[i], group->column), group->floats[i],
+            inlay_tile_append(&tile, inlay_row_place(table, rows[i], group->column), group->floats[i],
                               group->floats[i]);
     inlay_tile_run(&tile, 0);
 }
@@ -62,7 +62,7 @@ static __attribute__((noinline)) void add_terms(const struct inlay_group *group,
     begin_group(&tile, group, &floats, 1, true);
     for (size_t i = 0; i < group->count; i++)
         if (inlay_row_goes_on(group->kinds[i]))
-            inlay_tile_append(&tile, (struct inlay_stored){.row = from[i]}, terms[i], group->floats[i]);
+            inlay_tile_append(&tile, (struct inlay_row_place){.row = from[i]}, terms[i], group->floats[i]);
     inlay_tile_run(&tile, 0);
 }
 
@@ -159,7 +159,7 @@ static void sum_terms(struct inlay_group *group)
     for (size_t i = 0; i < group->count; i++) {
         terms[i] = NULL;
         if (has_terms && inlay_row_goes_on(group->kinds[i]))
-            terms[i] = group->positions[i] < in_memory ? inlay_stored_at(table, group->positions[i], group->column).row
+            terms[i] = group->positions[i] < in_memory ? inlay_row_place(table, group->positions[i], group->column).row
                                                        : group->floats[i];
     }
     if (work->spec->segments_first)
@@ -221,11 +221,11 @@ static void prefetch_group(const struct inlay_work *work, size_t first, size_t c
         size_t row;
         if (inlay_row_of(work, token, &row) != INLAY_ROW)
             continue;
-        const struct inlay_stored stored = inlay_stored_at(work->tokens, row, 0);
-        if (stored.scales != NULL)
-            __builtin_prefetch(stored.scales);
+        const struct inlay_row_place place = inlay_row_place(work->tokens, row, 0);
+        if (place.scales != NULL)
+            __builtin_prefetch(place.scales);
         for (size_t at = 0; at < bytes; at += INLAY_CACHE_LINE)
-            __builtin_prefetch(stored.row + at);
+            __builtin_prefetch(place.row + at);
     }
 }
 

@@ -37,7 +37,7 @@ static size_t sum_rows(const struct inlay_part *part, struct inlay_sequence sequ
         const bool own_tile = work->batch.weights != NULL || pooled == 0;
         if (own_tile || pooled == 1)
             begin_pooled(&tile, part, weight_of(work, token) * work->spec->scale, pooled > 0);
-        inlay_tile_append(&tile, inlay_stored_at(work->tokens, row, 0), sum, sum);
+        inlay_tile_append(&tile, inlay_row_place(work->tokens, row, 0), sum, sum);
         if (own_tile)
             inlay_tile_run(&tile, 0);
         pooled++;

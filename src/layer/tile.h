@@ -32,7 +32,7 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_plan *plan, co
 void inlay_tile_run(struct inlay_tile *tile, size_t carried);
 
 /* Appends one row, and runs the kernel if the tile is full. */
-static inline void inlay_tile_append(struct inlay_tile *tile, struct inlay_stored row, const unsigned char *position,
+static inline void inlay_tile_append(struct inlay_tile *tile, struct inlay_row_place row, const unsigned char *position,
                                      unsigned char *out)
 {
     const size_t i = tile->count++;

@@ -283,13 +283,13 @@ static double error_of(const struct inlay_kernels *kernels, const inlay_table *t
     unsigned char back[COLUMNS * sizeof(float)];
     for (size_t first = 0; first < to->dim; first += COLUMNS) {
         size_t columns = to->dim - first < COLUMNS ? to->dim - first : COLUMNS;
-        struct inlay_stored stored = inlay_stored_at(to, index, first);
+        struct inlay_row_place place = inlay_row_place(to, index, first);
         unsigned char *out = back;
         const struct inlay_embed_tile tile = {
-            .rows = &stored.row,
-            .scales = &stored.scales,
+            .rows = &place.row,
+            .scales = &place.scales,
             .zeros = to->zeros,
-            .zero_at = &stored.zero_at,
+            .zero_at = &place.zero_at,
             .group = to->group,
             .out = &out,
             .count = 1,

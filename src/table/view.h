@@ -21,16 +21,17 @@ inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_exte
 bool inlay_table_overlaps(struct inlay_extent a, const struct inlay_table_extents *table);
 
 /* Where a row lies at a column, which is a multiple of 256 or, of floats, any. */
-struct inlay_stored {
+struct inlay_row_place {
     const unsigned char *row, *scales; /* scales: null, or those of the columns from there on */
     size_t zero_at;                    /* index of that column's zero point in the table's array, in zero points */
 };
 
-static inline struct inlay_stored inlay_stored_at(const inlay_table *table, size_t row, size_t column)
+/* Returns that place. Nothing is checked: the row and the column exist. */
+static inline struct inlay_row_place inlay_row_place(const inlay_table *table, size_t row, size_t column)
 {
     const struct inlay_row_format *format = &inlay_row_formats[table->type];
     const unsigned char *begin = (const unsigned char *)table->data + row * table->stride_bytes;
-    struct inlay_stored at = {begin + (column >> format->log2_columns) * format->block_bytes, NULL, 0};
+    struct inlay_row_place at = {begin + (column >> format->log2_columns) * format->block_bytes, NULL, 0};
     if (format->scales == INLAY_SCALES_IN_ROW) {
         at.scales = begin + inlay_table_row_bytes(table->type, table->dim) - format->scale_bytes;
     } else if (format->scales == INLAY_SCALES_PER_ROW) {
