@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The integer path against MPFR: constants, frequencies, phases, and every way to round. Sinusoids must be correctly
+ * The exact fallback against MPFR: constants, frequencies, phases, and every way to round. Sinusoids must be correctly
  * rounded, on every ISA.
  */
 #include "support.h"
@@ -150,7 +150,7 @@ static void check_entry(size_t dim, double base, uint32_t position, size_t pair,
            is_cosine ? "cosine" : "sine", pair, (double)found, (double)rounded);
 }
 
-/* One row against MPFR: every entry is the real number rounded once. `every`: only so many columns apart. */
+/* One row against MPFR: every entry is the real number rounded once. Every how many columns: `every`. */
 static void check_row(const inlay_sinusoid *sinusoid, size_t dim, double base, uint32_t position, size_t every)
 {
     float *row = malloc(dim * sizeof *row);
@@ -215,9 +215,9 @@ START_TEST(worst_phases_are_rounded_as_promised)
 END_TEST
 
 /*
- * Entries within 1e-15 of the middle of two floats, which doubles as they come out of a block do not decide: found by
- * find_hard_cases.c, which knows nothing of this library. Each is met at the begin of a block, after a step, in its
- * depth and in its last row.
+ * Entries within 1e-15 of the middle of two floats, which the rounding test of doubles leaves undecided: found by
+ * find_hard_cases.c, which uses nothing of this library. Each is tested at the beginning of a block, after one step,
+ * deep in the block and in its last row.
  */
 static const struct {
     size_t dim;
@@ -239,7 +239,7 @@ START_TEST(hard_cases_are_rounded_as_promised)
         float rounded = true_entry(dim, hard[i].base, hard[i].position, hard[i].pair, hard[i].is_cosine);
         for (size_t d = 0; d < sizeof depths / sizeof *depths && depths[d] < hard[i].position; d++) {
             if (tested == &inlay_kernels_scalar && d > 1)
-                break; /* which has no blocks */
+                break; /* it has no blocks */
             ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, hard[i].position - depths[d], depths[d] + 1, INLAY_F32, rows,
                                                  dim * sizeof *rows, NULL),
                              INLAY_OK);

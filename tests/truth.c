@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The truth about an entry: the angle in quarter turns with MPFR, its fraction, sine and cosine with a bound of their
- * error, and both ends of that bound rounded to the type. Where these are not one number, once more with more digits.
+ * An entry by MPFR: the angle in quarter turns, its fraction, its sine and cosine with a bound of their error, and both
+ * ends of that bound rounded to the type. If these are two numbers, the same again with more digits.
  */
 #include "truth.h"
 
@@ -298,7 +298,7 @@ static void small_phase(mpfr_t sin, mpfr_t cos, mpfr_t phase, long *below, long 
 
 enum { SMALL = -100 };
 
-/* One attempt with so many digits; false where they do not decide. */
+/* Tries with a number of digits; returns false if they do not decide. */
 static bool attempt(mpfr_srcptr frequency, double position, mpfr_prec_t digits, double amplitude,
                     inlay_element_type type, struct truth_entries *entries)
 {

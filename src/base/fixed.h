@@ -24,9 +24,9 @@ static inline uint64_t inlay_mul_add_portable(uint64_t a, uint64_t b, uint64_t c
     uint64_t b0 = (uint32_t)b, b1 = b >> 32;
     uint64_t low = a0 * b0;
     uint64_t middle = a1 * b0 + (low >> 32);
-    uint64_t other = a0 * b1 + (uint32_t)middle;
-    uint64_t high = a1 * b1 + (middle >> 32) + (other >> 32);
-    low = (other << 32) | (uint32_t)low;
+    uint64_t middle_too = a0 * b1 + (uint32_t)middle;
+    uint64_t high = a1 * b1 + (middle >> 32) + (middle_too >> 32);
+    low = (middle_too << 32) | (uint32_t)low;
     low += c;
     high += low < c;
     low += *carry;

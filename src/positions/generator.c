@@ -344,8 +344,8 @@ void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinuso
                          size_t out_stride_bytes, bool stream)
 {
     struct inlay_generator generator;
-    /* The floats of a recipe that are not stored as they are take shape elsewhere. The others are scaled in place: the
-       general path, which has a buffer of its own, has no stack left for a second one. */
+    /* The floats of a recipe go through a buffer if they are converted, or stored with non-temporal stores. Else they
+       are scaled in place, since the general path, which has a buffer of its own, has no stack left for another one. */
     const bool recipe = sinusoid->angles != NULL, buffered = recipe && (stream || type != INLAY_F32);
     size_t first = 0;
     do { /* once even if dim 1 has no pair */

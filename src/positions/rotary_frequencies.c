@@ -71,13 +71,6 @@ static bool values_valid(const inlay_rotary_spec *spec)
                           inlay_doubles_in(spec->long_factors, spec->dim / 2, 0x1p-20, 0x1p20)));
 }
 
-/* YaRN computes where on the line of pairs a frequency of so many rotations lies: with base 1 no frequency has it. */
-static bool base_valid(const inlay_rotary_spec *spec)
-{
-    return inlay_double_in(spec->base, 1, 1e30) &&
-           (spec->scaling != INLAY_ROTARY_YARN || inlay_double_less(1, spec->base));
-}
-
 /* Validates where the arrays lie, before anything is read from them. */
 static inlay_status check_arrays(const inlay_rotary_spec *spec, const double *inv_freq, const double *attention_factor)
 {
@@ -115,7 +108,9 @@ static inlay_status check_rotary(const inlay_rotary_spec *spec, const double *in
         return INLAY_ERROR_OPTION;
     if (spec->dim == 0 || spec->dim % 2 != 0 || spec->dim > INT32_MAX)
         return INLAY_ERROR_SHAPE;
-    if (!base_valid(spec))
+    /* YaRN needs to know which frequency makes a number of rotations: with base 1 all frequencies are equal. */
+    bool equal = spec->scaling == INLAY_ROTARY_YARN && !inlay_double_less(1, spec->base);
+    if (!inlay_double_in(spec->base, 1, 1e30) || equal)
         return INLAY_ERROR_BASE;
     inlay_status status = check_arrays(spec, inv_freq, attention_factor);
     if (status != INLAY_OK)
