@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds entries of sinusoid tables that lie within 1e-15 of the middle of two floats, as lines for hard_cases.inc. By
- * itself: frequencies from MPFR, phases in 128-bit integers, sine and cosine in long double, MPFR to confirm; nothing
- * of the library. Needs long doubles of 64 bits (x86).
+ * Finds entries of sinusoid tables that lie within 1e-15 of the middle of two floats and prints them as lines for
+ * hard_cases.inc. It uses nothing of the library: frequencies come from MPFR, phases are 128-bit integers, sine and
+ * cosine long doubles, and MPFR confirms each case. It needs long doubles of 64 bits (x86).
  *
  *     ninja -C build tests/find_hard_cases && build/tests/find_hard_cases 60 > tests/hard_cases.inc
  */
@@ -23,7 +23,7 @@ static uint64_t random_bits(void)
     return z ^ z >> 31;
 }
 
-/* angle = position * base^(-2 pair / dim), in turns where two_pi is given. */
+/* Computes the angle position * base^(-2 pair / dim), in turns if two_pi is not null. */
 static void true_angle(mpfr_t angle, double base, unsigned dim, unsigned pair, uint64_t position, mpfr_t two_pi)
 {
     mpfr_set_d(angle, base, MPFR_RNDN);
@@ -36,7 +36,7 @@ static void true_angle(mpfr_t angle, double base, unsigned dim, unsigned pair, u
         mpfr_div(angle, angle, two_pi, MPFR_RNDN);
 }
 
-/* The fraction of one position's turn as a multiple of 2^-128. */
+/* Returns the turns of one position, less than 1, as a multiple of 2^-128. */
 static uint128 frequency_of(double base, unsigned dim, unsigned pair, mpfr_t two_pi)
 {
     mpfr_t turns, high;
@@ -52,7 +52,7 @@ static uint128 frequency_of(double base, unsigned dim, unsigned pair, mpfr_t two
     return frequency;
 }
 
-/* How far |value|, >= 2^-20, lies from the middle of two floats. */
+/* Returns the distance of |value| >= 2^-20 from the middle of two floats. */
 static long double from_middle(long double value)
 {
     int exponent;
@@ -92,7 +92,7 @@ int main(int argc, char **argv)
     mpfr_const_pi(two_pi, MPFR_RNDN);
     mpfr_mul_2ui(two_pi, two_pi, 1, MPFR_RNDN);
     printf("/* dim, base, pair, position, whether it is the cosine; made by find_hard_cases.c */\n");
-    /* A round takes a few seconds; counted rather than timed, so that one argument always gives one list. */
+    /* Rounds of a few seconds are counted rather than timed, so that one argument always gives the same list. */
     for (long turn = 0; turn < rounds * 300; turn++) {
         unsigned dim = dims[random_bits() % (sizeof dims / sizeof *dims)];
         double base = bases[random_bits() % (sizeof bases / sizeof *bases)];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rotary frequencies against MPFR, which computes each formula as Hugging Face writes it, with signs and clamps, and
- * knows nothing of fixed point: correctly rounded, every one. Numbers of real models; every error.
+ * without fixed point: all must be correctly rounded. Then the frequencies of real models, and every error.
  */
 #include "support.h"
 #include "truth.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sinusoid tables: one SHA-256 per specification, committed here, which every ISA must give; and their placement, for
- * every dim, layout and guard page.
+ * Sinusoid tables: one SHA-256 per specification, which every ISA must reproduce; and where entries lie, for every dim,
+ * layout and guard page.
  */
 #include "support.h"
 
@@ -103,7 +103,7 @@ START_TEST(tables_have_their_hash)
 }
 END_TEST
 
-/* What a column holds: an entry of the formula, or what an odd dim ends in. */
+/* What a column holds: an entry of the formula, or the extra last column of an odd dim. */
 enum entry { SINE, COSINE, ZERO };
 
 static enum entry entry_at(size_t dim, inlay_sinusoid_layout layout, inlay_sinusoid_odd odd, size_t column,
