@@ -126,12 +126,11 @@ static void set_up_tokens(struct fixture *fixture, const struct feature_case *wa
     if (wanted->table_type != 0) {
         bool grouped = wanted->table_type == INLAY_U4_GROUPED;
         bool scaled = grouped || wanted->table_type == INLAY_I8 || wanted->table_type == INLAY_I8_INVERSE;
-        fixture->tokens = inlay_table_of(wanted->table_type, fixture->quantised, VOCAB, dim,
-                                         inlay_table_row_bytes(wanted->table_type, dim));
-        fixture->tokens.group = grouped ? 32 : 0;
-        fixture->tokens.scales = scaled ? fixture->scales : NULL;
-        fixture->tokens.zeros = grouped ? fixture->zeros : NULL;
-        if (quantize(&from, &fixture->tokens, NULL) != INLAY_OK)
+        inlay_table_storage storage = inlay_table_storage_of(wanted->table_type, fixture->quantised, dim);
+        storage.group = grouped ? 32 : 0;
+        storage.scales = scaled ? fixture->scales : NULL;
+        storage.zeros = grouped ? fixture->zeros : NULL;
+        if (inlay_table_quantize(&from, &storage, &fixture->tokens, NULL) != INLAY_OK)
             abort();
     }
     if (wanted->shard)

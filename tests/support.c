@@ -224,17 +224,3 @@ void dequantise(const inlay_table *table, float *out)
                                       table->dim * sizeof *out, NULL, NULL),
                          INLAY_OK);
 }
-
-inlay_status quantize(const inlay_table *from, const inlay_table *to, double *largest_error)
-{
-    if (to == NULL)
-        return inlay_table_quantize(from, NULL, NULL, largest_error);
-    const inlay_table_storage storage = {sizeof storage,
-                                         (void *)(uintptr_t)to->data,
-                                         to->stride_bytes,
-                                         to->type,
-                                         to->group,
-                                         (void *)(uintptr_t)to->scales,
-                                         (void *)(uintptr_t)to->zeros};
-    return inlay_table_quantize(from, &storage, NULL, largest_error);
-}

@@ -102,9 +102,6 @@ struct digest sha256(const void *bytes, size_t n);
 /* The control bits beside the rounding mode: flush-to-zero of results and of operands. */
 void set_flush(bool flush);
 
-/* inlay_table_quantize() to the arrays that a view points to, which the test may write. */
-inlay_status quantize(const inlay_table *from, const inlay_table *to, double *largest_error);
-
 /* Writes the rows of a table as the kernels under test dequantise them: float32 [rows, dim]. */
 void dequantise(const inlay_table *table, float *out);
 

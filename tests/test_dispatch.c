@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which kernels run: the order of the list, INLAY_ISA and its misuse, the first call from many threads. Where
- * INLAY_TEST_BEST names an ISA, that must be the one chosen: emulated CPUs are held to it.
+ * INLAY_TEST_BEST names an ISA, that one must be chosen, as on emulated CPUs.
  */
 #define _GNU_SOURCE
 #include "support.h"
