@@ -4,15 +4,13 @@
  */
 #include "base/compare.h"
 
-#include <stdint.h>
-#include <string.h>
+#include "base/bits.h"
 
 /* Compared as bits, which orders positive doubles and puts negative ones and NaN above them: no floating-point
    exception can be raised in the host's environment. */
 static uint64_t bits_of(double x)
 {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
+    const uint64_t bits = inlay_bits_f64(x);
     return bits == UINT64_C(1) << 63 ? 0 : bits; /* -0 is 0 */
 }
 
@@ -31,8 +29,7 @@ bool inlay_doubles_in(const double *x, size_t n, double low, double high)
 
 static uint32_t float_bits_of(float x)
 {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
+    const uint32_t bits = inlay_bits_f32(x);
     return bits == UINT32_C(1) << 31 ? 0 : bits; /* -0 is 0 */
 }
 

@@ -4,6 +4,7 @@
  */
 #include "layer/dropout.h"
 
+#include "base/bits.h"
 #include "base/philox.h"
 
 #include <string.h>
@@ -11,8 +12,7 @@
 /* Returns p * 2^32 for 0 <= p < 1, rounded to nearest even, from the bits of p. */
 static uint32_t threshold_of(float p)
 {
-    uint32_t bits;
-    memcpy(&bits, &p, sizeof bits);
+    const uint32_t bits = inlay_bits_f32(p);
     uint32_t significand = (bits & 0x7fffff) | 0x800000;
     int shift = (int)(bits >> 23) - 150 + 32; /* p = significand * 2^(shift - 32); subnormals are far below 1/2 */
     if (shift >= 0)
@@ -34,12 +34,8 @@ void inlay_dropout(unsigned char *row, size_t columns, uint64_t first_element, u
     while (columns > 0) {
         size_t n;
         const uint32_t *words = inlay_philox_take(&stream, columns, &n);
-        for (size_t i = 0; i < n; i++) {
-            float x;
-            memcpy(&x, row + i * sizeof x, sizeof x);
-            x = words[i] >= threshold ? x * factor : 0;
-            memcpy(row + i * sizeof x, &x, sizeof x);
-        }
+        for (size_t i = 0; i < n; i++)
+            inlay_store_f32(row, i, words[i] >= threshold ? inlay_load_f32(row, i) * factor : 0);
         row += n * sizeof(float);
         columns -= n;
     }

@@ -2,6 +2,7 @@
 /*
  * The plain operations gather, scale and add_positions: each is the pass with fewer terms.
  */
+#include "base/bits.h"
 #include "base/executor.h"
 #include "layer/handle.h"
 #include "layer/plan.h"
@@ -13,10 +14,7 @@
 
 float inlay_sqrt_dim(size_t dim)
 {
-    uint32_t bits = inlay_exact_sqrt_f32(dim);
-    float root;
-    memcpy(&root, &bits, sizeof root);
-    return root;
+    return inlay_f32_of_bits(inlay_exact_sqrt_f32(dim));
 }
 
 /* Runs a layer of which only the terms of `spec` are there, on a batch that was validated. */

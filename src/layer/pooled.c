@@ -2,6 +2,7 @@
 /*
  * Pooling: the rows of a sequence are added one on top of the other, in the order of tokens.
  */
+#include "base/bits.h"
 #include "base/line.h"
 #include "layer/group.h"
 
@@ -9,10 +10,7 @@
 
 static float weight_of(const struct inlay_work *work, size_t token)
 {
-    float weight = 1;
-    if (work->batch.weights != NULL)
-        memcpy(&weight, (const unsigned char *)work->batch.weights + token * sizeof weight, sizeof weight);
-    return weight;
+    return work->batch.weights != NULL ? inlay_load_f32(work->batch.weights, token) : 1;
 }
 
 /* Begins a tile that adds rows times `scale` to the floats in `sum`, or replaces these by its one row. */
@@ -50,12 +48,8 @@ static size_t sum_rows(const struct inlay_part *part, struct inlay_sequence sequ
 /* Not inlined, so that its arithmetic stays within the guarded environment of its caller. */
 static __attribute__((noinline)) void divide(unsigned char *row, size_t columns, float n)
 {
-    for (size_t column = 0; column < columns; column++) {
-        float x;
-        memcpy(&x, row + column * sizeof x, sizeof x);
-        x /= n;
-        memcpy(row + column * sizeof x, &x, sizeof x);
-    }
+    for (size_t column = 0; column < columns; column++)
+        inlay_store_f32(row, column, inlay_load_f32(row, column) / n);
 }
 
 static void pool(const struct inlay_part *part, size_t b, unsigned char *sum)

@@ -4,6 +4,8 @@
  */
 #include "layer/rows.h"
 
+#include "base/bits.h"
+
 #include <string.h>
 
 enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t id, size_t *row)
@@ -92,12 +94,11 @@ static void write_zeros(const struct inlay_kernels *kernels, float scale, const 
 void inlay_write_special_row(const struct inlay_kernels *kernels, enum inlay_row_kind kind, float scale,
                              const unsigned char *position, unsigned char *out, size_t columns)
 {
-    const float outside = -0.0f;
     if (kind == INLAY_BARE)
         memset(out, 0, columns * sizeof(float));
     else if (kind == INLAY_ZEROS)
         write_zeros(kernels, scale, position, out, columns);
     else if (kind == INLAY_OUTSIDE)
         for (size_t column = 0; column < columns; column++)
-            memcpy(out + column * sizeof outside, &outside, sizeof outside);
+            inlay_store_f32(out, column, -0.0f);
 }

@@ -4,16 +4,10 @@
  */
 #include "table/normal.h"
 
+#include "base/bits.h"
 #include "base/rounding.h"
 
 #include <string.h>
-
-static double double_of(uint64_t bits)
-{
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
 
 /* Returns -ln x for a normal 0 < x <= 1/2, to within 2^-51 of its size. */
 static double minus_log(double x)
@@ -22,10 +16,9 @@ static double minus_log(double x)
        |z| < 0.1716: 11 terms of the series of atanh leave an error below 2^-60 of it. */
     const double log_2 = 0x1.62e42fefa39efp-1;
     const uint64_t fraction = (UINT64_C(1) << 52) - 1, one = UINT64_C(1023) << 52, sqrt_2 = UINT64_C(0x6a09e667f3bcc);
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
+    const uint64_t bits = inlay_bits_f64(x);
     int exponent = (int)(bits >> 52) - 1023;
-    double m = double_of((bits & fraction) | one);
+    double m = inlay_f64_of_bits((bits & fraction) | one);
     if ((bits & fraction) > sqrt_2) {
         m = m * 0.5;
         exponent++;
@@ -40,9 +33,7 @@ static double minus_log(double x)
    4% off. */
 static double heron_root(double x)
 {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    double root = double_of((bits >> 1) + UINT64_C(0x1ff7a3bea91d9b1b));
+    double root = inlay_f64_of_bits((inlay_bits_f64(x) >> 1) + UINT64_C(0x1ff7a3bea91d9b1b));
     for (int step = 0; step < 4; step++)
         root = (root + x / root) * 0.5;
     return root;

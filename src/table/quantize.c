@@ -3,6 +3,7 @@
  * Conversion of a float32 table to another element type. Numbers are chosen in double and rounded once to the type that
  * holds them; the largest error is measured on what the kernels in use read back.
  */
+#include "base/bits.h"
 #include "base/fpenv.h"
 #include "base/rounding.h"
 #include "dispatch/dispatch.h"
@@ -24,22 +25,12 @@ struct row {
 
 static uint32_t bits_at(const unsigned char *row, size_t column)
 {
-    uint32_t bits;
-    memcpy(&bits, row + column * sizeof bits, sizeof bits);
-    return bits;
+    return inlay_bits_f32(inlay_load_f32(row, column));
 }
 
 static double value_at(const unsigned char *row, size_t column)
 {
-    float value;
-    memcpy(&value, row + column * sizeof value, sizeof value);
-    return value;
-}
-
-static void put_float(unsigned char *to, size_t index, double x)
-{
-    float value = (float)x;
-    memcpy(to + index * sizeof value, &value, sizeof value);
+    return inlay_load_f32(row, column);
 }
 
 static void put_half(unsigned char *to, size_t index, uint16_t half)
@@ -64,10 +55,7 @@ static uint16_t any_float_to_bf16(uint32_t bits)
 
 static uint16_t to_half(double x)
 {
-    float value = (float)x;
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return any_float_to_f16(bits);
+    return any_float_to_f16(inlay_bits_f32((float)x));
 }
 
 /* Returns the value of a finite float16. */
@@ -154,7 +142,7 @@ static void put_i8(unsigned char *to, double q)
 static void quantize_i8(const struct row *row)
 {
     double step = step_of(magnitude_of(range_of(row->from, 0, row->dim)), 127);
-    put_float(row->scales, 0, step);
+    inlay_store_f32(row->scales, 0, (float)step);
     for (size_t i = 0; i < row->dim; i++)
         put_i8(row->to + i, nearest(value_at(row->from, i) / step));
 }
@@ -163,7 +151,7 @@ static void quantize_i8_inverse(const struct row *row)
 {
     double magnitude = magnitude_of(range_of(row->from, 0, row->dim)), scale = magnitude == 0 ? 1 : 127 / magnitude;
     scale = scale < 1 / least_step ? (float)scale : 1 / least_step;
-    put_float(row->scales, 0, scale);
+    inlay_store_f32(row->scales, 0, (float)scale);
     for (size_t i = 0; i < row->dim; i++)
         put_i8(row->to + i, nearest(value_at(row->from, i) * scale));
 }
@@ -172,8 +160,8 @@ static void quantize_u8_rowwise(const struct row *row)
 {
     struct range range = range_of(row->from, 0, row->dim);
     double step = step_of(range.most - range.least, 255);
-    put_float(row->to + row->dim, 0, step);
-    put_float(row->to + row->dim, 1, range.least);
+    inlay_store_f32(row->to + row->dim, 0, (float)step);
+    inlay_store_f32(row->to + row->dim, 1, (float)range.least);
     for (size_t i = 0; i < row->dim; i++)
         row->to[i] = (unsigned char)clamped(nearest((value_at(row->from, i) - range.least) / step), 0, 255);
 }
@@ -209,7 +197,7 @@ static void quantize_u4_grouped(const struct row *row)
         } else {
             step = flat ? step_of(range.most, 15) : step_of(magnitude_of(range), 7);
         }
-        put_float(row->scales, group, step);
+        inlay_store_f32(row->scales, group, (float)step);
         for (size_t i = first; i < first + row->group; i++)
             put_nibble(row->to, i, clamped(nearest(value_at(row->from, i) / step) + zero, 0, 15));
     }

@@ -3,6 +3,7 @@
  * Tables of random numbers: each element is a quantile at a number that Philox makes of the element's index.
  */
 #include "base/arguments.h"
+#include "base/bits.h"
 #include "base/fpenv.h"
 #include "base/philox.h"
 #include "table/element.h"
@@ -84,8 +85,7 @@ static __attribute__((noinline)) void fill_rows(const struct table *table)
    exception in the host's floating-point environment. */
 static int64_t ordered(double x)
 {
-    int64_t bits;
-    memcpy(&bits, &x, sizeof bits);
+    const int64_t bits = (int64_t)inlay_bits_f64(x);
     return bits < 0 ? -(bits & INT64_MAX) : bits;
 }
 
