@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The colour maps of heat maps. Included by the files that draw.
+ * The colour maps of heat maps.
  */
 #ifndef INLAY_TOOL_COLOUR_H
 #define INLAY_TOOL_COLOUR_H

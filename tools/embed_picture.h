@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The picture of an embedded batch: one panel per sequence. Included by embed.c.
+ * The picture of an embedded batch: one panel per sequence.
  */
 #ifndef INLAY_TOOL_EMBED_PICTURE_H
 #define INLAY_TOOL_EMBED_PICTURE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Errors of the command, each one line on stderr: "inlay embed: what is wrong: how to mend it". Included by every
+ * Errors of the command, each one line on stderr: "inlay embed: what is wrong: how to correct it". For every
  * file that can fail for a reason that concerns the user. Strings of the user's go through shown(), never raw.
  */
 #ifndef INLAY_TOOL_MESSAGE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The header of NumPy's .npy files: read from memory, written to memory. Included by load.c and save.c; it stands
- * alone, so that tests and fuzzers can link it without the rest. It must not open files, allocate or print.
+ * The header of NumPy's .npy files: read from memory, written to memory. It stands alone, so that
+ * tests and fuzzers can link it without the rest. It must not open files, allocate or print.
  */
 #ifndef INLAY_TOOL_NPY_H
 #define INLAY_TOOL_NPY_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The positions of `inlay table`, which are its rows: a range, or a list of real numbers. Included by the files of that
- * subcommand.
+ * The positions of `inlay table`, which are its rows: a range, or a list of real numbers.
  */
 #ifndef INLAY_TOOL_POSITIONS_H
 #define INLAY_TOOL_POSITIONS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tensors for people, in NumPy's nested brackets. Included by the subcommands. Rows are fetched one at a time, so that
+ * Tensors for people, in NumPy's nested brackets. Rows are fetched one at a time, so that
  * a large table need not exist to be printed. It must not depend on the locale.
  */
 #ifndef INLAY_TOOL_PRINT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How fast the forward pass is on this machine, beside the least that any layer must do: copying the same rows of the
- * table to the same places. Included by embed.c.
+ * table to the same places.
  */
 #ifndef INLAY_TOOL_TIMING_H
 #define INLAY_TOOL_TIMING_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the inputs of `inlay embed` (texts, files of text or lists of ids) to a rectangle of token ids. Included by
- * embed.c and embed_picture.c. It knows nothing of tables: whether an id is a row of one is the library's to say.
+ * From the inputs of `inlay embed` (texts, files of text or lists of ids) to a rectangle of token ids. It knows nothing
+ * of tables: whether an id is a row of one is the library's to say.
  */
 #ifndef INLAY_TOOL_TOKENS_H
 #define INLAY_TOOL_TOKENS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables of float32 rows for the layer: made by formula, or read from a file. Included by embed.c.
+ * Tables of float32 rows for the layer: made by formula, or read from a file.
  */
 #ifndef INLAY_TOOL_WEIGHTS_H
 #define INLAY_TOOL_WEIGHTS_H

@@ -96,8 +96,8 @@ def test_layer(directory):
     check_error(run(*last, "1 2"), 1, "past the last position", "position 2147483648", "2147483647")
 
     embed = lambda *args: run("embed", *args)
-    mend = "ids[1][3] = 907 is not a row of the table, which has 512: ids run from 0 to 511"
-    check_error(embed("--ids", "1", "--ids", "1 2 3 907", "--vocab", "512", "--dim", "2"), 1, "a bad id", mend)
+    fix = "ids[1][3] = 907 is not a row of the table, which has 512: ids run from 0 to 511"
+    check_error(embed("--ids", "1", "--ids", "1 2 3 907", "--vocab", "512", "--dim", "2"), 1, "a bad id", fix)
     check_error(embed("--ids", "0 -1", "--dim", "2"), 1, "a negative id", "ids[0][1] = -1")
     for huge in "9223372036854775807", "-9223372036854775808":
         check_error(embed("--ids", huge, "--dim", "2", "--vocab", "9"), 1, "an id of 64 bits", f"ids[0][0] = {huge}")
