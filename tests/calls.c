@@ -260,6 +260,8 @@ static size_t draw_lengths(struct call *call, struct source *source, size_t most
     most = batch->sequences > 0 ? most_tokens / batch->sequences : 0;
     if (half(source)) {
         batch->length = choose(source, most + 1);
+        if (batch->length % 5 == 4)
+            batch->length = 1; /* as in decoding */
         call->n_tokens = batch->sequences * batch->length;
         return batch->length;
     }
