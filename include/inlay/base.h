@@ -108,7 +108,7 @@ typedef struct inlay_executor {
     /** Calls task(arg, i) once for each i in [0, count), in any order and on any threads, and returns after all of
        these calls have returned. */
     void (*run)(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg);
-    size_t threads; /**< number of calls of task that run at the same time, >= 1; work is cut into parts for so many */
+    size_t threads; /**< number of calls of task that run at the same time, >= 1; decides how many parts a call has */
 } inlay_executor;
 
 #ifdef __cplusplus

@@ -145,25 +145,31 @@ static bool ids_in(const struct inlay_work *work, const void *ids, inlay_id_type
     return bad >= tokens;
 }
 
-/* Whether positions simply follow each other in every sequence, and all of them exist. */
-static bool positions_follow(const struct inlay_work *work)
+bool inlay_positions_within(const struct inlay_work *work, uint64_t limit)
 {
-    const uint64_t limit = inlay_position_limit(work);
+    const size_t sequences = work->batch.sequences, n = work->longest;
     inlay_fault fault;
-    if (work->batch.position_ids != NULL || work->padding_aware || work->spec->clamp_positions)
-        return false;
-    if (work->longest == 0)
+    if (n == 0)
         return true;
     if (work->batch.starts == NULL)
-        return inlay_positions_in(work->batch.start, work->longest, limit, &fault);
-    if (work->batch.offsets == NULL)
-        return inlay_starts_in(work, work->longest, limit);
-    for (size_t b = 0; b < work->batch.sequences; b++) {
-        size_t count = inlay_sequence_of(work, b).count;
-        if (count > 0 && !inlay_positions_in(inlay_id_at(work->batch.starts, INLAY_ID_I64, b), count, limit, &fault))
+        return inlay_positions_in(work->batch.start, n, limit, &fault);
+    if (work->batch.offsets == NULL) /* without a branch for each start */
+        return n <= limit &&
+               inlay_first_bad_id(work->batch.starts, INLAY_ID_I64, sequences, (size_t)(limit - n) + 1) == sequences;
+    for (size_t b = 0; b < sequences; b++) {
+        const size_t count = inlay_sequence_of(work, b).count;
+        const int64_t start = inlay_id_at(work->batch.starts, INLAY_ID_I64, b);
+        if (count > 0 && !inlay_positions_in(start, count, limit, &fault))
             return false;
     }
     return true;
+}
+
+/* Whether positions simply follow each other in every sequence, and all of them exist. */
+static bool positions_follow(const struct inlay_work *work)
+{
+    return work->batch.position_ids == NULL && !work->padding_aware && !work->spec->clamp_positions &&
+           inlay_positions_within(work, inlay_position_limit(work));
 }
 
 /* Checks positions token by token, as the general path finds them. Those of tokens that use none may be anything. */

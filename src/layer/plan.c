@@ -11,24 +11,6 @@
 #include "positions/generator.h"
 #include "table/element.h"
 
-/* Whether the rows of all positions of a call are in memory. */
-static bool all_in_memory(const struct inlay_work *work)
-{
-    if (work->spec->sinusoid == NULL || work->longest == 0)
-        return true;
-    const size_t rows = work->spec->positions->rows;
-    if (work->batch.starts == NULL)
-        return (size_t)work->batch.start <= rows && work->longest <= rows - (size_t)work->batch.start;
-    if (work->batch.offsets == NULL)
-        return inlay_starts_in(work, work->longest, rows);
-    for (size_t b = 0; b < work->batch.sequences; b++) {
-        size_t count = inlay_sequence_of(work, b).count;
-        if (inlay_start_of(work, b, count) + count > rows)
-            return false;
-    }
-    return true;
-}
-
 /* Returns why a call cannot take the fast path; null if it can. The first reason is given. */
 static const char *general_reason(const struct inlay_work *work, bool in_memory)
 {
@@ -164,7 +146,7 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
 
     plan->kernels = inlay_dispatch();
     plan->length = padded ? work->batch.padded_length : work->longest;
-    const bool in_memory = all_in_memory(work);
+    const bool in_memory = spec->sinusoid == NULL || inlay_positions_within(work, spec->positions->rows);
     choose_stores(plan, work, work->rows * row_bytes);
     choose_route(plan, work, in_memory);
     choose_parts(plan, work, executor, all_bytes);

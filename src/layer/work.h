@@ -79,12 +79,8 @@ static inline size_t inlay_start_of(const struct inlay_work *work, size_t b, siz
     return start <= inlay_position_limit(work) - count ? (size_t)start : 0;
 }
 
-/* Whether positions [starts[b], starts[b] + n), n > 0, of all sequences without offsets lie in [0, limit). */
-static inline bool inlay_starts_in(const struct inlay_work *work, size_t n, uint64_t limit)
-{
-    return n <= limit && inlay_first_bad_id(work->batch.starts, INLAY_ID_I64, work->batch.sequences,
-                                            (size_t)(limit - n) + 1) == work->batch.sequences;
-}
+/* Returns whether the positions of all sequences, counted up from their starts, lie in [0, limit). */
+bool inlay_positions_within(const struct inlay_work *work, uint64_t limit);
 
 /* The positions of a sequence, token by token. Those that exist nowhere are past every limit, also negative ones. */
 struct inlay_position_counter {
@@ -106,7 +102,7 @@ static inline uint64_t inlay_next_position(const struct inlay_work *work, struct
     uint64_t position = counter->start + s;
     if (work->padding_aware) {
         if (inlay_id_at(work->batch.ids, work->batch.id_type, token) == work->spec->padding_id)
-            return counter->start - 1;
+            return counter->start - (counter->start != (uint64_t)INT64_MIN); /* a negative one stays negative */
         position = counter->start + counter->counted++;
     }
     /* Counting up ends at the largest int64, which is past every table but not negative. */
