@@ -381,6 +381,8 @@ START_TEST(outputs_over_structs)
     EXPECT_STATUS(inlay_forward(layer, &both.structs.batch, both.rows, ROW_BYTES, NULL, &both.structs.fault), INLAY_OK);
     for (int i = 0; i < BATCH * 64; i++)
         EXPECT(memcmp(both.rows[i], table[0], ROW_BYTES) == 0, "row %d is wrong", i);
+    inlay_batch batch = inlay_batch_i32(many_ids, 1, 1, 0);
+    EXPECT_STATUS(inlay_forward(layer, &batch, layer, ROW_BYTES, NULL, NULL), INLAY_ERROR_OVERLAP);
     inlay_layer_destroy(layer);
 }
 END_TEST

@@ -11,7 +11,7 @@
 /* What a layer reads in each call, which no output may overlap: three arrays of each of three tables, gamma and beta.
  */
 struct inlay_layer_reads {
-    struct inlay_extent extents[3 * 3 + 2];
+    struct inlay_extent extents[3 * 3 + 3];
     size_t count;
 };
 
