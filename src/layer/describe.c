@@ -67,7 +67,7 @@ static inlay_status count_rows(const inlay_layer_spec *spec, const inlay_batch *
     return INLAY_OK;
 }
 
-/* Checks an array that is read: it is there, and does not overlap the output. */
+/* Checks that an array that is read does not overlap the output. */
 static inlay_status check_read(const void *data, size_t n, size_t element_bytes, struct inlay_extent written)
 {
     struct inlay_extent read;
@@ -75,23 +75,25 @@ static inlay_status check_read(const void *data, size_t n, size_t element_bytes,
     return status == INLAY_OK && inlay_extents_overlap(written, read) ? INLAY_ERROR_OVERLAP : status;
 }
 
-/* Checks all arrays that a call reads. */
+/* The same if the array is there, and the ones before it were good; inlined, since most arrays are absent. */
+static inline inlay_status check_if_there(inlay_status before, const void *data, size_t n, size_t element_bytes,
+                                          struct inlay_extent written)
+{
+    return before == INLAY_OK && data != NULL ? check_read(data, n, element_bytes, written) : before;
+}
+
+/* Checks all arrays that a call reads; only ids must be there. */
 static inlay_status check_reads(const inlay_layer *layer, const inlay_batch *batch, size_t tokens,
                                 struct inlay_extent written)
 {
     inlay_status status = INLAY_OK;
     if (tokens > 0)
         status = check_read(batch->ids, tokens, inlay_id_bytes(batch->id_type), written);
-    if (status == INLAY_OK && batch->starts != NULL)
-        status = check_read(batch->starts, batch->sequences, sizeof *batch->starts, written);
-    if (status == INLAY_OK && batch->offsets != NULL)
-        status = check_read(batch->offsets, batch->sequences + 1, sizeof *batch->offsets, written);
-    if (status == INLAY_OK && batch->position_ids != NULL)
-        status = check_read(batch->position_ids, tokens, inlay_id_bytes(batch->position_id_type), written);
-    if (status == INLAY_OK && batch->segment_ids != NULL)
-        status = check_read(batch->segment_ids, tokens, inlay_id_bytes(batch->segment_id_type), written);
-    if (status == INLAY_OK && batch->weights != NULL)
-        status = check_read(batch->weights, tokens, sizeof(float), written);
+    status = check_if_there(status, batch->starts, batch->sequences, sizeof *batch->starts, written);
+    status = check_if_there(status, batch->offsets, batch->sequences + 1, sizeof *batch->offsets, written);
+    status = check_if_there(status, batch->position_ids, tokens, inlay_id_bytes(batch->position_id_type), written);
+    status = check_if_there(status, batch->segment_ids, tokens, inlay_id_bytes(batch->segment_id_type), written);
+    status = check_if_there(status, batch->weights, tokens, sizeof(float), written);
     for (size_t i = 0; i < layer->reads.count && status == INLAY_OK; i++)
         if (inlay_extents_overlap(written, layer->reads.extents[i]))
             status = INLAY_ERROR_OVERLAP;
@@ -145,31 +147,21 @@ static bool ids_in(const struct inlay_work *work, const void *ids, inlay_id_type
     return bad >= tokens;
 }
 
-bool inlay_positions_within(const struct inlay_work *work, uint64_t limit)
+/* Returns one more than the last position, if positions are counted up from the starts; UINT64_MAX with negative ones.
+ */
+static uint64_t end_of_positions(const struct inlay_work *work)
 {
-    const size_t sequences = work->batch.sequences, n = work->longest;
-    inlay_fault fault;
-    if (n == 0)
-        return true;
-    if (work->batch.starts == NULL)
-        return inlay_positions_in(work->batch.start, n, limit, &fault);
-    if (work->batch.offsets == NULL) /* without a branch for each start */
-        return n <= limit &&
-               inlay_first_bad_id(work->batch.starts, INLAY_ID_I64, sequences, (size_t)(limit - n) + 1) == sequences;
+    const size_t sequences = work->batch.starts != NULL ? work->batch.sequences : 1;
+    uint64_t end = 0;
     for (size_t b = 0; b < sequences; b++) {
-        const size_t count = inlay_sequence_of(work, b).count;
-        const int64_t start = inlay_id_at(work->batch.starts, INLAY_ID_I64, b);
-        if (count > 0 && !inlay_positions_in(start, count, limit, &fault))
-            return false;
+        const int64_t start =
+            work->batch.starts != NULL ? inlay_id_at(work->batch.starts, INLAY_ID_I64, b) : work->batch.start;
+        const size_t count = work->batch.starts != NULL ? inlay_sequence_of(work, b).count : work->longest;
+        const uint64_t end_of_sequence = start < 0 ? UINT64_MAX : (uint64_t)start + count;
+        if (count > 0 && end_of_sequence > end)
+            end = end_of_sequence;
     }
-    return true;
-}
-
-/* Whether positions simply follow each other in every sequence, and all of them exist. */
-static bool positions_follow(const struct inlay_work *work)
-{
-    return work->batch.position_ids == NULL && !work->padding_aware && !work->spec->clamp_positions &&
-           inlay_positions_within(work, inlay_position_limit(work));
+    return end;
 }
 
 /* Checks positions token by token, as the general path finds them. Those of tokens that use none may be anything. */
@@ -206,8 +198,11 @@ static inlay_status check_contents(struct inlay_work *work, size_t tokens, inlay
         work->spec->bad_id == INLAY_BAD_ID_ERROR || (work->spec->bad_id == INLAY_BAD_ID_CLAMP && vocab == 0);
     if (bad_ids_fail && !ids_in(work, work->batch.ids, work->batch.id_type, tokens, vocab, fault))
         return INLAY_ERROR_ID;
+    const bool counted = work->batch.position_ids == NULL && !work->padding_aware && !work->spec->clamp_positions;
+    const bool positioned = work->spec->positions != NULL;
+    work->positions_end = counted && positioned ? end_of_positions(work) : UINT64_MAX;
     /* Where not all positions exist, it may be that no token uses one of those that do not. */
-    work->positions_per_token = work->spec->positions != NULL && !positions_follow(work);
+    work->positions_per_token = positioned && work->positions_end > inlay_position_limit(work);
     if (work->positions_per_token) {
         inlay_status status = check_each_position(work, fault);
         if (status != INLAY_OK)
@@ -236,7 +231,8 @@ inlay_status inlay_describe(struct inlay_work *work, const inlay_layer *layer, c
     if (status == INLAY_OK)
         status = count_rows(spec, batch, tokens, &work->rows);
     if (status == INLAY_OK)
-        status = inlay_check_matrix(out, work->rows, layer->tokens.dim, spec->out_type, out_stride_bytes, &written);
+        status = layer->row_bytes > 0 ? inlay_check_rows(out, work->rows, layer->row_bytes, out_stride_bytes, &written)
+                                      : INLAY_ERROR_OVERFLOW;
     if (status == INLAY_OK)
         status = inlay_check_executor(executor);
     if (status != INLAY_OK || work->rows == 0)
@@ -250,6 +246,7 @@ inlay_status inlay_describe(struct inlay_work *work, const inlay_layer *layer, c
     work->batch.length = batch->offsets != NULL ? tokens : batch->length;
     work->out = (unsigned char *)(uintptr_t)out;
     work->out_stride_bytes = out_stride_bytes;
+    work->row_bytes = layer->row_bytes;
     work->longest = work->batch.length;
     work->special_rows = spec->bad_id != INLAY_BAD_ID_ERROR || spec->padding_id >= 0 || layer->tokens.vocab > 0;
     work->padding_aware = spec->position_mode == INLAY_POSITION_MODE_PADDING_AWARE;

@@ -21,6 +21,7 @@ struct inlay_layer {
     inlay_table tokens, positions, segments;
     struct inlay_layer_reads reads;
     struct inlay_thresholds thresholds;
+    size_t row_bytes; /* of the output; 0 if they overflow */
 };
 
 /* Rows of the vocabulary that a table is, or is a shard of. */

@@ -74,6 +74,7 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
         .spec = *spec,
         .tokens = known_part(spec->tokens),
         .reads = reads,
+        .row_bytes = inlay_table_row_bytes(spec->out_type, spec->tokens->dim),
         .thresholds = inlay_thresholds_of(spec->tuning, spec->stores, spec->tokens),
     };
     made->spec.tokens = &made->tokens;

@@ -5,7 +5,6 @@
 #include "base/executor.h"
 #include "base/fpenv.h"
 #include "layer/plan.h"
-#include "table/element.h"
 
 #include <string.h>
 
@@ -19,11 +18,10 @@ static void (*const routes[])(const struct inlay_part *part) = {
 static void pad(const struct inlay_part *part)
 {
     const struct inlay_work *work = part->work;
-    const size_t row_bytes = work->tokens->dim * inlay_type_bytes(work->spec->out_type);
     for (size_t b = part->b; b < part->b_end; b++) {
         const struct inlay_sequence sequence = inlay_sequence_of(work, b);
         for (size_t s = part->s > sequence.count ? part->s : sequence.count; s < part->s_end; s++)
-            memset(inlay_out_of(work, sequence, b, s), 0, row_bytes);
+            memset(inlay_out_of(work, sequence, b, s), 0, work->row_bytes);
     }
 }
 

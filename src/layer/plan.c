@@ -4,12 +4,10 @@
  */
 #include "layer/plan.h"
 
-#include "base/compare.h"
 #include "base/executor.h"
 #include "dispatch/cpu.h"
 #include "dispatch/dispatch.h"
 #include "positions/generator.h"
-#include "table/element.h"
 
 /* Returns why a call cannot take the fast path; null if it can. The first reason is given. */
 static const char *general_reason(const struct inlay_work *work, bool in_memory)
@@ -26,7 +24,7 @@ static const char *general_reason(const struct inlay_work *work, bool in_memory)
         return "token-type embeddings are added";
     if (work->spec->norm != INLAY_NORM_NONE)
         return "a norm follows the sum";
-    if (!inlay_float_in(work->batch.dropout, 0, 0))
+    if (inlay_drops(work))
         return "dropout follows the sum";
     if (work->spec->out_type != INLAY_F32)
         return "outputs have 16 bits";
@@ -137,17 +135,16 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
 {
     const inlay_layer_spec *spec = work->spec;
     const bool pooled = spec->pooling != INLAY_POOLING_NONE, padded = work->batch.padded_length > 0;
-    const size_t row_bytes = work->tokens->dim * inlay_type_bytes(spec->out_type);
     /* Pooled rows are few, and the rows that they are made of are many: their bytes may exceed the address space. */
     const size_t tokens = work->batch.offsets != NULL ? work->batch.length : work->batch.sequences * work->batch.length;
     size_t all_bytes;
-    if (__builtin_mul_overflow(pooled ? tokens : work->rows, row_bytes, &all_bytes))
+    if (__builtin_mul_overflow(pooled ? tokens : work->rows, work->row_bytes, &all_bytes))
         all_bytes = SIZE_MAX;
 
     plan->kernels = inlay_dispatch();
     plan->length = padded ? work->batch.padded_length : work->longest;
-    const bool in_memory = spec->sinusoid == NULL || inlay_positions_within(work, spec->positions->rows);
-    choose_stores(plan, work, work->rows * row_bytes);
+    const bool in_memory = spec->sinusoid == NULL || work->positions_end <= spec->positions->rows;
+    choose_stores(plan, work, work->rows * work->row_bytes);
     choose_route(plan, work, in_memory);
     choose_parts(plan, work, executor, all_bytes);
     choose_positions(plan, work, in_memory);

@@ -7,6 +7,7 @@
 #ifndef INLAY_LAYER_WORK_H
 #define INLAY_LAYER_WORK_H
 
+#include "base/bits.h"
 #include "dispatch/tuning.h"
 #include "positions/sinusoid.h"
 #include "table/ids.h"
@@ -20,10 +21,12 @@ struct inlay_work {
                                   token i takes row i */
     unsigned char *out;
     size_t out_stride_bytes;
+    size_t row_bytes;         /* of the output */
     size_t rows;              /* of the output */
     size_t longest;           /* no sequence has more tokens */
     bool special_rows;        /* some ids take no row, or the row of another id */
     bool padding_aware;       /* positions count the tokens that are no padding */
+    uint64_t positions_end;   /* one more than the last position; UINT64_MAX if they are found token by token */
     bool positions_per_token; /* positions do not simply follow each other, or not all of them exist */
     const struct inlay_thresholds *thresholds;
 };
@@ -62,6 +65,12 @@ static inline unsigned char *inlay_out_of(const struct inlay_work *work, struct 
     return work->out + row * work->out_stride_bytes;
 }
 
+/* Whether dropout is applied. Looks at the bits, as a comparison can raise an exception in the caller's environment. */
+static inline bool inlay_drops(const struct inlay_work *work)
+{
+    return inlay_bits_f32(work->batch.dropout) << 1 != 0;
+}
+
 /* ---- Positions -------------------------------------------------------------------------------------------------- */
 
 /* One more than the last position that exists. */
@@ -78,9 +87,6 @@ static inline size_t inlay_start_of(const struct inlay_work *work, size_t b, siz
     uint64_t start = inlay_load_once((uint64_t)inlay_id_at(work->batch.starts, INLAY_ID_I64, b));
     return start <= inlay_position_limit(work) - count ? (size_t)start : 0;
 }
-
-/* Returns whether the positions of all sequences, counted up from their starts, lie in [0, limit). */
-bool inlay_positions_within(const struct inlay_work *work, uint64_t limit);
 
 /* The positions of a sequence, token by token. Those that exist nowhere are past every limit, also negative ones. */
 struct inlay_position_counter {

@@ -21,19 +21,9 @@ static inline uint64_t inlay_load_once(uint64_t value)
 /* Returns the bytes of one id; 0 for a value that is no type. */
 static inline size_t inlay_id_bytes(inlay_id_type type)
 {
-    switch (type) {
-    case INLAY_ID_U8:
-        return 1;
-    case INLAY_ID_I16:
-    case INLAY_ID_U16:
-        return 2;
-    case INLAY_ID_I32:
-    case INLAY_ID_U32:
-        return 4;
-    case INLAY_ID_I64:
-        return 8;
-    }
-    return 0;
+    static const unsigned char bytes[] = {[INLAY_ID_I32] = 4, [INLAY_ID_I64] = 8, [INLAY_ID_U8] = 1,
+                                          [INLAY_ID_U16] = 2, [INLAY_ID_I16] = 2, [INLAY_ID_U32] = 4};
+    return (unsigned)type < sizeof bytes ? bytes[type] : 0;
 }
 
 /* Returns ids[i], from any address. */
