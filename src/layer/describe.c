@@ -55,18 +55,6 @@ static inlay_status count_tokens(const inlay_batch *batch, size_t *tokens, inlay
     return INLAY_ERROR_OFFSETS;
 }
 
-/* Finds how many rows the output has. */
-static inlay_status count_rows(const inlay_layer_spec *spec, const inlay_batch *batch, size_t tokens, size_t *rows)
-{
-    if (__builtin_mul_overflow(batch->sequences, batch->padded_length, rows))
-        return INLAY_ERROR_OVERFLOW;
-    if (spec->pooling != INLAY_POOLING_NONE)
-        *rows = batch->sequences;
-    else if (batch->padded_length == 0)
-        *rows = tokens;
-    return INLAY_OK;
-}
-
 /* Checks that an array that is read does not overlap the output. */
 static inlay_status check_read(const void *data, size_t n, size_t element_bytes, struct inlay_extent written)
 {
@@ -223,13 +211,17 @@ inlay_status inlay_describe(struct inlay_work *work, const inlay_layer *layer, c
     const inlay_layer_spec *spec = &layer->spec;
     inlay_fault unused;
     fault = fault != NULL ? fault : &unused;
-    size_t tokens;
+    size_t tokens = 0;
     struct inlay_extent written;
     if (!fields_known(spec, batch))
         return INLAY_ERROR_OPTION;
     inlay_status status = count_tokens(batch, &tokens, fault);
-    if (status == INLAY_OK)
-        status = count_rows(spec, batch, tokens, &work->rows);
+    if (status == INLAY_OK && __builtin_mul_overflow(batch->sequences, batch->padded_length, &work->rows))
+        status = INLAY_ERROR_OVERFLOW;
+    if (spec->pooling != INLAY_POOLING_NONE)
+        work->rows = batch->sequences;
+    else if (batch->padded_length == 0)
+        work->rows = tokens;
     if (status == INLAY_OK)
         status = layer->row_bytes > 0 ? inlay_check_rows(out, work->rows, layer->row_bytes, out_stride_bytes, &written)
                                       : INLAY_ERROR_OVERFLOW;

@@ -245,19 +245,13 @@ static __attribute__((noinline)) void embed_fused(const struct inlay_part *part,
     }
 }
 
-/* The tokens of a part from s on, or before it. */
-static struct inlay_part part_from(const struct inlay_part *part, size_t s)
+/* The tokens of a part that lie in [begin, end) of their sequences. */
+static struct inlay_part part_within(const struct inlay_part *part, size_t begin, size_t end)
 {
-    struct inlay_part rest = *part;
-    rest.s = inlay_least(rest.s > s ? rest.s : s, rest.s_end);
-    return rest;
-}
-
-static struct inlay_part part_before(const struct inlay_part *part, size_t s)
-{
-    struct inlay_part rest = *part;
-    rest.s_end = inlay_least(rest.s_end, s);
-    return rest;
+    struct inlay_part within = *part;
+    within.s_end = inlay_least(within.s_end, end);
+    within.s = inlay_least(within.s > begin ? within.s : begin, within.s_end);
+    return within;
 }
 
 static void embed_computed_or_fused(const struct inlay_part *part)
@@ -267,11 +261,10 @@ static void embed_computed_or_fused(const struct inlay_part *part)
         return;
     }
     const struct inlay_sequence sequence = inlay_sequence_of(part->work, part->b);
-    const struct inlay_part tokens = part_before(part, sequence.count);
+    const struct inlay_part tokens = part_within(part, 0, sequence.count);
     /* Position 0 has no state to be fused with: its row is a constant. */
-    const bool from_zero = inlay_start_of(part->work, part->b, sequence.count) + part->s == 0;
-    const struct inlay_part first = part_before(&tokens, from_zero ? 1 : 0),
-                            rest = part_from(&tokens, from_zero ? 1 : 0);
+    const size_t constant = inlay_start_of(part->work, part->b, sequence.count) + part->s == 0 ? 1 : 0;
+    const struct inlay_part first = part_within(&tokens, 0, constant), rest = part_within(&tokens, constant, SIZE_MAX);
     if (first.s < first.s_end)
         embed_computed(&first);
     if (rest.s < rest.s_end)
@@ -285,33 +278,28 @@ static __attribute__((noinline)) void embed_from_start(const struct inlay_part *
     const size_t count = inlay_sequence_of(part->work, part->b).count, cached = part->work->spec->positions->rows;
     const size_t start = inlay_start_of(part->work, part->b, count);
     const size_t read = cached > start && count <= part->plan->compute_tokens ? cached - start : 0;
-    const struct inlay_part before = part_before(part, read), rest = part_from(part, read);
+    const struct inlay_part before = part_within(part, 0, read), rest = part_within(part, read, SIZE_MAX);
     if (before.s < before.s_end)
         embed_rows(&before);
     if (rest.s < rest.s_end)
         embed_computed_or_fused(&rest);
 }
 
-/* The part of one sequence, no longer than that is. */
-static struct inlay_part part_of_sequence(const struct inlay_part *part, size_t b)
-{
-    struct inlay_part one = part_before(part, inlay_sequence_of(part->work, b).count);
-    one.b = b;
-    one.b_end = b + 1;
-    return one;
-}
-
 void inlay_run_fast(const struct inlay_part *part)
 {
     if (part->plan->positions != INLAY_POSITIONS_COMPUTED) {
         embed_rows(part);
-    } else if (!part->plan->by_sequence) {
+        return;
+    }
+    if (!part->plan->by_sequence) {
         embed_from_start(part);
-    } else {
-        for (size_t b = part->b; b < part->b_end; b++) {
-            const struct inlay_part one = part_of_sequence(part, b);
-            if (one.s < one.s_end)
-                embed_from_start(&one);
-        }
+        return;
+    }
+    for (size_t b = part->b; b < part->b_end; b++) {
+        struct inlay_part one = part_within(part, 0, inlay_sequence_of(part->work, b).count);
+        one.b = b;
+        one.b_end = b + 1;
+        if (one.s < one.s_end)
+            embed_from_start(&one);
     }
 }

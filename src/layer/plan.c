@@ -92,14 +92,12 @@ static void choose_positions(struct inlay_plan *plan, const struct inlay_work *w
 
 static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work, size_t written_bytes)
 {
-    const struct inlay_thresholds *thresholds = work->thresholds;
-    plan->stream = thresholds->stores == INLAY_STORES_STREAMED;
-    plan->stores_reason = "the caller chose";
-    if (thresholds->stores == INLAY_STORES_AUTOMATIC) {
-        plan->stream = written_bytes > thresholds->stream_bytes;
-        plan->stores_reason =
-            plan->stream ? "the output is larger than stream_bytes" : "the output is no larger than stream_bytes";
-    }
+    const bool automatic = work->thresholds->stores == INLAY_STORES_AUTOMATIC;
+    const bool large = written_bytes > work->thresholds->stream_bytes;
+    plan->stream = automatic ? large : work->thresholds->stores == INLAY_STORES_STREAMED;
+    plan->stores_reason = !automatic ? "the caller chose"
+                          : large    ? "the output is larger than stream_bytes"
+                                     : "the output is no larger than stream_bytes";
 }
 
 static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *work, size_t row_bytes)
