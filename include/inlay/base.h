@@ -31,12 +31,13 @@ INLAY_API const char *inlay_version(void);
 /** The result of a call. Zero is success. */
 typedef enum inlay_status {
     INLAY_OK = 0,
-    INLAY_ERROR_NULL,      /**< a required pointer is null */
-    INLAY_ERROR_SHAPE,     /**< dim is 0, too large, or odd where it must be even; or two dims that must agree differ */
-    INLAY_ERROR_STRIDE,    /**< stride_bytes is smaller than one row */
-    INLAY_ERROR_OVERFLOW,  /**< the bytes of an array do not fit in the address space */
-    INLAY_ERROR_OVERLAP,   /**< an output overlaps an input or another output */
-    INLAY_ERROR_ID,        /**< an id is negative or not below the rows of its table; inlay_fault says which */
+    INLAY_ERROR_NULL,     /**< a required pointer is null */
+    INLAY_ERROR_SHAPE,    /**< dim is 0, too large, or odd where it must be even; or two dims that must agree differ */
+    INLAY_ERROR_STRIDE,   /**< stride_bytes is smaller than one row */
+    INLAY_ERROR_OVERFLOW, /**< the bytes of an array do not fit in the address space */
+    INLAY_ERROR_OVERLAP,  /**< an output overlaps an input or another output */
+    INLAY_ERROR_ID, /**< an id is negative or not below the rows of its table, or of its vocabulary; inlay_fault says
+                         which */
     INLAY_ERROR_POSITION,  /**< a position is negative, >= 2^31 or past the table of positions; or a real-valued one is
                                 NaN or has a magnitude >= 2^31; inlay_fault says which, where the function takes one */
     INLAY_ERROR_BASE,      /**< base is not a number in [1, 1e30] */

@@ -8,19 +8,30 @@
  *
  * A layer is made once from a table and run for each batch:
  *
+ *     const float *weights = ...;                                          // the embedding table [vocab, dim]
+ *     const int32_t *ids = ...;                                            // token ids [sequences, length]
+ *     float *out = malloc(sequences * length * dim * sizeof(float));       // vectors [sequences, length, dim]
+ *
+ *     inlay_sinusoid *sinusoid = NULL;                                     // positions by formula
+ *     inlay_sinusoid_spec formula = inlay_sinusoid_spec_default(dim);
+ *     inlay_status status = inlay_sinusoid_create(&formula, NULL, &sinusoid);
+ *
+ *     inlay_layer *layer = NULL;
  *     inlay_table tokens = inlay_table_f32(weights, vocab, dim);           // a view: the weights stay yours
  *     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);           // gather alone; every other term is absent
  *     spec.scale = inlay_sqrt_dim(dim);
- *     spec.sinusoid = sinusoid;                                            // from inlay_sinusoid_create(), or null
- *     inlay_layer *layer;
- *     inlay_status status = inlay_layer_create(&spec, NULL, &layer);
+ *     spec.sinusoid = sinusoid;
+ *     if (status == INLAY_OK)
+ *         status = inlay_layer_create(&spec, NULL, &layer);
  *
- *     inlay_batch batch = inlay_batch_i32(ids, sequences, length, 0);      // ids [sequences, length] from position 0
- *     inlay_fault fault;                                                   // which id was bad, if one was
- *     status = inlay_forward(layer, &batch, out, dim * sizeof(float), NULL, &fault);
+ *     inlay_batch batch = inlay_batch_i32(ids, sequences, length, 0);      // every sequence from position 0 on
+ *     inlay_fault fault;                                                   // says which id was bad
+ *     if (status == INLAY_OK)                                              // NULL: on this thread alone
+ *         status = inlay_forward(layer, &batch, out, dim * sizeof(float), NULL, &fault);
  *     if (status != INLAY_OK)
- *         fprintf(stderr, "%s\n", inlay_status_string(status));            // out is untouched
+ *         fprintf(stderr, "%s\n", inlay_status_string(status));            // and out is unchanged
  *     inlay_layer_destroy(layer);
+ *     inlay_sinusoid_destroy(sinusoid);
  *
  * Where to read on:
  *
@@ -32,24 +43,26 @@
  * Conventions of every function:
  *
  * - Shapes stand in brackets, the last dimension contiguous: [n, dim]. Sizes count elements; a name that ends in
- * `_bytes` counts bytes. Rows lie `stride_bytes` apart, which is at least the bytes of one row and need not be a
- * multiple of anything. No alignment is required of rows, outputs or ids.
+ *   `_bytes` counts bytes. Rows lie `stride_bytes` apart, which is at least the bytes of one row and need not be a
+ *   multiple of anything. No alignment is required of rows, outputs or ids.
  * - All arguments are validated before the first write: a function that returns anything but INLAY_OK has written
- *   nothing to its outputs. It never prints, aborts or changes errno.
+ *   nothing to its outputs (a function that creates a handle writes null). It never prints, aborts or changes
+ *   errno.
  * - An output must not overlap an input (the gaps between rows count as part of it) unless the function's comment
- * allows it; otherwise the call returns INLAY_ERROR_OVERLAP. A call whose output has no rows reads no data and returns
- *   INLAY_OK, provided that its handles, shapes, strides and enum values are valid.
- * - Results have the same bits on every ISA and with every compiler, executor and alignment: the product row * scale is
- *   rounded, then each sum is rounded, without fused multiply-add. NaN is the exception: where a result is NaN it is
- * NaN everywhere, but its sign and payload can differ between ISAs and compilers.
- * - The rounding mode, flush-to-zero and exception masks of the calling thread neither change a result nor are changed;
- *   its sticky exception flags are kept.
- * - Every function may be called from any number of threads at the same time, also on shared handles. Except for the
- *   functions named create and destroy, functions allocate no memory, take no lock, make no system call and use less
- *   than 64 KiB of stack (in optimised builds). After inlay_init() they may be called in a signal handler.
- * - A struct that the caller fills in begins with its size, so that later versions can append fields; the functions
- * named default, and the constructors of views and batches, fill it in. A struct larger than this version knows is
- * accepted if the rest of it is zero. A size above 1024 is an error. Fields named `reserved` must be zero.
+ *   allows it; otherwise the call returns INLAY_ERROR_OVERLAP. A call whose output has no rows reads no data and
+ *   returns INLAY_OK, provided that its handles, shapes, strides and enum values are valid.
+ * - Results have the same bits on every ISA and with every compiler, executor and alignment: the product row *
+ *   scale is rounded, then each sum is rounded, without fused multiply-add. NaN is the exception: where a result is
+ *   NaN it is NaN everywhere, but its sign and payload can differ between ISAs and compilers.
+ * - The rounding mode, flush-to-zero and exception masks of the calling thread neither change a result nor are
+ *   changed; its sticky exception flags are kept.
+ * - Every function may be called from any number of threads at the same time, also on shared handles. Except for
+ *   the functions named create and destroy, functions allocate no memory, take no lock, make no system call and use
+ *   less than 64 KiB of stack (in optimised builds). After inlay_init() they may be called in a signal handler.
+ * - Specs, views, batches and tunings begin with their size, so that later versions can append fields; the
+ *   functions named default, and the constructors of views and batches, fill it in. A struct larger than this
+ *   version knows is accepted if the rest of it is zero. A size above 1024 is an error. Fields named `reserved`
+ *   must be zero.
  */
 #ifndef INLAY_INLAY_H
 #define INLAY_INLAY_H

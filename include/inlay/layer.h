@@ -68,16 +68,17 @@ typedef enum inlay_pooling {
 /** Thresholds of the pass. They change the speed of a layer and never a result. Null in inlay_layer_spec.tuning stands
     for inlay_tuning_default(). */
 typedef struct inlay_tuning {
-    size_t size;           /**< sizeof(inlay_tuning) */
-    size_t l2_bytes;       /**< calls whose rows, in the output's type, take more bytes than this prefetch whole rows;
-                                smaller calls prefetch only the first lines of a row, since L2 may hold it */
-    size_t stream_bytes;   /**< INLAY_STORES_AUTOMATIC: larger outputs are written by non-temporal stores */
-    size_t compute_bytes;  /**< a single sequence computes its sinusoids if they take more bytes than this, even if they
-                                are cached, because that is faster than reading them; SIZE_MAX: never */
-    size_t block_bytes;    /**< position rows that stay in L1 while the batch consumes them, at least one row; rows that
-                                are computed take at most 16 KiB */
-    size_t prefetch_bytes; /**< prefetch distance in bytes of table rows: at least one row, at most 32 rows, fewer where
-                                post-ops follow; 0: no prefetch */
+    size_t size;          /**< sizeof(inlay_tuning) */
+    size_t l2_bytes;      /**< calls whose rows, in the output's type, take more bytes than this prefetch whole rows;
+                               smaller calls of float32 rows prefetch only the first lines of a row, since L2 may hold it */
+    size_t stream_bytes;  /**< INLAY_STORES_AUTOMATIC: larger outputs are written by non-temporal stores */
+    size_t compute_bytes; /**< a sequence that shares its sinusoids with no other of its part computes them if they take
+                               more bytes than this, even if they are cached, because that is faster than reading them;
+                               SIZE_MAX: never */
+    size_t block_bytes;   /**< position rows that stay in L1 while the batch consumes them, at least one row; rows that
+                               are computed take at most 16 KiB */
+    size_t prefetch_bytes; /**< prefetch distance in bytes of table rows: at least one row, at most 32 rows, or 6 where
+                                calls do more than add positions; 0: no prefetch */
 } inlay_tuning;
 
 /** Returns the thresholds for this CPU and the ISA in use, as measured on CPUs of its kind or, if none was measured,
@@ -269,10 +270,11 @@ static inline inlay_batch inlay_batch_ragged(const void *ids, inlay_id_type id_t
  *
  * @param layer             from inlay_layer_create()
  * @param batch             ids and what belongs to them; its arrays must not overlap `out`
- * @param out               [sequences, length, dim] of out_type, row (b, s) at (b * length + s) * out_stride_bytes;
- * with offsets as padded_length says; with pooling [sequences, dim]. Any address
+ * @param out               [sequences, length, dim] of out_type at any address, row (b, s) at
+ *                          (b * length + s) * out_stride_bytes; with offsets as padded_length says; with pooling
+ *                          [sequences, dim]
  * @param out_stride_bytes  distance between rows of `out`, at least the bytes of one row
- * @param executor          null, or who runs the parts of the call
+ * @param executor          null, or a thread pool that runs the parts of the call
  * @param fault             null, or where to write which id, position, segment id or offset is bad
  * @return INLAY_OK; INLAY_ERROR_NULL, _OPTION, _SHAPE, _STRIDE, _OVERFLOW or _OVERLAP for an argument; INLAY_ERROR_ID,
  *         _POSITION, _SEGMENT or _OFFSETS with *fault
@@ -311,7 +313,7 @@ INLAY_API float inlay_sqrt_dim(size_t dim);
  * @param scale             any float; infinities and NaN propagate by IEEE 754
  * @param out               float32 [n, dim]; must overlap neither the table, nor ids, nor the struct `table`
  * @param out_stride_bytes  distance between rows of `out`
- * @param executor          null, or who runs the parts of the call
+ * @param executor          null, or a thread pool that runs the parts of the call
  * @param fault             null, or where to write which id is bad
  * @return INLAY_OK; INLAY_ERROR_ID with *fault; the status of another argument
  */
@@ -326,22 +328,22 @@ INLAY_API inlay_status inlay_gather(const inlay_table *table, const void *ids, i
  * @param x_stride_bytes    distance between rows of `x`
  * @param out               float32 [n, dim]; `x` itself with the same stride, or without overlap
  * @param out_stride_bytes  distance between rows of `out`
- * @param executor          null, or who runs the parts of the call
+ * @param executor          null, or a thread pool that runs the parts of the call
  * @return INLAY_OK, or the status of an argument
  */
 INLAY_API inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t n, size_t dim, float scale, void *out,
                                    size_t out_stride_bytes, const inlay_executor *executor);
 
 /**
- * Computes x[b, s, :] += positions[start + s, :] in place. Each position row is read once and added to every sequence
- * while it lies in cache.
+ * Computes x[b, s, :] += positions[start + s, :] in place. Each float32 position row is read once and added to every
+ * sequence while it lies in cache.
  *
- * @param x               float32 [batch, seq, dim], row (b, s) at (b * seq + s) * x_stride_bytes; must overlap neither
- * the table nor the struct `positions`
+ * @param x               float32 [batch, seq, dim], row (b, s) at (b * seq + s) * x_stride_bytes; must overlap
+ *                        neither the table nor the struct `positions`
  * @param x_stride_bytes  distance between rows of `x`
  * @param positions       [rows, dim] of any element type; a shard is INLAY_ERROR_OPTION
  * @param start           the first position: 0 <= start, start + seq <= rows
- * @param executor        null, or who runs the parts of the call
+ * @param executor        null, or a thread pool that runs the parts of the call
  * @param fault           null, or where to write which position is past the table
  * @return INLAY_OK; INLAY_ERROR_POSITION with *fault; the status of another argument
  */

@@ -14,6 +14,9 @@ enum { INLAY_PART_POSITIONS = 64 };
 /* The longest prefetch distance in rows: their pointers are carried over from one kernel call to the next. */
 enum { INLAY_MOST_PREFETCH_ROWS = 32 };
 
+/* The longest prefetch distance where post-ops follow, or rows are pooled: a few tokens are in flight there. */
+enum { INLAY_GENERAL_PREFETCH_ROWS = 6 };
+
 /* Sinusoid tables of more bytes are written by non-temporal stores. Nothing is read for them, so that an L3, however
    fast, does not help: leaving 4 MiB there took 5 % longer. */
 enum { INLAY_FILL_BYTES = 1024 * 1024 };

@@ -56,7 +56,7 @@ static bool fields_agree(const inlay_layer_spec *spec)
 static bool dims_agree(const inlay_layer_spec *spec)
 {
     const size_t dim = spec->tokens->dim;
-    /* Some post-ops take whole rows of floats, for which there is this much room. */
+    /* These need a whole row in the floats of a group. */
     const bool whole_rows = spec->pooling != INLAY_POOLING_NONE ||
                             (spec->out_type != INLAY_F32 && (spec->norm != INLAY_NORM_NONE || spec->sinusoid != NULL));
     return (spec->sinusoid == NULL || spec->sinusoid->dim == dim) &&

@@ -163,7 +163,7 @@ static inlay_status check_each_position(const struct inlay_work *work, inlay_fau
             size_t token = sequence.first + s, row;
             uint64_t position = inlay_next_position(work, &counter, token, s);
             bool exists = position < limit || (work->spec->clamp_positions && (int64_t)position >= 0 && limit > 0);
-            if (!exists && inlay_row_goes_on(inlay_row_of(work, token, &row))) {
+            if (!exists && inlay_row_gets_terms(inlay_row_of(work, token, &row))) {
                 *fault = (inlay_fault){b, s, (int64_t)position};
                 return INLAY_ERROR_POSITION;
             }

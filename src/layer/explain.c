@@ -37,7 +37,7 @@ static void print_positions(struct text *text, const struct inlay_plan *plan, co
     if (plan->positions == INLAY_POSITIONS_COMPUTED)
         print(text, plan->fused ? "; each entry is added as it is computed" : "; in blocks of rows that stay in L1");
     else if (plan->positions == INLAY_POSITIONS_READ && plan->block_tokens < SIZE_MAX)
-        print(text, "; %zu rows at a time serve all sequences", plan->block_tokens > 0 ? plan->block_tokens : 1);
+        print(text, "; %zu rows at a time serve all sequences", plan->block_tokens);
     print(text, "\n");
 }
 
@@ -47,7 +47,7 @@ static void print_post_ops(struct text *text, const struct inlay_work *work)
     static const char *const poolings[] = {"", " sum", " mean"};
     static const char *const types[] = {[INLAY_F32] = "", [INLAY_F16] = " float16", [INLAY_BF16] = " bfloat16"};
     const inlay_layer_spec *spec = work->spec;
-    const bool dropout = work->batch.dropout > 0;
+    const bool dropout = inlay_drops(work);
     const bool none = !spec->pooling && !spec->norm && !dropout && spec->out_type == INLAY_F32;
     print(text, "post-ops: %s%s%s%s%s\n", poolings[spec->pooling], norms[spec->norm], dropout ? " dropout" : "",
           types[spec->out_type], none ? " none" : "");

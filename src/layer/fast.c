@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The fast path: positions outside, sequences inside. A block of position rows, read from memory or computed, stays in
- * L1 while every sequence of the part consumes it. It knows ids and positions; the arithmetic is the kernels'.
+ * L1 while every sequence of the part consumes it. It knows ids and positions; kernels do the arithmetic.
  */
 #include "base/line.h"
 #include "layer/rows.h"
@@ -37,7 +37,7 @@ static inline const unsigned char *position_of(const struct inlay_work *work, co
     return run->position + i * run->position_stride_bytes;
 }
 
-/* Appends float32 rows of ids without special rows: loops without branches, as many tokens at once as fit. */
+/* Appends float32 rows of ids without special rows, as many tokens at once as fit. */
 static void append_floats(const struct inlay_work *work, const struct block *block, const struct run *run,
                           struct inlay_tile *tile)
 {
@@ -87,9 +87,9 @@ static void append_block(const struct inlay_part *part, const struct block *bloc
     const bool floats = work->tokens->type == INLAY_F32 && !work->special_rows;
     const bool in_memory = block->positions == NULL && work->spec->positions != NULL;
     const size_t column_bytes = block->column * sizeof(float);
-    /* Sequences of one token each are as good as one run. */
-    const bool single = work->batch.length == 1 && work->batch.offsets == NULL;
-    const size_t together = single ? part->b_end - part->b : 1;
+    /* Sequences of one token each form one run. */
+    const bool one_token_each = work->batch.length == 1 && work->batch.offsets == NULL;
+    const size_t together = one_token_each ? part->b_end - part->b : 1;
     for (size_t b = part->b; b < part->b_end; b += together) {
         const struct inlay_sequence sequence = inlay_sequence_of(work, b);
         if (sequence.count <= block->s)
@@ -106,16 +106,16 @@ static void append_block(const struct inlay_part *part, const struct block *bloc
             count = inlay_least(count, rows); /* offsets may have changed since they were validated */
             run.position = (const unsigned char *)work->spec->positions->data + column_bytes;
             run.position_stride_bytes = work->spec->positions->stride_bytes;
-            if (single && work->batch.starts != NULL) {
+            if (one_token_each && work->batch.starts != NULL) {
                 run.starts = work->batch.starts + b;
             } else {
                 size_t row = inlay_start_of(work, b, sequence.count) + block->s;
                 run.position += (row <= rows - count ? row : 0) * run.position_stride_bytes;
             }
         }
-        if (single && run.starts == NULL)
+        if (one_token_each && run.starts == NULL)
             run.position_stride_bytes = 0;
-        run.count = single ? together : count;
+        run.count = one_token_each ? together : count;
         if (floats)
             append_floats(work, block, &run, tile);
         else
@@ -133,7 +133,7 @@ static void begin_fast(struct inlay_tile *tile, const struct inlay_part *part, s
    generator in their frame call it. */
 static __attribute__((noinline)) void embed_rows(const struct inlay_part *part)
 {
-    const size_t rows = part->plan->block_tokens > 0 ? part->plan->block_tokens : 1;
+    const size_t rows = part->plan->block_tokens;
     struct block block = {.s = part->s};
     struct inlay_tile tile;
     begin_fast(&tile, part, part->work->tokens->dim);
@@ -197,15 +197,15 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
                     next[i] = work->tokens->data;
             }
             inlay_generator_rows(&generator, &piece, rows, buffer, piece_bytes, &with);
-            for (int run = 0; run < piece.runs; run++) {
+            for (int i = 0; i < piece.runs; i++) {
                 const struct block block = {
                     .s = s,
                     .count = rows,
-                    .column = piece.run[run].first,
-                    .positions = buffer + piece.run[run].at * sizeof(float),
+                    .column = piece.run[i].first,
+                    .positions = buffer + piece.run[i].at * sizeof(float),
                     .position_stride_bytes = piece_bytes,
                 };
-                embed_block(part, &block, piece.run[run].count);
+                embed_block(part, &block, piece.run[i].count);
             }
             s += rows;
         }
@@ -221,7 +221,7 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
  */
 static __attribute__((noinline)) void embed_fused(const struct inlay_part *part, struct inlay_sequence sequence)
 {
-    enum { ROWS = 64, LOOKAHEAD = 2 };
+    enum { ROWS = 64, LOOKAHEAD = INLAY_FUSED_PREFETCH_ROWS };
     const struct inlay_work *work = part->work;
     const inlay_sinusoid *sinusoid = work->spec->sinusoid;
     struct inlay_generator generator;
@@ -271,8 +271,8 @@ static void embed_computed_or_fused(const struct inlay_part *part)
         embed_fused(&rest, sequence);
 }
 
-/* Embeds tokens that have one start: those whose position rows are cached first. Not inlined into the way that small
-   calls take. */
+/* Embeds tokens that have one start: first those whose position rows are cached, then the rest. Not inlined, so that
+   small calls do not pay for it. */
 static __attribute__((noinline)) void embed_from_start(const struct inlay_part *part)
 {
     const size_t count = inlay_sequence_of(part->work, part->b).count, cached = part->work->spec->positions->rows;

@@ -2,15 +2,12 @@
 /*
  * The general path: positions token by token (explicit, padding-aware, clamped), learned positions of any type,
  * token-type embeddings, post-ops and 16-bit outputs. A few tokens at a time take shape as floats in L1; every sum is
- * the embed kernel's, of table rows and of what is there already. The post-ops follow in post_ops.c.
+ * the embed kernel's, which adds table rows to the sum so far. The post-ops follow in post_ops.c.
  */
 #include "base/line.h"
 #include "layer/group.h"
 #include "positions/generator.h"
 #include "table/element.h"
-
-/* A group has few tokens; rows are prefetched so far ahead among them. */
-enum { MOST_PREFETCH_ROWS = 6 };
 
 static void begin_group(struct inlay_tile *tile, const struct inlay_group *group, const inlay_table *table, float scale,
                         bool positioned)
@@ -18,18 +15,18 @@ static void begin_group(struct inlay_tile *tile, const struct inlay_group *group
     inlay_tile_begin(tile, group->part->plan, table, scale, group->columns, positioned);
     tile->call.stream = group->stream;
     tile->call.prefetch_whole_rows = false; /* prefetch_group() has prefetched them */
-    tile->call.prefetch_rows = inlay_least(tile->call.prefetch_rows, MOST_PREFETCH_ROWS);
 }
 
-/* Writes row * scale, plus terms[i] if there are terms. Like the next two it is not inlined: its tile would share the
-   stack with the generator of computed positions. */
-static __attribute__((noinline)) void sum_tokens(const struct inlay_group *group, const unsigned char *const *terms)
+/* Writes row * scale, plus position_rows[i] if there are any. Like the next two it is not inlined: its tile
+   would share the stack with the generator of computed positions. */
+static __attribute__((noinline)) void sum_tokens(const struct inlay_group *group,
+                                                 const unsigned char *const *position_rows)
 {
     const struct inlay_work *work = group->part->work;
     struct inlay_tile tile;
-    begin_group(&tile, group, work->tokens, work->spec->scale, terms != NULL);
+    begin_group(&tile, group, work->tokens, work->spec->scale, position_rows != NULL);
     for (size_t i = 0; i < group->count; i++) {
-        const unsigned char *term = terms != NULL ? terms[i] : NULL;
+        const unsigned char *term = position_rows != NULL ? position_rows[i] : NULL;
         if (group->kinds[i] == INLAY_ROW)
             inlay_tile_append(&tile, inlay_row_place(work->tokens, group->rows[i], group->column), term,
                               group->floats[i]);
@@ -47,22 +44,22 @@ static __attribute__((noinline)) void add_rows(const struct inlay_group *group, 
     struct inlay_tile tile;
     begin_group(&tile, group, table, 1, true);
     for (size_t i = 0; i < group->count; i++)
-        if (inlay_row_goes_on(group->kinds[i]))
+        if (inlay_row_gets_terms(group->kinds[i]))
             inlay_tile_append(&tile, inlay_row_place(table, rows[i], group->column), group->floats[i],
                               group->floats[i]);
     inlay_tile_run(&tile, 0);
 }
 
-/* Writes from[i] + terms[i], both floats. */
+/* Writes from[i] + position_rows[i], both floats. */
 static __attribute__((noinline)) void add_terms(const struct inlay_group *group, const unsigned char *const *from,
-                                                const unsigned char *const *terms)
+                                                const unsigned char *const *position_rows)
 {
     const inlay_table floats = {.type = INLAY_F32};
     struct inlay_tile tile;
     begin_group(&tile, group, &floats, 1, true);
     for (size_t i = 0; i < group->count; i++)
-        if (inlay_row_goes_on(group->kinds[i]))
-            inlay_tile_append(&tile, (struct inlay_row_place){.row = from[i]}, terms[i], group->floats[i]);
+        if (inlay_row_gets_terms(group->kinds[i]))
+            inlay_tile_append(&tile, (struct inlay_row_place){.row = from[i]}, position_rows[i], group->floats[i]);
     inlay_tile_run(&tile, 0);
 }
 
@@ -84,18 +81,18 @@ static void add_segments(const struct inlay_group *group)
 static void compute_positions(struct inlay_group *group, size_t in_memory)
 {
     for (size_t i = 0; i < group->count;) {
-        if (!inlay_row_goes_on(group->kinds[i]) || group->positions[i] < in_memory) {
+        if (!inlay_row_gets_terms(group->kinds[i]) || group->positions[i] < in_memory) {
             i++;
             continue;
         }
         size_t n = 1;
-        while (i + n < group->count && inlay_row_goes_on(group->kinds[i + n]) &&
+        while (i + n < group->count && inlay_row_gets_terms(group->kinds[i + n]) &&
                group->positions[i + n] == group->positions[i] + n)
             n++;
         const struct inlay_positions run = {.first = (uint32_t)group->positions[i]};
         inlay_sinusoid_fill(group->part->plan->kernels, group->part->work->spec->sinusoid, run, n, INLAY_F32,
                             group->floats[i], group->floats_stride_bytes, false);
-        group->stream = false; /* what is added to lies in cache, and stays there */
+        group->stream = false; /* the position is in the cache lines that the sum goes to */
         i += n;
     }
 }
@@ -105,44 +102,44 @@ static void compute_positions(struct inlay_group *group, size_t in_memory)
  * shape in a buffer of its own, as many columns at a time as fit. Not inlined, so that the other sums have no second
  * buffer in their frame.
  */
-static __attribute__((noinline)) void sum_segments_aside(const struct inlay_group *group,
-                                                         const unsigned char *const *terms)
+static __attribute__((noinline)) void sum_segments_in_buffer(const struct inlay_group *group,
+                                                             const unsigned char *const *position_rows)
 {
     _Alignas(INLAY_CACHE_LINE) unsigned char buffer[INLAY_GROUP_BYTES];
     const bool fits = group->columns * group->count <= INLAY_GROUP_FLOATS;
     const size_t piece =
         fits ? group->columns : INLAY_GROUP_FLOATS / group->count / INLAY_COLUMN_STEP * INLAY_COLUMN_STEP;
     for (size_t column = 0; column < group->columns; column += piece) {
-        struct inlay_group whole = *group, aside;
+        struct inlay_group target = *group, buffered;
         const unsigned char *from[INLAY_GROUP_TOKENS], *to[INLAY_GROUP_TOKENS];
-        whole.column = group->column + column;
-        whole.columns = inlay_least(group->columns - column, piece);
+        target.column = group->column + column;
+        target.columns = inlay_least(group->columns - column, piece);
         for (size_t i = 0; i < group->count; i++)
-            whole.floats[i] = group->floats[i] + column * sizeof(float);
-        aside = whole;
+            target.floats[i] = group->floats[i] + column * sizeof(float);
+        buffered = target;
         for (size_t i = 0; i < group->count; i++)
-            if (inlay_row_goes_on(group->kinds[i])) {
-                aside.floats[i] = buffer + i * piece * sizeof(float);
-                from[i] = aside.floats[i];
-                to[i] = terms[i] + column * sizeof(float);
+            if (inlay_row_gets_terms(group->kinds[i])) {
+                buffered.floats[i] = buffer + i * piece * sizeof(float);
+                from[i] = buffered.floats[i];
+                to[i] = position_rows[i] + column * sizeof(float);
             }
-        sum_tokens(&aside, NULL);
-        add_segments(&aside);
-        add_terms(&whole, from, to);
+        sum_tokens(&buffered, NULL);
+        add_segments(&buffered);
+        add_terms(&target, from, to);
     }
 }
 
-static void sum_segments_first(const struct inlay_group *group, const unsigned char *const *terms)
+static void sum_segments_first(const struct inlay_group *group, const unsigned char *const *position_rows)
 {
-    for (size_t i = 0; i < group->count && terms != NULL; i++)
-        if (terms[i] == group->floats[i]) {
-            sum_segments_aside(group, terms);
+    for (size_t i = 0; i < group->count && position_rows != NULL; i++)
+        if (position_rows[i] == group->floats[i]) {
+            sum_segments_in_buffer(group, position_rows);
             return;
         }
     sum_tokens(group, NULL);
     add_segments(group);
-    if (terms != NULL)
-        add_terms(group, (const unsigned char *const *)group->floats, terms);
+    if (position_rows != NULL)
+        add_terms(group, (const unsigned char *const *)group->floats, position_rows);
 }
 
 /* Sums all terms of a group in the order that the work asks for. */
@@ -153,19 +150,20 @@ static void sum_terms(struct inlay_group *group)
     const bool quantised = table != NULL && table->type != INLAY_F32;
     const size_t in_memory = table != NULL && !quantised ? table->rows : 0;
     const bool has_terms = work->spec->sinusoid != NULL || in_memory > 0;
-    const unsigned char *terms[INLAY_GROUP_TOKENS];
+    const unsigned char *position_rows[INLAY_GROUP_TOKENS];
     if (work->spec->sinusoid != NULL)
         compute_positions(group, in_memory);
     for (size_t i = 0; i < group->count; i++) {
-        terms[i] = NULL;
-        if (has_terms && inlay_row_goes_on(group->kinds[i]))
-            terms[i] = group->positions[i] < in_memory ? inlay_row_place(table, group->positions[i], group->column).row
-                                                       : group->floats[i];
+        position_rows[i] = NULL;
+        if (has_terms && inlay_row_gets_terms(group->kinds[i]))
+            position_rows[i] = group->positions[i] < in_memory
+                                   ? inlay_row_place(table, group->positions[i], group->column).row
+                                   : group->floats[i];
     }
     if (work->spec->segments_first)
-        sum_segments_first(group, has_terms ? terms : NULL);
+        sum_segments_first(group, has_terms ? position_rows : NULL);
     else
-        sum_tokens(group, has_terms ? terms : NULL);
+        sum_tokens(group, has_terms ? position_rows : NULL);
     if (quantised && table->rows > 0)
         add_rows(group, table, group->positions);
     if (work->spec->segments != NULL && !work->spec->segments_first)
@@ -241,7 +239,7 @@ static void run_sequence(const struct inlay_part *part, size_t b, unsigned char 
 {
     const struct inlay_work *work = part->work;
     const struct inlay_sequence sequence = inlay_sequence_of(work, b);
-    const bool positioned = work->spec->positions != NULL || work->spec->sinusoid != NULL;
+    const bool positioned = work->spec->positions != NULL;
     const bool prefetches = part->plan->whole_rows && part->plan->prefetch_rows > 0;
     const size_t end = inlay_least(part->s_end, sequence.count), most = group_tokens(work);
     struct inlay_position_counter counter = inlay_count_positions(work, b);

@@ -17,7 +17,7 @@ struct inlay_layer_reads {
 
 struct inlay_layer {
     inlay_allocator allocator;
-    inlay_layer_spec spec; /* its pointers to views point to the next three */
+    inlay_layer_spec spec; /* its pointers to tables point to the copies below */
     inlay_table tokens, positions, segments;
     struct inlay_layer_reads reads;
     struct inlay_thresholds thresholds;

@@ -9,7 +9,7 @@
 #include "layer/handle.h"
 #include "positions/generator.h"
 
-/* A view as this version knows it: what a later version appended was zero, and is dropped. */
+/* Returns the fields of a view that this version knows; the rest was checked to be zero. */
 static inlay_table known_part(const inlay_table *table)
 {
     inlay_table known = *table;

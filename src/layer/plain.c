@@ -17,9 +17,9 @@ float inlay_sqrt_dim(size_t dim)
     return inlay_f32_of_bits(inlay_exact_sqrt_f32(dim));
 }
 
-/* Runs a layer of which only the terms of `spec` are there, on a batch that was validated. */
-static inlay_status run(const inlay_layer_spec *spec, const inlay_batch *batch, void *out, size_t out_stride_bytes,
-                        const inlay_executor *executor)
+/* Plans and runs validated work, which has the terms of `spec`. */
+static inlay_status run_validated(const inlay_layer_spec *spec, const inlay_batch *batch, void *out,
+                                  size_t out_stride_bytes, const inlay_executor *executor)
 {
     const struct inlay_thresholds thresholds = inlay_thresholds_of(NULL, spec->stores, spec->tokens);
     const struct inlay_work work = {
@@ -79,7 +79,7 @@ inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_ty
     inlay_batch batch = inlay_batch_i32(NULL, 1, n, 0);
     batch.ids = ids;
     batch.id_type = id_type;
-    return run(&spec, &batch, out, out_stride_bytes, executor);
+    return run_validated(&spec, &batch, out, out_stride_bytes, executor);
 }
 
 inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t n, size_t dim, float scale, void *out,
@@ -102,7 +102,7 @@ inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t n, size_t 
     if (in_place) /* what is written was just read: it lies in cache */
         spec.stores = INLAY_STORES_CACHED;
     const inlay_batch batch = inlay_batch_i32(NULL, 1, n, 0);
-    return run(&spec, &batch, out, out_stride_bytes, executor);
+    return run_validated(&spec, &batch, out, out_stride_bytes, executor);
 }
 
 inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, size_t seq, const inlay_table *positions,
@@ -134,5 +134,5 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
     spec.positions = positions;
     spec.stores = INLAY_STORES_CACHED; /* as inlay_scale() in place */
     const inlay_batch call = inlay_batch_i32(NULL, batch, seq, start);
-    return run(&spec, &call, x, x_stride_bytes, executor);
+    return run_validated(&spec, &call, x, x_stride_bytes, executor);
 }

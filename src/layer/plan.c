@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The decisions of a call, each made here and nowhere else.
+ * The decisions of a call.
  */
 #include "layer/plan.h"
 
@@ -50,8 +50,8 @@ static void choose_route(struct inlay_plan *plan, const struct inlay_work *work,
 /* Sets how the fast path computes those position rows that it does not read. */
 static void choose_computing(struct inlay_plan *plan, const struct inlay_work *work, bool in_memory)
 {
-    const bool lone = plan->across_sequences == work->batch.sequences;
-    plan->by_sequence = lone || (work->batch.starts != NULL && !in_memory);
+    const bool one_sequence_per_part = plan->across_sequences == work->batch.sequences;
+    plan->by_sequence = one_sequence_per_part || (work->batch.starts != NULL && !in_memory);
     if (in_memory && (!plan->by_sequence || work->longest <= work->thresholds->compute_tokens))
         return;
     plan->fused = plan->by_sequence && work->tokens->type == INLAY_F32 && !work->special_rows &&
@@ -85,7 +85,7 @@ static void choose_positions(struct inlay_plan *plan, const struct inlay_work *w
     plan->positions_reason = work->spec->sinusoid != NULL ? "all of them are cached" : "they are learned";
     /* A lone sequence uses each position row once: no block of them needs to stay. */
     if (plan->across_sequences < work->batch.sequences)
-        plan->block_tokens = work->thresholds->block_bytes / sizeof(float) / work->tokens->dim;
+        plan->block_tokens = inlay_most(work->thresholds->block_bytes / sizeof(float) / work->tokens->dim, 1);
     if (work->spec->sinusoid != NULL)
         choose_computing(plan, work, in_memory);
 }
@@ -100,23 +100,29 @@ static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work
                                      : "the output is no larger than stream_bytes";
 }
 
-static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *work, size_t row_bytes)
+/* Sets the prefetching of the kernels' tiles. */
+static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *work, size_t all_bytes)
 {
+    const bool fast = plan->route == INLAY_ROUTE_FAST;
     plan->prefetch_rows = work->thresholds->prefetch_rows;
-    plan->whole_rows = row_bytes > work->thresholds->l2_bytes;
+    if (!fast) /* few tokens are in flight there */
+        plan->prefetch_rows = inlay_least(plan->prefetch_rows, INLAY_GENERAL_PREFETCH_ROWS);
+    plan->whole_rows = all_bytes > work->thresholds->l2_bytes && plan->route != INLAY_ROUTE_POOLED;
     plan->narrow_moves = inlay_cpu()->narrow_moves;
-    plan->prefetch_reason = plan->prefetch_rows == 0 ? "prefetch_bytes is 0"
-                            : plan->whole_rows       ? "the rows of the call take more than l2_bytes"
-                                                     : "the rows of the call take no more than l2_bytes";
+    plan->prefetch_reason = plan->prefetch_rows == 0            ? "prefetch_bytes is 0"
+                            : plan->route == INLAY_ROUTE_POOLED ? "rows are added one by one"
+                            : all_bytes > work->thresholds->l2_bytes
+                                ? "the rows of the call take more than l2_bytes"
+                                : "the rows of the call take no more than l2_bytes";
 }
 
-/* Positions first: parts side by side in the batch each read or compute the same position rows. */
+/* Cuts along positions first, because parts side by side in the batch each read or compute the same position rows. */
 static void choose_parts(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor,
-                         size_t row_bytes)
+                         size_t all_bytes)
 {
     plan->across_positions = plan->across_sequences = 1;
     plan->parts_reason = executor == NULL ? "there is no executor" : "there is no work for a second thread";
-    const size_t parts = inlay_parts(executor, row_bytes);
+    const size_t parts = inlay_parts(executor, all_bytes);
     if (parts == 1) /* small calls do without the divisions below */
         return;
     const size_t least_rows = work->spec->sinusoid != NULL ? INLAY_PART_POSITIONS : 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * struct inlay_plan: how a call is computed. inlay_make_plan() decides everything once, from the work, the thresholds,
- * the CPU and the executor; no later function decides again. Each decision keeps its reason, which inlay_plan_print()
+ * struct inlay_plan: how a call is computed. inlay_make_plan() decides it once, from the work, the thresholds, the CPU
+ * and the executor; the functions after it carry it out. Each decision keeps its reason, which inlay_plan_print()
  * prints.
  */
 #ifndef INLAY_LAYER_PLAN_H
@@ -15,6 +15,9 @@ enum inlay_route {
     INLAY_ROUTE_GENERAL, /* positions token by token, further terms, post-ops: a few tokens at a time in L1 */
     INLAY_ROUTE_POOLED,  /* the rows of a sequence become one */
 };
+
+/* Rows that a fused pass prefetches ahead: computing one row takes as long as memory takes to send it. */
+enum { INLAY_FUSED_PREFETCH_ROWS = 2 };
 
 enum inlay_position_source {
     INLAY_POSITIONS_ABSENT,
@@ -30,11 +33,12 @@ struct inlay_plan {
     enum inlay_position_source positions;
     const char *route_reason, *positions_reason;
 
+    size_t block_tokens; /* fast path: position rows that stay in L1 while the sequences of a part consume them, >= 1 */
+
     /* Fast path with computed positions. */
-    bool by_sequence;      /* sequences share no position rows, and are computed one after another */
-    bool fused;            /* then each entry is added to its token as it is computed */
-    size_t compute_tokens; /* then a sequence of more tokens computes its positions even if they are cached */
-    size_t block_tokens;   /* position rows that stay in L1 while the sequences of a part consume them */
+    bool by_sequence;      /* sequences share no position rows and are embedded one after another */
+    bool fused;            /* if by_sequence: each entry is added to its token as it is computed */
+    size_t compute_tokens; /* if by_sequence: longer sequences compute their positions even if these are cached */
 
     bool stream; /* non-temporal stores */
     const char *stores_reason;

@@ -18,7 +18,7 @@ static void apply_norm(const struct inlay_group *group)
     const struct inlay_work *work = group->part->work;
     struct rows rows = {.count = 0};
     for (size_t i = 0; i < group->count; i++)
-        if (inlay_row_goes_on(group->kinds[i])) {
+        if (inlay_row_gets_terms(group->kinds[i])) {
             rows.from[rows.count] = group->floats[i];
             rows.to[rows.count++] = group->floats[i];
         }
@@ -40,7 +40,7 @@ static void apply_dropout(const struct inlay_group *group)
 {
     const struct inlay_work *work = group->part->work;
     for (size_t i = 0; i < group->count; i++)
-        if (inlay_row_goes_on(group->kinds[i]))
+        if (inlay_row_gets_terms(group->kinds[i]))
             inlay_dropout(group->floats[i], group->columns,
                           (uint64_t)(group->first + i) * work->tokens->dim + group->column, work->batch.dropout_key,
                           work->batch.dropout_offset, work->batch.dropout);

@@ -4,6 +4,8 @@
  */
 #include "layer/rows.h"
 
+#include "layer/handle.h"
+
 #include "base/bits.h"
 
 #include <string.h>
@@ -11,7 +13,7 @@
 enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t id, size_t *row)
 {
     const inlay_table *tokens = work->tokens;
-    uint64_t vocab = tokens->vocab > 0 ? tokens->vocab : tokens->rows;
+    const uint64_t vocab = inlay_vocab_of(tokens);
     bool zeros = false;
     if (id >= vocab)
         switch (work->spec->bad_id) {

@@ -17,16 +17,16 @@ enum inlay_row_kind {
     INLAY_SKIPPED, /* the output row is left unchanged */
 };
 
-/* Whether positions, segments and post-ops apply to a row of that kind. */
-static inline bool inlay_row_goes_on(enum inlay_row_kind kind)
+/* Returns whether positions, segments and post-ops apply to a row of that kind. */
+static inline bool inlay_row_gets_terms(enum inlay_row_kind kind)
 {
     return kind == INLAY_ROW || kind == INLAY_ZEROS;
 }
 
-/* The same for an id, if the work has special rows. */
+/* Returns the kind of row of an id if the work has special rows, and sets its index if it is INLAY_ROW. */
 enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t id, size_t *row);
 
-/* The kind of row that a token takes, and its index if it is INLAY_ROW. */
+/* Returns the kind of row that a token takes, and sets its index if it is INLAY_ROW. */
 static inline enum inlay_row_kind inlay_row_of(const struct inlay_work *work, size_t token, size_t *row)
 {
     *row = token;

@@ -36,6 +36,11 @@ static inline size_t inlay_least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+static inline size_t inlay_most(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
 /* ---- Sequences -------------------------------------------------------------------------------------------------- */
 
 static inline size_t inlay_offset_of(const struct inlay_work *work, size_t b)
