@@ -73,9 +73,7 @@ static int make_sinusoid(struct embedding *e, size_t dim)
 static int load_token_table(struct embedding *e)
 {
     const struct embed_options *options = &e->options;
-    int outcome = weights_load(options->table_file, &e->table);
-    if (outcome != DONE)
-        return outcome;
+    TRY(weights_load(options->table_file, &e->table));
     if (options->dim != 0 && (size_t)options->dim != e->table.view.dim)
         return failed("--dim %" PRId64 " contradicts %s, which has dim %zu: drop --dim", options->dim,
                       shown(options->table_file), e->table.view.dim);
@@ -89,12 +87,15 @@ static int load_token_table(struct embedding *e)
 static int make_table(struct embedding *e)
 {
     const struct embed_options *options = &e->options;
-    int outcome = options->table == TABLE_FILE ? load_token_table(e) : DONE;
-    size_t dim = options->table == TABLE_FILE ? e->table.view.dim : options->dim ? (size_t)options->dim : DEFAULT_DIM;
-    if (outcome == DONE && (options->table == TABLE_FIXED || options->positions == POSITIONS_SINUSOID))
-        outcome = make_sinusoid(e, dim);
-    if (outcome != DONE || options->table == TABLE_FILE)
-        return outcome;
+    size_t dim = options->dim ? (size_t)options->dim : DEFAULT_DIM;
+    if (options->table == TABLE_FILE) {
+        TRY(load_token_table(e));
+        dim = e->table.view.dim;
+    }
+    if (options->table == TABLE_FIXED || options->positions == POSITIONS_SINUSOID)
+        TRY(make_sinusoid(e, dim));
+    if (options->table == TABLE_FILE)
+        return DONE;
     int64_t vocab = options->vocab                 ? options->vocab
                     : e->tokens.text.words != NULL ? (int64_t)e->tokens.text.vocab
                                                    : tokens_vocab(&e->tokens);
@@ -105,11 +106,11 @@ static int make_table(struct embedding *e)
 static int load_positions(struct embedding *e, size_t dim)
 {
     const char *file = e->options.positions_file;
-    int outcome = weights_load(file, &e->learned);
-    if (outcome == DONE && e->learned.view.dim != dim)
+    TRY(weights_load(file, &e->learned));
+    if (e->learned.view.dim != dim)
         return failed("the positions in %s have dim %zu and the tokens %zu: both must have the same", shown(file),
                       e->learned.view.dim, dim);
-    return outcome;
+    return DONE;
 }
 
 static int make_layer(struct embedding *e)
@@ -121,9 +122,7 @@ static int make_layer(struct embedding *e)
     if (options->positions == POSITIONS_SINUSOID)
         spec.sinusoid = e->sinusoid;
     if (options->positions == POSITIONS_LEARNED) {
-        int outcome = load_positions(e, dim);
-        if (outcome != DONE)
-            return outcome;
+        TRY(load_positions(e, dim));
         spec.positions = &e->learned.view;
     }
     /* A single pass would not read cached positions again. A layer that is timed caches the positions that it uses, if
@@ -234,45 +233,42 @@ static int deliver(struct embedding *e)
         print_tensor(stdout, &tensor);
         return DONE;
     }
-    int outcome = out ? write_npy(e, shape) : DONE;
-    if (outcome == DONE && plot)
-        outcome = embed_picture(&e->outputs.plot, &e->options, &e->tokens, shape[2], e->result);
-    return outcome == DONE ? outputs_commit(&e->outputs) : outcome;
+    if (out)
+        TRY(write_npy(e, shape));
+    if (plot)
+        TRY(embed_picture(&e->outputs.plot, &e->options, &e->tokens, shape[2], e->result));
+    return outputs_commit(&e->outputs);
 }
 
 /* Opens the outputs first: whoever mistypes a directory should not learn it after the work. */
 static int open_outputs(struct embedding *e)
 {
     const struct embed_options *options = &e->options;
-    int outcome = outputs_open(&e->outputs, options->out, options->plot);
-    return outcome == DONE && options->plot != NULL ? embed_picture_check(&e->tokens) : outcome;
-}
-
-static int start_threads(struct embedding *e)
-{
-    return threads_start(&e->threads, e->options.threads);
+    TRY(outputs_open(&e->outputs, options->out, options->plot));
+    return options->plot != NULL ? embed_picture_check(&e->tokens) : DONE;
 }
 
 static int run(struct embedding *e)
 {
-    int (*const steps[])(struct embedding *) = {open_outputs, start_threads, make_table, make_layer, allocate_result};
-    int outcome = tokens_read(&e->options, &e->tokens);
-    if (outcome == DONE && e->options.print_vocab)
+    TRY(tokens_read(&e->options, &e->tokens));
+    if (e->options.print_vocab)
         return print_vocab(&e->tokens.text);
-    for (size_t i = 0; outcome == DONE && i < sizeof steps / sizeof *steps; i++)
-        outcome = steps[i](e);
-    if (outcome == DONE && e->options.explain)
+    TRY(open_outputs(e));
+    TRY(threads_start(&e->threads, e->options.threads));
+    TRY(make_table(e));
+    TRY(make_layer(e));
+    TRY(allocate_result(e));
+    if (e->options.explain)
         return explain(e);
-    if (outcome == DONE)
-        outcome = forward(e);
-    return outcome == DONE ? deliver(e) : outcome;
+    TRY(forward(e));
+    return deliver(e);
 }
 
 int command_embed(int argc, char **argv)
 {
     struct embedding embedding = {0};
     int outcome = embed_options_parse(argc, argv, &embedding.options);
-    if (outcome == DONE && !embedding.options.helped)
+    if (outcome == DONE && !embedding.options.line.helped)
         outcome = run(&embedding);
     embedding_free(&embedding);
     return outcome;

@@ -11,7 +11,6 @@
 #include "message.h"
 #include "names.h"
 #include "numbers.h"
-#include "options.h"
 #include "threads.h"
 
 static const char usage[] = "Usage: inlay embed --text STRING | --text-file FILE | --ids IDS [option ...]\n"
@@ -132,8 +131,9 @@ static const struct refusal refusals[] = {
     {NULL, NULL, NULL},
 };
 
-static int check_together(const struct embed_options *options, const struct command_line *line)
+static int check_together(const struct embed_options *options)
 {
+    const struct command_line *line = &options->line;
     bool sinusoid = options->table == TABLE_FIXED || options->positions == POSITIONS_SINUSOID;
     if (options->source == SOURCE_NONE)
         return misused("there is nothing to embed: give --text, --text-file or --ids");
@@ -150,13 +150,14 @@ static int check_together(const struct embed_options *options, const struct comm
 
 int embed_options_parse(int argc, char **argv, struct embed_options *options)
 {
-    *options =
-        (struct embed_options){.scale = 1, .base = 10000, .layout = INLAY_SINUSOID_LAYOUT_INTERLEAVED, .threads = 1};
+    *options = (struct embed_options){.line = {.usage = usage, .rules = rules},
+                                      .scale = 1,
+                                      .base = 10000,
+                                      .layout = INLAY_SINUSOID_LAYOUT_INTERLEAVED,
+                                      .threads = 1};
     options->input = calloc((size_t)argc, sizeof *options->input);
     if (options->input == NULL)
         return failed("there is not enough memory for the options");
-    struct command_line line = {.usage = usage, .rules = rules};
-    int outcome = options_parse(&line, argc, argv, options);
-    options->helped = line.helped;
-    return outcome == DONE && !line.helped ? check_together(options, &line) : outcome;
+    TRY(options_parse(&options->line, argc, argv, options));
+    return options->line.helped ? DONE : check_together(options);
 }

@@ -12,6 +12,8 @@
 
 #include <inlay/inlay.h>
 
+#include "options.h"
+
 /** Where the sequences come from. */
 enum source { SOURCE_NONE, SOURCE_TEXT, SOURCE_FILE, SOURCE_IDS };
 
@@ -23,7 +25,7 @@ enum positions_kind { POSITIONS_SINUSOID, POSITIONS_LEARNED, POSITIONS_NONE };
 
 /** Numbers that were not given are 0 where 0 is no value of theirs. */
 struct embed_options {
-    bool helped; /**< help has been printed, and there is nothing left to do */
+    struct command_line line; /**< line.helped: there is nothing left to do */
     enum source source;
     const char **input; /**< [inputs]: the arguments of --text, --text-file or --ids */
     size_t inputs;

@@ -13,20 +13,22 @@ static int read_inv_freq(const struct table_options *options, struct numbers *li
 {
     const inlay_sinusoid_spec *spec = &options->spec;
     size_t pairs = spec->dim / 2 + (spec->odd == INLAY_SINUSOID_ODD_FORMULA ? spec->dim % 2 : 0);
-    int outcome = numbers_read("--inv-freq", options->inv_freq, 0, 0x1p31, list);
-    if (outcome == DONE && list->n != pairs)
+    TRY(numbers_read("--inv-freq", options->inv_freq, 0, 0x1p31, list));
+    if (list->n != pairs)
         return failed("--inv-freq %s has %zu frequencies, and the columns of --dim %zu need %zu",
                       shown(options->inv_freq), list->n, spec->dim, pairs);
-    return outcome;
+    return DONE;
 }
 
 /* Reads the factors of LongRoPE, where there are some. */
 static int read_factors(const char *option, const char *text, size_t pairs, struct numbers *factors)
 {
-    int outcome = text != NULL ? numbers_read(option, text, 0x1p-20, 0x1p20, factors) : DONE;
-    if (outcome == DONE && text != NULL && factors->n != pairs)
+    if (text == NULL)
+        return DONE;
+    TRY(numbers_read(option, text, 0x1p-20, 0x1p20, factors));
+    if (factors->n != pairs)
         return failed("%s has %zu numbers, and there are %zu frequencies, half of --dim", option, factors->n, pairs);
-    return outcome;
+    return DONE;
 }
 
 static int compute_rotary(const inlay_rotary_spec *spec, struct frequencies *frequencies)

@@ -78,9 +78,7 @@ static int print_defaults(size_t dim)
 {
     inlay_sinusoid_spec formula = inlay_sinusoid_spec_default(dim);
     inlay_sinusoid *sinusoid;
-    int outcome = check_status(inlay_sinusoid_create(&formula, NULL, &sinusoid));
-    if (outcome != DONE)
-        return outcome;
+    TRY(check_status(inlay_sinusoid_create(&formula, NULL, &sinusoid)));
     inlay_table tokens = inlay_table_f32(NULL, 0, dim);
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     spec.sinusoid = sinusoid;
@@ -105,9 +103,9 @@ int command_info(int argc, char **argv)
 {
     struct info_options options = {512};
     struct command_line line = {.usage = usage, .rules = rules};
-    int outcome = options_parse(&line, argc, argv, &options);
-    if (outcome != DONE || line.helped)
-        return outcome;
+    TRY(options_parse(&line, argc, argv, &options));
+    if (line.helped)
+        return DONE;
     printf("version   %s\n", inlay_version());
     print_isas();
     printf("sleef     %s\n", INLAY_SLEEF_VERSION);

@@ -98,12 +98,11 @@ static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *
     *data = malloc(bytes ? bytes : 1);
     if (*data == NULL)
         return out_of_memory(shown(path), (double)bytes);
-    int outcome = DONE;
     if (lseek(file, (off_t)npy->data_offset, SEEK_SET) < 0 || (got = read_full(file, *data, bytes)) < 0)
-        outcome = cannot_read(path);
-    else if ((size_t)got != bytes)
-        outcome = failed("%s shrank while it was read", shown(path));
-    return outcome;
+        return cannot_read(path);
+    if ((size_t)got != bytes)
+        return failed("%s shrank while it was read", shown(path));
+    return DONE;
 }
 
 static int load_npy(const char *path, enum npy_kind kind, struct npy *npy, void **data)
@@ -136,9 +135,7 @@ int load_list(const char *path, double **list, size_t *n)
 {
     struct npy npy;
     void *data = NULL;
-    int outcome = load_npy(path, NPY_LIST, &npy, &data);
-    if (outcome != DONE)
-        return outcome;
+    TRY(load_npy(path, NPY_LIST, &npy, &data));
     *n = npy.rows;
     *list = calloc(npy.rows + 1, sizeof **list);
     for (size_t i = 0; *list != NULL && i < npy.rows; i++)

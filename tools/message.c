@@ -21,29 +21,15 @@ void message_name(const char *name)
     message_prefix = name;
 }
 
-static void print_line(const char *format, va_list arguments)
+int message(enum outcome outcome, const char *format, ...)
 {
     char text[4096];
+    va_list arguments;
+    va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     fprintf(stderr, "%s: %s\n", message_prefix, text);
-}
-
-int failed(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    print_line(format, arguments);
-    va_end(arguments);
-    return FAILED;
-}
-
-int misused(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    print_line(format, arguments);
-    va_end(arguments);
-    return MISUSED;
+    return outcome;
 }
 
 int out_of_memory(const char *what, double bytes)

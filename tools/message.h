@@ -20,11 +20,20 @@ enum outcome {
 /** The name that messages begin with, such as "inlay embed". It must outlive the process' messages. */
 void message_name(const char *name);
 
-/** Prints the message. Always FAILED. */
-int failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/** Prints a message. Returns `outcome`. */
+int message(enum outcome outcome, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/** Prints the message. Always MISUSED. */
-int misused(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/** Print a message. The outcome is in the name. */
+#define failed(...) message(FAILED, __VA_ARGS__)
+#define misused(...) message(MISUSED, __VA_ARGS__)
+
+/** Leaves the calling function with the outcome of a step that is not DONE. Only where nothing is left to free. */
+#define TRY(step)                                                                                                      \
+    do {                                                                                                               \
+        int outcome_of_step = (step);                                                                                  \
+        if (outcome_of_step != DONE)                                                                                   \
+            return outcome_of_step;                                                                                    \
+    } while (0)
 
 /** FAILED, with a message that `what` of so many bytes does not fit in memory. */
 int out_of_memory(const char *what, double bytes);

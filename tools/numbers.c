@@ -135,20 +135,16 @@ int numbers_read(const char *option, const char *text, double least, double most
 {
     *numbers = (struct numbers){NULL, 0};
     bool is_file = text[0] == '@' || ends_in_npy(text);
-    int outcome = is_file ? read_file(option, text, text + (text[0] == '@'), numbers)
-                          : read_list(option, text, false, text, strlen(text), numbers);
-    if (outcome != DONE)
-        return outcome;
+    TRY(is_file ? read_file(option, text, text + (text[0] == '@'), numbers)
+                : read_list(option, text, false, text, strlen(text), numbers));
     if (numbers->n == 0)
         return failed("%s %s has no numbers", option, shown(text));
     for (size_t i = 0; i < numbers->n; i++) {
         double value = numbers->values[i];
-        if (value >= least && value <= most)
-            continue;
-        char what[128];
-        snprintf(what, sizeof what, "number %zu, %.17g, is not from %.17g to %.17g", i + 1, value, least, most);
-        return is_file ? failed("%s %s: %s", option, shown(text), what)
-                       : misused("%s %s: %s", option, shown(text), what);
+        /* Not true of a NaN either, which a .npy file can hold. */
+        if (!(value >= least && value <= most))
+            return message(is_file ? FAILED : MISUSED, "%s %s: number %zu, %.17g, is not from %.17g to %.17g", option,
+                           shown(text), i + 1, value, least, most);
     }
     return DONE;
 }

@@ -116,9 +116,7 @@ int options_parse(struct command_line *line, int argc, char **argv, void *option
         }
         if (option < FIRST)
             return bad_option(option, argv);
-        int outcome = take_value(&line->rules[option - FIRST], optarg, options);
-        if (outcome != DONE)
-            return outcome;
+        TRY(take_value(&line->rules[option - FIRST], optarg, options));
         line->given[option - FIRST] = true;
     }
     if (optind < argc)

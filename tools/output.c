@@ -126,20 +126,20 @@ static char *follow_links(const char *path)
 /* Creates target.<process>.<attempt>, which must be new: a name that is there belongs to someone else. */
 static int open_beside(struct output *output, const struct stat *old)
 {
-    output->temporary = malloc(strlen(output->target) + 40);
-    int file = -1;
-    for (int attempt = 0; output->temporary != NULL && file < 0 && attempt < 100; attempt++) {
-        sprintf(output->temporary, "%s.%ld.%d", output->target, (long)getpid(), attempt);
-        file = create_unfinished(output->temporary);
-        if (file < 0 && errno != EEXIST)
-            break;
-    }
+    char *name = malloc(strlen(output->target) + 40);
+    int file = -1, attempt = 0;
+    do {
+        if (name == NULL)
+            return cannot_write(output);
+        sprintf(name, "%s.%ld.%d", output->target, (long)getpid(), attempt);
+        file = create_unfinished(name);
+    } while (file < 0 && errno == EEXIST && ++attempt < 100);
     if (file < 0) {
         int outcome = cannot_write(output);
-        free(output->temporary);
-        output->temporary = NULL;
+        free(name);
         return outcome;
     }
+    output->temporary = name;
     /* What was private stays private. */
     if (old != NULL)
         fchmod(file, old->st_mode & 0777);
@@ -213,12 +213,13 @@ int outputs_open(struct outputs *outputs, const char *out, const char *plot)
     struct output *first = &outputs->out, *second = &outputs->plot;
     if (plot != NULL && plot_library() == NULL)
         return failed("--plot %s: this inlay was built without cairo and draws no pictures", shown(plot));
-    int outcome = out != NULL ? open_output(first, "--out", out) : DONE;
-    if (outcome == DONE && plot != NULL)
-        outcome = open_output(second, "--plot", plot);
-    if (outcome == DONE && out != NULL && plot != NULL && same_file(first, second))
-        outcome = misused("--out and --plot both name %s: give them two files", name_of(first));
-    return outcome;
+    if (out != NULL)
+        TRY(open_output(first, "--out", out));
+    if (plot != NULL)
+        TRY(open_output(second, "--plot", plot));
+    if (out != NULL && plot != NULL && same_file(first, second))
+        return misused("--out and --plot both name %s: give them two files", name_of(first));
+    return DONE;
 }
 
 /* ---- Writing and closing ---------------------------------------------------------------------------------------- */
@@ -282,8 +283,8 @@ static int commit(struct output *output)
 
 int outputs_commit(struct outputs *outputs)
 {
-    int outcome = commit(&outputs->out);
-    return outcome == DONE ? commit(&outputs->plot) : outcome;
+    TRY(commit(&outputs->out));
+    return commit(&outputs->plot);
 }
 
 void outputs_discard(struct outputs *outputs)

@@ -66,21 +66,10 @@ static void production_free(struct production *p)
 
 static int read_positions(struct production *p)
 {
-    int outcome = positions_read(p->options.positions, &p->positions);
-    if (outcome == DONE && p->options.rope && !p->positions.is_range)
-        outcome = misused("--rope makes tables of consecutive positions: give --positions as A:B");
-    return outcome;
-}
-
-/* Opens the outputs first: whoever mistypes a directory should not learn it after the work. */
-static int open_outputs(struct production *p)
-{
-    return outputs_open(&p->outputs, p->options.out, p->options.plot);
-}
-
-static int read_frequencies(struct production *p)
-{
-    return frequencies_read(&p->options, &p->frequencies);
+    TRY(positions_read(p->options.positions, &p->positions));
+    if (p->options.rope && !p->positions.is_range)
+        return misused("--rope makes tables of consecutive positions: give --positions as A:B");
+    return DONE;
 }
 
 static int make_sinusoid(struct production *p)
@@ -104,11 +93,6 @@ static int allocate_chunk(struct production *p)
     p->chunk = calloc(p->columns, p->parts * p->chunk_rows * sizeof(float));
     p->values = calloc(p->columns, p->chunk_rows * sizeof(float));
     return p->chunk != NULL && p->values != NULL ? DONE : out_of_memory("a row", (double)p->columns * sizeof(float));
-}
-
-static int start_threads(struct production *p)
-{
-    return threads_start(&p->threads, p->options.threads);
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------- */
@@ -156,9 +140,10 @@ static int print_table(struct production *p)
 }
 
 /* Prints one frequency per line, as --inv-freq reads them: 17 digits give a double back. */
-static int print_frequencies(const struct production *p)
+static int print_frequencies(struct production *p)
 {
     char text[TEXT_BYTES];
+    TRY(frequencies_read(&p->options, &p->frequencies));
     describe_rope(&p->options, text, sizeof text);
     printf("# %s\n# attention factor %.17g\n", text, p->frequencies.attention_factor);
     for (size_t i = 0; i < p->frequencies.list.n; i++)
@@ -169,9 +154,7 @@ static int print_frequencies(const struct production *p)
 static int compare(struct production *p)
 {
     const struct table_options *options = &p->options;
-    int outcome = check_status(inlay_sinusoid_create(&options->other, NULL, &p->other));
-    if (outcome != DONE)
-        return outcome;
+    TRY(check_status(inlay_sinusoid_create(&options->other, NULL, &p->other)));
     char text[TEXT_BYTES];
     describe_sinusoid(&options->spec, options->inv_freq, text, sizeof text);
     printf("first     %s\n", text);
@@ -190,12 +173,11 @@ static int compare(struct production *p)
 static int start_outputs(struct production *p)
 {
     size_t rank = p->options.rope ? 3 : 2;
-    int outcome = DONE;
     if (p->outputs.plot.stream != NULL)
-        outcome = table_picture_start(&p->heat, p->parts, p->columns, &p->positions);
-    if (outcome == DONE && p->outputs.out.stream != NULL)
-        outcome = output_npy_header(&p->outputs.out, p->options.type, p->shape + 3 - rank, rank);
-    return outcome;
+        TRY(table_picture_start(&p->heat, p->parts, p->columns, &p->positions));
+    if (p->outputs.out.stream != NULL)
+        TRY(output_npy_header(&p->outputs.out, p->options.type, p->shape + 3 - rank, rank));
+    return DONE;
 }
 
 /* Passes rows [row, row + n) on to the outputs. */
@@ -205,8 +187,9 @@ static int deliver(struct production *p, size_t row, size_t n, const char *made)
         widen(p->options.type, made, n * p->columns, p->values);
         heat_add(&p->heat, row / p->positions.n, row % p->positions.n, n, p->values);
     }
-    return p->outputs.out.stream != NULL ? output_npy_values(&p->outputs.out, p->options.type, made, n * p->columns)
-                                         : DONE;
+    if (p->outputs.out.stream != NULL)
+        TRY(output_npy_values(&p->outputs.out, p->options.type, made, n * p->columns));
+    return DONE;
 }
 
 static int stream(struct production *p)
@@ -230,18 +213,16 @@ static int stream(struct production *p)
 
 static int run(struct production *p)
 {
-    int (*const steps[])(struct production *) = {read_positions, open_outputs,   read_frequencies,
-                                                 make_sinusoid,  allocate_chunk, start_threads};
     const struct table_options *options = &p->options;
-    int outcome = DONE;
-    if (options->print_frequencies) {
-        outcome = read_frequencies(p);
-        return outcome == DONE ? print_frequencies(p) : outcome;
-    }
-    for (size_t i = 0; outcome == DONE && i < sizeof steps / sizeof *steps; i++)
-        outcome = steps[i](p);
-    if (outcome != DONE)
-        return outcome;
+    if (options->print_frequencies)
+        return print_frequencies(p);
+    TRY(read_positions(p));
+    /* Before the work: whoever mistypes a directory should not learn it afterwards. */
+    TRY(outputs_open(&p->outputs, options->out, options->plot));
+    TRY(frequencies_read(options, &p->frequencies));
+    TRY(make_sinusoid(p));
+    TRY(allocate_chunk(p));
+    TRY(threads_start(&p->threads, options->threads));
     if (options->compare)
         return compare(p);
     return options->out != NULL || options->plot != NULL ? stream(p) : print_table(p);

@@ -251,14 +251,11 @@ static int check_together(const struct table_options *options)
         return misused("--positions is missing: give the rows as A:B or as a list");
     if (options->print_frequencies && !options->rope)
         return misused("--print-frequencies prints those of --rope, which is not given");
-    int outcome = check_scaling(options);
-    if (outcome == DONE)
-        outcome = options_refuse(line, refusals);
-    if (outcome == DONE && option_given(line, "threads") && options->out == NULL && options->plot == NULL)
-        outcome = misused("--threads share a table that is written or drawn: give --out or --plot");
-    if (outcome == DONE)
-        outcome = options->rope ? check_rope(options) : check_frequencies(options);
-    return outcome;
+    TRY(check_scaling(options));
+    TRY(options_refuse(line, refusals));
+    if (option_given(line, "threads") && options->out == NULL && options->plot == NULL)
+        return misused("--threads share a table that is written or drawn: give --out or --plot");
+    return options->rope ? check_rope(options) : check_frequencies(options);
 }
 
 static struct table_options default_options(inlay_recipe recipe)
@@ -275,14 +272,14 @@ static struct table_options default_options(inlay_recipe recipe)
 int table_options_parse(int argc, char **argv, struct table_options *options)
 {
     *options = default_options(INLAY_RECIPE_EXACT);
-    int outcome = options_parse(&options->line, argc, argv, options);
-    if (outcome != DONE || options->line.helped)
-        return outcome;
+    TRY(options_parse(&options->line, argc, argv, options));
+    if (options->line.helped)
+        return DONE;
     /* Once more, now that the recipe is known, whose defaults other options change. */
     double amplitude = inlay_sinusoid_spec_recipe(options->recipe, (size_t)options->dim).amplitude;
     *options = default_options(options->recipe);
     options->spec.amplitude = amplitude;
-    outcome = options_parse(&options->line, argc, argv, options);
+    TRY(options_parse(&options->line, argc, argv, options));
     options->rope = option_given(&options->line, "rope");
     options->compare = option_given(&options->line, "compare");
     options->spec.dim = options->rotary.dim = (size_t)options->dim;
@@ -292,5 +289,5 @@ int table_options_parse(int argc, char **argv, struct table_options *options)
     options->rotary.base = options->spec.base;
     options->rotary.truncate = !options->no_truncate;
     options->other = other_of(options);
-    return outcome == DONE ? check_together(options) : outcome;
+    return check_together(options);
 }

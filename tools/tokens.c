@@ -70,9 +70,7 @@ static int read_ids(const struct embed_options *options, struct vectorized *resu
     size_t total = 0;
     for (size_t i = 0; i < options->inputs; i++) {
         size_t count;
-        int outcome = parse_ids(options->input[i], result->ids + total, &count);
-        if (outcome != DONE)
-            return outcome;
+        TRY(parse_ids(options->input[i], result->ids + total, &count));
         total += count;
         result->offsets[i + 1] = total;
     }
