@@ -40,21 +40,22 @@ static void skip_blanks(struct cursor *c)
         c->at++;
 }
 
-/* Takes the character `wanted`, and the blanks before it. */
-static bool take(struct cursor *c, char wanted)
+/* Takes the text `wanted`, and the blanks before it. */
+static bool take(struct cursor *c, const char *wanted)
 {
+    size_t size = strlen(wanted);
     skip_blanks(c);
-    if (c->at == c->end || *c->at != wanted)
+    if ((size_t)(c->end - c->at) < size || memcmp(c->at, wanted, size) != 0)
         return false;
-    c->at++;
+    c->at += size;
     return true;
 }
 
 /* Takes a string literal without escapes, in either of Python's quotes. */
 static bool take_string(struct cursor *c, struct slice *string)
 {
-    char quote = take(c, '\'') ? '\'' : '"';
-    if (quote == '"' && !take(c, '"'))
+    char quote = take(c, "'") ? '\'' : '"';
+    if (quote == '"' && !take(c, "\""))
         return false;
     const char *close = memchr(c->at, quote, (size_t)(c->end - c->at));
     if (close == NULL || memchr(c->at, '\\', (size_t)(close - c->at)) != NULL)
@@ -73,13 +74,8 @@ static bool same(struct slice slice, const char *text)
 /* Takes True or False. */
 static bool take_truth(struct cursor *c, bool *truth)
 {
-    skip_blanks(c);
-    struct slice word = {c->at, 0};
-    while (c->at < c->end && ((*c->at >= 'A' && *c->at <= 'Z') || (*c->at >= 'a' && *c->at <= 'z')))
-        c->at++;
-    word.size = (size_t)(c->at - word.text);
-    *truth = same(word, "True");
-    return *truth || same(word, "False");
+    *truth = take(c, "True");
+    return *truth || take(c, "False");
 }
 
 /* Takes 0 or a decimal integer without leading zeros that fits in size_t. */
@@ -100,10 +96,10 @@ static bool take_size(struct cursor *c, size_t *value)
 static bool take_shape(struct cursor *c, size_t *rank, struct npy *npy)
 {
     *rank = 0;
-    if (!take(c, '('))
+    if (!take(c, "("))
         return false;
     bool comma = true;
-    while (!take(c, ')')) {
+    while (!take(c, ")")) {
         size_t value;
         if (!comma || !take_size(c, &value))
             return false;
@@ -112,7 +108,7 @@ static bool take_shape(struct cursor *c, size_t *rank, struct npy *npy)
         if (*rank == 1)
             npy->dim = value;
         ++*rank;
-        comma = take(c, ',');
+        comma = take(c, ",");
     }
     /* Python reads (5) as a number in parentheses: a tuple of one has a comma. */
     return *rank != 1 || comma;
@@ -160,12 +156,12 @@ static bool parse_dictionary(struct cursor c, enum npy_kind kind, struct npy *np
     bool fortran_order = false;
     size_t rank = 0;
 
-    if (!take(&c, '{'))
+    if (!take(&c, "{"))
         return refuse(npy, broken);
     bool comma = true;
-    while (!take(&c, '}')) {
+    while (!take(&c, "}")) {
         struct slice key;
-        if (!comma || !take_string(&c, &key) || !take(&c, ':'))
+        if (!comma || !take_string(&c, &key) || !take(&c, ":"))
             return refuse(npy, broken);
         size_t which = 0;
         while (which < 3 && !same(key, keys[which]))
@@ -183,7 +179,7 @@ static bool parse_dictionary(struct cursor c, enum npy_kind kind, struct npy *np
                                  : take_shape(&c, &rank, npy);
         if (!good)
             return refuse(npy, which == 2 ? "its shape is not a tuple of sizes" : broken);
-        comma = take(&c, ',');
+        comma = take(&c, ",");
     }
     skip_blanks(&c);
     if (c.at < c.end)
