@@ -12,7 +12,7 @@
 
 static void append_formula(const inlay_sinusoid_spec *spec, char *text, size_t size)
 {
-    append(text, size, "spacing %s", spacing_name(spec->spacing));
+    append(text, size, "spacing %s", enum_name(SPACINGS, spec->spacing));
     if (spec->spacing == INLAY_SINUSOID_SPACING_HALF)
         append(text, size, ", shift %" PRIu32, spec->shift);
 }
@@ -35,7 +35,7 @@ void describe_sinusoid(const inlay_sinusoid_spec *spec, const char *inv_freq, ch
     }
     if (spec->recipe == INLAY_RECIPE_DIFFUSERS)
         append(text, size, ", shift %" PRIu32, spec->shift);
-    append(text, size, ", %s", layout_name(spec->layout));
+    append(text, size, ", %s", enum_name(LAYOUTS, spec->layout));
     if (spec->dim % 2 == 1)
         append(text, size, ", last column %s", odds[spec->odd]);
     if (spec->amplitude != 1)
@@ -57,10 +57,10 @@ bool describe_difference(const inlay_sinusoid_spec *first, const inlay_sinusoid_
 void describe_rope(const struct table_options *options, char *text, size_t size)
 {
     const inlay_rotary_spec *spec = &options->rotary;
-    snprintf(text, size, "rope %s, base %g", rotary_scaling_name(spec->scaling), spec->base);
+    snprintf(text, size, "rope %s, base %g", enum_name(SCALINGS, spec->scaling), spec->base);
     if (option_given(&options->line, "factor"))
         append(text, size, ", factor %g", spec->factor);
     if (option_given(&options->line, "length"))
         append(text, size, ", length %.10g", spec->length);
-    append(text, size, ", %s", rotary_layout_name(options->rotary_layout));
+    append(text, size, ", %s", enum_name(ROTARY_LAYOUTS, options->rotary_layout));
 }

@@ -230,7 +230,7 @@ static int deliver(struct embedding *e)
     bool out = e->outputs.out.stream != NULL, plot = e->outputs.plot.stream != NULL;
     if (!out && !plot) {
         const struct tensor tensor = {"float32", 3, shape, result_row, e};
-        print_tensor(stdout, &tensor);
+        print_tensor(&tensor);
         return DONE;
     }
     if (out)

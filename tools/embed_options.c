@@ -102,7 +102,7 @@ static const struct option_rule rules[] = {
     {"start", "N", OPTION_INTEGER, FIELD(start), 0, INLAY_POSITION_LIMIT - 1,
      .help = "position of the first token (default: 0)"},
     {"base", "X", OPTION_REAL, FIELD(base), 1, 1e30, .help = "base of the sinusoids, 1 to 1e30 (default: 10000)"},
-    {"layout", NULL, OPTION_NAME, FIELD(layout), 1, .name_of = layout_name,
+    {"layout", NULL, OPTION_NAME, FIELD(layout), 1, .names = LAYOUTS,
      .help = "columns sin, cos, sin, cos, ... (default), all sines, then all cosines, or all cosines, then all sines"},
 
     {"out", "FILE.npy", OPTION_TEXT, FIELD(out), .help = "write float32 [batch, seq, dim]; - is stdout",

@@ -8,48 +8,21 @@
 
 #include <inlay/inlay.h>
 
-/* Returns entry value - 1 of a list that null ends. */
-static const char *entry(const char *const *names, int value)
-{
-    if (value < 1)
-        return NULL;
-    for (; *names != NULL && value > 1; value--)
-        names++;
-    return *names;
-}
+enum { VALUES_MOST = 8 };
 
-const char *layout_name(int layout)
-{
-    return entry((const char *const[]){"interleaved", "split", "split-cos-first", NULL}, layout);
-}
+/* A null follows each list. */
+static const char *const names[][VALUES_MOST] = {
+    [LAYOUTS] = {"interleaved", "split", "split-cos-first"},
+    [SPACINGS] = {"dim", "half"},
+    [ODDS] = {"formula", "zero", "wrap", "error"},
+    [TYPES] = {"float32", "float16", "bfloat16"},
+    [SCALINGS] = {"default", "linear", "ntk", "dynamic-ntk", "llama3", "yarn", "longrope"},
+    [ROTARY_LAYOUTS] = {"pairs", "halves", "interleaved"},
+};
 
-const char *spacing_name(int spacing)
+const char *enum_name(enum named named, int value)
 {
-    return entry((const char *const[]){"dim", "half", NULL}, spacing);
-}
-
-const char *odd_name(int odd)
-{
-    return entry((const char *const[]){"formula", "zero", "wrap", "error", NULL}, odd);
-}
-
-const char *type_name(int type)
-{
-    return entry((const char *const[]){"float32", "float16", "bfloat16", NULL}, type);
-}
-
-const char *recipe_name(int recipe)
-{
-    return inlay_recipe_name((inlay_recipe)recipe);
-}
-
-const char *rotary_scaling_name(int scaling)
-{
-    return entry((const char *const[]){"default", "linear", "ntk", "dynamic-ntk", "llama3", "yarn", "longrope", NULL},
-                 scaling);
-}
-
-const char *rotary_layout_name(int layout)
-{
-    return entry((const char *const[]){"pairs", "halves", "interleaved", NULL}, layout);
+    if (named == RECIPES)
+        return inlay_recipe_name((inlay_recipe)value);
+    return value >= 1 && value <= VALUES_MOST ? names[named][value - 1] : NULL;
 }

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names that the command line and descriptions have for the library's enums. Each function returns null for what is
- * no value of its enum.
+ * The names that the command line and descriptions have for the library's enums.
  */
 #ifndef INLAY_TOOL_NAMES_H
 #define INLAY_TOOL_NAMES_H
 
-const char *layout_name(int layout);
-const char *spacing_name(int spacing);
-const char *odd_name(int odd);
-const char *type_name(int type);
-const char *recipe_name(int recipe);
-const char *rotary_scaling_name(int scaling);
-const char *rotary_layout_name(int layout);
+/** The enums that have names. */
+enum named { LAYOUTS, SPACINGS, ODDS, TYPES, RECIPES, SCALINGS, ROTARY_LAYOUTS };
+
+/** Returns the name of a value; null for what is no value of its enum. */
+const char *enum_name(enum named named, int value);
 
 #endif

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "message.h"
+#include "names.h"
 #include "numbers.h"
 
 /* getopt_long returns FIRST plus the index of a rule, above every short option. */
@@ -24,16 +25,18 @@ enum { LINE_WIDTH = 79, INDENT = 23, TEXT_BYTES = 1024 };
 /* Writes all names of an OPTION_NAME: "a, b and c" with the separators ", " and " and ". */
 static void join_names(const struct option_rule *rule, const char *separator, const char *last, char text[TEXT_BYTES])
 {
-    for (int value = (int)rule->least; rule->name_of(value) != NULL; value++) {
-        const char *before = value == (int)rule->least ? "" : rule->name_of(value + 1) != NULL ? separator : last;
-        append(text, TEXT_BYTES, "%s%s", before, rule->name_of(value));
+    for (int value = (int)rule->least; enum_name(rule->names, value) != NULL; value++) {
+        const char *before = value == (int)rule->least                   ? ""
+                             : enum_name(rule->names, value + 1) != NULL ? separator
+                                                                         : last;
+        append(text, TEXT_BYTES, "%s%s", before, enum_name(rule->names, value));
     }
 }
 
 static int take_name(const struct option_rule *rule, const char *text, unsigned *target)
 {
-    for (int value = (int)rule->least; rule->name_of(value) != NULL; value++) {
-        if (strcmp(text, rule->name_of(value)) == 0) {
+    for (int value = (int)rule->least; enum_name(rule->names, value) != NULL; value++) {
+        if (strcmp(text, enum_name(rule->names, value)) == 0) {
             *target = (unsigned)value;
             return DONE;
         }

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "names.h"
+
 enum option_kind {
     OPTION_FLAG,    /**< takes no value; a bool becomes true */
     OPTION_TEXT,    /**< a const char *, as it was given */
@@ -25,7 +27,7 @@ struct option_rule {
     size_t target; /**< offset of the value in the struct that options_parse fills in */
     double least;
     double most;
-    const char *(*name_of)(int value); /**< of an OPTION_NAME: the name of a value, null past the last */
+    enum named names; /**< of an OPTION_NAME */
     /** Of an OPTION_PARSED: returns an enum outcome. */
     int (*parse)(const struct option_rule *rule, void *options, const char *value);
     const char *help;    /**< without line breaks; where it ends in a colon, the names of an OPTION_NAME follow */

@@ -127,10 +127,10 @@ static char *follow_links(const char *path)
 static int open_beside(struct output *output, const struct stat *old)
 {
     char *name = malloc(strlen(output->target) + 40);
-    int file = -1, attempt = 0;
+    int file, attempt = 0;
+    if (name == NULL)
+        return cannot_write(output);
     do {
-        if (name == NULL)
-            return cannot_write(output);
         sprintf(name, "%s.%ld.%d", output->target, (long)getpid(), attempt);
         file = create_unfinished(name);
     } while (file < 0 && errno == EEXIST && ++attempt < 100);

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +20,6 @@ enum {
 };
 
 struct printer {
-    FILE *stream;
     const struct tensor *tensor;
     bool elided; /* only the edges are shown */
     float values[THRESHOLD];
@@ -119,17 +119,17 @@ static void print_value(struct printer *printer)
     int blanks = (int)(printer->before - strcspn(text, "."));
     printer->column += (size_t)width;
     if (isfinite(value))
-        fprintf(printer->stream, "%*s%-*s", blanks, "", width - blanks, text);
+        printf("%*s%-*s", blanks, "", width - blanks, text);
     else
-        fprintf(printer->stream, "%*s", width, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+        printf("%*s", width, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
 }
 
 /* Begins a new line inside the brackets of `level`, after `blank_lines` empty ones. */
 static void new_line(struct printer *printer, size_t level, size_t blank_lines)
 {
     for (size_t i = 0; i <= blank_lines; i++)
-        putc('\n', printer->stream);
-    fprintf(printer->stream, "%*s", (int)(level + 1), "");
+        putchar('\n');
+    printf("%*s", (int)(level + 1), "");
     printer->column = level + 1;
 }
 
@@ -140,7 +140,7 @@ static void separate_value(struct printer *printer, size_t level)
     if (printer->column + 1 + printer->before + printer->after + printer->tensor->rank > LINE_WIDTH) {
         new_line(printer, level, 0);
     } else {
-        putc(' ', printer->stream);
+        putchar(' ');
         printer->column++;
     }
 }
@@ -149,7 +149,7 @@ static void print_block(struct printer *printer, size_t level)
 {
     size_t size = printer->tensor->shape[level];
     size_t inner = printer->tensor->rank - 1 - level;
-    putc('[', printer->stream);
+    putchar('[');
     printer->column++;
     for (size_t i = 0, next; i < size; i = next) {
         if (i > 0 && inner == 0)
@@ -164,23 +164,23 @@ static void print_block(struct printer *printer, size_t level)
         if (next > i + 1 && inner > 0)
             new_line(printer, level, inner - 1);
         if (next > i + 1)
-            printer->column += (size_t)fprintf(printer->stream, inner > 0 ? "..." : " ...");
+            printer->column += (size_t)printf(inner > 0 ? "..." : " ...");
     }
-    putc(']', printer->stream);
+    putchar(']');
 }
 
-void print_tensor(FILE *stream, const struct tensor *tensor)
+void print_tensor(const struct tensor *tensor)
 {
-    struct printer printer = {.stream = stream, .tensor = tensor};
-    fprintf(stream, "%s [", tensor->type);
+    struct printer printer = {.tensor = tensor};
+    printf("%s [", tensor->type);
     double values = 1;
     for (size_t i = 0; i < tensor->rank; i++) {
-        fprintf(stream, i == 0 ? "%zu" : ", %zu", tensor->shape[i]);
+        printf(i == 0 ? "%zu" : ", %zu", tensor->shape[i]);
         values *= (double)tensor->shape[i];
     }
-    fprintf(stream, "]\n");
+    printf("]\n");
     if (values == 0) {
-        fprintf(stream, "[]\n");
+        printf("[]\n");
         return;
     }
     printer.elided = values > THRESHOLD;
@@ -188,5 +188,5 @@ void print_tensor(FILE *stream, const struct tensor *tensor)
     choose_decimals(&printer);
     choose_widths(&printer);
     print_block(&printer, 0);
-    putc('\n', stream);
+    putchar('\n');
 }

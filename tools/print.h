@@ -7,7 +7,6 @@
 #define INLAY_TOOL_PRINT_H
 
 #include <stddef.h>
-#include <stdio.h>
 
 /** A tensor whose rows (the last dimension) can be fetched as float32 in any order, more than once. */
 struct tensor {
@@ -19,9 +18,9 @@ struct tensor {
 };
 
 /**
- * Prints a heading with type and shape, then the values: the fewest digits that give the float32 back, at most 9
- * significant ones, decimal points aligned. Above 1000 values only the first and last 3 along each dimension.
+ * Prints to stdout a heading with type and shape, then the values: the fewest digits that give the float32 back, at
+ * most 9 significant ones, decimal points aligned. Above 1000 values only the first and last 3 along each dimension.
  */
-void print_tensor(FILE *stream, const struct tensor *tensor);
+void print_tensor(const struct tensor *tensor);
 
 #endif

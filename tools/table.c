@@ -134,8 +134,8 @@ static const float *printed_row(void *context, size_t index)
 static int print_table(struct production *p)
 {
     size_t rank = p->options.rope ? 3 : 2;
-    const struct tensor tensor = {type_name(p->options.type), rank, p->shape + 3 - rank, printed_row, p};
-    print_tensor(stdout, &tensor);
+    const struct tensor tensor = {enum_name(TYPES, p->options.type), rank, p->shape + 3 - rank, printed_row, p};
+    print_tensor(&tensor);
     return DONE;
 }
 

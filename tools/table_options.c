@@ -44,16 +44,16 @@ static const struct option_rule rules[] = {
      .help = "rows of positions A to B - 1, 0 <= A < B <= 2147483648, or of real-valued positions of magnitude below "
              "2^31"},
 
-    {"recipe", "NAME", OPTION_NAME, FIELD(recipe), 0, .name_of = recipe_name, .heading = "\nSinusoids:\n",
+    {"recipe", "NAME", OPTION_NAME, FIELD(recipe), 0, .names = RECIPES, .heading = "\nSinusoids:\n",
      .help = "whose arithmetic makes the table (default: exact), with its layout, odd dims, shift and amplitude unless "
              "given:"},
     {"base", "X", OPTION_REAL, FIELD(spec.base), 1, 1e30, .help = "base of the sinusoids, 1 to 1e30 (default: 10000)"},
-    {"spacing", NULL, OPTION_NAME, FIELD(spec.spacing), 1, .name_of = spacing_name,
+    {"spacing", NULL, OPTION_NAME, FIELD(spec.spacing), 1, .names = SPACINGS,
      .help = "frequencies of exact: base^-(2i / D) (default), or base^-(i / max(floor(D / 2) - shift, 1))"},
     {"shift", "0|1", OPTION_INTEGER, FIELD(shift), 0, 1, .help = "of --spacing half (default: 0), --recipe diffusers"},
-    {"layout", NULL, OPTION_NAME, FIELD(spec.layout), 1, .name_of = layout_name,
+    {"layout", NULL, OPTION_NAME, FIELD(spec.layout), 1, .names = LAYOUTS,
      .help = "columns sin, cos, sin, cos, ..., all sines, then all cosines, or all cosines, then all sines"},
-    {"odd", NULL, OPTION_NAME, FIELD(spec.odd), 1, .name_of = odd_name,
+    {"odd", NULL, OPTION_NAME, FIELD(spec.odd), 1, .names = ODDS,
      .help = "the last column if D is odd: one more frequency, zeros, the first cosine again, or an error"},
     {"amplitude", "X", OPTION_REAL, FIELD(spec.amplitude), LEAST, 0x1p10,
      .help = "factor of every entry, 2^-20 to 2^10"},
@@ -62,16 +62,16 @@ static const struct option_rule rules[] = {
     {"float-angles", NULL, OPTION_FLAG, FIELD(float_angles),
      .help = "round those of --inv-freq or --rope, the position and their product to float32, as float32 frameworks "
              "do"},
-    {"compare", "NAME", OPTION_NAME, FIELD(other_recipe), 0, .name_of = recipe_name,
+    {"compare", "NAME", OPTION_NAME, FIELD(other_recipe), 0, .names = RECIPES,
      .help = "print how far the table is from that of another recipe with the same dim, base, layout and odd dims; "
              "exact then is the formula that the first recipe approximates. For each decade of positions: the share of "
              "entries that differ, mean and maximum of the distance, and both in ULP, the step of float32 at the first "
              "table's entry"},
 
-    {"rope", NULL, OPTION_NAME, FIELD(rotary.scaling), 1, .name_of = rotary_scaling_name, .modes = ALL,
+    {"rope", NULL, OPTION_NAME, FIELD(rotary.scaling), 1, .names = SCALINGS, .modes = ALL,
      .heading = "\nRotary tables, [2, positions, columns]: cosines, then sines:\n",
      .help = "frequencies of D rotary columns, stretched or not"},
-    {"rope-layout", NULL, OPTION_NAME, FIELD(rotary_layout), 1, .name_of = rotary_layout_name, .modes = ALL,
+    {"rope-layout", NULL, OPTION_NAME, FIELD(rotary_layout), 1, .names = ROTARY_LAYOUTS, .modes = ALL,
      .help = "D / 2 columns, one per frequency; D columns, all frequencies twice (default); D, each frequency twice in "
              "a row"},
     {"factor", "X", OPTION_REAL, FIELD(rotary.factor), 1, 1e6, .modes = STRETCHED, .needed = STRETCHED,
@@ -103,7 +103,7 @@ static const struct option_rule rules[] = {
     {"print-frequencies", NULL, OPTION_FLAG, FIELD(print_frequencies),
      .help = "print the frequencies as --inv-freq reads them, and end"},
 
-    {"dtype", NULL, OPTION_NAME, FIELD(type), 1, .name_of = type_name, .heading = "\nOutput:\n",
+    {"dtype", NULL, OPTION_NAME, FIELD(type), 1, .names = TYPES, .heading = "\nOutput:\n",
      .help = "type of the entries (default: float32)"},
     {"out", "FILE.npy", OPTION_TEXT, FIELD(out),
      .help = "write '<f4', '<f2', or for bfloat16, which NumPy lacks, its bits as '<u2'; - is stdout"},
@@ -177,7 +177,7 @@ static int check_frequencies(const struct table_options *options)
     bool inv_freq = options->inv_freq != NULL, compare = options->compare;
     if (inv_freq && options->recipe != INLAY_RECIPE_EXACT)
         return misused("--recipe %s has frequencies of its own, and --inv-freq gives others: drop one of them",
-                       recipe_name(options->recipe));
+                       enum_name(RECIPES, options->recipe));
     if (options->spec.float_angles && !inv_freq)
         return misused("--float-angles rounds the frequencies of --inv-freq or --rope, and neither is given");
     if (option_given(line, "base") && inv_freq && !compare)
@@ -206,7 +206,7 @@ static bool is_needed(const struct table_options *options, const struct option_r
 /* Refuses options of --rope that have no effect, and finds those that are missing. */
 static int check_scaling(const struct table_options *options)
 {
-    const char *name = rotary_scaling_name(options->rotary.scaling);
+    const char *name = enum_name(SCALINGS, options->rotary.scaling);
     for (size_t i = 0; rules[i].name != NULL; i++) {
         bool given = options->line.given[i], of_rope = rules[i].modes != 0;
         if (of_rope && given && !options->rope)

@@ -39,8 +39,8 @@ int table_picture(struct output *output, const struct table_options *options, co
 {
     static const char *const panels[] = {"cosines", "sines"};
     char title[TITLE_BYTES], subtitle[SUBTITLE_BYTES], what[SUBTITLE_BYTES / 2];
-    snprintf(title, sizeof title, "inlay table: %s [%s%zu, %zu]", type_name(options->type), options->rope ? "2, " : "",
-             positions->n, heat->columns);
+    snprintf(title, sizeof title, "inlay table: %s [%s%zu, %zu]", enum_name(TYPES, options->type),
+             options->rope ? "2, " : "", positions->n, heat->columns);
     if (options->rope)
         describe_rope(options, what, sizeof what);
     else
