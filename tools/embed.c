@@ -268,7 +268,7 @@ int command_embed(int argc, char **argv)
 {
     struct embedding embedding = {0};
     int outcome = embed_options_parse(argc, argv, &embedding.options);
-    if (outcome == DONE && !embedding.options.line.helped)
+    if (outcome == DONE)
         outcome = run(&embedding);
     embedding_free(&embedding);
     return outcome;

@@ -11,6 +11,7 @@
 #include "message.h"
 #include "names.h"
 #include "numbers.h"
+#include "options.h"
 #include "threads.h"
 
 static const char usage[] = "Usage: inlay embed --text STRING | --text-file FILE | --ids IDS [option ...]\n"
@@ -36,8 +37,7 @@ static int parse_table(const struct option_rule *rule, void *target, const char 
     struct embed_options *options = target;
     options->table = strcmp(text, "fixed") == 0 ? TABLE_FIXED : strcmp(text, "random") == 0 ? TABLE_RANDOM : TABLE_FILE;
     options->table_file = text;
-    size_t size = strlen(text);
-    if (options->table == TABLE_FILE && (size < 4 || strcmp(text + size - 4, ".npy") != 0))
+    if (options->table == TABLE_FILE && !ends_in_npy(text))
         return misused("--%s %s is neither fixed, random nor a file that ends in .npy", rule->name, shown(text));
     return DONE;
 }
@@ -131,9 +131,8 @@ static const struct refusal refusals[] = {
     {NULL, NULL, NULL},
 };
 
-static int check_together(const struct embed_options *options)
+static int check_together(const struct embed_options *options, const struct command_line *line)
 {
-    const struct command_line *line = &options->line;
     bool sinusoid = options->table == TABLE_FIXED || options->positions == POSITIONS_SINUSOID;
     if (options->source == SOURCE_NONE)
         return misused("there is nothing to embed: give --text, --text-file or --ids");
@@ -150,14 +149,12 @@ static int check_together(const struct embed_options *options)
 
 int embed_options_parse(int argc, char **argv, struct embed_options *options)
 {
-    *options = (struct embed_options){.line = {.usage = usage, .rules = rules},
-                                      .scale = 1,
-                                      .base = 10000,
-                                      .layout = INLAY_SINUSOID_LAYOUT_INTERLEAVED,
-                                      .threads = 1};
+    *options =
+        (struct embed_options){.scale = 1, .base = 10000, .layout = INLAY_SINUSOID_LAYOUT_INTERLEAVED, .threads = 1};
     options->input = calloc((size_t)argc, sizeof *options->input);
     if (options->input == NULL)
         return failed("there is not enough memory for the options");
-    TRY(options_parse(&options->line, argc, argv, options));
-    return options->line.helped ? DONE : check_together(options);
+    struct command_line line = {.usage = usage, .rules = rules};
+    TRY(options_parse(&line, argc, argv, options));
+    return check_together(options, &line);
 }

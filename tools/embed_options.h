@@ -12,8 +12,6 @@
 
 #include <inlay/inlay.h>
 
-#include "options.h"
-
 /** Where the sequences come from. */
 enum source { SOURCE_NONE, SOURCE_TEXT, SOURCE_FILE, SOURCE_IDS };
 
@@ -25,7 +23,6 @@ enum positions_kind { POSITIONS_SINUSOID, POSITIONS_LEARNED, POSITIONS_NONE };
 
 /** Numbers that were not given are 0 where 0 is no value of theirs. */
 struct embed_options {
-    struct command_line line; /**< line.helped: there is nothing left to do */
     enum source source;
     const char **input; /**< [inputs]: the arguments of --text, --text-file or --ids */
     size_t inputs;
@@ -54,7 +51,7 @@ struct embed_options {
     int64_t threads;
 };
 
-/** Parses argv into *options, whose `input` the caller frees in any case. */
+/** Parses argv into *options, whose `input` the caller frees in any case, or prints help: HELPED. */
 int embed_options_parse(int argc, char **argv, struct embed_options *options);
 
 #endif

@@ -19,10 +19,6 @@
 #define INLAY_SLEEF_VERSION "none"
 #endif
 
-struct info_options {
-    int64_t dim;
-};
-
 static const char usage[] = "Usage: inlay info [--dim D]\n"
                             "\n"
                             "Prints the version, the ISAs compiled in (best first) with what runs here and\n"
@@ -30,9 +26,9 @@ static const char usage[] = "Usage: inlay info [--dim D]\n"
                             "does by default on this CPU.\n"
                             "\n";
 
+/* The only value that options give is that of --dim. */
 static const struct option_rule rules[] = {
-    {"dim", "D", OPTION_INTEGER, offsetof(struct info_options, dim), 1, 1 << 20,
-     .help = "columns of that layer (default: 512)"},
+    {"dim", "D", OPTION_INTEGER, .least = 1, .most = 1 << 20, .help = "columns of that layer (default: 512)"},
     {.name = NULL,
      .heading = "\n"
                 "The environment variable INLAY_ISA chooses the ISA; a name that does not run\n"
@@ -101,15 +97,13 @@ static int print_defaults(size_t dim)
 
 int command_info(int argc, char **argv)
 {
-    struct info_options options = {512};
+    int64_t dim = 512;
     struct command_line line = {.usage = usage, .rules = rules};
-    TRY(options_parse(&line, argc, argv, &options));
-    if (line.helped)
-        return DONE;
+    TRY(options_parse(&line, argc, argv, &dim));
     printf("version   %s\n", inlay_version());
     print_isas();
     printf("sleef     %s\n", INLAY_SLEEF_VERSION);
     printf("threads   %s\n", threads_library() != NULL ? threads_library() : "none");
     printf("pictures  %s\n", plot_library() != NULL ? plot_library() : "none");
-    return print_defaults((size_t)options.dim);
+    return print_defaults((size_t)dim);
 }

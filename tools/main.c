@@ -83,6 +83,8 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     int outcome = run(argc, argv);
+    if (outcome == HELPED)
+        outcome = DONE;
     if (outcome == DONE && (fflush(stdout) != 0 || ferror(stdout)))
         outcome = failed("cannot write standard output: %s", strerror(errno));
     return outcome;

@@ -12,6 +12,7 @@
 
 /** What the process, or a step of it, came to. Steps return it, so that `return failed(...)` says all. */
 enum outcome {
+    HELPED = -1, /**< help has been printed instead, which is a success */
     DONE = 0,
     FAILED = 1, /**< the world does not allow it: files, memory, values in them */
     MISUSED = 2 /**< the command line is wrong by itself */

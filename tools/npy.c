@@ -124,16 +124,10 @@ static bool check_kind(struct slice descr, size_t rank, enum npy_kind kind, stru
     char name[16] = "";
     for (size_t at = 0; at < descr.size && at + 1 < sizeof name; at++)
         name[at] = descr.text[at] > ' ' && descr.text[at] <= '~' ? descr.text[at] : '?';
-    if (i == kinds && kind == NPY_TABLE)
-        return refuse(npy,
-                      "its elements are '%s', not '<f4' (float32): convert it with numpy.save(file, "
-                      "a.astype('<f4'))",
-                      name);
     if (i == kinds)
-        return refuse(npy,
-                      "its elements are '%s', none of '<f4', '<f8', '<i4' and '<i8': convert it with "
-                      "numpy.save(file, a.astype('<f8'))",
-                      name);
+        return refuse(npy, "its elements are '%s', %s: convert it with numpy.save(file, a.astype('%s'))", name,
+                      kind == NPY_TABLE ? "not '<f4' (float32)" : "none of '<f4', '<f8', '<i4' and '<i8'",
+                      kind == NPY_TABLE ? "<f4" : "<f8");
     if (kind == NPY_TABLE && rank != 2)
         return refuse(npy, "it has %zu dimensions, and a table has 2: [rows, dim]", rank);
     if (kind == NPY_LIST && rank != 1)

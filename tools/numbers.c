@@ -7,7 +7,6 @@
 #include "numbers.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,7 +111,7 @@ static int read_list(const char *option, const char *name, bool is_file, const c
     return DONE;
 }
 
-static bool ends_in_npy(const char *text)
+bool ends_in_npy(const char *text)
 {
     size_t size = strlen(text);
     return size >= 4 && strcmp(text + size - 4, ".npy") == 0;

@@ -19,6 +19,9 @@ bool number_double(const char *text, size_t size, double *value);
 /** Returns whether text is a decimal number that a float32 holds. It is rounded once. */
 bool number_float(const char *text, float *value);
 
+/** Returns whether a name is that of a .npy file. */
+bool ends_in_npy(const char *text);
+
 struct numbers {
     double *values; /**< [n] */
     size_t n;

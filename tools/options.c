@@ -114,8 +114,7 @@ int options_parse(struct command_line *line, int argc, char **argv, void *option
     while ((option = getopt_long(argc, argv, "+:h", known, NULL)) != -1) {
         if (option == 'h') {
             print_help(line);
-            line->helped = true;
-            return DONE;
+            return HELPED;
         }
         if (option < FIRST)
             return bad_option(option, argv);

@@ -43,11 +43,10 @@ struct command_line {
     const char *usage; /**< the first lines of help */
     const struct option_rule *rules;
     bool given[OPTIONS_MOST]; /**< whether the option of a rule was given */
-    bool helped;              /**< help has been printed, and there is nothing left to do */
 };
 
 /** Parses argv, whose first entry is the subcommand's name, into the struct `options`. Returns DONE, or MISUSED with a
-    message. -h and --help are understood in every table. */
+    message. -h and --help are understood in every table: HELPED. */
 int options_parse(struct command_line *line, int argc, char **argv, void *options);
 
 /** Returns whether the option `name` was given. */

@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "colour.h"
 #include "message.h"
@@ -93,12 +92,13 @@ static int64_t tick_step(double unit, double least, double room)
     return unit >= least ? 1 : (int64_t)nice_step(fmax(room / unit, 1));
 }
 
-static const char *row_label(const struct frame *frame, size_t panel, int64_t row, char text[LABEL_BYTES])
+/* Returns the label of a row, valid until the next call. */
+static const char *row_label(const struct plot *plot, size_t panel, int64_t row)
 {
-    const struct plot *plot = frame->plot;
+    static char text[LABEL_BYTES];
     if (plot->label != NULL)
         return plot->label(plot->context, panel, (size_t)row);
-    snprintf(text, LABEL_BYTES, "%" PRId64, plot->first_row + row);
+    snprintf(text, sizeof text, "%" PRId64, plot->first_row + row);
     return text;
 }
 
@@ -107,14 +107,13 @@ static void draw_row_axis(const struct frame *frame, size_t panel, double x, dou
 {
     const struct plot *plot = frame->plot;
     const struct heat *heat = frame->heat;
-    char text[LABEL_BYTES];
     double unit = (double)heat->cell_height / (double)heat->row_step;
     int64_t step = plot->label != NULL ? 1 : tick_step(unit, HEAT_LABEL_HEIGHT, ROW_GAP);
     int64_t first = (plot->first_row + step - 1) / step * step - plot->first_row;
     for (int64_t row = first; row < (int64_t)heat->rows; row += step) {
         double centre = y + floor(((double)row + 0.5) * unit);
         fill(frame->cr, x - 1 - TICK, centre, TICK, 1, INK);
-        draw_text(frame->cr, x - 1 - TICK - TICK_GAP, centre, 1, row_label(frame, panel, row, text), INK);
+        draw_text(frame->cr, x - 1 - TICK - TICK_GAP, centre, 1, row_label(plot, panel, row), INK);
     }
     cairo_save(frame->cr);
     cairo_translate(frame->cr, x - frame->gutter, y + frame->height / 2);
@@ -280,10 +279,9 @@ static void choose_scale(struct frame *frame)
 static double label_width(const struct frame *frame)
 {
     size_t rows = frame->heat->rows, labels = frame->plot->label != NULL ? frame->heat->panels * rows : rows;
-    char text[LABEL_BYTES];
     double width = 0;
     for (size_t i = frame->plot->label != NULL ? 0 : rows - 1; i < labels; i++)
-        width = fmax(width, text_width(frame->cr, row_label(frame, i / rows, (int64_t)(i % rows), text)));
+        width = fmax(width, text_width(frame->cr, row_label(frame->plot, i / rows, (int64_t)(i % rows))));
     return width;
 }
 

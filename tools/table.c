@@ -180,9 +180,11 @@ static int start_outputs(struct production *p)
     return DONE;
 }
 
-/* Passes rows [row, row + n) on to the outputs. */
-static int deliver(struct production *p, size_t row, size_t n, const char *made)
+/* Makes rows [row, row + n) and passes them on to the outputs. */
+static int deliver(struct production *p, size_t row, size_t n)
 {
+    const char *made;
+    TRY(make_rows(p, row, n, &made));
     if (p->outputs.plot.stream != NULL) {
         widen(p->options.type, made, n * p->columns, p->values);
         heat_add(&p->heat, row / p->positions.n, row % p->positions.n, n, p->values);
@@ -194,21 +196,20 @@ static int deliver(struct production *p, size_t row, size_t n, const char *made)
 
 static int stream(struct production *p)
 {
+    TRY(start_outputs(p));
     struct progress progress = progress_start("computing");
-    int outcome = start_outputs(p);
+    int outcome = DONE;
     size_t n, rows = p->parts * p->positions.n;
     for (size_t row = 0; outcome == DONE && row < rows; row += n) {
-        const char *made;
         n = rows_at(p, row);
-        outcome = make_rows(p, row, n, &made);
-        if (outcome == DONE)
-            outcome = deliver(p, row, n, made);
+        outcome = deliver(p, row, n);
         progress_show(&progress, (double)(row + n) / (double)rows);
     }
     progress_end(&progress);
-    if (outcome == DONE && p->outputs.plot.stream != NULL)
-        outcome = table_picture(&p->outputs.plot, &p->options, &p->positions, &p->heat);
-    return outcome == DONE ? outputs_commit(&p->outputs) : outcome;
+    TRY(outcome);
+    if (p->outputs.plot.stream != NULL)
+        TRY(table_picture(&p->outputs.plot, &p->options, &p->positions, &p->heat));
+    return outputs_commit(&p->outputs);
 }
 
 static int run(struct production *p)
@@ -232,7 +233,7 @@ int command_table(int argc, char **argv)
 {
     struct production production = {0};
     int outcome = table_options_parse(argc, argv, &production.options);
-    if (outcome == DONE && !production.options.line.helped)
+    if (outcome == DONE)
         outcome = run(&production);
     production_free(&production);
     return outcome;

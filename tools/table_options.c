@@ -273,8 +273,6 @@ int table_options_parse(int argc, char **argv, struct table_options *options)
 {
     *options = default_options(INLAY_RECIPE_EXACT);
     TRY(options_parse(&options->line, argc, argv, options));
-    if (options->line.helped)
-        return DONE;
     /* Once more, now that the recipe is known, whose defaults other options change. */
     double amplitude = inlay_sinusoid_spec_recipe(options->recipe, (size_t)options->dim).amplitude;
     *options = default_options(options->recipe);

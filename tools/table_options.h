@@ -14,7 +14,7 @@
 #include "options.h"
 
 struct table_options {
-    struct command_line line;  /**< which options were given; line.helped: there is nothing left to do */
+    struct command_line line;  /**< which options were given */
     const char *positions;     /**< as positions.h reads it; null only with print_frequencies */
     const char *inv_freq;      /**< as numbers.h reads it; null: none */
     inlay_sinusoid_spec spec;  /**< of a rotary table only dim, base and float_angles count */
@@ -42,7 +42,7 @@ struct table_options {
     bool no_truncate;
 };
 
-/** Parses argv into *options. */
+/** Parses argv into *options, or prints help: HELPED. */
 int table_options_parse(int argc, char **argv, struct table_options *options);
 
 #endif
