@@ -145,8 +145,8 @@ int compare_print(const struct positions *positions, size_t dim, const inlay_sin
     struct line lines[LINES] = {{0}};
     size_t n, chunk_rows = CHUNK_BYTES / sizeof(float) / dim + 1;
     /* calloc checks the product, which overflows only through dim. */
-    float *a = calloc(dim, chunk_rows * sizeof *a), *b = calloc(dim, chunk_rows * sizeof *b);
-    int outcome = a != NULL && b != NULL ? DONE : out_of_memory("a row of each table", 8 * (double)dim);
+    float *a = calloc(dim, 2 * chunk_rows * sizeof *a), *b = a + chunk_rows * dim;
+    int outcome = a != NULL ? DONE : out_of_memory("a row of each table", 8 * (double)dim);
     for (size_t row = 0; outcome == DONE && row < positions->n; row += n) {
         n = positions->n - row < chunk_rows ? positions->n - row : chunk_rows;
         outcome = positions_make(positions, first, row, n, INLAY_F32, dim, a, NULL);
@@ -160,6 +160,5 @@ int compare_print(const struct positions *positions, size_t dim, const inlay_sin
     if (outcome == DONE)
         print_lines(positions, lines);
     free(a);
-    free(b);
     return outcome;
 }

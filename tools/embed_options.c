@@ -118,17 +118,13 @@ static const struct option_rule rules[] = {
 };
 
 static const struct refusal refusals[] = {
-    {"max-tokens", "ids", "--max-tokens limits the vocabulary of a text, and --ids has none"},
-    {"print-vocab", "ids", "--print-vocab prints the vocabulary of a text, and --ids has none"},
-    {"out", "print-vocab", "--print-vocab prints the vocabulary and ends: drop --out"},
-    {"plot", "print-vocab", "--print-vocab prints the vocabulary and ends: drop --plot"},
-    {"threads", "print-vocab", "--print-vocab prints the vocabulary and ends: drop --threads"},
-    {"explain", "print-vocab", "--print-vocab prints the vocabulary and ends: drop --explain"},
-    {"time", "print-vocab", "--print-vocab prints the vocabulary and ends: drop --time"},
-    {"out", "explain", "--explain prints the plan and ends: drop --out"},
-    {"plot", "explain", "--explain prints the plan and ends: drop --plot"},
-    {"time", "explain", "--explain prints the plan and ends: drop --time"},
-    {NULL, NULL, NULL},
+    {{"max-tokens"}, "ids", "--max-tokens limits the vocabulary of a text, and --ids has none"},
+    {{"print-vocab"}, "ids", "--print-vocab prints the vocabulary of a text, and --ids has none"},
+    {{"out", "plot", "threads", "explain", "time"},
+     "print-vocab",
+     "--print-vocab prints the vocabulary and ends: drop --%s"},
+    {{"out", "plot", "time"}, "explain", "--explain prints the plan and ends: drop --%s"},
+    {.beside = NULL},
 };
 
 static int check_together(const struct embed_options *options, const struct command_line *line)

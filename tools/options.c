@@ -46,104 +46,6 @@ static int take_name(const struct option_rule *rule, const char *text, unsigned 
     return misused("--%s %s is none of %s", rule->name, shown(text), names);
 }
 
-/* ---- Parsing ---------------------------------------------------------------------------------------------------- */
-
-static int out_of_range(const struct option_rule *rule, const char *text, const char *what)
-{
-    return misused("--%s %s is not %s from %.10g to %.10g", rule->name, shown(text), what, rule->least, rule->most);
-}
-
-static int take_value(const struct option_rule *rule, const char *text, void *options)
-{
-    void *target = (char *)options + rule->target;
-    int64_t integer;
-    double real;
-    switch (rule->kind) {
-    case OPTION_FLAG:
-        *(bool *)target = true;
-        return DONE;
-    case OPTION_TEXT:
-        *(const char **)target = text;
-        return DONE;
-    case OPTION_INTEGER:
-        if (!number_int64(text, strlen(text), &integer) || (double)integer < rule->least ||
-            (double)integer > rule->most)
-            return out_of_range(rule, text, "an integer");
-        *(int64_t *)target = integer;
-        return DONE;
-    case OPTION_REAL:
-        if (!number_double(text, strlen(text), &real) || real < rule->least || real > rule->most)
-            return out_of_range(rule, text, "a number");
-        *(double *)target = real;
-        return DONE;
-    case OPTION_NAME:
-        return take_name(rule, text, target);
-    default:
-        return rule->parse(rule, options, text);
-    }
-}
-
-/* Says what is wrong where getopt_long returned ':' or '?'. */
-static int bad_option(int option, char **argv)
-{
-    const char *last = argv[optind - 1];
-    if (option == ':')
-        return misused("%s needs a value", shown(last));
-    if (optopt >= FIRST)
-        return misused("%s has a value, and the option takes none", shown(last));
-    if (optopt != 0)
-        return misused("unknown option %s: see inlay %s --help", shown((char[]){'-', (char)optopt, '\0'}), argv[0]);
-    return misused("unknown or ambiguous option %s: see inlay %s --help", shown(last), argv[0]);
-}
-
-static void print_help(const struct command_line *line);
-
-int options_parse(struct command_line *line, int argc, char **argv, void *options)
-{
-    struct option known[OPTIONS_MOST + 2] = {{"help", no_argument, NULL, 'h'}};
-    for (int i = 0; line->rules[i].name != NULL; i++) {
-        assert(i < OPTIONS_MOST);
-        int argument = line->rules[i].kind == OPTION_FLAG ? no_argument : required_argument;
-        known[i + 1] = (struct option){line->rules[i].name, argument, NULL, FIRST + i};
-    }
-    /* 0 rather than 1: glibc and musl then forget the state of an earlier scan. */
-    optind = 0;
-    opterr = 0;
-    int option;
-    /* '+' stops at the first argument that is no option; ':' tells a missing value from an unknown option. */
-    while ((option = getopt_long(argc, argv, "+:h", known, NULL)) != -1) {
-        if (option == 'h') {
-            print_help(line);
-            return HELPED;
-        }
-        if (option < FIRST)
-            return bad_option(option, argv);
-        TRY(take_value(&line->rules[option - FIRST], optarg, options));
-        line->given[option - FIRST] = true;
-    }
-    if (optind < argc)
-        return misused("stray argument %s: values follow the option they belong to", shown(argv[optind]));
-    return DONE;
-}
-
-bool option_given(const struct command_line *line, const char *name)
-{
-    size_t i = 0;
-    while (line->rules[i].name != NULL && strcmp(line->rules[i].name, name) != 0)
-        i++;
-    assert(line->rules[i].name != NULL);
-    return line->given[i];
-}
-
-int options_refuse(const struct command_line *line, const struct refusal *refusals)
-{
-    for (; refusals->option != NULL; refusals++) {
-        if (option_given(line, refusals->option) && option_given(line, refusals->beside))
-            return misused("%s", refusals->why);
-    }
-    return DONE;
-}
-
 /* ---- Help ------------------------------------------------------------------------------------------------------- */
 
 /* Prints words from INDENT to LINE_WIDTH; `used` characters of the first line are taken. */
@@ -195,4 +97,102 @@ static void print_help(const struct command_line *line)
         print_rule(rule);
     }
     printf("  --help               print this\n%s", rule->heading != NULL ? rule->heading : "");
+}
+
+/* ---- Parsing ---------------------------------------------------------------------------------------------------- */
+
+static int out_of_range(const struct option_rule *rule, const char *text, const char *what)
+{
+    return misused("--%s %s is not %s from %.10g to %.10g", rule->name, shown(text), what, rule->least, rule->most);
+}
+
+static int take_value(const struct option_rule *rule, const char *text, void *options)
+{
+    void *target = (char *)options + rule->target;
+    int64_t integer;
+    double real;
+    switch (rule->kind) {
+    case OPTION_FLAG:
+        *(bool *)target = true;
+        return DONE;
+    case OPTION_TEXT:
+        *(const char **)target = text;
+        return DONE;
+    case OPTION_INTEGER:
+        if (!number_int64(text, strlen(text), &integer) || (double)integer < rule->least ||
+            (double)integer > rule->most)
+            return out_of_range(rule, text, "an integer");
+        *(int64_t *)target = integer;
+        return DONE;
+    case OPTION_REAL:
+        if (!number_double(text, strlen(text), &real) || real < rule->least || real > rule->most)
+            return out_of_range(rule, text, "a number");
+        *(double *)target = real;
+        return DONE;
+    case OPTION_NAME:
+        return take_name(rule, text, target);
+    default:
+        return rule->parse(rule, options, text);
+    }
+}
+
+/* Says what is wrong where getopt_long returned ':' or '?'. */
+static int bad_option(int option, char **argv)
+{
+    const char *last = argv[optind - 1];
+    if (option == ':')
+        return misused("%s needs a value", shown(last));
+    if (optopt >= FIRST)
+        return misused("%s has a value, and the option takes none", shown(last));
+    if (optopt != 0)
+        return misused("unknown option %s: see inlay %s --help", shown((char[]){'-', (char)optopt, '\0'}), argv[0]);
+    return misused("unknown or ambiguous option %s: see inlay %s --help", shown(last), argv[0]);
+}
+
+int options_parse(struct command_line *line, int argc, char **argv, void *options)
+{
+    struct option known[OPTIONS_MOST + 2] = {{"help", no_argument, NULL, 'h'}};
+    for (int i = 0; line->rules[i].name != NULL; i++) {
+        assert(i < OPTIONS_MOST);
+        int argument = line->rules[i].kind == OPTION_FLAG ? no_argument : required_argument;
+        known[i + 1] = (struct option){line->rules[i].name, argument, NULL, FIRST + i};
+    }
+    /* 0 rather than 1: glibc and musl then forget the state of an earlier scan. */
+    optind = 0;
+    opterr = 0;
+    int option;
+    /* '+' stops at the first argument that is no option; ':' tells a missing value from an unknown option. */
+    while ((option = getopt_long(argc, argv, "+:h", known, NULL)) != -1) {
+        if (option == 'h') {
+            print_help(line);
+            return HELPED;
+        }
+        if (option < FIRST)
+            return bad_option(option, argv);
+        TRY(take_value(&line->rules[option - FIRST], optarg, options));
+        line->given[option - FIRST] = true;
+    }
+    if (optind < argc)
+        return misused("stray argument %s: values follow the option they belong to", shown(argv[optind]));
+    return DONE;
+}
+
+bool option_given(const struct command_line *line, const char *name)
+{
+    size_t i = 0;
+    while (line->rules[i].name != NULL && strcmp(line->rules[i].name, name) != 0)
+        i++;
+    assert(line->rules[i].name != NULL);
+    return line->given[i];
+}
+
+int options_refuse(const struct command_line *line, const struct refusal *refusals)
+{
+    for (; refusals->beside != NULL; refusals++) {
+        for (size_t i = 0; refusals->options[i] != NULL; i++) {
+            if (option_given(line, refusals->options[i]) && option_given(line, refusals->beside))
+                return misused(refusals->why, refusals->options[i]);
+        }
+    }
+    return DONE;
 }

@@ -52,14 +52,14 @@ int options_parse(struct command_line *line, int argc, char **argv, void *option
 /** Returns whether the option `name` was given. */
 bool option_given(const struct command_line *line, const char *name);
 
-/** A reason to refuse `option` where `beside` is given. A null option ends a list. */
+/** A reason to refuse options where `beside` is given. A null `beside` ends a list. */
 struct refusal {
-    const char *option;
+    const char *options[6]; /**< with a null behind the last */
     const char *beside;
-    const char *why;
+    const char *why; /**< the message, with a %s where the option's name is to stand, if anywhere */
 };
 
-/** Returns MISUSED, with the reason as message, for the first refusal both of whose options are given. */
+/** Returns MISUSED, with the reason as message, for the first refusal that applies. */
 int options_refuse(const struct command_line *line, const struct refusal *refusals);
 
 #endif

@@ -123,38 +123,25 @@ static char *follow_links(const char *path)
     return NULL;
 }
 
-/* Creates target.<process>.<attempt>, which must be new: a name that is there belongs to someone else. */
-static int open_beside(struct output *output, const struct stat *old)
+/* Creates target.<process>.<attempt>, which must be new: a name that is there belongs to someone else. Returns the
+   file, or -1 with errno. */
+static int create_beside(struct output *output)
 {
     char *name = malloc(strlen(output->target) + 40);
-    int file, attempt = 0;
+    int file, error, attempt = 0;
     if (name == NULL)
-        return cannot_write(output);
+        return -1;
     do {
         sprintf(name, "%s.%ld.%d", output->target, (long)getpid(), attempt);
         file = create_unfinished(name);
-    } while (file < 0 && errno == EEXIST && ++attempt < 100);
-    if (file < 0) {
-        int outcome = cannot_write(output);
+        error = errno;
+    } while (file < 0 && error == EEXIST && ++attempt < 100);
+    if (file >= 0)
+        output->temporary = name;
+    else
         free(name);
-        return outcome;
-    }
-    output->temporary = name;
-    /* What was private stays private. */
-    if (old != NULL)
-        fchmod(file, old->st_mode & 0777);
-    output->stream = fdopen(file, "wb");
-    if (output->stream != NULL)
-        return DONE;
-    close(file);
-    return cannot_write(output);
-}
-
-static int open_directly(struct output *output)
-{
-    int file = open(output->path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-    output->stream = file >= 0 ? fdopen(file, "wb") : NULL;
-    return output->stream != NULL ? DONE : cannot_write(output);
+    errno = error;
+    return file;
 }
 
 static int open_output(struct output *output, const char *option, const char *path)
@@ -162,22 +149,28 @@ static int open_output(struct output *output, const char *option, const char *pa
     output->path = path;
     struct stat status;
     bool exists = stat(path, &status) == 0;
-    int outcome = DONE;
+    int file = -1;
     if (strcmp(path, "-") == 0) {
         output->stream = stdout;
     } else if (exists && S_ISDIR(status.st_mode)) {
-        outcome = failed("cannot write %s: it is a directory", shown(path));
+        return failed("cannot write %s: it is a directory", shown(path));
     } else if (exists && !S_ISREG(status.st_mode)) {
-        outcome = open_directly(output);
+        file = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
     } else {
         /* Through symbolic links: the file they lead to is written, not the link. */
         output->target = exists ? realpath(path, NULL) : follow_links(path);
-        outcome = output->target != NULL ? open_beside(output, exists ? &status : NULL) : cannot_write(output);
+        file = output->target != NULL ? create_beside(output) : -1;
+        /* What was private stays private. */
+        if (file >= 0 && exists)
+            fchmod(file, status.st_mode & 0777);
     }
-    if (outcome == DONE && isatty(fileno(output->stream)))
-        outcome =
-            failed("%s: %s is a terminal, and the output is binary: name a file or a pipe", option, name_of(output));
-    return outcome;
+    if (file >= 0)
+        output->stream = fdopen(file, "wb");
+    if (output->stream == NULL)
+        return cannot_write(output);
+    if (isatty(fileno(output->stream)))
+        return failed("%s: %s is a terminal, and the output is binary: name a file or a pipe", option, name_of(output));
+    return DONE;
 }
 
 /* Returns whether the file that an output will be exists already, and which it is. */

@@ -103,12 +103,8 @@ static int pad(const struct embed_options *options, struct tokens *tokens)
 int tokens_read(const struct embed_options *options, struct tokens *tokens)
 {
     *tokens = (struct tokens){0};
-    int outcome = options->source == SOURCE_IDS ? read_ids(options, &tokens->text) : read_texts(options, &tokens->text);
-    if (outcome == DONE)
-        outcome = pad(options, tokens);
-    if (outcome != DONE)
-        tokens_free(tokens);
-    return outcome;
+    TRY(options->source == SOURCE_IDS ? read_ids(options, &tokens->text) : read_texts(options, &tokens->text));
+    return pad(options, tokens);
 }
 
 void tokens_free(struct tokens *tokens)

@@ -20,7 +20,7 @@ struct tokens {
     struct vectorized text; /**< the vocabulary, where the input is text; otherwise text.words is null */
 };
 
-/** Reads, vectorizes, pads and cuts. */
+/** Reads, vectorizes, pads and cuts. The caller frees *tokens in any case. */
 int tokens_read(const struct embed_options *options, struct tokens *tokens);
 
 void tokens_free(struct tokens *tokens);
