@@ -145,9 +145,10 @@ int compare_print(const struct positions *positions, size_t dim, const inlay_sin
     struct line lines[LINES] = {{0}};
     size_t n, chunk_rows = CHUNK_BYTES / sizeof(float) / dim + 1;
     /* calloc checks the product, which overflows only through dim. */
-    float *a = calloc(dim, 2 * chunk_rows * sizeof *a), *b = a + chunk_rows * dim;
+    float *a = calloc(dim, 2 * chunk_rows * sizeof *a);
     int outcome = a != NULL ? DONE : out_of_memory("a row of each table", 8 * (double)dim);
     for (size_t row = 0; outcome == DONE && row < positions->n; row += n) {
+        float *b = a + chunk_rows * dim;
         n = positions->n - row < chunk_rows ? positions->n - row : chunk_rows;
         outcome = positions_make(positions, first, row, n, INLAY_F32, dim, a, NULL);
         if (outcome == DONE)

@@ -11,9 +11,9 @@
 
 #include "command.h"
 #include "embed_options.h"
-#include "embed_picture.h"
 #include "message.h"
 #include "output.h"
+#include "pictures.h"
 #include "print.h"
 #include "progress.h"
 #include "threads.h"

@@ -17,11 +17,11 @@
 #include "message.h"
 #include "names.h"
 #include "output.h"
+#include "pictures.h"
 #include "positions.h"
 #include "print.h"
 #include "progress.h"
 #include "table_options.h"
-#include "table_picture.h"
 #include "threads.h"
 #include "widen.h"
 

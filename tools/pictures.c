@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The picture of embed_picture.h: titles and labels from the options and the vocabulary. plot.c does the rest.
+ * The titles and labels of pictures.h; plot.c does the rest.
  */
-#include "embed_picture.h"
+#include "pictures.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 
+#include "describe.h"
 #include "message.h"
-#include "plot.h"
+#include "names.h"
 
-enum { TITLE_BYTES = 256, LABEL_CHARACTERS = 18 };
+enum { LABEL_CHARACTERS = 18, LABEL_BYTES = 256, TITLE_BYTES = 1024 };
+
+static int start(struct heat *heat, size_t panels, size_t rows, size_t columns, bool labelled)
+{
+    return heat_init(heat, panels, rows, columns, labelled) ? DONE : failed("there is not enough memory for a picture");
+}
+
+/* ---- inlay embed ------------------------------------------------------------------------------------------------ */
 
 int embed_picture_check(const struct tokens *tokens)
 {
@@ -25,7 +34,7 @@ int embed_picture_check(const struct tokens *tokens)
 /* Returns the word of a token, cut to LABEL_CHARACTERS, for a struct tokens. */
 static const char *token_label(const void *context, size_t sequence, size_t token)
 {
-    static char label[TITLE_BYTES];
+    static char label[LABEL_BYTES];
     const struct tokens *tokens = context;
     int64_t id = tokens->ids[sequence * tokens->length + token];
     if (id == 0)
@@ -54,8 +63,7 @@ int embed_picture(struct output *output, const struct embed_options *options, co
 {
     bool labelled = tokens->text.words != NULL && tokens->length <= HEAT_LABELLED;
     struct heat heat;
-    if (!heat_init(&heat, tokens->sequences, tokens->length, dim, labelled))
-        return failed("there is not enough memory for a picture");
+    TRY(start(&heat, tokens->sequences, tokens->length, dim, labelled));
     for (size_t i = 0; i < tokens->sequences; i++)
         heat_add(&heat, i, 0, tokens->length, values + i * tokens->length * dim);
 
@@ -74,4 +82,51 @@ int embed_picture(struct output *output, const struct embed_options *options, co
     int outcome = plot_write(output, &plot);
     heat_free(&heat);
     return outcome;
+}
+
+/* ---- inlay table ------------------------------------------------------------------------------------------------ */
+
+/* A short list of positions has each of them written beside its row. */
+static bool labelled(const struct positions *positions)
+{
+    return !positions->is_range && positions->n <= HEAT_LABELLED;
+}
+
+static const char *position_label(const void *context, size_t panel, size_t row)
+{
+    static char label[LABEL_BYTES];
+    (void)panel;
+    snprintf(label, sizeof label, "%.10g", position_at(context, row));
+    return label;
+}
+
+int table_picture_start(struct heat *heat, size_t panels, size_t columns, const struct positions *positions)
+{
+    return start(heat, panels, positions->n, columns, labelled(positions));
+}
+
+int table_picture(struct output *output, const struct table_options *options, const struct positions *positions,
+                  const struct heat *heat)
+{
+    static const char *const panels[] = {"cosines", "sines"};
+    char title[TITLE_BYTES], subtitle[TITLE_BYTES], what[TITLE_BYTES / 2];
+    snprintf(title, sizeof title, "inlay table: %s [%s%zu, %zu]", enum_name(TYPES, options->type),
+             options->rope ? "2, " : "", positions->n, heat->columns);
+    if (options->rope)
+        describe_rope(options, what, sizeof what);
+    else
+        describe_sinusoid(&options->spec, options->inv_freq, what, sizeof what);
+    positions_describe(positions, subtitle, sizeof subtitle);
+    append(subtitle, sizeof subtitle, "; %s", what);
+    struct plot plot = {
+        .heat = heat,
+        .title = title,
+        .subtitle = subtitle,
+        .row_name = positions->is_range || labelled(positions) ? "position" : "place in the list of positions",
+        .first_row = positions->first,
+        .panel_names = panels,
+        .label = labelled(positions) ? position_label : NULL,
+        .context = positions,
+    };
+    return plot_write(output, &plot);
 }
