@@ -31,6 +31,7 @@ enum {
 struct embedding {
     struct embed_options options;
     struct tokens tokens;
+    inlay_batch batch;        /* of all the tokens */
     inlay_sinusoid *sinusoid; /* of the fixed table, of the positions or of both */
     struct weights table;
     struct weights learned;
@@ -169,32 +170,25 @@ static int refused(const struct embedding *e, inlay_status status, const inlay_f
     return check_status(status);
 }
 
-static inlay_batch batch_of(const struct embedding *e)
-{
-    return inlay_batch_i64(e->tokens.ids, e->tokens.sequences, e->tokens.length, e->options.start);
-}
-
 static int forward(struct embedding *e)
 {
     const inlay_executor *executor = e->threads.executor;
     struct progress progress = progress_start("computing");
     inlay_executor watched = progress_executor(&progress, executor);
-    inlay_batch batch = batch_of(e);
     inlay_fault fault = {0, 0, 0};
-    inlay_status status = inlay_forward(e->layer, &batch, e->result, e->table.view.dim * sizeof(float),
+    inlay_status status = inlay_forward(e->layer, &e->batch, e->result, e->table.view.dim * sizeof(float),
                                         progress.terminal ? &watched : executor, &fault);
     progress_end(&progress);
     if (status != INLAY_OK)
         return refused(e, status, &fault);
-    return e->options.time ? timing_print(e->layer, &e->table.view, &batch, e->result, executor) : DONE;
+    return e->options.time ? timing_print(e->layer, &e->table.view, &e->batch, e->result, executor) : DONE;
 }
 
 static int explain(struct embedding *e)
 {
-    inlay_batch batch = batch_of(e);
     inlay_fault fault = {0, 0, 0};
     char plan[INLAY_PLAN_TEXT_BYTES];
-    inlay_status status = inlay_forward_explain(e->layer, &batch, e->result, e->table.view.dim * sizeof(float),
+    inlay_status status = inlay_forward_explain(e->layer, &e->batch, e->result, e->table.view.dim * sizeof(float),
                                                 e->threads.executor, &fault, plan, sizeof plan);
     if (status != INLAY_OK)
         return refused(e, status, &fault);
@@ -240,25 +234,22 @@ static int deliver(struct embedding *e)
     return outputs_commit(&e->outputs);
 }
 
-/* Opens the outputs first: whoever mistypes a directory should not learn it after the work. */
-static int open_outputs(struct embedding *e)
-{
-    const struct embed_options *options = &e->options;
-    TRY(outputs_open(&e->outputs, options->out, options->plot));
-    return options->plot != NULL ? embed_picture_check(&e->tokens) : DONE;
-}
-
 static int run(struct embedding *e)
 {
-    TRY(tokens_read(&e->options, &e->tokens));
-    if (e->options.print_vocab)
+    const struct embed_options *options = &e->options;
+    TRY(tokens_read(options, &e->tokens));
+    if (options->print_vocab)
         return print_vocab(&e->tokens.text);
-    TRY(open_outputs(e));
-    TRY(threads_start(&e->threads, e->options.threads));
+    /* Before the work: whoever mistypes a directory should not learn it afterwards. */
+    TRY(outputs_open(&e->outputs, options->out, options->plot));
+    if (options->plot != NULL)
+        TRY(embed_picture_check(&e->tokens));
+    TRY(threads_start(&e->threads, options->threads));
     TRY(make_table(e));
     TRY(make_layer(e));
     TRY(allocate_result(e));
-    if (e->options.explain)
+    e->batch = inlay_batch_i64(e->tokens.ids, e->tokens.sequences, e->tokens.length, options->start);
+    if (options->explain)
         return explain(e);
     TRY(forward(e));
     return deliver(e);

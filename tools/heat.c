@@ -66,7 +66,6 @@ bool heat_init(struct heat *heat, size_t panels, size_t rows, size_t columns, bo
 void heat_free(struct heat *heat)
 {
     free(heat->sums);
-    heat->sums = NULL;
 }
 
 void heat_add(struct heat *heat, size_t panel, size_t first, size_t n, const float *values)

@@ -46,7 +46,6 @@ static ssize_t read_full(int file, void *out, size_t size)
 static int read_text(int file, const char *path, char **text, size_t *size)
 {
     ssize_t got = 0;
-    *text = NULL;
     *size = 0;
     for (size_t room = 1 << 16; *size <= TEXT_LIMIT; room *= 2) {
         char *larger = realloc(*text, room);
@@ -107,7 +106,6 @@ static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *
 
 static int load_npy(const char *path, enum npy_kind kind, struct npy *npy, void **data)
 {
-    *npy = (struct npy){0};
     int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (file < 0)
         return failed("cannot open %s: %s", shown(path), strerror(errno));
@@ -124,11 +122,11 @@ int load_table(const char *path, float **table, size_t *rows, size_t *dim)
 {
     struct npy npy;
     void *data = NULL;
-    int outcome = load_npy(path, NPY_TABLE, &npy, &data);
+    TRY(load_npy(path, NPY_TABLE, &npy, &data));
     *table = data;
     *rows = npy.rows;
     *dim = npy.dim;
-    return outcome;
+    return DONE;
 }
 
 int load_list(const char *path, double **list, size_t *n)

@@ -151,5 +151,4 @@ int numbers_read(const char *option, const char *text, double least, double most
 void numbers_free(struct numbers *numbers)
 {
     free(numbers->values);
-    *numbers = (struct numbers){NULL, 0};
 }

@@ -41,11 +41,6 @@ int positions_read(const char *text, struct positions *positions)
     return outcome;
 }
 
-void positions_free(struct positions *positions)
-{
-    numbers_free(&positions->list);
-}
-
 double position_at(const struct positions *positions, size_t row)
 {
     return positions->is_range ? (double)positions->first + (double)row : positions->list.values[row];

@@ -20,10 +20,8 @@ struct positions {
     struct numbers list; /**< [n], where it is no range */
 };
 
-/** Reads "A:B" or what numbers.h reads. The caller frees *positions in any case. */
+/** Reads "A:B" or what numbers.h reads. The caller frees positions->list in any case. */
 int positions_read(const char *text, struct positions *positions);
-
-void positions_free(struct positions *positions);
 
 /** The position of a row. */
 double position_at(const struct positions *positions, size_t row);

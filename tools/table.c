@@ -59,18 +59,10 @@ static void production_free(struct production *p)
     inlay_sinusoid_destroy(p->other);
     inlay_sinusoid_destroy(p->sinusoid);
     numbers_free(&p->frequencies.list);
-    positions_free(&p->positions);
+    numbers_free(&p->positions.list);
 }
 
 /* ---- Preparation ------------------------------------------------------------------------------------------------ */
-
-static int read_positions(struct production *p)
-{
-    TRY(positions_read(p->options.positions, &p->positions));
-    if (p->options.rope && !p->positions.is_range)
-        return misused("--rope makes tables of consecutive positions: give --positions as A:B");
-    return DONE;
-}
 
 static int make_sinusoid(struct production *p)
 {
@@ -169,17 +161,6 @@ static int compare(struct production *p)
     return compare_print(&p->positions, p->columns, p->sinusoid, p->other);
 }
 
-/* Starts what is written and what is drawn. */
-static int start_outputs(struct production *p)
-{
-    size_t rank = p->options.rope ? 3 : 2;
-    if (p->outputs.plot.stream != NULL)
-        TRY(table_picture_start(&p->heat, p->parts, p->columns, &p->positions));
-    if (p->outputs.out.stream != NULL)
-        TRY(output_npy_header(&p->outputs.out, p->options.type, p->shape + 3 - rank, rank));
-    return DONE;
-}
-
 /* Makes rows [row, row + n) and passes them on to the outputs. */
 static int deliver(struct production *p, size_t row, size_t n)
 {
@@ -196,7 +177,11 @@ static int deliver(struct production *p, size_t row, size_t n)
 
 static int stream(struct production *p)
 {
-    TRY(start_outputs(p));
+    size_t rank = p->options.rope ? 3 : 2;
+    if (p->outputs.plot.stream != NULL)
+        TRY(table_picture_start(&p->heat, p->parts, p->columns, &p->positions));
+    if (p->outputs.out.stream != NULL)
+        TRY(output_npy_header(&p->outputs.out, p->options.type, p->shape + 3 - rank, rank));
     struct progress progress = progress_start("computing");
     int outcome = DONE;
     size_t n, rows = p->parts * p->positions.n;
@@ -217,7 +202,9 @@ static int run(struct production *p)
     const struct table_options *options = &p->options;
     if (options->print_frequencies)
         return print_frequencies(p);
-    TRY(read_positions(p));
+    TRY(positions_read(options->positions, &p->positions));
+    if (options->rope && !p->positions.is_range)
+        return misused("--rope makes tables of consecutive positions: give --positions as A:B");
     /* Before the work: whoever mistypes a directory should not learn it afterwards. */
     TRY(outputs_open(&p->outputs, options->out, options->plot));
     TRY(frequencies_read(options, &p->frequencies));

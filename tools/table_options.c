@@ -255,12 +255,12 @@ static int check_together(const struct table_options *options)
     return options->rope ? check_rope(options) : check_frequencies(options);
 }
 
-static struct table_options default_options(inlay_recipe recipe)
+static struct table_options default_options(inlay_recipe recipe, size_t dim)
 {
     return (struct table_options){.line = {.usage = usage, .rules = rules},
                                   .recipe = recipe,
-                                  .spec = inlay_sinusoid_spec_recipe(recipe, 0),
-                                  .rotary = inlay_rotary_spec_default(0),
+                                  .spec = inlay_sinusoid_spec_recipe(recipe, dim),
+                                  .rotary = inlay_rotary_spec_default(dim),
                                   .rotary_layout = INLAY_ROTARY_HALVES,
                                   .type = INLAY_F32,
                                   .threads = 1};
@@ -268,12 +268,10 @@ static struct table_options default_options(inlay_recipe recipe)
 
 int table_options_parse(int argc, char **argv, struct table_options *options)
 {
-    *options = default_options(INLAY_RECIPE_EXACT);
+    *options = default_options(INLAY_RECIPE_EXACT, 0);
     TRY(options_parse(&options->line, argc, argv, options));
     /* Once more, now that the recipe is known, whose defaults other options change. */
-    double amplitude = inlay_sinusoid_spec_recipe(options->recipe, (size_t)options->dim).amplitude;
-    *options = default_options(options->recipe);
-    options->spec.amplitude = amplitude;
+    *options = default_options(options->recipe, (size_t)options->dim);
     TRY(options_parse(&options->line, argc, argv, options));
     options->rope = option_given(&options->line, "rope");
     options->compare = option_given(&options->line, "compare");

@@ -111,7 +111,6 @@ void tokens_free(struct tokens *tokens)
 {
     vectorized_free(&tokens->text);
     free(tokens->ids);
-    tokens->ids = NULL;
 }
 
 int64_t tokens_vocab(const struct tokens *tokens)

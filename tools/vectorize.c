@@ -136,8 +136,6 @@ bool vectorize(const struct text *texts, size_t count, size_t max_tokens, struct
     }
     free(entries);
     free(occurrences);
-    if (!good)
-        vectorized_free(result);
     return good;
 }
 
@@ -147,5 +145,4 @@ void vectorized_free(struct vectorized *result)
     free(result->offsets);
     free(result->ids);
     free(result->letters);
-    *result = (struct vectorized){0};
 }

@@ -29,7 +29,8 @@ struct vectorized {
 
 /**
  * Vectorizes texts [count]. The vocabulary is ordered by falling frequency, ties by falling word (byte by byte), and
- * cut to max_tokens entries (0: not cut), at least 2; the words cut off become [UNK]. False where memory ran out.
+ * cut to max_tokens entries (0: not cut), at least 2; the words cut off become [UNK]. False where memory ran out. The
+ * caller frees *result in any case.
  */
 bool vectorize(const struct text *texts, size_t count, size_t max_tokens, struct vectorized *result);
 

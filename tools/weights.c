@@ -68,13 +68,12 @@ int weights_make(const inlay_sinusoid *sinusoid, int64_t seed, size_t vocab, siz
 int weights_load(const char *path, struct weights *weights)
 {
     size_t rows, dim;
-    int outcome = load_table(path, &weights->values, &rows, &dim);
+    TRY(load_table(path, &weights->values, &rows, &dim));
     weights->view = inlay_table_f32(weights->values, rows, dim);
-    return outcome;
+    return DONE;
 }
 
 void weights_free(struct weights *weights)
 {
     free(weights->values);
-    weights->values = NULL;
 }
