@@ -198,6 +198,7 @@ def test_thread_limit():
     """Threads that the system does not start are an error and not a wait."""
     limit = memory_limit()
     if limit is None or not has_threads():
+        print("skipped: threads that do not start, which takes threads and a limit of memory")
         return
     small_stacks = lambda: (limit(), resource.setrlimit(resource.RLIMIT_STACK, (8 << 20, 8 << 20)))
     check_error(run(*SMALL, "--threads", "1024", preexec_fn=small_stacks), 1, "1024 threads in 1 GiB",
