@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `inlay table --compare`: how far two tables of the same shape are apart, by the magnitude of the position. Included
- * by table.c.
+ * `inlay table --compare`: how much two tables of the same shape differ, by the magnitude of the position.
  */
 #ifndef INLAY_TOOL_COMPARE_H
 #define INLAY_TOOL_COMPARE_H

@@ -240,7 +240,7 @@ static int run(struct embedding *e)
     TRY(tokens_read(options, &e->tokens));
     if (options->print_vocab)
         return print_vocab(&e->tokens.text);
-    /* Before the work: whoever mistypes a directory should not learn it afterwards. */
+    /* Opened before the work, so that a mistyped directory is reported at once. */
     TRY(outputs_open(&e->outputs, options->out, options->plot));
     if (options->plot != NULL)
         TRY(embed_picture_check(&e->tokens));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The command line of `inlay embed`. An option that would have no effect beside the others is refused rather than
- * ignored: whoever gives it expects one.
+ * ignored: a user who gives it expects one.
  */
 #include "embed_options.h"
 

@@ -13,7 +13,7 @@ struct frequencies {
     double attention_factor; /**< of cosines and sines; 1 without --rope */
 };
 
-/** Reads or computes what the options ask for. The caller frees frequencies->list in any case. */
+/** Reads or computes the frequencies that the options name. The caller frees frequencies->list in any case. */
 int frequencies_read(const struct table_options *options, struct frequencies *frequencies);
 
 #endif

@@ -11,8 +11,8 @@
 #include <stddef.h>
 
 enum {
-    HEAT_PANELS = 16,      /**< as many panels fit in one picture */
-    HEAT_LABELLED = 40,    /**< as many rows can have a label each */
+    HEAT_PANELS = 16,      /**< the most panels in one picture */
+    HEAT_LABELLED = 40,    /**< the most rows that can have a label each */
     HEAT_LABEL_HEIGHT = 15 /**< pixels of a row that has a label */
 };
 

@@ -36,7 +36,7 @@ int message(enum outcome outcome, const char *format, ...) __attribute__((format
             return outcome_of_step;                                                                                    \
     } while (0)
 
-/** FAILED, with a message that `what` of so many bytes does not fit in memory. */
+/** FAILED, with a message that `what`, which takes `bytes`, does not fit in memory. */
 int out_of_memory(const char *what, double bytes);
 
 /**

@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** As many bytes from the beginning of a file always suffice for npy_parse. */
+/** The first bytes of a file that npy_parse needs at most. */
 enum { NPY_HEAD_BYTES = 12 + 65535 };
 
-/** As many bytes suffice for npy_format. */
+/** The most bytes that npy_format writes. */
 enum { NPY_FORMAT_BYTES = 192 };
 
 /** What a file is read as. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plot.h without a library that draws. The subcommands ask plot_library() before they open an output.
+ * plot.h without a library that draws. The subcommands call plot_library() before they open an output.
  */
 #include "plot.h"
 

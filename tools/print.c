@@ -15,7 +15,7 @@ enum {
     LINE_WIDTH = 80,
     THRESHOLD = 1000, /* values that are still printed in full */
     EDGE = 3,         /* values shown at each end of a dimension beyond that */
-    DIGITS = 9,       /* as many significant digits identify every float32 */
+    DIGITS = 9,       /* significant digits that identify every float32 */
     NUMBER_BYTES = 64
 };
 
@@ -26,7 +26,7 @@ struct printer {
     size_t count; /* of the values */
     size_t next;  /* the value to print next */
     bool scientific;
-    int decimals;  /* at most as many after the point */
+    int decimals;  /* the most digits after the point */
     size_t before; /* characters up to the point */
     size_t after;  /* characters from the point on */
     size_t column; /* characters of the line so far */
@@ -133,8 +133,8 @@ static void new_line(struct printer *printer, size_t level, size_t blank_lines)
     printer->column = level + 1;
 }
 
-/* Separates a value from the one before it, on the same line if it fits there with as many closing brackets as there
-   may be. */
+/* Separates a value from the one before it, on the same line if it fits there with all the closing brackets that may
+   follow. */
 static void separate_value(struct printer *printer, size_t level)
 {
     if (printer->column + 1 + printer->before + printer->after + printer->tensor->rank > LINE_WIDTH) {

@@ -18,7 +18,7 @@ struct tensor {
 };
 
 /**
- * Prints to stdout a heading with type and shape, then the values: the fewest digits that give the float32 back, at
+ * Prints to stdout a heading with type and shape, then the values: the fewest digits that identify the float32, at
  * most 9 significant ones, decimal points aligned. Above 1000 values only the first and last 3 along each dimension.
  */
 void print_tensor(const struct tensor *tensor);

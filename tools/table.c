@@ -131,7 +131,7 @@ static int print_table(struct production *p)
     return DONE;
 }
 
-/* Prints one frequency per line, as --inv-freq reads them: 17 digits give a double back. */
+/* Prints one frequency per line, as --inv-freq reads them: 17 digits identify a double. */
 static int print_frequencies(struct production *p)
 {
     char text[TEXT_BYTES];
@@ -205,7 +205,7 @@ static int run(struct production *p)
     TRY(positions_read(options->positions, &p->positions));
     if (options->rope && !p->positions.is_range)
         return misused("--rope makes tables of consecutive positions: give --positions as A:B");
-    /* Before the work: whoever mistypes a directory should not learn it afterwards. */
+    /* Opened before the work, so that a mistyped directory is reported at once. */
     TRY(outputs_open(&p->outputs, options->out, options->plot));
     TRY(frequencies_read(options, &p->frequencies));
     TRY(make_sinusoid(p));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The command line of `inlay table`. An option that would have no effect beside the others is refused rather than
- * ignored: whoever gives it expects one. --odd is a policy for any dim, so an even one is no reason to refuse it. An
+ * ignored: a user who gives it expects one. --odd is a policy for any dim, so an even one is no reason to refuse it. An
  * original length has no default: a wrong one makes a table that looks right.
  */
 #include "table_options.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The measurement of timing.h. Rounds of copy and forward pass alternate, so that a change of the clock frequency or
- * a noisy neighbour meets both, and the median forgets the rounds it met.
+ * a noisy neighbour affects both, and the median drops the rounds that it affected.
  */
 #include "timing.h"
 

@@ -13,6 +13,6 @@ void widen(inlay_element_type type, const void *elements, size_t n, float *value
 {
     const int32_t only_row = 0;
     inlay_table table = inlay_table_of(type, elements, 1, n, n * type_bytes(type));
-    /* Cannot fail: n is that of a buffer in memory, and the buffers are apart. */
+    /* Cannot fail: n is that of a buffer in memory, and the buffers do not overlap. */
     inlay_gather(&table, &only_row, INLAY_ID_I32, 1, 1, values, n * sizeof *values, NULL, NULL);
 }

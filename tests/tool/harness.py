@@ -12,7 +12,7 @@ import subprocess
 import zlib
 
 COMMAND = []  # the command under test, behind an emulator where there is one
-ADDRESS_SPACE = 1 << 30  # what a hostile input may at most make the command ask for
+ADDRESS_SPACE = 1 << 30  # what a hostile input may at most make the command allocate
 TIMEOUT = 60
 
 passed = 0

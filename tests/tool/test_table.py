@@ -21,7 +21,7 @@ def close(got, expect, tolerance=1.01 * ULP):
     return len(got) == len(expect) and all(abs(a - b) <= tolerance for a, b in zip(got, expect))
 
 
-def listed(numbers):
+def joined(numbers):
     return ",".join(map(str, numbers))
 
 
@@ -150,7 +150,7 @@ def test_recipes():
     for name, (_, _, odd) in RECIPES.items():
         words = help_text.replace(",", " ").split()
         check(name in words, f"--help names {name}")
-        args = ("table", "--recipe", name, "--positions", listed(POSITIONS))
+        args = ("table", "--recipe", name, "--positions", joined(POSITIONS))
         for dim in 6, 64:
             shape, got = vectors(*args, "--dim", str(dim))
             check(shape == (7, dim) and close(got, expected(name, POSITIONS, dim)), f"--recipe {name}, dim {dim}")
@@ -204,9 +204,9 @@ def test_positions(directory):
     check(vectors(*base, "@-", stdin=b"0.5\n999.25\n-3\n7\n7\n1e-3\n")[1] == got, "positions from standard input")
     singles = [0.5, 0.125, -8.75]
     got4 = vectors(*base, path("f4.npy", number_list(singles, "<f4")))[1]
-    check(got4 == vectors(*base, listed(singles))[1], "positions of <f4")
+    check(got4 == vectors(*base, joined(singles))[1], "positions of <f4")
     whole = [3, 7, 7, 100, 2147483647]
-    got = vectors(*base, listed(whole))[1]
+    got = vectors(*base, joined(whole))[1]
     for descr in "<i4", "<i8":
         check(vectors(*base, path("i.npy", number_list(whole, descr)))[1] == got, f"positions of {descr}")
     negative = path("negative.npy", number_list([-5, 5], "<i4"))
@@ -249,17 +249,17 @@ def test_frequencies(directory):
     frequencies = [1.0, 0.3, 1e-5]
     args = ("table", "--dim", "6", "--positions", "0:2000", "--inv-freq")
     expect = [v for p in range(2000) for v in arrange([p * w for w in frequencies], 6, INTERLEAVED, "")]
-    got = vectors(*args, listed(frequencies))[1]
+    got = vectors(*args, joined(frequencies))[1]
     check(close(got, expect), "--inv-freq")
     path = write(os.path.join(directory, "f8.npy"), number_list(frequencies))
     check(vectors(*args, path)[1] == got and vectors(*args, "@" + path)[1] == got, "--inv-freq FILE.npy")
     path = write(os.path.join(directory, "f4.npy"), number_list(frequencies, "<f4"))
-    check(vectors(*args, path)[1] == vectors(*args, listed(map(f32, frequencies)))[1], "--inv-freq of float32")
+    check(vectors(*args, path)[1] == vectors(*args, joined(map(f32, frequencies)))[1], "--inv-freq of float32")
     angles = [[f32(f32(p) * f32(w)) for w in frequencies] for p in range(2000)]
     expect = [v for row in angles for v in arrange(row, 6, SPLIT, "")]
-    got = vectors(*args, listed(frequencies), "--float-angles", "--layout", "split")[1]
+    got = vectors(*args, joined(frequencies), "--float-angles", "--layout", "split")[1]
     check(close(got, expect), "--float-angles")
-    plain = vectors(*args, listed(frequencies), "--layout", "split")[1]
+    plain = vectors(*args, joined(frequencies), "--layout", "split")[1]
     check(max(abs(a - b) for a, b in zip(got, plain)) > 1e-6, "--float-angles has an effect")
     fastest = ("table", "--dim", "4", "--positions", "0:2", "--inv-freq", "2147483648,0")
     check(close(vectors(*fastest)[1][4:], [math.sin(2**31), math.cos(2**31), 0, 1]), "the largest frequency")
@@ -341,7 +341,7 @@ def rope_cases():
     dynamic = ("--factor", "2", *training, "--length")
     llama3 = ("--factor", "8", *training)
     yarn = ("--factor", "16", *training)
-    lists = ("--short-factors", listed(short), "--long-factors", listed(long))
+    lists = ("--short-factors", joined(short), "--long-factors", joined(long))
     longrope = (*training, *lists, "--length")
     temperature = 0.1 * math.log(16) + 1
     root = math.sqrt(1 + math.log(32) / math.log(4096))
@@ -406,8 +406,8 @@ def test_rope(directory):
     check(text.startswith(expect), "a rotary table is printed", text)
     factors = write(os.path.join(directory, "factors.npy"), number_list([2.0 + i for i in range(8)], "<f4"))
     longrope = (*base, "longrope", "--factor", "2", "--original-length", "64", "--length", "65", "--positions", "0:9")
-    lists = ("--short-factors", listed(range(1, 9)), "--long-factors")
-    same = vectors(*longrope, *lists, factors) == vectors(*longrope, *lists, listed(range(2, 10)))
+    lists = ("--short-factors", joined(range(1, 9)), "--long-factors")
+    same = vectors(*longrope, *lists, factors) == vectors(*longrope, *lists, joined(range(2, 10)))
     check(same, "--long-factors FILE.npy")
 
     yarn = (*base, "yarn", "--factor", "2", "--original-length", "64", "--positions", "0:9")
@@ -558,9 +558,9 @@ def test_table_pictures(directory):
     picture = os.path.join(directory, "picture.png")
     plots = {
         "a list": ("--dim", "64", "--positions", "0.5,3,-8,1e6"),
-        "the longest list with labels": ("--dim", "6", "--positions", listed(p / 3 for p in range(40))),
-        "a longer list": ("--dim", "6", "--positions", listed(range(41))),
-        "a long list": ("--dim", "6", "--positions", listed(range(3000))),
+        "the longest list with labels": ("--dim", "6", "--positions", joined(p / 3 for p in range(40))),
+        "a longer list": ("--dim", "6", "--positions", joined(range(41))),
+        "a long list": ("--dim", "6", "--positions", joined(range(3000))),
         "bfloat16": ("--dim", "64", "--positions", "0:100", "--dtype", "bfloat16"),
         "a rotary table": ("--dim", "64", "--positions", "0:3000", "--rope", "linear", "--factor", "2"),
         "a wide rotary table": ("--dim", "9000", "--positions", "5:9", "--rope", "default", "--dtype", "float16"),

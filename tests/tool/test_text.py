@@ -109,7 +109,7 @@ def test_golden(directory):
     printed = [float(word) for word in text.split("\n", 1)[1].replace("[", " ").replace("]", " ").split()]
     worst = max((abs(a - b) for a, b in zip(printed, got)), default=1)
     check(len(printed) == 60 and worst <= 1e-7, "what is printed is what is written", worst)
-    check("[[[-0.9589243   1.2836622   0.23000172  1.9731903 " in text, "as few digits as tell float32 apart", text)
+    check("[[[-0.9589243   1.2836622   0.23000172  1.9731903 " in text, "the fewest digits that identify a float32", text)
     check(not re.search(r"\.\d*0[ \]\n]", text), "no number has zeros at its end", text)
     lists = [part for row in rows for part in ("--ids", " ".join(map(str, row)))]
     check(vectors("embed", *lists, "--dim", "6")[1] == got, "the same from ids")
