@@ -110,6 +110,7 @@ static void check_shape(const struct shape *shape, uint64_t seed)
         expected_at[i] = expected + i * floats;
     }
     struct inlay_embed_tile tile = {
+        .type = type,
         .rows = row_at,
         .scales = beside > 0 ? scales_at : NULL,
         .zeros = shape->zeros ? zeros : NULL,
@@ -121,7 +122,7 @@ static void check_shape(const struct shape *shape, uint64_t seed)
         .columns = shape->columns,
         .scale = shape->scale,
     };
-    inlay_kernels_scalar.embed[type](&tile);
+    inlay_kernels_scalar.embed(&tile);
     if (shape->in_place)
         for (size_t i = 0; i < COUNT; i++) {
             memcpy(out_at[i], positions_at[i], floats);
@@ -132,7 +133,7 @@ static void check_shape(const struct shape *shape, uint64_t seed)
     tile.narrow_moves = true; /* of float32; test_embed has the others */
     tile.prefetch_whole_rows = shape->far;
     tile.prefetch_rows = shape->offset % 3;
-    tested->embed[type](&tile);
+    tested->embed(&tile);
     count_checks(COUNT * shape->columns);
     for (size_t i = 0; i < COUNT; i++)
         for (size_t column = 0; column < shape->columns; column++) {

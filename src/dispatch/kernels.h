@@ -15,7 +15,8 @@
 
 /* A tile of rows: out[i][0 .. columns) = rows[i][0 .. columns) * scale + positions[i][0 .. columns). */
 struct inlay_embed_tile {
-    const unsigned char *const *rows;      /* [count + lookahead] rows of the kernel's type, at any address */
+    inlay_element_type type;               /* of the elements of `rows` */
+    const unsigned char *const *rows;      /* [count + lookahead] rows, at any address */
     const unsigned char *const *scales;    /* [count + lookahead] the scale of each row's first column, for types whose
                                               scales lie outside of their elements; else null */
     const unsigned char *zeros;            /* 4-bit zero points, two in a byte, the lower half first; null: those of the
@@ -149,11 +150,11 @@ struct inlay_cast_tile {
 struct inlay_kernels {
     const char *name;
     /*
-     * One kernel per type of the rows. Each element is dequantised to a float, as inlay_element_type says. The product
-     * is rounded, then the sum is rounded; there is no fused multiply-add. Scale 1 without positions copies all bits of
-     * floats. Results have the same bits as scalar's, but for the sign and the payload of a NaN.
+     * Each element is dequantised to a float, as inlay_element_type says. The product is rounded, then the sum is
+     * rounded; there is no fused multiply-add. Scale 1 without positions copies all bits of floats. Results have the
+     * same bits as scalar's, but for the sign and the payload of a NaN.
      */
-    void (*embed[INLAY_ELEMENT_TYPES])(const struct inlay_embed_tile *tile);
+    void (*embed)(const struct inlay_embed_tile *tile);
     /* These two keep the state within its bounds. Scalar has no state, and does nothing. */
     void (*sinusoid_anchor)(const struct inlay_sinusoid_anchor *anchor);
     void (*sinusoid_reanchor)(const struct inlay_sinusoid_reanchor *step);

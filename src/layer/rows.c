@@ -82,6 +82,7 @@ static void write_zeros(const struct inlay_kernels *kernels, float scale, const 
         const unsigned char *term = position != NULL ? position + column * sizeof(float) : NULL;
         unsigned char *to = out + column * sizeof(float);
         const struct inlay_embed_tile tile = {
+            .type = INLAY_F32,
             .rows = &row,
             .positions = term != NULL ? &term : NULL,
             .out = &to,
@@ -89,7 +90,7 @@ static void write_zeros(const struct inlay_kernels *kernels, float scale, const 
             .columns = inlay_least(columns - column, COLUMNS),
             .scale = scale,
         };
-        kernels->embed[INLAY_F32](&tile);
+        kernels->embed(&tile);
     }
 }
 

@@ -10,6 +10,7 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_plan *plan, co
                       size_t columns, bool positioned)
 {
     tile->call = (struct inlay_embed_tile){
+        .type = table->type,
         .rows = tile->rows,
         .scales = tile->scales,
         .zeros = table->zeros,
@@ -24,7 +25,7 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_plan *plan, co
         .narrow_moves = plan->narrow_moves,
         .prefetch_rows = plan->prefetch_rows,
     };
-    tile->kernel = plan->kernels->embed[table->type];
+    tile->kernel = plan->kernels->embed;
     tile->quantised = table->type != INLAY_F32;
     tile->count = 0;
 }

@@ -137,9 +137,14 @@ static void write_sum(const struct inlay_generator *generator, const struct inla
     ptrdiff_t from_sines = to - tile->sin_out - (ptrdiff_t)(row * tile->out_stride_bytes);
     const unsigned char *token = tile->tokens[row] + ((ptrdiff_t)tile->sin_at + from_sines);
     const unsigned char *entry = (const unsigned char *)&bits;
-    struct inlay_embed_tile sum = {
-        .rows = &token, .positions = &entry, .out = &to, .count = 1, .columns = 1, .scale = tile->scale};
-    generator->kernels->embed[INLAY_F32](&sum);
+    struct inlay_embed_tile sum = {.type = INLAY_F32,
+                                   .rows = &token,
+                                   .positions = &entry,
+                                   .out = &to,
+                                   .count = 1,
+                                   .columns = 1,
+                                   .scale = tile->scale};
+    generator->kernels->embed(&sum);
 }
 
 /* Writes the exact sine or cosine of pair i, if it has a column. */
@@ -262,8 +267,8 @@ static void copy_floats(const struct inlay_kernels *kernels, const unsigned char
                         float scale, bool stream)
 {
     struct inlay_embed_tile tile = {
-        .rows = &from, .out = &to, .count = 1, .columns = n, .scale = scale, .stream = stream};
-    kernels->embed[INLAY_F32](&tile);
+        .type = INLAY_F32, .rows = &from, .out = &to, .count = 1, .columns = n, .scale = scale, .stream = stream};
+    kernels->embed(&tile);
 }
 
 /* Rounds n floats to a 16-bit type in place. */

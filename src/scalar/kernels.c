@@ -5,47 +5,13 @@
  * then this file, then SIMD.
  */
 #include "dispatch/kernels.h"
+#include "base/bits.h"
 
 #include <string.h>
-
-static float load(const unsigned char *row, size_t column)
-{
-    float value;
-    memcpy(&value, row + column * sizeof value, sizeof value);
-    return value;
-}
-
-static void store(unsigned char *row, size_t column, float value)
-{
-    memcpy(row + column * sizeof value, &value, sizeof value);
-}
-
-static void embed_f32_scalar(const struct inlay_embed_tile *tile)
-{
-    for (size_t i = 0; i < tile->count; i++) {
-        if (tile->scale == 1 && tile->positions == NULL) {
-            memmove(tile->out[i], tile->rows[i], tile->columns * sizeof(float));
-            continue;
-        }
-        for (size_t column = 0; column < tile->columns; column++) {
-            float value = load(tile->rows[i], column) * tile->scale;
-            if (tile->positions != NULL)
-                value = value + load(tile->positions[i], column);
-            store(tile->out[i], column, value);
-        }
-    }
-}
 
 static unsigned load_u16(const unsigned char *from)
 {
     return from[0] | (unsigned)from[1] << 8;
-}
-
-static float from_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
 }
 
 /* Returns a float16 by the definition of binary16: sign * significand * 2^(exponent - 25), which is exact in float32.
@@ -54,10 +20,10 @@ static float f16(unsigned bits)
 {
     const unsigned sign = bits >> 15, exponent = bits >> 10 & 31, fraction = bits & 1023;
     if (exponent == 31)
-        return from_bits((uint32_t)sign << 31 | 0x7f800000 | (uint32_t)fraction << 13);
+        return inlay_f32_of_bits((uint32_t)sign << 31 | 0x7f800000 | (uint32_t)fraction << 13);
     const unsigned least = exponent > 0 ? exponent : 1;
     float significand = (float)(exponent > 0 ? 1024 + fraction : fraction);
-    float magnitude = significand * from_bits((uint32_t)(127 + least - 25) << 23);
+    float magnitude = significand * inlay_f32_of_bits((uint32_t)(127 + least - 25) << 23);
     return sign ? -magnitude : magnitude;
 }
 
@@ -72,130 +38,66 @@ static unsigned nibble(const unsigned char *bytes, size_t i)
     return i % 2 == 0 ? bytes[i / 2] % 16u : bytes[i / 2] / 16u;
 }
 
-/* The next functions return the value of one column of row i, type by type. */
-static float value_f16(const struct inlay_embed_tile *tile, size_t i, size_t column)
-{
-    return f16(load_u16(tile->rows[i] + 2 * column));
-}
-
-static float value_bf16(const struct inlay_embed_tile *tile, size_t i, size_t column)
-{
-    return from_bits((uint32_t)load_u16(tile->rows[i] + 2 * column) << 16);
-}
-
-static float value_i8(const struct inlay_embed_tile *tile, size_t i, size_t column)
-{
-    return as_signed(tile->rows[i][column]) * load(tile->scales[i], 0);
-}
-
-static float value_i8_inverse(const struct inlay_embed_tile *tile, size_t i, size_t column)
-{
-    float reciprocal = 1 / load(tile->scales[i], 0);
-    return as_signed(tile->rows[i][column]) * reciprocal;
-}
-
-static float value_u8_rowwise(const struct inlay_embed_tile *tile, size_t i, size_t column)
-{
-    float product = (float)tile->rows[i][column] * load(tile->scales[i], 0);
-    return product + load(tile->scales[i], 1);
-}
-
-static float value_u4_rowwise(const struct inlay_embed_tile *tile, size_t i, size_t column)
-{
-    float product = (float)nibble(tile->rows[i], column) * f16(load_u16(tile->scales[i]));
-    return product + f16(load_u16(tile->scales[i] + 2));
-}
-
+/* Returns the value of a 4-bit type of groups. */
 static float value_grouped(const struct inlay_embed_tile *tile, size_t i, size_t column, int default_zero)
 {
     size_t group = column / tile->group;
     int zero = tile->zeros != NULL ? (int)nibble(tile->zeros, tile->zero_at[i] + group) : default_zero;
-    return (float)((int)nibble(tile->rows[i], column) - zero) * load(tile->scales[i], group);
+    return (float)((int)nibble(tile->rows[i], column) - zero) * inlay_load_f32(tile->scales[i], group);
 }
 
-static float value_u4_grouped(const struct inlay_embed_tile *tile, size_t i, size_t column)
+/* Returns number i of 32 in 16 bytes, whose lower halves come first and whose upper halves come then. */
+static unsigned nibble_of_halves(const unsigned char *bytes, size_t i)
 {
-    return value_grouped(tile, i, column, 8);
+    return i < 16 ? bytes[i] % 16u : bytes[i - 16] / 16u;
 }
 
-static float value_u4_grouped_flat(const struct inlay_embed_tile *tile, size_t i, size_t column)
+/* Returns column `column` of row i, as inlay_element_type defines its value. */
+static float value_of(const struct inlay_embed_tile *tile, size_t i, size_t column)
 {
-    return value_grouped(tile, i, column, 0);
+    const unsigned char *row = tile->rows[i], *scales = tile->scales != NULL ? tile->scales[i] : NULL;
+    switch (tile->type) {
+    case INLAY_F16:
+        return f16(load_u16(row + 2 * column));
+    case INLAY_BF16:
+        return inlay_f32_of_bits((uint32_t)load_u16(row + 2 * column) << 16);
+    case INLAY_I8:
+        return as_signed(row[column]) * inlay_load_f32(scales, 0);
+    case INLAY_I8_INVERSE:
+        return as_signed(row[column]) * (1 / inlay_load_f32(scales, 0));
+    case INLAY_U8_ROWWISE:
+        return (float)row[column] * inlay_load_f32(scales, 0) + inlay_load_f32(scales, 1);
+    case INLAY_U4_ROWWISE:
+        return (float)nibble(row, column) * f16(load_u16(scales)) + f16(load_u16(scales + 2));
+    case INLAY_U4_GROUPED:
+        return value_grouped(tile, i, column, 8);
+    case INLAY_U4_GROUPED_FLAT:
+        return value_grouped(tile, i, column, 0);
+    case INLAY_Q8_0:
+        row += column / 32 * 34;
+        return as_signed(row[2 + column % 32]) * f16(load_u16(row));
+    case INLAY_Q4_0:
+        row += column / 32 * 18;
+        return ((float)nibble_of_halves(row + 2, column % 32) - 8) * f16(load_u16(row));
+    default:
+        return inlay_load_f32(row, column);
+    }
 }
 
-static float value_q8_0(const struct inlay_embed_tile *tile, size_t i, size_t column)
+static void embed_scalar(const struct inlay_embed_tile *tile)
 {
-    const unsigned char *block = tile->rows[i] + column / 32 * 34;
-    return as_signed(block[2 + column % 32]) * f16(load_u16(block));
-}
-
-static float value_q4_0(const struct inlay_embed_tile *tile, size_t i, size_t column)
-{
-    const unsigned char *block = tile->rows[i] + column / 32 * 18;
-    unsigned byte = block[2 + column % 16], q = column % 32 < 16 ? byte % 16 : byte / 16;
-    return (float)((int)q - 8) * f16(load_u16(block));
-}
-
-static void embed_quantised(const struct inlay_embed_tile *tile,
-                            float (*value_of)(const struct inlay_embed_tile *tile, size_t i, size_t column))
-{
-    for (size_t i = 0; i < tile->count; i++)
+    for (size_t i = 0; i < tile->count; i++) {
+        if (tile->type == INLAY_F32 && tile->scale == 1 && tile->positions == NULL) {
+            memmove(tile->out[i], tile->rows[i], tile->columns * sizeof(float));
+            continue;
+        }
         for (size_t column = 0; column < tile->columns; column++) {
             float value = value_of(tile, i, column) * tile->scale;
             if (tile->positions != NULL)
-                value = value + load(tile->positions[i], column);
-            store(tile->out[i], column, value);
+                value = value + inlay_load_f32(tile->positions[i], column);
+            inlay_store_f32(tile->out[i], column, value);
         }
-}
-
-static void embed_f16_scalar(const struct inlay_embed_tile *tile)
-{
-    embed_quantised(tile, value_f16);
-}
-
-static void embed_bf16_scalar(const struct inlay_embed_tile *tile)
-{
-    embed_quantised(tile, value_bf16);
-}
-
-static void embed_i8_scalar(const struct inlay_embed_tile *tile)
-{
-    embed_quantised(tile, value_i8);
-}
-
-static void embed_i8_inverse_scalar(const struct inlay_embed_tile *tile)
-{
-    embed_quantised(tile, value_i8_inverse);
-}
-
-static void embed_u8_rowwise_scalar(const struct inlay_embed_tile *tile)
-{
-    embed_quantised(tile, value_u8_rowwise);
-}
-
-static void embed_u4_rowwise_scalar(const struct inlay_embed_tile *tile)
-{
-    embed_quantised(tile, value_u4_rowwise);
-}
-
-static void embed_u4_grouped_scalar(const struct inlay_embed_tile *tile)
-{
-    embed_quantised(tile, value_u4_grouped);
-}
-
-static void embed_u4_grouped_flat_scalar(const struct inlay_embed_tile *tile)
-{
-    embed_quantised(tile, value_u4_grouped_flat);
-}
-
-static void embed_q8_0_scalar(const struct inlay_embed_tile *tile)
-{
-    embed_quantised(tile, value_q8_0);
-}
-
-static void embed_q4_0_scalar(const struct inlay_embed_tile *tile)
-{
-    embed_quantised(tile, value_q4_0);
+    }
 }
 
 /* There is no approximation and no state: each entry is undecided until the integer path (positions/exact.c) has
@@ -223,8 +125,7 @@ static bool sinusoid_rows_scalar(const struct inlay_sinusoid_tile *tile)
  */
 static double square_root(double x)
 {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
+    const uint64_t bits = inlay_bits_f64(x);
     if (x < 0)
         return __builtin_nan("");
     if (x == 0 || bits >= UINT64_C(0x7ff0000000000000))
@@ -248,10 +149,7 @@ static double square_root(double x)
         }
     }
     root += rest > root; /* beyond (root + 1/2)^2 */
-    uint64_t power_bits = (uint64_t)(exponent / 2 - 52 + 1023) << 52;
-    double power;
-    memcpy(&power, &power_bits, sizeof power);
-    return (double)root * power;
+    return (double)root * inlay_f64_of_bits((uint64_t)(exponent / 2 - 52 + 1023) << 52);
 }
 
 /* Returns the sum of a row's columns, or of the squares of their distances from the mean. */
@@ -259,7 +157,7 @@ static double sum_of(const unsigned char *row, size_t columns, bool squared, dou
 {
     double lane[16] = {0};
     for (size_t column = 0; column < columns; column++) {
-        double term = (double)load(row, column);
+        double term = (double)inlay_load_f32(row, column);
         if (squared) {
             term = term - mean;
             term = term * term;
@@ -286,12 +184,12 @@ static void norm_scalar(const struct inlay_norm_tile *tile)
         }
         double factor = 1 / square_root(variance + (double)tile->epsilon);
         for (size_t column = 0; column < tile->columns; column++) {
-            double value = ((double)load(row, column) - mean) * factor;
+            double value = ((double)inlay_load_f32(row, column) - mean) * factor;
             if (tile->gamma != NULL)
-                value = value * (double)load(tile->gamma, column);
+                value = value * (double)inlay_load_f32(tile->gamma, column);
             if (tile->beta != NULL)
-                value = value + (double)load(tile->beta, column);
-            store(tile->out[i], column, (float)value);
+                value = value + (double)inlay_load_f32(tile->beta, column);
+            inlay_store_f32(tile->out[i], column, (float)value);
         }
     }
 }
@@ -299,9 +197,8 @@ static void norm_scalar(const struct inlay_norm_tile *tile)
 /* Returns a float in a format of 16 bits with so many fraction bits and this bias of exponents. */
 static uint16_t narrow(float value, unsigned fraction_bits, int bias)
 {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    const uint32_t sign = bits >> 31 << 15, magnitude = bits & 0x7fffffff, fraction = bits & 0x7fffff;
+    const uint32_t bits = inlay_bits_f32(value), sign = bits >> 31 << 15, magnitude = bits & 0x7fffffff,
+                   fraction = bits & 0x7fffff;
     const uint32_t infinity = (uint32_t)(2 * bias + 1) << fraction_bits, quiet = 1u << (fraction_bits - 1);
     if (magnitude > 0x7f800000)
         return (uint16_t)(sign | infinity | quiet | fraction >> (23 - fraction_bits));
@@ -330,7 +227,7 @@ static void cast_scalar(const struct inlay_cast_tile *tile)
             continue;
         }
         for (size_t column = 0; column < tile->columns; column++) {
-            float value = load(tile->rows[i], column);
+            float value = inlay_load_f32(tile->rows[i], column);
             uint16_t bits = tile->type == INLAY_F16 ? narrow(value, 10, 15) : narrow(value, 7, 127);
             memcpy(tile->out[i] + column * sizeof bits, &bits, sizeof bits);
         }
@@ -339,20 +236,7 @@ static void cast_scalar(const struct inlay_cast_tile *tile)
 
 const struct inlay_kernels inlay_kernels_scalar = {
     .name = "scalar",
-    .embed =
-        {
-            [INLAY_F32] = embed_f32_scalar,
-            [INLAY_F16] = embed_f16_scalar,
-            [INLAY_BF16] = embed_bf16_scalar,
-            [INLAY_I8] = embed_i8_scalar,
-            [INLAY_I8_INVERSE] = embed_i8_inverse_scalar,
-            [INLAY_U8_ROWWISE] = embed_u8_rowwise_scalar,
-            [INLAY_U4_ROWWISE] = embed_u4_rowwise_scalar,
-            [INLAY_U4_GROUPED] = embed_u4_grouped_scalar,
-            [INLAY_U4_GROUPED_FLAT] = embed_u4_grouped_flat_scalar,
-            [INLAY_Q8_0] = embed_q8_0_scalar,
-            [INLAY_Q4_0] = embed_q4_0_scalar,
-        },
+    .embed = embed_scalar,
     .sinusoid_anchor = sinusoid_anchor_scalar,
     .sinusoid_reanchor = sinusoid_reanchor_scalar,
     .sinusoid_rows = sinusoid_rows_scalar,

@@ -70,7 +70,7 @@ VEC_INLINE void cast_rows(const struct inlay_cast_tile *tile, inlay_element_type
     }
 }
 
-VEC_INLINE void cast_tile(const struct inlay_cast_tile *tile)
+static void NAME(cast)(const struct inlay_cast_tile *tile)
 {
     switch (tile->type) {
     case INLAY_F16:

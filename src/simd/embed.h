@@ -146,7 +146,7 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_
     }
 }
 
-VEC_INLINE void embed_tile(const struct inlay_embed_tile *tile)
+static void NAME(embed_f32)(const struct inlay_embed_tile *tile)
 {
     if (tile->positions != NULL)
         embed_rows(tile, (struct embed_terms){.scaled = true, .positioned = true});

@@ -180,7 +180,7 @@ VEC_INLINE void norm_centred(const struct inlay_norm_tile *tile, bool centred)
         norm_rows(tile, (struct norm_terms){centred, false, false});
 }
 
-VEC_INLINE void norm_tile(const struct inlay_norm_tile *tile)
+static void NAME(norm)(const struct inlay_norm_tile *tile)
 {
     if (tile->centred)
         norm_centred(tile, true);

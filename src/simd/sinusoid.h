@@ -77,7 +77,7 @@ VEC_INLINE void sinusoid_begin(struct inlay_sinusoid_state *state, size_t i, str
     vec_double_store(state->cos + i, here.cos * amplitude);
 }
 
-VEC_INLINE void sinusoid_anchor(const struct inlay_sinusoid_anchor *anchor)
+static void NAME(sinusoid_anchor)(const struct inlay_sinusoid_anchor *anchor)
 {
     /*
      * An amplitude multiplies the state, and so its errors. One that is no power of two rounds once more, by u |x|, and
@@ -99,7 +99,7 @@ VEC_INLINE void sinusoid_anchor(const struct inlay_sinusoid_anchor *anchor)
     }
 }
 
-VEC_INLINE void sinusoid_reanchor(const struct inlay_sinusoid_reanchor *step)
+static void NAME(sinusoid_reanchor)(const struct inlay_sinusoid_reanchor *step)
 {
     const double amplitude = step->amplitude;
     struct inlay_sinusoid_state *state = step->state;
@@ -309,7 +309,7 @@ VEC_INLINE bool sinusoid_rows_fused(const struct inlay_sinusoid_tile *tile, inla
                         : sinusoid_rows_of(tile, (struct sinusoid_shape){type, false, false, fused});
 }
 
-VEC_INLINE bool sinusoid_rows(const struct inlay_sinusoid_tile *tile)
+static bool NAME(sinusoid_rows)(const struct inlay_sinusoid_tile *tile)
 {
     /* A copy that no store can alias, so that its fields stay in registers. */
     const struct inlay_sinusoid_tile own = *tile;

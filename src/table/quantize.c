@@ -274,6 +274,7 @@ static double error_of(const struct inlay_kernels *kernels, const inlay_table *t
         struct inlay_row_place place = inlay_row_place(to, index, first);
         unsigned char *out = back;
         const struct inlay_embed_tile tile = {
+            .type = to->type,
             .rows = &place.row,
             .scales = &place.scales,
             .zeros = to->zeros,
@@ -284,7 +285,7 @@ static double error_of(const struct inlay_kernels *kernels, const inlay_table *t
             .columns = columns,
             .scale = 1,
         };
-        kernels->embed[to->type](&tile);
+        kernels->embed(&tile);
         for (size_t i = 0; i < columns; i++) {
             double x = value_at(row->from, first + i), y = value_at(back, i);
             /* Infinities and NaN that stay have no error. */
