@@ -4,7 +4,7 @@
  */
 #include "base/fixed.h"
 
-#include <string.h>
+#include "base/bits.h"
 
 const struct inlay_fixed inlay_fixed_zero = {{0}}, inlay_fixed_one = {{1}}, inlay_fixed_unit = {{0, 0, 0, 0, 1}};
 
@@ -21,8 +21,7 @@ struct inlay_fixed inlay_fixed_integer(uint64_t n)
     return (struct inlay_fixed){{n, 0, 0, 0, 0}};
 }
 
-/* Returns a / 2^bits rounded down. */
-static struct inlay_fixed shift_right(struct inlay_fixed a, unsigned bits)
+struct inlay_fixed inlay_fixed_shift_right(struct inlay_fixed a, unsigned bits)
 {
     struct inlay_fixed shifted = {{0}};
     unsigned limbs = bits / 64, rest = bits % 64;
@@ -36,15 +35,10 @@ static struct inlay_fixed shift_right(struct inlay_fixed a, unsigned bits)
 
 struct inlay_real inlay_real_of(double x)
 {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    uint64_t mantissa = bits & ((UINT64_C(1) << 52) - 1);
-    int exponent = (int)(bits >> 52 & 2047);
-    if (exponent > 0)
-        mantissa |= UINT64_C(1) << 52;
-    else
-        exponent = 1; /* subnormal */
-    exponent -= 1075; /* |x| = mantissa 2^exponent */
+    const uint64_t bits = inlay_bits_f64(x), unit = UINT64_C(1) << 52;
+    const int field = (int)(bits >> 52 & 2047); /* 0 for a subnormal, which has the exponent of field 1 */
+    uint64_t mantissa = (bits & (unit - 1)) | (field > 0 ? unit : 0);
+    int exponent = (field > 0 ? field : 1) - 1075; /* |x| = mantissa 2^exponent */
     if (mantissa == 0)
         return (struct inlay_real){0, 0, false};
     if (exponent > 0)
@@ -57,7 +51,7 @@ struct inlay_real inlay_real_of(double x)
 struct inlay_fixed inlay_fixed_of(double x)
 {
     struct inlay_real real = inlay_real_of(x);
-    return shift_right(inlay_fixed_integer(real.mantissa), (unsigned)-real.exponent);
+    return inlay_fixed_shift_right(inlay_fixed_integer(real.mantissa), (unsigned)-real.exponent);
 }
 
 bool inlay_fixed_less(struct inlay_fixed a, struct inlay_fixed b)
@@ -121,19 +115,42 @@ struct inlay_fixed inlay_fixed_div(struct inlay_fixed a, uint32_t d)
     return quotient;
 }
 
-/* Returns n / d for n < d < 2^63, computed bit by bit. */
-static struct inlay_fixed ratio(uint64_t n, uint64_t d)
+/* Sets a bit, counted from the most significant one. */
+static void set_bit(struct inlay_fixed *x, int place)
 {
-    struct inlay_fixed quotient = {{0}};
-    for (int i = 1; i < INLAY_FIXED_LIMBS; i++)
-        for (int bit = 63; bit >= 0; bit--) {
-            n <<= 1;
-            if (n >= d) {
-                n -= d;
-                quotient.limb[i] |= UINT64_C(1) << bit;
-            }
+    x->limb[place / 64] |= UINT64_C(1) << (63 - place % 64);
+}
+
+struct inlay_fixed inlay_fixed_quotient(struct inlay_fixed a, struct inlay_fixed b)
+{
+    /* Long division of a 2^256 by b, as integers of INLAY_FIXED_LIMBS limbs. It begins with the limbs of a but the last
+       as the remainder, since the quotient is below 2^64. The remainder stays below b < 2^320, so that doubling it
+       pushes at most one bit out of the top limb: `out`. */
+    enum { LAST = INLAY_FIXED_LIMBS - 1 };
+    struct inlay_fixed quotient = inlay_fixed_zero, rest = inlay_fixed_shift_right(a, 64);
+    uint64_t next = a.limb[LAST];
+    for (int place = 0; place < 64 * INLAY_FIXED_LIMBS; place++, next <<= 1) {
+        bool out = rest.limb[0] >> 63;
+        rest = inlay_fixed_add(rest, rest);
+        rest.limb[LAST] |= next >> 63;
+        if (out || !inlay_fixed_less(rest, b)) {
+            rest = inlay_fixed_sub(rest, b);
+            set_bit(&quotient, place);
         }
+    }
     return quotient;
+}
+
+struct inlay_fixed inlay_fixed_sqrt(struct inlay_fixed a)
+{
+    struct inlay_fixed root = inlay_fixed_zero;
+    for (int place = 33; place < 64 + 97; place++) {
+        struct inlay_fixed larger = root;
+        set_bit(&larger, place);
+        if (!inlay_fixed_less(a, inlay_fixed_mul(larger, larger)))
+            root = larger;
+    }
+    return root;
 }
 
 struct inlay_fixed inlay_fixed_ln(double x)
@@ -144,9 +161,7 @@ struct inlay_fixed inlay_fixed_ln(double x)
      * z^100 < 2^-254. The two terms are added if they have the same sign, else the second is subtracted from the first,
      * which is the larger one unless e = 0.
      */
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    const uint64_t sqrt_2 = UINT64_C(0x16a09e667f3bcc);
+    const uint64_t bits = inlay_bits_f64(x), sqrt_2 = UINT64_C(0x16a09e667f3bcc);
     uint64_t unit = UINT64_C(1) << 52;
     uint64_t mantissa = (bits & (unit - 1)) | unit;
     int exponent = (int)(bits >> 52) - 1023;
@@ -155,7 +170,8 @@ struct inlay_fixed inlay_fixed_ln(double x)
         exponent++;
     }
     bool below_one = mantissa < unit;
-    struct inlay_fixed z = ratio(below_one ? unit - mantissa : mantissa - unit, mantissa + unit);
+    struct inlay_fixed difference = inlay_fixed_integer(below_one ? unit - mantissa : mantissa - unit);
+    struct inlay_fixed z = inlay_fixed_quotient(difference, inlay_fixed_integer(mantissa + unit));
     struct inlay_fixed z_squared = inlay_fixed_mul(z, z), series = inlay_fixed_zero;
     for (int k = 50; k >= 0; k--) {
         struct inlay_fixed term = inlay_fixed_div(inlay_fixed_one, 2 * (uint32_t)k + 1);
@@ -164,8 +180,8 @@ struct inlay_fixed inlay_fixed_ln(double x)
     struct inlay_fixed atanh_z = inlay_fixed_mul(z, series), twice = inlay_fixed_add(atanh_z, atanh_z);
     if (exponent == 0)
         return twice;
-    struct inlay_fixed count = inlay_fixed_integer((uint64_t)(exponent < 0 ? -exponent : exponent));
-    struct inlay_fixed whole = inlay_fixed_mul(count, ln_2);
+    uint64_t count = (uint64_t)(exponent < 0 ? -exponent : exponent);
+    struct inlay_fixed whole = inlay_fixed_mul(inlay_fixed_integer(count), ln_2);
     return below_one == (exponent < 0) ? inlay_fixed_add(whole, twice) : inlay_fixed_sub(whole, twice);
 }
 
@@ -176,7 +192,7 @@ static struct inlay_fixed exp_of_fraction(struct inlay_fixed r)
      * exp(-r) = exp(-r / 256)^256. After 26 terms of the series (ln 2 / 256)^26 / 26! < 2^-300 is left; each of the 8
      * squarings doubles the error.
      */
-    struct inlay_fixed rest = shift_right(r, 8), power = inlay_fixed_one;
+    struct inlay_fixed rest = inlay_fixed_shift_right(r, 8), power = inlay_fixed_one;
     for (uint32_t n = 26; n > 0; n--)
         power = inlay_fixed_sub(inlay_fixed_one, inlay_fixed_div(inlay_fixed_mul(power, rest), n));
     for (int i = 0; i < 8; i++)
@@ -204,38 +220,5 @@ struct inlay_fixed inlay_fixed_exp_negative(struct inlay_fixed y)
 {
     int exponent;
     struct inlay_fixed power = inlay_fixed_exp(y, true, &exponent);
-    return shift_right(power, (unsigned)-exponent);
-}
-
-struct inlay_fixed inlay_fixed_quotient(struct inlay_fixed a, struct inlay_fixed b)
-{
-    /* Long division of a 2^256 by b, as integers of INLAY_FIXED_LIMBS limbs. The remainder stays below b < 2^320, so
-       that doubling it pushes at most one bit out of the top limb: `out`. */
-    enum { BITS = 64 * INLAY_FIXED_LIMBS, FRACTION_BITS = BITS - 64 };
-    struct inlay_fixed quotient = inlay_fixed_zero, rest = inlay_fixed_zero;
-    for (int bit = 0; bit < BITS + FRACTION_BITS; bit++) {
-        bool next = bit < BITS && (a.limb[bit / 64] >> (63 - bit % 64) & 1);
-        bool out = rest.limb[0] >> 63;
-        rest = inlay_fixed_add(rest, rest);
-        rest.limb[INLAY_FIXED_LIMBS - 1] |= next;
-        bool fits = out || !inlay_fixed_less(rest, b);
-        if (fits)
-            inlay_limbs_sub(rest.limb, rest.limb, b.limb, INLAY_FIXED_LIMBS);
-        int place = bit - FRACTION_BITS; /* of this bit in the quotient; earlier bits are 0, as it is below 2^64 */
-        if (place >= 0 && fits)
-            quotient.limb[place / 64] |= UINT64_C(1) << (63 - place % 64);
-    }
-    return quotient;
-}
-
-struct inlay_fixed inlay_fixed_sqrt(struct inlay_fixed a)
-{
-    struct inlay_fixed root = {{0}};
-    for (int place = 33; place < 64 + 97; place++) {
-        struct inlay_fixed larger = root;
-        larger.limb[place / 64] |= UINT64_C(1) << (63 - place % 64);
-        if (!inlay_fixed_less(a, inlay_fixed_mul(larger, larger)))
-            root = larger;
-    }
-    return root;
+    return inlay_fixed_shift_right(power, (unsigned)-exponent);
 }

@@ -86,6 +86,9 @@ struct inlay_fixed inlay_fixed_sub(struct inlay_fixed a, struct inlay_fixed b);
 /* Returns a * b, which must be below 2^64; the result is less than 2 units of 2^-256 too small. */
 struct inlay_fixed inlay_fixed_mul(struct inlay_fixed a, struct inlay_fixed b);
 
+/* Returns a / 2^bits rounded down. */
+struct inlay_fixed inlay_fixed_shift_right(struct inlay_fixed a, unsigned bits);
+
 /* Returns a / d rounded down, for d > 0. */
 struct inlay_fixed inlay_fixed_div(struct inlay_fixed a, uint32_t d);
 

@@ -39,11 +39,6 @@ static inline void inlay_fpenv_leave(struct inlay_fpenv host)
         _mm_setcsr(host.mxcsr);
 }
 
-static inline void inlay_store_fence(void)
-{
-    _mm_sfence();
-}
-
 #elif defined(__aarch64__)
 
 struct inlay_fpenv {
@@ -65,11 +60,6 @@ static inline void inlay_fpenv_leave(struct inlay_fpenv host)
     __asm__ volatile("msr fpsr, %0" ::"r"(host.fpsr) : "memory");
 }
 
-/* No kernel of this architecture has non-temporal stores. */
-static inline void inlay_store_fence(void)
-{
-}
-
 #elif defined(__arm__)
 
 struct inlay_fpenv {
@@ -89,12 +79,16 @@ static inline void inlay_fpenv_leave(struct inlay_fpenv host)
     __asm__ volatile("vmsr fpscr, %0" ::"r"(host.fpscr) : "memory");
 }
 
-static inline void inlay_store_fence(void)
-{
-}
-
 #else
 #error "inlay knows x86-64, aarch64 and armhf: add how this architecture saves its floating-point environment"
 #endif
+
+/* Only kernels of x86-64 have non-temporal stores. */
+static inline void inlay_store_fence(void)
+{
+#ifdef __x86_64__
+    _mm_sfence();
+#endif
+}
 
 #endif

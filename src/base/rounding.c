@@ -5,7 +5,7 @@
  */
 #include "base/rounding.h"
 
-#include <string.h>
+#include "base/bits.h"
 
 struct inlay_format inlay_format_of(inlay_element_type type)
 {
@@ -23,20 +23,17 @@ struct leading {
 
 static struct leading leading_bits(struct inlay_fixed x)
 {
-    struct leading leading = {0, 0, false};
     int i = 0;
-    while (i < INLAY_FIXED_LIMBS && x.limb[i] == 0)
+    while (i < INLAY_FIXED_LIMBS - 1 && x.limb[i] == 0)
         i++;
-    if (i == INLAY_FIXED_LIMBS)
-        return leading;
+    if (x.limb[i] == 0)
+        return (struct leading){0, 0, false};
     uint64_t next = i + 1 < INLAY_FIXED_LIMBS ? x.limb[i + 1] : 0;
     int zeros = __builtin_clzll(x.limb[i]);
-    leading.mantissa = zeros > 0 ? x.limb[i] << zeros | next >> (64 - zeros) : x.limb[i];
-    leading.exponent = -64 * i - zeros;
-    leading.inexact = next << zeros != 0;
+    bool inexact = next << zeros != 0;
     for (int rest = i + 2; rest < INLAY_FIXED_LIMBS; rest++)
-        leading.inexact |= x.limb[rest] != 0;
-    return leading;
+        inexact |= x.limb[rest] != 0;
+    return (struct leading){x.limb[i] << zeros | next >> 1 >> (63 - zeros), -64 * i - zeros, inexact};
 }
 
 uint64_t inlay_round(struct inlay_fixed x, int exponent, bool negative, struct inlay_format format)
@@ -63,19 +60,13 @@ uint64_t inlay_round(struct inlay_fixed x, int exponent, bool negative, struct i
 
 float inlay_round_f32(struct inlay_fixed x, int exponent, bool negative)
 {
-    uint32_t bits = (uint32_t)inlay_round(x, exponent, negative, inlay_format_of(INLAY_F32));
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return inlay_f32_of_bits((uint32_t)inlay_round(x, exponent, negative, inlay_format_of(INLAY_F32)));
 }
 
 double inlay_round_f64(struct inlay_fixed x, int exponent, bool negative)
 {
     const struct inlay_format binary64 = {52, 11};
-    uint64_t bits = inlay_round(x, exponent, negative, binary64);
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return inlay_f64_of_bits(inlay_round(x, exponent, negative, binary64));
 }
 
 /* Returns x without its lowest `bits` bits, rounded to nearest even. */

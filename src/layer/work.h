@@ -8,6 +8,7 @@
 #define INLAY_LAYER_WORK_H
 
 #include "base/bits.h"
+#include "base/least.h"
 #include "dispatch/tuning.h"
 #include "positions/sinusoid.h"
 #include "table/ids.h"
@@ -30,16 +31,6 @@ struct inlay_work {
     bool positions_per_token; /* positions do not simply follow each other, or not all of them exist */
     const struct inlay_thresholds *thresholds;
 };
-
-static inline size_t inlay_least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline size_t inlay_most(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
 
 /* ---- Sequences -------------------------------------------------------------------------------------------------- */
 
