@@ -145,32 +145,15 @@ static struct inlay_fixed multiple(struct inlay_fixed a, uint64_t n)
     return inlay_fixed_mul(a, inlay_fixed_integer(n));
 }
 
-/* A ramp from 0 at `from` to 1 at `to`; if both are equal, a step that is 1 there. */
-struct ramp {
-    struct inlay_fixed from, to;
-};
+/* ---- NTK -------------------------------------------------------------------------------------------------------- */
 
-static struct inlay_fixed ramp_at(const struct ramp *ramp, struct inlay_fixed x)
+/* Returns the s of base * s^(dim / (dim - 2)), which is 1 without NTK. Dynamic NTK has factor * length / original -
+   (factor - 1) for a length beyond the original one, computed as 1 + factor * (length - original) / original. */
+static struct inlay_fixed stretch_of(const inlay_rotary_spec *spec)
 {
-    if (!inlay_fixed_less(x, ramp->to))
-        return inlay_fixed_one;
-    if (!inlay_fixed_less(ramp->from, x))
-        return inlay_fixed_zero;
-    return inlay_fixed_quotient(inlay_fixed_sub(x, ramp->from), inlay_fixed_sub(ramp->to, ramp->from));
-}
-
-/* ---- NTK: the s of base * s^(dim / (dim - 2)) ------------------------------------------------------------------- */
-
-static struct inlay_fixed ntk_stretch(const inlay_rotary_spec *spec)
-{
-    return inlay_fixed_of(spec->factor);
-}
-
-/* factor * length / original - (factor - 1) for a length beyond the original one, computed as 1 + factor * (length -
-   original) / original; 1 for shorter lengths. */
-static struct inlay_fixed dynamic_ntk_stretch(const inlay_rotary_spec *spec)
-{
-    if (!inlay_double_less(spec->original_length, spec->length))
+    if (spec->scaling == INLAY_ROTARY_NTK)
+        return inlay_fixed_of(spec->factor);
+    if (spec->scaling != INLAY_ROTARY_DYNAMIC_NTK || !inlay_double_less(spec->original_length, spec->length))
         return inlay_fixed_one;
     struct inlay_fixed original = inlay_fixed_of(spec->original_length);
     struct inlay_fixed beyond = inlay_fixed_sub(inlay_fixed_of(spec->length), original);
@@ -180,23 +163,22 @@ static struct inlay_fixed dynamic_ntk_stretch(const inlay_rotary_spec *spec)
 
 /* ---- Ramps: which frequencies are kept, and which are divided by the factor ------------------------------------- */
 
-static struct ramp divide_none(const inlay_rotary_spec *spec, struct inlay_fixed ln_base)
-{
-    (void)ln_base;
-    return (struct ramp){inlay_fixed_integer(spec->dim), inlay_fixed_integer(spec->dim + 1)};
-}
+/* A ramp from 0 at `from` to 1 at `to`; if both are equal, a step that is 1 there. Llama 3 has one over rotations, of
+   the share that is kept; the others over i, of the share that is divided. */
+struct ramp {
+    struct inlay_fixed from, to;
+};
 
-static struct ramp divide_all(const inlay_rotary_spec *spec, struct inlay_fixed ln_base)
-{
-    (void)spec, (void)ln_base;
-    return (struct ramp){inlay_fixed_zero, inlay_fixed_zero};
-}
+/* No i reaches the one, and every i has reached the other. */
+static const struct ramp divide_none = {{{INT32_MAX}}, {{UINT32_MAX}}}, divide_all = {{{0}}, {{0}}};
 
-/* Frequencies of at most low_freq_factor rotations are divided, those of at least high_freq_factor are kept. */
-static struct ramp llama3_ramp(const inlay_rotary_spec *spec, struct inlay_fixed ln_base)
+static struct inlay_fixed ramp_at(const struct ramp *ramp, struct inlay_fixed x)
 {
-    (void)ln_base;
-    return (struct ramp){inlay_fixed_of(spec->low_freq_factor), inlay_fixed_of(spec->high_freq_factor)};
+    if (!inlay_fixed_less(x, ramp->to))
+        return inlay_fixed_one;
+    if (!inlay_fixed_less(ramp->from, x))
+        return inlay_fixed_zero;
+    return inlay_fixed_quotient(inlay_fixed_sub(x, ramp->from), inlay_fixed_sub(ramp->to, ramp->from));
 }
 
 /* A place on the line of pair indices. If it lies before the first, `at` is how far. */
@@ -246,16 +228,32 @@ static struct ramp yarn_ramp(const inlay_rotary_spec *spec, struct inlay_fixed l
     struct place fast = place_of_rotations(spec, spec->beta_fast, ln_base);
     struct place slow = place_of_rotations(spec, spec->beta_slow, ln_base);
     if (upper_end_negative(&slow, spec->truncate))
-        return divide_none(spec, ln_base);
+        return divide_none;
     struct inlay_fixed low = end_at(&fast, spec->truncate, 0), high = end_at(&slow, spec->truncate, 1);
     if (inlay_fixed_less(last, low))
-        return divide_all(spec, ln_base);
+        return divide_all;
     if (inlay_fixed_less(last, high))
         high = last;
     if (!inlay_fixed_less(low, high)) /* equal: the authors' code adds 0.001, so as not to divide by 0 */
         high = inlay_fixed_add(low, inlay_fixed_div(inlay_fixed_one, 1000));
     return (struct ramp){low, high};
 }
+
+static struct ramp ramp_of(const inlay_rotary_spec *spec, struct inlay_fixed ln_base)
+{
+    switch (spec->scaling) {
+    case INLAY_ROTARY_LINEAR:
+        return divide_all;
+    case INLAY_ROTARY_LLAMA3: /* divides up to low_freq_factor rotations, keeps from high_freq_factor on */
+        return (struct ramp){inlay_fixed_of(spec->low_freq_factor), inlay_fixed_of(spec->high_freq_factor)};
+    case INLAY_ROTARY_YARN:
+        return yarn_ramp(spec, ln_base);
+    default:
+        return divide_none;
+    }
+}
+
+/* ---- Attention factors ------------------------------------------------------------------------------------------ */
 
 /* 1 + weight ln(factor) / 10 */
 static struct inlay_fixed yarn_temperature(const inlay_rotary_spec *spec, double weight)
@@ -272,8 +270,6 @@ static double yarn_attention(const inlay_rotary_spec *spec)
     return inlay_round_f64(inlay_fixed_quotient(some, all), 0, false);
 }
 
-/* ---- LongRoPE --------------------------------------------------------------------------------------------------- */
-
 /* sqrt(1 + ln(factor) / ln(original)) */
 static double longrope_attention(const inlay_rotary_spec *spec)
 {
@@ -286,28 +282,21 @@ static double longrope_attention(const inlay_rotary_spec *spec)
     return inlay_round_f64(root, 0, false);
 }
 
-/* ---- Frequencies ----------------------------------------------------------------------------------------------- */
+static double attention_of(const inlay_rotary_spec *spec)
+{
+    bool yarn = spec->scaling == INLAY_ROTARY_YARN, longrope = spec->scaling == INLAY_ROTARY_LONGROPE;
+    if (!yarn && !longrope)
+        return 1;
+    if (!inlay_double_is_zero(spec->attention_factor))
+        return spec->attention_factor;
+    return yarn ? yarn_attention(spec) : longrope_attention(spec);
+}
 
-/* A null means that there is no such term: stretch and attention factor are 1 then. */
-static const struct scaling {
-    struct inlay_fixed (*stretch)(const inlay_rotary_spec *spec);
-    struct ramp (*ramp)(const inlay_rotary_spec *spec, struct inlay_fixed ln_base);
-    bool over_rotations; /* the ramp is one over rotations, of kept frequencies; else over i, of divided ones */
-    double (*attention)(const inlay_rotary_spec *spec);
-} scalings[] = {
-    [INLAY_ROTARY_DEFAULT] = {NULL, divide_none, false, NULL},
-    [INLAY_ROTARY_LINEAR] = {NULL, divide_all, false, NULL},
-    [INLAY_ROTARY_NTK] = {ntk_stretch, divide_none, false, NULL},
-    [INLAY_ROTARY_DYNAMIC_NTK] = {dynamic_ntk_stretch, divide_none, false, NULL},
-    [INLAY_ROTARY_LLAMA3] = {NULL, llama3_ramp, true, NULL},
-    [INLAY_ROTARY_YARN] = {NULL, yarn_ramp, false, yarn_attention},
-    [INLAY_ROTARY_LONGROPE] = {NULL, divide_none, false, longrope_attention},
-};
+/* ---- Frequencies ----------------------------------------------------------------------------------------------- */
 
 /* What all frequencies of a spec have in common. */
 struct rule {
     const inlay_rotary_spec *spec;
-    const struct scaling *scaling;
     struct inlay_fixed ln_base, ln_stretch, inverse_factor;
     struct ramp ramp;
     const double *factors; /* [dim / 2] of LongRoPE, else null */
@@ -315,13 +304,10 @@ struct rule {
 
 static struct rule rule_of(const inlay_rotary_spec *spec)
 {
-    const struct scaling *scaling = &scalings[spec->scaling];
     bool has_factor = WITH_FACTOR >> spec->scaling & 1;
-    struct inlay_fixed stretch = scaling->stretch != NULL ? scaling->stretch(spec) : inlay_fixed_one;
-    struct rule rule = {.spec = spec, .scaling = scaling, .ln_base = inlay_fixed_ln(spec->base)};
-    rule.ln_stretch = ln_of(stretch);
+    struct rule rule = {.spec = spec, .ln_base = inlay_fixed_ln(spec->base), .ln_stretch = ln_of(stretch_of(spec))};
     rule.inverse_factor = inverse_of(has_factor ? spec->factor : 1);
-    rule.ramp = scaling->ramp(spec, rule.ln_base);
+    rule.ramp = ramp_of(spec, rule.ln_base);
     if (spec->scaling == INLAY_ROTARY_LONGROPE)
         rule.factors =
             inlay_double_less(spec->original_length, spec->length) ? spec->long_factors : spec->short_factors;
@@ -347,21 +333,12 @@ static struct frequency power_at(const struct rule *rule, uint32_t i)
     return power;
 }
 
-/* 2^exponent for -256 <= exponent <= 0 */
-static struct inlay_fixed power_of_two(int exponent)
-{
-    struct inlay_fixed power = {{0}};
-    int bit = 63 - exponent; /* counted from the most significant */
-    power.limb[bit / 64] = UINT64_C(1) << (63 - bit % 64);
-    return power;
-}
-
 /* Returns the rotations of a frequency over the original length. */
 static struct inlay_fixed rotations_of(const inlay_rotary_spec *spec, const struct frequency *frequency)
 {
     struct inlay_fixed length = inlay_fixed_of(spec->original_length);
     struct inlay_fixed rotations = inlay_fixed_mul(length, inlay_fixed_inverse_two_pi);
-    return inlay_fixed_mul(inlay_fixed_mul(rotations, frequency->number), power_of_two(frequency->exponent));
+    return inlay_fixed_shift_right(inlay_fixed_mul(rotations, frequency->number), (unsigned)-frequency->exponent);
 }
 
 /* Returns the share of frequency i that the scaling leaves: kept + divided / factor, where kept + divided = 1. */
@@ -369,19 +346,11 @@ static struct inlay_fixed share_of(const struct rule *rule, uint32_t i, const st
 {
     if (rule->factors != NULL)
         return inverse_of(rule->factors[i]);
-    bool over_rotations = rule->scaling->over_rotations;
+    bool over_rotations = rule->spec->scaling == INLAY_ROTARY_LLAMA3;
     struct inlay_fixed at = over_rotations ? rotations_of(rule->spec, frequency) : inlay_fixed_integer(i);
     struct inlay_fixed rising = ramp_at(&rule->ramp, at), falling = inlay_fixed_sub(inlay_fixed_one, rising);
     struct inlay_fixed divided = inlay_fixed_mul(over_rotations ? falling : rising, rule->inverse_factor);
     return inlay_fixed_add(over_rotations ? rising : falling, divided);
-}
-
-static double attention_of(const struct rule *rule)
-{
-    if (rule->scaling->attention == NULL)
-        return 1;
-    bool has_factor = !inlay_double_is_zero(rule->spec->attention_factor);
-    return has_factor ? rule->spec->attention_factor : rule->scaling->attention(rule->spec);
 }
 
 inlay_status inlay_rotary_frequencies(const inlay_rotary_spec *spec, double *inv_freq, double *attention_factor)
@@ -395,6 +364,6 @@ inlay_status inlay_rotary_frequencies(const inlay_rotary_spec *spec, double *inv
         struct inlay_fixed share = share_of(&rule, i, &power);
         inv_freq[i] = inlay_round_f64(inlay_fixed_mul(power.number, share), power.exponent, false);
     }
-    *attention_factor = attention_of(&rule);
+    *attention_factor = attention_of(spec);
     return INLAY_OK;
 }
