@@ -50,12 +50,6 @@ void inlay_angles_compute(const struct inlay_angles *arithmetic, const double *f
 
 /* ---- Frequencies and divisors ----------------------------------------------------------------------------------- */
 
-/* Returns the logarithm of the base rounded to a float, as logf and jnp.log compute it. */
-static float log_of_float(const inlay_sinusoid_spec *spec)
-{
-    return (float)log_of((float)spec->base, INLAY_SINGLE);
-}
-
 /* Returns floor(dim / 2) - shift, but at least 1 where frameworks would divide by zero. */
 static double intervals(const inlay_sinusoid_spec *spec, double shift)
 {
@@ -63,107 +57,72 @@ static double intervals(const inlay_sinusoid_spec *spec, double shift)
     return half > 1 ? half : 1;
 }
 
-/* Writes exp((step * i) * constant). */
-static void exponentials(size_t step, float constant, size_t pairs, double *factors)
+/* Returns the logarithm that factor_of() needs: of a double, as Python and NumPy compute it, or of a float, as logf and
+   jnp.log do. */
+static double log_of_base(const inlay_sinusoid_spec *spec)
 {
-    for (size_t i = 0; i < pairs; i++)
-        factors[i] = exp_of((float)(step * i) * constant, INLAY_SINGLE);
-}
-
-/* Writes exp((numerator * i) / divisor). */
-static void exponentials_of_quotients(float numerator, float divisor, size_t pairs, double *factors)
-{
-    for (size_t i = 0; i < pairs; i++)
-        factors[i] = exp_of(numerator * (float)i / divisor, INLAY_SINGLE);
-}
-
-static void prepare_torch_exp(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
-{
-    exponentials(2, (float)(-log_of(spec->base, INLAY_DOUBLE) / (double)spec->dim), pairs, factors);
-}
-
-static void prepare_jax_exp(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
-{
-    exponentials(2, -log_of_float(spec) / (float)spec->dim, pairs, factors);
-}
-
-static void prepare_torch_div(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
-{
-    float logarithm = (float)log_of(spec->base, INLAY_DOUBLE);
-    for (size_t i = 0; i < pairs; i++)
-        factors[i] = exp_of((float)(2 * i) / (float)spec->dim * logarithm, INLAY_SINGLE);
-}
-
-static void prepare_numpy_fp64(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
-{
-    for (size_t i = 0; i < pairs; i++)
-        factors[i] = pow_of(spec->base, (double)(2 * i) / (double)spec->dim, INLAY_DOUBLE);
-}
-
-static void prepare_keras_hub(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
-{
-    float smallest = (float)(1 / spec->base);
-    for (size_t i = 0; i < pairs; i++)
-        factors[i] = pow_of(smallest, (float)(2 * i) / (float)spec->dim, INLAY_SINGLE);
-}
-
-/* An odd dim is rounded up to an even one first. */
-static void prepare_inv_pow(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
-{
-    float dim = (float)(spec->dim + spec->dim % 2);
-    for (size_t i = 0; i < pairs; i++)
-        factors[i] = 1 / (float)pow_of((float)spec->base, (float)(2 * i) / dim, INLAY_SINGLE);
-}
-
-static void prepare_tensor2tensor(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
-{
-    exponentials(1, (float)-log_of(spec->base, INLAY_DOUBLE) / (float)intervals(spec, 1), pairs, factors);
-}
-
-static void prepare_fairseq(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
-{
-    exponentials(1, (float)(-log_of(spec->base, INLAY_DOUBLE) / intervals(spec, 1)), pairs, factors);
-}
-
-/* Half of an odd dim is not rounded down here. */
-static void prepare_marian(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
-{
-    float scales = (float)spec->dim / 2 - 1;
-    exponentials(1, -log_of_float(spec) / (scales > 0 ? scales : 1), pairs, factors);
-}
-
-static void prepare_diffusers(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
-{
-    float logarithm = (float)log_of(spec->base, INLAY_DOUBLE);
-    exponentials_of_quotients(-logarithm, (float)intervals(spec, spec->shift), pairs, factors);
-}
-
-static void prepare_ggml(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
-{
-    exponentials_of_quotients(-log_of_float(spec), (float)intervals(spec, 0), pairs, factors);
-}
-
-/* The exponents rise from ln(1 / base) to 0; here they are in the order of falling frequencies. */
-static void prepare_mlx(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
-{
-    double lowest = log_of(1 / spec->base, INLAY_DOUBLE);
-    for (size_t i = 0; i < pairs; i++) {
-        float rest = 1 - (float)i / (float)intervals(spec, 1);
-        factors[i] = exp_of(rest * (float)(0 - lowest) + (float)lowest, INLAY_SINGLE);
+    switch (spec->recipe) {
+    case INLAY_RECIPE_JAX_EXP:
+    case INLAY_RECIPE_MARIAN:
+    case INLAY_RECIPE_GGML:
+        return log_of((float)spec->base, INLAY_SINGLE);
+    case INLAY_RECIPE_MLX:
+        return log_of(1 / spec->base, INLAY_DOUBLE);
+    default:
+        return log_of(spec->base, INLAY_DOUBLE);
     }
 }
 
-static void prepare_flax(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
+/* Returns the frequency of pair i, or the divisor of positions, by the framework's own formula. */
+static double factor_of(const inlay_sinusoid_spec *spec, double log, size_t i)
 {
-    double step = -log_of(spec->base, INLAY_DOUBLE) / intervals(spec, 1);
-    for (size_t i = 0; i < pairs; i++)
-        factors[i] = exp_of((double)i * step, INLAY_DOUBLE);
+    const float log_f32 = (float)log, dim_f32 = (float)spec->dim, twice_f32 = (float)(2 * i), i_f32 = (float)i;
+    const float scales = dim_f32 / 2 - 1; /* of Marian: half of an odd dim is not rounded down */
+    const float even_dim = (float)(spec->dim + spec->dim % 2), between = (float)intervals(spec, 1);
+    const double dim = (double)spec->dim, twice = (double)(2 * i);
+    switch (spec->recipe) {
+    case INLAY_RECIPE_TORCH_EXP:
+        return exp_of(twice_f32 * (float)(-log / dim), INLAY_SINGLE);
+    case INLAY_RECIPE_JAX_EXP:
+        return exp_of(twice_f32 * (-log_f32 / dim_f32), INLAY_SINGLE);
+    case INLAY_RECIPE_TORCH_DIV:
+        return exp_of(twice_f32 / dim_f32 * log_f32, INLAY_SINGLE);
+    case INLAY_RECIPE_NUMPY_FP64:
+    case INLAY_RECIPE_HF_MARIAN:
+        return pow_of(spec->base, twice / dim, INLAY_DOUBLE);
+    case INLAY_RECIPE_KERAS_HUB:
+        return pow_of((float)(1 / spec->base), twice_f32 / dim_f32, INLAY_SINGLE);
+    case INLAY_RECIPE_INV_POW:
+        return 1 / (float)pow_of((float)spec->base, twice_f32 / even_dim, INLAY_SINGLE);
+    case INLAY_RECIPE_TENSOR2TENSOR:
+        return exp_of(i_f32 * (-log_f32 / between), INLAY_SINGLE);
+    case INLAY_RECIPE_FAIRSEQ:
+    case INLAY_RECIPE_OPENNMT_TF:
+        return exp_of(i_f32 * (float)(-log / intervals(spec, 1)), INLAY_SINGLE);
+    case INLAY_RECIPE_MARIAN:
+        return exp_of(i_f32 * (-log_f32 / (scales > 0 ? scales : 1)), INLAY_SINGLE);
+    case INLAY_RECIPE_DIFFUSERS:
+        return exp_of(-log_f32 * i_f32 / (float)intervals(spec, spec->shift), INLAY_SINGLE);
+    case INLAY_RECIPE_GGML:
+        return exp_of(-log_f32 * i_f32 / (float)intervals(spec, 0), INLAY_SINGLE);
+    case INLAY_RECIPE_MLX: /* exponents rise from ln(1 / base) to 0; here they are in the order of falling frequencies
+                            */
+        return exp_of((1 - i_f32 / between) * (float)(0 - log) + log_f32, INLAY_SINGLE);
+    case INLAY_RECIPE_FLAX:
+        return exp_of((double)i * (-log / intervals(spec, 1)), INLAY_DOUBLE);
+    case INLAY_RECIPE_MAE:
+        return 1 / pow_of(spec->base, (double)i / (dim / 2), INLAY_DOUBLE);
+    case INLAY_RECIPE_EXACT:
+        break;
+    }
+    return 0;
 }
 
-static void prepare_mae(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
+static void prepare_factors(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
+    double log = log_of_base(spec);
     for (size_t i = 0; i < pairs; i++)
-        factors[i] = 1 / pow_of(spec->base, (double)i / ((double)spec->dim / 2), INLAY_DOUBLE);
+        factors[i] = factor_of(spec, log, i);
 }
 
 static void prepare_given(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
@@ -172,22 +131,12 @@ static void prepare_given(const inlay_sinusoid_spec *spec, size_t pairs, double 
         factors[i] = (float)spec->inv_freq[i];
 }
 
-/* ---- The tables: one entry per arithmetic, then one preset per name --------------------------------------------- */
+/* ---- The tables: one entry per arithmetic of angles, then one preset per name ----------------------------------- */
 
-static const struct inlay_angles torch_exp = {prepare_torch_exp, INLAY_SINGLE, false};
-static const struct inlay_angles jax_exp = {prepare_jax_exp, INLAY_SINGLE, false};
-static const struct inlay_angles torch_div = {prepare_torch_div, INLAY_SINGLE, true};
-static const struct inlay_angles numpy_fp64 = {prepare_numpy_fp64, INLAY_DOUBLE, true};
-static const struct inlay_angles keras_hub = {prepare_keras_hub, INLAY_SINGLE, false};
-static const struct inlay_angles inv_pow = {prepare_inv_pow, INLAY_SINGLE, false};
-static const struct inlay_angles tensor2tensor = {prepare_tensor2tensor, INLAY_SINGLE, false};
-static const struct inlay_angles fairseq = {prepare_fairseq, INLAY_SINGLE, false};
-static const struct inlay_angles marian = {prepare_marian, INLAY_SINGLE, false};
-static const struct inlay_angles diffusers = {prepare_diffusers, INLAY_SINGLE, false};
-static const struct inlay_angles ggml = {prepare_ggml, INLAY_SINGLE, false};
-static const struct inlay_angles mlx = {prepare_mlx, INLAY_SINGLE, false};
-static const struct inlay_angles flax = {prepare_flax, INLAY_DOUBLE, false};
-static const struct inlay_angles mae = {prepare_mae, INLAY_DOUBLE, false};
+static const struct inlay_angles in_single = {prepare_factors, INLAY_SINGLE, false};
+static const struct inlay_angles divided_in_single = {prepare_factors, INLAY_SINGLE, true};
+static const struct inlay_angles in_double = {prepare_factors, INLAY_DOUBLE, false};
+static const struct inlay_angles divided_in_double = {prepare_factors, INLAY_DOUBLE, true};
 static const struct inlay_angles given = {prepare_given, INLAY_SINGLE, false};
 
 /* The columns of a recipe, and the spacing of the exact formula that it approximates. */
@@ -210,22 +159,23 @@ static const struct recipe {
     bool unit_norm; /* the amplitude is sqrt(2 / dim), so that rows have norm 1 */
 } recipes[] = {
     [INLAY_RECIPE_EXACT] = {"exact", NULL, &interleaved_by_dim, INLAY_SINUSOID_ODD_FORMULA, false},
-    [INLAY_RECIPE_TORCH_EXP] = {"torch-exp", &torch_exp, &interleaved_by_dim, INLAY_SINUSOID_ODD_ERROR, false},
-    [INLAY_RECIPE_JAX_EXP] = {"jax-exp", &jax_exp, &interleaved_by_dim, INLAY_SINUSOID_ODD_ERROR, false},
-    [INLAY_RECIPE_TORCH_DIV] = {"torch-div", &torch_div, &interleaved_by_dim, INLAY_SINUSOID_ODD_ERROR, false},
-    [INLAY_RECIPE_NUMPY_FP64] = {"numpy-fp64", &numpy_fp64, &interleaved_by_dim, INLAY_SINUSOID_ODD_FORMULA, false},
-    [INLAY_RECIPE_KERAS_HUB] = {"keras-hub", &keras_hub, &interleaved_by_dim, INLAY_SINUSOID_ODD_FORMULA, false},
-    [INLAY_RECIPE_INV_POW] = {"inv-pow", &inv_pow, &interleaved_by_dim, INLAY_SINUSOID_ODD_FORMULA, false},
-    [INLAY_RECIPE_TENSOR2TENSOR] = {"tensor2tensor", &tensor2tensor, &split_by_half, INLAY_SINUSOID_ODD_ZERO, false},
-    [INLAY_RECIPE_FAIRSEQ] = {"fairseq", &fairseq, &split_by_half, INLAY_SINUSOID_ODD_ZERO, false},
-    [INLAY_RECIPE_OPENNMT_TF] = {"opennmt-tf", &fairseq, &split_by_half, INLAY_SINUSOID_ODD_ERROR, false},
-    [INLAY_RECIPE_MARIAN] = {"marian", &marian, &split_by_half, INLAY_SINUSOID_ODD_WRAP, false},
-    [INLAY_RECIPE_HF_MARIAN] = {"hf-marian", &numpy_fp64, &split_by_dim, INLAY_SINUSOID_ODD_FORMULA, false},
-    [INLAY_RECIPE_DIFFUSERS] = {"diffusers", &diffusers, &split_by_half, INLAY_SINUSOID_ODD_ZERO, false},
-    [INLAY_RECIPE_GGML] = {"ggml", &ggml, &cos_first_by_half, INLAY_SINUSOID_ODD_ZERO, false},
-    [INLAY_RECIPE_MLX] = {"mlx", &mlx, &split_by_half, INLAY_SINUSOID_ODD_ERROR, true},
-    [INLAY_RECIPE_FLAX] = {"flax", &flax, &split_by_half, INLAY_SINUSOID_ODD_ZERO, false},
-    [INLAY_RECIPE_MAE] = {"mae", &mae, &split_by_dim, INLAY_SINUSOID_ODD_ERROR, false},
+    [INLAY_RECIPE_TORCH_EXP] = {"torch-exp", &in_single, &interleaved_by_dim, INLAY_SINUSOID_ODD_ERROR, false},
+    [INLAY_RECIPE_JAX_EXP] = {"jax-exp", &in_single, &interleaved_by_dim, INLAY_SINUSOID_ODD_ERROR, false},
+    [INLAY_RECIPE_TORCH_DIV] = {"torch-div", &divided_in_single, &interleaved_by_dim, INLAY_SINUSOID_ODD_ERROR, false},
+    [INLAY_RECIPE_NUMPY_FP64] = {"numpy-fp64", &divided_in_double, &interleaved_by_dim, INLAY_SINUSOID_ODD_FORMULA,
+                                 false},
+    [INLAY_RECIPE_KERAS_HUB] = {"keras-hub", &in_single, &interleaved_by_dim, INLAY_SINUSOID_ODD_FORMULA, false},
+    [INLAY_RECIPE_INV_POW] = {"inv-pow", &in_single, &interleaved_by_dim, INLAY_SINUSOID_ODD_FORMULA, false},
+    [INLAY_RECIPE_TENSOR2TENSOR] = {"tensor2tensor", &in_single, &split_by_half, INLAY_SINUSOID_ODD_ZERO, false},
+    [INLAY_RECIPE_FAIRSEQ] = {"fairseq", &in_single, &split_by_half, INLAY_SINUSOID_ODD_ZERO, false},
+    [INLAY_RECIPE_OPENNMT_TF] = {"opennmt-tf", &in_single, &split_by_half, INLAY_SINUSOID_ODD_ERROR, false},
+    [INLAY_RECIPE_MARIAN] = {"marian", &in_single, &split_by_half, INLAY_SINUSOID_ODD_WRAP, false},
+    [INLAY_RECIPE_HF_MARIAN] = {"hf-marian", &divided_in_double, &split_by_dim, INLAY_SINUSOID_ODD_FORMULA, false},
+    [INLAY_RECIPE_DIFFUSERS] = {"diffusers", &in_single, &split_by_half, INLAY_SINUSOID_ODD_ZERO, false},
+    [INLAY_RECIPE_GGML] = {"ggml", &in_single, &cos_first_by_half, INLAY_SINUSOID_ODD_ZERO, false},
+    [INLAY_RECIPE_MLX] = {"mlx", &in_single, &split_by_half, INLAY_SINUSOID_ODD_ERROR, true},
+    [INLAY_RECIPE_FLAX] = {"flax", &in_double, &split_by_half, INLAY_SINUSOID_ODD_ZERO, false},
+    [INLAY_RECIPE_MAE] = {"mae", &in_double, &split_by_dim, INLAY_SINUSOID_ODD_ERROR, false},
 };
 
 enum { RECIPES = sizeof recipes / sizeof *recipes };
