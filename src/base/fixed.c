@@ -144,7 +144,7 @@ struct inlay_fixed inlay_fixed_quotient(struct inlay_fixed a, struct inlay_fixed
 struct inlay_fixed inlay_fixed_sqrt(struct inlay_fixed a)
 {
     struct inlay_fixed root = inlay_fixed_zero;
-    for (int place = 33; place < 64 + 97; place++) {
+    for (int place = 32; place < 64 + 97; place++) {
         struct inlay_fixed larger = root;
         set_bit(&larger, place);
         if (!inlay_fixed_less(a, inlay_fixed_mul(larger, larger)))

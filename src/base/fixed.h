@@ -95,7 +95,7 @@ struct inlay_fixed inlay_fixed_div(struct inlay_fixed a, uint32_t d);
 /* Returns a / b rounded down, for b > 0; the quotient must be below 2^64. Computes bit by bit, which is slow. */
 struct inlay_fixed inlay_fixed_quotient(struct inlay_fixed a, struct inlay_fixed b);
 
-/* Returns the square root rounded down to 31 integer and 97 fraction bits. Computes bit by bit, which is slow. */
+/* Returns the square root rounded down to 32 integer and 97 fraction bits. Computes bit by bit, which is slow. */
 struct inlay_fixed inlay_fixed_sqrt(struct inlay_fixed a);
 
 /* Returns |ln x| for a normal positive double, within 2^-240. (ln x is negative for x < 1.) */

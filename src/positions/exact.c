@@ -10,9 +10,8 @@
  */
 #include "positions/exact.h"
 
+#include "base/bits.h"
 #include "base/rounding.h"
-
-#include <string.h>
 
 /*
  * Computes the fraction of the turns |x| * frequency, in limbs 1 .. INLAY_FIXED_LIMBS - 1. Whole turns are dropped, for
@@ -91,9 +90,7 @@ double inlay_phase_half_turns(const struct inlay_fixed *frequency, struct inlay_
     uint64_t kept = (mantissa >> 11) + (mantissa >> 10 & 1);
     uint64_t bits = ((uint64_t)(1023 + 63 - 64 * i - zeros) << 52) + kept;
     bits += (uint64_t)((sign != 0) != x.negative) << 63;
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return inlay_f64_of_bits(bits);
 }
 
 /* Returns a * b, less than 2 units of 2^-256 too small: limb i times limb j weighs 2^(-64 (i + j + 2)), and products
@@ -114,12 +111,10 @@ static inline struct inlay_fraction fraction_mul(const struct inlay_fraction *a,
     return result;
 }
 
-/* Returns a - b modulo 1. */
-static inline struct inlay_fraction fraction_sub(const struct inlay_fraction *a, const struct inlay_fraction *b)
+/* Sets *b to a - *b modulo 1. */
+static inline void subtract_from(const struct inlay_fraction *a, struct inlay_fraction *b)
 {
-    struct inlay_fraction difference;
-    inlay_limbs_sub(difference.limb, a->limb, b->limb, INLAY_FIXED_LIMBS - 1);
-    return difference;
+    inlay_limbs_sub(b->limb, a->limb, b->limb, INLAY_FIXED_LIMBS - 1);
 }
 
 static struct inlay_fraction fraction_of(struct inlay_fixed x)
@@ -158,7 +153,7 @@ static struct inlay_fraction alternating(const struct inlay_taylor *taylor, int 
     while (n > first) {
         n -= 2;
         sum = fraction_mul(&sum, y);
-        sum = fraction_sub(&taylor->coefficient[n], &sum);
+        subtract_from(&taylor->coefficient[n], &sum);
     }
     return fraction_mul(&sum, y);
 }
@@ -175,7 +170,8 @@ struct inlay_fixed inlay_exact_sine(const struct inlay_taylor *taylor, const str
     /* sin x = x - x (y/3! - y^2/5! + ...) */
     struct inlay_fraction below_x = alternating(taylor, 3, &y);
     below_x = fraction_mul(&below_x, &x);
-    return fixed_of(fraction_sub(&x, &below_x));
+    subtract_from(&x, &below_x);
+    return fixed_of(below_x);
 }
 
 /* Returns the product of x and a * 2^*exponent, which is less than 1. It is exact if the factors together have at most
@@ -205,20 +201,4 @@ void inlay_exact_small_sine(struct inlay_real x, double frequency, double amplit
         return;
     *exponent = power;
     *value = inlay_fixed_sub(times(angle, inlay_real_of(amplitude), exponent), inlay_fixed_unit);
-}
-
-uint32_t inlay_exact_sqrt_f32(uint64_t n)
-{
-    if (n == 0)
-        return 0;
-    /* n 4^s in [2^62, 2^64) has a root in [2^31, 2^32): 32 bits, of which 24 are kept. */
-    int s = __builtin_clzll(n) / 2;
-    uint64_t scaled = n << (2 * s);
-    uint64_t root = 0;
-    for (uint64_t bit = UINT64_C(1) << 31; bit != 0; bit >>= 1)
-        if ((root | bit) * (root | bit) <= scaled)
-            root |= bit;
-    struct inlay_fixed fixed = {{0, root << 32, 0, 0, root * root != scaled}};
-    /* `fixed` is the root divided by 2^32; the exponent undoes that and the scaling. */
-    return (uint32_t)inlay_round(fixed, 32 - s, false, inlay_format_of(INLAY_F32));
 }

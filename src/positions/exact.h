@@ -51,7 +51,4 @@ struct inlay_fixed inlay_exact_sine(const struct inlay_taylor *taylor, const str
 void inlay_exact_small_sine(struct inlay_real x, double frequency, double amplitude, struct inlay_fixed *value,
                             int *exponent);
 
-/* Returns the bits of sqrt(n), correctly rounded to binary32. */
-uint32_t inlay_exact_sqrt_f32(uint64_t n);
-
 #endif

@@ -4,9 +4,8 @@
  */
 #include "positions/list.h"
 
+#include "base/bits.h"
 #include "table/ids.h"
-
-#include <string.h>
 
 size_t inlay_position_bytes(inlay_position_type type)
 {
@@ -20,20 +19,14 @@ size_t inlay_position_bytes(inlay_position_type type)
    their signs. Each position is loaded once, since another thread may change it. */
 static uint64_t load_position(const void *positions, inlay_position_type type, size_t i, bool *valid)
 {
-    const unsigned char *at = (const unsigned char *)positions + i * inlay_position_bytes(type);
     const uint64_t limit_f32 = UINT64_C(0x4f000000), limit_f64 = UINT64_C(0x41e0000000000000); /* 2^31 */
-    uint64_t wide;
-    uint32_t narrow;
-    if (type == INLAY_POSITION_F32) {
-        memcpy(&narrow, at, sizeof narrow);
-        wide = inlay_load_once(narrow);
-        *valid = (wide & INT32_MAX) < limit_f32;
-        return wide;
-    }
-    memcpy(&wide, at, sizeof wide);
-    wide = inlay_load_once(wide);
-    *valid = type == INLAY_POSITION_I64 ? wide < (uint64_t)INLAY_POSITION_LIMIT : (wide & INT64_MAX) < limit_f64;
-    return wide;
+    const bool narrow = type == INLAY_POSITION_F32;
+    const uint64_t bits = inlay_load_once((uint64_t)inlay_id_at(positions, narrow ? INLAY_ID_U32 : INLAY_ID_I64, i));
+    if (type == INLAY_POSITION_I64)
+        *valid = bits < (uint64_t)INLAY_POSITION_LIMIT;
+    else
+        *valid = narrow ? (bits & INT32_MAX) < limit_f32 : (bits & INT64_MAX) < limit_f64;
+    return bits;
 }
 
 size_t inlay_first_bad_position(const void *positions, inlay_position_type type, size_t n)
@@ -55,15 +48,7 @@ double inlay_position_at(const void *positions, inlay_position_type type, size_t
         return 0;
     if (type == INLAY_POSITION_I64)
         return (double)bits;
-    if (type == INLAY_POSITION_F32) {
-        uint32_t narrow = (uint32_t)bits;
-        float single;
-        memcpy(&single, &narrow, sizeof single);
-        return single;
-    }
-    double position;
-    memcpy(&position, &bits, sizeof position);
-    return position;
+    return type == INLAY_POSITION_F32 ? inlay_f32_of_bits((uint32_t)bits) : inlay_f64_of_bits(bits);
 }
 
 bool inlay_positions_in(int64_t start, size_t n, uint64_t limit, inlay_fault *fault)
