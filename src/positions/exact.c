@@ -54,13 +54,8 @@ struct inlay_phase inlay_phase_of(const struct inlay_fixed *frequency, struct in
     fraction_of_turns(frequency, x, phase.turns.limb);
     phase.quadrant = take_quarters(phase.turns.limb);
     phase.negative = phase.turns.limb[1] >> 63;
-    if (phase.negative) {
-        uint64_t carry = 1;
-        for (int i = INLAY_FIXED_LIMBS - 1; i > 0; i--) {
-            phase.turns.limb[i] = ~phase.turns.limb[i] + carry;
-            carry = carry && phase.turns.limb[i] == 0;
-        }
-    }
+    if (phase.negative) /* 0 - turns; limb 0 is 0 and stays it */
+        inlay_limbs_sub(phase.turns.limb + 1, inlay_fixed_zero.limb, phase.turns.limb + 1, INLAY_FIXED_LIMBS - 1);
     if (x.negative) {
         phase.quadrant = (4 - phase.quadrant) % 4;
         phase.negative = !phase.negative;
@@ -93,42 +88,29 @@ double inlay_phase_half_turns(const struct inlay_fixed *frequency, struct inlay_
     return inlay_f64_of_bits(bits);
 }
 
-/* Returns a * b, less than 2 units of 2^-256 too small: limb i times limb j weighs 2^(-64 (i + j + 2)), and products
-   that weigh less than the fifth limb are left out, of which only the carries would count. Fractions are passed by
-   address: gcc 12 copies them when they are passed by value, and entries take 1.6 times as long. */
-static inline struct inlay_fraction fraction_mul(const struct inlay_fraction *a, const struct inlay_fraction *b)
+/* ---- Fractions: fixed-point numbers in [0, 1), in which the series are summed. Their integer limb is left out. They
+   are passed by address: gcc 12 copies them when they are passed by value, and entries take 1.6 times as long. ---- */
+
+/* Returns a * b, less than 2 units of 2^-256 too small: limb i times limb j weighs 2^(-64 (i + j)), and products that
+   weigh less than the fifth limb of the fraction are left out, of which only the carries would count. */
+static inline struct inlay_fixed fraction_mul(const struct inlay_fixed *a, const struct inlay_fixed *b)
 {
-    enum { LIMBS = INLAY_FIXED_LIMBS - 1 };
-    uint64_t product[LIMBS + 1] = {0};
-    for (int i = LIMBS - 1; i >= 0; i--) {
+    uint64_t product[INLAY_FIXED_LIMBS + 1] = {0};
+    for (int i = INLAY_FIXED_LIMBS - 1; i > 0; i--) {
         uint64_t carry = 0;
-        for (int j = LIMBS - 1 - i; j >= 0; j--)
-            product[i + j + 1] = inlay_mul_add(a->limb[i], b->limb[j], product[i + j + 1], &carry);
+        for (int j = INLAY_FIXED_LIMBS - i; j > 0; j--)
+            product[i + j] = inlay_mul_add(a->limb[i], b->limb[j], product[i + j], &carry);
         product[i] = carry;
     }
-    struct inlay_fraction result;
+    struct inlay_fixed result;
     memcpy(result.limb, product, sizeof result.limb);
     return result;
 }
 
 /* Sets *b to a - *b modulo 1. */
-static inline void subtract_from(const struct inlay_fraction *a, struct inlay_fraction *b)
+static inline void subtract_from(const struct inlay_fixed *a, struct inlay_fixed *b)
 {
-    inlay_limbs_sub(b->limb, a->limb, b->limb, INLAY_FIXED_LIMBS - 1);
-}
-
-static struct inlay_fraction fraction_of(struct inlay_fixed x)
-{
-    struct inlay_fraction fraction;
-    memcpy(fraction.limb, x.limb + 1, sizeof fraction.limb);
-    return fraction;
-}
-
-static struct inlay_fixed fixed_of(struct inlay_fraction fraction)
-{
-    struct inlay_fixed x = inlay_fixed_zero;
-    memcpy(x.limb + 1, fraction.limb, sizeof fraction.limb);
-    return x;
+    inlay_limbs_sub(b->limb + 1, a->limb + 1, b->limb + 1, INLAY_FIXED_LIMBS - 1);
 }
 
 void inlay_taylor_init(struct inlay_taylor *taylor)
@@ -136,20 +118,20 @@ void inlay_taylor_init(struct inlay_taylor *taylor)
     struct inlay_fixed coefficient = inlay_fixed_one;
     for (uint32_t n = 2; n < INLAY_TAYLOR_TERMS; n++) {
         coefficient = inlay_fixed_div(coefficient, n);
-        taylor->coefficient[n] = fraction_of(coefficient);
+        taylor->coefficient[n] = coefficient;
     }
 }
 
 /* Returns y (c[first] - c[first + 2] y + c[first + 4] y^2 - ...) for y <= (pi / 4)^2. Every partial sum of Horner's
    scheme lies in [0, 1), since a coefficient times y is less than the coefficient before it. */
-static struct inlay_fraction alternating(const struct inlay_taylor *taylor, int first, const struct inlay_fraction *y)
+static struct inlay_fixed alternating(const struct inlay_taylor *taylor, int first, const struct inlay_fixed *y)
 {
     /* The first term left out is below 2^-207, as (pi / 4)^46 / 46! is; for a small y earlier terms are. */
     int n = INLAY_TAYLOR_TERMS - 4 + first;
-    int zeros = y->limb[0] > 0 ? __builtin_clzll(y->limb[0]) : 64;
+    int zeros = y->limb[1] > 0 ? __builtin_clzll(y->limb[1]) : 64;
     while (n > first && zeros * ((n - first) / 2 + 1) >= 207)
         n -= 2;
-    struct inlay_fraction sum = taylor->coefficient[n];
+    struct inlay_fixed sum = taylor->coefficient[n];
     while (n > first) {
         n -= 2;
         sum = fraction_mul(&sum, y);
@@ -163,15 +145,14 @@ struct inlay_fixed inlay_exact_sine(const struct inlay_taylor *taylor, const str
     /* sin(q pi/2 + x): +sin x, +cos x, -sin x, -cos x */
     bool is_cosine = phase->quadrant & 1;
     *negative = (phase->quadrant >= 2) != (phase->negative && !is_cosine);
-    struct inlay_fraction x = fraction_of(inlay_fixed_mul(phase->turns, inlay_fixed_two_pi));
-    struct inlay_fraction y = fraction_mul(&x, &x);
+    struct inlay_fixed x = inlay_fixed_mul(phase->turns, inlay_fixed_two_pi), y = fraction_mul(&x, &x);
     if (is_cosine) /* cos x = 1 - (y/2! - y^2/4! + ...) */
-        return inlay_fixed_sub(inlay_fixed_one, fixed_of(alternating(taylor, 2, &y)));
+        return inlay_fixed_sub(inlay_fixed_one, alternating(taylor, 2, &y));
     /* sin x = x - x (y/3! - y^2/5! + ...) */
-    struct inlay_fraction below_x = alternating(taylor, 3, &y);
+    struct inlay_fixed below_x = alternating(taylor, 3, &y);
     below_x = fraction_mul(&below_x, &x);
     subtract_from(&x, &below_x);
-    return fixed_of(below_x);
+    return below_x;
 }
 
 /* Returns the product of x and a * 2^*exponent, which is less than 1. It is exact if the factors together have at most

@@ -26,15 +26,10 @@ struct inlay_phase inlay_phase_of(const struct inlay_fixed *frequency, struct in
  */
 double inlay_phase_half_turns(const struct inlay_fixed *frequency, struct inlay_real x, unsigned *quadrant);
 
-/* A number in [0, 1) of 256 bits, most significant limb first, in which the series are summed. */
-struct inlay_fraction {
-    uint64_t limb[INLAY_FIXED_LIMBS - 1];
-};
-
 /* The coefficients 1/n! of the Taylor series of sine (odd n) and cosine (even n), n >= 2. */
 enum { INLAY_TAYLOR_TERMS = 46 };
 struct inlay_taylor {
-    struct inlay_fraction coefficient[INLAY_TAYLOR_TERMS];
+    struct inlay_fixed coefficient[INLAY_TAYLOR_TERMS];
 };
 
 void inlay_taylor_init(struct inlay_taylor *taylor);

@@ -6,7 +6,8 @@
  */
 #include "positions/generator.h"
 
-#include "base/fpenv.h"
+#include "base/bits.h"
+#include "base/least.h"
 #include "base/line.h"
 #include "base/rounding.h"
 #include "positions/list.h"
@@ -29,7 +30,7 @@ void inlay_generator_start(struct inlay_generator *generator, const struct inlay
     generator->positions = positions;
     generator->row = 0;
     generator->anchor_rows = rotates ? INLAY_ANCHOR_ROWS : 1;
-    generator->since_anchor = generator->anchor_rows;
+    generator->rows_left = 0;
     generator->reanchors = INLAY_MOST_REANCHORS;
     if (rotates) {
         memcpy(generator->state.sin_step, sinusoid->sin_step + first, bytes);
@@ -60,8 +61,7 @@ static void anchor_exactly(struct inlay_generator *generator, double position)
     const inlay_sinusoid *sinusoid = generator->sinusoid;
     struct inlay_real x = inlay_real_of(position);
     for (size_t done = 0; done < generator->pairs; done += BLOCK) {
-        size_t pairs = generator->pairs - done < BLOCK ? generator->pairs - done : BLOCK;
-        size_t first = generator->first + done;
+        size_t pairs = inlay_least(generator->pairs - done, BLOCK), first = generator->first + done;
         if (sinusoid->angles != NULL)
             inlay_angles_compute(sinusoid->angles, sinusoid->factors + first, pairs, position, angles);
         for (size_t i = 0; i < pairs; i++) {
@@ -79,7 +79,7 @@ static void anchor_exactly(struct inlay_generator *generator, double position)
         }
         struct inlay_sinusoid_anchor block = {
             .pairs = inlay_padded(pairs),
-            .rows = generator->anchor_rows,
+            .rows = (unsigned)generator->anchor_rows,
             .reanchors = generator->anchor_rows > 1 ? INLAY_MOST_REANCHORS : 0,
             .amplitude = sinusoid->amplitude,
             .half_turns = half_turns,
@@ -114,7 +114,7 @@ static void anchor(struct inlay_generator *generator, double position)
         reanchor(generator);
     else
         anchor_exactly(generator, position);
-    generator->since_anchor = 0;
+    generator->rows_left = generator->anchor_rows;
 }
 
 /* ---- Entries that no kernel computes ---------------------------------------------------------------------------- */
@@ -205,14 +205,6 @@ static void write_last_column(const struct inlay_generator *generator, size_t co
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------- */
 
-/* Returns how many rows one kernel call can generate next: up to the next anchor at most. */
-static size_t rows_at_once(const struct inlay_generator *generator, size_t n)
-{
-    size_t left = generator->anchor_rows - generator->since_anchor;
-    n = n < left ? n : left;
-    return n < INLAY_GENERATOR_ROWS ? n : INLAY_GENERATOR_ROWS;
-}
-
 /* Generates the next n rows. `stream`: with non-temporal stores, for which the first sine and the first cosine of every
    row must be aligned to a cache line. */
 static void generate(struct inlay_generator *generator, const struct inlay_placement *placement, size_t n,
@@ -249,13 +241,13 @@ static void generate(struct inlay_generator *generator, const struct inlay_place
         if (position == 0) {
             write_row_of_zero(generator, &tile);
         } else {
-            if (generator->since_anchor == generator->anchor_rows)
+            if (generator->rows_left == 0)
                 anchor(generator, position);
-            tile.rows = rows_at_once(generator, n - done);
+            tile.rows = inlay_least(inlay_least(n - done, generator->rows_left), INLAY_GENERATOR_ROWS);
             memset(undecided, 0, tile.rows * inlay_padded(tile.pairs) / INLAY_PAIR_GROUP * sizeof *undecided);
             if (generator->kernels->sinusoid_rows(&tile))
                 decide(generator, &tile);
-            generator->since_anchor += (unsigned)tile.rows;
+            generator->rows_left -= tile.rows;
         }
         generator->row += tile.rows;
     }
@@ -275,8 +267,7 @@ static void copy_floats(const struct inlay_kernels *kernels, const unsigned char
 static void cast_floats(unsigned char *row, size_t n, inlay_element_type type)
 {
     for (size_t i = 0; i < n; i++) {
-        uint32_t bits;
-        memcpy(&bits, row + i * sizeof bits, sizeof bits);
+        uint32_t bits = inlay_bits_f32(inlay_load_f32(row, i));
         write_entry(row, i, type == INLAY_F16 ? inlay_float_to_f16(bits) : inlay_float_to_bf16(bits), type);
     }
 }
@@ -300,9 +291,8 @@ void inlay_generator_rows(struct inlay_generator *generator, const struct inlay_
 static bool on_lines(const struct inlay_placement *row, inlay_element_type type, const unsigned char *out,
                      size_t stride_bytes)
 {
-    uintptr_t sin = (uintptr_t)out + row->sin * inlay_type_bytes(type);
-    uintptr_t cos = row->interleaved ? sin : (uintptr_t)out + row->cos * inlay_type_bytes(type);
-    return (sin | cos | stride_bytes) % INLAY_CACHE_LINE == 0;
+    size_t sin = row->sin * inlay_type_bytes(type), cos = row->interleaved ? 0 : row->cos * inlay_type_bytes(type);
+    return ((uintptr_t)out | sin | cos | stride_bytes) % INLAY_CACHE_LINE == 0;
 }
 
 bool inlay_sinusoid_adds(const inlay_sinusoid *sinusoid, const unsigned char *out, size_t stride_bytes, bool stream)
@@ -330,7 +320,7 @@ static __attribute__((noinline)) void fill_through_buffer(struct inlay_generator
     size_t element = inlay_type_bytes(generator->type);
     struct inlay_placement piece = inlay_sinusoid_in_piece(generator->sinusoid, generator->first, generator->pairs);
     for (size_t done = 0; done < n; done += INLAY_PIECE_ROWS) {
-        size_t rows = n - done < INLAY_PIECE_ROWS ? n - done : INLAY_PIECE_ROWS;
+        size_t rows = inlay_least(n - done, INLAY_PIECE_ROWS);
         inlay_generator_rows(generator, &piece, rows, buffer[0], sizeof *buffer, NULL);
         for (size_t row = 0; row < rows; row++)
             for (int i = 0; i < piece.runs; i++) {
@@ -354,8 +344,7 @@ void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinuso
     const bool recipe = sinusoid->angles != NULL, buffered = recipe && (stream || type != INLAY_F32);
     size_t first = 0;
     do { /* once even if dim 1 has no pair */
-        size_t pairs = sinusoid->pairs - first;
-        pairs = pairs < INLAY_GENERATOR_PAIRS ? pairs : INLAY_GENERATOR_PAIRS;
+        size_t pairs = inlay_least(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
         struct inlay_placement row = inlay_sinusoid_in_row(sinusoid, first, pairs);
         bool aligned = on_lines(&row, type, out, out_stride_bytes);
         inlay_generator_start(&generator, kernels, sinusoid, first, pairs, type, positions);

@@ -34,10 +34,10 @@ struct inlay_generator {
     inlay_element_type type;
     inlay_element_type computed; /* the type that entries are computed in: INLAY_F32 for recipes, else `type` */
     struct inlay_positions positions;
-    size_t row;            /* the index of the next row */
-    unsigned anchor_rows;  /* rows from one anchor to the next */
-    unsigned since_anchor; /* rows generated from the current anchor */
-    unsigned reanchors;    /* anchors since the latest one from exact phases */
+    size_t row;         /* the index of the next row */
+    size_t anchor_rows; /* rows from one anchor to the next */
+    size_t rows_left;   /* rows that the current anchor still serves */
+    unsigned reanchors; /* anchors since the latest one from exact phases */
     struct inlay_sinusoid_state state;
 };
 

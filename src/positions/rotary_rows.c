@@ -3,8 +3,8 @@
  * Rotary tables: the entries of a sinusoid as one table of cosines and one of sines.
  */
 #include "base/executor.h"
+#include "base/least.h"
 #include "base/line.h"
-#include "positions/list.h"
 #include "positions/rows.h"
 #include "table/element.h"
 
@@ -42,12 +42,12 @@ static void fill_rotary(const struct inlay_rows *rows)
     size_t element = inlay_type_bytes(rows->type), half = sinusoid->pairs;
     struct inlay_generator generator;
     for (size_t first = 0; first < half; first += INLAY_GENERATOR_PAIRS) {
-        size_t pairs = half - first < INLAY_GENERATOR_PAIRS ? half - first : INLAY_GENERATOR_PAIRS;
+        size_t pairs = inlay_least(half - first, INLAY_GENERATOR_PAIRS);
         /* The buffer has sines, then cosines, whatever the sinusoid's layout is. */
         const struct inlay_placement piece = {.cos = pairs, .sines = pairs, .cosines = pairs, .columns = 2 * pairs};
         inlay_generator_start(&generator, rows->kernels, sinusoid, first, pairs, rows->type, rows->positions);
         for (size_t done = 0; done < rows->n; done += INLAY_PIECE_ROWS) {
-            size_t some = rows->n - done < INLAY_PIECE_ROWS ? rows->n - done : INLAY_PIECE_ROWS;
+            size_t some = inlay_least(rows->n - done, INLAY_PIECE_ROWS);
             inlay_generator_rows(&generator, &piece, some, buffer[0], sizeof *buffer, NULL);
             for (size_t row = 0; row < some; row++) {
                 size_t at = (done + row) * rows->out_stride_bytes;
@@ -83,24 +83,17 @@ inlay_status inlay_rotary_rows(const inlay_sinusoid *sinusoid, int64_t first, si
         status = inlay_check_matrix(sin, n, columns, type, out_stride_bytes, &sines);
     if (status == INLAY_OK)
         status = inlay_check_executor(executor);
-    if (status != INLAY_OK || n == 0)
+    if (status == INLAY_OK && tables_overlap(cosines, sines, columns * inlay_type_bytes(type), out_stride_bytes))
+        status = INLAY_ERROR_OVERLAP;
+    if (status != INLAY_OK)
         return status;
-    if (tables_overlap(cosines, sines, columns * inlay_type_bytes(type), out_stride_bytes))
-        return INLAY_ERROR_OVERLAP;
-    inlay_fault ignored;
-    if (!inlay_positions_in(first, n, INLAY_POSITION_LIMIT, &ignored))
-        return INLAY_ERROR_POSITION;
-    struct inlay_rows rows = {
-        .fill = fill_rotary,
-        .sinusoid = sinusoid,
-        .positions = {.first = (uint32_t)first},
-        .n = n,
-        .type = type,
-        .layout = layout,
-        .out = cos,
-        .sin = sin,
-        .out_stride_bytes = out_stride_bytes,
-    };
-    inlay_rows_run(&rows, executor);
-    return INLAY_OK;
+    struct inlay_rows rows = {.fill = fill_rotary,
+                              .sinusoid = sinusoid,
+                              .n = n,
+                              .type = type,
+                              .layout = layout,
+                              .out = cos,
+                              .sin = sin,
+                              .out_stride_bytes = out_stride_bytes};
+    return inlay_rows_run_from(&rows, first, executor);
 }

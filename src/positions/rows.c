@@ -6,6 +6,7 @@
 
 #include "base/executor.h"
 #include "base/fpenv.h"
+#include "base/least.h"
 #include "dispatch/dispatch.h"
 #include "positions/list.h"
 #include "table/element.h"
@@ -36,7 +37,7 @@ static void fill_part(void *arg, size_t index)
     const struct rows_in_parts *cut = arg;
     size_t first = inlay_share_begin(cut->blocks, cut->parts, index) * INLAY_ANCHOR_ROWS;
     size_t end = inlay_share_begin(cut->blocks, cut->parts, index + 1) * INLAY_ANCHOR_ROWS;
-    const struct inlay_rows part = rows_between(cut->rows, first, end < cut->rows->n ? end : cut->rows->n);
+    const struct inlay_rows part = rows_between(cut->rows, first, inlay_least(end, cut->rows->n));
     struct inlay_fpenv host = inlay_fpenv_enter();
     part.fill(&part);
     if (part.stream)
@@ -48,8 +49,18 @@ void inlay_rows_run(struct inlay_rows *rows, const inlay_executor *executor)
 {
     size_t bytes = rows->n * rows->sinusoid->dim * inlay_type_bytes(rows->type);
     struct rows_in_parts cut = {.rows = rows, .blocks = (rows->n + INLAY_ANCHOR_ROWS - 1) / INLAY_ANCHOR_ROWS};
-    cut.parts = inlay_parts(executor, bytes);
-    cut.parts = cut.parts < cut.blocks ? cut.parts : cut.blocks;
+    cut.parts = inlay_least(inlay_parts(executor, bytes), cut.blocks);
     rows->kernels = inlay_dispatch();
+    rows->stream = rows->sin == NULL && bytes > INLAY_FILL_BYTES;
     inlay_run_parts(executor, cut.parts, fill_part, &cut);
+}
+
+inlay_status inlay_rows_run_from(struct inlay_rows *rows, int64_t first, const inlay_executor *executor)
+{
+    inlay_fault ignored;
+    if (rows->n > 0 && !inlay_positions_in(first, rows->n, INLAY_POSITION_LIMIT, &ignored))
+        return INLAY_ERROR_POSITION;
+    rows->positions.first = (uint32_t)first;
+    inlay_rows_run(rows, executor);
+    return INLAY_OK;
 }

@@ -15,7 +15,7 @@ struct inlay_rows {
     size_t n;
     inlay_element_type type;
     inlay_rotary_layout layout; /* of rotary tables */
-    bool stream;                /* with non-temporal stores, which inlay_rows_run() fences */
+    bool stream;                /* set by inlay_rows_run(): with non-temporal stores, which it fences */
     unsigned char *out;         /* the cosines of rotary tables */
     unsigned char *sin;         /* the sines of rotary tables, else null */
     size_t out_stride_bytes;
@@ -23,5 +23,8 @@ struct inlay_rows {
 
 /* Writes all rows, validated by the caller, in parts that run on the executor's threads. */
 void inlay_rows_run(struct inlay_rows *rows, const inlay_executor *executor);
+
+/* The same for positions from `first` on; INLAY_ERROR_POSITION if there are not as many. */
+inlay_status inlay_rows_run_from(struct inlay_rows *rows, int64_t first, const inlay_executor *executor);
 
 #endif

@@ -25,15 +25,12 @@ static inlay_status check_spec(const inlay_sinusoid_spec *spec)
 {
     if (spec == NULL)
         return INLAY_ERROR_NULL;
-    if (!inlay_struct_known(spec, sizeof *spec) || spec->reserved != 0 || inlay_recipe_name(spec->recipe) == NULL)
-        return INLAY_ERROR_OPTION;
-    if (spec->layout < INLAY_SINUSOID_LAYOUT_INTERLEAVED || spec->layout > INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST ||
+    if (!inlay_struct_known(spec, sizeof *spec) || spec->reserved != 0 || inlay_recipe_name(spec->recipe) == NULL ||
+        spec->layout < INLAY_SINUSOID_LAYOUT_INTERLEAVED || spec->layout > INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST ||
         spec->spacing < INLAY_SINUSOID_SPACING_DIM || spec->spacing > INLAY_SINUSOID_SPACING_HALF ||
         spec->odd < INLAY_SINUSOID_ODD_FORMULA || spec->odd > INLAY_SINUSOID_ODD_ERROR || spec->shift > 1 ||
-        spec->float_angles > 1)
-        return INLAY_ERROR_OPTION;
-    bool exact = spec->recipe == INLAY_RECIPE_EXACT;
-    if ((spec->inv_freq != NULL && !exact) || (spec->float_angles && spec->inv_freq == NULL))
+        spec->float_angles > 1 || (spec->inv_freq != NULL && spec->recipe != INLAY_RECIPE_EXACT) ||
+        (spec->float_angles && spec->inv_freq == NULL))
         return INLAY_ERROR_OPTION;
     if (spec->dim == 0 || spec->dim > INT32_MAX || (spec->odd == INLAY_SINUSOID_ODD_ERROR && spec->dim % 2 == 1))
         return INLAY_ERROR_SHAPE;
@@ -224,15 +221,12 @@ struct inlay_placement inlay_sinusoid_in_row(const inlay_sinusoid *sinusoid, siz
     bool cos_first = sinusoid->layout == INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST;
     bool at_end = first + pairs == sinusoid->pairs, odd = sinusoid->dim % 2 == 1;
     bool incomplete = at_end && odd && sinusoid->odd == INLAY_SINUSOID_ODD_FORMULA;
-    size_t second = sinusoid->pairs + first; /* the column in the second block of a split layout */
+    /* The first columns of those that come first in the layout, and of those that come second. */
+    size_t one = interleaved ? 2 * first : first, other = interleaved ? one + 1 : sinusoid->pairs + first;
     struct inlay_placement placement = {
         .interleaved = interleaved,
-        .sin = interleaved ? 2 * first
-               : cos_first ? second
-                           : first,
-        .cos = interleaved ? 2 * first + 1
-               : cos_first ? first
-                           : second,
+        .sin = cos_first ? other : one,
+        .cos = cos_first ? one : other,
         .sines = pairs - (incomplete && cos_first),
         .cosines = pairs - (incomplete && !cos_first),
         .last = at_end && odd && sinusoid->odd != INLAY_SINUSOID_ODD_FORMULA,
@@ -240,14 +234,10 @@ struct inlay_placement inlay_sinusoid_in_row(const inlay_sinusoid *sinusoid, siz
     };
     placement.columns = placement.sines + placement.cosines + placement.last;
     /* In a piece that is a whole row, the extra last column belongs to the only run. */
-    if (interleaved || pairs == sinusoid->pairs) {
-        placement.runs = 1;
-        placement.run[0] = (struct inlay_columns){interleaved ? 2 * first : first, placement.columns, 0};
-    } else {
-        placement.runs = placement.columns > pairs ? 2 : 1;
-        placement.run[0] = (struct inlay_columns){first, pairs, 0};
-        placement.run[1] = (struct inlay_columns){second, placement.columns - pairs, pairs};
-    }
+    size_t together = interleaved || pairs == sinusoid->pairs ? placement.columns : pairs;
+    placement.runs = placement.columns > together ? 2 : 1;
+    placement.run[0] = (struct inlay_columns){one, together, 0};
+    placement.run[1] = (struct inlay_columns){other, placement.columns - together, together};
     return placement;
 }
 

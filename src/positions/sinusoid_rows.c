@@ -15,63 +15,52 @@ static void fill_sinusoid(const struct inlay_rows *rows)
 }
 
 /* Validates what both functions have in common and writes the extent of the output to *written. */
-static inlay_status check_rows_call(const inlay_sinusoid *sinusoid, size_t n, inlay_element_type type, const void *out,
-                                    size_t out_stride_bytes, const inlay_executor *executor,
+static inlay_status check_rows_call(const struct inlay_rows *rows, const inlay_executor *executor,
                                     struct inlay_extent *written)
 {
-    if (sinusoid == NULL)
+    if (rows->sinusoid == NULL)
         return INLAY_ERROR_NULL;
-    inlay_status status = inlay_check_matrix(out, n, sinusoid->dim, type, out_stride_bytes, written);
+    inlay_status status =
+        inlay_check_matrix(rows->out, rows->n, rows->sinusoid->dim, rows->type, rows->out_stride_bytes, written);
     return status == INLAY_OK ? inlay_check_executor(executor) : status;
-}
-
-static void run_sinusoid_rows(const inlay_sinusoid *sinusoid, struct inlay_positions positions, size_t n,
-                              inlay_element_type type, void *out, size_t out_stride_bytes,
-                              const inlay_executor *executor)
-{
-    struct inlay_rows rows = {
-        .fill = fill_sinusoid,
-        .sinusoid = sinusoid,
-        .positions = positions,
-        .n = n,
-        .type = type,
-        .stream = n * sinusoid->dim * inlay_type_bytes(type) > INLAY_FILL_BYTES,
-        .out = out,
-        .out_stride_bytes = out_stride_bytes,
-    };
-    inlay_rows_run(&rows, executor);
 }
 
 inlay_status inlay_sinusoid_rows(const inlay_sinusoid *sinusoid, int64_t first, size_t n, inlay_element_type type,
                                  void *out, size_t out_stride_bytes, const inlay_executor *executor)
 {
+    struct inlay_rows rows = {.fill = fill_sinusoid,
+                              .sinusoid = sinusoid,
+                              .n = n,
+                              .type = type,
+                              .out = out,
+                              .out_stride_bytes = out_stride_bytes};
     struct inlay_extent written;
-    inlay_fault ignored;
-    inlay_status status = check_rows_call(sinusoid, n, type, out, out_stride_bytes, executor, &written);
-    if (status != INLAY_OK || n == 0)
-        return status;
-    if (!inlay_positions_in(first, n, INLAY_POSITION_LIMIT, &ignored))
-        return INLAY_ERROR_POSITION;
-    const struct inlay_positions positions = {.first = (uint32_t)first};
-    run_sinusoid_rows(sinusoid, positions, n, type, out, out_stride_bytes, executor);
-    return INLAY_OK;
+    inlay_status status = check_rows_call(&rows, executor, &written);
+    return status == INLAY_OK ? inlay_rows_run_from(&rows, first, executor) : status;
 }
 
 inlay_status inlay_sinusoid_at(const inlay_sinusoid *sinusoid, const void *positions, inlay_position_type position_type,
                                size_t n, inlay_element_type type, void *out, size_t out_stride_bytes,
                                const inlay_executor *executor, inlay_fault *fault)
 {
-    struct inlay_extent written, read;
+    struct inlay_rows rows = {.fill = fill_sinusoid,
+                              .sinusoid = sinusoid,
+                              .n = n,
+                              .type = type,
+                              .out = out,
+                              .out_stride_bytes = out_stride_bytes,
+                              .positions = {.list = positions, .type = position_type}};
+    struct inlay_extent written, read = {0, 0};
     size_t position_bytes = inlay_position_bytes(position_type);
     if (sinusoid != NULL && position_bytes == 0)
         return INLAY_ERROR_OPTION;
-    inlay_status status = check_rows_call(sinusoid, n, type, out, out_stride_bytes, executor, &written);
+    inlay_status status = check_rows_call(&rows, executor, &written);
     if (status == INLAY_OK && n > 0)
         status = inlay_check_array(positions, n, position_bytes, &read);
-    if (status != INLAY_OK || n == 0)
+    if (status == INLAY_OK && inlay_extents_overlap(written, read))
+        status = INLAY_ERROR_OVERLAP;
+    if (status != INLAY_OK)
         return status;
-    if (inlay_extents_overlap(written, read))
-        return INLAY_ERROR_OVERLAP;
     size_t bad = inlay_first_bad_position(positions, position_type, n);
     if (bad < n) {
         int64_t value = position_type == INLAY_POSITION_I64 ? inlay_id_at(positions, INLAY_ID_I64, bad) : 0;
@@ -79,7 +68,6 @@ inlay_status inlay_sinusoid_at(const inlay_sinusoid *sinusoid, const void *posit
             *fault = (inlay_fault){0, bad, value};
         return INLAY_ERROR_POSITION;
     }
-    const struct inlay_positions list = {.list = positions, .type = position_type};
-    run_sinusoid_rows(sinusoid, list, n, type, out, out_stride_bytes, executor);
+    inlay_rows_run(&rows, executor);
     return INLAY_OK;
 }
