@@ -88,8 +88,9 @@ double inlay_phase_half_turns(const struct inlay_fixed *frequency, struct inlay_
     return inlay_f64_of_bits(bits);
 }
 
-/* ---- Fractions: fixed-point numbers in [0, 1), in which the series are summed. Their integer limb is left out. They
-   are passed by address: gcc 12 copies them when they are passed by value, and entries take 1.6 times as long. ---- */
+/* The series are summed in fractions: fixed-point numbers in [0, 1), whose integer limb is 0 and left out of the
+   arithmetic. They are passed by address: gcc 12 copies them when they are passed by value, and entries take 1.6 times
+   as long. */
 
 /* Returns a * b, less than 2 units of 2^-256 too small: limb i times limb j weighs 2^(-64 (i + j)), and products that
    weigh less than the fifth limb of the fraction are left out, of which only the carries would count. */
