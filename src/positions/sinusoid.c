@@ -222,11 +222,11 @@ struct inlay_placement inlay_sinusoid_in_row(const inlay_sinusoid *sinusoid, siz
     bool at_end = first + pairs == sinusoid->pairs, odd = sinusoid->dim % 2 == 1;
     bool incomplete = at_end && odd && sinusoid->odd == INLAY_SINUSOID_ODD_FORMULA;
     /* The first columns of those that come first in the layout, and of those that come second. */
-    size_t one = interleaved ? 2 * first : first, other = interleaved ? one + 1 : sinusoid->pairs + first;
+    size_t front = interleaved ? 2 * first : first, back = interleaved ? front + 1 : sinusoid->pairs + first;
     struct inlay_placement placement = {
         .interleaved = interleaved,
-        .sin = cos_first ? other : one,
-        .cos = cos_first ? one : other,
+        .sin = cos_first ? back : front,
+        .cos = cos_first ? front : back,
         .sines = pairs - (incomplete && cos_first),
         .cosines = pairs - (incomplete && !cos_first),
         .last = at_end && odd && sinusoid->odd != INLAY_SINUSOID_ODD_FORMULA,
@@ -236,8 +236,8 @@ struct inlay_placement inlay_sinusoid_in_row(const inlay_sinusoid *sinusoid, siz
     /* In a piece that is a whole row, the extra last column belongs to the only run. */
     size_t together = interleaved || pairs == sinusoid->pairs ? placement.columns : pairs;
     placement.runs = placement.columns > together ? 2 : 1;
-    placement.run[0] = (struct inlay_columns){one, together, 0};
-    placement.run[1] = (struct inlay_columns){other, placement.columns - together, together};
+    placement.run[0] = (struct inlay_columns){front, together, 0};
+    placement.run[1] = (struct inlay_columns){back, placement.columns - together, together};
     return placement;
 }
 
