@@ -229,6 +229,7 @@ START_TEST(ragged_batches)
     inlay_batch batch = inlay_batch_ragged(ids, INLAY_ID_I32, offsets, BATCH, 0);
     EXPECT_BATCH(INLAY_OK, length, TOKENS);
     EXPECT_BATCH(INLAY_OK, length, INLAY_LENGTH_FROM_OFFSETS);
+    EXPECT_BATCH(INLAY_ERROR_OVERFLOW, sequences, SIZE_MAX / sizeof *offsets / 2 + 1); /* the last offset is nowhere */
     EXPECT_BATCH(INLAY_ERROR_NULL, offsets, NULL);
     EXPECT_BATCH(INLAY_ERROR_OFFSETS, length, TOKENS - 1);
     EXPECT_BATCH(INLAY_ERROR_OFFSETS, length, TOKENS + 1);

@@ -100,7 +100,7 @@ typedef struct inlay_allocator {
 /* ---- Threads ---------------------------------------------------------------------------------------------------- */
 
 /**
- * A thread pool of the caller's that runs the parts of a call. Functions that write rows take a pointer to one; null
+ * A thread pool of the caller's that runs the parts of a call. Functions that run in parts take a pointer to one; null
  * means that the calling thread does all the work. The result has the same bits for every executor. The folder
  * examples/executors has adapters for pthreadpool, OpenMP and a C++17 pool.
  */

@@ -48,9 +48,11 @@
  * - All arguments are validated before the first write: a function that returns anything but INLAY_OK has written
  *   nothing to its outputs (a function that creates a handle writes null). It never prints, aborts or changes
  *   errno.
- * - An output must not overlap an input (the gaps between rows count as part of it) unless the function's comment
- *   allows it; otherwise the call returns INLAY_ERROR_OVERLAP. A call whose output has no rows reads no data and
- *   returns INLAY_OK, provided that its handles, shapes, strides and enum values are valid.
+ * - An output must not overlap an input array (the gaps between rows count as part of it) unless the function's
+ *   comment allows it; otherwise the call returns INLAY_ERROR_OVERLAP. Structs count as inputs only where a comment
+ *   names them. A call whose output has no rows reads no data (but the last offset of a ragged batch, if it is
+ *   needed to know this) and returns INLAY_OK, provided that its handles, shapes, strides and enum values are
+ *   valid.
  * - Results have the same bits on every ISA and with every compiler, executor and alignment: the product row *
  *   scale is rounded, then each sum is rounded, without fused multiply-add. NaN is the exception: where a result is
  *   NaN it is NaN everywhere, but its sign and payload can differ between ISAs and compilers.
@@ -58,7 +60,8 @@
  *   changed; its sticky exception flags are kept.
  * - Every function may be called from any number of threads at the same time, also on shared handles. Except for
  *   the functions named create and destroy, functions allocate no memory, take no lock, make no system call and use
- *   less than 64 KiB of stack (in optimised builds). After inlay_init() they may be called in a signal handler.
+ *   less than 64 KiB of stack (in optimised builds). After inlay_init() they may be called in a signal handler,
+ *   except for inlay_forward_explain().
  * - Specs, views, batches and tunings begin with their size, so that later versions can append fields; the
  *   functions named default, and the constructors of views and batches, fill it in. A struct larger than this
  *   version knows is accepted if the rest of it is zero. A size above 1024 is an error. Fields named `reserved`

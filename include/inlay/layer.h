@@ -68,15 +68,15 @@ typedef enum inlay_pooling {
 /** Thresholds of the pass. They change the speed of a layer and never a result. Null in inlay_layer_spec.tuning stands
     for inlay_tuning_default(). */
 typedef struct inlay_tuning {
-    size_t size;          /**< sizeof(inlay_tuning) */
-    size_t l2_bytes;      /**< calls whose rows, in the output's type, take more bytes than this prefetch whole rows;
-                               smaller calls of float32 rows prefetch only the first lines of a row, since L2 may hold it */
-    size_t stream_bytes;  /**< INLAY_STORES_AUTOMATIC: larger outputs are written by non-temporal stores */
-    size_t compute_bytes; /**< a sequence that shares its sinusoids with no other of its part computes them if they take
-                               more bytes than this, even if they are cached, because that is faster than reading them;
-                               SIZE_MAX: never */
-    size_t block_bytes;   /**< position rows that stay in L1 while the batch consumes them, at least one row; rows that
-                               are computed take at most 16 KiB */
+    size_t size;           /**< sizeof(inlay_tuning) */
+    size_t l2_bytes;       /**< calls whose rows, in the output's type, take more bytes than this prefetch whole rows;
+                                smaller calls of float32 rows prefetch only the first lines of a row, since L2 may hold it */
+    size_t stream_bytes;   /**< INLAY_STORES_AUTOMATIC: larger outputs are written by non-temporal stores */
+    size_t compute_bytes;  /**< a sequence that shares its sinusoids with no other of its part may compute them if they
+                                take more bytes than this, even if they are cached, because that is faster than reading
+                                them; SIZE_MAX: never */
+    size_t block_bytes;    /**< position rows that stay in L1 while the batch consumes them, at least one row; rows that
+                                are computed take at most 16 KiB */
     size_t prefetch_bytes; /**< prefetch distance in bytes of table rows: at least one row, at most 32 rows, or 6 where
                                 calls do more than add positions; 0: no prefetch */
 } inlay_tuning;
@@ -266,7 +266,8 @@ static inline inlay_batch inlay_batch_ragged(const void *ids, inlay_id_type id_t
  *
  * Positions of a sinusoid lie in [0, 2^31), those of a learned table in [0, rows). Positions of tokens whose output has
  * none (skipped tokens, bare rows of zeros) are not checked. If another thread changes the arrays of the batch during
- * the call, rows of the output are wrong, but no other memory is read or written.
+ * the call, rows of the output are wrong, but no other memory is read or written. The last offset of a batch with
+ * INLAY_LENGTH_FROM_OFFSETS is the exception: it is the size of other arrays and must not change.
  *
  * @param layer             from inlay_layer_create()
  * @param batch             ids and what belongs to them; its arrays must not overlap `out`
@@ -293,7 +294,8 @@ INLAY_API inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch
  * @param out         the output that the call would write; it is not touched
  * @param text        where to write the text, which ends with a null character and is cut if it is too long
  * @param text_bytes  size of `text`, >= 1
- * @return as inlay_forward(); `text` is written only with INLAY_OK
+ * @return as inlay_forward(), INLAY_ERROR_NULL if `text` is null, INLAY_ERROR_SHAPE if `text_bytes` is 0; `text` is
+ *         written only with INLAY_OK. That it overlaps no other argument is not checked
  */
 INLAY_API inlay_status inlay_forward_explain(const inlay_layer *layer, const inlay_batch *batch, const void *out,
                                              size_t out_stride_bytes, const inlay_executor *executor,

@@ -36,21 +36,21 @@ static bool fields_known(const inlay_layer_spec *spec, const inlay_batch *batch)
 static inlay_status count_tokens(const inlay_batch *batch, size_t *tokens, inlay_fault *fault)
 {
     const bool ragged = batch->offsets != NULL, from_offsets = batch->length == INLAY_LENGTH_FROM_OFFSETS;
+    struct inlay_extent read;
     *tokens = batch->length;
     if (ragged && batch->sequences > SIZE_MAX / sizeof *batch->offsets - 1)
         return INLAY_ERROR_OVERFLOW;
     if (!from_offsets)
         return !ragged && __builtin_mul_overflow(batch->sequences, batch->length, tokens) ? INLAY_ERROR_OVERFLOW
                                                                                           : INLAY_OK;
-    if (!ragged)
-        return INLAY_ERROR_NULL;
     /* Without sequences the output has no rows, and no array is read. */
     uint64_t last = 0;
-    if (batch->sequences > 0)
+    inlay_status status = inlay_check_array(batch->offsets, batch->sequences + 1, sizeof *batch->offsets, &read);
+    if (status == INLAY_OK && batch->sequences > 0)
         last = inlay_load_once((uint64_t)inlay_id_at(batch->offsets, INLAY_ID_I64, batch->sequences));
     *tokens = (size_t)last;
-    if (last < SIZE_MAX && last <= INT64_MAX)
-        return INLAY_OK;
+    if (status != INLAY_OK || (last < SIZE_MAX && last <= INT64_MAX))
+        return status;
     *fault = (inlay_fault){batch->sequences, 0, (int64_t)last};
     return INLAY_ERROR_OFFSETS;
 }

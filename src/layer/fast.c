@@ -285,7 +285,8 @@ static __attribute__((noinline)) void embed_from_start(const struct inlay_part *
         embed_computed_or_fused(&rest);
 }
 
-void inlay_run_fast(const struct inlay_part *part)
+/* Not inlined, even by link-time optimisation: its arithmetic stays within the guarded environment of its caller. */
+__attribute__((noinline)) void inlay_run_fast(const struct inlay_part *part)
 {
     if (part->plan->positions != INLAY_POSITIONS_COMPUTED) {
         embed_rows(part);

@@ -37,7 +37,7 @@ static unsigned char *cached_begin(inlay_layer *layer)
 }
 
 /* Computes the cached rows of a layer's sinusoid. Not inlined: it runs kernels in the guarded environment. */
-static void fill_cache(const inlay_layer *layer, size_t rows, unsigned char *cache)
+static __attribute__((noinline)) void fill_cache(const inlay_layer *layer, size_t rows, unsigned char *cache)
 {
     const struct inlay_kernels *kernels = inlay_dispatch();
     const struct inlay_positions first = {.first = 0};

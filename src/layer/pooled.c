@@ -65,7 +65,7 @@ static void pool(const struct inlay_part *part, size_t b, unsigned char *sum)
     inlay_finish_group(&group, &out);
 }
 
-void inlay_run_pooled(const struct inlay_part *part)
+__attribute__((noinline)) void inlay_run_pooled(const struct inlay_part *part)
 {
     _Alignas(INLAY_CACHE_LINE) unsigned char sum[INLAY_GROUP_BYTES];
     for (size_t b = part->b; b < part->b_end; b++)

@@ -93,7 +93,7 @@ struct inlay_position_counter {
 static inline struct inlay_position_counter inlay_count_positions(const struct inlay_work *work, size_t b)
 {
     int64_t start = work->batch.starts != NULL ? inlay_id_at(work->batch.starts, INLAY_ID_I64, b) : work->batch.start;
-    return (struct inlay_position_counter){(uint64_t)start, 0};
+    return (struct inlay_position_counter){inlay_load_once((uint64_t)start), 0};
 }
 
 static inline uint64_t inlay_next_position(const struct inlay_work *work, struct inlay_position_counter *counter,
