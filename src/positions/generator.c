@@ -121,10 +121,9 @@ static void anchor(struct inlay_generator *generator, double position)
 
 static void write_entry(unsigned char *row, size_t column, uint64_t bits, inlay_element_type type)
 {
-    uint32_t wide = (uint32_t)bits;
     uint16_t narrow = (uint16_t)bits;
     if (type == INLAY_F32)
-        memcpy(row + column * sizeof wide, &wide, sizeof wide);
+        inlay_store_f32(row, column, inlay_f32_of_bits((uint32_t)bits));
     else
         memcpy(row + column * sizeof narrow, &narrow, sizeof narrow);
 }

@@ -113,9 +113,7 @@ static inlay_status check_rotary(const inlay_rotary_spec *spec, const double *in
     if (!inlay_double_in(spec->base, 1, 1e30) || equal)
         return INLAY_ERROR_BASE;
     inlay_status status = check_arrays(spec, inv_freq, attention_factor);
-    if (status != INLAY_OK)
-        return status;
-    return values_valid(spec) ? INLAY_OK : INLAY_ERROR_OPTION;
+    return status == INLAY_OK && !values_valid(spec) ? INLAY_ERROR_OPTION : status;
 }
 
 /* ---- Arithmetic ------------------------------------------------------------------------------------------------- */

@@ -27,8 +27,7 @@ static struct inlay_rows rows_between(const struct inlay_rows *all, size_t first
     if (all->positions.list != NULL)
         some.positions.list =
             (const unsigned char *)all->positions.list + first * inlay_position_bytes(all->positions.type);
-    else
-        some.positions.first += (uint32_t)first;
+    some.positions.first += (uint32_t)first;
     return some;
 }
 
