@@ -212,7 +212,7 @@ inlay_status inlay_describe(struct inlay_work *work, const inlay_layer *layer, c
     inlay_fault unused;
     fault = fault != NULL ? fault : &unused;
     size_t tokens = 0;
-    struct inlay_extent written;
+    struct inlay_extent written = {0, 0};
     if (!fields_known(spec, batch))
         return INLAY_ERROR_OPTION;
     inlay_status status = count_tokens(batch, &tokens, fault);
