@@ -17,6 +17,7 @@
 
 typedef __m512 vec;
 typedef __m512d vec_double;
+typedef unsigned char vec_bytes __attribute__((vector_size(16)));
 typedef __m256 span;
 
 #include "simd/words.h"
@@ -64,27 +65,15 @@ VEC_INLINE vec vec_load_i8(const unsigned char *from)
     return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)from)));
 }
 
-VEC_INLINE vec vec_from_bytes(__m128i bytes)
+/* VEC_LEN bytes, and these as floats. */
+VEC_INLINE vec_bytes vec_load_bytes(const unsigned char *from)
 {
-    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes));
+    return (vec_bytes)_mm_loadu_si128((const __m128i *)from);
 }
 
-VEC_INLINE vec vec_load_u8(const unsigned char *from)
+VEC_INLINE vec vec_from_bytes(vec_bytes bytes)
 {
-    return vec_from_bytes(_mm_loadu_si128((const __m128i *)from));
-}
-
-/* The lower, or upper, halves of VEC_LEN bytes. */
-VEC_INLINE vec vec_load_low_u4(const unsigned char *from)
-{
-    __m128i bytes = _mm_loadu_si128((const __m128i *)from);
-    return vec_from_bytes(_mm_and_si128(bytes, _mm_set1_epi8(15)));
-}
-
-VEC_INLINE vec vec_load_high_u4(const unsigned char *from)
-{
-    __m128i bytes = _mm_loadu_si128((const __m128i *)from);
-    return vec_from_bytes(_mm_and_si128(_mm_srli_epi16(bytes, 4), _mm_set1_epi8(15)));
+    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32((__m128i)bytes));
 }
 
 /* Both halves of VEC_LEN / 2 bytes, the lower half of each first. */
@@ -92,7 +81,7 @@ VEC_INLINE vec vec_load_u4(const unsigned char *from)
 {
     __m128i bytes = _mm_loadl_epi64((const __m128i *)from);
     __m128i both = _mm_unpacklo_epi8(bytes, _mm_srli_epi16(bytes, 4));
-    return vec_from_bytes(_mm_and_si128(both, _mm_set1_epi8(15)));
+    return vec_from_bytes((vec_bytes)_mm_and_si128(both, _mm_set1_epi8(15)));
 }
 
 /* One float16 in all lanes. */

@@ -16,6 +16,7 @@
 
 typedef float32x4_t vec;
 typedef float64x2_t vec_double;
+typedef uint8x8_t vec_bytes;
 
 #include "simd/words.h"
 
@@ -64,8 +65,8 @@ VEC_INLINE vec vec_load_bf16(const unsigned char *from)
     return vreinterpretq_f32_u32(vshll_n_u16(vreinterpret_u16_u8(vld1_u8(from)), 16));
 }
 
-/* Four bytes in the lower half of a register, any address. */
-VEC_INLINE uint8x8_t vec_load_bytes(const unsigned char *from)
+/* VEC_LEN bytes in the lower half of a register. */
+VEC_INLINE vec_bytes vec_load_bytes(const unsigned char *from)
 {
     uint32_t word;
     memcpy(&word, from, sizeof word);
@@ -77,25 +78,9 @@ VEC_INLINE vec vec_load_i8(const unsigned char *from)
     return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u8(vec_load_bytes(from))))));
 }
 
-VEC_INLINE vec vec_from_bytes(uint8x8_t bytes)
+VEC_INLINE vec vec_from_bytes(vec_bytes bytes)
 {
     return vcvtq_f32_u32(vmovl_u16(vget_low_u16(vmovl_u8(bytes))));
-}
-
-VEC_INLINE vec vec_load_u8(const unsigned char *from)
-{
-    return vec_from_bytes(vec_load_bytes(from));
-}
-
-/* The lower, or upper, halves of VEC_LEN bytes. */
-VEC_INLINE vec vec_load_low_u4(const unsigned char *from)
-{
-    return vec_from_bytes(vand_u8(vec_load_bytes(from), vdup_n_u8(15)));
-}
-
-VEC_INLINE vec vec_load_high_u4(const unsigned char *from)
-{
-    return vec_from_bytes(vshr_n_u8(vec_load_bytes(from), 4));
 }
 
 /* Both halves of VEC_LEN / 2 bytes, the lower half of each first. */

@@ -35,42 +35,36 @@ struct quantised_layout {
     bool halves;
 };
 
-VEC_INLINE struct quantised_layout quantised_layout(inlay_element_type type)
-{
-    switch (type) {
-    case INLAY_F16:
-    case INLAY_BF16:
-        return (struct quantised_layout){.bits = 16};
-    case INLAY_U4_ROWWISE:
-    case INLAY_U4_GROUPED:
-    case INLAY_U4_GROUPED_FLAT:
-        return (struct quantised_layout){.bits = 4};
-    case INLAY_Q8_0:
-        return (struct quantised_layout){.header_bytes = 2, .bits = 8};
-    case INLAY_Q4_0:
-        return (struct quantised_layout){.header_bytes = 2, .bits = 4, .halves = true};
-    default:
-        return (struct quantised_layout){.bits = 8};
-    }
-}
+static const struct quantised_layout quantised_layouts[INLAY_ELEMENT_TYPES] = {
+    [INLAY_F16] = {.bits = 16},
+    [INLAY_BF16] = {.bits = 16},
+    [INLAY_I8] = {.bits = 8},
+    [INLAY_I8_INVERSE] = {.bits = 8},
+    [INLAY_U8_ROWWISE] = {.bits = 8},
+    [INLAY_U4_ROWWISE] = {.bits = 4},
+    [INLAY_U4_GROUPED] = {.bits = 4},
+    [INLAY_U4_GROUPED_FLAT] = {.bits = 4},
+    [INLAY_Q8_0] = {.header_bytes = 2, .bits = 8},
+    [INLAY_Q4_0] = {.header_bytes = 2, .bits = 4, .halves = true},
+};
 
 /* Returns the bytes of n numbers; the last one may fill one half of its byte. */
 VEC_INLINE size_t quantised_number_bytes(inlay_element_type type, size_t n)
 {
-    const size_t bits = quantised_layout(type).bits;
+    const size_t bits = quantised_layouts[type].bits;
     return bits == 4 ? (n + 1) / 2 : n * (bits / 8);
 }
 
 VEC_INLINE size_t quantised_block_bytes(inlay_element_type type)
 {
-    return quantised_layout(type).header_bytes + quantised_number_bytes(type, QUANTISED_BLOCK);
+    return quantised_layouts[type].header_bytes + quantised_number_bytes(type, QUANTISED_BLOCK);
 }
 
 /* Returns where the vector that begins at column `within` of a block lies in the row. */
 VEC_INLINE const unsigned char *quantised_at(inlay_element_type type, const struct quantised_row *row, size_t block,
                                              size_t within)
 {
-    const struct quantised_layout layout = quantised_layout(type);
+    const struct quantised_layout layout = quantised_layouts[type];
     const unsigned char *numbers = row->bytes + block * quantised_block_bytes(type) + layout.header_bytes;
     return numbers + (layout.halves ? within % (QUANTISED_BLOCK / 2) : quantised_number_bytes(type, within));
 }
@@ -132,13 +126,14 @@ VEC_INLINE vec quantised_load(inlay_element_type type, const unsigned char *from
     case INLAY_BF16:
         return vec_load_bf16(from);
     case INLAY_U8_ROWWISE:
-        return vec_load_u8(from);
+        return vec_from_bytes(vec_load_bytes(from));
     case INLAY_U4_ROWWISE:
     case INLAY_U4_GROUPED:
     case INLAY_U4_GROUPED_FLAT:
         return vec_load_u4(from);
     case INLAY_Q4_0:
-        return within < QUANTISED_BLOCK / 2 ? vec_load_low_u4(from) : vec_load_high_u4(from);
+        return within < QUANTISED_BLOCK / 2 ? vec_from_bytes(vec_load_bytes(from) & 15)
+                                            : vec_from_bytes(vec_load_bytes(from) >> 4);
     default:
         return vec_load_i8(from);
     }
@@ -202,27 +197,19 @@ VEC_INLINE void dequantise_last(inlay_element_type type, bool positioned, const 
 {
     const unsigned char *from = quantised_at(type, &part->row, block, within);
     const size_t at = dequantise_offset(part, block, within),
-                 bytes = quantised_layout(type).halves ? n : quantised_number_bytes(type, n);
-    unsigned char copy[32] = {0}, *to = copy;
+                 bytes = quantised_layouts[type].halves ? n : quantised_number_bytes(type, n);
+    unsigned char copy[32] = {0};
     /* The sizes are constants, so that memcpy is not called. */
-    if (bytes & 16) {
-        memcpy(to, from, 16);
-        to += 16, from += 16;
-    }
-    if (bytes & 8) {
-        memcpy(to, from, 8);
-        to += 8, from += 8;
-    }
-    if (bytes & 4) {
-        memcpy(to, from, 4);
-        to += 4, from += 4;
-    }
-    if (bytes & 2) {
-        memcpy(to, from, 2);
-        to += 2, from += 2;
-    }
+    if (bytes & 16)
+        memcpy(copy, from, 16);
+    if (bytes & 8)
+        memcpy(copy + (bytes & 16), from + (bytes & 16), 8);
+    if (bytes & 4)
+        memcpy(copy + (bytes & 24), from + (bytes & 24), 4);
+    if (bytes & 2)
+        memcpy(copy + (bytes & 28), from + (bytes & 28), 2);
     if (bytes & 1)
-        *to = *from;
+        copy[bytes - 1] = from[bytes - 1];
     vec x = quantised_value(type, quantised_load(type, copy, within), terms) * part->scale;
     if (positioned)
         x = x + vec_load_n(part->position + at, n);

@@ -35,9 +35,11 @@ struct norm_sums {
     double values, squares;
 };
 
-/* Returns the sums of a row's values (of a centred norm) and of their squares. The square of a float is exact in
-   double, so that a fused addition rounds as a separate one would. */
-VEC_INLINE struct norm_sums norm_sweep(const unsigned char *row, size_t columns, bool centred)
+/* Returns the sums of a row's values, if `centred`, and of their squares; with `deviations` those of the squares of
+   their distances from the mean. The square of a float is exact in double, so that a fused addition rounds as a
+   separate one would. That of a distance is not. */
+VEC_INLINE struct norm_sums norm_sweep(const unsigned char *row, size_t columns, bool centred, bool deviations,
+                                       double mean)
 {
     vec_double values[NORM_VECS], squares[NORM_VECS];
     for (size_t k = 0; k < NORM_VECS; k++)
@@ -48,13 +50,17 @@ VEC_INLINE struct norm_sums norm_sweep(const unsigned char *row, size_t columns,
             vec_double x = vec_double_load_f32(row + (column + k * VEC_DOUBLES) * sizeof(float));
             if (centred)
                 values[k] = values[k] + x;
-            squares[k] = vec_double_fma(x, x, squares[k]);
+            if (deviations)
+                squares[k] = squares[k] + (x - mean) * (x - mean);
+            else
+                squares[k] = vec_double_fma(x, x, squares[k]);
         }
     double last[NORM_LANES], last_squares[NORM_LANES];
     size_t left = columns - column;
     for (size_t i = 0; i < left; i++) {
         last[i] = vec_one(row + (column + i) * sizeof(float));
-        last_squares[i] = last[i] * last[i];
+        double distance = deviations ? last[i] - mean : last[i];
+        last_squares[i] = distance * distance;
     }
     return (struct norm_sums){centred ? norm_lanes(values, last, left) : 0, norm_lanes(squares, last_squares, left)};
 }
@@ -62,23 +68,7 @@ VEC_INLINE struct norm_sums norm_sweep(const unsigned char *row, size_t columns,
 /* Returns the sum of (x - mean)^2. Rarely called, hence not inlined. */
 static __attribute__((noinline)) double norm_deviations(const unsigned char *row, size_t columns, double mean)
 {
-    vec_double squares[NORM_VECS];
-    for (size_t k = 0; k < NORM_VECS; k++)
-        squares[k] = vec_double_set1(0);
-    size_t column = 0;
-    for (; column + NORM_LANES <= columns; column += NORM_LANES)
-        for (size_t k = 0; k < NORM_VECS; k++) {
-            vec_double x = vec_double_load_f32(row + (column + k * VEC_DOUBLES) * sizeof(float));
-            x = x - mean;
-            squares[k] = squares[k] + x * x;
-        }
-    double last[NORM_LANES];
-    size_t left = columns - column;
-    for (size_t i = 0; i < left; i++) {
-        double x = vec_one(row + (column + i) * sizeof(float)) - mean;
-        last[i] = x * x;
-    }
-    return norm_lanes(squares, last, left);
+    return norm_sweep(row, columns, false, true, mean).squares;
 }
 
 /* The numbers that all columns of a row share. */
@@ -88,7 +78,7 @@ struct norm_row {
 
 VEC_INLINE struct norm_row norm_row(const unsigned char *row, size_t columns, float epsilon, bool centred)
 {
-    struct norm_sums sums = norm_sweep(row, columns, centred);
+    struct norm_sums sums = norm_sweep(row, columns, centred, false, 0);
     double mean = sums.values / (double)columns, variance = sums.squares / (double)columns;
     if (centred) {
         variance = variance - mean * mean;
