@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "support.h"
 
+#include <fenv.h>
 #include <sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,14 +208,38 @@ void set_flush(bool flush)
 #endif
 }
 
+void set_environment(int environment)
+{
+    static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    set_flush(environment >= 4);
+    fesetround(modes[environment % 4]);
+}
+
+bool is_grouped(inlay_element_type type)
+{
+    return type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT;
+}
+
+inlay_layer *make_layer_of(const inlay_layer_spec *spec)
+{
+    inlay_layer *layer;
+    demand(inlay_layer_create(spec, NULL, &layer) == INLAY_OK);
+    return layer;
+}
+
+inlay_sinusoid *make_sinusoid_of(const inlay_sinusoid_spec *spec)
+{
+    inlay_sinusoid *sinusoid;
+    demand(inlay_sinusoid_create(spec, NULL, &sinusoid) == INLAY_OK);
+    return sinusoid;
+}
+
 inlay_sinusoid *make_sinusoid(size_t dim, double base, inlay_sinusoid_layout layout)
 {
     inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(dim);
     spec.base = base;
     spec.layout = layout;
-    inlay_sinusoid *sinusoid;
-    demand(inlay_sinusoid_create(&spec, NULL, &sinusoid) == INLAY_OK);
-    return sinusoid;
+    return make_sinusoid_of(&spec);
 }
 
 void dequantise(const inlay_table *table, float *out)

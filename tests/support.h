@@ -66,7 +66,7 @@ void arena_free(struct arena *arena);
 /* Where in an arena a buffer lies: against the page before it, against the page behind it, or at some offset. */
 enum placement { AT_BEGIN, AT_END, INSIDE };
 
-/* Fills the arena with a pattern and returns the place for so many bytes. */
+/* Fills the arena with a pattern and returns the place of a buffer of `bytes`. */
 unsigned char *arena_place(struct arena *arena, size_t bytes, enum placement placement, size_t offset);
 
 /* Whether every byte that no row covers still has the pattern. */
@@ -102,10 +102,20 @@ struct digest sha256(const void *bytes, size_t n);
 /* The control bits beside the rounding mode: flush-to-zero of results and of operands. */
 void set_flush(bool flush);
 
+/* The floating-point environments of hosts: four rounding modes, each without and with flush-to-zero. The first is the
+   default. */
+enum { ENVIRONMENTS = 8 };
+void set_environment(int environment);
+
 /* Writes the rows of a table as the kernels under test dequantise them: float32 [rows, dim]. */
 void dequantise(const inlay_table *table, float *out);
 
-/* A sinusoid handle that the test may rely on. */
+/* Whether zero points of a type are those of groups of columns. */
+bool is_grouped(inlay_element_type type);
+
+/* Handles of specs that must be valid. */
+inlay_layer *make_layer_of(const inlay_layer_spec *spec);
+inlay_sinusoid *make_sinusoid_of(const inlay_sinusoid_spec *spec);
 inlay_sinusoid *make_sinusoid(size_t dim, double base, inlay_sinusoid_layout layout);
 
 #endif

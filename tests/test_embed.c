@@ -21,31 +21,19 @@ struct shape {
     inlay_stores stores;
 };
 
-struct arenas {
-    struct arena table, positions, ids, input, out, expected;
-};
-
-static struct arenas arenas;
+enum { TABLE, POSITIONS, IDS, INPUT, OUT, EXPECTED, ARENAS };
+static struct arena arenas[ARENAS];
 
 static void make_arenas(void)
 {
-    size_t row = MAX_DIM * sizeof(float) + MAX_PADDING;
-    arenas.table = arena_make(ROWS * row + 64);
-    arenas.positions = arena_make(ROWS * row + 64);
-    arenas.ids = arena_make(MAX_TOKENS * sizeof(int64_t) + 64);
-    arenas.input = arena_make(MAX_TOKENS * row + 64);
-    arenas.out = arena_make(MAX_TOKENS * row + 64);
-    arenas.expected = arena_make(MAX_TOKENS * row + 64);
+    for (int i = 0; i < ARENAS; i++)
+        arenas[i] = arena_make(MAX_TOKENS * (MAX_DIM * sizeof(float) + MAX_PADDING) + 64);
 }
 
 static void free_arenas(void)
 {
-    arena_free(&arenas.table);
-    arena_free(&arenas.positions);
-    arena_free(&arenas.ids);
-    arena_free(&arenas.input);
-    arena_free(&arenas.out);
-    arena_free(&arenas.expected);
+    for (int i = 0; i < ARENAS; i++)
+        arena_free(&arenas[i]);
 }
 
 struct inputs {
@@ -75,13 +63,13 @@ static struct inputs place_inputs(const struct shape *shape, struct random *rand
     in.tokens = shape->batch * shape->seq;
     in.row_bytes = shape->dim * sizeof(float);
     in.stride = in.row_bytes + shape->padding;
-    in.table = place_rows(&arenas.table, shape, ROWS, in.stride, random);
-    in.positions = place_rows(&arenas.positions, shape, (size_t)shape->start + shape->seq, in.stride, random);
-    in.x = place_rows(&arenas.input, shape, in.tokens, in.stride, random).data;
+    in.table = place_rows(&arenas[TABLE], shape, ROWS, in.stride, random);
+    in.positions = place_rows(&arenas[POSITIONS], shape, (size_t)shape->start + shape->seq, in.stride, random);
+    in.x = place_rows(&arenas[INPUT], shape, in.tokens, in.stride, random).data;
     in.scale = scales[random_below(random, sizeof scales / sizeof *scales)];
     in.id_type = random_below(random, 2) ? INLAY_ID_I32 : INLAY_ID_I64;
     size_t bytes = in.id_type == INLAY_ID_I32 ? 4 : 8;
-    unsigned char *ids = arena_place(&arenas.ids, in.tokens * bytes, shape->placement, shape->offset);
+    unsigned char *ids = arena_place(&arenas[IDS], in.tokens * bytes, shape->placement, shape->offset);
     for (size_t i = 0; i < in.tokens; i++) {
         int64_t id = (int64_t)random_below(random, ROWS);
         memcpy(ids + i * bytes, &id, bytes); /* little-endian: the low half is the int32 */
@@ -123,13 +111,11 @@ static inlay_status forward(const struct shape *shape, const struct inputs *in, 
     spec.cached_positions = cached;
     spec.scale = in->scale;
     spec.stores = shape->stores;
-    inlay_layer *layer;
-    inlay_status status = inlay_layer_create(&spec, NULL, &layer);
-    ck_assert_int_eq(status, INLAY_OK);
+    inlay_layer *layer = make_layer_of(&spec);
     inlay_batch batch = inlay_batch_i32(NULL, shape->batch, shape->seq, shape->start);
     batch.ids = in->ids;
     batch.id_type = in->id_type;
-    status = inlay_forward(layer, &batch, out, in->stride, NULL, NULL);
+    inlay_status status = inlay_forward(layer, &batch, out, in->stride, NULL, NULL);
     inlay_layer_destroy(layer);
     return status;
 }
@@ -186,7 +172,7 @@ static void compare(const struct operation *operation, const struct shape *shape
                     (int)shape->start, (int)shape->stores, i, column, (double)got, (double)wanted);
         }
     }
-    EXPECT(arena_untouched_outside(&arenas.out, out, in->tokens, in->stride, in->row_bytes),
+    EXPECT(arena_untouched_outside(&arenas[OUT], out, in->tokens, in->stride, in->row_bytes),
            "%s: dim %zu, padding %zu, placement %d, offset %zu: wrote outside its rows", name, shape->dim,
            shape->padding, (int)shape->placement, shape->offset);
 }
@@ -197,10 +183,10 @@ static void check_shape(const struct shape *shape, uint64_t seed)
     struct inputs in = place_inputs(shape, &random);
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
         inlay_dispatch_use(&inlay_kernels_scalar);
-        unsigned char *expected = place_out(&arenas.expected, shape, &in);
+        unsigned char *expected = place_out(&arenas[EXPECTED], shape, &in);
         ck_assert_int_eq(operations[i].run(shape, &in, expected), INLAY_OK);
         inlay_dispatch_use(tested);
-        unsigned char *out = place_out(&arenas.out, shape, &in);
+        unsigned char *out = place_out(&arenas[OUT], shape, &in);
         ck_assert_int_eq(operations[i].run(shape, &in, out), INLAY_OK);
         compare(&operations[i], shape, &in, out, expected);
     }
@@ -260,8 +246,7 @@ START_TEST(the_formula)
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     spec.positions = &learned;
     spec.scale = 2;
-    inlay_layer *layer;
-    ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+    inlay_layer *layer = make_layer_of(&spec);
     inlay_batch batch = inlay_batch_i32(*ids, 2, 3, 1);
     float out[2][3][2];
     ck_assert_int_eq(inlay_forward(layer, &batch, out, sizeof **out, NULL, NULL), INLAY_OK);
@@ -295,66 +280,8 @@ static inlay_sinusoid *make_kind(size_t dim, size_t kind)
     inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(kinds[kind].recipe, dim);
     spec.layout = kinds[kind].layout;
     spec.odd = kinds[kind].odd;
-    inlay_sinusoid *sinusoid;
-    ck_assert_int_eq(inlay_sinusoid_create(&spec, NULL, &sinusoid), INLAY_OK);
-    return sinusoid;
+    return make_sinusoid_of(&spec);
 }
-
-/* Positions that the layer has cached, positions that it computes, and calls with both are the sinusoid's own rows,
-   also if a row is wider than the buffer of computed ones. */
-START_TEST(cached_and_computed_positions_are_the_same)
-{
-    static const size_t wide[] = {1, 2, 3, 7, 64, 129, 512, 4096, 4097, 9001};
-    for (size_t d = 0; d < sizeof wide / sizeof *wide; d++)
-        for (size_t kind = 0; kind < KINDS; kind++) {
-            size_t dim = wide[d], batch = 2, seq = 5;
-            if (tested == &inlay_kernels_scalar && dim > 600)
-                continue; /* it needs a microsecond per pair, and joins both kinds as every ISA does */
-            inlay_sinusoid *sinusoid = make_kind(dim, kind);
-            struct arena table_arena = arena_make(ROWS * dim * sizeof(float));
-            struct arena rows_arena = arena_make(seq * dim * sizeof(float));
-            struct arena out_arena = arena_make(batch * seq * dim * sizeof(float));
-            struct random random = {dim};
-            unsigned char *table = arena_place(&table_arena, ROWS * dim * sizeof(float), AT_END, 0);
-            random_rows(&random, table, ROWS, dim, dim * sizeof(float));
-            unsigned char *rows = arena_place(&rows_arena, seq * dim * sizeof(float), AT_END, 0);
-            const int64_t ids[10] = {0, 1, 2, 3, 4, 5, 6, 0, 2, 4};
-            inlay_table tokens = inlay_table_f32(table, ROWS, dim);
-            static const struct {
-                size_t cached;
-                int64_t start;
-            } cases[] = {{0, 0}, {8, 1}, {3, 0}, {3, 1}, {3, 7}, {0, INLAY_POSITION_LIMIT - 5}};
-            for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-                inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
-                spec.sinusoid = sinusoid;
-                spec.cached_positions = cases[c].cached;
-                spec.scale = inlay_sqrt_dim(dim);
-                inlay_layer *layer;
-                ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
-                unsigned char *out = arena_place(&out_arena, batch * seq * dim * sizeof(float), AT_END, 0);
-                inlay_batch call = inlay_batch_i64(ids, batch, seq, cases[c].start);
-                ck_assert_int_eq(inlay_forward(layer, &call, out, dim * sizeof(float), NULL, NULL), INLAY_OK);
-                inlay_layer_destroy(layer);
-                ck_assert_int_eq(
-                    inlay_sinusoid_rows(sinusoid, cases[c].start, seq, INLAY_F32, rows, dim * sizeof(float), NULL),
-                    INLAY_OK);
-                for (size_t token = 0; token < batch * seq; token++)
-                    for (size_t column = 0; column < dim; column++) {
-                        float product = float_at(table + (size_t)ids[token] * dim * sizeof(float), column) * spec.scale;
-                        float wanted = product + float_at(rows + token % seq * dim * sizeof(float), column);
-                        float got = float_at(out + token * dim * sizeof(float), column);
-                        EXPECT(same_float(got, wanted),
-                               "dim %zu, kind %zu, %zu cached, start %ld: token %zu, column %zu is %a, not %a", dim,
-                               kind, cases[c].cached, (long)cases[c].start, token, column, (double)got, (double)wanted);
-                    }
-            }
-            arena_free(&out_arena);
-            arena_free(&rows_arena);
-            arena_free(&table_arena);
-            inlay_sinusoid_destroy(sinusoid);
-        }
-}
-END_TEST
 
 /* Runs parts one by one, the last one first, and counts them. */
 static size_t parts_run;
@@ -374,58 +301,94 @@ static const inlay_executor *executor_of(size_t threads)
     return threads > 0 ? &backwards : NULL;
 }
 
-/* Runs a call in parts, with streaming stores or not, from one start or many, with cached or computed positions. It has
-   to write the same bits as a computation row by row, and nothing outside its rows. */
-static void check_cut(size_t kind, size_t dim, size_t batch, size_t seq, const int64_t *starts, size_t cached,
-                      inlay_stores stores, size_t threads)
+/* A call with positions of a sinusoid: from one start or, if they are not null, from `starts`; in one part if `threads`
+   is 0. */
+struct call {
+    size_t kind, dim, batch, seq;
+    int64_t start;
+    const int64_t *starts;
+    size_t cached;
+    inlay_stores stores;
+    size_t threads;
+    enum placement placement;
+};
+
+/* Runs a call. It has to write the same bits as a computation row by row, and nothing outside its rows. */
+static void check_call(const struct call *call)
 {
-    size_t row = dim * sizeof(float), stride = row + (dim % 16 == 0 ? 0 : 4);
-    inlay_sinusoid *sinusoid = make_kind(dim, kind);
-    struct arena table_arena = arena_make(ROWS * row), out_arena = arena_make(batch * seq * stride + 64);
-    float *positions = malloc(seq * row);
-    int32_t *ids = malloc(batch * seq * sizeof *ids);
-    struct random random = {dim + batch};
+    const size_t dim = call->dim, seq = call->seq, tokens = call->batch * seq;
+    const size_t row = dim * sizeof(float), stride = row + (dim % 16 == 0 ? 0 : 4), bytes = (tokens - 1) * stride + row;
+    const inlay_executor *executor = executor_of(call->threads);
+    inlay_sinusoid *sinusoid = make_kind(dim, call->kind);
+    struct arena table_arena = arena_make(ROWS * row), rows_arena = arena_make(seq * row);
+    struct arena out_arena = arena_make(tokens * stride + 64);
+    int32_t *ids = malloc(tokens * sizeof *ids);
+    struct random random = {dim + call->batch};
     unsigned char *table = arena_place(&table_arena, ROWS * row, AT_END, 0);
+    unsigned char *rows = arena_place(&rows_arena, seq * row, AT_END, 0);
     random_rows(&random, table, ROWS, dim, row);
-    for (size_t i = 0; i < batch * seq; i++)
+    for (size_t i = 0; i < tokens; i++)
         ids[i] = (int32_t)random_below(&random, ROWS);
-    inlay_table tokens = inlay_table_f32(table, ROWS, dim);
-    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    inlay_table view = inlay_table_f32(table, ROWS, dim);
+    inlay_layer_spec spec = inlay_layer_spec_default(&view);
     spec.sinusoid = sinusoid;
-    spec.cached_positions = cached;
-    spec.scale = 3;
-    spec.stores = stores;
-    inlay_layer *layer;
-    ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
-    inlay_batch call = inlay_batch_i32(ids, batch, seq, 11);
-    call.starts = starts;
-    unsigned char *out = arena_place(&out_arena, batch * seq * stride, INSIDE, 0);
-    ck_assert_int_eq(inlay_forward(layer, &call, out, stride, executor_of(threads), NULL), INLAY_OK);
-    for (size_t b = 0; b < batch; b++) {
-        int64_t start = starts != NULL ? starts[b] : 11;
-        ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, start, seq, INLAY_F32, positions, row, executor_of(threads)),
-                         INLAY_OK);
-        for (size_t s = 0; s < seq; s++) {
-            size_t token = b * seq + s, wrong = 0;
-            const unsigned char *from = table + (size_t)ids[token] * row, *got = out + token * stride;
-            while (wrong < dim &&
-                   same_float(float_at(got, wrong), float_at(from, wrong) * 3 + positions[s * dim + wrong]))
-                wrong++;
-            count_checks(dim - 1);
-            EXPECT(wrong == dim,
-                   "kind %zu, dim %zu, %zu x %zu, %zu cached, stores %d, %zu threads: token %zu, column %zu", kind, dim,
-                   batch, seq, cached, (int)stores, threads, token, wrong);
+    spec.cached_positions = call->cached;
+    spec.scale = inlay_sqrt_dim(dim);
+    spec.stores = call->stores;
+    inlay_layer *layer = make_layer_of(&spec);
+    inlay_batch batch = inlay_batch_i32(ids, call->batch, seq, call->start);
+    batch.starts = call->starts;
+    unsigned char *out = arena_place(&out_arena, bytes, call->placement, 0);
+    ck_assert_int_eq(inlay_forward(layer, &batch, out, stride, executor, NULL), INLAY_OK);
+    for (size_t token = 0; token < tokens; token++) {
+        int64_t start = call->starts != NULL ? call->starts[token / seq] : call->start;
+        if (token % seq == 0)
+            ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, start, seq, INLAY_F32, rows, row, executor), INLAY_OK);
+        for (size_t column = 0; column < dim; column++) {
+            float product = float_at(table + (size_t)ids[token] * row, column) * spec.scale;
+            float wanted = product + float_at(rows + token % seq * row, column);
+            float got = float_at(out + token * stride, column);
+            if (!same_float(got, wanted))
+                ck_abort_msg("kind %zu, dim %zu, %zu x %zu, %zu cached, start %ld, stores %d, %zu threads: token %zu, "
+                             "column %zu is %a, not %a",
+                             call->kind, dim, call->batch, seq, call->cached, (long)start, (int)call->stores,
+                             call->threads, token, column, (double)got, (double)wanted);
         }
+        count_checks(dim);
     }
-    EXPECT(arena_untouched_outside(&out_arena, out, batch * seq, stride, row), "dim %zu: wrote outside its rows", dim);
+    EXPECT(arena_untouched_outside(&out_arena, out, tokens, stride, row), "dim %zu: wrote outside its rows", dim);
     free(ids);
-    free(positions);
     arena_free(&out_arena);
+    arena_free(&rows_arena);
     arena_free(&table_arena);
     inlay_layer_destroy(layer);
     inlay_sinusoid_destroy(sinusoid);
 }
 
+/* Positions that the layer has cached, positions that it computes, and calls with both are the sinusoid's own rows,
+   also if a row is wider than the buffer of computed ones. */
+START_TEST(cached_and_computed_positions_are_the_same)
+{
+    static const size_t dims[] = {1, 2, 3, 7, 64, 129, 512, 4096, 4097, 9001};
+    static const struct {
+        size_t cached;
+        int64_t start;
+    } cases[] = {{0, 0}, {8, 1}, {3, 0}, {3, 1}, {3, 7}, {0, INLAY_POSITION_LIMIT - 5}};
+    for (size_t d = 0; d < sizeof dims / sizeof *dims; d++) {
+        if (tested == &inlay_kernels_scalar && dims[d] > 600)
+            continue; /* it needs a microsecond per pair, and joins both kinds as every ISA does */
+        for (size_t kind = 0; kind < KINDS; kind++)
+            for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+                const size_t cached = cases[c].cached;
+                check_call(&(struct call){kind, dims[d], 2, 5, cases[c].start, NULL, cached, INLAY_STORES_AUTOMATIC, 0,
+                                          AT_END});
+            }
+    }
+}
+END_TEST
+
+/* Calls in parts and in one, with streaming stores or not, from one start or many, with cached or computed positions.
+ */
 START_TEST(cuts_and_starts_change_nothing)
 {
     static const struct {
@@ -443,10 +406,12 @@ START_TEST(cuts_and_starts_change_nothing)
                         bool every_other = (kind + cached / 50 + threads / 4) % 2 == 0;
                         if (!every_other || (slow && (dims[d] > 300 || kind > 2 || cached == 50)))
                             continue;
-                        size_t batch = shapes[s].batch, seq = shapes[s].seq;
                         inlay_stores stores = threads == 4 ? INLAY_STORES_CACHED : INLAY_STORES_STREAMED;
-                        check_cut(kind, dims[d], batch, seq, NULL, cached, stores, threads);
-                        check_cut(kind, dims[d], batch, seq, shapes[s].starts, cached, stores, threads);
+                        struct call call = {kind, dims[d], shapes[s].batch, shapes[s].seq, 11,
+                                            NULL, cached,  stores,          threads,       INSIDE};
+                        check_call(&call);
+                        call.starts = shapes[s].starts;
+                        check_call(&call);
                     }
     EXPECT(parts_run > 0, "no call was cut");
 }
@@ -530,8 +495,7 @@ START_TEST(one_long_sequence_computes_cached_positions)
         inlay_tuning tuning = inlay_tuning_default();
         tuning.compute_bytes = BYTES - (size_t)computes;
         spec.tuning = &tuning;
-        inlay_layer *layer;
-        ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+        inlay_layer *layer = make_layer_of(&spec);
         inlay_batch batch = inlay_batch_i32(ids, 1, SEQ, 1);
         for (size_t threads = 1; threads <= 8; threads *= 2) {
             generated = 0;
@@ -573,8 +537,7 @@ START_TEST(large_batches)
         tuning.l2_bytes = 1 << 20;
         tuning.stream_bytes = 4 << 20;
         spec.tuning = &tuning;
-        inlay_layer *layer;
-        ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+        inlay_layer *layer = make_layer_of(&spec);
         inlay_batch call = inlay_batch_i32((const int32_t *)(const void *)ids.begin, batch, seq, 2);
         unsigned char *to = arena_place(&out, batch * seq * dim * 4, AT_END, 0);
         ck_assert_int_eq(inlay_forward(layer, &call, to, dim * 4, NULL, NULL), INLAY_OK);
@@ -599,19 +562,8 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    Suite *suite = suite_create("embed");
-    TCase *shapes = tcase_create("shapes");
-    tcase_set_timeout(shapes, 600);
-    tcase_add_checked_fixture(shapes, make_arenas, free_arenas);
-    tcase_add_test(shapes, the_formula);
-    tcase_add_test(shapes, every_dim_against_both_guard_pages);
-    tcase_add_test(shapes, every_dim_at_every_alignment);
-    tcase_add_test(shapes, every_batch_and_length);
-    tcase_add_test(shapes, cached_and_computed_positions_are_the_same);
-    tcase_add_test(shapes, cuts_and_starts_change_nothing);
-    tcase_add_test(shapes, cuts_of_plain_operations_change_nothing);
-    tcase_add_test(shapes, one_long_sequence_computes_cached_positions);
-    tcase_add_test(shapes, large_batches);
-    suite_add_tcase(suite, shapes);
-    return run_suite(argc, argv, suite);
+    return RUN_TESTS(argc, argv, "embed", make_arenas, free_arenas, the_formula, every_dim_against_both_guard_pages,
+                     every_dim_at_every_alignment, every_batch_and_length, cached_and_computed_positions_are_the_same,
+                     cuts_and_starts_change_nothing, cuts_of_plain_operations_change_nothing,
+                     one_long_sequence_computes_cached_positions, large_batches);
 }

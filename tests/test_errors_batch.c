@@ -110,10 +110,9 @@ START_TEST(far_positions_are_clamped)
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     spec.positions = &tokens;
     spec.clamp_positions = 1;
-    inlay_layer *layer, *expected;
-    ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+    inlay_layer *layer = make_layer_of(&spec);
     spec.positions = &last;
-    ck_assert_int_eq(inlay_layer_create(&spec, NULL, &expected), INLAY_OK);
+    inlay_layer *expected = make_layer_of(&spec);
     float rows[TOKENS][DIM], right[TOKENS][DIM];
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
         inlay_batch batch = inlay_batch_i32(ids, BATCH, SEQ, starts[i]);
@@ -335,16 +334,15 @@ START_TEST(outputs_over_inputs)
                           learned = inlay_table_f32(at[POSITIONS], 3, WIDE),
                           segments = inlay_table_f32(at[SEGMENTS], 2, WIDE);
         inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
-        inlay_layer *layer, *pooled;
         spec.pooling = INLAY_POOLING_SUM;
-        ck_assert_int_eq(inlay_layer_create(&spec, NULL, &pooled), INLAY_OK);
+        inlay_layer *pooled = make_layer_of(&spec);
         spec.pooling = INLAY_POOLING_NONE;
         spec.positions = &learned;
         spec.segments = &segments;
         spec.norm = INLAY_NORM_LAYER;
         spec.gamma = at[GAMMA];
         spec.beta = at[BETA];
-        ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+        inlay_layer *layer = make_layer_of(&spec);
         /* One token of one sequence. */
         const int64_t offsets[2] = {0, 1};
         memcpy(memory[OFFSETS] + WIDE_BYTES, offsets, sizeof offsets);

@@ -304,21 +304,9 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    Suite *suite = suite_create("exact");
-    TCase *integers = tcase_create("integers");
-    tcase_set_timeout(integers, 120);
-    tcase_add_test(integers, constants_are_those_of_mpfr);
-    tcase_add_test(integers, multiplication_is_the_same_without_128_bit_integers);
-    tcase_add_test(integers, logarithm_and_exponential_are_within_their_bounds);
-    tcase_add_test(integers, frequencies_are_those_of_mpfr);
-    tcase_add_test(integers, square_roots_are_correctly_rounded);
-    suite_add_tcase(suite, integers);
-    TCase *rows = tcase_create("rows");
-    tcase_set_timeout(rows, 600);
-    tcase_add_test(rows, rows_are_rounded_as_promised);
-    tcase_add_test(rows, worst_phases_are_rounded_as_promised);
-    tcase_add_test(rows, hard_cases_are_rounded_as_promised);
-    tcase_add_test(rows, blocks_are_rounded_as_promised);
-    suite_add_tcase(suite, rows);
-    return run_suite(argc, argv, suite);
+    return RUN_TESTS(
+        argc, argv, "exact", NULL, NULL, constants_are_those_of_mpfr,
+        multiplication_is_the_same_without_128_bit_integers, logarithm_and_exponential_are_within_their_bounds,
+        frequencies_are_those_of_mpfr, square_roots_are_correctly_rounded, rows_are_rounded_as_promised,
+        worst_phases_are_rounded_as_promised, hard_cases_are_rounded_as_promised, blocks_are_rounded_as_promised);
 }

@@ -68,11 +68,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    Suite *suite = suite_create("executor");
-    TCase *tests = tcase_create("parts");
-    tcase_add_test(tests, shares_cover_everything_once);
-    tcase_add_test(tests, largest_call_of_a_32_bit_machine_is_cut_within_its_rows);
-    tcase_add_test(tests, parts_are_worth_a_thread);
-    suite_add_tcase(suite, tests);
-    return run_suite(argc, argv, suite);
+    return RUN_TESTS(argc, argv, "executor", NULL, NULL, shares_cover_everything_once,
+                     largest_call_of_a_32_bit_machine_is_cut_within_its_rows, parts_are_worth_a_thread);
 }

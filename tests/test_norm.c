@@ -517,20 +517,8 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    Suite *suite = suite_create("norm");
-    TCase *norms = tcase_create("norms");
-    tcase_set_timeout(norms, 600);
-    tcase_add_checked_fixture(norms, make_arenas, free_arenas);
-    tcase_add_test(norms, norms_of_every_dim_against_both_guard_pages);
-    tcase_add_test(norms, norms_at_every_alignment);
-    tcase_add_test(norms, norms_of_special_rows);
-    tcase_add_test(norms, lanes_are_added_as_stated);
-    tcase_add_test(norms, norms_are_rounded_once);
-    tcase_add_test(norms, roots_are_correctly_rounded);
-    tcase_add_test(norms, every_half_and_the_middles);
-    tcase_add_test(norms, every_half_gives_itself);
-    tcase_add_test(norms, payloads_and_the_largest);
-    tcase_add_test(norms, casts_of_every_dim_and_alignment);
-    suite_add_tcase(suite, norms);
-    return run_suite(argc, argv, suite);
+    return RUN_TESTS(argc, argv, "norm", make_arenas, free_arenas, norms_of_every_dim_against_both_guard_pages,
+                     norms_at_every_alignment, norms_of_special_rows, lanes_are_added_as_stated, norms_are_rounded_once,
+                     roots_are_correctly_rounded, every_half_and_the_middles, every_half_gives_itself,
+                     payloads_and_the_largest, casts_of_every_dim_and_alignment);
 }

@@ -44,20 +44,20 @@ static void make_fixture(void)
         fixture.ids[i] = (int32_t)random_below(&random, ROWS);
     fixture.sinusoid = make_sinusoid(DIM, 10000, INLAY_SINUSOID_LAYOUT_SPLIT);
     inlay_sinusoid_spec recipe = inlay_sinusoid_spec_recipe(INLAY_RECIPE_MLX, DIM);
-    ck_assert_int_eq(inlay_sinusoid_create(&recipe, NULL, &fixture.recipe), INLAY_OK);
+    fixture.recipe = make_sinusoid_of(&recipe);
     inlay_table tokens = inlay_table_f32(fixture.table, ROWS, DIM);
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     spec.sinusoid = fixture.sinusoid;
     spec.cached_positions = SEQ / 2;
     spec.scale = inlay_sqrt_dim(DIM);
-    ck_assert_int_eq(inlay_layer_create(&spec, NULL, &fixture.layer), INLAY_OK);
+    fixture.layer = make_layer_of(&spec);
     spec.sinusoid = fixture.recipe;
     spec.cached_positions = 0;
     spec.segments = &tokens;
     spec.segments_first = 1;
     spec.norm = INLAY_NORM_LAYER;
     spec.out_type = INLAY_BF16;
-    ck_assert_int_eq(inlay_layer_create(&spec, NULL, &fixture.general), INLAY_OK);
+    fixture.general = make_layer_of(&spec);
     fixture.batch = inlay_batch_i32(fixture.ids, BATCH, SEQ, 3);
     ck_assert_int_eq(run(fixture.expected), INLAY_OK);
 }
@@ -127,8 +127,12 @@ void *malloc(size_t bytes)
     return __libc_malloc(bytes);
 }
 
+#define COUNTS_ALLOCATIONS
+#endif
+
 START_TEST(hot_calls_allocate_nothing)
 {
+#ifdef COUNTS_ALLOCATIONS
     static float out[TOKENS][DIM];
     unsigned long before = atomic_load(&allocations);
     void *volatile probe = malloc(1); /* volatile: compilers drop a pair that they see through */
@@ -139,15 +143,11 @@ START_TEST(hot_calls_allocate_nothing)
     unsigned long after = atomic_load(&allocations);
     ck_assert_int_eq(status, INLAY_OK);
     EXPECT(after == before, "%lu allocations in hot calls", after - before);
-}
-END_TEST
 #else
-START_TEST(hot_calls_allocate_nothing)
-{
     printf("skipped the count of allocations: malloc is a sanitizer's, or not glibc's\n");
+#endif
 }
 END_TEST
-#endif
 
 /* Without optimisation every temporary of every inlined word has a place of its own on the stack. */
 #if !defined(SANITIZED) && defined(__OPTIMIZE__)
@@ -162,8 +162,12 @@ static void run_on_small_stack(void)
     small_stack_status = status | run(small_stack_out);
 }
 
+#define BOUNDS_STACK
+#endif
+
 START_TEST(a_stack_of_64_kib_is_enough)
 {
+#ifdef BOUNDS_STACK
     struct arena stack = arena_make(STACK_BYTES);
     ck_assert_int_eq(getcontext(&on_small_stack), 0);
     on_small_stack.uc_stack.ss_sp = stack.begin;
@@ -173,15 +177,11 @@ START_TEST(a_stack_of_64_kib_is_enough)
     ck_assert_int_eq(swapcontext(&back, &on_small_stack), 0);
     EXPECT(small_stack_status == INLAY_OK && is_expected(small_stack_out), "wrong on a small stack");
     arena_free(&stack);
-}
-END_TEST
 #else
-START_TEST(a_stack_of_64_kib_is_enough)
-{
     printf("skipped the bound of the stack: sanitized, or not optimised\n");
+#endif
 }
 END_TEST
-#endif
 
 static float handler_out[TOKENS][DIM];
 static volatile sig_atomic_t handler_runs, handler_failures;
@@ -278,10 +278,9 @@ START_TEST(rewritten_numbers_stay_in_the_table)
         const inlay_table rows =
             inlay_table_f32(arena_place(&table, ROWS * ROW_BYTES, (enum placement)at, 0), ROWS, DIM);
         inlay_layer_spec spec = inlay_layer_spec_default(&rows);
-        inlay_layer *layer, *positioned;
-        ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+        inlay_layer *layer = make_layer_of(&spec);
         spec.positions = &rows;
-        ck_assert_int_eq(inlay_layer_create(&spec, NULL, &positioned), INLAY_OK);
+        inlay_layer *positioned = make_layer_of(&spec);
         inlay_batch ids = inlay_batch_i32(rewritten.ids, BATCH, SEQ, 0), starts = fixture.batch;
         starts.starts = rewritten.starts;
         for (int i = 0; i < CALLS; i++) {
@@ -370,11 +369,10 @@ START_TEST(what_changes_after_validation_stays_in_bounds)
     memset(rows, 0, ROWS * ROW_BYTES);
     const inlay_table view = inlay_table_f32(rows, ROWS, DIM);
     inlay_layer_spec spec = inlay_layer_spec_default(&view);
-    inlay_layer *layers[2];
     spec.positions = &view;
-    ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layers[0]), INLAY_OK);
+    inlay_layer *positioned = make_layer_of(&spec);
     spec.segments = &view;
-    ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layers[1]), INLAY_OK);
+    inlay_layer *segmented = make_layer_of(&spec);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
             struct overwrite overwrite = {cases[i].overwritten, cases[i].count, values[v]};
@@ -385,14 +383,14 @@ START_TEST(what_changes_after_validation_stays_in_bounds)
                 ids[token] = starts[token] = positions[token] = segments[token] = 0;
             for (int b = 0; b <= BATCH; b++)
                 offsets[b] = b * SEQ;
-            inlay_status status = inlay_forward(layers[cases[i].overwritten == segments], cases[i].batch, out,
-                                                ROW_BYTES, &executor, NULL);
+            const inlay_layer *layer = cases[i].overwritten == segments ? segmented : positioned;
+            inlay_status status = inlay_forward(layer, cases[i].batch, out, ROW_BYTES, &executor, NULL);
             EXPECT(status == INLAY_OK, "case %zu: %s", i, inlay_status_string(status));
             EXPECT(arena_untouched_outside(&written, out, n, ROW_BYTES, ROW_BYTES), "case %zu wrote outside", i);
             EXPECT(overwrite.values[0] == values[v], "the executor never ran");
         }
-    inlay_layer_destroy(layers[0]);
-    inlay_layer_destroy(layers[1]);
+    inlay_layer_destroy(positioned);
+    inlay_layer_destroy(segmented);
     arena_free(&table);
     arena_free(&written);
 }

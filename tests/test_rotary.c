@@ -437,10 +437,9 @@ static const struct model {
 #include "rotary_models.inc"
 };
 
-START_TEST(frequencies_are_those_of_models)
+static void check_model(const struct model *model)
 {
     static double inv_freq[MOST_DIM / 2];
-    const struct model *model = &models[_i];
     inlay_rotary_spec spec = inlay_rotary_spec_default(model->dim);
     spec.scaling = model->scaling;
     spec.base = model->base != 0 ? model->base : spec.base;
@@ -464,6 +463,12 @@ START_TEST(frequencies_are_those_of_models)
                model->at[i], inv_freq[model->at[i]], model->frequency[i]);
     EXPECT(found == model->attention_factor, "%s: attention factor %a, not %a", model->name, found,
            model->attention_factor);
+}
+
+START_TEST(frequencies_are_those_of_models)
+{
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        check_model(&models[i]);
 }
 END_TEST
 
@@ -674,26 +679,10 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    Suite *suite = suite_create("rotary");
-    TCase *exact = tcase_create("exact");
-    tcase_set_timeout(exact, 300);
-    tcase_add_test(exact, random_specs_are_correctly_rounded);
-    tcase_add_test(exact, yarn_is_correctly_rounded_with_bases_next_to_one);
-    tcase_add_test(exact, yarn_clamps_as_its_formula);
-    tcase_add_test(exact, yarn_widens_an_empty_ramp);
-    tcase_add_test(exact, attention_factors_next_to_ties_are_correctly_rounded);
-    tcase_add_test(exact, many_frequencies_are_correctly_rounded);
-    suite_add_tcase(suite, exact);
-    TCase *tests_of_models = tcase_create("models");
-    tcase_add_loop_test(tests_of_models, frequencies_are_those_of_models, 0, (int)(sizeof models / sizeof *models));
-    suite_add_tcase(suite, tests_of_models);
-    TCase *errors = tcase_create("errors");
-    tcase_add_test(errors, numbers_out_of_range_are_refused);
-    tcase_add_test(errors, bases_out_of_range_are_refused);
-    tcase_add_test(errors, shapes_and_options_are_refused);
-    tcase_add_test(errors, factors_out_of_range_are_refused);
-    tcase_add_test(errors, null_pointers_are_refused);
-    tcase_add_test(errors, overlaps_are_refused);
-    suite_add_tcase(suite, errors);
-    return run_suite(argc, argv, suite);
+    return RUN_TESTS(argc, argv, "rotary", NULL, NULL, random_specs_are_correctly_rounded,
+                     yarn_is_correctly_rounded_with_bases_next_to_one, yarn_clamps_as_its_formula,
+                     yarn_widens_an_empty_ramp, attention_factors_next_to_ties_are_correctly_rounded,
+                     many_frequencies_are_correctly_rounded, frequencies_are_those_of_models,
+                     numbers_out_of_range_are_refused, bases_out_of_range_are_refused, shapes_and_options_are_refused,
+                     factors_out_of_range_are_refused, null_pointers_are_refused, overlaps_are_refused);
 }
