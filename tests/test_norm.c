@@ -2,9 +2,10 @@
 /*
  * Compares the kernels norm and cast of the ISA under test with scalar, bit by bit: at all dims that end a vector
  * differently, at all alignments, with buffers against guard pages, and in place. Compares scalar with a reference in
- * long double, and with roundings that are found by search.
+ * long double, and casts with MPFR's roundings.
  */
 #include "support.h"
+#include "truth.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,35 +21,30 @@ static size_t nth_dim(size_t i)
 
 /* ---- Norms ------------------------------------------------------------------------------------------------------ */
 
+/* What a norm does beside scaling rows to a root mean square of 1. */
+enum { CENTRED = 1, SCALED = 2, SHIFTED = 4, IN_PLACE = 8 };
+
 struct norm_case {
     size_t dim, padding;
     enum placement placement;
     size_t offset;
-    bool centred, scaled, shifted, in_place;
+    unsigned terms;
     float epsilon;
 };
 
-static struct {
-    struct arena rows, gamma, beta, out, expected;
-} arenas;
+enum { GAMMA, BETA, IN, OUT, EXPECTED, ARENAS };
+static struct arena arenas[ARENAS];
 
 static void make_arenas(void)
 {
-    size_t row = MAX_DIM * sizeof(float) + MAX_PADDING;
-    arenas.rows = arena_make(ROWS * row + 64);
-    arenas.gamma = arena_make(row + 64);
-    arenas.beta = arena_make(row + 64);
-    arenas.out = arena_make(ROWS * row + 64);
-    arenas.expected = arena_make(ROWS * row + 64);
+    for (int i = 0; i < ARENAS; i++)
+        arenas[i] = arena_make((i <= BETA ? 1 : ROWS) * (MAX_DIM * sizeof(float) + MAX_PADDING) + 64);
 }
 
 static void free_arenas(void)
 {
-    arena_free(&arenas.rows);
-    arena_free(&arenas.gamma);
-    arena_free(&arenas.beta);
-    arena_free(&arenas.out);
-    arena_free(&arenas.expected);
+    for (int i = 0; i < ARENAS; i++)
+        arena_free(&arenas[i]);
 }
 
 /* What rows contain. Special values are rare, since one of them turns a whole row into NaN. */
@@ -91,42 +87,52 @@ static void run_norm(const struct inlay_kernels *kernels, const struct norm_case
     unsigned char *to[ROWS];
     for (size_t i = 0; i < ROWS; i++) {
         to[i] = out + i * stride;
-        from[i] = c->in_place ? to[i] : rows + i * stride;
+        from[i] = c->terms & IN_PLACE ? to[i] : rows + i * stride;
     }
-    const struct inlay_norm_tile tile = {from, to, ROWS, c->dim, c->centred, c->epsilon, gamma, beta};
+    const struct inlay_norm_tile tile = {from, to, ROWS, c->dim, c->terms & CENTRED, c->epsilon, gamma, beta};
     kernels->norm(&tile);
+}
+
+/* Runs the norm under test on one row. */
+static void norm_row(const float *row, size_t dim, bool centred, float epsilon, const float *gamma, const float *beta,
+                     float *out)
+{
+    const unsigned char *from[] = {(const unsigned char *)row};
+    unsigned char *to[] = {(unsigned char *)out};
+    const struct inlay_norm_tile tile = {
+        from, to, 1, dim, centred, epsilon, (const unsigned char *)gamma, (const unsigned char *)beta};
+    tested->norm(&tile);
 }
 
 static void check_norm(const struct norm_case *c, enum content content, uint64_t seed)
 {
     struct random random = {seed};
     size_t row_bytes = c->dim * sizeof(float), stride = row_bytes + c->padding, bytes = (ROWS - 1) * stride + row_bytes;
-    unsigned char *rows = arena_place(&arenas.rows, bytes, c->placement, c->offset);
-    unsigned char *gamma = arena_place(&arenas.gamma, row_bytes, c->placement, c->offset);
-    unsigned char *beta = arena_place(&arenas.beta, row_bytes, c->placement, c->offset);
+    unsigned char *rows = arena_place(&arenas[IN], bytes, c->placement, c->offset);
+    unsigned char *gamma = arena_place(&arenas[GAMMA], row_bytes, c->placement, c->offset);
+    unsigned char *beta = arena_place(&arenas[BETA], row_bytes, c->placement, c->offset);
     for (size_t i = 0; i < ROWS; i++)
         fill(&random, rows + i * stride, c->dim, content);
     fill(&random, gamma, c->dim, ORDINARY);
     fill(&random, beta, c->dim, ORDINARY);
     unsigned char *out[2];
     for (int i = 0; i < 2; i++) {
-        out[i] = arena_place(i ? &arenas.expected : &arenas.out, bytes, c->placement, c->offset);
+        out[i] = arena_place(i ? &arenas[EXPECTED] : &arenas[OUT], bytes, c->placement, c->offset);
         for (size_t row = 0; row < ROWS; row++)
             memcpy(out[i] + row * stride, rows + row * stride, row_bytes);
-        run_norm(i ? &inlay_kernels_scalar : tested, c, rows, c->scaled ? gamma : NULL, c->shifted ? beta : NULL,
-                 out[i]);
+        run_norm(i ? &inlay_kernels_scalar : tested, c, rows, c->terms & SCALED ? gamma : NULL,
+                 c->terms & SHIFTED ? beta : NULL, out[i]);
     }
     for (size_t i = 0; i < ROWS; i++)
         for (size_t column = 0; column < c->dim; column++) {
             float got = float_at(out[0] + i * stride, column), wanted = float_at(out[1] + i * stride, column);
-            EXPECT(
-                same_float(got, wanted),
-                "dim %zu, padding %zu, placement %d, offset %zu, centred %d, gamma %d, beta %d, in place %d, content "
-                "%d: row %zu, column %zu is %a, scalar has %a",
-                c->dim, c->padding, (int)c->placement, c->offset, c->centred, c->scaled, c->shifted, c->in_place,
-                (int)content, i, column, (double)got, (double)wanted);
+            EXPECT(same_float(got, wanted),
+                   "dim %zu, padding %zu, placement %d, offset %zu, terms %#x, content %d: row %zu, column %zu is %a, "
+                   "scalar has %a",
+                   c->dim, c->padding, (int)c->placement, c->offset, c->terms, (int)content, i, column, (double)got,
+                   (double)wanted);
         }
-    EXPECT(arena_untouched_outside(&arenas.out, out[0], ROWS, stride, row_bytes),
+    EXPECT(arena_untouched_outside(&arenas[OUT], out[0], ROWS, stride, row_bytes),
            "dim %zu, padding %zu, placement %d, offset %zu: wrote outside its rows", c->dim, c->padding,
            (int)c->placement, c->offset);
 }
@@ -141,11 +147,8 @@ START_TEST(norms_of_every_dim_against_both_guard_pages)
                     .dim = nth_dim(i),
                     .padding = paddings[(i + terms) % 3],
                     .placement = (enum placement)at,
-                    .centred = terms & 1,
-                    .scaled = terms & 2,
-                    .shifted = terms & 4,
-                    .in_place = terms & 8,
-                    .epsilon = terms & 1 ? 1e-5f : 1e-12f,
+                    .terms = terms,
+                    .epsilon = terms & CENTRED ? 1e-5f : 1e-12f,
                 };
                 check_norm(&c, ORDINARY, i * 16 + terms);
             }
@@ -161,10 +164,8 @@ START_TEST(norms_at_every_alignment)
                 .padding = offset % 5,
                 .placement = INSIDE,
                 .offset = offset,
-                .centred = offset % 2 == i % 2,
-                .scaled = offset % 3 > 0,
-                .shifted = offset % 7 > 1,
-                .in_place = offset % 4 == 0,
+                .terms = (offset % 2 == i % 2 ? CENTRED : 0) | (offset % 3 > 0 ? SCALED : 0) |
+                         (offset % 7 > 1 ? SHIFTED : 0) | (offset % 4 == 0 ? IN_PLACE : 0),
                 .epsilon = 1e-6f,
             };
             check_norm(&c, ORDINARY, i * 64 + offset);
@@ -182,9 +183,7 @@ START_TEST(norms_of_special_rows)
                     struct norm_case c = {
                         .dim = dim,
                         .placement = AT_END,
-                        .centred = terms & 1,
-                        .scaled = terms & 2,
-                        .shifted = terms & 4,
+                        .terms = terms,
                         .epsilon = epsilons[e],
                     };
                     check_norm(&c, (enum content)content, dim * 64 + terms);
@@ -231,10 +230,7 @@ START_TEST(lanes_are_added_as_stated)
         double factor = 1 / sqrt(variance + 0x1p-50);
         for (int column = 0; column < DIM; column++)
             beta[column] = -(float)((row[column] - mean) * factor);
-        const unsigned char *from[] = {(const unsigned char *)row};
-        unsigned char *to[] = {(unsigned char *)out};
-        const struct inlay_norm_tile tile = {from, to, 1, DIM, true, 0x1p-50f, NULL, (const unsigned char *)beta};
-        tested->norm(&tile);
+        norm_row(row, DIM, true, 0x1p-50f, NULL, beta, out);
         for (int column = 0; column < DIM; column++) {
             float wanted = (float)((row[column] - mean) * factor + beta[column]);
             EXPECT(same_float(out[column], wanted), "seed %d, column %d is %a, not %a", seed, column,
@@ -285,11 +281,7 @@ START_TEST(norms_are_rounded_once)
             for (size_t column = 0; column < dim; column++)
                 squares += (row[column] - mean) * (row[column] - mean);
             long double factor = 1 / sqrtl(squares / (long double)dim + (long double)epsilon);
-            const unsigned char *from[] = {(const unsigned char *)row};
-            unsigned char *to[] = {(unsigned char *)out};
-            const struct inlay_norm_tile tile = {
-                from, to, 1, dim, centred, epsilon, (const unsigned char *)gamma, (const unsigned char *)beta};
-            tested->norm(&tile);
+            norm_row(row, dim, centred, epsilon, gamma, beta, out);
             double u = 0x1p-53, n = (double)dim / 16 + 8;
             double mean_error = centred ? n * u * (double)magnitude : 0;
             double factor_error = (centred ? 258 : 1) * n * u + mean_error * mean_error * (double)(factor * factor);
@@ -326,11 +318,7 @@ START_TEST(roots_are_correctly_rounded)
         /* Subtracting the float next to the result leaves the last bits of the double. */
         double product = (double)x * factor;
         float near = -(float)product, one = 1;
-        const unsigned char *from[] = {(const unsigned char *)&x};
-        unsigned char *to[] = {(unsigned char *)&out};
-        const struct inlay_norm_tile tile = {
-            from, to, 1, 1, false, epsilon, (const unsigned char *)&one, (const unsigned char *)&near};
-        tested->norm(&tile);
+        norm_row(&x, 1, false, epsilon, &one, &near, &out);
         float wanted = (float)(product + (double)near);
         EXPECT(same_float(out, wanted), "%a, epsilon %a: %a, not %a", (double)x, (double)epsilon, (double)out,
                (double)wanted);
@@ -351,11 +339,6 @@ static void run_cast(const struct inlay_kernels *kernels, inlay_element_type typ
         __sync_synchronize();
 }
 
-static size_t element_of(inlay_element_type type)
-{
-    return type == INLAY_F32 ? 4 : 2;
-}
-
 /* Returns the value of a 16-bit number; for infinity the next power of two, as rounding to nearest takes it. */
 static double half_value(uint32_t magnitude, inlay_element_type type)
 {
@@ -371,32 +354,21 @@ static uint32_t infinity_of(inlay_element_type type)
     return type == INLAY_F16 ? 0x7c00 : 0x7f80;
 }
 
-/* Rounds by search: returns the nearest of all numbers of the type, the even one of two. */
-static uint32_t nearest(double magnitude, inlay_element_type type)
+/* Returns the bit that a quiet NaN has. */
+static uint32_t quiet_of(inlay_element_type type)
 {
-    uint32_t low = 0, high = infinity_of(type);
-    if (magnitude >= half_value(high, type))
-        return high;
-    while (high - low > 1) {
-        uint32_t middle = (low + high) / 2;
-        if (half_value(middle, type) <= magnitude)
-            low = middle;
-        else
-            high = middle;
-    }
-    double below = magnitude - half_value(low, type), above = half_value(high, type) - magnitude;
-    return below < above || (below == above && low % 2 == 0) ? low : high;
+    return type == INLAY_F16 ? 0x200 : 0x40;
 }
 
 static uint32_t rounded(uint32_t bits, inlay_element_type type)
 {
     float x;
     memcpy(&x, &bits, sizeof x);
-    uint32_t sign = bits >> 16 & 0x8000;
-    int cut = type == INLAY_F16 ? 13 : 16;
-    if (isnan(x)) /* it becomes quiet and keeps the payload's upper bits */
-        return sign | infinity_of(type) | (bits & 0x7fffff) >> cut | (type == INLAY_F16 ? 0x200 : 0x40);
-    return sign | nearest(fabs((double)x), type);
+    if (!isnan(x))
+        return truth_rounded((double)x, type);
+    /* It becomes quiet and keeps the payload's upper bits. */
+    uint32_t payload = (bits & 0x7fffff) >> (type == INLAY_F16 ? 13 : 16);
+    return (bits >> 16 & 0x8000) | infinity_of(type) | payload | quiet_of(type);
 }
 
 static uint32_t half_at(const unsigned char *row, size_t column)
@@ -433,18 +405,17 @@ START_TEST(every_half_and_the_middles)
 {
     enum { EACH = 6, MOST = 0x8000 * EACH * 2 };
     static uint32_t values[MOST];
-    for (int type = INLAY_F16; type <= INLAY_BF16; type++) {
+    for (inlay_element_type type = INLAY_F16; type <= INLAY_BF16; type++) {
         size_t n = 0;
-        for (uint32_t magnitude = 0; magnitude < infinity_of((inlay_element_type)type); magnitude++) {
-            double x = half_value(magnitude, (inlay_element_type)type),
-                   next = half_value(magnitude + 1, (inlay_element_type)type);
+        for (uint32_t magnitude = 0; magnitude < infinity_of(type); magnitude++) {
+            double x = half_value(magnitude, type), next = half_value(magnitude + 1, type);
             uint32_t at = bits_of(x), middle = bits_of(x / 2 + next / 2);
             const uint32_t each[EACH] = {at, at + 1, at > 0 ? at - 1 : 0, middle, middle + 1, middle - 1};
             for (int i = 0; i < EACH; i++)
                 for (uint32_t sign = 0; sign < 2; sign++)
                     values[n++] = each[i] | sign << 31;
         }
-        check_halves(values, n, (inlay_element_type)type);
+        check_halves(values, n, type);
     }
 }
 END_TEST
@@ -454,18 +425,18 @@ START_TEST(every_half_gives_itself)
 {
     static uint32_t values[65536];
     static uint16_t out[65536];
-    for (int type = INLAY_F16; type <= INLAY_BF16; type++) {
-        uint32_t infinity = infinity_of((inlay_element_type)type), quiet = type == INLAY_F16 ? 0x200 : 0x40;
+    for (inlay_element_type type = INLAY_F16; type <= INLAY_BF16; type++) {
+        uint32_t infinity = infinity_of(type);
         for (uint32_t half = 0; half < 65536; half++) {
             uint32_t magnitude = half & 0x7fff, fraction = magnitude & (infinity ^ 0x7fff);
-            values[half] = magnitude < infinity ? bits_of(half_value(magnitude, (inlay_element_type)type))
+            values[half] = magnitude < infinity ? bits_of(half_value(magnitude, type))
                                                 : 0x7f800000 | fraction << (type == INLAY_F16 ? 13 : 16);
             values[half] |= (half & 0x8000) << 16;
         }
-        run_cast(tested, (inlay_element_type)type, (const unsigned char *)values, 65536, (unsigned char *)out, false);
+        run_cast(tested, type, (const unsigned char *)values, 65536, (unsigned char *)out, false);
         for (uint32_t half = 0; half < 65536; half++) {
-            uint32_t wanted = (half & 0x7fff) > infinity ? half | quiet : half;
-            EXPECT(out[half] == wanted, "type %d: %#x became %#x", type, half, (uint32_t)out[half]);
+            uint32_t wanted = (half & 0x7fff) > infinity ? half | quiet_of(type) : half;
+            EXPECT(out[half] == wanted, "type %d: %#x became %#x", (int)type, half, (uint32_t)out[half]);
         }
     }
 }
@@ -493,24 +464,25 @@ START_TEST(casts_of_every_dim_and_alignment)
 {
     struct random random = {17};
     for (size_t i = 0; i < DIMS; i++)
-        for (int type = INLAY_F32; type <= INLAY_BF16; type++)
+        for (inlay_element_type type = INLAY_F32; type <= INLAY_BF16; type++)
             for (size_t offset = 0; offset < 66; offset++)
                 for (int stream = 0; stream <= 1; stream++) {
-                    size_t dim = nth_dim(i), bytes = dim * element_of((inlay_element_type)type);
+                    size_t dim = nth_dim(i), bytes = inlay_table_row_bytes(type, dim);
                     enum placement placement = offset < 64 ? INSIDE : offset == 64 ? AT_BEGIN : AT_END;
                     if (dim > 130 && offset < 64 && offset % 7 > 0)
                         continue;
-                    unsigned char *row = arena_place(&arenas.rows, dim * 4, placement, offset * 3 % 64);
+                    unsigned char *row = arena_place(&arenas[IN], dim * 4, placement, offset * 3 % 64);
                     random_rows(&random, row, 1, dim, dim * 4);
-                    unsigned char *expected = arena_place(&arenas.expected, bytes, AT_END, 0);
-                    run_cast(&inlay_kernels_scalar, (inlay_element_type)type, row, dim, expected, false);
-                    unsigned char *out = arena_place(&arenas.out, bytes, placement, offset);
-                    run_cast(tested, (inlay_element_type)type, row, dim, out, stream);
+                    unsigned char *expected = arena_place(&arenas[EXPECTED], bytes, AT_END, 0);
+                    run_cast(&inlay_kernels_scalar, type, row, dim, expected, false);
+                    unsigned char *out = arena_place(&arenas[OUT], bytes, placement, offset);
+                    run_cast(tested, type, row, dim, out, stream);
                     EXPECT(memcmp(out, expected, bytes) == 0, "dim %zu, type %d, offset %zu, stream %d: not scalar's",
-                           dim, type, offset, stream);
+                           dim, (int)type, offset, stream);
                     EXPECT(type != INLAY_F32 || memcmp(out, row, bytes) == 0, "dim %zu: a copy is none", dim);
-                    EXPECT(arena_untouched_outside(&arenas.out, out, 1, bytes, bytes),
-                           "dim %zu, type %d, offset %zu, stream %d: wrote outside its row", dim, type, offset, stream);
+                    EXPECT(arena_untouched_outside(&arenas[OUT], out, 1, bytes, bytes),
+                           "dim %zu, type %d, offset %zu, stream %d: wrote outside its row", dim, (int)type, offset,
+                           stream);
                 }
 }
 END_TEST

@@ -5,7 +5,6 @@
  */
 #include "support.h"
 
-#include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,13 +33,6 @@ static const struct table tables[] = {
 #include "sinusoid_sha256.inc"
 };
 
-static inlay_sinusoid *create(const inlay_sinusoid_spec *spec)
-{
-    inlay_sinusoid *sinusoid;
-    ck_assert_int_eq(inlay_sinusoid_create(spec, NULL, &sinusoid), INLAY_OK);
-    return sinusoid;
-}
-
 static void write_rows(const inlay_sinusoid *sinusoid, int64_t first, size_t n, inlay_element_type type, void *out,
                        size_t stride_bytes)
 {
@@ -63,7 +55,7 @@ static inlay_sinusoid *make_table_sinusoid(const struct table *table)
     spec.shift = table->shift != 0 ? table->shift : spec.shift;
     spec.odd = table->odd != 0 ? table->odd : spec.odd;
     spec.amplitude = table->amplitude != 0 ? table->amplitude : spec.amplitude;
-    return create(&spec);
+    return make_sinusoid_of(&spec);
 }
 
 /* Makes the handle and the rows in the environment of the caller. */
@@ -81,19 +73,16 @@ static void make_table(const struct table *table, const double *positions, unsig
 /* In every rounding mode, with and without flush-to-zero: the first is that of a fresh process. */
 START_TEST(tables_have_their_hash)
 {
-    static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     const struct table *table = &tables[_i];
-    size_t row_bytes = table->dim * (table->type == 0 || table->type == INLAY_F32 ? 4 : 2);
+    size_t row_bytes = inlay_table_row_bytes(table->type != 0 ? table->type : INLAY_F32, table->dim);
     unsigned char *rows = malloc(table->n * row_bytes);
     double *positions = malloc(table->n * sizeof *positions);
     for (size_t i = 0; i < table->n; i++)
         positions[i] = (double)table->first + (double)i * table->step;
-    for (int environment = 0; environment < 8; environment++) {
-        fesetround(modes[environment % 4]);
-        set_flush(environment >= 4);
+    for (int environment = 0; environment < ENVIRONMENTS; environment++) {
+        set_environment(environment);
         make_table(table, positions, rows, row_bytes);
-        set_flush(false);
-        fesetround(FE_TONEAREST);
+        set_environment(0);
         struct digest digest = sha256(rows, table->n * row_bytes);
         count_checks(table->n * table->dim - 1);
         EXPECT(strcmp(digest.text, table->sha256) == 0, "table %d, environment %d: %s", _i, environment, digest.text);
@@ -122,35 +111,37 @@ static enum entry entry_at(size_t dim, inlay_sinusoid_layout layout, inlay_sinus
     return (column < pairs) == (layout == INLAY_SINUSOID_LAYOUT_SPLIT) ? SINE : COSINE;
 }
 
+/* Wider than a generator's pieces. */
+enum { MAX_DIM = 1100 };
+
 /*
- * Every dim lands where layout and odd dims say, and nowhere else: against scalar's interleaved rows of the same
- * frequencies, two columns wider so that each sine has its cosine.
+ * Expects that every entry lands where layout and odd dims say, and nowhere else: against scalar's interleaved rows of
+ * the same frequencies, at most two columns wider so that each sine has its cosine.
  */
-static void check_columns(struct arena *out, size_t dim, inlay_sinusoid_layout layout, inlay_sinusoid_odd odd,
-                          inlay_element_type type)
+static void check_columns(size_t dim, inlay_sinusoid_layout layout, inlay_sinusoid_odd odd, inlay_element_type type)
 {
-    enum { N = 3, MOST = 132 };
-    static double frequencies[MOST];
-    size_t element = type == INLAY_F32 ? 4 : 2, pairs = dim / 2 + dim % 2;
+    enum { N = 3, FIRST = 4998 };
+    static double frequencies[MAX_DIM / 2 + 1];
+    static unsigned char reference[N][(MAX_DIM + 2) * sizeof(float)];
+    size_t element = inlay_table_row_bytes(type, 1), pairs = dim / 2 + dim % 2;
     for (size_t i = 0; i < pairs; i++)
         frequencies[i] = 1 / (1 + (double)i);
     inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(2 * pairs);
     spec.inv_freq = frequencies;
-    inlay_sinusoid *whole, *sinusoid;
-    whole = create(&spec);
-    unsigned char reference[N][MOST * sizeof(float)];
+    inlay_sinusoid *whole = make_sinusoid_of(&spec);
     inlay_dispatch_use(&inlay_kernels_scalar);
-    write_rows(whole, 77, N, type, reference, sizeof *reference);
+    write_rows(whole, FIRST, N, type, reference, sizeof *reference);
     inlay_dispatch_use(tested);
     spec.dim = dim;
     spec.layout = layout;
     spec.odd = odd;
-    sinusoid = create(&spec);
+    inlay_sinusoid *sinusoid = make_sinusoid_of(&spec);
+    struct arena out = arena_make(N * (dim * sizeof(float) + 67) + 64);
     for (int at = AT_BEGIN; at <= INSIDE; at++)
         for (size_t padding = 0; padding < 68; padding += 67) {
             size_t stride = dim * element + padding;
-            unsigned char *rows = arena_place(out, (N - 1) * stride + dim * element, (enum placement)at, 3);
-            write_rows(sinusoid, 77, N, type, rows, stride);
+            unsigned char *rows = arena_place(&out, (N - 1) * stride + dim * element, (enum placement)at, 3);
+            write_rows(sinusoid, FIRST, N, type, rows, stride);
             for (size_t i = 0; i < N; i++)
                 for (size_t column = 0; column < dim; column++) {
                     static const unsigned char zero[4];
@@ -162,60 +153,24 @@ static void check_columns(struct arena *out, size_t dim, inlay_sinusoid_layout l
                            "dim %zu, layout %d, odd %d, type %d: row %zu, column %zu is wrong", dim, (int)layout,
                            (int)odd, (int)type, i, column);
                 }
-            EXPECT(arena_untouched_outside(out, rows, N, stride, dim * element),
+            EXPECT(arena_untouched_outside(&out, rows, N, stride, dim * element),
                    "dim %zu, layout %d, odd %d, type %d: wrote outside its rows", dim, (int)layout, (int)odd,
                    (int)type);
         }
+    arena_free(&out);
     inlay_sinusoid_destroy(whole);
     inlay_sinusoid_destroy(sinusoid);
 }
 
 START_TEST(every_dim_and_layout_lands_in_its_columns)
 {
-    enum { MAX_DIM = 130 };
-    struct arena out = arena_make(3 * (MAX_DIM * sizeof(float) + 67) + 64);
-    for (size_t dim = 1; dim <= MAX_DIM; dim++)
-        for (int layout = INLAY_SINUSOID_LAYOUT_INTERLEAVED; layout <= INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST; layout++)
-            for (int type = INLAY_F32; type <= INLAY_BF16; type++) {
-                int last = dim % 2 == 1 ? INLAY_SINUSOID_ODD_WRAP : INLAY_SINUSOID_ODD_FORMULA;
-                for (int odd = INLAY_SINUSOID_ODD_FORMULA; odd <= last; odd++)
-                    check_columns(&out, dim, (inlay_sinusoid_layout)layout, (inlay_sinusoid_odd)odd,
-                                  (inlay_element_type)type);
-            }
-    arena_free(&out);
-}
-END_TEST
-
-/* Wider than a generator's pieces. */
-START_TEST(pieces_meet)
-{
-    static const size_t dims[] = {1023, 1025, 1100};
-    struct arena out = arena_make(4096);
-    for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
-        for (int layout = INLAY_SINUSOID_LAYOUT_INTERLEAVED; layout <= INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST; layout++)
-            for (int odd = INLAY_SINUSOID_ODD_FORMULA; odd <= INLAY_SINUSOID_ODD_WRAP; odd++) {
-                size_t dim = dims[d];
-                inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(dim);
-                spec.layout = (inlay_sinusoid_layout)layout;
-                spec.odd = (inlay_sinusoid_odd)odd;
-                inlay_sinusoid *sinusoid, *whole = make_sinusoid(dim, 10000, INLAY_SINUSOID_LAYOUT_INTERLEAVED);
-                sinusoid = create(&spec);
-                float reference[1100], row[1100];
-                write_rows(whole, 4999, 1, INLAY_F32, reference, sizeof row);
-                write_rows(sinusoid, 4999, 1, INLAY_F32, row, sizeof row);
-                for (size_t column = 0; column < dim; column++) {
-                    size_t pair;
-                    enum entry entry =
-                        entry_at(dim, (inlay_sinusoid_layout)layout, (inlay_sinusoid_odd)odd, column, &pair);
-                    float wanted = entry == ZERO ? 0 : reference[2 * pair + (entry == COSINE)];
-                    if (2 * pair + 1 < dim || entry == SINE) /* else the reference has no such cosine or sine */
-                        EXPECT(row[column] == wanted, "dim %zu, layout %d, odd %d: column %zu is %a, not %a", dim,
-                               layout, odd, column, (double)row[column], (double)wanted);
-                }
-                inlay_sinusoid_destroy(sinusoid);
-                inlay_sinusoid_destroy(whole);
-            }
-    arena_free(&out);
+    static const size_t wide[] = {1023, 1025, MAX_DIM};
+    for (size_t i = 0; i < 133; i++)
+        for (inlay_sinusoid_layout layout = INLAY_SINUSOID_LAYOUT_INTERLEAVED;
+             layout <= INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST; layout++)
+            for (inlay_sinusoid_odd odd = INLAY_SINUSOID_ODD_FORMULA; odd <= INLAY_SINUSOID_ODD_WRAP; odd++)
+                for (inlay_element_type type = INLAY_F32; type <= INLAY_BF16; type++)
+                    check_columns(i < 130 ? i + 1 : wide[i - 130], layout, odd, type);
 }
 END_TEST
 
@@ -224,12 +179,11 @@ START_TEST(lists_give_the_rows_of_their_positions)
 {
     enum { DIM = 77, N = 9 };
     static const int64_t positions[N] = {5, 0, 5, 2147483647, 16777217, 1, 0, 4999, 2};
-    for (int recipe = INLAY_RECIPE_EXACT; recipe <= INLAY_RECIPE_KERAS_HUB; recipe++)
-        for (int type = INLAY_F32; type <= INLAY_BF16; type++) {
-            inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe((inlay_recipe)recipe, DIM);
+    for (inlay_recipe recipe = INLAY_RECIPE_EXACT; recipe <= INLAY_RECIPE_KERAS_HUB; recipe++)
+        for (inlay_element_type type = INLAY_F32; type <= INLAY_BF16; type++) {
+            inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(recipe, DIM);
             spec.odd = INLAY_SINUSOID_ODD_FORMULA;
-            inlay_sinusoid *sinusoid;
-            sinusoid = create(&spec);
+            inlay_sinusoid *sinusoid = make_sinusoid_of(&spec);
             /* At odd addresses. */
             unsigned char integers[1 + N * 8], doubles[1 + N * 8], floats[1 + N * 4], row[DIM * 4], got[3][N][DIM * 4];
             memset(got, 0, sizeof got);
@@ -241,16 +195,16 @@ START_TEST(lists_give_the_rows_of_their_positions)
                 memcpy(doubles + 1 + i * 8, &real, 8);
                 memcpy(floats + 1 + i * 4, &single, 4);
             }
-            write_list(sinusoid, integers + 1, INLAY_POSITION_I64, N, (inlay_element_type)type, got[0], sizeof *got[0]);
-            write_list(sinusoid, doubles + 1, INLAY_POSITION_F64, N, (inlay_element_type)type, got[1], sizeof *got[1]);
-            write_list(sinusoid, floats + 1, INLAY_POSITION_F32, N, (inlay_element_type)type, got[2], sizeof *got[2]);
+            write_list(sinusoid, integers + 1, INLAY_POSITION_I64, N, type, got[0], sizeof *got[0]);
+            write_list(sinusoid, doubles + 1, INLAY_POSITION_F64, N, type, got[1], sizeof *got[1]);
+            write_list(sinusoid, floats + 1, INLAY_POSITION_F32, N, type, got[2], sizeof *got[2]);
             for (size_t i = 0; i < N; i++) {
-                write_rows(sinusoid, positions[i], 1, (inlay_element_type)type, row, sizeof row);
+                write_rows(sinusoid, positions[i], 1, type, row, sizeof row);
                 for (int list = 0; list < 2; list++)
                     EXPECT(memcmp(got[list][i], row, sizeof row) == 0, "recipe %d, type %d, list %d: row %zu", recipe,
                            type, list, i);
                 int64_t single = positions[i] == 2147483647 ? 2147483520 : positions[i] - (positions[i] == 16777217);
-                write_rows(sinusoid, single, 1, (inlay_element_type)type, row, sizeof row);
+                write_rows(sinusoid, single, 1, type, row, sizeof row);
                 EXPECT(memcmp(got[2][i], row, sizeof row) == 0, "recipe %d, type %d: float row %zu", recipe, type, i);
             }
             inlay_sinusoid_destroy(sinusoid);
@@ -288,25 +242,25 @@ START_TEST(rotary_tables_hold_the_entries_of_rows)
     enum { N = 40 };
     static const size_t dims[] = {2, 6, 64, 128, 600};
     for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
-        for (int type = INLAY_F32; type <= INLAY_BF16; type++)
-            for (int recipe = INLAY_RECIPE_EXACT; recipe <= INLAY_RECIPE_INV_POW; recipe += INLAY_RECIPE_INV_POW) {
-                size_t dim = dims[d], pairs = dim / 2, element = type == INLAY_F32 ? 4 : 2, stride = dim * element + 5;
-                inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe((inlay_recipe)recipe, dim);
+        for (inlay_element_type type = INLAY_F32; type <= INLAY_BF16; type++)
+            for (inlay_recipe recipe = INLAY_RECIPE_EXACT; recipe <= INLAY_RECIPE_INV_POW;
+                 recipe += INLAY_RECIPE_INV_POW) {
+                size_t dim = dims[d], pairs = dim / 2, element = inlay_table_row_bytes(type, 1),
+                       stride = dim * element + 5;
+                inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(recipe, dim);
                 spec.amplitude = recipe == INLAY_RECIPE_EXACT ? 1.3465735902799727 : 1;
-                inlay_sinusoid *rotary, *split;
-                rotary = create(&spec);
+                inlay_sinusoid *rotary = make_sinusoid_of(&spec);
                 spec.layout = INLAY_SINUSOID_LAYOUT_SPLIT;
-                split = create(&spec);
+                inlay_sinusoid *split = make_sinusoid_of(&spec);
                 unsigned char *rows = malloc(N * dim * element);
-                write_rows(split, 1000, N, (inlay_element_type)type, rows, dim * element);
+                write_rows(split, 1000, N, type, rows, dim * element);
                 struct arena table[2] = {arena_make(N * stride), arena_make(N * stride)};
-                for (int layout = INLAY_ROTARY_PAIRS; layout <= INLAY_ROTARY_INTERLEAVED; layout++) {
+                for (inlay_rotary_layout layout = INLAY_ROTARY_PAIRS; layout <= INLAY_ROTARY_INTERLEAVED; layout++) {
                     size_t columns = layout == INLAY_ROTARY_PAIRS ? pairs : dim;
                     size_t bytes = (N - 1) * stride + columns * element;
                     unsigned char *at[2] = {arena_place(&table[0], bytes, AT_END, 0),
                                             arena_place(&table[1], bytes, AT_END, 0)};
-                    ck_assert_int_eq(inlay_rotary_rows(rotary, 1000, N, (inlay_element_type)type,
-                                                       (inlay_rotary_layout)layout, at[0], at[1], stride, NULL),
+                    ck_assert_int_eq(inlay_rotary_rows(rotary, 1000, N, type, layout, at[0], at[1], stride, NULL),
                                      INLAY_OK);
                     for (size_t i = 0; i < N; i++)
                         for (size_t column = 0; column < columns; column++)
@@ -439,7 +393,6 @@ int main(int argc, char **argv)
     tcase_set_timeout(rows, 600);
     tcase_add_loop_test(rows, tables_have_their_hash, 0, (int)(sizeof tables / sizeof *tables));
     tcase_add_test(rows, every_dim_and_layout_lands_in_its_columns);
-    tcase_add_test(rows, pieces_meet);
     tcase_add_test(rows, lists_give_the_rows_of_their_positions);
     tcase_add_test(rows, negative_positions_are_symmetric);
     tcase_add_test(rows, rotary_tables_hold_the_entries_of_rows);

@@ -72,6 +72,8 @@ static uint32_t bits_of(double value, inlay_element_type type)
     if (type == INLAY_BF16)
         return bits >> 16;
     uint32_t sign = bits >> 31 << 15;
+    if (isinf(value))
+        return sign | 0x7c00;
     int exponent;
     double fraction = frexp(fabs(value), &exponent); /* in [1/2, 1) */
     if (value == 0 || exponent < -13)
