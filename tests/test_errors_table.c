@@ -192,12 +192,12 @@ static void expect_tokens(inlay_table view, inlay_status wanted)
 START_TEST(quantised_views)
 {
     static unsigned char bytes[4096];
-    for (int type = INLAY_F16; type < INLAY_ELEMENT_TYPES; type++) {
-        bool grouped = type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT;
+    for (inlay_element_type type = INLAY_F16; type < INLAY_ELEMENT_TYPES; type++) {
+        bool grouped = is_grouped(type);
         bool scaled = grouped || type == INLAY_I8 || type == INLAY_I8_INVERSE;
         bool blocks = grouped || type == INLAY_Q8_0 || type == INLAY_Q4_0;
-        size_t row_bytes = inlay_table_row_bytes((inlay_element_type)type, 64);
-        inlay_table view = inlay_table_of((inlay_element_type)type, bytes, 2, 64, row_bytes);
+        size_t row_bytes = inlay_table_row_bytes(type, 64);
+        inlay_table view = inlay_table_of(type, bytes, 2, 64, row_bytes);
         view.group = grouped ? 32 : 0;
         view.scales = scaled ? bytes : NULL;
         expect_tokens(view, INLAY_OK);
@@ -226,7 +226,7 @@ START_TEST(shards)
     expect_tokens(inlay_table_shard(view, 1, 4), INLAY_ERROR_SHAPE);
     expect_tokens(inlay_table_shard(view, 1, 5), INLAY_OK);
     expect_tokens(inlay_table_shard(view, SIZE_MAX - 2, 5), INLAY_ERROR_OVERFLOW);
-    /* A negative id would be one of so many rows. */
+    /* A negative id, taken as unsigned, would be below this vocabulary. */
     expect_tokens(inlay_table_shard(view, 0, SIZE_MAX), SIZE_MAX > INT64_MAX ? INLAY_ERROR_OVERFLOW : INLAY_OK);
 }
 END_TEST

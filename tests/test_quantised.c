@@ -27,11 +27,6 @@ static void free_arenas(void)
         arena_free(&arenas[i]);
 }
 
-static bool grouped(inlay_element_type type)
-{
-    return type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT;
-}
-
 /* Returns the bytes of a row that its first columns touch: less than a row if a block or a byte is not full. */
 static size_t touched(inlay_element_type type, size_t columns)
 {
@@ -57,7 +52,7 @@ static size_t scale_bytes(inlay_element_type type, size_t columns, size_t group)
 {
     static const unsigned char bytes[INLAY_ELEMENT_TYPES] = {
         [INLAY_I8] = 4, [INLAY_I8_INVERSE] = 4, [INLAY_U8_ROWWISE] = 8, [INLAY_U4_ROWWISE] = 4};
-    return grouped(type) ? 4 * groups_of(columns, group) : bytes[type];
+    return is_grouped(type) ? 4 * groups_of(columns, group) : bytes[type];
 }
 
 struct shape {
@@ -154,14 +149,14 @@ static void check_everywhere(size_t columns, enum placement placement, size_t of
 {
     static const float scales[] = {1, 22.627417f, -0.5f, 0, NAN, INFINITY, 0x1p-140f};
     static const size_t groups[] = {32, 64, 128};
-    for (int type = INLAY_F32; type < INLAY_ELEMENT_TYPES; type++)
+    for (inlay_element_type type = INLAY_F32; type < INLAY_ELEMENT_TYPES; type++)
         for (int way = 0; way < 6; way++) {
             size_t mixed = columns * 7 + offset * 3 + (size_t)way;
             struct shape shape = {
-                .type = (inlay_element_type)type,
+                .type = type,
                 .columns = columns,
                 .group = groups[mixed % 3],
-                .zeros = grouped((inlay_element_type)type) && way % 2 == 0,
+                .zeros = is_grouped(type) && way % 2 == 0,
                 .positioned = way % 3 > 0,
                 .in_place = way % 3 == 2,
                 .stream = way >= 3,
