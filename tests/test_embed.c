@@ -520,14 +520,13 @@ START_TEST(large_batches)
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         size_t batch = shapes[s].batch, seq = shapes[s].seq, dim = shapes[s].dim, vocab = 50;
         struct arena table = arena_make(vocab * dim * 4), positions = arena_make((seq + 2) * dim * 4);
-        struct arena ids = arena_make(batch * seq * 4), out = arena_make(batch * seq * dim * 4);
+        struct arena id_arena = arena_make(batch * seq * 4), out = arena_make(batch * seq * dim * 4);
         struct random random = {s};
+        int32_t *ids = (void *)id_arena.begin;
         random_rows(&random, table.begin, vocab, dim, dim * 4);
         random_rows(&random, positions.begin, seq + 2, dim, dim * 4);
-        for (size_t i = 0; i < batch * seq; i++) {
-            int32_t id = (int32_t)random_below(&random, vocab);
-            memcpy(ids.begin + i * 4, &id, 4);
-        }
+        for (size_t i = 0; i < batch * seq; i++)
+            ids[i] = (int32_t)random_below(&random, vocab);
         inlay_table tokens = inlay_table_f32(table.begin, vocab, dim);
         inlay_table learned = inlay_table_f32(positions.begin, seq + 2, dim);
         inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
@@ -538,23 +537,20 @@ START_TEST(large_batches)
         tuning.stream_bytes = 4 << 20;
         spec.tuning = &tuning;
         inlay_layer *layer = make_layer_of(&spec);
-        inlay_batch call = inlay_batch_i32((const int32_t *)(const void *)ids.begin, batch, seq, 2);
+        inlay_batch call = inlay_batch_i32(ids, batch, seq, 2);
         unsigned char *to = arena_place(&out, batch * seq * dim * 4, AT_END, 0);
         ck_assert_int_eq(inlay_forward(layer, &call, to, dim * 4, NULL, NULL), INLAY_OK);
-        for (size_t token = 0; token < batch * seq; token++) {
-            int32_t id;
-            memcpy(&id, ids.begin + token * 4, 4);
+        for (size_t token = 0; token < batch * seq; token++)
             for (size_t column = 0; column < dim; column++) {
-                float product = float_at(table.begin + (size_t)id * dim * 4, column) * 3;
+                float product = float_at(table.begin + (size_t)ids[token] * dim * 4, column) * 3;
                 float wanted = product + float_at(positions.begin + (token % seq + 2) * dim * 4, column);
                 EXPECT(same_float(float_at(to + token * dim * 4, column), wanted), "shape %zu, token %zu, column %zu",
                        s, token, column);
             }
-        }
         inlay_layer_destroy(layer);
         arena_free(&table);
         arena_free(&positions);
-        arena_free(&ids);
+        arena_free(&id_arena);
         arena_free(&out);
     }
 }

@@ -22,20 +22,9 @@ static inlay_status create(const inlay_sinusoid_spec *spec)
 
 START_TEST(sinusoid_specs)
 {
-    static const double bases[] = {0,
-                                   -0.0,
-                                   0.99999999999999989,
-                                   -1,
-                                   -10000,
-                                   1.0000000000000002e30,
-                                   1e300,
-                                   5e-324,
-                                   (double)INFINITY,
-                                   -(double)INFINITY,
-                                   (double)NAN,
-                                   -(double)NAN};
-    static const double amplitudes[] = {0,          -1, 0x1.fffffffffffffp-21, 0x1.0000000000001p10, (double)INFINITY,
-                                        (double)NAN};
+    static const double bases[] = {0,     -0.0,   -1,       -10000,    0x1.fffffffffffffp-1, 1.0000000000000002e30,
+                                   1e300, 5e-324, INFINITY, -INFINITY, (double)NAN,          -(double)NAN};
+    static const double amplitudes[] = {0, -1, 0x1.fffffffffffffp-21, 0x1.0000000000001p10, INFINITY, (double)NAN};
     inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(DIM);
     for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
         EXPECT_SPEC(INLAY_ERROR_BASE, base, bases[i]);

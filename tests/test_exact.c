@@ -4,6 +4,7 @@
  * rounded, on every ISA.
  */
 #include "support.h"
+#include "truth.h"
 
 #include "positions/exact.h"
 #include "positions/sinusoid.h"
@@ -94,13 +95,8 @@ END_TEST
 
 static void true_frequency(mpfr_t frequency, size_t dim, double base, size_t i)
 {
-    /* base^(-2i/dim) */
     mpfr_set_d(frequency, base, MPFR_RNDN);
-    mpfr_log(frequency, frequency, MPFR_RNDN);
-    mpfr_mul_ui(frequency, frequency, 2 * i, MPFR_RNDN);
-    mpfr_div_ui(frequency, frequency, dim, MPFR_RNDN);
-    mpfr_neg(frequency, frequency, MPFR_RNDN);
-    mpfr_exp(frequency, frequency, MPFR_RNDN);
+    truth_power(frequency, frequency, 2 * i, dim);
 }
 
 static const size_t dims[] = {1, 2, 3, 6, 50, 512, 4096};

@@ -8,22 +8,8 @@
 #include "base/executor.h"
 
 /* Small totals, the block counts of the largest calls, and the largest values of uint32_t and size_t. */
-static const size_t totals[] = {
-    0,
-    1,
-    2,
-    7,
-    127,
-    128,
-    1000003,
-    (1u << 23) - 1,
-    1u << 23,
-    UINT32_MAX - 1,
-    UINT32_MAX,
-    SIZE_MAX / 2,
-    SIZE_MAX - 1,
-    SIZE_MAX,
-};
+static const size_t totals[] = {0,        1,        2,          7,          127,          128,          1000003,
+                                0x7fffff, 0x800000, 0xfffffffe, UINT32_MAX, SIZE_MAX / 2, SIZE_MAX - 1, SIZE_MAX};
 
 START_TEST(shares_cover_everything_once)
 {
