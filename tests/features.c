@@ -56,25 +56,25 @@ static const struct feature_case cases[] = {
     {"bad ids", "skipped", .bad_id = INLAY_BAD_ID_SKIP, .sinusoid = true, .cached = 16},
     {"padding", "zeros", .padding = true, .learned = true},
     {"padding", "zeros with positions", .padding = true, .learned = true, .zero_rows = INLAY_ZERO_ROWS_POSITIONED},
-    {"positions", "sinusoids held", .sinusoid = true, .cached = INLAY_CACHED_POSITIONS_DEFAULT},
+    {"positions", "cached sinusoids", .sinusoid = true, .cached = INLAY_CACHED_POSITIONS_DEFAULT},
     {"positions", "sinusoids computed at 2,000,000,000", .sinusoid = true, .start = 2000000000},
     {"positions", "learned", .learned = true},
     {"positions", "a start for each sequence", .sinusoid = true, .cached = 30, .starts = true},
-    {"positions", "one for each token", .sinusoid = true, .cached = 30, .position_ids = true},
-    {"positions", "numbered around padding", .padding = true, .learned = true, .start = 2,
+    {"positions", "explicit position ids", .sinusoid = true, .cached = 30, .position_ids = true},
+    {"positions", "padding-aware", .padding = true, .learned = true, .start = 2,
      .zero_rows = INLAY_ZERO_ROWS_POSITIONED, .position_mode = INLAY_POSITION_MODE_PADDING_AWARE},
     {"positions", "clamped to the last", .learned = true, .clamped = true, .start = POSITION_ROWS - 5},
     {"ragged batches", "packed", .ragged = true, .sinusoid = true, .cached = 30},
     {"ragged batches", "padded", .ragged = true, .padded_length = PADDED_LENGTH, .sinusoid = true, .cached = 30},
-    {"stored types", "float16", .table_type = INLAY_F16, .learned = true},
-    {"stored types", "bfloat16", .table_type = INLAY_BF16, .learned = true},
-    {"stored types", "int8", .table_type = INLAY_I8, .learned = true},
-    {"stored types", "int8 of CTranslate2", .table_type = INLAY_I8_INVERSE, .learned = true},
-    {"stored types", "8-bit rowwise", .table_type = INLAY_U8_ROWWISE, .learned = true},
-    {"stored types", "4-bit rowwise", .table_type = INLAY_U4_ROWWISE, .learned = true},
-    {"stored types", "4-bit in groups", .table_type = INLAY_U4_GROUPED, .learned = true},
-    {"stored types", "Q8_0", .table_type = INLAY_Q8_0, .learned = true},
-    {"stored types", "Q4_0", .table_type = INLAY_Q4_0, .learned = true},
+    {"table types", "float16", .table_type = INLAY_F16, .learned = true},
+    {"table types", "bfloat16", .table_type = INLAY_BF16, .learned = true},
+    {"table types", "int8", .table_type = INLAY_I8, .learned = true},
+    {"table types", "int8 of CTranslate2", .table_type = INLAY_I8_INVERSE, .learned = true},
+    {"table types", "8-bit rowwise", .table_type = INLAY_U8_ROWWISE, .learned = true},
+    {"table types", "4-bit rowwise", .table_type = INLAY_U4_ROWWISE, .learned = true},
+    {"table types", "4-bit in groups", .table_type = INLAY_U4_GROUPED, .learned = true},
+    {"table types", "Q8_0", .table_type = INLAY_Q8_0, .learned = true},
+    {"table types", "Q4_0", .table_type = INLAY_Q4_0, .learned = true},
     {"output types", "float16", .out_type = INLAY_F16, .sinusoid = true, .cached = 10},
     {"output types", "bfloat16", .out_type = INLAY_BF16, .learned = true},
     {"segments and norms", "segments", .segments = true, .learned = true},
@@ -124,7 +124,7 @@ static void set_up_tokens(struct fixture *fixture, const struct feature_case *wa
 {
     const inlay_table from = fixture->tokens = inlay_table_f32(floats.table, VOCAB, dim);
     if (wanted->table_type != 0) {
-        bool grouped = wanted->table_type == INLAY_U4_GROUPED;
+        bool grouped = is_grouped(wanted->table_type);
         bool scaled = grouped || wanted->table_type == INLAY_I8 || wanted->table_type == INLAY_I8_INVERSE;
         inlay_table_storage storage = inlay_table_storage_of(wanted->table_type, fixture->quantised, dim);
         storage.group = grouped ? 32 : 0;

@@ -242,6 +242,12 @@ inlay_sinusoid *make_sinusoid(size_t dim, double base, inlay_sinusoid_layout lay
     return make_sinusoid_of(&spec);
 }
 
+void write_rows(const inlay_sinusoid *sinusoid, int64_t first, size_t n, inlay_element_type type, void *out,
+                size_t stride_bytes)
+{
+    ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, first, n, type, out, stride_bytes, NULL), INLAY_OK);
+}
+
 void dequantise(const inlay_table *table, float *out)
 {
     for (int32_t row = 0; (size_t)row < table->rows; row++)

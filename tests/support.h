@@ -118,4 +118,8 @@ inlay_layer *make_layer_of(const inlay_layer_spec *spec);
 inlay_sinusoid *make_sinusoid_of(const inlay_sinusoid_spec *spec);
 inlay_sinusoid *make_sinusoid(size_t dim, double base, inlay_sinusoid_layout layout);
 
+/* Writes rows of consecutive positions, which must be valid. */
+void write_rows(const inlay_sinusoid *sinusoid, int64_t first, size_t n, inlay_element_type type, void *out,
+                size_t stride_bytes);
+
 #endif

@@ -150,7 +150,7 @@ static void check_entry(size_t dim, double base, uint32_t position, size_t pair,
 static void check_row(const inlay_sinusoid *sinusoid, size_t dim, double base, uint32_t position, size_t every)
 {
     float *row = malloc(dim * sizeof *row);
-    ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, position, 1, INLAY_F32, row, dim * sizeof *row, NULL), INLAY_OK);
+    write_rows(sinusoid, position, 1, INLAY_F32, row, dim * sizeof *row);
     for (size_t column = 0; column < dim; column += every)
         check_entry(dim, base, position, column / 2, column % 2, row[column]);
     free(row);
@@ -199,8 +199,7 @@ START_TEST(worst_phases_are_rounded_as_promised)
         /* The worst pair itself, whatever columns the rows above left out. */
         float row[4096];
         ck_assert_uint_le(worst[i].dim, 4096);
-        ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, worst[i].position, 1, INLAY_F32, row, sizeof row, NULL),
-                         INLAY_OK);
+        write_rows(sinusoid, worst[i].position, 1, INLAY_F32, row, sizeof row);
         float sine = row[2 * worst[i].pair], cosine = row[2 * worst[i].pair + 1];
         check_entry(worst[i].dim, worst[i].base, worst[i].position, worst[i].pair, false, sine);
         check_entry(worst[i].dim, worst[i].base, worst[i].position, worst[i].pair, true, cosine);
@@ -236,9 +235,7 @@ START_TEST(hard_cases_are_rounded_as_promised)
         for (size_t d = 0; d < sizeof depths / sizeof *depths && depths[d] < hard[i].position; d++) {
             if (tested == &inlay_kernels_scalar && d > 1)
                 break; /* it has no blocks */
-            ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, hard[i].position - depths[d], depths[d] + 1, INLAY_F32, rows,
-                                                 dim * sizeof *rows, NULL),
-                             INLAY_OK);
+            write_rows(sinusoid, hard[i].position - depths[d], depths[d] + 1, INLAY_F32, rows, dim * sizeof *rows);
             float found = rows[depths[d] * dim + 2 * hard[i].pair + (size_t)hard[i].is_cosine];
             EXPECT(found == rounded, "dim %zu, base %g, pair %zu, position %u, %u rows into a block: %a, not %a", dim,
                    hard[i].base, hard[i].pair, hard[i].position, depths[d], (double)found, (double)rounded);
@@ -262,8 +259,7 @@ START_TEST(blocks_are_rounded_as_promised)
         size_t rows_wanted = tested == &inlay_kernels_scalar ? 20 : ROWS;
         inlay_sinusoid *sinusoid = make_sinusoid(dim, base, INLAY_SINUSOID_LAYOUT_INTERLEAVED);
         float *rows = malloc(rows_wanted * dim * sizeof *rows);
-        ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, start, rows_wanted, INLAY_F32, rows, dim * sizeof *rows, NULL),
-                         INLAY_OK);
+        write_rows(sinusoid, start, rows_wanted, INLAY_F32, rows, dim * sizeof *rows);
         for (int sample = 0; sample < 300; sample++) {
             size_t row = random_below(&random, rows_wanted), column = random_below(&random, dim);
             check_entry(dim, base, start + (uint32_t)row, column / 2, column % 2, rows[row * dim + column]);

@@ -191,23 +191,18 @@ static double true_attention(const inlay_rotary_spec *spec)
 
 /* ---- Against MPFR ------------------------------------------------------------------------------------------------ */
 
-static void describe(char *text, size_t bytes, const inlay_rotary_spec *spec)
-{
-    snprintf(text, bytes,
-             "scaling %d, dim %zu, base %a, factor %a, original %a, length %a, low %a, high %a, fast %a, slow %a, "
-             "truncate %u, mscale %a, %a",
-             (int)spec->scaling, spec->dim, spec->base, spec->factor, spec->original_length, spec->length,
-             spec->low_freq_factor, spec->high_freq_factor, spec->beta_fast, spec->beta_slow, spec->truncate,
-             spec->mscale, spec->mscale_all_dim);
-}
-
 /* Every frequency (of many, some) and the attention factor. */
 static void check_spec(const inlay_rotary_spec *spec)
 {
     static double inv_freq[MOST_DIM / 2];
     double attention_factor;
     char text[512];
-    describe(text, sizeof text, spec);
+    snprintf(text, sizeof text,
+             "scaling %d, dim %zu, base %a, factor %a, original %a, length %a, low %a, high %a, fast %a, slow %a, "
+             "truncate %u, mscale %a, %a",
+             (int)spec->scaling, spec->dim, spec->base, spec->factor, spec->original_length, spec->length,
+             spec->low_freq_factor, spec->high_freq_factor, spec->beta_fast, spec->beta_slow, spec->truncate,
+             spec->mscale, spec->mscale_all_dim);
     inlay_status status = inlay_rotary_frequencies(spec, inv_freq, &attention_factor);
     EXPECT(status == INLAY_OK, "\"%s\" for %s", inlay_status_string(status), text);
     for (size_t i = 0; i < spec->dim / 2; i += 1 + i / 32) {

@@ -33,12 +33,6 @@ static const struct table tables[] = {
 #include "sinusoid_sha256.inc"
 };
 
-static void write_rows(const inlay_sinusoid *sinusoid, int64_t first, size_t n, inlay_element_type type, void *out,
-                       size_t stride_bytes)
-{
-    ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, first, n, type, out, stride_bytes, NULL), INLAY_OK);
-}
-
 static void write_list(const inlay_sinusoid *sinusoid, const void *positions, inlay_position_type position_type,
                        size_t n, inlay_element_type type, void *out, size_t stride_bytes)
 {
