@@ -318,16 +318,13 @@ START_TEST(bytes_are_those_of_ggml)
             x[k] = (float)(size * ((double)random_below(&random, i % 2 ? 257 : UINT64_C(1) << 40) /
                                        (i % 2 ? 128 : ldexp(1, 39)) -
                                    1));
-        ggml_q4_0(x, wanted);
-        if ((wanted[0] | (wanted[1] & 127)) != 0) /* else the float16 step underflows */
-            expect_bytes(INLAY_Q4_0, x, 32, NULL, wanted);
-        else
-            other++;
-        ggml_q8_0(x, wanted);
-        if ((wanted[0] | wanted[1]) != 0)
-            expect_bytes(INLAY_Q8_0, x, 32, NULL, wanted);
-        else
-            other++;
+        for (int is_q8 = 0; is_q8 < 2; is_q8++) {
+            (is_q8 ? ggml_q8_0 : ggml_q4_0)(x, wanted);
+            if ((wanted[0] | (wanted[1] & 127)) != 0) /* else the float16 step underflows */
+                expect_bytes(is_q8 ? INLAY_Q8_0 : INLAY_Q4_0, x, 32, NULL, wanted);
+            else
+                other++;
+        }
     }
     EXPECT(other > 0 && other < 10000, "%zu steps underflow", other);
 }
