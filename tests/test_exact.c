@@ -93,6 +93,7 @@ START_TEST(logarithm_and_exponential_are_within_their_bounds)
 }
 END_TEST
 
+/* frequency := base^(-2i / dim) */
 static void true_frequency(mpfr_t frequency, size_t dim, double base, size_t i)
 {
     mpfr_set_d(frequency, base, MPFR_RNDN);
