@@ -20,14 +20,6 @@ bool inlay_struct_known(const void *structure, size_t known)
     return appended == 0;
 }
 
-inlay_status inlay_extent_of(const void *data, size_t bytes, struct inlay_extent *extent)
-{
-    extent->begin = (uintptr_t)data;
-    if (__builtin_add_overflow(extent->begin, bytes, &extent->end) || bytes > PTRDIFF_MAX)
-        return INLAY_ERROR_OVERFLOW;
-    return INLAY_OK;
-}
-
 inlay_status inlay_check_rows(const void *data, size_t rows, size_t row_bytes, size_t stride_bytes,
                               struct inlay_extent *extent)
 {
@@ -40,7 +32,10 @@ inlay_status inlay_check_rows(const void *data, size_t rows, size_t row_bytes, s
         return INLAY_ERROR_OVERFLOW;
     if (data == NULL)
         return INLAY_ERROR_NULL;
-    return inlay_extent_of(data, bytes, extent);
+    extent->begin = (uintptr_t)data;
+    if (__builtin_add_overflow(extent->begin, bytes, &extent->end) || bytes > PTRDIFF_MAX)
+        return INLAY_ERROR_OVERFLOW;
+    return INLAY_OK;
 }
 
 inlay_status inlay_check_array(const void *data, size_t n, size_t element_bytes, struct inlay_extent *extent)
@@ -48,7 +43,5 @@ inlay_status inlay_check_array(const void *data, size_t n, size_t element_bytes,
     size_t bytes;
     if (__builtin_mul_overflow(n, element_bytes, &bytes))
         return INLAY_ERROR_OVERFLOW;
-    if (data == NULL)
-        return INLAY_ERROR_NULL;
-    return inlay_extent_of(data, bytes, extent);
+    return inlay_check_rows(data, 1, bytes, bytes, extent);
 }

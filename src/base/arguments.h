@@ -19,9 +19,6 @@ struct inlay_extent {
     uintptr_t begin, end;
 };
 
-/* Finds the extent of `bytes` bytes; INLAY_ERROR_OVERFLOW if it reaches past the end of the address space. */
-inlay_status inlay_extent_of(const void *data, size_t bytes, struct inlay_extent *extent);
-
 static inline bool inlay_extents_overlap(struct inlay_extent a, struct inlay_extent b)
 {
     return a.begin < b.end && b.begin < a.end;

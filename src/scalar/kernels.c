@@ -84,18 +84,20 @@ static float value_of(const struct inlay_embed_tile *tile, size_t i, size_t colu
     }
 }
 
-static void embed_scalar(const struct inlay_embed_tile *tile)
+/* The caller's tile is copied, since for all the compiler knows every store could change it. */
+static void embed_scalar(const struct inlay_embed_tile *callers)
 {
-    for (size_t i = 0; i < tile->count; i++) {
-        if (tile->type == INLAY_F32 && tile->scale == 1 && tile->positions == NULL) {
-            memmove(tile->out[i], tile->rows[i], tile->columns * sizeof(float));
+    const struct inlay_embed_tile tile = *callers;
+    for (size_t i = 0; i < tile.count; i++) {
+        if (tile.type == INLAY_F32 && tile.scale == 1 && tile.positions == NULL) {
+            memmove(tile.out[i], tile.rows[i], tile.columns * sizeof(float));
             continue;
         }
-        for (size_t column = 0; column < tile->columns; column++) {
-            float value = value_of(tile, i, column) * tile->scale;
-            if (tile->positions != NULL)
-                value = value + inlay_load_f32(tile->positions[i], column);
-            inlay_store_f32(tile->out[i], column, value);
+        for (size_t column = 0; column < tile.columns; column++) {
+            float value = value_of(&tile, i, column) * tile.scale;
+            if (tile.positions != NULL)
+                value = value + inlay_load_f32(tile.positions[i], column);
+            inlay_store_f32(tile.out[i], column, value);
         }
     }
 }
