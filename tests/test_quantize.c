@@ -55,8 +55,9 @@ static double allowed(inlay_element_type type, bool zeros, const float *values, 
 {
     double least = INFINITY, most = -INFINITY;
     for (size_t i = 0; i < n; i++) {
-        least = fmin(least, (double)values[i]);
-        most = fmax(most, (double)values[i]);
+        const double value = (double)values[i]; /* NaN is neither less nor more */
+        least = value < least ? value : least;
+        most = value > most ? value : most;
     }
     const double step_floor = 0x1p-126, magnitude = fmax(-least, most), range = most - least;
     const double with_zero = fmax(most, 0) - fmin(least, 0), rounding = magnitude * 0x1p-22;
