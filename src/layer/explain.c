@@ -34,8 +34,11 @@ static void print_positions(struct text *text, const struct inlay_plan *plan, co
     print(text, "positions: %s: %s", names[plan->positions], plan->positions_reason);
     if (work->spec->sinusoid != NULL)
         print(text, "; %zu rows are cached", work->spec->positions->rows);
-    if (plan->positions == INLAY_POSITIONS_COMPUTED)
-        print(text, plan->fused ? "; each entry is added as it is computed" : "; in blocks of rows that stay in L1");
+    if (plan->positions == INLAY_POSITIONS_COMPUTED && plan->fused)
+        print(text, "; each entry is added as it is computed, with tokens prefetched %d rows ahead",
+              INLAY_FUSED_PREFETCH_ROWS);
+    else if (plan->positions == INLAY_POSITIONS_COMPUTED)
+        print(text, "; in blocks of rows that stay in L1");
     else if (plan->positions == INLAY_POSITIONS_READ && plan->block_tokens < SIZE_MAX)
         print(text, "; %zu rows at a time serve all sequences", plan->block_tokens);
     print(text, "\n");

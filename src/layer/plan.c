@@ -103,17 +103,18 @@ static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work
 /* Sets the prefetching of the kernels' tiles. */
 static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *work, size_t all_bytes)
 {
-    const bool fast = plan->route == INLAY_ROUTE_FAST;
+    const bool large = all_bytes > work->thresholds->l2_bytes;
     plan->prefetch_rows = work->thresholds->prefetch_rows;
-    if (!fast) /* few tokens are in flight there */
-        plan->prefetch_rows = inlay_least(plan->prefetch_rows, INLAY_GENERAL_PREFETCH_ROWS);
-    plan->whole_rows = all_bytes > work->thresholds->l2_bytes && plan->route != INLAY_ROUTE_POOLED;
+    plan->whole_rows = large && plan->route != INLAY_ROUTE_POOLED;
     plan->narrow_moves = inlay_cpu()->narrow_moves;
-    plan->prefetch_reason = plan->prefetch_rows == 0            ? "prefetch_bytes is 0"
-                            : plan->route == INLAY_ROUTE_POOLED ? "rows are added one by one"
-                            : all_bytes > work->thresholds->l2_bytes
-                                ? "the rows of the call take more than l2_bytes"
-                                : "the rows of the call take no more than l2_bytes";
+    plan->prefetch_reason =
+        large ? "the rows of the call take more than l2_bytes" : "the rows of the call take no more than l2_bytes";
+    if (plan->route != INLAY_ROUTE_FAST) /* few tokens are in flight there */
+        plan->prefetch_rows = inlay_least(plan->prefetch_rows, INLAY_GENERAL_PREFETCH_ROWS);
+    if (plan->route == INLAY_ROUTE_POOLED)
+        plan->prefetch_reason = "rows are added one by one";
+    if (plan->prefetch_rows == 0)
+        plan->prefetch_reason = "prefetch_bytes is 0";
 }
 
 /* Cuts along positions first, because parts side by side in the batch each read or compute the same position rows. */
