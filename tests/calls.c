@@ -192,7 +192,8 @@ static void draw_layer(struct call *call, struct source *source, size_t dim)
     if (spec->pooling == INLAY_POOLING_NONE) {
         draw_position_rows(call, source, dim);
         if (whole && one_in(source, 4)) {
-            call->segments = draw_table(source, SEGMENTS, 1 + choose(source, 3), dim, one_in(source, 3), false);
+            const size_t types = 1 + choose(source, 3); /* first: arguments are evaluated in any order */
+            call->segments = draw_table(source, SEGMENTS, types, dim, one_in(source, 3), false);
             spec->segments = &call->segments;
             spec->segments_first = half(source);
         }
