@@ -50,15 +50,26 @@ static void free_storage(struct storage *storage)
     arena_free(&storage->zeros);
 }
 
-/* How far what is read back may be from x, one of the values that share a step, by the header. */
-static double allowed(inlay_element_type type, bool zeros, const float *values, size_t n, double x)
+struct range {
+    double least, most;
+};
+
+/* Returns the range of n values; NaN is neither less nor more. */
+static struct range range_of(const float *values, size_t n)
 {
-    double least = INFINITY, most = -INFINITY;
+    struct range range = {INFINITY, -INFINITY};
     for (size_t i = 0; i < n; i++) {
-        const double value = (double)values[i]; /* NaN is neither less nor more */
-        least = value < least ? value : least;
-        most = value > most ? value : most;
+        const double value = (double)values[i];
+        range.least = value < range.least ? value : range.least;
+        range.most = value > range.most ? value : range.most;
     }
+    return range;
+}
+
+/* How far what is read back may be from x, one of the values in a range that share a step, by the header. */
+static double allowed(inlay_element_type type, bool zeros, struct range values, double x)
+{
+    const double least = values.least, most = values.most;
     const double step_floor = 0x1p-126, magnitude = fmax(-least, most), range = most - least;
     const double with_zero = fmax(most, 0) - fmin(least, 0), rounding = magnitude * 0x1p-22;
     switch (type) {
@@ -94,14 +105,16 @@ static void check_type(inlay_element_type type, size_t rows, size_t dim, size_t 
     const size_t shared = shared_columns(type, dim, group);
     float *got = malloc(rows * dim * sizeof *got);
     inlay_table view;
+    struct range range = {0, 0};
     double reported = -1, largest = 0;
     ck_assert_int_eq(inlay_table_quantize(&from, &storage.to, &view, &reported), INLAY_OK);
     dequantise(&view, got);
     count_checks(rows * dim);
     for (size_t i = 0; i < rows * dim; i++) {
-        const size_t first = i / dim * dim + i % dim / shared * shared;
+        if (i % dim % shared == 0)
+            range = range_of(x + i, shared);
         double error = fabs((double)got[i] - (double)x[i]);
-        if (!(error <= allowed(type, zeros, x + first, shared, (double)x[i])))
+        if (!(error <= allowed(type, zeros, range, (double)x[i])))
             ck_abort_msg("%s, type %d, dim %zu, group %zu, zeros %d: element %zu: %a became %a", what, (int)type, dim,
                          group, zeros, i, (double)x[i], (double)got[i]);
         largest = error > largest ? error : largest;
