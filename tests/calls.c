@@ -261,8 +261,10 @@ static size_t draw_lengths(struct call *call, struct source *source, size_t most
     most = batch->sequences > 0 ? most_tokens / batch->sequences : 0;
     if (half(source)) {
         batch->length = choose(source, most + 1);
-        if (batch->length % 5 == 4)
-            batch->length = 1; /* as in decoding */
+        if (batch->length % 5 == 4) { /* as in decoding */
+            batch->length = 1;
+            batch->sequences = choose(source, most_tokens + 1);
+        }
         call->n_tokens = batch->sequences * batch->length;
         return batch->length;
     }
