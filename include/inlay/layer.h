@@ -24,10 +24,11 @@ typedef enum inlay_stores {
     INLAY_STORES_STREAMED = 2,  /**< by non-temporal stores, which bypass the caches, if the ISA has them */
 } inlay_stores;
 
-/** The out-of-vocabulary policy: what becomes of ids outside [0, vocab). */
+/** The out-of-vocabulary policy: what becomes of ids outside [0, vocab), vocab being that of a shard,
+    else the rows of the table. */
 typedef enum inlay_bad_id {
     INLAY_BAD_ID_ERROR = 0,      /**< the call returns INLAY_ERROR_ID and writes nothing */
-    INLAY_BAD_ID_CLAMP = 1,      /**< they take the nearest row: 0 or vocab - 1 */
+    INLAY_BAD_ID_CLAMP = 1,      /**< they take row 0 or vocab - 1, the nearest; as ERROR if vocab is 0 */
     INLAY_BAD_ID_ZERO = 2,       /**< they take a row of zeros */
     INLAY_BAD_ID_SUBSTITUTE = 3, /**< they take the row of substitute_id, that of the unknown token for example */
     INLAY_BAD_ID_SKIP = 4,       /**< their rows of the output are left unchanged */

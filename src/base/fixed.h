@@ -3,8 +3,8 @@
  * Unsigned fixed-point numbers of 64 integer and 256 fraction bits, in which frequencies, phases, sines and cosines are
  * computed. All operations are integer operations, so that no rounding mode, FMA, libm or ISA can affect a result.
  */
-#ifndef INLAY_FIXED_H
-#define INLAY_FIXED_H
+#ifndef INLAY_BASE_FIXED_H
+#define INLAY_BASE_FIXED_H
 
 #include <stdbool.h>
 #include <stdint.h>

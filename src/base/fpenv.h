@@ -8,8 +8,8 @@
  * floating-point operations of its own: a compiler may move an operation past the restoring instruction (gcc 12 did),
  * but not a call whose target it cannot see.
  */
-#ifndef INLAY_FPENV_H
-#define INLAY_FPENV_H
+#ifndef INLAY_BASE_FPENV_H
+#define INLAY_BASE_FPENV_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * Rounding of fixed-point numbers, once and to nearest even, to the binary formats of IEEE 754 and to bfloat16. It uses
  * integer operations only, so that no floating-point environment can affect a result.
  */
-#ifndef INLAY_ROUNDING_H
-#define INLAY_ROUNDING_H
+#ifndef INLAY_BASE_ROUNDING_H
+#define INLAY_BASE_ROUNDING_H
 
 #include "base/fixed.h"
 

@@ -2,8 +2,8 @@
 /*
  * Where CPUs that run the same kernels differ: the figures that tuning starts from.
  */
-#ifndef INLAY_CPU_H
-#define INLAY_CPU_H
+#ifndef INLAY_DISPATCH_CPU_H
+#define INLAY_DISPATCH_CPU_H
 
 #include <stdbool.h>
 #include <stddef.h>

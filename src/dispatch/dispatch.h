@@ -2,8 +2,8 @@
 /*
  * Which kernels run: chosen by CPU at the first call. Tests and benchmarks choose for themselves.
  */
-#ifndef INLAY_DISPATCH_H
-#define INLAY_DISPATCH_H
+#ifndef INLAY_DISPATCH_DISPATCH_H
+#define INLAY_DISPATCH_DISPATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  * see pointers and counts. They know nothing of ids, batches, policies and validation, which baseline code has resolved
  * before it calls them.
  */
-#ifndef INLAY_KERNELS_H
-#define INLAY_KERNELS_H
+#ifndef INLAY_DISPATCH_KERNELS_H
+#define INLAY_DISPATCH_KERNELS_H
 
 #include "base/line.h"
 
@@ -124,7 +124,7 @@ struct inlay_sinusoid_tile {
     float scale;
 };
 
-/* Below this share of mean^2 the subtraction has cancelled so many digits of the variance that it is summed again. */
+/* Below this share of mean^2 too many digits of the variance have cancelled, and it is summed again. */
 #define INLAY_NORM_CANCELLED (1.0 / 256)
 
 /* Rows of floats to normalise, in place or not. */

@@ -196,7 +196,7 @@ static void norm_scalar(const struct inlay_norm_tile *tile)
     }
 }
 
-/* Returns a float in a format of 16 bits with so many fraction bits and this bias of exponents. */
+/* Returns a float in a format of 16 bits with `fraction_bits` fraction bits and exponents biased by `bias`. */
 static uint16_t narrow(float value, unsigned fraction_bits, int bias)
 {
     const uint32_t bits = inlay_bits_f32(value), sign = bits >> 31 << 15, magnitude = bits & 0x7fffffff,

@@ -28,7 +28,7 @@ struct quantised_terms {
     vec shift, factor, bias;
 };
 
-/* How a type lays out a block: `header_bytes` of scale, then 32 numbers of so many bits. `halves`: byte i holds the
+/* How a type lays out a block: `header_bytes` of scale, then 32 numbers of `bits` bits. `halves`: byte i holds the
    numbers of columns i and i + 16, rather than those of columns 2 i and 2 i + 1. */
 struct quantised_layout {
     size_t header_bytes, bits;
