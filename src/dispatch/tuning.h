@@ -21,15 +21,4 @@ enum { INLAY_GENERAL_PREFETCH_ROWS = 6 };
    fast, does not help: leaving 4 MiB there took 5 % longer. */
 enum { INLAY_FILL_BYTES = 1024 * 1024 };
 
-/* inlay_tuning for the rows of one table. */
-struct inlay_thresholds {
-    inlay_stores stores;
-    size_t l2_bytes, stream_bytes, block_bytes;
-    size_t compute_tokens; /* compute_bytes as tokens of one sequence */
-    size_t prefetch_rows;  /* prefetch_bytes as rows of the table */
-};
-
-/* Returns the thresholds of `tuning` (null: those of this CPU) for rows of a table. */
-struct inlay_thresholds inlay_thresholds_of(const inlay_tuning *tuning, inlay_stores stores, const inlay_table *tokens);
-
 #endif

@@ -242,6 +242,5 @@ inlay_status inlay_describe(struct inlay_work *work, const inlay_layer *layer, c
     work->longest = work->batch.length;
     work->special_rows = spec->bad_id != INLAY_BAD_ID_ERROR || spec->padding_id >= 0 || layer->tokens.vocab > 0;
     work->padding_aware = spec->position_mode == INLAY_POSITION_MODE_PADDING_AWARE;
-    work->thresholds = &layer->thresholds;
     return check_contents(work, tokens, fault);
 }

@@ -59,14 +59,14 @@ static void print_post_ops(struct text *text, const struct inlay_work *work)
 static void print_stores_and_prefetch(struct text *text, const struct inlay_plan *plan, const struct inlay_work *work)
 {
     print(text, "stores:    %s: %s", plan->stream ? "non-temporal" : "cached", plan->stores_reason);
-    if (work->thresholds->stores == INLAY_STORES_AUTOMATIC)
-        print(text, " (%zu)", work->thresholds->stream_bytes);
+    if (work->spec->stores == INLAY_STORES_AUTOMATIC)
+        print(text, " (%zu)", work->spec->tuning->stream_bytes);
     if (plan->prefetch_rows == 0)
         print(text, "\nprefetch:  none: %s\n", plan->prefetch_reason);
     else
         print(text, "\nprefetch:  %s %zu rows ahead: %s (%zu)\n",
               plan->whole_rows ? "whole rows" : "the first lines of rows", plan->prefetch_rows, plan->prefetch_reason,
-              work->thresholds->l2_bytes);
+              work->spec->tuning->l2_bytes);
 }
 
 void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *work, char *to, size_t bytes)

@@ -131,7 +131,7 @@ static void begin_fast(struct inlay_tile *tile, const struct inlay_part *part, s
 
 /* Embeds the tokens of a part whose position rows are in memory, if there are any. Not inlined: functions with a
    generator in their frame call it. */
-static __attribute__((noinline)) void embed_rows(const struct inlay_part *part)
+static __attribute__((noinline)) void embed_read(const struct inlay_part *part)
 {
     const size_t rows = part->plan->block_tokens;
     struct block block = {.s = part->s};
@@ -173,7 +173,7 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
     const struct inlay_work *work = part->work;
     const inlay_sinusoid *sinusoid = work->spec->sinusoid;
     const struct inlay_sequence sequence = inlay_sequence_of(work, part->b);
-    const size_t bytes = inlay_least(work->thresholds->block_bytes, BUFFER_BYTES);
+    const size_t bytes = inlay_least(work->spec->tuning->block_bytes, BUFFER_BYTES);
     struct inlay_generator generator;
     _Alignas(INLAY_CACHE_LINE) unsigned char buffer[BUFFER_BYTES];
     const unsigned char *next[MOST_ROWS];
@@ -280,7 +280,7 @@ static __attribute__((noinline)) void embed_from_start(const struct inlay_part *
     const size_t read = cached > start && count <= part->plan->compute_tokens ? cached - start : 0;
     const struct inlay_part before = part_within(part, 0, read), rest = part_within(part, read, SIZE_MAX);
     if (before.s < before.s_end)
-        embed_rows(&before);
+        embed_read(&before);
     if (rest.s < rest.s_end)
         embed_computed_or_fused(&rest);
 }
@@ -289,7 +289,7 @@ static __attribute__((noinline)) void embed_from_start(const struct inlay_part *
 __attribute__((noinline)) void inlay_run_fast(const struct inlay_part *part)
 {
     if (part->plan->positions != INLAY_POSITIONS_COMPUTED) {
-        embed_rows(part);
+        embed_read(part);
         return;
     }
     if (!part->plan->by_sequence) {

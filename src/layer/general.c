@@ -173,7 +173,7 @@ static void sum_terms(struct inlay_group *group)
 /* Whether nothing follows the sum of tokens and float32 positions, so that it can be stored at once. */
 static bool sum_is_result(const struct inlay_work *work)
 {
-    return work->spec->segments == NULL && work->spec->norm == INLAY_NORM_NONE && work->batch.dropout == 0 &&
+    return work->spec->segments == NULL && work->spec->norm == INLAY_NORM_NONE && !inlay_drops(work) &&
            (work->spec->positions == NULL || work->spec->positions->type == INLAY_F32);
 }
 

@@ -17,10 +17,10 @@ struct inlay_layer_reads {
 
 struct inlay_layer {
     inlay_allocator allocator;
-    inlay_layer_spec spec; /* its pointers to tables point to the copies below */
+    inlay_layer_spec spec; /* its pointers to tables and tuning point to the copies below */
     inlay_table tokens, positions, segments;
     struct inlay_layer_reads reads;
-    struct inlay_thresholds thresholds;
+    inlay_tuning tuning;
     size_t row_bytes; /* of the output; 0 if they overflow */
 };
 

@@ -3,6 +3,7 @@
  * Making and destroying layers.
  */
 #include "base/fpenv.h"
+#include "base/least.h"
 #include "base/line.h"
 #include "base/memory.h"
 #include "dispatch/dispatch.h"
@@ -25,8 +26,7 @@ static size_t cached_rows(const inlay_layer_spec *spec)
         return 0;
     if (spec->cached_positions != INLAY_CACHED_POSITIONS_DEFAULT)
         return spec->cached_positions < INLAY_POSITION_LIMIT ? spec->cached_positions : (size_t)INLAY_POSITION_LIMIT;
-    size_t fit = default_floats / spec->sinusoid->dim;
-    return fit < default_rows ? fit : default_rows;
+    return inlay_least(default_floats / spec->sinusoid->dim, default_rows);
 }
 
 /* Where the cached rows of a layer begin: on a cache line, so that rows of whole lines split none. */
@@ -75,10 +75,10 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
         .tokens = known_part(spec->tokens),
         .reads = reads,
         .row_bytes = inlay_table_row_bytes(spec->out_type, spec->tokens->dim),
-        .thresholds = inlay_thresholds_of(spec->tuning, spec->stores, spec->tokens),
+        .tuning = spec->tuning != NULL ? *spec->tuning : inlay_tuning_default(),
     };
     made->spec.tokens = &made->tokens;
-    made->spec.tuning = NULL; /* the thresholds are copied, the caller's struct may go */
+    made->spec.tuning = &made->tuning;
     if (spec->segments != NULL) {
         made->segments = known_part(spec->segments);
         made->spec.segments = &made->segments;

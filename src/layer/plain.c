@@ -18,11 +18,12 @@ float inlay_sqrt_dim(size_t dim)
     return inlay_round_f32(inlay_fixed_sqrt(inlay_fixed_integer(dim)), 0, false);
 }
 
-/* Plans and runs validated work, which has the terms of `spec`. */
-static inlay_status run_validated(const inlay_layer_spec *spec, const inlay_batch *batch, void *out,
-                                  size_t out_stride_bytes, const inlay_executor *executor)
+/* Plans and runs validated work, which has the terms of `spec`; sets its tuning. */
+static inlay_status run_validated(inlay_layer_spec *spec, const inlay_batch *batch, void *out, size_t out_stride_bytes,
+                                  const inlay_executor *executor)
 {
-    const struct inlay_thresholds thresholds = inlay_thresholds_of(NULL, spec->stores, spec->tokens);
+    const inlay_tuning tuning = inlay_tuning_default();
+    spec->tuning = &tuning;
     const struct inlay_work work = {
         .spec = spec,
         .tokens = spec->tokens,
@@ -34,7 +35,6 @@ static inlay_status run_validated(const inlay_layer_spec *spec, const inlay_batc
         .positions_end = 0, /* there is no sinusoid */
         .longest = batch->length,
         .special_rows = spec->tokens->vocab > 0,
-        .thresholds = &thresholds,
     };
     struct inlay_plan plan;
     inlay_make_plan(&plan, &work, executor);

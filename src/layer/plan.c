@@ -52,12 +52,12 @@ static void choose_computing(struct inlay_plan *plan, const struct inlay_work *w
 {
     const bool one_sequence_per_part = plan->across_sequences == work->batch.sequences;
     plan->by_sequence = one_sequence_per_part || (work->batch.starts != NULL && !in_memory);
-    if (in_memory && (!plan->by_sequence || work->longest <= work->thresholds->compute_tokens))
+    if (in_memory && (!plan->by_sequence || work->longest * work->row_bytes <= work->spec->tuning->compute_bytes))
         return;
     plan->fused = plan->by_sequence && work->tokens->type == INLAY_F32 && !work->special_rows &&
                   inlay_sinusoid_adds(work->spec->sinusoid, work->out, work->out_stride_bytes, plan->stream);
     if (plan->fused && plan->kernels->lanes > 0)
-        plan->compute_tokens = work->thresholds->compute_tokens;
+        plan->compute_tokens = work->spec->tuning->compute_bytes / work->row_bytes;
     if (!in_memory) {
         plan->positions = INLAY_POSITIONS_COMPUTED;
         plan->positions_reason = "not all of them are cached";
@@ -85,26 +85,36 @@ static void choose_positions(struct inlay_plan *plan, const struct inlay_work *w
     plan->positions_reason = work->spec->sinusoid != NULL ? "all of them are cached" : "they are learned";
     /* A lone sequence uses each position row once: no block of them needs to stay. */
     if (plan->across_sequences < work->batch.sequences)
-        plan->block_tokens = inlay_most(work->thresholds->block_bytes / sizeof(float) / work->tokens->dim, 1);
+        plan->block_tokens = inlay_most(work->spec->tuning->block_bytes / work->row_bytes, 1);
     if (work->spec->sinusoid != NULL)
         choose_computing(plan, work, in_memory);
 }
 
 static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work, size_t written_bytes)
 {
-    const bool automatic = work->thresholds->stores == INLAY_STORES_AUTOMATIC;
-    const bool large = written_bytes > work->thresholds->stream_bytes;
-    plan->stream = automatic ? large : work->thresholds->stores == INLAY_STORES_STREAMED;
+    const bool automatic = work->spec->stores == INLAY_STORES_AUTOMATIC;
+    const bool large = written_bytes > work->spec->tuning->stream_bytes;
+    plan->stream = automatic ? large : work->spec->stores == INLAY_STORES_STREAMED;
     plan->stores_reason = !automatic ? "the caller chose"
                           : large    ? "the output is larger than stream_bytes"
                                      : "the output is no larger than stream_bytes";
 }
 
+/* Returns the prefetch distance in rows. */
+static size_t prefetch_rows(const struct inlay_work *work)
+{
+    const size_t distance = work->spec->tuning->prefetch_bytes;
+    if (distance == 0 || (work->batch.sequences == 1 && work->longest == 1))
+        return 0; /* a single token does without the division */
+    const size_t rows = distance / inlay_table_row_bytes(work->tokens->type, work->tokens->dim);
+    return inlay_most(inlay_least(rows, INLAY_MOST_PREFETCH_ROWS), 1);
+}
+
 /* Sets the prefetching of the kernels' tiles. */
 static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *work, size_t all_bytes)
 {
-    const bool large = all_bytes > work->thresholds->l2_bytes;
-    plan->prefetch_rows = work->thresholds->prefetch_rows;
+    const bool large = all_bytes > work->spec->tuning->l2_bytes;
+    plan->prefetch_rows = prefetch_rows(work);
     plan->whole_rows = large && plan->route != INLAY_ROUTE_POOLED;
     plan->narrow_moves = inlay_cpu()->narrow_moves;
     plan->prefetch_reason =
@@ -114,7 +124,7 @@ static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *wo
     if (plan->route == INLAY_ROUTE_POOLED)
         plan->prefetch_reason = "rows are added one by one";
     if (plan->prefetch_rows == 0)
-        plan->prefetch_reason = "prefetch_bytes is 0";
+        plan->prefetch_reason = "there is one token, or prefetch_bytes is 0";
 }
 
 /* Cuts along positions first, because parts side by side in the batch each read or compute the same position rows. */

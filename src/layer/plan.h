@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * struct inlay_plan: how a call is computed. inlay_make_plan() decides it once, from the work, the thresholds, the CPU
+ * struct inlay_plan: how a call is computed. inlay_make_plan() decides it once, from the work, its tuning, the CPU
  * and the executor; the functions after it carry it out. Each decision keeps its reason, which inlay_plan_print()
  * prints.
  */

@@ -71,7 +71,7 @@ void inlay_finish_group(const struct inlay_group *group, unsigned char *const *o
     const struct inlay_work *work = group->part->work;
     if (work->spec->norm != INLAY_NORM_NONE)
         apply_norm(group);
-    if (work->batch.dropout > 0)
+    if (inlay_drops(work))
         apply_dropout(group);
     convert(group, out);
 }

@@ -15,11 +15,11 @@
 
 /* out = cast(dropout(norm(row * scale + position + segment))) */
 struct inlay_work {
-    const inlay_layer_spec
-        *spec;                 /* with a sinusoid, its `positions` are the cached rows, and later ones are computed */
-    const inlay_table *tokens; /* of the spec */
-    inlay_batch batch;         /* a copy; length is that of the sequences, or of all tokens with offsets. Without ids
-                                  token i takes row i */
+    const inlay_layer_spec *spec; /* with a tuning; with a sinusoid, its `positions` are the cached rows, and later ones
+                                     are computed */
+    const inlay_table *tokens;    /* of the spec */
+    inlay_batch batch;            /* a copy; length is that of the sequences, or of all tokens with offsets. Without ids
+                                     token i takes row i */
     unsigned char *out;
     size_t out_stride_bytes;
     size_t row_bytes;         /* of the output */
@@ -29,7 +29,6 @@ struct inlay_work {
     bool padding_aware;       /* positions count the tokens that are no padding */
     uint64_t positions_end;   /* one more than the last position; UINT64_MAX if they are found token by token */
     bool positions_per_token; /* positions do not simply follow each other, or not all of them exist */
-    const struct inlay_thresholds *thresholds;
 };
 
 /* ---- Sequences -------------------------------------------------------------------------------------------------- */

@@ -41,10 +41,13 @@ inlay_status inlay_check_matrix(const void *data, size_t rows, size_t dim, inlay
                                 struct inlay_extent *extent)
 {
     *extent = (struct inlay_extent){0, 0};
-    if (inlay_type_bytes(type) == 0)
+    const size_t element = inlay_type_bytes(type);
+    size_t row_bytes;
+    if (element == 0)
         return INLAY_ERROR_OPTION;
     if (dim == 0)
         return INLAY_ERROR_SHAPE;
-    size_t row_bytes = inlay_table_row_bytes(type, dim);
-    return row_bytes == 0 ? INLAY_ERROR_OVERFLOW : inlay_check_rows(data, rows, row_bytes, stride_bytes, extent);
+    if (__builtin_mul_overflow(dim, element, &row_bytes))
+        return INLAY_ERROR_OVERFLOW;
+    return inlay_check_rows(data, rows, row_bytes, stride_bytes, extent);
 }
