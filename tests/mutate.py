@@ -172,15 +172,23 @@ class Copy:
         self.tests = {test["name"]: test for test in tests if set(test["suite"]) & SUITES}
         self.sound = None
 
+    def has(self, name):
+        return name.partition("@")[0] in self.tests
+
     def fails(self, name):
-        """Whether a test fails; one that is skipped does not."""
+        """Whether a test fails; one that is skipped does not. "TEST@CPU=ISA" runs it on an emulated CPU, which must
+        choose that ISA."""
+        name, _, emulated = name.partition("@")
+        cpu, _, best = emulated.partition("=")
         test = self.tests[name]
         program = pathlib.Path(test["cmd"][0])
         target = str(program.relative_to(self.build)) if program.is_relative_to(self.build) else "all"
         if run(["ninja", "-C", str(self.build), target]).returncode != 0:
             raise ValueError("does not compile")
         try:
-            result = run(test["cmd"], env={**os.environ, **test["env"]}, cwd=self.build, timeout=SECONDS)
+            environment = {**os.environ, **test["env"], **({"INLAY_TEST_BEST": best} if cpu else {})}
+            command = (["qemu-x86_64", "-cpu", cpu] if cpu else []) + test["cmd"]
+            result = run(command, env=environment, cwd=self.build, timeout=SECONDS)
         except subprocess.TimeoutExpired:
             return True
         return result.returncode not in (0, SKIP)
@@ -191,7 +199,7 @@ class Copy:
         if isinstance(fit, str):
             return False, f"NO LONGER FITS: {fit}"
         try:
-            if mutation.test in self.tests and self.failing(fit, [mutation.test]):
+            if self.has(mutation.test) and self.failing(fit, [mutation.test]):
                 return True, mutation.test
             if self.sound is None:  # the expected tests are known to pass on the sources as they are
                 self.sound = [name for name in self.tests if not self.fails(name)]
@@ -239,7 +247,7 @@ def unseen(source, mutations):
             finally:
                 copies.put(copy)
 
-        expected = sorted({m.test for m in mutations if m.test in copy.tests})
+        expected = sorted({m.test for m in mutations if copy.has(m.test)})
         if red := [name for name, fails in pool.map(lambda name: with_copy(Copy.fails, name), expected) if fails]:
             raise ValueError(f"already fails: {', '.join(red)}")
         missed = 0

@@ -143,13 +143,35 @@ START_TEST(rewritten_between_validation_and_use)
 }
 END_TEST
 
+static void run_out_of_range(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
+{
+    double *positions = ctx;
+    for (size_t i = 0; i < MAX_TOKENS; i++)
+        positions[i] = 1e300;
+    for (size_t i = 0; i < count; i++)
+        task(arg, i);
+}
+
+/* Listed positions that are out of range by then are 0, whose sines are 0 and whose cosines are 1. */
+START_TEST(listed_positions_rewritten)
+{
+    static double positions[MAX_TOKENS];
+    static float rows[MAX_TOKENS * 64];
+    const inlay_executor executor = {positions, run_out_of_range, 4};
+    const inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(64);
+    inlay_sinusoid *sinusoid;
+    ck_assert_int_eq(inlay_sinusoid_create(&spec, NULL, &sinusoid), INLAY_OK);
+    ck_assert_int_eq(
+        inlay_sinusoid_at(sinusoid, positions, INLAY_POSITION_F64, MAX_TOKENS, INLAY_F32, rows, 256, &executor, NULL),
+        INLAY_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        EXPECT(rows[i] == (float)(i % 2), "entry %zu is %g", i, rows[i]);
+    inlay_sinusoid_destroy(sinusoid);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    Suite *suite = suite_create("rewriting");
-    TCase *calls = tcase_create("calls");
-    tcase_set_timeout(calls, 600);
-    tcase_add_test(calls, rewritten_during_the_call);
-    tcase_add_test(calls, rewritten_between_validation_and_use);
-    suite_add_tcase(suite, calls);
-    return run_suite(argc, argv, suite);
+    return RUN_TESTS(argc, argv, "rewriting", NULL, NULL, rewritten_during_the_call,
+                     rewritten_between_validation_and_use, listed_positions_rewritten);
 }
