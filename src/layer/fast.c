@@ -78,13 +78,18 @@ static void append_resolved(const struct inlay_part *part, const struct block *b
     }
 }
 
+/* Whether ids are addresses of float32 rows at once. */
+static bool reads_floats(const struct inlay_work *work)
+{
+    return work->tokens->type == INLAY_F32 && !work->special_rows;
+}
+
 /* Appends the tokens of a block to the tile. Some may be carried over to the next block, or to the last
  * inlay_tile_run().
  */
 static void append_block(const struct inlay_part *part, const struct block *block, struct inlay_tile *tile)
 {
     const struct inlay_work *work = part->work;
-    const bool floats = work->tokens->type == INLAY_F32 && !work->special_rows;
     const bool in_memory = block->positions == NULL && work->spec->positions != NULL;
     const size_t column_bytes = block->column * sizeof(float);
     /* Sequences of one token each form one run. */
@@ -116,7 +121,7 @@ static void append_block(const struct inlay_part *part, const struct block *bloc
         if (one_token_each && run.starts == NULL)
             run.position_stride_bytes = 0;
         run.count = one_token_each ? together : count;
-        if (floats)
+        if (reads_floats(work))
             append_floats(work, block, &run, tile);
         else
             append_resolved(part, block, &run, tile);
@@ -129,16 +134,37 @@ static void begin_fast(struct inlay_tile *tile, const struct inlay_part *part, s
     inlay_tile_begin(tile, part->plan, work->tokens, work->spec->scale, columns, work->spec->positions != NULL);
 }
 
+/* Embeds one float32 token: the loops over blocks and runs would take longer than the row. */
+static void embed_token(const struct inlay_part *part, struct inlay_tile *tile)
+{
+    const struct inlay_work *work = part->work;
+    const struct inlay_sequence sequence = inlay_sequence_of(work, part->b);
+    const unsigned char *position = NULL;
+    if (part->s >= sequence.count)
+        return;
+    if (work->spec->positions != NULL) {
+        const size_t row = inlay_start_of(work, part->b, sequence.count) + part->s;
+        position = inlay_row_place(work->spec->positions, row < work->spec->positions->rows ? row : 0, 0).row;
+    }
+    inlay_row_addresses(work, sequence.first + part->s, 1, tile->rows);
+    inlay_tile_append(tile, (struct inlay_row_place){.row = tile->rows[0]}, position,
+                      inlay_out_of(work, sequence, part->b, part->s));
+    inlay_tile_run(tile, 0);
+}
+
 /* Embeds the tokens of a part whose position rows are in memory, if there are any. Not inlined: functions with a
    generator in their frame call it. */
 static __attribute__((noinline)) void embed_read(const struct inlay_part *part)
 {
-    const size_t rows = part->plan->block_tokens;
     struct block block = {.s = part->s};
     struct inlay_tile tile;
     begin_fast(&tile, part, part->work->tokens->dim);
+    if (part->b_end - part->b == 1 && part->s_end - part->s == 1 && reads_floats(part->work)) {
+        embed_token(part, &tile);
+        return;
+    }
     for (; block.s < part->s_end; block.s += block.count) {
-        block.count = inlay_least(part->s_end - block.s, rows);
+        block.count = inlay_least(part->s_end - block.s, part->plan->block_tokens);
         append_block(part, &block, &tile);
     }
     inlay_tile_run(&tile, 0);

@@ -8,11 +8,6 @@
 
 #include <string.h>
 
-static float weight_of(const struct inlay_work *work, size_t token)
-{
-    return work->batch.weights != NULL ? inlay_load_f32(work->batch.weights, token) : 1;
-}
-
 /* Begins a tile that adds rows times `scale` to the floats in `sum`, or replaces these by its one row. */
 static void begin_pooled(struct inlay_tile *tile, const struct inlay_part *part, float scale, bool adds)
 {
@@ -33,8 +28,9 @@ static size_t sum_rows(const struct inlay_part *part, struct inlay_sequence sequ
         /* A tile has one factor, so rows with weights are tiles of their own. The first row is not added to zeros,
            which would turn -0 into 0. */
         const bool own_tile = work->batch.weights != NULL || pooled == 0;
+        const float weight = work->batch.weights != NULL ? inlay_load_f32(work->batch.weights, token) : 1;
         if (own_tile || pooled == 1)
-            begin_pooled(&tile, part, weight_of(work, token) * work->spec->scale, pooled > 0);
+            begin_pooled(&tile, part, weight * work->spec->scale, pooled > 0);
         inlay_tile_append(&tile, inlay_row_place(work->tokens, row, 0), sum, sum);
         if (own_tile)
             inlay_tile_run(&tile, 0);
