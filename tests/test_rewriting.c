@@ -160,6 +160,8 @@ START_TEST(listed_positions_rewritten)
     const inlay_executor executor = {positions, run_out_of_range, 4};
     const inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(64);
     inlay_sinusoid *sinusoid;
+    for (size_t i = 0; i < MAX_TOKENS; i++)
+        positions[i] = 1;
     ck_assert_int_eq(inlay_sinusoid_create(&spec, NULL, &sinusoid), INLAY_OK);
     ck_assert_int_eq(
         inlay_sinusoid_at(sinusoid, positions, INLAY_POSITION_F64, MAX_TOKENS, INLAY_F32, rows, 256, &executor, NULL),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thresholds that decide how work is cut and stored, each with what it was measured on. Those that differ between
- * CPUs are in cpu.c; callers override those of inlay_tuning.
+ * Limits of how work is cut and prefetched that callers cannot set, each with what it was measured on. Those that they
+ * can, inlay_tuning, have their defaults in tuning.c and, where CPUs differ, in cpu.c.
  */
 #ifndef INLAY_DISPATCH_TUNING_H
 #define INLAY_DISPATCH_TUNING_H

@@ -37,6 +37,15 @@ static inline const unsigned char *position_of(const struct inlay_work *work, co
     return run->position + i * run->position_stride_bytes;
 }
 
+/* Returns the row in memory of token s of a sequence, the first of `count` rows. Starts are loaded again after
+   validation, and kept within the rows. */
+static size_t position_row(const struct inlay_work *work, size_t b, struct inlay_sequence sequence, size_t s,
+                           size_t count)
+{
+    const size_t row = inlay_start_of(work, b, sequence.count) + s;
+    return row <= work->spec->positions->rows - count ? row : 0;
+}
+
 /* Appends float32 rows of ids without special rows, as many tokens at once as fit. */
 static void append_floats(const struct inlay_work *work, const struct block *block, const struct run *run,
                           struct inlay_tile *tile)
@@ -78,7 +87,7 @@ static void append_resolved(const struct inlay_part *part, const struct block *b
     }
 }
 
-/* Whether ids are addresses of float32 rows at once. */
+/* Returns whether each id selects a float32 row directly: the table is not quantised, and no row is special. */
 static bool reads_floats(const struct inlay_work *work)
 {
     return work->tokens->type == INLAY_F32 && !work->special_rows;
@@ -107,15 +116,14 @@ static void append_block(const struct inlay_part *part, const struct block *bloc
             .position_stride_bytes = block->position_stride_bytes,
         };
         if (in_memory) {
-            const size_t rows = work->spec->positions->rows;
-            count = inlay_least(count, rows); /* offsets may have changed since they were validated */
+            /* Offsets may have changed since they were validated. */
+            count = inlay_least(count, work->spec->positions->rows);
             run.position = (const unsigned char *)work->spec->positions->data + column_bytes;
             run.position_stride_bytes = work->spec->positions->stride_bytes;
             if (one_token_each && work->batch.starts != NULL) {
                 run.starts = work->batch.starts + b;
             } else {
-                size_t row = inlay_start_of(work, b, sequence.count) + block->s;
-                run.position += (row <= rows - count ? row : 0) * run.position_stride_bytes;
+                run.position += position_row(work, b, sequence, block->s, count) * run.position_stride_bytes;
             }
         }
         if (one_token_each && run.starts == NULL)
@@ -134,39 +142,35 @@ static void begin_fast(struct inlay_tile *tile, const struct inlay_part *part, s
     inlay_tile_begin(tile, part->plan, work->tokens, work->spec->scale, columns, work->spec->positions != NULL);
 }
 
-/* Embeds one float32 token: the loops over blocks and runs would take longer than the row. */
-static void embed_token(const struct inlay_part *part, struct inlay_tile *tile)
+/* Appends the only token of a part, of float32: the loops over blocks and runs would take longer than the row. */
+static void append_token(const struct inlay_part *part, struct inlay_tile *tile)
 {
     const struct inlay_work *work = part->work;
     const struct inlay_sequence sequence = inlay_sequence_of(work, part->b);
     const unsigned char *position = NULL;
     if (part->s >= sequence.count)
         return;
-    if (work->spec->positions != NULL) {
-        const size_t row = inlay_start_of(work, part->b, sequence.count) + part->s;
-        position = inlay_row_place(work->spec->positions, row < work->spec->positions->rows ? row : 0, 0).row;
-    }
+    if (work->spec->positions != NULL)
+        position = inlay_row_place(work->spec->positions, position_row(work, part->b, sequence, part->s, 1), 0).row;
     inlay_row_addresses(work, sequence.first + part->s, 1, tile->rows);
     inlay_tile_append(tile, (struct inlay_row_place){.row = tile->rows[0]}, position,
                       inlay_out_of(work, sequence, part->b, part->s));
-    inlay_tile_run(tile, 0);
 }
 
 /* Embeds the tokens of a part whose position rows are in memory, if there are any. Not inlined: functions with a
    generator in their frame call it. */
-static __attribute__((noinline)) void embed_read(const struct inlay_part *part)
+static __attribute__((noinline)) void embed_from_memory(const struct inlay_part *part)
 {
     struct block block = {.s = part->s};
     struct inlay_tile tile;
     begin_fast(&tile, part, part->work->tokens->dim);
-    if (part->b_end - part->b == 1 && part->s_end - part->s == 1 && reads_floats(part->work)) {
-        embed_token(part, &tile);
-        return;
-    }
-    for (; block.s < part->s_end; block.s += block.count) {
-        block.count = inlay_least(part->s_end - block.s, part->plan->block_tokens);
-        append_block(part, &block, &tile);
-    }
+    if (part->b_end - part->b == 1 && part->s_end - part->s == 1 && reads_floats(part->work))
+        append_token(part, &tile);
+    else
+        for (; block.s < part->s_end; block.s += block.count) {
+            block.count = inlay_least(part->s_end - block.s, part->plan->block_tokens);
+            append_block(part, &block, &tile);
+        }
     inlay_tile_run(&tile, 0);
 }
 
@@ -306,7 +310,7 @@ static __attribute__((noinline)) void embed_from_start(const struct inlay_part *
     const size_t read = cached > start && count <= part->plan->compute_tokens ? cached - start : 0;
     const struct inlay_part before = part_within(part, 0, read), rest = part_within(part, read, SIZE_MAX);
     if (before.s < before.s_end)
-        embed_read(&before);
+        embed_from_memory(&before);
     if (rest.s < rest.s_end)
         embed_computed_or_fused(&rest);
 }
@@ -315,7 +319,7 @@ static __attribute__((noinline)) void embed_from_start(const struct inlay_part *
 __attribute__((noinline)) void inlay_run_fast(const struct inlay_part *part)
 {
     if (part->plan->positions != INLAY_POSITIONS_COMPUTED) {
-        embed_read(part);
+        embed_from_memory(part);
         return;
     }
     if (!part->plan->by_sequence) {

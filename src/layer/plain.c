@@ -18,7 +18,7 @@ float inlay_sqrt_dim(size_t dim)
     return inlay_round_f32(inlay_fixed_sqrt(inlay_fixed_integer(dim)), 0, false);
 }
 
-/* Plans and runs validated work, which has the terms of `spec`; sets its tuning. */
+/* Plans and runs validated work, which has the terms of `spec`, with the default tuning. */
 static inlay_status run_validated(inlay_layer_spec *spec, const inlay_batch *batch, void *out, size_t out_stride_bytes,
                                   const inlay_executor *executor)
 {
@@ -39,6 +39,7 @@ static inlay_status run_validated(inlay_layer_spec *spec, const inlay_batch *bat
     struct inlay_plan plan;
     inlay_make_plan(&plan, &work, executor);
     inlay_plan_run(&plan, &work, executor);
+    spec->tuning = NULL;
     return INLAY_OK;
 }
 

@@ -105,7 +105,7 @@ static size_t prefetch_rows(const struct inlay_work *work)
 {
     const size_t distance = work->spec->tuning->prefetch_bytes;
     if (distance == 0 || (work->batch.sequences == 1 && work->longest == 1))
-        return 0; /* a single token does without the division */
+        return distance == 0 ? 0 : 1; /* a single token needs no division to know that it is the only one */
     const size_t rows = distance / inlay_table_row_bytes(work->tokens->type, work->tokens->dim);
     return inlay_most(inlay_least(rows, INLAY_MOST_PREFETCH_ROWS), 1);
 }
@@ -124,7 +124,7 @@ static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *wo
     if (plan->route == INLAY_ROUTE_POOLED)
         plan->prefetch_reason = "rows are added one by one";
     if (plan->prefetch_rows == 0)
-        plan->prefetch_reason = "there is one token, or prefetch_bytes is 0";
+        plan->prefetch_reason = "prefetch_bytes is 0";
 }
 
 /* Cuts along positions first, because parts side by side in the batch each read or compute the same position rows. */

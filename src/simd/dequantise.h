@@ -282,8 +282,9 @@ static void dequantise_flush(unsigned char *lines, size_t lead, unsigned char *o
    cut a block, so they cannot begin at the column where a line does. */
 VEC_INLINE void dequantise_row(inlay_element_type type, bool positioned, struct dequantise_part row, bool stream)
 {
-    /* Within one page: where the stack happened to cut it, rows took three times as long (Zen 4). */
+    /* Aligned so that it never crosses a page: rows took three times as long where it did (Zen 4). */
     _Alignas(2048) unsigned char lines[INLAY_CACHE_LINE + QUANTISED_CHUNK * sizeof(float)];
+    _Static_assert(sizeof lines <= 2048, "so aligned it lies within a page");
     const size_t lead = (uintptr_t)row.out % INLAY_CACHE_LINE;
     /* Floats at odd addresses never fill a line. */
     const bool streams = stream && lead % sizeof(float) == 0, askew = streams && lead > 0;
