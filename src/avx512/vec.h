@@ -144,6 +144,12 @@ VEC_INLINE vec_double vec_double_fms(vec_double a, vec_double b, vec_double c)
     return _mm512_fmsub_pd(a, b, c);
 }
 
+/* The lanes of b where the uppermost bit of `by` is set, else those of a. */
+VEC_INLINE vec_double vec_double_select(vec_double_bits by, vec_double a, vec_double b)
+{
+    return _mm512_mask_blend_pd(_mm512_movepi64_mask((__m512i)by), a, b);
+}
+
 /* Sets in `seen` the bits in which a and b differ. */
 VEC_INLINE vec_double vec_double_differ(vec_double seen, vec_double a, vec_double b)
 {

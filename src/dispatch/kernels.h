@@ -94,11 +94,18 @@ struct inlay_sinusoid_reanchor {
     struct inlay_sinusoid_state *state;
 };
 
-/* Rows of consecutive positions. */
+/* Rows of consecutive positions, turned from a state, or of any positions, each computed by itself. */
 struct inlay_sinusoid_tile {
     size_t pairs, rows;
     size_t sines, cosines;              /* pairs, or pairs - 1 if an odd dim has no column for the last one */
     struct inlay_sinusoid_state *state; /* of the first row; the kernel advances it by `rows` positions */
+    /*
+     * Null, or the position [rows] of each row, a whole number, |position| < 2^31; the state is not used then. The
+     * angle of a pair is position * (turns_high + turns_low) quarter turns, which are known modulo 4.
+     */
+    const double *positions;
+    const double *turns_high, *turns_low;
+    double amplitude; /* the factor of these entries */
     /* Where rows go, at any address. Sine i of a row is element i from sin_out on, and cosine i is element i from
        cos_out on. If they are interleaved both are element 2i, and cos_out is one element behind sin_out. */
     inlay_element_type type;
@@ -106,7 +113,7 @@ struct inlay_sinusoid_tile {
     size_t out_stride_bytes;
     bool interleaved;
     bool stream; /* use non-temporal stores: in every row sin_out, and cos_out if not interleaved, lie on a cache line;
-                    the caller fences */
+                    the caller fences; has no effect on rows that are computed each by itself */
     /*
      * [rows, ceil(pairs / INLAY_PAIR_GROUP)], zeros before the call: the entries that the rounding test leaves
      * undecided are set. Bit i of a word says that sine i of that group may be rounded wrongly and has to be computed

@@ -17,6 +17,10 @@ enum { INLAY_MOST_PREFETCH_ROWS = 32 };
 /* The longest prefetch distance where post-ops follow, or rows are pooled: a few tokens are in flight there. */
 enum { INLAY_GENERAL_PREFETCH_ROWS = 6 };
 
+/* Runs of at most so many consecutive positions are computed each by itself: an anchor, from exact phases, takes as
+   long as the rows that it saves. */
+enum { INLAY_DIRECT_ROWS = 12 };
+
 /* Sinusoid tables of more bytes are written by non-temporal stores. Nothing is read for them, so that an L3, however
    fast, does not help: leaving 4 MiB there took 5 % longer. */
 enum { INLAY_FILL_BYTES = 1024 * 1024 };

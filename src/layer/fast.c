@@ -217,7 +217,7 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
         const size_t piece_bytes = piece.columns * sizeof(float);
         const size_t rows_at_once = inlay_least(piece_bytes < bytes ? bytes / piece_bytes : 1, MOST_ROWS);
         inlay_generator_start(&generator, part->plan->kernels, sinusoid, first, pairs, INLAY_F32,
-                              positions_from(part, sequence));
+                              positions_from(part, sequence), part->s_end - part->s);
         for (size_t s = part->s; s < part->s_end;) {
             const size_t rows = inlay_least(part->s_end - s, rows_at_once);
             if (prefetches) {
@@ -262,7 +262,7 @@ static __attribute__((noinline)) void embed_fused(const struct inlay_part *part,
         const size_t pairs = inlay_least(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
         unsigned char *out = inlay_out_of(work, sequence, part->b, part->s);
         inlay_generator_start(&generator, part->plan->kernels, sinusoid, first, pairs, INLAY_F32,
-                              positions_from(part, sequence));
+                              positions_from(part, sequence), part->s_end - part->s);
         for (size_t s = part->s; s < part->s_end; s += ROWS) {
             const size_t left = part->s_end - s, n = inlay_least(left, ROWS);
             const size_t known = inlay_least(left, ROWS + LOOKAHEAD);

@@ -151,6 +151,12 @@ VEC_INLINE vec_double vec_double_fms(vec_double a, vec_double b, vec_double c)
     return vnegq_f64(vfmsq_f64(c, a, b));
 }
 
+/* The lanes of b where the uppermost bit of `by` is set, else those of a. */
+VEC_INLINE vec_double vec_double_select(vec_double_bits by, vec_double a, vec_double b)
+{
+    return vbslq_f64((uint64x2_t)vshrq_n_s64((int64x2_t)by, 63), b, a);
+}
+
 /* Sets in `seen` the bits in which a and b differ. */
 VEC_INLINE vec_double vec_double_differ(vec_double seen, vec_double a, vec_double b)
 {

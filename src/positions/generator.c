@@ -17,8 +17,9 @@
 
 void inlay_generator_start(struct inlay_generator *generator, const struct inlay_kernels *kernels,
                            const inlay_sinusoid *sinusoid, size_t first, size_t pairs, inlay_element_type type,
-                           struct inlay_positions positions)
+                           struct inlay_positions positions, size_t rows)
 {
+    bool exact = sinusoid->angles == NULL && kernels->lanes > 0;
     bool rotates = positions.list == NULL && sinusoid->angles == NULL;
     size_t bytes = inlay_padded(pairs) * sizeof(double);
     generator->kernels = kernels;
@@ -32,6 +33,9 @@ void inlay_generator_start(struct inlay_generator *generator, const struct inlay
     generator->anchor_rows = rotates ? INLAY_ANCHOR_ROWS : 1;
     generator->rows_left = 0;
     generator->reanchors = INLAY_MOST_REANCHORS;
+    generator->direct = exact && (positions.list != NULL || rows <= INLAY_DIRECT_ROWS);
+    if (generator->direct && (positions.list == NULL || positions.type == INLAY_POSITION_I64))
+        return; /* all positions are whole numbers, and need no state */
     if (rotates) {
         memcpy(generator->state.sin_step, sinusoid->sin_step + first, bytes);
         memcpy(generator->state.cos_step, sinusoid->cos_step + first, bytes);
@@ -47,6 +51,17 @@ static double position_of_row(const struct inlay_generator *generator, size_t ro
     if (positions->list != NULL)
         return inlay_position_at(positions->list, positions->type, row);
     return (double)(positions->first + (uint32_t)row);
+}
+
+/* Writes the positions of the next rows, at most n, and returns how many of them are whole numbers. */
+static size_t whole_positions(const struct inlay_generator *generator, size_t n, double *positions)
+{
+    for (size_t i = 0; i < n; i++) {
+        positions[i] = position_of_row(generator, generator->row + i) + 0.0; /* no negative zero */
+        if (positions[i] != (double)(int64_t)positions[i])
+            return i;
+    }
+    return n;
 }
 
 /* ---- Anchors ---------------------------------------------------------------------------------------------------- */
@@ -204,18 +219,30 @@ static void write_last_column(const struct inlay_generator *generator, size_t co
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------- */
 
+/* Runs the kernel, and computes what it leaves undecided. */
+static void run_tile(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile)
+{
+    memset(tile->undecided, 0, tile->rows * inlay_padded(tile->pairs) / INLAY_PAIR_GROUP * sizeof *tile->undecided);
+    if (generator->kernels->sinusoid_rows(tile))
+        decide(generator, tile);
+}
+
 /* Generates the next n rows. `stream`: with non-temporal stores, for which the first sine and the first cosine of every
    row must be aligned to a cache line. */
 static void generate(struct inlay_generator *generator, const struct inlay_placement *placement, size_t n,
                      unsigned char *out, size_t stride_bytes, bool stream, const struct inlay_fused_rows *fused)
 {
     uint32_t undecided[INLAY_GENERATOR_ROWS * INLAY_GENERATOR_PAIRS / INLAY_PAIR_GROUP];
+    double positions[INLAY_GENERATOR_ROWS];
     size_t element = inlay_type_bytes(generator->computed);
     struct inlay_sinusoid_tile tile = {
         .pairs = generator->pairs,
         .sines = placement->sines,
         .cosines = placement->cosines,
         .state = &generator->state,
+        .turns_high = generator->direct ? generator->sinusoid->turns_high + generator->first : NULL,
+        .turns_low = generator->direct ? generator->sinusoid->turns_low + generator->first : NULL,
+        .amplitude = generator->sinusoid->amplitude,
         .type = generator->computed,
         .out_stride_bytes = stride_bytes,
         .interleaved = placement->interleaved,
@@ -236,16 +263,20 @@ static void generate(struct inlay_generator *generator, const struct inlay_place
         tile.cos_out = out + done * stride_bytes + placement->cos * element;
         tile.tokens = fused != NULL && fused->tokens != NULL ? fused->tokens + done : NULL;
         tile.next = fused != NULL && fused->next != NULL ? fused->next + done : NULL;
-        tile.rows = 1;
-        if (position == 0) {
+        tile.rows = 0;
+        if (generator->direct)
+            tile.rows = whole_positions(generator, inlay_least(n - done, INLAY_GENERATOR_ROWS), positions);
+        tile.positions = tile.rows > 0 ? positions : NULL;
+        if (tile.positions != NULL) {
+            run_tile(generator, &tile);
+        } else if (position == 0) {
+            tile.rows = 1;
             write_row_of_zero(generator, &tile);
         } else {
             if (generator->rows_left == 0)
                 anchor(generator, position);
             tile.rows = inlay_least(inlay_least(n - done, generator->rows_left), INLAY_GENERATOR_ROWS);
-            memset(undecided, 0, tile.rows * inlay_padded(tile.pairs) / INLAY_PAIR_GROUP * sizeof *undecided);
-            if (generator->kernels->sinusoid_rows(&tile))
-                decide(generator, &tile);
+            run_tile(generator, &tile);
             generator->rows_left -= tile.rows;
         }
         generator->row += tile.rows;
@@ -346,7 +377,7 @@ void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinuso
         size_t pairs = inlay_least(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
         struct inlay_placement row = inlay_sinusoid_in_row(sinusoid, first, pairs);
         bool aligned = on_lines(&row, type, out, out_stride_bytes);
-        inlay_generator_start(&generator, kernels, sinusoid, first, pairs, type, positions);
+        inlay_generator_start(&generator, kernels, sinusoid, first, pairs, type, positions, n);
         if (buffered || (stream && !aligned && type == INLAY_F32))
             fill_through_buffer(&generator, n, out, out_stride_bytes, stream);
         else

@@ -24,8 +24,10 @@ enum { INLAY_GENERATOR_ROWS = 16, INLAY_PIECE_ROWS = 4, INLAY_PIECE_COLUMNS = 2 
 
 /*
  * Generates one row after another for pairs [first, first + pairs), pairs <= INLAY_GENERATOR_PAIRS. It holds 32 KiB of
- * state and lies on the stack. Consecutive positions rotate the state from row to row; for a list, and for the angles
- * of recipes, every row is an anchor. All functions run kernels, so the floating-point environment must be guarded.
+ * state and lies on the stack. Consecutive positions rotate the state from row to row. Rows of a list, and runs that
+ * are too short to be worth an anchor, are computed each by itself; for positions that are no whole numbers, and for
+ * the angles of recipes, every row is an anchor. All functions run kernels, so the floating-point environment must be
+ * guarded.
  */
 struct inlay_generator {
     const struct inlay_kernels *kernels;
@@ -34,6 +36,7 @@ struct inlay_generator {
     inlay_element_type type;
     inlay_element_type computed; /* the type that entries are computed in: INLAY_F32 for recipes, else `type` */
     struct inlay_positions positions;
+    bool direct;        /* rows are computed each by itself where their positions are whole numbers */
     size_t row;         /* the index of the next row */
     size_t anchor_rows; /* rows from one anchor to the next */
     size_t rows_left;   /* rows that the current anchor still serves */
@@ -41,10 +44,10 @@ struct inlay_generator {
     struct inlay_sinusoid_state state;
 };
 
-/* Prepares a generator, whose first row will be that of the first position. */
+/* Prepares a generator, whose first row will be that of the first position, for `rows` rows. */
 void inlay_generator_start(struct inlay_generator *generator, const struct inlay_kernels *kernels,
                            const inlay_sinusoid *sinusoid, size_t first, size_t pairs, inlay_element_type type,
-                           struct inlay_positions positions);
+                           struct inlay_positions positions, size_t rows);
 
 /* Whole float32 rows that are fused with the rows being generated, one of each array per row. */
 struct inlay_fused_rows {

@@ -45,7 +45,7 @@ static void fill_rotary(const struct inlay_rows *rows)
         size_t pairs = inlay_least(half - first, INLAY_GENERATOR_PAIRS);
         /* The buffer has sines, then cosines, whatever the sinusoid's layout is. */
         const struct inlay_placement piece = {.cos = pairs, .sines = pairs, .cosines = pairs, .columns = 2 * pairs};
-        inlay_generator_start(&generator, rows->kernels, sinusoid, first, pairs, rows->type, rows->positions);
+        inlay_generator_start(&generator, rows->kernels, sinusoid, first, pairs, rows->type, rows->positions, rows->n);
         for (size_t done = 0; done < rows->n; done += INLAY_PIECE_ROWS) {
             size_t some = inlay_least(rows->n - done, INLAY_PIECE_ROWS);
             inlay_generator_rows(&generator, &piece, some, buffer[0], sizeof *buffer, NULL);

@@ -75,6 +75,27 @@ static void prepare_angles(inlay_sinusoid *sinusoid, const inlay_sinusoid_spec *
     inlay_fpenv_leave(host);
 }
 
+/* Splits the quarter turns per position into two doubles: modulo 4, in [-2, 2], since positions are whole numbers. */
+static void prepare_turns(const inlay_sinusoid *sinusoid)
+{
+    for (size_t i = 0; i < sinusoid->pairs; i++) {
+        struct inlay_fixed turns = sinusoid->frequencies[i], rest;
+        turns.limb[0] = 0;
+        const bool negative = turns.limb[1] >> 63;
+        if (negative)
+            turns = inlay_fixed_sub(inlay_fixed_one, turns);
+        const double high = inlay_round_f64(turns, 2, false);
+        const struct inlay_fixed rounded = inlay_fixed_of(high / 4);
+        const bool above = inlay_fixed_less(turns, rounded);
+        rest = above ? inlay_fixed_sub(rounded, turns) : inlay_fixed_sub(turns, rounded);
+        sinusoid->turns_high[i] = negative ? -high : high;
+        sinusoid->turns_low[i] = inlay_round_f64(rest, 2, negative != above);
+    }
+    /* The padding is turned like the first pair, which the rounding test nearly always decides. */
+    for (size_t i = sinusoid->pairs; i < inlay_padded(sinusoid->pairs); i++)
+        sinusoid->turns_high[i] = sinusoid->turns_high[0];
+}
+
 static double rounded_sine(const inlay_sinusoid *sinusoid, struct inlay_phase phase)
 {
     bool negative;
@@ -113,7 +134,7 @@ inlay_status inlay_sinusoid_create(const inlay_sinusoid_spec *spec, const inlay_
     const struct inlay_angles *angles = inlay_angles_of(spec);
     bool exact = angles == NULL, has_factors = !exact || spec->inv_freq != NULL;
     size_t padded = inlay_padded(pairs_of(spec)), bytes;
-    size_t pair_bytes = (exact ? sizeof(struct inlay_fixed) + 4 * sizeof(double) : 0) + has_factors * sizeof(double);
+    size_t pair_bytes = (exact ? sizeof(struct inlay_fixed) + 6 * sizeof(double) : 0) + has_factors * sizeof(double);
     if (__builtin_mul_overflow(padded, pair_bytes, &bytes) ||
         __builtin_add_overflow(bytes, sizeof(inlay_sinusoid), &bytes))
         return INLAY_ERROR_OVERFLOW;
@@ -133,16 +154,19 @@ inlay_status inlay_sinusoid_create(const inlay_sinusoid_spec *spec, const inlay_
     made->float_amplitude = exact ? 1 : inlay_round_f32(inlay_fixed_of(spec->amplitude), 0, false);
     inlay_taylor_init(&made->taylor);
     double *behind = (double *)(made->frequencies + (exact ? padded : 0));
-    made->factors = has_factors ? behind + (exact ? 4 * padded : 0) : NULL;
+    made->factors = has_factors ? behind + (exact ? 6 * padded : 0) : NULL;
     if (exact) {
         made->sin_step = behind;
         made->cos_step = behind + padded;
         made->sin_reanchor = behind + 2 * padded;
         made->cos_reanchor = behind + 3 * padded;
+        made->turns_high = behind + 4 * padded;
+        made->turns_low = behind + 5 * padded;
         if (spec->inv_freq != NULL)
             take_frequencies(made, spec->inv_freq);
         else
             prepare_frequencies(made, spec);
+        prepare_turns(made);
         prepare_rotation(made, 1, made->sin_step, made->cos_step);
         prepare_rotation(made, INLAY_ANCHOR_ROWS, made->sin_reanchor, made->cos_reanchor);
     } else {

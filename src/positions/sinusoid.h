@@ -30,6 +30,7 @@ struct inlay_sinusoid {
     double *factors;                     /* of `angles`, or the caller's own frequencies in radians; else null */
     double *sin_step, *cos_step;         /* the rotation by one position */
     double *sin_reanchor, *cos_reanchor; /* the rotation by INLAY_ANCHOR_ROWS positions */
+    double *turns_high, *turns_low;      /* their sum: quarter turns per position, modulo 4 */
     struct inlay_fixed frequencies[];    /* turns per position; the arrays of doubles lie behind them */
 };
 

@@ -109,6 +109,73 @@ static void NAME(sinusoid_reanchor)(const struct inlay_sinusoid_reanchor *step)
     }
 }
 
+/* The polynomials of sinusoid_direct(): coefficients of r^3, r^5, ... and of r^2, r^4, ... */
+enum { SINE_TERMS = 6, COSINE_TERMS = 7 };
+static const double sinusoid_half_pi = 0x1.921fb54442d18p+0;
+static const double sinusoid_sine[SINE_TERMS] = {-0x1.4abbce625bdbap-1, 0x1.466bc6774c8f5p-4,   -0x1.32d2ccd66c384p-8,
+                                                 0x1.507824014d6ddp-13, -0x1.e2f609e6b95d3p-19, 0x1.e0842064858adp-25};
+static const double sinusoid_cosine[COSINE_TERMS] = {
+    -0x1.3bd3cc9be45dep+0,  0x1.03c1f081b5ac0p-2,  -0x1.55d3c7e3cb241p-6, 0x1.e1f5068688d32p-11,
+    -0x1.a6d1eef476fd6p-16, 0x1.f9ce2459fca93p-22, -0x1.b2f3ea0ac583cp-28};
+
+/* Returns factor * (c[0] + c[1] z + c[2] z^2 + ...) + first. */
+VEC_INLINE vec_double sinusoid_polynomial(vec_double factor, vec_double z, const double *c, size_t terms,
+                                          vec_double first)
+{
+    vec_double sum = vec_double_set1(c[terms - 1]);
+    for (size_t i = terms - 1; i-- > 0;)
+        sum = vec_double_fma(sum, z, vec_double_set1(c[i]));
+    return vec_double_fma(sum, factor, first);
+}
+
+/*
+ * Sines and cosines of a position, each by itself.
+ *
+ * Let A = position * G quarter turns, G the pair's quarter turns per position modulo 4, |G| <= 2, which `turns_high` +
+ * `turns_low` are but for 2^-107 |G|. Adding 3 * 2^51 rounds position * turns_high to a whole number n, whose last bits
+ * are those of the sum. r = position * turns_high - n is rounded once, and errs by u |r|; position * turns_low, below
+ * 2^-53 |A|, is added. So the angle within the quarter turn is off by less than
+ *
+ *     2 u |r| + 2^-104.4 |A|        and |r| <= 1/2 + 2^-21
+ *
+ * relative to r first, so that a sine next to a multiple of pi keeps its digits. The polynomials interpolate
+ * sin(pi/2 r) / r and (cos(pi/2 r) - 1) / r^2, as functions of r^2, at Chebyshev's nodes of [0, 1/4]; with their
+ * coefficients as doubles they are off by less than 2^-54.5 and 2^-55 of sine and cosine. As |x / tan x| <= 1 and
+ * |x tan x| <= pi/4, and as the last sum errs by u of itself and the terms before it are small, a sine is off by less
+ * than 2 u (r) + u (r * first coefficient) + 0.4 u (other terms) + 0.4 u (polynomial) + u (sum) of itself, and a cosine
+ * by less than 1.6 u + 0.9 u + 0.3 u + u; an amplitude adds u. The second part of the angle's error is at most 2^-102.7
+ * |position|. Hence twice the error is less than
+ *
+ *     12.12 u |value| + 2^-101 max(1, |position|)
+ *
+ * of amplitude 1. The second term also leaves values below 2^-100 undecided, as sinusoid_bound() does.
+ */
+VEC_INLINE struct vec_sincos sinusoid_direct(const struct inlay_sinusoid_tile *tile, double position, size_t i)
+{
+    const vec_double x = vec_double_set1(position), shift = vec_double_set1(0x1.8p52);
+    const vec_double high = vec_double_load(tile->turns_high + i), low = vec_double_load(tile->turns_low + i);
+    const vec_double shifted = vec_double_fma(x, high, shift);
+    const vec_double r = vec_double_fma(x, low, vec_double_fms(x, high, shifted - shift)), z = r * r;
+    const struct vec_sincos within = {sinusoid_polynomial(r * z, z, sinusoid_sine, SINE_TERMS, r * sinusoid_half_pi),
+                                      sinusoid_polynomial(z, z, sinusoid_cosine, COSINE_TERMS, vec_double_set1(1))};
+    const vec_double_bits n = (vec_double_bits)shifted, sign = (vec_double_bits)vec_double_set1(-0.0);
+    const vec_double sin = vec_double_select(n << 63, within.sin, within.cos);
+    const vec_double cos = vec_double_select(n << 63, within.cos, within.sin);
+    return (struct vec_sincos){(vec_double)((vec_double_bits)sin ^ (n << 62 & sign)),
+                               (vec_double)((vec_double_bits)cos ^ ((n + 1) << 62 & sign))};
+}
+
+VEC_INLINE vec_double sinusoid_direct_bound(vec_double value, vec_double absolute)
+{
+    return vec_double_fma(vec_double_abs(value), vec_double_set1(12.12 * 0x1p-53), absolute);
+}
+
+VEC_INLINE double sinusoid_direct_absolute(double position)
+{
+    const double size = position < 0 ? -position : position;
+    return (size < 1 ? 1 : size) * 0x1p-101;
+}
+
 /* Returns values in the type of a tile; those of 16-bit types by way of a float that is rounded to odd. */
 VEC_INLINE vec sinusoid_cast(vec_double low, vec_double high, inlay_element_type type)
 {
@@ -130,22 +197,34 @@ VEC_INLINE vec sinusoid_cast(vec_double low, vec_double high, inlay_element_type
  * It is, as e = E/2 <= g/4. (Just above 2^k, P v is below 2^(k+29), where doubles lie g/2 apart: there e <= g/8 and v -
  * 2^k < g/16, and x rounds to 2^k again.)
  */
-VEC_INLINE vec_double sinusoid_test(vec_double seen, vec_double v, const double *bound)
+VEC_INLINE vec_double sinusoid_test(vec_double seen, vec_double v, vec_double e)
 {
     const vec_double p = vec_double_set1(0x1p29 - 1);
-    vec_double e = vec_double_load(bound);
     return vec_double_differ(seen, vec_double_fma(v, p, e), vec_double_fms(v, p, e));
 }
 
-/* VEC_LEN sines or cosines of the state. */
+/* VEC_LEN sines or cosines. Twice the bounds of their errors are in memory, or follow from the values themselves, as
+   sinusoid_direct() says. */
 struct sinusoid_values {
     vec_double low, high;
-    const double *bound;
+    const double *bound; /* null: not in memory */
+    vec_double absolute;
 };
 
 VEC_INLINE struct sinusoid_values sinusoid_values(const double *state, const double *bound, size_t i)
 {
-    return (struct sinusoid_values){vec_double_load(state + i), vec_double_load(state + i + VEC_DOUBLES), bound + i};
+    return (struct sinusoid_values){
+        .low = vec_double_load(state + i), .high = vec_double_load(state + i + VEC_DOUBLES), .bound = bound + i};
+}
+
+VEC_INLINE vec_double sinusoid_low_bound(struct sinusoid_values v)
+{
+    return v.bound != NULL ? vec_double_load(v.bound) : sinusoid_direct_bound(v.low, v.absolute);
+}
+
+VEC_INLINE vec_double sinusoid_high_bound(struct sinusoid_values v)
+{
+    return v.bound != NULL ? vec_double_load(v.bound + VEC_DOUBLES) : sinusoid_direct_bound(v.high, v.absolute);
 }
 
 /* Returns a word whose bit i says whether value i is undecided. Of 16-bit types it is where v - E and v + E differ when
@@ -154,10 +233,10 @@ VEC_INLINE uint32_t sinusoid_undecided(struct sinusoid_values v, inlay_element_t
 {
     if (type == INLAY_F32) {
         const vec_double none = vec_double_set1(0);
-        uint32_t low = vec_double_lanes(sinusoid_test(none, v.low, v.bound));
-        return low | (uint32_t)vec_double_lanes(sinusoid_test(none, v.high, v.bound + VEC_DOUBLES)) << VEC_DOUBLES;
+        uint32_t low = vec_double_lanes(sinusoid_test(none, v.low, sinusoid_low_bound(v)));
+        return low | (uint32_t)vec_double_lanes(sinusoid_test(none, v.high, sinusoid_high_bound(v))) << VEC_DOUBLES;
     }
-    vec_double low_bound = vec_double_load(v.bound), high_bound = vec_double_load(v.bound + VEC_DOUBLES);
+    vec_double low_bound = sinusoid_low_bound(v), high_bound = sinusoid_high_bound(v);
     vec above = sinusoid_cast(v.low + low_bound, v.high + high_bound, type);
     vec below = sinusoid_cast(v.low - low_bound, v.high - high_bound, type);
     return vec_differ(above, below);
@@ -168,19 +247,18 @@ VEC_INLINE bool sinusoid_any_undecided(struct sinusoid_values sin, struct sinuso
 {
     if (type != INLAY_F32)
         return (sinusoid_undecided(sin, type) | sinusoid_undecided(cos, type)) != 0;
-    vec_double seen = sinusoid_test(vec_double_set1(0), sin.low, sin.bound);
-    seen = sinusoid_test(seen, sin.high, sin.bound + VEC_DOUBLES);
-    seen = sinusoid_test(seen, cos.low, cos.bound);
-    seen = sinusoid_test(seen, cos.high, cos.bound + VEC_DOUBLES);
+    vec_double seen = sinusoid_test(vec_double_set1(0), sin.low, sinusoid_low_bound(sin));
+    seen = sinusoid_test(seen, sin.high, sinusoid_high_bound(sin));
+    seen = sinusoid_test(seen, cos.low, sinusoid_low_bound(cos));
+    seen = sinusoid_test(seen, cos.high, sinusoid_high_bound(cos));
     return vec_double_lanes(seen) != 0;
 }
 
 /* Writes down which of one row's pairs [i, i + VEC_LEN) are undecided. Rarely called. */
-static inline void sinusoid_set_undecided(const struct inlay_sinusoid_tile *tile, size_t row, size_t i)
+static inline void sinusoid_set_undecided(const struct inlay_sinusoid_tile *tile, size_t row, size_t i,
+                                          struct sinusoid_values sin, struct sinusoid_values cos)
 {
-    const struct inlay_sinusoid_state *state = tile->state;
-    uint32_t sines = sinusoid_undecided(sinusoid_values(state->sin, state->sin_bound, i), tile->type);
-    uint32_t cosines = sinusoid_undecided(sinusoid_values(state->cos, state->cos_bound, i), tile->type);
+    uint32_t sines = sinusoid_undecided(sin, tile->type), cosines = sinusoid_undecided(cos, tile->type);
     uint32_t undecided = (sines | cosines << INLAY_PAIR_GROUP) << i % INLAY_PAIR_GROUP;
     tile->undecided[(row * inlay_padded(tile->pairs) + i) / INLAY_PAIR_GROUP] |= undecided;
 }
@@ -212,8 +290,27 @@ VEC_INLINE void sinusoid_store(unsigned char *out, vec x, size_t n, inlay_elemen
    is a loop of its own. */
 struct sinusoid_shape {
     inlay_element_type type;
-    bool interleaved, stream, fused;
+    bool interleaved, stream, fused, direct;
 };
+
+/* The sines and cosines of VEC_LEN pairs of one row. */
+struct sinusoid_both {
+    struct sinusoid_values sin, cos;
+};
+
+VEC_INLINE struct sinusoid_both sinusoid_both(const struct inlay_sinusoid_tile *tile, size_t row, size_t i, bool direct)
+{
+    const struct inlay_sinusoid_state *state = tile->state;
+    if (!direct)
+        return (struct sinusoid_both){sinusoid_values(state->sin, state->sin_bound, i),
+                                      sinusoid_values(state->cos, state->cos_bound, i)};
+    const double position = tile->positions[row], amplitude = tile->amplitude;
+    const struct vec_sincos low = sinusoid_direct(tile, position, i);
+    const struct vec_sincos high = sinusoid_direct(tile, position, i + VEC_DOUBLES);
+    const vec_double absolute = vec_double_set1(sinusoid_direct_absolute(position) * amplitude);
+    return (struct sinusoid_both){{low.sin * amplitude, high.sin * amplitude, NULL, absolute},
+                                  {low.cos * amplitude, high.cos * amplitude, NULL, absolute}};
+}
 
 /* Returns token * scale + entry. Only the first n tokens of the vector are read. */
 VEC_INLINE vec sinusoid_add(const unsigned char *tokens, float scale, vec entries, size_t n)
@@ -227,9 +324,8 @@ VEC_INLINE vec sinusoid_add(const unsigned char *tokens, float scale, vec entrie
 VEC_INLINE bool sinusoid_pairs(const struct inlay_sinusoid_tile *tile, size_t row, size_t i, size_t sines,
                                size_t cosines, struct sinusoid_shape shape)
 {
-    struct inlay_sinusoid_state *state = tile->state;
-    struct sinusoid_values sin = sinusoid_values(state->sin, state->sin_bound, i);
-    struct sinusoid_values cos = sinusoid_values(state->cos, state->cos_bound, i);
+    const struct sinusoid_both values = sinusoid_both(tile, row, i, shape.direct);
+    const struct sinusoid_values sin = values.sin, cos = values.cos;
     vec sin_entries = sinusoid_cast(sin.low, sin.high, shape.type);
     vec cos_entries = sinusoid_cast(cos.low, cos.high, shape.type);
     const size_t element = shape.type == INLAY_F32 ? 4 : 2;
@@ -257,9 +353,11 @@ VEC_INLINE bool sinusoid_pairs(const struct inlay_sinusoid_tile *tile, size_t ro
 
     bool any = sinusoid_any_undecided(sin, cos, shape.type);
     if (any)
-        sinusoid_set_undecided(tile, row, i);
-    sinusoid_step(state, i, sin.low, cos.low);
-    sinusoid_step(state, i + VEC_DOUBLES, sin.high, cos.high);
+        sinusoid_set_undecided(tile, row, i, sin, cos);
+    if (!shape.direct) {
+        sinusoid_step(tile->state, i, sin.low, cos.low);
+        sinusoid_step(tile->state, i + VEC_DOUBLES, sin.high, cos.high);
+    }
     return any;
 }
 
@@ -302,11 +400,15 @@ VEC_INLINE bool sinusoid_rows_of(const struct inlay_sinusoid_tile *tile, struct 
 
 VEC_INLINE bool sinusoid_rows_fused(const struct inlay_sinusoid_tile *tile, inlay_element_type type, bool fused)
 {
+    const bool no = false, yes = true;
+    if (tile->positions != NULL)
+        return tile->interleaved ? sinusoid_rows_of(tile, (struct sinusoid_shape){type, yes, no, fused, .direct = yes})
+                                 : sinusoid_rows_of(tile, (struct sinusoid_shape){type, no, no, fused, .direct = yes});
     if (tile->interleaved)
-        return tile->stream ? sinusoid_rows_of(tile, (struct sinusoid_shape){type, true, true, fused})
-                            : sinusoid_rows_of(tile, (struct sinusoid_shape){type, true, false, fused});
-    return tile->stream ? sinusoid_rows_of(tile, (struct sinusoid_shape){type, false, true, fused})
-                        : sinusoid_rows_of(tile, (struct sinusoid_shape){type, false, false, fused});
+        return tile->stream ? sinusoid_rows_of(tile, (struct sinusoid_shape){type, yes, yes, fused, no})
+                            : sinusoid_rows_of(tile, (struct sinusoid_shape){type, yes, no, fused, no});
+    return tile->stream ? sinusoid_rows_of(tile, (struct sinusoid_shape){type, no, yes, fused, no})
+                        : sinusoid_rows_of(tile, (struct sinusoid_shape){type, no, no, fused, no});
 }
 
 static bool NAME(sinusoid_rows)(const struct inlay_sinusoid_tile *tile)

@@ -40,8 +40,9 @@ struct vec_sincos {
     vec_double sin, cos;
 };
 
-/* The bits of floats. */
+/* The bits of floats, and of doubles. */
 typedef uint32_t vec_bits __attribute__((vector_size(VEC_BYTES)));
+typedef uint64_t vec_double_bits __attribute__((vector_size(VEC_BYTES)));
 
 /* The same registers in memory, at any address and whatever the type of the object there. */
 typedef vec vec_in_memory __attribute__((aligned(1), may_alias));
