@@ -207,8 +207,9 @@ VEC_INLINE vec_double sinusoid_test(vec_double seen, vec_double v, vec_double e)
    sinusoid_direct() says. */
 struct sinusoid_values {
     vec_double low, high;
-    const double *bound; /* null: not in memory */
-    vec_double absolute;
+    bool direct;
+    const double *bound; /* unless `direct` */
+    vec_double absolute; /* if `direct` */
 };
 
 VEC_INLINE struct sinusoid_values sinusoid_values(const double *state, const double *bound, size_t i)
@@ -219,12 +220,12 @@ VEC_INLINE struct sinusoid_values sinusoid_values(const double *state, const dou
 
 VEC_INLINE vec_double sinusoid_low_bound(struct sinusoid_values v)
 {
-    return v.bound != NULL ? vec_double_load(v.bound) : sinusoid_direct_bound(v.low, v.absolute);
+    return v.direct ? sinusoid_direct_bound(v.low, v.absolute) : vec_double_load(v.bound);
 }
 
 VEC_INLINE vec_double sinusoid_high_bound(struct sinusoid_values v)
 {
-    return v.bound != NULL ? vec_double_load(v.bound + VEC_DOUBLES) : sinusoid_direct_bound(v.high, v.absolute);
+    return v.direct ? sinusoid_direct_bound(v.high, v.absolute) : vec_double_load(v.bound + VEC_DOUBLES);
 }
 
 /* Returns a word whose bit i says whether value i is undecided. Of 16-bit types it is where v - E and v + E differ when
@@ -308,8 +309,8 @@ VEC_INLINE struct sinusoid_both sinusoid_both(const struct inlay_sinusoid_tile *
     const struct vec_sincos low = sinusoid_direct(tile, position, i);
     const struct vec_sincos high = sinusoid_direct(tile, position, i + VEC_DOUBLES);
     const vec_double absolute = vec_double_set1(sinusoid_direct_absolute(position) * amplitude);
-    return (struct sinusoid_both){{low.sin * amplitude, high.sin * amplitude, NULL, absolute},
-                                  {low.cos * amplitude, high.cos * amplitude, NULL, absolute}};
+    return (struct sinusoid_both){{low.sin * amplitude, high.sin * amplitude, true, NULL, absolute},
+                                  {low.cos * amplitude, high.cos * amplitude, true, NULL, absolute}};
 }
 
 /* Returns token * scale + entry. Only the first n tokens of the vector are read. */
