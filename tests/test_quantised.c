@@ -58,7 +58,7 @@ static size_t scale_bytes(inlay_element_type type, size_t columns, size_t group)
 struct shape {
     inlay_element_type type;
     size_t columns, group;
-    bool zeros, positioned, in_place, stream, far;
+    bool zeros, positioned, in_place, stream;
     enum placement placement;
     size_t offset;
     float scale;
@@ -126,18 +126,16 @@ static void check_shape(const struct shape *shape, uint64_t seed)
     tile.out = out_at;
     tile.stream = shape->stream;
     tile.narrow_moves = true; /* of float32; test_embed has the others */
-    tile.prefetch_whole_rows = shape->far;
-    tile.prefetch_rows = shape->offset % 3;
     tested->embed(&tile);
     count_checks(COUNT * shape->columns);
     for (size_t i = 0; i < COUNT; i++)
         for (size_t column = 0; column < shape->columns; column++) {
             float got = float_at(out_at[i], column), wanted = float_at(expected_at[i], column);
             if (!same_float(got, wanted))
-                ck_abort_msg("type %d, %zu columns, group %zu, zeros %d, positions %d, in place %d, stream %d, far %d, "
+                ck_abort_msg("type %d, %zu columns, group %zu, zeros %d, positions %d, in place %d, stream %d, "
                              "placement %d, offset %zu, scale %a: row %zu, column %zu is %a, scalar has %a",
                              (int)type, shape->columns, shape->group, shape->zeros, shape->positioned, shape->in_place,
-                             shape->stream, shape->far, (int)placement, shape->offset, (double)shape->scale, i, column,
+                             shape->stream, (int)placement, shape->offset, (double)shape->scale, i, column,
                              (double)got, (double)wanted);
         }
     EXPECT(arena_untouched_outside(&arenas[OUT], out, COUNT, stride, floats),
@@ -160,7 +158,6 @@ static void check_everywhere(size_t columns, enum placement placement, size_t of
                 .positioned = way % 3 > 0,
                 .in_place = way % 3 == 2,
                 .stream = way >= 3,
-                .far = mixed / 2 % 2 == 1,
                 .placement = placement,
                 .offset = offset,
                 .scale = mixed % 4 == 0 ? 1 : scales[mixed / 4 % (sizeof scales / sizeof *scales)],

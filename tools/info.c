@@ -91,7 +91,7 @@ static int print_defaults(size_t dim)
     printf("  compute_bytes     %zu: a single sequence computes more position rows than that\n", tuning.compute_bytes);
     printf("  block_bytes       %zu of position rows are shared by the sequences of a batch at a time\n",
            tuning.block_bytes);
-    printf("  prefetch_bytes    %zu: prefetch distance\n", tuning.prefetch_bytes);
+    printf("  prefetch_bytes    %zu of table rows are prefetched together\n", tuning.prefetch_bytes);
     return DONE;
 }
 

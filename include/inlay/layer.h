@@ -71,15 +71,16 @@ typedef enum inlay_pooling {
 typedef struct inlay_tuning {
     size_t size;           /**< sizeof(inlay_tuning) */
     size_t l2_bytes;       /**< calls whose rows, in the output's type, take more bytes than this prefetch whole rows;
-                                smaller calls of float32 rows prefetch only the first lines of a row, since L2 may hold it */
+                                smaller calls only the first lines of a row, since L2 may hold it, unless rows are
+                                quantised, or short and of a table that no cache holds */
     size_t stream_bytes;   /**< INLAY_STORES_AUTOMATIC: larger outputs are written by non-temporal stores */
     size_t compute_bytes;  /**< a sequence that shares its sinusoids with no other of its part may compute them if they
                                 take more bytes than this, even if they are cached, because that is faster than reading
                                 them; SIZE_MAX: never */
     size_t block_bytes;    /**< position rows that stay in L1 while the batch consumes them, at least one row; rows that
                                 are computed take at most 16 KiB */
-    size_t prefetch_bytes; /**< prefetch distance in bytes of table rows: at least one row, at most 32 rows, or 6 where
-                                calls do more than add positions; 0: no prefetch */
+    size_t prefetch_bytes; /**< bytes of table rows that are prefetched together, before the first of them is read: at
+                                least one row, at most 64 rows; 0: no prefetch */
 } inlay_tuning;
 
 /** Returns the thresholds for this CPU and the ISA in use, as measured on CPUs of its kind or, if none was measured,

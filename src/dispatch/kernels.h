@@ -16,27 +16,21 @@
 /* A tile of rows: out[i][0 .. columns) = rows[i][0 .. columns) * scale + positions[i][0 .. columns). */
 struct inlay_embed_tile {
     inlay_element_type type;               /* of the elements of `rows` */
-    const unsigned char *const *rows;      /* [count + lookahead] rows, at any address */
-    const unsigned char *const *scales;    /* [count + lookahead] the scale of each row's first column, for types whose
+    const unsigned char *const *rows;      /* [count] rows, at any address */
+    const unsigned char *const *scales;    /* [count] the scale of each row's first column, for types whose
                                               scales lie outside of their elements; else null */
     const unsigned char *zeros;            /* 4-bit zero points, two in a byte, the lower half first; null: those of the
                                               type's default */
-    const size_t *zero_at;                 /* [count + lookahead] the index in `zeros`, counted in zero points, of that
+    const size_t *zero_at;                 /* [count] the index in `zeros`, counted in zero points, of that
                                               of each row's first column; not read if `zeros` is null */
     size_t group;                          /* columns that share a scale and a zero point, for types of groups */
-    const unsigned char *const *positions; /* [count + lookahead] float32 rows, at any address; null: no such term */
+    const unsigned char *const *positions; /* [count] float32 rows, at any address; null: no such term */
     unsigned char *const *out;             /* [count] float32 rows, at any address; may be rows[i] or positions[i] */
     size_t count;                          /* rows that this call writes */
-    size_t lookahead;                      /* rows after these that the next tile will read, known for prefetching */
     size_t columns;
     float scale;
-    bool stream;          /* use non-temporal stores, if the ISA has them; the caller fences */
-    size_t prefetch_rows; /* the prefetch distance; 0: no prefetching */
-    /* The rest holds for float32 rows that are not streamed. Rows of other types, and rows that are streamed, are
-       always prefetched whole. */
-    bool prefetch_whole_rows; /* prefetch whole rows, which come from beyond L2, and not only their first lines */
-    bool narrow_moves;        /* move 32 bytes at once, on ISAs with longer registers; has no effect together with
-                                 prefetch_whole_rows */
+    bool stream;       /* use non-temporal stores, if the ISA has them; the caller fences */
+    bool narrow_moves; /* move 32 bytes at once where float32 rows are not streamed, on ISAs with longer registers */
 };
 
 /*

@@ -20,7 +20,7 @@ inlay_tuning inlay_tuning_default(void)
         .compute_bytes = inlay_dispatch()->lanes < 16 ? cpu->compute_bytes : cpu->compute_bytes_wide,
         /* The smallest L1 data cache in common use, 32 KiB, holds this beside the rows that pass through it. */
         .block_bytes = (size_t)12 << 10,
-        /* What memory sends within its latency: half of it and twice as much were both measured to be slower. */
-        .prefetch_bytes = (size_t)8 << 10,
+        /* An eighth of an L2 of 1 MiB, so that a block is still there when it is consumed. */
+        .prefetch_bytes = (size_t)128 << 10,
     };
 }

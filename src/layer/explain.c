@@ -64,9 +64,9 @@ static void print_stores_and_prefetch(struct text *text, const struct inlay_plan
     if (plan->prefetch_rows == 0)
         print(text, "\nprefetch:  none: %s\n", plan->prefetch_reason);
     else
-        print(text, "\nprefetch:  %s %zu rows ahead: %s (%zu)\n",
-              plan->whole_rows ? "whole rows" : "the first lines of rows", plan->prefetch_rows, plan->prefetch_reason,
-              work->spec->tuning->l2_bytes);
+        print(text, "\nprefetch:  %s, %zu rows at a time: %s\n",
+              plan->whole_rows ? "whole rows to L2" : "the first lines of rows to L1", plan->prefetch_rows,
+              plan->prefetch_reason);
 }
 
 void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *work, char *to, size_t bytes)

@@ -53,7 +53,7 @@ static void append_floats(const struct inlay_work *work, const struct block *blo
     const size_t column_bytes = block->column * sizeof(float), out_stride_bytes = work->out_stride_bytes;
     unsigned char *out = run->out;
     for (size_t done = 0; done < run->count;) {
-        const size_t at = tile->count, n = inlay_least(run->count - done, INLAY_TILE_TOKENS - at);
+        const size_t at = tile->count, n = inlay_least(run->count - done, tile->most - at);
         inlay_row_addresses(work, run->first + done, n, tile->rows + at);
         for (size_t i = 0; i < n; i++) {
             tile->rows[at + i] += column_bytes;
@@ -65,8 +65,8 @@ static void append_floats(const struct inlay_work *work, const struct block *blo
                 tile->positions[at + i] = position_of(work, run, done + i);
         done += n;
         tile->count += n;
-        if (tile->count == INLAY_TILE_TOKENS)
-            inlay_tile_run(tile, tile->call.prefetch_rows);
+        if (tile->count == tile->most)
+            inlay_tile_run(tile);
     }
 }
 
@@ -93,9 +93,8 @@ static bool reads_floats(const struct inlay_work *work)
     return work->tokens->type == INLAY_F32 && !work->special_rows;
 }
 
-/* Appends the tokens of a block to the tile. Some may be carried over to the next block, or to the last
- * inlay_tile_run().
- */
+/* Appends the tokens of a block to the tile. Some may stay there for the next block, or for the last
+   inlay_tile_run(). */
 static void append_block(const struct inlay_part *part, const struct block *block, struct inlay_tile *tile)
 {
     const struct inlay_work *work = part->work;
@@ -171,7 +170,7 @@ static __attribute__((noinline)) void embed_from_memory(const struct inlay_part 
             block.count = inlay_least(part->s_end - block.s, part->plan->block_tokens);
             append_block(part, &block, &tile);
         }
-    inlay_tile_run(&tile, 0);
+    inlay_tile_run(&tile);
 }
 
 /* Embeds one block whose position rows will not stay. Not inlined, so that its tile is not in the frame of a function
@@ -182,7 +181,7 @@ static __attribute__((noinline)) void embed_block(const struct inlay_part *part,
     struct inlay_tile tile;
     begin_fast(&tile, part, columns);
     append_block(part, block, &tile);
-    inlay_tile_run(&tile, 0);
+    inlay_tile_run(&tile);
 }
 
 /* The positions of a part, which has one start. */

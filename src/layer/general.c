@@ -14,7 +14,7 @@ static void begin_group(struct inlay_tile *tile, const struct inlay_group *group
 {
     inlay_tile_begin(tile, group->part->plan, table, scale, group->columns, positioned);
     tile->call.stream = group->stream;
-    tile->call.prefetch_whole_rows = false; /* prefetch_group() has prefetched them */
+    tile->plan = NULL; /* run_sequence() has prefetched the rows */
 }
 
 /* Writes row * scale, plus position_rows[i] if there are any. Like the next two it is not inlined: its tile
@@ -34,7 +34,7 @@ static __attribute__((noinline)) void sum_tokens(const struct inlay_group *group
             inlay_write_special_row(group->part->plan->kernels, group->kinds[i], work->spec->scale, term,
                                     group->floats[i], group->columns);
     }
-    inlay_tile_run(&tile, 0);
+    inlay_tile_run(&tile);
 }
 
 /* Adds a row of a table to each token. */
@@ -47,7 +47,7 @@ static __attribute__((noinline)) void add_rows(const struct inlay_group *group, 
         if (inlay_row_gets_terms(group->kinds[i]))
             inlay_tile_append(&tile, inlay_row_place(table, rows[i], group->column), group->floats[i],
                               group->floats[i]);
-    inlay_tile_run(&tile, 0);
+    inlay_tile_run(&tile);
 }
 
 /* Writes from[i] + position_rows[i], both floats. */
@@ -60,7 +60,7 @@ static __attribute__((noinline)) void add_terms(const struct inlay_group *group,
     for (size_t i = 0; i < group->count; i++)
         if (inlay_row_gets_terms(group->kinds[i]))
             inlay_tile_append(&tile, (struct inlay_row_place){.row = from[i]}, position_rows[i], group->floats[i]);
-    inlay_tile_run(&tile, 0);
+    inlay_tile_run(&tile);
 }
 
 static void add_segments(const struct inlay_group *group)
@@ -209,24 +209,6 @@ static size_t position_within(const struct inlay_work *work, uint64_t position)
     return work->spec->clamp_positions && limit > 0 ? (size_t)limit - 1 : 0;
 }
 
-/* Prefetches the rows of tokens [first, first + count), as much of them as a group has room for: the sums and post-ops
-   of the tokens before them leave memory time to send them. */
-static void prefetch_group(const struct inlay_work *work, size_t first, size_t count)
-{
-    const size_t row_bytes = inlay_table_row_bytes(work->tokens->type, work->tokens->dim);
-    const size_t bytes = inlay_least(row_bytes, INLAY_GROUP_BYTES / (count > 0 ? count : 1));
-    for (size_t token = first; token < first + count; token++) {
-        size_t row;
-        if (inlay_row_of(work, token, &row) != INLAY_ROW)
-            continue;
-        const struct inlay_row_place place = inlay_row_place(work->tokens, row, 0);
-        if (place.scales != NULL)
-            __builtin_prefetch(place.scales);
-        for (size_t at = 0; at < bytes; at += INLAY_CACHE_LINE)
-            __builtin_prefetch(place.row + at);
-    }
-}
-
 /* How many tokens make a group. */
 static size_t group_tokens(const struct inlay_work *work)
 {
@@ -240,11 +222,16 @@ static void run_sequence(const struct inlay_part *part, size_t b, unsigned char 
     const struct inlay_work *work = part->work;
     const struct inlay_sequence sequence = inlay_sequence_of(work, b);
     const bool positioned = work->spec->positions != NULL;
-    const bool prefetches = part->plan->whole_rows && part->plan->prefetch_rows > 0;
     const size_t end = inlay_least(part->s_end, sequence.count), most = group_tokens(work);
+    size_t prefetched = part->plan->prefetch_rows > 0 ? part->s : end;
     struct inlay_position_counter counter = inlay_count_positions(work, b);
     struct inlay_group group = {.part = part};
     for (size_t s = part->s; s < end; s += group.count) {
+        if (s >= prefetched) {
+            const size_t block = inlay_least(end - s, part->plan->prefetch_rows);
+            inlay_prefetch_tokens(part, sequence.first + s, block);
+            prefetched = s + block;
+        }
         group.first = sequence.first + s;
         group.count = inlay_least(end - s, most);
         for (size_t i = 0; i < group.count; i++) {
@@ -252,8 +239,6 @@ static void run_sequence(const struct inlay_part *part, size_t b, unsigned char 
             if (positioned)
                 group.positions[i] = position_within(work, inlay_next_position(work, &counter, group.first + i, s + i));
         }
-        if (prefetches)
-            prefetch_group(work, group.first + group.count, inlay_least(end - s - group.count, most));
         run_group(&group, inlay_out_of(work, sequence, b, s), buffer);
     }
 }

@@ -100,31 +100,33 @@ static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work
                                      : "the output is no larger than stream_bytes";
 }
 
-/* Returns the prefetch distance in rows. */
-static size_t prefetch_rows(const struct inlay_work *work)
+/* Returns why whole rows are prefetched, and not only their first lines; null if they are not. */
+static const char *whole_rows_reason(const struct inlay_work *work, size_t row_bytes, size_t all_bytes)
 {
-    const size_t distance = work->spec->tuning->prefetch_bytes;
-    if (distance == 0 || (work->batch.sequences == 1 && work->longest == 1))
-        return distance == 0 ? 0 : 1; /* a single token needs no division to know that it is the only one */
-    const size_t rows = distance / inlay_table_row_bytes(work->tokens->type, work->tokens->dim);
-    return inlay_most(inlay_least(rows, INLAY_MOST_PREFETCH_ROWS), 1);
+    if (all_bytes > work->spec->tuning->l2_bytes)
+        return "the rows of the call take more than l2_bytes";
+    if (work->tokens->type != INLAY_F32)
+        return "quantised rows are short";
+    if (work->tokens->rows * work->tokens->stride_bytes > INLAY_COLD_TABLE_BYTES && row_bytes <= INLAY_SHORT_ROW_BYTES)
+        return "short rows of a table that no cache holds";
+    return NULL;
 }
 
-/* Sets the prefetching of the kernels' tiles. */
+/* Sets what is prefetched, in blocks of rows that take at most prefetch_bytes. */
 static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *work, size_t all_bytes)
 {
-    const bool large = all_bytes > work->spec->tuning->l2_bytes;
-    plan->prefetch_rows = prefetch_rows(work);
-    plan->whole_rows = large && plan->route != INLAY_ROUTE_POOLED;
-    plan->narrow_moves = inlay_cpu()->narrow_moves;
-    plan->prefetch_reason =
-        large ? "the rows of the call take more than l2_bytes" : "the rows of the call take no more than l2_bytes";
-    if (plan->route != INLAY_ROUTE_FAST) /* few tokens are in flight there */
-        plan->prefetch_rows = inlay_least(plan->prefetch_rows, INLAY_GENERAL_PREFETCH_ROWS);
-    if (plan->route == INLAY_ROUTE_POOLED)
-        plan->prefetch_reason = "rows are added one by one";
-    if (plan->prefetch_rows == 0)
-        plan->prefetch_reason = "prefetch_bytes is 0";
+    const size_t bytes = work->spec->tuning->prefetch_bytes;
+    plan->prefetch_rows = 0;
+    plan->whole_rows = false;
+    plan->narrow_moves = inlay_cpu()->narrow_moves && all_bytes <= work->spec->tuning->l2_bytes;
+    plan->prefetch_reason = bytes == 0 ? "prefetch_bytes is 0" : "there is one token";
+    if (bytes == 0 || (work->batch.sequences == 1 && work->longest == 1))
+        return; /* a single token does without the division */
+    const size_t row_bytes = inlay_table_row_bytes(work->tokens->type, work->tokens->dim);
+    const char *reason = whole_rows_reason(work, row_bytes, all_bytes);
+    plan->whole_rows = reason != NULL;
+    plan->prefetch_reason = reason != NULL ? reason : "the rows of the call take no more than l2_bytes";
+    plan->prefetch_rows = inlay_most(inlay_least(bytes / row_bytes, INLAY_PREFETCH_ROWS), 1);
 }
 
 /* Cuts along positions first, because parts side by side in the batch each read or compute the same position rows. */

@@ -16,8 +16,8 @@ enum inlay_route {
     INLAY_ROUTE_POOLED,  /* the rows of a sequence become one */
 };
 
-/* Rows that a fused pass prefetches ahead: computing one row takes as long as memory takes to send it. */
-enum { INLAY_FUSED_PREFETCH_ROWS = 2 };
+/* Rows that a fused pass prefetches ahead: computing them takes as long as memory takes to send one. */
+enum { INLAY_FUSED_PREFETCH_ROWS = 3 };
 
 enum inlay_position_source {
     INLAY_POSITIONS_ABSENT,
@@ -43,8 +43,8 @@ struct inlay_plan {
     bool stream; /* non-temporal stores */
     const char *stores_reason;
 
-    size_t prefetch_rows; /* prefetch distance */
-    bool whole_rows;      /* prefetch whole rows, not only their first lines */
+    size_t prefetch_rows; /* of a block that is prefetched before the kernel reads it; 0: no prefetching */
+    bool whole_rows;      /* prefetch whole rows to L2, not only their first lines to L1 */
     bool narrow_moves;    /* move 32 bytes at a time, where vectors are longer */
     const char *prefetch_reason;
 

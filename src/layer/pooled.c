@@ -12,7 +12,8 @@
 static void begin_pooled(struct inlay_tile *tile, const struct inlay_part *part, float scale, bool adds)
 {
     inlay_tile_begin(tile, part->plan, part->work->tokens, scale, part->work->tokens->dim, adds);
-    tile->call.stream = tile->call.prefetch_whole_rows = false;
+    tile->call.stream = false;
+    tile->plan = NULL; /* sum_rows() has prefetched the rows */
 }
 
 /* Adds up the rows of a sequence in `sum`; returns how many they are. */
@@ -20,9 +21,15 @@ static size_t sum_rows(const struct inlay_part *part, struct inlay_sequence sequ
 {
     const struct inlay_work *work = part->work;
     struct inlay_tile tile;
-    size_t pooled = 0;
-    for (size_t token = sequence.first; token < sequence.first + sequence.count; token++) {
+    const size_t end = sequence.first + sequence.count;
+    size_t pooled = 0, prefetched = part->plan->prefetch_rows > 0 ? sequence.first : end;
+    for (size_t token = sequence.first; token < end; token++) {
         size_t row;
+        if (token >= prefetched) {
+            const size_t block = inlay_least(end - token, part->plan->prefetch_rows);
+            inlay_prefetch_tokens(part, token, block);
+            prefetched = token + block;
+        }
         if (inlay_row_of(work, token, &row) != INLAY_ROW)
             continue;
         /* A tile has one factor, so rows with weights are tiles of their own. The first row is not added to zeros,
@@ -33,11 +40,11 @@ static size_t sum_rows(const struct inlay_part *part, struct inlay_sequence sequ
             begin_pooled(&tile, part, weight * work->spec->scale, pooled > 0);
         inlay_tile_append(&tile, inlay_row_place(work->tokens, row, 0), sum, sum);
         if (own_tile)
-            inlay_tile_run(&tile, 0);
+            inlay_tile_run(&tile);
         pooled++;
     }
     if (work->batch.weights == NULL && pooled > 1)
-        inlay_tile_run(&tile, 0);
+        inlay_tile_run(&tile);
     return pooled;
 }
 

@@ -1,10 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of the embed kernel.
+ * Calls of the embed kernel, and the prefetching before them.
+ *
+ * Token rows lie apart at random, so that the hardware's prefetcher starts again in each. All lines of a block of rows
+ * are prefetched before the kernel reads the first: the walks through the page table, which a prefetch waits for, then
+ * overlap, as do the requests to memory, of which L2 can have more under way than L1.
  */
 #include "layer/tile.h"
 
-#include <string.h>
+#include "base/line.h"
+#include "layer/rows.h"
+
+static void prefetch_row(const struct inlay_plan *plan, struct inlay_row_place place, size_t row_bytes)
+{
+    const unsigned char *line = place.row - (uintptr_t)place.row % INLAY_CACHE_LINE, *end = place.row + row_bytes;
+    if (place.scales != NULL)
+        __builtin_prefetch(place.scales);
+    if (plan->whole_rows) {
+        for (; line < end; line += INLAY_CACHE_LINE)
+            __builtin_prefetch(line, 0, 2);
+    } else {
+        for (size_t i = 0; i < INLAY_PREFETCH_LINES && line < end; i++, line += INLAY_CACHE_LINE)
+            __builtin_prefetch(line);
+    }
+}
+
+void inlay_prefetch_tokens(const struct inlay_part *part, size_t first, size_t count)
+{
+    const struct inlay_work *work = part->work;
+    const size_t row_bytes = inlay_table_row_bytes(work->tokens->type, work->tokens->dim);
+    for (size_t token = first; token < first + count; token++) {
+        size_t row;
+        if (inlay_row_of(work, token, &row) == INLAY_ROW)
+            prefetch_row(part->plan, inlay_row_place(work->tokens, row, 0), row_bytes);
+    }
+}
 
 void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_plan *plan, const inlay_table *table, float scale,
                       size_t columns, bool positioned)
@@ -21,30 +51,23 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_plan *plan, co
         .columns = columns,
         .scale = scale,
         .stream = plan->stream,
-        .prefetch_whole_rows = plan->whole_rows,
         .narrow_moves = plan->narrow_moves,
-        .prefetch_rows = plan->prefetch_rows,
     };
     tile->kernel = plan->kernels->embed;
-    tile->quantised = table->type != INLAY_F32;
+    tile->plan = plan->prefetch_rows > 0 ? plan : NULL;
+    tile->row_bytes = plan->prefetch_rows > 0 ? inlay_table_row_bytes(table->type, columns) : 0;
+    tile->most = plan->prefetch_rows > 0 ? plan->prefetch_rows : INLAY_TILE_TOKENS;
     tile->count = 0;
 }
 
-void inlay_tile_run(struct inlay_tile *tile, size_t carried)
+void inlay_tile_run(struct inlay_tile *tile)
 {
-    const size_t done = tile->count - carried;
-    tile->call.count = done;
-    tile->call.lookahead = carried;
-    if (done > 0)
+    const bool scaled = inlay_row_formats[tile->call.type].scales != INLAY_SCALES_NONE;
+    for (size_t i = 0; i < tile->count && tile->plan != NULL; i++)
+        prefetch_row(tile->plan, (struct inlay_row_place){tile->rows[i], scaled ? tile->scales[i] : NULL, 0},
+                     tile->row_bytes);
+    tile->call.count = tile->count;
+    tile->count = 0;
+    if (tile->call.count > 0)
         tile->kernel(&tile->call);
-    tile->count = carried;
-    if (carried == 0)
-        return;
-    memcpy(tile->rows, tile->rows + done, carried * sizeof *tile->rows);
-    memcpy(tile->positions, tile->positions + done, carried * sizeof *tile->positions);
-    memcpy(tile->out, tile->out + done, carried * sizeof *tile->out);
-    if (tile->quantised) {
-        memcpy(tile->scales, tile->scales + done, carried * sizeof *tile->scales);
-        memcpy(tile->zero_at, tile->zero_at + done, carried * sizeof *tile->zero_at);
-    }
 }

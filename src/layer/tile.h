@@ -15,7 +15,9 @@ enum { INLAY_TILE_TOKENS = 128 };
 struct inlay_tile {
     struct inlay_embed_tile call; /* what the kernel gets; its arrays are those below */
     void (*kernel)(const struct inlay_embed_tile *tile);
-    bool quantised;
+    const struct inlay_plan *plan; /* how rows are prefetched; null: they are not */
+    size_t row_bytes;              /* of the columns */
+    size_t most;                   /* tokens of a kernel call */
     size_t count;
     const unsigned char *rows[INLAY_TILE_TOKENS];
     const unsigned char *scales[INLAY_TILE_TOKENS];
@@ -28,8 +30,12 @@ struct inlay_tile {
 void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_plan *plan, const inlay_table *table, float scale,
                       size_t columns, bool positioned);
 
-/* Runs the kernel on all tokens but the last `carried`, which it prefetches and which stay for the next run. */
-void inlay_tile_run(struct inlay_tile *tile, size_t carried);
+/* Prefetches the rows of the tile as the plan says, runs the kernel on them and empties the tile. */
+void inlay_tile_run(struct inlay_tile *tile);
+
+/* Prefetches the rows of tokens [first, first + count), at most prefetch_rows of the plan, before tiles without
+   prefetching read them. */
+void inlay_prefetch_tokens(const struct inlay_part *part, size_t first, size_t count);
 
 /* Appends one row, and runs the kernel if the tile is full. */
 static inline void inlay_tile_append(struct inlay_tile *tile, struct inlay_row_place row, const unsigned char *position,
@@ -41,8 +47,8 @@ static inline void inlay_tile_append(struct inlay_tile *tile, struct inlay_row_p
     tile->zero_at[i] = row.zero_at;
     tile->positions[i] = position;
     tile->out[i] = out;
-    if (tile->count == INLAY_TILE_TOKENS)
-        inlay_tile_run(tile, tile->call.prefetch_rows);
+    if (tile->count == tile->most)
+        inlay_tile_run(tile);
 }
 
 #endif

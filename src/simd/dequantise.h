@@ -159,7 +159,6 @@ struct dequantise_part {
     unsigned char *out;
     size_t first, columns;
     vec scale;
-    const unsigned char *next, *next_position; /* the row to prefetch, and what will be added to it */
 };
 
 /* Returns the offset in bytes of a column from the part's first one, in rows of floats. */
@@ -216,16 +215,6 @@ VEC_INLINE void dequantise_last(inlay_element_type type, bool positioned, const 
     vec_store_n(part->out + at, x, n);
 }
 
-/* Prefetches a block of the next row, and of its positions: quantised rows are so short beside these that both are
-   worth it. */
-VEC_INLINE void dequantise_prefetch(inlay_element_type type, bool positioned, const struct dequantise_part *part,
-                                    size_t block)
-{
-    vec_prefetch(part->next + block * quantised_block_bytes(type));
-    for (size_t at = 0; positioned && at < QUANTISED_BLOCK * sizeof(float); at += INLAY_CACHE_LINE)
-        vec_prefetch(part->next_position + block * QUANTISED_BLOCK * sizeof(float) + at);
-}
-
 /* Writes the columns of a part. `stream`: with streaming stores; `out` begins on a cache line. */
 VEC_INLINE void dequantise_columns(inlay_element_type type, bool positioned, bool stream,
                                    const struct dequantise_part *part)
@@ -234,7 +223,6 @@ VEC_INLINE void dequantise_columns(inlay_element_type type, bool positioned, boo
     size_t block = part->first / QUANTISED_BLOCK, end = block + part->columns / QUANTISED_BLOCK;
     for (; block < end; block++) {
         struct quantised_terms terms = quantised_block_terms(type, &part->row, block, row_terms);
-        dequantise_prefetch(type, positioned, part, block);
         dequantise_line(type, positioned, stream, part, block, 0, terms);
         dequantise_line(type, positioned, stream, part, block, LINE_FLOATS, terms);
     }
@@ -306,11 +294,7 @@ VEC_INLINE void dequantise_row(inlay_element_type type, bool positioned, struct 
 VEC_INLINE void dequantise_rows(inlay_element_type type, bool positioned, const struct inlay_embed_tile *callers)
 {
     const struct inlay_embed_tile tile = *callers; /* copied for the reason that embed_rows() has */
-    const size_t distance = tile.prefetch_rows, known = distance > 0 ? tile.count + tile.lookahead : 0;
     for (size_t i = 0; i < tile.count; i++) {
-        const size_t next = i + distance < known ? i + distance : i;
-        if (tile.scales != NULL) /* they are read first, and may lie in a line of their own */
-            vec_prefetch(tile.scales[next]);
         const struct dequantise_part row = {
             .row = {.bytes = tile.rows[i],
                     .scales = tile.scales != NULL ? tile.scales[i] : NULL,
@@ -321,8 +305,6 @@ VEC_INLINE void dequantise_rows(inlay_element_type type, bool positioned, const 
             .out = tile.out[i],
             .columns = tile.columns,
             .scale = vec_set1(tile.scale),
-            .next = tile.rows[next],
-            .next_position = positioned ? tile.positions[next] : NULL,
         };
         dequantise_row(type, positioned, row, tile.stream);
     }

@@ -51,20 +51,14 @@ VEC_INLINE void embed_line(const unsigned char *row, const unsigned char *positi
     }
 }
 
-/* Writes any columns at any address with ordinary stores. Prefetches the row `next` meanwhile, unless it is null. */
+/* Writes any columns at any address with ordinary stores. */
 VEC_INLINE void embed_cached(const unsigned char *row, const unsigned char *position, unsigned char *out,
-                             size_t columns, float scale, struct embed_terms terms, const unsigned char *next,
-                             bool narrow_moves)
+                             size_t columns, float scale, struct embed_terms terms, bool narrow_moves)
 {
     const size_t bytes = columns * sizeof(float);
     size_t at = 0;
-    for (; at + INLAY_CACHE_LINE <= bytes; at += INLAY_CACHE_LINE) {
-        if (next != NULL)
-            vec_prefetch(next + at);
+    for (; at + INLAY_CACHE_LINE <= bytes; at += INLAY_CACHE_LINE)
         embed_line(row + at, position + at, out + at, scale, terms, narrow_moves);
-    }
-    if (next != NULL && at < bytes)
-        vec_prefetch(next + at);
     for (; at + VEC_BYTES <= bytes; at += VEC_BYTES)
         vec_store(out + at, embed_value(vec_load(row + at), vec_load(position + at), scale, terms));
     /* A masked store of a whole line would reach into the next line, and wait for what is streamed there. */
@@ -83,20 +77,17 @@ VEC_INLINE void embed_cached(const unsigned char *row, const unsigned char *posi
 /*
  * Writes the whole cache lines of `out` with streaming stores, and the columns before and behind them with ordinary
  * ones. A line that is half streamed and half stored costs both, and one whose stores do not follow each other at once
- * costs up to 1.4 times as much. Prefetches the row `next` meanwhile, line by line: in large calls, whose rows come
- * from memory, this takes up to a third less time than the hardware's prefetcher does, which starts again in every row
- * and runs on behind its end.
+ * costs up to 1.4 times as much.
  */
 VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *position, unsigned char *out,
-                               size_t columns, float scale, struct embed_terms terms, const unsigned char *next)
+                               size_t columns, float scale, struct embed_terms terms)
 {
     size_t head = vec_columns_before_line(out, sizeof(float), columns);
     if (head > 0)
-        embed_cached(row, position, out, head, scale, terms, NULL, false);
+        embed_cached(row, position, out, head, scale, terms, false);
     size_t end = head + (columns - head) / LINE_FLOATS * LINE_FLOATS;
     for (size_t column = head; column < end; column += LINE_FLOATS) {
         vec line[INLAY_CACHE_LINE / VEC_BYTES];
-        vec_prefetch(next + column * sizeof(float));
         for (size_t i = 0; i < INLAY_CACHE_LINE / VEC_BYTES; i++) {
             size_t at = column * sizeof(float) + i * VEC_BYTES;
             line[i] = embed_value(vec_load(row + at), vec_load(position + at), scale, terms);
@@ -106,16 +97,8 @@ VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *po
     }
     if (end < columns) {
         size_t at = end * sizeof(float);
-        embed_cached(row + at, position + at, out + at, columns - end, scale, terms, NULL, false);
+        embed_cached(row + at, position + at, out + at, columns - end, scale, terms, false);
     }
-}
-
-/* Prefetches the first lines of a row, for small calls: with them under way the hardware's prefetcher has caught up
-   before they are consumed, and for rows in cache more prefetches would not help. */
-VEC_INLINE void embed_prefetch(const unsigned char *row)
-{
-    for (int line = 0; line < 4; line++)
-        vec_prefetch(row + line * INLAY_CACHE_LINE);
 }
 
 /* Without positions the row stands in for them, and the compiler drops the unused load. The tile is copied because the
@@ -123,26 +106,17 @@ VEC_INLINE void embed_prefetch(const unsigned char *row)
 VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_terms terms)
 {
     const struct inlay_embed_tile tile = *callers;
-    const size_t distance = tile.prefetch_rows, known = distance > 0 ? tile.count + tile.lookahead : 0;
     const bool narrow_moves = tile.narrow_moves && SPAN_LEN < VEC_LEN;
     for (size_t i = 0; i < tile.count; i++) {
-        const bool prefetches = i + distance < known;
-        const unsigned char *row = tile.rows[i], *next = prefetches ? tile.rows[i + distance] : row;
-        const unsigned char *position = terms.positioned ? tile.positions[i] : row;
+        const unsigned char *row = tile.rows[i], *position = terms.positioned ? tile.positions[i] : row;
         unsigned char *out = tile.out[i];
         /* Floats at odd addresses never fill a line. */
-        if (tile.stream && (uintptr_t)out % sizeof(float) == 0) {
-            embed_streamed(row, position, out, tile.columns, tile.scale, terms, next);
-        } else if (tile.prefetch_whole_rows) {
-            embed_cached(row, position, out, tile.columns, tile.scale, terms, prefetches ? next : NULL, false);
-        } else {
-            if (prefetches)
-                embed_prefetch(next);
-            if (narrow_moves)
-                embed_cached(row, position, out, tile.columns, tile.scale, terms, NULL, true);
-            else
-                embed_cached(row, position, out, tile.columns, tile.scale, terms, NULL, false);
-        }
+        if (tile.stream && (uintptr_t)out % sizeof(float) == 0)
+            embed_streamed(row, position, out, tile.columns, tile.scale, terms);
+        else if (narrow_moves)
+            embed_cached(row, position, out, tile.columns, tile.scale, terms, true);
+        else
+            embed_cached(row, position, out, tile.columns, tile.scale, terms, false);
     }
 }
 
