@@ -14,6 +14,7 @@ struct block {
     size_t column;
     const unsigned char *positions; /* computed rows, already at that column; null: rows in memory, if there are any */
     size_t position_stride_bytes;
+    bool is_one_row; /* its tokens lie one behind the other, and are embedded as one long row */
 };
 
 /* Tokens whose ids and output rows follow each other. */
@@ -127,7 +128,7 @@ static void append_block(const struct inlay_part *part, const struct block *bloc
         }
         if (one_token_each && run.starts == NULL)
             run.position_stride_bytes = 0;
-        run.count = one_token_each ? together : count;
+        run.count = one_token_each ? together : block->is_one_row ? 1 : count;
         if (reads_floats(work))
             append_floats(work, block, &run, tile);
         else
@@ -156,19 +157,34 @@ static void append_token(const struct inlay_part *part, struct inlay_tile *tile)
                       inlay_out_of(work, sequence, part->b, part->s));
 }
 
+/* Returns whether all rows of a sequence lie one behind the other, so that they are one long row: in scale() and
+   add_positions(), whose tokens have no ids. */
+static bool rows_are_one(const struct inlay_work *work)
+{
+    const size_t row_bytes = work->row_bytes;
+    const inlay_table *positions = work->spec->positions;
+    return work->batch.ids == NULL && work->tokens->stride_bytes == row_bytes && work->out_stride_bytes == row_bytes &&
+           (positions == NULL || (positions->type == INLAY_F32 && positions->stride_bytes == row_bytes));
+}
+
 /* Embeds the tokens of a part whose position rows are in memory, if there are any. Not inlined: functions with a
    generator in their frame call it. */
 static __attribute__((noinline)) void embed_from_memory(const struct inlay_part *part)
 {
-    struct block block = {.s = part->s};
+    const size_t dim = part->work->tokens->dim;
+    struct block block = {.s = part->s, .is_one_row = rows_are_one(part->work)};
     struct inlay_tile tile;
-    begin_fast(&tile, part, part->work->tokens->dim);
+    begin_fast(&tile, part, dim);
     if (part->b_end - part->b == 1 && part->s_end - part->s == 1 && reads_floats(part->work))
         append_token(part, &tile);
     else
         for (; block.s < part->s_end; block.s += block.count) {
             block.count = inlay_least(part->s_end - block.s, part->plan->block_tokens);
+            if (block.is_one_row)
+                begin_fast(&tile, part, dim * block.count);
             append_block(part, &block, &tile);
+            if (block.is_one_row)
+                inlay_tile_run(&tile);
         }
     inlay_tile_run(&tile);
 }
