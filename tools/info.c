@@ -22,8 +22,8 @@
 static const char usage[] = "Usage: inlay info [--dim D]\n"
                             "\n"
                             "Prints the version, the ISAs compiled in (best first) with what runs here and\n"
-                            "what is in use, the libraries of this build, and what a layer with sinusoids\n"
-                            "does by default on this CPU.\n"
+                            "what is in use, the libraries of this build, the CPU and its caches, and what a\n"
+                            "layer with sinusoids does by default here, and why.\n"
                             "\n";
 
 /* The only value that options give is that of --dim. */
@@ -32,7 +32,8 @@ static const struct option_rule rules[] = {
     {.name = NULL,
      .heading = "\n"
                 "The environment variable INLAY_ISA chooses the ISA; a name that does not run\n"
-                "here is ignored.\n"},
+                "here is ignored. INLAY_TUNING names a profile, as inlay tune writes it, whose\n"
+                "thresholds replace those of this CPU; a bad one is ignored.\n"},
 };
 
 static void print_isas(void)
@@ -46,6 +47,46 @@ static void print_isas(void)
     const char *wanted = getenv("INLAY_ISA");
     if (wanted != NULL && strcmp(wanted, inlay_isa()) != 0)
         printf("INLAY_ISA %s is ignored: it names no ISA that runs here\n", shown(wanted));
+}
+
+static void print_cache(const char *level, size_t bytes, const char *end)
+{
+    if (bytes > 0)
+        printf("%s %zu KiB%s", level, bytes / 1024, end);
+    else
+        printf("%s not reported%s", level, end);
+}
+
+/* Prints the CPU, its caches and where the thresholds come from. */
+static void print_source(void)
+{
+    const inlay_tuning_source source = inlay_tuning_default_source();
+    const char *wanted = getenv("INLAY_TUNING");
+    printf("cpu       %s\n", source.cpu[0] != '\0' ? source.cpu : "has no name that inlay knows");
+    printf("caches    ");
+    print_cache("L1", source.l1_bytes, ", ");
+    print_cache("L2", source.l2_bytes, ", ");
+    print_cache("L3", source.l3_bytes, "\n");
+    printf("measured  %s\n", source.measured != NULL ? source.measured : "no CPU of this kind");
+    if (wanted == NULL)
+        return;
+    const bool used = source.profile && source.profile_status == INLAY_OK;
+    const char *why = !source.profile                             ? "the process is privileged"
+                      : source.profile_status == INLAY_ERROR_FILE ? "it cannot be read as a small file"
+                                                                  : "it is no profile";
+    printf("INLAY_TUNING %s is %s%s\n", shown(wanted), used ? "in use" : "ignored: ", used ? "" : why);
+}
+
+/* Prints where thresholds come from, first of all what a profile gives. */
+static void print_origin(const inlay_tuning_source *source)
+{
+    const char *file = source->profile && source->profile_status == INLAY_OK
+                           ? "  what INLAY_TUNING gives comes from that profile; of the others,\n"
+                           : "";
+    printf("%s  l2_bytes and prefetch_bytes follow %s;\n", file,
+           source->l2_bytes > 0 ? "the reported L2" : "an L2 of 1 MiB, as none is reported");
+    printf("  stream_bytes and compute_bytes %s\n",
+           source->measured != NULL ? "were measured on CPUs of this kind" : "suit a slow L3, as nothing was measured");
 }
 
 /* An allocator without memory, which records how much was requested. */
@@ -92,6 +133,8 @@ static int print_defaults(size_t dim)
     printf("  block_bytes       %zu of position rows are shared by the sequences of a batch at a time\n",
            tuning.block_bytes);
     printf("  prefetch_bytes    %zu of table rows are prefetched together\n", tuning.prefetch_bytes);
+    const inlay_tuning_source source = inlay_tuning_default_source();
+    print_origin(&source);
     return DONE;
 }
 
@@ -105,5 +148,6 @@ int command_info(int argc, char **argv)
     printf("sleef     %s\n", INLAY_SLEEF_VERSION);
     printf("threads   %s\n", threads_library() != NULL ? threads_library() : "none");
     printf("pictures  %s\n", plot_library() != NULL ? plot_library() : "none");
+    print_source();
     return print_defaults((size_t)dim);
 }

@@ -47,6 +47,7 @@ typedef enum inlay_status {
     INLAY_ERROR_OFFSETS, /**< offsets do not begin at 0, decrease, or do not end at the number of tokens; or a sequence
                               is longer than the length that it is padded to; inlay_fault says where */
     INLAY_ERROR_SEGMENT, /**< a segment id is negative or not below the rows of its table; inlay_fault says which */
+    INLAY_ERROR_FILE,    /**< a file cannot be read, is not a regular file or is larger than its kind may be */
 } inlay_status;
 
 /** Returns an English sentence for a status. It is never null, also for values outside the enum. */
@@ -65,10 +66,11 @@ typedef struct inlay_fault {
 /* ---- The ISA in use --------------------------------------------------------------------------------------------- */
 
 /**
- * Chooses the kernels now instead of in the first call. The choice is the best ISA that the CPU and the operating
- * system run, or the one that the environment variable INLAY_ISA names (a name that inlay_isa_at() returns, "scalar"
- * for example). INLAY_ISA is ignored if it names no ISA that runs here or if the process is privileged (secure_getenv).
- * The environment is read once per process.
+ * Chooses the kernels and finds the thresholds (inlay_tuning_default()) now instead of in the first call. The choice is
+ * the best ISA that the CPU and the operating system run, or the one that the environment variable INLAY_ISA names (a
+ * name that inlay_isa_at() returns, "scalar" for example). INLAY_ISA is ignored if it names no ISA that runs here or if
+ * the process is privileged (secure_getenv). The environment is read once per process, and so is the file that
+ * INLAY_TUNING names.
  */
 INLAY_API void inlay_init(void);
 

@@ -59,8 +59,9 @@
  * - The rounding mode, flush-to-zero and exception masks of the calling thread neither change a result nor are
  *   changed; its sticky exception flags are kept.
  * - Every function may be called from any number of threads at the same time, also on shared handles. Except for
- *   the functions named create and destroy, functions allocate no memory, take no lock, make no system call and use
- *   less than 64 KiB of stack (in optimised builds). After inlay_init() they may be called in a signal handler,
+ *   inlay_tuning_load() and the functions named create and destroy, functions allocate no memory, take no lock, make
+ *   no system call and use less than 64 KiB of stack (in optimised builds); the first call of all, or inlay_init()
+ *   before it, also asks the CPU and reads the environment. After inlay_init() they may be called in a signal handler,
  *   except for inlay_forward_explain().
  * - Specs, views, batches and tunings begin with their size, so that later versions can append fields; the
  *   functions named default, and the constructors of views and batches, fill it in. A struct larger than this

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where CPUs that run the same kernels differ: what was measured on one CPU of a kind. No data sheet tells it, and a
- * virtual machine may report an L3 that it shares with many others.
+ * The table of measured CPUs. It holds only what no CPU reports and no data sheet tells: how fast L3 and memory are
+ * beside the kernels. Sizes of caches come from caches.h.
  */
 #include "dispatch/cpu.h"
+
+#ifdef INLAY_HAVE_AVX2
+#include <cpuid.h>
+#endif
+#include <string.h>
 
 enum { MIB = 1024 * 1024 };
 
 /* Of CPUs that were not measured: the figures of a slow L3. */
 static const struct inlay_cpu other = {
+    .kind = NULL,
     .narrow_moves = false,
     .stream_bytes = MIB,
     .compute_bytes = MIB,
@@ -23,6 +29,7 @@ static const struct inlay_cpu other = {
  * less time than moves of 32.
  */
 static const struct inlay_cpu zen5 = {
+    .kind = "AMD Zen 5",
     .narrow_moves = false,
     .stream_bytes = 7 * MIB,
     .compute_bytes = 48 * MIB,
@@ -34,6 +41,7 @@ static const struct inlay_cpu zen5 = {
  * 2 MiB, does not hold, and so is computing positions. In L2 moves of 32 bytes take a tenth less time than moves of 64.
  */
 static const struct inlay_cpu intel = {
+    .kind = "Intel (Ice Lake, Sapphire Rapids)",
     .narrow_moves = true,
     .stream_bytes = MIB,
     .compute_bytes = MIB,
@@ -51,4 +59,26 @@ const struct inlay_cpu *inlay_cpu(void)
         return &zen5;
 #endif
     return &other;
+}
+
+void inlay_cpu_name(char *text, size_t size)
+{
+    char name[49] = "";
+#ifdef INLAY_HAVE_AVX2
+    unsigned words[12];
+    for (unsigned i = 0; i < 3; i++)
+        if (!__get_cpuid(0x80000002 + i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2], &words[4 * i + 3]))
+            memset(&words[4 * i], 0, 16);
+    memcpy(name, words, sizeof words);
+    name[48] = '\0';
+#endif
+    /* Some names begin and end with blanks. A hypervisor may have put anything else here. */
+    size_t begin = strspn(name, " "), length = strlen(name + begin), i = 0;
+    while (length > 0 && name[begin + length - 1] == ' ')
+        length--;
+    for (; i < length && i + 1 < size; i++)
+        text[i] = name[begin + i];
+    text[i] = '\0';
+    while (i-- > 0)
+        text[i] = text[i] < ' ' || text[i] > '~' ? '?' : text[i];
 }

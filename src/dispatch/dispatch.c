@@ -6,6 +6,7 @@
 #include "dispatch/dispatch.h"
 
 #include "dispatch/kernels.h"
+#include "dispatch/tuning.h"
 
 #include <inlay/inlay.h>
 
@@ -113,7 +114,9 @@ void inlay_dispatch_use(const struct inlay_kernels *kernels)
 
 void inlay_init(void)
 {
+    struct inlay_thresholds own;
     inlay_dispatch();
+    inlay_thresholds(&own);
 }
 
 const char *inlay_isa(void)

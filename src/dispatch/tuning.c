@@ -1,26 +1,127 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The defaults of inlay_tuning.
+ * The thresholds of this process. They are found once, at first use, and never change afterwards; tests and benchmarks
+ * that choose another ISA get its compute_bytes.
  */
 #include "dispatch/tuning.h"
 
+#include "base/arguments.h"
+#include "base/least.h"
 #include "dispatch/cpu.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/kernels.h"
+#include "dispatch/profile.h"
+
+#include <stdlib.h>
+
+/* Without a report. In calls smaller than an L2 of 1 MiB, prefetching first lines is as fast as prefetching whole rows
+   (Zen 4, Zen 5). */
+static const size_t l2_unreported = (size_t)1 << 20;
+
+/* Reports outside of this range are a hypervisor's mistake, or of a cache that several cores share. */
+static const size_t l2_least = (size_t)256 << 10, l2_most = (size_t)4 << 20;
+
+/* The smallest L1 data cache in common use, 32 KiB, holds this beside the rows that pass through it. */
+static const size_t block_bytes = (size_t)12 << 10;
+
+/* A block of prefetched rows takes this share of L2, so that it is still there when it is consumed. */
+enum { PREFETCH_SHARE = 8 };
+
+struct inlay_thresholds inlay_thresholds_of(const struct inlay_cpu *cpu, struct inlay_caches caches)
+{
+    const size_t reported = caches.bytes[1] > 0 ? caches.bytes[1] : l2_unreported;
+    const size_t l2 = inlay_least(inlay_most(reported, l2_least), l2_most);
+    /* A CPU that was not measured streams nothing that its L2 holds. */
+    const size_t stream_bytes = cpu->kind != NULL ? cpu->stream_bytes : inlay_most(cpu->stream_bytes, l2);
+    return (struct inlay_thresholds){
+        .tuning =
+            {
+                .size = sizeof(inlay_tuning),
+                .l2_bytes = inlay_least(l2, stream_bytes), /* what is streamed comes from memory */
+                .stream_bytes = stream_bytes,
+                .compute_bytes = cpu->compute_bytes,
+                .block_bytes = block_bytes,
+                .prefetch_bytes = l2 / PREFETCH_SHARE,
+            },
+        .compute_bytes_wide = cpu->compute_bytes_wide,
+        .narrow_moves = cpu->narrow_moves,
+        .has_profile = false,
+        .profile = INLAY_OK,
+        .kind = cpu->kind,
+        .caches = caches,
+    };
+}
+
+static struct inlay_thresholds find_thresholds(void)
+{
+    struct inlay_thresholds found = inlay_thresholds_of(inlay_cpu(), inlay_caches());
+    const char *path = secure_getenv("INLAY_TUNING");
+    struct inlay_profile profile;
+    if (path == NULL)
+        return found;
+    found.has_profile = true;
+    found.profile = inlay_profile_read(path, &profile);
+    if (found.profile != INLAY_OK)
+        return found;
+    inlay_profile_apply(&profile, &found.tuning);
+    if (inlay_profile_computes(&profile))
+        found.compute_bytes_wide = found.tuning.compute_bytes;
+    return found;
+}
+
+struct inlay_thresholds inlay_shared_thresholds;
+_Atomic(int) inlay_thresholds_state;
+
+/* The thread that moves the state on from UNKNOWN writes the shared struct; readers wait for READY. */
+const struct inlay_thresholds *inlay_find_thresholds(struct inlay_thresholds *own)
+{
+    int state = INLAY_THRESHOLDS_UNKNOWN;
+    *own = find_thresholds();
+    if (atomic_compare_exchange_strong_explicit(&inlay_thresholds_state, &state, INLAY_THRESHOLDS_WRITTEN,
+                                                memory_order_relaxed, memory_order_relaxed)) {
+        inlay_shared_thresholds = *own;
+        atomic_store_explicit(&inlay_thresholds_state, INLAY_THRESHOLDS_READY, memory_order_release);
+    }
+    return own;
+}
 
 inlay_tuning inlay_tuning_default(void)
 {
-    const struct inlay_cpu *cpu = inlay_cpu();
-    return (inlay_tuning){
-        .size = sizeof(inlay_tuning),
-        /* Measured with an L2 of 1 MiB: in smaller calls, prefetching first lines is as fast as prefetching whole
-           rows. */
-        .l2_bytes = (size_t)1 << 20,
-        .stream_bytes = cpu->stream_bytes,
-        .compute_bytes = inlay_dispatch()->lanes < 16 ? cpu->compute_bytes : cpu->compute_bytes_wide,
-        /* The smallest L1 data cache in common use, 32 KiB, holds this beside the rows that pass through it. */
-        .block_bytes = (size_t)12 << 10,
-        /* An eighth of an L2 of 1 MiB, so that a block is still there when it is consumed. */
-        .prefetch_bytes = (size_t)128 << 10,
+    const bool wide = inlay_dispatch()->lanes >= 16;
+    struct inlay_thresholds own;
+    const struct inlay_thresholds *thresholds = inlay_thresholds(&own);
+    inlay_tuning tuning = thresholds->tuning;
+    if (wide)
+        tuning.compute_bytes = thresholds->compute_bytes_wide;
+    return tuning;
+}
+
+inlay_status inlay_tuning_load(const char *path, inlay_tuning *tuning)
+{
+    struct inlay_profile profile;
+    if (path == NULL || tuning == NULL)
+        return INLAY_ERROR_NULL;
+    if (!inlay_struct_known(tuning, sizeof *tuning))
+        return INLAY_ERROR_OPTION;
+    inlay_status status = inlay_profile_read(path, &profile);
+    if (status == INLAY_OK)
+        inlay_profile_apply(&profile, tuning);
+    return status;
+}
+
+inlay_tuning_source inlay_tuning_default_source(void)
+{
+    struct inlay_thresholds own;
+    const struct inlay_thresholds *thresholds = inlay_thresholds(&own);
+    inlay_tuning_source source = {
+        .size = sizeof source,
+        .measured = thresholds->kind,
+        .l1_bytes = thresholds->caches.bytes[0],
+        .l2_bytes = thresholds->caches.bytes[1],
+        .l3_bytes = thresholds->caches.bytes[2],
+        .profile = thresholds->has_profile,
+        .profile_status = thresholds->profile,
     };
+    inlay_cpu_name(source.cpu, sizeof source.cpu);
+    return source;
 }

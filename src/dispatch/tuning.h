@@ -1,12 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits of how work is cut and prefetched that callers cannot set, each with what it was measured on. Those that they
- * can, inlay_tuning, have their defaults in tuning.c and, where CPUs differ, in cpu.c.
+ * The thresholds that decide how work is cut and stored, each with what it was measured on. Those that differ between
+ * CPUs are in cpu.c, or follow the caches that the CPU reports; profiles and callers override those of inlay_tuning.
  */
 #ifndef INLAY_DISPATCH_TUNING_H
 #define INLAY_DISPATCH_TUNING_H
 
+#include "dispatch/caches.h"
+
 #include <inlay/inlay.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct inlay_cpu;
+
+/* The thresholds of this process, and where they come from. */
+struct inlay_thresholds {
+    inlay_tuning tuning;       /* its compute_bytes is for vectors of up to 8 floats */
+    size_t compute_bytes_wide; /* for vectors of 16 floats */
+    bool narrow_moves;         /* as in inlay_cpu */
+    bool has_profile;          /* INLAY_TUNING is set */
+    inlay_status profile;      /* what reading its file came to */
+    const char *kind;          /* as in inlay_cpu */
+    struct inlay_caches caches;
+};
+
+/* The thresholds of this process, and whether they have been found. Only inlay_thresholds() uses them. */
+extern struct inlay_thresholds inlay_shared_thresholds __attribute__((visibility("hidden")));
+extern _Atomic(int) inlay_thresholds_state __attribute__((visibility("hidden")));
+
+enum { INLAY_THRESHOLDS_UNKNOWN, INLAY_THRESHOLDS_WRITTEN, INLAY_THRESHOLDS_READY };
+
+/* Finds the thresholds and shares them, unless another thread is doing so. Returns own. */
+const struct inlay_thresholds *inlay_find_thresholds(struct inlay_thresholds *own);
+
+/* Returns the thresholds of this process. The first call asks the CPU and reads the profile that INLAY_TUNING names. A
+   thread or signal handler that calls meanwhile does the same for itself, into *own, and waits for nobody. */
+static inline const struct inlay_thresholds *inlay_thresholds(struct inlay_thresholds *own)
+{
+    if (atomic_load_explicit(&inlay_thresholds_state, memory_order_acquire) == INLAY_THRESHOLDS_READY)
+        return &inlay_shared_thresholds;
+    return inlay_find_thresholds(own);
+}
+
+/* Returns the thresholds of a CPU with these figures and caches, without a profile. */
+struct inlay_thresholds inlay_thresholds_of(const struct inlay_cpu *cpu, struct inlay_caches caches);
 
 /* The least number of positions that a part computes: the anchor that it begins with costs as much as three rows. */
 enum { INLAY_PART_POSITIONS = 64 };

@@ -5,7 +5,6 @@
 #include "layer/plan.h"
 
 #include "base/executor.h"
-#include "dispatch/cpu.h"
 #include "dispatch/dispatch.h"
 #include "positions/generator.h"
 
@@ -118,7 +117,8 @@ static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *wo
     const size_t bytes = work->spec->tuning->prefetch_bytes;
     plan->prefetch_rows = 0;
     plan->whole_rows = false;
-    plan->narrow_moves = inlay_cpu()->narrow_moves && all_bytes <= work->spec->tuning->l2_bytes;
+    struct inlay_thresholds own;
+    plan->narrow_moves = inlay_thresholds(&own)->narrow_moves && all_bytes <= work->spec->tuning->l2_bytes;
     plan->prefetch_reason = bytes == 0 ? "prefetch_bytes is 0" : "there is one token";
     if (bytes == 0 || (work->batch.sequences == 1 && work->longest == 1))
         return; /* a single token does without the division */

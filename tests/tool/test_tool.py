@@ -231,12 +231,50 @@ def test_defaults():
         lines = [line.strip() for line in text.split(f"layer     of dim {dim}, by default:\n")[1].splitlines()]
         check(lines[0].startswith(f"cached_positions  {cached} rows of sinusoids, {cached * dim * 4} bytes"),
               f"info {args} tells the cached positions", text)
-        values = {line.split()[0]: int(re.match(r"\w+ +(\d+)", line).group(1)) for line in lines}
+        values = {line.split()[0]: int(re.match(r"\w+ +(\d+)", line).group(1)) for line in lines[:6]}
         sizes = {name: values.get(f"{name}_bytes", 0) for name in ("l2", "stream", "compute", "block", "prefetch")}
-        check(len(lines) == 6 and sizes["l2"] == 1 << 20 and sizes["block"] == 12 << 10 and sizes["prefetch"] == 8 << 10,
+        check(len(lines) == 8 and 256 << 10 <= sizes["l2"] <= 4 << 20 and sizes["block"] == 12 << 10,
               f"info {args} tells the tuning", text)
+        l2 = min(max(reported_l2(text), 256 << 10), 4 << 20)
+        check(sizes["prefetch"] == l2 // 8 and sizes["l2"] <= l2, f"info {args} follows the reported L2", text)
         measured = sizes["stream"], sizes["compute"]  # on CPUs like this one
         check(min(measured) >= 1 << 20, f"info {args} tells what depends on the CPU", text)
+
+
+def reported_l2(text):
+    """The bytes of L2 that `inlay info` tells, or what stands for no report."""
+    found = re.search(r"^caches .* L2 (\d+) KiB", text, re.MULTILINE)
+    return int(found.group(1)) * 1024 if found else 1 << 20
+
+
+def info_tuning(env=None):
+    """(the thresholds that `inlay info` tells, its line about INLAY_TUNING or None, all output)."""
+    result = run("info", env=env)
+    text = result.stdout.decode()
+    values = {name: int(value) for name, value in re.findall(r"^  (\w+_bytes) +(\d+)", text, re.MULTILINE)}
+    lines = [line for line in text.splitlines() if line.startswith("INLAY_TUNING")]
+    check(result.returncode == 0 and not result.stderr and len(lines) <= 1, "info about the tuning", text)
+    check(all(c.isprintable() or c == "\n" for c in text), "info about the tuning is escaped", text)
+    return values, lines[0] if lines else None, text
+
+
+def test_profile():
+    """INLAY_TUNING gives thresholds to the process that has it; what is no profile is ignored, and info says so."""
+    default, line, text = info_tuning()
+    check(line is None and len(default) == 5 and "comes from that profile" not in text, "info without a profile", text)
+    path = os.path.abspath("profile")
+    harness.write(path, b"# a comment\nstream_bytes 4567\nl2_bytes 89 # another\n")
+    values, line, text = info_tuning({"INLAY_TUNING": path})
+    check(values == {**default, "stream_bytes": 4567, "l2_bytes": 89}, "a profile gives thresholds", text)
+    check(line == f"INLAY_TUNING '{path}' is in use" and "comes from that profile" in text, "info tells the profile", text)
+    plan = run(*EMBED, "--explain", env={"INLAY_TUNING": path}).stdout
+    check(b"stream_bytes (4567)" in plan, "a layer follows the profile", plan)
+    harness.write(path, b"stream_bytes 4567\nl2_bytes\n")
+    for name, why in (path, "it is no profile"), ("", "it cannot be read"), ("/none", "it cannot be read"), \
+            ("/dev/zero", "it cannot be read"), ("\x1b[31m", "it cannot be read"), ("x" * 5000, "it cannot be read"):
+        values, line, text = info_tuning({"INLAY_TUNING": name})
+        good = values == default and line is not None and f"is ignored: {why}" in line
+        check(good, f"INLAY_TUNING={name[:20]!r} is ignored", text)
 
 
 def test_threads():
@@ -301,6 +339,7 @@ def main():
         test_help()
         test_info()
         test_defaults()
+        test_profile()
         test_threads()
         test_explain()
         test_time()
