@@ -4,6 +4,7 @@
 // same page of zeros.
 #include "fixture.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <random>
 
@@ -19,9 +20,9 @@ void require(inlay_status status)
 
 // Allocates [n] floats, `offset` bytes past a page, and fills them with values of all signs and many exponents in
 // [-1, 1).
-static float *fill(Pages<float> &pages, std::size_t n, std::size_t offset)
+static float *fill(Pages<float> &pages, std::size_t n, std::size_t offset, PageSize size = huge_pages)
 {
-    pages = make_pages<float>(n + offset / sizeof(float));
+    pages = make_pages<float>(n + offset / sizeof(float), size);
     float *x = pages.get() + offset / sizeof(float);
     for (std::size_t i = 0; i < n; i++) // a multiplicative hash, which vectorises: tables have 2 GB
         x[i] = static_cast<float>(static_cast<std::int32_t>(static_cast<std::uint32_t>(i) * 2654435761u)) * 0x1p-31f;
@@ -61,6 +62,10 @@ static inlay_layer *make_normed(const Fixture &fixture)
 Fixture::Fixture(const Shape &of)
     : shape(of), rows(of.batch * of.seq), row_bytes(of.dim * sizeof(float)), scale(inlay_sqrt_dim(of.dim))
 {
+    if (shape.series == small) {
+        prepare_small();
+        return;
+    }
     out = fill(out_pages_, rows * shape.dim, shape.offset);
     const inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(shape.dim);
     require(inlay_sinusoid_create(&spec, &pages_allocator, &sinusoid));
@@ -77,20 +82,21 @@ void Fixture::prepare_tokens()
     positions = inlay_table_f32(learned, cached, shape.dim);
 
     id_pages_ = make_pages<std::int32_t>(rows);
-    std::mt19937 random; // default seed: the same ids in every run
+    std::mt19937 engine; // default seed: the same ids in every run
     std::uniform_int_distribution<std::int32_t> any_id(0, static_cast<std::int32_t>(shape.vocab - 1));
     for (std::size_t i = 0; i < rows; i++)
-        id_pages_[i] = any_id(random);
+        id_pages_[i] = any_id(engine);
     ids = id_pages_.get();
     const std::int64_t start = shape.series == decoding ? static_cast<std::int64_t>(cached) / 3 : 0;
     batch = inlay_batch_i32(ids, shape.batch, shape.seq, start);
     std::uniform_int_distribution<std::int64_t> any_start(0, static_cast<std::int64_t>(cached - shape.seq));
     for (std::size_t i = 0; i < shape.batch; i++)
-        starts_.push_back(any_start(random));
+        starts_.push_back(any_start(engine));
     different_starts = batch;
     different_starts.start = 0;
     different_starts.starts = starts_.data();
 
+    prepare_visits();
     caching = make_layer(*this, tokens, cached);
     computing = make_layer(*this, tokens, 0);
     if (shape.series == prompts)
@@ -98,6 +104,25 @@ void Fixture::prepare_tokens()
     if (shape.series == compact)
         for (const inlay_element_type type : quantised_types)
             prepare_quantised(type);
+}
+
+void Fixture::prepare_visits()
+{
+    static constexpr std::size_t tile_bytes = 16 << 10; // of position rows, half of the smallest L1
+    const std::size_t tile = std::max<std::size_t>(1, tile_bytes / row_bytes);
+    for (std::size_t first = 0; first < shape.seq; first += tile)
+        for (std::size_t b = 0; b < shape.batch; b++)
+            for (std::size_t s = first; s < std::min(first + tile, shape.seq); s++) {
+                const std::size_t token = b * shape.seq + s, position = static_cast<std::size_t>(batch.start) + s;
+                tiled.ids.push_back(ids[token]);
+                tiled_outputs.push_back(static_cast<std::int32_t>(token));
+                tiled.places.push_back({static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(token)});
+            }
+    if (shape.series != decoding)
+        return;
+    separate.ids.assign(ids, ids + rows);
+    for (std::size_t b = 0; b < shape.batch; b++)
+        separate.places.push_back({static_cast<std::uint32_t>(starts_[b]), static_cast<std::uint32_t>(b)});
 }
 
 void Fixture::prepare_quantised(inlay_element_type type)
@@ -132,10 +157,82 @@ Fixture::~Fixture()
     inlay_sinusoid_destroy(sinusoid);
 }
 
+// The memory of all tables of the series `small`, which is filled once for each size of pages. Any bytes are rows of
+// any type; these are floats of [-1, 1).
+struct SmallTables {
+    PageSize size;
+    Pages<float> rows, scales;
+};
+
+// 2 GiB, or a third of the memory of a machine that has less than 6 GiB.
+static std::size_t small_table_bytes()
+{
+    return std::min<std::size_t>(std::size_t{2} << 30, all_memory() / 3);
+}
+
+// The ids of many calls: with rows of 64 bytes they read 256 MiB before any of them comes again.
+static constexpr std::size_t small_ids = std::size_t{1} << 22;
+static constexpr std::size_t small_row_bytes_least = 64;
+
+static std::size_t small_memory(const Shape &shape)
+{
+    const std::size_t out = shape.seq * small_columns(INLAY_U4_ROWWISE, shape.dim) * sizeof(float);
+    const std::size_t scales = small_table_bytes() / small_row_bytes_least * sizeof(float);
+    return small_table_bytes() + scales + small_ids * sizeof(std::int32_t) + out;
+}
+
+static const SmallTables &small_tables(PageSize size)
+{
+    static SmallTables held;
+    if (held.rows && held.size == size)
+        return held;
+    held.rows.reset(); // before the memory of other pages is allocated
+    held.scales.reset();
+    held.size = size;
+    fill(held.rows, small_table_bytes() / sizeof(float), 0, size);
+    fill(held.scales, small_table_bytes() / small_row_bytes_least, 0, size);
+    return held;
+}
+
+void Fixture::prepare_small()
+{
+    static constexpr std::size_t tail_most = 8; // bytes of a rowwise row beside its codes
+    const SmallTables &memory = small_tables(shape.pages);
+    const std::size_t vocab = small_table_bytes() / (row_bytes + tail_most);
+    for (const inlay_element_type type : small_types) {
+        const std::size_t dim = small_columns(type, shape.dim);
+        quantised[type].tokens = inlay_table_of(type, memory.rows.get(), vocab, dim, inlay_table_row_bytes(type, dim));
+        if (type == INLAY_I8)
+            quantised[type].tokens.scales = memory.scales.get();
+    }
+    out = fill(out_pages_, rows * small_columns(INLAY_U4_ROWWISE, shape.dim), 0, shape.pages);
+    id_pages_ = make_pages<std::int32_t>(small_ids, shape.pages);
+    std::mt19937 engine;
+    std::uniform_int_distribution<std::int32_t> any_id(0, static_cast<std::int32_t>(vocab - 1));
+    for (std::size_t i = 0; i < small_ids; i++)
+        id_pages_[i] = any_id(engine);
+    ids = id_pages_.get();
+}
+
+const std::int32_t *Fixture::next_ids() const
+{
+    const std::size_t first = next_id_ + rows > small_ids ? 0 : next_id_;
+    next_id_ = first + rows;
+    return ids + first;
+}
+
+bool fits(const Shape &shape)
+{
+    const std::size_t most = shape.series == small ? free_memory() / 4 * 3 : all_memory() / 2;
+    return fixture_bytes(shape) <= most;
+}
+
 std::size_t fixture_bytes(const Shape &shape)
 {
     const std::size_t cached_bytes = cached_positions(shape) * shape.dim * sizeof(float);
     // The output and the embedding table; the learned positions and as many cached sinusoids.
+    if (shape.series == small)
+        return small_memory(shape);
     std::size_t bytes = (shape.batch * shape.seq + shape.vocab) * shape.dim * sizeof(float) + 2 * cached_bytes;
     if (shape.series == compact)
         for (const inlay_element_type type : quantised_types)

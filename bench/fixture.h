@@ -6,11 +6,18 @@
 #ifndef INLAY_BENCH_FIXTURE_H
 #define INLAY_BENCH_FIXTURE_H
 
+#include "limits.h"
 #include "pages.h"
 #include "shapes.h"
 
 #include <cstdint>
 #include <vector>
+
+// The order in which a bare loop visits the rows of a call.
+struct Visits {
+    std::vector<std::int32_t> ids; // [rows]
+    std::vector<Place> places;     // [rows]
+};
 
 // A copy of the table in a quantised or 16-bit type, with a layer that reads it.
 struct Quantised {
@@ -46,16 +53,33 @@ struct Fixture {
     inlay_layer *computing{};       // the same with none cached
     inlay_layer *normed{};          // learned positions, then LayerNorm, as in BERT
 
-    Quantised quantised[INLAY_ELEMENT_TYPES]; // by type; only shapes of the series `compact` have layers here
+    // By type: the tables of the series `small`, which hold whatever the memory holds, and those of the series
+    // `compact`, with layers.
+    Quantised quantised[INLAY_ELEMENT_TYPES];
+
+    // Rows visited as the library does, all sequences at a few positions before the next ones, so that L1 holds the
+    // position rows; and in the order of the batch, for a decoder whose sequences are at different positions.
+    Visits tiled, separate;
+    std::vector<std::int32_t> tiled_outputs; // [rows], the output rows of `tiled`
+
+    // Returns ids for the next call of a shape of the series `small`: [rows], other ones each time.
+    const std::int32_t *next_ids() const;
 
   private:
     void prepare_tokens();
+    void prepare_visits();
+    void prepare_small();
     void prepare_quantised(inlay_element_type type);
 
     Pages<float> out_pages_, table_pages_, learned_pages_;
     Pages<std::int32_t> id_pages_;
     std::vector<std::int64_t> starts_;
+    mutable std::size_t next_id_{};
 };
+
+// Returns whether this machine has memory for the fixture of a shape. A table that the system swaps out would measure
+// the disk.
+bool fits(const Shape &shape);
 
 // Returns about how many bytes the fixture of a shape takes.
 std::size_t fixture_bytes(const Shape &shape);

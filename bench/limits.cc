@@ -1,29 +1,81 @@
 // SPDX-License-Identifier: MIT
 //
-// The loops that run everywhere, and the choice between them and those of limits_x86.cc. This file is compiled for
-// every host, so it has no intrinsics.
+// The bare loops of CPUs for which there are no others, in what the compiler makes of plain C++, and the choice of the
+// loops that this machine runs. This file is compiled for every host, so it has no intrinsics.
 #include "limits.h"
 
-static void scale_plain(float *x, std::size_t n, float factor)
+#include <algorithm>
+#include <cstring>
+
+#define TARGET
+#define WORD inline
+
+struct Line {
+    float floats[16];
+};
+
+WORD static Line load(const void *from)
 {
-    for (std::size_t i = 0; i < n; i++)
-        x[i] *= factor;
+    Line x;
+    std::memcpy(x.floats, from, sizeof x.floats);
+    return x;
 }
 
-static void add_plain(float *out, const float *x, const float *y, std::size_t n)
+WORD static void store(float *to, const Line &x)
 {
-    for (std::size_t i = 0; i < n; i++)
-        out[i] = x[i] + y[i];
+    std::memcpy(to, x.floats, sizeof x.floats);
 }
 
-static constexpr LimitLoops plain = {nullptr, nullptr, nullptr, scale_plain, add_plain};
+// There are no non-temporal stores in plain C++.
+WORD static void stream(float *to, const Line &x)
+{
+    store(to, x);
+}
+
+WORD static void fence()
+{
+}
+
+WORD static Line add(const Line &x, const Line &y)
+{
+    Line sum;
+    for (std::size_t i = 0; i < 16; i++)
+        sum.floats[i] = x.floats[i] + y.floats[i];
+    return sum;
+}
+
+WORD static Line multiply(const Line &x, const Line &y)
+{
+    Line product;
+    for (std::size_t i = 0; i < 16; i++)
+        product.floats[i] = x.floats[i] * y.floats[i];
+    return product;
+}
+
+WORD static Line broadcast(float x)
+{
+    Line all;
+    std::fill_n(all.floats, 16, x);
+    return all;
+}
+
+#include "limits_body.h"
+
+const LimitLoops limit_loops_plain = {false, move, fill_nt, scale, scale_nt, add_floats};
+
+static const LimitLoops &find_loops()
+{
+#if defined __x86_64__
+    if (__builtin_cpu_supports("avx512f"))
+        return limit_loops_avx512;
+    if (__builtin_cpu_supports("avx2"))
+        return limit_loops_avx2;
+#endif
+    return limit_loops_plain;
+}
 
 const LimitLoops &limit_loops()
 {
-#if defined __x86_64__
-    static const LimitLoops *const x86 = limit_loops_x86();
-    if (x86)
-        return *x86;
-#endif
-    return plain;
+    static const LimitLoops &found = find_loops();
+    return found;
 }

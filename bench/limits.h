@@ -1,33 +1,69 @@
 // SPDX-License-Identifier: MIT
 //
-// The loops that kernels are compared with: bare copies and fills, and the separate passes that a fused one replaces.
-// They use no code of the library on purpose. Where x86 has wider registers or non-temporal stores, limits_x86.cc
-// supplies the loops.
+// The bare loops that kernels are compared with: copies, fills, and loops over the streams of an operation, without its
+// arithmetic. They use no code of the library on purpose. limits_body.h defines them once for registers of any width.
 #ifndef INLAY_BENCH_LIMITS_H
 #define INLAY_BENCH_LIMITS_H
 
 #include <cstddef>
 #include <cstdint>
 
+// Which rows of a table a loop prefetches, and when.
+enum class Prefetch {
+    none,
+    t0_ahead,  // to L1: the row that lies 8 KiB ahead, line by line while a row is moved
+    t1_ahead,  // to L2: the row that lies 16 rows ahead, whole
+    t1_blocks, // to L2: all rows of a block of 64, at most 128 KiB, before the first of them is moved
+};
+
+enum class Stores { cached, non_temporal };
+
+// How a loop moves rows.
+struct Mode {
+    Prefetch prefetch;
+    Stores stores;
+};
+
+// Where the i-th visited row goes, and which position row is added to it.
+struct Place {
+    std::uint32_t position, out;
+};
+
+// Rows that a loop moves: it reads row ids[i] of the table and whatever belongs to it, and writes `dim` floats that
+// depend on all of them. Nothing is dequantised.
+struct BareRows {
+    float *out{};
+    std::size_t dim{};
+    std::size_t rows{};
+    const std::int32_t *ids{}; // [rows]
+    const unsigned char *table{};
+    std::size_t stride{}; // bytes of a row of the table
+    // Null, or an array with scale_bytes for each row of the table.
+    const unsigned char *scales{};
+    std::size_t scale_bytes{};
+    // Null, or [rows]: the output row and the row of `positions` that is added. Without places row i goes to row i.
+    const Place *places{};
+    const float *positions{};
+};
+
 struct LimitLoops {
-    // out[i, :] = table[ids[i], :] by non-temporal stores; null where this machine has none.
-    void (*copy_nt)(float *out, const float *table, const std::int32_t *ids, std::size_t rows, std::size_t dim);
-    // out[:] = 1 by non-temporal stores, or null.
+    bool non_temporal; // whether those of the loops below that are named nt, and move() if asked to, do such stores
+    void (*move)(const BareRows &rows, Mode mode);
+    // out[:] = 1
     void (*fill_nt)(float *out, std::size_t n);
-    // Reads row ids[i] of the table, of `stride` bytes, with prefetch, and writes floats that depend on it to
-    // out[i, :] by non-temporal stores; or null.
-    void (*expand_nt)(float *out, const unsigned char *table, std::size_t stride, const std::int32_t *ids,
-                      std::size_t rows, std::size_t dim);
     // x[:] *= factor
     void (*scale)(float *x, std::size_t n, float factor);
+    void (*scale_nt)(float *x, std::size_t n, float factor);
     // out[:] = x[:] + y[:]; out may be x
     void (*add)(float *out, const float *x, const float *y, std::size_t n);
 };
 
-// Returns the fastest loops that this machine runs.
+// Returns the loops in the widest registers of this machine.
 const LimitLoops &limit_loops();
 
-// Returns the loops of limits_x86.cc, or null where the CPU has neither AVX-512 nor AVX2.
-const LimitLoops *limit_loops_x86();
+// The loops in registers of one width, for CPUs that have it.
+extern const LimitLoops limit_loops_plain;
+extern const LimitLoops limit_loops_avx2;
+extern const LimitLoops limit_loops_avx512;
 
 #endif

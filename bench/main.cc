@@ -6,13 +6,16 @@
 #include "fallback_rate.h"
 #include "reporters.h"
 #include "rounds.h"
+#include "summary.h"
 #include "thread_pools.h"
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <optional>
 
 // The contenders of one shape, which are measured together.
 struct Group {
@@ -23,25 +26,35 @@ struct Group {
 // Google Benchmark runs twice: first to find out which rows the command line chooses, then to report them.
 static bool choosing;
 
-static const Contender *find_limit(const Group &group, const char *name, std::size_t threads)
+static Summary summary;
+
+static const Contender *find_limit(const Group &group, const std::string &name, std::size_t threads)
 {
     for (const Contender &limit : group.contenders)
-        if (limit.operation->role == Role::limit && limit.threads == threads &&
-            !std::strcmp(limit.operation->name, name))
+        if (limit.operation->role == Role::limit && limit.threads == threads && limit.operation->name == name)
             return &limit;
     return nullptr;
 }
 
-// Returns the fastest of the limits with the same number of threads, or null.
-static const Contender *fastest_limit(const Group &group, const Contender &contender)
+// Returns the fastest of the limits with the same number of threads that took part in all rounds, or null.
+static const Contender *fastest_limit(const Group &group, const Contender &contender,
+                                      const std::vector<std::string> &names)
 {
     const Contender *fastest = nullptr;
-    for (const char *name : contender.operation->limits) {
-        const Contender *limit = name ? find_limit(group, name, contender.threads) : nullptr;
-        if (limit && (!fastest || typical(*limit) < typical(*fastest)))
+    for (const std::string &name : names) {
+        const Contender *limit = find_limit(group, name, contender.threads);
+        if (limit && limit->seconds.size() == contender.seconds.size() &&
+            (!fastest || typical(*limit) < typical(*fastest)))
             fastest = limit;
     }
     return fastest;
+}
+
+static std::optional<Ratio> ratio_over(const Contender *limit, const Contender &contender)
+{
+    if (!limit)
+        return {};
+    return Ratio{limit->operation->name, typical(contender) / typical(*limit)};
 }
 
 // Returns the same contender on one thread.
@@ -51,6 +64,31 @@ static const Contender &on_one_thread(const Group &group, const Contender &conte
         return other.operation == contender.operation && other.isa.kernels == contender.isa.kernels &&
                other.threads == 1;
     });
+}
+
+static std::string row_name(const Shape &shape, const Contender &contender)
+{
+    const std::string operation = contender.operation->name;
+    const bool kernel = contender.operation->role == Role::kernel;
+    return (kernel ? operation + "/" + contender.isa.name : "limit/" + operation) + "/" + shape_name(shape) +
+           (contender.threads > 1 ? "_t" + std::to_string(contender.threads) : "");
+}
+
+// Sets the ratios of a kernel, and as the label the names of both limits: "copy_nt; streams_nt".
+static void report_ratios(benchmark::State &state, const Group &group, const Contender &contender)
+{
+    const Contender *limit = fastest_limit(group, contender, contender.operation->limits);
+    if (!limit)
+        return;
+    const Contender *streams = fastest_limit(group, contender, contender.operation->streams);
+    const std::optional<Ratio> over_limit = ratio_over(limit, contender), over_streams = ratio_over(streams, contender);
+    state.counters["time_over_limit"] = over_limit->value;
+    state.counters["scatter"] = scatter(contender, *limit);
+    if (over_streams)
+        state.counters["time_over_streams"] = over_streams->value;
+    state.SetLabel(over_limit->limit + (over_streams ? "; " + over_streams->limit : ""));
+    if (std::strcmp(contender.isa.name, "scalar") != 0)
+        summary.add(group.shape, row_name(group.shape, contender), over_limit, over_streams);
 }
 
 static void report(benchmark::State &state, const Group &group, const Contender &contender)
@@ -63,11 +101,7 @@ static void report(benchmark::State &state, const Group &group, const Contender 
     state.counters["rounds"] = static_cast<double>(contender.seconds.size());
     state.SetBytesProcessed(bytes_moved(operation, group.shape));
     state.counters["on_threads"] = static_cast<double>(contender.threads);
-    if (const Contender *limit = fastest_limit(group, contender)) {
-        state.counters["time_over_limit"] = typical(contender) / typical(*limit);
-        state.counters["scatter"] = scatter(contender, *limit);
-        state.SetLabel(limit->operation->name);
-    }
+    report_ratios(state, group, contender);
     if (contender.threads > 1)
         state.counters["speed_up"] = minimum(on_one_thread(group, contender).wall) / minimum(contender.wall);
     const char *three = group.shape.series == compact ? "three_passes_i8" : "three_passes";
@@ -106,25 +140,16 @@ static std::vector<Contender> make_contenders(const Shape &shape)
     return contenders;
 }
 
-static std::vector<Group> make_groups()
+static std::vector<Group> make_groups(const std::vector<Shape> &shapes)
 {
     std::vector<Group> groups;
     for (const Shape &shape : shapes) {
-        // A table that the system swaps out would measure the disk.
-        if (fixture_bytes(shape) <= spare_memory())
+        if (fits(shape))
             groups.push_back({shape, make_contenders(shape)});
         else
             std::fprintf(stderr, "inlay_bench: not enough memory for %s\n", shape_name(shape).c_str());
     }
     return groups;
-}
-
-static std::string row_name(const Shape &shape, const Contender &contender)
-{
-    const std::string operation = contender.operation->name;
-    const bool kernel = contender.operation->role == Role::kernel;
-    return (kernel ? operation + "/" + contender.isa.name : "limit/" + operation) + "/" + shape_name(shape) +
-           (contender.threads > 1 ? "_t" + std::to_string(contender.threads) : "");
 }
 
 static void register_rows(Group &group, const Operation &operation)
@@ -187,9 +212,34 @@ static std::vector<Fact> facts_of_sinusoids()
     return {{"fallback rate of sinusoids", rate}, {"time to create a sinusoid", creation}};
 }
 
+// Which shapes to measure.
+struct Choice {
+    std::vector<Shape> shapes{std::begin(default_shapes), std::end(default_shapes)};
+    std::string seed; // of random shapes, or empty
+};
+
+// Takes --small and --random SEED out of the arguments.
+static Choice take_choice(int &argc, char **argv)
+{
+    static constexpr std::size_t random_count = 16;
+    Choice choice;
+    int kept = 1;
+    for (int i = 1; i < argc; i++)
+        if (!std::strcmp(argv[i], "--small"))
+            choice.shapes = small_shapes();
+        else if (!std::strcmp(argv[i], "--random") && i + 1 < argc) {
+            choice.seed = argv[++i];
+            choice.shapes = random_shapes(std::strtoull(argv[i], nullptr, 0), random_count);
+        } else
+            argv[kept++] = argv[i];
+    argc = kept;
+    return choice;
+}
+
 int main(int argc, char **argv)
 {
     const bool table = !chooses_format(argc, argv);
+    const Choice choice = take_choice(argc, argv);
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv))
         return 2;
@@ -199,16 +249,20 @@ int main(int argc, char **argv)
     benchmark::AddCustomContext("inlay", inlay_version());
     benchmark::AddCustomContext("cpu", cpu_name());
     benchmark::AddCustomContext("scalar_sinusoids", "at most " + std::to_string(scalar_pairs) + " pairs");
-    const std::vector<Fact> facts = facts_of_sinusoids();
+    std::vector<Fact> facts = facts_of_sinusoids();
+    if (!choice.seed.empty())
+        facts.push_back({"random seed", choice.seed});
     for (const Fact &fact : facts)
         benchmark::AddCustomContext(fact.name, fact.value);
 
-    std::vector<Group> groups = make_groups();
+    std::vector<Group> groups = make_groups(choice.shapes);
     register_all(groups);
     choose();
 
     PlainNamesReporter reporter(table ? new TableReporter(facts) : benchmark::CreateDefaultDisplayReporter());
     const std::size_t rows = benchmark::RunSpecifiedBenchmarks(&reporter);
     benchmark::Shutdown();
+    if (table)
+        summary.print(cpu_name());
     return rows ? 0 : 1;
 }

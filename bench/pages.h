@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// One kind of memory for every contender: whole huge pages, where the system has them. Everything that is read or
-// written while the clock runs comes from here, the memory of the library's handles included; otherwise a contender
-// could win or lose by the size of its pages.
+// One kind of memory for every contender of a shape: whole huge pages, where the system has them, unless the shape asks
+// for small ones. Everything that is read or written while the clock runs comes from here, the memory of the library's
+// handles included; otherwise a contender could win or lose by the size of its pages.
 #ifndef INLAY_BENCH_PAGES_H
 #define INLAY_BENCH_PAGES_H
 
@@ -22,13 +22,15 @@ struct FreePages {
 
 template <class T> using Pages = std::unique_ptr<T[], FreePages>;
 
-// Returns null where there is not enough memory.
-void *allocate_pages(std::size_t bytes);
+enum PageSize : bool { huge_pages = false, small_pages = true };
+
+// Returns memory in pages of that size, or null where there is not enough.
+void *allocate_pages(std::size_t bytes, PageSize size = huge_pages);
 
 // Returns [n] uninitialised elements; throws std::bad_alloc.
-template <class T> Pages<T> make_pages(std::size_t n)
+template <class T> Pages<T> make_pages(std::size_t n, PageSize size = huge_pages)
 {
-    void *memory = allocate_pages(n * sizeof(T));
+    void *memory = allocate_pages(n * sizeof(T), size);
     if (!memory)
         throw std::bad_alloc();
     return Pages<T>(static_cast<T *>(memory));
@@ -37,7 +39,10 @@ template <class T> Pages<T> make_pages(std::size_t n)
 // The same memory for handles of the library.
 extern const inlay_allocator pages_allocator;
 
-// Returns half of the memory of this machine, or of its address space if that is smaller.
-std::size_t spare_memory();
+// Returns the memory of this machine, or its address space if that is smaller.
+std::size_t all_memory();
+
+// Returns how much memory is free or can be freed at once; half of all memory where the system does not say.
+std::size_t free_memory();
 
 #endif

@@ -21,7 +21,13 @@ import results  # noqa: E402  pylint: disable=wrong-import-position
 
 # Okabe and Ito's colours, and a marker for each ISA, so that the lines differ without colours too.
 ISAS = {"avx512": ("#0072b2", "o"), "avx2": ("#d55e00", "s"), "neon": ("#009e73", "D")}
-LIMITS = {"copy": ("#000000", ":"), "copy_nt": ("#7f7f7f", "--"), "copy_nt_ahead": ("#7f7f7f", "-.")}
+LIMITS = {
+    "copy": ("#000000", ":"),
+    "copy_nt": ("#7f7f7f", "--"),
+    "copy_nt_ahead": ("#7f7f7f", "-."),
+    "copy_t1_blocks": ("#cc79a7", ":"),
+    "copy_nt_t1_blocks": ("#cc79a7", "--"),
+}
 GROWING = "b10_s"  # the series `growing` of bench/shapes.h
 RATIO_MOST = 3  # a larger ratio is drawn at the edge with its number
 

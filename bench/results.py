@@ -24,6 +24,8 @@ class Row:
     ratio: Optional[float]  # time over the time of the limit; None for a limit
     scatter: float  # of the ratio from round to round, relative to it
     limit: str
+    over_streams: Optional[float]  # time over a loop that also reads positions and scales; None if there is no such loop
+    minimum: float  # seconds, of the fastest round
     speed_up: Optional[float]  # None on one thread
 
     @property
@@ -36,6 +38,7 @@ class Row:
 def row_of(run):
     first, second, shape = run["name"].split("/")
     limit = first == "limit"
+    seconds = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}[run["time_unit"]] * run["real_time"]
     plain = re.sub(r"_t\d+$", "", shape)
     return Row(
         name=run["name"],
@@ -43,11 +46,13 @@ def row_of(run):
         isa="limit" if limit else second,
         shape=plain,
         threads=int(shape[len(plain) + 2 :] or 1),
-        seconds=run["real_time"] * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}[run["time_unit"]],
+        seconds=seconds,
         bytes_per_second=run["bytes_per_second"],
         ratio=run.get("time_over_limit"),
         scatter=run.get("scatter", 0.0),
-        limit=run.get("label", ""),
+        limit=run.get("label", "").partition("; ")[0],
+        over_streams=run.get("time_over_streams"),
+        minimum=run.get("seconds_minimum", seconds),
         speed_up=run.get("speed_up"),
     )
 

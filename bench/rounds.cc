@@ -99,6 +99,38 @@ static void take_sample(const Fixture &fixture, Contender &contender, std::size_
     contender.wall.push_back(seconds.wall / n);
 }
 
+// After so many rounds, loops that cannot be a limit take no part in the others.
+static constexpr std::size_t screening_rounds = 2;
+static constexpr double screening_ratio = 1.25;
+
+// Returns the fastest time so far of these limits, or 0 if none of them was measured.
+static double fastest_of(const std::vector<std::string> &names, std::size_t threads, const std::vector<Contender> &all)
+{
+    double fastest = 0;
+    for (const Contender &other : all)
+        if (other.threads == threads && !other.seconds.empty() &&
+            std::find(names.begin(), names.end(), other.operation->name) != names.end())
+            fastest = fastest > 0 ? std::min(fastest, minimum(other.seconds)) : minimum(other.seconds);
+    return fastest;
+}
+
+// Returns whether a limit is much slower than the fastest one of every kernel whose limit it could be.
+static bool hopeless(const Contender &limit, const std::vector<Contender> &all)
+{
+    bool listed = false;
+    if (limit.operation->role == Role::kernel)
+        return false;
+    for (const Operation &kernel : operations())
+        for (const auto *names : {&kernel.limits, &kernel.streams}) {
+            if (std::find(names->begin(), names->end(), limit.operation->name) == names->end())
+                continue;
+            listed = true;
+            if (minimum(limit.seconds) <= screening_ratio * fastest_of(*names, limit.threads, all))
+                return false;
+        }
+    return listed;
+}
+
 void measure(const Shape &shape, std::vector<Contender> &contenders)
 {
     inlay_dispatch_use(isas().front().kernels); // for the positions that the fixture prepares
@@ -122,6 +154,10 @@ void measure(const Shape &shape, std::vector<Contender> &contenders)
             seconds_for(fixture, *entry.contender, entry.warm_up);
             take_sample(fixture, *entry.contender, entry.calls);
         }
+        if (round + 1 == screening_rounds)
+            entries.erase(std::remove_if(entries.begin(), entries.end(),
+                                         [&](const Entry &entry) { return hopeless(*entry.contender, contenders); }),
+                          entries.end());
         // Another contender goes first in the next round.
         std::rotate(entries.begin(), entries.begin() + 1, entries.end());
     }

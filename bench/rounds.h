@@ -27,6 +27,8 @@ struct Contender {
     std::vector<double> wall{};    // the same in wall time: what a speed-up compares
 };
 
+// Limits that two rounds show to be much slower than others of the same kernel are not measured in later rounds.
+//
 // The number of rounds: rounds_most, or fewer where they take more than rounds_seconds, but at least rounds_least.
 constexpr std::size_t rounds_most = 11;
 constexpr std::size_t rounds_least = 5;

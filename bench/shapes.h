@@ -6,9 +6,13 @@
 #define INLAY_BENCH_SHAPES_H
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include <inlay/inlay.h>
+
+#include "pages.h"
 
 // What a shape is for. This decides which operations it is measured with (operations.cc) and what its fixture holds.
 enum Series : unsigned {
@@ -17,6 +21,8 @@ enum Series : unsigned {
     growing = 4,  // from few tokens to many: the fused pass alone, to see whether its ratio stays the same
     decoding = 8, // one token for each of many sequences, at positions that a layer has cached
     compact = 16, // tokens of a table of each 16-bit and quantised type
+    small = 32,   // gathers of short rows from a table that no cache holds, with other ids in each call
+    drawn = 64,   // prompts whose sizes are chosen by a seed: the fused pass alone
 };
 
 enum Threads : bool { one_thread = false, more_threads = true }; // also measured on 2, and on all cores
@@ -29,6 +35,7 @@ struct Shape {
     std::size_t vocab;      // rows of the embedding table; 0: no tokens
     std::size_t offset = 0; // bytes past a page at which the table and the output begin
     Threads threads = one_thread;
+    PageSize pages = huge_pages;
 };
 
 // The types of the tables of `compact` shapes.
@@ -37,7 +44,17 @@ constexpr inlay_element_type quantised_types[] = {
     INLAY_U4_ROWWISE, INLAY_U4_GROUPED, INLAY_Q8_0, INLAY_Q4_0,       INLAY_U4_GROUPED_FLAT,
 };
 
-constexpr Shape shapes[] = {
+// The types of the tables of `small` shapes. A shape of dim d, as float32, reads rows of n = 4 d bytes; those of the
+// quantised types have so many columns that their codes take n bytes too. The rowwise types add 8 or 4 bytes.
+constexpr inlay_element_type small_types[] = {INLAY_F32, INLAY_I8, INLAY_U8_ROWWISE, INLAY_U4_ROWWISE};
+
+constexpr std::size_t small_columns(inlay_element_type type, std::size_t dim)
+{
+    return dim * (type == INLAY_F32 ? 1 : type == INLAY_U4_ROWWISE ? 8 : 4);
+}
+
+// The shapes that are measured unless others are asked for.
+constexpr Shape default_shapes[] = {
     // Prompts of many sequences: outputs from 4 MiB to 256 MiB.
     {prompts, 32, 512, 64, 100000},
     {prompts, 32, 512, 512, 50000, 0, more_threads},
@@ -93,16 +110,21 @@ constexpr Shape shapes[] = {
     {tables, 1, 16, 64, 0},
 };
 
+// Returns the shapes of the series `small`.
+std::vector<Shape> small_shapes();
+
+// The classes of random shapes, and the ratios that are the targets for the worst of each.
+enum class RandomClass { batch, one_sequence, in_cache };
+constexpr RandomClass random_classes[] = {RandomClass::batch, RandomClass::one_sequence, RandomClass::in_cache};
+
+// Returns the class of a random shape, which its sizes alone decide.
+RandomClass random_class(const Shape &shape);
+
+// Returns `count` shapes of the series `drawn` that depend on the seed alone, a third of them of each class.
+std::vector<Shape> random_shapes(std::uint64_t seed, std::size_t count);
+
 // Returns the name of a shape in the rows of results. Names never change, so that runs of different versions can be
 // compared: hence "_stored" for tables of 16-bit and quantised types.
-inline std::string shape_name(const Shape &shape)
-{
-    const std::string dim = "_d" + std::to_string(shape.dim);
-    if (shape.series == tables)
-        return "r" + std::to_string(shape.seq) + dim;
-    return "b" + std::to_string(shape.batch) + "_s" + std::to_string(shape.seq) + dim + "_v" +
-           std::to_string(shape.vocab) + (shape.series == compact ? "_stored" : "") +
-           (shape.offset ? "_at" + std::to_string(shape.offset) : "");
-}
+std::string shape_name(const Shape &shape);
 
 #endif

@@ -36,10 +36,12 @@ def embed(ratio, scatter=0.01, name="embed/avx2/b32_s512_d512_v50000"):
 
 
 def test_rows():
-    machine, (one, two, limit) = results.parse(
+    machine, (one, two, three, limit) = results.parse(
         json_of(
             embed(1.25),
             run_of("sinusoid/neon/r512_d64_t16", time_over_limit=1.5, speed_up=9.0, label="fill"),
+            run_of("embed_i8/avx2/b1_s2_d3_v4_stored", time_over_limit=1.2, time_over_streams=1.1, seconds_minimum=1e-6,
+                   label="expand_i8_nt; streams_i8_nt"),
             run_of("limit/copy_nt/b10_s31623_d512_v50000_at16"),
             {**embed(9), "run_type": "aggregate"},
         )
@@ -48,6 +50,8 @@ def test_rows():
     assert (one.kernel, one.isa, one.shape, one.threads) == ("embed", "avx2", "b32_s512_d512_v50000", 1)
     assert (one.ratio, one.scatter, one.limit, one.seconds, one.tokens) == (1.25, 0.01, "copy_nt", 2e-6, 16384)
     assert (two.shape, two.threads, two.speed_up, two.tokens) == ("r512_d64", 16, 9.0, None)
+    assert (one.over_streams, one.minimum) == (None, 2e-6), "an older harness has neither"
+    assert (three.limit, three.ratio, three.over_streams, three.minimum) == ("expand_i8_nt", 1.2, 1.1, 1e-6)
     assert (limit.kernel, limit.isa, limit.ratio, limit.tokens) == ("copy_nt", "limit", None, 316230)
     assert limit.shape.endswith("_at16") and limit.threads == 1
 
