@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The plans of calls: for each decision, calls on both sides of it, and what inlay_forward_explain() says of them.
+ * Tables and outputs are addresses that nothing may read or write.
+ */
+#define _GNU_SOURCE
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { MIB = 1024 * 1024 };
+
+struct planned {
+    const char *says;
+    size_t sequences, length, dim, rows;
+    int64_t start;
+    inlay_element_type type;
+    bool sinusoid, streamed, normed;
+};
+
+static const struct planned plans[] = {
+    {"positions: none", 2, 8, 512, 1000, .type = INLAY_F32},
+    {"positions: read", 2, 8, 512, 1000, .sinusoid = true},
+    {"positions: computed: not all", 2, 8, 512, 1000, .start = 4090, .sinusoid = true},
+    {"positions: found", 2, 8, 512, 1000, .start = 4090, .sinusoid = true, .normed = true},
+    {"route:     general path: a norm", 2, 8, 512, 1000, .normed = true},
+    {"stores:    cached: the output is no larger", 2, 8, 512, 1000, .type = INLAY_F32},
+    {"stores:    non-temporal: the output is larger", 64, 1024, 512, 1000, .type = INLAY_F32},
+    {"stores:    non-temporal: the output is larger", 4096, 1024, 8, 1000, .type = INLAY_F32},
+    {"stores:    cached: short rows that share cache lines", 1024, 1024, 66, 1000, .type = INLAY_F32},
+    {"stores:    non-temporal: the output is larger", 256, 1024, 258, 1000, .type = INLAY_F32},
+    {"stores:    non-temporal: the caller chose", 2, 8, 66, 1000, .streamed = true},
+    {"prefetch:  none", 1, 1, 512, 1000, .type = INLAY_F32},
+    {"prefetch:  the first lines of rows to L1, 64 rows at a time", 2, 8, 512, 1000, .type = INLAY_F32},
+    {"prefetch:  whole rows to L2, 64 rows at a time: quantised", 2, 8, 512, 1000, .type = INLAY_F16},
+    {"prefetch:  whole rows to L2, 64 rows at a time: short rows of a table", 2, 8, 512, 1 << 20, .type = INLAY_F32},
+    {"prefetch:  the first lines of rows to L1, 8 rows at a time", 2, 8, 4096, 1000, .type = INLAY_F32},
+    {"prefetch:  whole rows to L2, 64 rows at a time: the rows of the call", 64, 1024, 512, 1000, .type = INLAY_F32},
+};
+
+START_TEST(each_decision_has_its_reason)
+{
+    const size_t table_bytes = (size_t)1 << 32, out_bytes = (size_t)1 << 30, most_tokens = 4 * MIB;
+    unsigned char *table = mmap(NULL, table_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    unsigned char *out = mmap(NULL, out_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    unsigned char *ids = calloc(most_tokens, 1);
+    ck_assert(table != MAP_FAILED && out != MAP_FAILED && ids != NULL);
+    const struct planned *plan = &plans[_i];
+    const inlay_element_type type = plan->type != 0 ? plan->type : INLAY_F32;
+    const inlay_tuning tuning = {.size = sizeof tuning,
+                                 .l2_bytes = MIB,
+                                 .stream_bytes = MIB,
+                                 .compute_bytes = SIZE_MAX,
+                                 .block_bytes = 12 * 1024,
+                                 .prefetch_bytes = 128 * 1024};
+    const inlay_table tokens =
+        inlay_table_of(type, table, plan->rows, plan->dim, inlay_table_row_bytes(type, plan->dim));
+    const inlay_sinusoid_spec frequencies = inlay_sinusoid_spec_default(plan->dim);
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    inlay_sinusoid *sinusoid = NULL;
+    inlay_layer *layer;
+    if (plan->sinusoid)
+        ck_assert_int_eq(inlay_sinusoid_create(&frequencies, NULL, &sinusoid), INLAY_OK);
+    spec.sinusoid = sinusoid;
+    spec.tuning = &tuning;
+    spec.norm = plan->normed ? INLAY_NORM_RMS : INLAY_NORM_NONE;
+    spec.stores = plan->streamed ? INLAY_STORES_STREAMED : INLAY_STORES_AUTOMATIC;
+    ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+    inlay_batch batch = inlay_batch_i32(NULL, plan->sequences, plan->length, plan->start);
+    batch.ids = ids;
+    batch.id_type = INLAY_ID_U8;
+    char text[2000];
+    ck_assert_int_eq(
+        inlay_forward_explain(layer, &batch, out, plan->dim * sizeof(float), NULL, NULL, text, sizeof text), INLAY_OK);
+    EXPECT(strstr(text, plan->says) != NULL, "a plan does not say \"%s\":\n%s", plan->says, text);
+    inlay_layer_destroy(layer);
+    inlay_sinusoid_destroy(sinusoid);
+    free(ids);
+    munmap(table, table_bytes);
+    munmap(out, out_bytes);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    Suite *suite = suite_create("plan");
+    TCase *decisions = tcase_create("decisions");
+    tcase_add_loop_test(decisions, each_decision_has_its_reason, 0, (int)(sizeof plans / sizeof *plans));
+    suite_add_tcase(suite, decisions);
+    return run_suite(argc, argv, suite);
+}
