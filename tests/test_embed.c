@@ -42,7 +42,7 @@ struct inputs {
     inlay_id_type id_type;
     const unsigned char *x;
     float scale;
-    size_t tokens, row_bytes, stride;
+    size_t tokens, row_bytes, stride, x_stride;
 };
 
 static inlay_table place_rows(struct arena *arena, const struct shape *shape, size_t rows, size_t stride,
@@ -64,8 +64,11 @@ static struct inputs place_inputs(const struct shape *shape, struct random *rand
     in.row_bytes = shape->dim * sizeof(float);
     in.stride = in.row_bytes + shape->padding;
     in.table = place_rows(&arenas[TABLE], shape, ROWS, in.stride, random);
-    in.positions = place_rows(&arenas[POSITIONS], shape, (size_t)shape->start + shape->seq, in.stride, random);
-    in.x = place_rows(&arenas[INPUT], shape, in.tokens, in.stride, random).data;
+    /* Rows that follow each other may meet rows that do not. */
+    const size_t positions_stride = in.row_bytes + random_below(random, 2) * shape->padding;
+    in.x_stride = in.row_bytes + random_below(random, 2) * shape->padding;
+    in.positions = place_rows(&arenas[POSITIONS], shape, (size_t)shape->start + shape->seq, positions_stride, random);
+    in.x = place_rows(&arenas[INPUT], shape, in.tokens, in.x_stride, random).data;
     in.scale = scales[random_below(random, sizeof scales / sizeof *scales)];
     in.id_type = random_below(random, 2) ? INLAY_ID_I32 : INLAY_ID_I64;
     size_t bytes = in.id_type == INLAY_ID_I32 ? 4 : 8;
@@ -89,7 +92,7 @@ static inlay_status gather(const struct shape *shape, const struct inputs *in, u
 
 static inlay_status scale_across(const struct shape *shape, const struct inputs *in, unsigned char *out)
 {
-    return inlay_scale(in->x, in->stride, in->tokens, shape->dim, in->scale, out, in->stride, NULL);
+    return inlay_scale(in->x, in->x_stride, in->tokens, shape->dim, in->scale, out, in->stride, NULL);
 }
 
 static inlay_status scale_in_place(const struct shape *shape, const struct inputs *in, unsigned char *out)
@@ -148,7 +151,7 @@ static unsigned char *place_out(struct arena *arena, const struct shape *shape, 
     size_t bytes = (in->tokens - 1) * in->stride + in->row_bytes;
     unsigned char *out = arena_place(arena, bytes, shape->placement, shape->offset);
     for (size_t i = 0; i < in->tokens; i++)
-        memcpy(out + i * in->stride, in->x + i * in->stride, in->row_bytes);
+        memcpy(out + i * in->stride, in->x + i * in->x_stride, in->row_bytes);
     return out;
 }
 
