@@ -239,6 +239,28 @@ START_TEST(every_batch_and_length)
 END_TEST
 
 /* Compares with results that were computed by hand from the formula, so that scalar can be trusted. */
+/* Rows that follow each other meet rows that do not: strides of 3 and 4 floats. */
+START_TEST(each_view_has_its_stride)
+{
+    static const float x[12] = {1, 2, 3, 0, 4, 5, 6, 0, 7, 8, 9, 0};
+    for (size_t to = 3; to <= 4; to++)
+        for (size_t from = 3; from <= 4; from++) {
+            float out[12] = {0}, positions[12];
+            ck_assert_int_eq(inlay_scale(x, from * 4, 3, 3, 2, out, to * 4, NULL), INLAY_OK);
+            for (size_t i = 0; i < 9; i++)
+                EXPECT(out[i / 3 * to + i % 3] == 2 * x[i / 3 * from + i % 3],
+                       "scale from stride %zu to %zu: entry %zu is %g", from, to, i, out[i / 3 * to + i % 3]);
+            memcpy(positions, x, sizeof positions);
+            inlay_table rows = inlay_table_f32(positions, 3, 3);
+            rows.stride_bytes = from * 4;
+            ck_assert_int_eq(inlay_add_positions(out, to * 4, 1, 3, &rows, 0, NULL, NULL), INLAY_OK);
+            for (size_t i = 0; i < 9; i++)
+                EXPECT(out[i / 3 * to + i % 3] == 3 * x[i / 3 * from + i % 3],
+                       "add_positions from stride %zu to %zu: entry %zu is %g", from, to, i, out[i / 3 * to + i % 3]);
+        }
+}
+END_TEST
+
 START_TEST(the_formula)
 {
     const float table[3][2] = {{1, 2}, {3, 4}, {5, 6}};
@@ -561,8 +583,9 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return RUN_TESTS(argc, argv, "embed", make_arenas, free_arenas, the_formula, every_dim_against_both_guard_pages,
-                     every_dim_at_every_alignment, every_batch_and_length, cached_and_computed_positions_are_the_same,
-                     cuts_and_starts_change_nothing, cuts_of_plain_operations_change_nothing,
-                     one_long_sequence_computes_cached_positions, large_batches);
+    return RUN_TESTS(argc, argv, "embed", make_arenas, free_arenas, the_formula, each_view_has_its_stride,
+                     every_dim_against_both_guard_pages, every_dim_at_every_alignment, every_batch_and_length,
+                     cached_and_computed_positions_are_the_same, cuts_and_starts_change_nothing,
+                     cuts_of_plain_operations_change_nothing, one_long_sequence_computes_cached_positions,
+                     large_batches);
 }
