@@ -12,6 +12,9 @@ int command_embed(int argc, char **argv);
 /** `inlay table`: a table of sinusoids. */
 int command_table(int argc, char **argv);
 
+/** `inlay tune`: a profile of this machine. */
+int command_tune(int argc, char **argv);
+
 /** `inlay info`: what this build and this machine can do. */
 int command_info(int argc, char **argv);
 

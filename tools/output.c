@@ -144,7 +144,7 @@ static int create_beside(struct output *output)
     return file;
 }
 
-static int open_output(struct output *output, const char *option, const char *path)
+static int open_output(struct output *output, const char *option, const char *path, bool text)
 {
     output->path = path;
     struct stat status;
@@ -168,7 +168,7 @@ static int open_output(struct output *output, const char *option, const char *pa
         output->stream = fdopen(file, "wb");
     if (output->stream == NULL)
         return cannot_write(output);
-    if (isatty(fileno(output->stream)))
+    if (!text && isatty(fileno(output->stream)))
         return failed("%s: %s is a terminal, and the output is binary: name a file or a pipe", option, name_of(output));
     return DONE;
 }
@@ -207,9 +207,9 @@ int outputs_open(struct outputs *outputs, const char *out, const char *plot)
     if (plot != NULL && plot_library() == NULL)
         return failed("--plot %s: this inlay was built without cairo and draws no pictures", shown(plot));
     if (out != NULL)
-        TRY(open_output(first, "--out", out));
+        TRY(open_output(first, "--out", out, outputs->text));
     if (plot != NULL)
-        TRY(open_output(second, "--plot", plot));
+        TRY(open_output(second, "--plot", plot, false));
     if (out != NULL && plot != NULL && same_file(first, second))
         return misused("--out and --plot both name %s: give them two files", name_of(first));
     return DONE;

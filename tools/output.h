@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Binary output files: written beside their target and renamed onto it, so that a failed or interrupted run leaves the
- * old file. "-" and what is no regular file (a pipe, a device) are written directly; a terminal is refused.
+ * Output files: written beside their target and renamed onto it, so that a failed or interrupted run leaves the old
+ * file. "-" and what is no regular file (a pipe, a device) are written directly; a terminal is refused unless the
+ * output is text.
  */
 #ifndef INLAY_TOOL_OUTPUT_H
 #define INLAY_TOOL_OUTPUT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include <inlay/inlay.h>
@@ -22,6 +24,7 @@ struct output {
 struct outputs {
     struct output out;
     struct output plot;
+    bool text; /**< --out is text, which a terminal may show */
 };
 
 /** Opens the files that --out and --plot name; null paths are no outputs. Refuses two that are the same file, and a

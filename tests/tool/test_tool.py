@@ -160,6 +160,11 @@ USAGE = [
     ((*TABLE, "--threads", "2", "--rope", "default", "--print-frequencies"), "--print-frequencies"),
     ((*TABLE, "stray"), "'stray'"),
     ((*TABLE, "--ids", "1"), "'--ids'"),
+    (("tune", "x"), "'x'"),
+    (("tune", "--out"), "needs a value"),
+    (("tune", "--seconds", "0"), "--seconds '0' is not a number from 0.01 to 600"),
+    (("tune", "--seconds", "nan"), "--seconds 'nan'"),
+    (("tune", "--largest", "0"), "--largest '0' is not an integer from 1 to 1024"),
     (("info", "x"), "'x'"),
     (("info", "--all"), "'--all'"),
     (("info", "--dim", "0"), "--dim '0' is not an integer from 1 to 1048576"),
@@ -181,7 +186,8 @@ def test_usage():
 
 
 def test_help():
-    for args in ("--help",), ("-h",), ("embed", "--help"), ("embed", "-h"), ("table", "--help"), ("info", "--help"):
+    for args in ("--help",), ("-h",), ("embed", "--help"), ("embed", "-h"), ("table", "--help"), ("tune", "--help"), \
+            ("info", "--help"):
         result = run(*args)
         good = result.returncode == 0 and result.stdout.startswith(b"Usage: inlay ") and not result.stderr
         check(good, f"help: {args}", result.stderr)
@@ -277,6 +283,45 @@ def test_profile():
         check(good, f"INLAY_TUNING={name[:20]!r} is ignored", text)
 
 
+TUNE = ("tune", "--seconds", "0.01", "--largest", "1")
+KEYS = ["stream_bytes", "compute_bytes", "l2_bytes", "block_bytes", "prefetch_bytes"]
+
+
+def check_tuned(report, profile, env, what):
+    """The report has a section and a choice for each threshold; the profile has these choices, and info takes them."""
+    sections = re.findall(r"^(\w+): .*\n(?:[^\n]+\n)*?choice: (\d+)", report, re.MULTILINE)
+    lines = [line.split() for line in profile.splitlines() if not line.startswith("#")]
+    check([key for key, _ in lines] == KEYS, f"{what}: the keys", profile)
+    chosen = dict(lines)
+    read_only = re.search(r"^compute_bytes: the scalar kernels", report, re.MULTILINE)
+    check([key for key, _ in sections] == [key for key in KEYS if not (read_only and key == "compute_bytes")] and
+          all(chosen.get(key) == value for key, value in sections), f"{what}: the choices", report + profile)
+    path = harness.write(os.path.abspath("tuned"), profile.encode())
+    values, line, text = info_tuning({**env, "INLAY_TUNING": path})
+    check({key: str(value) for key, value in values.items()} == chosen and "in use" in line, f"{what}: in use", text)
+
+
+def test_tune():
+    """A short run prints times and choices and writes a profile that the library takes."""
+    result = run(*TUNE, "--out", "profile")
+    report = result.stdout.decode()
+    if not check(result.returncode == 0 and not result.stderr, "tune", report + result.stderr):
+        return
+    check("INLAY_TUNING='profile'" in report and report.count(" us") >= 5, "tune says what it found", report)
+    profile = harness.read("profile").decode()
+    check(profile.startswith("# ") and f"{isas()[0]}\n" in profile, "a profile names the ISA", profile)
+    check_tuned(report, profile, {}, "tune")
+    # The defaults are those of the CPU, whatever profile is in use; report and profile do not mix.
+    env = {"INLAY_ISA": "scalar", "INLAY_TUNING": harness.write(os.path.abspath("odd"), b"block_bytes 12345\n")}
+    result = run(*TUNE, "--out", "-", env=env)
+    check(result.returncode == 0 and "12345" not in result.stderr, "tune under another profile", result.stderr)
+    check_tuned(result.stderr, result.stdout.decode(), env, "tune --out -")
+    result = run(*TUNE)
+    check(result.returncode == 0 and "Nothing is kept" in result.stdout.decode(), "tune without --out", result.stderr)
+    check_error(run(*TUNE, "--out", "/none/profile"), 1, "tune to nowhere", "'/none/profile'")
+    check(harness.read("profile").decode() == profile, "tune leaves files alone")
+
+
 def test_threads():
     """Work large enough to be shared gives the same bytes on any number of threads."""
     ids = " ".join(str(i * 7919 % 400) for i in range(400))
@@ -340,6 +385,7 @@ def main():
         test_info()
         test_defaults()
         test_profile()
+        test_tune()
         test_threads()
         test_explain()
         test_time()
