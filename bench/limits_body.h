@@ -42,14 +42,15 @@ static const unsigned char *scales_of(const BareRows &all, std::size_t i)
     return all.scales + static_cast<std::size_t>(all.ids[i]) * all.scale_bytes;
 }
 
-static void prefetch_lines(const unsigned char *bytes, std::size_t n)
+// Inlined, since gcc removes calls of functions that do nothing but prefetch: it takes them for pure.
+WORD static void prefetch_lines(const unsigned char *bytes, std::size_t n)
 {
     const unsigned char *at = bytes - reinterpret_cast<std::uintptr_t>(bytes) % line_bytes;
     for (; at < bytes + n; at += line_bytes)
         __builtin_prefetch(at, 0, 2); // to L2
 }
 
-static void prefetch_row(const BareRows &all, std::size_t i)
+WORD static void prefetch_row(const BareRows &all, std::size_t i)
 {
     if (all.scales)
         prefetch_lines(scales_of(all, i), all.scale_bytes);

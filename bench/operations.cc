@@ -69,7 +69,7 @@ static std::vector<Operation> plain_operations()
     return {
         {Role::kernel, "embed", tokens, fused | parallel, 2, copies, streams, embed_cached},
         {Role::kernel, "embed_starts", decoding, fused, 2, copies, starts, embed_starts},
-        {Role::kernel, "embed_computed", prompts | drawn, fused | computes | parallel, 2, copies, {}, embed_computing},
+        {Role::kernel, "embed_computed", prompts, fused | computes | parallel, 2, copies, {}, embed_computing},
         {Role::kernel, "embed_norm", prompts, fused, 2, copies, streams, embed_norm},
         {Role::kernel, "gather", prompts | decoding, 0, 2, copies, {}, gather},
         {Role::kernel, "scale", prompts, 0, 2, rewrites, {}, scale},

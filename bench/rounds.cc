@@ -101,7 +101,7 @@ static void take_sample(const Fixture &fixture, Contender &contender, std::size_
 
 // After so many rounds, loops that cannot be a limit take no part in the others.
 static constexpr std::size_t screening_rounds = 2;
-static constexpr double screening_ratio = 1.25;
+static constexpr double screening_ratio = 1.4;
 
 // Returns the fastest time so far of these limits, or 0 if none of them was measured.
 static double fastest_of(const std::vector<std::string> &names, std::size_t threads, const std::vector<Contender> &all)
