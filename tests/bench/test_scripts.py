@@ -14,9 +14,11 @@ import tempfile
 
 BENCH = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(BENCH))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 sys.dont_write_bytecode = True
 
 import against  # noqa: E402  pylint: disable=wrong-import-position
+import instructions  # noqa: E402  pylint: disable=wrong-import-position
 import neon_mca  # noqa: E402  pylint: disable=wrong-import-position
 import results  # noqa: E402  pylint: disable=wrong-import-position
 
@@ -66,6 +68,36 @@ def test_loop():
     loop = neon_mca.shortest_cycle(function, ((r"fmul\s+v", 1), ("ld", 3), ("st", 2)), r"bl\s")
     assert loop == function.text[4:8] + function.text[9:11], loop
     assert neon_mca.shortest_cycle(function, (("ld", 4),), r"bl\s") is None
+
+
+def test_instructions():
+    """Reads the costs of calls by one function only, and judges them with a margin of 3 %."""
+    profile = """fn=(1) main
+16 5
+cfn=(2) count_a
+calls=1 20
+16 700
+fn=(3) measure_all.constprop.0
+16 5
+cfn=(2)
+calls=1 20
+16 100
+cfn=(4) printf
+calls=1 0
+16 9000
+fn=(2)
+20 80
+cfn=(5) count_b
+calls=1 0
+20 50
+"""
+    assert instructions.parse_profile(profile) == {"a": 100}
+    compiler, expected = instructions.parse_expected("# comment\ncompiler gcc 12\na 100.0\nb 50.5 # more\n")
+    assert (compiler, expected) == ("gcc 12", {"a": 100.0, "b": 50.5})
+    assert instructions.parse_expected(instructions.table_of("gcc 12", expected)) == ("gcc 12", expected)
+    assert instructions.judge(expected, {"a": 103, "b": 49.5}) == ([], [])
+    assert instructions.judge(expected, {"a": 103.1, "b": 48}) == (["a"], ["b"])
+    assert instructions.judge(expected, {"a": 100, "c": 1}) == ([], ["c", "b"]), "new and missing cases ask for an update"
 
 
 def slower(old, new):
@@ -150,6 +182,7 @@ def main():
         test_rows()
         test_rule()
         test_loop()
+        test_instructions()
         test_against(pathlib.Path(folder))
         said = test_pictures(pathlib.Path(folder))
     assert said

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls whose instructions instructions.py counts under callgrind. Each case is a function of its own that is never
+ * inlined, named count_<case>, so that the profile has its cost by name. main() makes the same calls once before, which
+ * resolve symbols and choose the ISA. The tables hold small numbers; results are not looked at.
+ */
+#include <inlay/inlay.h>
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    VOCAB = 1000,
+    DIM = 512,
+    BATCH = 32,
+    SEQ = 16,
+    NARROW_DIM = 64,
+    NARROW_ROWS = 4096,
+    TABLE_DIM = 1024,
+    TABLE_ROWS = 64,
+    FAR_DIM = 4096,
+    FAR_POSITION = 5000,
+};
+
+static float table[VOCAB * DIM], out[NARROW_ROWS * NARROW_DIM * 2];
+static int8_t codes[VOCAB * DIM];
+static float scales[VOCAB];
+static int32_t ids[NARROW_ROWS];
+static inlay_table tokens, narrow, quantised;
+static inlay_layer *layer, *quantised_layer;
+static inlay_sinusoid *sinusoid, *far_sinusoid;
+
+static void require(inlay_status status)
+{
+    if (status == INLAY_OK)
+        return;
+    fprintf(stderr, "instructions: %s\n", inlay_status_string(status));
+    exit(1);
+}
+
+static void forward(const inlay_layer *with, size_t batch, size_t seq)
+{
+    const inlay_batch all = inlay_batch_i32(ids, batch, seq, 0);
+    require(inlay_forward(with, &all, out, DIM * sizeof(float), NULL, NULL));
+}
+
+static void gather(const inlay_table *from, size_t n)
+{
+    require(inlay_gather(from, ids, INLAY_ID_I32, n, 1, out, from->dim * sizeof(float), NULL, NULL));
+}
+
+static void sinusoids(const inlay_sinusoid *of, int64_t position, size_t rows, size_t dim)
+{
+    require(inlay_sinusoid_rows(of, position, rows, INLAY_F32, out, dim * sizeof(float), NULL));
+}
+
+__attribute__((noinline)) void count_forward_one_token(void)
+{
+    forward(layer, 1, 1);
+}
+
+__attribute__((noinline)) void count_forward_batch(void)
+{
+    forward(layer, BATCH, SEQ);
+}
+
+__attribute__((noinline)) void count_forward_int8(void)
+{
+    forward(quantised_layer, BATCH, SEQ);
+}
+
+__attribute__((noinline)) void count_gather_one_token(void)
+{
+    gather(&tokens, 1);
+}
+
+__attribute__((noinline)) void count_gather_narrow(void)
+{
+    gather(&narrow, NARROW_ROWS);
+}
+
+__attribute__((noinline)) void count_sinusoid_rows(void)
+{
+    sinusoids(sinusoid, 0, TABLE_ROWS, TABLE_DIM);
+}
+
+__attribute__((noinline)) void count_far_position(void)
+{
+    sinusoids(far_sinusoid, FAR_POSITION, 1, FAR_DIM);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+    size_t per; /* the count is divided by this */
+} cases[] = {
+    {"forward_one_token", count_forward_one_token, 1},
+    {"forward_batch", count_forward_batch, BATCH *SEQ},
+    {"forward_int8", count_forward_int8, BATCH *SEQ},
+    {"gather_one_token", count_gather_one_token, 1},
+    {"gather_narrow", count_gather_narrow, NARROW_ROWS},
+    {"sinusoid_rows", count_sinusoid_rows, TABLE_ROWS},
+    {"far_position", count_far_position, 1},
+};
+
+static inlay_sinusoid *make_sinusoid(size_t dim)
+{
+    const inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(dim);
+    inlay_sinusoid *made;
+    require(inlay_sinusoid_create(&spec, NULL, &made));
+    return made;
+}
+
+static inlay_layer *make_layer(const inlay_table *of)
+{
+    inlay_layer_spec spec = inlay_layer_spec_default(of);
+    spec.scale = inlay_sqrt_dim(DIM);
+    spec.sinusoid = make_sinusoid(DIM);
+    spec.cached_positions = SEQ;
+    inlay_layer *made;
+    require(inlay_layer_create(&spec, NULL, &made));
+    return made;
+}
+
+static void prepare(void)
+{
+    for (size_t i = 0; i < VOCAB * DIM; i++) {
+        table[i] = (float)(i % 251) - 125;
+        codes[i] = (int8_t)(i % 251 - 125);
+    }
+    for (size_t i = 0; i < VOCAB; i++)
+        scales[i] = 0.5f;
+    for (size_t i = 0; i < NARROW_ROWS; i++)
+        ids[i] = (int32_t)(i * 7919 % VOCAB);
+    tokens = inlay_table_f32(table, VOCAB, DIM);
+    narrow = inlay_table_f32(table, VOCAB, NARROW_DIM);
+    quantised = inlay_table_i8(codes, scales, VOCAB, DIM);
+    layer = make_layer(&tokens);
+    quantised_layer = make_layer(&quantised);
+    sinusoid = make_sinusoid(TABLE_DIM);
+    far_sinusoid = make_sinusoid(FAR_DIM);
+}
+
+/* Runs all cases and prints the name and the divisor of each, for the script: the profile of this function's calls is
+   what it reads. */
+static __attribute__((noinline)) void measure_all(void)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cases[i].run();
+        printf("%s %zu\n", cases[i].name, cases[i].per);
+    }
+}
+
+int main(void)
+{
+    prepare();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cases[i].run();
+    measure_all();
+    return 0;
+}
