@@ -12,6 +12,9 @@
 #include "dispatch/profile.h"
 #include "dispatch/tuning.h"
 
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -444,6 +447,24 @@ START_TEST(thresholds_follow_the_reported_l2)
 }
 END_TEST
 
+/* AMD's family 25 is Zen 3 and, with AVX-512, Zen 4. */
+START_TEST(zen4_is_known_by_its_facts)
+{
+#ifdef __x86_64__
+    unsigned eax, ebx, ecx, edx, vendor[3], family;
+    ck_assert_int_ne(__get_cpuid(0, &eax, &vendor[0], &vendor[2], &vendor[1]), 0);
+    ck_assert_int_ne(__get_cpuid(1, &eax, &ebx, &ecx, &edx), 0);
+    family = (eax >> 8 & 15) + (eax >> 20 & 255);
+    const bool amd = memcmp(vendor, "AuthenticAMD", 12) == 0;
+    const bool zen4 = amd && family == 25 && (inlay_dispatch_features() & INLAY_FEATURE_AVX512F);
+    const char *kind = inlay_cpu()->kind;
+    EXPECT((kind != NULL && strcmp(kind, "AMD Zen 4") == 0) == zen4, "family %u is %s", family, kind);
+    if (zen4)
+        EXPECT(inlay_cpu()->stream_bytes == 4 << 20, "Zen 4 streams outputs of %zu bytes", inlay_cpu()->stream_bytes);
+#endif
+}
+END_TEST
+
 START_TEST(the_source_is_told)
 {
     start_over(NULL);
@@ -468,5 +489,5 @@ int main(int argc, char **argv)
                      files_that_are_too_large, null_characters, what_is_no_file, the_profile_replaces_the_default,
                      layers_follow_the_profile, bad_profiles_are_ignored, the_profile_is_read_once,
                      many_threads_may_ask_first, registers_describe_caches, files_describe_caches,
-                     thresholds_follow_the_reported_l2, the_source_is_told);
+                     thresholds_follow_the_reported_l2, zen4_is_known_by_its_facts, the_source_is_told);
 }

@@ -37,6 +37,21 @@ static const struct inlay_cpu zen5 = {
 };
 
 /*
+ * AMD's Zen 4, with 1 MiB of L2 and 32 MiB of L3, in a virtual machine of two cores. Cached stores take 0.72 of the
+ * time of streaming ones for outputs of 4 MiB (0.93 with vectors of 8 floats), 0.95 to 1.6 for 8 MiB and 1.4 to 1.8 for
+ * 16 MiB. Cached positions are read in 0.62 of the time in which 16 at once are computed for 4 MiB of them and in 0.86
+ * for 8 MiB, with 8 at once in 0.41 for 2 MiB and 0.92 for 8 MiB. Beyond that both take the same time within 5 %, and
+ * computing leaves the memory to others. In L2 moves of 64 bytes take as long as moves of 32.
+ */
+static const struct inlay_cpu zen4 = {
+    .kind = "AMD Zen 4",
+    .narrow_moves = false,
+    .stream_bytes = 4 * MIB,
+    .compute_bytes = 8 * MIB,
+    .compute_bytes_wide = 8 * MIB,
+};
+
+/*
  * Intel's Ice Lake and Sapphire Rapids, whose L3 is far from the cores: streaming stores are faster for what L2, of
  * 2 MiB, does not hold, and so is computing positions. In L2 moves of 32 bytes take a tenth less time than moves of 64.
  */
@@ -49,14 +64,34 @@ static const struct inlay_cpu intel = {
 };
 #endif
 
+#ifdef INLAY_HAVE_AVX2
+/* Returns the family that leaf 1 of CPUID tells, with its extension. */
+static unsigned cpu_family(void)
+{
+    unsigned eax, ebx, ecx, edx;
+    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx))
+        return 0;
+    const unsigned family = eax >> 8 & 15;
+    return family == 15 ? family + (eax >> 20 & 255) : family;
+}
+
+/* Compilers older than a CPU do not know its name. Zen 5 was AMD's first CPU with this instruction, and of family 25,
+   which is Zen 3 and Zen 4, only Zen 4 has AVX-512. */
+static const struct inlay_cpu *amd_cpu(void)
+{
+    if (__builtin_cpu_supports("avx512vp2intersect"))
+        return &zen5;
+    return cpu_family() == 25 && __builtin_cpu_supports("avx512f") ? &zen4 : &other;
+}
+#endif
+
 const struct inlay_cpu *inlay_cpu(void)
 {
 #ifdef INLAY_HAVE_AVX2
     if (__builtin_cpu_is("intel"))
         return &intel;
-    /* Compilers older than Zen 5 do not know its name. It was AMD's first CPU with this instruction. */
-    if (__builtin_cpu_is("amd") && __builtin_cpu_supports("avx512vp2intersect"))
-        return &zen5;
+    if (__builtin_cpu_is("amd"))
+        return amd_cpu();
 #endif
     return &other;
 }
