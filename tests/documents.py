@@ -6,6 +6,7 @@ Run as `documents.py SOURCE_DIR`. Prints a line for each fault; the exit status 
 """
 import pathlib
 import re
+import subprocess
 import sys
 
 SOURCE = pathlib.Path(sys.argv[1])
@@ -68,11 +69,20 @@ def program_faults():
         yield "what its program prints is not tests/install/minimal.expected"
 
 
+def results_faults():
+    """The table of kept benchmark runs, beside their files."""
+    script = [sys.executable, "-B", SOURCE / "bench/saved.py", "table", SOURCE / "bench/results"]
+    page = SOURCE / "docs/performance.md"
+    if subprocess.run([*script, page, "--check"], stdout=subprocess.DEVNULL, check=False).returncode != 0:
+        yield "its table of results is not that of ./dev results"
+
+
 def main():
     known = names_of_code()
     pages = [page for folder in FOLDERS for page in sorted((SOURCE / folder).glob("*.md"))]
     faults = [f"{page.relative_to(SOURCE)}: {fault}" for page in pages for fault in page_faults(page, known)]
     faults += [f"README.md: {fault}" for fault in program_faults()]
+    faults += [f"docs/performance.md: {fault}" for fault in results_faults()]
     print("\n".join(faults) if faults else f"{len(pages)} pages: every link, file and name is there")
     return 1 if faults else 0
 

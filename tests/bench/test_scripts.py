@@ -21,6 +21,7 @@ import against  # noqa: E402  pylint: disable=wrong-import-position
 import instructions  # noqa: E402  pylint: disable=wrong-import-position
 import neon_mca  # noqa: E402  pylint: disable=wrong-import-position
 import results  # noqa: E402  pylint: disable=wrong-import-position
+import saved  # noqa: E402  pylint: disable=wrong-import-position
 
 CONTEXT = {"cpu": "a CPU", "num_cpus": 2, "load_avg": [0.5]}
 
@@ -98,6 +99,31 @@ calls=1 0
     assert instructions.judge(expected, {"a": 103, "b": 49.5}) == ([], [])
     assert instructions.judge(expected, {"a": 103.1, "b": 48}) == (["a"], ["b"])
     assert instructions.judge(expected, {"a": 100, "c": 1}) == ([], ["c", "b"]), "new and missing cases ask for an update"
+
+
+def test_saved(folder):
+    """A kept run is named after its CPU, tells no more than it must, and makes the columns of the table."""
+    amd = "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\nmodel name\t: AMD EPYC\n\nprocessor: 1\n"
+    assert saved.file_name(amd) == "authenticamd-25-17.json", saved.file_name(amd)
+    arm = "CPU implementer\t: 0x41\nCPU variant\t: 0x3\nCPU part\t: 0xd0c\nCPU revision\t: 1\n"
+    assert saved.file_name(arm) == "0x41-0xd0c-1.json", saved.file_name(arm)
+    assert saved.file_name("vendor_id: ../../x\ncpu family: 1\nmodel: 2\n") == "_x-1-2.json"
+    assert saved.file_name("") is None and saved.file_name("vendor_id : x\nmodel : 3\n") is None
+    runs = folder / "results"
+    page = folder / "page.md"
+    page.write_text(f"before\n{saved.BEGIN}\n{saved.END}\nafter\n", encoding="utf-8")
+    assert saved.write_table(runs, page, True) == 1 and saved.write_table(runs, page, False) == 0
+    assert "No run is kept yet." in page.read_text(encoding="utf-8")
+    runs.mkdir()
+    text = saved.pruned(json_of(embed(1.254), embed(7.0, name="embed/avx2/b32_s512_d512_v50000_t2"),
+                                embed(1.5, name="embed/avx512/b64_s1_d4096_v32000"), host_name="secret"))
+    assert "secret" not in text and "_t2" not in text and len(results.parse(text)[1]) == 2, text
+    (runs / "a-1-2.json").write_text(text, encoding="utf-8")
+    assert saved.write_table(runs, page, True) == 1 and saved.write_table(runs, page, False) == 0
+    lines = page.read_text(encoding="utf-8").splitlines()
+    assert lines[2] == "| batch x seq | a CPU (a-1-2), avx512 | a CPU (a-1-2), avx2 |", lines[2]
+    assert "| 32 x 512, dim 512 |  | 1.25 |" in lines and "| 64 x 1, dim 4096 | 1.50 |  |" in lines, lines
+    assert lines[0] == "before" and lines[-1] == "after" and saved.write_table(runs, page, True) == 0
 
 
 def slower(old, new):
@@ -183,6 +209,7 @@ def main():
         test_rule()
         test_loop()
         test_instructions()
+        test_saved(pathlib.Path(folder))
         test_against(pathlib.Path(folder))
         said = test_pictures(pathlib.Path(folder))
     assert said

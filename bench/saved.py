@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Keeps one run of the harness for each model of CPU, and makes the table of all of them in a page.
+
+    saved.py save FOLDER INLAY_BENCH [OPTION...]   measures and writes FOLDER/<vendor>-<family>-<model>.json
+    saved.py table FOLDER PAGE [--check]           writes the table between its two comments in PAGE; with --check it
+                                                   only tells whether the table is up to date
+
+Exit status: 0 done, 1 the table is not up to date, 2 the CPU has no name.
+"""
+
+import json
+import pathlib
+import re
+import sys
+
+import results
+
+BEGIN, END = "<!-- results: made by ./dev results -->", "<!-- end of results -->"
+
+# What a saved run keeps: enough for results.parse(), and nothing that names the machine or its owner.
+CONTEXT = ("date", "cpu", "num_cpus")
+FIELDS = ("name", "run_type", "real_time", "time_unit", "bytes_per_second", "label", "seconds_minimum", "scatter",
+          "time_over_limit", "time_over_streams")
+
+# The lines of the table: what it says, the kernel and the shape.
+LINES = [
+    ("32 x 512, dim 512", "embed", "b32_s512_d512_v50000"),
+    ("32 x 512, dim 768", "embed", "b32_s512_d768_v50000"),
+    ("8 x 8192, dim 1024", "embed", "b8_s8192_d1024_v32000"),
+    ("8 x 2048, dim 4096", "embed", "b8_s2048_d4096_v128000"),
+    ("1 x 2048, dim 4096", "embed", "b1_s2048_d4096_v32000"),
+    ("64 x 1, dim 4096", "embed", "b64_s1_d4096_v32000"),
+    ("1 x 128, dim 512", "embed", "b1_s128_d512_v50000"),
+    ("65536 sinusoids, dim 512", "sinusoid", "r65536_d512"),
+]
+
+# The fields of /proc/cpuinfo that tell a model: of x86, and of ARM.
+IDENTITIES = [("vendor_id", "cpu family", "model"), ("CPU implementer", "CPU part", "CPU revision")]
+
+
+def file_name(cpuinfo):
+    """The name of the file of a CPU, by the text of /proc/cpuinfo; None if that does not tell it."""
+    found = dict(re.findall(r"^([^:\n]*?)\s*: *(.*)$", cpuinfo.split("\n\n")[0], re.MULTILINE))
+    for keys in IDENTITIES:
+        if all(found.get(key) for key in keys):
+            return re.sub(r"[^a-z0-9-]+", "_", "-".join(found[key] for key in keys).lower()) + ".json"
+    return None
+
+
+def pruned(text):
+    """The text of a run with one line for each of its rows on one thread."""
+    run = json.loads(text)
+    context = {key: run["context"][key] for key in CONTEXT if key in run["context"]}
+    rows = [{key: row[key] for key in FIELDS if key in row} for row in run["benchmarks"]
+            if row["run_type"] == "iteration" and not re.search(r"_t\d+$", row["name"])]
+    lines = ",\n".join(json.dumps(row) for row in rows)
+    return f'{{"context": {json.dumps(context)},\n"benchmarks": [\n{lines}\n]}}\n'
+
+
+def save(folder, command):
+    name = file_name(pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+    if name is None:
+        print("saved.py: /proc/cpuinfo does not tell vendor, family and model", file=sys.stderr)
+        return 2
+    text = pruned(results.measure(command))
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text, encoding="utf-8")
+    print(folder / name)
+    return 0
+
+
+def cell(rows, isa, kernel, shape):
+    ratios = [row.ratio for row in rows if (row.isa, row.kernel, row.shape) == (isa, kernel, shape) and row.ratio]
+    return f"{ratios[0]:.2f}" if ratios else ""
+
+
+def table(folder):
+    """The lines of the table: time over the fastest bare loop, a column for each CPU and each of its SIMD ISAs."""
+    columns = []
+    for path in sorted(folder.glob("*.json")):
+        machine, rows = results.read(path)
+        for isa in ("avx512", "avx2", "neon"):
+            if any(row.isa == isa for row in rows):
+                columns.append((f"{machine['cpu']} ({path.stem}), {isa}", rows, isa))
+    if not columns:
+        return ["No run is kept yet."]
+    lines = [[said, *(cell(rows, isa, kernel, shape) for _, rows, isa in columns)] for said, kernel, shape in LINES]
+    head = ["batch x seq", *(title for title, _, _ in columns)]
+    return ["| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *lines]]
+
+
+def write_table(folder, page, check):
+    text = page.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    made = "\n".join([before + BEGIN, *table(folder), END + rest.split(END)[1]])
+    if made == text:
+        print(f"{page}: the table of results is up to date")
+        return 0
+    if check:
+        print(f"{page}: the table of results is not up to date: run ./dev results")
+        return 1
+    page.write_text(made, encoding="utf-8")
+    print(f"{page}: the table of results is written")
+    return 0
+
+
+def main():
+    if len(sys.argv) >= 4 and sys.argv[1] == "save":
+        return save(pathlib.Path(sys.argv[2]), sys.argv[3:])
+    if len(sys.argv) in (4, 5) and sys.argv[1] == "table":
+        return write_table(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]), sys.argv[4:] == ["--check"])
+    sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
