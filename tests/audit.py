@@ -18,8 +18,8 @@ BUILD, PREFIX = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
 # What compilers emit calls to by themselves; the global offset table is no call at all.
 ALWAYS = {"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"}
 STRINGS = {"bcmp", "memchr", "memcmp", "strchr", "strcmp", "strcspn", "strlen", "strncmp", "strspn"}
-# What baseline objects call beside each other: no lock, no abort, and no I/O but in the one file that reads files. Objects
-# are named after the folder and the file of their source.
+# What baseline objects call beside each other: no lock, no abort, no I/O but in the one file that reads files, and no
+# other system call but the advice about huge pages. Objects are named after the folder and the file of their source.
 BASELINE = {
     "base_file.c.o": {"__errno_location", "open", "open64", "fstat", "fstat64", "read", "close"},
     "dispatch_caches.c.o": {"snprintf", *STRINGS},
@@ -27,6 +27,7 @@ BASELINE = {
     "dispatch_profile.c.o": STRINGS,
     "dispatch_tuning.c.o": {"secure_getenv"},
     "dispatch_dispatch.c.o": {"secure_getenv", "strcmp", "__cpu_model", "__cpu_features2", "__cpu_indicator_init"},
+    "base_huge_pages.c.o": {"madvise", "sysconf", "__errno_location"},
     "base_memory.c.o": {"malloc", "free", "__errno_location"},
     "layer_explain.c.o": {"vsnprintf"},
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file base.h
- * What every part of inlay uses: version, status and fault, the ISA in use, allocator and executor. Start with inlay.h,
- * which also states the conventions that hold for every function.
+ * What every part of inlay uses: version, status and fault, the ISA in use, allocator, huge pages and executor. Start
+ * with inlay.h, which also states the conventions that hold for every function.
  */
 #ifndef INLAY_BASE_H
 #define INLAY_BASE_H
@@ -98,6 +98,52 @@ typedef struct inlay_allocator {
     /** Releases memory. It is never called with null. Must not be null itself. */
     void (*release)(void *ctx, void *memory);
 } inlay_allocator;
+
+/* ---- Huge pages ------------------------------------------------------------------------------------------------- */
+
+/*
+ * The kernel provides a page when it is first written, which takes several times as long as computing what is written,
+ * and rows gathered at random from a large table wait for the translation of their addresses. Huge pages, of 2 MiB on
+ * x86-64 and on aarch64 with pages of 4 KiB, make both faster; memory that is reused needs no new pages at all.
+ * docs/performance.md has figures and says how a server holds its memory:
+ *
+ *     size_t whole = (bytes + 0x1fffff) & ~(size_t)0x1fffff;           // whole huge pages, at the address of one
+ *     void *out = NULL;
+ *     if (posix_memalign(&out, 0x200000, whole) == 0)
+ *         inlay_huge_pages_advise(out, whole, NULL);                   // before the first write; then reuse it
+ *
+ * Both functions act on the huge pages that lie wholly inside [data, data + bytes). Memory before the first and behind
+ * the last of them, where neighbours may live, keeps its pages; a range without a whole huge page is left as it is.
+ * They never read or write the memory and never change its contents.
+ *
+ * Where the system has no huge pages, has them turned off or refuses them for this kind of memory, nothing happens and
+ * the status is INLAY_OK, since they change nothing but speed. Errors are of the arguments alone: INLAY_ERROR_NULL if
+ * data is null and bytes is not 0, INLAY_ERROR_OVERFLOW if the range does not fit in the address space.
+ */
+
+/**
+ * Advises the system to provide memory as huge pages (madvise, MADV_HUGEPAGE). What was touched before keeps its small
+ * pages until the system merges them in the background, so call it after allocating or mapping and before the first
+ * write or read. The advice lasts until the memory is unmapped. Takes some microseconds.
+ *
+ * @param data           memory of the caller's, of a table or an output; may be null if bytes is 0
+ * @param bytes          its size, >= 0
+ * @param advised_bytes  null, or where to write for how many bytes the system accepted the advice: those of all whole
+ *                       huge pages, or 0. Accepted advice is no promise: the pages can still be small where the kernel
+ *                       finds no free huge page, or where its setting is "never"
+ */
+INLAY_API inlay_status inlay_huge_pages_advise(const void *data, size_t bytes, size_t *advised_bytes);
+
+/**
+ * Moves memory that is already in use to huge pages (madvise, MADV_COLLAPSE of Linux 6.1 and later): a table, for
+ * example, that was loaded before anybody gave advice. The system copies each huge page, some hundred MB a second, and
+ * stops other threads that touch the page meanwhile. Memory that was never touched is not moved: advise it instead.
+ *
+ * @param data        memory of the caller's; may be null if bytes is 0
+ * @param bytes       its size, >= 0
+ * @param huge_bytes  null, or where to write how many bytes of the range lie in huge pages now
+ */
+INLAY_API inlay_status inlay_huge_pages_collapse(const void *data, size_t bytes, size_t *huge_bytes);
 
 /* ---- Threads ---------------------------------------------------------------------------------------------------- */
 

@@ -38,7 +38,7 @@
  *   layer.h      the layer, batches and forward; then the plain operations gather, scale and add_positions
  *   table.h      tables of float, float16, bfloat16, 8-bit and 4-bit elements; quantising; random tables
  *   positions.h  sinusoids, the recipes of frameworks, rotary tables
- *   base.h       status, fault, the ISA in use, allocators, executors (threads)
+ *   base.h       status, fault, the ISA in use, allocators, huge pages, executors (threads)
  *
  * Conventions of every function:
  *
@@ -60,9 +60,9 @@
  *   changed; its sticky exception flags are kept.
  * - Every function may be called from any number of threads at the same time, also on shared handles. Except for
  *   inlay_tuning_load() and the functions named create and destroy, functions allocate no memory, take no lock, make
- *   no system call and use less than 64 KiB of stack (in optimised builds); the first call of all, or inlay_init()
- *   before it, also asks the CPU and reads the environment. After inlay_init() they may be called in a signal handler,
- *   except for inlay_forward_explain().
+ *   no system call and use less than 64 KiB of stack (in optimised builds); only those named huge_pages make system
+ *   calls, and the first call of all, or inlay_init() before it, also asks the CPU and reads the environment. After
+ *   inlay_init() they may be called in a signal handler, except for inlay_forward_explain().
  * - Specs, views, batches and tunings begin with their size, so that later versions can append fields; the
  *   functions named default, and the constructors of views and batches, fill it in. A struct larger than this
  *   version knows is accepted if the rest of it is zero. A size above 1024 is an error. Fields named `reserved`

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The advice about huge pages: which arguments are errors, which pages it reaches, and that they become huge, as
+ * /proc/self/smaps tells. What the system itself cannot do is asked of it without the library, and skipped visibly.
+ */
+#define _GNU_SOURCE /* MADV_HUGEPAGE, MAP_ANONYMOUS */
+#include "errors.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { COLLAPSE = 25, PAGES = 4 }; /* MADV_COLLAPSE; the huge pages of a region */
+
+/* The size of a huge page as the kernel states it, or 0 if it has none. */
+static size_t huge;
+
+/* PAGES huge pages of address space that begin at a huge page, between others that the region also mapped. */
+static unsigned char *region;
+
+static void *map_region(void)
+{
+    const size_t bytes = (PAGES + 3) * huge;
+    unsigned char *mapped =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    ck_assert_ptr_ne(mapped, MAP_FAILED);
+    return mapped + huge + -(uintptr_t)mapped % huge;
+}
+
+/* Reads a line of the mapping in which an address lies, from its name on; "" if there is none. */
+static void read_smaps(const void *address, const char *name, char *line, int room)
+{
+    FILE *file = fopen("/proc/self/smaps", "r");
+    uintptr_t begin, end;
+    bool found = false;
+    while (file != NULL && fgets(line, room, file) != NULL) {
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &begin, &end) == 2)
+            found = begin <= (uintptr_t)address && (uintptr_t)address < end;
+        else if (found && strncmp(line, name, strlen(name)) == 0) {
+            fclose(file);
+            return;
+        }
+    }
+    if (file != NULL)
+        fclose(file);
+    line[0] = '\0';
+}
+
+/* Returns how many bytes of the mapping in which an address lies are in huge pages. */
+static size_t bytes_in_huge_pages(const void *address)
+{
+    char line[256];
+    read_smaps(address, "AnonHugePages:", line, sizeof line);
+    return 1024 * (size_t)strtoull(line + strcspn(line, "0123456789"), NULL, 10);
+}
+
+/* Returns whether huge pages are advised for the mapping in which an address lies. */
+static bool is_advised(const void *address)
+{
+    char line[256];
+    read_smaps(address, "VmFlags:", line, sizeof line);
+    return strstr(line, " hg") != NULL;
+}
+
+static void touch(unsigned char *begin, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += 4096)
+        begin[i] = (unsigned char)(i / 4096 + i / huge);
+}
+
+/* Returns whether memory is as touch() left it. */
+static bool is_touched(const unsigned char *begin, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += 4096)
+        if (begin[i] != (unsigned char)(i / 4096 + i / huge))
+            return false;
+    return true;
+}
+
+static void find_region(void)
+{
+    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "r");
+    if (file == NULL || fscanf(file, "%zu", &huge) != 1)
+        huge = 0;
+    if (file != NULL)
+        fclose(file);
+    make_fixture();
+    if (huge > 0)
+        region = map_region();
+}
+
+/* Returns whether the system can do what a test needs, by its own call on a region of its own; says so if it cannot. */
+static bool system_can(int advice, bool touched_first)
+{
+    if (huge > 0) {
+        unsigned char *probe = map_region();
+        if (touched_first) {
+            madvise(probe, huge, MADV_NOHUGEPAGE);
+            touch(probe, huge);
+            madvise(probe, huge, MADV_HUGEPAGE);
+        }
+        const bool accepted = madvise(probe, huge, advice) == 0;
+        touch(probe, huge);
+        if (accepted && bytes_in_huge_pages(probe) == huge)
+            return true;
+    }
+    printf("skipped a test of huge pages: this system gives none%s\n", touched_first ? " to memory in use" : "");
+    return false;
+}
+
+START_TEST(errors_of_advice)
+{
+    inlay_status (*const functions[])(const void *, size_t, size_t *) = {inlay_huge_pages_advise,
+                                                                         inlay_huge_pages_collapse};
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        size_t count = 77;
+        void *last = (void *)(UINTPTR_MAX - 4095);
+        EXPECT_STATUS(functions[i](NULL, 1, &count), INLAY_ERROR_NULL);
+        EXPECT_STATUS(functions[i](last, 8192, &count), INLAY_ERROR_OVERFLOW);
+        EXPECT_STATUS(functions[i](out.begin, SIZE_MAX, &count), INLAY_ERROR_OVERFLOW);
+        EXPECT_STATUS(functions[i](out.begin, (size_t)PTRDIFF_MAX + 1, &count), INLAY_ERROR_OVERFLOW);
+        EXPECT(count == 77, "an error wrote %zu", count);
+        EXPECT_STATUS(functions[i](NULL, 0, &count), INLAY_OK);
+        EXPECT(count == 0, "no memory has %zu bytes of huge pages", count);
+        count = 77;
+        EXPECT_STATUS(functions[i](out.begin, TOKENS * ROW_BYTES, &count), INLAY_OK);
+        EXPECT(count == 0, "an array of %d bytes has %zu bytes of huge pages", TOKENS * ROW_BYTES, count);
+        EXPECT_STATUS(functions[i](out.begin, TOKENS * ROW_BYTES, NULL), INLAY_OK);
+        /* The first huge page after this would begin at the end of the address space. */
+        count = 77;
+        EXPECT_STATUS(functions[i](last, 4095, &count), INLAY_OK);
+        EXPECT(count == 0 && (huge == 0 || !is_advised(region)), "the last page holds %zu bytes of huge pages", count);
+    }
+}
+END_TEST
+
+START_TEST(what_the_system_refuses_is_no_error)
+{
+    /* Address space without memory, which the system refuses by ENOMEM. */
+    size_t count = 77;
+    if (huge == 0)
+        return;
+    munmap(region, PAGES * huge);
+    EXPECT_STATUS(inlay_huge_pages_advise(region, PAGES * huge, &count), INLAY_OK);
+    EXPECT(count == 0, "%zu bytes that are not there were advised", count);
+    count = 77;
+    EXPECT_STATUS(inlay_huge_pages_collapse(region, huge, &count), INLAY_OK);
+    /* An emulator may accept all advice. */
+    EXPECT(count == 0 || !system_can(COLLAPSE, true), "%zu bytes that are not there were moved", count);
+}
+END_TEST
+
+START_TEST(only_whole_pages_are_advised)
+{
+    static const struct {
+        ptrdiff_t begin, end; /* in bytes from the ends of PAGES huge pages */
+        size_t first, last;   /* of those that are advised */
+    } ranges[] = {{0, 0, 0, PAGES}, {1, 0, 1, PAGES}, {0, -1, 0, PAGES - 1}, {1, -1, 1, PAGES - 1}, {-1, 1, 0, PAGES}};
+    if (!system_can(MADV_HUGEPAGE, false))
+        return;
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        region = map_region();
+        const size_t bytes = PAGES * huge - (size_t)ranges[i].begin + (size_t)ranges[i].end;
+        size_t count;
+        EXPECT_STATUS(inlay_huge_pages_advise(region + ranges[i].begin, bytes, &count), INLAY_OK);
+        EXPECT(count == (ranges[i].last - ranges[i].first) * huge, "range %zu: %zu bytes were advised", i, count);
+        for (size_t page = 0; page < PAGES + 2; page++) {
+            /* Also the pages before and behind. */
+            const bool wanted = page >= ranges[i].first + 1 && page < ranges[i].last + 1;
+            const unsigned char *begin = region + page * huge - huge;
+            EXPECT(is_advised(begin) == wanted && is_advised(begin + huge - 1) == wanted, "range %zu, page %zu", i,
+                   page);
+        }
+    }
+    /* One byte less than a huge page, and one that lies across two. */
+    region = map_region();
+    size_t count;
+    EXPECT_STATUS(inlay_huge_pages_advise(region, huge - 1, &count), INLAY_OK);
+    EXPECT(count == 0 && !is_advised(region), "less than a huge page was advised");
+    EXPECT_STATUS(inlay_huge_pages_advise(region + 1, huge, &count), INLAY_OK);
+    EXPECT(count == 0 && !is_advised(region) && !is_advised(region + huge), "half of a huge page was advised");
+}
+END_TEST
+
+START_TEST(advised_memory_gets_huge_pages)
+{
+    if (!system_can(MADV_HUGEPAGE, false))
+        return;
+    size_t count;
+    EXPECT_STATUS(inlay_huge_pages_advise(region, PAGES * huge, &count), INLAY_OK);
+    EXPECT(bytes_in_huge_pages(region) == 0, "advice alone provided memory");
+    touch(region, PAGES * huge);
+    /* The kernel may find fewer free huge pages than for the probe, but not none. */
+    EXPECT(bytes_in_huge_pages(region) >= huge, "no huge page in %zu bytes that were advised", count);
+    EXPECT(is_touched(region, PAGES * huge), "the memory has changed");
+}
+END_TEST
+
+START_TEST(memory_in_use_moves_to_huge_pages)
+{
+    if (!system_can(COLLAPSE, true))
+        return;
+    size_t count = 0, again = 0;
+    madvise(region, PAGES * huge, MADV_NOHUGEPAGE);
+    touch(region, (PAGES - 1) * huge); /* the last one is never touched */
+    madvise(region, PAGES * huge, MADV_HUGEPAGE);
+    EXPECT(bytes_in_huge_pages(region) == 0, "the memory has huge pages already");
+    EXPECT_STATUS(inlay_huge_pages_collapse(region + huge - 1, PAGES * huge, &count), INLAY_OK);
+    EXPECT(count >= huge && bytes_in_huge_pages(region) == count, "%zu bytes were moved, %zu lie in huge pages", count,
+           bytes_in_huge_pages(region));
+    EXPECT(count <= (PAGES - 2) * huge, "%zu bytes were moved, with neighbours", count);
+    EXPECT_STATUS(inlay_huge_pages_collapse(region + huge, (PAGES - 1) * huge, &again), INLAY_OK);
+    EXPECT(again >= count, "%zu bytes lie in huge pages, not %zu", again, count);
+    EXPECT_STATUS(inlay_huge_pages_collapse(region + huge, (PAGES - 1) * huge, NULL), INLAY_OK);
+    EXPECT(is_touched(region, (PAGES - 1) * huge), "the memory has changed");
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return RUN_TESTS(argc, argv, "huge pages", find_region, free_fixture, errors_of_advice,
+                     what_the_system_refuses_is_no_error, only_whole_pages_are_advised, advised_memory_gets_huge_pages,
+                     memory_in_use_moves_to_huge_pages);
+}
