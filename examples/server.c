@@ -2,17 +2,20 @@
 /*
  * How an inference server uses inlay. One layer is made at the start and shared by all worker threads without a lock.
  * A worker serves one client at a time: first all prompts of a batch (prefill), then in each step one token per
- * sequence, at the next position (decode). A bad id becomes an error for its client, which names it; other clients are
- * not affected.
+ * sequence, at the next position (decode). Each worker has one output, in huge pages, and reuses it for all calls: the
+ * system provides its pages once. A bad id becomes an error for its client, which names it; other clients are not
+ * affected.
  */
+#define _POSIX_C_SOURCE 200112L /* posix_memalign */
 #include <inlay/inlay.h>
 
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-enum { VOCAB = 8, DIM = 4, WORKERS = 2, BATCH = 2, PROMPT = 3, STEPS = 2 };
+enum { VOCAB = 8, DIM = 4, WORKERS = 2, BATCH = 2, PROMPT = 3, STEPS = 2, HUGE_PAGE = 2 << 20 };
 
 /* The prompts of one client, and the reply to it. */
 struct client {
@@ -60,9 +63,20 @@ static inlay_status forward(const inlay_layer *layer, struct client *client, con
     return status;
 }
 
-static void serve(const inlay_layer *layer, struct client *client)
+/* Returns memory for an output, or null: whole huge pages, which the system must know before the first write. */
+static void *make_output(size_t bytes)
 {
-    float out[BATCH * PROMPT][DIM];
+    void *out = NULL;
+    size_t whole = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    if (posix_memalign(&out, HUGE_PAGE, whole) != 0)
+        return NULL;
+    inlay_huge_pages_advise(out, whole, NULL); /* it only makes calls faster: no failure needs handling */
+    return out;
+}
+
+/* Serves one client with an output [BATCH * PROMPT, DIM] that other clients have used before. */
+static void serve(const inlay_layer *layer, struct client *client, float (*out)[DIM])
+{
     inlay_batch prefill = inlay_batch_i32(client->prompts[0], BATCH, PROMPT, 0);
     if (forward(layer, client, &prefill, out) != INLAY_OK)
         return;
@@ -83,14 +97,19 @@ static void serve(const inlay_layer *layer, struct client *client)
 static void *work(void *argument)
 {
     struct server *server = argument;
-    for (;;) {
+    float(*out)[DIM] = make_output(BATCH * PROMPT * sizeof *out);
+    while (out != NULL) {
         pthread_mutex_lock(&server->lock);
         struct client *client = server->waiting > 0 ? &server->queue[--server->waiting] : NULL;
         pthread_mutex_unlock(&server->lock);
         if (client == NULL)
-            return NULL;
-        serve(server->layer, client);
+            break;
+        serve(server->layer, client, out);
     }
+    if (out == NULL)
+        fprintf(stderr, "server: no memory for a worker\n");
+    free(out);
+    return NULL;
 }
 
 int main(void)
