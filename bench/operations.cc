@@ -15,6 +15,15 @@ static void embed_cached(const Fixture &f, const inlay_executor *executor, std::
     forward(f, f.caching, f.batch, executor, calls);
 }
 
+// As a caller does who allocates and frees an output for each call.
+template <PageSize size> static void embed_fresh(const Fixture &f, const inlay_executor *executor, std::size_t calls)
+{
+    repeat(calls, [&] {
+        const FreshPages out(f.rows * f.row_bytes, size);
+        require(inlay_forward(f.caching, &f.batch, out.begin(), f.row_bytes, executor, nullptr));
+    });
+}
+
 static void embed_starts(const Fixture &f, const inlay_executor *executor, std::size_t calls)
 {
     forward(f, f.caching, f.different_starts, executor, calls);
@@ -68,6 +77,8 @@ static std::vector<Operation> plain_operations()
     const auto positions = in_modes("rewrite_positions", all_modes());
     return {
         {Role::kernel, "embed", tokens, fused | parallel, 2, copies, streams, embed_cached},
+        {Role::kernel, "embed_fresh_2m", fresh, 0, 2, {}, {}, embed_fresh<huge_pages>},
+        {Role::kernel, "embed_fresh_4k", fresh, 0, 2, {}, {}, embed_fresh<small_pages>},
         {Role::kernel, "embed_starts", decoding, fused, 2, copies, starts, embed_starts},
         {Role::kernel, "embed_computed", prompts, fused | computes | parallel, 2, copies, {}, embed_computing},
         {Role::kernel, "embed_norm", prompts, fused, 2, copies, streams, embed_norm},
@@ -103,7 +114,7 @@ bool measured(const Operation &operation, const Shape &shape, std::size_t thread
         return true;
     // Scalar defines results and is not meant to be fast: a few rows are enough.
     const std::size_t pairs = shape.seq * ((shape.dim + 1) / 2);
-    return threads == 1 && !(shape.series & (growing | compact | small | drawn)) &&
+    return threads == 1 && !(shape.series & (growing | compact | small | drawn | fresh)) &&
            (!(operation.traits & computes) || pairs <= scalar_pairs);
 }
 

@@ -39,6 +39,25 @@ template <class T> Pages<T> make_pages(std::size_t n, PageSize size = huge_pages
 // The same memory for handles of the library.
 extern const inlay_allocator pages_allocator;
 
+// Memory that the system provides anew and takes back afterwards: each of its pages is touched for the first time.
+class FreshPages
+{
+  public:
+    FreshPages(std::size_t bytes, PageSize size); // throws std::bad_alloc
+    ~FreshPages();
+    FreshPages(const FreshPages &) = delete;
+    FreshPages &operator=(const FreshPages &) = delete;
+
+    void *begin() const
+    {
+        return begin_;
+    }
+
+  private:
+    std::size_t mapped_bytes_;
+    void *mapping_, *begin_;
+};
+
 // Returns the memory of this machine, or its address space if that is smaller.
 std::size_t all_memory();
 

@@ -23,6 +23,7 @@ enum Series : unsigned {
     compact = 16, // tokens of a table of each 16-bit and quantised type
     small = 32,   // gathers of short rows from a table that no cache holds, with other ids in each call
     drawn = 64,   // prompts whose sizes are chosen by a seed: the fused pass alone
+    fresh = 128,  // prompts whose output is new memory of the system in each call: the fused pass alone
 };
 
 enum Threads : bool { one_thread = false, more_threads = true }; // also measured on 2, and on all cores
@@ -71,6 +72,8 @@ constexpr Shape default_shapes[] = {
     // NumPy's large arrays begin at 16 mod 64; rows of an odd dim begin anywhere.
     {prompts, 32, 512, 512, 50000, 16},
     {prompts, 32, 512, 511, 50000},
+    // Outputs in memory that no call has touched before.
+    {fresh, 32, 512, 512, 50000},
     // From 10^2 to 10^6 tokens, two steps a decade.
     {growing, 10, 10, 512, 50000},
     {growing, 10, 32, 512, 50000},
