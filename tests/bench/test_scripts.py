@@ -176,6 +176,46 @@ def test_against(folder):
     assert compare(folder, old, json_of(run_of("limit/copy/b1_s1_d1_v1")))[0] == 2
 
 
+def write_harness(path, *minima):
+    """Writes a program that prints a run with the next of these minima, in microseconds, each time it is started."""
+    texts = [json_of({**embed(1.0), "seconds_minimum": us * 1e-6}) for us in minima]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.with_suffix(".log").write_text("", encoding="utf-8")
+    path.write_text(
+        f"#!{sys.executable} -B\n"
+        "import pathlib, sys\n"
+        f"log = pathlib.Path({str(path.with_suffix('.log'))!r})\n"
+        "calls = log.read_text().splitlines()\n"
+        "log.write_text('\\n'.join([*calls, ' '.join(sys.argv[1:])]))\n"
+        f"print({texts!r}[len(calls)])\n",
+        encoding="utf-8",
+    )
+    path.chmod(0o755)
+    return path
+
+
+def compare_in_turn(folder, old, new):
+    """Exit status, output, and the calls of both, of two harnesses with these minima; the old one by its build directory."""
+    harnesses = write_harness(folder / "old" / "bench" / "inlay_bench", *old), write_harness(folder / "inlay_bench", *new)
+    command = [sys.executable, "-B", str(BENCH / "against.py"), str(folder / "old"), str(harnesses[1]), "--more"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    logs = [harness.with_suffix(".log").read_text(encoding="utf-8").splitlines() for harness in harnesses]
+    return done.returncode, done.stdout.decode(), logs
+
+
+def test_in_turn(folder):
+    status, out, (old, new) = compare_in_turn(folder, (2.0, 2.1), (2.05, 2.4))
+    assert (status, out) == (0, "1 rows compared in turn, 0 slower\n"), out
+    assert old == new == ["--more --benchmark_format=json"] * 2, (old, new)
+    status, out, (old, new) = compare_in_turn(folder, (2.0, 2.0, 2.0, 2.0), (3.0, 3.0, 3.0, 3.1))
+    assert status == 1 and "50.0%" in out and "3.00 us" in out, out
+    assert len(old) == len(new) == 4 and "--benchmark_filter=^(embed/avx2/b32_s512_d512_v50000)(/|$)" in old[2], old
+    status, out, _ = compare_in_turn(folder, (2.0, 2.0, 2.0, 2.0), (3.0, 3.0, 2.0, 2.0))
+    assert status == 0, "a row that is not slower again does not count"
+    status, out, (old, _) = compare_in_turn(folder, (2.0, 2.5), (2.3, 2.3))
+    assert (status, len(old)) == (0, 2), "the spread of the old minima is larger than what was lost"
+
+
 def draw(folder, *runs):
     (folder / "run.json").write_text(json_of(*runs), encoding="utf-8")
     for python in sys.executable, "/usr/bin/python3":
@@ -211,6 +251,7 @@ def main():
         test_instructions()
         test_saved(pathlib.Path(folder))
         test_against(pathlib.Path(folder))
+        test_in_turn(pathlib.Path(folder))
         said = test_pictures(pathlib.Path(folder))
     assert said
     print(f"bench scripts: all good; {said}")
