@@ -55,37 +55,37 @@ static void sinusoids(const inlay_sinusoid *of, int64_t position, size_t rows, s
     require(inlay_sinusoid_rows(of, position, rows, INLAY_F32, out, dim * sizeof(float), NULL));
 }
 
-__attribute__((noinline)) void count_forward_one_token(void)
+static __attribute__((noinline)) void count_forward_one_token(void)
 {
     forward(layer, 1, 1);
 }
 
-__attribute__((noinline)) void count_forward_batch(void)
+static __attribute__((noinline)) void count_forward_batch(void)
 {
     forward(layer, BATCH, SEQ);
 }
 
-__attribute__((noinline)) void count_forward_int8(void)
+static __attribute__((noinline)) void count_forward_int8(void)
 {
     forward(quantised_layer, BATCH, SEQ);
 }
 
-__attribute__((noinline)) void count_gather_one_token(void)
+static __attribute__((noinline)) void count_gather_one_token(void)
 {
     gather(&tokens, 1);
 }
 
-__attribute__((noinline)) void count_gather_narrow(void)
+static __attribute__((noinline)) void count_gather_narrow(void)
 {
     gather(&narrow, NARROW_ROWS);
 }
 
-__attribute__((noinline)) void count_sinusoid_rows(void)
+static __attribute__((noinline)) void count_sinusoid_rows(void)
 {
     sinusoids(sinusoid, 0, TABLE_ROWS, TABLE_DIM);
 }
 
-__attribute__((noinline)) void count_far_position(void)
+static __attribute__((noinline)) void count_far_position(void)
 {
     sinusoids(far_sinusoid, FAR_POSITION, 1, FAR_DIM);
 }

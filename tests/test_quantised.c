@@ -135,8 +135,8 @@ static void check_shape(const struct shape *shape, uint64_t seed)
                 ck_abort_msg("type %d, %zu columns, group %zu, zeros %d, positions %d, in place %d, stream %d, "
                              "placement %d, offset %zu, scale %a: row %zu, column %zu is %a, scalar has %a",
                              (int)type, shape->columns, shape->group, shape->zeros, shape->positioned, shape->in_place,
-                             shape->stream, (int)placement, shape->offset, (double)shape->scale, i, column,
-                             (double)got, (double)wanted);
+                             shape->stream, (int)placement, shape->offset, (double)shape->scale, i, column, (double)got,
+                             (double)wanted);
         }
     EXPECT(arena_untouched_outside(&arenas[OUT], out, COUNT, stride, floats),
            "type %d, %zu columns, stream %d, offset %zu: wrote outside its rows", (int)type, shape->columns,
