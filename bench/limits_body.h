@@ -179,6 +179,12 @@ static void move(const BareRows &all, Mode mode)
 TARGET static void scale(float *x, std::size_t n, float factor)
 {
     std::size_t i = 0;
+    for (; i + 4 * line <= n; i += 4 * line) { // unrolled: in L1 the loop itself would be the limit
+        store(x + i, multiply(load(x + i), broadcast(factor)));
+        store(x + i + line, multiply(load(x + i + line), broadcast(factor)));
+        store(x + i + 2 * line, multiply(load(x + i + 2 * line), broadcast(factor)));
+        store(x + i + 3 * line, multiply(load(x + i + 3 * line), broadcast(factor)));
+    }
     for (; i + line <= n; i += line)
         store(x + i, multiply(load(x + i), broadcast(factor)));
     for (; i < n; i++)

@@ -190,7 +190,7 @@ void add_plain_limits(std::vector<Operation> &all)
     // memcpy is a loop without prefetching, and better than ours: it moves long rows by a string instruction.
     all.push_back({Role::limit, "copy", tokens, parallel, 2, {}, {}, copy});
     add_limits(all, "copy", tokens, parallel, 2, Modes(all_modes().begin() + 1, all_modes().end()), token_rows);
-    add_limits(all, "streams", tokens, parallel, 2, all_modes(), tiled_streams);
+    add_limits(all, "streams", tokens, 0, 2, all_modes(), tiled_streams);
     add_limits(all, "two_rows", decoding, 0, 2, all_modes(), separate_streams);
     all.push_back({Role::limit, "rewrite", prompts, 0, 2, {}, {}, rewrite});
     all.push_back({Role::limit, "rewrite_nt", prompts, 0, 2, {}, {}, if_nt(rewrite_nt)});

@@ -32,7 +32,7 @@ struct Contender {
 // The number of rounds: rounds_most, or fewer where they take more than rounds_seconds, but at least rounds_least.
 constexpr std::size_t rounds_most = 11;
 constexpr std::size_t rounds_least = 5;
-constexpr double rounds_seconds = 10;
+constexpr double rounds_seconds = 6;
 
 // Measures the wanted contenders of a shape, their limits, and the runs on one thread that a speed-up is relative to.
 void measure(const Shape &shape, std::vector<Contender> &contenders);
