@@ -110,12 +110,12 @@ bool measured(const Operation &operation, const Shape &shape, std::size_t thread
         return false;
     if (threads > 1 && (!shape.threads || !(operation.traits & parallel)))
         return false;
-    if (isa != "scalar")
+    if (isa != "scalar" && isa != "portable")
         return true;
-    // Scalar defines results and is not meant to be fast: a few rows are enough.
+    // These two are not meant to be fast, one defines results and one runs anywhere: a few rows are enough.
     const std::size_t pairs = shape.seq * ((shape.dim + 1) / 2);
     return threads == 1 && !(shape.series & (growing | compact | small | drawn | fresh)) &&
-           (!(operation.traits & computes) || pairs <= scalar_pairs);
+           (isa != "scalar" || !(operation.traits & computes) || pairs <= scalar_pairs);
 }
 
 std::int64_t bytes_moved(const Operation &operation, const Shape &shape)

@@ -6,7 +6,8 @@
 
 writes ratios.png (time over the limit, per kernel, shape and ISA), tokens.png (the fused pass from few tokens to many)
 and threads.png (speed-up, beside the speed-up of plain copies and fills). A picture without rows in the run is not
-drawn. Scalar rows are left out: the scalar kernels define results and are not meant to be fast.
+drawn. Scalar and portable rows are left out: the ones define results, the others run anywhere; neither is meant to be
+fast.
 """
 
 import pathlib

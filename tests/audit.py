@@ -43,6 +43,7 @@ ISAS = {
     "avx2": {"sleef": r"Sleef_\w+avx2$", "never": {"registers wider than AVX2's": r"%zmm|\{%k", "a masked move": r"\tvp?maskmov"}},
     "avx512": {"sleef": r"Sleef_\w+avx512f$", "never": {}},
     "neon": {"sleef": r"Sleef_\w+advsimd$", "never": {}},
+    "portable": {"sleef": None, "never": {"instructions above the baseline": WIDE, "a fused multiply-add": FUSED}},
 }
 EVERYWHERE = {"a fused multiply-add in float": FUSED_FLOAT, "a gather instruction": GATHER}
 

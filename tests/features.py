@@ -53,7 +53,8 @@ def main():
     programs = {isa: [f"{arguments.native}/tests/features"] for isa in ("avx512", "avx2")}
     if arguments.cross:
         programs["neon"] = [*shlex.split(arguments.emulator), f"{arguments.cross}/tests/features"]
-    programs["scalar"] = [f"{arguments.native}/tests/features"]
+    for isa in ("portable", "scalar"):
+        programs[isa] = [f"{arguments.native}/tests/features"]
     columns = {isa: column(program, isa) for isa, program in programs.items()}
     missing = [isa for isa, found in columns.items() if found is None]
     if missing:

@@ -60,6 +60,7 @@ START_TEST(no_isa_runs_without_its_features)
                        INLAY_FEATURE_AVX512BW},
         {"avx2", INLAY_FEATURE_FMA | INLAY_FEATURE_F16C | INLAY_FEATURE_AVX2},
         {"neon", 0},
+        {"portable", 0},
         {"scalar", 0},
     };
     const struct inlay_kernels *kernels;
@@ -77,6 +78,19 @@ START_TEST(no_isa_runs_without_its_features)
             EXPECT(runs == !(isas[isa].needs & feature), "%s without feature %#x: %d", kernels->name, feature, runs);
         }
     }
+}
+END_TEST
+
+/* Scalar kernels run by default only where no others are compiled in that need no features. */
+START_TEST(scalar_is_the_last_resort)
+{
+#ifdef INLAY_HAVE_PORTABLE
+    const struct inlay_kernels *kernels = NULL;
+    bool runs = false;
+    for (size_t i = 0; !runs; i++)
+        kernels = inlay_dispatch_with(i, 0, &runs);
+    EXPECT(kernels != &inlay_kernels_scalar, "a CPU without features runs scalar kernels");
+#endif
 }
 END_TEST
 
@@ -195,7 +209,7 @@ END_TEST
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "dispatch", NULL, NULL, list_ends_with_scalar, no_isa_runs_without_its_features,
-                     features_are_those_of_cpuid, the_best_runs_by_default, thresholds_are_those_of_the_isa,
-                     every_name_chooses_what_runs, other_names_are_ignored, the_environment_is_read_once,
-                     many_threads_may_call_first);
+                     scalar_is_the_last_resort, features_are_those_of_cpuid, the_best_runs_by_default,
+                     thresholds_are_those_of_the_isa, every_name_chooses_what_runs, other_names_are_ignored,
+                     the_environment_is_read_once, many_threads_may_call_first);
 }

@@ -129,7 +129,11 @@ static int print_defaults(size_t dim)
     printf("  cached_positions  %zu rows of sinusoids, %zu bytes\n", cached / (dim * sizeof(float)), cached);
     printf("  l2_bytes          %zu: larger calls prefetch whole rows\n", tuning.l2_bytes);
     printf("  stream_bytes      %zu: larger outputs are written by non-temporal stores\n", tuning.stream_bytes);
-    printf("  compute_bytes     %zu: a single sequence computes more position rows than that\n", tuning.compute_bytes);
+    if (tuning.compute_bytes == SIZE_MAX)
+        puts("  compute_bytes     none: cached positions are always read");
+    else
+        printf("  compute_bytes     %zu: a single sequence computes more position rows than that\n",
+               tuning.compute_bytes);
     printf("  block_bytes       %zu of position rows are shared by the sequences of a batch at a time\n",
            tuning.block_bytes);
     printf("  prefetch_bytes    %zu of table rows are prefetched together\n", tuning.prefetch_bytes);

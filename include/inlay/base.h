@@ -74,7 +74,7 @@ typedef struct inlay_fault {
  */
 INLAY_API void inlay_init(void);
 
-/** Returns the name of the ISA whose kernels run: "avx512", "avx2", "neon" or "scalar". */
+/** Returns the name of the ISA whose kernels run: "avx512", "avx2", "neon", "portable" or "scalar". */
 INLAY_API const char *inlay_isa(void);
 
 /**

@@ -60,6 +60,9 @@ static const struct {
 #ifdef INLAY_HAVE_NEON
     {&inlay_kernels_neon, 0},
 #endif
+#ifdef INLAY_HAVE_PORTABLE
+    {&inlay_kernels_portable, 0},
+#endif
     {&inlay_kernels_scalar, 0},
 };
 

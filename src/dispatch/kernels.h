@@ -174,11 +174,13 @@ struct inlay_kernels {
      */
     void (*cast)(const struct inlay_cast_tile *tile);
     size_t lanes; /* entries that sinusoid_rows computes at once by turning a state; 0: it has no state, and is slow */
+    bool fma;     /* it does so with fused multiply-add, without which it takes several times as long */
 };
 
 extern const struct inlay_kernels inlay_kernels_scalar;
 extern const struct inlay_kernels inlay_kernels_avx2;
 extern const struct inlay_kernels inlay_kernels_avx512;
 extern const struct inlay_kernels inlay_kernels_neon;
+extern const struct inlay_kernels inlay_kernels_portable;
 
 #endif

@@ -17,12 +17,13 @@ struct inlay_cpu;
 
 /* The thresholds of this process, and where they come from. */
 struct inlay_thresholds {
-    inlay_tuning tuning;       /* its compute_bytes is for vectors of up to 8 floats */
-    size_t compute_bytes_wide; /* for vectors of 16 floats */
-    bool narrow_moves;         /* as in inlay_cpu */
-    bool has_profile;          /* INLAY_TUNING is set */
-    inlay_status profile;      /* what reading its file came to */
-    const char *kind;          /* as in inlay_cpu */
+    inlay_tuning tuning;          /* its compute_bytes is for vectors of up to 8 floats */
+    size_t compute_bytes_wide;    /* for vectors of 16 floats */
+    size_t compute_bytes_unfused; /* for kernels without fused multiply-add */
+    bool narrow_moves;            /* as in inlay_cpu */
+    bool has_profile;             /* INLAY_TUNING is set */
+    inlay_status profile;         /* what reading its file came to */
+    const char *kind;             /* as in inlay_cpu */
     struct inlay_caches caches;
 };
 
@@ -66,8 +67,8 @@ enum { INLAY_PREFETCH_LINES = 4 };
 enum { INLAY_STREAMED_ROW_STEP = 32, INLAY_STREAMED_ROW_BYTES = 1024 };
 
 /* Runs of at most so many consecutive positions are computed each by itself: an anchor, from exact phases, takes as
-   long as the rows that it saves. */
-enum { INLAY_DIRECT_ROWS = 12 };
+   long as the rows that it saves. The second figure is that of kernels without fused multiply-add. */
+enum { INLAY_DIRECT_ROWS = 12, INLAY_DIRECT_ROWS_UNFUSED = 2 };
 
 /* Sinusoid tables of more bytes are written by non-temporal stores. Nothing is read for them, so that an L3, however
    fast, does not help: leaving 4 MiB there took 5 % longer. */

@@ -20,6 +20,7 @@ void inlay_generator_start(struct inlay_generator *generator, const struct inlay
                            struct inlay_positions positions, size_t rows)
 {
     bool exact = sinusoid->angles == NULL && kernels->lanes > 0;
+    size_t direct_rows = kernels->fma ? INLAY_DIRECT_ROWS : INLAY_DIRECT_ROWS_UNFUSED;
     bool rotates = positions.list == NULL && sinusoid->angles == NULL;
     size_t bytes = inlay_padded(pairs) * sizeof(double);
     generator->kernels = kernels;
@@ -33,7 +34,7 @@ void inlay_generator_start(struct inlay_generator *generator, const struct inlay
     generator->anchor_rows = rotates ? INLAY_ANCHOR_ROWS : 1;
     generator->rows_left = 0;
     generator->reanchors = INLAY_MOST_REANCHORS;
-    generator->direct = exact && (positions.list != NULL || rows <= INLAY_DIRECT_ROWS);
+    generator->direct = exact && (positions.list != NULL || rows <= direct_rows);
     if (generator->direct && (positions.list == NULL || positions.type == INLAY_POSITION_I64))
         return; /* all positions are whole numbers, and need no state */
     if (rotates) {

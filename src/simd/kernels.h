@@ -16,6 +16,7 @@
 #include "simd/dequantise.h"
 #include "simd/embed.h"
 #include "simd/norm.h"
+#include "simd/sincos.h"
 #include "simd/sinusoid.h"
 
 /* Defines the function that embeds rows of one quantised type. Each type has a function of its own, in which the type
@@ -64,4 +65,5 @@ const struct inlay_kernels NAME(inlay_kernels) = {
     .norm = NAME(norm),
     .cast = NAME(cast),
     .lanes = VEC_LEN,
+    .fma = VEC_FMA_ONCE,
 };

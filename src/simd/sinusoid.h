@@ -6,30 +6,32 @@
 /*
  * Returns twice a bound of how far the state may be off until the next exact phases, with m re-anchorings in between,
  * each after K rows, for amplitude 1. Below, u = 2^-53: rounding errs by u |x| at most, and by u/2 where |x| <= 1. w is
- * the angle of a step.
+ * the angle of a step. f is 0 where fma rounds once, and 1 where it rounds its product too.
  *
  * The first bound takes the state as a vector (sin, cos), whose length is 1 and which turning does not stretch. (Its
- * errors may take a component above 1, where rounding errs by up to u. That happens in slow columns alone, which
- * use 1.0 of the 1.21 u that they have below.) A step is sin' = fma(sin, cos w, cos * sin w), and cos' likewise. The
- * sums err by u/2 each, together 0.71 u; the products by u |sin w| or 0.71 u, whichever is less; the constants by u/2
- * for cos w, and u |sin w| or u/2 for sin w. Together this is a vector of at most D u a step, D = min(2.42, 1.21 + 2
- * |sin w|). Re-anchoring is a step by another angle and errs by 2.42 u. Steps start again at each anchor, and an anchor
- * starts from the one before it. Exact phases are off by u of themselves, hence the vector by pi/4 u, and sincospi by
- * half an ULP in each component, 0.71 u; turning by the quadrant is exact: together below 2 u. So the sine and the
- * cosine are off by less than
+ * errors may take a component above 1, where rounding errs by up to u. That happens in slow columns alone, which use
+ * 1.0 of the 1.21 u that they have below, and whose products with cos w = 1 are exact.) A step is sin' = fma(sin, cos
+ * w, cos * sin w), and cos' likewise. The sums err by u/2 each, together 0.71 u; the products with cos w by 0.71 f u;
+ * those with sin w by u |sin w| or 0.71 u, whichever is less; the constants by u/2 for cos w, and u |sin w| or u/2 for
+ * sin w. Together this is a vector of at most D u a step, D = 0.71 f + min(2.42, 1.21 + 2 |sin w|). Re-anchoring is a
+ * step by another angle and errs by R u, R = 2.42 + 0.71 f. Steps start again at each anchor, and an anchor starts from
+ * the one before it. Exact phases are off by u of themselves, hence the vector by pi/4 u, and sincospi by
+ * VEC_SINCOSPI_ERROR u of each component; turning by the quadrant is exact: together below X u, X = 1 +
+ * VEC_SINCOSPI_ERROR. So the sine and the cosine are off by less than
  *
- *     u (D K + 2.42 m + 2)
+ *     u (D K + R m + X)
  *
  * Slow columns hold small sines, for which that is too coarse. Let S be the largest |sin| of all those rows, S <=
  * min(1, |sin at the exact phases| + (m + 1) K |sin w|), as |sin(nw)| <= n |sin w|. A step adds to the sine u |sin w|
- * (product) + u S (sum) + u/2 S + u |sin w| (constants). What a step added to the cosine, D u or less, is carried into
- * the sine by n steps of turning, by |sin(nw)| <= min(1, n |sin w|): summed over K steps, D u min(K, K^2/2 |sin w|).
- * Re-anchoring, by an angle whose |sin| is K |sin w| at most, adds 3/2 u S + 2 u K |sin w| to the sine, and 2.42 u <=
- * 2 D u to the cosine: summed over m re-anchorings, the last of which is K rows back, D u min(2m, m (m + 1) K |sin w|)
- * of the sine. The exact phases add, relative to their sine, as |x / tan x| <= 1 and |x tan x| <= 1 for |x| <= pi/4,
- * 2 u S, and 2 u min(1, (m + 1) K |sin w|) from their cosine. So the sine is also off by less than
+ * (product) + f u S (product) + u S (sum) + u/2 S + u |sin w| (constants). What a step added to the cosine, D u or
+ * less, is carried into the sine by n steps of turning, by |sin(nw)| <= min(1, n |sin w|): summed over K steps, D u
+ * min(K, K^2/2 |sin w|). Re-anchoring, by an angle whose |sin| is K |sin w| at most, adds (3/2 + f) u S + 2 u K |sin w|
+ * to the sine, and R u <= 2 D u to the cosine: summed over m re-anchorings, the last of which is K rows back, D u
+ * min(2m, m (m + 1) K |sin w|) of the sine. The exact phases add, relative to their sine, as |x / tan x| <= 1 and |x
+ * tan x| <= 1 for |x| <= pi/4, X u S, and X u min(1, (m + 1) K |sin w|) from their cosine. So the sine is also off by
+ * less than
  *
- *     u ((3/2 (K + m) + 2) S + 2 (m + 1) K |sin w| + D min(K + 2m + 2, (K^2/2 + (m + 1) (m + 2) K) |sin w|))
+ *     u (((3/2 + f) (K + m) + X) S + 2 (m + 1) K |sin w| + D min(K + 2m + X, (K^2/2 + (m + 1) (m + X) K) |sin w|))
  *
  * and the cosine by the same with C, the largest |cos|, for S. The smaller of the two bounds holds; one hundredth is
  * added for products of errors and for the rounding of the bound itself.
@@ -40,18 +42,20 @@
  */
 static inline vec_double sinusoid_bound(vec_double value, vec_double step, double rows, double reanchors)
 {
+    const double f = VEC_FMA_ONCE ? 0 : 1, most = 2.42 + 0.71 * f, phases = 1 + VEC_SINCOSPI_ERROR;
     const double unit = 2 * 1.01 * 0x1p-53, since = rows * (reanchors + 1);
     const vec_double one = vec_double_set1(1);
-    vec_double each = vec_double_fma(vec_double_set1(2), step, vec_double_set1(1.21));
-    each = vec_double_min(vec_double_set1(2.42), each);
+    vec_double each = vec_double_fma(vec_double_set1(2), step, vec_double_set1(1.21 + 0.71 * f));
+    each = vec_double_min(vec_double_set1(most), each);
     vec_double largest = vec_double_fma(vec_double_set1(since), step, vec_double_abs(value));
     largest = vec_double_min(one, largest);
-    vec_double turned = step * (rows * rows / 2 + (reanchors + 2) * since);
-    turned = vec_double_min(vec_double_set1(rows + 2 * reanchors + 2), turned);
-    vec_double bound = largest * (1.5 * (rows + reanchors) + 2);
+    vec_double turned = step * (rows * rows / 2 + (reanchors + phases) * since);
+    turned = vec_double_min(vec_double_set1(rows + 2 * reanchors + phases), turned);
+    vec_double bound = largest * ((1.5 + f) * (rows + reanchors) + phases);
     bound = vec_double_fma(vec_double_set1(2 * since), step, bound);
     bound = vec_double_fma(each, turned, bound);
-    bound = vec_double_min(bound, vec_double_fma(vec_double_set1(rows), each, vec_double_set1(2.42 * reanchors + 2)));
+    bound =
+        vec_double_min(bound, vec_double_fma(vec_double_set1(rows), each, vec_double_set1(most * reanchors + phases)));
     vec_double tiny = vec_double_min(one, vec_double_abs(value) * 0x1p100);
     return vec_double_fma(vec_double_set1(unit), bound, one - tiny);
 }
@@ -109,23 +113,24 @@ static void NAME(sinusoid_reanchor)(const struct inlay_sinusoid_reanchor *step)
     }
 }
 
-/* The polynomials of sinusoid_direct(): coefficients of r^3, r^5, ... and of r^2, r^4, ... */
-enum { SINE_TERMS = 6, COSINE_TERMS = 7 };
-static const double sinusoid_half_pi = 0x1.921fb54442d18p+0;
-static const double sinusoid_sine[SINE_TERMS] = {-0x1.4abbce625bdbap-1, 0x1.466bc6774c8f5p-4,   -0x1.32d2ccd66c384p-8,
-                                                 0x1.507824014d6ddp-13, -0x1.e2f609e6b95d3p-19, 0x1.e0842064858adp-25};
-static const double sinusoid_cosine[COSINE_TERMS] = {
-    -0x1.3bd3cc9be45dep+0,  0x1.03c1f081b5ac0p-2,  -0x1.55d3c7e3cb241p-6, 0x1.e1f5068688d32p-11,
-    -0x1.a6d1eef476fd6p-16, 0x1.f9ce2459fca93p-22, -0x1.b2f3ea0ac583cp-28};
-
-/* Returns factor * (c[0] + c[1] z + c[2] z^2 + ...) + first. */
-VEC_INLINE vec_double sinusoid_polynomial(vec_double factor, vec_double z, const double *c, size_t terms,
-                                          vec_double first)
+/* Returns the upper 26 bits of a double, by Veltkamp's splitting. The rest has 26 bits and a sign, so that products of
+   such parts are exact. */
+VEC_INLINE vec_double sinusoid_upper(vec_double x)
 {
-    vec_double sum = vec_double_set1(c[terms - 1]);
-    for (size_t i = terms - 1; i-- > 0;)
-        sum = vec_double_fma(sum, z, vec_double_set1(c[i]));
-    return vec_double_fma(sum, factor, first);
+    const vec_double shifted = x * (0x1p27 + 1);
+    return shifted - (shifted - x);
+}
+
+/* Returns a * b - whole, rounded once. Where fma rounds twice, `whole` is the whole number next to the rounded product:
+   subtracting it is exact, and Dekker's product gives what that rounding cut off, exactly too. */
+VEC_INLINE vec_double sinusoid_part(vec_double a, vec_double b, vec_double whole)
+{
+    if (VEC_FMA_ONCE)
+        return vec_double_fms(a, b, whole);
+    const vec_double product = a * b, a_high = sinusoid_upper(a), b_high = sinusoid_upper(b);
+    const vec_double a_low = a - a_high, b_low = b - b_high;
+    const vec_double cut_off = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low;
+    return (product - whole) + cut_off;
 }
 
 /*
@@ -136,15 +141,12 @@ VEC_INLINE vec_double sinusoid_polynomial(vec_double factor, vec_double z, const
  * are those of the sum. r = position * turns_high - n is rounded once, and errs by u |r|; position * turns_low, below
  * 2^-53 |A|, is added. So the angle within the quarter turn is off by less than
  *
- *     2 u |r| + 2^-104.4 |A|        and |r| <= 1/2 + 2^-21
+ *     2 u |r| + 2^-104.4 |A|        and |r| <= 1/2 + 2^-20
  *
- * relative to r first, so that a sine next to a multiple of pi keeps its digits. The polynomials interpolate
- * sin(pi/2 r) / r and (cos(pi/2 r) - 1) / r^2, as functions of r^2, at Chebyshev's nodes of [0, 1/4]; with their
- * coefficients as doubles they are off by less than 2^-54.5 and 2^-55 of sine and cosine. As |x / tan x| <= 1 and
- * |x tan x| <= pi/4, and as the last sum errs by u of itself and the terms before it are small, a sine is off by less
- * than 2 u (r) + u (r * first coefficient) + 0.4 u (other terms) + 0.4 u (polynomial) + u (sum) of itself, and a cosine
- * by less than 1.6 u + 0.9 u + 0.3 u + u; an amplitude adds u. The second part of the angle's error is at most 2^-102.7
- * |position|. Hence twice the error is less than
+ * relative to r first, so that a sine next to a multiple of pi keeps its digits. As |x / tan x| <= 1 and |x tan x| <=
+ * pi/4, a sine is off by less than 2 u of itself for that, a cosine by less than 1.6 u, both by 3 u more from
+ * sincos_quarter(), and by u from an amplitude. The second part of the angle's error is at most 2^-102.7 |position|.
+ * Hence twice the error is less than
  *
  *     12.12 u |value| + 2^-101 max(1, |position|)
  *
@@ -155,9 +157,8 @@ VEC_INLINE struct vec_sincos sinusoid_direct(const struct inlay_sinusoid_tile *t
     const vec_double x = vec_double_set1(position), shift = vec_double_set1(0x1.8p52);
     const vec_double high = vec_double_load(tile->turns_high + i), low = vec_double_load(tile->turns_low + i);
     const vec_double shifted = vec_double_fma(x, high, shift);
-    const vec_double r = vec_double_fma(x, low, vec_double_fms(x, high, shifted - shift)), z = r * r;
-    const struct vec_sincos within = {sinusoid_polynomial(r * z, z, sinusoid_sine, SINE_TERMS, r * sinusoid_half_pi),
-                                      sinusoid_polynomial(z, z, sinusoid_cosine, COSINE_TERMS, vec_double_set1(1))};
+    const vec_double r = vec_double_fma(x, low, sinusoid_part(x, high, shifted - shift));
+    const struct vec_sincos within = sincos_quarter(r);
     const vec_double_bits n = (vec_double_bits)shifted, sign = (vec_double_bits)vec_double_set1(-0.0);
     const vec_double sin = vec_double_select(n << 63, within.sin, within.cos);
     const vec_double cos = vec_double_select(n << 63, within.cos, within.sin);
@@ -187,8 +188,9 @@ VEC_INLINE vec sinusoid_cast(vec_double low, vec_double high, inlay_element_type
 }
 
 /*
- * The rounding test of floats: leaves `seen` as it is where v - e and v + e round to one float, and sets bits of it
- * where they do not. v is less than e off the real number x, so that x rounds to that float too. `bound` is E = 2e.
+ * The rounding test of floats, where fma rounds once: leaves `seen` as it is where v - e and v + e round to one float,
+ * and sets bits of it where they do not. v is less than e off the real number x, so that x rounds to that float too.
+ * `bound` is E = 2e.
  *
  * Let 2^k <= |v| < 2^(k+1), where floats lie g = 2^(k-23) apart, and P = 2^29 - 1. Doubles of the size of P v lie g
  * apart too, and 2^29 v is one of them: so P v + E = 2^29 v - (v - E) rounds to 2^29 v - f, f the multiple of g next to
@@ -228,11 +230,17 @@ VEC_INLINE vec_double sinusoid_high_bound(struct sinusoid_values v)
     return v.direct ? sinusoid_direct_bound(v.high, v.absolute) : vec_double_load(v.bound + VEC_DOUBLES);
 }
 
-/* Returns a word whose bit i says whether value i is undecided. Of 16-bit types it is where v - E and v + E differ when
-   rounded; E exceeds e by more than rounding these sums adds. */
+/* Whether sinusoid_test() tells the undecided values of a type. */
+VEC_INLINE bool sinusoid_tests(inlay_element_type type)
+{
+    return type == INLAY_F32 && VEC_FMA_ONCE;
+}
+
+/* Returns a word whose bit i says whether value i is undecided: by the rounding test, or where v - E and v + E differ
+   when rounded; E = 2e exceeds e by more than rounding these sums adds, as e is more than u |v|. */
 VEC_INLINE uint32_t sinusoid_undecided(struct sinusoid_values v, inlay_element_type type)
 {
-    if (type == INLAY_F32) {
+    if (sinusoid_tests(type)) {
         const vec_double none = vec_double_set1(0);
         uint32_t low = vec_double_lanes(sinusoid_test(none, v.low, sinusoid_low_bound(v)));
         return low | (uint32_t)vec_double_lanes(sinusoid_test(none, v.high, sinusoid_high_bound(v))) << VEC_DOUBLES;
@@ -243,10 +251,11 @@ VEC_INLINE uint32_t sinusoid_undecided(struct sinusoid_values v, inlay_element_t
     return vec_differ(above, below);
 }
 
-/* Returns whether any value is undecided: of floats by one test for all of them, since it hardly ever finds any. */
+/* Returns whether any value is undecided: by one test for all of them if there is one, since it hardly ever finds any.
+ */
 VEC_INLINE bool sinusoid_any_undecided(struct sinusoid_values sin, struct sinusoid_values cos, inlay_element_type type)
 {
-    if (type != INLAY_F32)
+    if (!sinusoid_tests(type))
         return (sinusoid_undecided(sin, type) | sinusoid_undecided(cos, type)) != 0;
     vec_double seen = sinusoid_test(vec_double_set1(0), sin.low, sinusoid_low_bound(sin));
     seen = sinusoid_test(seen, sin.high, sinusoid_high_bound(sin));

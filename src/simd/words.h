@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The words of src/simd that read the same on every ISA, and what their widths have to satisfy. A vec.h defines
- * VEC_LEN, vec and vec_double (and SPAN_LEN and span, if its ISA has shorter registers too), then includes this file.
- * Holds no intrinsics. Sums, differences and products need no words: the bodies write them with the operators that
- * compilers have for vectors, and -ffp-contract=off keeps each of them rounded on its own.
+ * VEC_LEN, vec and vec_double (and SPAN_LEN and span, if its ISA has shorter registers too; and the two constants
+ * below, if they are others), then includes this file. Holds no intrinsics. Sums, differences and products need no
+ * words: the bodies write them with the operators that compilers have for vectors, and -ffp-contract=off keeps each of
+ * them rounded on its own.
  */
 #ifndef INLAY_SIMD_WORDS_H
 #define INLAY_SIMD_WORDS_H
@@ -21,6 +22,16 @@ enum { VEC_BYTES = VEC_LEN * sizeof(float), VEC_DOUBLES = VEC_LEN / 2 };
 #ifndef SPAN_LEN
 #define SPAN_LEN VEC_LEN
 typedef vec span;
+#endif
+
+/* Whether vec_double_fma() and vec_double_fms() round once; else they round the product, then the sum. */
+#ifndef VEC_FMA_ONCE
+#define VEC_FMA_ONCE 1
+#endif
+
+/* How far vec_sincospi() may be off, in units of 2^-53 of its results. Half an ULP is one unit at most. */
+#ifndef VEC_SINCOSPI_ERROR
+#define VEC_SINCOSPI_ERROR 1
 #endif
 
 enum { SPAN_BYTES = SPAN_LEN * sizeof(float), LINE_FLOATS = INLAY_CACHE_LINE / sizeof(float) };

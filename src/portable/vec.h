@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The words of src/simd in C, for CPUs whose registers no other folder knows: the vector types and operators of gcc and
+ * clang, which these map to the registers of any target, and no intrinsics. There is no fused multiply-add: products of
+ * doubles are rounded, which the bounds and the rounding test of simd/sinusoid.h allow for.
+ */
+#ifndef INLAY_PORTABLE_VEC_H
+#define INLAY_PORTABLE_VEC_H
+
+#if __FLT_EVAL_METHOD__ != 0
+#error "each operation must be rounded to its own type, which the x87 does not do"
+#endif
+#if defined(__ARM_NEON) && !defined(__aarch64__)
+#error "vectors of floats must form subnormals, which ARMv7's NEON does not do"
+#endif
+#ifndef __NO_MATH_ERRNO__
+#error "compile this folder with -fno-math-errno, so that a square root is an instruction"
+#endif
+
+#include <stdint.h>
+
+#define VEC_LEN 4
+#define VEC_FMA_ONCE 0
+#define VEC_SINCOSPI_ERROR 3
+
+typedef float vec __attribute__((vector_size(16)));
+typedef double vec_double __attribute__((vector_size(16)));
+typedef int32_t vec_ints __attribute__((vector_size(16)));
+typedef vec_ints vec_bytes;
+
+#include "simd/words.h"
+
+VEC_INLINE vec vec_set1(float x)
+{
+    return (vec){x, x, x, x};
+}
+
+/* An ordinary store: C has no others. */
+VEC_INLINE void vec_stream(unsigned char *to, vec x)
+{
+    vec_store(to, x);
+}
+
+/* Copies n floats, 0 < n < 4. The sizes are constants, so that memcpy is not called. */
+VEC_INLINE void vec_copy_n(unsigned char *to, const unsigned char *from, size_t n)
+{
+    if (n & 2)
+        memcpy(to, from, 8);
+    if (n & 1)
+        memcpy(to + (n & 2) * 4, from + (n & 2) * 4, 4);
+}
+
+VEC_INLINE vec vec_load_n(const unsigned char *from, size_t n)
+{
+    unsigned char lanes[VEC_BYTES] = {0};
+    vec_copy_n(lanes, from, n);
+    return vec_load(lanes);
+}
+
+VEC_INLINE void vec_store_n(unsigned char *to, vec x, size_t n)
+{
+    unsigned char lanes[VEC_BYTES];
+    vec_store(lanes, x);
+    vec_copy_n(to, lanes, n);
+}
+
+VEC_INLINE vec_bits vec_bits_set1(uint32_t x)
+{
+    return (vec_bits){x, x, x, x};
+}
+
+/* The lanes of a where all bits of `by` are set, and those of b where none is. */
+VEC_INLINE vec_bits vec_choose(vec_bits by, vec_bits a, vec_bits b)
+{
+    return b ^ ((a ^ b) & by);
+}
+
+VEC_INLINE vec_double vec_double_choose(vec_double_bits by, vec_double a, vec_double b)
+{
+    return (vec_double)((vec_double_bits)b ^ (((vec_double_bits)a ^ (vec_double_bits)b) & by));
+}
+
+/* All bits of the lanes where a < b, of numbers below 2^31, which need no comparison of unsigned ones. */
+VEC_INLINE vec_bits vec_below(vec_bits a, int b)
+{
+    return (vec_bits)((vec_ints)a < b);
+}
+
+VEC_INLINE vec vec_from_ints(vec_ints x)
+{
+    return (vec){(float)x[0], (float)x[1], (float)x[2], (float)x[3]};
+}
+
+/* VEC_LEN bytes, and these as floats. */
+VEC_INLINE vec_bytes vec_load_bytes(const unsigned char *from)
+{
+    return (vec_bytes){from[0], from[1], from[2], from[3]};
+}
+
+VEC_INLINE vec vec_from_bytes(vec_bytes bytes)
+{
+    return vec_from_ints(bytes);
+}
+
+/* VEC_LEN elements of a type, converted to floats exactly. */
+VEC_INLINE vec vec_load_i8(const unsigned char *from)
+{
+    return vec_from_ints((vec_load_bytes(from) ^ 0x80) - 0x80);
+}
+
+/* Both halves of VEC_LEN / 2 bytes, the lower half of each first: they become floats where they are. */
+VEC_INLINE vec vec_load_u4(const unsigned char *from)
+{
+    const int both = from[0] | from[1] << 8;
+    const vec_ints in_place = (vec_ints){both, both, both, both} & (vec_ints){0xf, 0xf0, 0xf00, 0xf000};
+    return vec_from_ints(in_place) * (vec){1, 0x1p-4f, 0x1p-8f, 0x1p-12f};
+}
+
+VEC_INLINE vec_bits vec_load_halves(const unsigned char *from)
+{
+    uint16_t halves[VEC_LEN];
+    memcpy(halves, from, sizeof halves);
+    return (vec_bits){halves[0], halves[1], halves[2], halves[3]};
+}
+
+VEC_INLINE vec vec_load_bf16(const unsigned char *from)
+{
+    return (vec)(vec_load_halves(from) << 16);
+}
+
+/* Converts the bits of float16. Exponents are biased by 112 less than those of floats, but the largest one means
+   infinity or NaN in both. The numbers of the least one, subnormal, are multiples of 2^-24. */
+VEC_INLINE vec vec_from_f16(vec_bits halves)
+{
+    const vec_bits magnitude = halves & 0x7fff, sign = (halves & 0x8000) << 16;
+    const vec_bits infinite = ~vec_below(magnitude, 0x7c00);
+    const vec_bits normal = (magnitude << 13) + (112 << 23) + (infinite & 112 << 23);
+    const vec_bits subnormal = (vec_bits)(vec_from_ints((vec_ints)magnitude) * 0x1p-24f);
+    return (vec)(sign | vec_choose(vec_below(magnitude, 0x400), subnormal, normal));
+}
+
+VEC_INLINE vec vec_load_f16(const unsigned char *from)
+{
+    return vec_from_f16(vec_load_halves(from));
+}
+
+/* One float16 in all lanes. */
+VEC_INLINE vec vec_set1_f16(const unsigned char *from)
+{
+    uint16_t half;
+    memcpy(&half, from, sizeof half);
+    return vec_from_f16(vec_bits_set1(half));
+}
+
+/* Bit i says whether the bits of lane i of a and b differ. */
+VEC_INLINE unsigned vec_differ(vec a, vec b)
+{
+    const vec_bits lane_bits = {1, 2, 4, 8};
+    const vec_double_bits two = (vec_double_bits)((vec_bits)((vec_bits)a != (vec_bits)b) & lane_bits);
+    const uint64_t both = two[0] | two[1];
+    return (unsigned)(both | both >> 32);
+}
+
+/* a0 b0 a1 b1 ... */
+VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
+{
+    return (struct vec_two){{a[0], b[0], a[1], b[1]}, {a[2], b[2], a[3], b[3]}};
+}
+
+/* VEC_DOUBLES floats, as doubles. */
+VEC_INLINE vec_double vec_double_load_f32(const unsigned char *from)
+{
+    float x[VEC_DOUBLES];
+    memcpy(x, from, sizeof x);
+    return (vec_double){(double)x[0], (double)x[1]};
+}
+
+VEC_INLINE double vec_double_sqrt_one(double x)
+{
+    return __builtin_sqrt(x);
+}
+
+VEC_INLINE vec_double vec_double_set1(double x)
+{
+    return (vec_double){x, x};
+}
+
+VEC_INLINE vec_double vec_double_abs(vec_double x)
+{
+    return (vec_double)((vec_double_bits)x & ~(vec_double_bits)vec_double_set1(-0.0));
+}
+
+VEC_INLINE vec_double vec_double_min(vec_double a, vec_double b)
+{
+    return vec_double_choose((vec_double_bits)(a < b), a, b);
+}
+
+/* a * b + c, rounded twice. */
+VEC_INLINE vec_double vec_double_fma(vec_double a, vec_double b, vec_double c)
+{
+    return a * b + c;
+}
+
+/* a * b - c, rounded twice. */
+VEC_INLINE vec_double vec_double_fms(vec_double a, vec_double b, vec_double c)
+{
+    return a * b - c;
+}
+
+/* The lanes of b where the uppermost bit of `by` is set, else those of a. */
+VEC_INLINE vec_double vec_double_select(vec_double_bits by, vec_double a, vec_double b)
+{
+    return vec_double_choose(-(by >> 63), b, a);
+}
+
+/* Sets in `seen` the bits in which a and b differ. */
+VEC_INLINE vec_double vec_double_differ(vec_double seen, vec_double a, vec_double b)
+{
+    return (vec_double)((vec_double_bits)seen | ((vec_double_bits)a ^ (vec_double_bits)b));
+}
+
+/* Bit i says whether any bit of lane i is set. */
+VEC_INLINE unsigned vec_double_lanes(vec_double x)
+{
+    const vec_double_bits bits = (vec_double_bits)x;
+    return (unsigned)(bits[0] != 0) | (unsigned)(bits[1] != 0) << 1;
+}
+
+VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)
+{
+    return (vec){(float)low[0], (float)low[1], (float)high[0], (float)high[1]};
+}
+
+/* Cuts a double off after the bits of a float, and sets the last of these if any bit was lost: adding ones below it
+   carries into it then. */
+VEC_INLINE vec_double vec_double_cut(vec_double x)
+{
+    const uint64_t below_float = 0x1fffffff;
+    const vec_double_bits bits = (vec_double_bits)x, carried = (bits & below_float) + below_float;
+    return (vec_double)((bits | carried) & ~below_float);
+}
+
+/* The same, rounded to odd: the last bit is set if anything was cut off, so that a second rounding, to a type of fewer
+   bits, gives what a single one would have given. */
+VEC_INLINE vec vec_from_doubles_odd(vec_double low, vec_double high)
+{
+    return vec_from_doubles(vec_double_cut(low), vec_double_cut(high));
+}
+
+/* Floats rounded to float16, whose bits become the lower halves of the lanes. The sum with 1/2 rounds subnormal ones,
+   as the last bit of a float there is theirs, 2^-24. A NaN becomes quiet and keeps the upper bits of its payload. */
+VEC_INLINE vec vec_round_f16(vec x)
+{
+    const vec_bits bits = (vec_bits)x, magnitude = bits & 0x7fffffff, fraction = magnitude >> 13;
+    const vec_bits subnormal = (vec_bits)((vec)magnitude + 0.5f) - (vec_bits)vec_set1(0.5f);
+    const vec_bits normal = ((magnitude + (fraction & 1) + 0xfff) >> 13) - (112 << 10);
+    vec_bits rounded = vec_choose(vec_below(magnitude, 0x38800000), subnormal, normal);
+    rounded = vec_choose(vec_below(magnitude, 0x477ff000), rounded, vec_bits_set1(0x7c00));
+    rounded = vec_choose(vec_below(magnitude, 0x7f800001), rounded, (fraction & 0x3ff) | 0x7e00);
+    return (vec)((bits >> 16 & 0x8000) | rounded);
+}
+
+/* vec_round_bf16() of any floats. A NaN, whose rounding could carry into the exponent, becomes quiet and keeps the
+   upper bits of its payload. */
+VEC_INLINE vec vec_round_bf16_any(vec x)
+{
+    const vec_bits quiet = (vec_bits)x >> 16 | 0x40;
+    return (vec)vec_choose((vec_bits)(x == x), (vec_bits)vec_round_bf16(x), quiet);
+}
+
+/* The lower halves of the lanes, packed together. */
+VEC_INLINE void vec_store_halves(unsigned char *to, vec x)
+{
+    const vec_bits bits = (vec_bits)x;
+    const uint16_t halves[VEC_LEN] = {(uint16_t)bits[0], (uint16_t)bits[1], (uint16_t)bits[2], (uint16_t)bits[3]};
+    memcpy(to, halves, sizeof halves);
+}
+
+VEC_INLINE void vec_stream_halves(unsigned char *to, vec x)
+{
+    vec_store_halves(to, x);
+}
+
+VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
+{
+    unsigned char lanes[VEC_BYTES / 2];
+    vec_store_halves(lanes, x);
+    if (n & 2)
+        memcpy(to, lanes, 4);
+    if (n & 1)
+        memcpy(to + (n & 2) * 2, lanes + (n & 2) * 2, 2);
+}
+
+#include "simd/sincos.h"
+
+/* sin(pi x) and cos(pi x), |x| <= 1/4. */
+VEC_INLINE struct vec_sincos vec_sincospi(vec_double x)
+{
+    return sincos_quarter(x + x);
+}
+
+#endif
