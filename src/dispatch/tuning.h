@@ -54,6 +54,10 @@ enum { INLAY_PART_POSITIONS = 64 };
 /* Rows of a block that is prefetched before the kernel reads it. 32 to 128 were measured to be alike on Zen 4. */
 enum { INLAY_PREFETCH_ROWS = 64 };
 
+/* A fused pass prefetches so many bytes ahead of the row that it computes, and at least and at most so many rows:
+   memory takes about as long to send them as the pass to get there. */
+enum { INLAY_AHEAD_BYTES = 12 * 1024, INLAY_AHEAD_LEAST = 3, INLAY_AHEAD_MOST = 12 };
+
 /* Rows of at most so many bytes of a table of more than so many are prefetched whole even by small calls, since they
    come from memory: 24 rows of 1 KiB take 0.55 of the time then (Zen 4). Rows that L2 holds take 1.15 times as long. */
 enum { INLAY_SHORT_ROW_BYTES = 4096, INLAY_COLD_TABLE_BYTES = 128 * 1024 * 1024 };

@@ -35,8 +35,7 @@ static void print_positions(struct text *text, const struct inlay_plan *plan, co
     if (work->spec->sinusoid != NULL)
         print(text, "; %zu rows are cached", work->spec->positions->rows);
     if (plan->positions == INLAY_POSITIONS_COMPUTED && plan->fused)
-        print(text, "; each entry is added as it is computed, with tokens prefetched %d rows ahead",
-              INLAY_FUSED_PREFETCH_ROWS);
+        print(text, "; each entry is added as it is computed, with tokens prefetched %zu rows ahead", plan->rows_ahead);
     else if (plan->positions == INLAY_POSITIONS_COMPUTED)
         print(text, "; in blocks of rows that stay in L1");
     else if (plan->positions == INLAY_POSITIONS_READ && plan->block_tokens < SIZE_MAX)

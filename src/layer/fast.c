@@ -266,13 +266,14 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
  */
 static __attribute__((noinline)) void embed_fused(const struct inlay_part *part, struct inlay_sequence sequence)
 {
-    enum { ROWS = 64, LOOKAHEAD = INLAY_FUSED_PREFETCH_ROWS };
+    enum { ROWS = 64 };
     const struct inlay_work *work = part->work;
     const inlay_sinusoid *sinusoid = work->spec->sinusoid;
     struct inlay_generator generator;
-    const unsigned char *rows[ROWS + LOOKAHEAD];
+    const size_t ahead = part->plan->rows_ahead;
+    const unsigned char *rows[ROWS + INLAY_AHEAD_MOST];
     const struct inlay_fused_rows with = {
-        .tokens = rows, .scale = work->spec->scale, .next = part->plan->prefetch_rows > 0 ? rows + LOOKAHEAD : NULL};
+        .tokens = rows, .scale = work->spec->scale, .next = ahead > 0 ? rows + ahead : NULL};
     for (size_t first = 0; first < sinusoid->pairs; first += INLAY_GENERATOR_PAIRS) {
         const size_t pairs = inlay_least(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
         unsigned char *out = inlay_out_of(work, sequence, part->b, part->s);
@@ -280,9 +281,9 @@ static __attribute__((noinline)) void embed_fused(const struct inlay_part *part,
                               positions_from(part, sequence), part->s_end - part->s);
         for (size_t s = part->s; s < part->s_end; s += ROWS) {
             const size_t left = part->s_end - s, n = inlay_least(left, ROWS);
-            const size_t known = inlay_least(left, ROWS + LOOKAHEAD);
+            const size_t known = inlay_least(left, ROWS + ahead);
             inlay_row_addresses(work, sequence.first + s, known, rows);
-            for (size_t i = known; i < n + LOOKAHEAD; i++)
+            for (size_t i = known; i < n + ahead; i++)
                 rows[i] = rows[i - 1];
             inlay_generator_add(&generator, n, out, work->out_stride_bytes, part->plan->stream, &with);
             out += n * work->out_stride_bytes;

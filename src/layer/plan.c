@@ -117,7 +117,7 @@ static const char *whole_rows_reason(const struct inlay_work *work, size_t row_b
 static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *work, size_t all_bytes)
 {
     const size_t bytes = work->spec->tuning->prefetch_bytes;
-    plan->prefetch_rows = 0;
+    plan->prefetch_rows = plan->rows_ahead = 0;
     plan->whole_rows = false;
     struct inlay_thresholds own;
     plan->narrow_moves = inlay_thresholds(&own)->narrow_moves && all_bytes <= work->spec->tuning->l2_bytes;
@@ -129,6 +129,7 @@ static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *wo
     plan->whole_rows = reason != NULL;
     plan->prefetch_reason = reason != NULL ? reason : "the rows of the call take no more than l2_bytes";
     plan->prefetch_rows = inlay_most(inlay_least(bytes / row_bytes, INLAY_PREFETCH_ROWS), 1);
+    plan->rows_ahead = inlay_most(inlay_least(INLAY_AHEAD_BYTES / row_bytes, INLAY_AHEAD_MOST), INLAY_AHEAD_LEAST);
 }
 
 /* Cuts along positions first, because parts side by side in the batch each read or compute the same position rows. */

@@ -16,9 +16,6 @@ enum inlay_route {
     INLAY_ROUTE_POOLED,  /* the rows of a sequence become one */
 };
 
-/* Rows that a fused pass prefetches ahead: computing them takes as long as memory takes to send one. */
-enum { INLAY_FUSED_PREFETCH_ROWS = 3 };
-
 enum inlay_position_source {
     INLAY_POSITIONS_ABSENT,
     INLAY_POSITIONS_READ,     /* all rows are in memory: learned, or cached ones of a sinusoid */
@@ -44,6 +41,7 @@ struct inlay_plan {
     const char *stores_reason;
 
     size_t prefetch_rows; /* of a block that is prefetched before the kernel reads it; 0: no prefetching */
+    size_t rows_ahead;    /* rows that a fused pass prefetches ahead of the one that it computes; 0: none */
     bool whole_rows;      /* prefetch whole rows to L2, not only their first lines to L1 */
     bool narrow_moves;    /* move 32 bytes at a time, where vectors are longer */
     const char *prefetch_reason;

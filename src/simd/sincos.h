@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sines and cosines of parts of a quarter turn, by polynomials, once for every ISA. A vec.h whose ISA has no function of
- * SLEEF includes it after its words. Holds no intrinsics.
+ * Sines and cosines of parts of a quarter turn, by polynomials, once for every ISA. A vec.h whose ISA has no function
+ * of SLEEF includes it after its words. Holds no intrinsics.
  */
 #ifndef INLAY_SIMD_SINCOS_H
 #define INLAY_SIMD_SINCOS_H
@@ -11,9 +11,9 @@ enum { SINE_TERMS = 6, COSINE_TERMS = 7 };
 static const double sincos_half_pi = 0x1.921fb54442d18p+0;
 static const double sincos_sine[SINE_TERMS] = {-0x1.4abbce625bdbap-1, 0x1.466bc6774c8f5p-4,   -0x1.32d2ccd66c384p-8,
                                                0x1.507824014d6ddp-13, -0x1.e2f609e6b95d3p-19, 0x1.e0842064858adp-25};
-static const double sincos_cosine[COSINE_TERMS] = {
-    -0x1.3bd3cc9be45dep+0,  0x1.03c1f081b5ac0p-2,  -0x1.55d3c7e3cb241p-6, 0x1.e1f5068688d32p-11,
-    -0x1.a6d1eef476fd6p-16, 0x1.f9ce2459fca93p-22, -0x1.b2f3ea0ac583cp-28};
+static const double sincos_cosine[COSINE_TERMS] = {-0x1.3bd3cc9be45dep+0, 0x1.03c1f081b5ac0p-2,   -0x1.55d3c7e3cb241p-6,
+                                                   0x1.e1f5068688d32p-11, -0x1.a6d1eef476fd6p-16, 0x1.f9ce2459fca93p-22,
+                                                   -0x1.b2f3ea0ac583cp-28};
 
 /* Returns factor * (c[0] + c[1] z + c[2] z^2 + ...) + first. */
 VEC_INLINE vec_double sincos_polynomial(vec_double factor, vec_double z, const double *c, size_t terms,
@@ -31,8 +31,8 @@ VEC_INLINE vec_double sincos_polynomial(vec_double factor, vec_double z, const d
  *
  * The polynomials interpolate sin(pi/2 r) / r and (cos(pi/2 r) - 1) / r^2, as functions of r^2, at Chebyshev's nodes of
  * [0, 1/4]; with their coefficients as doubles they are off by less than 2^-54.5 and 2^-55 of sine and cosine. The last
- * sum errs by u of itself, and the terms before it are small: a sine is off by less than 1.1 u (r * first coefficient) +
- * 0.4 u (other terms) + 0.4 u (polynomial) + u (sum) of itself, and a cosine by less than 0.9 u (terms) + 0.3 u
+ * sum errs by u of itself, and the terms before it are small: a sine is off by less than 1.1 u (r * first coefficient)
+ * + 0.4 u (other terms) + 0.4 u (polynomial) + u (sum) of itself, and a cosine by less than 0.9 u (terms) + 0.3 u
  * (polynomial) + u (sum). Where fma rounds its product too, the terms add 0.1 u to the sine and 0.5 u to the cosine.
  */
 VEC_INLINE struct vec_sincos sincos_quarter(vec_double r)

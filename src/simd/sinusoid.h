@@ -264,24 +264,6 @@ VEC_INLINE bool sinusoid_any_undecided(struct sinusoid_values sin, struct sinuso
     return vec_double_lanes(seen) != 0;
 }
 
-/* Writes down which of one row's pairs [i, i + VEC_LEN) are undecided. Rarely called. */
-static inline void sinusoid_set_undecided(const struct inlay_sinusoid_tile *tile, size_t row, size_t i,
-                                          struct sinusoid_values sin, struct sinusoid_values cos)
-{
-    uint32_t sines = sinusoid_undecided(sin, tile->type), cosines = sinusoid_undecided(cos, tile->type);
-    uint32_t undecided = (sines | cosines << INLAY_PAIR_GROUP) << i % INLAY_PAIR_GROUP;
-    tile->undecided[(row * inlay_padded(tile->pairs) + i) / INLAY_PAIR_GROUP] |= undecided;
-}
-
-/* Turns the state of VEC_DOUBLES pairs by one step. */
-VEC_INLINE void sinusoid_step(struct inlay_sinusoid_state *state, size_t i, vec_double sin, vec_double cos)
-{
-    struct vec_sincos step = sinusoid_load(state->sin_step, state->cos_step, i);
-    struct vec_sincos next = sinusoid_turn((struct vec_sincos){sin, cos}, step);
-    vec_double_store(state->sin + i, next.sin);
-    vec_double_store(state->cos + i, next.cos);
-}
-
 /* Stores the first n values of a vector, all of it where n reaches beyond; nothing for n = 0. */
 VEC_INLINE void sinusoid_store(unsigned char *out, vec x, size_t n, inlay_element_type type, bool stream)
 {
@@ -295,6 +277,10 @@ VEC_INLINE void sinusoid_store(unsigned char *out, vec x, size_t n, inlay_elemen
     else
         narrow ? vec_store_halves(out, x) : vec_store(out, x);
 }
+
+/* Rows whose pairs are computed together, so that the state is loaded and stored once for all of them: its stores wait
+   in one queue with those of the rows. (Zen 4, rows of 3072 columns added to one sequence: 0.85 of the time.) */
+enum { SINUSOID_ROWS = 4 };
 
 /* What does not change within a tile. They are constants where sinusoid_rows_of() is called, so that each combination
    is a loop of its own. */
@@ -322,6 +308,42 @@ VEC_INLINE struct sinusoid_both sinusoid_both(const struct inlay_sinusoid_tile *
                                   {low.cos * amplitude, high.cos * amplitude, true, NULL, absolute}};
 }
 
+/* Returns what sinusoid_both() does, given the values of the row before. */
+VEC_INLINE struct sinusoid_both sinusoid_next(const struct inlay_sinusoid_tile *tile, size_t row, size_t i,
+                                              struct sinusoid_both before, bool direct)
+{
+    const struct inlay_sinusoid_state *state = tile->state;
+    if (direct)
+        return sinusoid_both(tile, row, i, true);
+    const struct vec_sincos low = sinusoid_turn((struct vec_sincos){before.sin.low, before.cos.low},
+                                                sinusoid_load(state->sin_step, state->cos_step, i));
+    const struct vec_sincos high = sinusoid_turn((struct vec_sincos){before.sin.high, before.cos.high},
+                                                 sinusoid_load(state->sin_step, state->cos_step, i + VEC_DOUBLES));
+    before.sin.low = low.sin;
+    before.cos.low = low.cos;
+    before.sin.high = high.sin;
+    before.cos.high = high.cos;
+    return before;
+}
+
+/* Writes down which of the pairs [i, i + VEC_LEN) of n rows are undecided, before the state moves on from the first of
+   them. Rarely called: one function serves all shapes. */
+static __attribute__((noinline)) void sinusoid_set_undecided(const struct inlay_sinusoid_tile *tile, size_t row,
+                                                             size_t n, size_t i)
+{
+    const bool direct = tile->positions != NULL;
+    struct sinusoid_both values = sinusoid_both(tile, row, i, direct);
+    for (size_t end = row + n;;) {
+        uint32_t sines = sinusoid_undecided(values.sin, tile->type);
+        uint32_t cosines = sinusoid_undecided(values.cos, tile->type);
+        uint32_t undecided = (sines | cosines << INLAY_PAIR_GROUP) << i % INLAY_PAIR_GROUP;
+        tile->undecided[(row * inlay_padded(tile->pairs) + i) / INLAY_PAIR_GROUP] |= undecided;
+        if (++row == end)
+            break;
+        values = sinusoid_next(tile, row, i, values, direct);
+    }
+}
+
 /* Returns token * scale + entry. Only the first n tokens of the vector are read. */
 VEC_INLINE vec sinusoid_add(const unsigned char *tokens, float scale, vec entries, size_t n)
 {
@@ -329,12 +351,10 @@ VEC_INLINE vec sinusoid_add(const unsigned char *tokens, float scale, vec entrie
     return x * scale + entries;
 }
 
-/* Writes VEC_LEN pairs of one row, from pair i on, of which the first `sines` and `cosines` have columns. Returns
-   whether any entry is undecided. */
-VEC_INLINE bool sinusoid_pairs(const struct inlay_sinusoid_tile *tile, size_t row, size_t i, size_t sines,
-                               size_t cosines, struct sinusoid_shape shape)
+/* Writes VEC_LEN pairs of one row, from pair i on, of which the first `sines` and `cosines` have columns. */
+VEC_INLINE void sinusoid_pairs(const struct inlay_sinusoid_tile *tile, size_t row, size_t i, size_t sines,
+                               size_t cosines, struct sinusoid_shape shape, struct sinusoid_both values)
 {
-    const struct sinusoid_both values = sinusoid_both(tile, row, i, shape.direct);
     const struct sinusoid_values sin = values.sin, cos = values.cos;
     vec sin_entries = sinusoid_cast(sin.low, sin.high, shape.type);
     vec cos_entries = sinusoid_cast(cos.low, cos.high, shape.type);
@@ -360,15 +380,6 @@ VEC_INLINE bool sinusoid_pairs(const struct inlay_sinusoid_tile *tile, size_t ro
     }
     sinusoid_store(sin_out, first, sines, shape.type, shape.stream);
     sinusoid_store(cos_out, second, cosines, shape.type, shape.stream);
-
-    bool any = sinusoid_any_undecided(sin, cos, shape.type);
-    if (any)
-        sinusoid_set_undecided(tile, row, i, sin, cos);
-    if (!shape.direct) {
-        sinusoid_step(tile->state, i, sin.low, cos.low);
-        sinusoid_step(tile->state, i + VEC_DOUBLES, sin.high, cos.high);
-    }
-    return any;
 }
 
 /* Prefetches what VEC_LEN pairs of the next row will need, from pair i on. */
@@ -384,26 +395,52 @@ VEC_INLINE void sinusoid_prefetch(const struct inlay_sinusoid_tile *tile, size_t
     }
 }
 
-/* Writes the pairs of a row from i on, which do not fill a vector. One function serves all shapes. */
-static __attribute__((noinline)) bool sinusoid_tail(const struct inlay_sinusoid_tile *tile, size_t row, size_t i,
-                                                    struct sinusoid_shape shape)
+/* Writes VEC_LEN pairs of n rows, as sinusoid_pairs() does, and moves the state on. Returns whether any entry is
+   undecided. */
+VEC_INLINE bool sinusoid_block(const struct inlay_sinusoid_tile *tile, size_t row, size_t n, size_t i, size_t sines,
+                               size_t cosines, struct sinusoid_shape shape)
 {
-    return sinusoid_pairs(tile, row, i, tile->sines - i, tile->cosines - i, shape);
+    struct sinusoid_both values = sinusoid_both(tile, row, i, shape.direct);
+    bool any = false;
+    for (size_t k = 0; k < n; k++) {
+        if (k > 0)
+            values = sinusoid_next(tile, row + k, i, values, shape.direct);
+        if (tile->next != NULL)
+            sinusoid_prefetch(tile, row + k, i, shape.interleaved);
+        sinusoid_pairs(tile, row + k, i, sines, cosines, shape, values);
+        any |= sinusoid_any_undecided(values.sin, values.cos, shape.type);
+    }
+    if (any)
+        sinusoid_set_undecided(tile, row, n, i);
+    if (!shape.direct) {
+        values = sinusoid_next(tile, row + n, i, values, false);
+        vec_double_store(tile->state->sin + i, values.sin.low);
+        vec_double_store(tile->state->cos + i, values.cos.low);
+        vec_double_store(tile->state->sin + i + VEC_DOUBLES, values.sin.high);
+        vec_double_store(tile->state->cos + i + VEC_DOUBLES, values.cos.high);
+    }
+    return any;
+}
+
+/* Writes the pairs of n rows from i on, which do not fill a vector. One function serves all shapes. */
+static __attribute__((noinline)) bool sinusoid_tail(const struct inlay_sinusoid_tile *tile, size_t row, size_t n,
+                                                    size_t i, struct sinusoid_shape shape)
+{
+    return sinusoid_block(tile, row, n, i, tile->sines - i, tile->cosines - i, shape);
 }
 
 VEC_INLINE bool sinusoid_rows_of(const struct inlay_sinusoid_tile *tile, struct sinusoid_shape shape)
 {
     size_t both = tile->sines < tile->cosines ? tile->sines : tile->cosines;
-    size_t whole = both - both % VEC_LEN;
+    size_t whole = both - both % VEC_LEN, n;
+    const size_t most = shape.direct ? 1 : SINUSOID_ROWS; /* without a state there is nothing to share */
     bool any = false;
-    for (size_t row = 0; row < tile->rows; row++) {
-        for (size_t i = 0; i < whole; i += VEC_LEN) {
-            if (tile->next != NULL)
-                sinusoid_prefetch(tile, row, i, shape.interleaved);
-            any |= sinusoid_pairs(tile, row, i, VEC_LEN, VEC_LEN, shape);
-        }
+    for (size_t row = 0; row < tile->rows; row += n) {
+        n = shape.direct || tile->rows - row >= most ? most : tile->rows - row;
+        for (size_t i = 0; i < whole; i += VEC_LEN)
+            any |= sinusoid_block(tile, row, n, i, VEC_LEN, VEC_LEN, shape);
         if (whole < tile->pairs)
-            any |= sinusoid_tail(tile, row, whole, shape);
+            any |= sinusoid_tail(tile, row, n, whole, shape);
     }
     return any;
 }
