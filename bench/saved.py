@@ -23,16 +23,31 @@ CONTEXT = ("date", "cpu", "num_cpus")
 FIELDS = ("name", "run_type", "real_time", "time_unit", "bytes_per_second", "label", "seconds_minimum", "scatter",
           "time_over_limit", "time_over_streams")
 
-# The lines of the table: what it says, the kernel and the shape.
+# The lines of the table: what it says, the kernel and the shape, and whether the loop that counts also reads positions and
+# separate scales: where everything lies in a cache, these streams are as long as the others.
 LINES = [
-    ("32 x 512, dim 512", "embed", "b32_s512_d512_v50000"),
-    ("32 x 512, dim 768", "embed", "b32_s512_d768_v50000"),
-    ("8 x 8192, dim 1024", "embed", "b8_s8192_d1024_v32000"),
-    ("8 x 2048, dim 4096", "embed", "b8_s2048_d4096_v128000"),
-    ("1 x 2048, dim 4096", "embed", "b1_s2048_d4096_v32000"),
-    ("64 x 1, dim 4096", "embed", "b64_s1_d4096_v32000"),
-    ("1 x 128, dim 512", "embed", "b1_s128_d512_v50000"),
-    ("65536 sinusoids, dim 512", "sinusoid", "r65536_d512"),
+    ("32 x 512, dim 512, vocab 50k", "embed", "b32_s512_d512_v50000", False),
+    ("32 x 512, dim 768, vocab 50k", "embed", "b32_s512_d768_v50000", False),
+    ("8 x 8192, dim 1024, vocab 32k", "embed", "b8_s8192_d1024_v32000", False),
+    ("8 x 2048, dim 4096, vocab 128k", "embed", "b8_s2048_d4096_v128000", False),
+    ("32 x 512, dim 64, vocab 100k", "embed", "b32_s512_d64_v100000", False),
+    ("32 x 512, dim 511 (rows that share lines)", "embed", "b32_s512_d511_v50000", False),
+    ("1 x 2048, dim 4096, positions cached", "embed", "b1_s2048_d4096_v32000", False),
+    ("1 x 2048, dim 4096, positions computed", "embed_computed", "b1_s2048_d4096_v32000", False),
+    ("64 x 1, dim 4096 (decode)", "embed", "b64_s1_d4096_v32000", True),
+    ("64 x 1, dim 4096, different positions", "embed_starts", "b64_s1_d4096_v50000", True),
+    ("32 x 8, dim 512 (in cache)", "embed", "b32_s8_d512_v50000", True),
+    ("1 x 128, dim 512 (in cache)", "embed", "b1_s128_d512_v50000", True),
+    ("10 x 100, dim 512 (outputs of 2 MiB)", "embed", "b10_s100_d512_v50000", True),
+    ("32 x 512, dim 512, LayerNorm", "embed_norm", "b32_s512_d512_v50000", True),
+    ("gather, 32 x 512, dim 512", "gather", "b32_s512_d512_v50000", False),
+    ("scale in place, 8 x 2048, dim 4096", "scale", "b8_s2048_d4096_v128000", False),
+    ("add_positions, 8 x 2048, dim 4096", "add_positions", "b8_s2048_d4096_v128000", True),
+    ("float16 rows, 32 x 512, dim 1024", "embed_f16", "b32_s512_d1024_v32000_stored", True),
+    ("int8 rows, 32 x 512, dim 1024", "embed_i8", "b32_s512_d1024_v32000_stored", True),
+    ("4-bit rows (Q4_0), 32 x 512, dim 1024", "embed_q4_0", "b32_s512_d1024_v32000_stored", True),
+    ("65536 sinusoids, dim 512", "sinusoid", "r65536_d512", False),
+    ("16384 sinusoids, dim 4096", "sinusoid", "r16384_d4096", False),
 ]
 
 # The fields of /proc/cpuinfo that tell a model: of x86, and of ARM.
@@ -70,13 +85,16 @@ def save(folder, command):
     return 0
 
 
-def cell(rows, isa, kernel, shape):
-    ratios = [row.ratio for row in rows if (row.isa, row.kernel, row.shape) == (isa, kernel, shape) and row.ratio]
-    return f"{ratios[0]:.2f}" if ratios else ""
+def cell(rows, isa, kernel, shape, streams):
+    for row in rows:
+        if (row.isa, row.kernel, row.shape) == (isa, kernel, shape):
+            ratio = row.over_streams if streams and row.over_streams else row.ratio
+            return f"{ratio:.2f}" if ratio else ""
+    return ""
 
 
 def table(folder):
-    """The lines of the table: time over the fastest bare loop, a column for each CPU and each of its SIMD ISAs."""
+    """The lines of the table: time over the fastest bare loop. Each CPU has a column for each of its SIMD ISAs."""
     columns = []
     for path in sorted(folder.glob("*.json")):
         machine, rows = results.read(path)
@@ -85,7 +103,7 @@ def table(folder):
                 columns.append((f"{machine['cpu']} ({path.stem}), {isa}", rows, isa))
     if not columns:
         return ["No run is kept yet."]
-    lines = [[said, *(cell(rows, isa, kernel, shape) for _, rows, isa in columns)] for said, kernel, shape in LINES]
+    lines = [[said, *(cell(rows, isa, *which) for _, rows, isa in columns)] for said, *which in LINES]
     head = ["batch x seq", *(title for title, _, _ in columns)]
     return ["| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *lines]]
 

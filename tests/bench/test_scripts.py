@@ -116,13 +116,17 @@ def test_saved(folder):
     assert "No run is kept yet." in page.read_text(encoding="utf-8")
     runs.mkdir()
     text = saved.pruned(json_of(embed(1.254), embed(7.0, name="embed/avx2/b32_s512_d512_v50000_t2"),
-                                embed(1.5, name="embed/avx512/b64_s1_d4096_v32000"), host_name="secret"))
-    assert "secret" not in text and "_t2" not in text and len(results.parse(text)[1]) == 2, text
+                                {**embed(1.5, name="embed/avx512/b64_s1_d4096_v32000"), "time_over_streams": 1.125},
+                                {**embed(3.5, name="embed/avx512/b32_s512_d768_v50000"), "time_over_streams": 1.0},
+                                host_name="secret"))
+    assert "secret" not in text and "_t2" not in text and len(results.parse(text)[1]) == 3, text
     (runs / "a-1-2.json").write_text(text, encoding="utf-8")
     assert saved.write_table(runs, page, True) == 1 and saved.write_table(runs, page, False) == 0
     lines = page.read_text(encoding="utf-8").splitlines()
     assert lines[2] == "| batch x seq | a CPU (a-1-2), avx512 | a CPU (a-1-2), avx2 |", lines[2]
-    assert "| 32 x 512, dim 512 |  | 1.25 |" in lines and "| 64 x 1, dim 4096 | 1.50 |  |" in lines, lines
+    assert "| 32 x 512, dim 512, vocab 50k |  | 1.25 |" in lines, lines
+    assert "| 64 x 1, dim 4096 (decode) | 1.12 |  |" in lines, "over the loop with all streams"
+    assert "| 32 x 512, dim 768, vocab 50k | 3.50 |  |" in lines, "over the copy, although there is such a loop"
     assert lines[0] == "before" and lines[-1] == "after" and saved.write_table(runs, page, True) == 0
 
 
