@@ -5,10 +5,8 @@
 #include "dispatch/caches.h"
 
 #include "base/file.h"
+#include "dispatch/cpuid.h"
 
-#ifdef INLAY_HAVE_AVX2
-#include <cpuid.h>
-#endif
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,11 +41,12 @@ static struct inlay_caches caches_of_cpuid(void)
 {
     struct inlay_caches caches = {{0}};
 #ifdef INLAY_HAVE_AVX2
-    static const unsigned leaves[] = {4, 0x8000001d};
+    static const uint32_t leaves[] = {4, 0x8000001d};
     for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++) {
-        unsigned eax, ebx, ecx, edx, n = 0;
-        while (n < MOST_CACHES && __get_cpuid_count(leaves[i], n, &eax, &ebx, &ecx, &edx) &&
-               inlay_caches_add_cpuid(&caches, eax, ebx, ecx))
+        struct inlay_cpuid found;
+        uint32_t n = 0;
+        while (n < MOST_CACHES && inlay_cpuid(leaves[i], n, &found) &&
+               inlay_caches_add_cpuid(&caches, found.eax, found.ebx, found.ecx))
             n++;
         if (n > 0)
             break;

@@ -5,9 +5,8 @@
  */
 #include "dispatch/cpu.h"
 
-#ifdef INLAY_HAVE_AVX2
-#include <cpuid.h>
-#endif
+#include "dispatch/cpuid.h"
+
 #include <string.h>
 
 enum { MIB = 1024 * 1024 };
@@ -68,11 +67,10 @@ static const struct inlay_cpu intel = {
 /* Returns the family that leaf 1 of CPUID tells, with its extension. */
 static unsigned cpu_family(void)
 {
-    unsigned eax, ebx, ecx, edx;
-    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx))
-        return 0;
-    const unsigned family = eax >> 8 & 15;
-    return family == 15 ? family + (eax >> 20 & 255) : family;
+    struct inlay_cpuid found;
+    inlay_cpuid(1, 0, &found);
+    const unsigned family = found.eax >> 8 & 15;
+    return family == 15 ? family + (found.eax >> 20 & 255) : family;
 }
 
 /* Compilers older than a CPU do not know its name. Zen 5 was AMD's first CPU with this instruction, and of family 25,
@@ -100,10 +98,9 @@ void inlay_cpu_name(char *text, size_t size)
 {
     char name[49] = "";
 #ifdef INLAY_HAVE_AVX2
-    unsigned words[12];
-    for (unsigned i = 0; i < 3; i++)
-        if (!__get_cpuid(0x80000002 + i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2], &words[4 * i + 3]))
-            memset(&words[4 * i], 0, 16);
+    struct inlay_cpuid words[3];
+    for (uint32_t i = 0; i < 3; i++)
+        inlay_cpuid(0x80000002 + i, 0, &words[i]);
     memcpy(name, words, sizeof words);
     name[48] = '\0';
 #endif

@@ -5,14 +5,12 @@
  */
 #include "dispatch/dispatch.h"
 
+#include "dispatch/cpuid.h"
 #include "dispatch/kernels.h"
 #include "dispatch/tuning.h"
 
 #include <inlay/inlay.h>
 
-#ifdef INLAY_HAVE_AVX2
-#include <cpuid.h>
-#endif
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +27,8 @@ unsigned inlay_dispatch_features(void)
 {
     unsigned features = 0;
 #ifdef INLAY_HAVE_AVX2
-    unsigned eax, ebx, ecx, edx;
-    features |= __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C) ? INLAY_FEATURE_F16C : 0;
+    struct inlay_cpuid found;
+    features |= inlay_cpuid(1, 0, &found) && (found.ecx & bit_F16C) ? INLAY_FEATURE_F16C : 0;
     features |= __builtin_cpu_supports("avx2") ? INLAY_FEATURE_AVX2 : 0;
     features |= __builtin_cpu_supports("fma") ? INLAY_FEATURE_FMA : 0;
     features |= __builtin_cpu_supports("avx512f") ? INLAY_FEATURE_AVX512F : 0;

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* What an x86-64 CPU says of itself. */
+#ifndef INLAY_DISPATCH_CPUID_H
+#define INLAY_DISPATCH_CPUID_H
+
+#ifdef INLAY_HAVE_AVX2
+#include <cpuid.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+struct inlay_cpuid {
+    uint32_t eax, ebx, ecx, edx;
+};
+
+/* Reads a leaf of CPUID. Returns false, and leaves zeros, if the CPU has no such leaf. */
+static inline bool inlay_cpuid(uint32_t leaf, uint32_t subleaf, struct inlay_cpuid *found)
+{
+    memset(found, 0, sizeof *found);
+    const bool exists = __get_cpuid_count(leaf, subleaf, &found->eax, &found->ebx, &found->ecx, &found->edx) != 0;
+    /* If nobody read edx, clang 14 would give its register to ebx too, and a loop over subleaves would lose its count. */
+    __asm__ volatile("" : : "r"(found->edx));
+    return exists;
+}
+#endif
+
+#endif
