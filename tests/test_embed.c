@@ -238,7 +238,6 @@ START_TEST(every_batch_and_length)
 }
 END_TEST
 
-/* Compares with results that were computed by hand from the formula, so that scalar can be trusted. */
 /* Rows that follow each other meet rows that do not: strides of 3 and 4 floats. */
 START_TEST(each_view_has_its_stride)
 {
@@ -261,6 +260,7 @@ START_TEST(each_view_has_its_stride)
 }
 END_TEST
 
+/* Compares with results that were computed by hand from the formula, so that scalar can be trusted. */
 START_TEST(the_formula)
 {
     const float table[3][2] = {{1, 2}, {3, 4}, {5, 6}};

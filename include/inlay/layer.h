@@ -19,8 +19,8 @@ extern "C" {
 
 /** How outputs are stored. */
 typedef enum inlay_stores {
-    INLAY_STORES_AUTOMATIC = 0, /**< non-temporal if the output is larger than inlay_tuning.stream_bytes and its
-                                     rows are not short ones that share cache lines; else cached */
+    INLAY_STORES_AUTOMATIC = 0, /**< non-temporal if the output is larger than inlay_tuning.stream_bytes; else
+                                     cached */
     INLAY_STORES_CACHED = 1,    /**< through the caches: for a consumer that reads the output at once */
     INLAY_STORES_STREAMED = 2,  /**< by non-temporal stores, which bypass the caches, if the ISA has them */
 } inlay_stores;

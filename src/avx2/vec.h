@@ -20,6 +20,8 @@ typedef unsigned char vec_bytes __attribute__((vector_size(16)));
 
 #include "simd/words.h"
 
+#include "avx2/part.h"
+
 VEC_INLINE vec vec_set1(float x)
 {
     return _mm256_set1_ps(x);
@@ -30,44 +32,14 @@ VEC_INLINE void vec_stream(unsigned char *to, vec x)
     _mm256_stream_ps((float *)to, x);
 }
 
-/*
- * The first n lanes, 0 < n < 8, by loads and stores of 4, 2 and 1 floats instead of masks: sanitizers see these, and
- * qemu 7.2 reads lanes that are masked off. Single floats are copied, since gcc's _mm_load_ss and _mm_store_ss demand
- * alignment.
- */
 VEC_INLINE vec vec_load_n(const unsigned char *from, size_t n)
 {
-    __m128 whole = _mm_setzero_ps(), part = _mm_setzero_ps();
-    if (n & 4) {
-        whole = _mm_loadu_ps((const float *)from);
-        from += 16;
-    }
-    if (n & 2) {
-        part = _mm_loadl_pi(part, (const __m64 *)from);
-        if (n & 1)
-            part = _mm_movelh_ps(part, _mm_set_ss(vec_one(from + 8)));
-    } else if (n & 1) {
-        part = _mm_set_ss(vec_one(from));
-    }
-    return n & 4 ? _mm256_set_m128(part, whole) : _mm256_zextps128_ps256(part);
+    return part_load(from, n);
 }
 
 VEC_INLINE void vec_store_n(unsigned char *to, vec x, size_t n)
 {
-    __m128 part = _mm256_castps256_ps128(x);
-    if (n & 4) {
-        _mm_storeu_ps((float *)to, part);
-        part = _mm256_extractf128_ps(x, 1);
-        to += 16;
-    }
-    if (n & 2) {
-        _mm_storel_pi((__m64 *)to, part);
-        part = _mm_movehl_ps(part, part);
-        to += 8;
-    }
-    float last = _mm_cvtss_f32(part);
-    if (n & 1)
-        memcpy(to, &last, sizeof last);
+    part_store(to, x, n);
 }
 
 /* VEC_LEN elements of a type, converted to floats exactly. */

@@ -22,6 +22,8 @@ typedef __m256 span;
 
 #include "simd/words.h"
 
+#include "avx2/part.h"
+
 VEC_INLINE vec vec_set1(float x)
 {
     return _mm512_set1_ps(x);
@@ -40,12 +42,22 @@ VEC_INLINE __mmask16 vec_first(size_t n)
 
 VEC_INLINE vec vec_load_n(const unsigned char *from, size_t n)
 {
-    return _mm512_maskz_loadu_ps(vec_first(n), from);
+    if (n < 8)
+        return _mm512_zextps256_ps512(part_load(from, n));
+    const __m256 low = _mm256_loadu_ps((const float *)from);
+    return _mm512_insertf32x8(_mm512_castps256_ps512(low), part_load(from + 32, n - 8), 1);
 }
 
 VEC_INLINE void vec_store_n(unsigned char *to, vec x, size_t n)
 {
-    _mm512_mask_storeu_ps(to, vec_first(n), x);
+    __m256 part = _mm512_castps512_ps256(x);
+    if (n >= 8) {
+        _mm256_storeu_ps((float *)to, part);
+        part = _mm512_extractf32x8_ps(x, 1);
+        to += 32;
+        n -= 8;
+    }
+    part_store(to, part, n);
 }
 
 /* VEC_LEN elements of a type, converted to floats exactly. */

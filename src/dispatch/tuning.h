@@ -66,10 +66,6 @@ enum { INLAY_SHORT_ROW_BYTES = 4096, INLAY_COLD_TABLE_BYTES = 128 * 1024 * 1024 
    has caught up before they are consumed. */
 enum { INLAY_PREFETCH_LINES = 4 };
 
-/* Shorter rows that are no multiple of half a cache line are stored through the caches: their first and last lines are
-   shared with other rows, and are slow to write past the caches. (Zen 4, rows of 264 bytes: 0.78 of the time.) */
-enum { INLAY_STREAMED_ROW_STEP = 32, INLAY_STREAMED_ROW_BYTES = 1024 };
-
 /* Runs of at most so many consecutive positions are computed each by itself: an anchor, from exact phases, takes as
    long as the rows that it saves. The second figure is that of kernels without fused multiply-add. */
 enum { INLAY_DIRECT_ROWS = 12, INLAY_DIRECT_ROWS_UNFUSED = 2 };

@@ -93,11 +93,9 @@ static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work
 {
     const bool automatic = work->spec->stores == INLAY_STORES_AUTOMATIC;
     const bool large = written_bytes > work->spec->tuning->stream_bytes;
-    const bool split = work->row_bytes % INLAY_STREAMED_ROW_STEP != 0 && work->row_bytes < INLAY_STREAMED_ROW_BYTES;
-    plan->stream = automatic ? large && !split : work->spec->stores == INLAY_STORES_STREAMED;
+    plan->stream = automatic ? large : work->spec->stores == INLAY_STORES_STREAMED;
     plan->stores_reason = !automatic ? "the caller chose"
                           : !large   ? "the output is no larger than stream_bytes"
-                          : split    ? "short rows that share cache lines"
                                      : "the output is larger than stream_bytes";
 }
 

@@ -74,17 +74,49 @@ VEC_INLINE void embed_cached(const unsigned char *row, const unsigned char *posi
     }
 }
 
+/* The beginning of a cache line that the end of a row does not fill: [begin, end) of the output, whose `begin` is that
+   of the line. Nothing is held where both are null. */
+struct embed_held {
+    _Alignas(INLAY_CACHE_LINE) unsigned char line[INLAY_CACHE_LINE];
+    unsigned char *begin, *end;
+};
+
+/* Stores what is held, which no other row has filled up. */
+VEC_INLINE void embed_release(struct embed_held *held)
+{
+    if (held->begin != NULL)
+        memcpy(held->begin, held->line, (size_t)(held->end - held->begin));
+    held->begin = held->end = NULL;
+}
+
+/* Streams a line that is in memory. */
+VEC_INLINE void embed_stream_line(unsigned char *out, const unsigned char *line)
+{
+    for (size_t i = 0; i < INLAY_CACHE_LINE; i += VEC_BYTES)
+        vec_stream(out + i, vec_load(line + i));
+}
+
 /*
- * Writes the whole cache lines of `out` with streaming stores, and the columns before and behind them with ordinary
- * ones. A line that is half streamed and half stored costs both, and one whose stores do not follow each other at once
- * costs up to 1.4 times as much.
+ * Writes the whole cache lines of `out` with streaming stores. The end of a row that does not fill its line is held
+ * until the next row fills it; columns that nothing is held before are written with ordinary stores. A line that is
+ * half streamed and half stored costs both, and one whose stores do not follow each other at once costs up to 1.4 times
+ * as much.
  */
 VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *position, unsigned char *out,
-                               size_t columns, float scale, struct embed_terms terms)
+                               size_t columns, float scale, struct embed_terms terms, struct embed_held *held)
 {
     size_t head = vec_columns_before_line(out, sizeof(float), columns);
-    if (head > 0)
+    if (head > 0 && held->end == out) {
+        const size_t filled = (size_t)(held->end - held->begin), bytes = head * sizeof(float);
+        embed_cached(row, position, held->line + filled, head, scale, terms, false);
+        held->end += bytes;
+        if (filled + bytes == INLAY_CACHE_LINE) {
+            embed_stream_line(held->begin, held->line);
+            held->begin = held->end = NULL;
+        }
+    } else if (head > 0) {
         embed_cached(row, position, out, head, scale, terms, false);
+    }
     size_t end = head + (columns - head) / LINE_FLOATS * LINE_FLOATS;
     for (size_t column = head; column < end; column += LINE_FLOATS) {
         vec line[INLAY_CACHE_LINE / VEC_BYTES];
@@ -97,7 +129,10 @@ VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *po
     }
     if (end < columns) {
         size_t at = end * sizeof(float);
-        embed_cached(row + at, position + at, out + at, columns - end, scale, terms, false);
+        embed_release(held);
+        embed_cached(row + at, position + at, held->line, columns - end, scale, terms, false);
+        held->begin = out + at;
+        held->end = out + columns * sizeof(float);
     }
 }
 
@@ -107,17 +142,20 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_
 {
     const struct inlay_embed_tile tile = *callers;
     const bool narrow_moves = tile.narrow_moves && SPAN_LEN < VEC_LEN;
+    struct embed_held held;
+    held.begin = held.end = NULL;
     for (size_t i = 0; i < tile.count; i++) {
         const unsigned char *row = tile.rows[i], *position = terms.positioned ? tile.positions[i] : row;
         unsigned char *out = tile.out[i];
         /* Floats at odd addresses never fill a line. */
         if (tile.stream && (uintptr_t)out % sizeof(float) == 0)
-            embed_streamed(row, position, out, tile.columns, tile.scale, terms);
+            embed_streamed(row, position, out, tile.columns, tile.scale, terms, &held);
         else if (narrow_moves)
             embed_cached(row, position, out, tile.columns, tile.scale, terms, true);
         else
             embed_cached(row, position, out, tile.columns, tile.scale, terms, false);
     }
+    embed_release(&held);
 }
 
 static void NAME(embed_f32)(const struct inlay_embed_tile *tile)
