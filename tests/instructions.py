@@ -30,7 +30,7 @@ l2_bytes 1048576
 stream_bytes 1048576
 compute_bytes 1048576
 block_bytes 16384
-prefetch_bytes 131072
+prefetch_bytes 16384
 """
 
 

@@ -34,10 +34,10 @@ static const struct planned plans[] = {
     {"stores:    non-temporal: the caller chose", 2, 8, 66, 1000, .streamed = true},
     {"prefetch:  none", 1, 1, 512, 1000, .type = INLAY_F32},
     {"prefetch:  the first lines of rows to L1, 64 rows at a time", 2, 8, 512, 1000, .type = INLAY_F32},
-    {"prefetch:  whole rows to L2, 64 rows at a time: quantised", 2, 8, 512, 1000, .type = INLAY_F16},
-    {"prefetch:  whole rows to L2, 64 rows at a time: short rows of a table", 2, 8, 512, 1 << 20, .type = INLAY_F32},
-    {"prefetch:  the first lines of rows to L1, 8 rows at a time", 2, 8, 4096, 1000, .type = INLAY_F32},
-    {"prefetch:  whole rows to L2, 64 rows at a time: the rows of the call", 64, 1024, 512, 1000, .type = INLAY_F32},
+    {"prefetch:  whole rows to L2, 8 rows at a time: quantised", 2, 8, 512, 1000, .type = INLAY_F16},
+    {"prefetch:  whole rows to L2, 8 rows at a time: short rows of a table", 2, 8, 512, 1 << 20, .type = INLAY_F32},
+    {"prefetch:  the first lines of rows to L1, 64 rows at a time", 2, 8, 4096, 1000, .type = INLAY_F32},
+    {"prefetch:  whole rows to L2, 8 rows at a time: the rows of the call", 64, 1024, 512, 1000, .type = INLAY_F32},
 };
 
 START_TEST(each_decision_has_its_reason)
@@ -54,7 +54,7 @@ START_TEST(each_decision_has_its_reason)
                                  .stream_bytes = MIB,
                                  .compute_bytes = SIZE_MAX,
                                  .block_bytes = 12 * 1024,
-                                 .prefetch_bytes = 128 * 1024};
+                                 .prefetch_bytes = 16 * 1024};
     const inlay_table tokens =
         inlay_table_of(type, table, plan->rows, plan->dim, inlay_table_row_bytes(type, plan->dim));
     const inlay_sinusoid_spec frequencies = inlay_sinusoid_spec_default(plan->dim);

@@ -422,14 +422,14 @@ START_TEST(thresholds_follow_the_reported_l2)
         size_t stream_bytes; /* measured; 0: not */
         size_t reported, l2, stream, prefetch;
     } cases[] = {
-        {0, 0, MIB, MIB, 128 * KIB},
-        {0, 512 * KIB, 512 * KIB, MIB, 64 * KIB},
-        {0, 2 * MIB, 2 * MIB, 2 * MIB, 256 * KIB},
-        {0, 1, 256 * KIB, MIB, 32 * KIB},
-        {0, 512 * MIB, 4 * MIB, 4 * MIB, 512 * KIB},
-        {7 * MIB, MIB, MIB, 7 * MIB, 128 * KIB},
-        {7 * MIB, 2 * MIB, 2 * MIB, 7 * MIB, 256 * KIB},
-        {MIB, 2 * MIB, MIB, MIB, 256 * KIB},
+        {0, 0, MIB, MIB, 16 * KIB},
+        {0, 512 * KIB, 512 * KIB, MIB, 8 * KIB},
+        {0, 2 * MIB, 2 * MIB, 2 * MIB, 32 * KIB},
+        {0, 1, 256 * KIB, MIB, 4 * KIB},
+        {0, 512 * MIB, 4 * MIB, 4 * MIB, 64 * KIB},
+        {7 * MIB, MIB, MIB, 7 * MIB, 16 * KIB},
+        {7 * MIB, 2 * MIB, 2 * MIB, 7 * MIB, 32 * KIB},
+        {MIB, 2 * MIB, MIB, MIB, 32 * KIB},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const bool measured = cases[i].stream_bytes > 0;

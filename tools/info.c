@@ -136,7 +136,8 @@ static int print_defaults(size_t dim)
                tuning.compute_bytes);
     printf("  block_bytes       %zu of position rows are shared by the sequences of a batch at a time\n",
            tuning.block_bytes);
-    printf("  prefetch_bytes    %zu of table rows are prefetched together\n", tuning.prefetch_bytes);
+    printf("  prefetch_bytes    %zu of floats make the block of rows that is prefetched together\n",
+           tuning.prefetch_bytes);
     const inlay_tuning_source source = inlay_tuning_default_source();
     print_origin(&source);
     return DONE;

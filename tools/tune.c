@@ -96,9 +96,9 @@ static const struct subject subjects[] = {
     {.key = "prefetch_bytes",
      .target = offsetof(inlay_tuning, prefetch_bytes),
      .what = "table rows that are prefetched together",
-     .shape = {.sequences = 8, .dim = 2048},
+     .shape = {.sequences = 32, .dim = 512},
      .most = 32 * MIB,
-     .values = {32 * KIB, 64 * KIB, 128 * KIB, 256 * KIB, 512 * KIB}},
+     .values = {4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 128 * KIB}},
 };
 
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };

@@ -80,8 +80,8 @@ typedef struct inlay_tuning {
                                 them; SIZE_MAX: never */
     size_t block_bytes;    /**< position rows that stay in L1 while the batch consumes them, at least one row; rows that
                                 are computed take at most 16 KiB */
-    size_t prefetch_bytes; /**< bytes of table rows that are prefetched together, before the first of them is read: at
-                                least one row, at most 64 rows; 0: no prefetch */
+    size_t prefetch_bytes; /**< the rows whose float32 columns take so many bytes, at least one and at most 64, are
+                                prefetched together while as many before them are read; 0: no prefetch */
 } inlay_tuning;
 
 /**

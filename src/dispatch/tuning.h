@@ -51,7 +51,7 @@ struct inlay_thresholds inlay_thresholds_of(const struct inlay_cpu *cpu, struct 
 /* The least number of positions that a part computes: the anchor that it begins with costs as much as three rows. */
 enum { INLAY_PART_POSITIONS = 64 };
 
-/* Rows of a block that is prefetched before the kernel reads it. 32 to 128 were measured to be alike on Zen 4. */
+/* The most rows that are prefetched together. For rows of 256 bytes and less, 32 and fewer take longer (Zen 4). */
 enum { INLAY_PREFETCH_ROWS = 64 };
 
 /* A fused pass prefetches so many bytes ahead of the row that it computes, and at least and at most so many rows:

@@ -54,7 +54,7 @@ static void append_floats(const struct inlay_work *work, const struct block *blo
     const size_t column_bytes = block->column * sizeof(float), out_stride_bytes = work->out_stride_bytes;
     unsigned char *out = run->out;
     for (size_t done = 0; done < run->count;) {
-        const size_t at = tile->count, n = inlay_least(run->count - done, tile->most - at);
+        const size_t at = tile->begin + tile->count, n = inlay_least(run->count - done, tile->block - tile->count);
         inlay_row_addresses(work, run->first + done, n, tile->rows + at);
         for (size_t i = 0; i < n; i++) {
             tile->rows[at + i] += column_bytes;
@@ -66,8 +66,8 @@ static void append_floats(const struct inlay_work *work, const struct block *blo
                 tile->positions[at + i] = position_of(work, run, done + i);
         done += n;
         tile->count += n;
-        if (tile->count == tile->most)
-            inlay_tile_run(tile);
+        if (tile->count == tile->block)
+            inlay_tile_next(tile);
     }
 }
 

@@ -223,16 +223,12 @@ static void run_sequence(const struct inlay_part *part, size_t b, unsigned char 
     const struct inlay_sequence sequence = inlay_sequence_of(work, b);
     const bool positioned = work->spec->positions != NULL;
     const size_t end = inlay_least(part->s_end, sequence.count), most = group_tokens(work);
-    size_t prefetched = part->plan->prefetch_rows > 0 ? part->s : end;
+    size_t prefetched = sequence.first + part->s;
     struct inlay_position_counter counter = inlay_count_positions(work, b);
     struct inlay_group group = {.part = part};
     for (size_t s = part->s; s < end; s += group.count) {
-        if (s >= prefetched) {
-            const size_t block = inlay_least(end - s, part->plan->prefetch_rows);
-            inlay_prefetch_tokens(part, sequence.first + s, block);
-            prefetched = s + block;
-        }
         group.first = sequence.first + s;
+        prefetched = inlay_prefetch_tokens(part, group.first, prefetched, sequence.first + end);
         group.count = inlay_least(end - s, most);
         for (size_t i = 0; i < group.count; i++) {
             group.kinds[i] = inlay_row_of(work, group.first + i, &group.rows[i]);

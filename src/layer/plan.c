@@ -111,7 +111,7 @@ static const char *whole_rows_reason(const struct inlay_work *work, size_t row_b
     return NULL;
 }
 
-/* Sets what is prefetched, in blocks of rows that take at most prefetch_bytes. */
+/* Sets what is prefetched: in blocks of rows whose floats take prefetch_bytes, or of first lines. */
 static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *work, size_t all_bytes)
 {
     const size_t bytes = work->spec->tuning->prefetch_bytes;
@@ -126,7 +126,10 @@ static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *wo
     const char *reason = whole_rows_reason(work, row_bytes, all_bytes);
     plan->whole_rows = reason != NULL;
     plan->prefetch_reason = reason != NULL ? reason : "the rows of the call take no more than l2_bytes";
-    plan->prefetch_rows = inlay_most(inlay_least(bytes / row_bytes, INLAY_PREFETCH_ROWS), 1);
+    plan->prefetch_rows = INLAY_PREFETCH_ROWS;
+    if (plan->whole_rows)
+        plan->prefetch_rows =
+            inlay_most(inlay_least(bytes / (work->tokens->dim * sizeof(float)), INLAY_PREFETCH_ROWS), 1);
     plan->rows_ahead = inlay_most(inlay_least(INLAY_AHEAD_BYTES / row_bytes, INLAY_AHEAD_MOST), INLAY_AHEAD_LEAST);
 }
 

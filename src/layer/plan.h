@@ -40,10 +40,11 @@ struct inlay_plan {
     bool stream; /* non-temporal stores */
     const char *stores_reason;
 
-    size_t prefetch_rows; /* of a block that is prefetched before the kernel reads it; 0: no prefetching */
+    size_t prefetch_rows; /* of a block that is prefetched together; 0: no prefetching */
     size_t rows_ahead;    /* rows that a fused pass prefetches ahead of the one that it computes; 0: none */
-    bool whole_rows;      /* prefetch whole rows to L2, not only their first lines to L1 */
-    bool narrow_moves;    /* move 32 bytes at a time, where vectors are longer */
+    bool whole_rows;   /* prefetch whole rows to L2 while the block before them is read; else their first lines to L1,
+                          before the block itself is read */
+    bool narrow_moves; /* move 32 bytes at a time, where vectors are longer */
     const char *prefetch_reason;
 
     /* Parts: a grid over positions [0, length) and sequences. */

@@ -22,14 +22,10 @@ static size_t sum_rows(const struct inlay_part *part, struct inlay_sequence sequ
     const struct inlay_work *work = part->work;
     struct inlay_tile tile;
     const size_t end = sequence.first + sequence.count;
-    size_t pooled = 0, prefetched = part->plan->prefetch_rows > 0 ? sequence.first : end;
+    size_t pooled = 0, prefetched = sequence.first;
     for (size_t token = sequence.first; token < end; token++) {
         size_t row;
-        if (token >= prefetched) {
-            const size_t block = inlay_least(end - token, part->plan->prefetch_rows);
-            inlay_prefetch_tokens(part, token, block);
-            prefetched = token + block;
-        }
+        prefetched = inlay_prefetch_tokens(part, token, prefetched, end);
         if (inlay_row_of(work, token, &row) != INLAY_ROW)
             continue;
         /* A tile has one factor, so rows with weights are tiles of their own. The first row is not added to zeros,

@@ -3,8 +3,8 @@
  * Calls of the embed kernel, and the prefetching before them.
  *
  * Token rows lie apart at random, so that the hardware's prefetcher starts again in each. All lines of a block of rows
- * are prefetched before the kernel reads the first: the walks through the page table, which a prefetch waits for, then
- * overlap, as do the requests to memory, of which L2 can have more under way than L1.
+ * are prefetched one behind the other: the walks through the page table, which a prefetch waits for, then overlap, as
+ * do the requests to memory, of which L2 can have more under way than L1. Meanwhile the kernel reads the block before.
  */
 #include "layer/tile.h"
 
@@ -25,15 +25,20 @@ static void prefetch_row(const struct inlay_plan *plan, struct inlay_row_place p
     }
 }
 
-void inlay_prefetch_tokens(const struct inlay_part *part, size_t first, size_t count)
+size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t prefetched, size_t end)
 {
     const struct inlay_work *work = part->work;
+    const size_t rows = part->plan->prefetch_rows, ahead = part->plan->whole_rows ? rows : 0;
+    if (rows == 0 || prefetched >= end || prefetched > token + ahead)
+        return prefetched;
+    const size_t next = inlay_least(end, token + ahead + rows);
     const size_t row_bytes = inlay_table_row_bytes(work->tokens->type, work->tokens->dim);
-    for (size_t token = first; token < first + count; token++) {
+    for (; prefetched < next; prefetched++) {
         size_t row;
-        if (inlay_row_of(work, token, &row) == INLAY_ROW)
+        if (inlay_row_of(work, prefetched, &row) == INLAY_ROW)
             prefetch_row(part->plan, inlay_row_place(work->tokens, row, 0), row_bytes);
     }
+    return next;
 }
 
 void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_plan *plan, const inlay_table *table, float scale,
@@ -56,18 +61,58 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_plan *plan, co
     tile->kernel = plan->kernels->embed;
     tile->plan = plan->prefetch_rows > 0 ? plan : NULL;
     tile->row_bytes = plan->prefetch_rows > 0 ? inlay_table_row_bytes(table->type, columns) : 0;
-    tile->most = plan->prefetch_rows > 0 ? plan->prefetch_rows : INLAY_TILE_TOKENS;
+    tile->block = plan->prefetch_rows > 0 ? plan->prefetch_rows : INLAY_PREFETCH_ROWS;
+    tile->begin = tile->count = 0;
+    tile->waits = false;
+}
+
+static void prefetch_block(const struct inlay_tile *tile)
+{
+    const bool scaled = inlay_row_formats[tile->call.type].scales != INLAY_SCALES_NONE;
+    for (size_t i = tile->begin; i < tile->begin + tile->count && tile->plan != NULL; i++)
+        prefetch_row(tile->plan, (struct inlay_row_place){tile->rows[i], scaled ? tile->scales[i] : NULL, 0},
+                     tile->row_bytes);
+}
+
+/* Calls the kernel for the block of `count` rows that begins at row `begin`. */
+static void run_block(struct inlay_tile *tile, size_t begin, size_t count)
+{
+    tile->call.rows = tile->rows + begin;
+    tile->call.scales = tile->scales + begin;
+    tile->call.zero_at = tile->zero_at + begin;
+    tile->call.positions = tile->call.positions != NULL ? tile->positions + begin : NULL;
+    tile->call.out = tile->out + begin;
+    tile->call.count = count;
+    tile->kernel(&tile->call);
+}
+
+static size_t other_block(const struct inlay_tile *tile)
+{
+    return tile->begin == 0 ? tile->block : 0;
+}
+
+void inlay_tile_next(struct inlay_tile *tile)
+{
+    prefetch_block(tile);
+    if (tile->plan != NULL && tile->plan->whole_rows) {
+        const size_t other = other_block(tile);
+        if (tile->waits)
+            run_block(tile, other, tile->block);
+        tile->waits = true;
+        tile->begin = other;
+    } else {
+        run_block(tile, tile->begin, tile->count);
+    }
     tile->count = 0;
 }
 
 void inlay_tile_run(struct inlay_tile *tile)
 {
-    const bool scaled = inlay_row_formats[tile->call.type].scales != INLAY_SCALES_NONE;
-    for (size_t i = 0; i < tile->count && tile->plan != NULL; i++)
-        prefetch_row(tile->plan, (struct inlay_row_place){tile->rows[i], scaled ? tile->scales[i] : NULL, 0},
-                     tile->row_bytes);
-    tile->call.count = tile->count;
+    prefetch_block(tile);
+    if (tile->waits)
+        run_block(tile, other_block(tile), tile->block);
+    if (tile->count > 0)
+        run_block(tile, tile->begin, tile->count);
+    tile->waits = false;
     tile->count = 0;
-    if (tile->call.count > 0)
-        tile->kernel(&tile->call);
 }

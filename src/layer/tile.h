@@ -9,16 +9,17 @@
 #include "layer/plan.h"
 #include "table/view.h"
 
-/* Tokens whose pointers one kernel call gets. */
-enum { INLAY_TILE_TOKENS = 128 };
+/* Tokens whose pointers a tile holds: two blocks. */
+enum { INLAY_TILE_TOKENS = 2 * INLAY_PREFETCH_ROWS };
 
 struct inlay_tile {
     struct inlay_embed_tile call; /* what the kernel gets; its arrays are those below */
     void (*kernel)(const struct inlay_embed_tile *tile);
     const struct inlay_plan *plan; /* how rows are prefetched; null: they are not */
     size_t row_bytes;              /* of the columns */
-    size_t most;                   /* tokens of a kernel call */
-    size_t count;
+    size_t block;                  /* tokens of a full block, for which the kernel is called */
+    size_t begin, count;           /* of the block that is being filled */
+    bool waits;                    /* the other block is full, and prefetched, and the kernel has not read it */
     const unsigned char *rows[INLAY_TILE_TOKENS];
     const unsigned char *scales[INLAY_TILE_TOKENS];
     size_t zero_at[INLAY_TILE_TOKENS];
@@ -30,25 +31,29 @@ struct inlay_tile {
 void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_plan *plan, const inlay_table *table, float scale,
                       size_t columns, bool positioned);
 
-/* Prefetches the rows of the tile as the plan says, runs the kernel on them and empties the tile. */
+/* Prefetches the rows of the block that has been filled, runs the kernel on it or on the one before it, as the plan
+   says, and begins the next. */
+void inlay_tile_next(struct inlay_tile *tile);
+
+/* Runs the kernel on all rows of the tile and empties it. */
 void inlay_tile_run(struct inlay_tile *tile);
 
-/* Prefetches the rows of tokens [first, first + count), at most prefetch_rows of the plan, before tiles without
-   prefetching read them. */
-void inlay_prefetch_tokens(const struct inlay_part *part, size_t first, size_t count);
+/* For tiles without prefetching, which read token next: prefetches the rows of the tokens after it, below `end`, if
+   those up to `prefetched` are about to be used up. Returns up to where rows are prefetched now. */
+size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t prefetched, size_t end);
 
-/* Appends one row, and runs the kernel if the tile is full. */
+/* Appends one row, and calls inlay_tile_next() if its block is full. */
 static inline void inlay_tile_append(struct inlay_tile *tile, struct inlay_row_place row, const unsigned char *position,
                                      unsigned char *out)
 {
-    const size_t i = tile->count++;
+    const size_t i = tile->begin + tile->count++;
     tile->rows[i] = row.row;
     tile->scales[i] = row.scales;
     tile->zero_at[i] = row.zero_at;
     tile->positions[i] = position;
     tile->out[i] = out;
-    if (tile->count == tile->most)
-        inlay_tile_run(tile);
+    if (tile->count == tile->block)
+        inlay_tile_next(tile);
 }
 
 #endif
