@@ -54,12 +54,13 @@ static double position_of_row(const struct inlay_generator *generator, size_t ro
     return (double)(positions->first + (uint32_t)row);
 }
 
-/* Writes the positions of the next rows, at most n, and returns how many of them are whole numbers. */
+/* Writes the positions of the next rows, at most n, and returns how many of them are whole numbers other than 0, whose
+   row is a constant. */
 static size_t whole_positions(const struct inlay_generator *generator, size_t n, double *positions)
 {
     for (size_t i = 0; i < n; i++) {
-        positions[i] = position_of_row(generator, generator->row + i) + 0.0; /* no negative zero */
-        if (positions[i] != (double)(int64_t)positions[i])
+        positions[i] = position_of_row(generator, generator->row + i);
+        if (positions[i] == 0 || positions[i] != (double)(int64_t)positions[i])
             return i;
     }
     return n;
