@@ -33,10 +33,10 @@ static const struct planned plans[] = {
     {"stores:    non-temporal: the output is larger", 256, 1024, 258, 1000, .type = INLAY_F32},
     {"stores:    non-temporal: the caller chose", 2, 8, 66, 1000, .streamed = true},
     {"prefetch:  none", 1, 1, 512, 1000, .type = INLAY_F32},
-    {"prefetch:  the first lines of rows to L1, 64 rows at a time", 2, 8, 512, 1000, .type = INLAY_F32},
+    {"prefetch:  the first lines of rows to L1, 16 rows at a time", 2, 8, 512, 1000, .type = INLAY_F32},
     {"prefetch:  whole rows to L2, 8 rows at a time: quantised", 2, 8, 512, 1000, .type = INLAY_F16},
     {"prefetch:  whole rows to L2, 8 rows at a time: short rows of a table", 2, 8, 512, 1 << 20, .type = INLAY_F32},
-    {"prefetch:  the first lines of rows to L1, 64 rows at a time", 2, 8, 4096, 1000, .type = INLAY_F32},
+    {"prefetch:  the first lines of rows to L1, 16 rows at a time", 2, 8, 4096, 1000, .type = INLAY_F32},
     {"prefetch:  whole rows to L2, 8 rows at a time: the rows of the call", 64, 1024, 512, 1000, .type = INLAY_F32},
 };
 

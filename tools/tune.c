@@ -60,8 +60,8 @@ struct subject {
 
 /*
  * In the order in which they are measured: each one with those before it as they were chosen. Beyond the default of
- * l2_bytes, the size of L2, nothing is measured: the calls of a contest repeat, so that their rows lie in L3, while the
- * rows of other calls come from memory, where only whole rows are prefetched fast enough.
+ * l2_bytes, which is at most the size of L2, nothing is measured: the calls of a contest repeat, so that their rows lie
+ * in L3, while the rows of other calls come from memory, where only whole rows are prefetched fast enough.
  */
 static const struct subject subjects[] = {
     {.key = "stream_bytes",

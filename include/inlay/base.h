@@ -102,9 +102,9 @@ typedef struct inlay_allocator {
 /* ---- Huge pages ------------------------------------------------------------------------------------------------- */
 
 /*
- * The kernel provides a page when it is first written, which takes several times as long as computing what is written,
- * and rows gathered at random from a large table wait for the translation of their addresses. Huge pages, of 2 MiB on
- * x86-64 and on aarch64 with pages of 4 KiB, make both faster; memory that is reused needs no new pages at all.
+ * The operating system provides a page when it is first written, which takes several times as long as computing what is
+ * written, and rows gathered at random from a large table wait for the translation of their addresses. Huge pages, of 2
+ * MiB on x86-64 and on aarch64 with pages of 4 KiB, make both faster; memory that is reused needs no new pages at all.
  * docs/performance.md has figures and says how a server holds its memory:
  *
  *     size_t whole = (bytes + 0x1fffff) & ~(size_t)0x1fffff;           // whole huge pages, at the address of one

@@ -79,9 +79,10 @@ typedef struct inlay_tuning {
                                 take more bytes than this, even if they are cached, because that is faster than reading
                                 them; SIZE_MAX: never */
     size_t block_bytes;    /**< position rows that stay in L1 while the batch consumes them, at least one row; rows that
-                                are computed take at most 16 KiB */
-    size_t prefetch_bytes; /**< the rows whose float32 columns take so many bytes, at least one and at most 64, are
-                                prefetched together while as many before them are read; 0: no prefetch */
+                                are computed take at most 16 KiB. inlay_add_positions() has a size of its own */
+    size_t prefetch_bytes; /**< where whole rows are prefetched, those whose float32 columns take so many bytes, at
+                              least one and at most 64, are prefetched together while as many before them are read; 0:
+                              no prefetch anywhere */
 } inlay_tuning;
 
 /**
@@ -90,7 +91,7 @@ typedef struct inlay_tuning {
  * - the profile that the environment variable INLAY_TUNING names: a file as `inlay tune --out` writes it and
  *   inlay_tuning_load() reads it. A bad file is ignored, and so is the variable in a privileged process
  *   (secure_getenv). It is read once per process;
- * - the caches that the CPU or the operating system reports: l2_bytes and prefetch_bytes;
+ * - the caches that the CPU or the operating system reports: l2_bytes, and prefetch_bytes, 1/64 of L2;
  * - what was measured on CPUs of this kind or, if none was, what suits a slow L3.
  *
  * Chooses the ISA as inlay_init() does.

@@ -158,8 +158,8 @@ INLAY_API void inlay_sinusoid_destroy(inlay_sinusoid *sinusoid);
  * every type and at every position; subnormal numbers are formed. Entries of other recipes, and with float_angles, are
  * rounded to float32; for 16-bit types they are rounded a second time, as the frameworks cast them.
  *
- * An exact call takes about as long as storing the rows, except on the scalar ISA, where each sine and each cosine
- * takes 0.3 to 0.5 us. Other recipes take 10 to 15 ns per entry.
+ * An exact call takes about as long as storing the rows; on the portable ISA several times as long, and on the scalar
+ * ISA each sine and each cosine takes 0.3 to 0.5 us. Other recipes take 10 to 15 ns per entry.
  *
  * @param sinusoid          from inlay_sinusoid_create()
  * @param first             the first position: 0 <= first, first + n <= 2^31
@@ -185,7 +185,8 @@ typedef enum inlay_position_type {
  * Writes the rows of a list of positions, in its order. They are as exact as those of inlay_sinusoid_rows(), also for
  * negative and fractional positions.
  *
- * Each row is computed from exact phases, which takes 6 to 13 ns per entry. Positions so small that sines are below
+ * Rows of whole numbers take about 1 ns per entry; those of other numbers are computed from exact phases, which takes
+ * 6 to 13 ns. Positions so small that sines are below
  * 2^-100 need the exact fallback for all of these, which takes 80 to 250 ns per entry; so does every entry on the
  * scalar ISA.
  *

@@ -73,6 +73,15 @@ static unsigned cpu_family(void)
     return family == 15 ? family + (found.eax >> 20 & 255) : family;
 }
 
+/* Whether the CPU is one of Intel's Ice Lake (two models of servers) or Sapphire Rapids. */
+static bool intel_is_measured(void)
+{
+    struct inlay_cpuid found;
+    inlay_cpuid(1, 0, &found);
+    const unsigned model = (found.eax >> 4 & 15) | (found.eax >> 12 & 0xf0);
+    return cpu_family() == 6 && (model == 0x6a || model == 0x6c || model == 0x8f);
+}
+
 /* Compilers older than a CPU do not know its name. Zen 5 was AMD's first CPU with this instruction, and of family 25,
    which is Zen 3 and Zen 4, only Zen 4 has AVX-512. */
 static const struct inlay_cpu *amd_cpu(void)
@@ -86,7 +95,7 @@ static const struct inlay_cpu *amd_cpu(void)
 const struct inlay_cpu *inlay_cpu(void)
 {
 #ifdef INLAY_HAVE_AVX2
-    if (__builtin_cpu_is("intel"))
+    if (__builtin_cpu_is("intel") && intel_is_measured())
         return &intel;
     if (__builtin_cpu_is("amd"))
         return amd_cpu();

@@ -46,6 +46,10 @@ struct inlay_thresholds inlay_thresholds_of(const struct inlay_cpu *cpu, struct 
         .compute_bytes_wide = cpu->compute_bytes_wide,
         /* Computing position rows takes 2 to 4 times as long as reading them from memory. */
         .compute_bytes_unfused = SIZE_MAX,
+        /* Rows without ids follow each other, so that the hardware's prefetcher fetches them: it runs long over each
+           sequence if the positions that they share fill half of L2 rather than half of L1. (Zen 4: 16.7 ms in place of
+           18.8 for 8 x 2048 x 4096.) */
+        .plain_block_bytes = l2 / 2,
         .narrow_moves = cpu->narrow_moves,
         .has_profile = false,
         .profile = INLAY_OK,

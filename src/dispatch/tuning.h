@@ -20,6 +20,7 @@ struct inlay_thresholds {
     inlay_tuning tuning;          /* its compute_bytes is for vectors of up to 8 floats */
     size_t compute_bytes_wide;    /* for vectors of 16 floats */
     size_t compute_bytes_unfused; /* for kernels without fused multiply-add */
+    size_t plain_block_bytes;     /* block_bytes of operations without ids */
     bool narrow_moves;            /* as in inlay_cpu */
     bool has_profile;             /* INLAY_TUNING is set */
     inlay_status profile;         /* what reading its file came to */
@@ -54,17 +55,16 @@ enum { INLAY_PART_POSITIONS = 64 };
 /* The most rows that are prefetched together. For rows of 256 bytes and less, 32 and fewer take longer (Zen 4). */
 enum { INLAY_PREFETCH_ROWS = 64 };
 
-/* A fused pass prefetches so many bytes ahead of the row that it computes, and at least and at most so many rows:
-   memory takes about as long to send them as the pass to get there. */
+/* How far a fused pass prefetches ahead of the row that it computes, in bytes, and the least and the most in rows. */
 enum { INLAY_AHEAD_BYTES = 12 * 1024, INLAY_AHEAD_LEAST = 3, INLAY_AHEAD_MOST = 12 };
 
 /* Rows of at most so many bytes of a table of more than so many are prefetched whole even by small calls, since they
    come from memory: 24 rows of 1 KiB take 0.55 of the time then (Zen 4). Rows that L2 holds take 1.15 times as long. */
 enum { INLAY_SHORT_ROW_BYTES = 4096, INLAY_COLD_TABLE_BYTES = 128 * 1024 * 1024 };
 
-/* Lines of a row that small calls prefetch, since L2 may hold the rest: with these under way the hardware's prefetcher
-   has caught up before they are consumed. */
-enum { INLAY_PREFETCH_LINES = 4 };
+/* Lines of a row that small calls prefetch, of so many rows at a time, since L2 may hold the rest: with these under way
+   the hardware's prefetcher has caught up before they are consumed. */
+enum { INLAY_PREFETCH_LINES = 4, INLAY_PREFETCH_LINES_ROWS = 16 };
 
 /* Runs of at most so many consecutive positions are computed each by itself: an anchor, from exact phases, takes as
    long as the rows that it saves. The second figure is that of kernels without fused multiply-add. */

@@ -228,8 +228,8 @@ static void run_sequence(const struct inlay_part *part, size_t b, unsigned char 
     struct inlay_group group = {.part = part};
     for (size_t s = part->s; s < end; s += group.count) {
         group.first = sequence.first + s;
-        prefetched = inlay_prefetch_tokens(part, group.first, prefetched, sequence.first + end);
         group.count = inlay_least(end - s, most);
+        prefetched = inlay_prefetch_tokens(part, group.first, group.count, prefetched, sequence.first + end);
         for (size_t i = 0; i < group.count; i++) {
             group.kinds[i] = inlay_row_of(work, group.first + i, &group.rows[i]);
             if (positioned)

@@ -126,7 +126,7 @@ static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *wo
     const char *reason = whole_rows_reason(work, row_bytes, all_bytes);
     plan->whole_rows = reason != NULL;
     plan->prefetch_reason = reason != NULL ? reason : "the rows of the call take no more than l2_bytes";
-    plan->prefetch_rows = INLAY_PREFETCH_ROWS;
+    plan->prefetch_rows = INLAY_PREFETCH_LINES_ROWS;
     if (plan->whole_rows)
         plan->prefetch_rows =
             inlay_most(inlay_least(bytes / (work->tokens->dim * sizeof(float)), INLAY_PREFETCH_ROWS), 1);

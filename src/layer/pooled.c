@@ -25,7 +25,7 @@ static size_t sum_rows(const struct inlay_part *part, struct inlay_sequence sequ
     size_t pooled = 0, prefetched = sequence.first;
     for (size_t token = sequence.first; token < end; token++) {
         size_t row;
-        prefetched = inlay_prefetch_tokens(part, token, prefetched, end);
+        prefetched = inlay_prefetch_tokens(part, token, 1, prefetched, end);
         if (inlay_row_of(work, token, &row) != INLAY_ROW)
             continue;
         /* A tile has one factor, so rows with weights are tiles of their own. The first row is not added to zeros,

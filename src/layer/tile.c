@@ -25,11 +25,11 @@ static void prefetch_row(const struct inlay_plan *plan, struct inlay_row_place p
     }
 }
 
-size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t prefetched, size_t end)
+size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t count, size_t prefetched, size_t end)
 {
     const struct inlay_work *work = part->work;
-    const size_t rows = part->plan->prefetch_rows, ahead = part->plan->whole_rows ? rows : 0;
-    if (rows == 0 || prefetched >= end || prefetched > token + ahead)
+    const size_t rows = inlay_most(part->plan->prefetch_rows, count), ahead = part->plan->whole_rows ? rows : 0;
+    if (part->plan->prefetch_rows == 0 || prefetched >= end || prefetched > token + ahead)
         return prefetched;
     const size_t next = inlay_least(end, token + ahead + rows);
     const size_t row_bytes = inlay_table_row_bytes(work->tokens->type, work->tokens->dim);

@@ -38,9 +38,10 @@ void inlay_tile_next(struct inlay_tile *tile);
 /* Runs the kernel on all rows of the tile and empties it. */
 void inlay_tile_run(struct inlay_tile *tile);
 
-/* For tiles without prefetching, which read token next: prefetches the rows of the tokens after it, below `end`, if
-   those up to `prefetched` are about to be used up. Returns up to where rows are prefetched now. */
-size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t prefetched, size_t end);
+/* For tiles without prefetching, which read tokens [token, token + count) next: prefetches their rows and those of the
+   tokens behind them, below `end`, if those up to `prefetched` are about to be used up. Returns up to where rows are
+   prefetched now. */
+size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t count, size_t prefetched, size_t end);
 
 /* Appends one row, and calls inlay_tile_next() if its block is full. */
 static inline void inlay_tile_append(struct inlay_tile *tile, struct inlay_row_place row, const unsigned char *position,
