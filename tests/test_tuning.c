@@ -441,7 +441,7 @@ START_TEST(thresholds_follow_the_reported_l2)
         EXPECT(found.tuning.prefetch_bytes == cases[i].prefetch, "case %zu: prefetches %zu", i,
                found.tuning.prefetch_bytes);
         EXPECT(found.tuning.compute_bytes == 5 && found.compute_bytes_wide == 6 && found.narrow_moves &&
-                   found.tuning.block_bytes == 12 * KIB,
+                   found.tuning.block_bytes == 8 * KIB,
                "case %zu: other thresholds", i);
     }
 }
@@ -460,7 +460,7 @@ START_TEST(zen4_is_known_by_its_facts)
     const char *kind = inlay_cpu()->kind;
     EXPECT((kind != NULL && strcmp(kind, "AMD Zen 4") == 0) == zen4, "family %u is %s", family, kind);
     if (zen4)
-        EXPECT(inlay_cpu()->stream_bytes == 4 << 20, "Zen 4 streams outputs of %zu bytes", inlay_cpu()->stream_bytes);
+        EXPECT(inlay_cpu()->stream_bytes == 1 << 20, "Zen 4 streams outputs of %zu bytes", inlay_cpu()->stream_bytes);
 #endif
 }
 END_TEST

@@ -239,7 +239,7 @@ def test_defaults():
               f"info {args} tells the cached positions", text)
         values = {line.split()[0]: int(re.match(r"\w+ +(\d+)", line).group(1)) for line in lines[:6]}
         sizes = {name: values.get(f"{name}_bytes", 0) for name in ("l2", "stream", "compute", "block", "prefetch")}
-        check(len(lines) == 8 and 256 << 10 <= sizes["l2"] <= 4 << 20 and sizes["block"] == 12 << 10,
+        check(len(lines) == 8 and 256 << 10 <= sizes["l2"] <= 4 << 20 and sizes["block"] == 8 << 10,
               f"info {args} tells the tuning", text)
         l2 = min(max(reported_l2(text), 256 << 10), 4 << 20)
         check(sizes["prefetch"] == l2 // 64 and sizes["l2"] <= l2, f"info {args} follows the reported L2", text)
