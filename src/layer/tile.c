@@ -95,11 +95,11 @@ void inlay_tile_next(struct inlay_tile *tile)
 {
     prefetch_block(tile);
     if (tile->plan != NULL && tile->plan->whole_rows) {
-        const size_t other = other_block(tile);
+        const size_t before = other_block(tile);
         if (tile->waits)
-            run_block(tile, other, tile->block);
+            run_block(tile, before, tile->block);
         tile->waits = true;
-        tile->begin = other;
+        tile->begin = before;
     } else {
         run_block(tile, tile->begin, tile->count);
     }
