@@ -48,8 +48,10 @@ def print_slower(pairs):
               f"{threshold(old, new):8.1%}  {limit}")
 
 
-def filter_of(names):
-    """Returns the option that chooses rows: Google Benchmark matches names with suffixes that it does not print here."""
+def repeat_option(names):
+    """Says that rows are measured again and returns the option of Google Benchmark that chooses them. It matches names
+    with suffixes that it does not print here."""
+    print(f"measuring {len(names)} rows again", file=sys.stderr)
     return f"--benchmark_filter=^({'|'.join(names)})(/|$)"
 
 
@@ -102,8 +104,7 @@ def compare_harnesses(old_command, new_command):
         return 2
     found = slower_minima(old, new)
     if found:
-        print(f"measuring {len(found)} rows again", file=sys.stderr)
-        again = filter_of(sorted(found))
+        again = repeat_option(sorted(found))
         found = slower_minima(*measure_in_turn([*old_command, again], [*new_command, again]))
     if found:
         print_slower_minima(found)
@@ -123,8 +124,7 @@ def compare_with_run(path, command):
         return 2
     suspects = slower(old, new)
     if suspects:
-        print(f"measuring {len(suspects)} rows again", file=sys.stderr)
-        again = filter_of(row.name for _, row in suspects)
+        again = repeat_option([row.name for _, row in suspects])
         suspects = slower(old, results.parse(results.measure([*command, again]))[1])
     if suspects:
         print_slower(suspects)

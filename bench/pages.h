@@ -39,7 +39,7 @@ template <class T> Pages<T> make_pages(std::size_t n, PageSize size = huge_pages
 // The same memory for handles of the library.
 extern const inlay_allocator pages_allocator;
 
-// Memory that the system provides anew and takes back afterwards: each of its pages is touched for the first time.
+// Memory that the system provides and takes back afterwards: each of its pages is touched for the first time.
 class FreshPages
 {
   public:

@@ -46,7 +46,7 @@ constexpr inlay_element_type quantised_types[] = {
 };
 
 // The types of the tables of `small` shapes. A shape of dim d, as float32, reads rows of n = 4 d bytes; those of the
-// quantised types have so many columns that their codes take n bytes too. The rowwise types add 8 or 4 bytes.
+// quantised types have as many columns as make their codes take n bytes too. The rowwise types add 8 or 4 bytes.
 constexpr inlay_element_type small_types[] = {INLAY_F32, INLAY_I8, INLAY_U8_ROWWISE, INLAY_U4_ROWWISE};
 
 constexpr std::size_t small_columns(inlay_element_type type, std::size_t dim)

@@ -129,7 +129,7 @@ typedef struct inlay_allocator {
  * @param data           memory of the caller's, of a table or an output; may be null if bytes is 0
  * @param bytes          its size, >= 0
  * @param advised_bytes  null, or where to write for how many bytes the system accepted the advice: those of all whole
- *                       huge pages, or 0. Accepted advice is no promise: the pages can still be small where the kernel
+ *                       huge pages, or 0. Accepted advice is no promise: the pages can still be small where the system
  *                       finds no free huge page, or where its setting is "never"
  */
 INLAY_API inlay_status inlay_huge_pages_advise(const void *data, size_t bytes, size_t *advised_bytes);

@@ -19,8 +19,7 @@ extern "C" {
 
 /** How outputs are stored. */
 typedef enum inlay_stores {
-    INLAY_STORES_AUTOMATIC = 0, /**< non-temporal if the output is larger than inlay_tuning.stream_bytes; else
-                                     cached */
+    INLAY_STORES_AUTOMATIC = 0, /**< non-temporal if larger than inlay_tuning.stream_bytes, else cached */
     INLAY_STORES_CACHED = 1,    /**< through the caches: for a consumer that reads the output at once */
     INLAY_STORES_STREAMED = 2,  /**< by non-temporal stores, which bypass the caches, if the ISA has them */
 } inlay_stores;
@@ -80,9 +79,9 @@ typedef struct inlay_tuning {
                                 them; SIZE_MAX: never */
     size_t block_bytes;    /**< position rows that stay in L1 while the batch consumes them, at least one row; rows that
                                 are computed take at most 16 KiB. inlay_add_positions() has a size of its own */
-    size_t prefetch_bytes; /**< where whole rows are prefetched, those whose float32 columns take so many bytes, at
-                              least one and at most 64, are prefetched together while as many before them are read; 0:
-                              no prefetch anywhere */
+    size_t prefetch_bytes; /**< the size of a block of rows, of 1 to 64 rows, counted as float32: where whole rows are
+                                prefetched, one block is prefetched while the one before it is read; 0: no prefetch
+                                anywhere */
 } inlay_tuning;
 
 /**

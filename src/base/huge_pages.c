@@ -14,6 +14,15 @@
 #define MADV_COLLAPSE 25
 #endif
 
+/* No system accepts this advice. */
+enum { NO_ADVICE = -1 };
+#ifndef MADV_HUGEPAGE
+#define MADV_HUGEPAGE NO_ADVICE
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE NO_ADVICE
+#endif
+
 /* Returns the bytes of a huge page: what one page full of page table entries, of 8 bytes each, maps. */
 static uintptr_t huge_page_bytes(void)
 {
@@ -47,37 +56,32 @@ static bool advise(struct inlay_extent pages, int advice)
     return accepted;
 }
 
-inlay_status inlay_huge_pages_advise(const void *data, size_t bytes, size_t *advised_bytes)
+/* Gives advice about the huge pages inside an array, all at once or one at a time, and writes for how many bytes the
+   system accepted it. */
+static inlay_status advise_inside(const void *data, size_t bytes, int advice, bool one_at_a_time,
+                                  size_t *accepted_bytes)
 {
     struct inlay_extent pages;
     inlay_status status = find_huge_pages(data, bytes, &pages);
     if (status != INLAY_OK)
         return status;
-    size_t advised = 0;
-#ifdef MADV_HUGEPAGE
-    if (pages.begin < pages.end && advise(pages, MADV_HUGEPAGE))
-        advised = pages.end - pages.begin;
-#endif
-    if (advised_bytes != NULL)
-        *advised_bytes = advised;
+    const uintptr_t step = one_at_a_time ? huge_page_bytes() : pages.end - pages.begin;
+    size_t accepted = 0;
+    for (uintptr_t page = pages.begin; page < pages.end; page += step)
+        if (advise((struct inlay_extent){page, page + step}, advice))
+            accepted += step;
+    if (accepted_bytes != NULL)
+        *accepted_bytes = accepted;
     return INLAY_OK;
+}
+
+inlay_status inlay_huge_pages_advise(const void *data, size_t bytes, size_t *advised_bytes)
+{
+    return advise_inside(data, bytes, MADV_HUGEPAGE, false, advised_bytes);
 }
 
 inlay_status inlay_huge_pages_collapse(const void *data, size_t bytes, size_t *huge_bytes)
 {
-    struct inlay_extent pages;
-    inlay_status status = find_huge_pages(data, bytes, &pages);
-    if (status != INLAY_OK)
-        return status;
-    size_t collapsed = 0;
-#ifdef MADV_COLLAPSE
     /* One at a time: a page that the system refuses does not hide what became of the others. */
-    const uintptr_t huge = huge_page_bytes();
-    for (uintptr_t page = pages.begin; page < pages.end; page += huge)
-        if (advise((struct inlay_extent){page, page + huge}, MADV_COLLAPSE))
-            collapsed += huge;
-#endif
-    if (huge_bytes != NULL)
-        *huge_bytes = collapsed;
-    return INLAY_OK;
+    return advise_inside(data, bytes, MADV_COLLAPSE, true, huge_bytes);
 }

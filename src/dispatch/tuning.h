@@ -58,15 +58,15 @@ enum { INLAY_PREFETCH_ROWS = 64 };
 /* How far a fused pass prefetches ahead of the row that it computes, in bytes, and the least and the most in rows. */
 enum { INLAY_AHEAD_BYTES = 12 * 1024, INLAY_AHEAD_LEAST = 3, INLAY_AHEAD_MOST = 12 };
 
-/* Rows of at most so many bytes of a table of more than so many are prefetched whole even by small calls, since they
-   come from memory: 24 rows of 1 KiB take 0.55 of the time then (Zen 4). Rows that L2 holds take 1.15 times as long. */
+/* Even small calls prefetch whole rows if these are short and come from memory, since the table is larger than a cache:
+   24 rows of 1 KiB take 0.55 of the time then (Zen 4). Rows that L2 holds take 1.15 times as long. */
 enum { INLAY_SHORT_ROW_BYTES = 4096, INLAY_COLD_TABLE_BYTES = 128 * 1024 * 1024 };
 
-/* Lines of a row that small calls prefetch, of so many rows at a time, since L2 may hold the rest: with these under way
-   the hardware's prefetcher has caught up before they are consumed. */
+/* What other small calls prefetch: the first lines of each row, in blocks of rows, since L2 may hold the rest. With
+   these under way the hardware's prefetcher has caught up before they are consumed. */
 enum { INLAY_PREFETCH_LINES = 4, INLAY_PREFETCH_LINES_ROWS = 16 };
 
-/* Runs of at most so many consecutive positions are computed each by itself: an anchor, from exact phases, takes as
+/* The longest run of consecutive positions of which each is computed by itself: an anchor, from exact phases, takes as
    long as the rows that it saves. The second figure is that of kernels without fused multiply-add. */
 enum { INLAY_DIRECT_ROWS = 12, INLAY_DIRECT_ROWS_UNFUSED = 2 };
 

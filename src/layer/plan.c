@@ -94,9 +94,10 @@ static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work
     const bool automatic = work->spec->stores == INLAY_STORES_AUTOMATIC;
     const bool large = written_bytes > work->spec->tuning->stream_bytes;
     plan->stream = automatic ? large : work->spec->stores == INLAY_STORES_STREAMED;
-    plan->stores_reason = !automatic ? "the caller chose"
-                          : !large   ? "the output is no larger than stream_bytes"
-                                     : "the output is larger than stream_bytes";
+    plan->stores_reason = "the caller chose";
+    if (automatic)
+        plan->stores_reason =
+            large ? "the output is larger than stream_bytes" : "the output is no larger than stream_bytes";
 }
 
 /* Returns why whole rows are prefetched, and not only their first lines; null if they are not. */

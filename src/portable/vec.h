@@ -30,6 +30,8 @@ typedef vec_ints vec_bytes;
 
 #include "simd/words.h"
 
+#include "simd/lanes.h"
+
 VEC_INLINE vec vec_set1(float x)
 {
     return (vec){x, x, x, x};
@@ -39,29 +41,6 @@ VEC_INLINE vec vec_set1(float x)
 VEC_INLINE void vec_stream(unsigned char *to, vec x)
 {
     vec_store(to, x);
-}
-
-/* Copies n floats, 0 < n < 4. The sizes are constants, so that memcpy is not called. */
-VEC_INLINE void vec_copy_n(unsigned char *to, const unsigned char *from, size_t n)
-{
-    if (n & 2)
-        memcpy(to, from, 8);
-    if (n & 1)
-        memcpy(to + (n & 2) * 4, from + (n & 2) * 4, 4);
-}
-
-VEC_INLINE vec vec_load_n(const unsigned char *from, size_t n)
-{
-    unsigned char lanes[VEC_BYTES] = {0};
-    vec_copy_n(lanes, from, n);
-    return vec_load(lanes);
-}
-
-VEC_INLINE void vec_store_n(unsigned char *to, vec x, size_t n)
-{
-    unsigned char lanes[VEC_BYTES];
-    vec_store(lanes, x);
-    vec_copy_n(to, lanes, n);
 }
 
 VEC_INLINE vec_bits vec_bits_set1(uint32_t x)

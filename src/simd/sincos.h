@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sines and cosines of parts of a quarter turn, by polynomials, once for every ISA. A vec.h whose ISA has no function
- * of SLEEF includes it after its words. Holds no intrinsics.
+ * Sines and cosines of parts of a quarter turn, by polynomials, once for every ISA. Holds no intrinsics.
  */
 #ifndef INLAY_SIMD_SINCOS_H
 #define INLAY_SIMD_SINCOS_H
