@@ -74,7 +74,8 @@ static std::vector<Operation> plain_operations()
     const auto copies = in_modes("copy", all_modes()), streams = in_modes("streams", all_modes());
     const auto starts = in_modes("two_rows", all_modes());
     const std::vector<std::string> rewrites = {"rewrite", "rewrite_nt"}, fills = {"fill", "fill_nt"};
-    const auto positions = in_modes("rewrite_positions", all_modes());
+    auto positions = in_modes("rewrite_positions", all_modes());
+    positions.push_back("rewrite_positions_runs");
     return {
         {Role::kernel, "embed", tokens, fused | parallel, 2, copies, streams, embed_cached},
         {Role::kernel, "embed_fresh_2m", fresh, 0, 2, {}, {}, embed_fresh<huge_pages>},

@@ -3,6 +3,7 @@
 // The limits: what each bare loop is called with, and the separate passes that a fused one replaces.
 #include "operations.h"
 
+#include <algorithm>
 #include <cstring>
 
 static constexpr Mode nt(Prefetch prefetch)
@@ -156,6 +157,20 @@ static void add_sequence(const Fixture &f, std::size_t b)
     limit_loops().add(x, x, f.learned, n);
 }
 
+// The same for all sequences, in runs of rows that take half of the L2 of most CPUs: the hardware prefetches long runs.
+static void rewrite_runs(const Fixture &f, const inlay_executor *, std::size_t calls)
+{
+    static constexpr std::size_t run_bytes = 512 << 10;
+    const std::size_t run = std::max<std::size_t>(1, run_bytes / f.row_bytes), dim = f.shape.dim;
+    repeat(calls, [&] {
+        for (std::size_t s = 0; s < f.shape.seq; s += run)
+            for (std::size_t b = 0; b < f.shape.batch; b++) {
+                float *x = f.out + (b * f.shape.seq + s) * dim;
+                limit_loops().add(x, x, f.learned + s * dim, std::min(run, f.shape.seq - s) * dim);
+            }
+    });
+}
+
 // What frameworks without fusion do: three passes over the whole activation, each with cached stores.
 static void three_passes(const Fixture &f, const inlay_executor *, std::size_t calls)
 {
@@ -195,6 +210,7 @@ void add_plain_limits(std::vector<Operation> &all)
     all.push_back({Role::limit, "rewrite", prompts, 0, 2, {}, {}, rewrite});
     all.push_back({Role::limit, "rewrite_nt", prompts, 0, 2, {}, {}, if_nt(rewrite_nt)});
     add_limits(all, "rewrite_positions", prompts, 0, 2, all_modes(), output_streams);
+    all.push_back({Role::limit, "rewrite_positions_runs", prompts, 0, 2, {}, {}, rewrite_runs});
     all.push_back({Role::limit, "three_passes", prompts | decoding, 0, 2, {}, {}, three_passes});
     all.push_back({Role::limit, "fill", tables, parallel, 1, {}, {}, fill});
     all.push_back({Role::limit, "fill_nt", tables, parallel, 1, {}, {}, if_nt(fill_nt)});

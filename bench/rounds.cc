@@ -99,7 +99,7 @@ static void take_sample(const Fixture &fixture, Contender &contender, std::size_
     contender.wall.push_back(seconds.wall / n);
 }
 
-// After so many rounds, loops that cannot be a limit take no part in the others.
+// After these rounds, loops that cannot be a limit take no part in the others.
 static constexpr std::size_t screening_rounds = 2;
 static constexpr double screening_ratio = 1.4;
 

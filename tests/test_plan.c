@@ -38,6 +38,10 @@ static const struct planned plans[] = {
     {"prefetch:  whole rows to L2, 8 rows at a time: short rows of a table", 2, 8, 512, 1 << 20, .type = INLAY_F32},
     {"prefetch:  the first lines of rows to L1, 16 rows at a time", 2, 8, 4096, 1000, .type = INLAY_F32},
     {"prefetch:  whole rows to L2, 8 rows at a time: the rows of the call", 64, 1024, 512, 1000, .type = INLAY_F32},
+    {"prefetch:  whole rows, 6 ahead of the one that is computed", 1, 8, 512, 1000, .start = 4090, .sinusoid = true},
+    {"prefetch:  whole rows, 12 ahead of the one that is computed", 1, 8, 64, 1000, .start = 4090, .sinusoid = true},
+    {"prefetch:  whole rows, 3 ahead of the one that is computed", 1, 8, 4096, 1000, .start = 4090, .sinusoid = true},
+    {"prefetch:  none: there is one token", 1, 1, 512, 1000, .start = 4096, .sinusoid = true},
 };
 
 START_TEST(each_decision_has_its_reason)

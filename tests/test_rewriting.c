@@ -143,11 +143,13 @@ START_TEST(rewritten_between_validation_and_use)
 }
 END_TEST
 
+/* Listed positions, as bytes: these are out of range as whole numbers and as doubles. */
+static _Alignas(8) unsigned char listed[MAX_TOKENS * 8];
+
 static void run_out_of_range(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
 {
-    double *positions = ctx;
-    for (size_t i = 0; i < MAX_TOKENS; i++)
-        positions[i] = 1e300;
+    (void)ctx;
+    memset(listed, 0x7f, sizeof listed);
     for (size_t i = 0; i < count; i++)
         task(arg, i);
 }
@@ -155,19 +157,21 @@ static void run_out_of_range(void *ctx, size_t count, void (*task)(void *arg, si
 /* Listed positions that are out of range by then are 0, whose sines are 0 and whose cosines are 1. */
 START_TEST(listed_positions_rewritten)
 {
-    static double positions[MAX_TOKENS];
     static float rows[MAX_TOKENS * 64];
-    const inlay_executor executor = {positions, run_out_of_range, 4};
+    const inlay_executor executor = {NULL, run_out_of_range, 4};
     const inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(64);
+    const inlay_position_type types[] = {INLAY_POSITION_I64, INLAY_POSITION_F64};
     inlay_sinusoid *sinusoid;
-    for (size_t i = 0; i < MAX_TOKENS; i++)
-        positions[i] = 1;
     ck_assert_int_eq(inlay_sinusoid_create(&spec, NULL, &sinusoid), INLAY_OK);
-    ck_assert_int_eq(
-        inlay_sinusoid_at(sinusoid, positions, INLAY_POSITION_F64, MAX_TOKENS, INLAY_F32, rows, 256, &executor, NULL),
-        INLAY_OK);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        EXPECT(rows[i] == (float)(i % 2), "entry %zu is %g", i, rows[i]);
+    for (size_t type = 0; type < 2; type++) {
+        memset(listed, 0, sizeof listed);
+        memset(rows, 0x7f, sizeof rows);
+        ck_assert_int_eq(
+            inlay_sinusoid_at(sinusoid, listed, types[type], MAX_TOKENS, INLAY_F32, rows, 256, &executor, NULL),
+            INLAY_OK);
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+            EXPECT(rows[i] == (float)(i % 2), "type %zu: entry %zu is %g", type, i, rows[i]);
+    }
     inlay_sinusoid_destroy(sinusoid);
 }
 END_TEST

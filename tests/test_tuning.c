@@ -440,27 +440,61 @@ START_TEST(thresholds_follow_the_reported_l2)
         EXPECT(found.tuning.stream_bytes == cases[i].stream, "case %zu: streams %zu", i, found.tuning.stream_bytes);
         EXPECT(found.tuning.prefetch_bytes == cases[i].prefetch, "case %zu: prefetches %zu", i,
                found.tuning.prefetch_bytes);
+        EXPECT(found.plain_block_bytes == 32 * cases[i].prefetch, "case %zu: plain blocks of %zu", i,
+               found.plain_block_bytes);
         EXPECT(found.tuning.compute_bytes == 5 && found.compute_bytes_wide == 6 && found.narrow_moves &&
-                   found.tuning.block_bytes == 8 * KIB,
+                   found.tuning.block_bytes == 8 * KIB && found.compute_bytes_unfused == SIZE_MAX,
                "case %zu: other thresholds", i);
     }
 }
 END_TEST
 
-/* AMD's family 25 is Zen 3 and, with AVX-512, Zen 4. */
-START_TEST(zen4_is_known_by_its_facts)
+/* Signatures as these CPUs report them. */
+START_TEST(kinds_of_cpus_are_known_by_their_facts)
+{
+    static const struct {
+        struct inlay_cpu_facts facts;
+        const char *kind; /* null: none that was measured */
+    } cases[] = {
+        {{.amd = true, .signature = 0xa10f11, .avx512f = true}, "AMD Zen 4"},
+        {{.amd = true, .signature = 0xa10f11}, NULL}, /* its AVX-512 is hidden */
+        {{.amd = true, .signature = 0xa00f11}, NULL}, /* Zen 3 */
+        {{.amd = true, .signature = 0x830f10}, NULL}, /* Zen 2 */
+        {{.amd = true, .signature = 0xb00f21, .avx512f = true, .avx512vp2intersect = true}, "AMD Zen 5"},
+        {{.amd = true, .signature = 0xb00f21, .avx512f = true}, NULL},
+        {{.intel = true, .signature = 0x606a6, .avx512f = true}, "Intel (Ice Lake, Sapphire Rapids)"},
+        {{.intel = true, .signature = 0x606c1, .avx512f = true}, "Intel (Ice Lake, Sapphire Rapids)"},
+        {{.intel = true, .signature = 0x806f8, .avx512f = true}, "Intel (Ice Lake, Sapphire Rapids)"},
+        {{.intel = true, .signature = 0x50657, .avx512f = true}, NULL},                             /* Cascade Lake */
+        {{.intel = true, .signature = 0xc06f2, .avx512f = true}, NULL},                             /* Emerald Rapids */
+        {{.intel = true, .signature = 0x806c1, .avx512f = true, .avx512vp2intersect = true}, NULL}, /* Tiger Lake */
+        {{.signature = 0x806f8, .avx512f = true}, NULL},
+        {{.signature = 0}, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *kind = inlay_cpu_of(&cases[i].facts)->kind;
+        EXPECT(kind == cases[i].kind || (kind != NULL && cases[i].kind != NULL && strcmp(kind, cases[i].kind) == 0),
+               "%#x is %s", (unsigned)cases[i].facts.signature, kind != NULL ? kind : "unknown");
+    }
+}
+END_TEST
+
+/* This CPU, asked in another way. */
+START_TEST(the_facts_are_those_of_this_cpu)
 {
 #ifdef __x86_64__
-    unsigned eax, ebx, ecx, edx, vendor[3], family;
+    unsigned eax, ebx, ecx, edx, vendor[3];
     ck_assert_int_ne(__get_cpuid(0, &eax, &vendor[0], &vendor[2], &vendor[1]), 0);
     ck_assert_int_ne(__get_cpuid(1, &eax, &ebx, &ecx, &edx), 0);
-    family = (eax >> 8 & 15) + (eax >> 20 & 255);
-    const bool amd = memcmp(vendor, "AuthenticAMD", 12) == 0;
-    const bool zen4 = amd && family == 25 && (inlay_dispatch_features() & INLAY_FEATURE_AVX512F);
-    const char *kind = inlay_cpu()->kind;
-    EXPECT((kind != NULL && strcmp(kind, "AMD Zen 4") == 0) == zen4, "family %u is %s", family, kind);
-    if (zen4)
-        EXPECT(inlay_cpu()->stream_bytes == 1 << 20, "Zen 4 streams outputs of %zu bytes", inlay_cpu()->stream_bytes);
+    const bool avx512 = inlay_dispatch_features() & INLAY_FEATURE_AVX512F;
+    const struct inlay_cpu_facts facts = {
+        .intel = memcmp(vendor, "GenuineIntel", 12) == 0,
+        .amd = memcmp(vendor, "AuthenticAMD", 12) == 0,
+        .signature = eax,
+        .avx512f = avx512,
+        .avx512vp2intersect = avx512 && __builtin_cpu_supports("avx512vp2intersect"),
+    };
+    EXPECT(inlay_cpu() == inlay_cpu_of(&facts), "%.12s %#x is taken for another", (const char *)vendor, eax);
 #endif
 }
 END_TEST
@@ -484,10 +518,10 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return RUN_TESTS(argc, argv, "tuning", make_folder, remove_folder, each_key_sets_its_field,
-                     what_a_profile_may_look_like, what_is_no_profile, values_end_at_the_largest_size,
-                     files_that_are_too_large, null_characters, what_is_no_file, the_profile_replaces_the_default,
-                     layers_follow_the_profile, bad_profiles_are_ignored, the_profile_is_read_once,
-                     many_threads_may_ask_first, registers_describe_caches, files_describe_caches,
-                     thresholds_follow_the_reported_l2, zen4_is_known_by_its_facts, the_source_is_told);
+    return RUN_TESTS(
+        argc, argv, "tuning", make_folder, remove_folder, each_key_sets_its_field, what_a_profile_may_look_like,
+        what_is_no_profile, values_end_at_the_largest_size, files_that_are_too_large, null_characters, what_is_no_file,
+        the_profile_replaces_the_default, layers_follow_the_profile, bad_profiles_are_ignored, the_profile_is_read_once,
+        many_threads_may_ask_first, registers_describe_caches, files_describe_caches, thresholds_follow_the_reported_l2,
+        kinds_of_cpus_are_known_by_their_facts, the_facts_are_those_of_this_cpu, the_source_is_told);
 }

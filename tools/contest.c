@@ -141,16 +141,3 @@ int contest_run(const struct arena *arena, const struct shape *shape, const inla
     inlay_sinusoid_destroy(contest.sinusoid);
     return outcome;
 }
-
-double contest_loss(const struct contest_times *times, const size_t *chosen)
-{
-    double loss = 0;
-    for (size_t k = 0; k < times->cases; k++) {
-        double best = times->seconds[0][k];
-        for (size_t i = 1; i < times->contenders; i++)
-            best = times->seconds[i][k] < best ? times->seconds[i][k] : best;
-        const double longer = times->seconds[chosen[k]][k] / best - 1;
-        loss += longer >= CONTEST_NOISE ? longer : 0;
-    }
-    return loss;
-}

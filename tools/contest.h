@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One shape of layer measured with several tunings side by side, for `inlay tune`, and which threshold the times speak
- * for. It neither prints nor knows what the thresholds mean.
+ * One shape of layer measured with several tunings side by side, for `inlay tune`. It neither prints nor knows what
+ * the thresholds mean.
  */
 #ifndef INLAY_TOOL_CONTEST_H
 #define INLAY_TOOL_CONTEST_H
@@ -12,7 +12,7 @@
 
 #include <inlay/inlay.h>
 
-enum { CONTENDERS_MOST = 8, CASES_MOST = 12 };
+#include "choice.h"
 
 /** Memory that all contenders share. */
 struct arena {
@@ -38,20 +38,5 @@ struct shape {
  */
 int contest_run(const struct arena *arena, const struct shape *shape, const inlay_tuning *tunings, size_t n,
                 double seconds, double *seconds_of);
-
-/** The times of one threshold: [contender][case]. */
-struct contest_times {
-    double seconds[CONTENDERS_MOST][CASES_MOST];
-    size_t contenders, cases;
-};
-
-/** Differences below this do not count. */
-#define CONTEST_NOISE 0.03
-
-/**
- * Returns how much longer than the fastest contenders the chosen ones take: the sum over the cases of the relative
- * differences that are above the noise. chosen[k] is the contender that runs case k.
- */
-double contest_loss(const struct contest_times *times, const size_t *chosen);
 
 #endif

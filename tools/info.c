@@ -83,10 +83,11 @@ static void print_origin(const inlay_tuning_source *source)
     const char *file = source->profile && source->profile_status == INLAY_OK
                            ? "  what INLAY_TUNING gives comes from that profile; of the others,\n"
                            : "";
-    printf("%s  l2_bytes and prefetch_bytes follow %s;\n", file,
+    printf("%s  stream_bytes and compute_bytes %s;\n", file,
+           source->measured != NULL ? "were measured on CPUs of this kind"
+                                    : "suit a slow L3 (and stream nothing that L2 holds), as nothing was measured");
+    printf("  l2_bytes, at most stream_bytes, and prefetch_bytes follow %s\n",
            source->l2_bytes > 0 ? "the reported L2" : "an L2 of 1 MiB, as none is reported");
-    printf("  stream_bytes and compute_bytes %s\n",
-           source->measured != NULL ? "were measured on CPUs of this kind" : "suit a slow L3, as nothing was measured");
 }
 
 /* An allocator without memory, which records how much was requested. */

@@ -107,10 +107,10 @@ enum { SUBJECTS = sizeof subjects / sizeof *subjects };
    candidates; a size has one case, and a contender for each candidate. The first candidate is the default. */
 struct trial {
     const struct subject *subject;
-    size_t candidates[CASES_MOST + 1], count;
+    size_t values[CANDIDATES_MOST];
     struct shape shapes[CASES_MOST];
     size_t out_bytes[CASES_MOST];
-    struct contest_times times;
+    struct choice choice;
 };
 
 struct tuner {
@@ -134,36 +134,52 @@ static void add_case(struct trial *trial, size_t bytes)
 {
     struct shape shape = trial->subject->shape;
     shape.length = bytes / sizeof(float) / shape.dim / shape.sequences;
-    trial->shapes[trial->times.cases] = shape;
-    trial->out_bytes[trial->times.cases] = bytes;
-    trial->times.cases++;
+    trial->shapes[trial->choice.cases] = shape;
+    trial->out_bytes[trial->choice.cases] = bytes;
+    trial->choice.cases++;
 }
 
+/* Adds a candidate, whose distance from the default is the larger of the two over the smaller one. */
 static void add_candidate(struct trial *trial, size_t value)
 {
-    if (value != trial->candidates[0])
-        trial->candidates[trial->count++] = value;
+    const double ratio = (double)value / (double)trial->values[0];
+    if (trial->choice.candidates > 0 && value == trial->values[0])
+        return;
+    trial->values[trial->choice.candidates] = value;
+    trial->choice.distance[trial->choice.candidates] = ratio < 1 ? 1 / ratio : ratio;
+    trial->choice.candidates++;
+}
+
+static void choose_contenders(struct trial *trial)
+{
+    struct choice *choice = &trial->choice;
+    const bool limit = trial->subject->below != NULL;
+    choice->contenders = limit ? 2 : choice->candidates;
+    for (size_t i = 0; i < choice->candidates; i++)
+        for (size_t k = 0; k < choice->cases; k++)
+            choice->runs[i][k] = limit ? trial->out_bytes[k] > trial->values[i] : i;
 }
 
 static struct trial make_trial(const struct tuner *tuner, const struct subject *subject)
 {
     inlay_tuning tuning = tuner->tuning;
-    struct trial trial = {.subject = subject, .candidates = {*field_of(&tuning, subject)}, .count = 1};
+    const size_t by_default = *field_of(&tuning, subject);
+    struct trial trial = {.subject = subject, .values = {by_default}};
     const size_t largest = (size_t)tuner->options.largest * MIB;
-    const size_t most_of_all = subject->most > 0 ? subject->most : trial.candidates[0];
+    const size_t most_of_all = subject->most > 0 ? subject->most : by_default;
     const size_t most = most_of_all < largest ? most_of_all : largest;
+    add_candidate(&trial, by_default);
     if (subject->below != NULL) {
-        trial.times.contenders = 2;
-        for (size_t bytes = subject->least; bytes <= most && trial.times.cases < CASES_MOST; bytes *= 2) {
+        for (size_t bytes = subject->least; bytes <= most && trial.choice.cases < CASES_MOST; bytes *= 2) {
             add_case(&trial, bytes);
             add_candidate(&trial, bytes);
         }
-        return trial;
+    } else {
+        add_case(&trial, most);
+        for (size_t i = 0; i < CONTENDERS_MOST - 1 && subject->values[i] > 0; i++)
+            add_candidate(&trial, subject->values[i]);
     }
-    for (size_t i = 0; i < CONTENDERS_MOST - 1 && subject->values[i] > 0; i++)
-        add_candidate(&trial, subject->values[i]);
-    trial.times.contenders = trial.count;
-    add_case(&trial, most);
+    choose_contenders(&trial);
     return trial;
 }
 
@@ -171,7 +187,7 @@ static struct trial make_trial(const struct tuner *tuner, const struct subject *
 static size_t value_of(const struct trial *trial, size_t contender)
 {
     if (trial->subject->below == NULL)
-        return trial->candidates[contender];
+        return trial->values[contender];
     return contender == 0 ? SIZE_MAX : 0;
 }
 
@@ -179,49 +195,19 @@ static int measure(struct tuner *tuner, struct trial *trial)
 {
     inlay_tuning tunings[CONTENDERS_MOST];
     double seconds_of[CONTENDERS_MOST];
-    for (size_t i = 0; i < trial->times.contenders; i++) {
+    for (size_t i = 0; i < trial->choice.contenders; i++) {
         tunings[i] = tuner->tuning;
         *field_of(&tunings[i], trial->subject) = value_of(trial, i);
     }
-    const double seconds = tuner->options.seconds / SUBJECTS / (double)trial->times.cases;
-    for (size_t k = 0; k < trial->times.cases; k++) {
-        TRY(contest_run(&tuner->arena, &trial->shapes[k], tunings, trial->times.contenders, seconds, seconds_of));
-        for (size_t i = 0; i < trial->times.contenders; i++)
-            trial->times.seconds[i][k] = seconds_of[i];
-        tuner->steps_done += 1 / (double)trial->times.cases;
+    const double seconds = tuner->options.seconds / SUBJECTS / (double)trial->choice.cases;
+    for (size_t k = 0; k < trial->choice.cases; k++) {
+        TRY(contest_run(&tuner->arena, &trial->shapes[k], tunings, trial->choice.contenders, seconds, seconds_of));
+        for (size_t i = 0; i < trial->choice.contenders; i++)
+            trial->choice.seconds[i][k] = seconds_of[i];
+        tuner->steps_done += 1 / (double)trial->choice.cases;
         progress_show(&tuner->progress, tuner->steps_done / SUBJECTS);
     }
     return DONE;
-}
-
-/* Returns what a candidate loses beside the fastest contenders. */
-static double loss_of(const struct trial *trial, size_t candidate)
-{
-    size_t chosen[CASES_MOST];
-    for (size_t k = 0; k < trial->times.cases; k++) {
-        const bool above = trial->out_bytes[k] > trial->candidates[candidate];
-        chosen[k] = trial->subject->below == NULL ? candidate : above;
-    }
-    return contest_loss(&trial->times, chosen);
-}
-
-/* Returns how far a candidate is from the default: the larger of the two over the smaller one. */
-static double distance_of(const struct trial *trial, size_t candidate)
-{
-    const double ratio = (double)trial->candidates[candidate] / (double)trial->candidates[0];
-    return ratio < 1 ? 1 / ratio : ratio;
-}
-
-/* Returns the candidate that loses least; of several the one that is nearest to the default. */
-static size_t best_of(const struct trial *trial)
-{
-    size_t best = 0;
-    for (size_t i = 1; i < trial->count; i++) {
-        const double less = loss_of(trial, best) - loss_of(trial, i);
-        if (less > 0 || (less == 0 && distance_of(trial, i) < distance_of(trial, best)))
-            best = i;
-    }
-    return best;
 }
 
 /* ---- What it prints --------------------------------------------------------------------------------------------- */
@@ -240,25 +226,24 @@ static void print_times(FILE *file, const struct trial *trial)
     fprintf(file, "\n%s: %s\n", subject->key, subject->what);
     if (subject->below != NULL)
         fprintf(file, "      output %12s us %12s us\n", subject->below, subject->above);
-    for (size_t k = 0; k < trial->times.cases && subject->below != NULL; k++) {
+    for (size_t k = 0; k < trial->choice.cases && subject->below != NULL; k++) {
         print_bytes(file, trial->out_bytes[k]);
-        fprintf(file, " %15.1f %15.1f\n", trial->times.seconds[0][k] * 1e6, trial->times.seconds[1][k] * 1e6);
+        fprintf(file, " %15.1f %15.1f\n", trial->choice.seconds[0][k] * 1e6, trial->choice.seconds[1][k] * 1e6);
     }
-    for (size_t i = 0; i < trial->times.contenders && subject->below == NULL; i++) {
-        print_bytes(file, trial->candidates[i]);
-        fprintf(file, " %15.1f us\n", trial->times.seconds[i][0] * 1e6);
+    for (size_t i = 0; i < trial->choice.contenders && subject->below == NULL; i++) {
+        print_bytes(file, trial->values[i]);
+        fprintf(file, " %15.1f us\n", trial->choice.seconds[i][0] * 1e6);
     }
 }
 
 static void print_choice(FILE *file, const struct trial *trial, size_t best, bool again)
 {
     if (best == 0)
-        fprintf(file, "choice: %zu, the default: no other is more than 3 %% faster\n", trial->candidates[0]);
+        fprintf(file, "choice: %zu, the default: no other is more than 3 %% faster\n", trial->values[0]);
     else if (!again)
-        fprintf(file, "choice: %zu, the default: %zu was faster only once\n", trial->candidates[0],
-                trial->candidates[best]);
+        fprintf(file, "choice: %zu, the default: %zu was faster only once\n", trial->values[0], trial->values[best]);
     else
-        fprintf(file, "choice: %zu: the default, %zu, takes longer\n", trial->candidates[best], trial->candidates[0]);
+        fprintf(file, "choice: %zu: the default, %zu, takes longer\n", trial->values[best], trial->values[0]);
 }
 
 static void print_machine(FILE *file, const char *prefix)
@@ -276,7 +261,7 @@ static int tune_subject(struct tuner *tuner, const struct subject *subject)
     struct trial trial = make_trial(tuner, subject);
     const double steps = tuner->steps_done;
     TRY(measure(tuner, &trial));
-    const size_t best = best_of(&trial);
+    const size_t best = choice_best(&trial.choice);
     progress_end(&tuner->progress);
     print_times(tuner->report, &trial);
     if (best != 0) {
@@ -284,10 +269,10 @@ static int tune_subject(struct tuner *tuner, const struct subject *subject)
         TRY(measure(tuner, &trial));
         progress_end(&tuner->progress);
     }
-    const bool again = best != 0 && loss_of(&trial, best) < loss_of(&trial, 0);
+    const bool again = best != 0 && choice_beats_default(&trial.choice, best);
     print_choice(tuner->report, &trial, best, again);
     if (again)
-        *field_of(&tuner->tuning, subject) = trial.candidates[best];
+        *field_of(&tuner->tuning, subject) = trial.values[best];
     return DONE;
 }
 

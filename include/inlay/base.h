@@ -141,7 +141,8 @@ INLAY_API inlay_status inlay_huge_pages_advise(const void *data, size_t bytes, s
  *
  * @param data        memory of the caller's; may be null if bytes is 0
  * @param bytes       its size, >= 0
- * @param huge_bytes  null, or where to write how many bytes of the range lie in huge pages now
+ * @param huge_bytes  null, or where to write for how many bytes of the range the system confirms that they lie in huge
+ *                    pages now: 0 where it cannot move any, even if they lie there already
  */
 INLAY_API inlay_status inlay_huge_pages_collapse(const void *data, size_t bytes, size_t *huge_bytes);
 

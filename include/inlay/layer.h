@@ -90,8 +90,11 @@ typedef struct inlay_tuning {
  * - the profile that the environment variable INLAY_TUNING names: a file as `inlay tune --out` writes it and
  *   inlay_tuning_load() reads it. A bad file is ignored, and so is the variable in a privileged process
  *   (secure_getenv). It is read once per process;
- * - the caches that the CPU or the operating system reports: l2_bytes, and prefetch_bytes, 1/64 of L2;
- * - what was measured on CPUs of this kind or, if none was, what suits a slow L3.
+ * - what was measured on CPUs of this kind: stream_bytes and compute_bytes. If none was, what suits a slow L3, with
+ *   stream_bytes no less than L2;
+ * - the caches that the CPU or the operating system reports: l2_bytes is L2, but at most stream_bytes; prefetch_bytes
+ *   is 1/64 of L2;
+ * - what suits every CPU: block_bytes.
  *
  * Chooses the ISA as inlay_init() does.
  */

@@ -20,7 +20,6 @@ static const struct inlay_cpu other = {
     .compute_bytes_wide = MIB,
 };
 
-#ifdef INLAY_HAVE_AVX2
 /*
  * AMD's Zen 5, with 32 MiB of L3 next to 8 cores. An output of 7 MiB and the rows that it is made of move as fast
  * through this L3 as past it; one of 2 MiB takes 0.83 of the time. Up to 12 MiB of cached positions are read faster
@@ -61,46 +60,41 @@ static const struct inlay_cpu intel = {
     .compute_bytes = MIB,
     .compute_bytes_wide = MIB,
 };
-#endif
-
-#ifdef INLAY_HAVE_AVX2
-/* Returns the family that leaf 1 of CPUID tells, with its extension. */
-static unsigned cpu_family(void)
+/* Intel's servers of family 6 that were measured: two models of Ice Lake, and Sapphire Rapids. */
+static bool intel_is_measured(unsigned family, unsigned model)
 {
-    struct inlay_cpuid found;
-    inlay_cpuid(1, 0, &found);
-    const unsigned family = found.eax >> 8 & 15;
-    return family == 15 ? family + (found.eax >> 20 & 255) : family;
+    return family == 6 && (model == 0x6a || model == 0x6c || model == 0x8f);
 }
 
-/* Whether the CPU is one of Intel's Ice Lake (two models of servers) or Sapphire Rapids. */
-static bool intel_is_measured(void)
+const struct inlay_cpu *inlay_cpu_of(const struct inlay_cpu_facts *facts)
 {
-    struct inlay_cpuid found;
-    inlay_cpuid(1, 0, &found);
-    const unsigned model = (found.eax >> 4 & 15) | (found.eax >> 12 & 0xf0);
-    return cpu_family() == 6 && (model == 0x6a || model == 0x6c || model == 0x8f);
-}
-
-/* Compilers older than a CPU do not know its name. Zen 5 was AMD's first CPU with this instruction, and of family 25,
-   which is Zen 3 and Zen 4, only Zen 4 has AVX-512. */
-static const struct inlay_cpu *amd_cpu(void)
-{
-    if (__builtin_cpu_supports("avx512vp2intersect"))
+    const uint32_t signature = facts->signature;
+    const unsigned base = signature >> 8 & 15, family = base == 15 ? base + (signature >> 20 & 255) : base;
+    const unsigned model = (signature >> 4 & 15) | (signature >> 12 & 0xf0);
+    if (facts->intel && intel_is_measured(family, model))
+        return &intel;
+    /* Zen 5 was AMD's first CPU with this instruction. Of family 25, Zen 3 and Zen 4, only Zen 4 has AVX-512. */
+    if (facts->amd && facts->avx512vp2intersect)
         return &zen5;
-    return cpu_family() == 25 && __builtin_cpu_supports("avx512f") ? &zen4 : &other;
+    if (facts->amd && family == 25 && facts->avx512f)
+        return &zen4;
+    return &other;
 }
-#endif
 
 const struct inlay_cpu *inlay_cpu(void)
 {
+    struct inlay_cpu_facts facts = {.signature = 0};
 #ifdef INLAY_HAVE_AVX2
-    if (__builtin_cpu_is("intel") && intel_is_measured())
-        return &intel;
-    if (__builtin_cpu_is("amd"))
-        return amd_cpu();
+    /* Compilers older than a CPU do not know its name, but its maker and its instructions. */
+    struct inlay_cpuid found;
+    inlay_cpuid(1, 0, &found);
+    facts.signature = found.eax;
+    facts.intel = __builtin_cpu_is("intel");
+    facts.amd = __builtin_cpu_is("amd");
+    facts.avx512f = __builtin_cpu_supports("avx512f");
+    facts.avx512vp2intersect = __builtin_cpu_supports("avx512vp2intersect");
 #endif
-    return &other;
+    return inlay_cpu_of(&facts);
 }
 
 void inlay_cpu_name(char *text, size_t size)

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* What was measured on a kind of CPU. */
 struct inlay_cpu {
@@ -16,6 +17,16 @@ struct inlay_cpu {
     size_t compute_bytes;      /* as in inlay_tuning, for vectors of up to 8 floats */
     size_t compute_bytes_wide; /* the same for vectors of 16 floats */
 };
+
+/* What an x86-64 CPU says of itself; zeros of any other. */
+struct inlay_cpu_facts {
+    bool intel, amd;
+    uint32_t signature; /* family and model: eax of CPUID's leaf 1 */
+    bool avx512f, avx512vp2intersect;
+};
+
+/* Returns the figures of the kind of CPU that these facts are of. */
+const struct inlay_cpu *inlay_cpu_of(const struct inlay_cpu_facts *facts);
 
 /* Returns the figures of this CPU's kind. It asks CPUID, which a virtual machine answers slowly. */
 const struct inlay_cpu *inlay_cpu(void);

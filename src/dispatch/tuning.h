@@ -49,7 +49,7 @@ static inline const struct inlay_thresholds *inlay_thresholds(struct inlay_thres
 /* Returns the thresholds of a CPU with these figures and caches, without a profile. */
 struct inlay_thresholds inlay_thresholds_of(const struct inlay_cpu *cpu, struct inlay_caches caches);
 
-/* The least number of positions that a part computes: the anchor that it begins with costs as much as three rows. */
+/* The least number of positions that a part computes: the anchor that it begins with takes as long as about 30 rows. */
 enum { INLAY_PART_POSITIONS = 64 };
 
 /* The most rows that are prefetched together. For rows of 256 bytes and less, 32 and fewer take longer (Zen 4). */

@@ -35,7 +35,7 @@ static void print_positions(struct text *text, const struct inlay_plan *plan, co
     if (work->spec->sinusoid != NULL)
         print(text, "; %zu rows are cached", work->spec->positions->rows);
     if (plan->positions == INLAY_POSITIONS_COMPUTED && plan->fused)
-        print(text, "; each entry is added as it is computed, with tokens prefetched %zu rows ahead", plan->rows_ahead);
+        print(text, "; each entry is added as it is computed");
     else if (plan->positions == INLAY_POSITIONS_COMPUTED)
         print(text, "; in blocks of rows that stay in L1");
     else if (plan->positions == INLAY_POSITIONS_READ && plan->block_tokens < SIZE_MAX)
@@ -62,6 +62,8 @@ static void print_stores_and_prefetch(struct text *text, const struct inlay_plan
         print(text, " (%zu)", work->spec->tuning->stream_bytes);
     if (plan->prefetch_rows == 0)
         print(text, "\nprefetch:  none: %s\n", plan->prefetch_reason);
+    else if (plan->positions == INLAY_POSITIONS_COMPUTED && plan->fused)
+        print(text, "\nprefetch:  whole rows, %zu ahead of the one that is computed\n", plan->rows_ahead);
     else
         print(text, "\nprefetch:  %s, %zu rows at a time: %s\n",
               plan->whole_rows ? "whole rows to L2" : "the first lines of rows to L1", plan->prefetch_rows,

@@ -29,7 +29,8 @@ size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t
 {
     const struct inlay_work *work = part->work;
     const size_t rows = inlay_most(part->plan->prefetch_rows, count), ahead = part->plan->whole_rows ? rows : 0;
-    if (part->plan->prefetch_rows == 0 || prefetched >= end || prefetched > token + ahead)
+    const size_t needed = token + inlay_most(count, ahead + 1);
+    if (part->plan->prefetch_rows == 0 || prefetched >= inlay_least(end, needed))
         return prefetched;
     const size_t next = inlay_least(end, token + ahead + rows);
     const size_t row_bytes = inlay_table_row_bytes(work->tokens->type, work->tokens->dim);

@@ -260,14 +260,19 @@ static void generate(struct inlay_generator *generator, const struct inlay_place
     if (placement->last)
         write_last_column(generator, placement->last_column, n, out, stride_bytes);
     for (size_t done = 0; done < n; done += tile.rows) {
-        double position = position_of_row(generator, generator->row);
+        double position;
         tile.sin_out = out + done * stride_bytes + placement->sin * element;
         tile.cos_out = out + done * stride_bytes + placement->cos * element;
         tile.tokens = fused != NULL && fused->tokens != NULL ? fused->tokens + done : NULL;
         tile.next = fused != NULL && fused->next != NULL ? fused->next + done : NULL;
         tile.rows = 0;
-        if (generator->direct)
+        /* A list may change meanwhile: a position is loaded once. */
+        if (generator->direct) {
             tile.rows = whole_positions(generator, inlay_least(n - done, INLAY_GENERATOR_ROWS), positions);
+            position = positions[0];
+        } else {
+            position = position_of_row(generator, generator->row);
+        }
         tile.positions = tile.rows > 0 ? positions : NULL;
         if (tile.positions != NULL) {
             run_tile(generator, &tile);
