@@ -22,7 +22,7 @@ CPUS = ("cortex-a72", "cortex-a76", "neoverse-n1")
 # Of each loop: its function, what a cycle has at least (patterns and how often), what it has not, floats it writes.
 LOOPS = {
     "embed": ("embed_f32_neon", ((r"fmul\s+v\d+\.4s", 4), (r"fadd\s+v\d+\.4s", 4), (r"st", 2)), r"addv|prfm|bl\s", 16),
-    "sinusoid rows": ("sinusoid_rows_neon", ((r"zip[12]\s+v\d+\.4s", 2), (r"st", 6)), r"addv|fcvtxn|prfm|bl\s", 8),
+    "sinusoid rows": ("sinusoid_rows_neon", ((r"zip[12]\s+v\d+\.4s", 8), (r"st", 12)), r"addv|fcvtxn|prfm|bl\s", 32),
 }
 ITERATIONS = 1000
 
