@@ -29,7 +29,8 @@ double choice_loss(const struct choice *choice, size_t candidate);
 /** Returns whether a candidate loses less than the default by more than the noise. */
 bool choice_beats_default(const struct choice *choice, size_t candidate);
 
-/** Returns the candidate that loses least, and of several the nearest to the default; the default unless it is beaten. */
+/** Returns the candidate that loses least, and of several the nearest to the default; the default unless it is beaten.
+ */
 size_t choice_best(const struct choice *choice);
 
 #endif
