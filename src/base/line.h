@@ -5,6 +5,17 @@
 #ifndef INLAY_BASE_LINE_H
 #define INLAY_BASE_LINE_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 enum { INLAY_CACHE_LINE = 64 };
+
+/* Prefetches all lines that an array lies in to L2. */
+static inline void inlay_prefetch_lines(const unsigned char *array, size_t bytes)
+{
+    const unsigned char *line = array - (uintptr_t)array % INLAY_CACHE_LINE;
+    for (; line < array + bytes; line += INLAY_CACHE_LINE)
+        __builtin_prefetch(line, 0, 2);
+}
 
 #endif

@@ -26,7 +26,9 @@ struct inlay_embed_tile {
     size_t group;                          /* columns that share a scale and a zero point, for types of groups */
     const unsigned char *const *positions; /* [count] float32 rows, at any address; null: no such term */
     unsigned char *const *out;             /* [count] float32 rows, at any address; may be rows[i] or positions[i] */
-    size_t count;                          /* rows that this call writes */
+    const unsigned char *const *next; /* [count] float32 rows of as many columns: next[i] is prefetched to L2 before
+                                         row i is written; null: none, as for other types */
+    size_t count;                     /* rows that this call writes */
     size_t columns;
     float scale;
     bool stream;       /* use non-temporal stores, if the ISA has them; the caller fences */

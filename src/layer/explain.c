@@ -65,9 +65,9 @@ static void print_stores_and_prefetch(struct text *text, const struct inlay_plan
     else if (plan->positions == INLAY_POSITIONS_COMPUTED && plan->fused)
         print(text, "\nprefetch:  whole rows, %zu ahead of the one that is computed\n", plan->rows_ahead);
     else
-        print(text, "\nprefetch:  %s, %zu rows at a time: %s\n",
+        print(text, "\nprefetch:  %s, %zu rows %s: %s\n",
               plan->whole_rows ? "whole rows to L2" : "the first lines of rows to L1", plan->prefetch_rows,
-              plan->prefetch_reason);
+              plan->between_rows ? "ahead" : "at a time", plan->prefetch_reason);
 }
 
 void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *work, char *to, size_t bytes)

@@ -112,12 +112,19 @@ static const char *whole_rows_reason(const struct inlay_work *work, size_t row_b
     return NULL;
 }
 
+/* Returns whether whole rows are prefetched between rows of the block before, and not all at once. */
+static bool prefetches_between_rows(const struct inlay_work *work, size_t row_bytes)
+{
+    const bool cold = work->tokens->rows * work->tokens->stride_bytes > INLAY_COLD_TABLE_BYTES;
+    return work->tokens->type == INLAY_F32 && (!cold || row_bytes <= INLAY_LONE_ROW_BYTES);
+}
+
 /* Sets what is prefetched: in blocks of rows whose floats take prefetch_bytes, or of first lines. */
 static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *work, size_t all_bytes)
 {
     const size_t bytes = work->spec->tuning->prefetch_bytes;
     plan->prefetch_rows = plan->rows_ahead = 0;
-    plan->whole_rows = false;
+    plan->whole_rows = plan->between_rows = false;
     struct inlay_thresholds own;
     plan->narrow_moves = inlay_thresholds(&own)->narrow_moves && all_bytes <= work->spec->tuning->l2_bytes;
     plan->prefetch_reason = bytes == 0 ? "prefetch_bytes is 0" : "there is one token";
@@ -126,6 +133,8 @@ static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *wo
     const size_t row_bytes = inlay_table_row_bytes(work->tokens->type, work->tokens->dim);
     const char *reason = whole_rows_reason(work, row_bytes, all_bytes);
     plan->whole_rows = reason != NULL;
+    plan->between_rows =
+        plan->whole_rows && plan->route == INLAY_ROUTE_FAST && prefetches_between_rows(work, row_bytes);
     plan->prefetch_reason = reason != NULL ? reason : "the rows of the call take no more than l2_bytes";
     plan->prefetch_rows = INLAY_PREFETCH_LINES_ROWS;
     if (plan->whole_rows)

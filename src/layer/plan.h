@@ -44,6 +44,7 @@ struct inlay_plan {
     size_t rows_ahead;    /* rows that a fused pass prefetches ahead of the one that it computes; 0: none */
     bool whole_rows;   /* prefetch whole rows to L2 while the block before them is read; else their first lines to L1,
                           before the block itself is read */
+    bool between_rows; /* if whole_rows: each row is prefetched by the kernel, between the rows of the block before */
     bool narrow_moves; /* move 32 bytes at a time, where vectors are longer */
     const char *prefetch_reason;
 

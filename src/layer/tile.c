@@ -2,9 +2,10 @@
 /*
  * Calls of the embed kernel, and the prefetching before them.
  *
- * Token rows lie apart at random, so that the hardware's prefetcher starts again in each. All lines of a block of rows
- * are prefetched one behind the other: the walks through the page table, which a prefetch waits for, then overlap, as
- * do the requests to memory, of which L2 can have more under way than L1. Meanwhile the kernel reads the block before.
+ * Token rows lie apart at random, so that the hardware's prefetcher starts again in each. Whole rows are prefetched a
+ * block ahead, to L2, which can have more requests to memory under way than L1: one behind the other before the kernel
+ * reads the block before, so that the walks through the page table overlap, which a prefetch waits for; or, where few
+ * walks are to be waited for, by the kernel, one before each row that it writes, so that requests are always under way.
  */
 #include "layer/tile.h"
 
@@ -16,13 +17,11 @@ static void prefetch_row(const struct inlay_plan *plan, struct inlay_row_place p
     const unsigned char *line = place.row - (uintptr_t)place.row % INLAY_CACHE_LINE, *end = place.row + row_bytes;
     if (place.scales != NULL)
         __builtin_prefetch(place.scales);
-    if (plan->whole_rows) {
-        for (; line < end; line += INLAY_CACHE_LINE)
-            __builtin_prefetch(line, 0, 2);
-    } else {
+    if (plan->whole_rows)
+        inlay_prefetch_lines(place.row, row_bytes);
+    else
         for (size_t i = 0; i < INLAY_PREFETCH_LINES && line < end; i++, line += INLAY_CACHE_LINE)
             __builtin_prefetch(line);
-    }
 }
 
 size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t count, size_t prefetched, size_t end)
@@ -75,14 +74,15 @@ static void prefetch_block(const struct inlay_tile *tile)
                      tile->row_bytes);
 }
 
-/* Calls the kernel for the block of `count` rows that begins at row `begin`. */
-static void run_block(struct inlay_tile *tile, size_t begin, size_t count)
+/* Calls the kernel for the block of `count` rows that begins at row `begin`, which prefetches the rows of `next`. */
+static void run_block(struct inlay_tile *tile, size_t begin, size_t count, const unsigned char *const *next)
 {
     tile->call.rows = tile->rows + begin;
     tile->call.scales = tile->scales + begin;
     tile->call.zero_at = tile->zero_at + begin;
     tile->call.positions = tile->call.positions != NULL ? tile->positions + begin : NULL;
     tile->call.out = tile->out + begin;
+    tile->call.next = next;
     tile->call.count = count;
     tile->kernel(&tile->call);
 }
@@ -92,28 +92,33 @@ static size_t other_block(const struct inlay_tile *tile)
     return tile->begin == 0 ? tile->block : 0;
 }
 
+/* Prefetches the rows of the block that is being filled, and calls the kernel for the other one if that waits. */
+static void run_waiting(struct inlay_tile *tile)
+{
+    const bool by_kernel = tile->waits && tile->count == tile->block && tile->plan->between_rows;
+    if (!by_kernel)
+        prefetch_block(tile);
+    if (tile->waits)
+        run_block(tile, other_block(tile), tile->block, by_kernel ? tile->rows + tile->begin : NULL);
+}
+
 void inlay_tile_next(struct inlay_tile *tile)
 {
-    prefetch_block(tile);
+    run_waiting(tile);
     if (tile->plan != NULL && tile->plan->whole_rows) {
-        const size_t before = other_block(tile);
-        if (tile->waits)
-            run_block(tile, before, tile->block);
+        tile->begin = other_block(tile);
         tile->waits = true;
-        tile->begin = before;
     } else {
-        run_block(tile, tile->begin, tile->count);
+        run_block(tile, tile->begin, tile->count, NULL);
     }
     tile->count = 0;
 }
 
 void inlay_tile_run(struct inlay_tile *tile)
 {
-    prefetch_block(tile);
-    if (tile->waits)
-        run_block(tile, other_block(tile), tile->block);
+    run_waiting(tile);
     if (tile->count > 0)
-        run_block(tile, tile->begin, tile->count);
+        run_block(tile, tile->begin, tile->count, NULL);
     tile->waits = false;
     tile->count = 0;
 }

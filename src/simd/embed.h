@@ -161,6 +161,8 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_
     for (size_t i = 0; i < tile.count; i++) {
         const unsigned char *row = tile.rows[i], *position = terms.positioned ? tile.positions[i] : row;
         unsigned char *out = tile.out[i];
+        if (tile.next != NULL)
+            inlay_prefetch_lines(tile.next[i], tile.columns * sizeof(float));
         /* Floats at odd addresses never fill a line. */
         if (tile.stream && (uintptr_t)out % sizeof(float) == 0)
             embed_streamed(row, position, out, tile.columns, tile.scale, terms, &held);
