@@ -60,6 +60,7 @@ static const struct inlay_cpu intel = {
     .compute_bytes = MIB,
     .compute_bytes_wide = MIB,
 };
+
 /* Intel's servers of family 6 that were measured: two models of Ice Lake, and Sapphire Rapids. */
 static bool intel_is_measured(unsigned family, unsigned model)
 {
