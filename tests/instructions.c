@@ -17,17 +17,20 @@ enum {
     SEQ = 16,
     NARROW_DIM = 64,
     NARROW_ROWS = 4096,
+    WIDE_DIM = 2048,
+    WIDE_VOCAB = VOCAB * DIM / WIDE_DIM,
+    WIDE_ROWS = 256,
     TABLE_DIM = 1024,
     TABLE_ROWS = 64,
     FAR_DIM = 4096,
     FAR_POSITION = 5000,
 };
 
-static float table[VOCAB * DIM], out[NARROW_ROWS * NARROW_DIM * 2];
+static float table[VOCAB * DIM], out[WIDE_ROWS * WIDE_DIM];
 static int8_t codes[VOCAB * DIM];
 static float scales[VOCAB];
 static int32_t ids[NARROW_ROWS];
-static inlay_table tokens, narrow, quantised;
+static inlay_table tokens, narrow, wide, quantised;
 static inlay_layer *layer, *quantised_layer;
 static inlay_sinusoid *sinusoid, *far_sinusoid;
 
@@ -80,6 +83,11 @@ static __attribute__((noinline)) void count_gather_narrow(void)
     gather(&narrow, NARROW_ROWS);
 }
 
+static __attribute__((noinline)) void count_gather_wide(void)
+{
+    gather(&wide, WIDE_ROWS);
+}
+
 static __attribute__((noinline)) void count_sinusoid_rows(void)
 {
     sinusoids(sinusoid, 0, TABLE_ROWS, TABLE_DIM);
@@ -95,13 +103,10 @@ static const struct {
     void (*run)(void);
     size_t per; /* the count is divided by this */
 } cases[] = {
-    {"forward_one_token", count_forward_one_token, 1},
-    {"forward_batch", count_forward_batch, BATCH *SEQ},
-    {"forward_int8", count_forward_int8, BATCH *SEQ},
-    {"gather_one_token", count_gather_one_token, 1},
-    {"gather_narrow", count_gather_narrow, NARROW_ROWS},
-    {"sinusoid_rows", count_sinusoid_rows, TABLE_ROWS},
-    {"far_position", count_far_position, 1},
+    {"forward_one_token", count_forward_one_token, 1},   {"forward_batch", count_forward_batch, BATCH *SEQ},
+    {"forward_int8", count_forward_int8, BATCH *SEQ},    {"gather_one_token", count_gather_one_token, 1},
+    {"gather_narrow", count_gather_narrow, NARROW_ROWS}, {"gather_wide", count_gather_wide, WIDE_ROWS},
+    {"sinusoid_rows", count_sinusoid_rows, TABLE_ROWS},  {"far_position", count_far_position, 1},
 };
 
 static inlay_sinusoid *make_sinusoid(size_t dim)
@@ -132,9 +137,10 @@ static void prepare(void)
     for (size_t i = 0; i < VOCAB; i++)
         scales[i] = 0.5f;
     for (size_t i = 0; i < NARROW_ROWS; i++)
-        ids[i] = (int32_t)(i * 7919 % VOCAB);
+        ids[i] = (int32_t)(i * 7919 % WIDE_VOCAB);
     tokens = inlay_table_f32(table, VOCAB, DIM);
     narrow = inlay_table_f32(table, VOCAB, NARROW_DIM);
+    wide = inlay_table_f32(table, WIDE_VOCAB, WIDE_DIM);
     quantised = inlay_table_i8(codes, scales, VOCAB, DIM);
     layer = make_layer(&tokens);
     quantised_layer = make_layer(&quantised);

@@ -41,6 +41,7 @@ static const struct planned plans[] = {
     {"prefetch:  whole rows to L2, 8 rows ahead: the rows of the call", 64, 1024, 512, 1 << 16, .type = INLAY_F32},
     {"prefetch:  whole rows to L2, 8 rows at a time: the rows of the call", 64, 1024, 512, 1 << 17, .type = INLAY_F32},
     {"prefetch:  whole rows to L2, 64 rows ahead: short rows of a table", 2, 8, 32, 1 << 21, .type = INLAY_F32},
+    {"prefetch:  whole rows to L2, 2 rows ahead: the rows of the call", 64, 1024, 2048, 1 << 16, .type = INLAY_F32},
     {"prefetch:  whole rows to L2, 64 rows at a time: short rows of a table", 2, 8, 33, 1 << 21, .type = INLAY_F32},
     {"prefetch:  whole rows to L2, 8 rows at a time: the rows of the call", 64, 1024, 512, 1000, .normed = true},
     {"prefetch:  whole rows, 6 ahead of the one that is computed", 1, 8, 512, 1000, .start = 4090, .sinusoid = true},

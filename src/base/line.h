@@ -10,12 +10,18 @@
 
 enum { INLAY_CACHE_LINE = 64 };
 
+/* Prefetches the line at an address, which may be one that cannot be read, to L2. */
+static inline void inlay_prefetch_line(const unsigned char *at)
+{
+    __builtin_prefetch(at, 0, 2);
+}
+
 /* Prefetches all lines that an array lies in to L2. */
 static inline void inlay_prefetch_lines(const unsigned char *array, size_t bytes)
 {
     const unsigned char *line = array - (uintptr_t)array % INLAY_CACHE_LINE;
     for (; line < array + bytes; line += INLAY_CACHE_LINE)
-        __builtin_prefetch(line, 0, 2);
+        inlay_prefetch_line(line);
 }
 
 #endif

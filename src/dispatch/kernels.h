@@ -13,6 +13,10 @@
 
 #include <stdbool.h>
 
+/* Rows of at least so many bytes are prefetched line by line while another is written (8 x 2048 x 4096 takes 0.83 of
+   the time), shorter ones at once (512 columns: 0.75). Both on Zen 4. */
+enum { INLAY_BESIDE_ROW_BYTES = 8192 };
+
 /* A tile of rows: out[i][0 .. columns) = rows[i][0 .. columns) * scale + positions[i][0 .. columns). */
 struct inlay_embed_tile {
     inlay_element_type type;               /* of the elements of `rows` */
@@ -26,8 +30,8 @@ struct inlay_embed_tile {
     size_t group;                          /* columns that share a scale and a zero point, for types of groups */
     const unsigned char *const *positions; /* [count] float32 rows, at any address; null: no such term */
     unsigned char *const *out;             /* [count] float32 rows, at any address; may be rows[i] or positions[i] */
-    const unsigned char *const *next; /* [count] float32 rows of as many columns: next[i] is prefetched to L2 before
-                                         row i is written; null: none, as for other types */
+    const unsigned char *const *next; /* [count] float32 rows of as many columns: next[i] is prefetched to L2 before or
+                                         while row i is written; null: none, as for other types */
     size_t count;                     /* rows that this call writes */
     size_t columns;
     float scale;

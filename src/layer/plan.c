@@ -116,7 +116,8 @@ static const char *whole_rows_reason(const struct inlay_work *work, size_t row_b
 static bool prefetches_between_rows(const struct inlay_work *work, size_t row_bytes)
 {
     const bool cold = work->tokens->rows * work->tokens->stride_bytes > INLAY_COLD_TABLE_BYTES;
-    return work->tokens->type == INLAY_F32 && (!cold || row_bytes <= INLAY_LONE_ROW_BYTES);
+    const bool few_walks = row_bytes <= INLAY_LONE_ROW_BYTES || row_bytes >= INLAY_BESIDE_ROW_BYTES;
+    return work->tokens->type == INLAY_F32 && (!cold || few_walks);
 }
 
 /* Sets what is prefetched: in blocks of rows whose floats take prefetch_bytes, or of first lines. */

@@ -109,10 +109,11 @@ VEC_INLINE void embed_release(struct embed_held *held)
  * Writes the whole cache lines of `out` with streaming stores. The end of a row that does not fill its line is held
  * until the next row fills it; columns that nothing is held before are written with ordinary stores. A line that is
  * half streamed and half stored costs both, and one whose stores do not follow each other at once costs up to 1.4 times
- * as much.
+ * as much. With each line, one of the row `beside` is prefetched, if that is not null.
  */
 VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *position, unsigned char *out,
-                               size_t columns, float scale, struct embed_terms terms, struct embed_held *held)
+                               size_t columns, float scale, struct embed_terms terms, struct embed_held *held,
+                               const unsigned char *beside)
 {
     size_t head = vec_columns_before_line(out, sizeof(float), columns);
     if (head > 0 && held->end == out) {
@@ -131,6 +132,8 @@ VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *po
     }
     size_t end = head + (columns - head) / LINE_FLOATS * LINE_FLOATS;
     for (size_t column = head; column < end; column += LINE_FLOATS) {
+        if (beside != NULL)
+            inlay_prefetch_line(beside + column * sizeof(float));
         vec line[INLAY_CACHE_LINE / VEC_BYTES];
         for (size_t i = 0; i < INLAY_CACHE_LINE / VEC_BYTES; i++) {
             size_t at = column * sizeof(float) + i * VEC_BYTES;
@@ -161,11 +164,13 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_
     for (size_t i = 0; i < tile.count; i++) {
         const unsigned char *row = tile.rows[i], *position = terms.positioned ? tile.positions[i] : row;
         unsigned char *out = tile.out[i];
-        if (tile.next != NULL)
-            inlay_prefetch_lines(tile.next[i], tile.columns * sizeof(float));
         /* Floats at odd addresses never fill a line. */
-        if (tile.stream && (uintptr_t)out % sizeof(float) == 0)
-            embed_streamed(row, position, out, tile.columns, tile.scale, terms, &held);
+        const bool stream = tile.stream && (uintptr_t)out % sizeof(float) == 0;
+        const bool beside = stream && tile.next != NULL && tile.columns * sizeof(float) >= INLAY_BESIDE_ROW_BYTES;
+        if (tile.next != NULL && !beside)
+            inlay_prefetch_lines(tile.next[i], tile.columns * sizeof(float));
+        if (stream)
+            embed_streamed(row, position, out, tile.columns, tile.scale, terms, &held, beside ? tile.next[i] : NULL);
         else if (narrow_moves)
             embed_cached(row, position, out, tile.columns, tile.scale, terms, true);
         else
