@@ -12,6 +12,7 @@
 enum class Prefetch {
     none,
     t0_ahead,  // to L1: the row that lies 8 KiB ahead, line by line while a row is moved
+    t1_lines,  // to L2: likewise
     t1_ahead,  // to L2: the row that lies 16 rows ahead, whole
     t1_blocks, // to L2: all rows of a block of 64, at most 128 KiB, before the first of them is moved
 };

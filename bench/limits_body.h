@@ -23,6 +23,7 @@ static std::size_t prefetch_distance(Prefetch prefetch, std::size_t stride)
     case Prefetch::none:
         return 0;
     case Prefetch::t0_ahead:
+    case Prefetch::t1_lines:
         return std::clamp<std::size_t>(8192 / stride, 1, 32);
     case Prefetch::t1_ahead:
         return 16;
@@ -87,7 +88,7 @@ WORD static Line make_line(const unsigned char *from, const float *position, con
     return made;
 }
 
-// Moves the i-th visited row. With prefetch to L1 it also prefetches `next`, a line for each line that it writes.
+// Moves the i-th visited row. If lines are prefetched, it also prefetches `next`, a line for each line that it writes.
 template <Prefetch prefetch, bool nt, bool positioned, bool scaled>
 WORD static void move_row(const BareRows &all, std::size_t i, std::size_t step, const unsigned char *next)
 {
@@ -103,6 +104,8 @@ WORD static void move_row(const BareRows &all, std::size_t i, std::size_t step, 
     for (; to + line <= all.dim; to += line, at += step) {
         if constexpr (prefetch == Prefetch::t0_ahead)
             __builtin_prefetch(next + at);
+        if constexpr (prefetch == Prefetch::t1_lines)
+            __builtin_prefetch(next + at, 0, 2);
         const Line made =
             make_line<positioned, scaled>(line_of(row, all.stride, at), positioned ? position + to : nullptr, scales);
         if constexpr (nt)
@@ -128,7 +131,7 @@ template <Prefetch prefetch, bool nt, bool positioned, bool scaled> TARGET stati
             prefetch_row(all, prefetched);
     for (std::size_t i = 0; i < all.rows; i++) {
         const unsigned char *next = nullptr;
-        if constexpr (prefetch == Prefetch::t0_ahead)
+        if constexpr (prefetch == Prefetch::t0_ahead || prefetch == Prefetch::t1_lines)
             next = row_of(all, i + distance < all.rows ? i + distance : i);
         if constexpr (prefetch == Prefetch::t1_ahead)
             if (prefetched < all.rows)
@@ -162,6 +165,8 @@ template <bool nt> static void move_with(const BareRows &all, Prefetch prefetch)
         return move_streams<Prefetch::none, nt>(all);
     case Prefetch::t0_ahead:
         return move_streams<Prefetch::t0_ahead, nt>(all);
+    case Prefetch::t1_lines:
+        return move_streams<Prefetch::t1_lines, nt>(all);
     case Prefetch::t1_ahead:
         return move_streams<Prefetch::t1_ahead, nt>(all);
     case Prefetch::t1_blocks:

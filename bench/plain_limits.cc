@@ -22,6 +22,7 @@ const Modes &all_modes()
         {"", cached(Prefetch::none)},
         {"_nt", nt(Prefetch::none)},
         {"_nt_ahead", nt(Prefetch::t0_ahead)},
+        {"_nt_t1_lines", nt(Prefetch::t1_lines)},
         {"_t1_ahead", cached(Prefetch::t1_ahead)},
         {"_nt_t1_ahead", nt(Prefetch::t1_ahead)},
         {"_t1_blocks", cached(Prefetch::t1_blocks)},
