@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""The input layer of Transformers on CPUs: token ids in, vectors ready for the first block out, in one pass.
+
+    import inlay, numpy as np
+    layer = inlay.Layer(table, scale="sqrt", positions=inlay.Sinusoid())
+    y = layer(ids)
+
+Results have the framework of `ids`: arrays of NumPy, tensors of PyTorch, arrays of JAX. docs/python.md tells the rest.
+"""
+from . import _core
+
+try:
+    import numpy as _numpy
+except ImportError:
+    _numpy = None
+_core.use_numpy(_numpy)
+
+# These imports follow the choice of NumPy.
+# pylint: disable=wrong-import-position
+from . import plot, pool
+from ._core import Layer, Table, get_num_threads, isa, keep_memory, set_num_threads
+from .norms import LayerNorm, RMSNorm
+from .positions import Sinusoid, rotary, sinusoid
+from .tables import quantize, random
+
+__version__ = _core.version
+__all__ = [
+    "Layer",
+    "LayerNorm",
+    "RMSNorm",
+    "Sinusoid",
+    "Table",
+    "get_num_threads",
+    "isa",
+    "keep_memory",
+    "plot",
+    "pool",
+    "quantize",
+    "random",
+    "rotary",
+    "set_num_threads",
+    "sinusoid",
+]

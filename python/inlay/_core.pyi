@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+# What the extension module has. Arrays are of NumPy, PyTorch, JAX, or anything with DLPack or the buffer protocol.
+from typing import Any, Mapping, Optional, Sequence, Union
+
+Array = Any
+version: str
+
+class Output: ...
+
+class Formula:
+    def __init__(
+        self,
+        dim: int,
+        recipe: str,
+        base: Optional[float],
+        layout: Optional[str],
+        spacing: Optional[str],
+        shift: Optional[int],
+        odd: Optional[str],
+        amplitude: Optional[float],
+        inv_freq: Optional[Sequence[float]],
+        float_angles: bool,
+        /,
+    ) -> None: ...
+
+class Table:
+    rows: int
+    dim: int
+    type: str
+    group: Optional[int]
+    nbytes: int
+    data: Array
+    scales: Optional[Array]
+    zeros: Optional[Array]
+    largest_error: Optional[float]
+    def __init__(
+        self,
+        data: Array,
+        type: Optional[str] = None,
+        *,
+        dim: Optional[int] = None,
+        group: Optional[int] = None,
+        scales: Optional[Array] = None,
+        zeros: Optional[Array] = None,
+        first_row: Optional[int] = None,
+        vocab: Optional[int] = None,
+    ) -> None: ...
+
+class Layer:
+    dim: int
+    table: Table
+    dtype: str
+    threads: Optional[int]
+    def __init__(
+        self,
+        table: Union[Table, Array],
+        *,
+        scale: Union[float, str, None] = 1,
+        positions: Any = None,
+        segments: Union[Table, Array, None] = None,
+        norm: Any = None,
+        padding_id: Optional[int] = None,
+        bad_id: str = "error",
+        substitute_id: Optional[int] = None,
+        zero_rows: str = "bare",
+        position_mode: str = "sequential",
+        clamp_positions: bool = False,
+        segments_first: bool = False,
+        pooling: Optional[str] = None,
+        dtype: Any = "float32",
+        stores: str = "automatic",
+        cached_positions: Optional[int] = None,
+        threads: Optional[int] = None,
+    ) -> None: ...
+    def __call__(
+        self,
+        ids: Array,
+        out: Optional[Array] = None,
+        *,
+        start: Optional[int] = None,
+        starts: Optional[Array] = None,
+        offsets: Optional[Array] = None,
+        padded: Union[int, bool, None] = None,
+        positions: Optional[Array] = None,
+        segments: Optional[Array] = None,
+        weights: Optional[Array] = None,
+        dropout: float = 0,
+        key: int = 0,
+        step: int = 0,
+    ) -> Array: ...
+    def explain(self, ids: Array, out: Optional[Array] = None, **arguments: Any) -> str: ...
+    def _time(self, ids: Array, out: Array, calls: int, /) -> float: ...
+
+def use_numpy(module: Any, direct: bool = True, /) -> bool: ...
+def get_num_threads() -> int: ...
+def set_num_threads(threads: int, /) -> None: ...
+def pool_stats() -> dict[str, int]: ...
+def pool_limit(idle_bytes: int, /) -> None: ...
+def pool_trim() -> int: ...
+def keep_memory() -> bool: ...
+def isa() -> str: ...
+def quantize(table: Union[Table, Array], type: str, *, group: Optional[int] = None, zeros: bool = False) -> Table: ...
+def random(rows: int, dim: int, **options: Any) -> Array: ...
+def sinusoid_rows(formula: Formula, positions: Array, dim: int, dtype: Any, out: Optional[Array], /) -> Array: ...
+def rotary_rows(formula: Formula, positions: Array, dim: int, dtype: Any, layout: str, /) -> tuple[Array, Array]: ...
+def rotary_frequencies(
+    dim: int, base: float, scaling: Optional[str], **numbers: Any
+) -> tuple[tuple[float, ...], float]: ...

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""Pictures of tables by matplotlib, which is imported only when a picture is drawn."""
+from typing import Any, Optional
+
+from . import _core
+from .positions import Sinusoid
+
+
+def _draw(rows: Any, axes: Any, limit: float, labels: tuple[str, str]) -> Any:
+    """Draws rows as a map of colours, symmetric around zero, and returns the axes."""
+    import matplotlib.pyplot  # pylint: disable=import-outside-toplevel
+
+    if axes is None:
+        axes = matplotlib.pyplot.subplots(figsize=(10, 6), layout="constrained")[1]
+    image = axes.imshow(rows, cmap="RdBu", vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest")
+    axes.set_xlabel(labels[1])
+    axes.set_ylabel(labels[0])
+    axes.figure.colorbar(image, ax=axes)
+    return axes
+
+
+def sinusoid(length: int = 2048, dim: int = 512, *, axes: Any = None, **variant: Any) -> Any:
+    """Draws the sinusoids of positions [0, length) and returns the axes. Other arguments are those of Sinusoid."""
+    import numpy  # pylint: disable=import-outside-toplevel
+
+    formula = Sinusoid(**variant).formula(dim)
+    rows = _core.sinusoid_rows(formula, numpy.arange(length), dim, "float32", None)
+    return _draw(rows, axes, 1.0, ("position", "column"))
+
+
+def table(tokens: Any, *, rows: Optional[int] = None, axes: Any = None) -> Any:
+    """Draws a table, dequantised, or its first `rows` rows, and returns the axes."""
+    import numpy  # pylint: disable=import-outside-toplevel
+
+    layer = _core.Layer(tokens)
+    count = layer.table.rows if rows is None else min(rows, layer.table.rows)
+    values = layer(numpy.arange(count))
+    limit = float(numpy.abs(values).max(initial=0.0)) or 1.0
+    return _draw(values, axes, limit, ("row", "column"))

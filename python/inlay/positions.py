@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""Positional encodings: sinusoids, and rotary tables of cosines and sines."""
+import dataclasses
+import functools
+from typing import Any, Mapping, Optional
+
+from . import _core
+
+
+@dataclasses.dataclass(frozen=True)
+class Sinusoid:
+    """The sinusoids of a layer, or their variant in a framework.
+
+    recipe is "exact" or one of docs/recipes.md, such as "torch-exp", "keras-hub" or "fairseq". What is None is as the
+    recipe has it; the exact one is interleaved, base^(-2i / dim). layout is "interleaved", "split" or "split_cos_first";
+    spacing "dim" or "half" with shift 0 or 1; odd "formula", "zero", "wrap" or "error". inv_freq are frequencies of your
+    own in radians per position, and float_angles rounds as float32 frameworks do.
+    """
+
+    base: Optional[float] = None
+    recipe: str = "exact"
+    layout: Optional[str] = None
+    spacing: Optional[str] = None
+    shift: Optional[int] = None
+    odd: Optional[str] = None
+    amplitude: Optional[float] = None
+    inv_freq: Optional[tuple[float, ...]] = None
+    float_angles: bool = False
+
+    def __post_init__(self):
+        if self.inv_freq is not None:
+            object.__setattr__(self, "inv_freq", tuple(float(f) for f in self.inv_freq))
+
+    def formula(self, dim: int) -> _core.Formula:
+        """Returns this sinusoid with frequencies for `dim` columns. Layers call it."""
+        return _formula(self, dim)
+
+
+# Frequencies take 3 us each, more than the rows of a short call.
+@functools.lru_cache(maxsize=64)
+def _formula(sinusoid: Sinusoid, dim: int) -> _core.Formula:
+    return _core.Formula(
+        dim, sinusoid.recipe, sinusoid.base, sinusoid.layout, sinusoid.spacing, sinusoid.shift, sinusoid.odd,
+        sinusoid.amplitude, sinusoid.inv_freq, sinusoid.float_angles,
+    )  # fmt: skip
+
+
+def sinusoid(
+    positions: Any,
+    dim: int,
+    base: Optional[float] = None,
+    *,
+    recipe: str = "exact",
+    layout: Optional[str] = None,
+    dtype: Any = "float32",
+    out: Any = None,
+    **variant: Any,
+) -> Any:
+    """Returns the sinusoids of positions, an array of the shape of positions with a last dimension `dim`.
+
+    positions are integers in [0, 2^31), or real numbers between -2^31 and 2^31. base is 10000 at first; other arguments
+    are those of Sinusoid.
+    """
+    formula = Sinusoid(base, recipe, layout, **variant).formula(dim)
+    return _core.sinusoid_rows(formula, positions, dim, dtype, out)
+
+
+# What models' configurations call the numbers of a scaling, and what the library does.
+_NAMES_OF_MODELS = {
+    "original_max_position_embeddings": "original_length",
+    "long_factor": "long_factors",
+    "short_factor": "short_factors",
+}
+
+
+def _frequencies(dim: int, base: float, scaling: Optional[Mapping[str, Any]]) -> tuple[tuple[float, ...], float]:
+    numbers = {_NAMES_OF_MODELS.get(name, name): value for name, value in (scaling or {}).items()}
+    kind = numbers.pop("rope_type", numbers.pop("type", "default"))
+    for name in ("rope_type", "type"):
+        numbers.pop(name, None)
+    return _core.rotary_frequencies(
+        dim, numbers.pop("rope_theta", base), kind, **{name: value for name, value in numbers.items() if value is not None}
+    )
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, (list, tuple)) else value
+
+
+@functools.lru_cache(maxsize=64)
+def _rotary_formula(dim: int, base: float, scaling: tuple[tuple[str, Any], ...]) -> _core.Formula:
+    inv_freq, attention = _frequencies(dim, base, dict(scaling))
+    return Sinusoid(inv_freq=inv_freq, amplitude=attention).formula(dim)
+
+
+def rotary(
+    positions: Any,
+    dim: int,
+    base: float = 10000.0,
+    scaling: Optional[Mapping[str, Any]] = None,
+    layout: str = "halves",
+    *,
+    dtype: Any = "float32",
+) -> tuple[Any, Any]:
+    """Returns the cosines and the sines of rotary embeddings for integer positions.
+
+    scaling is the entry rope_scaling of a model's configuration, such as {"rope_type": "llama3", "factor": 8.0, ...};
+    docs/rotary.md has the formulas. layout is "pairs" (dim / 2 columns), "halves" (Llama in PyTorch) or "interleaved".
+    """
+    key = tuple(sorted((name, _hashable(value)) for name, value in (scaling or {}).items()))
+    return _core.rotary_rows(_rotary_formula(dim, base, key), positions, dim, dtype, layout)

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The module _core: its functions that belong to no type, and its start.
+ */
+#include "abi.h"
+
+#include "layer.h"
+#include "numpy.h"
+#include "options.h"
+#include "output.h"
+#include "pool.h"
+#include "sinusoid.h"
+#include "table.h"
+#include "threads.h"
+
+#include <inlay/inlay.h>
+
+#include <limits.h>
+#include <malloc.h>
+#include <stdbool.h>
+
+static PyObject *use_numpy(PyObject *module, PyObject *args)
+{
+    PyObject *numpy;
+    int direct = 1;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O|p", &numpy, &direct) || numpy_use(numpy, direct != 0) < 0)
+        return NULL;
+    return PyBool_FromLong(numpy_is_direct());
+}
+
+static PyObject *get_num_threads(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyLong_FromSize_t(threads_get());
+}
+
+static PyObject *set_num_threads(PyObject *module, PyObject *number)
+{
+    uint64_t threads = 0;
+    (void)module;
+    if (option_uint64(number, "the number of threads", &threads) < 0)
+        return NULL;
+    if (threads < 1 || threads > THREADS_MOST)
+        return PyErr_Format(PyExc_ValueError, "the number of threads is %S, not in [1, %d]", number, THREADS_MOST);
+    threads_set(threads);
+    return Py_NewRef(Py_None);
+}
+
+static PyObject *get_pool_stats(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    const struct pool_stats stats = pool_stats();
+    return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:K,s:K,s:K}", "limit_bytes", (Py_ssize_t)stats.limit_bytes,
+                         "idle_bytes", (Py_ssize_t)stats.idle_bytes, "idle_blocks", (Py_ssize_t)stats.idle_blocks,
+                         "used_bytes", (Py_ssize_t)stats.used_bytes, "used_blocks", (Py_ssize_t)stats.used_blocks,
+                         "reused", (unsigned long long)stats.reused, "allocated", (unsigned long long)stats.allocated,
+                         "released", (unsigned long long)stats.released);
+}
+
+static PyObject *set_pool_limit(PyObject *module, PyObject *number)
+{
+    uint64_t bytes = 0;
+    (void)module;
+    if (option_uint64(number, "the limit of the pool", &bytes) < 0)
+        return NULL;
+    pool_set_limit(bytes);
+    return Py_NewRef(Py_None);
+}
+
+static PyObject *trim_pool(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    PyThreadState *thread = PyEval_SaveThread();
+    const size_t bytes = pool_trim();
+    PyEval_RestoreThread(thread);
+    return PyLong_FromSize_t(bytes);
+}
+
+/* Tells malloc to keep what is freed, so that large arrays of every library of the process are reused too. */
+static PyObject *keep_memory(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+#ifdef __GLIBC__
+    const bool kept = mallopt(M_MMAP_MAX, 0) == 1 && mallopt(M_TRIM_THRESHOLD, INT_MAX) == 1;
+#else
+    const bool kept = false;
+#endif
+    return PyBool_FromLong(kept);
+}
+
+static PyObject *get_isa(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyUnicode_FromString(inlay_isa());
+}
+
+static PyMethodDef functions[] = {
+    {"use_numpy", use_numpy, METH_VARARGS, NULL},
+    {"get_num_threads", get_num_threads, METH_NOARGS, NULL},
+    {"set_num_threads", set_num_threads, METH_O, NULL},
+    {"pool_stats", get_pool_stats, METH_NOARGS, NULL},
+    {"pool_limit", set_pool_limit, METH_O, NULL},
+    {"pool_trim", trim_pool, METH_NOARGS, NULL},
+    {"keep_memory", keep_memory, METH_NOARGS, NULL},
+    {"isa", get_isa, METH_NOARGS, NULL},
+    {"quantize", (PyCFunction)(void (*)(void))table_quantize, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"random", (PyCFunction)(void (*)(void))table_random, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"sinusoid_rows", sinusoid_rows, METH_VARARGS, NULL},
+    {"rotary_rows", sinusoid_rotary_rows, METH_VARARGS, NULL},
+    {"rotary_frequencies", (PyCFunction)(void (*)(void))sinusoid_rotary_frequencies, METH_VARARGS | METH_KEYWORDS,
+     NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+/* The module has one state per process: types, NumPy, pool and threads are shared by all that import it. Initialising it
+   in one phase keeps it out of subinterpreters that have a GIL of their own. */
+PyMODINIT_FUNC PyInit__core(void)
+{
+    static struct PyModuleDef definition = {
+        PyModuleDef_HEAD_INIT, .m_name = "inlay._core", .m_size = -1, .m_methods = functions,
+    };
+    PyObject *module = PyModule_Create(&definition);
+    if (module == NULL)
+        return NULL;
+#ifdef Py_GIL_DISABLED
+    PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);
+#endif
+    inlay_init();
+    pool_init();
+    threads_init();
+    if (PyModule_AddStringConstant(module, "version", inlay_version()) < 0 || output_init(module) < 0 ||
+        table_init(module) < 0 || sinusoid_init(module) < 0 || layer_init(module) < 0)
+        Py_CLEAR(module);
+    return module;
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layers: how options become a spec of the library, and the vectorcall.
+ */
+#include "layer.h"
+
+#include "call.h"
+#include "errors.h"
+#include "numpy.h"
+#include "options.h"
+#include "sinusoid.h"
+#include "table.h"
+#include "threads.h"
+
+#include <math.h>
+#include <time.h>
+
+struct layer {
+    PyObject base;
+    inlay_vectorcall call;
+    struct layer_facts facts;
+    inlay_layer *handle;
+    PyObject *tokens, *positions, *segments; /* Tables, or a Formula of positions */
+    struct view gamma, beta;
+    PyObject *weak_references;
+};
+
+static PyTypeObject *layer_type; /* set at import */
+
+static struct layer *layer_of(PyObject *self)
+{
+    return (struct layer *)(void *)self;
+}
+
+/* ---- Calls ------------------------------------------------------------------------------------------------------ */
+
+static PyObject *layer_call(PyObject *self, PyObject *const *args, size_t count_and_flag, PyObject *names)
+{
+    const struct layer_facts *facts = &layer_of(self)->facts;
+    PyObject *arguments[ARGUMENTS];
+    struct call call;
+    if (call_sort(arguments, args, inlay_positional(count_and_flag), names) < 0 ||
+        call_begin(&call, facts, arguments) < 0)
+        return NULL;
+    return call_end(&call, arguments[ARGUMENT_IDS], call_run(&call, facts) < 0);
+}
+
+/* layer.explain(ids, out=None, ...): the arguments of a call. Nothing is computed. */
+static PyObject *layer_explain(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
+{
+    const struct layer_facts *facts = &layer_of(self)->facts;
+    PyObject *arguments[ARGUMENTS];
+    struct call call;
+    if (call_sort(arguments, args, (size_t)count, names) < 0 || call_begin(&call, facts, arguments) < 0)
+        return NULL;
+    PyObject *text = call_explain(&call, facts);
+    call_end(&call, NULL, true);
+    return text;
+}
+
+/* layer._time(ids, out, calls): the seconds that the C function takes for each of these calls, which share one batch:
+   what the benchmark subtracts from the time of a call from Python. */
+static PyObject *layer_time(PyObject *self, PyObject *args)
+{
+    const struct layer_facts *facts = &layer_of(self)->facts;
+    PyObject *arguments[ARGUMENTS] = {NULL};
+    Py_ssize_t calls;
+    struct call call;
+    if (!PyArg_ParseTuple(args, "OOn", &arguments[ARGUMENT_IDS], &arguments[ARGUMENT_OUT], &calls) ||
+        call_begin(&call, facts, arguments) < 0)
+        return NULL;
+    struct timespec begin, end;
+    int failed = 0;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (Py_ssize_t i = 0; i < calls && !failed; i++)
+        failed = call_run(&call, facts);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    call_end(&call, NULL, true);
+    const double seconds = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+    return failed ? NULL : PyFloat_FromDouble(seconds / (double)(calls > 0 ? calls : 1));
+}
+
+/* ---- Options ---------------------------------------------------------------------------------------------------- */
+
+struct layer_options {
+    PyObject *table, *scale, *positions, *segments, *norm, *padding_id, *bad_id, *substitute_id, *zero_rows,
+        *position_mode, *clamp_positions, *segments_first, *pooling, *dtype, *stores, *cached_positions, *threads;
+};
+
+static int read_scale(PyObject *object, size_t dim, float *scale)
+{
+    double number = 1;
+    if (PyUnicode_Check(object)) {
+        if (PyUnicode_CompareWithASCIIString(object, "sqrt") == 0) {
+            *scale = inlay_sqrt_dim(dim);
+            return 0;
+        }
+        PyErr_Format(PyExc_ValueError, "scale is %R, neither a number nor \"sqrt\"", object);
+        return -1;
+    }
+    if (option_double(object, &number) < 0)
+        return -1;
+    *scale = (float)number;
+    return 0;
+}
+
+/* Makes a Table of what was given for positions or segments, whose dim must be that of the layer. */
+static PyObject *read_table(PyObject *object, const char *what, size_t dim)
+{
+    PyObject *table = table_from(object, what);
+    if (table == NULL || table_view(table)->dim == dim)
+        return table;
+    PyErr_Format(PyExc_ValueError, "%s has dim %zu, and the table has %zu", what, table_view(table)->dim, dim);
+    Py_DECREF(table);
+    return NULL;
+}
+
+/* Positions are a Sinusoid, which makes a formula of a dim, or a table. */
+static int read_positions(struct layer *layer, PyObject *object, size_t dim, inlay_layer_spec *spec)
+{
+    if (object == Py_None)
+        return 0;
+    if (PyObject_HasAttrString(object, "formula")) {
+        layer->positions = PyObject_CallMethod(object, "formula", "n", (Py_ssize_t)dim);
+        spec->sinusoid = layer->positions != NULL ? sinusoid_handle(layer->positions) : NULL;
+        return spec->sinusoid != NULL ? 0 : -1;
+    }
+    layer->positions = read_table(object, "positions", dim);
+    if (layer->positions == NULL)
+        return -1;
+    spec->positions = table_view(layer->positions);
+    return 0;
+}
+
+/* Reads an array of float32 [dim] that a norm has, if it has one. */
+static int read_parameter(struct view *view, PyObject *norm, const char *what, size_t dim, const void **data)
+{
+    const Py_ssize_t shape = (Py_ssize_t)dim;
+    PyObject *object = PyObject_GetAttrString(norm, what);
+    if (object == NULL) {
+        PyErr_Clear(); /* RMSNorm has no beta */
+        return 0;
+    }
+    int failed = object == Py_None ? 0 : view_of(view, object, what, DTYPE_F32);
+    if (object != Py_None && !failed) {
+        failed = view_require_dtype(view, what, DTYPE_F32) < 0 || view_require_shape(view, what, 1, &shape) < 0 ||
+                 view_pack(view, DTYPE_F32) < 0;
+        *data = view->data;
+    }
+    Py_DECREF(object);
+    return failed ? -1 : 0;
+}
+
+static int read_norm(struct layer *layer, PyObject *norm, inlay_layer_spec *spec)
+{
+    if (norm == Py_None)
+        return 0;
+    PyObject *kind = PyObject_GetAttrString(norm, "kind"), *eps = PyObject_GetAttrString(norm, "eps");
+    if (kind == NULL || eps == NULL) {
+        Py_XDECREF(kind);
+        Py_XDECREF(eps);
+        PyErr_Format(PyExc_TypeError, "norm is %R, neither inlay.LayerNorm nor inlay.RMSNorm", norm);
+        return -1;
+    }
+    double epsilon = 0;
+    const int value = option_value(kind, &option_norms, 0);
+    int failed = value < 0 || option_double(eps, &epsilon) < 0;
+    Py_DECREF(kind);
+    Py_DECREF(eps);
+    if (failed)
+        return -1;
+    spec->norm = (inlay_norm)value;
+    spec->epsilon = (float)epsilon;
+    if (!(epsilon >= 0) || !isfinite(spec->epsilon)) {
+        PyErr_SetString(PyExc_ValueError, "eps of a norm must be finite and not negative");
+        return -1;
+    }
+    const size_t dim = spec->tokens->dim;
+    return read_parameter(&layer->gamma, norm, "gamma", dim, &spec->gamma) < 0 ||
+                   read_parameter(&layer->beta, norm, "beta", dim, &spec->beta) < 0
+               ? -1
+               : 0;
+}
+
+/* Reads the options that are names or flags. */
+static int read_choices(const struct layer_options *given, inlay_layer_spec *spec)
+{
+    const int stores = option_value(given->stores, &option_stores, INLAY_STORES_AUTOMATIC);
+    const int bad_id = option_value(given->bad_id, &option_bad_ids, INLAY_BAD_ID_ERROR);
+    const int zero_rows = option_value(given->zero_rows, &option_zero_rows, INLAY_ZERO_ROWS_BARE);
+    const int mode = option_value(given->position_mode, &option_position_modes, INLAY_POSITION_MODE_SEQUENTIAL);
+    const int pooling = option_value(given->pooling, &option_poolings, INLAY_POOLING_NONE);
+    const int clamp = PyObject_IsTrue(given->clamp_positions), first = PyObject_IsTrue(given->segments_first);
+    if (stores < 0 || bad_id < 0 || zero_rows < 0 || mode < 0 || pooling < 0 || clamp < 0 || first < 0)
+        return -1;
+    spec->stores = (inlay_stores)stores;
+    spec->bad_id = (inlay_bad_id)bad_id;
+    spec->zero_rows = (inlay_zero_rows)zero_rows;
+    spec->position_mode = (inlay_position_mode)mode;
+    spec->pooling = (inlay_pooling)pooling;
+    spec->clamp_positions = (uint16_t)clamp;
+    spec->segments_first = (uint16_t)first;
+    return 0;
+}
+
+/* Reads the options that are numbers. */
+static int read_numbers(const struct layer_options *given, inlay_layer_spec *spec, size_t *threads)
+{
+    uint64_t cached = INLAY_CACHED_POSITIONS_DEFAULT, count = 0;
+    if (read_scale(given->scale, spec->tokens->dim, &spec->scale) < 0 ||
+        option_int64(given->padding_id, "padding_id", &spec->padding_id) < 0 ||
+        option_int64(given->substitute_id, "substitute_id", &spec->substitute_id) < 0 ||
+        option_uint64(given->cached_positions, "cached_positions", &cached) < 0 ||
+        option_uint64(given->threads, "threads", &count) < 0)
+        return -1;
+    if (given->threads != Py_None && (count < 1 || count > THREADS_MOST)) {
+        PyErr_Format(PyExc_ValueError, "threads is %S, not in [1, %d]", given->threads, THREADS_MOST);
+        return -1;
+    }
+    spec->cached_positions = cached;
+    *threads = count;
+    return 0;
+}
+
+/* Says which two options do not go together, for the combinations that are tried most. */
+static void explain_options(const inlay_layer_spec *spec)
+{
+    const bool positioned = spec->sinusoid != NULL || spec->positions != NULL;
+    const struct {
+        bool wrong;
+        const char *text;
+    } reasons[] = {
+        {spec->pooling != INLAY_POOLING_NONE && positioned, "pooling excludes positions"},
+        {spec->pooling != INLAY_POOLING_NONE && spec->segments != NULL, "pooling excludes segments"},
+        {spec->position_mode == INLAY_POSITION_MODE_PADDING_AWARE && spec->padding_id < 0,
+         "position_mode=\"padding_aware\" needs padding_id"},
+        {spec->position_mode == INLAY_POSITION_MODE_PADDING_AWARE && !positioned,
+         "position_mode=\"padding_aware\" needs positions"},
+        {spec->clamp_positions && spec->positions == NULL, "clamp_positions needs a table of positions"},
+        {spec->segments_first && spec->segments == NULL, "segments_first needs segments"},
+        {spec->bad_id == INLAY_BAD_ID_SUBSTITUTE, "substitute_id is not in the table"},
+        {spec->tokens->vocab > 0, "a shard excludes norm, pooling and segments"},
+    };
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (reasons[i].wrong) {
+            PyErr_SetString(PyExc_ValueError, reasons[i].text);
+            return;
+        }
+    PyErr_SetString(PyExc_ValueError, "two options of the layer exclude each other");
+}
+
+static int layer_fill(struct layer *layer, const struct layer_options *given)
+{
+    layer->tokens = table_from(given->table, "table");
+    if (layer->tokens == NULL)
+        return -1;
+    inlay_layer_spec spec = inlay_layer_spec_default(table_view(layer->tokens));
+    const size_t dim = spec.tokens->dim;
+    const enum dtype dtype = dtype_of_argument(given->dtype);
+    if (dtype == DTYPE_UNKNOWN || read_choices(given, &spec) < 0 ||
+        read_numbers(given, &spec, &layer->facts.threads) < 0 ||
+        read_positions(layer, given->positions, dim, &spec) < 0 || read_norm(layer, given->norm, &spec) < 0)
+        return -1;
+    if (given->segments != Py_None) {
+        layer->segments = read_table(given->segments, "segments", dim);
+        if (layer->segments == NULL)
+            return -1;
+        spec.segments = table_view(layer->segments);
+    }
+    spec.out_type = dtype_infos[dtype].element;
+    inlay_status status = inlay_layer_create(&spec, NULL, &layer->handle);
+    layer->facts = (struct layer_facts){
+        .handle = layer->handle,
+        .dim = (Py_ssize_t)dim,
+        .dtype = dtype,
+        .threads = layer->facts.threads,
+        .positioned = layer->positions != NULL,
+        .learned = spec.positions != NULL,
+        .segmented = layer->segments != NULL,
+        .pooled = spec.pooling != INLAY_POOLING_NONE,
+        .skips = spec.bad_id == INLAY_BAD_ID_SKIP,
+    };
+    if (status == INLAY_OK)
+        return 0;
+    if (status == INLAY_ERROR_OPTION)
+        explain_options(&spec);
+    else
+        raise_status(status);
+    return -1;
+}
+
+/* ---- The type --------------------------------------------------------------------------------------------------- */
+
+static PyObject *layer_new(PyTypeObject *type, PyObject *args, PyObject *options)
+{
+    static char *names[] = {"table",         "scale",           "positions",      "segments", "norm",
+                            "padding_id",    "bad_id",          "substitute_id",  "zero_rows", "position_mode",
+                            "clamp_positions", "segments_first", "pooling",       "dtype",    "stores",
+                            "cached_positions", "threads",      NULL};
+    PyObject *dtype = PyUnicode_FromString("float32");
+    struct layer_options given = {NULL,    Py_None, Py_None, Py_None,  Py_None,  Py_None, Py_None, Py_None, Py_None,
+                                  Py_None, Py_False, Py_False, Py_None, dtype, Py_None, Py_None, Py_None};
+    PyObject *self = NULL;
+    if (dtype != NULL &&
+        PyArg_ParseTupleAndKeywords(args, options, "O|$OOOOOOOOOOOOOOOO", names, &given.table, &given.scale,
+                                    &given.positions, &given.segments, &given.norm, &given.padding_id, &given.bad_id,
+                                    &given.substitute_id, &given.zero_rows, &given.position_mode,
+                                    &given.clamp_positions, &given.segments_first, &given.pooling, &given.dtype,
+                                    &given.stores, &given.cached_positions, &given.threads)) {
+        allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+        self = allocate(type, 0); /* zeroed */
+    }
+    if (self != NULL) {
+        layer_of(self)->call = layer_call;
+        if (layer_fill(layer_of(self), &given) < 0)
+            Py_CLEAR(self);
+    }
+    Py_XDECREF(dtype);
+    return self;
+}
+
+static void layer_dealloc(PyObject *self)
+{
+    struct layer *layer = layer_of(self);
+    if (layer->weak_references != NULL)
+        PyObject_ClearWeakRefs(self);
+    inlay_layer_destroy(layer->handle);
+    Py_XDECREF(layer->tokens);
+    Py_XDECREF(layer->positions);
+    Py_XDECREF(layer->segments);
+    view_release(&layer->gamma);
+    view_release(&layer->beta);
+    inlay_free_object(self);
+}
+
+static PyObject *get_dim(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromSsize_t(layer_of(self)->facts.dim);
+}
+
+static PyObject *get_table(PyObject *self, void *unused)
+{
+    (void)unused;
+    return Py_NewRef(layer_of(self)->tokens);
+}
+
+static PyObject *get_dtype(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyUnicode_FromString(dtype_infos[layer_of(self)->facts.dtype].name);
+}
+
+static PyObject *get_threads(PyObject *self, void *unused)
+{
+    (void)unused;
+    const size_t threads = layer_of(self)->facts.threads;
+    return threads > 0 ? PyLong_FromSize_t(threads) : Py_NewRef(Py_None);
+}
+
+static PyObject *layer_repr(PyObject *self)
+{
+    const struct layer *layer = layer_of(self);
+    const inlay_table *table = table_view(layer->tokens);
+    return PyUnicode_FromFormat("inlay.Layer(%s [%zu, %zu] -> %s)", option_name((int)table->type, &option_elements),
+                                table->rows, table->dim, dtype_infos[layer->facts.dtype].name);
+}
+
+int layer_init(PyObject *module)
+{
+    static PyMethodDef methods[] = {
+        {"explain", (PyCFunction)(void (*)(void))layer_explain, METH_FASTCALL | METH_KEYWORDS,
+         "Returns how a call with these arguments would run, as a text for people."},
+        {"_time", layer_time, METH_VARARGS, NULL},
+        {NULL, NULL, 0, NULL},
+    };
+    static PyGetSetDef properties[] = {
+        {"dim", get_dim, NULL, "Columns of the output.", NULL},
+        {"table", get_table, NULL, "The Table of tokens.", NULL},
+        {"dtype", get_dtype, NULL, "Name of the element type of the output.", NULL},
+        {"threads", get_threads, NULL, "Threads of a call; None: those of inlay.set_num_threads().", NULL},
+        {NULL, NULL, NULL, NULL, NULL},
+    };
+    static PyMemberDef members[] = {
+        {"__vectorcalloffset__", T_PYSSIZET, offsetof(struct layer, call), READONLY, NULL},
+        {"__weaklistoffset__", T_PYSSIZET, offsetof(struct layer, weak_references), READONLY, NULL},
+        {NULL, 0, 0, 0, NULL},
+    };
+    static PyType_Slot slots[] = {
+        {Py_tp_new, layer_new},
+        {Py_tp_dealloc, layer_dealloc},
+        {Py_tp_call, PyVectorcall_Call},
+        {Py_tp_repr, layer_repr},
+        {Py_tp_methods, methods},
+        {Py_tp_getset, properties},
+        {Py_tp_members, members},
+        {Py_tp_doc,
+         "Layer(table, *, scale=1, positions=None, segments=None, norm=None, padding_id=None, bad_id=\"error\", "
+         "substitute_id=None, zero_rows=\"bare\", position_mode=\"sequential\", clamp_positions=False, "
+         "segments_first=False, pooling=None, dtype=\"float32\", stores=\"automatic\", cached_positions=None, "
+         "threads=None)\n--\n\nAn input layer: cast(dropout(norm(row * scale + position + segment))). Calls are "
+         "layer(ids, out=None, *, start=None, starts=None, offsets=None, padded=None, positions=None, segments=None, "
+         "weights=None, dropout=0, key=0, step=0)."},
+        {0, NULL},
+    };
+    static PyType_Spec spec = {
+        .name = "inlay.Layer",
+        .basicsize = sizeof(struct layer),
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+        .slots = slots,
+    };
+    if (call_init() < 0)
+        return -1;
+    layer_type = (PyTypeObject *)PyType_FromSpec(&spec);
+    return layer_type != NULL ? PyModule_AddObjectRef(module, "Layer", (PyObject *)layer_type) : -1;
+}

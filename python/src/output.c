@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The type Output owns a block of the pool and exports it by the buffer protocol and DLPack. NumPy's arrays have one as
+ * their base; tensors hold the block itself, since frameworks release them on any thread.
+ */
+#include "output.h"
+
+#include "dlpack.h"
+#include "numpy.h"
+#include "pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Smaller arrays of NumPy have memory of NumPy's, which keeps small pieces of its own. */
+enum { POOLED_BYTES = 4096 };
+
+struct memory {
+    PyObject base;
+    struct block *block;
+    enum dtype dtype;
+    int dims;
+    Py_ssize_t shape[VIEW_DIMS], stride_bytes[VIEW_DIMS];
+    char format[2];
+};
+
+static PyTypeObject *memory_type; /* set at import */
+
+enum view_way output_default_way(void)
+{
+    return numpy_exists() ? VIEW_NUMPY : VIEW_BUFFER;
+}
+
+/* ---- The type --------------------------------------------------------------------------------------------------- */
+
+/* Returns the bytes of an array, or -1 with ValueError where they do not fit in the address space. */
+static Py_ssize_t bytes_of(enum dtype dtype, int dims, const Py_ssize_t *shape)
+{
+    Py_ssize_t bytes = dtype_infos[dtype].bytes;
+    bool overflow = false, empty = false;
+    for (int i = 0; i < dims; i++) {
+        empty = empty || shape[i] == 0;
+        overflow = __builtin_mul_overflow(bytes, shape[i], &bytes) || overflow;
+    }
+    if (empty)
+        return 0;
+    if (overflow)
+        PyErr_SetString(PyExc_ValueError, "the output does not fit in the address space");
+    return overflow ? -1 : bytes;
+}
+
+static struct memory *memory_new(enum dtype dtype, int dims, const Py_ssize_t *shape, Py_ssize_t bytes)
+{
+    struct memory *memory = PyObject_New(struct memory, memory_type);
+    if (memory == NULL)
+        return NULL;
+    memory->block = pool_get((size_t)bytes);
+    memory->dtype = dtype;
+    memory->dims = dims;
+    memory->format[0] = dtype_infos[dtype].format;
+    memory->format[1] = 0;
+    Py_ssize_t stride_bytes = dtype_infos[dtype].bytes;
+    for (int i = dims - 1; i >= 0; i--) {
+        memory->shape[i] = shape[i];
+        memory->stride_bytes[i] = stride_bytes;
+        stride_bytes *= shape[i];
+    }
+    if (memory->block == NULL) {
+        Py_DECREF(memory);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    return memory;
+}
+
+static void memory_dealloc(PyObject *self)
+{
+    struct memory *memory = (struct memory *)(void *)self;
+    if (memory->block != NULL)
+        block_release(memory->block);
+    inlay_free_object(self);
+}
+
+static int memory_getbuffer(PyObject *self, Py_buffer *buffer, int flags)
+{
+    struct memory *memory = (struct memory *)(void *)self;
+    Py_ssize_t bytes = dtype_infos[memory->dtype].bytes, count = 1;
+    for (int i = 0; i < memory->dims; i++)
+        count *= memory->shape[i];
+    buffer->buf = block_data(memory->block);
+    buffer->obj = Py_NewRef(self);
+    buffer->len = count * bytes;
+    buffer->readonly = 0;
+    buffer->itemsize = bytes;
+    buffer->format = flags & PyBUF_FORMAT ? memory->format : NULL;
+    buffer->ndim = memory->dims;
+    buffer->shape = memory->shape;
+    buffer->strides = memory->stride_bytes;
+    buffer->suboffsets = NULL;
+    buffer->internal = NULL;
+    return 0;
+}
+
+/* ---- DLPack ----------------------------------------------------------------------------------------------------- */
+
+/* A tensor that frameworks hold: its shape, and a reference to the block. */
+struct exported {
+    union {
+        struct dlpack_managed managed;
+        struct dlpack_versioned versioned;
+    } as;
+    struct block *block;
+    int64_t shape[VIEW_DIMS], strides[VIEW_DIMS];
+};
+
+static void release_managed(struct dlpack_managed *managed)
+{
+    struct exported *exported = managed->context;
+    block_release(exported->block);
+    free(exported);
+}
+
+static void release_versioned(struct dlpack_versioned *versioned)
+{
+    struct exported *exported = versioned->context;
+    block_release(exported->block);
+    free(exported);
+}
+
+/* Deletes the tensor of a capsule that nobody consumed. */
+static void capsule_destroyed(PyObject *capsule)
+{
+    if (PyCapsule_IsValid(capsule, DLPACK_CAPSULE))
+        release_managed(PyCapsule_GetPointer(capsule, DLPACK_CAPSULE));
+    else if (PyCapsule_IsValid(capsule, DLPACK_CAPSULE_VERSIONED))
+        release_versioned(PyCapsule_GetPointer(capsule, DLPACK_CAPSULE_VERSIONED));
+}
+
+static PyObject *export_tensor(struct memory *memory, bool versioned)
+{
+    struct exported *exported = calloc(1, sizeof *exported);
+    if (exported == NULL)
+        return PyErr_NoMemory();
+    const struct dtype_info *info = &dtype_infos[memory->dtype];
+    struct dlpack_tensor tensor = {
+        .data = block_data(memory->block),
+        .device_type = DLPACK_CPU,
+        .dims = memory->dims,
+        .code = info->dlpack_code,
+        .bits = (uint8_t)(info->bytes * 8),
+        .lanes = 1,
+        .shape = exported->shape,
+        .strides = exported->strides,
+    };
+    for (int i = 0; i < memory->dims; i++) {
+        exported->shape[i] = memory->shape[i];
+        exported->strides[i] = memory->stride_bytes[i] / info->bytes;
+    }
+    exported->block = memory->block;
+    block_hold(memory->block);
+    if (versioned)
+        exported->as.versioned = (struct dlpack_versioned){
+            .major = DLPACK_MAJOR,
+            .minor = DLPACK_MINOR,
+            .context = exported,
+            .release = release_versioned,
+            .tensor = tensor,
+        };
+    else
+        exported->as.managed =
+            (struct dlpack_managed){.tensor = tensor, .context = exported, .release = release_managed};
+    PyObject *capsule =
+        PyCapsule_New(&exported->as, versioned ? DLPACK_CAPSULE_VERSIONED : DLPACK_CAPSULE, capsule_destroyed);
+    if (capsule == NULL)
+        release_managed(&(struct dlpack_managed){.context = exported});
+    return capsule;
+}
+
+/* __dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None). Memory of the CPU has no streams, and a copy
+   is the consumer's business. */
+static PyObject *memory_dlpack(PyObject *self, PyObject *args, PyObject *options)
+{
+    static char *names[] = {"stream", "max_version", "dl_device", "copy", NULL};
+    PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, options, "|$OOOO", names, &stream, &version, &device, &copy))
+        return NULL;
+    if (copy == Py_True) {
+        PyErr_SetString(PyExc_BufferError, "an output is not copied");
+        return NULL;
+    }
+    long major = 0;
+    if (version != Py_None) {
+        PyObject *first = PySequence_GetItem(version, 0);
+        major = first != NULL ? PyLong_AsLong(first) : -1;
+        Py_XDECREF(first);
+        if (major < 0)
+            return NULL;
+    }
+    return export_tensor((struct memory *)(void *)self, major >= DLPACK_MAJOR);
+}
+
+static PyObject *memory_dlpack_device(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    return Py_BuildValue("(ii)", DLPACK_CPU, 0);
+}
+
+int output_init(PyObject *module)
+{
+    static PyMethodDef methods[] = {
+        {"__dlpack__", (PyCFunction)(void (*)(void))memory_dlpack, METH_VARARGS | METH_KEYWORDS, NULL},
+        {"__dlpack_device__", memory_dlpack_device, METH_NOARGS, NULL},
+        {NULL, NULL, 0, NULL},
+    };
+    static PyType_Slot slots[] = {
+        {Py_tp_dealloc, memory_dealloc},
+        {Py_tp_methods, methods},
+        {Py_bf_getbuffer, memory_getbuffer},
+        {Py_tp_doc, "Memory of the pool, exported by the buffer protocol and DLPack."},
+        {0, NULL},
+    };
+    static PyType_Spec spec = {
+        .name = "inlay._core.Output",
+        .basicsize = sizeof(struct memory),
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+        .slots = slots,
+    };
+    memory_type = (PyTypeObject *)PyType_FromSpec(&spec);
+    return memory_type != NULL ? PyModule_AddObjectRef(module, "Output", (PyObject *)memory_type) : -1;
+}
+
+/* ---- Outputs of calls ------------------------------------------------------------------------------------------- */
+
+static int open_given(struct output *output, PyObject *out, enum dtype dtype, int dims, const Py_ssize_t *shape)
+{
+    if (view_of(&output->given, out, "out", DTYPE_UNKNOWN) < 0)
+        return -1;
+    int failed = 0;
+    if (PyList_Check(out) || PyTuple_Check(out) || PyLong_Check(out) || PyFloat_Check(out)) {
+        PyErr_SetString(PyExc_TypeError, "out must be an array");
+        failed = -1;
+    }
+    if (failed || view_require_out(&output->given, dtype, dims, shape, &output->stride_bytes) < 0) {
+        view_release(&output->given);
+        return -1;
+    }
+    output->data = output->given.data;
+    output->array = Py_NewRef(out);
+    output->memory = NULL;
+    return 0;
+}
+
+int output_open(struct output *output, PyObject *out, enum view_way way, enum dtype dtype, int dims,
+                const Py_ssize_t *shape)
+{
+    if (out != NULL && out != Py_None)
+        return open_given(output, out, dtype, dims, shape);
+    output->given.owner = NULL;
+    output->given.buffer = NULL;
+    output->given.copy = NULL;
+    output->array = NULL;
+    output->memory = NULL;
+    output->stride_bytes = (size_t)shape[dims - 1] * dtype_infos[dtype].bytes;
+    const Py_ssize_t bytes = bytes_of(dtype, dims, shape);
+    if (bytes < 0)
+        return -1;
+    void *data;
+    if (way != VIEW_NUMPY || bytes >= POOLED_BYTES || !numpy_is_direct()) {
+        struct memory *memory = memory_new(dtype, dims, shape, bytes);
+        if (memory == NULL)
+            return -1;
+        output->memory = (PyObject *)memory;
+        data = block_data(memory->block);
+    }
+    if (way == VIEW_NUMPY)
+        output->array = numpy_array_new(dtype, dims, shape, &data, output->memory);
+    output->data = data;
+    if (way == VIEW_NUMPY && output->array == NULL) {
+        output_abandon(output);
+        return -1;
+    }
+    return 0;
+}
+
+/* Returns the function from_dlpack() of the framework of an object: PyTorch has it at the top of the package, others
+   where their arrays say that their namespace is. */
+static PyObject *consumer_of(PyObject *like)
+{
+    if (PyObject_HasAttrString(like, "__array_namespace__")) {
+        PyObject *space = PyObject_CallMethod(like, "__array_namespace__", NULL);
+        PyObject *found = space != NULL ? PyObject_GetAttrString(space, "from_dlpack") : NULL;
+        Py_XDECREF(space);
+        return found;
+    }
+    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(like), "__module__");
+    PyObject *parts = name != NULL ? PyObject_CallMethod(name, "partition", "s", ".") : NULL;
+    PyObject *package = parts != NULL ? PySequence_GetItem(parts, 0) : NULL;
+    PyObject *module = package != NULL ? PyImport_Import(package) : NULL;
+    PyObject *found = module != NULL ? PyObject_GetAttrString(module, "from_dlpack") : NULL;
+    Py_XDECREF(module);
+    Py_XDECREF(package);
+    Py_XDECREF(parts);
+    Py_XDECREF(name);
+    return found;
+}
+
+static PyObject *tensor_of(PyObject *memory, PyObject *like)
+{
+    PyObject *consumer = consumer_of(like);
+    PyObject *tensor = consumer != NULL ? PyObject_CallFunctionObjArgs(consumer, memory, NULL) : NULL;
+    Py_XDECREF(consumer);
+    return tensor;
+}
+
+PyObject *output_close(struct output *output, enum view_way way, PyObject *like)
+{
+    PyObject *result = output->array;
+    output->array = NULL;
+    if (result == NULL)
+        result = way == VIEW_DLPACK ? tensor_of(output->memory, like) : PyMemoryView_FromObject(output->memory);
+    output_abandon(output);
+    return result;
+}
+
+PyObject *output_abandon(struct output *output)
+{
+    view_release(&output->given);
+    Py_CLEAR(output->array);
+    Py_CLEAR(output->memory);
+    return NULL;
+}
