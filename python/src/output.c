@@ -232,12 +232,26 @@ int output_init(PyObject *module)
 
 /* ---- Outputs of calls ------------------------------------------------------------------------------------------- */
 
+/* Returns whether an object is an array of JAX, whose DLPack tensors do not say that they are read-only. */
+static bool is_jax(PyObject *object)
+{
+    PyObject *module = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__module__");
+    const char *name = module != NULL ? PyUnicode_AsUTF8AndSize(module, NULL) : NULL;
+    const bool is = name != NULL && strncmp(name, "jax", 3) == 0;
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return is;
+}
+
 static int open_given(struct output *output, PyObject *out, enum dtype dtype, int dims, const Py_ssize_t *shape)
 {
     if (view_of(&output->given, out, "out", DTYPE_UNKNOWN) < 0)
         return -1;
     int failed = 0;
-    if (PyList_Check(out) || PyTuple_Check(out) || PyLong_Check(out) || PyFloat_Check(out)) {
+    if (output->given.way == VIEW_DLPACK && is_jax(out)) {
+        PyErr_SetString(PyExc_TypeError, "out is an array of JAX, which is immutable");
+        failed = -1;
+    } else if (PyList_Check(out) || PyTuple_Check(out) || PyLong_Check(out) || PyFloat_Check(out)) {
         PyErr_SetString(PyExc_TypeError, "out must be an array");
         failed = -1;
     }

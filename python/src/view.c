@@ -83,10 +83,10 @@ static int view_of_buffer(struct view *view, PyObject *object, const char *what)
         PyErr_NoMemory();
         return -1;
     }
-    const bool writable = PyObject_GetBuffer(object, buffer, PyBUF_STRIDED | PyBUF_FORMAT | PyBUF_WRITABLE) == 0;
+    const bool writable = PyObject_GetBuffer(object, buffer, PyBUF_RECORDS) == 0;
     if (!writable) {
         PyErr_Clear();
-        if (PyObject_GetBuffer(object, buffer, PyBUF_STRIDED | PyBUF_FORMAT) < 0) {
+        if (PyObject_GetBuffer(object, buffer, PyBUF_RECORDS_RO) < 0) {
             PyMem_Free(buffer);
             PyErr_Clear();
             return is_bfloat16(object) ? view_of_bfloat16(view, object, what) : unknown_dtype(object, what);
@@ -212,7 +212,7 @@ static int view_of_list(struct view *view, PyObject *object, const char *what, e
     if (wanted != DTYPE_UNKNOWN)
         array = PyObject_CallMethod(numpy, "asarray", "Os", object, dtype_infos[wanted].name);
     else
-        array = PyObject_CallMethod(numpy, "asarray", "O", object);
+        array = PyObject_CallMethod(numpy, "asarray", "(O)", object);
     if (array == NULL)
         return -1;
     int failed = numpy_is_direct() ? view_of_numpy(view, array, numpy_fields(array), what)

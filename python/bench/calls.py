@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Measures what a call of one token costs from Python, beside the C function that it calls.
+
+    calls.py [--dim N] [--rounds N] [--json]
+
+Each line is the minimum over rounds, in which the ways take turns. `C` is inlay_forward() of the same layer, ids and
+output, called in a loop by the extension module; the others are loops of Python, from which the time of an empty loop is
+subtracted. The second number is the difference to C. NumPy's `table[ids] * scale + positions` stands beside it.
+"""
+import argparse
+import json
+import time
+
+import numpy
+
+import inlay
+
+CALLS = 20000
+
+
+def loop(function, *arguments):
+    """Nanoseconds of a call, the loop included."""
+    repeat = range(CALLS)
+    begin = time.perf_counter_ns()
+    for _ in repeat:
+        function(*arguments)
+    return (time.perf_counter_ns() - begin) / CALLS
+
+
+def loop_with_out(function, ids, out):
+    repeat = range(CALLS)
+    begin = time.perf_counter_ns()
+    for _ in repeat:
+        function(ids, out=out)
+    return (time.perf_counter_ns() - begin) / CALLS
+
+
+def empty_loop():
+    repeat = range(CALLS)
+    begin = time.perf_counter_ns()
+    for _ in repeat:
+        pass
+    return (time.perf_counter_ns() - begin) / CALLS
+
+
+def ways(dim):
+    """Names, and functions that measure once."""
+    table = inlay.random(1000, dim, key=1)
+    layer = inlay.Layer(table, scale="sqrt", positions=inlay.Sinusoid())
+    ids = numpy.array([[7]])
+    out = numpy.empty((1, 1, dim), numpy.float32)
+    sinusoids = inlay.sinusoid(numpy.arange(16), dim)
+    scale = numpy.float32(dim**0.5)
+
+    def plain(ids):
+        return table[ids] * scale + sinusoids[:1]
+
+    def python(function, *arguments):
+        return lambda: loop(function, *arguments) - empty_loop()
+
+    return {
+        "C": lambda: layer._time(ids, out, CALLS) * 1e9,
+        "out=out": lambda: loop_with_out(layer, ids, out) - empty_loop(),
+        "new output": python(layer, ids),
+        "new output, int list": python(layer, [[7]]),
+        "numpy": python(plain, ids),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--dim", type=int, default=512)
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    measured = {name: [] for name in ways(options.dim)}
+    functions = ways(options.dim)
+    for _ in range(options.rounds):
+        for name, measure in functions.items():
+            measured[name].append(measure())
+    least = {name: min(times) for name, times in measured.items()}
+    if options.json:
+        print(json.dumps(least))
+        return
+    for name, nanoseconds in least.items():
+        print(f"{name:24} {nanoseconds:8.0f} ns {nanoseconds - least['C']:+8.0f}")
+
+
+if __name__ == "__main__":
+    main()

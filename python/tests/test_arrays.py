@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: MIT
+"""Every kind of array as an argument and as an output, and what outputs may not be."""
+import array
+
+import numpy
+import pytest
+
+import inlay
+
+
+@pytest.mark.parametrize("name", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "longlong", "ulonglong", "intp"])
+def test_integers(table, way, name):
+    ids = numpy.array([[1, 49], [7, 0]], name)
+    numpy.testing.assert_array_equal(inlay.Layer(table)(ids), table[ids])
+    numpy.testing.assert_array_equal(inlay.Layer(table)(ids[:, ::-1]), table[ids[:, ::-1]])
+    with pytest.raises(IndexError, match=r"^id 50 at \[1, 0\] is not in the table$"):
+        inlay.Layer(table)(ids + numpy.array([[0, 0], [43, 0]], name))
+
+
+@pytest.mark.parametrize("value, shown", [(-5, -5), (2**40, 2**40), (-(2**63), -(2**63))])
+def test_extreme_ids(table, way, value, shown):
+    with pytest.raises(IndexError, match=f"^id {shown} is not in the table$"):
+        inlay.Layer(table)(value)
+    with pytest.raises(IndexError, match=f"^id {2**63 - 1} at "):
+        inlay.Layer(table)(numpy.array([2**63 + 9], "u8"))
+
+
+def test_strided_and_unaligned(rng, way):
+    table = rng.standard_normal((50, 7)).astype("f4")
+    raw = numpy.zeros(table.nbytes + 1, "u1")
+    unaligned = raw[1:].view("f4").reshape(table.shape)
+    unaligned[:] = table
+    assert not unaligned.flags.aligned
+    ids = rng.integers(0, 50, (6, 9, 4))
+    id_bytes = numpy.zeros(ids.nbytes + 3, "u1")
+    odd = id_bytes[3:].view("i8").reshape(ids.shape)
+    odd[:] = ids
+    layer = inlay.Layer(unaligned)
+    for view in (odd, ids[::2], ids[:, ::-1, ::3], ids.transpose(2, 0, 1), ids[:, :1], numpy.broadcast_to(ids[0, 0], (3, 4))):
+        numpy.testing.assert_array_equal(layer(view), table[view])
+
+
+def test_float_tables(table, way):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    for dtype in ("f4", "f2", ml_dtypes.bfloat16):
+        narrow = table.astype(dtype)
+        narrow.flags.writeable = False
+        numpy.testing.assert_array_equal(inlay.Layer(narrow)([4, 7]), narrow[[4, 7]].astype("f4"))
+        assert inlay.Table(narrow).type == numpy.dtype(dtype).name
+
+
+def test_other_sources(table):
+    layer, expected = inlay.Layer(table), table[[1, 2, 3]]
+    for ids in ([1, 2, 3], (1, 2, 3), array.array("h", [1, 2, 3]), bytes([1, 2, 3]), memoryview(bytearray([1, 2, 3]))):
+        y = layer(ids)
+        assert isinstance(y, numpy.ndarray)
+        numpy.testing.assert_array_equal(y, expected)
+    numpy.testing.assert_array_equal(layer(numpy.int16(3)), table[3])
+
+    class Convertible:
+        def __array__(self, dtype=None, copy=None):
+            return numpy.array([1, 2, 3])
+
+    numpy.testing.assert_array_equal(layer(Convertible()), expected)
+    numpy.testing.assert_array_equal(inlay.Layer(table.tolist())([1, 2, 3]), expected)
+
+
+class Subclass(numpy.ndarray):
+    pass
+
+
+def test_subclasses_of_arrays(table, tmp_path):
+    numpy.testing.assert_array_equal(inlay.Layer(table.view(Subclass))([5]), table[[5]])
+    file = numpy.memmap(tmp_path / "table", "f4", "w+", shape=table.shape)
+    file[:] = table
+    out = numpy.zeros((1, 12), "f4").view(Subclass)
+    assert inlay.Layer(file)([5], out) is out
+    numpy.testing.assert_array_equal(out, table[[5]])
+
+
+# ---- DLPack ----
+
+
+class Tensor:
+    """What a framework's tensor is to inlay: DLPack with a namespace, and nothing else."""
+
+    def __init__(self, values, versioned=True):
+        self.values, self.versioned = values, versioned
+
+    def __dlpack__(self, **options):
+        if not self.versioned and options:
+            raise TypeError("unexpected keyword argument")
+        return self.values.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+    def __array_namespace__(self):
+        return Tensor
+
+    @staticmethod
+    def from_dlpack(producer):
+        return Tensor(numpy.from_dlpack(producer))
+
+
+@pytest.mark.parametrize("versioned", [True, False])
+def test_dlpack_both_ways(table, versioned):
+    ids = Tensor(numpy.array([[3, 4, 9]])[:, ::2], versioned)
+    layer = inlay.Layer(Tensor(table, versioned))
+    y = layer(ids)
+    assert isinstance(y, Tensor)
+    numpy.testing.assert_array_equal(y.values, table[[[3, 9]]])
+    out = Tensor(numpy.zeros((1, 2, 12), "f4"), versioned)
+    assert layer(ids, out=out) is out
+    numpy.testing.assert_array_equal(out.values, y.values)
+    with pytest.raises(IndexError, match=r"id 50 at \[0, 1\]"):
+        layer(Tensor(numpy.array([[1, 50]]), versioned))
+
+
+def test_dlpack_of_other_devices(table):
+    class Capsule(Tensor):
+        def __dlpack__(self, **options):
+            raise BufferError("on another device")
+
+    with pytest.raises(BufferError, match="another device"):
+        inlay.Layer(table)(Capsule(None))
+
+
+def test_read_only_tensors_are_no_output(table):
+    frozen = numpy.zeros((1, 12), "f4")
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="^out is read-only$"):
+        inlay.Layer(table)([3], out=Tensor(frozen))
+
+
+def test_jax(table):
+    jax = pytest.importorskip("jax")
+    layer = inlay.Layer(jax.numpy.asarray(table), dtype="bfloat16")
+    y = layer(jax.numpy.array([[1, 2]]))
+    assert isinstance(y, jax.Array) and y.dtype == "bfloat16"
+    numpy.testing.assert_array_equal(numpy.asarray(y), table[[[1, 2]]].astype(y.dtype))
+    with pytest.raises(TypeError, match="immutable"):
+        inlay.Layer(table)([3], out=jax.numpy.zeros((1, 12)))
+
+
+def test_torch(table):
+    torch = pytest.importorskip("torch")
+    layer = inlay.Layer(torch.nn.Parameter(torch.from_numpy(table)), dtype=torch.float32)
+    ids = torch.tensor([[1, 2]])
+    y = layer(ids)
+    assert isinstance(y, torch.Tensor) and y.dtype == torch.float32
+    numpy.testing.assert_array_equal(y.numpy(), table[[[1, 2]]])
+    out = torch.zeros(1, 2, 12)
+    assert layer(ids, out=out) is out
+    assert torch.equal(out, y)
+
+
+# ---- Outputs ----
+
+
+def test_out_slices(table, way):
+    ids = numpy.array([[1, 2], [3, 4]])
+    wide = numpy.full((2, 2, 20), 9, "f4")
+    inlay.Layer(table)(ids, out=wide[..., 4:16])
+    numpy.testing.assert_array_equal(wide[..., 4:16], table[ids])
+    assert (wide[..., :4] == 9).all() and (wide[..., 16:] == 9).all()
+    cache = numpy.zeros((2, 4, 12), "f4")
+    inlay.Layer(table)(ids[:1], out=cache[:1, 1:3])
+    numpy.testing.assert_array_equal(cache[0, 1:3], table[ids[0]])
+
+
+def overlapping(table):
+    memory = numpy.zeros(24 * 2 + 4, "f4")
+    return memory[:4].view("i8").reshape(1, 2), memory[2 : 2 + 24].reshape(1, 2, 12)
+
+
+BAD_OUTPUTS = [
+    (lambda: numpy.empty((1, 2, 13), "f4"), ValueError, r"^out has shape \[1, 2, 13\], expected \[1, 2, 12\]$"),
+    (lambda: numpy.empty((2, 12), "f4"), ValueError, r"^out has shape \[2, 12\], expected"),
+    (lambda: numpy.empty((1, 2, 12), "f8"), TypeError, "^out has elements of type float64, expected float32$"),
+    (lambda: numpy.empty((1, 2, 12), ">f4"), TypeError, "out has elements of"),
+    (lambda: numpy.empty((1, 2, 24), "f4")[..., ::2], ValueError, "out has strides"),
+    (lambda: numpy.empty((1, 2, 12), "f4")[:, ::-1], ValueError, "out has strides"),
+    (lambda: numpy.empty((1, 12, 2), "f4").transpose(0, 2, 1), ValueError, "out has strides"),
+    (lambda: numpy.broadcast_to(numpy.empty(12, "f4"), (1, 2, 12)), ValueError, "^out is read-only$"),
+    (lambda: [[1.0]], TypeError, "^out must be an array$"),
+    (lambda: "text", TypeError, "out has type str, which is no array"),
+]
+
+
+@pytest.mark.parametrize("make, error, text", BAD_OUTPUTS)
+def test_bad_outputs(table, way, make, error, text):
+    with pytest.raises(error, match=text):
+        inlay.Layer(table)([[1, 2]], out=make())
+
+
+def test_rows_of_different_distances(table, way):
+    out = numpy.zeros((4, 6, 12), "f4")[::2, ::2]
+    with pytest.raises(ValueError, match="out has strides"):
+        inlay.Layer(table)(numpy.zeros((2, 3), "i8"), out=out)
+
+
+def test_overlap(table, way):
+    ids, out = overlapping(table)
+    ids[:] = 1
+    with pytest.raises(ValueError, match="^out overlaps ids, another argument or a table$"):
+        inlay.Layer(table)(ids, out=out)
+    with pytest.raises(ValueError, match="^out overlaps"):
+        inlay.Layer(table)([3], out=table[3:4])
+
+
+def test_nothing_is_written_before_an_error(table, way):
+    out = numpy.full((2, 2, 12), 5, "f4")
+    layer = inlay.Layer(table, positions=table[:3], segments=table[:2])
+    for ids, options in (([[1, 2], [3, 50]], {}), ([[1, 2], [3, 4]], {"start": 2}), ([[1, 2], [3, 4]], {"segments": [[0, 0], [0, 2]]})):
+        with pytest.raises(IndexError):
+            layer(ids, out=out, **options)
+        assert (out == 5).all()
+
+
+def test_without_numpy(table):
+    """Memoryviews in and out, and lists that need NumPy."""
+    ids = array.array("i", [3, 4])
+    expected = table[[3, 4]].tolist()
+    data = memoryview(table.tobytes()).cast("f", table.shape)
+    inlay._core.use_numpy(None)
+    try:
+        y = inlay.Layer(data)(ids)
+        assert isinstance(y, memoryview) and y.shape == (2, 12) and y.format == "f" and y.tolist() == expected
+        with pytest.raises(TypeError, match="^ids needs NumPy, which is not installed$"):
+            inlay.Layer(data)([3, 4])
+        assert inlay.random(2, 3).shape == (2, 3)
+        assert isinstance(inlay.quantize(data, "i8").data, memoryview)
+    finally:
+        inlay._core.use_numpy(numpy)

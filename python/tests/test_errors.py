@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""Errors of layers and calls: the exception, and a message that names the value and its place."""
+import re
+
+import numpy
+import pytest
+
+import inlay
+
+CALLS = [
+    ({}, ([[1, 2], [3, 50000]],), {}, IndexError, "id 50000 at [1, 1] is not in the table"),
+    ({}, ([[[0], [-1]]],), {}, IndexError, "id -1 at [0, 1, 0] is not in the table"),
+    ({}, ([1, 2, 50],), {"offsets": [0, 1, 3]}, IndexError, "id 50 at [2] is not in the table"),
+    ({"positions": 3}, ([[1, 2], [3, 4]],), {"start": 2}, IndexError, "position 3 at [0, 1] is not in the table of positions"),
+    ({"positions": 3}, ([[1, 2]],), {"start": -1}, IndexError, "position -1 at [0, 0] is not in the table of positions"),
+    ({"positions": 3}, ([[1, 2]],), {"positions": [[0, 7]]}, IndexError, "position 7 at [0, 1] is not in the table of"),
+    ({"positions": 3}, ([1, 2, 3],), {"offsets": [0, 1, 3], "starts": [0, 2]}, IndexError, "position 3 at [2] is not in"),
+    ({"positions": inlay.Sinusoid()}, ([[1, 2]],), {"start": 2**31 - 1}, IndexError, "position 2147483648 at [0, 1] is not in [0, 2147483648)"),
+    ({"segments": 2}, ([[1, 2]],), {"segments": [[0, 2]]}, IndexError, "segment 2 at [0, 1] is not in the table of segments"),
+    ({}, ([1, 2],), {"offsets": [0, 3]}, ValueError, "offsets[1] is 3: offsets begin at 0, never decrease and end at the number of tokens, 2"),
+    ({}, ([1, 2],), {"offsets": [1, 2]}, ValueError, "offsets[0] is 1: offsets begin at 0"),
+    ({}, ([1, 2],), {"offsets": [0, 2], "padded": 1}, ValueError, "offsets[1] is 2: offsets begin at 0, never decrease and end at the number of tokens, 2, and no sequence is longer than padded"),
+    ({}, ([1, 2],), {"offsets": [0, 0], "padded": True}, ValueError, "padded is 0, which sequences of 2 tokens do not fit in"),
+    ({}, ([1, 2],), {"offsets": []}, ValueError, "offsets must be a list of one number more than there are sequences"),
+    ({}, ([[1, 2]],), {"offsets": [0, 2]}, ValueError, "ids has 2 dimensions, expected 1 with offsets"),
+    ({}, ([1, 2],), {"padded": 3}, ValueError, "padded was given, but there are no offsets"),
+    ({}, ([1, 2],), {"positions": [1, 2]}, ValueError, "positions was given, but this layer has no positions"),
+    ({}, ([1, 2],), {"starts": [1]}, ValueError, "starts was given, but this layer has no positions"),
+    ({}, ([1, 2],), {"segments": [1, 2]}, ValueError, "segments was given, but this layer has no segments"),
+    ({}, ([1, 2],), {"weights": [1, 2]}, ValueError, "weights was given, but this layer has no pooling"),
+    ({"pooling": "sum"}, ([1, 2],), {"weights": numpy.ones(2)}, TypeError, "weights has elements of type float64, expected float32"),
+    ({"positions": 3}, ([1],), {"positions": [1], "start": 1}, ValueError, "positions was given, but start or starts was given too"),
+    ({"positions": 3}, ([[1], [2]],), {"starts": [1, 2, 3]}, ValueError, "starts has shape [3], expected [2]"),
+    ({"positions": 3}, ([[1, 2]],), {"positions": [[1, 2, 3]]}, ValueError, "positions has shape [1, 3], expected [1, 2]"),
+    ({"positions": 3}, ([[1, 2]],), {"positions": [[0.5, 1]]}, TypeError, "positions has elements of type float64, expected integers"),
+    ({"positions": 3}, ([1],), {"start": 2**63}, ValueError, "start is 9223372036854775808, which is out of range"),
+    ({}, ([1],), {"dropout": 1}, ValueError, "dropout is 1, not in [0, 1)"),
+    ({}, ([1],), {"dropout": 0.5, "key": -1}, ValueError, "key is -1, which is out of range"),
+    ({}, ([1.5],), {}, TypeError, "ids has elements of type float64, expected integers"),
+    ({}, ([True],), {}, TypeError, "ids has elements of type bool, expected integers"),
+    ({}, (["word"],), {}, TypeError, "ids has elements of type <U4, which inlay does not read"),
+    ({}, (numpy.array([1], ">i4"),), {}, TypeError, "ids has elements of type >i4, which inlay does not read"),
+    ({}, (numpy.zeros((1,) * 8, "i8"),), {}, ValueError, "ids has 8 dimensions, more than 7"),
+    ({}, (numpy.zeros((1,) * 9, "i8"),), {}, ValueError, "ids has 9 dimensions, more than 8"),
+    ({}, (object(),), {}, TypeError, "ids has type object, which is no array"),
+    ({}, (), {}, TypeError, "ids is missing"),
+    ({}, (None,), {}, TypeError, "ids is missing"),
+    ({}, ([1], None, 3), {}, TypeError, "a layer takes ids and out by position, but 3 arguments were given"),
+    ({}, ([1],), {"start_position": 3}, TypeError, "a layer has no argument 'start_position'"),
+    ({}, ([1],), {"ids": [2]}, TypeError, "'ids' was given twice"),
+]
+
+
+@pytest.mark.parametrize("options, args, named, error, text", CALLS)
+def test_calls(table, way, options, args, named, error, text):
+    options = {name: table[:value] if isinstance(value, int) else value for name, value in options.items()}
+    layer = inlay.Layer(table, **options)
+    with pytest.raises(error, match="^" + re.escape(text)):
+        layer(*args, **named)
+    layer([[1, 2]])
+
+
+LAYERS = [
+    ({"scale": "cbrt"}, ValueError, "scale is 'cbrt', neither a number nor \"sqrt\""),
+    ({"scale": []}, TypeError, ""),
+    ({"bad_id": "ignore"}, ValueError, "bad_id is 'ignore', not one of error, clamp, zero, substitute, skip"),
+    ({"bad_id": 3}, TypeError, "bad_id is 3, not a string"),
+    ({"bad_id": "substitute", "substitute_id": 50}, ValueError, "substitute_id is not in the table"),
+    ({"positions": numpy.zeros((3, 4), "f4")}, ValueError, "positions has dim 4, and the table has 12"),
+    ({"positions": numpy.zeros((3, 12))}, TypeError, "positions has elements of type float64"),
+    ({"segments": numpy.zeros((3, 4), "f4")}, ValueError, "segments has dim 4, and the table has 12"),
+    ({"norm": 3}, TypeError, "norm is 3, neither inlay.LayerNorm nor inlay.RMSNorm"),
+    ({"norm": inlay.LayerNorm(numpy.ones(4, "f4"))}, ValueError, "gamma has shape [4], expected [12]"),
+    ({"norm": inlay.LayerNorm(numpy.ones(12))}, TypeError, "gamma has elements of type float64, expected float32"),
+    ({"norm": inlay.RMSNorm(eps=-1)}, ValueError, "eps of a norm must be finite and not negative"),
+    ({"pooling": "max"}, ValueError, "pooling is 'max', not one of none, sum, mean"),
+    ({"pooling": "sum", "positions": inlay.Sinusoid()}, ValueError, "pooling excludes positions"),
+    ({"position_mode": "padding_aware"}, ValueError, 'position_mode="padding_aware" needs padding_id'),
+    ({"clamp_positions": True}, ValueError, "clamp_positions needs a table of positions"),
+    ({"segments_first": True}, ValueError, "segments_first needs segments"),
+    ({"dtype": "float64"}, TypeError, "dtype is 'float64', not float32, float16 or bfloat16"),
+    ({"dtype": "int8"}, TypeError, "dtype is 'int8', not float32"),
+    ({"threads": 0}, ValueError, "threads is 0, not in [1, 1024]"),
+    ({"cached_positions": -1}, ValueError, "cached_positions is -1, which is out of range"),
+    ({"padding": 3}, TypeError, ""),
+]
+
+
+@pytest.mark.parametrize("options, error, text", LAYERS)
+def test_layers(table, options, error, text):
+    with pytest.raises(error, match="^" + re.escape(text)):
+        inlay.Layer(table, **options)
+
+
+def test_threads_and_limits():
+    for number, error in ((0, ValueError), (1025, ValueError), (-1, ValueError), ("two", TypeError)):
+        with pytest.raises(error):
+            inlay.set_num_threads(number)
+    with pytest.raises(ValueError, match="the limit of the pool is -1, which is out of range"):
+        inlay.pool.limit(-1)
+
+
+def test_outputs_too_large(table):
+    layer = inlay.Layer(table, pooling="sum")
+    with pytest.raises(MemoryError):
+        layer(numpy.zeros((2**40, 0), "i8"))
+    with pytest.raises(ValueError, match="the output does not fit in the address space"):
+        layer(numpy.zeros((2**59, 0), "i8"))

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""Sinusoids against the C library's golden hashes, extended precision and frameworks' formulas; rotary tables."""
+import hashlib
+import math
+import pathlib
+import re
+
+import numpy
+import pytest
+import reference
+
+import inlay
+
+HASHES = (pathlib.Path(__file__).parents[2] / "tests" / "sinusoid_sha256.inc").read_text(encoding="utf-8")
+# Lines of that file, and the same table from Python.
+GOLDEN = [
+    ("dim = 512, .n = 512", (0, 512, 512), {}),
+    ("dim = 512, .layout = INLAY_SINUSOID_LAYOUT_SPLIT, .first = 100000, .n = 256", (100000, 256, 512), {"layout": "split"}),
+    ("dim = 128, .first = 2147482624, .n = 1024", (2147482624, 1024, 128), {}),
+    ("dim = 6, .base = 2, .first = 1, .n = 4096", (1, 4096, 6), {"base": 2}),
+    ("dim = 512, .type = INLAY_F16, .first = 1000, .n = 128", (1000, 128, 512), {"dtype": "float16"}),
+    ("dim = 512, .type = INLAY_BF16, .first = 1000, .n = 128", (1000, 128, 512), {"dtype": "bfloat16"}),
+]
+
+
+@pytest.mark.parametrize("fields, rows, options", GOLDEN)
+def test_golden_hashes(fields, rows, options):
+    if options.get("dtype") == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    expected = re.search(re.escape(f"{{.{fields},") + r'\s*\.sha256 = "([0-9a-f]{64})"', HASHES)
+    assert expected, fields
+    first, n, dim = rows
+    consecutive = numpy.arange(first, first + n)
+    table = inlay.sinusoid(consecutive, dim, **options)
+    assert hashlib.sha256(table.tobytes()).hexdigest() == expected[1]
+    # A list is computed in another way, and has the same bits.
+    shuffled = numpy.random.default_rng(1).permutation(n)
+    assert inlay.sinusoid(consecutive[shuffled], dim, **options).tobytes() == table[shuffled].tobytes()
+
+
+def test_extended_precision():
+    positions = numpy.array([[0, 1, 2], [77, 4095, 12345]])
+    y = inlay.sinusoid(positions, 20)
+    assert y.shape == (2, 3, 20)
+    numpy.testing.assert_array_max_ulp(y, reference.sinusoid(positions, 20), 1)
+
+
+def test_integers_are_exact_far_out():
+    """10^9 radians: math.sin is correctly rounded there to double, and the double to float32."""
+    y = inlay.sinusoid(numpy.arange(10**9, 10**9 + 4), 512)
+    assert y.shape == (4, 512) and y.dtype == numpy.float32
+    for i in range(4):
+        assert y[i, 0] == numpy.float32(math.sin(10**9 + i)) and y[i, 1] == numpy.float32(math.cos(10**9 + i))
+
+
+def test_real_positions():
+    y = inlay.sinusoid([0.5, -0.25, 3.0], 2)
+    assert [row[0] for row in y] == [numpy.float32(math.sin(p)) for p in (0.5, -0.25, 3)]
+    numpy.testing.assert_array_equal(inlay.sinusoid(numpy.float32([1, 2]), 8), inlay.sinusoid([1, 2], 8))
+
+
+def test_recipes_have_their_layouts():
+    positions = numpy.arange(50)
+    half = 8
+    frequencies = numpy.exp(numpy.arange(half, dtype="f4") * numpy.float32(-(math.log(10000) / (half - 1))))
+    angles = positions[:, None].astype("f4") * frequencies
+    whisper = numpy.concatenate([numpy.sin(angles), numpy.cos(angles)], -1)
+    y = inlay.sinusoid(positions, 16, recipe="fairseq")
+    assert numpy.abs(y - whisper).max() < 2e-5  # exp of NumPy need not be correctly rounded
+    assert numpy.abs(y - inlay.sinusoid(positions, 16)).max() > 0.5
+    split = inlay.sinusoid(positions, 16, layout="split")
+    numpy.testing.assert_array_equal(split[:, 8:], inlay.sinusoid(positions, 16)[:, 1::2])
+    own = inlay.sinusoid(positions, 4, inv_freq=(1.0, 0.5), amplitude=2)
+    numpy.testing.assert_array_equal(own[:, 2], (2 * numpy.sin(positions / 2)).astype("f4"))
+
+
+def test_out_and_shapes():
+    out = numpy.empty((2, 1, 6), "f4")
+    assert inlay.sinusoid([[3], [4]], 6, out=out) is out
+    numpy.testing.assert_array_equal(out[:, 0], inlay.sinusoid([3, 4], 6))
+    assert inlay.sinusoid(3, 6).shape == (6,)
+    assert inlay.sinusoid([], 6).shape == (0, 6)
+    assert inlay.sinusoid(numpy.arange(6, dtype="u1")[::2], 6).shape == (3, 6)
+
+
+def test_layers_take_recipes(table):
+    layer = inlay.Layer(table, positions=inlay.Sinusoid(recipe="keras-hub", base=500))
+    expected = table[[4, 5]] + inlay.sinusoid([0, 1], 12, 500, recipe="keras-hub")
+    numpy.testing.assert_array_equal(layer([4, 5]), expected)
+
+
+@pytest.mark.parametrize(
+    "arguments, options, error, text",
+    [
+        (([[1, -2]], 4), {}, IndexError, r"position -2 at \[0, 1\] is not in \[0, 2147483648\)"),
+        (([2**31 - 1, 2**31], 4), {}, IndexError, r"position 2147483648 at \[1\] is not in"),
+        (([5, 2**31], 4), {}, IndexError, r"position 2147483648 at \[1\] is not in"),
+        (([0.0, math.nan], 4), {}, IndexError, "position nan at index 1"),
+        (([1], 0), {}, ValueError, r"dim is 0, not in \[1, 2\^31\)"),
+        (([1], 4, 0.5), {}, ValueError, "base"),
+        (([1], 4), {"recipe": "tf"}, ValueError, "recipe is 'tf', not one of exact, torch-exp"),
+        (([1], 4), {"layout": "halves"}, ValueError, "layout is 'halves', not one of interleaved, split"),
+        (([1], 4), {"dtype": "float64"}, TypeError, "dtype is 'float64', not float32, float16 or bfloat16"),
+        (([1], 5), {"odd": "error"}, ValueError, None),
+        (([1], 4), {"inv_freq": [1.0]}, ValueError, "inv_freq has 1 numbers, expected 2"),
+        (([1], 4), {"out": numpy.empty((1, 3), "f4")}, ValueError, r"out has shape \[1, 3\], expected \[1, 4\]"),
+        ((["a"], 4), {}, TypeError, "positions has elements of type"),
+    ],
+)
+def test_errors(arguments, options, error, text):
+    with pytest.raises(error, match=text):
+        inlay.sinusoid(*arguments, **options)
+
+
+# ---- Rotary tables ----
+
+
+def test_rotary_layouts():
+    positions = numpy.array([[7, 8, 9], [100, 3, 4]])
+    angles = positions[..., None] * 10000.0 ** (-numpy.arange(4) / 4)
+    for layout, spread in (
+        ("pairs", lambda x: x),
+        ("halves", lambda x: numpy.concatenate([x, x], -1)),
+        ("interleaved", lambda x: numpy.repeat(x, 2, -1)),
+    ):
+        cos, sin = inlay.rotary(positions, 8, layout=layout)
+        numpy.testing.assert_array_max_ulp(cos, spread(numpy.cos(angles).astype("f4")), 1)
+        numpy.testing.assert_array_max_ulp(sin, spread(numpy.sin(angles).astype("f4")), 1)
+    cos, _ = inlay.rotary(positions, 8, layout="pairs", dtype="float16")
+    assert cos.dtype == numpy.float16
+
+
+def test_rotary_scaling_of_a_model():
+    """Llama 3.1: tests/rotary_models.inc has its frequencies, computed with 400 bits."""
+    config = {
+        "rope_type": "llama3",
+        "factor": 8.0,
+        "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 8192,
+    }
+    _, sin = inlay.rotary([1], 128, 500000, config, "pairs")
+    for pair, frequency in {0: 1.0, 28: float.fromhex("0x1.a4ee3f0a6907bp-9"), 63: float.fromhex("0x1.4985fec80a8cbp-22")}.items():
+        assert sin[0, pair] == numpy.float32(math.sin(frequency))
+    yarn = {"type": "yarn", "factor": 4, "original_max_position_embeddings": 32768, "attention_factor": None}
+    cos, _ = inlay.rotary([0], 128, 1e6, yarn)
+    assert cos[0, 0] == numpy.float32(float.fromhex("0x1.237d37fe5d298p+0"))
+    longrope = {"rope_type": "longrope", "short_factor": [1.0, 2.0], "long_factor": [4.0, 8.0], "factor": 1.0}
+    _, sin = inlay.rotary([1], 4, 10000, {**longrope, "length": 0}, "pairs")
+    assert sin[0, 1] == numpy.float32(math.sin(0.01 / 2))
+
+
+@pytest.mark.parametrize(
+    "arguments, error, text",
+    [
+        (([1], 7), ValueError, "dim is 7, not an even number"),
+        (([[1, -1]], 8), IndexError, r"position -1 at \[0, 1\]"),
+        (([0.5], 8), TypeError, "expected integers"),
+        (([1], 8, 10000, {"rope_type": "magic"}), ValueError, "scaling is 'magic', not one of default, linear"),
+        (([1], 8, 10000, None, "thirds"), ValueError, "layout is 'thirds', not one of pairs"),
+        (([1], 8, 10000, {"rope_type": "longrope", "long_factor": [1.0]}), ValueError, "long_factors has 1 numbers"),
+    ],
+)
+def test_rotary_errors(arguments, error, text):
+    with pytest.raises(error, match=text):
+        inlay.rotary(*arguments)

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: MIT
+"""Tables of every element type, against what their bytes stand for; quantising and random tables."""
+import hashlib
+import pathlib
+import re
+
+import numpy
+import pytest
+
+import inlay
+
+f4 = numpy.float32
+HALF = numpy.float16
+
+
+def nibbles(data):
+    """Two 4-bit numbers of each byte, the lower half first."""
+    return numpy.stack([data & 15, data >> 4], -1).reshape(*data.shape[:-1], -1)
+
+
+def grouped(table, zero):
+    zero = nibbles(table.zeros)[:, : table.dim // table.group] if table.zeros is not None else f4(zero)
+    zero = numpy.repeat(zero, table.group, -1) if table.zeros is not None else zero
+    return (nibbles(table.data).astype(f4) - zero.astype(f4)) * numpy.repeat(table.scales, table.group, -1)
+
+
+def grouped_flat(table, zero):
+    if table.zeros is None:
+        return grouped(table, zero)
+    groups = table.dim // table.group
+    zeros = nibbles(table.zeros)[: table.rows * groups].reshape(table.rows, groups)
+    zeros = numpy.repeat(zeros, table.group, -1)
+    return (nibbles(table.data).astype(f4) - zeros.astype(f4)) * numpy.repeat(table.scales, table.group, -1)
+
+
+def u8_rowwise(table):
+    numbers, tail = table.data[:, : table.dim], table.data[:, table.dim :].copy().view(f4)
+    return numbers.astype(f4) * tail[:, :1] + tail[:, 1:]
+
+
+def u4_rowwise(table):
+    packed = (table.dim + 1) // 2
+    tail = table.data[:, packed:].copy().view(HALF).astype(f4)
+    return nibbles(table.data[:, :packed])[:, : table.dim].astype(f4) * tail[:, :1] + tail[:, 1:]
+
+
+def blocks(table, block_bytes):
+    data = table.data.reshape(table.rows, -1, block_bytes)
+    return data[..., :2].copy().view(HALF).astype(f4), data[..., 2:]
+
+
+def q8_0(table):
+    d, numbers = blocks(table, 34)
+    return (numbers.view(numpy.int8).astype(f4) * d).reshape(table.rows, -1)
+
+
+def q4_0(table):
+    d, data = blocks(table, 18)
+    numbers = numpy.concatenate([data & 15, data >> 4], -1).astype(f4) - 8
+    return (numbers * d).reshape(table.rows, -1)
+
+
+READ = {
+    "float32": lambda t: t.data,
+    "float16": lambda t: t.data.astype(f4),
+    "bfloat16": lambda t: t.data.astype(f4),
+    "i8": lambda t: t.data.astype(f4) * t.scales[:, None],
+    "i8_inverse": lambda t: t.data.astype(f4) * (f4(1) / t.scales[:, None]),
+    "u8_rowwise": u8_rowwise,
+    "u4_rowwise": u4_rowwise,
+    "u4_grouped": lambda t: grouped(t, 8),
+    "u4_grouped_flat": lambda t: grouped_flat(t, 0),
+    "q8_0": q8_0,
+    "q4_0": q4_0,
+}
+GROUPED = [("u4_grouped", 32, True), ("u4_grouped", 64, False), ("u4_grouped_flat", 32, True)]
+
+
+def check(table, original, bound):
+    rows = inlay.Layer(table)(numpy.arange(table.rows))
+    numpy.testing.assert_array_equal(rows, READ[table.type](table))
+    error = numpy.abs(original.astype(numpy.float64) - rows).max()
+    assert error <= bound and abs(error - table.largest_error) <= 1e-6 * bound
+
+
+@pytest.mark.parametrize("name", [name for name in READ if name not in ("float32", "bfloat16") and "group" not in name])
+def test_types(rng, name):
+    original = rng.standard_normal((7, 64)).astype(f4)
+    table = inlay.quantize(original, name)
+    assert (table.type, table.rows, table.dim) == (name, 7, 64)
+    step = numpy.ptp(original) / (255 if "8" in name else 15)
+    check(table, original, 2e-3 if name == "float16" else step)
+
+
+def test_bfloat16(rng):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    original = rng.standard_normal((7, 64)).astype(f4)
+    table = inlay.quantize(original, "bfloat16")
+    assert table.data.dtype == ml_dtypes.bfloat16
+    numpy.testing.assert_array_equal(table.data, original.astype(ml_dtypes.bfloat16))
+    check(table, original, 0.02)
+    bits = inlay.Table(table.data.view("u2"), "bfloat16")
+    numpy.testing.assert_array_equal(inlay.Layer(bits)([3]), inlay.Layer(table.data)([3]))
+
+
+@pytest.mark.parametrize("name, group, zeros", GROUPED)
+def test_grouped_types(rng, name, group, zeros):
+    original = rng.standard_normal((7, 192)).astype(f4)
+    table = inlay.quantize(original, name, group=group, zeros=zeros)
+    assert (table.group, table.zeros is not None) == (group, zeros)
+    check(table, original, numpy.ptp(original) / 14)
+
+
+def test_odd_dims_of_4_bits_are_stated(rng):
+    original = rng.standard_normal((3, 33)).astype(f4)
+    table = inlay.quantize(original, "u4_rowwise")
+    assert table.dim == 33
+    check(table, original, numpy.ptp(original) / 15)
+    assert inlay.Table(table.data, "u4_rowwise").dim == 34
+    assert inlay.Table(table.data, "u4_rowwise", dim=33).dim == 33
+
+
+def test_tables_serve_as_positions_and_segments(rng, table):
+    other = rng.standard_normal((9, 12)).astype(f4)
+    quantised = inlay.quantize(other, "u8_rowwise")
+    values = READ["u8_rowwise"](quantised)
+    ids = numpy.array([[4, 5, 6]])
+    y = inlay.Layer(table, positions=quantised, segments=quantised)(ids, segments=[[8, 0, 3]])
+    numpy.testing.assert_array_equal(y, table[ids] + values[:3] + values[[8, 0, 3]])
+
+
+def test_shards_add_up(table):
+    ids = numpy.arange(50)
+    whole = inlay.Layer(table, scale=2, positions=inlay.Sinusoid())(ids)
+    parts = [inlay.Table(table[:20], vocab=50), inlay.Table(table[20:], first_row=20, vocab=50)]
+    sums = sum(inlay.Layer(part, scale=2, positions=inlay.Sinusoid())(ids) for part in parts)
+    numpy.testing.assert_array_equal(sums, whole)
+
+
+def test_strided_rows_are_read_in_place(rng):
+    wide = rng.standard_normal((10, 40)).astype(f4)
+    part = wide[::2, 3:20]
+    layer = inlay.Layer(part)
+    numpy.testing.assert_array_equal(layer([4, 0]), part[[4, 0]])
+    wide[8, 3] = 77
+    assert layer(4)[0] == 77
+
+
+def test_properties(rng):
+    table = inlay.quantize(rng.standard_normal((6, 32)).astype(f4), "i8")
+    assert table.nbytes == 6 * 32 + 6 * 4
+    assert table.data.dtype == numpy.int8 and table.scales.shape == (6,)
+    assert repr(table) == "inlay.Table(i8 [6, 32])"
+    assert inlay.Table(table.data, "i8", scales=table.scales).largest_error is None
+
+
+@pytest.mark.parametrize(
+    "make, error, text",
+    [
+        (lambda t: inlay.Table(t.astype("f8")), TypeError, "float64, expected float32, float16 or bfloat16"),
+        (lambda t: inlay.Table(t, "q8_0"), TypeError, "rows of type q8_0 are given as uint8 or int8"),
+        (lambda t: inlay.Table(t.view("u1"), "q9"), ValueError, "type is 'q9', not one of float32, float16"),
+        (lambda t: inlay.Table(t.view("u1")[:, :35], "q8_0"), ValueError, "rows of 35 bytes; .* dim 32 has 34"),
+        (lambda t: inlay.Table(t.view("i1"), "i8"), ValueError, "type i8 needs scales"),
+        (lambda t: inlay.Table(t, scales=t[:, 0]), ValueError, "type float32 has no array of scales"),
+        (lambda t: inlay.Table(t.view("i1"), "i8", scales=[1.0]), ValueError, r"scales has shape \[1\], expected \[50\]"),
+        (lambda t: inlay.Table(t[0]), ValueError, "has 1 dimensions, expected 2"),
+        (lambda t: inlay.Table(t[::-1]), ValueError, "run backwards"),
+        (lambda t: inlay.Table(t[:, ::2]), ValueError, "not contiguous"),
+        (lambda t: inlay.Table(t, first_row=3), ValueError, "first_row needs vocab"),
+        (lambda t: inlay.Table(t, first_row=3, vocab=50), ValueError, r"rows \[3, 53\) are not in a vocabulary of 50"),
+        (lambda t: inlay.quantize(t, "q8_0"), ValueError, "type q8_0 cannot have dim 12"),
+        (lambda t: inlay.quantize(t, "u4_grouped", group=7), ValueError, "group is 7, not 32, 64 or 128"),
+        (lambda t: inlay.quantize(t, "i8", zeros=True), ValueError, "type i8 has neither zeros nor group"),
+        (lambda t: inlay.quantize(t * numpy.nan, "i8"), ValueError, None),
+    ],
+)
+def test_errors(table, make, error, text):
+    with pytest.raises(error, match=text):
+        make(table)
+
+
+# ---- Random tables ----
+
+
+def test_random_tables_have_the_bits_of_the_c_library():
+    """Three of the tables whose hashes tests/test_random.c checks on every machine."""
+    file = pathlib.Path(__file__).parents[2] / "tests" / "random_sha256.inc"
+    hashes = re.findall(r'"([0-9a-f]{64})"', file.read_text(encoding="utf-8"))
+    specs = {
+        0: {},
+        4: {"kind": "truncated_normal", "mean": 0.25, "deviation": 0.02, "low": -3, "high": 0.5},
+        8: {"kind": "uniform", "mean": 0.25, "deviation": 0.02, "low": 7, "high": 7, "zero_row": 3},
+    }
+    for i, spec in specs.items():
+        spec.update(key=i * 12345678912345, offset=i << 33)
+        table = inlay.random(40, 33, **spec)
+        assert hashlib.sha256(table.tobytes()).hexdigest() == hashes[i]
+        parts = [inlay.random(20, 33, first_row=row, **spec) for row in (0, 20)]
+        numpy.testing.assert_array_equal(numpy.concatenate(parts), table)
+
+
+def test_random_distributions():
+    normal = inlay.random(1000, 64, key=1, mean=3, deviation=0.5)
+    assert abs(normal.mean() - 3) < 0.01 and abs(normal.std() - 0.5) < 0.01
+    cut = inlay.random(1000, 64, kind="truncated_normal", key=1)
+    assert numpy.abs(cut).max() <= 2 and numpy.abs(cut).max() > 1.99
+    uniform = inlay.random(1000, 64, kind="uniform", low=-1, high=3, key=1, zero_row=2)
+    assert uniform.min() >= -1 and uniform.max() <= 3 and abs(uniform.mean() - 1) < 0.02 and not uniform[2].any()
+    assert not numpy.array_equal(inlay.random(2, 8, key=1), inlay.random(2, 8, key=1, offset=1))
+    out = numpy.empty((2, 8), f4)
+    assert inlay.random(2, 8, key=1, out=out) is out
