@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""The package itself: what the binary exports and needs, its files, pictures, and the examples of the documents."""
+import pathlib
+import re
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+import inlay
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def symbols(*options):
+    """Lines of nm, or a skip where binutils are missing."""
+    try:
+        run = subprocess.run(["nm", *options, inlay._core.__file__], capture_output=True, text=True, check=True)
+    except FileNotFoundError:
+        pytest.skip("there is no nm")
+    return run.stdout.splitlines()
+
+
+def test_exports():
+    exported = [line.split()[-1] for line in symbols("-D", "--defined-only")]
+    assert exported == ["PyInit__core"]
+
+
+def test_only_the_stable_abi_of_python():
+    """Functions of CPython that the module uses, beside the list that CPython keeps stable; its suffix says so."""
+    if ".abi3." not in inlay._core.__file__:
+        pytest.skip("this build is for one version of CPython")
+    used = {line.split()[-1] for line in symbols("-D", "--undefined-only")}
+    private = {name for name in used if name.startswith("_Py")}
+    # These are stable too: headers of the limited API make names of them.
+    stable = {"_Py_Dealloc", "_Py_NoneStruct", "_Py_TrueStruct", "_Py_FalseStruct", "_PyObject_New"}
+    assert {name for name in private - stable if not name.endswith("_SizeT")} == set()
+
+
+def test_old_libraries_suffice():
+    """No symbol of glibc later than 2.17, nor anything of C++."""
+    versions = set(re.findall(r"@GLIBC_([0-9.]+)", "\n".join(symbols("-D", "--undefined-only"))))
+    assert versions and max(tuple(map(int, version.split("."))) for version in versions) <= (2, 17)
+    assert not re.search(r"GLIBCXX|CXXABI", "\n".join(symbols("-D")))
+
+
+def test_names():
+    assert set(inlay.__all__) <= set(dir(inlay))
+    assert re.fullmatch(r"\d+\.\d+\.\d+", inlay.__version__)
+    assert inlay.isa() in ("avx512", "avx2", "neon", "scalar")
+    folder = pathlib.Path(inlay.positions.__file__).parent
+    assert (folder / "py.typed").exists() and (folder / "_core.pyi").exists()
+
+
+def test_stubs_name_all_of_the_module():
+    text = (ROOT / "python/inlay/_core.pyi").read_text(encoding="utf-8")
+    stubs = set(re.findall(r"^(?:def|class) (\w+)", text, re.MULTILINE)) | {"version"}
+    assert stubs == {name for name in dir(inlay._core) if not name.startswith("__")}
+    members = set(re.findall(r"^    (?:def )?(\w+)[:(]", text, re.MULTILINE))
+    for kind in (inlay.Layer, inlay.Table):
+        assert {name for name in vars(kind) if not name.startswith("_")} <= members
+
+
+def test_import_needs_no_numpy():
+    code = (
+        "import sys; sys.modules['numpy'] = None\n"
+        "import inlay, array\n"
+        "data = memoryview(bytes(range(64))).cast('f', (4, 4))\n"
+        "assert inlay.Layer(data)(array.array('i', [3, 1])).tobytes() == bytes(range(48, 64)) + bytes(range(16, 32))\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_import_takes_no_matplotlib():
+    subprocess.run([sys.executable, "-c", "import inlay, sys; assert 'matplotlib' not in sys.modules"], check=True)
+
+
+def test_keep_memory():
+    """In a process of its own, since it is for good: a large array that was freed needs no new pages."""
+    code = (
+        "import inlay, numpy, resource\n"
+        "faults = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
+        "def pages():\n"
+        "    numpy.ones(4 << 20); before = faults(); numpy.ones(4 << 20); return faults() - before\n"
+        "assert inlay.keep_memory() is True\n"
+        "pages(); assert pages() < 100, pages()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_pictures(tmp_path, table):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    axes = inlay.plot.sinusoid(64, 32, layout="split")
+    numpy.testing.assert_array_equal(axes.images[0].get_array(), inlay.sinusoid(numpy.arange(64), 32, layout="split"))
+    axes.figure.savefig(tmp_path / "sinusoid.png")
+    assert (tmp_path / "sinusoid.png").stat().st_size > 5000
+    axes = inlay.plot.table(inlay.quantize(table, "i8"), rows=9)
+    assert axes.images[0].get_array().shape == (9, 12)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+def test_examples_of_documents(page):
+    """Runs the Python of a page from top to bottom; what it prints is what stands in the page."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"```(python|pycon)\n(.*?)```", text, re.DOTALL)
+    assert blocks
+    names = {}
+    if page == "README.md":
+        names = {"table": numpy.ones((50, 8), "f4"), "ids": numpy.array([[1, 2]])}
+    for kind, block in blocks:
+        if kind == "python":
+            exec(compile(block, page, "exec"), names)  # pylint: disable=exec-used
+        else:
+            import doctest  # pylint: disable=import-outside-toplevel
+
+            test = doctest.DocTestParser().get_doctest(block, names, page, page, 0)
+            runner = doctest.DocTestRunner()
+            runner.run(test, clear_globs=False)
+            names.update(test.globs)
+            assert runner.failures == 0
