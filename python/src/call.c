@@ -208,8 +208,8 @@ static int read_positions(struct call *call, const struct layer_facts *layer, Py
         return not_used("positions", without);
     if (arguments[ARGUMENT_START] != NULL || arguments[ARGUMENT_STARTS] != NULL)
         return not_used("positions", "start or starts was given too");
-    return read_ids(&call->more.positions, arguments[ARGUMENT_POSITIONS], "positions", &call->ids, &call->batch.position_ids,
-                    &call->batch.position_id_type);
+    return read_ids(&call->more.positions, arguments[ARGUMENT_POSITIONS], "positions", &call->ids,
+                    &call->batch.position_ids, &call->batch.position_id_type);
 }
 
 static int read_dropout(struct call *call, PyObject *const arguments[ARGUMENTS])
@@ -240,8 +240,8 @@ static int read_more(struct call *call, const struct layer_facts *layer, PyObjec
     if (arguments[ARGUMENT_SEGMENTS] != NULL) {
         if (!layer->segmented)
             return not_used("segments", "this layer has no segments");
-        if (read_ids(&call->more.segments, arguments[ARGUMENT_SEGMENTS], "segments", &call->ids, &call->batch.segment_ids,
-                     &call->batch.segment_id_type) < 0)
+        if (read_ids(&call->more.segments, arguments[ARGUMENT_SEGMENTS], "segments", &call->ids,
+                     &call->batch.segment_ids, &call->batch.segment_id_type) < 0)
             return -1;
     }
     if (arguments[ARGUMENT_WEIGHTS] != NULL) {
@@ -278,7 +278,8 @@ static void release_views(struct call *call)
     view_release(&call->ids);
     if (!call->has_more)
         return;
-    struct view *const more[] = {&call->more.starts, &call->more.offsets, &call->more.positions, &call->more.segments, &call->more.weights};
+    struct view *const more[] = {&call->more.starts, &call->more.offsets, &call->more.positions, &call->more.segments,
+                                 &call->more.weights};
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         view_release(more[i]);
 }
@@ -371,8 +372,9 @@ static void raise_fault(const struct call *call, const struct layer_facts *layer
     if (what != NULL)
         raise_index(what, fault->value, token_at(call, fault), call->ids.dims, call->ids.shape, where);
     else if (status == INLAY_ERROR_OFFSETS)
-        PyErr_Format(PyExc_ValueError, "offsets[%zu] is %lld: offsets begin at 0, never decrease and end at the number "
-                                       "of tokens, %zu%s",
+        PyErr_Format(PyExc_ValueError,
+                     "offsets[%zu] is %lld: offsets begin at 0, never decrease and end at the number "
+                     "of tokens, %zu%s",
                      fault->sequence, (long long)fault->value, call->batch.length,
                      call->batch.padded_length > 0 ? ", and no sequence is longer than padded" : "");
     else if (status == INLAY_ERROR_OVERLAP)

@@ -118,12 +118,17 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* The module has one state per process: types, NumPy, pool and threads are shared by all that import it. Initialising it
-   in one phase keeps it out of subinterpreters that have a GIL of their own. */
+/* The module has one state per process: types, NumPy, pool and threads are shared by all that import it. Initialising
+   it in one phase keeps it out of subinterpreters that have a GIL of their own. */
+PyMODINIT_FUNC PyInit__core(void);
+
 PyMODINIT_FUNC PyInit__core(void)
 {
     static struct PyModuleDef definition = {
-        PyModuleDef_HEAD_INIT, .m_name = "inlay._core", .m_size = -1, .m_methods = functions,
+        PyModuleDef_HEAD_INIT,
+        .m_name = "inlay._core",
+        .m_size = -1,
+        .m_methods = functions,
     };
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL)

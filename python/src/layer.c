@@ -293,20 +293,33 @@ static int layer_fill(struct layer *layer, const struct layer_options *given)
 
 static PyObject *layer_new(PyTypeObject *type, PyObject *args, PyObject *options)
 {
-    static char *names[] = {"table",         "scale",           "positions",      "segments", "norm",
-                            "padding_id",    "bad_id",          "substitute_id",  "zero_rows", "position_mode",
-                            "clamp_positions", "segments_first", "pooling",       "dtype",    "stores",
-                            "cached_positions", "threads",      NULL};
+    static char *names[] = {"table",
+                            "scale",
+                            "positions",
+                            "segments",
+                            "norm",
+                            "padding_id",
+                            "bad_id",
+                            "substitute_id",
+                            "zero_rows",
+                            "position_mode",
+                            "clamp_positions",
+                            "segments_first",
+                            "pooling",
+                            "dtype",
+                            "stores",
+                            "cached_positions",
+                            "threads",
+                            NULL};
     PyObject *dtype = PyUnicode_FromString("float32");
-    struct layer_options given = {NULL,    Py_None, Py_None, Py_None,  Py_None,  Py_None, Py_None, Py_None, Py_None,
-                                  Py_None, Py_False, Py_False, Py_None, dtype, Py_None, Py_None, Py_None};
+    struct layer_options given = {NULL,    Py_None,  Py_None,  Py_None, Py_None, Py_None, Py_None, Py_None, Py_None,
+                                  Py_None, Py_False, Py_False, Py_None, dtype,   Py_None, Py_None, Py_None};
     PyObject *self = NULL;
-    if (dtype != NULL &&
-        PyArg_ParseTupleAndKeywords(args, options, "O|$OOOOOOOOOOOOOOOO", names, &given.table, &given.scale,
-                                    &given.positions, &given.segments, &given.norm, &given.padding_id, &given.bad_id,
-                                    &given.substitute_id, &given.zero_rows, &given.position_mode,
-                                    &given.clamp_positions, &given.segments_first, &given.pooling, &given.dtype,
-                                    &given.stores, &given.cached_positions, &given.threads)) {
+    if (dtype != NULL && PyArg_ParseTupleAndKeywords(
+                             args, options, "O|$OOOOOOOOOOOOOOOO", names, &given.table, &given.scale, &given.positions,
+                             &given.segments, &given.norm, &given.padding_id, &given.bad_id, &given.substitute_id,
+                             &given.zero_rows, &given.position_mode, &given.clamp_positions, &given.segments_first,
+                             &given.pooling, &given.dtype, &given.stores, &given.cached_positions, &given.threads)) {
         allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
         self = allocate(type, 0); /* zeroed */
     }

@@ -4,6 +4,7 @@
  */
 #include "numpy.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* The first fields of a dtype, the same in NumPy 1 and 2. */
@@ -25,13 +26,14 @@ typedef int set_base_object(PyObject *array, PyObject *owner);
 
 /* Set at import, and read only afterwards. */
 static struct {
-    PyObject *module;          /* null: there is no NumPy */
-    PyTypeObject *type;        /* numpy.ndarray; null: fields are not read directly */
-    array_new *create;         /* null: arrays are made through the buffer protocol */
+    PyObject *module;   /* null: there is no NumPy */
+    PyTypeObject *type; /* numpy.ndarray; null: fields are not read directly */
+    array_new *create;  /* null: arrays are made through the buffer protocol */
     set_base_object *set_base;
-    PyObject *bfloat16; /* the dtype of ml_dtypes, when it was needed once */
-    int bfloat16_number;
 } numpy;
+
+/* The type number of bfloat16 of ml_dtypes, when it was needed once; before that 0. */
+static atomic_int bfloat16_number;
 
 bool numpy_exists(void)
 {
@@ -41,6 +43,11 @@ bool numpy_exists(void)
 bool numpy_is_direct(void)
 {
     return numpy.type != NULL;
+}
+
+bool numpy_makes_arrays(void)
+{
+    return numpy.create != NULL;
 }
 
 PyObject *numpy_module(const char *what)
@@ -170,50 +177,54 @@ int numpy_use(PyObject *module, bool direct)
 
 /* ---- Arrays ----------------------------------------------------------------------------------------------------- */
 
-/* Returns the dtype bfloat16 of ml_dtypes, borrowed, and its number; null with TypeError where it is not installed. */
-static PyObject *find_bfloat16(int *number)
+/* Returns a new reference to the dtype bfloat16, or null with TypeError where ml_dtypes is not installed. */
+static PyObject *bfloat16_dtype(void)
 {
-    if (numpy.bfloat16 == NULL) {
-        PyObject *package = PyImport_ImportModule("ml_dtypes");
-        PyObject *scalar = package != NULL ? PyObject_GetAttrString(package, "bfloat16") : NULL;
-        PyObject *dtype = scalar != NULL ? PyObject_CallMethod(numpy.module, "dtype", "O", scalar) : NULL;
-        PyObject *value = dtype != NULL ? PyObject_GetAttrString(dtype, "num") : NULL;
-        const long found = value != NULL ? PyLong_AsLong(value) : -1;
-        Py_XDECREF(value);
-        Py_XDECREF(scalar);
-        Py_XDECREF(package);
-        if (found < 0) {
-            Py_XDECREF(dtype);
-            PyErr_SetString(PyExc_TypeError, "bfloat16 in NumPy needs the package ml_dtypes");
-            return NULL;
-        }
-        numpy.bfloat16_number = (int)found;
-        numpy.bfloat16 = dtype;
-    }
-    *number = numpy.bfloat16_number;
-    return numpy.bfloat16;
+    PyObject *package = PyImport_ImportModule("ml_dtypes");
+    PyObject *scalar = package != NULL ? PyObject_GetAttrString(package, "bfloat16") : NULL;
+    PyObject *dtype = scalar != NULL ? PyObject_CallMethod(numpy.module, "dtype", "O", scalar) : NULL;
+    Py_XDECREF(scalar);
+    Py_XDECREF(package);
+    if (dtype == NULL)
+        PyErr_SetString(PyExc_TypeError, "bfloat16 in NumPy needs the package ml_dtypes");
+    return dtype;
+}
+
+/* Returns the type number of bfloat16, or -1 with TypeError. */
+static int find_bfloat16(void)
+{
+    int number = atomic_load(&bfloat16_number);
+    if (number > 0)
+        return number;
+    PyObject *dtype = bfloat16_dtype();
+    PyObject *value = dtype != NULL ? PyObject_GetAttrString(dtype, "num") : NULL;
+    number = value != NULL ? (int)PyLong_AsLong(value) : -1;
+    Py_XDECREF(value);
+    Py_XDECREF(dtype);
+    atomic_store(&bfloat16_number, number);
+    return number;
 }
 
 /* Makes an array without NumPy's C API: of an object that exports its memory by the buffer protocol. */
 static PyObject *array_of_buffer(enum dtype dtype, PyObject *owner)
 {
-    int number;
     PyObject *array = PyObject_CallMethod(numpy.module, "asarray", "O", owner);
     if (array == NULL || dtype != DTYPE_BF16)
         return array;
-    PyObject *bfloat16 = find_bfloat16(&number);
+    PyObject *bfloat16 = bfloat16_dtype();
     PyObject *view = bfloat16 != NULL ? PyObject_CallMethod(array, "view", "O", bfloat16) : NULL;
+    Py_XDECREF(bfloat16);
     Py_DECREF(array);
     return view;
 }
 
 PyObject *numpy_array_new(enum dtype dtype, int dims, const Py_ssize_t *shape, void **data, PyObject *owner)
 {
-    int number = dtype_infos[dtype].numpy;
-    if (dtype == DTYPE_BF16 && find_bfloat16(&number) == NULL)
-        return NULL;
     if (numpy.create == NULL)
         return array_of_buffer(dtype, owner);
+    const int number = dtype == DTYPE_BF16 ? find_bfloat16() : dtype_infos[dtype].numpy;
+    if (number < 0)
+        return NULL;
     const int flags = owner != NULL ? FLAGS_CONTIGUOUS | FLAG_ALIGNED | FLAG_WRITEABLE : 0;
     PyObject *array = numpy.create(numpy.type, dims, shape, number, NULL, owner != NULL ? *data : NULL, 0, flags, NULL);
     if (array == NULL)

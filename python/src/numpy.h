@@ -29,6 +29,9 @@ int numpy_use(PyObject *module, bool direct);
 /* Returns whether the fields of arrays are read directly. */
 bool numpy_is_direct(void);
 
+/* Returns whether numpy_array_new() can make arrays with memory of their own. */
+bool numpy_makes_arrays(void);
+
 /* Returns NumPy, borrowed, or null with TypeError, which says that `what` needs it. */
 PyObject *numpy_module(const char *what);
 

@@ -18,8 +18,8 @@ extern const struct option_names option_bad_ids, option_zero_rows, option_positi
     option_stores, option_elements, option_layouts, option_spacings, option_odds, option_scalings,
     option_rotary_layouts, option_distributions;
 
-/* Returns the value that a name stands for. None and null stand for `fallback`. Returns -1 with TypeError, or ValueError
-   that lists the names. */
+/* Returns the value that a name stands for. None and null stand for `fallback`. Returns -1 with TypeError, or
+   ValueError that lists the names. */
 int option_value(PyObject *name, const struct option_names *names, int fallback);
 
 /* Returns the name of a value. */

@@ -94,8 +94,8 @@ static int memory_getbuffer(PyObject *self, Py_buffer *buffer, int flags)
     buffer->itemsize = bytes;
     buffer->format = flags & PyBUF_FORMAT ? memory->format : NULL;
     buffer->ndim = memory->dims;
-    buffer->shape = memory->shape;
-    buffer->strides = memory->stride_bytes;
+    buffer->shape = flags & PyBUF_ND ? memory->shape : NULL;
+    buffer->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? memory->stride_bytes : NULL;
     buffer->suboffsets = NULL;
     buffer->internal = NULL;
     return 0;
@@ -280,7 +280,7 @@ int output_open(struct output *output, PyObject *out, enum view_way way, enum dt
     if (bytes < 0)
         return -1;
     void *data;
-    if (way != VIEW_NUMPY || bytes >= POOLED_BYTES || !numpy_is_direct()) {
+    if (way != VIEW_NUMPY || bytes >= POOLED_BYTES || !numpy_makes_arrays()) {
         struct memory *memory = memory_new(dtype, dims, shape, bytes);
         if (memory == NULL)
             return -1;

@@ -20,8 +20,8 @@ struct output {
 };
 
 /* Opens the output of a call: `out` if it is neither null nor None, else a new array, for which `way` and `dtype` say
-   what it is. The last of `dims` dimensions is that of a row. Returns -1 with an exception, and then there is nothing to
-   close. */
+   what it is. The last of `dims` dimensions is that of a row. Returns -1 with an exception, and then there is nothing
+   to close. */
 int output_open(struct output *output, PyObject *out, enum view_way way, enum dtype dtype, int dims,
                 const Py_ssize_t *shape);
 

@@ -221,17 +221,34 @@ static inlay_status write_rows(const inlay_sinusoid *sinusoid, const struct view
     inlay_status status;
     PyThreadState *thread = PyEval_SaveThread();
     if (count > 0 && type == INLAY_POSITION_I64 && run_at(positions, 0, count) == count) {
-        *fault = (inlay_fault){0, 0, 0};
+        /* The library does not say which position of a run is the first that is out of range. */
         const int64_t first = position_at(positions, 0);
         if (first >= 0 && first < INLAY_POSITION_LIMIT)
             fault->token = (size_t)(INLAY_POSITION_LIMIT - first);
         status = inlay_sinusoid_rows(sinusoid, first, count, element, output->data, output->stride_bytes, threads);
     } else {
-        status = inlay_sinusoid_at(sinusoid, positions->data, type, count, element, output->data,
-                                   output->stride_bytes, threads, fault);
+        status = inlay_sinusoid_at(sinusoid, positions->data, type, count, element, output->data, output->stride_bytes,
+                                   threads, fault);
     }
     PyEval_RestoreThread(thread);
     return status;
+}
+
+/* Returns the rows of positions in `out` or a new array of the framework that `like` belongs to. */
+static PyObject *rows_of(const inlay_sinusoid *sinusoid, const struct view *positions, inlay_position_type type,
+                         PyObject *like, enum dtype dtype, size_t dim, PyObject *out)
+{
+    Py_ssize_t shape[VIEW_DIMS];
+    const int dims = rows_shape(shape, positions, dim);
+    struct output output;
+    if (output_open(&output, out, positions->way, dtype, dims, shape) < 0)
+        return NULL;
+    inlay_fault fault = {0, 0, 0};
+    inlay_status status = write_rows(sinusoid, positions, type, dtype_infos[dtype].element, &output, &fault);
+    if (status == INLAY_OK)
+        return output_close(&output, positions->way, like);
+    output_abandon(&output);
+    return status == INLAY_ERROR_POSITION ? bad_position(positions, type, fault.token) : raise_status(status);
 }
 
 PyObject *sinusoid_rows(PyObject *module, PyObject *args)
@@ -247,24 +264,9 @@ PyObject *sinusoid_rows(PyObject *module, PyObject *args)
     inlay_position_type type;
     if (dtype == DTYPE_UNKNOWN || positions_of(&positions, object, &type) < 0)
         return NULL;
-    Py_ssize_t shape[VIEW_DIMS];
-    const int dims = rows_shape(shape, &positions, (size_t)dim);
-    struct output output;
-    PyObject *result = NULL;
-    if (output_open(&output, out, positions.way, dtype, dims, shape) == 0) {
-        inlay_fault fault = {0, 0, 0};
-        inlay_status status = write_rows(sinusoid, &positions, type, dtype_infos[dtype].element, &output, &fault);
-        if (status == INLAY_OK)
-            result = output_close(&output, positions.way, object);
-        else
-            result = output_abandon(&output);
-        if (status == INLAY_ERROR_POSITION)
-            bad_position(&positions, type, fault.token);
-        else if (status != INLAY_OK)
-            raise_status(status);
-    }
+    PyObject *rows = rows_of(sinusoid, &positions, type, object, dtype, (size_t)dim, out);
     view_release(&positions);
-    return result;
+    return rows;
 }
 
 /* ---- Rotary tables ---------------------------------------------------------------------------------------------- */
@@ -294,9 +296,39 @@ static inlay_status write_rotary(const inlay_sinusoid *sinusoid, const struct vi
     return status;
 }
 
+/* Closes two outputs and returns them as a tuple, or null with an exception. */
+static PyObject *close_pair(struct output *cos, struct output *sin, enum view_way way, PyObject *like)
+{
+    PyObject *cosines = output_close(cos, way, like), *sines = output_close(sin, way, like);
+    PyObject *pair = cosines != NULL && sines != NULL ? PyTuple_Pack(2, cosines, sines) : NULL;
+    Py_XDECREF(cosines);
+    Py_XDECREF(sines);
+    return pair;
+}
+
+/* Returns the tables of positions, which are integers, of the framework that `like` belongs to. */
+static PyObject *rotary_of(const inlay_sinusoid *sinusoid, const struct view *positions, PyObject *like,
+                           enum dtype dtype, inlay_rotary_layout layout, size_t columns)
+{
+    Py_ssize_t shape[VIEW_DIMS];
+    const int dims = rows_shape(shape, positions, columns);
+    struct output cos, sin;
+    if (output_open(&cos, NULL, positions->way, dtype, dims, shape) < 0)
+        return NULL;
+    if (output_open(&sin, NULL, positions->way, dtype, dims, shape) < 0)
+        return output_abandon(&cos);
+    size_t bad;
+    inlay_status status = write_rotary(sinusoid, positions, dtype_infos[dtype].element, layout, &cos, &sin, &bad);
+    if (status == INLAY_OK)
+        return close_pair(&cos, &sin, positions->way, like);
+    output_abandon(&cos);
+    output_abandon(&sin);
+    return status == INLAY_ERROR_POSITION ? bad_position(positions, INLAY_POSITION_I64, bad) : raise_status(status);
+}
+
 PyObject *sinusoid_rotary_rows(PyObject *module, PyObject *args)
 {
-    PyObject *formula, *object, *name, *layout_name;
+    PyObject *formula, *object, *name, *layout_name, *pair = NULL;
     Py_ssize_t dim;
     (void)module;
     if (!PyArg_ParseTuple(args, "OOnOO", &formula, &object, &dim, &name, &layout_name))
@@ -308,33 +340,12 @@ PyObject *sinusoid_rotary_rows(PyObject *module, PyObject *args)
     inlay_position_type type;
     if (dtype == DTYPE_UNKNOWN || positions_of(&positions, object, &type) < 0)
         return NULL;
-    Py_ssize_t shape[VIEW_DIMS];
-    const int dims = rows_shape(shape, &positions, (size_t)(layout == INLAY_ROTARY_PAIRS ? dim / 2 : dim));
-    struct output cos, sin;
-    PyObject *pair = NULL, *cosines = NULL, *sines = NULL;
-    size_t bad;
-    inlay_status status;
-    if (type != INLAY_POSITION_I64) {
+    const size_t columns = (size_t)(layout == INLAY_ROTARY_PAIRS ? dim / 2 : dim);
+    if (type == INLAY_POSITION_I64)
+        pair = rotary_of(sinusoid, &positions, object, dtype, (inlay_rotary_layout)layout, columns);
+    else
         PyErr_Format(PyExc_TypeError, "positions has elements of type %s, expected integers",
                      dtype_infos[positions.dtype].name);
-    } else if (output_open(&cos, NULL, positions.way, dtype, dims, shape) == 0) {
-        if (output_open(&sin, NULL, positions.way, dtype, dims, shape) < 0) {
-            output_abandon(&cos);
-        } else {
-            status = write_rotary(sinusoid, &positions, dtype_infos[dtype].element, (inlay_rotary_layout)layout, &cos,
-                                  &sin, &bad);
-            cosines = status == INLAY_OK ? output_close(&cos, positions.way, object) : output_abandon(&cos);
-            sines = cosines != NULL ? output_close(&sin, positions.way, object) : output_abandon(&sin);
-            if (sines != NULL)
-                pair = PyTuple_Pack(2, cosines, sines);
-            else if (status == INLAY_ERROR_POSITION)
-                bad_position(&positions, type, bad);
-            else if (status != INLAY_OK)
-                raise_status(status);
-        }
-    }
-    Py_XDECREF(cosines);
-    Py_XDECREF(sines);
     view_release(&positions);
     return pair;
 }
@@ -361,9 +372,23 @@ static PyObject *frequencies_of(const inlay_rotary_spec *spec)
    defaults. */
 PyObject *sinusoid_rotary_frequencies(PyObject *module, PyObject *args, PyObject *options)
 {
-    static char *names[] = {"dim", "base", "scaling", "factor", "original_length", "length", "low_freq_factor",
-                            "high_freq_factor", "beta_fast", "beta_slow", "truncate", "mscale", "mscale_all_dim",
-                            "attention_factor", "short_factors", "long_factors", NULL};
+    static char *names[] = {"dim",
+                            "base",
+                            "scaling",
+                            "factor",
+                            "original_length",
+                            "length",
+                            "low_freq_factor",
+                            "high_freq_factor",
+                            "beta_fast",
+                            "beta_slow",
+                            "truncate",
+                            "mscale",
+                            "mscale_all_dim",
+                            "attention_factor",
+                            "short_factors",
+                            "long_factors",
+                            NULL};
     Py_ssize_t dim;
     PyObject *scaling, *factors[2] = {Py_None, Py_None};
     inlay_rotary_spec spec = inlay_rotary_spec_default(2);
@@ -371,9 +396,8 @@ PyObject *sinusoid_rotary_frequencies(PyObject *module, PyObject *args, PyObject
     (void)module;
     if (!PyArg_ParseTupleAndKeywords(args, options, "ndO|$dddddddpdddOO", names, &dim, &spec.base, &scaling,
                                      &spec.factor, &spec.original_length, &spec.length, &spec.low_freq_factor,
-                                     &spec.high_freq_factor, &spec.beta_fast, &spec.beta_slow, &truncate,
-                                     &spec.mscale, &spec.mscale_all_dim, &spec.attention_factor, &factors[0],
-                                     &factors[1]))
+                                     &spec.high_freq_factor, &spec.beta_fast, &spec.beta_slow, &truncate, &spec.mscale,
+                                     &spec.mscale_all_dim, &spec.attention_factor, &factors[0], &factors[1]))
         return NULL;
     const int kind = option_value(scaling, &option_scalings, INLAY_ROTARY_DEFAULT);
     if (kind < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The type _core.Formula: a sinusoid of one dim, as the library makes it; and the tables that it writes. The classes and
- * functions that users see are in the package's Python files.
+ * The type _core.Formula: a sinusoid of one dim, as the library makes it; and the tables that it writes. The classes
+ * and functions that users see are in the package's Python files.
  */
 #ifndef INLAY_PYTHON_SINUSOID_H
 #define INLAY_PYTHON_SINUSOID_H

@@ -104,8 +104,8 @@ static int read_beside(struct view *view, PyObject *object, const char *what, en
 static int read_parameters(struct table *table, PyObject *scales, PyObject *zeros, PyObject *group)
 {
     inlay_table *view = &table->view;
-    const bool grouped = is_grouped(view->type), scaled = grouped || view->type == INLAY_I8 ||
-                                                          view->type == INLAY_I8_INVERSE;
+    const bool grouped = is_grouped(view->type),
+               scaled = grouped || view->type == INLAY_I8 || view->type == INLAY_I8_INVERSE;
     const char *name = option_name((int)view->type, &option_elements);
     uint64_t columns = 32;
     if ((scales != Py_None) != scaled) {
@@ -148,12 +148,14 @@ static int type_of(const struct view *data, const char *what, PyObject *name, in
     const enum dtype plain = dtype_of_element(*type);
     /* Quantised rows are bytes; 16-bit floats may also come as the integers that have their bits. */
     const unsigned bytes = plain != DTYPE_UNKNOWN ? dtype_infos[plain].bytes : 1;
-    const bool bits = bytes < 4 && (data->dtype == DTYPE_U8 + 2 * (bytes - 1) || data->dtype == DTYPE_I8 + 2 * (bytes - 1));
+    const bool bits =
+        bytes < 4 && (data->dtype == DTYPE_U8 + 2 * (bytes - 1) || data->dtype == DTYPE_I8 + 2 * (bytes - 1));
     if (*type != 0 && (data->dtype == plain || bits))
         return 0;
     if (plain != DTYPE_UNKNOWN || *type == 0)
-        PyErr_Format(PyExc_TypeError, "%s has elements of type %s, expected float32, float16 or bfloat16; other types "
-                                      "of a Table are given by name",
+        PyErr_Format(PyExc_TypeError,
+                     "%s has elements of type %s, expected float32, float16 or bfloat16; other types "
+                     "of a Table are given by name",
                      what, dtype_infos[data->dtype].name);
     else
         PyErr_Format(PyExc_TypeError, "%s has elements of type %s; rows of type %s are given as uint8 or int8", what,
@@ -184,11 +186,10 @@ static int table_fill(struct table *table, const struct table_arguments *given, 
 {
     inlay_element_type type;
     uint64_t dim = 0, first_row = 0, vocab = 0;
-    if (view_of(&table->data, given->data, what, DTYPE_F32) < 0 ||
-        option_uint64(given->dim, "dim", &dim) < 0 || option_uint64(given->first_row, "first_row", &first_row) < 0 ||
+    if (view_of(&table->data, given->data, what, DTYPE_F32) < 0 || option_uint64(given->dim, "dim", &dim) < 0 ||
+        option_uint64(given->first_row, "first_row", &first_row) < 0 ||
         option_uint64(given->vocab, "vocab", &vocab) < 0 || type_of(&table->data, what, given->type, &type) < 0 ||
-        read_data(table, what, type, dim) < 0 ||
-        read_parameters(table, given->scales, given->zeros, given->group) < 0)
+        read_data(table, what, type, dim) < 0 || read_parameters(table, given->scales, given->zeros, given->group) < 0)
         return -1;
     if (given->vocab != Py_None && (first_row > vocab || table->view.rows > vocab - first_row || vocab == 0)) {
         PyErr_Format(PyExc_ValueError, "rows [%llu, %llu) are not in a vocabulary of %llu",
@@ -477,8 +478,8 @@ PyObject *table_quantize(PyObject *module, PyObject *args, PyObject *options)
 
 PyObject *table_random(PyObject *module, PyObject *args, PyObject *options)
 {
-    static char *names[] = {"rows", "dim",  "kind",   "mean",      "deviation", "low", "high",
-                            "key",  "offset", "first_row", "zero_row", "out", NULL};
+    static char *names[] = {"rows", "dim",    "kind",      "mean",     "deviation", "low", "high",
+                            "key",  "offset", "first_row", "zero_row", "out",       NULL};
     Py_ssize_t shape[2];
     PyObject *kind = Py_None, *mean = Py_None, *deviation = Py_None, *low = Py_None, *high = Py_None, *key = Py_None;
     PyObject *offset = Py_None, *first_row = Py_None, *zero_row = Py_None, *out = Py_None;
@@ -506,8 +507,8 @@ PyObject *table_random(PyObject *module, PyObject *args, PyObject *options)
     if (output_open(&output, out, way, DTYPE_F32, 2, shape) < 0)
         return NULL;
     PyThreadState *thread = PyEval_SaveThread();
-    inlay_status status = inlay_table_random(&spec, output.data, (size_t)shape[0], (size_t)shape[1],
-                                             output.stride_bytes);
+    inlay_status status =
+        inlay_table_random(&spec, output.data, (size_t)shape[0], (size_t)shape[1], output.stride_bytes);
     PyEval_RestoreThread(thread);
     if (status == INLAY_OK)
         return output_close(&output, way, NULL);

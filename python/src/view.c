@@ -148,9 +148,8 @@ static int view_of_tensor(struct view *view, PyObject *object, PyObject *capsule
     Py_ssize_t stride_bytes = dtype_infos[view->dtype].bytes;
     for (int i = tensor->dims - 1; i >= 0; i--) {
         view->shape[i] = (Py_ssize_t)tensor->shape[i];
-        view->stride_bytes[i] = tensor->strides == NULL
-                                    ? stride_bytes
-                                    : (Py_ssize_t)tensor->strides[i] * dtype_infos[view->dtype].bytes;
+        view->stride_bytes[i] =
+            tensor->strides == NULL ? stride_bytes : (Py_ssize_t)tensor->strides[i] * dtype_infos[view->dtype].bytes;
         stride_bytes *= view->shape[i];
     }
     view->data = (char *)tensor->data + tensor->byte_offset;
@@ -215,8 +214,8 @@ static int view_of_list(struct view *view, PyObject *object, const char *what, e
         array = PyObject_CallMethod(numpy, "asarray", "(O)", object);
     if (array == NULL)
         return -1;
-    int failed = numpy_is_direct() ? view_of_numpy(view, array, numpy_fields(array), what)
-                                   : view_of_buffer(view, array, what);
+    int failed =
+        numpy_is_direct() ? view_of_numpy(view, array, numpy_fields(array), what) : view_of_buffer(view, array, what);
     Py_DECREF(array);
     /* NumPy gives an empty list the type float64, although there is no number in it. */
     if (failed == 0 && view->dtype == DTYPE_F64 && view_count(view) == 0)
@@ -445,8 +444,7 @@ inlay_id_type view_ids(struct view *view, const char *what)
     return view_pack(view, dtype) == 0 ? type : (inlay_id_type)0;
 }
 
-int view_require_out(const struct view *view, enum dtype dtype, int dims, const Py_ssize_t *shape,
-                     size_t *stride_bytes)
+int view_require_out(const struct view *view, enum dtype dtype, int dims, const Py_ssize_t *shape, size_t *stride_bytes)
 {
     if (view_require_dtype(view, "out", dtype) < 0 || view_require_shape(view, "out", dims, shape) < 0)
         return -1;

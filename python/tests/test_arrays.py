@@ -129,7 +129,8 @@ def test_dlpack_of_other_devices(table):
 def test_read_only_tensors_are_no_output(table):
     frozen = numpy.zeros((1, 12), "f4")
     frozen.flags.writeable = False
-    with pytest.raises(ValueError, match="^out is read-only$"):
+    # NumPy 1 does not export such arrays at all.
+    with pytest.raises((ValueError, BufferError), match="read-only|readonly"):
         inlay.Layer(table)([3], out=Tensor(frozen))
 
 
