@@ -5,9 +5,10 @@
     calls.py [--dim N] [--rounds N] [--json]
 
 Each line is the minimum over rounds, in which the ways take turns. `C` is inlay_forward() of the same layer, ids and
-output, called in a loop by the extension module; the others are loops of Python, from which the time of an empty loop is
-subtracted. The second number is the difference to C. NumPy's `table[ids] * scale + positions` stands beside it.
+output, called in a loop by the extension module; the others are loops of Python, from which the time of an empty loop
+is subtracted. The second number is the difference to C. NumPy's `table[ids] * scale + positions` stands beside it.
 """
+
 import argparse
 import json
 import time

@@ -7,6 +7,7 @@
 
 Results have the framework of `ids`: arrays of NumPy, tensors of PyTorch, arrays of JAX. docs/python.md tells the rest.
 """
+
 from . import _core
 
 try:

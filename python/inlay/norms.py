@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The norms of a layer, which are computed in float64 and rounded once."""
+
 import dataclasses
 from typing import Any, ClassVar
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Pictures of tables by matplotlib, which is imported only when a picture is drawn."""
+
 from typing import Any, Optional
 
 from . import _core

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The memory of outputs, which is reused: a block returns to the pool when the last array, view or tensor of it is gone.
+"""Memory of outputs, which is reused: a block returns to the pool when the last array, view or tensor of it is gone.
 
-Blocks that wait for the next output still count as memory of the process. `limit` says how many bytes they may have, and
-`trim` gives them back to the system.
+Blocks that wait for the next output still count as memory of the process. `limit` says how many bytes they may have,
+and `trim` gives them back to the system.
 """
+
 from . import _core
 
 

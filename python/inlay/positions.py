@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Positional encodings: sinusoids, and rotary tables of cosines and sines."""
+
 import dataclasses
 import functools
 from typing import Any, Mapping, Optional
@@ -12,9 +13,9 @@ class Sinusoid:
     """The sinusoids of a layer, or their variant in a framework.
 
     recipe is "exact" or one of docs/recipes.md, such as "torch-exp", "keras-hub" or "fairseq". What is None is as the
-    recipe has it; the exact one is interleaved, base^(-2i / dim). layout is "interleaved", "split" or "split_cos_first";
-    spacing "dim" or "half" with shift 0 or 1; odd "formula", "zero", "wrap" or "error". inv_freq are frequencies of your
-    own in radians per position, and float_angles rounds as float32 frameworks do.
+    recipe has it; the exact one is interleaved, base^(-2i / dim). layout is "interleaved", "split" or
+    "split_cos_first"; spacing "dim" or "half" with shift 0 or 1; odd "formula", "zero", "wrap" or "error". inv_freq
+    are frequencies of your own in radians per position, and float_angles rounds as float32 frameworks do.
     """
 
     base: Optional[float] = None
@@ -40,9 +41,17 @@ class Sinusoid:
 @functools.lru_cache(maxsize=64)
 def _formula(sinusoid: Sinusoid, dim: int) -> _core.Formula:
     return _core.Formula(
-        dim, sinusoid.recipe, sinusoid.base, sinusoid.layout, sinusoid.spacing, sinusoid.shift, sinusoid.odd,
-        sinusoid.amplitude, sinusoid.inv_freq, sinusoid.float_angles,
-    )  # fmt: skip
+        dim,
+        sinusoid.recipe,
+        sinusoid.base,
+        sinusoid.layout,
+        sinusoid.spacing,
+        sinusoid.shift,
+        sinusoid.odd,
+        sinusoid.amplitude,
+        sinusoid.inv_freq,
+        sinusoid.float_angles,
+    )
 
 
 def sinusoid(
@@ -79,7 +88,10 @@ def _frequencies(dim: int, base: float, scaling: Optional[Mapping[str, Any]]) ->
     for name in ("rope_type", "type"):
         numbers.pop(name, None)
     return _core.rotary_frequencies(
-        dim, numbers.pop("rope_theta", base), kind, **{name: value for name, value in numbers.items() if value is not None}
+        dim,
+        numbers.pop("rope_theta", base),
+        kind,
+        **{name: value for name, value in numbers.items() if value is not None},
     )
 
 

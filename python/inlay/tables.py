@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """New tables: quantised ones and random ones."""
+
 from typing import Any, Optional
 
 from . import _core
@@ -9,8 +10,8 @@ def quantize(table: Any, type: str, *, group: Optional[int] = None, zeros: bool 
     """Converts a float32 table [rows, dim] to another element type.
 
     type is that of inlay.Table: "float16", "bfloat16", "i8", "i8_inverse", "u8_rowwise", "u4_rowwise", "u4_grouped",
-    "u4_grouped_flat", "q8_0" or "q4_0". The grouped types have one scale for each `group` columns (32, 64 or 128), and a
-    zero point too with zeros=True. largest_error of the result is the largest |x - what is read back|.
+    "u4_grouped_flat", "q8_0" or "q4_0". The grouped types have one scale for each `group` columns (32, 64 or 128),
+    and a zero point too with zeros=True. largest_error of the result is the largest |x - what is read back|.
     """
     return _core.quantize(table, type, group=group, zeros=zeros)
 
@@ -32,11 +33,21 @@ def random(
 ) -> Any:
     """Returns a random float32 table [rows, dim], the same on every machine, in whatever parts it is made.
 
-    kind is "normal", "truncated_normal" (low and high in deviations, -2 and 2 at first) or "uniform" (low and high, 0 and
-    1 at first). key is the seed, and offset one of its 2^64 tables; first_row is that of a part; zero_row is a row of
-    zeros.
+    kind is "normal", "truncated_normal" (low and high in deviations, -2 and 2 at first) or "uniform" (low and high, 0
+    and 1 at first). key is the seed, and offset one of its 2^64 tables; first_row is that of a part; zero_row is a
+    row of zeros.
     """
     return _core.random(
-        rows, dim, kind=kind, mean=mean, deviation=deviation, low=low, high=high, key=key, offset=offset,
-        first_row=first_row, zero_row=zero_row, out=out,
-    )  # fmt: skip
+        rows,
+        dim,
+        kind=kind,
+        mean=mean,
+        deviation=deviation,
+        low=low,
+        high=high,
+        key=key,
+        offset=offset,
+        first_row=first_row,
+        zero_row=zero_row,
+        out=out,
+    )

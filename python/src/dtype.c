@@ -53,7 +53,7 @@ enum dtype dtype_of_format(const char *format, Py_ssize_t bytes)
     static const char signed_codes[] = "bhilqn", unsigned_codes[] = "BHILQNc";
     if (format == NULL)
         format = "B";
-    if (*format != 0 && strchr("@=<^", *format) != NULL) /* native or little-endian; ^ is NumPy's unaligned */
+    if (*format != 0 && strchr("@=<", *format) != NULL) /* native or little-endian */
         format++;
     if (*format == 0 || format[1] != 0)
         return DTYPE_UNKNOWN;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Fixtures of all tests, and the option --soak SECONDS (or INLAY_SOAK_SECONDS) for the long test of threads."""
+
 import gc
 import os
 

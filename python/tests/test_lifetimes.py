@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What a layer borrows lives as long as the layer, and nothing lives longer than it must."""
+
 import gc
 import sys
 import weakref

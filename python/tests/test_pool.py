@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Outputs from the pool: reused when the last reference is gone, capped, trimmed, and safe in the child of a fork."""
+
 import gc
 import os
+import pathlib
+import re
 import resource
 
 import numpy
@@ -158,6 +161,40 @@ def test_fork(pool, threads):
 
     assert in_child(child) and in_child(lambda: in_child(child))
     assert (kept == 1).all() and (layer(ids) == 1).all()
+
+
+def test_the_child_of_a_fork_has_threads(threads):
+    threads(3)
+    layer, ids = inlay.Layer(numpy.ones((2, 1024), "f4")), numpy.ones(4096, "i8")
+    layer(ids)
+
+    def child():
+        before = len(os.listdir("/proc/self/task"))
+        layer(ids)
+        return before == 1 and len(os.listdir("/proc/self/task")) == 3
+
+    assert in_child(child)
+
+
+def flags_of(place):
+    """The flags that the kernel shows for the mapping with that address."""
+    within = False
+    with open("/proc/self/smaps", encoding="ascii") as file:
+        for line in file:
+            head = re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line)
+            if head:
+                within = int(head[1], 16) <= place < int(head[2], 16)
+            elif within and line.startswith("VmFlags:"):
+                return line.split()[1:]
+    return []
+
+
+def test_large_blocks_are_on_huge_pages(pool):
+    setting = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    if not setting.exists() or "[never]" in setting.read_text(encoding="ascii"):
+        pytest.skip("the system has no huge pages")
+    large, small = output(4), output(1)
+    assert "hg" in flags_of(address(large)) and "hg" not in flags_of(address(small))
 
 
 def test_outputs_of_quantize_and_random_return_too(pool):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Sinusoids against the C library's golden hashes, extended precision and frameworks' formulas; rotary tables."""
+
 import hashlib
 import math
 import pathlib
@@ -15,7 +16,11 @@ HASHES = (pathlib.Path(__file__).parents[2] / "tests" / "sinusoid_sha256.inc").r
 # Lines of that file, and the same table from Python.
 GOLDEN = [
     ("dim = 512, .n = 512", (0, 512, 512), {}),
-    ("dim = 512, .layout = INLAY_SINUSOID_LAYOUT_SPLIT, .first = 100000, .n = 256", (100000, 256, 512), {"layout": "split"}),
+    (
+        "dim = 512, .layout = INLAY_SINUSOID_LAYOUT_SPLIT, .first = 100000, .n = 256",
+        (100000, 256, 512),
+        {"layout": "split"},
+    ),
     ("dim = 128, .first = 2147482624, .n = 1024", (2147482624, 1024, 128), {}),
     ("dim = 6, .base = 2, .first = 1, .n = 4096", (1, 4096, 6), {"base": 2}),
     ("dim = 512, .type = INLAY_F16, .first = 1000, .n = 128", (1000, 128, 512), {"dtype": "float16"}),
@@ -140,7 +145,11 @@ def test_rotary_scaling_of_a_model():
         "original_max_position_embeddings": 8192,
     }
     _, sin = inlay.rotary([1], 128, 500000, config, "pairs")
-    for pair, frequency in {0: 1.0, 28: float.fromhex("0x1.a4ee3f0a6907bp-9"), 63: float.fromhex("0x1.4985fec80a8cbp-22")}.items():
+    for pair, frequency in {
+        0: 1.0,
+        28: float.fromhex("0x1.a4ee3f0a6907bp-9"),
+        63: float.fromhex("0x1.4985fec80a8cbp-22"),
+    }.items():
         assert sin[0, pair] == numpy.float32(math.sin(frequency))
     yarn = {"type": "yarn", "factor": 4, "original_max_position_embeddings": 32768, "attention_factor": None}
     cos, _ = inlay.rotary([0], 128, 1e6, yarn)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Tables of every element type, against what their bytes stand for; quantising and random tables."""
+
 import hashlib
 import pathlib
 import re
@@ -163,7 +164,11 @@ def test_properties(rng):
         (lambda t: inlay.Table(t.view("u1")[:, :35], "q8_0"), ValueError, "rows of 35 bytes; .* dim 32 has 34"),
         (lambda t: inlay.Table(t.view("i1"), "i8"), ValueError, "type i8 needs scales"),
         (lambda t: inlay.Table(t, scales=t[:, 0]), ValueError, "type float32 has no array of scales"),
-        (lambda t: inlay.Table(t.view("i1"), "i8", scales=[1.0]), ValueError, r"scales has shape \[1\], expected \[50\]"),
+        (
+            lambda t: inlay.Table(t.view("i1"), "i8", scales=[1.0]),
+            ValueError,
+            r"scales has shape \[1\], expected \[50\]",
+        ),
         (lambda t: inlay.Table(t[0]), ValueError, "has 1 dimensions, expected 2"),
         (lambda t: inlay.Table(t[::-1]), ValueError, "run backwards"),
         (lambda t: inlay.Table(t[:, ::2]), ValueError, "not contiguous"),

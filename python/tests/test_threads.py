@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Calls from many threads: no wrong row, no leak, and other threads run meanwhile. --soak 600 runs ten minutes of it."""
+"""Calls from many threads: no wrong row, no leak, and other threads run meanwhile. --soak 600 takes ten minutes."""
+
 import os
 import random
 import threading
@@ -98,7 +99,10 @@ def test_soak(request, rng, threads, pool):
     assert not errors, errors
     assert min(caller.calls for caller in callers) > 10
     late = sorted(sizes[-20:])[10]
-    print(f"{sum(caller.calls for caller in callers)} calls in {seconds:.0f} s, resident {early >> 20} to {late >> 20} MiB")
+    print(
+        f"{sum(caller.calls for caller in callers)} calls in {seconds:.0f} s, "
+        f"resident {early >> 20} to {late >> 20} MiB"
+    )
     assert late < early + (48 << 20), f"resident memory grew from {early} to {late}"
     for caller in callers:
         caller.kept.clear()
