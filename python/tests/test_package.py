@@ -50,7 +50,7 @@ def test_old_libraries_suffice():
 def test_names():
     assert set(inlay.__all__) <= set(dir(inlay))
     assert re.fullmatch(r"\d+\.\d+\.\d+", inlay.__version__)
-    assert inlay.isa() in ("avx512", "avx2", "neon", "scalar")
+    assert inlay.isa() in ("avx512", "avx2", "neon", "portable", "scalar")
     folder = pathlib.Path(inlay.positions.__file__).parent
     assert (folder / "py.typed").exists() and (folder / "_core.pyi").exists()
 
