@@ -358,20 +358,14 @@ static size_t token_at(const struct call *call, const inlay_fault *fault)
 static void raise_fault(const struct call *call, const struct layer_facts *layer, inlay_status status,
                         const inlay_fault *fault)
 {
-    const char *what = NULL, *where = NULL;
-    if (status == INLAY_ERROR_ID) {
-        what = "id";
-        where = "the table";
-    } else if (status == INLAY_ERROR_POSITION) {
-        what = "position";
-        where = layer->learned ? "the table of positions" : "[0, 2147483648)";
-    } else if (status == INLAY_ERROR_SEGMENT) {
-        what = "segment";
-        where = "the table of segments";
+    if (status_names_index(status)) {
+        char text[ERROR_TEXT_BYTES];
+        fault_text(text, status, fault->value, token_at(call, fault), call->ids.dims, call->ids.shape,
+                   layer->learned);
+        PyErr_SetString(PyExc_IndexError, text);
+        return;
     }
-    if (what != NULL)
-        raise_index(what, fault->value, token_at(call, fault), call->ids.dims, call->ids.shape, where);
-    else if (status == INLAY_ERROR_OFFSETS)
+    if (status == INLAY_ERROR_OFFSETS)
         PyErr_Format(PyExc_ValueError,
                      "offsets[%zu] is %lld: offsets begin at 0, never decrease and end at the number "
                      "of tokens, %zu%s",

@@ -6,17 +6,10 @@
 
 #include "view.h"
 
-PyObject *raise_status(inlay_status status)
-{
-    if (status == INLAY_ERROR_NO_MEMORY)
-        return PyErr_NoMemory();
-    const bool index = status == INLAY_ERROR_ID || status == INLAY_ERROR_POSITION || status == INLAY_ERROR_SEGMENT;
-    PyErr_SetString(index ? PyExc_IndexError : PyExc_ValueError, inlay_status_string(status));
-    return NULL;
-}
+#include <stdio.h>
 
-PyObject *raise_index(const char *what, int64_t value, size_t index, int dims, const Py_ssize_t *shape,
-                      const char *where)
+void index_text(char text[ERROR_TEXT_BYTES], const char *what, int64_t value, size_t index, int dims,
+                const Py_ssize_t *shape, const char *where)
 {
     Py_ssize_t place[VIEW_DIMS];
     for (int i = dims - 1; i >= 0; i--) {
@@ -24,11 +17,42 @@ PyObject *raise_index(const char *what, int64_t value, size_t index, int dims, c
         place[i] = (Py_ssize_t)(index % length);
         index /= length;
     }
-    if (dims == 0)
-        return PyErr_Format(PyExc_IndexError, "%s %lld is not in %s", what, (long long)value, where);
-    PyObject *text = shape_text(dims, place);
-    if (text != NULL)
-        PyErr_Format(PyExc_IndexError, "%s %lld at %U is not in %s", what, (long long)value, text, where);
-    Py_XDECREF(text);
+    size_t used = (size_t)snprintf(text, ERROR_TEXT_BYTES, "%s %lld", what, (long long)value);
+    for (int i = 0; i < dims; i++)
+        used += (size_t)snprintf(text + used, ERROR_TEXT_BYTES - used, "%s%zd%s", i == 0 ? " at [" : ", ", place[i],
+                                 i == dims - 1 ? "]" : "");
+    snprintf(text + used, ERROR_TEXT_BYTES - used, " is not in %s", where);
+}
+
+bool status_names_index(inlay_status status)
+{
+    return status == INLAY_ERROR_ID || status == INLAY_ERROR_POSITION || status == INLAY_ERROR_SEGMENT;
+}
+
+void fault_text(char text[ERROR_TEXT_BYTES], inlay_status status, int64_t value, size_t token, int dims,
+                const Py_ssize_t *shape, bool learned)
+{
+    if (status == INLAY_ERROR_ID)
+        index_text(text, "id", value, token, dims, shape, "the table");
+    else if (status == INLAY_ERROR_SEGMENT)
+        index_text(text, "segment", value, token, dims, shape, "the table of segments");
+    else
+        index_text(text, "position", value, token, dims, shape, learned ? "the table of positions" : "[0, 2147483648)");
+}
+
+PyObject *raise_status(inlay_status status)
+{
+    if (status == INLAY_ERROR_NO_MEMORY)
+        return PyErr_NoMemory();
+    PyErr_SetString(status_names_index(status) ? PyExc_IndexError : PyExc_ValueError, inlay_status_string(status));
+    return NULL;
+}
+
+PyObject *raise_index(const char *what, int64_t value, size_t index, int dims, const Py_ssize_t *shape,
+                      const char *where)
+{
+    char text[ERROR_TEXT_BYTES];
+    index_text(text, what, value, index, dims, shape, where);
+    PyErr_SetString(PyExc_IndexError, text);
     return NULL;
 }

@@ -10,12 +10,29 @@
 
 #include <inlay/inlay.h>
 
+#include <stdbool.h>
+
+/* The most bytes of a text of index_text() and fault_text(). */
+enum { ERROR_TEXT_BYTES = 320 };
+
+/* Writes a text of the form "id 7 at [0, 3] is not in the table". Needs no GIL.
+
+   `index` is that of the element in an array of `dims` dimensions `shape`; `where` names what it is not in. */
+void index_text(char text[ERROR_TEXT_BYTES], const char *what, int64_t value, size_t index, int dims,
+                const Py_ssize_t *shape, const char *where);
+
+/* Returns whether a status comes with a fault that names an id, a position or a segment. */
+bool status_names_index(inlay_status status);
+
+/* Writes such a text for a call of a layer that failed with such a status; its positions are a table if `learned`.
+   `token` is the index in ids of the token at fault. Needs no GIL. */
+void fault_text(char text[ERROR_TEXT_BYTES], inlay_status status, int64_t value, size_t token, int dims,
+                const Py_ssize_t *shape, bool learned);
+
 /* Sets the exception of a status other than INLAY_OK that has no place. Returns null. */
 PyObject *raise_status(inlay_status status);
 
-/* Sets IndexError of the form "id 7 at [0, 3] is not in the table". Returns null.
-
-   `index` is that of the element in an array of `dims` dimensions `shape`; `where` names what it is not in. */
+/* Sets IndexError with the text of index_text(). Returns null. */
 PyObject *raise_index(const char *what, int64_t value, size_t index, int dims, const Py_ssize_t *shape,
                       const char *where);
 
