@@ -11,9 +11,6 @@
 
 #include <string.h>
 
-/* From here on a call takes much longer than releasing the GIL, or waking up a thread. */
-enum { LARGE_BYTES = 128 << 10 };
-
 static PyObject *argument_names[ARGUMENTS]; /* interned strings, set at import */
 
 int call_init(void)
@@ -360,8 +357,7 @@ static void raise_fault(const struct call *call, const struct layer_facts *layer
 {
     if (status_names_index(status)) {
         char text[ERROR_TEXT_BYTES];
-        fault_text(text, status, fault->value, token_at(call, fault), call->ids.dims, call->ids.shape,
-                   layer->learned);
+        fault_text(text, status, fault->value, token_at(call, fault), call->ids.dims, call->ids.shape, layer->learned);
         PyErr_SetString(PyExc_IndexError, text);
         return;
     }
@@ -382,7 +378,7 @@ int call_run(struct call *call, const struct layer_facts *layer)
     const struct output *output = &call->output;
     inlay_fault fault;
     inlay_status status;
-    if (output_bytes(call) < LARGE_BYTES) {
+    if (output_bytes(call) < THREADS_LARGE_BYTES) {
         status = inlay_forward(layer->handle, &call->batch, output->data, output->stride_bytes, NULL, &fault);
     } else {
         inlay_executor executor;

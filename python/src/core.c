@@ -12,6 +12,7 @@
 #include "sinusoid.h"
 #include "table.h"
 #include "threads.h"
+#include "xla.h"
 
 #include <inlay/inlay.h>
 
@@ -112,6 +113,7 @@ static PyMethodDef functions[] = {
     {"quantize", (PyCFunction)(void (*)(void))table_quantize, METH_VARARGS | METH_KEYWORDS, NULL},
     {"random", (PyCFunction)(void (*)(void))table_random, METH_VARARGS | METH_KEYWORDS, NULL},
     {"sinusoid_rows", sinusoid_rows, METH_VARARGS, NULL},
+    {"xla_handler", xla_handler, METH_NOARGS, NULL},
     {"rotary_rows", sinusoid_rotary_rows, METH_VARARGS, NULL},
     {"rotary_frequencies", (PyCFunction)(void (*)(void))sinusoid_rotary_frequencies, METH_VARARGS | METH_KEYWORDS,
      NULL},

@@ -12,6 +12,9 @@
 /* The most threads that a call may use. */
 enum { THREADS_MOST = 1024 };
 
+/* Outputs of so many bytes take much longer than releasing the GIL, or waking up a thread. */
+enum { THREADS_LARGE_BYTES = 128 << 10 };
+
 /* Returns how many threads a call uses that has no number of its own; 1 at first. */
 size_t threads_get(void);
 
@@ -19,7 +22,7 @@ size_t threads_get(void);
 void threads_set(size_t n);
 
 /* Fills in an executor of `n` threads, the calling one included, and starts the workers that it lacks; fewer threads
-   if the system has no more. Returns null for one thread. The GIL must be held. */
+   if the system has no more. Returns null for one thread. Needs no GIL. */
 const inlay_executor *threads_executor(size_t n, inlay_executor *executor);
 
 /* Makes the workers survive fork(). To be called once, before the others. */

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: MIT
+"""The input layer as a function of JAX on CPUs: under jit, vmap and grad, and with a donated output.
+
+import inlay.jax
+y = inlay.jax.embed(table, ids, scale="sqrt", positions=inlay.Sinusoid())
+"""
+
+import dataclasses
+import functools
+from typing import Any, Optional, Union
+
+import jax
+import jax.numpy as jnp
+import numpy
+
+from . import _core
+from .norms import LayerNorm, RMSNorm
+from .positions import Sinusoid, sinusoid
+
+__all__ = ["embed"]
+
+_TARGET = "inlay_embed"
+jax.ffi.register_ffi_target(_TARGET, _core.xla_handler(), platform="cpu")
+
+# The order of enum operand and of enum inlay_norm in C.
+_OPERANDS = ("table", "positions", "segments", "ids", "position_ids", "segment_ids", "gamma", "beta")
+_NORMS = ("none", "layer", "rms")
+_NORM_TYPES = {"layer": LayerNorm, "rms": RMSNorm}
+
+# From here on the pages of a new output take longer than the way around XLA's allocator.
+_POOL_BYTES = 2 << 20
+
+Arrays = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Options:
+    """What is no array in a call. A program is compiled for each."""
+
+    scale: float
+    start: int
+    norm: str
+    epsilon: float
+    segments_first: bool
+    dtype: numpy.dtype
+
+
+def embed(
+    table: Any,
+    ids: Any,
+    *,
+    scale: Union[float, str] = 1.0,
+    positions: Any = None,
+    start: Any = 0,
+    position_ids: Any = None,
+    segments: Any = None,
+    segment_ids: Any = None,
+    segments_first: bool = False,
+    norm: Union[LayerNorm, RMSNorm, None] = None,
+    dtype: Any = None,
+    out: Any = None,
+) -> jax.Array:
+    """Returns cast(norm(table[ids] * scale + position + segment)) of the shape of ids with a last dimension dim.
+
+    table is [vocab, dim] of float32, float16 or bfloat16, and dtype at first its type. scale is a number or "sqrt" for
+    the square root of dim. positions is a table [rows, dim], or inlay.Sinusoid(), whose rows become a constant. The
+    last dimension of ids is that of a sequence, whose first token has position `start`: an int, or an array of one
+    start for each sequence; position_ids [as ids] are explicit. Both need a table of positions unless `start` is an
+    int. segments is a table of token types, and segment_ids those of the tokens, 0 at first. The arrays of a norm are
+    float32.
+
+    The gradients of table, positions, segments, gamma and beta are defined. `out` is an array of the shape and type of
+    the result whose memory becomes that of the result: under jit if it is donated, else always.
+
+    A bad id raises IndexError that names it and its place; under jit JAX makes it jax.errors.JaxRuntimeError.
+    """
+    table, ids = _array(table), _array(ids)
+    if not jnp.issubdtype(ids.dtype, jnp.integer):
+        raise TypeError(f"ids has elements of type {ids.dtype}, not of an integer type")
+    if ids.ndim > 7:
+        raise ValueError(f"ids has {ids.ndim} dimensions, more than 7")
+    if table.ndim != 2:
+        raise ValueError(f"table has {table.ndim} dimensions, expected 2")
+    if segment_ids is not None and segments is None:
+        raise ValueError("segment_ids need segments")
+    dim = table.shape[1]
+    weights = {"table": table, "segments": segments} | {name: getattr(norm, name, None) for name in ("gamma", "beta")}
+    constants = {"ids": ids}
+    if segment_ids is not None:
+        constants["segment_ids"] = jnp.broadcast_to(segment_ids, ids.shape)
+    start = _add_positions(weights, constants, positions, start, position_ids)
+    weights, constants = _given(weights), _given(constants)
+    for name in ("positions", "segments"):
+        if name in weights and (weights[name].ndim, weights[name].shape[-1]) != (2, dim):
+            raise ValueError(f"{name} has the shape {list(weights[name].shape)}, expected [rows, {dim}]")
+    options = _Options(
+        scale=float(numpy.float32(dim**0.5 if scale == "sqrt" else scale)),
+        start=start,
+        norm="none" if norm is None else norm.kind,
+        epsilon=0.0 if norm is None else norm.eps,
+        segments_first=segments_first,
+        dtype=numpy.dtype(table.dtype if dtype is None else dtype),
+    )
+    if out is not None and (out.shape, out.dtype) != (ids.shape + (dim,), options.dtype):
+        raise ValueError(f"out is {out.dtype}{list(out.shape)}, not {options.dtype}{[*ids.shape, dim]}")
+    run = _embed if _is_traced(weights, constants, out) else _run_now
+    return run(options, weights, constants, out)
+
+
+def _add_positions(weights: Arrays, constants: Arrays, positions: Any, start: Any, position_ids: Any) -> int:
+    """Adds the arrays of positions to those of a call, and returns the position that sequences begin at."""
+    shape = constants["ids"].shape
+    fixed = isinstance(start, (int, numpy.integer))
+    if position_ids is not None and (positions is None or not fixed or start != 0):
+        raise ValueError("position_ids need positions, and no start beside them")
+    if not isinstance(positions, Sinusoid):
+        weights["positions"] = positions
+    elif fixed and position_ids is None:
+        length = shape[-1] if shape else 1
+        constants["positions"] = _sinusoid_rows(positions, int(start), length, weights["table"].shape[1])
+        start = 0
+    else:
+        raise ValueError("positions must be a table, such as inlay.sinusoid(numpy.arange(rows), dim), for this call")
+    if not fixed:
+        start = _array(start)
+        position_ids = start[..., None] + jnp.arange(shape[-1]) if shape else start
+    if position_ids is not None:
+        constants["position_ids"] = jnp.broadcast_to(position_ids, shape)
+    return int(start) if fixed else 0
+
+
+def _given(arrays: Arrays) -> Arrays:
+    return {name: _array(array) for name, array in arrays.items() if array is not None}
+
+
+def _array(array: Any) -> jax.Array:
+    # jnp.asarray() takes longer than a small call, for arrays of JAX too.
+    return array if isinstance(array, jax.Array) else jnp.asarray(array)
+
+
+@functools.lru_cache(maxsize=8)
+def _sinusoid_rows(formula: Sinusoid, start: int, length: int, dim: int) -> numpy.ndarray:
+    fields = {field.name: getattr(formula, field.name) for field in dataclasses.fields(formula)}
+    return sinusoid(numpy.arange(start, start + length), dim, **fields)
+
+
+def _result(options: _Options, weights: Arrays, constants: Arrays) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(constants["ids"].shape + weights["table"].shape[1:], options.dtype)
+
+
+def _is_traced(*arrays: Any) -> bool:
+    return any(isinstance(array, jax.core.Tracer) for array in jax.tree.leaves(arrays))
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _embed(options: _Options, weights: Arrays, constants: Arrays, out: Any) -> jax.Array:
+    run = _call if _is_traced(weights, constants, out) else _run_now
+    return run(options, weights, constants, out)
+
+
+def _run_now(options: _Options, weights: Arrays, constants: Arrays, out: Any) -> jax.Array:
+    """Runs a call outside of jit, in the faster of two ways. A new output comes from the pool if it is large."""
+    result = _result(options, weights, constants)
+    if out is None and result.size * result.dtype.itemsize >= _POOL_BYTES:
+        return _call_layer(options, weights, constants)
+    try:
+        return _compiled_call(options, weights, constants, out).block_until_ready()
+    except (jax.errors.JaxRuntimeError, ValueError) as error:
+        kind, _, text = str(error).partition(": ")
+        if kind != "OUT_OF_RANGE":
+            raise
+        raise IndexError(text) from None
+
+
+def _call(options: _Options, weights: Arrays, constants: Arrays, out: Any = None) -> jax.Array:
+    """Calls the handler in C, once for all that vmap adds where it can."""
+    handler = functools.partial(_call_handler, options)
+    call = jax.custom_batching.custom_vmap(handler)
+
+    @call.def_vmap
+    def _(size: int, batched: Any, weights: Arrays, constants: Arrays, out: Any) -> tuple[jax.Array, bool]:
+        ids_ndim = constants["ids"].ndim - batched[1]["ids"]
+        tables = (batched[0], batched[1].get("positions", False))
+        if any(jax.tree.leaves(tables)) or ids_ndim == 0 or batched[2] is False:
+            axes = jax.tree.map(lambda is_batched: 0 if is_batched else None, batched)
+            return jax.vmap(handler, in_axes=axes, axis_size=size)(weights, constants, out), True
+        # A further dimension of ids is another one of sequences.
+        spread = {
+            name: array if name == "positions" or batched[1][name] else jnp.broadcast_to(array, (size, *array.shape))
+            for name, array in constants.items()
+        }
+        return _call(options, weights, spread, out), True
+
+    return call(weights, constants, out)
+
+
+def _call_handler(options: _Options, weights: Arrays, constants: Arrays, out: Any) -> jax.Array:
+    arrays = weights | constants
+    operands = [name for name in _OPERANDS if name in arrays]
+    call = jax.ffi.ffi_call(
+        _TARGET,
+        _result(options, weights, constants),
+        vmap_method="sequential",
+        input_output_aliases=None if out is None else {len(operands): 0},
+    )
+    return call(
+        *(arrays[name] for name in operands),
+        *(() if out is None else (out,)),
+        operands=numpy.array([_OPERANDS.index(name) for name in operands], numpy.int32),
+        scale=numpy.float32(options.scale),
+        start=numpy.int64(options.start),
+        norm=numpy.int32(_NORMS.index(options.norm)),
+        epsilon=numpy.float32(options.epsilon),
+        segments_first=numpy.int32(options.segments_first),
+    )
+
+
+_compiled_call = jax.jit(_call, static_argnums=0, donate_argnums=3)
+
+
+def _call_layer(options: _Options, weights: Arrays, constants: Arrays) -> jax.Array:
+    """Calls a layer, whose output comes from the pool of the package."""
+    arrays = jax.block_until_ready(weights | constants)
+    norm = None
+    if options.norm != "none":
+        parameters = {name: arrays[name] for name in ("gamma", "beta") if name in arrays}
+        norm = _NORM_TYPES[options.norm](**parameters, eps=options.epsilon)
+    layer = _core.Layer(
+        arrays["table"],
+        scale=options.scale,
+        positions=arrays.get("positions"),
+        segments=arrays.get("segments"),
+        norm=norm,
+        segments_first=options.segments_first,
+        dtype=options.dtype,
+    )
+    return layer(
+        arrays["ids"],
+        start=options.start or None,
+        positions=arrays.get("position_ids"),
+        segments=arrays.get("segment_ids"),
+    )
+
+
+# ---- The gradient ----------------------------------------------------------------------------------------------------
+
+
+def _formula(options: _Options, constants: Arrays, weights: Arrays) -> jax.Array:
+    """The layer in operations of JAX, which the gradient is that of."""
+    arrays = {name: array if name in constants else array.astype(jnp.float32) for name, array in weights.items()}
+    arrays |= constants
+    x = arrays["table"][arrays["ids"]] * options.scale
+    if "position_ids" in arrays:
+        x = x + arrays["positions"][arrays["position_ids"]]
+    elif "positions" in arrays:
+        length = x.shape[-2] if x.ndim > 1 else 1
+        rows = jax.lax.slice_in_dim(arrays["positions"], options.start, options.start + length)
+        x = x + (rows if x.ndim > 1 else rows[0])
+    if "segments" in arrays:
+        x = x + arrays["segments"][arrays.get("segment_ids", 0)]
+    if options.norm == "layer":
+        x = x - x.mean(-1, keepdims=True)
+    if options.norm != "none":
+        x = x * jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + options.epsilon) * arrays.get("gamma", 1.0)
+        x = x + arrays.get("beta", 0.0)
+    return x.astype(options.dtype)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _pull_back(options: _Options, weights: Arrays, constants: Arrays, gradient: jax.Array) -> Arrays:
+    return jax.vjp(functools.partial(_formula, options, constants), weights)[1](gradient)[0]
+
+
+def _forward(options: _Options, weights: Arrays, constants: Arrays, out: Any) -> tuple[jax.Array, Any]:
+    return _embed(options, weights, constants, out), (weights, constants)
+
+
+def _backward(
+    options: _Options, kept: tuple[Arrays, Arrays], gradient: jax.Array
+) -> tuple[Arrays, None, Optional[Any]]:
+    return _pull_back(options, *kept, gradient), None, None
+
+
+_embed.defvjp(_forward, _backward)

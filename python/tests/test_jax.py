@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: MIT
+"""inlay.jax: the bits of a layer under jit and outside of it, gradients, donated outputs, and errors."""
+
+import concurrent.futures
+import gc
+
+import numpy
+import pytest
+
+import inlay
+
+jax = pytest.importorskip("jax", exc_type=ImportError)
+jnp = jax.numpy
+
+import inlay.jax  # pylint: disable=wrong-import-position
+
+IDS = numpy.array([[3, 1, 4, 1], [5, 9, 2, 6]], numpy.int32)
+RNG = numpy.random.default_rng(1)
+TABLE = RNG.standard_normal((50, 12)).astype("f4")
+ROWS = RNG.standard_normal((20, 12)).astype("f4")
+TYPES = RNG.standard_normal((3, 12)).astype("f4")
+GAMMA, BETA = RNG.standard_normal((2, 12)).astype("f4")
+SEGMENTS = numpy.array([[0, 0, 1, 2], [2, 1, 1, 0]], numpy.int32)
+
+# Arguments of embed(), options of a layer, and arguments of its call.
+CASES = {
+    "gather": ({}, {}, {}),
+    "scale": ({"scale": "sqrt"}, {"scale": "sqrt"}, {}),
+    "sinusoid": (
+        {"scale": 3, "positions": inlay.Sinusoid(base=100.0)},
+        {"scale": 3, "positions": inlay.Sinusoid(base=100.0)},
+        {},
+    ),
+    "a recipe": ({"positions": inlay.Sinusoid(recipe="fairseq"), "start": 2},)
+    + ({"positions": inlay.Sinusoid(recipe="fairseq")}, {"start": 2}),
+    "positions": ({"positions": ROWS}, {"positions": ROWS}, {}),
+    "a start": ({"positions": ROWS, "start": 7}, {"positions": ROWS}, {"start": 7}),
+    "starts": ({"positions": ROWS, "start": numpy.array([7, 0])}, {"positions": ROWS}, {"starts": [7, 0]}),
+    "position ids": (
+        {"positions": ROWS, "position_ids": numpy.array([5, 4, 3, 19])},
+        {"positions": ROWS},
+        {"positions": [5, 4, 3, 19]},
+    ),
+    "segments": (
+        {"positions": ROWS, "segments": TYPES, "segment_ids": SEGMENTS},
+        {"positions": ROWS, "segments": TYPES},
+        {"segments": SEGMENTS},
+    ),
+    "segments first": (
+        {"positions": ROWS, "segments": TYPES, "segments_first": True},
+        {"positions": ROWS, "segments": TYPES, "segments_first": True},
+        {},
+    ),
+    "layer norm": (
+        {"positions": ROWS, "norm": inlay.LayerNorm(GAMMA, BETA, 1e-3)},
+        {"positions": ROWS, "norm": inlay.LayerNorm(GAMMA, BETA, 1e-3)},
+        {},
+    ),
+    "rms norm": ({"norm": inlay.RMSNorm()}, {"norm": inlay.RMSNorm()}, {}),
+    "float16": ({"dtype": "float16"}, {"dtype": "float16"}, {}),
+}
+
+
+@pytest.fixture(params=["now", "jit", "pool"])
+def embed(request, monkeypatch):
+    """inlay.jax.embed() outside of jit, under jit, and with the output of every call from the pool."""
+    if request.param == "pool":
+        monkeypatch.setattr(inlay.jax, "_POOL_BYTES", 0)
+    if request.param != "jit":
+        return inlay.jax.embed
+
+    def under_jit(table, ids, **arguments):
+        arrays = {name: value for name, value in arguments.items() if isinstance(value, numpy.ndarray)}
+        rest = {name: value for name, value in arguments.items() if name not in arrays}
+        return jax.jit(lambda t, i, a: inlay.jax.embed(t, i, **a, **rest))(table, ids, arrays)
+
+    return under_jit
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bits_of_a_layer(embed, case):
+    arguments, options, call = CASES[case]
+    expected = inlay.Layer(TABLE, **options)(IDS, **call)
+    result = embed(TABLE, IDS, **arguments)
+    assert isinstance(result, jax.Array) and result.dtype == expected.dtype
+    numpy.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_16_bit_tables(embed, dtype):
+    """The result has the type of the table; one of float32 has the bits of its rows."""
+    table = jnp.asarray(TABLE, dtype)
+    numpy.testing.assert_array_equal(embed(table, IDS), table[IDS])
+    numpy.testing.assert_array_equal(embed(table, IDS, dtype="float32"), table[IDS].astype("float32"))
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (5,), (0,), (2, 0), (2, 3), (2, 1, 3)])
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "int16"])
+def test_shapes_and_types_of_ids(embed, shape, dtype):
+    ids = RNG.integers(0, 50, shape).astype(dtype)
+    expected = inlay.Layer(TABLE, positions=ROWS)(ids, start=3)
+    numpy.testing.assert_array_equal(embed(TABLE, ids, positions=ROWS, start=3), expected)
+    numpy.testing.assert_array_equal(embed(TABLE, ids, positions=ROWS, start=numpy.array(3)), expected)
+
+
+def test_threads(threads):
+    """Two threads of the package, in four threads of Python."""
+    table = RNG.standard_normal((100, 256)).astype("f4")
+    ids = RNG.integers(0, 100, (16, 64)).astype("i4")
+    call = jax.jit(inlay.jax.embed)
+    threads(2)
+    with concurrent.futures.ThreadPoolExecutor(4) as workers:
+        results = list(workers.map(lambda i: call(table, (ids + i) % 100), range(40)))
+    for i, result in enumerate(results):
+        numpy.testing.assert_array_equal(result, table[(ids + i) % 100])
+
+
+def test_large_outputs_come_from_the_pool(pool):
+    ids = jnp.zeros((1024, 64), jnp.int32)
+    result = inlay.jax.embed(TABLE, ids)
+    assert result.nbytes > inlay.jax._POOL_BYTES
+    assert pool.stats()["used_bytes"] >= result.nbytes
+    numpy.testing.assert_array_equal(result, numpy.broadcast_to(TABLE[0], (1024, 64, 12)))
+    del result
+    gc.collect()
+    assert pool.stats()["used_bytes"] == 0
+
+
+# ---- Donated outputs -------------------------------------------------------------------------------------------------
+
+
+def test_donated_outputs():
+    expected = numpy.asarray(inlay.jax.embed(TABLE, IDS, positions=ROWS))
+    out = jnp.zeros((2, 4, 12))
+    address = out.unsafe_buffer_pointer()
+    call = jax.jit(lambda ids, out: inlay.jax.embed(TABLE, ids, positions=ROWS, out=out), donate_argnums=1)
+    assert " copy(" not in call.lower(IDS, out).compile().as_text()
+    result = call(IDS, out)
+    assert out.is_deleted() and result.unsafe_buffer_pointer() == address
+    numpy.testing.assert_array_equal(result, expected)
+    again = inlay.jax.embed(TABLE, IDS[::-1], positions=ROWS, out=result)
+    assert result.is_deleted() and again.unsafe_buffer_pointer() == address
+    kept = jax.jit(lambda ids, out: inlay.jax.embed(TABLE, ids, positions=ROWS, out=out))(IDS, again)
+    assert not again.is_deleted() and kept.unsafe_buffer_pointer() != address
+
+
+def test_outputs_of_another_shape_or_type():
+    with pytest.raises(ValueError, match=r"out is float32\[2, 12\], not float32\[2, 4, 12\]"):
+        inlay.jax.embed(TABLE, IDS, out=jnp.zeros((2, 12)))
+    with pytest.raises(ValueError, match=r"out is float16\[2, 4, 12\], not float32"):
+        inlay.jax.embed(TABLE, IDS, out=jnp.zeros((2, 4, 12), "float16"))
+
+
+# ---- Transformations -------------------------------------------------------------------------------------------------
+
+
+def formula(weights, norm):
+    """The layer of the test of gradients, in operations of JAX."""
+    x = weights["table"][IDS] * 2.0 + weights["positions"][3:7] + weights["segments"][SEGMENTS]
+    if norm == "layer":
+        x = (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)
+        return x * weights["gamma"] + weights["beta"]
+    if norm == "rms":
+        return x / jnp.sqrt((x**2).mean(-1, keepdims=True) + 1e-6) * weights["gamma"]
+    return x
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("norm", [None, "layer", "rms"])
+def test_gradients(norm, jit):
+    weights = {"table": TABLE, "positions": ROWS, "segments": TYPES, "gamma": GAMMA, "beta": BETA}
+    weights = {name: jnp.asarray(array) for name, array in weights.items()}
+    target = jnp.asarray(RNG.standard_normal((2, 4, 12)).astype("f4"))
+
+    def layer(weights):
+        norms = {
+            None: None,
+            "layer": inlay.LayerNorm(weights["gamma"], weights["beta"]),
+            "rms": inlay.RMSNorm(weights["gamma"]),
+        }
+        tables = {name: weights[name] for name in ("positions", "segments")}
+        return inlay.jax.embed(
+            weights["table"], IDS, scale=2, start=3, segment_ids=SEGMENTS, norm=norms[norm], **tables
+        )
+
+    grad = jax.value_and_grad(lambda weights: ((layer(weights) - target) ** 2).sum())
+    expected = jax.value_and_grad(lambda weights: ((formula(weights, norm) - target) ** 2).sum())(weights)
+    result = (jax.jit(grad) if jit else grad)(weights)
+    jax.tree.map(lambda a, b: numpy.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4), result, expected)
+
+
+@pytest.mark.parametrize("positions", [{"position_ids": IDS}, {"start": numpy.array([2, 3])}, {"start": 16}])
+def test_gradients_of_positions(positions):
+    """Every token adds 1 to the row of its position."""
+    grad = jax.grad(lambda rows: inlay.jax.embed(TABLE, IDS, positions=rows, **positions).sum())(jnp.asarray(ROWS))
+    start = numpy.asarray(positions.get("start", 0))[..., None]
+    places = positions.get("position_ids", numpy.broadcast_to(start + numpy.arange(4), (2, 4)))
+    numpy.testing.assert_array_equal(grad[:, 0], numpy.bincount(places.ravel(), minlength=20))
+
+
+def test_gradients_with_a_sinusoid():
+    """The formula has no gradient, and the table that of a gather; one of float16 has a gradient of float16."""
+    table = jnp.asarray(TABLE, "float16")
+    grad = jax.grad(lambda table: inlay.jax.embed(table, IDS, positions=inlay.Sinusoid()).sum())(table)
+    assert grad.dtype == "float16"
+    numpy.testing.assert_array_equal(grad[:, 0], numpy.bincount(IDS.ravel(), minlength=50))
+
+
+def test_vmap():
+    table = jnp.asarray(TABLE)
+    result = jax.vmap(lambda ids: inlay.jax.embed(table, ids, positions=ROWS))(IDS)
+    numpy.testing.assert_array_equal(result, inlay.jax.embed(TABLE, IDS, positions=ROWS))
+    tables = jnp.stack([table, 2 * table])
+    numpy.testing.assert_array_equal(
+        jax.vmap(inlay.jax.embed)(tables, IDS), jnp.stack([table[IDS[0]], 2 * table[IDS[1]]])
+    )
+    grads = jax.vmap(jax.grad(lambda table, ids: inlay.jax.embed(table, ids).sum()), in_axes=(None, 0))(table, IDS)
+    numpy.testing.assert_array_equal(grads[1, :, 0], numpy.bincount(IDS[1], minlength=50))
+
+
+@pytest.mark.parametrize(
+    "axes, arguments",
+    [
+        ((0, None), {"positions": ROWS, "position_ids": numpy.arange(4)}),
+        ((None, 0), {"positions": ROWS, "position_ids": numpy.array([[3, 2, 1, 0], [0, 0, 5, 6]])}),
+        ((0, 0), {"positions": ROWS, "position_ids": IDS}),
+        ((0, None), {"positions": inlay.Sinusoid(), "position_ids": None}),
+    ],
+)
+def test_vmap_is_one_call(axes, arguments):
+    """Where only ids have a further dimension: there is no loop in the program."""
+    ids = IDS if axes[0] == 0 else IDS[0]
+    position_ids = arguments.pop("position_ids")
+
+    def layer(ids, position_ids):
+        return inlay.jax.embed(TABLE, ids, position_ids=position_ids, **arguments)
+
+    mapped = jax.jit(jax.vmap(layer, in_axes=axes))
+    text = mapped.lower(ids, position_ids).as_text()
+    assert text.count("inlay_embed") == 1 and "while" not in text
+    expected = layer(numpy.broadcast_to(ids, (2, 4)), position_ids)
+    numpy.testing.assert_array_equal(mapped(ids, position_ids), expected)
+
+
+def test_vmap_of_one_token():
+    """Tokens without a sequence all have the position `start`."""
+    result = jax.vmap(lambda token: inlay.jax.embed(TABLE, token, positions=ROWS, start=3))(IDS[0])
+    numpy.testing.assert_array_equal(result, TABLE[IDS[0]] + ROWS[3])
+
+
+def test_vmap_with_outputs():
+    call = jax.jit(jax.vmap(lambda ids, out: inlay.jax.embed(TABLE, ids, out=out)), donate_argnums=1)
+    out = jnp.zeros((2, 4, 12))
+    assert "while" not in call.lower(IDS, out).as_text()
+    numpy.testing.assert_array_equal(call(IDS, out), TABLE[IDS])
+    shared = jax.vmap(lambda ids, out: inlay.jax.embed(TABLE, ids, out=out), in_axes=(0, None))
+    numpy.testing.assert_array_equal(shared(IDS, jnp.zeros((4, 12))), TABLE[IDS])
+
+
+def test_generation_with_a_traced_start():
+    """One compiled program serves every position of a decoder."""
+    step = jax.jit(lambda ids, start: inlay.jax.embed(TABLE, ids, positions=ROWS, start=start))
+    for position in range(4):
+        expected = inlay.jax.embed(TABLE, IDS, positions=ROWS)[:, position : position + 1]
+        numpy.testing.assert_array_equal(step(IDS[:, position : position + 1], position), expected)
+    assert step._cache_size() == 1
+
+
+# ---- Errors ----------------------------------------------------------------------------------------------------------
+
+BAD = {
+    "id 50 at [1, 2] is not in the table": ({}, numpy.array([[1, 2, 3], [4, 5, 50]])),
+    "id -1 at [0] is not in the table": ({}, numpy.array([-1, 3])),
+    "position 20 at [3] is not in the table of positions": ({"positions": ROWS, "start": 17}, numpy.arange(4)),
+    "position -4 at [0] is not in the table of positions": (
+        {"positions": ROWS, "position_ids": numpy.array([-4])},
+        numpy.arange(1),
+    ),
+    "segment 3 at [0, 1] is not in the table of segments": (
+        {"segments": TYPES, "segment_ids": numpy.array([[0, 3]])},
+        numpy.array([[1, 1]]),
+    ),
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_bad_ids(text, monkeypatch):
+    arguments, ids = BAD[text]
+    for pool_bytes in (1 << 40, 1 << 40, 1 << 40, 0):  # JAX takes another way from the second call on
+        monkeypatch.setattr(inlay.jax, "_POOL_BYTES", pool_bytes)
+        with pytest.raises(IndexError) as caught:
+            inlay.jax.embed(TABLE, ids, **arguments)
+        assert str(caught.value) == text
+    with pytest.raises(Exception) as caught:
+        jax.jit(lambda ids: inlay.jax.embed(TABLE, ids, **arguments))(ids).block_until_ready()
+    assert text in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "kind, text, arguments",
+    [
+        (TypeError, "ids has elements of type float32", {"ids": numpy.ones(3, "f4")}),
+        (ValueError, "ids has 8 dimensions, more than 7", {"ids": numpy.zeros((1,) * 8, "i4")}),
+        (ValueError, "table has 1 dimensions, expected 2", {"table": TABLE[0]}),
+        (ValueError, "positions has the shape .20, 11., expected .rows, 12.", {"positions": ROWS[:, :11]}),
+        (ValueError, "segments has the shape .12., expected .rows, 12.", {"segments": TYPES[0]}),
+        (ValueError, "gamma is not shaped as .dim.", {"norm": inlay.RMSNorm(GAMMA[:3])}),
+        (ValueError, "segment_ids need segments", {"segment_ids": IDS}),
+        (ValueError, "position_ids need positions", {"position_ids": IDS}),
+        (ValueError, "no start beside", {"positions": ROWS, "position_ids": IDS, "start": 1}),
+        (ValueError, "positions must be a table", {"positions": inlay.Sinusoid(), "position_ids": IDS}),
+        (ValueError, "positions must be a table", {"positions": inlay.Sinusoid(), "start": numpy.array(1)}),
+    ],
+)
+def test_bad_arguments(kind, text, arguments):
+    with pytest.raises((kind, jax.errors.JaxRuntimeError), match=text):
+        inlay.jax.embed(**{"table": TABLE, "ids": IDS, **arguments})
