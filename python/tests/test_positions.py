@@ -173,3 +173,13 @@ def test_rotary_scaling_of_a_model():
 def test_rotary_errors(arguments, error, text):
     with pytest.raises(error, match=text):
         inlay.rotary(*arguments)
+
+
+def test_the_tutorial_of_keras():
+    """Its layer of fixed weights for words and positions, to the 8 decimals that it printed."""
+    lines = (pathlib.Path(__file__).parents[2] / "tests/data/keras-tutorial-part-2.txt").read_text(encoding="utf-8")
+    ids = [[int(n) for n in line.split()[1:]] for line in lines.splitlines() if line.startswith("ids")]
+    out = [[float(n) for n in line.split()[1:]] for line in lines.splitlines() if line.startswith("out")]
+    words = inlay.sinusoid(numpy.arange(10), 6, recipe="numpy-fp64")
+    layer = inlay.Layer(words, positions=inlay.Sinusoid(recipe="numpy-fp64"))
+    numpy.testing.assert_allclose(layer(ids).reshape(-1, 6), numpy.array(out, "f4"), rtol=0, atol=6e-9)
