@@ -452,3 +452,68 @@ inlay_status reference_forward(const inlay_layer_spec *spec, const inlay_batch *
     }
     return status;
 }
+
+/* ---- Backward ---- */
+
+/* Adds factor * gradient to a row of the gradients of a table, which are absent if `rows` is null. */
+static void add_gradient(void *rows, size_t stride_bytes, size_t row, const unsigned char *gradient, float factor,
+                         size_t dim)
+{
+    for (size_t column = 0; rows != NULL && column < dim; column++) {
+        float product = f32_at(gradient, column) * factor;
+        float total = f32_at((unsigned char *)rows + row * stride_bytes, column) + product;
+        memcpy((unsigned char *)rows + row * stride_bytes + column * 4, &total, 4);
+    }
+}
+
+static void give_back_token(const inlay_layer_spec *spec, const inlay_batch *batch, const struct sequence *sequence,
+                            size_t s, const unsigned char *gradient, const inlay_gradients *to)
+{
+    size_t dim = spec->tokens->dim, token = sequence->first + s, row;
+    enum kind kind = kind_of(spec, token_id(batch, token), &row);
+    if (kind == ROW)
+        add_gradient(to->tokens, to->tokens_stride_bytes, row, gradient, spec->scale, dim);
+    if (kind != ROW && kind != ZEROS)
+        return;
+    if (to->positions != NULL)
+        add_gradient(to->positions, to->positions_stride_bytes,
+                     (size_t)position_row(spec, position_of(spec, batch, sequence, s)), gradient, 1, dim);
+    add_gradient(to->segments, to->segments_stride_bytes, (size_t)segment_of(batch, token), gradient, 1, dim);
+}
+
+static void give_back_pooled(const inlay_layer_spec *spec, const inlay_batch *batch, const struct sequence *sequence,
+                             const unsigned char *gradient, const inlay_gradients *to)
+{
+    size_t pooled = 0, row, end = sequence->first + sequence->count;
+    for (size_t token = sequence->first; token < end; token++)
+        pooled += kind_of(spec, token_id(batch, token), &row) == ROW;
+    for (size_t token = sequence->first; token < end; token++) {
+        if (kind_of(spec, token_id(batch, token), &row) != ROW)
+            continue;
+        float factor = batch->weights != NULL ? f32_at(batch->weights, token) * spec->scale : spec->scale;
+        if (spec->pooling == INLAY_POOLING_MEAN)
+            factor = factor / (float)pooled;
+        add_gradient(to->tokens, to->tokens_stride_bytes, row, gradient, factor, spec->tokens->dim);
+    }
+}
+
+inlay_status reference_backward(const inlay_layer_spec *spec, const inlay_batch *batch,
+                                const unsigned char *out_gradient, size_t out_stride_bytes,
+                                const inlay_gradients *gradients, inlay_fault *fault)
+{
+    const inlay_batch known = with_length(batch);
+    if (reference_rows(spec, &known) == 0)
+        return INLAY_OK;
+    inlay_status status = find_fault(spec, &known, fault);
+    for (size_t b = 0; status == INLAY_OK && b < known.sequences; b++) {
+        struct sequence sequence = sequence_at(&known, b);
+        if (spec->pooling != INLAY_POOLING_NONE) {
+            give_back_pooled(spec, &known, &sequence, out_gradient + b * out_stride_bytes, gradients);
+            continue;
+        }
+        for (size_t s = 0; s < sequence.count; s++)
+            give_back_token(spec, &known, &sequence, s, out_gradient + (sequence.row + s) * out_stride_bytes,
+                            gradients);
+    }
+    return status;
+}

@@ -19,6 +19,11 @@ enum { REFERENCE_MAX_DIM = 5000 };
 inlay_status reference_forward(const inlay_layer_spec *spec, const inlay_batch *batch, unsigned char *out,
                                size_t out_stride_bytes, inlay_fault *fault);
 
+/* Does what inlay_backward() must do, likewise: adds to the gradients only if it returns INLAY_OK. */
+inlay_status reference_backward(const inlay_layer_spec *spec, const inlay_batch *batch,
+                                const unsigned char *out_gradient, size_t out_stride_bytes,
+                                const inlay_gradients *gradients, inlay_fault *fault);
+
 /* Returns the number of rows that the output of a call has. Offsets need not be valid. */
 size_t reference_rows(const inlay_layer_spec *spec, const inlay_batch *batch);
 

@@ -88,6 +88,10 @@ static inlay_status run_others(float (*out)[DIM])
     status |= inlay_scale(out, ROW_BYTES, TOKENS, DIM, 2, out, ROW_BYTES, NULL);
     status |= inlay_add_positions(out, ROW_BYTES, BATCH, SEQ, &tokens, 0, NULL, NULL);
     status |= inlay_forward(fixture.layer, &alone, out, ROW_BYTES, NULL, NULL);
+    static float sums[ROWS][DIM];
+    inlay_gradients gradients = inlay_gradients_none(DIM);
+    gradients.tokens = sums;
+    status |= inlay_backward(fixture.layer, &fixture.batch, out, ROW_BYTES, &gradients, NULL, NULL);
     status |= inlay_forward(fixture.layer, &separate, out, ROW_BYTES, NULL, NULL);
     separate.dropout = 0.5f;
     status |= inlay_forward(fixture.general, &separate, out, ROW_BYTES, NULL, NULL);

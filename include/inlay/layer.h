@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file layer.h
- * The input layer: a layer from a table, a batch from ids, forward. The plain operations gather, scale and
- * add_positions follow, for callers that compose their own layer. The conventions of inlay.h hold.
+ * The input layer: a layer from a table, a batch from ids, forward, and backward for training. The plain operations
+ * gather, scale and add_positions follow, for callers that compose their own layer. The conventions of inlay.h hold.
  */
 #ifndef INLAY_LAYER_H
 #define INLAY_LAYER_H
@@ -343,6 +343,63 @@ INLAY_API inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch
 INLAY_API inlay_status inlay_forward_explain(const inlay_layer *layer, const inlay_batch *batch, const void *out,
                                              size_t out_stride_bytes, const inlay_executor *executor,
                                              inlay_fault *fault, char *text, size_t text_bytes);
+
+/* ---- Backward --------------------------------------------------------------------------------------------------- */
+
+/** The gradients that inlay_backward() adds to: a float32 array for each table of a layer, with a row for each row of
+    the table (of a shard, for each row that it holds). Start from inlay_gradients_none(). */
+typedef struct inlay_gradients {
+    size_t size;                   /**< sizeof(inlay_gradients) */
+    void *tokens;                  /**< [rows, dim] of the table of tokens; null: not wanted */
+    void *positions;               /**< [rows, dim] of learned positions; null: not wanted */
+    void *segments;                /**< [types, dim] of segments; null: not wanted */
+    size_t tokens_stride_bytes;    /**< distance between rows of `tokens` */
+    size_t positions_stride_bytes; /**< distance between rows of `positions` */
+    size_t segments_stride_bytes;  /**< distance between rows of `segments` */
+} inlay_gradients;
+
+/** Returns gradients that are not wanted, with the strides of contiguous rows of `dim` columns. Set the pointers of
+    those that are. */
+static inline inlay_gradients inlay_gradients_none(size_t dim)
+{
+    inlay_gradients gradients;
+    gradients.size = sizeof gradients;
+    gradients.tokens = NULL;
+    gradients.positions = NULL;
+    gradients.segments = NULL;
+    gradients.tokens_stride_bytes = dim * sizeof(float);
+    gradients.positions_stride_bytes = dim * sizeof(float);
+    gradients.segments_stride_bytes = dim * sizeof(float);
+    return gradients;
+}
+
+/**
+ * Adds the gradient of the sum row * scale + position + segment to the gradients of the tables. Each token, in the
+ * order of ids, adds gradient * scale to the row that its id takes, and the gradient itself to the rows of its position
+ * and its segment. The product is rounded, then the sum, so that the result has the same bits for every executor.
+ *
+ * Tokens add nothing where forward read nothing: to no table if their output row is bare zeros or skipped, and not to
+ * the table of tokens if they are padding or ZERO by INLAY_ZERO_ROWS_POSITIONED. With pooling each row that was pooled
+ * gets the gradient of its sequence's row, times weight * scale, which mean pooling divides by the number of rows.
+ *
+ * Norm and dropout are not differentiated: the caller does so before, with dropout's mask from a forward call on a
+ * table of ones for example. Columns are divided among threads, 64 or more for each.
+ *
+ * @param layer             of float32 outputs; the contents of its tables are not read
+ * @param batch             that of the forward call; its arrays must not overlap any gradient
+ * @param out_gradient      float32, shaped as the output of inlay_forward(); rows of padded sequences past their last
+ *                          token are not read. Must overlap no array of the layer and of the batch
+ * @param out_stride_bytes  distance between rows of `out_gradient`
+ * @param gradients         the arrays to add to, at any address. They must overlap neither each other nor any array
+ *                          that is read, nor the arrays of the layer
+ * @param executor          null, or a thread pool that runs the parts of the call
+ * @param fault             null, or where to write which id, position, segment id or offset is bad
+ * @return as inlay_forward(); INLAY_ERROR_OPTION also if a table of `gradients` is wanted that the layer does not have,
+ *         or if its outputs are not float32
+ */
+INLAY_API inlay_status inlay_backward(const inlay_layer *layer, const inlay_batch *batch, const void *out_gradient,
+                                      size_t out_stride_bytes, const inlay_gradients *gradients,
+                                      const inlay_executor *executor, inlay_fault *fault);
 
 /* ---- The plain operations --------------------------------------------------------------------------------------- */
 

@@ -70,9 +70,8 @@ static inline inlay_status check_if_there(inlay_status before, const void *data,
     return before == INLAY_OK && data != NULL ? check_read(data, n, element_bytes, written) : before;
 }
 
-/* Checks all arrays that a call reads; only ids must be there. */
-static inlay_status check_reads(const inlay_layer *layer, const inlay_batch *batch, size_t tokens,
-                                struct inlay_extent written)
+inlay_status inlay_check_reads(const inlay_layer *layer, const inlay_batch *batch, size_t tokens,
+                               struct inlay_extent written)
 {
     inlay_status status = INLAY_OK;
     if (tokens > 0)
@@ -229,7 +228,7 @@ inlay_status inlay_describe(struct inlay_work *work, const inlay_layer *layer, c
         status = inlay_check_executor(executor);
     if (status != INLAY_OK || work->rows == 0)
         return status;
-    status = check_reads(layer, batch, tokens, written);
+    status = inlay_check_reads(layer, batch, tokens, written);
     if (status != INLAY_OK)
         return status;
     work->spec = spec;

@@ -8,6 +8,11 @@
 #include "layer/handle.h"
 #include "layer/work.h"
 
+/* Checks all arrays that a call of `tokens` tokens reads, and that none overlaps what it writes. Only ids must be
+   there. */
+inlay_status inlay_check_reads(const inlay_layer *layer, const inlay_batch *batch, size_t tokens,
+                               struct inlay_extent written);
+
 /* Validates all arguments of a forward call and fills in its work; if that has no rows, nothing but `rows` is filled
    in. Reads no array before it is known to be there. */
 inlay_status inlay_describe(struct inlay_work *work, const inlay_layer *layer, const inlay_batch *batch,

@@ -67,13 +67,8 @@ static void add_segments(const struct inlay_group *group)
 {
     const struct inlay_work *work = group->part->work;
     size_t rows[INLAY_GROUP_TOKENS];
-    for (size_t i = 0; i < group->count; i++) {
-        uint64_t segment = 0;
-        if (work->batch.segment_ids != NULL)
-            segment = inlay_load_once(
-                (uint64_t)inlay_id_at(work->batch.segment_ids, work->batch.segment_id_type, group->first + i));
-        rows[i] = segment < work->spec->segments->rows ? (size_t)segment : 0;
-    }
+    for (size_t i = 0; i < group->count; i++)
+        rows[i] = inlay_segment_of(work, group->first + i);
     add_rows(group, work->spec->segments, rows);
 }
 
@@ -199,16 +194,6 @@ static void run_group(struct inlay_group *group, unsigned char *out, unsigned ch
     }
 }
 
-/* A position as the row of a table or of a sinusoid: it was validated, and is kept within them whatever has changed
-   since. */
-static size_t position_within(const struct inlay_work *work, uint64_t position)
-{
-    const uint64_t limit = inlay_position_limit(work);
-    if (position < limit)
-        return (size_t)position;
-    return work->spec->clamp_positions && limit > 0 ? (size_t)limit - 1 : 0;
-}
-
 /* How many tokens make a group. */
 static size_t group_tokens(const struct inlay_work *work)
 {
@@ -233,7 +218,8 @@ static void run_sequence(const struct inlay_part *part, size_t b, unsigned char 
         for (size_t i = 0; i < group.count; i++) {
             group.kinds[i] = inlay_row_of(work, group.first + i, &group.rows[i]);
             if (positioned)
-                group.positions[i] = position_within(work, inlay_next_position(work, &counter, group.first + i, s + i));
+                group.positions[i] =
+                    inlay_position_within(work, inlay_next_position(work, &counter, group.first + i, s + i));
         }
         run_group(&group, inlay_out_of(work, sequence, b, s), buffer);
     }

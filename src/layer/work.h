@@ -110,4 +110,25 @@ static inline uint64_t inlay_next_position(const struct inlay_work *work, struct
     return counter->start <= INT64_MAX && position > INT64_MAX ? INT64_MAX : position;
 }
 
+/* A position as the row of a table or of a sinusoid: it was validated, and is kept within them whatever has changed
+   since. */
+static inline size_t inlay_position_within(const struct inlay_work *work, uint64_t position)
+{
+    const uint64_t limit = inlay_position_limit(work);
+    if (position < limit)
+        return (size_t)position;
+    return work->spec->clamp_positions && limit > 0 ? (size_t)limit - 1 : 0;
+}
+
+/* ---- Segments --------------------------------------------------------------------------------------------------- */
+
+/* The row of a token in the table of segments. */
+static inline size_t inlay_segment_of(const struct inlay_work *work, size_t token)
+{
+    uint64_t segment = 0;
+    if (work->batch.segment_ids != NULL)
+        segment = inlay_load_once((uint64_t)inlay_id_at(work->batch.segment_ids, work->batch.segment_id_type, token));
+    return segment < work->spec->segments->rows ? (size_t)segment : 0;
+}
+
 #endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inlay_backward(): the gradients of a batch, added to those of its tables. A part is a range of columns and takes all
+ * tokens in their order, so that every sum has one order whatever the number of parts; parts share no element.
+ */
+#include "base/executor.h"
+#include "base/fpenv.h"
+#include "base/line.h"
+#include "dispatch/dispatch.h"
+#include "layer/describe.h"
+#include "layer/rows.h"
+
+enum { TOKENS, POSITIONS, SEGMENTS, TABLES };
+
+/* Tokens whose rows are found and prefetched before the first of them is added to. */
+enum { BLOCK_TOKENS = 16 };
+
+/* Columns are cut at whole lines, and a part has enough columns that reading longer runs outweighs the gaps. */
+enum { LINE_COLUMNS = INLAY_CACHE_LINE / sizeof(float), PART_COLUMNS = 4 * LINE_COLUMNS };
+
+/* Gradients of one table. */
+struct target {
+    unsigned char *data; /* null: not wanted */
+    size_t stride_bytes;
+};
+
+struct job {
+    const struct inlay_work *work; /* its output is the gradient of the output, which is only read */
+    const struct inlay_kernels *kernels;
+    struct target targets[TABLES];
+    size_t parts;
+};
+
+/* Columns [column, column + columns) of some tokens of one sequence. */
+struct block {
+    const struct job *job;
+    size_t column, columns;
+    size_t count;
+    enum inlay_row_kind kinds[BLOCK_TOKENS];
+    size_t rows[TABLES][BLOCK_TOKENS];
+    const unsigned char *from[BLOCK_TOKENS]; /* gradients of the output */
+    float scale;                             /* factor of the gradients of token rows */
+};
+
+/* Returns whether a token of that kind has a row in a table. */
+static bool has_row(int table, enum inlay_row_kind kind)
+{
+    return table == TOKENS ? kind == INLAY_ROW : inlay_row_gets_terms(kind);
+}
+
+/* Fetches for writing what the block adds to. */
+static void prefetch(const unsigned char *row, size_t row_bytes)
+{
+    for (size_t at = 0; at < row_bytes; at += INLAY_CACHE_LINE)
+        __builtin_prefetch(row + at, 1);
+}
+
+/* Adds the block to the gradients of one table. Rows are added one after the other, also where they are the same. */
+static void add_block(const struct block *block, int table)
+{
+    const struct target *target = &block->job->targets[table];
+    const unsigned char *from[BLOCK_TOKENS];
+    unsigned char *to[BLOCK_TOKENS];
+    size_t count = 0;
+    for (size_t i = 0; i < block->count; i++)
+        if (has_row(table, block->kinds[i])) {
+            from[count] = block->from[i];
+            to[count] = target->data + block->rows[table][i] * target->stride_bytes + block->column * sizeof(float);
+            prefetch(to[count++], block->columns * sizeof(float));
+        }
+    const struct inlay_embed_tile tile = {
+        .type = INLAY_F32,
+        .rows = from,
+        .positions = (const unsigned char *const *)to,
+        .out = to,
+        .count = count,
+        .columns = block->columns,
+        .scale = table == TOKENS ? block->scale : 1,
+    };
+    if (count > 0)
+        block->job->kernels->embed(&tile);
+}
+
+static void add_to_tables(const struct block *block)
+{
+    for (int table = 0; table < TABLES; table++)
+        if (block->job->targets[table].data != NULL)
+            add_block(block, table);
+}
+
+static void run_sequence(struct block *block, size_t b)
+{
+    const struct inlay_work *work = block->job->work;
+    const struct inlay_sequence sequence = inlay_sequence_of(work, b);
+    struct inlay_position_counter counter = inlay_count_positions(work, b);
+    block->scale = work->spec->scale;
+    for (size_t s = 0; s < sequence.count; s += block->count) {
+        block->count = inlay_least(sequence.count - s, BLOCK_TOKENS);
+        for (size_t i = 0; i < block->count; i++) {
+            const size_t token = sequence.first + s + i;
+            block->kinds[i] = inlay_row_of(work, token, &block->rows[TOKENS][i]);
+            if (work->spec->positions != NULL)
+                block->rows[POSITIONS][i] =
+                    inlay_position_within(work, inlay_next_position(work, &counter, token, s + i));
+            if (work->spec->segments != NULL)
+                block->rows[SEGMENTS][i] = inlay_segment_of(work, token);
+            block->from[i] = inlay_out_of(work, sequence, b, s + i) + block->column * sizeof(float);
+        }
+        add_to_tables(block);
+    }
+}
+
+/* Returns the factor of a token of a sequence of which `pooled` rows were pooled. Not inlined, so that its arithmetic
+   stays within the guarded environment of its caller. */
+static __attribute__((noinline)) float pooled_scale(const struct inlay_work *work, size_t token, size_t pooled)
+{
+    const float weight = work->batch.weights != NULL ? inlay_load_f32(work->batch.weights, token) : 1;
+    const float scale = weight * work->spec->scale;
+    return work->spec->pooling == INLAY_POOLING_MEAN ? scale / (float)pooled : scale;
+}
+
+/* Adds the gradient of a pooled row to each row that was pooled: token by token, since each can have its own factor. */
+static void run_pooled(struct block *block, size_t b)
+{
+    const struct inlay_work *work = block->job->work;
+    const struct inlay_sequence sequence = inlay_sequence_of(work, b);
+    size_t pooled = 0, row;
+    for (size_t s = 0; s < sequence.count; s++)
+        pooled += inlay_row_of(work, sequence.first + s, &row) == INLAY_ROW;
+    block->count = 1;
+    block->from[0] = work->out + b * work->out_stride_bytes + block->column * sizeof(float);
+    for (size_t s = 0; s < sequence.count && pooled > 0; s++) {
+        block->kinds[0] = inlay_row_of(work, sequence.first + s, &block->rows[TOKENS][0]);
+        block->scale = pooled_scale(work, sequence.first + s, pooled);
+        add_to_tables(block);
+    }
+}
+
+static void (*const routes[])(struct block *block, size_t b) = {
+    [INLAY_POOLING_NONE] = run_sequence,
+    [INLAY_POOLING_SUM] = run_pooled,
+    [INLAY_POOLING_MEAN] = run_pooled,
+};
+
+static void run_part(void *arg, size_t index)
+{
+    const struct job *job = arg;
+    const struct inlay_work *work = job->work;
+    const size_t dim = work->tokens->dim, lines = (dim + LINE_COLUMNS - 1) / LINE_COLUMNS;
+    struct block block = {.job = job, .column = inlay_share_begin(lines, job->parts, index) * LINE_COLUMNS};
+    block.columns = inlay_least(inlay_share_begin(lines, job->parts, index + 1) * LINE_COLUMNS, dim) - block.column;
+    struct inlay_fpenv host = inlay_fpenv_enter();
+    for (size_t b = 0; b < work->batch.sequences; b++)
+        routes[work->spec->pooling](&block, b);
+    inlay_fpenv_leave(host);
+}
+
+/* ---- Validation ------------------------------------------------------------------------------------------------- */
+
+/* Checks the gradients of one table, of which there is none if `table` is null, and finds their extent. */
+static inlay_status check_target(const inlay_table *table, void *data, size_t stride_bytes, struct target *target,
+                                 struct inlay_extent *extent)
+{
+    *target = (struct target){data, stride_bytes};
+    *extent = (struct inlay_extent){0, 0};
+    if (data == NULL)
+        return INLAY_OK;
+    if (table == NULL)
+        return INLAY_ERROR_OPTION;
+    const size_t row_bytes = inlay_table_row_bytes(INLAY_F32, table->dim);
+    return row_bytes > 0 ? inlay_check_rows(data, table->rows, row_bytes, stride_bytes, extent) : INLAY_ERROR_OVERFLOW;
+}
+
+static inlay_status check_targets(const inlay_layer *layer, const inlay_gradients *gradients,
+                                  struct target targets[TABLES], struct inlay_extent extents[TABLES])
+{
+    const inlay_layer_spec *spec = &layer->spec;
+    if (!inlay_struct_known(gradients, sizeof *gradients) || spec->out_type != INLAY_F32)
+        return INLAY_ERROR_OPTION;
+    const struct {
+        const inlay_table *table;
+        void *data;
+        size_t stride_bytes;
+    } given[TABLES] = {
+        [TOKENS] = {&layer->tokens, gradients->tokens, gradients->tokens_stride_bytes},
+        [POSITIONS] = {spec->sinusoid == NULL ? spec->positions : NULL, gradients->positions,
+                       gradients->positions_stride_bytes},
+        [SEGMENTS] = {spec->segments, gradients->segments, gradients->segments_stride_bytes},
+    };
+    inlay_status status = INLAY_OK;
+    for (int i = 0; i < TABLES && status == INLAY_OK; i++)
+        status = check_target(given[i].table, given[i].data, given[i].stride_bytes, &targets[i], &extents[i]);
+    return status;
+}
+
+/* Checks that no table of gradients overlaps another one or anything that the call reads. */
+static inlay_status check_overlaps(const inlay_layer *layer, const struct inlay_work *work,
+                                   const struct inlay_extent extents[TABLES])
+{
+    const size_t tokens = work->batch.offsets != NULL ? work->batch.length : work->batch.sequences * work->batch.length;
+    struct inlay_extent from;
+    inlay_status status = inlay_check_rows(work->out, work->rows, work->row_bytes, work->out_stride_bytes, &from);
+    for (int i = 0; i < TABLES && status == INLAY_OK; i++) {
+        status = inlay_check_reads(layer, &work->batch, tokens, extents[i]);
+        bool overlaps = inlay_extents_overlap(extents[i], from);
+        for (int j = 0; j < i; j++)
+            overlaps = overlaps || inlay_extents_overlap(extents[i], extents[j]);
+        if (status == INLAY_OK && overlaps)
+            status = INLAY_ERROR_OVERLAP;
+    }
+    return status;
+}
+
+/* Returns how many parts of columns a call has: no more than threads, since shorter runs of columns are slower. */
+static size_t parts_of(const struct inlay_work *work, const inlay_executor *executor)
+{
+    const size_t most = inlay_most(work->tokens->dim / PART_COLUMNS, 1);
+    size_t bytes;
+    if (__builtin_mul_overflow(work->rows, work->row_bytes, &bytes))
+        bytes = SIZE_MAX;
+    const size_t parts = inlay_least(inlay_parts(executor, bytes), most);
+    return executor != NULL ? inlay_least(parts, executor->threads) : 1;
+}
+
+inlay_status inlay_backward(const inlay_layer *layer, const inlay_batch *batch, const void *out_gradient,
+                            size_t out_stride_bytes, const inlay_gradients *gradients, const inlay_executor *executor,
+                            inlay_fault *fault)
+{
+    if (layer == NULL || gradients == NULL)
+        return INLAY_ERROR_NULL;
+    struct inlay_work work;
+    struct inlay_extent extents[TABLES];
+    struct job job = {.work = &work};
+    inlay_status status = check_targets(layer, gradients, job.targets, extents);
+    if (status == INLAY_OK)
+        status = inlay_describe(&work, layer, batch, out_gradient, out_stride_bytes, executor, fault);
+    if (status != INLAY_OK || work.rows == 0)
+        return status;
+    status = check_overlaps(layer, &work, extents);
+    if (status != INLAY_OK)
+        return status;
+    job.kernels = inlay_dispatch();
+    job.parts = parts_of(&work, executor);
+    inlay_run_parts(executor, job.parts, run_part, &job);
+    return INLAY_OK;
+}
