@@ -12,6 +12,7 @@
 #include "sinusoid.h"
 #include "table.h"
 #include "threads.h"
+#include "torch.h"
 #include "xla.h"
 
 #include <inlay/inlay.h>
@@ -109,6 +110,9 @@ static PyMethodDef functions[] = {
     {"pool_limit", set_pool_limit, METH_O, NULL},
     {"pool_trim", trim_pool, METH_NOARGS, NULL},
     {"keep_memory", keep_memory, METH_NOARGS, NULL},
+    {"zeros", output_zeros, METH_VARARGS, NULL},
+    {"torch_names", torch_names, METH_NOARGS, NULL},
+    {"use_torch", torch_use, METH_O, NULL},
     {"isa", get_isa, METH_NOARGS, NULL},
     {"quantize", (PyCFunction)(void (*)(void))table_quantize, METH_VARARGS | METH_KEYWORDS, NULL},
     {"random", (PyCFunction)(void (*)(void))table_random, METH_VARARGS | METH_KEYWORDS, NULL},

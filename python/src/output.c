@@ -344,3 +344,18 @@ PyObject *output_abandon(struct output *output)
     Py_CLEAR(output->memory);
     return NULL;
 }
+
+PyObject *output_zeros(PyObject *module, PyObject *args)
+{
+    Py_ssize_t shape[2];
+    PyObject *like;
+    struct output output;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "(nn)O", &shape[0], &shape[1], &like) ||
+        output_open(&output, NULL, VIEW_DLPACK, DTYPE_F32, 2, shape) < 0)
+        return NULL;
+    PyThreadState *thread = PyEval_SaveThread();
+    memset(output.data, 0, (size_t)shape[0] * output.stride_bytes);
+    PyEval_RestoreThread(thread);
+    return output_close(&output, VIEW_DLPACK, like);
+}

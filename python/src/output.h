@@ -32,6 +32,9 @@ PyObject *output_close(struct output *output, enum view_way way, PyObject *like)
 /* Closes an output without a result, after an error. Returns null. */
 PyObject *output_abandon(struct output *output);
 
+/* output_zeros(shape, like): a new float32 array of zeros in memory of the pool, of the framework of `like`. */
+PyObject *output_zeros(PyObject *module, PyObject *args);
+
 /* Returns how new results are made that follow no argument: arrays of NumPy, or memoryviews without it. */
 enum view_way output_default_way(void);
 

@@ -12,7 +12,7 @@
 /* The most threads that a call may use. */
 enum { THREADS_MOST = 1024 };
 
-/* Outputs of so many bytes take much longer than releasing the GIL, or waking up a thread. */
+/* From outputs of this size on a call takes much longer than releasing the GIL, or waking up a thread. */
 enum { THREADS_LARGE_BYTES = 128 << 10 };
 
 /* Returns how many threads a call uses that has no number of its own; 1 at first. */

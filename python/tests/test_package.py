@@ -120,6 +120,7 @@ def test_pictures(tmp_path, table):
     [
         ("README.md", []),
         ("docs/python.md", []),
+        ("docs/pytorch.md", ["torch"]),
         ("docs/jax.md", ["jax"]),
         ("docs/onnx.md", ["onnx", "onnxruntime"]),
         ("docs/tutorials.md", ["matplotlib"]),

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""Modules whose forward is one pass of inlay, and which train, compile and export as PyTorch's own do.
+
+Where the kernels do not reach (another device, float64, options of torch.nn that inlay has not), they compute the same
+with PyTorch's operators.
+"""
+
+import math
+from typing import Any, Optional, Union
+
+import torch
+from torch import Tensor, nn
+
+import inlay
+
+from .operators import NORMS, POOLINGS, Arguments, embed, fits, new_seed, reference
+
+
+def _run(owner: Any, given: Arguments) -> Tensor:
+    return embed(owner, given) if fits(given) else reference(given)
+
+
+def plain_options(module: Union[nn.Embedding, nn.EmbeddingBag]) -> bool:
+    """Returns whether an embedding of torch.nn has only options that inlay has too."""
+    return module.max_norm is None and not module.scale_grad_by_freq and not module.sparse
+
+
+def _padding(module: Union[nn.Embedding, nn.EmbeddingBag]) -> int:
+    return -1 if module.padding_idx is None else module.padding_idx
+
+
+class Embedding(nn.Embedding):
+    """torch.nn.Embedding, with an optional factor of its rows."""
+
+    def __init__(self, num_embeddings: int, embedding_dim: int, *args: Any, scale: float = 1.0, **options: Any) -> None:
+        super().__init__(num_embeddings, embedding_dim, *args, **options)
+        self.scale = scale
+
+    def forward(self, input: Tensor) -> Tensor:
+        if not plain_options(self):
+            return super().forward(input) * self.scale
+        return _run(self, Arguments(input, self.weight, scale=self.scale, padding_id=_padding(self)))
+
+
+class EmbeddingBag(nn.EmbeddingBag):
+    """torch.nn.EmbeddingBag. Its mode "max", and gradients of per_sample_weights, are PyTorch's own."""
+
+    def forward(
+        self, input: Tensor, offsets: Optional[Tensor] = None, per_sample_weights: Optional[Tensor] = None
+    ) -> Tensor:
+        given = self._arguments(input, offsets, per_sample_weights)
+        if given is None or not fits(given):
+            return super().forward(input, offsets, per_sample_weights)
+        return embed(self, given)
+
+    def _arguments(self, input: Tensor, offsets: Optional[Tensor], weights: Optional[Tensor]) -> Optional[Arguments]:
+        trains_weights = weights is not None and (weights.requires_grad or weights.dtype != torch.float32)
+        if self.mode not in POOLINGS or not plain_options(self) or trains_weights or self.embedding_dim > 4096:
+            return None
+        if offsets is not None:
+            offsets = offsets.long()
+            if not self.include_last_offset:
+                offsets = torch.cat([offsets, offsets.new_tensor([input.shape[0]])])
+        return Arguments(
+            input,
+            self.weight,
+            offsets=offsets,
+            weights=weights,
+            padding_id=_padding(self),
+            pooling=POOLINGS.index(self.mode),
+        )
+
+
+class InputLayer(nn.Module):
+    """dropout(norm(row * scale + position + segment)): the input layer of a Transformer in one pass.
+
+    positions is None, an inlay.Sinusoid, or "learned"; both have max_length rows. segments is the number of token types.
+    norm is None, "layer" or "rms". segments_first adds the segment before the position, as BERT does. scale is a number
+    or "sqrt".
+    """
+
+    def __init__(
+        self,
+        vocab: int,
+        dim: int,
+        *,
+        positions: Any = None,
+        max_length: int = 512,
+        segments: int = 0,
+        norm: Optional[str] = None,
+        eps: float = 1e-5,
+        scale: Union[float, str] = 1.0,
+        dropout: float = 0.0,
+        padding_idx: Optional[int] = None,
+        segments_first: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        options = {"device": device, "dtype": dtype}
+        self.vocab, self.dim, self.eps, self.dropout = vocab, dim, eps, dropout
+        self.scale = math.sqrt(dim) if scale == "sqrt" else float(scale)
+        self.norm, self.padding_idx, self.segments_first = NORMS.index(norm), padding_idx, segments_first
+        self.weight = nn.Parameter(torch.empty(vocab, dim, **options))
+        self.register_parameter("segments", nn.Parameter(torch.empty(segments, dim, **options)) if segments else None)
+        self.register_parameter("gamma", nn.Parameter(torch.empty(dim, **options)) if norm else None)
+        self.register_parameter("beta", nn.Parameter(torch.empty(dim, **options)) if norm == "layer" else None)
+        if positions == "learned":
+            self.positions = nn.Parameter(torch.empty(max_length, dim, **options))
+        elif positions is not None:
+            rows = sinusoid_rows(positions, max_length, dim)
+            self.register_buffer("positions", rows.to(**options), persistent=False)
+        else:
+            self.positions = None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        for table in (self.weight, self.segments, self.positions):
+            if isinstance(table, nn.Parameter):
+                nn.init.normal_(table, std=self.dim**-0.5)
+        if self.gamma is not None:
+            nn.init.ones_(self.gamma)
+        if self.beta is not None:
+            nn.init.zeros_(self.beta)
+        if self.padding_idx is not None:
+            with torch.no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+    def extra_repr(self) -> str:
+        return f"{self.vocab}, {self.dim}, scale={self.scale:g}, norm={NORMS[self.norm]}, dropout={self.dropout}"
+
+    def forward(
+        self,
+        ids: Tensor,
+        *,
+        start: int = 0,
+        position_ids: Optional[Tensor] = None,
+        segment_ids: Optional[Tensor] = None,
+    ) -> Tensor:
+        drops = self.training and self.dropout > 0
+        given = Arguments(
+            ids,
+            self.weight,
+            self.positions,
+            self.segments,
+            self.gamma,
+            self.beta,
+            position_ids=None if position_ids is None else position_ids.expand_as(ids),
+            segment_ids=None if segment_ids is None else segment_ids.expand_as(ids),
+            seed=new_seed() if drops else None,
+            scale=self.scale,
+            padding_id=-1 if self.padding_idx is None else self.padding_idx,
+            start=start,
+            norm=self.norm,
+            epsilon=self.eps if self.norm else 0.0,
+            segments_first=self.segments_first,
+            dropout=self.dropout if drops else 0.0,
+        )
+        return _run(self, given)
+
+
+def sinusoid_rows(sinusoid: inlay.Sinusoid, rows: int, dim: int) -> Tensor:
+    """Returns rows [rows, dim] of a sinusoid, each entry correctly rounded where the recipe is exact."""
+    out = torch.empty(rows, dim)
+    options = {name: value for name, value in vars(sinusoid).items() if name != "base"}
+    inlay.sinusoid(torch.arange(rows), dim, sinusoid.base, out=out, **options)
+    return out
+
+
+class PositionalEncoding(nn.Module):
+    """x + sinusoid, then dropout, for x of shape [..., length, dim]. The sinusoids are exact; the sum is PyTorch's."""
+
+    def __init__(
+        self, dim: int, max_length: int = 5000, dropout: float = 0.0, sinusoid: inlay.Sinusoid = inlay.Sinusoid()
+    ) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.register_buffer("rows", sinusoid_rows(sinusoid, max_length, dim), persistent=False)
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        x = x + self.rows[start : start + x.shape[-2]].to(x.dtype)
+        return nn.functional.dropout(x, self.dropout, self.training)
+
+
+class StaticEmbedding(nn.Module):
+    """Mean of the rows of a text's tokens, from a table of any type of inlay.Table: static embeddings for inference.
+
+    Called with ids [texts, length], or with ids of all texts and the offset of each. padding_idx is left out.
+    """
+
+    def __init__(self, table: Any, *, padding_idx: Optional[int] = None, pooling: str = "mean") -> None:
+        super().__init__()
+        self.layer = inlay.Layer(table, padding_id=padding_idx, pooling=pooling)
+
+    def forward(self, ids: Tensor, offsets: Optional[Tensor] = None) -> Tensor:
+        if offsets is not None:
+            offsets = torch.cat([offsets.long(), offsets.new_tensor([ids.shape[0]], dtype=torch.int64)])
+        return self.layer(ids, offsets=offsets)

@@ -1,0 +1,415 @@
+# SPDX-License-Identifier: MIT
+"""inlay.torch: operators, gradients and modules beside PyTorch's own, in eager mode, compiled and exported."""
+
+import copy
+import shutil
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="there is no PyTorch")
+
+# pylint: disable=wrong-import-position
+import inlay
+import inlay.torch
+from inlay.torch import operators
+from inlay.torch.operators import Arguments
+
+ROWS, DIM, SHAPE = 40, 12, (3, 7)
+BACKENDS = ["aot_eager"] + (["inductor"] if shutil.which("g++") else [])
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    torch.manual_seed(0)
+
+
+def arguments(**options):
+    given = Arguments(torch.randint(ROWS, SHAPE), torch.randn(ROWS, DIM), scale=1.5)
+    return given._replace(**options)
+
+
+def cases():
+    """Arguments of every kind."""
+    torch.manual_seed(1)
+    learned, types, gamma, beta = torch.randn(20, DIM), torch.randn(3, DIM), torch.randn(DIM), torch.randn(DIM)
+    segment_ids = torch.randint(3, SHAPE)
+    return {
+        "gather": arguments(),
+        "int32": arguments(ids=torch.randint(ROWS, SHAPE, dtype=torch.int32)),
+        "one": arguments(ids=torch.tensor(3)),
+        "none": arguments(ids=torch.zeros((0, 4), dtype=torch.int64)),
+        "learned": arguments(positions=learned, start=4),
+        "position_ids": arguments(positions=learned, position_ids=torch.randint(20, SHAPE)),
+        "segments": arguments(segments=types, segment_ids=segment_ids),
+        "bert": arguments(
+            positions=learned,
+            segments=types,
+            segment_ids=segment_ids,
+            segments_first=True,
+            gamma=gamma,
+            beta=beta,
+            norm=1,
+            epsilon=1e-12,
+        ),
+        "bare norm": arguments(norm=1, epsilon=1e-5),
+        "rms": arguments(gamma=gamma, norm=2, epsilon=1e-6),
+        "padding": arguments(padding_id=3, positions=learned),
+    }
+
+
+@pytest.fixture(params=list(cases()))
+def given(request):
+    return cases()[request.param]
+
+
+def with_gradients(given, dtype=torch.float32):
+    """Copies whose tables require gradients."""
+    return given._replace(
+        **{
+            name: getattr(given, name).detach().to(dtype).clone().requires_grad_()
+            for name in operators.DIFFERENTIABLE
+            if getattr(given, name) is not None
+        }
+    )
+
+
+def gradients_of(function, given, dtype=torch.float32):
+    """The gradients of a sum of the output with fixed factors."""
+    own = with_gradients(given, dtype)
+    out = function(own)
+    factors = torch.linspace(-1, 2, out.numel(), dtype=torch.float64).reshape(out.shape)
+    (out * factors.to(dtype)).sum().backward()
+    return {name: getattr(own, name).grad for name in operators.DIFFERENTIABLE if getattr(own, name) is not None}
+
+
+def eager(given):
+    return operators.embed(torch.nn.Identity(), given)
+
+
+def operator(given):
+    return torch.ops.inlay.forward(*given)
+
+
+# ---- Operators
+
+
+@pytest.mark.parametrize("function", [eager, operator])
+def test_outputs(given, function):
+    exact = operators.reference(with_gradients(given, torch.float64)).detach()
+    torch.testing.assert_close(function(given).double(), exact, rtol=2e-6, atol=2e-6)
+
+
+@pytest.mark.parametrize("function", [eager, operator])
+def test_gradients(given, function):
+    """Those of PyTorch's operators in double, within float32."""
+    exact = gradients_of(operators.reference, given, torch.float64)
+    for name, gradient in gradients_of(function, given).items():
+        torch.testing.assert_close(gradient.double(), exact[name], rtol=1e-5, atol=1e-4, msg=name)
+
+
+def test_reference_by_differences(given):
+    """What the gradients are compared with."""
+    own = with_gradients(given, torch.float64)
+    names = [name for name in operators.DIFFERENTIABLE if getattr(own, name) is not None and own.padding_id < 0]
+    tables = [getattr(own, name) for name in names]
+    if tables and own.ids.numel() > 0:
+        assert torch.autograd.gradcheck(lambda *t: operators.reference(own._replace(**dict(zip(names, t)))), tables)
+
+
+def test_opcheck(given):
+    torch.library.opcheck(torch.ops.inlay.forward.default, tuple(with_gradients(given)))
+    out = operator(given)
+    targets = [None if t is None else torch.zeros_like(t) for t in (given.table, given.positions, given.segments)]
+    bare = given._replace(gamma=None, beta=None, norm=0, epsilon=0.0)
+    torch.library.opcheck(torch.ops.inlay.backward.default, (torch.randn_like(out), *bare, *targets))
+
+
+def test_padding_gets_no_gradient():
+    given = arguments(padding_id=3, ids=torch.tensor([[3, 1, 3, 2]]))
+    found = gradients_of(eager, given)["table"]
+    assert not found[3].any() and found[1].any() and found[2].any()
+    assert torch.equal(eager(given)[0, 0], given.table[3] * 1.5)
+
+
+def test_dropout_has_one_mask():
+    given = arguments(dropout=0.5, seed=torch.tensor([5, 2**61]), ids=torch.arange(20))
+    out = eager(given)
+    assert torch.equal(out, operator(given)) and 0.3 < (out == 0).float().mean() < 0.7
+    own = with_gradients(given)
+    eager(own).sum().backward()
+    kept = (out != 0).float()
+    assert torch.equal(own.table.grad[:20], kept * 2 * 1.5)
+    assert not torch.equal(eager(given._replace(seed=torch.tensor([6, 2**61]))), out)
+
+
+def test_bad_arguments():
+    given = arguments()
+    bad = torch.tensor([[0, 1], [2, ROWS]])
+    with pytest.raises(RuntimeError, match="id 40 of sequence 1, token 1 is not in the table"):
+        operator(given._replace(ids=bad))
+    with pytest.raises(IndexError, match=r"id 40 at \[1, 1\] is not in the table"):
+        eager(given._replace(ids=bad))
+    for message, change in {
+        "ids must be integers": {"ids": torch.ones(3)},
+        "ids has elements of a type": {"ids": torch.ones(3, dtype=torch.bool)},
+        "table must be a table": {"table": torch.ones(3)},
+        "gamma must be float32 of 12": {"gamma": torch.ones(3), "norm": 1},
+        "ids is not contiguous": {"ids": torch.randint(ROWS, (7, 3)).T},
+        "position_ids has 2 elements, expected 21": {
+            "positions": torch.ones(9, DIM),
+            "position_ids": torch.ones(2).long(),
+        },
+        "position 10 of sequence 0, token 6 is not": {"positions": torch.ones(10, DIM), "start": 4},
+        "segment 5 of sequence 0": {"segments": torch.ones(2, DIM), "segment_ids": torch.full(SHAPE, 5)},
+        "seed must be int64": {"seed": torch.ones(2).int(), "dropout": 0.5},
+        "outside the range|exclude|does not know": {"dropout": 1.0},
+    }.items():
+        with pytest.raises(RuntimeError, match=message):
+            operator(given._replace(**change))
+    gradient = torch.ones(*SHAPE, DIM)
+    with pytest.raises(RuntimeError, match="gradient of table has not the shape"):
+        torch.ops.inlay.backward(gradient, *given, torch.zeros(ROWS - 1, DIM), None, None)
+    with pytest.raises(RuntimeError, match="gradient must be float32 of 252"):
+        torch.ops.inlay.backward(gradient[:2], *given, torch.zeros(ROWS, DIM), None, None)
+
+
+def test_types_of_tables():
+    given = arguments()
+    for dtype in (torch.float16, torch.bfloat16):
+        half = given._replace(table=given.table.to(dtype))
+        expected = (half.table.float()[half.ids] * 1.5).to(dtype)
+        assert torch.equal(eager(half), expected) and torch.equal(operator(half), expected)
+        gradient = gradients_of(eager, half, dtype)["table"]
+        assert gradient.dtype == dtype and gradient.any()
+
+
+def test_second_derivatives_are_refused():
+    own = with_gradients(arguments())
+    (gradient,) = torch.autograd.grad(eager(own).square().sum(), own.table, create_graph=True)
+    with pytest.raises(RuntimeError, match="twice"):
+        gradient.sum().backward()
+
+
+# ---- Modules
+
+
+def pairs():
+    """Modules of inlay, the same of PyTorch, and what both are called with."""
+    torch.manual_seed(2)
+    ids = torch.randint(ROWS, SHAPE)
+    flat, offsets, weights = torch.randint(ROWS, (30,)), torch.tensor([0, 4, 4, 20]), torch.rand(30)
+    bag, nn = inlay.torch.EmbeddingBag, torch.nn
+    return {
+        "embedding": (inlay.torch.Embedding(ROWS, DIM), nn.Embedding(ROWS, DIM), (ids,)),
+        "padding": (inlay.torch.Embedding(ROWS, DIM, padding_idx=2), nn.Embedding(ROWS, DIM, padding_idx=2), (ids,)),
+        "max_norm": (inlay.torch.Embedding(ROWS, DIM, max_norm=1.0), nn.Embedding(ROWS, DIM, max_norm=1.0), (ids,)),
+        "mean": (bag(ROWS, DIM), nn.EmbeddingBag(ROWS, DIM), (ids,)),
+        "offsets": (bag(ROWS, DIM), nn.EmbeddingBag(ROWS, DIM), (flat, offsets)),
+        "sum": (bag(ROWS, DIM, mode="sum"), nn.EmbeddingBag(ROWS, DIM, mode="sum"), (flat, offsets, weights)),
+        "max": (bag(ROWS, DIM, mode="max"), nn.EmbeddingBag(ROWS, DIM, mode="max"), (flat, offsets)),
+        "bag padding": (bag(ROWS, DIM, padding_idx=1), nn.EmbeddingBag(ROWS, DIM, padding_idx=1), (ids % 4,)),
+        "last offset": (
+            bag(ROWS, DIM, include_last_offset=True),
+            nn.EmbeddingBag(ROWS, DIM, include_last_offset=True),
+            (flat, torch.tensor([0, 7, 30])),
+        ),
+    }
+
+
+@pytest.mark.parametrize("kind", list(pairs()))
+def test_modules_beside_those_of_torch(kind):
+    ours, theirs, call = pairs()[kind]
+    theirs.load_state_dict(ours.state_dict())
+    outputs = [module(*call) for module in (ours, theirs)]
+    torch.testing.assert_close(*outputs, rtol=1e-6, atol=1e-6)
+    for out in outputs:
+        (out * torch.linspace(-1, 2, out.numel()).reshape(out.shape)).sum().backward()
+    torch.testing.assert_close(ours.weight.grad, theirs.weight.grad, rtol=1e-5, atol=1e-5)
+    with torch.no_grad():
+        assert torch.equal(ours(*call), outputs[0].detach())
+    same = copy.deepcopy(ours)
+    assert torch.equal(same(*call), outputs[0])
+
+
+def test_weights_may_change():
+    module = inlay.torch.Embedding(ROWS, DIM)
+    ids = torch.arange(5)
+    with torch.no_grad():
+        module.weight.mul_(2)
+        assert torch.equal(module(ids), module.weight[:5])
+        module.weight = torch.nn.Parameter(torch.randn(ROWS, DIM))
+        assert torch.equal(module(ids), module.weight[:5])
+        module.double()
+        assert torch.equal(module(ids), module.weight[:5])
+
+
+def layer_of(**options):
+    return inlay.torch.InputLayer(
+        ROWS, DIM, positions="learned", max_length=16, segments=2, norm="layer", scale="sqrt", padding_idx=0, **options
+    )
+
+
+def test_input_layer():
+    module, ids, segment_ids = layer_of(), torch.randint(ROWS, SHAPE), torch.randint(2, SHAPE)
+    x = torch.nn.functional.embedding(ids, module.weight) * DIM**0.5 + module.positions[2:9]
+    x = x + torch.nn.functional.embedding(segment_ids, module.segments)
+    x = torch.nn.functional.layer_norm(x, (DIM,), module.gamma, module.beta, module.eps)
+    torch.testing.assert_close(module(ids, start=2, segment_ids=segment_ids), x, rtol=1e-5, atol=1e-5)
+    assert {name for name, _ in module.named_parameters()} == {"weight", "positions", "segments", "gamma", "beta"}
+    exact = copy.deepcopy(module).double()(ids, start=2, segment_ids=segment_ids)
+    torch.testing.assert_close(exact, x.double(), rtol=1e-5, atol=1e-5)
+
+
+def test_sinusoids():
+    positions = inlay.Sinusoid(base=500.0)
+    module = inlay.torch.InputLayer(ROWS, DIM, positions=positions, max_length=50)
+    ids = torch.arange(40)
+    rows = inlay.sinusoid(torch.arange(50), DIM, 500.0)
+    assert torch.equal(module(ids, start=10), module.weight + rows[10:50])
+    assert "positions" not in module.state_dict()
+    encoding = inlay.torch.PositionalEncoding(DIM, 50, sinusoid=positions)
+    x = torch.randn(2, 5, DIM)
+    assert torch.equal(encoding(x, start=3), x + rows[3:8])
+
+
+def test_dropout_of_modules():
+    module = layer_of(dropout=0.5)
+    ids = torch.randint(ROWS, SHAPE)
+    torch.manual_seed(7)
+    first = module(ids)
+    assert not torch.equal(module(ids), first)
+    torch.manual_seed(7)
+    assert torch.equal(module(ids), first) and (first == 0).any()
+    module.eval()
+    assert not (module(ids) == 0).any()
+
+
+def test_static_embeddings():
+    table = inlay.random(ROWS, 64, key=3)
+    ids, offsets = torch.randint(ROWS, (9,)), torch.tensor([0, 4])
+    for given in (table, inlay.quantize(table, "q8_0")):
+        module = inlay.torch.StaticEmbedding(given)
+        out = module(ids, offsets)
+        expected = torch.stack([torch.from_numpy(table)[part].mean(0) for part in (ids[:4], ids[4:])])
+        torch.testing.assert_close(out, expected, rtol=0, atol=0.05)
+        assert torch.equal(module(ids[:4][None]), out[:1])
+
+
+# ---- Compilers
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_compiled_in_one_graph(backend):
+    module = layer_of(dropout=0.25)
+    compiled = torch.compile(module, fullgraph=True, backend=backend)
+    for shape in (SHAPE, (2, 9), (5, 4)):
+        ids, segment_ids = torch.randint(ROWS, shape), torch.randint(2, shape)
+        for train in (True, False):
+            module.train(train)
+            module.dropout = 0.0
+            expected = module(ids, start=shape[0], segment_ids=segment_ids)
+            found = compiled(ids, start=shape[0], segment_ids=segment_ids)
+            assert torch.equal(found, expected)
+        gradients = []
+        for out in (expected, found):
+            module.zero_grad()
+            out.square().sum().backward()
+            gradients.append([parameter.grad.clone() for parameter in module.parameters()])
+        torch.testing.assert_close(*gradients, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_compiled_dropout_trains(backend):
+    module = inlay.torch.InputLayer(ROWS, DIM, dropout=0.5)
+    compiled = torch.compile(module, fullgraph=True, backend=backend)
+    out = compiled(torch.arange(ROWS))
+    out.sum().backward()
+    assert torch.equal(module.weight.grad, (out != 0).float() * 2)
+
+
+def test_compiled_bags():
+    ids, offsets = torch.randint(ROWS, (30,)), torch.tensor([0, 4, 20])
+    module = inlay.torch.EmbeddingBag(ROWS, DIM)
+    compiled = torch.compile(module, fullgraph=True, backend="aot_eager")
+    assert torch.equal(compiled(ids, offsets), module(ids, offsets))
+
+
+def test_export():
+    module = layer_of().eval()
+    ids = torch.randint(ROWS, SHAPE)
+    length = torch.export.Dim("length", min=2, max=16)
+    program = torch.export.export(module, (ids,), dynamic_shapes=({1: length},))
+    assert any("inlay.forward" in str(node.target) for node in program.graph.nodes)
+    for shape in (SHAPE, (3, 11)):
+        other = torch.randint(ROWS, shape)
+        assert torch.equal(program.module()(other), module(other))
+
+
+# ---- Training
+
+
+class Toy(torch.nn.Module):
+    """Embeddings with positions, one block of attention, and a classifier of tokens."""
+
+    def __init__(self, embed):
+        super().__init__()
+        self.embed = embed
+        self.block = torch.nn.TransformerEncoderLayer(128, 2, 128, dropout=0.0, batch_first=True)
+        self.head = torch.nn.Linear(128, 300)
+
+    def forward(self, ids):
+        return self.head(self.block(self.embed(ids)))
+
+
+class Eager(torch.nn.Module):
+    """InputLayer by PyTorch's operators."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.weight, self.positions = layer.weight, layer.positions
+        self.scale = layer.scale
+
+    def forward(self, ids):
+        return torch.nn.functional.embedding(ids, self.weight) * self.scale + self.positions[: ids.shape[1]]
+
+
+def curve(convert=None, steps=12):
+    torch.manual_seed(3)
+    layer = inlay.torch.InputLayer(300, 128, positions=inlay.Sinusoid(), scale="sqrt", max_length=64)
+    toy = Toy(layer if convert is None else convert(layer))
+    optimiser = torch.optim.Adam(toy.parameters(), lr=3e-3)
+    losses = []
+    for _ in range(steps):
+        ids = torch.randint(300, (16, 64))
+        loss = torch.nn.functional.cross_entropy(toy(ids).flatten(0, 1), ids.flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    return losses, layer.weight.detach()
+
+
+def test_training(threads):
+    """The same curve as PyTorch's within rounding, and the same bits for every number of inlay's threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        one, one_weight = curve()
+        threads(2)
+        two, two_weight = curve()
+        eager_curve, _ = curve(Eager)
+    finally:
+        torch.set_num_threads(before)
+    assert one == two and torch.equal(one_weight, two_weight)
+    assert one[-1] < one[0] - 0.1
+    assert max(abs(a - b) for a, b in zip(one, eager_curve)) < 2e-3
+
+
+def test_gradients_come_from_the_pool(pool):
+    own = with_gradients(arguments(table=torch.randn(5000, DIM)))
+    eager(own).sum().backward()
+    del own
+    before = pool.stats()["reused"]
+    own = with_gradients(arguments(table=torch.randn(5000, DIM)))
+    eager(own).sum().backward()
+    assert pool.stats()["reused"] > before
