@@ -80,7 +80,7 @@ static int not_used(const char *what, const char *why)
 /* Reads an array of int64, of any integer type, with a given shape. A null array is absent. */
 static int read_int64(struct view *view, PyObject *array, const char *what, int dims, const Py_ssize_t *shape)
 {
-    if (view_of(view, array, what, DTYPE_UNKNOWN) < 0 || view_ids(view, what) == 0 ||
+    if (view_borrow(view, array, what, DTYPE_UNKNOWN) < 0 || view_ids(view, what) == 0 ||
         (dims > 0 && view_require_shape(view, what, dims, shape) < 0))
         return -1;
     return view_pack(view, DTYPE_I64);
@@ -90,7 +90,7 @@ static int read_int64(struct view *view, PyObject *array, const char *what, int 
 static int read_ids(struct view *view, PyObject *array, const char *what, const struct view *ids, const void **data,
                     inlay_id_type *type)
 {
-    if (view_of(view, array, what, DTYPE_UNKNOWN) < 0 || view_broadcast(view, what, ids->dims, ids->shape) < 0)
+    if (view_borrow(view, array, what, DTYPE_UNKNOWN) < 0 || view_broadcast(view, what, ids->dims, ids->shape) < 0)
         return -1;
     *type = view_ids(view, what);
     *data = view->data;
@@ -100,7 +100,7 @@ static int read_ids(struct view *view, PyObject *array, const char *what, const 
 static int read_weights(struct call *call, PyObject *array)
 {
     struct view *view = &call->more.weights;
-    if (view_of(view, array, "weights", DTYPE_F32) < 0 || view_require_dtype(view, "weights", DTYPE_F32) < 0 ||
+    if (view_borrow(view, array, "weights", DTYPE_F32) < 0 || view_require_dtype(view, "weights", DTYPE_F32) < 0 ||
         view_broadcast(view, "weights", call->ids.dims, call->ids.shape) < 0 || view_pack(view, DTYPE_F32) < 0)
         return -1;
     call->batch.weights = view->data;
@@ -328,7 +328,7 @@ int call_begin(struct call *call, const struct layer_facts *layer, PyObject *con
     call->has_more = any_beyond_out(arguments);
     if (call->has_more)
         memset(&call->more, 0, sizeof call->more);
-    if (view_of(&call->ids, arguments[ARGUMENT_IDS], "ids", DTYPE_UNKNOWN) < 0)
+    if (view_borrow(&call->ids, arguments[ARGUMENT_IDS], "ids", DTYPE_UNKNOWN) < 0)
         return -1;
     if (begin(call, layer, arguments) == 0)
         return 0;

@@ -42,4 +42,19 @@ struct dlpack_versioned {
     struct dlpack_tensor tensor;
 };
 
+/* Functions of a framework that save the way through its Python methods, in a capsule of that name. All return 0, or -1
+   with an exception. */
+#define DLPACK_EXCHANGE "dlpack_exchange_api"
+
+struct dlpack_exchange {
+    uint32_t major, minor;
+    struct dlpack_exchange *before; /* of an older version, or null */
+    int (*allocate)(struct dlpack_tensor *prototype, struct dlpack_versioned **out, void *error,
+                    void (*set_error)(void *error, const char *kind, const char *message));
+    int (*export)(void *object, struct dlpack_versioned **out);
+    int (*import)(struct dlpack_versioned *tensor, void **object); /* takes the tensor over if it succeeds */
+    int (*borrow)(void *object, struct dlpack_tensor *tensor); /* null: there is none. Valid as long as the object */
+    int (*stream)(int device_type, int32_t device_id, void **stream);
+};
+
 #endif

@@ -136,11 +136,14 @@ static void capsule_destroyed(PyObject *capsule)
         release_versioned(PyCapsule_GetPointer(capsule, DLPACK_CAPSULE_VERSIONED));
 }
 
-static PyObject *export_tensor(struct memory *memory, bool versioned)
+/* Returns a new tensor, or null with MemoryError. */
+static struct exported *new_exported(struct memory *memory, bool versioned)
 {
     struct exported *exported = calloc(1, sizeof *exported);
-    if (exported == NULL)
-        return PyErr_NoMemory();
+    if (exported == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
     const struct dtype_info *info = &dtype_infos[memory->dtype];
     struct dlpack_tensor tensor = {
         .data = block_data(memory->block),
@@ -169,6 +172,14 @@ static PyObject *export_tensor(struct memory *memory, bool versioned)
     else
         exported->as.managed =
             (struct dlpack_managed){.tensor = tensor, .context = exported, .release = release_managed};
+    return exported;
+}
+
+static PyObject *export_tensor(struct memory *memory, bool versioned)
+{
+    struct exported *exported = new_exported(memory, versioned);
+    if (exported == NULL)
+        return NULL;
     PyObject *capsule =
         PyCapsule_New(&exported->as, versioned ? DLPACK_CAPSULE_VERSIONED : DLPACK_CAPSULE, capsule_destroyed);
     if (capsule == NULL)
@@ -245,7 +256,7 @@ static bool is_jax(PyObject *object)
 
 static int open_given(struct output *output, PyObject *out, enum dtype dtype, int dims, const Py_ssize_t *shape)
 {
-    if (view_of(&output->given, out, "out", DTYPE_UNKNOWN) < 0)
+    if (view_borrow(&output->given, out, "out", DTYPE_UNKNOWN) < 0)
         return -1;
     int failed = 0;
     if (output->given.way == VIEW_DLPACK && is_jax(out)) {
@@ -321,6 +332,14 @@ static PyObject *consumer_of(PyObject *like)
 
 static PyObject *tensor_of(PyObject *memory, PyObject *like)
 {
+    const struct dlpack_exchange *exchange = view_exchange(like);
+    if (exchange != NULL) {
+        struct exported *exported = new_exported((struct memory *)(void *)memory, true);
+        void *tensor = NULL;
+        if (exported != NULL && exchange->import(&exported->as.versioned, &tensor) < 0)
+            release_versioned(&exported->as.versioned);
+        return tensor;
+    }
     PyObject *consumer = consumer_of(like);
     PyObject *tensor = consumer != NULL ? PyObject_CallFunctionObjArgs(consumer, memory, NULL) : NULL;
     Py_XDECREF(consumer);

@@ -130,9 +130,9 @@ static PyObject *dlpack_capsule(PyObject *object)
     return capsule;
 }
 
-/* Fills in the view of a tensor, whose capsule the view takes over. A capsule that nobody consumes deletes its tensor
-   when its last reference is released, so holding it is all that a borrower needs to do. */
-static int view_of_tensor(struct view *view, PyObject *object, PyObject *capsule, const struct dlpack_tensor *tensor,
+/* Fills in the view of a tensor, whose owner, an object or a capsule, the view takes over. A capsule that nobody
+   consumes deletes its tensor when its last reference is released, so holding it is all that a borrower needs to do. */
+static int view_of_tensor(struct view *view, PyObject *object, PyObject *owner, const struct dlpack_tensor *tensor,
                           bool writable, const char *what)
 {
     if (tensor->device_type != DLPACK_CPU && tensor->device_type != DLPACK_CUDA_HOST) {
@@ -156,7 +156,7 @@ static int view_of_tensor(struct view *view, PyObject *object, PyObject *capsule
     view->way = VIEW_DLPACK;
     view->dims = tensor->dims;
     view->writable = writable;
-    view->owner = capsule;
+    view->owner = owner;
     view->buffer = NULL;
     view->copy = NULL;
     return 0;
@@ -243,6 +243,38 @@ int view_of(struct view *view, PyObject *object, const char *what, enum dtype wa
         PyErr_Format(PyExc_TypeError, "%s has type %U, which is no array", what, name);
     Py_XDECREF(name);
     return -1;
+}
+
+const struct dlpack_exchange *view_exchange(PyObject *object)
+{
+    PyObject *capsule = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__dlpack_c_exchange_api__");
+    const struct dlpack_exchange *exchange = NULL;
+    if (capsule != NULL)
+        exchange = PyCapsule_GetPointer(capsule, DLPACK_EXCHANGE); /* static memory of the framework */
+    Py_XDECREF(capsule);
+    PyErr_Clear();
+    while (exchange != NULL && exchange->major > DLPACK_MAJOR)
+        exchange = exchange->before;
+    return exchange != NULL && exchange->major == DLPACK_MAJOR ? exchange : NULL;
+}
+
+int view_borrow(struct view *view, PyObject *object, const char *what, enum dtype wanted)
+{
+    if (numpy_fields(object) != NULL || PyList_Check(object) || PyLong_Check(object))
+        return view_of(view, object, what, wanted);
+    const struct dlpack_exchange *exchange = view_exchange(object);
+    if (exchange == NULL || exchange->borrow == NULL)
+        return view_of(view, object, what, wanted);
+    struct dlpack_tensor tensor;
+    if (exchange->borrow(object, &tensor) < 0)
+        return -1;
+    if (view_of_tensor(view, object, object, &tensor, true, what) < 0)
+        return -1;
+    /* Subclasses of tensors, such as those that only have a shape, can be without memory. */
+    if (tensor.data == NULL && view_count(view) > 0)
+        return view_of(view, object, what, wanted);
+    Py_INCREF(object);
+    return 0;
 }
 
 void view_release(struct view *view)

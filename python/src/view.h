@@ -7,6 +7,7 @@
 #define INLAY_PYTHON_VIEW_H
 
 #include "abi.h"
+#include "dlpack.h"
 #include "dtype.h"
 
 #include <stdbool.h>
@@ -32,6 +33,12 @@ struct view {
    type `wanted` unless that is DTYPE_UNKNOWN. Returns -1 with TypeError or ValueError, and then there is nothing to
    release. */
 int view_of(struct view *view, PyObject *object, const char *what, enum dtype wanted);
+
+/* Does the same for the time of a call: the view holds the object alone, which must not get other memory meanwhile. */
+int view_borrow(struct view *view, PyObject *object, const char *what, enum dtype wanted);
+
+/* Returns the exchange functions of an object's framework, or null, without an exception, where there are none. */
+const struct dlpack_exchange *view_exchange(PyObject *object);
 
 /* Releases what the view holds. A view of zeros holds nothing. */
 void view_release(struct view *view);

@@ -295,6 +295,34 @@ def test_static_embeddings():
         assert torch.equal(module(ids[:4][None]), out[:1])
 
 
+# ---- Tensors in inlay.Layer
+
+
+def test_tensors_of_every_layout():
+    table = torch.randn(ROWS, DIM)
+    layer = inlay.Layer(table, scale=2)
+    ids = torch.randint(ROWS, (4, 6))
+    for view in (ids.T, ids[:, ::2], ids[1], ids[1, 2], ids.int(), ids[:0], ids.expand(2, 4, 6)):
+        out = layer(view)
+        assert type(out) is torch.Tensor and torch.equal(out, table[view.long()] * 2)
+    out = torch.zeros(4, 6, 2 * DIM)
+    assert layer(ids, out[..., :DIM]).data_ptr() == out.data_ptr()
+    assert torch.equal(out[..., :DIM], table[ids] * 2) and not out[..., DIM:].any()
+    kept = layer(ids)
+    del layer, table
+    assert torch.equal(kept, out[..., :DIM])
+
+
+@pytest.mark.filterwarnings("ignore:Accessing the data pointer of FakeTensor")
+def test_tensors_without_memory():
+    layer = inlay.Layer(torch.randn(ROWS, DIM))
+    with torch._subclasses.FakeTensorMode():
+        fake = torch.zeros(3, dtype=torch.int64)
+    for ids in (fake, torch.zeros(3, dtype=torch.int64, device="meta")):
+        with pytest.raises((BufferError, RuntimeError, TypeError, ValueError)):
+            layer(ids)
+
+
 # ---- Compilers
 
 
