@@ -61,6 +61,7 @@ POOLINGS = (None, "sum", "mean")
 DIFFERENTIABLE = ("table", "positions", "segments", "gamma", "beta")
 TABLES = DIFFERENTIABLE[:3]
 _PLACES = tuple(Arguments._fields.index(name) for name in DIFFERENTIABLE)
+_TENSORS = Arguments._fields.index("scale")  # the first fields are tensors
 
 
 def _addresses() -> list[int]:
@@ -158,16 +159,15 @@ def gradients(
 
 
 def _save(ctx: Any, given: Arguments) -> None:
-    tensors = [value if isinstance(value, Tensor) else None for value in given]
-    ctx.save_for_backward(*tensors)
-    ctx.others = [None if isinstance(value, Tensor) else value for value in given]
+    ctx.save_for_backward(*given[:_TENSORS])
+    ctx.others = given[_TENSORS:]
 
 
 def _differentiate(
     ctx: Any, gradient: Tensor, needed: tuple[bool, ...], zeros: Callable[[Tensor], Tensor] = _zeros
 ) -> tuple[Optional[Tensor], ...]:
     """Returns a gradient for each of Arguments, most of which have none."""
-    given = Arguments(*(other if tensor is None else tensor for tensor, other in zip(ctx.saved_tensors, ctx.others)))
+    given = Arguments(*ctx.saved_tensors, *ctx.others)
     found = gradients(given, gradient, tuple(needed[place] for place in _PLACES), zeros)
     by_place = dict(zip(_PLACES, found))
     return tuple(by_place.get(place) for place in range(len(given)))
@@ -202,17 +202,14 @@ class _Eager(torch.autograd.Function):
 _layers: weakref.WeakKeyDictionary[Any, tuple[Any, Any]] = weakref.WeakKeyDictionary()
 
 
-def _identity(tensor: Optional[Tensor]) -> Any:
-    return None if tensor is None else (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
-
-
 def _layer(owner: Any, given: Arguments) -> Any:
     """Returns the layer of these tensors and options, made anew only if one of them has changed."""
-    made_of = (
-        *(_identity(getattr(given, name)) for name in DIFFERENTIABLE),
-        (given.scale, given.padding_id if given.pooling else -1, given.norm, given.epsilon),
-        (given.segments_first, given.pooling),
-    )
+    made_of: list[Any] = [given.scale, given.norm, given.epsilon, given.segments_first, given.pooling, given.padding_id]
+    for tensor in given[_PLACES[0] : _PLACES[-1] + 1]:
+        if tensor is None:
+            made_of.append(None)
+        else:
+            made_of += (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
     known = _layers.get(owner)
     if known is not None and known[0] == made_of:
         return known[1]
@@ -292,17 +289,17 @@ def fits(given: Arguments) -> bool:
         return False
     if any(tensor is not None and tensor.dtype != torch.float32 for tensor in (given.gamma, given.beta)):
         return False
-    return all(not isinstance(value, Tensor) or value.device.type == "cpu" for value in given)
+    return all(tensor is None or tensor.is_cpu for tensor in given[:_TENSORS])
 
 
 def _contiguous(given: Arguments) -> Arguments:
-    return Arguments(*(v.contiguous() if isinstance(v, Tensor) and not v.is_contiguous() else v for v in given))
+    return Arguments(*(None if t is None else t.contiguous() for t in given[:_TENSORS]), *given[_TENSORS:])
 
 
 def embed(owner: Any, given: Arguments) -> Tensor:
     """Computes the layer by the shortest way there is: the operator where a compiler or a transform looks on, else a
     direct call, in training with gradients. `owner` is the module whose layer is kept."""
-    tensors = [value for value in given if isinstance(value, Tensor)]
+    tensors = [tensor for tensor in given[:_TENSORS] if tensor is not None]
     if torch.compiler.is_compiling() or any(type(tensor) not in _PLAIN for tensor in tensors):
         return torch.ops.inlay.forward(*_contiguous(given))
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
