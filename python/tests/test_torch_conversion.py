@@ -146,6 +146,13 @@ def test_everything_else_computes_the_rows(layers):
     assert layers
 
 
+def test_dropout_of_training_drops():
+    table = nn.Embedding(99, 32)
+    inlay.torch.convert(table)
+    with torch.no_grad():
+        assert (nn.functional.dropout(table(torch.randint(99, (5, 50))), 0.5) == 0).any()
+
+
 def test_sums_in_place_are_seen_by_all(layers):
     table, places = nn.Embedding(99, 32), torch.randn(1, 50, 32)
     ids = torch.randint(99, (5, 50))

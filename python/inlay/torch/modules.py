@@ -178,6 +178,8 @@ class PositionalEncoding(nn.Module):
         self.register_buffer("rows", sinusoid_rows(sinusoid, max_length, dim), persistent=False)
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        if start < 0 or start + x.shape[-2] > self.rows.shape[0]:
+            raise IndexError(f"positions {start} to {start + x.shape[-2] - 1} are not in [0, {self.rows.shape[0]})")
         x = x + self.rows[start : start + x.shape[-2]].to(x.dtype)
         return nn.functional.dropout(x, self.dropout, self.training)
 
