@@ -21,10 +21,11 @@ TOLERANCE = 1e-5
 nn = torch.nn
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def layers(monkeypatch):
-    """The arguments of the layers that were computed."""
+    """The arguments of the layers that were computed; also of few tokens, so that tests are short."""
     calls = []
+    monkeypatch.setattr(conversion, "LEAST_TOKENS", 200)
     embed = conversion.embed
 
     def record(owner, given):

@@ -17,7 +17,7 @@ from .modules import EmbeddingBag, plain_options
 from .operators import Arguments, embed, fits
 
 # Fewer tokens take PyTorch less time than noting what happens to them.
-LEAST_TOKENS = 200
+LEAST_TOKENS = 1000
 
 
 class Term(NamedTuple):
@@ -126,17 +126,27 @@ def _terms_of(side: Any, shape: torch.Size) -> Optional[tuple[Term, ...]]:
     return (Term(side.reshape(side.shape[-2:]), None),)
 
 
+def _larger(one: torch.Size, other: torch.Size) -> Optional[torch.Size]:
+    """Returns the shape that the other is broadcast to, or None."""
+    for large, small in ((one, other), (other, one)):
+        if len(large) >= len(small) and all(b in (1, a) for a, b in zip(reversed(large), reversed(small))):
+            return large
+    return None
+
+
 def _note_sum(left: Any, right: Any, *, alpha: Any = 1) -> Optional[PendingRows]:
     """Notes (a + b) + c, and no sum of another order. A factor is that of the first term."""
     if alpha != 1 or not isinstance(left, Tensor) or not isinstance(right, Tensor):
         return None
     sides = sorted((left, right), key=_begins)
-    shape = torch.broadcast_shapes(_shape(left), _shape(right))
+    shape = _larger(_shape(left), _shape(right))
+    if shape is None:
+        return None
     first, second = (_terms_of(side, shape) for side in sides)
     if first is None or second is None or len(second) > 1 or len(first) > 2 or getattr(sides[1], "factor", 1.0) != 1.0:
         return None
     terms = first + second
-    if any(term.table.dtype != terms[0].table.dtype for term in terms) or [t.ids for t in terms].count(None) > 1:
+    if any(term.table.dtype != terms[0].table.dtype for term in terms) or sum(term.ids is None for term in terms) > 1:
         return None
     return PendingRows(sides[0].owner, shape, terms, sides[0].factor)
 
