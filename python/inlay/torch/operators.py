@@ -61,7 +61,8 @@ POOLINGS = (None, "sum", "mean")
 DIFFERENTIABLE = ("table", "positions", "segments", "gamma", "beta")
 TABLES = DIFFERENTIABLE[:3]
 _PLACES = tuple(Arguments._fields.index(name) for name in DIFFERENTIABLE)
-_TENSORS = Arguments._fields.index("scale")  # the first fields are tensors
+# The first fields are tensors. Slices are of plain tuples: the compiler of PyTorch 2.7 knows none of named ones.
+_TENSORS = Arguments._fields.index("scale")
 
 
 def _addresses() -> list[int]:
@@ -159,8 +160,8 @@ def gradients(
 
 
 def _save(ctx: Any, given: Arguments) -> None:
-    ctx.save_for_backward(*given[:_TENSORS])
-    ctx.others = given[_TENSORS:]
+    ctx.save_for_backward(*tuple(given)[:_TENSORS])
+    ctx.others = tuple(given)[_TENSORS:]
 
 
 def _differentiate(
@@ -289,17 +290,19 @@ def fits(given: Arguments) -> bool:
         return False
     if any(tensor is not None and tensor.dtype != torch.float32 for tensor in (given.gamma, given.beta)):
         return False
-    return all(tensor is None or tensor.is_cpu for tensor in given[:_TENSORS])
+    return all(tensor is None or tensor.is_cpu for tensor in tuple(given)[:_TENSORS])
 
 
 def _contiguous(given: Arguments) -> Arguments:
-    return Arguments(*(None if t is None else t.contiguous() for t in given[:_TENSORS]), *given[_TENSORS:])
+    return Arguments(
+        *(None if t is None else t.contiguous() for t in tuple(given)[:_TENSORS]), *tuple(given)[_TENSORS:]
+    )
 
 
 def embed(owner: Any, given: Arguments) -> Tensor:
     """Computes the layer by the shortest way there is: the operator where a compiler or a transform looks on, else a
     direct call, in training with gradients. `owner` is the module whose layer is kept."""
-    tensors = [tensor for tensor in given[:_TENSORS] if tensor is not None]
+    tensors = [tensor for tensor in tuple(given)[:_TENSORS] if tensor is not None]
     if torch.compiler.is_compiling() or any(type(tensor) not in _PLAIN for tensor in tensors):
         return torch.ops.inlay.forward(*_contiguous(given))
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
