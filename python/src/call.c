@@ -343,21 +343,13 @@ PyObject *call_end(struct call *call, PyObject *like, bool failed)
     return result;
 }
 
-/* Returns the index in ids of the token at a fault. */
-static size_t token_at(const struct call *call, const inlay_fault *fault)
-{
-    if (call->batch.offsets != NULL)
-        return (size_t)offset_at(call, fault->sequence) + fault->token;
-    return fault->sequence * call->batch.length + fault->token;
-}
-
 /* Sets the exception of a call that failed. */
 static void raise_fault(const struct call *call, const struct layer_facts *layer, inlay_status status,
                         const inlay_fault *fault)
 {
     if (status_names_index(status)) {
         char text[ERROR_TEXT_BYTES];
-        fault_text(text, status, fault->value, token_at(call, fault), call->ids.dims, call->ids.shape, layer->learned);
+        fault_text(text, status, &call->batch, fault, call->ids.dims, call->ids.shape, layer->learned);
         PyErr_SetString(PyExc_IndexError, text);
         return;
     }

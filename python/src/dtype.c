@@ -27,6 +27,11 @@ const struct dtype_info dtype_infos[DTYPES] = {
     [DTYPE_F64] = {"float64", 8, 'd', 12, DL_FLOAT, 0, 0},
 };
 
+enum dtype dtype_of_number(const unsigned char *dtypes, size_t count, int64_t number)
+{
+    return number >= 0 && (uint64_t)number < count ? (enum dtype)dtypes[number] : DTYPE_UNKNOWN;
+}
+
 enum dtype dtype_of_numpy(int number)
 {
     static const unsigned char dtypes[] = {
@@ -45,7 +50,7 @@ enum dtype dtype_of_numpy(int number)
         DTYPE_F64,
         [23] = DTYPE_F16,
     };
-    return (unsigned)number < sizeof dtypes ? (enum dtype)dtypes[number] : DTYPE_UNKNOWN;
+    return dtype_of_number(dtypes, sizeof dtypes, number);
 }
 
 enum dtype dtype_of_format(const char *format, Py_ssize_t bytes)

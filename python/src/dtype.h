@@ -40,6 +40,9 @@ struct dtype_info {
 
 extern const struct dtype_info dtype_infos[DTYPES];
 
+/* Returns the type with a framework's number for it, an index in `dtypes`, or DTYPE_UNKNOWN. */
+enum dtype dtype_of_number(const unsigned char *dtypes, size_t count, int64_t number);
+
 /* Returns the type of a NumPy type number, or DTYPE_UNKNOWN. */
 enum dtype dtype_of_numpy(int number);
 

@@ -7,6 +7,7 @@
 #include "view.h"
 
 #include <stdio.h>
+#include <string.h>
 
 void index_text(char text[ERROR_TEXT_BYTES], const char *what, int64_t value, size_t index, int dims,
                 const Py_ssize_t *shape, const char *where)
@@ -29,15 +30,27 @@ bool status_names_index(inlay_status status)
     return status == INLAY_ERROR_ID || status == INLAY_ERROR_POSITION || status == INLAY_ERROR_SEGMENT;
 }
 
-void fault_text(char text[ERROR_TEXT_BYTES], inlay_status status, int64_t value, size_t token, int dims,
-                const Py_ssize_t *shape, bool learned)
+/* Returns the index in ids of the token at a fault. */
+static size_t token_at(const inlay_batch *batch, const inlay_fault *fault)
 {
-    if (status == INLAY_ERROR_ID)
-        index_text(text, "id", value, token, dims, shape, "the table");
-    else if (status == INLAY_ERROR_SEGMENT)
-        index_text(text, "segment", value, token, dims, shape, "the table of segments");
-    else
-        index_text(text, "position", value, token, dims, shape, learned ? "the table of positions" : "[0, 2147483648)");
+    int64_t offset = (int64_t)(fault->sequence * batch->length);
+    if (batch->offsets != NULL)
+        memcpy(&offset, (const char *)(const void *)batch->offsets + fault->sequence * sizeof offset, sizeof offset);
+    return (size_t)offset + fault->token;
+}
+
+void fault_text(char text[ERROR_TEXT_BYTES], inlay_status status, const inlay_batch *batch, const inlay_fault *fault,
+                int dims, const Py_ssize_t *shape, bool learned)
+{
+    const char *what = "position", *where = learned ? "the table of positions" : "[0, 2147483648)";
+    if (status == INLAY_ERROR_ID) {
+        what = "id";
+        where = "the table";
+    } else if (status == INLAY_ERROR_SEGMENT) {
+        what = "segment";
+        where = "the table of segments";
+    }
+    index_text(text, what, fault->value, token_at(batch, fault), dims, shape, where);
 }
 
 PyObject *raise_status(inlay_status status)

@@ -24,10 +24,10 @@ void index_text(char text[ERROR_TEXT_BYTES], const char *what, int64_t value, si
 /* Returns whether a status comes with a fault that names an id, a position or a segment. */
 bool status_names_index(inlay_status status);
 
-/* Writes such a text for a call of a layer that failed with such a status; its positions are a table if `learned`.
-   `token` is the index in ids of the token at fault. Needs no GIL. */
-void fault_text(char text[ERROR_TEXT_BYTES], inlay_status status, int64_t value, size_t token, int dims,
-                const Py_ssize_t *shape, bool learned);
+/* Writes such a text for a call of a layer that failed with such a status. `shape` is that of ids; positions are a
+   table if `learned`. Needs no GIL. */
+void fault_text(char text[ERROR_TEXT_BYTES], inlay_status status, const inlay_batch *batch, const inlay_fault *fault,
+                int dims, const Py_ssize_t *shape, bool learned);
 
 /* Sets the exception of a status other than INLAY_OK that has no place. Returns null. */
 PyObject *raise_status(inlay_status status);

@@ -87,7 +87,7 @@ static const unsigned char dtypes[] = {
 
 static enum dtype dtype_of_onnx(int number)
 {
-    return number >= 0 && (size_t)number < sizeof dtypes ? (enum dtype)dtypes[number] : DTYPE_UNKNOWN;
+    return dtype_of_number(dtypes, sizeof dtypes, number);
 }
 
 /* ---- The kernel ------------------------------------------------------------------------------------------------- */
@@ -160,20 +160,15 @@ static struct ort_status *read_input(const struct ort_api *api, const struct ort
     return status;
 }
 
-/* Makes the output, which has the shape of ids and the columns of the table. */
-static struct ort_status *make_output(const struct ort_api *api, struct ort_context *context,
-                                      struct operation *operation)
+/* Makes the output of an operation that was checked. */
+static struct ort_status *make_output(const struct ort_api *api, struct ort_context *context, struct tensor *out)
 {
-    const struct tensor *ids = &operation->operands[OPERAND_IDS], *table = &operation->operands[OPERAND_TABLE];
     int64_t shape[VIEW_DIMS];
     struct ort_value *value = NULL;
-    for (int i = 0; i < ids->dims; i++)
-        shape[i] = ids->shape[i];
-    shape[ids->dims] = table->dims > 0 ? table->shape[table->dims - 1] : 0;
-    operation->out.dtype = table->dtype;
-    tensor_set_shape(&operation->out, (size_t)ids->dims + 1, shape);
-    struct ort_status *status = api->get_output(context, 0, shape, (size_t)ids->dims + 1, &value);
-    return status != NULL ? status : api->get_data(value, &operation->out.data);
+    for (int i = 0; i < out->dims; i++)
+        shape[i] = out->shape[i];
+    struct ort_status *status = api->get_output(context, 0, shape, (size_t)out->dims, &value);
+    return status != NULL ? status : api->get_data(value, &out->data);
 }
 
 static struct ort_status *compute(void *self, struct ort_context *context)
@@ -181,19 +176,21 @@ static struct ort_status *compute(void *self, struct ort_context *context)
     const struct kernel *kernel = self;
     const struct ort_api *api = kernel->api;
     struct operation operation;
-    memset(&operation, 0, sizeof operation);
-    operation.scale = kernel->scale;
+    char text[ERROR_TEXT_BYTES];
+    operation_init(&operation);
+    operation.spec.scale = kernel->scale;
     operation.broadcast_positions = true;
     size_t count = 0;
     struct ort_status *status = api->count_inputs(context, &count);
     for (size_t i = 0; i < count && i < INPUTS && status == NULL; i++)
         status = read_input(api, context, i, &operation.operands[inputs[i]]);
+    if (status == NULL && operation_check(&operation, text) != INLAY_OK)
+        status = api->create_status(ORT_INVALID_ARGUMENT, text);
     if (status == NULL)
-        status = make_output(api, context, &operation);
-    if (status != NULL)
-        return status;
-    char text[ERROR_TEXT_BYTES];
-    return operation_run(&operation, text) == INLAY_OK ? NULL : api->create_status(ORT_INVALID_ARGUMENT, text);
+        status = make_output(api, context, &operation.out);
+    if (status == NULL && operation_run(&operation, text) != INLAY_OK)
+        status = api->create_status(ORT_INVALID_ARGUMENT, text);
+    return status;
 }
 
 /* ---- The operators ---------------------------------------------------------------------------------------------- */

@@ -6,13 +6,9 @@
  */
 #include "torch.h"
 
-#include "dtype.h"
-#include "threads.h"
-
-#include <inlay/inlay.h>
+#include "operation.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,160 +71,103 @@ static void throw_error(const char *text)
 
 /* ---- Tensors ---------------------------------------------------------------------------------------------------- */
 
-enum { DIMS = 8, CPU = 0, NO_INDEX = -1, FLOAT32 = 6 };
+enum { CPU = 0, NO_INDEX = -1 };
 
-/* What PyTorch's types of elements, c10::ScalarType, are here. */
-static const struct {
-    inlay_id_type id;
-    inlay_element_type element;
-    unsigned char bytes;
-} types[] = {
-    [0] = {.id = INLAY_ID_U8, .bytes = 1},      [2] = {.id = INLAY_ID_I16, .bytes = 2},
-    [3] = {.id = INLAY_ID_I32, .bytes = 4},     [4] = {.id = INLAY_ID_I64, .bytes = 8},
-    [5] = {.element = INLAY_F16, .bytes = 2},   [FLOAT32] = {.element = INLAY_F32, .bytes = 4},
-    [15] = {.element = INLAY_BF16, .bytes = 2},
+/* Element types by PyTorch's number, c10::ScalarType. */
+static const unsigned char dtypes[] = {
+    [0] = DTYPE_U8,  [1] = DTYPE_I8,  [2] = DTYPE_I16, [3] = DTYPE_I32,   [4] = DTYPE_I64,
+    [5] = DTYPE_F16, [6] = DTYPE_F32, [7] = DTYPE_F64, [11] = DTYPE_BOOL, [15] = DTYPE_BF16,
 };
 
-enum { TYPES = sizeof types / sizeof *types };
-
-struct tensor {
-    tensor_handle handle; /* null: absent */
-    void *data;
-    int64_t dims, *sizes, *strides;
-    int32_t type;
-};
-
-/* What is wrong with a call; empty: nothing. */
-struct error {
-    char text[200];
-};
-
-/* Keeps the first error. */
-__attribute__((format(printf, 2, 3))) static void fail(struct error *error, const char *format, ...)
+/* Keeps the first error of a call; an empty text is none. */
+__attribute__((format(printf, 2, 3))) static void fail(char text[ERROR_TEXT_BYTES], const char *format, ...)
 {
     va_list arguments;
-    if (error->text[0] != 0)
+    if (text[0] != 0)
         return;
     va_start(arguments, format);
-    vsnprintf(error->text, sizeof error->text, format, arguments);
+    vsnprintf(text, ERROR_TEXT_BYTES, format, arguments);
     va_end(arguments);
 }
 
-static struct tensor open_tensor(uint64_t value, bool optional, const char *what, struct error *error)
-{
-    struct tensor tensor = {.handle = (tensor_handle)(uintptr_t)value};
-    if (optional && value != 0) {
-        uint64_t *box = (uint64_t *)(uintptr_t)value;
-        tensor.handle = (tensor_handle)(uintptr_t)*box;
-        torch.delete_box(box);
-    }
-    if (tensor.handle == NULL)
-        return tensor;
-    if (torch.get_data(tensor.handle, &tensor.data) != 0 || torch.get_dims(tensor.handle, &tensor.dims) != 0 ||
-        torch.get_sizes(tensor.handle, &tensor.sizes) != 0 || torch.get_strides(tensor.handle, &tensor.strides) != 0 ||
-        torch.get_type(tensor.handle, &tensor.type) != 0)
-        fail(error, "%s cannot be read", what);
-    else if (tensor.type < 0 || tensor.type >= TYPES || types[tensor.type].bytes == 0)
-        fail(error, "%s has elements of a type that inlay does not read", what);
-    else if (tensor.dims > DIMS - 1)
-        fail(error, "%s has %lld dimensions, more than %d", what, (long long)tensor.dims, DIMS - 1);
-    return tensor;
-}
-
-static int64_t count_elements(const struct tensor *tensor)
-{
-    int64_t count = 1;
-    for (int64_t i = 0; i < tensor->dims; i++)
-        count *= tensor->sizes[i];
-    return count;
-}
-
-/* Requires elements one after the other. */
-static void require_contiguous(const struct tensor *tensor, const char *what, struct error *error)
+/* Checks that a tensor is contiguous, but for the rows of a table, which may lie apart. */
+static void read_strides(struct tensor *tensor, const int64_t *strides, bool table, const char *name,
+                         char text[ERROR_TEXT_BYTES])
 {
     int64_t stride = 1;
-    for (int64_t i = tensor->dims - 1; i >= 0; i--) {
-        if (tensor->sizes[i] > 1 && tensor->strides[i] != stride && count_elements(tensor) > 0)
-            fail(error, "%s is not contiguous", what);
-        stride *= tensor->sizes[i];
+    for (int i = 0; i < tensor->dims; i++)
+        if (tensor->shape[i] == 0)
+            return;
+    for (int i = tensor->dims - 1; i >= 0; i--) {
+        if (tensor->shape[i] > 1 && strides[i] != stride) {
+            if (!table || tensor->dims != 2 || i != 0)
+                fail(text, "%s is not contiguous", name);
+            tensor->row_stride = (Py_ssize_t)strides[i];
+        }
+        stride *= tensor->shape[i];
     }
 }
 
-/* Returns `count` contiguous integers, or the first of as many as there are if that is negative; null if absent. */
-static const void *read_ids(const struct tensor *tensor, const char *what, int64_t count, inlay_id_type *type,
-                            struct error *error)
+/* Reads an argument, which may be absent if it is optional. Returns its handle, which is ours to delete, or null. */
+static tensor_handle open_tensor(uint64_t value, bool optional, bool table, const char *name, struct tensor *tensor,
+                                 char text[ERROR_TEXT_BYTES])
 {
-    *type = 0;
-    if (tensor->handle == NULL || error->text[0] != 0)
-        return NULL;
-    *type = types[tensor->type].id;
-    require_contiguous(tensor, what, error);
-    if (*type == 0)
-        fail(error, "%s must be integers", what);
-    if (count >= 0 && count_elements(tensor) != count)
-        fail(error, "%s has %lld elements, expected %lld", what, (long long)count_elements(tensor), (long long)count);
-    /* Arrays without elements are absent, and types without ids an error of the library. */
-    if (count_elements(tensor) == 0)
-        *type = 0;
-    return *type != 0 ? tensor->data : NULL;
-}
-
-static const void *read_floats(const struct tensor *tensor, const char *what, int64_t count, struct error *error)
-{
-    if (tensor->handle == NULL || error->text[0] != 0)
-        return NULL;
-    require_contiguous(tensor, what, error);
-    if (tensor->type != FLOAT32 || count_elements(tensor) != count)
-        fail(error, "%s must be float32 of %lld elements", what, (long long)count);
-    return tensor->data;
-}
-
-static inlay_table read_table(const struct tensor *tensor, const char *what, struct error *error)
-{
-    if (tensor->handle == NULL || error->text[0] != 0)
-        return inlay_table_f32(NULL, 0, 1);
-    const inlay_element_type element = types[tensor->type].element;
-    if (element == 0 || tensor->dims != 2 || (tensor->strides[1] != 1 && tensor->sizes[1] != 1) ||
-        tensor->strides[0] < 0) {
-        fail(error, "%s must be a table [rows, dim] of float32, float16 or bfloat16", what);
-        return inlay_table_f32(NULL, 0, 1);
+    tensor_handle handle = (tensor_handle)(uintptr_t)value;
+    int64_t dims, *shape, *strides;
+    int32_t type;
+    if (optional && value != 0) {
+        uint64_t *box = (uint64_t *)(uintptr_t)value;
+        handle = (tensor_handle)(uintptr_t)*box;
+        torch.delete_box(box);
     }
-    const size_t rows = (size_t)tensor->sizes[0], dim = (size_t)tensor->sizes[1], bytes = types[tensor->type].bytes;
-    const size_t stride = rows > 1 ? (size_t)tensor->strides[0] : dim;
-    return inlay_table_of(element, tensor->data, rows, dim, stride * bytes);
+    *tensor = (struct tensor){.given = handle != NULL};
+    if (handle == NULL)
+        return NULL;
+    if (torch.get_data(handle, &tensor->data) != 0 || torch.get_dims(handle, &dims) != 0 ||
+        torch.get_sizes(handle, &shape) != 0 || torch.get_strides(handle, &strides) != 0 ||
+        torch.get_type(handle, &type) != 0) {
+        fail(text, "%s cannot be read", name);
+        return handle;
+    }
+    tensor->dtype = dtype_of_number(dtypes, sizeof dtypes, type);
+    if (tensor_set_shape(tensor, (size_t)dims, shape))
+        read_strides(tensor, strides, table, name, text);
+    else
+        fail(text, "%s has %lld dimensions, more than %d", name, (long long)dims, VIEW_DIMS);
+    return handle;
 }
 
-static struct tensor new_tensor(int64_t dims, const int64_t *sizes, int32_t type, struct error *error)
+/* Makes a tensor of a shape, with elements of the type of another one. Returns null, after fail(), if it cannot. */
+static tensor_handle make_tensor(struct tensor *tensor, tensor_handle like, char text[ERROR_TEXT_BYTES])
 {
-    struct tensor tensor = {.dims = dims, .type = type};
-    int64_t strides[DIMS], stride = 1;
-    for (int64_t i = dims - 1; i >= 0; i--) {
+    int64_t shape[VIEW_DIMS], strides[VIEW_DIMS], stride = 1;
+    int32_t type;
+    tensor_handle handle = NULL;
+    for (int i = tensor->dims - 1; i >= 0; i--) {
+        shape[i] = tensor->shape[i];
         strides[i] = stride;
-        stride *= sizes[i];
+        stride *= shape[i];
     }
-    if (torch.empty(dims, sizes, strides, type, CPU, NO_INDEX, &tensor.handle) != 0 ||
-        torch.get_data(tensor.handle, &tensor.data) != 0)
-        fail(error, "there is no memory for the result");
-    return tensor;
+    if (torch.get_type(like, &type) != 0 ||
+        torch.empty(tensor->dims, shape, strides, type, CPU, NO_INDEX, &handle) != 0 ||
+        torch.get_data(handle, &tensor->data) != 0)
+        fail(text, "there is no memory for the result");
+    return handle;
 }
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------ */
 
-/* The arguments of both operators, in the order of their schema; those of backward follow the gradient. */
+/* The tensors of both operators, in the order of their schema, from the third on optional. Those of backward follow the
+   gradient. */
+static const enum operand arguments[] = {
+    OPERAND_IDS,          OPERAND_TABLE,       OPERAND_POSITIONS, OPERAND_SEGMENTS, OPERAND_GAMMA, OPERAND_BETA,
+    OPERAND_POSITION_IDS, OPERAND_SEGMENT_IDS, OPERAND_OFFSETS,   OPERAND_WEIGHTS,  OPERAND_SEED,
+};
+_Static_assert(sizeof arguments == OPERANDS * sizeof *arguments, "each operand is an argument");
+
+/* The numbers that follow them. */
 enum {
-    IDS,
-    TABLE,
-    POSITIONS,
-    SEGMENTS,
-    GAMMA,
-    BETA,
-    POSITION_IDS,
-    SEGMENT_IDS,
-    OFFSETS,
-    WEIGHTS,
-    SEED,
-    TENSORS,
-    SCALE = TENSORS,
+    SCALE = OPERANDS,
     PADDING_ID,
     START,
     NORM,
@@ -239,30 +178,10 @@ enum {
     ARGUMENTS,
 };
 
-static const struct {
-    const char *name;
-    bool optional;
-} tensor_arguments[TENSORS] = {
-    [IDS] = {"ids", false},
-    [TABLE] = {"table", false},
-    [POSITIONS] = {"positions", true},
-    [SEGMENTS] = {"segments", true},
-    [GAMMA] = {"gamma", true},
-    [BETA] = {"beta", true},
-    [POSITION_IDS] = {"position_ids", true},
-    [SEGMENT_IDS] = {"segment_ids", true},
-    [OFFSETS] = {"offsets", true},
-    [WEIGHTS] = {"weights", true},
-    [SEED] = {"seed", true},
-};
-
 struct request {
-    struct tensor tensors[TENSORS];
-    inlay_table tokens, positions, segments;
-    inlay_layer_spec spec; /* points to the tables */
-    inlay_batch batch;
-    int64_t dims, sizes[DIMS]; /* of the output */
-    struct error error;
+    struct operation operation;
+    tensor_handle handles[OPERANDS]; /* null: absent */
+    char text[ERROR_TEXT_BYTES];     /* what is wrong; empty: nothing */
 };
 
 static float float_of(uint64_t value)
@@ -272,230 +191,77 @@ static float float_of(uint64_t value)
     return (float)number;
 }
 
-static void read_spec(struct request *request, const uint64_t *stack)
+/* Reads the arguments and checks them. */
+static void open_request(struct request *request, const uint64_t *stack)
 {
-    const struct tensor *tensors = request->tensors;
-    struct error *error = &request->error;
-    request->tokens = read_table(&tensors[TABLE], "table", error);
-    request->positions = read_table(&tensors[POSITIONS], "positions", error);
-    request->segments = read_table(&tensors[SEGMENTS], "segments", error);
-    inlay_layer_spec *spec = &request->spec;
-    *spec = inlay_layer_spec_default(&request->tokens);
-    spec->positions = tensors[POSITIONS].handle != NULL ? &request->positions : NULL;
-    spec->segments = tensors[SEGMENTS].handle != NULL ? &request->segments : NULL;
+    struct operation *operation = &request->operation;
+    inlay_layer_spec *spec = &operation->spec;
+    operation_init(operation);
+    request->text[0] = 0;
+    for (int i = 0; i < OPERANDS; i++) {
+        const enum operand operand = arguments[i];
+        request->handles[operand] = open_tensor(stack[i], i >= 2, operand < OPERAND_TABLES, operand_name(operand),
+                                                &operation->operands[operand], request->text);
+    }
     spec->scale = float_of(stack[SCALE]);
     spec->padding_id = (int64_t)stack[PADDING_ID];
     spec->norm = (inlay_norm)stack[NORM];
     spec->epsilon = float_of(stack[EPSILON]);
     spec->segments_first = (stack[SEGMENTS_FIRST] & 0xff) != 0; /* only the byte of a bool is set */
     spec->pooling = (inlay_pooling)stack[POOLING];
-    spec->out_type = request->tokens.type;
-    spec->gamma = read_floats(&tensors[GAMMA], "gamma", (int64_t)request->tokens.dim, error);
-    spec->beta = read_floats(&tensors[BETA], "beta", (int64_t)request->tokens.dim, error);
+    operation->batch.start = (int64_t)stack[START];
+    operation->batch.dropout = float_of(stack[DROPOUT]);
+    if (request->text[0] == 0)
+        operation_check(operation, request->text);
 }
 
-/* Makes the batch, and the shape of the output. */
-static void read_batch(struct request *request, const uint64_t *stack)
+static void delete_tensors(const tensor_handle *handles, int count)
 {
-    const struct tensor *tensors = request->tensors, *ids = &tensors[IDS];
-    struct error *error = &request->error;
-    inlay_batch *batch = &request->batch;
-    const bool pooled = request->spec.pooling != INLAY_POOLING_NONE;
-    inlay_id_type type;
-    *batch = inlay_batch_i32(NULL, 1, 1, (int64_t)stack[START]);
-    batch->ids = read_ids(ids, "ids", -1, &type, error);
-    batch->id_type = type != 0 ? type : INLAY_ID_I64;
-    if (error->text[0] != 0)
-        return;
-    const int64_t n = count_elements(ids), leading = ids->dims > 0 ? ids->dims - 1 : 0;
-    for (int64_t i = 0; i < leading; i++) {
-        request->sizes[request->dims++] = ids->sizes[i];
-        batch->sequences *= (size_t)ids->sizes[i];
-    }
-    batch->length = ids->dims > 0 ? (size_t)ids->sizes[leading] : 1;
-    if (ids->dims > 0 && !pooled)
-        request->sizes[request->dims++] = ids->sizes[leading];
-    if (tensors[OFFSETS].handle != NULL) {
-        batch->offsets = read_ids(&tensors[OFFSETS], "offsets", -1, &type, error);
-        if (ids->dims != 1 || tensors[OFFSETS].dims != 1 || type != INLAY_ID_I64)
-            fail(error, "offsets must be a list of int64, and ids a list");
-        batch->sequences = (size_t)tensors[OFFSETS].sizes[0] - 1;
-        batch->length = (size_t)n;
-        request->dims = 0;
-        request->sizes[request->dims++] = pooled ? (int64_t)batch->sequences : n;
-    }
-    request->sizes[request->dims++] = (int64_t)request->tokens.dim;
-    batch->position_ids = read_ids(&tensors[POSITION_IDS], "position_ids", n, &batch->position_id_type, error);
-    batch->segment_ids = read_ids(&tensors[SEGMENT_IDS], "segment_ids", n, &batch->segment_id_type, error);
-    batch->weights = read_floats(&tensors[WEIGHTS], "weights", n, error);
-    batch->dropout = float_of(stack[DROPOUT]);
-    const int64_t *seed = read_ids(&tensors[SEED], "seed", 2, &type, error);
-    if (seed != NULL && type != INLAY_ID_I64)
-        fail(error, "seed must be int64");
-    else if (seed != NULL) {
-        batch->dropout_key = (uint64_t)seed[0];
-        batch->dropout_offset = (uint64_t)seed[1];
-    }
-}
-
-static void open_request(struct request *request, const uint64_t *stack)
-{
-    memset(request, 0, sizeof *request);
-    for (int i = 0; i < TENSORS; i++)
-        request->tensors[i] =
-            open_tensor(stack[i], tensor_arguments[i].optional, tensor_arguments[i].name, &request->error);
-    read_spec(request, stack);
-    if (request->error.text[0] == 0)
-        read_batch(request, stack);
-}
-
-static void close_request(struct request *request)
-{
-    for (int i = 0; i < TENSORS; i++)
-        if (request->tensors[i].handle != NULL)
-            torch.delete_tensor(request->tensors[i].handle);
-}
-
-/* Returns the executor of a call whose output has `bytes` bytes. Workers may have to be started, which needs the GIL.
- */
-static const inlay_executor *find_executor(size_t bytes, inlay_executor *executor)
-{
-    if (bytes < THREADS_LARGE_BYTES || threads_get() == 1)
-        return NULL;
-    const PyGILState_STATE state = PyGILState_Ensure();
-    const inlay_executor *found = threads_executor(threads_get(), executor);
-    PyGILState_Release(state);
-    return found;
-}
-
-static size_t output_bytes(const struct request *request)
-{
-    size_t bytes = types[request->tensors[TABLE].type].bytes;
-    for (int64_t i = 0; i < request->dims; i++)
-        bytes *= (size_t)request->sizes[i];
-    return bytes;
-}
-
-/* Keeps the error of a call that failed: the value first, as Python's exceptions name it. */
-static void fail_status(struct error *error, inlay_status status, const inlay_fault *fault)
-{
-    static const struct {
-        const char *what, *where;
-    } kinds[INLAY_ERROR_FILE + 1] = {
-        [INLAY_ERROR_ID] = {"id", "the table"},
-        [INLAY_ERROR_POSITION] = {"position", "the table of positions"},
-        [INLAY_ERROR_SEGMENT] = {"segment", "the table of segments"},
-    };
-    if (status == INLAY_OK)
-        return;
-    if (kinds[status].what != NULL)
-        fail(error, "%s %lld of sequence %zu, token %zu is not in %s", kinds[status].what, (long long)fault->value,
-             fault->sequence, fault->token, kinds[status].where);
-    else
-        fail(error, "inlay: %s", inlay_status_string(status));
+    for (int i = 0; i < count; i++)
+        if (handles[i] != NULL)
+            torch.delete_tensor(handles[i]);
 }
 
 static void run_forward(uint64_t *stack, uint64_t inputs, uint64_t outputs)
 {
     struct request request;
-    struct tensor out = {.handle = NULL};
-    inlay_layer *layer = NULL;
-    inlay_executor executor;
-    inlay_fault fault;
+    struct operation *operation = &request.operation;
+    tensor_handle out = NULL;
     (void)inputs;
     (void)outputs;
     open_request(&request, stack);
-    struct error *error = &request.error;
-    if (request.spec.pooling == INLAY_POOLING_NONE)
-        request.spec.padding_id = -1; /* PyTorch's padding_idx has a row as others have, but no gradient */
-    if (error->text[0] == 0)
-        fail_status(error, inlay_layer_create(&request.spec, NULL, &layer), NULL);
-    if (error->text[0] == 0)
-        out = new_tensor(request.dims, request.sizes, request.tensors[TABLE].type, error);
-    if (error->text[0] == 0) {
-        const size_t row_bytes = request.tokens.dim * types[request.tensors[TABLE].type].bytes;
-        fail_status(error,
-                    inlay_forward(layer, &request.batch, out.data, row_bytes,
-                                  find_executor(output_bytes(&request), &executor), &fault),
-                    &fault);
-    }
-    inlay_layer_destroy(layer);
-    close_request(&request);
-    if (error->text[0] == 0) {
-        stack[0] = (uint64_t)(uintptr_t)out.handle;
+    if (request.text[0] == 0)
+        out = make_tensor(&operation->out, request.handles[OPERAND_TABLE], request.text);
+    if (request.text[0] == 0)
+        operation_run(operation, request.text);
+    delete_tensors(request.handles, OPERANDS);
+    if (request.text[0] == 0) {
+        stack[0] = (uint64_t)(uintptr_t)out;
         return;
     }
-    if (out.handle != NULL)
-        torch.delete_tensor(out.handle);
-    throw_error(error->text);
+    delete_tensors(&out, 1);
+    throw_error(request.text);
 }
 
-/* ---- Backward --------------------------------------------------------------------------------------------------- */
-
-/* The tables that have gradients, which are the last arguments of backward. */
-static const struct {
-    int table;
-    const char *name;
-} differentiable[] = {
-    {TABLE, "the gradient of table"},
-    {POSITIONS, "the gradient of positions"},
-    {SEGMENTS, "the gradient of segments"},
-};
-
-enum { GRADIENTS = sizeof differentiable / sizeof *differentiable };
-
-/* Returns where the gradient of a table is added; null where it is absent. */
-static void *read_gradient(const struct request *request, int i, const struct tensor *gradient, struct error *error)
-{
-    const struct tensor *table = &request->tensors[differentiable[i].table];
-    if (gradient->handle == NULL || error->text[0] != 0)
-        return NULL;
-    if (gradient->dims != 2 || table->handle == NULL || gradient->sizes[0] != table->sizes[0])
-        fail(error, "%s has not the shape of its table", differentiable[i].name);
-    read_floats(gradient, differentiable[i].name, gradient->sizes[0] * (int64_t)request->tokens.dim, error);
-    return gradient->sizes[0] > 0 ? gradient->data : NULL;
-}
-
+/* Its arguments are the gradient of the output, those of forward, and the gradients of tables, to which it adds. */
 static void run_backward(uint64_t *stack, uint64_t inputs, uint64_t outputs)
 {
     struct request request;
-    struct tensor gradients[GRADIENTS];
-    inlay_layer *layer = NULL;
-    inlay_executor executor;
-    inlay_fault fault;
+    struct tensor gradient, to[OPERAND_TABLES];
+    tensor_handle handles[1 + OPERAND_TABLES];
     (void)inputs;
     (void)outputs;
     open_request(&request, stack + 1);
-    struct error *error = &request.error;
-    struct tensor from = open_tensor(stack[0], false, "gradient", error);
-    for (int i = 0; i < GRADIENTS; i++)
-        gradients[i] = open_tensor(stack[1 + ARGUMENTS + i], true, differentiable[i].name, error);
-    int64_t elements = 1;
-    for (int64_t i = 0; i < request.dims; i++)
-        elements *= request.sizes[i];
-    const void *data = read_floats(&from, "gradient", elements, error);
-    inlay_gradients to = inlay_gradients_none(request.tokens.dim);
-    to.tokens = read_gradient(&request, 0, &gradients[0], error);
-    to.positions = read_gradient(&request, 1, &gradients[1], error);
-    to.segments = read_gradient(&request, 2, &gradients[2], error);
-    request.spec.out_type = INLAY_F32;
-    request.spec.zero_rows =
-        request.spec.pooling == INLAY_POOLING_NONE ? INLAY_ZERO_ROWS_POSITIONED : INLAY_ZERO_ROWS_BARE;
-    if (error->text[0] == 0)
-        fail_status(error, inlay_layer_create(&request.spec, NULL, &layer), NULL);
-    if (error->text[0] == 0)
-        fail_status(error,
-                    inlay_backward(layer, &request.batch, data, request.tokens.dim * sizeof(float), &to,
-                                   find_executor((size_t)elements * sizeof(float), &executor), &fault),
-                    &fault);
-    inlay_layer_destroy(layer);
-    close_request(&request);
-    torch.delete_tensor(from.handle);
-    for (int i = 0; i < GRADIENTS; i++)
-        if (gradients[i].handle != NULL)
-            torch.delete_tensor(gradients[i].handle);
-    if (error->text[0] != 0)
-        throw_error(error->text);
+    handles[0] = open_tensor(stack[0], false, false, "gradient", &gradient, request.text);
+    for (enum operand i = OPERAND_TABLE; i < OPERAND_TABLES; i++)
+        handles[1 + i] =
+            open_tensor(stack[1 + ARGUMENTS + i], true, false, "the gradient of a table", &to[i], request.text);
+    if (request.text[0] == 0)
+        operation_add_gradients(&request.operation, &gradient, to, request.text);
+    delete_tensors(request.handles, OPERANDS);
+    delete_tensors(handles, 1 + OPERAND_TABLES);
+    if (request.text[0] != 0)
+        throw_error(request.text);
 }
 
 /* ---- Registration ----------------------------------------------------------------------------------------------- */

@@ -112,7 +112,7 @@ static const unsigned char dtypes[] = {
 
 static enum dtype dtype_of_xla(int number)
 {
-    return number >= 0 && (size_t)number < sizeof dtypes ? (enum dtype)dtypes[number] : DTYPE_UNKNOWN;
+    return dtype_of_number(dtypes, sizeof dtypes, number);
 }
 
 /* ---- The handler ------------------------------------------------------------------------------------------------ */
@@ -180,13 +180,14 @@ static bool read_tensors(const struct xla_frame *frame, struct operation *operat
 static bool read_numbers(const struct xla_frame *frame, struct operation *operation)
 {
     int32_t norm, segments_first;
-    if (!read_number(frame, "scale", DTYPE_F32, &operation->scale) ||
-        !read_number(frame, "epsilon", DTYPE_F32, &operation->epsilon) ||
-        !read_number(frame, "start", DTYPE_I64, &operation->start) || !read_number(frame, "norm", DTYPE_I32, &norm) ||
+    if (!read_number(frame, "scale", DTYPE_F32, &operation->spec.scale) ||
+        !read_number(frame, "epsilon", DTYPE_F32, &operation->spec.epsilon) ||
+        !read_number(frame, "start", DTYPE_I64, &operation->batch.start) ||
+        !read_number(frame, "norm", DTYPE_I32, &norm) ||
         !read_number(frame, "segments_first", DTYPE_I32, &segments_first))
         return false;
-    operation->norm = (inlay_norm)norm;
-    operation->segments_first = segments_first != 0;
+    operation->spec.norm = (inlay_norm)norm;
+    operation->spec.segments_first = segments_first != 0;
     return true;
 }
 
@@ -202,11 +203,13 @@ static void *handle(struct xla_frame *frame)
     if (frame->stage != XLA_STAGE_EXECUTE)
         return NULL;
     struct operation operation;
-    memset(&operation, 0, sizeof operation);
+    operation_init(&operation);
     if (!read_tensors(frame, &operation) || !read_numbers(frame, &operation))
         return fail(frame, XLA_INTERNAL, "this is not a call of inlay.jax");
     char text[ERROR_TEXT_BYTES];
-    inlay_status status = operation_run(&operation, text);
+    inlay_status status = operation_check(&operation, text);
+    if (status == INLAY_OK)
+        status = operation_run(&operation, text);
     return status == INLAY_OK ? NULL : fail(frame, code_of(status), text);
 }
 

@@ -134,7 +134,7 @@ def test_opcheck_of_bags(pooling):
 
 
 def test_ragged_batches():
-    """Positions begin anew in each sequence, and the output is packed."""
+    """Positions begin again in each sequence, and the output is packed."""
     learned, places = torch.randn(9, DIM), torch.tensor([0, 1, 2, 0, 0, 1])
     ids = torch.randint(ROWS, (6,))
     given = arguments(ids=ids, positions=learned, offsets=torch.tensor([0, 3, 3, 4, 6]))
@@ -167,31 +167,32 @@ def test_dropout_has_one_mask():
 def test_bad_arguments():
     given = arguments()
     bad = torch.tensor([[0, 1], [2, ROWS]])
-    with pytest.raises(RuntimeError, match="id 40 of sequence 1, token 1 is not in the table"):
+    with pytest.raises(RuntimeError, match=r"id 40 at \[1, 1\] is not in the table"):
         operator(given._replace(ids=bad))
     with pytest.raises(IndexError, match=r"id 40 at \[1, 1\] is not in the table"):
         eager(given._replace(ids=bad))
     for message, change in {
-        "ids must be integers": {"ids": torch.ones(3)},
-        "ids has elements of a type": {"ids": torch.ones(3, dtype=torch.bool)},
-        "table must be a table": {"table": torch.ones(3)},
-        "gamma must be float32 of 12": {"gamma": torch.ones(3), "norm": 1},
+        "ids has elements of type float32": {"ids": torch.ones(3)},
+        "ids has elements of type bool": {"ids": torch.ones(3, dtype=torch.bool)},
+        r"table is not shaped as \[vocab, dim\]": {"table": torch.ones(3)},
+        "table has elements of type float64": {"table": torch.ones(3, DIM, dtype=torch.float64)},
+        r"gamma is not shaped as \[dim\]": {"gamma": torch.ones(3), "norm": 1},
         "ids is not contiguous": {"ids": torch.randint(ROWS, (7, 3)).T},
-        "position_ids has 2 elements, expected 21": {
+        "position_ids is not shaped as ids": {
             "positions": torch.ones(9, DIM),
             "position_ids": torch.ones(2).long(),
         },
-        "position 10 of sequence 0, token 6 is not": {"positions": torch.ones(10, DIM), "start": 4},
-        "segment 5 of sequence 0": {"segments": torch.ones(2, DIM), "segment_ids": torch.full(SHAPE, 5)},
-        "seed must be int64": {"seed": torch.ones(2).int(), "dropout": 0.5},
+        r"position 10 at \[0, 6\] is not in the table of positions": {"positions": torch.ones(10, DIM), "start": 4},
+        r"segment 5 at \[0, 0\] is not in the table of segments": {"segments": torch.ones(2, DIM), "segment_ids": torch.full(SHAPE, 5)},
+        "seed has elements of type int32": {"seed": torch.ones(2).int(), "dropout": 0.5},
         "outside the range|exclude|does not know": {"dropout": 1.0},
     }.items():
         with pytest.raises(RuntimeError, match=message):
             operator(given._replace(**change))
     gradient = torch.ones(*SHAPE, DIM)
-    with pytest.raises(RuntimeError, match="gradient of table has not the shape"):
+    with pytest.raises(RuntimeError, match="gradient of table is not float32 of its shape"):
         torch.ops.inlay.backward(gradient, *given, torch.zeros(ROWS - 1, DIM), None, None)
-    with pytest.raises(RuntimeError, match="gradient must be float32 of 252"):
+    with pytest.raises(RuntimeError, match="gradient is not float32 of the shape of the output"):
         torch.ops.inlay.backward(gradient[:2], *given, torch.zeros(ROWS, DIM), None, None)
 
 

@@ -204,7 +204,7 @@ _layers: weakref.WeakKeyDictionary[Any, tuple[Any, Any]] = weakref.WeakKeyDictio
 
 
 def _layer(owner: Any, given: Arguments) -> Any:
-    """Returns the layer of these tensors and options, made anew only if one of them has changed."""
+    """Returns the layer of these tensors and options, made again only if one of them has changed."""
     made_of: list[Any] = [given.scale, given.norm, given.epsilon, given.segments_first, given.pooling, given.padding_id]
     for tensor in given[_PLACES[0] : _PLACES[-1] + 1]:
         if tensor is None:
