@@ -9,8 +9,8 @@ import numpy
 HUGE_PAGE = 1 << 21
 HUGE = os.environ.get("NUMPY_MADVISE_HUGEPAGE") != "0"
 # Who provides the memory of an output: the caller once, the system in each call, or an arena. USED is inlay
-# as its users call it: from C, with memory of the caller.
-REUSED, ALLOCATED, KEPT, USED = "reused", "allocated", "kept", "used"
+# as its users call it from C, with memory of the caller, and NEW as they call it from Python.
+REUSED, ALLOCATED, KEPT, USED, NEW = "reused", "allocated", "kept", "used", "new"
 
 # call() is what is timed, and makes `calls` calls; array(result) is its output as a NumPy array.
 Contender = collections.namedtuple("Contender", "name mode call array calls", defaults=(1,))

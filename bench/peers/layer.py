@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""inlay as a contender: inlay_forward of libinlay.so, called through ctypes with prepared arguments."""
+"""inlay as contenders: inlay_forward of libinlay.so, called through ctypes with prepared arguments, and inlay.Layer."""
 import ctypes
 import functools
 
 import numpy
 
-from fixture import ALLOCATED, REUSED, USED, Contender
+from fixture import ALLOCATED, NEW, REUSED, USED, Contender
 
 POINTER, SIZE = ctypes.c_void_p, ctypes.c_size_t
 SIGNATURES = {
@@ -95,3 +95,20 @@ class Inlay:
         while self._made:
             destroy, handle = self._made.pop()
             destroy(handle)
+
+
+class Package:
+    """The Python package, under the names of the same layers in C."""
+
+    def __init__(self, threads):
+        import inlay
+
+        self.inlay = inlay
+        inlay.set_num_threads(threads)
+        self.version = f"its Python package {inlay.__version__} ({inlay.isa()})"
+
+    def contenders(self, fixture):
+        inlay = self.inlay
+        for name, positions in ((Inlay.sinusoid, inlay.Sinusoid()), (Inlay.learned, fixture.positions)):
+            layer = inlay.Layer(fixture.table, scale="sqrt", positions=positions)
+            yield Contender(name, NEW, functools.partial(layer, fixture.ids), numpy.asarray)

@@ -83,13 +83,18 @@ def main():
     import fixture as fixtures
     import report
     import rounds
-    from layer import Inlay
+    from layer import Inlay, Package
     from library import Library
 
     inlay = Inlay(options.shared_object, options.handles, options.threads)
     sinusoids = Library(options.shared_object)
     ours = (inlay.sinusoid, inlay.learned)
     absent, peers, about = list(contenders.ABSENT), [], {}
+    own = [inlay]
+    try:
+        own.append(Package(options.threads))
+    except ImportError as missing:
+        absent.append(skip(f"inlay from Python: {missing}"))
     for peer in contenders.PEERS:
         if not any(re.search(options.peers, name) for name in peer.about):
             continue
@@ -109,7 +114,7 @@ def main():
         print(f"peers: {shape.name}", file=sys.stderr, flush=True)
         fixture = fixtures.Fixture(shape, inlay.sqrt_dim(shape.dim), lambda dim, n: sinusoids.table("exact", dim, n))
         chosen, differences = [], {}
-        for peer in [inlay, *peers]:
+        for peer in [*own, *peers]:
             try:
                 made = list(peer.contenders(fixture))
             except Exception as failure:  # one framework that fails must not stop the others
@@ -141,7 +146,7 @@ def main():
     share = statistics.median(row["processor_share"] for row in rows)
     least = min(row["processor_share"] for row in rows)
     facts = {
-        "versions": f"inlay {inlay.version} beside {', '.join(peer.version for peer in peers)}",
+        "versions": f"inlay {', '.join(peer.version for peer in own)} beside {', '.join(peer.version for peer in peers)}",
         "conditions": (
             f"{options.threads} thread{'s' * (options.threads > 1)} on core{'s' * (len(cores) > 1)} "
             f"{', '.join(map(str, cores))}; {options.rounds} rounds; float32 tables, int64 ids (int32 for JAX and "
