@@ -421,66 +421,6 @@ def test_export():
         assert torch.equal(program.module()(other), module(other))
 
 
-# ---- Training
-
-
-class Toy(torch.nn.Module):
-    """Embeddings with positions, one block of attention, and a classifier of tokens."""
-
-    def __init__(self, embed):
-        super().__init__()
-        self.embed = embed
-        self.block = torch.nn.TransformerEncoderLayer(128, 2, 128, dropout=0.0, batch_first=True)
-        self.head = torch.nn.Linear(128, 300)
-
-    def forward(self, ids):
-        return self.head(self.block(self.embed(ids)))
-
-
-class Eager(torch.nn.Module):
-    """InputLayer by PyTorch's operators."""
-
-    def __init__(self, layer):
-        super().__init__()
-        self.weight, self.positions = layer.weight, layer.positions
-        self.scale = layer.scale
-
-    def forward(self, ids):
-        return torch.nn.functional.embedding(ids, self.weight) * self.scale + self.positions[: ids.shape[1]]
-
-
-def curve(convert=None, steps=12):
-    torch.manual_seed(3)
-    layer = inlay.torch.InputLayer(300, 128, positions=inlay.Sinusoid(), scale="sqrt", max_length=64)
-    toy = Toy(layer if convert is None else convert(layer))
-    optimiser = torch.optim.Adam(toy.parameters(), lr=3e-3)
-    losses = []
-    for _ in range(steps):
-        ids = torch.randint(300, (16, 64))
-        loss = torch.nn.functional.cross_entropy(toy(ids).flatten(0, 1), ids.flatten())
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        losses.append(loss.item())
-    return losses, layer.weight.detach()
-
-
-def test_training(threads):
-    """The same curve as PyTorch's within rounding, and the same bits for every number of inlay's threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        one, one_weight = curve()
-        threads(2)
-        two, two_weight = curve()
-        eager_curve, _ = curve(Eager)
-    finally:
-        torch.set_num_threads(before)
-    assert one == two and torch.equal(one_weight, two_weight)
-    assert one[-1] < one[0] - 0.1
-    assert max(abs(a - b) for a, b in zip(one, eager_curve)) < 2e-3
-
-
 def test_gradients_come_from_the_pool(pool):
     own = with_gradients(arguments(table=torch.randn(5000, DIM)))
     eager(own).sum().backward()
