@@ -136,8 +136,6 @@ def test_examples_of_documents(page, needs):
     blocks = re.findall(r"```(python|pycon)\n(.*?)```", text, re.DOTALL)
     assert blocks
     names = {}
-    if page == "README.md":
-        names = {"table": numpy.ones((50, 8), "f4"), "ids": numpy.array([[1, 2]])}
     for kind, block in blocks:
         if kind == "python":
             exec(compile(block, page, "exec"), names)  # pylint: disable=exec-used
