@@ -85,7 +85,8 @@ def test_signals(directory, faulty):
     before = sorted(os.listdir(directory))
     for name in "SIGHUP", "SIGINT", "SIGTERM":
         number = int(getattr(signal, name))
-        result = faulty(f"create 1 signal {number}", *SMALL, "--out", out)
+        heed = lambda number=number: signal.signal(number, signal.SIG_DFL)  # even where the tests run under nohup
+        result = faulty(f"create 1 signal {number}", *SMALL, "--out", out, preexec_fn=heed)
         check(result.returncode == -number, f"{name} ends the process", result.returncode)
         check(read(out) == OLD and sorted(os.listdir(directory)) == before, f"{name} leaves nothing", os.listdir(directory))
         ignore = lambda number=number: signal.signal(number, signal.SIG_IGN)
