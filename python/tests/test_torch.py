@@ -289,6 +289,53 @@ def test_weights_may_change():
         assert torch.equal(module(ids), module.weight[:5])
 
 
+@pytest.mark.parametrize("view", ["transposed", "columns", "every second column", "one row"])
+def test_tables_of_every_layout(view):
+    """With and without gradients; only rows that are contiguous are read where they lie."""
+    weight = {
+        "transposed": torch.randn(DIM, ROWS).T,
+        "columns": torch.randn(ROWS, 2 * DIM)[:, :DIM],
+        "every second column": torch.randn(ROWS, 2 * DIM)[:, ::2],
+        "one row": torch.randn(1, DIM).expand(ROWS, DIM),
+    }[view]
+    module, ids = inlay.torch.InputLayer(ROWS, DIM, norm="layer"), torch.randint(ROWS, SHAPE)
+    module.weight, module.gamma = torch.nn.Parameter(weight), torch.nn.Parameter(torch.rand(2 * DIM)[::2])
+    expected = torch.nn.functional.layer_norm(weight[ids], (DIM,), module.gamma, module.beta, module.eps)
+    for enabled in (True, False):
+        with torch.set_grad_enabled(enabled):
+            torch.testing.assert_close(module(ids), expected, rtol=1e-5, atol=1e-5)
+    if view != "one row":
+        with torch.no_grad():
+            module.weight.zero_()
+            assert torch.equal(module(ids), module.beta.expand(*SHAPE, DIM)), "a copy was kept"
+
+
+def message_of(call):
+    with pytest.raises(Exception) as caught:
+        call()
+    return type(caught.value), str(caught.value)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+def test_bags_refuse_what_those_of_torch_refuse(mode):
+    ours, theirs = inlay.torch.EmbeddingBag(ROWS, DIM, mode=mode), torch.nn.EmbeddingBag(ROWS, DIM, mode=mode)
+    flat, batch, weights = torch.arange(6), torch.zeros(2, 3).long(), torch.rand(6)
+    calls = [(flat,), (batch, torch.tensor([0, 2])), (batch[None],), (flat, torch.tensor([0.0, 3.0]))]
+    if mode == "mean":
+        calls.append((flat, torch.tensor([0, 3]), weights))
+    for call in calls:
+        assert message_of(lambda: ours(*call)) == message_of(lambda: theirs(*call))  # pylint: disable=W0640
+
+
+def test_padding_counts_from_the_end_too():
+    module = inlay.torch.InputLayer(ROWS, DIM, padding_idx=-1)
+    module(torch.tensor([[ROWS - 1, 1]])).sum().backward()
+    assert module.padding_idx == ROWS - 1 and not module.weight[-1].any() and not module.weight.grad[-1].any()
+    for padding_idx in (ROWS, -ROWS - 1):
+        with pytest.raises(ValueError, match="padding_idx"):
+            inlay.torch.InputLayer(ROWS, DIM, padding_idx=padding_idx)
+
+
 def layer_of(**options):
     return inlay.torch.InputLayer(
         ROWS, DIM, positions="learned", max_length=16, segments=2, norm="layer", scale="sqrt", padding_idx=0, **options
@@ -419,6 +466,35 @@ def test_export():
     for shape in (SHAPE, (3, 11)):
         other = torch.randint(ROWS, shape)
         assert torch.equal(program.module()(other), module(other))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("grad", [True, False])
+def test_traces_have_an_operator(grad):
+    """What torch.jit.trace and make_fx record is a call for other ids, not the output of these."""
+    module = layer_of().eval()
+    ids, other = torch.randint(ROWS, SHAPE), torch.randint(ROWS, SHAPE)
+    with torch.set_grad_enabled(grad):
+        assert torch.equal(torch.jit.trace(module, (ids,))(other), module(other))
+    with torch.no_grad():
+        graph = torch.fx.experimental.proxy_tensor.make_fx(lambda ids: module(ids))(ids)  # pylint: disable=W0108
+        assert torch.equal(graph(other), module(other))
+
+
+def test_transforms_of_functions():
+    """torch.func takes PyTorch's own operators, whose gradients it knows."""
+    module, ids = layer_of(), torch.randint(ROWS, SHAPE)
+    parameters = {name: parameter.detach() for name, parameter in module.named_parameters()}
+
+    def loss(parameters, ids):
+        return torch.func.functional_call(module, parameters, (ids,)).square().sum()
+
+    loss(dict(module.named_parameters()), ids).backward()
+    found = torch.func.grad(loss)(parameters, ids)
+    each = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(parameters, ids)
+    for name, parameter in module.named_parameters():
+        for gradient in (found[name], each[name].sum(0)):
+            torch.testing.assert_close(gradient, parameter.grad, rtol=1e-4, atol=1e-3)
 
 
 def test_gradients_come_from_the_pool(pool):

@@ -57,7 +57,12 @@ class EmbeddingBag(nn.EmbeddingBag):
         trains_weights = weights is not None and (weights.requires_grad or weights.dtype != torch.float32)
         if self.mode not in POOLINGS or not plain_options(self) or trains_weights or self.embedding_dim > 4096:
             return None
+        # What PyTorch refuses, it shall refuse in its own words.
+        if (input.dim() != 2 if offsets is None else input.dim() != 1) or (weights is not None and self.mode != "sum"):
+            return None
         if offsets is not None:
+            if offsets.dtype not in (torch.int64, torch.int32):
+                return None
             offsets = offsets.long()
             if not self.include_last_offset:
                 offsets = torch.cat([offsets, offsets.new_tensor([input.shape[0]])])
@@ -100,7 +105,10 @@ class InputLayer(nn.Module):
         options = {"device": device, "dtype": dtype}
         self.vocab, self.dim, self.eps, self.dropout = vocab, dim, eps, dropout
         self.scale = math.sqrt(dim) if scale == "sqrt" else float(scale)
-        self.norm, self.padding_idx, self.segments_first = NORMS.index(norm), padding_idx, segments_first
+        self.norm, self.segments_first = NORMS.index(norm), segments_first
+        if padding_idx is not None and not -vocab <= padding_idx < vocab:
+            raise ValueError(f"padding_idx is {padding_idx}, not in [{-vocab}, {vocab})")
+        self.padding_idx = padding_idx if padding_idx is None else padding_idx % vocab
         self.weight = nn.Parameter(torch.empty(vocab, dim, **options))
         self.register_parameter("segments", nn.Parameter(torch.empty(segments, dim, **options)) if segments else None)
         self.register_parameter("gamma", nn.Parameter(torch.empty(dim, **options)) if norm else None)

@@ -254,7 +254,7 @@ def _call(owner: Any, given: Arguments) -> Tensor:
 
 
 def reference(given: Arguments) -> Tensor:
-    """Computes the same with PyTorch's operators, for devices and types that the kernels do not have.
+    """Computes the same with PyTorch's operators, for devices, types and transforms that the kernels do not have.
 
     Its dropout draws another mask, and pooling takes no offsets.
     """
@@ -284,9 +284,19 @@ _ID_TYPES = (torch.int64, torch.int32)
 _PLAIN = (Tensor, torch.nn.Parameter)
 
 
+def is_recorded() -> bool:
+    """Returns whether a compiler, a tracer or a dispatch mode must see an operator."""
+    return torch.compiler.is_compiling() or torch._C._is_tracing() or torch._C._len_torch_dispatch_stack() > 0
+
+
+def _is_transformed() -> bool:
+    """Returns whether torch.func.grad or vmap is at work, which know no gradients of operators of others."""
+    return not torch.compiler.is_compiling() and torch._C._functorch.peek_interpreter_stack() is not None
+
+
 def fits(given: Arguments) -> bool:
-    """Returns whether the kernels take these tensors: plain ones, on the CPU, of their types."""
-    if given.ids.dtype not in _ID_TYPES or given.table.dtype not in _TABLE_TYPES:
+    """Returns whether the kernels take these tensors: on the CPU, of their types, and not of torch.func."""
+    if given.ids.dtype not in _ID_TYPES or given.table.dtype not in _TABLE_TYPES or _is_transformed():
         return False
     if any(tensor is not None and tensor.dtype != torch.float32 for tensor in (given.gamma, given.beta)):
         return False
@@ -299,15 +309,25 @@ def _contiguous(given: Arguments) -> Arguments:
     )
 
 
+def _with_rows(given: Arguments) -> Arguments:
+    """Copies tables and vectors that direct calls cannot read: those whose rows are not contiguous, or overlap."""
+    copies = {
+        name: tensor.contiguous()
+        for name, tensor in zip(DIFFERENTIABLE, given[_PLACES[0] : _PLACES[-1] + 1])
+        if tensor is not None and (tensor.stride(-1) != 1 or tensor.stride(0) < tensor.shape[-1] * (tensor.dim() - 1))
+    }
+    return given._replace(**copies) if copies else given
+
+
 def embed(owner: Any, given: Arguments) -> Tensor:
-    """Computes the layer by the shortest way there is: the operator where a compiler or a transform looks on, else a
-    direct call, in training with gradients. `owner` is the module whose layer is kept."""
+    """Computes the layer by the shortest way there is: the operator where something records operators, else a direct
+    call, in training with gradients. `owner` is the module whose layer is kept."""
     tensors = [tensor for tensor in tuple(given)[:_TENSORS] if tensor is not None]
-    if torch.compiler.is_compiling() or any(type(tensor) not in _PLAIN for tensor in tensors):
+    if is_recorded() or any(type(tensor) not in _PLAIN for tensor in tensors):
         return torch.ops.inlay.forward(*_contiguous(given))
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
         return _Eager.apply(owner, *_contiguous(given))
-    return _call(owner, given)
+    return _call(owner, _with_rows(given))
 
 
 def new_seed() -> Tensor:
