@@ -141,6 +141,14 @@ def test_everything_else_computes_the_rows(layers):
             lambda x: x.clone().mul_(2),
             lambda x: torch.stack([x, x]).sum(0),
             lambda x: x.numpy().copy(),
+            lambda x: x + other[0].T.contiguous().T,
+            lambda x: x + other[:1],
+            lambda x: torch.add(input=x, other=other[0]),
+            lambda x: torch.add(x, x, out=torch.empty(5, 50, 32)),
+            lambda x: x.mul(other=2),
+            lambda x: torch.mul(x, 2, out=torch.empty(5, 50, 32)),
+            lambda x: nn.functional.layer_norm(input=x, normalized_shape=[32]),
+            lambda x: nn.functional.dropout(input=x, training=False) + 0,
         ):
             expected = torch.as_tensor(function(rows.clone()))
             torch.testing.assert_close(torch.as_tensor(function(table(ids))), expected, rtol=1e-5, atol=1e-5)
@@ -164,6 +172,66 @@ def test_sums_in_place_are_seen_by_all(layers):
         same = x
         x += places
         assert torch.equal(same * 1.0, expected)
+
+
+def test_changes_before_the_rows_are_computed():
+    """Ids were copied, and a changed table is an error: eager PyTorch would have read it earlier."""
+    table, places = nn.Embedding(99, 32), torch.randn(50, 32)
+    ids = torch.randint(99, (5, 50))
+    expected = table(ids).detach()
+    inlay.torch.convert(table)
+    with torch.no_grad():
+        x = table(ids)
+        ids.zero_()
+        assert torch.equal(x * 1.0, expected)
+        x, y = table(ids), table(ids) + places
+        table.weight.mul_(2)
+        with pytest.raises(RuntimeError, match="a table was changed in place before the rows"):
+            x.sum()
+        y = table(ids) + places
+        places.zero_()
+        with pytest.raises(RuntimeError, match="a table was changed in place"):
+            y.sum()
+    with torch.inference_mode():
+        inference = nn.Embedding(99, 32)
+        inlay.torch.convert(inference)
+        assert torch.equal(inference(ids) * 1.0, inference.weight[ids])
+
+
+def test_frozen_embeddings_leave_gradients_to_what_follows():
+    """As in fine-tuning: the embedding is frozen, and the norm and the positions learn."""
+    table, norm, places = nn.Embedding(99, 32), nn.LayerNorm(32), nn.Parameter(torch.randn(50, 32))
+    table.weight.requires_grad_(False)
+    ids, gradients = torch.randint(99, (5, 50)), []
+    for change in (lambda model: None, inlay.torch.convert):
+        change(table)
+        for out in (norm(table(ids)), table(ids) + places):
+            out.square().sum().backward()
+        gradients.append([parameter.grad.clone() for parameter in (norm.weight, norm.bias, places)])
+        norm.zero_grad()
+        places.grad = None
+    torch.testing.assert_close(*gradients, rtol=1e-5, atol=1e-4)
+
+
+def test_parameters_of_positions_are_noted_in_inference(layers):
+    table, places = nn.Embedding(99, 32), nn.Parameter(torch.randn(1, 50, 32))
+    ids = torch.randint(99, (5, 50))
+    expected = (table(ids) + places).detach()
+    inlay.torch.convert(table)
+    with torch.no_grad():
+        assert torch.equal((table(ids) + places) * 1.0, expected)
+    assert [terms_of(given) for given in layers] == [{"positions"}]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_traces_have_the_operators_of_torch(layers):
+    model = Model().eval()
+    inlay.torch.convert(model)
+    with torch.no_grad():
+        traced = torch.jit.trace(model, (torch.randint(99, (8, 60)),), check_trace=False)
+        ids = torch.randint(99, (8, 60))
+        assert not layers
+        torch.testing.assert_close(traced(ids), model(ids), rtol=TOLERANCE, atol=TOLERANCE)
 
 
 def test_what_is_left():

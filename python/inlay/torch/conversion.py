@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.utils import _pytree
 
 from .modules import EmbeddingBag, plain_options
-from .operators import Arguments, embed, fits
+from .operators import Arguments, embed, fits, is_recorded
 
 # Fewer tokens take PyTorch less time than noting what happens to them.
 LEAST_TOKENS = 1000
@@ -25,6 +25,17 @@ class Term(NamedTuple):
 
     table: Tensor
     ids: Optional[Tensor]
+    version: Optional[int]
+
+
+def _term(table: Tensor, ids: Optional[Tensor]) -> Term:
+    """Returns a term whose ids are copied, since a model may change its own before the rows are computed."""
+    return Term(table, None if ids is None else ids.clone(), _version(table))
+
+
+def _version(tensor: Tensor) -> Optional[int]:
+    """Returns how often a tensor was changed in place; None for tensors of inference mode, which do not count that."""
+    return None if tensor.is_inference() else tensor._version
 
 
 class PendingRows(Tensor):
@@ -46,6 +57,11 @@ class PendingRows(Tensor):
     def materialise(self) -> Tensor:
         """Computes the rows, once."""
         if self.rows is None:
+            if any(_version(term.table) != term.version for term in self.terms):
+                raise RuntimeError(
+                    "a table was changed in place before the rows of a converted embedding were computed; "
+                    "inlay.torch.restore() the model, or use its rows before the change"
+                )
             with torch.no_grad():
                 self.rows = embed(self.owner, self._arguments())
         return self.rows
@@ -107,10 +123,9 @@ _METADATA = {
 # ---- Notes: functions of PyTorch that return pending rows again, or None where they cannot
 
 
-def _note_number(rows: Any, factor: Any) -> Optional[PendingRows]:
-    if not isinstance(rows, PendingRows):
-        rows, factor = factor, rows
-    untouched = isinstance(rows, PendingRows) and rows.rows is None and rows.norm is None
+def _note_number(input: Any, other: Any, *, out: Any = None) -> Optional[PendingRows]:
+    rows, factor = (input, other) if isinstance(input, PendingRows) else (other, input)
+    untouched = isinstance(rows, PendingRows) and rows.rows is None and rows.norm is None and out is None
     if not untouched or len(rows.terms) > 1 or rows.factor != 1.0 or type(factor) not in (int, float):
         return None
     return PendingRows(rows.owner, _shape(rows), rows.terms, float(factor))
@@ -121,9 +136,14 @@ def _terms_of(side: Any, shape: torch.Size) -> Optional[tuple[Term, ...]]:
     if isinstance(side, PendingRows):
         return side.terms if side.rows is None and side.norm is None else None
     by_place = isinstance(side, Tensor) and side.dim() > 1 and side.shape[-2:] == shape[-2:]
-    if not by_place or side.requires_grad or side.numel() != side.shape[-1] * side.shape[-2]:
+    if not by_place or _trains(side) or side.numel() != side.shape[-1] * side.shape[-2]:
         return None
-    return (Term(side.reshape(side.shape[-2:]), None),)
+    return (_term(side.reshape(side.shape[-2:]), None),)
+
+
+def _trains(tensor: Tensor) -> bool:
+    """Returns whether a result needs a gradient because of this tensor."""
+    return torch.is_grad_enabled() and tensor.requires_grad
 
 
 def _larger(one: torch.Size, other: torch.Size) -> Optional[torch.Size]:
@@ -134,12 +154,12 @@ def _larger(one: torch.Size, other: torch.Size) -> Optional[torch.Size]:
     return None
 
 
-def _note_sum(left: Any, right: Any, *, alpha: Any = 1) -> Optional[PendingRows]:
+def _note_sum(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Optional[PendingRows]:
     """Notes (a + b) + c, and no sum of another order. A factor is that of the first term."""
-    if alpha != 1 or not isinstance(left, Tensor) or not isinstance(right, Tensor):
+    if alpha != 1 or out is not None or not isinstance(input, Tensor) or not isinstance(other, Tensor):
         return None
-    sides = sorted((left, right), key=_begins)
-    shape = _larger(_shape(left), _shape(right))
+    sides = sorted((input, other), key=_begins)
+    shape = _larger(_shape(input), _shape(other))
     if shape is None:
         return None
     first, second = (_terms_of(side, shape) for side in sides)
@@ -158,34 +178,34 @@ def _begins(side: Any) -> tuple[bool, bool, int]:
     return (False, side.factor == 1.0, -len(side.terms) * (1 << 40) - _shape(side).numel())
 
 
-def _note_sum_in_place(left: Any, right: Any, *, alpha: Any = 1) -> Optional[Tensor]:
-    noted = _note_sum(left, right, alpha=alpha) if isinstance(left, PendingRows) else None
-    if noted is None or _shape(noted) != _shape(left):
+def _note_sum_in_place(input: Any, other: Any, *, alpha: Any = 1) -> Optional[Tensor]:
+    noted = _note_sum(input, other, alpha=alpha) if isinstance(input, PendingRows) else None
+    if noted is None or _shape(noted) != _shape(input):
         return None
-    left.owner, left.terms, left.factor = noted.owner, noted.terms, noted.factor
-    return left
+    input.owner, input.terms, input.factor = noted.owner, noted.terms, noted.factor
+    return input
 
 
 def _note_norm(
-    rows: Any, shape: Any, weight: Optional[Tensor] = None, bias: Optional[Tensor] = None, eps: float = 1e-5
+    input: Any, normalized_shape: Any, weight: Optional[Tensor] = None, bias: Optional[Tensor] = None, eps: float = 1e-5
 ) -> Optional[PendingRows]:
-    untouched = isinstance(rows, PendingRows) and rows.rows is None and rows.norm is None
-    if not untouched or tuple(shape) != tuple(_shape(rows)[-1:]):
+    untouched = isinstance(input, PendingRows) and input.rows is None and input.norm is None
+    if not untouched or tuple(normalized_shape) != tuple(_shape(input)[-1:]):
         return None
-    if any(parameter is not None and parameter.dtype != torch.float32 for parameter in (weight, bias)):
+    if any(vector is not None and (vector.dtype != torch.float32 or _trains(vector)) for vector in (weight, bias)):
         return None
-    return PendingRows(rows.owner, _shape(rows), rows.terms, rows.factor, (weight, bias, eps))
+    return PendingRows(input.owner, _shape(input), input.terms, input.factor, (weight, bias, eps))
 
 
-def _note_dropout(rows: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Optional[Tensor]:
-    return rows if not training else None
+def _note_dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Optional[Tensor]:
+    return input if not training else None
 
 
-def _note_move(rows: Any, *args: Any, **options: Any) -> Optional[Tensor]:
+def _note_move(input: Any, *args: Any, **options: Any) -> Optional[Tensor]:
     same = (torch.float32, torch.device("cpu"), "cpu")
     if options.get("copy") or not all(value in same for value in (*args, *options.values())):
         return None
-    return rows if rows.dtype == torch.float32 else None
+    return input if input.dtype == torch.float32 else None
 
 
 _NOTES: dict[Any, Callable[..., Optional[Tensor]]] = {
@@ -207,12 +227,11 @@ class ConvertedEmbedding(nn.Embedding):
     original: type = nn.Embedding
 
     def forward(self, input: Tensor) -> Tensor:
-        records = not torch.is_grad_enabled() or not self.weight.requires_grad
-        if not records or torch.compiler.is_compiling() or input.numel() < LEAST_TOKENS or type(input) is not Tensor:
+        if _trains(self.weight) or is_recorded() or input.numel() < LEAST_TOKENS or type(input) is not Tensor:
             return super().forward(input)
         if not fits(Arguments(input, self.weight)):
             return super().forward(input)
-        return PendingRows(self, (*input.shape, self.embedding_dim), (Term(self.weight, input),))
+        return PendingRows(self, (*input.shape, self.embedding_dim), (_term(self.weight, input),))
 
 
 class ConvertedEmbeddingBag(EmbeddingBag):
