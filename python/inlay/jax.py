@@ -25,6 +25,7 @@ jax.ffi.register_ffi_target(_TARGET, _core.xla_handler(), platform="cpu")
 # The order of enum operand and of enum inlay_norm in C.
 _OPERANDS = ("table", "positions", "segments", "ids", "position_ids", "segment_ids", "gamma", "beta")
 _NORMS = ("none", "layer", "rms")
+_TYPES = ("float32", "float16", "bfloat16")
 _NORM_TYPES = {"layer": LayerNorm, "rms": RMSNorm}
 
 # From here on the pages of a new output take longer than the way around XLA's allocator.
@@ -74,7 +75,7 @@ def embed(
 
     A bad id raises IndexError that names it and its place; under jit JAX makes it jax.errors.JaxRuntimeError.
     """
-    table, ids = _array(table), _array(ids)
+    table, ids = _array(table), _integers(ids, "id {} is not in the table")
     if not jnp.issubdtype(ids.dtype, jnp.integer):
         raise TypeError(f"ids has elements of type {ids.dtype}, not of an integer type")
     if ids.ndim > 7:
@@ -87,6 +88,7 @@ def embed(
     weights = {"table": table, "segments": segments} | {name: getattr(norm, name, None) for name in ("gamma", "beta")}
     constants = {"ids": ids}
     if segment_ids is not None:
+        segment_ids = _integers(segment_ids, "segment {} is not in the table of segments")
         constants["segment_ids"] = jnp.broadcast_to(segment_ids, ids.shape)
     start = _add_positions(weights, constants, positions, start, position_ids)
     weights, constants = _given(weights), _given(constants)
@@ -101,6 +103,8 @@ def embed(
         segments_first=segments_first,
         dtype=numpy.dtype(table.dtype if dtype is None else dtype),
     )
+    if options.dtype.name not in _TYPES:
+        raise TypeError(f"{'table' if dtype is None else 'dtype'} is {options.dtype}, not float32, float16 or bfloat16")
     if out is not None and (out.shape, out.dtype) != (ids.shape + (dim,), options.dtype):
         raise ValueError(f"out is {out.dtype}{list(out.shape)}, not {options.dtype}{[*ids.shape, dim]}")
     run = _embed if _is_traced(weights, constants, out) else _run_now
@@ -122,9 +126,10 @@ def _add_positions(weights: Arrays, constants: Arrays, positions: Any, start: An
     else:
         raise ValueError("positions must be a table, such as inlay.sinusoid(numpy.arange(rows), dim), for this call")
     if not fixed:
-        start = _array(start)
+        start = _integers(start, "position {} is not in the table of positions")
         position_ids = start[..., None] + jnp.arange(shape[-1]) if shape else start
     if position_ids is not None:
+        position_ids = _integers(position_ids, "position {} is not in the table of positions")
         constants["position_ids"] = jnp.broadcast_to(position_ids, shape)
     return int(start) if fixed else 0
 
@@ -136,6 +141,19 @@ def _given(arrays: Arrays) -> Arrays:
 def _array(array: Any) -> jax.Array:
     # jnp.asarray() takes longer than a small call, for arrays of JAX too.
     return array if isinstance(array, jax.Array) else jnp.asarray(array)
+
+
+def _integers(array: Any, message: str) -> jax.Array:
+    """Returns an array of JAX. An integer that JAX would cut to 32 bits, and so make another one, is an error."""
+    if isinstance(array, jax.Array):
+        return array
+    array = numpy.asarray(array)
+    if array.dtype.kind in "iu" and array.dtype.itemsize > 4 and not jax.config.jax_enable_x64:
+        outside = numpy.argwhere((array < -(2**31)) | (array >= 2**31))
+        if len(outside):
+            place = tuple(outside[0].tolist())
+            raise IndexError(message.format(f"{array[place]} at {list(place)}" if place else array[place]))
+    return jnp.asarray(array)
 
 
 @functools.lru_cache(maxsize=8)

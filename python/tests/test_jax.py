@@ -297,10 +297,32 @@ def test_bad_ids(text, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    "text, ids, arguments",
+    [
+        ("id 4294967297 at [1] is not in the table", [3, 2**32 + 1], {}),
+        ("id -4294967295 is not in the table", -(2**32) + 1, {}),
+        ("segment 4294967296 at [0, 0] is not in", [[1]], {"segments": TYPES, "segment_ids": [[2**32]]}),
+        ("position 4294967297 at [0] is not in", [1], {"positions": ROWS, "position_ids": [2**32 + 1]}),
+        ("position 4294967297 is not in", [1], {"positions": ROWS, "start": numpy.array(2**32 + 1)}),
+    ],
+)
+def test_integers_of_64_bits(text, ids, arguments):
+    """JAX keeps the lower 32 bits alone, which could be those of a row."""
+    with pytest.raises(IndexError) as caught:
+        inlay.jax.embed(TABLE, numpy.array(ids), **arguments)
+    assert str(caught.value).startswith(text)
+    largest = numpy.array([2**31 - 1, 3], "u8")
+    with pytest.raises(IndexError, match=r"^id 2147483647 at \[0\] is not in the table$"):
+        inlay.jax.embed(TABLE, largest)
+
+
+@pytest.mark.parametrize(
     "kind, text, arguments",
     [
         (TypeError, "ids has elements of type float32", {"ids": numpy.ones(3, "f4")}),
         (ValueError, "ids has 8 dimensions, more than 7", {"ids": numpy.zeros((1,) * 8, "i4")}),
+        (TypeError, "dtype is float64, not float32, float16 or bfloat16", {"dtype": "float64"}),
+        (TypeError, "table is int32, not float32, float16 or bfloat16", {"table": numpy.ones((50, 12), "i4")}),
         (ValueError, "table has 1 dimensions, expected 2", {"table": TABLE[0]}),
         (ValueError, "positions has the shape .20, 11., expected .rows, 12.", {"positions": ROWS[:, :11]}),
         (ValueError, "segments has the shape .12., expected .rows, 12.", {"segments": TYPES[0]}),
