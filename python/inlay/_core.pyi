@@ -28,6 +28,8 @@ class Table:
     dim: int
     type: str
     group: Optional[int]
+    first_row: int
+    vocab: Optional[int]
     nbytes: int
     data: Array
     scales: Optional[Array]

@@ -1,9 +1,23 @@
 # SPDX-License-Identifier: MIT
 """New tables: quantised ones and random ones."""
 
-from typing import Any, Optional
+import copyreg
+from typing import Any, Mapping, Optional
 
 from . import _core
+
+
+def _table(data: Any, options: Mapping[str, Any]) -> _core.Table:
+    return _core.Table(data, **options)
+
+
+def _reduce(table: _core.Table) -> tuple[Any, ...]:
+    names = ("type", "dim", "group", "scales", "zeros", "first_row", "vocab")
+    return _table, (table.data, {name: getattr(table, name) for name in names})
+
+
+# Tables can be copied and pickled if their arrays can. A copy does not know the largest error of quantize().
+copyreg.pickle(_core.Table, _reduce)
 
 
 def quantize(table: Any, type: str, *, group: Optional[int] = None, zeros: bool = False) -> _core.Table:

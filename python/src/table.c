@@ -265,6 +265,19 @@ static PyObject *get_group(PyObject *self, void *unused)
     return view->group > 0 ? PyLong_FromUnsignedLong(view->group) : Py_NewRef(Py_None);
 }
 
+static PyObject *get_first_row(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(table_of(self)->view.first_row);
+}
+
+static PyObject *get_vocab(PyObject *self, void *unused)
+{
+    (void)unused;
+    const inlay_table *view = &table_of(self)->view;
+    return view->vocab > 0 ? PyLong_FromUnsignedLongLong(view->vocab) : Py_NewRef(Py_None);
+}
+
 static PyObject *get_nbytes(PyObject *self, void *unused)
 {
     (void)unused;
@@ -304,6 +317,8 @@ int table_init(PyObject *module)
         {"dim", get_dim, NULL, "Number of columns.", NULL},
         {"type", get_type, NULL, "Name of the element type.", NULL},
         {"group", get_group, NULL, "Columns per scale of the grouped types, else None.", NULL},
+        {"first_row", get_first_row, NULL, "The id of the first row, which is 0 but in shards.", NULL},
+        {"vocab", get_vocab, NULL, "Rows of the whole vocabulary of a shard, else None.", NULL},
         {"nbytes", get_nbytes, NULL, "Bytes of all arrays together.", NULL},
         {"data", get_array, NULL, "The array of rows.", (void *)0},
         {"scales", get_array, NULL, "The array of scales, or None.", (void *)1},

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Tables of every element type, against what their bytes stand for; quantising and random tables."""
 
+import copy
 import hashlib
 import pathlib
+import pickle
 import re
 
 import numpy
@@ -183,6 +185,19 @@ def test_properties(rng):
 def test_errors(table, make, error, text):
     with pytest.raises(error, match=text):
         make(table)
+
+
+@pytest.mark.parametrize("name", ["float16", "i8", "u4_rowwise", "u4_grouped", "q8_0"])
+def test_copies(rng, name):
+    """Tables are copied and pickled with all that describes them, shards too."""
+    table = inlay.quantize(rng.standard_normal((6, 64)).astype(f4), name, zeros=name == "u4_grouped")
+    shard = {"scales": table.scales, "zeros": table.zeros, "dim": table.dim, "group": table.group}
+    shard = inlay.Table(table.data, name, first_row=10, vocab=20, **shard)
+    assert (table.first_row, table.vocab, shard.first_row, shard.vocab) == (0, None, 10, 20)
+    for original, ids in ((table, [0, 5]), (shard, [10, 15, 3])):
+        for same in (copy.deepcopy(original), pickle.loads(pickle.dumps(original))):
+            assert same.data is not original.data and repr(same) == repr(original)
+            numpy.testing.assert_array_equal(inlay.Layer(same)(ids), inlay.Layer(original)(ids))
 
 
 # ---- Random tables ----

@@ -3,6 +3,7 @@
 
 import copy
 import os
+import pickle
 import shutil
 
 import pytest
@@ -388,6 +389,8 @@ def test_static_embeddings():
         expected = torch.stack([torch.from_numpy(table)[part].mean(0) for part in (ids[:4], ids[4:])])
         torch.testing.assert_close(out, expected, rtol=0, atol=0.05)
         assert torch.equal(module(ids[:4][None]), out[:1])
+        for same in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+            assert torch.equal(same(ids, offsets), out) and same.layer.table is not module.layer.table
 
 
 # ---- Tensors in inlay.Layer

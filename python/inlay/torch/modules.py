@@ -200,7 +200,16 @@ class StaticEmbedding(nn.Module):
 
     def __init__(self, table: Any, *, padding_idx: Optional[int] = None, pooling: str = "mean") -> None:
         super().__init__()
-        self.layer = inlay.Layer(table, padding_id=padding_idx, pooling=pooling)
+        self.options = {"padding_id": padding_idx, "pooling": pooling}
+        self.layer = inlay.Layer(table, **self.options)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns what is copied and pickled: the table stands for the layer."""
+        return {**self.__dict__, "layer": self.layer.table}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.layer = inlay.Layer(self.layer, **self.options)
 
     def forward(self, ids: Tensor, offsets: Optional[Tensor] = None) -> Tensor:
         if offsets is not None:
