@@ -35,9 +35,12 @@ const inlay_sinusoid *sinusoid_handle(PyObject *object)
 static double *doubles_of(PyObject *sequence, Py_ssize_t *count)
 {
     *count = PySequence_Size(sequence);
-    double *numbers = *count >= 0 ? PyMem_Malloc((size_t)*count * sizeof *numbers + 1) : NULL;
+    if (*count < 0)
+        return NULL;
+    const size_t most = PY_SSIZE_T_MAX / sizeof(double) - 1; /* a sequence may claim any length */
+    double *numbers = (size_t)*count <= most ? PyMem_Malloc((size_t)*count * sizeof *numbers + 1) : NULL;
     if (numbers == NULL)
-        return *count >= 0 ? (double *)(void *)PyErr_NoMemory() : NULL;
+        return (double *)(void *)PyErr_NoMemory();
     for (Py_ssize_t i = 0; i < *count && !PyErr_Occurred(); i++) {
         PyObject *item = PySequence_GetItem(sequence, i);
         if (item != NULL)

@@ -363,12 +363,23 @@ static void next_row(const struct view *view, Py_ssize_t index[VIEW_DIMS], const
     }
 }
 
+/* Returns memory for the elements of a view as type `dtype`, or null. Broadcast views can have more of them than there
+   are addresses. */
+static char *allocate_copy(const struct view *view, enum dtype dtype)
+{
+    size_t bytes = dtype_infos[dtype].bytes;
+    for (int i = 0; i < view->dims; i++)
+        if (__builtin_mul_overflow(bytes, (size_t)view->shape[i], &bytes))
+            return NULL;
+    return PyMem_Malloc(bytes > 0 ? bytes : 1);
+}
+
 int view_pack(struct view *view, enum dtype dtype)
 {
     if (view->dtype == dtype && view_is_contiguous(view))
         return 0;
     const size_t count = view_count(view), bytes = dtype_infos[dtype].bytes;
-    char *copy = PyMem_Malloc(count > 0 ? count * bytes : 1), *to = copy;
+    char *copy = allocate_copy(view, dtype), *to = copy;
     if (copy == NULL) {
         PyErr_NoMemory();
         return -1;
