@@ -271,8 +271,10 @@ int view_borrow(struct view *view, PyObject *object, const char *what, enum dtyp
     if (view_of_tensor(view, object, object, &tensor, true, what) < 0)
         return -1;
     /* Subclasses of tensors, such as those that only have a shape, can be without memory. */
-    if (tensor.data == NULL && view_count(view) > 0)
+    if (tensor.data == NULL && view_count(view) > 0) {
+        view->owner = NULL; /* no reference was taken yet */
         return view_of(view, object, what, wanted);
+    }
     Py_INCREF(object);
     return 0;
 }

@@ -5,6 +5,7 @@ import copy
 import os
 import pickle
 import shutil
+import sys
 
 import pytest
 
@@ -419,6 +420,27 @@ def test_tensors_without_memory():
     for ids in (fake, torch.zeros(3, dtype=torch.int64, device="meta")):
         with pytest.raises((BufferError, RuntimeError, TypeError, ValueError)):
             layer(ids)
+
+
+class Hollow(torch.Tensor):
+    """A tensor that only has a shape, and refuses everything."""
+
+    @staticmethod
+    def __new__(cls):
+        return torch.Tensor._make_wrapper_subclass(cls, (3,), requires_grad=True)
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        raise RuntimeError("there is nothing in it")
+
+
+def test_refused_tensors_keep_their_references():
+    layer, weights = inlay.Layer(torch.randn(ROWS, DIM), pooling="sum"), Hollow()
+    before = sys.getrefcount(weights)
+    for _ in range(3):
+        with pytest.raises((RuntimeError, TypeError)):
+            layer(torch.tensor([1, 2, 3]), weights=weights)
+    assert sys.getrefcount(weights) == before
 
 
 # ---- Compilers
