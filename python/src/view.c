@@ -217,6 +217,8 @@ static int view_of_list(struct view *view, PyObject *object, const char *what, e
     int failed =
         numpy_is_direct() ? view_of_numpy(view, array, numpy_fields(array), what) : view_of_buffer(view, array, what);
     Py_DECREF(array);
+    if (failed == 0)
+        view->writable = false; /* what is written to the array need not reach the object */
     /* NumPy gives an empty list the type float64, although there is no number in it. */
     if (failed == 0 && view->dtype == DTYPE_F64 && view_count(view) == 0)
         view->dtype = DTYPE_I64;

@@ -183,6 +183,13 @@ def overlapping(table):
     return memory[:4].view("i8").reshape(1, 2), memory[2 : 2 + 24].reshape(1, 2, 12)
 
 
+class Convertible:
+    """An object that NumPy converts, by a copy for all that one knows."""
+
+    def __array__(self, dtype=None, copy=None):
+        return numpy.empty((1, 2, 12), "f4")
+
+
 BAD_OUTPUTS = [
     (lambda: numpy.empty((1, 2, 13), "f4"), ValueError, r"^out has shape \[1, 2, 13\], expected \[1, 2, 12\]$"),
     (lambda: numpy.empty((2, 12), "f4"), ValueError, r"^out has shape \[2, 12\], expected"),
@@ -192,6 +199,7 @@ BAD_OUTPUTS = [
     (lambda: numpy.empty((1, 2, 12), "f4")[:, ::-1], ValueError, "out has strides"),
     (lambda: numpy.empty((1, 12, 2), "f4").transpose(0, 2, 1), ValueError, "out has strides"),
     (lambda: numpy.broadcast_to(numpy.empty(12, "f4"), (1, 2, 12)), ValueError, "^out is read-only$"),
+    (Convertible, ValueError, "^out is read-only$"),
     (lambda: [[1.0]], TypeError, "^out must be an array$"),
     (lambda: "text", TypeError, "out has type str, which is no array"),
 ]
