@@ -188,6 +188,33 @@ START_TEST(threads_get_columns)
 }
 END_TEST
 
+/* With pooling the tokens count, not the one row of their gradient. */
+START_TEST(threads_get_columns_of_pooled_rows)
+{
+    enum { N = 1000, DIM = 200 };
+    static float from[DIM], to[2][DIM], sums[2][DIM];
+    static const uint8_t ids[N];
+    static const int64_t offsets[] = {0, N};
+    const inlay_table tokens = inlay_table_f32(to, 2, DIM);
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    spec.pooling = INLAY_POOLING_MEAN;
+    inlay_layer *layer = make_layer_of(&spec);
+    inlay_batch batch = inlay_batch_i32(NULL, 1, N, 0);
+    batch.ids = ids;
+    batch.id_type = INLAY_ID_U8;
+    inlay_gradients given = inlay_gradients_none(DIM);
+    given.tokens = sums;
+    for (int ragged = 0; ragged < 2; ragged++) {
+        size_t parts = 0;
+        const inlay_executor executor = {&parts, run_counted, 2};
+        batch.offsets = ragged ? offsets : NULL;
+        ck_assert_int_eq(inlay_backward(layer, &batch, from, sizeof from, &given, &executor, NULL), INLAY_OK);
+        EXPECT(parts == 2, "%zu parts for 2 threads", parts);
+    }
+    inlay_layer_destroy(layer);
+}
+END_TEST
+
 /* ---- Errors ---- */
 
 enum { DIM = 4, ROWS = 8, SEQ = 6 };
@@ -298,6 +325,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(calls, small_calls, 0, 4);
     tcase_add_test(calls, calls_in_parts);
     tcase_add_test(calls, threads_get_columns);
+    tcase_add_test(calls, threads_get_columns_of_pooled_rows);
     tcase_add_test(calls, errors);
     tcase_add_test(calls, gradients_of_other_layers);
     suite_add_tcase(suite, calls);

@@ -365,17 +365,32 @@ static void raise_fault(const struct call *call, const struct layer_facts *layer
         raise_status(status);
 }
 
+/* Returns whether a call takes much longer than releasing the GIL, or waking up a thread. Pooling adds a row for each
+   token, however few rows are left of them. */
+static bool is_large(const struct call *call, const struct layer_facts *layer)
+{
+    if (output_bytes(call) >= THREADS_LARGE_BYTES)
+        return true;
+    const size_t row_bytes = (size_t)layer->dim * dtype_infos[layer->dtype].bytes;
+    return layer->pooled && view_count(&call->ids) >= THREADS_LARGE_BYTES / row_bytes;
+}
+
+/* Fills in the executor of a large call, and returns it, or null for one thread. */
+static const inlay_executor *executor_of(const struct layer_facts *layer, inlay_executor *executor)
+{
+    return threads_executor(layer->threads > 0 ? layer->threads : threads_get(), executor);
+}
+
 int call_run(struct call *call, const struct layer_facts *layer)
 {
     const struct output *output = &call->output;
     inlay_fault fault;
     inlay_status status;
-    if (output_bytes(call) < THREADS_LARGE_BYTES) {
+    if (!is_large(call, layer)) {
         status = inlay_forward(layer->handle, &call->batch, output->data, output->stride_bytes, NULL, &fault);
     } else {
         inlay_executor executor;
-        const inlay_executor *threads =
-            threads_executor(layer->threads > 0 ? layer->threads : threads_get(), &executor);
+        const inlay_executor *threads = executor_of(layer, &executor);
         PyThreadState *thread = PyEval_SaveThread();
         status = inlay_forward(layer->handle, &call->batch, output->data, output->stride_bytes, threads, &fault);
         PyEval_RestoreThread(thread);
@@ -390,7 +405,7 @@ PyObject *call_explain(struct call *call, const struct layer_facts *layer)
 {
     char text[INLAY_PLAN_TEXT_BYTES];
     inlay_executor executor;
-    const inlay_executor *threads = threads_executor(layer->threads > 0 ? layer->threads : threads_get(), &executor);
+    const inlay_executor *threads = is_large(call, layer) ? executor_of(layer, &executor) : NULL;
     inlay_fault fault;
     inlay_status status = inlay_forward_explain(layer->handle, &call->batch, call->output.data,
                                                 call->output.stride_bytes, threads, &fault, text, sizeof text);

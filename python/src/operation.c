@@ -252,10 +252,14 @@ inlay_status operation_check(struct operation *operation, char text[ERROR_TEXT_B
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------ */
 
-/* Returns the executor of a call whose output, or the gradient of whose output, has elements of this type. */
+/* Returns the executor of a call whose output, or the gradient of whose output, has elements of this type. Pooling
+   takes a row for each token, however few rows are left of them. */
 static const inlay_executor *executor_of(const struct operation *operation, enum dtype dtype, inlay_executor *executor)
 {
-    const bool large = count_elements(&operation->out) * dtype_infos[dtype].bytes >= THREADS_LARGE_BYTES;
+    const bool pooled = operation->spec.pooling != INLAY_POOLING_NONE;
+    const size_t tokens = pooled ? count_elements(&operation->operands[OPERAND_IDS]) : 0;
+    const size_t elements = count_elements(&operation->out) + tokens * operation->spec.tokens->dim;
+    const bool large = elements * dtype_infos[dtype].bytes >= THREADS_LARGE_BYTES;
     return large ? threads_executor(threads_get(), executor) : NULL;
 }
 

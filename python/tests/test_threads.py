@@ -109,11 +109,14 @@ def test_soak(request, rng, threads, pool):
     assert pool.stats()["used_blocks"] == 1, "only the positions are left"
 
 
-def test_other_threads_run_during_large_calls(rng):
-    """Calls of 128 KiB and more release the GIL: a thread that counts is not stopped by long ones."""
+@pytest.mark.parametrize("options", [{"norm": inlay.LayerNorm()}, {"pooling": "mean"}], ids=["norm", "pooling"])
+def test_other_threads_run_during_large_calls(rng, options):
+    """Calls of 128 KiB and more release the GIL: a thread that counts is not stopped by long ones. With pooling the rows
+    that are added count, not the one that is written."""
     table = rng.standard_normal((1000, 1024)).astype("f4")
-    layer = inlay.Layer(table, norm=inlay.LayerNorm())
-    ids, out = rng.integers(0, 1000, 60000), numpy.empty((60000, 1024), "f4")
+    layer = inlay.Layer(table, **options)
+    ids = rng.integers(0, 1000, 60000)
+    out = numpy.empty(layer(ids).shape, "f4")
     ticks, stop = [], threading.Event()
 
     def count():
