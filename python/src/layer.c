@@ -144,7 +144,7 @@ static int read_parameter(struct view *view, PyObject *norm, const char *what, s
     int failed = object == Py_None ? 0 : view_of(view, object, what, DTYPE_F32);
     if (object != Py_None && !failed) {
         failed = view_require_dtype(view, what, DTYPE_F32) < 0 || view_require_shape(view, what, 1, &shape) < 0 ||
-                 view_pack(view, DTYPE_F32) < 0;
+                 view_require_contiguous(view, what) < 0;
         *data = view->data;
     }
     Py_DECREF(object);

@@ -94,10 +94,7 @@ static int read_beside(struct view *view, PyObject *object, const char *what, en
     if (view_require_dtype(view, what, dtype) < 0 || view_require_shape(view, what, dims, shape) < 0)
         return -1;
     *data = view->data;
-    if (view_is_contiguous(view))
-        return 0;
-    PyErr_Format(PyExc_ValueError, "%s is not contiguous", what);
-    return -1;
+    return view_require_contiguous(view, what);
 }
 
 /* Reads scales and zero points, where the type has them. */

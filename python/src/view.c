@@ -476,6 +476,14 @@ int view_require_shape(const struct view *view, const char *what, int dims, cons
     return equal ? 0 : wrong_shape(view, what, dims, shape);
 }
 
+int view_require_contiguous(const struct view *view, const char *what)
+{
+    if (view_is_contiguous(view))
+        return 0;
+    PyErr_Format(PyExc_ValueError, "%s is not contiguous", what);
+    return -1;
+}
+
 inlay_id_type view_ids(struct view *view, const char *what)
 {
     inlay_id_type type = dtype_infos[view->dtype].id;

@@ -62,6 +62,10 @@ int view_require_dtype(const struct view *view, const char *what, enum dtype dty
 /* Requires the shape of a view. Returns -1 with ValueError. */
 int view_require_shape(const struct view *view, const char *what, int dims, const Py_ssize_t *shape);
 
+/* Requires elements one after the other: what a layer keeps is read where it is, so that changes are seen. Returns -1
+   with ValueError. */
+int view_require_contiguous(const struct view *view, const char *what);
+
 /* Requires integers, as the ids of inlay where it has that type, else as int64, and contiguous. Returns their type, or
    0 with an exception. */
 inlay_id_type view_ids(struct view *view, const char *what);

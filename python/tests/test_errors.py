@@ -90,6 +90,7 @@ LAYERS = [
     ({"norm": 3}, TypeError, "norm is 3, neither inlay.LayerNorm nor inlay.RMSNorm"),
     ({"norm": inlay.LayerNorm(numpy.ones(4, "f4"))}, ValueError, "gamma has shape [4], expected [12]"),
     ({"norm": inlay.LayerNorm(numpy.ones(12))}, TypeError, "gamma has elements of type float64, expected float32"),
+    ({"norm": inlay.LayerNorm(numpy.ones(24, "f4")[::2])}, ValueError, "gamma is not contiguous"),
     ({"norm": inlay.RMSNorm(eps=-1)}, ValueError, "eps of a norm must be finite and not negative"),
     ({"pooling": "max"}, ValueError, "pooling is 'max', not one of none, sum, mean"),
     ({"pooling": "sum", "positions": inlay.Sinusoid()}, ValueError, "pooling excludes positions"),

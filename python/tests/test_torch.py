@@ -318,6 +318,15 @@ def message_of(call):
     return type(caught.value), str(caught.value)
 
 
+def test_strided_norms_may_change():
+    module, ids = layer_of(), torch.randint(ROWS, SHAPE)
+    module.gamma = torch.nn.Parameter(torch.ones(2 * DIM)[::2])
+    with torch.no_grad():
+        before = module(ids)
+        module.gamma.mul_(2)
+        torch.testing.assert_close(module(ids), 2 * before)
+
+
 @pytest.mark.parametrize("mode", ["sum", "mean"])
 def test_bags_refuse_what_those_of_torch_refuse(mode):
     ours, theirs = inlay.torch.EmbeddingBag(ROWS, DIM, mode=mode), torch.nn.EmbeddingBag(ROWS, DIM, mode=mode)

@@ -125,6 +125,7 @@ def test_everything_else_computes_the_rows(layers):
             lambda x: other - x,
             lambda x: x + 1,
             lambda x: x * vector,
+            lambda x: x + torch.arange(1600.0).reshape(32, 50).T,
             lambda x: x * 2 * 3,
             lambda x: norm(x) * 2,
             lambda x: norm(norm(x)),
