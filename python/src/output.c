@@ -330,6 +330,15 @@ static PyObject *consumer_of(PyObject *like)
     return found;
 }
 
+/* Returns an array of NumPy, or a memoryview without it. */
+static PyObject *array_of(struct memory *memory)
+{
+    void *data = block_data(memory->block);
+    if (!numpy_exists())
+        return PyMemoryView_FromObject(&memory->base);
+    return numpy_array_new(memory->dtype, memory->dims, memory->shape, &data, &memory->base);
+}
+
 static PyObject *tensor_of(PyObject *memory, PyObject *like)
 {
     const struct dlpack_exchange *exchange = view_exchange(like);
@@ -341,6 +350,10 @@ static PyObject *tensor_of(PyObject *memory, PyObject *like)
         return tensor;
     }
     PyObject *consumer = consumer_of(like);
+    if (consumer == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) { /* it gives tensors, but takes none */
+        PyErr_Clear();
+        return array_of((struct memory *)(void *)memory);
+    }
     PyObject *tensor = consumer != NULL ? PyObject_CallFunctionObjArgs(consumer, memory, NULL) : NULL;
     Py_XDECREF(consumer);
     return tensor;

@@ -125,6 +125,19 @@ def test_dlpack_both_ways(table, versioned):
         layer(Tensor(numpy.array([[1, 50]]), versioned))
 
 
+def test_dlpack_one_way(table, way):
+    """Objects of a module that has no from_dlpack() get arrays of NumPy."""
+    source = numpy.array([[1, 2], [3, 4]])
+
+    class Ids:
+        def __dlpack__(self, **options):
+            return source.__dlpack__(**options)
+
+    out = inlay.Layer(table)(Ids())
+    assert type(out) is numpy.ndarray
+    numpy.testing.assert_array_equal(out, table[source])
+
+
 def test_dlpack_of_other_devices(table):
     class Capsule(Tensor):
         def __dlpack__(self, **options):
