@@ -55,7 +55,7 @@ static PyObject *get_pool_stats(PyObject *module, PyObject *unused)
     (void)module;
     (void)unused;
     const struct pool_stats stats = pool_stats();
-    return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:K,s:K,s:K}", "limit_bytes", (Py_ssize_t)stats.limit_bytes,
+    return Py_BuildValue("{s:K,s:n,s:n,s:n,s:n,s:K,s:K,s:K}", "limit_bytes", (unsigned long long)stats.limit_bytes,
                          "idle_bytes", (Py_ssize_t)stats.idle_bytes, "idle_blocks", (Py_ssize_t)stats.idle_blocks,
                          "used_bytes", (Py_ssize_t)stats.used_bytes, "used_blocks", (Py_ssize_t)stats.used_blocks,
                          "reused", (unsigned long long)stats.reused, "allocated", (unsigned long long)stats.allocated,
@@ -66,6 +66,8 @@ static PyObject *set_pool_limit(PyObject *module, PyObject *number)
 {
     uint64_t bytes = 0;
     (void)module;
+    if (number == Py_None)
+        return PyErr_Format(PyExc_TypeError, "the limit of the pool is None, not a number of bytes");
     if (option_uint64(number, "the limit of the pool", &bytes) < 0)
         return NULL;
     pool_set_limit(bytes);

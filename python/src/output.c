@@ -187,6 +187,15 @@ static PyObject *export_tensor(struct memory *memory, bool versioned)
     return capsule;
 }
 
+/* Reads the first number of a pair. Returns -1 with an exception. */
+static int first_number(PyObject *pair, long *number)
+{
+    PyObject *first = PySequence_GetItem(pair, 0);
+    *number = first != NULL ? PyLong_AsLong(first) : -1;
+    Py_XDECREF(first);
+    return PyErr_Occurred() != NULL ? -1 : 0;
+}
+
 /* __dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None). Memory of the CPU has no streams, and a copy
    is the consumer's business. */
 static PyObject *memory_dlpack(PyObject *self, PyObject *args, PyObject *options)
@@ -199,13 +208,14 @@ static PyObject *memory_dlpack(PyObject *self, PyObject *args, PyObject *options
         PyErr_SetString(PyExc_BufferError, "an output is not copied");
         return NULL;
     }
-    long major = 0;
-    if (version != Py_None) {
-        PyObject *first = PySequence_GetItem(version, 0);
-        major = first != NULL ? PyLong_AsLong(first) : -1;
-        Py_XDECREF(first);
-        if (major < 0)
-            return NULL;
+    long major = 0, type = DLPACK_CPU;
+    if (version != Py_None && first_number(version, &major) < 0)
+        return NULL;
+    if (device != Py_None && first_number(device, &type) < 0)
+        return NULL;
+    if (type != DLPACK_CPU) {
+        PyErr_Format(PyExc_BufferError, "an output is in memory of the CPU, not on a device of type %ld", type);
+        return NULL;
     }
     return export_tensor((struct memory *)(void *)self, major >= DLPACK_MAJOR);
 }

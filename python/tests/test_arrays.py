@@ -125,6 +125,15 @@ def test_dlpack_both_ways(table, versioned):
         layer(Tensor(numpy.array([[1, 50]]), versioned))
 
 
+def test_dlpack_of_outputs():
+    memory = inlay.Layer(numpy.ones((2, 2048), "f4"))([0, 1]).base
+    assert "dltensor_versioned" in repr(memory.__dlpack__(max_version=(1, 0), dl_device=(1, 0)))
+    assert "dltensor_versioned" not in repr(memory.__dlpack__(max_version=(-1, 0)))
+    for options, error in (({"dl_device": (2, 0)}, BufferError), ({"copy": True}, BufferError), ({"max_version": 1}, TypeError)):
+        with pytest.raises(error):
+            memory.__dlpack__(**options)
+
+
 def test_dlpack_one_way(table, way):
     """Objects of a module that has no from_dlpack() get arrays of NumPy."""
     source = numpy.array([[1, 2], [3, 4]])

@@ -117,6 +117,8 @@ def test_threads_and_limits():
             inlay.set_num_threads(number)
     with pytest.raises(ValueError, match="the limit of the pool is -1, which is out of range"):
         inlay.pool.limit(-1)
+    with pytest.raises(TypeError, match="the limit of the pool is None"):
+        inlay.pool.limit(None)
 
 
 def test_outputs_too_large(table):

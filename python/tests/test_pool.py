@@ -78,6 +78,8 @@ def test_small_outputs_are_numpys(pool):
 
 
 def test_limit(pool):
+    pool.limit(2**64 - 1)
+    assert pool.stats()["limit_bytes"] == 2**64 - 1
     pool.limit(6 * MIB)
     arrays = [output(2) for _ in range(5)]
     places = [address(a) for a in arrays]
