@@ -320,6 +320,10 @@ inlay_status operation_add_gradients(const struct operation *operation, const st
         snprintf(text, ERROR_TEXT_BYTES, "gradient is not float32 of the shape of the output");
         return INLAY_ERROR_SHAPE;
     }
+    if (spec.norm != INLAY_NORM_NONE || operation->batch.dropout != 0) {
+        snprintf(text, ERROR_TEXT_BYTES, "the gradients of norm and dropout are not computed here");
+        return INLAY_ERROR_OPTION;
+    }
     inlay_status status = read_targets(operation, to, targets, text);
     if (status != INLAY_OK)
         return status;

@@ -192,6 +192,9 @@ def test_bad_arguments():
         with pytest.raises(RuntimeError, match=message):
             operator(given._replace(**change))
     gradient = torch.ones(*SHAPE, DIM)
+    for change in ({"norm": 1}, {"seed": torch.tensor([5, 6]), "dropout": 0.5}):
+        with pytest.raises(RuntimeError, match="the gradients of norm and dropout are not computed here"):
+            torch.ops.inlay.backward(gradient, *given._replace(**change), torch.zeros(ROWS, DIM), None, None)
     with pytest.raises(RuntimeError, match="gradient of table is not float32 of its shape"):
         torch.ops.inlay.backward(gradient, *given, torch.zeros(ROWS - 1, DIM), None, None)
     with pytest.raises(RuntimeError, match="gradient is not float32 of the shape of the output"):
