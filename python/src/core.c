@@ -21,11 +21,23 @@
 #include <malloc.h>
 #include <stdbool.h>
 
+static int64_t interpreter; /* the one that imported the module first */
+
+static int64_t this_interpreter(void)
+{
+    return PyInterpreterState_GetID(PyInterpreterState_Get());
+}
+
+/* use_numpy(numpy, direct): called by each import of the package. */
 static PyObject *use_numpy(PyObject *module, PyObject *args)
 {
     PyObject *numpy;
     int direct = 1;
     (void)module;
+    if (this_interpreter() != interpreter) {
+        PyErr_SetString(PyExc_ImportError, "inlay works in one interpreter of a process");
+        return NULL;
+    }
     if (!PyArg_ParseTuple(args, "O|p", &numpy, &direct) || numpy_use(numpy, direct != 0) < 0)
         return NULL;
     return PyBool_FromLong(numpy_is_direct());
@@ -126,8 +138,8 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* The module has one state per process: types, NumPy, pool and threads are shared by all that import it. Initialising
-   it in one phase keeps it out of subinterpreters that have a GIL of their own. */
+/* The module has one state per process: types, NumPy, pool and threads. Initialising it in one phase keeps it out of
+   subinterpreters that have a GIL of their own, and use_numpy() out of others. */
 PyMODINIT_FUNC PyInit__core(void);
 
 PyMODINIT_FUNC PyInit__core(void)
@@ -144,6 +156,7 @@ PyMODINIT_FUNC PyInit__core(void)
 #ifdef Py_GIL_DISABLED
     PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);
 #endif
+    interpreter = this_interpreter();
     inlay_init();
     pool_init();
     threads_init();

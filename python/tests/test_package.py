@@ -76,6 +76,25 @@ def test_import_needs_no_numpy():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_other_interpreters_are_refused():
+    """And the first one does not notice that they tried."""
+    attempt = "try:\n    import inlay\nexcept ImportError as error:\n    print(error)"
+    code = (
+        "import inlay, numpy, sys\n"
+        "if sys.version_info >= (3, 13):\n"
+        "    import _interpreters as interpreters\n"
+        "    other, run = interpreters.create('legacy'), interpreters.exec\n"
+        "else:\n"
+        "    import _xxsubinterpreters as interpreters\n"
+        "    other, run = interpreters.create(isolated=False), interpreters.run_string\n"
+        f"run(other, {attempt!r})\n"
+        "interpreters.destroy(other)\n"
+        "assert type(inlay.Layer(numpy.ones((2, 8), 'f4'))([1])) is numpy.ndarray\n"
+    )
+    text = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert text == "inlay works in one interpreter of a process\n"
+
+
 def test_import_takes_no_matplotlib():
     subprocess.run([sys.executable, "-c", "import inlay, sys; assert 'matplotlib' not in sys.modules"], check=True)
 
