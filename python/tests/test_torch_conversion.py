@@ -224,6 +224,20 @@ def test_parameters_of_positions_are_noted_in_inference(layers):
     assert [terms_of(given) for given in layers] == [{"positions"}]
 
 
+def test_compiled_functions_take_rows(layers):
+    """A model may compile its blocks alone, which rows reach that are not computed yet. PyTorch 2.7 breaks the graph."""
+    fullgraph = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 15)
+    table, block, places = nn.Embedding(99, 32), nn.Linear(32, 8), torch.randn(50, 32)
+    ids = torch.randint(99, (5, 50))
+    with torch.no_grad():
+        expected = block(table(ids) + places)
+        inlay.torch.convert(table)
+        compiled = torch.compile(block, fullgraph=fullgraph, backend="aot_eager")
+        torch.testing.assert_close(compiled(table(ids) + places), expected)
+        compiled = torch.compile(lambda rows: block(rows + places), fullgraph=fullgraph, backend="aot_eager")
+        torch.testing.assert_close(compiled(table(ids)), expected)
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_traces_have_the_operators_of_torch(layers):
     model = Model().eval()

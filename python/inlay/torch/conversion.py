@@ -34,8 +34,13 @@ def _term(table: Tensor, ids: Optional[Tensor]) -> Term:
 
 
 def _version(tensor: Tensor) -> Optional[int]:
-    """Returns how often a tensor was changed in place; None for tensors of inference mode, which do not count that."""
-    return None if tensor.is_inference() else tensor._version
+    """Returns how often a tensor was changed in place, or None where nobody counts: in inference mode and compilers."""
+    return None if torch.compiler.is_compiling() or tensor.is_inference() else tensor._version
+
+
+def _is_changed(term: Term) -> bool:
+    now = _version(term.table)
+    return now is not None and term.version is not None and now != term.version
 
 
 class PendingRows(Tensor):
@@ -57,7 +62,7 @@ class PendingRows(Tensor):
     def materialise(self) -> Tensor:
         """Computes the rows, once."""
         if self.rows is None:
-            if any(_version(term.table) != term.version for term in self.terms):
+            if any(_is_changed(term) for term in self.terms):
                 raise RuntimeError(
                     "a table was changed in place before the rows of a converted embedding were computed; "
                     "inlay.torch.restore() the model, or use its rows before the change"
@@ -89,7 +94,7 @@ class PendingRows(Tensor):
         if function in _METADATA:
             with torch._C.DisableTorchFunctionSubclass():
                 return function(*args, **(kwargs or {}))
-        note = _NOTES.get(function)
+        note = None if torch.compiler.is_compiling() else _NOTES.get(function)
         noted = note(*args, **(kwargs or {})) if note is not None else None
         if noted is not None:
             return noted
