@@ -24,7 +24,7 @@ struct target {
     size_t stride_bytes;
 };
 
-struct job {
+struct backward_job {
     const struct inlay_work *work; /* its output is the gradient of the output, which is only read */
     const struct inlay_kernels *kernels;
     struct target targets[TABLES];
@@ -32,8 +32,8 @@ struct job {
 };
 
 /* Columns [column, column + columns) of some tokens of one sequence. */
-struct block {
-    const struct job *job;
+struct added_block {
+    const struct backward_job *job;
     size_t column, columns;
     size_t count;
     enum inlay_row_kind kinds[BLOCK_TOKENS];
@@ -56,7 +56,7 @@ static void prefetch(const unsigned char *row, size_t row_bytes)
 }
 
 /* Adds the block to the gradients of one table. Rows are added one after the other, also where they are the same. */
-static void add_block(const struct block *block, int table)
+static void add_block(const struct added_block *block, int table)
 {
     const struct target *target = &block->job->targets[table];
     const unsigned char *from[BLOCK_TOKENS];
@@ -81,14 +81,14 @@ static void add_block(const struct block *block, int table)
         block->job->kernels->embed(&tile);
 }
 
-static void add_to_tables(const struct block *block)
+static void add_to_tables(const struct added_block *block)
 {
     for (int table = 0; table < TABLES; table++)
         if (block->job->targets[table].data != NULL)
             add_block(block, table);
 }
 
-static void run_sequence(struct block *block, size_t b)
+static void add_sequence(struct added_block *block, size_t b)
 {
     const struct inlay_work *work = block->job->work;
     const struct inlay_sequence sequence = inlay_sequence_of(work, b);
@@ -120,7 +120,7 @@ static __attribute__((noinline)) float pooled_scale(const struct inlay_work *wor
 }
 
 /* Adds the gradient of a pooled row to each row that was pooled: token by token, since each can have its own factor. */
-static void run_pooled(struct block *block, size_t b)
+static void add_pooled(struct added_block *block, size_t b)
 {
     const struct inlay_work *work = block->job->work;
     const struct inlay_sequence sequence = inlay_sequence_of(work, b);
@@ -136,22 +136,22 @@ static void run_pooled(struct block *block, size_t b)
     }
 }
 
-static void (*const routes[])(struct block *block, size_t b) = {
-    [INLAY_POOLING_NONE] = run_sequence,
-    [INLAY_POOLING_SUM] = run_pooled,
-    [INLAY_POOLING_MEAN] = run_pooled,
+static void (*const passes[])(struct added_block *block, size_t b) = {
+    [INLAY_POOLING_NONE] = add_sequence,
+    [INLAY_POOLING_SUM] = add_pooled,
+    [INLAY_POOLING_MEAN] = add_pooled,
 };
 
-static void run_part(void *arg, size_t index)
+static void add_part(void *arg, size_t index)
 {
-    const struct job *job = arg;
+    const struct backward_job *job = arg;
     const struct inlay_work *work = job->work;
     const size_t dim = work->tokens->dim, lines = (dim + LINE_COLUMNS - 1) / LINE_COLUMNS;
-    struct block block = {.job = job, .column = inlay_share_begin(lines, job->parts, index) * LINE_COLUMNS};
+    struct added_block block = {.job = job, .column = inlay_share_begin(lines, job->parts, index) * LINE_COLUMNS};
     block.columns = inlay_least(inlay_share_begin(lines, job->parts, index + 1) * LINE_COLUMNS, dim) - block.column;
     struct inlay_fpenv host = inlay_fpenv_enter();
     for (size_t b = 0; b < work->batch.sequences; b++)
-        routes[work->spec->pooling](&block, b);
+        passes[work->spec->pooling](&block, b);
     inlay_fpenv_leave(host);
 }
 
@@ -235,7 +235,7 @@ inlay_status inlay_backward(const inlay_layer *layer, const inlay_batch *batch, 
         return INLAY_ERROR_NULL;
     struct inlay_work work;
     struct inlay_extent extents[TABLES];
-    struct job job = {.work = &work};
+    struct backward_job job = {.work = &work};
     inlay_status status = check_targets(layer, gradients, job.targets, extents);
     if (status == INLAY_OK)
         status = inlay_describe(&work, layer, batch, out_gradient, out_stride_bytes, executor, fault);
@@ -246,6 +246,6 @@ inlay_status inlay_backward(const inlay_layer *layer, const inlay_batch *batch, 
         return status;
     job.kernels = inlay_dispatch();
     job.parts = parts_of(&work, executor);
-    inlay_run_parts(executor, job.parts, run_part, &job);
+    inlay_run_parts(executor, job.parts, add_part, &job);
     return INLAY_OK;
 }
