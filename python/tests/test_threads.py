@@ -124,16 +124,19 @@ def test_other_threads_run_during_large_calls(rng, options):
             ticks.append(time.perf_counter())
             time.sleep(0.0005)
 
-    layer(ids, out)
+    def ticks_during_a_call():
+        begin = time.perf_counter()
+        layer(ids, out)
+        end = time.perf_counter()
+        return sum(begin < tick < end for tick in list(ticks))
+
     thread = threading.Thread(target=count)
     thread.start()
-    begin = time.perf_counter()
-    layer(ids, out)
-    end = time.perf_counter()
+    # The machine may be busy with something else during a call, but hardly during all of them.
+    during = max(ticks_during_a_call() for _ in range(30))
     stop.set()
     thread.join()
-    during = sum(begin < tick < end for tick in ticks)
-    assert during >= 3, f"{during} ticks in {end - begin:.4f} s"
+    assert during >= 3, f"{during} ticks"
 
 
 def test_executors_are_shared(rng):
