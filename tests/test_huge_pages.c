@@ -208,7 +208,8 @@ START_TEST(memory_in_use_moves_to_huge_pages)
     madvise(region, PAGES * huge, MADV_HUGEPAGE);
     EXPECT(bytes_in_huge_pages(region) == 0, "the memory has huge pages already");
     EXPECT_STATUS(inlay_huge_pages_collapse(region + huge - 1, PAGES * huge, &count), INLAY_OK);
-    EXPECT(count >= huge && bytes_in_huge_pages(region) == count, "%zu bytes were moved, %zu lie in huge pages", count,
+    /* The kernel's own khugepaged may move more of them meanwhile. */
+    EXPECT(count >= huge && bytes_in_huge_pages(region) >= count, "%zu bytes were moved, %zu lie in huge pages", count,
            bytes_in_huge_pages(region));
     EXPECT(count <= (PAGES - 2) * huge, "%zu bytes were moved, with neighbours", count);
     EXPECT_STATUS(inlay_huge_pages_collapse(region + huge, (PAGES - 1) * huge, &again), INLAY_OK);
