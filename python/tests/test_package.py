@@ -92,7 +92,8 @@ def test_other_interpreters_are_refused():
         "assert type(inlay.Layer(numpy.ones((2, 8), 'f4'))([1])) is numpy.ndarray\n"
     )
     text = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert text == "inlay works in one interpreter of a process\n"
+    by_python = "module inlay._core does not support loading in subinterpreters\n"  # without the GIL
+    assert text in ("inlay works in one interpreter of a process\n", by_python)
 
 
 def test_import_takes_no_matplotlib():
