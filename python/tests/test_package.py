@@ -8,6 +8,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import sysconfig
 
 import numpy
 import pytest
@@ -94,6 +95,11 @@ def test_other_interpreters_are_refused():
     text = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     by_python = "module inlay._core does not support loading in subinterpreters\n"  # without the GIL
     assert text in ("inlay works in one interpreter of a process\n", by_python)
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this CPython has a GIL")
+def test_import_leaves_the_gil_off():
+    subprocess.run([sys.executable, "-c", "import inlay, sys; assert not sys._is_gil_enabled()"], check=True)
 
 
 def test_import_takes_no_matplotlib():
