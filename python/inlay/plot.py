@@ -25,7 +25,7 @@ def sinusoid(length: int = 2048, dim: int = 512, *, axes: Any = None, **variant:
     import numpy  # pylint: disable=import-outside-toplevel
 
     formula = Sinusoid(**variant).formula(dim)
-    rows = _core.sinusoid_rows(formula, numpy.arange(length), dim, "float32", None)
+    rows = _core.sinusoid_rows(formula, numpy.arange(length), "float32", None)
     return _draw(rows, axes, 1.0, ("position", "column"))
 
 

@@ -71,7 +71,7 @@ def sinusoid(
     are those of Sinusoid.
     """
     formula = Sinusoid(base, recipe, layout, **variant).formula(dim)
-    return _core.sinusoid_rows(formula, positions, dim, dtype, out)
+    return _core.sinusoid_rows(formula, positions, dtype, out)
 
 
 # What models' configurations call the numbers of a scaling, and what the library does.
@@ -96,6 +96,8 @@ def _frequencies(dim: int, base: float, scaling: Optional[Mapping[str, Any]]) ->
 
 
 def _hashable(value: Any) -> Any:
+    if hasattr(value, "tolist"):  # arrays and numbers of NumPy
+        value = value.tolist()
     return tuple(value) if isinstance(value, (list, tuple)) else value
 
 
@@ -120,4 +122,4 @@ def rotary(
     docs/rotary.md has the formulas. layout is "pairs" (dim / 2 columns), "halves" (Llama in PyTorch) or "interleaved".
     """
     key = tuple(sorted((name, _hashable(value)) for name, value in (scaling or {}).items()))
-    return _core.rotary_rows(_rotary_formula(dim, base, key), positions, dim, dtype, layout)
+    return _core.rotary_rows(_rotary_formula(dim, base, key), positions, dtype, layout)

@@ -155,10 +155,11 @@ static int read_norm(struct layer *layer, PyObject *norm, inlay_layer_spec *spec
 {
     if (norm == Py_None)
         return 0;
-    PyObject *kind = PyObject_GetAttrString(norm, "kind"), *eps = PyObject_GetAttrString(norm, "eps");
+    /* A class has the attributes too, and means none of its instances. */
+    PyObject *kind = PyType_Check(norm) ? NULL : PyObject_GetAttrString(norm, "kind");
+    PyObject *eps = kind != NULL ? PyObject_GetAttrString(norm, "eps") : NULL;
     if (kind == NULL || eps == NULL) {
         Py_XDECREF(kind);
-        Py_XDECREF(eps);
         PyErr_Format(PyExc_TypeError, "norm is %R, neither inlay.LayerNorm nor inlay.RMSNorm", norm);
         return -1;
     }

@@ -17,6 +17,7 @@
 struct formula {
     PyObject base;
     inlay_sinusoid *handle;
+    size_t dim;
 };
 
 static PyTypeObject *formula_type; /* set at import */
@@ -27,6 +28,12 @@ const inlay_sinusoid *sinusoid_handle(PyObject *object)
         return ((struct formula *)(void *)object)->handle;
     PyErr_Format(PyExc_TypeError, "%R is no formula of a sinusoid", object);
     return NULL;
+}
+
+/* Returns the dim of an object that sinusoid_handle() knows. */
+static size_t dim_of(PyObject *formula)
+{
+    return ((struct formula *)(void *)formula)->dim;
 }
 
 /* ---- Frequencies ------------------------------------------------------------------------------------------------ */
@@ -68,6 +75,7 @@ static PyObject *formula_of(const inlay_sinusoid_spec *spec)
     if (formula == NULL)
         return NULL;
     formula->handle = NULL;
+    formula->dim = spec->dim;
     inlay_status status = inlay_sinusoid_create(spec, NULL, &formula->handle);
     if (status == INLAY_OK)
         return (PyObject *)formula;
@@ -257,9 +265,8 @@ static PyObject *rows_of(const inlay_sinusoid *sinusoid, const struct view *posi
 PyObject *sinusoid_rows(PyObject *module, PyObject *args)
 {
     PyObject *formula, *object, *name, *out;
-    Py_ssize_t dim;
     (void)module;
-    if (!PyArg_ParseTuple(args, "OOnOO", &formula, &object, &dim, &name, &out))
+    if (!PyArg_ParseTuple(args, "OOOO", &formula, &object, &name, &out))
         return NULL;
     const inlay_sinusoid *sinusoid = sinusoid_handle(formula);
     const enum dtype dtype = sinusoid != NULL ? dtype_of_argument(name) : DTYPE_UNKNOWN;
@@ -267,7 +274,7 @@ PyObject *sinusoid_rows(PyObject *module, PyObject *args)
     inlay_position_type type;
     if (dtype == DTYPE_UNKNOWN || positions_of(&positions, object, &type) < 0)
         return NULL;
-    PyObject *rows = rows_of(sinusoid, &positions, type, object, dtype, (size_t)dim, out);
+    PyObject *rows = rows_of(sinusoid, &positions, type, object, dtype, dim_of(formula), out);
     view_release(&positions);
     return rows;
 }
@@ -332,9 +339,8 @@ static PyObject *rotary_of(const inlay_sinusoid *sinusoid, const struct view *po
 PyObject *sinusoid_rotary_rows(PyObject *module, PyObject *args)
 {
     PyObject *formula, *object, *name, *layout_name, *pair = NULL;
-    Py_ssize_t dim;
     (void)module;
-    if (!PyArg_ParseTuple(args, "OOnOO", &formula, &object, &dim, &name, &layout_name))
+    if (!PyArg_ParseTuple(args, "OOOO", &formula, &object, &name, &layout_name))
         return NULL;
     const inlay_sinusoid *sinusoid = sinusoid_handle(formula);
     const int layout = option_value(layout_name, &option_rotary_layouts, INLAY_ROTARY_HALVES);
@@ -343,7 +349,7 @@ PyObject *sinusoid_rotary_rows(PyObject *module, PyObject *args)
     inlay_position_type type;
     if (dtype == DTYPE_UNKNOWN || positions_of(&positions, object, &type) < 0)
         return NULL;
-    const size_t columns = (size_t)(layout == INLAY_ROTARY_PAIRS ? dim / 2 : dim);
+    const size_t columns = layout == INLAY_ROTARY_PAIRS ? dim_of(formula) / 2 : dim_of(formula);
     if (type == INLAY_POSITION_I64)
         pair = rotary_of(sinusoid, &positions, object, dtype, (inlay_rotary_layout)layout, columns);
     else

@@ -13,7 +13,7 @@
 /* Returns the sinusoid that an object is, or null with TypeError; it is valid as long as the object. */
 const inlay_sinusoid *sinusoid_handle(PyObject *object);
 
-/* sinusoid_rows(formula, positions, dim, dtype, out), rotary_rows(formula, positions, dim, dtype, layout) and
+/* sinusoid_rows(formula, positions, dtype, out), rotary_rows(formula, positions, dtype, layout) and
    rotary_frequencies(...): functions of the module. */
 PyObject *sinusoid_rows(PyObject *module, PyObject *args);
 PyObject *sinusoid_rotary_rows(PyObject *module, PyObject *args);

@@ -88,6 +88,7 @@ LAYERS = [
     ({"positions": numpy.zeros((3, 12))}, TypeError, "positions has elements of type float64"),
     ({"segments": numpy.zeros((3, 4), "f4")}, ValueError, "segments has dim 4, and the table has 12"),
     ({"norm": 3}, TypeError, "norm is 3, neither inlay.LayerNorm nor inlay.RMSNorm"),
+    ({"norm": inlay.LayerNorm}, TypeError, "norm is <class 'inlay.norms.LayerNorm'>, neither"),
     ({"norm": inlay.LayerNorm(numpy.ones(4, "f4"))}, ValueError, "gamma has shape [4], expected [12]"),
     ({"norm": inlay.LayerNorm(numpy.ones(12))}, TypeError, "gamma has elements of type float64, expected float32"),
     ({"norm": inlay.LayerNorm(numpy.ones(24, "f4")[::2])}, ValueError, "gamma is not contiguous"),

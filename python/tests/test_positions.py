@@ -156,6 +156,8 @@ def test_rotary_scaling_of_a_model():
     assert cos[0, 0] == numpy.float32(float.fromhex("0x1.237d37fe5d298p+0"))
     longrope = {"rope_type": "longrope", "short_factor": [1.0, 2.0], "long_factor": [4.0, 8.0], "factor": 1.0}
     _, sin = inlay.rotary([1], 4, 10000, {**longrope, "length": 0}, "pairs")
+    arrays = {name: numpy.array(value) if isinstance(value, list) else value for name, value in longrope.items()}
+    numpy.testing.assert_array_equal(inlay.rotary([1], 4, 10000, {**arrays, "length": numpy.int64(0)}, "pairs")[1], sin)
     assert sin[0, 1] == numpy.float32(math.sin(0.01 / 2))
 
 
