@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-/* Rows of at least so many bytes are prefetched line by line while another is written (8 x 2048 x 4096 takes 0.83 of
+/* Rows of this many bytes and more are prefetched a line at a time while another is written (8 x 2048 x 4096: 0.83 of
    the time), shorter ones at once (512 columns: 0.75). Both on Zen 4. */
 enum { INLAY_BESIDE_ROW_BYTES = 8192 };
 
