@@ -65,8 +65,8 @@ enum { INLAY_SHORT_ROW_BYTES = 4096, INLAY_COLD_TABLE_BYTES = 128 * 1024 * 1024 
 /* Where the rows of a block are prefetched between those of the block before, requests to memory are always under way
    (0.85 to 0.93 of the time for tables of up to 128 MiB). Rows of larger tables wait for walks through the page table,
    which overlap only where prefetches follow each other (1.2 to 1.9 times as long otherwise), except for rows of up to
-   two lines, which are read as fast as they are asked for (0.6 to 0.97), and of two pages or
-   more (INLAY_BESIDE_ROW_BYTES), which take few walks for their bytes. All on Zen 4. */
+   two lines, which are read as fast as they are asked for (0.6 to 0.97), and of
+   INLAY_BESIDE_ROW_BYTES or more, which take few walks for their bytes. All on Zen 4. */
 enum { INLAY_LONE_ROW_BYTES = 128 };
 
 /* What other small calls prefetch: the first lines of each row, in blocks of rows, since L2 may hold the rest. With
