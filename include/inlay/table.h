@@ -26,7 +26,7 @@ typedef enum inlay_element_type {
     INLAY_F32 = 1,        /**< IEEE 754 binary32 */
     INLAY_F16 = 2,        /**< IEEE 754 binary16 */
     INLAY_BF16 = 3,       /**< bfloat16, the upper half of a binary32 */
-    INLAY_I8 = 4,         /**< int8 q [dim] and one scale per row: q * scale */
+    INLAY_I8 = 4,         /**< int8 q [dim] and optionally one scale per row: q * scale. Without scales, scale is 1 */
     INLAY_I8_INVERSE = 5, /**< int8 q [dim] and one scale per row: q * (1 / scale). CTranslate2's int8 embeddings */
     INLAY_U8_ROWWISE = 6, /**< uint8 q [dim], then float32 scale and bias within the row: q * scale + bias. The 8-bit
                                rowwise format of FBGEMM and PyTorch */
@@ -40,10 +40,35 @@ typedef enum inlay_element_type {
                                columns and whose upper halves are the others: (q - 8) * d. ggml */
     INLAY_U4_GROUPED_FLAT = 11, /**< like INLAY_U4_GROUPED, but zero points are packed without padding between rows,
                                      and without zero points zero is 0. GatherBlockQuantized with uint4 data */
+    INLAY_E4M3 = 12,      /**< 8-bit floats q [dim] and optionally one scale per row: q * scale. Without scales, scale
+                               is 1. E4M3 is the type of that name of the Open Compute Project (OCP) and PyTorch's
+                               float8_e4m3fn: magnitudes up to 448, subnormals down to 2^-9, -0, NaN, no infinities */
+    INLAY_E4M3_E8M0 = 13, /**< the same q, with one byte e for each 32 columns: q * 2^(e - 127), where e = 255 is NaN.
+                               OCP's MXFP8, and DeepSeek's Engram tables */
+    INLAY_Q4_1 = 14,      /**< blocks of 32 columns, each a float16 d and m and 16 bytes as in INLAY_Q4_0: q * d + m.
+                               ggml */
+    INLAY_Q5_0 = 15,      /**< blocks of 32 columns, each a float16 d, 32 bits, and 16 bytes as in INLAY_Q4_0 whose q
+                               get 16 times the bit of their column: (q - 16) * d. ggml */
+    INLAY_Q5_1 = 16,      /**< blocks of 32 columns, each a float16 d and m and the same: q * d + m. ggml */
+    INLAY_IQ4_NL = 17, /**< the blocks of INLAY_Q4_0: L[q] * d, where L is -127 -104 -83 -65 -49 -35 -22 -10 1 13 25 38
+                            53 69 89 113. ggml */
+    INLAY_MXFP4 = 18,  /**< blocks of 32 columns, each a byte e and 16 bytes as in INLAY_Q4_0: E[q] * 2^(e - 128),
+                            where E is 0 1 2 3 4 6 8 12 and, from q = 8 on, minus these. There is no NaN and no -0.
+                            ggml, whose bytes lie in another order than those of OCP's MXFP4 */
+    INLAY_NVFP4 = 19,  /**< blocks of 64 columns, each 4 scales x, of 16 columns each, and 32 bytes: byte 8 s + i holds
+                            columns 16 s + i in its lower half and 16 s + 8 + i in the upper one. E[q] * (half of the
+                            E4M3 number x without its sign); x = 0 and 127 are 0. ggml */
+    INLAY_Q3_K = 20,   /**< blocks of 256 columns in 110 bytes, ggml's block_q3_K: (d * s) * q, with a 6-bit s for each
+                            16 columns and q from -4 to 3 */
+    INLAY_Q4_K = 21,   /**< blocks of 256 columns in 144 bytes, ggml's block_q4_K: (d * s) * q - dmin * m, with 6-bit
+                            s and m for each 32 columns and q from 0 to 15 */
+    INLAY_Q5_K = 22,   /**< blocks of 256 columns in 176 bytes, ggml's block_q5_K: as INLAY_Q4_K, with q from 0 to 31 */
+    INLAY_Q6_K = 23,   /**< blocks of 256 columns in 210 bytes, ggml's block_q6_K: (d * s) * q, with an int8 s for each
+                            16 columns and q from -32 to 31 */
 } inlay_element_type;
 
 /** One more than the largest element type. */
-#define INLAY_ELEMENT_TYPES 12
+#define INLAY_ELEMENT_TYPES 24
 
 /** The type of ids of tokens, positions and segments. 0 is no type. */
 typedef enum inlay_id_type {
@@ -65,13 +90,14 @@ typedef struct inlay_table {
     size_t size;             /**< sizeof(inlay_table) */
     const void *data;        /**< [rows, dim] of `type`, at any address; may be null if rows is 0 */
     size_t rows;             /**< number of rows, >= 0 */
-    size_t dim;              /**< columns of a row, >= 1; a multiple of `group`, or of 32 in ggml's types */
+    size_t dim;              /**< columns of a row, >= 1; a multiple of `group`, or of the columns of a block */
     size_t stride_bytes;     /**< distance between rows, >= inlay_table_row_bytes(type, dim) */
     inlay_element_type type; /**< of the elements */
     uint32_t group;          /**< columns per scale of INLAY_U4_GROUPED and INLAY_U4_GROUPED_FLAT: 32, 64 or 128; of
                                   other types 0 */
-    const void *scales;      /**< float32 at any address: [rows] for INLAY_I8 and INLAY_I8_INVERSE, [rows, dim / group]
-                                  for the grouped types; else null. Infinities and NaN propagate by IEEE 754 */
+    const void *scales;      /**< float32 at any address: [rows] for INLAY_I8_INVERSE, null or [rows] for INLAY_I8 and
+                                  INLAY_E4M3, [rows, dim / group] for the grouped types; uint8 [rows, dim / 32] for
+                                  INLAY_E4M3_E8M0; else null. Infinities and NaN propagate by IEEE 754 */
     const void *zeros;       /**< null, or 4-bit zero points [rows, dim / group] of a grouped type, two in a byte, the
                                   lower half first: rows of ceil(dim / group / 2) bytes for INLAY_U4_GROUPED, all in one
                                   run of ceil(rows * dim / group / 2) bytes for INLAY_U4_GROUPED_FLAT */
@@ -123,7 +149,7 @@ static inline inlay_table inlay_table_bf16(const void *data, size_t rows, size_t
 }
 
 /** Returns a view of a contiguous int8 table [rows, dim], each row of which is multiplied by its float32 scale in
-    `scales` [rows]. */
+    `scales` [rows], or by 1 if `scales` is null. */
 static inline inlay_table inlay_table_i8(const void *data, const void *scales, size_t rows, size_t dim)
 {
     inlay_table table = inlay_table_of(INLAY_I8, data, rows, dim, dim);
@@ -195,6 +221,95 @@ static inline inlay_table inlay_table_q8_0(const void *data, size_t rows, size_t
 static inline inlay_table inlay_table_q4_0(const void *data, size_t rows, size_t dim)
 {
     return inlay_table_of(INLAY_Q4_0, data, rows, dim, dim / 32 * 18);
+}
+
+/** Returns a view of a contiguous table [rows, dim] of ggml's Q4_1 blocks; dim is a multiple of 32, and a row has
+    dim / 32 * 20 bytes. */
+static inline inlay_table inlay_table_q4_1(const void *data, size_t rows, size_t dim)
+{
+    return inlay_table_of(INLAY_Q4_1, data, rows, dim, dim / 32 * 20);
+}
+
+/** Returns a view of a contiguous table [rows, dim] of ggml's Q5_0 blocks; dim is a multiple of 32, and a row has
+    dim / 32 * 22 bytes. */
+static inline inlay_table inlay_table_q5_0(const void *data, size_t rows, size_t dim)
+{
+    return inlay_table_of(INLAY_Q5_0, data, rows, dim, dim / 32 * 22);
+}
+
+/** Returns a view of a contiguous table [rows, dim] of ggml's Q5_1 blocks; dim is a multiple of 32, and a row has
+    dim / 32 * 24 bytes. */
+static inline inlay_table inlay_table_q5_1(const void *data, size_t rows, size_t dim)
+{
+    return inlay_table_of(INLAY_Q5_1, data, rows, dim, dim / 32 * 24);
+}
+
+/** Returns a view of a contiguous table [rows, dim] of ggml's IQ4_NL blocks; dim is a multiple of 32, and a row has
+    dim / 32 * 18 bytes. */
+static inline inlay_table inlay_table_iq4_nl(const void *data, size_t rows, size_t dim)
+{
+    return inlay_table_of(INLAY_IQ4_NL, data, rows, dim, dim / 32 * 18);
+}
+
+/** Returns a view of a contiguous table [rows, dim] of ggml's MXFP4 blocks; dim is a multiple of 32, and a row has
+    dim / 32 * 17 bytes. */
+static inline inlay_table inlay_table_mxfp4(const void *data, size_t rows, size_t dim)
+{
+    return inlay_table_of(INLAY_MXFP4, data, rows, dim, dim / 32 * 17);
+}
+
+/** Returns a view of a contiguous table [rows, dim] of ggml's NVFP4 blocks; dim is a multiple of 64, and a row has
+    dim / 64 * 36 bytes. */
+static inline inlay_table inlay_table_nvfp4(const void *data, size_t rows, size_t dim)
+{
+    return inlay_table_of(INLAY_NVFP4, data, rows, dim, dim / 64 * 36);
+}
+
+/** Returns a view of a contiguous table [rows, dim] of ggml's Q3_K blocks; dim is a multiple of 256, and a row has
+    dim / 256 * 110 bytes. */
+static inline inlay_table inlay_table_q3_k(const void *data, size_t rows, size_t dim)
+{
+    return inlay_table_of(INLAY_Q3_K, data, rows, dim, dim / 256 * 110);
+}
+
+/** Returns a view of a contiguous table [rows, dim] of ggml's Q4_K blocks; dim is a multiple of 256, and a row has
+    dim / 256 * 144 bytes. */
+static inline inlay_table inlay_table_q4_k(const void *data, size_t rows, size_t dim)
+{
+    return inlay_table_of(INLAY_Q4_K, data, rows, dim, dim / 256 * 144);
+}
+
+/** Returns a view of a contiguous table [rows, dim] of ggml's Q5_K blocks; dim is a multiple of 256, and a row has
+    dim / 256 * 176 bytes. */
+static inline inlay_table inlay_table_q5_k(const void *data, size_t rows, size_t dim)
+{
+    return inlay_table_of(INLAY_Q5_K, data, rows, dim, dim / 256 * 176);
+}
+
+/** Returns a view of a contiguous table [rows, dim] of ggml's Q6_K blocks; dim is a multiple of 256, and a row has
+    dim / 256 * 210 bytes. */
+static inline inlay_table inlay_table_q6_k(const void *data, size_t rows, size_t dim)
+{
+    return inlay_table_of(INLAY_Q6_K, data, rows, dim, dim / 256 * 210);
+}
+
+/** Returns a view of a contiguous table [rows, dim] of 8-bit floats (E4M3), each row of which is multiplied by its
+    float32 scale in `scales` [rows], or by 1 if `scales` is null. A scale of the whole table is that of the layer or
+    the call. */
+static inline inlay_table inlay_table_e4m3(const void *data, const void *scales, size_t rows, size_t dim)
+{
+    inlay_table table = inlay_table_of(INLAY_E4M3, data, rows, dim, dim);
+    table.scales = scales;
+    return table;
+}
+
+/** Returns a view of a contiguous table [rows, dim] of 8-bit floats (E4M3) with one power of two (E8M0) for each 32
+    columns in `scales`, uint8 [rows, dim / 32]; dim is a multiple of 32. */
+static inline inlay_table inlay_table_e4m3_e8m0(const void *data, const void *scales, size_t rows, size_t dim)
+{
+    inlay_table table = inlay_table_of(INLAY_E4M3_E8M0, data, rows, dim, dim);
+    table.scales = scales;
+    return table;
 }
 
 /** Returns a copy of a view that is a shard: it holds rows [first_row, first_row + table.rows) of a vocabulary of

@@ -88,6 +88,44 @@ VEC_INLINE vec vec_from_bytes(vec_bytes bytes)
     return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32((__m128i)bytes));
 }
 
+/* Bytes as integers of 32 bits, and such integers, which are signed, as floats. */
+VEC_INLINE vec_bits vec_bits_of_bytes(vec_bytes bytes)
+{
+    return (vec_bits)_mm512_cvtepu8_epi32((__m128i)bytes);
+}
+
+VEC_INLINE vec vec_from_bits(vec_bits x)
+{
+    return _mm512_cvtepi32_ps((__m512i)x);
+}
+
+/* The values of bytes below 16 in a table, as floats. */
+VEC_INLINE vec vec_lookup(const signed char values[16], vec_bytes at)
+{
+    const __m128i found = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)values), (__m128i)at);
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(found));
+}
+
+/* Numbers [first, first + VEC_LEN) of 16 of 4 bits, which are all: the lower halves of 8 bytes, then their upper
+ * halves.
+ */
+VEC_INLINE vec_bytes vec_load_u4_halves(const unsigned char *from, size_t first)
+{
+    (void)first;
+    const __m128i bytes = _mm_loadl_epi64((const __m128i *)from);
+    const __m128i both = _mm_unpacklo_epi64(bytes, _mm_srli_epi16(bytes, 4));
+    return (vec_bytes)_mm_and_si128(both, _mm_set1_epi8(15));
+}
+
+/* VEC_LEN numbers of type E4M3, divided by 256: as float16 they have another bias, and NaN other bits. */
+VEC_INLINE vec vec_load_e4m3(const unsigned char *from)
+{
+    const __m256i wide = _mm256_slli_epi16(_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)from)), 7);
+    const __m256i half = _mm256_and_si256(wide, _mm256_set1_epi16((short)0xbf80));
+    const __m256i nan = _mm256_and_si256(_mm256_add_epi16(half, _mm256_set1_epi16(0x80)), _mm256_set1_epi16(0x4000));
+    return _mm512_cvtph_ps(_mm256_or_si256(half, nan));
+}
+
 /* Both halves of VEC_LEN / 2 bytes, the lower half of each first. */
 VEC_INLINE vec vec_load_u4(const unsigned char *from)
 {

@@ -62,6 +62,40 @@ VEC_INLINE vec vec_from_bytes(vec_bytes bytes)
     return vcvtq_f32_u32(vmovl_u16(vget_low_u16(vmovl_u8(bytes))));
 }
 
+/* Bytes as integers of 32 bits, and such integers, which are signed, as floats. */
+VEC_INLINE vec_bits vec_bits_of_bytes(vec_bytes bytes)
+{
+    return vmovl_u16(vget_low_u16(vmovl_u8(bytes)));
+}
+
+VEC_INLINE vec vec_from_bits(vec_bits x)
+{
+    return vcvtq_f32_s32((int32x4_t)x);
+}
+
+/* The values of bytes below 16 in a table, as floats. */
+VEC_INLINE vec vec_lookup(const signed char values[16], vec_bytes at)
+{
+    const int8x8_t found = vqtbl1_s8(vld1q_s8(values), at);
+    return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(found))));
+}
+
+/* Numbers [first, first + VEC_LEN) of 16 of 4 bits: the lower halves of 8 bytes, then their upper halves. */
+VEC_INLINE vec_bytes vec_load_u4_halves(const unsigned char *from, size_t first)
+{
+    const vec_bytes bytes = vec_load_bytes(from + first % 8);
+    return first < 8 ? bytes & 15 : bytes >> 4;
+}
+
+/* VEC_LEN numbers of type E4M3, divided by 256: as float16 they have another bias, and NaN other bits. */
+VEC_INLINE vec vec_load_e4m3(const unsigned char *from)
+{
+    const int16x4_t wide = vget_low_s16(vshll_n_s8(vreinterpret_s8_u8(vec_load_bytes(from)), 7));
+    const uint16x4_t half = vand_u16(vreinterpret_u16_s16(wide), vdup_n_u16(0xbf80));
+    const uint16x4_t nan = vand_u16(vadd_u16(half, vdup_n_u16(0x80)), vdup_n_u16(0x4000));
+    return vcvt_f32_f16(vreinterpret_f16_u16(vorr_u16(half, nan)));
+}
+
 /* Both halves of VEC_LEN / 2 bytes, the lower half of each first. */
 VEC_INLINE vec vec_load_u4(const unsigned char *from)
 {

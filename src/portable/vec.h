@@ -43,11 +43,6 @@ VEC_INLINE void vec_stream(unsigned char *to, vec x)
     vec_store(to, x);
 }
 
-VEC_INLINE vec_bits vec_bits_set1(uint32_t x)
-{
-    return (vec_bits){x, x, x, x};
-}
-
 /* The lanes of a where all bits of `by` are set, and those of b where none is. */
 VEC_INLINE vec_bits vec_choose(vec_bits by, vec_bits a, vec_bits b)
 {
@@ -79,6 +74,30 @@ VEC_INLINE vec_bytes vec_load_bytes(const unsigned char *from)
 VEC_INLINE vec vec_from_bytes(vec_bytes bytes)
 {
     return vec_from_ints(bytes);
+}
+
+/* Bytes as integers of 32 bits, and such integers, which are signed, as floats. */
+VEC_INLINE vec_bits vec_bits_of_bytes(vec_bytes bytes)
+{
+    return (vec_bits)bytes;
+}
+
+VEC_INLINE vec vec_from_bits(vec_bits x)
+{
+    return vec_from_ints((vec_ints)x);
+}
+
+/* The values of bytes below 16 in a table, as floats. */
+VEC_INLINE vec vec_lookup(const signed char values[16], vec_bytes at)
+{
+    return (vec){(float)values[at[0]], (float)values[at[1]], (float)values[at[2]], (float)values[at[3]]};
+}
+
+/* Numbers [first, first + VEC_LEN) of 16 of 4 bits: the lower halves of 8 bytes, then their upper halves. */
+VEC_INLINE vec_bytes vec_load_u4_halves(const unsigned char *from, size_t first)
+{
+    const vec_bytes bytes = vec_load_bytes(from + first % 8);
+    return first < 8 ? bytes & 15 : bytes >> 4;
 }
 
 /* VEC_LEN elements of a type, converted to floats exactly. */
@@ -121,6 +140,13 @@ VEC_INLINE vec vec_from_f16(vec_bits halves)
 VEC_INLINE vec vec_load_f16(const unsigned char *from)
 {
     return vec_from_f16(vec_load_halves(from));
+}
+
+/* VEC_LEN numbers of type E4M3, divided by 256: as float16 they have another bias, and NaN other bits. */
+VEC_INLINE vec vec_load_e4m3(const unsigned char *from)
+{
+    const vec_bits bytes = (vec_bits)vec_load_bytes(from), magnitude = bytes & 0x7f;
+    return vec_from_f16((bytes & 0x80) << 8 | magnitude << 7 | ((magnitude + 1) & 0x80) << 7);
 }
 
 /* One float16 in all lanes. */

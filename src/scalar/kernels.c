@@ -52,6 +52,102 @@ static unsigned nibble_of_halves(const unsigned char *bytes, size_t i)
     return i < 16 ? bytes[i] % 16u : bytes[i - 16] / 16u;
 }
 
+/* Returns an 8-bit float by the definition of E4M3: sign * significand * 2^(exponent - 10). */
+static float e4m3(unsigned bits)
+{
+    const unsigned sign = bits >> 7, exponent = bits >> 3 & 15, fraction = bits & 7;
+    if ((bits & 127) == 127)
+        return inlay_f32_of_bits((uint32_t)sign << 31 | 0x7fc00000);
+    const unsigned least = exponent > 0 ? exponent : 1;
+    float significand = (float)(exponent > 0 ? 8 + fraction : fraction);
+    float magnitude = significand * inlay_f32_of_bits((uint32_t)(127 + least - 10) << 23);
+    return sign ? -magnitude : magnitude;
+}
+
+/* Returns 2^(e - 127), which is subnormal for e = 0; 255 is NaN. */
+static float e8m0(unsigned e)
+{
+    return inlay_f32_of_bits(e == 0 ? UINT32_C(1) << 22 : e == 255 ? 0x7fc00000 : (uint32_t)e << 23);
+}
+
+/* Returns bit `i` of an array of bytes. */
+static unsigned bit_of(const unsigned char *bytes, size_t i)
+{
+    return bytes[i / 8] >> i % 8 & 1u;
+}
+
+/* Returns the number of column i of a block with a fifth bit for each column. */
+static float q5(const unsigned char *bits, const unsigned char *halves, size_t i)
+{
+    return (float)(nibble_of_halves(halves, i) + 16 * bit_of(bits, i));
+}
+
+static float iq4_nl(unsigned q)
+{
+    static const signed char values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+    return values[q];
+}
+
+/* Returns twice a 4-bit float (E2M1) without -0. */
+static float e2m1(unsigned q)
+{
+    static const unsigned char magnitudes[8] = {0, 1, 2, 3, 4, 6, 8, 12};
+    return (float)(q < 8 ? magnitudes[q] : -magnitudes[q - 8]);
+}
+
+/* Returns column i of one of ggml's blocks of 64 columns. */
+static float value_nvfp4(const unsigned char *block, size_t i)
+{
+    const unsigned scale = block[i / 16] % 128u, byte = block[4 + i / 16 * 8 + i % 8];
+    const float half = scale == 127 ? 0 : e4m3(scale) / 2;
+    return e2m1(i % 16 < 8 ? byte % 16 : byte / 16) * half;
+}
+
+/* The definitions of ggml's blocks of 256 columns name their parts as ggml does. */
+static float value_q3_k(const unsigned char *hmask, size_t i)
+{
+    const unsigned char *qs = hmask + 32, *scales = hmask + 96;
+    const size_t half = i / 128, k = i % 128 / 32, l = i % 32, s = i / 16;
+    const int q = (int)(qs[32 * half + l] >> 2 * k & 3) - (bit_of(hmask + l, 4 * half + k) ? 0 : 4);
+    const unsigned low = s < 8 ? scales[s] % 16u : scales[s - 8] / 16u, high = scales[8 + s % 4] >> 2 * (s / 4) & 3;
+    return f16(load_u16(hmask + 108)) * (float)((int)(low + 16 * high) - 32) * (float)q;
+}
+
+/* Returns q times its scale minus its minimum, of blocks whose `header` is two float16 and 12 bytes of 6-bit numbers.
+ */
+static float value_q4_or_q5_k(const unsigned char *header, size_t i, unsigned q)
+{
+    const unsigned char *b = header + 4;
+    const size_t j = i / 32;
+    unsigned scale, least;
+    if (j < 4) {
+        scale = b[j] % 64u;
+        least = b[j + 4] % 64u;
+    } else {
+        scale = b[j + 4] % 16u + 16 * (b[j - 4] / 64u);
+        least = b[j + 4] / 16u + 16 * (b[j] / 64u);
+    }
+    const float factor = f16(load_u16(header)) * (float)scale, bias = f16(load_u16(header + 2)) * (float)least;
+    const float product = factor * (float)q;
+    return product - bias;
+}
+
+/* Returns the 4-bit number of a column of 256, which lie as those of pairs of 32 columns. */
+static unsigned nibble_of_pairs(const unsigned char *bytes, size_t i)
+{
+    const unsigned byte = bytes[i / 64 * 32 + i % 32];
+    return i % 64 < 32 ? byte % 16 : byte / 16;
+}
+
+static float value_q6_k(const unsigned char *ql, size_t i)
+{
+    const unsigned char *qh = ql + 128, *scales = ql + 192;
+    const size_t half = i / 128, k = i % 128 / 32, l = i % 32;
+    const unsigned byte = ql[64 * half + 32 * (k % 2) + l], low = k < 2 ? byte % 16 : byte / 16;
+    const int q = (int)(low + 16 * (qh[32 * half + l] >> 2 * k & 3)) - 32;
+    return f16(load_u16(ql + 208)) * as_signed(scales[i / 16]) * (float)q;
+}
+
 /* Returns column `column` of row i, as inlay_element_type defines its value. */
 static float value_of(const struct inlay_embed_tile *tile, size_t i, size_t column)
 {
@@ -79,6 +175,40 @@ static float value_of(const struct inlay_embed_tile *tile, size_t i, size_t colu
     case INLAY_Q4_0:
         row += column / 32 * 18;
         return ((float)nibble_of_halves(row + 2, column % 32) - 8) * f16(load_u16(row));
+    case INLAY_E4M3:
+        return e4m3(row[column]) * inlay_load_f32(scales, 0);
+    case INLAY_E4M3_E8M0:
+        return e4m3(row[column]) * e8m0(scales[column / 32]);
+    case INLAY_Q4_1:
+        row += column / 32 * 20;
+        return (float)nibble_of_halves(row + 4, column % 32) * f16(load_u16(row)) + f16(load_u16(row + 2));
+    case INLAY_Q5_0:
+        row += column / 32 * 22;
+        return (q5(row + 2, row + 6, column % 32) - 16) * f16(load_u16(row));
+    case INLAY_Q5_1:
+        row += column / 32 * 24;
+        return q5(row + 4, row + 8, column % 32) * f16(load_u16(row)) + f16(load_u16(row + 2));
+    case INLAY_IQ4_NL:
+        row += column / 32 * 18;
+        return iq4_nl(nibble_of_halves(row + 2, column % 32)) * f16(load_u16(row));
+    case INLAY_MXFP4:
+        row += column / 32 * 17;
+        /* Half of 2^(e - 127), e = 255 among them, is exact. */
+        return e2m1(nibble_of_halves(row + 1, column % 32)) * (row[0] == 255 ? 0x1p127f : e8m0(row[0]) / 2);
+    case INLAY_NVFP4:
+        return value_nvfp4(row + column / 64 * 36, column % 64);
+    case INLAY_Q3_K:
+        return value_q3_k(row + column / 256 * 110, column % 256);
+    case INLAY_Q4_K:
+        row += column / 256 * 144;
+        return value_q4_or_q5_k(row, column % 256, nibble_of_pairs(row + 16, column % 256));
+    case INLAY_Q5_K:
+        row += column / 256 * 176;
+        return value_q4_or_q5_k(row, column % 256,
+                                nibble_of_pairs(row + 48, column % 256) +
+                                    16 * bit_of(row + 16 + column % 32, column % 256 / 32));
+    case INLAY_Q6_K:
+        return value_q6_k(row + column / 256 * 210, column % 256);
     default:
         return inlay_load_f32(row, column);
     }

@@ -1,155 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The embed kernel for tables of types other than float32, once for every ISA, over the words of its vec.h. Included by
- * simd/kernels.h. Holds no intrinsics and includes nothing.
- *
- * Rows are read in blocks of 32 columns: whatever the type, the columns of a block share their scale and zero point.
- * `type` is a constant where these functions are called, so that each type is a loop of its own.
+ * simd/kernels.h behind simd/quantised.h, which says what a block of each type is. Holds no intrinsics and includes
+ * nothing. `type` is a constant where these functions are called, so that each type is a loop of its own.
  */
 
 enum {
-    QUANTISED_BLOCK = 32,  /* columns */
     QUANTISED_CHUNK = 256, /* columns that pass through L1 on their way to streamed rows that begin off a line */
     LINE_VECS = INLAY_CACHE_LINE / VEC_BYTES,
 };
 
-_Static_assert(QUANTISED_BLOCK == 2 * LINE_FLOATS, "a block becomes two cache lines of floats");
-_Static_assert(VEC_LEN <= QUANTISED_BLOCK / 2, "a vector lies within one half of a block of INLAY_Q4_0");
-_Static_assert(QUANTISED_CHUNK % QUANTISED_BLOCK == 0, "chunks do not cut blocks");
-
-/* A row, as the tile describes it. */
-struct quantised_row {
-    const unsigned char *bytes, *scales, *zeros;
-    size_t zero_at, group;
-};
-
-/* What makes a value of the number q that is stored: (q + shift) * factor + bias. A type has some of the three. */
-struct quantised_terms {
-    vec shift, factor, bias;
-};
-
-/* How a type lays out a block: `header_bytes` of scale, then 32 numbers of `bits` bits. `halves`: byte i holds the
-   numbers of columns i and i + 16, rather than those of columns 2 i and 2 i + 1. */
-struct quantised_layout {
-    size_t header_bytes, bits;
-    bool halves;
-};
-
-static const struct quantised_layout quantised_layouts[INLAY_ELEMENT_TYPES] = {
-    [INLAY_F16] = {.bits = 16},
-    [INLAY_BF16] = {.bits = 16},
-    [INLAY_I8] = {.bits = 8},
-    [INLAY_I8_INVERSE] = {.bits = 8},
-    [INLAY_U8_ROWWISE] = {.bits = 8},
-    [INLAY_U4_ROWWISE] = {.bits = 4},
-    [INLAY_U4_GROUPED] = {.bits = 4},
-    [INLAY_U4_GROUPED_FLAT] = {.bits = 4},
-    [INLAY_Q8_0] = {.header_bytes = 2, .bits = 8},
-    [INLAY_Q4_0] = {.header_bytes = 2, .bits = 4, .halves = true},
-};
-
-/* Returns the bytes of n numbers; the last one may fill one half of its byte. */
-VEC_INLINE size_t quantised_number_bytes(inlay_element_type type, size_t n)
-{
-    const size_t bits = quantised_layouts[type].bits;
-    return bits == 4 ? (n + 1) / 2 : n * (bits / 8);
-}
-
-VEC_INLINE size_t quantised_block_bytes(inlay_element_type type)
-{
-    return quantised_layouts[type].header_bytes + quantised_number_bytes(type, QUANTISED_BLOCK);
-}
-
-/* Returns where the vector that begins at column `within` of a block lies in the row. */
-VEC_INLINE const unsigned char *quantised_at(inlay_element_type type, const struct quantised_row *row, size_t block,
-                                             size_t within)
-{
-    const struct quantised_layout layout = quantised_layouts[type];
-    const unsigned char *numbers = row->bytes + block * quantised_block_bytes(type) + layout.header_bytes;
-    return numbers + (layout.halves ? within % (QUANTISED_BLOCK / 2) : quantised_number_bytes(type, within));
-}
-
-VEC_INLINE bool quantised_grouped(inlay_element_type type)
-{
-    return type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT;
-}
-
-/* Returns the terms that do not change along a row. */
-VEC_INLINE struct quantised_terms quantised_row_terms(inlay_element_type type, const struct quantised_row *row)
-{
-    struct quantised_terms terms = {.shift = vec_set1(type == INLAY_U4_GROUPED_FLAT ? 0 : -8)};
-    switch (type) {
-    case INLAY_I8:
-        terms.factor = vec_set1(vec_one(row->scales));
-        break;
-    case INLAY_I8_INVERSE:
-        terms.factor = vec_set1(1 / vec_one(row->scales));
-        break;
-    case INLAY_U8_ROWWISE:
-        terms.factor = vec_set1(vec_one(row->scales));
-        terms.bias = vec_set1(vec_one(row->scales + 4));
-        break;
-    case INLAY_U4_ROWWISE:
-        terms.factor = vec_set1_f16(row->scales);
-        terms.bias = vec_set1_f16(row->scales + 2);
-        break;
-    default:
-        break;
-    }
-    return terms;
-}
-
-/* Returns them with those that belong to one block. */
-VEC_INLINE struct quantised_terms quantised_block_terms(inlay_element_type type, const struct quantised_row *row,
-                                                        size_t block, struct quantised_terms terms)
-{
-    if (type == INLAY_Q8_0 || type == INLAY_Q4_0)
-        terms.factor = vec_set1_f16(row->bytes + block * quantised_block_bytes(type));
-    if (quantised_grouped(type)) {
-        /* A shift divides by the group, which is a power of two: a division would take as long as the block. */
-        size_t group = block * QUANTISED_BLOCK >> __builtin_ctzl(row->group);
-        terms.factor = vec_set1(vec_one(row->scales + group * sizeof(float)));
-        if (row->zeros != NULL) {
-            size_t zero = row->zero_at + group;
-            terms.shift = vec_set1(-(float)(row->zeros[zero / 2] >> zero % 2 * 4 & 15));
-        }
-    }
-    return terms;
-}
-
-/* Reads VEC_LEN numbers as floats, exactly. */
-VEC_INLINE vec quantised_load(inlay_element_type type, const unsigned char *from, size_t within)
-{
-    switch (type) {
-    case INLAY_F16:
-        return vec_load_f16(from);
-    case INLAY_BF16:
-        return vec_load_bf16(from);
-    case INLAY_U8_ROWWISE:
-        return vec_from_bytes(vec_load_bytes(from));
-    case INLAY_U4_ROWWISE:
-    case INLAY_U4_GROUPED:
-    case INLAY_U4_GROUPED_FLAT:
-        return vec_load_u4(from);
-    case INLAY_Q4_0:
-        return within < QUANTISED_BLOCK / 2 ? vec_from_bytes(vec_load_bytes(from) & 15)
-                                            : vec_from_bytes(vec_load_bytes(from) >> 4);
-    default:
-        return vec_load_i8(from);
-    }
-}
-
-VEC_INLINE vec quantised_value(inlay_element_type type, vec x, struct quantised_terms terms)
-{
-    if (type == INLAY_F16 || type == INLAY_BF16)
-        return x;
-    if (quantised_grouped(type) || type == INLAY_Q4_0)
-        x = x + terms.shift;
-    x = x * terms.factor;
-    if (type == INLAY_U8_ROWWISE || type == INLAY_U4_ROWWISE)
-        x = x + terms.bias;
-    return x;
-}
+_Static_assert(QUANTISED_CHUNK % (8 * QUANTISED_BLOCK) == 0, "chunks do not cut superblocks");
 
 /* Columns [first, first + columns) of a row, of what is added to them and of where they go; `first` is a multiple of
    QUANTISED_BLOCK. A scale of 1 changes nothing but a NaN's payload. */
@@ -170,8 +31,7 @@ VEC_INLINE size_t dequantise_offset(const struct dequantise_part *part, size_t b
 VEC_INLINE vec dequantise_vec(inlay_element_type type, bool positioned, const struct dequantise_part *part,
                               size_t block, size_t within, struct quantised_terms terms)
 {
-    const unsigned char *from = quantised_at(type, &part->row, block, within);
-    vec x = quantised_value(type, quantised_load(type, from, within), terms) * part->scale;
+    vec x = quantised_values(type, &part->row, block, within, terms) * part->scale;
     if (positioned)
         x = x + vec_load(part->position + dequantise_offset(part, block, within));
     return x;
@@ -195,8 +55,7 @@ VEC_INLINE void dequantise_last(inlay_element_type type, bool positioned, const 
                                 size_t block, size_t within, size_t n, struct quantised_terms terms)
 {
     const unsigned char *from = quantised_at(type, &part->row, block, within);
-    const size_t at = dequantise_offset(part, block, within),
-                 bytes = quantised_layouts[type].halves ? n : quantised_number_bytes(type, n);
+    const size_t at = dequantise_offset(part, block, within), bytes = quantised_number_bytes(type, n);
     unsigned char copy[32] = {0};
     /* The sizes are constants, so that memcpy is not called. */
     if (bytes & 16)
@@ -215,19 +74,22 @@ VEC_INLINE void dequantise_last(inlay_element_type type, bool positioned, const 
     vec_store_n(part->out + at, x, n);
 }
 
-/* Writes the columns of a part. `stream`: with streaming stores; `out` begins on a cache line. */
+/* Writes the columns of a part, which are whole blocks if the type stores those. `stream`: with streaming stores; `out`
+ * begins on a cache line. */
 VEC_INLINE void dequantise_columns(inlay_element_type type, bool positioned, bool stream,
                                    const struct dequantise_part *part)
 {
     const struct quantised_terms row_terms = quantised_row_terms(type, &part->row);
     size_t block = part->first / QUANTISED_BLOCK, end = block + part->columns / QUANTISED_BLOCK;
     for (; block < end; block++) {
-        struct quantised_terms terms = quantised_block_terms(type, &part->row, block, row_terms);
-        dequantise_line(type, positioned, stream, part, block, 0, terms);
-        dequantise_line(type, positioned, stream, part, block, LINE_FLOATS, terms);
+        const struct quantised_terms terms = quantised_block_terms(type, &part->row, block, row_terms);
+        dequantise_line(type, positioned, stream, part, block, 0,
+                        quantised_half_terms(type, &part->row, block, 0, terms));
+        dequantise_line(type, positioned, stream, part, block, QUANTISED_HALF,
+                        quantised_half_terms(type, &part->row, block, QUANTISED_HALF, terms));
     }
     size_t left = part->columns % QUANTISED_BLOCK, within = 0;
-    if (left == 0)
+    if (left == 0 || quantised_whole(type))
         return;
     struct quantised_terms terms = quantised_block_terms(type, &part->row, block, row_terms);
     if (left >= LINE_FLOATS) {

@@ -13,6 +13,8 @@
 #define QUOTE(isa) QUOTED(isa)
 
 #include "simd/cast.h"
+#include "simd/quantised.h"
+
 #include "simd/dequantise.h"
 #include "simd/embed.h"
 #include "simd/norm.h"
@@ -37,6 +39,18 @@ EMBED_QUANTISED(embed_u4_grouped, INLAY_U4_GROUPED)
 EMBED_QUANTISED(embed_u4_grouped_flat, INLAY_U4_GROUPED_FLAT)
 EMBED_QUANTISED(embed_q8_0, INLAY_Q8_0)
 EMBED_QUANTISED(embed_q4_0, INLAY_Q4_0)
+EMBED_QUANTISED(embed_e4m3, INLAY_E4M3)
+EMBED_QUANTISED(embed_e4m3_e8m0, INLAY_E4M3_E8M0)
+EMBED_QUANTISED(embed_q4_1, INLAY_Q4_1)
+EMBED_QUANTISED(embed_q5_0, INLAY_Q5_0)
+EMBED_QUANTISED(embed_q5_1, INLAY_Q5_1)
+EMBED_QUANTISED(embed_iq4_nl, INLAY_IQ4_NL)
+EMBED_QUANTISED(embed_mxfp4, INLAY_MXFP4)
+EMBED_QUANTISED(embed_nvfp4, INLAY_NVFP4)
+EMBED_QUANTISED(embed_q3_k, INLAY_Q3_K)
+EMBED_QUANTISED(embed_q4_k, INLAY_Q4_K)
+EMBED_QUANTISED(embed_q5_k, INLAY_Q5_K)
+EMBED_QUANTISED(embed_q6_k, INLAY_Q6_K)
 
 static void NAME(embed)(const struct inlay_embed_tile *tile)
 {
@@ -52,6 +66,18 @@ static void NAME(embed)(const struct inlay_embed_tile *tile)
         [INLAY_U4_GROUPED_FLAT] = NAME(embed_u4_grouped_flat),
         [INLAY_Q8_0] = NAME(embed_q8_0),
         [INLAY_Q4_0] = NAME(embed_q4_0),
+        [INLAY_E4M3] = NAME(embed_e4m3),
+        [INLAY_E4M3_E8M0] = NAME(embed_e4m3_e8m0),
+        [INLAY_Q4_1] = NAME(embed_q4_1),
+        [INLAY_Q5_0] = NAME(embed_q5_0),
+        [INLAY_Q5_1] = NAME(embed_q5_1),
+        [INLAY_IQ4_NL] = NAME(embed_iq4_nl),
+        [INLAY_MXFP4] = NAME(embed_mxfp4),
+        [INLAY_NVFP4] = NAME(embed_nvfp4),
+        [INLAY_Q3_K] = NAME(embed_q3_k),
+        [INLAY_Q4_K] = NAME(embed_q4_k),
+        [INLAY_Q5_K] = NAME(embed_q5_k),
+        [INLAY_Q6_K] = NAME(embed_q6_k),
     };
     embed_type[tile->type](tile);
 }

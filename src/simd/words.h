@@ -55,6 +55,12 @@ struct vec_sincos {
 typedef uint32_t vec_bits __attribute__((vector_size(VEC_BYTES)));
 typedef uint64_t vec_double_bits __attribute__((vector_size(VEC_BYTES)));
 
+/* The same bits in all lanes. */
+VEC_INLINE vec_bits vec_bits_set1(uint32_t x)
+{
+    return (vec_bits){0} + x;
+}
+
 /* The same registers in memory, at any address and whatever the type of the object there. */
 typedef vec vec_in_memory __attribute__((aligned(1), may_alias));
 typedef span span_in_memory __attribute__((aligned(1), may_alias));

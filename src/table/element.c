@@ -8,7 +8,7 @@ const struct inlay_row_format inlay_row_formats[INLAY_ELEMENT_TYPES] = {
     [INLAY_F32] = {.log2_columns = 0, .block_bytes = 4},
     [INLAY_F16] = {.log2_columns = 0, .block_bytes = 2},
     [INLAY_BF16] = {.log2_columns = 0, .block_bytes = 2},
-    [INLAY_I8] = {.log2_columns = 0, .block_bytes = 1, .scales = INLAY_SCALES_PER_ROW},
+    [INLAY_I8] = {.log2_columns = 0, .block_bytes = 1, .scales = INLAY_SCALES_PER_ROW, .optional = true},
     [INLAY_I8_INVERSE] = {.log2_columns = 0, .block_bytes = 1, .scales = INLAY_SCALES_PER_ROW},
     [INLAY_U8_ROWWISE] = {.log2_columns = 0, .block_bytes = 1, .scales = INLAY_SCALES_IN_ROW, .scale_bytes = 8},
     [INLAY_U4_ROWWISE] = {.log2_columns = 1, .block_bytes = 1, .scales = INLAY_SCALES_IN_ROW, .scale_bytes = 4},
@@ -16,7 +16,36 @@ const struct inlay_row_format inlay_row_formats[INLAY_ELEMENT_TYPES] = {
     [INLAY_U4_GROUPED_FLAT] = {.log2_columns = 1, .block_bytes = 1, .scales = INLAY_SCALES_PER_GROUP},
     [INLAY_Q8_0] = {.log2_columns = 5, .block_bytes = 34, .whole_blocks = true},
     [INLAY_Q4_0] = {.log2_columns = 5, .block_bytes = 18, .whole_blocks = true},
+    [INLAY_E4M3] = {.log2_columns = 0, .block_bytes = 1, .scales = INLAY_SCALES_PER_ROW, .optional = true},
+    [INLAY_E4M3_E8M0] = {.log2_columns = 5, .block_bytes = 32, .whole_blocks = true, .scales = INLAY_SCALES_PER_BLOCK},
+    [INLAY_Q4_1] = {.log2_columns = 5, .block_bytes = 20, .whole_blocks = true},
+    [INLAY_Q5_0] = {.log2_columns = 5, .block_bytes = 22, .whole_blocks = true},
+    [INLAY_Q5_1] = {.log2_columns = 5, .block_bytes = 24, .whole_blocks = true},
+    [INLAY_IQ4_NL] = {.log2_columns = 5, .block_bytes = 18, .whole_blocks = true},
+    [INLAY_MXFP4] = {.log2_columns = 5, .block_bytes = 17, .whole_blocks = true},
+    [INLAY_NVFP4] = {.log2_columns = 6, .block_bytes = 36, .whole_blocks = true},
+    [INLAY_Q3_K] = {.log2_columns = 8, .block_bytes = 110, .whole_blocks = true},
+    [INLAY_Q4_K] = {.log2_columns = 8, .block_bytes = 144, .whole_blocks = true},
+    [INLAY_Q5_K] = {.log2_columns = 8, .block_bytes = 176, .whole_blocks = true},
+    [INLAY_Q6_K] = {.log2_columns = 8, .block_bytes = 210, .whole_blocks = true},
 };
+
+const float inlay_unit_scale = 1;
+
+size_t inlay_row_scale_bytes(const inlay_table *table)
+{
+    const struct inlay_row_format *format = &inlay_row_formats[table->type];
+    switch (format->scales) {
+    case INLAY_SCALES_PER_ROW:
+        return sizeof(float);
+    case INLAY_SCALES_PER_GROUP:
+        return table->dim / table->group * sizeof(float);
+    case INLAY_SCALES_PER_BLOCK:
+        return table->dim >> format->log2_columns;
+    default:
+        return 0;
+    }
+}
 
 size_t inlay_type_bytes(inlay_element_type type)
 {

@@ -13,6 +13,7 @@ enum inlay_scales {
     INLAY_SCALES_IN_ROW,    /* after the elements of each row */
     INLAY_SCALES_PER_ROW,   /* in an array [rows] of float32 */
     INLAY_SCALES_PER_GROUP, /* in an array [rows, dim / group] of float32 */
+    INLAY_SCALES_PER_BLOCK, /* in an array of bytes, one for each block of a row */
 };
 
 /* How rows of a type lie in memory: blocks of columns, then scales. A new type is one entry in the table of these. */
@@ -21,9 +22,16 @@ struct inlay_row_format {
     bool whole_blocks;                       /* dim must be a multiple of a block's columns */
     enum inlay_scales scales;
     unsigned char scale_bytes; /* of INLAY_SCALES_IN_ROW */
+    bool optional;             /* the array of scales may be null: they are 1 */
 };
 
 extern const struct inlay_row_format inlay_row_formats[INLAY_ELEMENT_TYPES];
+
+/* The scale of rows whose array of scales is null. */
+extern const float inlay_unit_scale;
+
+/* Returns the bytes that one row has in the table's array of scales; 0 if its type has no such array. */
+size_t inlay_row_scale_bytes(const inlay_table *table);
 
 /* Returns the bytes of one element of an output; 0 for a type that outputs cannot have. */
 size_t inlay_type_bytes(inlay_element_type type);

@@ -3,101 +3,12 @@
  * Conversion of a float32 table to another element type. Numbers are chosen in double and rounded once to the type that
  * holds them; the largest error is measured on what the kernels in use read back.
  */
-#include "base/bits.h"
+#include "table/quantize.h"
+
 #include "base/fpenv.h"
-#include "base/rounding.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/kernels.h"
 #include "table/view.h"
-
-#include <string.h>
-
-enum { BLOCK = 32 };
-
-/* One row, and where it goes. */
-struct row {
-    const unsigned char *from; /* float32, any address */
-    unsigned char *to, *scales, *zeros;
-    size_t first_zero; /* index of the row's first zero point in `zeros`, which has two in a byte */
-    size_t dim, group;
-    inlay_element_type type;
-};
-
-static uint32_t bits_at(const unsigned char *row, size_t column)
-{
-    return inlay_bits_f32(inlay_load_f32(row, column));
-}
-
-static double value_at(const unsigned char *row, size_t column)
-{
-    return inlay_load_f32(row, column);
-}
-
-static void put_half(unsigned char *to, size_t index, uint16_t half)
-{
-    memcpy(to + index * sizeof half, &half, sizeof half);
-}
-
-/* Converts any float; inlay_float_to_f16() leaves out numbers that round to infinity, infinity and NaN. */
-static uint16_t any_float_to_f16(uint32_t bits)
-{
-    const uint32_t magnitude = bits & INT32_MAX, infinite = 0x7f800000, beyond = 0x477ff000; /* 65520 */
-    if (magnitude < beyond)
-        return inlay_float_to_f16(bits);
-    return (uint16_t)(bits >> 31 << 15 | (magnitude > infinite ? 0x7e00 : 0x7c00));
-}
-
-static uint16_t any_float_to_bf16(uint32_t bits)
-{
-    bool nan = (bits & INT32_MAX) > 0x7f800000;
-    return nan ? (uint16_t)(bits >> 16 | 0x40) : inlay_float_to_bf16(bits);
-}
-
-static uint16_t to_half(double x)
-{
-    return any_float_to_f16(inlay_bits_f32((float)x));
-}
-
-/* Returns the value of a finite float16. */
-static double half_value(uint16_t half)
-{
-    int exponent = half >> 10 & 31, fraction = half & 1023;
-    double magnitude = exponent == 0 ? fraction : (double)(1024 + fraction) * (double)(1 << (exponent - 1));
-    return (half >> 15 ? -magnitude : magnitude) * 0x1p-24;
-}
-
-/* Rounds to the nearest integer, ties to even. */
-static double nearest(double x)
-{
-    const double magic = 0x1.8p52; /* leaves no bits for a fraction */
-    return x + magic - magic;
-}
-
-static double clamped(double x, double low, double high)
-{
-    return x < low ? low : x > high ? high : x;
-}
-
-struct range {
-    double least, most;
-};
-
-/* Returns the smallest and the largest value of columns [first, first + n). */
-static struct range range_of(const unsigned char *row, size_t first, size_t n)
-{
-    struct range range = {value_at(row, first), value_at(row, first)};
-    for (size_t i = first + 1; i < first + n; i++) {
-        double x = value_at(row, i);
-        range.least = x < range.least ? x : range.least;
-        range.most = x > range.most ? x : range.most;
-    }
-    return range;
-}
-
-static double magnitude_of(struct range range)
-{
-    return -range.least > range.most ? -range.least : range.most;
-}
 
 /* Writes a 4-bit number, two in a byte, the lower half first. Even indices also clear the upper half, so that numbers
    are written in ascending order. */
@@ -109,6 +20,8 @@ static void put_nibble(unsigned char *to, size_t index, double q)
 
 /* Below this a float32 loses digits, and its reciprocal may be infinite. */
 static const double least_step = 0x1p-126;
+
+enum { LARGEST_E4M3 = 448 };
 
 /* Returns a scale that can be divided by: 1 if all values are zero. */
 static double step_of(double range, double steps)
@@ -134,17 +47,21 @@ static void quantize_bf16(const struct row *row)
         put_half(row->to, i, any_float_to_bf16(bits_at(row->from, i)));
 }
 
-static void put_i8(unsigned char *to, double q)
+/* Returns the scale of a row whose largest magnitude becomes `steps`, and stores it; 1 if the table has no scales. */
+static double row_step(const struct row *row, double steps)
 {
-    *to = (unsigned char)(signed char)clamped(q, -127, 127);
+    if (row->scales == NULL)
+        return 1;
+    double step = step_of(magnitude_of(range_of(row->from, 0, row->dim)), steps);
+    inlay_store_f32(row->scales, 0, (float)step);
+    return step;
 }
 
 static void quantize_i8(const struct row *row)
 {
-    double step = step_of(magnitude_of(range_of(row->from, 0, row->dim)), 127);
-    inlay_store_f32(row->scales, 0, (float)step);
+    double step = row_step(row, 127);
     for (size_t i = 0; i < row->dim; i++)
-        put_i8(row->to + i, nearest(value_at(row->from, i) / step));
+        row->to[i] = (unsigned char)(signed char)clamped(nearest(value_at(row->from, i) / step), -127, 127);
 }
 
 static void quantize_i8_inverse(const struct row *row)
@@ -153,7 +70,7 @@ static void quantize_i8_inverse(const struct row *row)
     scale = scale < 1 / least_step ? (float)scale : 1 / least_step;
     inlay_store_f32(row->scales, 0, (float)scale);
     for (size_t i = 0; i < row->dim; i++)
-        put_i8(row->to + i, nearest(value_at(row->from, i) * scale));
+        row->to[i] = (unsigned char)(signed char)clamped(nearest(value_at(row->from, i) * scale), -127, 127);
 }
 
 static void quantize_u8_rowwise(const struct row *row)
@@ -203,64 +120,89 @@ static void quantize_u4_grouped(const struct row *row)
     }
 }
 
-/* As ggml's quantize_row_q8_0_ref: numbers are chosen by the scale before it is rounded to float16. */
-static void quantize_q8_0(const struct row *row)
+/* Returns the exponent of a finite number: 2^exponent <= |x| < 2^(exponent + 1). x is no subnormal double; 0 has -1023.
+ */
+static int exponent_of(double x)
 {
+    return (int)(inlay_bits_f64(x) >> 52 & 2047) - 1023;
+}
+
+/* Returns 2^exponent, for exponents of doubles that are no subnormal. */
+static double power_of_two(int exponent)
+{
+    return inlay_f64_of_bits((uint64_t)(1023 + exponent) << 52);
+}
+
+unsigned char inlay_e4m3_of(double x)
+{
+    enum { LEAST_EXPONENT = -6, FRACTION_BITS = 3, LARGEST = 0x7e };
+    const double magnitude = x < 0 ? -x : x;
+    const int exponent = exponent_of(magnitude), unit = exponent > LEAST_EXPONENT ? exponent : LEAST_EXPONENT;
+    /* The leading bit of a normal number adds one to the exponent field, and a carry adds another one. */
+    double bits = nearest(magnitude * power_of_two(FRACTION_BITS - unit)) + 8 * (double)(unit - LEAST_EXPONENT);
+    return (unsigned char)((unsigned)(bits < LARGEST ? bits : LARGEST) | (unsigned)(inlay_bits_f64(x) >> 63 << 7));
+}
+
+static void quantize_e4m3(const struct row *row)
+{
+    double step = row_step(row, LARGEST_E4M3);
+    for (size_t i = 0; i < row->dim; i++)
+        row->to[i] = inlay_e4m3_of(value_at(row->from, i) / step);
+}
+
+/* The scale is the smallest power of two by which no value exceeds the largest E4M3 number, 1.75 * 2^8. */
+static void quantize_e4m3_e8m0(const struct row *row)
+{
+    enum { BLOCK = 32, BIAS = 127 };
     for (size_t first = 0; first < row->dim; first += BLOCK) {
-        unsigned char *block = row->to + first / BLOCK * (BLOCK + 2);
-        const float d = (float)magnitude_of(range_of(row->from, first, BLOCK)) / 127;
-        const uint16_t half = to_half(d);
-        const float inverse = half != 0 ? 1 / d : 0;
-        put_half(block, 0, half);
-        for (size_t i = 0; i < BLOCK; i++) {
-            float scaled = (float)value_at(row->from, first + i) * inverse;
-            /* Ties away from zero. */
-            put_i8(block + 2 + i, (double)(int)((double)scaled + (scaled < 0 ? -0.5 : 0.5)));
-        }
+        const double magnitude = magnitude_of(range_of(row->from, first, BLOCK));
+        int exponent = magnitude == 0 ? 0 : exponent_of(magnitude) - 8;
+        exponent = exponent < -BIAS ? -BIAS : exponent;
+        exponent += magnitude > LARGEST_E4M3 * power_of_two(exponent);
+        row->scales[first / BLOCK] = (unsigned char)(exponent + BIAS);
+        for (size_t i = first; i < first + BLOCK; i++)
+            row->to[i] = inlay_e4m3_of(value_at(row->from, i) * power_of_two(-exponent));
     }
 }
 
-/* As ggml's quantize_row_q4_0_ref: the value with the largest magnitude becomes -8, whatever its sign. */
-static void quantize_q4_0(const struct row *row)
-{
-    for (size_t first = 0; first < row->dim; first += BLOCK) {
-        unsigned char *block = row->to + first / BLOCK * (BLOCK / 2 + 2), q[BLOCK];
-        float extreme = 0;
-        for (size_t i = 0; i < BLOCK; i++) {
-            float x = (float)value_at(row->from, first + i);
-            extreme = (x < 0 ? -x : x) > (extreme < 0 ? -extreme : extreme) ? x : extreme;
-        }
-        const float d = extreme / -8;
-        const uint16_t half = to_half(d);
-        const float inverse = (half & INT16_MAX) != 0 ? 1 / d : 0;
-        put_half(block, 0, half);
-        for (size_t i = 0; i < BLOCK; i++) {
-            float scaled = (float)value_at(row->from, first + i) * inverse;
-            q[i] = (unsigned char)clamped((double)(scaled + 8.5f), 0, 15);
-        }
-        for (size_t i = 0; i < BLOCK / 2; i++)
-            block[2 + i] = (unsigned char)(q[i] | q[i + BLOCK / 2] << 4);
-    }
-}
-
-/* The bits of the largest magnitude that a type can hold: any, 65504 (the largest float16) or 2^126. */
-enum { ANY = INT32_MAX, LARGEST_F16 = 0x477fe000, LARGEST_STEPS = 0x7e800000 };
+/* The bits of the largest magnitude that a type can hold: any, 65504 (the largest float16), 2^126, 2688 (6 times the
+   largest E4M3), and without scales 127 and 448. */
+enum {
+    ANY = INT32_MAX,
+    BITS_F16 = 0x477fe000,
+    BITS_STEPS = 0x7e800000,
+    BITS_2688 = 0x45280000,
+    BITS_127 = 0x42fe0000,
+    BITS_448 = 0x43e00000,
+};
 
 static const struct {
     void (*quantize)(const struct row *row);
-    uint32_t limit;
+    uint32_t limit, unscaled_limit; /* the latter of types whose scales are optional */
 } types[INLAY_ELEMENT_TYPES] = {
-    [INLAY_F32] = {quantize_f32, ANY},
-    [INLAY_F16] = {quantize_f16, ANY},
-    [INLAY_BF16] = {quantize_bf16, ANY},
-    [INLAY_I8] = {quantize_i8, LARGEST_STEPS},
-    [INLAY_I8_INVERSE] = {quantize_i8_inverse, LARGEST_STEPS},
-    [INLAY_U8_ROWWISE] = {quantize_u8_rowwise, LARGEST_STEPS},
-    [INLAY_U4_ROWWISE] = {quantize_u4_rowwise, LARGEST_F16},
-    [INLAY_U4_GROUPED] = {quantize_u4_grouped, LARGEST_STEPS},
-    [INLAY_Q8_0] = {quantize_q8_0, LARGEST_F16},
-    [INLAY_Q4_0] = {quantize_q4_0, LARGEST_F16},
-    [INLAY_U4_GROUPED_FLAT] = {quantize_u4_grouped, LARGEST_STEPS},
+    [INLAY_F32] = {quantize_f32, ANY, 0},
+    [INLAY_F16] = {quantize_f16, ANY, 0},
+    [INLAY_BF16] = {quantize_bf16, ANY, 0},
+    [INLAY_I8] = {quantize_i8, BITS_STEPS, BITS_127},
+    [INLAY_I8_INVERSE] = {quantize_i8_inverse, BITS_STEPS, 0},
+    [INLAY_U8_ROWWISE] = {quantize_u8_rowwise, BITS_STEPS, 0},
+    [INLAY_U4_ROWWISE] = {quantize_u4_rowwise, BITS_F16, 0},
+    [INLAY_U4_GROUPED] = {quantize_u4_grouped, BITS_STEPS, 0},
+    [INLAY_Q8_0] = {inlay_quantize_q8_0, BITS_F16, 0},
+    [INLAY_Q4_0] = {inlay_quantize_q4_0, BITS_F16, 0},
+    [INLAY_U4_GROUPED_FLAT] = {quantize_u4_grouped, BITS_STEPS, 0},
+    [INLAY_E4M3] = {quantize_e4m3, BITS_STEPS, BITS_448},
+    [INLAY_E4M3_E8M0] = {quantize_e4m3_e8m0, BITS_STEPS, 0},
+    [INLAY_Q4_1] = {inlay_quantize_q4_1, BITS_F16, 0},
+    [INLAY_Q5_0] = {inlay_quantize_q5_0, BITS_F16, 0},
+    [INLAY_Q5_1] = {inlay_quantize_q5_1, BITS_F16, 0},
+    [INLAY_IQ4_NL] = {inlay_quantize_iq4_nl, BITS_F16, 0},
+    [INLAY_MXFP4] = {inlay_quantize_mxfp4, BITS_STEPS, 0},
+    [INLAY_NVFP4] = {inlay_quantize_nvfp4, BITS_2688, 0},
+    [INLAY_Q3_K] = {inlay_quantize_q3_k, BITS_F16, 0},
+    [INLAY_Q4_K] = {inlay_quantize_q4_k, BITS_F16, 0},
+    [INLAY_Q5_K] = {inlay_quantize_q5_k, BITS_F16, 0},
+    [INLAY_Q6_K] = {inlay_quantize_q6_k, BITS_F16, 0},
 };
 
 /* Returns the larger one of `largest` and the largest error of a row, which the kernel of its type reads back. */
@@ -303,13 +245,14 @@ static __attribute__((noinline)) double quantize_rows(const inlay_table *from, c
 {
     const struct inlay_kernels *kernels = inlay_dispatch();
     const size_t groups = to->group > 0 ? to->dim / to->group : 1;
+    const size_t row_scale_bytes = inlay_row_scale_bytes(to);
     const size_t row_zeros = to->type == INLAY_U4_GROUPED ? groups + groups % 2 : groups;
     double largest_error = 0;
     for (size_t i = 0; i < to->rows; i++) {
         const struct row row = {
             .from = (const unsigned char *)from->data + i * from->stride_bytes,
             .to = (unsigned char *)storage->data + i * to->stride_bytes,
-            .scales = to->scales != NULL ? (unsigned char *)storage->scales + i * groups * sizeof(float) : NULL,
+            .scales = to->scales != NULL ? (unsigned char *)storage->scales + i * row_scale_bytes : NULL,
             .zeros = storage->zeros,
             .first_zero = i * row_zeros,
             .dim = to->dim,
@@ -326,7 +269,9 @@ static __attribute__((noinline)) double quantize_rows(const inlay_table *from, c
    that it can store are from 0 up. Looks at bits, which raises no exception in the host's environment. */
 static bool can_hold(const inlay_table *to, const inlay_table *from)
 {
-    const uint32_t limit = types[to->type].limit, minus_zero = UINT32_C(1) << 31;
+    const bool unscaled = inlay_row_formats[to->type].optional && to->scales == NULL;
+    const uint32_t limit = unscaled ? types[to->type].unscaled_limit : types[to->type].limit;
+    const uint32_t minus_zero = UINT32_C(1) << 31;
     const bool negative = to->type != INLAY_U4_GROUPED_FLAT || to->zeros != NULL;
     for (size_t i = 0; i < from->rows; i++)
         for (size_t column = 0; column < from->dim; column++) {

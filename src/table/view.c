@@ -9,21 +9,23 @@
 /* Checks that the arrays beside the elements are those that the type has, and finds their extents. */
 static inlay_status check_scales(const inlay_table *table, struct inlay_extent *scales, struct inlay_extent *zeros)
 {
-    const enum inlay_scales kind = inlay_row_formats[table->type].scales;
-    const bool grouped = kind == INLAY_SCALES_PER_GROUP, scaled = grouped || kind == INLAY_SCALES_PER_ROW;
+    const struct inlay_row_format *format = &inlay_row_formats[table->type];
+    const bool grouped = format->scales == INLAY_SCALES_PER_GROUP;
+    const bool scaled = format->scales != INLAY_SCALES_NONE && format->scales != INLAY_SCALES_IN_ROW;
     if (grouped ? table->group != 32 && table->group != 64 && table->group != 128 : table->group != 0)
         return INLAY_ERROR_OPTION;
     if ((!scaled && table->scales != NULL) || (!grouped && table->zeros != NULL))
         return INLAY_ERROR_OPTION;
     if (grouped && table->dim % table->group != 0)
         return INLAY_ERROR_SHAPE;
-    if (!scaled || table->rows == 0)
+    if (!scaled || table->rows == 0 || (format->optional && table->scales == NULL))
         return INLAY_OK;
-    const size_t row_scales = grouped ? table->dim / table->group : 1, row_bytes = row_scales * sizeof(float);
+    const size_t row_bytes = inlay_row_scale_bytes(table);
     inlay_status status = inlay_check_rows(table->scales, table->rows, row_bytes, row_bytes, scales);
     if (status != INLAY_OK || table->zeros == NULL)
         return status;
     /* Zero points are as many as scales, whose bytes did not overflow. */
+    const size_t row_scales = row_bytes / sizeof(float);
     if (table->type == INLAY_U4_GROUPED_FLAT)
         return inlay_check_array(table->zeros, (table->rows * row_scales + 1) / 2, 1, zeros);
     const size_t row_zero_bytes = (row_scales + 1) / 2;

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How the stored numbers of each type become floats, once for every ISA, over the words of its vec.h: where a block of
+ * 32 columns lies, what its columns share, and how VEC_LEN of them are read. Included by simd/kernels.h. Holds no
+ * intrinsics and includes nothing. `type` is a constant where these functions are called, so that each type is a loop
+ * of its own.
+ */
+
+enum {
+    QUANTISED_BLOCK = 32,                 /* columns that are read together; a superblock has 2 or 8 of them */
+    QUANTISED_HALF = QUANTISED_BLOCK / 2, /* the fewest columns that share a scale */
+};
+
+_Static_assert(QUANTISED_BLOCK == 2 * LINE_FLOATS, "a block becomes two cache lines of floats");
+_Static_assert(VEC_LEN <= QUANTISED_HALF, "a vector lies within one half of a block");
+
+/* A row, as the tile describes it. */
+struct quantised_row {
+    const unsigned char *bytes, *scales, *zeros;
+    size_t zero_at, group;
+};
+
+/* What makes a value of the number q that is stored: (q + shift) * factor * second + bias. A type has some of them. */
+struct quantised_terms {
+    vec shift, factor, second, bias;
+};
+
+/* Some bits of each column of a superblock: `bits` of each byte from `at` on, the lowest ones first. Every 32 * `wide`
+   bytes hold 8 / `bits` times as many columns: `wide` blocks in the lowest bits, `wide` in the next. */
+struct quantised_plane {
+    size_t at, bits, wide;
+};
+
+/*
+ * How a type is laid out and which terms it has. Blocks have `header_bytes` of scale, then 32 numbers of `bits` bits.
+ * `halves`: byte i holds the numbers of columns i and i + 16, rather than those of columns 2 i and 2 i + 1. Superblocks
+ * of `blocks` blocks have `bytes`; those whose numbers lie in planes are low + 2^low.bits * high - `less`.
+ */
+struct quantised_layout {
+    size_t header_bytes, bits;
+    bool halves, shifted, scaled, twice, biased;
+    size_t blocks, bytes;
+    struct quantised_plane low, high;
+    uint32_t less;
+};
+
+static const struct quantised_layout quantised_layouts[INLAY_ELEMENT_TYPES] = {
+    [INLAY_F16] = {.bits = 16},
+    [INLAY_BF16] = {.bits = 16},
+    [INLAY_I8] = {.bits = 8, .scaled = true},
+    [INLAY_I8_INVERSE] = {.bits = 8, .scaled = true},
+    [INLAY_U8_ROWWISE] = {.bits = 8, .scaled = true, .biased = true},
+    [INLAY_U4_ROWWISE] = {.bits = 4, .scaled = true, .biased = true},
+    [INLAY_U4_GROUPED] = {.bits = 4, .shifted = true, .scaled = true},
+    [INLAY_U4_GROUPED_FLAT] = {.bits = 4, .shifted = true, .scaled = true},
+    [INLAY_E4M3] = {.bits = 8, .scaled = true, .twice = true},
+    [INLAY_E4M3_E8M0] = {.bits = 8, .scaled = true, .twice = true},
+    [INLAY_Q8_0] = {.header_bytes = 2, .bits = 8, .scaled = true},
+    [INLAY_Q4_0] = {.header_bytes = 2, .bits = 4, .halves = true, .shifted = true, .scaled = true},
+    [INLAY_Q4_1] = {.header_bytes = 4, .bits = 4, .halves = true, .scaled = true, .biased = true},
+    [INLAY_Q5_0] = {.header_bytes = 6, .bits = 4, .halves = true, .shifted = true, .scaled = true},
+    [INLAY_Q5_1] = {.header_bytes = 8, .bits = 4, .halves = true, .scaled = true, .biased = true},
+    [INLAY_IQ4_NL] = {.header_bytes = 2, .bits = 4, .halves = true, .scaled = true},
+    [INLAY_MXFP4] = {.header_bytes = 1, .bits = 4, .halves = true, .scaled = true},
+    [INLAY_NVFP4] = {.scaled = true, .blocks = 2, .bytes = 36},
+    [INLAY_Q3_K] = {.scaled = true, .blocks = 8, .bytes = 110, .low = {32, 2, 1}, .high = {0, 1, 1}, .less = 4},
+    [INLAY_Q4_K] = {.scaled = true, .biased = true, .blocks = 8, .bytes = 144, .low = {16, 4, 1}},
+    [INLAY_Q5_K] = {.scaled = true, .biased = true, .blocks = 8, .bytes = 176, .low = {48, 4, 1}, .high = {16, 1, 1}},
+    [INLAY_Q6_K] = {.scaled = true, .blocks = 8, .bytes = 210, .low = {0, 4, 2}, .high = {128, 2, 1}, .less = 32},
+};
+
+/* Returns the bytes of n numbers; the last one may fill one half of its byte. */
+VEC_INLINE size_t quantised_number_bytes(inlay_element_type type, size_t n)
+{
+    const size_t bits = quantised_layouts[type].bits;
+    return bits == 4 ? (n + 1) / 2 : n * (bits / 8);
+}
+
+/* Returns where a block, or the superblock that it belongs to, lies in the row. */
+VEC_INLINE const unsigned char *quantised_block(inlay_element_type type, const struct quantised_row *row, size_t block)
+{
+    const struct quantised_layout *layout = &quantised_layouts[type];
+    if (layout->blocks > 0)
+        return row->bytes + block / layout->blocks * layout->bytes;
+    return row->bytes + block * (layout->header_bytes + quantised_number_bytes(type, QUANTISED_BLOCK));
+}
+
+/* Returns where the numbers from column `within` of a block on lie in the row, of types that are no superblocks. */
+VEC_INLINE const unsigned char *quantised_at(inlay_element_type type, const struct quantised_row *row, size_t block,
+                                             size_t within)
+{
+    const struct quantised_layout *layout = &quantised_layouts[type];
+    return quantised_block(type, row, block) + layout->header_bytes +
+           (layout->halves ? within % QUANTISED_HALF : quantised_number_bytes(type, within));
+}
+
+/* Returns whether rows are made of whole blocks or superblocks, so that no call ends within one. */
+VEC_INLINE bool quantised_whole(inlay_element_type type)
+{
+    return quantised_layouts[type].header_bytes > 0 || quantised_layouts[type].blocks > 0;
+}
+
+/* ---- What columns share ----------------------------------------------------------------------------------------- */
+
+/* Returns the terms that do not change along a row. */
+VEC_INLINE struct quantised_terms quantised_row_terms(inlay_element_type type, const struct quantised_row *row)
+{
+    const float shift = type == INLAY_U4_GROUPED_FLAT ? 0 : type == INLAY_Q5_0 ? -16 : -8;
+    struct quantised_terms terms = {.shift = vec_set1(shift)};
+    switch (type) {
+    case INLAY_I8:
+        terms.factor = vec_set1(vec_one(row->scales));
+        break;
+    case INLAY_I8_INVERSE:
+        terms.factor = vec_set1(1 / vec_one(row->scales));
+        break;
+    case INLAY_U8_ROWWISE:
+        terms.factor = vec_set1(vec_one(row->scales));
+        terms.bias = vec_set1(vec_one(row->scales + 4));
+        break;
+    case INLAY_U4_ROWWISE:
+        terms.factor = vec_set1_f16(row->scales);
+        terms.bias = vec_set1_f16(row->scales + 2);
+        break;
+    case INLAY_E4M3:
+        terms.factor = vec_set1(256);
+        terms.second = vec_set1(vec_one(row->scales));
+        break;
+    default:
+        break;
+    }
+    return terms;
+}
+
+/* Adds the two factors of the power of two 2^(e - 127), of which 255 is NaN. Numbers are read as 2^-8 of what they are,
+   and 2^(e - 119) alone makes up for that where it is a float. Both products are exact, or the second one is infinite.
+ */
+VEC_INLINE void quantised_e8m0(struct quantised_terms *terms, uint32_t e)
+{
+    const uint32_t one = 0x3f800000, bits_256 = 0x43800000, nan = 0x7fc00000;
+    const bool large = e > 246;
+    terms->factor = (vec)vec_bits_set1(large ? bits_256 : (e + 8) << 23);
+    terms->second = (vec)vec_bits_set1(!large ? one : e == 255 ? nan : e << 23);
+}
+
+/* Returns the power of two 2^(e - 128), of which 0 and 1 are subnormal. */
+VEC_INLINE vec quantised_mxfp4_scale(uint32_t e)
+{
+    return (vec)vec_bits_set1(e < 2 ? UINT32_C(0x200000) << e : (e - 1) << 23);
+}
+
+/* Adds d times the 6-bit scale, and minus dmin times the 6-bit minimum, of a block of INLAY_Q4_K or INLAY_Q5_K. */
+VEC_INLINE void quantised_scale_and_least(struct quantised_terms *terms, const unsigned char *superblock, size_t j)
+{
+    const unsigned char *b = superblock + 4;
+    const bool first = j < 4;
+    const int scale = first ? b[j] & 63 : (b[j + 4] & 15) | (b[j - 4] >> 6 << 4);
+    const int least = first ? b[j + 4] & 63 : b[j + 4] >> 4 | b[j] >> 6 << 4;
+    terms->factor = vec_set1_f16(superblock) * vec_set1((float)scale);
+    terms->bias = vec_set1_f16(superblock + 2) * vec_set1(-(float)least);
+}
+
+/* Returns the row's terms with those that belong to one block. */
+VEC_INLINE struct quantised_terms quantised_block_terms(inlay_element_type type, const struct quantised_row *row,
+                                                        size_t block, struct quantised_terms terms)
+{
+    const unsigned char *at = quantised_block(type, row, block);
+    switch (type) {
+    case INLAY_Q4_1:
+    case INLAY_Q5_1:
+        terms.bias = vec_set1_f16(at + 2);
+        terms.factor = vec_set1_f16(at);
+        break;
+    case INLAY_Q8_0:
+    case INLAY_Q4_0:
+    case INLAY_Q5_0:
+    case INLAY_IQ4_NL:
+        terms.factor = vec_set1_f16(at);
+        break;
+    case INLAY_MXFP4:
+        terms.factor = quantised_mxfp4_scale(at[0]);
+        break;
+    case INLAY_E4M3_E8M0:
+        quantised_e8m0(&terms, row->scales[block]);
+        break;
+    case INLAY_Q4_K:
+    case INLAY_Q5_K:
+        quantised_scale_and_least(&terms, at, block % 8);
+        break;
+    case INLAY_U4_GROUPED:
+    case INLAY_U4_GROUPED_FLAT: {
+        /* A shift divides by the group, which is a power of two: a division would take as long as the block. */
+        size_t group = block * QUANTISED_BLOCK >> __builtin_ctzl(row->group);
+        terms.factor = vec_set1(vec_one(row->scales + group * sizeof(float)));
+        if (row->zeros != NULL) {
+            size_t zero = row->zero_at + group;
+            terms.shift = vec_set1(-(float)(row->zeros[zero / 2] >> zero % 2 * 4 & 15));
+        }
+        break;
+    }
+    default:
+        break;
+    }
+    return terms;
+}
+
+/* Returns half of an unsigned E4M3 number, whose bit 7 is ignored; 127 is 0. A float has these bits at 2^-120 of what
+   they are as E4M3, subnormal ones too. */
+VEC_INLINE vec quantised_nvfp4_scale(uint32_t x)
+{
+    x &= 127;
+    return (vec)vec_bits_set1(x == 127 ? 0 : x << 20) * 0x1p119f;
+}
+
+/* Returns the 6-bit scale of 16 columns of INLAY_Q3_K, minus 32. */
+VEC_INLINE int quantised_q3_k_scale(const unsigned char *b, size_t i)
+{
+    const int low = b[i % 8] >> i / 8 * 4 & 15, high = b[8 + i % 4] >> i / 4 * 2 & 3;
+    return (low | high << 4) - 32;
+}
+
+/* Returns the block's terms with those that belong to its first 16 columns or to its last, which begin at `within`. */
+VEC_INLINE struct quantised_terms quantised_half_terms(inlay_element_type type, const struct quantised_row *row,
+                                                       size_t block, size_t within, struct quantised_terms terms)
+{
+    const unsigned char *at = quantised_block(type, row, block);
+    const size_t half = within / QUANTISED_HALF;
+    if (type == INLAY_NVFP4)
+        terms.factor = quantised_nvfp4_scale(at[block % 2 * 2 + half]);
+    if (type == INLAY_Q3_K)
+        terms.factor = vec_set1_f16(at + 108) * vec_set1((float)quantised_q3_k_scale(at + 96, block % 8 * 2 + half));
+    if (type == INLAY_Q6_K)
+        terms.factor = vec_set1_f16(at + 208) * vec_set1((float)(signed char)at[192 + block % 8 * 2 + half]);
+    return terms;
+}
+
+/* ---- Numbers and values ----------------------------------------------------------------------------------------- */
+
+/* The values of 4-bit numbers: those of INLAY_IQ4_NL, and twice those of a 4-bit float (E2M1), in which -0 is 0. */
+static const signed char quantised_iq4_nl[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                                 1,    13,   25,  38,  53,  69,  89,  113};
+static const signed char quantised_e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
+/* Reads VEC_LEN 4-bit numbers of a block whose byte i holds those of columns i and i + 16, as bytes. */
+VEC_INLINE vec_bytes quantised_halves(const unsigned char *from, size_t within)
+{
+    return within < QUANTISED_HALF ? vec_load_bytes(from) & 15 : vec_load_bytes(from) >> 4;
+}
+
+/* Reads the same as floats, with a fifth bit of each column. */
+VEC_INLINE vec quantised_fives(const unsigned char *from, const unsigned char *fifth, size_t within)
+{
+    static const uint32_t bit_of_lane[QUANTISED_HALF] = {1 << 0,  1 << 1,  1 << 2,  1 << 3, 1 << 4,  1 << 5,
+                                                         1 << 6,  1 << 7,  1 << 8,  1 << 9, 1 << 10, 1 << 11,
+                                                         1 << 12, 1 << 13, 1 << 14, 1 << 15};
+    const vec_bits lanes = (vec_bits)vec_load((const unsigned char *)bit_of_lane);
+    uint32_t bits;
+    memcpy(&bits, fifth, sizeof bits);
+    const vec_bits set = (vec_bits)((vec_bits_set1(bits >> within) & lanes) == lanes);
+    return vec_from_bits(vec_bits_of_bytes(quantised_halves(from, within)) | (set & 16));
+}
+
+/* Reads the bits that a plane has of VEC_LEN columns, which begin at column `within` of block `block` of a superblock.
+ */
+VEC_INLINE vec_bits quantised_plane_bits(struct quantised_plane plane, const unsigned char *superblock, size_t block,
+                                         size_t within)
+{
+    const size_t columns = plane.wide * (8 / plane.bits), in_chunk = block % columns;
+    const unsigned char *from = superblock + plane.at + block / columns * plane.wide * QUANTISED_BLOCK +
+                                in_chunk % plane.wide * QUANTISED_BLOCK + within;
+    const vec_bits bytes = vec_bits_of_bytes(vec_load_bytes(from));
+    return (bytes >> (uint32_t)(in_chunk / plane.wide * plane.bits)) & (uint32_t)((1 << plane.bits) - 1);
+}
+
+/* Reads VEC_LEN numbers of a superblock as floats, exactly. */
+VEC_INLINE vec quantised_super_load(inlay_element_type type, const struct quantised_row *row, size_t block,
+                                    size_t within)
+{
+    const struct quantised_layout *layout = &quantised_layouts[type];
+    const unsigned char *at = quantised_block(type, row, block);
+    block %= layout->blocks;
+    if (type == INLAY_NVFP4) {
+        at += 4 + (block * QUANTISED_BLOCK + within) / QUANTISED_HALF * 8;
+        return vec_lookup(quantised_e2m1, vec_load_u4_halves(at, within % QUANTISED_HALF));
+    }
+    vec_bits numbers = quantised_plane_bits(layout->low, at, block, within);
+    if (layout->high.bits > 0)
+        numbers |= quantised_plane_bits(layout->high, at, block, within) << (uint32_t)layout->low.bits;
+    return vec_from_bits(layout->less > 0 ? numbers - layout->less : numbers);
+}
+
+/* Reads VEC_LEN numbers as floats, exactly; `within` is the column of their block that they begin at. */
+VEC_INLINE vec quantised_load(inlay_element_type type, const unsigned char *from, size_t within)
+{
+    switch (type) {
+    case INLAY_F16:
+        return vec_load_f16(from);
+    case INLAY_BF16:
+        return vec_load_bf16(from);
+    case INLAY_E4M3:
+    case INLAY_E4M3_E8M0:
+        return vec_load_e4m3(from);
+    case INLAY_U8_ROWWISE:
+        return vec_from_bytes(vec_load_bytes(from));
+    case INLAY_U4_ROWWISE:
+    case INLAY_U4_GROUPED:
+    case INLAY_U4_GROUPED_FLAT:
+        return vec_load_u4(from);
+    case INLAY_Q4_0:
+    case INLAY_Q4_1:
+        return vec_from_bytes(quantised_halves(from, within));
+    case INLAY_Q5_0:
+    case INLAY_Q5_1: /* the bits lie before the first of the numbers */
+        return quantised_fives(from, from - within % QUANTISED_HALF - 4, within);
+    case INLAY_IQ4_NL:
+        return vec_lookup(quantised_iq4_nl, quantised_halves(from, within));
+    case INLAY_MXFP4:
+        return vec_lookup(quantised_e2m1, quantised_halves(from, within));
+    default:
+        return vec_load_i8(from);
+    }
+}
+
+VEC_INLINE vec quantised_value(inlay_element_type type, vec x, struct quantised_terms terms)
+{
+    const struct quantised_layout *layout = &quantised_layouts[type];
+    if (layout->shifted)
+        x = x + terms.shift;
+    if (layout->scaled)
+        x = x * terms.factor;
+    if (layout->twice)
+        x = x * terms.second;
+    if (layout->biased)
+        x = x + terms.bias;
+    return x;
+}
+
+/* Returns VEC_LEN values, from column `within` of a block on. */
+VEC_INLINE vec quantised_values(inlay_element_type type, const struct quantised_row *row, size_t block, size_t within,
+                                struct quantised_terms terms)
+{
+    vec x = quantised_layouts[type].blocks > 0 ? quantised_super_load(type, row, block, within)
+                                               : quantised_load(type, quantised_at(type, row, block, within), within);
+    return quantised_value(type, x, terms);
+}

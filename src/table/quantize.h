@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the conversions of rows share: a row and where it goes, its values and their range, and rounding. Numbers are
+ * chosen in double, of which float32, float16 and all scales are a part.
+ */
+#ifndef INLAY_TABLE_QUANTIZE_H
+#define INLAY_TABLE_QUANTIZE_H
+
+#include "base/bits.h"
+#include "base/rounding.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* One row, and where it goes. */
+struct row {
+    const unsigned char *from;          /* float32, any address */
+    unsigned char *to, *scales, *zeros; /* null if the table has none */
+    size_t first_zero;                  /* index of the row's first zero point in `zeros`, which has two in a byte */
+    size_t dim, group;
+    inlay_element_type type;
+};
+
+static inline uint32_t bits_at(const unsigned char *row, size_t column)
+{
+    return inlay_bits_f32(inlay_load_f32(row, column));
+}
+
+static inline double value_at(const unsigned char *row, size_t column)
+{
+    return inlay_load_f32(row, column);
+}
+
+static inline void put_half(unsigned char *to, size_t index, uint16_t half)
+{
+    memcpy(to + index * sizeof half, &half, sizeof half);
+}
+
+/* Converts any float; inlay_float_to_f16() leaves out numbers that round to infinity, infinity and NaN. */
+static inline uint16_t any_float_to_f16(uint32_t bits)
+{
+    const uint32_t magnitude = bits & INT32_MAX, infinite = 0x7f800000, beyond = 0x477ff000; /* 65520 */
+    if (magnitude < beyond)
+        return inlay_float_to_f16(bits);
+    return (uint16_t)(bits >> 31 << 15 | (magnitude > infinite ? 0x7e00 : 0x7c00));
+}
+
+static inline uint16_t any_float_to_bf16(uint32_t bits)
+{
+    bool nan = (bits & INT32_MAX) > 0x7f800000;
+    return nan ? (uint16_t)(bits >> 16 | 0x40) : inlay_float_to_bf16(bits);
+}
+
+static inline uint16_t to_half(double x)
+{
+    return any_float_to_f16(inlay_bits_f32((float)x));
+}
+
+/* Returns the value of a finite float16. */
+static inline double half_value(uint16_t half)
+{
+    int exponent = half >> 10 & 31, fraction = half & 1023;
+    double magnitude = exponent == 0 ? fraction : (double)(1024 + fraction) * (double)(1 << (exponent - 1));
+    return (half >> 15 ? -magnitude : magnitude) * 0x1p-24;
+}
+
+/* Rounds to the nearest integer, ties to even. */
+static inline double nearest(double x)
+{
+    const double magic = 0x1.8p52; /* leaves no bits for a fraction */
+    return x + magic - magic;
+}
+
+static inline double clamped(double x, double low, double high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+struct range {
+    double least, most;
+};
+
+/* Returns the smallest and the largest value of columns [first, first + n). */
+static inline struct range range_of(const unsigned char *row, size_t first, size_t n)
+{
+    struct range range = {value_at(row, first), value_at(row, first)};
+    for (size_t i = first + 1; i < first + n; i++) {
+        double x = value_at(row, i);
+        range.least = x < range.least ? x : range.least;
+        range.most = x > range.most ? x : range.most;
+    }
+    return range;
+}
+
+static inline double magnitude_of(struct range range)
+{
+    return -range.least > range.most ? -range.least : range.most;
+}
+
+/* Returns the 8-bit float (E4M3) nearest to x, ties to even, and 448 or -448 beyond these. The sign of zero is kept. */
+unsigned char inlay_e4m3_of(double x);
+
+/* Returns the value of an 8-bit float (E4M3) that is no NaN. */
+static inline double inlay_e4m3_value(unsigned char byte)
+{
+    const int exponent = byte >> 3 & 15, fraction = byte & 7;
+    const double magnitude = exponent == 0 ? fraction : (double)((8 + fraction) << (exponent - 1));
+    return (byte >> 7 ? -magnitude : magnitude) * 0x1p-9;
+}
+
+/* Conversions of rows to ggml's types, as quantize() in quantize.c calls them. */
+void inlay_quantize_q8_0(const struct row *row);
+void inlay_quantize_q4_0(const struct row *row);
+void inlay_quantize_q4_1(const struct row *row);
+void inlay_quantize_q5_0(const struct row *row);
+void inlay_quantize_q5_1(const struct row *row);
+void inlay_quantize_iq4_nl(const struct row *row);
+void inlay_quantize_mxfp4(const struct row *row);
+void inlay_quantize_nvfp4(const struct row *row);
+void inlay_quantize_q3_k(const struct row *row);
+void inlay_quantize_q4_k(const struct row *row);
+void inlay_quantize_q5_k(const struct row *row);
+void inlay_quantize_q6_k(const struct row *row);
+
+#endif
