@@ -99,8 +99,7 @@ inlay_table draw_table(struct source *source, enum table_place which, size_t row
     inlay_element_type type = INLAY_F32;
     if (any_type)
         type = (inlay_element_type)(1 + choose(source, INLAY_ELEMENT_TYPES - 1));
-    bool grouped = type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT;
-    bool scaled = grouped || type == INLAY_I8 || type == INLAY_I8_INVERSE;
+    bool grouped = is_grouped(type), scaled = row_scale_bytes(type, 32, 32) > 0;
     uint32_t group = grouped ? 32u << choose(source, 3) : 0;
     if ((grouped ? dim % group != 0 : inlay_table_row_bytes(type, dim) == 0) || (scaled && !arrays)) {
         type = INLAY_F16;
@@ -120,8 +119,11 @@ inlay_table draw_table(struct source *source, enum table_place which, size_t row
         random_rows(&source->random, data, rows, dim, stride);
         table.data = data;
     }
-    if (scaled)
-        table.scales = draw_floats(source, SCALES, rows * groups);
+    const size_t scale_bytes = row_scale_bytes(type, dim, group);
+    if (type == INLAY_E4M3_E8M0)
+        table.scales = draw_noise(source, SCALES, rows * scale_bytes);
+    else if (scaled && !(scales_are_optional(type) && half(source)))
+        table.scales = draw_floats(source, SCALES, rows * scale_bytes / sizeof(float));
     if (grouped && half(source))
         table.zeros = draw_noise(source, ZERO_POINTS,
                                  type == INLAY_U4_GROUPED ? rows * ((groups + 1) / 2) : (rows * groups + 1) / 2);

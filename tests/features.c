@@ -75,6 +75,19 @@ static const struct feature_case cases[] = {
     {"table types", "4-bit in groups", .table_type = INLAY_U4_GROUPED, .learned = true},
     {"table types", "Q8_0", .table_type = INLAY_Q8_0, .learned = true},
     {"table types", "Q4_0", .table_type = INLAY_Q4_0, .learned = true},
+    {"table types", "Q4_1", .table_type = INLAY_Q4_1, .learned = true},
+    {"table types", "Q5_0", .table_type = INLAY_Q5_0, .learned = true},
+    {"table types", "Q5_1", .table_type = INLAY_Q5_1, .learned = true},
+    {"table types", "IQ4_NL", .table_type = INLAY_IQ4_NL, .learned = true},
+    {"table types", "MXFP4", .table_type = INLAY_MXFP4, .learned = true},
+    {"table types", "NVFP4", .table_type = INLAY_NVFP4, .learned = true},
+    {"table types", "Q3_K", .table_type = INLAY_Q3_K, .learned = true},
+    {"table types", "Q4_K", .table_type = INLAY_Q4_K, .learned = true},
+    {"table types", "Q5_K", .table_type = INLAY_Q5_K, .learned = true},
+    {"table types", "Q6_K", .table_type = INLAY_Q6_K, .learned = true},
+    {"FP8", "a scale per row", .table_type = INLAY_E4M3, .learned = true},
+    {"FP8", "a power of two per 32 columns", .table_type = INLAY_E4M3_E8M0, .learned = true},
+    {"FP8", "bfloat16 outputs", .table_type = INLAY_E4M3_E8M0, .out_type = INLAY_BF16},
     {"output types", "float16", .out_type = INLAY_F16, .sinusoid = true, .cached = 10},
     {"output types", "bfloat16", .out_type = INLAY_BF16, .learned = true},
     {"segments and norms", "segments", .segments = true, .learned = true},
@@ -124,8 +137,7 @@ static void set_up_tokens(struct fixture *fixture, const struct feature_case *wa
 {
     const inlay_table from = fixture->tokens = inlay_table_f32(floats.table, VOCAB, dim);
     if (wanted->table_type != 0) {
-        bool grouped = is_grouped(wanted->table_type);
-        bool scaled = grouped || wanted->table_type == INLAY_I8 || wanted->table_type == INLAY_I8_INVERSE;
+        bool grouped = is_grouped(wanted->table_type), scaled = row_scale_bytes(wanted->table_type, dim, 32) > 0;
         inlay_table_storage storage = inlay_table_storage_of(wanted->table_type, fixture->quantised, dim);
         storage.group = grouped ? 32 : 0;
         storage.scales = scaled ? fixture->scales : NULL;
@@ -240,7 +252,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bool exact = true;
         for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
-            exact = is_exact(&cases[i], dims[d]) && exact;
+            if (dims[d] % whole_columns(cases[i].table_type) == 0)
+                exact = is_exact(&cases[i], dims[d]) && exact;
         printf("%s\t%s\t%s\n", cases[i].feature, cases[i].name, exact ? "exact" : "DIFFERS");
         good = good && exact;
     }

@@ -70,6 +70,74 @@ static float grouped_at(const inlay_table *table, size_t row, size_t column)
     return (float)(u4_at(data, column) - zero) * f32_at(table->scales, row * groups + group);
 }
 
+/* An 8-bit float; the NaN are not equal to anything. */
+static float e4m3_at(unsigned code)
+{
+    const int exponent = (int)(code >> 3 & 15), fraction = (int)(code & 7);
+    const double magnitude = exponent == 0 ? ldexp(fraction, -9) : ldexp(8 + fraction, exponent - 10);
+    const float value = (code & 127) == 127 ? NAN : (float)magnitude;
+    return code >> 7 ? -value : value;
+}
+
+static float e8m0_at(unsigned code)
+{
+    return code == 255 ? NAN : (float)ldexp(1, (int)code - 127);
+}
+
+/* The 4-bit number of column i of 32: byte i % 16 holds that of the first half of the columns in its lower half. */
+static int half_at(const unsigned char *at, size_t i)
+{
+    return at[i % 16] >> i / 16 * 4 & 15;
+}
+
+/* The same with a fifth bit, of 32 in the four bytes before. */
+static int five_at(const unsigned char *at, size_t i)
+{
+    return half_at(at, i) + (at[(int)(i / 8) - 4] >> i % 8 & 1) * 16;
+}
+
+static const float iq4_nl[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+static const float e2m1[16] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6, 0, -0.5f, -1, -1.5f, -2, -3, -4, -6};
+
+static float nvfp4_at(const unsigned char *block, size_t i)
+{
+    const unsigned scale = block[i / 16] & 127;
+    const int number = block[4 + i / 16 * 8 + i % 8] >> i % 16 / 8 * 4 & 15;
+    return e2m1[number] * (scale == 127 ? 0 : e4m3_at(scale));
+}
+
+/* Columns of superblocks. Column i = 128 h + 32 k + l = 32 j + l. */
+static float q3_k_at(const unsigned char *block, size_t i)
+{
+    const size_t h = i / 128, k = i / 32 % 4, l = i % 32, part = i / 16;
+    const int low = block[32 + 32 * h + l] >> 2 * k & 3, high = block[l] >> i / 32 & 1;
+    const unsigned char *b = block + 96;
+    const int scale = (b[part % 8] >> part / 8 * 4 & 15) + (b[8 + part % 4] >> part / 4 * 2 & 3) * 16 - 32;
+    const float factor = f16_at(block + 108) * (float)scale;
+    return factor * (float)(low + 4 * high - 4);
+}
+
+static float q45_k_at(const unsigned char *block, size_t i, bool five)
+{
+    const size_t j = i / 32, l = i % 32;
+    const unsigned char *b = block + 4, *numbers = block + (five ? 48 : 16);
+    int q = numbers[j / 2 * 32 + l] >> j % 2 * 4 & 15;
+    q += five ? (block[16 + l] >> j & 1) * 16 : 0;
+    const int scale = j < 4 ? b[j] % 64 : b[j + 4] % 16 + b[j - 4] / 64 * 16;
+    const int least = j < 4 ? b[j + 4] % 64 : b[j + 4] / 16 + b[j] / 64 * 16;
+    const float factor = f16_at(block) * (float)scale, bias = f16_at(block + 2) * (float)least;
+    const float product = factor * (float)q;
+    return product - bias;
+}
+
+static float q6_k_at(const unsigned char *block, size_t i)
+{
+    const size_t h = i / 128, k = i / 32 % 4, l = i % 32;
+    const int low = block[64 * h + k % 2 * 32 + l] >> k / 2 * 4 & 15, high = block[128 + 32 * h + l] >> 2 * k & 3;
+    const float factor = f16_at(block + 208) * (float)(int8_t)block[192 + i / 16];
+    return factor * (float)(low + 16 * high - 32);
+}
+
 float reference_element(const inlay_table *table, size_t row, size_t column)
 {
     const unsigned char *at = (const unsigned char *)table->data + row * table->stride_bytes;
@@ -83,7 +151,7 @@ float reference_element(const inlay_table *table, size_t row, size_t column)
     case INLAY_BF16:
         return bf16_at(at + 2 * column);
     case INLAY_I8:
-        return (float)(int8_t)at[column] * f32_at(table->scales, row);
+        return (float)(int8_t)at[column] * (table->scales != NULL ? f32_at(table->scales, row) : 1);
     case INLAY_I8_INVERSE:
         value = 1 / f32_at(table->scales, row);
         return (float)(int8_t)at[column] * value;
@@ -102,6 +170,37 @@ float reference_element(const inlay_table *table, size_t row, size_t column)
     case INLAY_Q4_0:
         at += column / 32 * 18;
         return (float)((at[2 + column % 16] >> column % 32 / 16 * 4 & 15) - 8) * f16_at(at);
+    case INLAY_E4M3:
+        return e4m3_at(at[column]) * (table->scales != NULL ? f32_at(table->scales, row) : 1);
+    case INLAY_E4M3_E8M0:
+        return e4m3_at(at[column]) * e8m0_at(((const unsigned char *)table->scales)[row * (dim / 32) + column / 32]);
+    case INLAY_Q4_1:
+        at += column / 32 * 20;
+        value = (float)half_at(at + 4, column % 32) * f16_at(at);
+        return value + f16_at(at + 2);
+    case INLAY_Q5_0:
+        at += column / 32 * 22;
+        return (float)(five_at(at + 6, column % 32) - 16) * f16_at(at);
+    case INLAY_Q5_1:
+        at += column / 32 * 24;
+        value = (float)five_at(at + 8, column % 32) * f16_at(at);
+        return value + f16_at(at + 2);
+    case INLAY_IQ4_NL:
+        at += column / 32 * 18;
+        return iq4_nl[half_at(at + 2, column % 32)] * f16_at(at);
+    case INLAY_MXFP4:
+        at += column / 32 * 17;
+        return (float)ldexp((double)e2m1[half_at(at + 1, column % 32)], at[0] - 127);
+    case INLAY_NVFP4:
+        return nvfp4_at(at + column / 64 * 36, column % 64);
+    case INLAY_Q3_K:
+        return q3_k_at(at + column / 256 * 110, column % 256);
+    case INLAY_Q4_K:
+        return q45_k_at(at + column / 256 * 144, column % 256, false);
+    case INLAY_Q5_K:
+        return q45_k_at(at + column / 256 * 176, column % 256, true);
+    case INLAY_Q6_K:
+        return q6_k_at(at + column / 256 * 210, column % 256);
     }
     return NAN;
 }

@@ -220,6 +220,44 @@ bool is_grouped(inlay_element_type type)
     return type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT;
 }
 
+size_t whole_columns(inlay_element_type type)
+{
+    switch (type) {
+    case INLAY_Q8_0:
+    case INLAY_Q4_0:
+    case INLAY_Q4_1:
+    case INLAY_Q5_0:
+    case INLAY_Q5_1:
+    case INLAY_IQ4_NL:
+    case INLAY_MXFP4:
+    case INLAY_E4M3_E8M0:
+        return 32;
+    case INLAY_NVFP4:
+        return 64;
+    case INLAY_Q3_K:
+    case INLAY_Q4_K:
+    case INLAY_Q5_K:
+    case INLAY_Q6_K:
+        return 256;
+    default:
+        return 1;
+    }
+}
+
+size_t row_scale_bytes(inlay_element_type type, size_t dim, size_t group)
+{
+    if (is_grouped(type))
+        return (dim + group - 1) / group * sizeof(float);
+    if (type == INLAY_E4M3_E8M0)
+        return dim / 32;
+    return type == INLAY_I8 || type == INLAY_I8_INVERSE || type == INLAY_E4M3 ? sizeof(float) : 0;
+}
+
+bool scales_are_optional(inlay_element_type type)
+{
+    return type == INLAY_I8 || type == INLAY_E4M3;
+}
+
 inlay_layer *make_layer_of(const inlay_layer_spec *spec)
 {
     inlay_layer *layer;

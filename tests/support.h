@@ -113,6 +113,15 @@ void dequantise(const inlay_table *table, float *out);
 /* Whether zero points of a type are those of groups of columns. */
 bool is_grouped(inlay_element_type type);
 
+/* The columns of which a dim must be a multiple, apart from groups: 1, or those of a block. */
+size_t whole_columns(inlay_element_type type);
+
+/* The bytes that a row of `dim` columns has in an array of scales; 0 for types without one. */
+size_t row_scale_bytes(inlay_element_type type, size_t dim, size_t group);
+
+/* Whether that array may be missing. */
+bool scales_are_optional(inlay_element_type type);
+
 /* Handles of specs that must be valid. */
 inlay_layer *make_layer_of(const inlay_layer_spec *spec);
 inlay_sinusoid *make_sinusoid_of(const inlay_sinusoid_spec *spec);

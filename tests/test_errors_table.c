@@ -191,28 +191,30 @@ START_TEST(quantised_views)
 {
     static unsigned char bytes[4096];
     for (inlay_element_type type = INLAY_F16; type < INLAY_ELEMENT_TYPES; type++) {
-        bool grouped = is_grouped(type);
-        bool scaled = grouped || type == INLAY_I8 || type == INLAY_I8_INVERSE;
-        bool blocks = grouped || type == INLAY_Q8_0 || type == INLAY_Q4_0;
-        size_t row_bytes = inlay_table_row_bytes(type, 64);
-        inlay_table view = inlay_table_of(type, bytes, 2, 64, row_bytes);
+        bool grouped = is_grouped(type), scaled = row_scale_bytes(type, 256, 32) > 0;
+        bool blocks = grouped || whole_columns(type) > 1;
+        size_t row_bytes = inlay_table_row_bytes(type, 256);
+        inlay_table view = inlay_table_of(type, bytes, 2, 256, row_bytes);
         view.group = grouped ? 32 : 0;
         view.scales = scaled ? bytes : NULL;
         expect_tokens(view, INLAY_OK);
         EXPECT_TOKENS(INLAY_ERROR_STRIDE, stride_bytes, row_bytes - 1);
-        EXPECT_TOKENS(scaled ? INLAY_ERROR_NULL : INLAY_ERROR_OPTION, scales, scaled ? NULL : bytes);
+        EXPECT_TOKENS(scales_are_optional(type) ? INLAY_OK
+                      : scaled                  ? INLAY_ERROR_NULL
+                                                : INLAY_ERROR_OPTION,
+                      scales, scaled ? NULL : bytes);
         EXPECT_TOKENS(grouped ? INLAY_OK : INLAY_ERROR_OPTION, zeros, bytes);
         EXPECT_TOKENS(INLAY_ERROR_OVERFLOW, rows, SIZE_MAX / 2);
         static const uint32_t groups[] = {0, 1, 16, 31, 32, 33, 64, 96, 128, 256, UINT32_MAX};
         for (size_t j = 0; j < sizeof groups / sizeof *groups; j++) {
             bool known = grouped ? groups[j] == 32 || groups[j] == 64 || groups[j] == 128 : groups[j] == 0;
-            EXPECT_TOKENS(!known             ? INLAY_ERROR_OPTION
-                          : groups[j] == 128 ? INLAY_ERROR_SHAPE
-                                             : INLAY_OK,
-                          group, groups[j]);
+            EXPECT_TOKENS(known ? INLAY_OK : INLAY_ERROR_OPTION, group, groups[j]);
         }
-        view.stride_bytes = 1000;
-        EXPECT_TOKENS(blocks ? INLAY_ERROR_SHAPE : INLAY_OK, dim, 65);
+        view.stride_bytes = 2000;
+        EXPECT_TOKENS(blocks ? INLAY_ERROR_SHAPE : INLAY_OK, dim, 257);
+        EXPECT_TOKENS(whole_columns(type) > 64 ? INLAY_ERROR_SHAPE : INLAY_OK, dim, 192);
+        view.group = grouped ? 128 : 0;
+        EXPECT_TOKENS(grouped || whole_columns(type) > 64 ? INLAY_ERROR_SHAPE : INLAY_OK, dim, 192);
     }
 }
 END_TEST
@@ -231,7 +233,7 @@ END_TEST
 
 START_TEST(constructors_fill_in_every_field)
 {
-    static unsigned char data[3 * 256], scales[3 * 8], points[3];
+    static unsigned char data[3 * 420], scales[3 * 8], points[3];
     const struct {
         inlay_table made;
         inlay_element_type type;
@@ -252,6 +254,20 @@ START_TEST(constructors_fill_in_every_field)
          points},
         {inlay_table_q8_0(data, 3, 64), INLAY_Q8_0, 64, 68, 0, NULL, NULL},
         {inlay_table_q4_0(data, 3, 64), INLAY_Q4_0, 64, 36, 0, NULL, NULL},
+        {inlay_table_i8(data, NULL, 3, 5), INLAY_I8, 5, 5, 0, NULL, NULL},
+        {inlay_table_e4m3(data, scales, 3, 5), INLAY_E4M3, 5, 5, 0, scales, NULL},
+        {inlay_table_e4m3(data, NULL, 3, 5), INLAY_E4M3, 5, 5, 0, NULL, NULL},
+        {inlay_table_e4m3_e8m0(data, scales, 3, 64), INLAY_E4M3_E8M0, 64, 64, 0, scales, NULL},
+        {inlay_table_q4_1(data, 3, 64), INLAY_Q4_1, 64, 40, 0, NULL, NULL},
+        {inlay_table_q5_0(data, 3, 64), INLAY_Q5_0, 64, 44, 0, NULL, NULL},
+        {inlay_table_q5_1(data, 3, 64), INLAY_Q5_1, 64, 48, 0, NULL, NULL},
+        {inlay_table_iq4_nl(data, 3, 64), INLAY_IQ4_NL, 64, 36, 0, NULL, NULL},
+        {inlay_table_mxfp4(data, 3, 64), INLAY_MXFP4, 64, 34, 0, NULL, NULL},
+        {inlay_table_nvfp4(data, 3, 128), INLAY_NVFP4, 128, 72, 0, NULL, NULL},
+        {inlay_table_q3_k(data, 3, 512), INLAY_Q3_K, 512, 220, 0, NULL, NULL},
+        {inlay_table_q4_k(data, 3, 512), INLAY_Q4_K, 512, 288, 0, NULL, NULL},
+        {inlay_table_q5_k(data, 3, 512), INLAY_Q5_K, 512, 352, 0, NULL, NULL},
+        {inlay_table_q6_k(data, 3, 512), INLAY_Q6_K, 512, 420, 0, NULL, NULL},
     };
     for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
         inlay_table view = inlay_table_of(views[i].type, data, 3, views[i].dim, views[i].stride_bytes);

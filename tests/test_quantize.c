@@ -13,7 +13,7 @@
 /* How many columns share a step. */
 static size_t shared_columns(inlay_element_type type, size_t dim, size_t group)
 {
-    return is_grouped(type) ? group : type == INLAY_Q8_0 || type == INLAY_Q4_0 ? 32 : dim;
+    return is_grouped(type) ? group : type == INLAY_NVFP4 ? 16 : whole_columns(type) > 1 ? whole_columns(type) : dim;
 }
 
 /* Storage of which each array ends at a guard page. */
@@ -27,17 +27,17 @@ static struct storage make_storage(inlay_element_type type, size_t rows, size_t 
 {
     struct storage made;
     const size_t row_bytes = inlay_table_row_bytes(type, dim), stride_bytes = row_bytes + padding;
-    const size_t groups = is_grouped(type) ? dim / group : 1;
+    const size_t groups = is_grouped(type) ? dim / group : 1, scale_bytes = rows * row_scale_bytes(type, dim, group);
     const size_t zero_bytes = type == INLAY_U4_GROUPED ? rows * ((groups + 1) / 2) : (rows * groups + 1) / 2;
     made.data = arena_make(rows * stride_bytes);
-    made.scales = arena_make(rows * groups * sizeof(float));
+    made.scales = arena_make(scale_bytes);
     made.zeros = arena_make(zero_bytes);
     made.to = inlay_table_storage_of(type, NULL, dim);
     made.to.data = arena_place(&made.data, (rows - 1) * stride_bytes + row_bytes, AT_END, 0);
     made.to.stride_bytes = stride_bytes;
     made.to.group = is_grouped(type) ? (uint32_t)group : 0;
-    if (is_grouped(type) || type == INLAY_I8 || type == INLAY_I8_INVERSE)
-        made.to.scales = arena_place(&made.scales, rows * groups * sizeof(float), AT_END, 0);
+    if (scale_bytes > 0)
+        made.to.scales = arena_place(&made.scales, scale_bytes, AT_END, 0);
     if (zeros)
         made.to.zeros = arena_place(&made.zeros, zero_bytes, AT_END, 0);
     return made;
@@ -92,6 +92,30 @@ static double allowed(inlay_element_type type, bool zeros, struct range values, 
         return magnitude / 127 * 0.57 + 64 * 0x1p-24;
     case INLAY_Q4_0:
         return magnitude / 8 * 1.01 + 8 * 0x1p-24;
+    case INLAY_E4M3:
+        return fmax(fabs(x) / 16, fmax(magnitude / 448, step_floor) / 1024) + rounding;
+    case INLAY_E4M3_E8M0:
+        return fmax(fabs(x) / 16, fmax(magnitude / 229376, 0x1p-137));
+    case INLAY_Q4_1:
+        return range / 15 * 0.51 + (fabs(least) + range) * 0x1p-11 + 8 * 0x1p-24 + rounding;
+    case INLAY_Q5_0:
+        return magnitude / 16 * 1.01 + 8 * 0x1p-24;
+    case INLAY_Q5_1:
+        return range / 31 * 0.51 + (fabs(least) + range) * 0x1p-11 + 16 * 0x1p-24 + rounding;
+    case INLAY_IQ4_NL:
+        return magnitude / 127 * 14.1 + 64 * 0x1p-24;
+    case INLAY_MXFP4:
+        return fmax(magnitude / 4, 0x1p-129);
+    case INLAY_NVFP4:
+        return magnitude * 0.18 + 6 * 0x1p-10;
+    case INLAY_Q3_K:
+        return magnitude / 3 * 0.52 + 8 * 0x1p-24;
+    case INLAY_Q4_K:
+        return with_zero / 15 * 0.52 + 8 * 0x1p-24;
+    case INLAY_Q5_K:
+        return with_zero / 31 * 0.52 + 8 * 0x1p-24;
+    case INLAY_Q6_K:
+        return magnitude / 31 * 0.51 + 8 * 0x1p-24;
     default:
         return 0;
     }
@@ -136,7 +160,7 @@ static void check_types(size_t rows, size_t dim, const float *x, const char *wha
     for (inlay_element_type type = INLAY_F32; type < INLAY_ELEMENT_TYPES; type++)
         for (size_t group = 32; group <= (is_grouped(type) ? 128 : 32); group *= 2)
             for (int zeros = 0; zeros <= is_grouped(type); zeros++)
-                if (dim % shared_columns(type, dim, group) == 0 &&
+                if (dim % shared_columns(type, dim, group) == 0 && dim % whole_columns(type) == 0 &&
                     !(type == INLAY_U4_GROUPED_FLAT && !zeros && negative))
                     check_type(type, rows, dim, group, zeros, x, what);
 }
@@ -144,7 +168,7 @@ static void check_types(size_t rows, size_t dim, const float *x, const char *wha
 START_TEST(errors_are_within_their_bounds)
 {
     enum { COUNT = 4, LARGEST = 2080 };
-    static const size_t dims[] = {1, 2, 3, 7, 31, 32, 33, 64, 96, 128, 255, 256, 257, 288, 384, 640, 1111, 2080};
+    static const size_t dims[] = {1, 2, 3, 7, 31, 32, 33, 64, 96, 128, 255, 256, 257, 288, 384, 640, 768, 1111, 2080};
     static const double sizes[] = {1, 0.02, 1000, 1e-3, 1e-6, 1e-9, 1e-30, 1e-38, 1e-44};
     static float x[COUNT * LARGEST];
     struct random random = {5};
@@ -179,7 +203,9 @@ START_TEST(zeros_stay_zeros)
             double error = -1;
             ck_assert_int_eq(inlay_table_quantize(&from, &storage.to, &view, &error), INLAY_OK);
             EXPECT(error == 0, "zeros of type %d have an error of %a", (int)type, error);
-            if (view.scales != NULL)
+            if (type == INLAY_E4M3_E8M0)
+                EXPECT(((const unsigned char *)view.scales)[0] == 127, "the scale of zeros is not 1");
+            else if (view.scales != NULL)
                 EXPECT(float_at(view.scales, 0) == 1, "the scale of zeros of type %d is %a", (int)type,
                        (double)float_at(view.scales, 0));
             dequantise(&view, got);
@@ -239,6 +265,67 @@ START_TEST(bytes_by_hand)
 }
 END_TEST
 
+/* E4M3 has 3 bits behind the leading one; 1 is 0x38. Ties go to even, also between subnormal multiples of 2^-9, and
+   where a carry changes the exponent. */
+START_TEST(fp8_by_hand)
+{
+    static const float row[32] = {1,        -1,       1.0625f,   1.1875f, 1.9375f,   448, -448, 0x1p-9f, -0.0f,
+                                  0x1p-10f, 0x3p-10f, 0x1.ep-7f, 0x1p-6f, 0x1.8p-9f, 17,  19,   0x1p-30f};
+    const unsigned char wanted[32] = {0x38, 0xb8, 0x38, 0x3a, 0x40, 0x7e, 0xfe, 0x01, 0x80,
+                                      0x00, 0x02, 0x08, 0x08, 0x02, 0x58, 0x5a, 0x00};
+    float scale, doubled[32];
+    unsigned char power;
+    expect_bytes(INLAY_E4M3, row, 32, NULL, wanted);
+    expect_bytes(INLAY_E4M3, row, 32, &scale, wanted);
+    EXPECT(scale == 1, "the scale is %a", (double)scale);
+    expect_bytes(INLAY_E4M3_E8M0, row, 32, &power, wanted);
+    EXPECT(power == 127, "the scale is 2^(%d - 127)", power);
+    for (int i = 0; i < 32; i++)
+        doubled[i] = row[i] * 0x1p-100f;
+    expect_bytes(INLAY_E4M3_E8M0, doubled, 32, &power, wanted);
+    EXPECT(power == 27, "the scale is 2^(%d - 127)", power);
+    /* The next number above 448 takes the next power of two. */
+    doubled[5] = nextafterf(448 * 0x1p-100f, 1);
+    const inlay_table from = inlay_table_f32(doubled, 1, 32);
+    unsigned char bytes[32];
+    inlay_table_storage to = inlay_table_storage_of(INLAY_E4M3_E8M0, bytes, 32);
+    to.scales = &power;
+    ck_assert_int_eq(inlay_table_quantize(&from, &to, NULL, NULL), INLAY_OK);
+    EXPECT(power == 28 && bytes[5] == 0x76, "%02x and 2^(%d - 127)", bytes[5], power);
+    for (int i = 0; i < 32; i++) /* beyond the smallest power of two */
+        doubled[i] = row[i] * 0x1p-128f;
+    ck_assert_int_eq(inlay_table_quantize(&from, &to, NULL, NULL), INLAY_OK);
+    EXPECT(power == 0 && bytes[0] == 0x30, "%02x and 2^(%d - 127)", bytes[0], power);
+}
+END_TEST
+
+/* Without scales, int8 and E4M3 tables hold numbers as they are. */
+START_TEST(scales_may_be_missing)
+{
+    static const float largest[2] = {127, 448}, error[2] = {0.5f, 16};
+    static const inlay_element_type types[2] = {INLAY_I8, INLAY_E4M3};
+    for (int t = 0; t < 2; t++) {
+        unsigned char bytes[256];
+        float x[256], got[256];
+        double reported;
+        inlay_table view;
+        const inlay_table from = inlay_table_f32(x, 1, 256);
+        const inlay_table_storage to = inlay_table_storage_of(types[t], bytes, 256);
+        for (int i = 0; i < 256; i++)
+            x[i] = largest[t] * (float)(i - 128) / 128;
+        ck_assert_int_eq(inlay_table_quantize(&from, &to, &view, &reported), INLAY_OK);
+        EXPECT(view.scales == NULL && reported <= (double)error[t], "type %d: an error of %a", (int)types[t], reported);
+        dequantise(&view, got);
+        EXPECT(got[0] == -largest[t] && got[128] == 0, "type %d: %a and %a", (int)types[t], (double)got[0],
+               (double)got[128]);
+        x[7] = nextafterf(largest[t], 1000);
+        bytes[0] = 77;
+        ck_assert_int_eq(inlay_table_quantize(&from, &to, &view, &reported), INLAY_ERROR_OPTION);
+        EXPECT(bytes[0] == 77, "wrote before an error");
+    }
+}
+END_TEST
+
 /* Three rows of one group and three of three, so that flat zero points of different rows share bytes. */
 START_TEST(zero_points_by_hand)
 {
@@ -289,7 +376,7 @@ static uint16_t half_of(float x)
     return half;
 }
 
-/* quantize_row_q8_0_ref and quantize_row_q4_0_ref of ggml, of one block. */
+/* quantize_row_q8_0_ref of ggml, and so on, of one block. */
 static void ggml_q8_0(const float *x, unsigned char *block)
 {
     float amax = 0;
@@ -319,8 +406,73 @@ static void ggml_q4_0(const float *x, unsigned char *block)
     }
 }
 
+static void ggml_q4_1(const float *x, unsigned char *block)
+{
+    float min = INFINITY, max = -INFINITY;
+    for (int i = 0; i < 32; i++) {
+        min = fminf(min, x[i]);
+        max = fmaxf(max, x[i]);
+    }
+    const float d = (max - min) / 15, id = d != 0 ? 1 / d : 0;
+    const uint16_t halves[2] = {half_of(d), half_of(min)};
+    memcpy(block, halves, sizeof halves);
+    for (int i = 0; i < 16; i++) {
+        const int8_t low = (int8_t)((x[i] - min) * id + 0.5f), high = (int8_t)((x[16 + i] - min) * id + 0.5f);
+        block[4 + i] = (unsigned char)((low > 15 ? 15 : low) | (high > 15 ? 15 : high) << 4);
+    }
+}
+
+static void ggml_q5_0(const float *x, unsigned char *block)
+{
+    float amax = 0, max = 0;
+    for (int i = 0; i < 32; i++)
+        if (amax < fabsf(x[i])) {
+            amax = fabsf(x[i]);
+            max = x[i];
+        }
+    const float d = max / -16, id = d != 0 ? 1 / d : 0;
+    const uint16_t half = half_of(d);
+    uint32_t qh = 0;
+    memcpy(block, &half, sizeof half);
+    for (int i = 0; i < 16; i++) {
+        int low = (int8_t)(x[i] * id + 16.5f), high = (int8_t)(x[16 + i] * id + 16.5f);
+        low = low > 31 ? 31 : low;
+        high = high > 31 ? 31 : high;
+        block[6 + i] = (unsigned char)((low & 15) | (high & 15) << 4);
+        qh |= (uint32_t)low >> 4 << i | (uint32_t)high >> 4 << (i + 16);
+    }
+    memcpy(block + 2, &qh, sizeof qh);
+}
+
+static void ggml_q5_1(const float *x, unsigned char *block)
+{
+    float min = INFINITY, max = -INFINITY;
+    for (int i = 0; i < 32; i++) {
+        min = fminf(min, x[i]);
+        max = fmaxf(max, x[i]);
+    }
+    const float d = (max - min) / 31, id = d != 0 ? 1 / d : 0;
+    const uint16_t halves[2] = {half_of(d), half_of(min)};
+    uint32_t qh = 0;
+    memcpy(block, halves, sizeof halves);
+    for (int i = 0; i < 16; i++) {
+        const uint8_t low = (uint8_t)((x[i] - min) * id + 0.5f), high = (uint8_t)((x[16 + i] - min) * id + 0.5f);
+        block[8 + i] = (unsigned char)((low & 15) | (high & 15) << 4);
+        qh |= (uint32_t)low >> 4 << i | (uint32_t)high >> 4 << (i + 16);
+    }
+    memcpy(block + 4, &qh, sizeof qh);
+}
+
 START_TEST(bytes_are_those_of_ggml)
 {
+    static const struct {
+        inlay_element_type type;
+        void (*quantize)(const float *x, unsigned char *block);
+    } types[] = {{INLAY_Q8_0, ggml_q8_0},
+                 {INLAY_Q4_0, ggml_q4_0},
+                 {INLAY_Q4_1, ggml_q4_1},
+                 {INLAY_Q5_0, ggml_q5_0},
+                 {INLAY_Q5_1, ggml_q5_1}};
     struct random random = {9};
     float x[32];
     unsigned char wanted[34];
@@ -332,15 +484,15 @@ START_TEST(bytes_are_those_of_ggml)
             x[k] = (float)(size * ((double)random_below(&random, i % 2 ? 257 : UINT64_C(1) << 40) /
                                        (i % 2 ? 128 : ldexp(1, 39)) -
                                    1));
-        for (int is_q8 = 0; is_q8 < 2; is_q8++) {
-            (is_q8 ? ggml_q8_0 : ggml_q4_0)(x, wanted);
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+            types[t].quantize(x, wanted);
             if ((wanted[0] | (wanted[1] & 127)) != 0) /* else the float16 step underflows */
-                expect_bytes(is_q8 ? INLAY_Q8_0 : INLAY_Q4_0, x, 32, NULL, wanted);
+                expect_bytes(types[t].type, x, 32, NULL, wanted);
             else
                 other++;
         }
     }
-    EXPECT(other > 0 && other < 10000, "%zu steps underflow", other);
+    EXPECT(other > 0 && other < 25000, "%zu steps underflow", other);
 }
 END_TEST
 
@@ -373,15 +525,39 @@ END_TEST
 
 /* ---- Errors ----------------------------------------------------------------------------------------------------- */
 
+/* Returns the largest magnitude that a type can hold. */
+static float largest_of(inlay_element_type type)
+{
+    switch (type) {
+    case INLAY_F32:
+    case INLAY_F16:
+    case INLAY_BF16:
+        return 0x1.fffffep127f;
+    case INLAY_I8:
+    case INLAY_I8_INVERSE:
+    case INLAY_U8_ROWWISE:
+    case INLAY_U4_GROUPED:
+    case INLAY_U4_GROUPED_FLAT:
+    case INLAY_E4M3:
+    case INLAY_E4M3_E8M0:
+    case INLAY_MXFP4:
+        return 0x1p126f;
+    case INLAY_NVFP4:
+        return 2688;
+    default:
+        return 65504;
+    }
+}
+
 START_TEST(largest_values)
 {
     for (inlay_element_type type = INLAY_F32; type < INLAY_ELEMENT_TYPES; type++) {
-        static float x[2 * 64];
-        struct storage storage = make_storage(type, 2, 64, 32, true, 0);
-        const inlay_table from = inlay_table_f32(x, 2, 64);
+        enum { COLUMNS = 256 };
+        static float x[2 * COLUMNS];
+        struct storage storage = make_storage(type, 2, COLUMNS, 32, true, 0);
+        const inlay_table from = inlay_table_f32(x, 2, COLUMNS);
         const bool any = type <= INLAY_BF16;
-        const bool half_steps = type == INLAY_U4_ROWWISE || type == INLAY_Q8_0 || type == INLAY_Q4_0;
-        const float limit = any ? 0x1.fffffep127f : half_steps ? 65504 : 0x1p126f;
+        const float limit = largest_of(type);
         /* Values that are too large first, then the largest of both signs. */
         const float above = nextafterf(limit, INFINITY);
         const float values[] = {above, -above, INFINITY, -INFINITY, NAN, limit, -limit};
@@ -390,7 +566,7 @@ START_TEST(largest_values)
         for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
             const bool fits = any || i >= 5;
             double error = -7;
-            x[127] = values[i];
+            x[2 * COLUMNS - 1] = values[i];
             const inlay_status status = inlay_table_quantize(&from, &storage.to, NULL, &error);
             EXPECT(status == (fits ? INLAY_OK : INLAY_ERROR_OPTION), "type %d, %a: \"%s\"", (int)type,
                    (double)values[i], inlay_status_string(status));
@@ -482,7 +658,9 @@ START_TEST(arguments)
     EXPECT_FIELD(INLAY_ERROR_OPTION, to, type, (inlay_element_type)0);
     EXPECT_FIELD(INLAY_ERROR_OPTION, to, type, (inlay_element_type)INLAY_ELEMENT_TYPES);
     EXPECT_FIELD(INLAY_ERROR_OPTION, to, group, 32);
+    to.type = INLAY_I8_INVERSE;
     EXPECT_FIELD(INLAY_ERROR_NULL, to, scales, NULL);
+    to.type = INLAY_I8;
     EXPECT_FIELD(INLAY_ERROR_OPTION, to, zeros, x);
     EXPECT(memcmp(bytes, untouched, sizeof bytes) == 0 && scale == 3 && error == 7, "an error wrote something");
     from.rows = 0;
@@ -498,6 +676,6 @@ END_TEST
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "quantize", make_fixture, free_fixture, errors_are_within_their_bounds,
-                     zeros_stay_zeros, bytes_by_hand, zero_points_by_hand, bytes_are_those_of_ggml,
-                     sixteen_bits_round_trip, largest_values, overlaps, arguments);
+                     zeros_stay_zeros, bytes_by_hand, fp8_by_hand, scales_may_be_missing, zero_points_by_hand,
+                     bytes_are_those_of_ggml, sixteen_bits_round_trip, largest_values, overlaps, arguments);
 }
