@@ -101,9 +101,11 @@ static const float e2m1[16] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6, 0, -0.5f, -1, -1.5f
 
 static float nvfp4_at(const unsigned char *block, size_t i)
 {
-    const unsigned scale = block[i / 16] & 127;
+    const unsigned scale = block[i / 16];
     const int number = block[4 + i / 16 * 8 + i % 8] >> i % 16 / 8 * 4 & 15;
-    return e2m1[number] * (scale == 127 ? 0 : e4m3_at(scale));
+    const int exponent = (int)(scale >> 3 & 15), fraction = (int)(scale & 7);
+    const double value = exponent == 0 ? ldexp(fraction, -9) : ldexp(8 + fraction, exponent - 10);
+    return e2m1[number] * (scale == 127 ? 0 : (float)value);
 }
 
 /* Columns of superblocks. Column i = 128 h + 32 k + l = 32 j + l. */

@@ -301,6 +301,39 @@ START_TEST(bytes_by_hand)
 }
 END_TEST
 
+/* The scales at the ends of what a byte can say: as ggml reads them, none is NaN. */
+START_TEST(scales_of_4_bit_floats)
+{
+    static const struct {
+        unsigned scale;
+        float value;
+    } mxfp4[] = {{0, 0x1p-128f}, {1, 0x1p-127f}, {2, 0x1p-126f}, {128, 1}, {255, 0x1p127f}},
+      nvfp4[] = {{0, 0},    {1, 0x1p-10f}, {7, 0x7p-10f},    {8, 0x1p-7f}, {0x38, 0.5f}, {0x7e, 224},
+                 {0x7f, 0}, {0x80, 0},     {0x81, 0x1p-10f}, {0xb8, 0.5f}, {0xff, 240}};
+    static const float numbers[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+    float wanted[64];
+    for (size_t i = 0; i < sizeof mxfp4 / sizeof *mxfp4; i++) {
+        unsigned char block[17] = {(unsigned char)mxfp4[i].scale};
+        for (int k = 0; k < 16; k++) {
+            block[1 + k] = (unsigned char)(k | (15 - k) << 4);
+            wanted[k] = numbers[k] * mxfp4[i].value;
+            wanted[16 + k] = numbers[15 - k] * mxfp4[i].value;
+        }
+        expect_values("MXFP4", inlay_table_mxfp4(block, 1, 32), wanted);
+    }
+    for (size_t i = 0; i < sizeof nvfp4 / sizeof *nvfp4; i++) {
+        unsigned char block[36] = {0x38, 0x38, 0x38, 0x38};
+        block[i % 4] = (unsigned char)nvfp4[i].scale;
+        for (size_t k = 0; k < 64; k++) {
+            unsigned char *byte = block + 4 + k / 16 * 8 + k % 8;
+            *byte = (unsigned char)(*byte | k * 7 % 16 << k % 16 / 8 * 4);
+            wanted[k] = numbers[k * 7 % 16] * (k / 16 == i % 4 ? nvfp4[i].value : 0.5f);
+        }
+        expect_values("NVFP4", inlay_table_nvfp4(block, 1, 64), wanted);
+    }
+}
+END_TEST
+
 /* Zero points of rows with three groups each: flat ones share bytes across rows, the others do not. */
 START_TEST(zero_points_of_rows)
 {
@@ -323,5 +356,5 @@ int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "quantised", NULL, NULL, every_length_against_both_guard_pages,
                      every_length_at_every_alignment, every_pattern_of_16_bits, every_byte, bytes_by_hand,
-                     zero_points_of_rows);
+                     scales_of_4_bit_floats, zero_points_of_rows);
 }

@@ -56,8 +56,8 @@ typedef enum inlay_element_type {
                             where E is 0 1 2 3 4 6 8 12 and, from q = 8 on, minus these. There is no NaN and no -0.
                             ggml, whose bytes lie in another order than those of OCP's MXFP4 */
     INLAY_NVFP4 = 19,  /**< blocks of 64 columns, each 4 scales x, of 16 columns each, and 32 bytes: byte 8 s + i holds
-                            columns 16 s + i in its lower half and 16 s + 8 + i in the upper one. E[q] * (half of the
-                            E4M3 number x without its sign); x = 0 and 127 are 0. ggml */
+                            columns 16 s + i in its lower half and 16 s + 8 + i in the upper one. E[q] times half of
+                            the E4M3 number x, whose sign is ignored; 127 is 0, and 255 is 480. ggml */
     INLAY_Q3_K = 20,   /**< blocks of 256 columns in 110 bytes, ggml's block_q3_K: (d * s) * q, with a 6-bit s for each
                             16 columns and q from -4 to 3 */
     INLAY_Q4_K = 21,   /**< blocks of 256 columns in 144 bytes, ggml's block_q4_K: (d * s) * q - dmin * m, with 6-bit

@@ -98,8 +98,9 @@ static float e2m1(unsigned q)
 /* Returns column i of one of ggml's blocks of 64 columns. */
 static float value_nvfp4(const unsigned char *block, size_t i)
 {
-    const unsigned scale = block[i / 16] % 128u, byte = block[4 + i / 16 * 8 + i % 8];
-    const float half = scale == 127 ? 0 : e4m3(scale) / 2;
+    const unsigned scale = block[i / 16], byte = block[4 + i / 16 * 8 + i % 8];
+    /* Bit 7 is ignored, except that 127 alone is 0; there is no NaN. */
+    const float half = scale == 127 ? 0 : scale == 255 ? 240 : e4m3(scale % 128) / 2;
     return e2m1(i % 16 < 8 ? byte % 16 : byte / 16) * half;
 }
 

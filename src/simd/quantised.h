@@ -204,12 +204,11 @@ VEC_INLINE struct quantised_terms quantised_block_terms(inlay_element_type type,
     return terms;
 }
 
-/* Returns half of an unsigned E4M3 number, whose bit 7 is ignored; 127 is 0. A float has these bits at 2^-120 of what
-   they are as E4M3, subnormal ones too. */
+/* Returns half of an unsigned E4M3 number without NaN: 127 is 0, and 255, since bit 7 is ignored, half of 480. A float
+   with these bits is 2^-120 of the number, subnormal ones too. */
 VEC_INLINE vec quantised_nvfp4_scale(uint32_t x)
 {
-    x &= 127;
-    return (vec)vec_bits_set1(x == 127 ? 0 : x << 20) * 0x1p119f;
+    return (vec)vec_bits_set1(x == 127 ? 0 : (x & 127) << 20) * 0x1p119f;
 }
 
 /* Returns the 6-bit scale of 16 columns of INLAY_Q3_K, minus 32. */
