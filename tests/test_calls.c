@@ -73,7 +73,7 @@ static bool put_segments_first(struct call *call, struct source *source)
 START_TEST(segments_before_positions_in_long_rows)
 {
     const struct call_sizes sizes = {DIMS(4352), .max_dim = 4352, .tokens = 9, .out_bytes = 9 * 4352 * 4 + 700};
-    compare_calls(4000000, 400, &sizes, put_segments_first);
+    compare_calls(4000000, 800, &sizes, put_segments_first);
 }
 END_TEST
 

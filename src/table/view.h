@@ -32,29 +32,23 @@ static inline struct inlay_row_place inlay_row_place(const inlay_table *table, s
     const struct inlay_row_format *format = &inlay_row_formats[table->type];
     const unsigned char *begin = (const unsigned char *)table->data + row * table->stride_bytes;
     struct inlay_row_place at = {begin + (column >> format->log2_columns) * format->block_bytes, NULL, 0};
-    switch (format->scales) {
-    case INLAY_SCALES_NONE:
-        break;
-    case INLAY_SCALES_IN_ROW:
+    if (format->scales == INLAY_SCALES_NONE)
+        return at;
+    if (format->scales == INLAY_SCALES_IN_ROW) {
         at.scales = begin + inlay_table_row_bytes(table->type, table->dim) - format->scale_bytes;
-        break;
-    case INLAY_SCALES_PER_ROW:
+    } else if (format->scales == INLAY_SCALES_PER_ROW) {
         at.scales = table->scales != NULL ? (const unsigned char *)table->scales + row * sizeof(float)
                                           : (const unsigned char *)&inlay_unit_scale;
-        break;
-    case INLAY_SCALES_PER_GROUP: {
+    } else if (format->scales == INLAY_SCALES_PER_BLOCK) {
+        at.scales = (const unsigned char *)table->scales + row * (table->dim >> format->log2_columns) +
+                    (column >> format->log2_columns);
+    } else {
         size_t groups = table->dim / table->group;
         at.scales = (const unsigned char *)table->scales + (row * groups + column / table->group) * sizeof(float);
         /* Each row of zero points fills whole bytes, unless they are packed flat. */
         if (table->type == INLAY_U4_GROUPED)
             groups += groups % 2;
         at.zero_at = row * groups + column / table->group;
-        break;
-    }
-    case INLAY_SCALES_PER_BLOCK:
-        at.scales = (const unsigned char *)table->scales + row * (table->dim >> format->log2_columns) +
-                    (column >> format->log2_columns);
-        break;
     }
     return at;
 }
