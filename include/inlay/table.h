@@ -352,13 +352,13 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
 
 /**
  * Converts a float32 table [rows, dim] to another type. The error of a value x is |x - what is read back|. The bounds
- * below are exact for INLAY_F16, INLAY_BF16 and ggml's types. For the others, rounding what is read back to float32
- * adds at most 2^-22 of the largest magnitude that shares the step.
+ * below are exact for 16-bit types, INLAY_E4M3_E8M0 and ggml's types. For the others, and for INLAY_Q4_1 and
+ * INLAY_Q5_1, rounding what is read back to float32 adds at most 2^-22 of the largest magnitude that shares the step.
  *
  * - INLAY_F16, INLAY_BF16: each value is rounded to nearest even, with an error of at most half a unit in the last
  *   place. Infinities and NaN stay; values that are too large become infinite.
  * - INLAY_I8, INLAY_I8_INVERSE: the step is the row's max |x| / 127, and INLAY_I8_INVERSE stores its reciprocal. Error:
- *   half a step.
+ *   half a step. INLAY_I8 without scales: the step is 1, and magnitudes above 127 are INLAY_ERROR_OPTION.
  * - INLAY_U8_ROWWISE: the bias is the row's min, the step is (max - min) / 255. Error: half a step.
  * - INLAY_U4_ROWWISE: the bias is the row's min, the step is (max - min) / 15, and both are rounded to float16. Error:
  *   half a step plus what that rounding moves, at most 2^-11 of |min| and of max - min.
@@ -370,14 +370,32 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  * - INLAY_Q8_0: the step is the block's max |x| / 127, and is then rounded to float16. Error: 0.57 steps.
  * - INLAY_Q4_0: the step is the block's max |x| / 8, such that the value with that magnitude becomes -8, and is then
  *   rounded to float16. Error: 1.01 steps.
+ * - INLAY_Q5_0: the same with max |x| / 16 and -16.
+ * - INLAY_Q4_1, INLAY_Q5_1: m is the block's min, the step is (max - min) / 15 or / 31, and both are rounded to
+ * float16. Error: 0.51 steps, plus 2^-11 of |min| and of max - min.
+ * - INLAY_IQ4_NL: the step is the block's max |x| / 127, such that the value with that magnitude becomes -127, and is
+ *   then rounded to float16. Error: 14.1 steps, since the values are -127 to 113.
+ * - INLAY_MXFP4: the largest power of two in the block becomes 4. Error: a quarter of the block's max |x|, or 2^-129 if
+ *   that is more.
+ * - INLAY_NVFP4: the scale is the max |x| of 16 columns / 6, rounded to E4M3. Error: 0.18 of that max |x|, plus
+ *   6 * 2^-10. Magnitudes above 2688 are INLAY_ERROR_OPTION.
+ * - INLAY_Q3_K: the step is the max |x| of 256 columns / 3. INLAY_Q6_K: likewise / 31. INLAY_Q4_K: the step is
+ *   (max - min) / 15 of 256 columns, where 0 counts as one of the values. INLAY_Q5_K: likewise / 31. Error: 0.52 steps;
+ *   where the columns that share a scale have smaller values, it is smaller.
+ * - INLAY_E4M3: the row's scale is max |x| / 448, and x / scale is rounded to nearest even. Error: |x| / 16, or
+ *   scale / 1024 if that is more. Without scales, scale is 1, and magnitudes above 448 are INLAY_ERROR_OPTION.
+ * - INLAY_E4M3_E8M0: the scale is the smallest power of two by which 32 columns do not exceed 448. Error: |x| / 16, or
+ *   if that is more max |x| / 229376 (of the 32) or 2^-137.
  *
- * ggml's types get the bytes that ggml's reference (quantize_row_q8_0_ref, quantize_row_q4_0_ref) writes, except where
- * the float16 step underflows to 0: every value of such a block is read back as 0, as with ggml, but the numbers beside
- * the step can differ.
+ * INLAY_Q8_0, INLAY_Q4_0, INLAY_Q4_1, INLAY_Q5_0 and INLAY_Q5_1 get the bytes that ggml's reference
+ * (quantize_row_q8_0_ref and so on) writes, except where the float16 step underflows to 0: every value of such a block
+ * is read back as with ggml, but the numbers beside the step can differ. For the other types of ggml its reference
+ * searches for scales with a smaller mean error, which this function does not.
  *
  * A float32 step is at least 2^-126. A float16 step below 2^-14 has few digits; there the error is larger by at most
- * 8 * 2^-24 (INLAY_U4_ROWWISE, INLAY_Q4_0) or 64 * 2^-24 (INLAY_Q8_0). A row, group or block of zeros is read back as
- * zeros; a row of a rowwise type whose values are all equal is read back as its bias.
+ * 8 * 2^-24 (types whose numbers have 4 bits, INLAY_Q5_0 and the types of 256 columns), 16 * 2^-24 (INLAY_Q5_1) or
+ * 64 * 2^-24 (INLAY_Q8_0, INLAY_IQ4_NL). A row, group or block of zeros is read back as zeros; a row of a rowwise type
+ * whose values are all equal is read back as its bias.
  *
  * @param from           a float32 table [rows, dim] that is no shard
  * @param to             the arrays to write
@@ -386,9 +404,10 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  *                       count as 0
  * @return INLAY_OK; INLAY_ERROR_NULL if `from` or `to` is null; INLAY_ERROR_OPTION if `from` is not float32 or is a
  *         shard, or if a value is NaN, infinite or of a magnitude that the type cannot hold (above 65504 for types
- *         with a float16 scale, above 2^126 for others with a scale); INLAY_ERROR_OVERLAP if an output (an array of
- *         `to`, *view, *largest_error) overlaps another output, the data of `from`, or one of the structs `from` and
- *         `to`; otherwise the status of the first array that is missing or too small. Only INLAY_OK writes anything.
+ *         with a float16 scale, above 2^126 for others with a scale, unless stated otherwise above);
+ * INLAY_ERROR_OVERLAP if an output (an array of `to`, *view, *largest_error) overlaps another output, the data of
+ * `from`, or one of the structs `from` and `to`; otherwise the status of the first array that is missing or too small.
+ * Only INLAY_OK writes anything.
  */
 INLAY_API inlay_status inlay_table_quantize(const inlay_table *from, const inlay_table_storage *to, inlay_table *view,
                                             double *largest_error);

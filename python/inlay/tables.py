@@ -24,8 +24,9 @@ def quantize(table: Any, type: str, *, group: Optional[int] = None, zeros: bool 
     """Converts a float32 table [rows, dim] to another element type.
 
     type is that of inlay.Table: "float16", "bfloat16", "i8", "i8_inverse", "u8_rowwise", "u4_rowwise", "u4_grouped",
-    "u4_grouped_flat", "q8_0" or "q4_0". The grouped types have one scale for each `group` columns (32, 64 or 128),
-    and a zero point too with zeros=True. largest_error of the result is the largest |x - what is read back|.
+    "u4_grouped_flat", "e4m3", "e4m3_e8m0", and ggml's "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl", "mxfp4",
+    "nvfp4", "q3_k", "q4_k", "q5_k" or "q6_k". The grouped types have one scale for each `group` columns (32, 64 or
+    128), and a zero point too with zeros=True. largest_error of the result is the largest |x - what is read back|.
     """
     return _core.quantize(table, type, group=group, zeros=zeros)
 

@@ -14,10 +14,12 @@ const struct option_names option_position_modes = {"position_mode", 0, {"sequent
 const struct option_names option_norms = {"norm", 0, {"none", "layer", "rms"}};
 const struct option_names option_poolings = {"pooling", 0, {"none", "sum", "mean"}};
 const struct option_names option_stores = {"stores", 0, {"automatic", "cached", "streamed"}};
-const struct option_names option_elements = {"type",
-                                             INLAY_F32,
-                                             {"float32", "float16", "bfloat16", "i8", "i8_inverse", "u8_rowwise",
-                                              "u4_rowwise", "u4_grouped", "q8_0", "q4_0", "u4_grouped_flat"}};
+const struct option_names option_elements = {
+    "type",
+    INLAY_F32,
+    {"float32", "float16", "bfloat16",        "i8",   "i8_inverse", "u8_rowwise", "u4_rowwise", "u4_grouped",
+     "q8_0",    "q4_0",    "u4_grouped_flat", "e4m3", "e4m3_e8m0",  "q4_1",       "q5_0",       "q5_1",
+     "iq4_nl",  "mxfp4",   "nvfp4",           "q3_k", "q4_k",       "q5_k",       "q6_k"}};
 const struct option_names option_layouts = {"layout", 1, {"interleaved", "split", "split_cos_first"}};
 const struct option_names option_spacings = {"spacing", 1, {"dim", "half"}};
 const struct option_names option_odds = {"odd", 1, {"formula", "zero", "wrap", "error"}};

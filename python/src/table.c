@@ -40,6 +40,33 @@ static bool is_grouped(inlay_element_type type)
     return type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT;
 }
 
+/* How a type's array of scales is shaped. */
+enum scales { NO_SCALES, ROW_SCALES, OPTIONAL_ROW_SCALES, GROUP_SCALES, BLOCK_SCALES };
+
+static enum scales scales_of(inlay_element_type type)
+{
+    switch (type) {
+    case INLAY_I8_INVERSE:
+        return ROW_SCALES;
+    case INLAY_I8:
+    case INLAY_E4M3:
+        return OPTIONAL_ROW_SCALES;
+    case INLAY_E4M3_E8M0:
+        return BLOCK_SCALES;
+    default:
+        return is_grouped(type) ? GROUP_SCALES : NO_SCALES;
+    }
+}
+
+/* Fills in the shape of an array of scales and returns its number of dimensions; 32 columns share one of BLOCK_SCALES.
+ */
+static int scales_shape(enum scales scales, const inlay_table *table, size_t group, Py_ssize_t shape[2])
+{
+    shape[0] = (Py_ssize_t)table->rows;
+    shape[1] = (Py_ssize_t)(table->dim / (scales == GROUP_SCALES ? group : 32));
+    return scales == GROUP_SCALES || scales == BLOCK_SCALES ? 2 : 1;
+}
+
 /* Returns how many columns rows of that many bytes have, if the type alone tells it: with 4-bit types an odd dim, which
    leaves half a byte unused, must be stated. */
 static size_t dim_of_row(inlay_element_type type, size_t bytes)
@@ -50,7 +77,11 @@ static size_t dim_of_row(inlay_element_type type, size_t bytes)
         [INLAY_F32] = {0, 4, 1},        [INLAY_F16] = {0, 2, 1},        [INLAY_BF16] = {0, 2, 1},
         [INLAY_I8] = {0, 1, 1},         [INLAY_I8_INVERSE] = {0, 1, 1}, [INLAY_U8_ROWWISE] = {8, 1, 1},
         [INLAY_U4_ROWWISE] = {4, 1, 2}, [INLAY_U4_GROUPED] = {0, 1, 2}, [INLAY_U4_GROUPED_FLAT] = {0, 1, 2},
-        [INLAY_Q8_0] = {0, 34, 32},     [INLAY_Q4_0] = {0, 18, 32},
+        [INLAY_Q8_0] = {0, 34, 32},     [INLAY_Q4_0] = {0, 18, 32},     [INLAY_E4M3] = {0, 1, 1},
+        [INLAY_E4M3_E8M0] = {0, 1, 1},  [INLAY_Q4_1] = {0, 20, 32},     [INLAY_Q5_0] = {0, 22, 32},
+        [INLAY_Q5_1] = {0, 24, 32},     [INLAY_IQ4_NL] = {0, 18, 32},   [INLAY_MXFP4] = {0, 17, 32},
+        [INLAY_NVFP4] = {0, 36, 64},    [INLAY_Q3_K] = {0, 110, 256},   [INLAY_Q4_K] = {0, 144, 256},
+        [INLAY_Q5_K] = {0, 176, 256},   [INLAY_Q6_K] = {0, 210, 256},
     };
     if (bytes < rows[type].extra_bytes)
         return 0;
@@ -101,19 +132,19 @@ static int read_beside(struct view *view, PyObject *object, const char *what, en
 static int read_parameters(struct table *table, PyObject *scales, PyObject *zeros, PyObject *group)
 {
     inlay_table *view = &table->view;
-    const bool grouped = is_grouped(view->type),
-               scaled = grouped || view->type == INLAY_I8 || view->type == INLAY_I8_INVERSE;
+    const enum scales kind = scales_of(view->type);
+    const bool grouped = kind == GROUP_SCALES, given = scales != Py_None;
     const char *name = option_name((int)view->type, &option_elements);
     uint64_t columns = 32;
-    if ((scales != Py_None) != scaled) {
-        PyErr_Format(PyExc_ValueError, scaled ? "type %s needs scales" : "type %s has no array of scales", name);
+    if (given != (kind != NO_SCALES) && !(kind == OPTIONAL_ROW_SCALES && !given)) {
+        PyErr_Format(PyExc_ValueError, given ? "type %s has no array of scales" : "type %s needs scales", name);
         return -1;
     }
     if (!grouped && (zeros != Py_None || group != Py_None)) {
         PyErr_Format(PyExc_ValueError, "type %s has neither zeros nor group", name);
         return -1;
     }
-    if (!scaled)
+    if (!given)
         return 0;
     if (option_uint64(group, "group", &columns) < 0)
         return -1;
@@ -123,10 +154,12 @@ static int read_parameters(struct table *table, PyObject *scales, PyObject *zero
         return -1;
     }
     const Py_ssize_t rows = (Py_ssize_t)view->rows, groups = (Py_ssize_t)(view->dim / columns);
-    const Py_ssize_t shape[2] = {rows, groups}, packed[2] = {rows, (groups + 1) / 2};
-    const Py_ssize_t flat = (rows * groups + 1) / 2;
+    const Py_ssize_t packed[2] = {rows, (groups + 1) / 2}, flat = (rows * groups + 1) / 2;
+    Py_ssize_t shape[2];
+    const int dims = scales_shape(kind, view, (size_t)columns, shape);
     view->group = grouped ? (uint32_t)columns : 0;
-    if (read_beside(&table->scales, scales, "scales", DTYPE_F32, grouped ? 2 : 1, shape, &view->scales) < 0)
+    if (read_beside(&table->scales, scales, "scales", kind == BLOCK_SCALES ? DTYPE_U8 : DTYPE_F32, dims, shape,
+                    &view->scales) < 0)
         return -1;
     if (zeros == Py_None)
         return 0;
@@ -364,22 +397,23 @@ static int open_arrays(struct quantised *to, const inlay_table *from, inlay_elem
     const size_t row_bytes = inlay_table_row_bytes(type, from->dim);
     const Py_ssize_t rows = (Py_ssize_t)from->rows, groups = group > 0 ? (Py_ssize_t)(from->dim / group) : 0;
     const Py_ssize_t data[2] = {rows, plain != DTYPE_UNKNOWN ? (Py_ssize_t)from->dim : (Py_ssize_t)row_bytes};
-    const Py_ssize_t scales[2] = {rows, groups}, zeros[2] = {rows, (groups + 1) / 2};
-    const Py_ssize_t flat = (rows * groups + 1) / 2;
-    const bool per_row = type == INLAY_I8 || type == INLAY_I8_INVERSE;
+    const Py_ssize_t zeros[2] = {rows, (groups + 1) / 2}, flat = (rows * groups + 1) / 2;
+    const enum scales kind = scales_of(type);
     if (row_bytes == 0) {
         PyErr_Format(PyExc_ValueError, "a table of type %s cannot have dim %zu",
                      option_name((int)type, &option_elements), from->dim);
         return -1;
     }
     /* The library has no int8 arrays but the rows of these types, and frameworks know them as such. */
-    const enum dtype bytes = per_row ? DTYPE_I8 : DTYPE_U8;
+    const enum dtype bytes = type == INLAY_I8 || type == INLAY_I8_INVERSE ? DTYPE_I8 : DTYPE_U8;
     if (output_open(&to->data, NULL, way, plain != DTYPE_UNKNOWN ? plain : bytes, 2, data) < 0)
         return -1;
     to->open[0] = true;
-    if (!per_row && group == 0)
+    if (kind == NO_SCALES)
         return 0;
-    if (output_open(&to->scales, NULL, way, DTYPE_F32, per_row ? 1 : 2, scales) < 0)
+    Py_ssize_t scales[2];
+    const int dims = scales_shape(kind, from, group, scales);
+    if (output_open(&to->scales, NULL, way, kind == BLOCK_SCALES ? DTYPE_U8 : DTYPE_F32, dims, scales) < 0)
         return -1;
     to->open[1] = true;
     if (!with_zeros)

@@ -33,7 +33,7 @@ struct inlay_embed_tile {
     const unsigned char *const *next; /* [count] float32 rows of as many columns: next[i] is prefetched to L2 before or
                                          while row i is written; null: none, as for other types */
     size_t count;                     /* rows that this call writes */
-    size_t columns;
+    size_t columns;                   /* whole blocks, of types whose rows are made of blocks (inlay_row_formats) */
     float scale;
     bool stream;       /* use non-temporal stores, if the ISA has them; the caller fences */
     bool narrow_moves; /* move 32 bytes at once where float32 rows are not streamed, on ISAs with longer registers */
