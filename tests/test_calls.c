@@ -14,7 +14,7 @@
 static void compare_calls(uint64_t first_seed, uint64_t n, const struct call_sizes *sizes,
                           bool (*change)(struct call *call, struct source *source))
 {
-    unsigned long compared = 0, statuses[INLAY_ERROR_FILE + 1] = {0};
+    unsigned long compared = 0, statuses[INLAY_ERROR_HISTORY + 1] = {0};
     calls_prepare(sizes);
     for (uint64_t seed = first_seed; seed < first_seed + n; seed++) {
         struct source source = {.random = {seed * UINT64_C(0x9e3779b97f4a7c15)}};

@@ -12,7 +12,7 @@
 
 START_TEST(every_status_has_its_own_sentence)
 {
-    for (int a = INLAY_OK; a <= INLAY_ERROR_FILE; a++)
+    for (int a = INLAY_OK; a <= INLAY_ERROR_HISTORY; a++)
         for (int b = INLAY_OK; b < a; b++)
             EXPECT(strcmp(inlay_status_string((inlay_status)a), inlay_status_string((inlay_status)b)) != 0,
                    "status %d and %d read the same", a, b);

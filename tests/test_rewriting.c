@@ -75,7 +75,7 @@ START_TEST(rewritten_during_the_call)
 {
     const struct call_sizes sizes = {
         .dims = (const size_t[]){64}, .n_dims = 1, .max_dim = 64, .tokens = 30, .out_bytes = 40000};
-    unsigned long statuses[INLAY_ERROR_FILE + 1] = {0};
+    unsigned long statuses[INLAY_ERROR_HISTORY + 1] = {0};
     calls_prepare(&sizes);
     for (uint64_t seed = 5000000; seed < 5000400; seed++) {
         struct source source = {.random = {seed}};

@@ -48,6 +48,8 @@ typedef enum inlay_status {
                               is longer than the length that it is padded to; inlay_fault says where */
     INLAY_ERROR_SEGMENT, /**< a segment id is negative or not below the rows of its table; inlay_fault says which */
     INLAY_ERROR_FILE,    /**< a file cannot be read, is not a regular file or is larger than its kind may be */
+    INLAY_ERROR_HISTORY, /**< a history of n-grams is longer than N - 1, one of its ids is negative or not below the
+                              vocabulary, or more tokens are accepted than a sequence has; inlay_fault says where */
 } inlay_status;
 
 /** Returns an English sentence for a status. It is never null, also for values outside the enum. */
@@ -55,11 +57,12 @@ INLAY_API const char *inlay_status_string(inlay_status status);
 
 /**
  * The place of the first bad id, position, segment id or offset. A function writes it only when it returns
- * INLAY_ERROR_ID, INLAY_ERROR_POSITION, INLAY_ERROR_SEGMENT or INLAY_ERROR_OFFSETS.
+ * INLAY_ERROR_ID, INLAY_ERROR_POSITION, INLAY_ERROR_SEGMENT, INLAY_ERROR_OFFSETS or INLAY_ERROR_HISTORY.
  */
 typedef struct inlay_fault {
     size_t sequence; /**< index of the sequence in the batch; 0 for operations without a batch */
-    size_t token;    /**< index of the token in that sequence, or of the element in a list [n]; 0 for an offset */
+    size_t token;    /**< index of the token in that sequence, of the id in its row of a history, or of the element in a
+                          list [n]; 0 for an offset, the length of a history and a number of accepted tokens */
     int64_t value;   /**< the value found there; 0 for a real-valued position */
 } inlay_fault;
 

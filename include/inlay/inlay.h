@@ -36,6 +36,7 @@
  * Where to read on:
  *
  *   layer.h      the layer, batches and forward; then the plain operations gather, scale and add_positions
+ *   ngram.h      hashed n-grams: row ids, and rows of large tables
  *   table.h      tables of float, float16, bfloat16, 8-bit and 4-bit elements; quantising; random tables
  *   positions.h  sinusoids, the recipes of frameworks, rotary tables
  *   base.h       status, fault, the ISA in use, allocators, huge pages, executors (threads)
@@ -73,6 +74,7 @@
 
 #include <inlay/base.h>
 #include <inlay/layer.h>
+#include <inlay/ngram.h>
 #include <inlay/positions.h>
 #include <inlay/table.h>
 

@@ -26,7 +26,7 @@ STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 STRICT_C99 = ["-std=c99", *STRICT]
 COMMAND_TIMEOUT_S = 120
 MESSAGE_LINES = 40
-HEADERS = ("base.h", "inlay.h", "layer.h", "positions.h", "table.h")
+HEADERS = ("base.h", "inlay.h", "layer.h", "ngram.h", "positions.h", "table.h")
 
 
 class Failure(Exception):

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file ngram.h
+ * Embeddings of hashed n-grams: each token takes some rows of large tables, at places that are hashes of its id and the
+ * ids before it. One definition serves all models that have them; what differs between models is data of the spec.
+ * docs/ngrams.md has the specs of models and an example. The conventions of inlay.h hold.
+ *
+ * Token t of a sequence has id i_t. The ids before it are earlier ids of the call, then the history of its sequence.
+ * Place s, from 0 to length - 1, is the id i_(t-s). A place is *blocked* if it or a place s' < s
+ *
+ * - is absent, because the sequence begins later;
+ * - is one of `masks`; or
+ * - is one of `resets` and is not the token itself: s' >= 1.
+ *
+ * So a blocked place blocks all older ones. Column c of a token takes this row of its table:
+ *
+ *     w_s   = pad if place s is blocked, else token_map[i_(t-s)]
+ *     S_c   = mix over s < length_c of (w_s * multipliers[vector_c][s] mod 2^64), by XOR or by addition mod 2^64
+ *     r_c   = S_c, as an int64, modulo modulus_c: in [0, modulus_c) also for negative S_c, as Python's % has it
+ *     row_c = offset_c + r_c
+ */
+#ifndef INLAY_NGRAM_H
+#define INLAY_NGRAM_H
+
+#include <inlay/base.h>
+#include <inlay/layer.h>
+#include <inlay/table.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- The hash --------------------------------------------------------------------------------------------------- */
+
+/** How the products of an n-gram become one number. 0 is none. */
+typedef enum inlay_ngram_mix {
+    INLAY_NGRAM_MIX_XOR = 1, /**< exclusive or */
+    INLAY_NGRAM_MIX_ADD = 2, /**< addition modulo 2^64 */
+} inlay_ngram_mix;
+
+/** The largest n-gram, and the most columns of an n-gram handle. */
+#define INLAY_NGRAM_LENGTH_MOST 16
+#define INLAY_NGRAM_COLUMNS_MOST 1024
+
+/** A column: one row that every token takes. */
+typedef struct inlay_ngram_column {
+    uint32_t length;  /**< ids that its n-gram has, in [1, inlay_ngram_spec.length] */
+    uint32_t vector;  /**< which vector of multipliers, < inlay_ngram_spec.vectors */
+    uint32_t modulus; /**< in [1, 2^32 - 1] */
+    uint32_t table;   /**< index in the tables of inlay_ngram_lookup; inlay_ngram_ids() ignores it */
+    uint64_t offset;  /**< added to the remainder; offset + modulus <= 2^63 */
+} inlay_ngram_column;
+
+/** What an n-gram handle computes. Start from inlay_ngram_spec_default(). */
+typedef struct inlay_ngram_spec {
+    size_t size;           /**< sizeof(inlay_ngram_spec) */
+    size_t vocab;          /**< ids of tokens lie in [0, vocab); 1 to 2^31 */
+    uint32_t length;       /**< of the longest n-gram, N: 1 to INLAY_NGRAM_LENGTH_MOST. A history has N - 1 ids */
+    inlay_ngram_mix mix;   /**< how products become one number */
+    uint32_t pad;          /**< what blocked places count as, in the numbers that token_map maps to */
+    uint32_t zero_is_none; /**< 1: a remainder of 0 is no row: its id is -1, and zeros are gathered; 0: it is a row */
+    const uint32_t *token_map; /**< [vocab] a number for each id; null: the id itself. Not copied: it must outlive the
+                                    handle */
+    const int64_t *resets;     /**< [reset_count] ids in [0, vocab), such as the end of a text: places at and behind one
+                                    are blocked for tokens after it. Copied; may be null if there are none */
+    const int64_t *masks; /**< [mask_count] ids in [0, vocab), such as images: places at and behind one are blocked,
+                               also for itself. Copied; may be null if there are none */
+    size_t reset_count;   /**< number of resets, >= 0 */
+    size_t mask_count;    /**< number of masks, >= 0 */
+    const int64_t *multipliers;        /**< [vectors, length], the first of a vector for the token itself. Copied */
+    size_t vectors;                    /**< number of vectors of multipliers, 1 to INLAY_NGRAM_COLUMNS_MOST */
+    const inlay_ngram_column *columns; /**< [column_count]. Copied */
+    size_t column_count;               /**< number of columns, 1 to INLAY_NGRAM_COLUMNS_MOST */
+} inlay_ngram_spec;
+
+/** Returns a spec with pad 0, ids that map to themselves, no resets and no masks. Set multipliers and columns. */
+static inline inlay_ngram_spec inlay_ngram_spec_default(size_t vocab, uint32_t length, inlay_ngram_mix mix)
+{
+    inlay_ngram_spec spec;
+    spec.size = sizeof spec;
+    spec.vocab = vocab;
+    spec.length = length;
+    spec.mix = mix;
+    spec.pad = 0;
+    spec.zero_is_none = 0;
+    spec.token_map = NULL;
+    spec.resets = NULL;
+    spec.masks = NULL;
+    spec.reset_count = 0;
+    spec.mask_count = 0;
+    spec.multipliers = NULL;
+    spec.vectors = 0;
+    spec.columns = NULL;
+    spec.column_count = 0;
+    return spec;
+}
+
+/** The hash of n-grams, prepared. It is immutable and shared by all threads. */
+typedef struct inlay_ngram inlay_ngram;
+
+/**
+ * Makes an n-gram handle. One handle can hold the columns of several layers of a model, each of which then names its
+ * range of columns.
+ *
+ * @param spec       what to compute; everything but the token map is copied
+ * @param allocator  null: malloc and free
+ * @param ngram      where to write the new handle; null is written if the call fails
+ * @return INLAY_OK; INLAY_ERROR_NULL if a required array is missing; INLAY_ERROR_OPTION if a number is outside the
+ *         range that its field states; INLAY_ERROR_OVERFLOW; INLAY_ERROR_NO_MEMORY
+ */
+INLAY_API inlay_status inlay_ngram_create(const inlay_ngram_spec *spec, const inlay_allocator *allocator,
+                                          inlay_ngram **ngram);
+
+/** Destroys an n-gram handle. Null is ignored. No call may be using it. */
+INLAY_API void inlay_ngram_destroy(inlay_ngram *ngram);
+
+/* ---- The batch -------------------------------------------------------------------------------------------------- */
+
+/** Ids and the ids before them. Start from inlay_ngram_batch_i32(), inlay_ngram_batch_i64() or
+    inlay_ngram_batch_ragged(), then set history. */
+typedef struct inlay_ngram_batch {
+    size_t size;            /**< sizeof(inlay_ngram_batch) */
+    const void *ids;        /**< token ids [sequences, length], or [length] with offsets, at any address; each in
+                                 [0, vocab) */
+    inlay_id_type id_type;  /**< of ids and history */
+    uint32_t reserved;      /**< 0 */
+    size_t sequences;       /**< number of sequences, >= 0 */
+    size_t length;          /**< tokens of each sequence, >= 0; with offsets, tokens of all sequences together, or
+                                 INLAY_LENGTH_FROM_OFFSETS */
+    const int64_t *offsets; /**< null, or [sequences + 1]: sequence b has tokens [offsets[b], offsets[b + 1]) of ids.
+                                 Offsets begin at 0, never decrease and end at the number of tokens */
+    const void *history;    /**< null: every sequence begins in this call. Or ids [sequences, N - 1] of id_type, at any
+                                 address: those before the first token of each sequence, the oldest first. Shorter
+                                 histories lie at the end of their row; what lies before them is not read */
+    const uint32_t *history_lengths; /**< with history: null, if all have N - 1 ids, or [sequences], each <= N - 1.
+                                          Fewer than N - 1 ids mean that the sequence begins with the first of them */
+} inlay_ngram_batch;
+
+/** Returns a batch of int32 ids [sequences, length] without history. */
+static inline inlay_ngram_batch inlay_ngram_batch_i32(const int32_t *ids, size_t sequences, size_t length)
+{
+    inlay_ngram_batch batch;
+    batch.size = sizeof batch;
+    batch.ids = ids;
+    batch.id_type = INLAY_ID_I32;
+    batch.reserved = 0;
+    batch.sequences = sequences;
+    batch.length = length;
+    batch.offsets = NULL;
+    batch.history = NULL;
+    batch.history_lengths = NULL;
+    return batch;
+}
+
+/** Returns a batch of int64 ids [sequences, length] without history. */
+static inline inlay_ngram_batch inlay_ngram_batch_i64(const int64_t *ids, size_t sequences, size_t length)
+{
+    inlay_ngram_batch batch = inlay_ngram_batch_i32(NULL, sequences, length);
+    batch.ids = ids;
+    batch.id_type = INLAY_ID_I64;
+    return batch;
+}
+
+/** Returns a batch of packed ids [offsets[sequences]] of any type, with offsets [sequences + 1], without history. Reads
+    neither array. */
+static inline inlay_ngram_batch inlay_ngram_batch_ragged(const void *ids, inlay_id_type id_type, const int64_t *offsets,
+                                                         size_t sequences)
+{
+    inlay_ngram_batch batch = inlay_ngram_batch_i32(NULL, sequences, INLAY_LENGTH_FROM_OFFSETS);
+    batch.ids = ids;
+    batch.id_type = id_type;
+    batch.offsets = offsets;
+    return batch;
+}
+
+/* ---- Row ids ---------------------------------------------------------------------------------------------------- */
+
+/** The value of a number of columns that stands for all columns from the first one on. */
+#define INLAY_NGRAM_COLUMNS_REST SIZE_MAX
+
+/**
+ * Writes the row ids row_c of every token, for callers that gather by themselves.
+ *
+ * If another thread changes the arrays of the batch or the token map during the call, ids are wrong, but each lies in
+ * [offset, offset + modulus) of its column, and no other memory is read or written. The last offset of a batch with
+ * INLAY_LENGTH_FROM_OFFSETS is the exception, as in inlay_forward().
+ *
+ * @param ngram             from inlay_ngram_create()
+ * @param batch             ids and history; its arrays and the token map must not overlap `out`
+ * @param first_column      the first column, < column_count
+ * @param columns           number of columns, >= 1, or INLAY_NGRAM_COLUMNS_REST
+ * @param out_type          INLAY_ID_I32 or INLAY_ID_I64
+ * @param out               [tokens, columns] of out_type, at any address; -1 where there is no row. Tokens are counted
+ *                          as in ids
+ * @param out_stride_bytes  distance between rows of `out`
+ * @param executor          null, or a thread pool that runs the parts of the call
+ * @param fault             null, or where to write which id or offset is bad
+ * @return INLAY_OK; INLAY_ERROR_NULL, _OPTION, _STRIDE, _OVERFLOW or _OVERLAP for an argument, _OPTION also if a row id
+ *         of a column can exceed out_type; INLAY_ERROR_OFFSETS, _HISTORY or _ID with *fault
+ */
+INLAY_API inlay_status inlay_ngram_ids(const inlay_ngram *ngram, const inlay_ngram_batch *batch, size_t first_column,
+                                       size_t columns, inlay_id_type out_type, void *out, size_t out_stride_bytes,
+                                       const inlay_executor *executor, inlay_fault *fault);
+
+/* ---- Forward ---------------------------------------------------------------------------------------------------- */
+
+/** What becomes of the rows of a token. 0 is nothing. */
+typedef enum inlay_ngram_combine {
+    INLAY_NGRAM_CONCAT = 1, /**< they are written one by one */
+    INLAY_NGRAM_SUM = 2,    /**< they are added up in the order of columns, in float32. Where there is no row nothing is
+                                 added, not even 0, so that -0 stays -0; without any row the sum is 0 */
+} inlay_ngram_combine;
+
+/** The tables of an n-gram handle, and what is made of their rows. Start from inlay_ngram_lookup_default(). */
+typedef struct inlay_ngram_lookup {
+    size_t size;                      /**< sizeof(inlay_ngram_lookup) */
+    const inlay_table *const *tables; /**< [table_count] tables of any element types, all of the same dim, none a shard.
+                                           Those that no column of the call names may be null */
+    size_t table_count;               /**< number of tables */
+    size_t first_column;              /**< the first column that is gathered, < column_count */
+    size_t columns;                   /**< number of columns, >= 1, or INLAY_NGRAM_COLUMNS_REST */
+    const inlay_tuning *tuning;       /**< thresholds of prefetch and stores; null: inlay_tuning_default() */
+    float scale;                      /**< factor of every row, 0 included */
+    inlay_ngram_combine combine;      /**< what becomes of the rows of a token */
+    inlay_element_type out_type;      /**< INLAY_F32, INLAY_F16 or INLAY_BF16: rounded once, to nearest even; NaN stays
+                                           NaN. If tables have this type and scale is 1, INLAY_NGRAM_CONCAT copies rows
+                                           with all bits */
+    inlay_stores stores;              /**< how outputs are stored */
+    size_t column_stride_bytes;       /**< INLAY_NGRAM_CONCAT: distance between the rows of a token; 0: the bytes of one
+                                           row. INLAY_NGRAM_SUM: 0 */
+} inlay_ngram_lookup;
+
+/** Returns a lookup of all columns, with scale 1, INLAY_NGRAM_CONCAT, float32 outputs, automatic stores and the rows of
+    a token one behind the other. */
+static inline inlay_ngram_lookup inlay_ngram_lookup_default(const inlay_table *const *tables, size_t table_count)
+{
+    inlay_ngram_lookup lookup;
+    lookup.size = sizeof lookup;
+    lookup.tables = tables;
+    lookup.table_count = table_count;
+    lookup.first_column = 0;
+    lookup.columns = INLAY_NGRAM_COLUMNS_REST;
+    lookup.tuning = NULL;
+    lookup.scale = 1;
+    lookup.combine = INLAY_NGRAM_CONCAT;
+    lookup.out_type = INLAY_F32;
+    lookup.stores = INLAY_STORES_AUTOMATIC;
+    lookup.column_stride_bytes = 0;
+    return lookup;
+}
+
+/**
+ * Hashes the n-grams of every token and gathers their rows in one pass:
+ *
+ *     CONCAT: out[t, c, :] = cast(table_c[row_c, :] * scale)      SUM: out[t, :] = cast(sum over c of table_c[row_c, :]
+ * * scale)
+ *
+ * Each product is rounded to float32, then each sum. With CONCAT row c of token t lies at t * token_stride_bytes + c *
+ * column_stride_bytes: [tokens, columns, dim] if the rows of a token lie inside of token_stride_bytes, or [columns,
+ * tokens, dim] if a column of all tokens lies inside of column_stride_bytes. Other strides, by which rows of the output
+ * could overlap, are INLAY_ERROR_STRIDE. Where there is no row, zeros are written.
+ *
+ * If another thread changes the arrays of the batch or the token map, what inlay_ngram_ids() says holds here too.
+ *
+ * @param ngram               from inlay_ngram_create()
+ * @param batch               ids and history; its arrays, the token map and the tables must not overlap `out`
+ * @param lookup              tables, columns and output type; a table has at least offset + modulus rows for each of
+ *                            the columns that name it
+ * @param out                 rows of dim elements of out_type, at any address. Tokens are counted as in ids
+ * @param token_stride_bytes  distance between the first rows of two tokens
+ * @param executor            null, or a thread pool that runs the parts of the call
+ * @param fault               null, or where to write which id or offset is bad
+ * @return INLAY_OK; INLAY_ERROR_NULL, _OPTION, _SHAPE, _STRIDE, _OVERFLOW or _OVERLAP for an argument, _SHAPE if dims
+ *         of tables differ or a table has too few rows; INLAY_ERROR_OFFSETS, _HISTORY or _ID with *fault
+ */
+INLAY_API inlay_status inlay_ngram_forward(const inlay_ngram *ngram, const inlay_ngram_batch *batch,
+                                           const inlay_ngram_lookup *lookup, void *out, size_t token_stride_bytes,
+                                           const inlay_executor *executor, inlay_fault *fault);
+
+/* ---- History ---------------------------------------------------------------------------------------------------- */
+
+/**
+ * Writes the histories for the next call: those after `accepted` tokens of each sequence, which are the last N - 1 ids
+ * of its history followed by its first accepted[b] ids. Histories hold ids of tokens, which depend on no column: one
+ * serves all layers, and speculative decoding rolls back by accepting fewer tokens than it has computed.
+ *
+ * @param ngram        from inlay_ngram_create()
+ * @param batch        ids and history of the call before
+ * @param accepted     null: all tokens of each sequence. Or [sequences], each in [0, tokens of the sequence]
+ * @param out          [sequences, N - 1] of the batch's id_type, at any address: batch->history itself, or without
+ *                     overlap. Histories lie at the end of their row, after zeros
+ * @param out_lengths  [sequences] lengths of the histories: batch->history_lengths itself, or without overlap. May be
+ *                     null if all are N - 1 by themselves: with history and without history_lengths
+ * @param fault        null, or where to write which id, offset, length or number of accepted tokens is bad
+ * @return INLAY_OK; INLAY_ERROR_NULL, _OPTION, _OVERFLOW or _OVERLAP for an argument; INLAY_ERROR_OFFSETS, _HISTORY
+ *         or _ID with *fault
+ */
+INLAY_API inlay_status inlay_ngram_history(const inlay_ngram *ngram, const inlay_ngram_batch *batch,
+                                           const int64_t *accepted, void *out, uint32_t *out_lengths,
+                                           inlay_fault *fault);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
