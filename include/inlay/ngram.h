@@ -252,8 +252,8 @@ static inline inlay_ngram_lookup inlay_ngram_lookup_default(const inlay_table *c
 /**
  * Hashes the n-grams of every token and gathers their rows in one pass:
  *
- *     CONCAT: out[t, c, :] = cast(table_c[row_c, :] * scale)      SUM: out[t, :] = cast(sum over c of table_c[row_c, :]
- * * scale)
+ *     CONCAT: out[t, c, :] = cast(table_c[row_c, :] * scale)
+ *     SUM:    out[t, :]    = cast(sum over c of table_c[row_c, :] * scale)
  *
  * Each product is rounded to float32, then each sum. With CONCAT row c of token t lies at t * token_stride_bytes + c *
  * column_stride_bytes: [tokens, columns, dim] if the rows of a token lie inside of token_stride_bytes, or [columns,

@@ -32,29 +32,6 @@ static bool fields_known(const inlay_layer_spec *spec, const inlay_batch *batch)
            inlay_float_in(batch->dropout, 0, inlay_is_shard(spec->tokens) ? 0 : below_one);
 }
 
-/* Finds how many tokens all sequences have together. */
-static inlay_status count_tokens(const inlay_batch *batch, size_t *tokens, inlay_fault *fault)
-{
-    const bool ragged = batch->offsets != NULL, from_offsets = batch->length == INLAY_LENGTH_FROM_OFFSETS;
-    struct inlay_extent read;
-    *tokens = batch->length;
-    if (ragged && batch->sequences > SIZE_MAX / sizeof *batch->offsets - 1)
-        return INLAY_ERROR_OVERFLOW;
-    if (!from_offsets)
-        return !ragged && __builtin_mul_overflow(batch->sequences, batch->length, tokens) ? INLAY_ERROR_OVERFLOW
-                                                                                          : INLAY_OK;
-    /* Without sequences the output has no rows, and no array is read. */
-    uint64_t last = 0;
-    inlay_status status = inlay_check_array(batch->offsets, batch->sequences + 1, sizeof *batch->offsets, &read);
-    if (status == INLAY_OK && batch->sequences > 0)
-        last = inlay_load_once((uint64_t)inlay_id_at(batch->offsets, INLAY_ID_I64, batch->sequences));
-    *tokens = (size_t)last;
-    if (status != INLAY_OK || (last < SIZE_MAX && last <= INT64_MAX))
-        return status;
-    *fault = (inlay_fault){batch->sequences, 0, (int64_t)last};
-    return INLAY_ERROR_OFFSETS;
-}
-
 /* Checks that an array that is read does not overlap the output. */
 static inlay_status check_read(const void *data, size_t n, size_t element_bytes, struct inlay_extent written)
 {
@@ -89,49 +66,16 @@ inlay_status inlay_check_reads(const inlay_layer *layer, const inlay_batch *batc
 
 /* ---- The contents of the arrays --------------------------------------------------------------------------------- */
 
-/* Finds the longest sequence; offsets must begin at 0, never decrease, and end at the number of tokens. */
-static inlay_status check_offsets(struct inlay_work *work, inlay_fault *fault)
-{
-    uint64_t before = 0;
-    work->longest = 0;
-    for (size_t b = 0; b <= work->batch.sequences; b++) {
-        uint64_t offset = inlay_load_once((uint64_t)inlay_id_at(work->batch.offsets, INLAY_ID_I64, b));
-        bool good = b == 0 ? offset == 0 : offset >= before && offset <= work->batch.length;
-        if (b == work->batch.sequences)
-            good = good && offset == work->batch.length;
-        if (good && work->batch.padded_length > 0)
-            good = offset - before <= work->batch.padded_length;
-        if (!good) {
-            *fault = (inlay_fault){b, 0, (int64_t)offset};
-            return INLAY_ERROR_OFFSETS;
-        }
-        if (offset - before > work->longest)
-            work->longest = (size_t)(offset - before);
-        before = offset;
-    }
-    return INLAY_OK;
-}
-
-/* The place in the batch of a token whose id of some kind is bad. */
-static inlay_fault fault_at(const struct inlay_work *work, const void *ids, inlay_id_type type, size_t token)
-{
-    size_t b = 0;
-    if (work->batch.offsets == NULL)
-        b = token / work->batch.length;
-    else
-        while (b + 1 < work->batch.sequences && inlay_offset_of(work, b + 1) <= token)
-            b++;
-    return (inlay_fault){b, token - inlay_sequence_of(work, b).first, inlay_id_at(ids, type, token)};
-}
-
 /* Finds the first id that is not below `limit`. */
 static bool ids_in(const struct inlay_work *work, const void *ids, inlay_id_type type, size_t tokens, size_t limit,
                    inlay_fault *fault)
 {
     size_t bad = inlay_first_bad_id(ids, type, tokens, limit);
-    if (bad < tokens)
-        *fault = fault_at(work, ids, type, bad);
-    return bad >= tokens;
+    if (bad == tokens)
+        return true;
+    const struct inlay_sequences sequences = inlay_sequences_of(&work->batch);
+    *fault = inlay_fault_at(&sequences, ids, type, bad);
+    return false;
 }
 
 /* Returns one more than the last position, if positions are counted up from the starts; UINT64_MAX with negative ones.
@@ -176,7 +120,9 @@ static inlay_status check_each_position(const struct inlay_work *work, inlay_fau
 static inlay_status check_contents(struct inlay_work *work, size_t tokens, inlay_fault *fault)
 {
     if (work->batch.offsets != NULL) {
-        inlay_status status = check_offsets(work, fault);
+        const struct inlay_sequences sequences = inlay_sequences_of(&work->batch);
+        const size_t padded = work->batch.padded_length;
+        inlay_status status = inlay_check_offsets(&sequences, padded > 0 ? padded : SIZE_MAX, &work->longest, fault);
         if (status != INLAY_OK)
             return status;
     }
@@ -214,7 +160,8 @@ inlay_status inlay_describe(struct inlay_work *work, const inlay_layer *layer, c
     struct inlay_extent written = {0, 0};
     if (!fields_known(spec, batch))
         return INLAY_ERROR_OPTION;
-    inlay_status status = count_tokens(batch, &tokens, fault);
+    const struct inlay_sequences sequences = inlay_sequences_of(batch);
+    inlay_status status = inlay_count_tokens(&sequences, &tokens, fault);
     if (status == INLAY_OK && __builtin_mul_overflow(batch->sequences, batch->padded_length, &work->rows))
         status = INLAY_ERROR_OVERFLOW;
     if (spec->pooling != INLAY_POOLING_NONE)

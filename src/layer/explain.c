@@ -57,17 +57,17 @@ static void print_post_ops(struct text *text, const struct inlay_work *work)
 
 static void print_stores_and_prefetch(struct text *text, const struct inlay_plan *plan, const struct inlay_work *work)
 {
-    print(text, "stores:    %s: %s", plan->stream ? "non-temporal" : "cached", plan->stores_reason);
+    print(text, "stores:    %s: %s", plan->moves.stream ? "non-temporal" : "cached", plan->stores_reason);
     if (work->spec->stores == INLAY_STORES_AUTOMATIC)
         print(text, " (%zu)", work->spec->tuning->stream_bytes);
-    if (plan->prefetch_rows == 0)
+    if (plan->moves.prefetch_rows == 0)
         print(text, "\nprefetch:  none: %s\n", plan->prefetch_reason);
     else if (plan->positions == INLAY_POSITIONS_COMPUTED && plan->fused)
         print(text, "\nprefetch:  whole rows, %zu ahead of the one that is computed\n", plan->rows_ahead);
     else
         print(text, "\nprefetch:  %s, %zu rows %s: %s\n",
-              plan->whole_rows ? "whole rows to L2" : "the first lines of rows to L1", plan->prefetch_rows,
-              plan->between_rows ? "ahead" : "at a time", plan->prefetch_reason);
+              plan->moves.whole_rows ? "whole rows to L2" : "the first lines of rows to L1", plan->moves.prefetch_rows,
+              plan->moves.between_rows ? "ahead" : "at a time", plan->prefetch_reason);
 }
 
 void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *work, char *to, size_t bytes)
@@ -79,7 +79,7 @@ void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *wo
         print(&text, "route:     none: the output has no rows\n");
         return;
     }
-    print(&text, "isa:       %s\n", plan->kernels->name);
+    print(&text, "isa:       %s\n", plan->moves.kernels->name);
     print(&text, "route:     %s: %s\n", routes[plan->route], plan->route_reason);
     print_positions(&text, plan, work);
     print_post_ops(&text, work);

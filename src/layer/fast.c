@@ -5,8 +5,8 @@
  */
 #include "base/line.h"
 #include "layer/rows.h"
-#include "layer/tile.h"
 #include "positions/generator.h"
+#include "tile/tile.h"
 
 /* Columns [column, column + columns) of tokens [s, s + count) of the sequences of a part. */
 struct block {
@@ -84,7 +84,8 @@ static void append_resolved(const struct inlay_part *part, const struct block *b
         if (kind == INLAY_ROW)
             inlay_tile_append(tile, inlay_row_place(work->tokens, row, block->column), position, out);
         else
-            inlay_write_special_row(part->plan->kernels, kind, work->spec->scale, position, out, tile->call.columns);
+            inlay_write_special_row(part->plan->moves.kernels, kind, work->spec->scale, position, out,
+                                    tile->call.columns);
     }
 }
 
@@ -139,7 +140,7 @@ static void append_block(const struct inlay_part *part, const struct block *bloc
 static void begin_fast(struct inlay_tile *tile, const struct inlay_part *part, size_t columns)
 {
     const struct inlay_work *work = part->work;
-    inlay_tile_begin(tile, part->plan, work->tokens, work->spec->scale, columns, work->spec->positions != NULL);
+    inlay_tile_begin(tile, &part->plan->moves, work->tokens, work->spec->scale, columns, work->spec->positions != NULL);
 }
 
 /* Appends the only token of a part, of float32: the loops over blocks and runs would take longer than the row. */
@@ -223,7 +224,7 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
     _Alignas(INLAY_CACHE_LINE) unsigned char buffer[BUFFER_BYTES];
     const unsigned char *next[MOST_ROWS];
     /* A shard without rows has none to prefetch. */
-    const bool prefetches = part->plan->prefetch_rows > 0 && work->tokens->rows > 0;
+    const bool prefetches = part->plan->moves.prefetch_rows > 0 && work->tokens->rows > 0;
     const struct inlay_fused_rows with = {.next = prefetches ? next : NULL};
     size_t first = 0;
     do { /* once if dim is 1, which has no pair */
@@ -231,7 +232,7 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
         const struct inlay_placement piece = inlay_sinusoid_in_piece(sinusoid, first, pairs);
         const size_t piece_bytes = piece.columns * sizeof(float);
         const size_t rows_at_once = inlay_least(piece_bytes < bytes ? bytes / piece_bytes : 1, MOST_ROWS);
-        inlay_generator_start(&generator, part->plan->kernels, sinusoid, first, pairs, INLAY_F32,
+        inlay_generator_start(&generator, part->plan->moves.kernels, sinusoid, first, pairs, INLAY_F32,
                               positions_from(part, sequence), part->s_end - part->s);
         for (size_t s = part->s; s < part->s_end;) {
             const size_t rows = inlay_least(part->s_end - s, rows_at_once);
@@ -277,7 +278,7 @@ static __attribute__((noinline)) void embed_fused(const struct inlay_part *part,
     for (size_t first = 0; first < sinusoid->pairs; first += INLAY_GENERATOR_PAIRS) {
         const size_t pairs = inlay_least(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
         unsigned char *out = inlay_out_of(work, sequence, part->b, part->s);
-        inlay_generator_start(&generator, part->plan->kernels, sinusoid, first, pairs, INLAY_F32,
+        inlay_generator_start(&generator, part->plan->moves.kernels, sinusoid, first, pairs, INLAY_F32,
                               positions_from(part, sequence), part->s_end - part->s);
         for (size_t s = part->s; s < part->s_end; s += ROWS) {
             const size_t left = part->s_end - s, n = inlay_least(left, ROWS);
@@ -285,7 +286,7 @@ static __attribute__((noinline)) void embed_fused(const struct inlay_part *part,
             inlay_row_addresses(work, sequence.first + s, known, rows);
             for (size_t i = known; i < n + ahead; i++)
                 rows[i] = rows[i - 1];
-            inlay_generator_add(&generator, n, out, work->out_stride_bytes, part->plan->stream, &with);
+            inlay_generator_add(&generator, n, out, work->out_stride_bytes, part->plan->moves.stream, &with);
             out += n * work->out_stride_bytes;
         }
     }

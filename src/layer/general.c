@@ -12,9 +12,9 @@
 static void begin_group(struct inlay_tile *tile, const struct inlay_group *group, const inlay_table *table, float scale,
                         bool positioned)
 {
-    inlay_tile_begin(tile, group->part->plan, table, scale, group->columns, positioned);
+    inlay_tile_begin(tile, &group->part->plan->moves, table, scale, group->columns, positioned);
     tile->call.stream = group->stream;
-    tile->plan = NULL; /* run_sequence() has prefetched the rows */
+    tile->moves = NULL; /* run_sequence() has prefetched the rows */
 }
 
 /* Writes row * scale, plus position_rows[i] if there are any. Like the next two it is not inlined: its tile
@@ -31,7 +31,7 @@ static __attribute__((noinline)) void sum_tokens(const struct inlay_group *group
             inlay_tile_append(&tile, inlay_row_place(work->tokens, group->rows[i], group->column), term,
                               group->floats[i]);
         else
-            inlay_write_special_row(group->part->plan->kernels, group->kinds[i], work->spec->scale, term,
+            inlay_write_special_row(group->part->plan->moves.kernels, group->kinds[i], work->spec->scale, term,
                                     group->floats[i], group->columns);
     }
     inlay_tile_run(&tile);
@@ -85,7 +85,7 @@ static void compute_positions(struct inlay_group *group, size_t in_memory)
                group->positions[i + n] == group->positions[i] + n)
             n++;
         const struct inlay_positions run = {.first = (uint32_t)group->positions[i]};
-        inlay_sinusoid_fill(group->part->plan->kernels, group->part->work->spec->sinusoid, run, n, INLAY_F32,
+        inlay_sinusoid_fill(group->part->plan->moves.kernels, group->part->work->spec->sinusoid, run, n, INLAY_F32,
                             group->floats[i], group->floats_stride_bytes, false);
         group->stream = false; /* the position is in the cache lines that the sum goes to */
         i += n;
@@ -188,7 +188,7 @@ static void run_group(struct inlay_group *group, unsigned char *out, unsigned ch
             to[i] = out + i * work->out_stride_bytes + group->column * element;
             group->floats[i] = in_place ? to[i] : buffer + i * group->floats_stride_bytes;
         }
-        group->stream = in_place && result && group->part->plan->stream;
+        group->stream = in_place && result && group->part->plan->moves.stream;
         sum_terms(group);
         inlay_finish_group(group, to);
     }

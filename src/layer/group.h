@@ -7,7 +7,7 @@
 #define INLAY_LAYER_GROUP_H
 
 #include "layer/rows.h"
-#include "layer/tile.h"
+#include "tile/tile.h"
 
 /* The floats of a group. Longer rows take shape in the output itself, or in pieces. */
 enum { INLAY_GROUP_BYTES = 16 * 1024, INLAY_GROUP_FLOATS = INLAY_GROUP_BYTES / 4, INLAY_GROUP_TOKENS = 16 };

@@ -38,7 +38,7 @@ static void run_part(const struct inlay_part *part)
     }
     if (tokens.s < tokens.s_end || work->spec->pooling != INLAY_POOLING_NONE)
         routes[part->plan->route](&tokens);
-    if (part->plan->stream)
+    if (part->plan->moves.stream)
         inlay_store_fence();
     inlay_fpenv_leave(host);
 }

@@ -54,8 +54,8 @@ static void choose_computing(struct inlay_plan *plan, const struct inlay_work *w
     if (in_memory && (!plan->by_sequence || work->longest * work->row_bytes <= work->spec->tuning->compute_bytes))
         return;
     plan->fused = plan->by_sequence && work->tokens->type == INLAY_F32 && !work->special_rows &&
-                  inlay_sinusoid_adds(work->spec->sinusoid, work->out, work->out_stride_bytes, plan->stream);
-    if (plan->fused && plan->kernels->lanes > 0)
+                  inlay_sinusoid_adds(work->spec->sinusoid, work->out, work->out_stride_bytes, plan->moves.stream);
+    if (plan->fused && plan->moves.kernels->lanes > 0)
         plan->compute_tokens = work->spec->tuning->compute_bytes / work->row_bytes;
     if (!in_memory) {
         plan->positions = INLAY_POSITIONS_COMPUTED;
@@ -91,13 +91,11 @@ static void choose_positions(struct inlay_plan *plan, const struct inlay_work *w
 
 static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work, size_t written_bytes)
 {
-    const bool automatic = work->spec->stores == INLAY_STORES_AUTOMATIC;
-    const bool large = written_bytes > work->spec->tuning->stream_bytes;
-    plan->stream = automatic ? large : work->spec->stores == INLAY_STORES_STREAMED;
+    plan->moves.stream = inlay_streams(work->spec->stores, work->spec->tuning, written_bytes);
     plan->stores_reason = "the caller chose";
-    if (automatic)
+    if (work->spec->stores == INLAY_STORES_AUTOMATIC)
         plan->stores_reason =
-            large ? "the output is larger than stream_bytes" : "the output is no larger than stream_bytes";
+            plan->moves.stream ? "the output is larger than stream_bytes" : "the output is no larger than stream_bytes";
 }
 
 /* Returns why whole rows are prefetched, and not only their first lines; null if they are not. */
@@ -124,23 +122,22 @@ static bool prefetches_between_rows(const struct inlay_work *work, size_t row_by
 static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *work, size_t all_bytes)
 {
     const size_t bytes = work->spec->tuning->prefetch_bytes;
-    plan->prefetch_rows = plan->rows_ahead = 0;
-    plan->whole_rows = plan->between_rows = false;
+    plan->moves.prefetch_rows = plan->rows_ahead = 0;
+    plan->moves.whole_rows = plan->moves.between_rows = false;
     struct inlay_thresholds own;
-    plan->narrow_moves = inlay_thresholds(&own)->narrow_moves && all_bytes <= work->spec->tuning->l2_bytes;
+    plan->moves.narrow_moves = inlay_thresholds(&own)->narrow_moves && all_bytes <= work->spec->tuning->l2_bytes;
     plan->prefetch_reason = bytes == 0 ? "prefetch_bytes is 0" : "there is one token";
     if (bytes == 0 || (work->batch.sequences == 1 && work->longest == 1))
         return; /* a single token does without the division */
     const size_t row_bytes = inlay_table_row_bytes(work->tokens->type, work->tokens->dim);
     const char *reason = whole_rows_reason(work, row_bytes, all_bytes);
-    plan->whole_rows = reason != NULL;
-    plan->between_rows =
-        plan->whole_rows && plan->route == INLAY_ROUTE_FAST && prefetches_between_rows(work, row_bytes);
+    plan->moves.whole_rows = reason != NULL;
+    plan->moves.between_rows =
+        plan->moves.whole_rows && plan->route == INLAY_ROUTE_FAST && prefetches_between_rows(work, row_bytes);
     plan->prefetch_reason = reason != NULL ? reason : "the rows of the call take no more than l2_bytes";
-    plan->prefetch_rows = INLAY_PREFETCH_LINES_ROWS;
-    if (plan->whole_rows)
-        plan->prefetch_rows =
-            inlay_most(inlay_least(bytes / (work->tokens->dim * sizeof(float)), INLAY_PREFETCH_ROWS), 1);
+    plan->moves.prefetch_rows = INLAY_PREFETCH_LINES_ROWS;
+    if (plan->moves.whole_rows)
+        plan->moves.prefetch_rows = inlay_block_rows(work->spec->tuning, work->tokens->dim);
     plan->rows_ahead = inlay_most(inlay_least(INLAY_AHEAD_BYTES / row_bytes, INLAY_AHEAD_MOST), INLAY_AHEAD_LEAST);
 }
 
@@ -173,7 +170,7 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
     if (__builtin_mul_overflow(pooled ? tokens : work->rows, work->row_bytes, &all_bytes))
         all_bytes = SIZE_MAX;
 
-    plan->kernels = inlay_dispatch();
+    plan->moves.kernels = inlay_dispatch();
     plan->length = padded ? work->batch.padded_length : work->longest;
     const bool in_memory = spec->sinusoid == NULL || work->positions_end <= spec->positions->rows;
     choose_stores(plan, work, work->rows * work->row_bytes);

@@ -7,8 +7,8 @@
 #ifndef INLAY_LAYER_PLAN_H
 #define INLAY_LAYER_PLAN_H
 
-#include "dispatch/kernels.h"
 #include "layer/work.h"
+#include "tile/moves.h"
 
 enum inlay_route {
     INLAY_ROUTE_FAST,    /* tokens * scale + positions that follow each other, float32 out: one kernel call per tile */
@@ -24,7 +24,8 @@ enum inlay_position_source {
 };
 
 struct inlay_plan {
-    const struct inlay_kernels *kernels;
+    struct inlay_moves moves;
+    const char *stores_reason, *prefetch_reason;
 
     enum inlay_route route;
     enum inlay_position_source positions;
@@ -37,16 +38,7 @@ struct inlay_plan {
     bool fused;            /* if by_sequence: each entry is added to its token as it is computed */
     size_t compute_tokens; /* if by_sequence: longer sequences compute their positions even if these are cached */
 
-    bool stream; /* non-temporal stores */
-    const char *stores_reason;
-
-    size_t prefetch_rows; /* of a block that is prefetched together; 0: no prefetching */
-    size_t rows_ahead;    /* rows that a fused pass prefetches ahead of the one that it computes; 0: none */
-    bool whole_rows;   /* prefetch whole rows to L2 while the block before them is read; else their first lines to L1,
-                          before the block itself is read */
-    bool between_rows; /* if whole_rows: each row is prefetched by the kernel, between the rows of the block before */
-    bool narrow_moves; /* move 32 bytes at a time, where vectors are longer */
-    const char *prefetch_reason;
+    size_t rows_ahead; /* rows that a fused pass prefetches ahead of the one that it computes; 0: none */
 
     /* Parts: a grid over positions [0, length) and sequences. */
     size_t length;

@@ -11,9 +11,9 @@
 /* Begins a tile that adds rows times `scale` to the floats in `sum`, or replaces these by its one row. */
 static void begin_pooled(struct inlay_tile *tile, const struct inlay_part *part, float scale, bool adds)
 {
-    inlay_tile_begin(tile, part->plan, part->work->tokens, scale, part->work->tokens->dim, adds);
+    inlay_tile_begin(tile, &part->plan->moves, part->work->tokens, scale, part->work->tokens->dim, adds);
     tile->call.stream = false;
-    tile->plan = NULL; /* sum_rows() has prefetched the rows */
+    tile->moves = NULL; /* sum_rows() has prefetched the rows */
 }
 
 /* Adds up the rows of a sequence in `sum`; returns how many they are. */

@@ -33,7 +33,7 @@ static void apply_norm(const struct inlay_group *group)
         .beta = work->spec->beta,
     };
     if (rows.count > 0)
-        group->part->plan->kernels->norm(&tile);
+        group->part->plan->moves.kernels->norm(&tile);
 }
 
 static void apply_dropout(const struct inlay_group *group)
@@ -60,10 +60,10 @@ static void convert(const struct inlay_group *group, unsigned char *const *out)
         .count = rows.count,
         .columns = group->columns,
         .type = group->part->work->spec->out_type,
-        .stream = group->part->plan->stream,
+        .stream = group->part->plan->moves.stream,
     };
     if (rows.count > 0)
-        group->part->plan->kernels->cast(&tile);
+        group->part->plan->moves.kernels->cast(&tile);
 }
 
 void inlay_finish_group(const struct inlay_group *group, unsigned char *const *out)

@@ -71,6 +71,24 @@ void inlay_row_addresses(const struct inlay_work *work, size_t first, size_t n, 
         addresses_of_ids(work, work->batch.id_type, first, n, rows);
 }
 
+size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t count, size_t prefetched, size_t end)
+{
+    const struct inlay_work *work = part->work;
+    const size_t rows = inlay_most(part->plan->moves.prefetch_rows, count);
+    const size_t ahead = part->plan->moves.whole_rows ? rows : 0;
+    const size_t needed = token + inlay_most(count, ahead + 1);
+    if (part->plan->moves.prefetch_rows == 0 || prefetched >= inlay_least(end, needed))
+        return prefetched;
+    const size_t next = inlay_least(end, token + ahead + rows);
+    const size_t row_bytes = inlay_table_row_bytes(work->tokens->type, work->tokens->dim);
+    for (; prefetched < next; prefetched++) {
+        size_t row;
+        if (inlay_row_of(work, prefetched, &row) == INLAY_ROW)
+            inlay_prefetch_row(&part->plan->moves, inlay_row_place(work->tokens, row, 0), row_bytes);
+    }
+    return next;
+}
+
 /* zeros * scale + position by the kernel that computes every other row, so that signs and NaN come out the same. */
 static void write_zeros(const struct inlay_kernels *kernels, float scale, const unsigned char *position,
                         unsigned char *out, size_t columns)

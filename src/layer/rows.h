@@ -6,8 +6,8 @@
 #ifndef INLAY_LAYER_ROWS_H
 #define INLAY_LAYER_ROWS_H
 
-#include "dispatch/kernels.h"
-#include "layer/work.h"
+#include "layer/plan.h"
+#include "tile/tile.h"
 
 enum inlay_row_kind {
     INLAY_ROW,     /* a row of the table */
@@ -42,6 +42,11 @@ static inline enum inlay_row_kind inlay_row_of(const struct inlay_work *work, si
 /* Writes the addresses of the rows of tokens [first, first + n), without regard to special rows: an id outside the
    table becomes its first row. For the fast path, and for prefetching. */
 void inlay_row_addresses(const struct inlay_work *work, size_t first, size_t n, const unsigned char **rows);
+
+/* For tiles without prefetching, which read tokens [token, token + count) next: prefetches their rows and those of the
+   tokens behind them, below `end`, if those up to `prefetched` are about to be used up. Returns up to where rows are
+   prefetched now. */
+size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t count, size_t prefetched, size_t end);
 
 /* Writes `columns` floats for a token that takes no row of the table: nothing for skipped ones; zeros * scale +
    position for INLAY_ZEROS, where `position` may be null. Runs kernels. */

@@ -11,7 +11,7 @@
 #include "base/least.h"
 #include "dispatch/tuning.h"
 #include "positions/sinusoid.h"
-#include "table/ids.h"
+#include "table/sequences.h"
 
 /* out = cast(dropout(norm(row * scale + position + segment))) */
 struct inlay_work {
@@ -33,10 +33,9 @@ struct inlay_work {
 
 /* ---- Sequences -------------------------------------------------------------------------------------------------- */
 
-static inline size_t inlay_offset_of(const struct inlay_work *work, size_t b)
+static inline struct inlay_sequences inlay_sequences_of(const inlay_batch *batch)
 {
-    uint64_t offset = inlay_load_once((uint64_t)inlay_id_at(work->batch.offsets, INLAY_ID_I64, b));
-    return offset < work->batch.length ? (size_t)offset : work->batch.length;
+    return (struct inlay_sequences){batch->sequences, batch->length, batch->offsets};
 }
 
 /* Tokens of a sequence: [first, first + count) of the ids. */
@@ -48,7 +47,8 @@ static inline struct inlay_sequence inlay_sequence_of(const struct inlay_work *w
 {
     if (work->batch.offsets == NULL)
         return (struct inlay_sequence){b * work->batch.length, work->batch.length};
-    size_t first = inlay_offset_of(work, b), end = inlay_offset_of(work, b + 1);
+    const struct inlay_sequences sequences = inlay_sequences_of(&work->batch);
+    size_t first = inlay_offset_at(&sequences, b), end = inlay_offset_at(&sequences, b + 1);
     return (struct inlay_sequence){first, end > first ? inlay_least(end - first, work->longest) : 0};
 }
 

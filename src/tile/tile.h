@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tile: rows, what is added to them and where they go, as arrays of pointers for one call of the embed kernel.
- * Every route builds its kernel calls here.
+ * Whatever gathers rows builds its kernel calls here.
  */
-#ifndef INLAY_LAYER_TILE_H
-#define INLAY_LAYER_TILE_H
+#ifndef INLAY_TILE_TILE_H
+#define INLAY_TILE_TILE_H
 
-#include "layer/plan.h"
 #include "table/view.h"
+#include "tile/moves.h"
 
 /* Tokens whose pointers a tile holds: two blocks. */
 enum { INLAY_TILE_TOKENS = 2 * INLAY_PREFETCH_ROWS };
@@ -15,11 +15,11 @@ enum { INLAY_TILE_TOKENS = 2 * INLAY_PREFETCH_ROWS };
 struct inlay_tile {
     struct inlay_embed_tile call; /* what the kernel gets; its arrays are those below */
     void (*kernel)(const struct inlay_embed_tile *tile);
-    const struct inlay_plan *plan; /* how rows are prefetched; null: they are not */
-    size_t row_bytes;              /* of the columns */
-    size_t block;                  /* tokens of a full block, for which the kernel is called */
-    size_t begin, count;           /* of the block that is being filled */
-    bool waits;                    /* the other block is full, and prefetched, and the kernel has not read it */
+    const struct inlay_moves *moves; /* how rows are prefetched; null: they are not */
+    size_t row_bytes;                /* of the columns */
+    size_t block;                    /* tokens of a full block, for which the kernel is called */
+    size_t begin, count;             /* of the block that is being filled */
+    bool waits;                      /* the other block is full, and prefetched, and the kernel has not read it */
     const unsigned char *rows[INLAY_TILE_TOKENS];
     const unsigned char *scales[INLAY_TILE_TOKENS];
     size_t zero_at[INLAY_TILE_TOKENS];
@@ -28,20 +28,18 @@ struct inlay_tile {
 };
 
 /* Begins an empty tile of rows of `table` times `scale`, `columns` of each, plus positions[i] if `positioned`. */
-void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_plan *plan, const inlay_table *table, float scale,
+void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_moves *moves, const inlay_table *table, float scale,
                       size_t columns, bool positioned);
 
-/* Prefetches the rows of the block that has been filled, runs the kernel on it or on the one before it, as the plan
-   says, and begins the next. */
+/* Prefetches the rows of the block that has been filled, runs the kernel on it or on the one before it, as its
+   moves say, and begins the next. */
 void inlay_tile_next(struct inlay_tile *tile);
 
 /* Runs the kernel on all rows of the tile and empties it. */
 void inlay_tile_run(struct inlay_tile *tile);
 
-/* For tiles without prefetching, which read tokens [token, token + count) next: prefetches their rows and those of the
-   tokens behind them, below `end`, if those up to `prefetched` are about to be used up. Returns up to where rows are
-   prefetched now. */
-size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t count, size_t prefetched, size_t end);
+/* Prefetches a row, whole or its first lines as `moves` says, and its scale. */
+void inlay_prefetch_row(const struct inlay_moves *moves, struct inlay_row_place place, size_t row_bytes);
 
 /* Appends one row, and calls inlay_tile_next() if its block is full. */
 static inline void inlay_tile_append(struct inlay_tile *tile, struct inlay_row_place row, const unsigned char *position,

@@ -7,41 +7,23 @@
  * reads the block before, so that the walks through the page table overlap, which a prefetch waits for; or, where few
  * walks are to be waited for, by the kernel, one before each row that it writes, so that requests are always under way.
  */
-#include "layer/tile.h"
+#include "tile/tile.h"
 
 #include "base/line.h"
-#include "layer/rows.h"
 
-static void prefetch_row(const struct inlay_plan *plan, struct inlay_row_place place, size_t row_bytes)
+void inlay_prefetch_row(const struct inlay_moves *moves, struct inlay_row_place place, size_t row_bytes)
 {
     const unsigned char *line = place.row - (uintptr_t)place.row % INLAY_CACHE_LINE, *end = place.row + row_bytes;
     if (place.scales != NULL)
         __builtin_prefetch(place.scales);
-    if (plan->whole_rows)
+    if (moves->whole_rows)
         inlay_prefetch_lines(place.row, row_bytes);
     else
         for (size_t i = 0; i < INLAY_PREFETCH_LINES && line < end; i++, line += INLAY_CACHE_LINE)
             __builtin_prefetch(line);
 }
 
-size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t count, size_t prefetched, size_t end)
-{
-    const struct inlay_work *work = part->work;
-    const size_t rows = inlay_most(part->plan->prefetch_rows, count), ahead = part->plan->whole_rows ? rows : 0;
-    const size_t needed = token + inlay_most(count, ahead + 1);
-    if (part->plan->prefetch_rows == 0 || prefetched >= inlay_least(end, needed))
-        return prefetched;
-    const size_t next = inlay_least(end, token + ahead + rows);
-    const size_t row_bytes = inlay_table_row_bytes(work->tokens->type, work->tokens->dim);
-    for (; prefetched < next; prefetched++) {
-        size_t row;
-        if (inlay_row_of(work, prefetched, &row) == INLAY_ROW)
-            prefetch_row(part->plan, inlay_row_place(work->tokens, row, 0), row_bytes);
-    }
-    return next;
-}
-
-void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_plan *plan, const inlay_table *table, float scale,
+void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_moves *moves, const inlay_table *table, float scale,
                       size_t columns, bool positioned)
 {
     tile->call = (struct inlay_embed_tile){
@@ -55,13 +37,13 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_plan *plan, co
         .out = tile->out,
         .columns = columns,
         .scale = scale,
-        .stream = plan->stream,
-        .narrow_moves = plan->narrow_moves,
+        .stream = moves->stream,
+        .narrow_moves = moves->narrow_moves,
     };
-    tile->kernel = plan->kernels->embed;
-    tile->plan = plan->prefetch_rows > 0 ? plan : NULL;
-    tile->row_bytes = plan->prefetch_rows > 0 ? inlay_table_row_bytes(table->type, columns) : 0;
-    tile->block = plan->prefetch_rows > 0 ? plan->prefetch_rows : INLAY_PREFETCH_ROWS;
+    tile->kernel = moves->kernels->embed;
+    tile->moves = moves->prefetch_rows > 0 ? moves : NULL;
+    tile->row_bytes = moves->prefetch_rows > 0 ? inlay_table_row_bytes(table->type, columns) : 0;
+    tile->block = moves->prefetch_rows > 0 ? moves->prefetch_rows : INLAY_PREFETCH_ROWS;
     tile->begin = tile->count = 0;
     tile->waits = false;
 }
@@ -69,9 +51,9 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_plan *plan, co
 static void prefetch_block(const struct inlay_tile *tile)
 {
     const bool scaled = inlay_row_formats[tile->call.type].scales != INLAY_SCALES_NONE;
-    for (size_t i = tile->begin; i < tile->begin + tile->count && tile->plan != NULL; i++)
-        prefetch_row(tile->plan, (struct inlay_row_place){tile->rows[i], scaled ? tile->scales[i] : NULL, 0},
-                     tile->row_bytes);
+    for (size_t i = tile->begin; i < tile->begin + tile->count && tile->moves != NULL; i++)
+        inlay_prefetch_row(tile->moves, (struct inlay_row_place){tile->rows[i], scaled ? tile->scales[i] : NULL, 0},
+                           tile->row_bytes);
 }
 
 /* Calls the kernel for the block of `count` rows that begins at row `begin`, which prefetches the rows of `next`. */
@@ -95,7 +77,7 @@ static size_t other_block(const struct inlay_tile *tile)
 /* Prefetches the rows of the block that is being filled, and calls the kernel for the other one if that waits. */
 static void run_waiting(struct inlay_tile *tile)
 {
-    const bool by_kernel = tile->waits && tile->count == tile->block && tile->plan->between_rows;
+    const bool by_kernel = tile->waits && tile->count == tile->block && tile->moves->between_rows;
     if (!by_kernel)
         prefetch_block(tile);
     if (tile->waits)
@@ -105,7 +87,7 @@ static void run_waiting(struct inlay_tile *tile)
 void inlay_tile_next(struct inlay_tile *tile)
 {
     run_waiting(tile);
-    if (tile->plan != NULL && tile->plan->whole_rows) {
+    if (tile->moves != NULL && tile->moves->whole_rows) {
         tile->begin = other_block(tile);
         tile->waits = true;
     } else {

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sequences of a batch: all of one length, or packed with offsets. The caller's offsets may change after they were
+ * validated, so each is loaded once and kept within the tokens.
+ */
+#ifndef INLAY_TABLE_SEQUENCES_H
+#define INLAY_TABLE_SEQUENCES_H
+
+#include "table/ids.h"
+
+struct inlay_sequences {
+    size_t count;
+    size_t length;          /* tokens of each; with offsets, of all together, or INLAY_LENGTH_FROM_OFFSETS */
+    const int64_t *offsets; /* null, or [count + 1] */
+};
+
+/* Finds how many tokens sequences with offsets, or of a length that only offsets tell, have together. Returns INLAY_OK,
+   INLAY_ERROR_OVERFLOW or INLAY_ERROR_NULL, or INLAY_ERROR_OFFSETS with *fault. */
+inlay_status inlay_count_ragged_tokens(const struct inlay_sequences *sequences, size_t *tokens, inlay_fault *fault);
+
+/* Does the same for any sequences. */
+static inline inlay_status inlay_count_tokens(const struct inlay_sequences *sequences, size_t *tokens,
+                                              inlay_fault *fault)
+{
+    if (sequences->offsets != NULL || sequences->length == INLAY_LENGTH_FROM_OFFSETS)
+        return inlay_count_ragged_tokens(sequences, tokens, fault);
+    return __builtin_mul_overflow(sequences->count, sequences->length, tokens) ? INLAY_ERROR_OVERFLOW : INLAY_OK;
+}
+
+/* The functions below take sequences whose length is known. */
+
+/* Checks that offsets begin at 0, never decrease and end at the number of tokens, and that no sequence is longer than
+   `longest_allowed`. Returns INLAY_OK and the longest sequence, or INLAY_ERROR_OFFSETS with *fault. */
+inlay_status inlay_check_offsets(const struct inlay_sequences *sequences, size_t longest_allowed, size_t *longest,
+                                 inlay_fault *fault);
+
+/* Returns the place of a token whose id of some kind is bad. */
+inlay_fault inlay_fault_at(const struct inlay_sequences *sequences, const void *ids, inlay_id_type type, size_t token);
+
+static inline size_t inlay_offset_at(const struct inlay_sequences *sequences, size_t b)
+{
+    uint64_t offset = inlay_load_once((uint64_t)inlay_id_at(sequences->offsets, INLAY_ID_I64, b));
+    return offset < sequences->length ? (size_t)offset : sequences->length;
+}
+
+/* Returns the first token of sequence b, or behind the last sequence the number of tokens. */
+static inline size_t inlay_first_token(const struct inlay_sequences *sequences, size_t b)
+{
+    return sequences->offsets != NULL ? inlay_offset_at(sequences, b) : b * sequences->length;
+}
+
+#endif
