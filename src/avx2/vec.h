@@ -267,6 +267,18 @@ VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
         memcpy(to, &rest, 2);
 }
 
+/* The products of the lower halves of 64-bit lanes. */
+VEC_INLINE vec_double_bits vec_mul_lower(vec_double_bits a, vec_double_bits b)
+{
+    return (vec_double_bits)_mm256_mul_epu32((__m256i)a, (__m256i)b);
+}
+
+/* The smaller of each two unsigned 32-bit lanes. */
+VEC_INLINE vec_bits vec_bits_min(vec_bits a, vec_bits b)
+{
+    return (vec_bits)_mm256_min_epu32((__m256i)a, (__m256i)b);
+}
+
 /* sin(pi x) and cos(pi x), each within 0.5 ULP. */
 VEC_INLINE struct vec_sincos vec_sincospi(vec_double x)
 {

@@ -231,6 +231,18 @@ VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
         memcpy(to + (n & 2) * 2, lanes + (n & 2) * 2, 2);
 }
 
+/* The products of the lower halves of 64-bit lanes. */
+VEC_INLINE vec_double_bits vec_mul_lower(vec_double_bits a, vec_double_bits b)
+{
+    return (vec_double_bits)vmull_u32(vmovn_u64((uint64x2_t)a), vmovn_u64((uint64x2_t)b));
+}
+
+/* The smaller of each two unsigned 32-bit lanes. */
+VEC_INLINE vec_bits vec_bits_min(vec_bits a, vec_bits b)
+{
+    return (vec_bits)vminq_u32((uint32x4_t)a, (uint32x4_t)b);
+}
+
 /* sin(pi x) and cos(pi x), each within 0.5 ULP. */
 VEC_INLINE struct vec_sincos vec_sincospi(vec_double x)
 {

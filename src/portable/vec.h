@@ -296,6 +296,18 @@ VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
         memcpy(to + (n & 2) * 2, lanes + (n & 2) * 2, 2);
 }
 
+/* The products of the lower halves of 64-bit lanes. */
+VEC_INLINE vec_double_bits vec_mul_lower(vec_double_bits a, vec_double_bits b)
+{
+    return (a & UINT32_MAX) * (b & UINT32_MAX);
+}
+
+/* The smaller of each two unsigned 32-bit lanes. */
+VEC_INLINE vec_bits vec_bits_min(vec_bits a, vec_bits b)
+{
+    return vec_choose((vec_bits)(a < b), a, b);
+}
+
 #include "simd/sincos.h"
 
 /* sin(pi x) and cos(pi x), |x| <= 1/4. */

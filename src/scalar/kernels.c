@@ -367,6 +367,28 @@ static void cast_scalar(const struct inlay_cast_tile *tile)
     }
 }
 
+/* Returns the remainder with the sign of the modulus, as Python's % has it. That of C has the sign of x. */
+static uint64_t floor_modulo(int64_t x, int64_t modulus)
+{
+    const int64_t remainder = x % modulus;
+    return (uint64_t)(remainder < 0 ? remainder + modulus : remainder);
+}
+
+static void ngram_rows_scalar(const struct inlay_ngram_tile *tile)
+{
+    for (size_t t = 0; t < tile->tokens; t++)
+        for (size_t c = 0; c < tile->count; c++) {
+            const inlay_ngram_column *column = &tile->columns[c];
+            uint64_t sum = 0;
+            for (size_t s = 0; s < column->length; s++) {
+                const uint64_t word = tile->windows[t * tile->length + s];
+                const uint64_t product = word * tile->multipliers[column->vector * tile->length + s];
+                sum = tile->adds ? sum + product : sum ^ product;
+            }
+            tile->rows[t * tile->rows_stride + c] = column->offset + floor_modulo((int64_t)sum, column->modulus);
+        }
+}
+
 const struct inlay_kernels inlay_kernels_scalar = {
     .name = "scalar",
     .embed = embed_scalar,
@@ -375,4 +397,5 @@ const struct inlay_kernels inlay_kernels_scalar = {
     .sinusoid_rows = sinusoid_rows_scalar,
     .norm = norm_scalar,
     .cast = cast_scalar,
+    .ngram_rows = ngram_rows_scalar,
 };

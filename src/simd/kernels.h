@@ -17,6 +17,7 @@
 
 #include "simd/dequantise.h"
 #include "simd/embed.h"
+#include "simd/ngram.h"
 #include "simd/norm.h"
 #include "simd/sincos.h"
 #include "simd/sinusoid.h"
@@ -90,6 +91,7 @@ const struct inlay_kernels NAME(inlay_kernels) = {
     .sinusoid_rows = NAME(sinusoid_rows),
     .norm = NAME(norm),
     .cast = NAME(cast),
+    .ngram_rows = NAME(ngram_rows),
     .lanes = VEC_LEN,
     .fma = VEC_FMA_ONCE,
 };

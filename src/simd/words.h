@@ -65,6 +65,7 @@ VEC_INLINE vec_bits vec_bits_set1(uint32_t x)
 typedef vec vec_in_memory __attribute__((aligned(1), may_alias));
 typedef span span_in_memory __attribute__((aligned(1), may_alias));
 typedef vec_double vec_double_in_memory __attribute__((aligned(1), may_alias));
+typedef vec_double_bits vec_double_bits_in_memory __attribute__((aligned(1), may_alias));
 
 VEC_INLINE vec vec_load(const unsigned char *from)
 {
@@ -94,6 +95,16 @@ VEC_INLINE vec_double vec_double_load(const double *from)
 VEC_INLINE void vec_double_store(double *to, vec_double x)
 {
     *(vec_double_in_memory *)to = x;
+}
+
+VEC_INLINE vec_double_bits vec_double_bits_load(const uint64_t *from)
+{
+    return *(const vec_double_bits_in_memory *)from;
+}
+
+VEC_INLINE void vec_double_bits_store(uint64_t *to, vec_double_bits x)
+{
+    *(vec_double_bits_in_memory *)to = x;
 }
 
 /* Floats that are no NaN rounded to bfloat16, whose bits become the lower halves of the lanes. */

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Validation of a batch of n-grams.
+ */
+#include "ngram/batch.h"
+
+inlay_status inlay_ngram_describe(struct inlay_ngram_input *input, const inlay_ngram *ngram,
+                                  const inlay_ngram_batch *batch, inlay_fault *fault)
+{
+    if (ngram == NULL || batch == NULL)
+        return INLAY_ERROR_NULL;
+    if (!inlay_struct_known(batch, sizeof *batch) || inlay_id_bytes(batch->id_type) == 0 || batch->reserved != 0 ||
+        (batch->history_lengths != NULL && batch->history == NULL))
+        return INLAY_ERROR_OPTION;
+    *input = (struct inlay_ngram_input){
+        .ngram = ngram,
+        .ids = batch->ids,
+        .id_type = batch->id_type,
+        .sequences = {batch->sequences, batch->length, batch->offsets},
+        .history = batch->history,
+        .history_lengths = batch->history_lengths,
+    };
+    inlay_status status = inlay_count_tokens(&input->sequences, &input->tokens, fault);
+    if (batch->offsets != NULL)
+        input->sequences.length = input->tokens;
+    return status;
+}
+
+static inlay_status check_read(inlay_status before, const void *data, size_t n, size_t element_bytes,
+                               struct inlay_extent written, const void *in_place)
+{
+    struct inlay_extent read;
+    if (before != INLAY_OK || n == 0)
+        return before;
+    inlay_status status = inlay_check_array(data, n, element_bytes, &read);
+    if (status == INLAY_OK && (in_place == NULL || data != in_place) && inlay_extents_overlap(written, read))
+        status = INLAY_ERROR_OVERLAP;
+    return status;
+}
+
+inlay_status inlay_ngram_check_reads(const struct inlay_ngram_input *input, struct inlay_extent written,
+                                     const void *in_place)
+{
+    const inlay_ngram *ngram = input->ngram;
+    const size_t sequences = input->sequences.count, id_bytes = inlay_id_bytes(input->id_type);
+    const int64_t *offsets = input->sequences.offsets;
+    size_t past = 0;
+    inlay_status status = INLAY_OK;
+    if (input->history != NULL && __builtin_mul_overflow(sequences, ngram->length - 1, &past))
+        status = INLAY_ERROR_OVERFLOW;
+    status = check_read(status, input->ids, input->tokens, id_bytes, written, NULL);
+    status = check_read(status, offsets, offsets != NULL ? sequences + 1 : 0, sizeof *offsets, written, NULL);
+    status = check_read(status, input->history, past, id_bytes, written, in_place);
+    status = check_read(status, input->history_lengths, input->history_lengths != NULL ? sequences : 0,
+                        sizeof *input->history_lengths, written, in_place);
+    status = check_read(status, ngram->token_map, ngram->token_map != NULL ? ngram->vocab : 0, sizeof *ngram->token_map,
+                        written, NULL);
+    if (status == INLAY_OK && inlay_extents_overlap(written, inlay_ngram_extent(ngram)))
+        status = INLAY_ERROR_OVERLAP;
+    return status;
+}
+
+/* Finds the first history that is too long, or has an id outside of the vocabulary. */
+static inlay_status check_history(const struct inlay_ngram_input *input, inlay_fault *fault)
+{
+    const size_t places = input->ngram->length - 1, id_bytes = inlay_id_bytes(input->id_type);
+    const unsigned char *history = input->history;
+    for (size_t b = 0; b < input->sequences.count; b++) {
+        uint64_t count = places;
+        if (input->history_lengths != NULL)
+            count = inlay_load_once((uint64_t)inlay_id_at(input->history_lengths, INLAY_ID_U32, b));
+        if (count > places) {
+            *fault = (inlay_fault){b, 0, (int64_t)count};
+            return INLAY_ERROR_HISTORY;
+        }
+        const size_t first = (b + 1) * places - (size_t)count;
+        const size_t bad =
+            inlay_first_bad_id(history + first * id_bytes, input->id_type, (size_t)count, input->ngram->vocab);
+        if (bad < count) {
+            const size_t at = first + bad;
+            *fault = (inlay_fault){b, at - b * places, inlay_id_at(history, input->id_type, at)};
+            return INLAY_ERROR_HISTORY;
+        }
+    }
+    return INLAY_OK;
+}
+
+inlay_status inlay_ngram_check_contents(const struct inlay_ngram_input *input, inlay_fault *fault)
+{
+    size_t longest;
+    inlay_status status = INLAY_OK;
+    if (input->sequences.offsets != NULL)
+        status = inlay_check_offsets(&input->sequences, SIZE_MAX, &longest, fault);
+    if (status == INLAY_OK && input->history != NULL)
+        status = check_history(input, fault);
+    if (status != INLAY_OK)
+        return status;
+    const size_t bad = inlay_first_bad_id(input->ids, input->id_type, input->tokens, input->ngram->vocab);
+    if (bad == input->tokens)
+        return INLAY_OK;
+    *fault = inlay_fault_at(&input->sequences, input->ids, input->id_type, bad);
+    return INLAY_ERROR_ID;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A batch of n-grams: its validation, a function for each kind of argument, and how its ids are read. What is read may
+ * have changed since it was validated, so it is loaded once and kept within the vocabulary.
+ */
+#ifndef INLAY_NGRAM_BATCH_H
+#define INLAY_NGRAM_BATCH_H
+
+#include "base/least.h"
+#include "ngram/handle.h"
+#include "table/sequences.h"
+
+/* A batch whose struct is known. */
+struct inlay_ngram_input {
+    const inlay_ngram *ngram;
+    const void *ids;
+    inlay_id_type id_type;
+    struct inlay_sequences sequences;
+    size_t tokens; /* of all sequences */
+    const void *history;
+    const uint32_t *history_lengths;
+};
+
+/* Checks the struct and finds how many tokens it has. Returns INLAY_OK, INLAY_ERROR_NULL, INLAY_ERROR_OPTION or
+   INLAY_ERROR_OVERFLOW, or INLAY_ERROR_OFFSETS with *fault. */
+inlay_status inlay_ngram_describe(struct inlay_ngram_input *input, const inlay_ngram *ngram,
+                                  const inlay_ngram_batch *batch, inlay_fault *fault);
+
+/* Checks that all arrays of the batch are there, and that none of them, nor the handle and its map, overlaps what is
+   written, except that a history or its lengths may be `in_place`, which may be null. */
+inlay_status inlay_ngram_check_reads(const struct inlay_ngram_input *input, struct inlay_extent written,
+                                     const void *in_place);
+
+/* Checks offsets, histories and ids, in this order. Returns INLAY_OK, or INLAY_ERROR_OFFSETS, INLAY_ERROR_HISTORY or
+   INLAY_ERROR_ID with *fault. */
+inlay_status inlay_ngram_check_contents(const struct inlay_ngram_input *input, inlay_fault *fault);
+
+/* The ids of a history: [first, first + count) of the array. */
+struct inlay_ngram_past {
+    size_t first, count;
+};
+
+/* Returns the latest ids before sequence b, `most` <= N - 1 of them at most. */
+static inline struct inlay_ngram_past inlay_ngram_past_of(const struct inlay_ngram_input *input, size_t b, size_t most)
+{
+    const size_t places = input->ngram->length - 1;
+    uint64_t count = input->history != NULL ? places : 0;
+    if (input->history_lengths != NULL)
+        count = inlay_load_once((uint64_t)inlay_id_at(input->history_lengths, INLAY_ID_U32, b));
+    const size_t used = count < most ? (size_t)count : most;
+    return (struct inlay_ngram_past){(b + 1) * places - used, used};
+}
+
+/* Returns id i of an array; 0 for one that is outside of the vocabulary by now. */
+static inline size_t inlay_ngram_id(const struct inlay_ngram_input *input, const void *ids, size_t i)
+{
+    const uint64_t id = inlay_load_once((uint64_t)inlay_id_at(ids, input->id_type, i));
+    return id < input->ngram->vocab ? (size_t)id : 0;
+}
+
+#endif

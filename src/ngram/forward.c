@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inlay_ngram_forward(): for some tokens at a time, their windows, the rows of all columns, and these rows as pointers
+ * in a tile, which prefetches them in blocks and dequantises the block before. Rows of 16 bits that are copied are
+ * moved as floats; other 16-bit outputs are converted by the tile; sums take shape in a buffer and are converted here.
+ */
+#include "base/bits.h"
+#include "base/executor.h"
+#include "base/line.h"
+#include "dispatch/dispatch.h"
+#include "ngram/lookup.h"
+#include "ngram/pass.h"
+#include "tile/tile.h"
+
+#include <string.h>
+
+/* Floats that stay in L1. Longer rows, where they need the buffer, are computed in pieces, which begin where quantised
+   rows can be entered. */
+enum { BUFFER_BYTES = 16 * 1024, BUFFER_FLOATS = BUFFER_BYTES / sizeof(float) };
+_Static_assert(BUFFER_FLOATS % 256 == 0, "pieces of long rows begin where rows can be entered");
+
+/* What is made of a row. */
+enum way {
+    WRITE,   /* the kernel writes floats to the output */
+    COPY,    /* likewise, two elements of 16 bits as one float, and the last one by itself if their number is odd */
+    CONVERT, /* the tile converts floats */
+    SUM,     /* floats are added up in the buffer, and then converted */
+};
+
+/* A range of tokens on its way: the buffers are those of run_forward(). */
+struct work {
+    const struct inlay_ngram_pass *pass;
+    const struct inlay_ngram_gather *gather;
+    enum way way;
+    size_t column, columns;        /* of every row */
+    const inlay_table *tile_table; /* whose rows the tile takes; null: the tile has not begun */
+    struct inlay_tile *tile;
+    unsigned char *buffer;
+};
+
+static enum way way_of(const struct inlay_ngram_gather *gather, const inlay_table *table)
+{
+    if (gather->sums)
+        return SUM;
+    if (gather->out_type == INLAY_F32)
+        return WRITE;
+    return table->type == gather->out_type && inlay_bits_f32(gather->scale) == inlay_bits_f32(1) ? COPY : CONVERT;
+}
+
+/* Computes all rows of the tile, which begins anew with the next. */
+static void end_tile(struct work *work)
+{
+    if (work->tile_table != NULL)
+        inlay_tile_run(work->tile);
+    work->tile_table = NULL;
+}
+
+/* Lets the tile take rows of a table. */
+static void use_table(struct work *work, const inlay_table *table)
+{
+    const struct inlay_ngram_gather *gather = work->gather;
+    if (work->tile_table != NULL && inlay_tile_takes_both(work->tile_table, table))
+        return;
+    end_tile(work);
+    work->tile_table = table;
+    work->way = way_of(gather, table);
+    if (work->way == COPY) {
+        const inlay_table floats = {.type = INLAY_F32};
+        inlay_tile_begin(work->tile, &work->pass->moves, &floats, 1, work->columns / 2, false);
+        return;
+    }
+    inlay_tile_begin(work->tile, &work->pass->moves, table, gather->scale, work->columns, work->way == SUM);
+    if (work->way == SUM)
+        work->tile->call.stream = false;
+    if (work->way == CONVERT)
+        inlay_tile_convert(work->tile, &work->pass->moves, gather->out_type, work->buffer, BUFFER_BYTES);
+}
+
+/* Appends row `row` of a table, which goes to `out`; for sums that is where the sum is. */
+static inline void append_row(struct work *work, const inlay_table *table, uint64_t row, unsigned char *out)
+{
+    struct inlay_row_place place = inlay_row_place(table, (size_t)row, work->column);
+    if (work->way == COPY) {
+        const size_t last = (work->columns - work->columns % 2) * 2;
+        if (work->columns % 2 == 1)
+            memcpy(out + last, place.row + last, 2);
+        place.scales = NULL;
+    }
+    inlay_tile_append(work->tile, place, out, out);
+}
+
+/* Appends the rows of a chunk for tokens from `token` on, and sets found[t] of those that have any. Sums of token t are
+   at t * columns of the buffer. */
+static void append_chunk(struct work *work, const struct inlay_ngram_chunk *chunk, size_t token, bool *found)
+{
+    const struct inlay_ngram_pass *pass = work->pass;
+    const struct inlay_ngram_gather *gather = work->gather;
+    const bool zero_is_none = pass->input->ngram->zero_is_none;
+    const size_t element = inlay_type_bytes(gather->out_type), count = chunk->call.count;
+    const size_t first = (size_t)(chunk->call.columns - pass->input->ngram->columns) - pass->first_column;
+    size_t end;
+    for (size_t c = 0; c < count; c = end) {
+        const inlay_table *table = gather->tables[chunk->call.columns[c].table];
+        use_table(work, table);
+        for (end = c + 1; end < count; end++)
+            if (!inlay_tile_takes_both(table, gather->tables[chunk->call.columns[end].table]))
+                break;
+        for (size_t t = 0; t < chunk->call.tokens; t++) {
+            unsigned char *out = pass->out + (token + t) * pass->token_stride_bytes +
+                                 (first + c) * gather->column_stride_bytes + work->column * element;
+            if (gather->sums)
+                out = work->buffer + t * work->columns * sizeof(float);
+            for (size_t i = c; i < end; i++) {
+                const uint64_t row = chunk->rows[t * count + i];
+                if (!zero_is_none || row != chunk->call.offsets[i]) {
+                    append_row(work, gather->tables[chunk->call.columns[i].table], row, out);
+                    found[t] = true;
+                } else if (!gather->sums) {
+                    memset(out, 0, work->columns * element);
+                }
+                out += gather->sums ? 0 : gather->column_stride_bytes;
+            }
+        }
+    }
+}
+
+/* Begins sums with -0.0, which changes no row that is added to it. */
+static void begin_sums(const struct work *work, size_t tokens)
+{
+    for (size_t i = 0; i < tokens * work->columns; i++)
+        inlay_store_f32(work->buffer, i, -0.0f);
+}
+
+/* Converts the sums of tokens from `token` on; those of no row are 0. */
+static void finish_sums(struct work *work, size_t token, size_t tokens, const bool *found)
+{
+    const struct inlay_ngram_pass *pass = work->pass;
+    const size_t row_bytes = work->columns * sizeof(float);
+    const unsigned char *rows[INLAY_NGRAM_TOKENS];
+    unsigned char *out[INLAY_NGRAM_TOKENS];
+    end_tile(work);
+    for (size_t t = 0; t < tokens; t++) {
+        if (!found[t])
+            memset(work->buffer + t * row_bytes, 0, row_bytes);
+        rows[t] = work->buffer + t * row_bytes;
+        out[t] = pass->out + (token + t) * pass->token_stride_bytes +
+                 work->column * inlay_type_bytes(work->gather->out_type);
+    }
+    const struct inlay_cast_tile cast = {
+        .rows = rows,
+        .out = out,
+        .count = tokens,
+        .columns = work->columns,
+        .type = work->gather->out_type,
+        .stream = pass->moves.stream,
+    };
+    pass->moves.kernels->cast(&cast);
+}
+
+/* Computes columns [column, column + columns) of all rows of tokens [token, end). */
+static void run_piece(struct work *work, size_t token, size_t end)
+{
+    const struct inlay_ngram_pass *pass = work->pass;
+    const inlay_ngram *ngram = pass->input->ngram;
+    const size_t last = pass->first_column + pass->columns;
+    const bool one_chunk = pass->columns <= INLAY_NGRAM_CHUNK;
+    struct inlay_ngram_walk walk;
+    struct inlay_ngram_chunk chunk;
+    uint32_t windows[INLAY_NGRAM_TOKENS * INLAY_NGRAM_LENGTH_MOST];
+    size_t most = inlay_ngram_chunk_tokens(pass->columns);
+    if (work->gather->sums)
+        most = inlay_least(most, BUFFER_FLOATS / work->columns);
+    inlay_ngram_walk_begin(&walk, pass->input, token, end);
+    if (one_chunk)
+        inlay_ngram_chunk_begin(&chunk, ngram, pass->moves.kernels, pass->first_column, pass->columns);
+    for (size_t n; token < end; token += n) {
+        bool found[INLAY_NGRAM_TOKENS] = {false};
+        n = inlay_ngram_walk_next(&walk, most, windows);
+        if (work->gather->sums)
+            begin_sums(work, n);
+        for (size_t c = pass->first_column; c < last; c += chunk.call.count) {
+            if (!one_chunk)
+                inlay_ngram_chunk_begin(&chunk, ngram, pass->moves.kernels, c,
+                                        inlay_least(last - c, INLAY_NGRAM_CHUNK));
+            inlay_ngram_chunk_hash(&chunk, windows, n);
+            append_chunk(work, &chunk, token, found);
+        }
+        if (work->gather->sums)
+            finish_sums(work, token, n, found);
+    }
+    end_tile(work);
+}
+
+/* Not inlined, so that its arithmetic stays within the guarded environment of its caller. */
+static __attribute__((noinline)) void run_forward(const struct inlay_ngram_pass *pass, size_t token, size_t end)
+{
+    const struct inlay_ngram_gather *gather = pass->terms;
+    _Alignas(INLAY_CACHE_LINE) unsigned char buffer[BUFFER_BYTES];
+    struct inlay_tile tile;
+    struct work work = {.pass = pass, .gather = gather, .tile = &tile, .buffer = buffer};
+    const bool in_pieces = gather->sums || gather->out_type != INLAY_F32;
+    const size_t piece = in_pieces ? inlay_least(gather->dim, BUFFER_FLOATS) : gather->dim;
+    for (work.column = 0; work.column < gather->dim; work.column += piece) {
+        work.columns = inlay_least(gather->dim - work.column, piece);
+        run_piece(&work, token, end);
+    }
+}
+
+/* Decides how rows are moved. Tables of n-grams are large and their rows lie apart at random, so whole rows are
+   prefetched, in blocks. */
+static struct inlay_moves choose_moves(const struct inlay_ngram_gather *gather, size_t tokens)
+{
+    struct inlay_thresholds own;
+    const size_t rows = gather->sums ? 1 : gather->columns;
+    size_t bytes;
+    if (__builtin_mul_overflow(tokens, rows * gather->row_bytes, &bytes))
+        bytes = SIZE_MAX;
+    const bool prefetches = gather->tuning.prefetch_bytes > 0 && (tokens > 1 || gather->columns > 1);
+    return (struct inlay_moves){
+        .kernels = inlay_dispatch(),
+        .prefetch_rows = prefetches ? inlay_block_rows(&gather->tuning, gather->dim) : 0,
+        .whole_rows = true,
+        .narrow_moves = inlay_thresholds(&own)->narrow_moves && bytes <= gather->tuning.l2_bytes,
+        .stream = inlay_streams(gather->stores, &gather->tuning, bytes),
+    };
+}
+
+inlay_status inlay_ngram_forward(const inlay_ngram *ngram, const inlay_ngram_batch *batch,
+                                 const inlay_ngram_lookup *lookup, void *out, size_t token_stride_bytes,
+                                 const inlay_executor *executor, inlay_fault *fault)
+{
+    inlay_fault unused;
+    fault = fault != NULL ? fault : &unused;
+    struct inlay_ngram_input input;
+    struct inlay_ngram_gather gather;
+    struct inlay_extent written = {0, 0};
+    inlay_status status = inlay_ngram_describe(&input, ngram, batch, fault);
+    if (status == INLAY_OK)
+        status = inlay_ngram_check_lookup(ngram, lookup, &gather);
+    if (status == INLAY_OK) {
+        gather.token_stride_bytes = token_stride_bytes;
+        status = inlay_ngram_check_output(&gather, out, input.tokens, &written);
+    }
+    if (status == INLAY_OK)
+        status = inlay_check_executor(executor);
+    if (status != INLAY_OK || input.tokens == 0)
+        return status;
+    status = inlay_ngram_check_reads(&input, written, NULL);
+    if (status == INLAY_OK)
+        status = inlay_ngram_check_tables_apart(ngram, &gather, written);
+    if (status == INLAY_OK)
+        status = inlay_ngram_check_contents(&input, fault);
+    if (status != INLAY_OK)
+        return status;
+    const struct inlay_ngram_pass pass = {
+        .input = &input,
+        .moves = choose_moves(&gather, input.tokens),
+        .first_column = gather.first_column,
+        .columns = gather.columns,
+        .out = out,
+        .token_stride_bytes = token_stride_bytes,
+        .terms = &gather,
+        .run = run_forward,
+    };
+    inlay_ngram_run(&pass, gather.columns * gather.dim * sizeof(float), executor);
+    return INLAY_OK;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The n-gram handle: a validated spec, copied, with what the kernels need of its columns prepared. All arrays lie
+ * behind the struct in one piece of memory.
+ */
+#ifndef INLAY_NGRAM_HANDLE_H
+#define INLAY_NGRAM_HANDLE_H
+
+#include "base/arguments.h"
+#include "dispatch/kernels.h"
+
+/* The value of inlay_ngram.same_table of the first column of a table. */
+#define INLAY_NGRAM_NO_COLUMN UINT32_MAX
+
+struct inlay_ngram {
+    inlay_allocator allocator;
+    size_t bytes; /* of the handle and its arrays */
+    size_t vocab, column_count;
+    uint32_t length, pad;
+    bool adds, zero_is_none;
+    const uint32_t *token_map;    /* the caller's; null: none */
+    uint64_t *resets, *masks;     /* bit i % 64 of word i / 64 says whether id i is one; null: none is */
+    uint64_t *multipliers;        /* [vectors, length] */
+    inlay_ngram_column *columns;  /* [column_count] */
+    uint32_t *same_table;         /* [column_count] the column before with the same table, or none */
+    uint32_t *sum_of;             /* [column_count] which sum a column reduces */
+    struct inlay_ngram_sum *sums; /* one for each stretch of columns with the same length and vector */
+    uint64_t *moduli, *offsets;   /* [column_count], and room for INLAY_NGRAM_LANES more */
+    double *inverses;             /* likewise, 1 / modulus */
+};
+
+/* The bytes that a handle reads, which no output may overlap. */
+static inline struct inlay_extent inlay_ngram_extent(const inlay_ngram *ngram)
+{
+    return (struct inlay_extent){(uintptr_t)ngram, (uintptr_t)ngram + ngram->bytes};
+}
+
+/* Whether an id is in a bitmap, which may be null. */
+static inline bool inlay_ngram_in(const uint64_t *bitmap, size_t id)
+{
+    return bitmap != NULL && (bitmap[id / 64] >> id % 64 & 1) != 0;
+}
+
+#endif

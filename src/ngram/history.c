@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inlay_ngram_history(): the histories after some tokens.
+ */
+#include "base/arguments.h"
+#include "ngram/batch.h"
+
+#include <string.h>
+
+/* Returns the tokens of a sequence, and sets the first. */
+static size_t tokens_of(const struct inlay_sequences *sequences, size_t b, size_t *first)
+{
+    *first = inlay_first_token(sequences, b);
+    const size_t end = inlay_first_token(sequences, b + 1);
+    return end > *first ? end - *first : 0;
+}
+
+/* Finds the first sequence that accepts more tokens than it has. */
+static inlay_status check_accepted(const struct inlay_ngram_input *input, const int64_t *accepted, inlay_fault *fault)
+{
+    for (size_t b = 0; b < input->sequences.count; b++) {
+        size_t first;
+        const uint64_t count = inlay_load_once((uint64_t)inlay_id_at(accepted, INLAY_ID_I64, b));
+        if (count > tokens_of(&input->sequences, b, &first)) {
+            *fault = (inlay_fault){b, 0, (int64_t)count};
+            return INLAY_ERROR_HISTORY;
+        }
+    }
+    return INLAY_OK;
+}
+
+/* Copies the bytes of ids, whatever their type. */
+static void copy_ids(unsigned char *to, const void *ids, size_t first, size_t count, size_t id_bytes)
+{
+    if (count > 0)
+        memcpy(to, (const unsigned char *)ids + first * id_bytes, count * id_bytes);
+}
+
+/* Writes the history of sequence b, and returns its length. It is put together apart, as `out` may be the history. */
+static size_t write_history(const struct inlay_ngram_input *input, size_t b, const int64_t *accepted,
+                            unsigned char *out)
+{
+    const size_t places = input->ngram->length - 1, id_bytes = inlay_id_bytes(input->id_type);
+    unsigned char ids[INLAY_NGRAM_LENGTH_MOST * sizeof(int64_t)] = {0};
+    size_t first, tokens = tokens_of(&input->sequences, b, &first);
+    if (accepted != NULL) {
+        const uint64_t count = inlay_load_once((uint64_t)inlay_id_at(accepted, INLAY_ID_I64, b));
+        tokens = count < tokens ? (size_t)count : tokens;
+    }
+    const size_t taken = inlay_least(tokens, places);
+    const struct inlay_ngram_past past = inlay_ngram_past_of(input, b, places - taken);
+    copy_ids(ids + (places - taken - past.count) * id_bytes, input->history, past.first, past.count, id_bytes);
+    copy_ids(ids + (places - taken) * id_bytes, input->ids, first + tokens - taken, taken, id_bytes);
+    if (places > 0)
+        memcpy(out + b * places * id_bytes, ids, places * id_bytes);
+    return past.count + taken;
+}
+
+/* Checks an array of n outputs against all arrays that are read. */
+static inlay_status check_output(const struct inlay_ngram_input *input, const int64_t *accepted, const void *out,
+                                 size_t n, size_t element_bytes, const void *in_place, struct inlay_extent *written)
+{
+    struct inlay_extent read;
+    *written = (struct inlay_extent){0, 0};
+    inlay_status status = n > 0 ? inlay_check_array(out, n, element_bytes, written) : INLAY_OK;
+    if (status == INLAY_OK)
+        status = inlay_ngram_check_reads(input, *written, in_place);
+    if (status != INLAY_OK || accepted == NULL)
+        return status;
+    status = inlay_check_array(accepted, input->sequences.count, sizeof *accepted, &read);
+    return status == INLAY_OK && inlay_extents_overlap(*written, read) ? INLAY_ERROR_OVERLAP : status;
+}
+
+inlay_status inlay_ngram_history(const inlay_ngram *ngram, const inlay_ngram_batch *batch, const int64_t *accepted,
+                                 void *out, uint32_t *out_lengths, inlay_fault *fault)
+{
+    inlay_fault unused;
+    fault = fault != NULL ? fault : &unused;
+    struct inlay_ngram_input input;
+    struct inlay_extent ids, lengths = {0, 0};
+    inlay_status status = inlay_ngram_describe(&input, ngram, batch, fault);
+    if (status != INLAY_OK || input.sequences.count == 0)
+        return status;
+    const size_t places = ngram->length - 1, sequences = input.sequences.count;
+    const bool all_full = places == 0 || (input.history != NULL && input.history_lengths == NULL);
+    size_t n;
+    if (__builtin_mul_overflow(sequences, places, &n))
+        return INLAY_ERROR_OVERFLOW;
+    status =
+        check_output(&input, accepted, out, n, inlay_id_bytes(input.id_type), out == batch->history ? out : NULL, &ids);
+    if (status == INLAY_OK && (out_lengths != NULL || !all_full))
+        status = check_output(&input, accepted, out_lengths, sequences, sizeof *out_lengths,
+                              out_lengths == batch->history_lengths ? out_lengths : NULL, &lengths);
+    if (status == INLAY_OK && inlay_extents_overlap(ids, lengths))
+        status = INLAY_ERROR_OVERLAP;
+    if (status == INLAY_OK)
+        status = inlay_ngram_check_contents(&input, fault);
+    if (status == INLAY_OK && accepted != NULL)
+        status = check_accepted(&input, accepted, fault);
+    if (status != INLAY_OK)
+        return status;
+    for (size_t b = 0; b < sequences; b++) {
+        const uint32_t length = (uint32_t)write_history(&input, b, accepted, out);
+        if (out_lengths != NULL)
+            memcpy((unsigned char *)(void *)out_lengths + b * sizeof length, &length, sizeof length);
+    }
+    return INLAY_OK;
+}

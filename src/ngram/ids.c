@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inlay_ngram_ids(): the row ids of every token.
+ */
+#include "base/executor.h"
+#include "dispatch/dispatch.h"
+#include "ngram/pass.h"
+
+#include <string.h>
+
+/* Writes the rows of a chunk from one column on, as ids of a type that is a constant where this is called. */
+static inline __attribute__((always_inline)) void write_ids(const struct inlay_ngram_chunk *chunk, inlay_id_type type,
+                                                            bool zero_is_none, unsigned char *out, size_t stride_bytes)
+{
+    const size_t count = chunk->call.count;
+    for (size_t t = 0; t < chunk->call.tokens; t++, out += stride_bytes)
+        for (size_t c = 0; c < count; c++) {
+            uint64_t row = chunk->rows[t * count + c];
+            if (zero_is_none && row == chunk->call.offsets[c])
+                row = UINT64_MAX;
+            const uint32_t narrow = (uint32_t)row;
+            if (type == INLAY_ID_I32)
+                memcpy(out + c * sizeof narrow, &narrow, sizeof narrow);
+            else
+                memcpy(out + c * sizeof row, &row, sizeof row);
+        }
+}
+
+/* Not inlined, so that its arithmetic stays within the guarded environment of its caller. */
+static __attribute__((noinline)) void run_ids(const struct inlay_ngram_pass *pass, size_t token, size_t end)
+{
+    const inlay_ngram *ngram = pass->input->ngram;
+    const inlay_id_type type = *(const inlay_id_type *)pass->terms;
+    const size_t most = inlay_ngram_chunk_tokens(pass->columns), last = pass->first_column + pass->columns;
+    const bool one_chunk = pass->columns <= INLAY_NGRAM_CHUNK;
+    struct inlay_ngram_walk walk;
+    struct inlay_ngram_chunk chunk;
+    uint32_t windows[INLAY_NGRAM_TOKENS * INLAY_NGRAM_LENGTH_MOST];
+    inlay_ngram_walk_begin(&walk, pass->input, token, end);
+    if (one_chunk)
+        inlay_ngram_chunk_begin(&chunk, ngram, pass->moves.kernels, pass->first_column, pass->columns);
+    for (size_t n; token < end; token += n) {
+        unsigned char *out = pass->out + token * pass->token_stride_bytes;
+        n = inlay_ngram_walk_next(&walk, most, windows);
+        for (size_t c = pass->first_column; c < last; c += chunk.call.count) {
+            if (!one_chunk)
+                inlay_ngram_chunk_begin(&chunk, ngram, pass->moves.kernels, c,
+                                        inlay_least(last - c, INLAY_NGRAM_CHUNK));
+            inlay_ngram_chunk_hash(&chunk, windows, n);
+            unsigned char *to = out + (c - pass->first_column) * inlay_id_bytes(type);
+            if (type == INLAY_ID_I32)
+                write_ids(&chunk, INLAY_ID_I32, ngram->zero_is_none, to, pass->token_stride_bytes);
+            else
+                write_ids(&chunk, INLAY_ID_I64, ngram->zero_is_none, to, pass->token_stride_bytes);
+        }
+    }
+}
+
+/* Whether all rows of columns are ids of a type. */
+static bool rows_fit(const inlay_ngram *ngram, size_t first_column, size_t columns, inlay_id_type type)
+{
+    if (type != INLAY_ID_I32)
+        return type == INLAY_ID_I64;
+    for (size_t c = first_column; c < first_column + columns; c++)
+        if (ngram->columns[c].offset + ngram->columns[c].modulus - 1 > INT32_MAX)
+            return false;
+    return true;
+}
+
+inlay_status inlay_ngram_ids(const inlay_ngram *ngram, const inlay_ngram_batch *batch, size_t first_column,
+                             size_t columns, inlay_id_type out_type, void *out, size_t out_stride_bytes,
+                             const inlay_executor *executor, inlay_fault *fault)
+{
+    inlay_fault unused;
+    fault = fault != NULL ? fault : &unused;
+    struct inlay_ngram_input input;
+    struct inlay_extent written = {0, 0};
+    inlay_status status = inlay_ngram_describe(&input, ngram, batch, fault);
+    if (status == INLAY_OK)
+        status = inlay_ngram_check_columns(ngram, first_column, &columns);
+    if (status == INLAY_OK && !rows_fit(ngram, first_column, columns, out_type))
+        status = INLAY_ERROR_OPTION;
+    if (status == INLAY_OK)
+        status = inlay_check_rows(out, input.tokens, columns * inlay_id_bytes(out_type), out_stride_bytes, &written);
+    if (status == INLAY_OK)
+        status = inlay_check_executor(executor);
+    if (status != INLAY_OK || input.tokens == 0)
+        return status;
+    status = inlay_ngram_check_reads(&input, written, NULL);
+    if (status == INLAY_OK)
+        status = inlay_ngram_check_contents(&input, fault);
+    if (status != INLAY_OK)
+        return status;
+    const struct inlay_ngram_pass pass = {
+        .input = &input,
+        .moves = {.kernels = inlay_dispatch()},
+        .first_column = first_column,
+        .columns = columns,
+        .out = out,
+        .token_stride_bytes = out_stride_bytes,
+        .terms = &out_type,
+        .run = run_ids,
+    };
+    inlay_ngram_run(&pass, columns * inlay_id_bytes(out_type), executor);
+    return INLAY_OK;
+}

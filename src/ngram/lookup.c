@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Validation of a lookup.
+ */
+#include "ngram/lookup.h"
+
+#include "ngram/pass.h"
+#include "table/view.h"
+
+static bool fields_known(const inlay_ngram_lookup *lookup)
+{
+    const bool sums = lookup->combine == INLAY_NGRAM_SUM;
+    return inlay_struct_known(lookup, sizeof *lookup) &&
+           (lookup->tuning == NULL || inlay_struct_known(lookup->tuning, sizeof *lookup->tuning)) &&
+           (sums || lookup->combine == INLAY_NGRAM_CONCAT) && inlay_type_bytes(lookup->out_type) > 0 &&
+           lookup->stores <= INLAY_STORES_STREAMED && (!sums || lookup->column_stride_bytes == 0);
+}
+
+/* Whether no column before c, of those that are gathered, has the table of column c. */
+static bool is_first_of_table(const inlay_ngram *ngram, size_t first_column, size_t c)
+{
+    return ngram->same_table[c] == INLAY_NGRAM_NO_COLUMN || ngram->same_table[c] < first_column;
+}
+
+static inlay_status check_table(const inlay_table *table, const struct inlay_ngram_gather *gather)
+{
+    struct inlay_table_extents unused;
+    inlay_status status = inlay_check_table(table, &unused);
+    if (status == INLAY_OK && table->vocab > 0)
+        status = INLAY_ERROR_OPTION;
+    if (status == INLAY_OK && gather->dim > 0 && table->dim != gather->dim)
+        status = INLAY_ERROR_SHAPE;
+    return status;
+}
+
+static inlay_status check_tables(const inlay_ngram *ngram, const inlay_ngram_lookup *lookup,
+                                 struct inlay_ngram_gather *gather)
+{
+    struct inlay_extent read;
+    inlay_status status = INLAY_ERROR_OPTION;
+    if (lookup->table_count > 0)
+        status = inlay_check_array((const void *)lookup->tables, lookup->table_count, sizeof *lookup->tables, &read);
+    gather->dim = 0;
+    for (size_t c = gather->first_column; c < gather->first_column + gather->columns && status == INLAY_OK; c++) {
+        const inlay_ngram_column *column = &ngram->columns[c];
+        const inlay_table *table = column->table < lookup->table_count ? lookup->tables[column->table] : NULL;
+        if (column->table >= lookup->table_count)
+            return INLAY_ERROR_OPTION;
+        if (table == NULL)
+            return INLAY_ERROR_NULL;
+        if (is_first_of_table(ngram, gather->first_column, c))
+            status = check_table(table, gather);
+        gather->dim = table->dim;
+        if (status == INLAY_OK && column->offset + column->modulus > table->rows)
+            status = INLAY_ERROR_SHAPE;
+    }
+    return status;
+}
+
+inlay_status inlay_ngram_check_lookup(const inlay_ngram *ngram, const inlay_ngram_lookup *lookup,
+                                      struct inlay_ngram_gather *gather)
+{
+    if (lookup == NULL)
+        return INLAY_ERROR_NULL;
+    if (!fields_known(lookup))
+        return INLAY_ERROR_OPTION;
+    *gather = (struct inlay_ngram_gather){
+        .tables = lookup->tables,
+        .first_column = lookup->first_column,
+        .columns = lookup->columns,
+        .scale = lookup->scale,
+        .sums = lookup->combine == INLAY_NGRAM_SUM,
+        .out_type = lookup->out_type,
+        .stores = lookup->stores,
+        .tuning = lookup->tuning != NULL ? *lookup->tuning : inlay_tuning_default(),
+        .column_stride_bytes = lookup->column_stride_bytes,
+    };
+    inlay_status status = inlay_ngram_check_columns(ngram, gather->first_column, &gather->columns);
+    if (status == INLAY_OK)
+        status = check_tables(ngram, lookup, gather);
+    if (status != INLAY_OK)
+        return status;
+    gather->row_bytes = inlay_table_row_bytes(gather->out_type, gather->dim);
+    if (gather->row_bytes == 0)
+        return INLAY_ERROR_OVERFLOW;
+    if (gather->column_stride_bytes == 0)
+        gather->column_stride_bytes = gather->row_bytes;
+    return INLAY_OK;
+}
+
+/* Finds the bytes of n > 0 rows; false if they overflow or if rows would overlap. */
+static bool bytes_of_rows(size_t n, size_t row_bytes, size_t stride_bytes, size_t *bytes)
+{
+    return stride_bytes >= row_bytes && !__builtin_mul_overflow(n - 1, stride_bytes, bytes) &&
+           !__builtin_add_overflow(*bytes, row_bytes, bytes);
+}
+
+inlay_status inlay_ngram_check_output(const struct inlay_ngram_gather *gather, const void *out, size_t tokens,
+                                      struct inlay_extent *written)
+{
+    const size_t row = gather->row_bytes, across_tokens = gather->token_stride_bytes;
+    const size_t across_columns = gather->column_stride_bytes;
+    size_t bytes;
+    if (gather->sums)
+        return inlay_check_rows(out, tokens, row, across_tokens, written);
+    /* The rows of a token lie together, or else those of a column. */
+    if (bytes_of_rows(gather->columns, row, across_columns, &bytes) && bytes <= across_tokens)
+        return inlay_check_rows(out, tokens, bytes, across_tokens, written);
+    if (bytes_of_rows(inlay_most(tokens, 1), row, across_tokens, &bytes))
+        return inlay_check_rows(out, tokens > 0 ? gather->columns : 0, bytes, across_columns, written);
+    return INLAY_ERROR_STRIDE;
+}
+
+inlay_status inlay_ngram_check_tables_apart(const inlay_ngram *ngram, const struct inlay_ngram_gather *gather,
+                                            struct inlay_extent written)
+{
+    for (size_t c = gather->first_column; c < gather->first_column + gather->columns; c++) {
+        struct inlay_table_extents read;
+        if (is_first_of_table(ngram, gather->first_column, c) &&
+            (inlay_check_table(gather->tables[ngram->columns[c].table], &read) != INLAY_OK ||
+             inlay_table_overlaps(written, &read)))
+            return INLAY_ERROR_OVERLAP;
+    }
+    return INLAY_OK;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lookup of a forward call: the validation of its tables and of where rows of the output lie.
+ */
+#ifndef INLAY_NGRAM_LOOKUP_H
+#define INLAY_NGRAM_LOOKUP_H
+
+#include "ngram/handle.h"
+
+/* A lookup with every field validated. */
+struct inlay_ngram_gather {
+    const inlay_table *const *tables;
+    size_t first_column, columns, dim;
+    float scale;
+    bool sums; /* the rows of a token are added up; else they are written one by one */
+    inlay_element_type out_type;
+    inlay_stores stores;
+    inlay_tuning tuning;
+    size_t token_stride_bytes, column_stride_bytes;
+    size_t row_bytes; /* of the output */
+};
+
+/* Validates a lookup and fills in *gather. Returns INLAY_OK, or INLAY_ERROR_NULL, _OPTION, _SHAPE, _STRIDE or
+   _OVERFLOW. */
+inlay_status inlay_ngram_check_lookup(const inlay_ngram *ngram, const inlay_ngram_lookup *lookup,
+                                      struct inlay_ngram_gather *gather);
+
+/* Finds the bytes of an output of `tokens` tokens. Returns INLAY_OK, or INLAY_ERROR_NULL, _STRIDE or _OVERFLOW. */
+inlay_status inlay_ngram_check_output(const struct inlay_ngram_gather *gather, const void *out, size_t tokens,
+                                      struct inlay_extent *written);
+
+/* Returns INLAY_OK, or INLAY_ERROR_OVERLAP if any table that is read overlaps what is written. */
+inlay_status inlay_ngram_check_tables_apart(const inlay_ngram *ngram, const struct inlay_ngram_gather *gather,
+                                            struct inlay_extent written);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Making and destroying n-gram handles: validation of the spec, and what the kernels need of its columns.
+ */
+#include "base/fixed.h"
+#include "base/line.h"
+#include "base/memory.h"
+#include "base/rounding.h"
+#include "ngram/handle.h"
+#include "table/ids.h"
+
+#include <string.h>
+
+/* ---- Validation ------------------------------------------------------------------------------------------------- */
+
+static inlay_status check_ids(const int64_t *ids, size_t count, size_t vocab)
+{
+    struct inlay_extent read;
+    if (count == 0)
+        return INLAY_OK;
+    inlay_status status = inlay_check_array(ids, count, sizeof *ids, &read);
+    for (size_t i = 0; i < count && status == INLAY_OK; i++)
+        if ((uint64_t)inlay_id_at(ids, INLAY_ID_I64, i) >= vocab)
+            status = INLAY_ERROR_OPTION;
+    return status;
+}
+
+static bool column_known(const inlay_ngram_spec *spec, const inlay_ngram_column *column)
+{
+    const uint64_t offset_limit = UINT64_C(1) << 63;
+    return column->length >= 1 && column->length <= spec->length && column->vector < spec->vectors &&
+           column->modulus >= 1 && column->offset <= offset_limit - column->modulus;
+}
+
+static inlay_status check_spec(const inlay_ngram_spec *spec)
+{
+    const uint64_t vocab_most = UINT64_C(1) << 31;
+    struct inlay_extent read;
+    if (spec == NULL)
+        return INLAY_ERROR_NULL;
+    if (!inlay_struct_known(spec, sizeof *spec) || spec->vocab < 1 || spec->vocab > vocab_most || spec->length < 1 ||
+        spec->length > INLAY_NGRAM_LENGTH_MOST ||
+        (spec->mix != INLAY_NGRAM_MIX_XOR && spec->mix != INLAY_NGRAM_MIX_ADD) || spec->zero_is_none > 1 ||
+        spec->vectors < 1 || spec->vectors > INLAY_NGRAM_COLUMNS_MOST || spec->column_count < 1 ||
+        spec->column_count > INLAY_NGRAM_COLUMNS_MOST)
+        return INLAY_ERROR_OPTION;
+    inlay_status status = check_ids(spec->resets, spec->reset_count, spec->vocab);
+    if (status == INLAY_OK)
+        status = check_ids(spec->masks, spec->mask_count, spec->vocab);
+    if (status == INLAY_OK)
+        status = inlay_check_array(spec->multipliers, spec->vectors * spec->length, sizeof *spec->multipliers, &read);
+    if (status == INLAY_OK)
+        status = inlay_check_array(spec->columns, spec->column_count, sizeof *spec->columns, &read);
+    if (status == INLAY_OK && spec->token_map != NULL)
+        status = inlay_check_array(spec->token_map, spec->vocab, sizeof *spec->token_map, &read);
+    for (size_t c = 0; c < spec->column_count && status == INLAY_OK; c++)
+        if (!column_known(spec, &spec->columns[c]))
+            status = INLAY_ERROR_OPTION;
+    return status;
+}
+
+/* ---- Memory ----------------------------------------------------------------------------------------------------- */
+
+/* Takes room for an array, which begins on a cache line, from a piece of memory of `*used` bytes so far. */
+static size_t take(size_t *used, size_t n, size_t element_bytes)
+{
+    const size_t at = (*used + INLAY_CACHE_LINE - 1) / INLAY_CACHE_LINE * INLAY_CACHE_LINE;
+    *used = at + n * element_bytes;
+    return at;
+}
+
+/* Where the arrays of a handle begin, counted from a cache line. */
+struct places {
+    size_t resets, masks, multipliers, columns, same_table, sum_of, sums, moduli, offsets, inverses;
+    size_t bytes; /* of all */
+};
+
+/* No size overflows: the largest, those of the bitmaps, are below 2^29 bytes. */
+static struct places find_places(const inlay_ngram_spec *spec)
+{
+    const size_t words = (spec->vocab + 63) / 64, n = spec->column_count, padded = n + INLAY_NGRAM_LANES;
+    struct places at;
+    size_t used = 0;
+    at.multipliers = take(&used, spec->vectors * spec->length, sizeof(uint64_t));
+    at.columns = take(&used, n, sizeof(inlay_ngram_column));
+    at.same_table = take(&used, n, sizeof(uint32_t));
+    at.sum_of = take(&used, n, sizeof(uint32_t));
+    at.sums = take(&used, n, sizeof(struct inlay_ngram_sum));
+    at.moduli = take(&used, padded, sizeof(uint64_t));
+    at.offsets = take(&used, padded, sizeof(uint64_t));
+    at.inverses = take(&used, padded, sizeof(double));
+    at.resets = take(&used, spec->reset_count > 0 ? words : 0, sizeof(uint64_t));
+    at.masks = take(&used, spec->mask_count > 0 ? words : 0, sizeof(uint64_t));
+    at.bytes = used;
+    return at;
+}
+
+/* ---- Preparation ------------------------------------------------------------------------------------------------ */
+
+static uint64_t *make_bitmap(void *memory, const int64_t *ids, size_t count, size_t vocab)
+{
+    uint64_t *bitmap = memory;
+    if (count == 0)
+        return NULL;
+    memset(bitmap, 0, (vocab + 63) / 64 * sizeof *bitmap);
+    for (size_t i = 0; i < count; i++) {
+        const int64_t id = inlay_id_at(ids, INLAY_ID_I64, i);
+        bitmap[id / 64] |= UINT64_C(1) << id % 64;
+    }
+    return bitmap;
+}
+
+/* Gives each stretch of columns with the same n-gram a sum. A longer n-gram of the same multipliers goes on where the
+   one before it ends. */
+static void prepare_sums(inlay_ngram *ngram)
+{
+    const inlay_ngram_column *columns = ngram->columns;
+    uint32_t sums = 0;
+    for (size_t c = 0; c < ngram->column_count; c++) {
+        const bool same_vector = c > 0 && columns[c].vector == columns[c - 1].vector;
+        if (!same_vector || columns[c].length != columns[c - 1].length)
+            ngram->sums[sums++] = (struct inlay_ngram_sum){
+                .multipliers = ngram->multipliers + (size_t)columns[c].vector * ngram->length,
+                .length = columns[c].length,
+                .begun = same_vector && columns[c].length > columns[c - 1].length ? columns[c - 1].length : 0,
+            };
+        ngram->sum_of[c] = sums - 1;
+    }
+}
+
+/* The inverses are computed by integer operations, since the caller's floating-point environment may be any. */
+static void prepare_columns(inlay_ngram *ngram)
+{
+    const size_t n = ngram->column_count;
+    for (size_t c = 0; c < n + INLAY_NGRAM_LANES; c++) {
+        const inlay_ngram_column *column = &ngram->columns[c < n ? c : n - 1];
+        ngram->moduli[c] = column->modulus;
+        ngram->offsets[c] = column->offset;
+        ngram->inverses[c] = inlay_round_f64(inlay_fixed_div(inlay_fixed_one, column->modulus), 0, false);
+    }
+    for (size_t c = 0; c < n; c++) {
+        size_t before = c;
+        while (before > 0 && ngram->columns[before - 1].table != ngram->columns[c].table)
+            before--;
+        ngram->same_table[c] = before > 0 ? (uint32_t)before - 1 : INLAY_NGRAM_NO_COLUMN;
+    }
+}
+
+inlay_status inlay_ngram_create(const inlay_ngram_spec *spec, const inlay_allocator *allocator, inlay_ngram **ngram)
+{
+    if (ngram == NULL)
+        return INLAY_ERROR_NULL;
+    *ngram = NULL;
+    inlay_allocator memory;
+    inlay_status status = check_spec(spec);
+    if (status == INLAY_OK)
+        status = inlay_allocator_of(allocator, &memory);
+    if (status != INLAY_OK)
+        return status;
+
+    const struct places at = find_places(spec);
+    const size_t bytes = sizeof(inlay_ngram) + INLAY_CACHE_LINE + at.bytes;
+    inlay_ngram *made = memory.allocate(memory.ctx, bytes);
+    if (made == NULL)
+        return INLAY_ERROR_NO_MEMORY;
+    unsigned char *arrays = (unsigned char *)(made + 1);
+    arrays += (INLAY_CACHE_LINE - (uintptr_t)arrays % INLAY_CACHE_LINE) % INLAY_CACHE_LINE;
+    *made = (inlay_ngram){
+        .allocator = memory,
+        .bytes = bytes,
+        .vocab = spec->vocab,
+        .column_count = spec->column_count,
+        .length = spec->length,
+        .pad = spec->pad,
+        .adds = spec->mix == INLAY_NGRAM_MIX_ADD,
+        .zero_is_none = spec->zero_is_none != 0,
+        .token_map = spec->token_map,
+        .resets = make_bitmap(arrays + at.resets, spec->resets, spec->reset_count, spec->vocab),
+        .masks = make_bitmap(arrays + at.masks, spec->masks, spec->mask_count, spec->vocab),
+        .multipliers = (uint64_t *)(void *)(arrays + at.multipliers),
+        .columns = (inlay_ngram_column *)(void *)(arrays + at.columns),
+        .same_table = (uint32_t *)(void *)(arrays + at.same_table),
+        .sum_of = (uint32_t *)(void *)(arrays + at.sum_of),
+        .sums = (struct inlay_ngram_sum *)(void *)(arrays + at.sums),
+        .moduli = (uint64_t *)(void *)(arrays + at.moduli),
+        .offsets = (uint64_t *)(void *)(arrays + at.offsets),
+        .inverses = (double *)(void *)(arrays + at.inverses),
+    };
+    memcpy(made->multipliers, spec->multipliers, spec->vectors * spec->length * sizeof *made->multipliers);
+    memcpy(made->columns, spec->columns, spec->column_count * sizeof *made->columns);
+    prepare_sums(made);
+    prepare_columns(made);
+    *ngram = made;
+    return INLAY_OK;
+}
+
+void inlay_ngram_destroy(inlay_ngram *ngram)
+{
+    if (ngram != NULL)
+        ngram->allocator.release(ngram->allocator.ctx, ngram);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The walk of window.h. How many places of a token are not blocked follows from the token before: one more, unless that
+ * is a reset, or either of them is a mask.
+ */
+#include "ngram/window.h"
+
+#include <string.h>
+
+/* Appends an id to the words of its sequence, and returns how many of its places are not blocked. */
+static inline uint32_t append(struct inlay_ngram_walk *walk, size_t id)
+{
+    const inlay_ngram *ngram = walk->input->ngram;
+    uint64_t word = id;
+    if (ngram->token_map != NULL)
+        word = inlay_load_once((uint64_t)inlay_id_at(ngram->token_map, INLAY_ID_U32, id));
+    walk->words[walk->count++] = (uint32_t)word;
+    const uint32_t places = inlay_ngram_in(ngram->masks, id) ? 0 : walk->unblocked + 1;
+    walk->unblocked = inlay_ngram_in(ngram->resets, id) ? 0 : (uint32_t)inlay_least(places, ngram->length - 1);
+    return places;
+}
+
+/* Reads what precedes the next token: at most N - 1 ids of the call and, where these are too few, of the history. */
+static void begin_sequence(struct inlay_ngram_walk *walk)
+{
+    const struct inlay_ngram_input *input = walk->input;
+    const struct inlay_sequences *sequences = &input->sequences;
+    const size_t first = inlay_first_token(sequences, walk->sequence);
+    const bool last = walk->sequence + 1 >= sequences->count;
+    const size_t end = last ? input->tokens : inlay_first_token(sequences, walk->sequence + 1);
+    /* Offsets may have changed since they were validated; the walk goes on all the same. */
+    walk->sequence_end = inlay_most(end, walk->token + 1);
+    const size_t places = input->ngram->length - 1;
+    const size_t before = first < walk->token ? inlay_least(walk->token - first, places) : 0;
+    walk->count = 0;
+    walk->unblocked = 0;
+    const struct inlay_ngram_past past = inlay_ngram_past_of(input, walk->sequence, places - before);
+    for (size_t i = 0; i < past.count; i++)
+        append(walk, inlay_ngram_id(input, input->history, past.first + i));
+    for (size_t i = 0; i < before; i++)
+        append(walk, inlay_ngram_id(input, input->ids, walk->token - before + i));
+}
+
+/* Returns the sequence of a token: the last one that begins at or before it. */
+static size_t sequence_of(const struct inlay_sequences *sequences, size_t token)
+{
+    if (sequences->offsets == NULL)
+        return token / sequences->length;
+    size_t b = 0, end = sequences->count;
+    while (end - b > 1) {
+        const size_t middle = b + (end - b) / 2;
+        if (inlay_offset_at(sequences, middle) <= token)
+            b = middle;
+        else
+            end = middle;
+    }
+    return b;
+}
+
+void inlay_ngram_walk_begin(struct inlay_ngram_walk *walk, const struct inlay_ngram_input *input, size_t token,
+                            size_t end)
+{
+    walk->input = input;
+    walk->token = token;
+    walk->end = end;
+    walk->sequence = sequence_of(&input->sequences, token);
+    begin_sequence(walk);
+}
+
+size_t inlay_ngram_walk_next(struct inlay_ngram_walk *walk, size_t most, uint32_t *windows)
+{
+    const struct inlay_ngram_input *input = walk->input;
+    const struct inlay_sequences *sequences = &input->sequences;
+    const size_t length = input->ngram->length, places = length - 1;
+    const uint32_t pad = input->ngram->pad;
+    const size_t n = inlay_least(walk->end - walk->token, most);
+    if (walk->count > places) {
+        memmove(walk->words, walk->words + walk->count - places, places * sizeof *walk->words);
+        walk->count = places;
+    }
+    for (size_t i = 0; i < n; i++, walk->token++) {
+        if (walk->token == walk->sequence_end) {
+            do
+                walk->sequence++;
+            while (walk->sequence + 1 < sequences->count &&
+                   inlay_first_token(sequences, walk->sequence + 1) <= walk->token);
+            begin_sequence(walk);
+        }
+        const uint32_t unblocked = append(walk, inlay_ngram_id(input, input->ids, walk->token));
+        for (size_t s = 0; s < length; s++)
+            *windows++ = s < unblocked ? walk->words[walk->count - 1 - s] : pad;
+    }
+    return n;
+}

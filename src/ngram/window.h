@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Windows: what is hashed for a token, which is its mapped id and those before it, with the pad in blocked places. A
+ * walk goes through consecutive tokens of a batch, over the ends of sequences.
+ */
+#ifndef INLAY_NGRAM_WINDOW_H
+#define INLAY_NGRAM_WINDOW_H
+
+#include "ngram/batch.h"
+
+/* The most tokens that a walk takes at once. */
+enum { INLAY_NGRAM_TOKENS = 64 };
+
+struct inlay_ngram_walk {
+    const struct inlay_ngram_input *input;
+    size_t token, end;   /* the next token, and the one behind the last */
+    size_t sequence;     /* of the next token */
+    size_t sequence_end; /* the token behind the last of the sequence */
+    uint32_t unblocked;  /* places that are not blocked before the next token */
+    size_t count;        /* of `words` */
+    uint32_t words[INLAY_NGRAM_LENGTH_MOST - 1 + INLAY_NGRAM_TOKENS]; /* mapped ids of the sequence, the latest last */
+};
+
+/* Begins a walk through tokens [token, end), token < end. */
+void inlay_ngram_walk_begin(struct inlay_ngram_walk *walk, const struct inlay_ngram_input *input, size_t token,
+                            size_t end);
+
+/* Writes the windows [n, length] of the next tokens, at most `most` <= INLAY_NGRAM_TOKENS of them, and returns n; 0 at
+   the end. */
+size_t inlay_ngram_walk_next(struct inlay_ngram_walk *walk, size_t most, uint32_t *windows);
+
+#endif
