@@ -230,7 +230,7 @@ static unsigned to_bf16(float value)
     return isnan(value) ? bits >> 16 | 64 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
-static void put_row(unsigned char *out, inlay_element_type type, const float *row, size_t dim)
+void reference_put_row(unsigned char *out, inlay_element_type type, const float *row, size_t dim)
 {
     for (size_t column = 0; column < dim; column++)
         if (type == INLAY_F32) {
@@ -452,7 +452,7 @@ static void finish(const inlay_layer_spec *spec, const inlay_batch *batch, float
         uint32_t word = philox_word((uint64_t)index * dim + column, batch->dropout_key, batch->dropout_offset);
         row[column] = word >= threshold ? row[column] * (float)(1 / (1 - (double)batch->dropout)) : 0;
     }
-    put_row(out, spec->out_type, row, dim);
+    reference_put_row(out, spec->out_type, row, dim);
 }
 
 /* The buffers of the reference. */
@@ -468,7 +468,7 @@ static void embed_token(const inlay_layer_spec *spec, const inlay_batch *batch, 
     if (kind == BARE || kind == OUTSIDE) {
         for (size_t column = 0; column < dim; column++)
             sum[column] = kind == BARE ? 0.0f : -0.0f;
-        put_row(out, spec->out_type, sum, dim);
+        reference_put_row(out, spec->out_type, sum, dim);
         return;
     }
     if (spec->sinusoid != NULL || spec->positions != NULL)

@@ -30,6 +30,9 @@ size_t reference_rows(const inlay_layer_spec *spec, const inlay_batch *batch);
 /* Returns element [row, column] of a table, dequantised. */
 float reference_element(const inlay_table *table, size_t row, size_t column);
 
+/* Writes a row of floats as a type of outputs, rounded to nearest even. */
+void reference_put_row(unsigned char *out, inlay_element_type type, const float *row, size_t dim);
+
 /* Reads and writes ids of every type at any address. */
 int64_t reference_id(const void *ids, inlay_id_type type, size_t i);
 void reference_put_id(void *ids, inlay_id_type type, size_t i, int64_t value);
