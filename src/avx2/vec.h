@@ -267,6 +267,12 @@ VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
         memcpy(to, &rest, 2);
 }
 
+/* VEC_DOUBLES unsigned 32-bit integers as 64-bit lanes. */
+VEC_INLINE vec_double_bits vec_widen(const uint32_t *from)
+{
+    return (vec_double_bits)_mm256_cvtepu32_epi64(_mm_loadu_si128((const __m128i *)from));
+}
+
 /* The products of the lower halves of 64-bit lanes. */
 VEC_INLINE vec_double_bits vec_mul_lower(vec_double_bits a, vec_double_bits b)
 {

@@ -265,6 +265,12 @@ VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
     _mm256_mask_storeu_epi16(to, vec_first(n), _mm512_cvtepi32_epi16(_mm512_castps_si512(x)));
 }
 
+/* VEC_DOUBLES unsigned 32-bit integers as 64-bit lanes. */
+VEC_INLINE vec_double_bits vec_widen(const uint32_t *from)
+{
+    return (vec_double_bits)_mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)from));
+}
+
 /* The products of the lower halves of 64-bit lanes. */
 VEC_INLINE vec_double_bits vec_mul_lower(vec_double_bits a, vec_double_bits b)
 {

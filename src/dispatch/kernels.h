@@ -155,46 +155,25 @@ struct inlay_cast_tile {
 };
 
 /*
- * Hashed n-grams. A column's sum is reduced to a remainder, to which its offset is added (ngram.h). SIMD kernels take
- * columns as lanes: the arrays with a number for each column can be read, and a token's rows written, up to
- * INLAY_NGRAM_LANES - 1 columns behind the last.
+ * Hashed n-grams. SIMD kernels take tokens as lanes: windows can be read, and rows written, up to a multiple of
+ * INLAY_NGRAM_LANES tokens.
  */
-enum { INLAY_NGRAM_LANES = 8, INLAY_NGRAM_CHUNK = 64 };
+enum { INLAY_NGRAM_TOKENS = 64, INLAY_NGRAM_LANES = 8 };
 
 /* Moduli in [LEAST, LIMIT) are reduced in lanes, others one by one. simd/ngram.h says why. */
 #define INLAY_NGRAM_LANES_LEAST (UINT32_C(1) << 13)
 #define INLAY_NGRAM_LANES_LIMIT (UINT32_C(1) << 31)
 
-/* A sum, which some columns one behind the other share. */
-struct inlay_ngram_sum {
-    const uint64_t *multipliers; /* [length] */
-    uint32_t length;             /* places that are mixed */
-    uint32_t begun;              /* how many of these are the sum before this one; 0: none */
-};
-
-/* Columns one behind the other that are reduced in the same way. */
-struct inlay_ngram_run {
-    uint32_t first, count; /* of the tile's columns */
-    uint32_t sum;          /* of its first column */
-    uint16_t step;         /* 0: all columns have that sum; 1: each has the one after that of the column before */
-    uint16_t in_lanes;     /* all moduli can be reduced in lanes */
-};
-
 /* Windows of tokens to hash for some columns. */
 struct inlay_ngram_tile {
-    const uint32_t *windows;           /* [tokens, length], the token itself first; blocked places are the pad */
+    const uint32_t *windows;           /* [length, INLAY_NGRAM_TOKENS]: place s of each token; the pad if blocked */
     const uint64_t *multipliers;       /* [vectors, length] */
     const inlay_ngram_column *columns; /* [count] */
-    size_t tokens, length, count;      /* count <= INLAY_NGRAM_CHUNK */
+    const double *inverses;            /* [count] 1 / modulus, rounded to nearest */
+    size_t tokens, length, count;      /* tokens <= INLAY_NGRAM_TOKENS */
     bool adds;                         /* else exclusive or */
-    uint64_t *rows;                    /* [tokens, rows_stride], of which `count` are results */
-    size_t rows_stride;                /* >= count */
-    /* The columns once more, prepared for SIMD kernels. */
-    const struct inlay_ngram_sum *sums; /* [sum_count]; what the first has begun is before it, and not known here */
-    const struct inlay_ngram_run *runs; /* [run_count] */
-    size_t sum_count, run_count;        /* <= count */
-    const uint64_t *moduli, *offsets;   /* [count] */
-    const double *inverses;             /* [count] 1 / modulus, rounded to nearest */
+    uint64_t *rows;                    /* [count, rows_stride], of which `tokens` are results */
+    size_t rows_stride;                /* a multiple of INLAY_NGRAM_LANES, >= tokens */
 };
 
 struct inlay_kernels {
@@ -222,7 +201,7 @@ struct inlay_kernels {
     /* Rounds to nearest even. A NaN stays a NaN and becomes quiet; values beyond the largest float16 become infinite.
      */
     void (*cast)(const struct inlay_cast_tile *tile);
-    /* Writes row ids: rows[t][c] = offset + the remainder of the sum, as ngram.h defines both. */
+    /* Writes row ids: rows[c][t] = offset + the remainder of the sum, as ngram.h defines both. */
     void (*ngram_rows)(const struct inlay_ngram_tile *tile);
     size_t lanes; /* entries that sinusoid_rows computes at once by turning a state; 0: it has no state, and is slow */
     bool fma;     /* it does so with fused multiply-add, without which it takes several times as long */

@@ -231,6 +231,12 @@ VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
         memcpy(to + (n & 2) * 2, lanes + (n & 2) * 2, 2);
 }
 
+/* VEC_DOUBLES unsigned 32-bit integers as 64-bit lanes. */
+VEC_INLINE vec_double_bits vec_widen(const uint32_t *from)
+{
+    return (vec_double_bits)vmovl_u32(vld1_u32(from));
+}
+
 /* The products of the lower halves of 64-bit lanes. */
 VEC_INLINE vec_double_bits vec_mul_lower(vec_double_bits a, vec_double_bits b)
 {

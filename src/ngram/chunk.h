@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A chunk: some columns one behind the other, as the hash kernel takes them, and the rows that it finds for a few
- * tokens.
+ * A chunk: some columns one behind the other, and the rows that the hash kernel finds in them for a few tokens.
  */
 #ifndef INLAY_NGRAM_CHUNK_H
 #define INLAY_NGRAM_CHUNK_H
@@ -9,32 +8,52 @@
 #include "ngram/handle.h"
 #include "ngram/window.h"
 
-/* Rows that a chunk has room for. */
-enum { INLAY_NGRAM_ROWS = 512 };
+/* The most columns of a chunk, and the rows that it has room for. */
+enum { INLAY_NGRAM_CHUNK = 64, INLAY_NGRAM_ROWS = 1024 };
+_Static_assert(INLAY_NGRAM_ROWS / INLAY_NGRAM_CHUNK >= INLAY_NGRAM_LANES, "each column has room for whole lanes");
 
 struct inlay_ngram_chunk {
     struct inlay_ngram_tile call;
     void (*kernel)(const struct inlay_ngram_tile *tile);
-    struct inlay_ngram_run runs[INLAY_NGRAM_CHUNK];
-    uint64_t rows[INLAY_NGRAM_ROWS + INLAY_NGRAM_LANES];
+    uint64_t rows[INLAY_NGRAM_ROWS];
 };
 
-/* Returns for how many tokens a chunk of that many columns has room. */
+/* Returns for how many tokens a chunk has room, of calls for that many columns. */
 static inline size_t inlay_ngram_chunk_tokens(size_t columns)
 {
-    return inlay_least(INLAY_NGRAM_ROWS / inlay_least(columns, INLAY_NGRAM_CHUNK), INLAY_NGRAM_TOKENS);
+    const size_t each = INLAY_NGRAM_ROWS / inlay_least(columns, INLAY_NGRAM_CHUNK);
+    return inlay_least(each / INLAY_NGRAM_LANES * INLAY_NGRAM_LANES, INLAY_NGRAM_TOKENS);
 }
 
 /* Begins a chunk of columns [first, first + count), 1 <= count <= INLAY_NGRAM_CHUNK. */
-void inlay_ngram_chunk_begin(struct inlay_ngram_chunk *chunk, const inlay_ngram *ngram,
-                             const struct inlay_kernels *kernels, size_t first, size_t count);
+static inline void inlay_ngram_chunk_begin(struct inlay_ngram_chunk *chunk, const inlay_ngram *ngram,
+                                           const struct inlay_kernels *kernels, size_t first, size_t count)
+{
+    chunk->kernel = kernels->ngram_rows;
+    chunk->call = (struct inlay_ngram_tile){
+        .multipliers = ngram->multipliers,
+        .columns = ngram->columns + first,
+        .inverses = ngram->inverses + first,
+        .length = ngram->length,
+        .count = count,
+        .adds = ngram->adds,
+        .rows = chunk->rows,
+        .rows_stride = inlay_ngram_chunk_tokens(count),
+    };
+}
 
-/* Finds the rows [tokens, count] of windows. Runs a kernel. */
+/* Finds the rows of windows. Runs a kernel. */
 static inline void inlay_ngram_chunk_hash(struct inlay_ngram_chunk *chunk, const uint32_t *windows, size_t tokens)
 {
     chunk->call.windows = windows;
     chunk->call.tokens = tokens;
     chunk->kernel(&chunk->call);
+}
+
+/* Returns the row of column c of the chunk for token t of its windows. */
+static inline uint64_t inlay_ngram_chunk_row(const struct inlay_ngram_chunk *chunk, size_t t, size_t c)
+{
+    return chunk->rows[c * chunk->call.rows_stride + t];
 }
 
 #endif

@@ -111,8 +111,8 @@ static void append_chunk(struct work *work, const struct inlay_ngram_chunk *chun
             if (gather->sums)
                 out = work->buffer + t * work->columns * sizeof(float);
             for (size_t i = c; i < end; i++) {
-                const uint64_t row = chunk->rows[t * count + i];
-                if (!zero_is_none || row != chunk->call.offsets[i]) {
+                const uint64_t row = inlay_ngram_chunk_row(chunk, t, i);
+                if (!zero_is_none || row != chunk->call.columns[i].offset) {
                     append_row(work, gather->tables[chunk->call.columns[i].table], row, out);
                     found[t] = true;
                 } else if (!gather->sums) {

@@ -18,15 +18,12 @@ struct inlay_ngram {
     size_t vocab, column_count;
     uint32_t length, pad;
     bool adds, zero_is_none;
-    const uint32_t *token_map;    /* the caller's; null: none */
-    uint64_t *resets, *masks;     /* bit i % 64 of word i / 64 says whether id i is one; null: none is */
-    uint64_t *multipliers;        /* [vectors, length] */
-    inlay_ngram_column *columns;  /* [column_count] */
-    uint32_t *same_table;         /* [column_count] the column before with the same table, or none */
-    uint32_t *sum_of;             /* [column_count] which sum a column reduces */
-    struct inlay_ngram_sum *sums; /* one for each stretch of columns with the same length and vector */
-    uint64_t *moduli, *offsets;   /* [column_count], and room for INLAY_NGRAM_LANES more */
-    double *inverses;             /* likewise, 1 / modulus */
+    const uint32_t *token_map;   /* the caller's; null: none */
+    uint64_t *resets, *masks;    /* bit i % 64 of word i / 64 says whether id i is one; null: none is */
+    uint64_t *multipliers;       /* [vectors, length] */
+    inlay_ngram_column *columns; /* [column_count] */
+    uint32_t *same_table;        /* [column_count] the column before with the same table, or none */
+    double *inverses;            /* [column_count] 1 / modulus */
 };
 
 /* The bytes that a handle reads, which no output may overlap. */

@@ -15,8 +15,8 @@ static inline __attribute__((always_inline)) void write_ids(const struct inlay_n
     const size_t count = chunk->call.count;
     for (size_t t = 0; t < chunk->call.tokens; t++, out += stride_bytes)
         for (size_t c = 0; c < count; c++) {
-            uint64_t row = chunk->rows[t * count + c];
-            if (zero_is_none && row == chunk->call.offsets[c])
+            uint64_t row = inlay_ngram_chunk_row(chunk, t, c);
+            if (zero_is_none && row == chunk->call.columns[c].offset)
                 row = UINT64_MAX;
             const uint32_t narrow = (uint32_t)row;
             if (type == INLAY_ID_I32)

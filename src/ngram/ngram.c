@@ -71,24 +71,20 @@ static size_t take(size_t *used, size_t n, size_t element_bytes)
 
 /* Where the arrays of a handle begin, counted from a cache line. */
 struct places {
-    size_t resets, masks, multipliers, columns, same_table, sum_of, sums, moduli, offsets, inverses;
+    size_t resets, masks, multipliers, columns, same_table, inverses;
     size_t bytes; /* of all */
 };
 
 /* No size overflows: the largest, those of the bitmaps, are below 2^29 bytes. */
 static struct places find_places(const inlay_ngram_spec *spec)
 {
-    const size_t words = (spec->vocab + 63) / 64, n = spec->column_count, padded = n + INLAY_NGRAM_LANES;
+    const size_t words = (spec->vocab + 63) / 64, n = spec->column_count;
     struct places at;
     size_t used = 0;
     at.multipliers = take(&used, spec->vectors * spec->length, sizeof(uint64_t));
     at.columns = take(&used, n, sizeof(inlay_ngram_column));
     at.same_table = take(&used, n, sizeof(uint32_t));
-    at.sum_of = take(&used, n, sizeof(uint32_t));
-    at.sums = take(&used, n, sizeof(struct inlay_ngram_sum));
-    at.moduli = take(&used, padded, sizeof(uint64_t));
-    at.offsets = take(&used, padded, sizeof(uint64_t));
-    at.inverses = take(&used, padded, sizeof(double));
+    at.inverses = take(&used, n, sizeof(double));
     at.resets = take(&used, spec->reset_count > 0 ? words : 0, sizeof(uint64_t));
     at.masks = take(&used, spec->mask_count > 0 ? words : 0, sizeof(uint64_t));
     at.bytes = used;
@@ -110,39 +106,16 @@ static uint64_t *make_bitmap(void *memory, const int64_t *ids, size_t count, siz
     return bitmap;
 }
 
-/* Gives each stretch of columns with the same n-gram a sum. A longer n-gram of the same multipliers goes on where the
-   one before it ends. */
-static void prepare_sums(inlay_ngram *ngram)
-{
-    const inlay_ngram_column *columns = ngram->columns;
-    uint32_t sums = 0;
-    for (size_t c = 0; c < ngram->column_count; c++) {
-        const bool same_vector = c > 0 && columns[c].vector == columns[c - 1].vector;
-        if (!same_vector || columns[c].length != columns[c - 1].length)
-            ngram->sums[sums++] = (struct inlay_ngram_sum){
-                .multipliers = ngram->multipliers + (size_t)columns[c].vector * ngram->length,
-                .length = columns[c].length,
-                .begun = same_vector && columns[c].length > columns[c - 1].length ? columns[c - 1].length : 0,
-            };
-        ngram->sum_of[c] = sums - 1;
-    }
-}
-
 /* The inverses are computed by integer operations, since the caller's floating-point environment may be any. */
 static void prepare_columns(inlay_ngram *ngram)
 {
-    const size_t n = ngram->column_count;
-    for (size_t c = 0; c < n + INLAY_NGRAM_LANES; c++) {
-        const inlay_ngram_column *column = &ngram->columns[c < n ? c : n - 1];
-        ngram->moduli[c] = column->modulus;
-        ngram->offsets[c] = column->offset;
-        ngram->inverses[c] = inlay_round_f64(inlay_fixed_div(inlay_fixed_one, column->modulus), 0, false);
-    }
-    for (size_t c = 0; c < n; c++) {
+    const inlay_ngram_column *columns = ngram->columns;
+    for (size_t c = 0; c < ngram->column_count; c++) {
         size_t before = c;
-        while (before > 0 && ngram->columns[before - 1].table != ngram->columns[c].table)
+        while (before > 0 && columns[before - 1].table != columns[c].table)
             before--;
         ngram->same_table[c] = before > 0 ? (uint32_t)before - 1 : INLAY_NGRAM_NO_COLUMN;
+        ngram->inverses[c] = inlay_round_f64(inlay_fixed_div(inlay_fixed_one, columns[c].modulus), 0, false);
     }
 }
 
@@ -180,15 +153,10 @@ inlay_status inlay_ngram_create(const inlay_ngram_spec *spec, const inlay_alloca
         .multipliers = (uint64_t *)(void *)(arrays + at.multipliers),
         .columns = (inlay_ngram_column *)(void *)(arrays + at.columns),
         .same_table = (uint32_t *)(void *)(arrays + at.same_table),
-        .sum_of = (uint32_t *)(void *)(arrays + at.sum_of),
-        .sums = (struct inlay_ngram_sum *)(void *)(arrays + at.sums),
-        .moduli = (uint64_t *)(void *)(arrays + at.moduli),
-        .offsets = (uint64_t *)(void *)(arrays + at.offsets),
         .inverses = (double *)(void *)(arrays + at.inverses),
     };
     memcpy(made->multipliers, spec->multipliers, spec->vectors * spec->length * sizeof *made->multipliers);
     memcpy(made->columns, spec->columns, spec->column_count * sizeof *made->columns);
-    prepare_sums(made);
     prepare_columns(made);
     *ngram = made;
     return INLAY_OK;

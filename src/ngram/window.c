@@ -88,7 +88,10 @@ size_t inlay_ngram_walk_next(struct inlay_ngram_walk *walk, size_t most, uint32_
         }
         const uint32_t unblocked = append(walk, inlay_ngram_id(input, input->ids, walk->token));
         for (size_t s = 0; s < length; s++)
-            *windows++ = s < unblocked ? walk->words[walk->count - 1 - s] : pad;
+            windows[s * INLAY_NGRAM_TOKENS + i] = s < unblocked ? walk->words[walk->count - 1 - s] : pad;
     }
+    for (size_t i = n; i % INLAY_NGRAM_LANES != 0; i++)
+        for (size_t s = 0; s < length; s++)
+            windows[s * INLAY_NGRAM_TOKENS + i] = pad;
     return n;
 }

@@ -8,9 +8,6 @@
 
 #include "ngram/batch.h"
 
-/* The most tokens that a walk takes at once. */
-enum { INLAY_NGRAM_TOKENS = 64 };
-
 struct inlay_ngram_walk {
     const struct inlay_ngram_input *input;
     size_t token, end;   /* the next token, and the one behind the last */
@@ -25,8 +22,8 @@ struct inlay_ngram_walk {
 void inlay_ngram_walk_begin(struct inlay_ngram_walk *walk, const struct inlay_ngram_input *input, size_t token,
                             size_t end);
 
-/* Writes the windows [n, length] of the next tokens, at most `most` <= INLAY_NGRAM_TOKENS of them, and returns n; 0 at
-   the end. */
+/* Writes the windows [length, INLAY_NGRAM_TOKENS] of the next n tokens, and fills up to whole lanes; n is at most
+   `most`, which is at most INLAY_NGRAM_TOKENS. Returns n, which is 0 at the end. */
 size_t inlay_ngram_walk_next(struct inlay_ngram_walk *walk, size_t most, uint32_t *windows);
 
 #endif

@@ -4,11 +4,12 @@
  * and includes nothing.
  */
 /*
- * Lanes are columns. The remainder of x, |x| <= 2^63, modulo m comes from a quotient in double: q is x * (1 / m),
- * rounded to an integer by adding NGRAM_TO_INTEGER. With u = 2^-53, the conversion of x, 1 / m and (where fma rounds
- * twice) the product are each off by a factor of 1 +- u at most, so that the product is off by less than 3.01 u 2^63 /
- * m = 3.01 * 2^10 / m, which is below 0.38 for m >= INLAY_NGRAM_LANES_LEAST. |x / m| <= 2^50, so the sum lies in [2^52,
- * 2^53], where doubles are integers, and rounds by 1/2 at most. Hence |q - x / m| < 1, and r = x - q m lies in (-m, m).
+ * Lanes are tokens. The remainder of a sum x, -2^63 <= x < 2^63, modulo m comes from a quotient in double: q is x * (1
+ * / m), rounded to an integer by adding NGRAM_TO_INTEGER. With u = 2^-53, the conversion of x, 1 / m and (where fma
+ * rounds twice) the product are each off by a factor of 1 +- u at most, so that the product is off by less than 3.01 u
+ * 2^63 / m = 3.01 * 2^10 / m, which is below 0.38 for m >= INLAY_NGRAM_LANES_LEAST. |x / m| <= 2^50, so the sum lies in
+ * [2^52, 2^53], where doubles are integers, and rounds by 1/2 at most. Hence |q - x / m| < 1, and r = x - q m lies in
+ * (-m, m).
  *
  * The last bits of the sum are those of q, modulo 2^32, since those of NGRAM_TO_INTEGER are zeros. m < 2^31, so r + m
  * lies in (0, 2^32), and the lower 32 bits of x - q m tell r. Where r is negative, they are 2^32 + r as an unsigned
@@ -17,80 +18,88 @@
  */
 #define NGRAM_TO_INTEGER 0x1.8p52
 
-_Static_assert(INLAY_NGRAM_LANES % VEC_DOUBLES == 0, "arrays of columns are padded for whole vectors");
+_Static_assert(INLAY_NGRAM_LANES % VEC_DOUBLES == 0, "windows and rows have room for whole vectors");
 
-/* Writes the rows of VEC_DOUBLES columns from column c on. */
-VEC_INLINE void ngram_reduce(const struct inlay_ngram_tile *tile, size_t c, vec_double_bits sum, vec_double sum_double,
-                             uint64_t *rows)
+/* The sums of tokens, and the same as doubles. */
+struct ngram_sums {
+    _Alignas(INLAY_CACHE_LINE) uint64_t bits[INLAY_NGRAM_TOKENS];
+    double doubles[INLAY_NGRAM_TOKENS];
+};
+
+/* Returns signed 64-bit lanes as doubles, rounded once: their halves are put below the exponents of 2^52 and, with the
+   sign bit inverted, of 2^84; what that adds is subtracted exactly. */
+VEC_INLINE vec_double ngram_doubles(vec_double_bits x)
 {
-    const vec_double_bits modulus = vec_double_bits_load(tile->moduli + c);
-    const vec_double quotient =
-        vec_double_fma(sum_double, vec_double_load(tile->inverses + c), vec_double_set1(NGRAM_TO_INTEGER));
-    const vec_double_bits rest = sum - vec_mul_lower((vec_double_bits)quotient, modulus);
-    const vec_bits remainder = vec_bits_min((vec_bits)rest, (vec_bits)(rest + modulus));
-    const vec_double_bits lower = (vec_double_bits)remainder & UINT32_MAX;
-    vec_double_bits_store(rows + c, vec_double_bits_load(tile->offsets + c) + lower);
+    const uint64_t low_exponent = UINT64_C(0x433) << 52, high_exponent = UINT64_C(0x453) << 52;
+    const vec_double low = (vec_double)((x & UINT32_MAX) | low_exponent);
+    const vec_double high = (vec_double)(((x >> 32) ^ (UINT64_C(1) << 31)) | high_exponent);
+    return (high - (0x1p84 + 0x1p63 + 0x1p52)) + low;
 }
 
-/* Reduces a sum by any modulus: that of a negative x is m - 1 - (~x mod m). */
-VEC_INLINE uint64_t ngram_reduce_one(uint64_t sum, uint64_t modulus)
+/* Mixes places [from, to) into the sums, or into 0 if `from` is 0. A product of 64 bits is that with the lower half of
+   the multiplier plus, in its upper half, the lower bits of that with the upper half. */
+VEC_INLINE void ngram_mix(const struct inlay_ngram_tile *tile, const uint64_t *multipliers, size_t from, size_t to,
+                          struct ngram_sums *sums, bool adds)
 {
-    const uint64_t negative = 0 - (sum >> 63), remainder = (sum ^ negative) % modulus;
-    return (remainder ^ negative) + (modulus & negative);
-}
-
-/* Computes the sums of a token, and their doubles. */
-VEC_INLINE void ngram_sum(const struct inlay_ngram_tile *tile, const uint32_t *window, bool adds, uint64_t *sums,
-                          double *doubles)
-{
-    uint64_t sum = 0;
-    for (size_t k = 0; k < tile->sum_count; k++) {
-        const struct inlay_ngram_sum *of = &tile->sums[k];
-        size_t s = k > 0 ? of->begun : 0;
-        if (s == 0)
-            sum = 0;
-        for (; s < of->length; s++) {
-            const uint64_t product = window[s] * of->multipliers[s];
+    for (size_t t = 0; t < tile->tokens; t += VEC_DOUBLES) {
+        vec_double_bits sum = {0};
+        if (from > 0)
+            sum = vec_double_bits_load(sums->bits + t);
+        for (size_t s = from; s < to; s++) {
+            const vec_double_bits factor = multipliers[s] + (vec_double_bits){0};
+            const vec_double_bits word = vec_widen(tile->windows + s * INLAY_NGRAM_TOKENS + t);
+            const vec_double_bits product = vec_mul_lower(word, factor) + (vec_mul_lower(word, factor >> 32) << 32);
             sum = adds ? sum + product : sum ^ product;
         }
-        sums[k] = sum;
-        doubles[k] = (double)(int64_t)sum;
+        vec_double_bits_store(sums->bits + t, sum);
+        vec_double_store(sums->doubles + t, ngram_doubles(sum));
     }
 }
 
-/* Lanes behind the last column of a run belong to the next one, which overwrites them. */
+/* Writes the rows of a column whose modulus is reduced in lanes. */
+VEC_INLINE void ngram_reduce(const struct ngram_sums *sums, const inlay_ngram_column *column, double inverse,
+                             size_t tokens, uint64_t *rows)
+{
+    const vec_double_bits modulus = column->modulus + (vec_double_bits){0};
+    const vec_double_bits offset = column->offset + (vec_double_bits){0};
+    const vec_double inverses = vec_double_set1(inverse), to_integer = vec_double_set1(NGRAM_TO_INTEGER);
+    for (size_t t = 0; t < tokens; t += VEC_DOUBLES) {
+        const vec_double quotient = vec_double_fma(vec_double_load(sums->doubles + t), inverses, to_integer);
+        const vec_double_bits rest =
+            vec_double_bits_load(sums->bits + t) - vec_mul_lower((vec_double_bits)quotient, modulus);
+        const vec_bits remainder = vec_bits_min((vec_bits)rest, (vec_bits)(rest + modulus));
+        vec_double_bits_store(rows + t, offset + ((vec_double_bits)remainder & UINT32_MAX));
+    }
+}
+
+/* Writes the rows of a column with any modulus: the remainder of a negative x is m - 1 - (~x mod m). */
+VEC_INLINE void ngram_reduce_each(const struct ngram_sums *sums, const inlay_ngram_column *column, size_t tokens,
+                                  uint64_t *rows)
+{
+    const uint64_t modulus = column->modulus;
+    for (size_t t = 0; t < tokens; t++) {
+        const uint64_t sum = sums->bits[t], negative = 0 - (sum >> 63), remainder = (sum ^ negative) % modulus;
+        rows[t] = column->offset + (remainder ^ negative) + (modulus & negative);
+    }
+}
+
+/* Columns with the n-gram of the column before share its sums; a longer n-gram of the same multipliers goes on with
+   them. */
 VEC_INLINE void ngram_tile(const struct inlay_ngram_tile *callers, bool adds)
 {
     const struct inlay_ngram_tile tile = *callers;
-    uint64_t sums[INLAY_NGRAM_CHUNK + INLAY_NGRAM_LANES];
-    double doubles[INLAY_NGRAM_CHUNK + INLAY_NGRAM_LANES];
-    for (size_t i = 0; i < INLAY_NGRAM_LANES; i++) {
-        sums[tile.sum_count + i] = 0;
-        doubles[tile.sum_count + i] = 0;
-    }
-    for (size_t t = 0; t < tile.tokens; t++) {
-        uint64_t *rows = tile.rows + t * tile.rows_stride;
-        ngram_sum(&tile, tile.windows + t * tile.length, adds, sums, doubles);
-        for (size_t i = 0; i < tile.run_count; i++) {
-            const struct inlay_ngram_run run = tile.runs[i];
-            const size_t end = run.first + run.count;
-            if (!run.in_lanes) {
-                for (size_t c = run.first; c < end; c++) {
-                    const uint64_t sum = sums[run.sum + (c - run.first) * run.step];
-                    rows[c] = tile.offsets[c] + ngram_reduce_one(sum, tile.moduli[c]);
-                }
-            } else if (run.step == 0) {
-                const vec_double_bits sum = sums[run.sum] + (vec_double_bits){0};
-                const vec_double sum_double = vec_double_set1(doubles[run.sum]);
-                for (size_t c = run.first; c < end; c += VEC_DOUBLES)
-                    ngram_reduce(&tile, c, sum, sum_double, rows);
-            } else {
-                for (size_t c = run.first; c < end; c += VEC_DOUBLES) {
-                    const size_t k = run.sum + (c - run.first);
-                    ngram_reduce(&tile, c, vec_double_bits_load(sums + k), vec_double_load(doubles + k), rows);
-                }
-            }
-        }
+    struct ngram_sums sums;
+    for (size_t c = 0; c < tile.count; c++) {
+        const inlay_ngram_column *column = &tile.columns[c];
+        const bool same_vector = c > 0 && column->vector == column[-1].vector;
+        const size_t mixed = same_vector && column->length >= column[-1].length ? column[-1].length : 0;
+        uint64_t *rows = tile.rows + c * tile.rows_stride;
+        if (mixed < column->length)
+            ngram_mix(&tile, tile.multipliers + column->vector * tile.length, mixed, column->length, &sums, adds);
+        if (column->modulus >= INLAY_NGRAM_LANES_LEAST && column->modulus < INLAY_NGRAM_LANES_LIMIT)
+            ngram_reduce(&sums, column, tile.inverses[c], tile.tokens, rows);
+        else
+            ngram_reduce_each(&sums, column, tile.tokens, rows);
     }
 }
 
