@@ -47,6 +47,8 @@ static void break_arguments(struct call *call, struct source *source)
         TABLE(positions),
         TABLE(segments),
         ARGUMENT(tokens.size, sizeof(inlay_table) + 8),
+        ARGUMENT(tokens.extent_count, 0),
+        ARGUMENT(tokens.extent_rows, 1),
         ARGUMENT(tuning.size, sizeof(inlay_tuning) + 8),
         ARGUMENT(tuning.stream_bytes, 0),
         ARGUMENT(tuning.compute_bytes, 100),
@@ -98,7 +100,7 @@ static void break_arguments(struct call *call, struct source *source)
         {offsetof(struct call, batch.ids), NULL},          {offsetof(struct call, batch.offsets), zeros},
         {offsetof(struct call, batch.starts), zeros},      {offsetof(struct call, batch.position_ids), zeros},
         {offsetof(struct call, batch.segment_ids), zeros}, {offsetof(struct call, batch.weights), zeros},
-        {offsetof(struct call, executor.run), NULL},
+        {offsetof(struct call, tokens.extents), NULL},     {offsetof(struct call, executor.run), NULL},
     };
     static const inlay_allocator allocator = {NULL, allocate, release};
     call->allocator = &allocator;

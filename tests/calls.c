@@ -41,6 +41,7 @@ static bool half(struct source *source)
 
 /* ---- Memory ---- */
 
+enum { MOST_EXTENTS = 8 };
 enum {
     SCALES = SEGMENTS + 1,
     ZERO_POINTS,
@@ -50,18 +51,28 @@ enum {
     STARTS,
     OFFSETS,
     WEIGHTS,
+    MAPPING,
+    TOKEN_WEIGHTS,
     GAMMA,
     BETA,
-    ARENAS
+    EXTENT_DATA,
+    EXTENT_SCALES = EXTENT_DATA + MOST_EXTENTS,
+    EXTENT_ZEROS = EXTENT_SCALES + MOST_EXTENTS,
+    ARENAS = EXTENT_ZEROS + MOST_EXTENTS
 };
 enum { SMALL_BYTES = 24576 };
 
 static struct arena inputs[ARENAS], outputs, expectations;
 
+/* The extents of all tables of a call, each with arenas of its own. */
+static inlay_table_extent extents[MOST_EXTENTS];
+static size_t extents_drawn;
+
 void calls_prepare(const struct call_sizes *sizes)
 {
     for (int i = 0; i < ARENAS; i++)
-        inputs[i] = arena_make(i < SCALES ? MAX_TABLE_ROWS * (sizes->max_dim * sizeof(float) + 8) : SMALL_BYTES);
+        inputs[i] = arena_make(i < SCALES || i >= EXTENT_DATA ? MAX_TABLE_ROWS * (sizes->max_dim * sizeof(float) + 8)
+                                                              : SMALL_BYTES);
     outputs = arena_make(sizes->out_bytes + 100);
     expectations = arena_make(sizes->out_bytes + 100);
 }
@@ -93,40 +104,74 @@ static unsigned char *draw_noise(struct source *source, int which, size_t bytes)
 
 /* ---- The layer ---- */
 
+/* Draws the arrays of the rows of a view in the arenas of that number. */
+static void draw_arrays(struct source *source, inlay_table *table, bool scaled, bool zeros, const int which[3])
+{
+    const size_t groups = table->group > 0 ? table->dim / table->group : 1;
+    const size_t scale_bytes = table->rows * row_scale_bytes(table->type, table->dim, table->group);
+    const size_t bytes = (table->rows - 1) * table->stride_bytes + inlay_table_row_bytes(table->type, table->dim);
+    if (table->type != INLAY_F32) {
+        table->data = draw_noise(source, which[0], bytes);
+    } else {
+        unsigned char *data = place(source, which[0], bytes);
+        random_rows(&source->random, data, table->rows, table->dim, table->stride_bytes);
+        table->data = data;
+    }
+    if (scaled)
+        table->scales = table->type == INLAY_E4M3_E8M0 ? draw_noise(source, which[1], scale_bytes)
+                                                       : draw_floats(source, which[1], scale_bytes / sizeof(float));
+    if (zeros)
+        table->zeros = draw_noise(source, which[2],
+                                  table->type == INLAY_U4_GROUPED ? table->rows * ((groups + 1) / 2)
+                                                                  : (table->rows * groups + 1) / 2);
+}
+
+/* Draws the rows of a table in as many extents as there may still be, all of the same length or not. */
+static inlay_table draw_extents(struct source *source, const inlay_table *table, bool scaled, bool zeros)
+{
+    const size_t most = MOST_EXTENTS - extents_drawn, least_rows = (table->rows + most - 1) / most;
+    const bool equal = half(source);
+    inlay_table_extent *const first = &extents[extents_drawn];
+    const size_t rows_each = least_rows + choose(source, table->rows - least_rows + 1);
+    size_t count = 0;
+    for (size_t row = 0; row < table->rows; count++) {
+        const size_t left = table->rows - row;
+        inlay_table part = *table;
+        part.rows = equal ? rows_each : 1 + choose(source, left);
+        if (part.rows > left || count + 1 == most)
+            part.rows = left;
+        const int at = (int)extents_drawn++;
+        draw_arrays(source, &part, scaled, zeros,
+                    (const int[]){EXTENT_DATA + at, EXTENT_SCALES + at, EXTENT_ZEROS + at});
+        first[count] = (inlay_table_extent){part.data, part.scales, part.zeros, row};
+        row += part.rows;
+    }
+    return inlay_table_in_extents(*table, first, count, equal ? rows_each : 0);
+}
+
 inlay_table draw_table(struct source *source, enum table_place which, size_t rows, size_t dim, bool any_type,
                        bool arrays)
 {
     inlay_element_type type = INLAY_F32;
     if (any_type)
         type = (inlay_element_type)(1 + choose(source, INLAY_ELEMENT_TYPES - 1));
-    bool grouped = is_grouped(type), scaled = row_scale_bytes(type, 32, 32) > 0;
+    bool grouped = is_grouped(type), scaled = row_scale_bytes(type, 32, 32) > 0, zeros;
     uint32_t group = grouped ? 32u << choose(source, 3) : 0;
     if ((grouped ? dim % group != 0 : inlay_table_row_bytes(type, dim) == 0) || (scaled && !arrays)) {
         type = INLAY_F16;
         grouped = scaled = false;
     }
-    size_t row_bytes = inlay_table_row_bytes(type, dim), groups = grouped ? dim / group : 1;
+    size_t row_bytes = inlay_table_row_bytes(type, dim);
     size_t stride = row_bytes + (one_in(source, 3) ? choose(source, 9) : 0);
     inlay_table table = inlay_table_of(type, NULL, rows, dim, stride);
     table.group = grouped ? group : 0;
     if (rows == 0)
         return table;
-    size_t bytes = (rows - 1) * stride + row_bytes;
-    if (type != INLAY_F32) {
-        table.data = draw_noise(source, which, bytes);
-    } else {
-        unsigned char *data = place(source, which, bytes);
-        random_rows(&source->random, data, rows, dim, stride);
-        table.data = data;
-    }
-    const size_t scale_bytes = row_scale_bytes(type, dim, group);
-    if (type == INLAY_E4M3_E8M0)
-        table.scales = draw_noise(source, SCALES, rows * scale_bytes);
-    else if (scaled && !(scales_are_optional(type) && half(source)))
-        table.scales = draw_floats(source, SCALES, rows * scale_bytes / sizeof(float));
-    if (grouped && half(source))
-        table.zeros = draw_noise(source, ZERO_POINTS,
-                                 type == INLAY_U4_GROUPED ? rows * ((groups + 1) / 2) : (rows * groups + 1) / 2);
+    zeros = grouped && half(source);
+    scaled = scaled && !(scales_are_optional(type) && half(source));
+    if (extents_drawn < MOST_EXTENTS && one_in(source, 4))
+        return draw_extents(source, &table, scaled, zeros);
+    draw_arrays(source, &table, scaled, zeros, (const int[]){(int)which, SCALES, ZERO_POINTS});
     return table;
 }
 
@@ -151,7 +196,7 @@ static void draw_position_rows(struct call *call, struct source *source, size_t 
 static void draw_norm(struct call *call, struct source *source, size_t dim)
 {
     inlay_layer_spec *spec = &call->spec;
-    spec->norm = (inlay_norm)(1 + choose(source, 2));
+    spec->norm = (inlay_norm)(1 + choose(source, 3));
     spec->epsilon = half(source) ? 1e-5f : 0;
     if (half(source))
         spec->gamma = draw_floats(source, GAMMA, dim);
@@ -174,6 +219,19 @@ static void draw_tuning(struct call *call, struct source *source)
         tuning->prefetch_bytes = one_in(source, 3) ? 0 : choose(source, 40000);
 }
 
+/* Draws a mapping of ids to rows of the vocabulary; returns how many ids there are. */
+static size_t draw_mapping(inlay_layer_spec *spec, struct source *source, size_t vocab)
+{
+    const size_t length = 1 + choose(source, 2 * MAX_TABLE_ROWS);
+    spec->token_mapping_type = (inlay_id_type)(1 + choose(source, 6));
+    unsigned char *mapping = place(source, MAPPING, length * reference_id_bytes(spec->token_mapping_type));
+    for (size_t i = 0; i < length; i++)
+        reference_put_id(mapping, spec->token_mapping_type, i, (int64_t)random_below(&source->random, vocab));
+    spec->token_mapping = mapping;
+    spec->token_mapping_length = length;
+    return length;
+}
+
 static void draw_layer(struct call *call, struct source *source, size_t dim)
 {
     static const float factors[] = {1, 1, 1, 22.627417f, 0.5f, -3, 0, -0.0f, 0x1p-140f, NAN, INFINITY};
@@ -186,9 +244,15 @@ static void draw_layer(struct call *call, struct source *source, size_t dim)
     call->tokens = draw_table(source, TOKENS, rows, dim, half(source), true);
     call->tokens = inlay_table_shard(call->tokens, first, shard ? vocab : 0);
     *spec = inlay_layer_spec_default(&call->tokens);
+    if (vocab > 0 && one_in(source, 5))
+        vocab = draw_mapping(spec, source, vocab);
     spec->scale = factors[choose(source, sizeof factors / sizeof *factors)];
     if (whole && one_in(source, 6) && dim <= 4096)
         spec->pooling = (inlay_pooling)choose(source, 3);
+    if (spec->pooling != INLAY_POOLING_NONE && vocab > 0 && half(source)) {
+        spec->token_weights = draw_floats(source, TOKEN_WEIGHTS, vocab);
+        spec->token_weights_length = vocab;
+    }
     if (one_in(source, 3))
         spec->out_type = (inlay_element_type)(1 + choose(source, 3));
     if (spec->pooling == INLAY_POOLING_NONE) {
@@ -334,6 +398,9 @@ static void draw_batch(struct call *call, struct source *source, size_t most_tok
     inlay_batch *batch = &call->batch;
     bool hostile = one_in(source, 6);
     size_t vocab = spec->tokens->vocab > 0 ? spec->tokens->vocab : spec->tokens->rows;
+    const bool whole = spec->tokens->rows == vocab;
+    if (spec->token_mapping != NULL)
+        vocab = spec->token_mapping_length;
     *batch = inlay_batch_i32(NULL, 0, 0, 0);
     size_t longest = draw_lengths(call, source, most_tokens, hostile), tokens = call->n_tokens;
     uint64_t bad_ids_in = spec->bad_id != INLAY_BAD_ID_ERROR ? 4 : hostile ? 20 : 0;
@@ -344,7 +411,7 @@ static void draw_batch(struct call *call, struct source *source, size_t most_tok
                                       (int64_t)spec->segments->rows, hostile ? 20 : 0, -1);
     if (spec->pooling != INLAY_POOLING_NONE && tokens > 0 && half(source))
         batch->weights = draw_floats(source, WEIGHTS, tokens);
-    if (spec->tokens->rows == vocab && one_in(source, 5)) {
+    if (whole && one_in(source, 5)) {
         batch->dropout = half(source) ? 0.5f : 0.1f;
         batch->dropout_key = random_bits(&source->random);
         batch->dropout_offset = random_bits(&source->random);
@@ -369,6 +436,7 @@ void call_draw(struct call *call, struct source *source, const struct call_sizes
 {
     static const size_t threads[] = {1, 2, 3, 7, SIZE_MAX}, offsets[] = {0, 1, 4, 16, 32, 64};
     memset(call, 0, sizeof *call);
+    extents_drawn = 0;
     size_t dim = sizes->dims[choose(source, sizes->n_dims)], fit = sizes->out_bytes / (dim * 4 + 67);
     draw_layer(call, source, dim);
     draw_batch(call, source, fit < sizes->tokens ? fit : sizes->tokens);

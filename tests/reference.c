@@ -59,6 +59,23 @@ static int u4_at(const void *data, size_t i)
     return ((const unsigned char *)data)[i / 2] >> i % 2 * 4 & 15;
 }
 
+/* Returns a view of the array that holds a row, and sets the row to its index there. */
+static inlay_table array_with(const inlay_table *table, size_t *row)
+{
+    inlay_table array = *table;
+    size_t i = table->extent_count;
+    while (i > 0 && table->extents[i - 1].first_row > *row)
+        i--;
+    if (i > 0) {
+        const inlay_table_extent *extent = &table->extents[i - 1];
+        array.data = extent->data;
+        array.scales = extent->scales;
+        array.zeros = extent->zeros;
+        *row -= extent->first_row;
+    }
+    return array;
+}
+
 static float grouped_at(const inlay_table *table, size_t row, size_t column)
 {
     const unsigned char *data = (const unsigned char *)table->data + row * table->stride_bytes;
@@ -140,8 +157,9 @@ static float q6_k_at(const unsigned char *block, size_t i)
     return factor * (float)(low + 16 * high - 32);
 }
 
-float reference_element(const inlay_table *table, size_t row, size_t column)
+float reference_element(const inlay_table *whole, size_t row, size_t column)
 {
+    const inlay_table array = array_with(whole, &row), *const table = &array;
     const unsigned char *at = (const unsigned char *)table->data + row * table->stride_bytes;
     size_t dim = table->dim;
     float value;

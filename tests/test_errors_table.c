@@ -231,6 +231,130 @@ START_TEST(shards)
 }
 END_TEST
 
+/* Expects a status of the fixture's table in three extents of 3, 3 and 2 rows, with the fields of one of them changed.
+ */
+#define EXPECT_EXTENT(wanted, index, field, value)                                                                     \
+    do {                                                                                                               \
+        EXPECT_WITH(wanted, extents[index], field, value, gather(&call));                                              \
+        EXPECT_WITH(wanted, extents[index], field, value, create_layer(&spec));                                        \
+        EXPECT_WITH(wanted, extents[index], field, value, add(&call));                                                 \
+    } while (0)
+
+START_TEST(extents_of_tables)
+{
+    inlay_table_extent extents[] = {{table[0], NULL, NULL, 0}, {table[3], NULL, NULL, 3}, {table[6], NULL, NULL, 6}};
+    inlay_table view = inlay_table_in_extents(good_table(), extents, 3, 3);
+    struct call call = good_call(&view);
+    inlay_layer_spec spec = inlay_layer_spec_default(&view);
+    for (size_t extent_rows = 0; extent_rows <= 3; extent_rows += 3) {
+        view.extent_rows = extent_rows;
+        expect_view(&view, INLAY_OK);
+        EXPECT_EXTENT(INLAY_ERROR_SHAPE, 0, first_row, 1);
+        EXPECT_EXTENT(INLAY_ERROR_SHAPE, 1, first_row, 0);
+        EXPECT_EXTENT(INLAY_ERROR_SHAPE, 1, first_row, SIZE_MAX);
+        EXPECT_EXTENT(INLAY_ERROR_SHAPE, 2, first_row, 3);
+        EXPECT_EXTENT(INLAY_ERROR_SHAPE, 2, first_row, ROWS);
+        EXPECT_EXTENT(extent_rows > 0 ? INLAY_ERROR_SHAPE : INLAY_OK, 1, first_row, 2);
+        EXPECT_EXTENT(extent_rows > 0 ? INLAY_ERROR_SHAPE : INLAY_OK, 2, first_row, 7);
+        for (int i = 0; i < 3; i++) {
+            EXPECT_EXTENT(INLAY_ERROR_NULL, i, data, NULL);
+            EXPECT_EXTENT(INLAY_ERROR_OVERFLOW, i, data, (void *)UINTPTR_MAX);
+            EXPECT_EXTENT(INLAY_ERROR_OPTION, i, scales, table);
+            EXPECT_EXTENT(INLAY_ERROR_OPTION, i, zeros, table);
+        }
+    }
+    EXPECT_TOKENS(INLAY_ERROR_OPTION, data, table);
+    EXPECT_TOKENS(INLAY_ERROR_OPTION, scales, table);
+    EXPECT_TOKENS(INLAY_ERROR_OPTION, zeros, table);
+    EXPECT_TOKENS(INLAY_ERROR_NULL, extents, NULL);
+    EXPECT_TOKENS(INLAY_ERROR_OPTION, extent_count, 0);
+    EXPECT_TOKENS(INLAY_ERROR_SHAPE, extent_count, 2);
+    EXPECT_TOKENS(INLAY_ERROR_OVERFLOW, extent_count, SIZE_MAX);
+    EXPECT_TOKENS(INLAY_ERROR_SHAPE, extent_rows, 2);
+    EXPECT_TOKENS(INLAY_ERROR_SHAPE, extent_rows, 4);
+    EXPECT_TOKENS(INLAY_ERROR_SHAPE, rows, 0);
+    EXPECT_TOKENS(INLAY_ERROR_SHAPE, rows, 6);
+    EXPECT_TOKENS(INLAY_OK, rows, 9);
+    EXPECT_TOKENS(INLAY_ERROR_SHAPE, rows, 10);
+    EXPECT_TOKENS(INLAY_ERROR_STRIDE, stride_bytes, ROW_BYTES - 1);
+    EXPECT_TOKENS(INLAY_ERROR_OVERFLOW, dim, SIZE_MAX / 2);
+    EXPECT_TOKENS(INLAY_ERROR_OVERFLOW, stride_bytes, SIZE_MAX / 2);
+    const inlay_table none = inlay_table_in_extents(good_table(), NULL, 0, 0);
+    expect_tokens(none, INLAY_ERROR_NULL); /* as a view without data */
+    view = good_table();
+    EXPECT_TOKENS(INLAY_ERROR_OPTION, extent_rows, 3);
+    EXPECT_TOKENS(INLAY_ERROR_OPTION, extent_count, 1);
+    EXPECT_TOKENS(INLAY_ERROR_OPTION, extents, extents);
+}
+END_TEST
+
+/* Zero points are those of all extents or of none, and scales those of each. */
+START_TEST(extents_of_quantised_tables)
+{
+    static unsigned char bytes[4096];
+    inlay_table_extent extents[] = {{bytes, bytes, bytes, 0}, {bytes, bytes, bytes, 1}};
+    inlay_table view = inlay_table_u4_grouped(NULL, NULL, NULL, 2, 64, 32);
+    view = inlay_table_in_extents(view, extents, 2, 1);
+    const inlay_layer_spec spec = inlay_layer_spec_default(&view);
+    expect_tokens(view, INLAY_OK);
+    for (int i = 0; i < 2; i++) {
+        EXPECT_WITH(INLAY_ERROR_OPTION, extents[i], zeros, NULL, create_layer(&spec));
+        EXPECT_WITH(INLAY_ERROR_NULL, extents[i], scales, NULL, create_layer(&spec));
+    }
+    extents[0].zeros = extents[1].zeros = NULL;
+    expect_tokens(view, INLAY_OK);
+}
+END_TEST
+
+/* Outputs may lie between extents, but share no byte with any of them or with the array that lists them. */
+START_TEST(extents_beside_outputs)
+{
+    static struct {
+        inlay_table_extent extents[2];
+        float first[2][DIM], between[4][DIM], last[2][DIM];
+    } memory;
+    memory.extents[0] = (inlay_table_extent){memory.last, NULL, NULL, 0};
+    memory.extents[1] = (inlay_table_extent){memory.first, NULL, NULL, 2};
+    const inlay_table view = inlay_table_in_extents(inlay_table_f32(NULL, 4, DIM), memory.extents, 2, 2);
+    const struct {
+        void *out;
+        inlay_status wanted;
+    } places[] = {
+        {memory.between, INLAY_OK},
+        {memory.between[3], INLAY_OK},
+        {memory.first[1], INLAY_ERROR_OVERLAP},
+        {memory.last, INLAY_ERROR_OVERLAP},
+        {(unsigned char *)memory.between[3] + 1, INLAY_ERROR_OVERLAP},
+        {(unsigned char *)memory.between - 1, INLAY_ERROR_OVERLAP},
+        {memory.extents, INLAY_ERROR_OVERLAP},
+        {(unsigned char *)memory.first - 1, INLAY_ERROR_OVERLAP},
+    };
+    const inlay_table plain = good_table();
+    inlay_table_storage to = inlay_table_storage_of(INLAY_F32, NULL, DIM);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        for (int which = 0; which < 3; which++) {
+            const inlay_batch batch = inlay_batch_i32(zeros, 1, 1, 0);
+            inlay_layer_spec spec = inlay_layer_spec_default(which == 0 ? &view : &plain);
+            spec.positions = which == 1 ? &view : NULL;
+            spec.segments = which == 2 ? &view : NULL;
+            inlay_layer *layer = make_layer_of(&spec);
+            struct call call = good_call(&view);
+            call.out = places[i].out;
+            EXPECT_STATUS(inlay_forward(layer, &batch, call.out, ROW_BYTES, NULL, NULL), places[i].wanted);
+            EXPECT_STATUS(gather(&call), places[i].wanted);
+            EXPECT_STATUS(add(&call), places[i].wanted);
+            inlay_layer_destroy(layer);
+        }
+    /* A conversion writes four rows. */
+    to.data = memory.between;
+    EXPECT_STATUS(inlay_table_quantize(&view, &to, NULL, NULL), INLAY_OK);
+    to.data = memory.first;
+    EXPECT_STATUS(inlay_table_quantize(&view, &to, NULL, NULL), INLAY_ERROR_OVERLAP);
+    to.data = memory.between[1];
+    EXPECT_STATUS(inlay_table_quantize(&view, &to, NULL, NULL), INLAY_ERROR_OVERLAP);
+}
+END_TEST
+
 START_TEST(constructors_fill_in_every_field)
 {
     static unsigned char data[3 * 420], scales[3 * 8], points[3];
@@ -285,7 +409,7 @@ START_TEST(constructors_fill_in_every_field)
         shard.first_row = shard.vocab = 0;
         EXPECT(memcmp(&view, &shard, sizeof view) == 0, "the shard of view %zu has other fields", i);
     }
-    const inlay_table fields = {sizeof fields, data, 3, 64, 70, INLAY_F16, 0, NULL, NULL, 0, 0};
+    const inlay_table fields = {sizeof fields, data, 3, 64, 70, INLAY_F16, 0, NULL, NULL, 0, 0, NULL, 0, 0};
     const inlay_table view = inlay_table_of(INLAY_F16, data, 3, 64, 70);
     EXPECT(memcmp(&view, &fields, sizeof view) == 0, "inlay_table_of");
 }
@@ -438,7 +562,7 @@ END_TEST
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "errors of tables", make_fixture, free_fixture, plain_operations, fields_of_views,
-                     sizes_of_structs, quantised_views, shards, constructors_fill_in_every_field,
-                     ids_at_the_edge_of_int32, bad_ids_of_many, views_in_their_outputs, scaling_in_place,
-                     random_tables);
+                     sizes_of_structs, quantised_views, shards, extents_of_tables, extents_of_quantised_tables,
+                     extents_beside_outputs, constructors_fill_in_every_field, ids_at_the_edge_of_int32,
+                     bad_ids_of_many, views_in_their_outputs, scaling_in_place, random_tables);
 }

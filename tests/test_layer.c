@@ -13,8 +13,9 @@ static bool is_divisible(const struct call *call)
 {
     const inlay_layer_spec *spec = &call->spec;
     return call->tokens.type == INLAY_F32 && call->tokens.rows > 0 && call->tokens.vocab == 0 &&
-           spec->out_type == INLAY_F32 && spec->pooling == INLAY_POOLING_NONE && spec->norm == INLAY_NORM_NONE &&
-           spec->segments == NULL && spec->bad_id != INLAY_BAD_ID_SKIP && call->batch.dropout == 0;
+           call->tokens.extents == NULL && spec->out_type == INLAY_F32 && spec->pooling == INLAY_POOLING_NONE &&
+           spec->norm == INLAY_NORM_NONE && spec->segments == NULL && spec->bad_id != INLAY_BAD_ID_SKIP &&
+           call->batch.dropout == 0;
 }
 
 static inlay_status forward(const struct call *call, const inlay_table *tokens, float *out)

@@ -84,11 +84,13 @@ static void check_shape(const struct shape *shape, uint64_t seed)
     else
         random_rows(&random, scales, COUNT, beside / sizeof(float), beside);
     const unsigned char *row_at[COUNT], *scales_at[COUNT], *positions_at[COUNT];
+    const unsigned char *zeros_of[COUNT];
     size_t zero_at[COUNT];
     unsigned char *out_at[COUNT], *expected_at[COUNT];
     for (size_t i = 0; i < COUNT; i++) {
         row_at[i] = rows + i * bytes;
         scales_at[i] = scales + i * beside;
+        zeros_of[i] = zeros;
         zero_at[i] = i * row_zeros;
         positions_at[i] = positions + i * floats;
         out_at[i] = out + i * stride;
@@ -98,7 +100,7 @@ static void check_shape(const struct shape *shape, uint64_t seed)
         .type = type,
         .rows = row_at,
         .scales = beside > 0 ? scales_at : NULL,
-        .zeros = shape->zeros ? zeros : NULL,
+        .zeros = shape->zeros ? zeros_of : NULL,
         .zero_at = shape->zeros ? zero_at : NULL,
         .group = shape->group,
         .positions = shape->positioned ? positions_at : NULL,

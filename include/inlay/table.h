@@ -82,6 +82,16 @@ typedef enum inlay_id_type {
 
 /* ---- Views ------------------------------------------------------------------------------------------------------ */
 
+/** One of several arrays that hold the rows of a table: a tensor of a checkpoint that is cut into many, for example. It
+    holds the rows from first_row to the first row of the next extent, or to the table's last row. */
+typedef struct inlay_table_extent {
+    const void *data;   /**< its rows, as inlay_table.data */
+    const void *scales; /**< those of its rows, as inlay_table.scales; null for types without such an array */
+    const void *zeros;  /**< the zero points of its rows, which begin in a byte of their own, as inlay_table.zeros; null
+                           in  all extents of a table or in none */
+    size_t first_row;   /**< index in the table of its first row; 0 for the first extent */
+} inlay_table_extent;
+
 /**
  * A view of a table [rows, dim] in the caller's memory. It owns nothing, and the memory must outlive its use. Make one
  * with the constructor of its type below; change stride_bytes afterwards if rows are not contiguous.
@@ -103,6 +113,10 @@ typedef struct inlay_table {
                                   run of ceil(rows * dim / group / 2) bytes for INLAY_U4_GROUPED_FLAT */
     size_t first_row;        /**< of a shard: the table holds rows [first_row, first_row + rows) of a vocabulary */
     size_t vocab;            /**< of a shard: rows of the whole vocabulary; 0: the table is the whole vocabulary */
+    const inlay_table_extent *extents; /**< null, or [extent_count]: the arrays that hold the rows, in the order of
+                                          rows. Then data, scales and zeros above are null */
+    size_t extent_count;               /**< number of extents, >= 1 with extents; else 0 */
+    size_t extent_rows; /**< rows of every extent but the last, which has no more; 0: extents of any length, or none */
 } inlay_table;
 
 /** Returns the bytes of one row of `dim` columns, including scales that lie within the row. This is the smallest valid
@@ -127,6 +141,9 @@ static inline inlay_table inlay_table_of(inlay_element_type type, const void *da
     table.zeros = NULL;
     table.first_row = 0;
     table.vocab = 0;
+    table.extents = NULL;
+    table.extent_count = 0;
+    table.extent_rows = 0;
     return table;
 }
 
@@ -321,6 +338,31 @@ static inline inlay_table inlay_table_shard(inlay_table table, size_t first_row,
     return table;
 }
 
+/**
+ * Returns a copy of a view whose rows lie in several arrays instead of one. Type, rows, dim, stride and group are those
+ * of the view; its data, scales and zero points become null. Calls that read the view return INLAY_ERROR_SHAPE unless
+ * the extents hold its rows without a gap and each holds at least one. The results are those of the same rows in one
+ * array, bit by bit.
+ *
+ * @param table        a view of `rows` >= 1 rows, from inlay_table_of() for example
+ * @param extents      [count], in the order of rows. This array is not copied: it must outlive the use of the view, and
+ *                     must neither change nor overlap an output meanwhile
+ * @param count        number of extents, >= 1
+ * @param extent_rows  rows of every extent but the last, which has no more: the extent of a row is found by a division;
+ *                     0: any numbers of rows, and the extent is found by a binary search
+ */
+static inline inlay_table inlay_table_in_extents(inlay_table table, const inlay_table_extent *extents, size_t count,
+                                                 size_t extent_rows)
+{
+    table.data = NULL;
+    table.scales = NULL;
+    table.zeros = NULL;
+    table.extents = extents;
+    table.extent_count = count;
+    table.extent_rows = extent_rows;
+    return table;
+}
+
 /* ---- Quantising ------------------------------------------------------------------------------------------------- */
 
 /** The arrays that inlay_table_quantize() writes: those of an inlay_table, but mutable. Its rows and columns are those
@@ -397,7 +439,7 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  * 64 * 2^-24 (INLAY_Q8_0, INLAY_IQ4_NL). A row, group or block of zeros is read back as zeros; a row of a rowwise type
  * whose values are all equal is read back as its bias.
  *
- * @param from           a float32 table [rows, dim] that is no shard
+ * @param from           a float32 table [rows, dim] that is no shard; it may lie in extents
  * @param to             the arrays to write
  * @param view           null, or where to write the view of the new table, which points to the arrays of `to`
  * @param largest_error  null, or where to write the largest error of all values, in which NaN and infinities that stay

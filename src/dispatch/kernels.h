@@ -23,9 +23,9 @@ struct inlay_embed_tile {
     const unsigned char *const *rows;      /* [count] rows, at any address */
     const unsigned char *const *scales;    /* [count] the scale of each row's first column, for types whose
                                               scales lie outside of their elements; else null */
-    const unsigned char *zeros;            /* 4-bit zero points, two in a byte, the lower half first; null: those of the
-                                              type's default */
-    const size_t *zero_at;                 /* [count] the index in `zeros`, counted in zero points, of that
+    const unsigned char *const *zeros;     /* [count] for each row an array of 4-bit zero points, two in a byte, the
+                                              lower half first; null: those of the type's default */
+    const size_t *zero_at;                 /* [count] the index in zeros[i], counted in zero points, of that
                                               of each row's first column; not read if `zeros` is null */
     size_t group;                          /* columns that share a scale and a zero point, for types of groups */
     const unsigned char *const *positions; /* [count] float32 rows, at any address; null: no such term */

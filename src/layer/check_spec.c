@@ -11,14 +11,14 @@
 #include <float.h>
 #include <string.h>
 
-static inlay_status check_tables(const inlay_layer_spec *spec, struct inlay_table_extents extents[3])
+static inlay_status check_tables(const inlay_layer_spec *spec, struct inlay_table_arrays arrays[3])
 {
     const inlay_table *const tables[3] = {spec->tokens, spec->positions, spec->segments};
-    memset(extents, 0, 3 * sizeof *extents);
+    memset(arrays, 0, 3 * sizeof *arrays);
     inlay_status status = INLAY_OK;
     for (int i = 0; i < 3 && status == INLAY_OK; i++)
         if (tables[i] != NULL)
-            status = inlay_check_table(tables[i], &extents[i]);
+            status = inlay_check_table(tables[i], &arrays[i]);
     return status;
 }
 
@@ -70,6 +70,17 @@ static void add_extent(struct inlay_layer_reads *reads, struct inlay_extent exte
         reads->extents[reads->count++] = extent;
 }
 
+/* Adds the arrays of tables: of all that are in extents, or of all others. */
+static void add_arrays(struct inlay_layer_reads *reads, const struct inlay_table_arrays arrays[3], bool in_extents)
+{
+    for (int i = 0; i < 3; i++)
+        if (in_extents == (arrays[i].extents.begin < arrays[i].extents.end)) {
+            add_extent(reads, arrays[i].data);
+            add_extent(reads, arrays[i].scales);
+            add_extent(reads, arrays[i].zeros);
+        }
+}
+
 static inlay_status check_parameter(const void *parameter, size_t dim, struct inlay_layer_reads *reads)
 {
     struct inlay_extent extent;
@@ -83,7 +94,7 @@ static inlay_status check_parameter(const void *parameter, size_t dim, struct in
 
 inlay_status inlay_check_spec(const inlay_layer_spec *spec, struct inlay_layer_reads *reads)
 {
-    struct inlay_table_extents tables[3];
+    struct inlay_table_arrays arrays[3];
     if (spec == NULL)
         return INLAY_ERROR_NULL;
     if (!inlay_struct_known(spec, sizeof *spec) ||
@@ -91,7 +102,7 @@ inlay_status inlay_check_spec(const inlay_layer_spec *spec, struct inlay_layer_r
         return INLAY_ERROR_OPTION;
     if (spec->tokens == NULL)
         return INLAY_ERROR_NULL;
-    inlay_status status = check_tables(spec, tables);
+    inlay_status status = check_tables(spec, arrays);
     if (status != INLAY_OK)
         return status;
     if (!values_known(spec) || !fields_agree(spec))
@@ -99,11 +110,11 @@ inlay_status inlay_check_spec(const inlay_layer_spec *spec, struct inlay_layer_r
     if (!dims_agree(spec))
         return INLAY_ERROR_SHAPE;
     reads->count = 0;
-    for (int i = 0; i < 3; i++) {
-        add_extent(reads, tables[i].data);
-        add_extent(reads, tables[i].scales);
-        add_extent(reads, tables[i].zeros);
-    }
+    add_arrays(reads, arrays, true);
+    reads->loose = reads->count;
+    add_arrays(reads, arrays, false);
+    for (int i = 0; i < 3; i++)
+        add_extent(reads, arrays[i].extents);
     status = check_parameter(spec->gamma, spec->tokens->dim, reads);
     if (status == INLAY_OK)
         status = check_parameter(spec->beta, spec->tokens->dim, reads);

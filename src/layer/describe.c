@@ -9,7 +9,7 @@
 #include "base/executor.h"
 #include "layer/rows.h"
 #include "positions/list.h"
-#include "table/element.h"
+#include "table/view.h"
 
 #include <float.h>
 
@@ -47,6 +47,29 @@ static inline inlay_status check_if_there(inlay_status before, const void *data,
     return before == INLAY_OK && data != NULL ? check_read(data, n, element_bytes, written) : before;
 }
 
+/* Returns whether what is written overlaps an array of one of the layer's tables. */
+static bool overlaps_tables(const inlay_layer *layer, struct inlay_extent written)
+{
+    const inlay_table *const tables[] = {&layer->tokens, layer->spec.positions, layer->spec.segments};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        struct inlay_table_arrays arrays;
+        if (tables[i] != NULL && inlay_check_table(tables[i], &arrays) == INLAY_OK &&
+            inlay_table_overlaps(written, tables[i], &arrays))
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether what is written overlaps anything that the layer reads. */
+static inline bool overlaps_layer(const inlay_layer *layer, struct inlay_extent written)
+{
+    const struct inlay_layer_reads *reads = &layer->reads;
+    for (size_t i = 0; i < reads->count; i++)
+        if (inlay_extents_overlap(written, reads->extents[i]) && (i >= reads->loose || overlaps_tables(layer, written)))
+            return true;
+    return false;
+}
+
 inlay_status inlay_check_reads(const inlay_layer *layer, const inlay_batch *batch, size_t tokens,
                                struct inlay_extent written)
 {
@@ -58,10 +81,7 @@ inlay_status inlay_check_reads(const inlay_layer *layer, const inlay_batch *batc
     status = check_if_there(status, batch->position_ids, tokens, inlay_id_bytes(batch->position_id_type), written);
     status = check_if_there(status, batch->segment_ids, tokens, inlay_id_bytes(batch->segment_id_type), written);
     status = check_if_there(status, batch->weights, tokens, sizeof(float), written);
-    for (size_t i = 0; i < layer->reads.count && status == INLAY_OK; i++)
-        if (inlay_extents_overlap(written, layer->reads.extents[i]))
-            status = INLAY_ERROR_OVERLAP;
-    return status;
+    return status == INLAY_OK && overlaps_layer(layer, written) ? INLAY_ERROR_OVERLAP : status;
 }
 
 /* ---- The contents of the arrays --------------------------------------------------------------------------------- */

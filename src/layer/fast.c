@@ -240,7 +240,7 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
                 const size_t known = s < sequence.count ? inlay_least(sequence.count - s, rows) : 0;
                 inlay_row_addresses(work, sequence.first + s, known, next);
                 for (size_t i = known; i < rows; i++)
-                    next[i] = work->tokens->data;
+                    next[i] = inlay_row_place(work->tokens, 0, 0).row;
             }
             inlay_generator_rows(&generator, &piece, rows, buffer, piece_bytes, &with);
             for (int i = 0; i < piece.runs; i++) {

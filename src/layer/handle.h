@@ -8,11 +8,11 @@
 #include "base/arguments.h"
 #include "dispatch/tuning.h"
 
-/* What a layer reads in each call, which no output may overlap: three arrays of each of three tables, gamma and beta.
- */
+/* What a layer reads in each call, which no output may overlap: the arrays of three tables, gamma, beta and the handle.
+   Of the first `loose` ranges only some bytes are read: arrays of tables in extents lie there. */
 struct inlay_layer_reads {
-    struct inlay_extent extents[3 * 3 + 3];
-    size_t count;
+    struct inlay_extent extents[3 * 4 + 3];
+    size_t count, loose;
 };
 
 struct inlay_layer {

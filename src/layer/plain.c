@@ -60,7 +60,7 @@ inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_ty
 {
     if (table == NULL)
         return INLAY_ERROR_NULL;
-    struct inlay_table_extents read;
+    struct inlay_table_arrays read;
     struct inlay_extent read_ids, written;
     inlay_status status = inlay_check_table(table, &read);
     if (status == INLAY_OK)
@@ -73,7 +73,7 @@ inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_ty
         status = inlay_check_array(ids, n, inlay_id_bytes(id_type), &read_ids);
     if (status != INLAY_OK || n == 0)
         return status;
-    if (inlay_table_overlaps(written, &read) || inlay_extents_overlap(written, read_ids) ||
+    if (inlay_table_overlaps(written, table, &read) || inlay_extents_overlap(written, read_ids) ||
         inlay_extents_overlap(written, struct_of(table)))
         return INLAY_ERROR_OVERLAP;
     size_t bad = inlay_first_bad_id(ids, id_type, n, inlay_vocab_of(table));
@@ -118,7 +118,7 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
 {
     if (positions == NULL)
         return INLAY_ERROR_NULL;
-    struct inlay_table_extents read;
+    struct inlay_table_arrays read;
     struct inlay_extent written;
     inlay_status status = inlay_check_table(positions, &read);
     if (status == INLAY_OK && positions->vocab > 0)
@@ -132,7 +132,7 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
         status = inlay_check_matrix(x, tokens, positions->dim, INLAY_F32, x_stride_bytes, &written);
     if (status != INLAY_OK || tokens == 0)
         return status;
-    if (inlay_table_overlaps(written, &read) || inlay_extents_overlap(written, struct_of(positions)))
+    if (inlay_table_overlaps(written, positions, &read) || inlay_extents_overlap(written, struct_of(positions)))
         return INLAY_ERROR_OVERLAP;
     inlay_fault unused;
     if (!inlay_positions_in(start, seq, positions->rows, fault != NULL ? fault : &unused))

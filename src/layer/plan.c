@@ -29,6 +29,8 @@ static const char *general_reason(const struct inlay_work *work, bool in_memory)
         return "outputs have 16 bits";
     if (work->spec->positions != NULL && work->spec->positions->type != INLAY_F32)
         return "position rows are quantised";
+    if (work->spec->positions != NULL && work->spec->positions->extents != NULL)
+        return "position rows lie in several arrays";
     if (!in_memory && work->tokens->type != INLAY_F32)
         return "computed positions are added to quantised rows";
     return NULL;

@@ -7,6 +7,7 @@
 #include "layer/handle.h"
 
 #include "base/bits.h"
+#include "table/view.h"
 
 #include <string.h>
 
@@ -58,11 +59,23 @@ static inline __attribute__((always_inline)) void addresses_of_ids(const struct 
     }
 }
 
+static void addresses_in_extents(const struct inlay_work *work, size_t first, size_t n, const unsigned char **rows)
+{
+    const inlay_table *tokens = work->tokens;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t id = inlay_load_once((uint64_t)inlay_id_at(work->batch.ids, work->batch.id_type, first + i));
+        id -= tokens->first_row;
+        rows[i] = inlay_row_place(tokens, id < tokens->rows ? (size_t)id : 0, 0).row;
+    }
+}
+
 void inlay_row_addresses(const struct inlay_work *work, size_t first, size_t n, const unsigned char **rows)
 {
     if (work->batch.ids == NULL)
         for (size_t i = 0; i < n; i++)
             rows[i] = (const unsigned char *)work->tokens->data + (first + i) * work->tokens->stride_bytes;
+    else if (work->tokens->extents != NULL)
+        addresses_in_extents(work, first, n, rows);
     else if (work->batch.id_type == INLAY_ID_I32)
         addresses_of_ids(work, INLAY_ID_I32, first, n, rows);
     else if (work->batch.id_type == INLAY_ID_I64)

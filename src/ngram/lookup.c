@@ -24,7 +24,7 @@ static bool is_first_of_table(const inlay_ngram *ngram, size_t first_column, siz
 
 static inlay_status check_table(const inlay_table *table, const struct inlay_ngram_gather *gather)
 {
-    struct inlay_table_extents unused;
+    struct inlay_table_arrays unused;
     inlay_status status = inlay_check_table(table, &unused);
     if (status == INLAY_OK && table->vocab > 0)
         status = INLAY_ERROR_OPTION;
@@ -115,10 +115,10 @@ inlay_status inlay_ngram_check_tables_apart(const inlay_ngram *ngram, const stru
                                             struct inlay_extent written)
 {
     for (size_t c = gather->first_column; c < gather->first_column + gather->columns; c++) {
-        struct inlay_table_extents read;
+        const inlay_table *table = gather->tables[ngram->columns[c].table];
+        struct inlay_table_arrays read;
         if (is_first_of_table(ngram, gather->first_column, c) &&
-            (inlay_check_table(gather->tables[ngram->columns[c].table], &read) != INLAY_OK ||
-             inlay_table_overlaps(written, &read)))
+            (inlay_check_table(table, &read) != INLAY_OK || inlay_table_overlaps(written, table, &read)))
             return INLAY_ERROR_OVERLAP;
     }
     return INLAY_OK;

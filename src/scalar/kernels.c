@@ -42,7 +42,7 @@ static unsigned nibble(const unsigned char *bytes, size_t i)
 static float value_grouped(const struct inlay_embed_tile *tile, size_t i, size_t column, int default_zero)
 {
     size_t group = column / tile->group;
-    int zero = tile->zeros != NULL ? (int)nibble(tile->zeros, tile->zero_at[i] + group) : default_zero;
+    int zero = tile->zeros != NULL ? (int)nibble(tile->zeros[i], tile->zero_at[i] + group) : default_zero;
     return (float)((int)nibble(tile->rows[i], column) - zero) * inlay_load_f32(tile->scales[i], group);
 }
 

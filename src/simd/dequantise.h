@@ -160,7 +160,7 @@ VEC_INLINE void dequantise_rows(inlay_element_type type, bool positioned, const 
         const struct dequantise_part row = {
             .row = {.bytes = tile.rows[i],
                     .scales = tile.scales != NULL ? tile.scales[i] : NULL,
-                    .zeros = tile.zeros,
+                    .zeros = tile.zeros != NULL ? tile.zeros[i] : NULL,
                     .zero_at = tile.zeros != NULL ? tile.zero_at[i] : 0,
                     .group = tile.group},
             .position = positioned ? tile.positions[i] : NULL,

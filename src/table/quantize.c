@@ -219,7 +219,7 @@ static double error_of(const struct inlay_kernels *kernels, const inlay_table *t
             .type = to->type,
             .rows = &place.row,
             .scales = &place.scales,
-            .zeros = to->zeros,
+            .zeros = inlay_has_zeros(to) ? &place.zeros : NULL,
             .zero_at = &place.zero_at,
             .group = to->group,
             .out = &out,
@@ -250,7 +250,7 @@ static __attribute__((noinline)) double quantize_rows(const inlay_table *from, c
     double largest_error = 0;
     for (size_t i = 0; i < to->rows; i++) {
         const struct row row = {
-            .from = (const unsigned char *)from->data + i * from->stride_bytes,
+            .from = inlay_row_place(from, i, 0).row,
             .to = (unsigned char *)storage->data + i * to->stride_bytes,
             .scales = to->scales != NULL ? (unsigned char *)storage->scales + i * row_scale_bytes : NULL,
             .zeros = storage->zeros,
@@ -273,12 +273,14 @@ static bool can_hold(const inlay_table *to, const inlay_table *from)
     const uint32_t limit = unscaled ? types[to->type].unscaled_limit : types[to->type].limit;
     const uint32_t minus_zero = UINT32_C(1) << 31;
     const bool negative = to->type != INLAY_U4_GROUPED_FLAT || to->zeros != NULL;
-    for (size_t i = 0; i < from->rows; i++)
+    for (size_t i = 0; i < from->rows; i++) {
+        const unsigned char *row = inlay_row_place(from, i, 0).row;
         for (size_t column = 0; column < from->dim; column++) {
-            uint32_t bits = bits_at((const unsigned char *)from->data + i * from->stride_bytes, column);
+            uint32_t bits = bits_at(row, column);
             if ((bits & INT32_MAX) > limit || (!negative && bits > minus_zero))
                 return false;
         }
+    }
     return true;
 }
 
@@ -306,7 +308,7 @@ inlay_status inlay_table_quantize(const inlay_table *from, const inlay_table_sto
     if (!inlay_struct_known(to, sizeof *to))
         return INLAY_ERROR_OPTION;
     const inlay_table made = view_of(from, to);
-    struct inlay_table_extents read, written;
+    struct inlay_table_arrays read, written;
     inlay_status status = inlay_check_table(from, &read);
     if (status == INLAY_OK)
         status = inlay_check_table(&made, &written);
@@ -314,21 +316,23 @@ inlay_status inlay_table_quantize(const inlay_table *from, const inlay_table_sto
         return status;
     if (from->type != INLAY_F32 || from->vocab > 0)
         return INLAY_ERROR_OPTION;
-    enum { OUTPUTS = 5, TOUCHED = 8 };
+    enum { OUTPUTS = 5, TOUCHED = 7 };
     const struct inlay_extent touched[TOUCHED] = {
         written.data,
         written.scales,
         written.zeros,
         extent_of(view, sizeof *view),
         extent_of(largest_error, sizeof *largest_error),
-        read.data,
         extent_of(from, from->size),
         extent_of(to, to->size),
     };
-    for (size_t i = 0; i < OUTPUTS; i++)
+    for (size_t i = 0; i < OUTPUTS; i++) {
+        if (inlay_table_overlaps(touched[i], from, &read))
+            return INLAY_ERROR_OVERLAP;
         for (size_t j = i + 1; j < TOUCHED; j++)
             if (inlay_extents_overlap(touched[i], touched[j]))
                 return INLAY_ERROR_OVERLAP;
+    }
     if (!can_hold(&made, from))
         return INLAY_ERROR_OPTION;
     struct inlay_fpenv host = inlay_fpenv_enter();

@@ -32,20 +32,85 @@ static inlay_status check_scales(const inlay_table *table, struct inlay_extent *
     return inlay_check_rows(table->zeros, table->rows, row_zero_bytes, row_zero_bytes, zeros);
 }
 
-inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_extents *extents)
+/* Checks the arrays of a view without extents, and finds their bytes. */
+static inlay_status check_arrays(const inlay_table *table, struct inlay_table_arrays *arrays)
 {
-    memset(extents, 0, sizeof *extents);
+    memset(arrays, 0, sizeof *arrays);
+    const size_t row_bytes = inlay_table_row_bytes(table->type, table->dim);
+    if (row_bytes == 0)
+        return INLAY_ERROR_OVERFLOW;
+    inlay_status status = inlay_check_rows(table->data, table->rows, row_bytes, table->stride_bytes, &arrays->data);
+    return status == INLAY_OK ? check_scales(table, &arrays->scales, &arrays->zeros) : status;
+}
+
+/* Returns a view of the rows of one extent. */
+static inlay_table view_of_extent(const inlay_table *table, size_t i)
+{
+    const inlay_table_extent *extent = &table->extents[i];
+    const size_t end = i + 1 < table->extent_count ? extent[1].first_row : table->rows;
+    inlay_table view =
+        inlay_table_of(table->type, extent->data, end - extent->first_row, table->dim, table->stride_bytes);
+    view.group = table->group;
+    view.scales = extent->scales;
+    view.zeros = extent->zeros;
+    return view;
+}
+
+/* Returns whether each extent has rows, all of them those of the table, and as many as extent_rows says. */
+static bool extents_hold_rows(const inlay_table *table)
+{
+    size_t before = 0;
+    for (size_t i = 0; i < table->extent_count; i++) {
+        const size_t first = table->extents[i].first_row;
+        if (i == 0 ? first != 0 : first <= before || (table->extent_rows > 0 && first - before != table->extent_rows))
+            return false;
+        before = first;
+    }
+    return before < table->rows && (table->extent_rows == 0 || table->rows - before <= table->extent_rows);
+}
+
+/* Makes a range of bytes reach over another one too. */
+static void reach_over(struct inlay_extent *all, struct inlay_extent one)
+{
+    if (one.begin < one.end) {
+        all->begin = all->begin == all->end || one.begin < all->begin ? one.begin : all->begin;
+        all->end = one.end > all->end ? one.end : all->end;
+    }
+}
+
+/* Checks the extents of a table, and finds the bytes of their arrays. */
+static inlay_status check_extents(const inlay_table *table, struct inlay_table_arrays *arrays)
+{
+    memset(arrays, 0, sizeof *arrays);
+    if (table->extent_count == 0 || table->data != NULL || table->scales != NULL || table->zeros != NULL)
+        return INLAY_ERROR_OPTION;
+    inlay_status status =
+        inlay_check_array(table->extents, table->extent_count, sizeof *table->extents, &arrays->extents);
+    if (status == INLAY_OK && !extents_hold_rows(table))
+        status = INLAY_ERROR_SHAPE;
+    for (size_t i = 0; i < table->extent_count && status == INLAY_OK; i++) {
+        const inlay_table view = view_of_extent(table, i);
+        struct inlay_table_arrays one;
+        status = (view.zeros != NULL) == inlay_has_zeros(table) ? check_arrays(&view, &one) : INLAY_ERROR_OPTION;
+        if (status != INLAY_OK)
+            break;
+        reach_over(&arrays->data, one.data);
+        reach_over(&arrays->scales, one.scales);
+        reach_over(&arrays->zeros, one.zeros);
+    }
+    return status;
+}
+
+inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_arrays *arrays)
+{
+    memset(arrays, 0, sizeof *arrays);
     if (!inlay_struct_known(table, sizeof *table) || table->type < INLAY_F32 || table->type >= INLAY_ELEMENT_TYPES)
         return INLAY_ERROR_OPTION;
     const struct inlay_row_format *format = &inlay_row_formats[table->type];
     if (table->dim == 0 || (format->whole_blocks && table->dim % ((size_t)1 << format->log2_columns) != 0))
         return INLAY_ERROR_SHAPE;
-    const size_t row_bytes = inlay_table_row_bytes(table->type, table->dim);
-    if (row_bytes == 0)
-        return INLAY_ERROR_OVERFLOW;
-    inlay_status status = inlay_check_rows(table->data, table->rows, row_bytes, table->stride_bytes, &extents->data);
-    if (status == INLAY_OK)
-        status = check_scales(table, &extents->scales, &extents->zeros);
+    const bool in_extents = table->extents != NULL || table->extent_count > 0 || table->extent_rows > 0;
+    inlay_status status = in_extents ? check_extents(table, arrays) : check_arrays(table, arrays);
     if (status != INLAY_OK)
         return status;
     /* In a vocabulary beyond INT64_MAX negative ids would pass for large ones. */
@@ -58,8 +123,41 @@ inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_exte
     return INLAY_OK;
 }
 
-bool inlay_table_overlaps(struct inlay_extent a, const struct inlay_table_extents *table)
+static bool overlaps_rows(struct inlay_extent a, const struct inlay_table_arrays *arrays)
 {
-    return inlay_extents_overlap(a, table->data) || inlay_extents_overlap(a, table->scales) ||
-           inlay_extents_overlap(a, table->zeros);
+    return inlay_extents_overlap(a, arrays->data) || inlay_extents_overlap(a, arrays->scales) ||
+           inlay_extents_overlap(a, arrays->zeros);
+}
+
+bool inlay_table_overlaps(struct inlay_extent a, const inlay_table *table, const struct inlay_table_arrays *arrays)
+{
+    if (inlay_extents_overlap(a, arrays->extents))
+        return true;
+    bool overlaps = overlaps_rows(a, arrays);
+    if (!overlaps || table->extents == NULL)
+        return overlaps;
+    overlaps = false;
+    for (size_t i = 0; i < table->extent_count && !overlaps; i++) {
+        const inlay_table view = view_of_extent(table, i);
+        struct inlay_table_arrays one;
+        overlaps = check_arrays(&view, &one) == INLAY_OK && overlaps_rows(a, &one);
+    }
+    return overlaps;
+}
+
+size_t inlay_extent_index(const inlay_table *table, size_t row)
+{
+    if (table->extent_rows > 0)
+        return row / table->extent_rows;
+    size_t first = 0, count = table->extent_count;
+    while (count > 1) { /* the row lies in one of extents [first, first + count) */
+        const size_t half = count / 2;
+        if (row >= table->extents[first + half].first_row) {
+            first += half;
+            count -= half;
+        } else {
+            count = half;
+        }
+    }
+    return first;
 }

@@ -8,46 +8,70 @@
 #include "base/arguments.h"
 #include "table/element.h"
 
-/* The extents of a table's arrays. Those that it does not have are empty. */
-struct inlay_table_extents {
+/* The bytes of a table's arrays. Those that it does not have are empty. Of a table in extents, data, scales and zeros
+   reach from the first to the last byte of these arrays of all extents, and memory between them may be anybody's. */
+struct inlay_table_arrays {
     struct inlay_extent data, scales, zeros;
+    struct inlay_extent extents; /* the array of inlay_table_extent */
 };
 
-/* Checks the fields of a view of any type and finds the extents of its arrays. Returns INLAY_OK, or INLAY_ERROR_OPTION,
+/* Checks the fields of a view of any type and finds the bytes of its arrays. Returns INLAY_OK, or INLAY_ERROR_OPTION,
    INLAY_ERROR_SHAPE, INLAY_ERROR_STRIDE, INLAY_ERROR_OVERFLOW or INLAY_ERROR_NULL. */
-inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_extents *extents);
+inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_arrays *arrays);
 
-/* Returns whether an extent shares a byte with any of a table's arrays. */
-bool inlay_table_overlaps(struct inlay_extent a, const struct inlay_table_extents *table);
+/* Returns whether `a` shares a byte with any array of a table that was checked: exactly, also with extents. */
+bool inlay_table_overlaps(struct inlay_extent a, const inlay_table *table, const struct inlay_table_arrays *arrays);
+
+/* Returns the index of the extent that holds a row of a table in extents. */
+size_t inlay_extent_index(const inlay_table *table, size_t row);
+
+/* Returns the arrays that hold a row, and the row that they begin with. */
+static inline inlay_table_extent inlay_extent_of(const inlay_table *table, size_t row)
+{
+    if (__builtin_expect(table->extents == NULL, 1))
+        return (inlay_table_extent){table->data, table->scales, table->zeros, 0};
+    return table->extents[inlay_extent_index(table, row)];
+}
+
+/* Returns whether a table has zero points, as only types of groups can. All of its extents have them, or none. */
+static inline bool inlay_has_zeros(const inlay_table *table)
+{
+    return table->group > 0 && (table->extents != NULL ? table->extents->zeros : table->zeros) != NULL;
+}
 
 /* Where a row lies at a column, which is a multiple of 256 or, of floats, any. */
 struct inlay_row_place {
     const unsigned char *row, *scales; /* scales: null, or those of the columns from there on */
-    size_t zero_at;                    /* index of that column's zero point in the table's array, in zero points */
+    const unsigned char *zeros;        /* null, or the array that holds the zero point of that column */
+    size_t zero_at;                    /* its index there, in zero points */
 };
 
-/* Returns that place. Nothing is checked: the row and the column exist. */
+/* Returns that place. Nothing is checked: the row and the column exist. Nowhere else is it known where a row lies, but
+   in inlay_row_addresses(), for float32 rows in one array. */
 static inline struct inlay_row_place inlay_row_place(const inlay_table *table, size_t row, size_t column)
 {
     const struct inlay_row_format *format = &inlay_row_formats[table->type];
-    const unsigned char *begin = (const unsigned char *)table->data + row * table->stride_bytes;
-    struct inlay_row_place at = {begin + (column >> format->log2_columns) * format->block_bytes, NULL, 0};
+    const inlay_table_extent extent = inlay_extent_of(table, row);
+    row -= extent.first_row;
+    const unsigned char *begin = (const unsigned char *)extent.data + row * table->stride_bytes;
+    struct inlay_row_place at = {.row = begin + (column >> format->log2_columns) * format->block_bytes};
     if (format->scales == INLAY_SCALES_NONE)
         return at;
     if (format->scales == INLAY_SCALES_IN_ROW) {
         at.scales = begin + inlay_table_row_bytes(table->type, table->dim) - format->scale_bytes;
     } else if (format->scales == INLAY_SCALES_PER_ROW) {
-        at.scales = table->scales != NULL ? (const unsigned char *)table->scales + row * sizeof(float)
+        at.scales = extent.scales != NULL ? (const unsigned char *)extent.scales + row * sizeof(float)
                                           : (const unsigned char *)&inlay_unit_scale;
     } else if (format->scales == INLAY_SCALES_PER_BLOCK) {
-        at.scales = (const unsigned char *)table->scales + row * (table->dim >> format->log2_columns) +
+        at.scales = (const unsigned char *)extent.scales + row * (table->dim >> format->log2_columns) +
                     (column >> format->log2_columns);
     } else {
         size_t groups = table->dim / table->group;
-        at.scales = (const unsigned char *)table->scales + (row * groups + column / table->group) * sizeof(float);
+        at.scales = (const unsigned char *)extent.scales + (row * groups + column / table->group) * sizeof(float);
         /* Each row of zero points fills whole bytes, unless they are packed flat. */
         if (table->type == INLAY_U4_GROUPED)
             groups += groups % 2;
+        at.zeros = extent.zeros;
         at.zero_at = row * groups + column / table->group;
     }
     return at;

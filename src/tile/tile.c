@@ -30,7 +30,7 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_moves *moves, 
         .type = table->type,
         .rows = tile->rows,
         .scales = tile->scales,
-        .zeros = table->zeros,
+        .zeros = inlay_has_zeros(table) ? tile->zeros : NULL,
         .zero_at = tile->zero_at,
         .group = table->group,
         .positions = positioned ? tile->positions : NULL,
@@ -60,14 +60,15 @@ void inlay_tile_convert(struct inlay_tile *tile, const struct inlay_moves *moves
 
 bool inlay_tile_takes_both(const inlay_table *a, const inlay_table *b)
 {
-    return a->type == b->type && a->group == b->group && a->zeros == b->zeros;
+    return a->type == b->type && a->group == b->group && inlay_has_zeros(a) == inlay_has_zeros(b);
 }
 
 static void prefetch_block(const struct inlay_tile *tile)
 {
     const bool scaled = inlay_row_formats[tile->call.type].scales != INLAY_SCALES_NONE;
     for (size_t i = tile->begin; i < tile->begin + tile->count && tile->moves != NULL; i++)
-        inlay_prefetch_row(tile->moves, (struct inlay_row_place){tile->rows[i], scaled ? tile->scales[i] : NULL, 0},
+        inlay_prefetch_row(tile->moves,
+                           (struct inlay_row_place){.row = tile->rows[i], .scales = scaled ? tile->scales[i] : NULL},
                            tile->row_bytes);
 }
 
@@ -77,6 +78,7 @@ static void run_kernel(struct inlay_tile *tile, size_t begin, size_t count, unsi
 {
     tile->call.rows = tile->rows + begin;
     tile->call.scales = tile->scales + begin;
+    tile->call.zeros = tile->call.zeros != NULL ? tile->zeros + begin : NULL;
     tile->call.zero_at = tile->zero_at + begin;
     tile->call.positions = tile->call.positions != NULL ? tile->positions + begin : NULL;
     tile->call.out = out;

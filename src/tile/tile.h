@@ -26,6 +26,7 @@ struct inlay_tile {
     void (*cast)(const struct inlay_cast_tile *tile);
     const unsigned char *rows[INLAY_TILE_TOKENS];
     const unsigned char *scales[INLAY_TILE_TOKENS];
+    const unsigned char *zeros[INLAY_TILE_TOKENS];
     size_t zero_at[INLAY_TILE_TOKENS];
     const unsigned char *positions[INLAY_TILE_TOKENS];
     unsigned char *out[INLAY_TILE_TOKENS];
@@ -60,6 +61,7 @@ static inline void inlay_tile_append(struct inlay_tile *tile, struct inlay_row_p
     const size_t i = tile->begin + tile->count++;
     tile->rows[i] = row.row;
     tile->scales[i] = row.scales;
+    tile->zeros[i] = row.zeros;
     tile->zero_at[i] = row.zero_at;
     tile->positions[i] = position;
     tile->out[i] = out;
