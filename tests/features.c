@@ -39,7 +39,7 @@ struct feature_case {
     bool segments, segments_first;
     inlay_norm norm;
     inlay_pooling pooling;
-    bool weights, shard;
+    bool weights, shard, extents;
     float dropout;
 };
 
@@ -88,6 +88,8 @@ static const struct feature_case cases[] = {
     {"FP8", "a scale per row", .table_type = INLAY_E4M3, .learned = true},
     {"FP8", "a power of two per 32 columns", .table_type = INLAY_E4M3_E8M0, .learned = true},
     {"FP8", "bfloat16 outputs", .table_type = INLAY_E4M3_E8M0, .out_type = INLAY_BF16},
+    {"tables in extents", "float32", .extents = true, .sinusoid = true, .cached = 10},
+    {"tables in extents", "4-bit in groups", .extents = true, .table_type = INLAY_U4_GROUPED},
     {"output types", "float16", .out_type = INLAY_F16, .sinusoid = true, .cached = 10},
     {"output types", "bfloat16", .out_type = INLAY_BF16, .learned = true},
     {"segments and norms", "segments", .segments = true, .learned = true},
@@ -129,6 +131,7 @@ struct fixture {
     inlay_batch batch;
     inlay_table tokens, positions, segments;
     inlay_sinusoid *sinusoid;
+    inlay_table_extent extents[3];
     unsigned char quantised[VOCAB * (MAX_DIM * 2 + 8)], zeros[VOCAB * MAX_DIM / 64], ids[COUNT * 8];
     float scales[VOCAB * MAX_DIM / 32];
 };
@@ -144,6 +147,20 @@ static void set_up_tokens(struct fixture *fixture, const struct feature_case *wa
         storage.zeros = grouped ? fixture->zeros : NULL;
         if (inlay_table_quantize(&from, &storage, &fixture->tokens, NULL) != INLAY_OK)
             abort();
+    }
+    if (wanted->extents) { /* of 80, 80 and 40 rows, which begin at whole bytes of zero points */
+        const inlay_table whole = fixture->tokens;
+        const size_t rows = 80, groups = dim / 32;
+        for (size_t i = 0; i < 3; i++) {
+            inlay_table_extent *extent = &fixture->extents[i];
+            *extent = (inlay_table_extent){(const unsigned char *)whole.data + i * rows * whole.stride_bytes, NULL,
+                                           NULL, i * rows};
+            if (whole.scales != NULL)
+                extent->scales = fixture->scales + i * rows * groups;
+            if (whole.zeros != NULL)
+                extent->zeros = fixture->zeros + i * rows * ((groups + 1) / 2);
+        }
+        fixture->tokens = inlay_table_in_extents(whole, fixture->extents, 3, rows);
     }
     if (wanted->shard)
         fixture->tokens = inlay_table_shard(inlay_table_f32(floats.table, VOCAB / 2, dim), VOCAB / 4, VOCAB);

@@ -47,8 +47,8 @@ static inline inlay_status check_if_there(inlay_status before, const void *data,
     return before == INLAY_OK && data != NULL ? check_read(data, n, element_bytes, written) : before;
 }
 
-/* Returns whether what is written overlaps an array of one of the layer's tables. */
-static bool overlaps_tables(const inlay_layer *layer, struct inlay_extent written)
+/* Returns whether what is written overlaps an array of one of the layer's tables. Rarely called, hence not inlined. */
+static __attribute__((noinline)) bool overlaps_tables(const inlay_layer *layer, struct inlay_extent written)
 {
     const inlay_table *const tables[] = {&layer->tokens, layer->spec.positions, layer->spec.segments};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {

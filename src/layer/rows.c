@@ -59,7 +59,9 @@ static inline __attribute__((always_inline)) void addresses_of_ids(const struct 
     }
 }
 
-static void addresses_in_extents(const struct inlay_work *work, size_t first, size_t n, const unsigned char **rows)
+/* Not inlined, so that calls with one array do without its registers. */
+static __attribute__((noinline)) void addresses_in_extents(const struct inlay_work *work, size_t first, size_t n,
+                                                           const unsigned char **rows)
 {
     const inlay_table *tokens = work->tokens;
     for (size_t i = 0; i < n; i++) {

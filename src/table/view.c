@@ -32,17 +32,6 @@ static inlay_status check_scales(const inlay_table *table, struct inlay_extent *
     return inlay_check_rows(table->zeros, table->rows, row_zero_bytes, row_zero_bytes, zeros);
 }
 
-/* Checks the arrays of a view without extents, and finds their bytes. */
-static inlay_status check_arrays(const inlay_table *table, struct inlay_table_arrays *arrays)
-{
-    memset(arrays, 0, sizeof *arrays);
-    const size_t row_bytes = inlay_table_row_bytes(table->type, table->dim);
-    if (row_bytes == 0)
-        return INLAY_ERROR_OVERFLOW;
-    inlay_status status = inlay_check_rows(table->data, table->rows, row_bytes, table->stride_bytes, &arrays->data);
-    return status == INLAY_OK ? check_scales(table, &arrays->scales, &arrays->zeros) : status;
-}
-
 /* Returns a view of the rows of one extent. */
 static inlay_table view_of_extent(const inlay_table *table, size_t i)
 {
@@ -78,10 +67,10 @@ static void reach_over(struct inlay_extent *all, struct inlay_extent one)
     }
 }
 
-/* Checks the extents of a table, and finds the bytes of their arrays. */
-static inlay_status check_extents(const inlay_table *table, struct inlay_table_arrays *arrays)
+/* Checks the extents of a table, and finds the bytes of their arrays; `arrays` is empty before. Not inlined, as most
+   tables have none. */
+static __attribute__((noinline)) inlay_status check_extents(const inlay_table *table, struct inlay_table_arrays *arrays)
 {
-    memset(arrays, 0, sizeof *arrays);
     if (table->extent_count == 0 || table->data != NULL || table->scales != NULL || table->zeros != NULL)
         return INLAY_ERROR_OPTION;
     inlay_status status =
@@ -91,12 +80,14 @@ static inlay_status check_extents(const inlay_table *table, struct inlay_table_a
     for (size_t i = 0; i < table->extent_count && status == INLAY_OK; i++) {
         const inlay_table view = view_of_extent(table, i);
         struct inlay_table_arrays one;
-        status = (view.zeros != NULL) == inlay_has_zeros(table) ? check_arrays(&view, &one) : INLAY_ERROR_OPTION;
-        if (status != INLAY_OK)
-            break;
-        reach_over(&arrays->data, one.data);
-        reach_over(&arrays->scales, one.scales);
-        reach_over(&arrays->zeros, one.zeros);
+        status = inlay_check_table(&view, &one);
+        if (status == INLAY_OK && (view.zeros != NULL) != inlay_has_zeros(table))
+            status = INLAY_ERROR_OPTION;
+        if (status == INLAY_OK) {
+            reach_over(&arrays->data, one.data);
+            reach_over(&arrays->scales, one.scales);
+            reach_over(&arrays->zeros, one.zeros);
+        }
     }
     return status;
 }
@@ -109,8 +100,17 @@ inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_arra
     const struct inlay_row_format *format = &inlay_row_formats[table->type];
     if (table->dim == 0 || (format->whole_blocks && table->dim % ((size_t)1 << format->log2_columns) != 0))
         return INLAY_ERROR_SHAPE;
-    const bool in_extents = table->extents != NULL || table->extent_count > 0 || table->extent_rows > 0;
-    inlay_status status = in_extents ? check_extents(table, arrays) : check_arrays(table, arrays);
+    const size_t row_bytes = inlay_table_row_bytes(table->type, table->dim);
+    if (row_bytes == 0)
+        return INLAY_ERROR_OVERFLOW;
+    inlay_status status;
+    if (table->extents != NULL || table->extent_count > 0 || table->extent_rows > 0) {
+        status = check_extents(table, arrays);
+    } else {
+        status = inlay_check_rows(table->data, table->rows, row_bytes, table->stride_bytes, &arrays->data);
+        if (status == INLAY_OK)
+            status = check_scales(table, &arrays->scales, &arrays->zeros);
+    }
     if (status != INLAY_OK)
         return status;
     /* In a vocabulary beyond INT64_MAX negative ids would pass for large ones. */
@@ -123,26 +123,29 @@ inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_arra
     return INLAY_OK;
 }
 
-static bool overlaps_rows(struct inlay_extent a, const struct inlay_table_arrays *arrays)
+/* Returns whether `a` shares a byte with any of these ranges. */
+static bool overlaps_any(struct inlay_extent a, const struct inlay_table_arrays *arrays)
 {
     return inlay_extents_overlap(a, arrays->data) || inlay_extents_overlap(a, arrays->scales) ||
-           inlay_extents_overlap(a, arrays->zeros);
+           inlay_extents_overlap(a, arrays->zeros) || inlay_extents_overlap(a, arrays->extents);
+}
+
+/* Returns the same of the arrays of each extent. Rarely called, hence not inlined. */
+static __attribute__((noinline)) bool overlaps_extents(struct inlay_extent a, const inlay_table *table)
+{
+    for (size_t i = 0; i < table->extent_count; i++) {
+        const inlay_table view = view_of_extent(table, i);
+        struct inlay_table_arrays one;
+        if (inlay_check_table(&view, &one) == INLAY_OK && overlaps_any(a, &one))
+            return true;
+    }
+    return false;
 }
 
 bool inlay_table_overlaps(struct inlay_extent a, const inlay_table *table, const struct inlay_table_arrays *arrays)
 {
-    if (inlay_extents_overlap(a, arrays->extents))
-        return true;
-    bool overlaps = overlaps_rows(a, arrays);
-    if (!overlaps || table->extents == NULL)
-        return overlaps;
-    overlaps = false;
-    for (size_t i = 0; i < table->extent_count && !overlaps; i++) {
-        const inlay_table view = view_of_extent(table, i);
-        struct inlay_table_arrays one;
-        overlaps = check_arrays(&view, &one) == INLAY_OK && overlaps_rows(a, &one);
-    }
-    return overlaps;
+    return overlaps_any(a, arrays) &&
+           (table->extents == NULL || inlay_extents_overlap(a, arrays->extents) || overlaps_extents(a, table));
 }
 
 size_t inlay_extent_index(const inlay_table *table, size_t row)

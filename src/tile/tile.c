@@ -78,8 +78,10 @@ static void run_kernel(struct inlay_tile *tile, size_t begin, size_t count, unsi
 {
     tile->call.rows = tile->rows + begin;
     tile->call.scales = tile->scales + begin;
-    tile->call.zeros = tile->call.zeros != NULL ? tile->zeros + begin : NULL;
-    tile->call.zero_at = tile->zero_at + begin;
+    if (tile->call.zeros != NULL) {
+        tile->call.zeros = tile->zeros + begin;
+        tile->call.zero_at = tile->zero_at + begin;
+    }
     tile->call.positions = tile->call.positions != NULL ? tile->positions + begin : NULL;
     tile->call.out = out;
     tile->call.next = next;
