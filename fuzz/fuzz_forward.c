@@ -65,7 +65,7 @@ static void break_arguments(struct call *call, struct source *source)
         ARGUMENT(spec.position_mode, 2),
         ARGUMENT(spec.clamp_positions, 2),
         ARGUMENT(spec.segments_first, 1),
-        ARGUMENT(spec.norm, 3),
+        ARGUMENT(spec.norm, 4),
         ARGUMENT(spec.epsilon, 0x7f800000), /* infinity */
         ARGUMENT(spec.pooling, 3),
         ARGUMENT(spec.out_type, 0),

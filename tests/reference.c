@@ -423,7 +423,7 @@ static double sum_in_lanes(const float *row, size_t dim, bool squares, double me
 
 static void normalise(const inlay_layer_spec *spec, float *row, size_t dim)
 {
-    double mean = 0, spread = sum_in_lanes(row, dim, true, 0) / (double)dim;
+    double mean = 0, squares = sum_in_lanes(row, dim, true, 0), spread = squares / (double)dim;
     if (spec->norm == INLAY_NORM_LAYER) {
         mean = sum_in_lanes(row, dim, false, 0) / (double)dim;
         spread = spread - mean * mean;
@@ -431,6 +431,8 @@ static void normalise(const inlay_layer_spec *spec, float *row, size_t dim)
             spread = sum_in_lanes(row, dim, true, mean) / (double)dim;
     }
     double factor = 1 / sqrt(spread + (double)spec->epsilon);
+    if (spec->norm == INLAY_NORM_L2)
+        factor = 1 / (sqrt(squares) < (double)spec->epsilon ? (double)spec->epsilon : sqrt(squares));
     for (size_t column = 0; column < dim; column++) {
         double x = (row[column] - mean) * factor;
         if (spec->gamma != NULL)

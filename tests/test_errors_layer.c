@@ -54,7 +54,7 @@ START_TEST(fields_of_specs)
     EXPECT_SPEC(INLAY_ERROR_OPTION, position_mode, (inlay_position_mode)2);
     EXPECT_SPEC(INLAY_ERROR_OPTION, position_mode, INLAY_POSITION_MODE_PADDING_AWARE); /* no positions, no padding */
     EXPECT_SPEC(INLAY_ERROR_OPTION, clamp_positions, 2);
-    EXPECT_SPEC(INLAY_ERROR_OPTION, norm, (inlay_norm)3);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, norm, (inlay_norm)4);
     EXPECT_SPEC(INLAY_ERROR_OPTION, pooling, (inlay_pooling)3);
     EXPECT_SPEC(INLAY_ERROR_OPTION, out_type, (inlay_element_type)0);
     EXPECT_SPEC(INLAY_ERROR_OPTION, out_type, INLAY_I8);
@@ -97,6 +97,11 @@ START_TEST(fields_of_specs)
     spec = inlay_layer_spec_default(&tokens);
     spec.norm = INLAY_NORM_RMS;
     EXPECT_SPEC(INLAY_OK, gamma, parameters);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, beta, parameters);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, tokens, &shard);
+    spec.norm = INLAY_NORM_L2;
+    EXPECT_SPEC(INLAY_OK, gamma, parameters);
+    EXPECT_SPEC(INLAY_OK, pooling, INLAY_POOLING_MEAN);
     EXPECT_SPEC(INLAY_ERROR_OPTION, beta, parameters);
     EXPECT_SPEC(INLAY_ERROR_OPTION, tokens, &shard);
     spec = inlay_layer_spec_default(&shard);

@@ -21,8 +21,9 @@ static size_t nth_dim(size_t i)
 
 /* ---- Norms ------------------------------------------------------------------------------------------------------ */
 
-/* What a norm does beside scaling rows to a root mean square of 1. */
-enum { CENTRED = 1, SCALED = 2, SHIFTED = 4, IN_PLACE = 8 };
+/* What a norm does beside scaling rows to a root mean square of 1. UNIT, without CENTRED, scales them to a length of 1.
+ */
+enum { CENTRED = 1, SCALED = 2, SHIFTED = 4, IN_PLACE = 8, UNIT = 16, ALL_TERMS = 32 };
 
 struct norm_case {
     size_t dim, padding;
@@ -71,6 +72,11 @@ static void fill(struct random *random, unsigned char *row, size_t dim, enum con
         memcpy(row + random_below(random, dim) * sizeof special, &special, sizeof special);
 }
 
+static inlay_norm norm_of(unsigned terms)
+{
+    return terms & CENTRED ? INLAY_NORM_LAYER : terms & UNIT ? INLAY_NORM_L2 : INLAY_NORM_RMS;
+}
+
 static void run_norm(const struct inlay_kernels *kernels, const struct norm_case *c, const unsigned char *rows,
                      const unsigned char *gamma, const unsigned char *beta, unsigned char *out)
 {
@@ -81,18 +87,18 @@ static void run_norm(const struct inlay_kernels *kernels, const struct norm_case
         to[i] = out + i * stride;
         from[i] = c->terms & IN_PLACE ? to[i] : rows + i * stride;
     }
-    const struct inlay_norm_tile tile = {from, to, ROWS, c->dim, c->terms & CENTRED, c->epsilon, gamma, beta};
+    const struct inlay_norm_tile tile = {from, to, ROWS, c->dim, norm_of(c->terms), c->epsilon, gamma, beta};
     kernels->norm(&tile);
 }
 
 /* Runs the norm under test on one row. */
-static void norm_row(const float *row, size_t dim, bool centred, float epsilon, const float *gamma, const float *beta,
-                     float *out)
+static void norm_row(const float *row, size_t dim, inlay_norm norm, float epsilon, const float *gamma,
+                     const float *beta, float *out)
 {
     const unsigned char *from[] = {(const unsigned char *)row};
     unsigned char *to[] = {(unsigned char *)out};
     const struct inlay_norm_tile tile = {
-        from, to, 1, dim, centred, epsilon, (const unsigned char *)gamma, (const unsigned char *)beta};
+        from, to, 1, dim, norm, epsilon, (const unsigned char *)gamma, (const unsigned char *)beta};
     tested->norm(&tile);
 }
 
@@ -134,7 +140,7 @@ START_TEST(norms_of_every_dim_against_both_guard_pages)
     static const size_t paddings[] = {0, 4, 67};
     for (size_t i = 0; i < DIMS; i++)
         for (int at = AT_BEGIN; at <= AT_END; at++)
-            for (unsigned terms = 0; terms < 16; terms++) {
+            for (unsigned terms = 0; terms < ALL_TERMS; terms++) {
                 struct norm_case c = {
                     .dim = nth_dim(i),
                     .padding = paddings[(i + terms) % 3],
@@ -142,7 +148,7 @@ START_TEST(norms_of_every_dim_against_both_guard_pages)
                     .terms = terms,
                     .epsilon = terms & CENTRED ? 1e-5f : 1e-12f,
                 };
-                check_norm(&c, ORDINARY, i * 16 + terms);
+                check_norm(&c, ORDINARY, i * ALL_TERMS + terms);
             }
 }
 END_TEST
@@ -157,7 +163,8 @@ START_TEST(norms_at_every_alignment)
                 .placement = INSIDE,
                 .offset = offset,
                 .terms = (offset % 2 == i % 2 ? CENTRED : 0) | (offset % 3 > 0 ? SCALED : 0) |
-                         (offset % 7 > 1 ? SHIFTED : 0) | (offset % 4 == 0 ? IN_PLACE : 0),
+                         (offset % 7 > 1 ? SHIFTED : 0) | (offset % 4 == 0 ? IN_PLACE : 0) |
+                         (offset % 5 == 0 ? UNIT : 0),
                 .epsilon = 1e-6f,
             };
             check_norm(&c, ORDINARY, i * 64 + offset);
@@ -170,7 +177,7 @@ START_TEST(norms_of_special_rows)
     static const float epsilons[] = {0, 1e-5f, 0x1p-149f, INFINITY, -1};
     for (size_t dim = 1; dim <= 100; dim += 3)
         for (int content = ORDINARY; content < CONTENTS; content++)
-            for (unsigned terms = 0; terms < 8; terms++)
+            for (unsigned terms = 0; terms < ALL_TERMS; terms += terms == 7 ? 9 : 1)
                 for (size_t e = 0; e < sizeof epsilons / sizeof *epsilons; e++) {
                     struct norm_case c = {
                         .dim = dim,
@@ -222,7 +229,7 @@ START_TEST(lanes_are_added_as_stated)
         double factor = 1 / sqrt(variance + 0x1p-50);
         for (int column = 0; column < DIM; column++)
             beta[column] = -(float)((row[column] - mean) * factor);
-        norm_row(row, DIM, true, 0x1p-50f, NULL, beta, out);
+        norm_row(row, DIM, INLAY_NORM_LAYER, 0x1p-50f, NULL, beta, out);
         for (int column = 0; column < DIM; column++) {
             float wanted = (float)((row[column] - mean) * factor + beta[column]);
             EXPECT(same_float(out[column], wanted), "seed %d, column %d is %a, not %a", seed, column,
@@ -253,7 +260,8 @@ START_TEST(norms_are_rounded_once)
     static float row[MAX_DIM], gamma[MAX_DIM], beta[MAX_DIM], out[MAX_DIM];
     double worst = 0;
     for (size_t i = 0; i < DIMS * 5; i++)
-        for (int centred = 0; centred < 2; centred++) {
+        for (inlay_norm norm = INLAY_NORM_LAYER; norm <= INLAY_NORM_L2; norm++) {
+            const bool centred = norm == INLAY_NORM_LAYER;
             size_t dim = nth_dim(i / 5);
             struct random random = {i};
             if (i % 5 > 0)
@@ -273,7 +281,9 @@ START_TEST(norms_are_rounded_once)
             for (size_t column = 0; column < dim; column++)
                 squares += (row[column] - mean) * (row[column] - mean);
             long double factor = 1 / sqrtl(squares / (long double)dim + (long double)epsilon);
-            norm_row(row, dim, centred, epsilon, gamma, beta, out);
+            if (norm == INLAY_NORM_L2)
+                factor = 1 / fmaxl(sqrtl(squares), (long double)epsilon);
+            norm_row(row, dim, norm, epsilon, gamma, beta, out);
             double u = 0x1p-53, n = (double)dim / 16 + 8;
             double mean_error = centred ? n * u * (double)magnitude : 0;
             double factor_error = (centred ? 258 : 1) * n * u + mean_error * mean_error * (double)(factor * factor);
@@ -284,7 +294,7 @@ START_TEST(norms_are_rounded_once)
                 bound += 0.5 * ulp_of((float)wanted);
                 double off = (double)fabsl(out[column] - wanted);
                 worst = off / bound > worst ? off / bound : worst;
-                EXPECT(off <= bound, "dim %zu, centred %d, column %zu: %a is off %a by more than %a", dim, centred,
+                EXPECT(off <= bound, "dim %zu, norm %d, column %zu: %a is off %a by more than %a", dim, (int)norm,
                        column, (double)out[column], (double)wanted, bound);
             }
         }
@@ -310,10 +320,42 @@ START_TEST(roots_are_correctly_rounded)
         /* Subtracting the float next to the result leaves the last bits of the double. */
         double product = (double)x * factor;
         float near = -(float)product, one = 1;
-        norm_row(&x, 1, false, epsilon, &one, &near, &out);
+        norm_row(&x, 1, INLAY_NORM_RMS, epsilon, &one, &near, &out);
         float wanted = (float)(product + (double)near);
         EXPECT(same_float(out, wanted), "%a, epsilon %a: %a, not %a", (double)x, (double)epsilon, (double)out,
                (double)wanted);
+    }
+}
+END_TEST
+
+/* What frameworks write for rows whose length is far from 1, or 0: PyTorch's F.normalize divides by max(length, 1e-12),
+   model2vec by length + 1e-32 and NumPy's users by the length. */
+START_TEST(lengths)
+{
+    static const struct {
+        float row[3], epsilon, wanted[3];
+    } cases[] = {
+        {{3, 0, -4}, 0, {0.6f, 0, -0.8f}},
+        {{0, -0.0f, 0}, 1e-12f, {0, -0.0f, 0}},
+        {{0, 0, 0}, 1e-32f, {0, 0, 0}},
+        {{0, 0, 0}, 0, {NAN, NAN, NAN}},
+        {{3e-13f, 0, 4e-13f}, 1e-12f, {3e-13f / 1e-12f, 0, 4e-13f / 1e-12f}},
+        {{3e-13f, 0, 4e-13f}, 1e-32f, {0.6f, 0, 0.8f}},
+        {{0, 0x1p-149f, 0}, 1e-38f, {0, (float)(0x1p-149 / (double)1e-38f), 0}},
+        {{0, 0x1p-149f, 0}, 0, {0, 1, 0}},
+        {{0, -0x1.fffffep127f, 0}, 0, {0, -1, 0}},
+        {{1, INFINITY, 0}, 0, {0, NAN, 0}},
+        {{1, NAN, 0}, 1, {NAN, NAN, NAN}},
+        {{4, 0, 0}, 8, {0.5f, 0, 0}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        float out[3];
+        norm_row(cases[i].row, 3, INLAY_NORM_L2, cases[i].epsilon, NULL, NULL, out);
+        for (int column = 0; column < 3; column++) {
+            const float got = out[column], wanted = cases[i].wanted[column];
+            EXPECT(same_float(got, wanted) || fabsf(got - wanted) < 0x1p-22f * fabsf(wanted),
+                   "case %zu, column %d is %a, not %a", i, column, (double)got, (double)wanted);
+        }
     }
 }
 END_TEST
@@ -483,6 +525,6 @@ int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "norm", make_arenas, free_arenas, norms_of_every_dim_against_both_guard_pages,
                      norms_at_every_alignment, norms_of_special_rows, lanes_are_added_as_stated, norms_are_rounded_once,
-                     roots_are_correctly_rounded, every_half_and_the_middles, every_half_gives_itself,
+                     roots_are_correctly_rounded, lengths, every_half_and_the_middles, every_half_gives_itself,
                      payloads_and_the_largest, casts_of_every_dim_and_alignment);
 }

@@ -55,6 +55,9 @@ typedef enum inlay_norm {
     INLAY_NORM_NONE = 0,
     INLAY_NORM_LAYER = 1, /**< (x - mean) * (1 / sqrt(variance + epsilon)) * gamma + beta (Ba et al. 2016) */
     INLAY_NORM_RMS = 2,   /**< x * (1 / sqrt(mean square + epsilon)) * gamma (Zhang and Sennrich 2019) */
+    INLAY_NORM_L2 = 3,    /**< x * (1 / max(sqrt(sum of squares), epsilon)) * gamma: rows of length 1. epsilon 1e-12 is
+                               PyTorch's F.normalize and sentence-transformers' Normalize, 1e-32 model2vec. A row of
+                               zeros stays zeros, and with epsilon 0 becomes NaN as with NumPy. NaN stays NaN */
 } inlay_norm;
 
 /** How the rows of a sequence become one row: static embeddings, bags of features. Rows of zeros and skipped rows are

@@ -139,8 +139,9 @@ struct inlay_norm_tile {
     const unsigned char *const *rows; /* [count] float32 rows, at any address */
     unsigned char *const *out;        /* [count] float32 rows, at any address; may be rows[i] */
     size_t count, columns;
-    bool centred;               /* LayerNorm, which subtracts the mean; else RMSNorm */
-    float epsilon;              /* added to the variance or, of RMSNorm, to the mean square */
+    inlay_norm norm;            /* not INLAY_NORM_NONE */
+    float epsilon;              /* of LayerNorm added to the variance, of RMSNorm to the mean square; of the L2 norm the
+                                   least length that a row is divided by */
     const unsigned char *gamma; /* [columns] float32, at any address; null: ones */
     const unsigned char *beta;  /* likewise; null: no such term */
 };
@@ -194,8 +195,10 @@ struct inlay_kernels {
      * Sums run in 16 lanes: lane j adds the columns j, j + 16, j + 32, ... in turn; then lane j + 8 is added to lane j,
      * and so on with 4, 2 and 1. squares = sum(x^2) / columns, mean = sum(x) / columns; variance = squares - mean^2, or
      * where that is below mean^2 * INLAY_NORM_CANCELLED, sum((x - mean)^2) / columns. factor = 1 / sqrt(variance +
-     * epsilon), of RMSNorm 1 / sqrt(squares + epsilon). out = (x - mean) * factor, then * gamma, then + beta. All
-     * operations are in double and rounded one by one; then out is rounded to a float.
+     * epsilon), of RMSNorm 1 / sqrt(squares + epsilon). The L2 norm does not divide the sum: length = sqrt(sum(x^2)),
+     * or epsilon where that is larger, and factor = 1 / length; a NaN stays. mean is 0 but of LayerNorm. out = (x -
+     * mean) * factor, then * gamma, then + beta. All operations are in double and rounded one by one; then out is
+     * rounded to a float.
      */
     void (*norm)(const struct inlay_norm_tile *tile);
     /* Rounds to nearest even. A NaN stays a NaN and becomes quiet; values beyond the largest float16 become infinite.

@@ -45,7 +45,7 @@ static void print_positions(struct text *text, const struct inlay_plan *plan, co
 
 static void print_post_ops(struct text *text, const struct inlay_work *work)
 {
-    static const char *const norms[] = {"", " LayerNorm", " RMSNorm"};
+    static const char *const norms[] = {"", " LayerNorm", " RMSNorm", " L2 norm"};
     static const char *const poolings[] = {"", " sum", " mean"};
     static const char *const types[] = {[INLAY_F32] = "", [INLAY_F16] = " float16", [INLAY_BF16] = " bfloat16"};
     const inlay_layer_spec *spec = work->spec;

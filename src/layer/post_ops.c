@@ -27,7 +27,7 @@ static void apply_norm(const struct inlay_group *group)
         .out = rows.to,
         .count = rows.count,
         .columns = group->columns,
-        .centred = work->spec->norm == INLAY_NORM_LAYER,
+        .norm = work->spec->norm,
         .epsilon = work->spec->epsilon,
         .gamma = work->spec->gamma,
         .beta = work->spec->beta,

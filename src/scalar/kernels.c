@@ -308,14 +308,18 @@ static void norm_scalar(const struct inlay_norm_tile *tile)
     const double columns = (double)tile->columns;
     for (size_t i = 0; i < tile->count; i++) {
         const unsigned char *row = tile->rows[i];
-        double mean = 0, variance = sum_of(row, tile->columns, true, 0) / columns;
-        if (tile->centred) {
+        double mean = 0, squares = sum_of(row, tile->columns, true, 0), variance = squares / columns;
+        if (tile->norm == INLAY_NORM_LAYER) {
             mean = sum_of(row, tile->columns, false, 0) / columns;
             variance = variance - mean * mean;
             if (variance < mean * mean * INLAY_NORM_CANCELLED)
                 variance = sum_of(row, tile->columns, true, mean) / columns;
         }
         double factor = 1 / square_root(variance + (double)tile->epsilon);
+        if (tile->norm == INLAY_NORM_L2) {
+            const double length = square_root(squares), least = (double)tile->epsilon;
+            factor = 1 / (length < least ? least : length);
+        }
         for (size_t column = 0; column < tile->columns; column++) {
             double value = ((double)inlay_load_f32(row, column) - mean) * factor;
             if (tile->gamma != NULL)

@@ -76,9 +76,14 @@ struct norm_row {
     double mean, factor;
 };
 
-VEC_INLINE struct norm_row norm_row(const unsigned char *row, size_t columns, float epsilon, bool centred)
+/* Which norm is not centred is decided row by row: it changes one number, which is not worth loops of its own. */
+VEC_INLINE struct norm_row norm_row(const unsigned char *row, size_t columns, float epsilon, bool centred, bool unit)
 {
     struct norm_sums sums = norm_sweep(row, columns, centred, false, 0);
+    if (unit) {
+        double length = vec_double_sqrt_one(sums.squares);
+        return (struct norm_row){0, 1 / (length < (double)epsilon ? (double)epsilon : length)};
+    }
     double mean = sums.values / (double)columns, variance = sums.squares / (double)columns;
     if (centred) {
         variance = variance - mean * mean;
@@ -113,7 +118,7 @@ static __attribute__((noinline)) void norm_last(const struct inlay_norm_tile *ti
                                                 const struct norm_row *row, size_t at)
 {
     for (; at < tile->columns * sizeof(float); at += sizeof(float)) {
-        double x = (vec_one(tile->rows[i] + at) - (tile->centred ? row->mean : 0)) * row->factor;
+        double x = (vec_one(tile->rows[i] + at) - (tile->norm == INLAY_NORM_LAYER ? row->mean : 0)) * row->factor;
         x = tile->gamma != NULL ? x * vec_one(tile->gamma + at) : x;
         float value = (float)(tile->beta != NULL ? x + vec_one(tile->beta + at) : x);
         memcpy(tile->out[i] + at, &value, sizeof value);
@@ -149,7 +154,8 @@ VEC_INLINE void norm_rows(const struct inlay_norm_tile *tile, struct norm_terms 
     for (size_t first = 0; first < tile->count;) {
         size_t rows = tile->count - first < NORM_ROWS ? 1 : NORM_ROWS;
         for (size_t i = 0; i < rows; i++)
-            row[i] = norm_row(tile->rows[first + i], tile->columns, tile->epsilon, terms.centred);
+            row[i] = norm_row(tile->rows[first + i], tile->columns, tile->epsilon, terms.centred,
+                              tile->norm == INLAY_NORM_L2);
         if (rows == NORM_ROWS)
             norm_write(tile, first, NORM_ROWS, row, terms);
         else
@@ -172,7 +178,7 @@ VEC_INLINE void norm_centred(const struct inlay_norm_tile *tile, bool centred)
 
 static void NAME(norm)(const struct inlay_norm_tile *tile)
 {
-    if (tile->centred)
+    if (tile->norm == INLAY_NORM_LAYER)
         norm_centred(tile, true);
     else
         norm_centred(tile, false);
