@@ -69,6 +69,10 @@ static void break_arguments(struct call *call, struct source *source)
         ARGUMENT(spec.epsilon, 0x7f800000), /* infinity */
         ARGUMENT(spec.pooling, 3),
         ARGUMENT(spec.out_type, 0),
+        ARGUMENT(spec.token_mapping_length, 0),
+        ARGUMENT(spec.token_mapping_type, 7),
+        ARGUMENT(spec.token_weights_length, 0),
+        ARGUMENT(spec.reserved, 1),
         ARGUMENT(batch.size, sizeof(inlay_batch) + 8),
         ARGUMENT(batch.id_type, 0),
         ARGUMENT(batch.dropout, 0x3f800000), /* 1 */
@@ -96,6 +100,7 @@ static void break_arguments(struct call *call, struct source *source)
         {offsetof(struct call, tokens.zeros), zeros},      {offsetof(struct call, positions.zeros), zeros},
         {offsetof(struct call, spec.tokens), NULL},        {offsetof(struct call, spec.sinusoid), NULL},
         {offsetof(struct call, spec.positions), tokens},   {offsetof(struct call, spec.segments), tokens},
+        {offsetof(struct call, spec.token_mapping), NULL}, {offsetof(struct call, spec.token_weights), zeros},
         {offsetof(struct call, spec.gamma), zeros},        {offsetof(struct call, spec.beta), zeros},
         {offsetof(struct call, batch.ids), NULL},          {offsetof(struct call, batch.offsets), zeros},
         {offsetof(struct call, batch.starts), zeros},      {offsetof(struct call, batch.position_ids), zeros},

@@ -39,7 +39,7 @@ struct feature_case {
     bool segments, segments_first;
     inlay_norm norm;
     inlay_pooling pooling;
-    bool weights, shard, extents;
+    bool weights, shard, extents, mapping, token_weights;
     float dropout;
 };
 
@@ -54,6 +54,9 @@ static const struct feature_case cases[] = {
     {"bad ids", "zeros", .bad_id = INLAY_BAD_ID_ZERO, .sinusoid = true, .cached = 16},
     {"bad ids", "substituted", .bad_id = INLAY_BAD_ID_SUBSTITUTE, .sinusoid = true, .cached = 16},
     {"bad ids", "skipped", .bad_id = INLAY_BAD_ID_SKIP, .sinusoid = true, .cached = 16},
+    {"token mapping", "of a layer", .mapping = true, .sinusoid = true, .cached = 10},
+    {"token mapping", "of a shard", .mapping = true, .shard = true, .learned = true},
+    {"token mapping", "pooled", .mapping = true, .pooling = INLAY_POOLING_MEAN, .ragged = true},
     {"padding", "zeros", .padding = true, .learned = true},
     {"padding", "zeros with positions", .padding = true, .learned = true, .zero_rows = INLAY_ZERO_ROWS_POSITIONED},
     {"positions", "cached sinusoids", .sinusoid = true, .cached = INLAY_CACHED_POSITIONS_DEFAULT},
@@ -102,6 +105,7 @@ static const struct feature_case cases[] = {
     {"pooling", "mean", .pooling = INLAY_POOLING_MEAN, .ragged = true},
     {"pooling", "mean of length 1", .pooling = INLAY_POOLING_MEAN, .ragged = true, .norm = INLAY_NORM_L2},
     {"pooling", "weighted", .pooling = INLAY_POOLING_SUM, .ragged = true, .weights = true},
+    {"pooling", "token weights", .pooling = INLAY_POOLING_MEAN, .ragged = true, .weights = true, .token_weights = true},
     {"training", "dropout", .dropout = 0.1f, .learned = true},
     {"shards", "a part of the vocabulary", .shard = true, .learned = true},
 };
@@ -109,10 +113,10 @@ static const struct feature_case cases[] = {
 /* Random data, of which each case takes as much as its dim needs. */
 static struct {
     float table[VOCAB * MAX_DIM], learned[POSITION_ROWS * MAX_DIM], types[SEGMENT_TYPES * MAX_DIM];
-    float gamma[MAX_DIM], beta[MAX_DIM], weights[COUNT];
+    float gamma[MAX_DIM], beta[MAX_DIM], weights[COUNT], token_weights[VOCAB];
 } floats;
 static int64_t starts[SEQUENCES], position_ids[COUNT];
-static uint8_t segment_ids[COUNT];
+static uint8_t segment_ids[COUNT], mapping[VOCAB];
 
 static void draw_data(void)
 {
@@ -125,6 +129,8 @@ static void draw_data(void)
         position_ids[i] = (int64_t)random_below(&random, POSITION_ROWS);
         segment_ids[i] = (uint8_t)random_below(&random, SEGMENT_TYPES);
     }
+    for (size_t id = 0; id < VOCAB; id++)
+        mapping[id] = (uint8_t)random_below(&random, VOCAB);
 }
 
 /* The layer and the batch of a case, with the memory that is its own. */
@@ -194,6 +200,15 @@ static void set_up_spec(struct fixture *fixture, const struct feature_case *want
         spec->beta = wanted->norm == INLAY_NORM_LAYER ? floats.beta : NULL;
     }
     spec->pooling = wanted->pooling;
+    if (wanted->mapping) {
+        spec->token_mapping = mapping;
+        spec->token_mapping_type = INLAY_ID_U8;
+        spec->token_mapping_length = VOCAB;
+    }
+    if (wanted->token_weights) {
+        spec->token_weights = floats.token_weights;
+        spec->token_weights_length = VOCAB;
+    }
     spec->out_type = wanted->out_type != 0 ? wanted->out_type : INLAY_F32;
 }
 

@@ -270,12 +270,16 @@ enum kind {
     BAD
 };
 
-static enum kind kind_of(const inlay_layer_spec *spec, int64_t id, size_t *row)
+/* Returns what becomes of an id; of one that has a row, sets the row and the weight of the id that it is the row of. */
+static enum kind kind_of(const inlay_layer_spec *spec, int64_t id, size_t *row, float *weight)
 {
     const inlay_table *tokens = spec->tokens;
     bool shard = tokens->vocab > 0, zeros = false;
     int64_t vocab = (int64_t)(shard ? tokens->vocab : tokens->rows);
+    if (spec->token_mapping != NULL)
+        vocab = (int64_t)spec->token_mapping_length;
     *row = 0;
+    *weight = 1;
     if (id < 0 || id >= vocab) {
         if (spec->bad_id == INLAY_BAD_ID_SKIP)
             return SKIPPED;
@@ -288,6 +292,10 @@ static enum kind kind_of(const inlay_layer_spec *spec, int64_t id, size_t *row)
             id = zeros || id < 0 ? 0 : vocab - 1;
     }
     zeros = zeros || (spec->padding_id >= 0 && id == spec->padding_id);
+    if (spec->token_weights != NULL && !zeros)
+        *weight = f32_at(spec->token_weights, (size_t)id);
+    if (spec->token_mapping != NULL)
+        id = reference_id(spec->token_mapping, spec->token_mapping_type, (size_t)id);
     int64_t in_table = id - (int64_t)tokens->first_row;
     if (shard && (in_table < 0 || in_table >= (int64_t)tokens->rows))
         return OUTSIDE;
@@ -372,7 +380,8 @@ static bool is_bad(inlay_status what, const inlay_layer_spec *spec, const inlay_
                    const struct sequence *sequence, size_t s, int64_t *value)
 {
     size_t token = sequence->first + s, row;
-    enum kind kind = kind_of(spec, token_id(batch, token), &row);
+    float weight;
+    enum kind kind = kind_of(spec, token_id(batch, token), &row, &weight);
     if (what == INLAY_ERROR_ID) {
         *value = token_id(batch, token);
         return kind == BAD;
@@ -482,7 +491,8 @@ static void embed_token(const inlay_layer_spec *spec, const inlay_batch *batch, 
                         size_t s, unsigned char *out)
 {
     size_t dim = spec->tokens->dim, token = sequence->first + s, row, position = 0;
-    enum kind kind = kind_of(spec, token_id(batch, token), &row);
+    float weight;
+    enum kind kind = kind_of(spec, token_id(batch, token), &row, &weight);
     if (kind == SKIPPED)
         return;
     if (kind == BARE || kind == OUTSIDE) {
@@ -512,15 +522,26 @@ static void embed_token(const inlay_layer_spec *spec, const inlay_batch *batch, 
     finish(spec, batch, sum, token, out);
 }
 
+/* Returns the kind of a token that is pooled, and sets the row and its factor. */
+static enum kind pooled_row(const inlay_layer_spec *spec, const inlay_batch *batch, size_t token, size_t *row,
+                            float *factor)
+{
+    enum kind kind = kind_of(spec, token_id(batch, token), row, factor);
+    if (batch->weights != NULL)
+        *factor = *factor * f32_at(batch->weights, token);
+    *factor = *factor * spec->scale;
+    return kind;
+}
+
 static void pool(const inlay_layer_spec *spec, const inlay_batch *batch, size_t b, unsigned char *out)
 {
     struct sequence sequence = sequence_at(batch, b);
     size_t dim = spec->tokens->dim, n = 0, row;
     memset(sum, 0, sizeof sum);
     for (size_t token = sequence.first; token < sequence.first + sequence.count; token++) {
-        if (kind_of(spec, token_id(batch, token), &row) != ROW)
+        float factor;
+        if (pooled_row(spec, batch, token, &row, &factor) != ROW)
             continue;
-        float factor = batch->weights != NULL ? f32_at(batch->weights, token) * spec->scale : spec->scale;
         for (size_t column = 0; column < dim; column++) {
             float term = reference_element(spec->tokens, row, column) * factor;
             sum[column] = n > 0 ? sum[column] + term : term;
@@ -591,7 +612,8 @@ static void give_back_token(const inlay_layer_spec *spec, const inlay_batch *bat
                             size_t s, const unsigned char *gradient, const inlay_gradients *to)
 {
     size_t dim = spec->tokens->dim, token = sequence->first + s, row;
-    enum kind kind = kind_of(spec, token_id(batch, token), &row);
+    float weight;
+    enum kind kind = kind_of(spec, token_id(batch, token), &row, &weight);
     if (kind == ROW)
         add_gradient(to->tokens, to->tokens_stride_bytes, row, gradient, spec->scale, dim);
     if (kind != ROW && kind != ZEROS)
@@ -607,11 +629,11 @@ static void give_back_pooled(const inlay_layer_spec *spec, const inlay_batch *ba
 {
     size_t pooled = 0, row, end = sequence->first + sequence->count;
     for (size_t token = sequence->first; token < end; token++)
-        pooled += kind_of(spec, token_id(batch, token), &row) == ROW;
+        pooled += pooled_row(spec, batch, token, &row, &(float){0}) == ROW;
     for (size_t token = sequence->first; token < end; token++) {
-        if (kind_of(spec, token_id(batch, token), &row) != ROW)
+        float factor;
+        if (pooled_row(spec, batch, token, &row, &factor) != ROW)
             continue;
-        float factor = batch->weights != NULL ? f32_at(batch->weights, token) * spec->scale : spec->scale;
         if (spec->pooling == INLAY_POOLING_MEAN)
             factor = factor / (float)pooled;
         add_gradient(to->tokens, to->tokens_stride_bytes, row, gradient, factor, spec->tokens->dim);

@@ -114,6 +114,75 @@ START_TEST(fields_of_specs)
 }
 END_TEST
 
+/* The mapping and the weights of ids: values, lengths, types, and which ids exist. */
+START_TEST(mappings_and_weights)
+{
+    static int32_t rows[12] = {ROWS - 1, 0, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3};
+    static float weights[12];
+    static const int32_t ids[] = {11, 12}, negative[] = {-1};
+    const inlay_table tokens = good_table(), shard = inlay_table_shard(good_table(), 2, ROWS + 4);
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, token_mapping_length, 1);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, token_mapping_type, INLAY_ID_I32);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, token_weights_length, ROWS);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, reserved, 1);
+    spec.token_mapping = rows;
+    spec.token_mapping_type = INLAY_ID_I32;
+    spec.token_mapping_length = 12;
+    EXPECT_STATUS(create_layer(&spec), INLAY_OK);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, token_mapping_type, (inlay_id_type)0);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, token_mapping_type, (inlay_id_type)7);
+    EXPECT_SPEC(INLAY_ERROR_SHAPE, token_mapping_length, 0);
+    EXPECT_SPEC(INLAY_ERROR_OVERFLOW, token_mapping_length, SIZE_MAX);
+    for (int i = 0; i < 12; i += 11) {
+        const int32_t kept = rows[i];
+        rows[i] = ROWS;
+        EXPECT_STATUS(create_layer(&spec), INLAY_ERROR_ID);
+        rows[i] = -1;
+        EXPECT_STATUS(create_layer(&spec), INLAY_ERROR_ID);
+        rows[i] = kept;
+    }
+    EXPECT_SPEC(INLAY_OK, tokens, &shard); /* rows of its vocabulary */
+    rows[0] = ROWS + 3;
+    EXPECT_SPEC(INLAY_OK, tokens, &shard);
+    rows[0] = ROWS + 4;
+    EXPECT_SPEC(INLAY_ERROR_ID, tokens, &shard);
+    rows[0] = 0;
+    /* Ids are those of the mapping. */
+    spec.bad_id = INLAY_BAD_ID_SUBSTITUTE;
+    EXPECT_SPEC(INLAY_OK, substitute_id, 11);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, substitute_id, 12);
+    spec.bad_id = INLAY_BAD_ID_ERROR;
+    inlay_layer *layer = make_layer_of(&spec);
+    inlay_batch batch = inlay_batch_i32(ids, 1, 1, 0);
+    EXPECT_STATUS(forward(layer, &batch, NULL), INLAY_OK);
+    batch.length = 2;
+    inlay_fault fault;
+    EXPECT_STATUS(forward(layer, &batch, &fault), INLAY_ERROR_ID);
+    EXPECT(fault.token == 1 && fault.value == 12, "the fault is at token %zu", fault.token);
+    batch = inlay_batch_i32(negative, 1, 1, 0);
+    EXPECT_STATUS(forward(layer, &batch, NULL), INLAY_ERROR_ID);
+    batch.ids = ids;
+    EXPECT_STATUS(inlay_forward(layer, &batch, rows, sizeof rows, NULL, NULL), INLAY_ERROR_OVERLAP);
+    inlay_layer_destroy(layer);
+    /* Weights belong to ids, and to pooling. */
+    spec.token_weights = weights;
+    spec.token_weights_length = 12;
+    EXPECT_STATUS(create_layer(&spec), INLAY_ERROR_OPTION);
+    spec.pooling = INLAY_POOLING_MEAN;
+    EXPECT_STATUS(create_layer(&spec), INLAY_OK);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, token_weights, NULL);
+    EXPECT_SPEC(INLAY_ERROR_SHAPE, token_weights_length, 11);
+    EXPECT_SPEC(INLAY_ERROR_SHAPE, token_weights_length, ROWS);
+    EXPECT_SPEC(INLAY_ERROR_SHAPE, token_weights_length, 0);
+    EXPECT_SPEC(INLAY_ERROR_SHAPE, token_weights_length, SIZE_MAX);
+    layer = make_layer_of(&spec);
+    EXPECT_STATUS(inlay_forward(layer, &batch, weights + 8, ROW_BYTES, NULL, NULL), INLAY_ERROR_OVERLAP);
+    EXPECT_STATUS(forward(layer, &batch, NULL), INLAY_OK);
+    inlay_layer_destroy(layer);
+}
+END_TEST
+
 START_TEST(specs_of_later_versions)
 {
     const inlay_table tokens = good_table();
@@ -256,6 +325,6 @@ END_TEST
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "errors of layers", make_fixture, free_fixture, every_status_has_its_own_sentence,
-                     version_is_that_of_the_header, fields_of_specs, specs_of_later_versions, wide_rows,
-                     handles_and_their_memory, executors);
+                     version_is_that_of_the_header, fields_of_specs, mappings_and_weights, specs_of_later_versions,
+                     wide_rows, handles_and_their_memory, executors);
 }

@@ -93,11 +93,46 @@ START_TEST(each_decision_has_its_reason)
 }
 END_TEST
 
+/* What a plan says of tables and ids that are not plain. */
+START_TEST(mappings_extents_and_weights)
+{
+    static float rows[4][8];
+    static const uint8_t mapping[3] = {3, 0, 3}, ids[2] = {2, 1};
+    static const float weights[3] = {1, 2, 3};
+    const inlay_table_extent extents[2] = {{rows[0], NULL, NULL, 0}, {rows[2], NULL, NULL, 2}};
+    for (size_t extent_rows = 0; extent_rows <= 2; extent_rows += 2) {
+        const inlay_table tokens = inlay_table_in_extents(inlay_table_f32(NULL, 4, 8), extents, 2, extent_rows);
+        inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+        spec.token_mapping = mapping;
+        spec.token_mapping_type = INLAY_ID_U8;
+        spec.token_mapping_length = spec.token_weights_length = 3;
+        spec.token_weights = weights;
+        spec.pooling = INLAY_POOLING_MEAN;
+        spec.norm = INLAY_NORM_L2;
+        inlay_layer *layer = make_layer_of(&spec);
+        inlay_batch batch = inlay_batch_i32(NULL, 1, 2, 0);
+        batch.ids = ids;
+        batch.id_type = INLAY_ID_U8;
+        float out[8];
+        char text[2000];
+        ck_assert_int_eq(inlay_forward_explain(layer, &batch, out, sizeof out, NULL, NULL, text, sizeof text),
+                         INLAY_OK);
+        const char *const says[] = {extent_rows > 0 ? "in 2 extents, which are found by a division"
+                                                    : "in 2 extents, which are found by a binary",
+                                    "through a mapping of 3 ids", "post-ops:  mean of weighted rows L2 norm\n"};
+        for (size_t i = 0; i < 3; i++)
+            EXPECT(strstr(text, says[i]) != NULL, "a plan does not say \"%s\":\n%s", says[i], text);
+        inlay_layer_destroy(layer);
+    }
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     Suite *suite = suite_create("plan");
     TCase *decisions = tcase_create("decisions");
     tcase_add_loop_test(decisions, each_decision_has_its_reason, 0, (int)(sizeof plans / sizeof *plans));
+    tcase_add_test(decisions, mappings_extents_and_weights);
     suite_add_tcase(suite, decisions);
     return run_suite(argc, argv, suite);
 }

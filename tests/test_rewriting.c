@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { MAX_TOKENS = 1500, ARRAYS = 5 };
+enum { MAX_TOKENS = 1500, ARRAYS = 6 };
 
 /* An array of a batch, and the values that were drawn for it. */
 struct array {
@@ -40,6 +40,8 @@ static void remember_all(struct array arrays[ARRAYS], const struct call *call)
     remember(&arrays[1], batch->position_ids, batch->position_id_type, n, MAX_TABLE_ROWS);
     remember(&arrays[2], batch->segment_ids, batch->segment_id_type, n, 3);
     remember(&arrays[3], batch->starts, INLAY_ID_I64, batch->sequences, MAX_TABLE_ROWS);
+    remember(&arrays[5], call->spec.token_mapping, call->spec.token_mapping_type, call->spec.token_mapping_length,
+             MAX_TABLE_ROWS);
     remember(&arrays[4], batch->offsets, INLAY_ID_I64, batch->sequences + 1, (int64_t)n);
 }
 

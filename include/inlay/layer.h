@@ -24,8 +24,8 @@ typedef enum inlay_stores {
     INLAY_STORES_STREAMED = 2,  /**< by non-temporal stores, which bypass the caches, if the ISA has them */
 } inlay_stores;
 
-/** The out-of-vocabulary policy: what becomes of ids outside [0, vocab), vocab being that of a shard,
-    else the rows of the table. */
+/** The out-of-vocabulary policy: what becomes of ids outside [0, vocab), vocab being token_mapping_length of a layer
+   with a mapping, else that of a shard, else the rows of the table. */
 typedef enum inlay_bad_id {
     INLAY_BAD_ID_ERROR = 0,      /**< the call returns INLAY_ERROR_ID and writes nothing */
     INLAY_BAD_ID_CLAMP = 1,      /**< they take row 0 or vocab - 1, the nearest; as ERROR if vocab is 0 */
@@ -64,7 +64,8 @@ typedef enum inlay_norm {
    not counted. */
 typedef enum inlay_pooling {
     INLAY_POOLING_NONE = 0,
-    INLAY_POOLING_SUM = 1,  /**< the sum in the order of tokens, of row * (weight * scale) if the batch has weights */
+    INLAY_POOLING_SUM = 1,  /**< the sum in the order of tokens, of row * factor. The factor is token weight * batch
+                               weight * scale, rounded from left to right; weights that are absent are left out */
     INLAY_POOLING_MEAN = 2, /**< that sum divided by the number of rows, which is rounded to float32 first; zeros if
                                there is no row. NumPy's and PyTorch's mean of the same sum */
 } inlay_pooling;
@@ -175,6 +176,20 @@ typedef struct inlay_layer_spec {
     const void *beta;                  /**< float32 [dim] of INLAY_NORM_LAYER, at any address; null: no such term */
     inlay_pooling pooling;             /**< one row per sequence; dim is at most 4096, without positions and segments */
     inlay_element_type out_type; /**< INLAY_F32, INLAY_F16 or INLAY_BF16: rounded to nearest even; NaN stays NaN */
+    const void *token_mapping;   /**< null: id i takes row i. Else [token_mapping_length] of token_mapping_type, at any
+                                      address: id i takes row token_mapping[i] of the table (of a shard, of its
+                                      vocabulary), and ids lie in [0, token_mapping_length). model2vec's mapping. It is
+                                      the caller's and must outlive the layer. inlay_layer_create() reads all of it, and
+                                      a value that is no row is INLAY_ERROR_ID; if it is changed to one later, it stands
+                                      for row 0. padding_id and substitute_id are ids before the mapping */
+    size_t token_mapping_length; /**< >= 1 with a mapping, else 0 */
+    const void *token_weights;   /**< with pooling: null, or float32 [token_weights_length] at any address: a factor for
+                                      each id, which multiplies its row in every sequence; of an id that a policy
+                                      replaced, that of the new one. Mean pooling divides by the number of rows, not by
+                                      the sum of weights. model2vec's weights. The caller's, must outlive the layer */
+    size_t token_weights_length; /**< with token weights the number of ids, vocab of inlay_bad_id; else 0 */
+    inlay_id_type token_mapping_type; /**< of the mapping; 0 without one */
+    uint32_t reserved;                /**< 0 */
 } inlay_layer_spec;
 
 /** Returns a spec with scale 1, no positions, INLAY_CACHED_POSITIONS_DEFAULT, automatic stores, bad ids an error, no
@@ -204,6 +219,12 @@ static inline inlay_layer_spec inlay_layer_spec_default(const inlay_table *token
     spec.beta = NULL;
     spec.pooling = INLAY_POOLING_NONE;
     spec.out_type = INLAY_F32;
+    spec.token_mapping = NULL;
+    spec.token_mapping_length = 0;
+    spec.token_weights = NULL;
+    spec.token_weights_length = 0;
+    spec.token_mapping_type = (inlay_id_type)0;
+    spec.reserved = 0;
     return spec;
 }
 
@@ -217,8 +238,8 @@ typedef struct inlay_layer inlay_layer;
  * @param spec       what the layer computes; it, its views and its tuning are copied, the data of its tables is not
  * @param allocator  null: malloc and free
  * @param layer      where to write the new handle; null is written if the call fails
- * @return INLAY_OK; INLAY_ERROR_NULL, _OPTION, _SHAPE, _STRIDE or _OVERFLOW for a field of `spec`;
- *         INLAY_ERROR_NO_MEMORY
+ * @return INLAY_OK; INLAY_ERROR_NULL, _OPTION, _SHAPE, _STRIDE or _OVERFLOW for a field of `spec`; INLAY_ERROR_ID if a
+ *         value of the token mapping is no row; INLAY_ERROR_NO_MEMORY
  */
 INLAY_API inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_allocator *allocator,
                                           inlay_layer **layer);
@@ -383,7 +404,8 @@ static inline inlay_gradients inlay_gradients_none(size_t dim)
  *
  * Tokens add nothing where forward read nothing: to no table if their output row is bare zeros or skipped, and not to
  * the table of tokens if they are padding or ZERO by INLAY_ZERO_ROWS_POSITIONED. With pooling each row that was pooled
- * gets the gradient of its sequence's row, times weight * scale, which mean pooling divides by the number of rows.
+ * gets the gradient of its sequence's row, times the factor of inlay_pooling, which mean pooling divides by the number
+ * of rows. Weights get no gradient.
  *
  * Norm and dropout are not differentiated: the caller does so before, with dropout's mask from a forward call on a
  * table of ones for example. Columns are divided among threads, 64 or more for each.

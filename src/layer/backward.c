@@ -112,10 +112,10 @@ static void add_sequence(struct added_block *block, size_t b)
 
 /* Returns the factor of a token of a sequence of which `pooled` rows were pooled. Not inlined, so that its arithmetic
    stays within the guarded environment of its caller. */
-static __attribute__((noinline)) float pooled_scale(const struct inlay_work *work, size_t token, size_t pooled)
+static __attribute__((noinline)) float pooled_scale(const struct inlay_work *work, size_t token, uint64_t id,
+                                                    size_t pooled)
 {
-    const float weight = work->batch.weights != NULL ? inlay_load_f32(work->batch.weights, token) : 1;
-    const float scale = weight * work->spec->scale;
+    const float scale = inlay_pooled_factor(work, token, id);
     return work->spec->pooling == INLAY_POOLING_MEAN ? scale / (float)pooled : scale;
 }
 
@@ -130,8 +130,11 @@ static void add_pooled(struct added_block *block, size_t b)
     block->count = 1;
     block->from[0] = work->out + b * work->out_stride_bytes + block->column * sizeof(float);
     for (size_t s = 0; s < sequence.count && pooled > 0; s++) {
-        block->kinds[0] = inlay_row_of(work, sequence.first + s, &block->rows[TOKENS][0]);
-        block->scale = pooled_scale(work, sequence.first + s, pooled);
+        uint64_t id;
+        block->kinds[0] = inlay_row_and_id_of(work, sequence.first + s, &block->rows[TOKENS][0], &id);
+        if (block->kinds[0] != INLAY_ROW)
+            continue;
+        block->scale = pooled_scale(work, sequence.first + s, id, pooled);
         add_to_tables(block);
     }
 }

@@ -6,6 +6,7 @@
 #include "layer/group.h"
 #include "layer/handle.h"
 #include "positions/sinusoid.h"
+#include "table/ids.h"
 #include "table/view.h"
 
 #include <float.h>
@@ -28,12 +29,12 @@ static bool values_known(const inlay_layer_spec *spec)
     if (spec->stores > INLAY_STORES_STREAMED || spec->bad_id > INLAY_BAD_ID_SKIP ||
         spec->zero_rows > INLAY_ZERO_ROWS_POSITIONED || spec->position_mode > INLAY_POSITION_MODE_PADDING_AWARE ||
         spec->clamp_positions > 1 || spec->segments_first > 1 || spec->norm > INLAY_NORM_L2 ||
-        spec->pooling > INLAY_POOLING_MEAN)
+        spec->pooling > INLAY_POOLING_MEAN || spec->reserved != 0)
         return false;
     if (inlay_type_bytes(spec->out_type) == 0 || !inlay_float_in(spec->epsilon, 0, FLT_MAX))
         return false;
     return spec->bad_id != INLAY_BAD_ID_SUBSTITUTE ||
-           (spec->substitute_id >= 0 && (uint64_t)spec->substitute_id < inlay_vocab_of(spec->tokens));
+           (spec->substitute_id >= 0 && (uint64_t)spec->substitute_id < inlay_id_limit(spec));
 }
 
 /* Whether no two fields exclude each other, and none needs another that is absent. */
@@ -49,8 +50,23 @@ static bool fields_agree(const inlay_layer_spec *spec)
                           (segmented && (spec->segments->vocab > 0 || spec->segments->rows == 0));
     const bool missing = (spec->clamp_positions && spec->positions == NULL) || (spec->segments_first && !segmented) ||
                          (padding_aware && (spec->padding_id < 0 || !positioned)) || (spec->gamma != NULL && !norm) ||
-                         (spec->beta != NULL && spec->norm != INLAY_NORM_LAYER);
+                         (spec->beta != NULL && spec->norm != INLAY_NORM_LAYER) ||
+                         (spec->token_weights != NULL && !pooled);
     return !conflict && !missing;
+}
+
+/* Whether the mapping and the weights of tokens have a type and a length if they are there, and none otherwise. */
+static bool ids_known(const inlay_layer_spec *spec)
+{
+    return (spec->token_mapping != NULL ? inlay_id_bytes(spec->token_mapping_type) > 0
+                                        : spec->token_mapping_type == 0 && spec->token_mapping_length == 0) &&
+           (spec->token_weights != NULL || spec->token_weights_length == 0);
+}
+
+static bool lengths_agree(const inlay_layer_spec *spec)
+{
+    return (spec->token_mapping == NULL || spec->token_mapping_length > 0) &&
+           (spec->token_weights == NULL || spec->token_weights_length == inlay_id_limit(spec));
 }
 
 static bool dims_agree(const inlay_layer_spec *spec)
@@ -81,14 +97,30 @@ static void add_arrays(struct inlay_layer_reads *reads, const struct inlay_table
         }
 }
 
-static inlay_status check_parameter(const void *parameter, size_t dim, struct inlay_layer_reads *reads)
+/* Checks an array that may be absent, and adds it. */
+static inlay_status check_parameter(const void *parameter, size_t n, size_t element_bytes,
+                                    struct inlay_layer_reads *reads)
 {
     struct inlay_extent extent;
     if (parameter == NULL)
         return INLAY_OK;
-    inlay_status status = inlay_check_array(parameter, dim, sizeof(float), &extent);
+    inlay_status status = inlay_check_array(parameter, n, element_bytes, &extent);
     if (status == INLAY_OK)
         add_extent(reads, extent);
+    return status;
+}
+
+/* Checks what belongs to ids: the mapping, each of whose values must be a row, and the weights. */
+static inlay_status check_ids(const inlay_layer_spec *spec, struct inlay_layer_reads *reads)
+{
+    const size_t length = spec->token_mapping_length, bytes = inlay_id_bytes(spec->token_mapping_type);
+    inlay_status status = check_parameter(spec->token_mapping, length, bytes, reads);
+    if (status == INLAY_OK)
+        status = check_parameter(spec->token_weights, spec->token_weights_length, sizeof(float), reads);
+    if (status == INLAY_OK && spec->token_mapping != NULL &&
+        inlay_first_bad_id(spec->token_mapping, spec->token_mapping_type, length, inlay_vocab_of(spec->tokens)) <
+            length)
+        status = INLAY_ERROR_ID;
     return status;
 }
 
@@ -105,9 +137,9 @@ inlay_status inlay_check_spec(const inlay_layer_spec *spec, struct inlay_layer_r
     inlay_status status = check_tables(spec, arrays);
     if (status != INLAY_OK)
         return status;
-    if (!values_known(spec) || !fields_agree(spec))
+    if (!values_known(spec) || !fields_agree(spec) || !ids_known(spec))
         return INLAY_ERROR_OPTION;
-    if (!dims_agree(spec))
+    if (!dims_agree(spec) || !lengths_agree(spec))
         return INLAY_ERROR_SHAPE;
     reads->count = 0;
     add_arrays(reads, arrays, true);
@@ -115,8 +147,8 @@ inlay_status inlay_check_spec(const inlay_layer_spec *spec, struct inlay_layer_r
     add_arrays(reads, arrays, false);
     for (int i = 0; i < 3; i++)
         add_extent(reads, arrays[i].extents);
-    status = check_parameter(spec->gamma, spec->tokens->dim, reads);
+    status = check_parameter(spec->gamma, spec->tokens->dim, sizeof(float), reads);
     if (status == INLAY_OK)
-        status = check_parameter(spec->beta, spec->tokens->dim, reads);
-    return status;
+        status = check_parameter(spec->beta, spec->tokens->dim, sizeof(float), reads);
+    return status == INLAY_OK ? check_ids(spec, reads) : status;
 }

@@ -146,7 +146,7 @@ static inlay_status check_contents(struct inlay_work *work, size_t tokens, inlay
         if (status != INLAY_OK)
             return status;
     }
-    const size_t vocab = inlay_vocab_of(work->tokens);
+    const size_t vocab = inlay_id_limit(work->spec);
     const bool bad_ids_fail =
         work->spec->bad_id == INLAY_BAD_ID_ERROR || (work->spec->bad_id == INLAY_BAD_ID_CLAMP && vocab == 0);
     if (bad_ids_fail && !ids_in(work, work->batch.ids, work->batch.id_type, tokens, vocab, fault))
@@ -206,7 +206,8 @@ inlay_status inlay_describe(struct inlay_work *work, const inlay_layer *layer, c
     work->out_stride_bytes = out_stride_bytes;
     work->row_bytes = layer->row_bytes;
     work->longest = work->batch.length;
-    work->special_rows = spec->bad_id != INLAY_BAD_ID_ERROR || spec->padding_id >= 0 || layer->tokens.vocab > 0;
+    work->special_rows = spec->bad_id != INLAY_BAD_ID_ERROR || spec->padding_id >= 0 || layer->tokens.vocab > 0 ||
+                         spec->token_mapping != NULL;
     work->padding_aware = spec->position_mode == INLAY_POSITION_MODE_PADDING_AWARE;
     return check_contents(work, tokens, fault);
 }

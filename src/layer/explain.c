@@ -3,6 +3,7 @@
  * The plan of a call as text.
  */
 #include "layer/plan.h"
+#include "layer/rows.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,6 +44,17 @@ static void print_positions(struct text *text, const struct inlay_plan *plan, co
     print(text, "\n");
 }
 
+/* Prints where rows are looked up, unless it is in one array by the ids themselves. */
+static void print_table(struct text *text, const struct inlay_work *work)
+{
+    const size_t ids = work->spec->token_mapping_length, extents = work->tokens->extent_count;
+    if (extents > 0)
+        print(text, "table:     in %zu extents, which are found by %s\n", extents,
+              work->tokens->extent_rows > 0 ? "a division" : "a binary search");
+    if (ids > 0)
+        print(text, "rows:      found through a mapping of %zu ids\n", ids);
+}
+
 static void print_post_ops(struct text *text, const struct inlay_work *work)
 {
     static const char *const norms[] = {"", " LayerNorm", " RMSNorm", " L2 norm"};
@@ -51,8 +63,8 @@ static void print_post_ops(struct text *text, const struct inlay_work *work)
     const inlay_layer_spec *spec = work->spec;
     const bool dropout = inlay_drops(work);
     const bool none = !spec->pooling && !spec->norm && !dropout && spec->out_type == INLAY_F32;
-    print(text, "post-ops: %s%s%s%s%s\n", poolings[spec->pooling], norms[spec->norm], dropout ? " dropout" : "",
-          types[spec->out_type], none ? " none" : "");
+    print(text, "post-ops: %s%s%s%s%s%s\n", poolings[spec->pooling], inlay_is_weighted(work) ? " of weighted rows" : "",
+          norms[spec->norm], dropout ? " dropout" : "", types[spec->out_type], none ? " none" : "");
 }
 
 static void print_stores_and_prefetch(struct text *text, const struct inlay_plan *plan, const struct inlay_work *work)
@@ -81,6 +93,7 @@ void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *wo
     }
     print(&text, "isa:       %s\n", plan->moves.kernels->name);
     print(&text, "route:     %s: %s\n", routes[plan->route], plan->route_reason);
+    print_table(&text, work);
     print_positions(&text, plan, work);
     print_post_ops(&text, work);
     print_stores_and_prefetch(&text, plan, work);

@@ -8,10 +8,11 @@
 #include "base/arguments.h"
 #include "dispatch/tuning.h"
 
-/* What a layer reads in each call, which no output may overlap: the arrays of three tables, gamma, beta and the handle.
-   Of the first `loose` ranges only some bytes are read: arrays of tables in extents lie there. */
+/* What a layer reads in each call, which no output may overlap: the arrays of three tables, gamma, beta, the mapping
+   and the weights of tokens, and the handle. Of the first `loose` ranges only some bytes are read: arrays of tables in
+   extents lie there. */
 struct inlay_layer_reads {
-    struct inlay_extent extents[3 * 4 + 3];
+    struct inlay_extent extents[3 * 4 + 5];
     size_t count, loose;
 };
 
@@ -28,6 +29,12 @@ struct inlay_layer {
 static inline size_t inlay_vocab_of(const inlay_table *tokens)
 {
     return tokens->vocab > 0 ? tokens->vocab : tokens->rows;
+}
+
+/* One more than the last id that a layer takes. */
+static inline size_t inlay_id_limit(const inlay_layer_spec *spec)
+{
+    return spec->token_mapping != NULL ? spec->token_mapping_length : inlay_vocab_of(spec->tokens);
 }
 
 /* Whether a table holds a part of its vocabulary. */

@@ -21,25 +21,26 @@ static size_t sum_rows(const struct inlay_part *part, struct inlay_sequence sequ
 {
     const struct inlay_work *work = part->work;
     struct inlay_tile tile;
+    const bool weighted = inlay_is_weighted(work);
     const size_t end = sequence.first + sequence.count;
     size_t pooled = 0, prefetched = sequence.first;
     for (size_t token = sequence.first; token < end; token++) {
         size_t row;
+        uint64_t id;
         prefetched = inlay_prefetch_tokens(part, token, 1, prefetched, end);
-        if (inlay_row_of(work, token, &row) != INLAY_ROW)
+        if (inlay_row_and_id_of(work, token, &row, &id) != INLAY_ROW)
             continue;
         /* A tile has one factor, so rows with weights are tiles of their own. The first row is not added to zeros,
            which would turn -0 into 0. */
-        const bool own_tile = work->batch.weights != NULL || pooled == 0;
-        const float weight = work->batch.weights != NULL ? inlay_load_f32(work->batch.weights, token) : 1;
+        const bool own_tile = weighted || pooled == 0;
         if (own_tile || pooled == 1)
-            begin_pooled(&tile, part, weight * work->spec->scale, pooled > 0);
+            begin_pooled(&tile, part, inlay_pooled_factor(work, token, id), pooled > 0);
         inlay_tile_append(&tile, inlay_row_place(work->tokens, row, 0), sum, sum);
         if (own_tile)
             inlay_tile_run(&tile);
         pooled++;
     }
-    if (work->batch.weights == NULL && pooled > 1)
+    if (!weighted && pooled > 1)
         inlay_tile_run(&tile);
     return pooled;
 }

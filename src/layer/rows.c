@@ -11,38 +11,50 @@
 
 #include <string.h>
 
-enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t id, size_t *row)
+/* Returns the row of the vocabulary that an id below the limit takes. The mapping may have changed since the layer was
+   made: what is no row becomes row 0. */
+static inline uint64_t mapped(const struct inlay_work *work, uint64_t id)
+{
+    const inlay_layer_spec *spec = work->spec;
+    if (spec->token_mapping == NULL)
+        return id;
+    const int64_t value = inlay_id_at(spec->token_mapping, spec->token_mapping_type, (size_t)id);
+    const uint64_t row = inlay_load_once((uint64_t)value);
+    return row < inlay_vocab_of(work->tokens) ? row : 0;
+}
+
+enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t *id, size_t *row)
 {
     const inlay_table *tokens = work->tokens;
-    const uint64_t vocab = inlay_vocab_of(tokens);
+    const uint64_t limit = inlay_id_limit(work->spec);
     bool zeros = false;
-    if (id >= vocab)
+    if (*id >= limit)
         switch (work->spec->bad_id) {
         case INLAY_BAD_ID_ZERO:
             zeros = true;
-            id = 0; /* the first shard writes the zeros */
+            *id = 0; /* the shard of the first id writes the zeros */
             break;
         case INLAY_BAD_ID_SKIP:
             return INLAY_SKIPPED;
         case INLAY_BAD_ID_SUBSTITUTE:
-            id = (uint64_t)work->spec->substitute_id;
+            *id = (uint64_t)work->spec->substitute_id;
             break;
         case INLAY_BAD_ID_CLAMP:
-            id = (int64_t)id < 0 ? 0 : vocab - 1;
+            *id = (int64_t)*id < 0 ? 0 : limit - 1;
             break;
-        case INLAY_BAD_ID_ERROR:
-            id = tokens->first_row; /* it was good when it was validated */
+        case INLAY_BAD_ID_ERROR: /* it was good when it was validated */
+            *id = work->spec->token_mapping == NULL ? tokens->first_row : 0;
             break;
         }
     /* This includes ids that became padding_id above: its row is zeros. */
-    zeros = zeros || (work->spec->padding_id >= 0 && id == (uint64_t)work->spec->padding_id);
-    id -= tokens->first_row;
+    zeros = zeros || (work->spec->padding_id >= 0 && *id == (uint64_t)work->spec->padding_id);
+    const uint64_t index = mapped(work, *id) - tokens->first_row;
     /* A table without rows that is no shard can have zeros all the same. */
-    if (id >= tokens->rows && (tokens->vocab > 0 || !zeros))
+    if (index >= tokens->rows && (tokens->vocab > 0 || !zeros))
         return INLAY_OUTSIDE;
     if (zeros)
         return work->spec->zero_rows == INLAY_ZERO_ROWS_POSITIONED ? INLAY_ZEROS : INLAY_BARE;
-    *row = (size_t)id;
+    *row = (size_t)index;
     return INLAY_ROW;
 }
 
@@ -59,14 +71,14 @@ static inline __attribute__((always_inline)) void addresses_of_ids(const struct 
     }
 }
 
-/* Not inlined, so that calls with one array do without its registers. */
-static __attribute__((noinline)) void addresses_in_extents(const struct inlay_work *work, size_t first, size_t n,
+/* The same through a mapping or in extents. Not inlined, so that calls without them do without its registers. */
+static __attribute__((noinline)) void addresses_one_by_one(const struct inlay_work *work, size_t first, size_t n,
                                                            const unsigned char **rows)
 {
     const inlay_table *tokens = work->tokens;
     for (size_t i = 0; i < n; i++) {
         uint64_t id = inlay_load_once((uint64_t)inlay_id_at(work->batch.ids, work->batch.id_type, first + i));
-        id -= tokens->first_row;
+        id = mapped(work, id < inlay_id_limit(work->spec) ? id : 0) - tokens->first_row;
         rows[i] = inlay_row_place(tokens, id < tokens->rows ? (size_t)id : 0, 0).row;
     }
 }
@@ -76,8 +88,8 @@ void inlay_row_addresses(const struct inlay_work *work, size_t first, size_t n, 
     if (work->batch.ids == NULL)
         for (size_t i = 0; i < n; i++)
             rows[i] = (const unsigned char *)work->tokens->data + (first + i) * work->tokens->stride_bytes;
-    else if (work->tokens->extents != NULL)
-        addresses_in_extents(work, first, n, rows);
+    else if (work->tokens->extents != NULL || work->spec->token_mapping != NULL)
+        addresses_one_by_one(work, first, n, rows);
     else if (work->batch.id_type == INLAY_ID_I32)
         addresses_of_ids(work, INLAY_ID_I32, first, n, rows);
     else if (work->batch.id_type == INLAY_ID_I64)

@@ -23,24 +23,51 @@ static inline bool inlay_row_gets_terms(enum inlay_row_kind kind)
     return kind == INLAY_ROW || kind == INLAY_ZEROS;
 }
 
-/* Returns the kind of row of an id if the work has special rows, and sets its index if it is INLAY_ROW. */
-enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t id, size_t *row);
+/* Returns the kind of row of an id if the work has special rows. If it is INLAY_ROW, sets its index, and the id to the
+   one that it is the row of, after policies and before the mapping. */
+enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t *id, size_t *row);
 
-/* Returns the kind of row that a token takes, and sets its index if it is INLAY_ROW. */
-static inline enum inlay_row_kind inlay_row_of(const struct inlay_work *work, size_t token, size_t *row)
+/* Returns the kind of row that a token takes, and sets its index if it is INLAY_ROW; then the id is below the limit. */
+static inline enum inlay_row_kind inlay_row_and_id_of(const struct inlay_work *work, size_t token, size_t *row,
+                                                      uint64_t *id)
 {
-    *row = token;
+    *id = *row = token;
     if (work->batch.ids == NULL)
         return INLAY_ROW;
-    uint64_t id = inlay_load_once((uint64_t)inlay_id_at(work->batch.ids, work->batch.id_type, token));
+    *id = inlay_load_once((uint64_t)inlay_id_at(work->batch.ids, work->batch.id_type, token));
     if (work->special_rows)
         return inlay_special_row_of(work, id, row);
-    *row = id < work->tokens->rows ? (size_t)id : 0;
+    *row = *id < work->tokens->rows ? (size_t)*id : 0;
+    *id = *row;
     return INLAY_ROW;
 }
 
+static inline enum inlay_row_kind inlay_row_of(const struct inlay_work *work, size_t token, size_t *row)
+{
+    uint64_t id;
+    return inlay_row_and_id_of(work, token, row, &id);
+}
+
+/* Returns whether rows that are pooled have factors of their own. */
+static inline bool inlay_is_weighted(const struct inlay_work *work)
+{
+    return work->spec->token_weights != NULL || work->batch.weights != NULL;
+}
+
+/* Returns the factor of the row that a token with that id adds to its sequence. Inlined into functions that run in the
+   guarded environment. */
+static inline float inlay_pooled_factor(const struct inlay_work *work, size_t token, uint64_t id)
+{
+    float factor = 1;
+    if (work->spec->token_weights != NULL)
+        factor = inlay_load_f32(work->spec->token_weights, (size_t)id);
+    if (work->batch.weights != NULL)
+        factor = factor * inlay_load_f32(work->batch.weights, token);
+    return factor * work->spec->scale;
+}
+
 /* Writes the addresses of the rows of tokens [first, first + n), without regard to special rows: an id outside the
-   table becomes its first row. For the fast path, and for prefetching. */
+   table or the mapping becomes a first row. For the fast path, and for prefetching. */
 void inlay_row_addresses(const struct inlay_work *work, size_t first, size_t n, const unsigned char **rows);
 
 /* For tiles without prefetching, which read tokens [token, token + count) next: prefetches their rows and those of the

@@ -25,7 +25,7 @@ struct inlay_work {
     size_t row_bytes;         /* of the output */
     size_t rows;              /* of the output */
     size_t longest;           /* no sequence has more tokens */
-    bool special_rows;        /* some ids take no row, or the row of another id */
+    bool special_rows;        /* some ids take no row, or the row of another index */
     bool padding_aware;       /* positions count the tokens that are no padding */
     uint64_t positions_end;   /* one more than the last position; UINT64_MAX if they are found token by token */
     bool positions_per_token; /* positions do not simply follow each other, or not all of them exist */
