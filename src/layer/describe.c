@@ -206,8 +206,7 @@ inlay_status inlay_describe(struct inlay_work *work, const inlay_layer *layer, c
     work->out_stride_bytes = out_stride_bytes;
     work->row_bytes = layer->row_bytes;
     work->longest = work->batch.length;
-    work->special_rows = spec->bad_id != INLAY_BAD_ID_ERROR || spec->padding_id >= 0 || layer->tokens.vocab > 0 ||
-                         spec->token_mapping != NULL;
+    work->special_rows = layer->special_rows;
     work->padding_aware = spec->position_mode == INLAY_POSITION_MODE_PADDING_AWARE;
     return check_contents(work, tokens, fault);
 }

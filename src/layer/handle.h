@@ -22,7 +22,8 @@ struct inlay_layer {
     inlay_table tokens, positions, segments;
     struct inlay_layer_reads reads;
     inlay_tuning tuning;
-    size_t row_bytes; /* of the output; 0 if they overflow */
+    size_t row_bytes;  /* of the output; 0 if they overflow */
+    bool special_rows; /* as in struct inlay_work */
 };
 
 /* Rows of the vocabulary that a table is, or is a shard of. */

@@ -75,6 +75,8 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
         .tokens = known_part(spec->tokens),
         .reads = reads,
         .row_bytes = inlay_table_row_bytes(spec->out_type, spec->tokens->dim),
+        .special_rows = spec->bad_id != INLAY_BAD_ID_ERROR || spec->padding_id >= 0 || spec->tokens->vocab > 0 ||
+                        spec->token_mapping != NULL,
         .tuning = spec->tuning != NULL ? *spec->tuning : inlay_tuning_default(),
     };
     made->spec.tokens = &made->tokens;
