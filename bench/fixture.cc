@@ -4,6 +4,8 @@
 // same page of zeros.
 #include "fixture.h"
 
+#include "table_memory.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <random>
@@ -18,14 +20,12 @@ void require(inlay_status status)
     std::exit(1);
 }
 
-// Allocates [n] floats, `offset` bytes past a page, and fills them with values of all signs and many exponents in
-// [-1, 1).
+// Allocates [n] floats, `offset` bytes past a page, and fills them.
 static float *fill(Pages<float> &pages, std::size_t n, std::size_t offset, PageSize size = huge_pages)
 {
     pages = make_pages<float>(n + offset / sizeof(float), size);
     float *x = pages.get() + offset / sizeof(float);
-    for (std::size_t i = 0; i < n; i++) // a multiplicative hash, which vectorises: tables have 2 GB
-        x[i] = static_cast<float>(static_cast<std::int32_t>(static_cast<std::uint32_t>(i) * 2654435761u)) * 0x1p-31f;
+    fill_floats(x, n);
     return x;
 }
 
@@ -64,6 +64,11 @@ Fixture::Fixture(const Shape &of)
 {
     if (shape.series == small) {
         prepare_small();
+        return;
+    }
+    if (shape.series == hashed) {
+        ngrams = std::make_unique<NGrams>(shape);
+        out = fill(out_pages_, rows * shape.columns * ngrams->row_bytes / sizeof(float), 0, shape.pages);
         return;
     }
     out = fill(out_pages_, rows * shape.dim, shape.offset);
@@ -157,13 +162,6 @@ Fixture::~Fixture()
     inlay_sinusoid_destroy(sinusoid);
 }
 
-// The memory of all tables of the series `small`, which is filled once for each size of pages. Any bytes are rows of
-// any type; these are floats of [-1, 1).
-struct SmallTables {
-    PageSize size;
-    Pages<float> rows, scales;
-};
-
 // 2 GiB, or a third of the memory of a machine that has less than 6 GiB.
 static std::size_t small_table_bytes()
 {
@@ -181,29 +179,17 @@ static std::size_t small_memory(const Shape &shape)
     return small_table_bytes() + scales + small_ids * sizeof(std::int32_t) + out;
 }
 
-static const SmallTables &small_tables(PageSize size)
-{
-    static SmallTables held;
-    if (held.rows && held.size == size)
-        return held;
-    held.rows.reset(); // before the memory of other pages is allocated
-    held.scales.reset();
-    held.size = size;
-    fill(held.rows, small_table_bytes() / sizeof(float), 0, size);
-    fill(held.scales, small_table_bytes() / small_row_bytes_least, 0, size);
-    return held;
-}
-
 void Fixture::prepare_small()
 {
     static constexpr std::size_t tail_most = 8; // bytes of a rowwise row beside its codes
-    const SmallTables &memory = small_tables(shape.pages);
+    const void *codes = table_memory(shape.pages, small_table_bytes());
     const std::size_t vocab = small_table_bytes() / (row_bytes + tail_most);
     for (const inlay_element_type type : small_types) {
         const std::size_t dim = small_columns(type, shape.dim);
-        quantised[type].tokens = inlay_table_of(type, memory.rows.get(), vocab, dim, inlay_table_row_bytes(type, dim));
+        quantised[type].tokens = inlay_table_of(type, codes, vocab, dim, inlay_table_row_bytes(type, dim));
         if (type == INLAY_I8)
-            quantised[type].tokens.scales = memory.scales.get();
+            quantised[type].tokens.scales =
+                scale_memory(shape.pages, small_table_bytes() / small_row_bytes_least * sizeof(float));
     }
     out = fill(out_pages_, rows * small_columns(INLAY_U4_ROWWISE, shape.dim), 0, shape.pages);
     id_pages_ = make_pages<std::int32_t>(small_ids, shape.pages);
@@ -223,7 +209,7 @@ const std::int32_t *Fixture::next_ids() const
 
 bool fits(const Shape &shape)
 {
-    const std::size_t most = shape.series == small ? free_memory() / 4 * 3 : all_memory() / 2;
+    const std::size_t most = shape.series & (small | hashed) ? free_memory() / 4 * 3 : all_memory() / 2;
     return fixture_bytes(shape) <= most;
 }
 
@@ -233,6 +219,8 @@ std::size_t fixture_bytes(const Shape &shape)
     // The output and the embedding table; the learned positions and as many cached sinusoids.
     if (shape.series == small)
         return small_memory(shape);
+    if (shape.series == hashed)
+        return ngram_memory(shape);
     std::size_t bytes = (shape.batch * shape.seq + shape.vocab) * shape.dim * sizeof(float) + 2 * cached_bytes;
     if (shape.series == compact)
         for (const inlay_element_type type : quantised_types)

@@ -7,10 +7,12 @@
 #define INLAY_BENCH_FIXTURE_H
 
 #include "limits.h"
+#include "ngrams.h"
 #include "pages.h"
 #include "shapes.h"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 // The order in which a bare loop visits the rows of a call.
@@ -56,6 +58,8 @@ struct Fixture {
     // By type: the tables of the series `small`, which hold whatever the memory holds, and those of the series
     // `compact`, with layers.
     Quantised quantised[INLAY_ELEMENT_TYPES];
+
+    std::unique_ptr<NGrams> ngrams; // of the series `hashed`, which has nothing else but `out`
 
     // Rows visited as the library does, all sequences at a few positions before the next ones, so that L1 holds the
     // position rows; and in the order of the batch, for a decoder whose sequences are at different positions.

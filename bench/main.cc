@@ -143,12 +143,8 @@ static std::vector<Contender> make_contenders(const Shape &shape)
 static std::vector<Group> make_groups(const std::vector<Shape> &shapes)
 {
     std::vector<Group> groups;
-    for (const Shape &shape : shapes) {
-        if (fits(shape))
-            groups.push_back({shape, make_contenders(shape)});
-        else
-            std::fprintf(stderr, "inlay_bench: not enough memory for %s\n", shape_name(shape).c_str());
-    }
+    for (const Shape &shape : shapes)
+        groups.push_back({shape, make_contenders(shape)});
     return groups;
 }
 
@@ -174,12 +170,24 @@ static void register_all(std::vector<Group> &groups)
                 register_rows(group, operation);
 }
 
-static void choose()
+// Marks the rows that the command line chooses, and leaves those registered whose shapes have enough memory.
+static void choose(std::vector<Group> &groups)
 {
     SilentReporter silent;
+    register_all(groups);
     choosing = true;
     benchmark::RunSpecifiedBenchmarks(&silent);
     choosing = false;
+    benchmark::ClearRegisteredBenchmarks();
+    const auto lacks_memory = [](const Group &group) {
+        const auto &all = group.contenders;
+        const bool wanted = std::any_of(all.begin(), all.end(), [](const Contender &one) { return one.wanted; });
+        if (wanted && !fits(group.shape))
+            std::fprintf(stderr, "inlay_bench: not enough memory for %s\n", shape_name(group.shape).c_str());
+        return !wanted || !fits(group.shape);
+    };
+    groups.erase(std::remove_if(groups.begin(), groups.end(), lacks_memory), groups.end());
+    register_all(groups);
 }
 
 // Returns the CPU as Linux calls it, a name on x86-64 and a number on ARM, so that runs of two machines are not
@@ -194,11 +202,10 @@ static std::string cpu_name()
     return "unknown";
 }
 
-static bool chooses_format(int argc, char **argv)
+static bool has_argument(int argc, char **argv, const char *begin)
 {
-    return std::any_of(argv, argv + argc, [](const char *argument) {
-        return !std::strncmp(argument, "--benchmark_format", std::strlen("--benchmark_format"));
-    });
+    return std::any_of(argv, argv + argc,
+                       [begin](const char *argument) { return !std::strncmp(argument, begin, std::strlen(begin)); });
 }
 
 // Measures, before any row, the costs of exact sinusoids that no row shows.
@@ -218,11 +225,15 @@ struct Choice {
     std::string seed; // of random shapes, or empty
 };
 
-// Takes --small and --random SEED out of the arguments.
+// Takes --small and --random SEED out of the arguments. A filter chooses among all shapes that are listed; without one
+// those of large tables, which take minutes, are left out.
 static Choice take_choice(int &argc, char **argv)
 {
     static constexpr std::size_t random_count = 16;
     Choice choice;
+    if (has_argument(argc, argv, "--benchmark_filter"))
+        for (const std::vector<Shape> &more : {small_shapes(), hashed_shapes()})
+            choice.shapes.insert(choice.shapes.end(), more.begin(), more.end());
     int kept = 1;
     for (int i = 1; i < argc; i++)
         if (!std::strcmp(argv[i], "--small"))
@@ -238,7 +249,7 @@ static Choice take_choice(int &argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    const bool table = !chooses_format(argc, argv);
+    const bool table = !has_argument(argc, argv, "--benchmark_format");
     const Choice choice = take_choice(argc, argv);
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv))
@@ -256,8 +267,7 @@ int main(int argc, char **argv)
         benchmark::AddCustomContext(fact.name, fact.value);
 
     std::vector<Group> groups = make_groups(choice.shapes);
-    register_all(groups);
-    choose();
+    choose(groups);
 
     PlainNamesReporter reporter(table ? new TableReporter(facts) : benchmark::CreateDefaultDisplayReporter());
     const std::size_t rows = benchmark::RunSpecifiedBenchmarks(&reporter);

@@ -96,6 +96,7 @@ static std::vector<Operation> make_operations()
     add_plain_limits(all);
     add_compact_operations(all);
     add_small_operations(all);
+    add_ngram_operations(all);
     return all;
 }
 
@@ -109,17 +110,24 @@ bool measured(const Operation &operation, const Shape &shape, std::size_t thread
 {
     if (!operation.run || !(operation.series & shape.series))
         return false;
+    if (operation.traits & copies && shape.type != shape.out_type)
+        return false;
     if (threads > 1 && (!shape.threads || !(operation.traits & parallel)))
         return false;
     if (isa != "scalar" && isa != "portable")
         return true;
     // These two are not meant to be fast, one defines results and one runs anywhere: a few rows are enough.
     const std::size_t pairs = shape.seq * ((shape.dim + 1) / 2);
-    return threads == 1 && !(shape.series & (growing | compact | small | drawn | fresh)) &&
+    return threads == 1 && !(shape.series & (growing | compact | small | drawn | fresh | hashed)) &&
            (isa != "scalar" || !(operation.traits & computes) || pairs <= scalar_pairs);
 }
 
 std::int64_t bytes_moved(const Operation &operation, const Shape &shape)
 {
+    if (shape.series == hashed) {
+        const std::size_t read = inlay_table_row_bytes(shape.type, shape.dim) + scale_bytes(shape);
+        const std::size_t rows = shape.seq * shape.columns;
+        return static_cast<std::int64_t>(operation.passes * rows * (read + shape.dim * out_bytes(shape)));
+    }
     return static_cast<std::int64_t>(operation.passes * shape.batch * shape.seq * shape.dim * sizeof(float));
 }

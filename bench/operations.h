@@ -19,6 +19,7 @@ enum Trait : unsigned {
     fused = 1,    // compared with three passes too
     computes = 2, // computes sinusoids
     parallel = 4, // measured on several threads too, if the shape says so
+    copies = 8,   // measured only where the output has the type of the table
 };
 
 struct Operation {
@@ -28,7 +29,8 @@ struct Operation {
     std::string name;
     unsigned series; // the shapes that it is measured on
     unsigned traits;
-    unsigned passes; // how many times as many bytes as rows of float32 of the shape's dim count as moved
+    unsigned passes; // how many times as many bytes as rows of float32 of the shape's dim count as moved, or
+                     // those that a `hashed` shape reads and writes
     // The limits of a kernel, by name: bare loops that move the same bytes of rows and output, the fastest of which is
     // the limit; and those that also read the other streams, which are positions and scales. Empty if the same.
     std::vector<std::string> limits, streams;
@@ -75,6 +77,9 @@ void add_compact_operations(std::vector<Operation> &all);
 
 // Appends the gathers of the series `small`, and the limits of each.
 void add_small_operations(std::vector<Operation> &all);
+
+// Appends lookups of hashed n-grams, the hash alone, and the limits of the lookup.
+void add_ngram_operations(std::vector<Operation> &all);
 
 // Returns all operations in the order of the table of results.
 const std::vector<Operation> &operations();

@@ -19,6 +19,31 @@ std::vector<Shape> small_shapes()
     return made;
 }
 
+// Tables of n-grams: rows of 128, 160, 264 and 512 bytes that are copied, and FP8 as Qwen (160 columns, a scale for the
+// whole table) and DeepSeek (256 columns, scales in an array of their own) have it.
+struct HashedRows {
+    std::size_t columns, dim;
+    inlay_element_type type, out_type;
+};
+
+static constexpr HashedRows hashed_rows[] = {
+    {24, 64, INLAY_BF16, INLAY_BF16},      {16, 80, INLAY_BF16, INLAY_BF16},       {24, 132, INLAY_BF16, INLAY_BF16},
+    {24, 128, INLAY_F32, INLAY_F32},       {16, 160, INLAY_E4M3, INLAY_F32},       {16, 160, INLAY_E4M3, INLAY_BF16},
+    {24, 256, INLAY_E4M3_E8M0, INLAY_F32}, {24, 256, INLAY_E4M3_E8M0, INLAY_BF16},
+};
+
+std::vector<Shape> hashed_shapes()
+{
+    static constexpr std::size_t tokens[] = {1, 16, 256, 4096, 65536};
+    std::vector<Shape> made;
+    for (const PageSize pages : {small_pages, huge_pages})
+        for (const HashedRows &rows : hashed_rows)
+            for (const std::size_t n : tokens)
+                made.push_back(
+                    {hashed, 1, n, rows.dim, 0, 0, one_thread, pages, rows.columns, rows.type, rows.out_type});
+    return made;
+}
+
 // What a random shape of a class may be. Outputs stay below 256 MiB, so that a call takes some ten milliseconds.
 struct Bounds {
     double batch_least, batch_most;
@@ -87,14 +112,30 @@ std::vector<Shape> random_shapes(std::uint64_t seed, std::size_t count)
     return made;
 }
 
+static std::string page_name(const Shape &shape)
+{
+    return shape.pages == small_pages ? "_4k" : "_2m";
+}
+
+// Returns the types of table and output, "_fp8_bf16" for example.
+static std::string row_types(const Shape &shape)
+{
+    const std::string out = shape.out_type == INLAY_F32 ? "_f32" : "_bf16";
+    if (shape.type == shape.out_type)
+        return out;
+    return (shape.type == INLAY_E4M3 ? "_fp8" : "_fp8_scaled") + out;
+}
+
 std::string shape_name(const Shape &shape)
 {
     const std::string dim = "_d" + std::to_string(shape.dim);
     if (shape.series == tables)
         return "r" + std::to_string(shape.seq) + dim;
     if (shape.series == small)
-        return "n" + std::to_string(shape.seq) + "_w" + std::to_string(shape.dim * sizeof(float)) +
-               (shape.pages == small_pages ? "_4k" : "_2m");
+        return "n" + std::to_string(shape.seq) + "_w" + std::to_string(shape.dim * sizeof(float)) + page_name(shape);
+    if (shape.series == hashed)
+        return "n" + std::to_string(shape.seq) + "_k" + std::to_string(shape.columns) + dim + row_types(shape) +
+               page_name(shape);
     return "b" + std::to_string(shape.batch) + "_s" + std::to_string(shape.seq) + dim + "_v" +
            std::to_string(shape.vocab) + (shape.series == compact ? "_stored" : "") +
            (shape.offset ? "_at" + std::to_string(shape.offset) : "");

@@ -24,6 +24,7 @@ enum Series : unsigned {
     small = 32,   // gathers of short rows from a table that no cache holds, with other ids in each call
     drawn = 64,   // prompts whose sizes are chosen by a seed: the fused pass alone
     fresh = 128,  // prompts whose output is new memory of the system in each call: the fused pass alone
+    hashed = 256, // hashed n-grams: short rows from a table of 8 GiB, other ones in each call
 };
 
 enum Threads : bool { one_thread = false, more_threads = true }; // also measured on 2, and on all cores
@@ -37,7 +38,17 @@ struct Shape {
     std::size_t offset = 0; // bytes past a page at which the table and the output begin
     Threads threads = one_thread;
     PageSize pages = huge_pages;
+    // Of `hashed` shapes: rows that each token takes, the type of the table, and that of the output.
+    std::size_t columns = 0;
+    inlay_element_type type = INLAY_F32;
+    inlay_element_type out_type = INLAY_F32;
 };
+
+// Returns the bytes of an element of the output.
+inline std::size_t out_bytes(const Shape &shape)
+{
+    return shape.out_type == INLAY_F32 ? 4 : 2;
+}
 
 // The types of the tables of `compact` shapes.
 constexpr inlay_element_type quantised_types[] = {
@@ -115,6 +126,15 @@ constexpr Shape default_shapes[] = {
 
 // Returns the shapes of the series `small`.
 std::vector<Shape> small_shapes();
+
+// Returns the bytes that the scales of a row have in an array of their own.
+inline std::size_t scale_bytes(const Shape &shape)
+{
+    return shape.type == INLAY_E4M3_E8M0 ? shape.dim / 32 : 0;
+}
+
+// Returns the shapes of the series `hashed`.
+std::vector<Shape> hashed_shapes();
 
 // The classes of random shapes, and the ratios that are the targets for the worst of each.
 enum class RandomClass { batch, one_sequence, in_cache };
