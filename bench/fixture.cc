@@ -130,18 +130,35 @@ void Fixture::prepare_visits()
         separate.places.push_back({static_cast<std::uint32_t>(starts_[b]), static_cast<std::uint32_t>(b)});
 }
 
+std::size_t scale_bytes(inlay_element_type type, std::size_t dim)
+{
+    switch (type) {
+    case INLAY_U4_GROUPED:
+    case INLAY_U4_GROUPED_FLAT:
+        return dim / group * sizeof(float);
+    case INLAY_E4M3_E8M0:
+        return dim / 32;
+    case INLAY_I8:
+    case INLAY_I8_INVERSE:
+    case INLAY_E4M3:
+        return sizeof(float);
+    default:
+        return 0;
+    }
+}
+
 void Fixture::prepare_quantised(inlay_element_type type)
 {
     Quantised &made = quantised[type];
     const bool grouped = type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT;
-    const bool scaled = grouped || type == INLAY_I8 || type == INLAY_I8_INVERSE;
+    const std::size_t row_scales = scale_bytes(type, shape.dim);
     inlay_table_storage storage = inlay_table_storage_of(type, nullptr, shape.dim);
     made.data = make_pages<unsigned char>(shape.vocab * storage.stride_bytes);
     storage.data = made.data.get();
     if (grouped)
         storage.group = group;
-    if (scaled) {
-        made.scales = make_pages<unsigned char>(shape.vocab * (grouped ? shape.dim / group : 1) * sizeof(float));
+    if (row_scales > 0) {
+        made.scales = make_pages<unsigned char>(shape.vocab * row_scales);
         storage.scales = made.scales.get();
     }
     if (type == INLAY_U4_GROUPED_FLAT) { // without zero points it cannot hold negative values

@@ -88,6 +88,9 @@ bool fits(const Shape &shape);
 // Returns about how many bytes the fixture of a shape takes.
 std::size_t fixture_bytes(const Shape &shape);
 
+// Returns the bytes of the array of scales that a row has, in the groups of the benchmarks; 0 without such an array.
+std::size_t scale_bytes(inlay_element_type type, std::size_t dim);
+
 // Ends the program if a call failed: the time of an error means nothing.
 void require(inlay_status status);
 

@@ -45,7 +45,7 @@ template <inlay_element_type type> static BareRows scaled_codes(const Fixture &f
     BareRows rows = codes<type>(f);
     const inlay_table &tokens = f.quantised[type].tokens;
     rows.scales = static_cast<const unsigned char *>(tokens.scales);
-    rows.scale_bytes = (tokens.group ? tokens.dim / tokens.group : 1) * sizeof(float);
+    rows.scale_bytes = scale_bytes(tokens.type, tokens.dim);
     return rows;
 }
 
@@ -86,6 +86,18 @@ void add_compact_operations(std::vector<Operation> &all)
     add_compact<INLAY_Q8_0>(all, "q8_0", "q8_0");
     add_compact<INLAY_Q4_0>(all, "q4_0", "q4_0");
     add_compact<INLAY_U4_GROUPED_FLAT>(all, "u4_grouped_flat", "u4_grouped");
+    add_compact<INLAY_E4M3>(all, "e4m3", "i8");
+    add_compact<INLAY_E4M3_E8M0>(all, "e4m3_e8m0", "e4m3_e8m0");
+    add_compact<INLAY_Q4_1>(all, "q4_1", "q4_1");
+    add_compact<INLAY_Q5_0>(all, "q5_0", "q5_0");
+    add_compact<INLAY_Q5_1>(all, "q5_1", "q5_1");
+    add_compact<INLAY_IQ4_NL>(all, "iq4_nl", "q4_0");
+    add_compact<INLAY_MXFP4>(all, "mxfp4", "mxfp4");
+    add_compact<INLAY_NVFP4>(all, "nvfp4", "q4_0");
+    add_compact<INLAY_Q3_K>(all, "q3_k", "q3_k");
+    add_compact<INLAY_Q4_K>(all, "q4_k", "q4_0");
+    add_compact<INLAY_Q5_K>(all, "q5_k", "q5_0");
+    add_compact<INLAY_Q6_K>(all, "q6_k", "q6_k");
 }
 
 template <inlay_element_type type>
