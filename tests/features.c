@@ -4,6 +4,7 @@
  * the table of docs/features.md. Each case is a whole forward call over random data, and its parts run in random order.
  */
 #include "calls.h"
+#include "features_ngram.h"
 #include "reference.h"
 
 #include <stdio.h>
@@ -291,5 +292,6 @@ int main(int argc, char **argv)
         printf("%s\t%s\t%s\n", cases[i].feature, cases[i].name, exact ? "exact" : "DIFFERS");
         good = good && exact;
     }
+    good = ngram_features() && good;
     return good ? 0 : 1;
 }

@@ -18,7 +18,7 @@ static struct {
     unsigned char table[ROWS * DIM * sizeof(float)];
     int32_t ids[TOKENS];
     double frequencies[DIM / 2 + 1];
-    float out[9][TOKENS * DIM];
+    float out[10][TOKENS * DIM];
     unsigned char halves[ROWS][DIM * sizeof(uint16_t) + 3];
 } data;
 
@@ -30,6 +30,30 @@ static void make_data(void)
         data.ids[i] = (int32_t)random_below(&random, ROWS);
     for (int i = 0; i < DIM / 2 + 1; i++)
         data.frequencies[i] = i % 3 == 0 ? 1e-45 * (i + 1) : i % 3 == 1 ? 5e-324 : 0.3 / (i + 1);
+}
+
+/* Hashes and sums n-grams, whose quotients are computed in double. */
+static inlay_status run_ngrams(const inlay_table *tokens)
+{
+    static const int64_t multipliers[] = {0x123456789abcdef, -0x7edcba9876543211};
+    const inlay_ngram_column columns[] = {{1, 0, ROWS, 0, 0}, {2, 0, ROWS - 3, 0, 2}, {2, 0, 99999989, 0, 0}};
+    const size_t row = DIM * sizeof(float);
+    inlay_ngram_spec spec = inlay_ngram_spec_default(ROWS, 2, INLAY_NGRAM_MIX_ADD);
+    const inlay_ngram_batch batch = inlay_ngram_batch_i32(data.ids, 4, TOKENS / 4);
+    inlay_ngram_lookup lookup = inlay_ngram_lookup_default(&tokens, 1);
+    inlay_ngram *ngram;
+    spec.multipliers = multipliers;
+    spec.vectors = 1;
+    spec.columns = columns;
+    spec.column_count = 3;
+    lookup.columns = 2;
+    lookup.combine = INLAY_NGRAM_SUM;
+    lookup.scale = 0x1.8p-3f;
+    inlay_status status = inlay_ngram_create(&spec, NULL, &ngram);
+    status |= inlay_ngram_forward(ngram, &batch, &lookup, data.out[9], row, NULL, NULL);
+    status |= inlay_ngram_ids(ngram, &batch, 2, 1, INLAY_ID_I32, data.out[9] + DIM - 1, row, NULL, NULL);
+    inlay_ngram_destroy(ngram);
+    return status;
 }
 
 /* Runs every operation in the environment of the caller, creation of handles included. */
@@ -82,6 +106,7 @@ static void run_all(void)
     status |= inlay_sinusoid_at(sinusoid, reals, INLAY_POSITION_F32, REALS, INLAY_BF16, data.out[6], row, NULL, NULL);
     status |= inlay_sinusoid_rows(sinusoid, 1, 20, INLAY_F32, data.out[6] + REALS * DIM, row, NULL);
     inlay_sinusoid_destroy(sinusoid);
+    status |= run_ngrams(&tokens);
     ck_assert_int_eq(status, INLAY_OK);
 }
 

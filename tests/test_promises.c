@@ -25,9 +25,29 @@ static struct {
     int32_t ids[TOKENS];
     inlay_sinusoid *sinusoid, *recipe;
     inlay_layer *layer, *general; /* the latter with all that takes stack: recipes, segments, norm, 16 bits */
+    inlay_ngram *ngram;
     inlay_batch batch;
     float expected[TOKENS][DIM];
 } fixture;
+
+/* Makes n-grams of as many columns as there can be. */
+static inlay_ngram *make_ngram(void)
+{
+    static inlay_ngram_column columns[INLAY_NGRAM_COLUMNS_MOST];
+    static const int64_t multipliers[INLAY_NGRAM_LENGTH_MOST] = {3, 5}, resets[] = {1};
+    inlay_ngram_spec spec = inlay_ngram_spec_default(ROWS, INLAY_NGRAM_LENGTH_MOST, INLAY_NGRAM_MIX_XOR);
+    inlay_ngram *ngram;
+    for (uint32_t c = 0; c < INLAY_NGRAM_COLUMNS_MOST; c++)
+        columns[c] = (inlay_ngram_column){1 + c % INLAY_NGRAM_LENGTH_MOST, 0, ROWS - c % 3, 0, 0};
+    spec.resets = resets;
+    spec.reset_count = 1;
+    spec.multipliers = multipliers;
+    spec.vectors = 1;
+    spec.columns = columns;
+    spec.column_count = INLAY_NGRAM_COLUMNS_MOST;
+    ck_assert_int_eq(inlay_ngram_create(&spec, NULL, &ngram), INLAY_OK);
+    return ngram;
+}
 
 static inlay_status run(float (*out)[DIM])
 {
@@ -58,6 +78,7 @@ static void make_fixture(void)
     spec.norm = INLAY_NORM_LAYER;
     spec.out_type = INLAY_BF16;
     fixture.general = make_layer_of(&spec);
+    fixture.ngram = make_ngram();
     fixture.batch = inlay_batch_i32(fixture.ids, BATCH, SEQ, 3);
     ck_assert_int_eq(run(fixture.expected), INLAY_OK);
 }
@@ -66,11 +87,36 @@ static void free_fixture(void)
 {
     inlay_layer_destroy(fixture.layer);
     inlay_layer_destroy(fixture.general);
+    inlay_ngram_destroy(fixture.ngram);
     inlay_sinusoid_destroy(fixture.sinusoid);
     inlay_sinusoid_destroy(fixture.recipe);
 }
 
 #ifndef SANITIZED
+/* The hot calls of n-grams, into one buffer. */
+static inlay_status run_ngrams(float (*out)[DIM])
+{
+    static int32_t history[BATCH * (INLAY_NGRAM_LENGTH_MOST - 1)];
+    static int64_t rows[INLAY_NGRAM_COLUMNS_MOST];
+    const inlay_table table = inlay_table_f32(fixture.table, ROWS, DIM);
+    const inlay_table *tables[] = {&table};
+    const inlay_ngram_batch one = inlay_ngram_batch_i32(fixture.ids, 1, 1);
+    inlay_ngram_batch batch = inlay_ngram_batch_i32(fixture.ids, BATCH, SEQ);
+    inlay_ngram_lookup lookup = inlay_ngram_lookup_default(tables, 1);
+    inlay_status status =
+        inlay_ngram_ids(fixture.ngram, &one, 0, INLAY_NGRAM_COLUMNS_REST, INLAY_ID_I64, rows, sizeof rows, NULL, NULL);
+    batch.history = history;
+    lookup.columns = 1;
+    for (int type = INLAY_F32; type <= INLAY_BF16; type++)
+        for (int combine = INLAY_NGRAM_CONCAT; combine <= INLAY_NGRAM_SUM; combine++) {
+            lookup.out_type = (inlay_element_type)type;
+            lookup.combine = (inlay_ngram_combine)combine;
+            lookup.columns = combine == INLAY_NGRAM_SUM ? INLAY_NGRAM_COLUMNS_REST : 1;
+            status |= inlay_ngram_forward(fixture.ngram, &batch, &lookup, out, ROW_BYTES, NULL, NULL);
+        }
+    return status | inlay_ngram_history(fixture.ngram, &batch, NULL, history, NULL, NULL);
+}
+
 /* Every other hot call, into one buffer. */
 static inlay_status run_others(float (*out)[DIM])
 {
@@ -85,6 +131,7 @@ static inlay_status run_others(float (*out)[DIM])
     spec.factor = 4;
     double frequencies[32], attention_factor;
     inlay_status status = inlay_gather(&tokens, fixture.ids, INLAY_ID_I32, TOKENS, 2, out, ROW_BYTES, NULL, NULL);
+    status |= run_ngrams(out);
     status |= inlay_scale(out, ROW_BYTES, TOKENS, DIM, 2, out, ROW_BYTES, NULL);
     status |= inlay_add_positions(out, ROW_BYTES, BATCH, SEQ, &tokens, 0, NULL, NULL);
     status |= inlay_forward(fixture.layer, &alone, out, ROW_BYTES, NULL, NULL);

@@ -3,8 +3,7 @@
  * Batches whose arrays change during the call, as a caller's threads may do by mistake: the call must stay within its
  * tables and its output, whatever it returns. Guard pages and sanitizers see reads outside, patterns see writes.
  */
-#include "calls.h"
-
+#include "ngrams.h"
 #include "reference.h"
 
 #include <pthread.h>
@@ -178,8 +177,48 @@ START_TEST(listed_positions_rewritten)
 }
 END_TEST
 
+/* ---- The arrays of n-grams change between validation and use ---- */
+
+static void run_ngrams_rewritten(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
+{
+    struct rewriter *rewriter = ctx;
+    for (size_t i = 0; i < count; i++) {
+        rewrite(rewriter->arrays, rewriter->source, 3);
+        task(arg, i);
+    }
+}
+
+/* Token maps are rewritten as well: whatever they map to, rows stay within their moduli. */
+START_TEST(ngrams_rewritten)
+{
+    static struct rewriter rewriter;
+    const inlay_executor executor = {&rewriter, run_ngrams_rewritten, 4};
+    unsigned long calls = 0;
+    ngrams_prepare();
+    for (uint64_t seed = 7000000; seed < 7004000; seed++) {
+        struct source source = {.random = {seed}};
+        struct ngram_call call;
+        ngram_draw(&call, &source);
+        for (size_t i = 0; i < ARRAYS; i++) {
+            void *array;
+            inlay_id_type type;
+            const size_t n = ngram_array(&call, i, &array, &type);
+            remember(&rewriter.arrays[i], array, type, n <= MAX_TOKENS ? n : MAX_TOKENS, (int64_t)call.spec.vocab);
+        }
+        if (call.batch.length == INLAY_LENGTH_FROM_OFFSETS)
+            call.batch.length = call.tokens;
+        rewriter.source = &source;
+        inlay_status status;
+        EXPECT(ngram_stays_in_rows(&call, &executor, &status), "seed %lu wrote outside its rows", (unsigned long)seed);
+        calls += status == INLAY_OK && call.out_bytes >= 2 * 65536;
+        ngram_end(&call);
+    }
+    EXPECT(calls > 10, "%lu calls were cut into parts", calls);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "rewriting", NULL, NULL, rewritten_during_the_call,
-                     rewritten_between_validation_and_use, listed_positions_rewritten);
+                     rewritten_between_validation_and_use, listed_positions_rewritten, ngrams_rewritten);
 }

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The features of n-grams, as lines of features.c.
+ */
+#ifndef INLAY_TESTS_FEATURES_NGRAM_H
+#define INLAY_TESTS_FEATURES_NGRAM_H
+
+#include <stdbool.h>
+
+/* Compares every case on the kernels under test with scalar and prints its line; returns whether all are exact. */
+bool ngram_features(void);
+
+#endif
