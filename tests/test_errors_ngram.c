@@ -41,6 +41,11 @@ static void set_up(void)
     spec.columns = columns;
     spec.column_count = COLUMNS;
     ck_assert_int_eq(inlay_ngram_create(&spec, NULL, &ngram), INLAY_OK);
+    executor.ctx = NULL;
+    memset(history, 0, sizeof history);
+    memset(lengths, 0, sizeof lengths);
+    memset(accepted, 0, sizeof accepted);
+    memset(&fault, 0, sizeof fault);
     for (size_t i = 0; i < TOKENS; i++)
         ids[i] = (int32_t)i;
     for (size_t b = 0; b <= BATCH; b++)

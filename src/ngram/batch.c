@@ -26,8 +26,8 @@ inlay_status inlay_ngram_describe(struct inlay_ngram_input *input, const inlay_n
     return status;
 }
 
-static inlay_status check_read(inlay_status before, const void *data, size_t n, size_t element_bytes,
-                               struct inlay_extent written, const void *in_place)
+static inlay_status check_apart(inlay_status before, const void *data, size_t n, size_t element_bytes,
+                                struct inlay_extent written, const void *in_place)
 {
     struct inlay_extent read;
     if (before != INLAY_OK || n == 0)
@@ -48,13 +48,13 @@ inlay_status inlay_ngram_check_reads(const struct inlay_ngram_input *input, stru
     inlay_status status = INLAY_OK;
     if (input->history != NULL && __builtin_mul_overflow(sequences, ngram->length - 1, &past))
         status = INLAY_ERROR_OVERFLOW;
-    status = check_read(status, input->ids, input->tokens, id_bytes, written, NULL);
-    status = check_read(status, offsets, offsets != NULL ? sequences + 1 : 0, sizeof *offsets, written, NULL);
-    status = check_read(status, input->history, past, id_bytes, written, in_place);
-    status = check_read(status, input->history_lengths, input->history_lengths != NULL ? sequences : 0,
-                        sizeof *input->history_lengths, written, in_place);
-    status = check_read(status, ngram->token_map, ngram->token_map != NULL ? ngram->vocab : 0, sizeof *ngram->token_map,
-                        written, NULL);
+    status = check_apart(status, input->ids, input->tokens, id_bytes, written, NULL);
+    status = check_apart(status, offsets, offsets != NULL ? sequences + 1 : 0, sizeof *offsets, written, NULL);
+    status = check_apart(status, input->history, past, id_bytes, written, in_place);
+    status = check_apart(status, input->history_lengths, input->history_lengths != NULL ? sequences : 0,
+                         sizeof *input->history_lengths, written, in_place);
+    status = check_apart(status, ngram->token_map, ngram->token_map != NULL ? ngram->vocab : 0,
+                         sizeof *ngram->token_map, written, NULL);
     if (status == INLAY_OK && inlay_extents_overlap(written, inlay_ngram_extent(ngram)))
         status = INLAY_ERROR_OVERLAP;
     return status;

@@ -16,8 +16,8 @@
 
 /* Floats that stay in L1. Longer rows, where they need the buffer, are computed in pieces, which begin where quantised
    rows can be entered. */
-enum { BUFFER_BYTES = 16 * 1024, BUFFER_FLOATS = BUFFER_BYTES / sizeof(float) };
-_Static_assert(BUFFER_FLOATS % 256 == 0, "pieces of long rows begin where rows can be entered");
+enum { ROW_BUFFER_BYTES = 16 * 1024, ROW_BUFFER_FLOATS = ROW_BUFFER_BYTES / sizeof(float) };
+_Static_assert(ROW_BUFFER_FLOATS % 256 == 0, "pieces of long rows begin where rows can be entered");
 
 /* What is made of a row. */
 enum way {
@@ -73,7 +73,7 @@ static void use_table(struct work *work, const inlay_table *table)
     if (work->way == SUM)
         work->tile->call.stream = false;
     if (work->way == CONVERT)
-        inlay_tile_convert(work->tile, &work->pass->moves, gather->out_type, work->buffer, BUFFER_BYTES);
+        inlay_tile_convert(work->tile, &work->pass->moves, gather->out_type, work->buffer, ROW_BUFFER_BYTES);
 }
 
 /* Appends row `row` of a table, which goes to `out`; for sums that is where the sum is. */
@@ -169,7 +169,7 @@ static void run_piece(struct work *work, size_t token, size_t end)
     uint32_t windows[INLAY_NGRAM_TOKENS * INLAY_NGRAM_LENGTH_MOST];
     size_t most = inlay_ngram_chunk_tokens(pass->columns);
     if (work->gather->sums)
-        most = inlay_least(most, BUFFER_FLOATS / work->columns);
+        most = inlay_least(most, ROW_BUFFER_FLOATS / work->columns);
     inlay_ngram_walk_begin(&walk, pass->input, token, end);
     if (one_chunk)
         inlay_ngram_chunk_begin(&chunk, ngram, pass->moves.kernels, pass->first_column, pass->columns);
@@ -195,11 +195,11 @@ static void run_piece(struct work *work, size_t token, size_t end)
 static __attribute__((noinline)) void run_forward(const struct inlay_ngram_pass *pass, size_t token, size_t end)
 {
     const struct inlay_ngram_gather *gather = pass->terms;
-    _Alignas(INLAY_CACHE_LINE) unsigned char buffer[BUFFER_BYTES];
+    _Alignas(INLAY_CACHE_LINE) unsigned char buffer[ROW_BUFFER_BYTES];
     struct inlay_tile tile;
     struct work work = {.pass = pass, .gather = gather, .tile = &tile, .buffer = buffer};
     const bool in_pieces = gather->sums || gather->out_type != INLAY_F32;
-    const size_t piece = in_pieces ? inlay_least(gather->dim, BUFFER_FLOATS) : gather->dim;
+    const size_t piece = in_pieces ? inlay_least(gather->dim, ROW_BUFFER_FLOATS) : gather->dim;
     for (work.column = 0; work.column < gather->dim; work.column += piece) {
         work.columns = inlay_least(gather->dim - work.column, piece);
         run_piece(&work, token, end);

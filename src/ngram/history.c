@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Returns the tokens of a sequence, and sets the first. */
-static size_t tokens_of(const struct inlay_sequences *sequences, size_t b, size_t *first)
+static size_t sequence_tokens(const struct inlay_sequences *sequences, size_t b, size_t *first)
 {
     *first = inlay_first_token(sequences, b);
     const size_t end = inlay_first_token(sequences, b + 1);
@@ -21,7 +21,7 @@ static inlay_status check_accepted(const struct inlay_ngram_input *input, const 
     for (size_t b = 0; b < input->sequences.count; b++) {
         size_t first;
         const uint64_t count = inlay_load_once((uint64_t)inlay_id_at(accepted, INLAY_ID_I64, b));
-        if (count > tokens_of(&input->sequences, b, &first)) {
+        if (count > sequence_tokens(&input->sequences, b, &first)) {
             *fault = (inlay_fault){b, 0, (int64_t)count};
             return INLAY_ERROR_HISTORY;
         }
@@ -42,7 +42,7 @@ static size_t write_history(const struct inlay_ngram_input *input, size_t b, con
 {
     const size_t places = input->ngram->length - 1, id_bytes = inlay_id_bytes(input->id_type);
     unsigned char ids[INLAY_NGRAM_LENGTH_MOST * sizeof(int64_t)] = {0};
-    size_t first, tokens = tokens_of(&input->sequences, b, &first);
+    size_t first, tokens = sequence_tokens(&input->sequences, b, &first);
     if (accepted != NULL) {
         const uint64_t count = inlay_load_once((uint64_t)inlay_id_at(accepted, INLAY_ID_I64, b));
         tokens = count < tokens ? (size_t)count : tokens;

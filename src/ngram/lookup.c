@@ -7,7 +7,7 @@
 #include "ngram/pass.h"
 #include "table/view.h"
 
-static bool fields_known(const inlay_ngram_lookup *lookup)
+static bool lookup_known(const inlay_ngram_lookup *lookup)
 {
     const bool sums = lookup->combine == INLAY_NGRAM_SUM;
     return inlay_struct_known(lookup, sizeof *lookup) &&
@@ -33,8 +33,8 @@ static inlay_status check_table(const inlay_table *table, const struct inlay_ngr
     return status;
 }
 
-static inlay_status check_tables(const inlay_ngram *ngram, const inlay_ngram_lookup *lookup,
-                                 struct inlay_ngram_gather *gather)
+static inlay_status check_lookup_tables(const inlay_ngram *ngram, const inlay_ngram_lookup *lookup,
+                                        struct inlay_ngram_gather *gather)
 {
     struct inlay_extent read;
     inlay_status status = INLAY_ERROR_OPTION;
@@ -62,7 +62,7 @@ inlay_status inlay_ngram_check_lookup(const inlay_ngram *ngram, const inlay_ngra
 {
     if (lookup == NULL)
         return INLAY_ERROR_NULL;
-    if (!fields_known(lookup))
+    if (!lookup_known(lookup))
         return INLAY_ERROR_OPTION;
     *gather = (struct inlay_ngram_gather){
         .tables = lookup->tables,
@@ -77,7 +77,7 @@ inlay_status inlay_ngram_check_lookup(const inlay_ngram *ngram, const inlay_ngra
     };
     inlay_status status = inlay_ngram_check_columns(ngram, gather->first_column, &gather->columns);
     if (status == INLAY_OK)
-        status = check_tables(ngram, lookup, gather);
+        status = check_lookup_tables(ngram, lookup, gather);
     if (status != INLAY_OK)
         return status;
     gather->row_bytes = inlay_table_row_bytes(gather->out_type, gather->dim);

@@ -32,7 +32,7 @@ static bool column_known(const inlay_ngram_spec *spec, const inlay_ngram_column 
            column->modulus >= 1 && column->offset <= offset_limit - column->modulus;
 }
 
-static inlay_status check_spec(const inlay_ngram_spec *spec)
+static inlay_status check_ngram_spec(const inlay_ngram_spec *spec)
 {
     const uint64_t vocab_most = UINT64_C(1) << 31;
     struct inlay_extent read;
@@ -125,7 +125,7 @@ inlay_status inlay_ngram_create(const inlay_ngram_spec *spec, const inlay_alloca
         return INLAY_ERROR_NULL;
     *ngram = NULL;
     inlay_allocator memory;
-    inlay_status status = check_spec(spec);
+    inlay_status status = check_ngram_spec(spec);
     if (status == INLAY_OK)
         status = inlay_allocator_of(allocator, &memory);
     if (status != INLAY_OK)

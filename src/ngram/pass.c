@@ -17,7 +17,7 @@ inlay_status inlay_ngram_check_columns(const inlay_ngram *ngram, size_t first_co
     return *columns >= 1 && *columns <= rest ? INLAY_OK : INLAY_ERROR_OPTION;
 }
 
-static void run_part(const struct inlay_ngram_pass *pass, size_t token, size_t end)
+static void run_tokens(const struct inlay_ngram_pass *pass, size_t token, size_t end)
 {
     struct inlay_fpenv host = inlay_fpenv_enter();
     pass->run(pass, token, end);
@@ -31,11 +31,12 @@ struct cut {
     size_t parts;
 };
 
-static void run_part_of_cut(void *arg, size_t index)
+static void run_tokens_of_cut(void *arg, size_t index)
 {
     const struct cut *cut = arg;
     const size_t tokens = cut->pass->input->tokens;
-    run_part(cut->pass, inlay_share_begin(tokens, cut->parts, index), inlay_share_begin(tokens, cut->parts, index + 1));
+    run_tokens(cut->pass, inlay_share_begin(tokens, cut->parts, index),
+               inlay_share_begin(tokens, cut->parts, index + 1));
 }
 
 void inlay_ngram_run(const struct inlay_ngram_pass *pass, size_t row_bytes, const inlay_executor *executor)
@@ -46,7 +47,7 @@ void inlay_ngram_run(const struct inlay_ngram_pass *pass, size_t row_bytes, cons
         bytes = SIZE_MAX;
     struct cut cut = {pass, inlay_least(inlay_parts(executor, bytes), tokens)};
     if (cut.parts == 1)
-        run_part(pass, 0, tokens);
+        run_tokens(pass, 0, tokens);
     else
-        inlay_run_parts(executor, cut.parts, run_part_of_cut, &cut);
+        inlay_run_parts(executor, cut.parts, run_tokens_of_cut, &cut);
 }
