@@ -369,6 +369,11 @@ START_TEST(tables_of_lookups)
     EXPECT_WITH(INLAY_ERROR_SHAPE, second_table, rows, ROWS - 1, forward_to(out.begin, OUT_ROW));
     EXPECT_WITH(INLAY_ERROR_NULL, second_table, data, NULL, forward_to(out.begin, OUT_ROW));
     EXPECT_WITH(INLAY_ERROR_STRIDE, first_table, stride_bytes, ROW_BYTES - 1, forward_to(out.begin, OUT_ROW));
+    lookup.first_column = 2; /* whose table column 0 names too */
+    EXPECT_WITH(INLAY_ERROR_STRIDE, first_table, stride_bytes, ROW_BYTES - 1, forward_to(out.begin, OUT_ROW));
+    EXPECT_WITH(INLAY_OK, second_table, stride_bytes, ROW_BYTES - 1, forward_to(out.begin, OUT_ROW));
+    EXPECT_STATUS(forward_to(table, OUT_ROW), INLAY_ERROR_OVERLAP);
+    lookup.first_column = 0;
     tables[1] = NULL;
     EXPECT_STATUS(forward_to(out.begin, OUT_ROW), INLAY_ERROR_NULL);
     lookup.columns = 1; /* which does not name it */
