@@ -135,12 +135,12 @@ static double power_of_two(int exponent)
 
 unsigned char inlay_e4m3_of(double x)
 {
-    enum { LEAST_EXPONENT = -6, FRACTION_BITS = 3, LARGEST = 0x7e };
+    enum { LEAST_EXPONENT = -6, FRACTION_BITS = 3 };
     const double magnitude = x < 0 ? -x : x;
     const int exponent = exponent_of(magnitude), unit = exponent > LEAST_EXPONENT ? exponent : LEAST_EXPONENT;
     /* The leading bit of a normal number adds one to the exponent field, and a carry adds another one. */
     double bits = nearest(magnitude * power_of_two(FRACTION_BITS - unit)) + 8 * (double)(unit - LEAST_EXPONENT);
-    return (unsigned char)((unsigned)(bits < LARGEST ? bits : LARGEST) | (unsigned)(inlay_bits_f64(x) >> 63 << 7));
+    return (unsigned char)((unsigned)bits | (unsigned)(inlay_bits_f64(x) >> 63 << 7));
 }
 
 static void quantize_e4m3(const struct row *row)

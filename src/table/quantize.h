@@ -97,7 +97,7 @@ static inline double magnitude_of(struct range range)
     return -range.least > range.most ? -range.least : range.most;
 }
 
-/* Returns the 8-bit float (E4M3) nearest to x, ties to even, and 448 or -448 beyond these. The sign of zero is kept. */
+/* Returns the 8-bit float (E4M3) nearest to x, ties to even, |x| < 464. The sign of zero is kept. */
 unsigned char inlay_e4m3_of(double x);
 
 /* Returns the value of an 8-bit float (E4M3) that is no NaN. */
