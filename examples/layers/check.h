@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the example layers share: tables of random numbers, and a comparison with the plain definition. */
+/* What the example layers share: tables of random numbers, number formats, and comparisons with plain definitions. */
 #ifndef INLAY_EXAMPLE_LAYERS_CHECK_H
 #define INLAY_EXAMPLE_LAYERS_CHECK_H
 
@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static inline void require(inlay_status status)
 {
@@ -23,6 +24,57 @@ static inline void fill(float *table, size_t rows, size_t dim, uint64_t key)
     inlay_random_spec spec = inlay_random_spec_default(INLAY_RANDOM_UNIFORM, key);
     spec.low = -1;
     require(inlay_table_random(&spec, table, rows, dim, dim * sizeof *table));
+}
+
+static inline uint16_t to_bfloat16(float value) /* finite values, rounded to nearest even */
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+static inline float from_bfloat16(uint16_t half)
+{
+    uint32_t bits = (uint32_t)half << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline double from_float16(const uint8_t *bytes) /* finite values, little-endian */
+{
+    const int bits = bytes[0] | bytes[1] << 8, exponent = (bits >> 10) & 31, fraction = bits & 1023;
+    const double magnitude = exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, exponent - 25);
+    return bits >> 15 ? -magnitude : magnitude;
+}
+
+static inline double from_e4m3(uint8_t byte) /* finite values */
+{
+    const int exponent = (byte >> 3) & 15, fraction = byte & 7;
+    const double magnitude = exponent == 0 ? ldexp(fraction, -9) : ldexp(8 + fraction, exponent - 10);
+    return byte >> 7 ? -magnitude : magnitude;
+}
+
+/* The row that a column of hashed n-grams takes for token t of a whole sequence, as <inlay/ngram.h> defines it. */
+static inline int64_t ngram_row(const inlay_ngram_spec *spec, size_t column, const int64_t *ids, size_t t)
+{
+    const inlay_ngram_column *c = &spec->columns[column];
+    const int64_t *multipliers = spec->multipliers + c->vector * spec->length;
+    uint64_t sum = 0;
+    int blocked = 0;
+    for (size_t s = 0; s < c->length; s++) {
+        const int64_t id = s <= t ? ids[t - s] : -1;
+        blocked |= id < 0;
+        for (size_t i = 0; i < spec->mask_count; i++)
+            blocked |= id == spec->masks[i];
+        for (size_t i = 0; i < spec->reset_count; i++)
+            blocked |= s > 0 && id == spec->resets[i];
+        const uint64_t word = blocked ? spec->pad : spec->token_map != NULL ? spec->token_map[id] : (uint64_t)id;
+        const uint64_t product = word * (uint64_t)multipliers[s];
+        sum = spec->mix == INLAY_NGRAM_MIX_XOR ? sum ^ product : sum + product;
+    }
+    /* Sums of models that mix by XOR are below 2^63, so that the remainder is that of a positive number. */
+    return (int64_t)(c->offset + sum % c->modulus);
 }
 
 /* Returns the exit status of a program: 0 if every element is within `tolerance` of its definition. */

@@ -6,26 +6,9 @@
  */
 #include "check.h"
 
-#include <string.h>
-
 enum { VOCAB = 100, DIM = 80, SEQUENCES = 2, LENGTH = 4, ROWS = SEQUENCES * LENGTH };
 
 static uint16_t words[VOCAB][DIM];
-
-static uint16_t to_bfloat16(float value) /* finite values, rounded to nearest even */
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-
-static float from_bfloat16(uint16_t half)
-{
-    uint32_t bits = (uint32_t)half << 16;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
 
 static inlay_layer *gemma(void)
 {
