@@ -12,6 +12,12 @@ int command_embed(int argc, char **argv);
 /** `inlay table`: a table of sinusoids. */
 int command_table(int argc, char **argv);
 
+/** `inlay ngram`: row ids or rows of hashed n-grams. */
+int command_ngram(int argc, char **argv);
+
+/** `inlay quantize`: a table of another element type. */
+int command_quantize(int argc, char **argv);
+
 /** `inlay tune`: a profile of this machine. */
 int command_tune(int argc, char **argv);
 

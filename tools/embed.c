@@ -74,7 +74,7 @@ static int make_sinusoid(struct embedding *e, size_t dim)
 static int load_token_table(struct embedding *e)
 {
     const struct embed_options *options = &e->options;
-    TRY(weights_load(options->table_file, &e->table));
+    TRY(weights_load(options->table_file, options->table_type, (size_t)options->dim, &e->table));
     if (options->dim != 0 && (size_t)options->dim != e->table.view.dim)
         return failed("--dim %" PRId64 " contradicts %s, which has dim %zu: drop --dim", options->dim,
                       shown(options->table_file), e->table.view.dim);
@@ -101,13 +101,13 @@ static int make_table(struct embedding *e)
                     : e->tokens.text.words != NULL ? (int64_t)e->tokens.text.vocab
                                                    : tokens_vocab(&e->tokens);
     return weights_make(options->table == TABLE_FIXED ? e->sinusoid : NULL, options->seed, (size_t)vocab, dim,
-                        &e->tokens, &e->table);
+                        e->tokens.ids, e->tokens.sequences * e->tokens.length, &e->table);
 }
 
 static int load_positions(struct embedding *e, size_t dim)
 {
     const char *file = e->options.positions_file;
-    TRY(weights_load(file, &e->learned));
+    TRY(weights_load(file, (inlay_element_type)0, 0, &e->learned));
     if (e->learned.view.dim != dim)
         return failed("the positions in %s have dim %zu and the tokens %zu: both must have the same", shown(file),
                       e->learned.view.dim, dim);
@@ -119,7 +119,7 @@ static int make_layer(struct embedding *e)
     const struct embed_options *options = &e->options;
     size_t dim = e->table.view.dim;
     inlay_layer_spec spec = inlay_layer_spec_default(&e->table.view);
-    spec.scale = options->scale_is_sqrt ? inlay_sqrt_dim(dim) : options->scale;
+    spec.scale = scale_of(&options->scale, dim);
     if (options->positions == POSITIONS_SINUSOID)
         spec.sinusoid = e->sinusoid;
     if (options->positions == POSITIONS_LEARNED) {
@@ -162,7 +162,7 @@ static int refused(const struct embedding *e, inlay_status status, const inlay_f
         return failed("ids[%zu][%zu] = %" PRId64 " is not a row of the table, which has %zu: ids run from 0 to %zu",
                       fault->sequence, fault->token, fault->value, table->rows, table->rows - 1);
     if (status == INLAY_ERROR_POSITION) {
-        int64_t end = e->learned.values != NULL ? (int64_t)e->learned.view.rows : INLAY_POSITION_LIMIT;
+        int64_t end = e->learned.data != NULL ? (int64_t)e->learned.view.rows : INLAY_POSITION_LIMIT;
         return failed("position %" PRId64 " of token %zu is past the last one, %" PRId64
                       ": give a smaller --start or --length",
                       fault->value, fault->token, end - 1);
@@ -207,11 +207,11 @@ static const float *result_row(void *context, size_t index)
 static int write_npy(struct embedding *e, const size_t shape[3])
 {
     struct progress progress = progress_start("writing");
-    int outcome = output_npy_header(&e->outputs.out, INLAY_F32, shape, 3);
+    int outcome = output_npy_header(&e->outputs.out, NPY_F4, shape, 3);
     size_t n, all = shape[0] * shape[1] * shape[2];
     for (size_t done = 0; outcome == DONE && done < all; done += n) {
         n = all - done < PIECE_FLOATS ? all - done : PIECE_FLOATS;
-        outcome = output_npy_values(&e->outputs.out, INLAY_F32, e->result + done, n);
+        outcome = output_npy_elements(&e->outputs.out, NPY_F4, e->result + done, n);
         progress_show(&progress, (double)done / (double)all);
     }
     progress_end(&progress);

@@ -60,12 +60,7 @@ static int parse_positions(const struct option_rule *rule, void *target, const c
 
 static int parse_scale(const struct option_rule *rule, void *target, const char *text)
 {
-    struct embed_options *options = target;
-    options->scale_is_sqrt = strcmp(text, "sqrt") == 0;
-    options->scale = 1;
-    if (options->scale_is_sqrt || strcmp(text, "none") == 0 || number_float(text, &options->scale))
-        return DONE;
-    return misused("--%s %s is neither none, sqrt nor a number that float32 holds", rule->name, shown(text));
+    return scale_read(rule->name, text, &((struct embed_options *)target)->scale);
 }
 
 #define FIELD(name) offsetof(struct embed_options, name)
@@ -88,8 +83,12 @@ static const struct option_rule rules[] = {
 
     {"table", "fixed|random|FILE.npy", OPTION_PARSED, .parse = parse_table,
      .help = "the sinusoid itself, where row id is position id (default); uniform in [-1, 1), the same floats on every "
-             "machine; or float32 [vocab, dim] from a file",
+             "machine; or [vocab, dim] from a file",
      .heading = "\nTable of token rows, [vocab, dim]:\n"},
+    {"table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1, .names = ELEMENT_TYPES,
+     .help = "element type of the file (default: what its elements say, which are float32, float16, bfloat16 as '<u2', "
+             "or i8); scales and zero points lie beside it in FILE.scales.npy and FILE.zeros.npy, as inlay quantize "
+             "writes them:"},
     {"vocab", "N", OPTION_INTEGER, FIELD(vocab), 1, INLAY_POSITION_LIMIT,
      .help = "rows (default: as many as the text or the ids need)"},
     {"dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX, .help = "columns (default: those of the file, or 512)"},
@@ -132,6 +131,8 @@ static int check_together(const struct embed_options *options, const struct comm
     bool sinusoid = options->table == TABLE_FIXED || options->positions == POSITIONS_SINUSOID;
     if (options->source == SOURCE_NONE)
         return misused("there is nothing to embed: give --text, --text-file or --ids");
+    if (option_given(line, "table-type") && options->table != TABLE_FILE)
+        return misused("--table-type is the element type of --table FILE.npy");
     if (option_given(line, "seed") && options->table != TABLE_RANDOM)
         return misused("--seed is the seed of --table random");
     if (option_given(line, "start") && options->positions == POSITIONS_NONE)
@@ -145,8 +146,8 @@ static int check_together(const struct embed_options *options, const struct comm
 
 int embed_options_parse(int argc, char **argv, struct embed_options *options)
 {
-    *options =
-        (struct embed_options){.scale = 1, .base = 10000, .layout = INLAY_SINUSOID_LAYOUT_INTERLEAVED, .threads = 1};
+    *options = (struct embed_options){
+        .scale = {.value = 1}, .base = 10000, .layout = INLAY_SINUSOID_LAYOUT_INTERLEAVED, .threads = 1};
     options->input = calloc((size_t)argc, sizeof *options->input);
     if (options->input == NULL)
         return failed("there is not enough memory for the options");

@@ -12,6 +12,8 @@
 
 #include <inlay/inlay.h>
 
+#include "numbers.h"
+
 /** Where the sequences come from. */
 enum source { SOURCE_NONE, SOURCE_TEXT, SOURCE_FILE, SOURCE_IDS };
 
@@ -32,6 +34,7 @@ struct embed_options {
 
     enum table_kind table;
     const char *table_file;
+    inlay_element_type table_type; /**< of a file; 0: what the file says */
     int64_t vocab;
     int64_t dim;
     int64_t seed;
@@ -39,8 +42,7 @@ struct embed_options {
     enum positions_kind positions;
     const char *positions_file;
     int64_t start;
-    bool scale_is_sqrt;
-    float scale;
+    struct scale scale;
     double base;
     inlay_sinusoid_layout layout;
 

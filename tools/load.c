@@ -59,7 +59,7 @@ static int read_text(int file, const char *path, char **text, size_t *size)
         if (*size < room)
             return DONE;
     }
-    return failed("%s has more than %zu MiB, which is no text to embed at once", shown(path), TEXT_LIMIT >> 20);
+    return failed("%s has more than %zu MiB, which is no text to read at once", shown(path), TEXT_LIMIT >> 20);
 }
 
 int load_text(const char *path, char **text, size_t *size)
@@ -77,7 +77,11 @@ int load_text(const char *path, char **text, size_t *size)
 /* The elements as they lie in the file, to be freed. */
 static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *npy, void **data)
 {
-    const char *what = kind == NPY_TABLE ? "table" : "list of numbers";
+    static const char *const names[] = {[NPY_TABLE] = "table",
+                                        [NPY_LIST] = "list of numbers",
+                                        [NPY_INTEGERS] = "list of integers",
+                                        [NPY_BESIDE] = "array of a table"};
+    const char *what = names[kind];
     struct stat status;
     if (fstat(file, &status) != 0)
         return cannot_read(path);
@@ -104,7 +108,7 @@ static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *
     return DONE;
 }
 
-static int load_npy(const char *path, enum npy_kind kind, struct npy *npy, void **data)
+int load_npy(const char *path, enum npy_kind kind, struct npy *npy, void **data)
 {
     int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (file < 0)
@@ -116,17 +120,6 @@ static int load_npy(const char *path, enum npy_kind kind, struct npy *npy, void 
     }
     close(file);
     return outcome;
-}
-
-int load_table(const char *path, float **table, size_t *rows, size_t *dim)
-{
-    struct npy npy;
-    void *data = NULL;
-    TRY(load_npy(path, NPY_TABLE, &npy, &data));
-    *table = data;
-    *rows = npy.rows;
-    *dim = npy.dim;
-    return DONE;
 }
 
 int load_list(const char *path, double **list, size_t *n)
@@ -141,6 +134,21 @@ int load_list(const char *path, double **list, size_t *n)
                      : npy.element == NPY_F8 ? ((const double *)data)[i]
                      : npy.element == NPY_I4 ? ((const int32_t *)data)[i]
                                              : (double)((const int64_t *)data)[i];
+    free(data);
+    return *list != NULL ? DONE : out_of_memory(shown(path), (double)npy.rows * sizeof **list);
+}
+
+int load_integers(const char *path, int64_t **list, size_t *n)
+{
+    struct npy npy;
+    void *data = NULL;
+    TRY(load_npy(path, NPY_INTEGERS, &npy, &data));
+    *n = npy.rows;
+    *list = calloc(npy.rows + 1, sizeof **list);
+    for (size_t i = 0; *list != NULL && i < npy.rows; i++)
+        (*list)[i] = npy.element == NPY_I4   ? ((const int32_t *)data)[i]
+                     : npy.element == NPY_U4 ? (int64_t)((const uint32_t *)data)[i]
+                                             : ((const int64_t *)data)[i];
     free(data);
     return *list != NULL ? DONE : out_of_memory(shown(path), (double)npy.rows * sizeof **list);
 }

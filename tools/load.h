@@ -8,13 +8,20 @@
 #define INLAY_TOOL_LOAD_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+#include "npy.h"
 
 /** Reads a whole file, pipe or device ("-": standard input) into *text [*size]. *text must be null before, and the
     caller frees it in any case. */
 int load_text(const char *path, char **text, size_t *size);
 
-/** Reads float32 [*rows, *dim] from a regular .npy file into *table, which the caller frees. */
-int load_table(const char *path, float **table, size_t *rows, size_t *dim);
+/** Reads a regular .npy file of a kind: what it holds goes to *npy and its elements, as they lie in the file, to *data,
+    which the caller frees. */
+int load_npy(const char *path, enum npy_kind kind, struct npy *npy, void **data);
+
+/** Reads [*n] of int32, uint32 or int64 from a regular .npy file as int64, which the caller frees. */
+int load_integers(const char *path, int64_t **list, size_t *n);
 
 /** Reads [*n] of float32, float64, int32 or int64 from a regular .npy file as doubles, which the caller frees. */
 int load_list(const char *path, double **list, size_t *n);

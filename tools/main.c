@@ -24,6 +24,8 @@ static const char help[] = "Usage: inlay COMMAND [option ...]\n"
                            "Commands:\n"
                            "  embed      text or token ids to vectors\n"
                            "  table      a table of sinusoidal positions\n"
+                           "  ngram      token ids to the rows of hashed n-grams\n"
+                           "  quantize   a table of another element type\n"
                            "  tune       measure the thresholds of this machine and write a profile of them\n"
                            "  info       what this build has and what this machine runs of it\n"
                            "\n"
@@ -37,10 +39,9 @@ static const struct command {
     const char *full_name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"embed", "inlay embed", command_embed},
-    {"table", "inlay table", command_table},
-    {"tune", "inlay tune", command_tune},
-    {"info", "inlay info", command_info},
+    {"embed", "inlay embed", command_embed}, {"table", "inlay table", command_table},
+    {"ngram", "inlay ngram", command_ngram}, {"quantize", "inlay quantize", command_quantize},
+    {"tune", "inlay tune", command_tune},    {"info", "inlay info", command_info},
 };
 
 /*
@@ -58,7 +59,7 @@ static void fill_standard_streams(void)
 static int run(int argc, char **argv)
 {
     if (argc < 2)
-        return misused("there is no command: embed, table, tune or info; see inlay --help");
+        return misused("there is no command: embed, table, ngram, quantize, tune or info; see inlay --help");
     const char *name = argv[1];
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(name, commands[i].name) == 0) {
@@ -68,7 +69,8 @@ static int run(int argc, char **argv)
     }
     bool version = strcmp(name, "--version") == 0;
     if (!version && strcmp(name, "--help") != 0 && strcmp(name, "-h") != 0)
-        return misused("unknown command %s: embed, table, tune or info; see inlay --help", shown(name));
+        return misused("unknown command %s: embed, table, ngram, quantize, tune or info; see inlay --help",
+                       shown(name));
     if (argc > 2)
         return misused("stray argument %s after %s", shown(argv[2]), name);
     if (version)

@@ -114,31 +114,80 @@ static bool take_shape(struct cursor *c, size_t *rank, struct npy *npy)
     return *rank != 1 || comma;
 }
 
+/* ---- Types of elements ------------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *descr;
+    size_t bytes;
+} elements[] = {
+    [NPY_F4] = {"<f4", 4}, [NPY_F8] = {"<f8", 8}, [NPY_I4] = {"<i4", 4}, [NPY_I8] = {"<i8", 8}, [NPY_F2] = {"<f2", 2},
+    [NPY_U2] = {"<u2", 2}, [NPY_U4] = {"<u4", 4}, [NPY_I1] = {"|i1", 1}, [NPY_U1] = {"|u1", 1},
+};
+
+enum { ELEMENTS = sizeof elements / sizeof *elements };
+
+const char *npy_descr(enum npy_element element)
+{
+    return elements[element].descr;
+}
+
+size_t npy_element_bytes(enum npy_element element)
+{
+    return elements[element].bytes;
+}
+
+/* What each kind of file holds. */
+static const struct {
+    unsigned elements; /* a set of bits 1 << npy_element */
+    size_t least_rank, most_rank;
+    const char *convert; /* what NumPy can convert other types to */
+    const char *shape;   /* what its dimensions are, for messages */
+} kinds[] = {
+    [NPY_TABLE] = {1u << NPY_F4 | 1u << NPY_F2 | 1u << NPY_U2 | 1u << NPY_I1 | 1u << NPY_U1, 2, 2, "<f4",
+                   "a table has 2: [rows, dim]"},
+    [NPY_LIST] = {1u << NPY_F4 | 1u << NPY_F8 | 1u << NPY_I4 | 1u << NPY_I8, 1, 1, "<f8",
+                  "a list has 1: convert it with numpy.save(file, a.ravel())"},
+    [NPY_INTEGERS] = {1u << NPY_I4 | 1u << NPY_U4 | 1u << NPY_I8, 1, 1, "<i8",
+                      "a list has 1: convert it with numpy.save(file, a.ravel())"},
+    [NPY_BESIDE] = {1u << NPY_F4 | 1u << NPY_U1, 1, 2, "<f4", "what lies beside a table has 1 or 2"},
+};
+
+/* Says which types a kind of file can have. */
+static bool refuse_elements(struct slice descr, enum npy_kind kind, struct npy *npy)
+{
+    char name[16] = "", list[80] = "";
+    for (size_t at = 0; at < descr.size && at + 1 < sizeof name; at++)
+        name[at] = descr.text[at] > ' ' && descr.text[at] <= '~' ? descr.text[at] : '?';
+    unsigned left = kinds[kind].elements;
+    for (unsigned i = 0; i < ELEMENTS; i++) {
+        if ((left & 1u << i) == 0)
+            continue;
+        left &= ~(1u << i);
+        sprintf(list + strlen(list), "%s'%s'", *list == '\0' ? "" : left != 0 ? ", " : " and ", elements[i].descr);
+    }
+    return refuse(npy, "its elements are '%s', none of %s: convert it with numpy.save(file, a.astype('%s'))", name,
+                  list, kinds[kind].convert);
+}
+
 /* Checks the type of the elements and the number of dimensions. */
 static bool check_kind(struct slice descr, size_t rank, enum npy_kind kind, struct npy *npy)
 {
-    static const char *const descrs[] = {[NPY_F4] = "<f4", [NPY_F8] = "<f8", [NPY_I4] = "<i4", [NPY_I8] = "<i8"};
-    size_t i = 0, kinds = kind == NPY_TABLE ? 1 : sizeof descrs / sizeof *descrs;
-    while (i < kinds && !same(descr, descrs[i]))
+    unsigned i = 0;
+    while (i < ELEMENTS && !((kinds[kind].elements & 1u << i) != 0 && same(descr, elements[i].descr)))
         i++;
-    char name[16] = "";
-    for (size_t at = 0; at < descr.size && at + 1 < sizeof name; at++)
-        name[at] = descr.text[at] > ' ' && descr.text[at] <= '~' ? descr.text[at] : '?';
-    if (i == kinds)
-        return refuse(npy, "its elements are '%s', %s: convert it with numpy.save(file, a.astype('%s'))", name,
-                      kind == NPY_TABLE ? "not '<f4' (float32)" : "none of '<f4', '<f8', '<i4' and '<i8'",
-                      kind == NPY_TABLE ? "<f4" : "<f8");
-    if (kind == NPY_TABLE && rank != 2)
-        return refuse(npy, "it has %zu dimensions, and a table has 2: [rows, dim]", rank);
-    if (kind == NPY_LIST && rank != 1)
-        return refuse(npy, "it has %zu dimensions, and a list has 1: convert it with numpy.save(file, a.ravel())",
-                      rank);
+    if (i == ELEMENTS)
+        return refuse_elements(descr, kind, npy);
+    if (rank < kinds[kind].least_rank || rank > kinds[kind].most_rank)
+        return refuse(npy, "it has %zu dimensions, and %s", rank, kinds[kind].shape);
     npy->element = (enum npy_element)i;
-    npy->element_bytes = i == NPY_F4 || i == NPY_I4 ? 4 : 8;
-    if (kind == NPY_LIST)
+    npy->element_bytes = elements[i].bytes;
+    if (rank == 1)
         npy->dim = 1;
+    npy->rank = rank;
     return true;
 }
+
+/* ---- The header ------------------------------------------------------------------------------------------------- */
 
 /* Reads the dictionary: three keys in any order, each once, and nothing behind it. */
 static bool parse_dictionary(struct cursor c, enum npy_kind kind, struct npy *npy)
@@ -186,7 +235,7 @@ static bool parse_dictionary(struct cursor c, enum npy_kind kind, struct npy *np
 }
 
 /* The bytes of the data must be those of the file's rest: fewer is a torn file, more is not what NumPy wrote. */
-static bool check_size(uint64_t file_bytes, enum npy_kind kind, struct npy *npy)
+static bool check_size(uint64_t file_bytes, struct npy *npy)
 {
     uint64_t rest = file_bytes - npy->data_offset;
     size_t bytes;
@@ -198,7 +247,7 @@ static bool check_size(uint64_t file_bytes, enum npy_kind kind, struct npy *npy)
     if (bytes == rest)
         return true;
     char columns[24] = "";
-    if (kind == NPY_TABLE)
+    if (npy->rank == 2)
         snprintf(columns, sizeof columns, ", %zu", npy->dim);
     return refuse(npy, "its shape [%zu%s] makes %zu bytes of data, and the file has %llu", npy->rows, columns, bytes,
                   (unsigned long long)rest);
@@ -224,7 +273,7 @@ bool npy_parse(const void *head, size_t head_bytes, uint64_t file_bytes, enum np
     npy->data_offset = text_offset + text_bytes;
 
     struct cursor text = {(const char *)bytes + text_offset, (const char *)bytes + npy->data_offset};
-    return parse_dictionary(text, kind, npy) && check_size(file_bytes, kind, npy);
+    return parse_dictionary(text, kind, npy) && check_size(file_bytes, npy);
 }
 
 size_t npy_format(const char *descr, const size_t *shape, size_t rank, char out[NPY_FORMAT_BYTES])

@@ -19,6 +19,18 @@ bool number_double(const char *text, size_t size, double *value);
 /** Returns whether text is a decimal number that a float32 holds. It is rounded once. */
 bool number_float(const char *text, float *value);
 
+/** The factor of rows: `value`, or sqrt(dim). */
+struct scale {
+    bool is_sqrt;
+    float value;
+};
+
+/** Reads the value of --`option`: none, sqrt or a number. DONE, or MISUSED with a message. */
+int scale_read(const char *option, const char *text, struct scale *scale);
+
+/** Returns the factor of rows of `dim` columns. */
+float scale_of(const struct scale *scale, size_t dim);
+
 /** Returns whether a name is that of a .npy file. */
 bool ends_in_npy(const char *text);
 

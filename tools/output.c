@@ -15,18 +15,27 @@
 #include <unistd.h>
 
 #include "message.h"
-#include "npy.h"
 #include "plot.h"
-#include "widen.h"
 
 /* ---- Unfinished files and signals ------------------------------------------------------------------------------- */
 
+enum { OUTPUTS = 4 };
+
+/* Points to all outputs, in the order in which they take their places: what lies beside `out` is there before it. */
+static void list_outputs(struct outputs *outputs, struct output *all[OUTPUTS])
+{
+    all[0] = &outputs->scales;
+    all[1] = &outputs->zeros;
+    all[2] = &outputs->out;
+    all[3] = &outputs->plot;
+}
+
 /* The temporary files that exist now. */
-static char *volatile unfinished[2];
+static char *volatile unfinished[OUTPUTS];
 
 static void remove_unfinished(int number)
 {
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < OUTPUTS; i++) {
         if (unfinished[i] != NULL)
             unlink(unfinished[i]);
     }
@@ -65,7 +74,7 @@ static sigset_t block_signals(void)
 /* Replaces one entry of the table. */
 static void note_unfinished(char *from, char *to)
 {
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < OUTPUTS; i++) {
         if (unfinished[i] == from) {
             unfinished[i] = to;
             return;
@@ -146,6 +155,7 @@ static int create_beside(struct output *output)
 
 static int open_output(struct output *output, const char *option, const char *path, bool text)
 {
+    output->option = option;
     output->path = path;
     struct stat status;
     bool exists = stat(path, &status) == 0;
@@ -201,18 +211,25 @@ static bool same_file(const struct output *first, const struct output *second)
     return same;
 }
 
+int outputs_add(struct outputs *outputs, struct output *output, const char *option, const char *path)
+{
+    struct output *all[OUTPUTS];
+    list_outputs(outputs, all);
+    TRY(open_output(output, option, path, output == &outputs->out && outputs->text));
+    for (size_t i = 0; i < OUTPUTS; i++) {
+        if (all[i] != output && all[i]->stream != NULL && same_file(all[i], output))
+            return misused("%s and %s both name %s: give them two files", all[i]->option, option, name_of(all[i]));
+    }
+    return DONE;
+}
+
 int outputs_open(struct outputs *outputs, const char *out, const char *plot)
 {
-    struct output *first = &outputs->out, *second = &outputs->plot;
     if (plot != NULL && plot_library() == NULL)
         return failed("--plot %s: this inlay was built without cairo and draws no pictures", shown(plot));
     if (out != NULL)
-        TRY(open_output(first, "--out", out, outputs->text));
-    if (plot != NULL)
-        TRY(open_output(second, "--plot", plot, false));
-    if (out != NULL && plot != NULL && same_file(first, second))
-        return misused("--out and --plot both name %s: give them two files", name_of(first));
-    return DONE;
+        TRY(outputs_add(outputs, &outputs->out, "--out", out));
+    return plot != NULL ? outputs_add(outputs, &outputs->plot, "--plot", plot) : DONE;
 }
 
 /* ---- Writing and closing ---------------------------------------------------------------------------------------- */
@@ -222,18 +239,17 @@ int output_check(struct output *output)
     return ferror(output->stream) ? cannot_write(output) : DONE;
 }
 
-int output_npy_header(struct output *output, inlay_element_type type, const size_t *shape, size_t rank)
+int output_npy_header(struct output *output, enum npy_element element, const size_t *shape, size_t rank)
 {
     /* The build refuses big-endian hosts, so '<' is how values lie in memory. */
-    static const char *const descrs[] = {[INLAY_F32] = "<f4", [INLAY_F16] = "<f2", [INLAY_BF16] = "<u2"};
     char header[NPY_FORMAT_BYTES];
-    fwrite(header, 1, npy_format(descrs[type], shape, rank, header), output->stream);
+    fwrite(header, 1, npy_format(npy_descr(element), shape, rank, header), output->stream);
     return output_check(output);
 }
 
-int output_npy_values(struct output *output, inlay_element_type type, const void *values, size_t n)
+int output_npy_elements(struct output *output, enum npy_element element, const void *elements, size_t n)
 {
-    fwrite(values, type_bytes(type), n, output->stream);
+    fwrite(elements, npy_element_bytes(element), n, output->stream);
     return output_check(output);
 }
 
@@ -247,10 +263,11 @@ static void discard(struct output *output)
     }
     free(output->temporary);
     free(output->target);
-    *output = (struct output){NULL, NULL, NULL, NULL};
+    *output = (struct output){.stream = NULL};
 }
 
-static int commit(struct output *output)
+/* Makes sure that all bytes of a file have arrived. */
+static int complete(struct output *output)
 {
     if (output->stream == NULL)
         return DONE;
@@ -262,9 +279,13 @@ static int commit(struct output *output)
         arrived = fclose(output->stream) == 0;
         output->stream = NULL;
     }
-    if (arrived && output->temporary != NULL)
-        arrived = rename(output->temporary, output->target) == 0;
-    if (!arrived)
+    return arrived ? DONE : cannot_write(output);
+}
+
+/* Puts a complete file in its place. */
+static int place(struct output *output)
+{
+    if (output->temporary != NULL && rename(output->temporary, output->target) != 0)
         return cannot_write(output);
     /* The temporary name is no longer ours to remove. */
     note_unfinished(output->temporary, NULL);
@@ -276,12 +297,19 @@ static int commit(struct output *output)
 
 int outputs_commit(struct outputs *outputs)
 {
-    TRY(commit(&outputs->out));
-    return commit(&outputs->plot);
+    struct output *all[OUTPUTS];
+    list_outputs(outputs, all);
+    for (size_t i = 0; i < OUTPUTS; i++)
+        TRY(complete(all[i]));
+    for (size_t i = 0; i < OUTPUTS; i++)
+        TRY(place(all[i]));
+    return DONE;
 }
 
 void outputs_discard(struct outputs *outputs)
 {
-    discard(&outputs->out);
-    discard(&outputs->plot);
+    struct output *all[OUTPUTS];
+    list_outputs(outputs, all);
+    for (size_t i = 0; i < OUTPUTS; i++)
+        discard(all[i]);
 }

@@ -10,26 +10,32 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include <inlay/inlay.h>
+#include "npy.h"
 
 /** An output in progress; all null where there is none. */
 struct output {
     FILE *stream;
-    const char *path; /**< as the user wrote it */
-    char *target;     /**< where it goes in the end; null where it is written directly */
-    char *temporary;  /**< where it is until then */
+    const char *option; /**< that names it */
+    const char *path;   /**< as the user wrote it */
+    char *target;       /**< where it goes in the end; null where it is written directly */
+    char *temporary;    /**< where it is until then */
 };
 
-/** What --out and --plot name. */
+/** The outputs of a run. All take their places together, or none does. */
 struct outputs {
     struct output out;
     struct output plot;
+    struct output scales; /**< beside `out`, as is the next */
+    struct output zeros;
     bool text; /**< --out is text, which a terminal may show */
 };
 
 /** Opens the files that --out and --plot name; null paths are no outputs. Refuses two that are the same file, and a
     picture where this build draws none. */
 int outputs_open(struct outputs *outputs, const char *out, const char *plot);
+
+/** Opens one more file, such as `scales`, which `option` names or implies. */
+int outputs_add(struct outputs *outputs, struct output *output, const char *option, const char *path);
 
 /** Puts the complete files in their places. Where that fails, there is a message, and the old file is still there. */
 int outputs_commit(struct outputs *outputs);
@@ -40,11 +46,10 @@ void outputs_discard(struct outputs *outputs);
 /** Returns FAILED, with a message, if something written before did not arrive. */
 int output_check(struct output *output);
 
-/** Writes the header of a .npy file with values [shape...]; the values follow. bfloat16, which NumPy lacks, is '<u2'.
- */
-int output_npy_header(struct output *output, inlay_element_type type, const size_t *shape, size_t rank);
+/** Writes the header of a .npy file with elements [shape...]; the elements follow. */
+int output_npy_header(struct output *output, enum npy_element element, const size_t *shape, size_t rank);
 
-/** Writes n values of the header's type. */
-int output_npy_values(struct output *output, inlay_element_type type, const void *values, size_t n);
+/** Writes n elements of the header's type. */
+int output_npy_elements(struct output *output, enum npy_element element, const void *elements, size_t n);
 
 #endif

@@ -52,10 +52,10 @@ static void describe(const struct embed_options *options, char text[TITLE_BYTES]
     snprintf(text, TITLE_BYTES, "%s, %s", tables[options->table], positions[options->positions]);
     if (options->positions != POSITIONS_NONE)
         append(text, TITLE_BYTES, " from %" PRId64, options->start);
-    if (options->scale_is_sqrt)
+    if (options->scale.is_sqrt)
         append(text, TITLE_BYTES, ", scale sqrt(dim)");
-    else if (options->scale != 1)
-        append(text, TITLE_BYTES, ", scale %g", (double)options->scale);
+    else if (options->scale.value != 1)
+        append(text, TITLE_BYTES, ", scale %g", (double)options->scale.value);
 }
 
 int embed_picture(struct output *output, const struct embed_options *options, const struct tokens *tokens, size_t dim,

@@ -21,6 +21,7 @@
 #include "positions.h"
 #include "print.h"
 #include "progress.h"
+#include "stored.h"
 #include "table_options.h"
 #include "threads.h"
 #include "widen.h"
@@ -171,7 +172,7 @@ static int deliver(struct production *p, size_t row, size_t n)
         heat_add(&p->heat, row / p->positions.n, row % p->positions.n, n, p->values);
     }
     if (p->outputs.out.stream != NULL)
-        TRY(output_npy_values(&p->outputs.out, p->options.type, made, n * p->columns));
+        TRY(output_npy_elements(&p->outputs.out, stored_element(p->options.type), made, n * p->columns));
     return DONE;
 }
 
@@ -181,7 +182,7 @@ static int stream(struct production *p)
     if (p->outputs.plot.stream != NULL)
         TRY(table_picture_start(&p->heat, p->parts, p->columns, &p->positions));
     if (p->outputs.out.stream != NULL)
-        TRY(output_npy_header(&p->outputs.out, p->options.type, p->shape + 3 - rank, rank));
+        TRY(output_npy_header(&p->outputs.out, stored_element(p->options.type), p->shape + 3 - rank, rank));
     struct progress progress = progress_start("computing");
     int outcome = DONE;
     size_t n, rows = p->parts * p->positions.n;

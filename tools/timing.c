@@ -33,9 +33,12 @@ static void forward(const struct work *work)
 static void copy(const struct work *work)
 {
     const int64_t *ids = work->batch->ids;
-    size_t dim = work->table->dim, tokens = work->batch->sequences * work->batch->length;
+    const inlay_table *table = work->table;
+    size_t tokens = work->batch->sequences * work->batch->length, out_bytes = table->dim * sizeof(float);
+    /* Rows of few columns can be longer in their type than in float32. */
+    size_t bytes = table->stride_bytes < out_bytes ? table->stride_bytes : out_bytes;
     for (size_t i = 0; i < tokens; i++)
-        memcpy(work->out + i * dim, (const float *)work->table->data + (size_t)ids[i] * dim, dim * sizeof(float));
+        memcpy(work->out + i * table->dim, (const char *)table->data + (size_t)ids[i] * table->stride_bytes, bytes);
 }
 
 /* Calls through a volatile pointer: a compiler that saw through it could drop repeated copies. */

@@ -11,9 +11,9 @@
 
 #include <inlay/inlay.h>
 
+#include "ids.h"
 #include "load.h"
 #include "message.h"
-#include "numbers.h"
 
 /* Reads the texts, of the command line or of files, and vectorizes them. */
 static int read_texts(const struct embed_options *options, struct vectorized *result)
@@ -39,42 +39,31 @@ static int read_texts(const struct embed_options *options, struct vectorized *re
     return enough ? outcome : failed("there is not enough memory to vectorize the text");
 }
 
-/* Parses one list into ids; *count is how many. */
-static int parse_ids(const char *list, int64_t *ids, size_t *count)
+/* Reads the lists of ids into the form of a text without words. */
+static int read_lists(const struct embed_options *options, struct id_lists *lists, struct vectorized *result)
 {
-    static const char separators[] = " ,\t\n\r";
-    *count = 0;
-    for (const char *at = list + strspn(list, separators); *at != '\0'; at += strspn(at, separators)) {
-        size_t size = strcspn(at, separators);
-        if (!number_int64(at, size, &ids[*count]))
-            return misused("--ids: '%s' is not an id: ids are integers of 64 bits, separated by spaces or commas",
-                           escaped(at, size));
-        ++*count;
-        at += size;
+    for (size_t i = 0; i < options->inputs; i++) {
+        TRY(id_lists_add(lists, "--ids", NULL, options->input[i], strlen(options->input[i])));
+        if (id_list_length(lists, i) == 0)
+            return misused("--ids %s holds no ids", shown(options->input[i]));
     }
-    if (*count == 0)
-        return misused("--ids %s holds no ids", shown(list));
+    result->sequences = lists->n;
+    result->offsets = calloc(lists->n + 1, sizeof *result->offsets);
+    if (result->offsets == NULL)
+        return failed("there is not enough memory for the ids");
+    for (size_t i = 0; i < lists->n; i++)
+        result->offsets[i + 1] = (size_t)lists->offsets[i + 1];
+    result->ids = lists->ids;
+    lists->ids = NULL;
     return DONE;
 }
 
 static int read_ids(const struct embed_options *options, struct vectorized *result)
 {
-    size_t room = 1;
-    for (size_t i = 0; i < options->inputs; i++)
-        room += strlen(options->input[i]);
-    result->sequences = options->inputs;
-    result->offsets = calloc(options->inputs + 1, sizeof *result->offsets);
-    result->ids = calloc(room, sizeof *result->ids);
-    if (result->offsets == NULL || result->ids == NULL)
-        return failed("there is not enough memory for the ids");
-    size_t total = 0;
-    for (size_t i = 0; i < options->inputs; i++) {
-        size_t count;
-        TRY(parse_ids(options->input[i], result->ids + total, &count));
-        total += count;
-        result->offsets[i + 1] = total;
-    }
-    return DONE;
+    struct id_lists lists = {0};
+    int outcome = read_lists(options, &lists, result);
+    id_lists_free(&lists);
+    return outcome;
 }
 
 /* Lays the sequences out as a rectangle as long as the longest one, or as --length says. */

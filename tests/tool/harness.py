@@ -15,6 +15,9 @@ COMMAND = []  # the command under test, behind an emulator where there is one
 ADDRESS_SPACE = 1 << 30  # what a hostile input may at most make the command allocate
 TIMEOUT = 60
 
+# What struct calls the types of .npy files.
+CODES = {"<f4": "f", "<f8": "d", "<f2": "e", "<u2": "H", "<i4": "i", "<u4": "I", "<i8": "q", "|i1": "b", "|u1": "B"}
+
 passed = 0
 failed = 0
 
@@ -68,6 +71,11 @@ def draws_pictures():
     return "pictures  none" not in run("info").stdout.decode()
 
 
+def reads_specs():
+    """Whether this build of the command reads specs of n-grams."""
+    return "specs     none" not in run("info").stdout.decode()
+
+
 def has_threads():
     """Whether this build of the command runs more than one thread."""
     return "threads   none" not in run("info").stdout.decode()
@@ -103,7 +111,7 @@ def parse_npy(data, descr="<f4"):
     count = 1
     for size in fields["shape"]:
         count *= size
-    code = {"<f4": "f", "<f2": "e", "<u2": "H"}[descr]
+    code = CODES[descr]
     values = struct.unpack(f"<{count}{code}", data[10 + length :])
     return fields["shape"], list(values)
 
@@ -116,21 +124,21 @@ def npy(header, data=b"", version=b"\x01\x00", length=None):
     return b"\x93NUMPY" + version + packed + text + data
 
 
+def array(descr, shape, values):
+    """A proper .npy file of an array."""
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
+    header += " " * (-(10 + len(header) + 1) % 64) + "\n"
+    return npy(header, struct.pack(f"<{len(values)}{CODES[descr]}", *values))
+
+
 def table(rows):
     """A proper .npy file of rows of floats."""
-    values = [value for row in rows for value in row]
-    shape = f"({len(rows)}, {len(rows[0]) if rows else 1})"
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
-    header += " " * (-(10 + len(header) + 1) % 64) + "\n"
-    return npy(header, struct.pack(f"<{len(values)}f", *values))
+    return array("<f4", (len(rows), len(rows[0]) if rows else 1), [value for row in rows for value in row])
 
 
 def number_list(values, descr="<f8"):
     """A proper .npy file of a list of numbers."""
-    code = {"<f4": "f", "<f8": "d", "<i4": "i", "<i8": "q"}[descr]
-    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({len(values)},), }}"
-    header += " " * (-(10 + len(header) + 1) % 64) + "\n"
-    return npy(header, struct.pack(f"<{len(values)}{code}", *values))
+    return array(descr, (len(values),), values)
 
 
 def write(path, data):

@@ -12,8 +12,8 @@ import subprocess
 import time
 
 from harness import (
-    COMMAND, TIMEOUT, check, check_error, draws_pictures, has_threads, memory_limit, parse_npy, png_size, read, run,
-    table, write,
+    COMMAND, TIMEOUT, check, check_error, draws_pictures, has_threads, memory_limit, parse_npy, png_size, read,
+    reads_specs, run, table, write,
 )
 
 SMALL = ("embed", "--ids", "1 2 3", "--dim", "4")
@@ -61,6 +61,20 @@ def test_reading(directory, faulty):
     check_error(faulty("read 1 end", *rows), 1, "a table that is empty when read", "does not begin")
     for number in 1, 2:
         check_error(faulty(f"read {number} {errno.EIO}", *rows), 1, f"read {number} fails", "cannot read", "rows.npy")
+    if reads_specs():
+        test_reading_spec(directory, faulty)
+
+
+def test_reading_spec(directory, faulty):
+    path = write(os.path.join(directory, "spec.json"),
+                 b'{"vocab": 9, "length": 1, "mix": "xor", "multipliers": [[1]],\n'
+                 b'"columns": [{"length": 1, "vector": 0, "modulus": 5, "offset": 10}]}')
+    ids = ("ngram", "--spec", path, "--ids", "4 5 6")
+    for fault in f"read 1 {errno.EINTR}", "read 1 short", "read 2 short":
+        result = faulty(fault, *ids)
+        check(result.stdout == b"14\n10\n11\n", f"{fault}: a spec", result.stderr)
+    check_error(faulty("read 1 end", *ids), 1, "an empty spec", "spec.json", "is no JSON")
+    check_error(faulty(f"read 1 {errno.EIO}", *ids), 1, "a spec that is not read", "cannot read", "spec.json")
 
 
 def test_committing(directory, faulty):
@@ -77,6 +91,27 @@ def test_committing(directory, faulty):
     result = faulty(f"create 1 {errno.EEXIST}", *SMALL, "--out", out)
     check(result.returncode == 0 and parse_npy(read(out))[0] == (1, 3, 4), "a temporary name that is taken")
     check(sorted(os.listdir(directory)) == before, "nothing else is left", os.listdir(directory))
+    test_committing_two(directory, faulty)
+
+
+def test_committing_two(directory, faulty):
+    """A table and the scales beside it take their places together."""
+    source = write(os.path.join(directory, "rows.npy"), table([[1.0, 2.0], [3.0, 4.0]]))
+    out = write(os.path.join(directory, "i8.npy"), OLD)
+    scales = write(os.path.join(directory, "i8.scales.npy"), OLD)
+    args = ("quantize", "--table", source, "--type", "i8", "--out", out)
+    before = sorted(os.listdir(directory))
+    for call in "create 1", "create 2", "fsync 1", "fsync 2", "rename 1":
+        check_error(faulty(f"{call} {errno.EIO}", *args), 1, f"{call}: quantize", "cannot write", os.strerror(errno.EIO))
+        check(read(out) == read(scales) == OLD, f"{call} leaves both old files alone")
+        check(sorted(os.listdir(directory)) == before, f"{call} leaves no other file", os.listdir(directory))
+    number = int(signal.SIGTERM)
+    result = faulty(f"create 2 signal {number}", *args,
+                    preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
+    check(result.returncode == -number and read(out) == read(scales) == OLD, "SIGTERM at the second file", result.stderr)
+    check(sorted(os.listdir(directory)) == before, "SIGTERM leaves no other file", os.listdir(directory))
+    result = run(*args)
+    check(result.returncode == 0 and parse_npy(read(out), "|i1")[0] == (2, 2), "both files", result.stderr)
 
 
 def test_signals(directory, faulty):

@@ -55,13 +55,15 @@ HOSTILE = {
     "a prefix": (swap("'<f4'", "u'<f4'"), "not the dictionary"),
     "a string not closed": (swap("'<f4'", "'<f4"), "not the dictionary"),
     "float64": (swap("<f4", "<f8"), "a.astype('<f4')"),
-    "float16": (swap("<f4", "<f2"), "a.astype('<f4')"),
+    "float16 as long as float32": (swap("<f4", "<f2"), "makes 12 bytes"),
+    "integers": (swap("<f4", "<i4"), "none of '<f4', '<f2', '<u2', '|i1' and '|u1'"),
+    "bytes of no type": (npy(GOOD.replace("<f4", "|u1"), DATA[:6]), "say by --table-type"),
     "big-endian": (swap("<f4", ">f4"), "a.astype('<f4')"),
     "native": (swap("<f4", "=f4"), "a.astype('<f4')"),
     "objects": (swap("<f4", "|O"), "'|O'"),
     "a structure": (swap("'<f4'", "[('a', '<f4')]"), "structures"),
     "a control character": (swap("<f4", "\x1b[2J\n"), "'?[2J?'"),
-    "a long type": (swap("<f4", "<f4" * 10000), "not '<f4'"),
+    "a long type": (swap("<f4", "<f4" * 10000), "none of '<f4'"),
     "Fortran order": (swap("False", "True"), "ascontiguousarray"),
     "order 0": (swap("False", "0"), "not the dictionary"),
     "order Falsey": (swap("False", "Falsey"), "not the dictionary"),
@@ -106,9 +108,9 @@ def test_hostile(directory):
     if limit is None:
         print("note: hostile files are read without a memory limit, which this command cannot run under")
     embed = lambda path: run("embed", "--ids", "1", "--table", path, preexec_fn=limit)
-    for name, (data, needle) in HOSTILE.items():
+    for name, (data, *needles) in HOSTILE.items():
         path = write(os.path.join(directory, "hostile.npy"), data)
-        check_error(embed(path), 1, f"hostile npy: {name}", "hostile.npy", needle)
+        check_error(embed(path), 1, f"hostile npy: {name}", "hostile", *needles)
     for name, data in FINE.items():
         path = write(os.path.join(directory, "fine.npy"), data)
         result = embed(path)

@@ -15,11 +15,15 @@ import tempfile
 import harness
 import test_faults
 import test_files
+import test_ngram
 import test_numbers
+import test_quantize
 import test_table
 import test_text
 from harness import check, check_error, has_threads, run
 
+NGRAM = ("ngram", "--spec", "/none/spec.json", "--ids", "1 2")
+QUANTIZE = ("quantize", "--table", "/none/in.npy", "--type", "q8_0", "--out", "x.npy")
 EMBED = ("embed", "--ids", "1 2", "--dim", "4")
 TABLE = ("table", "--dim", "4", "--positions", "0:2")
 
@@ -160,6 +164,36 @@ USAGE = [
     ((*TABLE, "--threads", "2", "--rope", "default", "--print-frequencies"), "--print-frequencies"),
     ((*TABLE, "stray"), "'stray'"),
     ((*TABLE, "--ids", "1"), "'--ids'"),
+    ((*EMBED, "--table-type", "q8_0"), "--table-type is the element type of --table FILE.npy"),
+    ((*EMBED, "--table-type", "f32"), "--table-type 'f32' is none of float32, float16,"),
+    (("ngram",), "--spec is missing"),
+    (("ngram", "--spec", "x"), "nothing to hash"),
+    ((*NGRAM, "--spec", "-", "--ids-file", "-"), "both read standard input"),
+    ((*NGRAM, "--ids", "1 x"), "--ids: 'x' is not an id"),
+    ((*NGRAM, "--ids", "3", "--history", ""), "--history is given 1 times for 2 sequences"),
+    ((*NGRAM, "--column", "3"), "--column '3' is not FIRST:END"),
+    ((*NGRAM, "--column", "3:3"), "--column '3:3'"),
+    ((*NGRAM, "--column", "-1:3"), "--column '-1:3'"),
+    ((*NGRAM, "--column", "1:x"), "--column '1:x'"),
+    ((*NGRAM, "--table", "fixed"), "--table 'fixed' is neither random nor a file"),
+    ((*NGRAM, "--table", "random", "--table", "a.npy"), "--table random stands for all tables"),
+    ((*NGRAM, "--table", "a.npy", "--table", "random"), "--table random stands for all tables"),
+    ((*NGRAM, "--table", "random", "--table-type", "q8_0"), "--table-type"),
+    ((*NGRAM, "--table", "a.npy", "--seed", "1"), "--seed"),
+    ((*NGRAM, "--table", "random", "--scale", "nan"), "--scale 'nan'"),
+    ((*NGRAM, "--table", "random", "--combine", "mean"), "--combine 'mean' is none of concat and sum"),
+    ((*NGRAM, "--table", "random", "--dtype", "f16"), "--dtype 'f16'"),
+    *[((*NGRAM, f"--{name}", value), f"--{name} has no effect on row ids") for name, value in
+      (("table-type", "i8"), ("dim", "4"), ("seed", "1"), ("scale", "2"), ("combine", "sum"), ("dtype", "float16"))],
+    ((*NGRAM, "stray"), "'stray'"),
+    (("quantize",), "--table is missing"),
+    (QUANTIZE[:3], "--type is missing"),
+    (QUANTIZE[:5], "--out is missing"),
+    ((*QUANTIZE, "--type", "q9_9"), "--type 'q9_9' is none of float32, float16,"),
+    ((*QUANTIZE, "--group", "32"), "--group belongs to grouped types, and q8_0 is none"),
+    ((*QUANTIZE, "--zeros"), "--zeros belongs to grouped types"),
+    ((*QUANTIZE, "--type", "u4_grouped", "--group", "33"), "--group 33 is none of 32, 64 and 128"),
+    ((*QUANTIZE, "--type", "u4_grouped", "--group", "256"), "--group '256'"),
     (("tune", "x"), "'x'"),
     (("tune", "--out"), "needs a value"),
     (("tune", "--seconds", "0"), "--seconds '0' is not a number from 0.01 to 600"),
@@ -186,8 +220,8 @@ def test_usage():
 
 
 def test_help():
-    for args in ("--help",), ("-h",), ("embed", "--help"), ("embed", "-h"), ("table", "--help"), ("tune", "--help"), \
-            ("info", "--help"):
+    for args in ("--help",), ("-h",), ("embed", "--help"), ("embed", "-h"), ("table", "--help"), ("ngram", "--help"), \
+            ("quantize", "--help"), ("tune", "--help"), ("info", "--help"):
         result = run(*args)
         good = result.returncode == 0 and result.stdout.startswith(b"Usage: inlay ") and not result.stderr
         check(good, f"help: {args}", result.stderr)
@@ -212,7 +246,7 @@ def isas(env=None):
 def test_info():
     in_use, runs, text = isas()
     check(in_use == runs[0], "the best ISA is in use", text)
-    for key in "version", "sleef", "pictures":
+    for key in "version", "sleef", "threads", "pictures", "specs":
         check(f"\n{key} " in "\n" + text, f"info tells {key}", text)
     # Only sums of products: a sinusoid may differ in its last bit between scalar and the others.
     gather = ("embed", "--ids", "3 1 2", "--dim", "67", "--table", "random", "--positions", "none", "--scale", "sqrt")
@@ -390,7 +424,7 @@ def main():
         test_threads()
         test_explain()
         test_time()
-        for module in test_text, test_numbers, test_table, test_files, test_faults:
+        for module in (test_text, test_numbers, test_table, test_ngram, test_quantize, test_files, test_faults):
             own = os.path.join(directory, module.__name__)
             os.mkdir(own)
             module.run_all(own)
