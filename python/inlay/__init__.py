@@ -20,6 +20,7 @@ _core.use_numpy(_numpy)
 # pylint: disable=wrong-import-position
 from . import plot, pool
 from ._core import Layer, Table, get_num_threads, isa, keep_memory, set_num_threads
+from .ngrams import NGram
 from .norms import LayerNorm, RMSNorm
 from .positions import Sinusoid, rotary, sinusoid
 from .tables import quantize, random
@@ -28,6 +29,7 @@ __version__ = _core.version
 __all__ = [
     "Layer",
     "LayerNorm",
+    "NGram",
     "RMSNorm",
     "Sinusoid",
     "Table",

@@ -93,6 +93,68 @@ class Layer:
     def explain(self, ids: Array, out: Optional[Array] = None, **arguments: Any) -> str: ...
     def _time(self, ids: Array, out: Array, calls: int, /) -> float: ...
 
+class NGram:
+    vocab: int
+    length: int
+    column_count: int
+    token_map: Optional[Array]
+    # Arrays as inlay.NGram makes them; its columns are [columns, 5].
+    def __new__(
+        cls,
+        vocab: int,
+        length: int,
+        mix: str,
+        columns: Array,
+        multipliers: Array,
+        pad: Optional[int] = None,
+        token_map: Optional[Array] = None,
+        resets: Optional[Array] = None,
+        masks: Optional[Array] = None,
+        zero_is_none: bool = False,
+    ) -> Any: ...
+    def __call__(
+        self,
+        ids: Array,
+        tables: Union[Table, Array, Sequence[Union[Table, Array, None]]],
+        *,
+        scale: float = 1,
+        combine: str = "concat",
+        dtype: Any = "float32",
+        planar: bool = False,
+        stores: str = "automatic",
+        out: Optional[Array] = None,
+        offsets: Optional[Array] = None,
+        history: Optional[Array] = None,
+        history_lengths: Optional[Array] = None,
+        first_column: int = 0,
+        columns: Optional[int] = None,
+        threads: Optional[int] = None,
+    ) -> Array: ...
+    def ids(
+        self,
+        ids: Array,
+        *,
+        out: Optional[Array] = None,
+        offsets: Optional[Array] = None,
+        history: Optional[Array] = None,
+        history_lengths: Optional[Array] = None,
+        first_column: int = 0,
+        columns: Optional[int] = None,
+        dtype: Any = "int64",
+        threads: Optional[int] = None,
+    ) -> Array: ...
+    def history(
+        self,
+        ids: Array,
+        accepted: Optional[Array] = None,
+        *,
+        offsets: Optional[Array] = None,
+        history: Optional[Array] = None,
+        history_lengths: Optional[Array] = None,
+        out: Optional[Array] = None,
+        out_lengths: Optional[Array] = None,
+    ) -> tuple[Array, Array]: ...
+
 def use_numpy(module: Any, direct: bool = True, /) -> bool: ...
 def get_num_threads() -> int: ...
 def set_num_threads(threads: int, /) -> None: ...

@@ -11,62 +11,22 @@
 
 #include <string.h>
 
-static PyObject *argument_names[ARGUMENTS]; /* interned strings, set at import */
+static struct arguments arguments_of_call = {
+    .what = "a layer",
+    .positional = ARGUMENT_OUT + 1,
+    .names = {"ids", "out", "start", "starts", "offsets", "padded", "positions", "segments", "weights", "dropout",
+              "key", "step"},
+};
+_Static_assert((int)ARGUMENTS <= (int)ARGUMENTS_MOST, "each argument has a place");
 
 int call_init(void)
 {
-    static const char *const names[ARGUMENTS] = {"ids",       "out",      "start",   "starts",  "offsets", "padded",
-                                                 "positions", "segments", "weights", "dropout", "key",     "step"};
-    for (int i = 0; i < ARGUMENTS; i++) {
-        argument_names[i] = PyUnicode_InternFromString(names[i]);
-        if (argument_names[i] == NULL)
-            return -1;
-    }
-    return 0;
+    return arguments_init(&arguments_of_call);
 }
 
-/* ---- Names ------------------------------------------------------------------------------------------------------ */
-
-/* Returns the argument with this name, or ARGUMENTS. Names in source code are interned, so that most comparisons are of
-   addresses. */
-static int find_name(PyObject *name)
+int call_sort(PyObject *sorted[ARGUMENTS_MOST], PyObject *const *args, size_t count, PyObject *names)
 {
-    for (int i = 0; i < ARGUMENTS; i++)
-        if (argument_names[i] == name)
-            return i;
-    for (int i = 0; i < ARGUMENTS; i++)
-        if (PyUnicode_Compare(argument_names[i], name) == 0)
-            return i;
-    return ARGUMENTS;
-}
-
-int call_sort(PyObject *sorted[ARGUMENTS], PyObject *const *args, size_t count, PyObject *names)
-{
-    if (count > ARGUMENT_OUT + 1) {
-        PyErr_Format(PyExc_TypeError, "a layer takes ids and out by position, but %zu arguments were given", count);
-        return -1;
-    }
-    memset(sorted, 0, ARGUMENTS * sizeof *sorted);
-    for (size_t i = 0; i < count; i++)
-        sorted[i] = args[i];
-    const Py_ssize_t named = names != NULL ? PyTuple_Size(names) : 0;
-    for (Py_ssize_t i = 0; i < named; i++) {
-        PyObject *name = PyTuple_GetItem(names, i);
-        const int argument = find_name(name);
-        if (argument == ARGUMENTS || sorted[argument] != NULL) {
-            PyErr_Format(PyExc_TypeError, argument == ARGUMENTS ? "a layer has no argument %R" : "%R was given twice",
-                         name);
-            return -1;
-        }
-        sorted[argument] = args[count + (size_t)i];
-    }
-    for (int i = 0; i < ARGUMENTS; i++)
-        if (sorted[i] == Py_None)
-            sorted[i] = NULL;
-    if (sorted[ARGUMENT_IDS] != NULL)
-        return 0;
-    PyErr_SetString(PyExc_TypeError, "ids is missing");
-    return -1;
+    return arguments_sort(&arguments_of_call, sorted, args, count, names);
 }
 
 /* ---- Arrays beside ids ------------------------------------------------------------------------------------------ */

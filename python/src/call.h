@@ -6,6 +6,7 @@
 #define INLAY_PYTHON_CALL_H
 
 #include "abi.h"
+#include "arguments.h"
 #include "output.h"
 #include "view.h"
 
@@ -53,7 +54,7 @@ struct call {
 int call_init(void);
 
 /* Sorts the arguments of a vectorcall by name; absent ones are null. Returns -1 with TypeError. */
-int call_sort(PyObject *sorted[ARGUMENTS], PyObject *const *args, size_t count, PyObject *names);
+int call_sort(PyObject *sorted[ARGUMENTS_MOST], PyObject *const *args, size_t count, PyObject *names);
 
 /* Reads the arguments and opens the output. Returns -1 with an exception, and then there is nothing to end. */
 int call_begin(struct call *call, const struct layer_facts *layer, PyObject *const arguments[ARGUMENTS]);

@@ -5,6 +5,7 @@
 #include "abi.h"
 
 #include "layer.h"
+#include "ngram.h"
 #include "numpy.h"
 #include "options.h"
 #include "output.h"
@@ -161,7 +162,7 @@ PyMODINIT_FUNC PyInit__core(void)
     pool_init();
     threads_init();
     if (PyModule_AddStringConstant(module, "version", inlay_version()) < 0 || output_init(module) < 0 ||
-        table_init(module) < 0 || sinusoid_init(module) < 0 || layer_init(module) < 0)
+        table_init(module) < 0 || sinusoid_init(module) < 0 || layer_init(module) < 0 || ngram_init(module) < 0)
         Py_CLEAR(module);
     return module;
 }

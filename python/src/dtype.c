@@ -4,6 +4,7 @@
  */
 #include "dtype.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* DLDataTypeCode of DLPack. */
@@ -104,7 +105,8 @@ static PyObject *name_of(PyObject *object)
     return PyType_Check(object) ? PyObject_GetAttrString(object, "__name__") : PyObject_Str(object);
 }
 
-enum dtype dtype_of_argument(PyObject *object)
+/* Returns the type that an argument names, or DTYPE_UNKNOWN, with an exception if the name cannot be read. */
+static enum dtype dtype_named(PyObject *object)
 {
     enum dtype dtype = DTYPE_UNKNOWN;
     PyObject *string = name_of(object);
@@ -112,11 +114,29 @@ enum dtype dtype_of_argument(PyObject *object)
     if (name != NULL) {
         const char *dot = strrchr(name, '.'); /* torch.float32 */
         dtype = dtype_of_name(dot != NULL ? dot + 1 : name);
-        if (dtype_infos[dtype].element == 0) {
-            PyErr_Format(PyExc_TypeError, "dtype is %R, not float32, float16 or bfloat16", object);
-            dtype = DTYPE_UNKNOWN;
-        }
     }
     Py_XDECREF(string);
     return dtype;
+}
+
+/* Returns a type if it is `good`, else DTYPE_UNKNOWN, with TypeError unless there is an exception already. */
+static enum dtype require(enum dtype dtype, bool good, PyObject *object, const char *expected)
+{
+    if (good)
+        return dtype;
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "dtype is %R, not %s", object, expected);
+    return DTYPE_UNKNOWN;
+}
+
+enum dtype dtype_of_argument(PyObject *object)
+{
+    const enum dtype dtype = dtype_named(object);
+    return require(dtype, dtype_infos[dtype].element != 0, object, "float32, float16 or bfloat16");
+}
+
+enum dtype dtype_of_row_ids(PyObject *object)
+{
+    const enum dtype dtype = dtype_named(object);
+    return require(dtype, dtype == DTYPE_I32 || dtype == DTYPE_I64, object, "int32 or int64");
 }

@@ -62,4 +62,8 @@ enum dtype dtype_of_element(inlay_element_type type);
    numpy.float32. Sets TypeError and returns DTYPE_UNKNOWN if it is not float32, float16 or bfloat16. */
 enum dtype dtype_of_argument(PyObject *object);
 
+/* Returns the type of row ids that `object` names in the same ways. Sets TypeError and returns DTYPE_UNKNOWN if it is
+   neither int32 nor int64. */
+enum dtype dtype_of_row_ids(PyObject *object);
+
 #endif

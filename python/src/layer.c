@@ -37,7 +37,7 @@ static struct layer *layer_of(PyObject *self)
 static PyObject *layer_call(PyObject *self, PyObject *const *args, size_t count_and_flag, PyObject *names)
 {
     const struct layer_facts *facts = &layer_of(self)->facts;
-    PyObject *arguments[ARGUMENTS];
+    PyObject *arguments[ARGUMENTS_MOST];
     struct call call;
     if (call_sort(arguments, args, inlay_positional(count_and_flag), names) < 0 ||
         call_begin(&call, facts, arguments) < 0)
@@ -49,7 +49,7 @@ static PyObject *layer_call(PyObject *self, PyObject *const *args, size_t count_
 static PyObject *layer_explain(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
     const struct layer_facts *facts = &layer_of(self)->facts;
-    PyObject *arguments[ARGUMENTS];
+    PyObject *arguments[ARGUMENTS_MOST];
     struct call call;
     if (call_sort(arguments, args, (size_t)count, names) < 0 || call_begin(&call, facts, arguments) < 0)
         return NULL;

@@ -27,6 +27,8 @@ const struct option_names option_scalings = {
     "scaling", 1, {"default", "linear", "ntk", "dynamic", "llama3", "yarn", "longrope"}};
 const struct option_names option_rotary_layouts = {"layout", 1, {"pairs", "halves", "interleaved"}};
 const struct option_names option_distributions = {"kind", 1, {"normal", "truncated_normal", "uniform"}};
+const struct option_names option_mixes = {"mix", INLAY_NGRAM_MIX_XOR, {"xor", "add"}};
+const struct option_names option_combines = {"combine", INLAY_NGRAM_CONCAT, {"concat", "sum"}};
 
 /* Sets ValueError for a name that is none of those in a list of strings, whose reference is taken over. */
 static int unknown_name(const char *what, PyObject *name, PyObject *known)

@@ -5,6 +5,7 @@
 #include "view.h"
 
 #include "dlpack.h"
+#include "errors.h"
 #include "numpy.h"
 
 #include <string.h>
@@ -413,6 +414,49 @@ int view_pack(struct view *view, enum dtype dtype)
         view->stride_bytes[i] = stride_bytes;
         stride_bytes *= view->shape[i];
     }
+    return 0;
+}
+
+/* Sets ValueError for a number of a contiguous view. */
+static int not_u32(const struct view *view, const char *what, int64_t value, size_t index)
+{
+    char text[ERROR_TEXT_BYTES];
+    index_text(text, what, value, index, view->dims, view->shape, "[0, 4294967296)");
+    PyErr_SetString(PyExc_ValueError, text);
+    return -1;
+}
+
+int view_pack_u32(struct view *view, const char *what)
+{
+    if (view_ids(view, what) == 0)
+        return -1;
+    const size_t count = view_count(view), bytes = dtype_infos[view->dtype].bytes;
+    char *narrow = NULL;
+    if (bytes != sizeof(uint32_t)) {
+        narrow = allocate_copy(view, DTYPE_U32);
+        if (narrow == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < count && view->dtype != DTYPE_U32; i++) {
+        const int64_t wide = integer_at(view->data + i * bytes, view->dtype);
+        if (wide < 0 || wide > UINT32_MAX) {
+            PyMem_Free(narrow);
+            return not_u32(view, what, wide, i);
+        }
+        const uint32_t number = (uint32_t)wide;
+        if (narrow != NULL)
+            memcpy(narrow + i * sizeof number, &number, sizeof number);
+    }
+    if (narrow != NULL) {
+        PyMem_Free(view->copy);
+        view->copy = narrow;
+        view->data = narrow;
+        for (int i = 0; i < view->dims; i++)
+            view->stride_bytes[i] = view->stride_bytes[i] / (Py_ssize_t)bytes * (Py_ssize_t)sizeof(uint32_t);
+    }
+    view->dtype = DTYPE_U32;
     return 0;
 }
 

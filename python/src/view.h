@@ -53,6 +53,10 @@ bool view_is_contiguous(const struct view *view);
    that int64 cannot hold become its largest. Returns -1 with MemoryError. */
 int view_pack(struct view *view, enum dtype dtype);
 
+/* Makes the view contiguous and of uint32, by a copy where its integers have another size or sign. Returns -1 with
+   TypeError, MemoryError, or ValueError for a number that uint32 cannot hold. */
+int view_pack_u32(struct view *view, const char *what);
+
 /* Spreads a view over a larger shape as NumPy broadcasts: without a copy. Returns -1 with ValueError. */
 int view_broadcast(struct view *view, const char *what, int dims, const Py_ssize_t *shape);
 

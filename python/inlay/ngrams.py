@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""Embeddings of hashed n-grams: NGram, and its spec as a mapping or a JSON file. docs/ngrams.md has models' specs."""
+
+import array
+import json
+import os
+from typing import Any, Iterable, Mapping, Optional, Sequence, Union
+
+from . import _core
+
+# The fields of a column in their order, and what stands for those that are not given.
+_COLUMN = {"length": None, "vector": 0, "modulus": None, "table": 0, "offset": 0}
+_SPEC = ("vocab", "length", "mix", "columns", "multipliers", "pad", "token_map", "resets", "masks", "zero_is_none")
+
+
+def _plain(values: Any) -> Any:
+    """Returns lists of what arrays and tensors hold, and other values as they are."""
+    return values.tolist() if hasattr(values, "tolist") else values
+
+
+def _column(column: Any, index: int) -> list[int]:
+    """Returns the numbers of a column: of a mapping, or of a sequence in the order of the fields."""
+    if not isinstance(column, Mapping):
+        column = dict(zip(_COLUMN, column, strict=True))
+    unknown = column.keys() - _COLUMN.keys()
+    if unknown:
+        raise ValueError(
+            f"columns[{index}] has {', '.join(sorted(map(str, unknown)))}, not one of {', '.join(_COLUMN)}"
+        )
+    numbers = {**_COLUMN, **column}
+    for name, number in numbers.items():
+        if number is None:
+            raise ValueError(f"columns[{index}] has no {name}")
+    return [int(numbers[name]) for name in _COLUMN]
+
+
+def _by_field(columns: Mapping[str, Any]) -> list[dict[str, int]]:
+    """Returns columns one by one of a mapping from fields to lists, in which a number belongs to all columns."""
+    lists = {name: _plain(values) for name, values in columns.items()}
+    lengths = {name: len(values) for name, values in lists.items() if isinstance(values, Sequence)}
+    if len(set(lengths.values())) != 1:
+        raise ValueError(f"columns has lists of different lengths: {lengths}" if lengths else "columns has no list")
+    count = next(iter(lengths.values()))
+    return [{name: values[i] if name in lengths else values for name, values in lists.items()} for i in range(count)]
+
+
+def _numbers(values: Iterable[int], what: str) -> array.array:
+    """Returns integers as int64; those from 2^63 to 2^64 - 1 wrap, as products of 64 bits do."""
+    try:
+        return array.array("q", ((int(n) + 2**63) % 2**64 - 2**63 if n < 2**64 else n for n in values))
+    except OverflowError:
+        raise ValueError(f"{what} has a number that 64 bits do not hold") from None
+
+
+def _table(rows: Sequence[Sequence[int]], what: str) -> memoryview:
+    """Returns rows of the same length as a two-dimensional array of int64."""
+    widths = {len(row) for row in rows}
+    if len(widths) != 1 or 0 in widths:
+        raise ValueError(f"{what} is empty, or its rows have different lengths")
+    numbers = _numbers([number for row in rows for number in row], what)
+    return memoryview(numbers).cast("B").cast("q", (len(rows), widths.pop()))
+
+
+def _ids(ids: Any, what: str) -> array.array:
+    ids = _plain(ids)
+    return _numbers([ids] if isinstance(ids, int) else ids or (), what)
+
+
+class NGram(_core.NGram):
+    """The hash of n-grams: which rows each token takes.
+
+    vocab is that of token ids, length that of the longest n-gram, and mix "xor" or "add". columns are the rows that
+    every token takes: mappings with length, modulus, offset (0), vector (0) and table (0), or sequences in the order
+    length, vector, modulus, table, offset, or one mapping from these names to lists. multipliers is [vectors, length],
+    or [length] if there is one vector. token_map is an array [vocab] of numbers; one of int32 or uint32 is not copied.
+    resets and masks are ids, or one id. The fields are those of inlay_ngram_spec (inlay/ngram.h).
+    """
+
+    spec: dict[str, Any]
+
+    def __new__(
+        cls,
+        vocab: int,
+        length: int,
+        mix: str,
+        *,
+        columns: Any,
+        multipliers: Any,
+        pad: int = 0,
+        token_map: Any = None,
+        resets: Any = (),
+        masks: Any = (),
+        zero_is_none: bool = False,
+    ) -> "NGram":
+        columns = _by_field(columns) if isinstance(columns, Mapping) else _plain(columns)
+        columns = [_column(column, index) for index, column in enumerate(columns)]
+        multipliers = _plain(multipliers)
+        if multipliers and not isinstance(multipliers[0], Sequence):
+            multipliers = [multipliers]
+        if isinstance(token_map, (list, tuple)):
+            token_map = array.array("I", token_map) if all(0 <= n < 2**32 for n in token_map) else token_map
+        resets, masks = _ids(resets, "resets"), _ids(masks, "masks")
+        self = super().__new__(
+            cls,
+            vocab,
+            length,
+            mix,
+            _table(columns, "columns"),
+            _table(multipliers, "multipliers"),
+            pad,
+            token_map,
+            resets,
+            masks,
+            zero_is_none,
+        )
+        self.spec = {
+            "vocab": int(vocab),
+            "length": int(length),
+            "mix": mix,
+            "columns": [dict(zip(_COLUMN, column)) for column in columns],
+            "multipliers": [list(map(int, row)) for row in multipliers],
+            "pad": int(pad),
+            "token_map": token_map,
+            "resets": list(resets),
+            "masks": list(masks),
+            "zero_is_none": bool(zero_is_none),
+        }
+        return self
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any], **others: Any) -> "NGram":
+        """Makes an NGram of a mapping, whose keys are the arguments, the fields of inlay_ngram_spec, and comment.
+
+        Other arguments replace those of the mapping; a token_map "required" must be replaced.
+        """
+        given = {name: value for name, value in {**spec, **others}.items() if name != "comment"}
+        unknown = given.keys() - set(_SPEC)
+        if unknown:
+            raise ValueError(f"the spec has {', '.join(sorted(map(str, unknown)))}, not one of {', '.join(_SPEC)}")
+        missing = [name for name in _SPEC[:5] if name not in given]
+        if isinstance(given.get("token_map"), str):
+            missing.append("token_map, which comes with the model")
+        if missing:
+            raise ValueError(f"the spec has no {', '.join(missing)}")
+        return cls(**given)
+
+    @classmethod
+    def from_json(cls, path: Union[str, os.PathLike], **others: Any) -> "NGram":
+        """Makes an NGram of a JSON file that holds such a mapping, as the command `inlay ngram` reads it."""
+        with open(path, encoding="utf-8") as file:
+            return cls.from_spec(json.load(file), **others)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_spec, (self.spec,)
