@@ -21,12 +21,13 @@ _core.use_numpy(_numpy)
 from . import plot, pool
 from ._core import Layer, Table, get_num_threads, isa, keep_memory, set_num_threads
 from .ngrams import NGram
-from .norms import LayerNorm, RMSNorm
+from .norms import L2Norm, LayerNorm, RMSNorm
 from .positions import Sinusoid, rotary, sinusoid
 from .tables import quantize, random
 
 __version__ = _core.version
 __all__ = [
+    "L2Norm",
     "Layer",
     "LayerNorm",
     "NGram",

@@ -34,6 +34,7 @@ class Table:
     data: Array
     scales: Optional[Array]
     zeros: Optional[Array]
+    tables: Optional[tuple[Table, ...]]
     largest_error: Optional[float]
     def __init__(
         self,
@@ -47,6 +48,8 @@ class Table:
         first_row: Optional[int] = None,
         vocab: Optional[int] = None,
     ) -> None: ...
+    @classmethod
+    def of_extents(cls, tables: Sequence[Union[Table, Array]], /) -> Table: ...
 
 class Layer:
     dim: int
@@ -73,6 +76,8 @@ class Layer:
         stores: str = "automatic",
         cached_positions: Optional[int] = None,
         threads: Optional[int] = None,
+        token_mapping: Optional[Array] = None,
+        token_weights: Optional[Array] = None,
     ) -> None: ...
     def __call__(
         self,

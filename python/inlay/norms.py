@@ -22,3 +22,12 @@ class RMSNorm:
     kind: ClassVar[str] = "rms"
     gamma: Any = None
     eps: float = 1e-6
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class L2Norm:
+    """x / max(length of x, eps) * gamma; gamma is float32 [dim], or None for none. model2vec has eps 1e-32."""
+
+    kind: ClassVar[str] = "l2"
+    gamma: Any = None
+    eps: float = 1e-12

@@ -5,6 +5,7 @@
 #include "abi.h"
 
 #include "layer.h"
+#include "new_table.h"
 #include "ngram.h"
 #include "numpy.h"
 #include "options.h"

@@ -4,11 +4,10 @@
  */
 #include "dtype.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 /* DLDataTypeCode of DLPack. */
-enum { DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2, DL_BFLOAT = 4, DL_BOOL = 6 };
+enum { DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2, DL_BFLOAT = 4, DL_BOOL = 6, DL_E4M3 = 10, DL_E8M0 = 14 };
 
 /* The type numbers of NumPy's C API are those of C's types: int64 is `long` where that has 8 bytes. */
 const struct dtype_info dtype_infos[DTYPES] = {
@@ -26,6 +25,8 @@ const struct dtype_info dtype_infos[DTYPES] = {
     [DTYPE_BF16] = {"bfloat16", 2, 'H', -1, DL_BFLOAT, 0, INLAY_BF16},
     [DTYPE_F32] = {"float32", 4, 'f', 11, DL_FLOAT, 0, INLAY_F32},
     [DTYPE_F64] = {"float64", 8, 'd', 12, DL_FLOAT, 0, 0},
+    [DTYPE_E4M3] = {"float8_e4m3fn", 1, 'B', -1, DL_E4M3, 0, INLAY_E4M3},
+    [DTYPE_E8M0] = {"float8_e8m0fnu", 1, 'B', -1, DL_E8M0, 0, 0},
 };
 
 enum dtype dtype_of_number(const unsigned char *dtypes, size_t count, int64_t number)
@@ -89,6 +90,17 @@ enum dtype dtype_of_name(const char *name)
     return DTYPE_UNKNOWN;
 }
 
+enum dtype dtype_of_ml_name(const char *name)
+{
+    const enum dtype dtype = dtype_of_name(name);
+    return dtype_infos[dtype].numpy < 0 ? dtype : DTYPE_UNKNOWN;
+}
+
+bool dtype_is_output(enum dtype dtype)
+{
+    return dtype_infos[dtype].element != 0 && dtype != DTYPE_E4M3;
+}
+
 enum dtype dtype_of_element(inlay_element_type type)
 {
     for (enum dtype d = DTYPE_UNKNOWN + 1; d < DTYPES; d++)
@@ -132,7 +144,7 @@ static enum dtype require(enum dtype dtype, bool good, PyObject *object, const c
 enum dtype dtype_of_argument(PyObject *object)
 {
     const enum dtype dtype = dtype_named(object);
-    return require(dtype, dtype_infos[dtype].element != 0, object, "float32, float16 or bfloat16");
+    return require(dtype, dtype_is_output(dtype), object, "float32, float16 or bfloat16");
 }
 
 enum dtype dtype_of_row_ids(PyObject *object)

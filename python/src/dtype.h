@@ -10,6 +10,8 @@
 
 #include <inlay/inlay.h>
 
+#include <stdbool.h>
+
 enum dtype {
     DTYPE_UNKNOWN,
     DTYPE_BOOL,
@@ -25,6 +27,8 @@ enum dtype {
     DTYPE_BF16,
     DTYPE_F32,
     DTYPE_F64,
+    DTYPE_E4M3,
+    DTYPE_E8M0,
     DTYPES,
 };
 
@@ -35,7 +39,7 @@ struct dtype_info {
     short numpy;                /* type number in NumPy; -1: it has none of its own */
     unsigned char dlpack_code;  /* DLDataTypeCode */
     inlay_id_type id;           /* 0: cannot be ids as it is */
-    inlay_element_type element; /* 0: cannot be a table or an output */
+    inlay_element_type element; /* 0: cannot be a table */
 };
 
 extern const struct dtype_info dtype_infos[DTYPES];
@@ -54,6 +58,12 @@ enum dtype dtype_of_dlpack(unsigned code, unsigned bits);
 
 /* Returns the type with this name, or DTYPE_UNKNOWN. */
 enum dtype dtype_of_name(const char *name);
+
+/* Returns the type with this name if it is one that NumPy has from ml_dtypes, or DTYPE_UNKNOWN. */
+enum dtype dtype_of_ml_name(const char *name);
+
+/* Returns whether outputs can have a type: float32, float16 and bfloat16. */
+bool dtype_is_output(enum dtype dtype);
 
 /* Returns the type that an element type of inlay has as a plain array, or DTYPE_UNKNOWN. */
 enum dtype dtype_of_element(inlay_element_type type);

@@ -13,6 +13,7 @@
 #include "threads.h"
 
 #include <math.h>
+#include <string.h>
 #include <time.h>
 
 struct layer {
@@ -21,7 +22,7 @@ struct layer {
     struct layer_facts facts;
     inlay_layer *handle;
     PyObject *tokens, *positions, *segments; /* Tables, or a Formula of positions */
-    struct view gamma, beta;
+    struct view gamma, beta, token_mapping, token_weights;
     PyObject *weak_references;
 };
 
@@ -84,7 +85,8 @@ static PyObject *layer_time(PyObject *self, PyObject *args)
 
 struct layer_options {
     PyObject *table, *scale, *positions, *segments, *norm, *padding_id, *bad_id, *substitute_id, *zero_rows,
-        *position_mode, *clamp_positions, *segments_first, *pooling, *dtype, *stores, *cached_positions, *threads;
+        *position_mode, *clamp_positions, *segments_first, *pooling, *dtype, *stores, *cached_positions, *threads,
+        *token_mapping, *token_weights;
 };
 
 static int read_scale(PyObject *object, size_t dim, float *scale)
@@ -223,6 +225,52 @@ static int read_numbers(const struct layer_options *given, inlay_layer_spec *spe
     return 0;
 }
 
+/* Reads what each token has beside its row: the index of that row in the table, and a factor. */
+static int read_tokens(struct layer *layer, const struct layer_options *given, inlay_layer_spec *spec)
+{
+    struct view *mapping = &layer->token_mapping, *weights = &layer->token_weights;
+    Py_ssize_t ids = (Py_ssize_t)(spec->tokens->vocab > 0 ? spec->tokens->vocab : spec->tokens->rows);
+    if (given->token_mapping != Py_None) {
+        if (view_of(mapping, given->token_mapping, "token_mapping", DTYPE_I64) < 0)
+            return -1;
+        ids = mapping->dims == 1 ? mapping->shape[0] : 1;
+        if (view_require_shape(mapping, "token_mapping", 1, &ids) < 0 ||
+            view_require_contiguous(mapping, "token_mapping") < 0)
+            return -1;
+        spec->token_mapping_type = view_ids(mapping, "token_mapping");
+        if (spec->token_mapping_type == 0)
+            return -1;
+        spec->token_mapping = mapping->data;
+        spec->token_mapping_length = (size_t)ids;
+    }
+    if (given->token_weights == Py_None)
+        return 0;
+    if (view_of(weights, given->token_weights, "token_weights", DTYPE_F32) < 0 ||
+        view_require_dtype(weights, "token_weights", DTYPE_F32) < 0 ||
+        view_require_shape(weights, "token_weights", 1, &ids) < 0 ||
+        view_require_contiguous(weights, "token_weights") < 0)
+        return -1;
+    spec->token_weights = weights->data;
+    spec->token_weights_length = (size_t)ids;
+    return 0;
+}
+
+/* Sets IndexError for the value of a token mapping that is no row. */
+static void explain_mapping(struct view *mapping, const inlay_table *table)
+{
+    const size_t rows = table->vocab > 0 ? table->vocab : table->rows;
+    if (view_pack(mapping, DTYPE_I64) < 0)
+        return;
+    for (size_t i = 0; i < view_count(mapping); i++) {
+        int64_t row;
+        memcpy(&row, mapping->data + i * sizeof row, sizeof row);
+        if (row < 0 || (uint64_t)row >= rows) {
+            raise_index("token_mapping", row, i, mapping->dims, mapping->shape, "the table");
+            return;
+        }
+    }
+}
+
 /* Says which two options do not go together, for the combinations that are tried most. */
 static void explain_options(const inlay_layer_spec *spec)
 {
@@ -233,6 +281,7 @@ static void explain_options(const inlay_layer_spec *spec)
     } reasons[] = {
         {spec->pooling != INLAY_POOLING_NONE && positioned, "pooling excludes positions"},
         {spec->pooling != INLAY_POOLING_NONE && spec->segments != NULL, "pooling excludes segments"},
+        {spec->pooling == INLAY_POOLING_NONE && spec->token_weights != NULL, "token_weights need pooling"},
         {spec->position_mode == INLAY_POSITION_MODE_PADDING_AWARE && spec->padding_id < 0,
          "position_mode=\"padding_aware\" needs padding_id"},
         {spec->position_mode == INLAY_POSITION_MODE_PADDING_AWARE && !positioned,
@@ -260,7 +309,8 @@ static int layer_fill(struct layer *layer, const struct layer_options *given)
     const enum dtype dtype = dtype_of_argument(given->dtype);
     if (dtype == DTYPE_UNKNOWN || read_choices(given, &spec) < 0 ||
         read_numbers(given, &spec, &layer->facts.threads) < 0 ||
-        read_positions(layer, given->positions, dim, &spec) < 0 || read_norm(layer, given->norm, &spec) < 0)
+        read_positions(layer, given->positions, dim, &spec) < 0 || read_norm(layer, given->norm, &spec) < 0 ||
+        read_tokens(layer, given, &spec) < 0)
         return -1;
     if (given->segments != Py_None) {
         layer->segments = read_table(given->segments, "segments", dim);
@@ -285,6 +335,8 @@ static int layer_fill(struct layer *layer, const struct layer_options *given)
         return 0;
     if (status == INLAY_ERROR_OPTION)
         explain_options(&spec);
+    else if (status == INLAY_ERROR_ID)
+        explain_mapping(&layer->token_mapping, spec.tokens);
     else
         raise_status(status);
     return -1;
@@ -294,33 +346,22 @@ static int layer_fill(struct layer *layer, const struct layer_options *given)
 
 static PyObject *layer_new(PyTypeObject *type, PyObject *args, PyObject *options)
 {
-    static char *names[] = {"table",
-                            "scale",
-                            "positions",
-                            "segments",
-                            "norm",
-                            "padding_id",
-                            "bad_id",
-                            "substitute_id",
-                            "zero_rows",
-                            "position_mode",
-                            "clamp_positions",
-                            "segments_first",
-                            "pooling",
-                            "dtype",
-                            "stores",
-                            "cached_positions",
-                            "threads",
-                            NULL};
+    static char *names[] = {"table",     "scale",         "positions",       "segments",
+                            "norm",      "padding_id",    "bad_id",          "substitute_id",
+                            "zero_rows", "position_mode", "clamp_positions", "segments_first",
+                            "pooling",   "dtype",         "stores",          "cached_positions",
+                            "threads",   "token_mapping", "token_weights",   NULL};
     PyObject *dtype = PyUnicode_FromString("float32");
-    struct layer_options given = {NULL,    Py_None,  Py_None,  Py_None, Py_None, Py_None, Py_None, Py_None, Py_None,
-                                  Py_None, Py_False, Py_False, Py_None, dtype,   Py_None, Py_None, Py_None};
+    struct layer_options given = {NULL,    Py_None, Py_None, Py_None,  Py_None,  Py_None, Py_None,
+                                  Py_None, Py_None, Py_None, Py_False, Py_False, Py_None, dtype,
+                                  Py_None, Py_None, Py_None, Py_None,  Py_None};
     PyObject *self = NULL;
-    if (dtype != NULL && PyArg_ParseTupleAndKeywords(
-                             args, options, "O|$OOOOOOOOOOOOOOOO", names, &given.table, &given.scale, &given.positions,
-                             &given.segments, &given.norm, &given.padding_id, &given.bad_id, &given.substitute_id,
-                             &given.zero_rows, &given.position_mode, &given.clamp_positions, &given.segments_first,
-                             &given.pooling, &given.dtype, &given.stores, &given.cached_positions, &given.threads)) {
+    if (dtype != NULL &&
+        PyArg_ParseTupleAndKeywords(
+            args, options, "O|$OOOOOOOOOOOOOOOOOO", names, &given.table, &given.scale, &given.positions,
+            &given.segments, &given.norm, &given.padding_id, &given.bad_id, &given.substitute_id, &given.zero_rows,
+            &given.position_mode, &given.clamp_positions, &given.segments_first, &given.pooling, &given.dtype,
+            &given.stores, &given.cached_positions, &given.threads, &given.token_mapping, &given.token_weights)) {
         allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
         self = allocate(type, 0); /* zeroed */
     }
@@ -344,6 +385,8 @@ static void layer_dealloc(PyObject *self)
     Py_XDECREF(layer->segments);
     view_release(&layer->gamma);
     view_release(&layer->beta);
+    view_release(&layer->token_mapping);
+    view_release(&layer->token_weights);
     inlay_free_object(self);
 }
 
@@ -412,7 +455,8 @@ int layer_init(PyObject *module)
          "Layer(table, *, scale=1, positions=None, segments=None, norm=None, padding_id=None, bad_id=\"error\", "
          "substitute_id=None, zero_rows=\"bare\", position_mode=\"sequential\", clamp_positions=False, "
          "segments_first=False, pooling=None, dtype=\"float32\", stores=\"automatic\", cached_positions=None, "
-         "threads=None)\n--\n\nAn input layer: cast(dropout(norm(row * scale + position + segment))). Calls are "
+         "threads=None, token_mapping=None, token_weights=None)\n--\n\nAn input layer: cast(dropout(norm(row * scale + "
+         "position + segment))). Calls are "
          "layer(ids, out=None, *, start=None, starts=None, offsets=None, padded=None, positions=None, segments=None, "
          "weights=None, dropout=0, key=0, step=0)."},
         {0, NULL},

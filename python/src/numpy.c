@@ -74,7 +74,7 @@ enum dtype numpy_dtype(const struct numpy_array *array)
     /* Types that packages register, such as bfloat16 of ml_dtypes, are known by their names only. */
     PyObject *name = PyType_GetName(descriptor->scalar);
     const char *text = name != NULL ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-    enum dtype dtype = text != NULL && strcmp(text, "bfloat16") == 0 ? DTYPE_BF16 : DTYPE_UNKNOWN;
+    const enum dtype dtype = text != NULL ? dtype_of_ml_name(text) : DTYPE_UNKNOWN;
     Py_XDECREF(name);
     PyErr_Clear();
     return dtype;

@@ -57,7 +57,7 @@ static bool is_of_kind(enum kind kind, enum dtype dtype)
 {
     switch (kind) {
     case KIND_TABLE:
-        return dtype_infos[dtype].element != 0;
+        return dtype_is_output(dtype);
     case KIND_IDS:
         return dtype_infos[dtype].id != 0;
     case KIND_FLOAT32:

@@ -11,7 +11,7 @@
 const struct option_names option_bad_ids = {"bad_id", 0, {"error", "clamp", "zero", "substitute", "skip"}};
 const struct option_names option_zero_rows = {"zero_rows", 0, {"bare", "positioned"}};
 const struct option_names option_position_modes = {"position_mode", 0, {"sequential", "padding_aware"}};
-const struct option_names option_norms = {"norm", 0, {"none", "layer", "rms"}};
+const struct option_names option_norms = {"norm", 0, {"none", "layer", "rms", "l2"}};
 const struct option_names option_poolings = {"pooling", 0, {"none", "sum", "mean"}};
 const struct option_names option_stores = {"stores", 0, {"automatic", "cached", "streamed"}};
 const struct option_names option_elements = {

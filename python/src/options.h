@@ -11,7 +11,7 @@
 struct option_names {
     const char *what;
     int first;
-    const char *names[24];
+    const char *names[25];
 };
 
 extern const struct option_names option_bad_ids, option_zero_rows, option_position_modes, option_norms, option_poolings,

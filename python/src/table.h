@@ -9,16 +9,45 @@
 
 #include <inlay/inlay.h>
 
+#include <stdbool.h>
+
+/* Where a type has scales outside of its rows. */
+enum table_scales {
+    SCALES_NONE,
+    SCALES_PER_ROW,   /* float32 [rows] */
+    SCALES_PER_GROUP, /* float32 [rows, dim / group] */
+    SCALES_PER_BLOCK, /* uint8 [rows, dim / SCALES_BLOCK] */
+};
+
+enum { SCALES_BLOCK = 32 };
+
+/* How rows of a type lie in an array: blocks, then more bytes. */
+struct table_format {
+    unsigned short block_bytes, block_columns, extra_bytes;
+    enum table_scales scales;
+    bool optional; /* there may be no scales: they are 1 */
+};
+
+/* The arguments of Table(). Absent ones are None. */
+struct table_arguments {
+    PyObject *data, *type, *dim, *group, *scales, *zeros, *first_row, *vocab;
+};
+
+/* Returns the format of a type. */
+const struct table_format *table_format(inlay_element_type type);
+
+/* Fills in the shape of the array of scales of a type. Returns its dimensions; 0: there is no such array. */
+int table_scales_shape(inlay_element_type type, size_t rows, size_t dim, size_t group, Py_ssize_t shape[2]);
+
+/* Makes a Table, or null with an exception. `what` names the data; the error is that of quantising, or below 0. */
+PyObject *table_make(const struct table_arguments *given, const char *what, double largest_error);
+
 /* Returns the Table that an object is, or a new one of an array, or null with an exception. `what` names the
    argument. */
 PyObject *table_from(PyObject *object, const char *what);
 
 /* Returns the view that a Table has; it is valid as long as the Table. */
 const inlay_table *table_view(PyObject *table);
-
-/* quantize(table, type, *, group, zeros) and random(rows, dim, ...): functions of the module. */
-PyObject *table_quantize(PyObject *module, PyObject *args, PyObject *options);
-PyObject *table_random(PyObject *module, PyObject *args, PyObject *options);
 
 /* Adds the type to the module. Returns -1 with an exception. */
 int table_init(PyObject *module);

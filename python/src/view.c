@@ -52,28 +52,28 @@ static int view_of_numpy(struct view *view, PyObject *object, const struct numpy
     return 0;
 }
 
-/* Returns whether elements are of type bfloat16 of ml_dtypes, which has no format in the buffer protocol. */
-static bool is_bfloat16(PyObject *object)
+/* Returns the type of ml_dtypes that elements have, which has no format in the buffer protocol, or DTYPE_UNKNOWN. */
+static enum dtype ml_dtype_of(PyObject *object)
 {
     PyObject *dtype = PyObject_GetAttrString(object, "dtype");
     PyObject *name = dtype != NULL ? PyObject_Str(dtype) : NULL;
     const char *text = name != NULL ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-    const bool is = text != NULL && strcmp(text, "bfloat16") == 0;
+    const enum dtype found = text != NULL ? dtype_of_ml_name(text) : DTYPE_UNKNOWN;
     Py_XDECREF(name);
     Py_XDECREF(dtype);
     PyErr_Clear();
-    return is;
+    return found;
 }
 
-/* Reads an array of NumPy's bfloat16 as uint16 and restores its type. */
-static int view_of_bfloat16(struct view *view, PyObject *object, const char *what)
+/* Reads an array of a type of ml_dtypes as integers and restores its type. */
+static int view_of_ml(struct view *view, PyObject *object, enum dtype dtype, const char *what)
 {
-    PyObject *bits = PyObject_CallMethod(object, "view", "s", "uint16");
+    PyObject *bits = PyObject_CallMethod(object, "view", "s", dtype_infos[dtype].bytes == 1 ? "uint8" : "uint16");
     if (bits == NULL)
         return -1;
     int failed = view_of(view, bits, what, DTYPE_UNKNOWN);
     Py_DECREF(bits);
-    view->dtype = DTYPE_BF16;
+    view->dtype = dtype;
     return failed;
 }
 
@@ -90,7 +90,8 @@ static int view_of_buffer(struct view *view, PyObject *object, const char *what)
         if (PyObject_GetBuffer(object, buffer, PyBUF_RECORDS_RO) < 0) {
             PyMem_Free(buffer);
             PyErr_Clear();
-            return is_bfloat16(object) ? view_of_bfloat16(view, object, what) : unknown_dtype(object, what);
+            const enum dtype dtype = ml_dtype_of(object);
+            return dtype != DTYPE_UNKNOWN ? view_of_ml(view, object, dtype, what) : unknown_dtype(object, what);
         }
     }
     view->data = buffer->buf;

@@ -164,7 +164,7 @@ def test_properties(rng):
         (lambda t: inlay.Table(t, "q8_0"), TypeError, "rows of type q8_0 are given as uint8 or int8"),
         (lambda t: inlay.Table(t.view("u1"), "q9"), ValueError, "type is 'q9', not one of float32, float16"),
         (lambda t: inlay.Table(t.view("u1")[:, :35], "q8_0"), ValueError, "rows of 35 bytes; .* dim 32 has 34"),
-        (lambda t: inlay.Table(t.view("i1"), "i8"), ValueError, "type i8 needs scales"),
+        (lambda t: inlay.Table(t.view("i1"), "i8_inverse"), ValueError, "type i8_inverse needs scales"),
         (lambda t: inlay.Table(t, scales=t[:, 0]), ValueError, "type float32 has no array of scales"),
         (
             lambda t: inlay.Table(t.view("i1"), "i8", scales=[1.0]),
