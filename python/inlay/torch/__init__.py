@@ -4,11 +4,13 @@
 from . import operators
 from .conversion import Report, convert, restore
 from .modules import Embedding, EmbeddingBag, InputLayer, PositionalEncoding, StaticEmbedding
+from .ngrams import NGramEmbedding
 
 __all__ = [
     "Embedding",
     "EmbeddingBag",
     "InputLayer",
+    "NGramEmbedding",
     "PositionalEncoding",
     "Report",
     "StaticEmbedding",

@@ -195,13 +195,42 @@ class PositionalEncoding(nn.Module):
 class StaticEmbedding(nn.Module):
     """Mean of the rows of a text's tokens, from a table of any type of inlay.Table: static embeddings for inference.
 
-    Called with ids [texts, length], or with ids of all texts and the offset of each. padding_idx is left out.
+    Called with ids [texts, length], or with ids of all texts and the offset of each, as sentence-transformers'
+    StaticEmbedding calls its `embedding`, which this module can stand for. padding_idx is left out. token_mapping
+    [vocab] is the row of each id, token_weights [vocab] a factor of each id, and norm is inlay.L2Norm() for rows of
+    length 1.
     """
 
-    def __init__(self, table: Any, *, padding_idx: Optional[int] = None, pooling: str = "mean") -> None:
+    def __init__(
+        self,
+        table: Any,
+        *,
+        padding_idx: Optional[int] = None,
+        pooling: str = "mean",
+        token_mapping: Any = None,
+        token_weights: Any = None,
+        norm: Any = None,
+    ) -> None:
         super().__init__()
-        self.options = {"padding_id": padding_idx, "pooling": pooling}
+        self.options = {
+            "padding_id": padding_idx,
+            "pooling": pooling,
+            "token_mapping": token_mapping,
+            "token_weights": token_weights,
+            "norm": norm,
+        }
         self.layer = inlay.Layer(table, **self.options)
+
+    @classmethod
+    def from_model2vec(cls, model: Any) -> "StaticEmbedding":
+        """Makes the module of a StaticModel of model2vec: on its table, with its mapping, weights and norm."""
+        weights = getattr(model, "weights", None)
+        return cls(
+            model.embedding,
+            token_mapping=getattr(model, "token_mapping", None),
+            token_weights=None if weights is None else torch.as_tensor(weights).float().contiguous(),
+            norm=inlay.L2Norm(eps=1e-32) if model.normalize else None,
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Returns what is copied and pickled: the table stands for the layer."""
