@@ -165,8 +165,8 @@ static void expect_ids(struct ngram_call *call)
         }
 }
 
-/* Finds what the call must come to. A call without tokens reads nothing, and one without offsets that tell how many
-   tokens there are, as long as they are drawn from the last one, fails by it. */
+/* Finds what the call must come to, and its rows if it succeeds. (A call without tokens reads nothing; as_expected()
+   knows that.) */
 static void expect_call(struct ngram_call *call)
 {
     call->status = INLAY_OK;

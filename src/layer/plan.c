@@ -139,7 +139,7 @@ static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *wo
     plan->prefetch_reason = reason != NULL ? reason : "the rows of the call take no more than l2_bytes";
     plan->moves.prefetch_rows = INLAY_PREFETCH_LINES_ROWS;
     if (plan->moves.whole_rows)
-        plan->moves.prefetch_rows = inlay_block_rows(work->spec->tuning, work->tokens->dim);
+        plan->moves.prefetch_rows = inlay_block_rows(work->spec->tuning, work->tokens->dim * sizeof(float));
     plan->rows_ahead = inlay_most(inlay_least(INLAY_AHEAD_BYTES / row_bytes, INLAY_AHEAD_MOST), INLAY_AHEAD_LEAST);
 }
 

@@ -208,9 +208,11 @@ static __attribute__((noinline)) void run_forward(const struct inlay_ngram_pass 
 
 /* Decides how rows are moved. Tables of n-grams are large and their rows lie apart at random, so whole rows are
    prefetched, in blocks. */
-static struct inlay_moves choose_moves(const struct inlay_ngram_gather *gather, size_t tokens)
+static struct inlay_moves choose_moves(const inlay_ngram *ngram, const struct inlay_ngram_gather *gather, size_t tokens)
 {
     struct inlay_thresholds own;
+    const inlay_table *table = gather->tables[ngram->columns[gather->first_column].table];
+    const size_t table_row_bytes = inlay_table_row_bytes(table->type, table->dim);
     const size_t rows = gather->sums ? 1 : gather->columns;
     size_t bytes;
     if (__builtin_mul_overflow(tokens, rows * gather->row_bytes, &bytes))
@@ -218,7 +220,7 @@ static struct inlay_moves choose_moves(const struct inlay_ngram_gather *gather, 
     const bool prefetches = gather->tuning.prefetch_bytes > 0 && (tokens > 1 || gather->columns > 1);
     return (struct inlay_moves){
         .kernels = inlay_dispatch(),
-        .prefetch_rows = prefetches ? inlay_block_rows(&gather->tuning, gather->dim) : 0,
+        .prefetch_rows = prefetches ? inlay_block_rows(&gather->tuning, table_row_bytes) : 0,
         .whole_rows = true,
         .narrow_moves = inlay_thresholds(&own)->narrow_moves && bytes <= gather->tuning.l2_bytes,
         .stream = inlay_streams(gather->stores, &gather->tuning, bytes),
@@ -254,7 +256,7 @@ inlay_status inlay_ngram_forward(const inlay_ngram *ngram, const inlay_ngram_bat
         return status;
     const struct inlay_ngram_pass pass = {
         .input = &input,
-        .moves = choose_moves(&gather, input.tokens),
+        .moves = choose_moves(ngram, &gather, input.tokens),
         .first_column = gather.first_column,
         .columns = gather.columns,
         .out = out,
