@@ -2,7 +2,8 @@
 /*
  * N-grams on the ISA under test: random specs, batches, tables and cuts against the definition as plain loops, and what
  * follows from it: a call in two parts with the history between them, whatever was accepted, is the call in one. The
- * environment variable INLAY_NGRAM_CALLS says how many calls are drawn, and INLAY_NGRAM_SEED where seeds begin.
+ * environment variable INLAY_NGRAM_CALLS says how many calls are drawn (with CK_FORK=no if they take more than ten
+ * minutes), and INLAY_NGRAM_SEED where seeds begin.
  */
 #include "ngrams.h"
 #include "reference.h"
