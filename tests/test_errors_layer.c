@@ -164,6 +164,14 @@ START_TEST(mappings_and_weights)
     EXPECT_STATUS(forward(layer, &batch, NULL), INLAY_ERROR_ID);
     batch.ids = ids;
     EXPECT_STATUS(inlay_forward(layer, &batch, rows, sizeof rows, NULL, NULL), INLAY_ERROR_OVERLAP);
+    /* A value that is changed to what is no row stands for row 0. */
+    static const int32_t changed[] = {ROWS, -1, INT32_MAX, INT32_MIN};
+    for (size_t i = 0; i < sizeof changed / sizeof *changed; i++) {
+        rows[11] = changed[i];
+        EXPECT_STATUS(forward(layer, &batch, NULL), INLAY_OK);
+        EXPECT(memcmp(out.begin, table[0], ROW_BYTES) == 0, "value %ld became another row", (long)changed[i]);
+    }
+    rows[11] = 3;
     inlay_layer_destroy(layer);
     /* Weights belong to ids, and to pooling. */
     spec.token_weights = weights;
