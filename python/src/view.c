@@ -52,28 +52,38 @@ static int view_of_numpy(struct view *view, PyObject *object, const struct numpy
     return 0;
 }
 
-/* Returns the type of ml_dtypes that elements have, which has no format in the buffer protocol, or DTYPE_UNKNOWN. */
+/* Returns the type of ml_dtypes that elements have, which has no format in the buffer protocol, or DTYPE_UNKNOWN.
+   PyTorch has types of the same names, as torch.float8_e4m3fn. */
 static enum dtype ml_dtype_of(PyObject *object)
 {
     PyObject *dtype = PyObject_GetAttrString(object, "dtype");
     PyObject *name = dtype != NULL ? PyObject_Str(dtype) : NULL;
     const char *text = name != NULL ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-    const enum dtype found = text != NULL ? dtype_of_ml_name(text) : DTYPE_UNKNOWN;
+    const char *dot = text != NULL ? strrchr(text, '.') : NULL;
+    const enum dtype found = text != NULL ? dtype_of_ml_name(dot != NULL ? dot + 1 : text) : DTYPE_UNKNOWN;
     Py_XDECREF(name);
     Py_XDECREF(dtype);
     PyErr_Clear();
     return found;
 }
 
-/* Reads an array of a type of ml_dtypes as integers and restores its type. */
+/* Reads an array of a type of ml_dtypes as integers, which `bits` names, and restores its type. */
+static int view_of_bits(struct view *view, PyObject *object, PyObject *bits, enum dtype dtype, const char *what)
+{
+    PyObject *integers = bits != NULL ? PyObject_CallMethod(object, "view", "O", bits) : NULL;
+    if (integers == NULL)
+        return -1;
+    int failed = view_of(view, integers, what, DTYPE_UNKNOWN);
+    Py_DECREF(integers);
+    view->dtype = dtype;
+    return failed;
+}
+
 static int view_of_ml(struct view *view, PyObject *object, enum dtype dtype, const char *what)
 {
-    PyObject *bits = PyObject_CallMethod(object, "view", "s", dtype_infos[dtype].bytes == 1 ? "uint8" : "uint16");
-    if (bits == NULL)
-        return -1;
-    int failed = view_of(view, bits, what, DTYPE_UNKNOWN);
-    Py_DECREF(bits);
-    view->dtype = dtype;
+    PyObject *bits = PyUnicode_FromString(dtype_infos[dtype].bytes == 1 ? "uint8" : "uint16");
+    int failed = view_of_bits(view, object, bits, dtype, what);
+    Py_XDECREF(bits);
     return failed;
 }
 
@@ -187,6 +197,37 @@ static int view_of_dlpack(struct view *view, PyObject *object, const char *what)
     return failed;
 }
 
+/* Reads a tensor of 8-bit floats, which PyTorch before 2.10 does not export, by its bytes. */
+static int view_of_float8(struct view *view, PyObject *object, enum dtype dtype, const char *what)
+{
+    PyObject *torch = PyImport_ImportModule("torch");
+    PyObject *bits = torch != NULL ? PyObject_GetAttrString(torch, "uint8") : NULL;
+    int failed = view_of_bits(view, object, bits, dtype, what);
+    Py_XDECREF(bits);
+    Py_XDECREF(torch);
+    return failed;
+}
+
+/* Reads a tensor by DLPack, or by its bytes. */
+static int view_of_exported(struct view *view, PyObject *object, const char *what)
+{
+    if (view_of_dlpack(view, object, what) == 0)
+        return 0;
+    if (!PyErr_ExceptionMatches(PyExc_RuntimeError) && !PyErr_ExceptionMatches(PyExc_BufferError))
+        return -1;
+    PyObject *kind, *error, *trace;
+    PyErr_Fetch(&kind, &error, &trace);
+    const enum dtype dtype = ml_dtype_of(object);
+    if (dtype == DTYPE_E4M3 || dtype == DTYPE_E8M0) {
+        Py_XDECREF(kind);
+        Py_XDECREF(error);
+        Py_XDECREF(trace);
+        return view_of_float8(view, object, dtype, what);
+    }
+    PyErr_Restore(kind, error, trace);
+    return -1;
+}
+
 /* Parameters of PyTorch's modules export themselves only without their gradient. */
 static int view_of_detached(struct view *view, PyObject *object, const char *what)
 {
@@ -195,11 +236,11 @@ static int view_of_detached(struct view *view, PyObject *object, const char *wha
     Py_XDECREF(gradient);
     PyErr_Clear();
     if (!attached)
-        return view_of_dlpack(view, object, what);
+        return view_of_exported(view, object, what);
     PyObject *detached = PyObject_CallMethod(object, "detach", NULL);
     if (detached == NULL)
         return -1;
-    int failed = view_of_dlpack(view, detached, what);
+    int failed = view_of_exported(view, detached, what);
     Py_DECREF(detached);
     return failed;
 }

@@ -231,12 +231,14 @@ def test_rolls_back_as_that_of_transformers(qwen):
     replaced = inlay.torch.NGramEmbedding.from_qwen4_exp(module)
     for cache in (theirs, ours):
         cache.layers[0].activate_past_recording()
-    for length, removed in ((6, 2), (5, 4), (1, 0), (4, 3)):
-        ids = draw(length)
-        assert torch.equal(replaced(ids, ours), module(ids, theirs))
+    for lengths, removed in (((6,), 2), ((5,), 4), ((1, 7), 6), ((4,), 0)):
+        for length in lengths:  # the second one follows a state that has more ids than are needed
+            ids = draw(length)
+            assert torch.equal(replaced(ids, ours), module(ids, theirs))
+            for cache in (theirs, ours):
+                for other in (0, 1):  # the states of the layer that are not of n-grams
+                    cache.update_conv_state(torch.zeros(3, 2, length), 0, state_idx=other, conv_kernel_size=2)
         for cache in (theirs, ours):
-            for other in (0, 1):  # the states of the layer that are not of n-grams
-                cache.update_conv_state(torch.zeros(3, 2, length), 0, state_idx=other, conv_kernel_size=2)
             cache.layers[0].crop(-removed)
         assert same_state(ours, theirs)
 

@@ -198,7 +198,9 @@ def engram(rng):
 def engram_rows(code, rng):
     weight = torch.from_numpy(rng.integers(256, size=(300, 256), dtype=numpy.uint8)).view(torch.float8_e4m3fn)
     scale = torch.from_numpy(rng.integers(256, size=(300, 8), dtype=numpy.uint8)).view(torch.float8_e8m0fnu)
-    layer = types.SimpleNamespace(row_start=0, rows=300, host_table=None, weight=weight, scale=scale)
+    # PyTorch 2.7 cannot index these types; the code converts what it has indexed to float32.
+    floats = {"weight": weight.float(), "scale": scale.float()}
+    layer = types.SimpleNamespace(row_start=0, rows=300, host_table=None, **floats)
     ids = torch.arange(300)
     theirs = code.EngramEmbedding._owned_rows(layer, ids)
     table = inlay.Table(weight, "e4m3_e8m0", scales=scale)

@@ -181,7 +181,7 @@ class NGramEmbedding(nn.Module):
         self.tables = [_table(table) for table in given]
         self.scale, self.combine = float(scale), combine
         own = getattr(torch, self.tables[0].type, None)
-        self.dtype = dtype or (own if isinstance(own, torch.dtype) and own.itemsize > 1 else torch.bfloat16)
+        self.dtype = dtype or (own if isinstance(own, torch.dtype) else torch.bfloat16)
         self.masked_id, self.layer_idx, self.state_idx = masked_id, layer_idx, state_idx
         self._hash, self._tensors = _hash_of(ngram), _tensors_of(self.tables)
 
