@@ -272,22 +272,43 @@ static void draw_spec(struct ngram_call *call, struct source *source)
 
 /* ---- Tables ----------------------------------------------------------------------------------------------------- */
 
+/* Cuts a table into some extents of its own memory, which begin at whole bytes of zero points. */
+static void cut_table(struct source *source, inlay_table *table, inlay_table_extent *parts)
+{
+    const bool flat = table->type == INLAY_U4_GROUPED_FLAT && table->zeros != NULL, equal = half(source);
+    const size_t groups = table->group > 0 ? table->dim / table->group : 1, step = flat ? 2 : 1;
+    const size_t row_scales = row_scale_bytes(table->type, table->dim, table->group);
+    const size_t rows_each = step * (1 + choose(source, table->rows));
+    size_t n = 0;
+    for (size_t row = 0; row < table->rows && n < NGRAM_EXTENTS; n++) {
+        parts[n] = (inlay_table_extent){.data = (const unsigned char *)table->data + row * table->stride_bytes,
+                                        .first_row = row};
+        if (table->scales != NULL)
+            parts[n].scales = (const unsigned char *)table->scales + row * row_scales;
+        if (table->zeros != NULL)
+            parts[n].zeros = (const unsigned char *)table->zeros + (flat ? row * groups / 2 : row * ((groups + 1) / 2));
+        row += equal ? rows_each : step * (1 + choose(source, table->rows));
+    }
+    const bool all_equal = equal && (n - 1) * rows_each < table->rows && table->rows <= n * rows_each;
+    *table = inlay_table_in_extents(*table, parts, n, all_equal ? rows_each : 0);
+}
+
 /* Draws a table over the random bytes of its arena. */
 static inlay_table draw_ngram_table(struct source *source, size_t dim, inlay_element_type type)
 {
     const uint32_t group = is_grouped(type) ? 32u << choose(source, 3) : 0;
     if (inlay_table_row_bytes(type, dim) == 0 || (group > 0 && dim % group != 0))
         return draw_ngram_table(source, dim, INLAY_F16);
-    const size_t row_bytes = inlay_table_row_bytes(type, dim);
+    const size_t row_bytes = inlay_table_row_bytes(type, dim), row_scales = row_scale_bytes(type, dim, group);
     const size_t stride = row_bytes + (one_in(source, 3) ? choose(source, 9) : 0), groups = group > 0 ? dim / group : 1;
-    size_t most = TABLE_BYTES / (stride > groups * 4 ? stride : groups * 4);
+    size_t most = TABLE_BYTES / (stride > row_scales ? stride : row_scales);
     if (!half(source) && most > 40)
         most = 40;
     const size_t n = 1 + choose(source, most), bytes = (n - 1) * stride + row_bytes;
     inlay_table table = inlay_table_of(type, place(source, type == INLAY_F32 ? FLOATS : NOISE, bytes), n, dim, stride);
     table.group = group;
-    if (group > 0 || type == INLAY_I8 || type == INLAY_I8_INVERSE)
-        table.scales = place(source, SCALES, n * groups * 4);
+    if (row_scales > 0 && !(scales_are_optional(type) && half(source)))
+        table.scales = place(source, type == INLAY_E4M3_E8M0 ? NOISE : SCALES, n * row_scales);
     if (group > 0 && half(source))
         table.zeros = place(source, NOISE, type == INLAY_U4_GROUPED ? n * ((groups + 1) / 2) : (n * groups + 1) / 2);
     return table;
@@ -302,6 +323,8 @@ static void draw_tables(struct ngram_call *call, struct source *source)
     for (size_t i = 0; i < NGRAM_TABLES; i++) {
         const uint64_t other = 1 + choose(source, INLAY_ELEMENT_TYPES - 1);
         call->tables[i] = draw_ngram_table(source, dim, one_type ? type : (inlay_element_type)other);
+        if (one_in(source, 4))
+            cut_table(source, &call->tables[i], call->extents[i]);
         call->pointers[i] = &call->tables[i];
     }
 }
@@ -531,7 +554,9 @@ static void expect_row(const struct ngram_call *call, size_t token, size_t c, un
         }
         any = true;
         if (!sums && table->type == lookup->out_type && lookup->scale == 1) {
-            memcpy(out, (const unsigned char *)table->data + (size_t)at * table->stride_bytes,
+            size_t row_in_array = (size_t)at;
+            const inlay_table array = reference_array(table, &row_in_array);
+            memcpy(out, (const unsigned char *)array.data + row_in_array * array.stride_bytes,
                    inlay_table_row_bytes(table->type, dim));
             return;
         }

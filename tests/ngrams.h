@@ -10,7 +10,7 @@
 #include "calls.h"
 
 /* The most tokens, columns of all tokens, and bytes of an output that are drawn. */
-enum { NGRAM_TOKENS = 1200, NGRAM_CELLS = 1 << 15, NGRAM_OUT_BYTES = 1 << 19, NGRAM_TABLES = 4 };
+enum { NGRAM_TOKENS = 1200, NGRAM_CELLS = 1 << 15, NGRAM_OUT_BYTES = 1 << 19, NGRAM_EXTENTS = 4, NGRAM_TABLES = 4 };
 
 struct ngram_call {
     inlay_ngram_spec spec;
@@ -19,6 +19,7 @@ struct ngram_call {
     size_t tokens;
     const int64_t *accepted;
     inlay_table tables[NGRAM_TABLES];
+    inlay_table_extent extents[NGRAM_TABLES][NGRAM_EXTENTS];
     const inlay_table *pointers[NGRAM_TABLES];
     inlay_tuning tuning;
     inlay_ngram_lookup lookup;

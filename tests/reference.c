@@ -59,8 +59,7 @@ static int u4_at(const void *data, size_t i)
     return ((const unsigned char *)data)[i / 2] >> i % 2 * 4 & 15;
 }
 
-/* Returns a view of the array that holds a row, and sets the row to its index there. */
-static inlay_table array_with(const inlay_table *table, size_t *row)
+inlay_table reference_array(const inlay_table *table, size_t *row)
 {
     inlay_table array = *table;
     size_t i = table->extent_count;
@@ -159,7 +158,7 @@ static float q6_k_at(const unsigned char *block, size_t i)
 
 float reference_element(const inlay_table *whole, size_t row, size_t column)
 {
-    const inlay_table array = array_with(whole, &row), *const table = &array;
+    const inlay_table array = reference_array(whole, &row), *const table = &array;
     const unsigned char *at = (const unsigned char *)table->data + row * table->stride_bytes;
     size_t dim = table->dim;
     float value;

@@ -27,6 +27,10 @@ inlay_status reference_backward(const inlay_layer_spec *spec, const inlay_batch 
 /* Returns the number of rows that the output of a call has. Offsets need not be valid. */
 size_t reference_rows(const inlay_layer_spec *spec, const inlay_batch *batch);
 
+/* Returns a view of the array that holds a row of a table, which may be in extents, and sets the row to its index
+   there. */
+inlay_table reference_array(const inlay_table *table, size_t *row);
+
 /* Returns element [row, column] of a table, dequantised. */
 float reference_element(const inlay_table *table, size_t row, size_t column);
 

@@ -199,7 +199,7 @@ START_TEST(ngrams_rewritten)
         struct source source = {.random = {seed}};
         struct ngram_call call;
         ngram_draw(&call, &source);
-        for (size_t i = 0; i < ARRAYS; i++) {
+        for (size_t i = 0; i < NGRAM_ARRAYS; i++) {
             void *array;
             inlay_id_type type;
             const size_t n = ngram_array(&call, i, &array, &type);

@@ -156,7 +156,7 @@ struct inlay_cast_tile {
 };
 
 /*
- * Hashed n-grams. SIMD kernels take tokens as lanes: windows can be read, and rows written, up to a multiple of
+ * Hashed n-grams. SIMD kernels take tokens as lanes: places can be read, and rows written, up to a multiple of
  * INLAY_NGRAM_LANES tokens.
  */
 enum { INLAY_NGRAM_TOKENS = 64, INLAY_NGRAM_LANES = 8 };
@@ -165,9 +165,9 @@ enum { INLAY_NGRAM_TOKENS = 64, INLAY_NGRAM_LANES = 8 };
 #define INLAY_NGRAM_LANES_LEAST (UINT32_C(1) << 13)
 #define INLAY_NGRAM_LANES_LIMIT (UINT32_C(1) << 31)
 
-/* Windows of tokens to hash for some columns. */
+/* Tokens to hash for some columns. */
 struct inlay_ngram_tile {
-    const uint32_t *windows;           /* [length, INLAY_NGRAM_TOKENS]: place s of each token; the pad if blocked */
+    const uint32_t *const *places;     /* [length] arrays [tokens]: place s of each token; the pad if blocked */
     const uint64_t *multipliers;       /* [vectors, length] */
     const inlay_ngram_column *columns; /* [count] */
     const double *inverses;            /* [count] 1 / modulus, rounded to nearest */

@@ -42,15 +42,15 @@ static inline void inlay_ngram_chunk_begin(struct inlay_ngram_chunk *chunk, cons
     };
 }
 
-/* Finds the rows of windows. Runs a kernel. */
-static inline void inlay_ngram_chunk_hash(struct inlay_ngram_chunk *chunk, const uint32_t *windows, size_t tokens)
+/* Finds the rows of tokens, whose places are those of a walk. Runs a kernel. */
+static inline void inlay_ngram_chunk_hash(struct inlay_ngram_chunk *chunk, const uint32_t *const *places, size_t tokens)
 {
-    chunk->call.windows = windows;
+    chunk->call.places = places;
     chunk->call.tokens = tokens;
     chunk->kernel(&chunk->call);
 }
 
-/* Returns the row of column c of the chunk for token t of its windows. */
+/* Returns the row of column c of the chunk for token t. */
 static inline uint64_t inlay_ngram_chunk_row(const struct inlay_ngram_chunk *chunk, size_t t, size_t c)
 {
     return chunk->rows[c * chunk->call.rows_stride + t];

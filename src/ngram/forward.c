@@ -166,7 +166,6 @@ static void run_piece(struct work *work, size_t token, size_t end)
     const bool one_chunk = pass->columns <= INLAY_NGRAM_CHUNK;
     struct inlay_ngram_walk walk;
     struct inlay_ngram_chunk chunk;
-    uint32_t windows[INLAY_NGRAM_TOKENS * INLAY_NGRAM_LENGTH_MOST];
     size_t most = inlay_ngram_chunk_tokens(pass->columns);
     if (work->gather->sums)
         most = inlay_least(most, ROW_BUFFER_FLOATS / work->columns);
@@ -175,14 +174,14 @@ static void run_piece(struct work *work, size_t token, size_t end)
         inlay_ngram_chunk_begin(&chunk, ngram, pass->moves.kernels, pass->first_column, pass->columns);
     for (size_t n; token < end; token += n) {
         bool found[INLAY_NGRAM_TOKENS] = {false};
-        n = inlay_ngram_walk_next(&walk, most, windows);
+        n = inlay_ngram_walk_next(&walk, most);
         if (work->gather->sums)
             begin_sums(work, n);
         for (size_t c = pass->first_column; c < last; c += chunk.call.count) {
             if (!one_chunk)
                 inlay_ngram_chunk_begin(&chunk, ngram, pass->moves.kernels, c,
                                         inlay_least(last - c, INLAY_NGRAM_CHUNK));
-            inlay_ngram_chunk_hash(&chunk, windows, n);
+            inlay_ngram_chunk_hash(&chunk, walk.places, n);
             append_chunk(work, &chunk, token, found);
         }
         if (work->gather->sums)

@@ -8,21 +8,48 @@
 
 #include <string.h>
 
-/* Writes the rows of a chunk from one column on, as ids of a type that is a constant where this is called. */
-static inline __attribute__((always_inline)) void write_ids(const struct inlay_ngram_chunk *chunk, inlay_id_type type,
-                                                            bool zero_is_none, unsigned char *out, size_t stride_bytes)
+/* Replaces remainders of 0 by the id that stands for no row. */
+static void mark_none(struct inlay_ngram_chunk *chunk)
 {
-    const size_t count = chunk->call.count;
-    for (size_t t = 0; t < chunk->call.tokens; t++, out += stride_bytes)
+    for (size_t c = 0; c < chunk->call.count; c++) {
+        uint64_t *rows = chunk->rows + c * chunk->call.rows_stride;
+        for (size_t t = 0; t < chunk->call.tokens; t++)
+            if (rows[t] == chunk->call.columns[c].offset)
+                rows[t] = UINT64_MAX;
+    }
+}
+
+/* Writes row ids [n, count] of int64 from rows [count, stride]: two columns of two tokens at a time, which compilers
+   turn into vectors. */
+static void write_int64(const uint64_t *rows, size_t stride, size_t n, size_t count, unsigned char *out,
+                        size_t stride_bytes)
+{
+    size_t t = 0;
+    for (; t + 2 <= n; t += 2, out += 2 * stride_bytes) {
+        size_t c = 0;
+        for (; c + 2 <= count; c += 2) {
+            const uint64_t *first = rows + c * stride + t, *second = first + stride;
+            const uint64_t even[2] = {first[0], second[0]}, odd[2] = {first[1], second[1]};
+            memcpy(out + c * sizeof *rows, even, sizeof even);
+            memcpy(out + stride_bytes + c * sizeof *rows, odd, sizeof odd);
+        }
+        if (c < count) {
+            memcpy(out + c * sizeof *rows, rows + c * stride + t, sizeof *rows);
+            memcpy(out + stride_bytes + c * sizeof *rows, rows + c * stride + t + 1, sizeof *rows);
+        }
+    }
+    for (size_t c = 0; t < n && c < count; c++)
+        memcpy(out + c * sizeof *rows, rows + c * stride + t, sizeof *rows);
+}
+
+/* The same as int32. */
+static void write_int32(const uint64_t *rows, size_t stride, size_t n, size_t count, unsigned char *out,
+                        size_t stride_bytes)
+{
+    for (size_t t = 0; t < n; t++, out += stride_bytes)
         for (size_t c = 0; c < count; c++) {
-            uint64_t row = inlay_ngram_chunk_row(chunk, t, c);
-            if (zero_is_none && row == chunk->call.columns[c].offset)
-                row = UINT64_MAX;
-            const uint32_t narrow = (uint32_t)row;
-            if (type == INLAY_ID_I32)
-                memcpy(out + c * sizeof narrow, &narrow, sizeof narrow);
-            else
-                memcpy(out + c * sizeof row, &row, sizeof row);
+            const uint32_t row = (uint32_t)rows[c * stride + t];
+            memcpy(out + c * sizeof row, &row, sizeof row);
         }
 }
 
@@ -35,23 +62,23 @@ static __attribute__((noinline)) void run_ids(const struct inlay_ngram_pass *pas
     const bool one_chunk = pass->columns <= INLAY_NGRAM_CHUNK;
     struct inlay_ngram_walk walk;
     struct inlay_ngram_chunk chunk;
-    uint32_t windows[INLAY_NGRAM_TOKENS * INLAY_NGRAM_LENGTH_MOST];
+    void (*const write)(const uint64_t *, size_t, size_t, size_t, unsigned char *, size_t) =
+        type == INLAY_ID_I32 ? write_int32 : write_int64;
     inlay_ngram_walk_begin(&walk, pass->input, token, end);
     if (one_chunk)
         inlay_ngram_chunk_begin(&chunk, ngram, pass->moves.kernels, pass->first_column, pass->columns);
     for (size_t n; token < end; token += n) {
         unsigned char *out = pass->out + token * pass->token_stride_bytes;
-        n = inlay_ngram_walk_next(&walk, most, windows);
+        n = inlay_ngram_walk_next(&walk, most);
         for (size_t c = pass->first_column; c < last; c += chunk.call.count) {
             if (!one_chunk)
                 inlay_ngram_chunk_begin(&chunk, ngram, pass->moves.kernels, c,
                                         inlay_least(last - c, INLAY_NGRAM_CHUNK));
-            inlay_ngram_chunk_hash(&chunk, windows, n);
-            unsigned char *to = out + (c - pass->first_column) * inlay_id_bytes(type);
-            if (type == INLAY_ID_I32)
-                write_ids(&chunk, INLAY_ID_I32, ngram->zero_is_none, to, pass->token_stride_bytes);
-            else
-                write_ids(&chunk, INLAY_ID_I64, ngram->zero_is_none, to, pass->token_stride_bytes);
+            inlay_ngram_chunk_hash(&chunk, walk.places, n);
+            if (ngram->zero_is_none)
+                mark_none(&chunk);
+            write(chunk.rows, chunk.call.rows_stride, n, chunk.call.count,
+                  out + (c - pass->first_column) * inlay_id_bytes(type), pass->token_stride_bytes);
         }
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The walk of window.h. How many places of a token are not blocked follows from the token before: one more, unless that
- * is a reset, or either of them is a mask.
+ * is a reset, or either of them is a mask. Most steps have no blocked place.
  */
 #include "ngram/window.h"
 
@@ -67,17 +67,56 @@ void inlay_ngram_walk_begin(struct inlay_ngram_walk *walk, const struct inlay_ng
     begin_sequence(walk);
 }
 
-size_t inlay_ngram_walk_next(struct inlay_ngram_walk *walk, size_t most, uint32_t *windows)
+/* Appends the words of n ids from the next token on, which are of a type that is a constant where this is called.
+   Returns whether one of the ids is a reset or a mask. */
+static inline __attribute__((always_inline)) bool append_ids(struct inlay_ngram_walk *walk, inlay_id_type type,
+                                                             size_t n)
+{
+    const inlay_ngram *ngram = walk->input->ngram;
+    const void *ids = walk->input->ids;
+    const size_t vocab = ngram->vocab, token = walk->token;
+    uint32_t *words = walk->words + walk->count;
+    bool blocks = false;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t loaded = inlay_load_once((uint64_t)inlay_id_at(ids, type, token + i));
+        const size_t id = loaded < vocab ? (size_t)loaded : 0;
+        words[i] = (uint32_t)id;
+        if (ngram->token_map != NULL)
+            words[i] = (uint32_t)inlay_load_once((uint64_t)inlay_id_at(ngram->token_map, INLAY_ID_U32, id));
+        blocks |= inlay_ngram_in(ngram->masks, id) || inlay_ngram_in(ngram->resets, id);
+    }
+    return blocks;
+}
+
+/* Appends n tokens of one sequence that have no blocked place: place s is the words themselves, s words earlier.
+   Returns false and appends nothing if a place may be blocked. */
+static bool append_unblocked(struct inlay_ngram_walk *walk, size_t n)
+{
+    const size_t length = walk->input->ngram->length, places = length - 1;
+    const inlay_id_type type = walk->input->id_type;
+    if (walk->unblocked < places || walk->sequence_end - walk->token < n)
+        return false;
+    const bool blocks = type == INLAY_ID_I32   ? append_ids(walk, INLAY_ID_I32, n)
+                        : type == INLAY_ID_I64 ? append_ids(walk, INLAY_ID_I64, n)
+                                               : append_ids(walk, type, n);
+    if (blocks)
+        return false;
+    for (size_t s = 0; s < length; s++)
+        walk->places[s] = walk->words + walk->count - s;
+    walk->count += n;
+    walk->token += n;
+    for (size_t i = 0; i < INLAY_NGRAM_LANES; i++)
+        walk->words[walk->count + i] = 0;
+    return true;
+}
+
+/* Appends n tokens, of any sequences, and writes their places. */
+static void append_windows(struct inlay_ngram_walk *walk, size_t n)
 {
     const struct inlay_ngram_input *input = walk->input;
     const struct inlay_sequences *sequences = &input->sequences;
-    const size_t length = input->ngram->length, places = length - 1;
+    const size_t length = input->ngram->length;
     const uint32_t pad = input->ngram->pad;
-    const size_t n = inlay_least(walk->end - walk->token, most);
-    if (walk->count > places) {
-        memmove(walk->words, walk->words + walk->count - places, places * sizeof *walk->words);
-        walk->count = places;
-    }
     for (size_t i = 0; i < n; i++, walk->token++) {
         if (walk->token == walk->sequence_end) {
             do
@@ -88,10 +127,23 @@ size_t inlay_ngram_walk_next(struct inlay_ngram_walk *walk, size_t most, uint32_
         }
         const uint32_t unblocked = append(walk, inlay_ngram_id(input, input->ids, walk->token));
         for (size_t s = 0; s < length; s++)
-            windows[s * INLAY_NGRAM_TOKENS + i] = s < unblocked ? walk->words[walk->count - 1 - s] : pad;
+            walk->windows[s * INLAY_NGRAM_TOKENS + i] = s < unblocked ? walk->words[walk->count - 1 - s] : pad;
     }
     for (size_t i = n; i % INLAY_NGRAM_LANES != 0; i++)
         for (size_t s = 0; s < length; s++)
-            windows[s * INLAY_NGRAM_TOKENS + i] = pad;
+            walk->windows[s * INLAY_NGRAM_TOKENS + i] = pad;
+    for (size_t s = 0; s < length; s++)
+        walk->places[s] = walk->windows + s * INLAY_NGRAM_TOKENS;
+}
+
+size_t inlay_ngram_walk_next(struct inlay_ngram_walk *walk, size_t most)
+{
+    const size_t places = walk->input->ngram->length - 1, n = inlay_least(walk->end - walk->token, most);
+    if (walk->count > places) {
+        memmove(walk->words, walk->words + walk->count - places, places * sizeof *walk->words);
+        walk->count = places;
+    }
+    if (!append_unblocked(walk, n))
+        append_windows(walk, n);
     return n;
 }

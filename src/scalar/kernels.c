@@ -385,7 +385,7 @@ static void ngram_rows_scalar(const struct inlay_ngram_tile *tile)
             const inlay_ngram_column *column = &tile->columns[c];
             uint64_t sum = 0;
             for (size_t s = 0; s < column->length; s++) {
-                const uint64_t word = tile->windows[s * INLAY_NGRAM_TOKENS + t];
+                const uint64_t word = tile->places[s][t];
                 const uint64_t product = word * tile->multipliers[column->vector * tile->length + s];
                 sum = tile->adds ? sum + product : sum ^ product;
             }

@@ -18,7 +18,7 @@
  */
 #define NGRAM_TO_INTEGER 0x1.8p52
 
-_Static_assert(INLAY_NGRAM_LANES % VEC_DOUBLES == 0, "windows and rows have room for whole vectors");
+_Static_assert(INLAY_NGRAM_LANES % VEC_DOUBLES == 0, "places and rows have room for whole vectors");
 
 /* The sums of tokens, and the same as doubles. */
 struct ngram_sums {
@@ -47,7 +47,7 @@ VEC_INLINE void ngram_mix(const struct inlay_ngram_tile *tile, const uint64_t *m
             sum = vec_double_bits_load(sums->bits + t);
         for (size_t s = from; s < to; s++) {
             const vec_double_bits factor = multipliers[s] + (vec_double_bits){0};
-            const vec_double_bits word = vec_widen(tile->windows + s * INLAY_NGRAM_TOKENS + t);
+            const vec_double_bits word = vec_widen(tile->places[s] + t);
             const vec_double_bits product = vec_mul_lower(word, factor) + (vec_mul_lower(word, factor >> 32) << 32);
             sum = adds ? sum + product : sum ^ product;
         }
