@@ -20,9 +20,11 @@ struct quantised_row {
     size_t zero_at, group;
 };
 
-/* What makes a value of the number q that is stored: (q + shift) * factor * second + bias. A type has some of them. */
+/* What makes a value of the number q that is stored: (q + shift) * factor + bias. A type has some of them. `grows`: q
+   is multiplied by 256 first, rarely and only of types that are read as small numbers. */
 struct quantised_terms {
-    vec shift, factor, second, bias;
+    vec shift, factor, bias;
+    bool grows;
 };
 
 /* Some bits of each column of a superblock: `bits` of each byte from `at` on, the lowest ones first. Every 32 * `wide`
@@ -33,12 +35,13 @@ struct quantised_plane {
 
 /*
  * How a type is laid out and which terms it has. Blocks have `header_bytes` of scale, then 32 numbers of `bits` bits.
- * `halves`: byte i holds the numbers of columns i and i + 16, rather than those of columns 2 i and 2 i + 1. Superblocks
+ * `halves`: byte i holds the numbers of columns i and i + 16, rather than those of columns 2 i and 2 i + 1. `small`:
+ * numbers are read as 2^-8 of what they are, and the factor makes up for that unless it would be infinite. Superblocks
  * of `blocks` blocks have `bytes`; those whose numbers lie in planes are low + 2^low.bits * high - `less`.
  */
 struct quantised_layout {
     size_t header_bytes, bits;
-    bool halves, shifted, scaled, twice, biased;
+    bool halves, small, shifted, scaled, biased;
     size_t blocks, bytes;
     struct quantised_plane low, high;
     uint32_t less;
@@ -53,8 +56,8 @@ static const struct quantised_layout quantised_layouts[INLAY_ELEMENT_TYPES] = {
     [INLAY_U4_ROWWISE] = {.bits = 4, .scaled = true, .biased = true},
     [INLAY_U4_GROUPED] = {.bits = 4, .shifted = true, .scaled = true},
     [INLAY_U4_GROUPED_FLAT] = {.bits = 4, .shifted = true, .scaled = true},
-    [INLAY_E4M3] = {.bits = 8, .scaled = true, .twice = true},
-    [INLAY_E4M3_E8M0] = {.bits = 8, .scaled = true, .twice = true},
+    [INLAY_E4M3] = {.bits = 8, .small = true, .scaled = true},
+    [INLAY_E4M3_E8M0] = {.bits = 8, .small = true, .scaled = true},
     [INLAY_Q8_0] = {.header_bytes = 2, .bits = 8, .scaled = true},
     [INLAY_Q4_0] = {.header_bytes = 2, .bits = 4, .halves = true, .shifted = true, .scaled = true},
     [INLAY_Q4_1] = {.header_bytes = 4, .bits = 4, .halves = true, .scaled = true, .biased = true},
@@ -102,6 +105,23 @@ VEC_INLINE bool quantised_whole(inlay_element_type type)
 
 /* ---- What columns share ----------------------------------------------------------------------------------------- */
 
+/* Adds 256 times a factor, so that its product with a number that is read as 2^-8 of what it is has one rounding. */
+VEC_INLINE void quantised_small_factor(struct quantised_terms *terms, float factor)
+{
+    uint32_t bits;
+    memcpy(&bits, &factor, sizeof bits);
+    terms->grows = (bits & INT32_MAX) >= (127 + 120) << 23;
+    terms->factor = vec_set1(terms->grows ? factor : factor * 256);
+}
+
+/* The same of the power of two 2^(e - 127), of which 255 is NaN. */
+VEC_INLINE void quantised_e8m0(struct quantised_terms *terms, uint32_t e)
+{
+    const uint32_t nan = 0x7fc00000;
+    terms->grows = e > 246;
+    terms->factor = (vec)vec_bits_set1(!terms->grows ? (e + 8) << 23 : e == 255 ? nan : e << 23);
+}
+
 /* Returns the terms that do not change along a row. */
 VEC_INLINE struct quantised_terms quantised_row_terms(inlay_element_type type, const struct quantised_row *row)
 {
@@ -123,24 +143,12 @@ VEC_INLINE struct quantised_terms quantised_row_terms(inlay_element_type type, c
         terms.bias = vec_set1_f16(row->scales + 2);
         break;
     case INLAY_E4M3:
-        terms.factor = vec_set1(256);
-        terms.second = vec_set1(vec_one(row->scales));
+        quantised_small_factor(&terms, vec_one(row->scales));
         break;
     default:
         break;
     }
     return terms;
-}
-
-/* Adds the two factors of the power of two 2^(e - 127), of which 255 is NaN. Numbers are read as 2^-8 of what they are,
-   and 2^(e - 119) alone makes up for that where it is a float. Both products are exact, or the second one is infinite.
- */
-VEC_INLINE void quantised_e8m0(struct quantised_terms *terms, uint32_t e)
-{
-    const uint32_t one = 0x3f800000, bits_256 = 0x43800000, nan = 0x7fc00000;
-    const bool large = e > 246;
-    terms->factor = (vec)vec_bits_set1(large ? bits_256 : (e + 8) << 23);
-    terms->second = (vec)vec_bits_set1(!large ? one : e == 255 ? nan : e << 23);
 }
 
 /* Returns the power of two 2^(e - 128), of which 0 and 1 are subnormal. */
@@ -323,12 +331,12 @@ VEC_INLINE vec quantised_load(inlay_element_type type, const unsigned char *from
 VEC_INLINE vec quantised_value(inlay_element_type type, vec x, struct quantised_terms terms)
 {
     const struct quantised_layout *layout = &quantised_layouts[type];
+    if (layout->small && terms.grows)
+        x = x * 256;
     if (layout->shifted)
         x = x + terms.shift;
     if (layout->scaled)
         x = x * terms.factor;
-    if (layout->twice)
-        x = x * terms.second;
     if (layout->biased)
         x = x + terms.bias;
     return x;
