@@ -20,6 +20,7 @@ enum { INLAY_BESIDE_ROW_BYTES = 8192 };
 /* A tile of rows: out[i][0 .. columns) = rows[i][0 .. columns) * scale + positions[i][0 .. columns). */
 struct inlay_embed_tile {
     inlay_element_type type;               /* of the elements of `rows` */
+    inlay_element_type out_type;           /* of those of `out`: INLAY_F32, INLAY_F16 or INLAY_BF16 */
     const unsigned char *const *rows;      /* [count] rows, at any address */
     const unsigned char *const *scales;    /* [count] the scale of each row's first column, for types whose
                                               scales lie outside of their elements; else null */
@@ -29,9 +30,9 @@ struct inlay_embed_tile {
                                               of each row's first column; not read if `zeros` is null */
     size_t group;                          /* columns that share a scale and a zero point, for types of groups */
     const unsigned char *const *positions; /* [count] float32 rows, at any address; null: no such term */
-    unsigned char *const *out;             /* [count] float32 rows, at any address; may be rows[i] or positions[i] */
+    unsigned char *const *out;        /* [count] rows, at any address; float32 ones may be rows[i] or positions[i] */
     const unsigned char *const *next; /* [count] float32 rows of as many columns: next[i] is prefetched to L2 before or
-                                         while row i is written; null: none, as for other types */
+                                         while row i is written; null: none, as for other types of table or output */
     size_t count;                     /* rows that this call writes */
     size_t columns;                   /* whole blocks, of types whose rows are made of blocks (inlay_row_formats) */
     float scale;
@@ -181,8 +182,9 @@ struct inlay_kernels {
     const char *name;
     /*
      * Each element is dequantised to a float, as inlay_element_type says. The product is rounded, then the sum is
-     * rounded; there is no fused multiply-add. Scale 1 without positions copies all bits of floats. Results have the
-     * same bits as scalar's, but for the sign and the payload of a NaN.
+     * rounded; there is no fused multiply-add. Then a 16-bit output is converted as `cast` does. Scale 1 without
+     * positions copies all bits from floats to floats. Results have the same bits as scalar's, but for the sign and the
+     * payload of a NaN.
      */
     void (*embed)(const struct inlay_embed_tile *tile);
     /* These two keep the state within its bounds. Scalar has no state, and does nothing. */

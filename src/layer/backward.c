@@ -70,6 +70,7 @@ static void add_block(const struct added_block *block, int table)
         }
     const struct inlay_embed_tile tile = {
         .type = INLAY_F32,
+        .out_type = INLAY_F32,
         .rows = from,
         .positions = (const unsigned char *const *)to,
         .out = to,

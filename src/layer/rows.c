@@ -128,6 +128,7 @@ static void write_zeros(const struct inlay_kernels *kernels, float scale, const 
         unsigned char *to = out + column * sizeof(float);
         const struct inlay_embed_tile tile = {
             .type = INLAY_F32,
+            .out_type = INLAY_F32,
             .rows = &row,
             .positions = term != NULL ? &term : NULL,
             .out = &to,

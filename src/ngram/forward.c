@@ -2,7 +2,7 @@
 /*
  * inlay_ngram_forward(): for some tokens at a time, their windows, the rows of all columns, and these rows as pointers
  * in a tile, which prefetches them in blocks and dequantises the block before. Rows of 16 bits that are copied are
- * moved as floats; other 16-bit outputs are converted by the tile; sums take shape in a buffer and are converted here.
+ * moved as floats; sums take shape in a buffer and are converted here.
  */
 #include "base/bits.h"
 #include "base/executor.h"
@@ -14,17 +14,17 @@
 
 #include <string.h>
 
-/* Floats that stay in L1. Longer rows, where they need the buffer, are computed in pieces, which begin where quantised
-   rows can be entered. */
+/* Sums as floats, which stay in L1. Those of longer rows are computed in pieces, which begin where quantised rows can
+   be entered. */
 enum { ROW_BUFFER_BYTES = 16 * 1024, ROW_BUFFER_FLOATS = ROW_BUFFER_BYTES / sizeof(float) };
 _Static_assert(ROW_BUFFER_FLOATS % 256 == 0, "pieces of long rows begin where rows can be entered");
 
 /* What is made of a row. */
 enum way {
-    WRITE,   /* the kernel writes floats to the output */
-    COPY,    /* likewise, two elements of 16 bits as one float, and the last one by itself if their number is odd */
-    CONVERT, /* the tile converts floats */
-    SUM,     /* floats are added up in the buffer, and then converted */
+    WRITE, /* the kernel writes elements of the output's type */
+    COPY,  /* the kernel writes two elements of 16 bits as one float; the last one goes by itself if their number is odd
+            */
+    SUM,   /* floats are added up in the buffer, and then converted */
 };
 
 /* A range of tokens on its way: the buffers are those of run_forward(). */
@@ -42,9 +42,8 @@ static enum way way_of(const struct inlay_ngram_gather *gather, const inlay_tabl
 {
     if (gather->sums)
         return SUM;
-    if (gather->out_type == INLAY_F32)
-        return WRITE;
-    return table->type == gather->out_type && inlay_bits_f32(gather->scale) == inlay_bits_f32(1) ? COPY : CONVERT;
+    const bool same = table->type == gather->out_type && inlay_bits_f32(gather->scale) == inlay_bits_f32(1);
+    return same && gather->out_type != INLAY_F32 ? COPY : WRITE;
 }
 
 /* Computes all rows of the tile, which begins anew with the next. */
@@ -72,8 +71,8 @@ static void use_table(struct work *work, const inlay_table *table)
     inlay_tile_begin(work->tile, &work->pass->moves, table, gather->scale, work->columns, work->way == SUM);
     if (work->way == SUM)
         work->tile->call.stream = false;
-    if (work->way == CONVERT)
-        inlay_tile_convert(work->tile, &work->pass->moves, gather->out_type, work->buffer, ROW_BUFFER_BYTES);
+    else
+        work->tile->call.out_type = gather->out_type;
 }
 
 /* Appends row `row` of a table, which goes to `out`; for sums that is where the sum is. */
@@ -197,8 +196,7 @@ static __attribute__((noinline)) void run_forward(const struct inlay_ngram_pass 
     _Alignas(INLAY_CACHE_LINE) unsigned char buffer[ROW_BUFFER_BYTES];
     struct inlay_tile tile;
     struct work work = {.pass = pass, .gather = gather, .tile = &tile, .buffer = buffer};
-    const bool in_pieces = gather->sums || gather->out_type != INLAY_F32;
-    const size_t piece = in_pieces ? inlay_least(gather->dim, ROW_BUFFER_FLOATS) : gather->dim;
+    const size_t piece = gather->sums ? inlay_least(gather->dim, ROW_BUFFER_FLOATS) : gather->dim;
     for (work.column = 0; work.column < gather->dim; work.column += piece) {
         work.columns = inlay_least(gather->dim - work.column, piece);
         run_piece(&work, token, end);

@@ -154,6 +154,7 @@ static void write_sum(const struct inlay_generator *generator, const struct inla
     const unsigned char *token = tile->tokens[row] + ((ptrdiff_t)tile->sin_at + from_sines);
     const unsigned char *entry = (const unsigned char *)&bits;
     struct inlay_embed_tile sum = {.type = INLAY_F32,
+                                   .out_type = INLAY_F32,
                                    .rows = &token,
                                    .positions = &entry,
                                    .out = &to,
@@ -296,7 +297,15 @@ static void copy_floats(const struct inlay_kernels *kernels, const unsigned char
                         float scale, bool stream)
 {
     struct inlay_embed_tile tile = {
-        .type = INLAY_F32, .rows = &from, .out = &to, .count = 1, .columns = n, .scale = scale, .stream = stream};
+        .type = INLAY_F32,
+        .out_type = INLAY_F32,
+        .rows = &from,
+        .out = &to,
+        .count = 1,
+        .columns = n,
+        .scale = scale,
+        .stream = stream,
+    };
     kernels->embed(&tile);
 }
 

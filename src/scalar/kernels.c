@@ -215,12 +215,48 @@ static float value_of(const struct inlay_embed_tile *tile, size_t i, size_t colu
     }
 }
 
+/* Returns a float in a format of 16 bits with `fraction_bits` fraction bits and exponents biased by `bias`. */
+static uint16_t narrow(float value, unsigned fraction_bits, int bias)
+{
+    const uint32_t bits = inlay_bits_f32(value), sign = bits >> 31 << 15, magnitude = bits & 0x7fffffff,
+                   fraction = bits & 0x7fffff;
+    const uint32_t infinity = (uint32_t)(2 * bias + 1) << fraction_bits, quiet = 1u << (fraction_bits - 1);
+    if (magnitude > 0x7f800000)
+        return (uint16_t)(sign | infinity | quiet | fraction >> (23 - fraction_bits));
+    /* The value is significand * 2^(exponent - 23). */
+    bool subnormal = magnitude < 0x800000;
+    int exponent = subnormal ? -126 : (int)(magnitude >> 23) - 127;
+    uint32_t significand = subnormal ? fraction : fraction | 0x800000;
+    /* The exponent of the binade that it falls in. All numbers below the normal ones share one binade. */
+    int binade = exponent > 1 - bias ? exponent : 1 - bias;
+    int dropped = 23 - (int)fraction_bits + binade - exponent;
+    if (dropped > 25)
+        return (uint16_t)sign;
+    uint32_t units = significand >> dropped, rest = significand - (units << dropped), half = 1u << (dropped - 1);
+    if (rest > half || (rest == half && units % 2 == 1))
+        units++;
+    /* The leading bit of a normal number's units adds one to its exponent field, and so does a carry. */
+    uint32_t result = ((uint32_t)(binade - (1 - bias)) << fraction_bits) + units;
+    return (uint16_t)(sign | (result < infinity ? result : infinity));
+}
+
+/* Stores element `column` of a row of float32, float16 or bfloat16. */
+static void store_as(inlay_element_type type, unsigned char *row, size_t column, float value)
+{
+    if (type == INLAY_F32) {
+        inlay_store_f32(row, column, value);
+    } else {
+        const uint16_t bits = type == INLAY_F16 ? narrow(value, 10, 15) : narrow(value, 7, 127);
+        memcpy(row + column * sizeof bits, &bits, sizeof bits);
+    }
+}
+
 /* The caller's tile is copied, since for all the compiler knows every store could change it. */
 static void embed_scalar(const struct inlay_embed_tile *callers)
 {
     const struct inlay_embed_tile tile = *callers;
     for (size_t i = 0; i < tile.count; i++) {
-        if (tile.type == INLAY_F32 && tile.scale == 1 && tile.positions == NULL) {
+        if (tile.type == INLAY_F32 && tile.out_type == INLAY_F32 && tile.scale == 1 && tile.positions == NULL) {
             memmove(tile.out[i], tile.rows[i], tile.columns * sizeof(float));
             continue;
         }
@@ -228,7 +264,7 @@ static void embed_scalar(const struct inlay_embed_tile *callers)
             float value = value_of(&tile, i, column) * tile.scale;
             if (tile.positions != NULL)
                 value = value + inlay_load_f32(tile.positions[i], column);
-            inlay_store_f32(tile.out[i], column, value);
+            store_as(tile.out_type, tile.out[i], column, value);
         }
     }
 }
@@ -331,31 +367,6 @@ static void norm_scalar(const struct inlay_norm_tile *tile)
     }
 }
 
-/* Returns a float in a format of 16 bits with `fraction_bits` fraction bits and exponents biased by `bias`. */
-static uint16_t narrow(float value, unsigned fraction_bits, int bias)
-{
-    const uint32_t bits = inlay_bits_f32(value), sign = bits >> 31 << 15, magnitude = bits & 0x7fffffff,
-                   fraction = bits & 0x7fffff;
-    const uint32_t infinity = (uint32_t)(2 * bias + 1) << fraction_bits, quiet = 1u << (fraction_bits - 1);
-    if (magnitude > 0x7f800000)
-        return (uint16_t)(sign | infinity | quiet | fraction >> (23 - fraction_bits));
-    /* The value is significand * 2^(exponent - 23). */
-    bool subnormal = magnitude < 0x800000;
-    int exponent = subnormal ? -126 : (int)(magnitude >> 23) - 127;
-    uint32_t significand = subnormal ? fraction : fraction | 0x800000;
-    /* The exponent of the binade that it falls in. All numbers below the normal ones share one binade. */
-    int binade = exponent > 1 - bias ? exponent : 1 - bias;
-    int dropped = 23 - (int)fraction_bits + binade - exponent;
-    if (dropped > 25)
-        return (uint16_t)sign;
-    uint32_t units = significand >> dropped, rest = significand - (units << dropped), half = 1u << (dropped - 1);
-    if (rest > half || (rest == half && units % 2 == 1))
-        units++;
-    /* The leading bit of a normal number's units adds one to its exponent field, and so does a carry. */
-    uint32_t result = ((uint32_t)(binade - (1 - bias)) << fraction_bits) + units;
-    return (uint16_t)(sign | (result < infinity ? result : infinity));
-}
-
 static void cast_scalar(const struct inlay_cast_tile *tile)
 {
     for (size_t i = 0; i < tile->count; i++) {
@@ -363,11 +374,8 @@ static void cast_scalar(const struct inlay_cast_tile *tile)
             memmove(tile->out[i], tile->rows[i], tile->columns * sizeof(float));
             continue;
         }
-        for (size_t column = 0; column < tile->columns; column++) {
-            float value = inlay_load_f32(tile->rows[i], column);
-            uint16_t bits = tile->type == INLAY_F16 ? narrow(value, 10, 15) : narrow(value, 7, 127);
-            memcpy(tile->out[i] + column * sizeof bits, &bits, sizeof bits);
-        }
+        for (size_t column = 0; column < tile->columns; column++)
+            store_as(tile->type, tile->out[i], column, inlay_load_f32(tile->rows[i], column));
     }
 }
 

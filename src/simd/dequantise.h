@@ -1,16 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The embed kernel for tables of types other than float32, once for every ISA, over the words of its vec.h. Included by
- * simd/kernels.h behind simd/quantised.h, which says what a block of each type is. Holds no intrinsics and includes
- * nothing. `type` is a constant where these functions are called, so that each type is a loop of its own.
+ * The embed kernel for tables of types other than float32, and for all 16-bit outputs, once for every ISA, over the
+ * words of its vec.h. Included by simd/kernels.h behind simd/cast.h and simd/quantised.h, which says what a block of
+ * each type is. Holds no intrinsics and includes nothing. `type` is a constant where these functions are called, so
+ * that each type has loops of its own.
  */
 
 enum {
     QUANTISED_CHUNK = 256, /* columns that pass through L1 on their way to streamed rows that begin off a line */
     LINE_VECS = INLAY_CACHE_LINE / VEC_BYTES,
+    BLOCK_VECS = QUANTISED_BLOCK / VEC_LEN,
 };
 
 _Static_assert(QUANTISED_CHUNK % (8 * QUANTISED_BLOCK) == 0, "chunks do not cut superblocks");
+
+/* How rows are written. Where they become floats all of it is constant, so that each combination is a loop of its own.
+   16-bit outputs have one loop for each type of table, where only `element_bytes` is constant, and where each cache
+   line decides anew: its branches are predicted well, and more loops would take long to compile. */
+struct dequantise_way {
+    size_t element_bytes; /* of the output: 4 or 2 */
+    inlay_element_type out_type;
+    bool positioned, stream;
+};
+
+VEC_INLINE struct dequantise_way dequantise_floats(bool positioned, bool stream)
+{
+    return (struct dequantise_way){sizeof(float), INLAY_F32, positioned, stream};
+}
 
 /* Columns [first, first + columns) of a row, of what is added to them and of where they go; `first` is a multiple of
    QUANTISED_BLOCK. A scale of 1 changes nothing but a NaN's payload. */
@@ -22,94 +38,134 @@ struct dequantise_part {
     vec scale;
 };
 
-/* Returns the offset in bytes of a column from the part's first one, in rows of floats. */
-VEC_INLINE size_t dequantise_offset(const struct dequantise_part *part, size_t block, size_t within)
+/* Returns the index of a column, counted from the part's first one. */
+VEC_INLINE size_t dequantise_column(const struct dequantise_part *part, size_t block, size_t within)
 {
-    return (block * QUANTISED_BLOCK + within - part->first) * sizeof(float);
+    return block * QUANTISED_BLOCK + within - part->first;
 }
 
-VEC_INLINE vec dequantise_vec(inlay_element_type type, bool positioned, const struct dequantise_part *part,
-                              size_t block, size_t within, struct quantised_terms terms)
+/* Computes n vectors of values, from column `within` of a block on. */
+VEC_INLINE void dequantise_vecs(inlay_element_type type, bool positioned, const struct dequantise_part *part,
+                                size_t block, size_t within, struct quantised_terms terms, vec *x, size_t n)
 {
-    vec x = quantised_values(type, &part->row, block, within, terms) * part->scale;
-    if (positioned)
-        x = x + vec_load(part->position + dequantise_offset(part, block, within));
-    return x;
+    for (size_t i = 0; i < n; i++)
+        x[i] = quantised_values(type, &part->row, block, within + i * VEC_LEN, terms) * part->scale;
+    if (positioned) {
+        const unsigned char *position = part->position + dequantise_column(part, block, within) * sizeof(float);
+        for (size_t i = 0; i < n; i++)
+            x[i] = x[i] + vec_load(position + i * VEC_BYTES);
+    }
 }
 
-/* Writes a cache line's worth of columns, whose stores follow each other. */
-VEC_INLINE void dequantise_line(inlay_element_type type, bool positioned, bool stream,
-                                const struct dequantise_part *part, size_t block, size_t within,
-                                struct quantised_terms terms)
+/* Converts n vectors of floats to a 16-bit type, whose bits become the lower halves of the lanes. */
+VEC_INLINE void dequantise_round(inlay_element_type out_type, vec *x, size_t n)
 {
-    unsigned char *out = part->out + dequantise_offset(part, block, within);
-    vec line[LINE_VECS];
-    for (size_t i = 0; i < LINE_VECS; i++)
-        line[i] = dequantise_vec(type, positioned, part, block, within + i * VEC_LEN, terms);
-    for (size_t i = 0; i < LINE_VECS; i++)
-        stream ? vec_stream(out + i * VEC_BYTES, line[i]) : vec_store(out + i * VEC_BYTES, line[i]);
+    if (out_type == INLAY_F16)
+        for (size_t i = 0; i < n; i++)
+            x[i] = cast_value(x[i], INLAY_F16);
+    else
+        for (size_t i = 0; i < n; i++)
+            x[i] = cast_value(x[i], INLAY_BF16);
+}
+
+/* Writes n vectors of floats, whose stores follow each other. */
+VEC_INLINE void dequantise_write(struct dequantise_way way, unsigned char *out, vec *x, size_t n)
+{
+    const bool halves = way.element_bytes == 2;
+    if (halves)
+        dequantise_round(way.out_type, x, n);
+    if (way.stream)
+        for (size_t i = 0; i < n; i++)
+            halves ? vec_stream_halves(out + i * VEC_BYTES / 2, x[i]) : vec_stream(out + i * VEC_BYTES, x[i]);
+    else
+        for (size_t i = 0; i < n; i++)
+            halves ? vec_store_halves(out + i * VEC_BYTES / 2, x[i]) : vec_store(out + i * VEC_BYTES, x[i]);
+}
+
+/* Writes a cache line's worth of columns, a block or half of one. */
+VEC_INLINE void dequantise_line(inlay_element_type type, struct dequantise_way way, const struct dequantise_part *part,
+                                size_t block, size_t within, struct quantised_terms terms)
+{
+    const size_t columns = INLAY_CACHE_LINE / way.element_bytes;
+    vec line[BLOCK_VECS];
+    for (size_t i = 0; i < columns; i += QUANTISED_HALF)
+        dequantise_vecs(type, way.positioned, part, block, within + i,
+                        quantised_half_terms(type, &part->row, block, within + i, terms), line + i / VEC_LEN,
+                        LINE_VECS);
+    dequantise_write(way, part->out + dequantise_column(part, block, within) * way.element_bytes, line,
+                     columns / VEC_LEN);
 }
 
 /* Writes the last columns of a row, n < VEC_LEN. Their bytes are read from a copy, since memory may end behind them. */
-VEC_INLINE void dequantise_last(inlay_element_type type, bool positioned, const struct dequantise_part *part,
+VEC_INLINE void dequantise_last(inlay_element_type type, struct dequantise_way way, const struct dequantise_part *part,
                                 size_t block, size_t within, size_t n, struct quantised_terms terms)
 {
     const unsigned char *from = quantised_at(type, &part->row, block, within);
-    const size_t at = dequantise_offset(part, block, within), bytes = quantised_number_bytes(type, n);
-    unsigned char copy[32] = {0};
+    const size_t column = dequantise_column(part, block, within), bytes = quantised_number_bytes(type, n);
+    unsigned char copy[VEC_BYTES] = {0};
     /* The sizes are constants, so that memcpy is not called. */
+    if (sizeof copy > 32 && bytes & 32)
+        memcpy(copy, from, 32);
     if (bytes & 16)
-        memcpy(copy, from, 16);
+        memcpy(copy + (bytes & 32), from + (bytes & 32), 16);
     if (bytes & 8)
-        memcpy(copy + (bytes & 16), from + (bytes & 16), 8);
+        memcpy(copy + (bytes & 48), from + (bytes & 48), 8);
     if (bytes & 4)
-        memcpy(copy + (bytes & 24), from + (bytes & 24), 4);
+        memcpy(copy + (bytes & 56), from + (bytes & 56), 4);
     if (bytes & 2)
-        memcpy(copy + (bytes & 28), from + (bytes & 28), 2);
+        memcpy(copy + (bytes & 60), from + (bytes & 60), 2);
     if (bytes & 1)
         copy[bytes - 1] = from[bytes - 1];
     vec x = quantised_value(type, quantised_load(type, copy, within), terms) * part->scale;
-    if (positioned)
-        x = x + vec_load_n(part->position + at, n);
-    vec_store_n(part->out + at, x, n);
+    unsigned char *out = part->out + column * way.element_bytes;
+    if (way.positioned)
+        x = x + vec_load_n(part->position + column * sizeof(float), n);
+    if (way.element_bytes == 2) {
+        dequantise_round(way.out_type, &x, 1);
+        vec_store_halves_n(out, x, n);
+    } else {
+        vec_store_n(out, x, n);
+    }
 }
 
-/* Writes the columns of a part, which are whole blocks if the type stores those. `stream`: with streaming stores; `out`
- * begins on a cache line. */
-VEC_INLINE void dequantise_columns(inlay_element_type type, bool positioned, bool stream,
+/* Writes the columns of a part, which are whole blocks if the type stores those. If way.stream, `out` begins on a cache
+   line. */
+VEC_INLINE void dequantise_columns(inlay_element_type type, struct dequantise_way way,
                                    const struct dequantise_part *part)
 {
+    const size_t line_columns = INLAY_CACHE_LINE / way.element_bytes;
     const struct quantised_terms row_terms = quantised_row_terms(type, &part->row);
     size_t block = part->first / QUANTISED_BLOCK, end = block + part->columns / QUANTISED_BLOCK;
     for (; block < end; block++) {
         const struct quantised_terms terms = quantised_block_terms(type, &part->row, block, row_terms);
-        dequantise_line(type, positioned, stream, part, block, 0,
-                        quantised_half_terms(type, &part->row, block, 0, terms));
-        dequantise_line(type, positioned, stream, part, block, QUANTISED_HALF,
-                        quantised_half_terms(type, &part->row, block, QUANTISED_HALF, terms));
+        for (size_t within = 0; within < QUANTISED_BLOCK; within += line_columns)
+            dequantise_line(type, way, part, block, within, terms);
     }
     size_t left = part->columns % QUANTISED_BLOCK, within = 0;
     if (left == 0 || quantised_whole(type))
         return;
     struct quantised_terms terms = quantised_block_terms(type, &part->row, block, row_terms);
-    if (left >= LINE_FLOATS) {
-        dequantise_line(type, positioned, stream, part, block, 0, terms);
-        within = LINE_FLOATS;
+    if (left >= line_columns) {
+        dequantise_line(type, way, part, block, 0, terms);
+        within = line_columns;
     }
-    for (; within + VEC_LEN <= left; within += VEC_LEN)
-        vec_store(part->out + dequantise_offset(part, block, within),
-                  dequantise_vec(type, positioned, part, block, within, terms));
+    way.stream = false;
+    for (; within + VEC_LEN <= left; within += VEC_LEN) {
+        vec x;
+        dequantise_vecs(type, way.positioned, part, block, within, terms, &x, 1);
+        dequantise_write(way, part->out + dequantise_column(part, block, within) * way.element_bytes, &x, 1);
+    }
     if (within < left)
-        dequantise_last(type, positioned, part, block, within, left - within, terms);
+        dequantise_last(type, way, part, block, within, left - within, terms);
 }
 
-/* Writes columns that lie in `lines`, `lead` bytes behind the begin of a cache line as they do in the output: whole
-   lines with streaming stores. What does not fill the last line stays in `lines` for the next columns to complete, if
-   there are any. */
-static void dequantise_flush(unsigned char *lines, size_t lead, unsigned char *out, size_t columns, bool first,
+/* Writes `column_bytes` of columns that lie in `lines`, `lead` bytes behind the begin of a cache line as they do in the
+   output: whole lines with streaming stores. What does not fill the last line stays in `lines` for the next columns to
+   complete, if there are any. */
+static void dequantise_flush(unsigned char *lines, size_t lead, unsigned char *out, size_t column_bytes, bool first,
                              bool last)
 {
-    size_t at = 0, bytes = lead + columns * sizeof(float), end = bytes / INLAY_CACHE_LINE * INLAY_CACHE_LINE;
+    size_t at = 0, bytes = lead + column_bytes, end = bytes / INLAY_CACHE_LINE * INLAY_CACHE_LINE;
     unsigned char *to = out - lead;
     if (first && lead > 0) {
         at = INLAY_CACHE_LINE < bytes ? INLAY_CACHE_LINE : bytes;
@@ -130,30 +186,34 @@ static void dequantise_flush(unsigned char *lines, size_t lead, unsigned char *o
 
 /* Writes a row. A streamed row that begins off a line goes through L1, a chunk of columns at a time: vectors may not
    cut a block, so they cannot begin at the column where a line does. */
-VEC_INLINE void dequantise_row(inlay_element_type type, bool positioned, struct dequantise_part row, bool stream)
+VEC_INLINE void dequantise_row(inlay_element_type type, struct dequantise_way way, struct dequantise_part row)
 {
     /* Aligned so that it never crosses a page: rows took three times as long where it did (Zen 4). */
     _Alignas(2048) unsigned char lines[INLAY_CACHE_LINE + QUANTISED_CHUNK * sizeof(float)];
     _Static_assert(sizeof lines <= 2048, "so aligned it lies within a page");
     const size_t lead = (uintptr_t)row.out % INLAY_CACHE_LINE;
-    /* Floats at odd addresses never fill a line. */
-    const bool streams = stream && lead % sizeof(float) == 0, askew = streams && lead > 0;
+    /* Elements at odd addresses never fill a line. */
+    const bool streams = way.stream && lead % way.element_bytes == 0, askew = streams && lead > 0;
     const size_t step = askew ? QUANTISED_CHUNK : row.columns;
+    way.stream = streams && !askew;
     for (struct dequantise_part part = row; part.first < row.columns; part.first += step) {
-        size_t left = row.columns - part.first, at = part.first * sizeof(float);
+        size_t left = row.columns - part.first, at = part.first * way.element_bytes;
         part.columns = left < step ? left : step;
-        part.position = positioned ? row.position + at : NULL;
+        part.position = way.positioned ? row.position + part.first * sizeof(float) : NULL;
         part.out = askew ? lines + lead : row.out;
-        if (streams && !askew)
-            dequantise_columns(type, positioned, true, &part);
+        if (way.element_bytes == 2)
+            dequantise_columns(type, way, &part);
+        else if (way.stream)
+            dequantise_columns(type, dequantise_floats(way.positioned, true), &part);
         else
-            dequantise_columns(type, positioned, false, &part);
+            dequantise_columns(type, dequantise_floats(way.positioned, false), &part);
         if (askew)
-            dequantise_flush(lines, lead, row.out + at, part.columns, at == 0, left <= step);
+            dequantise_flush(lines, lead, row.out + at, part.columns * way.element_bytes, at == 0, left <= step);
     }
 }
 
-VEC_INLINE void dequantise_rows(inlay_element_type type, bool positioned, const struct inlay_embed_tile *callers)
+VEC_INLINE void dequantise_rows(inlay_element_type type, struct dequantise_way way,
+                                const struct inlay_embed_tile *callers)
 {
     const struct inlay_embed_tile tile = *callers; /* copied for the reason that embed_rows() has */
     for (size_t i = 0; i < tile.count; i++) {
@@ -163,19 +223,28 @@ VEC_INLINE void dequantise_rows(inlay_element_type type, bool positioned, const 
                     .zeros = tile.zeros != NULL ? tile.zeros[i] : NULL,
                     .zero_at = tile.zeros != NULL ? tile.zero_at[i] : 0,
                     .group = tile.group},
-            .position = positioned ? tile.positions[i] : NULL,
+            .position = way.positioned ? tile.positions[i] : NULL,
             .out = tile.out[i],
             .columns = tile.columns,
             .scale = vec_set1(tile.scale),
         };
-        dequantise_row(type, positioned, row, tile.stream);
+        dequantise_row(type, way, row);
     }
+}
+
+/* Writes rows of a 16-bit type. */
+VEC_INLINE void dequantise_halves_tile(inlay_element_type type, const struct inlay_embed_tile *tile)
+{
+    const struct dequantise_way way = {2, tile->out_type, tile->positions != NULL, tile->stream};
+    dequantise_rows(type, way, tile);
 }
 
 VEC_INLINE void dequantise_tile(inlay_element_type type, const struct inlay_embed_tile *tile)
 {
-    if (tile->positions != NULL)
-        dequantise_rows(type, true, tile);
+    if (tile->out_type != INLAY_F32)
+        dequantise_halves_tile(type, tile);
+    else if (tile->positions != NULL)
+        dequantise_rows(type, dequantise_floats(true, tile->stream), tile);
     else
-        dequantise_rows(type, false, tile);
+        dequantise_rows(type, dequantise_floats(false, tile->stream), tile);
 }

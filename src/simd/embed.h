@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The embed kernel for float32 tables, once for every ISA, over the words of its vec.h. Included by simd/kernels.h.
- * Holds no intrinsics and includes nothing.
+ * The embed kernel from float32 tables to float32 outputs, once for every ISA, over the words of its vec.h. Included by
+ * simd/kernels.h. Holds no intrinsics and includes nothing.
  */
 
 /* The terms that a call has. They are constants where embed_rows() is called, so that each combination is a loop of its
@@ -181,9 +181,17 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_
     embed_release(&held);
 }
 
+/* Not inlined: the other loops would get its stack frame, which is large and aligned. */
+static __attribute__((noinline)) void NAME(embed_f32_halves)(const struct inlay_embed_tile *tile)
+{
+    dequantise_halves_tile(INLAY_F32, tile);
+}
+
 static void NAME(embed_f32)(const struct inlay_embed_tile *tile)
 {
-    if (tile->positions != NULL)
+    if (tile->out_type != INLAY_F32)
+        NAME(embed_f32_halves)(tile);
+    else if (tile->positions != NULL)
         embed_rows(tile, (struct embed_terms){.scaled = true, .positioned = true});
     else if (tile->scale != 1)
         embed_rows(tile, (struct embed_terms){.scaled = true, .positioned = false});

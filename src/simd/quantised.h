@@ -48,6 +48,7 @@ struct quantised_layout {
 };
 
 static const struct quantised_layout quantised_layouts[INLAY_ELEMENT_TYPES] = {
+    [INLAY_F32] = {.bits = 32},
     [INLAY_F16] = {.bits = 16},
     [INLAY_BF16] = {.bits = 16},
     [INLAY_I8] = {.bits = 8, .scaled = true},
@@ -300,6 +301,8 @@ VEC_INLINE vec quantised_super_load(inlay_element_type type, const struct quanti
 VEC_INLINE vec quantised_load(inlay_element_type type, const unsigned char *from, size_t within)
 {
     switch (type) {
+    case INLAY_F32:
+        return vec_load(from);
     case INLAY_F16:
         return vec_load_f16(from);
     case INLAY_BF16:

@@ -217,6 +217,7 @@ static double error_of(const struct inlay_kernels *kernels, const inlay_table *t
         unsigned char *out = back;
         const struct inlay_embed_tile tile = {
             .type = to->type,
+            .out_type = INLAY_F32,
             .rows = &place.row,
             .scales = &place.scales,
             .zeros = inlay_has_zeros(to) ? &place.zeros : NULL,

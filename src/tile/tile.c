@@ -28,6 +28,7 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_moves *moves, 
 {
     tile->call = (struct inlay_embed_tile){
         .type = table->type,
+        .out_type = INLAY_F32,
         .rows = tile->rows,
         .scales = tile->scales,
         .zeros = inlay_has_zeros(table) ? tile->zeros : NULL,
@@ -46,16 +47,6 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_moves *moves, 
     tile->block = moves->prefetch_rows > 0 ? moves->prefetch_rows : INLAY_PREFETCH_ROWS;
     tile->begin = tile->count = 0;
     tile->waits = false;
-    tile->floats = NULL;
-}
-
-void inlay_tile_convert(struct inlay_tile *tile, const struct inlay_moves *moves, inlay_element_type type,
-                        unsigned char *floats, size_t bytes)
-{
-    tile->floats = floats;
-    tile->floats_rows = inlay_least(bytes / (tile->call.columns * sizeof(float)), INLAY_PREFETCH_ROWS);
-    tile->out_type = type;
-    tile->cast = moves->kernels->cast;
 }
 
 bool inlay_tile_takes_both(const inlay_table *a, const inlay_table *b)
@@ -72,9 +63,8 @@ static void prefetch_block(const struct inlay_tile *tile)
                            tile->row_bytes);
 }
 
-/* Calls the kernel for `count` rows from row `begin` on, which it writes to out[0 .. count). */
-static void run_kernel(struct inlay_tile *tile, size_t begin, size_t count, unsigned char *const *out,
-                       const unsigned char *const *next)
+/* Computes the block of `count` rows that begins at row `begin`, while the kernel prefetches the rows of `next`. */
+static void run_block(struct inlay_tile *tile, size_t begin, size_t count, const unsigned char *const *next)
 {
     tile->call.rows = tile->rows + begin;
     tile->call.scales = tile->scales + begin;
@@ -83,42 +73,10 @@ static void run_kernel(struct inlay_tile *tile, size_t begin, size_t count, unsi
         tile->call.zero_at = tile->zero_at + begin;
     }
     tile->call.positions = tile->call.positions != NULL ? tile->positions + begin : NULL;
-    tile->call.out = out;
+    tile->call.out = tile->out + begin;
     tile->call.next = next;
     tile->call.count = count;
     tile->kernel(&tile->call);
-}
-
-/* Computes rows as floats that stay in L1, as many at a time as there is room for, and converts them. */
-static void run_converted(struct inlay_tile *tile, size_t begin, size_t count)
-{
-    const bool stream = tile->call.stream;
-    unsigned char *floats[INLAY_PREFETCH_ROWS];
-    for (size_t i = 0; i < inlay_least(tile->floats_rows, count); i++)
-        floats[i] = tile->floats + i * tile->call.columns * sizeof(float);
-    for (size_t end = begin + count; begin < end; begin += tile->floats_rows) {
-        const struct inlay_cast_tile cast = {
-            .rows = (const unsigned char *const *)floats,
-            .out = tile->out + begin,
-            .count = inlay_least(end - begin, tile->floats_rows),
-            .columns = tile->call.columns,
-            .type = tile->out_type,
-            .stream = stream,
-        };
-        tile->call.stream = false;
-        run_kernel(tile, begin, cast.count, floats, NULL);
-        tile->cast(&cast);
-    }
-    tile->call.stream = stream;
-}
-
-/* Computes the block of `count` rows that begins at row `begin`, while the kernel prefetches the rows of `next`. */
-static void run_block(struct inlay_tile *tile, size_t begin, size_t count, const unsigned char *const *next)
-{
-    if (tile->floats != NULL)
-        run_converted(tile, begin, count);
-    else
-        run_kernel(tile, begin, count, tile->out + begin, next);
 }
 
 static size_t other_block(const struct inlay_tile *tile)

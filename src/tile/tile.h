@@ -20,10 +20,6 @@ struct inlay_tile {
     size_t block;                    /* tokens of a full block, for which the kernel is called */
     size_t begin, count;             /* of the block that is being filled */
     bool waits;                      /* the other block is full, and prefetched, and the kernel has not read it */
-    unsigned char *floats;           /* null, or where rows take shape before they are converted to out_type */
-    size_t floats_rows;              /* how many rows it has room for */
-    inlay_element_type out_type;
-    void (*cast)(const struct inlay_cast_tile *tile);
     const unsigned char *rows[INLAY_TILE_TOKENS];
     const unsigned char *scales[INLAY_TILE_TOKENS];
     const unsigned char *zeros[INLAY_TILE_TOKENS];
@@ -32,14 +28,10 @@ struct inlay_tile {
     unsigned char *out[INLAY_TILE_TOKENS];
 };
 
-/* Begins an empty tile of rows of `table` times `scale`, `columns` of each, plus positions[i] if `positioned`. */
+/* Begins an empty tile of rows of `table` times `scale`, `columns` of each, plus positions[i] if `positioned`. They
+   become float32 rows, unless call.out_type is set to another type. */
 void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_moves *moves, const inlay_table *table, float scale,
                       size_t columns, bool positioned);
-
-/* Converts the rows of a tile that has just begun to `type`: they take shape in `floats`, which has `bytes` bytes, room
-   for one row at least. */
-void inlay_tile_convert(struct inlay_tile *tile, const struct inlay_moves *moves, inlay_element_type type,
-                        unsigned char *floats, size_t bytes);
 
 /* Returns whether one tile takes the rows of both tables. */
 bool inlay_tile_takes_both(const inlay_table *a, const inlay_table *b);
