@@ -267,6 +267,22 @@ VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
         memcpy(to, &rest, 2);
 }
 
+/* The upper halves of the lanes of a, then those of b. */
+VEC_INLINE vec vec_pack_upper(vec a, vec b)
+{
+    const __m256i low = _mm256_srli_epi32(_mm256_castps_si256(a), 16);
+    const __m256i packed = _mm256_packus_epi32(low, _mm256_srli_epi32(_mm256_castps_si256(b), 16));
+    return _mm256_castsi256_ps(_mm256_permute4x64_epi64(packed, 0xd8));
+}
+
+/* Two registers of floats rounded to float16, as one. */
+VEC_INLINE vec vec_pack_f16(vec a, vec b)
+{
+    const __m128i low = _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    const __m128i high = _mm256_cvtps_ph(b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    return _mm256_castsi256_ps(_mm256_set_m128i(high, low));
+}
+
 /* VEC_DOUBLES unsigned 32-bit integers as 64-bit lanes. */
 VEC_INLINE vec_double_bits vec_widen(const uint32_t *from)
 {

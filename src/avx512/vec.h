@@ -265,6 +265,23 @@ VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
     _mm256_mask_storeu_epi16(to, vec_first(n), _mm512_cvtepi32_epi16(_mm512_castps_si512(x)));
 }
 
+/* The upper halves of the lanes of a, then those of b. */
+VEC_INLINE vec vec_pack_upper(vec a, vec b)
+{
+    static const uint16_t upper[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
+                                       33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
+    return _mm512_castsi512_ps(
+        _mm512_permutex2var_epi16(_mm512_castps_si512(a), _mm512_loadu_si512(upper), _mm512_castps_si512(b)));
+}
+
+/* Two registers of floats rounded to float16, as one. */
+VEC_INLINE vec vec_pack_f16(vec a, vec b)
+{
+    const __m256i low = _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    const __m256i high = _mm512_cvtps_ph(b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    return _mm512_castsi512_ps(_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1));
+}
+
 /* VEC_DOUBLES unsigned 32-bit integers as 64-bit lanes. */
 VEC_INLINE vec_double_bits vec_widen(const uint32_t *from)
 {

@@ -231,6 +231,18 @@ VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
         memcpy(to + (n & 2) * 2, lanes + (n & 2) * 2, 2);
 }
 
+/* The upper halves of the lanes of a, then those of b. */
+VEC_INLINE vec vec_pack_upper(vec a, vec b)
+{
+    return vreinterpretq_f32_u16(vuzp2q_u16(vreinterpretq_u16_f32(a), vreinterpretq_u16_f32(b)));
+}
+
+/* Two registers of floats rounded to float16, as one. */
+VEC_INLINE vec vec_pack_f16(vec a, vec b)
+{
+    return vreinterpretq_f32_f16(vcvt_high_f16_f32(vcvt_f16_f32(a), b));
+}
+
 /* VEC_DOUBLES unsigned 32-bit integers as 64-bit lanes. */
 VEC_INLINE vec_double_bits vec_widen(const uint32_t *from)
 {

@@ -296,6 +296,21 @@ VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
         memcpy(to + (n & 2) * 2, lanes + (n & 2) * 2, 2);
 }
 
+/* The upper halves of the lanes of a, then those of b. */
+VEC_INLINE vec vec_pack_upper(vec a, vec b)
+{
+    const vec_double_bits first = (vec_double_bits)a, second = (vec_double_bits)b, next = {0xffff0000, 0xffff0000};
+    const vec_bits low = (vec_bits)((first >> 16 & 0xffff) | (first >> 32 & next));
+    const vec_bits high = (vec_bits)((second >> 16 & 0xffff) | (second >> 32 & next));
+    return (vec)(vec_bits){low[0], low[2], high[0], high[2]};
+}
+
+/* Two registers of floats rounded to float16, as one. */
+VEC_INLINE vec vec_pack_f16(vec a, vec b)
+{
+    return vec_pack_upper((vec)((vec_bits)vec_round_f16(a) << 16), (vec)((vec_bits)vec_round_f16(b) << 16));
+}
+
 /* VEC_DOUBLES unsigned 32-bit integers as 64-bit lanes. */
 VEC_INLINE vec_double_bits vec_widen(const uint32_t *from)
 {

@@ -4,6 +4,8 @@
  * includes nothing.
  */
 
+enum { LINE_VECS = INLAY_CACHE_LINE / VEC_BYTES };
+
 VEC_INLINE size_t cast_bytes(inlay_element_type type)
 {
     return type == INLAY_F32 ? 4 : 2;
@@ -17,6 +19,40 @@ VEC_INLINE vec cast_value(vec x, inlay_element_type type)
     if (type == INLAY_BF16)
         return vec_round_bf16_any(x);
     return x;
+}
+
+/* Returns any floats in a 16-bit type that is no constant. */
+VEC_INLINE vec cast_half(vec x, inlay_element_type type)
+{
+    return type == INLAY_F16 ? cast_value(x, INLAY_F16) : cast_value(x, INLAY_BF16);
+}
+
+/* Rounds floats that are no signalling NaN to bfloat16, whose bits become the upper halves of the lanes. Nothing is
+   added to a NaN, of which the quiet bit stays. */
+VEC_INLINE vec cast_upper(vec x)
+{
+    const vec_bits bits = (vec_bits)x, odd = bits >> 16 & 1, numbers = (vec_bits)(x == x);
+    return (vec)(bits + ((odd + 0x7fff) & numbers));
+}
+
+/* Converts a cache line's worth of columns, results of arithmetic in 2 * LINE_VECS vectors, to a 16-bit type: they come
+   to be in the first LINE_VECS. Small numbers times powers of two often need no rounding to bfloat16 (E4M3: 0.6 of the
+   time on AVX2). */
+VEC_INLINE void cast_line(vec *x, inlay_element_type type)
+{
+    if (type == INLAY_F16) {
+        for (size_t i = 0; i < LINE_VECS; i++)
+            x[i] = vec_pack_f16(x[2 * i], x[2 * i + 1]);
+        return;
+    }
+    vec_bits seen = {0};
+    for (size_t i = 0; i < 2 * LINE_VECS; i++)
+        seen |= (vec_bits)x[i];
+    if (vec_differ((vec)(seen << 16), (vec)vec_bits_set1(0)) != 0)
+        for (size_t i = 0; i < 2 * LINE_VECS; i++)
+            x[i] = cast_upper(x[i]);
+    for (size_t i = 0; i < LINE_VECS; i++)
+        x[i] = vec_pack_upper(x[2 * i], x[2 * i + 1]);
 }
 
 /* Writes any columns at any address with ordinary stores. */

@@ -8,8 +8,6 @@
 
 enum {
     QUANTISED_CHUNK = 256, /* columns that pass through L1 on their way to streamed rows that begin off a line */
-    LINE_VECS = INLAY_CACHE_LINE / VEC_BYTES,
-    BLOCK_VECS = QUANTISED_BLOCK / VEC_LEN,
 };
 
 _Static_assert(QUANTISED_CHUNK % (8 * QUANTISED_BLOCK) == 0, "chunks do not cut superblocks");
@@ -57,43 +55,37 @@ VEC_INLINE void dequantise_vecs(inlay_element_type type, bool positioned, const 
     }
 }
 
-/* Converts n vectors of floats to a 16-bit type, whose bits become the lower halves of the lanes. */
-VEC_INLINE void dequantise_round(inlay_element_type out_type, vec *x, size_t n)
+/* Writes n vectors, whose stores follow each other. */
+VEC_INLINE void dequantise_write(bool stream, unsigned char *out, const vec *x, size_t n)
 {
-    if (out_type == INLAY_F16)
+    if (stream)
         for (size_t i = 0; i < n; i++)
-            x[i] = cast_value(x[i], INLAY_F16);
+            vec_stream(out + i * VEC_BYTES, x[i]);
     else
         for (size_t i = 0; i < n; i++)
-            x[i] = cast_value(x[i], INLAY_BF16);
+            vec_store(out + i * VEC_BYTES, x[i]);
 }
 
-/* Writes n vectors of floats, whose stores follow each other. */
-VEC_INLINE void dequantise_write(struct dequantise_way way, unsigned char *out, vec *x, size_t n)
+/* Computes half a block from column `within` on, whose terms are to be completed. */
+VEC_INLINE void dequantise_half(inlay_element_type type, bool positioned, const struct dequantise_part *part,
+                                size_t block, size_t within, struct quantised_terms terms, vec *x)
 {
-    const bool halves = way.element_bytes == 2;
-    if (halves)
-        dequantise_round(way.out_type, x, n);
-    if (way.stream)
-        for (size_t i = 0; i < n; i++)
-            halves ? vec_stream_halves(out + i * VEC_BYTES / 2, x[i]) : vec_stream(out + i * VEC_BYTES, x[i]);
-    else
-        for (size_t i = 0; i < n; i++)
-            halves ? vec_store_halves(out + i * VEC_BYTES / 2, x[i]) : vec_store(out + i * VEC_BYTES, x[i]);
+    terms = quantised_half_terms(type, &part->row, block, within, terms);
+    dequantise_vecs(type, positioned, part, block, within, terms, x, LINE_VECS);
 }
 
-/* Writes a cache line's worth of columns, a block or half of one. */
+/* Writes a cache line's worth of columns: floats of half a block, or 16-bit elements of a whole one. */
 VEC_INLINE void dequantise_line(inlay_element_type type, struct dequantise_way way, const struct dequantise_part *part,
                                 size_t block, size_t within, struct quantised_terms terms)
 {
-    const size_t columns = INLAY_CACHE_LINE / way.element_bytes;
-    vec line[BLOCK_VECS];
-    for (size_t i = 0; i < columns; i += QUANTISED_HALF)
-        dequantise_vecs(type, way.positioned, part, block, within + i,
-                        quantised_half_terms(type, &part->row, block, within + i, terms), line + i / VEC_LEN,
-                        LINE_VECS);
-    dequantise_write(way, part->out + dequantise_column(part, block, within) * way.element_bytes, line,
-                     columns / VEC_LEN);
+    vec line[2 * LINE_VECS];
+    dequantise_half(type, way.positioned, part, block, within, terms, line);
+    if (way.element_bytes == 2) {
+        dequantise_half(type, way.positioned, part, block, QUANTISED_HALF, terms, line + LINE_VECS);
+        cast_line(line, way.out_type);
+    }
+    dequantise_write(way.stream, part->out + dequantise_column(part, block, within) * way.element_bytes, line,
+                     LINE_VECS);
 }
 
 /* Writes the last columns of a row, n < VEC_LEN. Their bytes are read from a copy, since memory may end behind them. */
@@ -120,12 +112,10 @@ VEC_INLINE void dequantise_last(inlay_element_type type, struct dequantise_way w
     unsigned char *out = part->out + column * way.element_bytes;
     if (way.positioned)
         x = x + vec_load_n(part->position + column * sizeof(float), n);
-    if (way.element_bytes == 2) {
-        dequantise_round(way.out_type, &x, 1);
-        vec_store_halves_n(out, x, n);
-    } else {
+    if (way.element_bytes == 2)
+        vec_store_halves_n(out, cast_half(x, way.out_type), n);
+    else
         vec_store_n(out, x, n);
-    }
 }
 
 /* Writes the columns of a part, which are whole blocks if the type stores those. If way.stream, `out` begins on a cache
@@ -133,27 +123,30 @@ VEC_INLINE void dequantise_last(inlay_element_type type, struct dequantise_way w
 VEC_INLINE void dequantise_columns(inlay_element_type type, struct dequantise_way way,
                                    const struct dequantise_part *part)
 {
-    const size_t line_columns = INLAY_CACHE_LINE / way.element_bytes;
     const struct quantised_terms row_terms = quantised_row_terms(type, &part->row);
     size_t block = part->first / QUANTISED_BLOCK, end = block + part->columns / QUANTISED_BLOCK;
     for (; block < end; block++) {
         const struct quantised_terms terms = quantised_block_terms(type, &part->row, block, row_terms);
-        for (size_t within = 0; within < QUANTISED_BLOCK; within += line_columns)
-            dequantise_line(type, way, part, block, within, terms);
+        dequantise_line(type, way, part, block, 0, terms);
+        if (way.element_bytes == sizeof(float))
+            dequantise_line(type, way, part, block, QUANTISED_HALF, terms);
     }
     size_t left = part->columns % QUANTISED_BLOCK, within = 0;
     if (left == 0 || quantised_whole(type))
         return;
     struct quantised_terms terms = quantised_block_terms(type, &part->row, block, row_terms);
-    if (left >= line_columns) {
+    if (way.element_bytes == sizeof(float) && left >= LINE_FLOATS) {
         dequantise_line(type, way, part, block, 0, terms);
-        within = line_columns;
+        within = LINE_FLOATS;
     }
-    way.stream = false;
     for (; within + VEC_LEN <= left; within += VEC_LEN) {
+        unsigned char *out = part->out + dequantise_column(part, block, within) * way.element_bytes;
         vec x;
         dequantise_vecs(type, way.positioned, part, block, within, terms, &x, 1);
-        dequantise_write(way, part->out + dequantise_column(part, block, within) * way.element_bytes, &x, 1);
+        if (way.element_bytes == 2)
+            vec_store_halves(out, cast_half(x, way.out_type));
+        else
+            vec_store(out, x);
     }
     if (within < left)
         dequantise_last(type, way, part, block, within, left - within, terms);
