@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rows of every element type: the kernels of the ISA under test against scalar at every length, address and end of
- * memory, and both against bytes written out by hand. Float32 rows are read by narrow moves here; test_embed.c has the
- * others.
+ * memory, as floats and as 16-bit outputs, and both against bytes written out by hand. Float32 rows become floats by
+ * narrow moves here; test_embed.c has the others.
  */
 #include "support.h"
+#include "table/element.h"
 
 #include <math.h>
 #include <string.h>
@@ -46,7 +47,7 @@ static size_t groups_of(size_t columns, size_t group)
 }
 
 struct shape {
-    inlay_element_type type;
+    inlay_element_type type, out_type;
     size_t columns, group;
     bool zeros, positioned, in_place, stream;
     enum placement placement;
@@ -60,6 +61,29 @@ static void random_bytes(struct random *random, unsigned char *bytes, size_t n)
         bytes[i] = (unsigned char)random_bits(random);
 }
 
+/* Returns the value of a float16 by the definition of IEEE 754. */
+static float half_by_definition(unsigned bits)
+{
+    int exponent = (int)(bits >> 10 & 31), fraction = (int)(bits & 1023);
+    double magnitude = exponent == 31  ? (fraction ? (double)NAN : (double)INFINITY)
+                       : exponent == 0 ? ldexp(fraction, -24)
+                                       : ldexp(1024 + fraction, exponent - 25);
+    return (float)(bits >> 15 ? -magnitude : magnitude);
+}
+
+/* Returns column `column` of a row of float32, float16 or bfloat16. */
+static float element_at(inlay_element_type type, const unsigned char *row, size_t column)
+{
+    uint16_t half;
+    float x;
+    if (type == INLAY_F32)
+        return float_at(row, column);
+    memcpy(&half, row + column * sizeof half, sizeof half);
+    const uint32_t whole = (uint32_t)half << 16;
+    memcpy(&x, &whole, sizeof x);
+    return type == INLAY_F16 ? half_by_definition(half) : x;
+}
+
 static void check_shape(const struct shape *shape, uint64_t seed)
 {
     struct random random = {seed};
@@ -68,13 +92,14 @@ static void check_shape(const struct shape *shape, uint64_t seed)
     size_t groups = groups_of(shape->columns, shape->group), floats = shape->columns * sizeof(float);
     size_t row_zeros = type == INLAY_U4_GROUPED_FLAT ? groups : groups + groups % 2;
     size_t zero_bytes = (COUNT * row_zeros + 1) / 2;
-    size_t stride = floats + (shape->placement == INSIDE ? shape->offset % 7 * 4 : 0);
+    size_t written = shape->columns * inlay_type_bytes(shape->out_type);
+    size_t stride = written + (shape->placement == INSIDE ? shape->offset % 7 * (written / shape->columns) : 0);
     enum placement placement = shape->placement;
     unsigned char *rows = arena_place(&arenas[ROWS], COUNT * bytes, placement, shape->offset);
     unsigned char *scales = arena_place(&arenas[SCALES], COUNT * beside, placement, shape->offset * 5 % 64);
     unsigned char *zeros = arena_place(&arenas[ZEROS], zero_bytes, placement, shape->offset);
     unsigned char *positions = arena_place(&arenas[POSITIONS], COUNT * floats, placement, shape->offset * 3 % 64);
-    unsigned char *out = arena_place(&arenas[OUT], (COUNT - 1) * stride + floats, placement, shape->offset);
+    unsigned char *out = arena_place(&arenas[OUT], (COUNT - 1) * stride + written, placement, shape->offset);
     unsigned char *expected = arena_place(&arenas[EXPECTED], COUNT * floats, placement, 0);
     random_bytes(&random, rows, COUNT * bytes);
     random_bytes(&random, zeros, zero_bytes);
@@ -94,10 +119,11 @@ static void check_shape(const struct shape *shape, uint64_t seed)
         zero_at[i] = i * row_zeros;
         positions_at[i] = positions + i * floats;
         out_at[i] = out + i * stride;
-        expected_at[i] = expected + i * floats;
+        expected_at[i] = expected + i * written;
     }
     struct inlay_embed_tile tile = {
         .type = type,
+        .out_type = shape->out_type,
         .rows = row_at,
         .scales = beside > 0 ? scales_at : NULL,
         .zeros = shape->zeros ? zeros_of : NULL,
@@ -122,17 +148,18 @@ static void check_shape(const struct shape *shape, uint64_t seed)
     count_checks(COUNT * shape->columns);
     for (size_t i = 0; i < COUNT; i++)
         for (size_t column = 0; column < shape->columns; column++) {
-            float got = float_at(out_at[i], column), wanted = float_at(expected_at[i], column);
+            const float got = element_at(shape->out_type, out_at[i], column);
+            const float wanted = element_at(shape->out_type, expected_at[i], column);
             if (!same_float(got, wanted))
-                ck_abort_msg("type %d, %zu columns, group %zu, zeros %d, positions %d, in place %d, stream %d, "
+                ck_abort_msg("type %d to %d, %zu columns, group %zu, zeros %d, positions %d, in place %d, stream %d, "
                              "placement %d, offset %zu, scale %a: row %zu, column %zu is %a, scalar has %a",
-                             (int)type, shape->columns, shape->group, shape->zeros, shape->positioned, shape->in_place,
-                             shape->stream, (int)placement, shape->offset, (double)shape->scale, i, column, (double)got,
-                             (double)wanted);
+                             (int)type, (int)shape->out_type, shape->columns, shape->group, shape->zeros,
+                             shape->positioned, shape->in_place, shape->stream, (int)placement, shape->offset,
+                             (double)shape->scale, i, column, (double)got, (double)wanted);
         }
-    EXPECT(arena_untouched_outside(&arenas[OUT], out, COUNT, stride, floats),
-           "type %d, %zu columns, stream %d, offset %zu: wrote outside its rows", (int)type, shape->columns,
-           shape->stream, shape->offset);
+    EXPECT(arena_untouched_outside(&arenas[OUT], out, COUNT, stride, written),
+           "type %d to %d, %zu columns, stream %d, offset %zu: wrote outside its rows", (int)type, (int)shape->out_type,
+           shape->columns, shape->stream, shape->offset);
 }
 
 static void check_everywhere(size_t columns, enum placement placement, size_t offset)
@@ -144,6 +171,7 @@ static void check_everywhere(size_t columns, enum placement placement, size_t of
             size_t mixed = columns * 7 + offset * 3 + (size_t)way;
             struct shape shape = {
                 .type = type,
+                .out_type = INLAY_F32,
                 .columns = columns,
                 .group = groups[mixed % 3],
                 .zeros = is_grouped(type) && way % 2 == 0,
@@ -154,6 +182,9 @@ static void check_everywhere(size_t columns, enum placement placement, size_t of
                 .offset = offset,
                 .scale = mixed % 4 == 0 ? 1 : scales[mixed / 4 % (sizeof scales / sizeof *scales)],
             };
+            check_shape(&shape, mixed * INLAY_ELEMENT_TYPES + (size_t)type);
+            shape.out_type = mixed / 4 % 2 ? INLAY_F16 : INLAY_BF16;
+            shape.in_place = false; /* which only floats may be */
             check_shape(&shape, mixed * INLAY_ELEMENT_TYPES + (size_t)type);
         }
 }
@@ -195,6 +226,43 @@ START_TEST(every_length_at_every_alignment)
 }
 END_TEST
 
+/* Floats whose rounding is hard, in whole blocks and behind them, against the cast kernel, which has its own tests. */
+START_TEST(outputs_of_16_bits_round_as_casts_do)
+{
+    static const uint32_t upper[] = {0,      1,      0x3f80, 0x3f81, 0x7f7f, 0x7f80, 0x7f81, 0x7fc0,
+                                     0x7fff, 0x8000, 0xff7f, 0xff80, 0xffff, 0x3380, 0x3880, 0x477f};
+    static const uint32_t lower[] = {0, 1, 0x7fff, 0x8000, 0x8001, 0xefff, 0xf000, 0xf001, 0xffff, 0x1000, 0x3000};
+    enum { UPPER = sizeof upper / sizeof *upper, LOWER = sizeof lower / sizeof *lower, ALL = 40 };
+    uint32_t values[ALL];
+    uint16_t got[ALL], wanted[ALL];
+    const unsigned char *row = (const unsigned char *)values;
+    unsigned char *to = (unsigned char *)got;
+    for (inlay_element_type type = INLAY_F16; type <= INLAY_BF16; type++)
+        for (size_t i = 0; i < UPPER * LOWER * LOWER; i++) {
+            /* One column has its own lower half, so that there are blocks that need no rounding, and others where only
+               one column does. */
+            for (size_t k = 0; k < ALL; k++)
+                values[k] =
+                    upper[(i + k) % UPPER] << 16 | lower[k == i * 7 % ALL ? i / UPPER % LOWER : i / UPPER / LOWER];
+            const struct inlay_embed_tile tile = {.type = INLAY_F32,
+                                                  .out_type = type,
+                                                  .rows = &row,
+                                                  .out = &to,
+                                                  .count = 1,
+                                                  .columns = ALL - i % 9,
+                                                  .scale = 1};
+            unsigned char *expected = (unsigned char *)wanted;
+            const struct inlay_cast_tile cast = {&row, &expected, 1, tile.columns, type, false};
+            tested->embed(&tile);
+            tested->cast(&cast);
+            for (size_t k = 0; k < tile.columns; k++)
+                EXPECT(same_float(element_at(type, to, k), element_at(type, expected, k)),
+                       "type %d: %08x becomes %04x, not %04x", (int)type, (unsigned)values[k], (unsigned)got[k],
+                       (unsigned)wanted[k]);
+        }
+}
+END_TEST
+
 /* Expects the values of the only row of a view, as the kernels under test dequantise it. */
 static void expect_values(const char *what, inlay_table view, const float *wanted)
 {
@@ -203,16 +271,6 @@ static void expect_values(const char *what, inlay_table view, const float *wante
     for (size_t i = 0; i < view.dim; i++)
         EXPECT(same_float(got[i], wanted[i]), "%s: column %zu is %a, not %a", what, i, (double)got[i],
                (double)wanted[i]);
-}
-
-/* Returns the value of a float16 by the definition of IEEE 754. */
-static float half_by_definition(unsigned bits)
-{
-    int exponent = (int)(bits >> 10 & 31), fraction = (int)(bits & 1023);
-    double magnitude = exponent == 31  ? (fraction ? (double)NAN : (double)INFINITY)
-                       : exponent == 0 ? ldexp(fraction, -24)
-                                       : ldexp(1024 + fraction, exponent - 25);
-    return (float)(bits >> 15 ? -magnitude : magnitude);
 }
 
 START_TEST(every_pattern_of_16_bits)
@@ -357,6 +415,6 @@ END_TEST
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "quantised", NULL, NULL, every_length_against_both_guard_pages,
-                     every_length_at_every_alignment, every_pattern_of_16_bits, every_byte, bytes_by_hand,
-                     scales_of_4_bit_floats, zero_points_of_rows);
+                     every_length_at_every_alignment, outputs_of_16_bits_round_as_casts_do, every_pattern_of_16_bits,
+                     every_byte, bytes_by_hand, scales_of_4_bit_floats, zero_points_of_rows);
 }
