@@ -183,8 +183,8 @@ struct inlay_kernels {
     /*
      * Each element is dequantised to a float, as inlay_element_type says. The product is rounded, then the sum is
      * rounded; there is no fused multiply-add. Then a 16-bit output is converted as `cast` does. Scale 1 without
-     * positions copies all bits from floats to floats. Results have the same bits as scalar's, but for the sign and the
-     * payload of a NaN.
+     * positions copies all bits from floats to floats and between 16-bit elements of one type. Results have the same
+     * bits as scalar's, but for the sign and the payload of a NaN.
      */
     void (*embed)(const struct inlay_embed_tile *tile);
     /* These two keep the state within its bounds. Scalar has no state, and does nothing. */

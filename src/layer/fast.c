@@ -141,6 +141,7 @@ static void begin_fast(struct inlay_tile *tile, const struct inlay_part *part, s
 {
     const struct inlay_work *work = part->work;
     inlay_tile_begin(tile, &part->plan->moves, work->tokens, work->spec->scale, columns, work->spec->positions != NULL);
+    tile->call.out_type = work->spec->out_type;
 }
 
 /* Appends the only token of a part, of float32: the loops over blocks and runs would take longer than the row. */

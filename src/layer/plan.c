@@ -25,8 +25,10 @@ static const char *general_reason(const struct inlay_work *work, bool in_memory)
         return "a norm follows the sum";
     if (inlay_drops(work))
         return "dropout follows the sum";
-    if (work->spec->out_type != INLAY_F32)
-        return "outputs have 16 bits";
+    if (work->spec->out_type != INLAY_F32 && work->spec->positions != NULL)
+        return "outputs have 16 bits, and positions are added";
+    if (work->spec->out_type != INLAY_F32 && work->special_rows)
+        return "outputs have 16 bits, and some tokens have no row";
     if (work->spec->positions != NULL && work->spec->positions->type != INLAY_F32)
         return "position rows are quantised";
     if (work->spec->positions != NULL && work->spec->positions->extents != NULL)
@@ -45,7 +47,7 @@ static void choose_route(struct inlay_plan *plan, const struct inlay_work *work,
     }
     const char *reason = general_reason(work, in_memory);
     plan->route = reason != NULL ? INLAY_ROUTE_GENERAL : INLAY_ROUTE_FAST;
-    plan->route_reason = reason != NULL ? reason : "float32 outputs of tokens * scale and consecutive positions alone";
+    plan->route_reason = reason != NULL ? reason : "tokens * scale and consecutive positions alone";
 }
 
 /* Sets how the fast path computes those position rows that it does not read. */
@@ -117,7 +119,7 @@ static bool prefetches_between_rows(const struct inlay_work *work, size_t row_by
 {
     const bool cold = work->tokens->rows * work->tokens->stride_bytes > INLAY_COLD_TABLE_BYTES;
     const bool few_walks = row_bytes <= INLAY_LONE_ROW_BYTES || row_bytes >= INLAY_BESIDE_ROW_BYTES;
-    return work->tokens->type == INLAY_F32 && (!cold || few_walks);
+    return work->tokens->type == INLAY_F32 && work->spec->out_type == INLAY_F32 && (!cold || few_walks);
 }
 
 /* Sets what is prefetched: in blocks of rows whose floats take prefetch_bytes, or of first lines. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * inlay_ngram_forward(): for some tokens at a time, their windows, the rows of all columns, and these rows as pointers
- * in a tile, which prefetches them in blocks and dequantises the block before. Rows of 16 bits that are copied are
- * moved as floats; sums take shape in a buffer and are converted here.
+ * in a tile, which prefetches them in blocks and dequantises the block before. Sums take shape in a buffer and are
+ * converted here.
  */
 #include "base/bits.h"
 #include "base/executor.h"
@@ -19,32 +19,15 @@
 enum { ROW_BUFFER_BYTES = 16 * 1024, ROW_BUFFER_FLOATS = ROW_BUFFER_BYTES / sizeof(float) };
 _Static_assert(ROW_BUFFER_FLOATS % 256 == 0, "pieces of long rows begin where rows can be entered");
 
-/* What is made of a row. */
-enum way {
-    WRITE, /* the kernel writes elements of the output's type */
-    COPY,  /* the kernel writes two elements of 16 bits as one float; the last one goes by itself if their number is odd
-            */
-    SUM,   /* floats are added up in the buffer, and then converted */
-};
-
 /* A range of tokens on its way: the buffers are those of run_forward(). */
 struct work {
     const struct inlay_ngram_pass *pass;
     const struct inlay_ngram_gather *gather;
-    enum way way;
     size_t column, columns;        /* of every row */
     const inlay_table *tile_table; /* whose rows the tile takes; null: the tile has not begun */
     struct inlay_tile *tile;
     unsigned char *buffer;
 };
-
-static enum way way_of(const struct inlay_ngram_gather *gather, const inlay_table *table)
-{
-    if (gather->sums)
-        return SUM;
-    const bool same = table->type == gather->out_type && inlay_bits_f32(gather->scale) == inlay_bits_f32(1);
-    return same && gather->out_type != INLAY_F32 ? COPY : WRITE;
-}
 
 /* Computes all rows of the tile, which begins anew with the next. */
 static void end_tile(struct work *work)
@@ -62,30 +45,11 @@ static void use_table(struct work *work, const inlay_table *table)
         return;
     end_tile(work);
     work->tile_table = table;
-    work->way = way_of(gather, table);
-    if (work->way == COPY) {
-        const inlay_table floats = {.type = INLAY_F32};
-        inlay_tile_begin(work->tile, &work->pass->moves, &floats, 1, work->columns / 2, false);
-        return;
-    }
-    inlay_tile_begin(work->tile, &work->pass->moves, table, gather->scale, work->columns, work->way == SUM);
-    if (work->way == SUM)
+    inlay_tile_begin(work->tile, &work->pass->moves, table, gather->scale, work->columns, gather->sums);
+    if (gather->sums)
         work->tile->call.stream = false;
     else
         work->tile->call.out_type = gather->out_type;
-}
-
-/* Appends row `row` of a table, which goes to `out`; for sums that is where the sum is. */
-static inline void append_row(struct work *work, const inlay_table *table, uint64_t row, unsigned char *out)
-{
-    struct inlay_row_place place = inlay_row_place(table, (size_t)row, work->column);
-    if (work->way == COPY) {
-        const size_t last = (work->columns - work->columns % 2) * 2;
-        if (work->columns % 2 == 1)
-            memcpy(out + last, place.row + last, 2);
-        place.scales = NULL;
-    }
-    inlay_tile_append(work->tile, place, out, out);
 }
 
 /* Appends the rows of a chunk for tokens from `token` on, and sets found[t] of those that have any. Sums of token t are
@@ -112,7 +76,8 @@ static void append_chunk(struct work *work, const struct inlay_ngram_chunk *chun
             for (size_t i = c; i < end; i++) {
                 const uint64_t row = inlay_ngram_chunk_row(chunk, t, i);
                 if (!zero_is_none || row != chunk->call.columns[i].offset) {
-                    append_row(work, gather->tables[chunk->call.columns[i].table], row, out);
+                    const inlay_table *own = gather->tables[chunk->call.columns[i].table];
+                    inlay_tile_append(work->tile, inlay_row_place(own, (size_t)row, work->column), out, out);
                     found[t] = true;
                 } else if (!gather->sums) {
                     memset(out, 0, work->columns * element);

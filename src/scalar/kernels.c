@@ -256,8 +256,8 @@ static void embed_scalar(const struct inlay_embed_tile *callers)
 {
     const struct inlay_embed_tile tile = *callers;
     for (size_t i = 0; i < tile.count; i++) {
-        if (tile.type == INLAY_F32 && tile.out_type == INLAY_F32 && tile.scale == 1 && tile.positions == NULL) {
-            memmove(tile.out[i], tile.rows[i], tile.columns * sizeof(float));
+        if (tile.type == tile.out_type && tile.scale == 1 && tile.positions == NULL) {
+            memmove(tile.out[i], tile.rows[i], tile.columns * (tile.type == INLAY_F32 ? sizeof(float) : 2));
             continue;
         }
         for (size_t column = 0; column < tile.columns; column++) {

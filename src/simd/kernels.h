@@ -80,7 +80,10 @@ static void NAME(embed)(const struct inlay_embed_tile *tile)
         [INLAY_Q5_K] = NAME(embed_q5_k),
         [INLAY_Q6_K] = NAME(embed_q6_k),
     };
-    embed_type[tile->type](tile);
+    if (tile->type != INLAY_F32 && tile->type == tile->out_type && tile->scale == 1 && tile->positions == NULL)
+        NAME(embed_copied_halves)(tile);
+    else
+        embed_type[tile->type](tile);
 }
 
 const struct inlay_kernels NAME(inlay_kernels) = {
