@@ -2,7 +2,8 @@
 /*
  * The n-gram embedding of Qwen: 8 heads for each of the 2- and 3-grams that end in a token, 16 rows of one table,
  * concatenated to 16 * dim of bfloat16. An n-gram does not reach back over the end of a text, so that several texts can
- * be packed into one sequence. Rows are FP8 (E4M3) with one scale for the whole table.
+ * be packed into one sequence. Rows are FP8 (E4M3) with one scale for the whole table. A checkpoint has the table in
+ * equal parts, one tensor each, which lie wherever the files are mapped: they are the extents of one table.
  */
 #include "check.h"
 
@@ -15,14 +16,16 @@ enum {
     DIM = 40,
     SEQUENCES = 2,
     LENGTH = 6,
-    ROWS = COLUMNS * 1000
+    PARTS = 4, /* 128 in Qwen's checkpoint */
+    PART_ROWS = 3300,
+    ROWS = PARTS * PART_ROWS
 };
 
 static const float weight_scale = 0.5f / 448; /* a bfloat16 of the checkpoint, beside the table */
 static const int64_t resets[1] = {EOS};
 static const int64_t multipliers[N] = {23703573157769, 20109073645365, 8052911324071}; /* layer_multipliers */
 static inlay_ngram_column columns[COLUMNS]; /* ngram_heads_vocab_sizes, ngram_heads_offsets */
-static uint8_t table[ROWS][DIM];
+static uint8_t parts[PARTS][PART_ROWS][DIM];
 
 static inlay_ngram_spec qwen(void)
 {
@@ -49,12 +52,16 @@ int main(void)
     static uint16_t out[SEQUENCES][LENGTH][COLUMNS][DIM];
     for (uint32_t row = 0; row < ROWS; row++)
         for (uint32_t i = 0; i < DIM; i++)
-            table[row][i] = (row * DIM + i) * 2654435761u >> 24 & 0xfe; /* any FP8 numbers but NaN */
+            parts[row / PART_ROWS][row % PART_ROWS][i] = (row * DIM + i) * 2654435761u >> 24 & 0xfe; /* no NaN */
+    inlay_table_extent extents[PARTS];
+    for (uint32_t i = 0; i < PARTS; i++)
+        extents[i] = (inlay_table_extent){.data = parts[i], .first_row = (size_t)i * PART_ROWS};
 
     const inlay_ngram_spec spec = qwen();
     inlay_ngram *ngram = NULL;
     require(inlay_ngram_create(&spec, NULL, &ngram));
-    const inlay_table rows = inlay_table_of(INLAY_E4M3, table, ROWS, DIM, DIM), *tables[1] = {&rows};
+    const inlay_table rows = inlay_table_e4m3(NULL, NULL, ROWS, DIM);
+    const inlay_table table = inlay_table_in_extents(rows, extents, PARTS, PART_ROWS), *tables[1] = {&table};
     inlay_ngram_lookup lookup = inlay_ngram_lookup_default(tables, 1);
     lookup.scale = weight_scale;
     lookup.out_type = INLAY_BF16;
@@ -70,7 +77,8 @@ int main(void)
                 const int64_t row = ngram_row(&spec, (size_t)c, ids[b], (size_t)t);
                 for (int i = 0; i < DIM; i++) {
                     found[b][t][c][i] = from_bfloat16(out[b][t][c][i]);
-                    const float value = (float)from_e4m3(table[row][i]) * weight_scale;
+                    const uint8_t q = parts[row / PART_ROWS][row % PART_ROWS][i];
+                    const float value = (float)from_e4m3(q) * weight_scale;
                     expected[b][t][c][i] = from_bfloat16(to_bfloat16(value));
                 }
             }
