@@ -9,8 +9,16 @@
 
 #include "calls.h"
 
-/* The most tokens, columns of all tokens, and bytes of an output that are drawn. */
-enum { NGRAM_TOKENS = 1200, NGRAM_CELLS = 1 << 15, NGRAM_OUT_BYTES = 1 << 19, NGRAM_EXTENTS = 4, NGRAM_TABLES = 4 };
+/* The most tokens, sequences, columns of all tokens, and bytes of an output that are drawn; extents of a table, and
+   tables. */
+enum {
+    NGRAM_TOKENS = 1200,
+    NGRAM_SEQUENCES = 300,
+    NGRAM_CELLS = 1 << 15,
+    NGRAM_OUT_BYTES = 1 << 19,
+    NGRAM_EXTENTS = 4,
+    NGRAM_TABLES = 4
+};
 
 struct ngram_call {
     inlay_ngram_spec spec;
