@@ -4,6 +4,7 @@
 import copy
 import gc
 import json
+import pathlib
 import pickle
 import weakref
 
@@ -14,6 +15,15 @@ import pytest
 import inlay
 
 VOCAB, DIM = 50, 12
+ROOT = pathlib.Path(__file__).parents[2]
+# The specs of examples/ngram, and the golden files of tests/data/ngram that have the same hash.
+MODELS = {
+    "engram-v41": "engram-v41",
+    "qwen4exp": "qwen-flash-next",
+    "longcat-lite": "longcat-lite",
+    "longcat-next": "longcat-next",
+    "blt": "blt-3to8",
+}
 
 
 def xor_spec(**options):
@@ -315,12 +325,60 @@ def test_specs(tmp_path, ids):
     assert repr(ngram) == "inlay.NGram(vocab 50, length 4, 3 columns)"
 
 
+def golden_calls(name):
+    """Yields the calls of a golden file: offsets, histories, ids, row ids and the histories afterwards."""
+    lines = iter((ROOT / "tests" / "data" / "ngram" / f"{name}.txt").read_text(encoding="ascii").splitlines())
+
+    def take(skipped):
+        return [int(word) for word in next(lines).split()[skipped:]]
+
+    for line in lines:
+        if line.startswith("call "):
+            offsets = take(1)
+            histories = [take(2) for _ in offsets[1:]]
+            ids = take(1)
+            yield offsets, histories, ids, [take(0) for _ in ids], [take(2) for _ in offsets[1:]]
+
+
+def golden_map(name, vocab):
+    """Returns the token map of a golden file as keywords, none where that is the identity."""
+    text = (ROOT / "tests" / "data" / "ngram" / f"{name}.txt").read_text(encoding="ascii")
+    kind, *numbers = next(line for line in text.splitlines() if line.startswith("map ")).split()[1:]
+    if kind == "identity":
+        return {}
+    factor, term, modulus = map(int, numbers)
+    return {"token_map": (numpy.arange(vocab) * factor + term) % modulus}
+
+
+@pytest.mark.parametrize("model, golden", MODELS.items(), ids=MODELS)
+def test_specs_of_models(model, golden):
+    path = ROOT / "examples" / "ngram" / f"{model}.json"
+    spec = json.loads(path.read_text(encoding="utf-8"))
+    ngram = inlay.NGram.from_json(path, **golden_map(golden, spec["vocab"]))
+    calls = list(golden_calls(golden))
+    assert len(calls) >= 3
+    for offsets, histories, ids, rows, after in calls:
+        before = numpy.zeros((len(histories), ngram.length - 1), "i8")
+        for row, history in zip(before, histories):
+            row[ngram.length - 1 - len(history) :] = history
+        given = {"offsets": offsets, "history": before, "history_lengths": list(map(len, histories))}
+        numpy.testing.assert_array_equal(ngram.ids(ids, **given), rows)
+        made, lengths = ngram.history(ids, **given)
+        assert [row[len(row) - n :].tolist() for row, n in zip(made, lengths)] == after
+
+
 BAD_CALLS = [
     (([[1, 2], [3, 50]],), {}, IndexError, "id 50 at [1, 1] is not in [0, 50)"),
     (([1, -1],), {}, IndexError, "id -1 at [1] is not in [0, 50)"),
     (([1, 2, 60],), {"offsets": [0, 1, 3]}, IndexError, "id 60 at [2] is not in [0, 50)"),
     (([[1], [2]],), {"history": [[1, 2], [3, 70]]}, IndexError, "history id 70 at [1, 1] is not in [0, 50)"),
     (([1],), {"history": [-5, 2]}, IndexError, "history id -5 at [0] is not in [0, 50)"),
+    (
+        ([[1], [2]],),
+        {"history": [[70, 2], [70, 60]], "history_lengths": [1, 1]},
+        IndexError,
+        "history id 60 at [1, 1] is not in [0, 50)",
+    ),
     (([[1]],), {"history": [[1, 2]], "history_lengths": [3]}, ValueError, "history_lengths[0] is 3, more than 2"),
     (
         ([[1]],),
