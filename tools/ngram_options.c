@@ -121,8 +121,8 @@ static int check_together(const struct ngram_options *options, const struct comm
             return misused("--spec - and --ids-file - both read standard input: name a file");
     }
     if (options->histories != 0 && options->histories != options->inputs)
-        return misused("--history is given %zu times for %zu sequences: give one for each, '' where there is none",
-                       options->histories, options->inputs);
+        return misused("%zu --history for %zu sequences: give one for each, '' where there is none", options->histories,
+                       options->inputs);
     for (size_t i = 0; i < sizeof of_rows / sizeof *of_rows; i++) {
         if (options->tables == 0 && option_given(line, of_rows[i]))
             return misused("--%s has no effect on row ids: give --table", of_rows[i]);

@@ -185,8 +185,8 @@ static int take_column_offset(const struct place *place, const json_t *value, st
 }
 
 static const struct key column_keys[] = {
-    {"length", true, take_column_length}, {"vector", true, take_column_vector}, {"modulus", true, take_column_modulus},
-    {"table", false, take_column_table},  {"offset", true, take_column_offset},
+    {"length", true, take_column_length}, {"vector", false, take_column_vector}, {"modulus", true, take_column_modulus},
+    {"table", false, take_column_table},  {"offset", false, take_column_offset},
 };
 
 static int take_columns(const struct place *place, const json_t *value, struct ngram_spec *spec, void *object)
@@ -301,8 +301,11 @@ static int take_multipliers(const struct place *place, const json_t *value, stru
     for (size_t i = 0; i < vectors; i++) {
         const struct place element = element_of(place, i);
         const json_t *vector = json_array_get(value, i);
-        if (!json_is_array(vector) || json_array_size(vector) != length)
+        if (!json_is_array(vector))
             return refuse(&element, vector, "an array of %zu multipliers, as many as length says", length);
+        if (json_array_size(vector) != length)
+            return failed("%s: %s has %zu multipliers, not %zu as length says", shown(place->path), element.key,
+                          json_array_size(vector), length);
         TRY(take_integers(&element, vector, INT64_MIN, INT64_MAX, spec->multipliers + i * length));
     }
     return DONE;
@@ -327,7 +330,8 @@ static int take_text(const char *path, const char *text, size_t size, struct ngr
     json_error_t error;
     json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     if (root == NULL)
-        return failed("%s, line %d, is no JSON: %s", shown(path), error.line, escaped(error.text, strlen(error.text)));
+        return failed("%s, line %d, cannot be read as JSON: %s", shown(path), error.line,
+                      escaped(error.text, strlen(error.text)));
     const struct place place = {.path = path, .key = "the spec"};
     spec->spec = inlay_ngram_spec_default(0, 0, (inlay_ngram_mix)0);
     int outcome = take_object(&place, "", root, spec_keys, sizeof spec_keys / sizeof *spec_keys, spec, NULL);

@@ -73,7 +73,7 @@ def test_reading_spec(directory, faulty):
     for fault in f"read 1 {errno.EINTR}", "read 1 short", "read 2 short":
         result = faulty(fault, *ids)
         check(result.stdout == b"14\n10\n11\n", f"{fault}: a spec", result.stderr)
-    check_error(faulty("read 1 end", *ids), 1, "an empty spec", "spec.json", "is no JSON")
+    check_error(faulty("read 1 end", *ids), 1, "an empty spec", "spec.json", "cannot be read as JSON")
     check_error(faulty(f"read 1 {errno.EIO}", *ids), 1, "a spec that is not read", "cannot read", "spec.json")
 
 

@@ -170,7 +170,7 @@ USAGE = [
     (("ngram", "--spec", "x"), "nothing to hash"),
     ((*NGRAM, "--spec", "-", "--ids-file", "-"), "both read standard input"),
     ((*NGRAM, "--ids", "1 x"), "--ids: 'x' is not an id"),
-    ((*NGRAM, "--ids", "3", "--history", ""), "--history is given 1 times for 2 sequences"),
+    ((*NGRAM, "--ids", "3", "--history", ""), "1 --history for 2 sequences: give one for each"),
     ((*NGRAM, "--column", "3"), "--column '3' is not FIRST:END"),
     ((*NGRAM, "--column", "3:3"), "--column '3:3'"),
     ((*NGRAM, "--column", "-1:3"), "--column '-1:3'"),
