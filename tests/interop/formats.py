@@ -53,6 +53,9 @@ class Table(ctypes.Structure):
         ("zeros", ctypes.c_void_p),
         ("first_row", ctypes.c_size_t),
         ("vocab", ctypes.c_size_t),
+        ("extents", ctypes.c_void_p),
+        ("extent_count", ctypes.c_size_t),
+        ("extent_rows", ctypes.c_size_t),
     ]
 
 
@@ -81,7 +84,7 @@ def quants():
 
 def table_of(data, kind, dim, scales=None):
     pointer = None if scales is None else scales.ctypes.data
-    return Table(ctypes.sizeof(Table), data.ctypes.data, len(data), dim, data.strides[0], kind, 0, pointer, None, 0, 0)
+    return Table(ctypes.sizeof(Table), data.ctypes.data, len(data), dim, data.strides[0], kind, scales=pointer)
 
 
 def gather(library, table):
