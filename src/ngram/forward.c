@@ -29,7 +29,7 @@ struct work {
     unsigned char *buffer;
 };
 
-/* Computes all rows of the tile, which begins anew with the next. */
+/* Computes all rows of the tile and leaves none open. */
 static void end_tile(struct work *work)
 {
     if (work->tile_table != NULL)

@@ -26,7 +26,7 @@ static inline bool inlay_streams(inlay_stores stores, const inlay_tuning *tuning
     return stores == INLAY_STORES_AUTOMATIC ? written_bytes > tuning->stream_bytes : stores == INLAY_STORES_STREAMED;
 }
 
-/* Returns how many rows of so many bytes make a block where whole rows are prefetched. */
+/* Returns how many rows of `row_bytes` make a block where whole rows are prefetched. */
 static inline size_t inlay_block_rows(const inlay_tuning *tuning, size_t row_bytes)
 {
     return inlay_most(inlay_least(tuning->prefetch_bytes / row_bytes, INLAY_PREFETCH_ROWS), 1);
