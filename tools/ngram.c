@@ -216,24 +216,33 @@ static int make_tables(struct hashing *h)
     return outcome;
 }
 
+/* Loads the tables that the columns of the result name, one file each, in their order. */
 static int load_tables(struct hashing *h)
 {
     const struct ngram_options *options = &h->options;
-    if (options->tables != h->file.tables)
-        return failed("%s names %zu tables, and --table is given %zu times", shown(options->spec), h->file.tables,
-                      options->tables);
-    for (size_t i = 0; i < options->tables; i++) {
+    size_t needed = 0, loaded = 0, dim = 0;
+    for (size_t i = 0; i < h->file.tables; i++)
+        needed += rows_needed(h, i) > 0;
+    if (options->tables != needed)
+        return failed("the columns take rows of %zu of the tables of %s, and --table names %zu: give one for each",
+                      needed, shown(options->spec), options->tables);
+    for (size_t i = 0; i < h->file.tables; i++) {
+        size_t rows = rows_needed(h, i);
+        if (rows == 0)
+            continue;
+        const char *path = options->table[loaded++];
         const inlay_table *table = &h->weights[i].view;
-        TRY(weights_load(options->table[i], options->table_type, (size_t)options->dim, &h->weights[i]));
+        TRY(weights_load(path, options->table_type, (size_t)options->dim, &h->weights[i]));
         if (options->dim != 0 && (size_t)options->dim != table->dim)
-            return failed("--dim %" PRId64 " contradicts %s, which has dim %zu: drop --dim", options->dim,
-                          shown(options->table[i]), table->dim);
-        if (table->dim != h->weights[0].view.dim)
-            return failed("%s has dim %zu and %s %zu: all tables must have the same", shown(options->table[i]),
-                          table->dim, shown(options->table[0]), h->weights[0].view.dim);
-        if (table->rows < rows_needed(h, i))
-            return failed("%s has %zu rows, and the columns of %s reach %zu", shown(options->table[i]), table->rows,
-                          shown(options->spec), rows_needed(h, i));
+            return failed("--dim %" PRId64 " contradicts %s, which has dim %zu: drop --dim", options->dim, shown(path),
+                          table->dim);
+        dim = loaded == 1 ? table->dim : dim;
+        if (table->dim != dim)
+            return failed("%s has dim %zu and %s %zu: all tables must have the same", shown(path), table->dim,
+                          shown(options->table[0]), dim);
+        if (table->rows < rows)
+            return failed("%s has %zu rows, and the columns of %s reach %zu", shown(path), table->rows,
+                          shown(options->spec), rows);
     }
     return DONE;
 }

@@ -84,9 +84,9 @@ static const struct option_rule rules[] = {
          "the sequence begins with them. Once for each sequence, or not at all"},
 
     {"table", "random|FILE.npy", OPTION_PARSED, .parse = parse_table,
-     .help =
-         "rows [rows, dim]; once for each table that the spec names, in their order. random stands for all of them: "
-         "uniform in [-1, 1), the same floats on every machine",
+     .help = "rows [rows, dim]; once for each table that these columns name, in their order. random stands for all of "
+             "them: "
+             "uniform in [-1, 1), the same floats on every machine",
      .heading = "\nRows; without --table row ids are the result:\n"},
     {"table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1, .names = ELEMENT_TYPES,
      .help = "element type of the files, where their elements do not say it; see inlay embed --help for scales:"},

@@ -186,20 +186,23 @@ def test_rows(directory):
     shape, values = parse_npy(run(*args, "--dtype", "bfloat16", "--out", "-").stdout, "<u2")
     check(shape == (12, 4, 6) and all(abs((bits << 16) - struct.unpack("<I", struct.pack("<f", value))[0]) <= 0x8000
                                       for bits, value in zip(values, concat)), "rows of bfloat16", shape)
-    printed = run(*args, "--column", "1:2", "--ids", "5 6").stdout.decode()
-    check(printed.startswith("float32 [14, 1, 6]\n[[["), "rows are printed", printed)
+    printed = run(*args, "--column", "0:2", "--ids", "5 6").stdout.decode()
+    check(printed.startswith("float32 [14, 2, 6]\n[[["), "rows are printed", printed)
     printed = run(*args, "--combine", "sum", "--dtype", "float16").stdout.decode()
     check(printed.startswith("float16 [12, 6]\n[["), "sums are printed", printed)
     check(parse_npy(run(*args[:3], "--ids", "", *args[-6:], "--out", "-").stdout) == ((0, 4, 6), []), "rows of no tokens")
     if has_threads():
         alone, together = (run(*args, *inputs([list(range(50)) * 40]), "--threads", n, "--out", "-") for n in "13")
         check(together.returncode == 0 and alone.stdout == together.stdout, "rows on three threads", together.stderr)
-    # Two columns that both are of table 1 need no other table to be right.
+    # Columns of table 1 alone take no other table.
     wrong = write(os.path.join(directory, "short.npy"), table([[0.0] * 6]))
-    result = run(*args[:-6], "--table", wrong, "--table", paths[1], "--column", "1:2", "--out", "-")
-    check(result.returncode == 0, "a table that no column of the call names", result.stderr)
+    alone = (*args[:-6], "--scale", "0.3", "--column", "1:2")
+    shape, values = parse_npy(run(*alone, "--table", paths[1], "--out", "-").stdout)
+    expect = [value for token in range(12) for value in concat[token * 24 + 6 : token * 24 + 12]]
+    check(shape == (12, 1, 6) and values == expect, "the table of the columns alone", shape)
+    check_error(run(*alone, "--table", paths[0], "--table", paths[1]), 1, "too many tables", "1 of the tables", "--table names 2")
     check_error(run(*args[:-6], "--table", wrong, "--table", paths[1]), 1, "too few rows", "short.npy", "reach 16")
-    check_error(run(*args[:-4], "--scale", "1"), 1, "too few tables", "names 2 tables, and --table is given 1 times")
+    check_error(run(*args[:-4], "--scale", "1"), 1, "too few tables", "2 of the tables", "--table names 1")
     wide = write(os.path.join(directory, "wide.npy"), table([[0.0] * 7] * ROWS[1]))
     check_error(run(*args[:-6], "--table", paths[0], "--table", wide), 1, "two dims", "wide.npy", "dim 7", "the same")
     check_error(run(*args, "--dim", "4"), 1, "another dim", "--dim 4 contradicts", "dim 6")
