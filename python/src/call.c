@@ -37,11 +37,11 @@ static int not_used(const char *what, const char *why)
     return -1;
 }
 
-/* Reads an array of int64, of any integer type, with a given shape. A null array is absent. */
+/* Reads an array of int64, of any integer type, with a given shape. */
 static int read_int64(struct view *view, PyObject *array, const char *what, int dims, const Py_ssize_t *shape)
 {
     if (view_borrow(view, array, what, DTYPE_UNKNOWN) < 0 || view_ids(view, what) == 0 ||
-        (dims > 0 && view_require_shape(view, what, dims, shape) < 0))
+        view_require_shape(view, what, dims, shape) < 0)
         return -1;
     return view_pack(view, DTYPE_I64);
 }
@@ -113,17 +113,9 @@ static int read_padded(struct call *call, const struct layer_facts *layer, PyObj
 
 static int read_offsets(struct call *call, const struct layer_facts *layer, PyObject *offsets, PyObject *padded)
 {
-    if (call->ids.dims != 1) {
-        PyErr_Format(PyExc_ValueError, "ids has %d dimensions, expected 1 with offsets", call->ids.dims);
-        return -1;
-    }
     struct view *view = &call->more.offsets;
-    if (read_int64(view, offsets, "offsets", 0, NULL) < 0)
+    if (view_borrow_offsets(view, offsets, &call->ids) < 0)
         return -1;
-    if (view->dims != 1 || view->shape[0] == 0) {
-        PyErr_SetString(PyExc_ValueError, "offsets must be a list of one number more than there are sequences");
-        return -1;
-    }
     call->batch.offsets = (const int64_t *)(const void *)view->data;
     call->batch.sequences = (size_t)view->shape[0] - 1;
     call->batch.length = (size_t)call->ids.shape[0];

@@ -38,17 +38,8 @@ int ngram_by_sequence(struct ngram_call *call, struct view *view, PyObject *arra
 static int read_offsets(struct ngram_call *call, PyObject *array)
 {
     struct view *view = &call->offsets;
-    if (call->ids.dims != 1) {
-        PyErr_Format(PyExc_ValueError, "ids has %d dimensions, expected 1 with offsets", call->ids.dims);
+    if (view_borrow_offsets(view, array, &call->ids) < 0)
         return -1;
-    }
-    if (view_borrow(view, array, "offsets", DTYPE_UNKNOWN) < 0 || view_ids(view, "offsets") == 0 ||
-        view_pack(view, DTYPE_I64) < 0)
-        return -1;
-    if (view->dims != 1 || view->shape[0] == 0) {
-        PyErr_SetString(PyExc_ValueError, "offsets must be a list of one number more than there are sequences");
-        return -1;
-    }
     call->batch.offsets = (const int64_t *)(const void *)view->data;
     call->batch.sequences = (size_t)view->shape[0] - 1;
     call->alone = false;

@@ -74,6 +74,10 @@ int view_require_contiguous(const struct view *view, const char *what);
    0 with an exception. */
 inlay_id_type view_ids(struct view *view, const char *what);
 
+/* Borrows the offsets [sequences + 1] that cut `ids` into sequences, as int64, for the time of a call. Returns -1 with
+   an exception. */
+int view_borrow_offsets(struct view *view, PyObject *offsets, const struct view *ids);
+
 /* Requires that rows of `shape` can be written in their order, each contiguous and all the same distance apart, and
    finds that distance. Returns -1 with TypeError or ValueError. */
 int view_require_out(const struct view *view, enum dtype dtype, int dims, const Py_ssize_t *shape,
