@@ -376,13 +376,30 @@ static uint16_t half_of(float x)
     return half;
 }
 
+/* Returns the first number of a block with the greatest magnitude. */
+static float farthest(const float *x)
+{
+    float found = 0;
+    for (int i = 0; i < 32; i++)
+        if (fabsf(found) < fabsf(x[i]))
+            found = x[i];
+    return found;
+}
+
+static void range(const float *x, float *min, float *max)
+{
+    *min = INFINITY;
+    *max = -INFINITY;
+    for (int i = 0; i < 32; i++) {
+        *min = fminf(*min, x[i]);
+        *max = fmaxf(*max, x[i]);
+    }
+}
+
 /* quantize_row_q8_0_ref of ggml, and so on, of one block. */
 static void ggml_q8_0(const float *x, unsigned char *block)
 {
-    float amax = 0;
-    for (int i = 0; i < 32; i++)
-        amax = fmaxf(amax, fabsf(x[i]));
-    const float d = amax / 127, id = d != 0 ? 1 / d : 0;
+    const float d = fabsf(farthest(x)) / 127, id = d != 0 ? 1 / d : 0;
     const uint16_t half = half_of(d);
     memcpy(block, &half, sizeof half);
     for (int i = 0; i < 32; i++)
@@ -391,13 +408,7 @@ static void ggml_q8_0(const float *x, unsigned char *block)
 
 static void ggml_q4_0(const float *x, unsigned char *block)
 {
-    float amax = 0, max = 0;
-    for (int i = 0; i < 32; i++)
-        if (amax < fabsf(x[i])) {
-            amax = fabsf(x[i]);
-            max = x[i];
-        }
-    const float d = max / -8, id = d != 0 ? 1 / d : 0;
+    const float d = farthest(x) / -8, id = d != 0 ? 1 / d : 0;
     const uint16_t half = half_of(d);
     memcpy(block, &half, sizeof half);
     for (int i = 0; i < 16; i++) {
@@ -408,11 +419,8 @@ static void ggml_q4_0(const float *x, unsigned char *block)
 
 static void ggml_q4_1(const float *x, unsigned char *block)
 {
-    float min = INFINITY, max = -INFINITY;
-    for (int i = 0; i < 32; i++) {
-        min = fminf(min, x[i]);
-        max = fmaxf(max, x[i]);
-    }
+    float min, max;
+    range(x, &min, &max);
     const float d = (max - min) / 15, id = d != 0 ? 1 / d : 0;
     const uint16_t halves[2] = {half_of(d), half_of(min)};
     memcpy(block, halves, sizeof halves);
@@ -424,13 +432,7 @@ static void ggml_q4_1(const float *x, unsigned char *block)
 
 static void ggml_q5_0(const float *x, unsigned char *block)
 {
-    float amax = 0, max = 0;
-    for (int i = 0; i < 32; i++)
-        if (amax < fabsf(x[i])) {
-            amax = fabsf(x[i]);
-            max = x[i];
-        }
-    const float d = max / -16, id = d != 0 ? 1 / d : 0;
+    const float d = farthest(x) / -16, id = d != 0 ? 1 / d : 0;
     const uint16_t half = half_of(d);
     uint32_t qh = 0;
     memcpy(block, &half, sizeof half);
@@ -446,11 +448,8 @@ static void ggml_q5_0(const float *x, unsigned char *block)
 
 static void ggml_q5_1(const float *x, unsigned char *block)
 {
-    float min = INFINITY, max = -INFINITY;
-    for (int i = 0; i < 32; i++) {
-        min = fminf(min, x[i]);
-        max = fmaxf(max, x[i]);
-    }
+    float min, max;
+    range(x, &min, &max);
     const float d = (max - min) / 31, id = d != 0 ? 1 / d : 0;
     const uint16_t halves[2] = {half_of(d), half_of(min)};
     uint32_t qh = 0;
