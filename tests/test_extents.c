@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 41, DIM = 128, SEQUENCES = 3, LENGTH = 30, TOKENS_OF_BATCH = SEQUENCES * LENGTH, ROW_BYTES = DIM * 4 };
+enum { ROWS = 41, DIM = 256, SEQUENCES = 3, LENGTH = 30, TOKENS_OF_BATCH = SEQUENCES * LENGTH, ROW_BYTES = DIM * 4 };
 
 /* How the rows are cut: into extents of `equal` rows, or of the lengths in `rows`. */
 static const struct cut {
@@ -22,8 +22,8 @@ enum { CUTS = sizeof cuts / sizeof *cuts };
 /* A table in one array, and what it is made of. */
 static struct whole {
     inlay_table view;
-    float floats[ROWS * DIM], scales[ROWS * DIM / 32];
-    unsigned char data[ROWS * (DIM * 4 + 8)], zeros[ROWS * DIM / 32];
+    float floats[ROWS * DIM];
+    unsigned char data[ROWS * (DIM * 4 + 8)], scales[ROWS * DIM / 32 * 4], zeros[ROWS * DIM / 32];
 } whole;
 
 static void make_whole(inlay_element_type type)
@@ -35,7 +35,7 @@ static void make_whole(inlay_element_type type)
     const bool grouped = is_grouped(type);
     inlay_table_storage storage = inlay_table_storage_of(type, whole.data, DIM);
     storage.group = grouped ? 32 : 0;
-    storage.scales = grouped || type == INLAY_I8 || type == INLAY_I8_INVERSE ? whole.scales : NULL;
+    storage.scales = row_scale_bytes(type, DIM, 32) > 0 ? whole.scales : NULL;
     storage.zeros = grouped ? whole.zeros : NULL;
     ck_assert_int_eq(inlay_table_quantize(&from, &storage, &whole.view, NULL), INLAY_OK);
 }
@@ -70,7 +70,7 @@ static const unsigned char *zeros_of(size_t first, size_t rows, size_t *bytes)
 
 static void make_pieces(struct pieces *pieces, const struct cut *cut)
 {
-    const size_t row_bytes = whole.view.stride_bytes, row_scales = is_grouped(whole.view.type) ? DIM / 32 : 1;
+    const size_t row_bytes = whole.view.stride_bytes, scale_bytes = row_scale_bytes(whole.view.type, DIM, 32);
     size_t count = 0;
     memset(pieces, 0, sizeof *pieces);
     for (size_t row = 0, rows; row < ROWS; row += rows, count++) {
@@ -82,7 +82,7 @@ static void make_pieces(struct pieces *pieces, const struct cut *cut)
         extent->first_row = row;
         extent->data = copy(&arenas[0], whole.data + row * row_bytes, rows * row_bytes, at_begin);
         if (whole.view.scales != NULL)
-            extent->scales = copy(&arenas[1], whole.scales + row * row_scales, rows * row_scales * 4, at_begin);
+            extent->scales = copy(&arenas[1], whole.scales + row * scale_bytes, rows * scale_bytes, at_begin);
         if (whole.view.zeros != NULL) {
             size_t bytes;
             const unsigned char *zeros = zeros_of(row, rows, &bytes);
