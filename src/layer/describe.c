@@ -51,12 +51,9 @@ static inline inlay_status check_if_there(inlay_status before, const void *data,
 static __attribute__((noinline)) bool overlaps_tables(const inlay_layer *layer, struct inlay_extent written)
 {
     const inlay_table *const tables[] = {&layer->tokens, layer->spec.positions, layer->spec.segments};
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        struct inlay_table_arrays arrays;
-        if (tables[i] != NULL && inlay_check_table(tables[i], &arrays) == INLAY_OK &&
-            inlay_table_overlaps(written, tables[i], &arrays))
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (tables[i] != NULL && inlay_table_overlaps(written, tables[i]))
             return true;
-    }
     return false;
 }
 

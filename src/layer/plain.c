@@ -73,8 +73,8 @@ inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_ty
         status = inlay_check_array(ids, n, inlay_id_bytes(id_type), &read_ids);
     if (status != INLAY_OK || n == 0)
         return status;
-    if (inlay_table_overlaps(written, table, &read) || inlay_extents_overlap(written, read_ids) ||
-        inlay_extents_overlap(written, struct_of(table)))
+    if ((inlay_arrays_overlap(written, &read) && inlay_table_overlaps(written, table)) ||
+        inlay_extents_overlap(written, read_ids) || inlay_extents_overlap(written, struct_of(table)))
         return INLAY_ERROR_OVERLAP;
     size_t bad = inlay_first_bad_id(ids, id_type, n, inlay_vocab_of(table));
     if (bad < n) {
@@ -132,7 +132,8 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
         status = inlay_check_matrix(x, tokens, positions->dim, INLAY_F32, x_stride_bytes, &written);
     if (status != INLAY_OK || tokens == 0)
         return status;
-    if (inlay_table_overlaps(written, positions, &read) || inlay_extents_overlap(written, struct_of(positions)))
+    if ((inlay_arrays_overlap(written, &read) && inlay_table_overlaps(written, positions)) ||
+        inlay_extents_overlap(written, struct_of(positions)))
         return INLAY_ERROR_OVERLAP;
     inlay_fault unused;
     if (!inlay_positions_in(start, seq, positions->rows, fault != NULL ? fault : &unused))

@@ -116,9 +116,7 @@ inlay_status inlay_ngram_check_tables_apart(const inlay_ngram *ngram, const stru
 {
     for (size_t c = gather->first_column; c < gather->first_column + gather->columns; c++) {
         const inlay_table *table = gather->tables[ngram->columns[c].table];
-        struct inlay_table_arrays read;
-        if (is_first_of_table(ngram, gather->first_column, c) &&
-            (inlay_check_table(table, &read) != INLAY_OK || inlay_table_overlaps(written, table, &read)))
+        if (is_first_of_table(ngram, gather->first_column, c) && inlay_table_overlaps(written, table))
             return INLAY_ERROR_OVERLAP;
     }
     return INLAY_OK;

@@ -328,7 +328,7 @@ inlay_status inlay_table_quantize(const inlay_table *from, const inlay_table_sto
         extent_of(to, to->size),
     };
     for (size_t i = 0; i < OUTPUTS; i++) {
-        if (inlay_table_overlaps(touched[i], from, &read))
+        if (inlay_table_overlaps(touched[i], from))
             return INLAY_ERROR_OVERLAP;
         for (size_t j = i + 1; j < TOUCHED; j++)
             if (inlay_extents_overlap(touched[i], touched[j]))

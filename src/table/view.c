@@ -6,43 +6,56 @@
 
 #include <string.h>
 
-/* Checks that the arrays beside the elements are those that the type has, and finds their extents. */
-static inlay_status check_scales(const inlay_table *table, struct inlay_extent *scales, struct inlay_extent *zeros)
+/* What one row takes in each array of its table. */
+struct row_sizes {
+    size_t data_bytes;
+    size_t scale_bytes; /* 0: the type has no such array */
+    size_t zeros;       /* zero points, which share bytes with those of other rows in INLAY_U4_GROUPED_FLAT; 0: none */
+};
+
+/* Returns these sizes of a table whose type, dim and group are valid. */
+static struct row_sizes sizes_of(const inlay_table *table)
 {
-    const struct inlay_row_format *format = &inlay_row_formats[table->type];
-    const bool grouped = format->scales == INLAY_SCALES_PER_GROUP;
-    const bool scaled = format->scales != INLAY_SCALES_NONE && format->scales != INLAY_SCALES_IN_ROW;
-    if (grouped ? table->group != 32 && table->group != 64 && table->group != 128 : table->group != 0)
-        return INLAY_ERROR_OPTION;
-    if ((!scaled && table->scales != NULL) || (!grouped && table->zeros != NULL))
-        return INLAY_ERROR_OPTION;
-    if (grouped && table->dim % table->group != 0)
-        return INLAY_ERROR_SHAPE;
-    if (!scaled || table->rows == 0 || (format->optional && table->scales == NULL))
-        return INLAY_OK;
-    const size_t row_bytes = inlay_row_scale_bytes(table);
-    inlay_status status = inlay_check_rows(table->scales, table->rows, row_bytes, row_bytes, scales);
-    if (status != INLAY_OK || table->zeros == NULL)
-        return status;
-    /* Zero points are as many as scales, whose bytes did not overflow. */
-    const size_t row_scales = row_bytes / sizeof(float);
-    if (table->type == INLAY_U4_GROUPED_FLAT)
-        return inlay_check_array(table->zeros, (table->rows * row_scales + 1) / 2, 1, zeros);
-    const size_t row_zero_bytes = (row_scales + 1) / 2;
-    return inlay_check_rows(table->zeros, table->rows, row_zero_bytes, row_zero_bytes, zeros);
+    return (struct row_sizes){
+        .data_bytes = inlay_table_row_bytes(table->type, table->dim),
+        .scale_bytes = inlay_row_scale_bytes(table),
+        .zeros = table->group > 0 ? table->dim / table->group : 0,
+    };
 }
 
-/* Returns a view of the rows of one extent. */
-static inlay_table view_of_extent(const inlay_table *table, size_t i)
+/* Returns the arrays of a table that is not in extents. */
+static inlay_table_extent only_extent(const inlay_table *table)
 {
-    const inlay_table_extent *extent = &table->extents[i];
-    const size_t end = i + 1 < table->extent_count ? extent[1].first_row : table->rows;
-    inlay_table view =
-        inlay_table_of(table->type, extent->data, end - extent->first_row, table->dim, table->stride_bytes);
-    view.group = table->group;
-    view.scales = extent->scales;
-    view.zeros = extent->zeros;
-    return view;
+    return (inlay_table_extent){table->data, table->scales, table->zeros, 0};
+}
+
+/* Checks that `rows` rows have the arrays that their type has, and finds the bytes of these; `arrays` is empty before.
+   Inlined, since calls of one token notice each of these instructions. */
+static inline __attribute__((always_inline)) inlay_status check_arrays(const inlay_table *table,
+                                                                       const struct row_sizes *sizes,
+                                                                       const inlay_table_extent *extent, size_t rows,
+                                                                       struct inlay_table_arrays *arrays)
+{
+    if ((sizes->scale_bytes == 0 && extent->scales != NULL) || (sizes->zeros == 0 && extent->zeros != NULL))
+        return INLAY_ERROR_OPTION;
+    inlay_status status = inlay_check_rows(extent->data, rows, sizes->data_bytes, table->stride_bytes, &arrays->data);
+    if (status != INLAY_OK || rows == 0 || sizes->scale_bytes == 0 ||
+        (extent->scales == NULL && inlay_row_formats[table->type].optional))
+        return status;
+    status = inlay_check_rows(extent->scales, rows, sizes->scale_bytes, sizes->scale_bytes, &arrays->scales);
+    if (status != INLAY_OK || extent->zeros == NULL)
+        return status;
+    /* Zero points are as many as scales, whose bytes did not overflow. */
+    const bool flat = table->type == INLAY_U4_GROUPED_FLAT;
+    const size_t bytes = flat ? (rows * sizes->zeros + 1) / 2 : rows * ((sizes->zeros + 1) / 2);
+    return inlay_check_array(extent->zeros, bytes, 1, &arrays->zeros);
+}
+
+/* Returns how many rows extent i has. */
+static size_t rows_of_extent(const inlay_table *table, size_t i)
+{
+    const size_t end = i + 1 < table->extent_count ? table->extents[i + 1].first_row : table->rows;
+    return end - table->extents[i].first_row;
 }
 
 /* Returns whether each extent has rows, all of them those of the table, and as many as extent_rows says. */
@@ -67,9 +80,11 @@ static void reach_over(struct inlay_extent *all, struct inlay_extent one)
     }
 }
 
-/* Checks the extents of a table, and finds the bytes of their arrays; `arrays` is empty before. Not inlined, as most
-   tables have none. */
-static __attribute__((noinline)) inlay_status check_extents(const inlay_table *table, struct inlay_table_arrays *arrays)
+/* Checks the extents of a table, and finds the bytes of their arrays; `arrays` is empty before. Every call of an n-gram
+   lookup checks hundreds of extents, so what they share has been checked before. Not inlined, as most tables have none.
+ */
+static __attribute__((noinline)) inlay_status check_extents(const inlay_table *table, const struct row_sizes *sizes,
+                                                            struct inlay_table_arrays *arrays)
 {
     if (table->extent_count == 0 || table->data != NULL || table->scales != NULL || table->zeros != NULL)
         return INLAY_ERROR_OPTION;
@@ -78,10 +93,9 @@ static __attribute__((noinline)) inlay_status check_extents(const inlay_table *t
     if (status == INLAY_OK && !extents_hold_rows(table))
         status = INLAY_ERROR_SHAPE;
     for (size_t i = 0; i < table->extent_count && status == INLAY_OK; i++) {
-        const inlay_table view = view_of_extent(table, i);
-        struct inlay_table_arrays one;
-        status = inlay_check_table(&view, &one);
-        if (status == INLAY_OK && (view.zeros != NULL) != inlay_has_zeros(table))
+        struct inlay_table_arrays one = {0};
+        status = check_arrays(table, sizes, &table->extents[i], rows_of_extent(table, i), &one);
+        if (status == INLAY_OK && (table->extents[i].zeros != NULL) != inlay_has_zeros(table))
             status = INLAY_ERROR_OPTION;
         if (status == INLAY_OK) {
             reach_over(&arrays->data, one.data);
@@ -100,16 +114,20 @@ inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_arra
     const struct inlay_row_format *format = &inlay_row_formats[table->type];
     if (table->dim == 0 || (format->whole_blocks && table->dim % ((size_t)1 << format->log2_columns) != 0))
         return INLAY_ERROR_SHAPE;
-    const size_t row_bytes = inlay_table_row_bytes(table->type, table->dim);
-    if (row_bytes == 0)
+    const bool grouped = format->scales == INLAY_SCALES_PER_GROUP;
+    if (grouped ? table->group != 32 && table->group != 64 && table->group != 128 : table->group != 0)
+        return INLAY_ERROR_OPTION;
+    if (grouped && table->dim % table->group != 0)
+        return INLAY_ERROR_SHAPE;
+    const struct row_sizes sizes = sizes_of(table);
+    if (sizes.data_bytes == 0)
         return INLAY_ERROR_OVERFLOW;
     inlay_status status;
     if (table->extents != NULL || table->extent_count > 0 || table->extent_rows > 0) {
-        status = check_extents(table, arrays);
+        status = check_extents(table, &sizes, arrays);
     } else {
-        status = inlay_check_rows(table->data, table->rows, row_bytes, table->stride_bytes, &arrays->data);
-        if (status == INLAY_OK)
-            status = check_scales(table, &arrays->scales, &arrays->zeros);
+        const inlay_table_extent only = only_extent(table);
+        status = check_arrays(table, &sizes, &only, table->rows, arrays);
     }
     if (status != INLAY_OK)
         return status;
@@ -123,29 +141,23 @@ inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_arra
     return INLAY_OK;
 }
 
-/* Returns whether `a` shares a byte with any of these ranges. */
-static bool overlaps_any(struct inlay_extent a, const struct inlay_table_arrays *arrays)
+bool inlay_table_overlaps(struct inlay_extent a, const inlay_table *table)
 {
-    return inlay_extents_overlap(a, arrays->data) || inlay_extents_overlap(a, arrays->scales) ||
-           inlay_extents_overlap(a, arrays->zeros) || inlay_extents_overlap(a, arrays->extents);
-}
-
-/* Returns the same of the arrays of each extent. Rarely called, hence not inlined. */
-static __attribute__((noinline)) bool overlaps_extents(struct inlay_extent a, const inlay_table *table)
-{
-    for (size_t i = 0; i < table->extent_count; i++) {
-        const inlay_table view = view_of_extent(table, i);
-        struct inlay_table_arrays one;
-        if (inlay_check_table(&view, &one) == INLAY_OK && overlaps_any(a, &one))
-            return true;
+    const struct row_sizes sizes = sizes_of(table);
+    if (table->extents == NULL) {
+        const inlay_table_extent only = only_extent(table);
+        struct inlay_table_arrays arrays = {0};
+        check_arrays(table, &sizes, &only, table->rows, &arrays);
+        return inlay_arrays_overlap(a, &arrays);
     }
-    return false;
-}
-
-bool inlay_table_overlaps(struct inlay_extent a, const inlay_table *table, const struct inlay_table_arrays *arrays)
-{
-    return overlaps_any(a, arrays) &&
-           (table->extents == NULL || inlay_extents_overlap(a, arrays->extents) || overlaps_extents(a, table));
+    const struct inlay_extent extents = {(uintptr_t)table->extents, (uintptr_t)(table->extents + table->extent_count)};
+    bool overlaps = inlay_extents_overlap(a, extents);
+    for (size_t i = 0; i < table->extent_count && !overlaps; i++) {
+        struct inlay_table_arrays arrays = {0};
+        check_arrays(table, &sizes, &table->extents[i], rows_of_extent(table, i), &arrays);
+        overlaps = inlay_arrays_overlap(a, &arrays);
+    }
+    return overlaps;
 }
 
 size_t inlay_extent_index(const inlay_table *table, size_t row)

@@ -19,8 +19,15 @@ struct inlay_table_arrays {
    INLAY_ERROR_SHAPE, INLAY_ERROR_STRIDE, INLAY_ERROR_OVERFLOW or INLAY_ERROR_NULL. */
 inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_arrays *arrays);
 
+/* Returns whether `a` overlaps any of these ranges. If not, it shares no byte with the table. */
+static inline bool inlay_arrays_overlap(struct inlay_extent a, const struct inlay_table_arrays *arrays)
+{
+    return inlay_extents_overlap(a, arrays->data) || inlay_extents_overlap(a, arrays->scales) ||
+           inlay_extents_overlap(a, arrays->zeros) || inlay_extents_overlap(a, arrays->extents);
+}
+
 /* Returns whether `a` shares a byte with any array of a table that was checked: exactly, also with extents. */
-bool inlay_table_overlaps(struct inlay_extent a, const inlay_table *table, const struct inlay_table_arrays *arrays);
+bool inlay_table_overlaps(struct inlay_extent a, const inlay_table *table);
 
 /* Returns the index of the extent that holds a row of a table in extents. */
 size_t inlay_extent_index(const inlay_table *table, size_t row);
