@@ -392,6 +392,8 @@ START_TEST(outputs_of_forward)
     EXPECT_STATUS(forward_to(table, OUT_ROW), INLAY_ERROR_OVERLAP);
     EXPECT_STATUS(forward_to(other_table, OUT_ROW), INLAY_ERROR_OVERLAP);
     EXPECT_STATUS(forward_to(ids, OUT_ROW), INLAY_ERROR_OVERLAP);
+    EXPECT_STATUS(forward_to(tables, OUT_ROW), INLAY_ERROR_OVERLAP);
+    EXPECT_STATUS(forward_to(&second_table, OUT_ROW), INLAY_ERROR_OVERLAP);
     EXPECT_WITH(INLAY_OK, lookup, column_stride_bytes, TOKENS * ROW_BYTES, forward_to(out.begin, ROW_BYTES));
     EXPECT_WITH(INLAY_ERROR_STRIDE, lookup, column_stride_bytes, TOKENS * ROW_BYTES - 1,
                 forward_to(out.begin, ROW_BYTES));

@@ -264,9 +264,10 @@ static inline inlay_ngram_lookup inlay_ngram_lookup_default(const inlay_table *c
  * If another thread changes the arrays of the batch or the token map, what inlay_ngram_ids() says holds here too.
  *
  * @param ngram               from inlay_ngram_create()
- * @param batch               ids and history; its arrays, the token map and the tables must not overlap `out`
+ * @param batch               ids and history; its arrays and the token map must not overlap `out`
  * @param lookup              tables, columns and output type; a table has at least offset + modulus rows for each of
- *                            the columns that name it
+ *                            the columns that name it. Neither the tables nor their views nor the list of them may
+ *                            overlap `out`
  * @param out                 rows of dim elements of out_type, at any address. Tokens are counted as in ids
  * @param token_stride_bytes  distance between the first rows of two tokens
  * @param executor            null, or a thread pool that runs the parts of the call

@@ -66,6 +66,7 @@ inlay_status inlay_ngram_check_lookup(const inlay_ngram *ngram, const inlay_ngra
         return INLAY_ERROR_OPTION;
     *gather = (struct inlay_ngram_gather){
         .tables = lookup->tables,
+        .table_count = lookup->table_count,
         .first_column = lookup->first_column,
         .columns = lookup->columns,
         .scale = lookup->scale,
@@ -111,13 +112,20 @@ inlay_status inlay_ngram_check_output(const struct inlay_ngram_gather *gather, c
     return INLAY_ERROR_STRIDE;
 }
 
+/* Returns whether n bytes of the caller's overlap what is written. */
+static bool overlaps_bytes(struct inlay_extent written, const void *at, size_t n)
+{
+    return inlay_extents_overlap(written, (struct inlay_extent){(uintptr_t)at, (uintptr_t)at + n});
+}
+
 inlay_status inlay_ngram_check_tables_apart(const inlay_ngram *ngram, const struct inlay_ngram_gather *gather,
                                             struct inlay_extent written)
 {
-    for (size_t c = gather->first_column; c < gather->first_column + gather->columns; c++) {
+    bool overlaps = overlaps_bytes(written, (const void *)gather->tables, gather->table_count * sizeof *gather->tables);
+    for (size_t c = gather->first_column; c < gather->first_column + gather->columns && !overlaps; c++) {
         const inlay_table *table = gather->tables[ngram->columns[c].table];
-        if (is_first_of_table(ngram, gather->first_column, c) && inlay_table_overlaps(written, table))
-            return INLAY_ERROR_OVERLAP;
+        if (is_first_of_table(ngram, gather->first_column, c))
+            overlaps = overlaps_bytes(written, table, sizeof *table) || inlay_table_overlaps(written, table);
     }
-    return INLAY_OK;
+    return overlaps ? INLAY_ERROR_OVERLAP : INLAY_OK;
 }

@@ -9,7 +9,8 @@
 
 /* A lookup with every field validated. */
 struct inlay_ngram_gather {
-    const inlay_table *const *tables;
+    const inlay_table *const *tables; /* the caller's, as are the views that they point to */
+    size_t table_count;
     size_t first_column, columns, dim;
     float scale;
     bool sums; /* the rows of a token are added up; else they are written one by one */
@@ -29,7 +30,8 @@ inlay_status inlay_ngram_check_lookup(const inlay_ngram *ngram, const inlay_ngra
 inlay_status inlay_ngram_check_output(const struct inlay_ngram_gather *gather, const void *out, size_t tokens,
                                       struct inlay_extent *written);
 
-/* Returns INLAY_OK, or INLAY_ERROR_OVERLAP if any table that is read overlaps what is written. */
+/* Returns INLAY_OK, or INLAY_ERROR_OVERLAP if any table that is read, its view or the list of tables overlaps what is
+   written. */
 inlay_status inlay_ngram_check_tables_apart(const inlay_ngram *ngram, const struct inlay_ngram_gather *gather,
                                             struct inlay_extent written);
 
