@@ -88,7 +88,7 @@ typedef struct inlay_table_extent {
     const void *data;   /**< its rows, as inlay_table.data */
     const void *scales; /**< those of its rows, as inlay_table.scales; null for types without such an array */
     const void *zeros;  /**< the zero points of its rows, which begin in a byte of their own, as inlay_table.zeros; null
-                           in  all extents of a table or in none */
+                           in all extents of a table or in none */
     size_t first_row;   /**< index in the table of its first row; 0 for the first extent */
 } inlay_table_extent;
 
@@ -413,8 +413,8 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  * - INLAY_Q4_0: the step is the block's max |x| / 8, such that the value with that magnitude becomes -8, and is then
  *   rounded to float16. Error: 1.01 steps.
  * - INLAY_Q5_0: the same with max |x| / 16 and -16.
- * - INLAY_Q4_1, INLAY_Q5_1: m is the block's min, the step is (max - min) / 15 or / 31, and both are rounded to
- * float16. Error: 0.51 steps, plus 2^-11 of |min| and of max - min.
+ * - INLAY_Q4_1, INLAY_Q5_1: m is the block's min and the step is (max - min) / 15 or / 31, both rounded to float16.
+ *   Error: 0.51 steps, plus 2^-11 of |min| and of max - min.
  * - INLAY_IQ4_NL: the step is the block's max |x| / 127, such that the value with that magnitude becomes -127, and is
  *   then rounded to float16. Error: 14.1 steps, since the values are -127 to 113.
  * - INLAY_MXFP4: the largest power of two in the block becomes 4. Error: a quarter of the block's max |x|, or 2^-129 if
@@ -447,9 +447,9 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  * @return INLAY_OK; INLAY_ERROR_NULL if `from` or `to` is null; INLAY_ERROR_OPTION if `from` is not float32 or is a
  *         shard, or if a value is NaN, infinite or of a magnitude that the type cannot hold (above 65504 for types
  *         with a float16 scale, above 2^126 for others with a scale, unless stated otherwise above);
- * INLAY_ERROR_OVERLAP if an output (an array of `to`, *view, *largest_error) overlaps another output, the data of
- * `from`, or one of the structs `from` and `to`; otherwise the status of the first array that is missing or too small.
- * Only INLAY_OK writes anything.
+ *         INLAY_ERROR_OVERLAP if an output (an array of `to`, *view, *largest_error) overlaps another output, the data
+ *         of `from`, or one of the structs `from` and `to`; otherwise the status of the first array that is missing or
+ *         too small. Only INLAY_OK writes anything.
  */
 INLAY_API inlay_status inlay_table_quantize(const inlay_table *from, const inlay_table_storage *to, inlay_table *view,
                                             double *largest_error);
