@@ -176,6 +176,49 @@ START_TEST(allocators)
 }
 END_TEST
 
+/* What create() copies, which an allocator changes as another thread might, after the spec was validated. */
+static struct {
+    int64_t resets[2], masks[1];
+    inlay_ngram_column columns[COLUMNS];
+} rewritable;
+static int rewritten;
+
+static void *allocate_and_rewrite(void *ctx, size_t bytes)
+{
+    (void)ctx;
+    if (rewritten == 0)
+        rewritable.resets[1] = (int64_t)1 << 50;
+    else if (rewritten == 1)
+        rewritable.masks[0] = -1;
+    else
+        rewritable.columns[1].length = 1000;
+    return malloc(bytes);
+}
+
+static void release(void *ctx, void *memory)
+{
+    (void)ctx;
+    free(memory);
+}
+
+START_TEST(arrays_that_change_before_they_are_copied)
+{
+    const inlay_allocator rewriting = {NULL, allocate_and_rewrite, release};
+    spec.resets = rewritable.resets;
+    spec.masks = rewritable.masks;
+    spec.columns = rewritable.columns;
+    for (rewritten = 0; rewritten < 3; rewritten++) {
+        inlay_ngram *made = (inlay_ngram *)1;
+        memcpy(rewritable.resets, resets, sizeof resets);
+        memcpy(rewritable.masks, masks, sizeof masks);
+        memcpy(rewritable.columns, columns, sizeof columns);
+        EXPECT(inlay_ngram_create(&spec, &rewriting, &made) == INLAY_ERROR_OPTION && made == NULL, "array %d",
+               rewritten);
+        inlay_ngram_destroy(made);
+    }
+}
+END_TEST
+
 /* ---- Batches ---------------------------------------------------------------------------------------------------- */
 
 /* Expects a status of every function that takes a batch. */
@@ -443,7 +486,7 @@ END_TEST
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "errors of n-grams", set_up, tear_down, specs, columns_of_specs, allocators,
-                     fields_of_batches, places_of_bad_values, arguments_of_row_ids, overlap_with_offsets_and_the_map,
-                     row_ids_that_do_not_fit, fields_of_lookups, tables_of_lookups, outputs_of_forward,
-                     arguments_of_history);
+                     arrays_that_change_before_they_are_copied, fields_of_batches, places_of_bad_values,
+                     arguments_of_row_ids, overlap_with_offsets_and_the_map, row_ids_that_do_not_fit, fields_of_lookups,
+                     tables_of_lookups, outputs_of_forward, arguments_of_history);
 }

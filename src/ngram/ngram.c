@@ -13,25 +13,14 @@
 
 /* ---- Validation ------------------------------------------------------------------------------------------------- */
 
-static inlay_status check_ids(const int64_t *ids, size_t count, size_t vocab)
+static inlay_status check_optional(const int64_t *ids, size_t count)
 {
     struct inlay_extent read;
-    if (count == 0)
-        return INLAY_OK;
-    inlay_status status = inlay_check_array(ids, count, sizeof *ids, &read);
-    for (size_t i = 0; i < count && status == INLAY_OK; i++)
-        if ((uint64_t)inlay_id_at(ids, INLAY_ID_I64, i) >= vocab)
-            status = INLAY_ERROR_OPTION;
-    return status;
+    return count == 0 ? INLAY_OK : inlay_check_array(ids, count, sizeof *ids, &read);
 }
 
-static bool column_known(const inlay_ngram_spec *spec, const inlay_ngram_column *column)
-{
-    const uint64_t offset_limit = UINT64_C(1) << 63;
-    return column->length >= 1 && column->length <= spec->length && column->vector < spec->vectors &&
-           column->modulus >= 1 && column->offset <= offset_limit - column->modulus;
-}
-
+/* Checks everything but the contents of arrays, which the caller's allocator or another thread may change before they
+   are copied. */
 static inlay_status check_ngram_spec(const inlay_ngram_spec *spec)
 {
     const uint64_t vocab_most = UINT64_C(1) << 31;
@@ -44,18 +33,15 @@ static inlay_status check_ngram_spec(const inlay_ngram_spec *spec)
         spec->vectors < 1 || spec->vectors > INLAY_NGRAM_COLUMNS_MOST || spec->column_count < 1 ||
         spec->column_count > INLAY_NGRAM_COLUMNS_MOST)
         return INLAY_ERROR_OPTION;
-    inlay_status status = check_ids(spec->resets, spec->reset_count, spec->vocab);
+    inlay_status status = check_optional(spec->resets, spec->reset_count);
     if (status == INLAY_OK)
-        status = check_ids(spec->masks, spec->mask_count, spec->vocab);
+        status = check_optional(spec->masks, spec->mask_count);
     if (status == INLAY_OK)
         status = inlay_check_array(spec->multipliers, spec->vectors * spec->length, sizeof *spec->multipliers, &read);
     if (status == INLAY_OK)
         status = inlay_check_array(spec->columns, spec->column_count, sizeof *spec->columns, &read);
     if (status == INLAY_OK && spec->token_map != NULL)
         status = inlay_check_array(spec->token_map, spec->vocab, sizeof *spec->token_map, &read);
-    for (size_t c = 0; c < spec->column_count && status == INLAY_OK; c++)
-        if (!column_known(spec, &spec->columns[c]))
-            status = INLAY_ERROR_OPTION;
     return status;
 }
 
@@ -91,19 +77,39 @@ static struct places find_places(const inlay_ngram_spec *spec)
     return at;
 }
 
-/* ---- Preparation ------------------------------------------------------------------------------------------------ */
+/* ---- Contents of arrays ----------------------------------------------------------------------------------------- */
 
-static uint64_t *make_bitmap(void *memory, const int64_t *ids, size_t count, size_t vocab)
+/* Fills a bitmap with ids. Returns false if one of them is not in the vocabulary. */
+static bool fill_bitmap(uint64_t *bitmap, const int64_t *ids, size_t count, size_t vocab)
 {
-    uint64_t *bitmap = memory;
-    if (count == 0)
-        return NULL;
-    memset(bitmap, 0, (vocab + 63) / 64 * sizeof *bitmap);
+    if (count > 0)
+        memset(bitmap, 0, (vocab + 63) / 64 * sizeof *bitmap);
     for (size_t i = 0; i < count; i++) {
-        const int64_t id = inlay_id_at(ids, INLAY_ID_I64, i);
+        const uint64_t id = inlay_load_once((uint64_t)inlay_id_at(ids, INLAY_ID_I64, i));
+        if (id >= vocab)
+            return false;
         bitmap[id / 64] |= UINT64_C(1) << id % 64;
     }
-    return bitmap;
+    return true;
+}
+
+static bool column_known(const inlay_ngram_spec *spec, const inlay_ngram_column *column)
+{
+    const uint64_t offset_limit = UINT64_C(1) << 63;
+    return column->length >= 1 && column->length <= spec->length && column->vector < spec->vectors &&
+           column->modulus >= 1 && column->offset <= offset_limit - column->modulus;
+}
+
+/* Copies the contents of the spec's arrays. Returns false if a number is outside of its range. */
+static bool copy_arrays(inlay_ngram *ngram, const inlay_ngram_spec *spec)
+{
+    bool known = fill_bitmap(ngram->resets, spec->resets, spec->reset_count, spec->vocab) &&
+                 fill_bitmap(ngram->masks, spec->masks, spec->mask_count, spec->vocab);
+    memcpy(ngram->multipliers, spec->multipliers, spec->vectors * spec->length * sizeof *ngram->multipliers);
+    memcpy(ngram->columns, spec->columns, spec->column_count * sizeof *ngram->columns);
+    for (size_t c = 0; c < spec->column_count; c++)
+        known = known && column_known(spec, &ngram->columns[c]);
+    return known;
 }
 
 /* The inverses are computed by integer operations, since the caller's floating-point environment may be any. */
@@ -148,15 +154,17 @@ inlay_status inlay_ngram_create(const inlay_ngram_spec *spec, const inlay_alloca
         .adds = spec->mix == INLAY_NGRAM_MIX_ADD,
         .zero_is_none = spec->zero_is_none != 0,
         .token_map = spec->token_map,
-        .resets = make_bitmap(arrays + at.resets, spec->resets, spec->reset_count, spec->vocab),
-        .masks = make_bitmap(arrays + at.masks, spec->masks, spec->mask_count, spec->vocab),
+        .resets = spec->reset_count > 0 ? (uint64_t *)(void *)(arrays + at.resets) : NULL,
+        .masks = spec->mask_count > 0 ? (uint64_t *)(void *)(arrays + at.masks) : NULL,
         .multipliers = (uint64_t *)(void *)(arrays + at.multipliers),
         .columns = (inlay_ngram_column *)(void *)(arrays + at.columns),
         .same_table = (uint32_t *)(void *)(arrays + at.same_table),
         .inverses = (double *)(void *)(arrays + at.inverses),
     };
-    memcpy(made->multipliers, spec->multipliers, spec->vectors * spec->length * sizeof *made->multipliers);
-    memcpy(made->columns, spec->columns, spec->column_count * sizeof *made->columns);
+    if (!copy_arrays(made, spec)) {
+        inlay_ngram_destroy(made);
+        return INLAY_ERROR_OPTION;
+    }
     prepare_columns(made);
     *ngram = made;
     return INLAY_OK;
