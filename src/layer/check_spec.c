@@ -56,7 +56,7 @@ static bool fields_agree(const inlay_layer_spec *spec)
 }
 
 /* Whether the mapping and the weights of tokens have a type and a length if they are there, and none otherwise. */
-static bool ids_known(const inlay_layer_spec *spec)
+static bool mapping_and_weights_known(const inlay_layer_spec *spec)
 {
     return (spec->token_mapping != NULL ? inlay_id_bytes(spec->token_mapping_type) > 0
                                         : spec->token_mapping_type == 0 && spec->token_mapping_length == 0) &&
@@ -137,7 +137,7 @@ inlay_status inlay_check_spec(const inlay_layer_spec *spec, struct inlay_layer_r
     inlay_status status = check_tables(spec, arrays);
     if (status != INLAY_OK)
         return status;
-    if (!values_known(spec) || !fields_agree(spec) || !ids_known(spec))
+    if (!values_known(spec) || !fields_agree(spec) || !mapping_and_weights_known(spec))
         return INLAY_ERROR_OPTION;
     if (!dims_agree(spec) || !lengths_agree(spec))
         return INLAY_ERROR_SHAPE;

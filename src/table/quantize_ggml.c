@@ -210,7 +210,7 @@ static unsigned units_of(double x, double unit, unsigned most)
 }
 
 /* Returns the number of a value by its step; 0 if the step is 0. */
-static int number_of(double x, double step, int least, int most)
+static int number_by_step(double x, double step, int least, int most)
 {
     return step == 0 ? 0 : (int)clamped(nearest(x / step), least, most);
 }
@@ -228,7 +228,7 @@ static uint16_t quantize_symmetric(const unsigned char *row, size_t first, int m
         const size_t begin = s * COLUMNS;
         scales[s] = units_of(magnitude_of(range_of(row, first + begin, COLUMNS)) / most, unit, units);
         for (size_t i = begin; i < begin + COLUMNS; i++)
-            q[i] = number_of(value_at(row, first + i), unit * scales[s], -most, most);
+            q[i] = number_by_step(value_at(row, first + i), unit * scales[s], -most, most);
     }
     return half;
 }
@@ -302,7 +302,7 @@ static void quantize_with_minima(const unsigned char *row, size_t first, int mos
         const double low = leasts[j] * least_unit;
         scales[j] = units_of((ranges[j].most + low) / most, unit, UNITS);
         for (size_t i = j * BLOCK; i < (j + 1) * BLOCK; i++)
-            q[i] = (unsigned char)number_of(value_at(row, first + i) + low, unit * scales[j], 0, most);
+            q[i] = (unsigned char)number_by_step(value_at(row, first + i) + low, unit * scales[j], 0, most);
     }
     put_half(header, 0, half);
     put_half(header, 1, least_half);

@@ -31,10 +31,9 @@ static inlay_table_extent only_extent(const inlay_table *table)
 
 /* Checks that `rows` rows have the arrays that their type has, and finds the bytes of these; `arrays` is empty before.
    Inlined, since calls of one token notice each of these instructions. */
-static inline __attribute__((always_inline)) inlay_status check_arrays(const inlay_table *table,
-                                                                       const struct row_sizes *sizes,
-                                                                       const inlay_table_extent *extent, size_t rows,
-                                                                       struct inlay_table_arrays *arrays)
+static inline __attribute__((always_inline)) inlay_status
+check_table_arrays(const inlay_table *table, const struct row_sizes *sizes, const inlay_table_extent *extent,
+                   size_t rows, struct inlay_table_arrays *arrays)
 {
     if ((sizes->scale_bytes == 0 && extent->scales != NULL) || (sizes->zeros == 0 && extent->zeros != NULL))
         return INLAY_ERROR_OPTION;
@@ -94,7 +93,7 @@ static __attribute__((noinline)) inlay_status check_extents(const inlay_table *t
         status = INLAY_ERROR_SHAPE;
     for (size_t i = 0; i < table->extent_count && status == INLAY_OK; i++) {
         struct inlay_table_arrays one = {0};
-        status = check_arrays(table, sizes, &table->extents[i], rows_of_extent(table, i), &one);
+        status = check_table_arrays(table, sizes, &table->extents[i], rows_of_extent(table, i), &one);
         if (status == INLAY_OK && (table->extents[i].zeros != NULL) != inlay_has_zeros(table))
             status = INLAY_ERROR_OPTION;
         if (status == INLAY_OK) {
@@ -127,7 +126,7 @@ inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_arra
         status = check_extents(table, &sizes, arrays);
     } else {
         const inlay_table_extent only = only_extent(table);
-        status = check_arrays(table, &sizes, &only, table->rows, arrays);
+        status = check_table_arrays(table, &sizes, &only, table->rows, arrays);
     }
     if (status != INLAY_OK)
         return status;
@@ -147,14 +146,14 @@ bool inlay_table_overlaps(struct inlay_extent a, const inlay_table *table)
     if (table->extents == NULL) {
         const inlay_table_extent only = only_extent(table);
         struct inlay_table_arrays arrays = {0};
-        check_arrays(table, &sizes, &only, table->rows, &arrays);
+        check_table_arrays(table, &sizes, &only, table->rows, &arrays);
         return inlay_arrays_overlap(a, &arrays);
     }
     const struct inlay_extent extents = {(uintptr_t)table->extents, (uintptr_t)(table->extents + table->extent_count)};
     bool overlaps = inlay_extents_overlap(a, extents);
     for (size_t i = 0; i < table->extent_count && !overlaps; i++) {
         struct inlay_table_arrays arrays = {0};
-        check_arrays(table, &sizes, &table->extents[i], rows_of_extent(table, i), &arrays);
+        check_table_arrays(table, &sizes, &table->extents[i], rows_of_extent(table, i), &arrays);
         overlaps = inlay_arrays_overlap(a, &arrays);
     }
     return overlaps;
