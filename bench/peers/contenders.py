@@ -63,7 +63,8 @@ class PyTorch:
 
         self.torch = torch
         torch.set_num_threads(threads)
-        torch.set_num_interop_threads(1)
+        if torch.get_num_interop_threads() != 1:  # which can be set only once
+            torch.set_num_interop_threads(1)
         self.mode = torch.inference_mode()
         self.mode.__enter__()  # and never leave it
         self.version = f"PyTorch {torch.__version__.partition('+')[0]} ({torch.backends.cpu.get_cpu_capability()})"

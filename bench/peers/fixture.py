@@ -76,6 +76,8 @@ def fill(table):
 
 
 class Fixture:
+    tolerance = 1e-5  # a peer may fuse the multiplication with the addition: an ULP of |x| < 64 is at most 3.9e-6
+
     def __init__(self, shape, scale, sinusoids):
         """`sinusoids(dim, rows)` returns the positional encodings."""
         self.shape, self.scale = shape, scale
@@ -89,6 +91,9 @@ class Fixture:
         self.ids32[:] = self.ids
         self.out = pages(shape.output)
         self.out.fill(0)
+
+    def clear(self):
+        self.out.fill(numpy.nan)
 
     def difference(self, output):
         """The largest difference between an output and the definition; infinite if it has another shape or NaN."""

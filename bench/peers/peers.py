@@ -2,19 +2,23 @@
 # SPDX-License-Identifier: MIT
 """Compares inlay with other frameworks: the same layer on the same memory, in one process, in interleaved rounds.
 
-    peers.py LIBRARY HANDLES [--threads N] [--rounds N] [--pages huge|small|unset] [--shapes REGEX] [--peers REGEX]
-             [--json]
+    peers.py LIBRARY HANDLES [--only layer|lookups] [--threads N] [--rounds N] [--pages huge|small|unset]
+             [--shapes REGEX] [--peers REGEX] [--json]
+
+There are two sections: the input layer, and lookups of short rows, hashed n-grams among them, in large tables.
 
 Runs in the virtual environment that `./dev peers` makes. A peer whose wheel is missing and a shape that does not
 fit in memory are skipped with a line that says so. The exit status is 1 if an output is wrong, inlay's or a peer's.
 """
 import argparse
+import dataclasses
 import gc
 import os
 import pathlib
 import re
 import statistics
 import sys
+import typing
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGES = {
@@ -22,13 +26,13 @@ PAGES = {
     "small": "small pages for all",
     "unset": "table, positions and ids in huge pages, outputs and temporaries as each framework allocates them",
 }
-TOLERANCE = 1e-5  # a peer may fuse the multiplication with the addition: an ULP of |x| < 64 is at most 3.9e-6
 
 
 def arguments():
     parser = argparse.ArgumentParser(description="Compares inlay with other frameworks.")
     parser.add_argument("shared_object", help="libinlay.so")
     parser.add_argument("handles", help="handles.c, built")
+    parser.add_argument("--only", choices=("layer", "lookups"), help="only this section")
     parser.add_argument("--threads", type=int, default=1, help="threads of inlay and of each peer (default: 1)")
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds (default: 7)")
     parser.add_argument(
@@ -74,99 +78,212 @@ def skip(what):
     return f"skipped: {what}"
 
 
+@dataclasses.dataclass
+class Section:
+    """What is compared: contenders are objects with contenders(fixture) and a version, `ours` the names of inlay's."""
+
+    name: str
+    shapes: list
+    fixture: typing.Callable  # of a shape
+    own: list
+    peers: list
+    ours: tuple
+    about: dict
+    conditions: str
+    goals: list
+    absent: list
+    inlay: typing.Any = None  # inlay through ctypes, which has handles and an overhead
+    describe: typing.Callable = lambda shape: {}
+
+
+def load(classes, options, absent):
+    """The contenders of those classes whose wheels are there, and what their names are about."""
+    made, about = [], {}
+    for each in classes:
+        if not any(re.search(options.peers, name) for name in each.about):
+            continue
+        try:
+            made.append(each(options.threads))
+            about.update(each.about)
+        except (ImportError, OSError) as missing:  # OSError: a library of the wheel does not fit
+            absent.append(skip(f"{each.__name__}: {missing}"))
+    return made, about
+
+
+def package(make, options, absent):
+    """inlay's Python package, if it could be built."""
+    try:
+        return [make(options.threads)]
+    except ImportError as missing:
+        absent.append(skip(f"inlay from Python: {missing}"))
+        return []
+
+
+def layer_section(options):
+    import contenders
+    import fixture as fixtures
+    import report
+    from layer import Inlay, Package
+    from library import Library
+
+    inlay, sinusoids = Inlay(options.shared_object, options.handles, options.threads), Library(options.shared_object)
+    absent = list(contenders.ABSENT)
+    peers, about = load(contenders.PEERS, options, absent)
+
+    def fixture(shape):
+        return fixtures.Fixture(shape, inlay.sqrt_dim(shape.dim), lambda dim, n: sinusoids.table("exact", dim, n))
+
+    return Section(
+        name="the layer",
+        shapes=fixtures.SHAPES,
+        fixture=fixture,
+        own=[inlay, *package(Package, options, absent)],
+        peers=peers,
+        ours=(inlay.sinusoid, inlay.learned),
+        about=about,
+        conditions=(
+            "float32 tables, int64 ids (int32 for JAX and TensorFlow), random over the vocabulary; inlay's figure is "
+            "the slower of its two"
+        ),
+        goals=report.layer_goals(contenders.PyTorch),
+        absent=absent,
+        inlay=inlay,
+    )
+
+
+def lookup_section(options):
+    import lookup_contenders
+    import lookups
+
+    absent = list(lookup_contenders.ABSENT)
+    own = package(lookup_contenders.Inlay, options, absent)
+    peers, about = load(lookup_contenders.PEERS, options, absent) if own else ([], {})
+    return Section(
+        name="lookups",
+        shapes=lookups.SHAPES if own else [],
+        fixture=lookups.Fixture,
+        own=own,
+        peers=peers,
+        ours=(lookup_contenders.Inlay.layer, lookup_contenders.Inlay.ngram),
+        about=about,
+        conditions=(
+            f"tables of {lookups.table_bytes() / 2**30:.1f} GiB, int64 ids, random over the vocabulary, other ones in "
+            "each call; every contender from Python; inlay's figure is the slower one where it has two"
+        ),
+        goals=lookups.GOALS,
+        absent=absent,
+        describe=lookups.describe,
+    )
+
+
+def check(section, fixture, options, differences):
+    """The contenders of a shape whose output is right, and whether all are."""
+    import fixture as fixtures
+
+    chosen, right = [], True
+    for peer in [*section.own, *section.peers]:
+        try:
+            made = list(peer.contenders(fixture))
+        except Exception as failure:  # one framework that fails must not stop the others
+            section.absent.append(skip(f"{type(peer).__name__}, {fixture.shape.name}: {failure}"))
+            continue
+        for contender in made:
+            is_ours = contender.name in section.ours
+            if not is_ours and not re.search(options.peers, contender.name):
+                continue
+            if contender.mode in (fixtures.REUSED, fixtures.USED):
+                fixture.clear()
+            difference = fixture.difference(contender.array(contender.call()))
+            differences[contender.name, contender.mode] = difference
+            if difference > (0 if is_ours else fixture.tolerance):
+                right = False
+                where = f"{contender.name}, {fixture.shape.name}, {contender.mode}"
+                section.absent.append(skip(f"{where}: WRONG, differs by {difference:g}"))
+            else:
+                chosen.append(contender)
+    return chosen, right
+
+
+def measure(section, options):
+    """The rows of a section, what it takes to call inlay without work, and whether all outputs are right."""
+    import fixture as fixtures
+    import report
+    import rounds
+
+    rows, right, empty_calls = [], True, []
+    for shape in section.shapes:
+        if not re.search(options.shapes, shape.name):
+            continue
+        if shape.bytes > 0.8 * fixtures.free_bytes():
+            section.absent.append(skip(f"{shape.name}: {shape.bytes / 2**30:.1f} GiB of memory are not free"))
+            continue
+        print(f"peers: {shape.name}", file=sys.stderr, flush=True)
+        fixture, differences = section.fixture(shape), {}
+        chosen, all_right = check(section, fixture, options, differences)
+        right = right and all_right
+        timings = rounds.measure(chosen, options.rounds, options.threads)
+        made = report.make_rows(shape, timings, differences, section.ours, lambda name: section.about[name][0])
+        rows += [{"section": section.name, **row, **section.describe(shape)} for row in made]
+        if section.inlay:
+            empty_calls += [rounds.seconds_for(section.inlay.without_work, 10000)[1] for _ in range(5)]
+            section.inlay.leave()
+        chosen = timings = fixture = None
+        gc.collect()
+    return rows, empty_calls, right
+
+
+def facts_of(section, rows, empty_calls, options, cores):
+    import report
+
+    share = [row["processor_share"] for row in rows]
+    versions = [", ".join(each.version for each in group) for group in (section.own, section.peers)]
+    facts = {
+        "versions": f"inlay {versions[0]} beside {versions[1]}",
+        "conditions": (
+            f"{options.threads} thread{'s' * (options.threads > 1)} on core{'s' * (len(cores) > 1)} "
+            f"{', '.join(map(str, cores))}; {options.rounds} rounds; {section.conditions}; {PAGES[options.pages]}"
+        ),
+    }
+    if empty_calls:
+        overhead = report.time(statistics.median(empty_calls))
+        facts["overhead"] = (
+            f"a call of inlay_forward through ctypes without work takes {overhead}: it counts as inlay's time except "
+            "where inlay is used from C"
+        )
+    facts["disturbance"] = (
+        f"the clock is {'CPU time' if options.threads == 1 else 'wall time'}; CPU time over wall time: "
+        f"{statistics.median(share):.2f} (median of the rows), {min(share):.2f} (least); load of the machine: "
+        f"{os.getloadavg()[0]:.1f}"
+    )
+    return facts
+
+
 def main():
     options = arguments()
     cores = prepare_environment(options.threads, options.pages)
 
     sys.path.append(str(ROOT / "tests" / "interop"))
-    import contenders
-    import fixture as fixtures
     import report
-    import rounds
-    from layer import Inlay, Package
-    from library import Library
 
-    inlay = Inlay(options.shared_object, options.handles, options.threads)
-    sinusoids = Library(options.shared_object)
-    ours = (inlay.sinusoid, inlay.learned)
-    absent, peers, about = list(contenders.ABSENT), [], {}
-    own = [inlay]
-    try:
-        own.append(Package(options.threads))
-    except ImportError as missing:
-        absent.append(skip(f"inlay from Python: {missing}"))
-    for peer in contenders.PEERS:
-        if not any(re.search(options.peers, name) for name in peer.about):
+    results, all_right = [], True
+    for name, make in (("layer", layer_section), ("lookups", lookup_section)):
+        if options.only not in (None, name):
             continue
-        try:
-            peers.append(peer(options.threads))
-            about.update(peer.about)
-        except ImportError as missing:
-            absent.append(skip(f"{peer.__name__}: {missing}"))
-
-    rows, wrong, empty_calls = [], False, []
-    for shape in fixtures.SHAPES:
-        if not re.search(options.shapes, shape.name):
+        section = make(options)
+        rows, empty_calls, right = measure(section, options)
+        all_right = all_right and right
+        if not rows:
             continue
-        if shape.bytes > 0.8 * fixtures.free_bytes():
-            absent.append(skip(f"{shape.name}: {shape.bytes / 2**30:.1f} GiB of memory are not free"))
-            continue
-        print(f"peers: {shape.name}", file=sys.stderr, flush=True)
-        fixture = fixtures.Fixture(shape, inlay.sqrt_dim(shape.dim), lambda dim, n: sinusoids.table("exact", dim, n))
-        chosen, differences = [], {}
-        for peer in [*own, *peers]:
-            try:
-                made = list(peer.contenders(fixture))
-            except Exception as failure:  # one framework that fails must not stop the others
-                absent.append(skip(f"{type(peer).__name__}, {shape.name}: {failure}"))
-                continue
-            for contender in made:
-                if contender.name not in ours and not re.search(options.peers, contender.name):
-                    continue
-                if contender.mode in (fixtures.REUSED, fixtures.USED):
-                    fixture.out.fill(float("nan"))
-                difference = fixture.difference(contender.array(contender.call()))
-                differences[contender.name, contender.mode] = difference
-                if difference > (0 if contender.name in ours else TOLERANCE):
-                    wrong = True
-                    absent.append(skip(f"{contender.name}, {shape.name}: WRONG, differs by {difference:g}"))
-                else:
-                    chosen.append(contender)
-            made = contender = None
-        timings = rounds.measure(chosen, options.rounds, options.threads)
-        empty_calls += [rounds.seconds_for(inlay.without_work, 10000)[1] for _ in range(5)]
-        rows += report.make_rows(shape, timings, differences, ours, lambda name: about[name][0])
-        chosen = timings = fixture = None
-        inlay.leave()
-        gc.collect()
-
-    if not rows:
+        facts = facts_of(section, rows, empty_calls, options, cores)
+        results.append({"section": section.name, **facts, "absent": section.absent, "rows": rows})
+        if not options.json:
+            report.print_table(section.name, facts, rows, section.about, section.absent, section.goals)
+    if not results:
         print("peers: no shape was measured", file=sys.stderr)
         return 1
-    share = statistics.median(row["processor_share"] for row in rows)
-    least = min(row["processor_share"] for row in rows)
-    facts = {
-        "versions": f"inlay {', '.join(peer.version for peer in own)} beside {', '.join(peer.version for peer in peers)}",
-        "conditions": (
-            f"{options.threads} thread{'s' * (options.threads > 1)} on core{'s' * (len(cores) > 1)} "
-            f"{', '.join(map(str, cores))}; {options.rounds} rounds; float32 tables, int64 ids (int32 for JAX and "
-            f"TensorFlow), random over the vocabulary; {PAGES[options.pages]}; inlay's figure is the slower of its two"
-        ),
-        "overhead": (
-            "a call of inlay_forward through ctypes without work takes "
-            f"{report.time(statistics.median(empty_calls))}: it counts as inlay's time except where inlay is used from C"
-        ),
-        "disturbance": (
-            f"the clock is {'CPU time' if options.threads == 1 else 'wall time'}; CPU time over "
-            f"wall time: {share:.2f} (median of the rows), {least:.2f} (least); load of the machine: "
-            f"{os.getloadavg()[0]:.1f}"
-        ),
-    }
     if options.json:
-        report.print_json(facts, rows, absent)
-    else:
-        report.print_table(facts, rows, about, absent, contenders.PyTorch)
-    return int(wrong)
+        report.print_json(results)
+    return int(not all_right)
 
 
 if __name__ == "__main__":

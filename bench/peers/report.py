@@ -17,6 +17,7 @@ MODES = {
     NEW: "outputs new, all from Python: inlay's come from the pool of its package, a peer's as it allocates by itself",
 }
 LARGE = 32 << 20
+COLUMNS = 10  # of a table of ratios; one of more shapes has them as lines
 
 
 def belongs(contender, mode, ours):
@@ -139,10 +140,10 @@ def matrix(rows, mode):
         )
 
 
-def goals(peers, torch):
-    """The goals of the project, beside the worst row of each kind."""
+def layer_goals(torch):
+    """The goals of the project for the layer: what, times faster, which rows."""
     eager, module = torch.plain, torch.module
-    kinds = (
+    return [
         (f"{module}, outputs of 32 MiB and more", 10, lambda r: r["peer"] == module and r["output_bytes"] >= LARGE),
         (f"{module}, one token", 100, lambda r: r["peer"] == module and r["one_token"]),
         (f"{eager}, outputs of 32 MiB and more", 10, lambda r: r["peer"] == eager and r["output_bytes"] >= LARGE),
@@ -151,33 +152,40 @@ def goals(peers, torch):
         ("peers that fuse, 32 MiB and more", 1.1, lambda r: r["fused"] and r["output_bytes"] >= LARGE),
         ("every peer, new outputs of 32 MiB and more", 2, lambda r: r["outputs"] == NEW and r["output_bytes"] >= LARGE),
         ("every peer, everywhere", 1, lambda r: True),
-    )
-    cells = [("goal: times faster than", "", *MODES)]
+    ]
+
+
+def goals(peers, kinds):
+    """The goals, beside the worst row of each kind."""
+    modes = [mode for mode in MODES if any(row["outputs"] == mode for row in peers)]
+    cells = [("goal: times faster than", "", *modes)]
     for what, goal, wanted in kinds:
         worst = []
-        for mode in MODES:
+        for mode in modes:
             found = [r["median_over_inlay"] for r in peers if r["outputs"] == mode and wanted(r)]
             worst.append("-" if not found else f"{ratio(min(found))}{'' if min(found) >= goal else ' missed'}")
         cells.append((what, str(goal), *worst))
     return table(cells)
 
 
-def print_table(facts, rows, about, absent, torch):
+def print_table(section, facts, rows, about, absent, kinds):
     peers = sorted((row for row in rows if not row["is_inlay"]), key=lambda row: row["median_over_inlay"])
+    print(f"== {section}")
     print(*verdict(peers), sep="\n")
-    print(f"\n{facts['versions']}")
-    print(f"{facts['conditions']}\n{facts['overhead']}\n{facts['disturbance']}\n")
+    print("", *facts.values(), "", sep="\n")
     print(*long_table(peers), sep="\n")
     for mode, what in MODES.items():
-        print(f"\n{what}; medians over inlay's")
-        print(*table(list(matrix(rows, mode))), sep="\n")
+        cells = list(matrix(rows, mode))
+        if len(cells) > 1:
+            print(f"\n{what}; medians over inlay's")
+            print(*table(list(zip(*cells)) if len(cells[0]) > COLUMNS else cells), sep="\n")
     print("\nworst ratio of each kind")
-    print(*goals(peers, torch), sep="\n")
+    print(*goals(peers, kinds), sep="\n")
     print("\nhow each differs from inlay")
     lines = [(name, "fused" if fused else "not fused", text) for name, (fused, text) in about.items()]
     print(*table(lines, 3), sep="\n")
-    print("", *absent, sep="\n")
+    print("", *absent, "", sep="\n")
 
 
-def print_json(facts, rows, absent):
-    print(json.dumps({**facts, "absent": absent, "rows": rows}, indent=1))
+def print_json(sections):
+    print(json.dumps(sections, indent=1))

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Tests the scripts of bench/ on invented runs, which are read, compared and drawn, and on an invented loop.
 
-Run as `test_scripts.py BENCH_DIR`. Pictures are drawn only if matplotlib is installed; the last line says so.
+Run as `test_scripts.py BENCH_DIR`. Pictures are drawn only if matplotlib is installed, and the comparison with other
+frameworks is tested only if NumPy is; the last line says so.
 """
 
+import collections
 import json
 import os
 import pathlib
@@ -15,6 +17,7 @@ import tempfile
 BENCH = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(BENCH))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path += [str(BENCH / "peers"), str(BENCH.parent / "python" / "tests")]
 sys.dont_write_bytecode = True
 
 import against  # noqa: E402  pylint: disable=wrong-import-position
@@ -247,7 +250,122 @@ def test_pictures(folder):
     return draw(folder, threads) == ["threads.png"] and "pictures too"
 
 
+Timing = collections.namedtuple("Timing", "contender median minimum faults share", defaults=(0, 1.0))
+
+
+def timing(name, mode, seconds):
+    import fixture
+
+    return Timing(fixture.Contender(name, mode, None, None), seconds, seconds / 2)
+
+
+def test_peer_rows():
+    """A peer is compared with the slower of inlay's contenders in the same mode; those who are faster are named."""
+    import fixture
+    import lookups
+    import report
+
+    ours = ("inlay, Layer", "inlay, NGram")
+    shape = lookups.Shape("rows", lookups.QWEN, "e4m3", 160, "bfloat16", "concat", 1, 16)
+    timings = [
+        timing(ours[0], fixture.NEW, 2e-6),
+        timing(ours[1], fixture.NEW, 1e-6),
+        timing(ours[0], fixture.REUSED, 1e-6),
+        timing("quick", fixture.ALLOCATED, 1e-6),
+        timing("slow", fixture.ALLOCATED, 8e-6),
+        timing("slow", fixture.REUSED, 3e-6),
+    ]
+    differences = {(each.contender.name, each.contender.mode): 0.0 for each in timings}
+    rows = report.make_rows(shape, timings, differences, ours, lambda name: name == "quick")
+    rows = [{**row, **lookups.describe(shape)} for row in rows]
+    ratios = {(row["peer"], row["outputs"]): row["median_over_inlay"] for row in rows if not row["is_inlay"]}
+    assert ratios == {("slow", "reused"): 3.0, ("quick", "new"): 0.5, ("slow", "new"): 4.0}, ratios
+    assert rows[0]["shape"] == "rows e4m3 16x160 to bfloat16, t16" and rows[0]["output_bytes"] == 16 * 16 * 160 * 2
+    peers = [row for row in rows if not row["is_inlay"]]
+    said = list(report.verdict(peers))
+    assert len(said) == 1 and said[0].startswith("FASTER THAN INLAY: quick, rows e4m3 16x160"), said
+    slower = [row for row in peers if row["peer"] == "slow"]
+    assert next(report.verdict(slower)).startswith("no peer is faster than inlay anywhere; nearest: slow"), slower
+    lines = [" ".join(line.split()) for line in report.goals(peers, lookups.GOALS)]
+    assert lines[0] == "goal: times faster than reused new", lines
+    assert lines[1] == "rows of FP8, every peer 3 3.00 0.50 missed", lines
+    assert lines[2] == "rows of bfloat16, every peer 3 - -" and lines[5] == "the hash alone, every peer 3 - -", lines
+    assert lines[6] == "every peer, everywhere 1 3.00 0.50 missed", lines
+    cells = list(report.matrix(rows, "new"))
+    assert [line[0] for line in cells] == ["", *ours, "quick", "slow"] and cells[4][1] == "4.00", cells
+
+
+def test_lookup_definition():
+    """The hash is that of the header, and a difference of one bit is found."""
+    import lookups
+    import ngram_definition
+    import numpy
+
+    lookups.TABLE_BYTES, lookups.CALL_TOKENS = 1 << 20, 64
+    for family in (lookups.ENGRAM, lookups.QWEN):
+        made, ids, rows = lookups.calls_of(family, 5000)
+        ids[5] = ids[9] = lookups.END_OF_TEXT
+        spec = {"length": family.length, "pad": made.pad, "mix": "xor", "multipliers": [made.multipliers]}
+        spec |= {"resets": made.resets, "token_map": made.token_map}
+        columns = zip(made.lengths.tolist(), made.moduli.tolist(), made.offsets.tolist())
+        spec["columns"] = [{"length": n, "modulus": m, "offset": o} for n, m, o in columns]
+        before = family.length - 1
+        expected = ngram_definition.row_ids(spec, [ids[before:].tolist()], [ids[:before].tolist()])
+        rows[:] = made.rows(ids)
+        assert numpy.array_equal(rows, expected) and rows.max() < 5000, family.name
+        assert len(numpy.unique(rows)) > 500, "ids reach everywhere"
+    values = lookups.e4m3_values()
+    assert values[[0x01, 0x08, 0x38, 0x7E, 0xB8]].tolist() == [2.0**-9, 2.0**-6, 1, 448, -1]
+    assert numpy.isnan(values).nonzero()[0].tolist() == [0x7F, 0xFF]
+    ties = numpy.array([1 + 2**-8, 1 + 3 * 2**-8, 1 + 2**-8 + 2**-20, -2.0], numpy.float32)
+    assert lookups.bfloat16_bits(ties).tolist() == [0x3F80, 0x3F82, 0x3F81, 0xC000]
+    assert lookups.SCALE == 0xB5 * 2.0**-14, "bfloat16 holds it"
+
+
+def test_lookup_outputs():
+    import lookups
+    import numpy
+
+    lookups.TABLE_BYTES, lookups.CALL_TOKENS = 1 << 20, 64
+    for given in lookups.SHAPES:
+        fixture = lookups.Fixture(given._replace(seq=4))
+        i = fixture.step()
+        ids, shape = fixture.row_ids[i], fixture.shape
+        if shape.stage == "hash":
+            assert fixture.difference(ids.copy()) == 0 and fixture.step() == 2
+            assert fixture.difference(ids) == numpy.inf, "ids of another call"
+            continue
+        rows = fixture._expand(ids)
+        if shape.combine == "sum":
+            total = rows[:, 0].copy()
+            for column in range(1, shape.family.columns):
+                total += rows[:, column]
+            rows = total
+        right = rows if shape.out == "float32" else lookups.bfloat16_bits(rows)
+        assert fixture.difference(right.reshape(shape.output)) == 0, shape.name
+        fixture.step = lambda i=i: i + 1
+        wrong = right.copy()
+        wrong.view(numpy.uint8)[-1, ..., -1] ^= numpy.uint8(1)
+        assert fixture.difference(wrong) > fixture.tolerance, shape.name
+        wrong.view(numpy.uint8).fill(255)  # NaN
+        assert fixture.difference(wrong) == numpy.inf and fixture.difference(right[1:]) == numpy.inf
+        fixture.clear()
+        assert fixture.difference(fixture.out) == numpy.inf, "what is not written is wrong"
+
+
+def test_peers():
+    try:
+        import numpy  # noqa: F401  pylint: disable=unused-import
+    except ImportError:
+        return "peers were not tested: NumPy is not installed"
+    test_peer_rows()
+    test_lookup_definition()
+    test_lookup_outputs()
+    return "peers too"
+
+
 def main():
+    peers = test_peers()
     with tempfile.TemporaryDirectory() as folder:
         test_rows()
         test_rule()
@@ -258,7 +376,7 @@ def main():
         test_in_turn(pathlib.Path(folder))
         said = test_pictures(pathlib.Path(folder))
     assert said
-    print(f"bench scripts: all good; {said}")
+    print(f"bench scripts: all good; {peers}; {said}")
 
 
 if __name__ == "__main__":
