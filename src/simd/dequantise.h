@@ -98,7 +98,7 @@ VEC_INLINE void dequantise_last(inlay_element_type type, struct dequantise_way w
     /* The sizes are constants, so that memcpy is not called. */
     if (sizeof copy > 32 && bytes & 32)
         memcpy(copy, from, 32);
-    if (bytes & 16)
+    if (sizeof copy > 16 && bytes & 16)
         memcpy(copy + (bytes & 32), from + (bytes & 32), 16);
     if (bytes & 8)
         memcpy(copy + (bytes & 48), from + (bytes & 48), 8);
@@ -232,11 +232,10 @@ VEC_INLINE void dequantise_halves_tile(inlay_element_type type, const struct inl
     dequantise_rows(type, way, tile);
 }
 
-VEC_INLINE void dequantise_tile(inlay_element_type type, const struct inlay_embed_tile *tile)
+/* Writes rows of floats. */
+VEC_INLINE void dequantise_floats_tile(inlay_element_type type, const struct inlay_embed_tile *tile)
 {
-    if (tile->out_type != INLAY_F32)
-        dequantise_halves_tile(type, tile);
-    else if (tile->positions != NULL)
+    if (tile->positions != NULL)
         dequantise_rows(type, dequantise_floats(true, tile->stream), tile);
     else
         dequantise_rows(type, dequantise_floats(false, tile->stream), tile);

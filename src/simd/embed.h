@@ -181,7 +181,6 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_
     embed_release(&held);
 }
 
-/* Not inlined: the other loops would get its stack frame, which is large and aligned. */
 /* Copies rows of 16-bit elements: two of them as one float, and the last one by itself if their number is odd. */
 static void NAME(embed_copied_halves)(const struct inlay_embed_tile *tile)
 {
@@ -191,11 +190,6 @@ static void NAME(embed_copied_halves)(const struct inlay_embed_tile *tile)
     const size_t last = floats.columns * sizeof(float);
     for (size_t i = 0; i < tile->count && tile->columns % 2 == 1; i++)
         memcpy(tile->out[i] + last, tile->rows[i] + last, 2);
-}
-
-static __attribute__((noinline)) void NAME(embed_f32_halves)(const struct inlay_embed_tile *tile)
-{
-    dequantise_halves_tile(INLAY_F32, tile);
 }
 
 static void NAME(embed_f32)(const struct inlay_embed_tile *tile)

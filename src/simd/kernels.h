@@ -16,6 +16,17 @@
 #include "simd/quantised.h"
 
 #include "simd/dequantise.h"
+
+/* Defines the function that embeds rows of one type in 16-bit outputs. Not inlined, since compilers use registers worse
+   in one function with the loops that write floats. */
+#define EMBED_HALVES(name, type)                                                                                       \
+    static __attribute__((noinline)) void NAME(name##_halves)(const struct inlay_embed_tile *tile)                     \
+    {                                                                                                                  \
+        dequantise_halves_tile(type, tile);                                                                            \
+    }
+
+EMBED_HALVES(embed_f32, INLAY_F32)
+
 #include "simd/embed.h"
 #include "simd/ngram.h"
 #include "simd/norm.h"
@@ -25,9 +36,13 @@
 /* Defines the function that embeds rows of one quantised type. Each type has a function of its own, in which the type
    is a constant: compilers use registers worse in one function for all of them. */
 #define EMBED_QUANTISED(name, type)                                                                                    \
+    EMBED_HALVES(name, type)                                                                                           \
     static void NAME(name)(const struct inlay_embed_tile *tile)                                                        \
     {                                                                                                                  \
-        dequantise_tile(type, tile);                                                                                   \
+        if (tile->out_type == INLAY_F32)                                                                               \
+            dequantise_floats_tile(type, tile);                                                                        \
+        else                                                                                                           \
+            NAME(name##_halves)(tile);                                                                                 \
     }
 
 EMBED_QUANTISED(embed_f16, INLAY_F16)
