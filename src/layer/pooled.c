@@ -16,18 +16,24 @@ static void begin_pooled(struct inlay_tile *tile, const struct inlay_part *part,
     tile->moves = NULL; /* sum_rows() has prefetched the rows */
 }
 
+/* Tokens of a part whose rows are prefetched together, over the ends of sequences. */
+struct prefetch {
+    size_t done, end; /* up to where rows are prefetched; the end of the part */
+};
+
 /* Adds up the rows of a sequence in `sum`; returns how many they are. */
-static size_t sum_rows(const struct inlay_part *part, struct inlay_sequence sequence, unsigned char *sum)
+static size_t sum_rows(const struct inlay_part *part, struct inlay_sequence sequence, struct prefetch *prefetch,
+                       unsigned char *sum)
 {
     const struct inlay_work *work = part->work;
     struct inlay_tile tile;
     const bool weighted = inlay_is_weighted(work);
     const size_t end = sequence.first + sequence.count;
-    size_t pooled = 0, prefetched = sequence.first;
+    size_t pooled = 0;
     for (size_t token = sequence.first; token < end; token++) {
         size_t row;
         uint64_t id;
-        prefetched = inlay_prefetch_tokens(part, token, 1, prefetched, end);
+        prefetch->done = inlay_prefetch_tokens(part, token, 1, prefetch->done, prefetch->end);
         if (inlay_row_and_id_of(work, token, &row, &id) != INLAY_ROW)
             continue;
         /* A tile has one factor, so rows with weights are tiles of their own. The first row is not added to zeros,
@@ -52,11 +58,11 @@ static __attribute__((noinline)) void divide(unsigned char *row, size_t columns,
         inlay_store_f32(row, column, inlay_load_f32(row, column) / n);
 }
 
-static void pool(const struct inlay_part *part, size_t b, unsigned char *sum)
+static void pool(const struct inlay_part *part, size_t b, struct prefetch *prefetch, unsigned char *sum)
 {
     const struct inlay_work *work = part->work;
     memset(sum, 0, work->tokens->dim * sizeof(float));
-    const size_t pooled = sum_rows(part, inlay_sequence_of(work, b), sum);
+    const size_t pooled = sum_rows(part, inlay_sequence_of(work, b), prefetch, sum);
     if (work->spec->pooling == INLAY_POOLING_MEAN && pooled > 1)
         divide(sum, work->tokens->dim, (float)pooled);
     const struct inlay_group group = {
@@ -68,6 +74,8 @@ static void pool(const struct inlay_part *part, size_t b, unsigned char *sum)
 __attribute__((noinline)) void inlay_run_pooled(const struct inlay_part *part)
 {
     _Alignas(INLAY_CACHE_LINE) unsigned char sum[INLAY_GROUP_BYTES];
+    const struct inlay_sequence last = inlay_sequence_of(part->work, part->b_end - 1);
+    struct prefetch prefetch = {inlay_sequence_of(part->work, part->b).first, last.first + last.count};
     for (size_t b = part->b; b < part->b_end; b++)
-        pool(part, b, sum);
+        pool(part, b, &prefetch, sum);
 }

@@ -107,11 +107,20 @@ size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t
     if (part->plan->moves.prefetch_rows == 0 || prefetched >= inlay_least(end, needed))
         return prefetched;
     const size_t next = inlay_least(end, token + ahead + rows);
+    const bool scaled = inlay_row_formats[work->tokens->type].scales != INLAY_SCALES_NONE;
     const size_t row_bytes = inlay_table_row_bytes(work->tokens->type, work->tokens->dim);
-    for (; prefetched < next; prefetched++) {
-        size_t row;
-        if (inlay_row_of(work, prefetched, &row) == INLAY_ROW)
-            inlay_prefetch_row(&part->plan->moves, inlay_row_place(work->tokens, row, 0), row_bytes);
+    while (prefetched < next) {
+        const unsigned char *found[INLAY_PREFETCH_ROWS], *scales[INLAY_PREFETCH_ROWS];
+        size_t n = 0;
+        for (; prefetched < next && n < INLAY_PREFETCH_ROWS; prefetched++) {
+            size_t row;
+            if (inlay_row_of(work, prefetched, &row) == INLAY_ROW) {
+                const struct inlay_row_place place = inlay_row_place(work->tokens, row, 0);
+                found[n] = place.row;
+                scales[n++] = place.scales;
+            }
+        }
+        inlay_prefetch_rows(&part->plan->moves, found, scaled ? scales : NULL, n, row_bytes);
     }
     return next;
 }

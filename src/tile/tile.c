@@ -11,16 +11,21 @@
 
 #include "base/line.h"
 
-void inlay_prefetch_row(const struct inlay_moves *moves, struct inlay_row_place place, size_t row_bytes)
+/* The loop has few instructions: a prefetch waits for the walk through the page table, and walks overlap only as far as
+   the CPU looks ahead. */
+void inlay_prefetch_rows(const struct inlay_moves *moves, const unsigned char *const *rows,
+                         const unsigned char *const *scales, size_t n, size_t row_bytes)
 {
-    const unsigned char *line = place.row - (uintptr_t)place.row % INLAY_CACHE_LINE, *end = place.row + row_bytes;
-    if (place.scales != NULL)
-        __builtin_prefetch(place.scales);
-    if (moves->whole_rows)
-        inlay_prefetch_lines(place.row, row_bytes);
-    else
-        for (size_t i = 0; i < INLAY_PREFETCH_LINES && line < end; i++, line += INLAY_CACHE_LINE)
-            __builtin_prefetch(line);
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char *line = rows[i] - (uintptr_t)rows[i] % INLAY_CACHE_LINE, *end = rows[i] + row_bytes;
+        if (scales != NULL)
+            __builtin_prefetch(scales[i]);
+        if (moves->whole_rows)
+            inlay_prefetch_lines(rows[i], row_bytes);
+        else
+            for (size_t l = 0; l < INLAY_PREFETCH_LINES && line < end; l++, line += INLAY_CACHE_LINE)
+                __builtin_prefetch(line);
+    }
 }
 
 void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_moves *moves, const inlay_table *table, float scale,
@@ -57,10 +62,9 @@ bool inlay_tile_takes_both(const inlay_table *a, const inlay_table *b)
 static void prefetch_block(const struct inlay_tile *tile)
 {
     const bool scaled = inlay_row_formats[tile->call.type].scales != INLAY_SCALES_NONE;
-    for (size_t i = tile->begin; i < tile->begin + tile->count && tile->moves != NULL; i++)
-        inlay_prefetch_row(tile->moves,
-                           (struct inlay_row_place){.row = tile->rows[i], .scales = scaled ? tile->scales[i] : NULL},
-                           tile->row_bytes);
+    if (tile->moves != NULL)
+        inlay_prefetch_rows(tile->moves, tile->rows + tile->begin, scaled ? tile->scales + tile->begin : NULL,
+                            tile->count, tile->row_bytes);
 }
 
 /* Computes the block of `count` rows that begins at row `begin`, while the kernel prefetches the rows of `next`. */

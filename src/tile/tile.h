@@ -43,8 +43,10 @@ void inlay_tile_next(struct inlay_tile *tile);
 /* Runs the kernel on all rows of the tile and empties it. */
 void inlay_tile_run(struct inlay_tile *tile);
 
-/* Prefetches a row, whole or its first lines as `moves` says, and its scale. */
-void inlay_prefetch_row(const struct inlay_moves *moves, struct inlay_row_place place, size_t row_bytes);
+/* Prefetches n rows, whole or their first lines as `moves` says, and where their scales begin; `scales` is null if they
+   have none outside of them. */
+void inlay_prefetch_rows(const struct inlay_moves *moves, const unsigned char *const *rows,
+                         const unsigned char *const *scales, size_t n, size_t row_bytes);
 
 /* Appends one row, and calls inlay_tile_next() if its block is full. */
 static inline void inlay_tile_append(struct inlay_tile *tile, struct inlay_row_place row, const unsigned char *position,
