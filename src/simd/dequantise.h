@@ -14,7 +14,7 @@ _Static_assert(QUANTISED_CHUNK % (8 * QUANTISED_BLOCK) == 0, "chunks do not cut 
 
 /* How rows are written. Where they become floats all of it is constant, so that each combination is a loop of its own.
    16-bit outputs have one loop for each type of table, where only `element_bytes` is constant, and where each cache
-   line decides anew: its branches are predicted well, and more loops would take long to compile. */
+   line decides by itself: its branches are predicted well, and more loops would take long to compile. */
 struct dequantise_way {
     size_t element_bytes; /* of the output: 4 or 2 */
     inlay_element_type out_type;
