@@ -16,8 +16,8 @@ from torch.utils import _pytree
 from .modules import EmbeddingBag, plain_options
 from .operators import Arguments, embed, fits, is_recorded
 
-# Fewer tokens take PyTorch less time than noting what happens to them.
-LEAST_TOKENS = 1000
+# Fewer tokens take PyTorch no more time than noting what happens to them and one pass (python/bench/models.py).
+LEAST_TOKENS = 2000
 
 
 class Term(NamedTuple):
@@ -232,7 +232,8 @@ class ConvertedEmbedding(nn.Embedding):
     original: type = nn.Embedding
 
     def forward(self, input: Tensor) -> Tensor:
-        if _trains(self.weight) or is_recorded() or input.numel() < LEAST_TOKENS or type(input) is not Tensor:
+        # The number of tokens comes first, since looking at the weights takes a call of few tokens microseconds.
+        if input.numel() < LEAST_TOKENS or type(input) is not Tensor or is_recorded() or _trains(self.weight):
             return super().forward(input)
         if not fits(Arguments(input, self.weight)):
             return super().forward(input)
