@@ -24,10 +24,34 @@ static inline bool inlay_extents_overlap(struct inlay_extent a, struct inlay_ext
     return a.begin < b.end && b.begin < a.end;
 }
 
+/* Makes *all reach over `one` too. */
+static inline void inlay_reach_over(struct inlay_extent *all, struct inlay_extent one)
+{
+    if (one.begin < one.end) {
+        all->begin = all->begin == all->end || one.begin < all->begin ? one.begin : all->begin;
+        all->end = one.end > all->end ? one.end : all->end;
+    }
+}
+
 /* Finds the extent of `rows` rows of `row_bytes` bytes, stride_bytes apart; INLAY_ERROR_STRIDE, _OVERFLOW or _NULL if
    there is none. */
-inlay_status inlay_check_rows(const void *data, size_t rows, size_t row_bytes, size_t stride_bytes,
-                              struct inlay_extent *extent);
+static inline inlay_status inlay_check_rows(const void *data, size_t rows, size_t row_bytes, size_t stride_bytes,
+                                            struct inlay_extent *extent)
+{
+    size_t bytes;
+    if (stride_bytes < row_bytes)
+        return INLAY_ERROR_STRIDE;
+    if (rows == 0)
+        return INLAY_OK;
+    if (__builtin_mul_overflow(rows - 1, stride_bytes, &bytes) || __builtin_add_overflow(bytes, row_bytes, &bytes))
+        return INLAY_ERROR_OVERFLOW;
+    if (data == NULL)
+        return INLAY_ERROR_NULL;
+    extent->begin = (uintptr_t)data;
+    if (__builtin_add_overflow(extent->begin, bytes, &extent->end) || bytes > PTRDIFF_MAX)
+        return INLAY_ERROR_OVERFLOW;
+    return INLAY_OK;
+}
 
 /* Finds the extent of n > 0 elements that must be there; INLAY_ERROR_OVERFLOW or _NULL if there is none. */
 inlay_status inlay_check_array(const void *data, size_t n, size_t element_bytes, struct inlay_extent *extent);

@@ -5,7 +5,6 @@
 #include "ngram/lookup.h"
 
 #include "ngram/pass.h"
-#include "table/view.h"
 
 static bool lookup_known(const inlay_ngram_lookup *lookup)
 {
@@ -22,10 +21,12 @@ static bool is_first_of_table(const inlay_ngram *ngram, size_t first_column, siz
     return ngram->same_table[c] == INLAY_NGRAM_NO_COLUMN || ngram->same_table[c] < first_column;
 }
 
-static inlay_status check_table(const inlay_table *table, const struct inlay_ngram_gather *gather)
+static inlay_status check_table(const inlay_table *table, struct inlay_ngram_gather *gather)
 {
-    struct inlay_table_arrays unused;
-    inlay_status status = inlay_check_table(table, &unused);
+    struct inlay_table_arrays arrays;
+    inlay_status status = inlay_check_table(table, &arrays);
+    if (status == INLAY_OK)
+        inlay_reach_over_arrays(&gather->arrays, &arrays);
     if (status == INLAY_OK && table->vocab > 0)
         status = INLAY_ERROR_OPTION;
     if (status == INLAY_OK && gather->dim > 0 && table->dim != gather->dim)
@@ -121,11 +122,13 @@ static bool overlaps_bytes(struct inlay_extent written, const void *at, size_t n
 inlay_status inlay_ngram_check_tables_apart(const inlay_ngram *ngram, const struct inlay_ngram_gather *gather,
                                             struct inlay_extent written)
 {
+    /* Looking at each of hundreds of extents takes longer than a token. */
+    const bool near = inlay_arrays_overlap(written, &gather->arrays);
     bool overlaps = overlaps_bytes(written, (const void *)gather->tables, gather->table_count * sizeof *gather->tables);
     for (size_t c = gather->first_column; c < gather->first_column + gather->columns && !overlaps; c++) {
         const inlay_table *table = gather->tables[ngram->columns[c].table];
         if (is_first_of_table(ngram, gather->first_column, c))
-            overlaps = overlaps_bytes(written, table, sizeof *table) || inlay_table_overlaps(written, table);
+            overlaps = overlaps_bytes(written, table, sizeof *table) || (near && inlay_table_overlaps(written, table));
     }
     return overlaps ? INLAY_ERROR_OVERLAP : INLAY_OK;
 }

@@ -6,6 +6,7 @@
 #define INLAY_NGRAM_LOOKUP_H
 
 #include "ngram/handle.h"
+#include "table/view.h"
 
 /* A lookup with every field validated. */
 struct inlay_ngram_gather {
@@ -18,7 +19,8 @@ struct inlay_ngram_gather {
     inlay_stores stores;
     inlay_tuning tuning;
     size_t token_stride_bytes, column_stride_bytes;
-    size_t row_bytes; /* of the output */
+    size_t row_bytes;                 /* of the output */
+    struct inlay_table_arrays arrays; /* from the first to the last byte of these arrays of all tables that are read */
 };
 
 /* Validates a lookup and fills in *gather. Returns INLAY_OK, or INLAY_ERROR_NULL, _OPTION, _SHAPE, _STRIDE or

@@ -70,15 +70,6 @@ static bool extents_hold_rows(const inlay_table *table)
     return before < table->rows && (table->extent_rows == 0 || table->rows - before <= table->extent_rows);
 }
 
-/* Makes a range of bytes reach over another one too. */
-static void reach_over(struct inlay_extent *all, struct inlay_extent one)
-{
-    if (one.begin < one.end) {
-        all->begin = all->begin == all->end || one.begin < all->begin ? one.begin : all->begin;
-        all->end = one.end > all->end ? one.end : all->end;
-    }
-}
-
 /* Checks the extents of a table, and finds the bytes of their arrays; `arrays` is empty before. Every call of an n-gram
    lookup checks hundreds of extents, so what they share has been checked before. Not inlined, as most tables have none.
  */
@@ -96,11 +87,9 @@ static __attribute__((noinline)) inlay_status check_extents(const inlay_table *t
         status = check_table_arrays(table, sizes, &table->extents[i], rows_of_extent(table, i), &one);
         if (status == INLAY_OK && (table->extents[i].zeros != NULL) != inlay_has_zeros(table))
             status = INLAY_ERROR_OPTION;
-        if (status == INLAY_OK) {
-            reach_over(&arrays->data, one.data);
-            reach_over(&arrays->scales, one.scales);
-            reach_over(&arrays->zeros, one.zeros);
-        }
+        inlay_reach_over(&arrays->data, one.data);
+        inlay_reach_over(&arrays->scales, one.scales);
+        inlay_reach_over(&arrays->zeros, one.zeros);
     }
     return status;
 }

@@ -26,6 +26,15 @@ static inline bool inlay_arrays_overlap(struct inlay_extent a, const struct inla
            inlay_extents_overlap(a, arrays->zeros) || inlay_extents_overlap(a, arrays->extents);
 }
 
+/* Makes these ranges of several tables reach over those of one more. */
+static inline void inlay_reach_over_arrays(struct inlay_table_arrays *all, const struct inlay_table_arrays *one)
+{
+    inlay_reach_over(&all->data, one->data);
+    inlay_reach_over(&all->scales, one->scales);
+    inlay_reach_over(&all->zeros, one->zeros);
+    inlay_reach_over(&all->extents, one->extents);
+}
+
 /* Returns whether `a` shares a byte with any array of a table that was checked: exactly, also with extents. */
 bool inlay_table_overlaps(struct inlay_extent a, const inlay_table *table);
 
