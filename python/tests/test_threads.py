@@ -91,7 +91,7 @@ def test_soak(request, rng, threads, pool):
     time.sleep(seconds / 4)  # the pool and malloc have what they need by then
     early = resident_bytes()
     sizes = []
-    while time.monotonic() < begin + seconds * 0.95:
+    while not sizes or time.monotonic() < begin + seconds * 0.95:
         time.sleep(seconds / 100)
         sizes.append(resident_bytes())
     for thread in running:
