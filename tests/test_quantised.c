@@ -412,9 +412,64 @@ START_TEST(zero_points_of_rows)
 }
 END_TEST
 
+/* Every byte of E4M3 as bfloat16 against scalar, by factors whose products are normal, subnormal, zero or infinite, of
+   rows and of the call; a row has no NaN, or one, which may lie in any block. The first two rows share a factor. */
+START_TEST(e4m3_becomes_bfloat16)
+{
+    enum { COLUMNS = 7 * 32 + 5, NUMBERS = 4 };
+    static const float factors[] = {1,          181.0f / 16384, -0.3f,        0x1p-50f,     0x1.fp-51f,
+                                    0x1.fcp50f, 0x1.fcp51f,     0x1.03p-118f, -0x1.fp-120f, -0x1.01p126f,
+                                    0,          -0.0f,          INFINITY,     NAN,          0x1.7fp0f,
+                                    0x1.ffp-1f};
+    enum { FACTORS = sizeof factors / sizeof *factors };
+    static unsigned char rows[COUNT][COLUMNS];
+    static uint16_t got[COUNT][COLUMNS], wanted[COUNT][COLUMNS];
+    for (unsigned i = 0; i < FACTORS * FACTORS * NUMBERS; i++) {
+        const bool blocks = i % 3 == 0;
+        const float of_rows[COUNT] = {factors[i % FACTORS], factors[i % FACTORS], factors[(i + 1) % FACTORS]};
+        unsigned char powers[COUNT][8];
+        const unsigned char *row_at[COUNT], *scales_at[COUNT];
+        unsigned char *got_at[COUNT], *wanted_at[COUNT];
+        for (unsigned r = 0; r < COUNT; r++) {
+            for (unsigned c = 0; c < COLUMNS; c++) {
+                const unsigned byte = (i * 31 + r * 64 + c) & 255;
+                rows[r][c] = (unsigned char)(byte % 128 == 127 ? byte - 1 : byte);
+            }
+            if ((i + r) % 4 == 0)
+                rows[r][i * 11 % COLUMNS] |= 0x7f;
+            for (unsigned b = 0; b < 8; b++)
+                powers[r][b] = (unsigned char)(i % 2 ? i * 8 + b + r : i % 5 ? 120 + b + r : i % 10 ? 75 + b : 172 + b);
+            row_at[r] = rows[r];
+            scales_at[r] = blocks ? powers[r] : (const unsigned char *)&of_rows[r];
+            got_at[r] = (unsigned char *)got[r];
+            wanted_at[r] = (unsigned char *)wanted[r];
+        }
+        struct inlay_embed_tile tile = {
+            .type = blocks ? INLAY_E4M3_E8M0 : INLAY_E4M3,
+            .out_type = INLAY_BF16,
+            .rows = row_at,
+            .scales = scales_at,
+            .out = wanted_at,
+            .count = COUNT,
+            .columns = blocks ? COLUMNS / 32 * 32 : COLUMNS,
+            .scale = factors[i / FACTORS % FACTORS],
+        };
+        inlay_kernels_scalar.embed(&tile);
+        tile.out = got_at;
+        tested->embed(&tile);
+        for (size_t r = 0; r < COUNT; r++)
+            for (size_t c = 0; c < tile.columns; c++)
+                EXPECT(same_float(element_at(INLAY_BF16, got_at[r], c), element_at(INLAY_BF16, wanted_at[r], c)),
+                       "byte %02x, row %a or 2^%d, scale %a: %04x, scalar has %04x", (unsigned)rows[r][c],
+                       (double)of_rows[r], powers[r][c / 32] - 127, (double)tile.scale, (unsigned)got[r][c],
+                       (unsigned)wanted[r][c]);
+    }
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "quantised", NULL, NULL, every_length_against_both_guard_pages,
                      every_length_at_every_alignment, outputs_of_16_bits_round_as_casts_do, every_pattern_of_16_bits,
-                     every_byte, bytes_by_hand, scales_of_4_bit_floats, zero_points_of_rows);
+                     every_byte, bytes_by_hand, e4m3_becomes_bfloat16, scales_of_4_bit_floats, zero_points_of_rows);
 }

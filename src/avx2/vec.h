@@ -289,6 +289,51 @@ VEC_INLINE vec_double_bits vec_widen(const uint32_t *from)
     return (vec_double_bits)_mm256_cvtepu32_epi64(_mm_loadu_si128((const __m128i *)from));
 }
 
+/* Signed bytes as 16-bit integers. */
+VEC_INLINE vec_half_bits vec_half_bits_load_i8(const unsigned char *from)
+{
+    return (vec_half_bits)_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)from));
+}
+
+/* The smaller of each two unsigned 16-bit integers. */
+VEC_INLINE vec_half_bits vec_half_bits_min(vec_half_bits a, vec_half_bits b)
+{
+    return (vec_half_bits)_mm256_min_epu16((__m256i)a, (__m256i)b);
+}
+
+/* Adds b to the lanes of a where `by` is not 0. */
+VEC_INLINE vec_half_bits vec_half_bits_add_if(vec_half_bits a, vec_half_bits b, vec_half_bits by)
+{
+    return a + (b & ~(vec_half_bits)(by == 0));
+}
+
+/* Whether any lane has any of some bits. */
+VEC_INLINE bool vec_bits_test(vec_bits x, uint32_t bits)
+{
+    return !_mm256_testz_si256((__m256i)x, _mm256_set1_epi32((int)bits));
+}
+
+/* 16 16-bit integers, of which the first one has no bits below the uppermost, and those at indices below 16: their
+   lower halves, and their upper ones, in either half of a register. */
+struct vec_table {
+    __m256i lower, upper;
+};
+
+VEC_INLINE struct vec_table vec_table_load(const unsigned char *from)
+{
+    const __m128i first = _mm_loadu_si128((const __m128i *)from), last = _mm_loadu_si128((const __m128i *)(from + 16));
+    const __m128i low = _mm_set1_epi16(0xff);
+    const __m128i lower = _mm_packus_epi16(_mm_and_si128(first, low), _mm_and_si128(last, low));
+    const __m128i upper = _mm_packus_epi16(_mm_srli_epi16(first, 8), _mm_srli_epi16(last, 8));
+    return (struct vec_table){_mm256_broadcastsi128_si256(lower), _mm256_broadcastsi128_si256(upper)};
+}
+
+VEC_INLINE vec_half_bits vec_table_lookup(struct vec_table table, vec_half_bits at)
+{
+    const __m256i upper = _mm256_slli_epi16(_mm256_shuffle_epi8(table.upper, (__m256i)at), 8);
+    return (vec_half_bits)_mm256_or_si256(_mm256_shuffle_epi8(table.lower, (__m256i)at), upper);
+}
+
 /* The products of the lower halves of 64-bit lanes. */
 VEC_INLINE vec_double_bits vec_mul_lower(vec_double_bits a, vec_double_bits b)
 {

@@ -288,6 +288,46 @@ VEC_INLINE vec_double_bits vec_widen(const uint32_t *from)
     return (vec_double_bits)_mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)from));
 }
 
+/* Signed bytes as 16-bit integers. */
+VEC_INLINE vec_half_bits vec_half_bits_load_i8(const unsigned char *from)
+{
+    return (vec_half_bits)_mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)from));
+}
+
+/* The smaller of each two unsigned 16-bit integers. */
+VEC_INLINE vec_half_bits vec_half_bits_min(vec_half_bits a, vec_half_bits b)
+{
+    return (vec_half_bits)_mm512_min_epu16((__m512i)a, (__m512i)b);
+}
+
+/* Adds b to the lanes of a where `by` is not 0. */
+VEC_INLINE vec_half_bits vec_half_bits_add_if(vec_half_bits a, vec_half_bits b, vec_half_bits by)
+{
+    const __mmask32 lanes = _mm512_test_epi16_mask((__m512i)by, (__m512i)by);
+    return (vec_half_bits)_mm512_mask_add_epi16((__m512i)a, lanes, (__m512i)a, (__m512i)b);
+}
+
+/* Whether any lane has any of some bits. */
+VEC_INLINE bool vec_bits_test(vec_bits x, uint32_t bits)
+{
+    return _mm512_test_epi32_mask((__m512i)x, _mm512_set1_epi32((int)bits)) != 0;
+}
+
+/* 16 16-bit integers, and those at indices below 16. */
+struct vec_table {
+    __m512i words;
+};
+
+VEC_INLINE struct vec_table vec_table_load(const unsigned char *from)
+{
+    return (struct vec_table){_mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)from))};
+}
+
+VEC_INLINE vec_half_bits vec_table_lookup(struct vec_table table, vec_half_bits at)
+{
+    return (vec_half_bits)_mm512_permutexvar_epi16((__m512i)at, table.words);
+}
+
 /* The products of the lower halves of 64-bit lanes. */
 VEC_INLINE vec_double_bits vec_mul_lower(vec_double_bits a, vec_double_bits b)
 {

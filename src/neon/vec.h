@@ -249,6 +249,46 @@ VEC_INLINE vec_double_bits vec_widen(const uint32_t *from)
     return (vec_double_bits)vmovl_u32(vld1_u32(from));
 }
 
+/* Signed bytes as 16-bit integers. */
+VEC_INLINE vec_half_bits vec_half_bits_load_i8(const unsigned char *from)
+{
+    return (vec_half_bits)vmovl_s8(vreinterpret_s8_u8(vld1_u8(from)));
+}
+
+/* The smaller of each two unsigned 16-bit integers. */
+VEC_INLINE vec_half_bits vec_half_bits_min(vec_half_bits a, vec_half_bits b)
+{
+    return vminq_u16(a, b);
+}
+
+/* Adds b to the lanes of a where `by` is not 0. */
+VEC_INLINE vec_half_bits vec_half_bits_add_if(vec_half_bits a, vec_half_bits b, vec_half_bits by)
+{
+    return vaddq_u16(a, vandq_u16(b, vtstq_u16(by, by)));
+}
+
+/* Whether any lane has any of some bits. */
+VEC_INLINE bool vec_bits_test(vec_bits x, uint32_t bits)
+{
+    return vmaxvq_u32(vandq_u32(x, vdupq_n_u32(bits))) != 0;
+}
+
+/* 16 16-bit integers, and those at indices below 16: an index is that of two bytes. */
+struct vec_table {
+    uint8x16x2_t bytes;
+};
+
+VEC_INLINE struct vec_table vec_table_load(const unsigned char *from)
+{
+    return (struct vec_table){{{vld1q_u8(from), vld1q_u8(from + 16)}}};
+}
+
+VEC_INLINE vec_half_bits vec_table_lookup(struct vec_table table, vec_half_bits at)
+{
+    const uint16x8_t bytes_at = vmlaq_n_u16(vdupq_n_u16(0x0100), at, 0x0202);
+    return vreinterpretq_u16_u8(vqtbl2q_u8(table.bytes, vreinterpretq_u8_u16(bytes_at)));
+}
+
 /* The products of the lower halves of 64-bit lanes. */
 VEC_INLINE vec_double_bits vec_mul_lower(vec_double_bits a, vec_double_bits b)
 {

@@ -317,6 +317,52 @@ VEC_INLINE vec_double_bits vec_widen(const uint32_t *from)
     return (vec_double_bits){from[0], from[1]};
 }
 
+/* Signed bytes as 16-bit integers. */
+VEC_INLINE vec_half_bits vec_half_bits_load_i8(const unsigned char *from)
+{
+    const vec_half_bits bytes = {from[0], from[1], from[2], from[3], from[4], from[5], from[6], from[7]};
+    return (bytes ^ 0x80) - 0x80;
+}
+
+/* The smaller of each two unsigned 16-bit integers. */
+VEC_INLINE vec_half_bits vec_half_bits_min(vec_half_bits a, vec_half_bits b)
+{
+    return b ^ ((a ^ b) & (vec_half_bits)(a < b));
+}
+
+/* Adds b to the lanes of a where `by` is not 0. */
+VEC_INLINE vec_half_bits vec_half_bits_add_if(vec_half_bits a, vec_half_bits b, vec_half_bits by)
+{
+    return a + (b & ~(vec_half_bits)(by == 0));
+}
+
+/* Whether any lane has any of some bits. */
+VEC_INLINE bool vec_bits_test(vec_bits x, uint32_t bits)
+{
+    const vec_double_bits two = (vec_double_bits)(x & bits);
+    return (two[0] | two[1]) != 0;
+}
+
+/* 16 16-bit integers, and those at indices below 16. */
+struct vec_table {
+    uint16_t words[16];
+};
+
+VEC_INLINE struct vec_table vec_table_load(const unsigned char *from)
+{
+    struct vec_table table;
+    memcpy(table.words, from, sizeof table.words);
+    return table;
+}
+
+VEC_INLINE vec_half_bits vec_table_lookup(struct vec_table table, vec_half_bits at)
+{
+    vec_half_bits found;
+    for (size_t i = 0; i < 8; i++)
+        found[i] = table.words[at[i]];
+    return found;
+}
+
 /* The products of the lower halves of 64-bit lanes. */
 VEC_INLINE vec_double_bits vec_mul_lower(vec_double_bits a, vec_double_bits b)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The embed kernel for tables of types other than float32, and for all 16-bit outputs, once for every ISA, over the
- * words of its vec.h. Included by simd/kernels.h behind simd/cast.h and simd/quantised.h, which says what a block of
- * each type is. Holds no intrinsics and includes nothing. `type` is a constant where these functions are called, so
- * that each type has loops of its own.
+ * words of its vec.h. Included by simd/kernels.h behind simd/cast.h, simd/quantised.h, which says what a block of
+ * each type is, and simd/e4m3.h. Holds no intrinsics and includes nothing. `type` is a constant where these functions
+ * are called, so that each type has loops of its own.
  */
 
 enum {
@@ -118,13 +118,37 @@ VEC_INLINE void dequantise_last(inlay_element_type type, struct dequantise_way w
         vec_store_n(out, x, n);
 }
 
+/* Returns whether whole blocks of a type become 16-bit elements by a table. */
+VEC_INLINE bool dequantise_is_looked_up(inlay_element_type type, struct dequantise_way way)
+{
+    return (type == INLAY_E4M3 || type == INLAY_E4M3_E8M0) && way.element_bytes == 2 && way.out_type == INLAY_BF16 &&
+           !way.positioned;
+}
+
+/* Writes blocks [block, end) by a table, up to the first one that needs the general way, which is returned. */
+VEC_INLINE size_t dequantise_looked_up(inlay_element_type type, bool stream, const struct dequantise_part *part,
+                                       size_t block, size_t end, struct quantised_terms terms, struct e4m3_table *table)
+{
+    e4m3_make_table(table, type, terms, part->scale);
+    const struct vec_table words = table->words;
+    for (; table->moderate && block < end; block++) {
+        vec line[LINE_VECS];
+        if (!e4m3_line(type, words, &part->row, block, line))
+            break;
+        dequantise_write(stream, part->out + dequantise_column(part, block, 0) * 2, line, LINE_VECS);
+    }
+    return block;
+}
+
 /* Writes the columns of a part, which are whole blocks if the type stores those. If way.stream, `out` begins on a cache
    line. */
 VEC_INLINE void dequantise_columns(inlay_element_type type, struct dequantise_way way,
-                                   const struct dequantise_part *part)
+                                   const struct dequantise_part *part, struct e4m3_table *table)
 {
     const struct quantised_terms row_terms = quantised_row_terms(type, &part->row);
     size_t block = part->first / QUANTISED_BLOCK, end = block + part->columns / QUANTISED_BLOCK;
+    if (dequantise_is_looked_up(type, way))
+        block = dequantise_looked_up(type, way.stream, part, block, end, row_terms, table);
     for (; block < end; block++) {
         const struct quantised_terms terms = quantised_block_terms(type, &part->row, block, row_terms);
         dequantise_line(type, way, part, block, 0, terms);
@@ -179,7 +203,8 @@ static void dequantise_flush(unsigned char *lines, size_t lead, unsigned char *o
 
 /* Writes a row. A streamed row that begins off a line goes through L1, a chunk of columns at a time: vectors may not
    cut a block, so they cannot begin at the column where a line does. */
-VEC_INLINE void dequantise_row(inlay_element_type type, struct dequantise_way way, struct dequantise_part row)
+VEC_INLINE void dequantise_row(inlay_element_type type, struct dequantise_way way, struct dequantise_part row,
+                               struct e4m3_table *table)
 {
     /* Aligned so that it never crosses a page: rows took three times as long where it did (Zen 4). */
     _Alignas(2048) unsigned char lines[INLAY_CACHE_LINE + QUANTISED_CHUNK * sizeof(float)];
@@ -195,11 +220,11 @@ VEC_INLINE void dequantise_row(inlay_element_type type, struct dequantise_way wa
         part.position = way.positioned ? row.position + part.first * sizeof(float) : NULL;
         part.out = askew ? lines + lead : row.out;
         if (way.element_bytes == 2)
-            dequantise_columns(type, way, &part);
+            dequantise_columns(type, way, &part, table);
         else if (way.stream)
-            dequantise_columns(type, dequantise_floats(way.positioned, true), &part);
+            dequantise_columns(type, dequantise_floats(way.positioned, true), &part, table);
         else
-            dequantise_columns(type, dequantise_floats(way.positioned, false), &part);
+            dequantise_columns(type, dequantise_floats(way.positioned, false), &part, table);
         if (askew)
             dequantise_flush(lines, lead, row.out + at, part.columns * way.element_bytes, at == 0, left <= step);
     }
@@ -209,6 +234,7 @@ VEC_INLINE void dequantise_rows(inlay_element_type type, struct dequantise_way w
                                 const struct inlay_embed_tile *callers)
 {
     const struct inlay_embed_tile tile = *callers; /* copied for the reason that embed_rows() has */
+    struct e4m3_table table = {.made = false};
     for (size_t i = 0; i < tile.count; i++) {
         const struct dequantise_part row = {
             .row = {.bytes = tile.rows[i],
@@ -221,7 +247,7 @@ VEC_INLINE void dequantise_rows(inlay_element_type type, struct dequantise_way w
             .columns = tile.columns,
             .scale = vec_set1(tile.scale),
         };
-        dequantise_row(type, way, row);
+        dequantise_row(type, way, row, &table);
     }
 }
 

@@ -15,6 +15,8 @@
 #include "simd/cast.h"
 #include "simd/quantised.h"
 
+#include "simd/e4m3.h"
+
 #include "simd/dequantise.h"
 
 /* Defines the function that embeds rows of one type in 16-bit outputs. Not inlined, since compilers use registers worse

@@ -51,7 +51,8 @@ struct vec_sincos {
     vec_double sin, cos;
 };
 
-/* The bits of floats, and of doubles. */
+/* 16-bit integers; the bits of floats, and of doubles. */
+typedef uint16_t vec_half_bits __attribute__((vector_size(VEC_BYTES)));
 typedef uint32_t vec_bits __attribute__((vector_size(VEC_BYTES)));
 typedef uint64_t vec_double_bits __attribute__((vector_size(VEC_BYTES)));
 
