@@ -47,11 +47,13 @@ static size_t position_row(const struct inlay_work *work, size_t b, struct inlay
     return row <= work->spec->positions->rows - count ? row : 0;
 }
 
-/* Appends float32 rows of ids without special rows, as many tokens at once as fit. */
-static void append_floats(const struct inlay_work *work, const struct block *block, const struct run *run,
-                          struct inlay_tile *tile)
+/* Appends rows that an address tells, as many tokens at once as fit. */
+static void append_addresses(const struct inlay_work *work, const struct block *block, const struct run *run,
+                             struct inlay_tile *tile)
 {
-    const size_t column_bytes = block->column * sizeof(float), out_stride_bytes = work->out_stride_bytes;
+    const struct inlay_row_format *format = &inlay_row_formats[work->tokens->type];
+    const size_t column_bytes = (block->column >> format->log2_columns) * format->block_bytes;
+    const size_t out_stride_bytes = work->out_stride_bytes;
     unsigned char *out = run->out;
     for (size_t done = 0; done < run->count;) {
         const size_t at = tile->begin + tile->count, n = inlay_least(run->count - done, tile->block - tile->count);
@@ -71,7 +73,7 @@ static void append_floats(const struct inlay_work *work, const struct block *blo
     }
 }
 
-/* Appends quantised rows, or rows of ids with special rows, token by token. */
+/* Appends rows with scales, or rows of ids with special rows, token by token. */
 static void append_resolved(const struct inlay_part *part, const struct block *block, const struct run *run,
                             struct inlay_tile *tile)
 {
@@ -87,12 +89,6 @@ static void append_resolved(const struct inlay_part *part, const struct block *b
             inlay_write_special_row(part->plan->moves.kernels, kind, work->spec->scale, position, out,
                                     tile->call.columns);
     }
-}
-
-/* Returns whether each id selects a float32 row directly: the table is not quantised, and no row is special. */
-static bool reads_floats(const struct inlay_work *work)
-{
-    return work->tokens->type == INLAY_F32 && !work->special_rows;
 }
 
 /* Appends the tokens of a block to the tile. Some may stay there for the next block, or for the last
@@ -130,8 +126,8 @@ static void append_block(const struct inlay_part *part, const struct block *bloc
         if (one_token_each && run.starts == NULL)
             run.position_stride_bytes = 0;
         run.count = one_token_each ? together : block->is_one_row ? 1 : count;
-        if (reads_floats(work))
-            append_floats(work, block, &run, tile);
+        if (inlay_addresses_suffice(work))
+            append_addresses(work, block, &run, tile);
         else
             append_resolved(part, block, &run, tile);
     }
@@ -144,7 +140,8 @@ static void begin_fast(struct inlay_tile *tile, const struct inlay_part *part, s
     tile->call.out_type = work->spec->out_type;
 }
 
-/* Appends the only token of a part, of float32: the loops over blocks and runs would take longer than the row. */
+/* Appends the only token of a part, whose address suffices: the loops over blocks and runs would take longer than the
+ * row. */
 static void append_token(const struct inlay_part *part, struct inlay_tile *tile)
 {
     const struct inlay_work *work = part->work;
@@ -177,7 +174,7 @@ static __attribute__((noinline)) void embed_from_memory(const struct inlay_part 
     struct block block = {.s = part->s, .is_one_row = rows_are_one(part->work)};
     struct inlay_tile tile;
     begin_fast(&tile, part, dim);
-    if (part->b_end - part->b == 1 && part->s_end - part->s == 1 && reads_floats(part->work))
+    if (part->b_end - part->b == 1 && part->s_end - part->s == 1 && inlay_addresses_suffice(part->work))
         append_token(part, &tile);
     else
         for (; block.s < part->s_end; block.s += block.count) {

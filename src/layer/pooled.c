@@ -21,6 +21,27 @@ struct prefetch {
     size_t done, end; /* up to where rows are prefetched; the end of the part */
 };
 
+/* Adds up the rows of a sequence in `sum`, of tokens without weights whose addresses suffice. The first row is a tile
+   of its own, for the reason that sum_rows() has. */
+static void sum_addresses(const struct inlay_part *part, struct inlay_sequence sequence, struct prefetch *prefetch,
+                          unsigned char *sum)
+{
+    const struct inlay_work *work = part->work;
+    struct inlay_tile tile;
+    for (size_t done = 0, n; done < sequence.count; done += n) {
+        const size_t token = sequence.first + done;
+        n = done == 0 ? 1 : inlay_least(sequence.count - done, INLAY_PREFETCH_ROWS);
+        prefetch->done = inlay_prefetch_tokens(part, token, n, prefetch->done, prefetch->end);
+        if (done <= 1)
+            begin_pooled(&tile, part, work->spec->scale, done > 0);
+        inlay_row_addresses(work, token, n, tile.rows);
+        for (size_t i = 0; i < n; i++)
+            tile.positions[i] = tile.out[i] = sum;
+        tile.count = n;
+        inlay_tile_run(&tile);
+    }
+}
+
 /* Adds up the rows of a sequence in `sum`; returns how many they are. */
 static size_t sum_rows(const struct inlay_part *part, struct inlay_sequence sequence, struct prefetch *prefetch,
                        unsigned char *sum)
@@ -30,6 +51,10 @@ static size_t sum_rows(const struct inlay_part *part, struct inlay_sequence sequ
     const bool weighted = inlay_is_weighted(work);
     const size_t end = sequence.first + sequence.count;
     size_t pooled = 0;
+    if (!weighted && inlay_addresses_suffice(work)) {
+        sum_addresses(part, sequence, prefetch, sum);
+        return sequence.count;
+    }
     for (size_t token = sequence.first; token < end; token++) {
         size_t row;
         uint64_t id;

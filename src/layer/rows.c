@@ -112,6 +112,11 @@ size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t
     while (prefetched < next) {
         const unsigned char *found[INLAY_PREFETCH_ROWS], *scales[INLAY_PREFETCH_ROWS];
         size_t n = 0;
+        if (inlay_addresses_suffice(work)) {
+            n = inlay_least(next - prefetched, INLAY_PREFETCH_ROWS);
+            inlay_row_addresses(work, prefetched, n, found);
+            prefetched += n;
+        }
         for (; prefetched < next && n < INLAY_PREFETCH_ROWS; prefetched++) {
             size_t row;
             if (inlay_row_of(work, prefetched, &row) == INLAY_ROW) {

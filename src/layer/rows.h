@@ -66,8 +66,14 @@ static inline float inlay_pooled_factor(const struct inlay_work *work, size_t to
     return factor * work->spec->scale;
 }
 
+/* Returns whether an address tells all of each token's row: it has no scales elsewhere, and no row is special. */
+static inline bool inlay_addresses_suffice(const struct inlay_work *work)
+{
+    return inlay_row_formats[work->tokens->type].scales == INLAY_SCALES_NONE && !work->special_rows;
+}
+
 /* Writes the addresses of the rows of tokens [first, first + n), without regard to special rows: an id outside the
-   table or the mapping becomes a first row. For the fast path, and for prefetching. */
+   table or the mapping becomes a first row. For rows whose addresses suffice, and for prefetching. */
 void inlay_row_addresses(const struct inlay_work *work, size_t first, size_t n, const unsigned char **rows);
 
 /* For tiles without prefetching, which read tokens [token, token + count) next: prefetches their rows and those of the

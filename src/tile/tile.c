@@ -35,7 +35,7 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_moves *moves, 
         .type = table->type,
         .out_type = INLAY_F32,
         .rows = tile->rows,
-        .scales = tile->scales,
+        .scales = inlay_row_formats[table->type].scales != INLAY_SCALES_NONE ? tile->scales : NULL,
         .zeros = inlay_has_zeros(table) ? tile->zeros : NULL,
         .zero_at = tile->zero_at,
         .group = table->group,
@@ -61,17 +61,16 @@ bool inlay_tile_takes_both(const inlay_table *a, const inlay_table *b)
 
 static void prefetch_block(const struct inlay_tile *tile)
 {
-    const bool scaled = inlay_row_formats[tile->call.type].scales != INLAY_SCALES_NONE;
+    const unsigned char *const *scales = tile->call.scales != NULL ? tile->scales + tile->begin : NULL;
     if (tile->moves != NULL)
-        inlay_prefetch_rows(tile->moves, tile->rows + tile->begin, scaled ? tile->scales + tile->begin : NULL,
-                            tile->count, tile->row_bytes);
+        inlay_prefetch_rows(tile->moves, tile->rows + tile->begin, scales, tile->count, tile->row_bytes);
 }
 
 /* Computes the block of `count` rows that begins at row `begin`, while the kernel prefetches the rows of `next`. */
 static void run_block(struct inlay_tile *tile, size_t begin, size_t count, const unsigned char *const *next)
 {
     tile->call.rows = tile->rows + begin;
-    tile->call.scales = tile->scales + begin;
+    tile->call.scales = tile->call.scales != NULL ? tile->scales + begin : NULL;
     if (tile->call.zeros != NULL) {
         tile->call.zeros = tile->zeros + begin;
         tile->call.zero_at = tile->zero_at + begin;
