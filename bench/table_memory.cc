@@ -34,15 +34,20 @@ static bool replaced(Memory &held, PageSize size, std::size_t bytes)
 const void *table_memory(PageSize size, std::size_t bytes)
 {
     static Memory held;
-    if (replaced(held, size, bytes))
+    if (replaced(held, size, bytes)) {
         fill_floats(reinterpret_cast<float *>(held.pages.get()), bytes / sizeof(float));
+        // Without their lowest bits no byte is the NaN of E4M3, which tables of that type do not have.
+        for (std::size_t at = 0; at < bytes; at++)
+            held.pages[at] &= 0xfe;
+    }
     return held.pages.get();
 }
 
 const void *scale_memory(PageSize size, std::size_t bytes)
 {
-    // Four of them are the float 0.998, and each is a power of two whose products need no special case.
-    static constexpr unsigned char exponents[] = {0x7d, 0x7e, 0x7f, 0x3f};
+    // Each is a power of two between 2^-15 and 2^-5, as FP8 tables have them, and four are a float whose products with
+    // int8 do not overflow, 3e29.
+    static constexpr unsigned char exponents[] = {0x78, 0x79, 0x7a, 0x70};
     static Memory held;
     if (replaced(held, size, bytes))
         for (std::size_t at = 0; at < bytes; at++)
