@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../file/npy.h"
 #include "message.h"
-#include "npy.h"
 
 /* Texts are small beside their vectors: what is larger is a mistake such as /dev/zero. */
 #define TEXT_LIMIT ((size_t)256 << 20)
@@ -93,10 +93,10 @@ static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *
     ssize_t got = read_full(file, head, head_bytes);
     if (got < 0)
         return cannot_read(path);
-    if (!npy_parse(head, (size_t)got, (uint64_t)status.st_size, kind, npy))
+    if (!inlay_npy_parse(head, (size_t)got, (uint64_t)status.st_size, kind, npy))
         return failed("%s is no %s: %s", shown(path), what, npy->why);
 
-    /* npy_parse has checked that these bytes are those of the file's rest. */
+    /* inlay_npy_parse has checked that these bytes are those of the file's rest. */
     size_t bytes = npy->rows * npy->dim * npy->element_bytes;
     *data = malloc(bytes ? bytes : 1);
     if (*data == NULL)

@@ -243,13 +243,13 @@ int output_npy_header(struct output *output, enum npy_element element, const siz
 {
     /* The build refuses big-endian hosts, so '<' is how values lie in memory. */
     char header[NPY_FORMAT_BYTES];
-    fwrite(header, 1, npy_format(npy_descr(element), shape, rank, header), output->stream);
+    fwrite(header, 1, inlay_npy_format(inlay_npy_descr(element), shape, rank, header), output->stream);
     return output_check(output);
 }
 
 int output_npy_elements(struct output *output, enum npy_element element, const void *elements, size_t n)
 {
-    fwrite(elements, npy_element_bytes(element), n, output->stream);
+    fwrite(elements, inlay_npy_element_bytes(element), n, output->stream);
     return output_check(output);
 }
 

@@ -271,7 +271,7 @@ static int write_beside(struct output *output, const struct array *array, const 
         return DONE;
     TRY(output_npy_header(output, array->element, array->shape, array->rank));
     return output_npy_elements(output, array->element, elements,
-                               array_bytes(array) / npy_element_bytes(array->element));
+                               array_bytes(array) / inlay_npy_element_bytes(array->element));
 }
 
 /* ---- The report ------------------------------------------------------------------------------------------------- */

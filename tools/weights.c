@@ -75,12 +75,12 @@ int weights_make(const inlay_sinusoid *sinusoid, int64_t seed, size_t rows, size
 static int view_data(const char *path, const struct npy *npy, inlay_element_type type, size_t dim,
                      struct weights *weights)
 {
-    const char *descr = npy_descr(npy->element);
+    const char *descr = inlay_npy_descr(npy->element);
     if (type == 0)
         type = stored_type(npy->element);
     if (type == 0)
         return failed("%s has elements '%s': say by --table-type of which type the table is", shown(path), descr);
-    const char *name = enum_name(ELEMENT_TYPES, (int)type), *wanted = npy_descr(stored_element(type));
+    const char *name = enum_name(ELEMENT_TYPES, (int)type), *wanted = inlay_npy_descr(stored_element(type));
     if (stored_element(type) != npy->element)
         return failed("%s has elements '%s', and a table of %s has '%s'", shown(path), descr, name, wanted);
     if (dim == 0 || stored_data(type, npy->rows, dim).shape[1] != npy->dim)
@@ -107,7 +107,7 @@ static int load_beside(const char *path, const char *what, bool optional, struct
 static void describe_array(enum npy_element element, size_t rank, size_t rows, size_t dim, char *text, size_t size)
 {
     *text = '\0';
-    append(text, size, rank == 2 ? "'%s' [%zu, %zu]" : "'%s' [%zu]", npy_descr(element), rows, dim);
+    append(text, size, rank == 2 ? "'%s' [%zu, %zu]" : "'%s' [%zu]", inlay_npy_descr(element), rows, dim);
 }
 
 /* Checks that an array beside a table is the one that belongs to it. */

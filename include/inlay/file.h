@@ -63,8 +63,8 @@ typedef enum inlay_file_memory {
     INLAY_FILE_MEMORY_MAPPED = 0, /**< in a read-only mapping: pages come from the disk when they are first read. A file
                                        that somebody truncates meanwhile makes reads of it SIGBUS */
     INLAY_FILE_MEMORY_COPIED = 1, /**< in a private copy on huge pages, which no change of the file can reach */
-    INLAY_FILE_MEMORY_LOADED = 2, /**< in a mapping that is read at once, onto huge pages where the file system has them:
-                                       for tables that fit in memory. Truncation as with MAPPED */
+    INLAY_FILE_MEMORY_LOADED = 2, /**< in a mapping that is read at once, onto huge pages where the file system has
+                                     them: for tables that fit in memory. Truncation as with MAPPED */
 } inlay_file_memory;
 
 /** How a file is opened. Start from inlay_file_options_default(). */
@@ -113,14 +113,14 @@ INLAY_API void inlay_file_close(inlay_file *file);
 
 /** A tensor of a file. */
 typedef struct inlay_file_tensor {
-    const char *name;             /**< UTF-8; of an npy file "data" */
-    const char *type;             /**< the name that its format gives its type: "BF16", "Q4_K", "<f4" */
-    inlay_element_type element;   /**< the type of tables of it, 0: no table can have it */
-    uint32_t rank;                /**< number of dimensions, 0 to INLAY_FILE_RANK */
+    const char *name;                /**< UTF-8; of an npy file "data" */
+    const char *type;                /**< the name that its format gives its type: "BF16", "Q4_K", "<f4" */
+    inlay_element_type element;      /**< the type of tables of it, 0: no table can have it */
+    uint32_t rank;                   /**< number of dimensions, 0 to INLAY_FILE_RANK */
     uint64_t shape[INLAY_FILE_RANK]; /**< the slowest first, as in PyTorch: [vocab, dim] also of GGUF */
-    const void *data;             /**< its first byte, at any address */
-    uint64_t bytes;               /**< of its data */
-    const char *path;             /**< of the file that holds it */
+    const void *data;                /**< its first byte, at any address */
+    uint64_t bytes;                  /**< of its data */
+    const char *path;                /**< of the file that holds it */
 } inlay_file_tensor;
 
 /** Returns the number of tensors. */
@@ -134,10 +134,10 @@ INLAY_API const inlay_file_tensor *inlay_file_tensor_named(const inlay_file *fil
 
 /** The kind of a value of the metadata. */
 typedef enum inlay_file_value_kind {
-    INLAY_FILE_VALUE_STRING = 1,  /**< text [count bytes], UTF-8, with a zero behind it */
-    INLAY_FILE_VALUE_INTEGER = 2, /**< integer */
-    INLAY_FILE_VALUE_NUMBER = 3,  /**< number */
-    INLAY_FILE_VALUE_BOOLEAN = 4, /**< integer, 0 or 1 */
+    INLAY_FILE_VALUE_STRING = 1,   /**< text [count bytes], UTF-8, with a zero behind it */
+    INLAY_FILE_VALUE_INTEGER = 2,  /**< integer */
+    INLAY_FILE_VALUE_NUMBER = 3,   /**< number */
+    INLAY_FILE_VALUE_BOOLEAN = 4,  /**< integer, 0 or 1 */
     INLAY_FILE_VALUE_INTEGERS = 5, /**< integers [count] */
     INLAY_FILE_VALUE_NUMBERS = 6,  /**< numbers [count] */
     INLAY_FILE_VALUE_STRINGS = 7,  /**< strings [count], each with a zero behind it */

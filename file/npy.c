@@ -23,14 +23,16 @@ struct slice {
 };
 
 /* Says why a file is refused. Always false. */
-static bool refuse(struct npy *npy, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool refuse(struct npy *npy, inlay_file_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
-static bool refuse(struct npy *npy, const char *format, ...)
+static bool refuse(struct npy *npy, inlay_file_status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(npy->why, sizeof npy->why, format, arguments);
     va_end(arguments);
+    npy->status = status;
     return false;
 }
 
@@ -92,7 +94,7 @@ static bool take_size(struct cursor *c, size_t *value)
     return c->at > first && (*first != '0' || c->at == first + 1);
 }
 
-/* Takes a tuple of integers and counts them; the first two go to npy. */
+/* Takes a tuple of integers and counts them; the first NPY_RANK go to npy. */
 static bool take_shape(struct cursor *c, size_t *rank, struct npy *npy)
 {
     *rank = 0;
@@ -103,10 +105,8 @@ static bool take_shape(struct cursor *c, size_t *rank, struct npy *npy)
         size_t value;
         if (!comma || !take_size(c, &value))
             return false;
-        if (*rank == 0)
-            npy->rows = value;
-        if (*rank == 1)
-            npy->dim = value;
+        if (*rank < NPY_RANK)
+            npy->shape[*rank] = value;
         ++*rank;
         comma = take(c, ",");
     }
@@ -119,21 +119,29 @@ static bool take_shape(struct cursor *c, size_t *rank, struct npy *npy)
 static const struct {
     const char *descr;
     size_t bytes;
+    inlay_element_type type; /* of a table of them; 0: there is none. A table of u2 is one of bfloat16 */
 } elements[] = {
-    [NPY_F4] = {"<f4", 4}, [NPY_F8] = {"<f8", 8}, [NPY_I4] = {"<i4", 4}, [NPY_I8] = {"<i8", 8}, [NPY_F2] = {"<f2", 2},
-    [NPY_U2] = {"<u2", 2}, [NPY_U4] = {"<u4", 4}, [NPY_I1] = {"|i1", 1}, [NPY_U1] = {"|u1", 1},
+    [NPY_F4] = {"<f4", 4, INLAY_F32}, [NPY_F8] = {"<f8", 8, 0},         [NPY_I4] = {"<i4", 4, 0},
+    [NPY_I8] = {"<i8", 8, 0},         [NPY_F2] = {"<f2", 2, INLAY_F16}, [NPY_U2] = {"<u2", 2, INLAY_BF16},
+    [NPY_U4] = {"<u4", 4, 0},         [NPY_I1] = {"|i1", 1, INLAY_I8},  [NPY_U1] = {"|u1", 1, 0},
+    [NPY_B1] = {"|b1", 1, 0},         [NPY_I2] = {"<i2", 2, 0},         [NPY_U8] = {"<u8", 8, 0},
 };
 
 enum { ELEMENTS = sizeof elements / sizeof *elements };
 
-const char *npy_descr(enum npy_element element)
+const char *inlay_npy_descr(enum npy_element element)
 {
     return elements[element].descr;
 }
 
-size_t npy_element_bytes(enum npy_element element)
+size_t inlay_npy_element_bytes(enum npy_element element)
 {
     return elements[element].bytes;
+}
+
+inlay_element_type inlay_npy_table_type(enum npy_element element)
+{
+    return elements[element].type;
 }
 
 /* What each kind of file holds. */
@@ -150,6 +158,7 @@ static const struct {
     [NPY_INTEGERS] = {1u << NPY_I4 | 1u << NPY_U4 | 1u << NPY_I8, 1, 1, "<i8",
                       "a list has 1: convert it with numpy.save(file, a.ravel())"},
     [NPY_BESIDE] = {1u << NPY_F4 | 1u << NPY_U1, 1, 2, "<f4", "what lies beside a table has 1 or 2"},
+    [NPY_TENSOR] = {(1u << ELEMENTS) - 1, 0, NPY_RANK, "<f4", "a tensor has at most 8"},
 };
 
 /* Says which types a kind of file can have. */
@@ -165,8 +174,9 @@ static bool refuse_elements(struct slice descr, enum npy_kind kind, struct npy *
         left &= ~(1u << i);
         sprintf(list + strlen(list), "%s'%s'", *list == '\0' ? "" : left != 0 ? ", " : " and ", elements[i].descr);
     }
-    return refuse(npy, "its elements are '%s', none of %s: convert it with numpy.save(file, a.astype('%s'))", name,
-                  list, kinds[kind].convert);
+    return refuse(npy, INLAY_FILE_ERROR_TYPE,
+                  "its elements are '%s', none of %s: convert it with numpy.save(file, a.astype('%s'))", name, list,
+                  kinds[kind].convert);
 }
 
 /* Checks the type of the elements and the number of dimensions. */
@@ -178,12 +188,12 @@ static bool check_kind(struct slice descr, size_t rank, enum npy_kind kind, stru
     if (i == ELEMENTS)
         return refuse_elements(descr, kind, npy);
     if (rank < kinds[kind].least_rank || rank > kinds[kind].most_rank)
-        return refuse(npy, "it has %zu dimensions, and %s", rank, kinds[kind].shape);
+        return refuse(npy, INLAY_FILE_ERROR_SHAPE, "it has %zu dimensions, and %s", rank, kinds[kind].shape);
     npy->element = (enum npy_element)i;
     npy->element_bytes = elements[i].bytes;
-    if (rank == 1)
-        npy->dim = 1;
     npy->rank = rank;
+    npy->rows = rank >= 1 ? npy->shape[0] : 1;
+    npy->dim = rank >= 2 ? npy->shape[1] : 1;
     return true;
 }
 
@@ -200,83 +210,94 @@ static bool parse_dictionary(struct cursor c, enum npy_kind kind, struct npy *np
     size_t rank = 0;
 
     if (!take(&c, "{"))
-        return refuse(npy, broken);
+        return refuse(npy, INLAY_FILE_ERROR_SYNTAX, broken);
     bool comma = true;
     while (!take(&c, "}")) {
         struct slice key;
         if (!comma || !take_string(&c, &key) || !take(&c, ":"))
-            return refuse(npy, broken);
+            return refuse(npy, INLAY_FILE_ERROR_SYNTAX, broken);
         size_t which = 0;
         while (which < 3 && !same(key, keys[which]))
             which++;
         if (which == 3)
-            return refuse(npy, "its header has a key besides descr, fortran_order and shape");
+            return refuse(npy, INLAY_FILE_ERROR_SYNTAX, "its header has a key besides descr, fortran_order and shape");
         if (seen[which])
-            return refuse(npy, "its header has a key twice");
+            return refuse(npy, INLAY_FILE_ERROR_DUPLICATE, "its header has a key twice");
         seen[which] = true;
         skip_blanks(&c);
         if (which == 0 && c.at < c.end && *c.at == '[')
-            return refuse(npy, "its elements are structures, not numbers");
+            return refuse(npy, INLAY_FILE_ERROR_TYPE, "its elements are structures, not numbers");
         bool good = which == 0   ? take_string(&c, &descr)
                     : which == 1 ? take_truth(&c, &fortran_order)
                                  : take_shape(&c, &rank, npy);
         if (!good)
-            return refuse(npy, which == 2 ? "its shape is not a tuple of sizes" : broken);
+            return refuse(npy, INLAY_FILE_ERROR_SYNTAX, which == 2 ? "its shape is not a tuple of sizes" : broken);
         comma = take(&c, ",");
     }
     skip_blanks(&c);
     if (c.at < c.end)
-        return refuse(npy, "its header goes on after the dictionary");
+        return refuse(npy, INLAY_FILE_ERROR_SYNTAX, "its header goes on after the dictionary");
     if (!seen[0] || !seen[1] || !seen[2])
-        return refuse(npy, "its header lacks descr, fortran_order or shape");
+        return refuse(npy, INLAY_FILE_ERROR_SYNTAX, "its header lacks descr, fortran_order or shape");
     if (fortran_order)
-        return refuse(npy, "it is in Fortran order: convert it with numpy.save(file, numpy.ascontiguousarray(a))");
+        return refuse(npy, INLAY_FILE_ERROR_SHAPE,
+                      "it is in Fortran order: convert it with numpy.save(file, numpy.ascontiguousarray(a))");
     return check_kind(descr, rank, kind, npy);
 }
 
-/* The bytes of the data must be those of the file's rest: fewer is a torn file, more is not what NumPy wrote. */
-static bool check_size(uint64_t file_bytes, struct npy *npy)
+/* Writes "[2, 3]". */
+static void write_shape(const struct npy *npy, char *text, size_t room)
 {
+    size_t used = (size_t)snprintf(text, room, "[");
+    for (size_t i = 0; i < npy->rank && used < room; i++)
+        used += (size_t)snprintf(text + used, room - used, i > 0 ? ", %zu" : "%zu", npy->shape[i]);
+    if (used < room)
+        snprintf(text + used, room - used, "]");
+}
+
+/* The bytes of the data must be those of the file's rest: fewer is a torn file, more is not what NumPy wrote. */
+static bool check_size(uint64_t file_bytes, enum npy_kind kind, struct npy *npy)
+{
+    char shape[96];
     uint64_t rest = file_bytes - npy->data_offset;
-    size_t bytes;
-    if (npy->dim == 0)
-        return refuse(npy, "its rows have dim 0");
-    if (__builtin_mul_overflow(npy->rows, npy->dim, &bytes) ||
-        __builtin_mul_overflow(bytes, npy->element_bytes, &bytes))
-        return refuse(npy, "its shape overflows");
+    size_t bytes = npy->element_bytes;
+    if (kind != NPY_TENSOR && npy->dim == 0)
+        return refuse(npy, INLAY_FILE_ERROR_SHAPE, "its rows have dim 0");
+    for (size_t i = 0; i < npy->rank; i++)
+        if (__builtin_mul_overflow(bytes, npy->shape[i], &bytes))
+            return refuse(npy, INLAY_FILE_ERROR_RANGE, "its shape overflows");
     if (bytes == rest)
         return true;
-    char columns[24] = "";
-    if (npy->rank == 2)
-        snprintf(columns, sizeof columns, ", %zu", npy->dim);
-    return refuse(npy, "its shape [%zu%s] makes %zu bytes of data, and the file has %llu", npy->rows, columns, bytes,
+    write_shape(npy, shape, sizeof shape);
+    return refuse(npy, bytes > rest ? INLAY_FILE_ERROR_TRUNCATED : INLAY_FILE_ERROR_RANGE,
+                  "its shape %s makes %zu bytes of data, and the file has %llu", shape, bytes,
                   (unsigned long long)rest);
 }
 
-bool npy_parse(const void *head, size_t head_bytes, uint64_t file_bytes, enum npy_kind kind, struct npy *npy)
+bool inlay_npy_parse(const void *head, size_t head_bytes, uint64_t file_bytes, enum npy_kind kind, struct npy *npy)
 {
     const unsigned char *bytes = head;
     memset(npy, 0, sizeof *npy);
     if (head_bytes < 10 || memcmp(bytes, "\x93NUMPY", 6) != 0)
-        return refuse(npy, "it does not begin as .npy files do");
+        return refuse(npy, INLAY_FILE_ERROR_KIND, "it does not begin as .npy files do");
     if (bytes[6] < 1 || bytes[6] > 3 || bytes[7] != 0)
-        return refuse(npy, "its version of the format is none of 1.0, 2.0 and 3.0");
+        return refuse(npy, INLAY_FILE_ERROR_KIND, "its version of the format is none of 1.0, 2.0 and 3.0");
 
     size_t text_offset = bytes[6] == 1 ? 10 : 12;
     if (head_bytes < text_offset)
-        return refuse(npy, "it ends within its header");
+        return refuse(npy, INLAY_FILE_ERROR_TRUNCATED, "it ends within its header");
     size_t text_bytes = bytes[8] | (size_t)bytes[9] << 8;
     if (bytes[6] > 1 && (bytes[10] | bytes[11]) != 0)
-        return refuse(npy, "its header is longer than 65535 bytes");
+        return refuse(npy, INLAY_FILE_ERROR_LIMIT, "its header is longer than 65535 bytes");
     if (text_bytes > head_bytes - text_offset)
-        return refuse(npy, "it ends within its header");
+        return refuse(npy, INLAY_FILE_ERROR_TRUNCATED, "it ends within its header");
     npy->data_offset = text_offset + text_bytes;
 
     struct cursor text = {(const char *)bytes + text_offset, (const char *)bytes + npy->data_offset};
-    return parse_dictionary(text, kind, npy) && check_size(file_bytes, npy);
+    return parse_dictionary(text, kind, npy) && check_size(file_bytes, kind, npy);
 }
 
-size_t npy_format(const char *descr, const size_t *shape, size_t rank, char out[NPY_FORMAT_BYTES])
+size_t inlay_npy_format(const char *descr, const size_t *shape, size_t rank, char out[NPY_FORMAT_BYTES])
 {
     memcpy(out, "\x93NUMPY\x01", 8);
     char *text = out + 10;

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The catalogue of catalogue.h. Its arrays double, its strings lie in chunks: the memory is bounded by a small multiple
+ * of the headers' bytes, whatever counts they announce.
+ */
+#include "catalogue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Memory ----------------------------------------------------------------------------------------------------- */
+
+/* A piece of memory from which strings and arrays are cut. */
+struct inlay_chunk {
+    struct inlay_chunk *next;
+    size_t used, room; /* of `memory` */
+    int64_t memory[];
+};
+
+enum { CHUNK_BYTES = 1 << 14, ALIGNMENT = 8 };
+
+void inlay_catalogue_release(struct inlay_catalogue *catalogue)
+{
+    for (struct inlay_chunk *chunk = catalogue->chunks, *next; chunk != NULL; chunk = next) {
+        next = chunk->next;
+        free(chunk);
+    }
+    free(catalogue->tensors);
+    free(catalogue->by_name);
+    free(catalogue->values);
+    *catalogue = (struct inlay_catalogue){0};
+}
+
+void *inlay_catalogue_memory(struct inlay_catalogue *catalogue, size_t bytes)
+{
+    struct inlay_chunk *chunk = catalogue->chunks;
+    if (bytes > SIZE_MAX / 4)
+        return NULL;
+    bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (chunk == NULL || bytes > chunk->room - chunk->used) {
+        size_t room = chunk == NULL ? CHUNK_BYTES : chunk->room < (size_t)1 << 20 ? chunk->room * 2 : chunk->room;
+        room = bytes > room ? bytes : room;
+        chunk = malloc(sizeof *chunk + room);
+        if (chunk == NULL)
+            return NULL;
+        *chunk = (struct inlay_chunk){catalogue->chunks, 0, room};
+        catalogue->chunks = chunk;
+    }
+    void *memory = (char *)chunk->memory + chunk->used;
+    chunk->used += bytes;
+    return memory;
+}
+
+void inlay_catalogue_return(struct inlay_catalogue *catalogue, size_t bytes, size_t used)
+{
+    catalogue->chunks->used -= (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    catalogue->chunks->used += (used + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+char *inlay_catalogue_text(struct inlay_catalogue *catalogue, struct inlay_text text)
+{
+    char *copy = text.size < SIZE_MAX ? inlay_catalogue_memory(catalogue, text.size + 1) : NULL;
+    if (copy == NULL)
+        return NULL;
+    if (text.size > 0)
+        memcpy(copy, text.bytes, text.size);
+    copy[text.size] = '\0';
+    return copy;
+}
+
+/* Makes room for one more element of an array that doubles, and returns the array; null if there is no memory. */
+static void *grow(void *array, size_t count, size_t *room, size_t bytes)
+{
+    if (count < *room)
+        return array;
+    size_t larger = *room == 0 ? 16 : *room * 2;
+    void *moved = larger <= SIZE_MAX / bytes ? realloc(array, larger * bytes) : NULL;
+    if (moved != NULL)
+        *room = larger;
+    return moved;
+}
+
+inlay_file_tensor *inlay_catalogue_add_tensor(struct inlay_catalogue *catalogue)
+{
+    inlay_file_tensor *tensors =
+        grow(catalogue->tensors, catalogue->tensor_count, &catalogue->tensor_room, sizeof *tensors);
+    if (tensors == NULL)
+        return NULL;
+    catalogue->tensors = tensors;
+    return memset(&tensors[catalogue->tensor_count++], 0, sizeof *tensors);
+}
+
+inlay_file_value *inlay_catalogue_add_value(struct inlay_catalogue *catalogue)
+{
+    inlay_file_value *values = grow(catalogue->values, catalogue->value_count, &catalogue->value_room, sizeof *values);
+    if (values == NULL)
+        return NULL;
+    catalogue->values = values;
+    return memset(&values[catalogue->value_count++], 0, sizeof *values);
+}
+
+/* ---- Order and checks ------------------------------------------------------------------------------------------- */
+
+static int compare_data(const void *a, const void *b)
+{
+    const inlay_file_tensor *first = a, *second = b;
+    uintptr_t x = (uintptr_t)first->data, y = (uintptr_t)second->data;
+    if (x != y)
+        return x < y ? -1 : 1;
+    return first->bytes != second->bytes ? (first->bytes < second->bytes ? -1 : 1) : 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const inlay_file_tensor *const *first = a, *const *second = b;
+    return strcmp((*first)->name, (*second)->name);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const inlay_file_value *first = a, *second = b;
+    return strcmp(first->key, second->key);
+}
+
+/* Checks that the sorted tensors of a file follow one another from `data` on. */
+static inlay_file_status check_ranges(const struct inlay_catalogue *catalogue, const struct inlay_source *source,
+                                      uint64_t data, uint64_t alignment, bool to_end, inlay_file_error *error)
+{
+    uint64_t end = data;
+    for (size_t i = catalogue->file_tensors; i < catalogue->tensor_count; i++) {
+        const inlay_file_tensor *tensor = &catalogue->tensors[i];
+        uint64_t begin = (uint64_t)((const unsigned char *)tensor->data - source->bytes);
+        uint64_t next = data + (end - data + alignment - 1) / alignment * alignment;
+        if (begin != next)
+            return inlay_file_fail(
+                error, INLAY_FILE_ERROR_RANGE, source->path, inlay_text_of(tensor->name),
+                "its data begin at byte %llu of the file, %s byte %llu, where the tensor before it ends",
+                (unsigned long long)begin, begin < next ? "before" : "behind", (unsigned long long)next);
+        end = begin + tensor->bytes;
+    }
+    if (to_end && end != source->size)
+        return inlay_file_fail(error, INLAY_FILE_ERROR_RANGE, source->path, inlay_text_of(NULL),
+                               "its tensors end at byte %llu and the file at byte %zu", (unsigned long long)end,
+                               source->size);
+    return INLAY_FILE_OK;
+}
+
+/* Sorts the values of a file. */
+static inlay_file_status sort_values(struct inlay_catalogue *catalogue, const struct inlay_source *source,
+                                     inlay_file_error *error)
+{
+    size_t count = catalogue->value_count - catalogue->file_values;
+    inlay_file_value *values = catalogue->values + catalogue->file_values;
+    if (count > 1)
+        qsort(values, count, sizeof *values, compare_keys);
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(values[i - 1].key, values[i].key) == 0)
+            return inlay_file_fail(error, INLAY_FILE_ERROR_DUPLICATE, source->path, inlay_text_of(values[i].key),
+                                   "this key of the metadata is there twice");
+    return INLAY_FILE_OK;
+}
+
+static const inlay_file_value *find_value(const inlay_file_value *values, size_t count, const char *key)
+{
+    inlay_file_value wanted = {.key = key};
+    return count > 0 ? bsearch(&wanted, values, count, sizeof wanted, compare_keys) : NULL;
+}
+
+/* Sorts the values of the last file among those of the files before it, whose values of the same key stay. */
+static void merge_values(struct inlay_catalogue *catalogue)
+{
+    size_t first = catalogue->file_values, count = catalogue->value_count;
+    inlay_file_value *values = catalogue->values;
+    if (first == 0 || first == count)
+        return;
+    catalogue->value_count = first;
+    for (size_t i = first; i < count; i++)
+        if (find_value(values, first, values[i].key) == NULL)
+            values[catalogue->value_count++] = values[i];
+    qsort(values, catalogue->value_count, sizeof *values, compare_keys);
+}
+
+void inlay_catalogue_begin_file(struct inlay_catalogue *catalogue)
+{
+    merge_values(catalogue);
+    catalogue->file_tensors = catalogue->tensor_count;
+    catalogue->file_values = catalogue->value_count;
+}
+
+inlay_file_status inlay_catalogue_end_file(struct inlay_catalogue *catalogue, const struct inlay_source *source,
+                                           uint64_t data, uint64_t alignment, bool to_end, inlay_file_error *error)
+{
+    size_t count = catalogue->tensor_count - catalogue->file_tensors;
+    if (count > 1)
+        qsort(catalogue->tensors + catalogue->file_tensors, count, sizeof *catalogue->tensors, compare_data);
+    inlay_file_status status = check_ranges(catalogue, source, data, alignment, to_end, error);
+    return status == INLAY_FILE_OK ? sort_values(catalogue, source, error) : status;
+}
+
+inlay_file_status inlay_catalogue_finish(struct inlay_catalogue *catalogue, inlay_file_error *error)
+{
+    size_t count = catalogue->tensor_count;
+    inlay_catalogue_begin_file(catalogue);
+    catalogue->by_name = malloc((count + 1) * sizeof *catalogue->by_name);
+    if (catalogue->by_name == NULL)
+        return inlay_file_fail_memory(error, NULL);
+    for (size_t i = 0; i < count; i++)
+        catalogue->by_name[i] = &catalogue->tensors[i];
+    qsort(catalogue->by_name, count, sizeof *catalogue->by_name, compare_names);
+    for (size_t i = 1; i < count; i++) {
+        const inlay_file_tensor *tensor = catalogue->by_name[i];
+        if (strcmp(catalogue->by_name[i - 1]->name, tensor->name) == 0)
+            return inlay_file_fail(error, INLAY_FILE_ERROR_DUPLICATE, tensor->path, inlay_text_of(tensor->name),
+                                   "two tensors have this name");
+    }
+    return INLAY_FILE_OK;
+}
+
+const inlay_file_tensor *inlay_catalogue_tensor(const struct inlay_catalogue *catalogue, const char *name)
+{
+    inlay_file_tensor wanted = {.name = name};
+    const inlay_file_tensor *key = &wanted;
+    const inlay_file_tensor **found =
+        bsearch(&key, catalogue->by_name, catalogue->tensor_count, sizeof key, compare_names);
+    return found != NULL ? *found : NULL;
+}
+
+const inlay_file_value *inlay_catalogue_value(const struct inlay_catalogue *catalogue, const char *key)
+{
+    return find_value(catalogue->values, catalogue->value_count, key);
+}
+
+const inlay_file_value *inlay_catalogue_last_value(const struct inlay_catalogue *catalogue, const char *key)
+{
+    size_t first = catalogue->file_values;
+    return find_value(catalogue->values + first, catalogue->value_count - first, key);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tensors and values that the parsers of the formats found, with the memory of their strings. Parsers add them file
+ * by file; at the end of each file and of all files the catalogue checks what holds for every format.
+ */
+#ifndef INLAY_FILE_CATALOGUE_H
+#define INLAY_FILE_CATALOGUE_H
+
+#include "error.h"
+#include "text.h"
+
+/** The bytes of a file, and its name for tensors and messages. */
+struct inlay_source {
+    const char *path; /**< lives as long as the catalogue */
+    const unsigned char *bytes;
+    size_t size;
+};
+
+/** Tensors and values. All zero: empty. */
+struct inlay_catalogue {
+    inlay_file_tensor *tensors; /**< [tensor_count], in the order of files and data */
+    size_t tensor_count, tensor_room;
+    const inlay_file_tensor **by_name; /**< [tensor_count] in the order of names, from inlay_catalogue_finish() on */
+    inlay_file_value *values;          /**< [value_count], in the order of keys likewise */
+    size_t value_count, value_room;
+    size_t file_tensors, file_values; /**< where those of the file begin that was parsed last */
+    struct inlay_chunk *chunks;       /**< memory of strings and arrays */
+};
+
+/** Releases everything. */
+void inlay_catalogue_release(struct inlay_catalogue *catalogue);
+
+/** Returns memory that lives as long as the catalogue, aligned for int64_t and pointers; null if there is none. */
+void *inlay_catalogue_memory(struct inlay_catalogue *catalogue, size_t bytes);
+
+/** Gives back the end of the piece of memory that was asked for last, of which `used` of `bytes` are needed. */
+void inlay_catalogue_return(struct inlay_catalogue *catalogue, size_t bytes, size_t used);
+
+/** Returns a copy of a text with a zero behind it, or null. */
+char *inlay_catalogue_text(struct inlay_catalogue *catalogue, struct inlay_text text);
+
+/** Returns a new tensor or value, all zero, that is valid until the next one; null if there is no memory. */
+inlay_file_tensor *inlay_catalogue_add_tensor(struct inlay_catalogue *catalogue);
+inlay_file_value *inlay_catalogue_add_value(struct inlay_catalogue *catalogue);
+
+/** Begins a file. The files before it are complete. */
+void inlay_catalogue_begin_file(struct inlay_catalogue *catalogue);
+
+/**
+ * Ends a file: sorts its tensors by their data, and its values by their keys.
+ *
+ * @param data       where the data of tensors begin in the file
+ * @param alignment  tensors begin at the next multiple of it, counted from `data`, behind the one before
+ * @param to_end     whether they must reach to the end of the file
+ * @return INLAY_FILE_ERROR_RANGE for an overlap or a hole, INLAY_FILE_ERROR_DUPLICATE for a key that is there twice
+ */
+inlay_file_status inlay_catalogue_end_file(struct inlay_catalogue *catalogue, const struct inlay_source *source,
+                                           uint64_t data, uint64_t alignment, bool to_end, inlay_file_error *error);
+
+/** Ends all files: sorts names and keys. INLAY_FILE_ERROR_DUPLICATE if two tensors have the same name. Of a key that
+    several files have, the value of the first stays. */
+inlay_file_status inlay_catalogue_finish(struct inlay_catalogue *catalogue, inlay_file_error *error);
+
+/** Returns the tensor of that name, or null, from inlay_catalogue_finish() on. */
+const inlay_file_tensor *inlay_catalogue_tensor(const struct inlay_catalogue *catalogue, const char *name);
+
+/** Returns the value of that key, or null, from inlay_catalogue_finish() on. */
+const inlay_file_value *inlay_catalogue_value(const struct inlay_catalogue *catalogue, const char *key);
+
+/** Returns the value that the file has which was parsed last, or null. */
+const inlay_file_value *inlay_catalogue_last_value(const struct inlay_catalogue *catalogue, const char *key);
+
+#endif

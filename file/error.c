@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The errors of error.h. A message holds the end of a long path and the beginning of a long name, which are what tells
+ * files and tensors apart.
+ */
+#include "error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *inlay_file_status_string(inlay_file_status status)
+{
+    static const char *const sentences[] = {
+        [INLAY_FILE_OK] = "success",
+        [INLAY_FILE_ERROR_ARGUMENT] = "a required pointer is null, or an option is unknown",
+        [INLAY_FILE_ERROR_NO_MEMORY] = "there is not enough memory",
+        [INLAY_FILE_ERROR_SYSTEM] = "a file cannot be opened, read or mapped",
+        [INLAY_FILE_ERROR_KIND] = "the file is not of a kind that is read",
+        [INLAY_FILE_ERROR_TRUNCATED] = "the file ends before what it announces",
+        [INLAY_FILE_ERROR_LIMIT] = "a length, count, depth or size is beyond what is allowed",
+        [INLAY_FILE_ERROR_SYNTAX] = "the header breaks the grammar of its format",
+        [INLAY_FILE_ERROR_DUPLICATE] = "a name or key stands there twice",
+        [INLAY_FILE_ERROR_RANGE] = "the data of a tensor do not lie where its shape and type say",
+        [INLAY_FILE_ERROR_TYPE] = "a type of elements is unknown or suits no table",
+        [INLAY_FILE_ERROR_SHAPE] = "the shape of a tensor does not suit its use",
+        [INLAY_FILE_ERROR_MISSING] = "a tensor, a key or a file is missing",
+        [INLAY_FILE_ERROR_MODEL] = "the input layer of the model cannot be told from its files",
+    };
+    size_t count = sizeof sentences / sizeof *sentences;
+    return (size_t)status < count ? sentences[status] : "unknown status";
+}
+
+/* Replaces what is not printable ASCII. */
+static void make_printable(char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text < ' ' || *text > '~')
+            *text = '?';
+}
+
+/* Copies the beginning of a text into out [room]. */
+static void shorten(struct inlay_text text, char *out, size_t room)
+{
+    size_t size = text.size < room ? text.size : room - 1;
+    if (size > 0)
+        memcpy(out, text.bytes, size);
+    if (size < text.size)
+        memcpy(out + size - 3, "...", 3);
+    out[size] = '\0';
+    make_printable(out);
+}
+
+/* Writes "path: name: " into out [room], and returns its length. */
+static size_t write_place(const char *path, const char *name, char *out, size_t room)
+{
+    enum { MOST_PATH = 120 };
+    size_t used = 0, size = path != NULL ? strlen(path) : 0;
+    if (size > MOST_PATH)
+        used = (size_t)snprintf(out, room, "...%s: ", path + size - MOST_PATH);
+    else if (path != NULL)
+        used = (size_t)snprintf(out, room, "%s: ", path);
+    if (*name != '\0')
+        used += (size_t)snprintf(out + used, room - used, "%s: ", name);
+    return used;
+}
+
+inlay_file_status inlay_file_fail(inlay_file_error *error, inlay_file_status status, const char *path,
+                                  struct inlay_text name, const char *format, ...)
+{
+    if (error == NULL)
+        return status;
+    error->status = status;
+    error->system_error = 0;
+    shorten(name, error->name, sizeof error->name);
+    size_t used = write_place(path, error->name, error->message, sizeof error->message);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->message + used, sizeof error->message - used, format, arguments);
+    va_end(arguments);
+    make_printable(error->message);
+    return status;
+}
+
+inlay_file_status inlay_file_fail_system(inlay_file_error *error, const char *path, const char *what)
+{
+    int system_error = errno;
+    inlay_file_fail(error, INLAY_FILE_ERROR_SYSTEM, path, inlay_text_of(NULL), "%s: %s", what, strerror(system_error));
+    if (error != NULL)
+        error->system_error = system_error;
+    return INLAY_FILE_ERROR_SYSTEM;
+}
+
+inlay_file_status inlay_file_fail_memory(inlay_file_error *error, const char *path)
+{
+    return inlay_file_fail(error, INLAY_FILE_ERROR_NO_MEMORY, path, inlay_text_of(NULL), "there is not enough memory");
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opening and closing a model: its files are found, mapped, parsed into one catalogue and checked against one another.
+ * Whatever fails, the handle is closed as if it were complete.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats.h"
+#include "handle.h"
+#include "index.h"
+
+enum { MOST_CONFIG_BYTES = 16 << 20 };
+
+/* Memory that a file keeps until it is closed. */
+struct inlay_kept {
+    struct inlay_kept *next;
+    int64_t memory[];
+};
+
+void *inlay_file_keep(inlay_file *file, size_t bytes)
+{
+    struct inlay_kept *kept = bytes <= SIZE_MAX / 2 ? malloc(sizeof *kept + bytes) : NULL;
+    if (kept == NULL)
+        return NULL;
+    kept->next = atomic_load(&file->kept);
+    while (!atomic_compare_exchange_weak(&file->kept, &kept->next, kept))
+        continue;
+    return kept->memory;
+}
+
+/* ---- Checks across files ---------------------------------------------------------------------------------------- */
+
+/* Returns an integer of the metadata, or -1. */
+static int64_t integer_of(const inlay_file_value *value)
+{
+    return value != NULL && value->kind == INLAY_FILE_VALUE_INTEGER ? value->integer : -1;
+}
+
+/* Checks that the file that was parsed last is that part of the model which its name says. */
+static inlay_file_status check_part(const struct inlay_catalogue *catalogue, const char *path, size_t part,
+                                    size_t parts, inlay_file_error *error)
+{
+    int64_t number = integer_of(inlay_catalogue_last_value(catalogue, "split.no"));
+    int64_t count = integer_of(inlay_catalogue_last_value(catalogue, "split.count"));
+    if (parts == 1 && count > 1)
+        return inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, path, inlay_text_of("split.count"),
+                               "it is one of %lld parts, and its name does not tell the names of the others",
+                               (long long)count);
+    if (parts > 1 && (number != (int64_t)part || count != (int64_t)parts))
+        return inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, path, inlay_text_of("split.no"),
+                               "its split.no is %lld and its split.count %lld, and its name says part %zu of %zu",
+                               (long long)number, (long long)count, part + 1, parts);
+    return INLAY_FILE_OK;
+}
+
+/* Checks how many tensors the parts have together. */
+static inlay_file_status check_count(const struct inlay_catalogue *catalogue, const char *path, inlay_file_error *error)
+{
+    int64_t tensors = integer_of(inlay_catalogue_value(catalogue, "split.tensors.count"));
+    if (tensors >= 0 && (uint64_t)tensors != catalogue->tensor_count)
+        return inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, path, inlay_text_of("split.tensors.count"),
+                               "it is %lld, and the parts have %zu tensors", (long long)tensors,
+                               catalogue->tensor_count);
+    return INLAY_FILE_OK;
+}
+
+/* ---- Opening ---------------------------------------------------------------------------------------------------- */
+
+/* Maps and parses a file of the model. */
+static inlay_file_status open_part(inlay_file *file, const struct inlay_model_files *files, size_t part,
+                                   inlay_file_error *error)
+{
+    struct inlay_mapping *mapping = &file->mappings[part];
+    struct inlay_catalogue *catalogue = &file->catalogue;
+    inlay_file_status status = inlay_mapping_open(files->paths[part], file->options.memory, SIZE_MAX, mapping, error);
+    if (status != INLAY_FILE_OK)
+        return status;
+    file->mapping_count = part + 1;
+    struct inlay_source source = {files->paths[part], mapping->bytes, mapping->size};
+    inlay_catalogue_begin_file(catalogue);
+    status = inlay_parse_model(catalogue, &source, error);
+    inlay_mapping_advise_random(mapping);
+    return status;
+}
+
+/* Parses the config.json. */
+static inlay_file_status open_config(inlay_file *file, const char *path, inlay_file_error *error)
+{
+    struct inlay_mapping mapping;
+    inlay_file_status status = inlay_mapping_open(path, INLAY_FILE_MEMORY_COPIED, MOST_CONFIG_BYTES, &mapping, error);
+    if (status != INLAY_FILE_OK)
+        return status;
+    struct inlay_source source = {path, mapping.bytes, mapping.size};
+    inlay_catalogue_begin_file(&file->catalogue);
+    status = inlay_parse_config(&file->catalogue, &source, error);
+    inlay_mapping_close(&mapping);
+    return status;
+}
+
+static inlay_file_status open_model(inlay_file *file, const char *path, inlay_file_error *error)
+{
+    struct inlay_model_files files;
+    inlay_file_status status = inlay_find_files(path, &file->catalogue, &files, error);
+    if (status != INLAY_FILE_OK)
+        return status;
+    file->mappings = calloc(files.count, sizeof *file->mappings);
+    if (file->mappings == NULL)
+        return inlay_file_fail_memory(error, path);
+    for (size_t part = 0; status == INLAY_FILE_OK && part < files.count; part++) {
+        status = open_part(file, &files, part, error);
+        if (status == INLAY_FILE_OK && files.index == NULL)
+            status = check_part(&file->catalogue, files.paths[part], part, files.count, error);
+    }
+    if (status == INLAY_FILE_OK && files.config != NULL)
+        status = open_config(file, files.config, error);
+    if (status == INLAY_FILE_OK)
+        status = inlay_catalogue_finish(&file->catalogue, error);
+    if (status == INLAY_FILE_OK && files.index == NULL)
+        status = check_count(&file->catalogue, files.paths[0], error);
+    return status == INLAY_FILE_OK ? inlay_check_index(&file->catalogue, &files, error) : status;
+}
+
+inlay_file_status inlay_file_open(const char *path, const inlay_file_options *options, inlay_file **file,
+                                  inlay_file_error *error)
+{
+    static const struct inlay_text no_name = {NULL, 0};
+    inlay_file_options own = inlay_file_options_default();
+    if (file != NULL)
+        *file = NULL;
+    if (path == NULL || file == NULL)
+        return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, no_name, "path or file is null");
+    if (options != NULL)
+        own = *options;
+    if (own.size != sizeof own || (unsigned)own.memory > INLAY_FILE_MEMORY_LOADED || own.reserved != 0)
+        return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, no_name,
+                               "an option is none that this version knows");
+    inlay_file *opened = calloc(1, sizeof *opened);
+    if (opened == NULL)
+        return inlay_file_fail_memory(error, NULL);
+    opened->options = own;
+    inlay_file_status status = open_model(opened, path, error);
+    if (status == INLAY_FILE_OK)
+        *file = opened;
+    else
+        inlay_file_close(opened);
+    return status;
+}
+
+void inlay_file_close(inlay_file *file)
+{
+    if (file == NULL)
+        return;
+    for (size_t i = 0; i < file->mapping_count; i++)
+        inlay_mapping_close(&file->mappings[i]);
+    for (struct inlay_kept *kept = atomic_load(&file->kept), *next; kept != NULL; kept = next) {
+        next = kept->next;
+        free(kept);
+    }
+    inlay_catalogue_release(&file->catalogue);
+    free(file->mappings);
+    free(file);
+}
+
+/* ---- Tensors and values ----------------------------------------------------------------------------------------- */
+
+size_t inlay_file_tensor_count(const inlay_file *file)
+{
+    return file->catalogue.tensor_count;
+}
+
+const inlay_file_tensor *inlay_file_tensor_at(const inlay_file *file, size_t index)
+{
+    return index < file->catalogue.tensor_count ? &file->catalogue.tensors[index] : NULL;
+}
+
+const inlay_file_tensor *inlay_file_tensor_named(const inlay_file *file, const char *name)
+{
+    return name != NULL ? inlay_catalogue_tensor(&file->catalogue, name) : NULL;
+}
+
+size_t inlay_file_value_count(const inlay_file *file)
+{
+    return file->catalogue.value_count;
+}
+
+const inlay_file_value *inlay_file_value_at(const inlay_file *file, size_t index)
+{
+    return index < file->catalogue.value_count ? &file->catalogue.values[index] : NULL;
+}
+
+const inlay_file_value *inlay_file_value_named(const inlay_file *file, const char *key)
+{
+    return key != NULL ? inlay_catalogue_value(&file->catalogue, key) : NULL;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which format a file has. Only GGUF and npy begin with bytes of their own; safetensors begins with a length, whose
+ * upper bytes are zero, and JSON. What PyTorch pickles is recognised to say what to do with it.
+ */
+#include "formats.h"
+
+#include <string.h>
+
+#include "npy.h"
+
+static bool begins(const struct inlay_source *source, size_t at, const char *bytes, size_t size)
+{
+    return source->size >= at + size && memcmp(source->bytes + at, bytes, size) == 0;
+}
+
+inlay_file_status inlay_parse_model(struct inlay_catalogue *catalogue, const struct inlay_source *source,
+                                    inlay_file_error *error)
+{
+    static const struct inlay_text no_name = {NULL, 0};
+    if (begins(source, 0, "GGUF", 4))
+        return inlay_parse_gguf(catalogue, source, error);
+    if (begins(source, 0, "\x93NUMPY", 6))
+        return inlay_parse_npy(catalogue, source, error);
+    if (begins(source, 0, "PK\x03\x04", 4) || begins(source, 0, "\x80\x02", 2) || begins(source, 0, "\x80\x04", 2))
+        if (!begins(source, 8, "{", 1))
+            return inlay_file_fail(
+                error, INLAY_FILE_ERROR_KIND, source->path, no_name,
+                "it looks like a pickle of PyTorch, which can run programs and is not read: convert "
+                "it with safetensors.torch.save_file(torch.load(file, weights_only=True), new_file)");
+    return inlay_parse_safetensors(catalogue, source, error);
+}
+
+inlay_file_status inlay_parse_npy(struct inlay_catalogue *catalogue, const struct inlay_source *source,
+                                  inlay_file_error *error)
+{
+    struct npy npy;
+    size_t head = source->size < NPY_HEAD_BYTES ? source->size : NPY_HEAD_BYTES;
+    if (!inlay_npy_parse(source->bytes, head, source->size, NPY_TENSOR, &npy))
+        return inlay_file_fail(error, npy.status, source->path, inlay_text_of(NULL), "%s", npy.why);
+    inlay_file_tensor *tensor = inlay_catalogue_add_tensor(catalogue);
+    if (tensor == NULL)
+        return inlay_file_fail_memory(error, source->path);
+    tensor->name = "data";
+    tensor->path = source->path;
+    tensor->type = inlay_npy_descr(npy.element);
+    tensor->element = inlay_npy_table_type(npy.element);
+    tensor->rank = (uint32_t)npy.rank;
+    for (size_t i = 0; i < npy.rank; i++)
+        tensor->shape[i] = npy.shape[i];
+    tensor->data = source->bytes + npy.data_offset;
+    tensor->bytes = source->size - npy.data_offset;
+    return inlay_catalogue_end_file(catalogue, source, npy.data_offset, 1, true, error);
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parser of GGUF: "GGUF", version, numbers of tensors and of values, the values, the tensors, and the data from the
+ * next multiple of general.alignment on. Every length is compared with the bytes that remain before anything is
+ * allocated or added up, and no value nests.
+ * Format: ggml's docs/gguf.md; tensors lie where ggml's reader demands them, each at the next multiple behind the
+ * other.
+ */
+#include "formats.h"
+#include "types.h"
+
+#include <string.h>
+
+/* The types of values. */
+enum { UINT8, INT8, UINT16, INT16, UINT32, INT32, FLOAT32, BOOL, STRING, ARRAY, UINT64, INT64, FLOAT64, VALUE_TYPES };
+
+static const unsigned char value_bytes[VALUE_TYPES] = {
+    [UINT8] = 1,   [INT8] = 1, [UINT16] = 2, [INT16] = 2, [UINT32] = 4,  [INT32] = 4,
+    [FLOAT32] = 4, [BOOL] = 1, [UINT64] = 8, [INT64] = 8, [FLOAT64] = 8,
+};
+
+/* The fewest bytes of a value (key's length, type, a byte) and of a tensor (name's length, rank, type, offset). */
+enum { LEAST_VALUE = 13, LEAST_TENSOR = 24, MOST_RANK = 4, MOST_ALIGNMENT = 1 << 20 };
+
+/* What is parsed, and where to. */
+struct parser {
+    struct inlay_catalogue *catalogue;
+    const struct inlay_source *source;
+    inlay_file_error *error;
+    size_t at;
+    const char *name; /* of the value or the tensor that is parsed */
+    uint64_t alignment;
+};
+
+static inlay_file_status fail(const struct parser *parser, inlay_file_status status, const char *why)
+{
+    return inlay_file_fail(parser->error, status, parser->source->path, inlay_text_of(parser->name), "%s", why);
+}
+
+static inlay_file_status truncated(const struct parser *parser)
+{
+    return fail(parser, INLAY_FILE_ERROR_TRUNCATED, "the file ends within its header");
+}
+
+static inlay_file_status no_memory(const struct parser *parser)
+{
+    return inlay_file_fail_memory(parser->error, parser->source->path);
+}
+
+static size_t left(const struct parser *parser)
+{
+    return parser->source->size - parser->at;
+}
+
+/* Takes a number of 1 to 8 bytes; false at the end of the file. */
+static bool take(struct parser *parser, size_t bytes, uint64_t *value)
+{
+    *value = 0;
+    if (bytes > left(parser))
+        return false;
+    memcpy(value, parser->source->bytes + parser->at, bytes);
+    parser->at += bytes;
+    return true;
+}
+
+/* Takes a string: u64 bytes, and as many bytes. */
+static bool take_text(struct parser *parser, struct inlay_text *text)
+{
+    uint64_t bytes;
+    if (!take(parser, 8, &bytes) || bytes > left(parser))
+        return false;
+    *text = (struct inlay_text){(const char *)parser->source->bytes + parser->at, (size_t)bytes};
+    parser->at += (size_t)bytes;
+    return true;
+}
+
+/* Takes a key or a name, which becomes the parser's. */
+static inlay_file_status take_name(struct parser *parser)
+{
+    struct inlay_text text;
+    parser->name = NULL;
+    if (!take_text(parser, &text))
+        return truncated(parser);
+    char *copy = inlay_catalogue_text(parser->catalogue, text);
+    if (copy == NULL)
+        return no_memory(parser);
+    if (!inlay_text_is_utf8((struct inlay_text){copy, text.size}))
+        return fail(parser, INLAY_FILE_ERROR_SYNTAX, "the name of a tensor or value is not UTF-8, or has U+0000");
+    parser->name = copy;
+    return INLAY_FILE_OK;
+}
+
+/* ---- Values ----------------------------------------------------------------------------------------------------- */
+
+/* What a number of a type is worth. */
+struct number {
+    int64_t integer;
+    double number;
+    bool is_integer;
+};
+
+static struct number number_of(uint64_t type, uint64_t bits)
+{
+    struct number result = {.is_integer = type != FLOAT32 && type != FLOAT64 && !(type == UINT64 && bits >> 63 != 0)};
+    uint32_t half = (uint32_t)bits;
+    float single;
+    switch (type) {
+    case FLOAT32:
+        memcpy(&single, &half, sizeof single);
+        result.number = (double)single;
+        return result;
+    case FLOAT64:
+        memcpy(&result.number, &bits, sizeof bits);
+        return result;
+    case INT8:
+        result.integer = (int8_t)bits;
+        break;
+    case INT16:
+        result.integer = (int16_t)bits;
+        break;
+    case INT32:
+        result.integer = (int32_t)bits;
+        break;
+    case BOOL:
+        result.integer = bits != 0;
+        break;
+    default:
+        result.integer = (int64_t)bits;
+    }
+    result.number = type == UINT64 ? (double)bits : (double)result.integer;
+    return result;
+}
+
+/* Reads strings [count], of which each has at least the 8 bytes of its length. */
+static inlay_file_status parse_strings(struct parser *parser, inlay_file_value *value, uint64_t count)
+{
+    if (count > left(parser) / 8)
+        return truncated(parser);
+    const char **strings = inlay_catalogue_memory(parser->catalogue, (size_t)count * sizeof *strings);
+    if (strings == NULL)
+        return no_memory(parser);
+    for (size_t i = 0; i < count; i++) {
+        struct inlay_text text;
+        if (!take_text(parser, &text))
+            return truncated(parser);
+        strings[i] = inlay_catalogue_text(parser->catalogue, text);
+        if (strings[i] == NULL)
+            return no_memory(parser);
+    }
+    value->kind = INLAY_FILE_VALUE_STRINGS;
+    value->strings = strings;
+    value->count = (size_t)count;
+    return INLAY_FILE_OK;
+}
+
+/* Reads numbers [count] of a type. They are integers unless one of them is none. */
+static inlay_file_status parse_numbers(struct parser *parser, inlay_file_value *value, uint64_t type, uint64_t count)
+{
+    if (count > left(parser) / value_bytes[type] || count > SIZE_MAX / sizeof(int64_t))
+        return truncated(parser);
+    int64_t *integers = inlay_catalogue_memory(parser->catalogue, (size_t)count * sizeof *integers);
+    if (integers == NULL)
+        return no_memory(parser);
+    bool are_integers = type != FLOAT32 && type != FLOAT64;
+    const size_t first = parser->at;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bits;
+        take(parser, value_bytes[type], &bits);
+        struct number number = number_of(type, bits);
+        are_integers = are_integers && number.is_integer;
+        integers[i] = number.integer;
+    }
+    value->kind = are_integers ? INLAY_FILE_VALUE_INTEGERS : INLAY_FILE_VALUE_NUMBERS;
+    value->count = (size_t)count;
+    value->integers = are_integers ? integers : NULL;
+    if (are_integers)
+        return INLAY_FILE_OK;
+    double *numbers = (double *)(void *)integers;
+    parser->at = first;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bits;
+        take(parser, value_bytes[type], &bits);
+        numbers[i] = number_of(type, bits).number;
+    }
+    value->numbers = numbers;
+    return INLAY_FILE_OK;
+}
+
+static inlay_file_status parse_array(struct parser *parser, inlay_file_value *value)
+{
+    uint64_t type, count;
+    if (!take(parser, 4, &type) || !take(parser, 8, &count))
+        return truncated(parser);
+    if (type == ARRAY)
+        return fail(parser, INLAY_FILE_ERROR_LIMIT, "it is an array of arrays, which is not read");
+    if (type >= VALUE_TYPES)
+        return fail(parser, INLAY_FILE_ERROR_SYNTAX, "the elements of this array have a type that GGUF does not have");
+    return type == STRING ? parse_strings(parser, value, count) : parse_numbers(parser, value, type, count);
+}
+
+static inlay_file_status parse_string(struct parser *parser, inlay_file_value *value)
+{
+    struct inlay_text text;
+    if (!take_text(parser, &text))
+        return truncated(parser);
+    value->kind = INLAY_FILE_VALUE_STRING;
+    value->text = inlay_catalogue_text(parser->catalogue, text);
+    value->count = text.size;
+    return value->text != NULL ? INLAY_FILE_OK : no_memory(parser);
+}
+
+static inlay_file_status parse_number(struct parser *parser, inlay_file_value *value, uint64_t type)
+{
+    uint64_t bits;
+    if (!take(parser, value_bytes[type], &bits))
+        return truncated(parser);
+    struct number number = number_of(type, bits);
+    value->kind = type == BOOL        ? INLAY_FILE_VALUE_BOOLEAN
+                  : number.is_integer ? INLAY_FILE_VALUE_INTEGER
+                                      : INLAY_FILE_VALUE_NUMBER;
+    value->integer = number.is_integer ? number.integer : 0;
+    value->number = type == BOOL ? 0 : number.number;
+    return INLAY_FILE_OK;
+}
+
+/* Notes the alignment of the data, if that is the value. */
+static inlay_file_status note_alignment(struct parser *parser, const inlay_file_value *value, uint64_t type)
+{
+    if (strcmp(value->key, "general.alignment") != 0)
+        return INLAY_FILE_OK;
+    if (type != UINT32 || value->integer <= 0 || (value->integer & (value->integer - 1)) != 0)
+        return fail(parser, INLAY_FILE_ERROR_SYNTAX, "the alignment is not a uint32 that is a power of two");
+    if (value->integer > MOST_ALIGNMENT)
+        return fail(parser, INLAY_FILE_ERROR_LIMIT, "the alignment is above 2^20");
+    parser->alignment = (uint64_t)value->integer;
+    return INLAY_FILE_OK;
+}
+
+static inlay_file_status parse_value(struct parser *parser)
+{
+    uint64_t type;
+    inlay_file_status status = take_name(parser);
+    if (status != INLAY_FILE_OK)
+        return status;
+    inlay_file_value *value = inlay_catalogue_add_value(parser->catalogue);
+    if (value == NULL)
+        return no_memory(parser);
+    value->key = parser->name;
+    if (!take(parser, 4, &type))
+        return truncated(parser);
+    if (type >= VALUE_TYPES)
+        return fail(parser, INLAY_FILE_ERROR_SYNTAX, "this value has a type that GGUF does not have");
+    status = type == ARRAY    ? parse_array(parser, value)
+             : type == STRING ? parse_string(parser, value)
+                              : parse_number(parser, value, type);
+    return status == INLAY_FILE_OK ? note_alignment(parser, value, type) : status;
+}
+
+/* ---- Tensors ---------------------------------------------------------------------------------------------------- */
+
+/* Reads the shape, whose fastest size comes first in the file. */
+static inlay_file_status parse_shape(struct parser *parser, inlay_file_tensor *tensor)
+{
+    uint64_t rank;
+    if (!take(parser, 4, &rank))
+        return truncated(parser);
+    if (rank > MOST_RANK)
+        return fail(parser, INLAY_FILE_ERROR_LIMIT, "it has more than 4 dimensions");
+    tensor->rank = (uint32_t)rank;
+    for (uint32_t i = tensor->rank; i-- > 0;) {
+        if (!take(parser, 8, &tensor->shape[i]))
+            return truncated(parser);
+        if (tensor->shape[i] > INT64_MAX)
+            return fail(parser, INLAY_FILE_ERROR_RANGE, "a size of its shape is negative");
+    }
+    return INLAY_FILE_OK;
+}
+
+/* Reads what the file says about a tensor. Its place in the data becomes its data for now: place_tensor() adds where
+   the data begin, which is not known yet. */
+static inlay_file_status parse_tensor(struct parser *parser)
+{
+    uint64_t number, offset;
+    inlay_file_tensor tensor = {.path = parser->source->path};
+    inlay_file_status status = take_name(parser);
+    tensor.name = parser->name;
+    if (status == INLAY_FILE_OK)
+        status = parse_shape(parser, &tensor);
+    if (status != INLAY_FILE_OK)
+        return status;
+    if (!take(parser, 4, &number) || !take(parser, 8, &offset))
+        return truncated(parser);
+    const struct inlay_type *type = inlay_ggml_type((uint32_t)number);
+    if (type == NULL)
+        return inlay_file_fail(parser->error, INLAY_FILE_ERROR_TYPE, parser->source->path, inlay_text_of(tensor.name),
+                               "its type %llu is none that is known", (unsigned long long)number);
+    /* Blocks lie within rows. */
+    if ((tensor.rank == 0 ? 1 : tensor.shape[tensor.rank - 1]) % type->block != 0 ||
+        !inlay_type_bytes(type, tensor.shape, tensor.rank, &tensor.bytes))
+        return inlay_file_fail(parser->error, INLAY_FILE_ERROR_RANGE, parser->source->path, inlay_text_of(tensor.name),
+                               "its shape overflows, or its rows are no whole blocks of %s", type->name);
+    if (offset > parser->source->size)
+        return fail(parser, INLAY_FILE_ERROR_TRUNCATED, "its data begin behind the end of the file");
+    tensor.type = type->name;
+    tensor.element = type->element;
+    tensor.data = parser->source->bytes + (size_t)offset;
+    inlay_file_tensor *place = inlay_catalogue_add_tensor(parser->catalogue);
+    if (place == NULL)
+        return no_memory(parser);
+    *place = tensor;
+    return INLAY_FILE_OK;
+}
+
+/* Finds the data of a tensor, where those of all begin at byte `data`, and checks that the file has them. */
+static inlay_file_status place_tensor(struct parser *parser, inlay_file_tensor *tensor, uint64_t data)
+{
+    uint64_t size = parser->source->size;
+    uint64_t offset = (uint64_t)((const unsigned char *)tensor->data - parser->source->bytes);
+    parser->name = tensor->name;
+    if (offset % parser->alignment != 0)
+        return fail(parser, INLAY_FILE_ERROR_RANGE, "its data do not begin at a multiple of the alignment");
+    if (data > size || offset > size - data || tensor->bytes > size - data - offset)
+        return inlay_file_fail(parser->error, INLAY_FILE_ERROR_TRUNCATED, parser->source->path,
+                               inlay_text_of(tensor->name),
+                               "its %llu bytes from byte %llu of the data on reach behind the end of the file",
+                               (unsigned long long)tensor->bytes, (unsigned long long)offset);
+    tensor->data = parser->source->bytes + (size_t)(data + offset);
+    return INLAY_FILE_OK;
+}
+
+/* Reads magic, version and counts. */
+static inlay_file_status parse_counts(struct parser *parser, uint64_t *tensors, uint64_t *values)
+{
+    uint64_t version;
+    parser->at = 4;
+    if (!take(parser, 4, &version))
+        return truncated(parser);
+    if (version != 0 && version % 0x10000 == 0)
+        return fail(parser, INLAY_FILE_ERROR_KIND, "it is GGUF of a big-endian machine");
+    if (version != 2 && version != 3)
+        return inlay_file_fail(parser->error, INLAY_FILE_ERROR_KIND, parser->source->path, inlay_text_of(NULL),
+                               "it is GGUF of version %llu: versions 2 and 3 are read", (unsigned long long)version);
+    if (!take(parser, 8, tensors) || !take(parser, 8, values))
+        return truncated(parser);
+    if (*values > left(parser) / LEAST_VALUE || *tensors > left(parser) / LEAST_TENSOR)
+        return fail(parser, INLAY_FILE_ERROR_TRUNCATED, "it announces more tensors or values than it has bytes for");
+    return INLAY_FILE_OK;
+}
+
+inlay_file_status inlay_parse_gguf(struct inlay_catalogue *catalogue, const struct inlay_source *source,
+                                   inlay_file_error *error)
+{
+    struct parser parser = {.catalogue = catalogue, .source = source, .error = error, .alignment = 32};
+    uint64_t tensors = 0, values = 0;
+    inlay_file_status status = parse_counts(&parser, &tensors, &values);
+    for (uint64_t i = 0; status == INLAY_FILE_OK && i < values; i++)
+        status = parse_value(&parser);
+    for (uint64_t i = 0; status == INLAY_FILE_OK && i < tensors; i++)
+        status = parse_tensor(&parser);
+    uint64_t data = (parser.at + parser.alignment - 1) / parser.alignment * parser.alignment;
+    for (size_t i = catalogue->file_tensors; status == INLAY_FILE_OK && i < catalogue->tensor_count; i++)
+        status = place_tensor(&parser, &catalogue->tensors[i], data);
+    return status == INLAY_FILE_OK ? inlay_catalogue_end_file(catalogue, source, data, parser.alignment, false, error)
+                                   : status;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The index of index.h. Its file names come from strangers: each must name a file in the directory of the index,
+ * without a way into another.
+ */
+#include "index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "mapping.h"
+
+enum { MOST_INDEX_BYTES = 100000000, MOST_DEPTH = 4 };
+
+/* Reads the members of the weight map into entries [most], or counts them if `entries` is null. */
+static bool take_map(struct inlay_json *json, struct inlay_catalogue *catalogue, struct inlay_index_entry *entries,
+                     size_t most, size_t *count, bool *no_memory)
+{
+    struct inlay_text tensor, file;
+    *count = 0;
+    inlay_json_open(json, '{');
+    for (; inlay_json_member(json, &tensor) && inlay_json_string(json, &file); ++*count) {
+        if (entries == NULL || *count == most)
+            continue;
+        char *name = inlay_catalogue_memory(catalogue, tensor.size + 1);
+        char *file_name = inlay_catalogue_memory(catalogue, file.size + 1);
+        *no_memory = name == NULL || file_name == NULL;
+        if (*no_memory)
+            return false;
+        name[inlay_json_decode(tensor, name)] = '\0';
+        file_name[inlay_json_decode(file, file_name)] = '\0';
+        entries[*count] = (struct inlay_index_entry){.tensor = name, .file = file_name};
+    }
+    return json->problem == NULL;
+}
+
+/* Reads the members of the index. */
+static inlay_file_status parse(struct inlay_json *json, struct inlay_catalogue *catalogue,
+                               struct inlay_model_files *files, inlay_file_error *error)
+{
+    struct inlay_text key;
+    bool no_memory = false, there = false;
+    inlay_json_open(json, '{');
+    while (inlay_json_member(json, &key)) {
+        if (!inlay_json_means(key, "weight_map")) {
+            inlay_json_skip(json);
+            continue;
+        }
+        if (there)
+            return inlay_file_fail(error, INLAY_FILE_ERROR_DUPLICATE, files->index, inlay_text_of("weight_map"),
+                                   "this key is there twice");
+        there = true;
+        struct inlay_json counting = *json;
+        take_map(&counting, catalogue, NULL, 0, &files->entry_count, &no_memory);
+        files->entries = inlay_catalogue_memory(catalogue, files->entry_count * sizeof *files->entries);
+        if (files->entries == NULL)
+            return inlay_file_fail_memory(error, files->index);
+        take_map(json, catalogue, files->entries, files->entry_count, &files->entry_count, &no_memory);
+        if (no_memory)
+            return inlay_file_fail_memory(error, files->index);
+    }
+    if (!inlay_json_end(json))
+        return inlay_file_fail(error, json->status, files->index, inlay_text_of(NULL), "%s at byte %zu", json->problem,
+                               inlay_json_offset(json));
+    if (!there || files->entry_count == 0)
+        return inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, files->index, inlay_text_of("weight_map"),
+                               "the index names no tensors");
+    return INLAY_FILE_OK;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct inlay_index_entry *first = a, *second = b;
+    int files = strcmp(first->file, second->file);
+    return files != 0 ? files : strcmp(first->tensor, second->tensor);
+}
+
+/* Sorts the entries by files, and makes the path of each file. */
+static inlay_file_status find_paths(struct inlay_catalogue *catalogue, struct inlay_model_files *files,
+                                    inlay_file_error *error)
+{
+    const char *slash = strrchr(files->index, '/');
+    size_t directory = slash != NULL ? (size_t)(slash + 1 - files->index) : 0;
+    qsort(files->entries, files->entry_count, sizeof *files->entries, compare_entries);
+    files->paths = inlay_catalogue_memory(catalogue, files->entry_count * sizeof *files->paths);
+    for (size_t i = 0; i < files->entry_count && files->paths != NULL; i++) {
+        struct inlay_index_entry *entry = &files->entries[i];
+        bool same_file = i > 0 && strcmp(entry->file, entry[-1].file) == 0;
+        if (same_file && strcmp(entry->tensor, entry[-1].tensor) == 0)
+            return inlay_file_fail(error, INLAY_FILE_ERROR_DUPLICATE, files->index, inlay_text_of(entry->tensor),
+                                   "this tensor is in the index twice");
+        if (same_file) {
+            entry->path = entry[-1].path;
+            continue;
+        }
+        if (strchr(entry->file, '/') != NULL || entry->file[0] == '.' || entry->file[0] == '\0')
+            return inlay_file_fail(error, INLAY_FILE_ERROR_SYNTAX, files->index, inlay_text_of(entry->tensor),
+                                   "its file is no name in the directory of the index");
+        char *path = inlay_catalogue_memory(catalogue, directory + strlen(entry->file) + 1);
+        if (path == NULL)
+            return inlay_file_fail_memory(error, files->index);
+        memcpy(path, files->index, directory);
+        strcpy(path + directory, entry->file);
+        entry->path = files->paths[files->count++] = path;
+    }
+    return files->paths != NULL ? INLAY_FILE_OK : inlay_file_fail_memory(error, files->index);
+}
+
+inlay_file_status inlay_read_index(struct inlay_catalogue *catalogue, struct inlay_model_files *files,
+                                   inlay_file_error *error)
+{
+    struct inlay_mapping mapping;
+    struct inlay_json json;
+    inlay_file_status status =
+        inlay_mapping_open(files->index, INLAY_FILE_MEMORY_COPIED, MOST_INDEX_BYTES, &mapping, error);
+    if (status != INLAY_FILE_OK)
+        return status;
+    inlay_json_start(&json, mapping.bytes, mapping.size, MOST_DEPTH);
+    status = parse(&json, catalogue, files, error);
+    inlay_mapping_close(&mapping);
+    return status == INLAY_FILE_OK ? find_paths(catalogue, files, error) : status;
+}
+
+inlay_file_status inlay_check_index(const struct inlay_catalogue *catalogue, const struct inlay_model_files *files,
+                                    inlay_file_error *error)
+{
+    for (size_t i = 0; i < files->entry_count; i++) {
+        const struct inlay_index_entry *entry = &files->entries[i];
+        const inlay_file_tensor *tensor = inlay_catalogue_tensor(catalogue, entry->tensor);
+        if (tensor == NULL || tensor->path != entry->path)
+            return inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, files->index, inlay_text_of(entry->tensor),
+                                   "this tensor is not in %s, where the index says", entry->file);
+    }
+    return INLAY_FILE_OK;
+}

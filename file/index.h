@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The index of a sharded safetensors model: a JSON object whose "weight_map" says for each tensor in which file it is.
+ */
+#ifndef INLAY_FILE_INDEX_H
+#define INLAY_FILE_INDEX_H
+
+#include "directory.h"
+
+/** Reads the index at files->index: its entries and the paths of its files. */
+inlay_file_status inlay_read_index(struct inlay_catalogue *catalogue, struct inlay_model_files *files,
+                                   inlay_file_error *error);
+
+/** Checks that every tensor of the index is in the file that the index says, when all are parsed and sorted. */
+inlay_file_status inlay_check_index(const struct inlay_catalogue *catalogue, const struct inlay_model_files *files,
+                                    inlay_file_error *error);
+
+#endif

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The reader of json.h. The text may be a mapping that somebody changes meanwhile: no byte decides about memory twice,
+ * and what is decoded is never longer than the bytes that were taken.
+ */
+#include "json.h"
+
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The most bytes of a number, and one. */
+enum { MOST_DIGITS = 400 };
+
+void inlay_json_start(struct inlay_json *json, const void *bytes, size_t size, unsigned most_depth)
+{
+    *json = (struct inlay_json){.begin = bytes, .at = bytes, .end = (const char *)bytes + size};
+    json->most_depth = most_depth;
+}
+
+size_t inlay_json_offset(const struct inlay_json *json)
+{
+    return (size_t)(json->at - json->begin);
+}
+
+bool inlay_json_refuse(struct inlay_json *json, inlay_file_status status, const char *problem)
+{
+    if (json->problem == NULL) {
+        json->problem = problem;
+        json->status = status;
+    }
+    return false;
+}
+
+static bool broken(struct inlay_json *json, const char *problem)
+{
+    return inlay_json_refuse(json, INLAY_FILE_ERROR_SYNTAX, problem);
+}
+
+char inlay_json_peek(struct inlay_json *json)
+{
+    while (json->at < json->end && (*json->at == ' ' || *json->at == '\n' || *json->at == '\r' || *json->at == '\t'))
+        json->at++;
+    return json->problem == NULL && json->at < json->end ? *json->at : '\0';
+}
+
+/* Takes one character, behind white space. */
+static bool take(struct inlay_json *json, char wanted)
+{
+    bool there = inlay_json_peek(json) == wanted;
+    json->at += there;
+    return there;
+}
+
+/* ---- Arrays and objects ----------------------------------------------------------------------------------------- */
+
+bool inlay_json_open(struct inlay_json *json, char bracket)
+{
+    if (!take(json, bracket))
+        return broken(json, bracket == '{' ? "an object is expected" : "an array is expected");
+    if (json->depth == json->most_depth)
+        return inlay_json_refuse(json, INLAY_FILE_ERROR_LIMIT, "arrays and objects are nested too deeply");
+    uint64_t bit = UINT64_C(1) << json->depth++;
+    json->objects = bracket == '{' ? json->objects | bit : json->objects & ~bit;
+    json->fresh = true;
+    return true;
+}
+
+/* Returns whether the innermost array or object goes on; leaves it where it ends. */
+static bool goes_on(struct inlay_json *json, char bracket)
+{
+    bool fresh = json->fresh;
+    if (json->problem != NULL)
+        return false;
+    json->fresh = false;
+    if (take(json, bracket)) {
+        json->depth--;
+        return false;
+    }
+    if (!fresh && !take(json, ','))
+        return broken(json, bracket == '}' ? "a comma or the end of the object is expected"
+                                           : "a comma or the end of the array is expected");
+    return true;
+}
+
+bool inlay_json_member(struct inlay_json *json, struct inlay_text *key)
+{
+    if (!goes_on(json, '}') || !inlay_json_string(json, key))
+        return false;
+    return take(json, ':') || broken(json, "a colon is expected");
+}
+
+bool inlay_json_element(struct inlay_json *json)
+{
+    return goes_on(json, ']');
+}
+
+/* ---- Strings ---------------------------------------------------------------------------------------------------- */
+
+/* Returns the value of four hexadecimal digits, or a number above 0xffff. */
+static uint32_t hexadecimal(const char *digits)
+{
+    uint32_t value = 0;
+    for (int i = 0; i < 4; i++) {
+        char c = digits[i];
+        uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
+                         : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
+                                                : 0x10000;
+        value = value << 4 | digit;
+    }
+    return value;
+}
+
+/* Reads an escape behind its backslash, with the second half of a surrogate pair. Returns the bytes that it takes, and
+   writes the character; 0 if there is no such escape. */
+static size_t read_escape(const char *at, const char *end, uint32_t *character)
+{
+    static const char names[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
+    const char *name = at < end && *at != '\0' ? strchr(names, *at) : NULL;
+    if (name != NULL) {
+        *character = (unsigned char)meanings[name - names];
+        return 1;
+    }
+    if (end - at < 5 || *at != 'u')
+        return 0;
+    *character = hexadecimal(at + 1);
+    if (*character == 0 || *character > 0xffff || (*character >= 0xdc00 && *character < 0xe000))
+        return 0;
+    if (*character < 0xd800 || *character >= 0xe000)
+        return 5;
+    uint32_t low = end - at >= 11 && at[5] == '\\' && at[6] == 'u' ? hexadecimal(at + 7) : 0;
+    if (low < 0xdc00 || low >= 0xe000)
+        return 0;
+    *character = 0x10000 + ((*character - 0xd800) << 10 | (low - 0xdc00));
+    return 11;
+}
+
+bool inlay_json_string(struct inlay_json *json, struct inlay_text *string)
+{
+    if (!take(json, '"'))
+        return broken(json, "a string is expected");
+    string->bytes = json->at;
+    while (json->at < json->end) {
+        unsigned char byte = (unsigned char)*json->at;
+        size_t bytes = 1;
+        uint32_t character;
+        if (byte == '"') {
+            string->size = (size_t)(json->at++ - string->bytes);
+            return true;
+        }
+        if (byte < ' ')
+            return broken(json, "a string has a control character");
+        if (byte == '\\')
+            bytes = read_escape(json->at + 1, json->end, &character);
+        else if (byte >= 0x80)
+            bytes = inlay_utf8_bytes(json->at, (size_t)(json->end - json->at));
+        if (bytes == 0)
+            return broken(json, byte == '\\' ? "a string has an escape that is not allowed" : "a string is not UTF-8");
+        json->at += bytes + (byte == '\\');
+    }
+    return broken(json, "a string does not end");
+}
+
+/* Writes a character as UTF-8 and returns its bytes. */
+static size_t write_utf8(uint32_t c, char *out)
+{
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    size_t bytes = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (size_t i = bytes; i-- > 1; c >>= 6)
+        out[i] = (char)(0x80 | (c & 0x3f));
+    out[0] = (char)((bytes == 2 ? 0xc0 : bytes == 3 ? 0xe0 : 0xf0) | c);
+    return bytes;
+}
+
+size_t inlay_json_decode(struct inlay_text string, char *out)
+{
+    const char *at = string.bytes, *end = at + string.size;
+    size_t size = 0;
+    while (at < end) {
+        char byte = *at++;
+        uint32_t character;
+        size_t bytes = byte == '\\' ? read_escape(at, end, &character) : 0;
+        if (bytes > 0)
+            size += write_utf8(character, out + size);
+        else
+            out[size++] = byte;
+        at += bytes;
+    }
+    return size;
+}
+
+bool inlay_json_means(struct inlay_text string, const char *text)
+{
+    const char *at = string.bytes, *end = at + string.size;
+    for (; at < end && *text != '\0'; text++) {
+        char byte = *at++;
+        uint32_t character = (unsigned char)byte;
+        if (byte == '\\')
+            at += read_escape(at, end, &character);
+        if (character != (unsigned char)*text)
+            return false;
+    }
+    return at == end && *text == '\0';
+}
+
+/* ---- Numbers and literals --------------------------------------------------------------------------------------- */
+
+static bool is_digit(const struct inlay_json *json)
+{
+    return json->at < json->end && *json->at >= '0' && *json->at <= '9';
+}
+
+/* Takes digits without leading zeros and adds them up; *fits says whether the sum is below 2^63. */
+static bool take_digits(struct inlay_json *json, uint64_t *value, bool *fits)
+{
+    const char *first = json->at;
+    *value = 0;
+    *fits = true;
+    for (; is_digit(json); json->at++) {
+        uint64_t digit = (uint64_t)(*json->at - '0');
+        *fits = *fits && *value <= ((uint64_t)INT64_MAX - digit) / 10;
+        *value = *fits ? *value * 10 + digit : 0;
+    }
+    return json->at > first && (*first != '0' || json->at == first + 1);
+}
+
+bool inlay_json_unsigned(struct inlay_json *json, uint64_t *value)
+{
+    static const char expected[] = "an integer is expected: 0, or digits that do not begin with 0";
+    bool fits;
+    inlay_json_peek(json);
+    const char *first = json->at;
+    bool good = json->problem == NULL && take_digits(json, value, &fits);
+    if (!good || (json->at < json->end && (*json->at == '.' || *json->at == 'e' || *json->at == 'E'))) {
+        json->at = first;
+        return broken(json, expected);
+    }
+    return fits || inlay_json_refuse(json, INLAY_FILE_ERROR_LIMIT, "an integer is above 2^63 - 1");
+}
+
+/* Takes one word. */
+static bool take_word(struct inlay_json *json, const char *word)
+{
+    size_t size = strlen(word);
+    if ((size_t)(json->end - json->at) < size || memcmp(json->at, word, size) != 0)
+        return false;
+    json->at += size;
+    return true;
+}
+
+/* Returns the value of a number's text of fewer than MOST_DIGITS bytes, whatever the program's locale. */
+static double number_of(const char *first, size_t size)
+{
+    static const locale_t none = (locale_t)0;
+    char copy[MOST_DIGITS];
+    memcpy(copy, first, size);
+    copy[size] = '\0';
+    locale_t plain = newlocale(LC_ALL_MASK, "C", none);
+    double value = plain != none ? strtod_l(copy, NULL, plain) : 0;
+    if (plain != none)
+        freelocale(plain);
+    return value;
+}
+
+bool inlay_json_number(struct inlay_json *json, bool *integer, int64_t *value, double *number)
+{
+    static const char expected[] = "a number is expected";
+    uint64_t magnitude;
+    inlay_json_peek(json);
+    const char *first = json->at;
+    bool negative = take(json, '-');
+    *value = 0;
+    *integer = false;
+    if (json->python && (take_word(json, "Infinity") || (!negative && take_word(json, "NaN")))) {
+        *number = json->at[-1] == 'y' ? (negative ? -__builtin_inf() : __builtin_inf()) : __builtin_nan("");
+        return true;
+    }
+    if (json->problem != NULL || !take_digits(json, &magnitude, integer))
+        return broken(json, expected);
+    if (take_word(json, ".")) {
+        *integer = false;
+        if (!is_digit(json))
+            return broken(json, expected);
+        while (is_digit(json))
+            json->at++;
+    }
+    if (take_word(json, "e") || take_word(json, "E")) {
+        *integer = false;
+        if (!take_word(json, "+"))
+            take_word(json, "-");
+        if (!is_digit(json))
+            return broken(json, expected);
+        while (is_digit(json))
+            json->at++;
+    }
+    if (json->at - first >= MOST_DIGITS)
+        return inlay_json_refuse(json, INLAY_FILE_ERROR_LIMIT, "a number has too many digits");
+    *number = number_of(first, (size_t)(json->at - first));
+    if (*integer)
+        *value = negative ? -(int64_t)magnitude : (int64_t)magnitude;
+    return true;
+}
+
+bool inlay_json_literal(struct inlay_json *json)
+{
+    inlay_json_peek(json);
+    return (json->problem == NULL &&
+            (take_word(json, "true") || take_word(json, "false") || take_word(json, "null"))) ||
+           broken(json, "a value is expected");
+}
+
+/* ---- Any value -------------------------------------------------------------------------------------------------- */
+
+/* Takes a value that is neither array nor object, or enters it. */
+static bool enter_or_take(struct inlay_json *json)
+{
+    struct inlay_text string;
+    bool integer;
+    int64_t value;
+    double number;
+    char first = inlay_json_peek(json);
+    if (first == '{' || first == '[')
+        return inlay_json_open(json, first);
+    if (first == '"')
+        return inlay_json_string(json, &string);
+    if (first == '-' || (first >= '0' && first <= '9') || (json->python && (first == 'I' || first == 'N')))
+        return inlay_json_number(json, &integer, &value, &number);
+    return inlay_json_literal(json);
+}
+
+bool inlay_json_skip(struct inlay_json *json)
+{
+    struct inlay_text key;
+    unsigned outside = json->depth;
+    enter_or_take(json);
+    while (json->problem == NULL && json->depth > outside) {
+        bool object = (json->objects >> (json->depth - 1) & 1) != 0;
+        if (object ? inlay_json_member(json, &key) : inlay_json_element(json))
+            enter_or_take(json);
+    }
+    return json->problem == NULL;
+}
+
+bool inlay_json_end(struct inlay_json *json)
+{
+    inlay_json_peek(json);
+    return json->problem == NULL && (json->at == json->end || broken(json, "something follows the end"));
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The mappings of mapping.h. A file is opened once and without blocking, since a FIFO has no size and would wait for a
+ * writer, and all that is known about it comes from its descriptor: its name can mean another file a moment later.
+ */
+#include "mapping.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Where huge pages of 2 MiB can begin. Larger ones are not used for files. */
+#define HUGE_PAGE ((size_t)2 << 20)
+
+/* Every page is touched by one read at this distance; no system that is supported has smaller pages. */
+#define SMALL_PAGE ((size_t)4096)
+
+/* The most bytes that a mapping can have, with room to align it. */
+#define ADDRESS_SPACE ((size_t)PTRDIFF_MAX - 2 * HUGE_PAGE)
+
+static const struct inlay_text no_name = {NULL, 0};
+
+/* Returns a descriptor of a regular file and its size, or -1 with the error. */
+static int open_regular(const char *path, size_t most, size_t *size, inlay_file_status *status, inlay_file_error *error)
+{
+    struct stat about;
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (file < 0) {
+        *status = inlay_file_fail_system(error, path, "cannot open it");
+        return -1;
+    }
+    if (fstat(file, &about) != 0)
+        *status = inlay_file_fail_system(error, path, "cannot find out its size");
+    else if (!S_ISREG(about.st_mode))
+        *status = inlay_file_fail(error, INLAY_FILE_ERROR_KIND, path, no_name, "it is not a regular file");
+    else if (about.st_size == 0)
+        *status = inlay_file_fail(error, INLAY_FILE_ERROR_TRUNCATED, path, no_name, "it is empty");
+    else if ((uintmax_t)about.st_size > (uintmax_t)(most < ADDRESS_SPACE ? most : ADDRESS_SPACE))
+        *status = inlay_file_fail(error, INLAY_FILE_ERROR_LIMIT, path, no_name, "its %jd bytes are too many",
+                                  (intmax_t)about.st_size);
+    else {
+        *size = (size_t)about.st_size;
+        return file;
+    }
+    close(file);
+    return -1;
+}
+
+/* Reserves `size` bytes at the address of a huge page and returns them unreadable; MAP_FAILED with errno. */
+static unsigned char *reserve(size_t size)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size = (size + page - 1) / page * page;
+    unsigned char *range = mmap(NULL, size + HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED)
+        return range;
+    size_t before = (HUGE_PAGE - (uintptr_t)range % HUGE_PAGE) % HUGE_PAGE;
+    if (before > 0)
+        munmap(range, before);
+    if (before < HUGE_PAGE)
+        munmap(range + before + size, HUGE_PAGE - before);
+    return range + before;
+}
+
+/* Reads the whole file into memory; -1 with errno, which is 0 if the file is shorter than it was. */
+static int read_all(int file, unsigned char *out, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        size_t step = size - done < (size_t)1 << 30 ? size - done : (size_t)1 << 30;
+        ssize_t got = pread(file, out + done, step, (off_t)done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0) {
+            errno = got == 0 ? 0 : errno;
+            return -1;
+        }
+        done += (size_t)got;
+    }
+    return 0;
+}
+
+/* Fills a private range with the contents of the file. */
+static inlay_file_status copy(int file, const char *path, unsigned char *range, size_t size, inlay_file_error *error)
+{
+    if (mprotect(range, size, PROT_READ | PROT_WRITE) != 0)
+        return inlay_file_fail_memory(error, path);
+    inlay_huge_pages_advise(range, size, NULL);
+    if (read_all(file, range, size) != 0)
+        return errno != 0 ? inlay_file_fail_system(error, path, "cannot read it")
+                          : inlay_file_fail(error, INLAY_FILE_ERROR_TRUNCATED, path, no_name,
+                                            "it became shorter while it was read");
+    mprotect(range, size, PROT_READ);
+    return INLAY_FILE_OK;
+}
+
+/* Maps the file at the range, onto huge pages where the file system has them, and reads it in order. */
+static inlay_file_status load(int file, const char *path, unsigned char *range, size_t size, inlay_file_error *error)
+{
+    if (mmap(range, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0) == MAP_FAILED)
+        return inlay_file_fail_system(error, path, "cannot map it");
+    inlay_huge_pages_advise(range, size, NULL);
+    for (size_t at = 0; at < size; at += SMALL_PAGE)
+        (void)*(const volatile unsigned char *)(range + at);
+    return INLAY_FILE_OK;
+}
+
+/* Puts the bytes of an open file into memory. */
+static inlay_file_status map(int file, const char *path, struct inlay_mapping *mapping, inlay_file_error *error)
+{
+    bool mapped = mapping->memory == INLAY_FILE_MEMORY_MAPPED;
+    unsigned char *range = mapped ? mmap(NULL, mapping->size, PROT_READ, MAP_PRIVATE, file, 0) : reserve(mapping->size);
+    if (range == MAP_FAILED)
+        return inlay_file_fail_system(error, path, "cannot map it");
+    mapping->bytes = range;
+    if (mapped)
+        return INLAY_FILE_OK;
+    bool copied = mapping->memory == INLAY_FILE_MEMORY_COPIED;
+    inlay_file_status status = (copied ? copy : load)(file, path, range, mapping->size, error);
+    if (status != INLAY_FILE_OK)
+        inlay_mapping_close(mapping);
+    return status;
+}
+
+inlay_file_status inlay_mapping_open(const char *path, inlay_file_memory memory, size_t most,
+                                     struct inlay_mapping *mapping, inlay_file_error *error)
+{
+    inlay_file_status status = INLAY_FILE_OK;
+    *mapping = (struct inlay_mapping){NULL, 0, memory};
+    int file = open_regular(path, most, &mapping->size, &status, error);
+    if (file < 0)
+        return status;
+    status = map(file, path, mapping, error);
+    close(file);
+    return status;
+}
+
+void inlay_mapping_advise_random(const struct inlay_mapping *mapping)
+{
+    if (mapping->memory == INLAY_FILE_MEMORY_MAPPED)
+        posix_madvise((void *)(uintptr_t)mapping->bytes, mapping->size, POSIX_MADV_RANDOM);
+}
+
+void inlay_mapping_close(struct inlay_mapping *mapping)
+{
+    if (mapping->bytes != NULL)
+        munmap((void *)(uintptr_t)mapping->bytes, mapping->size);
+    *mapping = (struct inlay_mapping){NULL, 0, mapping->memory};
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tables of types.h: those of safetensors 0.8 and of ggml as the gguf package 0.19 has them. Elements of fewer than
+ * 8 bits are blocks of whole bytes.
+ */
+#include "types.h"
+
+static const struct inlay_type safetensors[] = {
+    {"F32", 0, INLAY_F32, 1, 4},
+    {"F16", 0, INLAY_F16, 1, 2},
+    {"BF16", 0, INLAY_BF16, 1, 2},
+    {"I8", 0, INLAY_I8, 1, 1},
+    {"F8_E4M3", 0, INLAY_E4M3, 1, 1},
+    {"F8_E8M0", 0, 0, 1, 1},
+    {"F8_E5M2", 0, 0, 1, 1},
+    {"F8_E4M3FNUZ", 0, 0, 1, 1},
+    {"F8_E5M2FNUZ", 0, 0, 1, 1},
+    {"F6_E2M3", 0, 0, 4, 3},
+    {"F6_E3M2", 0, 0, 4, 3},
+    {"F4", 0, 0, 2, 1},
+    {"BOOL", 0, 0, 1, 1},
+    {"U8", 0, 0, 1, 1},
+    {"I16", 0, 0, 1, 2},
+    {"U16", 0, 0, 1, 2},
+    {"I32", 0, 0, 1, 4},
+    {"U32", 0, 0, 1, 4},
+    {"I64", 0, 0, 1, 8},
+    {"U64", 0, 0, 1, 8},
+    {"F64", 0, 0, 1, 8},
+    {"C64", 0, 0, 1, 8},
+};
+
+static const struct inlay_type ggml[] = {
+    {"F32", 0, INLAY_F32, 1, 4},
+    {"F16", 1, INLAY_F16, 1, 2},
+    {"Q4_0", 2, INLAY_Q4_0, 32, 18},
+    {"Q4_1", 3, INLAY_Q4_1, 32, 20},
+    {"Q5_0", 6, INLAY_Q5_0, 32, 22},
+    {"Q5_1", 7, INLAY_Q5_1, 32, 24},
+    {"Q8_0", 8, INLAY_Q8_0, 32, 34},
+    {"Q8_1", 9, 0, 32, 40},
+    {"Q2_K", 10, 0, 256, 84},
+    {"Q3_K", 11, INLAY_Q3_K, 256, 110},
+    {"Q4_K", 12, INLAY_Q4_K, 256, 144},
+    {"Q5_K", 13, INLAY_Q5_K, 256, 176},
+    {"Q6_K", 14, INLAY_Q6_K, 256, 210},
+    {"Q8_K", 15, 0, 256, 292},
+    {"IQ2_XXS", 16, 0, 256, 66},
+    {"IQ2_XS", 17, 0, 256, 74},
+    {"IQ3_XXS", 18, 0, 256, 98},
+    {"IQ1_S", 19, 0, 256, 50},
+    {"IQ4_NL", 20, INLAY_IQ4_NL, 32, 18},
+    {"IQ3_S", 21, 0, 256, 110},
+    {"IQ2_S", 22, 0, 256, 82},
+    {"IQ4_XS", 23, 0, 256, 136},
+    {"I8", 24, 0, 1, 1},
+    {"I16", 25, 0, 1, 2},
+    {"I32", 26, 0, 1, 4},
+    {"I64", 27, 0, 1, 8},
+    {"F64", 28, 0, 1, 8},
+    {"IQ1_M", 29, 0, 256, 56},
+    {"BF16", 30, INLAY_BF16, 1, 2},
+    {"TQ1_0", 34, 0, 256, 54},
+    {"TQ2_0", 35, 0, 256, 66},
+    {"MXFP4", 39, INLAY_MXFP4, 32, 17},
+    {"NVFP4", 40, INLAY_NVFP4, 64, 36},
+    {"Q1_0", 41, 0, 128, 18},
+};
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+const struct inlay_type *inlay_safetensors_type(struct inlay_text name)
+{
+    for (size_t i = 0; i < COUNT(safetensors); i++)
+        if (inlay_text_is(name, safetensors[i].name))
+            return &safetensors[i];
+    return NULL;
+}
+
+const struct inlay_type *inlay_ggml_type(uint32_t number)
+{
+    for (size_t i = 0; i < COUNT(ggml); i++)
+        if (ggml[i].number == number)
+            return &ggml[i];
+    return NULL;
+}
+
+bool inlay_type_bytes(const struct inlay_type *type, const uint64_t *shape, uint32_t rank, uint64_t *bytes)
+{
+    uint64_t elements = 1;
+    for (uint32_t i = 0; i < rank; i++)
+        if (__builtin_mul_overflow(elements, shape[i], &elements))
+            return false;
+    return elements % type->block == 0 &&
+           !__builtin_mul_overflow(elements / type->block, (uint64_t)type->block_bytes, bytes);
+}

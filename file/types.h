@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The types of elements that each format has: their names, their sizes, and the type of tables of them. A type that no
+ * table can have is listed too, so that the bytes of its tensors are checked.
+ */
+#ifndef INLAY_FILE_TYPES_H
+#define INLAY_FILE_TYPES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <inlay/file.h>
+
+#include "text.h"
+
+/** A type of elements of a format. */
+struct inlay_type {
+    const char *name;
+    uint32_t number;            /**< in GGUF files */
+    inlay_element_type element; /**< 0: no table can have it */
+    uint32_t block;             /**< elements of a block, 1 for types without blocks */
+    uint32_t block_bytes;       /**< bytes of a block */
+};
+
+/** Returns the type that a safetensors header names, or null. */
+const struct inlay_type *inlay_safetensors_type(struct inlay_text name);
+
+/** Returns the type of ggml of that number, or null. */
+const struct inlay_type *inlay_ggml_type(uint32_t number);
+
+/** Computes the bytes of a tensor [shape...] of a type; false if they overflow or its elements are no whole blocks. */
+bool inlay_type_bytes(const struct inlay_type *type, const uint64_t *shape, uint32_t rank, uint64_t *bytes);
+
+#endif
