@@ -39,9 +39,11 @@ static bool broken(struct inlay_json *json, const char *problem)
 
 char inlay_json_peek(struct inlay_json *json)
 {
+    if (json->problem != NULL)
+        return '\0';
     while (json->at < json->end && (*json->at == ' ' || *json->at == '\n' || *json->at == '\r' || *json->at == '\t'))
         json->at++;
-    return json->problem == NULL && json->at < json->end ? *json->at : '\0';
+    return json->at < json->end ? *json->at : '\0';
 }
 
 /* Takes one character, behind white space. */

@@ -50,19 +50,20 @@ static int open_regular(const char *path, size_t most, size_t *size, inlay_file_
     return -1;
 }
 
-/* Reserves `size` bytes at the address of a huge page and returns them unreadable; MAP_FAILED with errno. */
+/* Reserves `size` bytes and returns them unreadable; at the address of a huge page, if they fill one. MAP_FAILED with
+   errno. */
 static unsigned char *reserve(size_t size)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), more = size < HUGE_PAGE ? 0 : HUGE_PAGE;
     size = (size + page - 1) / page * page;
-    unsigned char *range = mmap(NULL, size + HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (range == MAP_FAILED)
+    unsigned char *range = mmap(NULL, size + more, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED || more == 0)
         return range;
     size_t before = (HUGE_PAGE - (uintptr_t)range % HUGE_PAGE) % HUGE_PAGE;
     if (before > 0)
         munmap(range, before);
-    if (before < HUGE_PAGE)
-        munmap(range + before + size, HUGE_PAGE - before);
+    if (before < more)
+        munmap(range + before + size, more - before);
     return range + before;
 }
 
