@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GGUF files: good ones of both versions with values of every type, and the arithmetic that has broken other readers:
+ * counts, lengths, products, paddings and offsets that overflow or reach behind the end.
+ */
+#include "files.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { U8, I8, U16, I16, U32, I32, F32, BOOL, STRING, ARRAY, U64, I64, F64 };
+
+static const char *write_gguf(struct blob blob)
+{
+    return write_blob("a.gguf", blob);
+}
+
+/* One value of a type whose bytes follow. */
+static struct blob with_value(const char *key, uint32_t type)
+{
+    struct blob blob = blob_gguf(0, 1);
+    blob_value(&blob, key, type);
+    return blob;
+}
+
+/* One tensor, and so many bytes of data. */
+static struct blob with_tensor(uint32_t rank, const uint64_t *sizes, uint32_t type, uint64_t offset, size_t data)
+{
+    struct blob blob = blob_gguf(1, 0);
+    blob_tensor(&blob, "w", rank, sizes, type, offset);
+    blob_data(&blob, 32, data);
+    return blob;
+}
+
+/* ---- Headers ---------------------------------------------------------------------------------------------------- */
+
+START_TEST(versions_two_and_three_are_read)
+{
+    static const struct {
+        uint32_t version;
+        const char *message;
+    } versions[] = {
+        {0, "version 0"},           {1, "version 1"},           {4, "version 4"}, {UINT32_MAX, "version 4294967295"},
+        {0x03000000, "big-endian"}, {0x02000000, "big-endian"},
+    };
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+        struct blob blob = blob_gguf(0, 0);
+        memcpy(blob.bytes + 4, &versions[i].version, 4);
+        expect_refused(write_gguf(blob), INLAY_FILE_ERROR_KIND, "", versions[i].message);
+    }
+    for (uint32_t version = 2; version <= 3; version++) {
+        struct blob blob = blob_gguf(0, 0);
+        memcpy(blob.bytes + 4, &version, 4);
+        inlay_file *file = open_good(write_gguf(blob));
+        EXPECT(inlay_file_tensor_count(file) == 0 && inlay_file_value_count(file) == 0, "it is empty");
+        inlay_file_close(file);
+    }
+}
+END_TEST
+
+START_TEST(counts_are_bounded_by_the_bytes)
+{
+    static const uint64_t counts[] = {1, 2, UINT64_C(1) << 32, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        expect_refused(write_gguf(blob_gguf(counts[i], 0)), INLAY_FILE_ERROR_TRUNCATED, "", NULL);
+        expect_refused(write_gguf(blob_gguf(0, counts[i])), INLAY_FILE_ERROR_TRUNCATED, "", NULL);
+        /* Lengths of a key, a string, an array of each, and a name. */
+        struct blob blob = blob_gguf(0, 1);
+        blob_number(&blob, counts[i] + 64, 8);
+        blob_zeros(&blob, 32);
+        expect_refused(write_gguf(blob), INLAY_FILE_ERROR_TRUNCATED, "", "ends within its header");
+        blob = with_value("k", STRING);
+        blob_number(&blob, counts[i], 8);
+        expect_refused(write_gguf(blob), INLAY_FILE_ERROR_TRUNCATED, "k", "ends within its header");
+        for (uint32_t type = 0; type <= F64; type++) {
+            blob = with_value("k", ARRAY);
+            blob_number(&blob, type, 4);
+            blob_number(&blob, counts[i], 8);
+            expect_refused(write_gguf(blob), type == ARRAY ? INLAY_FILE_ERROR_LIMIT : INLAY_FILE_ERROR_TRUNCATED, "k",
+                           type == ARRAY ? "array of arrays" : "ends within its header");
+        }
+        blob = blob_gguf(1, 0);
+        blob_number(&blob, counts[i] + 64, 8);
+        blob_zeros(&blob, 32);
+        expect_refused(write_gguf(blob), INLAY_FILE_ERROR_TRUNCATED, "", "ends within its header");
+    }
+}
+END_TEST
+
+START_TEST(types_of_values)
+{
+    for (uint32_t type = F64 + 1; type != 0; type *= 3) {
+        struct blob blob = with_value("k", type);
+        blob_zeros(&blob, 32);
+        expect_refused(write_gguf(blob), INLAY_FILE_ERROR_SYNTAX, "k", "a type that GGUF does not have");
+        blob = with_value("k", ARRAY);
+        blob_number(&blob, type, 4);
+        blob_zeros(&blob, 32);
+        expect_refused(write_gguf(blob), INLAY_FILE_ERROR_SYNTAX, "k", "a type that GGUF does not have");
+        if (type > UINT32_MAX / 3)
+            break;
+    }
+    struct blob blob = with_value("k", ARRAY);
+    for (int depth = 0; depth < 10000; depth++) {
+        blob_number(&blob, ARRAY, 4);
+        blob_number(&blob, 1, 8);
+    }
+    expect_refused(write_gguf(blob), INLAY_FILE_ERROR_LIMIT, "k", "array of arrays");
+}
+END_TEST
+
+START_TEST(names_are_unique_and_utf8)
+{
+    struct blob blob = with_value("k\xff", U8);
+    blob_zeros(&blob, 1);
+    expect_refused(write_gguf(blob), INLAY_FILE_ERROR_SYNTAX, "", "not UTF-8");
+    blob = blob_gguf(0, 1);
+    blob_number(&blob, 3, 8);
+    blob_add(&blob, "a\0b", 3);
+    blob_zeros(&blob, 5);
+    expect_refused(write_gguf(blob), INLAY_FILE_ERROR_SYNTAX, "", "U+0000");
+    blob = blob_gguf(0, 2);
+    blob_u32_value(&blob, "twice", 1);
+    blob_u32_value(&blob, "twice", 1);
+    expect_refused(write_gguf(blob), INLAY_FILE_ERROR_DUPLICATE, "twice", "twice");
+    blob = blob_gguf(2, 0);
+    blob_tensor(&blob, "w", 1, (uint64_t[]){8}, 0, 0);
+    blob_tensor(&blob, "w", 1, (uint64_t[]){8}, 0, 32);
+    blob_data(&blob, 32, 64);
+    expect_refused(write_gguf(blob), INLAY_FILE_ERROR_DUPLICATE, "w", "two tensors");
+    blob = blob_gguf(1, 0);
+    blob_tensor(&blob, "\xc3", 1, (uint64_t[]){8}, 0, 0);
+    blob_data(&blob, 32, 32);
+    expect_refused(write_gguf(blob), INLAY_FILE_ERROR_SYNTAX, "", "not UTF-8");
+}
+END_TEST
+
+START_TEST(alignments_are_powers_of_two)
+{
+    static const struct {
+        uint32_t alignment;
+        inlay_file_status status;
+    } alignments[] = {
+        {0, INLAY_FILE_ERROR_SYNTAX},
+        {3, INLAY_FILE_ERROR_SYNTAX},
+        {48, INLAY_FILE_ERROR_SYNTAX},
+        {UINT32_MAX, INLAY_FILE_ERROR_SYNTAX},
+        {1u << 21, INLAY_FILE_ERROR_LIMIT},
+        {1u << 31, INLAY_FILE_ERROR_LIMIT},
+        {1, INLAY_FILE_OK},
+        {8, INLAY_FILE_OK},
+        {1u << 20, INLAY_FILE_OK},
+    };
+    for (size_t i = 0; i < sizeof alignments / sizeof *alignments; i++) {
+        uint32_t alignment = alignments[i].alignment;
+        struct blob blob = blob_gguf(2, 1);
+        blob_u32_value(&blob, "general.alignment", alignment);
+        blob_tensor(&blob, "a", 1, (uint64_t[]){1}, 24, 0);
+        blob_tensor(&blob, "b", 1, (uint64_t[]){1}, 24, alignment);
+        if (alignments[i].status == INLAY_FILE_OK) {
+            blob_data(&blob, alignment, alignment + 1);
+            blob.bytes[blob.size - 1] = 7;
+            inlay_file *file = open_good(write_gguf(blob));
+            EXPECT(*(const char *)inlay_file_tensor_named(file, "b")->data == 7, "alignment %u", alignment);
+            inlay_file_close(file);
+        } else {
+            blob_data(&blob, 32, 64);
+            expect_refused(write_gguf(blob), alignments[i].status, "general.alignment", "alignment");
+        }
+    }
+    struct blob blob = with_value("general.alignment", U64);
+    blob_number(&blob, 32, 8);
+    expect_refused(write_gguf(blob), INLAY_FILE_ERROR_SYNTAX, "general.alignment", "uint32");
+    blob = with_value("general.alignment", STRING);
+    blob_string(&blob, "32");
+    expect_refused(write_gguf(blob), INLAY_FILE_ERROR_SYNTAX, "general.alignment", "uint32");
+}
+END_TEST
+
+/* ---- Tensors ---------------------------------------------------------------------------------------------------- */
+
+static void refuse_tensor(uint32_t rank, const uint64_t *sizes, uint32_t type, uint64_t offset, size_t data,
+                          inlay_file_status status, const char *message)
+{
+    expect_refused(write_gguf(with_tensor(rank, sizes, type, offset, data)), status, "w", message);
+}
+
+START_TEST(shapes_and_ranges)
+{
+    static const uint64_t big[] = {UINT64_C(1) << 32, UINT64_C(1) << 32, UINT64_C(1) << 32, 4};
+    refuse_tensor(5, (uint64_t[]){1, 1, 1, 1, 1}, 0, 0, 32, INLAY_FILE_ERROR_LIMIT, "more than 4 dimensions");
+    refuse_tensor(4, big, 0, 0, 32, INLAY_FILE_ERROR_RANGE, "overflows");
+    refuse_tensor(2, big, 0, 0, 32, INLAY_FILE_ERROR_RANGE, "overflows");
+    /* 2^62 elements of 4 bytes are 0 bytes modulo 2^64. */
+    refuse_tensor(2, (uint64_t[]){UINT64_C(1) << 31, UINT64_C(1) << 31}, 0, 0, 0, INLAY_FILE_ERROR_RANGE, "overflows");
+    refuse_tensor(1, (uint64_t[]){UINT64_C(1) << 63}, 24, 0, 32, INLAY_FILE_ERROR_RANGE, "negative");
+    refuse_tensor(1, (uint64_t[]){UINT64_MAX}, 24, 0, 32, INLAY_FILE_ERROR_RANGE, "negative");
+    refuse_tensor(2, (uint64_t[]){0, UINT64_MAX}, 24, 0, 32, INLAY_FILE_ERROR_RANGE, "negative");
+    /* Blocks lie within rows. */
+    refuse_tensor(1, (uint64_t[]){31}, 8, 0, 34, INLAY_FILE_ERROR_RANGE, "no whole blocks of Q8_0");
+    refuse_tensor(2, (uint64_t[]){16, 2}, 8, 0, 34, INLAY_FILE_ERROR_RANGE, "no whole blocks of Q8_0");
+    refuse_tensor(2, (uint64_t[]){128, 2}, 12, 0, 144, INLAY_FILE_ERROR_RANGE, "no whole blocks of Q4_K");
+    refuse_tensor(0, NULL, 8, 0, 34, INLAY_FILE_ERROR_RANGE, "no whole blocks of Q8_0");
+    /* Types that were removed, and those that are not there yet. */
+    static const uint32_t types[] = {4, 5, 31, 32, 33, 36, 37, 38, 42, 1000, UINT32_MAX};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        refuse_tensor(1, (uint64_t[]){32}, types[i], 0, 128, INLAY_FILE_ERROR_TYPE, "none that is known");
+    /* Offsets and sizes at the end of the file. */
+    refuse_tensor(1, (uint64_t[]){8}, 0, 0, 31, INLAY_FILE_ERROR_TRUNCATED, "behind the end");
+    refuse_tensor(1, (uint64_t[]){9}, 0, 0, 32, INLAY_FILE_ERROR_TRUNCATED, "behind the end");
+    refuse_tensor(1, (uint64_t[]){8}, 0, 32, 32, INLAY_FILE_ERROR_TRUNCATED, "behind the end");
+    refuse_tensor(1, (uint64_t[]){8}, 0, 32, 64, INLAY_FILE_ERROR_RANGE, "behind byte");
+    refuse_tensor(1, (uint64_t[]){8}, 0, 31, 64, INLAY_FILE_ERROR_RANGE, "multiple of the alignment");
+    refuse_tensor(1, (uint64_t[]){8}, 0, UINT64_MAX - 31, 64, INLAY_FILE_ERROR_TRUNCATED, "behind the end");
+    refuse_tensor(1, (uint64_t[]){8}, 0, UINT64_C(1) << 63, 64, INLAY_FILE_ERROR_TRUNCATED, "behind the end");
+    refuse_tensor(1, (uint64_t[]){INT64_MAX}, 24, 0, 32, INLAY_FILE_ERROR_TRUNCATED, "behind the end");
+}
+END_TEST
+
+START_TEST(overlaps_and_holes)
+{
+    static const struct {
+        uint64_t offsets[2];
+        const char *message;
+    } wrong[] = {
+        {{0, 0}, "before byte"}, {{0, 32}, "before byte"}, {{0, 96}, "behind byte"}, {{32, 96}, "behind byte"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct blob blob = blob_gguf(2, 0);
+        blob_tensor(&blob, "a", 1, (uint64_t[]){9}, 0, wrong[i].offsets[0]);
+        blob_tensor(&blob, "b", 1, (uint64_t[]){9}, 0, wrong[i].offsets[1]);
+        blob_data(&blob, 32, 256);
+        expect_refused(write_gguf(blob), INLAY_FILE_ERROR_RANGE, NULL, wrong[i].message);
+    }
+    /* In any order, without padding behind the last one, and with more behind it. */
+    for (size_t more = 0; more < 100; more += 33) {
+        struct blob blob = blob_gguf(3, 0);
+        blob_tensor(&blob, "b", 1, (uint64_t[]){9}, 0, 64);
+        blob_tensor(&blob, "none", 2, (uint64_t[]){0, 5}, 0, 64);
+        blob_tensor(&blob, "a", 1, (uint64_t[]){9}, 0, 0);
+        blob_data(&blob, 32, 64 + 36 + more);
+        inlay_file *file = open_good(write_gguf(blob));
+        EXPECT(strcmp(inlay_file_tensor_at(file, 0)->name, "a") == 0, "in the order of data");
+        EXPECT(inlay_file_tensor_named(file, "none")->bytes == 0, "no bytes");
+        inlay_file_close(file);
+    }
+}
+END_TEST
+
+/* Every type of ggml: name, number, elements and bytes of a block, and the type of tables. */
+START_TEST(types_of_tensors)
+{
+    static const struct {
+        const char *name;
+        uint32_t number, block, bytes;
+        inlay_element_type element;
+    } types[] = {
+        {"F32", 0, 1, 4, INLAY_F32},
+        {"F16", 1, 1, 2, INLAY_F16},
+        {"Q4_0", 2, 32, 18, INLAY_Q4_0},
+        {"Q4_1", 3, 32, 20, INLAY_Q4_1},
+        {"Q5_0", 6, 32, 22, INLAY_Q5_0},
+        {"Q5_1", 7, 32, 24, INLAY_Q5_1},
+        {"Q8_0", 8, 32, 34, INLAY_Q8_0},
+        {"Q8_1", 9, 32, 40, 0},
+        {"Q2_K", 10, 256, 84, 0},
+        {"Q3_K", 11, 256, 110, INLAY_Q3_K},
+        {"Q4_K", 12, 256, 144, INLAY_Q4_K},
+        {"Q5_K", 13, 256, 176, INLAY_Q5_K},
+        {"Q6_K", 14, 256, 210, INLAY_Q6_K},
+        {"Q8_K", 15, 256, 292, 0},
+        {"IQ2_XXS", 16, 256, 66, 0},
+        {"IQ2_XS", 17, 256, 74, 0},
+        {"IQ3_XXS", 18, 256, 98, 0},
+        {"IQ1_S", 19, 256, 50, 0},
+        {"IQ4_NL", 20, 32, 18, INLAY_IQ4_NL},
+        {"IQ3_S", 21, 256, 110, 0},
+        {"IQ2_S", 22, 256, 82, 0},
+        {"IQ4_XS", 23, 256, 136, 0},
+        {"I8", 24, 1, 1, 0},
+        {"I16", 25, 1, 2, 0},
+        {"I32", 26, 1, 4, 0},
+        {"I64", 27, 1, 8, 0},
+        {"F64", 28, 1, 8, 0},
+        {"IQ1_M", 29, 256, 56, 0},
+        {"BF16", 30, 1, 2, INLAY_BF16},
+        {"TQ1_0", 34, 256, 54, 0},
+        {"TQ2_0", 35, 256, 66, 0},
+        {"MXFP4", 39, 32, 17, INLAY_MXFP4},
+        {"NVFP4", 40, 64, 36, INLAY_NVFP4},
+        {"Q1_0", 41, 128, 18, 0},
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        uint64_t sizes[] = {2 * types[i].block, 3};
+        size_t bytes = (size_t)6 * types[i].bytes;
+        refuse_tensor(2, sizes, types[i].number, 0, bytes - 1, INLAY_FILE_ERROR_TRUNCATED, "behind the end");
+        inlay_file *file = open_good(write_gguf(with_tensor(2, sizes, types[i].number, 0, bytes)));
+        const inlay_file_tensor *tensor = inlay_file_tensor_at(file, 0);
+        EXPECT(strcmp(tensor->type, types[i].name) == 0 && tensor->element == types[i].element &&
+                   tensor->bytes == bytes && tensor->rank == 2 && tensor->shape[0] == 3 && tensor->shape[1] == sizes[0],
+               "%s, %s", types[i].name, tensor->type);
+        inlay_file_table table;
+        float row[512];
+        if (types[i].element == 0)
+            expect_no_table(file, "w", INLAY_FILE_ERROR_TYPE, types[i].name);
+        else if (inlay_file_table_of(file, "w", &table, NULL) != INLAY_FILE_OK)
+            ck_abort_msg("no table of %s", types[i].name);
+        else {
+            EXPECT(table.view.rows == 3 && table.view.dim == sizes[0] && table.view.type == types[i].element, "%s",
+                   types[i].name);
+            read_row(&table, 2, row);
+        }
+        inlay_file_close(file);
+    }
+}
+END_TEST
+
+/* ---- Values ----------------------------------------------------------------------------------------------------- */
+
+static const inlay_file_value *named(const inlay_file *file, const char *key, inlay_file_value_kind kind)
+{
+    const inlay_file_value *value = inlay_file_value_named(file, key);
+    EXPECT(value != NULL && value->kind == kind, "%s is of kind %d", key, value != NULL ? (int)value->kind : -1);
+    return value;
+}
+
+START_TEST(numbers_of_every_type)
+{
+    static const struct {
+        const char *key;
+        uint32_t type;
+        size_t bytes;
+        uint64_t bits;
+        inlay_file_value_kind kind;
+        int64_t integer;
+        double number;
+    } values[] = {
+        {"u8", U8, 1, 255, INLAY_FILE_VALUE_INTEGER, 255, 255},
+        {"i8", I8, 1, 255, INLAY_FILE_VALUE_INTEGER, -1, -1},
+        {"u16", U16, 2, 65535, INLAY_FILE_VALUE_INTEGER, 65535, 65535},
+        {"i16", I16, 2, 0x8000, INLAY_FILE_VALUE_INTEGER, -32768, -32768},
+        {"u32", U32, 4, UINT32_MAX, INLAY_FILE_VALUE_INTEGER, UINT32_MAX, UINT32_MAX},
+        {"i32", I32, 4, 0x80000000, INLAY_FILE_VALUE_INTEGER, INT32_MIN, INT32_MIN},
+        {"u64", U64, 8, INT64_MAX, INLAY_FILE_VALUE_INTEGER, INT64_MAX, 9223372036854775808.0},
+        {"more", U64, 8, UINT64_MAX, INLAY_FILE_VALUE_NUMBER, 0, 18446744073709551616.0},
+        {"i64", I64, 8, UINT64_C(1) << 63, INLAY_FILE_VALUE_INTEGER, INT64_MIN, -9223372036854775808.0},
+        {"f32", F32, 4, 0xbfc00000, INLAY_FILE_VALUE_NUMBER, 0, -1.5},
+        {"f64", F64, 8, UINT64_C(0x3ff8000000000000), INLAY_FILE_VALUE_NUMBER, 0, 1.5},
+        {"true", BOOL, 1, 1, INLAY_FILE_VALUE_BOOLEAN, 1, 0},
+        {"false", BOOL, 1, 0, INLAY_FILE_VALUE_BOOLEAN, 0, 0},
+    };
+    enum { VALUES = sizeof values / sizeof *values };
+    struct blob blob = blob_gguf(0, VALUES);
+    for (size_t i = 0; i < VALUES; i++) {
+        blob_value(&blob, values[i].key, values[i].type);
+        blob_number(&blob, values[i].bits, values[i].bytes);
+    }
+    inlay_file *file = open_good(write_gguf(blob));
+    for (size_t i = 0; i < VALUES; i++) {
+        const inlay_file_value *value = named(file, values[i].key, values[i].kind);
+        EXPECT(value->integer == values[i].integer && value->number == values[i].number && value->text == NULL &&
+                   value->count == 0,
+               "%s is %lld, %g", value->key, (long long)value->integer, value->number);
+    }
+    for (size_t i = 1; i < inlay_file_value_count(file); i++)
+        EXPECT(strcmp(inlay_file_value_at(file, i - 1)->key, inlay_file_value_at(file, i)->key) < 0, "order of keys");
+    inlay_file_close(file);
+}
+END_TEST
+
+START_TEST(strings_and_arrays)
+{
+    struct blob blob = blob_gguf(0, 6);
+    blob_value(&blob, "text", STRING);
+    blob_number(&blob, 3, 8);
+    blob_add(&blob, "a\0b", 3);
+    blob_value(&blob, "tokens", ARRAY);
+    blob_number(&blob, STRING, 4);
+    blob_number(&blob, 3, 8);
+    blob_string(&blob, "one");
+    blob_string(&blob, "");
+    blob_string(&blob, "\xc3\xa9");
+    blob_value(&blob, "i16", ARRAY);
+    blob_number(&blob, I16, 4);
+    blob_number(&blob, 2, 8);
+    blob_number(&blob, 0xfffffffe, 4); /* -2, -1 */
+    blob_value(&blob, "u64", ARRAY);
+    blob_number(&blob, U64, 4);
+    blob_number(&blob, 2, 8);
+    blob_number(&blob, UINT64_MAX, 8);
+    blob_number(&blob, 3, 8);
+    blob_value(&blob, "f32", ARRAY);
+    blob_number(&blob, F32, 4);
+    blob_number(&blob, 1, 8);
+    blob_number(&blob, 0x3fc00000, 4);
+    blob_value(&blob, "none", ARRAY);
+    blob_number(&blob, F64, 4);
+    blob_number(&blob, 0, 8);
+    inlay_file *file = open_good(write_gguf(blob));
+    const inlay_file_value *value = named(file, "text", INLAY_FILE_VALUE_STRING);
+    EXPECT(value->count == 3 && memcmp(value->text, "a\0b", 4) == 0, "a string with a zero");
+    value = named(file, "tokens", INLAY_FILE_VALUE_STRINGS);
+    EXPECT(value->count == 3 && strcmp(value->strings[0], "one") == 0 && value->strings[1][0] == '\0' &&
+               strcmp(value->strings[2], "\xc3\xa9") == 0,
+           "strings");
+    value = named(file, "i16", INLAY_FILE_VALUE_INTEGERS);
+    EXPECT(value->count == 2 && value->integers[0] == -2 && value->integers[1] == -1, "integers");
+    value = named(file, "u64", INLAY_FILE_VALUE_NUMBERS);
+    EXPECT(value->count == 2 && value->numbers[0] == 18446744073709551616.0 && value->numbers[1] == 3, "large ones");
+    value = named(file, "f32", INLAY_FILE_VALUE_NUMBERS);
+    EXPECT(value->count == 1 && value->numbers[0] == 1.5 && value->integers == NULL, "numbers");
+    EXPECT(named(file, "none", INLAY_FILE_VALUE_NUMBERS)->count == 0, "no numbers");
+    inlay_file_close(file);
+}
+END_TEST
+
+START_TEST(damaged_files_do_no_harm)
+{
+    struct blob blob = blob_gguf(3, 4);
+    blob_u32_value(&blob, "general.alignment", 8);
+    blob_value(&blob, "tokens", ARRAY);
+    blob_number(&blob, STRING, 4);
+    blob_number(&blob, 2, 8);
+    blob_string(&blob, "a");
+    blob_string(&blob, "bc");
+    blob_value(&blob, "f", F64);
+    blob_number(&blob, 0, 8);
+    blob_value(&blob, "i", ARRAY);
+    blob_number(&blob, U16, 4);
+    blob_number(&blob, 2, 8);
+    blob_number(&blob, 0x10002, 4);
+    blob_tensor(&blob, "a", 2, (uint64_t[]){5, 2}, 0, 0);
+    blob_tensor(&blob, "b", 2, (uint64_t[]){32, 2}, 8, 40);
+    blob_tensor(&blob, "c", 1, (uint64_t[]){3}, 24, 112);
+    blob_data(&blob, 8, 115);
+    expect_survived(blob, 0);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return RUN_TESTS(argc, argv, "GGUF", make_folder, remove_folder, versions_two_and_three_are_read,
+                     counts_are_bounded_by_the_bytes, types_of_values, names_are_unique_and_utf8,
+                     alignments_are_powers_of_two, shapes_and_ranges, overlaps_and_holes, types_of_tensors,
+                     numbers_of_every_type, strings_and_arrays, damaged_files_do_no_harm);
+}
