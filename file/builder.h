@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A layer while it is made from a checkpoint, and the steps that carry out the rules of its family (models.h), one term
+ * of the layer each. Each step changes the spec and adds to the report what the term came from.
+ */
+#ifndef INLAY_FILE_BUILDER_H
+#define INLAY_FILE_BUILDER_H
+
+#include "models.h"
+#include "report.h"
+
+struct inlay_file_layer {
+    inlay_layer *layer;
+    inlay_layer_spec spec;
+    inlay_tuning tuning;
+    inlay_sinusoid *sinusoid;
+    inlay_file_table tokens, positions, segments;
+    float *gamma, *beta, *weights; /**< converted ones; null: they are in the file */
+    int64_t start;
+    struct inlay_report report;
+};
+
+/** A layer that is being made. */
+struct inlay_layer_builder {
+    inlay_file *file;
+    struct inlay_found_model found;
+    const char *tokens_name; /**< of the tensor with the token table, from inlay_build_tokens() on */
+    inlay_file_layer *layer;
+    inlay_file_error *error;
+};
+
+/** Writes an error of a tensor or key, and returns its status. */
+inlay_file_status inlay_build_fail(const struct inlay_layer_builder *builder, inlay_file_status status,
+                                   const char *name, const char *sentence);
+
+/** Finds a tensor of the layer. One that may be absent and is becomes null. */
+inlay_file_status inlay_build_tensor(const struct inlay_layer_builder *builder, const char *name,
+                                     const inlay_file_tensor **tensor);
+
+/* The steps, in their order. */
+inlay_file_status inlay_build_tokens(struct inlay_layer_builder *builder);
+inlay_file_status inlay_build_segments(struct inlay_layer_builder *builder);
+inlay_file_status inlay_build_positions(struct inlay_layer_builder *builder);
+inlay_file_status inlay_build_norm(struct inlay_layer_builder *builder);
+inlay_file_status inlay_build_scale(struct inlay_layer_builder *builder);
+inlay_file_status inlay_build_pooling(struct inlay_layer_builder *builder);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Families of models and their input layers, as data: what a family's tensors are called, and which rules lead from
+ * them and a few numbers of the configuration to a layer. A family is one entry of the table in models.c; layer.c
+ * carries out its rules and knows no family.
+ */
+#ifndef INLAY_FILE_MODELS_H
+#define INLAY_FILE_MODELS_H
+
+#include "settings.h"
+
+/** Names of tensors, without the prefix that all of them share. Null: the layer has no such term. A tensor whose name
+    begins with ? may be absent. */
+struct inlay_model_names {
+    const char *tokens, *positions, *segments;
+    const char *gamma, *beta;      /**< of the norm */
+    const char *mapping, *weights; /**< of static embeddings: the row and the factor of each id */
+};
+
+/** How the factor of token rows is found. */
+enum inlay_model_scale {
+    INLAY_MODEL_SCALE_ONE,      /**< 1 */
+    INLAY_MODEL_SCALE_FLAG,     /**< sqrt(dim) if the key is true, else 1 */
+    INLAY_MODEL_SCALE_NUMBER,   /**< the number of the key */
+    INLAY_MODEL_SCALE_SQRT,     /**< sqrt(dim), in the type of the table if that is a 16-bit one, as Gemma has it */
+    INLAY_MODEL_SCALE_SQRT_KEY, /**< likewise the square root of the number of the key, which divides dim */
+};
+
+/** How tokens are numbered. */
+enum inlay_model_numbering {
+    INLAY_MODEL_FROM_ZERO,    /**< from 0 */
+    INLAY_MODEL_FROM_TWO,     /**< from 2 */
+    INLAY_MODEL_AFTER_PAD,    /**< padding-aware, from the id of padding + 1 */
+    INLAY_MODEL_AWARE_FROM_2, /**< padding-aware, from 2 */
+};
+
+/** A number of the configuration: its keys in config.json and, behind the architecture, in GGUF files, and the value of
+    models that do not state it. A null key is not looked for. */
+struct inlay_model_key {
+    const char *config, *gguf;
+    double otherwise;
+};
+
+/** A family of models. */
+struct inlay_model {
+    const char *name;
+    const char *part;                      /**< of inlay_file_layer_options, or null */
+    const char *const *types;              /**< values of config.model_type, ended by null */
+    const char *const *architectures;      /**< values of general.architecture, ended by null; null: none */
+    const char *const *prefixes;           /**< of the names of tensors, ended by null */
+    const struct inlay_model_names *names; /**< sets of names, ended by one without tokens */
+    struct inlay_model_key dim;            /**< columns of the token table */
+    enum inlay_model_numbering numbering;
+    struct inlay_model_key padding;  /**< the id of padding, for padding-aware positions */
+    inlay_zero_rows zero_rows;       /**< what is added to the zeros of padding */
+    inlay_recipe recipe;             /**< of sinusoids where no tensor has the positions; 0: none */
+    struct inlay_model_key sinusoid; /**< the truth value that says whether there are sinusoids; no key: always */
+    inlay_norm norm;
+    struct inlay_model_key epsilon; /**< of the norm */
+    enum inlay_model_scale scale;
+    struct inlay_model_key scale_key;
+    inlay_pooling pooling;
+    const char *normalize;  /**< the key in config.json of whether pooled rows are scaled to length 1 */
+    const char *projection; /**< a tensor between the rows and the positions, with which no layer can be made */
+    bool first_for_bad_ids; /**< ids outside the table take row 0 */
+};
+
+/** A family that was found in a file. */
+struct inlay_found_model {
+    const struct inlay_model *model;
+    const char *told_by;                   /**< what named the family */
+    const struct inlay_model_names *names; /**< the set of names that the file has */
+    const char *prefix;
+    struct inlay_settings settings;
+};
+
+/** The longest name of a tensor with its prefix, and the zero behind it. */
+enum { INLAY_MODEL_NAME_ROOM = 128 };
+
+/**
+ * Finds the family of a model: by its name if that is given, else by config.json, by the metadata of GGUF, or by names
+ * of tensors, if only one family has them.
+ */
+inlay_file_status inlay_model_find(const inlay_file *file, const char *name, const char *part,
+                                   struct inlay_found_model *found, inlay_file_error *error);
+
+/** Returns the tensor with a name of found->names, or null, and writes its full name. `name` is not null. */
+const inlay_file_tensor *inlay_model_tensor(const struct inlay_found_model *found, const char *name,
+                                            char full[INLAY_MODEL_NAME_ROOM]);
+
+/** Returns whether a layer can do without the tensor of that name: it is null, or begins with ?. */
+bool inlay_model_may_lack(const char *name);
+
+#endif

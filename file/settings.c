@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The look-ups of settings.h.
+ */
+#include "settings.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* The longest key that is looked for, with the zero behind it. An architecture that makes a longer one has no value. */
+enum { KEY_ROOM = 160 };
+
+static const inlay_file_value *value_of(const inlay_file *file, const char *first, const char *last)
+{
+    char key[KEY_ROOM];
+    int size = snprintf(key, sizeof key, "%s.%s", first, last);
+    return size > 0 && size < KEY_ROOM ? inlay_file_value_named(file, key) : NULL;
+}
+
+struct inlay_settings inlay_settings_of(const inlay_file *file)
+{
+    const inlay_file_value *value = inlay_file_value_named(file, "general.architecture");
+    bool is_text = value != NULL && value->kind == INLAY_FILE_VALUE_STRING;
+    return (struct inlay_settings){file, is_text ? value->text : NULL};
+}
+
+const inlay_file_value *inlay_settings_value(const struct inlay_settings *settings, const char *config,
+                                             const char *gguf)
+{
+    const inlay_file_value *value = NULL;
+    if (config != NULL)
+        value = value_of(settings->file, "config.text_config", config);
+    if (value == NULL && config != NULL)
+        value = value_of(settings->file, "config", config);
+    if (value == NULL && gguf != NULL && settings->architecture != NULL)
+        value = value_of(settings->file, settings->architecture, gguf);
+    return value;
+}
+
+static inlay_file_status refuse(const inlay_file_value *value, const char *wanted, inlay_file_error *error)
+{
+    return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(value->key), "it is not %s", wanted);
+}
+
+inlay_file_status inlay_settings_number(const struct inlay_settings *settings, const char *config, const char *gguf,
+                                        double otherwise, struct inlay_setting *setting, inlay_file_error *error)
+{
+    const inlay_file_value *value = inlay_settings_value(settings, config, gguf);
+    *setting = (struct inlay_setting){otherwise, 0, NULL};
+    if (value == NULL)
+        return INLAY_FILE_OK;
+    bool is_number = value->kind == INLAY_FILE_VALUE_NUMBER || value->kind == INLAY_FILE_VALUE_INTEGER;
+    if (!is_number || !isfinite(value->number))
+        return refuse(value, "a finite number", error);
+    *setting = (struct inlay_setting){value->number, 0, value->key};
+    return INLAY_FILE_OK;
+}
+
+inlay_file_status inlay_settings_integer(const struct inlay_settings *settings, const char *config, const char *gguf,
+                                         int64_t otherwise, struct inlay_setting *setting, inlay_file_error *error)
+{
+    const inlay_file_value *value = inlay_settings_value(settings, config, gguf);
+    *setting = (struct inlay_setting){(double)otherwise, otherwise, NULL};
+    if (value == NULL)
+        return INLAY_FILE_OK;
+    bool is_list = value->kind == INLAY_FILE_VALUE_INTEGERS && value->count > 0;
+    if (!is_list && value->kind != INLAY_FILE_VALUE_INTEGER)
+        return refuse(value, "an integer", error);
+    int64_t integer = is_list ? value->integers[0] : value->integer;
+    *setting = (struct inlay_setting){(double)integer, integer, value->key};
+    return INLAY_FILE_OK;
+}
+
+inlay_file_status inlay_settings_flag(const struct inlay_settings *settings, const char *config, const char *gguf,
+                                      bool otherwise, struct inlay_setting *setting, inlay_file_error *error)
+{
+    const inlay_file_value *value = inlay_settings_value(settings, config, gguf);
+    *setting = (struct inlay_setting){otherwise, otherwise, NULL};
+    if (value == NULL)
+        return INLAY_FILE_OK;
+    if (value->kind != INLAY_FILE_VALUE_BOOLEAN)
+        return refuse(value, "true or false", error);
+    *setting = (struct inlay_setting){(double)value->integer, value->integer, value->key};
+    return INLAY_FILE_OK;
+}
+
+const char *inlay_setting_origin(const struct inlay_setting *setting)
+{
+    return setting->key != NULL ? setting->key : "default";
+}
