@@ -296,7 +296,7 @@ static inlay_file_status parse_tensor(struct parser *parser)
                                "its type %llu is none that is known", (unsigned long long)number);
     /* Blocks lie within rows. */
     if ((tensor.rank == 0 ? 1 : tensor.shape[tensor.rank - 1]) % type->block != 0 ||
-        !inlay_type_bytes(type, tensor.shape, tensor.rank, &tensor.bytes))
+        !inlay_tensor_bytes(type, tensor.shape, tensor.rank, &tensor.bytes))
         return inlay_file_fail(parser->error, INLAY_FILE_ERROR_RANGE, parser->source->path, inlay_text_of(tensor.name),
                                "its shape overflows, or its rows are no whole blocks of %s", type->name);
     if (offset > parser->source->size)

@@ -126,7 +126,7 @@ static inlay_file_status check_tensor(const struct parser *parser, const inlay_f
                                "its data_offsets [%llu, %llu] do not lie in the %llu bytes of data",
                                (unsigned long long)offsets[0], (unsigned long long)offsets[1],
                                (unsigned long long)parser->data_bytes);
-    if (!inlay_type_bytes(type, tensor->shape, tensor->rank, &bytes))
+    if (!inlay_tensor_bytes(type, tensor->shape, tensor->rank, &bytes))
         return fail(parser, INLAY_FILE_ERROR_RANGE, tensor->name, "its shape overflows, or makes no whole bytes");
     if (bytes != offsets[1] - offsets[0])
         return inlay_file_fail(parser->error, INLAY_FILE_ERROR_RANGE, parser->source->path, inlay_text_of(tensor->name),

@@ -85,7 +85,7 @@ const struct inlay_type *inlay_ggml_type(uint32_t number)
     return NULL;
 }
 
-bool inlay_type_bytes(const struct inlay_type *type, const uint64_t *shape, uint32_t rank, uint64_t *bytes)
+bool inlay_tensor_bytes(const struct inlay_type *type, const uint64_t *shape, uint32_t rank, uint64_t *bytes)
 {
     uint64_t elements = 1;
     for (uint32_t i = 0; i < rank; i++)

@@ -29,6 +29,6 @@ const struct inlay_type *inlay_safetensors_type(struct inlay_text name);
 const struct inlay_type *inlay_ggml_type(uint32_t number);
 
 /** Computes the bytes of a tensor [shape...] of a type; false if they overflow or its elements are no whole blocks. */
-bool inlay_type_bytes(const struct inlay_type *type, const uint64_t *shape, uint32_t rank, uint64_t *bytes);
+bool inlay_tensor_bytes(const struct inlay_type *type, const uint64_t *shape, uint32_t rank, uint64_t *bytes);
 
 #endif
