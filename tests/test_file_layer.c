@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Input layers of checkpoints, bit by bit: a small checkpoint of each family is written, and the layer of its file is
+ * compared with one that is made by hand from the same arrays.
+ */
+#include "model_files.h"
+
+#include <inlay/file.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a tensor is in a layer. */
+enum role { TOKENS, POSITIONS, SEGMENTS, GAMMA, BETA, MAPPING, WEIGHTS, ROLES };
+
+/* A tensor of a family: [rows, dim], or [rows] if dim is 0. */
+struct piece {
+    const char *name, *type;
+    size_t rows, dim;
+};
+
+/* A family, a checkpoint of it, and its layer as a reader of the model's code would write it. */
+struct family {
+    const char *label, *name;
+    const char *config;
+    const struct model_value *values; /* of a GGUF file */
+    const char *model, *part;         /* options */
+    struct piece pieces[ROLES];
+    float scale; /* 0: 1 */
+    int64_t start;
+    bool pads; /* padding-aware */
+    int64_t padding;
+    bool bare; /* zeros of padding stay zeros */
+    inlay_recipe recipe;
+    inlay_norm norm;
+    float epsilon;
+    bool pools, first_for_bad_ids;
+    const char *says; /* a line of the report */
+};
+
+enum { VOCAB = 50, DIM = 40, SEQUENCES = 3, LENGTH = 7, MOST_ROWS = 64, MOST_DIM = 512 };
+
+#define ROWS_OF(label, type)                                                                                           \
+    {                                                                                                                  \
+        label, type, VOCAB, DIM                                                                                        \
+    }
+#define BERT_PIECES(prefix, type)                                                                                      \
+    {                                                                                                                  \
+        [TOKENS] = ROWS_OF(prefix "embeddings.word_embeddings.weight", type),                                          \
+        [POSITIONS] = {prefix "embeddings.position_embeddings.weight", type, 16, DIM},                                 \
+        [SEGMENTS] = {prefix "embeddings.token_type_embeddings.weight", type, 2, DIM},                                 \
+        [GAMMA] = {prefix "embeddings.LayerNorm.weight", type, DIM, 0}, [BETA] = {                                     \
+            prefix "embeddings.LayerNorm.bias",                                                                        \
+            type,                                                                                                      \
+            DIM,                                                                                                       \
+            0                                                                                                          \
+        }                                                                                                              \
+    }
+#define DISTIL_PIECES                                                                                                  \
+    [TOKENS] = ROWS_OF("distilbert.embeddings.word_embeddings.weight", "F32"),                                         \
+    [GAMMA] = {"distilbert.embeddings.LayerNorm.weight", "F32", DIM, 0},                                               \
+    [BETA] = {"distilbert.embeddings.LayerNorm.bias", "F32", DIM, 0}
+#define GGUF(name)                                                                                                     \
+    (const struct model_value[])                                                                                       \
+    {                                                                                                                  \
+        {.key = "general.architecture", .text = name},                                                                 \
+        {                                                                                                              \
+            .key = NULL                                                                                                \
+        }                                                                                                              \
+    }
+
+static const struct family families[] = {
+    {"BERT", "bert", .config = "{\"model_type\": \"bert\", \"hidden_size\": 40, \"layer_norm_eps\": 1e-7}",
+     .pieces = BERT_PIECES("bert.", "F32"), .norm = INLAY_NORM_LAYER, .epsilon = 1e-7f,
+     .says = "norm: LayerNorm, epsilon 1e-07 (config.layer_norm_eps)\n"},
+    {"BERT without prefix and epsilon, in bfloat16", "bert", .config = "{\"model_type\": \"bert\"}",
+     .pieces = BERT_PIECES("", "BF16"), .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f,
+     .says = "norm: LayerNorm, epsilon 1e-12 (default)\n"},
+    {"BERT of TensorFlow", "bert", .config = "{\"model_type\": \"bert\"}",
+     .pieces = {[TOKENS] = ROWS_OF("bert.embeddings.word_embeddings.weight", "F16"),
+                [POSITIONS] = {"bert.embeddings.position_embeddings.weight", "F16", 16, DIM},
+                [SEGMENTS] = {"bert.embeddings.token_type_embeddings.weight", "F16", 2, DIM},
+                [GAMMA] = {"bert.embeddings.LayerNorm.gamma", "F16", DIM, 0},
+                [BETA] = {"bert.embeddings.LayerNorm.beta", "F16", DIM, 0}},
+     .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f,
+     .says = "tokens: bert.embeddings.word_embeddings.weight [50, 40] F16\n"},
+    {"BERT by its prefix", "bert", .pieces = BERT_PIECES("bert.", "F32"), .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f,
+     .says = "model: bert (names of tensors)\n"},
+    {"BERT by option", "bert", .model = "bert", .pieces = BERT_PIECES("", "F32"), .norm = INLAY_NORM_LAYER,
+     .epsilon = 1e-12f, .says = "model: bert (options)\n"},
+    {"BERT in GGUF", "bert",
+     .values = (const struct model_value[]){{.key = "general.architecture", .text = "bert"},
+                                            {.key = "bert.attention.layer_norm_epsilon", .number = 1e-5},
+                                            {.key = NULL}},
+     .pieces = {[TOKENS] = ROWS_OF("token_embd.weight", "F16"),
+                [POSITIONS] = {"position_embd.weight", "F32", 16, DIM},
+                [SEGMENTS] = {"token_types.weight", "F32", 2, DIM},
+                [GAMMA] = {"token_embd_norm.weight", "F32", DIM, 0},
+                [BETA] = {"token_embd_norm.bias", "F32", DIM, 0}},
+     .norm = INLAY_NORM_LAYER, .epsilon = 1e-5f, .says = "model: bert (GGUF metadata)\n"},
+    {"ELECTRA", "electra", .config = "{\"model_type\": \"electra\", \"hidden_size\": 64, \"embedding_size\": 40}",
+     .pieces = BERT_PIECES("electra.", "F32"), .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f},
+    {"RoBERTa", "roberta", .config = "{\"model_type\": \"roberta\", \"layer_norm_eps\": 1e-5, \"pad_token_id\": 3}",
+     .pieces = BERT_PIECES("roberta.", "F32"), .norm = INLAY_NORM_LAYER, .epsilon = 1e-5f, .pads = true, .padding = 3,
+     .start = 4, .says = "padding: id 3 (config.pad_token_id) is not counted, and its row is zeros\n"},
+    {"XLM-R", "roberta", .config = "{\"model_type\": \"xlm-roberta\"}", .pieces = BERT_PIECES("roberta.", "F16"),
+     .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f, .pads = true, .padding = 1, .start = 2,
+     .says = "note: the row of padding in the file is not zeros"},
+    {"MPNet", "mpnet", .config = "{\"model_type\": \"mpnet\", \"pad_token_id\": 7}",
+     .pieces = {[TOKENS] = ROWS_OF("embeddings.word_embeddings.weight", "F32"),
+                [POSITIONS] = {"embeddings.position_embeddings.weight", "F32", 16, DIM},
+                [GAMMA] = {"embeddings.LayerNorm.weight", "F32", DIM, 0},
+                [BETA] = {"embeddings.LayerNorm.bias", "F32", DIM, 0}},
+     .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f, .pads = true, .padding = 1, .start = 2},
+    {"DistilBERT, learned positions", "distilbert",
+     .config = "{\"model_type\": \"distilbert\", \"dim\": 40, \"layer_norm_eps\": 0.5, \"sinusoidal_pos_embds\": true}",
+     .pieces = {DISTIL_PIECES, [POSITIONS] = {"distilbert.embeddings.position_embeddings.weight", "F32", 16, DIM}},
+     .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f},
+    {"DistilBERT, sinusoids", "distilbert",
+     .config = "{\"model_type\": \"distilbert\", \"sinusoidal_pos_embds\": true}", .pieces = {DISTIL_PIECES},
+     .recipe = INLAY_RECIPE_NUMPY_FP64, .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f,
+     .says = "positions: sinusoids, recipe numpy-fp64\n"},
+    {"ModernBERT", "modernbert", .config = "{\"model_type\": \"modernbert\", \"norm_eps\": 1e-6}",
+     .pieces = {[TOKENS] = ROWS_OF("model.embeddings.tok_embeddings.weight", "F32"),
+                [GAMMA] = {"model.embeddings.norm.weight", "F32", DIM, 0}},
+     .norm = INLAY_NORM_LAYER, .epsilon = 1e-6f},
+    {"GPT-2", "gpt2", .config = "{\"model_type\": \"gpt2\", \"n_embd\": 40, \"vocab_size\": 50304}",
+     .pieces =
+         {[TOKENS] = ROWS_OF("transformer.wte.weight", "F32"), [POSITIONS] = {"transformer.wpe.weight", "F32", 9, DIM}},
+     .says = "vocabulary: ids below 50, the rows of the table; config.vocab_size is 50304\n"},
+    {"GPT-2 by its tensors", "gpt2",
+     .pieces = {[TOKENS] = ROWS_OF("wte.weight", "BF16"), [POSITIONS] = {"wpe.weight", "BF16", 9, DIM}}},
+    {"GPT-2 in GGUF", "gpt2", .values = GGUF("gpt2"),
+     .pieces =
+         {[TOKENS] = {"token_embd.weight", "Q8_0", VOCAB, 64}, [POSITIONS] = {"position_embd.weight", "F32", 9, 64}}},
+    {"OPT", "opt", .config = "{\"model_type\": \"opt\", \"word_embed_proj_dim\": 40}",
+     .pieces = {[TOKENS] = ROWS_OF("model.decoder.embed_tokens.weight", "F16"),
+                [POSITIONS] = {"model.decoder.embed_positions.weight", "F16", 18, DIM}},
+     .pads = true, .padding = 1, .start = 2, .says = "start: the first position is 2\n"},
+    {"OPT with another padding", "opt", .config = "{\"model_type\": \"opt\", \"pad_token_id\": 4}",
+     .pieces = {[TOKENS] = ROWS_OF("decoder.embed_tokens.weight", "F32"),
+                [POSITIONS] = {"decoder.embed_positions.weight", "F32", 18, DIM}},
+     .pads = true, .padding = 4, .start = 2},
+    {"BLOOM", "bloom", .config = "{\"model_type\": \"bloom\"}",
+     .pieces = {[TOKENS] = ROWS_OF("word_embeddings.weight", "F16"),
+                [GAMMA] = {"word_embeddings_layernorm.weight", "F16", DIM, 0},
+                [BETA] = {"word_embeddings_layernorm.bias", "F16", DIM, 0}},
+     .norm = INLAY_NORM_LAYER, .epsilon = 1e-5f},
+    {"BART", "bart", .config = "{\"model_type\": \"bart\", \"scale_embedding\": true}",
+     .pieces = {[TOKENS] = ROWS_OF("model.shared.weight", "F32"),
+                [POSITIONS] = {"model.encoder.embed_positions.weight", "F32", 18, DIM},
+                [GAMMA] = {"model.encoder.layernorm_embedding.weight", "F32", DIM, 0},
+                [BETA] = {"model.encoder.layernorm_embedding.bias", "F32", DIM, 0}},
+     .scale = 6.3245554f, .start = 2, .norm = INLAY_NORM_LAYER, .epsilon = 1e-5f},
+    {"Marian", "marian", .config = "{\"model_type\": \"marian\", \"d_model\": 40, \"scale_embedding\": true}",
+     .pieces = {[TOKENS] = ROWS_OF("model.shared.weight", "F32")}, .recipe = INLAY_RECIPE_HF_MARIAN,
+     .scale = 6.3245554f, .says = "scale: 6.3245554 (config.scale_embedding)\n"},
+    {"Marian with stored positions", "marian", .config = "{\"model_type\": \"marian\"}",
+     .pieces = {[TOKENS] = ROWS_OF("model.encoder.embed_tokens.weight", "F32"),
+                [POSITIONS] = {"model.encoder.embed_positions.weight", "F32", 16, DIM}}},
+    {"M2M100", "m2m_100", .config = "{\"model_type\": \"m2m_100\", \"d_model\": 40}",
+     .pieces = {[TOKENS] = ROWS_OF("model.shared.weight", "F32")}, .recipe = INLAY_RECIPE_FAIRSEQ, .scale = 6.3245554f,
+     .pads = true, .padding = 1, .start = 2, .bare = true, .says = "scale: 6.3245554\n"},
+    {"NLLB without scale", "m2m_100",
+     .config = "{\"model_type\": \"nllb-moe\", \"scale_embedding\": false, \"pad_token_id\": 2}",
+     .pieces = {[TOKENS] = ROWS_OF("model.shared.weight", "F32")}, .recipe = INLAY_RECIPE_FAIRSEQ, .pads = true,
+     .padding = 2, .start = 3, .bare = true},
+    {"T5", "t5", .config = "{\"model_type\": \"t5\", \"d_model\": 40}",
+     .pieces = {[TOKENS] = ROWS_OF("shared.weight", "F32")}},
+    {"Llama", "llama", .config = "{\"model_type\": \"llama\", \"pad_token_id\": 0}",
+     .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "BF16")}},
+    {"Qwen2 in GGUF", "llama", .values = GGUF("qwen2"),
+     .pieces = {[TOKENS] = {"token_embd.weight", "Q8_0", VOCAB, 64}}},
+    {"Qwen4Exp", "llama",
+     .config =
+         "{\"model_type\": \"qwen4_exp\", \"text_config\": {\"model_type\": \"qwen4_exp_text\", \"hidden_size\": 40}}",
+     .pieces = {[TOKENS] = ROWS_OF("model.language_model.embed_tokens.weight", "BF16")}},
+    {"a text model in an unknown one", "llama",
+     .config = "{\"model_type\": \"owl\", \"hidden_size\": 3, \"text_config\": {\"model_type\": \"mistral\", "
+               "\"hidden_size\": 40}}",
+     .pieces = {[TOKENS] = ROWS_OF("language_model.model.embed_tokens.weight", "F16")}},
+    {"Granite", "granite", .config = "{\"model_type\": \"granite\", \"embedding_multiplier\": 12}",
+     .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "BF16")}, .scale = 12,
+     .says = "scale: 12 (config.embedding_multiplier)\n"},
+    {"Granite in GGUF", "granite",
+     .values = (const struct model_value[]){{.key = "general.architecture", .text = "granite"},
+                                            {.key = "granite.embedding_scale", .number = 1.5},
+                                            {.key = NULL}},
+     .pieces = {[TOKENS] = ROWS_OF("token_embd.weight", "F16")}, .scale = 1.5f},
+    {"Gemma in bfloat16", "gemma", .config = "{\"model_type\": \"gemma\"}",
+     .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "BF16")}, .scale = 6.3125f},
+    {"Gemma in float16", "gemma", .config = "{\"model_type\": \"gemma2\"}",
+     .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F16")}, .scale = 6.32421875f},
+    {"Gemma in float32", "gemma", .config = "{\"model_type\": \"gemma3_text\"}",
+     .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F32")}, .scale = 6.3245554f},
+    {"Gemma in GGUF", "gemma", .values = GGUF("gemma"), .pieces = {[TOKENS] = ROWS_OF("token_embd.weight", "F16")},
+     .scale = 6.3245554f},
+    {"Gemma 3n", "gemma",
+     .config = "{\"model_type\": \"gemma3n\", \"text_config\": {\"model_type\": \"gemma3n_text\"}}",
+     .pieces = {[TOKENS] = ROWS_OF("model.language_model.embed_tokens.weight", "BF16")}, .scale = 6.3125f},
+    {"Gemma 3n, per layer", "gemma", .part = "per_layer",
+     .config =
+         "{\"model_type\": \"gemma3n\", \"text_config\": {\"hidden_size\": 40, \"hidden_size_per_layer_input\": 8}}",
+     .pieces = {[TOKENS] = {"model.language_model.embed_tokens_per_layer.weight", "BF16", VOCAB, 48}},
+     .scale = 2.828125f, .first_for_bad_ids = true, .says = "model: gemma, per_layer (config.json)\n"},
+    {"Gemma 3n in GGUF, per layer", "gemma", .part = "per_layer", .values = GGUF("gemma3n"),
+     .pieces = {[TOKENS] = {"per_layer_token_embd.weight", "Q8_0", VOCAB, 512}}, .scale = 16, .first_for_bad_ids = true,
+     .says = "scale: 16\n"},
+    {"model2vec", "static", .config = "{\"model_type\": \"model2vec\", \"normalize\": true}",
+     .pieces = {[TOKENS] = ROWS_OF("embeddings", "F32")}, .norm = INLAY_NORM_L2, .epsilon = 1e-32f, .pools = true,
+     .says = "norm: L2, epsilon 1e-32 (config.normalize)\n"},
+    {"model2vec with mapping and weights", "static", .config = "{\"normalize\": true, \"vocabulary_quantization\": 50}",
+     .pieces = {[TOKENS] = ROWS_OF("embeddings", "I8"),
+                [MAPPING] = {"mapping", "I64", 60, 0},
+                [WEIGHTS] = {"weights", "F64", 60, 0}},
+     .norm = INLAY_NORM_L2, .epsilon = 1e-32f, .pools = true, .says = "weights, as float32: weights [60] F64\n"},
+    {"model2vec with weights", "static", .config = "{\"normalize\": false}",
+     .pieces = {[TOKENS] = ROWS_OF("embeddings", "F16"),
+                [MAPPING] = {"mapping", "I32", 60, 0},
+                [WEIGHTS] = {"weights", "F16", 60, 0}},
+     .pools = true},
+    {"WordLlama", "static", .pieces = {[TOKENS] = ROWS_OF("embedding.weight", "F16")}, .pools = true,
+     .says = "model: static (names of tensors)\n"},
+};
+
+/* ---- Arrays ----------------------------------------------------------------------------------------------------- */
+
+/* The arrays of a checkpoint, and as floats where a layer reads floats. */
+static struct {
+    unsigned char data[MOST_ROWS * MOST_DIM * 4];
+    float floats[MOST_ROWS];
+} arrays[ROLES];
+
+static inlay_element_type element_of(const char *type)
+{
+    static const struct {
+        const char *name;
+        inlay_element_type type;
+    } elements[] = {
+        {"F32", INLAY_F32}, {"F16", INLAY_F16}, {"BF16", INLAY_BF16}, {"I8", INLAY_I8}, {"Q8_0", INLAY_Q8_0}};
+    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
+        if (strcmp(type, elements[i].name) == 0)
+            return elements[i].type;
+    return (inlay_element_type)0;
+}
+
+static size_t bytes_of(const struct piece *piece)
+{
+    inlay_element_type element = element_of(piece->type);
+    if (element != 0 && piece->dim > 0)
+        return piece->rows * inlay_table_row_bytes(element, piece->dim);
+    return piece->rows * (piece->dim > 0 ? piece->dim : 1) * model_type_bytes(piece->type);
+}
+
+/* Draws a table or a vector in its type, and the floats that a vector stands for. */
+static void draw(struct random *random, const struct piece *piece, enum role role)
+{
+    static float numbers[MOST_ROWS * MOST_DIM];
+    const size_t dim = piece->dim > 0 ? piece->dim : 1;
+    for (size_t i = 0; i < piece->rows * dim; i++)
+        numbers[i] = (float)(random_unit(random) * 2 - 1);
+    if (role == MAPPING) {
+        for (size_t i = 0; i < piece->rows; i++) {
+            int64_t row = (int64_t)random_below(random, VOCAB);
+            memcpy(arrays[role].data + i * model_type_bytes(piece->type), &row, model_type_bytes(piece->type));
+        }
+    } else if (strcmp(piece->type, "F64") == 0) {
+        for (size_t i = 0; i < piece->rows; i++) {
+            double number = random_unit(random) / 3;
+            memcpy(arrays[role].data + i * sizeof number, &number, sizeof number);
+            arrays[role].floats[i] = (float)number;
+        }
+    } else if (strcmp(piece->type, "I8") == 0) {
+        for (size_t i = 0; i < piece->rows * dim; i++)
+            arrays[role].data[i] = (unsigned char)random_bits(random);
+    } else if (strcmp(piece->type, "F32") == 0) {
+        memcpy(arrays[role].data, numbers, piece->rows * dim * sizeof(float));
+        memcpy(arrays[role].floats, numbers, (piece->dim > 0 ? 0 : piece->rows) * sizeof(float));
+    } else {
+        inlay_table from = inlay_table_f32(numbers, piece->rows, dim), view;
+        inlay_table_storage to = inlay_table_storage_of(element_of(piece->type), arrays[role].data, dim);
+        ck_assert_int_eq(inlay_table_quantize(&from, &to, &view, NULL), INLAY_OK);
+        if (piece->dim == 0)
+            dequantise(&view, arrays[role].floats);
+    }
+}
+
+/* Draws all arrays of a family and writes them. */
+static const char *write_family(const struct family *family, uint64_t seed)
+{
+    struct random random = {seed};
+    struct model_tensor tensors[ROLES];
+    struct model model = {tensors, 0, family->config, family->values};
+    for (int role = 0; role < ROLES; role++) {
+        const struct piece *piece = &family->pieces[role];
+        if (piece->name == NULL)
+            continue;
+        draw(&random, piece, (enum role)role);
+        tensors[model.count++] =
+            (struct model_tensor){piece->name,       piece->type,    piece->dim > 0 ? 2 : 1, {piece->rows, piece->dim},
+                                  arrays[role].data, bytes_of(piece)};
+    }
+    return model_write(&model);
+}
+
+/* ---- The layer by hand ------------------------------------------------------------------------------------------ */
+
+struct hand {
+    inlay_table tables[SEGMENTS + 1];
+    inlay_sinusoid *sinusoid;
+    inlay_layer *layer;
+};
+
+static struct hand make_by_hand(const struct family *family, inlay_element_type out_type)
+{
+    static inlay_table tables[SEGMENTS + 1]; /* a layer copies its views */
+    struct hand hand = {.sinusoid = NULL};
+    const struct piece *pieces = family->pieces;
+    for (int role = TOKENS; role <= SEGMENTS; role++)
+        if (pieces[role].name != NULL) {
+            inlay_element_type type = element_of(pieces[role].type);
+            tables[role] = inlay_table_of(type, arrays[role].data, pieces[role].rows, pieces[role].dim,
+                                          inlay_table_row_bytes(type, pieces[role].dim));
+        }
+    inlay_layer_spec spec = inlay_layer_spec_default(&tables[TOKENS]);
+    spec.positions = pieces[POSITIONS].name != NULL ? &tables[POSITIONS] : NULL;
+    spec.segments = pieces[SEGMENTS].name != NULL ? &tables[SEGMENTS] : NULL;
+    spec.segments_first = spec.segments != NULL;
+    if (family->recipe != 0) {
+        inlay_sinusoid_spec recipe = inlay_sinusoid_spec_recipe(family->recipe, pieces[TOKENS].dim);
+        hand.sinusoid = make_sinusoid_of(&recipe);
+        spec.sinusoid = hand.sinusoid;
+    }
+    spec.scale = family->scale != 0 ? family->scale : 1;
+    if (family->pads) {
+        spec.padding_id = family->padding;
+        spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE;
+        spec.zero_rows = family->bare ? INLAY_ZERO_ROWS_BARE : INLAY_ZERO_ROWS_POSITIONED;
+    }
+    spec.norm = family->norm;
+    spec.epsilon = family->epsilon;
+    spec.gamma = pieces[GAMMA].name != NULL ? arrays[GAMMA].floats : NULL;
+    spec.beta = pieces[BETA].name != NULL ? arrays[BETA].floats : NULL;
+    spec.pooling = family->pools ? INLAY_POOLING_MEAN : INLAY_POOLING_NONE;
+    if (pieces[MAPPING].name != NULL) {
+        spec.token_mapping = arrays[MAPPING].data;
+        spec.token_mapping_length = pieces[MAPPING].rows;
+        spec.token_mapping_type = strcmp(pieces[MAPPING].type, "I64") == 0 ? INLAY_ID_I64 : INLAY_ID_I32;
+    }
+    if (pieces[WEIGHTS].name != NULL) {
+        spec.token_weights = arrays[WEIGHTS].floats;
+        spec.token_weights_length = pieces[WEIGHTS].rows;
+    }
+    spec.bad_id = family->first_for_bad_ids ? INLAY_BAD_ID_SUBSTITUTE : INLAY_BAD_ID_ERROR;
+    spec.out_type = out_type;
+    hand.layer = make_layer_of(&spec);
+    return hand;
+}
+
+/* Draws ids, padding and bad ids where a family has them among them, and segment ids. */
+static inlay_batch draw_batch(const struct family *family, struct random *random, int64_t start)
+{
+    static int32_t ids[SEQUENCES * LENGTH], segments[SEQUENCES * LENGTH];
+    const size_t count = family->pieces[MAPPING].name != NULL ? family->pieces[MAPPING].rows : VOCAB;
+    for (int i = 0; i < SEQUENCES * LENGTH; i++) {
+        ids[i] = (int32_t)random_below(random, count);
+        segments[i] = (int32_t)random_below(random, 2);
+        if (family->pads && i % 5 == 3)
+            ids[i] = (int32_t)family->padding;
+        if (family->first_for_bad_ids && i % 5 == 2)
+            ids[i] = i % 2 == 0 ? -7 : VOCAB + i;
+    }
+    inlay_batch batch = inlay_batch_i32(ids, SEQUENCES, LENGTH, start);
+    if (family->pieces[SEGMENTS].name != NULL) {
+        batch.segment_ids = segments;
+        batch.segment_id_type = INLAY_ID_I32;
+    }
+    return batch;
+}
+
+static void compare(const struct family *family, const inlay_file_layer *from_file, inlay_element_type out_type)
+{
+    static unsigned char found[SEQUENCES * LENGTH * MOST_DIM * 4], wanted[sizeof found];
+    struct random random = {42};
+    struct hand hand = make_by_hand(family, out_type);
+    const size_t stride = family->pieces[TOKENS].dim * (out_type == INLAY_F32 ? 4 : 2);
+    inlay_batch batch = draw_batch(family, &random, family->start);
+    memset(found, 1, sizeof found);
+    memset(wanted, 1, sizeof wanted);
+    inlay_status status = inlay_forward(hand.layer, &batch, wanted, stride, NULL, NULL);
+    EXPECT(status == INLAY_OK, "%s: by hand: %s", family->label, inlay_status_string(status));
+    batch.start = inlay_file_layer_start(from_file);
+    status = inlay_forward(inlay_file_layer_get(from_file), &batch, found, stride, NULL, NULL);
+    EXPECT(status == INLAY_OK, "%s: from the file: %s", family->label, inlay_status_string(status));
+    EXPECT(memcmp(found, wanted, sizeof found) == 0, "%s: other vectors", family->label);
+    inlay_layer_destroy(hand.layer);
+    inlay_sinusoid_destroy(hand.sinusoid);
+}
+
+START_TEST(layers_of_families)
+{
+    const struct family *family = &families[_i];
+    inlay_file *file;
+    inlay_file_error error;
+    const char *path = write_family(family, (uint64_t)_i + 1);
+    EXPECT(inlay_file_open(path, NULL, &file, &error) == INLAY_FILE_OK, "%s: %s", family->label, error.message);
+    static const inlay_element_type out_types[] = {INLAY_F32, INLAY_BF16};
+    for (size_t t = 0; t < sizeof out_types / sizeof *out_types; t++) {
+        inlay_file_layer_options options = inlay_file_layer_options_default();
+        options.model = family->model;
+        options.part = family->part;
+        options.out_type = out_types[t];
+        inlay_file_layer *layer;
+        EXPECT(inlay_file_layer_create(file, &options, &layer, &error) == INLAY_FILE_OK, "%s: %s", family->label,
+               error.message);
+        const char *report = inlay_file_layer_report(layer);
+        char first[64];
+        snprintf(first, sizeof first, "model: %s", family->name);
+        EXPECT(strncmp(report, first, strlen(first)) == 0, "%s: reported as %s", family->label, report);
+        EXPECT(family->says == NULL || strstr(report, family->says) != NULL, "%s: reported as %s", family->label,
+               report);
+        EXPECT(report[strlen(report) - 1] == '\n', "%s: the report does not end", family->label);
+        EXPECT(inlay_file_layer_start(layer) == family->start, "%s: start %lld", family->label,
+               (long long)inlay_file_layer_start(layer));
+        compare(family, layer, out_types[t]);
+        inlay_file_layer_destroy(layer);
+    }
+    inlay_file_close(file);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    Suite *suite = suite_create("layers of files");
+    TCase *tests = tcase_create("families");
+    tcase_set_timeout(tests, 0);
+    tcase_add_unchecked_fixture(tests, model_folder_make, model_folder_delete);
+    tcase_add_loop_test(tests, layers_of_families, 0, sizeof families / sizeof *families);
+    suite_add_tcase(suite, tests);
+    return run_suite(argc, argv, suite);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checkpoints of which no input layer can be made: the status, and the tensor or key that the error names.
+ */
+#include "model_files.h"
+
+#include <inlay/file.h>
+
+#include <string.h>
+
+enum { VOCAB = 20, DIM = 8, MOST = 8 };
+
+/* A checkpoint of zeros. */
+struct bad_model {
+    const char *label, *config;
+    const struct model_value *values; /* of a GGUF file */
+    const char *model, *part;         /* options */
+    struct {
+        const char *name, *type;
+        size_t rows, dim; /* one dimension if dim is 0 */
+    } tensors[MOST];
+    inlay_file_status status;
+    const char *name, *says; /* of the error */
+};
+
+#define WORDS                                                                                                          \
+    {                                                                                                                  \
+        "embeddings.word_embeddings.weight", "F32", VOCAB, DIM                                                         \
+    }
+#define PLACES                                                                                                         \
+    {                                                                                                                  \
+        "embeddings.position_embeddings.weight", "F32", 16, DIM                                                        \
+    }
+#define KINDS                                                                                                          \
+    {                                                                                                                  \
+        "embeddings.token_type_embeddings.weight", "F32", 2, DIM                                                       \
+    }
+#define GAMMA                                                                                                          \
+    {                                                                                                                  \
+        "embeddings.LayerNorm.weight", "F32", DIM, 0                                                                   \
+    }
+#define BETA                                                                                                           \
+    {                                                                                                                  \
+        "embeddings.LayerNorm.bias", "F32", DIM, 0                                                                     \
+    }
+#define BERT "{\"model_type\": \"bert\"}"
+#define OPT(key) "{\"model_type\": \"opt\", " key "}"
+#define OPT_ROWS                                                                                                       \
+    {"decoder.embed_tokens.weight", "F32", VOCAB, DIM},                                                                \
+    {                                                                                                                  \
+        "decoder.embed_positions.weight", "F32", 9, DIM                                                                \
+    }
+
+static const struct bad_model bad_models[] = {
+    /* Families */
+    {"an unknown model", "{\"model_type\": \"owl\"}", .tensors = {{"model.embed_tokens.weight", "F32", VOCAB, DIM}},
+     .status = INLAY_FILE_ERROR_MODEL, .name = "config.model_type", .says = "\"owl\""},
+    {"an unknown architecture",
+     .values = (const struct model_value[]){{.key = "general.architecture", .text = "owl"}, {.key = NULL}},
+     .tensors = {{"token_embd.weight", "F32", VOCAB, DIM}}, .status = INLAY_FILE_ERROR_MODEL,
+     .name = "general.architecture", .says = "\"owl\""},
+    {"a model type that is no text", "{\"model_type\": 3}", .tensors = {{"x.weight", "F32", VOCAB, DIM}},
+     .status = INLAY_FILE_ERROR_MODEL, .name = "", .says = "no tensors have the names"},
+    {"tensors of several families", .tensors = {WORDS, PLACES, KINDS, GAMMA, BETA}, .status = INLAY_FILE_ERROR_MODEL,
+     .name = "", .says = "bert, electra, roberta, mpnet, distilbert"},
+    {"rows that may have a scale", .tensors = {{"model.embed_tokens.weight", "F32", VOCAB, DIM}},
+     .status = INLAY_FILE_ERROR_MODEL, .name = "", .says = "llama, granite, gemma"},
+    {"a family that is none", BERT, .model = "owl", .tensors = {WORDS}, .status = INLAY_FILE_ERROR_ARGUMENT,
+     .name = "owl"},
+    {"a part that a family has not", BERT, .model = "bert", .part = "per_layer", .tensors = {WORDS},
+     .status = INLAY_FILE_ERROR_ARGUMENT, .name = "bert", .says = "part"},
+    {"a part that the model has not", BERT, .part = "per_layer", .tensors = {WORDS}, .status = INLAY_FILE_ERROR_MODEL,
+     .name = "config.model_type", .says = "part"},
+    /* Missing tensors */
+    {"no token table", BERT, .tensors = {PLACES, KINDS, GAMMA, BETA}, .status = INLAY_FILE_ERROR_MISSING,
+     .name = "bert.embeddings.word_embeddings.weight"},
+    {"no positions", BERT, .tensors = {WORDS, KINDS, GAMMA, BETA}, .status = INLAY_FILE_ERROR_MISSING,
+     .name = "embeddings.position_embeddings.weight"},
+    {"no segments", BERT, .tensors = {WORDS, PLACES, GAMMA, BETA}, .status = INLAY_FILE_ERROR_MISSING,
+     .name = "embeddings.token_type_embeddings.weight"},
+    {"no weight of the norm", BERT, .tensors = {WORDS, PLACES, KINDS, BETA}, .status = INLAY_FILE_ERROR_MISSING,
+     .name = "embeddings.LayerNorm.weight"},
+    {"no bias of the norm", BERT, .tensors = {WORDS, PLACES, KINDS, GAMMA}, .status = INLAY_FILE_ERROR_MISSING,
+     .name = "embeddings.LayerNorm.bias"},
+    {"neither positions nor sinusoids", "{\"model_type\": \"distilbert\"}", .tensors = {WORDS, GAMMA, BETA},
+     .status = INLAY_FILE_ERROR_MISSING, .name = "embeddings.position_embeddings.weight"},
+    /* Shapes and types */
+    {"positions of another dim", BERT,
+     .tensors = {WORDS, {"embeddings.position_embeddings.weight", "F32", 16, DIM + 1}, KINDS, GAMMA, BETA},
+     .status = INLAY_FILE_ERROR_SHAPE, .name = "embeddings.position_embeddings.weight",
+     .says = "it has 9 columns, and embeddings.word_embeddings.weight has 8"},
+    {"segments of another dim", BERT,
+     .tensors = {WORDS, PLACES, {"embeddings.token_type_embeddings.weight", "F32", 2, 4}, GAMMA, BETA},
+     .status = INLAY_FILE_ERROR_SHAPE, .name = "embeddings.token_type_embeddings.weight"},
+    {"a norm of another dim", BERT,
+     .tensors = {WORDS, PLACES, KINDS, {"embeddings.LayerNorm.weight", "F32", DIM - 1, 0}, BETA},
+     .status = INLAY_FILE_ERROR_SHAPE, .name = "embeddings.LayerNorm.weight", .says = "it has 7 elements"},
+    {"a norm that is a table", BERT,
+     .tensors = {WORDS, PLACES, KINDS, GAMMA, {"embeddings.LayerNorm.bias", "F32", DIM, 1}},
+     .status = INLAY_FILE_ERROR_SHAPE, .name = "embeddings.LayerNorm.bias", .says = "2 dimensions"},
+    {"a norm of integers", BERT,
+     .tensors = {WORDS, PLACES, KINDS, {"embeddings.LayerNorm.weight", "I32", DIM, 0}, BETA},
+     .status = INLAY_FILE_ERROR_TYPE, .name = "embeddings.LayerNorm.weight", .says = "I32"},
+    {"a token table of one dimension", BERT,
+     .tensors = {{"embeddings.word_embeddings.weight", "F32", VOCAB, 0}, PLACES, KINDS, GAMMA, BETA},
+     .status = INLAY_FILE_ERROR_SHAPE, .name = "embeddings.word_embeddings.weight"},
+    {"a token table of integers", BERT,
+     .tensors = {{"embeddings.word_embeddings.weight", "I64", VOCAB, DIM}, PLACES, KINDS, GAMMA, BETA},
+     .status = INLAY_FILE_ERROR_TYPE, .name = "embeddings.word_embeddings.weight"},
+    {"a dim that is not the config's", "{\"model_type\": \"bert\", \"hidden_size\": 9}",
+     .tensors = {WORDS, PLACES, KINDS, GAMMA, BETA}, .status = INLAY_FILE_ERROR_SHAPE,
+     .name = "embeddings.word_embeddings.weight", .says = "config.hidden_size is 9"},
+    {"a dim that is not GGUF's",
+     .values = (const struct model_value[]){{.key = "general.architecture", .text = "llama"},
+                                            {.key = "llama.embedding_length", .number = 9},
+                                            {.key = NULL}},
+     .tensors = {{"token_embd.weight", "F32", VOCAB, DIM}}, .status = INLAY_FILE_ERROR_SHAPE,
+     .name = "token_embd.weight", .says = "llama.embedding_length is 9"},
+    {"columns that are no layers", "{\"model_type\": \"gemma3n\", \"hidden_size_per_layer_input\": 3}",
+     .part = "per_layer", .tensors = {{"model.embed_tokens_per_layer.weight", "F32", VOCAB, DIM}},
+     .status = INLAY_FILE_ERROR_SHAPE, .name = "model.embed_tokens_per_layer.weight", .says = "no multiple of 3"},
+    {"layers of no columns", "{\"model_type\": \"gemma3n\", \"hidden_size_per_layer_input\": 0}", .part = "per_layer",
+     .tensors = {{"model.embed_tokens_per_layer.weight", "F32", VOCAB, DIM}}, .status = INLAY_FILE_ERROR_SHAPE,
+     .name = "model.embed_tokens_per_layer.weight"},
+    {"a projection", OPT("\"hidden_size\": 16"), .tensors = {OPT_ROWS, {"decoder.project_in.weight", "F32", 16, DIM}},
+     .status = INLAY_FILE_ERROR_MODEL, .name = "decoder.project_in.weight"},
+    /* The configuration */
+    {"a padding outside the table", OPT("\"pad_token_id\": 20"), .tensors = {OPT_ROWS},
+     .status = INLAY_FILE_ERROR_MODEL, .name = "config.pad_token_id", .says = "20"},
+    {"a negative padding", OPT("\"pad_token_id\": -1"), .tensors = {OPT_ROWS}, .status = INLAY_FILE_ERROR_MODEL,
+     .name = "config.pad_token_id"},
+    {"a padding that is a text", OPT("\"pad_token_id\": \"1\""), .tensors = {OPT_ROWS},
+     .status = INLAY_FILE_ERROR_MODEL, .name = "config.pad_token_id", .says = "integer"},
+    {"a padding with a fraction", OPT("\"pad_token_id\": 1.5"), .tensors = {OPT_ROWS}, .status = INLAY_FILE_ERROR_MODEL,
+     .name = "config.pad_token_id", .says = "integer"},
+    {"a negative epsilon", "{\"model_type\": \"bert\", \"layer_norm_eps\": -1e-12}",
+     .tensors = {WORDS, PLACES, KINDS, GAMMA, BETA}, .status = INLAY_FILE_ERROR_MODEL, .name = "config.layer_norm_eps"},
+    {"an epsilon that is a list", "{\"model_type\": \"bert\", \"layer_norm_eps\": [1]}",
+     .tensors = {WORDS, PLACES, KINDS, GAMMA, BETA}, .status = INLAY_FILE_ERROR_MODEL, .name = "config.layer_norm_eps"},
+    {"a truth value that is a number", "{\"model_type\": \"marian\", \"scale_embedding\": 1}",
+     .tensors = {{"model.shared.weight", "F32", VOCAB, DIM}}, .status = INLAY_FILE_ERROR_MODEL,
+     .name = "config.scale_embedding", .says = "true or false"},
+    {"a scale that is a text", "{\"model_type\": \"granite\", \"embedding_multiplier\": \"12\"}",
+     .tensors = {{"model.embed_tokens.weight", "F32", VOCAB, DIM}}, .status = INLAY_FILE_ERROR_MODEL,
+     .name = "config.embedding_multiplier", .says = "number"},
+    /* Static embeddings */
+    {"a mapping of floats", .tensors = {{"embeddings", "F32", VOCAB, DIM}, {"mapping", "F32", 30, 0}},
+     .status = INLAY_FILE_ERROR_TYPE, .name = "mapping", .says = "F32"},
+    {"a mapping that is a table", .tensors = {{"embeddings", "F32", VOCAB, DIM}, {"mapping", "I32", 30, 2}},
+     .status = INLAY_FILE_ERROR_SHAPE, .name = "mapping"},
+    {"a mapping to no row", .tensors = {{"embeddings", "F32", 0, DIM}, {"mapping", "I32", 30, 0}},
+     .status = INLAY_FILE_ERROR_RANGE, .name = "mapping"},
+    {"weights for fewer ids", .tensors = {{"embeddings", "F32", VOCAB, DIM}, {"weights", "F32", VOCAB - 1, 0}},
+     .status = INLAY_FILE_ERROR_SHAPE, .name = "weights", .says = "it has 19 elements, and embeddings has 20"},
+    {"weights for fewer ids than are mapped",
+     .tensors = {{"embeddings", "F32", VOCAB, DIM}, {"mapping", "I32", 30, 0}, {"weights", "F64", VOCAB, 0}},
+     .status = INLAY_FILE_ERROR_SHAPE, .name = "weights", .says = "mapping has 30"},
+    {"weights of integers", .tensors = {{"embeddings", "F32", VOCAB, DIM}, {"weights", "I32", VOCAB, 0}},
+     .status = INLAY_FILE_ERROR_TYPE, .name = "weights"},
+};
+
+static inlay_file *open_model(const struct bad_model *bad)
+{
+    static const unsigned char zeros[4096];
+    struct model_tensor tensors[MOST];
+    struct model model = {tensors, 0, bad->config, bad->values};
+    for (; model.count < MOST && bad->tensors[model.count].name != NULL; model.count++) {
+        const size_t rows = bad->tensors[model.count].rows, dim = bad->tensors[model.count].dim;
+        const char *type = bad->tensors[model.count].type;
+        tensors[model.count] = (struct model_tensor){bad->tensors[model.count].name,
+                                                     type,
+                                                     dim > 0 ? 2 : 1,
+                                                     {rows, dim},
+                                                     zeros,
+                                                     rows * (dim > 0 ? dim : 1) * model_type_bytes(type)};
+    }
+    inlay_file *file;
+    inlay_file_error error;
+    EXPECT(inlay_file_open(model_write(&model), NULL, &file, &error) == INLAY_FILE_OK, "%s: %s", bad->label,
+           error.message);
+    return file;
+}
+
+START_TEST(errors_of_checkpoints)
+{
+    const struct bad_model *bad = &bad_models[_i];
+    inlay_file *file = open_model(bad);
+    inlay_file_layer_options options = inlay_file_layer_options_default();
+    options.model = bad->model;
+    options.part = bad->part;
+    inlay_file_layer *layer = (inlay_file_layer *)&options;
+    inlay_file_error error = {0};
+    inlay_file_status status = inlay_file_layer_create(file, &options, &layer, &error);
+    EXPECT(status == bad->status && error.status == status, "%s: status %d, %s", bad->label, (int)status,
+           error.message);
+    EXPECT(layer == NULL, "%s: a handle is left", bad->label);
+    EXPECT(strcmp(error.name, bad->name) == 0, "%s: named %s: %s", bad->label, error.name, error.message);
+    EXPECT(bad->says == NULL || strstr(error.message, bad->says) != NULL, "%s: %s", bad->label, error.message);
+    EXPECT(inlay_file_layer_create(file, &options, &layer, NULL) == status, "%s: without an error", bad->label);
+    inlay_file_close(file);
+}
+END_TEST
+
+START_TEST(errors_of_arguments)
+{
+    static const struct bad_model good = {"Llama", "{\"model_type\": \"llama\"}",
+                                          .tensors = {{"model.embed_tokens.weight", "F32", VOCAB, DIM}}};
+    inlay_file *file = open_model(&good);
+    inlay_file_layer *layer;
+    inlay_tuning tuning = inlay_tuning_default();
+    struct inlay_file_layer_options options = inlay_file_layer_options_default();
+    options.tuning = &tuning;
+#define EXPECT_ARGUMENT(given_file, given_options, given_layer)                                                        \
+    EXPECT(inlay_file_layer_create(given_file, given_options, given_layer, NULL) == INLAY_FILE_ERROR_ARGUMENT,         \
+           "%s was accepted", #given_options)
+    EXPECT(inlay_file_layer_create(file, NULL, &layer, NULL) == INLAY_FILE_OK, "no options");
+    inlay_file_layer_destroy(layer);
+    EXPECT(inlay_file_layer_create(file, &options, &layer, NULL) == INLAY_FILE_OK, "options");
+    inlay_file_layer_destroy(layer);
+    EXPECT_ARGUMENT(NULL, &options, &layer);
+    EXPECT_ARGUMENT(file, &options, NULL);
+    options.size--;
+    EXPECT_ARGUMENT(file, &options, &layer);
+    options.size++;
+    options.reserved = 1;
+    EXPECT_ARGUMENT(file, &options, &layer);
+    options.reserved = 0;
+    options.out_type = INLAY_I8;
+    EXPECT_ARGUMENT(file, &options, &layer);
+    options.out_type = INLAY_F16;
+    tuning.size = 0;
+    EXPECT_ARGUMENT(file, &options, &layer);
+    inlay_file_layer_destroy(NULL);
+    inlay_file_close(file);
+}
+END_TEST
+
+START_TEST(names_of_families)
+{
+    size_t count = 0;
+    for (const char *name; (name = inlay_file_model_at(count)) != NULL; count++)
+        for (size_t i = 0; i < count; i++)
+            EXPECT(strcmp(name, inlay_file_model_at(i)) != 0, "%s is there twice", name);
+    EXPECT(count >= 16 && inlay_file_model_at(count + 1) == NULL, "%zu families", count);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    Suite *suite = suite_create("errors of layers of files");
+    TCase *tests = tcase_create("errors");
+    tcase_add_unchecked_fixture(tests, model_folder_make, model_folder_delete);
+    tcase_add_loop_test(tests, errors_of_checkpoints, 0, sizeof bad_models / sizeof *bad_models);
+    tcase_add_test(tests, errors_of_arguments);
+    tcase_add_test(tests, names_of_families);
+    suite_add_tcase(suite, tests);
+    return run_suite(argc, argv, suite);
+}
