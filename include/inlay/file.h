@@ -289,9 +289,9 @@ INLAY_API inlay_file_status inlay_file_prefetch(inlay_file *file, const inlay_ta
 
 /** A call that reads rows of a mapped table: what inlay_file_read_end() needs to know. */
 typedef struct inlay_file_read {
-    uint64_t begin; /**< when it began, ns */
-    size_t rows;    /**< rows that it reads */
-    int advised;    /**< whether their pages were requested */
+    uint64_t begin;   /**< when it began, in ticks of a clock that this library chooses */
+    size_t pages;     /**< about how many pages its rows take; 0: nothing to do at its end */
+    size_t requested; /**< how many of them were requested from the disk; 0 while calls are warm */
 } inlay_file_read;
 
 /**
