@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The cap. Dropping begins at three quarters of it, a slice for each call, so that no call takes long; above the cap
+ * one call drops as many slices as it takes.
+ */
+#include "cap.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* A fault also maps pages around it that are in the system's cache, up to this many bytes (fault_around_bytes). */
+#define FAULT_BYTES ((size_t)64 << 10)
+
+/* What a slice should drop, in 0.2 ms, and the least of the mappings that it passes. */
+#define SLICE_RESIDENT ((size_t)4 << 20)
+#define SLICE_LEAST ((size_t)2 << 20)
+
+static size_t load(atomic_size_t *value)
+{
+    return atomic_load_explicit(value, memory_order_relaxed);
+}
+
+static void store(atomic_size_t *value, size_t to)
+{
+    atomic_store_explicit(value, to, memory_order_relaxed);
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Returns the bytes of file pages that are resident in this process, the third number of statm; SIZE_MAX if the system
+   does not tell. */
+static size_t read_shared(void)
+{
+    char text[128], *at = text;
+    unsigned long long pages = 0;
+    const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return SIZE_MAX;
+    const ssize_t length = read(file, text, sizeof text - 1);
+    close(file);
+    text[length > 0 ? length : 0] = '\0';
+    for (int number = 0; number < 3; number++) {
+        const char *const begin = at;
+        pages = strtoull(begin, &at, 10);
+        if (at == begin)
+            return SIZE_MAX;
+    }
+    return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void inlay_cap_start(struct inlay_cap *cap, const struct inlay_mapping *mappings, size_t count, size_t bytes)
+{
+    *cap = (struct inlay_cap){.bytes = bytes, .trimming = ATOMIC_FLAG_INIT};
+    if (bytes == 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        cap->total += mappings[i].size;
+#ifdef MADV_NOHUGEPAGE
+        madvise((void *)(uintptr_t)mappings[i].bytes, mappings[i].size, MADV_NOHUGEPAGE); /* a fault would map 2 MiB */
+#endif
+    }
+    cap->shared = read_shared();
+}
+
+/* Corrects the bounds by what the system says. If the process has fewer file pages than before, others may have gone
+   while these came. */
+static void look(struct inlay_cap *cap)
+{
+    const size_t unseen = atomic_exchange_explicit(&cap->unseen, 0, memory_order_relaxed), before = cap->shared;
+    cap->shared = read_shared();
+    const bool tells = cap->shared != SIZE_MAX && cap->shared >= before;
+    const size_t more = tells ? smaller(unseen, cap->shared - before) : unseen;
+    cap->grown += more;
+    store(&cap->resident, smaller(load(&cap->resident) + more, cap->shared));
+}
+
+/* Drops the next slice, which should have `want` of the resident bytes, and returns its length. */
+static size_t drop_slice(struct inlay_cap *cap, const struct inlay_mapping *mappings, size_t count, size_t want)
+{
+    const struct inlay_mapping *mapping = &mappings[cap->mapping];
+    const size_t before = cap->shared, resident = load(&cap->resident);
+    const double share = (double)smaller(want, SLICE_RESIDENT) / (double)resident;
+    size_t slice = (size_t)(share * (double)cap->total) & -SLICE_LEAST;
+    slice = smaller(slice > 0 ? slice : SLICE_LEAST, mapping->size - cap->offset);
+    madvise((void *)((uintptr_t)mapping->bytes + cap->offset), slice, MADV_DONTNEED);
+
+    cap->shared = read_shared();
+    store(&cap->resident, resident - smaller(resident, cap->shared < before ? before - cap->shared : 0));
+    cap->offset += slice;
+    if (cap->offset == mapping->size) {
+        cap->offset = 0;
+        cap->mapping = (cap->mapping + 1) % count;
+        if (cap->mapping == 0) { /* all that was resident when the slices began has been dropped */
+            store(&cap->resident, smaller(load(&cap->resident), cap->grown));
+            cap->grown = 0;
+        }
+    }
+    return slice;
+}
+
+static size_t where_dropping_begins(const struct inlay_cap *cap)
+{
+    return cap->bytes - cap->bytes / 4;
+}
+
+static void trim(struct inlay_cap *cap, const struct inlay_mapping *mappings, size_t count)
+{
+    const size_t enough = where_dropping_begins(cap);
+    look(cap);
+    for (size_t passed = 0; passed < cap->total && load(&cap->resident) > enough;) {
+        passed += drop_slice(cap, mappings, count, load(&cap->resident) - enough);
+        if (load(&cap->resident) <= cap->bytes)
+            break;
+    }
+}
+
+void inlay_cap_grow(struct inlay_cap *cap, const struct inlay_mapping *mappings, size_t count, size_t faults)
+{
+    if (cap->bytes == 0)
+        return;
+    const size_t bytes = faults < cap->total / FAULT_BYTES ? faults * FAULT_BYTES : cap->total;
+    const size_t unseen = atomic_fetch_add_explicit(&cap->unseen, bytes, memory_order_relaxed) + bytes;
+    const size_t resident = load(&cap->resident);
+    if (resident <= where_dropping_begins(cap) && unseen <= cap->bytes - resident)
+        return;
+    if (atomic_flag_test_and_set_explicit(&cap->trimming, memory_order_acquire))
+        return;
+    trim(cap, mappings, count);
+    atomic_flag_clear_explicit(&cap->trimming, memory_order_release);
+}

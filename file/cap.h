@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A cap of the bytes of mapped files that are resident in this process. Pages beyond it are dropped from the process,
+ * not from the system's cache, by madvise(MADV_DONTNEED) on one slice of the mappings after the other, which costs 0.1
+ * to 0.2 us a page; reading them again maps them again. Threads that read meanwhile see no difference but that.
+ *
+ * The system does not tell cheaply how much of a mapping is resident. What is kept here is an upper bound, which grows
+ * by the page faults that calls can have had in their time. Where it reaches the cap it is corrected by the resident
+ * file pages of the whole process, from /proc/self/statm, and each time that the slices have passed all mappings.
+ */
+#ifndef INLAY_FILE_CAP_H
+#define INLAY_FILE_CAP_H
+
+#include "mapping.h"
+
+#include <stdatomic.h>
+
+struct inlay_cap {
+    size_t bytes;           /**< that may be resident; 0: any number */
+    atomic_size_t resident; /**< at most so many bytes were when somebody last looked */
+    atomic_size_t unseen;   /**< that have become resident since then, at most */
+    atomic_flag trimming;   /**< a thread looks or drops pages; the fields below are its own */
+    size_t total;           /**< bytes of all mappings */
+    size_t shared;          /**< bytes of file pages of this process, when last looked; SIZE_MAX if nobody tells */
+    size_t grown;           /**< of `resident`, what came since the slices began with the first mapping */
+    size_t mapping, offset; /**< where the next slice begins */
+};
+
+/** Prepares the mappings of a file for a cap. */
+void inlay_cap_start(struct inlay_cap *cap, const struct inlay_mapping *mappings, size_t count, size_t bytes);
+
+/** Adds page faults that a call can have had, and drops pages until no more than the cap are resident. Only a thread
+    that finds another one dropping leaves that to it. Does nothing without a cap. */
+void inlay_cap_grow(struct inlay_cap *cap, const struct inlay_mapping *mappings, size_t count, size_t faults);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tables larger than memory: what a file keeps for inlay_file_prefetch(), inlay_file_read_begin() and
+ * inlay_file_read_end(). Whether pages are requested is advice.h's subject, which pages are row_pages.h's, and which
+ * are dropped cap.h's.
+ */
+#ifndef INLAY_FILE_RESIDENCY_H
+#define INLAY_FILE_RESIDENCY_H
+
+#include "advice.h"
+#include "cap.h"
+#include "clock.h"
+
+/** All zero: of a file whose rows are in memory, for which the three functions do nothing. */
+struct inlay_residency {
+    const struct inlay_mapping *mappings; /**< [count]; null: nothing to do */
+    size_t count;
+    size_t page; /**< bytes of a page */
+    struct inlay_clock opened;
+    atomic_size_t slow; /**< ticks of INLAY_SLOW_NS; 0 until enough time has passed to tell */
+    struct inlay_advice advice;
+    struct inlay_cap cap;
+};
+
+/**
+ * Prepares the mappings of a file for reads at random, after its headers were read. If they are copied or loaded, their
+ * rows are in memory and nothing is prepared.
+ *
+ * @param residency       all zero
+ * @param mappings        [count], which must outlive it
+ * @param resident_bytes  the cap of bytes that may be resident; 0: none
+ */
+void inlay_residency_start(struct inlay_residency *residency, const struct inlay_mapping *mappings, size_t count,
+                           size_t resident_bytes);
+
+#endif
