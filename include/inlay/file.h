@@ -301,7 +301,7 @@ typedef struct inlay_file_read {
  *
  *     inlay_file_read read;
  *     inlay_file_read_begin(file, &table.view, ids, INLAY_ID_I32, n, &read);
- *     inlay_gather(&table.view, ids, INLAY_ID_I32, n, out, stride, NULL, &fault);
+ *     inlay_gather(&table.view, ids, INLAY_ID_I32, n, table.scale, out, stride, NULL, &fault);
  *     inlay_file_read_end(file, &read);
  *
  * Parameters as of inlay_file_prefetch().
