@@ -140,10 +140,12 @@ inlay_file_status inlay_file_open(const char *path, const inlay_file_options *op
         return inlay_file_fail_memory(error, NULL);
     opened->options = own;
     inlay_file_status status = open_model(opened, path, error);
-    if (status == INLAY_FILE_OK)
-        *file = opened;
-    else
+    if (status != INLAY_FILE_OK) {
         inlay_file_close(opened);
+        return status;
+    }
+    inlay_residency_start(&opened->residency, opened->mappings, opened->mapping_count, own.resident_bytes);
+    *file = opened;
     return status;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an inlay_file is. Everything but `kept` is immutable once the file is open.
+ * What an inlay_file is. Everything but `residency` and `kept` is immutable once the file is open.
  */
 #ifndef INLAY_FILE_HANDLE_H
 #define INLAY_FILE_HANDLE_H
@@ -9,12 +9,14 @@
 
 #include "catalogue.h"
 #include "mapping.h"
+#include "residency.h"
 
 struct inlay_file {
     inlay_file_options options;
     struct inlay_mapping *mappings; /**< [mapping_count], one for each file that holds tensors */
     size_t mapping_count;
     struct inlay_catalogue catalogue;
+    struct inlay_residency residency;
     _Atomic(struct inlay_kept *) kept; /**< memory of views */
 };
 

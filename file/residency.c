@@ -27,8 +27,6 @@ void inlay_residency_start(struct inlay_residency *residency, const struct inlay
     residency->count = count;
     residency->page = (size_t)sysconf(_SC_PAGESIZE);
     residency->opened = inlay_clock_now();
-    for (size_t i = 0; i < count; i++)
-        inlay_mapping_advise_random(&mappings[i]);
     inlay_cap_start(&residency->cap, mappings, count, resident_bytes);
 }
 
@@ -87,7 +85,7 @@ inlay_file_status inlay_file_prefetch(inlay_file *file, const inlay_table *table
 {
     if (!is_valid(file, table, ids, id_type, count))
         return INLAY_FILE_ERROR_ARGUMENT;
-    const struct inlay_residency *residency = inlay_residency_of(file);
+    const struct inlay_residency *residency = &file->residency;
     if (residency->mappings == NULL)
         return INLAY_FILE_OK;
     const int host_errno = errno;
@@ -103,7 +101,7 @@ inlay_file_status inlay_file_read_begin(inlay_file *file, const inlay_table *tab
 {
     if (!is_valid(file, table, ids, id_type, count) || read == NULL)
         return INLAY_FILE_ERROR_ARGUMENT;
-    struct inlay_residency *residency = inlay_residency_of(file);
+    struct inlay_residency *residency = &file->residency;
     *read = (inlay_file_read){0, 0, 0};
     if (residency->mappings == NULL || count == 0)
         return INLAY_FILE_OK;
@@ -126,7 +124,7 @@ void inlay_file_read_end(inlay_file *file, const inlay_file_read *read)
 {
     if (file == NULL || read == NULL || read->pages == 0)
         return;
-    struct inlay_residency *residency = inlay_residency_of(file);
+    struct inlay_residency *residency = &file->residency;
     const uint64_t ticks = inlay_clock_ticks() - read->begin, slow = slow_ticks(residency);
     if (read->requested == 0)
         inlay_advice_measured(&residency->advice, ticks > slow * read->pages);

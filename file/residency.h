@@ -23,7 +23,7 @@ struct inlay_residency {
 };
 
 /**
- * Prepares the mappings of a file for reads at random, after its headers were read. If they are copied or loaded, their
+ * Begins with nothing resident in the mappings of a file, which must be for reads at random. If they are copied or loaded, their
  * rows are in memory and nothing is prepared.
  *
  * @param residency       all zero

@@ -99,12 +99,25 @@ static void request(struct run run)
         madvise((void *)run.begin, run.end - run.begin, MADV_WILLNEED);
 }
 
-/* Returns a run with the pages of the next row. Those that follow or repeat it are joined; otherwise it is requested.
- */
+/* Returns whether a run begins in another one or right behind it. */
+static bool continues(struct run run, struct run next)
+{
+    return run.begin <= next.begin && next.begin <= run.end;
+}
+
+/* Returns the bytes of a run behind the end of another one that it continues, or all of it. */
+static size_t new_bytes(struct run run, struct run next)
+{
+    if (!continues(run, next))
+        return next.end - next.begin;
+    return next.end > run.end ? next.end - run.end : 0;
+}
+
+/* Returns a run with the pages of the next row. Those that continue it are joined; otherwise it is requested. */
 static struct run join(struct run run, struct run next)
 {
-    if (run.begin <= next.begin && next.begin <= run.end)
-        return (struct run){run.begin, next.end > run.end ? next.end : run.end};
+    if (continues(run, next))
+        return (struct run){run.begin, run.end + new_bytes(run, next)};
     request(run);
     return next;
 }
@@ -118,7 +131,7 @@ size_t inlay_rows_request(const struct inlay_rows *rows, size_t first, size_t mo
         if (!find_pages(rows, i, next))
             continue;
         for (size_t part = 0; part < PARTS; part++)
-            more += (next[part].end - next[part].begin) / rows->page;
+            more += new_bytes(pending[part], next[part]) / rows->page;
         if (taken > 0 && taken + more > most)
             break;
         taken += more;

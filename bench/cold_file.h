@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+//
+// A model file of random blocks on a disk, and the system's cache of it. The file has no name while it is used, so that
+// nothing of it remains however the program ends.
+#ifndef INLAY_BENCH_COLD_FILE_H
+#define INLAY_BENCH_COLD_FILE_H
+
+#include <cstddef>
+#include <iterator>
+#include <string>
+
+#include <inlay/file.h>
+
+// The bytes of a row of each of its tables, which are float32 and hold any bits.
+constexpr std::size_t cold_widths[] = {160, 264, 2048};
+
+// A table of the file in both mappings of it, and where its data lie in the file.
+struct ColdTable {
+    inlay_table view;          // into the mapping of libinlay-file
+    const unsigned char *bare; // into a mapping for bare readers, which reads no page ahead either
+    std::size_t offset, bytes;
+};
+
+class ColdFile
+{
+  public:
+    // Writes the file in TMPDIR, or beside this program: 4 GiB, or a quarter of the free disk if that is less. Ends the
+    // program with a message if that fails.
+    ColdFile();
+    ~ColdFile();
+    ColdFile(const ColdFile &) = delete;
+    ColdFile &operator=(const ColdFile &) = delete;
+
+    const ColdTable &table(std::size_t width) const; // one of cold_widths
+
+    // Opens it once more with a cap of resident bytes, and returns the view of a table of it.
+    inlay_file *open_capped(std::size_t resident_bytes, std::size_t width, inlay_table *view) const;
+
+    // Removes its pages from this process and from the system's cache. Returns the share of pages that remained there.
+    double drop() const;
+
+    // Reads a table in order and then a byte of each page through both mappings.
+    void warm(const ColdTable &table) const;
+
+    // Device, file system and size, and how fast the disk delivers the file a MiB at a time.
+    std::string describe() const;
+
+    int descriptor() const
+    {
+        return descriptor_;
+    }
+
+    inlay_file *file{};
+
+  private:
+    void write_all() const;
+
+    int descriptor_{-1};
+    std::size_t bytes_{};
+    std::string folder_;
+    unsigned char *bare_{}; // the whole file
+    ColdTable tables_[std::size(cold_widths)]{};
+};
+
+// Returns how many bytes of the mapping that holds `address` are resident in this process, as /proc/self/smaps tells.
+std::size_t resident_bytes_at(const void *address);
+
+#endif

@@ -1,0 +1,667 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tables larger than memory: results are those of a plain gather whatever is in memory, only rows of the table are
+ * requested and read, requests stop when calls are warm and come back when they are slow, and the cap of resident bytes
+ * holds. Files lie in the working directory, which must be on a disk for the tests of the system's cache.
+ */
+#define _GNU_SOURCE /* MADV_DONTNEED, mincore */
+#include "handle.h"
+#include "row_pages.h"
+#include "support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { WIDTH = 66, ROW = WIDTH * sizeof(float), FILES = 2, HEADER = 256, CALL = 24, LARGE_CALL = 3000 };
+enum { MIB = 1 << 20, MOST_REQUESTED = 256 };
+
+static const size_t file_rows = 20 * MIB / ROW;
+
+/* A model of two files, whose tensors hold the rows of one table. */
+static char folder[32];
+static const char *const names[FILES] = {"first.safetensors", "second.safetensors"};
+static const char index_name[] = "model.safetensors.index.json";
+static inlay_file *file;
+static inlay_file_table table;
+static size_t page;
+
+/* Returns element `at` of the table. */
+static float element(size_t at)
+{
+    return (float)(int32_t)((uint32_t)at * 2654435761u) * 0x1p-31f;
+}
+
+/* Ends the program before any test if a file cannot be written. */
+static void demand(bool holds, const char *what)
+{
+    if (!holds) {
+        perror(what);
+        exit(1);
+    }
+}
+
+static void path_of(const char *name, char *path, size_t room)
+{
+    demand((size_t)snprintf(path, room, "%s/%s", folder, name) < room, name);
+}
+
+static void write_tensor(FILE *out, size_t number)
+{
+    char header[HEADER + 1];
+    const size_t bytes = file_rows * ROW;
+    const int length =
+        snprintf(header, sizeof header,
+                 "{\"shard_%zu.weight\":{\"dtype\":\"F32\",\"shape\":[%zu,%d],\"data_offsets\":[0,%zu]}}", number,
+                 file_rows, WIDTH, bytes);
+    const uint64_t header_bytes = HEADER;
+    float *data = malloc(bytes);
+    demand(data != NULL, "malloc");
+    for (size_t i = 0; i < file_rows * WIDTH; i++)
+        data[i] = element(number * file_rows * WIDTH + i);
+    memset(header + length, ' ', HEADER - (size_t)length);
+    fwrite(&header_bytes, sizeof header_bytes, 1, out);
+    fwrite(header, HEADER, 1, out);
+    fwrite(data, bytes, 1, out);
+    free(data);
+}
+
+static void write_index(FILE *out)
+{
+    fprintf(out, "{\"metadata\":{\"total_size\":%zu},", FILES * file_rows * ROW);
+    fprintf(out, "\"weight_map\":{\"shard_0.weight\":\"%s\",\"shard_1.weight\":\"%s\"}}", names[0], names[1]);
+}
+
+/* Writes the model once, before check forks. */
+static void make_folder(void)
+{
+    strcpy(folder, "file_cold.XXXXXX");
+    demand(mkdtemp(folder) != NULL, folder);
+    for (size_t i = 0; i <= FILES; i++) {
+        char path[128];
+        path_of(i < FILES ? names[i] : index_name, path, sizeof path);
+        FILE *out = fopen(path, "wb");
+        demand(out != NULL, path);
+        if (i < FILES)
+            write_tensor(out, i);
+        else
+            write_index(out);
+        demand(fflush(out) == 0 && fsync(fileno(out)) == 0 && !ferror(out) && fclose(out) == 0, path);
+    }
+}
+
+static void remove_folder(void)
+{
+    for (size_t i = 0; i <= FILES; i++) {
+        char path[128];
+        path_of(i < FILES ? names[i] : index_name, path, sizeof path);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+static void open_with(inlay_file_memory memory, size_t resident_bytes)
+{
+    inlay_file_options options = inlay_file_options_default();
+    inlay_file_error error = {.message = ""};
+    options.memory = memory;
+    options.resident_bytes = resident_bytes;
+    ck_assert_msg(inlay_file_open(folder, &options, &file, &error) == INLAY_FILE_OK, "%s", error.message);
+    ck_assert_msg(inlay_file_table_of(file, "shard_*.weight", &table, &error) == INLAY_FILE_OK, "%s", error.message);
+    ck_assert(table.view.rows == FILES * file_rows && table.view.extent_count == FILES);
+    page = (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void open_mapped(void)
+{
+    open_with(INLAY_FILE_MEMORY_MAPPED, 0);
+}
+
+static void close_file(void)
+{
+    inlay_file_close(file);
+    file = NULL;
+}
+
+/* The rows of a call, and where they go. */
+struct call {
+    size_t rows;
+    int32_t ids[LARGE_CALL];
+    float out[LARGE_CALL][WIDTH];
+    inlay_file_read read;
+};
+
+static struct call the_call;
+
+static void draw_ids(struct random *random, struct call *call, size_t rows)
+{
+    call->rows = rows;
+    for (size_t i = 0; i < rows; i++)
+        call->ids[i] = (int32_t)random_below(random, table.view.rows);
+}
+
+static bool rows_are_right(const struct call *call)
+{
+    for (size_t i = 0; i < call->rows; i++)
+        for (size_t c = 0; c < WIDTH; c++)
+            if (call->out[i][c] != element((size_t)call->ids[i] * WIDTH + c))
+                return false;
+    return true;
+}
+
+static void begin(struct call *call)
+{
+    ck_assert(inlay_file_read_begin(file, &table.view, call->ids, INLAY_ID_I32, call->rows, &call->read) ==
+              INLAY_FILE_OK);
+}
+
+static void gather(struct call *call)
+{
+    ck_assert(inlay_gather(&table.view, call->ids, INLAY_ID_I32, call->rows, 1, call->out, ROW, NULL, NULL) == INLAY_OK);
+}
+
+static void read_rows(struct call *call)
+{
+    begin(call);
+    gather(call);
+    inlay_file_read_end(file, &call->read);
+}
+
+/* ---- What the system holds -------------------------------------------------------------------------------------- */
+
+/* Returns how many pages of the files the system's cache holds. */
+static size_t cached_pages(void)
+{
+    size_t count = 0;
+    static unsigned char flags[32 * MIB / 4096];
+    for (size_t i = 0; i < file->mapping_count; i++) {
+        const struct inlay_mapping *mapping = &file->mappings[i];
+        const size_t pages = (mapping->size + page - 1) / page;
+        ck_assert(pages <= sizeof flags && mincore((void *)(uintptr_t)mapping->bytes, mapping->size, flags) == 0);
+        for (size_t p = 0; p < pages; p++)
+            count += flags[p] & 1;
+    }
+    return count;
+}
+
+static void drop_from_process(void)
+{
+    for (size_t i = 0; i < file->mapping_count; i++)
+        madvise((void *)(uintptr_t)file->mappings[i].bytes, file->mappings[i].size, MADV_DONTNEED);
+}
+
+/* Empties the system's cache of a file. Reading all of it first waits for pages that are requested already, which come
+   later otherwise. */
+static void drop_from_cache(const char *path)
+{
+    static char block[MIB];
+    const int descriptor = open(path, O_RDONLY);
+    while (read(descriptor, block, sizeof block) > 0)
+        continue;
+    posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
+    close(descriptor);
+}
+
+/* Empties the system's cache of the files. Returns whether that worked, and says so if not. */
+static bool drop_cache(void)
+{
+    char path[128];
+    drop_from_process();
+    for (size_t i = 0; i < FILES; i++) {
+        path_of(names[i], path, sizeof path);
+        drop_from_cache(path);
+    }
+    if (cached_pages() == 0)
+        return true;
+    printf("skipped a test of cold tables: the system keeps the pages of files here\n");
+    return false;
+}
+
+/* Returns how many bytes of all mappings of the files are resident in this process. */
+static size_t resident_bytes(void)
+{
+    char line[512];
+    size_t sum = 0, kib;
+    bool ours = false;
+    uintptr_t first, end;
+    FILE *smaps = fopen("/proc/self/smaps", "r");
+    ck_assert_ptr_nonnull(smaps);
+    while (fgets(line, sizeof line, smaps) != NULL) {
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &first, &end) == 2)
+            ours = strstr(line, folder) != NULL;
+        else if (ours && sscanf(line, "Rss: %zu kB", &kib) == 1)
+            sum += kib * 1024;
+    }
+    fclose(smaps);
+    return sum;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------------------------- */
+
+START_TEST(rows_are_those_of_a_plain_gather)
+{
+    static const size_t sizes[] = {1, 2, CALL, 511, 512, LARGE_CALL};
+    struct random random = {1};
+    open_mapped();
+    for (size_t i = 0; i < 60; i++) {
+        if (i % 4 == 0)
+            drop_cache();
+        draw_ids(&random, &the_call, sizes[i % 6]);
+        read_rows(&the_call);
+        EXPECT(rows_are_right(&the_call), "call %zu of %zu rows differs", i, the_call.rows);
+    }
+    close_file();
+}
+END_TEST
+
+START_TEST(every_type_of_ids_finds_its_rows)
+{
+    static const inlay_id_type types[] = {INLAY_ID_I32, INLAY_ID_I64, INLAY_ID_U8,
+                                          INLAY_ID_U16, INLAY_ID_I16, INLAY_ID_U32};
+    unsigned char ids[1 + 8];
+    open_mapped();
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (!drop_cache())
+            return;
+        memset(ids, 0, sizeof ids);
+        ids[1] = 200; /* little-endian, at an odd address */
+        EXPECT(inlay_file_prefetch(file, &table.view, ids + 1, types[i], 1) == INLAY_FILE_OK, "an error");
+        size_t cached = cached_pages();
+        for (int wait = 0; cached == 0 && wait < 1000; wait++, usleep(1000))
+            cached = cached_pages();
+        const struct inlay_rows rows = inlay_rows_of(&table.view, ids + 1, types[i], 1, page);
+        drop_from_process();
+        inlay_rows_touch(&rows, 0, 1);
+        EXPECT(cached_pages() == cached && cached <= 2, "type %d: %zu pages, then %zu", types[i], cached, cached_pages());
+    }
+    close_file();
+}
+END_TEST
+
+START_TEST(ids_outside_of_the_table_are_ignored)
+{
+    const int64_t hostile[] = {-1,        INT64_MIN, INT64_MAX,  (int64_t)(FILES *file_rows), (int64_t)1 << 32,
+                               INT32_MIN, INT32_MAX, UINT32_MAX, -(int64_t)file_rows};
+    const size_t count = sizeof hostile / sizeof *hostile;
+    inlay_file_read read;
+    open_mapped();
+    const bool empty = drop_cache();
+    for (size_t i = 0; i < 40; i++) { /* with and without samples */
+        ck_assert(inlay_file_read_begin(file, &table.view, hostile, INLAY_ID_I64, count, &read) == INLAY_FILE_OK);
+        EXPECT(read.requested == 0, "%zu pages were requested", read.requested);
+        inlay_file_read_end(file, &read);
+        ck_assert(inlay_file_prefetch(file, &table.view, hostile, INLAY_ID_I64, count) == INLAY_FILE_OK);
+    }
+    EXPECT(!empty || cached_pages() == 0, "%zu pages were read", cached_pages());
+    close_file();
+}
+END_TEST
+
+/* Requests and reads pages of rows between pages without access. */
+static void touch_between_guards(const inlay_table *view, const int64_t *ids, size_t count)
+{
+    const struct inlay_rows rows = inlay_rows_of(view, ids, INLAY_ID_I64, count, page);
+    size_t pages = 0;
+    EXPECT(inlay_rows_request(&rows, 0, count * 100, &pages) == count, "rows were left out");
+    EXPECT(pages > 0, "no page was requested");
+    inlay_rows_touch(&rows, 0, count);
+}
+
+START_TEST(no_page_outside_of_the_rows_is_read)
+{
+    enum { SHARD_ROWS = 100, DIM = 320 };
+    page = (size_t)sysconf(_SC_PAGESIZE);
+    struct arena data = arena_make(SHARD_ROWS * DIM), scales = arena_make(SHARD_ROWS * DIM / 32);
+    const int64_t ids[] = {-1, 0, 6, 7, 8, 106, 107, 108, INT64_MAX};
+    for (enum placement place = AT_BEGIN; place <= AT_END; place++) {
+        const unsigned char *codes = arena_place(&data, SHARD_ROWS * DIM, place, 0);
+        const unsigned char *exponents = arena_place(&scales, SHARD_ROWS * DIM / 32, place, 0);
+        inlay_table view = inlay_table_of(INLAY_E4M3_E8M0, codes, SHARD_ROWS, DIM, DIM);
+        view.scales = exponents;
+        touch_between_guards(&view, ids, sizeof ids / sizeof *ids);
+        view.first_row = 7;
+        view.vocab = 1000;
+        touch_between_guards(&view, ids, sizeof ids / sizeof *ids);
+        inlay_table_extent extents[] = {{codes, exponents, NULL, 0},
+                                        {codes + 30 * DIM, exponents + 30 * DIM / 32, NULL, 30},
+                                        {codes + 99 * DIM, exponents + 99 * DIM / 32, NULL, 99}};
+        view = inlay_table_of(INLAY_E4M3_E8M0, NULL, SHARD_ROWS, DIM, DIM);
+        view.extents = extents;
+        view.extent_count = 3;
+        const int64_t edges[] = {0, 29, 30, 98, 99, 100};
+        touch_between_guards(&view, edges, sizeof edges / sizeof *edges);
+    }
+    arena_free(&data);
+    arena_free(&scales);
+}
+END_TEST
+
+START_TEST(scales_are_requested_too)
+{
+    enum { COUNT = 2 };
+    struct call *call = &the_call;
+    open_mapped();
+    if (!drop_cache())
+        return;
+    /* An int8 table in the first file, whose scales are in the second. */
+    inlay_table view = inlay_table_i8(table.view.extents[0].data, table.view.extents[1].data, 1 << 20, 8);
+    call->ids[0] = 3;
+    call->ids[1] = 1 << 19;
+    const struct inlay_rows rows = inlay_rows_of(&view, call->ids, INLAY_ID_I32, COUNT, page);
+    size_t pages = 0;
+    ck_assert(inlay_rows_request(&rows, 0, MOST_REQUESTED, &pages) == COUNT);
+    EXPECT(pages == 2 * COUNT, "%zu pages", pages);
+    inlay_rows_touch(&rows, 0, COUNT);
+    EXPECT(cached_pages() == 2 * COUNT, "%zu pages were read", cached_pages());
+    close_file();
+}
+END_TEST
+
+/* ---- Requests --------------------------------------------------------------------------------------------------- */
+
+START_TEST(prefetch_requests_pages_and_maps_none)
+{
+    struct random random = {2};
+    open_mapped();
+    if (!drop_cache())
+        return;
+    draw_ids(&random, &the_call, LARGE_CALL);
+    ck_assert(inlay_file_prefetch(file, &table.view, the_call.ids, INLAY_ID_I32, LARGE_CALL) == INLAY_FILE_OK);
+    EXPECT(resident_bytes() == 0, "%zu bytes were read", resident_bytes());
+    size_t cached = cached_pages();
+    for (int wait = 0; cached < MOST_REQUESTED - 2 && wait < 1000; wait++, usleep(1000))
+        cached = cached_pages();
+    /* Two rows may share a page, and of a row that has two pages the second would be one too many. */
+    EXPECT(cached <= MOST_REQUESTED && cached >= MOST_REQUESTED - 16, "%zu pages", cached);
+
+    /* They are those of the first rows. */
+    inlay_file_read_end(file, &the_call.read);
+    drop_from_process();
+    the_call.rows = MOST_REQUESTED - 64;
+    gather(&the_call);
+    EXPECT(cached_pages() == cached, "rows needed %zu more pages", cached_pages() - cached);
+    EXPECT(rows_are_right(&the_call), "rows differ");
+    close_file();
+}
+END_TEST
+
+START_TEST(a_large_call_requests_all_pages)
+{
+    struct random random = {3};
+    open_mapped();
+    draw_ids(&random, &the_call, LARGE_CALL);
+    if (!drop_cache())
+        return;
+    begin(&the_call);
+    EXPECT(the_call.read.requested >= LARGE_CALL, "%zu pages were requested", the_call.read.requested);
+    /* The gather waits for the last windows. Faults also map neighbours that the cache has. */
+    EXPECT(resident_bytes() / page > LARGE_CALL / 2, "%zu pages were read before the gather", resident_bytes() / page);
+    gather(&the_call);
+    inlay_file_read_end(file, &the_call.read);
+    EXPECT(rows_are_right(&the_call), "rows differ");
+    close_file();
+}
+END_TEST
+
+START_TEST(neighbouring_rows_are_requested_together)
+{
+    open_mapped();
+    for (int32_t i = 0; i < LARGE_CALL; i++)
+        the_call.ids[i] = i;
+    const struct inlay_rows rows = inlay_rows_of(&table.view, the_call.ids, INLAY_ID_I32, LARGE_CALL, page);
+    size_t pages = 0;
+    ck_assert(inlay_rows_request(&rows, 0, SIZE_MAX, &pages) == LARGE_CALL);
+    const size_t least = LARGE_CALL * ROW / page;
+    EXPECT(pages >= least && pages <= least + 2, "%zu pages, not %zu", pages, least);
+    close_file();
+}
+END_TEST
+
+/* Reads rows that are in memory until no page is requested for them. */
+static bool becomes_warm(struct random *random)
+{
+    for (size_t i = 0; i < 2000; i++) {
+        draw_ids(random, &the_call, CALL);
+        gather(&the_call);
+        read_rows(&the_call);
+        if (i > 8 && the_call.read.requested == 0)
+            return true;
+    }
+    return false;
+}
+
+START_TEST(warm_calls_request_nothing_and_slow_calls_do)
+{
+    struct random random = {4};
+    open_mapped();
+    EXPECT(becomes_warm(&random), "pages are requested for ever");
+    for (size_t i = 0; i < 3; i++) { /* one slow call may be an interrupt; calls begin long ago here, and so are slow */
+        begin(&the_call);
+        EXPECT(the_call.read.requested == 0 || i == 2, "%zu pages are requested after %zu slow calls",
+               the_call.read.requested, i);
+        EXPECT(the_call.read.requested > 0 || i < 2, "nothing is requested after two slow calls");
+        the_call.read.begin -= (uint64_t)1 << 40;
+        inlay_file_read_end(file, &the_call.read);
+    }
+    EXPECT(becomes_warm(&random), "requests never end again");
+    close_file();
+}
+END_TEST
+
+START_TEST(cold_calls_turn_requests_on)
+{
+    struct random random = {5};
+    open_mapped();
+    EXPECT(becomes_warm(&random), "pages are requested for ever");
+    if (!drop_cache())
+        return;
+    bool requested = false;
+    for (size_t i = 0; i < 200 && !requested; i++) {
+        draw_ids(&random, &the_call, CALL);
+        read_rows(&the_call);
+        requested = the_call.read.requested > 0;
+    }
+    EXPECT(requested, "200 calls from the disk requested nothing");
+    EXPECT(becomes_warm(&random), "pages are requested for ever");
+    drop_cache();
+    draw_ids(&random, &the_call, LARGE_CALL);
+    read_rows(&the_call);
+    EXPECT(the_call.read.requested >= LARGE_CALL, "a large call requested %zu pages", the_call.read.requested);
+    close_file();
+}
+END_TEST
+
+START_TEST(the_decision_follows_its_definition)
+{
+    struct inlay_advice advice = {0};
+    for (unsigned call = 0; call < 40; call++)
+        EXPECT(inlay_advice_next(&advice, CALL) == (call % 16 == 4 ? INLAY_ADVICE_TAKE_SAMPLE : INLAY_ADVICE_REQUEST),
+               "call %u of a new file", call);
+    EXPECT(inlay_advice_sampled(&advice, 8, 8), "cold rows turn requests off");
+    EXPECT(inlay_advice_sampled(&advice, 8, 1), "a single slow row turns requests off");
+    EXPECT(!inlay_advice_sampled(&advice, 8, 0), "warm rows leave requests on");
+    EXPECT(inlay_advice_next(&advice, CALL) == INLAY_ADVICE_NOTHING, "requests are still on");
+    EXPECT(inlay_advice_next(&advice, 512) == INLAY_ADVICE_TAKE_SAMPLE, "a large call takes no sample");
+    EXPECT(!inlay_advice_sampled(&advice, 8, 1), "a single slow row turns requests on");
+    inlay_advice_measured(&advice, true);
+    EXPECT(inlay_advice_next(&advice, CALL) == INLAY_ADVICE_NOTHING, "a single slow call turns requests on");
+    inlay_advice_measured(&advice, false);
+    inlay_advice_measured(&advice, true);
+    EXPECT(inlay_advice_next(&advice, CALL) == INLAY_ADVICE_NOTHING, "slow calls with a fast one between");
+    inlay_advice_measured(&advice, true);
+    EXPECT(inlay_advice_next(&advice, CALL) == INLAY_ADVICE_REQUEST, "two slow calls leave requests off");
+    inlay_advice_measured(&advice, false);
+    EXPECT(inlay_advice_next(&advice, CALL) == INLAY_ADVICE_REQUEST, "a fast call turns requests off without a sample");
+    inlay_advice_sampled(&advice, 8, 0);
+    EXPECT(inlay_advice_sampled(&advice, 8, 2), "two slow rows of eight leave requests off");
+}
+END_TEST
+
+/* ---- The cap ---------------------------------------------------------------------------------------------------- */
+
+START_TEST(the_cap_holds_after_every_call)
+{
+    enum { CAP = 6 * MIB };
+    struct random random = {6};
+    open_with(INLAY_FILE_MEMORY_MAPPED, CAP);
+    size_t most = 0;
+    for (size_t i = 0; i < 3000; i++) {
+        if (i % 1000 == 0)
+            drop_cache(); /* so that both rows from the disk and rows from the cache are counted */
+        draw_ids(&random, &the_call, i % 500 == 499 ? LARGE_CALL : CALL);
+        read_rows(&the_call);
+        const size_t resident = resident_bytes();
+        most = resident > most ? resident : most;
+        EXPECT(resident <= CAP, "%zu KiB are resident after call %zu", resident >> 10, i);
+        EXPECT(rows_are_right(&the_call), "rows of call %zu differ", i);
+    }
+    EXPECT(most > CAP / 4, "no more than %zu KiB are ever resident", most >> 10);
+    close_file();
+}
+END_TEST
+
+START_TEST(without_a_cap_all_stays)
+{
+    struct random random = {7};
+    open_mapped();
+    for (size_t i = 0; i < 20; i++) {
+        draw_ids(&random, &the_call, LARGE_CALL);
+        read_rows(&the_call);
+    }
+    EXPECT(resident_bytes() > 30 * MIB, "%zu KiB are resident", resident_bytes() >> 10);
+    close_file();
+}
+END_TEST
+
+START_TEST(a_warm_call_under_a_cap_drops_nothing)
+{
+    struct random random = {8};
+    open_with(INLAY_FILE_MEMORY_MAPPED, 200 * MIB);
+    for (size_t i = 0; i < 40; i++) {
+        draw_ids(&random, &the_call, LARGE_CALL);
+        read_rows(&the_call);
+    }
+    const size_t before = resident_bytes();
+    for (size_t i = 0; i < 2000; i++) {
+        draw_ids(&random, &the_call, CALL);
+        read_rows(&the_call);
+    }
+    EXPECT(resident_bytes() >= before, "%zu KiB were dropped", (before - resident_bytes()) >> 10);
+    close_file();
+}
+END_TEST
+
+/* ---- Threads, arguments, other memory --------------------------------------------------------------------------- */
+
+enum { THREADS = 4 };
+
+static void *read_many(void *seed)
+{
+    struct call *call = malloc(sizeof *call);
+    struct random random = {(uint64_t)(uintptr_t)seed};
+    bool right = call != NULL;
+    for (size_t i = 0; right && i < 400; i++) {
+        draw_ids(&random, call, i % 50 == 7 ? LARGE_CALL : CALL);
+        if (i % 3 == 0)
+            inlay_file_prefetch(file, &table.view, call->ids, INLAY_ID_I32, call->rows);
+        read_rows(call);
+        right = rows_are_right(call);
+    }
+    free(call);
+    return right ? seed : NULL;
+}
+
+START_TEST(threads_read_what_one_reads)
+{
+    static const size_t caps[] = {0, 8 * MIB};
+    for (size_t i = 0; i < 2; i++) {
+        pthread_t threads[THREADS];
+        open_with(INLAY_FILE_MEMORY_MAPPED, caps[i]);
+        drop_cache();
+        for (size_t t = 0; t < THREADS; t++)
+            ck_assert(pthread_create(&threads[t], NULL, read_many, (void *)(uintptr_t)(t + 1)) == 0);
+        for (size_t t = 0; t < THREADS; t++) {
+            void *result;
+            ck_assert(pthread_join(threads[t], &result) == 0);
+            EXPECT(result != NULL, "rows of thread %zu differ", t);
+        }
+        close_file();
+    }
+}
+END_TEST
+
+START_TEST(files_in_memory_need_nothing)
+{
+    static const inlay_file_memory kinds[] = {INLAY_FILE_MEMORY_COPIED, INLAY_FILE_MEMORY_LOADED};
+    struct random random = {9};
+    for (size_t i = 0; i < 2; i++) {
+        open_with(kinds[i], MIB);
+        draw_ids(&random, &the_call, LARGE_CALL);
+        read_rows(&the_call);
+        EXPECT(the_call.read.requested == 0 && the_call.read.pages == 0, "%zu pages were requested",
+               the_call.read.requested);
+        EXPECT(rows_are_right(&the_call), "rows differ");
+        close_file();
+    }
+}
+END_TEST
+
+START_TEST(bad_arguments_are_errors)
+{
+    const int32_t id = 0;
+    inlay_file_read read;
+    open_mapped();
+    const inlay_table *view = &table.view;
+    EXPECT(inlay_file_prefetch(NULL, view, &id, INLAY_ID_I32, 1) == INLAY_FILE_ERROR_ARGUMENT, "no file");
+    EXPECT(inlay_file_prefetch(file, NULL, &id, INLAY_ID_I32, 1) == INLAY_FILE_ERROR_ARGUMENT, "no table");
+    EXPECT(inlay_file_prefetch(file, view, NULL, INLAY_ID_I32, 1) == INLAY_FILE_ERROR_ARGUMENT, "no ids");
+    EXPECT(inlay_file_prefetch(file, view, &id, (inlay_id_type)0, 1) == INLAY_FILE_ERROR_ARGUMENT, "type 0");
+    EXPECT(inlay_file_prefetch(file, view, &id, (inlay_id_type)7, 1) == INLAY_FILE_ERROR_ARGUMENT, "type 7");
+    EXPECT(inlay_file_prefetch(file, view, NULL, INLAY_ID_I32, 0) == INLAY_FILE_OK, "no ids are needed");
+    EXPECT(inlay_file_read_begin(file, view, &id, INLAY_ID_I32, 1, NULL) == INLAY_FILE_ERROR_ARGUMENT, "no read");
+    EXPECT(inlay_file_read_begin(NULL, view, &id, INLAY_ID_I32, 1, &read) == INLAY_FILE_ERROR_ARGUMENT, "no file");
+    EXPECT(inlay_file_read_begin(file, view, NULL, INLAY_ID_I32, 0, &read) == INLAY_FILE_OK, "no ids are needed");
+    EXPECT(read.pages == 0, "%zu pages of no rows", read.pages);
+    inlay_file_read_end(file, &read);
+    inlay_file_read_end(NULL, &read);
+    inlay_file_read_end(file, NULL);
+    close_file();
+}
+END_TEST
+
+START_TEST(errno_stays)
+{
+    static int32_t memory[1024];
+    const inlay_table elsewhere = inlay_table_i8(memory, NULL, 64, 8); /* advice about it is an error of the system */
+    struct random random = {10};
+    open_with(INLAY_FILE_MEMORY_MAPPED, MIB);
+    draw_ids(&random, &the_call, LARGE_CALL);
+    errno = 77;
+    inlay_file_prefetch(file, &elsewhere, memory, INLAY_ID_I32, 8);
+    inlay_file_read_begin(file, &elsewhere, memory, INLAY_ID_I32, 8, &the_call.read);
+    inlay_file_read_end(file, &the_call.read);
+    read_rows(&the_call);
+    EXPECT(errno == 77, "errno is %d", errno);
+    close_file();
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    make_folder();
+    const int status = RUN_TESTS(
+        argc, argv, "cold tables", NULL, NULL, rows_are_those_of_a_plain_gather, every_type_of_ids_finds_its_rows,
+        ids_outside_of_the_table_are_ignored, no_page_outside_of_the_rows_is_read, scales_are_requested_too,
+        prefetch_requests_pages_and_maps_none, a_large_call_requests_all_pages, neighbouring_rows_are_requested_together,
+        warm_calls_request_nothing_and_slow_calls_do, cold_calls_turn_requests_on, the_decision_follows_its_definition,
+        the_cap_holds_after_every_call, without_a_cap_all_stays, a_warm_call_under_a_cap_drops_nothing,
+        threads_read_what_one_reads, files_in_memory_need_nothing, bad_arguments_are_errors, errno_stays);
+    remove_folder();
+    return status;
+}
