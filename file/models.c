@@ -25,7 +25,8 @@
 #define BERT_OLD_NORM .gamma = "embeddings.LayerNorm.gamma", .beta = "embeddings.LayerNorm.beta"
 
 /* Where the language model is in files of language models, and of models that see and hear too. */
-#define LANGUAGE_PREFIXES LIST("model.", "", "model.language_model.", "language_model.model.", "language_model.")
+#define LANGUAGE_PREFIXES                                                                                              \
+    LIST("model.", "", "model.language_model.", "language_model.model.", "language_model.", "gpt_neox.")
 
 static const struct inlay_model models[] = {
     {
@@ -190,8 +191,8 @@ static const struct inlay_model models[] = {
                  "phi2", "phi3", "phimoe", "olmo", "olmo2", "olmoe", "gpt-oss", "smollm3", "glm4", "glm4moe",
                  "command-r", "cohere2", "exaone4", "nemotron", "stablelm", "starcoder2", "gptneox"),
         .prefixes = LANGUAGE_PREFIXES,
-        .names = NAMES({.tokens = "embed_tokens.weight"}, {.tokens = "embed.weight"},
-                       {.tokens = "gpt_neox.embed_in.weight"}, {GGUF_TOKENS}),
+        .names = NAMES({.tokens = "embed_tokens.weight"}, {.tokens = "embed.weight"}, {.tokens = "embed_in.weight"},
+                       {GGUF_TOKENS}),
         .dim = {"hidden_size", "embedding_length", 0},
     },
     {
