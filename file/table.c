@@ -202,8 +202,7 @@ static inlay_file_status join(const struct request *request, const char *pattern
         rows += (size_t)piece.tensor->shape[0];
     }
     bool regular = equal == count && piece.tensor->shape[0] <= first.tensor->shape[0];
-    table->view = view_of(&first);
-    table->scale = first.scale;
+    *table = (inlay_file_table){.view = view_of(&first), .scale = first.scale};
     table->view.rows = rows;
     if (count > 1)
         table->view = inlay_table_in_extents(table->view, extents, count, regular ? (size_t)first.tensor->shape[0] : 0);
@@ -260,7 +259,7 @@ inlay_file_status inlay_file_table_of(inlay_file *file, const char *name, inlay_
     inlay_file_status status;
     if (tensor != NULL) {
         status = make_piece(&request, tensor, &piece);
-        made = (inlay_file_table){.view = {0}, .scale = piece.scale};
+        made = (inlay_file_table){.scale = piece.scale};
         if (status == INLAY_FILE_OK)
             made.view = view_of(&piece);
     } else if (star != NULL)

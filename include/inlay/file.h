@@ -118,8 +118,8 @@ typedef struct inlay_file_tensor {
     inlay_element_type element;      /**< the type of tables of it, 0: no table can have it */
     uint32_t rank;                   /**< number of dimensions, 0 to INLAY_FILE_RANK */
     uint64_t shape[INLAY_FILE_RANK]; /**< the slowest first, as in PyTorch: [vocab, dim] also of GGUF */
-    const void *data;                /**< its first byte, at any address */
     uint64_t bytes;                  /**< of its data */
+    const void *data;                /**< its first byte, at any address */
     const char *path;                /**< of the file that holds it */
 } inlay_file_tensor;
 
@@ -171,9 +171,10 @@ INLAY_API const inlay_file_value *inlay_file_value_named(const inlay_file *file,
 
 /** A table of a file. */
 typedef struct inlay_file_table {
-    inlay_table view; /**< into the file's memory, over extents where several tensors hold the rows */
-    float scale;      /**< the factor of the whole table that the checkpoint has beside it (a .weight_scale of one
-                           number); else 1. Multiply the scale of the layer by it */
+    inlay_table view;  /**< into the file's memory, over extents where several tensors hold the rows */
+    float scale;       /**< the factor of the whole table that the checkpoint has beside it (a .weight_scale of one
+                            number); else 1. Multiply the scale of the layer by it */
+    uint32_t reserved; /**< 0 */
 } inlay_file_table;
 
 /**

@@ -26,7 +26,11 @@ STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 STRICT_C99 = ["-std=c99", *STRICT]
 COMMAND_TIMEOUT_S = 120
 MESSAGE_LINES = 40
-HEADERS = ("base.h", "inlay.h", "layer.h", "ngram.h", "positions.h", "table.h")
+# The headers of each library, and the version of its symbols.
+LIBRARIES = {
+    "inlay": (("base.h", "inlay.h", "layer.h", "ngram.h", "positions.h", "table.h"), "INLAY_0"),
+    "inlay-file": (("file.h",), "INLAY_FILE_0"),
+}
 
 
 class Failure(Exception):
@@ -112,9 +116,9 @@ class Build:
         self.version = self.introspect("projectinfo")["version"]
         self.prefix = pathlib.PurePath(options["prefix"])
         self.folders = {name: self.prefix / options[name] for name in ("bindir", "includedir", "libdir", "mandir")}
-        self.has_tool = any(
-            target["type"] == "executable" and target["installed"] for target in self.introspect("targets")
-        )
+        installed = [target for target in self.introspect("targets") if target["installed"]]
+        self.has_tool = any(target["type"] == "executable" for target in installed)
+        self.libraries = [name for name in LIBRARIES if any(target["name"] == name for target in installed)]
         instrumentation = {name: options.get(name, False) for name in ("b_sanitize", "b_coverage")}
         self.instrumented = [f"{name}={value}" for name, value in instrumentation.items() if value not in ("none", False)]
 
@@ -144,25 +148,28 @@ class Installed:
         path = [str(self.libdir / "pkgconfig")] + os.environ.get("PKG_CONFIG_PATH", "").split(os.pathsep)
         return ["pkg-config", f"--define-variable=prefix={self.prefix}"], {"PKG_CONFIG_PATH": os.pathsep.join(path)}
 
-    def flags(self, *arguments):
-        """Returns the flags that pkg-config prints for inlay."""
+    def flags(self, *arguments, library="inlay"):
+        """Returns the flags that pkg-config prints for a library."""
         need("pkg-config")
         command, env = self.pkg_config()
-        out, _ = run(*command, *arguments, "inlay", env=env)
+        out, _ = run(*command, *arguments, library, env=env)
         return shlex.split(out)
 
-    def headers(self):
-        """The text of all installed headers."""
+    def headers(self, library="inlay"):
+        """The text of a library's installed headers."""
         folder = self.inside(self.build.folders["includedir"]) / "inlay"
-        return "\n".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.h")))
+        return "\n".join((folder / name).read_text(encoding="utf-8") for name in LIBRARIES[library][0])
 
     # ---- The files and the symbols ----
 
     def check_tree(self):
         folders = self.build.folders
-        expected = {folders["includedir"] / "inlay" / name for name in HEADERS}
-        expected |= {folders["libdir"] / name for name in ("libinlay.so", "libinlay.so.0", self.shared.name)}
-        expected |= {folders["libdir"] / "libinlay.a", folders["libdir"] / "pkgconfig" / "inlay.pc"}
+        expected = set()
+        for library in self.build.libraries:
+            expected |= {folders["includedir"] / "inlay" / name for name in LIBRARIES[library][0]}
+            ends = (".so", ".so.0", f".so.{self.build.version}", ".a")
+            expected |= {folders["libdir"] / f"lib{library}{end}" for end in ends}
+            expected |= {folders["libdir"] / "pkgconfig" / f"{library}.pc"}
         cmake = folders["libdir"] / "cmake" / "inlay"
         expected |= {cmake / "inlay-config.cmake", cmake / "inlay-config-version.cmake"}
         if self.build.has_tool:
@@ -175,29 +182,35 @@ class Installed:
             raise Failure("\n".join(wrong))
 
     def check_links(self):
-        for link, target in (("libinlay.so", "libinlay.so.0"), ("libinlay.so.0", self.shared.name)):
-            expect_same(f"targets of {link}", os.readlink(self.libdir / link), target)
+        for library in self.build.libraries:
+            for link, target in ((".so", ".so.0"), (".so.0", f".so.{self.build.version}")):
+                expect_same(f"targets of {library}", os.readlink(self.libdir / f"lib{library}{link}"), f"lib{library}{target}")
 
     def check_soname(self):
         need("readelf")
-        out, _ = run("readelf", "--dynamic", "--wide", self.shared)
-        expect_same("sonames", re.findall(r"\(SONAME\).*\[(.*)\]", out), ["libinlay.so.0"])
+        for library in self.build.libraries:
+            out, _ = run("readelf", "--dynamic", "--wide", self.libdir / f"lib{library}.so")
+            expect_same("sonames", re.findall(r"\(SONAME\).*\[(.*)\]", out), [f"lib{library}.so.0"])
 
     def check_symbols(self):
         """The exported symbols are those that the headers declare, each with its version."""
         need("readelf")
-        declared = set(re.findall(r"^INLAY_API [\w *]+\b(inlay_\w+)\(", self.headers(), re.MULTILINE))
-        out, _ = run("readelf", "--dyn-syms", "--wide", self.shared)
-        # Num: Value Size Type Bind Vis Ndx Name; the version itself is an absolute symbol.
-        rows = [line.split() for line in out.splitlines() if re.match(r"\s*\d+:", line)]
-        exported = {row[7] for row in rows if len(row) >= 8 and row[6] != "UND" and row[4] != "LOCAL"}
-        expected = {f"{name}@@INLAY_0" for name in declared} | {"INLAY_0"}
-        expect_same("exports", sorted(exported), sorted(expected))
+        for library in self.build.libraries:
+            version = LIBRARIES[library][1]
+            declared = set(re.findall(r"^INLAY_API [\w *]+\b(inlay_\w+)\(", self.headers(library), re.MULTILINE))
+            out, _ = run("readelf", "--dyn-syms", "--wide", self.libdir / f"lib{library}.so")
+            # Num: Value Size Type Bind Vis Ndx Name; the version itself is an absolute symbol.
+            rows = [line.split() for line in out.splitlines() if re.match(r"\s*\d+:", line)]
+            exported = {row[7] for row in rows if len(row) >= 8 and row[6] != "UND" and row[4] != "LOCAL"}
+            expected = {f"{name}@@{version}" for name in declared} | {version}
+            expect_same("exports", sorted(exported), sorted(expected))
 
     def check_version(self):
         numbers = re.findall(r"#define INLAY_VERSION_\w+ (\d+)", self.headers())
         expect_same("the headers' and the build's version", ".".join(numbers), self.build.version)
-        expect_same("pkg-config's and the build's version", self.flags("--modversion"), [self.build.version])
+        for library in self.build.libraries:
+            found = self.flags("--modversion", library=library)
+            expect_same("pkg-config's and the build's version", found, [self.build.version])
 
     def check_runs(self):
         """Skips the programs if a plain compiler cannot use the installed files, or its programs cannot run here."""
