@@ -18,6 +18,12 @@ int command_ngram(int argc, char **argv);
 /** `inlay quantize`: a table of another element type. */
 int command_quantize(int argc, char **argv);
 
+/** `inlay convert`: a table of a model file as another element type, in a model file. */
+int command_convert(int argc, char **argv);
+
+/** `inlay model`: what a model file holds. */
+int command_model(int argc, char **argv);
+
 /** `inlay tune`: a profile of this machine. */
 int command_tune(int argc, char **argv);
 

@@ -11,6 +11,7 @@
 
 #include "command.h"
 #include "message.h"
+#include "model_file.h"
 #include "ngram_spec.h"
 #include "options.h"
 #include "plot.h"
@@ -156,6 +157,7 @@ int command_info(int argc, char **argv)
     printf("threads   %s\n", threads_library() != NULL ? threads_library() : "none");
     printf("pictures  %s\n", plot_library() != NULL ? plot_library() : "none");
     printf("specs     %s\n", ngram_spec_library() != NULL ? ngram_spec_library() : "none");
+    printf("models    %s\n", model_formats() != NULL ? model_formats() : "none");
     print_source();
     return print_defaults((size_t)dim);
 }

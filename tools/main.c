@@ -26,6 +26,8 @@ static const char help[] = "Usage: inlay COMMAND [option ...]\n"
                            "  table      a table of sinusoidal positions\n"
                            "  ngram      token ids to the rows of hashed n-grams\n"
                            "  quantize   a table of another element type\n"
+                           "  model      what a model file holds\n"
+                           "  convert    a table of a model file to another element type and format\n"
                            "  tune       measure the thresholds of this machine and write a profile of them\n"
                            "  info       what this build has and what this machine runs of it\n"
                            "\n"
@@ -41,6 +43,7 @@ static const struct command {
 } commands[] = {
     {"embed", "inlay embed", command_embed}, {"table", "inlay table", command_table},
     {"ngram", "inlay ngram", command_ngram}, {"quantize", "inlay quantize", command_quantize},
+    {"model", "inlay model", command_model}, {"convert", "inlay convert", command_convert},
     {"tune", "inlay tune", command_tune},    {"info", "inlay info", command_info},
 };
 
@@ -59,7 +62,7 @@ static void fill_standard_streams(void)
 static int run(int argc, char **argv)
 {
     if (argc < 2)
-        return misused("there is no command: embed, table, ngram, quantize, tune or info; see inlay --help");
+        return misused("there is no command; see inlay --help");
     const char *name = argv[1];
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(name, commands[i].name) == 0) {
@@ -69,8 +72,7 @@ static int run(int argc, char **argv)
     }
     bool version = strcmp(name, "--version") == 0;
     if (!version && strcmp(name, "--help") != 0 && strcmp(name, "-h") != 0)
-        return misused("unknown command %s: embed, table, ngram, quantize, tune or info; see inlay --help",
-                       shown(name));
+        return misused("unknown command %s; see inlay --help", shown(name));
     if (argc > 2)
         return misused("stray argument %s after %s", shown(argv[2]), name);
     if (version)

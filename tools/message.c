@@ -6,7 +6,6 @@
 #include "message.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -123,6 +122,15 @@ const char *shown(const char *text)
 const char *escaped(const char *text, size_t size)
 {
     return quoted(text, size, "");
+}
+
+bool is_utf8(const char *text)
+{
+    size_t size = strlen(text), length = 1;
+    uint32_t code;
+    for (; size > 0 && length > 0; text += length, size -= length)
+        length = decode_utf8(text, size, &code);
+    return length > 0;
 }
 
 size_t leading_bytes(const char *text, size_t size, size_t characters)

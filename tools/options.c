@@ -149,17 +149,9 @@ static int bad_option(int option, char **argv)
     return misused("unknown or ambiguous option %s: see inlay %s --help", shown(last), argv[0]);
 }
 
-int options_parse(struct command_line *line, int argc, char **argv, void *options)
+/* Takes options up to the first argument that is none; HELPED after --help. */
+static int take_options(struct command_line *line, int argc, char **argv, const struct option *known, void *options)
 {
-    struct option known[OPTIONS_MOST + 2] = {{"help", no_argument, NULL, 'h'}};
-    for (int i = 0; line->rules[i].name != NULL; i++) {
-        assert(i < OPTIONS_MOST);
-        int argument = line->rules[i].kind == OPTION_FLAG ? no_argument : required_argument;
-        known[i + 1] = (struct option){line->rules[i].name, argument, NULL, FIRST + i};
-    }
-    /* 0 rather than 1: glibc and musl then forget the state of an earlier scan. */
-    optind = 0;
-    opterr = 0;
     int option;
     /* '+' stops at the first argument that is no option; ':' tells a missing value from an unknown option. */
     while ((option = getopt_long(argc, argv, "+:h", known, NULL)) != -1) {
@@ -171,6 +163,25 @@ int options_parse(struct command_line *line, int argc, char **argv, void *option
             return bad_option(option, argv);
         TRY(take_value(&line->rules[option - FIRST], optarg, options));
         line->given[option - FIRST] = true;
+    }
+    return DONE;
+}
+
+int options_parse(struct command_line *line, int argc, char **argv, void *options)
+{
+    struct option known[OPTIONS_MOST + 2] = {{"help", no_argument, NULL, 'h'}};
+    for (int i = 0; line->rules[i].name != NULL; i++) {
+        assert(i < OPTIONS_MOST);
+        int argument = line->rules[i].kind == OPTION_FLAG ? no_argument : required_argument;
+        known[i + 1] = (struct option){line->rules[i].name, argument, NULL, FIRST + i};
+    }
+    /* 0 rather than 1: glibc and musl then forget the state of an earlier scan. */
+    optind = 0;
+    opterr = 0;
+    TRY(take_options(line, argc, argv, known, options));
+    if (optind < argc && line->operand != NULL) {
+        *line->operand = argv[optind++];
+        TRY(take_options(line, argc, argv, known, options));
     }
     if (optind < argc)
         return misused("stray argument %s: values follow the option they belong to", shown(argv[optind]));

@@ -42,6 +42,7 @@ enum { OPTIONS_MOST = 40 };
 struct command_line {
     const char *usage; /**< the first lines of help */
     const struct option_rule *rules;
+    const char **operand;     /**< where the one argument that is no option goes, null before; null: there is none */
     bool given[OPTIONS_MOST]; /**< whether the option of a rule was given */
 };
 

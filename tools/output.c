@@ -156,7 +156,9 @@ static int create_beside(struct output *output)
 static int open_output(struct output *output, const char *option, const char *path, bool text)
 {
     output->option = option;
-    output->path = path;
+    output->path = strdup(path);
+    if (output->path == NULL)
+        return out_of_memory("a name", (double)strlen(path));
     struct stat status;
     bool exists = stat(path, &status) == 0;
     int file = -1;
@@ -239,18 +241,27 @@ int output_check(struct output *output)
     return ferror(output->stream) ? cannot_write(output) : DONE;
 }
 
+int output_write(struct output *output, const void *bytes, size_t n)
+{
+    fwrite(bytes, 1, n, output->stream);
+    return output_check(output);
+}
+
+int output_seek(struct output *output, uint64_t offset)
+{
+    return fseeko(output->stream, (off_t)offset, SEEK_SET) == 0 ? DONE : cannot_write(output);
+}
+
 int output_npy_header(struct output *output, enum npy_element element, const size_t *shape, size_t rank)
 {
     /* The build refuses big-endian hosts, so '<' is how values lie in memory. */
     char header[NPY_FORMAT_BYTES];
-    fwrite(header, 1, inlay_npy_format(inlay_npy_descr(element), shape, rank, header), output->stream);
-    return output_check(output);
+    return output_write(output, header, inlay_npy_format(inlay_npy_descr(element), shape, rank, header));
 }
 
 int output_npy_elements(struct output *output, enum npy_element element, const void *elements, size_t n)
 {
-    fwrite(elements, inlay_npy_element_bytes(element), n, output->stream);
-    return output_check(output);
+    return output_write(output, elements, n * inlay_npy_element_bytes(element));
 }
 
 static void discard(struct output *output)
@@ -263,6 +274,7 @@ static void discard(struct output *output)
     }
     free(output->temporary);
     free(output->target);
+    free(output->path);
     *output = (struct output){.stream = NULL};
 }
 

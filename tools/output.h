@@ -16,7 +16,7 @@
 struct output {
     FILE *stream;
     const char *option; /**< that names it */
-    const char *path;   /**< as the user wrote it */
+    char *path;         /**< as the user wrote it */
     char *target;       /**< where it goes in the end; null where it is written directly */
     char *temporary;    /**< where it is until then */
 };
@@ -45,6 +45,12 @@ void outputs_discard(struct outputs *outputs);
 
 /** Returns FAILED, with a message, if something written before did not arrive. */
 int output_check(struct output *output);
+
+/** Writes bytes behind those before. */
+int output_write(struct output *output, const void *bytes, size_t n);
+
+/** Goes to a place in a file, for the next bytes that are written. A pipe has no places, which is an error. */
+int output_seek(struct output *output, uint64_t offset);
 
 /** Writes the header of a .npy file with elements [shape...]; the elements follow. */
 int output_npy_header(struct output *output, enum npy_element element, const size_t *shape, size_t rank);

@@ -11,6 +11,7 @@
 
 #include "load.h"
 #include "message.h"
+#include "model_file.h"
 #include "names.h"
 #include "stored.h"
 
@@ -66,6 +67,7 @@ int weights_make(const inlay_sinusoid *sinusoid, int64_t seed, size_t rows, size
     }
     free(made);
     weights->view = inlay_table_f32(weights->data, rows, dim);
+    weights->factor = 1;
     return outcome;
 }
 
@@ -164,6 +166,7 @@ static int load_zeros(const char *path, struct weights *weights)
 int weights_load(const char *path, inlay_element_type type, size_t dim, struct weights *weights)
 {
     struct npy npy;
+    weights->factor = 1;
     TRY(load_npy(path, NPY_TABLE, &npy, &weights->data));
     TRY(view_data(path, &npy, type, dim, weights));
     TRY(load_scales(path, weights));
@@ -175,4 +178,5 @@ void weights_free(struct weights *weights)
     free(weights->data);
     free(weights->scales);
     free(weights->zeros);
+    model_file_close(weights->file);
 }

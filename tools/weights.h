@@ -10,12 +10,16 @@
 
 #include <inlay/inlay.h>
 
+struct inlay_file;
+
 /** A table [rows, dim] and the memory that it views. All zero where there is none. */
 struct weights {
     inlay_table view;
+    float factor; /**< of all rows */
     void *data;
     void *scales;
     void *zeros;
+    struct inlay_file *file; /**< the model file that the view points into, or null */
 };
 
 /**
