@@ -37,8 +37,7 @@ static int parse_table(const struct option_rule *rule, void *target, const char 
     struct embed_options *options = target;
     options->table = strcmp(text, "fixed") == 0 ? TABLE_FIXED : strcmp(text, "random") == 0 ? TABLE_RANDOM : TABLE_FILE;
     options->table_file = text;
-    if (options->table == TABLE_FILE && !ends_in_npy(text))
-        return misused("--%s %s is neither fixed, random nor a file that ends in .npy", rule->name, shown(text));
+    (void)rule;
     return DONE;
 }
 
@@ -85,6 +84,9 @@ static const struct option_rule rules[] = {
      .help = "the sinusoid itself, where row id is position id (default); uniform in [-1, 1), the same floats on every "
              "machine; or [vocab, dim] from a file",
      .heading = "\nTable of token rows, [vocab, dim]:\n"},
+    {"model", "FILE|DIR", OPTION_TEXT, FIELD(model),
+     .help = "the input layer of a model, as inlay model finds it: table, scale, positions and norm; needs --ids. With "
+             "--table NAME only that tensor is taken from it, and all else is as without --model"},
     {"table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1, .names = ELEMENT_TYPES,
      .help = "element type of the file (default: what its elements say, which are float32, float16, bfloat16 as '<u2', "
              "or i8); scales and zero points lie beside it in FILE.scales.npy and FILE.zeros.npy, as inlay quantize "
@@ -123,11 +125,41 @@ static const struct refusal refusals[] = {
      "print-vocab",
      "--print-vocab prints the vocabulary and ends: drop --%s"},
     {{"out", "plot", "time"}, "explain", "--explain prints the plan and ends: drop --%s"},
+    {{"time"}, "model", "--time compares with a copy of rows in memory, and those of --model lie in a file"},
     {.beside = NULL},
 };
 
-static int check_together(const struct embed_options *options, const struct command_line *line)
+/* What the layer of a model brings itself. */
+static const char *const of_layer[] = {"vocab", "dim", "seed", "scale", "positions", "base", "layout"};
+
+bool embed_takes_layer(const struct embed_options *options)
 {
+    return options->model != NULL && options->table != TABLE_TENSOR;
+}
+
+static int check_table(struct embed_options *options, const struct command_line *line)
+{
+    if (options->model != NULL && option_given(line, "table"))
+        options->table = TABLE_TENSOR;
+    else if (options->table == TABLE_FILE && !ends_in_npy(options->table_file))
+        return misused("--table %s is neither fixed, random nor a file that ends in .npy", shown(options->table_file));
+    if (!embed_takes_layer(options))
+        return DONE;
+    for (size_t i = 0; i < sizeof of_layer / sizeof *of_layer; i++) {
+        if (option_given(line, of_layer[i]))
+            return misused("--%s is what the layer of --model brings: drop it, or name a tensor by --table",
+                           of_layer[i]);
+    }
+    if (options->source == SOURCE_TEXT || options->source == SOURCE_FILE)
+        return misused(
+            "the layer of --model takes tokens of its own tokenizer: give --ids, or name a tensor by --table "
+            "whose rows are the words of the text");
+    return DONE;
+}
+
+static int check_together(struct embed_options *options, const struct command_line *line)
+{
+    TRY(check_table(options, line));
     bool sinusoid = options->table == TABLE_FIXED || options->positions == POSITIONS_SINUSOID;
     if (options->source == SOURCE_NONE)
         return misused("there is nothing to embed: give --text, --text-file or --ids");
@@ -135,7 +167,8 @@ static int check_together(const struct embed_options *options, const struct comm
         return misused("--table-type is the element type of --table FILE.npy");
     if (option_given(line, "seed") && options->table != TABLE_RANDOM)
         return misused("--seed is the seed of --table random");
-    if (option_given(line, "start") && options->positions == POSITIONS_NONE)
+    options->has_start = option_given(line, "start");
+    if (options->has_start && options->positions == POSITIONS_NONE)
         return misused("--start is the first position, and --positions none has none");
     if (option_given(line, "base") && !sinusoid)
         return misused("--base belongs to a sinusoid, and neither --table nor --positions is one");

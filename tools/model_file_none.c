@@ -6,13 +6,11 @@
 
 #include <stddef.h>
 
-#include "command.h"
 #include "message.h"
 
-static int refuse(const char *what)
+static int refuse(const char *path)
 {
-    return failed("%s: this inlay was built without libinlay-file, which needs jansson, and reads no model files",
-                  what);
+    return failed("%s: this inlay was built without libinlay-file and reads no model files", shown(path));
 }
 
 const char *model_formats(void)
@@ -20,19 +18,45 @@ const char *model_formats(void)
     return NULL;
 }
 
+int model_print(const char *path)
+{
+    return refuse(path);
+}
+
 int weights_map(const char *path, const char **name, struct weights *weights)
 {
     (void)name;
     (void)weights;
-    return refuse(shown(path));
+    return refuse(path);
 }
 
-void model_file_close(struct inlay_file *file)
+int model_layer_open(const char *path, struct model_layer *model)
+{
+    (void)model;
+    return refuse(path);
+}
+
+void model_layer_close(struct model_layer *model)
+{
+    (void)model;
+}
+
+void model_close(inlay_file *file)
 {
     (void)file;
 }
 
-int command_model(int argc, char **argv)
+void model_read_begin(inlay_file *file, const inlay_table *table, const int64_t *ids, size_t n, inlay_file_read *read)
 {
-    return refuse(argc > 1 ? shown(argv[1]) : "model");
+    (void)file;
+    (void)table;
+    (void)ids;
+    (void)n;
+    (void)read;
+}
+
+void model_read_end(inlay_file *file, const inlay_file_read *read)
+{
+    (void)file;
+    (void)read;
 }

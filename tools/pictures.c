@@ -47,8 +47,12 @@ static const char *token_label(const void *context, size_t sequence, size_t toke
 
 static void describe(const struct embed_options *options, char text[TITLE_BYTES])
 {
-    static const char *const tables[] = {"fixed table", "random table", "table from a file"};
+    static const char *const tables[] = {"fixed table", "random table", "table from a file", "table of a model"};
     static const char *const positions[] = {"sinusoidal positions", "learned positions", "no positions"};
+    if (embed_takes_layer(options)) {
+        snprintf(text, TITLE_BYTES, "layer of %s", shown(options->model));
+        return;
+    }
     snprintf(text, TITLE_BYTES, "%s, %s", tables[options->table], positions[options->positions]);
     if (options->positions != POSITIONS_NONE)
         append(text, TITLE_BYTES, " from %" PRId64, options->start);

@@ -79,12 +79,14 @@ static int pad(const struct embed_options *options, struct tokens *tokens)
     tokens->length = length;
     /* calloc checks the product; one more, because calloc(0) may be null. */
     tokens->ids = calloc(length + 1, tokens->sequences * sizeof *tokens->ids);
-    if (tokens->ids == NULL)
+    tokens->offsets = calloc(tokens->sequences + 1, sizeof *tokens->offsets);
+    if (tokens->ids == NULL || tokens->offsets == NULL)
         return out_of_memory("the ids", (double)length * (double)tokens->sequences * sizeof *tokens->ids);
     for (size_t i = 0; i < text->sequences; i++) {
         size_t own = text->offsets[i + 1] - text->offsets[i];
         size_t kept = own < length ? own : length;
         memcpy(tokens->ids + i * length, text->ids + text->offsets[i], kept * sizeof *tokens->ids);
+        tokens->offsets[i + 1] = tokens->offsets[i] + (int64_t)kept;
     }
     return DONE;
 }
@@ -96,8 +98,17 @@ int tokens_read(const struct embed_options *options, struct tokens *tokens)
     return pad(options, tokens);
 }
 
+void tokens_pack(struct tokens *tokens)
+{
+    for (size_t i = 0; i < tokens->sequences; i++) {
+        size_t kept = (size_t)(tokens->offsets[i + 1] - tokens->offsets[i]);
+        memmove(tokens->ids + tokens->offsets[i], tokens->ids + i * tokens->length, kept * sizeof *tokens->ids);
+    }
+}
+
 void tokens_free(struct tokens *tokens)
 {
+    free(tokens->offsets);
     vectorized_free(&tokens->text);
     free(tokens->ids);
 }

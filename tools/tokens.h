@@ -17,11 +17,15 @@ struct tokens {
     int64_t *ids;
     size_t sequences;
     size_t length;
+    int64_t *offsets;       /**< [sequences + 1]: where each would begin and end in ids without padding */
     struct vectorized text; /**< the vocabulary, where the input is text; otherwise text.words is null */
 };
 
 /** Reads, vectorizes, pads and cuts. The caller frees *tokens in any case. */
 int tokens_read(const struct embed_options *options, struct tokens *tokens);
+
+/** Moves the ids so that they lie without padding, as offsets say. */
+void tokens_pack(struct tokens *tokens);
 
 void tokens_free(struct tokens *tokens);
 

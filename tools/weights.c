@@ -178,5 +178,5 @@ void weights_free(struct weights *weights)
     free(weights->data);
     free(weights->scales);
     free(weights->zeros);
-    model_file_close(weights->file);
+    model_close(weights->file);
 }

@@ -8,9 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <inlay/file.h>
 #include <inlay/inlay.h>
-
-struct inlay_file;
 
 /** A table [rows, dim] and the memory that it views. All zero where there is none. */
 struct weights {
@@ -19,7 +18,7 @@ struct weights {
     void *data;
     void *scales;
     void *zeros;
-    struct inlay_file *file; /**< the model file that the view points into, or null */
+    inlay_file *file; /**< the model that the view points into, or null */
 };
 
 /**

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What `inlay model` prints: the tensors of a model and its metadata, and the input layer that inlay finds. Names and
+ * texts come from strangers: none of them reaches the terminal but through escaped().
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "message.h"
+#include "model_file.h"
+
+enum {
+    NAME_WIDTH = 48, /* of names that are aligned; longer ones are printed too */
+    TEXT_SHOWN = 60, /* characters of a text */
+    LIST_SHOWN = 4   /* elements of a list */
+};
+
+static const char *plain(const char *text)
+{
+    return escaped(text, strlen(text));
+}
+
+/* ---- Tensors ---------------------------------------------------------------------------------------------------- */
+
+/* Returns the length of the longest name, or NAME_WIDTH if that is less. */
+static int name_width(size_t longest, const char *name)
+{
+    size_t own = strlen(plain(name)), width = own > longest ? own : longest;
+    return (int)(width < NAME_WIDTH ? width : NAME_WIDTH);
+}
+
+static void print_tensor_line(const inlay_file_tensor *tensor, int width)
+{
+    char shape[INLAY_FILE_RANK * 24] = "[";
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        append(shape, sizeof shape, i == 0 ? "%" PRIu64 : ", %" PRIu64, tensor->shape[i]);
+    append(shape, sizeof shape, "]");
+    printf("  %-*s  %-7s %-16s %" PRIu64 " bytes\n", width, plain(tensor->name), plain(tensor->type), shape,
+           tensor->bytes);
+}
+
+static void print_tensors(const inlay_file *file)
+{
+    size_t count = inlay_file_tensor_count(file);
+    uint64_t bytes = 0;
+    int width = 0;
+    for (size_t i = 0; i < count; i++) {
+        const inlay_file_tensor *tensor = inlay_file_tensor_at(file, i);
+        bytes += tensor->bytes;
+        width = name_width((size_t)width, tensor->name);
+    }
+    printf("tensors   %zu, %" PRIu64 " bytes\n", count, bytes);
+    const char *path = "";
+    for (size_t i = 0; i < count; i++) {
+        const inlay_file_tensor *tensor = inlay_file_tensor_at(file, i);
+        if (strcmp(path, tensor->path) != 0)
+            printf(" %s\n", plain(tensor->path));
+        path = tensor->path;
+        print_tensor_line(tensor, width);
+    }
+}
+
+/* ---- Metadata --------------------------------------------------------------------------------------------------- */
+
+static void print_text(const char *text, size_t size)
+{
+    size_t part = leading_bytes(text, size, TEXT_SHOWN);
+    printf("\"%s\"%s", escaped(text, part), part < size ? "..." : "");
+}
+
+static void print_element(const inlay_file_value *value, size_t i)
+{
+    if (value->kind == INLAY_FILE_VALUE_INTEGERS)
+        printf("%" PRId64, value->integers[i]);
+    else if (value->kind == INLAY_FILE_VALUE_NUMBERS)
+        printf("%.9g", value->numbers[i]);
+    else
+        print_text(value->strings[i], strlen(value->strings[i]));
+}
+
+static void print_list(const inlay_file_value *value)
+{
+    size_t shown_count = value->count < LIST_SHOWN ? value->count : LIST_SHOWN;
+    putchar('[');
+    for (size_t i = 0; i < shown_count; i++) {
+        fputs(i == 0 ? "" : ", ", stdout);
+        print_element(value, i);
+    }
+    if (shown_count < value->count)
+        printf(", ...], %zu elements", value->count);
+    else
+        putchar(']');
+}
+
+static void print_value(const inlay_file_value *value, int width)
+{
+    printf("  %-*s  ", width, plain(value->key));
+    switch (value->kind) {
+    case INLAY_FILE_VALUE_STRING:
+        print_text(value->text, value->count);
+        break;
+    case INLAY_FILE_VALUE_INTEGER:
+        printf("%" PRId64, value->integer);
+        break;
+    case INLAY_FILE_VALUE_NUMBER:
+        printf("%.9g", value->number);
+        break;
+    case INLAY_FILE_VALUE_BOOLEAN:
+        fputs(value->integer != 0 ? "true" : "false", stdout);
+        break;
+    default:
+        print_list(value);
+    }
+    putchar('\n');
+}
+
+static void print_values(const inlay_file *file)
+{
+    size_t count = inlay_file_value_count(file);
+    int width = 0;
+    for (size_t i = 0; i < count; i++)
+        width = name_width((size_t)width, inlay_file_value_at(file, i)->key);
+    printf("metadata  %zu\n", count);
+    for (size_t i = 0; i < count; i++)
+        print_value(inlay_file_value_at(file, i), width);
+}
+
+/* ---- The layer -------------------------------------------------------------------------------------------------- */
+
+static void print_report(const char *heading, const char *report)
+{
+    printf("%s\n", heading);
+    for (size_t size; *report != '\0'; report += size + (report[size] == '\n')) {
+        size = strcspn(report, "\n");
+        printf("  %s\n", escaped(report, size));
+    }
+}
+
+static void print_layer(inlay_file *file)
+{
+    inlay_file_error error;
+    inlay_file_layer *layer;
+    if (inlay_file_layer_create(file, NULL, &layer, &error) == INLAY_FILE_OK)
+        print_report("layer", inlay_file_layer_report(layer));
+    else
+        printf("layer     none: %s\n", error.message);
+    inlay_file_layer_destroy(layer);
+
+    inlay_file_ngram *ngram;
+    if (inlay_file_ngram_create(file, -1, &ngram, &error) == INLAY_FILE_OK)
+        print_report("n-grams", inlay_file_ngram_report(ngram));
+    inlay_file_ngram_destroy(ngram);
+}
+
+int model_print(const char *path)
+{
+    inlay_file *file;
+    TRY(model_open(path, &file));
+    print_tensors(file);
+    print_values(file);
+    print_layer(file);
+    model_close(file);
+    return DONE;
+}
