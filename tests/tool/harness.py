@@ -5,6 +5,7 @@ Standard library only. Imported by test_tool.py and the files beside it.
 """
 
 import ast
+import json
 import os
 import resource
 import struct
@@ -76,6 +77,11 @@ def reads_specs():
     return "specs     none" not in run("info").stdout.decode()
 
 
+def reads_models():
+    """Whether this build of the command reads model files."""
+    return "models    none" not in run("info").stdout.decode()
+
+
 def has_threads():
     """Whether this build of the command runs more than one thread."""
     return "threads   none" not in run("info").stdout.decode()
@@ -139,6 +145,71 @@ def table(rows):
 def number_list(values, descr="<f8"):
     """A proper .npy file of a list of numbers."""
     return array(descr, (len(values),), values)
+
+
+def safetensors(tensors, metadata=None, header=None):
+    """A .safetensors file of {name: (dtype, shape, bytes)}, or with any text as its header."""
+    entries, data = {}, b""
+    if metadata is not None:
+        entries["__metadata__"] = metadata
+    for name, (dtype, shape, elements) in tensors.items():
+        entries[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [len(data), len(data) + len(elements)]}
+        data += elements
+    text = json.dumps(entries, ensure_ascii=False).encode() if header is None else header
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def parse_safetensors(data):
+    """{name: (dtype, shape, bytes)} of a .safetensors file, whose tensors cover its data."""
+    begin = 8 + struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:begin])
+    ends = sorted(tensor["data_offsets"] for tensor in header.values())
+    assert data[8:9] == b"{" and begin % 64 == 0
+    assert [first for first, _ in ends] == [0] + [end for _, end in ends[:-1]] and begin + ends[-1][1] == len(data)
+    return {name: (tensor["dtype"], tuple(tensor["shape"]), data[begin + tensor["data_offsets"][0] :
+                                                                 begin + tensor["data_offsets"][1]])
+            for name, tensor in header.items()}
+
+
+GGUF_VALUES = {int: (4, "<I"), float: (6, "<f"), bool: (7, "<?")}
+
+
+def gguf_string(text):
+    encoded = text.encode()
+    return struct.pack("<Q", len(encoded)) + encoded
+
+
+def gguf_value(value):
+    if isinstance(value, str):
+        return struct.pack("<I", 8) + gguf_string(value)
+    if isinstance(value, list):
+        items = [gguf_value(item) for item in value]
+        return struct.pack("<I", 9) + items[0][:4] + struct.pack("<Q", len(items)) + b"".join(item[4:] for item in items)
+    kind, code = GGUF_VALUES[type(value)]
+    return struct.pack("<I", kind) + struct.pack(code, value)
+
+
+def gguf(tensors, values={}):
+    """A .gguf file of {name: (ggml's number of the type, shape with the slowest first, bytes)}."""
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(values))
+    for key, value in values.items():
+        head += gguf_string(key) + gguf_value(value)
+    data = b""
+    for name, (kind, shape, elements) in tensors.items():
+        head += gguf_string(name) + struct.pack("<I", len(shape)) + struct.pack(f"<{len(shape)}Q", *reversed(shape))
+        head += struct.pack("<IQ", kind, len(data))
+        data += elements + bytes(-len(elements) % 32)
+    return head + bytes(-len(head) % 32) + data
+
+
+def parse_gguf(data):
+    """(name, number of the type, shape, bytes with padding) of the only tensor of a .gguf file without metadata."""
+    magic, version, tensors, values, size = struct.unpack("<4sIQQQ", data[:32])
+    assert (magic, version, tensors, values) == (b"GGUF", 3, 1, 0)
+    rank, dim, rows, kind, offset = struct.unpack("<IQQIQ", data[32 + size : 64 + size])
+    begin = (64 + size + 31) // 32 * 32
+    assert rank == 2 and offset == 0 and len(data) % 32 == 0 and not any(data[64 + size : begin])
+    return data[32 : 32 + size].decode(), kind, (rows, dim), data[begin:]
 
 
 def write(path, data):

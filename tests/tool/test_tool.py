@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 import harness
+import test_convert
 import test_faults
 import test_files
 import test_ngram
@@ -24,6 +25,7 @@ from harness import check, check_error, has_threads, run
 
 NGRAM = ("ngram", "--spec", "/none/spec.json", "--ids", "1 2")
 QUANTIZE = ("quantize", "--table", "/none/in.npy", "--type", "q8_0", "--out", "x.npy")
+CONVERT = ("convert", "a.gguf", "--type", "i8", "--out", "x.safetensors")
 EMBED = ("embed", "--ids", "1 2", "--dim", "4")
 TABLE = ("table", "--dim", "4", "--positions", "0:2")
 
@@ -194,6 +196,24 @@ USAGE = [
     ((*QUANTIZE, "--zeros"), "--zeros belongs to grouped types"),
     ((*QUANTIZE, "--type", "u4_grouped", "--group", "33"), "--group 33 is none of 32, 64 and 128"),
     ((*QUANTIZE, "--type", "u4_grouped", "--group", "256"), "--group '256'"),
+    (("model",), "FILE is missing"),
+    (("model", "a", "b"), "stray argument 'b'"),
+    (("model", "--json"), "'--json'"),
+    (("convert",), "FROM is missing"),
+    (("convert", "a.gguf"), "--type is missing"),
+    (("convert", "--type", "i8", "a.gguf"), "--out is missing"),
+    ((*CONVERT, "stray"), "stray argument 'stray'"),
+    ((*CONVERT, "--type", "q8_0"), "--type q8_0: safetensors files have no such elements, but float32, float16,"),
+    ((*CONVERT, "--out", "x.bin"), "--out 'x.bin' ends in none of .safetensors, .gguf and .npy"),
+    ((*CONVERT, "--out", "-"), "--out '-' ends in none of"),
+    ((*CONVERT, "--group", "32"), "--group belongs to grouped types"),
+    ((*CONVERT, "--table-type", "i8"), "--table-type is for .npy files, and 'a.gguf' is none"),
+    (("convert", "a.npy", *CONVERT[2:], "--table", "x"), "--table names a tensor, and 'a.npy'"),
+    ((*EMBED[:3], "--model", "m", "--dim", "4"), "--dim is what the layer of --model brings"),
+    ((*EMBED[:3], "--model", "m", "--positions", "none"), "--positions is what the layer of --model brings"),
+    (("embed", "--text", "a", "--model", "m"), "tokenizer"),
+    ((*EMBED[:3], "--model", "m", "--table", "t", "--table-type", "i8"), "--table-type is the element type of"),
+    ((*EMBED[:3], "--model", "m", "--time"), "--time compares with a copy of rows in memory"),
     (("tune", "x"), "'x'"),
     (("tune", "--out"), "needs a value"),
     (("tune", "--seconds", "0"), "--seconds '0' is not a number from 0.01 to 600"),
@@ -221,7 +241,7 @@ def test_usage():
 
 def test_help():
     for args in ("--help",), ("-h",), ("embed", "--help"), ("embed", "-h"), ("table", "--help"), ("ngram", "--help"), \
-            ("quantize", "--help"), ("tune", "--help"), ("info", "--help"):
+            ("quantize", "--help"), ("model", "--help"), ("convert", "--help"), ("tune", "--help"), ("info", "--help"):
         result = run(*args)
         good = result.returncode == 0 and result.stdout.startswith(b"Usage: inlay ") and not result.stderr
         check(good, f"help: {args}", result.stderr)
@@ -246,7 +266,7 @@ def isas(env=None):
 def test_info():
     in_use, runs, text = isas()
     check(in_use == runs[0], "the best ISA is in use", text)
-    for key in "version", "sleef", "threads", "pictures", "specs":
+    for key in "version", "sleef", "threads", "pictures", "specs", "models":
         check(f"\n{key} " in "\n" + text, f"info tells {key}", text)
     # Only sums of products: a sinusoid may differ in its last bit between scalar and the others.
     gather = ("embed", "--ids", "3 1 2", "--dim", "67", "--table", "random", "--positions", "none", "--scale", "sqrt")
@@ -424,7 +444,7 @@ def main():
         test_threads()
         test_explain()
         test_time()
-        for module in (test_text, test_numbers, test_table, test_ngram, test_quantize, test_files, test_faults):
+        for module in (test_text, test_numbers, test_table, test_ngram, test_quantize, test_convert, test_files, test_faults):
             own = os.path.join(directory, module.__name__)
             os.mkdir(own)
             module.run_all(own)

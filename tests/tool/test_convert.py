@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: MIT
+"""inlay convert: what it writes is what inlay quantize writes, in the formats of model files, and is read back."""
+
+import errno
+import math
+import os
+import resource
+import struct
+
+from harness import (
+    array, check, check_error, gguf, parse_gguf, parse_npy, parse_safetensors, read, reads_models, run, safetensors,
+    table, write,
+)
+from test_quantize import numbers, types
+
+DIM = 512
+
+# Types of elements, with the dtype of their scales; and with ggml's number.
+SAFETENSORS = {"float32": ("F32",), "float16": ("F16",), "bfloat16": ("BF16",), "i8": ("I8", "F32"),
+               "e4m3": ("F8_E4M3", "F32"), "e4m3_e8m0": ("F8_E4M3", "F8_E8M0")}
+GGUF = {"float32": 0, "float16": 1, "q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7, "q8_0": 8, "q3_k": 11, "q4_k": 12,
+        "q5_k": 13, "q6_k": 14, "iq4_nl": 20, "bfloat16": 30, "mxfp4": 39, "nvfp4": 40}
+DESCR = {"float32": "<f4", "float16": "<f2", "bfloat16": "<u2", "i8": "|i1", "i8_inverse": "|i1"}
+
+
+def elements(path):
+    """The bytes of a .npy file behind its header, or b"" where there is no file."""
+    return read(path)[128:] if os.path.exists(path) else b""
+
+
+def convert(source, kind, out, *args):
+    """The report of a conversion that succeeds."""
+    result = run("convert", source, "--type", kind, "--out", out, *args)
+    check(result.returncode == 0 and not result.stderr, f"convert to {kind} {args}", result.stderr)
+    return result.stdout
+
+
+def quantize(source, kind, directory, *args):
+    """The report, elements and scales of inlay quantize."""
+    out = os.path.join(directory, f"{kind}.quantized.npy")
+    report = run("quantize", "--table", source, "--type", kind, "--out", out, *args).stdout
+    return report, elements(out), elements(out[:-4] + ".scales.npy")
+
+
+def test_formats(directory):
+    """Each type in each format has the bytes that inlay quantize writes, and the same report."""
+    source = write(os.path.join(directory, "in.npy"), table(numbers(7, DIM)))
+    for kind in types():
+        if "grouped" in kind:
+            continue
+        report, data, scales = quantize(source, kind, directory)
+        out = os.path.join(directory, kind)
+        check(convert(source, kind, out + ".npy") == report, f"the report of {kind}")
+        check((elements(out + ".npy"), elements(out + ".scales.npy")) == (data, scales), f"{kind} as .npy")
+        if kind in SAFETENSORS:
+            check(convert(source, kind, out + ".safetensors", "--name", "wte.weight") == report, f"report of {kind}")
+            check_safetensors(out + ".safetensors", "wte.weight", kind, 7, data, scales)
+        if kind in GGUF:
+            check(convert(source, kind, out + ".gguf", "--name", "token_embd.weight") == report, f"report of {kind}")
+            check_gguf(out + ".gguf", "token_embd.weight", kind, 7, data)
+    for kind in set(types()) - set(SAFETENSORS):
+        check_error(run("convert", source, "--type", kind, "--out", "x.safetensors", "--name", "x"), 2,
+                    f"{kind} in safetensors", f"--type {kind}: safetensors files have no such elements, but float32, ")
+    for kind in set(types()) - set(GGUF):
+        check_error(run("convert", source, "--type", kind, "--out", "x.gguf", "--name", "x"), 2, f"{kind} in GGUF",
+                    f"--type {kind}: GGUF files have no such elements, but float32, ", "nvfp4")
+    grouped = ("u4_grouped", os.path.join(directory, "grouped.npy"), "--group", "64", "--zeros")
+    report, data, scales = quantize(source, "u4_grouped", directory, "--group", "64", "--zeros")
+    check(convert(source, *grouped) == report and elements(grouped[1]) == data, "a grouped type")
+    zeros = [elements(os.path.join(directory, name)) for name in ("grouped.zeros.npy", "u4_grouped.quantized.zeros.npy")]
+    check(zeros[0] == zeros[1] and len(zeros[0]) == 7 * 4, "zero points")
+
+
+def check_safetensors(path, name, kind, rows, data, scales, dim=DIM):
+    found = parse_safetensors(read(path))
+    wanted = {name: (SAFETENSORS[kind][0], (rows, dim), data)}
+    if scales:
+        stem = name[:-7] if name.endswith(".weight") else name
+        wanted[stem + ".scale"] = (SAFETENSORS[kind][1], (rows, dim // 32) if kind == "e4m3_e8m0" else (rows,), scales)
+    check(found == wanted, f"{path} holds {kind}", {key: value[:2] for key, value in found.items()})
+
+
+def check_gguf(path, name, kind, rows, data, dim=DIM):
+    found = parse_gguf(read(path))
+    good = found[:3] == (name, GGUF[kind], (rows, dim)) and found[3] == data + bytes(-len(data) % 32)
+    check(good, f"{path} holds {kind}", found[:3])
+
+
+def test_pieces(directory):
+    """Tables that are converted in several pieces, and small ones."""
+    rows = numbers(997, 32) * 64 + numbers(11, 32)
+    for name, source_rows in ("many", rows), ("odd", numbers(3, 64)), ("narrow", numbers(3, 1)):
+        dim = len(source_rows[0])
+        source = write(os.path.join(directory, name + ".npy"), table(source_rows))
+        for kind in "i8", "e4m3_e8m0", "float16":
+            if dim % 32 != 0 and kind == "e4m3_e8m0":
+                continue
+            out = os.path.join(directory, f"{name}.{kind}.safetensors")
+            report, data, scales = quantize(source, kind, directory)
+            check(convert(source, kind, out, "--name", "x") == report, f"{name} in {kind}")
+            check_safetensors(out, "x", kind, len(source_rows), data, scales, dim)
+    out = os.path.join(directory, "many.gguf")
+    convert(os.path.join(directory, "many.npy"), "q8_0", out, "--name", "x")
+    check_gguf(out, "x", "q8_0", len(rows), quantize(os.path.join(directory, "many.npy"), "q8_0", directory)[1], 32)
+    source = write(os.path.join(directory, "none.npy"), array("<f4", (0, 32), []))
+    convert(source, "float16", os.path.join(directory, "none.safetensors"), "--name", "x")
+    check_safetensors(os.path.join(directory, "none.safetensors"), "x", "float16", 0, b"", b"", 32)
+
+
+def test_names(directory):
+    """Names are written as they are, or refused."""
+    source = write(os.path.join(directory, "in.npy"), table(numbers(2, 32)))
+    out = os.path.join(directory, "x.safetensors")
+    for name in 'a"b\\c', "\x1b[31m\x01", "Gr\u00fc\u00dfe.weight", "x" * 5000:
+        convert(source, "i8", out, "--name", name)
+        stem = name[:-7] if name.endswith(".weight") else name
+        check(set(parse_safetensors(read(out))) == {name, stem + ".scale"}, f"the name {name[:20]!r}")
+    convert(source, "q8_0", os.path.join(directory, "x.gguf"), "--name", "x" * 63)
+    check(parse_gguf(read(os.path.join(directory, "x.gguf")))[0] == "x" * 63, "the longest name of GGUF")
+    base = ("convert", source, "--type", "float16", "--out")
+    for args, *needles in (((*base, "x.gguf", "--name", "x" * 64), "more than 63 bytes", "--name"),
+                           ((*base, out, "--name", "__metadata__"), "__metadata__"),
+                           ((*base, out, "--name", ""), "is no name"),
+                           ((*base, out, "--name", b"\xff\x1b"), "\\xff", "no UTF-8"),
+                           ((*base, out), "--name is missing"),
+                           ((*base, "x.npy", "--name", "x"), "--name names a tensor")):
+        check_error(run(*args), 2, f"names: {args[5:]}", *needles)
+
+
+def test_refused(directory):
+    """What cannot be converted or written leaves files alone."""
+    source = write(os.path.join(directory, "in.npy"), table(numbers(4, 64)))
+    bad = write(os.path.join(directory, "bad.npy"), table([[1.0] * 64, [math.nan] * 64]))
+    olds = [write(os.path.join(directory, name), b"the old file") for name in ("out.safetensors", "out.gguf")]
+    before = sorted(os.listdir(directory))
+    short = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (150, 150))
+    for out in olds:
+        kind = "q8_0" if out.endswith("gguf") else "i8"
+        args = ("--name", "x", "--type", kind, "--out")
+        check_error(run("convert", bad, *args, out), 1, "nan", f"row 1, column 0 is nan, which {kind} cannot hold")
+        check_error(run("convert", source, *args, out, preexec_fn=short), 1, "a full disk", "cannot write", "too large")
+        nowhere = "/nonexistent/" + os.path.basename(out)
+        check_error(run("convert", source, *args, nowhere), 1, "no directory", "cannot write", nowhere)
+        folder = os.path.join(directory, "folder" + os.path.splitext(out)[1])
+        os.mkdir(folder)
+        check_error(run("convert", source, *args, folder), 1, "a directory", "it is a directory")
+        os.rmdir(folder)
+        check(read(out) == b"the old file", "the old file is left alone")
+    check(sorted(os.listdir(directory)) == before, "nothing else is left", os.listdir(directory))
+    check_error(run("convert", "/nonexistent.npy", "--type", "i8", "--out", olds[0], "--name", "x"), 1, "no input",
+                "/nonexistent.npy")
+    # A pipe takes what is written in order; scales are not.
+    for kind, end in ("q8_0", ".gguf"), ("i8", ".safetensors"):
+        pipe = os.path.join(directory, "pipe" + end)
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        result = run("convert", source, "--type", kind, "--out", pipe, "--name", "x")
+        if kind == "q8_0":
+            check(result.returncode == 0 and parse_gguf(os.read(reader, 4096))[2] == (4, 64), "a pipe", result.stderr)
+        else:
+            check_error(result, 1, "scales to a pipe", "cannot write", "pipe.safetensors", os.strerror(errno.ESPIPE))
+        os.close(reader)
+
+
+def test_models(directory):
+    """Model files are read: every type back, tensors in pieces, scales of several kinds."""
+    if not reads_models():
+        check_error(run("convert", "x.gguf", "--type", "i8", "--out", "x.npy"), 1, "no model files", "built without")
+        return
+    source = write(os.path.join(directory, "in.npy"), table(numbers(7, DIM)))
+    for kinds, end in (SAFETENSORS, ".safetensors"), (GGUF, ".gguf"):
+        for kind in kinds:
+            check_back(directory, source, kind, end)
+    test_parts(directory)
+    test_factors(directory)
+
+
+def check_back(directory, source, kind, end):
+    """Writes a type to a model file and reads it: as float32, and copied into another file."""
+    out, back, copy = (os.path.join(directory, name) for name in (f"{kind}{end}", "back.npy", f"copy{end}"))
+    whole = os.path.join(directory, "whole.npy")
+    convert(source, kind, out, "--name", "wte.weight")
+    convert(out, "float32", back, *(() if end == ".gguf" else ("--table", "wte.weight")))
+    run("quantize", "--table", source, "--type", kind, "--out", os.path.join(directory, "q.npy"))
+    run("quantize", "--table", os.path.join(directory, "q.npy"), "--table-type", kind, "--type", "float32", "--out", whole)
+    check(read(back) == read(whole), f"{kind} from {end}")
+    for name in "q.scales.npy", "q.npy":
+        if os.path.exists(os.path.join(directory, name)):
+            os.unlink(os.path.join(directory, name))
+    report = convert(out, kind, copy, "--table", "wte.weight")
+    check(read(copy) == read(out) and b"error   largest 0, root mean square 0\n" in report, f"a copy of {kind} in {end}")
+
+
+def test_parts(directory):
+    """Tensors that hold the rows of one table in turn."""
+    rows = numbers(10, 32)
+    packed = lambda part: struct.pack(f"<{32 * len(part)}f", *[value for row in part for value in row])
+    path = write(os.path.join(directory, "parts.safetensors"), safetensors(
+        {f"shard_{i}.weight": ("F32", (len(part), 32), packed(part)) for i, part in enumerate((rows[:4], rows[4:8], rows[8:]))}))
+    out = os.path.join(directory, "whole.gguf")
+    convert(path, "float32", out, "--table", "shard_*.weight", "--name", "x")
+    check_gguf(out, "x", "float32", 10, packed(rows), 32)
+    convert(path, "float16", os.path.join(directory, "half.npy"), "--table", "shard_*.weight")
+    check(parse_npy(read(os.path.join(directory, "half.npy")), "<f2")[0] == (10, 32), "parts as float16")
+    check_error(run("convert", path, "--type", "float32", "--out", out, "--table", "shard_*.weight"), 2, "no name",
+                "--table 'shard_*.weight' names several tensors")
+    check_error(run("convert", path, "--type", "float32", "--out", out), 1, "several tables",
+                "parts.safetensors' has 3 tensors that can be tables: name one by --table")
+    check_error(run("convert", path, "--type", "float32", "--out", out, "--table", "nosuch\x1b[31m"), 1, "no such tensor",
+                "nosuch")
+    check_error(run("convert", path, "--type", "float32", "--out", out, "--table", "x", "--dim", "3"), 2, "--dim of a model",
+                "--dim is for .npy files")
+
+
+def test_factors(directory):
+    """A table with one scale for all of it keeps its bytes, and gets that scale in every row."""
+    data = bytes([0x38, 0x40, 0xB8, 0x7E] * 8)  # 1, 2, -1 and 448
+    path = write(os.path.join(directory, "fp8.safetensors"), safetensors(
+        {"wte.weight": ("F8_E4M3", (1, 32), data), "wte.weight_scale": ("F32", (1, 1), struct.pack("<f", 0.75))}))
+    whole = os.path.join(directory, "factor.npy")
+    convert(path, "float32", whole, "--table", "wte.weight")
+    check(parse_npy(read(whole))[1] == [0.75, 1.5, -0.75, 336.0] * 8, "a scale of the table")
+    out = os.path.join(directory, "rows.safetensors")
+    report = convert(path, "e4m3", out, "--table", "wte.weight")
+    check(parse_safetensors(read(out))["wte.weight"][2] == data and b"largest 0," in report, "FP8 keeps its bytes")
+    again = os.path.join(directory, "again.npy")
+    convert(out, "float32", again, "--table", "wte.weight")
+    check(read(again) == read(whole), "and its values")
+
+
+def run_all(directory):
+    for test in test_formats, test_pieces, test_names, test_refused, test_models:
+        own = os.path.join(directory, test.__name__)
+        os.mkdir(own)
+        test(own)
