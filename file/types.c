@@ -85,6 +85,25 @@ const struct inlay_type *inlay_ggml_type(uint32_t number)
     return NULL;
 }
 
+static const struct inlay_type *type_of(inlay_element_type element, const struct inlay_type *types, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (types[i].element == element)
+            return &types[i];
+    return NULL;
+}
+
+const struct inlay_type *inlay_safetensors_type_of(inlay_element_type element)
+{
+    /* FP8 with one E8M0 scale for each 32 columns differs in the scales alone. */
+    return type_of(element == INLAY_E4M3_E8M0 ? INLAY_E4M3 : element, safetensors, COUNT(safetensors));
+}
+
+const struct inlay_type *inlay_ggml_type_of(inlay_element_type element)
+{
+    return type_of(element, ggml, COUNT(ggml));
+}
+
 bool inlay_tensor_bytes(const struct inlay_type *type, const uint64_t *shape, uint32_t rank, uint64_t *bytes)
 {
     uint64_t elements = 1;

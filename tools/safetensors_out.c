@@ -8,22 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../file/types.h"
 #include "container.h"
 #include "message.h"
 
 enum { ALIGNMENT = 64, LENGTH_BYTES = 8 };
 
-/* The names of types of elements and of their scales; null for types that the format lacks. */
-static const struct {
-    const char *data, *scales;
-} dtypes[INLAY_ELEMENT_TYPES] = {
-    [INLAY_F32] = {"F32", NULL}, [INLAY_F16] = {"F16", NULL},       [INLAY_BF16] = {"BF16", NULL},
-    [INLAY_I8] = {"I8", "F32"},  [INLAY_E4M3] = {"F8_E4M3", "F32"}, [INLAY_E4M3_E8M0] = {"F8_E4M3", "F8_E8M0"},
-};
-
 static bool holds(inlay_element_type type)
 {
-    return dtypes[type].data != NULL;
+    return inlay_safetensors_type_of(type) != NULL;
+}
+
+/* Returns the name of the type of scales: float32, or exponents as bytes. */
+static const char *scales_type(const struct array *scales)
+{
+    return scales->element == NPY_F4 ? "F32" : "F8_E8M0";
 }
 
 /* Writes a name as the inside of a JSON string; returns its end. */
@@ -68,11 +67,11 @@ static size_t write_header(const struct new_table *table, char *text)
     if (scales->rank != 0) {
         end = write_json(table->name, stem_of(table->name), end);
         end += sprintf(end, ".scale");
-        end = write_tensor(dtypes[table->type].scales, scales, 0, end);
+        end = write_tensor(scales_type(scales), scales, 0, end);
         end += sprintf(end, ",\"");
     }
     end = write_json(table->name, strlen(table->name), end);
-    end = write_tensor(dtypes[table->type].data, &table->array[ARRAY_DATA], scale_bytes, end);
+    end = write_tensor(inlay_safetensors_type_of(table->type)->name, &table->array[ARRAY_DATA], scale_bytes, end);
     end += sprintf(end, "}");
     while ((end - text) % ALIGNMENT != 0)
         *end++ = ' ';
