@@ -36,7 +36,7 @@ static void print_tensor_line(const inlay_file_tensor *tensor, int width)
     for (uint32_t i = 0; i < tensor->rank; i++)
         append(shape, sizeof shape, i == 0 ? "%" PRIu64 : ", %" PRIu64, tensor->shape[i]);
     append(shape, sizeof shape, "]");
-    printf("  %-*s  %-7s %-16s %" PRIu64 " bytes\n", width, plain(tensor->name), plain(tensor->type), shape,
+    printf("  %-*s  %-7s  %-16s  %" PRIu64 " bytes\n", width, plain(tensor->name), plain(tensor->type), shape,
            tensor->bytes);
 }
 
@@ -51,9 +51,10 @@ static void print_tensors(const inlay_file *file)
         width = name_width((size_t)width, tensor->name);
     }
     printf("tensors   %zu, %" PRIu64 " bytes\n", count, bytes);
-    const char *path = "";
+    const char *path = count > 0 ? inlay_file_tensor_at(file, count - 1)->path : "";
     for (size_t i = 0; i < count; i++) {
         const inlay_file_tensor *tensor = inlay_file_tensor_at(file, i);
+        /* Files are named where there are several, whose first and last then differ. */
         if (strcmp(path, tensor->path) != 0)
             printf(" %s\n", plain(tensor->path));
         path = tensor->path;

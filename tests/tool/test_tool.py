@@ -16,6 +16,7 @@ import harness
 import test_convert
 import test_faults
 import test_files
+import test_model
 import test_ngram
 import test_numbers
 import test_quantize
@@ -444,7 +445,7 @@ def main():
         test_threads()
         test_explain()
         test_time()
-        for module in (test_text, test_numbers, test_table, test_ngram, test_quantize, test_convert, test_files, test_faults):
+        for module in (test_text, test_numbers, test_table, test_ngram, test_quantize, test_convert, test_model, test_files, test_faults):
             own = os.path.join(directory, module.__name__)
             os.mkdir(own)
             module.run_all(own)

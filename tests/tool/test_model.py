@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: MIT
+"""inlay model and inlay embed --model: what a file holds, tables and layers of it, and files that are broken."""
+
+import json
+import os
+import re
+import struct
+
+from harness import (
+    check, check_error, gguf, memory_limit, reads_models, run, safetensors, table, vectors, write,
+)
+from test_quantize import numbers
+
+VOCAB, PLACES, DIM = 9, 6, 32
+
+# What a terminal would obey; escaped it is plain text.
+EVIL = "\x1b[31m\x1b]0;title\x07\x9b1m\u202e\u2028\n\r\t\x7f"
+
+
+def packed(rows):
+    return struct.pack(f"<{len(rows) * len(rows[0])}f", *[value for row in rows for value in row])
+
+
+def lines_of(*args):
+    """The lines of a run that succeeds, all of them printable."""
+    result = run("model", *args)
+    text = result.stdout.decode()
+    good = result.returncode == 0 and not result.stderr and all(c.isprintable() or c == "\n" for c in text)
+    check(good, f"inlay model {args}", result.stderr or text)
+    return text.splitlines()
+
+
+def test_listing(directory):
+    """Every tensor and every value stands in a line of its own."""
+    tokens = numbers(VOCAB, DIM)
+    path = write(os.path.join(directory, "m.safetensors"), safetensors(
+        {"wte.weight": ("F32", (VOCAB, DIM), packed(tokens)), "odd": ("F16", (2, 3, 1), bytes(12)),
+         "one": ("I64", (), bytes(8)), "none": ("F8_E5M2", (0, 4), b"")}, {"format": "pt", "text": "x" * 500}))
+    lines = lines_of(path)
+    check(lines[0] == f"tensors   4, {VOCAB * DIM * 4 + 20} bytes", "the number of tensors", lines)
+    listed = [re.split("  +", line.strip()) for line in lines[1:5]]
+    check(sorted(listed) == sorted([["wte.weight", "F32", f"[{VOCAB}, {DIM}]", f"{VOCAB * DIM * 4} bytes"],
+                                    ["odd", "F16", "[2, 3, 1]", "12 bytes"], ["one", "I64", "[]", "8 bytes"],
+                                    ["none", "F8_E5M2", "[0, 4]", "0 bytes"]]), "the tensors", listed)
+    check(lines[5:8] == ["metadata  2", '  format  "pt"', f'  text    "{"x" * 60}"...'], "the metadata", lines[5:8])
+    check(lines[8].startswith("layer"), "the layer", lines[8:])
+    path = write(os.path.join(directory, "m.gguf"), gguf(
+        {"token_embd.weight": (0, (VOCAB, DIM), packed(tokens))},
+        {"general.name": "a name", "a.count": 7, "a.number": 1.5, "a.flag": True, "a.few": [1, 2],
+         "a.list": list(range(9)), "a.words": ["a", "b", "c", "d", "e"], "a.numbers": [0.5, 2.0]}))
+    lines = lines_of(path)
+    wanted = ["metadata  8", "  a.count       7", "  a.few         [1, 2]", "  a.flag        true",
+              "  a.list        [0, 1, 2, 3, ...], 9 elements", "  a.number      1.5", "  a.numbers     [0.5, 2]",
+              '  a.words       ["a", "b", "c", "d", ...], 5 elements', '  general.name  "a name"']
+    check(lines[2:11] == wanted, "values of GGUF", lines[2:11])
+    lines = lines_of(write(os.path.join(directory, "m.npy"), table(tokens)))
+    check(lines[1].split() == ["data", "<f4", f"[{VOCAB},", f"{DIM}]", str(VOCAB * DIM * 4), "bytes"], "an array", lines)
+    lines = lines_of(write(os.path.join(directory, "empty.safetensors"), safetensors({})))
+    check(lines[:2] == ["tensors   0, 0 bytes", "metadata  0"], "no tensors", lines)
+
+
+def test_several(directory):
+    """Tensors of several files stand under the name of their file."""
+    for i in 1, 2:
+        write(os.path.join(directory, f"part{i}.safetensors"), safetensors({f"t{i}": ("F32", (2, 2), bytes(16))}))
+    index = {"weight_map": {"t1": "part1.safetensors", "t2": "part2.safetensors"}}
+    path = write(os.path.join(directory, "model.safetensors.index.json"), json.dumps(index).encode())
+    for given in path, directory:
+        lines = lines_of(given)
+        names = [os.path.basename(line) if line[1] != " " else line.split()[0] for line in lines[1:5]]
+        check(names == ["part1.safetensors", "t1", "part2.safetensors", "t2"], "two files", lines)
+    lines = lines_of(os.path.join(directory, "part2.safetensors"))
+    check(len(lines) == 4 and lines[1].split()[0] == "t2", "one of them", lines)
+
+
+def test_evil(directory):
+    """Nothing in a file reaches the terminal as it is: neither in the listing nor in messages."""
+    path = write(os.path.join(directory, "evil.safetensors"), safetensors(
+        {EVIL: ("F32", (2, 4), bytes(32)), "x" * 3000: ("F32", (1,), bytes(4)),
+         "2": ("F32", (2, 4), bytes(32))}, {EVIL: EVIL, "k" * 3000: "v" * 3000}))
+    text = "\n".join(lines_of(path))
+    check(text.count("\\x1b[31m\\x1b]0;title\\x07\\xc2\\x9b1m\\xe2\\x80\\xae\\xe2\\x80\\xa8\\x0a\\x0d\\x09\\x7f") == 3,
+          "a name, a key and a value are escaped", text)
+    check(max(map(len, text.splitlines())) < 600, "long names are cut")
+    out = os.path.join(directory, "out.gguf")
+    check_error(run("convert", path, "--type", "i8", "--out", os.path.join(directory, "x.npy")), 1, "two tables", "2 tensors")
+    run("convert", path, "--type", "float32", "--out", out, "--table", EVIL)
+    result = run("model", out)
+    check(result.returncode == 0 and b"\x1b" not in result.stdout, "a copy of it", result.stderr)
+    folder = os.path.join(directory, "\x1b[31m")
+    os.mkdir(folder)
+    inside = write(os.path.join(folder, "x.gguf"), b"GGUX")
+    check_error(run("model", inside), 1, "the name of a file", "x.gguf")
+
+
+def hostile():
+    """Files that lie, and what the message must say besides their name."""
+    good = safetensors({"wte.weight": ("F32", (VOCAB, DIM), bytes(4 * VOCAB * DIM))})
+    entry = '{"wte.weight":{"dtype":"%s","shape":%s,"data_offsets":[%s]}}'
+    tensor = lambda dtype, shape, ends: safetensors({}, header=(entry % (dtype, shape, ends)).encode()) + bytes(16)
+    model = gguf({"t": (0, (4, 8), bytes(128))}, {"k": "v"})
+    return {
+        "empty": b"", "zeros": bytes(100), "text": b"hello, world\n" * 9, "short": good[:7], "no header": good[:8],
+        "a torn header": good[:40], "torn data": good[:-1], "more data": good + b"x",
+        "a huge header": struct.pack("<Q", 2**63) + b"{}", "a header of 100 MB": struct.pack("<Q", 10**8) + b"{}",
+        "no object": safetensors({}, header=b"[1]"), "an open object": safetensors({}, header=b'{"a":'),
+        "deep nesting": safetensors({}, header=b'{"a":' + b"[" * 100000),
+        "a name twice": safetensors({}, header=b'{"a":{"dtype":"I8","shape":[0],"data_offsets":[0,0]},'
+                                               b'"a":{"dtype":"I8","shape":[0],"data_offsets":[0,0]}}'),
+        "an evil dtype": tensor("\\u001b[31m", "[4]", "0,16"), "a shape that overflows": tensor("F32", f"[{2**63},8]", "0,16"),
+        "ends before it begins": tensor("F32", "[4]", "16,0"), "a hole": tensor("F32", "[2]", "8,16"),
+        "the wrong bytes": tensor("F32", "[5]", "0,16"),
+        "a torn GGUF": model[:30], "GGUF without data": model[:-128], "GGUF of version 9": model[:4] + b"\x09" + model[5:],
+        "GGUF with 2^60 tensors": model[:8] + struct.pack("<Q", 2**60) + model[16:],
+        "GGUF with 2^60 values": model[:16] + struct.pack("<Q", 2**60) + model[24:],
+        "GGUF with a long key": model[:24] + struct.pack("<Q", 2**62) + model[32:],
+        "an array of objects": b"\x93NUMPY\x01\x00\x46\x00{'descr': '|O', 'fortran_order': False, 'shape': (3,), }",
+        "a pickle": b"\x80\x02}q\x00.", "a zip": b"PK\x03\x04" + bytes(60),
+    }
+
+
+def test_hostile(directory):
+    """One clear line that names the file, and no memory that the file has not."""
+    limit = memory_limit()
+    for what, data in hostile().items():
+        path = write(os.path.join(directory, "hostile"), data)
+        result = run("model", path, preexec_fn=limit)
+        check_error(result, 1, f"model: {what}", "inlay model: ", "hostile")
+        check("Traceback" not in result.stderr and len(result.stderr) < 700, f"model: {what}: the message", result.stderr)
+        check_error(run("convert", path, "--table", "t", "--type", "i8", "--out", "x.npy", preexec_fn=limit), 1,
+                    f"convert: {what}", "inlay convert: ", "hostile")
+        check_error(run("embed", "--model", path, "--ids", "1", preexec_fn=limit), 1, f"embed: {what}", "hostile")
+    for path in "/nonexistent", "/dev/zero", "/dev/null", os.path.join(directory, "none"):
+        check_error(run("model", path), 1, f"model {path}", path)
+    fifo = os.path.join(directory, "fifo")
+    os.mkfifo(fifo)
+    check_error(run("model", fifo), 1, "a pipe", "fifo")
+    empty = os.path.join(directory, "folder")
+    os.mkdir(empty)
+    check_error(run("model", empty), 1, "an empty folder", "folder")
+    check(not os.path.exists("x.npy"), "nothing is written")
+
+
+def test_tables(directory):
+    """inlay embed takes a tensor of a model as its table."""
+    tokens = numbers(VOCAB, DIM)
+    path = write(os.path.join(directory, "m.safetensors"), safetensors(
+        {"wte.weight": ("F32", (VOCAB, DIM), packed(tokens)), "wpe.weight": ("F32", (VOCAB, DIM), packed(tokens)),
+         "a.0": ("F32", (4, DIM), packed(tokens[:4])), "a.1": ("F32", (VOCAB - 4, DIM), packed(tokens[4:])),
+         "q": ("F8_E4M3", (2, 2), b"\x38\x40\xb8\x7e"), "q.scale": ("F32", (1,), struct.pack("<f", 2))}))
+    plain = write(os.path.join(directory, "m.npy"), table(tokens))
+    ids = ("--ids", "8 0 4 3", "--ids", "1")
+    for more in (), ("--scale", "sqrt", "--positions", "none"), ("--start", "5"):
+        wanted = vectors("embed", *ids, "--table", plain, *more)
+        for name in "wte.weight", "a.*":
+            check(vectors("embed", *ids, "--model", path, "--table", name, *more) == wanted, f"table {name} {more}")
+    found = vectors("embed", "--ids", "0 1", "--model", path, "--table", "q", "--positions", "none", "--scale", "0.5")
+    check(found[1] == [1, 2, -1, 448], "a scale of the table", found)
+    text = ("--text", "a b a", "--positions", "none")
+    check(vectors("embed", *text, "--model", path, "--table", "wte.weight") == vectors("embed", *text, "--table", plain),
+          "text with a table of a model")
+    base = ("embed", "--ids", "9", "--model", path, "--table")
+    check_error(run(*base, "wte.weight"), 1, "an id past the table", "ids[0][0] = 9 is not a row of the table, which has 9")
+    check_error(run(*base, "nosuch"), 1, "no such tensor", "nosuch", "there is no such tensor")
+    check_error(run(*base, "wte.weight", "--dim", "3"), 1, "another dim", "--dim 3 contradicts 'wte.weight'")
+    check_error(run(*base, "random"), 1, "no table is random", "random", "there is no such tensor")
+
+
+def run_all(directory):
+    if not reads_models():
+        print("skipped: model files, which this build does not read")
+        check_error(run("model", "x"), 1, "no model files", "built without libinlay-file")
+        check_error(run("embed", "--ids", "1", "--model", "x"), 1, "no model files", "built without libinlay-file")
+        return
+    for test in test_listing, test_several, test_evil, test_hostile, test_tables:
+        own = os.path.join(directory, test.__name__)
+        os.mkdir(own)
+        test(own)
