@@ -7,7 +7,8 @@ import re
 import struct
 
 from harness import (
-    check, check_error, gguf, memory_limit, reads_models, run, safetensors, table, vectors, write,
+    check, check_error, draws_pictures, gguf, memory_limit, png_size, read, reads_models, run, safetensors, table, vectors,
+    write,
 )
 from test_quantize import numbers
 
@@ -166,13 +167,61 @@ def test_tables(directory):
     check_error(run(*base, "random"), 1, "no table is random", "random", "there is no such tensor")
 
 
+def model(directory, name, tensors, config):
+    """A folder with a checkpoint and its config.json."""
+    folder = os.path.join(directory, name)
+    os.mkdir(folder)
+    write(os.path.join(folder, "model.safetensors"), safetensors(
+        {key: ("F32", (len(rows), len(rows[0])), packed(rows)) for key, rows in tensors.items()}))
+    write(os.path.join(folder, "config.json"), json.dumps(config).encode())
+    return folder
+
+
+def test_layers(directory):
+    """inlay embed runs the input layer of a model."""
+    tokens, places = numbers(VOCAB, DIM), numbers(PLACES, DIM)
+    plain = write(os.path.join(directory, "tokens.npy"), table(tokens))
+    learned = "learned:" + write(os.path.join(directory, "places.npy"), table(places))
+    gpt2 = model(directory, "gpt2", {"wte.weight": tokens, "wpe.weight": places}, {"model_type": "gpt2"})
+    check("  tokens: wte.weight [9, 32] F32" in lines_of(gpt2), "the report of a layer")
+    for more in (), ("--start", "2"), ("--length", "2"), ("--length", "4"):
+        ids = ("--ids", "8 0 4", "--ids", "1")
+        shape, wanted = vectors("embed", *ids, "--table", plain, "--positions", learned, *more)
+        for sequence, length in (0, min(3, shape[1])), (1, 1):
+            for token in range(length, shape[1]):
+                at = (sequence * shape[1] + token) * DIM
+                wanted[at : at + DIM] = [0.0] * DIM  # no token, where id 0 is none of padding
+        check(vectors("embed", *ids, "--model", gpt2, *more) == (shape, wanted), f"GPT-2 {more}")
+    base = ("embed", "--model", gpt2, "--ids")
+    text = run(*base, "8 0 4").stdout
+    check(text == run("embed", "--ids", "8 0 4", "--table", plain, "--positions", learned).stdout, "GPT-2, printed")
+    check(b"positions: read: they are learned" in run(*base, "1", "--explain").stdout, "its plan")
+    check_error(run(*base, "3 9"), 1, "an id", "ids[0][1] = 9 is not a row of the table, which has 9: ids run from 0 to 8")
+    check_error(run(*base, "1 2 3", "--start", "4"), 1, "a position", "position 6 of token 2 is past the last one, 5")
+    check_error(run(*base, "1 2 3 4 5 6 7"), 1, "too many positions", "past the last one, 5")
+    pooled = model(directory, "static", {"embeddings": [[float(row + column) for column in range(DIM)] for row in range(VOCAB)]},
+                   {"model_type": "model2vec", "normalize": False})
+    mean = [5.0 + column for column in range(DIM)]
+    for more in (), ("--length", "4"):
+        found = vectors("embed", "--model", pooled, "--ids", "8 2", "--ids", "5", *more)
+        check(found == ((2, DIM), mean + mean), f"a mean of each sequence {more}", found)
+    check(run("embed", "--model", pooled, "--ids", "5").stdout.startswith(b"float32 [1, 32]\n[[ 5."), "pooled rows, printed")
+    if draws_pictures():
+        out = os.path.join(directory, "x.png")
+        check_error(run("embed", "--model", pooled, "--ids", "5", "--plot", out), 1, "no picture", "one row of each sequence")
+        check(run(*base, "1 2", "--plot", out).returncode == 0 and png_size(read(out))[0] > 100, "a picture of a layer")
+    unknown = model(directory, "owl", {"x": tokens}, {"model_type": "owl"})
+    check_error(run("embed", "--model", unknown, "--ids", "1"), 1, "an unknown model", "owl")
+    check(lines_of(unknown)[-1].startswith("layer     none: "), "why there is no layer")
+
+
 def run_all(directory):
     if not reads_models():
         print("skipped: model files, which this build does not read")
         check_error(run("model", "x"), 1, "no model files", "built without libinlay-file")
         check_error(run("embed", "--ids", "1", "--model", "x"), 1, "no model files", "built without libinlay-file")
         return
-    for test in test_listing, test_several, test_evil, test_hostile, test_tables:
+    for test in test_listing, test_several, test_evil, test_hostile, test_tables, test_layers:
         own = os.path.join(directory, test.__name__)
         os.mkdir(own)
         test(own)
