@@ -15,9 +15,12 @@ import pathlib
 import re
 import shlex
 import shutil
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 CC = os.environ.get("CC", "cc")
@@ -222,6 +225,46 @@ class Installed:
             raise Skip("the library is for another machine")
 
 
+def gpt2(tokens, places):
+    """A .safetensors file with the tables of a GPT-2."""
+    header, data = {}, b""
+    for name, rows in ("wte.weight", tokens), ("wpe.weight", places):
+        elements = struct.pack(f"<{len(rows) * len(rows[0])}f", *(value for row in rows for value in row))
+        header[name] = {"dtype": "F32", "shape": [len(rows), len(rows[0])],
+                        "data_offsets": [len(data), len(data) + len(elements)]}
+        data += elements
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def connect(path):
+    """A connection to a server that is just starting."""
+    client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    client.settimeout(COMMAND_TIMEOUT_S)
+    for _ in range(COMMAND_TIMEOUT_S * 10):
+        try:
+            client.connect(str(path))
+            return client
+        except OSError:
+            time.sleep(0.1)
+    raise Failure(f"nothing listens at {path}")
+
+
+def answers(client, count):
+    """The lines of examples/files/server.c and the rows behind them; of errors only the first two words."""
+    found = []
+    with client.makefile("rb") as stream:
+        while len(found) < count:
+            line = stream.readline().decode().rstrip("\n")
+            words = line.split()
+            found.append(" ".join(words[:3]) if words[:1] == ["ERROR"] else line)
+            if words[:1] != ["OK"]:
+                continue
+            rows, dim = int(words[1]), int(words[2])
+            found += [list(struct.unpack(f"<{dim}f", stream.read(4 * dim))) for _ in range(rows)]
+    return found
+
+
 class Programs:
     """Copies of the examples, built in all documented ways."""
 
@@ -308,6 +351,47 @@ class Programs:
             wrong = [line for line in stdout.splitlines() if not line.endswith(": as its definition")]
             if wrong or not stdout:
                 raise Failure("\n".join(["not as defined", *wrong]))
+
+    # ---- Model files ----
+
+    def check_file_server(self):
+        """examples/files/server.c answers with rows of a GPT-2, with errors to clients that err, and ends at SIGTERM."""
+        need("pkg-config", shlex.split(CC)[0])
+        if "inlay-file" not in self.installed.build.libraries:
+            raise Skip("libinlay-file is not built")
+        program, model, path = (self.folder / name for name in ("file-server", "model.safetensors", "socket"))
+        run(*shlex.split(CC), *STRICT_C99, "-O2", "-pthread", *self.installed.flags("--cflags", library="inlay-file"),
+            self.examples / "files" / "server.c", *self.installed.flags("--libs", library="inlay-file"), "-o", program)
+        tokens = [[float(row * 10 + column) for column in range(4)] for row in range(5)]
+        places = [[row / 4 + column for column in range(4)] for row in range(3)]
+        model.write_bytes(gpt2(tokens, places))
+        sums = [[a + b for a, b in zip(tokens[id], places[at])] for at, id in enumerate((4, 0, 4))]
+        expected = ["OK 3 4", *sums, "OK 0 4", "ERROR an id", "OK 1 4", sums[0], "ERROR a line", "ERROR a position", "gone"]
+        environment = {**os.environ, **self.shared_path()}
+        with subprocess.Popen([program, model, path], env=environment, stderr=subprocess.PIPE) as server:
+            try:
+                # Two clients at once, the second of which goes away within a line.
+                first, second = connect(path), connect(path)
+                second.sendall(b"1 2")
+                first.sendall(b"4 0 4\n\n1 5\n4\nx\n1 1 1 1\n")
+                found = answers(first, len(expected) - 1)
+                second.close()
+                last = connect(path)
+                server.terminate()
+                expect_same("answers", [str(line) for line in found + [last.recv(1).decode() or "gone"]],
+                            [str(line) for line in expected])
+                first.close()
+                last.close()
+                report = server.communicate(timeout=COMMAND_TIMEOUT_S)[1].decode()
+            finally:
+                server.kill()
+        if server.returncode != 0 or path.exists() or "wte.weight" not in report:
+            raise Failure(f"the server ended with {server.returncode}: {report}")
+        model.write_bytes(gpt2(tokens, places)[:-1])
+        done = subprocess.run([program, model, path], env=environment, stderr=subprocess.PIPE, check=False,
+                              timeout=COMMAND_TIMEOUT_S)
+        if done.returncode != 1 or b"server: " not in done.stderr or b"model.safetensors" not in done.stderr:
+            raise Failure(f"a torn model: exit status {done.returncode}: {done.stderr}")
 
     def check_mpi(self, ranks):
         """The sum of the shards of all ranks is the layer."""
@@ -461,6 +545,7 @@ def check_programs(report, installed, folder):
     report.check("an executor: C++17", programs.check_executor, "thread_pool.cc", CXX, "-std=c++17", "-pthread")
     for name in sorted(path.stem for path in (programs.examples / "layers").glob("*.c")):
         report.check(f"an input layer: {name}.c", programs.check_layer, name)
+    report.check("a server of a model file", programs.check_file_server)
     for ranks in (2, 4):
         report.check(f"shards on {ranks} ranks of MPI", programs.check_mpi, ranks)
     report.check("CMake, shared", programs.check_cmake, "inlay::inlay", False)
