@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "message.h"
+#include "model_file.h"
 #include "names.h"
 #include "progress.h"
 
@@ -148,24 +149,27 @@ static void copy_run(struct conversion *c, const struct run *run, size_t row, si
             memcpy(scales + i * sizeof c->from.factor, &c->from.factor, sizeof c->from.factor);
 }
 
-static int copy_rows(struct conversion *c, size_t first, size_t n)
+static void copy_rows(struct conversion *c, size_t first, size_t n)
 {
     for (size_t done = 0, rows; done < n; done += rows) {
         const struct run run = run_at(&c->from.view, first + done);
         rows = run.rows < n - done ? run.rows : n - done;
         copy_run(c, &run, done, rows);
     }
-    return DONE;
 }
 
 /* ---- Quantised rows --------------------------------------------------------------------------------------------- */
 
-/* Reads rows [first, first + n) of a table as floats. */
-static int read_rows(struct conversion *c, const inlay_table *table, float factor, size_t first, size_t n,
-                     float *values)
+/* Writes the ids of rows [first, first + n). */
+static void number_rows(struct conversion *c, size_t first, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         c->ids[i] = (int64_t)(first + i);
+}
+
+/* Reads n rows of a table, those of c->ids, as floats. */
+static int read_rows(struct conversion *c, const inlay_table *table, float factor, size_t n, float *values)
+{
     return check_status(
         inlay_gather(table, c->ids, INLAY_ID_I64, n, factor, values, table->dim * sizeof *values, NULL, NULL));
 }
@@ -203,17 +207,18 @@ static int refused(struct conversion *c, size_t first, size_t n)
                   c->to.group != 0 && !c->zeros ? " without --zeros" : "");
 }
 
+/* Quantises n rows of values, the first of which is row `first` of the table, and adds up the errors. */
 static int requantize_rows(struct conversion *c, size_t first, size_t n)
 {
     inlay_table view;
     double largest = 0;
-    TRY(read_rows(c, &c->from.view, c->from.factor, first, n, c->values));
     inlay_status status = quantize_rows(c, c->values, n, &view, &largest);
     if (status == INLAY_ERROR_OPTION)
         return refused(c, first, n);
     TRY(check_status(status));
     c->largest = fmax(c->largest, largest);
-    TRY(read_rows(c, &view, 1, 0, n, c->back));
+    number_rows(c, 0, n);
+    TRY(read_rows(c, &view, 1, n, c->back));
     for (size_t i = 0; i < n * c->to.dim; i++) {
         double error = (double)c->back[i] - (double)c->values[i];
         /* Infinities and NaN that stay have none. */
@@ -224,9 +229,27 @@ static int requantize_rows(struct conversion *c, size_t first, size_t n)
 
 /* ---- All rows --------------------------------------------------------------------------------------------------- */
 
+/* Reads rows [first, first + n) of the table: into the piece, or as floats. */
+static int take_rows(struct conversion *c, size_t first, size_t n)
+{
+    const inlay_table *from = &c->from.view;
+    inlay_file_read read = {0};
+    int outcome = DONE;
+    number_rows(c, first, n);
+    model_read_begin(c->from.file, from, c->ids, n, &read);
+    if (c->copies)
+        copy_rows(c, first, n);
+    else
+        outcome = read_rows(c, from, c->from.factor, n, c->values);
+    model_read_end(c->from.file, &read);
+    return outcome;
+}
+
 static int convert_rows(struct conversion *c, size_t first, size_t n)
 {
-    TRY(c->copies ? copy_rows(c, first, n) : requantize_rows(c, first, n));
+    TRY(take_rows(c, first, n));
+    if (!c->copies)
+        TRY(requantize_rows(c, first, n));
     for (int i = 0; i < ARRAYS; i++) {
         const struct array array = array_of(&c->to, i, n);
         if (array.rank != 0)

@@ -230,7 +230,7 @@ static int forward(struct embedding *e)
     inlay_executor watched = progress_executor(&progress, executor);
     inlay_fault fault = {0, 0, 0};
     const inlay_table *table;
-    inlay_file_read read;
+    inlay_file_read read = {0};
     inlay_file *file = file_of(e, &table);
     size_t n =
         e->batch.offsets != NULL ? (size_t)e->batch.offsets[e->batch.sequences] : e->batch.sequences * e->batch.length;
