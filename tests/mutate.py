@@ -28,7 +28,7 @@ import subprocess
 import sys
 import tempfile
 
-FOLDERS = ["src", "tools"]
+FOLDERS = ["file", "src", "tools"]
 SUITES = {"inlay:isa", "inlay:api", "inlay:audit", "inlay:tool"}
 COPIES = 2
 SECONDS = 600  # a test that takes longer has failed

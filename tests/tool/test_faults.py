@@ -79,12 +79,13 @@ def test_reading_spec(directory, faulty):
 
 def test_committing(directory, faulty):
     out = write(os.path.join(directory, "out.npy"), OLD)
+    convert = ("convert", write(os.path.join(directory, "rows.npy"), table([[1.0, 2.0]])), "--type", "float16")
     before = sorted(os.listdir(directory))
     for fault, words in ((f"fsync 1 {errno.EIO}", os.strerror(errno.EIO)),
                          (f"fsync 1 {errno.ENOSPC}", os.strerror(errno.ENOSPC)),
                          (f"rename 1 {errno.EACCES}", os.strerror(errno.EACCES)),
                          (f"create 1 {errno.EROFS}", os.strerror(errno.EROFS))):
-        for args in SMALL, ("table", "--dim", "4", "--positions", "0:3"):
+        for args in SMALL, ("table", "--dim", "4", "--positions", "0:3"), convert:
             check_error(faulty(fault, *args, "--out", out), 1, f"{fault}: {args[0]}", "cannot write", words)
             check(read(out) == OLD and sorted(os.listdir(directory)) == before, f"{fault} leaves the old file alone")
     # A name that is taken is not an error: the next one is tried.
@@ -112,6 +113,12 @@ def test_committing_two(directory, faulty):
     check(sorted(os.listdir(directory)) == before, "SIGTERM leaves no other file", os.listdir(directory))
     result = run(*args)
     check(result.returncode == 0 and parse_npy(read(out), "|i1")[0] == (2, 2), "both files", result.stderr)
+    model = write(os.path.join(directory, "i8.safetensors"), OLD)
+    before = sorted(os.listdir(directory))
+    args = ("convert", source, "--type", "i8", "--name", "x", "--out", model)
+    for call in "create 1", "fsync 1", "rename 1":
+        check_error(faulty(f"{call} {errno.EIO}", *args), 1, f"{call}: convert", "cannot write", os.strerror(errno.EIO))
+        check(read(model) == OLD and sorted(os.listdir(directory)) == before, f"{call} leaves the old model alone")
 
 
 def test_signals(directory, faulty):

@@ -10,6 +10,7 @@ from harness import (
     check, check_error, draws_pictures, gguf, memory_limit, png_size, read, reads_models, run, safetensors, table, vectors,
     write,
 )
+from test_numbers import f32
 from test_quantize import numbers
 
 VOCAB, PLACES, DIM = 9, 6, 32
@@ -199,6 +200,11 @@ def test_layers(directory):
     check_error(run(*base, "3 9"), 1, "an id", "ids[0][1] = 9 is not a row of the table, which has 9: ids run from 0 to 8")
     check_error(run(*base, "1 2 3", "--start", "4"), 1, "a position", "position 6 of token 2 is past the last one, 5")
     check_error(run(*base, "1 2 3 4 5 6 7"), 1, "too many positions", "past the last one, 5")
+    # The first position is 2, and padding, whose id is 1, is not counted.
+    opt = model(directory, "opt", {"decoder.embed_tokens.weight": tokens, "decoder.embed_positions.weight": places},
+                {"model_type": "opt", "pad_token_id": 1})
+    wanted = [f32(token + place) for row, at in ((8, 2), (4, 3)) for token, place in zip(tokens[row], places[at])]
+    check(vectors("embed", "--model", opt, "--ids", "8 4") == ((1, 2, DIM), wanted), "OPT")
     pooled = model(directory, "static", {"embeddings": [[float(row + column) for column in range(DIM)] for row in range(VOCAB)]},
                    {"model_type": "model2vec", "normalize": False})
     mean = [5.0 + column for column in range(DIM)]
