@@ -14,8 +14,8 @@
 
 enum {
     WINDOW_PAGES = 256, /* requested at once at most: more only wait, in a queue that other readers of the disk share */
-    FAULTS_IN_SLOW = 40,     /* page faults in INLAY_SLOW_NS: none takes less than 250 ns */
-    CALIBRATED_NS = 1000000, /* after which the length of a tick is known to 0.01 % */
+    FAULTS_IN_SLOW = 40,        /* page faults in INLAY_SLOW_NS: none takes less than 250 ns */
+    CALIBRATED_NS = 1000000000, /* after which a thread that waits between two clocks changes a tick by 1 % at most */
 };
 
 void inlay_residency_start(struct inlay_residency *residency, const struct inlay_mapping *mappings, size_t count,

@@ -13,13 +13,24 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-enum { WIDTH = 66, ROW = WIDTH * sizeof(float), FILES = 2, HEADER = 256, CALL = 24, LARGE_CALL = 3000 };
+enum {
+    WIDTH = 66,
+    ROW = WIDTH * sizeof(float),
+    FILES = 2,
+    HEADER = 256,
+    CALL = 24,
+    LARGE_CALL = 3000,
+    WARM_CALLS = 10000
+};
 enum { MIB = 1 << 20, MOST_REQUESTED = 256 };
 
 static const size_t file_rows = 20 * MIB / ROW;
@@ -56,10 +67,9 @@ static void write_tensor(FILE *out, size_t number)
 {
     char header[HEADER + 1];
     const size_t bytes = file_rows * ROW;
-    const int length =
-        snprintf(header, sizeof header,
-                 "{\"shard_%zu.weight\":{\"dtype\":\"F32\",\"shape\":[%zu,%d],\"data_offsets\":[0,%zu]}}", number,
-                 file_rows, WIDTH, bytes);
+    const int length = snprintf(
+        header, sizeof header, "{\"shard_%zu.weight\":{\"dtype\":\"F32\",\"shape\":[%zu,%d],\"data_offsets\":[0,%zu]}}",
+        number, file_rows, WIDTH, bytes);
     const uint64_t header_bytes = HEADER;
     float *data = malloc(bytes);
     demand(data != NULL, "malloc");
@@ -163,7 +173,8 @@ static void begin(struct call *call)
 
 static void gather(struct call *call)
 {
-    ck_assert(inlay_gather(&table.view, call->ids, INLAY_ID_I32, call->rows, 1, call->out, ROW, NULL, NULL) == INLAY_OK);
+    ck_assert(inlay_gather(&table.view, call->ids, INLAY_ID_I32, call->rows, 1, call->out, ROW, NULL, NULL) ==
+              INLAY_OK);
 }
 
 static void read_rows(struct call *call)
@@ -278,7 +289,8 @@ START_TEST(every_type_of_ids_finds_its_rows)
         const struct inlay_rows rows = inlay_rows_of(&table.view, ids + 1, types[i], 1, page);
         drop_from_process();
         inlay_rows_touch(&rows, 0, 1);
-        EXPECT(cached_pages() == cached && cached <= 2, "type %d: %zu pages, then %zu", types[i], cached, cached_pages());
+        EXPECT(cached_pages() == cached && cached <= 2, "type %d: %zu pages, then %zu", types[i], cached,
+               cached_pages());
     }
     close_file();
 }
@@ -286,7 +298,7 @@ END_TEST
 
 START_TEST(ids_outside_of_the_table_are_ignored)
 {
-    const int64_t hostile[] = {-1,        INT64_MIN, INT64_MAX,  (int64_t)(FILES *file_rows), (int64_t)1 << 32,
+    const int64_t hostile[] = {-1,        INT64_MIN, INT64_MAX,  (int64_t)(FILES * file_rows), (int64_t)1 << 32,
                                INT32_MIN, INT32_MAX, UINT32_MAX, -(int64_t)file_rows};
     const size_t count = sizeof hostile / sizeof *hostile;
     inlay_file_read read;
@@ -503,6 +515,59 @@ START_TEST(the_decision_follows_its_definition)
 }
 END_TEST
 
+/* Makes calls on rows in memory, between two stops. */
+_Noreturn static void make_warm_calls(void)
+{
+    struct random random = {11};
+    open_mapped();
+    const bool warm = becomes_warm(&random);
+    raise(SIGSTOP);
+    bool failed = false; /* ck_assert() would write to a pipe */
+    for (size_t i = 0; i < WARM_CALLS; i++) {
+        inlay_file_read_begin(file, &table.view, the_call.ids, INLAY_ID_I32, CALL, &the_call.read);
+        failed |=
+            inlay_gather(&table.view, the_call.ids, INLAY_ID_I32, CALL, 1, the_call.out, ROW, NULL, NULL) != INLAY_OK;
+        inlay_file_read_end(file, &the_call.read);
+    }
+    raise(SIGSTOP);
+    _exit(warm && !failed ? 0 : 1);
+}
+
+/* Waits for the traced child and returns the signal that stopped it, SIGTRAP | 0x80 at a system call; 0 at its end. */
+static int wait_for_stop(pid_t child, int *status)
+{
+    ck_assert(waitpid(child, status, 0) == child);
+    return WIFSTOPPED(*status) ? WSTOPSIG(*status) : 0;
+}
+
+START_TEST(warm_calls_make_no_system_calls)
+{
+    int status;
+    size_t calls = 0;
+    const pid_t child = fork();
+    if (child == 0) {
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
+            _exit(EXIT_SKIP);
+        make_warm_calls();
+    }
+    if (wait_for_stop(child, &status) != SIGSTOP) {
+        ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SKIP);
+        printf("skipped a count of system calls: this system does not trace them\n");
+        return;
+    }
+    ck_assert(ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)) == 0);
+    for (int stop = 0; stop != SIGSTOP; calls += stop == (SIGTRAP | 0x80)) {
+        ck_assert(ptrace(PTRACE_SYSCALL, child, NULL, NULL) == 0);
+        stop = wait_for_stop(child, &status);
+        ck_assert_int_ne(stop, 0);
+    }
+    calls /= 2; /* a stop as it begins and one as it ends; those that raise the signal are fewer than 8 */
+    EXPECT(calls < WARM_CALLS / 10, "%d calls of %d rows made %zu system calls", WARM_CALLS, CALL, calls);
+    ptrace(PTRACE_CONT, child, NULL, NULL);
+    ck_assert(wait_for_stop(child, &status) == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+END_TEST
+
 /* ---- The cap ---------------------------------------------------------------------------------------------------- */
 
 START_TEST(the_cap_holds_after_every_call)
@@ -658,8 +723,9 @@ int main(int argc, char **argv)
     const int status = RUN_TESTS(
         argc, argv, "cold tables", NULL, NULL, rows_are_those_of_a_plain_gather, every_type_of_ids_finds_its_rows,
         ids_outside_of_the_table_are_ignored, no_page_outside_of_the_rows_is_read, scales_are_requested_too,
-        prefetch_requests_pages_and_maps_none, a_large_call_requests_all_pages, neighbouring_rows_are_requested_together,
-        warm_calls_request_nothing_and_slow_calls_do, cold_calls_turn_requests_on, the_decision_follows_its_definition,
+        prefetch_requests_pages_and_maps_none, a_large_call_requests_all_pages,
+        neighbouring_rows_are_requested_together, warm_calls_request_nothing_and_slow_calls_do,
+        cold_calls_turn_requests_on, the_decision_follows_its_definition, warm_calls_make_no_system_calls,
         the_cap_holds_after_every_call, without_a_cap_all_stays, a_warm_call_under_a_cap_drops_nothing,
         threads_read_what_one_reads, files_in_memory_need_nothing, bad_arguments_are_errors, errno_stays);
     remove_folder();
