@@ -2,142 +2,24 @@
 /*
  * Tables larger than memory: results are those of a plain gather whatever is in memory, only rows of the table are
  * requested and read, requests stop when calls are warm and come back when they are slow, and the cap of resident bytes
- * holds. Files lie in the working directory, which must be on a disk for the tests of the system's cache.
+ * holds.
  */
-#define _GNU_SOURCE /* MADV_DONTNEED, mincore */
+#define _GNU_SOURCE /* ptrace options */
+#include "cold_model.h"
 #include "handle.h"
 #include "row_pages.h"
-#include "support.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum {
-    WIDTH = 66,
-    ROW = WIDTH * sizeof(float),
-    FILES = 2,
-    HEADER = 256,
-    CALL = 24,
-    LARGE_CALL = 3000,
-    WARM_CALLS = 10000
-};
-enum { MIB = 1 << 20, MOST_REQUESTED = 256 };
-
-static const size_t file_rows = 20 * MIB / ROW;
-
-/* A model of two files, whose tensors hold the rows of one table. */
-static char folder[32];
-static const char *const names[FILES] = {"first.safetensors", "second.safetensors"};
-static const char index_name[] = "model.safetensors.index.json";
-static inlay_file *file;
-static inlay_file_table table;
-static size_t page;
-
-/* Returns element `at` of the table. */
-static float element(size_t at)
-{
-    return (float)(int32_t)((uint32_t)at * 2654435761u) * 0x1p-31f;
-}
-
-/* Ends the program before any test if a file cannot be written. */
-static void demand(bool holds, const char *what)
-{
-    if (!holds) {
-        perror(what);
-        exit(1);
-    }
-}
-
-static void path_of(const char *name, char *path, size_t room)
-{
-    demand((size_t)snprintf(path, room, "%s/%s", folder, name) < room, name);
-}
-
-static void write_tensor(FILE *out, size_t number)
-{
-    char header[HEADER + 1];
-    const size_t bytes = file_rows * ROW;
-    const int length = snprintf(
-        header, sizeof header, "{\"shard_%zu.weight\":{\"dtype\":\"F32\",\"shape\":[%zu,%d],\"data_offsets\":[0,%zu]}}",
-        number, file_rows, WIDTH, bytes);
-    const uint64_t header_bytes = HEADER;
-    float *data = malloc(bytes);
-    demand(data != NULL, "malloc");
-    for (size_t i = 0; i < file_rows * WIDTH; i++)
-        data[i] = element(number * file_rows * WIDTH + i);
-    memset(header + length, ' ', HEADER - (size_t)length);
-    fwrite(&header_bytes, sizeof header_bytes, 1, out);
-    fwrite(header, HEADER, 1, out);
-    fwrite(data, bytes, 1, out);
-    free(data);
-}
-
-static void write_index(FILE *out)
-{
-    fprintf(out, "{\"metadata\":{\"total_size\":%zu},", FILES * file_rows * ROW);
-    fprintf(out, "\"weight_map\":{\"shard_0.weight\":\"%s\",\"shard_1.weight\":\"%s\"}}", names[0], names[1]);
-}
-
-/* Writes the model once, before check forks. */
-static void make_folder(void)
-{
-    strcpy(folder, "file_cold.XXXXXX");
-    demand(mkdtemp(folder) != NULL, folder);
-    for (size_t i = 0; i <= FILES; i++) {
-        char path[128];
-        path_of(i < FILES ? names[i] : index_name, path, sizeof path);
-        FILE *out = fopen(path, "wb");
-        demand(out != NULL, path);
-        if (i < FILES)
-            write_tensor(out, i);
-        else
-            write_index(out);
-        demand(fflush(out) == 0 && fsync(fileno(out)) == 0 && !ferror(out) && fclose(out) == 0, path);
-    }
-}
-
-static void remove_folder(void)
-{
-    for (size_t i = 0; i <= FILES; i++) {
-        char path[128];
-        path_of(i < FILES ? names[i] : index_name, path, sizeof path);
-        unlink(path);
-    }
-    rmdir(folder);
-}
-
-static void open_with(inlay_file_memory memory, size_t resident_bytes)
-{
-    inlay_file_options options = inlay_file_options_default();
-    inlay_file_error error = {.message = ""};
-    options.memory = memory;
-    options.resident_bytes = resident_bytes;
-    ck_assert_msg(inlay_file_open(folder, &options, &file, &error) == INLAY_FILE_OK, "%s", error.message);
-    ck_assert_msg(inlay_file_table_of(file, "shard_*.weight", &table, &error) == INLAY_FILE_OK, "%s", error.message);
-    ck_assert(table.view.rows == FILES * file_rows && table.view.extent_count == FILES);
-    page = (size_t)sysconf(_SC_PAGESIZE);
-}
-
-static void open_mapped(void)
-{
-    open_with(INLAY_FILE_MEMORY_MAPPED, 0);
-}
-
-static void close_file(void)
-{
-    inlay_file_close(file);
-    file = NULL;
-}
+enum { CALL = 24, LARGE_CALL = 3000, WARM_CALLS = 10000, MOST_REQUESTED = 256 };
 
 /* The rows of a call, and where they go. */
 struct call {
@@ -153,7 +35,7 @@ static void draw_ids(struct random *random, struct call *call, size_t rows)
 {
     call->rows = rows;
     for (size_t i = 0; i < rows; i++)
-        call->ids[i] = (int32_t)random_below(random, table.view.rows);
+        call->ids[i] = (int32_t)random_below(random, cold_table.view.rows);
 }
 
 static bool rows_are_right(const struct call *call)
@@ -167,13 +49,13 @@ static bool rows_are_right(const struct call *call)
 
 static void begin(struct call *call)
 {
-    ck_assert(inlay_file_read_begin(file, &table.view, call->ids, INLAY_ID_I32, call->rows, &call->read) ==
+    ck_assert(inlay_file_read_begin(file, &cold_table.view, call->ids, INLAY_ID_I32, call->rows, &call->read) ==
               INLAY_FILE_OK);
 }
 
 static void gather(struct call *call)
 {
-    ck_assert(inlay_gather(&table.view, call->ids, INLAY_ID_I32, call->rows, 1, call->out, ROW, NULL, NULL) ==
+    ck_assert(inlay_gather(&cold_table.view, call->ids, INLAY_ID_I32, call->rows, 1, call->out, ROW, NULL, NULL) ==
               INLAY_OK);
 }
 
@@ -182,75 +64,6 @@ static void read_rows(struct call *call)
     begin(call);
     gather(call);
     inlay_file_read_end(file, &call->read);
-}
-
-/* ---- What the system holds -------------------------------------------------------------------------------------- */
-
-/* Returns how many pages of the files the system's cache holds. */
-static size_t cached_pages(void)
-{
-    size_t count = 0;
-    static unsigned char flags[32 * MIB / 4096];
-    for (size_t i = 0; i < file->mapping_count; i++) {
-        const struct inlay_mapping *mapping = &file->mappings[i];
-        const size_t pages = (mapping->size + page - 1) / page;
-        ck_assert(pages <= sizeof flags && mincore((void *)(uintptr_t)mapping->bytes, mapping->size, flags) == 0);
-        for (size_t p = 0; p < pages; p++)
-            count += flags[p] & 1;
-    }
-    return count;
-}
-
-static void drop_from_process(void)
-{
-    for (size_t i = 0; i < file->mapping_count; i++)
-        madvise((void *)(uintptr_t)file->mappings[i].bytes, file->mappings[i].size, MADV_DONTNEED);
-}
-
-/* Empties the system's cache of a file. Reading all of it first waits for pages that are requested already, which come
-   later otherwise. */
-static void drop_from_cache(const char *path)
-{
-    static char block[MIB];
-    const int descriptor = open(path, O_RDONLY);
-    while (read(descriptor, block, sizeof block) > 0)
-        continue;
-    posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
-    close(descriptor);
-}
-
-/* Empties the system's cache of the files. Returns whether that worked, and says so if not. */
-static bool drop_cache(void)
-{
-    char path[128];
-    drop_from_process();
-    for (size_t i = 0; i < FILES; i++) {
-        path_of(names[i], path, sizeof path);
-        drop_from_cache(path);
-    }
-    if (cached_pages() == 0)
-        return true;
-    printf("skipped a test of cold tables: the system keeps the pages of files here\n");
-    return false;
-}
-
-/* Returns how many bytes of all mappings of the files are resident in this process. */
-static size_t resident_bytes(void)
-{
-    char line[512];
-    size_t sum = 0, kib;
-    bool ours = false;
-    uintptr_t first, end;
-    FILE *smaps = fopen("/proc/self/smaps", "r");
-    ck_assert_ptr_nonnull(smaps);
-    while (fgets(line, sizeof line, smaps) != NULL) {
-        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &first, &end) == 2)
-            ours = strstr(line, folder) != NULL;
-        else if (ours && sscanf(line, "Rss: %zu kB", &kib) == 1)
-            sum += kib * 1024;
-    }
-    fclose(smaps);
-    return sum;
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------- */
@@ -282,11 +95,9 @@ START_TEST(every_type_of_ids_finds_its_rows)
             return;
         memset(ids, 0, sizeof ids);
         ids[1] = 200; /* little-endian, at an odd address */
-        EXPECT(inlay_file_prefetch(file, &table.view, ids + 1, types[i], 1) == INLAY_FILE_OK, "an error");
-        size_t cached = cached_pages();
-        for (int wait = 0; cached == 0 && wait < 1000; wait++, usleep(1000))
-            cached = cached_pages();
-        const struct inlay_rows rows = inlay_rows_of(&table.view, ids + 1, types[i], 1, page);
+        EXPECT(inlay_file_prefetch(file, &cold_table.view, ids + 1, types[i], 1) == INLAY_FILE_OK, "an error");
+        const size_t cached = wait_for_pages(1);
+        const struct inlay_rows rows = inlay_rows_of(&cold_table.view, ids + 1, types[i], 1, page_bytes);
         drop_from_process();
         inlay_rows_touch(&rows, 0, 1);
         EXPECT(cached_pages() == cached && cached <= 2, "type %d: %zu pages, then %zu", types[i], cached,
@@ -298,17 +109,17 @@ END_TEST
 
 START_TEST(ids_outside_of_the_table_are_ignored)
 {
-    const int64_t hostile[] = {-1,        INT64_MIN, INT64_MAX,  (int64_t)(FILES * file_rows), (int64_t)1 << 32,
-                               INT32_MIN, INT32_MAX, UINT32_MAX, -(int64_t)file_rows};
+    const int64_t hostile[] = {-1,        INT64_MIN, INT64_MAX,  (int64_t)(FILES * FILE_ROWS), (int64_t)1 << 32,
+                               INT32_MIN, INT32_MAX, UINT32_MAX, -(int64_t)FILE_ROWS};
     const size_t count = sizeof hostile / sizeof *hostile;
     inlay_file_read read;
     open_mapped();
     const bool empty = drop_cache();
     for (size_t i = 0; i < 40; i++) { /* with and without samples */
-        ck_assert(inlay_file_read_begin(file, &table.view, hostile, INLAY_ID_I64, count, &read) == INLAY_FILE_OK);
+        ck_assert(inlay_file_read_begin(file, &cold_table.view, hostile, INLAY_ID_I64, count, &read) == INLAY_FILE_OK);
         EXPECT(read.requested == 0, "%zu pages were requested", read.requested);
         inlay_file_read_end(file, &read);
-        ck_assert(inlay_file_prefetch(file, &table.view, hostile, INLAY_ID_I64, count) == INLAY_FILE_OK);
+        ck_assert(inlay_file_prefetch(file, &cold_table.view, hostile, INLAY_ID_I64, count) == INLAY_FILE_OK);
     }
     EXPECT(!empty || cached_pages() == 0, "%zu pages were read", cached_pages());
     close_file();
@@ -318,7 +129,7 @@ END_TEST
 /* Requests and reads pages of rows between pages without access. */
 static void touch_between_guards(const inlay_table *view, const int64_t *ids, size_t count)
 {
-    const struct inlay_rows rows = inlay_rows_of(view, ids, INLAY_ID_I64, count, page);
+    const struct inlay_rows rows = inlay_rows_of(view, ids, INLAY_ID_I64, count, page_bytes);
     size_t pages = 0;
     EXPECT(inlay_rows_request(&rows, 0, count * 100, &pages) == count, "rows were left out");
     EXPECT(pages > 0, "no page was requested");
@@ -328,7 +139,7 @@ static void touch_between_guards(const inlay_table *view, const int64_t *ids, si
 START_TEST(no_page_outside_of_the_rows_is_read)
 {
     enum { SHARD_ROWS = 100, DIM = 320 };
-    page = (size_t)sysconf(_SC_PAGESIZE);
+    page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     struct arena data = arena_make(SHARD_ROWS * DIM), scales = arena_make(SHARD_ROWS * DIM / 32);
     const int64_t ids[] = {-1, 0, 6, 7, 8, 106, 107, 108, INT64_MAX};
     for (enum placement place = AT_BEGIN; place <= AT_END; place++) {
@@ -362,10 +173,10 @@ START_TEST(scales_are_requested_too)
     if (!drop_cache())
         return;
     /* An int8 table in the first file, whose scales are in the second. */
-    inlay_table view = inlay_table_i8(table.view.extents[0].data, table.view.extents[1].data, 1 << 20, 8);
+    inlay_table view = inlay_table_i8(cold_table.view.extents[0].data, cold_table.view.extents[1].data, 1 << 20, 8);
     call->ids[0] = 3;
     call->ids[1] = 1 << 19;
-    const struct inlay_rows rows = inlay_rows_of(&view, call->ids, INLAY_ID_I32, COUNT, page);
+    const struct inlay_rows rows = inlay_rows_of(&view, call->ids, INLAY_ID_I32, COUNT, page_bytes);
     size_t pages = 0;
     ck_assert(inlay_rows_request(&rows, 0, MOST_REQUESTED, &pages) == COUNT);
     EXPECT(pages == 2 * COUNT, "%zu pages", pages);
@@ -384,12 +195,10 @@ START_TEST(prefetch_requests_pages_and_maps_none)
     if (!drop_cache())
         return;
     draw_ids(&random, &the_call, LARGE_CALL);
-    ck_assert(inlay_file_prefetch(file, &table.view, the_call.ids, INLAY_ID_I32, LARGE_CALL) == INLAY_FILE_OK);
+    ck_assert(inlay_file_prefetch(file, &cold_table.view, the_call.ids, INLAY_ID_I32, LARGE_CALL) == INLAY_FILE_OK);
     EXPECT(resident_bytes() == 0, "%zu bytes were read", resident_bytes());
-    size_t cached = cached_pages();
-    for (int wait = 0; cached < MOST_REQUESTED - 2 && wait < 1000; wait++, usleep(1000))
-        cached = cached_pages();
     /* Two rows may share a page, and of a row that has two pages the second would be one too many. */
+    const size_t cached = wait_for_pages(MOST_REQUESTED - 2);
     EXPECT(cached <= MOST_REQUESTED && cached >= MOST_REQUESTED - 16, "%zu pages", cached);
 
     /* They are those of the first rows. */
@@ -413,7 +222,8 @@ START_TEST(a_large_call_requests_all_pages)
     begin(&the_call);
     EXPECT(the_call.read.requested >= LARGE_CALL, "%zu pages were requested", the_call.read.requested);
     /* The gather waits for the last windows. Faults also map neighbours that the cache has. */
-    EXPECT(resident_bytes() / page > LARGE_CALL / 2, "%zu pages were read before the gather", resident_bytes() / page);
+    EXPECT(resident_bytes() / page_bytes > LARGE_CALL / 2, "%zu pages were read before the gather",
+           resident_bytes() / page_bytes);
     gather(&the_call);
     inlay_file_read_end(file, &the_call.read);
     EXPECT(rows_are_right(&the_call), "rows differ");
@@ -426,10 +236,10 @@ START_TEST(neighbouring_rows_are_requested_together)
     open_mapped();
     for (int32_t i = 0; i < LARGE_CALL; i++)
         the_call.ids[i] = i;
-    const struct inlay_rows rows = inlay_rows_of(&table.view, the_call.ids, INLAY_ID_I32, LARGE_CALL, page);
+    const struct inlay_rows rows = inlay_rows_of(&cold_table.view, the_call.ids, INLAY_ID_I32, LARGE_CALL, page_bytes);
     size_t pages = 0;
     ck_assert(inlay_rows_request(&rows, 0, SIZE_MAX, &pages) == LARGE_CALL);
-    const size_t least = LARGE_CALL * ROW / page;
+    const size_t least = LARGE_CALL * ROW / page_bytes;
     EXPECT(pages >= least && pages <= least + 2, "%zu pages, not %zu", pages, least);
     close_file();
 }
@@ -524,9 +334,9 @@ _Noreturn static void make_warm_calls(void)
     raise(SIGSTOP);
     bool failed = false; /* ck_assert() would write to a pipe */
     for (size_t i = 0; i < WARM_CALLS; i++) {
-        inlay_file_read_begin(file, &table.view, the_call.ids, INLAY_ID_I32, CALL, &the_call.read);
-        failed |=
-            inlay_gather(&table.view, the_call.ids, INLAY_ID_I32, CALL, 1, the_call.out, ROW, NULL, NULL) != INLAY_OK;
+        inlay_file_read_begin(file, &cold_table.view, the_call.ids, INLAY_ID_I32, CALL, &the_call.read);
+        failed |= inlay_gather(&cold_table.view, the_call.ids, INLAY_ID_I32, CALL, 1, the_call.out, ROW, NULL, NULL) !=
+                  INLAY_OK;
         inlay_file_read_end(file, &the_call.read);
     }
     raise(SIGSTOP);
@@ -634,7 +444,7 @@ static void *read_many(void *seed)
     for (size_t i = 0; right && i < 400; i++) {
         draw_ids(&random, call, i % 50 == 7 ? LARGE_CALL : CALL);
         if (i % 3 == 0)
-            inlay_file_prefetch(file, &table.view, call->ids, INLAY_ID_I32, call->rows);
+            inlay_file_prefetch(file, &cold_table.view, call->ids, INLAY_ID_I32, call->rows);
         read_rows(call);
         right = rows_are_right(call);
     }
@@ -682,7 +492,7 @@ START_TEST(bad_arguments_are_errors)
     const int32_t id = 0;
     inlay_file_read read;
     open_mapped();
-    const inlay_table *view = &table.view;
+    const inlay_table *view = &cold_table.view;
     EXPECT(inlay_file_prefetch(NULL, view, &id, INLAY_ID_I32, 1) == INLAY_FILE_ERROR_ARGUMENT, "no file");
     EXPECT(inlay_file_prefetch(file, NULL, &id, INLAY_ID_I32, 1) == INLAY_FILE_ERROR_ARGUMENT, "no table");
     EXPECT(inlay_file_prefetch(file, view, NULL, INLAY_ID_I32, 1) == INLAY_FILE_ERROR_ARGUMENT, "no ids");
@@ -719,7 +529,7 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    make_folder();
+    make_model();
     const int status = RUN_TESTS(
         argc, argv, "cold tables", NULL, NULL, rows_are_those_of_a_plain_gather, every_type_of_ids_finds_its_rows,
         ids_outside_of_the_table_are_ignored, no_page_outside_of_the_rows_is_read, scales_are_requested_too,
@@ -728,6 +538,6 @@ int main(int argc, char **argv)
         cold_calls_turn_requests_on, the_decision_follows_its_definition, warm_calls_make_no_system_calls,
         the_cap_holds_after_every_call, without_a_cap_all_stays, a_warm_call_under_a_cap_drops_nothing,
         threads_read_what_one_reads, files_in_memory_need_nothing, bad_arguments_are_errors, errno_stays);
-    remove_folder();
+    remove_model();
     return status;
 }
