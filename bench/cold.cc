@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The rounds of the series: all readers of a shape in turn, another one first in each round, and cold ones with an empty
-// cache each time. Google Benchmark gets medians; rows per second, which are what a disk is judged by, stand below the
-// table.
+// The rounds of the series: all readers of a shape in turn, another one first in each round, and cold ones with an
+// empty cache each time. Google Benchmark gets medians; rows per second, which are what a disk is judged by, stand
+// below the table.
 #include "cold.h"
 
 #include "cold_readers.h"
@@ -20,8 +20,8 @@
 
 static constexpr std::size_t rows_of_calls[] = {24, 384, 4096};
 static constexpr std::size_t rounds = 4;
-static constexpr double sample_seconds[] = {0.2, 0.1}; // of a reader in a round, cold and warm
-static constexpr std::size_t calls_least = 2;          // in that time: 4096 page faults take half a second
+static constexpr double sample_seconds[] = {0.2, 0.1};         // of a reader in a round, cold and warm
+static constexpr std::size_t calls_least = 2;                  // in that time: 4096 page faults take half a second
 static constexpr std::size_t warm_rows = std::size_t{1} << 18; // that are timed together, with other ids for each call
 static constexpr std::size_t warm_up_calls = 64;               // until requests are off
 
@@ -32,7 +32,7 @@ struct Times {
 };
 
 struct ColdShape {
-    State state;
+    Temperature temperature;
     std::size_t rows, width;
     std::vector<Times> times{};
     double remained = 0; // the largest share of the file that the cache held when a sample began
@@ -41,13 +41,13 @@ struct ColdShape {
 static std::vector<ColdShape> make_shapes()
 {
     std::vector<ColdShape> made;
-    for (const State state : {State::cold, State::warm})
+    for (const Temperature temperature : {Temperature::cold, Temperature::warm})
         for (const std::size_t width : cold_widths)
             for (const std::size_t rows : rows_of_calls)
-                made.push_back({state, rows, width});
+                made.push_back({temperature, rows, width});
     for (ColdShape &shape : made)
         for (const Reader &reader : readers())
-            if (reader.state == shape.state)
+            if (reader.temperature == shape.temperature)
                 shape.times.push_back({&reader});
     return made;
 }
@@ -84,7 +84,7 @@ static double seconds_of(clockid_t clock)
 // Measures one reader for a while.
 static void take_sample(const ColdShape &shape, const Reading &reading, Times &times, std::mt19937 &random)
 {
-    const bool warm = shape.state == State::warm;
+    const bool warm = shape.temperature == Temperature::warm;
     const std::size_t together = warm ? warm_rows / shape.rows : 1;
     std::vector<std::int32_t> ids(together * shape.rows);
     std::uniform_int_distribution<std::int32_t> any_row(0, static_cast<std::int32_t>(reading.table.view.rows - 1));
@@ -111,15 +111,15 @@ static void measure(ColdShape &shape)
     const ColdTable &table = file.table(shape.width);
     const Pages<unsigned char> out = make_pages<unsigned char>(shape.rows * shape.width);
     std::memset(out.get(), 1, shape.rows * shape.width);
-    if (shape.state == State::warm)
+    if (shape.temperature == Temperature::warm)
         file.warm(table);
-    const unsigned char *resident = shape.state == State::warm ? resident_copy(table) : nullptr;
+    const unsigned char *resident = shape.temperature == Temperature::warm ? resident_copy(table) : nullptr;
     const Reading reading = {file, table, resident, shape.rows, shape.width, out.get()};
     std::mt19937 random; // default seed: the same rows in every run
     inlay_dispatch_use(isas().front().kernels);
     for (std::size_t round = 0; round < rounds; round++) {
         for (std::size_t i = 0; i < shape.times.size(); i++) {
-            if (shape.state == State::cold)
+            if (shape.temperature == Temperature::cold)
                 shape.remained = std::max(shape.remained, file.drop());
             take_sample(shape, reading, shape.times[(i + round) % shape.times.size()], random);
         }
@@ -146,25 +146,25 @@ static std::string shape_name(const ColdShape &shape)
     return "n" + std::to_string(shape.rows) + "_w" + std::to_string(shape.width);
 }
 
-static void run(benchmark::State &state, ColdShape &shape, std::size_t index, bool choosing)
+static void run(benchmark::State &row, ColdShape &shape, std::size_t index, bool choosing)
 {
     const Times &times = shape.times[index];
     if (!choosing && times.calls.empty())
         measure(shape);
     const double seconds = choosing ? 1 : median(times.calls);
-    for (auto _ : state)
-        state.SetIterationTime(seconds);
+    for (auto _ : row)
+        row.SetIterationTime(seconds);
     if (choosing)
         return;
     const double rows = rows_per_second(shape, times);
-    state.counters["seconds_minimum"] = minimum(times.calls);
-    state.counters["rows_per_second"] = rows;
-    state.SetBytesProcessed(static_cast<std::int64_t>(rows * seconds * static_cast<double>(2 * shape.width)));
+    row.counters["seconds_minimum"] = minimum(times.calls);
+    row.counters["rows_per_second"] = rows;
+    row.SetBytesProcessed(static_cast<std::int64_t>(rows * seconds * static_cast<double>(2 * shape.width)));
     if (!times.reader->ours)
         return;
-    const Times &limit = shape.state == State::warm ? shape.times[1] : fastest_limit(shape);
-    state.counters["time_over_limit"] = rows_per_second(shape, limit) / rows;
-    state.SetLabel(limit.reader->name);
+    const Times &limit = shape.temperature == Temperature::warm ? shape.times[1] : fastest_limit(shape);
+    row.counters["time_over_limit"] = rows_per_second(shape, limit) / rows;
+    row.SetLabel(limit.reader->name);
 }
 
 void register_cold(bool choosing)
@@ -176,8 +176,9 @@ void register_cold(bool choosing)
                 if (reader.ours != ours)
                     continue;
                 const std::string isa = isas().front().name, name = reader.name;
-                const std::string row = ours ? name + "/" + isa : "limit/" + name;
-                benchmark::RegisterBenchmark((row + "/" + shape_name(shape)).c_str(), run, std::ref(shape), i, choosing)
+                const std::string begin = ours ? name + "/" + isa : "limit/" + name;
+                benchmark::RegisterBenchmark((begin + "/" + shape_name(shape)).c_str(), run, std::ref(shape), i,
+                                             choosing)
                     ->Iterations(1)
                     ->UseManualTime();
             }
@@ -196,7 +197,7 @@ static void print_line(const ColdShape &shape)
 {
     const Times &ours = shape.times[0], &plain = shape.times[1], &fastest = fastest_limit(shape);
     const double rows = rows_per_second(shape, ours), over_plain = rows / rows_per_second(shape, plain);
-    if (shape.state == State::warm) {
+    if (shape.temperature == Temperature::warm) {
         const double ratio = median(ours.calls) / median(plain.calls);
         std::printf("%-14s %10.0f %10.2f %10.2f%s\n", shape_name(shape).c_str(), rows, 1e6 * median(ours.calls), ratio,
                     verdict(ratio <= target_over_resident));
@@ -211,16 +212,17 @@ static void print_line(const ColdShape &shape)
 
 void print_cold()
 {
-    for (const State state : {State::cold, State::warm}) {
+    for (const Temperature temperature : {Temperature::cold, Temperature::warm}) {
         bool first = true;
         for (const ColdShape &shape : shapes) {
-            if (shape.state != state || shape.times[0].calls.empty())
+            if (shape.temperature != temperature || shape.times[0].calls.empty())
                 continue;
-            if (first && state == State::cold)
-                std::printf("\nrows from the disk (%s); targets: %.0f times those of page faults at 24 rows, %.1f of the "
-                            "fastest bare reader\n%-14s %10s %10s %10s %10s %12s  %s\n",
-                            the_file().describe().c_str(), target_over_faults, target_of_fastest, "call", "rows/s",
-                            "p50, us", "by faults", "times", "of fastest", "fastest");
+            if (first && temperature == Temperature::cold)
+                std::printf(
+                    "\nrows from the disk (%s); targets: %.0f times those of page faults at 24 rows, %.1f of the "
+                    "fastest bare reader\n%-14s %10s %10s %10s %10s %12s  %s\n",
+                    the_file().describe().c_str(), target_over_faults, target_of_fastest, "call", "rows/s", "p50, us",
+                    "by faults", "times", "of fastest", "fastest");
             else if (first)
                 std::printf("\nrows in memory, both tables in pages of 4 KiB; target: at most %.2f of the time from "
                             "memory without a file\n%-14s %10s %10s %10s\n",

@@ -6,10 +6,24 @@
 #ifndef INLAY_BENCH_COLD_H
 #define INLAY_BENCH_COLD_H
 
+#ifdef INLAY_BENCH_FILE
+
 // Registers the rows of the series. While Google Benchmark only finds out which are chosen, they measure nothing.
 void register_cold(bool choosing);
 
 // Prints what was measured as rows per second, beside the targets.
 void print_cold();
+
+#else
+
+inline void register_cold(bool)
+{
+}
+
+inline void print_cold()
+{
+}
+
+#endif
 
 #endif

@@ -4,8 +4,6 @@
 // their contents are random, since some disks compress or merge equal blocks.
 #include "cold_file.h"
 
-#include "rounds.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <cinttypes>
@@ -16,6 +14,7 @@
 #include <ctime>
 #include <fcntl.h>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <sstream>
 #include <sys/mman.h>
@@ -180,6 +179,13 @@ inlay_file *ColdFile::open_capped(std::size_t resident_bytes, std::size_t width,
     return capped;
 }
 
+static double wall_seconds()
+{
+    timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 static void drop_from_process(const unsigned char *begin, std::size_t bytes)
 {
     auto *at = const_cast<unsigned char *>(begin - reinterpret_cast<std::uintptr_t>(begin) % page);
@@ -247,9 +253,8 @@ std::string ColdFile::describe() const
     read_in_order(descriptor_, 0, bytes);
     const double seconds = wall_seconds() - before;
     char text[256];
-    std::snprintf(text, sizeof text, "%s, %.1f GiB of random bytes, %.2f GB/s in order",
-                  device_of(descriptor_).c_str(), static_cast<double>(bytes_) / 0x1p30,
-                  1e-9 * static_cast<double>(bytes) / seconds);
+    std::snprintf(text, sizeof text, "%s, %.1f GiB of random bytes, %.2f GB/s in order", device_of(descriptor_).c_str(),
+                  static_cast<double>(bytes_) / 0x1p30, 1e-9 * static_cast<double>(bytes) / seconds);
     return text;
 }
 
@@ -261,8 +266,8 @@ std::size_t resident_bytes_at(const void *address)
         std::uintptr_t begin, end;
         std::size_t kib;
         if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " ", &begin, &end) == 2)
-            found = begin <= reinterpret_cast<std::uintptr_t>(address) &&
-                    reinterpret_cast<std::uintptr_t>(address) < end;
+            found =
+                begin <= reinterpret_cast<std::uintptr_t>(address) && reinterpret_cast<std::uintptr_t>(address) < end;
         else if (found && std::sscanf(line.c_str(), "Rss: %zu kB", &kib) == 1)
             return kib << 10;
     }

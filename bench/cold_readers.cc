@@ -108,14 +108,14 @@ template <Request request> static void read_in_windows(const Reading &reading, c
 const std::vector<Reader> &readers()
 {
     static const std::vector<Reader> all = {
-        {State::cold, true, "cold_read", read_ahead},
-        {State::cold, false, "cold_faults", gather_mapped},
-        {State::cold, false, "cold_madvise", read_in_windows<request_by_madvise>},
-        {State::cold, false, "cold_process_madvise", read_in_windows<request_by_process_madvise>},
-        {State::cold, false, "cold_fadvise", read_in_windows<request_by_fadvise>},
-        {State::warm, true, "warm_read", read_ahead},
-        {State::warm, false, "warm_resident", gather_resident},
-        {State::warm, false, "warm_mapped", gather_mapped},
+        {Temperature::cold, true, "cold_read", read_ahead},
+        {Temperature::cold, false, "cold_faults", gather_mapped},
+        {Temperature::cold, false, "cold_madvise", read_in_windows<request_by_madvise>},
+        {Temperature::cold, false, "cold_process_madvise", read_in_windows<request_by_process_madvise>},
+        {Temperature::cold, false, "cold_fadvise", read_in_windows<request_by_fadvise>},
+        {Temperature::warm, true, "warm_read", read_ahead},
+        {Temperature::warm, false, "warm_resident", gather_resident},
+        {Temperature::warm, false, "warm_mapped", gather_mapped},
     };
     return all;
 }

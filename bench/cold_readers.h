@@ -18,10 +18,10 @@ struct Reading {
     unsigned char *out;            // [rows, width]
 };
 
-enum class State { cold, warm }; // where rows are: on the disk, or in memory
+enum class Temperature { cold, warm }; // rows are on the disk, or in memory
 
 struct Reader {
-    State state;
+    Temperature temperature;
     bool ours; // or a limit
     const char *name;
     void (*read)(const Reading &reading, const std::int32_t *ids);

@@ -3,6 +3,7 @@
 // inlay_bench: every operation of the library on every ISA that runs here, beside its limits. Google Benchmark provides
 // the command line, the filter and the formats; the clock is that of rounds.cc, since a ratio of two benchmarks that
 // ran minutes apart says little.
+#include "cold.h"
 #include "fallback_rate.h"
 #include "reporters.h"
 #include "rounds.h"
@@ -171,10 +172,12 @@ static void register_all(std::vector<Group> &groups)
 }
 
 // Marks the rows that the command line chooses, and leaves those registered whose shapes have enough memory.
-static void choose(std::vector<Group> &groups)
+static void choose(std::vector<Group> &groups, bool filtered)
 {
     SilentReporter silent;
     register_all(groups);
+    if (filtered)
+        register_cold(true);
     choosing = true;
     benchmark::RunSpecifiedBenchmarks(&silent);
     choosing = false;
@@ -188,6 +191,8 @@ static void choose(std::vector<Group> &groups)
     };
     groups.erase(std::remove_if(groups.begin(), groups.end(), lacks_memory), groups.end());
     register_all(groups);
+    if (filtered)
+        register_cold(false);
 }
 
 // Returns the CPU as Linux calls it, a name on x86-64 and a number on ARM, so that runs of two machines are not
@@ -222,7 +227,8 @@ static std::vector<Fact> facts_of_sinusoids()
 // Which shapes to measure.
 struct Choice {
     std::vector<Shape> shapes{std::begin(default_shapes), std::end(default_shapes)};
-    std::string seed; // of random shapes, or empty
+    std::string seed;      // of random shapes, or empty
+    bool filtered = false; // by name: only then series that take minutes are among them
 };
 
 // Takes --small and --random SEED out of the arguments. A filter chooses among all shapes that are listed; without one
@@ -231,7 +237,8 @@ static Choice take_choice(int &argc, char **argv)
 {
     static constexpr std::size_t random_count = 16;
     Choice choice;
-    if (has_argument(argc, argv, "--benchmark_filter"))
+    choice.filtered = has_argument(argc, argv, "--benchmark_filter");
+    if (choice.filtered)
         for (const std::vector<Shape> &more : {small_shapes(), hashed_shapes()})
             choice.shapes.insert(choice.shapes.end(), more.begin(), more.end());
     int kept = 1;
@@ -267,12 +274,14 @@ int main(int argc, char **argv)
         benchmark::AddCustomContext(fact.name, fact.value);
 
     std::vector<Group> groups = make_groups(choice.shapes);
-    choose(groups);
+    choose(groups, choice.filtered);
 
     PlainNamesReporter reporter(table ? new TableReporter(facts) : benchmark::CreateDefaultDisplayReporter());
     const std::size_t rows = benchmark::RunSpecifiedBenchmarks(&reporter);
     benchmark::Shutdown();
-    if (table)
+    if (table) {
         summary.print(cpu_name());
+        print_cold();
+    }
     return rows ? 0 : 1;
 }

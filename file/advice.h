@@ -9,8 +9,8 @@
  *     on    the pages of all rows are requested; a sample of rows of every 16th call is read without, and turns it
  *           off if none of them was slow
  *
- * A sample is a few rows of a call that are timed one by one, so that a thread which the system interrupts once, for
- * milliseconds perhaps, does not look like a disk. Large calls begin with one also while it is off.
+ * A sample is a few rows of a call that are timed one by one. One slow row decides nothing: the system may have
+ * interrupted the thread there, for milliseconds perhaps. Large calls begin with a sample also while requests are off.
  */
 #ifndef INLAY_FILE_ADVICE_H
 #define INLAY_FILE_ADVICE_H
@@ -25,7 +25,7 @@
 
 enum {
     INLAY_ADVICE_PERIOD = 16, /**< calls, of which one is sampled while requests are on */
-    INLAY_ADVICE_SAMPLE = 8,  /**< rows of a sample */
+    INLAY_ADVICE_SAMPLE = 4,  /**< rows of a sample */
     INLAY_ADVICE_LARGE = 512, /**< rows of a call that begins with a sample also while requests are off */
     INLAY_ADVICE_FIRST = 4,   /**< calls before the first sample of a file */
 };
@@ -50,13 +50,17 @@ static inline enum inlay_advice_step inlay_advice_next(struct inlay_advice *advi
     return call % INLAY_ADVICE_PERIOD == INLAY_ADVICE_FIRST ? INLAY_ADVICE_TAKE_SAMPLE : INLAY_ADVICE_REQUEST;
 }
 
-/** Learns from a sample, of which so many rows were slow, and returns whether to request the pages of the call. */
-static inline bool inlay_advice_sampled(struct inlay_advice *advice, size_t rows, size_t slow)
+static inline void inlay_advice_become(struct inlay_advice *advice, unsigned state)
 {
-    if (slow == 0)
-        atomic_store_explicit(&advice->state, INLAY_ADVICE_OFF, memory_order_relaxed);
-    else if (4 * slow >= rows)
-        atomic_store_explicit(&advice->state, INLAY_ADVICE_ON, memory_order_relaxed);
+    if (atomic_load_explicit(&advice->state, memory_order_relaxed) != state)
+        atomic_store_explicit(&advice->state, state, memory_order_relaxed);
+}
+
+/** Learns from a sample, of which so many rows were slow, and returns whether to request the pages of the call. */
+static inline bool inlay_advice_sampled(struct inlay_advice *advice, size_t slow)
+{
+    if (slow != 1)
+        inlay_advice_become(advice, slow == 0 ? INLAY_ADVICE_OFF : INLAY_ADVICE_ON);
     return atomic_load_explicit(&advice->state, memory_order_relaxed) == INLAY_ADVICE_ON;
 }
 
@@ -64,11 +68,12 @@ static inline bool inlay_advice_sampled(struct inlay_advice *advice, size_t rows
 static inline void inlay_advice_measured(struct inlay_advice *advice, bool slow)
 {
     const unsigned state = atomic_load_explicit(&advice->state, memory_order_relaxed);
-    unsigned next = INLAY_ADVICE_OFF;
-    if (slow)
-        next = state == INLAY_ADVICE_OFF ? INLAY_ADVICE_OFF_ONCE_SLOW : INLAY_ADVICE_ON;
-    if (next != state && state != INLAY_ADVICE_ON)
-        atomic_store_explicit(&advice->state, next, memory_order_relaxed);
+    if (state == INLAY_ADVICE_ON)
+        return;
+    if (!slow)
+        inlay_advice_become(advice, INLAY_ADVICE_OFF);
+    else
+        inlay_advice_become(advice, state == INLAY_ADVICE_OFF ? INLAY_ADVICE_OFF_ONCE_SLOW : INLAY_ADVICE_ON);
 }
 
 #endif

@@ -58,7 +58,7 @@ static bool take_sample(struct inlay_residency *residency, const struct inlay_ro
         slow_rows += after - before > slow;
         before = after;
     }
-    return inlay_advice_sampled(&residency->advice, count, slow_rows);
+    return inlay_advice_sampled(&residency->advice, slow_rows);
 }
 
 /* Requests the pages of all rows, and waits for all but those of the last windows. Returns how many were requested. */

@@ -305,12 +305,12 @@ START_TEST(the_decision_follows_its_definition)
     for (unsigned call = 0; call < 40; call++)
         EXPECT(inlay_advice_next(&advice, CALL) == (call % 16 == 4 ? INLAY_ADVICE_TAKE_SAMPLE : INLAY_ADVICE_REQUEST),
                "call %u of a new file", call);
-    EXPECT(inlay_advice_sampled(&advice, 8, 8), "cold rows turn requests off");
-    EXPECT(inlay_advice_sampled(&advice, 8, 1), "a single slow row turns requests off");
-    EXPECT(!inlay_advice_sampled(&advice, 8, 0), "warm rows leave requests on");
+    EXPECT(inlay_advice_sampled(&advice, 4), "cold rows turn requests off");
+    EXPECT(inlay_advice_sampled(&advice, 1), "a single slow row turns requests off");
+    EXPECT(!inlay_advice_sampled(&advice, 0), "warm rows leave requests on");
     EXPECT(inlay_advice_next(&advice, CALL) == INLAY_ADVICE_NOTHING, "requests are still on");
     EXPECT(inlay_advice_next(&advice, 512) == INLAY_ADVICE_TAKE_SAMPLE, "a large call takes no sample");
-    EXPECT(!inlay_advice_sampled(&advice, 8, 1), "a single slow row turns requests on");
+    EXPECT(!inlay_advice_sampled(&advice, 1), "a single slow row turns requests on");
     inlay_advice_measured(&advice, true);
     EXPECT(inlay_advice_next(&advice, CALL) == INLAY_ADVICE_NOTHING, "a single slow call turns requests on");
     inlay_advice_measured(&advice, false);
@@ -320,8 +320,8 @@ START_TEST(the_decision_follows_its_definition)
     EXPECT(inlay_advice_next(&advice, CALL) == INLAY_ADVICE_REQUEST, "two slow calls leave requests off");
     inlay_advice_measured(&advice, false);
     EXPECT(inlay_advice_next(&advice, CALL) == INLAY_ADVICE_REQUEST, "a fast call turns requests off without a sample");
-    inlay_advice_sampled(&advice, 8, 0);
-    EXPECT(inlay_advice_sampled(&advice, 8, 2), "two slow rows of eight leave requests off");
+    inlay_advice_sampled(&advice, 0);
+    EXPECT(inlay_advice_sampled(&advice, 2), "two slow rows leave requests off");
 }
 END_TEST
 
