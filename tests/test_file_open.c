@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a path may mean and may not: files of every kind, directories, indexes, parts of split models and config.json;
+ * where their bytes are put; and arguments. The formats have suites of their own.
+ */
+#define _GNU_SOURCE
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A safetensors file of one tensor [rows, 2] of float32 ones. */
+static struct blob one_tensor(const char *name, size_t rows)
+{
+    char header[256];
+    snprintf(header, sizeof header, "{\"%s\":{\"dtype\":\"F32\",\"shape\":[%zu,2],\"data_offsets\":[0,%zu]}}", name,
+             rows, rows * 8);
+    struct blob blob = blob_safetensors(header, rows * 8);
+    for (size_t i = 0; i < rows * 2; i++)
+        memcpy(blob.bytes + blob.size - rows * 8 + i * 4, &(float){1}, 4);
+    return blob;
+}
+
+/* ---- Kinds of files --------------------------------------------------------------------------------------------- */
+
+START_TEST(only_regular_files_are_opened)
+{
+    expect_refused(path_of("nothing"), INLAY_FILE_ERROR_SYSTEM, "", "No such file");
+    expect_refused(path_of("nothing.index.json"), INLAY_FILE_ERROR_SYSTEM, "", "No such file");
+    expect_refused("", INLAY_FILE_ERROR_SYSTEM, "", "No such file");
+    expect_refused(write_bytes("empty", "", 0), INLAY_FILE_ERROR_TRUNCATED, "", "it is empty");
+    expect_refused(write_bytes("byte", "x", 1), INLAY_FILE_ERROR_TRUNCATED, "", NULL);
+    expect_refused("/dev/zero", INLAY_FILE_ERROR_KIND, "", "not a regular file");
+    expect_refused("/dev/null", INLAY_FILE_ERROR_KIND, "", "not a regular file");
+    ck_assert_int_eq(mkfifo(path_of("fifo.gguf"), 0600), 0);
+    expect_refused(path_of("fifo.gguf"), INLAY_FILE_ERROR_KIND, "", "not a regular file");
+    expect_refused("/proc/self/status", INLAY_FILE_ERROR_TRUNCATED, "", "it is empty");
+    ck_assert_int_eq(symlink("loop", path_of("loop")), 0);
+    expect_refused(path_of("loop"), INLAY_FILE_ERROR_SYSTEM, "", NULL);
+    /* 4 GiB of nothing, where the file system has holes. */
+    int file = open(path_of("sparse"), O_CREAT | O_WRONLY, 0600);
+    if (ftruncate(file, (off_t)1 << 32) == 0)
+        expect_refused(path_of("sparse"), sizeof(size_t) > 4 ? INLAY_FILE_ERROR_SYNTAX : INLAY_FILE_ERROR_LIMIT, "",
+                       NULL);
+    close(file);
+    /* A link is followed, as in caches of models. */
+    write_blob("w.safetensors", one_tensor("w", 3));
+    ck_assert_int_eq(symlink("w.safetensors", path_of("link")), 0);
+    inlay_file_close(open_good(path_of("link")));
+}
+END_TEST
+
+START_TEST(other_formats_are_named)
+{
+    expect_refused(write_bytes("pytorch_model.bin", "PK\x03\x04\0\0\0\0\0\0\0\0", 12), INLAY_FILE_ERROR_KIND, "",
+                   "safetensors.torch.save_file");
+    expect_refused(write_bytes("old.pt", "\x80\x02\x8a\nl\xfc\x9c\x46\xf9 j\xa8P", 13), INLAY_FILE_ERROR_KIND, "",
+                   "pickle");
+    expect_refused(write_text("config.json", "{\"hidden_size\": 8}\n"), INLAY_FILE_ERROR_KIND, "", "neither");
+    expect_refused(write_text("README.md", "# A model\n"), INLAY_FILE_ERROR_KIND, "", "neither");
+    /* The name says nothing. */
+    inlay_file *file = open_good(write_blob("w.gguf", one_tensor("w", 3)));
+    EXPECT(inlay_file_tensor_count(file) == 1, "safetensors by its contents");
+    inlay_file_close(file);
+}
+END_TEST
+
+START_TEST(arguments)
+{
+    const char *path = write_blob("w.safetensors", one_tensor("w", 3));
+    inlay_file *file = (inlay_file *)(void *)&file;
+    inlay_file_error error;
+    inlay_file_options options = inlay_file_options_default();
+    EXPECT(inlay_file_open(path, NULL, NULL, &error) == INLAY_FILE_ERROR_ARGUMENT, "no place for the handle");
+    EXPECT(inlay_file_open(NULL, NULL, &file, &error) == INLAY_FILE_ERROR_ARGUMENT && file == NULL, "no path");
+    for (int field = 0; field < 4; field++) {
+        options = inlay_file_options_default();
+        options.size -= field == 0;
+        options.size += field == 1;
+        options.memory = field == 2 ? (inlay_file_memory)3 : options.memory;
+        options.reserved = field == 3;
+        EXPECT(inlay_file_open(path, &options, &file, &error) == INLAY_FILE_ERROR_ARGUMENT && file == NULL &&
+                   error.status == INLAY_FILE_ERROR_ARGUMENT,
+               "field %d", field);
+    }
+    inlay_file_close(NULL);
+    for (int status = -1; status <= INLAY_FILE_ERROR_MODEL + 1; status++)
+        EXPECT(inlay_file_status_string((inlay_file_status)status)[0] != '\0', "status %d", status);
+    EXPECT(strcmp(inlay_file_status_string((inlay_file_status)1000), "unknown status") == 0, "status 1000");
+}
+END_TEST
+
+/* ---- Where bytes are -------------------------------------------------------------------------------------------- */
+
+START_TEST(bytes_are_mapped_copied_or_loaded)
+{
+    enum { ROWS = 400000 }; /* 3.2 MB: more than a huge page */
+    for (int memory = INLAY_FILE_MEMORY_MAPPED; memory <= INLAY_FILE_MEMORY_LOADED; memory++)
+        for (size_t rows = 3; rows <= ROWS; rows += ROWS - 3) {
+            const char *path = write_blob("w.safetensors", one_tensor("w", rows));
+            inlay_file_options options = inlay_file_options_default();
+            options.memory = (inlay_file_memory)memory;
+            inlay_file *file;
+            inlay_file_table table;
+            float row[2] = {0, 0};
+            EXPECT(inlay_file_open(path, &options, &file, NULL) == INLAY_FILE_OK, "memory %d", memory);
+            EXPECT(inlay_file_table_of(file, "w", &table, NULL) == INLAY_FILE_OK, "memory %d", memory);
+            for (size_t i = 0; i < rows; i += rows / 3) {
+                read_row(&table, i, row);
+                EXPECT(row[0] == 1 && row[1] == 1, "memory %d, row %zu", memory, i);
+            }
+            /* What becomes of the file later reaches mappings, but no copy. */
+            if (memory == INLAY_FILE_MEMORY_COPIED) {
+                ck_assert_int_eq(truncate(path, 0), 0);
+                read_row(&table, rows - 1, row);
+                EXPECT(row[0] == 1 && row[1] == 1, "the copy has changed");
+            }
+            inlay_file_close(file);
+        }
+}
+END_TEST
+
+/* ---- npy -------------------------------------------------------------------------------------------------------- */
+
+static const char *write_npy(const char *dictionary, size_t data)
+{
+    struct blob blob = {NULL, 0, 0};
+    blob_add(&blob, "\x93NUMPY\x01", 8);
+    blob_number(&blob, strlen(dictionary), 2);
+    blob_add(&blob, dictionary, strlen(dictionary));
+    blob_zeros(&blob, data);
+    return write_blob("a.npy", blob);
+}
+
+START_TEST(npy_files)
+{
+    static const struct {
+        const char *dictionary;
+        size_t data;
+        inlay_file_status status;
+        const char *message;
+    } files[] = {
+        {"{'descr': '>f4', 'fortran_order': False, 'shape': (1, 1), }", 4, INLAY_FILE_ERROR_TYPE, "'>f4'"},
+        {"{'descr': '|O', 'fortran_order': False, 'shape': (1, 1), }", 8, INLAY_FILE_ERROR_TYPE, "'|O'"},
+        {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", 4, INLAY_FILE_ERROR_TYPE, "structures"},
+        {"{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1), }", 4, INLAY_FILE_ERROR_SHAPE, "Fortran"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1<<2, 1), }", 16, INLAY_FILE_ERROR_SYNTAX, "tuple"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1L, 1), }", 4, INLAY_FILE_ERROR_SYNTAX, "tuple"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': ((1,), 1), }", 4, INLAY_FILE_ERROR_SYNTAX, "tuple"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 1), }", 4, INLAY_FILE_ERROR_SYNTAX, "tuple"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1), } x", 4, INLAY_FILE_ERROR_SYNTAX, "goes on"},
+        {"{'descr': '<f4', 'fortran_order': False, }", 4, INLAY_FILE_ERROR_SYNTAX, "lacks"},
+        {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1, 1), }", 4, INLAY_FILE_ERROR_DUPLICATE,
+         "twice"},
+        {"{'descr': '<f4', 'x': 1, 'fortran_order': False, 'shape': (1, 1), }", 4, INLAY_FILE_ERROR_SYNTAX, "besides"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1)", 4, INLAY_FILE_ERROR_SYNTAX, "dictionary"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }", 4, INLAY_FILE_ERROR_SHAPE,
+         "9 dimensions"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", 4, INLAY_FILE_ERROR_RANGE,
+         "overflows"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (18446744073709551616,), }", 4, INLAY_FILE_ERROR_SYNTAX,
+         "tuple"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }", 12, INLAY_FILE_ERROR_TRUNCATED, "[2, 2]"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }", 20, INLAY_FILE_ERROR_RANGE, "[2, 2]"},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        expect_refused(write_npy(files[i].dictionary, files[i].data), files[i].status, "", files[i].message);
+    expect_refused(write_bytes("v4.npy", "\x93NUMPY\x04\0\0\0\0\0", 12), INLAY_FILE_ERROR_KIND, "", "version");
+    expect_refused(write_bytes("long.npy", "\x93NUMPY\x02\0\xf0\xff\xff\xff", 12), INLAY_FILE_ERROR_LIMIT, "", "65535");
+    expect_refused(write_bytes("short.npy", "\x93NUMPY\x01\0\xff\xff", 10), INLAY_FILE_ERROR_TRUNCATED, "", "ends");
+
+    inlay_file *file = open_good(write_npy("{'descr': '<f2', 'fortran_order': False, 'shape': (2, 3), }\n", 12));
+    const inlay_file_tensor *tensor = inlay_file_tensor_named(file, "data");
+    EXPECT(tensor != NULL && strcmp(tensor->type, "<f2") == 0 && tensor->rank == 2 && tensor->shape[0] == 2 &&
+               tensor->shape[1] == 3 && tensor->bytes == 12 && tensor->element == INLAY_F16,
+           "a table of float16");
+    inlay_file_close(file);
+    file = open_good(write_npy("{'descr': '<i8', 'fortran_order': False, 'shape': (), }\n", 8));
+    EXPECT(inlay_file_tensor_at(file, 0)->rank == 0, "a scalar");
+    expect_no_table(file, "data", INLAY_FILE_ERROR_SHAPE, "2 dimensions");
+    inlay_file_close(file);
+    struct blob blob = {NULL, 0, 0};
+    const char dictionary[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }\n";
+    blob_add(&blob, "\x93NUMPY\x01", 8);
+    blob_number(&blob, strlen(dictionary), 2);
+    blob_add(&blob, dictionary, strlen(dictionary));
+    blob_zeros(&blob, 8);
+    expect_survived(blob, 0);
+}
+END_TEST
+
+/* ---- Directories ------------------------------------------------------------------------------------------------ */
+
+/* The folder itself. */
+static const char *folder(void)
+{
+    return path_of(".");
+}
+
+START_TEST(directories)
+{
+    expect_refused(folder(), INLAY_FILE_ERROR_MISSING, "", "no .safetensors, .gguf or .npy file");
+    write_text("config.json", "{\"a\": 1}");
+    write_text("pytorch_model.bin", "");
+    write_text(".hidden.safetensors", "");
+    expect_refused(folder(), INLAY_FILE_ERROR_MISSING, "", "no .safetensors");
+    remove(path_of(".hidden.safetensors"));
+    write_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1), }", 4);
+    inlay_file *file = open_good(folder());
+    EXPECT(inlay_file_tensor_named(file, "data") != NULL, "the npy file");
+    EXPECT(inlay_file_value_named(file, "config.a")->integer == 1, "config.json");
+    inlay_file_close(file);
+    write_blob("b.safetensors", one_tensor("w", 3));
+    file = open_good(folder());
+    EXPECT(inlay_file_tensor_named(file, "w") != NULL, "safetensors go first");
+    inlay_file_close(file);
+    write_blob("c.safetensors", one_tensor("c", 3));
+    expect_refused(folder(), INLAY_FILE_ERROR_KIND, "", "several models");
+    write_blob("model.safetensors", one_tensor("usual", 3));
+    file = open_good(folder());
+    EXPECT(inlay_file_tensor_named(file, "usual") != NULL, "the usual name");
+    inlay_file_close(file);
+    /* Its config.json counts for a directory only, and must be good. */
+    write_text("config.json", "{\"a\": 1,}");
+    inlay_file_close(open_good(path_of("model.safetensors")));
+    expect_refused(folder(), INLAY_FILE_ERROR_SYNTAX, "", "config.json: a string is expected at byte 8");
+    write_text("config.json", "");
+    expect_refused(folder(), INLAY_FILE_ERROR_TRUNCATED, "", "config.json: it is empty");
+    write_text("model.safetensors.index.json", "{\"weight_map\":{\"c\":\"c.safetensors\"}}");
+    write_text("config.json", "{}");
+    file = open_good(folder());
+    EXPECT(inlay_file_tensor_named(file, "c") != NULL && inlay_file_tensor_count(file) == 1, "the index goes first");
+    inlay_file_close(file);
+}
+END_TEST
+
+/* ---- Indexes ---------------------------------------------------------------------------------------------------- */
+
+static void refuse_index(const char *text, inlay_file_status status, const char *name, const char *message)
+{
+    expect_refused(write_text("m.index.json", text), status, name, message);
+}
+
+START_TEST(indexes)
+{
+    write_blob("1.safetensors", one_tensor("a", 3));
+    write_blob("2.safetensors", one_tensor("b", 4));
+    write_blob("3.safetensors", one_tensor("a", 4));
+    inlay_file *file = open_good(
+        write_text("m.index.json", "{\"metadata\":{\"total_size\":56},\"weight_map\":{\"b\":\"2.safetensors\",\"a\":"
+                                   "\"1.safetensors\"}}\n"));
+    EXPECT(inlay_file_tensor_count(file) == 2 && strcmp(inlay_file_tensor_at(file, 0)->name, "a") == 0, "two tensors");
+    EXPECT(strcmp(inlay_file_tensor_named(file, "b")->path, path_of("2.safetensors")) == 0, "its path");
+    inlay_file_close(file);
+
+    refuse_index("{}", INLAY_FILE_ERROR_MISSING, "weight_map", "names no tensors");
+    refuse_index("{\"weight_map\":{}}", INLAY_FILE_ERROR_MISSING, "weight_map", "names no tensors");
+    refuse_index("[]", INLAY_FILE_ERROR_SYNTAX, "", "an object is expected");
+    refuse_index("{\"weight_map\":[]}", INLAY_FILE_ERROR_SYNTAX, "", "an object is expected");
+    refuse_index("{\"weight_map\":{\"a\":1}}", INLAY_FILE_ERROR_SYNTAX, "", "a string is expected");
+    refuse_index("{\"x\":[[[[]]]]}", INLAY_FILE_ERROR_LIMIT, "", "nested too deeply");
+    refuse_index("{\"weight_map\":{\"a\":\"1.safetensors\"},\"weight_map\":{}}", INLAY_FILE_ERROR_DUPLICATE,
+                 "weight_map", "twice");
+    refuse_index("{\"weight_map\":{\"a\":\"1.safetensors\",\"a\":\"1.safetensors\"}}", INLAY_FILE_ERROR_DUPLICATE, "a",
+                 "twice");
+    refuse_index("{\"weight_map\":{\"a\":\"1.safetensors\",\"a\":\"2.safetensors\"}}", INLAY_FILE_ERROR_MISSING, "a",
+                 "not in 2.safetensors");
+    refuse_index("{\"weight_map\":{\"a\":\"2.safetensors\",\"b\":\"2.safetensors\"}}", INLAY_FILE_ERROR_MISSING, "a",
+                 "not in 2.safetensors");
+    refuse_index("{\"weight_map\":{\"c\":\"1.safetensors\"}}", INLAY_FILE_ERROR_MISSING, "c", "not in 1.safetensors");
+    refuse_index("{\"weight_map\":{\"a\":\"1.safetensors\",\"x\":\"3.safetensors\"}}", INLAY_FILE_ERROR_DUPLICATE, "a",
+                 "two tensors");
+    refuse_index("{\"weight_map\":{\"a\":\"4.safetensors\"}}", INLAY_FILE_ERROR_SYSTEM, "", "No such file");
+    static const char *const ways_out[] = {
+        "../1.safetensors", "/etc/passwd", "..", ".", "", "x/1.safetensors", "\\u002e\\u002e/1.safetensors"};
+    for (size_t i = 0; i < sizeof ways_out / sizeof *ways_out; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "{\"weight_map\":{\"a\":\"%s\"}}", ways_out[i]);
+        refuse_index(text, INLAY_FILE_ERROR_SYNTAX, "a", "no name in the directory");
+    }
+}
+END_TEST
+
+/* ---- Split GGUF models ------------------------------------------------------------------------------------------ */
+
+/* Writes part `part` of `parts` under that name, with one tensor. */
+static void write_part(const char *name, uint64_t part, uint64_t parts, const char *tensor, uint32_t tensors)
+{
+    struct blob blob = blob_gguf(1, 4);
+    blob_value(&blob, "split.no", 2);
+    blob_number(&blob, part, 2);
+    blob_value(&blob, "split.count", 2);
+    blob_number(&blob, parts, 2);
+    blob_value(&blob, "split.tensors.count", 5);
+    blob_number(&blob, tensors, 4);
+    blob_u32_value(&blob, part == 0 ? "first" : "other", (uint32_t)part);
+    blob_tensor(&blob, tensor, 2, (uint64_t[]){2, 3}, 0, 0);
+    blob_data(&blob, 32, 24);
+    write_blob(name, blob);
+}
+
+START_TEST(split_models)
+{
+    const char *const names[] = {"m-00001-of-00003.gguf", "m-00002-of-00003.gguf", "m-00003-of-00003.gguf"};
+    const char *const tensors[] = {"c", "a", "b"};
+    for (uint64_t i = 0; i < 3; i++)
+        write_part(names[i], i, 3, tensors[i], 3);
+    for (int i = 0; i < 4; i++) {
+        inlay_file *file = open_good(i < 3 ? path_of(names[i]) : folder());
+        EXPECT(inlay_file_tensor_count(file) == 3, "%zu tensors", inlay_file_tensor_count(file));
+        for (size_t k = 0; k < 3; k++) {
+            const inlay_file_tensor *tensor = inlay_file_tensor_at(file, k);
+            EXPECT(strcmp(tensor->name, tensors[k]) == 0 && strstr(tensor->path, names[k]) != NULL, "%s", tensor->name);
+        }
+        EXPECT(inlay_file_value_named(file, "split.no")->integer == 0, "the value of the first part");
+        EXPECT(inlay_file_value_named(file, "first") != NULL && inlay_file_value_named(file, "other")->integer == 1,
+               "values of all parts");
+        inlay_file_close(file);
+    }
+    const char *first = path_of(names[0]);
+    write_part(names[1], 0, 3, "a", 3);
+    expect_refused(first, INLAY_FILE_ERROR_MISSING, "split.no", "part 2 of 3");
+    write_part(names[1], 1, 2, "a", 3);
+    expect_refused(first, INLAY_FILE_ERROR_MISSING, "split.no", "split.count 2");
+    write_blob(names[1], one_tensor("a", 3));
+    expect_refused(first, INLAY_FILE_ERROR_MISSING, "split.no", "split.no is -1");
+    write_part(names[1], 1, 3, "c", 3);
+    expect_refused(first, INLAY_FILE_ERROR_DUPLICATE, "c", "two tensors");
+    write_part(names[1], 1, 3, "a", 3);
+    write_part(names[0], 0, 3, "c", 4);
+    expect_refused(first, INLAY_FILE_ERROR_MISSING, "split.tensors.count", "it is 4, and the parts have 3");
+    write_part(names[0], 0, 3, "c", 3);
+    remove(path_of(names[2]));
+    expect_refused(first, INLAY_FILE_ERROR_SYSTEM, "", "m-00003-of-00003.gguf: cannot open it");
+    write_part("renamed.gguf", 0, 3, "c", 3);
+    expect_refused(path_of("renamed.gguf"), INLAY_FILE_ERROR_MISSING, "split.count", "one of 3 parts");
+    write_part("m-00001-of-99999.gguf", 0, 99999 % 65536, "c", 3);
+    expect_refused(path_of("m-00001-of-99999.gguf"), INLAY_FILE_ERROR_LIMIT, "", "more than 1024 parts");
+    /* Names that are none of parts. */
+    static const char *const plain[] = {"m-00000-of-00003.gguf", "m-00004-of-00003.gguf", "m-0001-of-00003.gguf",
+                                        "m-00001-of-00003.GGUF", "m_00001-of-00003.gguf"};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        write_part(plain[i], 0, 1, "c", 1);
+        inlay_file_close(open_good(path_of(plain[i])));
+    }
+    write_part("m-00001-of-00001.gguf", 0, 1, "c", 1);
+    inlay_file_close(open_good(path_of("m-00001-of-00001.gguf")));
+}
+END_TEST
+
+/* ---- config.json ------------------------------------------------------------------------------------------------ */
+
+static const inlay_file_value *setting(const inlay_file *file, const char *key, inlay_file_value_kind kind)
+{
+    const inlay_file_value *value = inlay_file_value_named(file, key);
+    EXPECT(value != NULL && value->kind == kind, "%s is of kind %d", key, value != NULL ? (int)value->kind : -1);
+    return value;
+}
+
+START_TEST(settings)
+{
+    write_blob("model.safetensors", one_tensor("w", 3));
+    write_text("config.json",
+               "{\"i\": -5, \"zero\": -0, \"big\": 9223372036854775808, \"n\": 1.5e-3, \"t\": true,\n"
+               "\"f\": false, \"null\": null, \"s\": \"\\u00e9\", \"o\": {\"p\": {\"q\": 7}, \"r\": {}},\n"
+               "\"ints\": [1, 2, -3], \"nums\": [0, 0.5, Infinity, -Infinity], \"nan\": NaN,\n"
+               "\"strs\": [\"a\", \"\"], \"none\": [], \"mixed\": [1, \"a\"], \"deep\": [[1]],\n"
+               "\"objects\": [{\"x\": 1}], \"after\": 1}");
+    inlay_file *file = open_good(folder());
+    EXPECT(setting(file, "config.i", INLAY_FILE_VALUE_INTEGER)->integer == -5, "i");
+    EXPECT(setting(file, "config.i", INLAY_FILE_VALUE_INTEGER)->number == -5, "i");
+    EXPECT(setting(file, "config.zero", INLAY_FILE_VALUE_INTEGER)->integer == 0, "zero");
+    EXPECT(setting(file, "config.big", INLAY_FILE_VALUE_NUMBER)->number == 9223372036854775808.0, "big");
+    EXPECT(setting(file, "config.n", INLAY_FILE_VALUE_NUMBER)->number == 1.5e-3, "n");
+    EXPECT(setting(file, "config.t", INLAY_FILE_VALUE_BOOLEAN)->integer == 1, "t");
+    EXPECT(setting(file, "config.f", INLAY_FILE_VALUE_BOOLEAN)->integer == 0, "f");
+    EXPECT(strcmp(setting(file, "config.s", INLAY_FILE_VALUE_STRING)->text, "\xc3\xa9") == 0, "s");
+    EXPECT(setting(file, "config.s", INLAY_FILE_VALUE_STRING)->count == 2, "s");
+    EXPECT(setting(file, "config.o.p.q", INLAY_FILE_VALUE_INTEGER)->integer == 7, "o.p.q");
+    const inlay_file_value *value = setting(file, "config.ints", INLAY_FILE_VALUE_INTEGERS);
+    EXPECT(value->count == 3 && value->integers[2] == -3, "ints");
+    value = setting(file, "config.nums", INLAY_FILE_VALUE_NUMBERS);
+    EXPECT(value->count == 4 && value->numbers[1] == 0.5 && value->numbers[2] > 1e308 && value->numbers[3] < -1e308,
+           "nums");
+    value = setting(file, "config.nan", INLAY_FILE_VALUE_NUMBER);
+    EXPECT(value->number != value->number, "nan");
+    value = setting(file, "config.strs", INLAY_FILE_VALUE_STRINGS);
+    EXPECT(value->count == 2 && strcmp(value->strings[0], "a") == 0 && value->strings[1][0] == '\0', "strs");
+    EXPECT(setting(file, "config.none", INLAY_FILE_VALUE_INTEGERS)->count == 0, "none");
+    EXPECT(setting(file, "config.after", INLAY_FILE_VALUE_INTEGER)->integer == 1, "after");
+    static const char *const left_out[] = {"config.null", "config.o",       "config.o.r", "config.mixed",
+                                           "config.deep", "config.objects", "config."};
+    for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
+        EXPECT(inlay_file_value_named(file, left_out[i]) == NULL, "%s", left_out[i]);
+    inlay_file_close(file);
+}
+END_TEST
+
+START_TEST(broken_settings)
+{
+    static const struct {
+        const char *text;
+        inlay_file_status status;
+        const char *message;
+    } broken[] = {
+        {"[1]", INLAY_FILE_ERROR_SYNTAX, "an object is expected"},
+        {"{\"a\": 1, \"a\": 2}", INLAY_FILE_ERROR_DUPLICATE, "twice"},
+        {"{\"a\": {\"b\": 2}, \"a.b\": 1}", INLAY_FILE_ERROR_DUPLICATE, "twice"},
+        {"{\"a\": 1.}", INLAY_FILE_ERROR_SYNTAX, "a number"},
+        {"{\"a\": .5}", INLAY_FILE_ERROR_SYNTAX, "a value"},
+        {"{\"a\": 1e}", INLAY_FILE_ERROR_SYNTAX, "a number"},
+        {"{\"a\": 01}", INLAY_FILE_ERROR_SYNTAX, "a number"},
+        {"{\"a\": -}", INLAY_FILE_ERROR_SYNTAX, "a number"},
+        {"{\"a\": - 1}", INLAY_FILE_ERROR_SYNTAX, "a number"},
+        {"{\"a\": -NaN}", INLAY_FILE_ERROR_SYNTAX, "a number"},
+        {"{\"a\": nul}", INLAY_FILE_ERROR_SYNTAX, "a value"},
+        {"{\"a\": truex}", INLAY_FILE_ERROR_SYNTAX, "a comma"},
+        {"{\"a\": [1 2]}", INLAY_FILE_ERROR_SYNTAX, "a comma"},
+        {"{\"a\": [1}", INLAY_FILE_ERROR_SYNTAX, "a comma"},
+        {"{\"a\": {\"b\": 1]}", INLAY_FILE_ERROR_SYNTAX, "a comma"},
+        {"{\"a\": 1", INLAY_FILE_ERROR_SYNTAX, "a comma"},
+    };
+    write_blob("model.safetensors", one_tensor("w", 3));
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        write_text("config.json", broken[i].text);
+        expect_refused(folder(), broken[i].status, NULL, broken[i].message);
+    }
+    char *deep = malloc(1 << 16);
+    memset(deep, '[', (1 << 16) - 1);
+    deep[(1 << 16) - 1] = '\0';
+    memcpy(deep, "{\"a\":", 5);
+    write_text("config.json", deep);
+    expect_refused(folder(), INLAY_FILE_ERROR_LIMIT, "", "nested too deeply");
+    for (size_t i = 0; i + 5 < 1 << 16; i += 5)
+        memcpy(deep + i, "{\"a\":", 5);
+    write_text("config.json", deep);
+    expect_refused(folder(), INLAY_FILE_ERROR_LIMIT, "", "nested too deeply");
+    memset(deep, '1', (1 << 16) - 1);
+    memcpy(deep, "{\"a\":", 5);
+    write_text("config.json", deep);
+    expect_refused(folder(), INLAY_FILE_ERROR_LIMIT, "", "too many digits");
+    free(deep);
+    int file = open(path_of("config.json"), O_WRONLY);
+    ck_assert_int_eq(ftruncate(file, (16 << 20) + 1), 0);
+    close(file);
+    expect_refused(folder(), INLAY_FILE_ERROR_LIMIT, "", "too many");
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return RUN_TESTS(argc, argv, "opening of models", make_folder, remove_folder, only_regular_files_are_opened,
+                     other_formats_are_named, arguments, bytes_are_mapped_copied_or_loaded, npy_files, directories,
+                     indexes, split_models, settings, broken_settings);
+}
