@@ -322,29 +322,50 @@ static bool is_complete(const inlay_file_value *value)
     }
 }
 
-const char *check_model(const unsigned char *bytes, size_t size, inlay_file_status *status)
+/* Checks what was parsed, or the error. */
+static const char *check_parsed(inlay_file *file, const struct inlay_source *source, inlay_file_status *status,
+                                inlay_file_error *error)
+{
+    const char *wrong = NULL;
+    if (*status == INLAY_FILE_OK)
+        *status = inlay_catalogue_finish(&file->catalogue, error);
+    if (*status != INLAY_FILE_OK)
+        return *status != error->status || error->message[0] == '\0' ? "an error is incomplete" : NULL;
+    for (size_t i = 0; wrong == NULL && i < inlay_file_tensor_count(file); i++)
+        wrong = check_tensor(file, source, i);
+    for (size_t i = 0; wrong == NULL && i < inlay_file_value_count(file); i++) {
+        const inlay_file_value *value = inlay_file_value_at(file, i);
+        if (!is_complete(value) || inlay_file_value_named(file, value->key) != value)
+            wrong = "a value is incomplete, or not found by its key";
+    }
+    return wrong;
+}
+
+/* Parses bytes in one way and checks what comes of it. */
+static const char *check(inlay_file_status (*parse)(struct inlay_catalogue *catalogue,
+                                                    const struct inlay_source *source, inlay_file_error *error),
+                         const unsigned char *bytes, size_t size, inlay_file_status *status)
 {
     const struct inlay_source source = {"bytes", bytes, size};
-    const char *wrong = NULL;
     inlay_file_error error;
     inlay_file *file = calloc(1, sizeof *file);
     if (file == NULL)
         return "no memory";
-    *status = inlay_parse_model(&file->catalogue, &source, &error);
-    if (*status == INLAY_FILE_OK)
-        *status = inlay_catalogue_finish(&file->catalogue, &error);
-    if (*status == INLAY_FILE_OK) {
-        for (size_t i = 0; wrong == NULL && i < inlay_file_tensor_count(file); i++)
-            wrong = check_tensor(file, &source, i);
-        for (size_t i = 0; wrong == NULL && i < inlay_file_value_count(file); i++) {
-            const inlay_file_value *value = inlay_file_value_at(file, i);
-            if (!is_complete(value) || inlay_file_value_named(file, value->key) != value)
-                wrong = "a value is incomplete, or not found by its key";
-        }
-    } else if (*status != error.status || error.message[0] == '\0')
-        wrong = "an error is incomplete";
+    *status = parse(&file->catalogue, &source, &error);
+    const char *wrong = check_parsed(file, &source, status, &error);
     inlay_file_close(file);
     return wrong;
+}
+
+const char *check_model(const unsigned char *bytes, size_t size, inlay_file_status *status)
+{
+    return check(inlay_parse_model, bytes, size, status);
+}
+
+const char *check_config(const unsigned char *bytes, size_t size)
+{
+    inlay_file_status status;
+    return check(inlay_parse_config, bytes, size, &status);
 }
 
 /* Checks bytes that end where a page ends behind which nothing can be read. */

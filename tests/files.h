@@ -77,6 +77,9 @@ void read_row(const inlay_file_table *table, size_t row, float *out);
  */
 const char *check_model(const unsigned char *bytes, size_t size, inlay_file_status *status);
 
+/* Parses bytes as a config.json, whose values must be complete likewise. Returns null, or what does not hold. */
+const char *check_config(const unsigned char *bytes, size_t size);
+
 /* Demands that for every beginning of a file, and for every byte changed in several ways. `least` bytes at the end can
    be missing without an error. */
 void expect_survived(struct blob blob, size_t least);
