@@ -23,8 +23,8 @@ struct inlay_residency {
 };
 
 /**
- * Begins with nothing resident in the mappings of a file, which must be for reads at random. If they are copied or loaded, their
- * rows are in memory and nothing is prepared.
+ * Begins with nothing resident in the mappings of a file, which must be for reads at random. If they are copied or
+ * loaded, their rows are in memory and nothing is prepared.
  *
  * @param residency       all zero
  * @param mappings        [count], which must outlive it
