@@ -150,9 +150,10 @@ static inlay_file_status sort_values(struct inlay_catalogue *catalogue, const st
                                      inlay_file_error *error)
 {
     size_t count = catalogue->value_count - catalogue->file_values;
+    if (count == 0)
+        return INLAY_FILE_OK;
     inlay_file_value *values = catalogue->values + catalogue->file_values;
-    if (count > 1)
-        qsort(values, count, sizeof *values, compare_keys);
+    qsort(values, count, sizeof *values, compare_keys);
     for (size_t i = 1; i < count; i++)
         if (strcmp(values[i - 1].key, values[i].key) == 0)
             return inlay_file_fail(error, INLAY_FILE_ERROR_DUPLICATE, source->path, inlay_text_of(values[i].key),
@@ -191,7 +192,7 @@ inlay_file_status inlay_catalogue_end_file(struct inlay_catalogue *catalogue, co
                                            uint64_t data, uint64_t alignment, bool to_end, inlay_file_error *error)
 {
     size_t count = catalogue->tensor_count - catalogue->file_tensors;
-    if (count > 1)
+    if (count > 0)
         qsort(catalogue->tensors + catalogue->file_tensors, count, sizeof *catalogue->tensors, compare_data);
     inlay_file_status status = check_ranges(catalogue, source, data, alignment, to_end, error);
     return status == INLAY_FILE_OK ? sort_values(catalogue, source, error) : status;
@@ -232,6 +233,6 @@ const inlay_file_value *inlay_catalogue_value(const struct inlay_catalogue *cata
 
 const inlay_file_value *inlay_catalogue_last_value(const struct inlay_catalogue *catalogue, const char *key)
 {
-    size_t first = catalogue->file_values;
-    return find_value(catalogue->values + first, catalogue->value_count - first, key);
+    size_t first = catalogue->file_values, count = catalogue->value_count - first;
+    return count > 0 ? find_value(catalogue->values + first, count, key) : NULL;
 }

@@ -1,0 +1,351 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Compares which model files libinlay-file accepts with the safetensors package and with the gguf package of llama.cpp.
+
+    files.py LIBINLAY_FILE [COUNT [SEED]]
+
+Runs in the virtual environment that `./dev interop` makes. Good files of random tensors are broken in random ways,
+COUNT of each format. Both readers must accept a file, with the same names, types, shapes and data, or both must refuse
+it, unless the reason of one of them is in the tables below. The exit status is 1 if anything else happens, with a line
+"BROKEN ..." for each.
+"""
+import collections
+import ctypes
+import importlib
+import importlib.util
+import json
+import pathlib
+import random
+import re
+import signal
+import struct
+import sys
+import tempfile
+import types
+
+import numpy
+import safetensors
+
+RANK = 8
+
+# What libinlay-file says where it refuses a file that the safetensors package accepts, and why it does.
+STRICTER_SAFETENSORS = {
+    r"nested too deeply": "keys of later versions are skipped, but only 4 levels of them",
+    r"an escape that is not allowed": "U+0000 in names and keys, which would end a C string",
+    r"an integer is above 2\^63 - 1": "sizes of an empty tensor can be that large elsewhere; here they are int64 for users",
+    r"an array has too many numbers": "more than 8 dimensions, which no layer has",
+    r"this key of the metadata is there twice": "a map of the reference keeps the last one, and readers would differ",
+    r"two tensors have this name": "likewise",
+    r"__metadata__: an object is expected": "null instead of an object, which no writer writes",
+    r"an object is expected": "the reference also takes a tensor as an array of its three values",
+    r"its shape overflows": "2^64 elements times a size of 0",
+}
+# What the safetensors package says where it refuses a file that libinlay-file accepts.
+LOOSER_SAFETENSORS = {}
+
+# The same for GGUF. The package reads what lies behind the end of a file as nothing, and trusts many fields.
+STRICTER_GGUF = {
+    r"the file ends within its header": "the package reads values behind the end as empty",
+    r"announces more tensors or values than it has bytes for": "likewise",
+    r"behind the end of the file": "likewise, of tensors of no elements",
+    r"the name of a tensor or value is not UTF-8, or has U\+0000": "U+0000, which would end a C string",
+    r"the elements of this array have a type that GGUF does not have": "the package does not look at it if there are none",
+    r"array of arrays": "ggml refuses them too",
+    r"the alignment is above 2\^20": "padding of a gigabyte is an attack rather than an alignment",
+    r"more than 4 dimensions": "ggml's limit",
+    r"a size of its shape is negative": "sizes are int64 in ggml",
+    r"its shape overflows, or its rows are no whole blocks": "the package multiplies in float64 or wraps, and divides down",
+    r"do not begin at a multiple of the alignment": "ggml refuses them too",
+    r"its data begin at byte": "holes and overlaps, which ggml refuses too",
+}
+LOOSER_GGUF = {
+    r"Duplicate GGUF\.(version|tensor_count|kv_count)": "the package has fields of its own under these names",
+}
+
+broken = []
+
+
+# ---- The library ----
+
+
+class Error(ctypes.Structure):
+    """inlay_file_error."""
+
+    _fields_ = [
+        ("status", ctypes.c_int),
+        ("system_error", ctypes.c_int),
+        ("name", ctypes.c_char * 128),
+        ("message", ctypes.c_char * 384),
+    ]
+
+
+class Tensor(ctypes.Structure):
+    """inlay_file_tensor."""
+
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("type", ctypes.c_char_p),
+        ("element", ctypes.c_int),
+        ("rank", ctypes.c_uint32),
+        ("shape", ctypes.c_uint64 * RANK),
+        ("bytes", ctypes.c_uint64),
+        ("data", ctypes.c_void_p),
+        ("path", ctypes.c_char_p),
+    ]
+
+
+def load(path):
+    library = ctypes.CDLL(path)
+    library.inlay_file_open.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    library.inlay_file_close.argtypes = [ctypes.c_void_p]
+    library.inlay_file_tensor_count.argtypes = [ctypes.c_void_p]
+    library.inlay_file_tensor_count.restype = ctypes.c_size_t
+    library.inlay_file_tensor_at.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    library.inlay_file_tensor_at.restype = ctypes.POINTER(Tensor)
+    return library
+
+
+def read_ours(library, path):
+    """Returns ({name: (type, shape, data)}, None), or (None, message)."""
+    handle, error = ctypes.c_void_p(), Error()
+    if library.inlay_file_open(str(path).encode(), None, ctypes.byref(handle), ctypes.byref(error)) != 0:
+        return None, error.message.decode()
+    tensors = {}
+    for i in range(library.inlay_file_tensor_count(handle)):
+        tensor = library.inlay_file_tensor_at(handle, i).contents
+        data = ctypes.string_at(tensor.data, tensor.bytes) if tensor.bytes else b""
+        tensors[tensor.name.decode()] = (tensor.type.decode(), tuple(tensor.shape[: tensor.rank]), data)
+    library.inlay_file_close(handle)
+    return tensors, None
+
+
+# ---- Safetensors ----
+
+
+def read_safetensors(path):
+    try:
+        tensors = safetensors.deserialize(path.read_bytes())
+    except Exception as error:  # pylint: disable=broad-except
+        return None, f"{type(error).__name__}: {error}"
+    return {name: (info["dtype"], tuple(info["shape"]), bytes(info["data"])) for name, info in tensors}, None
+
+
+SIZES = {"BOOL": 8, "U8": 8, "I8": 8, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8, "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8,
+         "I16": 16, "U16": 16, "F16": 16, "BF16": 16, "I32": 32, "U32": 32, "F32": 32, "C64": 64, "F64": 64, "I64": 64,
+         "U64": 64, "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6}
+NAMES = ["a", "w.weight", "é", "日本", 'q"\\', "", "__metadata__x", "𝄞"]
+PIECES = [b'"', b"{", b"}", b"[", b"]", b",", b":", b"0", b"1", b"-1", b"-0", b"1e3", b"1.0", b"01", b"+1", b"null",
+          b"true", b" ", b"\n", b"\t", b"\r", b"\x0b", b"\x00", b"\xff", b"\xc3\xa9", b"\xed\xa0\x80", b"\\u0000",
+          b"\\ud800", b"\\udc00", b"\\ud83d\\ude00", b"\\u0061", b"\\/", b"\\x", b"\\", b"[]", b"{}", b'"a":', b'"dtype"',
+          b'"shape"', b'"data_offsets"', b'"__metadata__":{},', b'"__metadata__":null,', b"9223372036854775807",
+          b"9223372036854775808", b"18446744073709551615", b"18446744073709551616", b"/**/", b"NaN", b"'",
+          b'"x":[[1]],', b'"x":[[[1]]],', b'"x":{"y":{"z":1}},']
+
+
+def good_safetensors(draw):
+    header, begin, entries = [], 0, []
+    for name in draw.sample(NAMES, draw.randrange(4)):
+        dtype = draw.choice(list(SIZES))
+        shape = [draw.choice([0, 1, 2, 3, 4, 8]) for _ in range(draw.randrange(4))]
+        bits = SIZES[dtype]
+        for size in shape:
+            bits *= size
+        end = begin + bits // 8
+        entries.append((name, {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}))
+        begin = end
+    draw.shuffle(entries)
+    if draw.random() < 0.3:
+        header.append('"__metadata__":' + json.dumps({"format": "pt", "k": "é"}, ensure_ascii=draw.random() < 0.5))
+    for name, info in entries:
+        members = list(info.items())
+        draw.shuffle(members)
+        header.append(json.dumps(name, ensure_ascii=draw.random() < 0.5) + ":" + json.dumps(dict(members)))
+    text = (" " * draw.choice([0, 0, 0, 1, 7]) + "{" + ",".join(header) + "}" + " " * draw.choice([0, 0, 1, 5])).encode()
+    return text, bytes(draw.randrange(256) for _ in range(begin))
+
+
+def change_number(draw, text):
+    """Replaces a number of the text."""
+    found = list(re.finditer(rb"\d+", text))
+    if not found:
+        return text
+    match = draw.choice(found)
+    value = int(match[0])
+    new = draw.choice([value + 1, max(value - 1, 0), value * 2, 2**31, 2**32, 2**62, 2**63 - 1, 2**63, 2**64 - 1, 0])
+    return text[: match.start()] + str(new).encode() + text[match.end() :]
+
+
+def break_text(draw, text):
+    at = draw.randrange(len(text) + 1)
+    kind = draw.randrange(6)
+    if kind == 0:
+        return text[:at] + draw.choice(PIECES) + text[at:]
+    if kind == 1:
+        return text[:at] + text[at + draw.choice([1, 1, 2, 5]) :]
+    if kind == 2 and at < len(text):
+        return text[:at] + bytes([text[at] ^ (1 << draw.randrange(8))]) + text[at + 1 :]
+    if kind == 3:
+        end = min(len(text), at + draw.randrange(1, 60))
+        return text[:end] + text[at:end] + text[end:]
+    if kind == 4:
+        return re.sub(rb'(?<=")(F32|I8|U8|F4|BF16)(?=")', draw.choice(list(SIZES)).encode(), text, count=1)
+    return change_number(draw, text)
+
+
+def broken_safetensors(draw):
+    text, data = good_safetensors(draw)
+    for _ in range(draw.choice([0, 1, 1, 1, 2, 3])):
+        text = break_text(draw, text)
+    length = len(text)
+    if draw.random() < 0.05:
+        length = draw.choice([0, 1, length - 1, length + 1, 100_000_001, 2**31, 2**63, 2**64 - 1, 2**64 - 8])
+    if draw.random() < 0.1:
+        data = data[: draw.randrange(len(data) + 1)] if draw.random() < 0.5 else data + b"\0"
+    return struct.pack("<Q", max(length, 0)) + text + data
+
+
+# ---- GGUF ----
+
+
+def gguf_modules():
+    """Returns gguf.gguf_reader, which needs NumPy alone; the package itself would import more."""
+    spec = importlib.util.find_spec("gguf")
+    package = types.ModuleType("gguf")
+    package.__path__ = list(spec.submodule_search_locations)
+    sys.modules["gguf"] = package
+    return importlib.import_module("gguf.gguf_reader"), importlib.import_module("gguf.constants")
+
+
+class TooSlow(Exception):
+    """The package would read forever."""
+
+
+def too_slow(signum, frame):
+    raise TooSlow
+
+
+def read_gguf(reader, path):
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    try:
+        tensors = reader.GGUFReader(path).tensors
+    except Exception as error:  # pylint: disable=broad-except
+        return None, f"{type(error).__name__}: {error}"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    return {
+        tensor.name: (tensor.tensor_type.name, tuple(int(n) for n in reversed(tensor.shape)), tensor.data.tobytes())
+        for tensor in tensors
+    }, None
+
+
+def pack_string(text):
+    return struct.pack("<Q", len(text)) + text
+
+
+def good_gguf(draw, constants):
+    """Returns the bytes before the data, and the data."""
+    formats = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+    alignment = draw.choice([32, 32, 8, 64])
+    values = [] if alignment == 32 else [pack_string(b"general.alignment") + struct.pack("<II", 4, alignment)]
+    for i in range(draw.randrange(4)):
+        key = pack_string(f"k{i}".encode())
+        kind = draw.choice([*formats, 8, 9])
+        if kind == 8:
+            values.append(key + struct.pack("<I", 8) + pack_string(draw.choice([b"", b"abc", "é".encode()])))
+        elif kind == 9:
+            inner = draw.choice([*formats, 8])
+            count = draw.randrange(4)
+            item = pack_string(b"xy") if inner == 8 else struct.pack("<" + formats[inner], 1)
+            values.append(key + struct.pack("<IIQ", 9, inner, count) + item * count)
+        else:
+            values.append(key + struct.pack("<I" + formats[kind], kind, 1))
+    tensors, data = [], b""
+    for i in range(draw.randrange(4)):
+        kind = draw.choice(list(constants.GGMLQuantizationType))
+        block, size = constants.GGML_QUANT_SIZES[kind]
+        shape = [block * draw.choice([1, 2])] + [draw.choice([1, 2, 3]) for _ in range(draw.randrange(4))]
+        count = size
+        for dim in shape:
+            count *= dim
+        tensors.append(
+            pack_string(draw.choice(["t", "é.weight"]).encode() + str(i).encode())
+            + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, kind, len(data))
+        )
+        data += bytes(draw.randrange(256) for _ in range(64)).ljust(count // block, b"\1")[: count // block]
+        data += bytes(-len(data) % alignment)
+    head = b"GGUF" + struct.pack("<IQQ", draw.choice([2, 3]), len(tensors), len(values))
+    head += b"".join(values) + b"".join(tensors)
+    return head + bytes(-len(head) % alignment), data
+
+
+def broken_gguf(draw, constants):
+    head, data = good_gguf(draw, constants)
+    head = bytearray(head)
+    for _ in range(draw.choice([0, 1, 1, 2])):
+        at = draw.randrange(4, len(head))
+        if draw.random() < 0.5:
+            head[at] ^= 1 << draw.randrange(8)
+        else:
+            head[at] = draw.choice([0, 1, 2, 4, 8, 9, 31, 32, 127, 128, 255])
+    if draw.random() < 0.1:
+        data = data[: draw.randrange(len(data) + 1)]
+    return bytes(head) + data
+
+
+# ---- Comparing ----
+
+
+def find_reason(table, message):
+    return next((pattern for pattern in table if re.search(pattern, message)), None)
+
+
+def compare(name, path, make, read, library, count, stricter, looser):
+    seen = collections.Counter()
+    for i in range(count):
+        contents = make()
+        path.write_bytes(contents)
+        ours, our_reason = read_ours(library, path)
+        theirs, their_reason = read(path)
+        if ours is not None and theirs is not None:
+            seen["accepted"] += 1
+            if ours != theirs:
+                broken.append(f"{name}: file {i} is read as {ours} and as {theirs}: {contents!r}")
+        elif ours is None and theirs is None:
+            seen["refused"] += 1
+        elif theirs is not None:
+            pattern = find_reason(stricter, our_reason)
+            seen[pattern or "?"] += 1
+            if pattern is None:
+                broken.append(f"{name}: file {i} is only refused here: {our_reason}: {contents!r}")
+        else:
+            pattern = find_reason(looser, their_reason)
+            seen[pattern or "?"] += 1
+            if pattern is None:
+                broken.append(f"{name}: file {i} is only accepted here: {their_reason}: {contents!r}")
+    print(f"{name}: {count} files, {seen['accepted']} accepted and {seen['refused']} refused by both")
+    for pattern, times in seen.most_common():
+        if pattern not in ("accepted", "refused", "?"):
+            print(f"    {times} times {pattern}")
+
+
+def main():
+    library = load(sys.argv[1])
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 20_000
+    draw = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
+    reader, constants = gguf_modules()
+    signal.signal(signal.SIGALRM, too_slow)
+    numpy.seterr(all="ignore")
+    with tempfile.TemporaryDirectory(prefix="inlay-files-") as folder:
+        path = pathlib.Path(folder) / "model"
+        compare("safetensors", path, lambda: broken_safetensors(draw), read_safetensors, library, count,
+                STRICTER_SAFETENSORS, LOOSER_SAFETENSORS)
+        compare("gguf", path, lambda: broken_gguf(draw, constants), lambda path: read_gguf(reader, path), library,
+                count, STRICTER_GGUF, LOOSER_GGUF)
+    for line in broken[:20]:
+        print("BROKEN", line)
+    print(f"{len(broken)} differences")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
