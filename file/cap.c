@@ -12,8 +12,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A fault also maps pages around it that are in the system's cache, up to this many bytes (fault_around_bytes). */
-#define FAULT_BYTES ((size_t)64 << 10)
+/* What page faults can make resident in INLAY_SLOW_NS, at 4 ns a page. Their number would tell little: a fault also
+   maps the pages around it that are in the system's cache, 64 KiB or a folio of up to 2 MiB, which takes it 4 us and
+   more. */
+#define MOST_BYTES ((size_t)10 << 20)
 
 /* What a slice should drop, in 0.2 ms, and the least of the mappings that it passes. */
 #define SLICE_RESIDENT ((size_t)4 << 20)
@@ -69,14 +71,14 @@ void inlay_cap_start(struct inlay_cap *cap, const struct inlay_mapping *mappings
     cap->shared = read_shared();
 }
 
-/* Corrects the bounds by what the system says. If the process has fewer file pages than before, others may have gone
-   while these came. */
+/* Corrects the bounds by what the system says. If the process has fewer file pages than before, those of others may
+   have gone while ours came. */
 static void look(struct inlay_cap *cap)
 {
     const size_t unseen = atomic_exchange_explicit(&cap->unseen, 0, memory_order_relaxed), before = cap->shared;
     cap->shared = read_shared();
     const bool tells = cap->shared != SIZE_MAX && cap->shared >= before;
-    const size_t more = tells ? smaller(unseen, cap->shared - before) : unseen;
+    const size_t more = tells ? cap->shared - before : unseen;
     cap->grown += more;
     store(&cap->resident, smaller(load(&cap->resident) + more, cap->shared));
 }
@@ -121,11 +123,12 @@ static void trim(struct inlay_cap *cap, const struct inlay_mapping *mappings, si
     }
 }
 
-void inlay_cap_grow(struct inlay_cap *cap, const struct inlay_mapping *mappings, size_t count, size_t faults)
+void inlay_cap_grow(struct inlay_cap *cap, const struct inlay_mapping *mappings, size_t count, double intervals)
 {
     if (cap->bytes == 0)
         return;
-    const size_t bytes = faults < cap->total / FAULT_BYTES ? faults * FAULT_BYTES : cap->total;
+    const double most = intervals * MOST_BYTES;
+    const size_t bytes = most < (double)cap->total ? (size_t)most : cap->total;
     const size_t unseen = atomic_fetch_add_explicit(&cap->unseen, bytes, memory_order_relaxed) + bytes;
     const size_t resident = load(&cap->resident);
     if (resident <= where_dropping_begins(cap) && unseen <= cap->bytes - resident)

@@ -4,9 +4,10 @@
  * not from the system's cache, by madvise(MADV_DONTNEED) on one slice of the mappings after the other, which costs 0.1
  * to 0.2 us a page; reading them again maps them again. Threads that read meanwhile see no difference but that.
  *
- * The system does not tell cheaply how much of a mapping is resident. What is kept here is an upper bound, which grows
- * by the page faults that calls can have had in their time. Where it reaches the cap it is corrected by the resident
- * file pages of the whole process, from /proc/self/statm, and each time that the slices have passed all mappings.
+ * The system does not tell cheaply how much of a mapping is resident. What is kept here is an upper bound. Calls add
+ * what page faults can bring in their time, and where that might exceed the cap, it is replaced by what the file pages
+ * of the whole process have grown, from /proc/self/statm. So file pages of others count too when they come, and are
+ * forgotten when the slices have passed all mappings.
  */
 #ifndef INLAY_FILE_CAP_H
 #define INLAY_FILE_CAP_H
@@ -29,8 +30,8 @@ struct inlay_cap {
 /** Prepares the mappings of a file for a cap. */
 void inlay_cap_start(struct inlay_cap *cap, const struct inlay_mapping *mappings, size_t count, size_t bytes);
 
-/** Adds page faults that a call can have had, and drops pages until no more than the cap are resident. Only a thread
-    that finds another one dropping leaves that to it. Does nothing without a cap. */
-void inlay_cap_grow(struct inlay_cap *cap, const struct inlay_mapping *mappings, size_t count, size_t faults);
+/** Adds the time of a call, `intervals` times INLAY_SLOW_NS, and drops pages until no more than the cap are resident.
+    A thread that finds another one dropping leaves that to it. Does nothing without a cap. */
+void inlay_cap_grow(struct inlay_cap *cap, const struct inlay_mapping *mappings, size_t count, double intervals);
 
 #endif

@@ -14,7 +14,6 @@
 
 enum {
     WINDOW_PAGES = 256, /* requested at once at most: more only wait, in a queue that other readers of the disk share */
-    FAULTS_IN_SLOW = 40,        /* page faults in INLAY_SLOW_NS: none takes less than 250 ns */
     CALIBRATED_NS = 1000000000, /* after which a thread that waits between two clocks changes a tick by 1 % at most */
 };
 
@@ -30,7 +29,7 @@ void inlay_residency_start(struct inlay_residency *residency, const struct inlay
     inlay_cap_start(&residency->cap, mappings, count, resident_bytes);
 }
 
-/* Returns the ticks of INLAY_SLOW_NS. */
+/* Returns the ticks of INLAY_SLOW_NS, at least one. */
 static size_t slow_ticks(struct inlay_residency *residency)
 {
     size_t slow = atomic_load_explicit(&residency->slow, memory_order_relaxed);
@@ -38,6 +37,7 @@ static size_t slow_ticks(struct inlay_residency *residency)
         return slow;
     const struct inlay_clock now = inlay_clock_now();
     slow = (size_t)inlay_clock_ticks_in(INLAY_SLOW_NS, residency->opened, now);
+    slow = slow > 0 ? slow : 1;
     if (now.ns - residency->opened.ns >= CALIBRATED_NS)
         atomic_store_explicit(&residency->slow, slow, memory_order_relaxed);
     return slow;
@@ -130,9 +130,7 @@ void inlay_file_read_end(inlay_file *file, const inlay_file_read *read)
         inlay_advice_measured(&residency->advice, ticks > slow * read->pages);
     if (residency->cap.bytes == 0)
         return;
-    const uint64_t faults = slow > 0 ? ticks * FAULTS_IN_SLOW / slow + 1 : read->pages;
     const int host_errno = errno;
-    inlay_cap_grow(&residency->cap, residency->mappings, residency->count,
-                   faults < read->pages ? (size_t)faults : read->pages);
+    inlay_cap_grow(&residency->cap, residency->mappings, residency->count, (double)ticks / (double)slow);
     errno = host_errno;
 }

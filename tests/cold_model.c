@@ -151,16 +151,17 @@ void drop_from_process(void)
         madvise((void *)(uintptr_t)file->mappings[i].bytes, file->mappings[i].size, MADV_DONTNEED);
 }
 
-/* Empties the system's cache of a file. Reading all of it first waits for pages that are requested already, which come
-   later otherwise. */
-static void drop_from_cache(const char *path)
+void read_model(void)
 {
     static char block[MIB];
-    const int descriptor = open(path, O_RDONLY);
-    while (read(descriptor, block, sizeof block) > 0)
-        continue;
-    posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
-    close(descriptor);
+    char path[128];
+    for (size_t i = 0; i < FILES; i++) {
+        path_of(names[i], path, sizeof path);
+        const int descriptor = open(path, O_RDONLY);
+        while (read(descriptor, block, sizeof block) > 0)
+            continue;
+        close(descriptor);
+    }
 }
 
 bool drop_cache(void)
@@ -168,9 +169,12 @@ bool drop_cache(void)
     char path[128];
     drop_from_process();
     for (int attempt = 0; attempt < 10; attempt++) { /* a page that some thread just looks at stays */
+        read_model(); /* waits for pages that are requested already, which would come later */
         for (size_t i = 0; i < FILES; i++) {
             path_of(names[i], path, sizeof path);
-            drop_from_cache(path);
+            const int descriptor = open(path, O_RDONLY);
+            posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
+            close(descriptor);
         }
         if (cached_pages() == 0)
             return true;

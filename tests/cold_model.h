@@ -38,6 +38,9 @@ size_t wait_for_pages(size_t count);
 /* Returns how many bytes of all mappings of the files are resident in this process. */
 size_t resident_bytes(void);
 
+/* Reads both files in order. */
+void read_model(void);
+
 /* Makes none of them resident. */
 void drop_from_process(void);
 
