@@ -28,8 +28,8 @@ import subprocess
 import sys
 import tempfile
 
-FOLDERS = ["file", "src", "tools"]
-SUITES = {"inlay:isa", "inlay:api", "inlay:audit", "inlay:tool"}
+FOLDERS = ["src", "file", "tools"]
+SUITES = {"inlay:isa", "inlay:api", "inlay:file", "inlay:audit", "inlay:tool"}
 COPIES = 2
 SECONDS = 600  # a test that takes longer has failed
 SKIP = 77

@@ -28,7 +28,8 @@ struct family {
     const struct model_value *values; /* of a GGUF file */
     const char *model, *part;         /* options */
     struct piece pieces[ROLES];
-    float scale; /* 0: 1 */
+    float scale;       /* 0: 1 */
+    float table_scale; /* of a tensor beside the tokens; 0: none */
     int64_t start;
     bool pads; /* padding-aware */
     int64_t padding;
@@ -171,6 +172,11 @@ static const struct family families[] = {
      .pieces = {[TOKENS] = ROWS_OF("shared.weight", "F32")}},
     {"Llama", "llama", .config = "{\"model_type\": \"llama\", \"pad_token_id\": 0}",
      .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "BF16")}},
+    {"Llama in FP8", "llama", .config = "{\"model_type\": \"llama\"}",
+     .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F8_E4M3")}, .table_scale = .375f, .scale = .375f,
+     .says = "scale of the table: 0.375\n"},
+    {"Gemma in FP8", "gemma", .config = "{\"model_type\": \"gemma\"}",
+     .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F8_E4M3")}, .table_scale = .5f, .scale = 3.1622777f},
     {"Qwen2 in GGUF", "llama", .values = GGUF("qwen2"),
      .pieces = {[TOKENS] = {"token_embd.weight", "Q8_0", VOCAB, 64}}},
     {"Qwen4Exp", "llama",
@@ -238,8 +244,8 @@ static inlay_element_type element_of(const char *type)
     static const struct {
         const char *name;
         inlay_element_type type;
-    } elements[] = {
-        {"F32", INLAY_F32}, {"F16", INLAY_F16}, {"BF16", INLAY_BF16}, {"I8", INLAY_I8}, {"Q8_0", INLAY_Q8_0}};
+    } elements[] = {{"F32", INLAY_F32}, {"F16", INLAY_F16},      {"BF16", INLAY_BF16},
+                    {"I8", INLAY_I8},   {"F8_E4M3", INLAY_E4M3}, {"Q8_0", INLAY_Q8_0}};
     for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
         if (strcmp(type, elements[i].name) == 0)
             return elements[i].type;
@@ -291,7 +297,7 @@ static void draw(struct random *random, const struct piece *piece, enum role rol
 static const char *write_family(const struct family *family, uint64_t seed)
 {
     struct random random = {seed};
-    struct model_tensor tensors[ROLES];
+    struct model_tensor tensors[ROLES + 1];
     struct model model = {tensors, 0, family->config, family->values};
     for (int role = 0; role < ROLES; role++) {
         const struct piece *piece = &family->pieces[role];
@@ -302,6 +308,9 @@ static const char *write_family(const struct family *family, uint64_t seed)
             (struct model_tensor){piece->name,       piece->type,    piece->dim > 0 ? 2 : 1, {piece->rows, piece->dim},
                                   arrays[role].data, bytes_of(piece)};
     }
+    if (family->table_scale != 0)
+        tensors[model.count++] = (struct model_tensor){
+            "model.embed_tokens.weight_scale", "F32", 0, {0}, &family->table_scale, sizeof(float)};
     return model_write(&model);
 }
 
