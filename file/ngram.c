@@ -9,8 +9,12 @@
 
 struct inlay_file_ngram {
     inlay_ngram *ngram;
+    inlay_ngram_spec spec; /* over the following arrays and ids */
+    uint32_t *token_map;   /* of the hash, null: ids themselves */
+    int64_t *multipliers;
+    inlay_ngram_column *columns;
+    int64_t pad, mask;
     inlay_file_table table;
-    uint32_t *token_map; /* of the hash, null: ids themselves */
     struct inlay_report report;
 };
 
@@ -20,9 +24,6 @@ struct builder {
     struct inlay_settings settings;
     struct inlay_hash_table found;
     struct inlay_integers layers, multipliers, moduli, offsets, token_map;
-    inlay_ngram_column *columns;
-    inlay_ngram_spec spec;
-    int64_t pad, mask;
     inlay_file_ngram *ngram;
     inlay_file_error *error;
 };
@@ -122,10 +123,10 @@ static inlay_file_status find_id(struct builder *builder, const char *what, cons
         return status;
     if (setting.key == NULL)
         return fail_missing(builder, what, config);
-    if (setting.integer < 0 || (uint64_t)setting.integer >= builder->spec.vocab)
+    if (setting.integer < 0 || (uint64_t)setting.integer >= builder->ngram->spec.vocab)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(setting.key),
                                "the id %lld is not below the %zu of the vocabulary", (long long)setting.integer,
-                               builder->spec.vocab);
+                               builder->ngram->spec.vocab);
     *id = setting.integer;
     inlay_report_line(&builder->ngram->report, "%s: id %lld (%s)", what, (long long)*id, setting.key);
     return INLAY_FILE_OK;
@@ -146,7 +147,7 @@ static inlay_file_status make_token_map(struct builder *builder)
                                    "the number of id %zu is %lld", i, (long long)map->values[i]);
         builder->ngram->token_map[i] = (uint32_t)map->values[i];
     }
-    builder->spec.token_map = builder->ngram->token_map;
+    builder->ngram->spec.token_map = builder->ngram->token_map;
     return INLAY_FILE_OK;
 }
 
@@ -154,19 +155,19 @@ static inlay_file_status make_token_map(struct builder *builder)
 static inlay_file_status make_blocks(struct builder *builder)
 {
     const struct inlay_hash_kind *kind = builder->found.kind;
-    inlay_ngram_spec *spec = &builder->spec;
+    inlay_ngram_spec *spec = &builder->ngram->spec;
     inlay_file_status status = find_id(builder, kind->pad_resets ? "pad, and end of texts" : "pad", kind->pad_config,
-                                       kind->pad_gguf, true, &builder->pad);
-    builder->mask = -1;
+                                       kind->pad_gguf, true, &builder->ngram->pad);
+    builder->ngram->mask = -1;
     if (status == INLAY_FILE_OK && kind->mask_config != NULL)
-        status = find_id(builder, "mask", kind->mask_config, NULL, false, &builder->mask);
+        status = find_id(builder, "mask", kind->mask_config, NULL, false, &builder->ngram->mask);
     if (status != INLAY_FILE_OK)
         return status;
-    spec->pad = spec->token_map != NULL ? spec->token_map[builder->pad] : (uint32_t)builder->pad;
-    spec->resets = &builder->pad;
+    spec->pad = spec->token_map != NULL ? spec->token_map[builder->ngram->pad] : (uint32_t)builder->ngram->pad;
+    spec->resets = &builder->ngram->pad;
     spec->reset_count = kind->pad_resets;
-    spec->masks = &builder->mask;
-    spec->mask_count = builder->mask >= 0;
+    spec->masks = &builder->ngram->mask;
+    spec->mask_count = builder->ngram->mask >= 0;
     return INLAY_FILE_OK;
 }
 
@@ -182,8 +183,8 @@ static inlay_file_status make_columns(struct builder *builder)
     if (builder->offsets.values != NULL && builder->offsets.count != count)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, NULL, inlay_text_of(name_of(&kind->offsets)),
                                "there are %zu offsets for %zu columns", builder->offsets.count, count);
-    builder->columns = calloc(count, sizeof *builder->columns);
-    if (builder->columns == NULL)
+    builder->ngram->columns = calloc(count, sizeof *builder->ngram->columns);
+    if (builder->ngram->columns == NULL)
         return inlay_file_fail_memory(builder->error, NULL);
     const int64_t rows = (int64_t)builder->ngram->table.view.rows;
     int64_t sum = 0; /* of the moduli before, at most rows */
@@ -194,9 +195,9 @@ static inlay_file_status make_columns(struct builder *builder)
             return inlay_file_fail(builder->error, INLAY_FILE_ERROR_RANGE, NULL, inlay_text_of(builder->found.name),
                                    "column %zu has offset %lld and modulus %lld, and the table has %lld rows", c,
                                    (long long)offset, (long long)modulus, (long long)rows);
-        builder->columns[c] = (inlay_ngram_column){.length = (uint32_t)(2 + c / (count / (length - 1))),
-                                                   .modulus = (uint32_t)modulus,
-                                                   .offset = (uint64_t)offset};
+        builder->ngram->columns[c] = (inlay_ngram_column){.length = (uint32_t)(2 + c / (count / (length - 1))),
+                                                          .modulus = (uint32_t)modulus,
+                                                          .offset = (uint64_t)offset};
         sum = offset + modulus;
     }
     inlay_report_line(&builder->ngram->report, "columns: %zu of each length from 2 to %zu%s", count / (length - 1),
@@ -220,17 +221,19 @@ static inlay_file_status build(struct builder *builder)
     size_t vocab = 1;
     if (status == INLAY_FILE_OK)
         status = find_vocab(builder, &vocab);
-    builder->spec = inlay_ngram_spec_default(vocab, (uint32_t)builder->multipliers.count, INLAY_NGRAM_MIX_XOR);
+    ngram->spec = inlay_ngram_spec_default(vocab, (uint32_t)builder->multipliers.count, INLAY_NGRAM_MIX_XOR);
     static inlay_file_status (*const steps[])(struct builder *) = {make_token_map, make_blocks, make_columns};
     for (size_t i = 0; status == INLAY_FILE_OK && i < sizeof steps / sizeof *steps; i++)
         status = steps[i](builder);
     if (status != INLAY_FILE_OK)
         return status;
-    builder->spec.multipliers = builder->multipliers.values;
-    builder->spec.vectors = 1;
-    builder->spec.columns = builder->columns;
-    builder->spec.column_count = builder->moduli.count;
-    inlay_status made = inlay_ngram_create(&builder->spec, NULL, &ngram->ngram);
+    ngram->multipliers = builder->multipliers.values;
+    builder->multipliers.values = NULL;
+    ngram->spec.multipliers = ngram->multipliers;
+    ngram->spec.vectors = 1;
+    ngram->spec.columns = ngram->columns;
+    ngram->spec.column_count = builder->moduli.count;
+    inlay_status made = inlay_ngram_create(&ngram->spec, NULL, &ngram->ngram);
     if (made == INLAY_ERROR_NO_MEMORY || ngram->report.failed)
         return inlay_file_fail_memory(builder->error, NULL);
     if (made != INLAY_OK)
@@ -261,7 +264,6 @@ inlay_file_status inlay_file_ngram_create(inlay_file *file, int64_t model_layer,
                                                  &builder.offsets, &builder.token_map};
     for (size_t i = 0; i < sizeof read / sizeof *read; i++)
         free(read[i]->values);
-    free(builder.columns);
     if (status == INLAY_FILE_OK)
         *ngram = builder.ngram;
     else
@@ -274,6 +276,8 @@ void inlay_file_ngram_destroy(inlay_file_ngram *ngram)
     if (ngram == NULL)
         return;
     inlay_ngram_destroy(ngram->ngram);
+    free(ngram->columns);
+    free(ngram->multipliers);
     free(ngram->token_map);
     inlay_report_release(&ngram->report);
     free(ngram);
@@ -282,6 +286,11 @@ void inlay_file_ngram_destroy(inlay_file_ngram *ngram)
 const inlay_ngram *inlay_file_ngram_get(const inlay_file_ngram *ngram)
 {
     return ngram->ngram;
+}
+
+const inlay_ngram_spec *inlay_file_ngram_spec(const inlay_file_ngram *ngram)
+{
+    return &ngram->spec;
 }
 
 const inlay_table *inlay_file_ngram_tables(const inlay_file_ngram *ngram, size_t *count)

@@ -337,6 +337,13 @@ START_TEST(ngrams_of_checkpoints)
     look_up(checkpoint, by_hand, &rows, scale, wanted);
     EXPECT(memcmp(found, wanted, sizeof found) == 0, "%s: other rows", checkpoint->label);
     inlay_ngram_destroy(by_hand);
+
+    inlay_ngram *again;
+    EXPECT(inlay_ngram_create(inlay_file_ngram_spec(ngram), NULL, &again) == INLAY_OK, "%s: its spec",
+           checkpoint->label);
+    look_up(checkpoint, again, tables, scale, found);
+    EXPECT(memcmp(found, wanted, sizeof found) == 0, "%s: other rows of its spec", checkpoint->label);
+    inlay_ngram_destroy(again);
     inlay_file_ngram_destroy(ngram);
     inlay_file_close(file);
 }

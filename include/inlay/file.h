@@ -267,6 +267,9 @@ INLAY_API void inlay_file_ngram_destroy(inlay_file_ngram *ngram);
 /** Returns the handle for inlay_ngram_ids() and inlay_ngram_forward(). */
 INLAY_API const inlay_ngram *inlay_file_ngram_get(const inlay_file_ngram *ngram);
 
+/** Returns the spec that the handle was made from, whose arrays belong to `ngram`. */
+INLAY_API const inlay_ngram_spec *inlay_file_ngram_spec(const inlay_file_ngram *ngram);
+
 /** Returns its tables, as inlay_ngram_forward() takes them, and their number. */
 INLAY_API const inlay_table *inlay_file_ngram_tables(const inlay_file_ngram *ngram, size_t *count);
 
