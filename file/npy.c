@@ -164,15 +164,17 @@ static const struct {
 /* Says which types a kind of file can have. */
 static bool refuse_elements(struct slice descr, enum npy_kind kind, struct npy *npy)
 {
-    char name[16] = "", list[80] = "";
+    char name[16] = "", list[160] = "";
+    size_t used = 0;
     for (size_t at = 0; at < descr.size && at + 1 < sizeof name; at++)
         name[at] = descr.text[at] > ' ' && descr.text[at] <= '~' ? descr.text[at] : '?';
     unsigned left = kinds[kind].elements;
-    for (unsigned i = 0; i < ELEMENTS; i++) {
+    for (unsigned i = 0; i < ELEMENTS && used < sizeof list; i++) {
         if ((left & 1u << i) == 0)
             continue;
         left &= ~(1u << i);
-        sprintf(list + strlen(list), "%s'%s'", *list == '\0' ? "" : left != 0 ? ", " : " and ", elements[i].descr);
+        const char *before = used == 0 ? "" : left != 0 ? ", " : " and ";
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s'%s'", before, elements[i].descr);
     }
     return refuse(npy, INLAY_FILE_ERROR_TYPE,
                   "its elements are '%s', none of %s: convert it with numpy.save(file, a.astype('%s'))", name, list,

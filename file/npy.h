@@ -43,7 +43,7 @@ struct npy {
     size_t element_bytes;
     size_t data_offset;       /**< where the elements begin */
     inlay_file_status status; /**< why the file is refused, where inlay_npy_parse returned false */
-    char why[200];            /**< and one sentence in ASCII */
+    char why[256];            /**< and one sentence in ASCII */
 };
 
 /**
