@@ -76,6 +76,24 @@ void model_layer_close(struct model_layer *model)
     inlay_file_close(model->file);
 }
 
+int model_ngram_open(const char *path, int64_t layer, struct model_ngram *model)
+{
+    inlay_file_error error;
+    TRY(model_open(path, &model->file));
+    if (inlay_file_ngram_create(model->file, layer, &model->handle, &error) != INLAY_FILE_OK)
+        return failed("%s", error.message);
+    model->spec = inlay_file_ngram_spec(model->handle);
+    model->tables = inlay_file_ngram_tables(model->handle, &model->count);
+    model->factor = inlay_file_ngram_scale(model->handle);
+    return DONE;
+}
+
+void model_ngram_close(struct model_ngram *model)
+{
+    inlay_file_ngram_destroy(model->handle);
+    inlay_file_close(model->file);
+}
+
 void model_read_begin(inlay_file *file, const inlay_table *table, const int64_t *ids, size_t n, inlay_file_read *read)
 {
     if (file != NULL)

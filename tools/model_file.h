@@ -44,6 +44,21 @@ int model_layer_open(const char *path, struct model_layer *model);
 
 void model_layer_close(struct model_layer *model);
 
+/** The hashed n-grams of a model. All zero where there are none. */
+struct model_ngram {
+    inlay_file *file;
+    inlay_file_ngram *handle;
+    const inlay_ngram_spec *spec;
+    const inlay_table *tables; /**< [count] */
+    size_t count;
+    float factor; /**< of all rows */
+};
+
+/** Opens a model and finds the n-grams of a layer of it; -1: of the only one. The caller closes it in any case. */
+int model_ngram_open(const char *path, int64_t layer, struct model_ngram *model);
+
+void model_ngram_close(struct model_ngram *model);
+
 /** Begins a call that reads the rows of ids [n] of a table in a file, and ends it. Nothing without a file. */
 void model_read_begin(inlay_file *file, const inlay_table *table, const int64_t *ids, size_t n, inlay_file_read *read);
 void model_read_end(inlay_file *file, const inlay_file_read *read);

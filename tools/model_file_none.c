@@ -41,6 +41,18 @@ void model_layer_close(struct model_layer *model)
     (void)model;
 }
 
+int model_ngram_open(const char *path, int64_t layer, struct model_ngram *model)
+{
+    (void)layer;
+    (void)model;
+    return refuse(path);
+}
+
+void model_ngram_close(struct model_ngram *model)
+{
+    (void)model;
+}
+
 void model_close(inlay_file *file)
 {
     (void)file;

@@ -13,6 +13,7 @@
 #include "command.h"
 #include "ids.h"
 #include "message.h"
+#include "model_file.h"
 #include "names.h"
 #include "ngram_options.h"
 #include "ngram_spec.h"
@@ -29,7 +30,8 @@ enum { DEFAULT_DIM = 64 };
 /* All that one run owns. */
 struct hashing {
     struct ngram_options options;
-    struct ngram_spec file;
+    struct ngram_spec file; /* of a model only spec and tables */
+    struct model_ngram model;
     struct id_lists sequences;
     struct id_lists given; /* the histories as they were given */
     int64_t *history;      /* [sequences, N - 1] */
@@ -61,6 +63,7 @@ static void hashing_free(struct hashing *h)
     free(h->tables);
     free(h->weights);
     inlay_ngram_destroy(h->ngram);
+    model_ngram_close(&h->model);
     free(h->history_lengths);
     free(h->history);
     id_lists_free(&h->given);
@@ -71,10 +74,18 @@ static void hashing_free(struct hashing *h)
 
 /* ---- Spec and input --------------------------------------------------------------------------------------------- */
 
+static int read_model(struct hashing *h)
+{
+    TRY(model_ngram_open(h->options.spec, h->options.layer, &h->model));
+    h->file.spec = *h->model.spec;
+    h->file.tables = h->model.count;
+    return DONE;
+}
+
 static int read_spec(struct hashing *h)
 {
     const struct ngram_options *options = &h->options;
-    TRY(ngram_spec_read(options->spec, &h->file));
+    TRY(options->is_model ? read_model(h) : ngram_spec_read(options->spec, &h->file));
     if (options->token_map != NULL)
         TRY(ngram_spec_map(options->token_map, &h->file));
     else if (h->file.map_required)
@@ -187,7 +198,7 @@ static size_t rows_needed(const struct hashing *h, size_t table)
 {
     uint64_t rows = 0;
     for (size_t c = 0; c < h->columns; c++) {
-        const inlay_ngram_column *column = &h->file.columns[(size_t)h->options.first_column + c];
+        const inlay_ngram_column *column = &h->file.spec.columns[(size_t)h->options.first_column + c];
         uint64_t end = column->offset + column->modulus;
         if (column->table == table && end > rows)
             rows = end;
@@ -204,7 +215,7 @@ static int make_tables(struct hashing *h)
     for (size_t table = 0; outcome == DONE && table < h->file.tables; table++) {
         size_t n = 0, rows = rows_needed(h, table);
         for (size_t i = 0; i < all; i++) {
-            if (h->file.columns[(size_t)h->options.first_column + i % h->columns].table == table)
+            if (h->file.spec.columns[(size_t)h->options.first_column + i % h->columns].table == table)
                 ids[n++] = h->rows[i];
         }
         if (rows > 0)
@@ -254,11 +265,14 @@ static int prepare_tables(struct hashing *h)
     h->tables = calloc(n, sizeof *h->tables);
     if (h->weights == NULL || h->tables == NULL)
         return out_of_memory("the list of tables", (double)n * sizeof *h->weights);
-    TRY(h->options.table[0] != NULL ? load_tables(h) : make_tables(h));
+    if (!h->options.model_rows)
+        TRY(h->options.table[0] != NULL ? load_tables(h) : make_tables(h));
     for (size_t i = 0; i < n; i++) {
-        h->tables[i] = h->weights[i].data != NULL ? &h->weights[i].view : NULL;
+        h->tables[i] = h->options.model_rows        ? &h->model.tables[i]
+                       : h->weights[i].data != NULL ? &h->weights[i].view
+                                                    : NULL;
         if (h->tables[i] != NULL)
-            h->dim = h->weights[i].view.dim;
+            h->dim = h->tables[i]->dim;
     }
     return DONE;
 }
@@ -282,15 +296,22 @@ static int forward(struct hashing *h)
     inlay_ngram_lookup lookup = inlay_ngram_lookup_default(h->tables, h->file.tables);
     lookup.first_column = (size_t)options->first_column;
     lookup.columns = h->columns;
-    lookup.scale = scale_of(&options->scale, h->dim);
+    lookup.scale = scale_of(&options->scale, h->dim) * (options->model_rows ? h->model.factor : 1);
     lookup.combine = options->combine;
     lookup.out_type = options->type;
     struct progress progress = progress_start("computing");
     inlay_executor watched = progress_executor(&progress, h->threads.executor);
     inlay_fault fault = {0, 0, 0};
+    inlay_file_read read = {0};
+    if (options->model_rows && h->model.count == 1) {
+        /* Rows that lie on the disk are requested together, which takes their ids. */
+        TRY(make_row_ids(h));
+        model_read_begin(h->model.file, h->model.tables, h->rows, h->tokens * h->columns, &read);
+    }
     inlay_status status = inlay_ngram_forward(h->ngram, &h->batch, &lookup, h->result,
                                               h->result_rows * inlay_table_row_bytes(options->type, h->dim),
                                               progress.terminal ? &watched : h->threads.executor, &fault);
+    model_read_end(h->model.file, &read);
     progress_end(&progress);
     return status == INLAY_OK ? DONE : refused(h, status, &fault);
 }

@@ -22,7 +22,9 @@ struct ngram_input {
 
 /** Numbers that were not given are 0. */
 struct ngram_options {
-    const char *spec;
+    const char *spec; /**< of JSON, or the model that has one */
+    bool is_model;
+    int64_t layer;             /**< of the model; -1: the only one */
     const char *token_map;     /**< null: that of the spec */
     struct ngram_input *input; /**< [inputs] */
     size_t inputs;
@@ -31,8 +33,9 @@ struct ngram_options {
     int64_t first_column;
     int64_t end_column; /**< 0: all from the first one on */
 
-    const char **table; /**< [tables]: files; null if rows are random */
+    const char **table; /**< [tables]: files; null if rows are random or of the model */
     size_t tables;      /**< 0: row ids are the result */
+    bool model_rows;    /**< the rows are those of the model */
     inlay_element_type table_type;
     int64_t dim;
     int64_t seed;

@@ -185,7 +185,7 @@ def gguf_value(value):
     if isinstance(value, list):
         items = [gguf_value(item) for item in value]
         return struct.pack("<I", 9) + items[0][:4] + struct.pack("<Q", len(items)) + b"".join(item[4:] for item in items)
-    kind, code = GGUF_VALUES[type(value)]
+    kind, code = (11, "<q") if isinstance(value, int) and value >= 2**32 else GGUF_VALUES[type(value)]
     return struct.pack("<I", kind) + struct.pack(code, value)
 
 

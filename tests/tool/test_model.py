@@ -7,8 +7,8 @@ import re
 import struct
 
 from harness import (
-    check, check_error, draws_pictures, gguf, memory_limit, png_size, read, reads_models, run, safetensors, table, vectors,
-    write,
+    check, check_error, draws_pictures, gguf, memory_limit, png_size, read, reads_models, reads_specs, run, safetensors,
+    table, vectors, write,
 )
 from test_numbers import f32
 from test_quantize import numbers
@@ -221,13 +221,77 @@ def test_layers(directory):
     check(lines_of(unknown)[-1].startswith("layer     none: "), "why there is no layer")
 
 
+def test_ngrams(directory):
+    """inlay ngram takes the n-grams of a model, which are those of a spec with the same numbers."""
+    multipliers, moduli, offsets = [23703573157769, 20109073645365, 8052911324071], [11, 13, 17, 19], [0, 11, 24, 41]
+    rows = numbers(60, DIM)
+    values = {"general.architecture": "qwen4exp", "qwen4exp.vocab_size": 40, "qwen4exp.ple.layers": [1],
+              "qwen4exp.ple.head_vocab_sizes": moduli, "qwen4exp.ple.head_offsets": offsets,
+              "qwen4exp.ple.eos_token_id": 7}
+    data = gguf({"per_layer_token_embd.weight": (0, (60, DIM), packed(rows))},
+                {**values, "qwen4exp.ple.layer_multipliers": multipliers})
+    path = write(os.path.join(directory, "qwen.gguf"), data)
+    check("n-grams" in lines_of(path), "inlay model finds n-grams")
+    model = ("ngram", "--model", path)
+    ids = ("--ids", "5 6 7 8 9", "--ids", "1 39")
+    check_error(run(*model, "--ids", "40"), 1, "an id", "ids[0][0] = 40 is not in the vocabulary of", "qwen.gguf", "0 to 39")
+    check_error(run(*model, *ids, "--layer", "3"), 1, "no such layer", "layer")
+    check_error(run(*model, *ids, "--column", "0:5"), 1, "too many columns", "past the last column", "has 4")
+    if reads_specs():
+        columns = [{"length": 2 + c // 2, "modulus": moduli[c], "offset": offsets[c]} for c in range(4)]
+        spec = ("ngram", "--spec", write(os.path.join(directory, "spec.json"), json.dumps(
+            {"vocab": 40, "length": 3, "mix": "xor", "pad": 7, "resets": [7], "multipliers": [multipliers],
+             "columns": columns}).encode()))
+        plain = write(os.path.join(directory, "rows.npy"), table(rows))
+        for more in (), ("--history", "3 4", "--history", "5"), ("--column", "1:3"), ("--layer", "1"):
+            wanted = run(*spec, *ids, *(() if "--layer" in more else more))
+            found = run(*model, *ids, *more)
+            check(found.stdout == wanted.stdout and found.returncode == 0 and wanted.stdout, f"row ids {more}", found.stderr)
+            if "--layer" in more:
+                continue
+            for scale in (), ("--scale", "sqrt", "--combine", "sum"):
+                check(vectors(*model, *ids, *more, *scale, "--table", "model") ==
+                      vectors(*spec, *ids, *more, *scale, "--table", plain), f"rows {more} {scale}")
+        check(run(*model, *ids, "--table", "random", "--dim", "2").stdout ==
+              run(*spec, *ids, "--table", "random", "--dim", "2").stdout, "random rows of a model's n-grams")
+    test_ngram_layers(directory, multipliers, moduli)
+    none = write(os.path.join(directory, "none.gguf"), gguf({"token_embd.weight": (0, (60, DIM), packed(rows))},
+                                                            {"general.architecture": "llama"}))
+    check_error(run("ngram", "--model", none, *ids), 1, "a model without n-grams", "no tensor has the name")
+
+
+def test_ngram_layers(directory, multipliers, moduli):
+    """Two layers of a checkpoint with a scale for each table."""
+    integers = lambda values: ("I64", (len(values),), struct.pack(f"<{len(values)}q", *values))
+    tensors = {}
+    for layer, byte, scale in (1, 0x38, 0.5), (5, 0x40, 3.0):  # tables of 1 and of 2
+        stem = f"model.language_model.layers.{layer}.ple.ple_embedding."
+        tensors[stem + "layer_multipliers"] = integers([layer * number for number in multipliers])
+        tensors[stem + "ngram_heads_vocab_sizes"] = integers(moduli)
+        tensors[stem + "ngram_embedding.weight"] = ("F8_E4M3", (60, DIM), bytes([byte]) * (60 * DIM))
+        tensors[stem + "ngram_embedding.weight_scale"] = ("F32", (), struct.pack("<f", scale))
+    folder = os.path.join(directory, "layers")
+    os.mkdir(folder)
+    write(os.path.join(folder, "model.safetensors"), safetensors(tensors))
+    write(os.path.join(folder, "config.json"), json.dumps(
+        {"model_type": "qwen4_exp", "text_config": {"vocab_size": 40, "eos_token_id": 7}}).encode())
+    base = ("ngram", "--model", folder, "--ids", "5 6 7")
+    first, second = (run(*base, "--layer", layer).stdout for layer in ("1", "5"))
+    check(first and second and first != second, "two layers hash differently", (first, second))
+    check_error(run(*base), 1, "which of two layers", "layer")
+    for layer, value in ("1", 0.5), ("5", 6.0):
+        found = vectors(*base, "--layer", layer, "--table", "model")
+        check(found == ((3, 4, DIM), [value] * (12 * DIM)), f"rows of layer {layer}", found[1][:4])
+
+
 def run_all(directory):
     if not reads_models():
         print("skipped: model files, which this build does not read")
         check_error(run("model", "x"), 1, "no model files", "built without libinlay-file")
         check_error(run("embed", "--ids", "1", "--model", "x"), 1, "no model files", "built without libinlay-file")
+        check_error(run("ngram", "--ids", "1", "--model", "x"), 1, "no model files", "built without libinlay-file")
         return
-    for test in test_listing, test_several, test_evil, test_hostile, test_tables, test_layers:
+    for test in test_listing, test_several, test_evil, test_hostile, test_tables, test_layers, test_ngrams:
         own = os.path.join(directory, test.__name__)
         os.mkdir(own)
         test(own)
