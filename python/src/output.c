@@ -5,11 +5,10 @@
  */
 #include "output.h"
 
-#include "dlpack.h"
+#include "exports.h"
 #include "numpy.h"
 #include "pool.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Smaller arrays of NumPy have memory of NumPy's, which keeps small pieces of its own. */
@@ -18,10 +17,7 @@ enum { POOLED_BYTES = 4096 };
 struct memory {
     PyObject base;
     struct block *block;
-    enum dtype dtype;
-    int dims;
-    Py_ssize_t shape[VIEW_DIMS], stride_bytes[VIEW_DIMS];
-    char format[2];
+    struct exported exported;
 };
 
 static PyTypeObject *memory_type; /* set at import */
@@ -49,189 +45,59 @@ static Py_ssize_t bytes_of(enum dtype dtype, int dims, const Py_ssize_t *shape)
     return overflow ? -1 : bytes;
 }
 
+static void hold_block(void *block)
+{
+    block_hold(block);
+}
+
+static void release_block(void *block)
+{
+    block_release(block);
+}
+
+static struct memory *memory_of(PyObject *self)
+{
+    return (struct memory *)(void *)self;
+}
+
 static struct memory *memory_new(enum dtype dtype, int dims, const Py_ssize_t *shape, Py_ssize_t bytes)
 {
     struct memory *memory = PyObject_New(struct memory, memory_type);
     if (memory == NULL)
         return NULL;
     memory->block = pool_get((size_t)bytes);
-    memory->dtype = dtype;
-    memory->dims = dims;
-    memory->format[0] = dtype_infos[dtype].format;
-    memory->format[1] = 0;
-    Py_ssize_t stride_bytes = dtype_infos[dtype].bytes;
-    for (int i = dims - 1; i >= 0; i--) {
-        memory->shape[i] = shape[i];
-        memory->stride_bytes[i] = stride_bytes;
-        stride_bytes *= shape[i];
-    }
     if (memory->block == NULL) {
         Py_DECREF(memory);
         PyErr_NoMemory();
         return NULL;
     }
+    const struct export_owner owner = {memory->block, hold_block, release_block};
+    exported_init(&memory->exported, block_data(memory->block), dtype, dims, shape, owner);
     return memory;
 }
 
 static void memory_dealloc(PyObject *self)
 {
-    struct memory *memory = (struct memory *)(void *)self;
-    if (memory->block != NULL)
-        block_release(memory->block);
+    if (memory_of(self)->block != NULL)
+        block_release(memory_of(self)->block);
     inlay_free_object(self);
 }
 
 static int memory_getbuffer(PyObject *self, Py_buffer *buffer, int flags)
 {
-    struct memory *memory = (struct memory *)(void *)self;
-    Py_ssize_t bytes = dtype_infos[memory->dtype].bytes, count = 1;
-    for (int i = 0; i < memory->dims; i++)
-        count *= memory->shape[i];
-    buffer->buf = block_data(memory->block);
-    buffer->obj = Py_NewRef(self);
-    buffer->len = count * bytes;
-    buffer->readonly = 0;
-    buffer->itemsize = bytes;
-    buffer->format = flags & PyBUF_FORMAT ? memory->format : NULL;
-    buffer->ndim = memory->dims;
-    buffer->shape = flags & PyBUF_ND ? memory->shape : NULL;
-    buffer->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? memory->stride_bytes : NULL;
-    buffer->suboffsets = NULL;
-    buffer->internal = NULL;
-    return 0;
+    return exported_buffer(&memory_of(self)->exported, self, buffer, flags);
 }
 
-/* ---- DLPack ----------------------------------------------------------------------------------------------------- */
-
-/* A tensor that frameworks hold: its shape, and a reference to the block. */
-struct exported {
-    union {
-        struct dlpack_managed managed;
-        struct dlpack_versioned versioned;
-    } as;
-    struct block *block;
-    int64_t shape[VIEW_DIMS], strides[VIEW_DIMS];
-};
-
-static void release_managed(struct dlpack_managed *managed)
-{
-    struct exported *exported = managed->context;
-    block_release(exported->block);
-    free(exported);
-}
-
-static void release_versioned(struct dlpack_versioned *versioned)
-{
-    struct exported *exported = versioned->context;
-    block_release(exported->block);
-    free(exported);
-}
-
-/* Deletes the tensor of a capsule that nobody consumed. */
-static void capsule_destroyed(PyObject *capsule)
-{
-    if (PyCapsule_IsValid(capsule, DLPACK_CAPSULE))
-        release_managed(PyCapsule_GetPointer(capsule, DLPACK_CAPSULE));
-    else if (PyCapsule_IsValid(capsule, DLPACK_CAPSULE_VERSIONED))
-        release_versioned(PyCapsule_GetPointer(capsule, DLPACK_CAPSULE_VERSIONED));
-}
-
-/* Returns a new tensor, or null with MemoryError. */
-static struct exported *new_exported(struct memory *memory, bool versioned)
-{
-    struct exported *exported = calloc(1, sizeof *exported);
-    if (exported == NULL) {
-        PyErr_NoMemory();
-        return NULL;
-    }
-    const struct dtype_info *info = &dtype_infos[memory->dtype];
-    struct dlpack_tensor tensor = {
-        .data = block_data(memory->block),
-        .device_type = DLPACK_CPU,
-        .dims = memory->dims,
-        .code = info->dlpack_code,
-        .bits = (uint8_t)(info->bytes * 8),
-        .lanes = 1,
-        .shape = exported->shape,
-        .strides = exported->strides,
-    };
-    for (int i = 0; i < memory->dims; i++) {
-        exported->shape[i] = memory->shape[i];
-        exported->strides[i] = memory->stride_bytes[i] / info->bytes;
-    }
-    exported->block = memory->block;
-    block_hold(memory->block);
-    if (versioned)
-        exported->as.versioned = (struct dlpack_versioned){
-            .major = DLPACK_MAJOR,
-            .minor = DLPACK_MINOR,
-            .context = exported,
-            .release = release_versioned,
-            .tensor = tensor,
-        };
-    else
-        exported->as.managed =
-            (struct dlpack_managed){.tensor = tensor, .context = exported, .release = release_managed};
-    return exported;
-}
-
-static PyObject *export_tensor(struct memory *memory, bool versioned)
-{
-    struct exported *exported = new_exported(memory, versioned);
-    if (exported == NULL)
-        return NULL;
-    PyObject *capsule =
-        PyCapsule_New(&exported->as, versioned ? DLPACK_CAPSULE_VERSIONED : DLPACK_CAPSULE, capsule_destroyed);
-    if (capsule == NULL)
-        release_managed(&(struct dlpack_managed){.context = exported});
-    return capsule;
-}
-
-/* Reads the first number of a pair. Returns -1 with an exception. */
-static int first_number(PyObject *pair, long *number)
-{
-    PyObject *first = PySequence_GetItem(pair, 0);
-    *number = first != NULL ? PyLong_AsLong(first) : -1;
-    Py_XDECREF(first);
-    return PyErr_Occurred() != NULL ? -1 : 0;
-}
-
-/* __dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None). Memory of the CPU has no streams, and a copy
-   is the consumer's business. */
 static PyObject *memory_dlpack(PyObject *self, PyObject *args, PyObject *options)
 {
-    static char *names[] = {"stream", "max_version", "dl_device", "copy", NULL};
-    PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, options, "|$OOOO", names, &stream, &version, &device, &copy))
-        return NULL;
-    if (copy == Py_True) {
-        PyErr_SetString(PyExc_BufferError, "an output is not copied");
-        return NULL;
-    }
-    long major = 0, type = DLPACK_CPU;
-    if (version != Py_None && first_number(version, &major) < 0)
-        return NULL;
-    if (device != Py_None && first_number(device, &type) < 0)
-        return NULL;
-    if (type != DLPACK_CPU) {
-        PyErr_Format(PyExc_BufferError, "an output is in memory of the CPU, not on a device of type %ld", type);
-        return NULL;
-    }
-    return export_tensor((struct memory *)(void *)self, major >= DLPACK_MAJOR);
-}
-
-static PyObject *memory_dlpack_device(PyObject *self, PyObject *unused)
-{
-    (void)self;
-    (void)unused;
-    return Py_BuildValue("(ii)", DLPACK_CPU, 0);
+    return exported_capsule(&memory_of(self)->exported, "an output", args, options);
 }
 
 int output_init(PyObject *module)
 {
     static PyMethodDef methods[] = {
         {"__dlpack__", (PyCFunction)(void (*)(void))memory_dlpack, METH_VARARGS | METH_KEYWORDS, NULL},
-        {"__dlpack_device__", memory_dlpack_device, METH_NOARGS, NULL},
+        {"__dlpack_device__", exported_device, METH_NOARGS, NULL},
         {NULL, NULL, 0, NULL},
     };
     static PyType_Slot slots[] = {
@@ -343,26 +209,26 @@ static PyObject *consumer_of(PyObject *like)
 /* Returns an array of NumPy, or a memoryview without it. */
 static PyObject *array_of(struct memory *memory)
 {
-    void *data = block_data(memory->block);
+    struct exported *exported = &memory->exported;
     if (!numpy_exists())
         return PyMemoryView_FromObject(&memory->base);
-    return numpy_array_new(memory->dtype, memory->dims, memory->shape, &data, &memory->base);
+    return numpy_array_new(exported->dtype, exported->dims, exported->shape, &exported->data, &memory->base);
 }
 
 static PyObject *tensor_of(PyObject *memory, PyObject *like)
 {
     const struct dlpack_exchange *exchange = view_exchange(like);
     if (exchange != NULL) {
-        struct exported *exported = new_exported((struct memory *)(void *)memory, true);
+        struct dlpack_versioned *exported = exported_tensor(&memory_of(memory)->exported);
         void *tensor = NULL;
-        if (exported != NULL && exchange->import(&exported->as.versioned, &tensor) < 0)
-            release_versioned(&exported->as.versioned);
+        if (exported != NULL && exchange->import(exported, &tensor) < 0)
+            exported->release(exported);
         return tensor;
     }
     PyObject *consumer = consumer_of(like);
     if (consumer == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) { /* it gives tensors, but takes none */
         PyErr_Clear();
-        return array_of((struct memory *)(void *)memory);
+        return array_of(memory_of(memory));
     }
     PyObject *tensor = consumer != NULL ? PyObject_CallFunctionObjArgs(consumer, memory, NULL) : NULL;
     Py_XDECREF(consumer);
