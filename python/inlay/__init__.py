@@ -19,7 +19,9 @@ _core.use_numpy(_numpy)
 # These imports follow the choice of NumPy.
 # pylint: disable=wrong-import-position
 from . import plot, pool
-from ._core import Layer, Table, get_num_threads, isa, keep_memory, set_num_threads
+from ._core import FileError, FileTensor, Layer, Table, get_num_threads, isa, keep_memory, set_num_threads
+from .files import File
+from .files import open_file as open
 from .ngrams import NGram
 from .norms import L2Norm, LayerNorm, RMSNorm
 from .positions import Sinusoid, rotary, sinusoid
@@ -27,6 +29,9 @@ from .tables import quantize, random
 
 __version__ = _core.version
 __all__ = [
+    "File",
+    "FileError",
+    "FileTensor",
     "L2Norm",
     "Layer",
     "LayerNorm",
@@ -37,6 +42,7 @@ __all__ = [
     "get_num_threads",
     "isa",
     "keep_memory",
+    "open",
     "plot",
     "pool",
     "quantize",

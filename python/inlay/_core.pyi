@@ -35,6 +35,7 @@ class Table:
     scales: Optional[Array]
     zeros: Optional[Array]
     tables: Optional[tuple[Table, ...]]
+    scale: float
     largest_error: Optional[float]
     def __init__(
         self,
@@ -47,6 +48,7 @@ class Table:
         zeros: Optional[Array] = None,
         first_row: Optional[int] = None,
         vocab: Optional[int] = None,
+        scale: float = 1,
     ) -> None: ...
     @classmethod
     def of_extents(cls, tables: Sequence[Union[Table, Array]], /) -> Table: ...
@@ -56,6 +58,8 @@ class Layer:
     table: Table
     dtype: str
     threads: Optional[int]
+    start: int
+    report: Optional[str]
     def __init__(
         self,
         table: Union[Table, Array],
@@ -98,11 +102,42 @@ class Layer:
     def explain(self, ids: Array, out: Optional[Array] = None, **arguments: Any) -> str: ...
     def _time(self, ids: Array, out: Array, calls: int, /) -> float: ...
 
+class FileError(ValueError):
+    kind: str
+    name: Optional[str]
+
+class FileTensor:
+    name: Optional[str]
+    type: Optional[str]
+    shape: tuple[int, ...]
+    dtype: str
+    nbytes: int
+    path: Optional[str]
+    raw: memoryview
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Any: ...
+    def __dlpack__(self, **options: Any) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+class File:
+    path: str
+    closed: bool
+    def __init__(self, path: Any, *, memory: str = "mapped", resident_bytes: Optional[int] = None) -> None: ...
+    def close(self) -> None: ...
+    def table(self, name: str, /) -> Table: ...
+    def prefetch(self, table: Table, ids: Array, /) -> None: ...
+    def _tensor(self, name: str, /) -> FileTensor: ...
+    def _tensors(self) -> list[str]: ...
+    def _value(self, key: str, /) -> Any: ...
+    def _values(self) -> list[str]: ...
+    def _layer(self, model: Optional[str], part: Optional[str], dtype: Any, threads: Optional[int], /) -> Layer: ...
+    def _ngram(self, layer: int, /) -> tuple[dict[str, Any], list[Table], str]: ...
+
 class NGram:
     vocab: int
     length: int
     column_count: int
     token_map: Optional[Array]
+    tables: Optional[tuple[Optional[Table], ...]]
     # Arrays as inlay.NGram makes them; its columns are [columns, 5].
     def __new__(
         cls,
@@ -116,11 +151,12 @@ class NGram:
         resets: Optional[Array] = None,
         masks: Optional[Array] = None,
         zero_is_none: bool = False,
+        tables: Union[Table, Array, Sequence[Union[Table, Array, None]], None] = None,
     ) -> Any: ...
     def __call__(
         self,
         ids: Array,
-        tables: Union[Table, Array, Sequence[Union[Table, Array, None]]],
+        tables: Union[Table, Array, Sequence[Union[Table, Array, None]], None] = None,
         *,
         scale: float = 1,
         combine: str = "concat",

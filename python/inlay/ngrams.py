@@ -73,10 +73,12 @@ class NGram(_core.NGram):
     every token takes: mappings with length, modulus, offset (0), vector (0) and table (0), or sequences in the order
     length, vector, modulus, table, offset, or one mapping from these names to lists. multipliers is [vectors, length],
     or [length] if there is one vector. token_map is an array [vocab] of numbers; one of int32 or uint32 is not copied.
-    resets and masks are ids, or one id. The fields are those of inlay_ngram_spec (inlay/ngram.h).
+    resets and masks are ids, or one id. The fields are those of inlay_ngram_spec (inlay/ngram.h). tables are those of
+    calls that are given none. report says what was found in the file of a model; else it is None.
     """
 
     spec: dict[str, Any]
+    report: Optional[str] = None
 
     def __new__(
         cls,
@@ -91,6 +93,7 @@ class NGram(_core.NGram):
         resets: Any = (),
         masks: Any = (),
         zero_is_none: bool = False,
+        tables: Any = None,
     ) -> "NGram":
         columns = _by_field(columns) if isinstance(columns, Mapping) else _plain(columns)
         columns = [_column(column, index) for index, column in enumerate(columns)]
@@ -112,6 +115,7 @@ class NGram(_core.NGram):
             resets,
             masks,
             zero_is_none,
+            tables,
         )
         self.spec = {
             "vocab": int(vocab),
@@ -131,8 +135,9 @@ class NGram(_core.NGram):
     def from_spec(cls, spec: Mapping[str, Any], **others: Any) -> "NGram":
         """Makes an NGram of a mapping, whose keys are the arguments, the fields of inlay_ngram_spec, and comment.
 
-        Other arguments replace those of the mapping; a token_map "required" must be replaced.
+        Other arguments replace those of the mapping; a token_map "required" must be replaced. tables are no part of it.
         """
+        tables = others.pop("tables", None)
         given = {name: value for name, value in {**spec, **others}.items() if name != "comment"}
         unknown = given.keys() - set(_SPEC)
         if unknown:
@@ -142,7 +147,7 @@ class NGram(_core.NGram):
             missing.append("token_map, which comes with the model")
         if missing:
             raise ValueError(f"the spec has no {', '.join(missing)}")
-        return cls(**given)
+        return cls(**given, tables=tables)
 
     @classmethod
     def from_json(cls, path: Union[str, os.PathLike], **others: Any) -> "NGram":
@@ -151,4 +156,8 @@ class NGram(_core.NGram):
             return cls.from_spec(json.load(file), **others)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_spec, (self.spec,)
+        return _remake, (type(self), self.spec, self.tables)
+
+
+def _remake(kind: type[NGram], spec: Mapping[str, Any], tables: Any) -> NGram:
+    return kind.from_spec(spec, tables=tables)

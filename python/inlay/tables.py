@@ -14,7 +14,7 @@ def _table(data: Any, options: Mapping[str, Any]) -> _core.Table:
 def _reduce(table: _core.Table) -> tuple[Any, ...]:
     if table.tables is not None:
         return _core.Table.of_extents, (table.tables,)
-    names = ("type", "dim", "group", "scales", "zeros", "first_row", "vocab")
+    names = ("type", "dim", "group", "scales", "zeros", "first_row", "vocab", "scale")
     return _table, (table.data, {name: getattr(table, name) for name in names})
 
 

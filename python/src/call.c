@@ -259,7 +259,7 @@ static int begin(struct call *call, const struct layer_facts *layer, PyObject *c
     const inlay_id_type type = view_ids(&call->ids, "ids");
     if (type == 0)
         return -1;
-    call->batch = inlay_batch_i32(NULL, 0, 0, 0);
+    call->batch = inlay_batch_i32(NULL, 0, 0, layer->start);
     call->batch.ids = call->ids.data;
     call->batch.id_type = type;
     read_shape(call, layer);
@@ -333,18 +333,33 @@ static const inlay_executor *executor_of(const struct layer_facts *layer, inlay_
     return threads_executor(layer->threads > 0 ? layer->threads : threads_get(), executor);
 }
 
-int call_run(struct call *call, const struct layer_facts *layer)
+/* Runs the call. Rows of a mapped file are brought into memory before. */
+static inlay_status forward(const struct call *call, const struct layer_facts *layer, const inlay_executor *threads,
+                            inlay_fault *fault)
 {
     const struct output *output = &call->output;
+    const inlay_batch *batch = &call->batch;
+    if (layer->file == NULL)
+        return inlay_forward(layer->handle, batch, output->data, output->stride_bytes, threads, fault);
+    inlay_file_read read;
+    open_file_begin(layer->file, layer->rows, batch->ids, batch->id_type, view_count(&call->ids), &read);
+    const inlay_status status = inlay_forward(layer->handle, batch, output->data, output->stride_bytes, threads, fault);
+    open_file_end(layer->file, &read);
+    return status;
+}
+
+int call_run(struct call *call, const struct layer_facts *layer)
+{
     inlay_fault fault;
     inlay_status status;
-    if (!is_large(call, layer)) {
-        status = inlay_forward(layer->handle, &call->batch, output->data, output->stride_bytes, NULL, &fault);
+    const bool large = is_large(call, layer);
+    if (!large && (layer->file == NULL || !open_file_waits(layer->file))) {
+        status = forward(call, layer, NULL, &fault);
     } else {
         inlay_executor executor;
-        const inlay_executor *threads = executor_of(layer, &executor);
+        const inlay_executor *threads = large ? executor_of(layer, &executor) : NULL;
         PyThreadState *thread = PyEval_SaveThread();
-        status = inlay_forward(layer->handle, &call->batch, output->data, output->stride_bytes, threads, &fault);
+        status = forward(call, layer, threads, &fault);
         PyEval_RestoreThread(thread);
     }
     if (status == INLAY_OK)

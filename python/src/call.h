@@ -7,6 +7,7 @@
 
 #include "abi.h"
 #include "arguments.h"
+#include "open_file.h"
 #include "output.h"
 #include "view.h"
 
@@ -17,7 +18,10 @@ struct layer_facts {
     const inlay_layer *handle;
     Py_ssize_t dim;
     enum dtype dtype;
-    size_t threads; /* 0: as many as inlay.set_num_threads() said */
+    size_t threads;          /* 0: as many as inlay.set_num_threads() said */
+    int64_t start;           /* of calls that are told none */
+    struct open_file *file;  /* that rows come from; null: they are in memory */
+    const inlay_table *rows; /* the table of these */
     bool positioned, learned, segmented, pooled, skips;
 };
 

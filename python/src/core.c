@@ -4,6 +4,9 @@
  */
 #include "abi.h"
 
+#include "file.h"
+#include "file_errors.h"
+#include "file_tensor.h"
 #include "layer.h"
 #include "new_table.h"
 #include "ngram.h"
@@ -163,7 +166,8 @@ PyMODINIT_FUNC PyInit__core(void)
     pool_init();
     threads_init();
     if (PyModule_AddStringConstant(module, "version", inlay_version()) < 0 || output_init(module) < 0 ||
-        table_init(module) < 0 || sinusoid_init(module) < 0 || layer_init(module) < 0 || ngram_init(module) < 0)
+        table_init(module) < 0 || sinusoid_init(module) < 0 || layer_init(module) < 0 || ngram_init(module) < 0 ||
+        file_errors_init(module) < 0 || file_tensor_init(module) < 0 || file_init(module) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -56,8 +56,9 @@ static const inlay_table *model_of(PyObject *tables, Py_ssize_t count)
 }
 
 /* Checks that a part is like the others. Returns -1 with ValueError. */
-static int check_part(const inlay_table *part, const inlay_table *model, Py_ssize_t i)
+static int check_part(PyObject *tables, const inlay_table *model, Py_ssize_t i)
 {
+    const inlay_table *part = part_at(tables, i);
     if (part->type != model->type || part->dim != model->dim || part->group != model->group) {
         PyErr_Format(PyExc_ValueError, "tables[%zd] is %s with dim %zu, and another one is %s with dim %zu", i,
                      option_name((int)part->type, &option_elements), part->dim,
@@ -71,6 +72,8 @@ static int check_part(const inlay_table *part, const inlay_table *model, Py_ssiz
         {part->rows > 1 && part->stride_bytes != model->stride_bytes, "has rows of another distance than another one"},
         {(part->scales != NULL) != (model->scales != NULL), "and another one do not both have scales"},
         {(part->zeros != NULL) != (model->zeros != NULL), "and another one do not both have zero points"},
+        {table_scale(PyTuple_GetItem(tables, i)) != table_scale(PyTuple_GetItem(tables, 0)),
+         "has another scale than the first one"},
         {part->vocab > 0, "is a shard"},
         {part->extents != NULL, "lies in extents itself"},
     };
@@ -98,7 +101,7 @@ int extents_view(PyObject *tables, inlay_table *view, inlay_table_extent **exten
     const inlay_table *model = model_of(tables, count);
     size_t rows = 0;
     for (Py_ssize_t i = 0; i < count; i++)
-        if (check_part(part_at(tables, i), model, i) < 0)
+        if (check_part(tables, model, i) < 0)
             return -1;
     *extents = PyMem_Calloc((size_t)count, sizeof **extents);
     if (*extents == NULL) {

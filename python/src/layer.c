@@ -6,6 +6,8 @@
 
 #include "call.h"
 #include "errors.h"
+#include "file_errors.h"
+#include "file_table.h"
 #include "numpy.h"
 #include "options.h"
 #include "sinusoid.h"
@@ -20,7 +22,9 @@ struct layer {
     PyObject base;
     inlay_vectorcall call;
     struct layer_facts facts;
-    inlay_layer *handle;
+    inlay_layer *handle;                     /* null: that of `of_file` */
+    inlay_file_layer *of_file;               /* null: the layer was made of options */
+    struct open_file *file;                  /* that of_file is of */
     PyObject *tokens, *positions, *segments; /* Tables, or a Formula of positions */
     struct view gamma, beta, token_mapping, token_weights;
     PyObject *weak_references;
@@ -110,9 +114,12 @@ static int read_scale(PyObject *object, size_t dim, float *scale)
 static PyObject *read_table(PyObject *object, const char *what, size_t dim)
 {
     PyObject *table = table_from(object, what);
-    if (table == NULL || table_view(table)->dim == dim)
+    if (table == NULL || (table_view(table)->dim == dim && table_scale(table) == 1))
         return table;
-    PyErr_Format(PyExc_ValueError, "%s has dim %zu, and the table has %zu", what, table_view(table)->dim, dim);
+    if (table_view(table)->dim == dim)
+        PyErr_Format(PyExc_ValueError, "%s has a scale, which only tables of tokens may have", what);
+    else
+        PyErr_Format(PyExc_ValueError, "%s has dim %zu, and the table has %zu", what, table_view(table)->dim, dim);
     Py_DECREF(table);
     return NULL;
 }
@@ -206,22 +213,31 @@ static int read_choices(const struct layer_options *given, inlay_layer_spec *spe
     return 0;
 }
 
+/* Reads the number of threads. Returns -1 with an exception. */
+static int read_threads(PyObject *given, size_t *threads)
+{
+    uint64_t count = 0;
+    if (option_uint64(given, "threads", &count) < 0)
+        return -1;
+    if (given != Py_None && (count < 1 || count > THREADS_MOST)) {
+        PyErr_Format(PyExc_ValueError, "threads is %S, not in [1, %d]", given, THREADS_MOST);
+        return -1;
+    }
+    *threads = count;
+    return 0;
+}
+
 /* Reads the options that are numbers. */
 static int read_numbers(const struct layer_options *given, inlay_layer_spec *spec, size_t *threads)
 {
-    uint64_t cached = INLAY_CACHED_POSITIONS_DEFAULT, count = 0;
+    uint64_t cached = INLAY_CACHED_POSITIONS_DEFAULT;
     if (read_scale(given->scale, spec->tokens->dim, &spec->scale) < 0 ||
         option_int64(given->padding_id, "padding_id", &spec->padding_id) < 0 ||
         option_int64(given->substitute_id, "substitute_id", &spec->substitute_id) < 0 ||
         option_uint64(given->cached_positions, "cached_positions", &cached) < 0 ||
-        option_uint64(given->threads, "threads", &count) < 0)
+        read_threads(given->threads, threads) < 0)
         return -1;
-    if (given->threads != Py_None && (count < 1 || count > THREADS_MOST)) {
-        PyErr_Format(PyExc_ValueError, "threads is %S, not in [1, %d]", given->threads, THREADS_MOST);
-        return -1;
-    }
     spec->cached_positions = cached;
-    *threads = count;
     return 0;
 }
 
@@ -299,6 +315,25 @@ static void explain_options(const inlay_layer_spec *spec)
     PyErr_SetString(PyExc_ValueError, "two options of the layer exclude each other");
 }
 
+/* Sets what calls need to know; the threads are set already. */
+static void set_facts(struct layer *layer, const inlay_layer_spec *spec, const inlay_layer *handle)
+{
+    layer->facts = (struct layer_facts){
+        .handle = handle,
+        .dim = (Py_ssize_t)spec->tokens->dim,
+        .dtype = dtype_of_element(spec->out_type),
+        .threads = layer->facts.threads,
+        /* Ids of tables with a mapping are not those of rows. */
+        .file = spec->token_mapping == NULL ? table_file(layer->tokens) : NULL,
+        .rows = table_view(layer->tokens),
+        .positioned = spec->sinusoid != NULL || spec->positions != NULL,
+        .learned = spec->positions != NULL,
+        .segmented = spec->segments != NULL,
+        .pooled = spec->pooling != INLAY_POOLING_NONE,
+        .skips = spec->bad_id == INLAY_BAD_ID_SKIP,
+    };
+}
+
 static int layer_fill(struct layer *layer, const struct layer_options *given)
 {
     layer->tokens = table_from(given->table, "table");
@@ -319,18 +354,9 @@ static int layer_fill(struct layer *layer, const struct layer_options *given)
         spec.segments = table_view(layer->segments);
     }
     spec.out_type = dtype_infos[dtype].element;
+    spec.scale *= table_scale(layer->tokens);
     inlay_status status = inlay_layer_create(&spec, NULL, &layer->handle);
-    layer->facts = (struct layer_facts){
-        .handle = layer->handle,
-        .dim = (Py_ssize_t)dim,
-        .dtype = dtype,
-        .threads = layer->facts.threads,
-        .positioned = layer->positions != NULL,
-        .learned = spec.positions != NULL,
-        .segmented = layer->segments != NULL,
-        .pooled = spec.pooling != INLAY_POOLING_NONE,
-        .skips = spec.bad_id == INLAY_BAD_ID_SKIP,
-    };
+    set_facts(layer, &spec, layer->handle);
     if (status == INLAY_OK)
         return 0;
     if (status == INLAY_ERROR_OPTION)
@@ -340,6 +366,51 @@ static int layer_fill(struct layer *layer, const struct layer_options *given)
     else
         raise_status(status);
     return -1;
+}
+
+/* ---- Layers of files -------------------------------------------------------------------------------------------- */
+
+/* Lets the library make the layer. Returns -1 with an exception. */
+static int make_of_file(struct layer *layer, const inlay_file_layer_options *options)
+{
+    inlay_file_error error;
+    PyThreadState *thread = PyEval_SaveThread();
+    const inlay_file_status status = inlay_file_layer_create(layer->file->file, options, &layer->of_file, &error);
+    PyEval_RestoreThread(thread);
+    if (status == INLAY_FILE_OK)
+        return 0;
+    raise_file_error(&error);
+    return -1;
+}
+
+PyObject *layer_of_file(struct open_file *file, const char *model, const char *part, PyObject *dtype, PyObject *threads)
+{
+    inlay_file_layer_options options = inlay_file_layer_options_default();
+    const enum dtype out = dtype_of_argument(dtype);
+    size_t count = 0;
+    if (out == DTYPE_UNKNOWN || read_threads(threads, &count) < 0)
+        return NULL;
+    options.model = model;
+    options.part = part;
+    options.out_type = dtype_infos[out].element;
+    allocfunc allocate = (allocfunc)PyType_GetSlot(layer_type, Py_tp_alloc);
+    PyObject *self = allocate(layer_type, 0); /* zeroed */
+    if (self == NULL)
+        return NULL;
+    struct layer *layer = layer_of(self);
+    open_file_hold(file);
+    layer->call = layer_call;
+    layer->file = file;
+    layer->facts.threads = count;
+    if (make_of_file(layer, &options) == 0)
+        layer->tokens = table_of_rows(file, inlay_file_layer_spec(layer->of_file)->tokens);
+    if (layer->tokens == NULL) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    set_facts(layer, inlay_file_layer_spec(layer->of_file), inlay_file_layer_get(layer->of_file));
+    layer->facts.start = inlay_file_layer_start(layer->of_file);
+    return self;
 }
 
 /* ---- The type --------------------------------------------------------------------------------------------------- */
@@ -387,6 +458,9 @@ static void layer_dealloc(PyObject *self)
     view_release(&layer->beta);
     view_release(&layer->token_mapping);
     view_release(&layer->token_weights);
+    inlay_file_layer_destroy(layer->of_file);
+    if (layer->file != NULL)
+        open_file_release(layer->file);
     inlay_free_object(self);
 }
 
@@ -415,6 +489,19 @@ static PyObject *get_threads(PyObject *self, void *unused)
     return threads > 0 ? PyLong_FromSize_t(threads) : Py_NewRef(Py_None);
 }
 
+static PyObject *get_start(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromLongLong((long long)layer_of(self)->facts.start);
+}
+
+static PyObject *get_report(PyObject *self, void *unused)
+{
+    const inlay_file_layer *of_file = layer_of(self)->of_file;
+    (void)unused;
+    return of_file != NULL ? PyUnicode_FromString(inlay_file_layer_report(of_file)) : Py_NewRef(Py_None);
+}
+
 static PyObject *layer_repr(PyObject *self)
 {
     const struct layer *layer = layer_of(self);
@@ -435,6 +522,8 @@ int layer_init(PyObject *module)
         {"dim", get_dim, NULL, "Columns of the output.", NULL},
         {"table", get_table, NULL, "The Table of tokens.", NULL},
         {"dtype", get_dtype, NULL, "Name of the element type of the output.", NULL},
+        {"start", get_start, NULL, "The start of calls that are told none: 0, or that of a checkpoint.", NULL},
+        {"report", get_report, NULL, "What was found in a file and done, line by line; else None.", NULL},
         {"threads", get_threads, NULL, "Threads of a call; None: those of inlay.set_num_threads().", NULL},
         {NULL, NULL, NULL, NULL, NULL},
     };

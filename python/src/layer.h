@@ -7,6 +7,12 @@
 #define INLAY_PYTHON_LAYER_H
 
 #include "abi.h"
+#include "open_file.h"
+
+/* Makes the input layer of the model in a file. Null model and part: found in the file. Returns null with an
+   exception. */
+PyObject *layer_of_file(struct open_file *file, const char *model, const char *part, PyObject *dtype,
+                        PyObject *threads);
 
 /* Adds the type to the module. Returns -1 with an exception. */
 int layer_init(PyObject *module);

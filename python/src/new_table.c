@@ -9,6 +9,7 @@
 #include "output.h"
 #include "table.h"
 
+#include <math.h>
 #include <stdbool.h>
 
 /* ---- Quantising ------------------------------------------------------------------------------------------------- */
@@ -88,20 +89,25 @@ static PyObject *close_array(struct output *output, bool *open)
     return output_close(output, output_default_way(), NULL);
 }
 
-/* Makes the Table of arrays that are written. */
-static PyObject *table_of_arrays(struct quantised *to, const inlay_table *from, PyObject *type, uint32_t group,
-                                 double error)
+/* Makes the Table of arrays that are written, with the scale of the one that was read. */
+static PyObject *table_of_arrays(struct quantised *to, PyObject *table, PyObject *type, uint32_t group, double error)
 {
-    struct table_arguments given = {NULL, type, Py_None, Py_None, NULL, NULL, Py_None, Py_None};
-    PyObject *made = NULL, *dim = PyLong_FromSize_t(from->dim);
+    const inlay_table *from = table_view(table);
+    const double factor = (double)table_scale(table);
+    struct table_arguments given = table_arguments_of(NULL);
+    PyObject *made = NULL, *dim = PyLong_FromSize_t(from->dim), *scale = PyFloat_FromDouble(factor);
     PyObject *columns = group > 0 ? PyLong_FromUnsignedLong(group) : Py_NewRef(Py_None);
     given.data = close_array(&to->data, &to->open[0]);
     given.scales = close_array(&to->scales, &to->open[1]);
     given.zeros = close_array(&to->zeros, &to->open[2]);
+    given.type = type;
     given.dim = dim;
     given.group = columns;
-    if (given.data != NULL && given.scales != NULL && given.zeros != NULL && dim != NULL && columns != NULL)
-        made = table_make(&given, "table", error);
+    given.scale = scale;
+    if (given.data != NULL && given.scales != NULL && given.zeros != NULL && dim != NULL && columns != NULL &&
+        scale != NULL)
+        made = table_make(&given, "table", error * fabs(factor));
+    Py_XDECREF(scale);
     Py_XDECREF(given.data);
     Py_XDECREF(given.scales);
     Py_XDECREF(given.zeros);
@@ -146,7 +152,7 @@ PyObject *table_quantize(PyObject *module, PyObject *args, PyObject *options)
     if (open_arrays(&to, from, (inlay_element_type)type, columns, with_zeros != 0) == 0) {
         const double error = fill_arrays(&to, from, (inlay_element_type)type, columns);
         if (error >= 0)
-            made = table_of_arrays(&to, from, name, columns, error);
+            made = table_of_arrays(&to, table, name, columns, error);
     }
     struct output *const outputs[3] = {&to.data, &to.scales, &to.zeros};
     for (int i = 0; i < 3; i++)

@@ -9,6 +9,7 @@
 #include "ngram_batch.h"
 #include "ngram_call.h"
 #include "options.h"
+#include "table.h"
 #include "view.h"
 
 #include <string.h>
@@ -21,6 +22,7 @@ struct ngram {
     inlay_ngram_column *columns; /* [facts.columns] */
     struct view token_map;
     PyObject *token_map_array; /* null: none */
+    PyObject *tables;          /* a list, likewise */
     PyObject *weak_references;
 };
 
@@ -62,7 +64,7 @@ static PyObject *ngram_history(PyObject *self, PyObject *const *args, Py_ssize_t
 /* ---- Options ---------------------------------------------------------------------------------------------------- */
 
 struct ngram_options {
-    PyObject *vocab, *length, *mix, *columns, *multipliers, *pad, *token_map, *resets, *masks;
+    PyObject *vocab, *length, *mix, *columns, *multipliers, *pad, *token_map, *resets, *masks, *tables;
     int zero_is_none;
 };
 
@@ -218,6 +220,24 @@ static int read_spec(struct ngram *ngram, struct view views[4], const struct ngr
     return read_token_map(ngram, given->token_map, spec);
 }
 
+/* Returns a tuple of the Tables of a table or of a list, whose items may be None; null with an exception. */
+static PyObject *tables_of_ngram(PyObject *given)
+{
+    const bool several = PyList_Check(given) || PyTuple_Check(given);
+    const Py_ssize_t count = several ? PySequence_Size(given) : 1;
+    PyObject *tables = PyTuple_New(count);
+    for (Py_ssize_t i = 0; tables != NULL && i < count; i++) {
+        PyObject *item = several ? PySequence_GetItem(given, i) : Py_NewRef(given);
+        PyObject *table = NULL;
+        if (item != NULL)
+            table = item == Py_None ? Py_NewRef(item) : table_from(item, "tables");
+        Py_XDECREF(item);
+        if (table == NULL || PyTuple_SetItem(tables, i, table) < 0)
+            Py_CLEAR(tables);
+    }
+    return tables;
+}
+
 static int ngram_fill(struct ngram *ngram, const struct ngram_options *given)
 {
     struct view views[4];
@@ -234,12 +254,18 @@ static int ngram_fill(struct ngram *ngram, const struct ngram_options *given)
         view_release(&views[i]);
     if (failed)
         return -1;
+    if (given->tables != Py_None) {
+        ngram->tables = tables_of_ngram(given->tables);
+        if (ngram->tables == NULL)
+            return -1;
+    }
     ngram->facts = (struct ngram_facts){
         .handle = ngram->handle,
         .vocab = spec.vocab,
         .columns = spec.column_count,
         .length = spec.length,
         .column = ngram->columns,
+        .tables = ngram->tables,
     };
     return 0;
 }
@@ -249,11 +275,12 @@ static int ngram_fill(struct ngram *ngram, const struct ngram_options *given)
 static PyObject *ngram_new(PyTypeObject *type, PyObject *args, PyObject *options)
 {
     static char *names[] = {"vocab",     "length", "mix",   "columns",      "multipliers", "pad",
-                            "token_map", "resets", "masks", "zero_is_none", NULL};
-    struct ngram_options given = {.pad = Py_None, .token_map = Py_None, .resets = Py_None, .masks = Py_None};
-    if (!PyArg_ParseTupleAndKeywords(args, options, "OOOOO|OOOOp", names, &given.vocab, &given.length, &given.mix,
+                            "token_map", "resets", "masks", "zero_is_none", "tables",      NULL};
+    struct ngram_options given = {
+        .pad = Py_None, .token_map = Py_None, .resets = Py_None, .masks = Py_None, .tables = Py_None};
+    if (!PyArg_ParseTupleAndKeywords(args, options, "OOOOO|OOOOpO", names, &given.vocab, &given.length, &given.mix,
                                      &given.columns, &given.multipliers, &given.pad, &given.token_map, &given.resets,
-                                     &given.masks, &given.zero_is_none))
+                                     &given.masks, &given.zero_is_none, &given.tables))
         return NULL;
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     PyObject *self = allocate(type, 0); /* zeroed */
@@ -274,6 +301,7 @@ static void ngram_dealloc(PyObject *self)
     PyMem_Free(ngram->columns);
     view_release(&ngram->token_map);
     Py_XDECREF(ngram->token_map_array);
+    Py_XDECREF(ngram->tables);
     inlay_free_object(self);
 }
 
@@ -302,6 +330,13 @@ static PyObject *get_token_map(PyObject *self, void *unused)
     return Py_NewRef(array != NULL ? array : Py_None);
 }
 
+static PyObject *get_tables(PyObject *self, void *unused)
+{
+    (void)unused;
+    PyObject *tables = ngram_of(self)->tables;
+    return Py_NewRef(tables != NULL ? tables : Py_None);
+}
+
 static PyObject *ngram_repr(PyObject *self)
 {
     const struct ngram_facts *facts = &ngram_of(self)->facts;
@@ -326,6 +361,7 @@ int ngram_init(PyObject *module)
         {"length", get_length, NULL, "Ids of the longest n-gram; a history has one less.", NULL},
         {"column_count", get_column_count, NULL, "Rows that every token takes.", NULL},
         {"token_map", get_token_map, NULL, "The array that was given, or None.", NULL},
+        {"tables", get_tables, NULL, "The tables of calls that are given none, or None.", NULL},
         {NULL, NULL, NULL, NULL, NULL},
     };
     static PyMemberDef members[] = {

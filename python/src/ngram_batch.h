@@ -21,6 +21,7 @@ struct ngram_facts {
     size_t vocab, columns;
     uint32_t length;                  /* N of the longest n-gram */
     const inlay_ngram_column *column; /* [columns] */
+    PyObject *tables;                 /* of calls that are given none; null: there are none */
 };
 
 /* The arguments of all three kinds of calls. Rows have tables, histories have accepted. */

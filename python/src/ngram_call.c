@@ -5,6 +5,7 @@
 #include "ngram_call.h"
 
 #include "errors.h"
+#include "ngram_read.h"
 #include "options.h"
 #include "output.h"
 #include "table.h"
@@ -74,13 +75,14 @@ static int shape_of(const struct ngram_call *call, Py_ssize_t before, Py_ssize_t
     return dims;
 }
 
-/* Releases the GIL for a call of that many bytes, if it takes much longer than that, and fills in its executor. */
-static PyThreadState *release_gil(const struct ngram_call *call, size_t bytes, inlay_executor *executor,
+/* Releases the GIL for a call of that many bytes, if it takes much longer than that or waits for the disk, and fills in
+   its executor. */
+static PyThreadState *release_gil(const struct ngram_call *call, size_t bytes, bool waits, inlay_executor *executor,
                                   const inlay_executor **threads)
 {
     *threads = NULL;
     if (bytes < THREADS_LARGE_BYTES)
-        return NULL;
+        return waits ? PyEval_SaveThread() : NULL;
     *threads = threads_executor(call->threads > 0 ? call->threads : threads_get(), executor);
     return PyEval_SaveThread();
 }
@@ -122,7 +124,7 @@ static PyObject *run_ids(struct ngram_call *call, PyObject *const arguments[NGRA
     const enum dtype dtype = arguments[NGRAM_DTYPE] != NULL ? dtype_of_row_ids(arguments[NGRAM_DTYPE]) : DTYPE_I64;
     if (dtype == DTYPE_UNKNOWN || output_open(&output, arguments[NGRAM_OUT], call->ids.way, dtype, dims, shape) < 0)
         return NULL;
-    PyThreadState *thread = release_gil(call, call->tokens * output.stride_bytes, &executor, &threads);
+    PyThreadState *thread = release_gil(call, call->tokens * output.stride_bytes, false, &executor, &threads);
     const inlay_status status =
         inlay_ngram_ids(call->ngram->handle, &call->batch, call->first_column, call->columns, dtype_infos[dtype].id,
                         output.data, output.stride_bytes, threads, &fault);
@@ -150,8 +152,10 @@ struct tables {
     Py_ssize_t count;
     PyObject **objects;        /* Tables; null where None was given */
     const inlay_table **views; /* null likewise */
+    struct open_file **files;  /* that rows come from; null: all are in memory */
     PyObject *one[1];
     const inlay_table *one_view[1];
+    struct open_file *one_file[1];
 };
 
 static void close_tables(struct tables *tables)
@@ -162,6 +166,36 @@ static void close_tables(struct tables *tables)
         PyMem_Free(tables->objects);
         PyMem_Free(tables->views);
     }
+    if (tables->files != tables->one_file)
+        PyMem_Free(tables->files);
+}
+
+/* Finds the files that rows come from. Returns -1 with MemoryError. */
+static int find_files(struct tables *tables)
+{
+    for (Py_ssize_t i = 0; i < tables->count; i++) {
+        struct open_file *file = tables->objects[i] != NULL ? table_file(tables->objects[i]) : NULL;
+        if (file == NULL)
+            continue;
+        if (tables->files == NULL)
+            tables->files =
+                tables->count == 1 ? tables->one_file : PyMem_Calloc((size_t)tables->count, sizeof *tables->files);
+        if (tables->files == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        tables->files[i] = file;
+    }
+    return 0;
+}
+
+/* Returns whether a read of one of the tables is likely to wait for the disk. */
+static bool tables_wait(const struct tables *tables)
+{
+    for (Py_ssize_t i = 0; tables->files != NULL && i < tables->count; i++)
+        if (tables->files[i] != NULL && open_file_waits(tables->files[i]))
+            return true;
+    return false;
 }
 
 /* Makes room for tables. Returns -1 with MemoryError. */
@@ -183,7 +217,7 @@ static int open_tables(struct tables *tables, PyObject *given)
 {
     *tables = (struct tables){.count = 1};
     if (given == NULL) {
-        PyErr_SetString(PyExc_TypeError, "tables is missing");
+        PyErr_SetString(PyExc_TypeError, "tables is missing, and the NGram has none of its own");
         return -1;
     }
     if (!PyList_Check(given) && !PyTuple_Check(given)) {
@@ -191,7 +225,7 @@ static int open_tables(struct tables *tables, PyObject *given)
         tables->views = tables->one_view;
         tables->one[0] = table_from(given, "tables");
         tables->one_view[0] = tables->one[0] != NULL ? table_view(tables->one[0]) : NULL;
-        return tables->one[0] != NULL ? 0 : -1;
+        return tables->one[0] != NULL ? find_files(tables) : -1;
     }
     if (allocate_tables(tables, PySequence_Size(given)) < 0)
         return -1;
@@ -209,7 +243,7 @@ static int open_tables(struct tables *tables, PyObject *given)
             return -1;
         tables->views[i] = tables->objects[i] != NULL ? table_view(tables->objects[i]) : NULL;
     }
-    return 0;
+    return find_files(tables);
 }
 
 /* Returns the table that a column names, or null with ValueError. */
@@ -253,18 +287,33 @@ static size_t check_tables(const struct ngram_call *call, const struct tables *t
     return dim;
 }
 
+/* Finds the scale that the tables of a call have. Returns -1 with ValueError if they differ. */
+static int find_scale(const struct ngram_call *call, const struct tables *tables, float *scale)
+{
+    *scale = table_scale(tables->objects[call->ngram->column[call->first_column].table]);
+    for (size_t i = call->first_column; i < call->first_column + call->columns; i++) {
+        const uint32_t table = call->ngram->column[i].table;
+        if (table_scale(tables->objects[table]) != *scale) {
+            PyErr_Format(PyExc_ValueError, "tables[%lu] has another scale than other tables", (unsigned long)table);
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* Reads the options of a call of rows. Returns the type of the output, or DTYPE_UNKNOWN with an exception. */
 static enum dtype read_lookup(const struct ngram_call *call, const struct tables *tables,
                               PyObject *const arguments[NGRAM_ARGUMENTS], inlay_ngram_lookup *lookup, bool *planar)
 {
     double scale = 1;
+    float of_tables;
     PyObject *given = arguments[NGRAM_DTYPE];
     const enum dtype dtype = given != NULL ? dtype_of_argument(given) : DTYPE_F32;
     const int combine = option_value(arguments[NGRAM_COMBINE], &option_combines, INLAY_NGRAM_CONCAT);
     const int stores = option_value(arguments[NGRAM_STORES], &option_stores, INLAY_STORES_AUTOMATIC);
     const int by_column = arguments[NGRAM_PLANAR] != NULL ? PyObject_IsTrue(arguments[NGRAM_PLANAR]) : 0;
     if (dtype == DTYPE_UNKNOWN || combine < 0 || stores < 0 || by_column < 0 ||
-        option_double(arguments[NGRAM_SCALE], &scale) < 0)
+        option_double(arguments[NGRAM_SCALE], &scale) < 0 || find_scale(call, tables, &of_tables) < 0)
         return DTYPE_UNKNOWN;
     if (by_column && combine == INLAY_NGRAM_SUM) {
         PyErr_SetString(PyExc_ValueError, "planar excludes combine=\"sum\"");
@@ -273,7 +322,7 @@ static enum dtype read_lookup(const struct ngram_call *call, const struct tables
     *lookup = inlay_ngram_lookup_default(tables->views, (size_t)tables->count);
     lookup->first_column = call->first_column;
     lookup->columns = call->columns;
-    lookup->scale = (float)scale;
+    lookup->scale = (float)scale * of_tables;
     lookup->combine = (inlay_ngram_combine)combine;
     lookup->out_type = dtype_infos[dtype].element;
     lookup->stores = (inlay_stores)stores;
@@ -306,9 +355,12 @@ static PyObject *run_rows(struct ngram_call *call, const struct tables *tables,
         lookup.column_stride_bytes = call->tokens * output.stride_bytes;
     /* A sum reads the rows of all columns, however few are left of them. */
     const size_t bytes = call->tokens * call->columns * dim * dtype_infos[dtype].bytes;
-    PyThreadState *thread = release_gil(call, bytes, &executor, &threads);
-    const inlay_status status = inlay_ngram_forward(call->ngram->handle, &call->batch, &lookup, output.data,
-                                                    output.stride_bytes, threads, &fault);
+    PyThreadState *thread = release_gil(call, bytes, tables_wait(tables), &executor, &threads);
+    const inlay_status status =
+        tables->files != NULL
+            ? ngram_forward(call, &lookup, tables->files, output.data, output.stride_bytes, threads, &fault)
+            : inlay_ngram_forward(call->ngram->handle, &call->batch, &lookup, output.data, output.stride_bytes, threads,
+                                  &fault);
     if (thread != NULL)
         PyEval_RestoreThread(thread);
     return finish(call, &output, arguments[NGRAM_IDS], status, &fault);
@@ -321,7 +373,8 @@ PyObject *ngram_call_rows(const struct ngram_facts *ngram, PyObject *const argum
     PyObject *result = NULL;
     if (ngram_batch_begin(&call, ngram, arguments) < 0)
         return NULL;
-    if (open_tables(&tables, arguments[NGRAM_TABLES]) == 0)
+    PyObject *given = arguments[NGRAM_TABLES];
+    if (open_tables(&tables, given != NULL ? given : ngram->tables) == 0)
         result = run_rows(&call, &tables, arguments);
     close_tables(&tables);
     ngram_batch_end(&call);

@@ -177,16 +177,15 @@ int numpy_use(PyObject *module, bool direct)
 
 /* ---- Arrays ----------------------------------------------------------------------------------------------------- */
 
-/* Returns a new reference to the dtype bfloat16, or null with TypeError where ml_dtypes is not installed. */
-static PyObject *bfloat16_dtype(void)
+PyObject *numpy_ml_dtype(enum dtype type)
 {
     PyObject *package = PyImport_ImportModule("ml_dtypes");
-    PyObject *scalar = package != NULL ? PyObject_GetAttrString(package, "bfloat16") : NULL;
+    PyObject *scalar = package != NULL ? PyObject_GetAttrString(package, dtype_infos[type].name) : NULL;
     PyObject *dtype = scalar != NULL ? PyObject_CallMethod(numpy.module, "dtype", "O", scalar) : NULL;
     Py_XDECREF(scalar);
     Py_XDECREF(package);
     if (dtype == NULL)
-        PyErr_SetString(PyExc_TypeError, "bfloat16 in NumPy needs the package ml_dtypes");
+        PyErr_Format(PyExc_TypeError, "%s in NumPy needs the package ml_dtypes", dtype_infos[type].name);
     return dtype;
 }
 
@@ -196,7 +195,7 @@ static int find_bfloat16(void)
     int number = atomic_load(&bfloat16_number);
     if (number > 0)
         return number;
-    PyObject *dtype = bfloat16_dtype();
+    PyObject *dtype = numpy_ml_dtype(DTYPE_BF16);
     PyObject *value = dtype != NULL ? PyObject_GetAttrString(dtype, "num") : NULL;
     number = value != NULL ? (int)PyLong_AsLong(value) : -1;
     Py_XDECREF(value);
@@ -211,7 +210,7 @@ static PyObject *array_of_buffer(enum dtype dtype, PyObject *owner)
     PyObject *array = PyObject_CallMethod(numpy.module, "asarray", "O", owner);
     if (array == NULL || dtype != DTYPE_BF16)
         return array;
-    PyObject *bfloat16 = bfloat16_dtype();
+    PyObject *bfloat16 = numpy_ml_dtype(DTYPE_BF16);
     PyObject *view = bfloat16 != NULL ? PyObject_CallMethod(array, "view", "O", bfloat16) : NULL;
     Py_XDECREF(bfloat16);
     Py_DECREF(array);

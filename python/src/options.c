@@ -29,6 +29,7 @@ const struct option_names option_rotary_layouts = {"layout", 1, {"pairs", "halve
 const struct option_names option_distributions = {"kind", 1, {"normal", "truncated_normal", "uniform"}};
 const struct option_names option_mixes = {"mix", INLAY_NGRAM_MIX_XOR, {"xor", "add"}};
 const struct option_names option_combines = {"combine", INLAY_NGRAM_CONCAT, {"concat", "sum"}};
+const struct option_names option_memories = {"memory", 0, {"mapped", "copied", "loaded"}}; /* inlay_file_memory */
 
 /* Sets ValueError for a name that is none of those in a list of strings, whose reference is taken over. */
 static int unknown_name(const char *what, PyObject *name, PyObject *known)

@@ -16,7 +16,7 @@ struct option_names {
 
 extern const struct option_names option_bad_ids, option_zero_rows, option_position_modes, option_norms, option_poolings,
     option_stores, option_elements, option_layouts, option_spacings, option_odds, option_scalings,
-    option_rotary_layouts, option_distributions, option_mixes, option_combines;
+    option_rotary_layouts, option_distributions, option_mixes, option_combines, option_memories;
 
 /* Returns the value that a name stands for. None and null stand for `fallback`. Returns -1 with TypeError, or
    ValueError that lists the names. */

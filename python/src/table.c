@@ -6,6 +6,7 @@
 
 #include "errors.h"
 #include "extents.h"
+#include "file_tensor.h"
 #include "options.h"
 #include "view.h"
 
@@ -16,6 +17,7 @@ struct table {
     inlay_table view;
     struct view data, scales, zeros; /* keep the arrays alive */
     PyObject *arrays[3];             /* data, scales, zeros, as they were given; null: none */
+    float scale;                     /* a factor of all rows */
     double largest_error;            /* of quantising; below 0: not known */
     PyObject *tables;                /* null, or a tuple of the Tables that hold the rows */
     inlay_table_extent *extents;     /* their places; null: one array holds the rows */
@@ -34,6 +36,25 @@ static struct table *table_of(PyObject *self)
 const inlay_table *table_view(PyObject *table)
 {
     return &table_of(table)->view;
+}
+
+bool table_is(PyObject *object)
+{
+    return Py_TYPE(object) == table_type;
+}
+
+float table_scale(PyObject *table)
+{
+    return table_of(table)->scale;
+}
+
+struct open_file *table_file(PyObject *self)
+{
+    const struct table *table = table_of(self);
+    if (table->tables != NULL)
+        return table_file(PyTuple_GetItem(table->tables, 0));
+    struct open_file *file = table->arrays[0] != NULL ? file_tensor_file(table->arrays[0]) : NULL;
+    return file != NULL && file->mapped ? file : NULL;
 }
 
 /* ---- Arrays of a table ------------------------------------------------------------------------------------------ */
@@ -220,10 +241,12 @@ static int table_fill(struct table *table, const struct table_arguments *given, 
 {
     inlay_element_type type;
     uint64_t dim = 0, first_row = 0, vocab = 0;
+    double scale = 1;
     if (view_of(&table->data, given->data, what, DTYPE_F32) < 0 || option_uint64(given->dim, "dim", &dim) < 0 ||
         option_uint64(given->first_row, "first_row", &first_row) < 0 ||
-        option_uint64(given->vocab, "vocab", &vocab) < 0 || type_of(&table->data, what, given->type, &type) < 0 ||
-        read_data(table, what, type, dim) < 0 || read_parameters(table, given->scales, given->zeros, given->group) < 0)
+        option_uint64(given->vocab, "vocab", &vocab) < 0 || option_double(given->scale, &scale) < 0 ||
+        type_of(&table->data, what, given->type, &type) < 0 || read_data(table, what, type, dim) < 0 ||
+        read_parameters(table, given->scales, given->zeros, given->group) < 0)
         return -1;
     if (given->vocab != Py_None && (first_row > vocab || table->view.rows > vocab - first_row || vocab == 0)) {
         PyErr_Format(PyExc_ValueError, "rows [%llu, %llu) are not in a vocabulary of %llu",
@@ -236,6 +259,7 @@ static int table_fill(struct table *table, const struct table_arguments *given, 
         return -1;
     }
     table->view = inlay_table_shard(table->view, first_row, vocab);
+    table->scale = (float)scale;
     PyObject *const arrays[3] = {given->data, given->scales, given->zeros};
     for (int i = 0; i < 3; i++)
         table->arrays[i] = arrays[i] != Py_None ? Py_NewRef(arrays[i]) : NULL;
@@ -261,21 +285,25 @@ PyObject *table_make(const struct table_arguments *given, const char *what, doub
     return NULL;
 }
 
+struct table_arguments table_arguments_of(PyObject *data)
+{
+    return (struct table_arguments){data, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None};
+}
+
 static PyObject *table_new(PyTypeObject *type, PyObject *args, PyObject *options)
 {
-    static char *names[] = {"data", "type", "dim", "group", "scales", "zeros", "first_row", "vocab", NULL};
-    struct table_arguments given = {NULL, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None};
+    static char *names[] = {"data", "type", "dim", "group", "scales", "zeros", "first_row", "vocab", "scale", NULL};
+    struct table_arguments given = table_arguments_of(NULL);
     (void)type; /* it has no subclasses */
-    if (!PyArg_ParseTupleAndKeywords(args, options, "O|O$OOOOOO", names, &given.data, &given.type, &given.dim,
-                                     &given.group, &given.scales, &given.zeros, &given.first_row, &given.vocab))
+    if (!PyArg_ParseTupleAndKeywords(args, options, "O|O$OOOOOOO", names, &given.data, &given.type, &given.dim,
+                                     &given.group, &given.scales, &given.zeros, &given.first_row, &given.vocab,
+                                     &given.scale))
         return NULL;
     return table_make(&given, "table", NOT_KNOWN);
 }
 
-/* Table.of_extents(tables): a table whose rows are those of several tables, one behind the other. */
-static PyObject *table_of_extents(PyObject *type, PyObject *sequence)
+PyObject *table_of_parts(PyObject *sequence)
 {
-    (void)type; /* it has no subclasses */
     PyObject *self = table_allocate(NOT_KNOWN);
     if (self == NULL)
         return NULL;
@@ -283,14 +311,23 @@ static PyObject *table_of_extents(PyObject *type, PyObject *sequence)
     table->tables = extents_tables(sequence);
     if (table->tables == NULL || extents_view(table->tables, &table->view, &table->extents) < 0)
         Py_CLEAR(self);
+    else
+        table->scale = table_scale(PyTuple_GetItem(table->tables, 0));
     return self;
+}
+
+/* Table.of_extents(tables): a table whose rows are those of several tables, one behind the other. */
+static PyObject *table_of_extents(PyObject *type, PyObject *sequence)
+{
+    (void)type; /* it has no subclasses */
+    return table_of_parts(sequence);
 }
 
 PyObject *table_from(PyObject *object, const char *what)
 {
-    if (Py_TYPE(object) == table_type)
+    if (table_is(object))
         return Py_NewRef(object);
-    const struct table_arguments given = {object, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None};
+    const struct table_arguments given = table_arguments_of(object);
     return table_make(&given, what, NOT_KNOWN);
 }
 
@@ -364,6 +401,12 @@ static PyObject *get_array(PyObject *self, void *index)
     return Py_NewRef(array != NULL ? array : Py_None);
 }
 
+static PyObject *get_scale(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyFloat_FromDouble((double)table_of(self)->scale);
+}
+
 static PyObject *get_largest_error(PyObject *self, void *unused)
 {
     (void)unused;
@@ -398,6 +441,8 @@ int table_init(PyObject *module)
         {"tables", get_tables, NULL, "The Tables that a table in extents was made of, else None.", NULL},
         {"scales", get_array, NULL, "The array of scales, or None.", (void *)1},
         {"zeros", get_array, NULL, "The array of zero points, or None.", (void *)2},
+        {"scale", get_scale, NULL, "A factor of all rows, which layers and n-grams multiply theirs by; 1 at first.",
+         NULL},
         {"largest_error", get_largest_error, NULL, "The largest error of quantize(), else None.", NULL},
         {NULL, NULL, NULL, NULL, NULL},
     };
@@ -412,9 +457,10 @@ int table_init(PyObject *module)
         {Py_tp_methods, methods},
         {Py_tp_getset, properties},
         {Py_tp_members, members},
-        {Py_tp_doc, "Table(data, type=None, *, dim=None, group=None, scales=None, zeros=None, first_row=None, "
-                    "vocab=None)\n--\n\nA view of an embedding table of any element type, which keeps its arrays "
-                    "alive. With vocab it is a shard of a vocabulary."},
+        {Py_tp_doc,
+         "Table(data, type=None, *, dim=None, group=None, scales=None, zeros=None, first_row=None, "
+         "vocab=None, scale=1)\n--\n\nA view of an embedding table of any element type, which keeps its arrays "
+         "alive. With vocab it is a shard of a vocabulary."},
         {0, NULL},
     };
     static PyType_Spec spec = {

@@ -19,6 +19,8 @@ enum table_scales {
     SCALES_PER_BLOCK, /* uint8 [rows, dim / SCALES_BLOCK] */
 };
 
+struct open_file;
+
 enum { SCALES_BLOCK = 32 };
 
 /* How rows of a type lie in an array: blocks, then more bytes. */
@@ -30,7 +32,7 @@ struct table_format {
 
 /* The arguments of Table(). Absent ones are None. */
 struct table_arguments {
-    PyObject *data, *type, *dim, *group, *scales, *zeros, *first_row, *vocab;
+    PyObject *data, *type, *dim, *group, *scales, *zeros, *first_row, *vocab, *scale;
 };
 
 /* Returns the format of a type. */
@@ -39,6 +41,9 @@ const struct table_format *table_format(inlay_element_type type);
 /* Fills in the shape of the array of scales of a type. Returns its dimensions; 0: there is no such array. */
 int table_scales_shape(inlay_element_type type, size_t rows, size_t dim, size_t group, Py_ssize_t shape[2]);
 
+/* Arguments without all but the data. */
+struct table_arguments table_arguments_of(PyObject *data);
+
 /* Makes a Table, or null with an exception. `what` names the data; the error is that of quantising, or below 0. */
 PyObject *table_make(const struct table_arguments *given, const char *what, double largest_error);
 
@@ -46,8 +51,21 @@ PyObject *table_make(const struct table_arguments *given, const char *what, doub
    argument. */
 PyObject *table_from(PyObject *object, const char *what);
 
+/* Makes a Table whose rows are those of a sequence of Tables or arrays, one behind the other, or null with an
+   exception. */
+PyObject *table_of_parts(PyObject *sequence);
+
 /* Returns the view that a Table has; it is valid as long as the Table. */
 const inlay_table *table_view(PyObject *table);
+
+/* Returns whether an object is a Table. */
+bool table_is(PyObject *object);
+
+/* Returns the factor of all rows, which the view does not have. */
+float table_scale(PyObject *table);
+
+/* Returns the open file that rows of a Table come from, borrowed, or null if they are in memory. */
+struct open_file *table_file(PyObject *table);
 
 /* Adds the type to the module. Returns -1 with an exception. */
 int table_init(PyObject *module);
