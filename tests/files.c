@@ -112,10 +112,12 @@ void make_folder(void)
 {
     snprintf(folder, sizeof folder, "/tmp/inlay-files-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
+    alarm(120); /* a reader that waits for a FIFO or counts to 2^64 fails */
 }
 
 void remove_folder(void)
 {
+    alarm(0);
     DIR *stream = opendir(folder);
     for (struct dirent *entry; stream != NULL && (entry = readdir(stream)) != NULL;)
         if (entry->d_name[0] != '.')

@@ -63,8 +63,8 @@ START_TEST(counts_are_bounded_by_the_bytes)
 {
     static const uint64_t counts[] = {1, 2, UINT64_C(1) << 32, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        expect_refused(write_gguf(blob_gguf(counts[i], 0)), INLAY_FILE_ERROR_TRUNCATED, "", NULL);
-        expect_refused(write_gguf(blob_gguf(0, counts[i])), INLAY_FILE_ERROR_TRUNCATED, "", NULL);
+        expect_refused(write_gguf(blob_gguf(counts[i], 0)), INLAY_FILE_ERROR_TRUNCATED, "", "announces more");
+        expect_refused(write_gguf(blob_gguf(0, counts[i])), INLAY_FILE_ERROR_TRUNCATED, "", "announces more");
         /* Lengths of a key, a string, an array of each, and a name. */
         struct blob blob = blob_gguf(0, 1);
         blob_number(&blob, counts[i] + 64, 8);
@@ -215,6 +215,7 @@ START_TEST(shapes_and_ranges)
     refuse_tensor(1, (uint64_t[]){8}, 0, UINT64_MAX - 31, 64, INLAY_FILE_ERROR_TRUNCATED, "behind the end");
     refuse_tensor(1, (uint64_t[]){8}, 0, UINT64_C(1) << 63, 64, INLAY_FILE_ERROR_TRUNCATED, "behind the end");
     refuse_tensor(1, (uint64_t[]){INT64_MAX}, 24, 0, 32, INLAY_FILE_ERROR_TRUNCATED, "behind the end");
+    refuse_tensor(2, (uint64_t[]){INT64_MAX, 2}, 24, 0, 32, INLAY_FILE_ERROR_TRUNCATED, "behind the end");
 }
 END_TEST
 

@@ -33,6 +33,7 @@ START_TEST(only_regular_files_are_opened)
     expect_refused(path_of("nothing"), INLAY_FILE_ERROR_SYSTEM, "", "No such file");
     expect_refused(path_of("nothing.index.json"), INLAY_FILE_ERROR_SYSTEM, "", "No such file");
     expect_refused("", INLAY_FILE_ERROR_SYSTEM, "", "No such file");
+    expect_refused(path_of("a\nb\x1b"), INLAY_FILE_ERROR_SYSTEM, "", "/a?b?: cannot open it");
     expect_refused(write_bytes("empty", "", 0), INLAY_FILE_ERROR_TRUNCATED, "", "it is empty");
     expect_refused(write_bytes("byte", "x", 1), INLAY_FILE_ERROR_TRUNCATED, "", NULL);
     expect_refused("/dev/zero", INLAY_FILE_ERROR_KIND, "", "not a regular file");
@@ -318,6 +319,7 @@ START_TEST(split_models)
             const inlay_file_tensor *tensor = inlay_file_tensor_at(file, k);
             EXPECT(strcmp(tensor->name, tensors[k]) == 0 && strstr(tensor->path, names[k]) != NULL, "%s", tensor->name);
         }
+        EXPECT(inlay_file_value_count(file) == 5, "%zu values", inlay_file_value_count(file));
         EXPECT(inlay_file_value_named(file, "split.no")->integer == 0, "the value of the first part");
         EXPECT(inlay_file_value_named(file, "first") != NULL && inlay_file_value_named(file, "other")->integer == 1,
                "values of all parts");

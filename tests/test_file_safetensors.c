@@ -166,6 +166,9 @@ START_TEST(lengths_are_checked_first)
     expect_length(UINT64_MAX, 32, INLAY_FILE_ERROR_KIND, "neither");
     expect_length(UINT64_MAX - 7, 32, INLAY_FILE_ERROR_KIND, "neither");
     expect_length(0, 0, INLAY_FILE_ERROR_SYNTAX, "an object is expected");
+    /* The data do not complete a character of the header. */
+    expect_refused(write_bytes("a.safetensors", "\3\0\0\0\0\0\0\0{\"\xc3\xa9\":", 14), INLAY_FILE_ERROR_SYNTAX, "",
+                   "not UTF-8 at byte 2");
 }
 END_TEST
 
