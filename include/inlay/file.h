@@ -254,7 +254,7 @@ typedef struct inlay_file_ngram inlay_file_ngram;
 /**
  * Makes the hashed n-gram embedding of a checkpoint: Qwen4Exp's, or that of a layer of DeepSeek's Engram.
  *
- * @param model_layer  the number of the layer of an Engram model; -1: the only one
+ * @param model_layer  the number of the layer in the names of its tensors, from 0; -1: the only one that has n-grams
  * @param ngram        where to write the new handle; null is written if the call fails. It must be destroyed before the
  *                     file is closed
  */
