@@ -60,8 +60,9 @@ typedef struct inlay_file_error {
 
 /** Where the bytes of tensors are. */
 typedef enum inlay_file_memory {
-    INLAY_FILE_MEMORY_MAPPED = 0, /**< in a read-only mapping: pages come from the disk when they are first read. A file
-                                       that somebody truncates meanwhile makes reads of it SIGBUS */
+    INLAY_FILE_MEMORY_MAPPED = 0, /**< in a read-only mapping: pages come from the disk when they are first read, each by
+                                       itself, which suits rows at random and is slow in order. A file that somebody
+                                       truncates meanwhile makes reads of it SIGBUS */
     INLAY_FILE_MEMORY_COPIED = 1, /**< in a private copy on huge pages, which no change of the file can reach */
     INLAY_FILE_MEMORY_LOADED = 2, /**< in a mapping that is read at once, onto huge pages where the file system has
                                      them: for tables that fit in memory. Truncation as with MAPPED */
@@ -283,10 +284,12 @@ INLAY_API const char *inlay_file_ngram_report(const inlay_file_ngram *ngram);
 
 /**
  * Starts to read the rows of `ids` from the disk and does not wait for them: for a server that knows the ids before it
- * needs the vectors. At most 256 pages are requested; the rows behind them are left to inlay_file_read_begin().
+ * needs the vectors. At most 256 pages are requested; the rows behind them are left to inlay_file_read_begin(). Takes
+ * about 0.6 us a row, also where rows are in memory. Does nothing for files that are copied or loaded.
  *
  * @param table  a view that inlay_file_table_of() made of this file
  * @param ids    [count] of id_type; ids that are not in the table are ignored
+ * @return       INLAY_FILE_OK; INLAY_FILE_ERROR_ARGUMENT if a pointer is null or id_type is no type of ids
  */
 INLAY_API inlay_file_status inlay_file_prefetch(inlay_file *file, const inlay_table *table, const void *ids,
                                                 inlay_id_type id_type, size_t count);
@@ -308,7 +311,8 @@ typedef struct inlay_file_read {
  *     inlay_gather(&table.view, ids, INLAY_ID_I32, n, table.scale, out, stride, NULL, &fault);
  *     inlay_file_read_end(file, &read);
  *
- * Parameters as of inlay_file_prefetch().
+ * Results are the same without these calls. Between them the caller may do anything, but it counts as time of the rows.
+ * Parameters and errors as of inlay_file_prefetch().
  */
 INLAY_API inlay_file_status inlay_file_read_begin(inlay_file *file, const inlay_table *table, const void *ids,
                                                   inlay_id_type id_type, size_t count, inlay_file_read *read);
