@@ -3,6 +3,7 @@
 
 import gc
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -187,3 +188,33 @@ def test_no_numpy(path):
         "assert file.layer()(array.array('i', [3, 1])).shape == (2, 64)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("reader", ["layer", "ngram", "prefetch"])
+def test_rows_are_read_ahead(reader, rng, tmp_path):
+    """Rows that are requested together come without a fault that waits for the disk; those of an array do not."""
+    rows = rng.standard_normal((20000, 1024)).astype(f32)
+    path = write(tmp_path / "m", safetensors({"t": rows}))
+    ids = rng.permutation(20000)[:100]  # no more pages than one prefetch requests
+    file = inlay.open(path)
+    table = file.table("t")
+    array = numpy.asarray(table.data)
+    ngram = inlay.NGram(20000, 1, "add", columns=[(1, 0, 20000, 0, 0)], multipliers=[1])
+
+    def faults(table, prefetched=None):
+        """Faults of a call that wait for the disk."""
+        call = inlay.Layer(table) if reader != "ngram" else lambda ids: ngram(ids, table)
+        call(ids[:1])
+        drop(path)
+        if prefetched is not None:
+            file.prefetch(prefetched, ids)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_majflt
+        out = call(ids)
+        after = resource.getrusage(resource.RUSAGE_SELF).ru_majflt
+        assert_array_equal(out, rows[ids])
+        return after - before
+
+    alone = faults(array)
+    if alone < 80:
+        pytest.skip(f"rows of a file that was dropped from the cache made {alone} faults: it stayed there")
+    assert (faults(array, table) if reader == "prefetch" else faults(table)) < alone / 2
