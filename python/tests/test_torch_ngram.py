@@ -73,6 +73,18 @@ def test_rows(tables, ids):
     assert "float32 [204, 8]" in repr(module)
 
 
+def test_tables_with_a_scale(tables, ids):
+    """Of the NGram's own, in eager mode and where an operator takes their tensors."""
+    scaled = [inlay.Table(table, scale=0.3) for table in tables]
+    module = inlay.torch.NGramEmbedding(inlay.NGram(**spec(), tables=scaled), scale=0.7)
+    factor = float(torch.tensor(0.7) * torch.tensor(0.3))
+    y = inlay.torch.NGramEmbedding(inlay.NGram(**spec()), tables, scale=factor)(ids)
+    assert torch.equal(module(ids), y)
+    assert torch.equal(torch.compile(module, backend="eager", fullgraph=True)(ids), y)
+    with pytest.raises(ValueError, match="different scales"):
+        inlay.torch.NGramEmbedding(inlay.NGram(**spec()), [scaled[0], *tables[1:]])
+
+
 def test_histories_and_offsets(tables, ids):
     module = inlay.torch.NGramEmbedding(inlay.NGram(**spec()), tables)
     y = module(ids)

@@ -154,10 +154,10 @@ def _table(table: Any) -> inlay.Table:
 class NGramEmbedding(nn.Module):
     """The rows that each token takes at hashes of its id and the ids before it, for inference.
 
-    tables are one table or several: tensors, or Tables of any type; scale is a factor of their rows, such as that of a
-    quantised checkpoint. They are no parameters: they stay on the CPU and of their types whatever is done to the
-    module, and are not in its state_dict(). combine is "concat" or "sum"; dtype is that of the output, at first that
-    of the first table if that is a type of outputs, else bfloat16.
+    tables are one table or several: tensors, or Tables of any type; at first those of the NGram. scale is a
+    factor of their rows, such as that of a quantised checkpoint. They are no parameters: they stay on the CPU and of
+    their types whatever is done to the module, and are not in its state_dict(). combine is "concat" or "sum"; dtype
+    is that of the output, at first that of the first table if that is a type of outputs, else bfloat16.
 
     A cache of transformers keeps the ids before a call: as state `state_idx` of layer `layer_idx`, which holds
     `masked_id` where a sequence begins later. Positions that an attention mask leaves out count as that id too.
@@ -166,7 +166,7 @@ class NGramEmbedding(nn.Module):
     def __init__(
         self,
         ngram: inlay.NGram,
-        tables: Any,
+        tables: Any = None,
         *,
         scale: float = 1.0,
         combine: str = "concat",
@@ -176,10 +176,16 @@ class NGramEmbedding(nn.Module):
         state_idx: int = 2,
     ) -> None:
         super().__init__()
+        tables = ngram.tables if tables is None else tables
         given = tables if isinstance(tables, (list, tuple)) else [tables]
         self.ngram = ngram
         self.tables = [_table(table) for table in given]
         self.scale, self.combine = float(scale), combine
+        factors = {table.scale for table in self.tables}
+        if len(factors) > 1:
+            raise ValueError(f"tables have different scales: {sorted(factors)}")
+        # Operators know no Tables: the product is rounded to float32 here, as calls of an NGram round it.
+        self._factor = float(torch.tensor(self.scale) * torch.tensor(factors.pop()))
         own = getattr(torch, self.tables[0].type, None)
         self.dtype = dtype or (own if isinstance(own, torch.dtype) else torch.bfloat16)
         self.masked_id, self.layer_idx, self.state_idx = masked_id, layer_idx, state_idx
@@ -283,7 +289,7 @@ class NGramEmbedding(nn.Module):
         arrays = [None if array is None else array.cpu() for array in (ids, offsets, history, history_lengths)]
         if is_recorded() and self._tensors is not None:
             combine = COMBINES.index(self.combine)
-            rows = torch.ops.inlay.ngram(*arrays, *self._tensors, *self._hash, self.scale, combine, self.dtype)
+            rows = torch.ops.inlay.ngram(*arrays, *self._tensors, *self._hash, self._factor, combine, self.dtype)
         elif torch.compiler.is_compiling():
             rows = _call_outside(self, *arrays)
         else:
