@@ -67,14 +67,14 @@ static inlay_table_extent extent_of(const inlay_table *table, size_t *row)
     return table->extents[first];
 }
 
-/* A run of pages [begin, end), as addresses. */
+/* A run of bytes or of whole pages [begin, end), as addresses. */
 struct run {
     uintptr_t begin, end;
 };
 
-/* Finds the pages of each part of a row; empty runs for parts that the table does not have. Returns false, and no
-   pages, for an id that is not in the table. */
-static bool find_pages(const struct inlay_rows *rows, size_t i, struct run runs[PARTS])
+/* Finds the bytes of each part of a row; empty runs for parts that the table does not have. Returns false, and no runs,
+   for an id that is not in the table. */
+static bool find_parts(const struct inlay_rows *rows, size_t i, struct run runs[PARTS])
 {
     const inlay_table *table = rows->table;
     const uint64_t id = id_at(rows, i) - table->first_row;
@@ -86,11 +86,17 @@ static bool find_pages(const struct inlay_rows *rows, size_t i, struct run runs[
     for (size_t part = 0; part < PARTS; part++) {
         const struct inlay_row_part in = rows->parts[part];
         const uintptr_t begin = (uintptr_t)arrays[part] + row * in.stride;
-        runs[part] = (struct run){begin, begin};
-        if (in.bytes > 0)
-            runs[part] = (struct run){begin & -rows->page, (begin + in.bytes + rows->page - 1) & -rows->page};
+        runs[part] = (struct run){begin, begin + in.bytes};
     }
     return true;
+}
+
+/* Returns the pages of a run of bytes, none for no bytes. */
+static struct run pages_of(struct run bytes, size_t page)
+{
+    if (bytes.begin == bytes.end)
+        return bytes;
+    return (struct run){bytes.begin & -page, (bytes.end + page - 1) & -page};
 }
 
 static void request(struct run run)
@@ -128,10 +134,12 @@ size_t inlay_rows_request(const struct inlay_rows *rows, size_t first, size_t mo
     size_t i = first, taken = 0;
     for (; i < rows->count; i++) {
         size_t more = 0;
-        if (!find_pages(rows, i, next))
+        if (!find_parts(rows, i, next))
             continue;
-        for (size_t part = 0; part < PARTS; part++)
+        for (size_t part = 0; part < PARTS; part++) {
+            next[part] = pages_of(next[part], rows->page);
             more += new_bytes(pending[part], next[part]) / rows->page;
+        }
         if (taken > 0 && taken + more > most)
             break;
         taken += more;
@@ -148,8 +156,9 @@ void inlay_rows_touch(const struct inlay_rows *rows, size_t first, size_t end)
 {
     struct run runs[PARTS];
     for (size_t i = first; i < end; i++)
-        if (find_pages(rows, i, runs))
+        if (find_parts(rows, i, runs))
             for (size_t part = 0; part < PARTS; part++)
-                for (uintptr_t at = runs[part].begin; at < runs[part].end; at += rows->page)
+                /* No byte outside of the row: scales that were converted lie in memory of malloc's. */
+                for (uintptr_t at = runs[part].begin; at < runs[part].end; at = (at & -rows->page) + rows->page)
                     (void)*(const volatile unsigned char *)at;
 }

@@ -127,7 +127,7 @@ START_TEST(ids_outside_of_the_table_are_ignored)
 }
 END_TEST
 
-/* Requests and reads pages of rows between pages without access. */
+/* Requests and reads pages of rows, around which nothing can be read. */
 static void touch_between_guards(const inlay_table *view, const int64_t *ids, size_t count)
 {
     const struct inlay_rows rows = inlay_rows_of(view, ids, INLAY_ID_I64, count, page_bytes);
@@ -163,6 +163,22 @@ START_TEST(no_page_outside_of_the_rows_is_read)
     }
     arena_free(&data);
     arena_free(&scales);
+}
+END_TEST
+
+/* Converted scales lie in memory of malloc's, whose borders only a sanitizer sees. */
+START_TEST(no_byte_outside_of_the_rows_is_read)
+{
+    enum { ROWS = 5, DIM = 8 };
+    const int64_t ids[] = {0, ROWS - 1};
+    float *scales = calloc(ROWS, sizeof *scales);
+    signed char *codes = calloc(ROWS, DIM);
+    ck_assert(scales != NULL && codes != NULL);
+    page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    const inlay_table view = inlay_table_i8(codes, scales, ROWS, DIM);
+    touch_between_guards(&view, ids, sizeof ids / sizeof *ids);
+    free(scales);
+    free(codes);
 }
 END_TEST
 
@@ -558,8 +574,8 @@ int main(int argc, char **argv)
     make_model();
     const int status = RUN_TESTS(
         argc, argv, "cold tables", NULL, NULL, rows_are_those_of_a_plain_gather, every_type_of_ids_finds_its_rows,
-        ids_outside_of_the_table_are_ignored, no_page_outside_of_the_rows_is_read, scales_are_requested_too,
-        prefetch_requests_pages_and_maps_none, a_large_call_requests_all_pages,
+        ids_outside_of_the_table_are_ignored, no_page_outside_of_the_rows_is_read, no_byte_outside_of_the_rows_is_read,
+        scales_are_requested_too, prefetch_requests_pages_and_maps_none, a_large_call_requests_all_pages,
         neighbouring_rows_are_requested_together, warm_calls_request_nothing_and_slow_calls_do,
         cold_calls_turn_requests_on, the_decision_follows_its_definition, warm_calls_make_no_system_calls,
         the_cap_holds_after_every_call, pages_of_others_do_not_empty_it_for_good, without_a_cap_all_stays,
