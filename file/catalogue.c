@@ -17,7 +17,7 @@ struct inlay_chunk {
     int64_t memory[];
 };
 
-enum { CHUNK_BYTES = 1 << 14, ALIGNMENT = 8 };
+enum { CHUNK_BYTES = 1 << 14, MOST_CHUNK_BYTES = 1 << 20, ALIGNMENT = 8 };
 
 void inlay_catalogue_release(struct inlay_catalogue *catalogue)
 {
@@ -38,7 +38,7 @@ void *inlay_catalogue_memory(struct inlay_catalogue *catalogue, size_t bytes)
         return NULL;
     bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (chunk == NULL || bytes > chunk->room - chunk->used) {
-        size_t room = chunk == NULL ? CHUNK_BYTES : chunk->room < (size_t)1 << 20 ? chunk->room * 2 : chunk->room;
+        size_t room = chunk == NULL ? CHUNK_BYTES : chunk->room < MOST_CHUNK_BYTES ? chunk->room * 2 : MOST_CHUNK_BYTES;
         room = bytes > room ? bytes : room;
         chunk = malloc(sizeof *chunk + room);
         if (chunk == NULL)
@@ -122,6 +122,14 @@ static int compare_keys(const void *a, const void *b)
     return strcmp(first->key, second->key);
 }
 
+/* Orders values of the same key by their files, whose numbers `reserved` has until all files are parsed. */
+static int compare_keys_and_files(const void *a, const void *b)
+{
+    const inlay_file_value *first = a, *second = b;
+    int keys = compare_keys(a, b);
+    return keys != 0 ? keys : (first->reserved > second->reserved) - (first->reserved < second->reserved);
+}
+
 /* Checks that the sorted tensors of a file follow one another from `data` on. */
 static inlay_file_status check_ranges(const struct inlay_catalogue *catalogue, const struct inlay_source *source,
                                       uint64_t data, uint64_t alignment, bool to_end, inlay_file_error *error)
@@ -154,6 +162,8 @@ static inlay_file_status sort_values(struct inlay_catalogue *catalogue, const st
         return INLAY_FILE_OK;
     inlay_file_value *values = catalogue->values + catalogue->file_values;
     qsort(values, count, sizeof *values, compare_keys);
+    for (size_t i = 0; i < count; i++)
+        values[i].reserved = catalogue->files;
     for (size_t i = 1; i < count; i++)
         if (strcmp(values[i - 1].key, values[i].key) == 0)
             return inlay_file_fail(error, INLAY_FILE_ERROR_DUPLICATE, source->path, inlay_text_of(values[i].key),
@@ -167,23 +177,25 @@ static const inlay_file_value *find_value(const inlay_file_value *values, size_t
     return count > 0 ? bsearch(&wanted, values, count, sizeof wanted, compare_keys) : NULL;
 }
 
-/* Sorts the values of the last file among those of the files before it, whose values of the same key stay. */
+/* Sorts the values of all files. Of a key that several have, the value of the first stays. Once for all files: their
+   number times that of all values could be seconds. */
 static void merge_values(struct inlay_catalogue *catalogue)
 {
-    size_t first = catalogue->file_values, count = catalogue->value_count;
     inlay_file_value *values = catalogue->values;
-    if (first == 0 || first == count)
-        return;
-    catalogue->value_count = first;
-    for (size_t i = first; i < count; i++)
-        if (find_value(values, first, values[i].key) == NULL)
-            values[catalogue->value_count++] = values[i];
-    qsort(values, catalogue->value_count, sizeof *values, compare_keys);
+    size_t count = catalogue->value_count, kept = 0;
+    if (count > 0)
+        qsort(values, count, sizeof *values, compare_keys_and_files);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || compare_keys(&values[kept - 1], &values[i]) != 0) {
+            values[kept] = values[i];
+            values[kept++].reserved = 0;
+        }
+    catalogue->value_count = kept;
 }
 
 void inlay_catalogue_begin_file(struct inlay_catalogue *catalogue)
 {
-    merge_values(catalogue);
+    catalogue->files++;
     catalogue->file_tensors = catalogue->tensor_count;
     catalogue->file_values = catalogue->value_count;
 }
@@ -201,7 +213,7 @@ inlay_file_status inlay_catalogue_end_file(struct inlay_catalogue *catalogue, co
 inlay_file_status inlay_catalogue_finish(struct inlay_catalogue *catalogue, inlay_file_error *error)
 {
     size_t count = catalogue->tensor_count;
-    inlay_catalogue_begin_file(catalogue);
+    merge_values(catalogue);
     catalogue->by_name = malloc((count + 1) * sizeof *catalogue->by_name);
     if (catalogue->by_name == NULL)
         return inlay_file_fail_memory(error, NULL);

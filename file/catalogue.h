@@ -24,6 +24,7 @@ struct inlay_catalogue {
     inlay_file_value *values;          /**< [value_count], in the order of keys likewise */
     size_t value_count, value_room;
     size_t file_tensors, file_values; /**< where those of the file begin that was parsed last */
+    uint32_t files;                   /**< begun so far */
     struct inlay_chunk *chunks;       /**< memory of strings and arrays */
 };
 
