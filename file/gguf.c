@@ -22,6 +22,10 @@ static const unsigned char value_bytes[VALUE_TYPES] = {
 /* The fewest bytes of a value (key's length, type, a byte) and of a tensor (name's length, rank, type, offset). */
 enum { LEAST_VALUE = 13, LEAST_TENSOR = 24, MOST_RANK = 4, MOST_ALIGNMENT = 1 << 20 };
 
+/* The most bytes before the data, as in safetensors. Those of models have 30 MB. Numbers of one byte take eight times
+   their bytes, so that without a limit a sparse file could take all memory. */
+enum { MOST_HEADER_BYTES = 100000000 };
+
 /* What is parsed, and where to. */
 struct parser {
     struct inlay_catalogue *catalogue;
@@ -37,8 +41,16 @@ static inlay_file_status fail(const struct parser *parser, inlay_file_status sta
     return inlay_file_fail(parser->error, status, parser->source->path, inlay_text_of(parser->name), "%s", why);
 }
 
+/* Returns where the header must have ended. */
+static size_t header_end(const struct parser *parser)
+{
+    return parser->source->size < MOST_HEADER_BYTES ? parser->source->size : MOST_HEADER_BYTES;
+}
+
 static inlay_file_status truncated(const struct parser *parser)
 {
+    if (header_end(parser) < parser->source->size)
+        return fail(parser, INLAY_FILE_ERROR_LIMIT, "its header is longer than 100 MB");
     return fail(parser, INLAY_FILE_ERROR_TRUNCATED, "the file ends within its header");
 }
 
@@ -49,10 +61,10 @@ static inlay_file_status no_memory(const struct parser *parser)
 
 static size_t left(const struct parser *parser)
 {
-    return parser->source->size - parser->at;
+    return header_end(parser) - parser->at;
 }
 
-/* Takes a number of 1 to 8 bytes; false at the end of the file. */
+/* Takes a number of 1 to 8 bytes; false at the end of the header. */
 static bool take(struct parser *parser, size_t bytes, uint64_t *value)
 {
     *value = 0;

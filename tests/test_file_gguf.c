@@ -3,11 +3,14 @@
  * GGUF files: good ones of both versions with values of every type, and the arithmetic that has broken other readers:
  * counts, lengths, products, paddings and offsets that overflow or reach behind the end.
  */
+#define _XOPEN_SOURCE 700 /* truncate */
+
 #include "files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { U8, I8, U16, I16, U32, I32, F32, BOOL, STRING, ARRAY, U64, I64, F64 };
 
@@ -85,6 +88,13 @@ START_TEST(counts_are_bounded_by_the_bytes)
         blob_zeros(&blob, 32);
         expect_refused(write_gguf(blob), INLAY_FILE_ERROR_TRUNCATED, "", "ends within its header");
     }
+    /* A file with holes has all the bytes, and takes no space. */
+    struct blob blob = with_value("k", ARRAY);
+    blob_number(&blob, U8, 4);
+    blob_number(&blob, 100000000, 8);
+    const char *path = write_gguf(blob);
+    ck_assert_int_eq(truncate(path, 120000000), 0);
+    expect_refused(path, INLAY_FILE_ERROR_LIMIT, "k", "100 MB");
 }
 END_TEST
 
