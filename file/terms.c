@@ -5,7 +5,7 @@
 #include "builder.h"
 #include "vectors.h"
 
-#include <stdlib.h>
+#include <math.h>
 
 inlay_file_status inlay_build_fail(const struct inlay_layer_builder *builder, inlay_file_status status,
                                    const char *name, const char *sentence)
@@ -281,6 +281,10 @@ inlay_file_status inlay_build_scale(struct inlay_layer_builder *builder)
     if (status != INLAY_FILE_OK)
         return status;
     layer->spec.scale = scale * layer->tokens.scale;
+    if (!isfinite(layer->spec.scale))
+        return inlay_build_fail(builder, INLAY_FILE_ERROR_MODEL,
+                                setting.key != NULL ? setting.key : builder->tokens_name,
+                                "the factor of token rows is no finite float32");
     if (builder->found.model->scale != INLAY_MODEL_SCALE_ONE)
         inlay_report_line(&layer->report, "scale: %.9g%s%s%s", (double)scale, setting.key != NULL ? " (" : "",
                           setting.key != NULL ? setting.key : "", setting.key != NULL ? ")" : "");

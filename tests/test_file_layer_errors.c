@@ -143,6 +143,9 @@ static const struct bad_model bad_models[] = {
     {"a scale that is a text", "{\"model_type\": \"granite\", \"embedding_multiplier\": \"12\"}",
      .tensors = {{"model.embed_tokens.weight", "F32", VOCAB, DIM}}, .status = INLAY_FILE_ERROR_MODEL,
      .name = "config.embedding_multiplier", .says = "number"},
+    {"a scale that is no float32", "{\"model_type\": \"granite\", \"embedding_multiplier\": 1e300}",
+     .tensors = {{"model.embed_tokens.weight", "F32", VOCAB, DIM}}, .status = INLAY_FILE_ERROR_MODEL,
+     .name = "config.embedding_multiplier", .says = "finite"},
     /* Static embeddings */
     {"a mapping of floats", .tensors = {{"embeddings", "F32", VOCAB, DIM}, {"mapping", "F32", 30, 0}},
      .status = INLAY_FILE_ERROR_TYPE, .name = "mapping", .says = "F32"},
