@@ -11,11 +11,16 @@
 
 enum { MOST_DEPTH = 32, MOST_KEY = 1024 };
 
+/* The most bytes of all keys with their prefixes, for each byte of the file and besides. A long prefix before many
+   short keys would otherwise take a hundred times the memory of the file. */
+enum { KEY_BYTES = 8, KEY_BYTES_BESIDES = 1 << 16 };
+
 /* What is parsed, and where to. */
 struct parser {
     struct inlay_catalogue *catalogue;
     struct inlay_json json;
     struct inlay_text prefixes[MOST_DEPTH + 1]; /* of the keys of the object at that depth */
+    size_t key_bytes;                           /* that keys may still take */
     bool no_memory;
 };
 
@@ -37,11 +42,18 @@ static const char *copy_string(struct parser *parser, struct inlay_text string, 
     return copy;
 }
 
-/* Returns the prefix of the innermost object and the key behind it. */
+/* Returns the prefix of the innermost object and the key behind it; null if there is no memory or keys take too much.
+ */
 static struct inlay_text join_key(struct parser *parser, struct inlay_text key)
 {
     struct inlay_text prefix = parser->prefixes[parser->json.depth];
-    char *joined = memory(parser, prefix.size + key.size + 1);
+    size_t bytes = prefix.size + key.size + 1;
+    if (bytes > parser->key_bytes) {
+        inlay_json_refuse(&parser->json, INLAY_FILE_ERROR_LIMIT, "the names of all settings are too long together");
+        return (struct inlay_text){NULL, 0};
+    }
+    parser->key_bytes -= bytes;
+    char *joined = memory(parser, bytes);
     if (joined == NULL)
         return (struct inlay_text){NULL, 0};
     memcpy(joined, prefix.bytes, prefix.size);
@@ -186,6 +198,7 @@ inlay_file_status inlay_parse_config(struct inlay_catalogue *catalogue, const st
 {
     struct parser parser = {.catalogue = catalogue};
     struct inlay_json *json = &parser.json;
+    parser.key_bytes = source->size * KEY_BYTES + KEY_BYTES_BESIDES;
     inlay_json_start(json, source->bytes, source->size, MOST_DEPTH);
     json->python = true;
     parser.prefixes[1] = inlay_text_of("config.");

@@ -301,9 +301,12 @@ bool inlay_json_number(struct inlay_json *json, bool *integer, int64_t *value, d
     }
     if (json->at - first >= MOST_DIGITS)
         return inlay_json_refuse(json, INLAY_FILE_ERROR_LIMIT, "a number has too many digits");
-    *number = number_of(first, (size_t)(json->at - first));
-    if (*integer)
+    if (*integer) {
         *value = negative ? -(int64_t)magnitude : (int64_t)magnitude;
+        *number = negative ? -(double)magnitude : (double)magnitude;
+    } else {
+        *number = number_of(first, (size_t)(json->at - first));
+    }
     return true;
 }
 

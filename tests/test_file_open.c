@@ -447,6 +447,15 @@ START_TEST(broken_settings)
     memcpy(deep, "{\"a\":", 5);
     write_text("config.json", deep);
     expect_refused(folder(), INLAY_FILE_ERROR_LIMIT, "", "too many digits");
+    /* Short keys under a long one, which would all be written out with it. */
+    memset(deep, 'k', 1000);
+    memcpy(deep, "{\"", 2);
+    memcpy(deep + 1000, "\":{", 3);
+    size_t used = 1003;
+    for (int i = 0; used < 1 << 14; i++)
+        used += (size_t)sprintf(deep + used, "\"%d\":1,", i);
+    write_text("config.json", deep);
+    expect_refused(folder(), INLAY_FILE_ERROR_LIMIT, "", "too long together");
     free(deep);
     int file = open(path_of("config.json"), O_WRONLY);
     ck_assert_int_eq(ftruncate(file, (16 << 20) + 1), 0);
