@@ -23,7 +23,7 @@ inlay_file_status inlay_parse_model(struct inlay_catalogue *catalogue, const str
     if (begins(source, 0, "\x93NUMPY", 6))
         return inlay_parse_npy(catalogue, source, error);
     if (begins(source, 0, "PK\x03\x04", 4) || begins(source, 0, "\x80\x02", 2) || begins(source, 0, "\x80\x04", 2))
-        if (!begins(source, 8, "{", 1))
+        if (source->size <= 8 || memchr(" \t\r\n{", source->bytes[8], 5) == NULL) /* as a safetensors header does not */
             return inlay_file_fail(
                 error, INLAY_FILE_ERROR_KIND, source->path, no_name,
                 "it looks like a pickle of PyTorch, which can run programs and is not read: convert "
