@@ -130,8 +130,10 @@ inlay_file_status inlay_file_open(const char *path, const inlay_file_options *op
         *file = NULL;
     if (path == NULL || file == NULL)
         return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, no_name, "path or file is null");
-    if (options != NULL)
+    if (options != NULL && options->size == sizeof own)
         own = *options;
+    else if (options != NULL)
+        own.size = 0;
     if (own.size != sizeof own || (unsigned)own.memory > INLAY_FILE_MEMORY_LOADED || own.reserved != 0)
         return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, no_name,
                                "an option is none that this version knows");

@@ -71,9 +71,10 @@ static inlay_file_status build(struct inlay_layer_builder *builder, const inlay_
 
 static bool options_known(const inlay_file_layer_options *options)
 {
+    if (options->size != sizeof *options) /* there may be fewer bytes */
+        return false;
     const inlay_element_type type = options->out_type;
-    return options->size == sizeof *options && options->reserved == 0 &&
-           (options->tuning == NULL || options->tuning->size == sizeof *options->tuning) &&
+    return options->reserved == 0 && (options->tuning == NULL || options->tuning->size == sizeof *options->tuning) &&
            (type == INLAY_F32 || type == INLAY_F16 || type == INLAY_BF16);
 }
 

@@ -94,6 +94,12 @@ START_TEST(arguments)
                    error.status == INLAY_FILE_ERROR_ARGUMENT,
                "field %d", field);
     }
+    /* A caller that knows fewer options has fewer bytes of them. */
+    inlay_file_options *fewer = malloc(sizeof fewer->size);
+    memset(fewer, 0, sizeof fewer->size);
+    fewer->size = sizeof fewer->size;
+    EXPECT(inlay_file_open(path, fewer, &file, &error) == INLAY_FILE_ERROR_ARGUMENT, "fewer options");
+    free(fewer);
     inlay_file_close(NULL);
     for (int status = -1; status <= INLAY_FILE_ERROR_MODEL + 1; status++)
         EXPECT(inlay_file_status_string((inlay_file_status)status)[0] != '\0', "status %d", status);
