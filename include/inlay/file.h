@@ -60,8 +60,8 @@ typedef struct inlay_file_error {
 
 /** Where the bytes of tensors are. */
 typedef enum inlay_file_memory {
-    INLAY_FILE_MEMORY_MAPPED = 0, /**< in a read-only mapping: pages come from the disk when they are first read, each by
-                                       itself, which suits rows at random and is slow in order. A file that somebody
+    INLAY_FILE_MEMORY_MAPPED = 0, /**< in a read-only mapping: pages come from the disk when they are first read, each
+                                     by itself, which suits rows at random and is slow in order. A file that somebody
                                        truncates meanwhile makes reads of it SIGBUS */
     INLAY_FILE_MEMORY_COPIED = 1, /**< in a private copy on huge pages, which no change of the file can reach */
     INLAY_FILE_MEMORY_LOADED = 2, /**< in a mapping that is read at once, onto huge pages where the file system has
@@ -135,10 +135,10 @@ INLAY_API const inlay_file_tensor *inlay_file_tensor_named(const inlay_file *fil
 
 /** The kind of a value of the metadata. */
 typedef enum inlay_file_value_kind {
-    INLAY_FILE_VALUE_STRING = 1,   /**< text [count bytes], UTF-8, with a zero behind it */
-    INLAY_FILE_VALUE_INTEGER = 2,  /**< integer */
-    INLAY_FILE_VALUE_NUMBER = 3,   /**< number */
-    INLAY_FILE_VALUE_BOOLEAN = 4,  /**< integer, 0 or 1 */
+    INLAY_FILE_VALUE_STRING = 1,  /**< text [count bytes] with a zero behind it: UTF-8, which GGUF is trusted to have */
+    INLAY_FILE_VALUE_INTEGER = 2, /**< integer */
+    INLAY_FILE_VALUE_NUMBER = 3,  /**< number */
+    INLAY_FILE_VALUE_BOOLEAN = 4, /**< integer, 0 or 1 */
     INLAY_FILE_VALUE_INTEGERS = 5, /**< integers [count] */
     INLAY_FILE_VALUE_NUMBERS = 6,  /**< numbers [count] */
     INLAY_FILE_VALUE_STRINGS = 7,  /**< strings [count], each with a zero behind it */
@@ -181,7 +181,8 @@ typedef struct inlay_file_table {
 /**
  * Makes a view of a tensor [rows, dim], or of several tensors that hold the rows of one table in turn. Scales are found
  * by the conventions of checkpoints: for a tensor NAME or NAME.weight the tensors NAME.scale, NAME.weight_scale and
- * NAME.weight_scale_inv, as [rows], [rows, 1], [rows, dim / 32] of F8_E8M0, or one number for the table.
+ * NAME.weight_scale_inv, as [rows], [rows, 1], [rows, dim / 32] of F8_E8M0 or U8, or one number for the table. Scales
+ * of another shape are INLAY_FILE_ERROR_SHAPE.
  *
  * @param name   a name; or a pattern with one * for the decimal numbers from 0 on, such as "ngram.shard_*.weight"
  * @param table  written only with INLAY_FILE_OK. Its bounds are those of the data, whatever the metadata say
