@@ -12,7 +12,7 @@
  *     inlay_file_table table;
  *     inlay_file_table_of(file, "wte.weight", &table, &error);  // table.view is an inlay_table into the mapping
  *
- * A file is immutable once it is open, and any number of threads may use it. Strings and views that its functions
+ * A file does not change once it is open, and any number of threads may use it. Strings and views that its functions
  * return point into it and live until inlay_file_close().
  */
 #ifndef INLAY_FILE_H
@@ -135,13 +135,13 @@ INLAY_API const inlay_file_tensor *inlay_file_tensor_named(const inlay_file *fil
 
 /** The kind of a value of the metadata. */
 typedef enum inlay_file_value_kind {
-    INLAY_FILE_VALUE_STRING = 1,  /**< text [count bytes] with a zero behind it: UTF-8, which GGUF is trusted to have */
-    INLAY_FILE_VALUE_INTEGER = 2, /**< integer */
-    INLAY_FILE_VALUE_NUMBER = 3,  /**< number */
-    INLAY_FILE_VALUE_BOOLEAN = 4, /**< integer, 0 or 1 */
+    INLAY_FILE_VALUE_STRING = 1,   /**< text [count bytes] with a zero behind it; UTF-8, but of GGUF any bytes */
+    INLAY_FILE_VALUE_INTEGER = 2,  /**< integer */
+    INLAY_FILE_VALUE_NUMBER = 3,   /**< number */
+    INLAY_FILE_VALUE_BOOLEAN = 4,  /**< integer, 0 or 1 */
     INLAY_FILE_VALUE_INTEGERS = 5, /**< integers [count] */
     INLAY_FILE_VALUE_NUMBERS = 6,  /**< numbers [count] */
-    INLAY_FILE_VALUE_STRINGS = 7,  /**< strings [count], each with a zero behind it */
+    INLAY_FILE_VALUE_STRINGS = 7,  /**< strings [count], each with a zero behind it, likewise */
 } inlay_file_value_kind;
 
 /** A value of the metadata: of GGUF, of safetensors' __metadata__, or of config.json, whose keys have the prefix
@@ -182,7 +182,8 @@ typedef struct inlay_file_table {
  * Makes a view of a tensor [rows, dim], or of several tensors that hold the rows of one table in turn. Scales are found
  * by the conventions of checkpoints: for a tensor NAME or NAME.weight the tensors NAME.scale, NAME.weight_scale and
  * NAME.weight_scale_inv, as [rows], [rows, 1], [rows, dim / 32] of F8_E8M0 or U8, or one number for the table. Scales
- * of another shape are INLAY_FILE_ERROR_SHAPE.
+ * of another shape are INLAY_FILE_ERROR_SHAPE. Extents and scales that had to be converted take memory
+ * until the file is closed, at every call: keep the table.
  *
  * @param name   a name; or a pattern with one * for the decimal numbers from 0 on, such as "ngram.shard_*.weight"
  * @param table  written only with INLAY_FILE_OK. Its bounds are those of the data, whatever the metadata say

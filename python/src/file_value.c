@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values one by one. Text that is not UTF-8, which no parser lets through, would be an exception.
+ * Values one by one. Bytes of GGUF strings that are not UTF-8 become U+FFFD.
  */
 #include "file_value.h"
+
+#include <string.h>
 
 /* Returns one element of a value that is a list. */
 static PyObject *element_at(const inlay_file_value *value, size_t i)
@@ -13,7 +15,7 @@ static PyObject *element_at(const inlay_file_value *value, size_t i)
     case INLAY_FILE_VALUE_NUMBERS:
         return PyFloat_FromDouble(value->numbers[i]);
     default:
-        return PyUnicode_FromString(value->strings[i]);
+        return PyUnicode_DecodeUTF8(value->strings[i], (Py_ssize_t)strlen(value->strings[i]), "replace");
     }
 }
 
@@ -21,7 +23,7 @@ PyObject *file_value(const inlay_file_value *value)
 {
     switch (value->kind) {
     case INLAY_FILE_VALUE_STRING:
-        return PyUnicode_DecodeUTF8(value->text, (Py_ssize_t)value->count, NULL);
+        return PyUnicode_DecodeUTF8(value->text, (Py_ssize_t)value->count, "replace");
     case INLAY_FILE_VALUE_INTEGER:
         return PyLong_FromLongLong(value->integer);
     case INLAY_FILE_VALUE_NUMBER:
