@@ -28,8 +28,11 @@ static struct model *model_make(void)
 static void model_add(struct model *model, const char *name, const char *type, size_t rows, size_t columns,
                       const void *bytes, size_t size)
 {
-    char shape[64];
-    snprintf(shape, sizeof shape, columns > 0 ? "%zu,%zu" : rows > 0 ? "%zu" : "", rows, columns);
+    char shape[64] = "";
+    if (columns > 0)
+        snprintf(shape, sizeof shape, "%zu,%zu", rows, columns);
+    else if (rows > 0)
+        snprintf(shape, sizeof shape, "%zu", rows);
     model->used +=
         (size_t)snprintf(model->header + model->used, sizeof model->header - model->used,
                          "%c\"%s\":{\"dtype\":\"%s\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}",
