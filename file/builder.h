@@ -6,8 +6,8 @@
 #ifndef INLAY_FILE_BUILDER_H
 #define INLAY_FILE_BUILDER_H
 
-#include "models.h"
-#include "report.h"
+#include "models/models.h"
+#include "models/report.h"
 
 struct inlay_file_layer {
     inlay_layer *layer;

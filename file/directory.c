@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "index.h"
+#include "formats/index.h"
 
 /* What a directory can hold, in the order in which it is looked for. */
 static const struct {

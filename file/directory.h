@@ -6,7 +6,7 @@
 #ifndef INLAY_FILE_DIRECTORY_H
 #define INLAY_FILE_DIRECTORY_H
 
-#include "catalogue.h"
+#include "formats/catalogue.h"
 
 /** A tensor and the file that an index says to hold it. */
 struct inlay_index_entry {

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats.h"
+#include "formats/formats.h"
+#include "formats/index.h"
 #include "handle.h"
-#include "index.h"
 
 enum { MOST_CONFIG_BYTES = 16 << 20 };
 

@@ -7,9 +7,9 @@
 
 #include <stdatomic.h>
 
-#include "catalogue.h"
+#include "cold/residency.h"
+#include "formats/catalogue.h"
 #include "mapping.h"
-#include "residency.h"
 
 struct inlay_file {
     inlay_file_options options;

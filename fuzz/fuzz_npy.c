@@ -5,7 +5,7 @@
  */
 #include "files.h"
 
-#include "npy.h"
+#include "formats/npy.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include "files.h"
 
-#include "formats.h"
+#include "formats/formats.h"
 #include "handle.h"
 
 #include <dirent.h>

@@ -5,9 +5,9 @@
  * holds.
  */
 #define _GNU_SOURCE /* ptrace options */
+#include "cold/row_pages.h"
 #include "cold_model.h"
 #include "handle.h"
-#include "row_pages.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "../file/types.h"
 #include "container.h"
+#include "formats/types.h"
 #include "message.h"
 
 /* What ggml reads: names of tensors have an end in 64 bytes. */

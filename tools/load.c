@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../file/npy.h"
+#include "formats/npy.h"
 #include "message.h"
 
 /* Texts are small beside their vectors: what is larger is a mistake such as /dev/zero. */

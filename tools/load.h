@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../file/npy.h"
+#include "formats/npy.h"
 
 /** Reads a whole file, pipe or device ("-": standard input) into *text [*size]. *text must be null before, and the
     caller frees it in any case. */

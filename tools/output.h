@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "../file/npy.h"
+#include "formats/npy.h"
 
 /** An output in progress; all null where there is none. */
 struct output {

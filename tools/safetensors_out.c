@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../file/types.h"
 #include "container.h"
+#include "formats/types.h"
 #include "message.h"
 
 enum { ALIGNMENT = 64, LENGTH_BYTES = 8 };

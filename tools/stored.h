@@ -13,7 +13,7 @@
 
 #include <inlay/inlay.h>
 
-#include "../file/npy.h"
+#include "formats/npy.h"
 
 /** Returns the type of the elements of a table's file. Types that NumPy lacks are bytes, and bfloat16 is '<u2'. */
 enum npy_element stored_element(inlay_element_type type);

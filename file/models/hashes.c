@@ -4,9 +4,9 @@
  * llama.cpp; names of Engram are those of DeepSeek-V4.1's checkpoint and of converters to GGUF, which have no standard
  * yet.
  */
-#include "hashes.h"
+#include "models/hashes.h"
 
-#include "vectors.h"
+#include "models/vectors.h"
 
 #include <stdio.h>
 #include <stdlib.h>

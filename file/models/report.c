@@ -2,7 +2,7 @@
 /*
  * The lines of report.h.
  */
-#include "report.h"
+#include "models/report.h"
 
 #include <stdarg.h>
 #include <stdio.h>

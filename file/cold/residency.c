@@ -4,10 +4,10 @@
  * store. Otherwise pages are requested a window of rows ahead of reading a byte of each, so that the disk always has
  * work, its queue is never longer than WINDOW_PAGES, and the caller's gather finds its rows in memory.
  */
-#include "residency.h"
+#include "cold/residency.h"
 
+#include "cold/row_pages.h"
 #include "handle.h"
-#include "row_pages.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -7,9 +7,9 @@
 #ifndef INLAY_FILE_RESIDENCY_H
 #define INLAY_FILE_RESIDENCY_H
 
-#include "advice.h"
-#include "cap.h"
-#include "clock.h"
+#include "cold/advice.h"
+#include "cold/cap.h"
+#include "cold/clock.h"
 
 /** All zero: of a file whose rows are in memory, for which the three functions do nothing. */
 struct inlay_residency {

@@ -2,7 +2,7 @@
 /*
  * The conversions of vectors.h. Data lie at any address.
  */
-#include "vectors.h"
+#include "models/vectors.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * weight for each.
  */
 #include "builder.h"
-#include "vectors.h"
+#include "models/vectors.h"
 
 static inlay_file_status add_mapping(struct inlay_layer_builder *builder)
 {

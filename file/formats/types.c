@@ -3,7 +3,7 @@
  * The tables of types.h: those of safetensors 0.8 and of ggml as the gguf package 0.19 has them. Elements of fewer than
  * 8 bits are blocks of whole bytes.
  */
-#include "types.h"
+#include "formats/types.h"
 
 static const struct inlay_type safetensors[] = {
     {"F32", 0, INLAY_F32, 1, 4},

@@ -3,7 +3,7 @@
  * The catalogue of catalogue.h. Its arrays double, its strings lie in chunks: the memory is bounded by a small multiple
  * of the headers' bytes, whatever counts they announce.
  */
-#include "catalogue.h"
+#include "formats/catalogue.h"
 
 #include <stdlib.h>
 #include <string.h>

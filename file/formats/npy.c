@@ -4,7 +4,7 @@
  * literal grammar that NumPy writes: a dictionary of a string, a truth value and a tuple of decimal integers.
  * Format: numpy.lib.format, versions 1.0, 2.0 and 3.0.
  */
-#include "npy.h"
+#include "formats/npy.h"
 
 #include <stdarg.h>
 #include <stdio.h>

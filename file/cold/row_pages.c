@@ -4,7 +4,7 @@
  * posix_fadvise() and process_madvise() with 256 runs in a call gave the same rows per second, within the scatter of
  * the disk; they need descriptors that stay open, and the second one a Linux of 2020.
  */
-#include "row_pages.h"
+#include "cold/row_pages.h"
 
 #include <string.h>
 #include <sys/mman.h>

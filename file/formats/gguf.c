@@ -6,8 +6,8 @@
  * Format: ggml's docs/gguf.md; tensors lie where ggml's reader demands them, each at the next multiple behind the
  * other.
  */
-#include "formats.h"
-#include "types.h"
+#include "formats/formats.h"
+#include "formats/types.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * The steps of builder.h for what most layers have: tokens, segments, positions, norm and scale.
  */
 #include "builder.h"
-#include "vectors.h"
+#include "models/vectors.h"
 
 #include <math.h>
 

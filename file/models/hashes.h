@@ -6,8 +6,8 @@
 #ifndef INLAY_FILE_HASHES_H
 #define INLAY_FILE_HASHES_H
 
-#include "report.h"
-#include "settings.h"
+#include "models/report.h"
+#include "models/settings.h"
 
 /** Where the integers of an array are. Null names are not looked for. */
 struct inlay_hash_array {

@@ -3,11 +3,11 @@
  * Which format a file has. Only GGUF and npy begin with bytes of their own; safetensors begins with a length, whose
  * upper bytes are zero, and JSON. What PyTorch pickles is recognised to say what to do with it.
  */
-#include "formats.h"
+#include "formats/formats.h"
 
 #include <string.h>
 
-#include "npy.h"
+#include "formats/npy.h"
 
 static bool begins(const struct inlay_source *source, size_t at, const char *bytes, size_t size)
 {

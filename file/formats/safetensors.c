@@ -5,9 +5,9 @@
  * "__metadata__" has strings. Data may begin at any address.
  * Format: https://github.com/huggingface/safetensors, whose limit of 100 MB for the header is kept.
  */
-#include "formats.h"
-#include "json.h"
-#include "types.h"
+#include "formats/formats.h"
+#include "formats/json.h"
+#include "formats/types.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * The cap. Dropping begins at three quarters of it, a slice for each call, so that no call takes long; above the cap
  * one call drops as many slices as it takes.
  */
-#include "cap.h"
+#include "cold/cap.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

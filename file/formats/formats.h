@@ -6,7 +6,7 @@
 #ifndef INLAY_FILE_FORMATS_H
 #define INLAY_FILE_FORMATS_H
 
-#include "catalogue.h"
+#include "formats/catalogue.h"
 
 /** Recognises the format of a file by its first bytes, and parses it. INLAY_FILE_ERROR_KIND if it is none. */
 inlay_file_status inlay_parse_model(struct inlay_catalogue *catalogue, const struct inlay_source *source,

@@ -3,12 +3,12 @@
  * The index of index.h. Its file names come from strangers: each must name a file in the directory of the index,
  * without a way into another.
  */
-#include "index.h"
+#include "formats/index.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
+#include "formats/json.h"
 #include "mapping.h"
 
 enum { MOST_INDEX_BYTES = 100000000, MOST_DEPTH = 4 };

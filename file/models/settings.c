@@ -2,7 +2,7 @@
 /*
  * The look-ups of settings.h.
  */
-#include "settings.h"
+#include "models/settings.h"
 
 #include <math.h>
 #include <stdio.h>

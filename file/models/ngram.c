@@ -3,7 +3,7 @@
  * N-grams of checkpoints: what hashes.h finds of a layer becomes the spec of ngram.h. Everything that a file says is
  * checked against the rows of its table, which bound the hashes.
  */
-#include "hashes.h"
+#include "models/hashes.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
  * The reader of json.h. The text may be a mapping that somebody changes meanwhile: no byte decides about memory twice,
  * and what is decoded is never longer than the bytes that were taken.
  */
-#include "json.h"
+#include "formats/json.h"
 
 #include <locale.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * 5.23 (models/NAME/modeling_NAME.py and configuration_NAME.py) and of gguf 0.19; the input layers of GGUF files are
  * those of llama.cpp. A family is an entry here and nothing else.
  */
-#include "models.h"
+#include "models/models.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * prefixes with dots. What no setting of an input layer is made of is left out: null, arrays of arrays or objects or of
  * different kinds, and values whose names are longer than MOST_KEY.
  */
-#include "formats.h"
-#include "json.h"
+#include "formats/formats.h"
+#include "formats/json.h"
 
 #include <string.h>
 

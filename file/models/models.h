@@ -7,7 +7,7 @@
 #ifndef INLAY_FILE_MODELS_H
 #define INLAY_FILE_MODELS_H
 
-#include "settings.h"
+#include "models/settings.h"
 
 /** Names of tensors, without the prefix that all of them share. Null: the layer has no such term. A tensor whose name
     begins with ? may be absent. */
