@@ -187,7 +187,7 @@ static size_t left_open(void)
     return count;
 }
 
-/* Limits the address space to so many bytes more than now, or to none for 0. */
+/* Limits the address space to that number of bytes more than now, or to none for 0. */
 static void limit_memory(size_t more)
 {
 #ifndef SANITIZED /* which reserve terabytes */

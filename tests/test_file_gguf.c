@@ -27,7 +27,7 @@ static struct blob with_value(const char *key, uint32_t type)
     return blob;
 }
 
-/* One tensor, and so many bytes of data. */
+/* One tensor, and a number of bytes of data. */
 static struct blob with_tensor(uint32_t rank, const uint64_t *sizes, uint32_t type, uint64_t offset, size_t data)
 {
     struct blob blob = blob_gguf(1, 0);

@@ -11,7 +11,7 @@
 
 #define F32_4 "\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]"
 
-/* Headers that must be refused, with so many bytes of data behind them. */
+/* Headers that must be refused, with a number of bytes of data behind them. */
 static const struct {
     const char *header;
     size_t data;
