@@ -9,6 +9,7 @@
 #include "formats/formats.h"
 #include "formats/index.h"
 #include "handle.h"
+#include "options.h"
 
 enum { MOST_CONFIG_BYTES = 16 << 20 };
 
@@ -130,11 +131,10 @@ inlay_file_status inlay_file_open(const char *path, const inlay_file_options *op
         *file = NULL;
     if (path == NULL || file == NULL)
         return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, no_name, "path or file is null");
-    if (options != NULL && options->size == sizeof own)
+    const bool known = options == NULL || inlay_options_known(options, sizeof own);
+    if (known && options != NULL)
         own = *options;
-    else if (options != NULL)
-        own.size = 0;
-    if (own.size != sizeof own || (unsigned)own.memory > INLAY_FILE_MEMORY_LOADED || own.reserved != 0)
+    if (!known || (unsigned)own.memory > INLAY_FILE_MEMORY_LOADED || own.reserved != 0)
         return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, no_name,
                                "an option is none that this version knows");
     inlay_file *opened = calloc(1, sizeof *opened);

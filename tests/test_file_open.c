@@ -84,16 +84,25 @@ START_TEST(arguments)
     inlay_file_options options = inlay_file_options_default();
     EXPECT(inlay_file_open(path, NULL, NULL, &error) == INLAY_FILE_ERROR_ARGUMENT, "no place for the handle");
     EXPECT(inlay_file_open(NULL, NULL, &file, &error) == INLAY_FILE_ERROR_ARGUMENT && file == NULL, "no path");
-    for (int field = 0; field < 4; field++) {
+    for (int field = 0; field < 3; field++) {
         options = inlay_file_options_default();
         options.size -= field == 0;
-        options.size += field == 1;
-        options.memory = field == 2 ? (inlay_file_memory)3 : options.memory;
-        options.reserved = field == 3;
+        options.memory = field == 1 ? (inlay_file_memory)3 : options.memory;
+        options.reserved = field == 2;
         EXPECT(inlay_file_open(path, &options, &file, &error) == INLAY_FILE_ERROR_ARGUMENT && file == NULL &&
                    error.status == INLAY_FILE_ERROR_ARGUMENT,
                "field %d", field);
     }
+    /* A later version has more options, which this one does not know unless they are zero. */
+    struct {
+        inlay_file_options known;
+        uint64_t appended;
+    } later = {inlay_file_options_default(), 0};
+    later.known.size = sizeof later;
+    EXPECT(inlay_file_open(path, &later.known, &file, &error) == INLAY_FILE_OK, "zeros of a later version");
+    inlay_file_close(file);
+    later.appended = (uint64_t)1 << 63;
+    EXPECT(inlay_file_open(path, &later.known, &file, &error) == INLAY_FILE_ERROR_ARGUMENT, "a later option");
     /* A caller that knows fewer options has fewer bytes of them. */
     volatile size_t bytes = sizeof options.size; /* or gcc warns of what must not be read */
     inlay_file_options *fewer = malloc(bytes);

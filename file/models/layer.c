@@ -3,7 +3,8 @@
  * Input layers of checkpoints: finds the family of a model, lets the steps of builder.h make the spec of its layer, and
  * holds what that needs.
  */
-#include "builder.h"
+#include "models/builder.h"
+#include "options.h"
 
 #include <stdlib.h>
 
@@ -71,10 +72,11 @@ static inlay_file_status build(struct inlay_layer_builder *builder, const inlay_
 
 static bool options_known(const inlay_file_layer_options *options)
 {
-    if (options->size != sizeof *options) /* there may be fewer bytes */
+    if (!inlay_options_known(options, sizeof *options))
         return false;
     const inlay_element_type type = options->out_type;
-    return options->reserved == 0 && (options->tuning == NULL || options->tuning->size == sizeof *options->tuning) &&
+    return options->reserved == 0 &&
+           (options->tuning == NULL || inlay_options_known(options->tuning, sizeof *options->tuning)) &&
            (type == INLAY_F32 || type == INLAY_F16 || type == INLAY_BF16);
 }
 

@@ -3,7 +3,7 @@
  * The step of builder.h for static embeddings: the mean of the rows of a text, by way of a mapping of ids and with a
  * weight for each.
  */
-#include "builder.h"
+#include "models/builder.h"
 #include "models/vectors.h"
 
 static inlay_file_status add_mapping(struct inlay_layer_builder *builder)

@@ -2,7 +2,7 @@
 /*
  * The steps of builder.h for what most layers have: tokens, segments, positions, norm and scale.
  */
-#include "builder.h"
+#include "models/builder.h"
 #include "models/vectors.h"
 
 #include <math.h>
