@@ -47,4 +47,8 @@ void drop_from_process(void);
 /* Empties the system's cache of the files too. Returns whether that worked, and says so if not. */
 bool drop_cache(void);
 
+/* Does the same for tests that count requested pages, which need a system that answers requests: emulators ignore
+   them. */
+bool drop_cache_before_requests(void);
+
 #endif

@@ -92,7 +92,7 @@ START_TEST(every_type_of_ids_finds_its_rows)
     unsigned char ids[1 + 8];
     open_mapped();
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (!drop_cache())
+        if (!drop_cache_before_requests())
             return;
         memset(ids, 0, sizeof ids);
         ids[1] = 190; /* little-endian, at an odd address; its row lies on one page */
@@ -195,7 +195,7 @@ START_TEST(scales_are_requested_too)
     enum { COUNT = 2 };
     struct call *call = &the_call;
     open_mapped();
-    if (!drop_cache())
+    if (!drop_cache_before_requests())
         return;
     /* An int8 table in the first file, whose scales are in the second. */
     inlay_table view = inlay_table_i8(cold_table.view.extents[0].data, cold_table.view.extents[1].data, 1 << 20, 8);
@@ -217,7 +217,7 @@ START_TEST(prefetch_requests_pages_and_maps_none)
 {
     struct random random = {2};
     open_mapped();
-    if (!drop_cache())
+    if (!drop_cache_before_requests())
         return;
     draw_ids(&random, &the_call, LARGE_CALL);
     ck_assert(inlay_file_prefetch(file, &cold_table.view, the_call.ids, INLAY_ID_I32, LARGE_CALL) == INLAY_FILE_OK);
