@@ -349,9 +349,8 @@ int file_init(PyObject *module)
         {"close", file_close, METH_NOARGS,
          "close()\n--\n\nCloses the file. Its memory stays mapped until the last array, Table or Layer of it is gone."},
         {"table", get_table, METH_O,
-         "table(name)\n--\n\nReturns the Table of a tensor [rows, dim] and the scales beside it, or of the tensors of "
-         "a "
-         "pattern with one * for the numbers from 0 on."},
+         "table(name)\n--\n\nReturns the Table of a tensor [rows, dim] with its scales, or of the tensors of a pattern "
+         "with one * for the numbers from 0 on."},
         {"prefetch", file_prefetch, METH_VARARGS,
          "prefetch(table, ids)\n--\n\nStarts to read rows of a Table of this file from the disk, and does not wait."},
         {"_tensor", get_tensor, METH_O, NULL},
