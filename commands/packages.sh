@@ -1,0 +1,73 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# Packages of Debian: which are missing, and their installation. Only root changes the machine; another user is asked
+# before sudo runs.
+
+say() {
+    printf '\n==> %s\n' "$*"
+}
+
+# quietly COMMAND...: runs a command and shows its output only if it fails.
+quietly() {
+    local log
+    log=$(mktemp)
+    if ! "$@" >"$log" 2>&1; then
+        cat "$log" >&2
+        rm -f "$log"
+        return 1
+    fi
+    rm -f "$log"
+}
+
+# may_change_machine LINE...: says which commands are about to run as root, and returns whether they may.
+may_change_machine() {
+    if [ "$(id -u)" = 0 ] || [ -n "${INLAY_DEV_SUDO:-}" ]; then
+        say "running as root:"
+        printf '        %s\n' "$@"
+        return
+    fi
+    printf 'dev: this command needs packages; to be run as root:\n\n' >&2
+    printf '    sudo %s\n' "$@" >&2
+    [ -t 0 ] && [ -t 2 ] && command -v sudo >/dev/null || return 1
+    local answer
+    read -r -p $'\nRun this with sudo now? [y/N] ' answer
+    case $answer in [yY] | [yY][eE][sS]) return 0 ;; *) return 1 ;; esac
+}
+
+# as_root LINE...: runs commands, one per line, as root, or ends ./dev where it may not.
+as_root() {
+    local line root=()
+    may_change_machine "$@" || exit 1
+    [ "$(id -u)" = 0 ] || root=(sudo)
+    for line in "$@"; do
+        # shellcheck disable=SC2086
+        quietly "${root[@]}" env DEBIAN_FRONTEND=noninteractive $line
+    done
+}
+
+# installed PACKAGE[:ARCHITECTURE]: whether it is installed, for this machine's architecture if none is given.
+installed() {
+    local architecture=${1##*:}
+    [ "$architecture" != "$1" ] || architecture=$(dpkg --print-architecture)
+    dpkg-query -W -f '${Architecture} ${db:Status-Status}\n' "$1" 2>/dev/null | grep -qE "^($architecture|all) installed$"
+}
+
+# need PACKAGE...: installs the Debian packages that are missing.
+need() {
+    local package missing=()
+    for package in "$@"; do
+        installed "$package" || missing+=("$package")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    as_root "apt-get update" "apt-get install -y --no-install-recommends ${missing[*]}"
+}
+
+need_to_build() {
+    need gcc libc6-dev meson ninja-build pkg-config python3 libsleef-dev libcairo2-dev libjansson-dev \
+        fonts-dejavu-core libpthreadpool-dev "$@"
+}
+
+need_to_test() {
+    need_to_build g++ binutils check libmpfr-dev libmd-dev cmake make "$@"
+    case ${CC:-} in *clang*) need clang libclang-rt-dev libomp-dev ;; esac
+}
