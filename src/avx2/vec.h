@@ -10,7 +10,9 @@
 #endif
 
 #include <immintrin.h>
+#ifdef INLAY_HAVE_SLEEF
 #include <sleef.h>
+#endif
 
 #define VEC_LEN 8
 
@@ -346,11 +348,15 @@ VEC_INLINE vec_bits vec_bits_min(vec_bits a, vec_bits b)
     return (vec_bits)_mm256_min_epu32((__m256i)a, (__m256i)b);
 }
 
+#ifdef INLAY_HAVE_SLEEF
 /* sin(pi x) and cos(pi x), each within 0.5 ULP. */
 VEC_INLINE struct vec_sincos vec_sincospi(vec_double x)
 {
     Sleef___m256d_2 both = Sleef_sincospid4_u05avx2(x);
     return (struct vec_sincos){both.x, both.y};
 }
+#else
+#include "simd/sincospi.h"
+#endif
 
 #endif

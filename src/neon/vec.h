@@ -10,7 +10,9 @@
 #endif
 
 #include <arm_neon.h>
+#ifdef INLAY_HAVE_SLEEF
 #include <sleef.h>
+#endif
 
 #define VEC_LEN 4
 
@@ -301,11 +303,15 @@ VEC_INLINE vec_bits vec_bits_min(vec_bits a, vec_bits b)
     return (vec_bits)vminq_u32((uint32x4_t)a, (uint32x4_t)b);
 }
 
+#ifdef INLAY_HAVE_SLEEF
 /* sin(pi x) and cos(pi x), each within 0.5 ULP. */
 VEC_INLINE struct vec_sincos vec_sincospi(vec_double x)
 {
     Sleef_float64x2_t_2 both = Sleef_sincospid2_u05advsimd(x);
     return (struct vec_sincos){both.x, both.y};
 }
+#else
+#include "simd/sincospi.h"
+#endif
 
 #endif

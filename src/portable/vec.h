@@ -21,7 +21,6 @@
 
 #define VEC_LEN 4
 #define VEC_FMA_ONCE 0
-#define VEC_SINCOSPI_ERROR 3
 
 typedef float vec __attribute__((vector_size(16)));
 typedef double vec_double __attribute__((vector_size(16)));
@@ -375,12 +374,6 @@ VEC_INLINE vec_bits vec_bits_min(vec_bits a, vec_bits b)
     return vec_choose((vec_bits)(a < b), a, b);
 }
 
-#include "simd/sincos.h"
-
-/* sin(pi x) and cos(pi x), |x| <= 1/4. */
-VEC_INLINE struct vec_sincos vec_sincospi(vec_double x)
-{
-    return sincos_quarter(x + x);
-}
+#include "simd/sincospi.h"
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The words of src/simd that read the same on every ISA, and what their widths have to satisfy. A vec.h defines
- * VEC_LEN, vec and vec_double (and SPAN_LEN and span, if its ISA has shorter registers too; and the two constants
- * below, if they are others), then includes this file. Holds no intrinsics. Sums, differences and products need no
+ * VEC_LEN, vec and vec_double (and SPAN_LEN and span, if its ISA has shorter registers too; and VEC_FMA_ONCE, if it is
+ * another), then includes this file. Holds no intrinsics. Sums, differences and products need no
  * words: the bodies write them with the operators that compilers have for vectors, and -ffp-contract=off keeps each of
  * them rounded on its own.
  */
@@ -29,9 +29,12 @@ typedef vec span;
 #define VEC_FMA_ONCE 1
 #endif
 
-/* How far vec_sincospi() may be off, in units of 2^-53 of its results. Half an ULP is one unit at most. */
-#ifndef VEC_SINCOSPI_ERROR
+/* How far vec_sincospi() may be off, in units of 2^-53 of its results: SLEEF's function by half an ULP, which is one
+   unit at most, and the polynomials of sincos.h by three. Bounds grow with it, and results keep their bits. */
+#ifdef INLAY_HAVE_SLEEF
 #define VEC_SINCOSPI_ERROR 1
+#else
+#define VEC_SINCOSPI_ERROR 3
 #endif
 
 enum { SPAN_BYTES = SPAN_LEN * sizeof(float), LINE_FLOATS = INLAY_CACHE_LINE / sizeof(float) };
