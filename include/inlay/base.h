@@ -16,9 +16,9 @@ extern "C" {
 
 /* ---- Version ---------------------------------------------------------------------------------------------------- */
 
-#define INLAY_VERSION_MAJOR 0
-#define INLAY_VERSION_MINOR 1
-#define INLAY_VERSION_PATCH 0
+#define INLAY_VERSION_MAJOR 0 /**< of the version of these headers, by semver.org */
+#define INLAY_VERSION_MINOR 1 /**< before 1.0 a new one may change the API */
+#define INLAY_VERSION_PATCH 0 /**< a new one corrects mistakes */
 
 /** Marks a function that the shared library exports. */
 #define INLAY_API __attribute__((visibility("default")))
@@ -30,7 +30,7 @@ INLAY_API const char *inlay_version(void);
 
 /** The result of a call. Zero is success. */
 typedef enum inlay_status {
-    INLAY_OK = 0,
+    INLAY_OK = 0,         /**< the call did what it says */
     INLAY_ERROR_NULL,     /**< a required pointer is null */
     INLAY_ERROR_SHAPE,    /**< dim is 0, too large, or odd where it must be even; or two dims that must agree differ */
     INLAY_ERROR_STRIDE,   /**< stride_bytes is smaller than one row */
@@ -84,7 +84,8 @@ INLAY_API const char *inlay_isa(void);
  * Returns the name of an ISA that is compiled into this library. Index 0 is the best; the last is always "scalar"; past
  * the end the result is null.
  *
- * @param runs  null, or where to write 1 if that ISA runs on this CPU and operating system and 0 if it does not
+ * @param index  from 0 on
+ * @param runs   null, or where to write 1 if that ISA runs on this CPU and operating system and 0 if it does not
  */
 INLAY_API const char *inlay_isa_at(size_t index, int *runs);
 

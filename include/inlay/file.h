@@ -28,7 +28,7 @@ extern "C" {
 
 /** The result of a call of this library. Zero is success. */
 typedef enum inlay_file_status {
-    INLAY_FILE_OK = 0,
+    INLAY_FILE_OK = 0,          /**< the call did what it says */
     INLAY_FILE_ERROR_ARGUMENT,  /**< a required pointer is null, or an option that this version does not know */
     INLAY_FILE_ERROR_NO_MEMORY, /**< malloc returned null */
     INLAY_FILE_ERROR_SYSTEM,    /**< a file cannot be opened, read or mapped; system_error says why */
@@ -50,8 +50,8 @@ INLAY_API const char *inlay_file_status_string(inlay_file_status status);
 
 /** What went wrong. Functions write it only when they do not return INLAY_FILE_OK. */
 typedef struct inlay_file_error {
-    inlay_file_status status;
-    int system_error;  /**< errno, with INLAY_FILE_ERROR_SYSTEM; else 0 */
+    inlay_file_status status; /**< what the function returned */
+    int system_error;         /**< errno, with INLAY_FILE_ERROR_SYSTEM; else 0 */
     char name[128];    /**< the tensor or key, shortened and with ? for bytes that are not printable ASCII; or empty */
     char message[384]; /**< one sentence in ASCII that names file, tensor and values */
 } inlay_file_error;
@@ -147,8 +147,8 @@ typedef enum inlay_file_value_kind {
 /** A value of the metadata: of GGUF, of safetensors' __metadata__, or of config.json, whose keys have the prefix
     "config." and whose nested objects have dots ("config.text_config.hidden_size"). */
 typedef struct inlay_file_value {
-    const char *key;
-    inlay_file_value_kind kind;
+    const char *key;            /**< its name, UTF-8 */
+    inlay_file_value_kind kind; /**< which of the fields below holds it */
     uint32_t reserved;          /**< 0 */
     const char *text;           /**< of STRING, else null */
     int64_t integer;            /**< of INTEGER and BOOLEAN; a uint64 of 2^63 and more is a NUMBER */
@@ -185,8 +185,10 @@ typedef struct inlay_file_table {
  * of another shape are INLAY_FILE_ERROR_SHAPE. Extents and scales that had to be converted take memory
  * until the file is closed, at every call: keep the table.
  *
+ * @param file   from inlay_file_open()
  * @param name   a name; or a pattern with one * for the decimal numbers from 0 on, such as "ngram.shard_*.weight"
  * @param table  written only with INLAY_FILE_OK. Its bounds are those of the data, whatever the metadata say
+ * @param error  null, or where to write what went wrong
  */
 INLAY_API inlay_file_status inlay_file_table_of(inlay_file *file, const char *name, inlay_file_table *table,
                                                 inlay_file_error *error);
@@ -227,9 +229,11 @@ typedef struct inlay_file_layer inlay_file_layer;
  * Makes the input layer of the model in a file, from config.json, the metadata and the names of tensors, in that order.
  * What they do not tell is INLAY_FILE_ERROR_MODEL or _MISSING, with the missing piece in the message.
  *
+ * @param file     from inlay_file_open()
  * @param options  null: inlay_file_layer_options_default()
  * @param layer    where to write the new handle; null is written if the call fails. It must be destroyed before the
  *                 file is closed
+ * @param error    null, or where to write what went wrong
  */
 INLAY_API inlay_file_status inlay_file_layer_create(inlay_file *file, const inlay_file_layer_options *options,
                                                     inlay_file_layer **layer, inlay_file_error *error);
@@ -257,9 +261,11 @@ typedef struct inlay_file_ngram inlay_file_ngram;
 /**
  * Makes the hashed n-gram embedding of a checkpoint: Qwen4Exp's, or that of a layer of DeepSeek's Engram.
  *
+ * @param file         from inlay_file_open()
  * @param model_layer  the number of the layer in the names of its tensors, from 0; -1: the only one that has n-grams
  * @param ngram        where to write the new handle; null is written if the call fails. It must be destroyed before the
  *                     file is closed
+ * @param error        null, or where to write what went wrong
  */
 INLAY_API inlay_file_status inlay_file_ngram_create(inlay_file *file, int64_t model_layer, inlay_file_ngram **ngram,
                                                     inlay_file_error *error);
@@ -289,9 +295,12 @@ INLAY_API const char *inlay_file_ngram_report(const inlay_file_ngram *ngram);
  * needs the vectors. At most 256 pages are requested; the rows behind them are left to inlay_file_read_begin(). Takes
  * about 0.6 us a row, also where rows are in memory. Does nothing for files that are copied or loaded.
  *
- * @param table  a view that inlay_file_table_of() made of this file
- * @param ids    [count] of id_type; ids that are not in the table are ignored
- * @return       INLAY_FILE_OK; INLAY_FILE_ERROR_ARGUMENT if a pointer is null or id_type is no type of ids
+ * @param file     from inlay_file_open()
+ * @param table    a view that inlay_file_table_of() made of this file
+ * @param ids      [count] of id_type; ids that are not in the table are ignored
+ * @param id_type  of ids
+ * @param count    number of ids
+ * @return INLAY_FILE_OK; INLAY_FILE_ERROR_ARGUMENT if a pointer is null or id_type is no type of ids
  */
 INLAY_API inlay_file_status inlay_file_prefetch(inlay_file *file, const inlay_table *table, const void *ids,
                                                 inlay_id_type id_type, size_t count);

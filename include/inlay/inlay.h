@@ -35,11 +35,11 @@
  *
  * Where to read on:
  *
- *   layer.h      the layer, batches and forward; then the plain operations gather, scale and add_positions
- *   ngram.h      hashed n-grams: row ids, and rows of large tables
- *   table.h      tables of float, float16, bfloat16, 8-bit and 4-bit elements; quantising; random tables
- *   positions.h  sinusoids, the recipes of frameworks, rotary tables
- *   base.h       status, fault, the ISA in use, allocators, huge pages, executors (threads)
+ * - layer.h: the layer, batches and forward; then the plain operations gather, scale and add_positions
+ * - ngram.h: hashed n-grams: row ids, and rows of large tables
+ * - table.h: tables of float, float16, bfloat16, 8-bit and 4-bit elements; quantising; random tables
+ * - positions.h: sinusoids, the recipes of frameworks, rotary tables
+ * - base.h: status, fault, the ISA in use, allocators, huge pages, executors (threads)
  *
  * Conventions of every function:
  *

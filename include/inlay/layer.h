@@ -52,7 +52,7 @@ typedef enum inlay_position_mode {
 /** The norm after the sum. It is computed in double, in an order that is the same on every ISA, and rounded to float32
     once. */
 typedef enum inlay_norm {
-    INLAY_NORM_NONE = 0,
+    INLAY_NORM_NONE = 0,  /**< no norm */
     INLAY_NORM_LAYER = 1, /**< (x - mean) * (1 / sqrt(variance + epsilon)) * gamma + beta (Ba et al. 2016) */
     INLAY_NORM_RMS = 2,   /**< x * (1 / sqrt(mean square + epsilon)) * gamma (Zhang and Sennrich 2019) */
     INLAY_NORM_L2 = 3,    /**< x * (1 / max(sqrt(sum of squares), epsilon)) * gamma: rows of length 1. epsilon 1e-12 is
@@ -63,7 +63,7 @@ typedef enum inlay_norm {
 /** How the rows of a sequence become one row: static embeddings, bags of features. Rows of zeros and skipped rows are
    not counted. */
 typedef enum inlay_pooling {
-    INLAY_POOLING_NONE = 0,
+    INLAY_POOLING_NONE = 0, /**< one row for each token */
     INLAY_POOLING_SUM = 1,  /**< the sum in the order of tokens, of row * factor. The factor is token weight * batch
                                weight * scale, rounded from left to right; weights that are absent are left out */
     INLAY_POOLING_MEAN = 2, /**< that sum divided by the number of rows, which is rounded to float32 first; zeros if
@@ -358,9 +358,14 @@ INLAY_API inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch
  * stores, prefetch and parts, one per line and each with its reason. The text is for people and changes between
  * versions. All arguments are validated as by inlay_forward().
  *
- * @param out         the output that the call would write; it is not touched
- * @param text        where to write the text, which ends with a null character and is cut if it is too long
- * @param text_bytes  size of `text`, >= 1
+ * @param layer             from inlay_layer_create()
+ * @param batch             as for inlay_forward()
+ * @param out               the output that the call would write; it is not touched
+ * @param out_stride_bytes  distance between rows of `out`
+ * @param executor          null, or the thread pool that would run the parts of the call
+ * @param fault             null, or where to write which id, position, segment id or offset is bad
+ * @param text              where to write the text, which ends with a null character and is cut if it is too long
+ * @param text_bytes        size of `text`, >= 1
  * @return as inlay_forward(), INLAY_ERROR_NULL if `text` is null, INLAY_ERROR_SHAPE if `text_bytes` is 0; `text` is
  *         written only with INLAY_OK. That it overlaps no other argument is not checked
  */
@@ -437,6 +442,8 @@ INLAY_API float inlay_sqrt_dim(size_t dim);
  *
  * @param table             of any element type; of a shard, ids of other shards write rows of -0.0
  * @param ids               [n] of id_type, at any address, each in [0, rows), or in [0, vocab) for a shard
+ * @param id_type           of ids
+ * @param n                 number of ids, and of rows of `out`
  * @param scale             any float; infinities and NaN propagate by IEEE 754
  * @param out               float32 [n, dim]; must overlap neither the table, nor ids, nor the struct `table`
  * @param out_stride_bytes  distance between rows of `out`
@@ -453,6 +460,9 @@ INLAY_API inlay_status inlay_gather(const inlay_table *table, const void *ids, i
  *
  * @param x                 float32 [n, dim]
  * @param x_stride_bytes    distance between rows of `x`
+ * @param n                 number of rows
+ * @param dim               columns of a row, >= 1
+ * @param scale             any float; infinities and NaN propagate by IEEE 754
  * @param out               float32 [n, dim]; `x` itself with the same stride, or without overlap
  * @param out_stride_bytes  distance between rows of `out`
  * @param executor          null, or a thread pool that runs the parts of the call
@@ -468,6 +478,8 @@ INLAY_API inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t 
  * @param x               float32 [batch, seq, dim], row (b, s) at (b * seq + s) * x_stride_bytes; must overlap
  *                        neither the table nor the struct `positions`
  * @param x_stride_bytes  distance between rows of `x`
+ * @param batch           number of sequences, >= 0
+ * @param seq             rows of each sequence, >= 0
  * @param positions       [rows, dim] of any element type; a shard is INLAY_ERROR_OPTION
  * @param start           the first position: 0 <= start, start + seq <= rows
  * @param executor        null, or a thread pool that runs the parts of the call

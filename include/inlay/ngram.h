@@ -38,8 +38,10 @@ typedef enum inlay_ngram_mix {
     INLAY_NGRAM_MIX_ADD = 2, /**< addition modulo 2^64 */
 } inlay_ngram_mix;
 
-/** The largest n-gram, and the most columns of an n-gram handle. */
+/** The most ids of an n-gram. */
 #define INLAY_NGRAM_LENGTH_MOST 16
+
+/** The most columns of an n-gram handle. */
 #define INLAY_NGRAM_COLUMNS_MOST 1024
 
 /** A column: one row that every token takes. */

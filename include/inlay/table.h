@@ -203,6 +203,8 @@ static inline inlay_table inlay_table_u4_rowwise(const void *data, size_t rows, 
  * @param data    4-bit [rows, dim], two in a byte, the lower half first
  * @param scales  float32 [rows, dim / group]
  * @param zeros   4-bit zero points [rows, dim / group] in rows of ceil(dim / group / 2) bytes; null: all are 8
+ * @param rows    number of rows, >= 0
+ * @param dim     columns of a row, a multiple of `group`
  * @param group   columns per scale: 32, 64 or 128
  */
 static inline inlay_table inlay_table_u4_grouped(const void *data, const void *scales, const void *zeros, size_t rows,
@@ -516,6 +518,8 @@ static inline inlay_random_spec inlay_random_spec_default(inlay_random_kind kind
  *
  * @param spec          the distribution and the seed
  * @param out           float32 [rows, dim], at any address; must not overlap the struct `spec`
+ * @param rows          number of rows, >= 0
+ * @param dim           columns of a row, >= 1
  * @param stride_bytes  distance between rows of `out`, >= dim * sizeof(float); bytes between rows are left unchanged
  * @return INLAY_OK; INLAY_ERROR_NULL, _SHAPE, _STRIDE or _OVERFLOW for an argument, the last also if an element's index
  *         exceeds 64 bits; INLAY_ERROR_OPTION for a field of `spec`; INLAY_ERROR_OVERLAP
