@@ -38,11 +38,12 @@ bool test_isa(const char *name)
 {
     const char *why_not;
     tested = name != NULL ? find(name, &why_not) : inlay_dispatch();
-    if (tested == NULL)
+    if (name != NULL && tested == NULL) {
         printf("skipped on %s: %s\n", name, why_not);
-    else
-        inlay_dispatch_use(tested);
-    return tested != NULL;
+        return false;
+    }
+    inlay_dispatch_use(tested);
+    return true;
 }
 
 int run_suite(int argc, char **argv, Suite *suite)

@@ -93,7 +93,8 @@ VEC_INLINE void dequantise_last(inlay_element_type type, struct dequantise_way w
                                 size_t block, size_t within, size_t n, struct quantised_terms terms)
 {
     const unsigned char *from = quantised_at(type, &part->row, block, within);
-    const size_t column = dequantise_column(part, block, within), bytes = quantised_number_bytes(type, n);
+    const size_t column = dequantise_column(part, block, within);
+    const size_t bytes = quantised_number_bytes(type, n) & (VEC_BYTES - 1); /* gcc does not see that it is less */
     unsigned char copy[VEC_BYTES] = {0};
     /* The sizes are constants, so that memcpy is not called. */
     if (sizeof copy > 32 && bytes & 32)
