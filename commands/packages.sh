@@ -69,5 +69,9 @@ need_to_build() {
 
 need_to_test() {
     need_to_build g++ binutils check libmpfr-dev libmd-dev cmake make "$@"
-    case ${CC:-} in *clang*) need clang libclang-rt-dev libomp-dev ;; esac
+    case ${CC:-} in
+    clang-[0-9]*) need "$CC" "libclang-rt-${CC#clang-}-dev" ;;
+    gcc-[0-9]*) need "g++-${CC#gcc-}" ;;
+    *clang*) need clang libclang-rt-dev libomp-dev ;;
+    esac
 }

@@ -1,0 +1,103 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# The tests with each compiler that Debian has: those of this system, and those of another Debian in a folder of its own,
+# where debootstrap installs it and chroot enters it. Mounts last as long as the command that runs inside.
+
+# need_root SUITE: installs that Debian in its folder, unless it is there. Delete the folder to get newer packages.
+need_root() {
+    local root=${INLAY_ROOTS:-$PWD/build-roots}/$1
+    [ ! -e "$root/installed" ] || return 0
+    [ "$(id -u)" = 0 ] || {
+        echo "dev: only root can install another Debian in a folder and enter it" >&2
+        exit 1
+    }
+    need debootstrap debian-archive-keyring
+    say "installing Debian $1 in $root"
+    rm -rf "$root"
+    mkdir -p "$root"
+    quietly debootstrap --variant=minbase "$1" "$root" http://deb.debian.org/debian
+    # No page of a manual is read there, and nothing is lost if the machine stops meanwhile.
+    printf 'path-exclude=/usr/share/%s/*\n' doc info locale man >"$root/etc/dpkg/dpkg.cfg.d/inlay"
+    printf 'force-unsafe-io\n' >>"$root/etc/dpkg/dpkg.cfg.d/inlay"
+    # Without a cache of what was downloaded, and from mirrors that lag behind too.
+    printf '%s "false";\n' APT::Keep-Downloaded-Packages Acquire::Check-Valid-Until >"$root/etc/apt/apt.conf.d/inlay"
+    mkdir -p "$root/inlay"
+    touch "$root/installed"
+}
+
+# in_root SUITE COMMAND...: runs a command in these sources as that Debian's root sees them.
+in_root() {
+    local root=${INLAY_ROOTS:-$PWD/build-roots}/$1
+    shift
+    # shellcheck disable=SC2016
+    unshare --mount --propagation private bash -euc '
+        root=$1
+        shift
+        mount --bind "$PWD" "$root/inlay"
+        for folder in dev proc sys; do mount --rbind /$folder "$root/$folder"; done
+        exec chroot "$root" env -C /inlay HOME=/root LC_ALL=C.UTF-8 TMPDIR=/tmp "$@"
+    ' bash "$root" "$@"
+}
+
+# compilers_of COMMAND...: the compilers that Debian offers there, of the versions that are supported; COMMAND runs apt.
+compilers_of() {
+    local name
+    "$@" apt-cache pkgnames | grep -E '^(gcc|clang)-[0-9]+$' | sort -V | while read -r name; do
+        case $name in
+        gcc-*) [ "${name#gcc-}" -lt 11 ] || echo "$name" ;;
+        clang-*) [ "${name#clang-}" -lt 14 ] || echo "$name" ;;
+        esac
+    done
+}
+
+# compilers [--all] [SUITE] [COMPILER...]
+compilers() {
+    local tests=(--suite compiler --suite api --suite audit) suite='' inside=() compiler cxx log status=0
+    local passed=0 failed=0 skipped=0 counts version table=()
+    if [ "${1:-}" = --all ]; then
+        tests=()
+        shift
+    fi
+    case ${1:-gcc-} in
+    gcc-* | clang-*) ;;
+    *)
+        suite=$1
+        shift
+        need_root "$suite"
+        inside=(in_root "$suite")
+        ;;
+    esac
+    if [ $# = 0 ]; then
+        # shellcheck disable=SC2046
+        set -- $(compilers_of "${inside[@]}")
+        [ $# -gt 0 ] || {
+            echo "dev: apt knows no compilers: run apt-get update" >&2
+            exit 1
+        }
+    fi
+    log=$(mktemp)
+    for compiler in "$@"; do
+        case $compiler in
+        clang-*) cxx=clang++-${compiler#clang-} ;;
+        *) cxx=g++-${compiler#gcc-} ;;
+        esac
+        status=0
+        # A process of its own, so that a compiler that fails leaves the others to run.
+        "${inside[@]}" env CC="$compiler" CXX="$cxx" ./dev test "build-${suite:+$suite-}$compiler" -Dwerror=true \
+            -- "${tests[@]}" 2>&1 | tee "$log" || status=$?
+        counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1) || true
+        if [ -z "$counts" ] || { [ "$status" != 0 ] && [[ $counts = *' 0 failed,'* ]]; }; then
+            counts="0 passed, 1 failed, 0 skipped"
+        fi
+        passed=$((passed + $(cut -d' ' -f1 <<<"$counts")))
+        failed=$((failed + $(cut -d' ' -f3 <<<"$counts")))
+        skipped=$((skipped + $(cut -d' ' -f5 <<<"$counts")))
+        version=$("${inside[@]}" "$compiler" --version | head -n 1) || version="$compiler, which does not run"
+        table+=("$counts: $version")
+    done
+    rm -f "$log"
+    say "each compiler"
+    printf '%s\n' "${table[@]}"
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" = 0 ]
+}
