@@ -1,0 +1,104 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# The public ABI against its record in abi/: what abidiff finds of the types and functions of the public headers.
+# CONTRIBUTING.md says which changes are allowed.
+
+# What is broken on purpose in a copy, to see that the comparison fails: what, in which file, by which command of sed.
+abi_defects=(
+    "two fields of inlay_batch change places|include/inlay/layer.h|\
+s/^    inlay_id_type id_type; /    float dropout; /; t; s/^    float dropout; /    inlay_id_type id_type; /"
+    "an enumerator has another value|include/inlay/layer.h|s/INLAY_POOLING_MEAN = 2/INLAY_POOLING_MEAN = 3/"
+    "a function is exported no longer|src/inlay.map|/^ *inlay_scale;$/d"
+    "an array inside a struct of libinlay-file is longer|include/inlay/file.h|s/INLAY_FILE_RANK 8/INLAY_FILE_RANK 9/"
+)
+
+# dump_abi DIRECTORY: builds the libraries of the current folder there, with debug information, and writes what users
+# can see of them to DIRECTORY/*.abi. SIMD kernels export nothing, and their debug information would take minutes.
+dump_abi() {
+    local library
+    CC=gcc CFLAGS='' CPPFLAGS='' LDFLAGS='' configure "$1" -Doptimization=0 -Ddebug=true -Dunity=on -Dunity_size=1000 \
+        '-Disas=[]' -Ddefault_library=shared -Dtool=disabled -Dfile=enabled
+    build "$1" || return 1
+    for library in src/libinlay file/libinlay-file; do
+        abidw --headers-dir include/inlay --drop-private-types --exported-interfaces-only --no-show-locs \
+            --no-corpus-path --no-comp-dir-path --no-elf-needed --out-file "$1/${library##*/}.abi" "$1/$library.so" || return 1
+    done
+}
+
+# compare_abi DIRECTORY: prints how the dumps in DIRECTORY differ from those in abi/. 4 and more: they do.
+compare_abi() {
+    local library found status=0
+    for library in libinlay libinlay-file; do
+        found=0
+        abidiff --harmless "abi/$library.abi" "$1/$library.abi" || found=$?
+        status=$((status | found))
+    done
+    return "$status"
+}
+
+# lacks_types DIRECTORY: prints public types that no dump in DIRECTORY describes, as no exported function leads to them.
+lacks_types() {
+    local type
+    sed -n 's/^} \(inlay_[a-z0-9_]*\);$/\1/p' include/inlay/*.h | while read -r type; do
+        grep -qE "<(class-decl name='$type' size|enum-decl name='$type' )" "$1"/*.abi || echo "$type"
+    done
+}
+
+# Breaks the ABI of a copy on purpose, in each of these ways, and counts what the comparison does not find.
+break_abi() {
+    local copy=$1 defect what file expression status
+    rm -rf "$copy"
+    mkdir -p "$copy"
+    cp -r abi cmake file include meson.build meson_options.txt src "$copy"
+    for defect in "${abi_defects[@]}"; do
+        IFS='|' read -r what file expression <<<"$defect"
+        sed "$expression" "$file" >"$copy/$file"
+        ! cmp -s "$file" "$copy/$file" || {
+            echo "FAILED: commands/abi.sh finds nothing to break: $what" >&2
+            return 1
+        }
+        (cd "$copy" && dump_abi build) || return 1
+        status=0
+        (cd "$copy" && compare_abi build) >"$copy/report" || status=$?
+        cp "$file" "$copy/$file"
+        if [ "$status" -lt 4 ]; then
+            cat "$copy/report"
+            echo "FAILED: abidiff did not see that $what (status $status)"
+            return 1
+        fi
+        echo "broken on purpose, and found: $what"
+    done
+}
+
+# abi [--update]
+abi() {
+    local directory=build-abi status=0 missing
+    if [ "$(dpkg --print-architecture)" != amd64 ]; then
+        echo "skipped: the dumps in abi/ are those of x86-64"
+        echo "0 passed, 0 failed, 1 skipped"
+        return
+    fi
+    need gcc libc6-dev meson ninja-build pkg-config python3 abigail-tools
+    say "building $directory"
+    dump_abi "$directory"
+    missing=$(lacks_types "$directory")
+    if [ -n "$missing" ]; then
+        echo "FAILED: no exported function leads to these types, so that the dumps lack them:" "$missing" >&2
+        return 1
+    fi
+    say "comparing with abi/"
+    if [ "${1:-}" = --update ]; then
+        compare_abi "$directory" || true
+        cp "$directory"/*.abi abi/
+        return
+    fi
+    compare_abi "$directory" || status=$?
+    if [ "$status" != 0 ]; then
+        echo
+        echo "FAILED: the ABI is not that of abi/. CONTRIBUTING.md says what may change; ./dev abi --update records it."
+        return 1
+    fi
+    say "breaking a copy on purpose"
+    break_abi "$directory/broken"
+    echo "$((2 + ${#abi_defects[@]})) passed, 0 failed, 0 skipped"
+}
