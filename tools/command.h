@@ -30,4 +30,7 @@ int command_tune(int argc, char **argv);
 /** `inlay info`: what this build and this machine can do. */
 int command_info(int argc, char **argv);
 
+/** `inlay selftest`: the promises of the library on this machine. */
+int command_selftest(int argc, char **argv);
+
 #endif

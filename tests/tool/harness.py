@@ -57,12 +57,13 @@ def run(*args, stdin=b"", env=None, **more):
     environment["LSAN_OPTIONS"] = f"suppressions={leaks}:print_suppressions=0"
     environment.update(env or {})
     more.setdefault("stdout", subprocess.PIPE)
+    more.setdefault("timeout", TIMEOUT)
     if not {"stdin"} & set(more):
         more["input"] = stdin
     try:
-        result = subprocess.run(COMMAND + list(args), stderr=subprocess.PIPE, env=environment, timeout=TIMEOUT, **more)
+        result = subprocess.run(COMMAND + list(args), stderr=subprocess.PIPE, env=environment, **more)
     except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(args, "timeout", b"", f"still running after {TIMEOUT} s")
+        return subprocess.CompletedProcess(args, "timeout", b"", f"still running after {more['timeout']} s")
     result.stderr = result.stderr.decode("utf-8", "replace")
     return result
 

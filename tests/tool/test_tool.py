@@ -227,6 +227,8 @@ USAGE = [
     (("tune", "--seconds", "0"), "--seconds '0' is not a number from 0.01 to 600"),
     (("tune", "--seconds", "nan"), "--seconds 'nan'"),
     (("tune", "--largest", "0"), "--largest '0' is not an integer from 1 to 1024"),
+    (("selftest", "x"), "'x'"),
+    (("selftest", "--quiet=1"), "has a value, and the option takes none"),
     (("info", "x"), "'x'"),
     (("info", "--all"), "'--all'"),
     (("info", "--dim", "0"), "--dim '0' is not an integer from 1 to 1048576"),
@@ -249,7 +251,8 @@ def test_usage():
 
 def test_help():
     for args in ("--help",), ("-h",), ("embed", "--help"), ("embed", "-h"), ("table", "--help"), ("ngram", "--help"), \
-            ("quantize", "--help"), ("model", "--help"), ("convert", "--help"), ("tune", "--help"), ("info", "--help"):
+            ("quantize", "--help"), ("model", "--help"), ("convert", "--help"), ("tune", "--help"), ("info", "--help"), \
+            ("selftest", "--help"):
         result = run(*args)
         good = result.returncode == 0 and result.stdout.startswith(b"Usage: inlay ") and not result.stderr
         check(good, f"help: {args}", result.stderr)
