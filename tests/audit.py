@@ -25,12 +25,12 @@ STRINGS = {"bcmp", "memchr", "memcmp", "strchr", "strcmp", "strcspn", "strlen", 
 # What baseline objects call beside each other: no lock, no abort, no I/O but in the one file that reads files, and no
 # other system call but the advice about huge pages. Objects are named after the folder and the file of their source.
 BASELINE = {
+    "base_environment.c.o": {"secure_getenv"},
     "base_file.c.o": {"__errno_location", "open", "open64", "fstat", "fstat64", "read", "close"},
     "dispatch_caches.c.o": {"snprintf", *STRINGS},
     "dispatch_cpu.c.o": {"__cpu_model", "__cpu_features2", "__cpu_indicator_init", *STRINGS},
     "dispatch_profile.c.o": STRINGS,
-    "dispatch_tuning.c.o": {"secure_getenv"},
-    "dispatch_dispatch.c.o": {"secure_getenv", "strcmp", "__cpu_model", "__cpu_features2", "__cpu_indicator_init"},
+    "dispatch_dispatch.c.o": {"strcmp", "__cpu_model", "__cpu_features2", "__cpu_indicator_init"},
     "base_huge_pages.c.o": {"madvise", "sysconf", "__errno_location"},
     "base_memory.c.o": {"malloc", "free", "__errno_location"},
     "layer_explain.c.o": {"vsnprintf"},

@@ -20,8 +20,15 @@ extern "C" {
 #define INLAY_VERSION_MINOR 1 /**< before 1.0 a new one may change the API */
 #define INLAY_VERSION_PATCH 0 /**< a new one corrects mistakes */
 
-/** Marks a function that the shared library exports. */
+/** Marks a function that the shared library exports. Windows calls what a DLL exports through its import library, so
+   that users declare no import there; INLAY_EXPORTS is defined where inlay itself is compiled for Windows. */
+#if !defined(_WIN32)
 #define INLAY_API __attribute__((visibility("default")))
+#elif defined(INLAY_EXPORTS)
+#define INLAY_API __declspec(dllexport)
+#else
+#define INLAY_API
+#endif
 
 /** Returns the version of the library that runs, as "major.minor.patch". */
 INLAY_API const char *inlay_version(void);
@@ -72,8 +79,8 @@ typedef struct inlay_fault {
  * Chooses the kernels and finds the thresholds (inlay_tuning_default()) now instead of in the first call. The choice is
  * the best ISA that the CPU and the operating system run, or the one that the environment variable INLAY_ISA names (a
  * name that inlay_isa_at() returns, "scalar" for example). INLAY_ISA is ignored if it names no ISA that runs here or if
- * the process is privileged (secure_getenv). The environment is read once per process, and so is the file that
- * INLAY_TUNING names.
+ * the process is privileged (secure_getenv; Windows has no set-user-ID programs). The environment is read once per
+ * process, and so is the file that INLAY_TUNING names.
  */
 INLAY_API void inlay_init(void);
 
@@ -120,9 +127,10 @@ typedef struct inlay_allocator {
  * the last of them, where neighbours may live, keeps its pages; a range without a whole huge page is left as it is.
  * They never read or write the memory and never change its contents.
  *
- * Where the system has no huge pages, has them turned off or refuses them for this kind of memory, nothing happens and
- * the status is INLAY_OK, since they change nothing but speed. Errors are of the arguments alone: INLAY_ERROR_NULL if
- * data is null and bytes is not 0, INLAY_ERROR_OVERFLOW if the range does not fit in the address space.
+ * Where the system has no huge pages, has them turned off or refuses them for this kind of memory, and on Windows,
+ * which takes no such advice about memory that it has given, nothing happens and the status is INLAY_OK, since they
+ * change nothing but speed. Errors are of the arguments alone: INLAY_ERROR_NULL if data is null and bytes is not 0,
+ * INLAY_ERROR_OVERFLOW if the range does not fit in the address space.
  */
 
 /**

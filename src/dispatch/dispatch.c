@@ -5,6 +5,7 @@
  */
 #include "dispatch/dispatch.h"
 
+#include "base/environment.h"
 #include "dispatch/cpuid.h"
 #include "dispatch/kernels.h"
 #include "dispatch/tuning.h"
@@ -12,7 +13,6 @@
 #include <inlay/inlay.h>
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -83,7 +83,7 @@ const struct inlay_kernels *inlay_dispatch_at(size_t index, bool *runs)
 /* Returns the table that INLAY_ISA names, if it runs here, else the best that does. */
 static const struct inlay_kernels *choose(void)
 {
-    const char *wanted = secure_getenv("INLAY_ISA");
+    const char *wanted = inlay_environment("INLAY_ISA");
     const struct inlay_kernels *best = NULL;
     const struct inlay_kernels *kernels;
     bool runs;

@@ -6,13 +6,12 @@
 #include "dispatch/tuning.h"
 
 #include "base/arguments.h"
+#include "base/environment.h"
 #include "base/least.h"
 #include "dispatch/cpu.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/kernels.h"
 #include "dispatch/profile.h"
-
-#include <stdlib.h>
 
 /* Without a report. In calls smaller than an L2 of 1 MiB, prefetching first lines is as fast as prefetching whole rows
    (Zen 4, Zen 5). */
@@ -62,7 +61,7 @@ struct inlay_thresholds inlay_thresholds_of(const struct inlay_cpu *cpu, struct 
 static struct inlay_thresholds find_thresholds(void)
 {
     struct inlay_thresholds found = inlay_thresholds_of(inlay_cpu(), inlay_caches());
-    const char *path = secure_getenv("INLAY_TUNING");
+    const char *path = inlay_environment("INLAY_TUNING");
     struct inlay_profile profile;
     if (path == NULL)
         return found;

@@ -28,9 +28,17 @@ struct inlay_thresholds {
     struct inlay_caches caches;
 };
 
+/* Without it, hot calls would take the addresses of data from a table that the dynamic linker fills in. Windows has
+   neither that table nor this attribute. */
+#ifdef _WIN32
+#define INLAY_HIDDEN
+#else
+#define INLAY_HIDDEN __attribute__((visibility("hidden")))
+#endif
+
 /* The thresholds of this process, and whether they have been found. Only inlay_thresholds() uses them. */
-extern struct inlay_thresholds inlay_shared_thresholds __attribute__((visibility("hidden")));
-extern _Atomic(int) inlay_thresholds_state __attribute__((visibility("hidden")));
+extern struct inlay_thresholds inlay_shared_thresholds INLAY_HIDDEN;
+extern _Atomic(int) inlay_thresholds_state INLAY_HIDDEN;
 
 enum { INLAY_THRESHOLDS_UNKNOWN, INLAY_THRESHOLDS_WRITTEN, INLAY_THRESHOLDS_READY };
 

@@ -8,12 +8,20 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* On Windows, compilers take "printf" for the formats of Microsoft's C library; mingw-w64's header has the name of
+   those of the functions that it declares. */
+#ifdef __MINGW_PRINTF_FORMAT
+#define PRINTF_FORMAT __MINGW_PRINTF_FORMAT
+#else
+#define PRINTF_FORMAT printf
+#endif
+
 struct text {
     char *at;
     size_t left; /* with the null character */
 };
 
-__attribute__((format(printf, 2, 3))) static void print(struct text *text, const char *format, ...)
+__attribute__((format(PRINTF_FORMAT, 2, 3))) static void print(struct text *text, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Variables of the environment. Only what runs once per process reads them: a program may change its environment, which
+ * is no more safe for threads than the C library makes it.
+ */
+#ifndef INLAY_BASE_ENVIRONMENT_H
+#define INLAY_BASE_ENVIRONMENT_H
+
+/* Returns the value of a variable, or null if there is none or if the process has more rights than who started it. */
+const char *inlay_environment(const char *name);
+
+#endif
