@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* The support of the suites; see support.h. */
-#define _GNU_SOURCE
 #include "support.h"
 
+#include "system.h"
+
 #include <fenv.h>
+#include <inttypes.h>
 #include <sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum { PATTERN = 0xa5 };
 
 const struct inlay_kernels *tested;
-static unsigned long *checks;
+static uint64_t *checks;
 
 void count_checks(unsigned long n)
 {
@@ -48,16 +48,14 @@ bool test_isa(const char *name)
 
 int run_suite(int argc, char **argv, Suite *suite)
 {
-    checks = mmap(NULL, sizeof *checks, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (checks == MAP_FAILED)
-        return EXIT_FAILURE;
+    checks = memory_shared(sizeof *checks);
     if (!test_isa(argc > 1 ? argv[1] : NULL))
         return EXIT_SKIP;
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int tests = srunner_ntests_run(runner), failed = srunner_ntests_failed(runner);
     srunner_free(runner);
-    printf("checks on %s: %lu comparisons in %d tests, %d failed\n", tested->name, *checks, tests, failed);
+    printf("checks on %s: %" PRIu64 " comparisons in %d tests, %d failed\n", tested->name, *checks, tests, failed);
     return failed == 0 && tests > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -82,19 +80,17 @@ static void demand(bool holds)
 
 struct arena arena_make(size_t capacity)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t page = page_bytes();
     size_t inner = (capacity + page - 1) / page * page;
-    unsigned char *mapping = mmap(NULL, inner + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    demand(mapping != MAP_FAILED);
-    /* Emulators fail to protect nothing. */
-    demand(inner == 0 || mprotect(mapping + page, inner, PROT_READ | PROT_WRITE) == 0);
-    return (struct arena){mapping + page, mapping + page + inner};
+    unsigned char *reserved = pages_reserve(inner + 2 * page);
+    pages_open(reserved + page, inner);
+    return (struct arena){reserved + page, reserved + page + inner};
 }
 
 void arena_free(struct arena *arena)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    munmap(arena->begin - page, (size_t)(arena->end - arena->begin) + 2 * page);
+    size_t page = page_bytes();
+    pages_release(arena->begin - page, (size_t)(arena->end - arena->begin) + 2 * page);
 }
 
 unsigned char *arena_place(struct arena *arena, size_t bytes, enum placement placement, size_t offset)

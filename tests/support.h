@@ -54,7 +54,7 @@ void count_checks(unsigned long n);
             ck_abort_msg(__VA_ARGS__);                                                                                 \
     } while (0)
 
-/* Bytes between two PROT_NONE pages. */
+/* Bytes between two pages that nothing may read or write. */
 struct arena {
     unsigned char *begin, *end;
 };

@@ -3,12 +3,12 @@
  * The plans of calls: for each decision, calls on both sides of it, and what inlay_forward_explain() says of them.
  * Tables and outputs are addresses that nothing may read or write.
  */
-#define _GNU_SOURCE
 #include "support.h"
+
+#include "system.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum { MIB = 1024 * 1024 };
 
@@ -53,10 +53,10 @@ static const struct planned plans[] = {
 START_TEST(each_decision_has_its_reason)
 {
     const size_t table_bytes = (size_t)1 << 32, out_bytes = (size_t)1 << 30, most_tokens = 4 * MIB;
-    unsigned char *table = mmap(NULL, table_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    unsigned char *out = mmap(NULL, out_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    unsigned char *table = pages_reserve(table_bytes);
+    unsigned char *out = pages_reserve(out_bytes);
     unsigned char *ids = calloc(most_tokens, 1);
-    ck_assert(table != MAP_FAILED && out != MAP_FAILED && ids != NULL);
+    ck_assert_ptr_nonnull(ids);
     const struct planned *plan = &plans[_i];
     const inlay_element_type type = plan->type != 0 ? plan->type : INLAY_F32;
     const inlay_tuning tuning = {.size = sizeof tuning,
@@ -88,8 +88,8 @@ START_TEST(each_decision_has_its_reason)
     inlay_layer_destroy(layer);
     inlay_sinusoid_destroy(sinusoid);
     free(ids);
-    munmap(table, table_bytes);
-    munmap(out, out_bytes);
+    pages_release(table, table_bytes);
+    pages_release(out, out_bytes);
 }
 END_TEST
 

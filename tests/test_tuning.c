@@ -3,7 +3,7 @@
  * Thresholds: those of reported caches, profiles and their hostile files, INLAY_TUNING, and the first call from many
  * threads.
  */
-#define _GNU_SOURCE
+#define _XOPEN_SOURCE 600 /* pthread_barrier_wait */
 #include "support.h"
 
 #include "base/file.h"
@@ -11,6 +11,7 @@
 #include "dispatch/cpu.h"
 #include "dispatch/profile.h"
 #include "dispatch/tuning.h"
+#include "system.h"
 
 #ifdef __x86_64__
 #include <cpuid.h>
@@ -20,8 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const char *const keys[INLAY_PROFILE_KEYS] = {"l2_bytes", "stream_bytes", "compute_bytes", "block_bytes",
                                                      "prefetch_bytes"};
@@ -35,21 +34,18 @@ static size_t *field(inlay_tuning *tuning, size_t key)
 
 /* ---- Files ------------------------------------------------------------------------------------------------------ */
 
-static char folder[] = "/tmp/inlay_tuning_XXXXXX";
+static char folder[256];
 static char path[sizeof folder + 64];
 
 static void make_folder(void)
 {
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+    folder_make_temporary(folder, sizeof folder);
     snprintf(path, sizeof path, "%s/profile", folder);
 }
 
 static void remove_folder(void)
 {
-    char command[sizeof folder + 16];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    ck_assert_int_eq(system(command), 0);
-    strcpy(folder + strlen(folder) - 6, "XXXXXX");
+    folder_remove(folder);
 }
 
 static void write_file(const char *name, const char *text, size_t bytes)
@@ -206,10 +202,8 @@ END_TEST
 START_TEST(what_is_no_file)
 {
     inlay_tuning tuning = distinct();
-    char pipe[sizeof folder + 16];
-    snprintf(pipe, sizeof pipe, "%s/pipe", folder);
-    ck_assert_int_eq(mkfifo(pipe, 0600), 0);
-    const char *const names[] = {path, "", folder, pipe, "/dev/zero", "/dev/null"};
+    const char *const *others = paths_of_no_files(folder);
+    const char *const names[] = {path, "", folder, others[0], others[1], others[2]};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         errno = 1234;
         expect_refusal(inlay_tuning_load(names[i], &tuning), INLAY_ERROR_FILE, &tuning, names[i]);
@@ -228,10 +222,7 @@ END_TEST
 /* Makes the next call the first one of the process. */
 static void start_over(const char *wanted)
 {
-    if (wanted == NULL)
-        unsetenv("INLAY_TUNING");
-    else
-        setenv("INLAY_TUNING", wanted, 1);
+    variable_set("INLAY_TUNING", wanted);
     atomic_store(&inlay_thresholds_state, INLAY_THRESHOLDS_UNKNOWN);
 }
 
@@ -293,9 +284,11 @@ START_TEST(bad_profiles_are_ignored)
     } cases[] = {{path, INLAY_ERROR_OPTION},
                  {"", INLAY_ERROR_FILE},
                  {folder, INLAY_ERROR_FILE},
-                 {"/dev/zero", INLAY_ERROR_FILE}};
+                 {paths_of_no_files(folder)[0], INLAY_ERROR_FILE}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         start_over(cases[i].name);
+        if (getenv("INLAY_TUNING") == NULL)
+            continue; /* Windows has no variables without a value */
         const inlay_tuning tuning = inlay_tuning_default();
         const inlay_tuning_source source = inlay_tuning_default_source();
         EXPECT(memcmp(&tuning, &before, sizeof before) == 0, "INLAY_TUNING='%s' changes thresholds", cases[i].name);
@@ -311,7 +304,7 @@ START_TEST(the_profile_is_read_once)
     start_over(path);
     inlay_init();
     write_file(path, "stream_bytes 1234\n", 18);
-    setenv("INLAY_TUNING", "/none", 1);
+    variable_set("INLAY_TUNING", "/none");
     EXPECT(inlay_tuning_default().stream_bytes == 4567, "the profile was read again, or not by inlay_init");
 }
 END_TEST
@@ -380,7 +373,7 @@ static void write_cache(int i, const char *level, const char *type, const char *
     const char *const texts[] = {level, type, size}, *const names[] = {"level", "type", "size"};
     char name[sizeof folder + 64];
     snprintf(name, sizeof name, "%s/index%d", folder, i);
-    mkdir(name, 0700);
+    folder_make(name);
     for (size_t n = 0; n < 3; n++) {
         snprintf(name, sizeof name, "%s/index%d/%s", folder, i, names[n]);
         if (texts[n] != NULL)
@@ -483,7 +476,7 @@ END_TEST
 START_TEST(the_facts_are_those_of_this_cpu)
 {
 #ifdef __x86_64__
-    unsigned eax, ebx, ecx, edx, vendor[3];
+    unsigned eax = 0, ebx, ecx, edx, vendor[3];
     ck_assert_int_ne(__get_cpuid(0, &eax, &vendor[0], &vendor[2], &vendor[1]), 0);
     ck_assert_int_ne(__get_cpuid(1, &eax, &ebx, &ecx, &edx), 0);
     const bool avx512 = inlay_dispatch_features() & INLAY_FEATURE_AVX512F;

@@ -11,16 +11,14 @@
  */
 #define _GNU_SOURCE
 #include "support.h"
+#include "system.h"
 #include "truth.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
     CASE_ENTRIES = 2048, /* judged per case, approximately */
@@ -415,10 +413,12 @@ static unsigned char *out[2];
 
 static void make_room(void)
 {
-    for (int i = 0; i < 2; i++)
-        out[i] = aligned_alloc(64, MAX_ROWS * (MAX_DIM * sizeof(float) + 64) + 128);
-    if (out[0] == NULL || out[1] == NULL)
-        exit(EXIT_FAILURE);
+    for (int i = 0; i < 2; i++) {
+        unsigned char *memory = malloc(64 + MAX_ROWS * (MAX_DIM * sizeof(float) + 64) + 128);
+        if (memory == NULL)
+            exit(EXIT_FAILURE);
+        out[i] = memory + -(uintptr_t)memory % 64;
+    }
 }
 
 static inlay_status run(const struct subject *subject, const struct call *call)
@@ -440,7 +440,6 @@ static void report(const struct subject *subject, const struct call *call, size_
     static const char *const lists[] = {"rows", "at, i64", "at, f32", "at, f64"};
     const inlay_sinusoid_spec *spec = &subject->spec;
     add(&tally->misrounded, 1);
-    flockfile(stdout);
     printf("\nMISROUNDED on %s: %s of pair %zu at position %.17g (%a), column %zu: found 0x%0*x, expected 0x%0*x\n",
            tested->name, what, pair, position_of(call, row), position_of(call, row), column,
            call->type == INLAY_F32 ? 8 : 4, found, call->type == INLAY_F32 ? 8 : 4, expected);
@@ -455,7 +454,6 @@ static void report(const struct subject *subject, const struct call *call, size_
            (intmax_t)call->first, (int)call->rotary, call->stride_bytes, call->offset);
     printf("  again: verify %s --seed %ju --case %ju\n", tested->name, (uintmax_t)seed, (uintmax_t)number);
     fflush(stdout);
-    funlockfile(stdout);
 }
 
 /* What judging needs to know, and whether all was well. */
@@ -567,18 +565,25 @@ static bool run_case(uint64_t number, uint64_t seed)
 
 /* ---- The run ----------------------------------------------------------------------------------------------------- */
 
-static void work(const struct options *options, double begin)
+struct run {
+    const struct options *options;
+    double begin, said;
+};
+
+static bool work(void *arg)
 {
+    const struct run *run = arg;
+    const struct options *options = run->options;
     make_room();
     uint64_t wanted = options->entries / CASE_ENTRIES, cases = wanted > CASES_AT_LEAST ? wanted : CASES_AT_LEAST;
     while (get(&tally->misrounded) == 0) {
         uint64_t number = __atomic_fetch_add(&tally->next_case, 1, __ATOMIC_RELAXED);
-        if (number >= cases || (number >= CASES_AT_LEAST && now() - begin > options->seconds))
+        if (number >= cases || (number >= CASES_AT_LEAST && now() - run->begin > options->seconds))
             break;
         if (!run_case(number, options->seed))
-            exit(EXIT_FAILURE);
+            return false;
     }
-    exit(EXIT_SUCCESS);
+    return true;
 }
 
 static void print_progress(const struct options *options, double begin)
@@ -605,47 +610,24 @@ static void print_result(double begin)
            judged / seconds, (uintmax_t)tally->misrounded);
 }
 
-/* Whether all of the processes ended well. */
-static bool wait_for(const struct options *options, double begin)
+static void watch(void *arg, bool died)
 {
-    bool well = true;
-    double said = now();
-    for (int left = options->processes; left > 0;) {
-        int status;
-        pid_t ended = waitpid(-1, &status, options->progress ? WNOHANG : 0);
-        if (ended > 0) {
-            left--;
-            well = well && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
-            if (WIFSIGNALED(status))
-                add(&tally->misrounded, 1); /* the others stop too */
-        } else if (ended < 0) {
-            return false;
-        } else {
-            usleep(50000);
-        }
-        if (options->progress && now() - said > 1) {
-            print_progress(options, begin);
-            said = now();
-        }
+    struct run *run = arg;
+    if (died)
+        add(&tally->misrounded, 1); /* the others stop too */
+    if (run->options->progress && now() - run->said > 1) {
+        print_progress(run->options, run->begin);
+        run->said = now();
     }
-    if (options->progress)
-        fprintf(stderr, "\n");
-    return well;
 }
 
 static bool run_all(const struct options *options)
 {
-    double begin = now();
-    fflush(stdout);
-    for (int i = 0; i < options->processes; i++) {
-        pid_t child = fork();
-        if (child < 0)
-            return false;
-        if (child == 0)
-            work(options, begin);
-    }
-    bool well = wait_for(options, begin) && tally->misrounded == 0;
-    print_result(begin);
+    struct run run = {options, now(), now()};
+    bool well = run_processes(options->processes, work, watch, &run) && tally->misrounded == 0;
+    if (options->progress)
+        fprintf(stderr, "\n");
+    print_result(run.begin);
     printf("checks on %s: %ju comparisons in 1 tests, %d failed\n", tested->name, (uintmax_t)tally->judged, !well);
     return well;
 }
@@ -672,7 +654,7 @@ static bool take_option(struct options *options, const char *name, const char *v
 
 int main(int argc, char **argv)
 {
-    struct options options = {1000000, 1, UINT64_MAX, 1e9, 1, isatty(STDERR_FILENO)};
+    struct options options = {1000000, 1, UINT64_MAX, 1e9, 1, errors_are_watched()};
     const char *isa = NULL;
     for (int i = 1; i < argc; i++) {
         if (argv[i][0] != '-')
@@ -688,9 +670,7 @@ int main(int argc, char **argv)
     }
     if (!test_isa(isa))
         return EXIT_SKIP;
-    tally = mmap(NULL, sizeof *tally, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (tally == MAP_FAILED)
-        return EXIT_FAILURE;
+    tally = memory_shared(sizeof *tally);
     if (options.only != UINT64_MAX) {
         make_room();
         return run_case(options.only, options.seed) ? EXIT_SUCCESS : EXIT_FAILURE;

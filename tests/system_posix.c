@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* What the suites need of POSIX systems; see system.h. */
+#define _GNU_SOURCE /* feenableexcept, MAP_NORESERVE */
+#include "system.h"
+
+#include <fenv.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+static void demand(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+size_t page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void *pages_reserve(size_t bytes)
+{
+    void *pages = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    demand(pages != MAP_FAILED);
+    return pages;
+}
+
+void pages_open(void *at, size_t bytes)
+{
+    /* Emulators fail to protect nothing. */
+    demand(bytes == 0 || mprotect(at, bytes, PROT_READ | PROT_WRITE) == 0);
+}
+
+void pages_release(void *reserved, size_t bytes)
+{
+    munmap(reserved, bytes);
+}
+
+void *memory_shared(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    demand(memory != MAP_FAILED);
+    return memory;
+}
+
+void variable_set(const char *name, const char *value)
+{
+    demand((value == NULL ? unsetenv(name) : setenv(name, value, 1)) == 0);
+}
+
+void folder_make_temporary(char *path, size_t size)
+{
+    demand((size_t)snprintf(path, size, "/tmp/inlay_XXXXXX") < size && mkdtemp(path) != NULL);
+}
+
+void folder_make(const char *path)
+{
+    mkdir(path, 0700);
+}
+
+void folder_remove(const char *path)
+{
+    char command[512];
+    demand((size_t)snprintf(command, sizeof command, "rm -rf '%s'", path) < sizeof command && system(command) == 0);
+}
+
+const char *const *paths_of_no_files(const char *folder)
+{
+    static char pipe[512];
+    static const char *const paths[NO_FILES + 1] = {"/dev/zero", pipe, "/dev/null", NULL};
+    demand((size_t)snprintf(pipe, sizeof pipe, "%s/pipe", folder) < sizeof pipe && mkfifo(pipe, 0600) == 0);
+    return paths;
+}
+
+bool run_processes(int processes, bool (*work)(void *arg), void (*watch)(void *arg, bool died), void *arg)
+{
+    bool well = true;
+    fflush(stdout);
+    for (int i = 0; i < processes; i++) {
+        pid_t child = fork();
+        if (child < 0)
+            return false;
+        if (child == 0)
+            exit(work(arg) ? EXIT_SUCCESS : EXIT_FAILURE);
+    }
+    for (int left = processes; left > 0;) {
+        int status;
+        pid_t ended = waitpid(-1, &status, WNOHANG);
+        if (ended > 0) {
+            left--;
+            well = well && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
+            if (WIFSIGNALED(status))
+                watch(arg, true);
+        } else if (ended < 0) {
+            return false;
+        } else {
+            usleep(50000);
+            watch(arg, false);
+        }
+    }
+    return well;
+}
+
+bool errors_are_watched(void)
+{
+    return isatty(STDERR_FILENO);
+}
+
+void call_on_stack(unsigned char *begin, unsigned char *end, void (*function)(void))
+{
+    ucontext_t there, back;
+    demand(getcontext(&there) == 0);
+    there.uc_stack.ss_sp = begin;
+    there.uc_stack.ss_size = (size_t)(end - begin);
+    there.uc_link = &back;
+    makecontext(&there, function, 0);
+    demand(swapcontext(&back, &there) == 0);
+}
+
+bool interrupt_after(unsigned microseconds, void (*handler)(int))
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    struct itimerval once = {{0, 0}, {0, (suseconds_t)microseconds}};
+    demand(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &once, NULL) == 0);
+    return true;
+}
+
+bool traps_enable(void)
+{
+    return feenableexcept(FE_ALL_EXCEPT) != -1;
+}
+
+bool traps_are_enabled(void)
+{
+    return fegetexcept() == FE_ALL_EXCEPT;
+}
+
+void traps_disable(void)
+{
+    fedisableexcept(FE_ALL_EXCEPT);
+}

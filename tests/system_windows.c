@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* What the suites need of Windows on x86-64; see system.h. */
+#include "system.h"
+
+#include <io.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <windows.h>
+#include <xmmintrin.h>
+
+static void demand(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+size_t page_bytes(void)
+{
+    SYSTEM_INFO info;
+    GetSystemInfo(&info);
+    return info.dwPageSize;
+}
+
+void *pages_reserve(size_t bytes)
+{
+    void *pages = VirtualAlloc(NULL, bytes, MEM_RESERVE, PAGE_NOACCESS);
+    demand(pages != NULL);
+    return pages;
+}
+
+void pages_open(void *at, size_t bytes)
+{
+    demand(bytes == 0 || VirtualAlloc(at, bytes, MEM_COMMIT, PAGE_READWRITE) != NULL);
+}
+
+void pages_release(void *reserved, size_t bytes)
+{
+    (void)bytes;
+    demand(VirtualFree(reserved, 0, MEM_RELEASE));
+}
+
+void *memory_shared(size_t bytes)
+{
+    void *memory = calloc(1, bytes); /* of this process, which is the only one */
+    demand(memory != NULL);
+    return memory;
+}
+
+void variable_set(const char *name, const char *value)
+{
+    /* The C library cannot set an empty value: it removes the variable. */
+    demand(_putenv_s(name, value == NULL ? "" : value) == 0);
+}
+
+void folder_make_temporary(char *path, size_t size)
+{
+    char parent[MAX_PATH + 1];
+    static unsigned made;
+    const DWORD length = GetTempPathA(sizeof parent, parent);
+    demand(length > 0 && length < sizeof parent);
+    demand((size_t)snprintf(path, size, "%sinlay_%lu_%u", parent, GetCurrentProcessId(), made++) < size);
+    demand(CreateDirectoryA(path, NULL));
+}
+
+void folder_make(const char *path)
+{
+    CreateDirectoryA(path, NULL);
+}
+
+void folder_remove(const char *path)
+{
+    char pattern[MAX_PATH + 1], name[2 * MAX_PATH + 2];
+    WIN32_FIND_DATAA found;
+    demand((size_t)snprintf(pattern, sizeof pattern, "%s\\*", path) < sizeof pattern);
+    const HANDLE search = FindFirstFileA(pattern, &found);
+    demand(search != INVALID_HANDLE_VALUE);
+    do {
+        snprintf(name, sizeof name, "%s\\%s", path, found.cFileName);
+        if (!(found.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY))
+            demand(DeleteFileA(name));
+        else if (strcmp(found.cFileName, ".") != 0 && strcmp(found.cFileName, "..") != 0)
+            folder_remove(name);
+    } while (FindNextFileA(search, &found));
+    FindClose(search);
+    demand(RemoveDirectoryA(path));
+}
+
+const char *const *paths_of_no_files(const char *folder)
+{
+    static char pipe[64];
+    static const char *const paths[NO_FILES + 1] = {"NUL", pipe, "\\\\.\\NUL", NULL};
+    static HANDLE server = INVALID_HANDLE_VALUE;
+    (void)folder; /* pipes have names of their own */
+    if (server == INVALID_HANDLE_VALUE) {
+        snprintf(pipe, sizeof pipe, "\\\\.\\pipe\\inlay_%lu", GetCurrentProcessId());
+        server = CreateNamedPipeA(pipe, PIPE_ACCESS_DUPLEX, PIPE_TYPE_BYTE, PIPE_UNLIMITED_INSTANCES, 64, 64, 0, NULL);
+    }
+    demand(server != INVALID_HANDLE_VALUE);
+    return paths;
+}
+
+bool run_processes(int processes, bool (*work)(void *arg), void (*watch)(void *arg, bool died), void *arg)
+{
+    (void)watch;
+    if (processes != 1)
+        printf("Windows does not fork: one process instead of %d\n", processes);
+    return work(arg);
+}
+
+bool errors_are_watched(void)
+{
+    return _isatty(2);
+}
+
+/* Takes the function and the end of the stack as the ABI has them. */
+void switch_stack_and_call(void (*function)(void), void *end);
+__asm__(".text\n"
+        "switch_stack_and_call:\n"
+        "    pushq %rbp\n"
+        "    movq %rsp, %rbp\n"
+        "    movq %rdx, %rsp\n"
+        "    subq $32, %rsp\n" /* room for the registers of the callee's arguments */
+        "    call *%rcx\n"
+        "    movq %rbp, %rsp\n"
+        "    popq %rbp\n"
+        "    ret\n");
+
+/* Not a fiber, whose stack the system makes as large as it likes: nothing that runs here unwinds or grows the stack. */
+void call_on_stack(unsigned char *begin, unsigned char *end, void (*function)(void))
+{
+    (void)begin;
+    switch_stack_and_call(function, (void *)((uintptr_t)end / 16 * 16));
+}
+
+bool interrupt_after(unsigned microseconds, void (*handler)(int))
+{
+    (void)microseconds;
+    (void)handler;
+    return false;
+}
+
+bool traps_enable(void)
+{
+    _MM_SET_EXCEPTION_STATE(0);
+    _MM_SET_EXCEPTION_MASK(0);
+    return true;
+}
+
+bool traps_are_enabled(void)
+{
+    return _MM_GET_EXCEPTION_MASK() == 0;
+}
+
+void traps_disable(void)
+{
+    _MM_SET_EXCEPTION_MASK(_MM_MASK_MASK);
+}
