@@ -110,7 +110,7 @@ static void other_dim(struct call *call)
     call->positions.dim = DIM - 1;
 }
 
-static void infinite_epsilon(struct call *call)
+static void negative_epsilon(struct call *call)
 {
     call->spec.norm = INLAY_NORM_RMS;
     call->spec.epsilon = -1;
@@ -145,7 +145,7 @@ static const struct error_check {
     {.name = "executor without threads", .spoil = executor_without_threads, .status = INLAY_ERROR_OPTION},
     {.name = "table without columns", .spoil = no_columns, .status = INLAY_ERROR_SHAPE},
     {.name = "positions of another dim", .spoil = other_dim, .status = INLAY_ERROR_SHAPE},
-    {.name = "negative epsilon", .spoil = infinite_epsilon, .status = INLAY_ERROR_OPTION},
+    {.name = "negative epsilon", .spoil = negative_epsilon, .status = INLAY_ERROR_OPTION},
     {.name = "spec of unknown size", .spoil = unknown_size, .status = INLAY_ERROR_OPTION},
 };
 
