@@ -4,6 +4,7 @@
 #include "system.h"
 
 #include <fenv.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,6 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 static void demand(bool holds)
@@ -114,15 +114,24 @@ bool errors_are_watched(void)
     return isatty(STDERR_FILENO);
 }
 
+static void *call(void *function)
+{
+    void (*called)(void);
+    memcpy(&called, function, sizeof called);
+    called();
+    return NULL;
+}
+
+/* A thread, which keeps some KiB at the end of its stack for itself: not every C library has makecontext(). */
 void call_on_stack(unsigned char *begin, unsigned char *end, void (*function)(void))
 {
-    ucontext_t there, back;
-    demand(getcontext(&there) == 0);
-    there.uc_stack.ss_sp = begin;
-    there.uc_stack.ss_size = (size_t)(end - begin);
-    there.uc_link = &back;
-    makecontext(&there, function, 0);
-    demand(swapcontext(&back, &there) == 0);
+    pthread_attr_t attributes;
+    pthread_t thread;
+    demand(pthread_attr_init(&attributes) == 0);
+    demand(pthread_attr_setstack(&attributes, begin, (size_t)(end - begin)) == 0);
+    demand(pthread_create(&thread, &attributes, call, &function) == 0);
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attributes);
 }
 
 bool interrupt_after(unsigned microseconds, void (*handler)(int))
@@ -133,6 +142,26 @@ bool interrupt_after(unsigned microseconds, void (*handler)(int))
     return true;
 }
 
+/* Not every C library has functions for this. */
+#if defined(__x86_64__)
+enum { MXCSR_MASKS = 0x1f80 };
+
+bool traps_enable(void)
+{
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() & ~(unsigned)MXCSR_MASKS);
+    return true;
+}
+
+bool traps_are_enabled(void)
+{
+    return (__builtin_ia32_stmxcsr() & MXCSR_MASKS) == 0;
+}
+
+void traps_disable(void)
+{
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | MXCSR_MASKS);
+}
+#elif defined(__GLIBC__)
 bool traps_enable(void)
 {
     return feenableexcept(FE_ALL_EXCEPT) != -1;
@@ -147,3 +176,18 @@ void traps_disable(void)
 {
     fedisableexcept(FE_ALL_EXCEPT);
 }
+#else
+bool traps_enable(void)
+{
+    return false;
+}
+
+bool traps_are_enabled(void)
+{
+    return false;
+}
+
+void traps_disable(void)
+{
+}
+#endif

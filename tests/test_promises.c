@@ -200,14 +200,18 @@ END_TEST
 
 /* Without optimisation every temporary of every inlined word has a place of its own on the stack. */
 #if !defined(SANITIZED) && defined(__OPTIMIZE__)
-enum { STACK_BYTES = 64 * 1024 };
-static inlay_status small_stack_status;
-static float small_stack_out[TOKENS][DIM];
+enum { STACK_BYTES = 64 * 1024, UNTOUCHED = 0x5a };
+static struct {
+    unsigned char *begin;
+    inlay_status status;
+    float out[TOKENS][DIM];
+} on_stack;
 
-static void run_on_small_stack(void)
+static void run_on_stack(void)
 {
-    inlay_status status = run_others(small_stack_out);
-    small_stack_status = status | run(small_stack_out);
+    on_stack.begin = __builtin_frame_address(0);
+    inlay_status status = run_others(on_stack.out);
+    on_stack.status = status | run(on_stack.out);
 }
 
 #define BOUNDS_STACK
@@ -216,9 +220,15 @@ static void run_on_small_stack(void)
 START_TEST(a_stack_of_64_kib_is_enough)
 {
 #ifdef BOUNDS_STACK
-    struct arena stack = arena_make(STACK_BYTES);
-    call_on_stack(stack.begin, stack.end, run_on_small_stack);
-    EXPECT(small_stack_status == INLAY_OK && is_expected(small_stack_out), "wrong on a small stack");
+    struct arena stack = arena_make(2 * STACK_BYTES); /* a thread keeps some of it for itself */
+    memset(stack.begin, UNTOUCHED, 2 * STACK_BYTES);
+    call_on_stack(stack.begin, stack.end, run_on_stack);
+    const unsigned char *lowest = stack.begin;
+    while (*lowest == UNTOUCHED)
+        lowest++;
+    const ptrdiff_t used = on_stack.begin - lowest;
+    EXPECT(used > 1024 && used <= STACK_BYTES, "hot calls use %td bytes of stack", used);
+    EXPECT(on_stack.status == INLAY_OK && is_expected(on_stack.out), "wrong on a stack of its own");
     arena_free(&stack);
 #else
     printf("skipped the bound of the stack: sanitized, or not optimised\n");

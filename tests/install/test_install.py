@@ -123,7 +123,7 @@ class Build:
         self.has_tool = any(target["type"] == "executable" for target in installed)
         self.libraries = [name for name in LIBRARIES if any(target["name"] == name for target in installed)]
         instrumentation = {name: options.get(name, False) for name in ("b_sanitize", "b_coverage")}
-        self.instrumented = [f"{name}={value}" for name, value in instrumentation.items() if value not in ("none", False)]
+        self.instrumented = [f"{name}={value}" for name, value in instrumentation.items() if value not in ("none", [], False)]
 
     def introspect(self, what):
         with open(self.dir / "meson-info" / f"intro-{what}.json", encoding="utf-8") as file:
