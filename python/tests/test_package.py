@@ -150,23 +150,20 @@ def importable(package):
     return True
 
 
-@pytest.mark.parametrize(
-    "page, needs",
-    [
-        ("README.md", []),
-        ("docs/python.md", []),
-        ("docs/pytorch.md", ["torch"]),
-        ("docs/jax.md", ["jax"]),
-        ("docs/onnx.md", ["onnx", "onnxruntime"]),
-        ("docs/tutorials.md", []),
-    ],
-)
-def test_examples_of_documents(page, needs, monkeypatch):
+# Pages whose examples all need packages beside NumPy; others name them behind the language of a block.
+NEEDS = {"docs/pytorch.md": ["torch"], "docs/jax.md": ["jax"], "docs/onnx.md": ["onnx", "onnxruntime"]}
+FOLDERS = [".", "docs", "docs/guides", "docs/site", "examples"]
+PAGES = [str(page.relative_to(ROOT)) for folder in FOLDERS for page in sorted((ROOT / folder).glob("*.md"))
+         if "```py" in page.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_of_documents(page, monkeypatch):
     """Runs the Python of a page from top to bottom; what it prints is what stands in the page.
 
     Words after the language of an example are packages without which it is left out.
     """
-    for package in needs:
+    for package in NEEDS.get(page, []):
         pytest.importorskip(package)
     monkeypatch.setenv("MPLBACKEND", "agg")
     monkeypatch.setenv("KERAS_BACKEND", "jax")
