@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT
+"""Draws the pictures of the site as SVG, each for light and for dark pages: from the kept runs of bench/results and from
+the tables of docs/performance.md, so that no picture can differ from the figures beside it."""
+
+import contextlib
+import re
+import sys
+
+import matplotlib
+
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt  # noqa: E402  pylint: disable=wrong-import-position
+
+# Narrow, with large letters: a phone shows a picture at half of its size.
+WIDTH = 5.6
+THEMES = {
+    "light": {"text": "#1f2328", "grid": "#d5d9de", "muted": "#8b929a"},
+    "dark": {"text": "#d8dbe0", "grid": "#3a3f45", "muted": "#8b929a"},
+}
+# Okabe and Ito's colours and a marker each, so that series differ without colours too.
+SERIES = [("#3b8fd0", "o"), ("#e0762a", "s"), ("#1aa37a", "D"), ("#cc79a7", "^"), ("#b59a00", "v"), ("#56b4e9", "P")]
+ISAS = ("avx512", "avx2", "neon")
+RATIO_MOST = 2  # a larger ratio is drawn at the edge with its number
+TYPES = ["f16", "bf16", "i8", "i8_inverse", "u8_rowwise", "u4_rowwise", "u4_grouped", "u4_grouped_flat", "q8_0", "q4_0"]
+FRAMEWORK_SHAPES = ["32 x 512, 512", "8 x 8192, 1024", "64 x 1, 4096"]
+
+
+@contextlib.contextmanager
+def picture(folder, name, theme, height):
+    colours = THEMES[theme]
+    style = {
+        "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 10, "svg.hashsalt": name,
+        "text.color": colours["text"], "axes.labelcolor": colours["text"], "xtick.color": colours["text"],
+        "ytick.color": colours["text"], "axes.edgecolor": colours["muted"], "grid.color": colours["grid"],
+        "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
+    }
+    with plt.rc_context(style):
+        figure, axes = plt.subplots(figsize=(WIDTH, height), layout="constrained")
+        yield axes, colours
+        figure.savefig(folder / f"{name}-{theme}.svg", transparent=True, metadata={"Date": None})
+        plt.close(figure)
+
+
+def kept_runs(source):
+    """Returns (title, rows, isa) for each CPU whose run is kept, and each of its ISAs."""
+    sys.path.insert(0, str(source / "bench"))
+    import results  # pylint: disable=import-outside-toplevel,import-error
+
+    runs = []
+    for path in sorted((source / "bench/results").glob("*.json")):
+        machine, rows = results.read(path)
+        for isa in ISAS:
+            if any(row.isa == isa for row in rows):
+                runs.append((f"{machine['cpu']} ({path.stem.partition('-')[2]}), {isa}", rows, isa))
+    return runs
+
+
+def legend(axes, columns=1):
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize=9, ncols=columns, borderaxespad=0.2)
+
+
+def draw_cpus(source, folder, theme, runs):
+    """The table of results: a line for each row of it, a marker for each CPU and ISA."""
+    import saved  # pylint: disable=import-outside-toplevel,import-error
+
+    with picture(folder, "cpus", theme, 0.27 * len(saved.LINES) + 0.9 + 0.2 * len(runs)) as (axes, colours):
+        for (title, rows, isa), (colour, marker) in zip(runs, SERIES):
+            cells = [saved.cell(rows, isa, *which) for _, *which in saved.LINES]
+            known = [(float(cell), at) for at, cell in enumerate(cells) if cell]
+            axes.scatter([min(ratio, RATIO_MOST) for ratio, _ in known], [at for _, at in known], s=34, c=colour,
+                         marker=marker, label=title, zorder=3, alpha=0.9)
+            for ratio, at in known:
+                if ratio > RATIO_MOST:
+                    shift = -12 - 26 * SERIES.index((colour, marker))
+                    axes.annotate(f"{ratio:.1f}", (RATIO_MOST, at), (shift, 0), textcoords="offset points", fontsize=9,
+                                  color=colour, ha="right", va="center")
+        axes.axvline(1, color=colours["text"], linewidth=1)
+        axes.set_yticks(range(len(saved.LINES)), [said for said, *_ in saved.LINES], fontsize=9)
+        axes.set_ylim(len(saved.LINES) - 0.5, -0.5)
+        axes.set_xlim(0.7, RATIO_MOST + 0.05)
+        axes.grid(linewidth=0.7)
+        axes.set_xlabel("time over the fastest bare loop")
+        legend(axes)
+
+
+def draw_tokens(folder, theme, runs):
+    """The fused pass from few tokens to many."""
+    with picture(folder, "tokens", theme, 3.4 + 0.2 * len(runs)) as (axes, colours):
+        for (title, rows, isa), (colour, marker) in zip(runs, SERIES):
+            own = [row for row in rows if row.isa == isa and row.kernel == "embed" and row.shape.startswith("b10_s")]
+            axes.plot([row.tokens for row in own], [row.ratio for row in own], color=colour, marker=marker, markersize=5,
+                      label=title)
+        axes.axhline(1, color=colours["text"], linewidth=1)
+        axes.set_xscale("log")
+        axes.set_ylim(0.8, None)
+        axes.set_xlabel("tokens of a call")
+        axes.set_ylabel("time over the fastest bare loop")
+        axes.grid(linewidth=0.7)
+        legend(axes)
+
+
+def draw_types(folder, theme, runs):
+    """Rows of each element type, beside a loop that reads the same bytes and writes as many floats."""
+    with picture(folder, "types", theme, 0.38 * len(TYPES) + 0.9 + 0.2 * len(runs)) as (axes, colours):
+        height = 0.8 / max(len(runs), 1)
+        for at, ((title, rows, isa), (colour, _)) in enumerate(zip(runs, SERIES)):
+            own = {row.kernel: row for row in rows if row.isa == isa and row.shape == "b32_s512_d1024_v32000_stored"}
+            known = [(i, own[f"embed_{name}"]) for i, name in enumerate(TYPES) if f"embed_{name}" in own]
+            axes.barh([i - 0.4 + height * (at + 0.5) for i, _ in known], [row.over_streams or row.ratio for _, row in known],
+                      height * 0.92, color=colour, label=title)
+        axes.axvline(1, color=colours["text"], linewidth=1)
+        axes.set_yticks(range(len(TYPES)), TYPES, fontsize=9)
+        axes.set_ylim(len(TYPES) - 0.5, -0.5)
+        axes.grid(axis="x", linewidth=0.7)
+        axes.set_xlabel("time over the fastest bare loop")
+        legend(axes)
+
+
+def table_of(page, heading):
+    """The first table below a heading of a page, as lists of cells."""
+    text = page[page.index(f"\n{heading}\n") :]
+    lines = re.search(r"(?:^\|.*\|\n)+", text, re.MULTILINE).group().splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return rows[0], rows[2:]
+
+
+def draw_frameworks(source, folder, theme):
+    """How many times as long as inlay each framework takes, from the table of the page."""
+    page = (source / "docs/performance.md").read_text(encoding="utf-8")
+    head, rows = table_of(page, "## Beside other frameworks")
+    names = ["inlay", *head[1:]]
+    with picture(folder, "frameworks", theme, 0.42 * len(names) + 1.5) as (axes, colours):
+        height = 0.8 / len(FRAMEWORK_SHAPES)
+        for at, (shape, (colour, _)) in enumerate(zip(FRAMEWORK_SHAPES, SERIES)):
+            values = [1.0, *(float(cell) for cell in next(row for row in rows if row[0] == shape)[1:])]
+            y = [i - 0.4 + height * (at + 0.5) for i in range(len(names))]
+            axes.barh(y, values, height * 0.92, color=colour, label=f"batch x seq, dim: {shape}")
+        axes.axvline(1, color=colours["text"], linewidth=1)
+        axes.set_yticks(range(len(names)), names)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.grid(axis="x", linewidth=0.7)
+        axes.set_xlabel("times as long as inlay (less is better)")
+        legend(axes)
+
+
+def draw_recipes(source, folder, theme):
+    """How far the tables of frameworks are from the exact ones, from the table of the page."""
+    page = (source / "docs/recipes.md").read_text(encoding="utf-8")
+    head, rows = table_of(page, "## How far from the exact formula")
+    positions = [int(cell.replace(",", "")) for cell in head[1:]]
+    chosen = [row for row in rows if any(f"`{name}`" in row[0] for name in ("torch-exp", "torch-div", "numpy-fp64"))]
+    with picture(folder, "recipes", theme, 3.6 + 0.2 * len(chosen)) as (axes, _):
+        for (name, *cells), (colour, marker) in zip(chosen, SERIES):
+            known = [(position, float(cell)) for position, cell in zip(positions, cells) if float(cell) > 0]
+            axes.plot(*zip(*known), color=colour, marker=marker, label=name.replace("`", ""))
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlabel("position")
+        axes.set_ylabel("largest difference from the exact entry")
+        axes.grid(linewidth=0.7)
+        legend(axes)
+
+
+def draw_all(source, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    runs = kept_runs(source)
+    for theme in THEMES:
+        draw_cpus(source, folder, theme, runs)
+        draw_tokens(folder, theme, runs)
+        draw_types(folder, theme, runs)
+        draw_frameworks(source, folder, theme)
+        draw_recipes(source, folder, theme)

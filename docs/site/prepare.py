@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Makes the folder of pages that Sphinx builds the site from, out of the tree.
+
+    prepare.py SOURCE DOXYGEN_XML PAGES
+
+The pages are those of docs/ and of the folders beside it, where a code host shows them too; this only copies them, with
+their links changed to where things lie on the site: headers become pages of the C API, other files listings. It draws
+pictures from kept runs of the benchmark. Exit status: 1 if a public name has no comment or a link leads nowhere.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import headers
+import pictures
+
+# Pages outside of docs/ and their names on the site. docs/NAME.md is NAME.md there.
+PAGES = {
+    "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "bench/README.md": "benchmarks.md",
+    "examples/README.md": "examples.md",
+}
+HEADERS = ["inlay", "layer", "ngram", "table", "positions", "base", "file"]
+LANGUAGES = {".c": "c", ".h": "c", ".cc": "cpp", ".hpp": "cpp", ".py": "python", ".sh": "bash", ".json": "json"}
+LINK = re.compile(r"(\[[^\]]*\]\()([^)\s]+)(\))")
+FENCE = re.compile(r"(```.*?^```)", re.DOTALL | re.MULTILINE)
+PICTURE = re.compile(r"<!-- picture: (\S+): (.*?) -->", re.DOTALL)
+IMAGE = "```{{image}} /pictures/{name}-{theme}.svg\n:class: only-{theme}\n:alt: {alt}\n```\n"
+
+
+class Site:
+    """What is written, and where things of the tree lie on the site."""
+
+    def __init__(self, source, pages):
+        self.source, self.pages = source, pages
+        self.listings = set()
+        self.faults = []
+
+    def place_of(self, path):
+        """The page that stands for a file or folder of the tree, both relative."""
+        if path in PAGES:
+            return PAGES[path]
+        if path.startswith("docs/") and path.endswith(".md"):
+            return path.removeprefix("docs/")
+        if path == "docs":
+            return "index.md"
+        header = re.fullmatch(r"include/inlay/(\w+)\.h", path)
+        if header:
+            return f"api/{header.group(1)}.md"
+        self.listings.add(path)
+        return f"source/{path}.md"
+
+    def rewritten(self, text, path, place):
+        """The text of a page with links as they must be on the site."""
+
+        def replace(match):
+            target, _, anchor = match.group(2).partition("#")
+            if not target or re.match(r"[a-z]+:", target):
+                return match.group()
+            aim = os.path.normpath(os.path.join(os.path.dirname(path), target))
+            if not (self.source / aim).exists():
+                self.faults.append(f"{path}: {match.group(2)} does not exist")
+                return match.group()
+            there = os.path.relpath(self.place_of(aim), os.path.dirname(place) or ".")
+            return f"{match.group(1)}{there}{'#' + anchor if anchor else ''}{match.group(3)}"
+
+        def draw(match):
+            alt = " ".join(match.group(2).split())
+            return "".join(IMAGE.format(name=match.group(1), theme=theme, alt=alt) for theme in ("light", "dark"))
+
+        parts = FENCE.split(text)
+        parts[::2] = [LINK.sub(replace, PICTURE.sub(draw, part)) for part in parts[::2]]
+        return "".join(parts)
+
+    def write(self, place, text):
+        file = self.pages / place
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+    def copy(self, path, place):
+        text = (self.source / path).read_text(encoding="utf-8")
+        self.write(place, self.rewritten(text, path, place))
+
+    def write_listings(self):
+        """A page for each file that a page links to; a folder lists its files, which are pages too."""
+        done = set()
+        while self.listings - done:
+            path = min(self.listings - done)
+            done.add(path)
+            if (self.source / path).is_dir():
+                files = subprocess.run(["git", "ls-files", "."], cwd=self.source / path, capture_output=True, text=True,
+                                       check=True).stdout.split()
+                lines = [f"* [{name}]({os.path.basename(path)}/{name})" for name in files]
+                text = f"---\norphan: true\n---\n\n# {path}/\n\n" + "\n".join(lines) + "\n"
+                text = self.rewritten(text, path, f"source/{path}.md")
+            else:
+                code = (self.source / path).read_text(encoding="utf-8")
+                language = LANGUAGES.get(pathlib.Path(path).suffix, "none")
+                text = f"---\norphan: true\n---\n\n# {path}\n\n`````{{code-block}} {language}\n:force:\n\n{code}\n`````\n"
+            self.write(f"source/{path}.md", text)
+
+
+def main():
+    source, xml, pages = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
+    shutil.rmtree(pages, ignore_errors=True)
+    site = Site(source, pages)
+    for path, place in PAGES.items():
+        if path != "README.md":
+            site.copy(path, place)
+    site.copy("docs/site/index.md", "index.md")
+    shutil.copy(source / "examples/minimal.c", pages)  # the start page shows it
+    for path in [*sorted(source.glob("docs/*.md")), *sorted(source.glob("docs/guides/*.md"))]:
+        path = str(path.relative_to(source))
+        site.copy(path, path.removeprefix("docs/"))
+    for header in HEADERS:
+        text = (source / f"include/inlay/{header}.h").read_text(encoding="utf-8")
+        site.write(f"api/{header}.md", headers.page(text, xml, header))
+        site.faults += [f"{header}.h: {name} has no comment" for name in headers.undocumented(xml, header)]
+    site.write_listings()
+    pictures.draw_all(source, pages / "pictures")
+    print("\n".join(site.faults), file=sys.stderr, end="\n" if site.faults else "")
+    return 1 if site.faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
