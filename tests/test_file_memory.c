@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every allocation of opening a model and of making its layer, table or n-grams fails once: the call must say so, leave
- * no handle, and give back what it has. The linker puts the functions below in place of malloc and its kin.
+ * Every allocation of opening a file of each format and of making layers and n-grams fails once: the call must say so,
+ * leave no handle, and give back what it has. The linker puts the functions below in place of malloc and its kin.
  */
+#include "files.h"
 #include "model_files.h"
 
-#include <inlay/file.h>
-
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The allocation that fails, counted down; negative: none. What is allocated now. */
 static long countdown = -1, live;
@@ -101,6 +103,17 @@ static const struct {
      .is_ngram = true},
 };
 
+/* Opens a file. */
+static inlay_file_status open_file(const char *path, inlay_file_error *error)
+{
+    inlay_file *file = (inlay_file *)path;
+    inlay_file_status status = inlay_file_open(path, NULL, &file, error);
+    if (status != INLAY_FILE_OK)
+        return file == NULL ? status : INLAY_FILE_OK;
+    inlay_file_close(file);
+    return status;
+}
+
 /* Opens a model and makes its layer or n-grams, and undoes it. */
 static inlay_file_status use(const char *path, bool is_ngram, inlay_file_error *error)
 {
@@ -122,13 +135,22 @@ static inlay_file_status use(const char *path, bool is_ngram, inlay_file_error *
     return status;
 }
 
-START_TEST(allocations_fail)
+static inlay_file_status use_layer(const char *path, inlay_file_error *error)
 {
-    struct model model = {models[_i].tensors, 0, models[_i].config, NULL};
-    while (model.count < 8 && model.tensors[model.count].name != NULL)
-        model.count++;
-    const char *path = model_write(&model);
-    inlay_init();
+    return use(path, false, error);
+}
+
+static inlay_file_status use_ngram(const char *path, inlay_file_error *error)
+{
+    return use(path, true, error);
+}
+
+/* Calls a function again and again, in which one allocation after the other fails. Once none does, it must return that
+   status. Returns how many there are. */
+static long expect_failures(const char *label, const char *path,
+                            inlay_file_status (*function)(const char *path, inlay_file_error *error),
+                            inlay_file_status last)
+{
     inlay_file_status status;
     long allocations = 0;
     do {
@@ -136,15 +158,176 @@ START_TEST(allocations_fail)
         live = 0;
         countdown = allocations++;
         watched = true;
-        status = use(path, models[_i].is_ngram, &error);
+        status = function(path, &error);
         watched = false;
-        EXPECT(live == 0, "%s: %ld allocations are left after one failed: %ld", models[_i].label, live, allocations);
+        EXPECT(live == 0, "%s: %ld allocations are left after one failed: %ld", label, live, allocations);
         bool reached = countdown < 0;
-        EXPECT(status == (reached ? INLAY_FILE_ERROR_NO_MEMORY : INLAY_FILE_OK) && error.status == status,
-               "%s: allocation %ld failed: %s: %s", models[_i].label, allocations, inlay_file_status_string(status),
+        EXPECT(status == (reached ? INLAY_FILE_ERROR_NO_MEMORY : last) && error.status == status,
+               "%s: allocation %ld failed: %s: %s", label, allocations, inlay_file_status_string(status),
                error.message);
-    } while (status != INLAY_FILE_OK);
-    EXPECT(allocations > 10, "%s: %ld allocations", models[_i].label, allocations);
+    } while (status == INLAY_FILE_ERROR_NO_MEMORY);
+    return allocations - 1;
+}
+
+START_TEST(allocations_of_models_fail)
+{
+    struct model model = {models[_i].tensors, 0, models[_i].config, NULL};
+    while (model.count < 8 && model.tensors[model.count].name != NULL)
+        model.count++;
+    const char *path = model_write(&model);
+    inlay_init();
+    long allocations =
+        expect_failures(models[_i].label, path, models[_i].is_ngram ? use_ngram : use_layer, INLAY_FILE_OK);
+    EXPECT(allocations >= 10, "%s: %ld allocations", models[_i].label, allocations);
+}
+END_TEST
+
+/* ---- Formats ---------------------------------------------------------------------------------------------------- */
+
+/* Short strings share a piece of 16 KiB. One of these bytes takes memory of its own, and so does what is behind it:
+   each file has it at one place after the other. An array of as many bytes has as many as LONG_ARRAY elements of 8. */
+enum { LONG = 40000, LONG_ARRAY = LONG / 8 };
+
+/* Returns the text of a place: a long one if that is the place. */
+static const char *text_at(int place, int long_place, const char *usual)
+{
+    static char text[LONG + 1];
+    if (place != long_place)
+        return usual;
+    memset(text, 'x', LONG);
+    return text;
+}
+
+/* Writes a text made by printf in the folder. */
+static const char *write_format(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static const char *write_format(const char *name, const char *format, ...)
+{
+    static char text[4 * LONG];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return write_text(name, text);
+}
+
+static const char *make_safetensors(int place)
+{
+    static char header[2 * LONG];
+    snprintf(header, sizeof header,
+             "{\"__metadata__\":{\"%s\":\"%s\"},\"%s\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}",
+             text_at(0, place, "key"), text_at(1, place, "text"), text_at(2, place, "w"));
+    return write_blob("a.safetensors", blob_safetensors(header, 1));
+}
+
+static const char *make_gguf(int place)
+{
+    enum { U8 = 0, STRING = 8, ARRAY = 9 };
+    const int strings = place == 3 ? LONG_ARRAY : 1, numbers = place == 4 ? LONG_ARRAY : 1;
+    struct blob blob = blob_gguf(1, 3);
+    blob_value(&blob, text_at(0, place, "key"), STRING);
+    blob_string(&blob, text_at(1, place, "text"));
+    blob_value(&blob, "strings", ARRAY);
+    blob_number(&blob, STRING, 4);
+    blob_number(&blob, (uint64_t)strings, 8);
+    for (int i = 0; i < strings; i++)
+        blob_string(&blob, text_at(2, place, ""));
+    blob_value(&blob, "numbers", ARRAY);
+    blob_number(&blob, U8, 4);
+    blob_number(&blob, (uint64_t)numbers, 8);
+    blob_zeros(&blob, (size_t)numbers);
+    blob_tensor(&blob, text_at(5, place, "w"), 1, (uint64_t[]){8}, 0, 0);
+    blob_data(&blob, 32, 32);
+    return write_blob("a.gguf", blob);
+}
+
+static const char *make_npy(int place)
+{
+    static const char header[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n";
+    (void)place;
+    struct blob blob = {NULL, 0, 0};
+    blob_add(&blob, "\x93NUMPY\x01", 8);
+    blob_number(&blob, sizeof header - 1, 2);
+    blob_add(&blob, header, sizeof header - 1);
+    blob_zeros(&blob, 24);
+    return write_blob("a.npy", blob);
+}
+
+/* An index of one tensor in a file whose name may be long, of two in two such files, or of so many tensors that the
+   list of them is what is long. */
+static const char *make_index(int place)
+{
+    enum { MANY = 800 };
+    static char header[3 * LONG], map[3 * LONG];
+    const int tensors = place == 3 ? MANY : place == 2 ? 2 : 1;
+    size_t header_size = 0, map_size = 0;
+    for (int i = 0; i < tensors; i++) {
+        const char *name = text_at(0, place, "w"), *comma = i > 0 ? "," : "";
+        header_size += (size_t)snprintf(header + header_size, sizeof header - header_size,
+                                        "%s\"%s%d\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[%d,%d]}", comma,
+                                        name, i, i, i + 1);
+        map_size += (size_t)snprintf(map + map_size, sizeof map - map_size, "%s\"%s%d\":\"%s%s\"", comma, name, i,
+                                     place == 2 ? text_at(2, 2, "") : text_at(1, place, "a.safetensors"),
+                                     place == 2 && i > 0 ? "x" : "");
+    }
+    memmove(header + 1, header, header_size + 1);
+    header[0] = '{';
+    strcat(header, "}");
+    write_blob("a.safetensors", blob_safetensors(header, (size_t)tensors));
+    return write_format("a.index.json", "{\"weight_map\":{%s}}", map);
+}
+
+/* A folder with a config.json: a long text, an array, or objects whose keys fill one piece of memory after the other,
+   once and half a key later. */
+static const char *make_config(int place)
+{
+    enum { KEY = 1000, OBJECTS = 40 };
+    static char objects[OBJECTS * (KEY + 16)];
+    make_safetensors(-1);
+    switch (place) {
+    case 0:
+        write_format("config.json", "{\"a\":\"%s\",\"b\":1}", text_at(0, 0, ""));
+        break;
+    case 1:
+        write_format("config.json", "{\"a\":[\"%s\"],\"b\":1}", text_at(0, 0, ""));
+        break;
+    case 2:
+        for (size_t i = 0; i < 2 * LONG_ARRAY; i++)
+            objects[i] = i % 2 == 0 ? '1' : ',';
+        objects[2 * LONG_ARRAY - 1] = '\0';
+        write_format("config.json", "{\"a\":[%s]}", objects);
+        break;
+    default:
+        objects[0] = '\0';
+        for (int i = 0; i < OBJECTS; i++)
+            sprintf(objects + strlen(objects), "%s\"%0*d\":%s", i > 0 ? "," : "", KEY, i,
+                    i == 0 && place == 4 ? "0" : "{}");
+        write_format("config.json", "{%s}", objects);
+    }
+    return path_of("");
+}
+
+static const struct {
+    const char *label;
+    const char *(*make)(int place); /* writes a file in the folder, with what is long at a place; -1: nowhere */
+    int places;
+    unsigned missing; /* a set of bits 1 << place, where a file does not exist that is named */
+} formats[] = {
+    {"safetensors", make_safetensors, 3, 0},     {"GGUF", make_gguf, 6, 0},     {"npy", make_npy, 0, 0},
+    {"index", make_index, 4, 1u << 1 | 1u << 2}, {"config", make_config, 5, 0},
+};
+
+START_TEST(allocations_of_formats_fail)
+{
+    for (int place = -1; place < formats[_i].places; place++) {
+        make_folder();
+        const char *path = formats[_i].make(place);
+        long allocations = expect_failures(
+            formats[_i].label, path, open_file,
+            place >= 0 && (formats[_i].missing & 1u << place) != 0 ? INLAY_FILE_ERROR_SYSTEM : INLAY_FILE_OK);
+        EXPECT(allocations >= 3, "%s: %ld allocations", formats[_i].label, allocations);
+        remove_folder();
+    }
 }
 END_TEST
 
@@ -153,7 +336,8 @@ int main(int argc, char **argv)
     Suite *suite = suite_create("memory of files");
     TCase *tests = tcase_create("allocations");
     tcase_add_unchecked_fixture(tests, model_folder_make, model_folder_delete);
-    tcase_add_loop_test(tests, allocations_fail, 0, sizeof models / sizeof *models);
+    tcase_add_loop_test(tests, allocations_of_models_fail, 0, sizeof models / sizeof *models);
+    tcase_add_loop_test(tests, allocations_of_formats_fail, 0, sizeof formats / sizeof *formats);
     suite_add_tcase(suite, tests);
     return run_suite(argc, argv, suite);
 }

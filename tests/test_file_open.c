@@ -186,6 +186,10 @@ START_TEST(npy_files)
          "overflows"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (18446744073709551616,), }", 4, INLAY_FILE_ERROR_SYNTAX,
          "tuple"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1), }", 4, INLAY_FILE_ERROR_SYNTAX, "tuple"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 18446744073709551615, 18446744073709551615, "
+         "18446744073709551615, 18446744073709551615, 18446744073709551615, 18446744073709551615, 1), }",
+         4, INLAY_FILE_ERROR_RANGE, "[0, 18446744073709551615, 18446744073709551615, "},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }", 12, INLAY_FILE_ERROR_TRUNCATED, "[2, 2]"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }", 20, INLAY_FILE_ERROR_RANGE, "[2, 2]"},
     };
@@ -204,6 +208,9 @@ START_TEST(npy_files)
     file = open_good(write_npy("{'descr': '<i8', 'fortran_order': False, 'shape': (), }\n", 8));
     EXPECT(inlay_file_tensor_at(file, 0)->rank == 0, "a scalar");
     expect_no_table(file, "data", INLAY_FILE_ERROR_SHAPE, "2 dimensions");
+    inlay_file_close(file);
+    file = open_good(write_npy("\t{'descr'\r:\t'<i8',\n'fortran_order'\r\n: False,\t\t'shape':\r(\r2,\r)\r,\r}\r", 16));
+    EXPECT(inlay_file_tensor_at(file, 0)->shape[0] == 2, "blanks of every kind");
     inlay_file_close(file);
     struct blob blob = {NULL, 0, 0};
     const char dictionary[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }\n";
@@ -278,6 +285,16 @@ START_TEST(indexes)
     EXPECT(inlay_file_tensor_count(file) == 2 && strcmp(inlay_file_tensor_at(file, 0)->name, "a") == 0, "two tensors");
     EXPECT(strcmp(inlay_file_tensor_named(file, "b")->path, path_of("2.safetensors")) == 0, "its path");
     inlay_file_close(file);
+    /* Names without a folder are those of the working directory. */
+    int before = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    ck_assert_int_eq(chdir(folder()), 0);
+    file = open_good("m.index.json");
+    EXPECT(strcmp(inlay_file_tensor_named(file, "b")->path, "2.safetensors") == 0, "its path");
+    inlay_file_close(file);
+    ck_assert_int_eq(fchdir(before), 0);
+    close(before);
+    ck_assert_int_eq(truncate(write_text("long.index.json", "{}"), 100000001), 0);
+    expect_refused(path_of("long.index.json"), INLAY_FILE_ERROR_LIMIT, "", "bytes");
 
     refuse_index("{}", INLAY_FILE_ERROR_MISSING, "weight_map", "names no tensors");
     refuse_index("{\"weight_map\":{}}", INLAY_FILE_ERROR_MISSING, "weight_map", "names no tensors");
@@ -420,6 +437,18 @@ START_TEST(settings)
     for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
         EXPECT(inlay_file_value_named(file, left_out[i]) == NULL, "%s", left_out[i]);
     inlay_file_close(file);
+    /* A name has at most 1024 bytes, with its prefix or without. */
+    static const int sizes[] = {1017, 1018, 1024, 1025};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char text[1100], key[1100];
+        snprintf(text, sizeof text, "{\"%0*d\":1,\"after\":1}", sizes[i], 0);
+        snprintf(key, sizeof key, "config.%0*d", sizes[i], 0);
+        write_text("config.json", text);
+        file = open_good(folder());
+        EXPECT((inlay_file_value_named(file, key) != NULL) == (sizes[i] == 1017), "a name of %d bytes", sizes[i]);
+        EXPECT(setting(file, "config.after", INLAY_FILE_VALUE_INTEGER)->integer == 1, "after a name");
+        inlay_file_close(file);
+    }
 }
 END_TEST
 

@@ -168,7 +168,8 @@ static inlay_file_status parse_strings(struct parser *parser, inlay_file_value *
 /* Reads numbers [count] of a type. They are integers unless one of them is none. */
 static inlay_file_status parse_numbers(struct parser *parser, inlay_file_value *value, uint64_t type, uint64_t count)
 {
-    if (count > left(parser) / value_bytes[type] || count > SIZE_MAX / sizeof(int64_t))
+    /* Then `count` is at most MOST_HEADER_BYTES, and eight times as many bytes are still a size_t. */
+    if (count > left(parser) / value_bytes[type])
         return truncated(parser);
     int64_t *integers = inlay_catalogue_memory(parser->catalogue, (size_t)count * sizeof *integers);
     if (integers == NULL)

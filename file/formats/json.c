@@ -89,7 +89,9 @@ bool inlay_json_member(struct inlay_json *json, struct inlay_text *key)
 {
     if (!goes_on(json, '}') || !inlay_json_string(json, key))
         return false;
-    return take(json, ':') || broken(json, "a colon is expected");
+    if (!take(json, ':'))
+        return broken(json, "a colon is expected");
+    return true;
 }
 
 bool inlay_json_element(struct inlay_json *json)
@@ -241,7 +243,9 @@ bool inlay_json_unsigned(struct inlay_json *json, uint64_t *value)
         json->at = first;
         return broken(json, expected);
     }
-    return fits || inlay_json_refuse(json, INLAY_FILE_ERROR_LIMIT, "an integer is above 2^63 - 1");
+    if (!fits)
+        return inlay_json_refuse(json, INLAY_FILE_ERROR_LIMIT, "an integer is above 2^63 - 1");
+    return true;
 }
 
 /* Takes one word. */
@@ -262,9 +266,11 @@ static double number_of(const char *first, size_t size)
     memcpy(copy, first, size);
     copy[size] = '\0';
     locale_t plain = newlocale(LC_ALL_MASK, "C", none);
-    double value = plain != none ? strtod_l(copy, NULL, plain) : 0;
-    if (plain != none)
-        freelocale(plain);
+    /* 1 branch never taken: glibc and musl have this locale without allocating it. */
+    if (plain == none)
+        return 0;
+    double value = strtod_l(copy, NULL, plain);
+    freelocale(plain);
     return value;
 }
 
@@ -313,9 +319,9 @@ bool inlay_json_number(struct inlay_json *json, bool *integer, int64_t *value, d
 bool inlay_json_literal(struct inlay_json *json)
 {
     inlay_json_peek(json);
-    return (json->problem == NULL &&
-            (take_word(json, "true") || take_word(json, "false") || take_word(json, "null"))) ||
-           broken(json, "a value is expected");
+    if (json->problem == NULL && (take_word(json, "true") || take_word(json, "false") || take_word(json, "null")))
+        return true;
+    return broken(json, "a value is expected");
 }
 
 /* ---- Any value -------------------------------------------------------------------------------------------------- */
@@ -353,5 +359,7 @@ bool inlay_json_skip(struct inlay_json *json)
 bool inlay_json_end(struct inlay_json *json)
 {
     inlay_json_peek(json);
-    return json->problem == NULL && (json->at == json->end || broken(json, "something follows the end"));
+    if (json->at != json->end)
+        broken(json, "something follows the end");
+    return json->problem == NULL;
 }

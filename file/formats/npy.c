@@ -164,12 +164,12 @@ static const struct {
 /* Says which types a kind of file can have. */
 static bool refuse_elements(struct slice descr, enum npy_kind kind, struct npy *npy)
 {
-    char name[16] = "", list[160] = "";
+    char name[16] = "", list[ELEMENTS * sizeof " and '<f4'"] = "";
     size_t used = 0;
     for (size_t at = 0; at < descr.size && at + 1 < sizeof name; at++)
         name[at] = descr.text[at] > ' ' && descr.text[at] <= '~' ? descr.text[at] : '?';
     unsigned left = kinds[kind].elements;
-    for (unsigned i = 0; i < ELEMENTS && used < sizeof list; i++) {
+    for (unsigned i = 0; i < ELEMENTS; i++) {
         if ((left & 1u << i) == 0)
             continue;
         left &= ~(1u << i);
