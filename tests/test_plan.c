@@ -127,12 +127,40 @@ START_TEST(mappings_extents_and_weights)
 }
 END_TEST
 
+/* A text that is too short is cut, and ends; none at all is refused, behind what else is wrong. */
+START_TEST(texts_of_plans)
+{
+    static const float rows[4][8];
+    static const int32_t ids[2] = {2, 1}, bad_ids[2] = {2, 4};
+    const inlay_table tokens = inlay_table_f32(rows, 4, 8);
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    inlay_layer *layer = make_layer_of(&spec);
+    const inlay_batch batch = inlay_batch_i32(ids, 1, 2, 0), bad = inlay_batch_i32(bad_ids, 1, 2, 0);
+    float out[2][8];
+    char whole[2000], text[2000];
+    const size_t stride = sizeof *out;
+    ck_assert_int_eq(inlay_forward_explain(layer, &batch, out, stride, NULL, NULL, whole, sizeof whole), INLAY_OK);
+    for (size_t size = 1; size <= strlen(whole) + 1; size++) {
+        memset(text, 0x55, sizeof text);
+        ck_assert_int_eq(inlay_forward_explain(layer, &batch, out, stride, NULL, NULL, text, size), INLAY_OK);
+        EXPECT(strlen(text) == size - 1 && memcmp(text, whole, size - 1) == 0 && text[size] == 0x55, "%zu bytes", size);
+    }
+    text[0] = 0x55;
+    EXPECT(inlay_forward_explain(layer, &batch, out, stride, NULL, NULL, NULL, 9) == INLAY_ERROR_NULL, "no text");
+    EXPECT(inlay_forward_explain(layer, &batch, out, stride, NULL, NULL, text, 0) == INLAY_ERROR_SHAPE, "no bytes");
+    EXPECT(inlay_forward_explain(layer, &bad, out, stride, NULL, NULL, NULL, 0) == INLAY_ERROR_ID, "a bad id");
+    EXPECT(text[0] == 0x55, "a text of no bytes was written");
+    inlay_layer_destroy(layer);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     Suite *suite = suite_create("plan");
     TCase *decisions = tcase_create("decisions");
     tcase_add_loop_test(decisions, each_decision_has_its_reason, 0, (int)(sizeof plans / sizeof *plans));
     tcase_add_test(decisions, mappings_extents_and_weights);
+    tcase_add_test(decisions, texts_of_plans);
     suite_add_tcase(suite, decisions);
     return run_suite(argc, argv, suite);
 }
