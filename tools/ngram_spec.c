@@ -329,6 +329,9 @@ static int take_text(const char *path, const char *text, size_t size, struct ngr
 {
     json_error_t error;
     json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    /* Without memory jansson says nothing. */
+    if (root == NULL && error.text[0] == '\0')
+        return out_of_memory(shown(path), (double)size);
     if (root == NULL)
         return failed("%s, line %d, cannot be read as JSON: %s", shown(path), error.line,
                       escaped(error.text, strlen(error.text)));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A library to preload: it makes one call of the C library fail, fall short or be followed by a signal. INLAY_FAULT is
- * "FUNCTION N EFFECT": the N-th call (from 1) of read, fsync, rename or create, which is an open that creates a file.
+ * "FUNCTION N EFFECT": the N-th call (from 1) of read, fsync, rename, create, which is an open that creates a file, or
+ * allocate, which asks malloc or its kin for a mebibyte or more.
  * EFFECT is an errno by number, "end" (read returns 0), "short" (read returns one byte) or "signal NUMBER" (raised when
  * the call has succeeded). With "probe 1 0" it only says that it is there.
  */
@@ -51,6 +52,32 @@ ssize_t read(int file, void *out, size_t size)
     if (strcmp(effect, "short") == 0)
         return real(file, out, size > 0);
     return fails() ? -1 : real(file, out, size);
+}
+
+/* glibc's own, since dlsym() allocates. */
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+
+/* Returns whether a request of these bytes fails, with errno. */
+static int no_memory(size_t size)
+{
+    return size >= 1 << 20 && due("allocate") && fails();
+}
+
+void *malloc(size_t size)
+{
+    return no_memory(size) ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return no_memory(count * size) ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *memory, size_t size)
+{
+    return no_memory(size) ? NULL : __libc_realloc(memory, size);
 }
 
 int fsync(int file)

@@ -3,6 +3,7 @@
 links that dangle, outputs that are one file, and work that takes long."""
 
 import errno
+import json
 import os
 import pty
 import resource
@@ -12,8 +13,8 @@ import subprocess
 import time
 
 from harness import (
-    COMMAND, TIMEOUT, check, check_error, draws_pictures, has_threads, memory_limit, parse_npy, png_size, read,
-    reads_specs, run, table, write,
+    COMMAND, TIMEOUT, array, check, check_error, draws_pictures, has_threads, memory_limit, number_list, parse_npy,
+    png_size, read, reads_specs, run, table, write,
 )
 
 SMALL = ("embed", "--ids", "1 2 3", "--dim", "4")
@@ -42,6 +43,7 @@ def test_faults(directory):
         return
     faulty = lambda fault, *args, **more: run(*args, env={"LD_PRELOAD": library, "INLAY_FAULT": fault}, **more)
     test_reading(directory, faulty)
+    test_allocating(directory, faulty)
     test_committing(directory, faulty)
     test_signals(directory, faulty)
 
@@ -75,6 +77,37 @@ def test_reading_spec(directory, faulty):
         check(result.stdout == b"14\n10\n11\n", f"{fault}: a spec", result.stderr)
     check_error(faulty("read 1 end", *ids), 1, "an empty spec", "spec.json", "cannot be read as JSON")
     check_error(faulty(f"read 1 {errno.EIO}", *ids), 1, "a spec that is not read", "cannot read", "spec.json")
+
+
+def test_allocating(directory, faulty):
+    """Every large allocation of a command fails once."""
+    many = 200_000
+    name = lambda file: os.path.join(directory, file)
+    zeros = write(name("zeros.npy"), number_list([0] * many, "<i8"))
+    digits = write(name("zeros.txt"), b"0 " * many)
+    lines = write(name("lines.txt"), b"1\n" * many)
+    floats = write(name("floats.npy"), number_list([0] * many, "<f4"))
+    rows = write(name("rows.npy"), array("<f4", (many, 2), [0] * (2 * many)))
+    commands = {
+        "a table": ("embed", "--ids", "0", "--table", rows, "--out", "/dev/null"),
+        "a random table": ("embed", "--ids", "0", "--vocab", str(many), "--dim", "2", "--out", "/dev/null"),
+        "positions of a text": ("table", "--positions", "@" + lines, "--dim", "1", "--out", "/dev/null"),
+        "positions of .npy": ("table", "--positions", floats, "--dim", "1", "--out", "/dev/null"),
+    }
+    if reads_specs():
+        spec = {"vocab": many, "length": 1, "mix": "xor", "multipliers": [[1]],
+                "columns": [{"length": 1, "vector": 0, "modulus": 5}]}
+        ngram = lambda file, more, *args: ("ngram", "--spec", write(name(file), json.dumps({**spec, **more}).encode()),
+                                           *args, "--out", "/dev/null")
+        commands["a spec and ids of a text"] = ngram("1.json", {"resets": [0] * many}, "--ids-file", digits)
+        commands["ids of .npy"] = ngram("2.json", {}, "--ids-file", zeros)
+        commands["a token map"] = ngram("3.json", {"token_map": "required"}, "--token-map", zeros, "--ids", "0")
+    for what, args in commands.items():
+        failures = 0
+        while (result := faulty(f"allocate {failures + 1} {errno.ENOMEM}", *args)).returncode != 0 and failures < 40:
+            failures += 1
+            check_error(result, 1, f"allocation {failures} of {what} fails", "which this process cannot get")
+        check(1 <= failures < 40, f"{what}: {failures} allocations fail", result.stderr)
 
 
 def test_committing(directory, faulty):
