@@ -19,8 +19,11 @@ import tempfile
 BUILD, PREFIX = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-# What compilers emit calls to by themselves; the global offset table is no call at all.
-ALWAYS = {"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"}
+# What compilers emit calls to by themselves, with -fstack-protector also when a function has damaged its frame; the global
+# offset table is no call at all.
+ALWAYS = {"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail"}
+# With _FORTIFY_SOURCE, headers replace a function by one that also knows the size of the buffer.
+FORTIFIED = re.compile(r"__(\w+)_(?:chk|2)")
 STRINGS = {"bcmp", "memchr", "memcmp", "strchr", "strcmp", "strcspn", "strlen", "strncmp", "strspn"}
 # What baseline objects call beside each other: no lock, no abort, no I/O but in the one file that reads files, and no
 # other system call but the advice about huge pages. Objects are named after the folder and the file of their source.
@@ -47,7 +50,7 @@ ISAS = {
     "avx2": {"sleef": r"Sleef_\w+avx2$", "never": {"registers wider than AVX2's": r"%zmm|\{%k", "a masked move": r"\tvp?maskmov"}},
     "avx512": {"sleef": r"Sleef_\w+avx512f$", "never": {}},
     "neon": {"sleef": r"Sleef_\w+advsimd$", "never": {}},
-    "portable": {"sleef": None, "never": {"instructions above the baseline": WIDE, "a fused multiply-add": FUSED}},
+    "portable": {"sleef": r"(?!)", "never": {"instructions above the baseline": WIDE, "a fused multiply-add": FUSED}},
 }
 EVERYWHERE = {"a fused multiply-add in float": FUSED_FLOAT, "a gather instruction": GATHER}
 
@@ -71,10 +74,15 @@ def symbols(path, *flags):
     return {line.split()[-1].split("@")[0] for line in tool("nm", *flags, path).splitlines() if len(line.split()) >= 2}
 
 
+def unfortified(name):
+    match = FORTIFIED.fullmatch(name)
+    return match[1] if match else name
+
+
 def audit_object(path, name):
     code = tool("objdump", "-d", "--no-show-raw-insn", path)
     defined = symbols(path, "-g", "--defined-only")
-    undefined = symbols(path, "-g", "--undefined-only")
+    undefined = {unfortified(symbol) for symbol in symbols(path, "-g", "--undefined-only")}
     isa = name.split("_")[0] if name.split("_")[0] in ISAS else None
     never = dict(EVERYWHERE)
     if isa:
