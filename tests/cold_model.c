@@ -24,7 +24,6 @@ static const char index_name[] = "model.safetensors.index.json";
 
 inlay_file *file;
 inlay_file_table cold_table;
-size_t page_bytes;
 
 float element(size_t at)
 {
@@ -107,7 +106,6 @@ void open_with(inlay_file_memory memory, size_t resident_bytes)
     ck_assert_msg(inlay_file_table_of(file, "shard_*.weight", &cold_table, &error) == INLAY_FILE_OK, "%s",
                   error.message);
     ck_assert(cold_table.view.rows == FILES * (size_t)FILE_ROWS && cold_table.view.extent_count == FILES);
-    page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 }
 
 void open_mapped(void)
@@ -129,7 +127,7 @@ size_t cached_pages(void)
     static unsigned char flags[32 * MIB / 4096];
     for (size_t i = 0; i < file->mapping_count; i++) {
         const struct inlay_mapping *mapping = &file->mappings[i];
-        const size_t pages = (mapping->size + page_bytes - 1) / page_bytes;
+        const size_t pages = (mapping->size + page_bytes() - 1) / page_bytes();
         ck_assert(pages <= sizeof flags && mincore((void *)(uintptr_t)mapping->bytes, mapping->size, flags) == 0);
         for (size_t p = 0; p < pages; p++)
             count += flags[p] & 1;
@@ -187,7 +185,7 @@ bool drop_cache_before_requests(void)
 {
     if (!drop_cache())
         return false;
-    madvise((void *)(uintptr_t)file->mappings[0].bytes, page_bytes, MADV_WILLNEED);
+    madvise((void *)(uintptr_t)file->mappings[0].bytes, page_bytes(), MADV_WILLNEED);
     if (wait_for_pages(1) > 0)
         return drop_cache();
     printf("skipped a test of cold tables: the system, or what emulates it, ignores requests for pages\n");

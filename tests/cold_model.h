@@ -7,6 +7,7 @@
 #define INLAY_TESTS_COLD_MODEL_H
 
 #include "support.h"
+#include "system.h"
 
 #include <inlay/file.h>
 
@@ -15,7 +16,6 @@ enum { MIB = 1 << 20, WIDTH = 66, ROW = WIDTH * sizeof(float), FILES = 2, FILE_R
 /* What is open, and the table whose rows the tensors of both files hold in turn. */
 extern inlay_file *file;
 extern inlay_file_table cold_table;
-extern size_t page_bytes; /* bytes of a page */
 
 /* Writes and removes the model, outside of tests: each test forks. */
 void make_model(void);

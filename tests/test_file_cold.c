@@ -98,7 +98,7 @@ START_TEST(every_type_of_ids_finds_its_rows)
         ids[1] = 190; /* little-endian, at an odd address; its row lies on one page */
         EXPECT(inlay_file_prefetch(file, &cold_table.view, ids + 1, types[i], 1) == INLAY_FILE_OK, "an error");
         const size_t cached = wait_for_pages(1);
-        const struct inlay_rows rows = inlay_rows_of(&cold_table.view, ids + 1, types[i], 1, page_bytes);
+        const struct inlay_rows rows = inlay_rows_of(&cold_table.view, ids + 1, types[i], 1, page_bytes());
         drop_from_process();
         inlay_rows_touch(&rows, 0, 1);
         EXPECT(cached == 1 && cached_pages() == 1, "type %d: %zu pages, then %zu", types[i], cached, cached_pages());
@@ -122,7 +122,7 @@ START_TEST(ids_outside_of_the_table_are_ignored)
         ck_assert(inlay_file_prefetch(file, &cold_table.view, hostile, INLAY_ID_I64, count) == INLAY_FILE_OK);
     }
     const int16_t negative[] = {-1, INT16_MIN};
-    const struct inlay_rows rows = inlay_rows_of(&cold_table.view, negative, INLAY_ID_I16, 2, page_bytes);
+    const struct inlay_rows rows = inlay_rows_of(&cold_table.view, negative, INLAY_ID_I16, 2, page_bytes());
     size_t pages = 0;
     EXPECT(inlay_rows_request(&rows, 0, MOST_REQUESTED, &pages) == 2 && pages == 0, "%zu pages of negative ids", pages);
     EXPECT(!empty || cached_pages() == 0, "%zu pages were read", cached_pages());
@@ -133,11 +133,11 @@ END_TEST
 /* Requests and reads pages of rows, around which nothing can be read. */
 static void touch_between_guards(const inlay_table *view, const int64_t *ids, size_t count)
 {
-    const struct inlay_rows rows = inlay_rows_of(view, ids, INLAY_ID_I64, count, page_bytes);
+    const struct inlay_rows rows = inlay_rows_of(view, ids, INLAY_ID_I64, count, page_bytes());
     for (size_t i = 0; i < count; i++) {
         size_t pages = 0;
         const bool inside = (uint64_t)ids[i] >= view->first_row && (uint64_t)ids[i] - view->first_row < view->rows;
-        const struct inlay_rows row = inlay_rows_of(view, &ids[i], INLAY_ID_I64, 1, page_bytes);
+        const struct inlay_rows row = inlay_rows_of(view, &ids[i], INLAY_ID_I64, 1, page_bytes());
         EXPECT(inlay_rows_request(&row, 0, MOST_REQUESTED, &pages) == 1, "a row was left out");
         EXPECT((pages > 0) == inside, "id %lld: %zu pages", (long long)ids[i], pages);
     }
@@ -147,7 +147,6 @@ static void touch_between_guards(const inlay_table *view, const int64_t *ids, si
 START_TEST(no_page_outside_of_the_rows_is_read)
 {
     enum { SHARD_ROWS = 100, DIM = 320 };
-    page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     struct arena data = arena_make(SHARD_ROWS * DIM), scales = arena_make(SHARD_ROWS * DIM / 32);
     const int64_t ids[] = {-1, 0, 6, 7, 8, 106, 107, 108, INT64_MAX};
     for (enum placement place = AT_BEGIN; place <= AT_END; place++) {
@@ -182,7 +181,6 @@ START_TEST(no_byte_outside_of_the_rows_is_read)
     float *scales = calloc(ROWS, sizeof *scales);
     signed char *codes = calloc(ROWS, DIM);
     ck_assert(scales != NULL && codes != NULL);
-    page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     const inlay_table view = inlay_table_i8(codes, scales, ROWS, DIM);
     touch_between_guards(&view, ids, sizeof ids / sizeof *ids);
     free(scales);
@@ -201,7 +199,7 @@ START_TEST(scales_are_requested_too)
     inlay_table view = inlay_table_i8(cold_table.view.extents[0].data, cold_table.view.extents[1].data, 1 << 20, 8);
     call->ids[0] = 3;
     call->ids[1] = 1 << 19;
-    const struct inlay_rows rows = inlay_rows_of(&view, call->ids, INLAY_ID_I32, COUNT, page_bytes);
+    const struct inlay_rows rows = inlay_rows_of(&view, call->ids, INLAY_ID_I32, COUNT, page_bytes());
     size_t pages = 0;
     ck_assert(inlay_rows_request(&rows, 0, MOST_REQUESTED, &pages) == COUNT);
     EXPECT(pages == 2 * COUNT, "%zu pages", pages);
@@ -247,8 +245,8 @@ START_TEST(a_large_call_requests_all_pages)
     begin(&the_call);
     EXPECT(the_call.read.requested >= LARGE_CALL, "%zu pages were requested", the_call.read.requested);
     /* The gather waits for the last windows. Faults also map neighbours that the cache has. */
-    EXPECT(resident_bytes() / page_bytes > LARGE_CALL / 2, "%zu pages were read before the gather",
-           resident_bytes() / page_bytes);
+    EXPECT(resident_bytes() / page_bytes() > LARGE_CALL / 2, "%zu pages were read before the gather",
+           resident_bytes() / page_bytes());
     gather(&the_call);
     inlay_file_read_end(file, &the_call.read);
     EXPECT(rows_are_right(&the_call), "rows differ");
@@ -261,10 +259,11 @@ START_TEST(neighbouring_rows_are_requested_together)
     open_mapped();
     for (int32_t i = 0; i < LARGE_CALL; i++)
         the_call.ids[i] = i;
-    const struct inlay_rows rows = inlay_rows_of(&cold_table.view, the_call.ids, INLAY_ID_I32, LARGE_CALL, page_bytes);
+    const struct inlay_rows rows =
+        inlay_rows_of(&cold_table.view, the_call.ids, INLAY_ID_I32, LARGE_CALL, page_bytes());
     size_t pages = 0;
     ck_assert(inlay_rows_request(&rows, 0, SIZE_MAX, &pages) == LARGE_CALL);
-    const size_t least = LARGE_CALL * ROW / page_bytes;
+    const size_t least = LARGE_CALL * ROW / page_bytes();
     EXPECT(pages >= least && pages <= least + 2, "%zu pages, not %zu", pages, least);
     close_file();
 }
