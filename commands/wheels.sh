@@ -89,6 +89,7 @@ checkpoint_wheel() {
 build_wheel() {
     local python=$1 directory=$2 tools=$2/tools/bin
     shift 2
+    umask 022 # Wheels hold the modes of files.
     wheel_environment "$directory/tools" "$python" python/requirements.txt || return
     rm -rf "$directory/built" "$directory/wheels"
     say "building the wheel"

@@ -5,10 +5,10 @@
  */
 #include "options.h"
 
-#include <assert.h>
 #include <getopt.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "message.h"
@@ -171,7 +171,8 @@ int options_parse(struct command_line *line, int argc, char **argv, void *option
 {
     struct option known[OPTIONS_MOST + 2] = {{"help", no_argument, NULL, 'h'}};
     for (int i = 0; line->rules[i].name != NULL; i++) {
-        assert(i < OPTIONS_MOST);
+        if (i >= OPTIONS_MOST)
+            abort();
         int argument = line->rules[i].kind == OPTION_FLAG ? no_argument : required_argument;
         known[i + 1] = (struct option){line->rules[i].name, argument, NULL, FIRST + i};
     }
@@ -193,7 +194,8 @@ bool option_given(const struct command_line *line, const char *name)
     size_t i = 0;
     while (line->rules[i].name != NULL && strcmp(line->rules[i].name, name) != 0)
         i++;
-    assert(line->rules[i].name != NULL);
+    if (line->rules[i].name == NULL)
+        abort();
     return line->given[i];
 }
 

@@ -294,7 +294,7 @@ PyObject *torch_use(PyObject *module, PyObject *addresses)
     }
     memcpy(&torch, functions, sizeof torch);
     /* The library of kernels lives as long as the process. */
-    if (torch.begin_library("inlay", "CPU", __FILE__, __LINE__, &library) != 0 ||
+    if (torch.begin_library("inlay", "CPU", "torch.c", __LINE__, &library) != 0 ||
         torch.add_kernel(library, "forward", run_forward) != 0 ||
         torch.add_kernel(library, "backward", run_backward) != 0)
         return PyErr_Format(PyExc_RuntimeError, "PyTorch refused the operators of inlay");

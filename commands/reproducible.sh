@@ -1,0 +1,78 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# Two builds of the same sources in unlike surroundings, whose installed files and wheels must have the same bytes. The
+# modes of the sources count as sources, since wheels keep them.
+
+# build_once TREE DIRECTORY JOBS [OPTION...]: builds TREE in DIRECTORY, installs it to DIRECTORY/installed, and builds the
+# wheel to TREE/build-wheel/wheels if TREE has the tools for it.
+build_once() {
+    local tree=$1 directory=$2 jobs=$3
+    shift 3
+    quietly meson setup "$directory" "$tree" --prefix=/usr -Dtool=enabled -Dfile=enabled -Dtests=disabled \
+        -Dbench=disabled "$@" || return 1
+    quietly ninja -j "$jobs" -C "$directory" || return 1
+    DESTDIR="$directory/installed" quietly meson install -C "$directory" --no-rebuild || return 1
+    [ ! -e "$tree/build-wheel/tools" ] || (cd "$tree" && build_wheel python3 build-wheel "${@/#/-Csetup-args=}") || return 1
+}
+
+# same_files ONE OTHER: prints how two folders differ in names, types and bytes of files, by diffoscope if there is one.
+same_files() {
+    diff -rq --no-dereference "$1" "$2" || {
+        ! command -v diffoscope >/dev/null || diffoscope --max-report-size 20000 "$1" "$2" || true
+        return 1
+    }
+}
+
+# modes DIRECTORY: prints the names and modes of its files.
+modes() {
+    (cd "$1" && find . -printf '%p %m\n' | LC_ALL=C sort)
+}
+
+# reproducible [OPTION...]: with options of Meson for both builds.
+reproducible() {
+    local top=$PWD/build-reproducible status=0 kind compared=0 skipped=0
+    local one=$top/one/inlay other="$top/another place/sources of inlay"
+    need_to_build python3-venv faketime
+    rm -rf "$top"
+    mkdir -p "$one" "$other" "$top/home"
+    git ls-files -z | xargs -0 cp --parents -t "$one"
+    cp -r "$one/." "$other"
+    wheel_environment build-wheel/tools python3 python/requirements.txt || status=$?
+    if [ "$status" = 77 ]; then
+        echo "skipped: the wheel, as PyPI cannot be reached"
+        skipped=1
+    elif [ "$status" != 0 ]; then
+        return 1
+    else
+        for kind in "$one" "$other"; do
+            mkdir "$kind/build-wheel"
+            ln -s "$PWD/build-wheel/tools" "$kind/build-wheel/tools"
+        done
+    fi
+
+    # Wheels hold times, which are that of the commit; nothing else may take notice of it.
+    SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+    export SOURCE_DATE_EPOCH
+    say "building in $one"
+    umask 022
+    LC_ALL=C TZ=UTC build_once "$one" "$one/build" 1 "$@" || return 1
+    say "building in $other"
+    echo "with a build folder elsewhere, in parallel, with another locale, time, time zone, home and umask"
+    umask 077
+    LC_ALL=C.UTF-8 TZ=XYZ-5:45 HOME=$top/home LD_PRELOAD="/usr/\$LIB/faketime/libfaketime.so.1" FAKETIME=+400d \
+        NO_FAKE_STAT=1 build_once "$other" "$top/build" "$(nproc)" "$@" || return 1
+
+    say "comparing"
+    same_files "$one/build/installed" "$top/build/installed" || status=1
+    diff <(modes "$one/build/installed") <(modes "$top/build/installed") || status=1
+    compared=$(find "$one/build/installed" ! -type d | wc -l)
+    if [ "$skipped" = 0 ]; then
+        same_files "$one/build-wheel/wheels" "$other/build-wheel/wheels" || status=1
+        compared=$((compared + 1))
+    fi
+    if [ "$status" != 0 ]; then
+        echo "FAILED: two builds of the same sources differ"
+        return 1
+    fi
+    echo "$compared passed, 0 failed, $skipped skipped"
+}
