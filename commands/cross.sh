@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Builds for ARM, and what is made of them.
+# Builds for other CPUs, and what is made of them.
 
 # need_to_cross PACKAGE...: the cross compiler for 64-bit ARM, the library that inlay needs there, and these packages.
 need_to_cross() {
@@ -13,9 +13,11 @@ need_to_cross() {
 cross() {
     case ${1:-} in
     aarch64) cross_aarch64 "${@:2}" ;;
-    armhf) cross_armhf ;;
+    armhf) cross_bits armhf arm-linux-gnueabihf qemu-arm libc6-dev-armhf-cross ;;
+    riscv64) cross_bits riscv64 riscv64-linux-gnu qemu-riscv64 libc6-dev-riscv64-cross ;;
+    refused) cross_refused ;;
     *)
-        echo "dev: cross knows aarch64 and armhf; for others give Meson a file of cross/" >&2
+        echo "dev: cross knows aarch64, armhf, riscv64 and refused; for others give Meson a file of cross/" >&2
         exit 2
         ;;
     esac
@@ -32,24 +34,66 @@ cross_aarch64() {
     run_tests build-aarch64 "$@"
 }
 
-# 32-bit ARM has portable and scalar kernels only, which need no SLEEF: the cross compiler brings all that is needed, and
-# dpkg needs no other architecture.
-cross_armhf() {
-    need_to_build gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-user
+# cross_bits NAME TRIPLET EMULATOR PACKAGE...: builds for a CPU with portable and scalar kernels only, which need no SLEEF:
+# the cross compiler brings all that is needed, and dpkg needs no other architecture.
+cross_bits() {
+    local name=$1 triplet=$2 emulator=$3 directory=build-$1
+    shift 3
+    need_to_build "gcc-$triplet" qemu-user "$@"
     configure build
     build build tools/inlay
-    configure build-armhf --cross-file cross/arm-linux-gnueabihf.ini -Dwerror=true
-    say "building build-armhf"
-    build build-armhf
-    say "embedding the same text here and on emulated 32-bit ARM"
+    configure "$directory" --cross-file "cross/$triplet.ini" -Dwerror=true
+    say "building $directory"
+    build "$directory"
+    say "embedding the same text here and on an emulated $name"
     local arguments=(embed --text-file README.md --table random --seed 1 --dim 512 --out)
     build/tools/inlay "${arguments[@]}" build/native.npy
     local isa
     for isa in portable scalar; do
-        INLAY_ISA=$isa qemu-arm -L /usr/arm-linux-gnueabihf build-armhf/tools/inlay "${arguments[@]}" build/armhf.npy
-        cmp build/native.npy build/armhf.npy
+        INLAY_ISA=$isa "$emulator" -L "/usr/$triplet" "$directory/tools/inlay" "${arguments[@]}" "build/$name.npy"
+        cmp build/native.npy "build/$name.npy"
     done
     echo "the bits are the same"
+    echo "2 passed, 0 failed, 0 skipped"
+}
+
+# Meson must refuse hosts whose results would be wrong, and say why; each line is a host, its compiler, its cpu_family, its
+# endianness, options of the compiler, and what Meson must say.
+cross_refused() {
+    need meson ninja-build gcc libc6-dev gcc-s390x-linux-gnu gcc-i686-linux-gnu libc6-dev-s390x-cross libc6-dev-i386-cross
+    local name compiler family endian option sentence passed=0 failed=0
+    rm -rf build-refused
+    mkdir build-refused
+    while IFS='|' read -r name compiler family endian option sentence; do
+        cat >"build-refused/$name.ini" <<INI
+[binaries]
+c = '$compiler'
+[built-in options]
+c_args = [$option]
+[host_machine]
+system = 'linux'
+cpu_family = '$family'
+cpu = '$family'
+endian = '$endian'
+INI
+        if meson setup "build-refused/$name" --cross-file "build-refused/$name.ini" >build-refused/log 2>&1; then
+            echo "FAILED: $name was not refused"
+            failed=$((failed + 1))
+        elif grep "ERROR: .*$sentence" build-refused/log; then
+            passed=$((passed + 1))
+        else
+            echo "FAILED: $name was refused, but not because '$sentence'"
+            cat build-refused/log
+            failed=$((failed + 1))
+        fi
+    done <<'HOSTS'
+s390x|s390x-linux-gnu-gcc|s390x|big||this host is big-endian
+i686|i686-linux-gnu-gcc|x86|little||this host is x86$
+x87|gcc|x86_64|little|'-mfpmath=387'|the x87 rounds to 80 bits
+HOSTS
+    rm -rf build-refused
+    echo "$passed passed, $failed failed, 0 skipped"
+    [ "$failed" = 0 ]
 }
 
 features() {

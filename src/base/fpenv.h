@@ -79,8 +79,27 @@ static inline void inlay_fpenv_leave(struct inlay_fpenv host)
     __asm__ volatile("vmsr fpscr, %0" ::"r"(host.fpscr) : "memory");
 }
 
+#elif defined(__riscv)
+
+struct inlay_fpenv {
+    unsigned long fcsr;
+};
+
+/* Round to nearest; this architecture has neither traps nor a mode that flushes to zero. */
+static inline struct inlay_fpenv inlay_fpenv_enter(void)
+{
+    struct inlay_fpenv host;
+    __asm__ volatile("fscsr %0, %1" : "=r"(host.fcsr) : "r"(0UL) : "memory");
+    return host;
+}
+
+static inline void inlay_fpenv_leave(struct inlay_fpenv host)
+{
+    __asm__ volatile("fscsr %0" ::"r"(host.fcsr) : "memory");
+}
+
 #else
-#error "inlay knows x86-64, aarch64 and armhf: add how this architecture saves its floating-point environment"
+#error "inlay knows x86-64, aarch64, armhf and riscv64: add how this architecture saves its floating-point environment"
 #endif
 
 /* Only kernels of x86-64 have non-temporal stores. */
