@@ -226,7 +226,7 @@ const std::int32_t *Fixture::next_ids() const
 
 bool fits(const Shape &shape)
 {
-    const std::size_t most = shape.series & (small | hashed) ? free_memory() / 4 * 3 : all_memory() / 2;
+    const std::size_t most = (shape.series & (small | hashed)) != 0 ? free_memory() / 4 * 3 : all_memory() / 2;
     return fixture_bytes(shape) <= most;
 }
 

@@ -60,7 +60,7 @@ void call_end(struct call *call);
 
 /* Draws a table of `rows` rows; `any_type`: not always float32; `arrays`: types with scales outside of rows too. */
 enum table_place { TOKENS, POSITIONS, SEGMENTS };
-inlay_table draw_table(struct source *source, enum table_place place, size_t rows, size_t dim, bool any_type,
+inlay_table draw_table(struct source *source, enum table_place which, size_t rows, size_t dim, bool any_type,
                        bool arrays);
 
 /* Returns an id that is likely to be bad, or bad when it is truncated. */

@@ -128,7 +128,7 @@ static void write_safetensors(const struct model *model)
                      (unsigned long long)tensor->shape[d]);
         snprintf(text, sizeof text, "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%s],\"data_offsets\":[%llu,%llu]}",
                  i > 0 ? "," : "{", tensor->name, tensor->type, shape, (unsigned long long)begin,
-                 (unsigned long long)(begin + tensor->bytes));
+                 (unsigned long long)begin + tensor->bytes);
         add(&header, text, strlen(text));
         begin += tensor->bytes;
     }

@@ -57,6 +57,8 @@ static int64_t draw_multiplier(struct source *source)
         return (int64_t)(bits >> 24 | 1);
     case 2:
         return (int64_t)(bits % 70000);
+    default:
+        break;
     }
     return edges[bits % (sizeof edges / sizeof *edges)];
 }

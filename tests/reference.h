@@ -32,7 +32,7 @@ size_t reference_rows(const inlay_layer_spec *spec, const inlay_batch *batch);
 inlay_table reference_array(const inlay_table *table, size_t *row);
 
 /* Returns element [row, column] of a table, dequantised. */
-float reference_element(const inlay_table *table, size_t row, size_t column);
+float reference_element(const inlay_table *whole, size_t row, size_t column);
 
 /* Writes a row of floats as a type of outputs, rounded to nearest even. */
 void reference_put_row(unsigned char *out, inlay_element_type type, const float *row, size_t dim);

@@ -26,7 +26,10 @@ void __wrap_free(void *memory);
 
 static bool fails(void)
 {
-    return watched && countdown >= 0 && countdown-- == 0;
+    if (!watched || countdown < 0)
+        return false;
+    countdown--;
+    return countdown < 0;
 }
 
 /* Counts what is new. */

@@ -184,7 +184,8 @@ START_TEST(lists_give_the_rows_of_their_positions)
             memset(row, 0, sizeof row);
             for (size_t i = 0; i < N; i++) {
                 double real = (double)positions[i];
-                float single = (float)(positions[i] - (positions[i] == 16777217)) - (positions[i] == 2147483647) * 128;
+                float single =
+                    (float)(positions[i] - (positions[i] == 16777217)) - (positions[i] == 2147483647 ? 128.0f : 0.0f);
                 memcpy(integers + 1 + i * 8, &positions[i], 8);
                 memcpy(doubles + 1 + i * 8, &real, 8);
                 memcpy(floats + 1 + i * 4, &single, 4);

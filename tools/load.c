@@ -45,14 +45,13 @@ static ssize_t read_full(int file, void *out, size_t size)
 /* Reads to the end of a file into a buffer that doubles. */
 static int read_text(int file, const char *path, char **text, size_t *size)
 {
-    ssize_t got = 0;
     *size = 0;
     for (size_t room = 1 << 16; *size <= TEXT_LIMIT; room *= 2) {
         char *larger = realloc(*text, room);
         if (larger == NULL)
             return out_of_memory(shown(path), (double)room);
         *text = larger;
-        got = read_full(file, *text + *size, room - *size);
+        ssize_t got = read_full(file, *text + *size, room - *size);
         if (got < 0)
             return cannot_read(path);
         *size += (size_t)got;

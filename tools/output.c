@@ -72,7 +72,7 @@ static sigset_t block_signals(void)
 }
 
 /* Replaces one entry of the table. */
-static void note_unfinished(char *from, char *to)
+static void note_unfinished(const char *from, char *to)
 {
     for (size_t i = 0; i < OUTPUTS; i++) {
         if (unfinished[i] == from) {

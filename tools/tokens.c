@@ -25,10 +25,10 @@ static int read_texts(const struct embed_options *options, struct vectorized *re
     int outcome = DONE;
     for (size_t i = 0; enough && outcome == DONE && i < options->inputs; i++) {
         texts[i] = (struct text){options->input[i], strlen(options->input[i])};
-        if (files)
+        if (files) {
             outcome = load_text(options->input[i], &contents[i], &texts[i].size);
-        if (files)
             texts[i].bytes = contents[i];
+        }
     }
     if (enough && outcome == DONE)
         enough = vectorize(texts, options->inputs, (size_t)options->max_tokens, result);

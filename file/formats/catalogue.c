@@ -234,7 +234,7 @@ const inlay_file_tensor *inlay_catalogue_tensor(const struct inlay_catalogue *ca
     inlay_file_tensor wanted = {.name = name};
     const inlay_file_tensor *key = &wanted;
     const inlay_file_tensor **found =
-        bsearch(&key, catalogue->by_name, catalogue->tensor_count, sizeof key, compare_names);
+        bsearch(&key, catalogue->by_name, catalogue->tensor_count, sizeof(const inlay_file_tensor *), compare_names);
     return found != NULL ? *found : NULL;
 }
 

@@ -98,11 +98,12 @@ static inlay_file_status find_paths(struct inlay_catalogue *catalogue, struct in
         if (strchr(entry->file, '/') != NULL || entry->file[0] == '.' || entry->file[0] == '\0')
             return inlay_file_fail(error, INLAY_FILE_ERROR_SYNTAX, files->index, inlay_text_of(entry->tensor),
                                    "its file is no name in the directory of the index");
-        char *path = inlay_catalogue_memory(catalogue, directory + strlen(entry->file) + 1);
+        const size_t file_bytes = strlen(entry->file) + 1;
+        char *path = inlay_catalogue_memory(catalogue, directory + file_bytes);
         if (path == NULL)
             return inlay_file_fail_memory(error, files->index);
         memcpy(path, files->index, directory);
-        strcpy(path + directory, entry->file);
+        memcpy(path + directory, entry->file, file_bytes);
         entry->path = files->paths[files->count++] = path;
     }
     return files->paths != NULL ? INLAY_FILE_OK : inlay_file_fail_memory(error, files->index);

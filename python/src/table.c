@@ -250,7 +250,7 @@ static int table_fill(struct table *table, const struct table_arguments *given, 
         return -1;
     if (given->vocab != Py_None && (first_row > vocab || table->view.rows > vocab - first_row || vocab == 0)) {
         PyErr_Format(PyExc_ValueError, "rows [%llu, %llu) are not in a vocabulary of %llu",
-                     (unsigned long long)first_row, (unsigned long long)(first_row + table->view.rows),
+                     (unsigned long long)first_row, (unsigned long long)first_row + table->view.rows,
                      (unsigned long long)vocab);
         return -1;
     }

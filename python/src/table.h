@@ -65,7 +65,7 @@ bool table_is(PyObject *object);
 float table_scale(PyObject *table);
 
 /* Returns the open file that rows of a Table come from, borrowed, or null if they are in memory. */
-struct open_file *table_file(PyObject *table);
+struct open_file *table_file(PyObject *self);
 
 /* Adds the type to the module. Returns -1 with an exception. */
 int table_init(PyObject *module);

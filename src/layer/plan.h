@@ -49,7 +49,7 @@ struct inlay_plan {
 void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor);
 
 /* Writes the plan as text, as inlay_forward_explain() promises. */
-void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *work, char *text, size_t text_bytes);
+void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *work, char *to, size_t bytes);
 
 /* Tokens [s, s_end) of sequences [b, b_end), as far as each has them: what one thread computes at a time. */
 struct inlay_part {

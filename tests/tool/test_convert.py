@@ -8,8 +8,8 @@ import resource
 import struct
 
 from harness import (
-    array, check, check_error, gguf, parse_gguf, parse_npy, parse_safetensors, read, reads_models, run, safetensors,
-    table, write,
+    array, check, check_error, parse_gguf, parse_npy, parse_safetensors, read, reads_models, run, safetensors, table,
+    write,
 )
 from test_quantize import numbers, types
 
