@@ -80,6 +80,7 @@ peers() {
     elif [ "$status" != 0 ]; then
         return "$status"
     fi
+    # shellcheck disable=SC2154 # it is the Python of wheels.sh
     if ! "$wheels" -c 'import numpy' 2>/dev/null; then
         echo "peers: skipped: there is no NumPy" >&2
         return 0

@@ -14,6 +14,7 @@ interop() {
     fi
     [ "$status" = 0 ] || return "$status"
     say "comparing sinusoids with those of other frameworks"
+    # shellcheck disable=SC2154 # it is the Python of wheels.sh
     "$wheels" tests/interop/interop.py build/src/libinlay.so || status=$?
     say "comparing FP8 tables with PyTorch, and ggml's types with llama.cpp"
     "$wheels" tests/interop/formats.py build/src/libinlay.so || status=$?

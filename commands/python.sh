@@ -80,6 +80,7 @@ test_frameworks() {
 
 # test_torch ENVIRONMENT: the same for PyTorch.
 test_torch() {
+    # shellcheck disable=SC2034 # torch_wheels installs in the environment of this Python
     local wheels=$1/bin/python
     say "installing PyTorch"
     torch_wheels || return

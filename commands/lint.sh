@@ -1,0 +1,36 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# What programs find that read the sources: cppcheck and clang-tidy, shellcheck, pyflakes. None of them may find anything.
+
+# Of bookworm's versions the newest, the same everywhere: another version finds something else.
+clang_tidy=clang-tidy-19
+
+# lint [WORD...]: all files, or, by clang-tidy alone, those whose path has one of the words.
+lint() {
+    local directory=build-lint
+    need_to_test cppcheck "$clang_tidy" shellcheck python3-pyflakes python3-dev libbenchmark-dev
+    CC=gcc CXX=g++ configure $directory -Dtests=enabled -Dbench=enabled -Dpython=enabled
+    if [ $# -gt 0 ]; then
+        python3 tests/tidy.py "$clang_tidy" $directory "$@"
+        return
+    fi
+    say "shellcheck and pyflakes"
+    shellcheck dev commands/*.sh .ci/run
+    git ls-files '*.py' | xargs /usr/bin/python3 -m pyflakes
+    say "cppcheck"
+    cppcheck_all $directory
+    say "clang-tidy"
+    python3 tests/tidy.py "$clang_tidy" $directory
+    echo "no findings"
+}
+
+# cppcheck_all DIRECTORY: checks what is compiled there, as it is on x86-64. Macros of the compiler are named, since
+# cppcheck would otherwise try every combination of those that a file asks for.
+cppcheck_all() {
+    mkdir -p "$1/cppcheck"
+    cppcheck --project="$1/compile_commands.json" --cppcheck-build-dir="$1/cppcheck" -j "$(nproc)" --quiet \
+        --enable=warning,performance,portability,style --inline-suppr --suppressions-list=.cppcheck --error-exitcode=1 \
+        -D__linux__=1 -D__GNUC__=12 -D__x86_64__=1 -D__SSE2__=1 -D__AVX2__=1 -D__FMA__=1 -D__F16C__=1 -D__AVX512F__=1 \
+        -D__AVX512VL__=1 -D__AVX512DQ__=1 -D__AVX512BW__=1 -D__NO_MATH_ERRNO__=1 -DUCHAR_MAX=255 \
+        --template='{file}:{line}: {severity}: {message} [{id}]'
+}
