@@ -11,27 +11,46 @@ verify() {
     build/tests/verify --entries 1e8 --processes "$(nproc)" "$@"
 }
 
-# fuzz [SECONDS [TARGET...]]
+# fuzz [SECONDS [TARGET...]]: runs each target as long, as many at a time as there are cores.
 fuzz() {
-    local targets=("${@:2}") folder=build-fuzz target length
-    [ ${#targets[@]} -gt 0 ] || targets=(forward ngram gguf npy safetensors)
-    local seconds=$((${1:-60} / ${#targets[@]}))
+    local seconds=${1:-60} targets=("${@:2}") folder=build-fuzz programs=() target
+    [ ${#targets[@]} -gt 0 ] || targets=(forward ngram gguf model npy profile safetensors spec)
     need_to_test clang libclang-rt-dev
     CC=clang configure $folder -Dfuzz=enabled -Dbuildtype=debugoptimized -Ddefault_library=static \
         -Db_sanitize=address,undefined -Db_lundef=false \
         "-Dc_args=-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined"
     enable $folder tests
     for target in "${targets[@]}"; do
-        case $target in
-        forward | ngram) length=400 ;;
-        *) length=2000 ;; # files
-        esac
-        build $folder fuzz/fuzz_"$target"
-        mkdir -p $folder/corpus/"$target" $folder/found
-        say "fuzzing $target for $seconds s"
-        "$folder/fuzz/fuzz_$target" -max_total_time="$seconds" -max_len=$length -timeout=60 -print_final_stats=1 \
-            -artifact_prefix="$folder/found/" $folder/corpus/"$target" fuzz/corpus/"$target"
+        programs+=(fuzz/fuzz_"$target")
+        mkdir -p $folder/corpus/"$target"
     done
+    mkdir -p $folder/found
+    build $folder "${programs[@]}"
+    say "fuzzing ${targets[*]}, each for $seconds s"
+    rm -f $folder/*.failed
+    export -f fuzz_target
+    printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -c 'fuzz_target "$@"' fuzz {} "$folder" "$seconds" || true
+    local failed
+    failed=$(find $folder -maxdepth 1 -name '*.failed' | wc -l)
+    echo "$((${#targets[@]} - failed)) passed, $failed failed, 0 skipped"
+    [ "$failed" = 0 ]
+}
+
+# fuzz_target TARGET FOLDER SECONDS: fuzzes, prints what was run, and the end of the log if something was found.
+fuzz_target() {
+    local log=$2/$1.log length=2000 closed=0
+    case $1 in
+    forward | ngram) length=400 ;;
+    spec) closed=2 ;; # a message for each input
+    esac
+    if "$2/fuzz/fuzz_$1" -max_total_time="$3" -max_len="$length" -timeout=60 -close_fd_mask="$closed" \
+        -artifact_prefix="$2/found/$1-" "$2/corpus/$1" "fuzz/corpus/$1" >"$log" 2>&1; then
+        echo "$1: $(grep -E '^Done' "$log"), $(grep -oE 'cov: [0-9]+' "$log" | tail -n 1) edges"
+    else
+        touch "$2/$1.failed"
+        echo "$1: FAILED; inputs are in $2/found"
+        grep -v '^#' "$log" | tail -n 40
+    fi
 }
 
 # Builds in a directory of its own: the counts are those of gcc in a release build.
