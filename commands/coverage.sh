@@ -1,0 +1,33 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# Which lines and branches the tests run, counted by gcov, in a build of gcc without optimisation, whose branches are
+# those of the source.
+
+# list_tests SUITE...: prints the names of the tests of build-coverage in these suites.
+list_tests() {
+    # shellcheck disable=SC2046
+    meson test -C build-coverage --no-rebuild --list $(printf -- '--suite %s ' "$@") | sed 's/.* //'
+}
+
+# coverage [--list PATH]
+coverage() {
+    local directory=build-coverage tests status=0
+    need_to_test
+    CC=gcc CXX=g++ configure $directory -Doptimization=0 -Ddefault_library=static -Db_coverage=true \
+        "-Dc_args=-fprofile-update=atomic"
+    enable $directory tests
+    say "building $directory"
+    build $directory
+    # Those of an earlier run, some of objects that were compiled again since.
+    find $directory -name '*.gcda' -delete
+    say "running the tests of $directory"
+    # The rest of the library runs on one ISA as on another, and scalar kernels run beside those of each.
+    tests=$(list_tests avx2 api file tool | grep -vE '^(features|verify)-' &&
+        list_tests avx512 portable | grep -E '^(backward|embed|golden|layer|ngram|norm|quantised|sinusoid)-')
+    # Under a limit of the size of files gcov cannot write its own either; it must not say so on standard error.
+    # shellcheck disable=SC2086
+    GCOV_ERROR_FILE=/dev/null run_tests $directory $tests || status=1
+    say "coverage, by tests/coverage.txt"
+    python3 tests/coverage.py $directory tests/coverage.txt "$@" || status=1
+    return $status
+}
