@@ -24,12 +24,12 @@ docs() {
     [ "$docs_failed" = 0 ]
 }
 
-# Debian's python3, whose packages these are: the first one in PATH need not be it.
+# Debian's python3, whose packages these are: the first one in PATH need not be it. -a writes every page, since a page also
+# depends on the names of the C API.
 build_site() {
     /usr/bin/python3 -B docs/site/prepare.py . build-docs/doxygen/xml build-docs/pages || return 1
-    rm -rf build-docs/site
     INLAY_SITE_BUILD=$PWD/build-docs INLAY_SITE_SOURCE=$PWD/docs/site PYTHONDONTWRITEBYTECODE=1 \
-        /usr/bin/python3 -m sphinx -q -W --keep-going -j 2 -c docs/site -d build-docs/doctrees build-docs/pages build-docs/site
+        /usr/bin/python3 -m sphinx -q -a -W --keep-going -j 2 -c docs/site -d build-docs/doctrees build-docs/pages build-docs/site
 }
 
 # add_counts COMMAND...: runs checks, whose last line is their counts, and adds these to those of the command.
@@ -49,6 +49,7 @@ add_counts() {
 # The Python of the pages, with the wheel of inlay and NumPy; ./dev python runs what needs other frameworks too.
 run_examples_of_python() {
     local environment=build-docs/python status=0
+    python_passed=0 python_failed=0 python_skipped=0
     { build_wheel python3 build-wheel && wheel_environment $environment python3 python/tests/requirements.txt; } || status=$?
     if [ "$status" = 77 ]; then
         echo "skipped the Python of the pages: PyPI cannot be reached"

@@ -3,6 +3,7 @@
 the tables of docs/performance.md, so that no picture can differ from the figures beside it."""
 
 import contextlib
+import io
 import re
 import sys
 
@@ -26,7 +27,7 @@ FRAMEWORK_SHAPES = ["32 x 512, 512", "8 x 8192, 1024", "64 x 1, 4096"]
 
 
 @contextlib.contextmanager
-def picture(folder, name, theme, height):
+def picture(drawn, name, theme, height):
     colours = THEMES[theme]
     style = {
         "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 10, "svg.hashsalt": name,
@@ -37,7 +38,9 @@ def picture(folder, name, theme, height):
     with plt.rc_context(style):
         figure, axes = plt.subplots(figsize=(WIDTH, height), layout="constrained")
         yield axes, colours
-        figure.savefig(folder / f"{name}-{theme}.svg", transparent=True, metadata={"Date": None})
+        text = io.StringIO()
+        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
+        drawn.append((f"{name}-{theme}", text.getvalue()))
         plt.close(figure)
 
 
@@ -59,11 +62,11 @@ def legend(axes, columns=1):
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize=9, ncols=columns, borderaxespad=0.2)
 
 
-def draw_cpus(source, folder, theme, runs):
+def draw_cpus(drawn, theme, runs):
     """The table of results: a line for each row of it, a marker for each CPU and ISA."""
     import saved  # pylint: disable=import-outside-toplevel,import-error
 
-    with picture(folder, "cpus", theme, 0.27 * len(saved.LINES) + 0.9 + 0.2 * len(runs)) as (axes, colours):
+    with picture(drawn, "cpus", theme, 0.27 * len(saved.LINES) + 0.9 + 0.2 * len(runs)) as (axes, colours):
         for (title, rows, isa), (colour, marker) in zip(runs, SERIES):
             cells = [saved.cell(rows, isa, *which) for _, *which in saved.LINES]
             known = [(float(cell), at) for at, cell in enumerate(cells) if cell]
@@ -83,9 +86,9 @@ def draw_cpus(source, folder, theme, runs):
         legend(axes)
 
 
-def draw_tokens(folder, theme, runs):
+def draw_tokens(drawn, theme, runs):
     """The fused pass from few tokens to many."""
-    with picture(folder, "tokens", theme, 3.4 + 0.2 * len(runs)) as (axes, colours):
+    with picture(drawn, "tokens", theme, 3.4 + 0.2 * len(runs)) as (axes, colours):
         for (title, rows, isa), (colour, marker) in zip(runs, SERIES):
             own = [row for row in rows if row.isa == isa and row.kernel == "embed" and row.shape.startswith("b10_s")]
             axes.plot([row.tokens for row in own], [row.ratio for row in own], color=colour, marker=marker, markersize=5,
@@ -99,9 +102,9 @@ def draw_tokens(folder, theme, runs):
         legend(axes)
 
 
-def draw_types(folder, theme, runs):
+def draw_types(drawn, theme, runs):
     """Rows of each element type, beside a loop that reads the same bytes and writes as many floats."""
-    with picture(folder, "types", theme, 0.38 * len(TYPES) + 0.9 + 0.2 * len(runs)) as (axes, colours):
+    with picture(drawn, "types", theme, 0.38 * len(TYPES) + 0.9 + 0.2 * len(runs)) as (axes, colours):
         height = 0.8 / max(len(runs), 1)
         for at, ((title, rows, isa), (colour, _)) in enumerate(zip(runs, SERIES)):
             own = {row.kernel: row for row in rows if row.isa == isa and row.shape == "b32_s512_d1024_v32000_stored"}
@@ -124,12 +127,12 @@ def table_of(page, heading):
     return rows[0], rows[2:]
 
 
-def draw_frameworks(source, folder, theme):
+def draw_frameworks(source, drawn, theme):
     """How many times as long as inlay each framework takes, from the table of the page."""
     page = (source / "docs/performance.md").read_text(encoding="utf-8")
     head, rows = table_of(page, "## Beside other frameworks")
     names = ["inlay", *head[1:]]
-    with picture(folder, "frameworks", theme, 0.42 * len(names) + 1.5) as (axes, colours):
+    with picture(drawn, "frameworks", theme, 0.42 * len(names) + 1.5) as (axes, colours):
         height = 0.8 / len(FRAMEWORK_SHAPES)
         for at, (shape, (colour, _)) in enumerate(zip(FRAMEWORK_SHAPES, SERIES)):
             values = [1.0, *(float(cell) for cell in next(row for row in rows if row[0] == shape)[1:])]
@@ -143,13 +146,13 @@ def draw_frameworks(source, folder, theme):
         legend(axes)
 
 
-def draw_recipes(source, folder, theme):
+def draw_recipes(source, drawn, theme):
     """How far the tables of frameworks are from the exact ones, from the table of the page."""
     page = (source / "docs/recipes.md").read_text(encoding="utf-8")
     head, rows = table_of(page, "## How far from the exact formula")
     positions = [int(cell.replace(",", "")) for cell in head[1:]]
     chosen = [row for row in rows if any(f"`{name}`" in row[0] for name in ("torch-exp", "torch-div", "numpy-fp64"))]
-    with picture(folder, "recipes", theme, 3.6 + 0.2 * len(chosen)) as (axes, _):
+    with picture(drawn, "recipes", theme, 3.6 + 0.2 * len(chosen)) as (axes, _):
         for (name, *cells), (colour, marker) in zip(chosen, SERIES):
             known = [(position, float(cell)) for position, cell in zip(positions, cells) if float(cell) > 0]
             axes.plot(*zip(*known), color=colour, marker=marker, label=name.replace("`", ""))
@@ -161,12 +164,14 @@ def draw_recipes(source, folder, theme):
         legend(axes)
 
 
-def draw_all(source, folder):
-    folder.mkdir(parents=True, exist_ok=True)
+def draw_all(source):
+    """Returns pairs of a name and the text of its SVG."""
+    drawn = []
     runs = kept_runs(source)
     for theme in THEMES:
-        draw_cpus(source, folder, theme, runs)
-        draw_tokens(folder, theme, runs)
-        draw_types(folder, theme, runs)
-        draw_frameworks(source, folder, theme)
-        draw_recipes(source, folder, theme)
+        draw_cpus(drawn, theme, runs)
+        draw_tokens(drawn, theme, runs)
+        draw_types(drawn, theme, runs)
+        draw_frameworks(source, drawn, theme)
+        draw_recipes(source, drawn, theme)
+    return drawn

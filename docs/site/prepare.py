@@ -12,7 +12,6 @@ pictures from kept runs of the benchmark. Exit status: 1 if a public name has no
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 
@@ -42,6 +41,7 @@ class Site:
     def __init__(self, source, pages):
         self.source, self.pages = source, pages
         self.listings = set()
+        self.written = set()
         self.faults = []
 
     def place_of(self, path):
@@ -81,9 +81,21 @@ class Site:
         return "".join(parts)
 
     def write(self, place, text):
+        """Writes a file unless it is there already: Sphinx reads only those again that have changed."""
         file = self.pages / place
+        self.written.add(file)
+        if file.exists() and file.read_text(encoding="utf-8") == text:
+            return
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
+
+    def remove_others(self):
+        """Removes what an older run wrote and this one did not, and what Sphinx made of it."""
+        for file in self.pages.rglob("*"):
+            if file.is_file() and file not in self.written:
+                file.unlink()
+                made = self.pages.parent / "site" / file.relative_to(self.pages)
+                made.with_suffix(".html").unlink(missing_ok=True)
 
     def copy(self, path, place):
         text = (self.source / path).read_text(encoding="utf-8")
@@ -110,13 +122,12 @@ class Site:
 
 def main():
     source, xml, pages = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
-    shutil.rmtree(pages, ignore_errors=True)
     site = Site(source, pages)
     for path, place in PAGES.items():
         if path != "README.md":
             site.copy(path, place)
     site.copy("docs/site/index.md", "index.md")
-    shutil.copy(source / "examples/minimal.c", pages)  # the start page shows it
+    site.write("minimal.c", (source / "examples/minimal.c").read_text(encoding="utf-8"))  # the start page shows it
     for path in [*sorted(source.glob("docs/*.md")), *sorted(source.glob("docs/guides/*.md"))]:
         path = str(path.relative_to(source))
         site.copy(path, path.removeprefix("docs/"))
@@ -125,7 +136,9 @@ def main():
         site.write(f"api/{header}.md", headers.page(text, xml, header))
         site.faults += [f"{header}.h: {name} has no comment" for name in headers.undocumented(xml, header)]
     site.write_listings()
-    pictures.draw_all(source, pages / "pictures")
+    for name, svg in pictures.draw_all(source):
+        site.write(f"pictures/{name}.svg", svg)
+    site.remove_others()
     print("\n".join(site.faults), file=sys.stderr, end="\n" if site.faults else "")
     return 1 if site.faults else 0
 
