@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Installs a finished build into an empty folder and uses it as its users do: pkg-config, CMake, a Meson subproject.
 
-Run as `test_install.py BUILD_DIR SOURCE_DIR`. Compiles with the CC and CXX of the environment, or cc and c++. Checks the
-installed files and symbols, then builds copies of examples/ and compares what they print with the *.expected files here.
-Prints a line for each check; the exit status is 1 if one of them failed.
+Run as `test_install.py BUILD_DIR SOURCE_DIR`, or as `test_install.py --installed PREFIX SOURCE_DIR` for what a package
+manager installed. Compiles with the CC and CXX of the environment, or cc and c++. Checks the installed files and symbols,
+then builds copies of examples/ and compares what they print with the *.expected files here. Prints a line for each check;
+the exit status is 1 if one of them failed.
 """
 
 import argparse
@@ -130,8 +131,32 @@ class Build:
             return json.load(file)
 
 
+class System:
+    """A prefix that inlay shares with others, as pkg-config describes it. Its files cannot be moved."""
+
+    # Where a file with the name of inlay is one of its files.
+    patterns = {
+        "bindir": ["inlay*"],
+        "includedir": ["inlay/*"],
+        "libdir": ["cmake/inlay/*", "libinlay*", "pkgconfig/inlay*"],
+        "mandir": ["man1/inlay*"],
+    }
+    instrumented = []
+    has_tool = True
+    libraries = list(LIBRARIES)
+
+    def __init__(self, prefix, source_dir):
+        need("pkg-config")
+        self.source = source_dir
+        self.prefix = prefix
+        self.version = run("pkg-config", "--modversion", "inlay")[0].strip()
+        self.folders = {"bindir": prefix / "bin", "mandir": prefix / "share" / "man"}
+        for name in ("includedir", "libdir"):
+            self.folders[name] = pathlib.Path(run("pkg-config", f"--variable={name}", "inlay")[0].strip())
+
+
 class Installed:
-    """The build, installed into a folder of its own."""
+    """The build, installed into a folder of its own, or a system's prefix, whose folder is the root."""
 
     def __init__(self, build, destdir):
         self.build = build
@@ -139,6 +164,7 @@ class Installed:
         self.prefix = self.inside(build.prefix)
         self.libdir = self.inside(build.folders["libdir"])
         self.shared = self.libdir / f"libinlay.so.{build.version}"
+        self.movable = isinstance(build, Build)
 
     def inside(self, path):
         return self.destdir / path.relative_to(path.anchor)
@@ -163,6 +189,14 @@ class Installed:
         folder = self.inside(self.build.folders["includedir"]) / "inlay"
         return "\n".join((folder / name).read_text(encoding="utf-8") for name in LIBRARIES[library][0])
 
+    def files(self):
+        """Returns the paths of inlay's files, pages of the manual without .gz."""
+        if self.movable:
+            return {path for path in self.destdir.rglob("*") if path.is_symlink() or not path.is_dir()}
+        patterns = System.patterns.items()
+        found = {path for folder, names in patterns for name in names for path in self.build.folders[folder].glob(name)}
+        return {path.with_suffix("") if path.suffix == ".gz" else path for path in found}
+
     # ---- The files and the symbols ----
 
     def check_tree(self):
@@ -178,7 +212,7 @@ class Installed:
         if self.build.has_tool:
             expected |= {folders["bindir"] / "inlay", folders["mandir"] / "man1" / "inlay.1"}
         expected = {self.inside(path) for path in expected}
-        found = {path for path in self.destdir.rglob("*") if path.is_symlink() or not path.is_dir()}
+        found = self.files()
         wrong = [f"missing: {path.relative_to(self.destdir)}" for path in sorted(expected - found)]
         wrong += [f"not expected: {path.relative_to(self.destdir)}" for path in sorted(found - expected)]
         if wrong:
@@ -196,7 +230,7 @@ class Installed:
             expect_same("sonames", re.findall(r"\(SONAME\).*\[(.*)\]", out), [f"lib{library}.so.0"])
 
     def check_symbols(self):
-        """The exported symbols are those that the headers declare, each with its version."""
+        """The exported symbols are those that the headers declare, each with its version, and those that Debian lists."""
         need("readelf")
         for library in self.build.libraries:
             version = LIBRARIES[library][1]
@@ -207,6 +241,9 @@ class Installed:
             exported = {row[7] for row in rows if len(row) >= 8 and row[6] != "UND" and row[4] != "LOCAL"}
             expected = {f"{name}@@{version}" for name in declared} | {version}
             expect_same("exports", sorted(exported), sorted(expected))
+            path = self.build.source / "debian" / f"lib{library}0.symbols"
+            listed = re.findall(r"^ (\S+)@\S+ ", path.read_text(encoding="ascii"), re.MULTILINE)
+            expect_same(f"the headers and {path.name}", listed, sorted(declared | {version}))
 
     def check_version(self):
         numbers = re.findall(r"#define INLAY_VERSION_\w+ (\d+)", self.headers())
@@ -421,7 +458,11 @@ class Programs:
         return run("cmake", *generator, "-S", source, "-B", build, *arguments, env={"CC": CC})
 
     def moved_without(self, *patterns):
-        """Copies the installed prefix to another place, without some of its libraries."""
+        """Copies the installed prefix to another place, without some of its libraries. What a system has stays there."""
+        if not self.installed.movable:
+            if patterns:
+                raise Skip("the files of a system cannot be moved")
+            return self.installed.prefix
         moved = pathlib.Path(tempfile.mkdtemp(dir=self.folder)) / "moved"
         shutil.copytree(self.installed.prefix, moved, symlinks=True)
         libdir = moved / self.installed.libdir.relative_to(self.installed.prefix)
@@ -486,6 +527,8 @@ class Programs:
             (("*.so*",), ["found 1", "target inlay::inlay", "target inlay::inlay_static"]),
             (("*.a", "*.so*"), ["found 0"]),
         ):
+            if without and not self.installed.movable:
+                continue
             messages = self.cmake_messages(project, self.moved_without(*without))
             expect_same(f"targets without {without}", messages, [f"result: {answer}" for answer in answers])
 
@@ -558,6 +601,7 @@ def check_programs(report, installed, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--installed", action="store_true", help="BUILD_DIR is a prefix into which inlay is installed")
     parser.add_argument("build_dir", type=pathlib.Path)
     parser.add_argument("source_dir", type=pathlib.Path)
     arguments = parser.parse_args()
@@ -566,16 +610,18 @@ def main():
     report = Report()
     with tempfile.TemporaryDirectory(prefix="inlay-install-") as folder:
         folder = pathlib.Path(folder).resolve()
-        build = Build(arguments.build_dir.resolve(), arguments.source_dir.resolve())
-        installed = Installed(build, folder / "destdir")
-        if report.check("meson install", installed.install):
+        if arguments.installed:
+            installed = Installed(System(arguments.build_dir, arguments.source_dir.resolve()), pathlib.Path("/"))
+        else:
+            installed = Installed(Build(arguments.build_dir.resolve(), arguments.source_dir.resolve()), folder / "destdir")
+        if not installed.movable or report.check("meson install", installed.install):
             report.check("the installed files", installed.check_tree)
             report.check("the links to the shared library", installed.check_links)
             report.check("the soname", installed.check_soname)
             report.check("exported symbols", installed.check_symbols)
             report.check("versions agree", installed.check_version)
             if report.check("what is installed runs here", installed.check_runs):
-                report.check("the installed tool: the tutorial's tensor", check_tool, installed, build.source)
+                report.check("the installed tool: the tutorial's tensor", check_tool, installed, installed.build.source)
                 check_programs(report, installed, folder)
     print(f"install: {report.passed} passed, {report.failed} failed, {report.skipped} skipped")
     return 1 if report.failed else 0
