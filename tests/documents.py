@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 SOURCE = pathlib.Path(sys.argv[1])
-FOLDERS = [".", "bench", "docs", "docs/guides", "docs/site", "examples"]
+FOLDERS = [".", "bench", "docs", "docs/guides", "docs/site", "examples", "packaging"]
 MOST_LINES = {"README.md": 130, "CONTRIBUTING.md": 120}
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 NAMED_FILE = re.compile(r"`((?:file|src|tests|tools|bench|docs|fuzz|cross|cmake|include)/[\w./-]+)`")

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+# No release has a tarball yet: externalsrc builds the sources in the folder two levels above this file. sleef is a recipe
+# of other layers, neither of openembedded-core nor of meta-openembedded.
+SUMMARY = "Input layer of Transformers on CPUs"
+DESCRIPTION = "SIMD kernels, chosen at run time, that turn token ids into the vectors which a Transformer reads."
+HOMEPAGE = "https://example.org/inlay.git"
+SECTION = "libs"
+LICENSE = "MIT"
+LIC_FILES_CHKSUM = "file://LICENSE;md5=1e02b4ec138b1b885f10570ba02291f7"
+CVE_PRODUCT = "inlay"
+
+DEPENDS = "sleef"
+
+# EXTERNALSRC has the sources.
+SRC_URI = ""
+
+inherit meson pkgconfig externalsrc
+
+EXTERNALSRC = "${@os.path.abspath(os.path.join(d.getVar('THISDIR'), '../..'))}"
+EXTERNALSRC_BUILD = "${WORKDIR}/build"
+
+PACKAGECONFIG ??= "tool"
+PACKAGECONFIG[json] = "-Djson=enabled,-Djson=disabled,jansson"
+PACKAGECONFIG[plot] = "-Dplot=enabled,-Dplot=disabled,cairo"
+PACKAGECONFIG[tool] = "-Dtool=enabled,-Dtool=disabled"
+
+EXTRA_OEMESON = "-Dfile=enabled -Dtests=disabled -Dbench=disabled -Dpython=disabled"
+
+PACKAGES =+ "${PN}-file ${PN}-tools"
+FILES:${PN}-file += "${libdir}/libinlay-file${SOLIBS}"
+FILES:${PN}-tools += "${bindir}/inlay"
+
+COMPATIBLE_HOST = "(x86_64|aarch64).*-linux"
