@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
 # What a run of the tests is too short for: entries judged by MPFR, fuzzers, counts of instructions, defects
-# made on purpose.
+# made on purpose and at random.
 
 verify() {
     need_to_test
@@ -68,4 +68,18 @@ instructions() {
 mutate() {
     need_to_test qemu-user
     python3 tests/mutate.py . "$@"
+}
+
+# mutants [N [SEED [FILE...]]]
+mutants() {
+    local status=0
+    need_to_test python3-venv
+    wheel_environment build-mutants python3 tests/mutants_requirements.txt || status=$?
+    if [ "$status" = 77 ]; then
+        echo "mutants: skipped: PyPI cannot be reached"
+        echo "0 passed, 0 failed, 1 skipped"
+        return 0
+    fi
+    [ "$status" = 0 ] || return "$status"
+    build-mutants/bin/python tests/mutants.py . "$@"
 }

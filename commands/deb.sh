@@ -75,8 +75,8 @@ deb_mount() {
     mount --bind "$2" "$1/var/cache/apt/archives"
 }
 
-# in_root ROOT COMMAND...: runs a command as root there, in a clean environment.
-in_root() {
+# deb_run ROOT COMMAND...: runs a command as root there, in a clean environment.
+deb_run() {
     local root=$1
     shift
     env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
@@ -88,7 +88,7 @@ as_user() {
     local root=$1 folder=$2
     shift 2
     # shellcheck disable=SC2016
-    in_root "$root" runuser -u somebody -- env HOME=/home/somebody sh -c 'cd "$0" && exec "$@"' "$folder" "$@"
+    deb_run "$root" runuser -u somebody -- env HOME=/home/somebody sh -c 'cd "$0" && exec "$@"' "$folder" "$@"
 }
 
 # deb_sources FOLDER VERSION: puts the sources, as they are in this folder, into FOLDER/source, and all but debian/ also
@@ -115,7 +115,7 @@ deb_base() {
     say "making a root of Debian ($deb_release) with debootstrap"
     deb_remove "$folder/new"
     quietly debootstrap --variant=minbase "$deb_release" "$folder/new" http://deb.debian.org/debian
-    in_root "$folder/new" useradd --create-home somebody
+    deb_run "$folder/new" useradd --create-home somebody
     rm -f "$folder"/new/var/cache/apt/archives/*.deb
     tar -C "$folder/new" --numeric-owner -cf "$folder/$deb_release.tar.part" .
     mv "$folder/$deb_release.tar.part" "$folder/$deb_release.tar"
@@ -143,10 +143,10 @@ deb_build_root() {
     deb_root "$folder" build
     mkdir -p "$folder/build/control/debian"
     cp debian/control debian/changelog "$folder/build/control/debian/"
-    quietly in_root "$folder/build" apt-get update
+    quietly deb_run "$folder/build" apt-get update
     # shellcheck disable=SC2086
-    quietly in_root "$folder/build" apt-get install -y --no-install-recommends dpkg-dev build-essential $deb_tools
-    quietly in_root "$folder/build" apt-get build-dep -y --no-install-recommends /control
+    quietly deb_run "$folder/build" apt-get install -y --no-install-recommends dpkg-dev build-essential $deb_tools
+    quietly deb_run "$folder/build" apt-get build-dep -y --no-install-recommends /control
     echo "$wanted" >"$folder/build.stamp"
 }
 
@@ -173,7 +173,7 @@ deb_bare() {
     local folder=$1 root=$1/bare
     say "unpacking a bare root"
     deb_root "$folder" bare
-    quietly in_root "$root" apt-get update
+    quietly deb_run "$root" apt-get update
     cp "$folder"/packages/*.deb "$root/srv/"
     cp -a "$folder/source" "$root/srv/source"
     deb_step "the command and the Python module install without a compiler" deb_install "$root" || return
@@ -190,14 +190,14 @@ deb_bare() {
 # deb_no_compiler ROOT: fails if there is a compiler.
 deb_no_compiler() {
     local found
-    if found=$(in_root "$1" sh -c 'command -v cc gcc c99 clang'); then
+    if found=$(deb_run "$1" sh -c 'command -v cc gcc c99 clang'); then
         echo "the bare root has a compiler: $found"
         return 1
     fi
 }
 
 deb_install() {
-    in_root "$1" sh -c 'apt-get install -y --no-install-recommends python3-numpy /srv/libinlay0_*.deb \
+    deb_run "$1" sh -c 'apt-get install -y --no-install-recommends python3-numpy /srv/libinlay0_*.deb \
         /srv/libinlay-file0_*.deb /srv/inlay-tools_*.deb /srv/python3-inlay_*.deb' || return
     deb_no_compiler "$1"
 }
@@ -205,17 +205,17 @@ deb_install() {
 # deb_files ROOT: every file of the packages, with its checksum, and no package that is half installed.
 deb_files() {
     local wrong
-    wrong=$(in_root "$1" dpkg --verify libinlay0 libinlay-file0 inlay-tools python3-inlay && in_root "$1" dpkg --audit)
+    wrong=$(deb_run "$1" dpkg --verify libinlay0 libinlay-file0 inlay-tools python3-inlay && deb_run "$1" dpkg --audit)
     [ -z "$wrong" ] || {
         echo "$wrong"
         return 1
     }
-    in_root "$1" sh -c 'ls -l /usr/bin/inlay /usr/share/man/man1/inlay.1.gz /usr/lib/*/libinlay.so.0 /usr/lib/*/libinlay-file.so.0'
+    deb_run "$1" sh -c 'ls -l /usr/bin/inlay /usr/share/man/man1/inlay.1.gz /usr/lib/*/libinlay.so.0 /usr/lib/*/libinlay-file.so.0'
 }
 
 deb_purge() {
-    in_root "$1" apt-get purge -y libinlay0 libinlay-file0 inlay-tools python3-inlay || return
-    in_root "$1" apt-get autoremove -y --purge || return
+    deb_run "$1" apt-get purge -y libinlay0 libinlay-file0 inlay-tools python3-inlay || return
+    deb_run "$1" apt-get autoremove -y --purge || return
     local left
     left=$(find "$1/usr" "$1/etc" "$1/var/lib" -name '*inlay*' -print)
     [ -z "$left" ] || {
@@ -241,7 +241,7 @@ deb_install_wheel() {
         echo "there is no wheel"
         return 77
     }
-    in_root "$1" apt-get install -y --no-install-recommends python3-venv python3-numpy || return
+    deb_run "$1" apt-get install -y --no-install-recommends python3-venv python3-numpy || return
     deb_no_compiler "$1" || return
     [ -z "$(compgen -G "$1/usr/lib/*/libsleef*")" ] || {
         echo "the bare root has SLEEF"

@@ -24,6 +24,7 @@ import platform
 import queue
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -156,6 +157,29 @@ def run(command, **options):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options)
 
 
+def status_of(command, environment, folder, seconds):
+    """The exit status of a test, or None if it takes longer; no process of it is left, endless loops of it neither."""
+    silent = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, env=environment, cwd=folder, start_new_session=True, **silent) as process:
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            kill_session(process.pid)
+
+
+def kill_session(session):
+    """Kills what a test has started, also the process groups that libcheck makes."""
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            pid, _, rest = stat.read_text(encoding="utf-8", errors="replace").partition(" ")
+            if int(rest.rpartition(")")[2].split()[3]) == session:
+                os.kill(int(pid), signal.SIGKILL)
+        except (OSError, ValueError):
+            pass  # it has ended meanwhile
+
+
 class Copy:
     """A copy of the tree with a build directory."""
 
@@ -178,8 +202,8 @@ class Copy:
         emulates = platform.machine() == "x86_64" and shutil.which("qemu-x86_64")
         return name.partition("@")[0] in self.tests and ("@" not in name or emulates)
 
-    def fails(self, name):
-        """Whether a test fails; one that is skipped does not."""
+    def fails(self, name, seconds=SECONDS):
+        """Whether a test fails or takes longer than that; one that is skipped does not."""
         name, _, emulated = name.partition("@")
         cpu, _, best = emulated.partition("=")
         test = self.tests[name]
@@ -187,13 +211,9 @@ class Copy:
         target = str(program.relative_to(self.build)) if program.is_relative_to(self.build) else "all"
         if run(["ninja", "-C", str(self.build), target]).returncode != 0:
             raise ValueError("does not compile")
-        try:
-            environment = {**os.environ, **test["env"], **({"INLAY_TEST_BEST": best} if cpu else {})}
-            command = (["qemu-x86_64", "-cpu", cpu] if cpu else []) + test["cmd"]
-            result = run(command, env=environment, cwd=self.build, timeout=SECONDS)
-        except subprocess.TimeoutExpired:
-            return True
-        return result.returncode not in (0, SKIP)
+        environment = {**os.environ, **test["env"], **({"INLAY_TEST_BEST": best} if cpu else {})}
+        command = (["qemu-x86_64", "-cpu", cpu] if cpu else []) + test["cmd"]
+        return status_of(command, environment, self.build, seconds) not in (0, SKIP)
 
     def sees(self, mutation):
         """What becomes of a mutation: whether it is seen, and by which test or why not."""
