@@ -16,8 +16,10 @@ START_TEST(every_status_has_its_own_sentence)
         for (int b = INLAY_OK; b < a; b++)
             EXPECT(strcmp(inlay_status_string((inlay_status)a), inlay_status_string((inlay_status)b)) != 0,
                    "status %d and %d read the same", a, b);
-    EXPECT(inlay_status_string((inlay_status)-1) != NULL && inlay_status_string((inlay_status)999) != NULL,
-           "no sentence outside the enum");
+    const int outside[] = {-1, INLAY_ERROR_HISTORY + 1, 999};
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++)
+        EXPECT(strcmp(inlay_status_string((inlay_status)outside[i]), "not a status of this version") == 0,
+               "status %d reads \"%s\"", outside[i], inlay_status_string((inlay_status)outside[i]));
 }
 END_TEST
 
