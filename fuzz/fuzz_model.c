@@ -5,7 +5,8 @@
  * without reading outside of its files.
  *
  * The first byte chooses files, part and layer, the second the family; texts follow, each ended by a zero: config.json,
- * the index, headers. What is left is the bytes of tensors, repeated as often as the header says, or the GGUF file.
+ * the index, and for each safetensors file lines of tensors. What is left is the bytes of tensors, repeated, or the
+ * GGUF file.
  */
 #define _POSIX_C_SOURCE 200809L /* mkdtemp */
 
@@ -93,35 +94,72 @@ static struct run take_text(struct run *left)
     return text;
 }
 
-/* Returns the last byte of data that a header announces, so that a fuzzer need not write the data. */
-static size_t announced(struct run header)
+/* The tensors of a safetensors file. */
+struct listing {
+    char header[1 << 13];
+    size_t used, data; /* bytes of the header and of the data */
+};
+
+static size_t type_bytes(const char *type)
 {
-    static const char key[] = "data_offsets\":[";
-    const char *text = header.bytes;
-    size_t most = 0;
-    for (size_t at = 0; at + sizeof key < header.size; at++) {
-        if (memcmp(text + at, key, sizeof key - 1) != 0)
-            continue;
-        size_t number = 0;
-        for (at += sizeof key - 1; at < header.size && text[at] != ']'; at++) {
-            if (text[at] == ',')
-                number = 0;
-            else if (text[at] >= '0' && text[at] <= '9' && number <= MOST_DATA)
-                number = number * 10 + (size_t)(text[at] - '0');
-        }
-        most = number > most && number <= MOST_DATA ? number : most;
-    }
-    return most;
+    static const struct {
+        const char *name;
+        size_t bytes;
+    } types[] = {{"F64", 8}, {"I64", 8}, {"F16", 2}, {"BF16", 2}, {"I8", 1}, {"F8_E4M3", 1}, {"F8_E8M0", 1}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(type, types[i].name) == 0)
+            return types[i].bytes;
+    return 4;
 }
 
-static void write_safetensors(const char *name, struct run header, struct run pattern)
+/* Adds a tensor of a line: name, type and sizes between spaces. Its bytes are those of its shape, which a fuzzer would
+   hardly find; fuzz_safetensors.c has headers of any kind. */
+static void add_tensor(struct listing *listing, struct run line)
+{
+    char name[128], type[16], sizes[4][16], shape[72] = "";
+    char text[256];
+    if (line.size >= sizeof text)
+        return;
+    memcpy(text, line.bytes, line.size);
+    text[line.size] = '\0';
+    const int found =
+        sscanf(text, "%127s %15s %15s %15s %15s %15s", name, type, sizes[0], sizes[1], sizes[2], sizes[3]);
+    if (found < 2)
+        return;
+    size_t bytes = type_bytes(type), used = 0;
+    for (int i = 0; i + 2 < found; i++) {
+        const unsigned long size = strtoul(sizes[i], NULL, 10);
+        bytes = size <= MOST_DATA && bytes <= MOST_DATA ? bytes * size : MOST_DATA + 1;
+        used += (size_t)snprintf(shape + used, sizeof shape - used, "%s%lu", i > 0 ? "," : "", size % 10000000);
+    }
+    const size_t room = sizeof listing->header - listing->used;
+    if (room < sizeof text + sizeof shape + 64 || bytes > MOST_DATA - listing->data)
+        return;
+    listing->used += (size_t)snprintf(
+        listing->header + listing->used, room, "%c\"%s\":{\"dtype\":\"%s\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}",
+        listing->used > 0 ? ',' : '{', name, type, shape, listing->data, listing->data + bytes);
+    listing->data += bytes;
+}
+
+static void write_safetensors(const char *name, struct run lines, struct run pattern)
 {
     static unsigned char data[MOST_DATA];
-    const uint64_t length = header.size;
-    const size_t size = announced(header);
-    for (size_t i = 0; i < size; i++)
+    static struct listing listing;
+    listing.used = listing.data = 0;
+    while (lines.size > 0) {
+        const char *end = memchr(lines.bytes, '\n', lines.size);
+        const size_t size = end != NULL ? (size_t)(end - (const char *)lines.bytes) : lines.size;
+        add_tensor(&listing, (struct run){lines.bytes, size});
+        lines.bytes = (const char *)lines.bytes + size + (end != NULL);
+        lines.size -= size + (end != NULL);
+    }
+    if (listing.used == 0)
+        listing.header[listing.used++] = '{';
+    listing.header[listing.used++] = '}';
+    for (size_t i = 0; i < listing.data; i++)
         data[i] = pattern.size > 0 ? ((const unsigned char *)pattern.bytes)[i % pattern.size] : 0;
-    write_file(name, (const struct run[]){{&length, sizeof length}, header, {data, size}});
+    const uint64_t length = listing.used;
+    write_file(name, (const struct run[]){{&length, sizeof length}, {listing.header, length}, {data, listing.data}});
 }
 
 static void write_model(unsigned kind, struct run left)
@@ -139,8 +177,8 @@ static void write_model(unsigned kind, struct run left)
         write_safetensors("model-00001-of-00002.safetensors", first, left);
         write_safetensors("model-00002-of-00002.safetensors", second, left);
     } else {
-        const struct run header = take_text(&left);
-        write_safetensors("model.safetensors", header, left);
+        const struct run lines = take_text(&left);
+        write_safetensors("model.safetensors", lines, left);
     }
 }
 
@@ -152,12 +190,45 @@ static void demand_error(inlay_file_status status, const inlay_file_error *error
     demand(memchr(error->message, '\0', sizeof error->message) != NULL && error->message[0] != '\0', "no message");
 }
 
+/* Demands that an array that begins in a tensor ends in it: a mapping ends only with its page. Arrays of memory are
+   seen by the sanitizer. */
+static void demand_inside(inlay_file *file, const void *array, size_t bytes)
+{
+    const uintptr_t at = (uintptr_t)array;
+    for (size_t i = 0; i < inlay_file_tensor_count(file); i++) {
+        const inlay_file_tensor *tensor = inlay_file_tensor_at(file, i);
+        const uintptr_t begin = (uintptr_t)tensor->data;
+        if (at >= begin && at < begin + tensor->bytes)
+            demand(bytes <= begin + tensor->bytes - at, "an array is longer than its tensor");
+    }
+}
+
+static void demand_table_inside(inlay_file *file, const inlay_table *table)
+{
+    if (table != NULL && table->extents == NULL)
+        demand_inside(file, table->data, table->rows * table->stride_bytes);
+}
+
+static void demand_layer_inside(inlay_file *file, const inlay_layer_spec *spec)
+{
+    const size_t norm_bytes = spec->tokens->dim * sizeof(float);
+    demand_table_inside(file, spec->tokens);
+    demand_table_inside(file, spec->positions);
+    demand_table_inside(file, spec->segments);
+    demand_inside(file, spec->gamma, norm_bytes);
+    demand_inside(file, spec->beta, norm_bytes);
+    demand_inside(file, spec->token_mapping,
+                  spec->token_mapping_length * (spec->token_mapping_type == INLAY_ID_I64 ? 8 : 4));
+    demand_inside(file, spec->token_weights, spec->token_weights_length * sizeof(float));
+}
+
 /* Embeds the first and the last ids of a layer. */
-static void check_layer(const inlay_file_layer *layer)
+static void check_layer(inlay_file *file, const inlay_file_layer *layer)
 {
     static float out[TOKENS * MOST_DIM];
     const inlay_layer_spec *spec = inlay_file_layer_spec(layer);
     demand(inlay_file_layer_report(layer)[0] != '\0', "no report");
+    demand_layer_inside(file, spec);
     if (spec->tokens->dim > MOST_DIM)
         return;
     const size_t ids_end = spec->token_mapping != NULL ? spec->token_mapping_length : spec->tokens->rows;
@@ -191,7 +262,7 @@ static void make_layer(inlay_file *file, unsigned family, bool part)
     inlay_file_status status = inlay_file_layer_create(file, &options, &layer, &error);
     demand((status == INLAY_FILE_OK) == (layer != NULL), "a handle and an error");
     if (layer != NULL)
-        check_layer(layer);
+        check_layer(file, layer);
     else
         demand_error(status, &error);
     inlay_file_layer_destroy(layer);
