@@ -55,7 +55,6 @@ static bool take_number(const char *text, unsigned *number)
 static bool read_split(const char *name, struct split *split)
 {
     static const char shape[] = "-00001-of-00003.gguf";
-    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): choose() returns an error where it has no path. */
     size_t size = strlen(name), end = sizeof shape - 1;
     if (size <= end)
         return false;

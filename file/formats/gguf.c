@@ -239,7 +239,6 @@ static inlay_file_status parse_number(struct parser *parser, inlay_file_value *v
 /* Notes the alignment of the data, if that is the value. */
 static inlay_file_status note_alignment(struct parser *parser, const inlay_file_value *value, uint64_t type)
 {
-    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): take_name() has made the key, or has failed. */
     if (strcmp(value->key, "general.alignment") != 0)
         return INLAY_FILE_OK;
     if (type != UINT32 || value->integer <= 0 || (value->integer & (value->integer - 1)) != 0)

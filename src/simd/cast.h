@@ -31,6 +31,7 @@ VEC_INLINE vec cast_half(vec x, inlay_element_type type)
    added to a NaN, of which the quiet bit stays. */
 VEC_INLINE vec cast_upper(vec x)
 {
+    /* NOLINTNEXTLINE(misc-redundant-expression): a NaN is not equal to itself. */
     const vec_bits bits = (vec_bits)x, odd = bits >> 16 & 1, numbers = (vec_bits)(x == x);
     return (vec)(bits + ((odd + 0x7fff) & numbers));
 }

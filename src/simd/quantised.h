@@ -126,7 +126,7 @@ VEC_INLINE void quantised_e8m0(struct quantised_terms *terms, uint32_t e)
 /* Returns the terms that do not change along a row. */
 VEC_INLINE struct quantised_terms quantised_row_terms(inlay_element_type type, const struct quantised_row *row)
 {
-    const float shift = type == INLAY_U4_GROUPED_FLAT ? 0 : type == INLAY_Q5_0 ? -16 : -8;
+    const float shift = type == INLAY_U4_GROUPED_FLAT ? 0.0f : type == INLAY_Q5_0 ? -16.0f : -8.0f;
     struct quantised_terms terms = {.shift = vec_set1(shift)};
     switch (type) {
     case INLAY_I8:
