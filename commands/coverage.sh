@@ -26,7 +26,7 @@ coverage() {
         list_tests avx512 portable | grep -E '^(backward|embed|golden|layer|ngram|norm|quantised|sinusoid)-')
     # Under a limit of the size of files gcov cannot write its own either; it must not say so on standard error.
     # shellcheck disable=SC2086
-    GCOV_ERROR_FILE=/dev/null run_tests $directory $tests || status=1
+    INLAY_TOOL_SECONDS=300 GCOV_ERROR_FILE=/dev/null run_tests $directory $tests || status=1
     say "coverage, by tests/coverage.txt"
     python3 tests/coverage.py $directory tests/coverage.txt "$@" || status=1
     return $status

@@ -4,9 +4,10 @@
 
     coverage.py BUILD_DIR FLOORS [--list PATH]
 
-FLOORS (tests/coverage.txt) has the least percentages of each folder, lines and branches, and names the parsers. Of a parser every branch is
+FLOORS (tests/coverage.txt) has the least percentages of each folder, and names the parsers. Of a parser every branch is
 taken, or stands beside a comment that begins "1 branch never taken:" (or "2 branches never taken:") and says why; a
-number that is not that of gcov fails, wherever the comment is. --list also prints what the files below PATH lack.
+number that is not that of gcov fails, wherever the comment is. --list also prints what the files below PATH lack. Runs
+from the root of the sources.
 """
 import collections
 import json
@@ -37,8 +38,8 @@ def add(counts, more):
 
 
 def read_counts(build):
-    """Returns {(path, ISA): {line: [runs, counts of its branches]}}. A header is compiled into many objects, and what is
-    inline into many functions: their counts are added up; only those of src/simd stay apart, for each ISA."""
+    """Returns {(path, ISA): {line: [runs, counts of its branches]}}. A header is compiled into many objects, and what
+    is inline into many functions: their counts are added up; only those of src/simd stay apart, for each ISA."""
     result = collections.defaultdict(dict)
     command = [os.environ.get("GCOV", "gcov"), "--json-format", "--branch-probabilities", "--stdout"]
     for notes, isa in objects(build):
@@ -56,8 +57,8 @@ def read_counts(build):
 
 
 def read_reasons(path):
-    """Returns {line: number of its branches that are said to be never taken}. A comment on lines of its own is about the
-    next line of code, and any other about the line on which it begins."""
+    """Returns {line: number of its branches that are said to be never taken}. A comment on lines of its own is about
+    the next line of code, and any other about the line on which it begins."""
     result = {}
     with open(path, encoding="utf-8") as file:
         lines = file.read().split("\n")
@@ -73,8 +74,8 @@ def read_reasons(path):
 
 
 def read_floors(path):
-    """Returns {row: (lines, branches)}, and the parsers. A row is a folder, with an ISA behind src/simd; None stands for
-    branches that are not counted."""
+    """Returns {row: (lines, branches)}, and the parsers. A row is a folder, with an ISA behind src/simd; None stands
+    for branches that are not counted."""
     floors, parsers = {}, []
     with open(path, encoding="utf-8") as file:
         for line in file:

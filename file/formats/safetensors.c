@@ -147,6 +147,7 @@ static inlay_file_status parse_tensor(struct parser *parser, struct inlay_text k
     if (tensor.name == NULL || place == NULL)
         return inlay_file_fail_memory(parser->error, parser->source->path);
     inlay_file_status status = take_tensor(parser, tensor.name, &type, &tensor, offsets, &keys);
+    /* 1 branch never taken: take_tensor() refuses a dtype that it does not know. */
     if (status == INLAY_FILE_OK && (keys != (DTYPE | SHAPE | OFFSETS) || type == NULL))
         status = fail(parser, INLAY_FILE_ERROR_SYNTAX, tensor.name, "it lacks dtype, shape or data_offsets");
     if (status == INLAY_FILE_OK)

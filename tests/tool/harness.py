@@ -14,7 +14,7 @@ import zlib
 
 COMMAND = []  # the command under test, behind an emulator where there is one
 ADDRESS_SPACE = 1 << 30  # what a hostile input may at most make the command allocate
-TIMEOUT = 60
+TIMEOUT = float(os.environ.get("INLAY_TOOL_SECONDS", "60"))  # of a command
 
 # What struct calls the types of .npy files.
 CODES = {"<f4": "f", "<f8": "d", "<f2": "e", "<u2": "H", "<i4": "i", "<u4": "I", "<i8": "q", "|i1": "b", "|u1": "B"}

@@ -313,8 +313,8 @@ def test_streaming(directory):
     limit = memory_limit()
     if limit is not None:
         with open("/dev/null", "wb") as null:
-            args = ("table", "--dim", "1000000", "--positions", "0:400", "--out", "/dev/null")
-            check(run(*args, preexec_fn=limit, stdout=null).returncode == 0, "1.6 GB of table in 1 GiB of memory")
+            args = ("table", "--dim", "1000000", "--positions", "0:300", "--out", "/dev/null")
+            check(run(*args, preexec_fn=limit, stdout=null).returncode == 0, "1.2 GB of table in 1 GiB of memory")
     else:
         print("skipped: a table larger than memory, as the command cannot run under a limit of its memory")
 
