@@ -152,19 +152,19 @@ deb_build_root() {
 
 # deb_build FOLDER VERSION: builds source and binary packages, without privileges, and leaves them in FOLDER/packages.
 deb_build() {
-    local folder=$1 work=$1/build/work
+    local folder=$1 work=$1/build/build
     rm -rf "$work"
     mkdir "$work"
     cp -a "$folder/source" "$work/inlay-$2"
     cp "$folder/packages/inlay_$2.orig.tar.gz" "$work/"
     chown -R --reference="$folder/build/home/somebody" "$work"
-    as_user "$folder/build" "/work/inlay-$2" env DEB_BUILD_OPTIONS="parallel=$(nproc)" \
+    as_user "$folder/build" "/build/inlay-$2" env DEB_BUILD_OPTIONS="parallel=$(nproc)" \
         nice dpkg-buildpackage --unsigned-source --unsigned-changes || return
     find "$work" -maxdepth 1 -type f -exec cp -t "$folder/packages" {} +
 }
 
 deb_lintian() {
-    as_user "$1/build" /work sh -c 'lintian --fail-on error,warning --info inlay_*.changes'
+    as_user "$1/build" /build sh -c 'lintian --fail-on error,warning --info inlay_*.changes'
 }
 
 # deb_bare FOLDER: installs the packages in a bare root and uses them; then the tests of debian/tests, each with the
@@ -265,7 +265,7 @@ deb_autopkgtest() {
         SKIP) deb_skipped=$((deb_skipped + 1)) && echo "skipped - autopkgtest: $name ($rest)" ;;
         *)
             deb_failed=$((deb_failed + 1))
-            tail -n 60 "$out/$name-stdout" "$out/$name-stderr" 2>/dev/null
+            tail -n 60 "$out/$name-stdout" "$out/$name-stderr" 2>/dev/null || true
             echo "FAILED - autopkgtest: $name $rest"
             ;;
         esac
