@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# No release has a tarball yet: externalsrc builds the sources in the folder two levels above this file. sleef is a recipe
-# of other layers, neither of openembedded-core nor of meta-openembedded.
+# No release has a tarball yet: externalsrc builds the sources in the folder two levels above this file. A recipe of SLEEF is
+# neither in openembedded-core nor in meta-openembedded, so the kernels use polynomials of their own unless you add one.
 SUMMARY = "Input layer of Transformers on CPUs"
 DESCRIPTION = "SIMD kernels, chosen at run time, that turn token ids into the vectors which a Transformer reads."
 HOMEPAGE = "https://example.org/inlay.git"
@@ -8,8 +8,6 @@ SECTION = "libs"
 LICENSE = "MIT"
 LIC_FILES_CHKSUM = "file://LICENSE;md5=1e02b4ec138b1b885f10570ba02291f7"
 CVE_PRODUCT = "inlay"
-
-DEPENDS = "sleef"
 
 # EXTERNALSRC has the sources.
 SRC_URI = ""
@@ -22,6 +20,7 @@ EXTERNALSRC_BUILD = "${WORKDIR}/build"
 PACKAGECONFIG ??= "tool"
 PACKAGECONFIG[json] = "-Djson=enabled,-Djson=disabled,jansson"
 PACKAGECONFIG[plot] = "-Dplot=enabled,-Dplot=disabled,cairo"
+PACKAGECONFIG[sleef] = "-Dsleef=enabled,-Dsleef=disabled,sleef"
 PACKAGECONFIG[tool] = "-Dtool=enabled,-Dtool=disabled"
 
 EXTRA_OEMESON = "-Dfile=enabled -Dtests=disabled -Dbench=disabled -Dpython=disabled"

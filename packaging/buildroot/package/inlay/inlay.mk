@@ -10,11 +10,12 @@ INLAY_SITE_METHOD = local
 INLAY_LICENSE = MIT
 INLAY_LICENSE_FILES = LICENSE
 INLAY_INSTALL_STAGING = YES
-INLAY_DEPENDENCIES = host-pkgconf sleef
+INLAY_DEPENDENCIES = host-pkgconf
 INLAY_CONF_OPTS = \
 	-Dbench=disabled \
 	-Dfile=enabled \
 	-Dpython=disabled \
+	-Dsleef=disabled \
 	-Dtests=disabled
 
 ifeq ($(BR2_PACKAGE_INLAY_TOOL),y)
