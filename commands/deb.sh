@@ -24,9 +24,10 @@ deb() {
     deb_sources "$folder" "${version%-*}"
     deb_base "$folder"
     deb_build_root "$folder"
-    deb_step "the packages are built, and the tests of the build pass" deb_build "$folder" "${version%-*}" &&
-        deb_step "lintian finds no error or warning" deb_lintian "$folder" &&
-        deb_bare "$folder"
+    if deb_step "the packages are built, and the tests of the build pass" deb_build "$folder" "${version%-*}" &&
+        deb_step "lintian finds no error or warning" deb_lintian "$folder"; then
+        deb_bare "$folder" || true # what failed is counted, and does not keep the rest from running
+    fi
     deb_unmount "$folder"
     echo "$deb_passed passed, $deb_failed failed, $deb_skipped skipped"
     [ "$deb_failed" = 0 ]
