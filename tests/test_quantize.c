@@ -240,6 +240,11 @@ START_TEST(bytes_by_hand)
     const signed char i8[32] = {-127, 124, 8, -8, 23, 64, [16] = -64, [17] = 108, [31] = 10};
     expect_bytes(INLAY_I8_INVERSE, row, 32, &scale, i8);
     EXPECT(scale == 31.75f, "the inverse scale is %a", (double)scale);
+    /* The scale of a row that is this small would be infinite: it ends at 2^126. */
+    static const float small[32] = {0x1p-126f, -0x1p-126f, 0x1p-130f};
+    static const signed char small_i8[32] = {1, -1};
+    expect_bytes(INLAY_I8_INVERSE, small, 32, &scale, small_i8);
+    EXPECT(scale == 0x1p126f, "the inverse scale of a small row is %a", (double)scale);
     expect_bytes(INLAY_I8, row, 32, &scale, i8);
     EXPECT(scale == 4 / 127.0f, "the scale is %a", (double)scale);
     /* d = 4 / 127 = 0x1.02040810p-5, as a float16 0x2808. */
