@@ -120,7 +120,7 @@ static std::string page_name(const Shape &shape)
 // Returns the types of table and output, "_fp8_bf16" for example.
 static std::string row_types(const Shape &shape)
 {
-    const std::string out = shape.out_type == INLAY_F32 ? "_f32" : "_bf16";
+    std::string out = shape.out_type == INLAY_F32 ? "_f32" : "_bf16";
     if (shape.type == shape.out_type)
         return out;
     return (shape.type == INLAY_E4M3 ? "_fp8" : "_fp8_scaled") + out;

@@ -269,6 +269,7 @@ VEC_INLINE vec vec_round_f16(vec x)
 VEC_INLINE vec vec_round_bf16_any(vec x)
 {
     const vec_bits quiet = (vec_bits)x >> 16 | 0x40;
+    /* NOLINTNEXTLINE(misc-redundant-expression): a NaN is not equal to itself. */
     return (vec)vec_choose((vec_bits)(x == x), (vec_bits)vec_round_bf16(x), quiet);
 }
 
