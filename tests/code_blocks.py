@@ -109,7 +109,7 @@ def blocks_of(page, text):
 def is_commands(block):
     first = [line for line in block.lines if line]
     if not block.language:
-        return all(re.match(r"(\$ |\./dev |inlay |pip )", line) for line in first[:1])
+        return all(re.match(r"(\$|\./dev|inlay [a-z]+|pip)( |$)", line) for line in first[:1])
     return block.language in ("console", "sh")
 
 
