@@ -15,9 +15,10 @@ cross() {
     aarch64) cross_aarch64 "${@:2}" ;;
     armhf) cross_bits armhf arm-linux-gnueabihf qemu-arm libc6-dev-armhf-cross ;;
     riscv64) cross_bits riscv64 riscv64-linux-gnu qemu-riscv64 libc6-dev-riscv64-cross ;;
+    windows) cross_windows "${@:2}" ;;
     refused) cross_refused ;;
     *)
-        echo "dev: cross knows aarch64, armhf, riscv64 and refused; for others give Meson a file of cross/" >&2
+        echo "dev: cross knows aarch64, armhf, riscv64, windows and refused; for others give Meson a file of cross/" >&2
         exit 2
         ;;
     esac
