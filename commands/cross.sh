@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Builds for other CPUs, and what is made of them.
+# Builds for other CPUs and another C library, and what is made of them.
 
 # need_to_cross PACKAGE...: the cross compiler for 64-bit ARM, the library that inlay needs there, and these packages.
 need_to_cross() {
@@ -16,9 +16,10 @@ cross() {
     armhf) cross_bits armhf arm-linux-gnueabihf qemu-arm libc6-dev-armhf-cross ;;
     riscv64) cross_bits riscv64 riscv64-linux-gnu qemu-riscv64 libc6-dev-riscv64-cross ;;
     windows) cross_windows "${@:2}" ;;
+    musl) cross_musl "${@:2}" ;;
     refused) cross_refused ;;
     *)
-        echo "dev: cross knows aarch64, armhf, riscv64, windows and refused; for others give Meson a file of cross/" >&2
+        echo "dev: cross knows aarch64, armhf, riscv64, musl, windows and refused; for others give Meson a file of cross/" >&2
         exit 2
         ;;
     esac
@@ -56,6 +57,25 @@ cross_bits() {
     done
     echo "the bits are the same"
     echo "2 passed, 0 failed, 0 skipped"
+}
+
+# The tests with the C library musl, which are linked with static libraries made for it. Kernels have polynomials instead of
+# SLEEF's sincospi. The suites of the tool and of installed libraries expect glibc's messages, and SLEEF.
+cross_musl() {
+    local prefix=$PWD/build-sources/musl
+    need_to_build musl-tools check libmpfr-dev libmd-dev make m4 curl binutils
+    CC=musl-gcc build_autotools check "$prefix" --disable-subunit --disable-build-docs
+    CC=musl-gcc build_autotools libmd "$prefix"
+    CC=musl-gcc build_autotools gmp "$prefix"
+    CC=musl-gcc build_autotools mpfr "$prefix" --with-gmp="$prefix"
+    configure build-musl --native-file cross/x86_64-linux-musl.ini -Dwerror=true -Dsleef=disabled \
+        "-Dpkg_config_path=$prefix/lib/pkgconfig"
+    enable build-musl tests
+    say "building build-musl"
+    build build-musl
+    say "running the tests with musl"
+    [ $# -gt 0 ] || set -- --suite isa --suite api --suite file --suite audit
+    run_tests build-musl "$@"
 }
 
 # Meson must refuse hosts whose results would be wrong, and say why; each line is a host, its compiler, its cpu_family, its
