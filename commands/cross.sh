@@ -17,9 +17,11 @@ cross() {
     riscv64) cross_bits riscv64 riscv64-linux-gnu qemu-riscv64 libc6-dev-riscv64-cross ;;
     windows) cross_windows "${@:2}" ;;
     musl) cross_musl "${@:2}" ;;
+    macos) cross_macos ;;
     refused) cross_refused ;;
     *)
-        echo "dev: cross knows aarch64, armhf, riscv64, musl, windows and refused; for others give Meson a file of cross/" >&2
+        echo "dev: cross knows aarch64, armhf, riscv64, musl, windows, macos and refused; for others give Meson a file of" \
+            "cross/" >&2
         exit 2
         ;;
     esac
@@ -76,6 +78,41 @@ cross_musl() {
     say "running the tests with musl"
     [ $# -gt 0 ] || set -- --suite isa --suite api --suite file --suite audit
     run_tests build-musl "$@"
+}
+
+# What can be seen of macOS without its SDK: the core compiles for it, with the headers of musl instead, links by the rules
+# of its linker, calls only what its C library has, and exports the public functions alone. Nothing runs.
+cross_macos() {
+    need clang-19 lld-19 llvm-19 musl-tools git
+    local folder=build-macos source flags name
+    rm -rf "$folder"
+    mkdir "$folder"
+    printf 'int issetugid(void); /* not in musl */\n' >"$folder/apple.h"
+    flags=(-target arm64-apple-macos13 -std=c11 -O2 -D_GNU_SOURCE -DINLAY_HAVE_NEON -DINLAY_HAVE_PORTABLE -Iinclude -Isrc
+        -ffp-contract=off -fno-math-errno -fvisibility=hidden -Wall -Wextra -Wpedantic -Wshadow -Werror
+        -nostdlibinc -isystem /usr/include/x86_64-linux-musl -include "$folder/apple.h")
+    say "compiling the core for macOS on arm64"
+    for source in $(git ls-files 'src/*.c' | grep -vE '^src/avx|_windows|_none'); do
+        name=${source#src/}
+        clang-19 "${flags[@]}" -c "$source" -o "$folder/${name//\//_}.o"
+    done
+    ld64.lld-19 -arch arm64 -platform_version macos 13.0 13.0 -dylib -undefined dynamic_lookup "$folder"/*.o \
+        -o "$folder/libinlay.dylib"
+    llvm-nm-19 --undefined-only --just-symbol-name "$folder/libinlay.dylib" | sed 's/^_//' | sort -u >"$folder/called"
+    # musl's name of errno is not that of macOS, which has it all the same.
+    tr ' ' '\n' >"$folder/known" <<<"__errno_location __stack_chk_fail __stack_chk_guard bzero close dyld_stub_binder free \
+fstat getenv issetugid madvise malloc memchr memcmp memcpy memmove memset memset_pattern16 open read snprintf strchr strcmp \
+strcspn strlen strncmp strspn sysconf vsnprintf"
+    llvm-nm-19 --extern-only --defined-only --just-symbol-name "$folder/libinlay.dylib" | sed 's/^_//' |
+        sort >"$folder/exported"
+    grep -o 'inlay_[a-z0-9_]*' src/inlay.map | sort >"$folder/public"
+    if grep -vxFf "$folder/known" "$folder/called"; then
+        echo "macOS has no such functions" >&2
+        return 1
+    fi
+    diff "$folder/public" "$folder/exported"
+    echo "$(wc -l <"$folder/exported") functions are exported"
+    echo "1 passed, 0 failed, 0 skipped"
 }
 
 # Meson must refuse hosts whose results would be wrong, and say why; each line is a host, its compiler, its cpu_family, its
