@@ -28,7 +28,19 @@ fetch_source() {
     tar -xf "$archive" -C "$folder" --strip-components=1
 }
 
-# build_autotools NAME PREFIX CONFIGURE_OPTION...
+# install_source NAME: what the tests use of a source package that is configured in the current folder.
+install_source() {
+    local jobs
+    jobs=$(nproc)
+    case $1 in
+    check) make -j"$jobs" -C lib && make -j"$jobs" -C src install && make install-includeHEADERS install-pcdataDATA ;;
+    libmd) make -j"$jobs" -C src install && make -C include install ;;
+    *) make -j"$jobs" && make install ;;
+    esac
+}
+
+# build_autotools NAME PREFIX CONFIGURE_OPTION...: builds a source package with CC and CFLAGS and installs it below PREFIX,
+# unless it is there.
 build_autotools() {
     local name=$1 prefix=$2 folder=$2/source/$1
     shift 2
@@ -42,10 +54,9 @@ build_autotools() {
     fi
     (
         cd "$folder" || exit
-        quietly ./configure --prefix="$prefix" --disable-shared --enable-static CFLAGS="-O2 ${CFLAGS:-}" "$@"
-        quietly make -j"$(nproc)"
-        quietly make install
-    )
+        quietly ./configure --prefix="$prefix" --disable-shared --enable-static CFLAGS="-O2 ${CFLAGS:-}" "$@" &&
+            quietly install_source "$name"
+    ) || return 1
     rm -rf "$folder"
     touch "$prefix/$name.installed"
 }
