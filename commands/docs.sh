@@ -6,8 +6,6 @@
 docs() {
     need_to_build doxygen python3-breathe python3-sphinx python3-myst-parser furo python3-sphinx-copybutton \
         python3-matplotlib python3-venv binutils
-    configure build
-    build build
     mkdir -p build-docs
     say "reading the comments of the public headers"
     { cat docs/site/Doxyfile && echo "OUTPUT_DIRECTORY = build-docs/doxygen"; } | doxygen - || return 1
@@ -17,6 +15,8 @@ docs() {
     say "checking the links of the site"
     add_counts python3 tests/site_links.py build-docs/site "$@"
     say "running the code of the pages"
+    configure build
+    build build
     add_counts python3 tests/code_blocks.py . build
     run_examples_of_python
     [ "$docs_failed" != 0 ] || say "the site is build-docs/site/index.html"
