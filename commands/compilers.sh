@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
 # The tests with each compiler that Debian has: those of this system, and those of another Debian in a folder of its own,
-# where debootstrap installs it and chroot enters it. Mounts last as long as the command that runs inside.
+# by roots.sh. Mounts last as long as the command that runs inside.
 
 # need_root SUITE: installs that Debian in its folder, unless it is there. Delete the folder to get newer packages.
 need_root() {
@@ -11,11 +11,7 @@ need_root() {
         echo "dev: only root can install another Debian in a folder and enter it" >&2
         exit 1
     }
-    need debootstrap debian-archive-keyring
-    say "installing Debian $1 in $root"
-    rm -rf "$root"
-    mkdir -p "$root"
-    quietly debootstrap --variant=minbase "$1" "$root" http://deb.debian.org/debian
+    install_root "$1" "$root"
     # No page of a manual is read there, and nothing is lost if the machine stops meanwhile.
     printf 'path-exclude=/usr/share/%s/*\n' doc info locale man >"$root/etc/dpkg/dpkg.cfg.d/inlay"
     printf 'force-unsafe-io\n' >>"$root/etc/dpkg/dpkg.cfg.d/inlay"
@@ -60,6 +56,10 @@ compilers() {
     fi
     case ${1:-gcc-} in
     gcc-* | clang-*) ;;
+    *[!a-z-]* | -*)
+        echo "dev: '$1' is neither a compiler (gcc-12, clang-19) nor the name of a Debian (sid)" >&2
+        exit 2
+        ;;
     *)
         suite=$1
         shift

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Debian's packages: built in one root of Debian 12 made by debootstrap, and installed and tested in another, which is
+# Debian's packages: built in one root of Debian 12 (roots.sh), and installed and tested in another, which is
 # bare. Both are folders below build-deb/ that chroot enters; what is mounted there is unmounted on exit.
 
 deb_passed=0 deb_failed=0 deb_skipped=0
@@ -9,7 +9,7 @@ deb_release=bookworm
 deb_tools="lintian"
 
 deb() {
-    need debootstrap autopkgtest python3
+    need autopkgtest python3
     if [ "$(id -u)" != 0 ]; then
         may_change_machine "./dev deb" || exit 1
         exec sudo ./dev deb
@@ -63,8 +63,7 @@ deb_unmount() {
 
 # deb_remove ROOT: removes a root, in which nothing is mounted any more.
 deb_remove() {
-    deb_unmount "$1"
-    rm -rf --one-file-system "$1"
+    deb_unmount "$1" && rm -rf --one-file-system "$1"
 }
 
 # deb_mount ROOT ARCHIVES: mounts what programs expect, and the folder where apt keeps the packages that it downloaded.
@@ -113,9 +112,8 @@ deb_sources() {
 deb_base() {
     local folder=$1
     [ ! -e "$folder/$deb_release.tar" ] || return 0
-    say "making a root of Debian ($deb_release) with debootstrap"
-    deb_remove "$folder/new"
-    quietly debootstrap --variant=minbase "$deb_release" "$folder/new" http://deb.debian.org/debian
+    deb_unmount "$folder/new"
+    install_root "$deb_release" "$folder/new"
     deb_run "$folder/new" useradd --create-home somebody
     rm -f "$folder"/new/var/cache/apt/archives/*.deb
     tar -C "$folder/new" --numeric-owner -cf "$folder/$deb_release.tar.part" .
@@ -123,7 +121,7 @@ deb_base() {
     deb_remove "$folder/new"
 }
 
-# deb_root FOLDER NAME: unpacks a root anew and makes it ready for programs.
+# deb_root FOLDER NAME: replaces a root by a fresh one and mounts what programs expect.
 deb_root() {
     deb_remove "$1/$2"
     mkdir "$1/$2"
@@ -154,11 +152,11 @@ deb_build_root() {
 # deb_build FOLDER VERSION: builds source and binary packages, without privileges, and leaves them in FOLDER/packages.
 deb_build() {
     local folder=$1 work=$1/build/build
-    rm -rf "$work"
-    mkdir "$work"
-    cp -a "$folder/source" "$work/inlay-$2"
-    cp "$folder/packages/inlay_$2.orig.tar.gz" "$work/"
-    chown -R --reference="$folder/build/home/somebody" "$work"
+    rm -rf "$work" &&
+        mkdir "$work" &&
+        cp -a "$folder/source" "$work/inlay-$2" &&
+        cp "$folder/packages/inlay_$2.orig.tar.gz" "$work/" &&
+        chown -R --reference="$folder/build/home/somebody" "$work" || return
     as_user "$folder/build" "/build/inlay-$2" env DEB_BUILD_OPTIONS="parallel=$(nproc)" \
         nice dpkg-buildpackage --unsigned-source --unsigned-changes || return
     find "$work" -maxdepth 1 -type f -exec cp -t "$folder/packages" {} +
