@@ -27,13 +27,13 @@ fuzz() {
     mkdir -p $folder/found
     build $folder "${programs[@]}"
     say "fuzzing ${targets[*]}, each for $seconds s"
-    rm -f $folder/*.failed
+    rm -f $folder/*.passed
     export -f fuzz_target
     printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -c 'fuzz_target "$@"' fuzz {} "$folder" "$seconds" || true
-    local failed
-    failed=$(find $folder -maxdepth 1 -name '*.failed' | wc -l)
-    echo "$((${#targets[@]} - failed)) passed, $failed failed, 0 skipped"
-    [ "$failed" = 0 ]
+    local passed
+    passed=$(find $folder -maxdepth 1 -name '*.passed' | wc -l)
+    echo "$passed passed, $((${#targets[@]} - passed)) failed, 0 skipped"
+    [ "$passed" = ${#targets[@]} ]
 }
 
 # fuzz_target TARGET FOLDER SECONDS: fuzzes, prints what was run, and the end of the log if something was found.
@@ -45,9 +45,9 @@ fuzz_target() {
     esac
     if "$2/fuzz/fuzz_$1" -max_total_time="$3" -max_len="$length" -timeout=60 -close_fd_mask="$closed" \
         -artifact_prefix="$2/found/$1-" "$2/corpus/$1" "fuzz/corpus/$1" >"$log" 2>&1; then
+        touch "$2/$1.passed"
         echo "$1: $(grep -E '^Done' "$log"), $(grep -oE 'cov: [0-9]+' "$log" | tail -n 1) edges"
     else
-        touch "$2/$1.failed"
         echo "$1: FAILED; inputs are in $2/found"
         grep -v '^#' "$log" | tail -n 40
     fi
