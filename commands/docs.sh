@@ -34,9 +34,10 @@ build_site() {
 
 # add_counts COMMAND...: runs checks, whose last line is their counts, and adds these to those of the command.
 add_counts() {
-    local counts
-    "$@" 2>&1 | tee build-docs/log || true
+    local counts status=0
+    "$@" 2>&1 | tee build-docs/log || status=$?
     counts=$(tail -n 1 build-docs/log)
+    [ "$status" = 0 ] || [[ $counts != *' 0 failed,'* ]] || counts=
     if [[ $counts =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
         docs_passed=$((docs_passed + BASH_REMATCH[1]))
         docs_failed=$((docs_failed + BASH_REMATCH[2]))
@@ -61,7 +62,7 @@ run_examples_of_python() {
         return
     fi
     mkdir -p $environment/path $environment/home
-    run_pytest $environment test_package.py -k examples_of_documents || true
+    run_pytest $environment test_package.py -k examples_of_documents || [ "$python_failed" != 0 ] || python_failed=1
     echo "$python_passed passed, $python_failed failed, $python_skipped skipped"
     docs_passed=$((docs_passed + python_passed))
     docs_failed=$((docs_failed + python_failed))

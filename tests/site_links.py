@@ -59,8 +59,8 @@ def main():
                     faults.append(f"{file.relative_to(site)}: {link} is no https: link")
                 continue
             target = (file.parent / urllib.parse.unquote(parts.path)).resolve() if parts.path else file
-            if not target.exists():
-                faults.append(f"{file.relative_to(site)}: {link} does not exist")
+            if not target.is_relative_to(site) or not target.exists():
+                faults.append(f"{file.relative_to(site)}: {link} does not exist on the site")
             elif target in pages and urllib.parse.unquote(parts.fragment) not in pages[target].anchors:
                 faults.append(f"{file.relative_to(site)}: {link} has no such anchor")
             else:
