@@ -160,15 +160,18 @@ def main():
     floors, parsers = read_floors(floors_path)
     tallies, problems = measure(build, floors, parsers, sys.argv[4] if sys.argv[3:4] == ["--list"] else "nothing")
     ran = isas_that_ran(build)
-    counts = collections.Counter(failed=len(problems))
+    counts = collections.Counter()
     print(f"  {'folder':20}{'lines':>10}{'run':>10}{'floor':>8}{'branches':>10}{'taken':>10}{'floor':>8}{'reasons':>9}")
     for row, least in floors.items():
         isa = re.split("[ /]", row)[-1]
-        if row not in tallies or (isa in ISAS and isa not in ran):
+        if row not in tallies and not os.path.isdir(row.split()[0]):
+            problems.append(f"{row}: has floors, but is no folder")
+        elif row not in tallies or (isa in ISAS and isa not in ran):
             print(f"  {row:20} skipped: {isa if isa in ISAS else 'it'} is not compiled or does not run here")
             counts["skipped"] += 1
         else:
             counts["passed" if report(row, tallies[row], least) else "failed"] += 1
+    counts["failed"] += len(problems)
     broken = {problem.partition(":")[0] for problem in problems}
     counts["passed"] += sum(path not in broken for path in parsers)
     for problem in problems:

@@ -8,7 +8,7 @@ draws lines of src/ and file/ (or of the named files) and one of universalmutato
 have been tested (default: 50, seed 1). A mutant that does not compile, or whose objects are those of the library, is
 discarded. The others are run against the suites that execute their file, the shortest test first, until one fails. A test
 that takes ten times as long as before has failed. Survivors are listed at the end; those that tests/survivors.txt explains
-do not count. The exit status is 1 if a survivor is left. mutate.py tests the defects that somebody has thought of.
+do not count. The exit status is 1 if a survivor is left or nothing was tested. mutate.py tests the defects that somebody has thought of.
 """
 import collections
 import concurrent.futures
@@ -185,13 +185,16 @@ def main():
     files = sys.argv[4:] or sorted(
         str(path.relative_to(source)) for folder in ("src", "file") for path in (source / folder).rglob("*.[ch]")
     )
+    for file in files:
+        if not file.startswith(("src/", "file/")) or not (source / file).is_file():
+            sys.exit(f"mutants.py: {file} is no file of src/ or file/")
     session = Session(source, files, count, seed)
     try:
         session.run()
     except RuntimeError as error:
         sys.exit(f"the source as it is {error}")
     session.report()
-    sys.exit(session.fates["survived"] > 0)
+    sys.exit(session.fates["survived"] > 0 or session.fates["killed"] + session.fates["explained"] == 0)
 
 
 if __name__ == "__main__":

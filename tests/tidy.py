@@ -55,6 +55,8 @@ def main():
         path = os.path.relpath(os.path.join(entry["directory"], entry["file"]))
         if not path.startswith(LEFT_OUT) and (not words or any(word in path for word in words)):
             commands[path] = entry["command"]
+    if not commands:
+        sys.exit(f"clang-tidy: no file of {build} has one of these words: {' '.join(words)}")
     kept = pathlib.Path(build, "tidy")
     kept.mkdir(exist_ok=True)
     around = surroundings(tool)

@@ -104,10 +104,12 @@ def build_faults():
         return None
     source = pathlib.Path(__file__).resolve().parent / "selftest_faults.c"
     library = os.path.abspath("faults.so")
-    built = subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], capture_output=True)
+    built = subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], capture_output=True, text=True)
+    if not check(built.returncode == 0, "selftest_faults.c compiles", built.stderr):
+        return None
     # Not so with sanitizers, static commands and those of another architecture.
     probe = run("--version", env={"LD_PRELOAD": library})
-    return library if built.returncode == 0 and probe.stdout == b"inlay 9.8.7\n" else None
+    return library if probe.stdout == b"inlay 9.8.7\n" else None
 
 
 def test_faults():
