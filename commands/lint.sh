@@ -15,7 +15,7 @@ lint() {
         return
     fi
     say "shellcheck and pyflakes"
-    shellcheck dev commands/*.sh .ci/run
+    git grep -lE '^#!.*[ /](ba)?sh$' | xargs shellcheck commands/*.sh
     git ls-files '*.py' | xargs /usr/bin/python3 -m pyflakes
     say "cppcheck"
     cppcheck_all $directory
