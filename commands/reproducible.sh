@@ -12,7 +12,9 @@ build_once() {
         -Dbench=disabled "$@" || return 1
     quietly ninja -j "$jobs" -C "$directory" || return 1
     DESTDIR="$directory/installed" quietly meson install -C "$directory" --no-rebuild || return 1
-    [ ! -e "$tree/build-wheel/tools" ] || (cd "$tree" && build_wheel python3 build-wheel "${@/#/-Csetup-args=}") || return 1
+    [ -e "$tree/build-wheel/tools" ] || return 0
+    # Wheels hold times, which are that of the commit. Nothing else may see it: gcc would take __DATE__ from it.
+    (cd "$tree" && SOURCE_DATE_EPOCH=$commit_time build_wheel python3 build-wheel "${@/#/-Csetup-args=}") || return 1
 }
 
 # same_files ONE OTHER: prints how two folders differ in names, types and bytes of files, by diffoscope if there is one.
@@ -31,6 +33,7 @@ modes() {
 # reproducible [OPTION...]: with options of Meson for both builds.
 reproducible() {
     local top=$PWD/build-reproducible status=0 kind compared=0 skipped=0
+    local faketime="/usr/\$LIB/faketime/libfaketime.so.1" commit_time
     local one=$top/one/inlay other="$top/another place/sources of inlay"
     need_to_build python3-venv faketime
     rm -rf "$top"
@@ -50,17 +53,20 @@ reproducible() {
         done
     fi
 
-    # Wheels hold times, which are that of the commit; nothing else may take notice of it.
-    SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
-    export SOURCE_DATE_EPOCH
+    commit_time=$(git log -1 --format=%ct)
+    unset SOURCE_DATE_EPOCH
+    [ "$(LD_PRELOAD=$faketime FAKETIME=+400d date +%Y)" != "$(date +%Y)" ] || {
+        echo "FAILED: faketime changes no time, so that the builds would have the same" >&2
+        return 1
+    }
     say "building in $one"
     umask 022
     LC_ALL=C TZ=UTC build_once "$one" "$one/build" 1 "$@" || return 1
     say "building in $other"
     echo "with a build folder elsewhere, in parallel, with another locale, time, time zone, home and umask"
     umask 077
-    LC_ALL=C.UTF-8 TZ=XYZ-5:45 HOME=$top/home LD_PRELOAD="/usr/\$LIB/faketime/libfaketime.so.1" FAKETIME=+400d \
-        NO_FAKE_STAT=1 build_once "$other" "$top/build" "$(nproc)" "$@" || return 1
+    LC_ALL=C.UTF-8 TZ=XYZ-5:45 HOME=$top/home LD_PRELOAD=$faketime FAKETIME=+400d NO_FAKE_STAT=1 \
+        build_once "$other" "$top/build" "$(nproc)" "$@" || return 1
 
     say "comparing"
     same_files "$one/build/installed" "$top/build/installed" || status=1
