@@ -9,7 +9,7 @@
 
 enum { VOCAB = 50, SEQUENCES = 4, LENGTH = 40, TOKENS = SEQUENCES * LENGTH, DIM = 65, POSITION_ROWS = 64 };
 
-/* A layer and a batch that are valid until a check spoils them. */
+/* A layer and a batch that are valid until a check corrupts them. */
 struct call {
     int32_t ids[TOKENS], segment_ids[TOKENS];
     int64_t offsets[SEQUENCES + 1];
@@ -123,7 +123,7 @@ static void unknown_size(struct call *call)
 
 static const struct error_check {
     const char *name;
-    void (*spoil)(struct call *call);
+    void (*corrupt)(struct call *call);
     inlay_status status;
     size_t sequence, token; /* of the fault, for a status that has one */
     int64_t value;
@@ -135,18 +135,18 @@ static const struct error_check {
     {"negative position", negative_position, INLAY_ERROR_POSITION, 0, 0, -1},
     {"segment past the types", segment_past_types, INLAY_ERROR_SEGMENT, 0, 3, 2},
     {"decreasing offsets", decreasing_offsets, INLAY_ERROR_OFFSETS, 2, 0, LENGTH - 1},
-    {.name = "short stride", .spoil = short_stride, .status = INLAY_ERROR_STRIDE},
-    {.name = "null ids", .spoil = null_ids, .status = INLAY_ERROR_NULL},
-    {.name = "null output", .spoil = null_output, .status = INLAY_ERROR_NULL},
-    {.name = "type that is none", .spoil = no_id_type, .status = INLAY_ERROR_OPTION},
-    {.name = "dropout of everything", .spoil = whole_dropout, .status = INLAY_ERROR_OPTION},
-    {.name = "batch larger than memory", .spoil = huge_batch, .status = INLAY_ERROR_OVERFLOW},
-    {.name = "output over ids", .spoil = output_over_ids, .status = INLAY_ERROR_OVERLAP},
-    {.name = "executor without threads", .spoil = executor_without_threads, .status = INLAY_ERROR_OPTION},
-    {.name = "table without columns", .spoil = no_columns, .status = INLAY_ERROR_SHAPE},
-    {.name = "positions of another dim", .spoil = other_dim, .status = INLAY_ERROR_SHAPE},
-    {.name = "negative epsilon", .spoil = negative_epsilon, .status = INLAY_ERROR_OPTION},
-    {.name = "spec of unknown size", .spoil = unknown_size, .status = INLAY_ERROR_OPTION},
+    {.name = "short stride", .corrupt = short_stride, .status = INLAY_ERROR_STRIDE},
+    {.name = "null ids", .corrupt = null_ids, .status = INLAY_ERROR_NULL},
+    {.name = "null output", .corrupt = null_output, .status = INLAY_ERROR_NULL},
+    {.name = "type that is none", .corrupt = no_id_type, .status = INLAY_ERROR_OPTION},
+    {.name = "dropout of everything", .corrupt = whole_dropout, .status = INLAY_ERROR_OPTION},
+    {.name = "batch larger than memory", .corrupt = huge_batch, .status = INLAY_ERROR_OVERFLOW},
+    {.name = "output over ids", .corrupt = output_over_ids, .status = INLAY_ERROR_OVERLAP},
+    {.name = "executor without threads", .corrupt = executor_without_threads, .status = INLAY_ERROR_OPTION},
+    {.name = "table without columns", .corrupt = no_columns, .status = INLAY_ERROR_SHAPE},
+    {.name = "positions of another dim", .corrupt = other_dim, .status = INLAY_ERROR_SHAPE},
+    {.name = "negative epsilon", .corrupt = negative_epsilon, .status = INLAY_ERROR_OPTION},
+    {.name = "spec of unknown size", .corrupt = unknown_size, .status = INLAY_ERROR_OPTION},
 };
 
 const char *error_item(size_t item)
@@ -198,7 +198,7 @@ void error_run(struct trial *trial, size_t item)
     make_call(trial, &call);
     unsigned char *out = call.out, *before = trial_array(trial, call.out_bytes);
     memcpy(before, out, call.out_bytes);
-    wanted->spoil(&call);
+    wanted->corrupt(&call);
     inlay_layer *layer = NULL;
     inlay_fault fault = {99, 99, 99};
     inlay_status status = inlay_layer_create(&call.spec, NULL, &layer);
