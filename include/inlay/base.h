@@ -20,14 +20,12 @@ extern "C" {
 #define INLAY_VERSION_MINOR 1 /**< before 1.0 a new one may change the API */
 #define INLAY_VERSION_PATCH 0 /**< a new one corrects mistakes */
 
-/** Marks a function that the shared library exports. Windows calls what a DLL exports through its import library, so
-   that users declare no import there; INLAY_EXPORTS is defined where inlay itself is compiled for Windows. */
-#if !defined(_WIN32)
-#define INLAY_API __attribute__((visibility("default")))
-#elif defined(INLAY_EXPORTS)
-#define INLAY_API __declspec(dllexport)
-#else
+/** Marks a function that the shared library exports. On Windows the linker names what a DLL exports: programs and DLLs
+   that contain the static library would otherwise export its functions too, and no others of their own. */
+#ifdef _WIN32
 #define INLAY_API
+#else
+#define INLAY_API __attribute__((visibility("default")))
 #endif
 
 /** Returns the version of the library that runs, as "major.minor.patch". */
