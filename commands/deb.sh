@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
 # Debian's packages: built in one root of Debian 12 (roots.sh), and installed and tested in another, which is
-# bare. Both are folders below build-deb/ that chroot enters; what is mounted there is unmounted on exit.
+# bare. Both are folders below build-deb/ that chroot enters. What is mounted there only this command sees, and it is gone
+# when the command ends, however it ends.
 
 deb_passed=0 deb_failed=0 deb_skipped=0
 deb_release=bookworm
@@ -14,12 +15,10 @@ deb() {
         may_change_machine "./dev deb" || exit 1
         exec sudo ./dev deb
     fi
+    [ -n "${INLAY_OWN_MOUNTS:-}" ] || INLAY_OWN_MOUNTS=1 exec unshare --mount --propagation private ./dev deb
     local folder=$PWD/build-deb version
     version=$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)
     mkdir -p "$folder/archives/partial"
-    deb_unmount "$folder"
-    trap 'deb_unmount "'"$folder"'"' EXIT
-    trap 'exit 130' INT TERM
 
     deb_sources "$folder" "${version%-*}"
     deb_base "$folder"
@@ -28,7 +27,6 @@ deb() {
         deb_step "lintian finds no error or warning" deb_lintian "$folder"; then
         deb_bare "$folder" || true # what failed is counted, and does not keep the rest from running
     fi
-    deb_unmount "$folder"
     echo "$deb_passed passed, $deb_failed failed, $deb_skipped skipped"
     [ "$deb_failed" = 0 ]
 }
@@ -112,7 +110,6 @@ deb_sources() {
 deb_base() {
     local folder=$1
     [ ! -e "$folder/$deb_release.tar" ] || return 0
-    deb_unmount "$folder/new"
     install_root "$deb_release" "$folder/new"
     deb_run "$folder/new" useradd --create-home somebody
     rm -f "$folder"/new/var/cache/apt/archives/*.deb
