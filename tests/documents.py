@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks the documents: links, files and names of code that they mention exist, and the README's program is tested.
+"""Checks the documents: links, files and names of code that they mention exist, the README's program is tested, and
+that the version is the same in all its places.
 
 Run as `documents.py SOURCE_DIR`. Prints a line for each fault; the exit status is 1 if there is one.
 """
@@ -77,12 +78,32 @@ def results_faults():
         yield "its table of results is not that of ./dev results"
 
 
+def version_faults():
+    """Places of the version that no build reads; packaging/README.md lists all. debian/ adds a revision."""
+    def found(path, pattern):
+        match = re.search(pattern, (SOURCE / path).read_text(encoding="utf-8"), re.MULTILINE)
+        return match[1] if match else "none"
+
+    version = found("meson.build", r"^  version: '(.*)',$")
+    places = {
+        "tools/inlay.1": r'^\.TH .*"inlay ([\d.]+)"',
+        "packaging/vcpkg/inlay/vcpkg.json": r'"version": "(.*)"',
+        "debian/changelog": r"\Ainlay \((.*)-",
+    }
+    for path, pattern in places.items():
+        if found(path, pattern) != version:
+            yield f"{path} has version {found(path, pattern)}, meson.build {version}"
+    if not (SOURCE / f"packaging/yocto/inlay_{version}.bb").exists():
+        yield f"packaging/yocto has no recipe of version {version}"
+
+
 def main():
     known = names_of_code()
     pages = [page for folder in FOLDERS for page in sorted((SOURCE / folder).glob("*.md"))]
     faults = [f"{page.relative_to(SOURCE)}: {fault}" for page in pages for fault in page_faults(page, known)]
     faults += [f"README.md: {fault}" for fault in program_faults()]
     faults += [f"docs/performance.md: {fault}" for fault in results_faults()]
+    faults += version_faults()
     print("\n".join(faults) if faults else f"{len(pages)} pages: every link, file and name is there")
     return 1 if faults else 0
 
