@@ -34,7 +34,7 @@ bool inlay_read_file(const char *path, char *text, size_t size, size_t *bytes)
     struct stat status;
     /* O_NONBLOCK: opening a pipe would wait for its writer. */
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    /* 1 branch never taken: fstat() of an open file fails only where its server does. */
+    /* 1 branch never taken: fstat() of an open file fails only on file systems of a network. */
     if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode))
         got = read_until_end(file, text, size);
     if (file >= 0)
