@@ -27,6 +27,7 @@ python_package() {
     [ "$status" != 0 ] || ! "$torch" || test_torch "$directory/test-python3" || status=$?
     if [ "$status" = 77 ]; then
         echo "python: skipped: PyPI cannot be reached"
+        echo "$python_passed passed, $python_failed failed, $((python_skipped + 1)) skipped"
         return 0
     fi
     if [ "$status" = 0 ] && python=$(python_without_gil); then
