@@ -36,10 +36,14 @@ compare_abi() {
     return "$status"
 }
 
+public_types() {
+    sed -n 's/^} \(inlay_[a-z0-9_]*\);$/\1/p' include/inlay/*.h
+}
+
 # lacks_types DIRECTORY: prints public types that no dump in DIRECTORY describes, as no exported function leads to them.
 lacks_types() {
     local type
-    sed -n 's/^} \(inlay_[a-z0-9_]*\);$/\1/p' include/inlay/*.h | while read -r type; do
+    public_types | while read -r type; do
         grep -qE "<(class-decl name='$type' size|enum-decl name='$type' )" "$1"/*.abi || echo "$type"
     done
 }
@@ -82,6 +86,10 @@ abi() {
     say "building $directory"
     dump_abi "$directory"
     missing=$(lacks_types "$directory")
+    [ "$(public_types | wc -l)" -ge 10 ] || {
+        echo "FAILED: commands/abi.sh finds next to no public types in the headers" >&2
+        return 1
+    }
     if [ -n "$missing" ]; then
         echo "FAILED: no exported function leads to these types, so that the dumps lack them:" "$missing" >&2
         return 1

@@ -90,7 +90,7 @@ cross_macos() {
     printf 'int issetugid(void); /* not in musl */\n' >"$folder/apple.h"
     flags=(-target arm64-apple-macos13 -std=c11 -O2 -D_GNU_SOURCE -DINLAY_HAVE_NEON -DINLAY_HAVE_PORTABLE -Iinclude -Isrc
         -ffp-contract=off -fno-math-errno -fvisibility=hidden -Wall -Wextra -Wpedantic -Wshadow -Werror
-        -nostdlibinc -isystem /usr/include/x86_64-linux-musl -include "$folder/apple.h")
+        -nostdlibinc -isystem "/usr/include/$(uname -m)-linux-musl" -include "$folder/apple.h")
     say "compiling the core for macOS on arm64"
     for source in $(git ls-files 'src/*.c' | grep -vE '^src/avx|_windows|_none'); do
         name=${source#src/}

@@ -190,7 +190,8 @@ class Copy:
             if (source / name).exists():
                 (self.root / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source / name, self.root / name)
-        options = ["-Dbench=disabled", "-Dtests=enabled", "-Dtool=enabled"]
+        # A function without its return has any value, perhaps the right one.
+        options = ["-Dbench=disabled", "-Dtests=enabled", "-Dtool=enabled", "-Dc_args=-Werror=return-type"]
         setup = run(["meson", "setup", str(self.build), str(self.root), *options])
         if setup.returncode != 0:
             raise ValueError("cannot be configured:\n" + setup.stdout)

@@ -258,8 +258,9 @@ static bool take_word(struct inlay_json *json, const char *word)
     return true;
 }
 
-/* Returns the value of a number's text of fewer than MOST_DIGITS bytes, whatever the program's locale. */
-static double number_of(const char *first, size_t size)
+/* Reads the value of a number's text of fewer than MOST_DIGITS bytes, whatever the program's locale. Returns false if
+   there is no memory for that. */
+static bool read_number(const char *first, size_t size, double *value)
 {
     static const locale_t none = (locale_t)0;
     char copy[MOST_DIGITS];
@@ -268,10 +269,10 @@ static double number_of(const char *first, size_t size)
     locale_t plain = newlocale(LC_ALL_MASK, "C", none);
     /* 1 branch never taken: glibc and musl have this locale without allocating it. */
     if (plain == none)
-        return 0;
-    double value = strtod_l(copy, NULL, plain);
+        return false;
+    *value = strtod_l(copy, NULL, plain);
     freelocale(plain);
-    return value;
+    return true;
 }
 
 bool inlay_json_number(struct inlay_json *json, bool *integer, int64_t *value, double *number)
@@ -310,9 +311,11 @@ bool inlay_json_number(struct inlay_json *json, bool *integer, int64_t *value, d
     if (*integer) {
         *value = negative ? -(int64_t)magnitude : (int64_t)magnitude;
         *number = negative ? -(double)magnitude : (double)magnitude;
-    } else {
-        *number = number_of(first, (size_t)(json->at - first));
+        return true;
     }
+    /* 1 branch never taken: glibc and musl have memory for the locale. */
+    if (!read_number(first, (size_t)(json->at - first), number))
+        return inlay_json_refuse(json, INLAY_FILE_ERROR_NO_MEMORY, "there is no memory to read a number");
     return true;
 }
 

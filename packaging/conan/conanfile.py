@@ -45,8 +45,8 @@ class InlayConan(ConanFile):
         self.settings.rm_safe("compiler.libcxx")
 
     def validate(self):
-        if self.settings.os != "Linux" or self.settings.arch not in ("x86_64", "armv8", "armv7hf"):
-            raise ConanInvalidConfiguration("inlay runs on Linux, on x86-64, 64-bit ARM and armhf")
+        if self.settings.os != "Linux" or self.settings.arch not in ("x86_64", "armv8", "armv7hf", "riscv64"):
+            raise ConanInvalidConfiguration("inlay runs on Linux, on x86-64, 64-bit ARM, armhf and riscv64")
 
     def layout(self):
         basic_layout(self)
