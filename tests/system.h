@@ -48,7 +48,7 @@ bool run_processes(int processes, bool (*work)(void *arg), void (*watch)(void *a
 bool errors_are_watched(void);
 
 /* Calls a function on a stack of its own, between begin and end. */
-void call_on_stack(unsigned char *begin, unsigned char *end, void (*function)(void));
+void call_on_stack(unsigned char *begin, const unsigned char *end, void (*function)(void));
 
 /* Calls a handler in the midst of this thread once after some time. Returns false where there are no such signals. */
 bool interrupt_after(unsigned microseconds, void (*handler)(int));

@@ -123,7 +123,7 @@ static void *call(void *function)
 }
 
 /* A thread, which keeps some KiB at the end of its stack for itself: not every C library has makecontext(). */
-void call_on_stack(unsigned char *begin, unsigned char *end, void (*function)(void))
+void call_on_stack(unsigned char *begin, const unsigned char *end, void (*function)(void))
 {
     pthread_attr_t attributes;
     pthread_t thread;

@@ -127,7 +127,7 @@ __asm__(".text\n"
         "    ret\n");
 
 /* Not a fiber, whose stack the system makes as large as it likes: nothing that runs here unwinds or grows the stack. */
-void call_on_stack(unsigned char *begin, unsigned char *end, void (*function)(void))
+void call_on_stack(unsigned char *begin, const unsigned char *end, void (*function)(void))
 {
     (void)begin;
     switch_stack_and_call(function, (void *)((uintptr_t)end / 16 * 16));
