@@ -275,8 +275,10 @@ static FILE *copy_of(const char *isa, size_t check)
     char end[80];
     if (child > 0)
         await(child, end, sizeof end);
-    if (copy != NULL)
-        rewind(copy);
+    if (copy != NULL && fseek(copy, 0, SEEK_SET) != 0) {
+        fclose(copy);
+        return NULL;
+    }
     return copy;
 }
 
