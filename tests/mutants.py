@@ -6,9 +6,10 @@
 
 draws lines of src/ and file/ (or of the named files) and one of universalmutator's mutants of each, until COUNT of them
 have been tested (default: 50, seed 1). A mutant that does not compile, or whose objects are those of the library, is
-discarded. The others are run against the suites that execute their file, the shortest test first, until one fails. A test
-that takes ten times as long as before has failed. Survivors are listed at the end; those that tests/survivors.txt explains
-do not count. The exit status is 1 if a survivor is left or nothing was tested. mutate.py tests the defects that somebody has thought of.
+discarded. The others are run against the suites that execute their file, the shortest test first, until one fails. A
+test that takes ten times as long as before has failed. Survivors are listed at the end; those that tests/survivors.txt
+explains do not count. An interrupt ends the session early, with its report. The exit status is 1 if a survivor is left
+or nothing was tested. mutate.py tests the defects that somebody has thought of.
 """
 import collections
 import concurrent.futures
@@ -164,7 +165,10 @@ class Session:
     def run(self):
         with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(COPIES) as pool:
             copies = list(pool.map(lambda i: Tested(self.source, pathlib.Path(folder, str(i))), range(COPIES)))
-            list(pool.map(self.work, copies))
+            try:
+                list(pool.map(self.work, copies))
+            except KeyboardInterrupt:
+                self.count = 0  # what is in work is finished, and all that was tested is reported
 
     def report(self):
         for mutant in self.survivors:
