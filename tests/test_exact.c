@@ -6,6 +6,7 @@
 #include "support.h"
 #include "truth.h"
 
+#include "base/rounding.h"
 #include "positions/exact.h"
 #include "positions/sinusoid.h"
 
@@ -271,6 +272,25 @@ START_TEST(blocks_are_rounded_as_promised)
 }
 END_TEST
 
+/* Numbers of 53 bits, of which the last limb has the first ones too: doubles without rounding. */
+START_TEST(every_bit_of_fixed_point_is_rounded)
+{
+    enum { BITS = 64 * INLAY_FIXED_LIMBS };
+    for (int first = 0; first < BITS; first++) {
+        struct inlay_fixed x[2];
+        memset(&x[0], 0, sizeof x[0]);
+        memset(&x[1], 0xff, sizeof x[1]); /* what lies behind is no part of the number */
+        double wanted = 0;
+        for (int bit = first; bit < BITS && bit <= first + 52; bit += 13) {
+            x[0].limb[bit / 64] |= UINT64_C(1) << (63 - bit % 64);
+            wanted += ldexp(1, 63 - bit);
+        }
+        const double found = inlay_round_f64(x[0], 0, false);
+        EXPECT(found == wanted, "from bit %d: %a, not %a", first, found, wanted);
+    }
+}
+END_TEST
+
 START_TEST(square_roots_are_correctly_rounded)
 {
     mpfr_t root;
@@ -297,9 +317,10 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return RUN_TESTS(
-        argc, argv, "exact", NULL, NULL, constants_are_those_of_mpfr,
-        multiplication_is_the_same_without_128_bit_integers, logarithm_and_exponential_are_within_their_bounds,
-        frequencies_are_those_of_mpfr, square_roots_are_correctly_rounded, rows_are_rounded_as_promised,
-        worst_phases_are_rounded_as_promised, hard_cases_are_rounded_as_promised, blocks_are_rounded_as_promised);
+    return RUN_TESTS(argc, argv, "exact", NULL, NULL, constants_are_those_of_mpfr,
+                     multiplication_is_the_same_without_128_bit_integers,
+                     logarithm_and_exponential_are_within_their_bounds, frequencies_are_those_of_mpfr,
+                     every_bit_of_fixed_point_is_rounded, square_roots_are_correctly_rounded,
+                     rows_are_rounded_as_promised, worst_phases_are_rounded_as_promised,
+                     hard_cases_are_rounded_as_promised, blocks_are_rounded_as_promised);
 }
