@@ -201,20 +201,20 @@ static bool read_all(int file, void *data, size_t size)
     return true;
 }
 
-/* The child of an ISA: sends the result of each check. It ends by _exit, so that nothing is flushed twice. */
+/* The child of an ISA: sends the result of each check. The caller has flushed what it wrote. */
 static void send_results(const char *isa, int file)
 {
     if (!use_isa(isa))
-        _exit(MISUSED);
+        exit(MISUSED);
     const size_t n = count_checks();
     for (size_t check = 0; check < n; check++) {
         struct result result;
         alarm(SECONDS_MOST);
         judge(check, &result);
         if (!write_all(file, &result, sizeof result))
-            _exit(FAILED);
+            exit(FAILED);
     }
-    _exit(DONE);
+    exit(DONE);
 }
 
 /* Waits for a child and says how it ended: an empty text if it did all it had to. */
@@ -267,10 +267,10 @@ static FILE *copy_of(const char *isa, size_t check)
         static struct trial trial;
         unsigned char digest[SHA256_BYTES];
         if (!use_isa(isa))
-            _exit(FAILED);
+            exit(FAILED);
         alarm(SECONDS_MOST);
         run_check(check, &conditions[0], copy, &trial, digest);
-        _exit(fflush(copy) == 0 ? DONE : FAILED);
+        exit(fflush(copy) == 0 ? DONE : FAILED);
     }
     char end[80];
     if (child > 0)
@@ -307,7 +307,7 @@ bool chooses_best(void)
     fflush(stdout);
     const pid_t child = fork();
     if (child == 0)
-        _exit(use_isa(NULL) ? DONE : FAILED);
+        exit(use_isa(NULL) ? DONE : FAILED);
     if (child < 0)
         return false;
     await(child, end, sizeof end);
