@@ -59,15 +59,22 @@ template <inlay_element_type type> static BareRows positioned_codes(const Fixtur
     return rows;
 }
 
-// Adds the layer over a table of that type, and its limits; types whose tables have the same bytes share them.
-template <inlay_element_type type>
-static void add_compact(std::vector<Operation> &all, const std::string &name, const std::string &limit)
+// Returns the name of a type in those of operations, where float16 is f16.
+static std::string name_of(inlay_element_type type)
 {
-    const std::string expand = "expand_" + limit, streams = "streams_" + limit;
+    const std::string name = inlay_element_type_name(type, 0);
+    const std::size_t at = name.find("float");
+    return at == std::string::npos ? name : name.substr(0, at + 1) + name.substr(at + 5);
+}
+
+// Adds the layer over a table of that type, and its limits; types whose tables have the same bytes share those of one.
+template <inlay_element_type type, inlay_element_type limit = type> static void add_compact(std::vector<Operation> &all)
+{
+    const std::string expand = "expand_" + name_of(limit), streams = "streams_" + name_of(limit);
     const Modes &modes = prefetching_modes(); // no cache holds these outputs
-    all.push_back({Role::kernel, "embed_" + name, compact, fused, 1, in_modes(expand, modes), in_modes(streams, modes),
-                   embed_quantised<type>});
-    if (name != limit)
+    all.push_back({Role::kernel, "embed_" + name_of(type), compact, fused, 1, in_modes(expand, modes),
+                   in_modes(streams, modes), embed_quantised<type>});
+    if (type != limit)
         return;
     add_limits(all, expand, compact, 0, 1, modes, codes<type>);
     add_limits(all, streams, compact, 0, 1, modes, positioned_codes<type>);
@@ -76,28 +83,28 @@ static void add_compact(std::vector<Operation> &all, const std::string &name, co
 void add_compact_operations(std::vector<Operation> &all)
 {
     all.push_back({Role::limit, "three_passes_i8", compact, 0, 1, {}, {}, three_passes_i8});
-    add_compact<INLAY_F16>(all, "f16", "f16");
-    add_compact<INLAY_BF16>(all, "bf16", "f16");
-    add_compact<INLAY_I8>(all, "i8", "i8");
-    add_compact<INLAY_I8_INVERSE>(all, "i8_inverse", "i8");
-    add_compact<INLAY_U8_ROWWISE>(all, "u8_rowwise", "u8_rowwise");
-    add_compact<INLAY_U4_ROWWISE>(all, "u4_rowwise", "u4_rowwise");
-    add_compact<INLAY_U4_GROUPED>(all, "u4_grouped", "u4_grouped");
-    add_compact<INLAY_Q8_0>(all, "q8_0", "q8_0");
-    add_compact<INLAY_Q4_0>(all, "q4_0", "q4_0");
-    add_compact<INLAY_U4_GROUPED_FLAT>(all, "u4_grouped_flat", "u4_grouped");
-    add_compact<INLAY_E4M3>(all, "e4m3", "i8");
-    add_compact<INLAY_E4M3_E8M0>(all, "e4m3_e8m0", "e4m3_e8m0");
-    add_compact<INLAY_Q4_1>(all, "q4_1", "q4_1");
-    add_compact<INLAY_Q5_0>(all, "q5_0", "q5_0");
-    add_compact<INLAY_Q5_1>(all, "q5_1", "q5_1");
-    add_compact<INLAY_IQ4_NL>(all, "iq4_nl", "q4_0");
-    add_compact<INLAY_MXFP4>(all, "mxfp4", "mxfp4");
-    add_compact<INLAY_NVFP4>(all, "nvfp4", "q4_0");
-    add_compact<INLAY_Q3_K>(all, "q3_k", "q3_k");
-    add_compact<INLAY_Q4_K>(all, "q4_k", "q4_0");
-    add_compact<INLAY_Q5_K>(all, "q5_k", "q5_0");
-    add_compact<INLAY_Q6_K>(all, "q6_k", "q6_k");
+    add_compact<INLAY_F16>(all);
+    add_compact<INLAY_BF16, INLAY_F16>(all);
+    add_compact<INLAY_I8>(all);
+    add_compact<INLAY_I8_INVERSE, INLAY_I8>(all);
+    add_compact<INLAY_U8_ROWWISE>(all);
+    add_compact<INLAY_U4_ROWWISE>(all);
+    add_compact<INLAY_U4_GROUPED>(all);
+    add_compact<INLAY_Q8_0>(all);
+    add_compact<INLAY_Q4_0>(all);
+    add_compact<INLAY_U4_GROUPED_FLAT, INLAY_U4_GROUPED>(all);
+    add_compact<INLAY_E4M3, INLAY_I8>(all);
+    add_compact<INLAY_E4M3_E8M0>(all);
+    add_compact<INLAY_Q4_1>(all);
+    add_compact<INLAY_Q5_0>(all);
+    add_compact<INLAY_Q5_1>(all);
+    add_compact<INLAY_IQ4_NL, INLAY_Q4_0>(all);
+    add_compact<INLAY_MXFP4>(all);
+    add_compact<INLAY_NVFP4, INLAY_Q4_0>(all);
+    add_compact<INLAY_Q3_K>(all);
+    add_compact<INLAY_Q4_K, INLAY_Q4_0>(all);
+    add_compact<INLAY_Q5_K, INLAY_Q5_0>(all);
+    add_compact<INLAY_Q6_K>(all);
 }
 
 template <inlay_element_type type>
@@ -125,11 +132,10 @@ template <inlay_element_type type> static BareRows small_scaled_codes(const Fixt
 }
 
 // Adds the gather of short rows of that type, and its limits. `passes` counts codes read and floats written.
-template <inlay_element_type type>
-static void add_small(std::vector<Operation> &all, const std::string &name, unsigned passes)
+template <inlay_element_type type> static void add_small(std::vector<Operation> &all, unsigned passes)
 {
     static constexpr bool scaled = type == INLAY_I8;
-    const std::string rows = "rows_" + name, streams = "rows_scales_" + name;
+    const std::string name = name_of(type), rows = "rows_" + name, streams = "rows_scales_" + name;
     all.push_back({Role::kernel, "small_" + name, small, 0, passes, in_modes(rows, all_modes()),
                    scaled ? in_modes(streams, all_modes()) : std::vector<std::string>(), gather_small<type>});
     add_limits(all, rows, small, 0, passes, all_modes(), small_codes<type>);
@@ -139,8 +145,8 @@ static void add_small(std::vector<Operation> &all, const std::string &name, unsi
 
 void add_small_operations(std::vector<Operation> &all)
 {
-    add_small<INLAY_F32>(all, "f32", 2);
-    add_small<INLAY_I8>(all, "i8", 5);
-    add_small<INLAY_U8_ROWWISE>(all, "u8_rowwise", 5);
-    add_small<INLAY_U4_ROWWISE>(all, "u4_rowwise", 9);
+    add_small<INLAY_F32>(all, 2);
+    add_small<INLAY_I8>(all, 5);
+    add_small<INLAY_U8_ROWWISE>(all, 5);
+    add_small<INLAY_U4_ROWWISE>(all, 9);
 }

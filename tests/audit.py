@@ -30,6 +30,7 @@ STRINGS = {"bcmp", "memchr", "memcmp", "strchr", "strcmp", "strcspn", "strlen", 
 BASELINE = {
     "base_environment.c.o": {"secure_getenv"},
     "base_file.c.o": {"__errno_location", "open", "open64", "fstat", "fstat64", "read", "close"},
+    "base_name.c.o": STRINGS,
     "dispatch_caches.c.o": {"snprintf", *STRINGS},
     "dispatch_cpu.c.o": {"__cpu_model", "__cpu_features2", "__cpu_indicator_init", *STRINGS},
     "dispatch_profile.c.o": STRINGS,

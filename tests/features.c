@@ -24,7 +24,7 @@ enum {
 
 /* What a case changes of a layer that only has float32 tokens with int32 ids. */
 struct feature_case {
-    const char *feature, *name;
+    const char *feature, *name; /* null: that of model files for the type of the table */
     inlay_id_type id_type;
     inlay_bad_id bad_id; /* other than an error: ids far outside the vocabulary occur */
     bool padding;        /* about every third token is padding */
@@ -77,18 +77,18 @@ static const struct feature_case cases[] = {
     {"table types", "8-bit rowwise", .table_type = INLAY_U8_ROWWISE, .learned = true},
     {"table types", "4-bit rowwise", .table_type = INLAY_U4_ROWWISE, .learned = true},
     {"table types", "4-bit in groups", .table_type = INLAY_U4_GROUPED, .learned = true},
-    {"types of ggml", "Q8_0", .table_type = INLAY_Q8_0, .learned = true},
-    {"types of ggml", "Q4_0", .table_type = INLAY_Q4_0, .learned = true},
-    {"types of ggml", "Q4_1", .table_type = INLAY_Q4_1, .learned = true},
-    {"types of ggml", "Q5_0", .table_type = INLAY_Q5_0, .learned = true},
-    {"types of ggml", "Q5_1", .table_type = INLAY_Q5_1, .learned = true},
-    {"types of ggml", "IQ4_NL", .table_type = INLAY_IQ4_NL, .learned = true},
-    {"types of ggml", "MXFP4", .table_type = INLAY_MXFP4, .learned = true},
-    {"types of ggml", "NVFP4", .table_type = INLAY_NVFP4, .learned = true},
-    {"types of ggml", "Q3_K", .table_type = INLAY_Q3_K, .learned = true},
-    {"types of ggml", "Q4_K", .table_type = INLAY_Q4_K, .learned = true},
-    {"types of ggml", "Q5_K", .table_type = INLAY_Q5_K, .learned = true},
-    {"types of ggml", "Q6_K", .table_type = INLAY_Q6_K, .learned = true},
+    {"types of ggml", NULL, .table_type = INLAY_Q8_0, .learned = true},
+    {"types of ggml", NULL, .table_type = INLAY_Q4_0, .learned = true},
+    {"types of ggml", NULL, .table_type = INLAY_Q4_1, .learned = true},
+    {"types of ggml", NULL, .table_type = INLAY_Q5_0, .learned = true},
+    {"types of ggml", NULL, .table_type = INLAY_Q5_1, .learned = true},
+    {"types of ggml", NULL, .table_type = INLAY_IQ4_NL, .learned = true},
+    {"types of ggml", NULL, .table_type = INLAY_MXFP4, .learned = true},
+    {"types of ggml", NULL, .table_type = INLAY_NVFP4, .learned = true},
+    {"types of ggml", NULL, .table_type = INLAY_Q3_K, .learned = true},
+    {"types of ggml", NULL, .table_type = INLAY_Q4_K, .learned = true},
+    {"types of ggml", NULL, .table_type = INLAY_Q5_K, .learned = true},
+    {"types of ggml", NULL, .table_type = INLAY_Q6_K, .learned = true},
     {"FP8", "a scale per row", .table_type = INLAY_E4M3, .learned = true},
     {"FP8", "a power of two per 32 columns", .table_type = INLAY_E4M3_E8M0, .learned = true},
     {"FP8", "bfloat16 outputs", .table_type = INLAY_E4M3_E8M0, .out_type = INLAY_BF16},
@@ -289,7 +289,9 @@ int main(int argc, char **argv)
         for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
             if (dims[d] % whole_columns(cases[i].table_type) == 0)
                 exact = is_exact(&cases[i], dims[d]) && exact;
-        printf("%s\t%s\t%s\n", cases[i].feature, cases[i].name, exact ? "exact" : "DIFFERS");
+        const char *type = inlay_element_type_name(cases[i].table_type, 1);
+        printf("%s\t%s\t%s\n", cases[i].feature, cases[i].name != NULL ? cases[i].name : type,
+               exact ? "exact" : "DIFFERS");
         good = good && exact;
     }
     good = ngram_features() && good;

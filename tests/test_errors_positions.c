@@ -87,10 +87,18 @@ START_TEST(recipes_have_names)
         for (int i = 0; i < count; i++)
             EXPECT(strcmp(inlay_recipe_name((inlay_recipe)i), inlay_recipe_name((inlay_recipe)count)) != 0,
                    "recipes %d and %d have one name", i, count);
+        size_t frameworks = 0;
+        while (inlay_recipe_framework((inlay_recipe)count, frameworks) != NULL)
+            frameworks++;
+        EXPECT(frameworks >= 1 && inlay_recipe_framework((inlay_recipe)count, SIZE_MAX) == NULL,
+               "recipe %d has %zu frameworks", count, frameworks);
         count++;
     }
     EXPECT(count == INLAY_RECIPE_MAE + 1, "%d recipes have names", count);
     EXPECT(inlay_recipe_name((inlay_recipe)-1) == NULL, "recipe -1 has a name");
+    EXPECT(inlay_recipe_framework((inlay_recipe)count, 0) == NULL, "recipe %d has a framework", count);
+    EXPECT(strcmp(inlay_recipe_framework(INLAY_RECIPE_OPENNMT_TF, 0), "OpenNMT-tf, from position 1") == 0,
+           "the frameworks are those of another recipe");
 }
 END_TEST
 

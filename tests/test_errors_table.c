@@ -559,10 +559,91 @@ START_TEST(random_tables)
 }
 END_TEST
 
+/* Writes text with its letters in capitals, and with a '-' before each character. */
+static void disguise(const char *text, char capitals[64], char dashed[64])
+{
+    size_t i = 0;
+    for (; text[i] != '\0'; i++) {
+        capitals[i] = (char)(text[i] >= 'a' && text[i] <= 'z' ? text[i] - 'a' + 'A' : text[i]);
+        dashed[2 * i] = '-';
+        dashed[2 * i + 1] = text[i];
+    }
+    capitals[i] = dashed[2 * i] = '\0';
+}
+
+START_TEST(names_of_types)
+{
+    for (inlay_element_type type = INLAY_F32; type < INLAY_ELEMENT_TYPES; type++) {
+        const char *name;
+        size_t n = 0;
+        for (; (name = inlay_element_type_name(type, n)) != NULL; n++) {
+            char capitals[64], dashed[64];
+            disguise(name, capitals, dashed);
+            EXPECT(inlay_element_type_named(name) == type, "%s is another type", name);
+            EXPECT(inlay_element_type_named(capitals) == type, "%s is another type", capitals);
+            EXPECT(inlay_element_type_named(dashed) == type, "%s is another type", dashed);
+        }
+        EXPECT(n >= 1 && inlay_element_type_name(type, SIZE_MAX) == NULL, "type %d has %zu names", (int)type, n);
+    }
+    static const struct {
+        const char *text;
+        inlay_element_type type;
+    } typed[] = {
+        {"f32", INLAY_F32},
+        {"fp32", INLAY_F32},
+        {"float", INLAY_F32},
+        {"single", INLAY_F32},
+        {"f16", INLAY_F16},
+        {"fp16", INLAY_F16},
+        {"half", INLAY_F16},
+        {"bf16", INLAY_BF16},
+        {"i8", INLAY_I8},
+        {"int8", INLAY_I8},
+        {"fp8", INLAY_E4M3},
+        {"E4M3FN", INLAY_E4M3},
+        {"F8_E4M3", INLAY_E4M3},
+        {"Q4-K", INLAY_Q4_K},
+        {"float8_e4m3fn", INLAY_E4M3},
+        {"Q8_0", INLAY_Q8_0},
+        {"mxfp8", INLAY_E4M3_E8M0},
+        {"U4-Grouped", INLAY_U4_GROUPED},
+        /* What is several types, or another one. */
+        {"q4_k_m", 0},
+        {"q4_k_s", 0},
+        {"float8_e4m3", 0},
+        {"fp8_e5m2", 0},
+        {"int4", 0},
+        {"nf4", 0},
+        {"fp4", 0},
+        {"q8_1", 0},
+        {"double", 0},
+        {"float1", 0},
+        {"float166", 0},
+        {"float 16", 0},
+        {"", 0},
+        {"-_", 0},
+        {NULL, 0},
+    };
+    for (size_t i = 0; i < sizeof typed / sizeof *typed; i++)
+        EXPECT(inlay_element_type_named(typed[i].text) == typed[i].type, "\"%s\" is type %d", typed[i].text,
+               (int)inlay_element_type_named(typed[i].text));
+    EXPECT(inlay_element_type_name(0, 0) == NULL, "no type has a name");
+    EXPECT(inlay_element_type_name(INLAY_ELEMENT_TYPES, 0) == NULL, "a type past the last has a name");
+    EXPECT(inlay_element_type_name((inlay_element_type)-1, 0) == NULL, "type -1 has a name");
+    EXPECT(strcmp(inlay_element_type_name(INLAY_Q4_K, 0), "q4_k") == 0, "the library's name");
+    EXPECT(strcmp(inlay_element_type_name(INLAY_Q4_K, 1), "Q4_K") == 0, "the spelling of model files");
+    EXPECT(inlay_name_equal("A-b_z", "_aBZ-") && !inlay_name_equal("ab", "abc") && !inlay_name_equal("abc", "ab"),
+           "names are compared");
+    EXPECT(!inlay_name_equal("@", "`") && !inlay_name_equal("[", "{") && !inlay_name_equal(NULL, NULL) &&
+               !inlay_name_equal("", NULL),
+           "only letters have a case, and null is no name");
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "errors of tables", make_fixture, free_fixture, plain_operations, fields_of_views,
                      sizes_of_structs, quantised_views, shards, extents_of_tables, extents_of_quantised_tables,
                      extents_beside_outputs, constructors_fill_in_every_field, ids_at_the_edge_of_int32,
-                     bad_ids_of_many, views_in_their_outputs, scaling_in_place, random_tables);
+                     bad_ids_of_many, views_in_their_outputs, scaling_in_place, random_tables, names_of_types);
 }

@@ -436,7 +436,6 @@ static inlay_status run(const struct subject *subject, const struct call *call)
 static void report(const struct subject *subject, const struct call *call, size_t row, const char *what, size_t pair,
                    size_t column, uint32_t found, uint32_t expected, uint64_t number, uint64_t seed)
 {
-    static const char *const types[] = {"", "f32", "f16", "bf16"};
     static const char *const lists[] = {"rows", "at, i64", "at, f32", "at, f64"};
     const inlay_sinusoid_spec *spec = &subject->spec;
     add(&tally->misrounded, 1);
@@ -450,8 +449,8 @@ static void report(const struct subject *subject, const struct call *call, size_
     if (spec->inv_freq != NULL && pair < subject->pairs)
         printf(", inv_freq[%zu] %.17g (%a)", pair, spec->inv_freq[pair], spec->inv_freq[pair]);
     printf("\n  call: %s%s, type %s, row %zu of %zu, first %jd, rotary layout %d, stride_bytes %zu, offset %zu\n",
-           lists[call->list_type], call->rotary != 0 ? ", rotary" : "", types[call->type], row, call->n,
-           (intmax_t)call->first, (int)call->rotary, call->stride_bytes, call->offset);
+           lists[call->list_type], call->rotary != 0 ? ", rotary" : "", inlay_element_type_name(call->type, 0), row,
+           call->n, (intmax_t)call->first, (int)call->rotary, call->stride_bytes, call->offset);
     printf("  again: verify %s --seed %ju --case %ju\n", tested->name, (uintmax_t)seed, (uintmax_t)number);
     fflush(stdout);
 }

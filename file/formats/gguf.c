@@ -311,10 +311,11 @@ static inlay_file_status parse_tensor(struct parser *parser)
     if ((tensor.rank == 0 ? 1 : tensor.shape[tensor.rank - 1]) % type->block != 0 ||
         !inlay_tensor_bytes(type, tensor.shape, tensor.rank, &tensor.bytes))
         return inlay_file_fail(parser->error, INLAY_FILE_ERROR_RANGE, parser->source->path, inlay_text_of(tensor.name),
-                               "its shape overflows, or its rows are no whole blocks of %s", type->name);
+                               "its shape overflows, or its rows are no whole blocks of %s",
+                               inlay_ggml_type_name(type));
     if (offset > parser->source->size)
         return fail(parser, INLAY_FILE_ERROR_TRUNCATED, "its data begin behind the end of the file");
-    tensor.type = type->name;
+    tensor.type = inlay_ggml_type_name(type);
     tensor.element = type->element;
     tensor.data = parser->source->bytes + (size_t)offset;
     inlay_file_tensor *place = inlay_catalogue_add_tensor(parser->catalogue);

@@ -31,25 +31,25 @@ static const struct inlay_type safetensors[] = {
 };
 
 static const struct inlay_type ggml[] = {
-    {"F32", 0, INLAY_F32, 1, 4},
-    {"F16", 1, INLAY_F16, 1, 2},
-    {"Q4_0", 2, INLAY_Q4_0, 32, 18},
-    {"Q4_1", 3, INLAY_Q4_1, 32, 20},
-    {"Q5_0", 6, INLAY_Q5_0, 32, 22},
-    {"Q5_1", 7, INLAY_Q5_1, 32, 24},
-    {"Q8_0", 8, INLAY_Q8_0, 32, 34},
+    {NULL, 0, INLAY_F32, 1, 4},
+    {NULL, 1, INLAY_F16, 1, 2},
+    {NULL, 2, INLAY_Q4_0, 32, 18},
+    {NULL, 3, INLAY_Q4_1, 32, 20},
+    {NULL, 6, INLAY_Q5_0, 32, 22},
+    {NULL, 7, INLAY_Q5_1, 32, 24},
+    {NULL, 8, INLAY_Q8_0, 32, 34},
     {"Q8_1", 9, 0, 32, 40},
     {"Q2_K", 10, 0, 256, 84},
-    {"Q3_K", 11, INLAY_Q3_K, 256, 110},
-    {"Q4_K", 12, INLAY_Q4_K, 256, 144},
-    {"Q5_K", 13, INLAY_Q5_K, 256, 176},
-    {"Q6_K", 14, INLAY_Q6_K, 256, 210},
+    {NULL, 11, INLAY_Q3_K, 256, 110},
+    {NULL, 12, INLAY_Q4_K, 256, 144},
+    {NULL, 13, INLAY_Q5_K, 256, 176},
+    {NULL, 14, INLAY_Q6_K, 256, 210},
     {"Q8_K", 15, 0, 256, 292},
     {"IQ2_XXS", 16, 0, 256, 66},
     {"IQ2_XS", 17, 0, 256, 74},
     {"IQ3_XXS", 18, 0, 256, 98},
     {"IQ1_S", 19, 0, 256, 50},
-    {"IQ4_NL", 20, INLAY_IQ4_NL, 32, 18},
+    {NULL, 20, INLAY_IQ4_NL, 32, 18},
     {"IQ3_S", 21, 0, 256, 110},
     {"IQ2_S", 22, 0, 256, 82},
     {"IQ4_XS", 23, 0, 256, 136},
@@ -59,15 +59,20 @@ static const struct inlay_type ggml[] = {
     {"I64", 27, 0, 1, 8},
     {"F64", 28, 0, 1, 8},
     {"IQ1_M", 29, 0, 256, 56},
-    {"BF16", 30, INLAY_BF16, 1, 2},
+    {NULL, 30, INLAY_BF16, 1, 2},
     {"TQ1_0", 34, 0, 256, 54},
     {"TQ2_0", 35, 0, 256, 66},
-    {"MXFP4", 39, INLAY_MXFP4, 32, 17},
-    {"NVFP4", 40, INLAY_NVFP4, 64, 36},
+    {NULL, 39, INLAY_MXFP4, 32, 17},
+    {NULL, 40, INLAY_NVFP4, 64, 36},
     {"Q1_0", 41, 0, 128, 18},
 };
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
+
+const char *inlay_ggml_type_name(const struct inlay_type *type)
+{
+    return type->name != NULL ? type->name : inlay_element_type_name(type->element, 1);
+}
 
 const struct inlay_type *inlay_safetensors_type(struct inlay_text name)
 {

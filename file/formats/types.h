@@ -15,7 +15,7 @@
 
 /** A type of elements of a format. */
 struct inlay_type {
-    const char *name;
+    const char *name;           /**< null for those of ggml that tables can have: theirs is a name of the element */
     uint32_t number;            /**< in GGUF files */
     inlay_element_type element; /**< 0: no table can have it */
     uint32_t block;             /**< elements of a block, 1 for types without blocks */
@@ -27,6 +27,9 @@ const struct inlay_type *inlay_safetensors_type(struct inlay_text name);
 
 /** Returns the type of ggml of that number, or null. */
 const struct inlay_type *inlay_ggml_type(uint32_t number);
+
+/** Returns the name of a type of ggml. */
+const char *inlay_ggml_type_name(const struct inlay_type *type);
 
 /** Returns the type of safetensors of tables of that type, or null; and that of ggml. */
 const struct inlay_type *inlay_safetensors_type_of(inlay_element_type element);

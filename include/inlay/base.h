@@ -71,6 +71,13 @@ typedef struct inlay_fault {
     int64_t value;   /**< the value found there; 0 for a real-valued position */
 } inlay_fault;
 
+/* ---- Names ------------------------------------------------------------------------------------------------------ */
+
+/** Returns 1 if two names are the same but for the case of ASCII letters and for '-' and '_', which do not count, else
+    0; 0 also if one is null. So names of inlay compare: "Q4-K" is q4_k. The command and the Python package read theirs
+    by it. */
+INLAY_API int inlay_name_equal(const char *a, const char *b);
+
 /* ---- The ISA in use --------------------------------------------------------------------------------------------- */
 
 /**

@@ -76,6 +76,10 @@ typedef enum inlay_recipe {
    recipe. Values have no gaps, so counting up from 0 to the first null finds all recipes. */
 INLAY_API const char *inlay_recipe_name(inlay_recipe recipe);
 
+/** Returns a framework, model or paper whose table a recipe makes, "Whisper" for example, for people; null past the
+   last index and for a value that is no recipe. One framework can have several recipes: docs/recipes.md. */
+INLAY_API const char *inlay_recipe_framework(inlay_recipe recipe, size_t index);
+
 /**
  * The sinusoids of "Attention Is All You Need" (Vaswani et al. 2017, section 3.5) and their variants: amplitude *
  * sin(position * frequency) and the same with cos. Start from inlay_sinusoid_spec_default() or

@@ -70,6 +70,15 @@ typedef enum inlay_element_type {
 /** One more than the largest element type. */
 #define INLAY_ELEMENT_TYPES 24
 
+/** Returns a name of an element type: at index 0 that of the command and the Python package, such as "q4_k" and
+    "float16"; at index 1 the spelling of model files or specifications, "Q4_K" and "F16"; then further synonyms, "fp16"
+    and "half". Null past the last, which may be the first, and for a value that is no type. */
+INLAY_API const char *inlay_element_type_name(inlay_element_type type, size_t index);
+
+/** Returns the element type that one of its names, as inlay_name_equal() compares them, stands for; 0 for null and for
+   a text that names none. */
+INLAY_API inlay_element_type inlay_element_type_named(const char *text);
+
 /** The type of ids of tokens, positions and segments. 0 is no type. */
 typedef enum inlay_id_type {
     INLAY_ID_I32 = 1, /**< int32_t */

@@ -180,9 +180,36 @@ static const struct recipe {
 
 enum { RECIPES = sizeof recipes / sizeof *recipes };
 
+/* What computes its table so, and the null behind the last; docs/recipes.md has the sources. */
+static const char *const frameworks[RECIPES][8] = {
+    [INLAY_RECIPE_EXACT] = {"Vaswani et al."},
+    [INLAY_RECIPE_TORCH_EXP] = {"PyTorch tutorials", "The Annotated Transformer", "OpenNMT-py"},
+    [INLAY_RECIPE_JAX_EXP] = {"JAX", "Haiku"},
+    [INLAY_RECIPE_TORCH_DIV] = {"PyTorch notebooks"},
+    [INLAY_RECIPE_NUMPY_FP64] = {"XLM", "DistilBERT", "Flaubert", "Keras tutorials"},
+    [INLAY_RECIPE_KERAS_HUB] = {"KerasHub", "KerasNLP"},
+    [INLAY_RECIPE_INV_POW] = {"positional-encodings", "rotary embeddings"},
+    [INLAY_RECIPE_TENSOR2TENSOR] = {"tensor2tensor", "gemma.cpp", "CTranslate2, from position 1"},
+    [INLAY_RECIPE_FAIRSEQ] = {"fairseq", "M2M100", "NLLB", "FSMT", "Speech2Text", "Whisper", "DDPM"},
+    [INLAY_RECIPE_OPENNMT_TF] = {"OpenNMT-tf, from position 1"},
+    [INLAY_RECIPE_MARIAN] = {"Marian"},
+    [INLAY_RECIPE_HF_MARIAN] = {"Marian in transformers", "Marian in CTranslate2"},
+    [INLAY_RECIPE_DIFFUSERS] = {"diffusers", "Stable Diffusion", "GLIDE"},
+    [INLAY_RECIPE_GGML] = {"ggml", "stable-diffusion.cpp"},
+    [INLAY_RECIPE_MLX] = {"MLX"},
+    [INLAY_RECIPE_FLAX] = {"Flax examples"},
+    [INLAY_RECIPE_MAE] = {"MAE", "DiT patches", "TensorFlow tutorial"},
+};
+
 const char *inlay_recipe_name(inlay_recipe recipe)
 {
     return (unsigned)recipe < RECIPES ? recipes[recipe].name : NULL;
+}
+
+const char *inlay_recipe_framework(inlay_recipe recipe, size_t index)
+{
+    const size_t most = sizeof *frameworks / sizeof **frameworks;
+    return (unsigned)recipe < RECIPES && index < most ? frameworks[recipe][index] : NULL;
 }
 
 static double sqrt_of_two_over(size_t dim)

@@ -1,36 +1,62 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How rows of each element type lie in memory.
+ * How rows of each element type lie in memory, and what the type is called.
  */
 #include "table/element.h"
 
 const struct inlay_row_format inlay_row_formats[INLAY_ELEMENT_TYPES] = {
-    [INLAY_F32] = {.log2_columns = 0, .block_bytes = 4},
-    [INLAY_F16] = {.log2_columns = 0, .block_bytes = 2},
-    [INLAY_BF16] = {.log2_columns = 0, .block_bytes = 2},
-    [INLAY_I8] = {.log2_columns = 0, .block_bytes = 1, .scales = INLAY_SCALES_PER_ROW, .optional = true},
-    [INLAY_I8_INVERSE] = {.log2_columns = 0, .block_bytes = 1, .scales = INLAY_SCALES_PER_ROW},
-    [INLAY_U8_ROWWISE] = {.log2_columns = 0, .block_bytes = 1, .scales = INLAY_SCALES_IN_ROW, .scale_bytes = 8},
-    [INLAY_U4_ROWWISE] = {.log2_columns = 1, .block_bytes = 1, .scales = INLAY_SCALES_IN_ROW, .scale_bytes = 4},
-    [INLAY_U4_GROUPED] = {.log2_columns = 1, .block_bytes = 1, .scales = INLAY_SCALES_PER_GROUP},
-    [INLAY_U4_GROUPED_FLAT] = {.log2_columns = 1, .block_bytes = 1, .scales = INLAY_SCALES_PER_GROUP},
-    [INLAY_Q8_0] = {.log2_columns = 5, .block_bytes = 34, .whole_blocks = true},
-    [INLAY_Q4_0] = {.log2_columns = 5, .block_bytes = 18, .whole_blocks = true},
-    [INLAY_E4M3] = {.log2_columns = 0, .block_bytes = 1, .scales = INLAY_SCALES_PER_ROW, .optional = true},
-    [INLAY_E4M3_E8M0] = {.log2_columns = 5, .block_bytes = 32, .whole_blocks = true, .scales = INLAY_SCALES_PER_BLOCK},
-    [INLAY_Q4_1] = {.log2_columns = 5, .block_bytes = 20, .whole_blocks = true},
-    [INLAY_Q5_0] = {.log2_columns = 5, .block_bytes = 22, .whole_blocks = true},
-    [INLAY_Q5_1] = {.log2_columns = 5, .block_bytes = 24, .whole_blocks = true},
-    [INLAY_IQ4_NL] = {.log2_columns = 5, .block_bytes = 18, .whole_blocks = true},
-    [INLAY_MXFP4] = {.log2_columns = 5, .block_bytes = 17, .whole_blocks = true},
-    [INLAY_NVFP4] = {.log2_columns = 6, .block_bytes = 36, .whole_blocks = true},
-    [INLAY_Q3_K] = {.log2_columns = 8, .block_bytes = 110, .whole_blocks = true},
-    [INLAY_Q4_K] = {.log2_columns = 8, .block_bytes = 144, .whole_blocks = true},
-    [INLAY_Q5_K] = {.log2_columns = 8, .block_bytes = 176, .whole_blocks = true},
-    [INLAY_Q6_K] = {.log2_columns = 8, .block_bytes = 210, .whole_blocks = true},
+    [INLAY_F32] = {{"float32", "F32", "fp32", "float", "single"}, .block_bytes = 4},
+    [INLAY_F16] = {{"float16", "F16", "fp16", "half"}, .block_bytes = 2},
+    [INLAY_BF16] = {{"bfloat16", "BF16"}, .block_bytes = 2},
+    [INLAY_I8] = {{"i8", "I8", "int8"}, .block_bytes = 1, .scales = INLAY_SCALES_PER_ROW, .optional = true},
+    [INLAY_I8_INVERSE] = {{"i8_inverse"}, .block_bytes = 1, .scales = INLAY_SCALES_PER_ROW},
+    [INLAY_U8_ROWWISE] = {{"u8_rowwise"}, .block_bytes = 1, .scales = INLAY_SCALES_IN_ROW, .scale_bytes = 8},
+    [INLAY_U4_ROWWISE] =
+        {{"u4_rowwise"}, .log2_columns = 1, .block_bytes = 1, .scales = INLAY_SCALES_IN_ROW, .scale_bytes = 4},
+    [INLAY_U4_GROUPED] = {{"u4_grouped"}, .log2_columns = 1, .block_bytes = 1, .scales = INLAY_SCALES_PER_GROUP},
+    [INLAY_U4_GROUPED_FLAT] = {{"u4_grouped_flat"},
+                               .log2_columns = 1,
+                               .block_bytes = 1,
+                               .scales = INLAY_SCALES_PER_GROUP},
+    [INLAY_Q8_0] = {{"q8_0", "Q8_0"}, .log2_columns = 5, .block_bytes = 34, .whole_blocks = true},
+    [INLAY_Q4_0] = {{"q4_0", "Q4_0"}, .log2_columns = 5, .block_bytes = 18, .whole_blocks = true},
+    [INLAY_E4M3] = {{"e4m3", "F8_E4M3", "fp8", "e4m3fn", "fp8_e4m3", "fp8_e4m3fn", "float8_e4m3fn"},
+                    .block_bytes = 1,
+                    .scales = INLAY_SCALES_PER_ROW,
+                    .optional = true},
+    [INLAY_E4M3_E8M0] = {{"e4m3_e8m0", "MXFP8"},
+                         .log2_columns = 5,
+                         .block_bytes = 32,
+                         .whole_blocks = true,
+                         .scales = INLAY_SCALES_PER_BLOCK},
+    [INLAY_Q4_1] = {{"q4_1", "Q4_1"}, .log2_columns = 5, .block_bytes = 20, .whole_blocks = true},
+    [INLAY_Q5_0] = {{"q5_0", "Q5_0"}, .log2_columns = 5, .block_bytes = 22, .whole_blocks = true},
+    [INLAY_Q5_1] = {{"q5_1", "Q5_1"}, .log2_columns = 5, .block_bytes = 24, .whole_blocks = true},
+    [INLAY_IQ4_NL] = {{"iq4_nl", "IQ4_NL"}, .log2_columns = 5, .block_bytes = 18, .whole_blocks = true},
+    [INLAY_MXFP4] = {{"mxfp4", "MXFP4"}, .log2_columns = 5, .block_bytes = 17, .whole_blocks = true},
+    [INLAY_NVFP4] = {{"nvfp4", "NVFP4"}, .log2_columns = 6, .block_bytes = 36, .whole_blocks = true},
+    [INLAY_Q3_K] = {{"q3_k", "Q3_K"}, .log2_columns = 8, .block_bytes = 110, .whole_blocks = true},
+    [INLAY_Q4_K] = {{"q4_k", "Q4_K"}, .log2_columns = 8, .block_bytes = 144, .whole_blocks = true},
+    [INLAY_Q5_K] = {{"q5_k", "Q5_K"}, .log2_columns = 8, .block_bytes = 176, .whole_blocks = true},
+    [INLAY_Q6_K] = {{"q6_k", "Q6_K"}, .log2_columns = 8, .block_bytes = 210, .whole_blocks = true},
 };
 
 const float inlay_unit_scale = 1;
+
+const char *inlay_element_type_name(inlay_element_type type, size_t index)
+{
+    const size_t most = sizeof inlay_row_formats->names / sizeof *inlay_row_formats->names;
+    return (unsigned)type < INLAY_ELEMENT_TYPES && index < most ? inlay_row_formats[type].names[index] : NULL;
+}
+
+inlay_element_type inlay_element_type_named(const char *text)
+{
+    for (inlay_element_type type = INLAY_F32; type < INLAY_ELEMENT_TYPES; type++)
+        for (const char *const *name = inlay_row_formats[type].names; *name != NULL; name++)
+            if (inlay_name_equal(*name, text))
+                return type;
+    return (inlay_element_type)0;
+}
 
 size_t inlay_row_scale_bytes(const inlay_table *table)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Element types: how their rows lie in memory.
+ * Element types: what they are called, and how their rows lie in memory.
  */
 #ifndef INLAY_TABLE_ELEMENT_H
 #define INLAY_TABLE_ELEMENT_H
@@ -18,6 +18,7 @@ enum inlay_scales {
 
 /* How rows of a type lie in memory: blocks of columns, then scales. A new type is one entry in the table of these. */
 struct inlay_row_format {
+    const char *names[8]; /* as inlay_element_type_name() returns them. "int4" and "float8_e4m3" are several types */
     unsigned char log2_columns, block_bytes; /* of a block */
     bool whole_blocks;                       /* dim must be a multiple of a block's columns */
     enum inlay_scales scales;
