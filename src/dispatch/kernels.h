@@ -210,6 +210,8 @@ struct inlay_kernels {
     void (*ngram_rows)(const struct inlay_ngram_tile *tile);
     size_t lanes; /* entries that sinusoid_rows computes at once by turning a state; 0: it has no state, and is slow */
     bool fma;     /* it does so with fused multiply-add, without which it takes several times as long */
+    bool streams; /* it has non-temporal stores: without them `stream` of a tile is of no use */
+    bool prefetches; /* it prefetches the rows in `next` of a tile */
 };
 
 extern const struct inlay_kernels inlay_kernels_scalar;

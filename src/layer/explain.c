@@ -78,10 +78,12 @@ static void print_post_ops(struct text *text, const struct inlay_work *work)
 static void print_stores_and_prefetch(struct text *text, const struct inlay_plan *plan, const struct inlay_work *work)
 {
     print(text, "stores:    %s: %s", plan->moves.stream ? "non-temporal" : "cached", plan->stores_reason);
-    if (work->spec->stores == INLAY_STORES_AUTOMATIC)
+    if (plan->moves.kernels->streams && work->spec->stores == INLAY_STORES_AUTOMATIC)
         print(text, " (%zu)", work->spec->tuning->stream_bytes);
     if (plan->moves.prefetch_rows == 0)
         print(text, "\nprefetch:  none: %s\n", plan->prefetch_reason);
+    else if (plan->positions == INLAY_POSITIONS_COMPUTED && plan->fused && plan->rows_ahead == 0)
+        print(text, "\nprefetch:  none: this ISA has none while it computes positions\n");
     else if (plan->positions == INLAY_POSITIONS_COMPUTED && plan->fused)
         print(text, "\nprefetch:  whole rows, %zu ahead of the one that is computed\n", plan->rows_ahead);
     else

@@ -95,9 +95,10 @@ static void choose_positions(struct inlay_plan *plan, const struct inlay_work *w
 
 static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work, size_t written_bytes)
 {
-    plan->moves.stream = inlay_streams(work->spec->stores, work->spec->tuning, written_bytes);
-    plan->stores_reason = "the caller chose";
-    if (work->spec->stores == INLAY_STORES_AUTOMATIC)
+    const struct inlay_kernels *kernels = plan->moves.kernels;
+    plan->moves.stream = inlay_streams(kernels, work->spec->stores, work->spec->tuning, written_bytes);
+    plan->stores_reason = kernels->streams ? "the caller chose" : "this ISA has no others";
+    if (kernels->streams && work->spec->stores == INLAY_STORES_AUTOMATIC)
         plan->stores_reason =
             plan->moves.stream ? "the output is larger than stream_bytes" : "the output is no larger than stream_bytes";
 }
@@ -136,13 +137,14 @@ static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *wo
     const size_t row_bytes = inlay_table_row_bytes(work->tokens->type, work->tokens->dim);
     const char *reason = whole_rows_reason(work, row_bytes, all_bytes);
     plan->moves.whole_rows = reason != NULL;
-    plan->moves.between_rows =
-        plan->moves.whole_rows && plan->route == INLAY_ROUTE_FAST && prefetches_between_rows(work, row_bytes);
+    plan->moves.between_rows = plan->moves.whole_rows && plan->route == INLAY_ROUTE_FAST &&
+                               plan->moves.kernels->prefetches && prefetches_between_rows(work, row_bytes);
     plan->prefetch_reason = reason != NULL ? reason : "the rows of the call take no more than l2_bytes";
     plan->moves.prefetch_rows = INLAY_PREFETCH_LINES_ROWS;
     if (plan->moves.whole_rows)
         plan->moves.prefetch_rows = inlay_block_rows(work->spec->tuning, work->tokens->dim * sizeof(float));
-    plan->rows_ahead = inlay_most(inlay_least(INLAY_AHEAD_BYTES / row_bytes, INLAY_AHEAD_MOST), INLAY_AHEAD_LEAST);
+    if (plan->moves.kernels->prefetches)
+        plan->rows_ahead = inlay_most(inlay_least(INLAY_AHEAD_BYTES / row_bytes, INLAY_AHEAD_MOST), INLAY_AHEAD_LEAST);
 }
 
 /* Cuts along positions first, because parts side by side in the batch each read or compute the same position rows. */

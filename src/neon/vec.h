@@ -15,6 +15,7 @@
 #endif
 
 #define VEC_LEN 4
+#define VEC_STREAMS 0
 
 typedef float32x4_t vec;
 typedef float64x2_t vec_double;

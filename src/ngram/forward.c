@@ -180,12 +180,13 @@ static struct inlay_moves choose_moves(const inlay_ngram *ngram, const struct in
     if (__builtin_mul_overflow(tokens, rows * gather->row_bytes, &bytes))
         bytes = SIZE_MAX;
     const bool prefetches = gather->tuning.prefetch_bytes > 0 && (tokens > 1 || gather->columns > 1);
+    const struct inlay_kernels *kernels = inlay_dispatch();
     return (struct inlay_moves){
-        .kernels = inlay_dispatch(),
+        .kernels = kernels,
         .prefetch_rows = prefetches ? inlay_block_rows(&gather->tuning, table_row_bytes) : 0,
         .whole_rows = true,
         .narrow_moves = inlay_thresholds(&own)->narrow_moves && bytes <= gather->tuning.l2_bytes,
-        .stream = inlay_streams(gather->stores, &gather->tuning, bytes),
+        .stream = inlay_streams(kernels, gather->stores, &gather->tuning, bytes),
     };
 }
 

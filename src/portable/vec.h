@@ -21,6 +21,7 @@
 
 #define VEC_LEN 4
 #define VEC_FMA_ONCE 0
+#define VEC_STREAMS 0
 
 typedef float vec __attribute__((vector_size(16)));
 typedef double vec_double __attribute__((vector_size(16)));

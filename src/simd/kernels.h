@@ -114,4 +114,6 @@ const struct inlay_kernels NAME(inlay_kernels) = {
     .ngram_rows = NAME(ngram_rows),
     .lanes = VEC_LEN,
     .fma = VEC_FMA_ONCE,
+    .streams = VEC_STREAMS,
+    .prefetches = true,
 };

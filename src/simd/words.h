@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The words of src/simd that read the same on every ISA, and what their widths have to satisfy. A vec.h defines
- * VEC_LEN, vec and vec_double (and SPAN_LEN and span, if its ISA has shorter registers too; and VEC_FMA_ONCE, if it is
- * another), then includes this file. Holds no intrinsics. Sums, differences and products need no
- * words: the bodies write them with the operators that compilers have for vectors, and -ffp-contract=off keeps each of
- * them rounded on its own.
+ * VEC_LEN, vec and vec_double (and SPAN_LEN and span, if its ISA has shorter registers too; and VEC_FMA_ONCE and
+ * VEC_STREAMS, if they are others), then includes this file. Holds no intrinsics. Sums, differences and products need
+ * no words: the bodies write them with the operators that compilers have for vectors, and -ffp-contract=off keeps each
+ * of them rounded on its own.
  */
 #ifndef INLAY_SIMD_WORDS_H
 #define INLAY_SIMD_WORDS_H
@@ -27,6 +27,11 @@ typedef vec span;
 /* Whether vec_double_fma() and vec_double_fms() round once; else they round the product, then the sum. */
 #ifndef VEC_FMA_ONCE
 #define VEC_FMA_ONCE 1
+#endif
+
+/* Whether vec_stream() and vec_stream_halves() are non-temporal stores; else they are ordinary ones. */
+#ifndef VEC_STREAMS
+#define VEC_STREAMS 1
 #endif
 
 /* How far vec_sincospi() may be off, in units of 2^-53 of its results: SLEEF's function by half an ULP, which is one

@@ -21,9 +21,11 @@ struct inlay_moves {
 };
 
 /* Returns whether an output of that many bytes is written by non-temporal stores. */
-static inline bool inlay_streams(inlay_stores stores, const inlay_tuning *tuning, size_t written_bytes)
+static inline bool inlay_streams(const struct inlay_kernels *kernels, inlay_stores stores, const inlay_tuning *tuning,
+                                 size_t written_bytes)
 {
-    return stores == INLAY_STORES_AUTOMATIC ? written_bytes > tuning->stream_bytes : stores == INLAY_STORES_STREAMED;
+    return kernels->streams &&
+           (stores == INLAY_STORES_AUTOMATIC ? written_bytes > tuning->stream_bytes : stores == INLAY_STORES_STREAMED);
 }
 
 /* Returns how many rows of `row_bytes` make a block where whole rows are prefetched. */
