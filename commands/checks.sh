@@ -14,7 +14,7 @@ verify() {
 # fuzz [SECONDS [TARGET...]]: runs each target as long, as many at a time as there are cores.
 fuzz() {
     local seconds=${1:-60} targets=("${@:2}") folder=build-fuzz programs=() target
-    [ ${#targets[@]} -gt 0 ] || targets=(forward ngram gguf model npy profile safetensors spec)
+    [ ${#targets[@]} -gt 0 ] || targets=(forward ngram gguf model npy safetensors spec)
     need_to_test clang libclang-rt-dev
     CC=clang configure $folder -Dfuzz=enabled -Dbuildtype=debugoptimized -Ddefault_library=static \
         -Db_sanitize=address,undefined -Db_lundef=false \

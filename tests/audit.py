@@ -33,7 +33,6 @@ BASELINE = {
     "base_name.c.o": STRINGS,
     "dispatch_caches.c.o": {"snprintf", *STRINGS},
     "dispatch_cpu.c.o": {"__cpu_model", "__cpu_features2", "__cpu_indicator_init", *STRINGS},
-    "dispatch_profile.c.o": STRINGS,
     "dispatch_dispatch.c.o": {"strcmp", "__cpu_model", "__cpu_features2", "__cpu_indicator_init"},
     "base_huge_pages.c.o": {"madvise", "sysconf", "__errno_location"},
     "base_memory.c.o": {"malloc", "free", "__errno_location"},

@@ -53,7 +53,6 @@ OTHERS = {
     "./server": "tests/install runs the server",
     ".ci/run": "continuous integration",
 }
-SLOW = ["tune"]  # commands of inlay that take more than a second
 HEAD = "#include <inlay/file.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
 
 
@@ -215,15 +214,13 @@ class Checks:
         for words in parts:
             if words[0] == "./dev":
                 self.check_dev(block, words[1:])
-            elif words[0] == "inlay" and len(words) > 1 and words[1] in SLOW:
-                self.check_options(block, words[1:])
             elif words[0] in ("python", "python3"):
                 self.check_script(block, words[1])
             elif words[0] in OTHERS:
                 self.skip(words[0], OTHERS[words[0]])
             elif words[0] != "inlay":
                 self.fail(block, f"nobody runs {words[0]}")
-        if parts and all(words[0] == "inlay" and words[1] not in SLOW for words in parts):
+        if parts and all(words[0] == "inlay" for words in parts):
             done = self.run(["bash", "-c", line])
             if done.returncode != 0:
                 self.fail(block, f"{line}: exit status {done.returncode}\n{done.stdout}")
@@ -237,16 +234,6 @@ class Checks:
             self.skip("python3", "a script of the tree, which is there")
         else:
             self.fail(block, f"{script} does not exist")
-
-    def check_options(self, block, words):
-        """Options of a command of inlay, by its help."""
-        if words[0] not in self.help:
-            self.help[words[0]] = self.run(["inlay", words[0], "--help"]).stdout
-        unknown = [word for word in words[1:] if word.startswith("--") and word not in self.help[words[0]]]
-        if unknown:
-            self.fail(block, f"inlay {words[0]} has no {unknown[0]}")
-        else:
-            self.ok()
 
     def check_dev(self, block, words):
         """A command of ./dev and its options, by its help; behind -- they are those of another program."""

@@ -24,15 +24,6 @@ MOST = 0.03
 SKIPPED = 77
 CALLER, PREFIX = "measure_all", "count_"
 
-# Thresholds of no CPU in particular, so that those of this one do not matter.
-PROFILE = """\
-l2_bytes 1048576
-stream_bytes 1048576
-compute_bytes 1048576
-block_bytes 16384
-prefetch_bytes 16384
-"""
-
 
 def parse_expected(text):
     """Returns (compiler, {case: count}) of the text of instructions.txt."""
@@ -79,11 +70,10 @@ def judge(expected, counts):
 def count(program):
     """Returns {case: instructions per row or call}."""
     with tempfile.TemporaryDirectory() as folder:
-        profile, thresholds = pathlib.Path(folder, "profile"), pathlib.Path(folder, "thresholds")
-        thresholds.write_text(PROFILE, encoding="ascii")
+        profile = pathlib.Path(folder, "profile")
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", "--collect-atstart=no",
                    f"--toggle-collect={CALLER}*", program]
-        environment = {**os.environ, "INLAY_ISA": "avx2", "INLAY_TUNING": str(thresholds)}
+        environment = {**os.environ, "INLAY_ISA": "avx2"}
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         if done.returncode != 0:
             sys.exit(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr.decode()}")

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Thresholds: those of reported caches, profiles and their hostile files, INLAY_TUNING, and the first call from many
- * threads.
+ * Thresholds: those of reported caches, the files that report them, and the first call from many threads.
  */
 #define _XOPEN_SOURCE 600 /* pthread_barrier_wait */
 #include "support.h"
@@ -9,7 +8,6 @@
 #include "base/file.h"
 #include "dispatch/caches.h"
 #include "dispatch/cpu.h"
-#include "dispatch/profile.h"
 #include "dispatch/tuning.h"
 #include "system.h"
 
@@ -22,16 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const keys[INLAY_PROFILE_KEYS] = {"l2_bytes", "stream_bytes", "compute_bytes", "block_bytes",
-                                                     "prefetch_bytes"};
-
-static size_t *field(inlay_tuning *tuning, size_t key)
-{
-    size_t *const fields[INLAY_PROFILE_KEYS] = {&tuning->l2_bytes, &tuning->stream_bytes, &tuning->compute_bytes,
-                                                &tuning->block_bytes, &tuning->prefetch_bytes};
-    return fields[key];
-}
-
 /* ---- Files ------------------------------------------------------------------------------------------------------ */
 
 static char folder[256];
@@ -40,7 +28,7 @@ static char path[sizeof folder + 64];
 static void make_folder(void)
 {
     folder_make_temporary(folder, sizeof folder);
-    snprintf(path, sizeof path, "%s/profile", folder);
+    snprintf(path, sizeof path, "%s/file", folder);
 }
 
 static void remove_folder(void)
@@ -56,210 +44,67 @@ static void write_file(const char *name, const char *text, size_t bytes)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-static inlay_status load(const char *text, inlay_tuning *tuning)
-{
-    write_file(path, text, strlen(text));
-    return inlay_tuning_load(path, tuning);
-}
-
-static inlay_tuning distinct(void)
-{
-    return (inlay_tuning){sizeof(inlay_tuning), 1001, 1002, 1003, 1004, 1005};
-}
-
-/* Expects a status, and that a tuning is left as it is. */
-static void expect_refusal(inlay_status status, inlay_status expected, const inlay_tuning *tuning, const char *what)
-{
-    const inlay_tuning before = distinct();
-    EXPECT(status == expected, "%s: %s", what, inlay_status_string(status));
-    EXPECT(memcmp(tuning, &before, sizeof before) == 0, "%s: half of it was applied", what);
-}
-
-/* ---- Profiles --------------------------------------------------------------------------------------------------- */
-
-START_TEST(each_key_sets_its_field)
-{
-    for (size_t key = 0; key < INLAY_PROFILE_KEYS; key++) {
-        char text[64];
-        inlay_tuning tuning = distinct(), expected = distinct();
-        snprintf(text, sizeof text, "%s 77\n", keys[key]);
-        *field(&expected, key) = 77;
-        EXPECT(load(text, &tuning) == INLAY_OK, "%s is refused", keys[key]);
-        EXPECT(memcmp(&tuning, &expected, sizeof tuning) == 0, "%s sets another field", keys[key]);
-    }
-}
-END_TEST
-
-START_TEST(what_a_profile_may_look_like)
-{
-    static const struct {
-        const char *text;
-        size_t stream_bytes, l2_bytes;
-    } cases[] = {
-        {"stream_bytes 5", 5, 1001},
-        {"stream_bytes 0\n", 0, 1001},
-        {"stream_bytes 0005\r\nl2_bytes 6\r\n", 5, 6},
-        {"# a comment\n\n  \t\n\tstream_bytes\t 5 \t# another\nl2_bytes 6#", 5, 6},
-        {"l2_bytes 6\n#stream_bytes 5", 1002, 6},
-        {"l2_bytes 6\n\n\n", 1002, 6},
-        {"# \x1b[31m \xff\nl2_bytes 6", 1002, 6},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        inlay_tuning tuning = distinct(), expected = distinct();
-        expected.stream_bytes = cases[i].stream_bytes;
-        expected.l2_bytes = cases[i].l2_bytes;
-        EXPECT(load(cases[i].text, &tuning) == INLAY_OK, "\"%s\" is refused", cases[i].text);
-        EXPECT(memcmp(&tuning, &expected, sizeof tuning) == 0, "\"%s\" says something else", cases[i].text);
-    }
-}
-END_TEST
-
-START_TEST(what_is_no_profile)
-{
-    static const char *const texts[] = {
-        "",
-        "\n",
-        "# stream_bytes 5\n",
-        "stream_bytes",
-        "stream_bytes\n5",
-        "stream_bytes #5",
-        "stream_bytes 5 6",
-        "stream_bytes 5 l2_bytes 6",
-        "stream_bytes 5x",
-        "stream_bytes -5",
-        "stream_bytes +5",
-        "stream_bytes 0x5",
-        "stream_bytes 5.0",
-        "stream_bytes 5K",
-        "stream_bytes = 5",
-        "stream_bytes: 5",
-        "stream_bytes=5",
-        "stream_byte 5",
-        "stream_bytess 5",
-        "Stream_bytes 5",
-        "size 48",
-        "l1_bytes 5",
-        "5 stream_bytes",
-        "l2_bytes 6\nstream_bytes 5\nl2_bytes 6\n",
-        "l2_bytes 6\nunknown 5\n",
-        "l2_bytes 6\nstream_bytes 99999999999999999999999999\n",
-        "\xef\xbb\xbfl2_bytes 6",
-        "l2_bytes 6\vstream_bytes 5",
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        inlay_tuning tuning = distinct();
-        expect_refusal(load(texts[i], &tuning), INLAY_ERROR_OPTION, &tuning, texts[i]);
-    }
-}
-END_TEST
-
-START_TEST(values_end_at_the_largest_size)
+/* Expects that reading fails, writes no size and keeps errno. */
+static void expect_no_file(const char *name, size_t size)
 {
     char text[64];
-    inlay_tuning tuning = distinct();
-    snprintf(text, sizeof text, "compute_bytes %zu", SIZE_MAX);
-    EXPECT(load(text, &tuning) == INLAY_OK && tuning.compute_bytes == SIZE_MAX, "SIZE_MAX is refused");
-    text[strlen(text) - 1]++; /* it ends in 5 */
-    tuning = distinct();
-    expect_refusal(load(text, &tuning), INLAY_ERROR_OPTION, &tuning, "SIZE_MAX + 1");
-    strcat(text, "0");
-    expect_refusal(load(text, &tuning), INLAY_ERROR_OPTION, &tuning, "ten times SIZE_MAX");
+    size_t bytes = 1234;
+    errno = 5678;
+    EXPECT(!inlay_read_file(name, text, size, &bytes), "%s is read", name);
+    EXPECT(bytes == 1234 && errno == 5678, "%s: %zu bytes, errno %d", name, bytes, errno);
 }
-END_TEST
-
-START_TEST(files_that_are_too_large)
-{
-    char text[INLAY_PROFILE_BYTES + 2];
-    memset(text, '#', sizeof text);
-    memcpy(text, "l2_bytes 6\n", 11);
-    for (size_t bytes = INLAY_PROFILE_BYTES - 1; bytes < sizeof text; bytes++) {
-        inlay_tuning tuning = distinct();
-        write_file(path, text, bytes);
-        const inlay_status status = inlay_tuning_load(path, &tuning);
-        if (bytes < INLAY_PROFILE_BYTES)
-            EXPECT(status == INLAY_OK && tuning.l2_bytes == 6, "a file of %zu bytes is refused", bytes);
-        else
-            expect_refusal(status, INLAY_ERROR_FILE, &tuning, "a file of 4096 bytes or more");
-    }
-}
-END_TEST
-
-START_TEST(null_characters)
-{
-    static const char *const texts[] = {"l2_bytes 6@", "l2_bytes@ 6", "l2_bytes 6 # @", "@l2_bytes 6",
-                                        "l2_bytes 6\n@\nx"};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        char text[32];
-        strcpy(text, texts[i]);
-        *strchr(text, '@') = '\0';
-        inlay_tuning tuning = distinct();
-        write_file(path, text, strlen(texts[i]));
-        expect_refusal(inlay_tuning_load(path, &tuning), INLAY_ERROR_OPTION, &tuning, texts[i]);
-    }
-}
-END_TEST
 
 START_TEST(what_is_no_file)
 {
-    inlay_tuning tuning = distinct();
     const char *const *others = paths_of_no_files(folder);
     /* Where there is /proc, the memory of this process is a regular file with nothing at its beginning. */
     const char *const names[] = {path, "", folder, others[0], others[1], others[2], "/proc/self/mem"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        errno = 1234;
-        expect_refusal(inlay_tuning_load(names[i], &tuning), INLAY_ERROR_FILE, &tuning, names[i]);
-        EXPECT(errno == 1234, "%s: errno became %d", names[i], errno);
-    }
-    EXPECT(inlay_tuning_load(NULL, &tuning) == INLAY_ERROR_NULL, "a null path");
-    EXPECT(inlay_tuning_load(path, NULL) == INLAY_ERROR_NULL, "a null tuning");
-    EXPECT(load("l2_bytes 6", &tuning) == INLAY_OK, "a good file is refused");
-    tuning.size--;
-    EXPECT(load("l2_bytes 7", &tuning) == INLAY_ERROR_OPTION && tuning.l2_bytes == 6, "a small struct is written");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        expect_no_file(names[i], 64);
 }
 END_TEST
 
-/* ---- INLAY_TUNING ----------------------------------------------------------------------------------------------- */
+START_TEST(files_are_smaller_than_the_buffer)
+{
+    char text[64];
+    size_t bytes;
+    write_file(path, "12345", 5);
+    errno = 5678;
+    EXPECT(inlay_read_file(path, text, 6, &bytes) && bytes == 5 && strcmp(text, "12345") == 0, "5 bytes are refused");
+    EXPECT(errno == 5678, "errno became %d", errno);
+    expect_no_file(path, 5);
+    expect_no_file(path, 4);
+    write_file(path, "", 0);
+    EXPECT(inlay_read_file(path, text, 1, &bytes) && bytes == 0 && text[0] == '\0', "an empty file is refused");
+}
+END_TEST
+
+/* ---- The first call --------------------------------------------------------------------------------------------- */
 
 /* Makes the next call the first one of the process. */
-static void start_over(const char *wanted)
+static void start_over(void)
 {
-    variable_set("INLAY_TUNING", wanted);
+    memset(&inlay_shared_thresholds, 0, sizeof inlay_shared_thresholds);
     atomic_store(&inlay_thresholds_state, INLAY_THRESHOLDS_UNKNOWN);
 }
 
-START_TEST(the_profile_replaces_the_default)
+START_TEST(init_finds_the_thresholds)
 {
-    const char *name;
-    int runs;
-    start_over(NULL);
-    inlay_tuning before = inlay_tuning_default();
-    EXPECT(inlay_tuning_default_source().profile == 0, "there is a profile without INLAY_TUNING");
-    write_file(path, "stream_bytes 4567\ncompute_bytes 7654\n", 37);
-    start_over(path);
-    for (size_t i = 0; (name = inlay_isa_at(i, &runs)) != NULL; i++) {
-        if (!runs)
-            continue;
-        test_isa(name);
-        const inlay_tuning tuning = inlay_tuning_default();
-        EXPECT(tuning.stream_bytes == 4567, "%s streams outputs of %zu bytes", name, tuning.stream_bytes);
-        EXPECT(tuning.compute_bytes == 7654, "%s computes positions of %zu bytes", name, tuning.compute_bytes);
-        EXPECT(tuning.l2_bytes == before.l2_bytes && tuning.size == sizeof tuning, "%s lost other thresholds", name);
-    }
-    const inlay_tuning_source source = inlay_tuning_default_source();
-    EXPECT(source.profile == 1 && source.profile_status == INLAY_OK, "the profile is not told");
+    start_over();
+    inlay_init();
+    EXPECT(inlay_thresholds_state == INLAY_THRESHOLDS_READY, "they are left to the first call");
 }
 END_TEST
 
-/* A layer without a tuning has the profile's; one with a tuning keeps its own. */
-START_TEST(layers_follow_the_profile)
+/* A layer without a tuning has the default; one with a tuning keeps its own. */
+START_TEST(layers_have_the_default_or_their_own)
 {
     static float values[4 * 8], out[3 * 8];
     const int32_t ids[3] = {0, 1, 2};
-    write_file(path, "stream_bytes 4567\n", 18);
-    start_over(path);
     inlay_tuning own = inlay_tuning_default();
-    own.stream_bytes = 89;
-    for (int has_own = 0; has_own < 2; has_own++) {
+    char wanted[64];
+    own.stream_bytes++;
+    for (size_t has_own = 0; has_own < 2; has_own++) {
         inlay_table table = inlay_table_f32(values, 4, 8);
         inlay_layer_spec spec = inlay_layer_spec_default(&table);
         inlay_layer *layer;
@@ -268,45 +113,10 @@ START_TEST(layers_follow_the_profile)
         ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
         inlay_batch batch = inlay_batch_i32(ids, 1, 3, 0);
         ck_assert_int_eq(inlay_forward_explain(layer, &batch, out, 32, NULL, NULL, text, sizeof text), INLAY_OK);
-        EXPECT(strstr(text, has_own ? "stream_bytes (89)" : "stream_bytes (4567)") != NULL, "the plan is\n%s", text);
+        snprintf(wanted, sizeof wanted, "stream_bytes (%zu)", own.stream_bytes - 1 + has_own);
+        EXPECT(strstr(text, wanted) != NULL, "the plan lacks %s:\n%s", wanted, text);
         inlay_layer_destroy(layer);
     }
-}
-END_TEST
-
-START_TEST(bad_profiles_are_ignored)
-{
-    start_over(NULL);
-    const inlay_tuning before = inlay_tuning_default();
-    write_file(path, "stream_bytes 4567\nl2_bytes", 26);
-    const struct {
-        const char *name;
-        inlay_status status;
-    } cases[] = {{path, INLAY_ERROR_OPTION},
-                 {"", INLAY_ERROR_FILE},
-                 {folder, INLAY_ERROR_FILE},
-                 {paths_of_no_files(folder)[0], INLAY_ERROR_FILE}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        start_over(cases[i].name);
-        if (getenv("INLAY_TUNING") == NULL)
-            continue; /* Windows has no variables without a value */
-        const inlay_tuning tuning = inlay_tuning_default();
-        const inlay_tuning_source source = inlay_tuning_default_source();
-        EXPECT(memcmp(&tuning, &before, sizeof before) == 0, "INLAY_TUNING='%s' changes thresholds", cases[i].name);
-        EXPECT(source.profile == 1 && source.profile_status == cases[i].status, "INLAY_TUNING='%s': %s", cases[i].name,
-               inlay_status_string(source.profile_status));
-    }
-}
-END_TEST
-
-START_TEST(the_profile_is_read_once)
-{
-    write_file(path, "stream_bytes 4567\n", 18);
-    start_over(path);
-    inlay_init();
-    write_file(path, "stream_bytes 1234\n", 18);
-    variable_set("INLAY_TUNING", "/none");
-    EXPECT(inlay_tuning_default().stream_bytes == 4567, "the profile was read again, or not by inlay_init");
 }
 END_TEST
 
@@ -319,18 +129,18 @@ static void *first_tuning(void *barrier)
 START_TEST(many_threads_may_ask_first)
 {
     enum { THREADS = 32 };
-    write_file(path, "stream_bytes 4567\n", 18);
+    const size_t wanted = inlay_tuning_default().stream_bytes;
     for (int round = 0; round < 20; round++) {
         pthread_t threads[THREADS];
         pthread_barrier_t barrier;
         pthread_barrier_init(&barrier, NULL, THREADS);
-        start_over(path);
+        start_over();
         for (int i = 0; i < THREADS; i++)
             ck_assert_int_eq(pthread_create(&threads[i], NULL, first_tuning, &barrier), 0);
         for (int i = 0; i < THREADS; i++) {
             void *got;
             pthread_join(threads[i], &got);
-            EXPECT((uintptr_t)got == 4567, "thread %d streams outputs of %zu bytes", i, (size_t)(uintptr_t)got);
+            EXPECT((uintptr_t)got == wanted, "thread %d streams outputs of %zu bytes", i, (size_t)(uintptr_t)got);
         }
         pthread_barrier_destroy(&barrier);
     }
@@ -495,10 +305,9 @@ END_TEST
 
 START_TEST(the_source_is_told)
 {
-    start_over(NULL);
     const inlay_tuning_source source = inlay_tuning_default_source();
     const struct inlay_caches caches = inlay_caches();
-    EXPECT(source.size == sizeof source && source.profile == 0 && source.profile_status == INLAY_OK, "the profile");
+    EXPECT(source.size == sizeof source, "its size");
     EXPECT(source.measured == inlay_cpu()->kind, "measured on %s", source.measured);
     EXPECT(source.l1_bytes == caches.bytes[0] && source.l2_bytes == caches.bytes[1] &&
                source.l3_bytes == caches.bytes[2],
@@ -512,10 +321,9 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return RUN_TESTS(
-        argc, argv, "tuning", make_folder, remove_folder, each_key_sets_its_field, what_a_profile_may_look_like,
-        what_is_no_profile, values_end_at_the_largest_size, files_that_are_too_large, null_characters, what_is_no_file,
-        the_profile_replaces_the_default, layers_follow_the_profile, bad_profiles_are_ignored, the_profile_is_read_once,
-        many_threads_may_ask_first, registers_describe_caches, files_describe_caches, thresholds_follow_the_reported_l2,
-        kinds_of_cpus_are_known_by_their_facts, the_facts_are_those_of_this_cpu, the_source_is_told);
+    return RUN_TESTS(argc, argv, "tuning", make_folder, remove_folder, what_is_no_file,
+                     files_are_smaller_than_the_buffer, init_finds_the_thresholds, layers_have_the_default_or_their_own,
+                     many_threads_may_ask_first, registers_describe_caches, files_describe_caches,
+                     thresholds_follow_the_reported_l2, kinds_of_cpus_are_known_by_their_facts,
+                     the_facts_are_those_of_this_cpu, the_source_is_told);
 }

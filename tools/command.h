@@ -24,9 +24,6 @@ int command_convert(int argc, char **argv);
 /** `inlay model`: what a model file holds. */
 int command_model(int argc, char **argv);
 
-/** `inlay tune`: a profile of this machine. */
-int command_tune(int argc, char **argv);
-
 /** `inlay info`: what this build and this machine can do. */
 int command_info(int argc, char **argv);
 

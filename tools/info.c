@@ -34,8 +34,7 @@ static const struct option_rule rules[] = {
     {.name = NULL,
      .heading = "\n"
                 "The environment variable INLAY_ISA chooses the ISA; a name that does not run\n"
-                "here is ignored. INLAY_TUNING names a profile, as inlay tune writes it, whose\n"
-                "thresholds replace those of this CPU; a bad one is ignored.\n"},
+                "here is ignored.\n"},
 };
 
 static void print_isas(void)
@@ -63,29 +62,18 @@ static void print_cache(const char *level, size_t bytes, const char *end)
 static void print_source(void)
 {
     const inlay_tuning_source source = inlay_tuning_default_source();
-    const char *wanted = getenv("INLAY_TUNING");
     printf("cpu       %s\n", source.cpu[0] != '\0' ? source.cpu : "has no name that inlay knows");
     printf("caches    ");
     print_cache("L1", source.l1_bytes, ", ");
     print_cache("L2", source.l2_bytes, ", ");
     print_cache("L3", source.l3_bytes, "\n");
     printf("measured  %s\n", source.measured != NULL ? source.measured : "no CPU of this kind");
-    if (wanted == NULL)
-        return;
-    const bool used = source.profile && source.profile_status == INLAY_OK;
-    const char *why = !source.profile                             ? "the process is privileged"
-                      : source.profile_status == INLAY_ERROR_FILE ? "it cannot be read as a small file"
-                                                                  : "it is no profile";
-    printf("INLAY_TUNING %s is %s%s\n", shown(wanted), used ? "in use" : "ignored: ", used ? "" : why);
 }
 
-/* Prints where thresholds come from, first of all what a profile gives. */
+/* Prints where thresholds come from. */
 static void print_origin(const inlay_tuning_source *source)
 {
-    const char *file = source->profile && source->profile_status == INLAY_OK
-                           ? "  what INLAY_TUNING gives comes from that profile; of the others,\n"
-                           : "";
-    printf("%s  stream_bytes and compute_bytes %s;\n", file,
+    printf("  stream_bytes and compute_bytes %s;\n",
            source->measured != NULL ? "were measured on CPUs of this kind"
                                     : "suit a slow L3 (and stream nothing that L2 holds), as nothing was measured");
     printf("  l2_bytes, at most stream_bytes, and prefetch_bytes follow %s\n",

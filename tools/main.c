@@ -28,7 +28,6 @@ static const char help[] = "Usage: inlay COMMAND [option ...]\n"
                            "  quantize   a table of another element type\n"
                            "  model      what a model file holds\n"
                            "  convert    a table of a model file to another element type and format\n"
-                           "  tune       measure the thresholds of this machine and write a profile of them\n"
                            "  info       what this build has and what this machine runs of it\n"
                            "  selftest   check the promises on this machine; a line for reports\n"
                            "\n"
@@ -42,15 +41,10 @@ static const struct command {
     const char *full_name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"embed", "inlay embed", command_embed},
-    {"table", "inlay table", command_table},
-    {"ngram", "inlay ngram", command_ngram},
-    {"quantize", "inlay quantize", command_quantize},
-    {"model", "inlay model", command_model},
-    {"convert", "inlay convert", command_convert},
-    {"tune", "inlay tune", command_tune},
-    {"info", "inlay info", command_info},
-    {"selftest", "inlay selftest", command_selftest},
+    {"embed", "inlay embed", command_embed}, {"table", "inlay table", command_table},
+    {"ngram", "inlay ngram", command_ngram}, {"quantize", "inlay quantize", command_quantize},
+    {"model", "inlay model", command_model}, {"convert", "inlay convert", command_convert},
+    {"info", "inlay info", command_info},    {"selftest", "inlay selftest", command_selftest},
 };
 
 /*

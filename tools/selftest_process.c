@@ -166,7 +166,6 @@ static bool use_isa(const char *isa)
         setenv("INLAY_ISA", isa, 1);
     else
         unsetenv("INLAY_ISA");
-    unsetenv("INLAY_TUNING");
     for (size_t i = 0; isa == NULL; i++) {
         int runs;
         const char *name = inlay_isa_at(i, &runs);

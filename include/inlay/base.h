@@ -52,7 +52,6 @@ typedef enum inlay_status {
     INLAY_ERROR_OFFSETS, /**< offsets do not begin at 0, decrease, or do not end at the number of tokens; or a sequence
                               is longer than the length that it is padded to; inlay_fault says where */
     INLAY_ERROR_SEGMENT, /**< a segment id is negative or not below the rows of its table; inlay_fault says which */
-    INLAY_ERROR_FILE,    /**< a file cannot be read, is not a regular file or is larger than its kind may be */
     INLAY_ERROR_HISTORY, /**< a history of n-grams is longer than N - 1, one of its ids is negative or not below the
                               vocabulary, or more tokens are accepted than a sequence has; inlay_fault says where */
 } inlay_status;
@@ -85,7 +84,7 @@ INLAY_API int inlay_name_equal(const char *a, const char *b);
  * the best ISA that the CPU and the operating system run, or the one that the environment variable INLAY_ISA names (a
  * name that inlay_isa_at() returns, "scalar" for example). INLAY_ISA is ignored if it names no ISA that runs here or if
  * the process is privileged (secure_getenv; Windows has no set-user-ID programs). The environment is read once per
- * process, and so is the file that INLAY_TUNING names.
+ * process.
  */
 INLAY_API void inlay_init(void);
 

@@ -91,9 +91,6 @@ typedef struct inlay_tuning {
 /**
  * Returns the thresholds of layers that have none of their own. Each comes from the first of these that has it:
  *
- * - the profile that the environment variable INLAY_TUNING names: a file as `inlay tune --out` writes it and
- *   inlay_tuning_load() reads it. A bad file is ignored, and so is the variable in a privileged process
- *   (secure_getenv). It is read once per process;
  * - what was measured on CPUs of this kind: stream_bytes and compute_bytes. If none was, what suits a slow L3, with
  *   stream_bytes no less than L2;
  * - the caches that the CPU or the operating system reports: l2_bytes is L2, but at most stream_bytes; prefetch_bytes
@@ -111,26 +108,11 @@ typedef struct inlay_tuning_source {
     size_t l1_bytes;      /**< data cache of a core, as the CPU or the operating system reports it; 0: no report */
     size_t l2_bytes;      /**< likewise. Thresholds follow it between 256 KiB and 4 MiB */
     size_t l3_bytes;      /**< likewise. No threshold follows it, since virtual machines report any size */
-    int profile;          /**< 1 if INLAY_TUNING is set, 0 if not */
-    inlay_status profile_status; /**< with `profile`: what inlay_tuning_load() said of the file */
-    char cpu[48];                /**< the name that the CPU gives itself, in ASCII; empty: none */
+    char cpu[48];         /**< the name that the CPU gives itself, in ASCII; empty: none */
 } inlay_tuning_source;
 
 /** Returns where the thresholds come from. */
 INLAY_API inlay_tuning_source inlay_tuning_default_source(void);
-
-/**
- * Reads thresholds from a profile: a text with a key and a value per line, keys being the names of the fields of
- * inlay_tuning without `size` and values decimal. # begins a comment. Each key stands there at most once and one at
- * least; thresholds that the file lacks are left as they are. Makes system calls.
- *
- * @param path    a regular file of fewer than 4096 bytes
- * @param tuning  from inlay_tuning_default(); written only with INLAY_OK
- * @return INLAY_OK; INLAY_ERROR_NULL; INLAY_ERROR_FILE if the file cannot be read or is too large; INLAY_ERROR_OPTION
- *         if `size` of the tuning is unknown, or the file has an unknown key, a key twice, none at all, or a value
- *         that is no number or exceeds SIZE_MAX
- */
-INLAY_API inlay_status inlay_tuning_load(const char *path, inlay_tuning *tuning);
 
 /** The value of inlay_layer_spec.cached_positions that stands for 4096 rows, or as many as 64 MiB hold. */
 #define INLAY_CACHED_POSITIONS_DEFAULT SIZE_MAX

@@ -3,7 +3,6 @@
 
 import doctest
 import importlib
-import os
 import pathlib
 import re
 import subprocess
@@ -117,18 +116,6 @@ def test_keep_memory():
         "pages(); assert pages() < 100, pages()\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_profiles_of_thresholds_are_read(tmp_path):
-    """In a process of its own, since the environment is read once."""
-    profile = tmp_path / "profile"
-    profile.write_text("stream_bytes 12345\n", encoding="ascii")
-    code = "import inlay, numpy; print(inlay.Layer(numpy.ones((2, 8), 'f4')).explain([1]))"
-    environment = {**os.environ, "INLAY_TUNING": str(profile)}
-    text = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    ).stdout
-    assert "stream_bytes (12345)" in text
 
 
 def test_pictures(tmp_path, table):

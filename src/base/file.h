@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Small text files of unknown origin. Only what runs once per process, or what the caller asked for by name, reads
- * files.
+ * Small text files of unknown origin. Only what runs once per process reads files.
  */
 #ifndef INLAY_BASE_FILE_H
 #define INLAY_BASE_FILE_H

@@ -27,7 +27,6 @@ static const char *const sentences[] = {
     [INLAY_ERROR_NO_MEMORY] = "the allocator returned no memory",
     [INLAY_ERROR_OFFSETS] = "offsets do not begin at 0, decrease, do not end at the number of tokens or leave no room",
     [INLAY_ERROR_SEGMENT] = "a segment id is negative or not below the rows of its table",
-    [INLAY_ERROR_FILE] = "a file cannot be read, is not a regular file or is too large",
     [INLAY_ERROR_HISTORY] =
         "a history is too long, has an id outside of the vocabulary, or too many tokens are accepted",
 };

@@ -5,13 +5,10 @@
  */
 #include "dispatch/tuning.h"
 
-#include "base/arguments.h"
-#include "base/environment.h"
 #include "base/least.h"
 #include "dispatch/cpu.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/kernels.h"
-#include "dispatch/profile.h"
 
 /* Without a report. In calls smaller than an L2 of 1 MiB, prefetching first lines is as fast as prefetching whole rows
    (Zen 4, Zen 5). */
@@ -51,28 +48,9 @@ struct inlay_thresholds inlay_thresholds_of(const struct inlay_cpu *cpu, struct 
            18.8 for 8 x 2048 x 4096.) */
         .plain_block_bytes = l2 / 2,
         .narrow_moves = cpu->narrow_moves,
-        .has_profile = false,
-        .profile = INLAY_OK,
         .kind = cpu->kind,
         .caches = caches,
     };
-}
-
-static struct inlay_thresholds find_thresholds(void)
-{
-    struct inlay_thresholds found = inlay_thresholds_of(inlay_cpu(), inlay_caches());
-    const char *path = inlay_environment("INLAY_TUNING");
-    struct inlay_profile profile;
-    if (path == NULL)
-        return found;
-    found.has_profile = true;
-    found.profile = inlay_profile_read(path, &profile);
-    if (found.profile != INLAY_OK)
-        return found;
-    inlay_profile_apply(&profile, &found.tuning);
-    if (inlay_profile_computes(&profile))
-        found.compute_bytes_wide = found.compute_bytes_unfused = found.tuning.compute_bytes;
-    return found;
 }
 
 struct inlay_thresholds inlay_shared_thresholds;
@@ -82,7 +60,7 @@ _Atomic(int) inlay_thresholds_state;
 const struct inlay_thresholds *inlay_find_thresholds(struct inlay_thresholds *own)
 {
     int state = INLAY_THRESHOLDS_UNKNOWN;
-    *own = find_thresholds();
+    *own = inlay_thresholds_of(inlay_cpu(), inlay_caches());
     if (atomic_compare_exchange_strong_explicit(&inlay_thresholds_state, &state, INLAY_THRESHOLDS_WRITTEN,
                                                 memory_order_relaxed, memory_order_relaxed)) {
         inlay_shared_thresholds = *own;
@@ -104,19 +82,6 @@ inlay_tuning inlay_tuning_default(void)
     return tuning;
 }
 
-inlay_status inlay_tuning_load(const char *path, inlay_tuning *tuning)
-{
-    struct inlay_profile profile;
-    if (path == NULL || tuning == NULL)
-        return INLAY_ERROR_NULL;
-    if (!inlay_struct_known(tuning, sizeof *tuning))
-        return INLAY_ERROR_OPTION;
-    inlay_status status = inlay_profile_read(path, &profile);
-    if (status == INLAY_OK)
-        inlay_profile_apply(&profile, tuning);
-    return status;
-}
-
 inlay_tuning_source inlay_tuning_default_source(void)
 {
     struct inlay_thresholds own;
@@ -127,8 +92,6 @@ inlay_tuning_source inlay_tuning_default_source(void)
         .l1_bytes = thresholds->caches.bytes[0],
         .l2_bytes = thresholds->caches.bytes[1],
         .l3_bytes = thresholds->caches.bytes[2],
-        .profile = thresholds->has_profile,
-        .profile_status = thresholds->profile,
     };
     inlay_cpu_name(source.cpu, sizeof source.cpu);
     return source;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The thresholds that decide how work is cut and stored, each with what it was measured on. Those that differ between
- * CPUs are in cpu.c, or follow the caches that the CPU reports; profiles and callers override those of inlay_tuning.
+ * CPUs are in cpu.c, or follow the caches that the CPU reports; callers override those of inlay_tuning.
  */
 #ifndef INLAY_DISPATCH_TUNING_H
 #define INLAY_DISPATCH_TUNING_H
@@ -22,8 +22,6 @@ struct inlay_thresholds {
     size_t compute_bytes_unfused; /* for kernels without fused multiply-add */
     size_t plain_block_bytes;     /* block_bytes of operations without ids */
     bool narrow_moves;            /* as in inlay_cpu */
-    bool has_profile;             /* INLAY_TUNING is set */
-    inlay_status profile;         /* what reading its file came to */
     const char *kind;             /* as in inlay_cpu */
     struct inlay_caches caches;
 };
@@ -45,8 +43,8 @@ enum { INLAY_THRESHOLDS_UNKNOWN, INLAY_THRESHOLDS_WRITTEN, INLAY_THRESHOLDS_READ
 /* Finds the thresholds and shares them, unless another thread is doing so. Returns own. */
 const struct inlay_thresholds *inlay_find_thresholds(struct inlay_thresholds *own);
 
-/* Returns the thresholds of this process. The first call asks the CPU and reads the profile that INLAY_TUNING names. A
-   thread or signal handler that calls meanwhile does the same for itself, into *own, and waits for nobody. */
+/* Returns the thresholds of this process. The first call asks the CPU and its operating system. A thread or signal
+   handler that calls meanwhile does the same for itself, into *own, and waits for nobody. */
 static inline const struct inlay_thresholds *inlay_thresholds(struct inlay_thresholds *own)
 {
     if (atomic_load_explicit(&inlay_thresholds_state, memory_order_acquire) == INLAY_THRESHOLDS_READY)
@@ -54,7 +52,7 @@ static inline const struct inlay_thresholds *inlay_thresholds(struct inlay_thres
     return inlay_find_thresholds(own);
 }
 
-/* Returns the thresholds of a CPU with these figures and caches, without a profile. */
+/* Returns the thresholds of a CPU with these figures and caches. */
 struct inlay_thresholds inlay_thresholds_of(const struct inlay_cpu *cpu, struct inlay_caches caches);
 
 /* The least number of positions that a part computes: the anchor that it begins with takes as long as about 30 rows. */

@@ -222,11 +222,6 @@ USAGE = [
     (("embed", "--text", "a", "--model", "m"), "tokenizer"),
     ((*EMBED[:3], "--model", "m", "--table", "t", "--table-type", "i8"), "--table-type is the element type of"),
     ((*EMBED[:3], "--model", "m", "--time"), "--time compares with a copy of rows in memory"),
-    (("tune", "x"), "'x'"),
-    (("tune", "--out"), "needs a value"),
-    (("tune", "--seconds", "0"), "--seconds '0' is not a number from 0.01 to 600"),
-    (("tune", "--seconds", "nan"), "--seconds 'nan'"),
-    (("tune", "--largest", "0"), "--largest '0' is not an integer from 1 to 1024"),
     (("selftest", "x"), "'x'"),
     (("selftest", "--quiet=1"), "has a value, and the option takes none"),
     (("info", "x"), "'x'"),
@@ -251,7 +246,7 @@ def test_usage():
 
 def test_help():
     for args in ("--help",), ("-h",), ("embed", "--help"), ("embed", "-h"), ("table", "--help"), ("ngram", "--help"), \
-            ("quantize", "--help"), ("model", "--help"), ("convert", "--help"), ("tune", "--help"), ("info", "--help"), \
+            ("quantize", "--help"), ("model", "--help"), ("convert", "--help"), ("info", "--help"), \
             ("selftest", "--help"):
         result = run(*args)
         good = result.returncode == 0 and result.stdout.startswith(b"Usage: inlay ") and not result.stderr
@@ -318,76 +313,6 @@ def reported_l2(text):
     return int(found.group(1)) * 1024 if found else 1 << 20
 
 
-def info_tuning(env=None):
-    """(the thresholds that `inlay info` tells, its line about INLAY_TUNING or None, all output)."""
-    result = run("info", env=env)
-    text = result.stdout.decode()
-    found = re.findall(r"^  (\w+_bytes) +(\d+|none)", text, re.MULTILINE)
-    values = {name: 2**64 - 1 if value == "none" else int(value) for name, value in found}
-    lines = [line for line in text.splitlines() if line.startswith("INLAY_TUNING")]
-    check(result.returncode == 0 and not result.stderr and len(lines) <= 1, "info about the tuning", text)
-    check(all(c.isprintable() or c == "\n" for c in text), "info about the tuning is escaped", text)
-    return values, lines[0] if lines else None, text
-
-
-def test_profile():
-    """INLAY_TUNING gives thresholds to the process that has it; what is no profile is ignored, and info says so."""
-    default, line, text = info_tuning()
-    check(line is None and len(default) == 5 and "comes from that profile" not in text, "info without a profile", text)
-    path = os.path.abspath("profile")
-    harness.write(path, b"# a comment\nstream_bytes 4567\nl2_bytes 89 # another\n")
-    values, line, text = info_tuning({"INLAY_TUNING": path})
-    check(values == {**default, "stream_bytes": 4567, "l2_bytes": 89}, "a profile gives thresholds", text)
-    check(line == f"INLAY_TUNING '{path}' is in use" and "comes from that profile" in text, "info tells the profile", text)
-    plan = run(*EMBED, "--explain", env={"INLAY_TUNING": path}).stdout
-    check(b"stream_bytes (4567)" in plan, "a layer follows the profile", plan)
-    harness.write(path, b"stream_bytes 4567\nl2_bytes\n")
-    for name, why in (path, "it is no profile"), ("", "it cannot be read"), ("/none", "it cannot be read"), \
-            ("/dev/zero", "it cannot be read"), ("\x1b[31m", "it cannot be read"), ("x" * 5000, "it cannot be read"):
-        values, line, text = info_tuning({"INLAY_TUNING": name})
-        good = values == default and line is not None and f"is ignored: {why}" in line
-        check(good, f"INLAY_TUNING={name[:20]!r} is ignored", text)
-
-
-TUNE = ("tune", "--seconds", "0.01", "--largest", "1")
-KEYS = ["stream_bytes", "compute_bytes", "l2_bytes", "block_bytes", "prefetch_bytes"]
-
-
-def check_tuned(report, profile, env, what):
-    """The report has a section and a choice for each threshold; the profile has these choices, and info takes them."""
-    sections = re.findall(r"^(\w+): .*\n(?:[^\n]+\n)*?choice: (\d+)", report, re.MULTILINE)
-    lines = [line.split() for line in profile.splitlines() if not line.startswith("#")]
-    check([key for key, _ in lines] == KEYS, f"{what}: the keys", profile)
-    chosen = dict(lines)
-    read_only = re.search(r"^compute_bytes: the scalar kernels", report, re.MULTILINE)
-    check([key for key, _ in sections] == [key for key in KEYS if not (read_only and key == "compute_bytes")] and
-          all(chosen.get(key) == value for key, value in sections), f"{what}: the choices", report + profile)
-    path = harness.write(os.path.abspath("tuned"), profile.encode())
-    values, line, text = info_tuning({**env, "INLAY_TUNING": path})
-    check({key: str(value) for key, value in values.items()} == chosen and "in use" in line, f"{what}: in use", text)
-
-
-def test_tune():
-    """A short run prints times and choices and writes a profile that the library takes."""
-    result = run(*TUNE, "--out", "profile")
-    report = result.stdout.decode()
-    if not check(result.returncode == 0 and not result.stderr, "tune", report + result.stderr):
-        return
-    check("INLAY_TUNING='profile'" in report and report.count(" us") >= 5, "tune says what it found", report)
-    profile = harness.read("profile").decode()
-    check(profile.startswith("# ") and f"{isas()[0]}\n" in profile, "a profile names the ISA", profile)
-    check_tuned(report, profile, {}, "tune")
-    # The defaults are those of the CPU, whatever profile is in use; report and profile do not mix.
-    env = {"INLAY_ISA": "scalar", "INLAY_TUNING": harness.write(os.path.abspath("odd"), b"block_bytes 12345\n")}
-    result = run(*TUNE, "--out", "-", env=env)
-    check(result.returncode == 0 and "12345" not in result.stderr, "tune under another profile", result.stderr)
-    check_tuned(result.stderr, result.stdout.decode(), env, "tune --out -")
-    result = run(*TUNE)
-    check(result.returncode == 0 and "Nothing is kept" in result.stdout.decode(), "tune without --out", result.stderr)
-    check_error(run(*TUNE, "--out", "/none/profile"), 1, "tune to nowhere", "'/none/profile'")
-    check(harness.read("profile").decode() == profile, "tune leaves files alone")
-
-
 def test_threads():
     """Work large enough to be shared gives the same bytes on any number of threads."""
     ids = " ".join(str(i * 7919 % 400) for i in range(400))
@@ -450,8 +375,6 @@ def main():
         test_help()
         test_info()
         test_defaults()
-        test_profile()
-        test_tune()
         test_threads()
         test_explain()
         test_time()
