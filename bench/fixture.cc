@@ -36,12 +36,14 @@ static std::size_t cached_positions(const Shape &shape)
     return shape.series == decoding ? 4096 : shape.seq;
 }
 
-static inlay_layer *make_layer(const Fixture &fixture, const inlay_table &tokens, std::size_t cached)
+static inlay_layer *make_layer(const Fixture &fixture, const inlay_table &tokens, std::size_t cached,
+                               inlay_stores stores = INLAY_STORES_AUTOMATIC)
 {
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     spec.sinusoid = fixture.sinusoid;
     spec.cached_positions = cached;
     spec.scale = fixture.scale;
+    spec.stores = stores;
     inlay_layer *layer;
     require(inlay_layer_create(&spec, &pages_allocator, &layer));
     return layer;
@@ -106,6 +108,10 @@ void Fixture::prepare_tokens()
     computing = make_layer(*this, tokens, 0);
     if (shape.series == prompts)
         normed = make_normed(*this);
+    if (shape.series == forced) {
+        cached_stores = make_layer(*this, tokens, cached, INLAY_STORES_CACHED);
+        non_temporal_stores = make_layer(*this, tokens, cached, INLAY_STORES_STREAMED);
+    }
     if (shape.series == compact)
         for (const inlay_element_type type : quantised_types)
             prepare_quantised(type);
@@ -173,9 +179,8 @@ Fixture::~Fixture()
 {
     for (const Quantised &made : quantised)
         inlay_layer_destroy(made.caching);
-    inlay_layer_destroy(caching);
-    inlay_layer_destroy(computing);
-    inlay_layer_destroy(normed);
+    for (inlay_layer *layer : {caching, computing, normed, cached_stores, non_temporal_stores})
+        inlay_layer_destroy(layer);
     inlay_sinusoid_destroy(sinusoid);
 }
 
@@ -239,6 +244,8 @@ std::size_t fixture_bytes(const Shape &shape)
     if (shape.series == hashed)
         return ngram_memory(shape);
     std::size_t bytes = (shape.batch * shape.seq + shape.vocab) * shape.dim * sizeof(float) + 2 * cached_bytes;
+    if (shape.series == forced)
+        bytes += 2 * cached_bytes;
     if (shape.series == compact)
         for (const inlay_element_type type : quantised_types)
             bytes += shape.vocab * inlay_table_row_bytes(type, shape.dim) + cached_bytes;

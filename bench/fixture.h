@@ -53,7 +53,8 @@ struct Fixture {
     inlay_batch different_starts{}; // for a decoder: the same ids, each sequence at a position of its own
     inlay_layer *caching{};         // scale sqrt(dim) and sinusoid, with all positions cached
     inlay_layer *computing{};       // the same with none cached
-    inlay_layer *normed{};          // learned positions, then LayerNorm, as in BERT
+    inlay_layer *cached_stores{}, *non_temporal_stores{}; // of the series `forced`: as caching, with those stores
+    inlay_layer *normed{};                                // learned positions, then LayerNorm, as in BERT
 
     // By type: the tables of the series `small`, which hold whatever the memory holds, and those of the series
     // `compact`, with layers.

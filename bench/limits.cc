@@ -61,7 +61,7 @@ WORD static Line broadcast(float x)
 
 #include "limits_body.h"
 
-const LimitLoops limit_loops_plain = {false, move, fill_nt, scale, scale_nt, add_floats};
+const LimitLoops limit_loops_plain = {false, move, fill_nt, scale, scale_nt, add_floats, sum};
 
 static const LimitLoops &find_loops()
 {

@@ -11,10 +11,10 @@
 // Which rows of a table a loop prefetches, and when.
 enum class Prefetch {
     none,
-    t0_ahead,  // to L1: the row that lies 8 KiB ahead, line by line while a row is moved
-    t1_lines,  // to L2: likewise
-    t1_ahead,  // to L2: the row that lies 16 rows ahead, whole
-    t1_blocks, // to L2: all rows of a block of 64, at most 128 KiB, before the first of them is moved
+    t0_beside, // to L1: a line of a later row beside each line that is moved
+    t1_beside, // to L2: likewise
+    t1_ahead,  // to L2: a later row, whole
+    t1_blocks, // to L2: all rows of a block, of at most 128 KiB, before the first of them is moved
 };
 
 enum class Stores { cached, non_temporal };
@@ -22,6 +22,7 @@ enum class Stores { cached, non_temporal };
 // How a loop moves rows.
 struct Mode {
     Prefetch prefetch;
+    std::size_t rows; // how many rows later, or in a block
     Stores stores;
 };
 
@@ -57,6 +58,8 @@ struct LimitLoops {
     void (*scale_nt)(float *x, std::size_t n, float factor);
     // out[:] = x[:] + y[:]; out may be x
     void (*add)(float *out, const float *x, const float *y, std::size_t n);
+    // Returns the sum of x[:], in any order: the read of a consumer.
+    float (*sum)(const float *x, std::size_t n);
 };
 
 // Returns the loops in the widest registers of this machine.

@@ -55,4 +55,4 @@ WORD static Line broadcast(float x)
 
 #include "limits_body.h"
 
-const LimitLoops limit_loops_avx2 = {true, move, fill_nt, scale, scale_nt, add_floats};
+const LimitLoops limit_loops_avx2 = {true, move, fill_nt, scale, scale_nt, add_floats, sum};

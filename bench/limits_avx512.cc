@@ -52,4 +52,4 @@ WORD static Line broadcast(float x)
 
 #include "limits_body.h"
 
-const LimitLoops limit_loops_avx512 = {true, move, fill_nt, scale, scale_nt, add_floats};
+const LimitLoops limit_loops_avx512 = {true, move, fill_nt, scale, scale_nt, add_floats, sum};

@@ -16,22 +16,7 @@ static std::size_t before_line(const float *out, std::size_t n)
     return std::min(n, (0 - reinterpret_cast<std::uintptr_t>(out)) % line_bytes / sizeof *out);
 }
 
-// Returns how many of `rows` rows a loop prefetches before it moves the first of them.
-static std::size_t prefetch_distance(Prefetch prefetch, std::size_t stride)
-{
-    switch (prefetch) {
-    case Prefetch::none:
-        return 0;
-    case Prefetch::t0_ahead:
-    case Prefetch::t1_lines:
-        return std::clamp<std::size_t>(8192 / stride, 1, 32);
-    case Prefetch::t1_ahead:
-        return 16;
-    case Prefetch::t1_blocks:
-        return std::clamp<std::size_t>((128 << 10) / stride, 1, 64);
-    }
-    return 0;
-}
+static constexpr std::size_t block_bytes_most = 128 << 10;
 
 static const unsigned char *row_of(const BareRows &all, std::size_t i)
 {
@@ -102,9 +87,9 @@ WORD static void move_row(const BareRows &all, std::size_t i, std::size_t step, 
     std::size_t to = nt ? before_line(out, all.dim) : 0, at = 0;
     std::fill_n(out, to, 1.0f);
     for (; to + line <= all.dim; to += line, at += step) {
-        if constexpr (prefetch == Prefetch::t0_ahead)
+        if constexpr (prefetch == Prefetch::t0_beside)
             __builtin_prefetch(next + at);
-        if constexpr (prefetch == Prefetch::t1_lines)
+        if constexpr (prefetch == Prefetch::t1_beside)
             __builtin_prefetch(next + at, 0, 2);
         const Line made =
             make_line<positioned, scaled>(line_of(row, all.stride, at), positioned ? position + to : nullptr, scales);
@@ -121,17 +106,19 @@ WORD static void move_row(const BareRows &all, std::size_t i, std::size_t step, 
                                             positioned ? position + all.dim - line : nullptr, scales));
 }
 
-template <Prefetch prefetch, bool nt, bool positioned, bool scaled> TARGET static void move_rows(const BareRows &all)
+template <Prefetch prefetch, bool nt, bool positioned, bool scaled>
+TARGET static void move_rows(const BareRows &all, std::size_t distance)
 {
     const std::size_t step = all.stride * line / all.dim; // of the table's row, for a line of the output
-    const std::size_t distance = prefetch_distance(prefetch, all.stride);
+    if constexpr (prefetch == Prefetch::t1_blocks)
+        distance = std::clamp<std::size_t>(block_bytes_most / all.stride, 1, distance);
     [[maybe_unused]] std::size_t prefetched = 0; // rows
     if constexpr (prefetch == Prefetch::t1_ahead)
         for (; prefetched < std::min(distance, all.rows); prefetched++)
             prefetch_row(all, prefetched);
     for (std::size_t i = 0; i < all.rows; i++) {
         const unsigned char *next = nullptr;
-        if constexpr (prefetch == Prefetch::t0_ahead || prefetch == Prefetch::t1_lines)
+        if constexpr (prefetch == Prefetch::t0_beside || prefetch == Prefetch::t1_beside)
             next = row_of(all, i + distance < all.rows ? i + distance : i);
         if constexpr (prefetch == Prefetch::t1_ahead)
             if (prefetched < all.rows)
@@ -146,39 +133,39 @@ template <Prefetch prefetch, bool nt, bool positioned, bool scaled> TARGET stati
         fence();
 }
 
-template <Prefetch prefetch, bool nt> static void move_streams(const BareRows &all)
+template <Prefetch prefetch, bool nt> static void move_streams(const BareRows &all, std::size_t distance)
 {
     if (all.positions && all.scales)
-        move_rows<prefetch, nt, true, true>(all);
+        move_rows<prefetch, nt, true, true>(all, distance);
     else if (all.positions)
-        move_rows<prefetch, nt, true, false>(all);
+        move_rows<prefetch, nt, true, false>(all, distance);
     else if (all.scales)
-        move_rows<prefetch, nt, false, true>(all);
+        move_rows<prefetch, nt, false, true>(all, distance);
     else
-        move_rows<prefetch, nt, false, false>(all);
+        move_rows<prefetch, nt, false, false>(all, distance);
 }
 
-template <bool nt> static void move_with(const BareRows &all, Prefetch prefetch)
+template <bool nt> static void move_with(const BareRows &all, Prefetch prefetch, std::size_t distance)
 {
     switch (prefetch) {
     case Prefetch::none:
-        return move_streams<Prefetch::none, nt>(all);
-    case Prefetch::t0_ahead:
-        return move_streams<Prefetch::t0_ahead, nt>(all);
-    case Prefetch::t1_lines:
-        return move_streams<Prefetch::t1_lines, nt>(all);
+        return move_streams<Prefetch::none, nt>(all, distance);
+    case Prefetch::t0_beside:
+        return move_streams<Prefetch::t0_beside, nt>(all, distance);
+    case Prefetch::t1_beside:
+        return move_streams<Prefetch::t1_beside, nt>(all, distance);
     case Prefetch::t1_ahead:
-        return move_streams<Prefetch::t1_ahead, nt>(all);
+        return move_streams<Prefetch::t1_ahead, nt>(all, distance);
     case Prefetch::t1_blocks:
-        return move_streams<Prefetch::t1_blocks, nt>(all);
+        return move_streams<Prefetch::t1_blocks, nt>(all, distance);
     }
 }
 
 static void move(const BareRows &all, Mode mode)
 {
     if (mode.stores == Stores::non_temporal)
-        return move_with<true>(all, mode.prefetch);
-    move_with<false>(all, mode.prefetch);
+        return move_with<true>(all, mode.prefetch, mode.rows);
+    move_with<false>(all, mode.prefetch, mode.rows);
 }
 
 TARGET static void scale(float *x, std::size_t n, float factor)
@@ -203,6 +190,26 @@ TARGET static void add_floats(float *out, const float *x, const float *y, std::s
         store(out + i, add(load(x + i), load(y + i)));
     for (; i < n; i++)
         out[i] = x[i] + y[i];
+}
+
+TARGET static float sum(const float *x, std::size_t n)
+{
+    // As many sums as hide the latency of an addition behind the reads of L2. The hardware prefetches what is in order.
+    static constexpr std::size_t sums = 4;
+    Line partial[sums] = {broadcast(0), broadcast(0), broadcast(0), broadcast(0)};
+    std::size_t i = 0;
+    for (; i + sums * line <= n; i += sums * line)
+        for (std::size_t j = 0; j < sums; j++)
+            partial[j] = add(partial[j], load(x + i + j * line));
+    float floats[line], total = 0;
+    for (std::size_t j = 1; j < sums; j++)
+        partial[0] = add(partial[0], partial[j]);
+    store(floats, partial[0]);
+    for (const float each : floats)
+        total += each;
+    for (; i < n; i++)
+        total += x[i];
+    return total;
 }
 
 TARGET static void scale_nt(float *x, std::size_t n, float factor)

@@ -4,9 +4,9 @@
 // the command line, the filter and the formats; the clock is that of rounds.cc, since a ratio of two benchmarks that
 // ran minutes apart says little.
 #include "cold.h"
-#include "fallback_rate.h"
 #include "reporters.h"
 #include "rounds.h"
+#include "stores_report.h"
 #include "summary.h"
 #include "thread_pools.h"
 
@@ -28,6 +28,7 @@ struct Group {
 static bool choosing;
 
 static Summary summary;
+static StoresReport stores_report;
 
 static const Contender *find_limit(const Group &group, const std::string &name, std::size_t threads)
 {
@@ -44,8 +45,9 @@ static const Contender *fastest_limit(const Group &group, const Contender &conte
     const Contender *fastest = nullptr;
     for (const std::string &name : names) {
         const Contender *limit = find_limit(group, name, contender.threads);
-        if (limit && limit->seconds.size() == contender.seconds.size() &&
-            (!fastest || typical(*limit) < typical(*fastest)))
+        const bool counts = limit && limit->seconds.size() == contender.seconds.size() &&
+                            (!contender.stores || limit->operation->stores == contender.stores);
+        if (counts && (!fastest || typical(*limit) < typical(*fastest)))
             fastest = limit;
     }
     return fastest;
@@ -88,7 +90,13 @@ static void report_ratios(benchmark::State &state, const Group &group, const Con
     if (over_streams)
         state.counters["time_over_streams"] = over_streams->value;
     state.SetLabel(over_limit->limit + (over_streams ? "; " + over_streams->limit : ""));
-    if (std::strcmp(contender.isa.name, "scalar") != 0)
+    if (group.shape.series == forced) {
+        const auto seconds = [&](std::size_t i) {
+            return typical(*find_limit(group, contender.operation->limits[i], contender.threads));
+        };
+        stores_report.add(group.shape, contender.operation->name, contender.threads, typical(contender), seconds(0),
+                          seconds(1));
+    } else if (std::strcmp(contender.isa.name, "scalar") != 0)
         summary.add(group.shape, row_name(group.shape, contender), over_limit, over_streams);
 }
 
@@ -105,10 +113,6 @@ static void report(benchmark::State &state, const Group &group, const Contender 
     report_ratios(state, group, contender);
     if (contender.threads > 1)
         state.counters["speed_up"] = minimum(on_one_thread(group, contender).wall) / minimum(contender.wall);
-    const char *three = group.shape.series == compact ? "three_passes_i8" : "three_passes";
-    const Contender *passes = find_limit(group, three, contender.threads);
-    if (passes && operation.traits & fused)
-        state.counters["time_over_three_passes"] = typical(contender) / typical(*passes);
 }
 
 static void run(benchmark::State &state, Group &group, std::size_t index)
@@ -135,8 +139,8 @@ static std::vector<Contender> make_contenders(const Shape &shape)
             for (const Isa &isa : isas()) {
                 if (measured(operation, shape, threads, isa.name))
                     contenders.push_back({&operation, isa, threads});
-                if (operation.role == Role::limit)
-                    break; // a limit is measured once, not per ISA
+                if (operation.role == Role::limit || shape.series == forced)
+                    break; // measured once, not per ISA
             }
     return contenders;
 }
@@ -213,17 +217,6 @@ static bool has_argument(int argc, char **argv, const char *begin)
                        [begin](const char *argument) { return !std::strncmp(argument, begin, std::strlen(begin)); });
 }
 
-// Measures, before any row, the costs of exact sinusoids that no row shows.
-static std::vector<Fact> facts_of_sinusoids()
-{
-    constexpr std::size_t dim = 512, wide = 4096;
-    char rate[160], creation[160];
-    std::snprintf(rate, sizeof rate, "%.1e (base 1e4), %.1e (1e6), %.1e (1e30) at dim %zu", fallback_rate(1e4, dim),
-                  fallback_rate(1e6, dim), fallback_rate(1e30, dim), dim);
-    std::snprintf(creation, sizeof creation, "%.2f ms at dim %zu", 1e3 * seconds_to_create(wide), wide);
-    return {{"fallback rate of sinusoids", rate}, {"time to create a sinusoid", creation}};
-}
-
 // Which shapes to measure.
 struct Choice {
     std::vector<Shape> shapes{std::begin(default_shapes), std::end(default_shapes)};
@@ -267,20 +260,18 @@ int main(int argc, char **argv)
     benchmark::AddCustomContext("inlay", inlay_version());
     benchmark::AddCustomContext("cpu", cpu_name());
     benchmark::AddCustomContext("scalar_sinusoids", "at most " + std::to_string(scalar_pairs) + " pairs");
-    std::vector<Fact> facts = facts_of_sinusoids();
     if (!choice.seed.empty())
-        facts.push_back({"random seed", choice.seed});
-    for (const Fact &fact : facts)
-        benchmark::AddCustomContext(fact.name, fact.value);
+        benchmark::AddCustomContext("random seed", choice.seed);
 
     std::vector<Group> groups = make_groups(choice.shapes);
     choose(groups, choice.filtered);
 
-    PlainNamesReporter reporter(table ? new TableReporter(facts) : benchmark::CreateDefaultDisplayReporter());
+    PlainNamesReporter reporter(table ? new TableReporter(choice.seed) : benchmark::CreateDefaultDisplayReporter());
     const std::size_t rows = benchmark::RunSpecifiedBenchmarks(&reporter);
     benchmark::Shutdown();
     if (table) {
         summary.print(cpu_name());
+        stores_report.print();
         print_cold();
     }
     return rows ? 0 : 1;

@@ -6,25 +6,20 @@
 
 #include <cstring>
 
-static void forward(const Fixture &f, const inlay_executor *executor, std::size_t calls)
+static void forward(const Fixture &f, float *out, const inlay_executor *executor)
 {
     const NGrams &ngrams = *f.ngrams;
-    const std::size_t stride = f.shape.columns * ngrams.row_bytes;
-    repeat(calls, [&] {
-        const NGrams::Call call = ngrams.next();
-        require(inlay_ngram_forward(ngrams.handle, &call.batch, &ngrams.lookup, f.out, stride, executor, nullptr));
-    });
+    const NGrams::Call call = ngrams.next();
+    require(inlay_ngram_forward(ngrams.handle, &call.batch, &ngrams.lookup, out, f.shape.columns * ngrams.row_bytes,
+                                executor, nullptr));
 }
 
 // The hash without the lookup.
-static void ids(const Fixture &f, const inlay_executor *executor, std::size_t calls)
+static void ids(const Fixture &f, float *out, const inlay_executor *executor)
 {
-    const NGrams &ngrams = *f.ngrams;
-    repeat(calls, [&] {
-        const NGrams::Call call = ngrams.next();
-        require(inlay_ngram_ids(ngrams.handle, &call.batch, 0, INLAY_NGRAM_COLUMNS_REST, INLAY_ID_I64, f.out,
-                                f.shape.columns * sizeof(std::int64_t), executor, nullptr));
-    });
+    const NGrams::Call call = f.ngrams->next();
+    require(inlay_ngram_ids(f.ngrams->handle, &call.batch, 0, INLAY_NGRAM_COLUMNS_REST, INLAY_ID_I64, out,
+                            f.shape.columns * sizeof(std::int64_t), executor, nullptr));
 }
 
 static BareRows next_rows(const Fixture &f)
@@ -42,23 +37,20 @@ static BareRows next_rows(const Fixture &f)
 }
 
 // What a program without any library does, where rows are only copied.
-static void copy_rows(const Fixture &f, const inlay_executor *, std::size_t calls)
+static void copy_rows(const Fixture &f, float *out, const inlay_executor *)
 {
-    repeat(calls, [&] {
-        const BareRows rows = next_rows(f);
-        auto *out = reinterpret_cast<unsigned char *>(rows.out);
-        for (std::size_t i = 0; i < rows.rows; i++)
-            std::memcpy(out + i * rows.stride, rows.table + static_cast<std::size_t>(rows.ids[i]) * rows.stride,
-                        rows.stride);
-    });
+    const BareRows rows = next_rows(f);
+    for (std::size_t i = 0; i < rows.rows; i++)
+        std::memcpy(reinterpret_cast<unsigned char *>(out) + i * rows.stride,
+                    rows.table + static_cast<std::size_t>(rows.ids[i]) * rows.stride, rows.stride);
 }
 
 void add_ngram_operations(std::vector<Operation> &all)
 {
     auto limits = in_modes("ngram_rows", all_modes());
     limits.push_back("ngram_memcpy");
-    all.push_back({Role::kernel, "ngram", hashed, 0, 1, limits, {}, forward});
-    all.push_back({Role::kernel, "ngram_ids", hashed, 0, 0, {}, {}, ids});
+    all.push_back({Role::kernel, "ngram", hashed, 0, 1, limits, {}, reuse(forward)});
+    all.push_back({Role::kernel, "ngram_ids", hashed, 0, 0, {}, {}, reuse(ids)});
     add_limits(all, "ngram_rows", hashed, 0, 1, all_modes(), next_rows);
-    all.push_back({Role::limit, "ngram_memcpy", hashed, copies, 1, {}, {}, copy_rows});
+    all.push_back({Role::limit, "ngram_memcpy", hashed, copies, 1, {}, {}, reuse(copy_rows)});
 }

@@ -11,16 +11,42 @@
 
 #include <benchmark/benchmark.h>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 enum class Role { kernel, limit }; // a kernel has a row for every ISA, a limit has one
 enum Trait : unsigned {
-    fused = 1,    // compared with three passes too
+    large = 1,    // measured only on outputs of at least large_bytes
     computes = 2, // computes sinusoids
     parallel = 4, // measured on several threads too, if the shape says so
     copies = 8,   // measured only where the output has the type of the table
 };
+
+// Where the output of a call lies, and what becomes of it.
+enum class Delivery {
+    reused,   // in the same memory for all calls
+    read,     // there too, and after each call its consumer reads all of it once
+    fresh_4k, // in memory that the system provides for each call, in pages of 4 KiB
+    fresh_2m, // likewise, in pages of 2 MiB
+};
+
+// A delivery, what the names of its operations append, and their traits and passes.
+struct Delivered {
+    Delivery how;
+    const char *suffix;
+    unsigned traits, passes;
+};
+
+// In the order of the table of results: users wait until the output has been read.
+constexpr Delivered deliveries[] = {
+    {Delivery::read, "_read", large | parallel, 3},
+    {Delivery::reused, "", parallel, 2},
+    {Delivery::fresh_4k, "_fresh_4k", large, 2},
+    {Delivery::fresh_2m, "_fresh_2m", large, 2},
+};
+
+constexpr std::size_t large_bytes = std::size_t{1} << 20;
 
 struct Operation {
     using Run = std::function<void(const Fixture &fixture, const inlay_executor *executor, std::size_t calls)>;
@@ -36,28 +62,69 @@ struct Operation {
     std::vector<std::string> limits, streams;
     // Makes `calls` calls, on one thread if executor is null. Empty where this machine cannot run the operation.
     Run run;
+    // Of a kernel: the layer that it calls, if only limits with the stores of that layer count; else all count.
+    inlay_layer *Fixture::*layer = nullptr;
+    // Of a bare loop over rows: how it stores them.
+    std::optional<Stores> stores{};
 };
 
-// Makes `calls` calls, none of which the compiler may optimise away.
-template <class Call> void repeat(std::size_t calls, Call call)
+// Calls part(first, n) for all of [0, rows) on this thread, or for equal shares on the threads of the executor.
+template <class Part> void share(const inlay_executor *executor, std::size_t rows, Part part)
 {
-    for (; calls; calls--) {
-        call();
-        benchmark::ClobberMemory();
-    }
+    if (!executor)
+        return part(0, rows);
+    struct Job {
+        Part &part;
+        std::size_t rows, shares;
+    } job = {part, rows, executor->threads};
+    const auto task = [](void *argument, std::size_t i) {
+        const Job &all = *static_cast<Job *>(argument);
+        const std::size_t first = all.rows * i / all.shares;
+        all.part(first, all.rows * (i + 1) / all.shares - first);
+    };
+    executor->run(executor->ctx, job.shares, task, &job);
+}
+
+// Reads the output once, as a consumer does.
+void read_output(const Fixture &fixture, const inlay_executor *executor);
+
+// Returns a Run of call(fixture, out, executor), none of which the compiler may optimise away.
+template <class Call> Operation::Run deliver(Delivery how, Call call)
+{
+    return [how, call](const Fixture &fixture, const inlay_executor *executor, std::size_t calls) {
+        for (; calls; calls--) {
+            if (how == Delivery::fresh_4k || how == Delivery::fresh_2m) {
+                const std::size_t offset = fixture.shape.offset;
+                const FreshPages out(offset + fixture.rows * fixture.row_bytes,
+                                     how == Delivery::fresh_4k ? small_pages : huge_pages);
+                call(fixture, out.begin() + offset / sizeof(float), executor);
+            } else
+                call(fixture, fixture.out, executor);
+            if (how == Delivery::read)
+                read_output(fixture, executor);
+            benchmark::ClobberMemory();
+        }
+    };
+}
+
+template <class Call> Operation::Run reuse(Call call)
+{
+    return deliver(Delivery::reused, call);
 }
 
 // How the bare loops of a limit move rows, and how the names of such limits end: "_nt_t1_blocks".
 struct NamedMode {
-    const char *suffix;
+    std::string suffix;
     Mode mode;
 };
 
 using Modes = std::vector<NamedMode>;
 
-// Returns all modes, or those that prefetch.
+// Returns all modes; those that prefetch; and those that count for a delivery: into fresh pages, whose first touch
+// takes most of the time, rows are prefetched in few ways.
 const Modes &all_modes();
 const Modes &prefetching_modes();
+const Modes &modes_of(Delivery how);
 
 // Returns the names of the limits `name` in these modes.
 std::vector<std::string> in_modes(const std::string &name, const Modes &modes);
@@ -67,7 +134,7 @@ using BareCall = BareRows (*)(const Fixture &fixture);
 
 // Appends a limit for each mode: bare loops over the rows that `call` returns.
 void add_limits(std::vector<Operation> &all, const std::string &name, unsigned series, unsigned traits, unsigned passes,
-                const Modes &modes, BareCall call);
+                const Modes &modes, BareCall call, Delivery how = Delivery::reused);
 
 // Appends the limits of operations on float32 tables and on tables of sinusoids.
 void add_plain_limits(std::vector<Operation> &all);
@@ -90,6 +157,9 @@ constexpr std::size_t scalar_pairs = 4096;
 
 // Returns whether to measure an operation on a shape with that number of threads and that ISA.
 bool measured(const Operation &operation, const Shape &shape, std::size_t threads, const std::string &isa);
+
+// Returns the stores that the limits of a kernel must have; nothing if all count.
+std::optional<Stores> stores_of_limits(const Operation &operation, const Fixture &fixture);
 
 // Returns the bytes that a call counts as moved.
 std::int64_t bytes_moved(const Operation &operation, const Shape &shape);

@@ -31,7 +31,7 @@ FreshPages::FreshPages(std::size_t bytes, PageSize size)
 {
     if (mapping_ == MAP_FAILED)
         throw std::bad_alloc();
-    begin_ = reinterpret_cast<void *>(whole_pages(reinterpret_cast<std::uintptr_t>(mapping_)));
+    begin_ = reinterpret_cast<float *>(whole_pages(reinterpret_cast<std::uintptr_t>(mapping_)));
     advise(begin_, whole_pages(bytes), size);
 }
 

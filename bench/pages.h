@@ -48,14 +48,15 @@ class FreshPages
     FreshPages(const FreshPages &) = delete;
     FreshPages &operator=(const FreshPages &) = delete;
 
-    void *begin() const
+    float *begin() const
     {
         return begin_;
     }
 
   private:
     std::size_t mapped_bytes_;
-    void *mapping_, *begin_;
+    void *mapping_;
+    float *begin_;
 };
 
 // Returns the memory of this machine, or its address space if that is smaller.

@@ -5,31 +5,9 @@
 #include "operations.h"
 
 template <inlay_element_type type>
-static void embed_quantised(const Fixture &f, const inlay_executor *executor, std::size_t calls)
+static void embed_quantised(const Fixture &f, float *out, const inlay_executor *executor)
 {
-    repeat(calls,
-           [&] { require(inlay_forward(f.quantised[type].caching, &f.batch, f.out, f.row_bytes, executor, nullptr)); });
-}
-
-// The three passes over an int8 table, the quantised type whose plain loop is fastest.
-static void three_passes_i8(const Fixture &f, const inlay_executor *, std::size_t calls)
-{
-    const std::size_t dim = f.shape.dim;
-    const auto *table = static_cast<const std::int8_t *>(f.quantised[INLAY_I8].tokens.data);
-    const auto *scales = static_cast<const float *>(f.quantised[INLAY_I8].tokens.scales);
-    repeat(calls, [&] {
-        for (std::size_t i = 0; i < f.rows; i++) {
-            const std::int8_t *row = table + static_cast<std::size_t>(f.ids[i]) * dim;
-            const float step = scales[f.ids[i]];
-            float *out = f.out + i * dim;
-            for (std::size_t column = 0; column < dim; column++)
-                out[column] = row[column] * step;
-        }
-        limit_loops().scale(f.out, f.rows * dim, f.scale);
-        const std::size_t sequence = f.shape.seq * dim;
-        for (std::size_t b = 0; b < f.shape.batch; b++)
-            limit_loops().add(f.out + b * sequence, f.out + b * sequence, f.learned, sequence);
-    });
+    require(inlay_forward(f.quantised[type].caching, &f.batch, out, f.row_bytes, executor, nullptr));
 }
 
 // The rows of a quantised table, without what lies in other arrays.
@@ -72,8 +50,8 @@ template <inlay_element_type type, inlay_element_type limit = type> static void 
 {
     const std::string expand = "expand_" + name_of(limit), streams = "streams_" + name_of(limit);
     const Modes &modes = prefetching_modes(); // no cache holds these outputs
-    all.push_back({Role::kernel, "embed_" + name_of(type), compact, fused, 1, in_modes(expand, modes),
-                   in_modes(streams, modes), embed_quantised<type>});
+    all.push_back({Role::kernel, "embed_" + name_of(type), compact, 0, 1, in_modes(expand, modes),
+                   in_modes(streams, modes), reuse(embed_quantised<type>)});
     if (type != limit)
         return;
     add_limits(all, expand, compact, 0, 1, modes, codes<type>);
@@ -82,7 +60,6 @@ template <inlay_element_type type, inlay_element_type limit = type> static void 
 
 void add_compact_operations(std::vector<Operation> &all)
 {
-    all.push_back({Role::limit, "three_passes_i8", compact, 0, 1, {}, {}, three_passes_i8});
     add_compact<INLAY_F16>(all);
     add_compact<INLAY_BF16, INLAY_F16>(all);
     add_compact<INLAY_I8>(all);
@@ -108,13 +85,11 @@ void add_compact_operations(std::vector<Operation> &all)
 }
 
 template <inlay_element_type type>
-static void gather_small(const Fixture &f, const inlay_executor *executor, std::size_t calls)
+static void gather_small(const Fixture &f, float *out, const inlay_executor *executor)
 {
     const inlay_table &tokens = f.quantised[type].tokens;
-    repeat(calls, [&] {
-        require(inlay_gather(&tokens, f.next_ids(), INLAY_ID_I32, f.rows, 1, f.out, tokens.dim * sizeof(float),
-                             executor, nullptr));
-    });
+    require(inlay_gather(&tokens, f.next_ids(), INLAY_ID_I32, f.rows, 1, out, tokens.dim * sizeof(float), executor,
+                         nullptr));
 }
 
 template <inlay_element_type type> static BareRows small_codes(const Fixture &f)
@@ -137,7 +112,7 @@ template <inlay_element_type type> static void add_small(std::vector<Operation> 
     static constexpr bool scaled = type == INLAY_I8;
     const std::string name = name_of(type), rows = "rows_" + name, streams = "rows_scales_" + name;
     all.push_back({Role::kernel, "small_" + name, small, 0, passes, in_modes(rows, all_modes()),
-                   scaled ? in_modes(streams, all_modes()) : std::vector<std::string>(), gather_small<type>});
+                   scaled ? in_modes(streams, all_modes()) : std::vector<std::string>(), reuse(gather_small<type>)});
     add_limits(all, rows, small, 0, passes, all_modes(), small_codes<type>);
     if (scaled)
         add_limits(all, streams, small, 0, passes, all_modes(), small_scaled_codes<type>);

@@ -9,10 +9,10 @@
 #include <array>
 #include <cstdio>
 
-// Prints kernel, ISA, shape, median, minimum, GB/s, over limit, limit, over streams, loop, over three and speed-up.
-static void print_line(const std::array<std::string, 12> &cells)
+// Prints kernel, ISA, shape, median, minimum, GB/s, over limit, limit, over streams, loop and speed-up.
+static void print_line(const std::array<std::string, 11> &cells)
 {
-    static constexpr int widths[] = {-21, -31, -27, 11, 12, 8, 12, -31, 13, -32, 11, 9}; // negative: left-aligned
+    static constexpr int widths[] = {-21, -31, -27, 11, 12, 8, 12, -31, 13, -32, 9}; // negative: left-aligned
     std::string line;
     for (std::size_t i = 0; i < cells.size(); i++) {
         char cell[64];
@@ -23,7 +23,7 @@ static void print_line(const std::array<std::string, 12> &cells)
     std::puts(line.c_str());
 }
 
-TableReporter::TableReporter(const std::vector<Fact> &facts) : facts_(facts)
+TableReporter::TableReporter(const std::string &seed) : seed_(seed)
 {
 }
 
@@ -41,15 +41,14 @@ bool TableReporter::ReportContext(const Context &)
         "over limit: median over that of the named limit, the fastest bare loop that moves the same bytes of rows and "
         "output\n"
         "over streams: median over that of the named loop, the fastest that also reads the positions and scales\n"
-        "over three: median over that of limit three_passes: gather, scale, add positions one after another\n"
         "speed-up: one thread over several; with several threads all ratios are of the fastest rounds, in wall time\n"
         "shapes: b batch, s seq, d dim, v vocab; r rows of a table of sinusoids; at: bytes past a page; t threads\n");
     std::printf("scalar takes about 0.5 us for a sine and cosine: it is measured up to %zu pairs\n", scalar_pairs);
-    for (const Fact &fact : facts_)
-        std::printf("%s: %s\n", fact.name.c_str(), fact.value.c_str());
+    if (!seed_.empty())
+        std::printf("random seed: %s\n", seed_.c_str());
     std::puts("");
     print_line({"kernel", "ISA", "shape", "median", "minimum", "GB/s", "over limit", "limit", "over streams", "loop",
-                "over three", "speed-up"});
+                "speed-up"});
     return true;
 }
 
@@ -96,7 +95,7 @@ void TableReporter::ReportRuns(const std::vector<Run> &runs)
         print_line({kernel, name.substr(first + 1, second - first - 1), name.substr(second + 1), with_unit(median),
                     with_unit(run.counters.at("seconds_minimum").value), counter(run, "bytes_per_second", 1e9, 1),
                     counter(run, "time_over_limit", 1, 2), limit, counter(run, "time_over_streams", 1, 2), loop,
-                    counter(run, "time_over_three_passes", 1, 2), counter(run, "speed_up", 1, 2)});
+                    counter(run, "speed_up", 1, 2)});
     }
     std::fflush(stdout);
 }

@@ -12,20 +12,15 @@
 #include <string>
 #include <vector>
 
-// A line above the table.
-struct Fact {
-    std::string name, value;
-};
-
 class TableReporter : public benchmark::BenchmarkReporter
 {
   public:
-    explicit TableReporter(const std::vector<Fact> &facts);
+    explicit TableReporter(const std::string &seed); // of random shapes, or empty
     bool ReportContext(const Context &context) override;
     void ReportRuns(const std::vector<Run> &runs) override;
 
   private:
-    const std::vector<Fact> &facts_;
+    const std::string seed_;
     std::string kernel_; // of the previous row
 };
 

@@ -77,11 +77,18 @@ static Entry prepare(const Fixture &fixture, Contender &contender)
     return {&contender, calls_for(warm_up_seconds, one, warm_up_calls), calls_for(sample_seconds, one, 1)};
 }
 
+// Returns whether an operation is one of these limits.
+static bool lists(const std::vector<std::string> &names, const Operation &limit)
+{
+    return std::find(names.begin(), names.end(), limit.name) != names.end();
+}
+
 static bool needs(const Contender &wanted, const Contender &other)
 {
-    if (other.operation->role == Role::limit)
-        return other.threads == wanted.threads || (other.threads == 1 && other.operation == wanted.operation);
-    return other.threads == 1 && other.operation == wanted.operation && other.isa.kernels == wanted.isa.kernels;
+    const Operation &kernel = *wanted.operation;
+    if (lists(kernel.limits, *other.operation) || lists(kernel.streams, *other.operation))
+        return other.threads == wanted.threads || other.threads == 1;
+    return other.threads == 1 && other.operation == &kernel && other.isa.kernels == wanted.isa.kernels;
 }
 
 static bool takes_part(const Contender &contender, const std::vector<Contender> &all)
@@ -103,32 +110,29 @@ static void take_sample(const Fixture &fixture, Contender &contender, std::size_
 static constexpr std::size_t screening_rounds = 2;
 static constexpr double screening_ratio = 1.4;
 
-// Returns the fastest time so far of these limits, or 0 if none of them was measured.
-static double fastest_of(const std::vector<std::string> &names, std::size_t threads, const std::vector<Contender> &all)
+// Returns the fastest time so far of those limits of a list that store as the given one does.
+static double fastest_of(const std::vector<std::string> &names, const Contender &like,
+                         const std::vector<Contender> &all)
 {
-    double fastest = 0;
+    double fastest = minimum(like.seconds);
     for (const Contender &other : all)
-        if (other.threads == threads && !other.seconds.empty() &&
-            std::find(names.begin(), names.end(), other.operation->name) != names.end())
-            fastest = fastest > 0 ? std::min(fastest, minimum(other.seconds)) : minimum(other.seconds);
+        if (other.threads == like.threads && !other.seconds.empty() && lists(names, *other.operation) &&
+            other.operation->stores == like.operation->stores)
+            fastest = std::min(fastest, minimum(other.seconds));
     return fastest;
 }
 
-// Returns whether a limit is much slower than the fastest one of every kernel whose limit it could be.
+// Returns whether a bare loop is much slower than the fastest one with the same stores of every list that has it.
 static bool hopeless(const Contender &limit, const std::vector<Contender> &all)
 {
-    bool listed = false;
-    if (limit.operation->role == Role::kernel)
+    if (!limit.operation->stores)
         return false;
     for (const Operation &kernel : operations())
-        for (const auto *names : {&kernel.limits, &kernel.streams}) {
-            if (std::find(names->begin(), names->end(), limit.operation->name) == names->end())
-                continue;
-            listed = true;
-            if (minimum(limit.seconds) <= screening_ratio * fastest_of(*names, limit.threads, all))
+        for (const auto *names : {&kernel.limits, &kernel.streams})
+            if (lists(*names, *limit.operation) &&
+                minimum(limit.seconds) <= screening_ratio * fastest_of(*names, limit, all))
                 return false;
-        }
-    return listed;
+    return true;
 }
 
 void measure(const Shape &shape, std::vector<Contender> &contenders)
@@ -161,6 +165,9 @@ void measure(const Shape &shape, std::vector<Contender> &contenders)
         // Another contender goes first in the next round.
         std::rotate(entries.begin(), entries.begin() + 1, entries.end());
     }
+    inlay_dispatch_use(isas().front().kernels); // whose registers the limits have
+    for (Contender &contender : contenders)
+        contender.stores = stores_of_limits(*contender.operation, fixture);
 }
 
 double median(std::vector<double> seconds)

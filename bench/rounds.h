@@ -19,12 +19,13 @@ const std::vector<Isa> &isas();
 
 struct Contender {
     const Operation *operation;
-    Isa isa;                       // in use while it runs; for a limit the best one
-    std::size_t threads;           // one of thread_counts()
-    bool wanted = false;           // chosen by the filter; what its ratios need is measured in any case
-    bool reported = false;         // since it was last measured
-    std::vector<double> seconds{}; // per call, one for each round: thread time, or wall time of several threads
-    std::vector<double> wall{};    // the same in wall time: what a speed-up compares
+    Isa isa;                        // in use while it runs; for a limit the best one
+    std::size_t threads;            // one of thread_counts()
+    bool wanted = false;            // chosen by the filter; what its ratios need is measured in any case
+    bool reported = false;          // since it was last measured
+    std::optional<Stores> stores{}; // those of its layer, if only limits with the same ones count
+    std::vector<double> seconds{};  // per call, one for each round: thread time, or wall time of several threads
+    std::vector<double> wall{};     // the same in wall time: what a speed-up compares
 };
 
 // Limits that two rounds show to be much slower than others of the same kernel are not measured in later rounds.

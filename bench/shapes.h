@@ -23,7 +23,7 @@ enum Series : unsigned {
     compact = 16, // tokens of a table of each 16-bit and quantised type
     small = 32,   // gathers of short rows from a table that no cache holds, with other ids in each call
     drawn = 64,   // prompts whose sizes are chosen by a seed: the fused pass alone
-    fresh = 128,  // prompts whose output is new memory of the system in each call: the fused pass alone
+    forced = 128, // prompts: the fused pass with automatic, cached and non-temporal stores
     hashed = 256, // hashed n-grams: short rows from a table of 8 GiB, other ones in each call
 };
 
@@ -86,8 +86,6 @@ constexpr Shape default_shapes[] = {
     // NumPy's large arrays begin at 16 mod 64; rows of an odd dim begin anywhere.
     {prompts, 32, 512, 512, 50000, 16},
     {prompts, 32, 512, 511, 50000},
-    // Outputs in memory that no call has touched before.
-    {fresh, 32, 512, 512, 50000},
     // From 10^2 to 10^6 tokens, two steps a decade.
     {growing, 10, 10, 512, 50000},
     {growing, 10, 32, 512, 50000},
@@ -111,6 +109,19 @@ constexpr Shape default_shapes[] = {
     {decoding, 16, 1, 4096, 50000},
     {decoding, 32, 1, 4096, 50000},
     {decoding, 64, 1, 4096, 50000},
+    // Outputs of 0.6 to 184 MB. Which stores are faster, and where that changes?
+    {forced, 1, 200, 768, 50000, 0, more_threads},
+    {forced, 1, 512, 1024, 50000, 0, more_threads},
+    {forced, 4, 400, 768, 50000, 0, more_threads},
+    {forced, 1, 2048, 1024, 50000, 0, more_threads},
+    {forced, 24, 300, 640, 60000, 0, more_threads},
+    {forced, 96, 128, 384, 30000, 0, more_threads},
+    {forced, 1, 2048, 4096, 32000, 0, more_threads},
+    {forced, 12, 700, 1280, 40000, 0, more_threads},
+    {forced, 32, 512, 1024, 50000, 0, more_threads},
+    {forced, 10, 1024, 2048, 32000, 0, more_threads},
+    {forced, 8, 2048, 1536, 32000, 0, more_threads},
+    {forced, 6, 3000, 2560, 20000, 0, more_threads},
     // Tables of fewer bits than floats, outputs of 32 MiB and more.
     {compact, 32, 512, 512, 50000},
     {compact, 32, 512, 1024, 32000},

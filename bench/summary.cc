@@ -7,25 +7,22 @@
 #include <cstdio>
 #include <vector>
 
-// The targets for the worst random shape. Batches and single sequences count over the limit; outputs in cache count
-// over the loop with the same streams, since positions take their share of the bandwidth of a cache.
+// The targets for the worst random shape. Batches count over the limit. Single sequences and outputs in cache count
+// over the loop with the same streams: no other sequence shares their positions, or these take their share of the
+// bandwidth of a cache.
 struct Target {
     RandomClass which;
-    const char *name;
+    const char *operation, *name;
     bool over_streams;
     double ratio;
 };
 
 static constexpr Target targets[] = {
-    {RandomClass::batch, "batch >= 4, output beyond 32 MiB, over limit", false, 1.15},
-    {RandomClass::one_sequence, "batch 1, output beyond 16 MiB, over limit", false, 1.35},
-    {RandomClass::in_cache, "in cache, over streams", true, 1.15},
+    {RandomClass::batch, "embed_read", "call and read, batch >= 4, output beyond 32 MiB, over limit", false, 1.20},
+    {RandomClass::batch, "embed", "batch >= 4, output beyond 32 MiB, over limit", false, 1.20},
+    {RandomClass::one_sequence, "embed", "batch 1, output beyond 16 MiB, over streams", true, 1.05},
+    {RandomClass::in_cache, "embed", "in cache, over streams", true, 1.10},
 };
-
-static const Target &target_of(RandomClass which)
-{
-    return *std::find_if(std::begin(targets), std::end(targets), [&](const Target &of) { return of.which == which; });
-}
 
 // Returns operation/shape of operation/ISA/shape: the rows of all ISAs have the same limit.
 static std::string without_isa(const std::string &name)
@@ -39,12 +36,13 @@ void Summary::add(const Shape &shape, const std::string &name, const std::option
     for (const std::optional<Ratio> &ratio : {over_limit, over_streams})
         if (ratio)
             won_[ratio->limit].insert(without_isa(name));
-    if (shape.series != drawn)
-        return;
-    const RandomClass which = random_class(shape);
-    const std::optional<Ratio> &counts = target_of(which).over_streams ? over_streams : over_limit;
-    if (counts && counts->value > worst_[which].ratio)
-        worst_[which] = {name, counts->value};
+    for (std::size_t i = 0; shape.series == drawn && i < std::size(targets); i++) {
+        const Target &target = targets[i];
+        const std::optional<Ratio> &counts = target.over_streams ? over_streams : over_limit;
+        if (target.which == random_class(shape) && name.substr(0, name.find('/')) == target.operation && counts &&
+            counts->value > worst_[i].ratio)
+            worst_[i] = {name, counts->value};
+    }
 }
 
 void Summary::print(const std::string &cpu) const
@@ -60,10 +58,8 @@ void Summary::print(const std::string &cpu) const
         std::printf("%6zu  %s\n", won.second, won.first.c_str());
 
     if (!worst_.empty())
-        std::printf("\n%-46s %7s %7s  row\n", "worst of the random shapes", "ratio", "target");
-    for (const auto &[which, worst] : worst_) {
-        const Target &target = target_of(which);
-        std::printf("%-46s %7.2f %7.2f  %s%s\n", target.name, worst.ratio, target.ratio, worst.row.c_str(),
-                    worst.ratio > target.ratio ? "  (missed)" : "");
-    }
+        std::printf("\n%-60s %7s %7s  row\n", "worst of the random shapes", "ratio", "target");
+    for (const auto &[i, worst] : worst_)
+        std::printf("%-60s %7.2f %7.2f  %s%s\n", targets[i].name, worst.ratio, targets[i].ratio, worst.row.c_str(),
+                    worst.ratio > targets[i].ratio ? "  (missed)" : "");
 }

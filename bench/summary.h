@@ -33,7 +33,7 @@ class Summary
     };
 
     std::map<std::string, std::set<std::string>> won_; // by limit: operations and shapes, without the ISA
-    std::map<RandomClass, Worst> worst_;
+    std::map<std::size_t, Worst> worst_;               // by target
 };
 
 #endif
