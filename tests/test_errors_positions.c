@@ -247,9 +247,69 @@ START_TEST(rotary_tables)
 }
 END_TEST
 
+/* Memory for one handle, between an output row before it and one behind it. */
+static struct {
+    unsigned char before[ROW_BYTES];
+    _Alignas(64) unsigned char handle[8192];
+    size_t bytes;
+} room;
+
+static void *allocate(void *ctx, size_t bytes)
+{
+    (void)ctx;
+    ck_assert_uint_le(bytes + ROW_BYTES, sizeof room.handle);
+    room.bytes = bytes;
+    return room.handle;
+}
+
+static void release(void *ctx, void *memory)
+{
+    (void)ctx;
+    (void)memory;
+}
+
+/* Expects a status of each function that writes a row. */
+static void expect_row(const inlay_layer *layer, const inlay_sinusoid *handle, unsigned char *row, inlay_status wanted)
+{
+    static const int64_t list[1] = {7};
+    static const int32_t ids[1] = {1};
+    const inlay_batch batch = inlay_batch_i32(ids, 1, 1, 100);
+    struct call call = {handle, 5, list, INLAY_POSITION_I64, 1, INLAY_F32, row, ROW_BYTES};
+    const struct rotary_call cosines = {handle, 0, 1, INLAY_F32, INLAY_ROTARY_HALVES, row, out.begin, ROW_BYTES};
+    const struct rotary_call sines = {handle, 0, 1, INLAY_F32, INLAY_ROTARY_HALVES, out.begin, row, ROW_BYTES};
+    EXPECT_STATUS(rows_of(&call), wanted);
+    EXPECT_STATUS(at(&call, NULL), wanted);
+    EXPECT_STATUS(rotary(&cosines), wanted);
+    EXPECT_STATUS(rotary(&sines), wanted);
+    EXPECT_STATUS(inlay_forward(layer, &batch, row, ROW_BYTES, NULL, NULL), wanted);
+}
+
+/* Outputs over each end of a sinusoid's handle, with the arrays behind it, and next to it. */
+START_TEST(outputs_over_handles)
+{
+    static const inlay_recipe recipes[] = {INLAY_RECIPE_EXACT, INLAY_RECIPE_TORCH_EXP};
+    const inlay_allocator allocator = {NULL, allocate, release};
+    const inlay_table tokens = good_table();
+    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
+        const inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(recipes[i], DIM);
+        inlay_sinusoid *handle;
+        ck_assert_int_eq(inlay_sinusoid_create(&spec, &allocator, &handle), INLAY_OK);
+        inlay_layer *layer = make_layer(&tokens, handle, NULL);
+        unsigned char *begin = room.handle, *end = begin + room.bytes;
+        unsigned char *const over[] = {begin, begin + 64, begin + room.bytes / 2, begin - ROW_BYTES + 1, end - 1};
+        for (size_t k = 0; k < sizeof over / sizeof *over; k++)
+            expect_row(layer, handle, over[k], INLAY_ERROR_OVERLAP);
+        expect_row(layer, handle, begin - ROW_BYTES, INLAY_OK);
+        expect_row(layer, handle, end, INLAY_OK);
+        inlay_layer_destroy(layer);
+        inlay_sinusoid_destroy(handle);
+    }
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "errors of positions", make_fixture, free_fixture, sinusoid_specs,
                      frequencies_of_the_callers, recipes_have_names, rows_of_positions, lists_of_positions,
-                     bad_positions_of_lists, rotary_tables);
+                     bad_positions_of_lists, rotary_tables, outputs_over_handles);
 }

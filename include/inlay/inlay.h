@@ -49,11 +49,11 @@
  * - All arguments are validated before the first write: a function that returns anything but INLAY_OK has written
  *   nothing to its outputs (a function that creates a handle writes null). It never prints, aborts or changes
  *   errno.
- * - An output must not overlap an input array (the gaps between rows count as part of it) unless the function's
- *   comment allows it; otherwise the call returns INLAY_ERROR_OVERLAP. Structs count as inputs only where a comment
- *   names them. A call whose output has no rows reads no data (but the last offset of a ragged batch, if it is
- *   needed to know this) and returns INLAY_OK, provided that its handles, shapes, strides and enum values are
- *   valid.
+ * - An output must not overlap an input array (the gaps between rows count as part of it), unless the function's
+ *   comment allows it, or a handle that the call reads; otherwise the call returns INLAY_ERROR_OVERLAP. Structs
+ *   count as inputs only where a comment names them. A call whose output has no rows reads no data (but the last
+ *   offset of a ragged batch, if it is needed to know this) and returns INLAY_OK, provided that its handles, shapes,
+ *   strides and enum values are valid.
  * - Results have the same bits on every ISA and with every compiler, executor and alignment: the product row *
  *   scale is rounded, then each sum is rounded, without fused multiply-add. NaN is the exception: where a result is
  *   NaN it is NaN everywhere, but its sign and payload can differ between ISAs and compilers.

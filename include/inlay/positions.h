@@ -172,7 +172,8 @@ INLAY_API void inlay_sinusoid_destroy(inlay_sinusoid *sinusoid);
  * @param out               [n, dim] of `type`, at any address
  * @param out_stride_bytes  distance between rows of `out`
  * @param executor          null, or who runs the parts of the call
- * @return INLAY_OK; INLAY_ERROR_POSITION for `first` or n; the status of another argument
+ * @return INLAY_OK; INLAY_ERROR_POSITION for `first` or n; INLAY_ERROR_OVERLAP if `out` overlaps the handle; the
+ *         status of another argument
  */
 INLAY_API inlay_status inlay_sinusoid_rows(const inlay_sinusoid *sinusoid, int64_t first, size_t n,
                                            inlay_element_type type, void *out, size_t out_stride_bytes,

@@ -9,10 +9,10 @@
 #include "dispatch/tuning.h"
 
 /* What a layer reads in each call, which no output may overlap: the arrays of three tables, gamma, beta, the mapping
-   and the weights of tokens, and the handle. Of the first `loose` ranges only some bytes are read: arrays of tables in
-   extents lie there. */
+   and the weights of tokens, the handle and that of its sinusoid. Of the first `loose` ranges only some bytes are read:
+   arrays of tables in extents lie there. */
 struct inlay_layer_reads {
-    struct inlay_extent extents[3 * 4 + 5];
+    struct inlay_extent extents[3 * 4 + 6];
     size_t count, loose;
 };
 

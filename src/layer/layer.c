@@ -91,6 +91,8 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
         made->positions = inlay_table_f32(cached_begin(made), cached, spec->tokens->dim);
     made->spec.positions = inlay_has_positions(spec) ? &made->positions : NULL;
     made->reads.extents[made->reads.count++] = (struct inlay_extent){(uintptr_t)made, (uintptr_t)made + bytes};
+    if (spec->sinusoid != NULL)
+        made->reads.extents[made->reads.count++] = inlay_sinusoid_extent(spec->sinusoid);
     if (cached > 0)
         fill_cache(made, cached, cached_begin(made));
     *layer = made;

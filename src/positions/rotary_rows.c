@@ -77,13 +77,15 @@ inlay_status inlay_rotary_rows(const inlay_sinusoid *sinusoid, int64_t first, si
     if (sinusoid->dim % 2 == 1)
         return INLAY_ERROR_SHAPE;
     size_t columns = layout == INLAY_ROTARY_PAIRS ? sinusoid->pairs : sinusoid->dim;
-    struct inlay_extent cosines, sines;
+    const struct inlay_extent handle = inlay_sinusoid_extent(sinusoid);
+    struct inlay_extent cosines = {0, 0}, sines = {0, 0};
     inlay_status status = inlay_check_matrix(cos, n, columns, type, out_stride_bytes, &cosines);
     if (status == INLAY_OK)
         status = inlay_check_matrix(sin, n, columns, type, out_stride_bytes, &sines);
     if (status == INLAY_OK)
         status = inlay_check_executor(executor);
-    if (status == INLAY_OK && tables_overlap(cosines, sines, columns * inlay_type_bytes(type), out_stride_bytes))
+    if (status == INLAY_OK && (inlay_extents_overlap(cosines, handle) || inlay_extents_overlap(sines, handle) ||
+                               tables_overlap(cosines, sines, columns * inlay_type_bytes(type), out_stride_bytes)))
         status = INLAY_ERROR_OVERLAP;
     if (status != INLAY_OK)
         return status;

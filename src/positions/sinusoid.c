@@ -4,7 +4,6 @@
  */
 #include "positions/sinusoid.h"
 
-#include "base/arguments.h"
 #include "base/compare.h"
 #include "base/fpenv.h"
 #include "base/memory.h"
@@ -143,6 +142,7 @@ inlay_status inlay_sinusoid_create(const inlay_sinusoid_spec *spec, const inlay_
         return INLAY_ERROR_NO_MEMORY;
     memset(made, 0, bytes);
     made->allocator = memory;
+    made->bytes = bytes;
     made->dim = spec->dim;
     made->pairs = pairs_of(spec);
     made->layout = spec->layout;

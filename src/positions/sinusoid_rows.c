@@ -20,9 +20,14 @@ static inlay_status check_rows_call(const struct inlay_rows *rows, const inlay_e
 {
     if (rows->sinusoid == NULL)
         return INLAY_ERROR_NULL;
+    *written = (struct inlay_extent){0, 0};
     inlay_status status =
         inlay_check_matrix(rows->out, rows->n, rows->sinusoid->dim, rows->type, rows->out_stride_bytes, written);
-    return status == INLAY_OK ? inlay_check_executor(executor) : status;
+    if (status == INLAY_OK)
+        status = inlay_check_executor(executor);
+    if (status == INLAY_OK && inlay_extents_overlap(*written, inlay_sinusoid_extent(rows->sinusoid)))
+        status = INLAY_ERROR_OVERLAP;
+    return status;
 }
 
 inlay_status inlay_sinusoid_rows(const inlay_sinusoid *sinusoid, int64_t first, size_t n, inlay_element_type type,
