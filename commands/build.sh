@@ -7,7 +7,7 @@ configure() {
     local directory=$1
     shift
     [ ! -e "$directory/build.ninja" ] || return 0
-    quietly meson setup "$directory" -Dtool=enabled -Dtests=disabled -Dbench=disabled "$@"
+    quietly meson setup "$directory" -Dtool=enabled "$@"
 }
 
 # enable DIRECTORY FEATURE: turns on a feature of a build directory.

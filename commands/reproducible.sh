@@ -8,8 +8,7 @@
 build_once() {
     local tree=$1 directory=$2 jobs=$3
     shift 3
-    quietly meson setup "$directory" "$tree" --prefix=/usr -Dtool=enabled -Dfile=enabled -Dtests=disabled \
-        -Dbench=disabled "$@" || return 1
+    quietly meson setup "$directory" "$tree" --prefix=/usr -Dtool=enabled -Dfile=enabled "$@" || return 1
     quietly ninja -j "$jobs" -C "$directory" || return 1
     DESTDIR="$directory/installed" quietly meson install -C "$directory" --no-rebuild || return 1
     [ -e "$tree/build-wheel/tools" ] || return 0

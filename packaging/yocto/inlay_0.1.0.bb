@@ -23,7 +23,7 @@ PACKAGECONFIG[plot] = "-Dplot=enabled,-Dplot=disabled,cairo"
 PACKAGECONFIG[sleef] = "-Dsleef=enabled,-Dsleef=disabled,sleef"
 PACKAGECONFIG[tool] = "-Dtool=enabled,-Dtool=disabled"
 
-EXTRA_OEMESON = "-Dfile=enabled -Dtests=disabled -Dbench=disabled -Dpython=disabled"
+EXTRA_OEMESON = "-Dfile=enabled"
 
 PACKAGES =+ "${PN}-file ${PN}-tools"
 FILES:${PN}-file += "${libdir}/libinlay-file${SOLIBS}"

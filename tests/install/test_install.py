@@ -124,6 +124,7 @@ class Build:
         self.has_tool = any(target["type"] == "executable" for target in installed)
         self.libraries = [name for name in LIBRARIES if any(target["name"] == name for target in installed)]
         instrumentation = {name: options.get(name, False) for name in ("b_sanitize", "b_coverage")}
+        self.needs_sleef = any(library["name"] == "sleef" for library in self.introspect("dependencies"))
         self.instrumented = [f"{name}={value}" for name, value in instrumentation.items() if value not in ("none", [], False)]
 
     def introspect(self, what):
@@ -143,6 +144,7 @@ class System:
     }
     instrumented = []
     has_tool = True
+    needs_sleef = False
     libraries = list(LIBRARIES)
 
     def __init__(self, prefix, source_dir):
@@ -545,20 +547,50 @@ class Programs:
 
     # ---- Meson ----
 
-    def check_subproject(self):
+    def targets(self, source, *options, env=None):
+        """Configures `source`; returns the build folder, and the names and folders of the targets of inlay."""
         need("meson", "ninja", "pkg-config", shlex.split(CC)[0])
-        source = self.examples / "meson-subproject"
-        build = self.folder / "subproject"
-        os.symlink(self.installed.build.source, source / "subprojects" / "inlay")
-        run("meson", "setup", build, source, "--force-fallback-for=inlay", "--wrap-mode=nodownload", env={"CC": CC})
+        build = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        run("meson", "setup", build, source, "--wrap-mode=nodownload", *options, env=env)
         with open(build / "meson-info" / "intro-targets.json", encoding="utf-8") as file:
-            targets = json.load(file)
-        inlays = [target for target in targets if "subprojects" in pathlib.Path(target["defined_in"]).parts]
-        others = [target["name"] for target in inlays if pathlib.Path(target["defined_in"]).parent.name != "src"]
-        if not inlays or others:
-            raise Failure(f"the subproject builds {others} besides the library, of {len(inlays)} targets")
+            targets = [target for target in json.load(file) if target["build_by_default"]]
+        places = [(target["name"], pathlib.Path(target["defined_in"]).resolve().parent) for target in targets]
+        inlay = self.installed.build.source
+        return build, {(name, str(at.relative_to(inlay))) for name, at in places if at.is_relative_to(inlay)}
+
+    def check_subproject(self):
+        """A subproject is the library, and the one of files if that is enabled, whatever else is."""
+        source = self.examples / "meson-subproject"
+        os.symlink(self.installed.build.source, source / "subprojects" / "inlay")
+        enabled = ["--auto-features=enabled", *(f"-Dinlay:{name}=enabled" for name in ("tool", "tests", "bench"))]
+        for options, folders in (enabled, ["file", "src"]), ([], ["src"]):
+            build, found = self.targets(source, "--force-fallback-for=inlay", *options)
+            expect_same("folders of targets", sorted({folder for _, folder in found}), folders)
         run("ninja", "-C", build)
         self.check_output("minimal", build / "minimal", static=False)
+
+    # ---- What a user builds ----
+
+    def check_default_build(self):
+        """`meson setup build` makes the libraries and the command, which is called inlay as the library is."""
+        _, found = self.targets(self.installed.build.source)
+        named = sorted({f"{folder}/{name}" for name, folder in found if name in ("inlay", "inlay-file") or folder != "src"})
+        expect_same("targets", named, ["file/inlay-file", "src/inlay", "tools/inlay"])
+
+    def check_no_sleef(self):
+        """Without SLEEF, the error names the package and the option, as the README does."""
+        if not self.installed.build.needs_sleef:
+            raise Skip("the kernels of this build do not call SLEEF")
+        try:
+            self.targets(self.installed.build.source, env={"PKG_CONFIG_LIBDIR": "/nonexistent", "PKG_CONFIG_PATH": ""})
+        except Failure as error:
+            said = re.sub(r"\s+", " ", str(error))
+        else:
+            raise Failure("Meson finds a SLEEF without pkg-config")
+        readme = (self.installed.build.source / "README.md").read_text(encoding="utf-8")
+        for word in "libsleef-dev", "-Dsleef=disabled":
+            if word not in said or word not in readme:
+                raise Failure(f"the README and this message do not both name {word}: {said[-500:]}")
 
 
 def check_tool(installed, source):
@@ -597,6 +629,8 @@ def check_programs(report, installed, folder):
     report.check("CMake, static, no shared library installed", programs.check_cmake, "inlay::inlay", True, ["*.so*"])
     report.check("CMake: versions and targets", programs.check_cmake_answers)
     report.check("Meson subproject", programs.check_subproject)
+    report.check("Meson: what is built by default", programs.check_default_build)
+    report.check("Meson: there is no SLEEF", programs.check_no_sleef)
 
 
 def main():

@@ -11,8 +11,6 @@ vcpkg_configure_meson(
         -Dtool=disabled
         -Dplot=disabled
         -Djson=disabled
-        -Dtests=disabled
-        -Dbench=disabled
 )
 vcpkg_install_meson()
 vcpkg_fixup_pkgconfig()

@@ -12,11 +12,8 @@ INLAY_LICENSE_FILES = LICENSE
 INLAY_INSTALL_STAGING = YES
 INLAY_DEPENDENCIES = host-pkgconf
 INLAY_CONF_OPTS = \
-	-Dbench=disabled \
 	-Dfile=enabled \
-	-Dpython=disabled \
-	-Dsleef=disabled \
-	-Dtests=disabled
+	-Dsleef=disabled
 
 ifeq ($(BR2_PACKAGE_INLAY_TOOL),y)
 INLAY_CONF_OPTS += -Dtool=enabled
