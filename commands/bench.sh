@@ -87,7 +87,7 @@ peers() {
     fi
     build_wheel python3 build-wheel >&2 && install_wheel build-wheel build/venv || status=$?
     [ "$status" = 0 ] || [ "$status" = 77 ] || return "$status"
-    quietly gcc -O2 -fopenmp -shared -fPIC -Iinclude bench/peers/handles.c build/src/libinlay.so \
+    quietly gcc -O3 -fopenmp -shared -fPIC -Iinclude bench/peers/handles.c build/src/libinlay.so \
         "-Wl,-rpath,\$ORIGIN/src" -o build/libpeers.so
     "$wheels" bench/peers/peers.py build/src/libinlay.so build/libpeers.so "$@"
 }

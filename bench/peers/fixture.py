@@ -12,8 +12,9 @@ HUGE = os.environ.get("NUMPY_MADVISE_HUGEPAGE") != "0"
 # as its users call it from C, with memory of the caller, and NEW as they call it from Python.
 REUSED, ALLOCATED, KEPT, USED, NEW = "reused", "allocated", "kept", "used", "new"
 
-# call() is what is timed, and makes `calls` calls; array(result) is its output as a NumPy array.
-Contender = collections.namedtuple("Contender", "name mode call array calls", defaults=(1,))
+# call() is what is timed, and makes `calls` calls; array(result) is its output as a NumPy array, and where(result) the
+# address of the output if array() copies it. `read` tells that the output is read once after each call.
+Contender = collections.namedtuple("Contender", "name mode call array calls where read", defaults=(1, None, False))
 
 
 class Shape(collections.namedtuple("Shape", "batch seq dim vocab")):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Gives Python what the header has as inline functions and structs: layers, batches, and an executor on the threads of
- * OpenMP. Of the measured code only that executor and the loop of peers_repeat are in this file.
+ * OpenMP. Of the measured code only that executor, the consumer of an output and the loop of peers_repeat are here.
  */
 #include <inlay/inlay.h>
 
@@ -67,10 +67,36 @@ INLAY_API const inlay_executor *peers_executor(size_t threads)
     return &executor;
 }
 
-/* Makes calls without Python between them. */
-INLAY_API void peers_repeat(size_t calls, const inlay_layer *layer, const inlay_batch *batch, void *out,
-                            size_t out_stride_bytes, const inlay_executor *executor)
+#ifdef __x86_64__
+__attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+static uint32_t
+sum(const uint32_t *x, size_t n)
 {
-    while (calls--)
+    uint32_t total = 0;
+    for (size_t i = 0; i < n; i++)
+        total += x[i];
+    return total;
+}
+
+/* Reads an output of [n] words once, as its consumer does, and returns their sum. Each thread reads an equal part. */
+INLAY_API uint32_t peers_read(const uint32_t *out, size_t n, size_t threads)
+{
+    if (threads == 1)
+        return sum(out, n);
+    uint32_t total = 0;
+#pragma omp parallel for schedule(static) reduction(+ : total) num_threads((int)threads)
+    for (size_t i = 0; i < threads; i++)
+        total += sum(out + n * i / threads, n * (i + 1) / threads - n * i / threads);
+    return total;
+}
+
+/* Makes calls without Python between them, and reads [read] words of each output. */
+INLAY_API void peers_repeat(size_t calls, const inlay_layer *layer, const inlay_batch *batch, void *out,
+                            size_t out_stride_bytes, const inlay_executor *executor, size_t read)
+{
+    while (calls--) {
         inlay_forward(layer, batch, out, out_stride_bytes, executor, NULL);
+        peers_read(out, read, executor ? executor->threads : 1);
+    }
 }

@@ -21,7 +21,8 @@ SIGNATURES = {
     "peers_batch_bytes": (SIZE,),
     "peers_batch": (None, POINTER, POINTER, SIZE, SIZE),
     "peers_executor": (POINTER, SIZE),
-    "peers_repeat": (None, SIZE, POINTER, POINTER, POINTER, SIZE, POINTER),
+    "peers_read": (ctypes.c_uint32, POINTER, SIZE, SIZE),
+    "peers_repeat": (None, SIZE, POINTER, POINTER, POINTER, SIZE, POINTER, SIZE),
 }
 
 
@@ -36,6 +37,7 @@ class Inlay:
             setattr(self, "_" + name, function)
         self.version = f"{self._inlay_version().decode()} ({self._inlay_isa().decode()})"
         self._executor = POINTER(self._peers_executor(threads)) if threads > 1 else None
+        self._threads = threads
         self._made = []  # (function that destroys, handle)
 
     def sqrt_dim(self, dim):
@@ -86,9 +88,23 @@ class Inlay:
             call = functools.partial(
                 self._peers_repeat, calls, layer, batch, fixture.out.ctypes.data, stride, executor
             )
-            yield Contender(name, USED, call, lambda none: fixture.out, calls)
+            for read in (0, shape.output_bytes // 4):
+                yield Contender(
+                    name, USED, functools.partial(call, read), lambda none: fixture.out, calls, read=read > 0
+                )
         # A call through ctypes that has no sequence to embed: its time is the overhead of ctypes.
         self.without_work = functools.partial(forward, layer, self._batch(None, 0, 1), POINTER(), stride, None, None)
+
+    def reading(self, contender, output_bytes):
+        """The contender, whose output is read once after each call: by the same compiled loop for all."""
+        call, read, words, threads = contender.call, self._peers_read, SIZE(output_bytes // 4), SIZE(self._threads)
+        where = contender.where or (lambda result: contender.array(result).__array_interface__["data"][0])
+
+        def both():
+            result = call()
+            read(where(result), words, threads)
+
+        return contender._replace(call=both, read=True)
 
     def leave(self):
         """Destroys the handles that were made for a fixture."""

@@ -92,6 +92,7 @@ class Section:
     conditions: str
     goals: list
     absent: list
+    reading: typing.Callable  # of a contender and the bytes of its output: the same with a consumer that reads it
     inlay: typing.Any = None  # inlay through ctypes, which has handles and an overhead
     describe: typing.Callable = lambda shape: {}
 
@@ -147,6 +148,7 @@ def layer_section(options):
         ),
         goals=report.layer_goals(contenders.PyTorch),
         absent=absent,
+        reading=inlay.reading,
         inlay=inlay,
     )
 
@@ -154,6 +156,7 @@ def layer_section(options):
 def lookup_section(options):
     import lookup_contenders
     import lookups
+    from layer import Inlay
 
     absent = list(lookup_contenders.ABSENT)
     own = package(lookup_contenders.Inlay, options, absent)
@@ -172,6 +175,7 @@ def lookup_section(options):
         ),
         goals=lookups.GOALS,
         absent=absent,
+        reading=Inlay(options.shared_object, options.handles, options.threads).reading,
         describe=lookups.describe,
     )
 
@@ -201,7 +205,8 @@ def check(section, fixture, options, differences):
                 section.absent.append(skip(f"{where}: WRONG, differs by {difference:g}"))
             else:
                 chosen.append(contender)
-    return chosen, right
+    unread = [each for each in chosen if not each.read and each.mode != fixtures.USED]
+    return chosen + [section.reading(each, fixture.shape.output_bytes) for each in unread], right
 
 
 def measure(section, options):

@@ -4,6 +4,7 @@
 A row compares one peer on one shape, with outputs reused, kept or allocated, with inlay in the same rounds: with the
 slower of inlay's two contenders, so that no ratio favours inlay.
 """
+import itertools
 import json
 import math
 
@@ -16,6 +17,7 @@ MODES = {
     USED: "as each is used: a peer from Python, which returns a new output; inlay from C, with memory of the caller",
     NEW: "outputs new, all from Python: inlay's come from the pool of its package, a peer's as it allocates by itself",
 }
+READ = ", read"  # is appended to a mode where each output is also read once
 LARGE = 32 << 20
 COLUMNS = 10  # of a table of ratios; one of more shapes has them as lines
 
@@ -30,10 +32,11 @@ def belongs(contender, mode, ours):
 def make_rows(shape, timings, differences, ours, fused):
     """The rows of one shape; `ours` are the names of inlay's contenders, fused(name) says whether a peer fuses."""
     rows = []
-    for mode in MODES:
-        of_mode = [timing for timing in timings if belongs(timing.contender, mode, ours)]
+    for read, mode in itertools.product((False, True), MODES):
+        same = [timing for timing in timings if timing.contender.read == read]
+        of_mode = [timing for timing in same if belongs(timing.contender, mode, ours)]
         beside = REUSED if mode == KEPT else mode  # neither allocates memory of the system
-        rivals = [t for t in timings if t.contender.name in ours and t.contender.mode == beside]
+        rivals = [t for t in same if t.contender.name in ours and t.contender.mode == beside]
         if not rivals:  # the package could not be built
             continue
         inlay = max(rivals, key=lambda t: t.median)
@@ -48,7 +51,7 @@ def make_rows(shape, timings, differences, ours, fused):
                     "output_bytes": shape.output_bytes,
                     "decode": shape.seq == 1,
                     "one_token": shape.batch * shape.seq == 1,
-                    "outputs": mode,
+                    "outputs": mode + READ * read,
                     "median_seconds": timing.median,
                     "minimum_seconds": timing.minimum,
                     "inlay_median_seconds": inlay.median,
@@ -159,10 +162,11 @@ def goals(peers, kinds):
     """The goals, beside the worst row of each kind."""
     modes = [mode for mode in MODES if any(row["outputs"] == mode for row in peers)]
     cells = [("goal: times faster than", "", *modes)]
-    for what, goal, wanted in kinds:
+    kinds = [(*kind, "") for kind in kinds] + [("every peer, each output read once", 1, lambda r: True, READ)]
+    for what, goal, wanted, read in kinds:
         worst = []
         for mode in modes:
-            found = [r["median_over_inlay"] for r in peers if r["outputs"] == mode and wanted(r)]
+            found = [r["median_over_inlay"] for r in peers if r["outputs"] == mode + read and wanted(r)]
             worst.append("-" if not found else f"{ratio(min(found))}{'' if min(found) >= goal else ' missed'}")
         cells.append((what, str(goal), *worst))
     return table(cells)
@@ -174,10 +178,10 @@ def print_table(section, facts, rows, about, absent, kinds):
     print(*verdict(peers), sep="\n")
     print("", *facts.values(), "", sep="\n")
     print(*long_table(peers), sep="\n")
-    for mode, what in MODES.items():
-        cells = list(matrix(rows, mode))
+    for (mode, what), read in itertools.product(MODES.items(), ("", READ)):
+        cells = list(matrix(rows, mode + read))
         if len(cells) > 1:
-            print(f"\n{what}; medians over inlay's")
+            print(f"\n{what}{'; then it is read once' * bool(read)}; medians over inlay's")
             print(*table(list(zip(*cells)) if len(cells[0]) > COLUMNS else cells), sep="\n")
     print("\nworst ratio of each kind")
     print(*goals(peers, kinds), sep="\n")

@@ -254,10 +254,10 @@ def test_pictures(folder):
 Timing = collections.namedtuple("Timing", "contender median minimum faults share", defaults=(0, 1.0))
 
 
-def timing(name, mode, seconds):
+def timing(name, mode, seconds, read=False):
     import fixture
 
-    return Timing(fixture.Contender(name, mode, None, None), seconds, seconds / 2)
+    return Timing(fixture.Contender(name, mode, None, None, read=read), seconds, seconds / 2)
 
 
 def test_peer_rows():
@@ -275,12 +275,16 @@ def test_peer_rows():
         timing("quick", fixture.ALLOCATED, 1e-6),
         timing("slow", fixture.ALLOCATED, 8e-6),
         timing("slow", fixture.REUSED, 3e-6),
+        timing(ours[0], fixture.REUSED, 4.0, True),
+        timing("slow", fixture.REUSED, 5.0, True),
+        timing("slow", fixture.ALLOCATED, 9.0, True),
     ]
     differences = {(each.contender.name, each.contender.mode): 0.0 for each in timings}
     rows = report.make_rows(shape, timings, differences, ours, lambda name: name == "quick")
     rows = [{**row, **lookups.describe(shape)} for row in rows]
     ratios = {(row["peer"], row["outputs"]): row["median_over_inlay"] for row in rows if not row["is_inlay"]}
-    assert ratios == {("slow", "reused"): 3.0, ("quick", "new"): 0.5, ("slow", "new"): 4.0}, ratios
+    alone = {("slow", "reused"): 3.0, ("quick", "new"): 0.5, ("slow", "new"): 4.0}
+    assert ratios == {**alone, ("slow", "reused, read"): 1.25}, ratios
     assert rows[0]["shape"] == "rows e4m3 16x160 to bfloat16, t16" and rows[0]["output_bytes"] == 16 * 16 * 160 * 2
     peers = [row for row in rows if not row["is_inlay"]]
     said = list(report.verdict(peers))
@@ -292,6 +296,8 @@ def test_peer_rows():
     assert lines[1] == "rows of FP8, every peer 3 3.00 0.50 missed", lines
     assert lines[2] == "rows of bfloat16, every peer 3 - -" and lines[5] == "the hash alone, every peer 3 - -", lines
     assert lines[6] == "every peer, everywhere 1 3.00 0.50 missed", lines
+    assert lines[7] == "every peer, each output read once 1 1.25 -", lines
+    assert list(report.matrix(rows, "reused, read"))[2] == ("slow", "1.25")
     cells = list(report.matrix(rows, "new"))
     assert [line[0] for line in cells] == ["", *ours, "quick", "slow"] and cells[4][1] == "4.00", cells
 
