@@ -233,16 +233,32 @@ static inlay_file_status open_bounded(const char *path, size_t more, inlay_file 
     return status;
 }
 
+/* The bytes of the address space that a regular file takes when it is mapped. */
+static size_t mapped_bytes(const char *path)
+{
+    struct stat about;
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
+        return 0;
+    return (size_t)about.st_size + (size_t)sysconf(_SC_PAGESIZE);
+}
+
+inlay_file *open_within(const char *path, size_t more)
+{
+    inlay_file *file = NULL;
+    inlay_file_error error;
+    double seconds;
+    inlay_file_status status = open_bounded(path, more + mapped_bytes(path), &file, &error, &seconds);
+    EXPECT(status == INLAY_FILE_OK, "status %d: %s", status, error.message);
+    return file;
+}
+
 void expect_refused(const char *path, inlay_file_status status, const char *name, const char *message)
 {
     inlay_file *file = (inlay_file *)(void *)&file;
     inlay_file_error error;
     memset(&error, 0xaa, sizeof error);
-    struct stat about = {0};
     double seconds;
-    /* The bytes of the file itself are mapped. */
-    size_t own = stat(path, &about) == 0 && S_ISREG(about.st_mode) ? (size_t)about.st_size + 4096 : 0;
-    inlay_file_status found = open_bounded(path, ((size_t)1 << 20) + own, &file, &error, &seconds);
+    inlay_file_status found = open_bounded(path, ((size_t)1 << 20) + mapped_bytes(path), &file, &error, &seconds);
     if (found == INLAY_FILE_OK)
         ck_abort_msg("%s was accepted", path);
     EXPECT(found == status && error.status == status, "status %d and %d, not %d: %s", found, error.status, status,

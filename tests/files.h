@@ -56,6 +56,9 @@ const char *write_blob(const char *name, struct blob blob);
 /* Opens what must be good. */
 inlay_file *open_good(const char *path);
 
+/* The same, with at most so many bytes of address space besides those of the file. */
+inlay_file *open_within(const char *path, size_t more);
+
 /*
  * Demands that a path is refused: with that status, with these texts in the name and the message (null: any), within 10
  * ms of this process and 1 MiB of its address space, and with every descriptor and mapping given back.

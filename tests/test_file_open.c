@@ -306,8 +306,12 @@ START_TEST(indexes)
                  "weight_map", "twice");
     refuse_index("{\"weight_map\":{\"a\":\"1.safetensors\",\"a\":\"1.safetensors\"}}", INLAY_FILE_ERROR_DUPLICATE, "a",
                  "twice");
-    refuse_index("{\"weight_map\":{\"a\":\"1.safetensors\",\"a\":\"2.safetensors\"}}", INLAY_FILE_ERROR_MISSING, "a",
-                 "not in 2.safetensors");
+    refuse_index("{\"weight_map\":{\"a\":\"1.safetensors\",\"a\":\"2.safetensors\"}}", INLAY_FILE_ERROR_DUPLICATE, "a",
+                 "twice");
+    refuse_index("{\"x\":1,\"weight_map\":{\"a\":\"1.safetensors\"},\"x\":[]}", INLAY_FILE_ERROR_DUPLICATE, "x",
+                 "twice");
+    refuse_index("{\"metadata\":{\"y\":1,\"y\":1},\"weight_map\":{\"a\":\"1.safetensors\"}}",
+                 INLAY_FILE_ERROR_DUPLICATE, "y", "twice at byte 20");
     refuse_index("{\"weight_map\":{\"a\":\"2.safetensors\",\"b\":\"2.safetensors\"}}", INLAY_FILE_ERROR_MISSING, "a",
                  "not in 2.safetensors");
     refuse_index("{\"weight_map\":{\"c\":\"1.safetensors\"}}", INLAY_FILE_ERROR_MISSING, "c", "not in 1.safetensors");
@@ -462,6 +466,9 @@ START_TEST(broken_settings)
         {"[1]", INLAY_FILE_ERROR_SYNTAX, "an object is expected"},
         {"{\"a\": 1, \"a\": 2}", INLAY_FILE_ERROR_DUPLICATE, "twice"},
         {"{\"a\": {\"b\": 2}, \"a.b\": 1}", INLAY_FILE_ERROR_DUPLICATE, "twice"},
+        {"{\"a\": 1, \"a\": null}", INLAY_FILE_ERROR_DUPLICATE, "twice"},
+        {"{\"a\": {\"b\": 1}, \"a\": {\"c\": 1}}", INLAY_FILE_ERROR_DUPLICATE, "twice"},
+        {"{\"a\": [[], {\"b\": 1, \"b\": 2}]}", INLAY_FILE_ERROR_DUPLICATE, "twice"},
         {"{\"a\": 1.}", INLAY_FILE_ERROR_SYNTAX, "a number"},
         {"{\"a\": .5}", INLAY_FILE_ERROR_SYNTAX, "a value"},
         {"{\"a\": 1e}", INLAY_FILE_ERROR_SYNTAX, "a number"},

@@ -41,18 +41,14 @@ static inlay_file_status parse(struct inlay_json *json, struct inlay_catalogue *
                                struct inlay_model_files *files, inlay_file_error *error)
 {
     struct inlay_text key;
-    bool no_memory = false, there = false;
+    bool no_memory = false;
     inlay_json_open(json, '{');
     while (inlay_json_member(json, &key)) {
         if (!inlay_json_means(key, "weight_map")) {
             inlay_json_skip(json);
             continue;
         }
-        if (there)
-            return inlay_file_fail(error, INLAY_FILE_ERROR_DUPLICATE, files->index, inlay_text_of("weight_map"),
-                                   "this key is there twice");
-        there = true;
-        struct inlay_json counting = *json;
+        struct inlay_json counting = inlay_json_ahead(json);
         take_map(&counting, catalogue, NULL, 0, &files->entry_count, &no_memory);
         files->entries = inlay_catalogue_memory(catalogue, files->entry_count * sizeof *files->entries);
         if (files->entries == NULL)
@@ -62,9 +58,9 @@ static inlay_file_status parse(struct inlay_json *json, struct inlay_catalogue *
             return inlay_file_fail_memory(error, files->index);
     }
     if (!inlay_json_end(json))
-        return inlay_file_fail(error, json->status, files->index, inlay_text_of(NULL), "%s at byte %zu", json->problem,
+        return inlay_file_fail(error, json->status, files->index, json->repeated, "%s at byte %zu", json->problem,
                                inlay_json_offset(json));
-    if (!there || files->entry_count == 0)
+    if (files->entry_count == 0)
         return inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, files->index, inlay_text_of("weight_map"),
                                "the index names no tensors");
     return INLAY_FILE_OK;
@@ -88,9 +84,6 @@ static inlay_file_status find_paths(struct inlay_catalogue *catalogue, struct in
     for (size_t i = 0; i < files->entry_count && files->paths != NULL; i++) {
         struct inlay_index_entry *entry = &files->entries[i];
         bool same_file = i > 0 && strcmp(entry->file, entry[-1].file) == 0;
-        if (same_file && strcmp(entry->tensor, entry[-1].tensor) == 0)
-            return inlay_file_fail(error, INLAY_FILE_ERROR_DUPLICATE, files->index, inlay_text_of(entry->tensor),
-                                   "this tensor is in the index twice");
         if (same_file) {
             entry->path = entry[-1].path;
             continue;
@@ -120,6 +113,7 @@ inlay_file_status inlay_read_index(struct inlay_catalogue *catalogue, struct inl
         return status;
     inlay_json_start(&json, mapping.bytes, mapping.size, MOST_DEPTH);
     status = parse(&json, catalogue, files, error);
+    inlay_json_finish(&json);
     inlay_mapping_close(&mapping);
     return status == INLAY_FILE_OK ? find_paths(catalogue, files, error) : status;
 }

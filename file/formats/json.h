@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A reader of JSON (RFC 8259) that takes one value after the other from text and keeps none: headers of a hundred
- * megabytes cost no memory. It accepts nothing beyond the standard, no bytes that are not UTF-8, and no character
- * U+0000. A caller names what it expects; the first thing that is something else ends the reading.
+ * A reader of JSON (RFC 8259) that takes one value after the other from text and keeps none of them: of a header it
+ * remembers where the keys of open objects are, in 12 bytes each at most. It accepts nothing beyond the standard, no
+ * bytes that are not UTF-8, no character U+0000, and no key twice in an object. A caller names what it expects; the
+ * first thing that is something else ends the reading.
  *
  *     inlay_json_open(json, '{');
  *     while (inlay_json_member(json, &key))
  *         inlay_json_string(json, &value);
  *     if (!inlay_json_end(json))
  *         // json->status, json->problem, inlay_json_offset(json)
+ *     inlay_json_finish(json);
  */
 #ifndef INLAY_FILE_JSON_H
 #define INLAY_FILE_JSON_H
@@ -23,17 +25,28 @@ enum { INLAY_JSON_DEPTH = 64 };
 /** A text that is being read. */
 struct inlay_json {
     const char *begin, *at, *end;
-    uint64_t objects;         /**< bit d: the array or object at depth d is an object */
-    unsigned depth;           /**< open arrays and objects */
-    unsigned most_depth;      /**< that may be open, at most INLAY_JSON_DEPTH */
-    bool fresh;               /**< nothing was taken yet from the innermost array or object */
-    bool python;              /**< accept NaN, Infinity and -Infinity, which Python writes */
-    inlay_file_status status; /**< of the first problem: INLAY_FILE_ERROR_SYNTAX or _LIMIT */
-    const char *problem;      /**< the first problem, of the value at `at`; null: none so far */
+    uint64_t objects;    /**< bit d: the array or object at depth d is an object */
+    unsigned depth;      /**< open arrays and objects */
+    unsigned most_depth; /**< that may be open, at most INLAY_JSON_DEPTH */
+    bool fresh;          /**< nothing was taken yet from the innermost array or object */
+    bool python;         /**< accept NaN, Infinity and -Infinity, which Python writes */
+    bool looks_ahead;    /**< keys are not compared: from inlay_json_ahead() */
+    uint64_t *keys;      /**< [key_count] of the open objects: the hash of a key, and the byte where it begins */
+    size_t key_count, key_room;
+    uint32_t first_key[INLAY_JSON_DEPTH]; /**< of the array or object at each depth */
+    inlay_file_status status;   /**< of the first problem: INLAY_FILE_ERROR_SYNTAX, _LIMIT, _DUPLICATE or _NO_MEMORY */
+    const char *problem;        /**< the first problem, of the value at `at`; null: none so far */
+    struct inlay_text repeated; /**< the key that is there twice, if that is the problem */
 };
 
-/** Begins to read [size] bytes. */
+/** Begins to read [size] bytes, less than 4 GiB. */
 void inlay_json_start(struct inlay_json *json, const void *bytes, size_t size, unsigned most_depth);
+
+/** Returns a reader of what is to be read next, which changes nothing and compares no keys. */
+struct inlay_json inlay_json_ahead(const struct inlay_json *json);
+
+/** Releases the memory of the reading. */
+void inlay_json_finish(struct inlay_json *json);
 
 /** Returns the byte where the reading is. */
 size_t inlay_json_offset(const struct inlay_json *json);
@@ -45,7 +58,7 @@ char inlay_json_peek(struct inlay_json *json);
 bool inlay_json_open(struct inlay_json *json, char bracket);
 
 /** Takes the next key of the innermost object; its value must be taken next. Returns false and leaves the object if
-    there is none, and after a problem. */
+    there is none, and after a problem. That a key is there twice is a problem at the end of the object. */
 bool inlay_json_member(struct inlay_json *json, struct inlay_text *key);
 
 /** Returns whether the innermost array has another element, which must be taken next; else leaves the array. False

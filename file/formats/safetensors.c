@@ -32,7 +32,8 @@ static inlay_file_status fail(const struct parser *parser, inlay_file_status sta
 /* Reports the problem of the JSON. */
 static inlay_file_status fail_json(const struct parser *parser, const char *name)
 {
-    return inlay_file_fail(parser->error, parser->json.status, parser->source->path, inlay_text_of(name),
+    const struct inlay_text text = name != NULL ? inlay_text_of(name) : parser->json.repeated;
+    return inlay_file_fail(parser->error, parser->json.status, parser->source->path, text,
                            "%s at byte %zu of the header", parser->json.problem, inlay_json_offset(&parser->json));
 }
 
@@ -99,8 +100,6 @@ static inlay_file_status take_tensor(struct parser *parser, const char *name, co
         unsigned i = 0;
         while (i < 3 && !inlay_json_means(key, names[i]))
             i++;
-        if (i < 3 && (*keys & 1u << i) != 0)
-            return fail(parser, INLAY_FILE_ERROR_DUPLICATE, name, "it has dtype, shape or data_offsets twice");
         *keys |= i < 3 ? 1u << i : 0;
         if (i == 3)
             inlay_json_skip(json);
@@ -184,25 +183,24 @@ static inlay_file_status find_header(struct parser *parser)
     return INLAY_FILE_OK;
 }
 
+static inlay_file_status parse_header(struct parser *parser)
+{
+    struct inlay_text key;
+    inlay_file_status status = INLAY_FILE_OK;
+    inlay_json_open(&parser->json, '{');
+    while (status == INLAY_FILE_OK && inlay_json_member(&parser->json, &key))
+        status = inlay_json_means(key, "__metadata__") ? parse_metadata(parser) : parse_tensor(parser, key);
+    return status != INLAY_FILE_OK || inlay_json_end(&parser->json) ? status : fail_json(parser, NULL);
+}
+
 inlay_file_status inlay_parse_safetensors(struct inlay_catalogue *catalogue, const struct inlay_source *source,
                                           inlay_file_error *error)
 {
     struct parser parser = {.catalogue = catalogue, .source = source, .error = error};
-    struct inlay_text key;
-    bool metadata = false;
     inlay_file_status status = find_header(&parser);
-    if (status != INLAY_FILE_OK)
-        return status;
-    inlay_json_open(&parser.json, '{');
-    while (status == INLAY_FILE_OK && inlay_json_member(&parser.json, &key)) {
-        bool is_metadata = inlay_json_means(key, "__metadata__");
-        if (is_metadata && metadata)
-            return fail(&parser, INLAY_FILE_ERROR_DUPLICATE, "__metadata__", "this key is there twice");
-        metadata = metadata || is_metadata;
-        status = is_metadata ? parse_metadata(&parser) : parse_tensor(&parser, key);
-    }
-    if (status == INLAY_FILE_OK && !inlay_json_end(&parser.json))
-        return fail_json(&parser, NULL);
+    if (status == INLAY_FILE_OK)
+        status = parse_header(&parser);
+    inlay_json_finish(&parser.json);
     uint64_t data = (uint64_t)(parser.data - source->bytes);
     return status == INLAY_FILE_OK ? inlay_catalogue_end_file(catalogue, source, data, 1, true, error) : status;
 }

@@ -100,7 +100,7 @@ static void parse_array(struct parser *parser, inlay_file_value *value)
 {
     size_t count, size;
     struct inlay_json *json = &parser->json;
-    inlay_file_value_kind kind = survey(*json, &count);
+    inlay_file_value_kind kind = survey(inlay_json_ahead(json), &count);
     void *list = kind != 0 ? memory(parser, count * 8) : NULL;
     if (list == NULL) {
         inlay_json_skip(json);
@@ -196,25 +196,33 @@ static void parse_member(struct parser *parser, struct inlay_text key)
         *place = value;
 }
 
+static inlay_file_status parse_settings(struct parser *parser, const char *path, inlay_file_error *error)
+{
+    struct inlay_json *json = &parser->json;
+    parser->prefixes[1] = inlay_text_of("config.");
+    inlay_json_open(json, '{');
+    while (json->problem == NULL && json->depth > 0 && !parser->no_memory) {
+        struct inlay_text key;
+        if (inlay_json_member(json, &key))
+            parse_member(parser, key);
+    }
+    if (parser->no_memory)
+        return inlay_file_fail_memory(error, path);
+    if (!inlay_json_end(json))
+        return inlay_file_fail(error, json->status, path, json->repeated, "%s at byte %zu", json->problem,
+                               inlay_json_offset(json));
+    return INLAY_FILE_OK;
+}
+
 inlay_file_status inlay_parse_config(struct inlay_catalogue *catalogue, const struct inlay_source *source,
                                      inlay_file_error *error)
 {
-    struct parser parser = {.catalogue = catalogue};
-    struct inlay_json *json = &parser.json;
-    parser.key_bytes = source->size * KEY_BYTES + KEY_BYTES_BESIDES;
-    inlay_json_start(json, source->bytes, source->size, MOST_DEPTH);
-    json->python = true;
-    parser.prefixes[1] = inlay_text_of("config.");
-    inlay_json_open(json, '{');
-    while (json->problem == NULL && json->depth > 0 && !parser.no_memory) {
-        struct inlay_text key;
-        if (inlay_json_member(json, &key))
-            parse_member(&parser, key);
-    }
-    if (parser.no_memory)
-        return inlay_file_fail_memory(error, source->path);
-    if (!inlay_json_end(json))
-        return inlay_file_fail(error, json->status, source->path, inlay_text_of(NULL), "%s at byte %zu", json->problem,
-                               inlay_json_offset(json));
+    struct parser parser = {.catalogue = catalogue, .key_bytes = source->size * KEY_BYTES + KEY_BYTES_BESIDES};
+    inlay_json_start(&parser.json, source->bytes, source->size, MOST_DEPTH);
+    parser.json.python = true;
+    inlay_file_status status = parse_settings(&parser, source->path, error);
+    inlay_json_finish(&parser.json);
+    if (status != INLAY_FILE_OK)
+        return status;
     return inlay_catalogue_end_file(catalogue, source, 0, 1, false, error);
 }
