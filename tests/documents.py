@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks the documents: links, files and names of code that they mention exist, the README's program is tested, and
-that the version is the same in all its places.
+"""Checks the documents: links, files and names of code that they mention exist, pages name how to install what their
+Python imports, the README's program is tested, and the version is the same in all its places.
 
 Run as `documents.py SOURCE_DIR`. Prints a line for each fault; the exit status is 1 if there is one.
 """
@@ -9,10 +9,11 @@ import pathlib
 import re
 import subprocess
 import sys
+import tomllib
 
 SOURCE = pathlib.Path(sys.argv[1])
 FOLDERS = [".", "bench", "docs", "docs/guides", "docs/site", "examples", "packaging"]
-MOST_LINES = {"README.md": 130, "CONTRIBUTING.md": 120}
+MOST_LINES = {"README.md": 120, "CONTRIBUTING.md": 120}
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 NAMED_FILE = re.compile(r"`((?:file|src|tests|tools|bench|docs|fuzz|cross|cmake|include)/[\w./-]+)`")
 NAME = re.compile(r"`([A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)(?:\(\))?`")
@@ -46,9 +47,27 @@ def names_of_code():
     return {name for file in files if file.suffix in SOURCES for name in re.findall(r"\w+", file.read_text(encoding="utf-8"))}
 
 
-def page_faults(page, known):
+def extras():
+    """The packages that each extra of the Python package installs."""
+    project = tomllib.loads((SOURCE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needs = {extra: set(re.findall(r"[a-z]+", " ".join(of))) for extra, of in project["optional-dependencies"].items()}
+    return {extra: own.union(*(needs.get(name, ()) for name in own)) - {project["name"]} for extra, own in needs.items()}
+
+
+def install_faults(text, packages):
+    """What the Python of a page imports of the packages of extras, and no extra that the page names installs."""
+    lines = re.findall(r"^import (.*)", "".join(CODE.findall(text)), re.MULTILINE)
+    imported = {re.match(r"\w+", name)[0] for line in lines for name in line.split(", ")}
+    named = re.findall(r"pip install '\.\[(.*?)\]'", text)
+    installed = set().union(*(packages.get(extra, set()) for extras in named for extra in extras.split(",")))
+    for package in sorted(imported & set().union(*packages.values()) - installed):
+        yield f"its Python imports {package}, and no `pip install '.[EXTRA]'` brings it"
+
+
+def page_faults(page, known, packages):
     text = page.read_text(encoding="utf-8")
     yield from link_faults(page, text)
+    yield from install_faults(text, packages)
     if str(page.relative_to(SOURCE)) not in FOREIGN:
         yield from (f"{name} is no name of the sources" for name in NAME.findall(text) if name not in known)
     for file in NAMED_FILE.findall(text):
@@ -98,9 +117,9 @@ def version_faults():
 
 
 def main():
-    known = names_of_code()
+    known, packages = names_of_code(), extras()
     pages = [page for folder in FOLDERS for page in sorted((SOURCE / folder).glob("*.md"))]
-    faults = [f"{page.relative_to(SOURCE)}: {fault}" for page in pages for fault in page_faults(page, known)]
+    faults = [f"{page.relative_to(SOURCE)}: {fault}" for page in pages for fault in page_faults(page, known, packages)]
     faults += [f"README.md: {fault}" for fault in program_faults()]
     faults += [f"docs/performance.md: {fault}" for fault in results_faults()]
     faults += version_faults()
