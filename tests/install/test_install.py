@@ -492,6 +492,26 @@ class Programs:
         run("cmake", "--build", work / "build")
         self.check_output("minimal", work / "build" / "minimal", static)
 
+    def check_cmake_file(self, target):
+        """A program of libinlay-file, with the one target that it needs."""
+        if "inlay-file" not in self.installed.build.libraries:
+            raise Skip("libinlay-file is not built")
+        self.need_to_link(target.endswith("_static"))
+        work = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        (work / "main.c").write_text(
+            '#include <inlay/file.h>\n#include <stdio.h>\n'
+            'int main(void)\n{\n'
+            '    inlay_file *file;\n    inlay_file_error error;\n'
+            '    int status = inlay_file_open("/nonexistent", NULL, &file, &error);\n'
+            '    printf("%s: %d\\n", inlay_version(), status == INLAY_FILE_OK);\n    return 0;\n}\n',
+            encoding="ascii")
+        (work / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.7)\nproject(opened C)\nfind_package(inlay REQUIRED COMPONENTS file)\n"
+            f"add_executable(opened main.c)\ntarget_link_libraries(opened PRIVATE {target})\n", encoding="ascii")
+        self.cmake(work, work / "build", self.moved_without())
+        run("cmake", "--build", work / "build")
+        expect_same("lines printed", run(work / "build" / "opened")[0], f"{self.installed.build.version}: 0\n")
+
     def check_cmake_answers(self):
         """find_package accepts the right versions, and defines the targets of the libraries that are installed."""
         need("cmake", shlex.split(CC)[0])
@@ -519,14 +539,17 @@ class Programs:
         expected.append("result: with 16-bit pointers found 0")
         expect_same("versions", self.cmake_messages(project, self.installed.prefix), expected)
 
+        libraries = self.installed.build.libraries
+        shared = ["target inlay::inlay"] + (["target inlay::file"] if "inlay-file" in libraries else [])
+        static = [f"{target}_static" for target in shared]
         project = ["cmake_minimum_required(VERSION 3.7)", "project(answers C)", "find_package(inlay QUIET CONFIG)"]
         project.append('message("result: found ${inlay_FOUND}")')
-        for target in ("inlay::inlay", "inlay::inlay_static"):
-            project += [f"if(TARGET {target})", f'  message("result: target {target}")', "endif()"]
+        for target in "inlay", "file", "inlay_static", "file_static":
+            project += [f"if(TARGET inlay::{target})", f'  message("result: target inlay::{target}")', "endif()"]
         for without, answers in (
-            ((), ["found 1", "target inlay::inlay", "target inlay::inlay_static"]),
-            (("*.a",), ["found 1", "target inlay::inlay"]),
-            (("*.so*",), ["found 1", "target inlay::inlay", "target inlay::inlay_static"]),
+            ((), ["found 1", *shared, *static]),
+            (("*.a",), ["found 1", *shared]),
+            (("*.so*",), ["found 1", *shared, *static]),
             (("*.a", "*.so*"), ["found 0"]),
         ):
             if without and not self.installed.movable:
@@ -535,14 +558,46 @@ class Programs:
             expect_same(f"targets without {without}", messages, [f"result: {answer}" for answer in answers])
 
         project = ["cmake_minimum_required(VERSION 3.7)", "project(answers C)", "find_package(inlay QUIET CONFIG)"]
-        project.append("get_target_property(soname inlay::inlay IMPORTED_SONAME)")
-        project.append('message("result: soname ${soname}")')
-        expect_same("sonames", self.cmake_messages(project, self.installed.prefix), ["result: soname libinlay.so.0"])
+        for library in libraries:
+            project.append(f"get_target_property(soname inlay::{library.rpartition('-')[2]} IMPORTED_SONAME)")
+            project.append('message("result: ${soname}")')
+        expected = [f"result: lib{library}.so.0" for library in libraries]
+        expect_same("sonames", self.cmake_messages(project, self.installed.prefix), expected)
 
-    def cmake_messages(self, project, prefix):
+    def check_cmake_components(self):
+        """Components that are unknown or not installed are errors that say so, unless they are optional."""
+        unknown = "inlay has no component nonsense: its components are inlay and file"
+        has_file = "inlay-file" in self.installed.build.libraries
+        cases = [
+            ("COMPONENTS inlay", "1", ""),
+            ("COMPONENTS nonsense", "0", unknown),
+            ("COMPONENTS inlay nonsense", "0", unknown),
+            ("COMPONENTS inlay_static", "0", unknown.replace("nonsense", "inlay_static")),
+            ("OPTIONAL_COMPONENTS nonsense", "1", ""),
+            ("COMPONENTS inlay OPTIONAL_COMPONENTS file nonsense", f"1, file {str(has_file).upper()}, nonsense FALSE", ""),
+        ]
+        cases += [("COMPONENTS file", "1, file TRUE", "")] if has_file else []
+        self.expect_components(self.installed.prefix, cases)
+        if self.installed.movable:
+            moved = self.moved_without("libinlay-file*")
+            absent = f"the library of the component file is not in {moved}"
+            self.expect_components(moved, [("COMPONENTS file", "0", absent), ("OPTIONAL_COMPONENTS file", "1, file FALSE", "")])
+
+    def expect_components(self, prefix, cases):
+        for words, found, why in cases:
+            messages = self.cmake_messages([
+                "cmake_minimum_required(VERSION 3.7)", "project(answers C)", f"find_package(inlay CONFIG {words})",
+                'message("result: ${inlay_FOUND}, file ${inlay_file_FOUND}, nonsense ${inlay_nonsense_FOUND}")',
+            ], prefix, beside=why)
+            expect_same(words, [message[: len("result: ") + len(found)] for message in messages], [f"result: {found}"])
+
+    def cmake_messages(self, project, prefix, beside=""):
+        """Returns the results that a project prints; on the way CMake must print what is `beside` them."""
         work = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         (work / "CMakeLists.txt").write_text("\n".join(project) + "\n", encoding="utf-8")
         _, messages = self.cmake(work, work / "build", prefix)
+        if beside not in re.sub(r"\s+", " ", messages):
+            raise Failure(f"CMake does not say: {beside}\n{messages}")
         return [line for line in messages.splitlines() if line.startswith("result: ")]
 
     # ---- Meson ----
@@ -627,7 +682,10 @@ def check_programs(report, installed, folder):
     report.check("CMake, static", programs.check_cmake, "inlay::inlay_static", True)
     report.check("CMake, shared, no static library installed", programs.check_cmake, "inlay::inlay", False, ["*.a"])
     report.check("CMake, static, no shared library installed", programs.check_cmake, "inlay::inlay", True, ["*.so*"])
+    for target in "inlay::file", "inlay::file_static":
+        report.check(f"CMake, {target}", programs.check_cmake_file, target)
     report.check("CMake: versions and targets", programs.check_cmake_answers)
+    report.check("CMake: components", programs.check_cmake_components)
     report.check("Meson subproject", programs.check_subproject)
     report.check("Meson: what is built by default", programs.check_default_build)
     report.check("Meson: there is no SLEEF", programs.check_no_sleef)
