@@ -19,7 +19,8 @@ extern "C" {
 
 /** How outputs are stored. */
 typedef enum inlay_stores {
-    INLAY_STORES_AUTOMATIC = 0, /**< non-temporal if larger than inlay_tuning.stream_bytes, else cached */
+    INLAY_STORES_AUTOMATIC = 0, /**< those with which the call and one read of its output are faster: non-temporal if it
+                                     is larger than inlay_tuning.stream_bytes, else cached; learnt on other CPUs */
     INLAY_STORES_CACHED = 1,    /**< through the caches: for a consumer that reads the output at once */
     INLAY_STORES_STREAMED = 2,  /**< by non-temporal stores, which bypass the caches, if the ISA has them */
 } inlay_stores;
@@ -70,49 +71,79 @@ typedef enum inlay_pooling {
                                there is no row. NumPy's and PyTorch's mean of the same sum */
 } inlay_pooling;
 
-/** Thresholds of the pass. They change the speed of a layer and never a result. Null in inlay_layer_spec.tuning stands
-    for inlay_tuning_default(). */
+/** The prefetch strategies: what a call prefetches of the rows that it will read. All give the same bits. Which one is
+    fastest depends on the CPU, the rows, the pages and the ids, so that a layer times them on parts of its own calls
+   and keeps the fastest (inlay_layer_spec.learning). */
+typedef enum inlay_prefetch {
+    INLAY_PREFETCH_AUTOMATIC = 0, /**< what loses least on CPUs of this kind */
+    INLAY_PREFETCH_NONE = 1,      /**< nothing */
+    INLAY_PREFETCH_LINES = 2,     /**< the first 4 lines of 16 rows, to L1, before they are read */
+    INLAY_PREFETCH_L1_BESIDE_2 =
+        3, /**< beside each line that is written, the same line of the row 2 rows later, to L1 */
+    INLAY_PREFETCH_L2_BESIDE_2 = 4, /**< the same to L2 */
+    INLAY_PREFETCH_L2_BESIDE_8 = 5, /**< the same of the row 8 rows later */
+    INLAY_PREFETCH_L2_ROWS_16 = 6,  /**< before each row, all of the row 16 rows later, to L2 */
+    INLAY_PREFETCH_L2_BLOCKS = 7,   /**< whole rows, to L2, in blocks of up to 64, before the block before is read. It
+                                         stands in for the four before it where rows are quantised or summed up in L1 */
+} inlay_prefetch;
+
+/** How a layer moves memory, where the caller decides. It changes the speed of a layer and never a result; a layer that
+    is given one obeys it and learns nothing. */
 typedef struct inlay_tuning {
-    size_t size;           /**< sizeof(inlay_tuning) */
-    size_t l2_bytes;       /**< calls whose rows, in the output's type, take more bytes than this prefetch whole rows;
-                                smaller calls only the first lines of a row, since L2 may hold it, unless rows are
-                                quantised, or short and of a table that no cache holds */
-    size_t stream_bytes;   /**< INLAY_STORES_AUTOMATIC: larger outputs are written by non-temporal stores */
-    size_t compute_bytes;  /**< a sequence that shares its sinusoids with no other of its part may compute them if they
-                                take more bytes than this, even if they are cached, because that is faster than reading
-                                them; SIZE_MAX: never */
-    size_t block_bytes;    /**< position rows that stay in L1 while the batch consumes them, at least one row; rows that
-                                are computed take at most 16 KiB. inlay_add_positions() has a size of its own */
-    size_t prefetch_bytes; /**< the size of a block of rows, of 1 to 64 rows, counted as float32: where whole rows are
-                                prefetched, one block is prefetched while the one before it is read; 0: no prefetch
-                                anywhere */
+    size_t size;             /**< sizeof(inlay_tuning) */
+    size_t stream_bytes;     /**< INLAY_STORES_AUTOMATIC: larger outputs are written by non-temporal stores */
+    size_t compute_bytes;    /**< a sequence that shares its sinusoids with no other of its part computes them if they
+                                  take more bytes than this, even if they are cached; SIZE_MAX: never */
+    size_t block_bytes;      /**< position rows that stay in L1 while the batch consumes them, at least one row; rows
+                                  that are computed take at most 16 KiB. inlay_add_positions() has a size of its own */
+    inlay_prefetch prefetch; /**< the strategy of all calls of more than one token */
+    uint32_t reserved;       /**< 0 */
 } inlay_tuning;
 
 /**
- * Returns the thresholds of layers that have none of their own. Each comes from the first of these that has it:
- *
- * - what was measured on CPUs of this kind: stream_bytes and compute_bytes. If none was, what suits a slow L3, with
- *   stream_bytes no less than L2;
- * - the caches that the CPU or the operating system reports: l2_bytes is L2, but at most stream_bytes; prefetch_bytes
- *   is 1/64 of L2;
- * - what suits every CPU: block_bytes.
- *
- * Chooses the ISA as inlay_init() does.
+ * Returns what layers begin with that have no tuning of their own: what was measured on CPUs of this kind, or what
+ * loses least on all that were measured. stream_bytes is the size at which a call and one read of its output by its
+ * consumer take equally long with both kinds of stores. Chooses the ISA as inlay_init() does.
  */
 INLAY_API inlay_tuning inlay_tuning_default(void);
 
-/** Where the thresholds of inlay_tuning_default() come from. */
+/** What is known of this CPU. */
 typedef struct inlay_tuning_source {
     size_t size;          /**< sizeof(inlay_tuning_source) */
     const char *measured; /**< the kind of CPU that was measured, such as "AMD Zen 4"; null: not this one */
     size_t l1_bytes;      /**< data cache of a core, as the CPU or the operating system reports it; 0: no report */
-    size_t l2_bytes;      /**< likewise. Thresholds follow it between 256 KiB and 4 MiB */
-    size_t l3_bytes;      /**< likewise. No threshold follows it, since virtual machines report any size */
+    size_t l2_bytes;      /**< likewise. Calls whose rows L2 holds prefetch less */
+    size_t l3_bytes;      /**< likewise. Nothing follows it, since virtual machines report any size */
     char cpu[48];         /**< the name that the CPU gives itself, in ASCII; empty: none */
 } inlay_tuning_source;
 
-/** Returns where the thresholds come from. */
+/** Returns what is known of this CPU. */
 INLAY_API inlay_tuning_source inlay_tuning_default_source(void);
+
+/** Whether a layer times parts of its own calls. */
+typedef enum inlay_learning {
+    INLAY_LEARNING_ON = 0,  /**< unless it has a tuning, or the environment variable INLAY_LEARNING is "off" */
+    INLAY_LEARNING_OFF = 1, /**< it keeps what it begins with */
+} inlay_learning;
+
+enum {
+    INLAY_LEARNT_CLASSES = 6, /**< calls of 256 KiB to 2 MiB, to 16 MiB, and more; then the same of single sequences */
+    INLAY_LEARNT_SIZES = 8,   /**< outputs of 4 to 8 MiB, to 16 MiB, ..., and of 512 MiB and more */
+};
+
+/**
+ * What a layer has learnt, class by class of calls: numbers without pointers, which may be kept in a file and given to
+ * a layer of the same table on the same machine.
+ */
+typedef struct inlay_learnt {
+    size_t size;                            /**< sizeof(inlay_learnt) */
+    uint32_t samples[INLAY_LEARNT_CLASSES]; /**< parts of calls that were timed; 0: the class has no choice */
+    uint8_t prefetch[INLAY_LEARNT_CLASSES]; /**< the inlay_prefetch that was fastest */
+    uint8_t computes[INLAY_LEARNT_CLASSES]; /**< 1: positions are computed even if they are cached */
+    uint8_t stores[INLAY_LEARNT_SIZES];     /**< the inlay_stores that are faster for the caller; 0: not learnt, as on
+                                                 CPUs that were measured */
+    uint8_t reserved[4];                    /**< 0 */
+} inlay_learnt;
 
 /** The value of inlay_layer_spec.cached_positions that stands for 4096 rows, or as many as 64 MiB hold. */
 #define INLAY_CACHED_POSITIONS_DEFAULT SIZE_MAX
@@ -136,7 +167,8 @@ typedef struct inlay_layer_spec {
                                        none. With 16-bit outputs dim is at most 4096 */
     const inlay_table *positions;   /**< learned positions [rows, dim]; null: none. Not together with a sinusoid */
     const inlay_table *segments;    /**< token-type (segment) embeddings [types, dim]; null: none */
-    const inlay_tuning *tuning;     /**< copied by inlay_layer_create(); null: inlay_tuning_default() */
+    const inlay_tuning *tuning;     /**< copied by inlay_layer_create() and obeyed; null: inlay_tuning_default(), from
+                                         which the layer learns */
     size_t cached_positions;   /**< rows of the sinusoid that inlay_layer_create() computes and keeps; 0: none. Later
                                     positions are computed in each call: at little cost in long runs of consecutive
                                     positions, at about 7 ns per entry for the first row of each run */
@@ -171,7 +203,8 @@ typedef struct inlay_layer_spec {
                                       the sum of weights. model2vec's weights. The caller's, must outlive the layer */
     size_t token_weights_length; /**< with token weights the number of ids, vocab of inlay_bad_id; else 0 */
     inlay_id_type token_mapping_type; /**< of the mapping; 0 without one */
-    uint32_t reserved;                /**< 0 */
+    inlay_learning learning;          /**< whether the layer times parts of its own calls */
+    const inlay_learnt *learnt;       /**< what it begins with, copied by inlay_layer_create(); null: nothing */
 } inlay_layer_spec;
 
 /** Returns a spec with scale 1, no positions, INLAY_CACHED_POSITIONS_DEFAULT, automatic stores, bad ids an error, no
@@ -206,12 +239,13 @@ static inline inlay_layer_spec inlay_layer_spec_default(const inlay_table *token
     spec.token_weights = NULL;
     spec.token_weights_length = 0;
     spec.token_mapping_type = (inlay_id_type)0;
-    spec.reserved = 0;
+    spec.learning = INLAY_LEARNING_ON;
+    spec.learnt = NULL;
     return spec;
 }
 
-/** A layer. It is immutable and shared by all threads. It copies no table; only the cached rows of a sinusoid are its
-    own. */
+/** A layer, shared by all threads. It copies no table; only the cached rows of a sinusoid are its own, and what it
+    learns of its speed, which changes no result. */
 typedef struct inlay_layer inlay_layer;
 
 /**
@@ -228,6 +262,9 @@ INLAY_API inlay_status inlay_layer_create(const inlay_layer_spec *spec, const in
 
 /** Destroys a layer. Null is ignored. No call may be using it. */
 INLAY_API void inlay_layer_destroy(inlay_layer *layer);
+
+/** Writes what a layer has learnt so far. @return INLAY_OK; INLAY_ERROR_NULL; INLAY_ERROR_OPTION for an unknown size */
+INLAY_API inlay_status inlay_layer_learnt(const inlay_layer *layer, inlay_learnt *learnt);
 
 /* ---- The batch -------------------------------------------------------------------------------------------------- */
 

@@ -5,23 +5,28 @@
 #ifndef INLAY_BASE_LINE_H
 #define INLAY_BASE_LINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { INLAY_CACHE_LINE = 64 };
 
-/* Prefetches the line at an address, which may be one that cannot be read, to L2. */
-static inline void inlay_prefetch_line(const unsigned char *at)
+/* Prefetches the line at an address, which may be one that cannot be read: to L1 if it is used soon, else to L2, which
+   can have more requests to memory under way. */
+static inline void inlay_prefetch_line(const unsigned char *at, bool near)
 {
-    __builtin_prefetch(at, 0, 2);
+    if (near)
+        __builtin_prefetch(at, 0, 3);
+    else
+        __builtin_prefetch(at, 0, 2);
 }
 
-/* Prefetches all lines that an array lies in to L2. */
-static inline void inlay_prefetch_lines(const unsigned char *array, size_t bytes)
+/* Prefetches all lines that an array lies in. */
+static inline void inlay_prefetch_lines(const unsigned char *array, size_t bytes, bool near)
 {
     const unsigned char *line = array - (uintptr_t)array % INLAY_CACHE_LINE;
     for (; line < array + bytes; line += INLAY_CACHE_LINE)
-        inlay_prefetch_line(line);
+        inlay_prefetch_line(line, near);
 }
 
 #endif

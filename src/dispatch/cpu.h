@@ -5,24 +5,31 @@
 #ifndef INLAY_DISPATCH_CPU_H
 #define INLAY_DISPATCH_CPU_H
 
+#include <inlay/inlay.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* What was measured on a kind of CPU. */
+/* What a kind of CPU begins with, before a layer has measured itself. */
 struct inlay_cpu {
     const char *kind;          /* such as "AMD Zen 4"; null: none of those measured */
     bool narrow_moves;         /* float32 rows in L2 move faster by 32 bytes at once than by longer registers */
-    size_t stream_bytes;       /* as in inlay_tuning */
+    size_t stream_bytes;       /* as in inlay_tuning; 0: was not measured, and layers learn it */
     size_t compute_bytes;      /* as in inlay_tuning, for vectors of up to 8 floats */
     size_t compute_bytes_wide; /* the same for vectors of 16 floats */
+    inlay_prefetch short_rows; /* of less than INLAY_LONG_ROW_BYTES */
+    inlay_prefetch long_rows;
 };
+
+/* Rows that take few walks through the page table for their bytes. */
+enum { INLAY_LONG_ROW_BYTES = 8192 };
 
 /* What an x86-64 CPU says of itself; zeros of any other. */
 struct inlay_cpu_facts {
     bool intel, amd;
     uint32_t signature; /* family and model: eax of CPUID's leaf 1 */
-    bool avx512f, avx512vp2intersect;
+    bool avx2, avx512f, avx512vp2intersect, avx512fp16;
 };
 
 /* Returns the figures of the kind of CPU that these facts are of. */

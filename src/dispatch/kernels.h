@@ -13,10 +13,6 @@
 
 #include <stdbool.h>
 
-/* Rows of this many bytes and more are prefetched a line at a time while another is written (8 x 2048 x 4096: 0.83 of
-   the time), shorter ones at once (512 columns: 0.75). Both on Zen 4. */
-enum { INLAY_BESIDE_ROW_BYTES = 8192 };
-
 /* A tile of rows: out[i][0 .. columns) = rows[i][0 .. columns) * scale + positions[i][0 .. columns). */
 struct inlay_embed_tile {
     inlay_element_type type;               /* of the elements of `rows` */
@@ -31,8 +27,10 @@ struct inlay_embed_tile {
     size_t group;                          /* columns that share a scale and a zero point, for types of groups */
     const unsigned char *const *positions; /* [count] float32 rows, at any address; null: no such term */
     unsigned char *const *out;        /* [count] rows, at any address; float32 ones may be rows[i] or positions[i] */
-    const unsigned char *const *next; /* [count] float32 rows of as many columns: next[i] is prefetched to L2 before or
-                                         while row i is written; null: none, as for other types of table or output */
+    const unsigned char *const *next; /* [count] float32 rows of as many columns: next[i] is prefetched before or while
+                                         row i is written; null: none, as for other types of table or output */
+    bool beside, near;                /* of next[i], one line beside each line that is written, else all before row i;
+                                         to L1, else to L2 */
     size_t count;                     /* rows that this call writes */
     size_t columns;                   /* whole blocks, of types whose rows are made of blocks (inlay_row_formats) */
     float scale;
@@ -124,12 +122,14 @@ struct inlay_sinusoid_tile {
     /*
      * Null, or float32 rows [rows] whose columns sin_at and cos_at bytes from their begin belong to the tile's first
      * sine and cosine. With `tokens`, for float32 tiles alone, the kernel writes token * scale + entry, the product
-     * rounded, then the sum; the rounding test is of the entry. Rows in `next` are prefetched.
+     * rounded, then the sum; the rounding test is of the entry. Rows in `next` are prefetched, a line beside each
+     * line that is written, to L1 if `near`, else to L2.
      */
     const unsigned char *const *tokens;
     const unsigned char *const *next;
     size_t sin_at, cos_at;
     float scale;
+    bool near;
 };
 
 /* Below this share of mean^2 too many digits of the variance have cancelled, and it is summed again. */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thresholds of this process. They are found once, at first use, and never change afterwards; tests and benchmarks
- * that choose another ISA get its compute_bytes.
+ * The thresholds of this process. They are found once, at first use, and never change afterwards.
  */
 #include "dispatch/tuning.h"
 
+#include "base/arguments.h"
 #include "base/least.h"
-#include "dispatch/cpu.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/kernels.h"
 
@@ -21,36 +20,14 @@ static const size_t l2_least = (size_t)256 << 10, l2_most = (size_t)4 << 20;
    much takes 1.2 to 1.4 times as long in cache (Zen 4). */
 static const size_t block_bytes = (size_t)8 << 10;
 
-/* A block of prefetched rows takes this share of L2. Half as much and four times as much are slower (Zen 4). */
-enum { PREFETCH_SHARE = 64 };
+/* Of CPUs that were not measured, for operations without a handle that could learn: their consumers find this in the L3
+   of any server. */
+static const size_t stream_unmeasured = (size_t)16 << 20;
 
 struct inlay_thresholds inlay_thresholds_of(const struct inlay_cpu *cpu, struct inlay_caches caches)
 {
     const size_t reported = caches.bytes[1] > 0 ? caches.bytes[1] : l2_unreported;
-    const size_t l2 = inlay_least(inlay_most(reported, l2_least), l2_most);
-    /* A CPU that was not measured streams nothing that its L2 holds. */
-    const size_t stream_bytes = cpu->kind != NULL ? cpu->stream_bytes : inlay_most(cpu->stream_bytes, l2);
-    return (struct inlay_thresholds){
-        .tuning =
-            {
-                .size = sizeof(inlay_tuning),
-                .l2_bytes = inlay_least(l2, stream_bytes), /* what is streamed comes from memory */
-                .stream_bytes = stream_bytes,
-                .compute_bytes = cpu->compute_bytes,
-                .block_bytes = block_bytes,
-                .prefetch_bytes = l2 / PREFETCH_SHARE,
-            },
-        .compute_bytes_wide = cpu->compute_bytes_wide,
-        /* Computing position rows takes 2 to 4 times as long as reading them from memory. */
-        .compute_bytes_unfused = SIZE_MAX,
-        /* Rows without ids follow each other, so that the hardware's prefetcher fetches them: it runs long over each
-           sequence if the positions that they share fill half of L2 rather than half of L1. (Zen 4: 16.7 ms in place of
-           18.8 for 8 x 2048 x 4096.) */
-        .plain_block_bytes = l2 / 2,
-        .narrow_moves = cpu->narrow_moves,
-        .kind = cpu->kind,
-        .caches = caches,
-    };
+    return (struct inlay_thresholds){cpu, caches, inlay_least(inlay_most(reported, l2_least), l2_most)};
 }
 
 struct inlay_thresholds inlay_shared_thresholds;
@@ -69,17 +46,43 @@ const struct inlay_thresholds *inlay_find_thresholds(struct inlay_thresholds *ow
     return own;
 }
 
+inlay_prefetch inlay_first_strategy(const struct inlay_thresholds *thresholds, const inlay_table *table,
+                                    size_t row_bytes, size_t call_bytes)
+{
+    const bool cold = table->rows * table->stride_bytes > INLAY_COLD_TABLE_BYTES;
+    if (table->type != INLAY_F32)
+        return INLAY_PREFETCH_L2_BLOCKS;
+    if (call_bytes <= thresholds->l2_bytes && !(cold && row_bytes <= INLAY_SHORT_ROW_BYTES))
+        return INLAY_PREFETCH_LINES;
+    return row_bytes < INLAY_LONG_ROW_BYTES ? thresholds->cpu->short_rows : thresholds->cpu->long_rows;
+}
+
+bool inlay_tuning_known(const inlay_tuning *tuning)
+{
+    return inlay_struct_known(tuning, sizeof *tuning) && tuning->prefetch <= INLAY_PREFETCH_L2_BLOCKS &&
+           tuning->reserved == 0;
+}
+
+inlay_tuning inlay_tuning_of(const struct inlay_cpu *cpu, size_t lanes, bool fma)
+{
+    return (inlay_tuning){
+        .size = sizeof(inlay_tuning),
+        .stream_bytes = cpu->stream_bytes > 0 ? cpu->stream_bytes : stream_unmeasured,
+        /* Without fused multiply-add, computing position rows takes 2 to 4 times as long as reading them. */
+        .compute_bytes = !fma          ? SIZE_MAX
+                         : lanes >= 16 ? cpu->compute_bytes_wide
+                                       : cpu->compute_bytes,
+        .block_bytes = block_bytes,
+        .prefetch = INLAY_PREFETCH_AUTOMATIC,
+        .reserved = 0,
+    };
+}
+
 inlay_tuning inlay_tuning_default(void)
 {
     const struct inlay_kernels *kernels = inlay_dispatch();
     struct inlay_thresholds own;
-    const struct inlay_thresholds *thresholds = inlay_thresholds(&own);
-    inlay_tuning tuning = thresholds->tuning;
-    if (!kernels->fma)
-        tuning.compute_bytes = thresholds->compute_bytes_unfused;
-    else if (kernels->lanes >= 16)
-        tuning.compute_bytes = thresholds->compute_bytes_wide;
-    return tuning;
+    return inlay_tuning_of(inlay_thresholds(&own)->cpu, kernels->lanes, kernels->fma);
 }
 
 inlay_tuning_source inlay_tuning_default_source(void)
@@ -88,7 +91,7 @@ inlay_tuning_source inlay_tuning_default_source(void)
     const struct inlay_thresholds *thresholds = inlay_thresholds(&own);
     inlay_tuning_source source = {
         .size = sizeof source,
-        .measured = thresholds->kind,
+        .measured = thresholds->cpu->kind,
         .l1_bytes = thresholds->caches.bytes[0],
         .l2_bytes = thresholds->caches.bytes[1],
         .l3_bytes = thresholds->caches.bytes[2],

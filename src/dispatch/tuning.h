@@ -1,29 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thresholds that decide how work is cut and stored, each with what it was measured on. Those that differ between
- * CPUs are in cpu.c, or follow the caches that the CPU reports; callers override those of inlay_tuning.
+ * What calls begin with on this CPU, and the sizes by which work is cut, each with what it was measured on. What
+ * differs between CPUs is in cpu.c, or follows the caches that the CPU reports; layers learn the rest.
  */
 #ifndef INLAY_DISPATCH_TUNING_H
 #define INLAY_DISPATCH_TUNING_H
 
 #include "dispatch/caches.h"
-
-#include <inlay/inlay.h>
+#include "dispatch/cpu.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
 
-struct inlay_cpu;
-
-/* The thresholds of this process, and where they come from. */
+/* What is known of the CPU of this process. */
 struct inlay_thresholds {
-    inlay_tuning tuning;          /* its compute_bytes is for vectors of up to 8 floats */
-    size_t compute_bytes_wide;    /* for vectors of 16 floats */
-    size_t compute_bytes_unfused; /* for kernels without fused multiply-add */
-    size_t plain_block_bytes;     /* block_bytes of operations without ids */
-    bool narrow_moves;            /* as in inlay_cpu */
-    const char *kind;             /* as in inlay_cpu */
+    const struct inlay_cpu *cpu;
     struct inlay_caches caches;
+    size_t l2_bytes; /* of L2, within what is plausible */
 };
 
 /* Without it, hot calls would take the addresses of data from a table that the dynamic linker fills in. Windows has
@@ -43,8 +35,8 @@ enum { INLAY_THRESHOLDS_UNKNOWN, INLAY_THRESHOLDS_WRITTEN, INLAY_THRESHOLDS_READ
 /* Finds the thresholds and shares them, unless another thread is doing so. Returns own. */
 const struct inlay_thresholds *inlay_find_thresholds(struct inlay_thresholds *own);
 
-/* Returns the thresholds of this process. The first call asks the CPU and its operating system. A thread or signal
-   handler that calls meanwhile does the same for itself, into *own, and waits for nobody. */
+/* Returns the thresholds of this process. The first call asks the CPU. A thread or signal handler that calls meanwhile
+   does the same for itself, into *own, and waits for nobody. */
 static inline const struct inlay_thresholds *inlay_thresholds(struct inlay_thresholds *own)
 {
     if (atomic_load_explicit(&inlay_thresholds_state, memory_order_acquire) == INLAY_THRESHOLDS_READY)
@@ -55,36 +47,25 @@ static inline const struct inlay_thresholds *inlay_thresholds(struct inlay_thres
 /* Returns the thresholds of a CPU with these figures and caches. */
 struct inlay_thresholds inlay_thresholds_of(const struct inlay_cpu *cpu, struct inlay_caches caches);
 
+/* Returns inlay_tuning_default() of a CPU for kernels of so many lanes, with fused multiply-add or without. */
+inlay_tuning inlay_tuning_of(const struct inlay_cpu *cpu, size_t lanes, bool fma);
+
+/* Returns whether this version knows a tuning and its strategy. */
+bool inlay_tuning_known(const inlay_tuning *tuning);
+
+/* Returns the strategy that calls begin with which write `call_bytes` from rows of row_bytes of a table. */
+inlay_prefetch inlay_first_strategy(const struct inlay_thresholds *thresholds, const inlay_table *table,
+                                    size_t row_bytes, size_t call_bytes);
+
 /* The least number of positions that a part computes: the anchor that it begins with takes as long as about 30 rows. */
 enum { INLAY_PART_POSITIONS = 64 };
 
-/* The most rows that are prefetched together. For rows of 256 bytes and less, 32 and fewer take longer (Zen 4). */
-enum { INLAY_PREFETCH_ROWS = 64 };
-
-/* How far a fused pass prefetches ahead of the row that it computes, in bytes, and the least and the most in rows. */
-enum { INLAY_AHEAD_BYTES = 12 * 1024, INLAY_AHEAD_LEAST = 3, INLAY_AHEAD_MOST = 12 };
-
-/* Even small calls prefetch whole rows if these are short and come from memory, since the table is larger than a cache:
-   24 rows of 1 KiB take 0.55 of the time then (Zen 4). Rows that L2 holds take 1.15 times as long. */
+/* Rows of a larger table come from memory. Then even small calls prefetch whole rows if these are short: 24 rows of 1
+   KiB take 0.55 of the time (Zen 4). Rows that L2 holds take 1.15 times as long. */
 enum { INLAY_SHORT_ROW_BYTES = 4096, INLAY_COLD_TABLE_BYTES = 128 * 1024 * 1024 };
-
-/* Where the rows of a block are prefetched between those of the block before, requests to memory are always under way
-   (0.85 to 0.93 of the time for tables of up to 128 MiB). Rows of larger tables wait for walks through the page table,
-   which overlap only where prefetches follow each other (1.2 to 1.9 times as long otherwise), except for rows of up to
-   two lines, which are read as fast as they are asked for (0.6 to 0.97), and of
-   INLAY_BESIDE_ROW_BYTES or more, which take few walks for their bytes. All on Zen 4. */
-enum { INLAY_LONE_ROW_BYTES = 128 };
-
-/* What other small calls prefetch: the first lines of each row, in blocks of rows, since L2 may hold the rest. With
-   these under way the hardware's prefetcher has caught up before they are consumed. */
-enum { INLAY_PREFETCH_LINES = 4, INLAY_PREFETCH_LINES_ROWS = 16 };
 
 /* The longest run of consecutive positions of which each is computed by itself: an anchor, from exact phases, takes as
    long as the rows that it saves. The second figure is that of kernels without fused multiply-add. */
 enum { INLAY_DIRECT_ROWS = 12, INLAY_DIRECT_ROWS_UNFUSED = 2 };
-
-/* Sinusoid tables of more bytes are written by non-temporal stores. Nothing is read for them, so that an L3, however
-   fast, does not help: leaving 4 MiB there took 5 % longer. */
-enum { INLAY_FILL_BYTES = 1024 * 1024 };
 
 #endif

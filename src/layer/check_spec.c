@@ -23,13 +23,28 @@ static inlay_status check_tables(const inlay_layer_spec *spec, struct inlay_tabl
     return status;
 }
 
+/* Whether what was learnt, which may come from a file, is what a layer of this version can have learnt. */
+static bool learnt_known(const inlay_learnt *learnt)
+{
+    static const uint8_t reserved[sizeof learnt->reserved];
+    bool known = inlay_struct_known(learnt, sizeof *learnt);
+    for (int i = 0; known && i < INLAY_LEARNT_CLASSES; i++)
+        known = learnt->prefetch[i] <= INLAY_PREFETCH_L2_BLOCKS && learnt->computes[i] <= 1;
+    for (int i = 0; known && i < INLAY_LEARNT_SIZES; i++)
+        known = learnt->stores[i] <= INLAY_STORES_STREAMED;
+    return known && memcmp(learnt->reserved, reserved, sizeof reserved) == 0;
+}
+
 /* Whether enum values, flags and numbers are such as this version knows. */
 static bool values_known(const inlay_layer_spec *spec)
 {
     if (spec->stores > INLAY_STORES_STREAMED || spec->bad_id > INLAY_BAD_ID_SKIP ||
         spec->zero_rows > INLAY_ZERO_ROWS_POSITIONED || spec->position_mode > INLAY_POSITION_MODE_PADDING_AWARE ||
         spec->clamp_positions > 1 || spec->segments_first > 1 || spec->norm > INLAY_NORM_L2 ||
-        spec->pooling > INLAY_POOLING_MEAN || spec->reserved != 0)
+        spec->pooling > INLAY_POOLING_MEAN || spec->learning > INLAY_LEARNING_OFF)
+        return false;
+    if ((spec->tuning != NULL && !inlay_tuning_known(spec->tuning)) ||
+        (spec->learnt != NULL && !learnt_known(spec->learnt)))
         return false;
     if (inlay_type_bytes(spec->out_type) == 0 || !inlay_float_in(spec->epsilon, 0, FLT_MAX))
         return false;
@@ -129,8 +144,7 @@ inlay_status inlay_check_spec(const inlay_layer_spec *spec, struct inlay_layer_r
     struct inlay_table_arrays arrays[3];
     if (spec == NULL)
         return INLAY_ERROR_NULL;
-    if (!inlay_struct_known(spec, sizeof *spec) ||
-        (spec->tuning != NULL && !inlay_struct_known(spec->tuning, sizeof *spec->tuning)))
+    if (!inlay_struct_known(spec, sizeof *spec))
         return INLAY_ERROR_OPTION;
     if (spec->tokens == NULL)
         return INLAY_ERROR_NULL;

@@ -197,6 +197,7 @@ inlay_status inlay_describe(struct inlay_work *work, const inlay_layer *layer, c
         return status;
     work->spec = spec;
     work->tokens = &layer->tokens;
+    work->learner = layer->learner;
     work->batch = *batch;
     work->batch.length = batch->offsets != NULL ? tokens : batch->length;
     work->out = (unsigned char *)(uintptr_t)out;

@@ -75,24 +75,18 @@ static void print_post_ops(struct text *text, const struct inlay_work *work)
           norms[spec->norm], dropout ? " dropout" : "", types[spec->out_type], none ? " none" : "");
 }
 
-static void print_stores_and_prefetch(struct text *text, const struct inlay_plan *plan, const struct inlay_work *work)
+static void print_stores_and_prefetch(struct text *text, const struct inlay_plan *plan, uint32_t samples)
 {
     print(text, "stores:    %s: %s", plan->moves.stream ? "non-temporal" : "cached", plan->stores_reason);
-    if (plan->moves.kernels->streams && work->spec->stores == INLAY_STORES_AUTOMATIC)
-        print(text, " (%zu)", work->spec->tuning->stream_bytes);
-    if (plan->moves.prefetch_rows == 0)
-        print(text, "\nprefetch:  none: %s\n", plan->prefetch_reason);
-    else if (plan->positions == INLAY_POSITIONS_COMPUTED && plan->fused && plan->rows_ahead == 0)
-        print(text, "\nprefetch:  none: this ISA has none while it computes positions\n");
-    else if (plan->positions == INLAY_POSITIONS_COMPUTED && plan->fused)
-        print(text, "\nprefetch:  whole rows, %zu ahead of the one that is computed\n", plan->rows_ahead);
-    else
-        print(text, "\nprefetch:  %s, %zu rows %s: %s\n",
-              plan->moves.whole_rows ? "whole rows to L2" : "the first lines of rows to L1", plan->moves.prefetch_rows,
-              plan->moves.between_rows ? "ahead" : "at a time", plan->prefetch_reason);
+    const inlay_prefetch strategy = inlay_fixed_strategy(&plan->moves.options, plan->moves.options.computes);
+    print(text, "\nprefetch:  %s: %s", inlay_strategies[strategy].text, plan->prefetch_reason);
+    if (plan->moves.options.learns != NULL)
+        print(text, " (%u parts)", (unsigned)samples);
+    print(text, "\n");
 }
 
-void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *work, char *to, size_t bytes)
+void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *work, uint32_t samples, char *to,
+                      size_t bytes)
 {
     static const char *const routes[] = {
         [INLAY_ROUTE_FAST] = "fast path", [INLAY_ROUTE_GENERAL] = "general path", [INLAY_ROUTE_POOLED] = "pooling"};
@@ -106,7 +100,7 @@ void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *wo
     print_table(&text, work);
     print_positions(&text, plan, work);
     print_post_ops(&text, work);
-    print_stores_and_prefetch(&text, plan, work);
+    print_stores_and_prefetch(&text, plan, samples);
     print(&text, "parts:     %zu", plan->across_positions * plan->across_sequences);
     if (plan->across_positions * plan->across_sequences > 1)
         print(&text, " (%zu along positions, %zu along sequences)", plan->across_positions, plan->across_sequences);

@@ -136,8 +136,8 @@ static void append_block(const struct inlay_part *part, const struct block *bloc
 static void begin_fast(struct inlay_tile *tile, const struct inlay_part *part, size_t columns)
 {
     const struct inlay_work *work = part->work;
-    inlay_tile_begin(tile, &part->plan->moves, work->tokens, work->spec->scale, columns, work->spec->positions != NULL);
-    tile->call.out_type = work->spec->out_type;
+    inlay_tile_begin(tile, &part->plan->moves, part->pace, work->tokens, work->spec->scale, columns,
+                     work->spec->positions != NULL, work->spec->out_type);
 }
 
 /* Appends the only token of a part, whose address suffices: the loops over blocks and runs would take longer than the
@@ -222,7 +222,7 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
     _Alignas(INLAY_CACHE_LINE) unsigned char buffer[BUFFER_BYTES];
     const unsigned char *next[MOST_ROWS];
     /* A shard without rows has none to prefetch. */
-    const bool prefetches = part->plan->moves.prefetch_rows > 0 && work->tokens->rows > 0;
+    const bool prefetches = part->pace->prefetch != INLAY_PREFETCH_NONE && work->tokens->rows > 0;
     const struct inlay_fused_rows with = {.next = prefetches ? next : NULL};
     size_t first = 0;
     do { /* once if dim is 1, which has no pair */
@@ -269,22 +269,25 @@ static __attribute__((noinline)) void embed_fused(const struct inlay_part *part,
     const struct inlay_work *work = part->work;
     const inlay_sinusoid *sinusoid = work->spec->sinusoid;
     struct inlay_generator generator;
-    const size_t ahead = part->plan->rows_ahead;
     const unsigned char *rows[ROWS + INLAY_AHEAD_MOST];
-    const struct inlay_fused_rows with = {
-        .tokens = rows, .scale = work->spec->scale, .next = ahead > 0 ? rows + ahead : NULL};
+    struct inlay_fused_rows with = {.tokens = rows, .scale = work->spec->scale};
     for (size_t first = 0; first < sinusoid->pairs; first += INLAY_GENERATOR_PAIRS) {
         const size_t pairs = inlay_least(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
         unsigned char *out = inlay_out_of(work, sequence, part->b, part->s);
         inlay_generator_start(&generator, part->plan->moves.kernels, sinusoid, first, pairs, INLAY_F32,
                               positions_from(part, sequence), part->s_end - part->s);
+        inlay_pace_source(part->pace, true); /* the anchors are no sample */
         for (size_t s = part->s; s < part->s_end; s += ROWS) {
-            const size_t left = part->s_end - s, n = inlay_least(left, ROWS);
+            const struct inlay_strategy *strategy = &inlay_strategies[part->pace->prefetch];
+            const size_t left = part->s_end - s, n = inlay_least(left, ROWS), ahead = strategy->ahead;
+            with.next = ahead > 0 ? rows + ahead : NULL;
+            with.near = strategy->near;
             const size_t known = inlay_least(left, ROWS + ahead);
             inlay_row_addresses(work, sequence.first + s, known, rows);
             for (size_t i = known; i < n + ahead; i++)
                 rows[i] = rows[i - 1];
             inlay_generator_add(&generator, n, out, work->out_stride_bytes, part->plan->moves.stream, &with);
+            inlay_pace_wrote(part->pace, n * pairs * 2 * sizeof(float));
             out += n * work->out_stride_bytes;
         }
     }
@@ -322,12 +325,19 @@ static __attribute__((noinline)) void embed_from_start(const struct inlay_part *
 {
     const size_t count = inlay_sequence_of(part->work, part->b).count, cached = part->work->spec->positions->rows;
     const size_t start = inlay_start_of(part->work, part->b, count);
-    const size_t read = cached > start && count <= part->plan->compute_tokens ? cached - start : 0;
+    const size_t quarters = part->plan->read_quarters, readable = cached > start ? cached - start : 0;
+    const size_t read = quarters > 0                          ? inlay_least(count / 4 * quarters + count % 4, readable)
+                        : count <= part->plan->compute_tokens ? readable
+                                                              : 0;
     const struct inlay_part before = part_within(part, 0, read), rest = part_within(part, read, SIZE_MAX);
-    if (before.s < before.s_end)
+    if (before.s < before.s_end) {
+        inlay_pace_source(part->pace, false);
         embed_from_memory(&before);
-    if (rest.s < rest.s_end)
+    }
+    if (rest.s < rest.s_end) {
+        inlay_pace_source(part->pace, true);
         embed_computed_or_fused(&rest);
+    }
 }
 
 /* Not inlined, even by link-time optimisation: its arithmetic stays within the guarded environment of its caller. */

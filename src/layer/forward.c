@@ -3,8 +3,19 @@
  * inlay_forward(): the batch is validated and described as work, planned, and run. inlay_forward_explain() prints the
  * plan instead.
  */
+#include "dispatch/dispatch.h"
 #include "layer/describe.h"
 #include "layer/plan.h"
+
+/* Chooses the stores of a call if they are learnt: by timing it, on CPUs of which nobody has measured how fast outputs
+   are read. */
+static struct inlay_epoch_call begin_call(const struct inlay_work *work)
+{
+    struct inlay_thresholds own;
+    const bool learns = work->spec->stores == INLAY_STORES_AUTOMATIC && work->learner != NULL &&
+                        inlay_dispatch()->streams && inlay_thresholds(&own)->cpu->stream_bytes == 0;
+    return inlay_epoch_begin(learns ? work->learner : NULL, work->rows * work->row_bytes);
+}
 
 inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, void *out, size_t out_stride_bytes,
                            const inlay_executor *executor, inlay_fault *fault)
@@ -14,8 +25,10 @@ inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, v
     inlay_status status = inlay_describe(&work, layer, batch, out, out_stride_bytes, executor, fault);
     if (status != INLAY_OK || work.rows == 0)
         return status;
-    inlay_make_plan(&plan, &work, executor);
+    const struct inlay_epoch_call call = begin_call(&work);
+    inlay_make_plan(&plan, &work, executor, &call);
     inlay_plan_run(&plan, &work, executor);
+    inlay_epoch_end(&call);
     return INLAY_OK;
 }
 
@@ -32,8 +45,16 @@ inlay_status inlay_forward_explain(const inlay_layer *layer, const inlay_batch *
         return INLAY_ERROR_NULL;
     if (text_bytes == 0)
         return INLAY_ERROR_SHAPE;
+    /* Of a copy, since what was learnt must not change. */
+    struct inlay_learner copy = {.classes = {{.calls = 0}}};
+    inlay_learnt learnt;
+    inlay_learner_read(&layer->learnt, &learnt);
+    inlay_learner_begin(&copy, &learnt);
+    work.learner = work.learner != NULL ? &copy : NULL;
+    const struct inlay_epoch_call call = begin_call(&work);
     if (work.rows > 0)
-        inlay_make_plan(&plan, &work, executor);
-    inlay_plan_print(&plan, &work, text, text_bytes);
+        inlay_make_plan(&plan, &work, executor, &call);
+    const struct inlay_class *class = work.rows > 0 ? plan.moves.options.learns : NULL;
+    inlay_plan_print(&plan, &work, class != NULL ? learnt.samples[class - copy.classes] : 0, text, text_bytes);
     return INLAY_OK;
 }

@@ -12,9 +12,9 @@
 static void begin_group(struct inlay_tile *tile, const struct inlay_group *group, const inlay_table *table, float scale,
                         bool positioned)
 {
-    inlay_tile_begin(tile, &group->part->plan->moves, table, scale, group->columns, positioned);
+    /* run_sequence() has prefetched the rows */
+    inlay_tile_begin(tile, &group->part->plan->moves, NULL, table, scale, group->columns, positioned, INLAY_F32);
     tile->call.stream = group->stream;
-    tile->moves = NULL; /* run_sequence() has prefetched the rows */
 }
 
 /* Writes row * scale, plus position_rows[i] if there are any. Like the next two it is not inlined: its tile
@@ -222,6 +222,7 @@ static void run_sequence(const struct inlay_part *part, size_t b, unsigned char 
                     inlay_position_within(work, inlay_next_position(work, &counter, group.first + i, s + i));
         }
         run_group(&group, inlay_out_of(work, sequence, b, s), buffer);
+        inlay_pace_wrote(part->pace, group.count * work->row_bytes);
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/arguments.h"
 #include "dispatch/tuning.h"
+#include "learn/learner.h"
 
 /* What a layer reads in each call, which no output may overlap: the arrays of three tables, gamma, beta, the mapping
    and the weights of tokens, the handle and that of its sinusoid. Of the first `loose` ranges only some bytes are read:
@@ -22,8 +23,10 @@ struct inlay_layer {
     inlay_table tokens, positions, segments;
     struct inlay_layer_reads reads;
     inlay_tuning tuning;
-    size_t row_bytes;  /* of the output; 0 if they overflow */
-    bool special_rows; /* as in struct inlay_work */
+    size_t row_bytes;              /* of the output; 0 if they overflow */
+    bool special_rows;             /* as in struct inlay_work */
+    struct inlay_learner *learner; /* null: the layer learns nothing */
+    struct inlay_learner learnt;
 };
 
 /* Rows of the vocabulary that a table is, or is a shard of. */

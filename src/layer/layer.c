@@ -2,6 +2,7 @@
 /*
  * Making and destroying layers.
  */
+#include "base/environment.h"
 #include "base/fpenv.h"
 #include "base/least.h"
 #include "base/line.h"
@@ -9,6 +10,8 @@
 #include "dispatch/dispatch.h"
 #include "layer/handle.h"
 #include "positions/generator.h"
+
+#include <string.h>
 
 /* Returns the fields of a view that this version knows; the rest was checked to be zero. */
 static inlay_table known_part(const inlay_table *table)
@@ -47,6 +50,13 @@ static __attribute__((noinline)) void fill_cache(const inlay_layer *layer, size_
     inlay_fpenv_leave(host);
 }
 
+static bool learns(const inlay_layer_spec *spec)
+{
+    const char *variable = inlay_environment("INLAY_LEARNING");
+    return spec->tuning == NULL && spec->learning == INLAY_LEARNING_ON &&
+           (variable == NULL || strcmp(variable, "off") != 0);
+}
+
 inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_allocator *allocator, inlay_layer **layer)
 {
     if (layer == NULL)
@@ -79,6 +89,10 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
                         spec->token_mapping != NULL,
         .tuning = spec->tuning != NULL ? *spec->tuning : inlay_tuning_default(),
     };
+    made->learner = learns(spec) ? &made->learnt : NULL;
+    if (spec->learnt != NULL)
+        inlay_learner_begin(&made->learnt, spec->learnt);
+    made->spec.learnt = NULL;
     made->spec.tokens = &made->tokens;
     made->spec.tuning = &made->tuning;
     if (spec->segments != NULL) {
@@ -103,4 +117,14 @@ void inlay_layer_destroy(inlay_layer *layer)
 {
     if (layer != NULL)
         layer->allocator.release(layer->allocator.ctx, layer);
+}
+
+inlay_status inlay_layer_learnt(const inlay_layer *layer, inlay_learnt *learnt)
+{
+    if (layer == NULL || learnt == NULL)
+        return INLAY_ERROR_NULL;
+    if (!inlay_struct_known(learnt, sizeof *learnt))
+        return INLAY_ERROR_OPTION;
+    inlay_learner_read(&layer->learnt, learnt);
+    return INLAY_OK;
 }

@@ -30,6 +30,9 @@ static void run_part(const struct inlay_part *part)
     const struct inlay_work *work = part->work;
     struct inlay_fpenv host = inlay_fpenv_enter();
     struct inlay_part tokens = *part;
+    struct inlay_pace pace;
+    tokens.pace = &pace;
+    inlay_pace_begin(&pace, &part->plan->moves.options);
     if (work->batch.offsets != NULL) {
         tokens.s_end = inlay_least(part->s_end, work->longest);
         tokens.s = inlay_least(part->s, tokens.s_end);
@@ -40,6 +43,7 @@ static void run_part(const struct inlay_part *part)
         routes[part->plan->route](&tokens);
     if (part->plan->moves.stream)
         inlay_store_fence();
+    inlay_pace_end(&pace);
     inlay_fpenv_leave(host);
 }
 
@@ -68,7 +72,7 @@ void inlay_plan_run(const struct inlay_plan *plan, const struct inlay_work *work
 {
     const size_t parts = plan->across_positions * plan->across_sequences;
     if (parts == 1) {
-        const struct inlay_part whole = {work, plan, 0, work->batch.sequences, 0, plan->length};
+        const struct inlay_part whole = {work, plan, NULL, 0, work->batch.sequences, 0, plan->length};
         run_part(&whole);
         return;
     }

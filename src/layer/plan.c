@@ -50,25 +50,23 @@ static void choose_route(struct inlay_plan *plan, const struct inlay_work *work,
     plan->route_reason = reason != NULL ? reason : "tokens * scale and consecutive positions alone";
 }
 
-/* Sets how the fast path computes those position rows that it does not read. */
+/* Sets how the fast path computes those position rows that it does not read, and whether it could do either. */
 static void choose_computing(struct inlay_plan *plan, const struct inlay_work *work, bool in_memory)
 {
+    struct inlay_options *options = &plan->moves.options;
     const bool one_sequence_per_part = plan->across_sequences == work->batch.sequences;
-    plan->by_sequence = one_sequence_per_part || (work->batch.starts != NULL && !in_memory);
-    if (in_memory && (!plan->by_sequence || work->longest * work->row_bytes <= work->spec->tuning->compute_bytes))
+    const size_t least_bytes = inlay_least(work->spec->tuning->compute_bytes, INLAY_LEARN_LEAST_BYTES);
+    if (in_memory && (!one_sequence_per_part || work->longest * work->row_bytes <= least_bytes))
         return;
+    plan->by_sequence = one_sequence_per_part || work->batch.starts != NULL;
     plan->fused = plan->by_sequence && work->tokens->type == INLAY_F32 && !work->special_rows &&
                   inlay_sinusoid_adds(work->spec->sinusoid, work->out, work->out_stride_bytes, plan->moves.stream);
     if (plan->fused && plan->moves.kernels->lanes > 0)
         plan->compute_tokens = work->spec->tuning->compute_bytes / work->row_bytes;
-    if (!in_memory) {
-        plan->positions = INLAY_POSITIONS_COMPUTED;
-        plan->positions_reason = "not all of them are cached";
-    } else if (work->longest > plan->compute_tokens) {
-        plan->positions = INLAY_POSITIONS_COMPUTED;
-        plan->positions_reason = "a part has one sequence, whose rows take more than compute_bytes: computing them is "
-                                 "faster than reading them";
-    }
+    options->prefetchers[1] =
+        plan->fused && plan->moves.kernels->prefetches ? INLAY_PREFETCHER_SINUSOIDS : INLAY_PREFETCHER_NONE;
+    options->either = in_memory && one_sequence_per_part && plan->compute_tokens < SIZE_MAX / work->row_bytes;
+    options->computes = !in_memory || work->longest > plan->compute_tokens;
 }
 
 static void choose_positions(struct inlay_plan *plan, const struct inlay_work *work, bool in_memory)
@@ -93,58 +91,61 @@ static void choose_positions(struct inlay_plan *plan, const struct inlay_work *w
         choose_computing(plan, work, in_memory);
 }
 
-static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work, size_t written_bytes)
+/* Sets where positions come from that could be read or computed, when the layer has said what it has learnt. */
+static void choose_source(struct inlay_plan *plan, bool in_memory)
 {
+    const struct inlay_options *options = &plan->moves.options;
+    const bool tries = options->tries_source, learnt = options->either && options->learns != NULL;
+    if (!options->computes && !tries)
+        return;
+    plan->positions = INLAY_POSITIONS_COMPUTED;
+    plan->positions_reason = !in_memory ? "not all of them are cached"
+                             : learnt   ? "a part has one sequence, and computing them took less time than reading them"
+                                        : "a part has one sequence, whose rows take more than compute_bytes";
+    if (learnt)
+        plan->compute_tokens = INLAY_PART_POSITIONS;
+    plan->read_quarters = !tries ? 0 : options->whole ? (options->computes ? 4 : 0) : options->computes ? 1 : 3;
+}
+
+static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work, const struct inlay_epoch_call *call)
+{
+    const inlay_stores stores = work->spec->stores;
     const struct inlay_kernels *kernels = plan->moves.kernels;
-    plan->moves.stream = inlay_streams(kernels, work->spec->stores, work->spec->tuning, written_bytes);
-    plan->stores_reason = kernels->streams ? "the caller chose" : "this ISA has no others";
-    if (kernels->streams && work->spec->stores == INLAY_STORES_AUTOMATIC)
-        plan->stores_reason =
-            plan->moves.stream ? "the output is larger than stream_bytes" : "the output is no larger than stream_bytes";
+    plan->moves.stream = inlay_streams(kernels, stores, work->spec->tuning, work->rows * work->row_bytes);
+    plan->stores_reason =
+        plan->moves.stream ? "the output is larger than stream_bytes" : "the output is no larger than stream_bytes";
+    if (!kernels->streams) {
+        plan->stores_reason = "this ISA has no others";
+    } else if (stores != INLAY_STORES_AUTOMATIC) {
+        plan->stores_reason = "the caller chose";
+    } else if (call->epochs != NULL) {
+        plan->moves.stream = call->streams;
+        plan->stores_reason = call->timed ? "both kinds of stores are timed" : "they were faster for such outputs";
+    }
 }
 
-/* Returns why whole rows are prefetched, and not only their first lines; null if they are not. */
-static const char *whole_rows_reason(const struct inlay_work *work, size_t row_bytes, size_t all_bytes)
+/* Sets what is prefetched, or that the layer learns it. */
+static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *work, size_t all_bytes, bool learns)
 {
-    if (all_bytes > work->spec->tuning->l2_bytes)
-        return "the rows of the call take more than l2_bytes";
-    if (work->tokens->type != INLAY_F32)
-        return "quantised rows are short";
-    if (work->tokens->rows * work->tokens->stride_bytes > INLAY_COLD_TABLE_BYTES && row_bytes <= INLAY_SHORT_ROW_BYTES)
-        return "short rows of a table that no cache holds";
-    return NULL;
-}
-
-/* Returns whether whole rows are prefetched between rows of the block before, and not all at once. */
-static bool prefetches_between_rows(const struct inlay_work *work, size_t row_bytes)
-{
-    const bool cold = work->tokens->rows * work->tokens->stride_bytes > INLAY_COLD_TABLE_BYTES;
-    const bool few_walks = row_bytes <= INLAY_LONE_ROW_BYTES || row_bytes >= INLAY_BESIDE_ROW_BYTES;
-    return work->tokens->type == INLAY_F32 && work->spec->out_type == INLAY_F32 && (!cold || few_walks);
-}
-
-/* Sets what is prefetched: in blocks of rows whose floats take prefetch_bytes, or of first lines. */
-static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *work, size_t all_bytes)
-{
-    const size_t bytes = work->spec->tuning->prefetch_bytes;
-    plan->moves.prefetch_rows = plan->rows_ahead = 0;
-    plan->moves.whole_rows = plan->moves.between_rows = false;
+    struct inlay_options *options = &plan->moves.options;
     struct inlay_thresholds own;
-    plan->moves.narrow_moves = inlay_thresholds(&own)->narrow_moves && all_bytes <= work->spec->tuning->l2_bytes;
-    plan->prefetch_reason = bytes == 0 ? "prefetch_bytes is 0" : "there is one token";
-    if (bytes == 0 || (work->batch.sequences == 1 && work->longest == 1))
-        return; /* a single token does without the division */
+    const struct inlay_thresholds *thresholds = inlay_thresholds(&own);
+    plan->moves.narrow_moves = thresholds->cpu->narrow_moves && all_bytes <= thresholds->l2_bytes;
+    plan->prefetch_reason = work->batch.ids == NULL ? "rows follow each other" : "there is one token";
+    options->prefetch = INLAY_PREFETCH_NONE;
+    if (work->batch.ids == NULL || (work->batch.sequences == 1 && work->longest == 1))
+        return;
     const size_t row_bytes = inlay_table_row_bytes(work->tokens->type, work->tokens->dim);
-    const char *reason = whole_rows_reason(work, row_bytes, all_bytes);
-    plan->moves.whole_rows = reason != NULL;
-    plan->moves.between_rows = plan->moves.whole_rows && plan->route == INLAY_ROUTE_FAST &&
-                               plan->moves.kernels->prefetches && prefetches_between_rows(work, row_bytes);
-    plan->prefetch_reason = reason != NULL ? reason : "the rows of the call take no more than l2_bytes";
-    plan->moves.prefetch_rows = INLAY_PREFETCH_LINES_ROWS;
-    if (plan->moves.whole_rows)
-        plan->moves.prefetch_rows = inlay_block_rows(work->spec->tuning, work->tokens->dim * sizeof(float));
-    if (plan->moves.kernels->prefetches)
-        plan->rows_ahead = inlay_most(inlay_least(INLAY_AHEAD_BYTES / row_bytes, INLAY_AHEAD_MOST), INLAY_AHEAD_LEAST);
+    plan->prefetch_reason = "the caller chose";
+    options->prefetch = work->spec->tuning->prefetch;
+    if (options->prefetch == INLAY_PREFETCH_AUTOMATIC) {
+        plan->prefetch_reason = "what loses least on CPUs of this kind";
+        options->prefetch = inlay_first_strategy(thresholds, work->tokens, row_bytes, all_bytes);
+    }
+    if (learns)
+        inlay_learner_join(work->learner, all_bytes, plan->by_sequence, options);
+    if (options->learns != NULL)
+        plan->prefetch_reason = "the fastest so far of those that the layer has timed";
 }
 
 /* Cuts along positions first, because parts side by side in the batch each read or compute the same position rows. */
@@ -166,7 +167,8 @@ static void choose_parts(struct inlay_plan *plan, const struct inlay_work *work,
     plan->across_sequences = inlay_least(parts / plan->across_positions, work->batch.sequences);
 }
 
-void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor)
+void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor,
+                     const struct inlay_epoch_call *call)
 {
     const inlay_layer_spec *spec = work->spec;
     const bool pooled = spec->pooling != INLAY_POOLING_NONE, padded = work->batch.padded_length > 0;
@@ -177,11 +179,18 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
         all_bytes = SIZE_MAX;
 
     plan->moves.kernels = inlay_dispatch();
+    plan->moves.options = (struct inlay_options){.learns = NULL};
     plan->length = padded ? work->batch.padded_length : work->longest;
+    plan->read_quarters = 0;
     const bool in_memory = spec->sinusoid == NULL || work->positions_end <= spec->positions->rows;
-    choose_stores(plan, work, work->rows * work->row_bytes);
+    choose_stores(plan, work, call);
     choose_route(plan, work, in_memory);
+    if (plan->route == INLAY_ROUTE_FAST && work->tokens->type == INLAY_F32 && spec->out_type == INLAY_F32 &&
+        plan->moves.kernels->prefetches)
+        plan->moves.options.prefetchers[0] = INLAY_PREFETCHER_ROWS;
     choose_parts(plan, work, executor, all_bytes);
     choose_positions(plan, work, in_memory);
-    choose_prefetch(plan, work, all_bytes);
+    /* What is timed beside non-temporal stores that are only being tried says nothing of others. */
+    choose_prefetch(plan, work, all_bytes, !(call->timed && call->streams));
+    choose_source(plan, in_memory);
 }

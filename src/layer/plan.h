@@ -37,8 +37,7 @@ struct inlay_plan {
     bool by_sequence;      /* sequences share no position rows and are embedded one after another */
     bool fused;            /* if by_sequence: each entry is added to its token as it is computed */
     size_t compute_tokens; /* if by_sequence: longer sequences compute their positions even if these are cached */
-
-    size_t rows_ahead; /* rows that a fused pass prefetches ahead of the one that it computes; 0: none */
+    size_t read_quarters;  /* of each sequence, whose positions are read even so, to time both */
 
     /* Parts: a grid over positions [0, length) and sequences. */
     size_t length;
@@ -46,15 +45,19 @@ struct inlay_plan {
     const char *parts_reason;
 };
 
-void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor);
+/* `call` has the stores if they are learnt. */
+void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor,
+                     const struct inlay_epoch_call *call);
 
-/* Writes the plan as text, as inlay_forward_explain() promises. */
-void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *work, char *to, size_t bytes);
+/* Writes the plan as text, as inlay_forward_explain() promises, with the parts of calls that the layer has timed. */
+void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *work, uint32_t samples, char *to,
+                      size_t bytes);
 
 /* Tokens [s, s_end) of sequences [b, b_end), as far as each has them: what one thread computes at a time. */
 struct inlay_part {
     const struct inlay_work *work;
     const struct inlay_plan *plan;
+    struct inlay_pace *pace;
     size_t b, b_end, s, s_end;
 };
 

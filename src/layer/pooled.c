@@ -11,9 +11,10 @@
 /* Begins a tile that adds rows times `scale` to the floats in `sum`, or replaces these by its one row. */
 static void begin_pooled(struct inlay_tile *tile, const struct inlay_part *part, float scale, bool adds)
 {
-    inlay_tile_begin(tile, &part->plan->moves, part->work->tokens, scale, part->work->tokens->dim, adds);
+    /* sum_rows() has prefetched the rows */
+    inlay_tile_begin(tile, &part->plan->moves, NULL, part->work->tokens, scale, part->work->tokens->dim, adds,
+                     INLAY_F32);
     tile->call.stream = false;
-    tile->moves = NULL; /* sum_rows() has prefetched the rows */
 }
 
 /* Tokens of a part whose rows are prefetched together, over the ends of sequences. */
@@ -30,7 +31,7 @@ static void sum_addresses(const struct inlay_part *part, struct inlay_sequence s
     struct inlay_tile tile;
     for (size_t done = 0, n; done < sequence.count; done += n) {
         const size_t token = sequence.first + done;
-        n = done == 0 ? 1 : inlay_least(sequence.count - done, INLAY_PREFETCH_ROWS);
+        n = done == 0 ? 1 : inlay_least(sequence.count - done, INLAY_BLOCK_ROWS);
         prefetch->done = inlay_prefetch_tokens(part, token, n, prefetch->done, prefetch->end);
         if (done <= 1)
             begin_pooled(&tile, part, work->spec->scale, done > 0);
@@ -94,6 +95,7 @@ static void pool(const struct inlay_part *part, size_t b, struct prefetch *prefe
         .part = part, .first = b, .count = 1, .kinds = {INLAY_ROW}, .floats = {sum}, .columns = work->tokens->dim};
     unsigned char *out = work->out + b * work->out_stride_bytes;
     inlay_finish_group(&group, &out);
+    inlay_pace_wrote(part->pace, inlay_sequence_of(work, b).count * work->row_bytes);
 }
 
 __attribute__((noinline)) void inlay_run_pooled(const struct inlay_part *part)

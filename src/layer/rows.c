@@ -101,23 +101,26 @@ void inlay_row_addresses(const struct inlay_work *work, size_t first, size_t n, 
 size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t count, size_t prefetched, size_t end)
 {
     const struct inlay_work *work = part->work;
-    const size_t rows = inlay_most(part->plan->moves.prefetch_rows, count);
-    const size_t ahead = part->plan->moves.whole_rows ? rows : 0;
+    const struct inlay_strategy *strategy = &inlay_strategies[part->pace->prefetch];
+    const size_t row_bytes = inlay_table_row_bytes(work->tokens->type, work->tokens->dim);
+    if (!strategy->lines && !strategy->blocks)
+        return prefetched;
+    const size_t rows = inlay_most(inlay_block_rows(strategy, row_bytes), count);
+    const size_t ahead = strategy->blocks ? rows : 0;
     const size_t needed = token + inlay_most(count, ahead + 1);
-    if (part->plan->moves.prefetch_rows == 0 || prefetched >= inlay_least(end, needed))
+    if (prefetched >= inlay_least(end, needed))
         return prefetched;
     const size_t next = inlay_least(end, token + ahead + rows);
     const bool scaled = inlay_row_formats[work->tokens->type].scales != INLAY_SCALES_NONE;
-    const size_t row_bytes = inlay_table_row_bytes(work->tokens->type, work->tokens->dim);
     while (prefetched < next) {
-        const unsigned char *found[INLAY_PREFETCH_ROWS], *scales[INLAY_PREFETCH_ROWS];
+        const unsigned char *found[INLAY_BLOCK_ROWS], *scales[INLAY_BLOCK_ROWS];
         size_t n = 0;
         if (inlay_addresses_suffice(work)) {
-            n = inlay_least(next - prefetched, INLAY_PREFETCH_ROWS);
+            n = inlay_least(next - prefetched, INLAY_BLOCK_ROWS);
             inlay_row_addresses(work, prefetched, n, found);
             prefetched += n;
         }
-        for (; prefetched < next && n < INLAY_PREFETCH_ROWS; prefetched++) {
+        for (; prefetched < next && n < INLAY_BLOCK_ROWS; prefetched++) {
             size_t row;
             if (inlay_row_of(work, prefetched, &row) == INLAY_ROW) {
                 const struct inlay_row_place place = inlay_row_place(work->tokens, row, 0);
@@ -125,7 +128,7 @@ size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t
                 scales[n++] = place.scales;
             }
         }
-        inlay_prefetch_rows(&part->plan->moves, found, scaled ? scales : NULL, n, row_bytes);
+        inlay_prefetch_rows(strategy, found, scaled ? scales : NULL, n, row_bytes);
     }
     return next;
 }

@@ -10,6 +10,7 @@
 #include "base/bits.h"
 #include "base/least.h"
 #include "dispatch/tuning.h"
+#include "learn/learner.h"
 #include "positions/sinusoid.h"
 #include "table/sequences.h"
 
@@ -18,8 +19,9 @@ struct inlay_work {
     const inlay_layer_spec *spec; /* with a tuning; with a sinusoid, its `positions` are the cached rows, and later ones
                                      are computed */
     const inlay_table *tokens;    /* of the spec */
-    inlay_batch batch;            /* a copy; length is that of the sequences, or of all tokens with offsets. Without ids
-                                     token i takes row i */
+    struct inlay_learner *learner; /* of the layer; null: nothing is learnt */
+    inlay_batch batch; /* a copy; length is that of the sequences, or of all tokens with offsets. Without ids
+                          token i takes row i */
     unsigned char *out;
     size_t out_stride_bytes;
     size_t row_bytes;         /* of the output */

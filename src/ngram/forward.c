@@ -26,6 +26,7 @@ struct work {
     size_t column, columns;        /* of every row */
     const inlay_table *tile_table; /* whose rows the tile takes; null: the tile has not begun */
     struct inlay_tile *tile;
+    struct inlay_pace *pace;
     unsigned char *buffer;
 };
 
@@ -45,11 +46,10 @@ static void use_table(struct work *work, const inlay_table *table)
         return;
     end_tile(work);
     work->tile_table = table;
-    inlay_tile_begin(work->tile, &work->pass->moves, table, gather->scale, work->columns, gather->sums);
+    inlay_tile_begin(work->tile, &work->pass->moves, work->pace, table, gather->scale, work->columns, gather->sums,
+                     gather->sums ? INLAY_F32 : gather->out_type);
     if (gather->sums)
         work->tile->call.stream = false;
-    else
-        work->tile->call.out_type = gather->out_type;
 }
 
 /* Appends the rows of a chunk for tokens from `token` on, and sets found[t] of those that have any. Sums of token t are
@@ -160,7 +160,9 @@ static __attribute__((noinline)) void run_forward(const struct inlay_ngram_pass 
     const struct inlay_ngram_gather *gather = pass->terms;
     _Alignas(INLAY_CACHE_LINE) unsigned char buffer[ROW_BUFFER_BYTES];
     struct inlay_tile tile;
-    struct work work = {.pass = pass, .gather = gather, .tile = &tile, .buffer = buffer};
+    struct inlay_pace pace;
+    struct work work = {.pass = pass, .gather = gather, .tile = &tile, .pace = &pace, .buffer = buffer};
+    inlay_pace_begin(&pace, &pass->moves.options);
     const size_t piece = gather->sums ? inlay_least(gather->dim, ROW_BUFFER_FLOATS) : gather->dim;
     for (work.column = 0; work.column < gather->dim; work.column += piece) {
         work.columns = inlay_least(gather->dim - work.column, piece);
@@ -170,22 +172,23 @@ static __attribute__((noinline)) void run_forward(const struct inlay_ngram_pass 
 
 /* Decides how rows are moved. Tables of n-grams are large and their rows lie apart at random, so whole rows are
    prefetched, in blocks. */
-static struct inlay_moves choose_moves(const inlay_ngram *ngram, const struct inlay_ngram_gather *gather, size_t tokens)
+static struct inlay_moves choose_moves(const struct inlay_ngram_gather *gather, size_t tokens)
 {
     struct inlay_thresholds own;
-    const inlay_table *table = gather->tables[ngram->columns[gather->first_column].table];
-    const size_t table_row_bytes = inlay_table_row_bytes(table->type, table->dim);
+    const struct inlay_thresholds *thresholds = inlay_thresholds(&own);
     const size_t rows = gather->sums ? 1 : gather->columns;
     size_t bytes;
     if (__builtin_mul_overflow(tokens, rows * gather->row_bytes, &bytes))
         bytes = SIZE_MAX;
-    const bool prefetches = gather->tuning.prefetch_bytes > 0 && (tokens > 1 || gather->columns > 1);
+    const inlay_prefetch chosen = gather->tuning.prefetch;
+    const bool one_row = tokens == 1 && gather->columns == 1;
     const struct inlay_kernels *kernels = inlay_dispatch();
     return (struct inlay_moves){
         .kernels = kernels,
-        .prefetch_rows = prefetches ? inlay_block_rows(&gather->tuning, table_row_bytes) : 0,
-        .whole_rows = true,
-        .narrow_moves = inlay_thresholds(&own)->narrow_moves && bytes <= gather->tuning.l2_bytes,
+        .options = {.prefetch = one_row                              ? INLAY_PREFETCH_NONE
+                                : chosen == INLAY_PREFETCH_AUTOMATIC ? INLAY_PREFETCH_L2_BLOCKS
+                                                                     : chosen},
+        .narrow_moves = thresholds->cpu->narrow_moves && bytes <= thresholds->l2_bytes,
         .stream = inlay_streams(kernels, gather->stores, &gather->tuning, bytes),
     };
 }
@@ -219,7 +222,7 @@ inlay_status inlay_ngram_forward(const inlay_ngram *ngram, const inlay_ngram_bat
         return status;
     const struct inlay_ngram_pass pass = {
         .input = &input,
-        .moves = choose_moves(ngram, &gather, input.tokens),
+        .moves = choose_moves(&gather, input.tokens),
         .first_column = gather.first_column,
         .columns = gather.columns,
         .out = out,

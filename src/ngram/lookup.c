@@ -10,7 +10,7 @@ static bool lookup_known(const inlay_ngram_lookup *lookup)
 {
     const bool sums = lookup->combine == INLAY_NGRAM_SUM;
     return inlay_struct_known(lookup, sizeof *lookup) &&
-           (lookup->tuning == NULL || inlay_struct_known(lookup->tuning, sizeof *lookup->tuning)) &&
+           (lookup->tuning == NULL || inlay_tuning_known(lookup->tuning)) &&
            (sums || lookup->combine == INLAY_NGRAM_CONCAT) && inlay_type_bytes(lookup->out_type) > 0 &&
            lookup->stores <= INLAY_STORES_STREAMED && (!sums || lookup->column_stride_bytes == 0);
 }

@@ -257,6 +257,7 @@ static void generate(struct inlay_generator *generator, const struct inlay_place
         tile.sin_at = row.sin * sizeof(float);
         tile.cos_at = row.cos * sizeof(float);
         tile.scale = fused->scale;
+        tile.near = fused->near;
     }
     if (placement->last)
         write_last_column(generator, placement->last_column, n, out, stride_bytes);

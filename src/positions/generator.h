@@ -54,6 +54,7 @@ struct inlay_fused_rows {
     const unsigned char *const *tokens; /* null, or token rows [n] that the generated rows are added to */
     float scale;                        /* the factor of the tokens */
     const unsigned char *const *next;   /* null, or rows [n] to prefetch, since they will be read next */
+    bool near;                          /* to L1, else to L2 */
 };
 
 /* Writes the next n rows with ordinary stores, placed as `placement` says. For recipes each row needs room for floats,

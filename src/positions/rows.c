@@ -50,7 +50,8 @@ void inlay_rows_run(struct inlay_rows *rows, const inlay_executor *executor)
     struct rows_in_parts cut = {.rows = rows, .blocks = (rows->n + INLAY_ANCHOR_ROWS - 1) / INLAY_ANCHOR_ROWS};
     cut.parts = inlay_least(inlay_parts(executor, bytes), cut.blocks);
     rows->kernels = inlay_dispatch();
-    rows->stream = rows->kernels->streams && rows->sin == NULL && bytes > INLAY_FILL_BYTES;
+    const inlay_tuning tuning = inlay_tuning_default();
+    rows->stream = rows->kernels->streams && rows->sin == NULL && bytes > tuning.stream_bytes;
     inlay_run_parts(executor, cut.parts, fill_part, &cut);
 }
 

@@ -51,14 +51,31 @@ VEC_INLINE void embed_line(const unsigned char *row, const unsigned char *positi
     }
 }
 
+/* A row of which one line is prefetched beside each line that is written; null: none. */
+struct embed_beside {
+    const unsigned char *row;
+    bool near;
+};
+
+static const struct embed_beside embed_alone = {NULL, false};
+
+VEC_INLINE void embed_prefetch(struct embed_beside beside, size_t at)
+{
+    if (beside.row != NULL)
+        inlay_prefetch_line(beside.row + at, beside.near);
+}
+
 /* Writes any columns at any address with ordinary stores. */
 VEC_INLINE void embed_cached(const unsigned char *row, const unsigned char *position, unsigned char *out,
-                             size_t columns, float scale, struct embed_terms terms, bool narrow_moves)
+                             size_t columns, float scale, struct embed_terms terms, bool narrow_moves,
+                             struct embed_beside beside)
 {
     const size_t bytes = columns * sizeof(float);
     size_t at = 0;
-    for (; at + INLAY_CACHE_LINE <= bytes; at += INLAY_CACHE_LINE)
+    for (; at + INLAY_CACHE_LINE <= bytes; at += INLAY_CACHE_LINE) {
+        embed_prefetch(beside, at);
         embed_line(row + at, position + at, out + at, scale, terms, narrow_moves);
+    }
     for (; at + VEC_BYTES <= bytes; at += VEC_BYTES)
         vec_store(out + at, embed_value(vec_load(row + at), vec_load(position + at), scale, terms));
     /* A masked store of a whole line would reach into the next line, and wait for what is streamed there. */
@@ -109,17 +126,17 @@ VEC_INLINE void embed_release(struct embed_held *held)
  * Writes the whole cache lines of `out` with streaming stores. The end of a row that does not fill its line is held
  * until the next row fills it; columns that nothing is held before are written with ordinary stores. A line that is
  * half streamed and half stored costs both, and one whose stores do not follow each other at once costs up to 1.4 times
- * as much. With each line, one of the row `beside` is prefetched, if that is not null.
+ * as much.
  */
 VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *position, unsigned char *out,
                                size_t columns, float scale, struct embed_terms terms, struct embed_held *held,
-                               const unsigned char *beside)
+                               struct embed_beside beside)
 {
     size_t head = vec_columns_before_line(out, sizeof(float), columns);
     if (head > 0 && held->end == out) {
         const size_t at = held->full % EMBED_HELD_LINES;
         const size_t filled = (size_t)(out - held->out[at]), bytes = head * sizeof(float);
-        embed_cached(row, position, held->line[at] + filled, head, scale, terms, false);
+        embed_cached(row, position, held->line[at] + filled, head, scale, terms, false, embed_alone);
         held->end += bytes;
         if (filled + bytes == INLAY_CACHE_LINE) {
             held->end = NULL;
@@ -128,12 +145,11 @@ VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *po
                 embed_stream_oldest(held);
         }
     } else if (head > 0) {
-        embed_cached(row, position, out, head, scale, terms, false);
+        embed_cached(row, position, out, head, scale, terms, false, embed_alone);
     }
     size_t end = head + (columns - head) / LINE_FLOATS * LINE_FLOATS;
     for (size_t column = head; column < end; column += LINE_FLOATS) {
-        if (beside != NULL)
-            inlay_prefetch_line(beside + column * sizeof(float));
+        embed_prefetch(beside, column * sizeof(float));
         vec line[INLAY_CACHE_LINE / VEC_BYTES];
         for (size_t i = 0; i < INLAY_CACHE_LINE / VEC_BYTES; i++) {
             size_t at = column * sizeof(float) + i * VEC_BYTES;
@@ -146,7 +162,7 @@ VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *po
         const size_t at = end * sizeof(float);
         embed_release(held);
         const size_t next = held->full % EMBED_HELD_LINES;
-        embed_cached(row + at, position + at, held->line[next], columns - end, scale, terms, false);
+        embed_cached(row + at, position + at, held->line[next], columns - end, scale, terms, false, embed_alone);
         held->out[next] = out + at;
         held->end = out + columns * sizeof(float);
     }
@@ -166,15 +182,17 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_
         unsigned char *out = tile.out[i];
         /* Floats at odd addresses never fill a line. */
         const bool stream = tile.stream && (uintptr_t)out % sizeof(float) == 0;
-        const bool beside = stream && tile.next != NULL && tile.columns * sizeof(float) >= INLAY_BESIDE_ROW_BYTES;
-        if (tile.next != NULL && !beside)
-            inlay_prefetch_lines(tile.next[i], tile.columns * sizeof(float));
+        struct embed_beside beside = {tile.next != NULL ? tile.next[i] : NULL, tile.near};
+        if (beside.row != NULL && !tile.beside) {
+            inlay_prefetch_lines(beside.row, tile.columns * sizeof(float), tile.near);
+            beside.row = NULL;
+        }
         if (stream)
-            embed_streamed(row, position, out, tile.columns, tile.scale, terms, &held, beside ? tile.next[i] : NULL);
+            embed_streamed(row, position, out, tile.columns, tile.scale, terms, &held, beside);
         else if (narrow_moves)
-            embed_cached(row, position, out, tile.columns, tile.scale, terms, true);
+            embed_cached(row, position, out, tile.columns, tile.scale, terms, true, beside);
         else
-            embed_cached(row, position, out, tile.columns, tile.scale, terms, false);
+            embed_cached(row, position, out, tile.columns, tile.scale, terms, false, beside);
     }
     while (held.streamed < held.full)
         embed_stream_oldest(&held);

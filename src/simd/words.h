@@ -131,20 +131,6 @@ VEC_INLINE float vec_one(const unsigned char *from)
     return x;
 }
 
-/*
- * Prefetches the line at an address, which may be one that cannot be read, while rows are stored around it: to L2, past
- * the few requests that L1 can have under way. Where a line takes several non-temporal stores, a load that misses L1
- * between them lets the line leave in parts; there it goes to L1. (Zen 4: 1.4 times as fast as the other way on either
- * kind of ISA.)
- */
-VEC_INLINE void vec_prefetch(const unsigned char *at)
-{
-    if (sizeof(vec) == INLAY_CACHE_LINE)
-        __builtin_prefetch(at, 0, 2);
-    else
-        __builtin_prefetch(at);
-}
-
 /* Returns how many of `columns` elements lie before the first cache line that begins within them. */
 VEC_INLINE size_t vec_columns_before_line(const unsigned char *out, size_t element_bytes, size_t columns)
 {

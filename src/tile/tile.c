@@ -1,39 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of the embed kernel, and the prefetching before them.
+ * Calls of the embed kernel, and the prefetching before and during them.
  *
- * Token rows lie apart at random, so that the hardware's prefetcher starts again in each. Whole rows are prefetched a
- * block ahead, to L2, which can have more requests to memory under way than L1: one behind the other before the kernel
- * reads the block before, so that the walks through the page table overlap, which a prefetch waits for; or, where few
- * walks are to be waited for, by the kernel, one before each row that it writes, so that requests are always under way.
+ * Token rows lie apart at random, so that the hardware's prefetcher starts again in each. A strategy prefetches the
+ * rows of a block one behind the other, before the kernel reads the block before it, so that the walks through the page
+ * table overlap, which a prefetch waits for; or lets the kernel prefetch a later row while it writes one, so that
+ * requests are always under way. Either way a full block waits until the next one is known.
  */
 #include "tile/tile.h"
 
 #include "base/line.h"
 
+#include <string.h>
+
 /* The loop has few instructions: a prefetch waits for the walk through the page table, and walks overlap only as far as
    the CPU looks ahead. */
-void inlay_prefetch_rows(const struct inlay_moves *moves, const unsigned char *const *rows,
+void inlay_prefetch_rows(const struct inlay_strategy *strategy, const unsigned char *const *rows,
                          const unsigned char *const *scales, size_t n, size_t row_bytes)
 {
     for (size_t i = 0; i < n; i++) {
-        const unsigned char *line = rows[i] - (uintptr_t)rows[i] % INLAY_CACHE_LINE, *end = rows[i] + row_bytes;
         if (scales != NULL)
-            __builtin_prefetch(scales[i]);
-        if (moves->whole_rows)
-            inlay_prefetch_lines(rows[i], row_bytes);
+            inlay_prefetch_line(scales[i], true);
+        if (strategy->blocks)
+            inlay_prefetch_lines(rows[i], row_bytes, false);
         else
-            for (size_t l = 0; l < INLAY_PREFETCH_LINES && line < end; l++, line += INLAY_CACHE_LINE)
-                __builtin_prefetch(line);
+            inlay_prefetch_lines(rows[i], inlay_least(row_bytes, INLAY_LINES * INLAY_CACHE_LINE), true);
     }
 }
 
-void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_moves *moves, const inlay_table *table, float scale,
-                      size_t columns, bool positioned)
+static void use_strategy(struct inlay_tile *tile)
+{
+    tile->strategy = &inlay_strategies[tile->pace != NULL ? tile->pace->prefetch : INLAY_PREFETCH_NONE];
+    tile->block = inlay_block_rows(tile->strategy, tile->row_bytes);
+}
+
+void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_moves *moves, struct inlay_pace *pace,
+                      const inlay_table *table, float scale, size_t columns, bool positioned,
+                      inlay_element_type out_type)
 {
     tile->call = (struct inlay_embed_tile){
         .type = table->type,
-        .out_type = INLAY_F32,
+        .out_type = out_type,
         .rows = tile->rows,
         .scales = inlay_row_formats[table->type].scales != INLAY_SCALES_NONE ? tile->scales : NULL,
         .zeros = inlay_has_zeros(table) ? tile->zeros : NULL,
@@ -47,23 +54,17 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_moves *moves, 
         .narrow_moves = moves->narrow_moves,
     };
     tile->kernel = moves->kernels->embed;
-    tile->moves = moves->prefetch_rows > 0 ? moves : NULL;
-    tile->row_bytes = moves->prefetch_rows > 0 ? inlay_table_row_bytes(table->type, columns) : 0;
-    tile->block = moves->prefetch_rows > 0 ? moves->prefetch_rows : INLAY_PREFETCH_ROWS;
+    tile->pace = pace;
+    tile->row_bytes = inlay_table_row_bytes(table->type, columns);
+    tile->out_bytes = columns * inlay_type_bytes(out_type);
     tile->begin = tile->count = 0;
     tile->waits = false;
+    use_strategy(tile);
 }
 
 bool inlay_tile_takes_both(const inlay_table *a, const inlay_table *b)
 {
     return a->type == b->type && a->group == b->group && inlay_has_zeros(a) == inlay_has_zeros(b);
-}
-
-static void prefetch_block(const struct inlay_tile *tile)
-{
-    const unsigned char *const *scales = tile->call.scales != NULL ? tile->scales + tile->begin : NULL;
-    if (tile->moves != NULL)
-        inlay_prefetch_rows(tile->moves, tile->rows + tile->begin, scales, tile->count, tile->row_bytes);
 }
 
 /* Computes the block of `count` rows that begins at row `begin`, while the kernel prefetches the rows of `next`. */
@@ -78,8 +79,23 @@ static void run_block(struct inlay_tile *tile, size_t begin, size_t count, const
     tile->call.positions = tile->call.positions != NULL ? tile->positions + begin : NULL;
     tile->call.out = tile->out + begin;
     tile->call.next = next;
+    tile->call.beside = tile->strategy->beside;
+    tile->call.near = tile->strategy->near;
     tile->call.count = count;
     tile->kernel(&tile->call);
+}
+
+/* Computes a block whose rows the kernel prefetches ahead: those of the block itself, then the first ones of the block
+   that follows, of which `following` rows are known. */
+static void run_ahead(struct inlay_tile *tile, size_t begin, size_t count, size_t follows, size_t following)
+{
+    const unsigned char *next[INLAY_BLOCK_ROWS + INLAY_AHEAD_MOST];
+    const size_t ahead = tile->strategy->ahead, after = inlay_least(ahead, following);
+    memcpy(next, tile->rows + begin, count * sizeof *next);
+    memcpy(next + count, tile->rows + follows, after * sizeof *next);
+    for (size_t i = count + after; i < count + ahead; i++)
+        next[i] = next[i - 1]; /* is in a cache already */
+    run_block(tile, begin, count, next + ahead);
 }
 
 static size_t other_block(const struct inlay_tile *tile)
@@ -87,33 +103,64 @@ static size_t other_block(const struct inlay_tile *tile)
     return tile->begin == 0 ? tile->block : 0;
 }
 
-/* Prefetches the rows of the block that is being filled, and calls the kernel for the other one if that waits. */
-static void run_waiting(struct inlay_tile *tile)
+/* Prefetches the rows of the block that is being filled, as far as the kernel does not, and calls the kernel for the
+   other one if that waits. Returns how many rows it wrote. */
+static size_t run_waiting(struct inlay_tile *tile)
 {
-    const bool by_kernel = tile->waits && tile->count == tile->block && tile->moves->between_rows;
-    if (!by_kernel)
-        prefetch_block(tile);
-    if (tile->waits)
-        run_block(tile, other_block(tile), tile->block, by_kernel ? tile->rows + tile->begin : NULL);
+    const unsigned char *const *scales = tile->call.scales != NULL ? tile->scales + tile->begin : NULL;
+    if (tile->strategy->lines || tile->strategy->blocks)
+        inlay_prefetch_rows(tile->strategy, tile->rows + tile->begin, scales, tile->count, tile->row_bytes);
+    if (!tile->waits)
+        return 0;
+    if (tile->strategy->ahead > 0)
+        run_ahead(tile, other_block(tile), tile->block, tile->begin, tile->count);
+    else
+        run_block(tile, other_block(tile), tile->block, NULL);
+    tile->waits = false;
+    return tile->block;
+}
+
+/* Computes the block that is being filled, behind which nothing is known. Returns how many rows it wrote. */
+static size_t run_last(struct inlay_tile *tile)
+{
+    const size_t count = tile->count;
+    if (tile->strategy->ahead > 0 && count > 1)
+        run_ahead(tile, tile->begin, count, tile->begin, 0);
+    else if (count > 0)
+        run_block(tile, tile->begin, count, NULL);
+    tile->count = 0;
+    return count;
+}
+
+/* Tells the pace that rows were written. Returns whether another strategy follows. */
+static bool changes_after(struct inlay_tile *tile, size_t rows)
+{
+    return tile->pace != NULL && rows > 0 && inlay_pace_wrote(tile->pace, rows * tile->out_bytes);
 }
 
 void inlay_tile_next(struct inlay_tile *tile)
 {
-    run_waiting(tile);
-    if (tile->moves != NULL && tile->moves->whole_rows) {
+    size_t rows = run_waiting(tile);
+    if (tile->strategy->blocks || tile->strategy->ahead > 0) {
         tile->begin = other_block(tile);
+        tile->count = 0;
         tile->waits = true;
     } else {
-        run_block(tile, tile->begin, tile->count, NULL);
+        rows = run_last(tile);
     }
-    tile->count = 0;
+    if (changes_after(tile, rows)) {
+        if (tile->waits) /* the next blocks have another size */
+            run_block(tile, other_block(tile), tile->block, NULL);
+        tile->waits = false;
+        tile->begin = 0;
+        use_strategy(tile);
+    }
 }
 
 void inlay_tile_run(struct inlay_tile *tile)
 {
-    run_waiting(tile);
-    if (tile->count > 0)
-        run_block(tile, tile->begin, tile->count, NULL);
-    tile->waits = false;
-    tile->count = 0;
+    const size_t waiting = run_waiting(tile), rows = waiting + run_last(tile);
+    tile->begin = 0;
+    if (changes_after(tile, rows))
+        use_strategy(tile);
 }

@@ -6,20 +6,23 @@
 #ifndef INLAY_TILE_TILE_H
 #define INLAY_TILE_TILE_H
 
+#include "base/least.h"
 #include "table/view.h"
 #include "tile/moves.h"
 
 /* Tokens whose pointers a tile holds: two blocks. */
-enum { INLAY_TILE_TOKENS = 2 * INLAY_PREFETCH_ROWS };
+enum { INLAY_TILE_TOKENS = 2 * INLAY_BLOCK_ROWS };
 
 struct inlay_tile {
     struct inlay_embed_tile call; /* what the kernel gets; its arrays are those below */
     void (*kernel)(const struct inlay_embed_tile *tile);
-    const struct inlay_moves *moves; /* how rows are prefetched; null: they are not */
-    size_t row_bytes;                /* of the columns */
-    size_t block;                    /* tokens of a full block, for which the kernel is called */
-    size_t begin, count;             /* of the block that is being filled */
-    bool waits;                      /* the other block is full, and prefetched, and the kernel has not read it */
+    struct inlay_pace *pace; /* says what is prefetched; null: nothing, as the rows are in a cache */
+    const struct inlay_strategy *strategy;
+    size_t row_bytes;    /* of the columns */
+    size_t out_bytes;    /* of their output */
+    size_t block;        /* tokens of a full block, for which the kernel is called */
+    size_t begin, count; /* of the block that is being filled */
+    bool waits;          /* the other block is full, and the kernel has not read it */
     const unsigned char *rows[INLAY_TILE_TOKENS];
     const unsigned char *scales[INLAY_TILE_TOKENS];
     const unsigned char *zeros[INLAY_TILE_TOKENS];
@@ -28,25 +31,34 @@ struct inlay_tile {
     unsigned char *out[INLAY_TILE_TOKENS];
 };
 
-/* Begins an empty tile of rows of `table` times `scale`, `columns` of each, plus positions[i] if `positioned`. They
-   become float32 rows, unless call.out_type is set to another type. */
-void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_moves *moves, const inlay_table *table, float scale,
-                      size_t columns, bool positioned);
+/* Begins an empty tile of rows of `table` times `scale`, `columns` of each, plus positions[i] if `positioned`, which
+   become rows of out_type. */
+void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_moves *moves, struct inlay_pace *pace,
+                      const inlay_table *table, float scale, size_t columns, bool positioned,
+                      inlay_element_type out_type);
 
 /* Returns whether one tile takes the rows of both tables. */
 bool inlay_tile_takes_both(const inlay_table *a, const inlay_table *b);
 
-/* Prefetches the rows of the block that has been filled, runs the kernel on it or on the one before it, as its
-   moves say, and begins the next. */
+/* Takes the block that has been filled: prefetches from it or runs the kernel on it or on the one before it, as the
+   strategy says, and begins the next. */
 void inlay_tile_next(struct inlay_tile *tile);
 
 /* Runs the kernel on all rows of the tile and empties it. */
 void inlay_tile_run(struct inlay_tile *tile);
 
-/* Prefetches n rows, whole or their first lines as `moves` says, and where their scales begin; `scales` is null if they
-   have none outside of them. */
-void inlay_prefetch_rows(const struct inlay_moves *moves, const unsigned char *const *rows,
+/* Prefetches n rows, as a strategy of blocks or of first lines says, and where their scales begin; `scales` is null if
+   they have none outside of them. */
+void inlay_prefetch_rows(const struct inlay_strategy *strategy, const unsigned char *const *rows,
                          const unsigned char *const *scales, size_t n, size_t row_bytes);
+
+/* Returns how many rows of `row_bytes` make a block. */
+static inline size_t inlay_block_rows(const struct inlay_strategy *strategy, size_t row_bytes)
+{
+    if (!strategy->blocks)
+        return strategy->block_rows;
+    return inlay_most(inlay_least(INLAY_BLOCK_BYTES / row_bytes, strategy->block_rows), 1);
+}
 
 /* Appends one row, and calls inlay_tile_next() if its block is full. */
 static inline void inlay_tile_append(struct inlay_tile *tile, struct inlay_row_place row, const unsigned char *position,

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Choosing by medians. A strategy has to be 3 % faster than the one in use to take its place, so that noise changes
+ * nothing.
+ */
+#include "learn/learner.h"
+
+#include "base/least.h"
+#include "base/ticks.h"
+
+static uint32_t load(const _Atomic(uint32_t) *from)
+{
+    return atomic_load_explicit(from, memory_order_relaxed);
+}
+
+static void store(_Atomic(uint32_t) *to, uint32_t value)
+{
+    atomic_store_explicit(to, value, memory_order_relaxed);
+}
+
+static uint32_t add_one(_Atomic(uint32_t) *to)
+{
+    return atomic_fetch_add_explicit(to, 1, memory_order_relaxed);
+}
+
+static uint32_t ticks_per_mib(uint64_t ticks, size_t bytes)
+{
+    const uint64_t most = UINT64_MAX >> 20, rate = ((ticks < most ? ticks : most) << 20) / bytes;
+    return rate < UINT32_MAX ? (uint32_t)rate : UINT32_MAX;
+}
+
+static uint32_t median(const _Atomic(uint32_t) *samples)
+{
+    uint32_t sorted[INLAY_LEARN_SAMPLES];
+    for (int i = 0; i < INLAY_LEARN_SAMPLES; i++) {
+        const uint32_t sample = load(&samples[i]);
+        int at = i;
+        for (; at > 0 && sorted[at - 1] > sample; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = sample;
+    }
+    return sorted[INLAY_LEARN_SAMPLES / 2];
+}
+
+/* ---- Choices ---------------------------------------------------------------------------------------------------- */
+
+enum { COMPUTES_UNKNOWN, COMPUTES_NO, COMPUTES_YES };
+
+static bool is_known(const struct inlay_arm *arm)
+{
+    return load(&arm->count) >= INLAY_LEARN_SAMPLES;
+}
+
+/* Returns whether `other` is faster by more than noise. */
+static bool is_faster(uint32_t other, uint32_t ticks)
+{
+    return other < ticks - ticks / 32;
+}
+
+/* Forgets all samples of a source but those of its best strategy. */
+static void forget_others(struct inlay_class *class, bool computes)
+{
+    for (unsigned i = 0; i < INLAY_STRATEGIES; i++)
+        if (i != load(&class->best[computes]))
+            store(&class->arms[computes][i].count, 0);
+}
+
+/* Lets the fastest strategy that is known take the place of the best one, and notices when the best one takes much more
+   or less time than when it was chosen: others may be faster now. */
+static void settle_strategy(struct inlay_class *class, bool computes)
+{
+    const struct inlay_arm *arms = class->arms[computes];
+    const uint32_t before = median(arms[load(&class->best[computes])].samples),
+                   reference = load(&class->reference[computes]);
+    uint32_t least = before;
+    for (uint32_t i = INLAY_PREFETCH_NONE; i < INLAY_STRATEGIES; i++) {
+        const uint32_t ticks = is_known(&arms[i]) ? median(arms[i].samples) : UINT32_MAX;
+        if (ticks < least && is_faster(ticks, before)) {
+            least = ticks;
+            store(&class->best[computes], i);
+        }
+    }
+    if (least < before || reference == 0) {
+        store(&class->reference[computes], least);
+    } else if (before / 3 > reference / 2 || reference / 3 > before / 2) {
+        forget_others(class, computes);
+        store(&class->reference[computes], before);
+    }
+}
+
+/* Lets the other source of positions take its place if it is faster. */
+static void settle_source(struct inlay_class *class)
+{
+    const struct inlay_arm *read = &class->arms[0][load(&class->best[0])];
+    const struct inlay_arm *computed = &class->arms[1][load(&class->best[1])];
+    if (!is_known(read) || !is_known(computed))
+        return;
+    const uint32_t ticks[2] = {median(read->samples), median(computed->samples)};
+    const bool computes = load(&class->computes) == COMPUTES_YES;
+    if (is_faster(ticks[!computes], ticks[computes]))
+        store(&class->computes, computes ? COMPUTES_NO : COMPUTES_YES);
+}
+
+static void record(struct inlay_class *class, bool computes, inlay_prefetch prefetch, uint32_t ticks)
+{
+    struct inlay_arm *arm = &class->arms[computes][prefetch];
+    const uint32_t index = add_one(&arm->count);
+    store(&arm->samples[index % INLAY_LEARN_SAMPLES], ticks);
+    /* Samples of the best strategy come all the time: a few of them suffice. */
+    if ((uint32_t)prefetch == load(&class->best[computes]) && index % INLAY_LEARN_SAMPLES < INLAY_LEARN_SAMPLES - 1)
+        return;
+    if (is_known(&class->arms[computes][load(&class->best[computes])]))
+        settle_strategy(class, computes);
+    settle_source(class);
+}
+
+/* Returns the strategy of a source that lacks most samples, or whose turn it is if all have theirs. */
+static inlay_prefetch other_strategy(const struct inlay_options *options, bool computes, uint32_t turn,
+                                     bool *lacks_samples)
+{
+    const uint32_t allowed = inlay_strategies_of(options->prefetchers[computes]);
+    const uint32_t n = (uint32_t)__builtin_popcount(allowed);
+    inlay_prefetch fewest = INLAY_PREFETCH_NONE, in_turn = INLAY_PREFETCH_NONE;
+    uint32_t least = INLAY_LEARN_SAMPLES;
+    for (uint32_t i = 0, left = allowed; left != 0; left &= left - 1, i++) {
+        const inlay_prefetch prefetch = (inlay_prefetch)__builtin_ctz(left);
+        const uint32_t count = load(&options->learns->arms[computes][prefetch].count);
+        if (count < least) {
+            least = count;
+            fewest = prefetch;
+        }
+        if (i == turn % n)
+            in_turn = prefetch;
+    }
+    *lacks_samples = least < INLAY_LEARN_SAMPLES;
+    return *lacks_samples ? fewest : in_turn;
+}
+
+/* Returns the best strategy of a source so far. */
+static inlay_prefetch best_strategy(const struct inlay_options *options, bool computes)
+{
+    const uint32_t best = load(&options->learns->best[computes]);
+    return inlay_strategy_within(best != 0 ? (inlay_prefetch)best : options->prefetch, options->prefetchers[computes]);
+}
+
+/* Chooses the strategy of the next part: the best one, or in its turn another. */
+static inlay_prefetch choose(const struct inlay_options *options, bool computes)
+{
+    struct inlay_class *class = options->learns;
+    const uint32_t turn = add_one(&class->turns[computes]);
+    bool lacks_samples;
+    const inlay_prefetch other = other_strategy(options, computes, turn / INLAY_LEARN_RETRY, &lacks_samples);
+    /* What tries the other source tries nothing else beside it, but each of its strategies at once. */
+    if (options->tries_source)
+        return lacks_samples && computes != options->computes ? other : best_strategy(options, computes);
+    const uint32_t period = lacks_samples ? INLAY_LEARN_EXPLORE : INLAY_LEARN_RETRY;
+    return turn % period == period - 1 ? other : best_strategy(options, computes);
+}
+
+/* Returns whether this call tries the other source of positions, for all of it or for a quarter: often until the
+   strategies of that source have their samples, once those of the source in use have theirs, and later seldom. */
+static bool tries_source(const struct inlay_options *options, size_t bytes)
+{
+    bool lacks_samples;
+    /* A quarter has to be long beside the rows that an anchor takes. */
+    if (!options->either || (!options->whole && bytes < 8 * INLAY_LEARN_PART_BYTES))
+        return false;
+    other_strategy(options, options->computes, 0, &lacks_samples);
+    if (lacks_samples)
+        return false;
+    other_strategy(options, !options->computes, 0, &lacks_samples);
+    const uint32_t period = lacks_samples ? INLAY_LEARN_EXPLORE : INLAY_LEARN_RETRY;
+    return add_one(&options->learns->calls) % (options->whole ? period : period / 4) == 0;
+}
+
+static size_t class_of(size_t bytes, bool lone)
+{
+    const size_t mib = 1024 * 1024;
+    return (bytes < 2 * mib ? 0 : bytes < 16 * mib ? 1 : 2) + (lone ? 3 : 0);
+}
+
+void inlay_learner_join(struct inlay_learner *learner, size_t bytes, bool lone, struct inlay_options *options)
+{
+    if (learner == NULL || bytes < INLAY_LEARN_LEAST_BYTES)
+        return;
+    struct inlay_class *class = &learner->classes[class_of(bytes, lone)];
+    options->learns = class;
+    options->whole = bytes < 4 * INLAY_LEARN_PART_BYTES;
+    for (int computes = 0; computes < 2; computes++)
+        if (load(&class->best[computes]) == 0)
+            store(&class->best[computes], best_strategy(options, computes));
+    if (options->either && load(&class->computes) == COMPUTES_UNKNOWN)
+        store(&class->computes, options->computes ? COMPUTES_YES : COMPUTES_NO);
+    else if (options->either)
+        options->computes = load(&class->computes) == COMPUTES_YES;
+    options->tries_source = tries_source(options, bytes);
+}
+
+/* ---- Parts of calls --------------------------------------------------------------------------------------------- */
+
+static void restart(struct inlay_pace *pace, size_t bytes, bool timed)
+{
+    pace->timed = timed;
+    pace->done = 0;
+    pace->left = bytes;
+    pace->begin = timed ? inlay_ticks() : 0;
+}
+
+void inlay_pace_begin(struct inlay_pace *pace, const struct inlay_options *options)
+{
+    const bool learns = options->learns != NULL;
+    *pace = (struct inlay_pace){.options = options, .left = SIZE_MAX};
+    pace->computes = options->computes != (options->whole && options->tries_source);
+    pace->prefetch = learns ? choose(options, pace->computes) : inlay_fixed_strategy(options, pace->computes);
+    if (learns && options->whole)
+        restart(pace, SIZE_MAX, true);
+    else if (learns) /* the first part pays for what the caller has left in the caches */
+        restart(pace, INLAY_LEARN_PART_BYTES, false);
+}
+
+static void record_pace(const struct inlay_pace *pace)
+{
+    if (pace->timed && pace->done > 0)
+        record(pace->options->learns, pace->computes, pace->prefetch,
+               ticks_per_mib(inlay_ticks() - pace->begin, pace->done));
+}
+
+void inlay_pace_source(struct inlay_pace *pace, bool computes)
+{
+    const bool parts = pace->options->learns != NULL && !pace->options->whole;
+    if (computes != pace->computes)
+        pace->prefetch = parts ? choose(pace->options, computes) : inlay_fixed_strategy(pace->options, computes);
+    pace->computes = computes;
+    if (parts)
+        restart(pace, INLAY_LEARN_SKIPPED_BYTES, false);
+}
+
+bool inlay_pace_look(struct inlay_pace *pace)
+{
+    const inlay_prefetch before = pace->prefetch;
+    if (pace->timed) {
+        record_pace(pace);
+        pace->prefetch = choose(pace->options, pace->computes);
+    }
+    const bool changes = pace->prefetch != before;
+    restart(pace, changes ? INLAY_LEARN_SKIPPED_BYTES : INLAY_LEARN_PART_BYTES, !changes);
+    return changes;
+}
+
+void inlay_pace_end(struct inlay_pace *pace)
+{
+    if (pace->options->whole)
+        record_pace(pace);
+}
+
+/* ---- Stores ----------------------------------------------------------------------------------------------------- */
+
+/* Non-temporal stores have to gain more in the call than its consumer pays for reading the output from memory. */
+static inlay_stores faster_stores(const struct inlay_epochs *epochs)
+{
+    const uint64_t cached = median(epochs->samples[0]), streamed = median(epochs->samples[1]);
+    return cached * 10 > streamed * 13 ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED;
+}
+
+struct inlay_epoch_call inlay_epoch_begin(struct inlay_learner *learner, size_t bytes)
+{
+    /* Cached ones, then non-temporal ones, then the faster ones for a long time, then again. */
+    enum { TIMED_CALLS = 2 * INLAY_EPOCH_CALLS, SETTLED_CALLS = 1024 };
+    struct inlay_epoch_call call = {.learner = learner, .bytes = bytes};
+    if (learner == NULL || bytes >> INLAY_EPOCH_LEAST_LOG2 == 0)
+        return call;
+    const size_t log2 = 63 - (size_t)__builtin_clzll(bytes);
+    call.epochs = &learner->epochs[inlay_least(log2 - INLAY_EPOCH_LEAST_LOG2, INLAY_LEARNT_SIZES - 1)];
+    call.index = add_one(&call.epochs->calls) % (TIMED_CALLS + SETTLED_CALLS);
+    call.timed = call.index < TIMED_CALLS;
+    call.streams = call.timed ? call.index >= INLAY_EPOCH_CALLS : load(&call.epochs->stores) == INLAY_STORES_STREAMED;
+    call.begin = call.timed ? inlay_ticks() : 0;
+    return call;
+}
+
+void inlay_epoch_end(const struct inlay_epoch_call *call)
+{
+    if (!call->timed)
+        return;
+    const uint32_t within = call->index % INLAY_EPOCH_CALLS;
+    if (within >= INLAY_EPOCH_SKIPPED)
+        store(&call->epochs->samples[call->streams][within - INLAY_EPOCH_SKIPPED],
+              ticks_per_mib(inlay_ticks() - call->begin, call->bytes));
+    if (call->index < 2 * INLAY_EPOCH_CALLS - 1)
+        return;
+    const uint32_t before = load(&call->epochs->stores), faster = faster_stores(call->epochs);
+    store(&call->epochs->stores, faster);
+    /* What is fastest to prefetch was found beside the other stores. */
+    for (int i = 0; i < INLAY_LEARNT_CLASSES && faster != before; i++)
+        for (int computes = 0; computes < 2; computes++)
+            forget_others(&call->learner->classes[i], computes == 1);
+}
+
+/* ---- What was learnt -------------------------------------------------------------------------------------------- */
+
+void inlay_learner_begin(struct inlay_learner *learner, const inlay_learnt *learnt)
+{
+    for (int i = 0; i < INLAY_LEARNT_CLASSES; i++)
+        if (learnt->samples[i] > 0) {
+            const bool computes = learnt->computes[i] == 1;
+            store(&learner->classes[i].best[computes], learnt->prefetch[i]);
+            store(&learner->classes[i].computes, computes ? COMPUTES_YES : COMPUTES_NO);
+        }
+    for (int i = 0; i < INLAY_LEARNT_SIZES; i++)
+        if (learnt->stores[i] != INLAY_STORES_AUTOMATIC) {
+            store(&learner->epochs[i].stores, learnt->stores[i]);
+            store(&learner->epochs[i].calls, 2 * INLAY_EPOCH_CALLS);
+        }
+}
+
+void inlay_learner_read(const struct inlay_learner *learner, inlay_learnt *learnt)
+{
+    for (int i = 0; i < INLAY_LEARNT_CLASSES; i++) {
+        const struct inlay_class *class = &learner->classes[i];
+        const bool computes = load(&class->computes) == COMPUTES_YES;
+        learnt->prefetch[i] = (uint8_t)load(&class->best[computes]);
+        learnt->computes[i] = computes;
+        learnt->samples[i] = 0;
+        for (int source = 0; source < 2; source++)
+            for (int s = 0; s < INLAY_STRATEGIES; s++)
+                learnt->samples[i] += load(&class->arms[source][s].count);
+    }
+    for (int i = 0; i < INLAY_LEARNT_SIZES; i++)
+        learnt->stores[i] = (uint8_t)load(&learner->epochs[i].stores);
+}
