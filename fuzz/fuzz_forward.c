@@ -53,7 +53,7 @@ static void break_arguments(struct call *call, struct source *source)
         ARGUMENT(tuning.stream_bytes, 0),
         ARGUMENT(tuning.compute_bytes, 100),
         ARGUMENT(tuning.block_bytes, 0),
-        ARGUMENT(tuning.prefetch_bytes, 1),
+        ARGUMENT(tuning.prefetch, INLAY_PREFETCH_L2_BLOCKS + 1),
         ARGUMENT(spec.size, sizeof(inlay_layer_spec) + 8),
         ARGUMENT(spec.cached_positions, 1),
         ARGUMENT(spec.scale, 0x7f7fffff),

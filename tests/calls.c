@@ -212,11 +212,8 @@ static void draw_tuning(struct call *call, struct source *source)
     if (one_in(source, 3))
         tuning->compute_bytes = 0;
     if (one_in(source, 3))
-        tuning->l2_bytes = 0;
-    if (one_in(source, 3))
         tuning->block_bytes = choose(source, 40000);
-    if (one_in(source, 3))
-        tuning->prefetch_bytes = one_in(source, 3) ? 0 : choose(source, 40000);
+    tuning->prefetch = (inlay_prefetch)choose(source, INLAY_PREFETCH_L2_BLOCKS + 1);
 }
 
 /* Draws a mapping of ids to rows of the vocabulary; returns how many ids there are. */

@@ -210,7 +210,7 @@ static void draw_lookup(struct ngram_call *call, struct source *source)
         lookup->columns = call->columns = 1 + choose(source, call->columns);
     if (one_in(source, 3)) {
         call->tuning = inlay_tuning_default();
-        call->tuning.prefetch_bytes = choose(source, 3) * 1000;
+        call->tuning.prefetch = (inlay_prefetch)choose(source, INLAY_PREFETCH_L2_BLOCKS + 1);
         lookup->tuning = &call->tuning;
     }
     const size_t element = lookup->out_type == INLAY_F32 ? 4 : 2, row = call->tables[0].dim * element;

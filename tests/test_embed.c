@@ -536,7 +536,8 @@ START_TEST(one_long_sequence_computes_cached_positions)
 }
 END_TEST
 
-/* Calls with enough tokens for many tiles, whose outputs fit in L2, do not fit in it, or are streamed. */
+/* Calls with enough tokens for many tiles, whose outputs fit in L2, do not fit in it, or are streamed, with every
+ * prefetch strategy. */
 START_TEST(large_batches)
 {
     static const struct {
@@ -557,22 +558,24 @@ START_TEST(large_batches)
         inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
         spec.positions = &learned;
         spec.scale = 3;
-        inlay_tuning tuning = inlay_tuning_default();
-        tuning.l2_bytes = 1 << 20;
-        tuning.stream_bytes = 4 << 20;
-        spec.tuning = &tuning;
-        inlay_layer *layer = make_layer_of(&spec);
-        inlay_batch call = inlay_batch_i32(ids, batch, seq, 2);
-        unsigned char *to = arena_place(&out, batch * seq * dim * 4, AT_END, 0);
-        ck_assert_int_eq(inlay_forward(layer, &call, to, dim * 4, NULL, NULL), INLAY_OK);
-        for (size_t token = 0; token < batch * seq; token++)
-            for (size_t column = 0; column < dim; column++) {
-                float product = float_at(table.begin + (size_t)ids[token] * dim * 4, column) * 3;
-                float wanted = product + float_at(positions.begin + (token % seq + 2) * dim * 4, column);
-                EXPECT(same_float(float_at(to + token * dim * 4, column), wanted), "shape %zu, token %zu, column %zu",
-                       s, token, column);
-            }
-        inlay_layer_destroy(layer);
+        for (int prefetch = 0; prefetch <= INLAY_PREFETCH_L2_BLOCKS; prefetch++) {
+            inlay_tuning tuning = inlay_tuning_default();
+            tuning.stream_bytes = 4 << 20;
+            tuning.prefetch = (inlay_prefetch)prefetch;
+            spec.tuning = &tuning;
+            inlay_layer *layer = make_layer_of(&spec);
+            inlay_batch call = inlay_batch_i32(ids, batch, seq, 2);
+            unsigned char *to = arena_place(&out, batch * seq * dim * 4, AT_END, 0);
+            ck_assert_int_eq(inlay_forward(layer, &call, to, dim * 4, NULL, NULL), INLAY_OK);
+            for (size_t token = 0; token < batch * seq; token++)
+                for (size_t column = 0; column < dim; column++) {
+                    float product = float_at(table.begin + (size_t)ids[token] * dim * 4, column) * 3;
+                    float wanted = product + float_at(positions.begin + (token % seq + 2) * dim * 4, column);
+                    EXPECT(same_float(float_at(to + token * dim * 4, column), wanted),
+                           "shape %zu, strategy %d, token %zu, column %zu", s, prefetch, token, column);
+                }
+            inlay_layer_destroy(layer);
+        }
         arena_free(&table);
         arena_free(&positions);
         arena_free(&id_arena);

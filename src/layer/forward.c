@@ -45,16 +45,19 @@ inlay_status inlay_forward_explain(const inlay_layer *layer, const inlay_batch *
         return INLAY_ERROR_NULL;
     if (text_bytes == 0)
         return INLAY_ERROR_SHAPE;
-    /* Of a copy, since what was learnt must not change. */
-    struct inlay_learner copy = {.classes = {{.calls = 0}}};
-    inlay_learnt learnt;
-    inlay_learner_read(&layer->learnt, &learnt);
-    inlay_learner_begin(&copy, &learnt);
-    work.learner = work.learner != NULL ? &copy : NULL;
-    const struct inlay_epoch_call call = begin_call(&work);
-    if (work.rows > 0)
+    uint32_t samples = 0;
+    if (work.rows > 0) {
+        /* Of a copy, since what was learnt must not change. */
+        struct inlay_learner copy = {.classes = {{.calls = 0}}};
+        inlay_learnt learnt;
+        inlay_learner_read(&layer->learnt, &learnt);
+        inlay_learner_begin(&copy, &learnt);
+        work.learner = work.learner != NULL ? &copy : NULL;
+        const struct inlay_epoch_call call = begin_call(&work);
         inlay_make_plan(&plan, &work, executor, &call);
-    const struct inlay_class *class = work.rows > 0 ? plan.moves.options.learns : NULL;
-    inlay_plan_print(&plan, &work, class != NULL ? learnt.samples[class - copy.classes] : 0, text, text_bytes);
+        if (plan.moves.options.learns != NULL)
+            samples = learnt.samples[plan.moves.options.learns - copy.classes];
+    }
+    inlay_plan_print(&plan, &work, samples, text, text_bytes);
     return INLAY_OK;
 }

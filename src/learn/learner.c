@@ -143,18 +143,33 @@ static inlay_prefetch best_strategy(const struct inlay_options *options, bool co
     return inlay_strategy_within(best != 0 ? (inlay_prefetch)best : options->prefetch, options->prefetchers[computes]);
 }
 
+/* A call that is timed as a whole pays for what the call before it has left in the caches: others are tried in two
+   calls, of which only the second is a sample. */
+static uint32_t turns_together(const struct inlay_options *options)
+{
+    return options->whole ? 2 : 1;
+}
+
+/* Returns whether another strategy is tried in a turn. Multiples of the golden ratio spread these turns evenly and
+   never in step with the parts of a call, of which the last ones may be too short for a sample. */
+static bool is_others_turn(const struct inlay_options *options, uint32_t turn, bool lacks_samples)
+{
+    const uint32_t golden = 2654435769U, period = lacks_samples ? INLAY_LEARN_EXPLORE : INLAY_LEARN_RETRY;
+    return (uint32_t)(turn / turns_together(options) * golden) > UINT32_MAX - UINT32_MAX / period;
+}
+
 /* Chooses the strategy of the next part: the best one, or in its turn another. */
 static inlay_prefetch choose(const struct inlay_options *options, bool computes)
 {
     struct inlay_class *class = options->learns;
     const uint32_t turn = add_one(&class->turns[computes]);
     bool lacks_samples;
-    const inlay_prefetch other = other_strategy(options, computes, turn / INLAY_LEARN_RETRY, &lacks_samples);
+    const inlay_prefetch other =
+        other_strategy(options, computes, turn / (turns_together(options) * INLAY_LEARN_RETRY), &lacks_samples);
     /* What tries the other source tries nothing else beside it, but each of its strategies at once. */
     if (options->tries_source)
         return lacks_samples && computes != options->computes ? other : best_strategy(options, computes);
-    const uint32_t period = lacks_samples ? INLAY_LEARN_EXPLORE : INLAY_LEARN_RETRY;
-    return turn % period == period - 1 ? other : best_strategy(options, computes);
+    return is_others_turn(options, turn, lacks_samples) ? other : best_strategy(options, computes);
 }
 
 /* Returns whether this call tries the other source of positions, for all of it or for a quarter: often until the
@@ -169,8 +184,10 @@ static bool tries_source(const struct inlay_options *options, size_t bytes)
     if (lacks_samples)
         return false;
     other_strategy(options, !options->computes, 0, &lacks_samples);
-    const uint32_t period = lacks_samples ? INLAY_LEARN_EXPLORE : INLAY_LEARN_RETRY;
-    return add_one(&options->learns->calls) % (options->whole ? period : period / 4) == 0;
+    const uint32_t calls = add_one(&options->learns->calls);
+    if (options->whole)
+        return is_others_turn(options, calls, lacks_samples);
+    return lacks_samples || calls % (INLAY_LEARN_RETRY / 4) == 0;
 }
 
 static size_t class_of(size_t bytes, bool lone)
@@ -193,6 +210,7 @@ void inlay_learner_join(struct inlay_learner *learner, size_t bytes, bool lone, 
         store(&class->computes, options->computes ? COMPUTES_YES : COMPUTES_NO);
     else if (options->either)
         options->computes = load(&class->computes) == COMPUTES_YES;
+    options->prefetch = best_strategy(options, options->computes);
     options->tries_source = tries_source(options, bytes);
 }
 
@@ -206,6 +224,14 @@ static void restart(struct inlay_pace *pace, size_t bytes, bool timed)
     pace->begin = timed ? inlay_ticks() : 0;
 }
 
+/* Returns whether the call before used the same, and notes it for the call behind. */
+static bool is_in_use(struct inlay_class *class, bool computes, inlay_prefetch prefetch)
+{
+    const uint32_t used = (uint32_t)prefetch | (uint32_t)computes << 8, before = load(&class->used);
+    store(&class->used, used);
+    return used == before;
+}
+
 void inlay_pace_begin(struct inlay_pace *pace, const struct inlay_options *options)
 {
     const bool learns = options->learns != NULL;
@@ -213,7 +239,7 @@ void inlay_pace_begin(struct inlay_pace *pace, const struct inlay_options *optio
     pace->computes = options->computes != (options->whole && options->tries_source);
     pace->prefetch = learns ? choose(options, pace->computes) : inlay_fixed_strategy(options, pace->computes);
     if (learns && options->whole)
-        restart(pace, SIZE_MAX, true);
+        restart(pace, SIZE_MAX, is_in_use(options->learns, pace->computes, pace->prefetch));
     else if (learns) /* the first part pays for what the caller has left in the caches */
         restart(pace, INLAY_LEARN_PART_BYTES, false);
 }

@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What layers learn of their own speed. A fake clock decides what each strategy takes, so that the right answer is
+ * known: that it is found, within the share of the work that may be spent on trying others; that it is found again
+ * after a change; and that what one strategy leaves behind is not counted against the next. Then real calls: the same
+ * bits whatever has been learnt, and nothing learnt where the caller decided.
+ */
+#include "support.h"
+
+#include "system.h"
+
+#include "base/ticks.h"
+#include "learn/learner.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KIB = 1024, MIB = 1024 * KIB, BLOCK = 64 * KIB };
+
+/* ---- A simulated machine ---------------------------------------------------------------------------------------- */
+
+/* Ticks per byte, in thousandths. */
+struct costs {
+    uint64_t of[2][INLAY_STRATEGIES];
+};
+
+static uint64_t fake_time;
+
+static uint64_t fake_clock(void)
+{
+    return fake_time;
+}
+
+/* What a call took, and what it spent on strategies other than `expected`. */
+struct spent {
+    uint64_t ticks;
+    size_t bytes, others;
+};
+
+/* What a strategy leaves behind costs the next one, whichever that is, so much more for so many bytes: if that were
+   counted, no other strategy would ever look faster. */
+enum { LEFT_BEHIND_BYTES = 96 * KIB };
+static uint64_t left_behind = 20000;
+
+/* Runs a call of `bytes` as routes do: block by block, with the last quarter, or all but the first, from the other
+   source of positions if the options say so. */
+static struct spent run_call(struct inlay_learner *learner, const struct costs *costs, size_t bytes, bool lone,
+                             struct inlay_options options, inlay_prefetch expected)
+{
+    static int in_use = -1;
+    static size_t since = 0;
+    struct inlay_pace pace;
+    struct spent spent = {.bytes = bytes};
+    const uint64_t begin = fake_time;
+    inlay_learner_join(learner, bytes, lone, &options);
+    inlay_pace_begin(&pace, &options);
+    const size_t first = !options.tries_source || options.whole ? bytes : options.computes ? bytes / 4 : bytes / 4 * 3;
+    for (size_t at = 0; at < bytes; at += BLOCK) {
+        if (first < bytes && at == 0)
+            inlay_pace_source(&pace, false);
+        if (first < bytes && at == first / BLOCK * BLOCK)
+            inlay_pace_source(&pace, true);
+        const int using = (int)pace.prefetch + (pace.computes ? INLAY_STRATEGIES : 0);
+        if (using != in_use) {
+            in_use = using;
+            since = 0;
+        }
+        const uint64_t extra = since < LEFT_BEHIND_BYTES ? left_behind : 0;
+        since += BLOCK;
+        fake_time += BLOCK * (costs->of[pace.computes][pace.prefetch] + extra) / 1000;
+        if (pace.prefetch != expected)
+            spent.others += BLOCK;
+        inlay_pace_wrote(&pace, BLOCK);
+    }
+    inlay_pace_end(&pace);
+    spent.ticks = fake_time - begin;
+    return spent;
+}
+
+static struct inlay_options options_of(inlay_prefetch prefetch, bool computes, bool either)
+{
+    return (struct inlay_options){.prefetchers = {INLAY_PREFETCHER_ROWS, INLAY_PREFETCHER_SINUSOIDS},
+                                  .prefetch = prefetch,
+                                  .computes = computes,
+                                  .either = either};
+}
+
+/* Every strategy takes 1.4 times as long as `best`. */
+static struct costs costs_with(inlay_prefetch best, bool computes)
+{
+    struct costs costs;
+    for (int c = 0; c < 2; c++)
+        for (int i = 0; i < INLAY_STRATEGIES; i++)
+            costs.of[c][i] = 1400 + 10 * (uint64_t)i;
+    costs.of[computes][best] = 1000;
+    return costs;
+}
+
+static inlay_learnt learnt_by(const struct inlay_learner *learner)
+{
+    inlay_learnt learnt = {.size = sizeof learnt};
+    inlay_learner_read(learner, &learnt);
+    return learnt;
+}
+
+static struct inlay_learner *new_learner(void)
+{
+    inlay_ticks_use(fake_clock);
+    struct inlay_learner *learner = calloc(1, sizeof *learner);
+    ck_assert_ptr_nonnull(learner);
+    return learner;
+}
+
+static void free_learner(struct inlay_learner *learner)
+{
+    inlay_ticks_use(NULL);
+    free(learner);
+}
+
+/* ---- Strategies ------------------------------------------------------------------------------------------------- */
+
+/* Sizes of calls of the three classes. */
+static const size_t sizes[] = {1 * MIB, 8 * MIB, 32 * MIB};
+
+START_TEST(the_fastest_is_found)
+{
+    for (size_t s = 0; s < 3; s++)
+        for (int best = INLAY_PREFETCH_NONE; best < INLAY_STRATEGIES; best++) {
+            struct inlay_learner *learner = new_learner();
+            const struct costs costs = costs_with((inlay_prefetch)best, false);
+            const struct inlay_options options = options_of(INLAY_PREFETCH_L2_BESIDE_8, false, false);
+            for (size_t bytes = 0; bytes < 512 * MIB; bytes += sizes[s])
+                run_call(learner, &costs, sizes[s], false, options, INLAY_PREFETCH_L2_BESIDE_8);
+            const inlay_learnt learnt = learnt_by(learner);
+            EXPECT(learnt.prefetch[s] == best, "class %zu: %d was chosen, %d is best", s, learnt.prefetch[s], best);
+            struct spent last = {0};
+            for (int call = 0; call < 512; call++) {
+                const struct spent spent = run_call(learner, &costs, sizes[s], false, options, (inlay_prefetch)best);
+                last.bytes += spent.bytes;
+                last.others += spent.others;
+            }
+            EXPECT(last.others * 40 <= last.bytes, "class %zu, %d: a settled layer spent %zu of %zu on others", s, best,
+                   last.others, last.bytes);
+            free_learner(learner);
+        }
+}
+END_TEST
+
+/* The share of the bytes that others get while they are tried, and what the first ten calls take. */
+START_TEST(trying_has_a_bound)
+{
+    left_behind = 300;
+    for (size_t s = 0; s < 3; s++) {
+        struct inlay_learner *learner = new_learner();
+        const struct costs costs = costs_with(INLAY_PREFETCH_L2_BESIDE_8, false);
+        const struct inlay_options options = options_of(INLAY_PREFETCH_L2_BESIDE_8, false, false);
+        size_t others = 0, bytes = 0;
+        while (bytes < 64 * MIB) {
+            others += run_call(learner, &costs, sizes[s], false, options, INLAY_PREFETCH_L2_BESIDE_8).others;
+            bytes += sizes[s];
+        }
+        EXPECT(others * 4 <= bytes, "class %zu: %zu of %zu bytes tried other strategies", s, others, bytes);
+        EXPECT(others > 0, "class %zu: nothing was tried", s);
+        free_learner(learner);
+        learner = new_learner();
+        uint64_t first_ten = 0;
+        for (int call = 0; call < 10; call++)
+            first_ten += run_call(learner, &costs, sizes[s], false, options, INLAY_PREFETCH_L2_BESIDE_8).ticks;
+        EXPECT(first_ten <= 10 * sizes[s] * 115 / 100, "class %zu: the first ten calls took %.3f of settled ones", s,
+               (double)first_ten / (10 * (double)sizes[s]));
+        free_learner(learner);
+    }
+}
+END_TEST
+
+/* Ids that repeat are found in a cache, where prefetching only costs; then they are random again. */
+START_TEST(a_change_is_followed)
+{
+    for (size_t s = 0; s < 3; s++) {
+        struct inlay_learner *learner = new_learner();
+        const struct costs uniform = costs_with(INLAY_PREFETCH_L2_BLOCKS, false);
+        struct costs text = costs_with(INLAY_PREFETCH_NONE, false);
+        for (int i = 0; i < INLAY_STRATEGIES; i++)
+            text.of[0][i] /= 3;
+        const struct inlay_options options = options_of(INLAY_PREFETCH_L2_BESIDE_8, false, false);
+        const struct {
+            const struct costs *costs;
+            inlay_prefetch best;
+        } phases[] = {
+            {&uniform, INLAY_PREFETCH_L2_BLOCKS}, {&text, INLAY_PREFETCH_NONE}, {&uniform, INLAY_PREFETCH_L2_BLOCKS}};
+        for (size_t phase = 0; phase < 3; phase++) {
+            for (size_t bytes = 0; bytes < 512 * MIB; bytes += sizes[s])
+                run_call(learner, phases[phase].costs, sizes[s], false, options, phases[phase].best);
+            const inlay_learnt learnt = learnt_by(learner);
+            EXPECT(learnt.prefetch[s] == phases[phase].best, "class %zu, phase %zu: %d is not the best", s, phase,
+                   learnt.prefetch[s]);
+        }
+        /* The same level of cost, but another strategy is best: seen by trying now and then. */
+        const struct costs other = costs_with(INLAY_PREFETCH_L1_BESIDE_2, false);
+        for (size_t bytes = 0; bytes < (size_t)8192 * MIB; bytes += sizes[s])
+            run_call(learner, &other, sizes[s], false, options, INLAY_PREFETCH_L1_BESIDE_2);
+        const inlay_learnt learnt = learnt_by(learner);
+        EXPECT(learnt.prefetch[s] == INLAY_PREFETCH_L1_BESIDE_2, "class %zu: %d was kept", s, learnt.prefetch[s]);
+        free_learner(learner);
+    }
+}
+END_TEST
+
+/* Of sequences that share no positions the faster source is found, from either one. */
+START_TEST(the_faster_source_is_found)
+{
+    for (size_t s = 0; s < 3; s++)
+        for (int cases = 0; cases < 4; cases++) {
+            struct inlay_learner *learner = new_learner();
+            const bool faster = cases & 1, prior = cases >> 1;
+            const inlay_prefetch best = faster ? INLAY_PREFETCH_L1_BESIDE_2 : INLAY_PREFETCH_L2_ROWS_16;
+            const struct costs costs = costs_with(best, faster);
+            const struct inlay_options options = options_of(INLAY_PREFETCH_L2_BESIDE_2, prior, true);
+            for (size_t bytes = 0; bytes < 1024 * MIB; bytes += sizes[s])
+                run_call(learner, &costs, sizes[s], true, options, best);
+            const inlay_learnt learnt = learnt_by(learner);
+            EXPECT(learnt.computes[3 + s] == faster, "class %zu from %d: computes %d", s, prior,
+                   learnt.computes[3 + s]);
+            EXPECT(learnt.prefetch[3 + s] == best, "class %zu from %d: %d", s, prior, learnt.prefetch[3 + s]);
+            free_learner(learner);
+        }
+}
+END_TEST
+
+/* Differences within noise change nothing. */
+START_TEST(small_differences_do_not_count)
+{
+    struct inlay_learner *learner = new_learner();
+    struct costs costs;
+    struct random random = {3};
+    const struct inlay_options options = options_of(INLAY_PREFETCH_L2_BESIDE_8, false, false);
+    for (int call = 0; call < 200; call++) {
+        for (int i = 0; i < INLAY_STRATEGIES; i++)
+            costs.of[0][i] = costs.of[1][i] = 1000 + random_below(&random, 20);
+        run_call(learner, &costs, 32 * MIB, false, options, INLAY_PREFETCH_L2_BESIDE_8);
+    }
+    const inlay_learnt learnt = learnt_by(learner);
+    EXPECT(learnt.prefetch[2] == INLAY_PREFETCH_L2_BESIDE_8, "%d took the place of the first", learnt.prefetch[2]);
+    free_learner(learner);
+}
+END_TEST
+
+/* Loops that cannot follow a strategy are never given it. */
+START_TEST(only_what_a_loop_can_do)
+{
+    for (int prefetcher = INLAY_PREFETCHER_NONE; prefetcher <= INLAY_PREFETCHER_SINUSOIDS; prefetcher++) {
+        struct inlay_learner *learner = new_learner();
+        const struct costs costs = costs_with(INLAY_PREFETCH_L2_ROWS_16, false);
+        struct inlay_options options = options_of(INLAY_PREFETCH_L2_ROWS_16, false, false);
+        options.prefetchers[0] = (enum inlay_prefetcher)prefetcher;
+        const uint32_t can = inlay_strategies_of((enum inlay_prefetcher)prefetcher);
+        for (int call = 0; call < 30; call++)
+            run_call(learner, &costs, 32 * MIB, false, options, INLAY_PREFETCH_NONE);
+        for (int i = 0; i < INLAY_STRATEGIES; i++) {
+            const uint32_t count = learner->classes[2].arms[0][i].count;
+            EXPECT((count > 0) == (can >> i & 1), "prefetcher %d, strategy %d: %u samples", prefetcher, i, count);
+        }
+        free_learner(learner);
+    }
+}
+END_TEST
+
+START_TEST(small_calls_are_not_timed)
+{
+    struct inlay_learner *learner = new_learner();
+    const struct costs costs = costs_with(INLAY_PREFETCH_NONE, false);
+    for (int call = 0; call < 1000; call++) {
+        const struct inlay_options options = options_of(INLAY_PREFETCH_LINES, false, false);
+        const struct spent spent = run_call(learner, &costs, 192 * KIB, false, options, INLAY_PREFETCH_LINES);
+        EXPECT(spent.others == 0, "a small call tried another strategy");
+    }
+    const inlay_learnt learnt = learnt_by(learner);
+    for (int i = 0; i < INLAY_LEARNT_CLASSES; i++)
+        EXPECT(learnt.samples[i] == 0, "class %d has %u samples", i, learnt.samples[i]);
+    free_learner(learner);
+}
+END_TEST
+
+/* ---- Stores ----------------------------------------------------------------------------------------------------- */
+
+/* Non-temporal stores have to make the call 1.3 times as fast. */
+START_TEST(stores_are_learnt_by_whole_calls)
+{
+    for (uint64_t gain = 100; gain <= 160; gain += 20) {
+        struct inlay_learner *learner = new_learner();
+        size_t streamed = 0;
+        for (int c = 0; c < 100; c++) {
+            const struct inlay_epoch_call call = inlay_epoch_begin(learner, 40 * MIB);
+            static bool before;
+            /* Dirty lines that another kind of stores left are paid by the first calls of the next. */
+            fake_time += (call.streams ? 100000 : 1000 * gain) * (call.streams != before ? 3 : 1);
+            before = call.streams;
+            inlay_epoch_end(&call);
+            streamed += c >= 16 && call.streams;
+        }
+        EXPECT(streamed == (gain > 130 ? 84u : 0u), "%zu of 84 calls were streamed with a gain of %u", streamed,
+               (unsigned)gain);
+        EXPECT(learnt_by(learner).stores[3] == (gain > 130 ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED), "stores %d",
+               learnt_by(learner).stores[3]);
+        const struct inlay_epoch_call small = inlay_epoch_begin(learner, 4 * MIB - 1);
+        EXPECT(small.epochs == NULL && !small.streams, "a small output is timed for its stores");
+        free_learner(learner);
+    }
+}
+END_TEST
+
+/* ---- Layers ----------------------------------------------------------------------------------------------------- */
+
+enum { DIM = 1024, ROWS = 3000, TOKENS = 4096 };
+
+static struct {
+    float *table, *out[2];
+    int32_t ids[TOKENS];
+    inlay_sinusoid *sinusoid;
+    inlay_layer_spec spec;
+    inlay_table tokens;
+} fixture;
+
+static void make_fixture(void)
+{
+    struct random random = {7};
+    fixture.table = malloc(sizeof(float) * ROWS * DIM);
+    for (int i = 0; i < 2; i++)
+        fixture.out[i] = malloc(sizeof(float) * TOKENS * DIM);
+    for (size_t i = 0; i < (size_t)ROWS * DIM; i++)
+        fixture.table[i] = (float)random_unit(&random);
+    for (size_t i = 0; i < TOKENS; i++)
+        fixture.ids[i] = (int32_t)random_below(&random, ROWS);
+    fixture.sinusoid = make_sinusoid(DIM, 10000, INLAY_SINUSOID_LAYOUT_SPLIT);
+    fixture.tokens = inlay_table_f32(fixture.table, ROWS, DIM);
+    fixture.spec = inlay_layer_spec_default(&fixture.tokens);
+    fixture.spec.sinusoid = fixture.sinusoid;
+    fixture.spec.cached_positions = TOKENS + 1;
+    fixture.spec.scale = 3;
+}
+
+static void free_fixture(void)
+{
+    inlay_sinusoid_destroy(fixture.sinusoid);
+    free(fixture.table);
+    free(fixture.out[0]);
+    free(fixture.out[1]);
+}
+
+static void forward(const inlay_layer *layer, size_t sequences, size_t length, float *out, const inlay_executor *with)
+{
+    const inlay_batch batch = inlay_batch_i32(fixture.ids, sequences, length, 1);
+    ck_assert_int_eq(inlay_forward(layer, &batch, out, DIM * sizeof(float), with, NULL), INLAY_OK);
+}
+
+static inlay_learnt learnt_of(const inlay_layer *layer)
+{
+    inlay_learnt learnt = {.size = sizeof learnt};
+    ck_assert_int_eq(inlay_layer_learnt(layer, &learnt), INLAY_OK);
+    return learnt;
+}
+
+static uint32_t samples_of(const inlay_layer *layer)
+{
+    const inlay_learnt learnt = learnt_of(layer);
+    uint32_t samples = 0;
+    for (int i = 0; i < INLAY_LEARNT_CLASSES; i++)
+        samples += learnt.samples[i];
+    return samples;
+}
+
+/* Calls of every class, many times: while strategies, sources and stores are tried, and after. */
+START_TEST(bits_stay_while_learning)
+{
+    static const size_t shapes[][2] = {{1, 128}, {4, 64}, {1, 1024}, {8, 128}, {1, 4096}, {16, 256}};
+    fixture.spec.learning = INLAY_LEARNING_OFF;
+    inlay_layer *off = make_layer_of(&fixture.spec);
+    fixture.spec.learning = INLAY_LEARNING_ON;
+    inlay_layer *on = make_layer_of(&fixture.spec);
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        const size_t bytes = shapes[s][0] * shapes[s][1] * DIM * sizeof(float);
+        forward(off, shapes[s][0], shapes[s][1], fixture.out[0], NULL);
+        const size_t volume = tested->lanes > 0 ? 200 * (size_t)MIB : 40 * (size_t)MIB;
+        for (size_t done = 0; done < volume; done += bytes) {
+            memset(fixture.out[1], 0xff, bytes);
+            forward(on, shapes[s][0], shapes[s][1], fixture.out[1], NULL);
+            EXPECT(memcmp(fixture.out[0], fixture.out[1], bytes) == 0, "shape %zu: other bits after %zu bytes", s,
+                   done);
+        }
+    }
+    const inlay_learnt learnt = learnt_of(on);
+    for (int i = 0; i < INLAY_LEARNT_CLASSES; i++)
+        EXPECT(learnt.samples[i] > 0, "class %d has learnt nothing", i);
+    EXPECT(samples_of(off) == 0, "a layer that does not learn has %u samples", samples_of(off));
+    inlay_layer_destroy(on);
+    inlay_layer_destroy(off);
+}
+END_TEST
+
+/* Every strategy and either source, fixed by a tuning, which is obeyed: nothing is learnt. */
+START_TEST(tunings_are_obeyed)
+{
+    fixture.spec.learning = INLAY_LEARNING_OFF;
+    inlay_layer *off = make_layer_of(&fixture.spec);
+    fixture.spec.learning = INLAY_LEARNING_ON;
+    for (int prefetch = 0; prefetch < INLAY_STRATEGIES; prefetch++)
+        for (int computes = 0; computes < 2; computes++) {
+            inlay_tuning tuning = inlay_tuning_default();
+            tuning.prefetch = (inlay_prefetch)prefetch;
+            tuning.compute_bytes = computes ? 0 : SIZE_MAX;
+            fixture.spec.tuning = &tuning;
+            inlay_layer *layer = make_layer_of(&fixture.spec);
+            char text[2000];
+            for (size_t sequences = 1; sequences <= 8; sequences *= 8)
+                for (int call = 0; call < 3; call++) {
+                    forward(off, sequences, TOKENS / sequences, fixture.out[0], NULL);
+                    forward(layer, sequences, TOKENS / sequences, fixture.out[1], NULL);
+                    EXPECT(memcmp(fixture.out[0], fixture.out[1], sizeof(float) * TOKENS * DIM) == 0, "%d, %d: bits",
+                           prefetch, computes);
+                }
+            const inlay_batch batch = inlay_batch_i32(fixture.ids, 1, TOKENS, 1);
+            ck_assert_int_eq(inlay_forward_explain(layer, &batch, fixture.out[0], DIM * sizeof(float), NULL, NULL, text,
+                                                   sizeof text),
+                             INLAY_OK);
+            EXPECT((strstr(text, "positions: computed") != NULL) == (computes && tested->lanes > 0), "%s", text);
+            EXPECT(samples_of(layer) == 0, "a layer with a tuning has learnt");
+            inlay_layer_destroy(layer);
+        }
+    fixture.spec.tuning = NULL;
+    inlay_layer_destroy(off);
+}
+END_TEST
+
+/* What was learnt is where another layer begins, and nonsense is refused. */
+START_TEST(what_was_learnt_is_given_on)
+{
+    inlay_learnt learnt = {.size = sizeof learnt};
+    for (int i = 0; i < INLAY_LEARNT_CLASSES; i++) {
+        learnt.samples[i] = 1;
+        learnt.prefetch[i] = (uint8_t)(i < 3 ? INLAY_PREFETCH_L2_ROWS_16 : INLAY_PREFETCH_L1_BESIDE_2);
+        learnt.computes[i] = i >= 3;
+    }
+    learnt.stores[2] = INLAY_STORES_CACHED;
+    fixture.spec.learnt = &learnt;
+    inlay_layer *layer = make_layer_of(&fixture.spec);
+    const inlay_learnt again = learnt_of(layer);
+    EXPECT(memcmp(again.prefetch, learnt.prefetch, sizeof learnt.prefetch) == 0 &&
+               memcmp(again.computes, learnt.computes, sizeof learnt.computes) == 0 &&
+               memcmp(again.stores, learnt.stores, sizeof learnt.stores) == 0,
+           "another layer begins elsewhere");
+    inlay_layer_destroy(layer);
+    inlay_layer *none;
+    const inlay_learnt good = learnt;
+#define REFUSED(field, value)                                                                                          \
+    learnt = good;                                                                                                     \
+    learnt.field = value;                                                                                              \
+    EXPECT(inlay_layer_create(&fixture.spec, NULL, &none) == INLAY_ERROR_OPTION, #field " is accepted")
+    REFUSED(size, sizeof learnt - 1);
+    REFUSED(prefetch[5], INLAY_STRATEGIES);
+    REFUSED(computes[0], 2);
+    REFUSED(stores[7], INLAY_STORES_STREAMED + 1);
+    REFUSED(reserved[3], 1);
+    fixture.spec.learnt = NULL;
+    EXPECT(inlay_layer_learnt(NULL, &learnt) == INLAY_ERROR_NULL, "no layer");
+    layer = make_layer_of(&fixture.spec);
+    EXPECT(inlay_layer_learnt(layer, NULL) == INLAY_ERROR_NULL, "no struct");
+    learnt.size = 3;
+    EXPECT(inlay_layer_learnt(layer, &learnt) == INLAY_ERROR_OPTION, "an unknown size");
+    inlay_layer_destroy(layer);
+}
+END_TEST
+
+START_TEST(the_environment_switches_it_off)
+{
+    for (int off = 0; off < 2; off++) {
+        variable_set("INLAY_LEARNING", off ? "off" : "on");
+        inlay_layer *layer = make_layer_of(&fixture.spec);
+        forward(layer, 8, 512, fixture.out[0], NULL);
+        forward(layer, 8, 512, fixture.out[0], NULL);
+        EXPECT((samples_of(layer) == 0) == off, "off %d: %u samples", off, samples_of(layer));
+        inlay_layer_destroy(layer);
+    }
+    variable_set("INLAY_LEARNING", NULL);
+}
+END_TEST
+
+/* An explanation says what was learnt, and changes nothing. */
+START_TEST(explanations_say_what_was_learnt)
+{
+    inlay_layer *layer = make_layer_of(&fixture.spec);
+    const inlay_batch batch = inlay_batch_i32(fixture.ids, 8, 512, 1);
+    for (int call = 0; call < 40; call++)
+        forward(layer, 8, 512, fixture.out[0], NULL);
+    const inlay_learnt before = learnt_of(layer);
+    char text[2000], parts[40];
+    for (int i = 0; i < 20; i++)
+        ck_assert_int_eq(
+            inlay_forward_explain(layer, &batch, fixture.out[0], DIM * sizeof(float), NULL, NULL, text, sizeof text),
+            INLAY_OK);
+    const inlay_learnt after = learnt_of(layer);
+    EXPECT(memcmp(&before, &after, sizeof before) == 0, "explaining has learnt");
+    snprintf(parts, sizeof parts, "(%u parts)", (unsigned)before.samples[2]);
+    EXPECT(strstr(text, "prefetch:") != NULL && strstr(text, parts) != NULL &&
+               strstr(text, inlay_strategies[before.prefetch[2]].text) != NULL,
+           "%s", text);
+    inlay_layer_destroy(layer);
+}
+END_TEST
+
+/* ---- Threads ---------------------------------------------------------------------------------------------------- */
+
+enum { THREADS = 8 };
+
+static inlay_layer *shared;
+
+static void *call_many(void *out)
+{
+    for (int call = 0; call < 20; call++)
+        forward(shared, 4, 256, out, NULL);
+    return NULL;
+}
+
+static void in_order_backwards(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
+{
+    (void)ctx;
+    for (size_t i = count; i-- > 0;)
+        task(arg, i);
+}
+
+/* Threads of one layer, each with its own output, and calls that are cut into parts. */
+START_TEST(threads_learn_together)
+{
+    const size_t bytes = sizeof(float) * 1024 * DIM;
+    const inlay_executor executor = {.run = in_order_backwards, .threads = THREADS};
+    pthread_t threads[THREADS];
+    float *outs[THREADS];
+    shared = make_layer_of(&fixture.spec);
+    fixture.spec.learning = INLAY_LEARNING_OFF;
+    inlay_layer *off = make_layer_of(&fixture.spec);
+    fixture.spec.learning = INLAY_LEARNING_ON;
+    forward(off, 4, 256, fixture.out[0], NULL);
+    for (int i = 0; i < THREADS; i++) {
+        outs[i] = malloc(bytes);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, call_many, outs[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        EXPECT(memcmp(outs[i], fixture.out[0], bytes) == 0, "thread %d has other bits", i);
+        free(outs[i]);
+    }
+    for (int call = 0; call < 20; call++) {
+        forward(shared, 4, 256, fixture.out[1], &executor);
+        EXPECT(memcmp(fixture.out[1], fixture.out[0], bytes) == 0, "parts have other bits");
+    }
+    EXPECT(samples_of(shared) > 0, "nothing was learnt");
+    inlay_layer_destroy(shared);
+    inlay_layer_destroy(off);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return RUN_TESTS(argc, argv, "learning", make_fixture, free_fixture, the_fastest_is_found, trying_has_a_bound,
+                     a_change_is_followed, the_faster_source_is_found, small_differences_do_not_count,
+                     only_what_a_loop_can_do, small_calls_are_not_timed, stores_are_learnt_by_whole_calls,
+                     bits_stay_while_learning, tunings_are_obeyed, what_was_learnt_is_given_on,
+                     the_environment_switches_it_off, explanations_say_what_was_learnt, threads_learn_together);
+}
