@@ -96,30 +96,6 @@ START_TEST(init_finds_the_thresholds)
 }
 END_TEST
 
-/* A layer without a tuning has the default; one with a tuning keeps its own. */
-START_TEST(layers_have_the_default_or_their_own)
-{
-    static float values[4 * 8], out[3 * 8];
-    const int32_t ids[3] = {0, 1, 2};
-    inlay_tuning own = inlay_tuning_default();
-    char wanted[64];
-    own.stream_bytes++;
-    for (size_t has_own = 0; has_own < 2; has_own++) {
-        inlay_table table = inlay_table_f32(values, 4, 8);
-        inlay_layer_spec spec = inlay_layer_spec_default(&table);
-        inlay_layer *layer;
-        char text[INLAY_PLAN_TEXT_BYTES];
-        spec.tuning = has_own ? &own : NULL;
-        ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
-        inlay_batch batch = inlay_batch_i32(ids, 1, 3, 0);
-        ck_assert_int_eq(inlay_forward_explain(layer, &batch, out, 32, NULL, NULL, text, sizeof text), INLAY_OK);
-        snprintf(wanted, sizeof wanted, "stream_bytes (%zu)", own.stream_bytes - 1 + has_own);
-        EXPECT(strstr(text, wanted) != NULL, "the plan lacks %s:\n%s", wanted, text);
-        inlay_layer_destroy(layer);
-    }
-}
-END_TEST
-
 static void *first_tuning(void *barrier)
 {
     pthread_barrier_wait(barrier);
@@ -223,35 +199,52 @@ START_TEST(thresholds_follow_the_reported_l2)
 {
     enum { KIB = 1024, MIB = 1024 * KIB };
     static const struct {
-        size_t stream_bytes; /* measured; 0: not */
-        size_t reported, l2, stream, prefetch;
-    } cases[] = {
-        {0, 0, MIB, MIB, 16 * KIB},
-        {0, 512 * KIB, 512 * KIB, MIB, 8 * KIB},
-        {0, 2 * MIB, 2 * MIB, 2 * MIB, 32 * KIB},
-        {0, 1, 256 * KIB, MIB, 4 * KIB},
-        {0, 512 * MIB, 4 * MIB, 4 * MIB, 64 * KIB},
-        {7 * MIB, MIB, MIB, 7 * MIB, 16 * KIB},
-        {7 * MIB, 2 * MIB, 2 * MIB, 7 * MIB, 32 * KIB},
-        {MIB, 2 * MIB, MIB, MIB, 32 * KIB},
-    };
+        size_t reported, l2;
+    } cases[] = {{0, MIB}, {512 * KIB, 512 * KIB}, {2 * MIB, 2 * MIB}, {1, 256 * KIB}, {512 * MIB, 4 * MIB}};
+    const struct inlay_cpu cpu = {
+        .kind = "a CPU", .short_rows = INLAY_PREFETCH_L2_ROWS_16, .long_rows = INLAY_PREFETCH_L1_BESIDE_2};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const bool measured = cases[i].stream_bytes > 0;
-        const struct inlay_cpu cpu = {measured ? "a CPU" : NULL, true, measured ? cases[i].stream_bytes : MIB, 5, 6};
         const struct inlay_caches caches = {{32 * KIB, cases[i].reported, 480 * MIB}};
         const struct inlay_thresholds found = inlay_thresholds_of(&cpu, caches);
-        EXPECT(found.tuning.l2_bytes == cases[i].l2, "case %zu: l2_bytes %zu", i, found.tuning.l2_bytes);
-        EXPECT(found.tuning.stream_bytes == cases[i].stream, "case %zu: streams %zu", i, found.tuning.stream_bytes);
-        EXPECT(found.tuning.prefetch_bytes == cases[i].prefetch, "case %zu: prefetches %zu", i,
-               found.tuning.prefetch_bytes);
-        EXPECT(found.plain_block_bytes == 32 * cases[i].prefetch, "case %zu: plain blocks of %zu", i,
-               found.plain_block_bytes);
-        EXPECT(found.tuning.compute_bytes == 5 && found.compute_bytes_wide == 6 && found.narrow_moves &&
-                   found.tuning.block_bytes == 8 * KIB && found.compute_bytes_unfused == SIZE_MAX,
-               "case %zu: other thresholds", i);
+        EXPECT(found.cpu == &cpu && found.l2_bytes == cases[i].l2, "case %zu: l2_bytes %zu", i, found.l2_bytes);
+        const struct {
+            size_t dim, rows, call;
+            inlay_element_type type;
+            inlay_prefetch first;
+        } calls[] = {
+            {512, 1000, found.l2_bytes, INLAY_F32, INLAY_PREFETCH_LINES},
+            {512, 1000, found.l2_bytes + 1, INLAY_F32, cpu.short_rows},
+            {2047, 1000, found.l2_bytes + 1, INLAY_F32, cpu.short_rows},
+            {2048, 1000, found.l2_bytes + 1, INLAY_F32, cpu.long_rows},
+            {512, 1000, 1, INLAY_BF16, INLAY_PREFETCH_L2_BLOCKS},
+            {1024, 32 * KIB, 1, INLAY_F32, INLAY_PREFETCH_LINES},
+            {1024, 32 * KIB + 1, 1, INLAY_F32, cpu.short_rows}, /* short rows that no cache holds */
+            {1025, 32 * KIB + 1, 1, INLAY_F32, INLAY_PREFETCH_LINES},
+        };
+        for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+            const size_t row_bytes = inlay_table_row_bytes(calls[c].type, calls[c].dim);
+            const inlay_table table = inlay_table_of(calls[c].type, NULL, calls[c].rows, calls[c].dim, row_bytes);
+            const inlay_prefetch first = inlay_first_strategy(&found, &table, row_bytes, calls[c].call);
+            EXPECT(first == calls[c].first, "case %zu, call %zu begins with %d", i, c, first);
+        }
     }
 }
 END_TEST
+
+/* Of measured CPUs, and of others. */
+START_TEST(tunings_are_those_of_the_cpu)
+{
+    const struct inlay_cpu measured = {.stream_bytes = 7, .compute_bytes = 5, .compute_bytes_wide = 6}, other = {0};
+    const inlay_tuning narrow = inlay_tuning_of(&measured, 8, true), wide = inlay_tuning_of(&measured, 16, true);
+    const inlay_tuning unfused = inlay_tuning_of(&measured, 8, false), unmeasured = inlay_tuning_of(&other, 8, true);
+    EXPECT(narrow.compute_bytes == 5 && wide.compute_bytes == 6 && unfused.compute_bytes == SIZE_MAX, "compute_bytes");
+    EXPECT(narrow.stream_bytes == 7 && unmeasured.stream_bytes == (size_t)16 << 20, "stream_bytes");
+    EXPECT(narrow.prefetch == INLAY_PREFETCH_AUTOMATIC && narrow.block_bytes == 8192 && narrow.size == sizeof narrow,
+           "the rest");
+}
+END_TEST
+
+#define INTEL "Intel Xeon (Ice Lake to Emerald Rapids)"
 
 /* Signatures as these CPUs report them. */
 START_TEST(kinds_of_cpus_are_known_by_their_facts)
@@ -262,17 +255,20 @@ START_TEST(kinds_of_cpus_are_known_by_their_facts)
     } cases[] = {
         {{.amd = true, .signature = 0xa10f11, .avx512f = true}, "AMD Zen 4"},
         {{.amd = true, .signature = 0xa10f11}, NULL}, /* its AVX-512 is hidden */
-        {{.amd = true, .signature = 0xa00f11}, NULL}, /* Zen 3 */
+        {{.amd = true, .signature = 0xa00f11}, "AMD Zen 3"},
+        {{.amd = true, .signature = 0xa20f12}, "AMD Zen 3"},
+        {{.amd = true, .signature = 0xa60f12}, NULL}, /* Zen 4, likewise */
         {{.amd = true, .signature = 0x830f10}, NULL}, /* Zen 2 */
         {{.amd = true, .signature = 0xb00f21, .avx512f = true, .avx512vp2intersect = true}, "AMD Zen 5"},
         {{.amd = true, .signature = 0xb00f21, .avx512f = true}, NULL},
-        {{.intel = true, .signature = 0x606a6, .avx512f = true}, "Intel (Ice Lake, Sapphire Rapids)"},
-        {{.intel = true, .signature = 0x606c1, .avx512f = true}, "Intel (Ice Lake, Sapphire Rapids)"},
-        {{.intel = true, .signature = 0x806f8, .avx512f = true}, "Intel (Ice Lake, Sapphire Rapids)"},
-        {{.intel = true, .signature = 0x50657, .avx512f = true}, NULL},                             /* Cascade Lake */
-        {{.intel = true, .signature = 0xc06f2, .avx512f = true}, NULL},                             /* Emerald Rapids */
+        {{.intel = true, .signature = 0x606a6, .avx512f = true}, INTEL}, /* Ice Lake */
+        {{.intel = true, .signature = 0x606c1, .avx512f = true}, INTEL},
+        {{.intel = true, .signature = 0x806f8, .avx512f = true, .avx512fp16 = true}, INTEL}, /* Sapphire Rapids */
+        {{.intel = true, .signature = 0xc06f2, .avx512f = true, .avx512fp16 = true}, INTEL}, /* Emerald Rapids */
+        {{.intel = true, .signature = 0x600, .avx512f = true, .avx512fp16 = true}, INTEL},   /* its model is hidden */
+        {{.intel = true, .signature = 0x50657, .avx512f = true}, NULL},                      /* Cascade Lake */
         {{.intel = true, .signature = 0x806c1, .avx512f = true, .avx512vp2intersect = true}, NULL}, /* Tiger Lake */
-        {{.signature = 0x806f8, .avx512f = true}, NULL},
+        {{.signature = 0x806f8, .avx512f = true, .avx512fp16 = true}, NULL},
         {{.signature = 0}, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -297,8 +293,12 @@ START_TEST(the_facts_are_those_of_this_cpu)
         .signature = eax,
         .avx512f = avx512,
         .avx512vp2intersect = avx512 && __builtin_cpu_supports("avx512vp2intersect"),
+        .avx512fp16 = __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx >> 23 & 1),
     };
-    EXPECT(inlay_cpu() == inlay_cpu_of(&facts), "%.12s %#x is taken for another", (const char *)vendor, eax);
+    EXPECT(inlay_cpu() == inlay_cpu_of(&facts), "%.12s is taken for another", (const char *)vendor);
+    variable_set("INLAY_CPU", "unknown");
+    EXPECT(inlay_cpu()->kind == NULL, "the CPU is not hidden");
+    variable_set("INLAY_CPU", NULL);
 #endif
 }
 END_TEST
@@ -322,8 +322,8 @@ END_TEST
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "tuning", make_folder, remove_folder, what_is_no_file,
-                     files_are_smaller_than_the_buffer, init_finds_the_thresholds, layers_have_the_default_or_their_own,
-                     many_threads_may_ask_first, registers_describe_caches, files_describe_caches,
-                     thresholds_follow_the_reported_l2, kinds_of_cpus_are_known_by_their_facts,
+                     files_are_smaller_than_the_buffer, init_finds_the_thresholds, many_threads_may_ask_first,
+                     registers_describe_caches, files_describe_caches, thresholds_follow_the_reported_l2,
+                     tunings_are_those_of_the_cpu, kinds_of_cpus_are_known_by_their_facts,
                      the_facts_are_those_of_this_cpu, the_source_is_told);
 }

@@ -58,7 +58,7 @@ static void print_cache(const char *level, size_t bytes, const char *end)
         printf("%s not reported%s", level, end);
 }
 
-/* Prints the CPU, its caches and where the thresholds come from. */
+/* Prints the CPU, its caches, and whether it was measured. */
 static void print_source(void)
 {
     const inlay_tuning_source source = inlay_tuning_default_source();
@@ -68,16 +68,6 @@ static void print_source(void)
     print_cache("L2", source.l2_bytes, ", ");
     print_cache("L3", source.l3_bytes, "\n");
     printf("measured  %s\n", source.measured != NULL ? source.measured : "no CPU of this kind");
-}
-
-/* Prints where thresholds come from. */
-static void print_origin(const inlay_tuning_source *source)
-{
-    printf("  stream_bytes and compute_bytes %s;\n",
-           source->measured != NULL ? "were measured on CPUs of this kind"
-                                    : "suit a slow L3 (and stream nothing that L2 holds), as nothing was measured");
-    printf("  l2_bytes, at most stream_bytes, and prefetch_bytes follow %s\n",
-           source->l2_bytes > 0 ? "the reported L2" : "an L2 of 1 MiB, as none is reported");
 }
 
 /* An allocator without memory, which records how much was requested. */
@@ -116,10 +106,13 @@ static int print_defaults(size_t dim)
     inlay_sinusoid_destroy(sinusoid);
 
     const inlay_tuning tuning = inlay_tuning_default();
+    const inlay_tuning_source source = inlay_tuning_default_source();
     printf("layer     of dim %zu, by default:\n", dim);
     printf("  cached_positions  %zu rows of sinusoids, %zu bytes\n", cached / (dim * sizeof(float)), cached);
-    printf("  l2_bytes          %zu: larger calls prefetch whole rows\n", tuning.l2_bytes);
-    printf("  stream_bytes      %zu: larger outputs are written by non-temporal stores\n", tuning.stream_bytes);
+    if (!source.learns_stores)
+        printf("  stream_bytes      %zu: larger outputs are written by non-temporal stores\n", tuning.stream_bytes);
+    else
+        puts("  stream_bytes      none: a layer times both kinds of stores for outputs of 4 MiB and more");
     if (tuning.compute_bytes == SIZE_MAX)
         puts("  compute_bytes     none: cached positions are always read");
     else
@@ -127,10 +120,7 @@ static int print_defaults(size_t dim)
                tuning.compute_bytes);
     printf("  block_bytes       %zu of position rows are shared by the sequences of a batch at a time\n",
            tuning.block_bytes);
-    printf("  prefetch_bytes    %zu of floats make the block of rows that is prefetched together\n",
-           tuning.prefetch_bytes);
-    const inlay_tuning_source source = inlay_tuning_default_source();
-    print_origin(&source);
+    puts("  prefetch          is learnt from the layer's own calls (inlay embed --explain)");
     return DONE;
 }
 

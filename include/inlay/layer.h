@@ -114,7 +114,10 @@ typedef struct inlay_tuning_source {
     size_t l1_bytes;      /**< data cache of a core, as the CPU or the operating system reports it; 0: no report */
     size_t l2_bytes;      /**< likewise. Calls whose rows L2 holds prefetch less */
     size_t l3_bytes;      /**< likewise. Nothing follows it, since virtual machines report any size */
-    char cpu[48];         /**< the name that the CPU gives itself, in ASCII; empty: none */
+    uint32_t learns_stores; /**< 1: which stores suit the consumer of an output was not measured on such CPUs, and layers
+                                 time both kinds for outputs of 4 MiB and more; 0: stream_bytes was measured */
+    uint32_t reserved;      /**< 0 */
+    char cpu[48];           /**< the name that the CPU gives itself, in ASCII; empty: none */
 } inlay_tuning_source;
 
 /** Returns what is known of this CPU. */

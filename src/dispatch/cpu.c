@@ -90,11 +90,14 @@ const struct inlay_cpu *inlay_cpu_of(const struct inlay_cpu_facts *facts)
     const unsigned model = (signature >> 4 & 15) | (signature >> 12 & 0xf0);
     if (is_intel_server(facts, family, model))
         return &intel;
-    /* Zen 5 was AMD's first CPU with this instruction. Of family 25, Zen 3 and Zen 4, only Zen 4 has AVX-512. */
+    /* Zen 5 was AMD's first CPU with this instruction. Of family 25, Zen 3 and Zen 4, only Zen 4 has AVX-512, which a
+       hypervisor may hide. */
     if (facts->amd && facts->avx512vp2intersect)
         return &zen5;
-    if (facts->amd && family == 25 && facts->avx2)
-        return facts->avx512f ? &zen4 : &zen3;
+    if (facts->amd && family == 25 && facts->avx512f)
+        return &zen4;
+    if (facts->amd && family == 25 && (model < 0x10 || (model >= 0x20 && model < 0x60)))
+        return &zen3;
     return &other;
 }
 
@@ -117,7 +120,6 @@ const struct inlay_cpu *inlay_cpu(void)
     facts.signature = found.eax;
     facts.intel = __builtin_cpu_is("intel");
     facts.amd = __builtin_cpu_is("amd");
-    facts.avx2 = __builtin_cpu_supports("avx2");
     facts.avx512f = __builtin_cpu_supports("avx512f");
     facts.avx512fp16 = inlay_cpuid(7, 0, &found) && (found.edx >> 23 & 1);
     facts.avx512vp2intersect = __builtin_cpu_supports("avx512vp2intersect");

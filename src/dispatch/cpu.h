@@ -29,7 +29,7 @@ enum { INLAY_LONG_ROW_BYTES = 8192 };
 struct inlay_cpu_facts {
     bool intel, amd;
     uint32_t signature; /* family and model: eax of CPUID's leaf 1 */
-    bool avx2, avx512f, avx512vp2intersect, avx512fp16;
+    bool avx512f, avx512vp2intersect, avx512fp16;
 };
 
 /* Returns the figures of the kind of CPU that these facts are of. */

@@ -95,6 +95,7 @@ inlay_tuning_source inlay_tuning_default_source(void)
         .l1_bytes = thresholds->caches.bytes[0],
         .l2_bytes = thresholds->caches.bytes[1],
         .l3_bytes = thresholds->caches.bytes[2],
+        .learns_stores = thresholds->cpu->stream_bytes == 0,
     };
     inlay_cpu_name(source.cpu, sizeof source.cpu);
     return source;
