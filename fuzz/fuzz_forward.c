@@ -72,7 +72,7 @@ static void break_arguments(struct call *call, struct source *source)
         ARGUMENT(spec.token_mapping_length, 0),
         ARGUMENT(spec.token_mapping_type, 7),
         ARGUMENT(spec.token_weights_length, 0),
-        ARGUMENT(spec.reserved, 1),
+        ARGUMENT(spec.learning, INLAY_LEARNING_OFF + 1),
         ARGUMENT(batch.size, sizeof(inlay_batch) + 8),
         ARGUMENT(batch.id_type, 0),
         ARGUMENT(batch.dropout, 0x3f800000), /* 1 */

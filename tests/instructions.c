@@ -135,9 +135,11 @@ static inlay_layer *make_layer(const inlay_table *of)
 /* Shares thresholds of no CPU in particular, so that those of this one do not matter. */
 static void fix_thresholds(void)
 {
-    static const struct inlay_cpu cpu = {.stream_bytes = 1 << 20, .compute_bytes = 1 << 20};
+    static const struct inlay_cpu cpu = {.stream_bytes = 1 << 20,
+                                         .compute_bytes = 1 << 20,
+                                         .short_rows = INLAY_PREFETCH_L2_BESIDE_8,
+                                         .long_rows = INLAY_PREFETCH_L2_BESIDE_2};
     inlay_shared_thresholds = inlay_thresholds_of(&cpu, (struct inlay_caches){{32 << 10, 1 << 20, 32 << 20}});
-    inlay_shared_thresholds.tuning.block_bytes = 16 << 10;
     atomic_store(&inlay_thresholds_state, INLAY_THRESHOLDS_READY);
 }
 

@@ -255,7 +255,8 @@ START_TEST(only_what_a_loop_can_do)
         const struct costs costs = costs_with(INLAY_PREFETCH_L2_ROWS_16, false);
         struct inlay_options options = options_of(INLAY_PREFETCH_L2_ROWS_16, false, false);
         options.prefetchers[0] = (enum inlay_prefetcher)prefetcher;
-        const uint32_t can = inlay_strategies_of((enum inlay_prefetcher)prefetcher);
+        const uint32_t can = inlay_prefetchers[prefetcher].mask;
+        EXPECT((uint32_t)__builtin_popcount(can) == inlay_prefetchers[prefetcher].count, "prefetcher %d", prefetcher);
         for (int call = 0; call < 30; call++)
             run_call(learner, &costs, 32 * MIB, false, options, INLAY_PREFETCH_NONE);
         for (int i = 0; i < INLAY_STRATEGIES; i++) {
@@ -297,15 +298,14 @@ START_TEST(stores_are_learnt_by_whole_calls)
             /* Dirty lines that another kind of stores left are paid by the first calls of the next. */
             fake_time += (call.streams ? 100000 : 1000 * gain) * (call.streams != before ? 3 : 1);
             before = call.streams;
-            inlay_epoch_end(&call);
+            if (call.timed)
+                inlay_epoch_end(&call);
             streamed += c >= 16 && call.streams;
         }
         EXPECT(streamed == (gain > 130 ? 84u : 0u), "%zu of 84 calls were streamed with a gain of %u", streamed,
                (unsigned)gain);
         EXPECT(learnt_by(learner).stores[3] == (gain > 130 ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED), "stores %d",
                learnt_by(learner).stores[3]);
-        const struct inlay_epoch_call small = inlay_epoch_begin(learner, 4 * MIB - 1);
-        EXPECT(small.epochs == NULL && !small.streams, "a small output is timed for its stores");
         free_learner(learner);
     }
 }

@@ -47,7 +47,7 @@ static const struct planned plans[] = {
     {BESIDE_8, 2, 8, 512, 1 << 20, .type = INLAY_F32, .scalar = BLOCKS}, /* short rows that no cache holds */
     {BESIDE_8, 64, 1024, 512, 1000, .type = INLAY_F32, .scalar = BLOCKS},
     {BESIDE_2, 64, 1024, 2048, 1 << 16, .type = INLAY_F32, .scalar = BLOCKS},
-    {BESIDE_2, 1, 8, 512, 1000, .start = 10, .sinusoid = true, .scalar = BLOCKS},
+    {BESIDE_2, 1, 8, 512, 1000, .start = 10, .sinusoid = true, .scalar = "prefetch:  the first lines of 16 rows"},
     {BESIDE_8, 1, 8, 512, 1 << 20, .start = 10, .sinusoid = true, .scalar = BLOCKS},
 };
 

@@ -104,8 +104,7 @@ const struct inlay_cpu *inlay_cpu_of(const struct inlay_cpu_facts *facts)
 /* Tests and benchmarks see by this variable what a CPU that was not measured does. */
 static bool is_hidden(void)
 {
-    const char *hides = inlay_environment("INLAY_CPU");
-    return hides != NULL && strcmp(hides, "unknown") == 0;
+    return inlay_environment_is("INLAY_CPU", "unknown");
 }
 
 const struct inlay_cpu *inlay_cpu(void)

@@ -7,14 +7,25 @@
 #include "layer/describe.h"
 #include "layer/plan.h"
 
-/* Chooses the stores of a call if they are learnt: by timing it, on CPUs of which nobody has measured how fast outputs
+/* Returns whether the stores of a call are learnt, by timing it: on CPUs of which nobody has measured how fast outputs
    are read. */
-static struct inlay_epoch_call begin_call(const struct inlay_work *work)
+static bool learns_stores(const struct inlay_work *work)
 {
     struct inlay_thresholds own;
-    const bool learns = work->spec->stores == INLAY_STORES_AUTOMATIC && work->learner != NULL &&
-                        inlay_dispatch()->streams && inlay_thresholds(&own)->cpu->stream_bytes == 0;
-    return inlay_epoch_begin(learns ? work->learner : NULL, work->rows * work->row_bytes);
+    return work->rows * work->row_bytes >> INLAY_EPOCH_LEAST_LOG2 != 0 && work->learner != NULL &&
+           work->spec->stores == INLAY_STORES_AUTOMATIC && inlay_dispatch()->streams &&
+           inlay_thresholds(&own)->cpu->stream_bytes == 0;
+}
+
+/* Plans and runs a call whose stores are learnt. */
+static __attribute__((noinline)) void run_epoch(const struct inlay_work *work, const inlay_executor *executor)
+{
+    struct inlay_plan plan;
+    const struct inlay_epoch_call call = inlay_epoch_begin(work->learner, work->rows * work->row_bytes);
+    inlay_make_plan(&plan, work, executor, &call);
+    inlay_plan_run(&plan, work, executor);
+    if (call.timed)
+        inlay_epoch_end(&call);
 }
 
 inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, void *out, size_t out_stride_bytes,
@@ -25,10 +36,12 @@ inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, v
     inlay_status status = inlay_describe(&work, layer, batch, out, out_stride_bytes, executor, fault);
     if (status != INLAY_OK || work.rows == 0)
         return status;
-    const struct inlay_epoch_call call = begin_call(&work);
-    inlay_make_plan(&plan, &work, executor, &call);
+    if (learns_stores(&work)) {
+        run_epoch(&work, executor);
+        return INLAY_OK;
+    }
+    inlay_make_plan(&plan, &work, executor, &inlay_no_epoch);
     inlay_plan_run(&plan, &work, executor);
-    inlay_epoch_end(&call);
     return INLAY_OK;
 }
 
@@ -53,7 +66,8 @@ inlay_status inlay_forward_explain(const inlay_layer *layer, const inlay_batch *
         inlay_learner_read(&layer->learnt, &learnt);
         inlay_learner_begin(&copy, &learnt);
         work.learner = work.learner != NULL ? &copy : NULL;
-        const struct inlay_epoch_call call = begin_call(&work);
+        const struct inlay_epoch_call call =
+            learns_stores(&work) ? inlay_epoch_begin(work.learner, work.rows * work.row_bytes) : inlay_no_epoch;
         inlay_make_plan(&plan, &work, executor, &call);
         if (plan.moves.options.learns != NULL)
             samples = learnt.samples[plan.moves.options.learns - copy.classes];

@@ -11,8 +11,6 @@
 #include "layer/handle.h"
 #include "positions/generator.h"
 
-#include <string.h>
-
 /* Returns the fields of a view that this version knows; the rest was checked to be zero. */
 static inlay_table known_part(const inlay_table *table)
 {
@@ -52,9 +50,8 @@ static __attribute__((noinline)) void fill_cache(const inlay_layer *layer, size_
 
 static bool learns(const inlay_layer_spec *spec)
 {
-    const char *variable = inlay_environment("INLAY_LEARNING");
     return spec->tuning == NULL && spec->learning == INLAY_LEARNING_ON &&
-           (variable == NULL || strcmp(variable, "off") != 0);
+           !inlay_environment_is("INLAY_LEARNING", "off");
 }
 
 inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_allocator *allocator, inlay_layer **layer)

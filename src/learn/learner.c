@@ -118,18 +118,17 @@ static void record(struct inlay_class *class, bool computes, inlay_prefetch pref
 static inlay_prefetch other_strategy(const struct inlay_options *options, bool computes, uint32_t turn,
                                      bool *lacks_samples)
 {
-    const uint32_t allowed = inlay_strategies_of(options->prefetchers[computes]);
-    const uint32_t n = (uint32_t)__builtin_popcount(allowed);
+    const struct inlay_prefetcher_strategies *can = &inlay_prefetchers[options->prefetchers[computes]];
     inlay_prefetch fewest = INLAY_PREFETCH_NONE, in_turn = INLAY_PREFETCH_NONE;
     uint32_t least = INLAY_LEARN_SAMPLES;
-    for (uint32_t i = 0, left = allowed; left != 0; left &= left - 1, i++) {
+    for (uint32_t i = 0, left = can->mask; left != 0; left &= left - 1, i++) {
         const inlay_prefetch prefetch = (inlay_prefetch)__builtin_ctz(left);
         const uint32_t count = load(&options->learns->arms[computes][prefetch].count);
         if (count < least) {
             least = count;
             fewest = prefetch;
         }
-        if (i == turn % n)
+        if (i == turn % can->count)
             in_turn = prefetch;
     }
     *lacks_samples = least < INLAY_LEARN_SAMPLES;
@@ -232,15 +231,14 @@ static bool is_in_use(struct inlay_class *class, bool computes, inlay_prefetch p
     return used == before;
 }
 
-void inlay_pace_begin(struct inlay_pace *pace, const struct inlay_options *options)
+void inlay_pace_learn(struct inlay_pace *pace)
 {
-    const bool learns = options->learns != NULL;
-    *pace = (struct inlay_pace){.options = options, .left = SIZE_MAX};
+    const struct inlay_options *options = pace->options;
     pace->computes = options->computes != (options->whole && options->tries_source);
-    pace->prefetch = learns ? choose(options, pace->computes) : inlay_fixed_strategy(options, pace->computes);
-    if (learns && options->whole)
+    pace->prefetch = choose(options, pace->computes);
+    if (options->whole)
         restart(pace, SIZE_MAX, is_in_use(options->learns, pace->computes, pace->prefetch));
-    else if (learns) /* the first part pays for what the caller has left in the caches */
+    else /* the first part pays for what the caller has left in the caches */
         restart(pace, INLAY_LEARN_PART_BYTES, false);
 }
 
@@ -273,7 +271,7 @@ bool inlay_pace_look(struct inlay_pace *pace)
     return changes;
 }
 
-void inlay_pace_end(struct inlay_pace *pace)
+void inlay_pace_finish(struct inlay_pace *pace)
 {
     if (pace->options->whole)
         record_pace(pace);
@@ -288,13 +286,13 @@ static inlay_stores faster_stores(const struct inlay_epochs *epochs)
     return cached * 10 > streamed * 13 ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED;
 }
 
+const struct inlay_epoch_call inlay_no_epoch = {.epochs = NULL};
+
 struct inlay_epoch_call inlay_epoch_begin(struct inlay_learner *learner, size_t bytes)
 {
     /* Cached ones, then non-temporal ones, then the faster ones for a long time, then again. */
     enum { TIMED_CALLS = 2 * INLAY_EPOCH_CALLS, SETTLED_CALLS = 1024 };
     struct inlay_epoch_call call = {.learner = learner, .bytes = bytes};
-    if (learner == NULL || bytes >> INLAY_EPOCH_LEAST_LOG2 == 0)
-        return call;
     const size_t log2 = 63 - (size_t)__builtin_clzll(bytes);
     call.epochs = &learner->epochs[inlay_least(log2 - INLAY_EPOCH_LEAST_LOG2, INLAY_LEARNT_SIZES - 1)];
     call.index = add_one(&call.epochs->calls) % (TIMED_CALLS + SETTLED_CALLS);
@@ -306,8 +304,6 @@ struct inlay_epoch_call inlay_epoch_begin(struct inlay_learner *learner, size_t 
 
 void inlay_epoch_end(const struct inlay_epoch_call *call)
 {
-    if (!call->timed)
-        return;
     const uint32_t within = call->index % INLAY_EPOCH_CALLS;
     if (within >= INLAY_EPOCH_SKIPPED)
         store(&call->epochs->samples[call->streams][within - INLAY_EPOCH_SKIPPED],

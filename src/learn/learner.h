@@ -95,7 +95,21 @@ struct inlay_pace {
     uint64_t begin;
 };
 
-void inlay_pace_begin(struct inlay_pace *pace, const struct inlay_options *options);
+/* What begins a part of a call that learns, and ends it. */
+void inlay_pace_learn(struct inlay_pace *pace);
+void inlay_pace_finish(struct inlay_pace *pace);
+
+static inline void inlay_pace_begin(struct inlay_pace *pace, const struct inlay_options *options)
+{
+    pace->options = options;
+    pace->computes = options->computes;
+    pace->left = SIZE_MAX;
+    pace->done = 0;
+    if (options->learns != NULL)
+        inlay_pace_learn(pace);
+    else
+        pace->prefetch = inlay_fixed_strategy(options, options->computes);
+}
 
 /* Says where the positions of the rows that follow come from. What lies before is no sample. */
 void inlay_pace_source(struct inlay_pace *pace, bool computes);
@@ -114,8 +128,17 @@ static inline bool inlay_pace_wrote(struct inlay_pace *pace, size_t bytes)
     return inlay_pace_look(pace);
 }
 
-/* Ends a part. */
-void inlay_pace_end(struct inlay_pace *pace);
+/* Returns whether anything is prefetched or learnt. */
+static inline bool inlay_pace_matters(const struct inlay_pace *pace)
+{
+    return pace->prefetch != INLAY_PREFETCH_NONE || pace->options->learns != NULL;
+}
+
+static inline void inlay_pace_end(struct inlay_pace *pace)
+{
+    if (pace->options->learns != NULL)
+        inlay_pace_finish(pace);
+}
 
 /* ---- Stores ----------------------------------------------------------------------------------------------------- */
 
@@ -136,8 +159,11 @@ struct inlay_epoch_call {
     uint64_t begin;
 };
 
-/* Chooses the stores of a call and begins to time it. */
+/* Chooses the stores of a call of at least 2^INLAY_EPOCH_LEAST_LOG2 bytes and begins to time it. */
 struct inlay_epoch_call inlay_epoch_begin(struct inlay_learner *learner, size_t bytes);
 void inlay_epoch_end(const struct inlay_epoch_call *call);
+
+/* What calls have whose stores are not learnt. */
+extern const struct inlay_epoch_call inlay_no_epoch;
 
 #endif

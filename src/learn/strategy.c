@@ -28,23 +28,13 @@ const struct inlay_strategy inlay_strategies[INLAY_STRATEGIES] = {
                                   .blocks = true},
 };
 
-uint32_t inlay_strategies_of(enum inlay_prefetcher prefetcher)
-{
-    uint32_t all = 0;
-    for (unsigned i = INLAY_PREFETCH_NONE; i < INLAY_STRATEGIES; i++) {
-        const struct inlay_strategy *strategy = &inlay_strategies[i];
-        const bool by_kernel = strategy->ahead > 0, nothing = !by_kernel && !strategy->lines && !strategy->blocks;
-        const bool follows = prefetcher == INLAY_PREFETCHER_ROWS        ? true
-                             : prefetcher == INLAY_PREFETCHER_SINUSOIDS ? nothing || strategy->beside
-                                                                        : !by_kernel;
-        all |= follows ? 1u << i : 0;
-    }
-    return all;
-}
+enum {
+    BY_LOOP = 1 << INLAY_PREFETCH_NONE | 1 << INLAY_PREFETCH_LINES | 1 << INLAY_PREFETCH_L2_BLOCKS,
+    BESIDE = 1 << INLAY_PREFETCH_L1_BESIDE_2 | 1 << INLAY_PREFETCH_L2_BESIDE_2 | 1 << INLAY_PREFETCH_L2_BESIDE_8,
+};
 
-inlay_prefetch inlay_strategy_within(inlay_prefetch wanted, enum inlay_prefetcher prefetcher)
-{
-    if (inlay_strategies_of(prefetcher) >> wanted & 1)
-        return wanted;
-    return prefetcher == INLAY_PREFETCHER_SINUSOIDS ? INLAY_PREFETCH_L2_BESIDE_2 : INLAY_PREFETCH_L2_BLOCKS;
-}
+const struct inlay_prefetcher_strategies inlay_prefetchers[] = {
+    [INLAY_PREFETCHER_NONE] = {BY_LOOP, 3, INLAY_PREFETCH_L2_BLOCKS},
+    [INLAY_PREFETCHER_ROWS] = {BY_LOOP | BESIDE | 1 << INLAY_PREFETCH_L2_ROWS_16, 7, INLAY_PREFETCH_L2_BLOCKS},
+    [INLAY_PREFETCHER_SINUSOIDS] = {1 << INLAY_PREFETCH_NONE | BESIDE, 4, INLAY_PREFETCH_L2_BESIDE_2},
+};

@@ -43,8 +43,19 @@ extern const struct inlay_strategy inlay_strategies[INLAY_STRATEGIES];
    none, as for quantised rows and sums of several terms. */
 enum inlay_prefetcher { INLAY_PREFETCHER_NONE, INLAY_PREFETCHER_ROWS, INLAY_PREFETCHER_SINUSOIDS };
 
-/* The strategies that a loop can follow, bit by bit, and the one that stands in for those that it cannot. */
-uint32_t inlay_strategies_of(enum inlay_prefetcher prefetcher);
-inlay_prefetch inlay_strategy_within(inlay_prefetch wanted, enum inlay_prefetcher prefetcher);
+/* What such a loop can follow. */
+struct inlay_prefetcher_strategies {
+    uint32_t mask;            /* a bit for each strategy */
+    uint32_t count;           /* of the bits */
+    inlay_prefetch otherwise; /* what stands in for the others */
+};
+
+extern const struct inlay_prefetcher_strategies inlay_prefetchers[];
+
+static inline inlay_prefetch inlay_strategy_within(inlay_prefetch wanted, enum inlay_prefetcher prefetcher)
+{
+    const struct inlay_prefetcher_strategies *strategies = &inlay_prefetchers[prefetcher];
+    return strategies->mask >> wanted & 1 ? wanted : strategies->otherwise;
+}
 
 #endif
