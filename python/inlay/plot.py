@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Pictures of tables by matplotlib, which is imported only when a picture is drawn."""
+"""Pictures of tables by matplotlib, which is imported only when a picture is drawn.
+
+Like all of the package, they write no file: axes.figure.savefig(path) does, and replaces a file of that name.
+"""
 
 from typing import Any, Optional
 

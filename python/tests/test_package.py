@@ -129,6 +129,43 @@ def test_pictures(tmp_path, table):
     assert axes.images[0].get_array().shape == (9, 12)
 
 
+WRITES_NO_FILE = """
+import inlay, numpy, os, sys
+numpy.save("rows.npy", numpy.ones((4, 32), "f4"))
+try:
+    import matplotlib.pyplot
+    matplotlib.use("agg")
+    figure = matplotlib.pyplot.figure()
+    figure.canvas.draw()  # matplotlib has made its cache of fonts
+except ImportError:
+    matplotlib = None
+def refuse(event, arguments):
+    opens = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+    if opens or event in ("os.rename", "os.link", "os.symlink", "os.remove", "os.truncate", "os.mkdir"):
+        raise PermissionError(f"{event} {arguments}")
+sys.addaudithook(refuse)
+try:
+    open("rows.npy", "r+b")
+except PermissionError:
+    pass
+else:
+    sys.exit("nothing is refused")
+with inlay.open("rows.npy") as model:
+    table = model.table("data")
+    inlay.Layer(table)([1, 2])
+    if matplotlib:
+        inlay.plot.table(table).figure.canvas.draw()
+        inlay.plot.sinusoid(8, 8).figure.canvas.draw()
+inlay.quantize(numpy.ones((4, 32), "f4"), "i8")
+"""
+
+
+def test_writes_no_file(tmp_path):
+    """In a process of its own, since a hook is for good."""
+    subprocess.run([sys.executable, "-c", WRITES_NO_FILE], check=True, cwd=tmp_path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["rows.npy"]
+
+
 def importable(package):
     try:
         importlib.import_module(package)
