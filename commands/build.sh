@@ -63,7 +63,7 @@ demo() {
     say "two sentences of a tutorial; each token is the sum of its own sinusoid and that of its position"
     "$inlay" embed --text "I am a robot" --text "you too robot" --length 5 --max-tokens 8 --table fixed --dim 6
     say "the GNU General Public License, at dim 512"
-    "$inlay" embed --text-file "$text" --table random --seed 1 --dim 512 --time --plot build/demo.png
+    "$inlay" embed --text-file "$text" --table random --seed 1 --dim 512 --time --plot build/demo.png --force
     say "the picture is in build/demo.png"
 }
 

@@ -50,7 +50,7 @@ cross_bits() {
     say "building $directory"
     build "$directory"
     say "embedding the same text here and on an emulated $name"
-    local arguments=(embed --text-file README.md --table random --seed 1 --dim 512 --out)
+    local arguments=(embed --text-file README.md --table random --seed 1 --dim 512 --force --out)
     build/tools/inlay "${arguments[@]}" build/native.npy
     local isa
     for isa in portable scalar; do

@@ -25,6 +25,7 @@ struct convert_options {
     int64_t group;
     bool zeros;
     const char *out;
+    bool force;
 };
 
 static const char usage[] = "Usage: inlay convert FROM --type TYPE --out FILE [option ...]\n"
@@ -47,6 +48,7 @@ static const struct option_rule rules[] = {
      .help = "where to write the table; the end says how. FILE.safetensors: float32, float16, bfloat16, i8, e4m3 and "
              "e4m3_e8m0, with scales in the tensor NAME.scale. FILE.gguf: float32, float16, bfloat16 and ggml's types. "
              "FILE.npy: all types, as inlay quantize writes them"},
+    {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
     {"name", "NAME", OPTION_TEXT, FIELD(name), .help = "name of the new tensor (default: that of --table)"},
     {"group", "32|64|128", OPTION_INTEGER, FIELD(group), 32, 128,
      .help = "columns for each scale of the grouped types (default: 32)"},
@@ -110,6 +112,7 @@ static int run(const struct convert_options *options, struct conversion *c)
     c->to = (struct new_table){.path = options->out, .type = options->type, .group = (uint32_t)options->group};
     c->to.name = options->name != NULL ? options->name : name;
     c->zeros = options->zeros;
+    c->outputs.force = options->force;
     return conversion_run(c);
 }
 

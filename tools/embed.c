@@ -299,12 +299,13 @@ static int run(struct embedding *e)
     TRY(tokens_read(options, &e->tokens));
     if (options->print_vocab)
         return print_vocab(&e->tokens.text);
-    /* Opened before the work, so that a mistyped directory is reported at once. */
-    TRY(outputs_open(&e->outputs, options->out, options->plot));
     if (options->plot != NULL)
         TRY(embed_picture_check(&e->tokens));
-    TRY(threads_start(&e->threads, options->threads));
     TRY(embed_takes_layer(options) ? take_model_layer(e) : make_own_layer(e));
+    /* Behind all inputs and before the work, so that what cannot be written is reported at once. */
+    e->outputs.force = options->force;
+    TRY(outputs_open(&e->outputs, options->out, options->plot));
+    TRY(threads_start(&e->threads, options->threads));
     TRY(allocate_result(e));
     if (options->explain)
         return explain(e);

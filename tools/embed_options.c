@@ -12,6 +12,7 @@
 #include "names.h"
 #include "numbers.h"
 #include "options.h"
+#include "output.h"
 #include "threads.h"
 
 static const char usage[] = "Usage: inlay embed --text STRING | --text-file FILE | --ids IDS [option ...]\n"
@@ -109,6 +110,7 @@ static const struct option_rule rules[] = {
     {"out", "FILE.npy", OPTION_TEXT, FIELD(out), .help = "write float32 [batch, seq, dim]; - is stdout",
      .heading = "\nOutput:\n"},
     {"plot", "FILE.png", OPTION_TEXT, FIELD(plot), .help = "draw heat maps, a panel per sequence; - is stdout"},
+    {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
     {"threads", "N", OPTION_INTEGER, FIELD(threads), 1, THREADS_MOST,
      .help = "threads of the forward pass (default: 1)"},
     {"explain", NULL, OPTION_FLAG, FIELD(explain),
@@ -121,7 +123,7 @@ static const struct option_rule rules[] = {
 static const struct refusal refusals[] = {
     {{"max-tokens"}, "ids", "--max-tokens limits the vocabulary of a text, and --ids has none"},
     {{"print-vocab"}, "ids", "--print-vocab prints the vocabulary of a text, and --ids has none"},
-    {{"out", "plot", "threads", "explain", "time"},
+    {{"out", "plot", "force", "threads", "explain", "time"},
      "print-vocab",
      "--print-vocab prints the vocabulary and ends: drop --%s"},
     {{"out", "plot", "time"}, "explain", "--explain prints the plan and ends: drop --%s"},

@@ -50,6 +50,7 @@ struct embed_options {
 
     const char *out;
     const char *plot;
+    bool force;
     bool explain;
     bool time;
     int64_t threads;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "formats/npy.h"
+#include "inputs.h"
 #include "message.h"
 
 /* Texts are small beside their vectors: what is larger is a mistake such as /dev/zero. */
@@ -63,12 +64,16 @@ static int read_text(int file, const char *path, char **text, size_t *size)
 
 int load_text(const char *path, char **text, size_t *size)
 {
-    if (strcmp(path, "-") == 0)
+    if (strcmp(path, "-") == 0) {
+        TRY(input_note(STDIN_FILENO, path));
         return read_text(STDIN_FILENO, "standard input", text, size);
+    }
     int file = open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
     if (file < 0)
         return failed("cannot open %s: %s", shown(path), strerror(errno));
-    int outcome = read_text(file, path, text, size);
+    int outcome = input_note(file, path);
+    if (outcome == DONE)
+        outcome = read_text(file, path, text, size);
     close(file);
     return outcome;
 }
@@ -86,6 +91,7 @@ static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *
         return cannot_read(path);
     if (!S_ISREG(status.st_mode))
         return failed("%s is not a regular file, as a %s must be", shown(path), what);
+    TRY(input_note(file, path));
 
     size_t head_bytes = status.st_size < NPY_HEAD_BYTES ? (size_t)status.st_size : NPY_HEAD_BYTES;
     static char head[NPY_HEAD_BYTES];

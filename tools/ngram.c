@@ -348,14 +348,16 @@ static int run(struct hashing *h)
     TRY(read_sequences(h));
     TRY(read_spec(h));
     TRY(read_histories(h));
-    /* Opened before the work, so that a mistyped directory is reported at once. */
-    TRY(outputs_open(&h->outputs, options->out, NULL));
     TRY(threads_start(&h->threads, options->threads));
+    if (options->tables != 0)
+        TRY(prepare_tables(h));
+    /* Behind all inputs and before the work, so that what cannot be written is reported at once. */
+    h->outputs.force = options->force;
+    TRY(outputs_open(&h->outputs, options->out, NULL));
     if (options->tables == 0) {
         TRY(make_row_ids(h));
         return deliver_row_ids(h);
     }
-    TRY(prepare_tables(h));
     TRY(allocate_result(h));
     TRY(forward(h));
     return deliver(h);

@@ -11,6 +11,7 @@
 #include "message.h"
 #include "names.h"
 #include "options.h"
+#include "output.h"
 #include "threads.h"
 
 static const char usage[] = "Usage: inlay ngram --spec FILE.json | --model FILE|DIR --ids IDS [option ...]\n"
@@ -117,6 +118,7 @@ static const struct option_rule rules[] = {
     {"out", "FILE.npy", OPTION_TEXT, FIELD(out),
      .help = "write int64 [tokens, columns] of row ids, or rows [tokens, columns, dim] or [tokens, dim]; - is stdout",
      .heading = "\nOutput:\n"},
+    {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
     {"dtype", NULL, OPTION_NAME, FIELD(type), 1, .names = TYPES,
      .help = "type of the rows that are written (default: float32); bfloat16 as '<u2'"},
     {"threads", "N", OPTION_INTEGER, FIELD(threads), 1, THREADS_MOST, .help = "threads of the pass (default: 1)"},

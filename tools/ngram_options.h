@@ -44,6 +44,7 @@ struct ngram_options {
     inlay_element_type type; /**< of the result */
 
     const char *out;
+    bool force;
     int64_t threads;
 };
 

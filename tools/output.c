@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The outputs of output.h. Signals that end the process by default remove unfinished files first: the handler reads
- * nothing but a table of names, and each name is complete before it enters the table.
+ * The outputs of output.h: which files may be written, and how a complete file takes its place. Every decision is made
+ * when an output is opened, and again, of what is there then, when it takes its place.
  */
 #include "output.h"
 
@@ -14,12 +14,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "inputs.h"
 #include "message.h"
 #include "plot.h"
+#include "rename.h"
+#include "temporary.h"
 
-/* ---- Unfinished files and signals ------------------------------------------------------------------------------- */
+enum { OUTPUTS = TEMPORARIES_MOST };
 
-enum { OUTPUTS = 4 };
+const char output_force_help[] = "replace files that exist; what the command reads is never replaced";
 
 /* Points to all outputs, in the order in which they take their places: what lies beside `out` is there before it. */
 static void list_outputs(struct outputs *outputs, struct output *all[OUTPUTS])
@@ -28,72 +31,6 @@ static void list_outputs(struct outputs *outputs, struct output *all[OUTPUTS])
     all[1] = &outputs->zeros;
     all[2] = &outputs->out;
     all[3] = &outputs->plot;
-}
-
-/* The temporary files that exist now. */
-static char *volatile unfinished[OUTPUTS];
-
-static void remove_unfinished(int number)
-{
-    for (size_t i = 0; i < OUTPUTS; i++) {
-        if (unfinished[i] != NULL)
-            unlink(unfinished[i]);
-    }
-    /* SA_RESETHAND has restored the default action, which ends the process as the sender intended. */
-    raise(number);
-}
-
-static const int caught[] = {SIGHUP, SIGINT, SIGTERM};
-
-enum { CAUGHT = sizeof caught / sizeof *caught };
-
-static void catch_signals(void)
-{
-    for (size_t i = 0; i < CAUGHT; i++) {
-        struct sigaction action;
-        /* What the parent has chosen to ignore, as nohup does, stays ignored. */
-        if (sigaction(caught[i], NULL, &action) != 0 || action.sa_handler != SIG_DFL)
-            continue;
-        action.sa_handler = remove_unfinished;
-        action.sa_flags = (int)SA_RESETHAND;
-        sigaction(caught[i], &action, NULL);
-    }
-}
-
-/* Blocks those signals; returns the mask from before. */
-static sigset_t block_signals(void)
-{
-    sigset_t set, before;
-    sigemptyset(&set);
-    for (size_t i = 0; i < CAUGHT; i++)
-        sigaddset(&set, caught[i]);
-    sigprocmask(SIG_BLOCK, &set, &before);
-    return before;
-}
-
-/* Replaces one entry of the table. */
-static void note_unfinished(const char *from, char *to)
-{
-    for (size_t i = 0; i < OUTPUTS; i++) {
-        if (unfinished[i] == from) {
-            unfinished[i] = to;
-            return;
-        }
-    }
-}
-
-/* Creates a file, which must be new, and enters it into the table, with no signal in between. */
-static int create_unfinished(char *name)
-{
-    const sigset_t before = block_signals();
-    int file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), error = errno;
-    if (file >= 0) {
-        catch_signals();
-        note_unfinished(NULL, name);
-    }
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    errno = error;
-    return file;
 }
 
 /* ---- Opening ---------------------------------------------------------------------------------------------------- */
@@ -132,55 +69,76 @@ static char *follow_links(const char *path)
     return NULL;
 }
 
-/* Creates target.<process>.<attempt>, which must be new: a name that is there belongs to someone else. Returns the
-   file, or -1 with errno. */
-static int create_beside(struct output *output)
+/* Refuses to write to a file that this run reads. */
+static int check_input(const struct output *output, const struct stat *status)
 {
-    char *name = malloc(strlen(output->target) + 40);
-    int file, error, attempt = 0;
-    if (name == NULL)
-        return -1;
-    do {
-        sprintf(name, "%s.%ld.%d", output->target, (long)getpid(), attempt);
-        file = create_unfinished(name);
-        error = errno;
-    } while (file < 0 && error == EEXIST && ++attempt < 100);
-    if (file >= 0)
-        output->temporary = name;
-    else
-        free(name);
-    errno = error;
-    return file;
+    const char *input = input_named(status);
+    return input == NULL
+               ? DONE
+               : failed("cannot write %s: it is the same file as %s, which this command reads", name_of(output), input);
 }
 
-static int open_output(struct output *output, const char *option, const char *path, bool text)
+/* Refuses to replace a file. */
+static int check_existing(const struct output *output, const struct stat *status, bool force)
+{
+    TRY(check_input(output, status));
+    return force ? DONE : failed("cannot write %s: it exists already; --force replaces it", name_of(output));
+}
+
+static bool is_stdout(const struct stat *status)
+{
+    struct stat out;
+    return fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == status->st_dev && out.st_ino == status->st_ino;
+}
+
+/* Opens a pipe, a device or the like. */
+static int open_directly(struct output *output)
+{
+    struct stat status;
+    int file = open(output->path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    if (file < 0 || fstat(file, &status) != 0 || (output->stream = fdopen(file, "wb")) == NULL)
+        return cannot_write(output);
+    /* Another process may have put a file there a moment ago. */
+    return S_ISREG(status.st_mode) ? failed("cannot write %s: it became a file meanwhile", name_of(output)) : DONE;
+}
+
+/* Creates the temporary file of a target; of one that exists, `old` is its status. */
+static int open_beside(struct output *output, const struct stat *old)
+{
+    struct stat status;
+    /* Through symbolic links: the file they lead to is written, not the link. */
+    output->target = old != NULL ? realpath(output->path, NULL) : follow_links(output->path);
+    int file = output->target != NULL ? temporary_create(output->target, &output->temporary) : -1;
+    if (file < 0 || fstat(file, &status) != 0 || (output->stream = fdopen(file, "wb")) == NULL)
+        return cannot_write(output);
+    output->device = status.st_dev;
+    output->inode = status.st_ino;
+    /* What was private stays private. */
+    if (old != NULL)
+        fchmod(file, old->st_mode & 0777);
+    return DONE;
+}
+
+static int open_output(const struct outputs *outputs, struct output *output, const char *option, const char *path)
 {
     output->option = option;
     output->path = strdup(path);
     if (output->path == NULL)
         return out_of_memory("a name", (double)strlen(path));
     struct stat status;
-    bool exists = stat(path, &status) == 0;
-    int file = -1;
-    if (strcmp(path, "-") == 0) {
+    bool exists = stat(path, &status) == 0, regular = exists && S_ISREG(status.st_mode);
+    if (strcmp(path, "-") == 0 || (regular && is_stdout(&status)))
         output->stream = stdout;
-    } else if (exists && S_ISDIR(status.st_mode)) {
+    else if (exists && S_ISDIR(status.st_mode))
         return failed("cannot write %s: it is a directory", shown(path));
-    } else if (exists && !S_ISREG(status.st_mode)) {
-        file = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-    } else {
-        /* Through symbolic links: the file they lead to is written, not the link. */
-        output->target = exists ? realpath(path, NULL) : follow_links(path);
-        file = output->target != NULL ? create_beside(output) : -1;
-        /* What was private stays private. */
-        if (file >= 0 && exists)
-            fchmod(file, status.st_mode & 0777);
+    else if (exists && !regular)
+        TRY(open_directly(output));
+    else {
+        if (exists)
+            TRY(check_existing(output, &status, outputs->force));
+        TRY(open_beside(output, exists ? &status : NULL));
     }
-    if (file >= 0)
-        output->stream = fdopen(file, "wb");
-    if (output->stream == NULL)
-        return cannot_write(output);
-    if (!text && isatty(fileno(output->stream)))
+    if (isatty(fileno(output->stream)))
         return failed("%s: %s is a terminal, and the output is binary: name a file or a pipe", option, name_of(output));
     return DONE;
 }
@@ -217,7 +175,7 @@ int outputs_add(struct outputs *outputs, struct output *output, const char *opti
 {
     struct output *all[OUTPUTS];
     list_outputs(outputs, all);
-    TRY(open_output(output, option, path, output == &outputs->out && outputs->text));
+    TRY(open_output(outputs, output, option, path));
     for (size_t i = 0; i < OUTPUTS; i++) {
         if (all[i] != output && all[i]->stream != NULL && same_file(all[i], output))
             return misused("%s and %s both name %s: give them two files", all[i]->option, option, name_of(all[i]));
@@ -229,6 +187,8 @@ int outputs_open(struct outputs *outputs, const char *out, const char *plot)
 {
     if (plot != NULL && plot_library() == NULL)
         return failed("--plot %s: this inlay was built without cairo and draws no pictures", shown(plot));
+    if (outputs->force && out == NULL && plot == NULL)
+        return misused("--force replaces files that exist, and no option names one");
     if (out != NULL)
         TRY(outputs_add(outputs, &outputs->out, "--out", out));
     return plot != NULL ? outputs_add(outputs, &outputs->plot, "--plot", plot) : DONE;
@@ -264,15 +224,24 @@ int output_npy_elements(struct output *output, enum npy_element element, const v
     return output_write(output, elements, n * inlay_npy_element_bytes(element));
 }
 
+/* Returns whether nothing is lost with what has the temporary name: the file of this run, or one that it replaced. */
+static bool removable(const struct output *output)
+{
+    struct stat status;
+    if (output->temporary == NULL || lstat(output->temporary, &status) != 0)
+        return false;
+    if (output->placed == NEW)
+        return status.st_dev == output->device && status.st_ino == output->inode;
+    return S_ISREG(status.st_mode) && input_named(&status) == NULL;
+}
+
 static void discard(struct output *output)
 {
     if (output->stream != NULL && output->stream != stdout)
         fclose(output->stream);
-    if (output->temporary != NULL) {
+    if (removable(output))
         unlink(output->temporary);
-        note_unfinished(output->temporary, NULL);
-    }
-    free(output->temporary);
+    temporary_forget(output->temporary);
     free(output->target);
     free(output->path);
     *output = (struct output){.stream = NULL};
@@ -294,17 +263,75 @@ static int complete(struct output *output)
     return arrived ? DONE : cannot_write(output);
 }
 
-/* Puts a complete file in its place. */
-static int place(struct output *output)
+/* ---- Taking places ---------------------------------------------------------------------------------------------- */
+
+/*
+ * Between a look at the target and the renaming of the temporary file, another process can give the name of the target
+ * to anything, even to an input that then has no other name. So a target that exists is exchanged with the temporary
+ * file in one step, and only then looked at: what this run must not replace is exchanged back. Where the process is
+ * killed in between, or another one renames once more, a file stays under the temporary name; none is lost.
+ */
+
+enum { ATTEMPTS = 100 }; /* to come before other processes that go on renaming */
+
+/* Refuses to replace what has a name now. */
+static int check_replaced(const struct output *output, const char *name)
 {
-    if (output->temporary != NULL && rename(output->temporary, output->target) != 0)
+    struct stat status;
+    if (lstat(name, &status) != 0)
         return cannot_write(output);
-    /* The temporary name is no longer ours to remove. */
-    note_unfinished(output->temporary, NULL);
-    free(output->temporary);
-    output->temporary = NULL;
-    discard(output);
-    return DONE;
+    return S_ISREG(status.st_mode) ? check_input(output, &status)
+                                   : failed("cannot write %s: it is no file any more", name_of(output));
+}
+
+static int place_new(struct output *output)
+{
+    struct stat status;
+    if (rename_new(output->temporary, output->target) == 0) {
+        output->placed = NEW;
+        return DONE;
+    }
+    if (errno == EEXIST && lstat(output->target, &status) == 0)
+        return check_existing(output, &status, false);
+    return cannot_write(output);
+}
+
+/* Where names cannot be exchanged, what another process does between the two calls is not seen. */
+static int place_unexchanged(struct output *output)
+{
+    struct stat status;
+    if (lstat(output->target, &status) == 0)
+        TRY(check_replaced(output, output->target));
+    return rename(output->temporary, output->target) == 0 ? DONE : cannot_write(output);
+}
+
+/* Puts a file into its place, whether or not there is one. */
+static int place_over(struct output *output)
+{
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        if (rename_exchange(output->temporary, output->target) == 0) {
+            output->placed = EXCHANGED;
+            return check_replaced(output, output->temporary);
+        }
+        if (errno == ENOSYS)
+            return place_unexchanged(output);
+        if (errno == ENOENT && rename_new(output->temporary, output->target) == 0) {
+            output->placed = NEW;
+            return DONE;
+        }
+        if (errno != ENOENT && errno != EEXIST)
+            break;
+    }
+    return cannot_write(output);
+}
+
+/* Puts things back as they were before an output took its place. */
+static void take_back(struct output *output)
+{
+    if (output->placed == EXCHANGED)
+        rename_exchange(output->temporary, output->target);
+    else if (output->placed == NEW && rename_new(output->target, output->temporary) == 0 && !removable(output))
+        rename_new(output->temporary, output->target);
 }
 
 int outputs_commit(struct outputs *outputs)
@@ -313,9 +340,19 @@ int outputs_commit(struct outputs *outputs)
     list_outputs(outputs, all);
     for (size_t i = 0; i < OUTPUTS; i++)
         TRY(complete(all[i]));
-    for (size_t i = 0; i < OUTPUTS; i++)
-        TRY(place(all[i]));
-    return DONE;
+    /* Meanwhile a temporary name can have the old file. */
+    const sigset_t before = temporary_block_signals();
+    int outcome = DONE;
+    size_t n = 0;
+    for (; outcome == DONE && n < OUTPUTS; n++) {
+        if (all[n]->temporary != NULL)
+            outcome = (outputs->force ? place_over : place_new)(all[n]);
+    }
+    while (outcome != DONE && n > 0)
+        take_back(all[--n]);
+    outputs_discard(outputs);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return outcome;
 }
 
 void outputs_discard(struct outputs *outputs)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Output files: written beside their target and renamed onto it, so that a failed or interrupted run leaves the old
- * file. "-" and what is no regular file (a pipe, a device) are written directly; a terminal is refused unless the
- * output is text.
+ * file. A file that exists is replaced only with --force, and one that inputs.h knows never. "-" and what is no regular
+ * file (a pipe, a device) are written directly; a terminal is refused.
  */
 #ifndef INLAY_TOOL_OUTPUT_H
 #define INLAY_TOOL_OUTPUT_H
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "formats/npy.h"
 
@@ -19,6 +20,9 @@ struct output {
     char *path;         /**< as the user wrote it */
     char *target;       /**< where it goes in the end; null where it is written directly */
     char *temporary;    /**< where it is until then */
+    dev_t device;       /**< of the temporary file, as is the next */
+    ino_t inode;
+    enum { NOWHERE, NEW, EXCHANGED } placed; /**< whether it has taken its place, and how */
 };
 
 /** The outputs of a run. All take their places together, or none does. */
@@ -27,17 +31,20 @@ struct outputs {
     struct output plot;
     struct output scales; /**< beside `out`, as is the next */
     struct output zeros;
-    bool text; /**< --out is text, which a terminal may show */
+    bool force; /**< files that exist are replaced */
 };
 
-/** Opens the files that --out and --plot name; null paths are no outputs. Refuses two that are the same file, and a
-    picture where this build draws none. */
+/** What --help says of --force. */
+extern const char output_force_help[];
+
+/** Opens the files that --out and --plot name; null paths are no outputs. All inputs have been noted before. Refuses
+    files that exist without --force, two that are the same, and a picture where this build draws none. */
 int outputs_open(struct outputs *outputs, const char *out, const char *plot);
 
 /** Opens one more file, such as `scales`, which `option` names or implies. */
 int outputs_add(struct outputs *outputs, struct output *output, const char *option, const char *path);
 
-/** Puts the complete files in their places. Where that fails, there is a message, and the old file is still there. */
+/** Puts the complete files in their places. Where that fails, there is a message, and the old files are still there. */
 int outputs_commit(struct outputs *outputs);
 
 /** Gives up what is not committed, so that nothing is left of it. */

@@ -21,6 +21,7 @@ struct quantize_options {
     int64_t group;
     bool zeros;
     const char *out;
+    bool force;
 };
 
 static const char usage[] = "Usage: inlay quantize --table IN.npy --type TYPE --out OUT.npy\n"
@@ -46,6 +47,7 @@ static const struct option_rule rules[] = {
          "where to write the table: numbers [rows, dim], or bytes [rows, bytes of a row] of types that NumPy lacks. "
          "Scales and zero points in arrays of their own go beside it, to FILE.scales.npy and FILE.zeros.npy; inlay "
          "embed --table FILE.npy --table-type TYPE reads them there. - is stdout, for types without such arrays"},
+    {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
     {.name = NULL},
 };
 
@@ -73,6 +75,7 @@ int command_quantize(int argc, char **argv)
     conversion.from_name = options.table;
     conversion.to = (struct new_table){.path = options.out, .type = options.type, .group = (uint32_t)options.group};
     conversion.zeros = options.zeros;
+    conversion.outputs.force = options.force;
     if (outcome == DONE)
         outcome = weights_load(options.table, options.table_type, (size_t)options.dim, &conversion.from);
     if (outcome == DONE)

@@ -206,9 +206,10 @@ static int run(struct production *p)
     TRY(positions_read(options->positions, &p->positions));
     if (options->rope && !p->positions.is_range)
         return misused("--rope makes tables of consecutive positions: give --positions as A:B");
-    /* Opened before the work, so that a mistyped directory is reported at once. */
-    TRY(outputs_open(&p->outputs, options->out, options->plot));
     TRY(frequencies_read(options, &p->frequencies));
+    /* Behind all inputs and before the work, so that what cannot be written is reported at once. */
+    p->outputs.force = options->force;
+    TRY(outputs_open(&p->outputs, options->out, options->plot));
     TRY(make_sinusoid(p));
     TRY(allocate_chunk(p));
     TRY(threads_start(&p->threads, options->threads));

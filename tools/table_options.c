@@ -8,6 +8,7 @@
 
 #include "message.h"
 #include "names.h"
+#include "output.h"
 #include "threads.h"
 
 static const char usage[] = "Usage: inlay table --dim D --positions LIST [option ...]\n"
@@ -108,6 +109,7 @@ static const struct option_rule rules[] = {
     {"out", "FILE.npy", OPTION_TEXT, FIELD(out),
      .help = "write '<f4', '<f2', or for bfloat16, which NumPy lacks, its bits as '<u2'; - is stdout"},
     {"plot", "FILE.png", OPTION_TEXT, FIELD(plot), .help = "draw a heat map; - is stdout"},
+    {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
     {"threads", "N", OPTION_INTEGER, FIELD(threads), 1, THREADS_MOST,
      .help = "threads for what is written or drawn (default: 1)"},
     {.name = NULL},
@@ -126,7 +128,7 @@ static const struct refusal refusals[] = {
      "--print-frequencies prints frequencies, which no position changes: drop --positions"},
     {{"float-angles"}, "print-frequencies", "--print-frequencies prints what is not rounded yet: drop --float-angles"},
     {{"dtype"}, "print-frequencies", "--print-frequencies prints float64: drop --dtype"},
-    {{"out", "plot", "threads"}, "print-frequencies", "--print-frequencies prints and ends: drop --%s"},
+    {{"out", "plot", "force", "threads"}, "print-frequencies", "--print-frequencies prints and ends: drop --%s"},
     {{"rope-layout"}, "print-frequencies", "--print-frequencies prints each frequency once: drop --rope-layout"},
     {{"dtype"}, "compare", "--compare compares float32 tables: drop --dtype"},
     {{"out", "plot"}, "compare", "--compare prints distances instead of the table: drop --%s"},

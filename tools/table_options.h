@@ -31,6 +31,7 @@ struct table_options {
     inlay_element_type type;
     const char *out;
     const char *plot;
+    bool force;
     int64_t threads;
 
     /* Values from which the specs above are completed. */

@@ -39,7 +39,7 @@ def rows_of_inlay(inlay, model, ids, folder):
     """Gathers the same rows by inlay: --table takes the tensor alone, without the rest of the model's input layer."""
     out = folder / "rows.npy"
     subprocess.run([inlay, "embed", "--model", model, "--table", TABLE, "--positions", "none",
-                    "--ids", " ".join(map(str, ids)), "--out", out], check=True)
+                    "--ids", " ".join(map(str, ids)), "--out", out, "--force"], check=True)
     return numpy.load(out)[0]
 
 

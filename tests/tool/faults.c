@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A library to preload: it makes one call of the C library fail, fall short or be followed by a signal. INLAY_FAULT is
- * "FUNCTION N EFFECT": the N-th call (from 1) of read, fsync, rename, create, which is an open that creates a file, or
- * allocate, which asks malloc or its kin for a mebibyte or more.
+ * "FUNCTION N EFFECT": the N-th call (from 1; 0: every call) of read, fsync, renameat2, create, which is an open that
+ * creates a file, or allocate, which asks malloc or its kin for a mebibyte or more.
  * EFFECT is an errno by number, "end" (read returns 0), "short" (read returns one byte) or "signal NUMBER" (raised when
  * the call has succeeded). With "probe 1 0" it only says that it is there.
  */
@@ -15,16 +15,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static char function[16], effect[16];
-static int countdown, number;
+static int countdown, every, number;
 
 __attribute__((constructor)) static void read_environment(void)
 {
     const char *fault = getenv("INLAY_FAULT");
     if (fault != NULL)
         sscanf(fault, "%15s %d %15s %d", function, &countdown, effect, &number);
+    every = countdown == 0;
     if (strcmp(function, "probe") == 0)
         fputs("faults can be injected\n", stderr);
 }
@@ -32,7 +34,7 @@ __attribute__((constructor)) static void read_environment(void)
 /* Returns whether this call of `name` is the one to be disturbed. */
 static int due(const char *name)
 {
-    return strcmp(name, function) == 0 && --countdown == 0;
+    return strcmp(name, function) == 0 && (every || --countdown == 0);
 }
 
 /* Returns whether a call that is due fails, with errno; a signal does not make it fail. */
@@ -86,10 +88,18 @@ int fsync(int file)
     return due("fsync") && fails() ? -1 : real(file);
 }
 
-int rename(const char *from, const char *to)
+long syscall(long call, ...)
 {
-    int (*real)(const char *, const char *) = (int (*)(const char *, const char *))dlsym(RTLD_NEXT, "rename");
-    return due("rename") && fails() ? -1 : real(from, to);
+    long (*real)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+    long given[6];
+    va_list arguments;
+    va_start(arguments, call);
+    for (int i = 0; i < 6; i++)
+        given[i] = va_arg(arguments, long);
+    va_end(arguments);
+    if (call == SYS_renameat2 && due("renameat2") && fails())
+        return -1;
+    return real(call, given[0], given[1], given[2], given[3], given[4], given[5]);
 }
 
 static int open_any(const char *name, const char *path, int flags, mode_t mode)

@@ -58,8 +58,7 @@ def run(*args, stdin=b"", env=None, **more):
     environment.update(env or {})
     more.setdefault("stdout", subprocess.PIPE)
     more.setdefault("timeout", TIMEOUT)
-    if not {"stdin"} & set(more):
-        more["input"] = stdin
+    more["input" if isinstance(stdin, bytes) else "stdin"] = stdin
     try:
         result = subprocess.run(COMMAND + list(args), stderr=subprocess.PIPE, env=environment, **more)
     except subprocess.TimeoutExpired:

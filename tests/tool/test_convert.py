@@ -30,7 +30,7 @@ def elements(path):
 
 def convert(source, kind, out, *args):
     """The report of a conversion that succeeds."""
-    result = run("convert", source, "--type", kind, "--out", out, *args)
+    result = run("convert", source, "--type", kind, "--out", out, "--force", *args)
     check(result.returncode == 0 and not result.stderr, f"convert to {kind} {args}", result.stderr)
     return result.stdout
 
@@ -38,7 +38,7 @@ def convert(source, kind, out, *args):
 def quantize(source, kind, directory, *args):
     """The report, elements and scales of inlay quantize."""
     out = os.path.join(directory, f"{kind}.quantized.npy")
-    report = run("quantize", "--table", source, "--type", kind, "--out", out, *args).stdout
+    report = run("quantize", "--table", source, "--type", kind, "--out", out, "--force", *args).stdout
     return report, elements(out), elements(out[:-4] + ".scales.npy")
 
 
@@ -136,7 +136,7 @@ def test_refused(directory):
     short = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (150, 150))
     for out in olds:
         kind = "q8_0" if out.endswith("gguf") else "i8"
-        args = ("--name", "x", "--type", kind, "--out")
+        args = ("--name", "x", "--type", kind, "--force", "--out")
         check_error(run("convert", bad, *args, out), 1, "nan", f"row 1, column 0 is nan, which {kind} cannot hold")
         check_error(run("convert", source, *args, out, preexec_fn=short), 1, "a full disk", "cannot write", "too large")
         nowhere = "/nonexistent/" + os.path.basename(out)
@@ -181,8 +181,8 @@ def check_back(directory, source, kind, end):
     whole = os.path.join(directory, "whole.npy")
     convert(source, kind, out, "--name", "wte.weight")
     convert(out, "float32", back, *(() if end == ".gguf" else ("--table", "wte.weight")))
-    run("quantize", "--table", source, "--type", kind, "--out", os.path.join(directory, "q.npy"))
-    run("quantize", "--table", os.path.join(directory, "q.npy"), "--table-type", kind, "--type", "float32", "--out", whole)
+    run("quantize", "--table", source, "--type", kind, "--out", os.path.join(directory, "q.npy"), "--force")
+    run("quantize", "--table", os.path.join(directory, "q.npy"), "--table-type", kind, "--type", "float32", "--out", whole, "--force")
     check(read(back) == read(whole), f"{kind} from {end}")
     for name in "q.scales.npy", "q.npy":
         if os.path.exists(os.path.join(directory, name)):

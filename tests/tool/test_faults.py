@@ -119,15 +119,26 @@ def test_committing(directory, faulty):
     before = sorted(os.listdir(directory))
     for fault, words in ((f"fsync 1 {errno.EIO}", os.strerror(errno.EIO)),
                          (f"fsync 1 {errno.ENOSPC}", os.strerror(errno.ENOSPC)),
-                         (f"rename 1 {errno.EACCES}", os.strerror(errno.EACCES)),
+                         (f"renameat2 1 {errno.EACCES}", os.strerror(errno.EACCES)),
                          (f"create 1 {errno.EROFS}", os.strerror(errno.EROFS))):
         for args in SMALL, ("table", "--dim", "4", "--positions", "0:3"), convert:
-            check_error(faulty(fault, *args, "--out", out), 1, f"{fault}: {args[0]}", "cannot write", words)
+            check_error(faulty(fault, *args, "--out", out, "--force"), 1, f"{fault}: {args[0]}", "cannot write", words)
             check(read(out) == OLD and sorted(os.listdir(directory)) == before, f"{fault} leaves the old file alone")
     # A name that is taken is not an error: the next one is tried.
-    result = faulty(f"create 1 {errno.EEXIST}", *SMALL, "--out", out)
+    result = faulty(f"create 1 {errno.EEXIST}", *SMALL, "--out", out, "--force")
     check(result.returncode == 0 and parse_npy(read(out))[0] == (1, 3, 4), "a temporary name that is taken")
     check(sorted(os.listdir(directory)) == before, "nothing else is left", os.listdir(directory))
+    # Where names are neither kept nor exchanged by one call, as on NFS.
+    for number in errno.ENOSYS, errno.EINVAL, errno.EPERM:
+        fault = f"renameat2 0 {number}"
+        for old in None, OLD, os.path.join(directory, "rows.npy"):
+            os.unlink(out)
+            if old:
+                os.link(old, out) if isinstance(old, str) else write(out, old)
+            linked = sorted(os.listdir(directory))
+            result = faulty(fault, *convert, "--out", out, *(("--force",) if old else ()))
+            check(result.returncode == (1 if isinstance(old, str) else 0), f"{fault}: over {old}", result.stderr)
+            check(sorted(os.listdir(directory)) == sorted({*linked, "out.npy"}), f"{fault}: nothing else is left")
     test_committing_two(directory, faulty)
 
 
@@ -136,9 +147,9 @@ def test_committing_two(directory, faulty):
     source = write(os.path.join(directory, "rows.npy"), table([[1.0, 2.0], [3.0, 4.0]]))
     out = write(os.path.join(directory, "i8.npy"), OLD)
     scales = write(os.path.join(directory, "i8.scales.npy"), OLD)
-    args = ("quantize", "--table", source, "--type", "i8", "--out", out)
+    args = ("quantize", "--table", source, "--type", "i8", "--out", out, "--force")
     before = sorted(os.listdir(directory))
-    for call in "create 1", "create 2", "fsync 1", "fsync 2", "rename 1":
+    for call in "create 1", "create 2", "fsync 1", "fsync 2", "renameat2 1", "renameat2 2":
         check_error(faulty(f"{call} {errno.EIO}", *args), 1, f"{call}: quantize", "cannot write", os.strerror(errno.EIO))
         check(read(out) == read(scales) == OLD, f"{call} leaves both old files alone")
         check(sorted(os.listdir(directory)) == before, f"{call} leaves no other file", os.listdir(directory))
@@ -149,10 +160,15 @@ def test_committing_two(directory, faulty):
     check(sorted(os.listdir(directory)) == before, "SIGTERM leaves no other file", os.listdir(directory))
     result = run(*args)
     check(result.returncode == 0 and parse_npy(read(out), "|i1")[0] == (2, 2), "both files", result.stderr)
+    for name in out, scales:
+        os.unlink(name)
+    before = sorted(os.listdir(directory))
+    check_error(faulty(f"renameat2 2 {errno.EIO}", *args[:-1]), 1, "the second of two new files", "cannot write", out)
+    check(sorted(os.listdir(directory)) == before, "the first of two new files is taken back", os.listdir(directory))
     model = write(os.path.join(directory, "i8.safetensors"), OLD)
     before = sorted(os.listdir(directory))
-    args = ("convert", source, "--type", "i8", "--name", "x", "--out", model)
-    for call in "create 1", "fsync 1", "rename 1":
+    args = ("convert", source, "--type", "i8", "--name", "x", "--out", model, "--force")
+    for call in "create 1", "fsync 1", "renameat2 1":
         check_error(faulty(f"{call} {errno.EIO}", *args), 1, f"{call}: convert", "cannot write", os.strerror(errno.EIO))
         check(read(model) == OLD and sorted(os.listdir(directory)) == before, f"{call} leaves the old model alone")
 
@@ -164,11 +180,11 @@ def test_signals(directory, faulty):
     for name in "SIGHUP", "SIGINT", "SIGTERM":
         number = int(getattr(signal, name))
         heed = lambda number=number: signal.signal(number, signal.SIG_DFL)  # even where the tests run under nohup
-        result = faulty(f"create 1 signal {number}", *SMALL, "--out", out, preexec_fn=heed)
+        result = faulty(f"create 1 signal {number}", *SMALL, "--out", out, "--force", preexec_fn=heed)
         check(result.returncode == -number, f"{name} ends the process", result.returncode)
         check(read(out) == OLD and sorted(os.listdir(directory)) == before, f"{name} leaves nothing", os.listdir(directory))
         ignore = lambda number=number: signal.signal(number, signal.SIG_IGN)
-        result = faulty(f"create 1 signal {number}", *SMALL, "--out", out, preexec_fn=ignore)
+        result = faulty(f"create 1 signal {number}", *SMALL, "--out", out, "--force", preexec_fn=ignore)
         check(result.returncode == 0 and read(out) != OLD, f"{name} that the parent ignores is ignored", result.stderr)
         write(out, OLD)
 
@@ -201,7 +217,7 @@ def test_closed_streams(directory):
     close = lambda *files: {"preexec_fn": lambda: [os.close(file) for file in files], "stdout": None}
     for files in (0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2):
         write(out, OLD)
-        result = run(*SMALL, "--time", "--out", out, **close(*files))
+        result = run(*SMALL, "--time", "--out", out, "--force", **close(*files))
         check(result.returncode == 0 and read(out) == expect, f"closed at the start: {files}", result.stderr)
     check_error(run(*SMALL, "--explain", **close(1)), 1, "a plan to a closed stdout", "cannot write standard output")
     check_error(run("embed", "--text-file", "-", **close(0)), 1, "a closed stdin", "cannot read", "standard input")
@@ -245,7 +261,7 @@ def test_one_file(directory):
     os.symlink("nothing", os.path.join(directory, "link"))
     check_error(run(*SMALL, "--out", "link", "--plot", "nothing", cwd=directory), 2, "a link and its target", "both name")
     check(run(*SMALL, "--out", "/dev/null", "--plot", "/dev/null").returncode == 0, "/dev/null takes both")
-    result = run(*SMALL, "--out", shared, "--plot", "-")
+    result = run(*SMALL, "--out", shared, "--plot", "-", "--force")
     check(png_size(result.stdout) and parse_npy(read(shared))[0] == (1, 3, 4), "a file and a pipe", result.stderr)
 
 

@@ -151,24 +151,24 @@ def test_output(directory):
     check(run(*small, "--out", out).returncode == 0, "--out")
     check(os.stat(out).st_mode & 0o777 == 0o666 & ~umask(), "the file has the mode the umask leaves")
     os.chmod(out, 0o640)
-    run(*small, "--out", out)
+    run(*small, "--out", out, "--force")
     check(os.stat(out).st_mode & 0o777 == 0o640, "a file that is replaced keeps its mode")
     first = read(out)
     check(run(*small, "--out", "-").stdout == first, "--out - writes the same bytes")
     link = os.path.join(directory, "link.npy")
     os.symlink("out.npy", link)
-    run(*small, "--start", "5", "--out", link)
+    run(*small, "--start", "5", "--out", link, "--force")
     check(os.path.islink(link) and read(out) != first, "a symbolic link is followed, not replaced")
 
     old = write(out, b"the old file")
     before = listing()
-    check_error(run("embed", "--ids", "99", "--vocab", "9", "--out", out), 1, "a failed run", "ids[0][0] = 99")
+    check_error(run("embed", "--ids", "99", "--vocab", "9", "--out", out, "--force"), 1, "a failed run", "ids[0][0] = 99")
     check(read(old) == b"the old file" and listing() == before, "a failed run leaves the old file alone", listing())
     short = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
-    check_error(run(*small, "--out", out, preexec_fn=short), 1, "a full disk", "cannot write", "too large")
+    check_error(run(*small, "--out", out, "--force", preexec_fn=short), 1, "a full disk", "cannot write", "too large")
     check(read(old) == b"the old file" and listing() == before, "a full disk leaves the old file alone", listing())
 
-    terminated = subprocess.Popen(COMMAND + ["table", "--dim", "65536", "--positions", "0:1000000", "--out", out])
+    terminated = subprocess.Popen(COMMAND + ["table", "--dim", "65536", "--positions", "0:1000000", "--out", out, "--force"])
     deadline = time.monotonic() + TIMEOUT
     while listing() == before and time.monotonic() < deadline:
         pass  # no sleep: the moment after the file is there is the one that matters
@@ -193,7 +193,7 @@ def test_output(directory):
         os.close(writer)
         closed = run(*args, preexec_fn=lambda: os.close(1), stdout=None)
         check_error(closed, 1, f"a closed stdout: {args}", "cannot write standard output")
-    closed = run(*small, "--out", out, preexec_fn=lambda: os.close(1), stdout=None)
+    closed = run(*small, "--out", out, "--force", preexec_fn=lambda: os.close(1), stdout=None)
     check(closed.returncode == 0 and read(out) == first, "--out with a closed stdout", closed.stderr)
 
     for flag in flags:
@@ -248,7 +248,7 @@ def test_pictures(directory):
         "one row": ("table", "--dim", "9", "--positions", "2147483647:2147483648"),
     }
     for name, args in plots.items():
-        result = run(*args, "--plot", picture)
+        result = run(*args, "--plot", picture, "--force")
         quiet = not result.stdout and not result.stderr
         if not check(result.returncode == 0 and quiet, f"plot of {name}", result.stderr):
             continue
@@ -257,7 +257,7 @@ def test_pictures(directory):
     test_pixels(directory, picture)
     check(png_size(run(*small, "--plot", "-").stdout)[0] > 100, "--plot - writes to stdout")
     out = os.path.join(directory, "both.npy")
-    run(*small, "--plot", picture, "--out", out)
+    run(*small, "--plot", picture, "--out", out, "--force")
     check(parse_npy(read(out))[0] == (1, 3, 4) and png_size(read(picture)), "--out and --plot together")
     check_error(run("embed", *sixteen, "--ids", "1", "--plot", picture), 1, "17 sequences", "17", "16")
     check_error(run("embed", "--text", "", "--plot", picture), 1, "a plot of nothing", "no tokens")
@@ -268,7 +268,7 @@ def test_pixels(directory, picture):
 
     def colours(*args):
         """How often each colour occurs, once the ink of text and lines is left out."""
-        run("embed", *args, "--positions", "none", "--plot", picture)
+        run("embed", *args, "--positions", "none", "--plot", picture, "--force")
         rows = png_rows(read(picture))
         count = {}
         for row in rows:
@@ -291,9 +291,9 @@ def test_pixels(directory, picture):
         check(found.get(names[name], 0) > 1000, f"a picture of -2, 2 and NaN has {name}", found.get(names[name]))
     check(found.get(names["red"], 0) > found.get(names["blue"], 0) * 0.8, "the scale is symmetric")
     words = [part for i in range(3) for part in ("--text", " ".join(f"w{i * 40 + j}" for j in range(40)))]
-    run("embed", *words, "--dim", "64", "--plot", picture)
+    run("embed", *words, "--dim", "64", "--plot", picture, "--force")
     check(png_size(read(picture))[1] > 3 * 40 * 14, "every word has the height of its label")
-    run("table", "--dim", "2", "--positions", "0:1000", "--plot", picture)
+    run("table", "--dim", "2", "--positions", "0:1000", "--plot", picture, "--force")
     check(png_size(read(picture))[1] > 1000, "1000 rows are still drawn one by one")
 
 
@@ -304,7 +304,7 @@ def test_streaming(directory):
     body = lambda path: read(path)[128:]
     for dim, first, end, middle in (64, 0, 10000, 4999), (1000, 2**31 - 777, 2**31, 2**31 - 300), (1, 3, 200003, 70000):
         for path, low, high in (whole, first, end), (one, first, middle), (other, middle, end):
-            result = run("table", "--dim", str(dim), "--positions", f"{low}:{high}", "--out", path)
+            result = run("table", "--dim", str(dim), "--positions", f"{low}:{high}", "--out", path, "--force")
             check(result.returncode == 0 and not result.stderr, f"table {low}:{high}", result.stderr)
         check(parse_npy(read(whole))[0] == (end - first, dim), "the shape of a table")
         check(body(whole) == body(one) + body(other), f"[{first}, {end}) of dim {dim} is its two halves")

@@ -337,7 +337,7 @@ def test_hostile(directory):
                     "a random table beyond memory", "cannot get")
     out = write(os.path.join(directory, "out.npy"), b"the old file")
     before = sorted(os.listdir(directory))
-    check_error(run(*small, "--ids", "99", "--out", out), 1, "a failed run", "ids[1][0] = 99")
+    check_error(run(*small, "--ids", "99", "--out", out, "--force"), 1, "a failed run", "ids[1][0] = 99")
     check(read(out) == b"the old file" and sorted(os.listdir(directory)) == before, "a failed run leaves files alone")
 
 

@@ -26,7 +26,7 @@ def numbers(rows, dim):
 
 def quantize(source, kind, out, *args):
     """(largest error, root mean square, bytes before, bytes after) of a conversion that succeeds, or None."""
-    result = run("quantize", "--table", source, "--type", kind, "--out", out, *args)
+    result = run("quantize", "--table", source, "--type", kind, "--out", out, "--force", *args)
     text = result.stdout.decode()
     found = re.fullmatch(r"table   (\w+) \[(\d+), (\d+)\], (\d+) bytes\nto      (\w+), (\d+) bytes\n"
                          r"error   largest (\S+), root mean square (\S+)\n", text)
@@ -40,7 +40,7 @@ def rows_back(path, kind, rows, *args):
     """What inlay embed reads of a table, as one list; or, of more ids than an argument holds, what it is as float32."""
     if rows > 1000:
         whole = path + ".whole.npy"
-        run("quantize", "--table", path, "--table-type", kind, "--type", "float32", "--out", whole)
+        run("quantize", "--table", path, "--table-type", kind, "--type", "float32", "--out", whole, "--force")
         return parse_npy(read(whole))[1]
     ids = " ".join(map(str, range(rows)))
     result = run("embed", "--ids", ids, "--table", path, "--table-type", kind, "--positions", "none", "--out", "-", *args)
@@ -163,7 +163,7 @@ def test_refused(directory):
     """What cannot be converted, written or read leaves files alone."""
     source = write(os.path.join(directory, "in.npy"), table(numbers(4, 64)))
     out = write(os.path.join(directory, "out.npy"), b"the old file")
-    base = ("quantize", "--table", source, "--out", out, "--type")
+    base = ("quantize", "--table", source, "--out", out, "--force", "--type")
     bad = os.path.join(directory, "bad.npy")
     before = sorted(os.listdir(directory) + ["bad.npy"])
     for value, kind, *needles in ((math.nan, "q8_0", "row 2, column 5 is nan, which q8_0 cannot hold"),
@@ -173,16 +173,16 @@ def test_refused(directory):
         rows = numbers(4, 64)
         rows[2][5] = value
         write(bad, table(rows))
-        check_error(run("quantize", "--table", bad, "--out", out, "--type", kind), 1, f"{value} in {kind}", *needles)
+        check_error(run("quantize", "--table", bad, "--out", out, "--force", "--type", kind), 1, f"{value} in {kind}", *needles)
     write(bad, table(numbers(3, 64)))
-    check_error(run("quantize", "--table", bad, "--out", out, "--type", "u4_grouped_flat"), 1, "negative values",
+    check_error(run("quantize", "--table", bad, "--out", out, "--force", "--type", "u4_grouped_flat"), 1, "negative values",
                 "row 0", "does not fit in u4_grouped_flat without --zeros")
     write(bad, table(numbers(3, 33)))
-    check_error(run("quantize", "--table", bad, "--out", out, "--type", "q8_0"), 1, "33 columns of q8_0",
+    check_error(run("quantize", "--table", bad, "--out", out, "--force", "--type", "q8_0"), 1, "33 columns of q8_0",
                 "no row of q8_0 has 33 columns")
-    check_error(run("quantize", "--table", bad, "--out", out, "--type", "u4_grouped"), 1, "33 columns in groups", "33")
+    check_error(run("quantize", "--table", bad, "--out", out, "--force", "--type", "u4_grouped"), 1, "33 columns in groups", "33")
     write(bad, table(numbers(3, 64)))
-    check_error(run("quantize", "--table", bad, "--out", out, "--type", "u4_grouped", "--group", "128"), 1,
+    check_error(run("quantize", "--table", bad, "--out", out, "--force", "--type", "u4_grouped", "--group", "128"), 1,
                 "64 columns in groups of 128", "no multiple of --group 128")
     check_error(run(*base[:3], "--type", "i8", "--out", "-"), 2, "scales to stdout", "name a file")
     check_error(run(*base[:3], "--type", "i8", "--out", out + "x"), 2, "a name of another kind", "does not end in .npy")

@@ -568,13 +568,13 @@ def test_table_pictures(directory):
         "frequencies of a file": ("--dim", "2", "--positions", "0:500", "--inv-freq", "0.1"),
     }
     for name, args in plots.items():
-        result = run("table", *args, "--plot", picture)
+        result = run("table", *args, "--plot", picture, "--force")
         if check(result.returncode == 0 and not result.stdout and not result.stderr, f"plot of {name}", result.stderr):
             width, height = png_size(read(picture))
             check(150 <= width <= 2400 and 100 <= height <= 2600, f"size of the plot of {name}", (width, height))
     out = os.path.join(directory, "rope.npy")
     args = ("table", "--dim", "8", "--positions", "0:50000", "--rope", "default", "--rope-layout", "pairs")
-    run(*args, "--plot", picture, "--out", out)
+    run(*args, "--plot", picture, "--out", out, "--force")
     check(parse_npy(read(out)) == vectors(*args), "--plot and --out of a rotary table")
 
 

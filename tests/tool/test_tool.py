@@ -19,7 +19,9 @@ import test_files
 import test_model
 import test_ngram
 import test_numbers
+import test_outputs
 import test_quantize
+import test_races
 import test_table
 import test_text
 from harness import check, check_error, has_threads, run
@@ -371,7 +373,8 @@ def main():
         test_threads()
         test_explain()
         test_time()
-        for module in (test_text, test_numbers, test_table, test_ngram, test_quantize, test_convert, test_model, test_files, test_faults):
+        for module in (test_text, test_numbers, test_table, test_ngram, test_quantize, test_convert, test_model, test_files,
+                       test_outputs, test_faults, test_races):
             own = os.path.join(directory, module.__name__)
             os.mkdir(own)
             module.run_all(own)
