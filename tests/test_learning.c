@@ -54,7 +54,7 @@ static struct spent run_call(struct inlay_learner *learner, const struct costs *
     struct inlay_pace pace;
     struct spent spent = {.bytes = bytes};
     const uint64_t begin = fake_time;
-    inlay_learner_join(learner, bytes, lone, &options);
+    inlay_learner_join(learner, bytes, bytes, lone, &options);
     inlay_pace_begin(&pace, &options);
     const size_t first = !options.tries_source || options.whole ? bytes : options.computes ? bytes / 4 : bytes / 4 * 3;
     for (size_t at = 0; at < bytes; at += BLOCK) {
@@ -281,6 +281,25 @@ START_TEST(small_calls_are_not_timed)
     for (int i = 0; i < INLAY_LEARNT_CLASSES; i++)
         EXPECT(learnt.samples[i] == 0, "class %d has %u samples", i, learnt.samples[i]);
     free_learner(learner);
+}
+END_TEST
+
+/* Of a call that is cut into parts, each of which would end before a sample does, the parts are timed as a whole, or
+   not at all. */
+START_TEST(parts_count_and_not_the_call)
+{
+    static const struct {
+        size_t part_bytes;
+        bool learns, whole;
+    } cases[] = {{128 * KIB, false, false}, {256 * KIB, true, true}, {1 * MIB, true, true}, {2 * MIB, true, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct inlay_learner *learner = new_learner();
+        struct inlay_options options = options_of(INLAY_PREFETCH_NONE, false, false);
+        inlay_learner_join(learner, 8 * MIB, cases[i].part_bytes, false, &options);
+        EXPECT((options.learns != NULL) == cases[i].learns && options.whole == cases[i].whole, "parts of %zu bytes",
+               cases[i].part_bytes);
+        free_learner(learner);
+    }
 }
 END_TEST
 
@@ -564,7 +583,8 @@ int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "learning", make_fixture, free_fixture, the_fastest_is_found, trying_has_a_bound,
                      a_change_is_followed, the_faster_source_is_found, small_differences_do_not_count,
-                     only_what_a_loop_can_do, small_calls_are_not_timed, stores_are_learnt_by_whole_calls,
-                     bits_stay_while_learning, tunings_are_obeyed, what_was_learnt_is_given_on,
-                     the_environment_switches_it_off, explanations_say_what_was_learnt, threads_learn_together);
+                     only_what_a_loop_can_do, small_calls_are_not_timed, parts_count_and_not_the_call,
+                     stores_are_learnt_by_whole_calls, bits_stay_while_learning, tunings_are_obeyed,
+                     what_was_learnt_is_given_on, the_environment_switches_it_off, explanations_say_what_was_learnt,
+                     threads_learn_together);
 }

@@ -142,8 +142,9 @@ static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *wo
         plan->prefetch_reason = "what loses least on CPUs of this kind";
         options->prefetch = inlay_first_strategy(thresholds, work->tokens, row_bytes, all_bytes);
     }
-    if (learns)
-        inlay_learner_join(work->learner, all_bytes, plan->by_sequence, options);
+    if (learns && all_bytes >= INLAY_LEARN_LEAST_BYTES) /* small calls do without the division */
+        inlay_learner_join(work->learner, all_bytes, all_bytes / (plan->across_positions * plan->across_sequences),
+                           plan->by_sequence, options);
     if (options->learns != NULL)
         plan->prefetch_reason = "the fastest so far of those that the layer has timed";
 }

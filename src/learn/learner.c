@@ -195,13 +195,14 @@ static size_t class_of(size_t bytes, bool lone)
     return (bytes < 2 * mib ? 0 : bytes < 16 * mib ? 1 : 2) + (lone ? 3 : 0);
 }
 
-void inlay_learner_join(struct inlay_learner *learner, size_t bytes, bool lone, struct inlay_options *options)
+void inlay_learner_join(struct inlay_learner *learner, size_t bytes, size_t part_bytes, bool lone,
+                        struct inlay_options *options)
 {
-    if (learner == NULL || bytes < INLAY_LEARN_LEAST_BYTES)
+    if (learner == NULL || part_bytes < INLAY_LEARN_LEAST_BYTES)
         return;
     struct inlay_class *class = &learner->classes[class_of(bytes, lone)];
     options->learns = class;
-    options->whole = bytes < 4 * INLAY_LEARN_PART_BYTES;
+    options->whole = part_bytes < 4 * INLAY_LEARN_PART_BYTES;
     for (int computes = 0; computes < 2; computes++)
         if (load(&class->best[computes]) == 0)
             store(&class->best[computes], best_strategy(options, computes));

@@ -62,13 +62,15 @@ struct inlay_options {
     inlay_prefetch prefetch;              /* as far as they can follow it */
     bool computes;                        /* whether positions are computed */
     bool either;                          /* they could be read as well */
-    bool whole;                           /* the call is timed as a whole */
+    bool whole;                           /* a part of the call is timed as a whole */
     bool tries_source;                    /* a quarter of the call, or all of a call that is timed as a whole, takes
                                              its positions from the other source, to be timed */
 };
 
-/* Lets a call learn that writes `bytes`, if its size permits. `lone`: its sequences do not share their positions. */
-void inlay_learner_join(struct inlay_learner *learner, size_t bytes, bool lone, struct inlay_options *options);
+/* Lets a call learn that writes `bytes`, part_bytes of them in each of its parts, if their size permits. `lone`: its
+   sequences do not share their positions. */
+void inlay_learner_join(struct inlay_learner *learner, size_t bytes, size_t part_bytes, bool lone,
+                        struct inlay_options *options);
 
 /* Returns the strategy of a source of positions that options fix. */
 static inline inlay_prefetch inlay_fixed_strategy(const struct inlay_options *options, bool computes)
