@@ -47,9 +47,9 @@ static int parse_positions(const struct option_rule *rule, void *target, const c
     static const char learned[] = "learned:";
     struct embed_options *options = target;
     options->positions_file = text + sizeof learned - 1;
-    if (strcmp(text, "sinusoid") == 0)
+    if (inlay_name_equal(text, "sinusoid") || inlay_name_equal(text, "sinusoidal"))
         options->positions = POSITIONS_SINUSOID;
-    else if (strcmp(text, "none") == 0)
+    else if (inlay_name_equal(text, "none"))
         options->positions = POSITIONS_NONE;
     else if (strncmp(text, learned, sizeof learned - 1) == 0 && *options->positions_file != '\0')
         options->positions = POSITIONS_LEARNED;

@@ -15,6 +15,7 @@
 
 #include "command.h"
 #include "message.h"
+#include "nearest.h"
 
 static const char help[] = "Usage: inlay COMMAND [option ...]\n"
                            "\n"
@@ -59,6 +60,16 @@ static void fill_standard_streams(void)
     }
 }
 
+static int unknown_command(const char *name)
+{
+    char names[128] = "";
+    struct nearest nearest = {.typed = name};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        nearest_consider(&nearest, commands[i].name, commands[i].name);
+    nearest_append(&nearest, "", names, sizeof names);
+    return misused("unknown command %s: %s; see inlay --help", shown(name), names);
+}
+
 static int run(int argc, char **argv)
 {
     if (argc < 2)
@@ -72,7 +83,7 @@ static int run(int argc, char **argv)
     }
     bool version = strcmp(name, "--version") == 0;
     if (!version && strcmp(name, "--help") != 0 && strcmp(name, "-h") != 0)
-        return misused("unknown command %s; see inlay --help", shown(name));
+        return unknown_command(name);
     if (argc > 2)
         return misused("stray argument %s after %s", shown(argv[2]), name);
     if (version)

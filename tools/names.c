@@ -4,31 +4,50 @@
  */
 #include "names.h"
 
-#include <stddef.h>
-
 #include <inlay/inlay.h>
 
-enum { VALUES_MOST = 32 };
+enum { VALUES_MOST = 8 };
 
 /* A null follows each list. */
 static const char *const names[][VALUES_MOST] = {
     [LAYOUTS] = {"interleaved", "split", "split-cos-first"},
     [SPACINGS] = {"dim", "half"},
     [ODDS] = {"formula", "zero", "wrap", "error"},
-    [TYPES] = {"float32", "float16", "bfloat16"},
-    [ELEMENT_TYPES] =
-        {"float32", "float16", "bfloat16",        "i8",   "i8_inverse", "u8_rowwise", "u4_rowwise", "u4_grouped",
-         "q8_0",    "q4_0",    "u4_grouped_flat", "e4m3", "e4m3_e8m0",  "q4_1",       "q5_0",       "q5_1",
-         "iq4_nl",  "mxfp4",   "nvfp4",           "q3_k", "q4_k",       "q5_k",       "q6_k"},
     [SCALINGS] = {"default", "linear", "ntk", "dynamic-ntk", "llama3", "yarn", "longrope"},
     [ROTARY_LAYOUTS] = {"pairs", "halves", "interleaved"},
     [MIXES] = {"xor", "add"},
     [COMBINES] = {"concat", "sum"},
 };
 
+const char *enum_alias(enum named named, int value, size_t index)
+{
+    switch (named) {
+    case RECIPES:
+        return index == 0 ? inlay_recipe_name((inlay_recipe)value)
+                          : inlay_recipe_framework((inlay_recipe)value, index - 1);
+    case TYPES:
+        return value <= INLAY_BF16 ? enum_alias(ELEMENT_TYPES, value, index) : NULL;
+    case ELEMENT_TYPES:
+        return inlay_element_type_name((inlay_element_type)value, index);
+    default:
+        return index == 0 && value >= 1 && value <= VALUES_MOST ? names[named][value - 1] : NULL;
+    }
+}
+
 const char *enum_name(enum named named, int value)
 {
-    if (named == RECIPES)
-        return inlay_recipe_name((inlay_recipe)value);
-    return value >= 1 && value <= VALUES_MOST ? names[named][value - 1] : NULL;
+    return enum_alias(named, value, 0);
+}
+
+int enum_value(enum named named, const char *text)
+{
+    if (named == TYPES || named == ELEMENT_TYPES) {
+        const int type = (int)inlay_element_type_named(text);
+        return enum_name(named, type) != NULL ? type : -1;
+    }
+    for (int value = named == RECIPES ? 0 : 1; enum_name(named, value) != NULL; value++) {
+        if (inlay_name_equal(text, enum_name(named, value)))
+            return value;
+    }
+    return -1;
 }

@@ -232,14 +232,9 @@ static int take_length(const struct place *place, const json_t *value, struct ng
 static int take_mix(const struct place *place, const json_t *value, struct ngram_spec *spec, void *object)
 {
     (void)object;
-    const char *text = json_is_string(value) ? json_string_value(value) : "", *name;
-    for (int mix = 1; (name = enum_name(MIXES, mix)) != NULL; mix++) {
-        if (strcmp(text, name) == 0) {
-            spec->spec.mix = (inlay_ngram_mix)mix;
-            return DONE;
-        }
-    }
-    return refuse(place, value, "\"xor\" or \"add\"");
+    const int mix = enum_value(MIXES, json_string_value(value)); /* of what is no string null, which names nothing */
+    spec->spec.mix = (inlay_ngram_mix)mix;
+    return mix > 0 ? DONE : refuse(place, value, "\"xor\" or \"add\"");
 }
 
 static int take_pad(const struct place *place, const json_t *value, struct ngram_spec *spec, void *object)

@@ -64,8 +64,8 @@ bool number_float(const char *text, float *value)
 
 int scale_read(const char *option, const char *text, struct scale *scale)
 {
-    *scale = (struct scale){strcmp(text, "sqrt") == 0, 1};
-    if (scale->is_sqrt || strcmp(text, "none") == 0 || number_float(text, &scale->value))
+    *scale = (struct scale){inlay_name_equal(text, "sqrt"), 1};
+    if (scale->is_sqrt || inlay_name_equal(text, "none") || number_float(text, &scale->value))
         return DONE;
     return misused("--%s %s is neither none, sqrt nor a number that float32 holds", option, shown(text));
 }

@@ -13,12 +13,16 @@
 
 #include "message.h"
 #include "names.h"
+#include "nearest.h"
 #include "numbers.h"
 
 /* getopt_long returns FIRST plus the index of a rule, above every short option. */
 enum { FIRST = 256 };
 
 enum { LINE_WIDTH = 79, INDENT = 23, TEXT_BYTES = 1024 };
+
+/* Lists of up to so many names are shown whole, of longer ones the nearest. */
+enum { LISTED_MOST = 8 };
 
 /* ---- Names ------------------------------------------------------------------------------------------------------ */
 
@@ -35,15 +39,24 @@ static void join_names(const struct option_rule *rule, const char *separator, co
 
 static int take_name(const struct option_rule *rule, const char *text, unsigned *target)
 {
-    for (int value = (int)rule->least; enum_name(rule->names, value) != NULL; value++) {
-        if (strcmp(text, enum_name(rule->names, value)) == 0) {
-            *target = (unsigned)value;
-            return DONE;
-        }
+    const int named = enum_value(rule->names, text);
+    if (named >= 0) {
+        *target = (unsigned)named;
+        return DONE;
     }
     char names[TEXT_BYTES] = "";
-    join_names(rule, ", ", " and ", names);
-    return misused("--%s %s is none of %s", rule->name, shown(text), names);
+    struct nearest nearest = {.typed = text};
+    int value = (int)rule->least;
+    for (const char *word, *name; (word = enum_name(rule->names, value)) != NULL; value++) {
+        for (size_t i = 0; (name = enum_alias(rule->names, value, i)) != NULL; i++)
+            nearest_consider(&nearest, word, name);
+    }
+    const bool few = value <= LISTED_MOST;
+    if (few)
+        join_names(rule, ", ", " and ", names);
+    else
+        nearest_append(&nearest, "", names, sizeof names);
+    return misused("--%s %s is %s%s", rule->name, shown(text), few ? "none of " : "unknown, and ", names);
 }
 
 /* ---- Help ------------------------------------------------------------------------------------------------------- */
@@ -137,7 +150,7 @@ static int take_value(const struct option_rule *rule, const char *text, void *op
 }
 
 /* Says what is wrong where getopt_long returned ':' or '?'. */
-static int bad_option(int option, char **argv)
+static int bad_option(const struct option_rule *rules, int option, char **argv)
 {
     const char *last = argv[optind - 1];
     if (option == ':')
@@ -146,7 +159,12 @@ static int bad_option(int option, char **argv)
         return misused("%s has a value, and the option takes none", shown(last));
     if (optopt != 0)
         return misused("unknown option %s: see inlay %s --help", shown((char[]){'-', (char)optopt, '\0'}), argv[0]);
-    return misused("unknown or ambiguous option %s: see inlay %s --help", shown(last), argv[0]);
+    char names[TEXT_BYTES] = "";
+    struct nearest nearest = {.typed = last};
+    for (; rules->name != NULL; rules++)
+        nearest_consider(&nearest, rules->name, rules->name);
+    nearest_append(&nearest, "--", names, sizeof names);
+    return misused("unknown or ambiguous option %s: %s; see inlay %s --help", shown(last), names, argv[0]);
 }
 
 /* Takes options up to the first argument that is none; HELPED after --help. */
@@ -160,7 +178,7 @@ static int take_options(struct command_line *line, int argc, char **argv, const 
             return HELPED;
         }
         if (option < FIRST)
-            return bad_option(option, argv);
+            return bad_option(line->rules, option, argv);
         TRY(take_value(&line->rules[option - FIRST], optarg, options));
         line->given[option - FIRST] = true;
     }

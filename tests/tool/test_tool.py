@@ -35,6 +35,8 @@ TABLE = ("table", "--dim", "4", "--positions", "0:2")
 USAGE = [
     ((), "no command"),
     (("frobnicate",), "'frobnicate'"),
+    (("quantise",), "unknown command 'quantise': the nearest are quantize, "),
+    (("--versoin",), "unknown command '--versoin': the nearest are "),
     (("--frobnicate",), "'--frobnicate'"),
     (("\x1b[31mred",), "\\x1b"),
     (("--version", "x"), "'x'"),
@@ -43,6 +45,8 @@ USAGE = [
     ((*EMBED, "--text-file", "a"), "only one of"),
     (("embed", "--text", "a", "--text-file", "b"), "only one of"),
     ((*EMBED, "--frobnicate"), "'--frobnicate'"),
+    ((*EMBED, "--tabel=x"), "'--tabel=x': the nearest are --table, ", "; see inlay embed --help"),
+    ((*EMBED, "--postions", "none"), "'--postions': the nearest are --positions, "),
     ((*EMBED, "--frob\nnicate"), "\\x0a"),
     ((*EMBED, "--ma"), "'--ma'"),
     ((*EMBED, "--l", "2"), "'--l'"),
@@ -117,8 +121,12 @@ USAGE = [
     ((*TABLE, "--dim", "2147483648"), "--dim"),
     ((*TABLE, "--base", "0"), "--base"),
     ((*TABLE, "--layout", ""), "--layout"),
-    ((*TABLE, "--recipe", "torch"), "--recipe 'torch' is none of exact, torch-exp,"),
-    ((*TABLE, "--compare", "mae2"), "--compare 'mae2' is none of", "flax and mae"),
+    ((*TABLE, "--recipe", "torch"), "--recipe 'torch' is unknown, and the nearest are torch-exp and torch-div"),
+    ((*TABLE, "--recipe", "PyTorch"), "are torch-exp (PyTorch tutorials) and torch-div (PyTorch notebooks)"),
+    ((*TABLE, "--recipe", "whisper"), "--recipe 'whisper' is unknown, and the nearest is fairseq (Whisper)"),
+    ((*TABLE, "--recipe", "fairsqe"), "--recipe 'fairsqe' is unknown, and the nearest are fairseq, "),
+    ((*TABLE, "--recipe", "x" * 5000), "' is unknown, and the nearest are "),
+    ((*TABLE, "--compare", "mae2"), "--compare 'mae2' is unknown, and the nearest are mae, "),
     ((*TABLE, "--spacing", "full"), "--spacing 'full' is none of dim and half"),
     ((*TABLE, "--shift", "2"), "--shift '2' is not an integer from 0 to 1"),
     ((*TABLE, "--shift", "1"), "--shift has an effect on --spacing half"),
@@ -130,7 +138,7 @@ USAGE = [
     ((*TABLE, "--layout", "cos"), "--layout 'cos' is none of interleaved, split and split-cos-first"),
     ((*TABLE, "--amplitude", "0"), "--amplitude '0' is not a number from 9.536743164e-07 to 1024"),
     ((*TABLE, "--amplitude", "1025"), "--amplitude"),
-    ((*TABLE, "--dtype", "f16"), "--dtype 'f16' is none of float32, float16 and bfloat16"),
+    ((*TABLE, "--dtype", "q8_0"), "--dtype 'q8_0' is none of float32, float16 and bfloat16"),
     ((*TABLE, "--inv-freq", "1,x"), "--inv-freq '1,x': 'x' is no number"),
     ((*TABLE, "--inv-freq", "1,-2"), "--inv-freq '1,-2': number 2, -2, is not from 0 to 2147483648"),
     ((*TABLE, "--inv-freq", "1,2", "--base", "9"), "--base has no effect beside --inv-freq"),
@@ -170,7 +178,7 @@ USAGE = [
     ((*TABLE, "stray"), "'stray'"),
     ((*TABLE, "--ids", "1"), "'--ids'"),
     ((*EMBED, "--table-type", "q8_0"), "--table-type is the element type of --table FILE.npy"),
-    ((*EMBED, "--table-type", "f32"), "--table-type 'f32' is none of float32, float16,"),
+    ((*EMBED, "--table-type", "f32"), "--table-type is the element type of --table FILE.npy"),
     (("ngram",), "--spec is missing"),
     (("ngram", "--spec", "x"), "nothing to hash"),
     ((*NGRAM, "--spec", "-", "--ids-file", "-"), "both read standard input"),
@@ -187,7 +195,7 @@ USAGE = [
     ((*NGRAM, "--table", "a.npy", "--seed", "1"), "--seed"),
     ((*NGRAM, "--table", "random", "--scale", "nan"), "--scale 'nan'"),
     ((*NGRAM, "--table", "random", "--combine", "mean"), "--combine 'mean' is none of concat and sum"),
-    ((*NGRAM, "--table", "random", "--dtype", "f16"), "--dtype 'f16'"),
+    ((*NGRAM, "--table", "random", "--dtype", "f61"), "--dtype 'f61'"),
     *[((*NGRAM, f"--{name}", value), f"--{name} has no effect on row ids") for name, value in
       (("table-type", "i8"), ("dim", "4"), ("seed", "1"), ("scale", "2"), ("combine", "sum"), ("dtype", "float16"))],
     ((*NGRAM, "--model", "m"), "--spec and --model both say"),
@@ -201,7 +209,12 @@ USAGE = [
     (("quantize",), "--table is missing"),
     (QUANTIZE[:3], "--type is missing"),
     (QUANTIZE[:5], "--out is missing"),
-    ((*QUANTIZE, "--type", "q9_9"), "--type 'q9_9' is none of float32, float16,"),
+    ((*QUANTIZE, "--type", "q9_9"), "--type 'q9_9' is unknown, and the nearest are "),
+    ((*QUANTIZE, "--type", "q4_k_m"), "--type 'q4_k_m' is unknown, and the nearest are q4_k, q4_0 and q4_1"),
+    ((*QUANTIZE, "--type", "f61"), "the nearest are float16 (F16), float32 (F32) and bfloat16 (BF16)"),
+    ((*QUANTIZE, "--type", "folat"), "the nearest are float32 (float), float16 and bfloat16"),
+    ((*QUANTIZE, "--type", "GROUPED"), "--type 'GROUPED' is unknown, and the nearest are u4_grouped and u4_grouped_flat"),
+    ((*QUANTIZE, "--type", "Q8-0", "--zeros"), "--zeros belongs to grouped types, and q8_0 is none"),
     ((*QUANTIZE, "--group", "32"), "--group belongs to grouped types, and q8_0 is none"),
     ((*QUANTIZE, "--zeros"), "--zeros belongs to grouped types"),
     ((*QUANTIZE, "--type", "u4_grouped", "--group", "33"), "--group 33 is none of 32, 64 and 128"),
@@ -244,6 +257,22 @@ def test_usage():
     for text, rows in ("0:1", 1), ("+0:5", 5), ("2147483647:2147483648", 1), ("2147483000:2147483648", 648):
         result = run("table", "--dim", "2", "--positions", text)
         check(result.stdout.startswith(b"float32 [%d, 2]\n" % rows), f"--positions {text}", result.stderr)
+
+
+def test_names():
+    """Names in another case, with other separators and by their synonyms are those of the library."""
+    table = ("table", "--dim", "4", "--positions", "0:2")
+    for option, name, *others in ("dtype", "float16", "f16", "FP16", "half"), ("dtype", "bfloat16", "BF16"), \
+            ("recipe", "torch-exp", "Torch_Exp", "torchexp"), ("layout", "split-cos-first", "split_cos_first"), \
+            ("rope", "dynamic-ntk", "Dynamic_NTK"):
+        more = ("--factor", "2", "--original-length", "8", "--length", "9") if option == "rope" else ()
+        expect = run(*table, f"--{option}", name, *more)
+        for other in others:
+            result = run(*table, f"--{option}", other, *more)
+            good = result.returncode == 0 and result.stdout == expect.stdout
+            check(good, f"--{option} {other}", result.stderr)
+    embed = ("embed", "--ids", "1 2", "--dim", "4")
+    check(run(*embed, "--positions", "Sinusoidal").stdout == run(*embed).stdout != b"", "--positions Sinusoidal")
 
 
 def test_help():
@@ -367,6 +396,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         os.chdir(directory)
         test_usage()
+        test_names()
         test_help()
         test_info()
         test_defaults()
