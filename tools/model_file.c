@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "inputs.h"
 #include "message.h"
@@ -85,6 +86,10 @@ int model_open(const char *path, inlay_file **file)
     inlay_file_error error;
     inlay_file_options options = inlay_file_options_default();
     options.resident_bytes = RESIDENT_BYTES;
+    /* Before and after, since the library does not tell which file it has opened, and another process can exchange the
+       file meanwhile: it is one of the two then. */
+    if (access(path, F_OK) == 0)
+        TRY(input_note_named(path));
     if (inlay_file_open(path, &options, file, &error) != INLAY_FILE_OK)
         return failed("%s", error.message);
     return note_files(path, *file);

@@ -155,7 +155,7 @@ def cases():
     if reads_models():
         tensor = struct.pack("<24f", *[value for row in ROWS for value in row])
         model = {"in.safetensors": safetensors({"x": ("F32", (3, 8), tensor)})}
-        yield ("convert", "in.safetensors", "--type", "float16", "--out", "out.gguf"), model, ["out.gguf"], ("move",)
+        yield ("convert", "in.safetensors", "--type", "float16", "--out", "out.gguf"), model, ["out.gguf"], ("move", "swap")
 
 
 def test_races():
