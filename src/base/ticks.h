@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A clock for measuring parts of calls: a counter of the CPU where a program may read one, else the system's monotonic
- * clock. Its unit is unknown; only ratios of differences mean anything. Reading it makes no system call on Linux.
+ * A clock for measuring parts of calls: a counter of the CPU where a program may read one, else the system's clock. Its
+ * unit is unknown; only ratios of differences mean anything. Reading it makes no system call on Linux.
  */
 #ifndef INLAY_BASE_TICKS_H
 #define INLAY_BASE_TICKS_H
