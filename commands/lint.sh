@@ -15,7 +15,7 @@ lint() {
         return
     fi
     say "shellcheck and pyflakes"
-    git grep -lE '^#!.*[ /](ba)?sh$' | xargs shellcheck commands/*.sh
+    git grep -lE '^#!.*[ /](ba)?sh$' | xargs shellcheck commands/*.sh tools/completion/inlay.bash
     git ls-files '*.py' | xargs /usr/bin/python3 -m pyflakes
     say "cppcheck"
     cppcheck_all $directory

@@ -68,7 +68,7 @@ need_to_build() {
 }
 
 need_to_test() {
-    need_to_build g++ binutils check libmpfr-dev libmd-dev cmake make "$@"
+    need_to_build g++ binutils check libmpfr-dev libmd-dev cmake make zsh fish "$@"
     case ${CC:-} in
     clang-[0-9]*) need "$CC" "libclang-rt-${CC#clang-}-dev" ;;
     gcc-[0-9]*) need "g++-${CC#gcc-}" ;;

@@ -14,39 +14,53 @@
 #include <inlay/inlay.h>
 
 #include "command.h"
+#include "completion.h"
 #include "message.h"
 #include "nearest.h"
 
-static const char help[] = "Usage: inlay COMMAND [option ...]\n"
-                           "\n"
-                           "The input layer of Transformers on CPUs: token ids in, vectors ready for the\n"
-                           "first block out.\n"
-                           "\n"
-                           "Commands:\n"
-                           "  embed      text or token ids to vectors\n"
-                           "  table      a table of sinusoidal positions\n"
-                           "  ngram      token ids to the rows of hashed n-grams\n"
-                           "  quantize   a table of another element type\n"
-                           "  model      what a model file holds\n"
-                           "  convert    a table of a model file to another element type and format\n"
-                           "  info       what this build has and what this machine runs of it\n"
-                           "  selftest   check the promises on this machine; a line for reports\n"
-                           "\n"
-                           "  --help     print this; inlay COMMAND --help says more\n"
-                           "  --version  print the version\n"
-                           "\n"
-                           "Exit codes: 0 done, 1 failed, 2 wrong usage.\n";
-
 static const struct command {
     const char *name;
-    const char *full_name;
+    const char *meaning;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"embed", "inlay embed", command_embed}, {"table", "inlay table", command_table},
-    {"ngram", "inlay ngram", command_ngram}, {"quantize", "inlay quantize", command_quantize},
-    {"model", "inlay model", command_model}, {"convert", "inlay convert", command_convert},
-    {"info", "inlay info", command_info},    {"selftest", "inlay selftest", command_selftest},
+    {"embed", "text or token ids to vectors", command_embed},
+    {"table", "a table of sinusoidal positions", command_table},
+    {"ngram", "token ids to the rows of hashed n-grams", command_ngram},
+    {"quantize", "a table of another element type", command_quantize},
+    {"model", "what a model file holds", command_model},
+    {"convert", "a table of a model file to another element type and format", command_convert},
+    {"info", "what this build has and what this machine runs of it", command_info},
+    {"selftest", "check the promises on this machine; a line for reports", command_selftest},
+    /* Options, which main() takes itself. */
+    {"--help", "print this; inlay COMMAND --help says more", NULL},
+    {"--version", "print the version", NULL},
 };
+
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_help(void)
+{
+    fputs("Usage: inlay COMMAND [option ...]\n"
+          "\n"
+          "The input layer of Transformers on CPUs: token ids in, vectors ready for the\n"
+          "first block out.\n"
+          "\n"
+          "Commands:\n",
+          stdout);
+    for (size_t i = 0; i < COMMANDS; i++)
+        printf("%s  %-9s  %s\n", strcmp(commands[i].name, "--help") == 0 ? "\n" : "", commands[i].name,
+               commands[i].meaning);
+    puts("\nExit codes: 0 done, 1 failed, 2 wrong usage.");
+}
+
+/* Completes the name of the command, which is argv[2] or absent. */
+static int complete_command(int argc, char **argv)
+{
+    const struct cursor cursor = {argc > 2 ? argv[2] : "", 0};
+    for (size_t i = 0; i < COMMANDS; i++)
+        completion_offer(&cursor, commands[i].name, strlen(commands[i].name), commands[i].meaning);
+    return DONE;
+}
 
 /*
  * A process can be started with its standard streams closed. The next file it opens would then become its stdout or
@@ -64,7 +78,7 @@ static int unknown_command(const char *name)
 {
     char names[128] = "";
     struct nearest nearest = {.typed = name};
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+    for (size_t i = 0; i < COMMANDS; i++)
         nearest_consider(&nearest, commands[i].name, commands[i].name);
     nearest_append(&nearest, "", names, sizeof names);
     return misused("unknown command %s: %s; see inlay --help", shown(name), names);
@@ -75,9 +89,16 @@ static int run(int argc, char **argv)
     if (argc < 2)
         return misused("there is no command; see inlay --help");
     const char *name = argv[1];
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (strcmp(name, commands[i].name) == 0) {
-            message_name(commands[i].full_name);
+    if (strcmp(name, "--complete") == 0) {
+        if (argc <= 3)
+            return complete_command(argc, argv);
+        argv[1] = argv[2]; /* that command completes what follows */
+        argv[2] = "--complete";
+        name = argv[1];
+    }
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(name, commands[i].name) == 0 && commands[i].run != NULL) {
+            message_name(name);
             return commands[i].run(argc - 1, argv + 1);
         }
     }
@@ -89,7 +110,7 @@ static int run(int argc, char **argv)
     if (version)
         printf("inlay %s\n", inlay_version());
     else
-        fputs(help, stdout);
+        print_help();
     return DONE;
 }
 

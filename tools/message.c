@@ -13,11 +13,11 @@
 /* Enough for any path that a person can still read; what is longer loses its tail. */
 enum { SHOWN_BYTES = 200 };
 
-static const char *message_prefix = "inlay";
+static const char *message_command = "";
 
 void message_name(const char *name)
 {
-    message_prefix = name;
+    message_command = name;
 }
 
 int message(enum outcome outcome, const char *format, ...)
@@ -27,7 +27,7 @@ int message(enum outcome outcome, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "%s: %s\n", message_prefix, text);
+    fprintf(stderr, "inlay%s%s: %s\n", *message_command != '\0' ? " " : "", message_command, text);
     return outcome;
 }
 

@@ -19,7 +19,7 @@ enum outcome {
     MISUSED = 2 /**< the command line is wrong by itself */
 };
 
-/** The name that messages begin with, such as "inlay embed". It must outlive the process' messages. */
+/** Makes messages begin with "inlay" and the name of the command, which must outlive them. */
 void message_name(const char *name);
 
 /** Prints a message. Returns `outcome`. */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "completion.h"
 #include "message.h"
 #include "names.h"
 #include "nearest.h"
@@ -187,6 +188,10 @@ static int take_options(struct command_line *line, int argc, char **argv, const 
 
 int options_parse(struct command_line *line, int argc, char **argv, void *options)
 {
+    if (argc > 2 && strcmp(argv[1], "--complete") == 0) {
+        completion_print(line, argc, argv);
+        return HELPED;
+    }
     struct option known[OPTIONS_MOST + 2] = {{"help", no_argument, NULL, 'h'}};
     for (int i = 0; line->rules[i].name != NULL; i++) {
         if (i >= OPTIONS_MOST)

@@ -47,7 +47,7 @@ struct command_line {
 };
 
 /** Parses argv, whose first entry is the subcommand's name, into the struct `options`. Returns DONE, or MISUSED with a
-    message. -h and --help are understood in every table: HELPED. */
+    message. -h and --help are understood in every table, and what shells ask (completion.h): HELPED. */
 int options_parse(struct command_line *line, int argc, char **argv, void *options);
 
 /** Returns whether the option `name` was given. */

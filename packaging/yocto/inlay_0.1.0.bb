@@ -27,6 +27,6 @@ EXTRA_OEMESON = "-Dfile=enabled"
 
 PACKAGES =+ "${PN}-file ${PN}-tools"
 FILES:${PN}-file += "${libdir}/libinlay-file${SOLIBS}"
-FILES:${PN}-tools += "${bindir}/inlay"
+FILES:${PN}-tools += "${bindir}/inlay ${datadir}/bash-completion ${datadir}/fish ${datadir}/zsh"
 
 COMPATIBLE_HOST = "(x86_64|aarch64).*-linux"

@@ -113,13 +113,15 @@ def machine_of(elf):
 class Build:
     """The build under test, as Meson describes it."""
 
+    zsh_folder = "site-functions"
+
     def __init__(self, build_dir, source_dir):
         self.dir = build_dir
         self.source = source_dir
         options = {option["name"]: option["value"] for option in self.introspect("buildoptions")}
         self.version = self.introspect("projectinfo")["version"]
         self.prefix = pathlib.PurePath(options["prefix"])
-        self.folders = {name: self.prefix / options[name] for name in ("bindir", "includedir", "libdir", "mandir")}
+        self.folders = {name: self.prefix / options[name] for name in ("bindir", "datadir", "includedir", "libdir", "mandir")}
         installed = [target for target in self.introspect("targets") if target["installed"]]
         self.has_tool = any(target["type"] == "executable" for target in installed)
         self.libraries = [name for name in LIBRARIES if any(target["name"] == name for target in installed)]
@@ -138,6 +140,7 @@ class System:
     # Where a file with the name of inlay is one of its files.
     patterns = {
         "bindir": ["inlay*"],
+        "datadir": ["bash-completion/completions/inlay", "fish/*/inlay.fish", "zsh/*/_inlay"],
         "includedir": ["inlay/*"],
         "libdir": ["cmake/inlay/*", "libinlay*", "pkgconfig/inlay*"],
         "mandir": ["man1/inlay*"],
@@ -145,6 +148,7 @@ class System:
     instrumented = []
     has_tool = True
     needs_sleef = False
+    zsh_folder = "vendor-completions"  # Debian's, for packages
     libraries = list(LIBRARIES)
 
     def __init__(self, prefix, source_dir):
@@ -152,7 +156,7 @@ class System:
         self.source = source_dir
         self.prefix = prefix
         self.version = run("pkg-config", "--modversion", "inlay")[0].strip()
-        self.folders = {"bindir": prefix / "bin", "mandir": prefix / "share" / "man"}
+        self.folders = {"bindir": prefix / "bin", "datadir": prefix / "share", "mandir": prefix / "share" / "man"}
         for name in ("includedir", "libdir"):
             self.folders[name] = pathlib.Path(run("pkg-config", f"--variable={name}", "inlay")[0].strip())
 
@@ -213,6 +217,9 @@ class Installed:
         expected |= {cmake / "inlay-config.cmake", cmake / "inlay-config-version.cmake"}
         if self.build.has_tool:
             expected |= {folders["bindir"] / "inlay", folders["mandir"] / "man1" / "inlay.1"}
+            scripts = ("bash-completion/completions/inlay", "fish/vendor_completions.d/inlay.fish",
+                       f"zsh/{self.build.zsh_folder}/_inlay")
+            expected |= {folders["datadir"] / script for script in scripts}
         expected = {self.inside(path) for path in expected}
         found = self.files()
         wrong = [f"missing: {path.relative_to(self.destdir)}" for path in sorted(expected - found)]

@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 import harness
+import test_completion
 import test_convert
 import test_faults
 import test_files
@@ -404,7 +405,7 @@ def main():
         test_explain()
         test_time()
         for module in (test_text, test_numbers, test_table, test_ngram, test_quantize, test_convert, test_model, test_files,
-                       test_outputs, test_faults, test_races):
+                       test_outputs, test_faults, test_races, test_completion):
             own = os.path.join(directory, module.__name__)
             os.mkdir(own)
             module.run_all(own)
