@@ -337,6 +337,7 @@ static const char *check_tensor(inlay_file *file, const struct inlay_source *sou
 static bool is_complete(const inlay_file_value *value)
 {
     size_t last = value->count > 0 ? value->count - 1 : 0;
+    double number;
     switch (value->kind) {
     case INLAY_FILE_VALUE_STRING:
         return value->text != NULL && value->text[value->count] == '\0';
@@ -351,7 +352,9 @@ static bool is_complete(const inlay_file_value *value)
     case INLAY_FILE_VALUE_STRINGS:
         return value->strings != NULL && (value->count == 0 || strlen(value->strings[last]) < SIZE_MAX);
     default:
-        return value->kind >= INLAY_FILE_VALUE_INTEGER && value->kind <= INLAY_FILE_VALUE_BOOLEAN;
+        if (value->kind >= INLAY_FILE_VALUE_INTEGER && value->kind <= INLAY_FILE_VALUE_BOOLEAN)
+            return true;
+        return inlay_file_value_numbers(value, last, value->count > 0, &number) == INLAY_FILE_OK;
     }
 }
 

@@ -381,7 +381,7 @@ END_TEST
 
 START_TEST(strings_and_arrays)
 {
-    struct blob blob = blob_gguf(0, 6);
+    struct blob blob = blob_gguf(0, 3);
     blob_value(&blob, "text", STRING);
     blob_number(&blob, 3, 8);
     blob_add(&blob, "a\0b", 3);
@@ -391,19 +391,6 @@ START_TEST(strings_and_arrays)
     blob_string(&blob, "one");
     blob_string(&blob, "");
     blob_string(&blob, "\xc3\xa9");
-    blob_value(&blob, "i16", ARRAY);
-    blob_number(&blob, I16, 4);
-    blob_number(&blob, 2, 8);
-    blob_number(&blob, 0xfffffffe, 4); /* -2, -1 */
-    blob_value(&blob, "u64", ARRAY);
-    blob_number(&blob, U64, 4);
-    blob_number(&blob, 2, 8);
-    blob_number(&blob, UINT64_MAX, 8);
-    blob_number(&blob, 3, 8);
-    blob_value(&blob, "f32", ARRAY);
-    blob_number(&blob, F32, 4);
-    blob_number(&blob, 1, 8);
-    blob_number(&blob, 0x3fc00000, 4);
     blob_value(&blob, "none", ARRAY);
     blob_number(&blob, F64, 4);
     blob_number(&blob, 0, 8);
@@ -414,14 +401,155 @@ START_TEST(strings_and_arrays)
     EXPECT(value->count == 3 && strcmp(value->strings[0], "one") == 0 && value->strings[1][0] == '\0' &&
                strcmp(value->strings[2], "\xc3\xa9") == 0,
            "strings");
-    value = named(file, "i16", INLAY_FILE_VALUE_INTEGERS);
-    EXPECT(value->count == 2 && value->integers[0] == -2 && value->integers[1] == -1, "integers");
-    value = named(file, "u64", INLAY_FILE_VALUE_NUMBERS);
-    EXPECT(value->count == 2 && value->numbers[0] == 18446744073709551616.0 && value->numbers[1] == 3, "large ones");
-    value = named(file, "f32", INLAY_FILE_VALUE_NUMBERS);
-    EXPECT(value->count == 1 && value->numbers[0] == 1.5 && value->integers == NULL, "numbers");
-    EXPECT(named(file, "none", INLAY_FILE_VALUE_NUMBERS)->count == 0, "no numbers");
+    EXPECT(named(file, "none", INLAY_FILE_VALUE_ARRAY_F64)->count == 0, "no numbers");
     inlay_file_close(file);
+}
+END_TEST
+
+/* Arrays stay as the file has them, at any address, and are read by functions. */
+START_TEST(arrays_of_every_type)
+{
+    static const struct {
+        uint32_t type;
+        inlay_file_value_kind kind;
+        size_t bytes;
+        uint64_t bits[2];
+        int64_t integers[2];
+        double numbers[2];
+    } arrays[] = {
+        {U8, INLAY_FILE_VALUE_ARRAY_U8, 1, {255, 1}, {255, 1}, {255, 1}},
+        {I8, INLAY_FILE_VALUE_ARRAY_I8, 1, {255, 1}, {-1, 1}, {-1, 1}},
+        {U16, INLAY_FILE_VALUE_ARRAY_U16, 2, {65535, 1}, {65535, 1}, {65535, 1}},
+        {I16, INLAY_FILE_VALUE_ARRAY_I16, 2, {0xfffe, 0x8000}, {-2, -32768}, {-2, -32768}},
+        {U32, INLAY_FILE_VALUE_ARRAY_U32, 4, {UINT32_MAX, 1}, {UINT32_MAX, 1}, {UINT32_MAX, 1}},
+        {I32, INLAY_FILE_VALUE_ARRAY_I32, 4, {UINT32_MAX, 1}, {-1, 1}, {-1, 1}},
+        {F32, INLAY_FILE_VALUE_ARRAY_F32, 4, {0x3fc00000, 0}, {0, 0}, {1.5, 0}},
+        {BOOL, INLAY_FILE_VALUE_ARRAY_BOOL, 1, {2, 0}, {1, 0}, {1, 0}},
+        {U64, INLAY_FILE_VALUE_ARRAY_U64, 8, {INT64_MAX, UINT64_MAX}, {INT64_MAX, 0}, {0x1p63, 0x1p64}},
+        {I64, INLAY_FILE_VALUE_ARRAY_I64, 8, {UINT64_MAX, UINT64_C(1) << 63}, {-1, INT64_MIN}, {-1, -0x1p63}},
+        {F64, INLAY_FILE_VALUE_ARRAY_F64, 8, {0, UINT64_C(0x3ff8000000000000)}, {0, 0}, {0, 1.5}},
+    };
+    enum { ARRAYS = sizeof arrays / sizeof *arrays };
+    for (int shift = 0; shift < 8; shift++) {
+        struct blob blob = blob_gguf(0, ARRAYS);
+        for (size_t i = 0; i < ARRAYS; i++) {
+            char key[16];
+            snprintf(key, sizeof key, "%02zu%.*s", i, i == 0 ? shift : 0, "xxxxxxx");
+            blob_value(&blob, key, ARRAY);
+            blob_number(&blob, arrays[i].type, 4);
+            blob_number(&blob, 2, 8);
+            blob_number(&blob, arrays[i].bits[0], arrays[i].bytes);
+            blob_number(&blob, arrays[i].bits[1], arrays[i].bytes);
+        }
+        inlay_file *file = open_good(write_gguf(blob));
+        for (size_t i = 0; i < ARRAYS; i++) {
+            const inlay_file_value *value = inlay_file_value_at(file, i);
+            EXPECT(value->kind == arrays[i].kind && value->count == 2 && value->integers == NULL &&
+                       value->numbers == NULL && value->strings == NULL && value->text != NULL,
+                   "array %zu is of kind %d", i, (int)value->kind);
+            const bool floats = arrays[i].type == F32 || arrays[i].type == F64;
+            for (size_t k = 0; k < 2; k++) {
+                int64_t integer = 77;
+                double number;
+                const bool large = arrays[i].type == U64 && k == 1;
+                const inlay_file_status status = inlay_file_value_integers(value, k, 1, &integer);
+                EXPECT(status == (floats || large ? INLAY_FILE_ERROR_TYPE : INLAY_FILE_OK), "array %zu: %d", i, status);
+                EXPECT(integer == (status == INLAY_FILE_OK ? arrays[i].integers[k] : 77), "array %zu: %lld", i,
+                       (long long)integer);
+                EXPECT(inlay_file_value_numbers(value, k, 1, &number) == INLAY_FILE_OK &&
+                           number == arrays[i].numbers[k],
+                       "array %zu: %g", i, number);
+            }
+            double numbers[2];
+            int64_t integers[2] = {77, 77};
+            EXPECT(inlay_file_value_numbers(value, 0, 2, numbers) == INLAY_FILE_OK &&
+                       memcmp(numbers, arrays[i].numbers, sizeof numbers) == 0,
+                   "both of array %zu", i);
+            const bool both = inlay_file_value_integers(value, 0, 2, integers) == INLAY_FILE_OK;
+            EXPECT(both == (!floats && arrays[i].type != U64) && (both || integers[0] == 77), "both of array %zu", i);
+        }
+        inlay_file_close(file);
+    }
+}
+END_TEST
+
+START_TEST(ranges_of_arrays)
+{
+    static const int64_t some[] = {5, 6, 7};
+    const inlay_file_value integers = {.kind = INLAY_FILE_VALUE_INTEGERS, .count = 3, .integers = some};
+    const inlay_file_value text = {.kind = INLAY_FILE_VALUE_STRING, .count = 3, .text = "abc"};
+    const inlay_file_value unknown = {.kind = INLAY_FILE_VALUE_ARRAY_F64 + 1, .count = 3, .text = "abc"};
+    int64_t out[3] = {0, 0, 0};
+    double numbers[3];
+    EXPECT(inlay_file_value_integers(&integers, 1, 2, out) == INLAY_FILE_OK && out[0] == 6 && out[1] == 7, "integers");
+    EXPECT(inlay_file_value_numbers(&integers, 0, 3, numbers) == INLAY_FILE_OK && numbers[2] == 7, "as numbers");
+    EXPECT(inlay_file_value_integers(&integers, 3, 0, NULL) == INLAY_FILE_OK, "none of them");
+    EXPECT(inlay_file_value_integers(&integers, 0, 4, out) == INLAY_FILE_ERROR_ARGUMENT, "too many");
+    EXPECT(inlay_file_value_integers(&integers, 2, 2, out) == INLAY_FILE_ERROR_ARGUMENT, "one of them there");
+    EXPECT(inlay_file_value_integers(&integers, 4, 0, out) == INLAY_FILE_ERROR_ARGUMENT, "behind the end");
+    EXPECT(inlay_file_value_numbers(&integers, 1, SIZE_MAX, numbers) == INLAY_FILE_ERROR_ARGUMENT, "a wrapped end");
+    EXPECT(inlay_file_value_integers(&integers, 0, 1, NULL) == INLAY_FILE_ERROR_ARGUMENT, "no output");
+    EXPECT(inlay_file_value_numbers(NULL, 0, 1, numbers) == INLAY_FILE_ERROR_ARGUMENT, "no value");
+    EXPECT(inlay_file_value_integers(&text, 0, 1, out) == INLAY_FILE_ERROR_TYPE, "integers of a text");
+    EXPECT(inlay_file_value_numbers(&text, 0, 1, numbers) == INLAY_FILE_ERROR_TYPE, "numbers of a text");
+    EXPECT(inlay_file_value_numbers(&unknown, 0, 1, numbers) == INLAY_FILE_ERROR_TYPE, "numbers of another kind");
+}
+END_TEST
+
+/* A header takes about as much memory as it has bytes, whatever its arrays are made of. */
+START_TEST(arrays_take_the_memory_of_the_file)
+{
+    enum { MANY = 90000000, STRINGS = 2000000, MIB = 1 << 20 };
+    struct blob blob = with_value("k", ARRAY);
+    blob_number(&blob, I8, 4);
+    blob_number(&blob, MANY, 8);
+    const char *path = write_gguf(blob);
+    ck_assert_int_eq(truncate(path, MANY + 100), 0);
+    inlay_file *file = open_within(path, MIB);
+    const inlay_file_value *value = named(file, "k", INLAY_FILE_VALUE_ARRAY_I8);
+    int64_t last = 1;
+    EXPECT(value->count == MANY && inlay_file_value_integers(value, MANY - 1, 1, &last) == INLAY_FILE_OK && last == 0,
+           "the last of many");
+    inlay_file_close(file);
+    blob = with_value("k", ARRAY);
+    blob_number(&blob, STRING, 4);
+    blob_number(&blob, STRINGS, 8);
+    blob_zeros(&blob, (size_t)8 * STRINGS);
+    file = open_within(write_gguf(blob), 9 * STRINGS + 2 * MIB);
+    EXPECT(named(file, "k", INLAY_FILE_VALUE_STRINGS)->strings[STRINGS - 1][0] == '\0', "the last of many strings");
+    inlay_file_close(file);
+}
+END_TEST
+
+/* Empty tensors and values are limited in number, since each takes more memory than its bytes. */
+START_TEST(tensors_and_values_are_limited)
+{
+    enum { VALUES = 1 << 18, TENSORS = 1 << 20 };
+    for (unsigned more = 0; more < 2; more++) {
+        struct blob blob = blob_gguf(0, VALUES + more);
+        for (unsigned i = 0; i < VALUES + more; i++) {
+            char key[16];
+            snprintf(key, sizeof key, "%u", i);
+            blob_value(&blob, key, U8);
+            blob_zeros(&blob, 1);
+        }
+        const char *path = write_gguf(blob);
+        inlay_file *file = NULL;
+        inlay_file_error error = {0};
+        inlay_file_status status = inlay_file_open(path, NULL, &file, &error);
+        EXPECT(status == (more ? INLAY_FILE_ERROR_LIMIT : INLAY_FILE_OK), "%u values: %s", VALUES + more,
+               error.message);
+        EXPECT(!more || strstr(error.message, "more than 1048576 tensors or 262144 values") != NULL, "%s",
+               error.message);
+        inlay_file_close(file);
+    }
+    struct blob blob = blob_gguf(TENSORS + 1, 0);
+    for (unsigned i = 0; i <= TENSORS; i++)
+        blob_tensor(&blob, "", 0, NULL, 24, 0);
+    inlay_file *file = NULL;
+    inlay_file_error error = {0};
+    EXPECT(inlay_file_open(write_gguf(blob), NULL, &file, &error) == INLAY_FILE_ERROR_LIMIT, "%s", error.message);
+    EXPECT(strstr(error.message, "more than 1048576 tensors") != NULL, "%s", error.message);
 }
 END_TEST
 
@@ -453,5 +581,6 @@ int main(int argc, char **argv)
     return RUN_TESTS(argc, argv, "GGUF", make_folder, remove_folder, versions_two_and_three_are_read,
                      counts_are_bounded_by_the_bytes, types_of_values, names_are_unique_and_utf8,
                      alignments_are_powers_of_two, shapes_and_ranges, overlaps_and_holes, types_of_tensors,
-                     numbers_of_every_type, strings_and_arrays, damaged_files_do_no_harm);
+                     numbers_of_every_type, strings_and_arrays, arrays_of_every_type, ranges_of_arrays,
+                     arrays_take_the_memory_of_the_file, tensors_and_values_are_limited, damaged_files_do_no_harm);
 }

@@ -72,10 +72,12 @@ static void print_text(const char *text, size_t size)
 
 static void print_element(const inlay_file_value *value, size_t i)
 {
-    if (value->kind == INLAY_FILE_VALUE_INTEGERS)
-        printf("%" PRId64, value->integers[i]);
-    else if (value->kind == INLAY_FILE_VALUE_NUMBERS)
-        printf("%.9g", value->numbers[i]);
+    int64_t integer;
+    double number;
+    if (inlay_file_value_integers(value, i, 1, &integer) == INLAY_FILE_OK)
+        printf("%" PRId64, integer);
+    else if (inlay_file_value_numbers(value, i, 1, &number) == INLAY_FILE_OK)
+        printf("%.9g", number);
     else
         print_text(value->strings[i], strlen(value->strings[i]));
 }

@@ -17,7 +17,7 @@ struct inlay_chunk {
     int64_t memory[];
 };
 
-enum { CHUNK_BYTES = 1 << 14, MOST_CHUNK_BYTES = 1 << 20, ALIGNMENT = 8 };
+enum { CHUNK_BYTES = 1 << 14, MOST_CHUNK_BYTES = 1 << 20 };
 
 void inlay_catalogue_release(struct inlay_catalogue *catalogue)
 {
@@ -31,13 +31,14 @@ void inlay_catalogue_release(struct inlay_catalogue *catalogue)
     *catalogue = (struct inlay_catalogue){0};
 }
 
-void *inlay_catalogue_memory(struct inlay_catalogue *catalogue, size_t bytes)
+/* Cuts a piece of memory, aligned to a power of two. */
+static void *cut(struct inlay_catalogue *catalogue, size_t bytes, size_t alignment)
 {
     struct inlay_chunk *chunk = catalogue->chunks;
     if (bytes > SIZE_MAX / 4)
         return NULL;
-    bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    if (chunk == NULL || bytes > chunk->room - chunk->used) {
+    size_t at = chunk != NULL ? (chunk->used + alignment - 1) / alignment * alignment : 0;
+    if (chunk == NULL || at > chunk->room || bytes > chunk->room - at) {
         size_t room = chunk == NULL ? CHUNK_BYTES : chunk->room < MOST_CHUNK_BYTES ? chunk->room * 2 : MOST_CHUNK_BYTES;
         room = bytes > room ? bytes : room;
         chunk = malloc(sizeof *chunk + room);
@@ -45,21 +46,25 @@ void *inlay_catalogue_memory(struct inlay_catalogue *catalogue, size_t bytes)
             return NULL;
         *chunk = (struct inlay_chunk){catalogue->chunks, 0, room};
         catalogue->chunks = chunk;
+        at = 0;
     }
-    void *memory = (char *)chunk->memory + chunk->used;
-    chunk->used += bytes;
-    return memory;
+    chunk->used = at + bytes;
+    return (char *)chunk->memory + at;
+}
+
+void *inlay_catalogue_memory(struct inlay_catalogue *catalogue, size_t bytes)
+{
+    return cut(catalogue, bytes, sizeof(int64_t));
 }
 
 void inlay_catalogue_return(struct inlay_catalogue *catalogue, size_t bytes, size_t used)
 {
-    catalogue->chunks->used -= (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    catalogue->chunks->used += (used + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    catalogue->chunks->used -= bytes - used;
 }
 
 char *inlay_catalogue_text(struct inlay_catalogue *catalogue, struct inlay_text text)
 {
-    char *copy = text.size < SIZE_MAX ? inlay_catalogue_memory(catalogue, text.size + 1) : NULL;
+    char *copy = text.size < SIZE_MAX ? cut(catalogue, text.size + 1, 1) : NULL;
     if (copy == NULL)
         return NULL;
     if (text.size > 0)
@@ -82,6 +87,9 @@ static void *grow(void *array, size_t count, size_t *room, size_t bytes)
 
 inlay_file_tensor *inlay_catalogue_add_tensor(struct inlay_catalogue *catalogue)
 {
+    catalogue->full = catalogue->tensor_count == INLAY_MOST_TENSORS;
+    if (catalogue->full)
+        return NULL;
     inlay_file_tensor *tensors =
         grow(catalogue->tensors, catalogue->tensor_count, &catalogue->tensor_room, sizeof *tensors);
     if (tensors == NULL)
@@ -92,11 +100,23 @@ inlay_file_tensor *inlay_catalogue_add_tensor(struct inlay_catalogue *catalogue)
 
 inlay_file_value *inlay_catalogue_add_value(struct inlay_catalogue *catalogue)
 {
+    catalogue->full = catalogue->value_count == INLAY_MOST_VALUES;
+    if (catalogue->full)
+        return NULL;
     inlay_file_value *values = grow(catalogue->values, catalogue->value_count, &catalogue->value_room, sizeof *values);
     if (values == NULL)
         return NULL;
     catalogue->values = values;
     return memset(&values[catalogue->value_count++], 0, sizeof *values);
+}
+
+inlay_file_status inlay_catalogue_fail(const struct inlay_catalogue *catalogue, const char *path,
+                                       inlay_file_error *error)
+{
+    if (!catalogue->full)
+        return inlay_file_fail_memory(error, path);
+    return inlay_file_fail(error, INLAY_FILE_ERROR_LIMIT, path, inlay_text_of(NULL),
+                           "it has more than %d tensors or %d values", INLAY_MOST_TENSORS, INLAY_MOST_VALUES);
 }
 
 /* ---- Order and checks ------------------------------------------------------------------------------------------- */

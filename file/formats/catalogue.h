@@ -16,6 +16,9 @@ struct inlay_source {
     size_t size;
 };
 
+/** The most that a model may have: without a limit, a header of many empty ones would take many times its bytes. */
+enum { INLAY_MOST_TENSORS = 1 << 20, INLAY_MOST_VALUES = 1 << 18 };
+
 /** Tensors and values. All zero: empty. */
 struct inlay_catalogue {
     inlay_file_tensor *tensors; /**< [tensor_count], in the order of files and data */
@@ -25,6 +28,7 @@ struct inlay_catalogue {
     size_t value_count, value_room;
     size_t file_tensors, file_values; /**< where those of the file begin that was parsed last */
     uint32_t files;                   /**< begun so far */
+    bool full;                        /**< another tensor or value was asked for than a model may have */
     struct inlay_chunk *chunks;       /**< memory of strings and arrays */
 };
 
@@ -40,9 +44,14 @@ void inlay_catalogue_return(struct inlay_catalogue *catalogue, size_t bytes, siz
 /** Returns a copy of a text with a zero behind it, or null. */
 char *inlay_catalogue_text(struct inlay_catalogue *catalogue, struct inlay_text text);
 
-/** Returns a new tensor or value, all zero, that is valid until the next one; null if there is no memory. */
+/** Returns a new tensor or value, all zero, that is valid until the next one; null if there is no memory, or there are
+    as many as there may be. */
 inlay_file_tensor *inlay_catalogue_add_tensor(struct inlay_catalogue *catalogue);
 inlay_file_value *inlay_catalogue_add_value(struct inlay_catalogue *catalogue);
+
+/** Reports why one of the functions above returned null. */
+inlay_file_status inlay_catalogue_fail(const struct inlay_catalogue *catalogue, const char *path,
+                                       inlay_file_error *error);
 
 /** Begins a file. The files before it are complete. */
 void inlay_catalogue_begin_file(struct inlay_catalogue *catalogue);

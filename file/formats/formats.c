@@ -40,7 +40,7 @@ inlay_file_status inlay_parse_npy(struct inlay_catalogue *catalogue, const struc
         return inlay_file_fail(error, npy.status, source->path, inlay_text_of(NULL), "%s", npy.why);
     inlay_file_tensor *tensor = inlay_catalogue_add_tensor(catalogue);
     if (tensor == NULL)
-        return inlay_file_fail_memory(error, source->path);
+        return inlay_catalogue_fail(catalogue, source->path, error);
     tensor->name = "data";
     tensor->path = source->path;
     tensor->type = inlay_npy_descr(npy.element);

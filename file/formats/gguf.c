@@ -8,22 +8,27 @@
  */
 #include "formats/formats.h"
 #include "formats/types.h"
+#include "value.h"
 
 #include <string.h>
 
 /* The types of values. */
 enum { UINT8, INT8, UINT16, INT16, UINT32, INT32, FLOAT32, BOOL, STRING, ARRAY, UINT64, INT64, FLOAT64, VALUE_TYPES };
 
-static const unsigned char value_bytes[VALUE_TYPES] = {
-    [UINT8] = 1,   [INT8] = 1, [UINT16] = 2, [INT16] = 2, [UINT32] = 4,  [INT32] = 4,
-    [FLOAT32] = 4, [BOOL] = 1, [UINT64] = 8, [INT64] = 8, [FLOAT64] = 8,
+/* The kind of an array of numbers of each type. */
+static const inlay_file_value_kind array_kinds[VALUE_TYPES] = {
+    [UINT8] = INLAY_FILE_VALUE_ARRAY_U8,    [INT8] = INLAY_FILE_VALUE_ARRAY_I8,
+    [UINT16] = INLAY_FILE_VALUE_ARRAY_U16,  [INT16] = INLAY_FILE_VALUE_ARRAY_I16,
+    [UINT32] = INLAY_FILE_VALUE_ARRAY_U32,  [INT32] = INLAY_FILE_VALUE_ARRAY_I32,
+    [FLOAT32] = INLAY_FILE_VALUE_ARRAY_F32, [BOOL] = INLAY_FILE_VALUE_ARRAY_BOOL,
+    [UINT64] = INLAY_FILE_VALUE_ARRAY_U64,  [INT64] = INLAY_FILE_VALUE_ARRAY_I64,
+    [FLOAT64] = INLAY_FILE_VALUE_ARRAY_F64,
 };
 
 /* The fewest bytes of a value (key's length, type, a byte) and of a tensor (name's length, rank, type, offset). */
 enum { LEAST_VALUE = 13, LEAST_TENSOR = 24, MOST_RANK = 4, MOST_ALIGNMENT = 1 << 20 };
 
-/* The most bytes before the data, as in safetensors. Those of models have 30 MB. Numbers of one byte take eight times
-   their bytes, so that without a limit a sparse file could take all memory. */
+/* The most bytes before the data, as in safetensors. Those of models have 30 MB. */
 enum { MOST_HEADER_BYTES = 100000000 };
 
 /* What is parsed, and where to. */
@@ -56,7 +61,7 @@ static inlay_file_status truncated(const struct parser *parser)
 
 static inlay_file_status no_memory(const struct parser *parser)
 {
-    return inlay_file_fail_memory(parser->error, parser->source->path);
+    return inlay_catalogue_fail(parser->catalogue, parser->source->path, parser->error);
 }
 
 static size_t left(const struct parser *parser)
@@ -104,45 +109,6 @@ static inlay_file_status take_name(struct parser *parser)
 
 /* ---- Values ----------------------------------------------------------------------------------------------------- */
 
-/* What a number of a type is worth. */
-struct number {
-    int64_t integer;
-    double number;
-    bool is_integer;
-};
-
-static struct number number_of(uint64_t type, uint64_t bits)
-{
-    struct number result = {.is_integer = type != FLOAT32 && type != FLOAT64 && !(type == UINT64 && bits >> 63 != 0)};
-    uint32_t half = (uint32_t)bits;
-    float single;
-    switch (type) {
-    case FLOAT32:
-        memcpy(&single, &half, sizeof single);
-        result.number = (double)single;
-        return result;
-    case FLOAT64:
-        memcpy(&result.number, &bits, sizeof bits);
-        return result;
-    case INT8:
-        result.integer = (int8_t)bits;
-        break;
-    case INT16:
-        result.integer = (int16_t)bits;
-        break;
-    case INT32:
-        result.integer = (int32_t)bits;
-        break;
-    case BOOL:
-        result.integer = bits != 0;
-        break;
-    default:
-        result.integer = (int64_t)bits;
-    }
-    result.number = type == UINT64 ? (double)bits : (double)result.integer;
-    return result;
-}
-
 /* Reads strings [count], of which each has at least the 8 bytes of its length. */
 static inlay_file_status parse_strings(struct parser *parser, inlay_file_value *value, uint64_t count)
 {
@@ -165,37 +131,16 @@ static inlay_file_status parse_strings(struct parser *parser, inlay_file_value *
     return INLAY_FILE_OK;
 }
 
-/* Reads numbers [count] of a type. They are integers unless one of them is none. */
+/* Takes numbers [count] of a type, which stay where they are. */
 static inlay_file_status parse_numbers(struct parser *parser, inlay_file_value *value, uint64_t type, uint64_t count)
 {
-    /* Then `count` is at most MOST_HEADER_BYTES, and eight times as many bytes are still a size_t. */
-    if (count > left(parser) / value_bytes[type])
+    const size_t bytes = inlay_value_element_bytes(array_kinds[type]);
+    if (count > left(parser) / bytes)
         return truncated(parser);
-    int64_t *integers = inlay_catalogue_memory(parser->catalogue, (size_t)count * sizeof *integers);
-    if (integers == NULL)
-        return no_memory(parser);
-    bool are_integers = type != FLOAT32 && type != FLOAT64;
-    const size_t first = parser->at;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t bits;
-        take(parser, value_bytes[type], &bits);
-        struct number number = number_of(type, bits);
-        are_integers = are_integers && number.is_integer;
-        integers[i] = number.integer;
-    }
-    value->kind = are_integers ? INLAY_FILE_VALUE_INTEGERS : INLAY_FILE_VALUE_NUMBERS;
+    value->kind = array_kinds[type];
+    value->text = (const char *)parser->source->bytes + parser->at;
     value->count = (size_t)count;
-    value->integers = are_integers ? integers : NULL;
-    if (are_integers)
-        return INLAY_FILE_OK;
-    double *numbers = (double *)(void *)integers;
-    parser->at = first;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t bits;
-        take(parser, value_bytes[type], &bits);
-        numbers[i] = number_of(type, bits).number;
-    }
-    value->numbers = numbers;
+    parser->at += value->count * bytes;
     return INLAY_FILE_OK;
 }
 
@@ -225,13 +170,13 @@ static inlay_file_status parse_string(struct parser *parser, inlay_file_value *v
 static inlay_file_status parse_number(struct parser *parser, inlay_file_value *value, uint64_t type)
 {
     uint64_t bits;
-    if (!take(parser, value_bytes[type], &bits))
+    if (!take(parser, inlay_value_element_bytes(array_kinds[type]), &bits))
         return truncated(parser);
-    struct number number = number_of(type, bits);
+    const struct inlay_number number = inlay_value_element(array_kinds[type], &bits);
     value->kind = type == BOOL        ? INLAY_FILE_VALUE_BOOLEAN
                   : number.is_integer ? INLAY_FILE_VALUE_INTEGER
                                       : INLAY_FILE_VALUE_NUMBER;
-    value->integer = number.is_integer ? number.integer : 0;
+    value->integer = number.integer;
     value->number = type == BOOL ? 0 : number.number;
     return INLAY_FILE_OK;
 }

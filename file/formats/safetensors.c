@@ -59,12 +59,12 @@ static inlay_file_status parse_metadata(struct parser *parser)
         inlay_file_value *value = inlay_catalogue_add_value(parser->catalogue);
         size_t key_bytes;
         if (value == NULL)
-            return inlay_file_fail_memory(parser->error, parser->source->path);
+            return inlay_catalogue_fail(parser->catalogue, parser->source->path, parser->error);
         value->kind = INLAY_FILE_VALUE_STRING;
         value->key = copy_string(parser, key, &key_bytes);
         value->text = copy_string(parser, text, &value->count);
         if (value->key == NULL || value->text == NULL)
-            return inlay_file_fail_memory(parser->error, parser->source->path);
+            return inlay_catalogue_fail(parser->catalogue, parser->source->path, parser->error);
     }
     return json->problem == NULL ? INLAY_FILE_OK : fail_json(parser, "__metadata__");
 }
@@ -144,7 +144,7 @@ static inlay_file_status parse_tensor(struct parser *parser, struct inlay_text k
     tensor.name = copy_string(parser, key, &name_bytes);
     inlay_file_tensor *place = inlay_catalogue_add_tensor(parser->catalogue);
     if (tensor.name == NULL || place == NULL)
-        return inlay_file_fail_memory(parser->error, parser->source->path);
+        return inlay_catalogue_fail(parser->catalogue, parser->source->path, parser->error);
     inlay_file_status status = take_tensor(parser, tensor.name, &type, &tensor, offsets, &keys);
     /* 1 branch never taken: take_tensor() refuses a dtype that it does not know. */
     if (status == INLAY_FILE_OK && (keys != (DTYPE | SHAPE | OFFSETS) || type == NULL))

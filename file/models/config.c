@@ -21,7 +21,7 @@ struct parser {
     struct inlay_json json;
     struct inlay_text prefixes[MOST_DEPTH + 1]; /* of the keys of the object at that depth */
     size_t key_bytes;                           /* that keys may still take */
-    bool no_memory;
+    bool no_memory;                             /* or more values than there may be */
 };
 
 static void *memory(struct parser *parser, size_t bytes)
@@ -207,7 +207,7 @@ static inlay_file_status parse_settings(struct parser *parser, const char *path,
             parse_member(parser, key);
     }
     if (parser->no_memory)
-        return inlay_file_fail_memory(error, path);
+        return inlay_catalogue_fail(parser->catalogue, path, error);
     if (!inlay_json_end(json))
         return inlay_file_fail(error, json->status, path, json->repeated, "%s at byte %zu", json->problem,
                                inlay_json_offset(json));

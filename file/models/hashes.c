@@ -137,15 +137,17 @@ inlay_file_status inlay_hash_find(const inlay_file *file, int64_t layer, struct 
 static inlay_file_status copy_value(const inlay_file_value *value, struct inlay_integers *integers,
                                     inlay_file_error *error)
 {
-    if (value->kind != INLAY_FILE_VALUE_INTEGERS)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(value->key),
-                               "it is no array of integers");
-    integers->values = malloc(value->count > 0 ? value->count * sizeof(int64_t) : 1);
-    if (integers->values == NULL)
-        return inlay_file_fail_memory(error, NULL);
-    memcpy(integers->values, value->integers, value->count * sizeof(int64_t));
-    integers->count = value->count;
-    return INLAY_FILE_OK;
+    inlay_file_status status = inlay_file_value_integers(value, 0, 0, NULL);
+    if (status == INLAY_FILE_OK) {
+        integers->values = malloc(value->count > 0 ? value->count * sizeof(int64_t) : 1);
+        if (integers->values == NULL)
+            return inlay_file_fail_memory(error, NULL);
+        integers->count = value->count;
+        status = inlay_file_value_integers(value, 0, value->count, integers->values);
+    }
+    return status == INLAY_FILE_OK ? status
+                                   : inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(value->key),
+                                                     "it is no array of integers");
 }
 
 /* Keeps the integers of one layer of an array [slices, ...]. */

@@ -63,10 +63,9 @@ inlay_file_status inlay_settings_integer(const struct inlay_settings *settings, 
     *setting = (struct inlay_setting){(double)otherwise, otherwise, NULL};
     if (value == NULL)
         return INLAY_FILE_OK;
-    bool is_list = value->kind == INLAY_FILE_VALUE_INTEGERS && value->count > 0;
-    if (!is_list && value->kind != INLAY_FILE_VALUE_INTEGER)
+    int64_t integer = value->integer;
+    if (value->kind != INLAY_FILE_VALUE_INTEGER && inlay_file_value_integers(value, 0, 1, &integer) != INLAY_FILE_OK)
         return refuse(value, "an integer", error);
-    int64_t integer = is_list ? value->integers[0] : value->integer;
     *setting = (struct inlay_setting){(double)integer, integer, value->key};
     return INLAY_FILE_OK;
 }

@@ -142,6 +142,19 @@ typedef enum inlay_file_value_kind {
     INLAY_FILE_VALUE_INTEGERS = 5, /**< integers [count] */
     INLAY_FILE_VALUE_NUMBERS = 6,  /**< numbers [count] */
     INLAY_FILE_VALUE_STRINGS = 7,  /**< strings [count], each with a zero behind it, likewise */
+    /* Arrays [count] of GGUF, little-endian from `text` on, where the file is mapped or copied, at any address:
+       inlay_file_value_integers() and inlay_file_value_numbers() read them. */
+    INLAY_FILE_VALUE_ARRAY_U8 = 8,    /**< of 8 bits */
+    INLAY_FILE_VALUE_ARRAY_I8 = 9,    /**< of 8 bits with a sign, and so on */
+    INLAY_FILE_VALUE_ARRAY_U16 = 10,  /**< */
+    INLAY_FILE_VALUE_ARRAY_I16 = 11,  /**< */
+    INLAY_FILE_VALUE_ARRAY_U32 = 12,  /**< */
+    INLAY_FILE_VALUE_ARRAY_I32 = 13,  /**< */
+    INLAY_FILE_VALUE_ARRAY_F32 = 14,  /**< of floats */
+    INLAY_FILE_VALUE_ARRAY_BOOL = 15, /**< of truth values: bytes, of which 0 is false */
+    INLAY_FILE_VALUE_ARRAY_U64 = 16,  /**< */
+    INLAY_FILE_VALUE_ARRAY_I64 = 17,  /**< */
+    INLAY_FILE_VALUE_ARRAY_F64 = 18,  /**< of doubles */
 } inlay_file_value_kind;
 
 /** A value of the metadata: of GGUF, of safetensors' __metadata__, or of config.json, whose keys have the prefix
@@ -150,10 +163,10 @@ typedef struct inlay_file_value {
     const char *key;            /**< its name, UTF-8 */
     inlay_file_value_kind kind; /**< which of the fields below holds it */
     uint32_t reserved;          /**< 0 */
-    const char *text;           /**< of STRING, else null */
+    const char *text;           /**< of STRING; of the arrays of GGUF their first byte; else null */
     int64_t integer;            /**< of INTEGER and BOOLEAN; a uint64 of 2^63 and more is a NUMBER */
     double number;              /**< of NUMBER and INTEGER */
-    size_t count;               /**< bytes of STRING, elements of the last three, else 0 */
+    size_t count;               /**< bytes of STRING, elements of arrays, else 0 */
     const int64_t *integers;    /**< of INTEGERS, else null */
     const double *numbers;      /**< of NUMBERS, else null */
     const char *const *strings; /**< of STRINGS, else null */
@@ -167,6 +180,21 @@ INLAY_API const inlay_file_value *inlay_file_value_at(const inlay_file *file, si
 
 /** Returns the value of that key, or null. Takes O(log n). */
 INLAY_API const inlay_file_value *inlay_file_value_named(const inlay_file *file, const char *key);
+
+/**
+ * Reads elements [first, first + n) of an array of integers: INTEGERS, or one of GGUF. Truth values are 0 and 1.
+ *
+ * @param out  [n], written only with INLAY_FILE_OK
+ * @return INLAY_FILE_OK; INLAY_FILE_ERROR_ARGUMENT if a pointer is null or there are fewer elements;
+ *         INLAY_FILE_ERROR_TYPE if the value is no array of integers, or one of the elements is 2^63 or more
+ */
+INLAY_API inlay_file_status inlay_file_value_integers(const inlay_file_value *value, size_t first, size_t n,
+                                                      int64_t *out);
+
+/** Reads elements of an array of numbers likewise: NUMBERS, INTEGERS, or one of GGUF. Integers of 64 bits are
+    rounded. INLAY_FILE_ERROR_TYPE if the value is no such array. */
+INLAY_API inlay_file_status inlay_file_value_numbers(const inlay_file_value *value, size_t first, size_t n,
+                                                     double *out);
 
 /* ---- Tables ----------------------------------------------------------------------------------------------------- */
 

@@ -9,14 +9,13 @@
 /* Returns one element of a value that is a list. */
 static PyObject *element_at(const inlay_file_value *value, size_t i)
 {
-    switch (value->kind) {
-    case INLAY_FILE_VALUE_INTEGERS:
-        return PyLong_FromLongLong(value->integers[i]);
-    case INLAY_FILE_VALUE_NUMBERS:
-        return PyFloat_FromDouble(value->numbers[i]);
-    default:
-        return PyUnicode_DecodeUTF8(value->strings[i], (Py_ssize_t)strlen(value->strings[i]), "replace");
-    }
+    int64_t integer;
+    double number;
+    if (inlay_file_value_integers(value, i, 1, &integer) == INLAY_FILE_OK)
+        return PyLong_FromLongLong(integer);
+    if (inlay_file_value_numbers(value, i, 1, &number) == INLAY_FILE_OK)
+        return PyFloat_FromDouble(number);
+    return PyUnicode_DecodeUTF8(value->strings[i], (Py_ssize_t)strlen(value->strings[i]), "replace");
 }
 
 PyObject *file_value(const inlay_file_value *value)

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Elements of arrays, one by one: GGUF's stay as the file has them, so that a header of many small numbers takes no
+ * more memory than the file.
+ */
+#include "value.h"
+
+#include <string.h>
+
+size_t inlay_value_element_bytes(inlay_file_value_kind kind)
+{
+    static const unsigned char bytes[] = {
+        [INLAY_FILE_VALUE_ARRAY_U8] = 1,  [INLAY_FILE_VALUE_ARRAY_I8] = 1,   [INLAY_FILE_VALUE_ARRAY_U16] = 2,
+        [INLAY_FILE_VALUE_ARRAY_I16] = 2, [INLAY_FILE_VALUE_ARRAY_U32] = 4,  [INLAY_FILE_VALUE_ARRAY_I32] = 4,
+        [INLAY_FILE_VALUE_ARRAY_F32] = 4, [INLAY_FILE_VALUE_ARRAY_BOOL] = 1, [INLAY_FILE_VALUE_ARRAY_U64] = 8,
+        [INLAY_FILE_VALUE_ARRAY_I64] = 8, [INLAY_FILE_VALUE_ARRAY_F64] = 8,
+    };
+    return (unsigned)kind < sizeof bytes ? bytes[kind] : 0;
+}
+
+struct inlay_number inlay_value_element(inlay_file_value_kind kind, const void *bytes)
+{
+    struct inlay_number result = {.is_integer = true};
+    uint64_t bits = 0;
+    float single;
+    memcpy(&bits, bytes, inlay_value_element_bytes(kind));
+    result.integer = (int64_t)bits;
+    switch (kind) {
+    case INLAY_FILE_VALUE_ARRAY_F32:
+        memcpy(&single, bytes, sizeof single);
+        return (struct inlay_number){.number = (double)single};
+    case INLAY_FILE_VALUE_ARRAY_F64:
+        memcpy(&result.number, &bits, sizeof bits);
+        return (struct inlay_number){.number = result.number};
+    case INLAY_FILE_VALUE_ARRAY_U64:
+        if (bits >> 63 != 0)
+            return (struct inlay_number){.number = (double)bits};
+        break;
+    case INLAY_FILE_VALUE_ARRAY_I8:
+        result.integer = (int8_t)bits;
+        break;
+    case INLAY_FILE_VALUE_ARRAY_I16:
+        result.integer = (int16_t)bits;
+        break;
+    case INLAY_FILE_VALUE_ARRAY_I32:
+        result.integer = (int32_t)bits;
+        break;
+    case INLAY_FILE_VALUE_ARRAY_BOOL:
+        result.integer = bits != 0;
+        break;
+    default:
+        break;
+    }
+    result.number = (double)result.integer;
+    return result;
+}
+
+/* Returns element i of any array of numbers. */
+static struct inlay_number element(const inlay_file_value *value, size_t i)
+{
+    const size_t bytes = inlay_value_element_bytes(value->kind);
+    if (bytes > 0)
+        return inlay_value_element(value->kind, value->text + i * bytes);
+    if (value->kind == INLAY_FILE_VALUE_INTEGERS)
+        return (struct inlay_number){value->integers[i], (double)value->integers[i], true};
+    return (struct inlay_number){.number = value->numbers[i]};
+}
+
+/* Checks the arguments of both functions. */
+static inlay_file_status check(const inlay_file_value *value, size_t first, size_t n, const void *out)
+{
+    if (value == NULL || (out == NULL && n > 0))
+        return INLAY_FILE_ERROR_ARGUMENT;
+    if (value->kind != INLAY_FILE_VALUE_INTEGERS && value->kind != INLAY_FILE_VALUE_NUMBERS &&
+        inlay_value_element_bytes(value->kind) == 0)
+        return INLAY_FILE_ERROR_TYPE;
+    return first <= value->count && n <= value->count - first ? INLAY_FILE_OK : INLAY_FILE_ERROR_ARGUMENT;
+}
+
+inlay_file_status inlay_file_value_integers(const inlay_file_value *value, size_t first, size_t n, int64_t *out)
+{
+    inlay_file_status status = check(value, first, n, out);
+    if (status == INLAY_FILE_OK &&
+        (value->kind == INLAY_FILE_VALUE_NUMBERS || value->kind == INLAY_FILE_VALUE_ARRAY_F32 ||
+         value->kind == INLAY_FILE_VALUE_ARRAY_F64))
+        return INLAY_FILE_ERROR_TYPE;
+    for (size_t i = 0; status == INLAY_FILE_OK && value->kind == INLAY_FILE_VALUE_ARRAY_U64 && i < n; i++)
+        if (!element(value, first + i).is_integer)
+            return INLAY_FILE_ERROR_TYPE;
+    for (size_t i = 0; status == INLAY_FILE_OK && i < n; i++)
+        out[i] = element(value, first + i).integer;
+    return status;
+}
+
+inlay_file_status inlay_file_value_numbers(const inlay_file_value *value, size_t first, size_t n, double *out)
+{
+    inlay_file_status status = check(value, first, n, out);
+    for (size_t i = 0; status == INLAY_FILE_OK && i < n; i++)
+        out[i] = element(value, first + i).number;
+    return status;
+}
