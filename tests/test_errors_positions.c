@@ -97,7 +97,7 @@ START_TEST(recipes_have_names)
     EXPECT(count == INLAY_RECIPE_MAE + 1, "%d recipes have names", count);
     EXPECT(inlay_recipe_name((inlay_recipe)-1) == NULL, "recipe -1 has a name");
     EXPECT(inlay_recipe_framework((inlay_recipe)count, 0) == NULL, "recipe %d has a framework", count);
-    EXPECT(strcmp(inlay_recipe_framework(INLAY_RECIPE_OPENNMT_TF, 0), "OpenNMT-tf, from position 1") == 0,
+    EXPECT(strcmp(inlay_recipe_framework(INLAY_RECIPE_OPENNMT_TF, 0), "OpenNMT-tf from position 1") == 0,
            "the frameworks are those of another recipe");
 }
 END_TEST

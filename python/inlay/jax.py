@@ -5,6 +5,7 @@ import inlay.jax
 y = inlay.jax.embed(table, ids, scale="sqrt", positions=inlay.Sinusoid())
 """
 
+import contextlib
 import dataclasses
 import functools
 from typing import Any, Optional, Union
@@ -14,8 +15,8 @@ import jax.numpy as jnp
 import numpy
 
 from . import _core
-from .norms import LayerNorm, RMSNorm
-from .positions import Sinusoid, sinusoid
+from .norms import NORMS, LayerNorm, RMSNorm, norm_of
+from .positions import Sinusoid, sinusoid_of
 
 __all__ = ["embed"]
 
@@ -26,7 +27,6 @@ jax.ffi.register_ffi_target(_TARGET, _core.xla_handler(), platform="cpu")
 _OPERANDS = ("table", "positions", "segments", "ids", "position_ids", "segment_ids", "gamma", "beta")
 _NORMS = ("none", "layer", "rms")
 _TYPES = ("float32", "float16", "bfloat16")
-_NORM_TYPES = {"layer": LayerNorm, "rms": RMSNorm}
 
 # From here on the pages of a new output take longer than the way around XLA's allocator.
 _POOL_BYTES = 2 << 20
@@ -57,7 +57,7 @@ def embed(
     segments: Any = None,
     segment_ids: Any = None,
     segments_first: bool = False,
-    norm: Union[LayerNorm, RMSNorm, None] = None,
+    norm: Union[LayerNorm, RMSNorm, str, None] = None,
     dtype: Any = None,
     out: Any = None,
 ) -> jax.Array:
@@ -84,7 +84,8 @@ def embed(
         raise ValueError(f"table has {table.ndim} dimensions, expected 2")
     if segment_ids is not None and segments is None:
         raise ValueError("segment_ids need segments")
-    dim = table.shape[1]
+    dim, norm = table.shape[1], norm_of(norm, _NORMS[1:])
+    positions = sinusoid_of(positions) if isinstance(positions, str) else positions
     weights = {"table": table, "segments": segments} | {name: getattr(norm, name, None) for name in ("gamma", "beta")}
     constants = {"ids": ids}
     if segment_ids is not None:
@@ -101,7 +102,7 @@ def embed(
         norm="none" if norm is None else norm.kind,
         epsilon=0.0 if norm is None else norm.eps,
         segments_first=segments_first,
-        dtype=numpy.dtype(table.dtype if dtype is None else dtype),
+        dtype=_type_of(table.dtype if dtype is None else dtype),
     )
     if options.dtype.name not in _TYPES:
         raise TypeError(f"{'table' if dtype is None else 'dtype'} is {options.dtype}, not float32, float16 or bfloat16")
@@ -109,6 +110,13 @@ def embed(
         raise ValueError(f"out is {out.dtype}{list(out.shape)}, not {options.dtype}{[*ids.shape, dim]}")
     run = _embed if _is_traced(weights, constants, out) else _run_now
     return run(options, weights, constants, out)
+
+
+def _type_of(dtype: Any) -> numpy.dtype:
+    if isinstance(dtype, str):
+        with contextlib.suppress(TypeError):
+            return numpy.dtype(_core.dtype_name(dtype))  # "f16" is no float128 here
+    return numpy.dtype(dtype)
 
 
 def _add_positions(weights: Arrays, constants: Arrays, positions: Any, start: Any, position_ids: Any) -> int:
@@ -157,9 +165,8 @@ def _integers(array: Any, message: str) -> jax.Array:
 
 
 @functools.lru_cache(maxsize=8)
-def _sinusoid_rows(formula: Sinusoid, start: int, length: int, dim: int) -> numpy.ndarray:
-    fields = {field.name: getattr(formula, field.name) for field in dataclasses.fields(formula)}
-    return sinusoid(numpy.arange(start, start + length), dim, **fields)
+def _sinusoid_rows(sinusoid: Sinusoid, start: int, length: int, dim: int) -> numpy.ndarray:
+    return _core.sinusoid_rows(sinusoid.formula(dim), numpy.arange(start, start + length), "float32", None)
 
 
 def _result(options: _Options, weights: Arrays, constants: Arrays) -> jax.ShapeDtypeStruct:
@@ -242,7 +249,7 @@ def _call_layer(options: _Options, weights: Arrays, constants: Arrays) -> jax.Ar
     norm = None
     if options.norm != "none":
         parameters = {name: arrays[name] for name in ("gamma", "beta") if name in arrays}
-        norm = _NORM_TYPES[options.norm](**parameters, eps=options.epsilon)
+        norm = NORMS[options.norm](**parameters, eps=options.epsilon)
     layer = _core.Layer(
         arrays["table"],
         scale=options.scale,

@@ -7,6 +7,10 @@ import os
 from typing import Any, Iterable, Mapping, Optional, Sequence, Union
 
 from . import _core
+from .names import choose
+
+MIXES = ("xor", "add")
+COMBINES = ("concat", "sum")
 
 # The fields of a column in their order, and what stands for those that are not given.
 _COLUMN = {"length": None, "vector": 0, "modulus": None, "table": 0, "offset": 0}
@@ -120,7 +124,7 @@ class NGram(_core.NGram):
         self.spec = {
             "vocab": int(vocab),
             "length": int(length),
-            "mix": mix,
+            "mix": choose("mix", mix, MIXES),
             "columns": [dict(zip(_COLUMN, column)) for column in columns],
             "multipliers": [list(map(int, row)) for row in multipliers],
             "pad": int(pad),

@@ -2,7 +2,9 @@
 """The norms of a layer, which are computed in float64 and rounded once."""
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Optional, Union
+
+from .names import fold
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -31,3 +33,24 @@ class L2Norm:
     kind: ClassVar[str] = "l2"
     gamma: Any = None
     eps: float = 1e-12
+
+
+Norm = Union[LayerNorm, RMSNorm, L2Norm]
+NORMS = {norm.kind: norm for norm in (LayerNorm, RMSNorm, L2Norm)}
+
+
+def norm_of(norm: Any, kinds: tuple[str, ...] = tuple(NORMS)) -> Optional[Norm]:
+    """Returns a norm of some kinds: one that is given, or for a name such as "layer" or "RMSNorm" one without arrays."""
+    name = fold(norm).removesuffix("norm") if isinstance(norm, str) else None
+    if norm is None or name == "none":
+        return None
+    if name in kinds:
+        return NORMS[name]()
+    if isinstance(norm, tuple(NORMS[kind] for kind in kinds)):
+        return norm
+    ways = []
+    for kind in kinds:
+        arguments = ", ".join(field.name for field in dataclasses.fields(NORMS[kind]))
+        ways.append(f'inlay.{NORMS[kind].__name__}({arguments}) or "{kind}"')
+    error = ValueError if isinstance(norm, str) else TypeError
+    raise error(f"norm is {norm!r}, expected {', '.join(ways)}")

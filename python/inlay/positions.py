@@ -6,14 +6,15 @@ import functools
 from typing import Any, Mapping, Optional
 
 from . import _core
+from .names import fold
 
 
 @dataclasses.dataclass(frozen=True)
 class Sinusoid:
     """The sinusoids of a layer, or their variant in a framework.
 
-    recipe is "exact" or one of docs/recipes.md, such as "torch-exp", "keras-hub" or "fairseq". What is None is as the
-    recipe has it; the exact one is interleaved, base^(-2i / dim). layout is "interleaved", "split" or
+    recipe is "exact" or one of docs/recipes.md, such as "torch-exp", "keras-hub" or "fairseq"; the error for another name
+    says which frameworks they are of. What is None is as the recipe has it; the exact one is interleaved, base^(-2i / dim). layout is "interleaved", "split" or
     "split_cos_first"; spacing "dim" or "half" with shift 0 or 1; odd "formula", "zero", "wrap" or "error". inv_freq
     are frequencies of your own in radians per position, and float_angles rounds as float32 frameworks do.
     """
@@ -31,10 +32,27 @@ class Sinusoid:
     def __post_init__(self):
         if self.inv_freq is not None:
             object.__setattr__(self, "inv_freq", tuple(float(f) for f in self.inv_freq))
+        self.formula(2 * max(1, len(self.inv_freq or ())))  # what no dim can have is refused here
 
     def formula(self, dim: int) -> _core.Formula:
         """Returns this sinusoid with frequencies for `dim` columns. Layers call it."""
         return _formula(self, dim)
+
+
+def sinusoid_of(positions: Any, learned: str = "a table [rows, dim]") -> Optional[Sinusoid]:
+    """Returns the Sinusoid that is given or named. `learned` is how the caller is given learned positions."""
+    name = fold(positions) if isinstance(positions, str) else None
+    if positions is None or name == "none":
+        return None
+    if name in ("sinusoid", "sinusoidal"):
+        return Sinusoid()
+    if isinstance(positions, Sinusoid):
+        return positions
+    error = TypeError if name is None else ValueError
+    raise error(
+        f'positions is {positions!r}, expected inlay.Sinusoid(recipe="exact") or "sinusoid", or {learned} for learned ones; '
+        "rotary embeddings turn queries and keys, and inlay.rotary() makes their tables"
+    )
 
 
 # Frequencies take 3 us each, more than the rows of a short call.

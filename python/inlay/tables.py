@@ -25,10 +25,9 @@ copyreg.pickle(_core.Table, _reduce)
 def quantize(table: Any, type: str, *, group: Optional[int] = None, zeros: bool = False) -> _core.Table:
     """Converts a float32 table [rows, dim] to another element type.
 
-    type is that of inlay.Table: "float16", "bfloat16", "e4m3", "e4m3_e8m0", "i8", "i8_inverse", "u8_rowwise",
-    "u4_rowwise", "u4_grouped", "u4_grouped_flat", or ggml's "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl", "mxfp4",
-    "nvfp4", "q3_k", "q4_k", "q5_k" or "q6_k". The grouped types have one scale for each `group` columns (32, 64 or 128),
-    and a zero point too with zeros=True. largest_error of the result is the largest |x - what is read back|.
+    type is that of inlay.Table, all of which docs/features.md has: "float16", "i8", "e4m3", "u4_grouped", ggml's "q4_k" and
+    so on, also as "f16", "half", "fp8" or "Q4_K". The grouped types have one scale for each `group` columns (32, 64 or
+    128), and a zero point too with zeros=True. largest_error of the result is the largest |x - what is read back|.
     """
     return _core.quantize(table, type, group=group, zeros=zeros)
 

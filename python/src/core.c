@@ -4,6 +4,7 @@
  */
 #include "abi.h"
 
+#include "dtype.h"
 #include "file.h"
 #include "file_errors.h"
 #include "file_tensor.h"
@@ -121,6 +122,14 @@ static PyObject *get_isa(PyObject *module, PyObject *unused)
     return PyUnicode_FromString(inlay_isa());
 }
 
+/* Returns the name of a type of outputs that is given as an argument. */
+static PyObject *dtype_name(PyObject *module, PyObject *object)
+{
+    (void)module;
+    const enum dtype dtype = dtype_of_argument(object);
+    return dtype != DTYPE_UNKNOWN ? PyUnicode_FromString(dtype_infos[dtype].name) : NULL;
+}
+
 static PyMethodDef functions[] = {
     {"use_numpy", use_numpy, METH_VARARGS, NULL},
     {"get_num_threads", get_num_threads, METH_NOARGS, NULL},
@@ -133,6 +142,7 @@ static PyMethodDef functions[] = {
     {"torch_names", torch_names, METH_NOARGS, NULL},
     {"use_torch", torch_use, METH_O, NULL},
     {"isa", get_isa, METH_NOARGS, NULL},
+    {"dtype_name", dtype_name, METH_O, NULL},
     {"quantize", (PyCFunction)(void (*)(void))table_quantize, METH_VARARGS | METH_KEYWORDS, NULL},
     {"random", (PyCFunction)(void (*)(void))table_random, METH_VARARGS | METH_KEYWORDS, NULL},
     {"sinusoid_rows", sinusoid_rows, METH_VARARGS, NULL},

@@ -103,7 +103,7 @@ bool dtype_is_output(enum dtype dtype)
 
 enum dtype dtype_of_element(inlay_element_type type)
 {
-    for (enum dtype d = DTYPE_UNKNOWN + 1; d < DTYPES; d++)
+    for (enum dtype d = DTYPE_UNKNOWN + 1; d < DTYPES && type != 0; d++)
         if (dtype_infos[d].element == type)
             return d;
     return DTYPE_UNKNOWN;
@@ -126,6 +126,9 @@ static enum dtype dtype_named(PyObject *object)
     if (name != NULL) {
         const char *dot = strrchr(name, '.'); /* torch.float32 */
         dtype = dtype_of_name(dot != NULL ? dot + 1 : name);
+        /* A name that is typed may be any of the element's; of types it is their own, as `float` is no float32. */
+        if (dtype == DTYPE_UNKNOWN && PyUnicode_Check(object))
+            dtype = dtype_of_element(inlay_element_type_named(name));
     }
     Py_XDECREF(string);
     return dtype;

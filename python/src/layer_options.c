@@ -44,9 +44,15 @@ static PyObject *read_table(PyObject *object, const char *what, size_t dim)
     return NULL;
 }
 
-/* Positions are a Sinusoid, which makes a formula of a dim, or a table. */
+/* Positions are a Sinusoid or its name, which makes a formula of a dim, or a table. */
 static int read_positions(struct layer *layer, PyObject *object, size_t dim, inlay_layer_spec *spec)
 {
+    if (PyUnicode_Check(object) || PyType_Check(object)) { /* a class has no dim */
+        PyObject *sinusoid = option_resolved("inlay.positions", "sinusoid_of", object);
+        const int failed = sinusoid == NULL ? -1 : read_positions(layer, sinusoid, dim, spec);
+        Py_XDECREF(sinusoid);
+        return failed;
+    }
     if (object == Py_None)
         return 0;
     if (PyObject_HasAttrString(object, "formula")) {
@@ -80,23 +86,15 @@ static int read_parameter(struct view *view, PyObject *norm, const char *what, s
     return failed ? -1 : 0;
 }
 
+/* Reads an instance of a norm. */
 static int read_norm(struct layer *layer, PyObject *norm, inlay_layer_spec *spec)
 {
-    if (norm == Py_None)
-        return 0;
-    /* A class has the attributes too, and means none of its instances. */
-    PyObject *kind = PyType_Check(norm) ? NULL : PyObject_GetAttrString(norm, "kind");
-    PyObject *eps = kind != NULL ? PyObject_GetAttrString(norm, "eps") : NULL;
-    if (kind == NULL || eps == NULL) {
-        Py_XDECREF(kind);
-        PyErr_Format(PyExc_TypeError, "norm is %R, neither inlay.LayerNorm nor inlay.RMSNorm", norm);
-        return -1;
-    }
+    PyObject *kind = PyObject_GetAttrString(norm, "kind"), *eps = PyObject_GetAttrString(norm, "eps");
     double epsilon = 0;
-    const int value = option_value(kind, &option_norms, 0);
+    const int value = kind != NULL && eps != NULL ? option_value(kind, &option_norms, 0) : -1;
     int failed = value < 0 || option_double(eps, &epsilon) < 0;
-    Py_DECREF(kind);
-    Py_DECREF(eps);
+    Py_XDECREF(kind);
+    Py_XDECREF(eps);
     if (failed)
         return -1;
     spec->norm = (inlay_norm)value;
@@ -110,6 +108,17 @@ static int read_norm(struct layer *layer, PyObject *norm, inlay_layer_spec *spec
                    read_parameter(&layer->beta, norm, "beta", dim, &spec->beta) < 0
                ? -1
                : 0;
+}
+
+/* Reads a norm, its name or None. */
+static int read_norm_option(struct layer *layer, PyObject *object, inlay_layer_spec *spec)
+{
+    if (object == Py_None)
+        return 0;
+    PyObject *norm = option_resolved("inlay.norms", "norm_of", object);
+    const int failed = norm == NULL ? -1 : norm == Py_None ? 0 : read_norm(layer, norm, spec);
+    Py_XDECREF(norm);
+    return failed;
 }
 
 /* Reads the options that are names or flags. */
@@ -262,7 +271,7 @@ int layer_fill(struct layer *layer, const struct layer_options *given)
     const enum dtype dtype = dtype_of_argument(given->dtype);
     if (dtype == DTYPE_UNKNOWN || read_choices(given, &spec) < 0 ||
         read_numbers(given, &spec, &layer->facts.threads) < 0 ||
-        read_positions(layer, given->positions, dim, &spec) < 0 || read_norm(layer, given->norm, &spec) < 0 ||
+        read_positions(layer, given->positions, dim, &spec) < 0 || read_norm_option(layer, given->norm, &spec) < 0 ||
         read_tokens(layer, given, &spec) < 0)
         return -1;
     if (given->segments != Py_None) {

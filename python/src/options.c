@@ -6,20 +6,24 @@
 
 #include <inlay/inlay.h>
 
-#include <string.h>
+static const char *element_alias(int value, size_t index)
+{
+    return inlay_element_type_name((inlay_element_type)value, index);
+}
 
+static const char *recipe_alias(int value, size_t index)
+{
+    return index == 0 ? inlay_recipe_name((inlay_recipe)value) : inlay_recipe_framework((inlay_recipe)value, index - 1);
+}
+
+const struct option_names option_elements = {"type", INLAY_F32, .alias = element_alias, .synonyms = true};
+const struct option_names option_recipes = {"recipe", INLAY_RECIPE_EXACT, .alias = recipe_alias};
 const struct option_names option_bad_ids = {"bad_id", 0, {"error", "clamp", "zero", "substitute", "skip"}};
 const struct option_names option_zero_rows = {"zero_rows", 0, {"bare", "positioned"}};
 const struct option_names option_position_modes = {"position_mode", 0, {"sequential", "padding_aware"}};
 const struct option_names option_norms = {"norm", 0, {"none", "layer", "rms", "l2"}};
 const struct option_names option_poolings = {"pooling", 0, {"none", "sum", "mean"}};
 const struct option_names option_stores = {"stores", 0, {"automatic", "cached", "streamed"}};
-const struct option_names option_elements = {
-    "type",
-    INLAY_F32,
-    {"float32", "float16", "bfloat16",        "i8",   "i8_inverse", "u8_rowwise", "u4_rowwise", "u4_grouped",
-     "q8_0",    "q4_0",    "u4_grouped_flat", "e4m3", "e4m3_e8m0",  "q4_1",       "q5_0",       "q5_1",
-     "iq4_nl",  "mxfp4",   "nvfp4",           "q3_k", "q4_k",       "q5_k",       "q6_k"}};
 const struct option_names option_layouts = {"layout", 1, {"interleaved", "split", "split_cos_first"}};
 const struct option_names option_spacings = {"spacing", 1, {"dim", "half"}};
 const struct option_names option_odds = {"odd", 1, {"formula", "zero", "wrap", "error"}};
@@ -31,74 +35,73 @@ const struct option_names option_mixes = {"mix", INLAY_NGRAM_MIX_XOR, {"xor", "a
 const struct option_names option_combines = {"combine", INLAY_NGRAM_CONCAT, {"concat", "sum"}};
 const struct option_names option_memories = {"memory", 0, {"mapped", "copied", "loaded"}}; /* inlay_file_memory */
 
-/* Sets ValueError for a name that is none of those in a list of strings, whose reference is taken over. */
-static int unknown_name(const char *what, PyObject *name, PyObject *known)
+/* Returns a name of a value, or null past the last. */
+static const char *alias_of(const struct option_names *names, int value, size_t index)
 {
-    PyObject *comma = PyUnicode_FromString(", ");
-    PyObject *list = comma != NULL && known != NULL ? PyUnicode_Join(comma, known) : NULL;
-    if (list != NULL)
-        PyErr_Format(PyExc_ValueError, "%s is %R, not one of %U", what, name, list);
-    Py_XDECREF(list);
-    Py_XDECREF(comma);
+    if (names->alias != NULL)
+        return names->alias(value, index);
+    return index == 0 ? names->names[value - names->first] : NULL;
+}
+
+const char *option_name(int value, const struct option_names *names)
+{
+    return alias_of(names, value, 0);
+}
+
+/* Appends a new object, which may be null with an exception. */
+static void append(PyObject *list, PyObject *item)
+{
+    if (list != NULL && item != NULL)
+        PyList_Append(list, item);
+    Py_XDECREF(item);
+}
+
+/* Sets ValueError for a name that is none of those of a value. */
+static int unknown_name(PyObject *name, const struct option_names *names)
+{
+    PyObject *known = PyList_New(0);
+    for (int value = names->first; alias_of(names, value, 0) != NULL; value++) {
+        PyObject *aliases = PyList_New(0);
+        for (size_t i = 0; alias_of(names, value, i) != NULL; i++)
+            append(aliases, PyUnicode_FromString(alias_of(names, value, i)));
+        append(known, aliases);
+    }
+    PyObject *module = PyErr_Occurred() ? NULL : PyImport_ImportModule("inlay.names");
+    PyObject *error =
+        module != NULL ? PyObject_CallMethod(module, "unknown", "sOOi", names->what, name, known, (int)names->synonyms)
+                       : NULL;
+    if (error != NULL)
+        PyErr_SetObject(PyExc_ValueError, error);
+    Py_XDECREF(error);
+    Py_XDECREF(module);
     Py_XDECREF(known);
     return -1;
-}
-
-static int append(PyObject *list, const char *text)
-{
-    PyObject *string = list != NULL ? PyUnicode_FromString(text) : NULL;
-    int failed = string != NULL ? PyList_Append(list, string) : -1;
-    Py_XDECREF(string);
-    return failed;
-}
-
-/* Returns the text of a name, or null with TypeError. */
-static const char *text_of(PyObject *name, const char *what)
-{
-    if (PyUnicode_Check(name))
-        return PyUnicode_AsUTF8AndSize(name, NULL);
-    PyErr_Format(PyExc_TypeError, "%s is %R, not a string", what, name);
-    return NULL;
 }
 
 int option_value(PyObject *name, const struct option_names *names, int fallback)
 {
     if (name == NULL || name == Py_None)
         return fallback;
-    const char *text = text_of(name, names->what);
+    if (!PyUnicode_Check(name)) {
+        PyErr_Format(PyExc_TypeError, "%s is %R, not a string", names->what, name);
+        return -1;
+    }
+    const char *text = PyUnicode_AsUTF8AndSize(name, NULL), *alias;
     if (text == NULL)
         return -1;
-    PyObject *known = PyList_New(0);
-    for (int i = 0; names->names[i] != NULL; i++) {
-        if (strcmp(names->names[i], text) == 0) {
-            Py_XDECREF(known);
-            return names->first + i;
-        }
-        append(known, names->names[i]);
-    }
-    return unknown_name(names->what, name, known);
+    for (int value = names->first; alias_of(names, value, 0) != NULL; value++)
+        for (size_t i = 0; (alias = alias_of(names, value, i)) != NULL && (i == 0 || names->synonyms); i++)
+            if (inlay_name_equal(alias, text))
+                return value;
+    return unknown_name(name, names);
 }
 
-const char *option_name(int value, const struct option_names *names)
+PyObject *option_resolved(const char *module, const char *function, PyObject *argument)
 {
-    return names->names[value - names->first];
-}
-
-int option_recipe(PyObject *name)
-{
-    const char *text = text_of(name, "recipe");
-    if (text == NULL)
-        return -1;
-    PyObject *known = PyList_New(0);
-    const char *recipe;
-    for (int i = 0; (recipe = inlay_recipe_name((inlay_recipe)i)) != NULL; i++) {
-        if (strcmp(recipe, text) == 0) {
-            Py_XDECREF(known);
-            return i;
-        }
-        append(known, recipe);
-    }
-    return unknown_name("recipe", name, known);
+    PyObject *imported = PyImport_ImportModule(module);
+    PyObject *result = imported != NULL ? PyObject_CallMethod(imported, function, "O", argument) : NULL;
+    Py_XDECREF(imported);
+    return result;
 }
 
 int option_double(PyObject *object, double *number)

@@ -95,7 +95,7 @@ static PyObject *formula_new(PyTypeObject *type, PyObject *args, PyObject *optio
     if (!PyArg_ParseTuple(args, "nOOOOOOOOp", &dim, &recipe, &base, &layout, &spacing, &shift, &odd, &amplitude,
                           &inv_freq, &float_angles))
         return NULL;
-    const int recipe_value = option_recipe(recipe);
+    const int recipe_value = option_value(recipe, &option_recipes, INLAY_RECIPE_EXACT);
     if (recipe_value < 0)
         return NULL;
     if (dim < 1 || dim >= INLAY_POSITION_LIMIT) {

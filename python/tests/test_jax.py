@@ -316,12 +316,22 @@ def test_integers_of_64_bits(text, ids, arguments):
         inlay.jax.embed(TABLE, largest)
 
 
+def test_names():
+    y = inlay.jax.embed(TABLE, IDS, positions=inlay.Sinusoid(), norm=inlay.RMSNorm(), dtype=jnp.float16)
+    for name in "f16", "half", "<f2":
+        z = inlay.jax.embed(TABLE, IDS, positions="sinusoid", norm="RMSNorm", dtype=name)
+        assert z.dtype == y.dtype
+        numpy.testing.assert_array_equal(y, z)
+
+
 @pytest.mark.parametrize(
     "kind, text, arguments",
     [
         (TypeError, "ids has elements of type float32", {"ids": numpy.ones(3, "f4")}),
         (ValueError, "ids has 8 dimensions, more than 7", {"ids": numpy.zeros((1,) * 8, "i4")}),
         (TypeError, "dtype is float64, not float32, float16 or bfloat16", {"dtype": "float64"}),
+        (ValueError, r"norm is 'l2', expected inlay.LayerNorm\(gamma, beta, eps\) or \"layer\"", {"norm": "l2"}),
+        (ValueError, r"positions is 'rope', expected inlay.Sinusoid\(", {"positions": "rope"}),
         (TypeError, "table is int32, not float32, float16 or bfloat16", {"table": numpy.ones((50, 12), "i4")}),
         (ValueError, "table has 1 dimensions, expected 2", {"table": TABLE[0]}),
         (ValueError, "positions has the shape .20, 11., expected .rows, 12.", {"positions": ROWS[:, :11]}),

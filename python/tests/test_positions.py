@@ -103,7 +103,7 @@ def test_layers_take_recipes(table):
         (([0.0, math.nan], 4), {}, IndexError, "position nan at index 1"),
         (([1], 0), {}, ValueError, r"dim is 0, not in \[1, 2\^31\)"),
         (([1], 4, 0.5), {}, ValueError, "base"),
-        (([1], 4), {"recipe": "tf"}, ValueError, "recipe is 'tf', not one of exact, torch-exp"),
+        (([1], 4), {"recipe": "tf"}, ValueError, r"recipe is 'tf', .* nearest: opennmt-tf"),
         (([1], 4), {"layout": "halves"}, ValueError, "layout is 'halves', not one of interleaved, split"),
         (([1], 4), {"dtype": "float64"}, TypeError, "dtype is 'float64', not float32, float16 or bfloat16"),
         (([1], 5), {"odd": "error"}, ValueError, None),

@@ -162,7 +162,9 @@ def test_properties(rng):
     [
         (lambda t: inlay.Table(t.astype("f8")), TypeError, "float64, expected float32, float16 or bfloat16"),
         (lambda t: inlay.Table(t, "q8_0"), TypeError, "rows of type q8_0 are given as uint8 or int8"),
-        (lambda t: inlay.Table(t.view("u1"), "q9"), ValueError, "type is 'q9', not one of float32, float16"),
+        (lambda t: inlay.Table(t.view("u1"), "q9"), ValueError, "type is 'q9', which is unknown; nearest: "),
+        (lambda t: inlay.quantize(t, "q4_k_m"), ValueError, "type is 'q4_k_m', .* nearest: q4_k, q4_0, q4_1$"),
+        (lambda t: inlay.quantize(t, "f61"), ValueError, r"type is 'f61', .* nearest: float16 \(F16\), "),
         (lambda t: inlay.Table(t.view("u1")[:, :35], "q8_0"), ValueError, "rows of 35 bytes; .* dim 32 has 34"),
         (lambda t: inlay.Table(t.view("i1"), "i8_inverse"), ValueError, "type i8_inverse needs scales"),
         (lambda t: inlay.Table(t, scales=t[:, 0]), ValueError, "type float32 has no array of scales"),

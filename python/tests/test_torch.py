@@ -350,6 +350,55 @@ def test_padding_counts_from_the_end_too():
             inlay.torch.InputLayer(ROWS, DIM, padding_idx=padding_idx)
 
 
+@pytest.mark.parametrize(
+    "typed, expected",
+    [
+        ({"positions": "sinusoid"}, {"positions": inlay.Sinusoid()}),
+        ({"positions": "Sinusoidal"}, {"positions": inlay.Sinusoid()}),
+        ({"positions": "None"}, {}),
+        ({"norm": "LayerNorm"}, {"norm": "layer"}),
+        ({"norm": "rms_norm"}, {"norm": "rms"}),
+        ({"norm": inlay.RMSNorm(eps=0.5)}, {"norm": "rms", "eps": 0.5}),
+        ({"norm": "none"}, {"norm": None}),
+    ],
+)
+def test_names_of_input_layers(typed, expected):
+    modules = [inlay.torch.InputLayer(ROWS, DIM, **options) for options in (typed, expected)]
+    modules[0].load_state_dict(modules[1].state_dict())
+    ids = torch.randint(ROWS, SHAPE)
+    assert torch.equal(modules[0](ids), modules[1](ids))
+
+
+def test_norms_of_input_layers():
+    gamma, beta = torch.randn(DIM), torch.randn(DIM)
+    module = inlay.torch.InputLayer(ROWS, DIM, norm=inlay.LayerNorm(gamma, beta.numpy(), 0.25))
+    assert torch.equal(module.gamma, gamma) and torch.equal(module.beta, beta) and module.eps == 0.25
+    assert module.gamma.requires_grad and module.gamma.data_ptr() != gamma.data_ptr()
+    assert inlay.torch.InputLayer(ROWS, DIM, positions="LEARNED").positions.requires_grad
+
+
+@pytest.mark.parametrize(
+    "error, text, options",
+    [
+        (ValueError, r"norm is 'l2', expected inlay.LayerNorm\(gamma, beta, eps\) or \"layer\", inlay.RMS", {"norm": "l2"}),
+        (TypeError, "norm is 3, expected inlay.LayerNorm", {"norm": 3}),
+        (TypeError, "norm is <class", {"norm": inlay.RMSNorm}),
+        (ValueError, "positions is 'rope', expected inlay.Sinusoid.*, or \"learned\" for", {"positions": "rope"}),
+        (TypeError, "positions is tensor.*, expected inlay.Sinusoid", {"positions": torch.zeros(1)}),
+    ],
+)
+def test_unknown_names_of_input_layers(error, text, options):
+    with pytest.raises(error, match="^" + text):
+        inlay.torch.InputLayer(ROWS, DIM, **options)
+
+
+def test_names_of_positional_encodings():
+    x = torch.randn(2, 5, DIM)
+    assert torch.equal(
+        inlay.torch.PositionalEncoding(DIM, 9, sinusoid="sinusoid")(x), inlay.torch.PositionalEncoding(DIM, 9)(x)
+    )
+
+
 def layer_of(**options):
     return inlay.torch.InputLayer(
         ROWS, DIM, positions="learned", max_length=16, segments=2, norm="layer", scale="sqrt", padding_idx=0, **options

@@ -67,8 +67,12 @@ def test_rows(tables, ids):
     assert torch.equal(y, expected(spec(), tables, ids)) and y.dtype == torch.float32
     assert torch.equal(module(ids.int()), y)
     assert torch.equal(module(ids[:, ::2].T.contiguous().T), module(ids[:, ::2].contiguous()))
-    total = inlay.torch.NGramEmbedding(inlay.NGram(**spec()), tables, combine="sum", scale=2.0)
+    total = inlay.torch.NGramEmbedding(inlay.NGram(**spec()), tables, combine="Sum", scale=2.0)
     assert torch.equal(total(ids), 2 * y[..., :DIM] + 2 * y[..., DIM : 2 * DIM] + 2 * y[..., 2 * DIM :])
+    with pytest.raises(ValueError, match="^combine is 'mean', not one of concat, sum$"):
+        inlay.torch.NGramEmbedding(inlay.NGram(**spec()), tables, combine="mean")
+    typed = inlay.NGram(**spec(mix="XOR"))
+    assert typed.spec == inlay.NGram(**spec()).spec and torch.equal(inlay.torch.NGramEmbedding(typed, tables)(ids), y)
     assert not list(module.parameters()) and not module.state_dict()
     assert "float32 [204, 8]" in repr(module)
 

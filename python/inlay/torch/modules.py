@@ -12,6 +12,10 @@ import torch
 from torch import Tensor, nn
 
 import inlay
+from inlay import _core
+from inlay.names import fold
+from inlay.norms import norm_of
+from inlay.positions import sinusoid_of
 
 from .operators import NORMS, POOLINGS, Arguments, embed, fits, new_seed, reference
 
@@ -79,9 +83,9 @@ class EmbeddingBag(nn.EmbeddingBag):
 class InputLayer(nn.Module):
     """dropout(norm(row * scale + position + segment)): the input layer of a Transformer in one pass.
 
-    positions is None, an inlay.Sinusoid, or "learned"; both have max_length rows. segments is the number of token types.
-    norm is None, "layer" or "rms". segments_first adds the segment before the position, as BERT does. scale is a number
-    or "sqrt".
+    positions is None, an inlay.Sinusoid or "sinusoid", or "learned"; all have max_length rows. segments is the number of
+    token types. norm is None, "layer" or "rms" with eps, or an inlay.LayerNorm or RMSNorm, whose arrays the parameters
+    begin with. segments_first adds the segment before the position, as BERT does. scale is a number or "sqrt".
     """
 
     def __init__(
@@ -92,7 +96,7 @@ class InputLayer(nn.Module):
         positions: Any = None,
         max_length: int = 512,
         segments: int = 0,
-        norm: Optional[str] = None,
+        norm: Union[str, inlay.LayerNorm, inlay.RMSNorm, None] = None,
         eps: float = 1e-5,
         scale: Union[float, str] = 1.0,
         dropout: float = 0.0,
@@ -103,24 +107,28 @@ class InputLayer(nn.Module):
     ) -> None:
         super().__init__()
         options = {"device": device, "dtype": dtype}
+        norm, eps = norm_of(norm, NORMS[1:]), eps if norm is None or isinstance(norm, str) else norm.eps
         self.vocab, self.dim, self.eps, self.dropout = vocab, dim, eps, dropout
         self.scale = math.sqrt(dim) if scale == "sqrt" else float(scale)
-        self.norm, self.segments_first = NORMS.index(norm), segments_first
+        self.norm, self.segments_first = NORMS.index(norm and norm.kind), segments_first
         if padding_idx is not None and not -vocab <= padding_idx < vocab:
             raise ValueError(f"padding_idx is {padding_idx}, not in [{-vocab}, {vocab})")
         self.padding_idx = padding_idx if padding_idx is None else padding_idx % vocab
         self.weight = nn.Parameter(torch.empty(vocab, dim, **options))
         self.register_parameter("segments", nn.Parameter(torch.empty(segments, dim, **options)) if segments else None)
         self.register_parameter("gamma", nn.Parameter(torch.empty(dim, **options)) if norm else None)
-        self.register_parameter("beta", nn.Parameter(torch.empty(dim, **options)) if norm == "layer" else None)
-        if positions == "learned":
+        self.register_parameter("beta", nn.Parameter(torch.empty(dim, **options)) if self.norm == 1 else None)
+        if isinstance(positions, str) and fold(positions) == "learned":
             self.positions = nn.Parameter(torch.empty(max_length, dim, **options))
-        elif positions is not None:
-            rows = sinusoid_rows(positions, max_length, dim)
-            self.register_buffer("positions", rows.to(**options), persistent=False)
         else:
-            self.positions = None
+            sinusoid = sinusoid_of(positions, '"learned"')
+            rows = None if sinusoid is None else sinusoid_rows(sinusoid, max_length, dim).to(**options)
+            self.register_buffer("positions", rows, persistent=False)
         self.reset_parameters()
+        with torch.no_grad():
+            for name in ("gamma", "beta"):
+                if getattr(norm, name, None) is not None:
+                    getattr(self, name).copy_(torch.as_tensor(getattr(norm, name)))
 
     def reset_parameters(self) -> None:
         for table in (self.weight, self.segments, self.positions):
@@ -169,10 +177,7 @@ class InputLayer(nn.Module):
 
 def sinusoid_rows(sinusoid: inlay.Sinusoid, rows: int, dim: int) -> Tensor:
     """Returns rows [rows, dim] of a sinusoid, each entry correctly rounded where the recipe is exact."""
-    out = torch.empty(rows, dim)
-    options = {name: value for name, value in vars(sinusoid).items() if name != "base"}
-    inlay.sinusoid(torch.arange(rows), dim, sinusoid.base, out=out, **options)
-    return out
+    return _core.sinusoid_rows(sinusoid.formula(dim), torch.arange(rows), "float32", torch.empty(rows, dim))
 
 
 class PositionalEncoding(nn.Module):
@@ -183,6 +188,7 @@ class PositionalEncoding(nn.Module):
     ) -> None:
         super().__init__()
         self.dropout = dropout
+        sinusoid = sinusoid_of(sinusoid) or inlay.Sinusoid()
         self.register_buffer("rows", sinusoid_rows(sinusoid, max_length, dim), persistent=False)
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:

@@ -11,12 +11,10 @@ from torch import Tensor, nn
 
 import inlay
 from inlay import _core
+from inlay.names import choose
+from inlay.ngrams import COMBINES, MIXES
 
 from .operators import TAGS, is_recorded
-
-# What the numbers of the operator's arguments stand for.
-MIXES = ("xor", "add")
-COMBINES = ("concat", "sum")
 
 ARGUMENTS = (
     "Tensor ids, Tensor? offsets, Tensor? history, Tensor? history_lengths, Tensor[] data, Tensor?[] scales, "
@@ -180,7 +178,7 @@ class NGramEmbedding(nn.Module):
         given = tables if isinstance(tables, (list, tuple)) else [tables]
         self.ngram = ngram
         self.tables = [_table(table) for table in given]
-        self.scale, self.combine = float(scale), combine
+        self.scale, self.combine = float(scale), choose("combine", combine, COMBINES)
         factors = {table.scale for table in self.tables}
         if len(factors) > 1:
             raise ValueError(f"tables have different scales: {sorted(factors)}")

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""Names that people type: in another case, with other separators, synonyms; and what is said of those that are unknown."""
+
+import numpy
+import pytest
+
+import inlay
+from inlay import names
+
+IDS = numpy.array([[3, 7, 7, 0]])
+
+
+@pytest.mark.parametrize(
+    "typed, expected",
+    [
+        ({"positions": "sinusoid"}, {"positions": inlay.Sinusoid()}),
+        ({"positions": "Sinusoidal"}, {"positions": inlay.Sinusoid()}),
+        ({"positions": "none"}, {"positions": None}),
+        ({"norm": "layer"}, {"norm": inlay.LayerNorm()}),
+        ({"norm": "layer_norm"}, {"norm": inlay.LayerNorm()}),
+        ({"norm": "RMSNorm"}, {"norm": inlay.RMSNorm()}),
+        ({"norm": "l2"}, {"norm": inlay.L2Norm()}),
+        ({"norm": "None"}, {"norm": None}),
+        ({"dtype": "f16"}, {"dtype": numpy.float16}),
+        ({"dtype": "FP16"}, {"dtype": "float16"}),
+        ({"dtype": "half"}, {"dtype": "torch.float16"}),
+        ({"dtype": "single"}, {"dtype": numpy.float32}),
+        ({"bad_id": "Clamp"}, {"bad_id": "clamp"}),
+        ({"pooling": "MEAN"}, {"pooling": "mean"}),
+        ({"stores": "Cached"}, {"stores": "cached"}),
+        ({"positions": inlay.Sinusoid(recipe="Torch_Exp")}, {"positions": inlay.Sinusoid(recipe="torch-exp")}),
+        (
+            {"positions": inlay.Sinusoid(layout="split-cos-first")},
+            {"positions": inlay.Sinusoid(layout="split_cos_first")},
+        ),
+    ],
+)
+def test_layers(table, typed, expected):
+    y, z = inlay.Layer(table, **typed)(IDS), inlay.Layer(table, **expected)(IDS)
+    assert y.dtype == z.dtype
+    numpy.testing.assert_array_equal(y, z)
+    plain = numpy.asarray(inlay.Layer(table)(IDS))
+    unchanged = set(typed) <= {"bad_id", "stores"} or None in expected.values() or "single" in typed.values()
+    assert (y.shape == z.shape == plain.shape and y.dtype == plain.dtype and (y == plain).all()) == unchanged
+
+
+@pytest.mark.parametrize("typed, type_name", [("f16", "float16"), ("Q8-0", "q8_0"), ("fp8", "e4m3"), ("INT8", "i8")])
+def test_types(rng, typed, type_name):
+    table = rng.standard_normal((6, 32)).astype("f4")
+    quantised = inlay.quantize(table, typed)
+    assert quantised.type == type_name
+    assert inlay.Table(quantised.data, typed.lower(), scales=quantised.scales).type == type_name
+
+
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        ({"recipe": "pytorch"}, r"nearest: torch-exp \(PyTorch tutorials\), torch-div \(PyTorch notebooks\)\n"),
+        ({"recipe": "Whisper"}, r"nearest: fairseq \(Whisper\)\n"),
+        ({"recipe": "fairsqe"}, "nearest: fairseq, "),
+        ({"layout": "halves"}, "layout is 'halves', not one of interleaved, split, split_cos_first"),
+        ({"odd": "even"}, "odd is 'even', not one of formula, zero, wrap, error"),
+        ({"base": 0.5}, "base"),
+        ({"inv_freq": [-1.0]}, "number is not allowed"),
+    ],
+)
+def test_sinusoids_fail_when_they_are_made(options, text):
+    with pytest.raises(ValueError, match=text):
+        inlay.Sinusoid(**options)
+
+
+def test_recipes_are_listed_with_frameworks():
+    with pytest.raises(ValueError) as unknown:
+        inlay.Sinusoid(recipe="pytorch")
+    lines = str(unknown.value).split("\n")
+    assert lines[1] == "recipes, and whose tables they make:" and len(lines) == 2 + 17
+    assert "  keras-hub: KerasHub, KerasNLP" in lines
+
+
+def test_nearest():
+    known = [["alpha", "first"], ["beta", "second"]] + [[f"gamma_{i}", f"g{i}"] for i in range(8)]
+    assert str(names.unknown("letter", "SECO-ND", known)) == "letter is 'SECO-ND', which is unknown; nearest: beta (second)"
+    assert str(names.unknown("letter", "aplha", known)).startswith("letter is 'aplha', which is unknown; nearest: alpha, ")
+    assert str(names.unknown("letter", "aplha", known)).count(",") == 3
+    assert str(names.unknown("letter", "g", known[:2])) == "letter is 'g', not one of alpha, beta"
+    assert names.choose("letter", "ALPHA", ["alpha", "beta"]) == "alpha"
