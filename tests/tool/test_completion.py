@@ -17,6 +17,7 @@ LINES = [
     (("embed", "x"), []),
     (("embed", "--ta"), ["--table", "--table-type"]),
     (("embed", "--text", "--ta"), []),  # a text
+    (("embed", "--text", "--table", "fi"), []),
     (("embed", "--table", ""), ["fixed", "random", "*.npy"]),
     (("embed", "--table", "fixed", "--table-t"), ["--table-type"]),
     (("embed", "--table=fi"), ["--table=fixed", "--table=*.npy"]),

@@ -26,6 +26,7 @@ COMPLETED = {
     "inlay em": "inlay embed ",
     "inlay embed --print": "inlay embed --print-vocab ",
     "inlay embed --text --te": "inlay embed --text --te",
+    "inlay embed --text --table fi": "inlay embed --text --table fi",
     "inlay embed --table fi": "inlay embed --table fixed ",
     "inlay embed --table ro": "inlay embed --table rows.npy ",
     "inlay embed --table=ro": "inlay embed --table=rows.npy ",
