@@ -130,13 +130,14 @@ inlay_file_status inlay_file_open(const char *path, const inlay_file_options *op
     if (file != NULL)
         *file = NULL;
     if (path == NULL || file == NULL)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, no_name, "path or file is null");
+        return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, no_name,
+                               "an argument is null: path and file must both be given");
     const bool known = options == NULL || inlay_options_known(options, sizeof own);
     if (known && options != NULL)
         own = *options;
     if (!known || (unsigned)own.memory > INLAY_FILE_MEMORY_LOADED || own.reserved != 0)
         return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, no_name,
-                               "an option is none that this version knows");
+                               "an option is none that this version knows: begin with inlay_file_options_default()");
     inlay_file *opened = calloc(1, sizeof *opened);
     if (opened == NULL)
         return inlay_file_fail_memory(error, NULL);

@@ -217,12 +217,12 @@ static inlay_file_status join_pattern(const struct request *request, const char 
     size_t count = 0;
     if (strchr(star + 1, '*') != NULL)
         return inlay_file_fail(request->error, INLAY_FILE_ERROR_ARGUMENT, NULL, inlay_text_of(pattern),
-                               "a pattern has one * only");
+                               "a pattern has one *, which stands for 0, 1, 2, ...");
     while (find_numbered(request, pattern, star, count) != NULL)
         count++;
     if (count == 0)
         return inlay_file_fail(request->error, INLAY_FILE_ERROR_MISSING, NULL, inlay_text_of(pattern),
-                               "there is no tensor of number 0");
+                               "there is no tensor of number 0: the * of a pattern stands for 0, 1, 2, ...");
     inlay_table_extent *extents = inlay_file_keep(request->file, count * sizeof *extents);
     if (extents == NULL)
         return no_memory(request);
@@ -249,7 +249,7 @@ inlay_file_status inlay_file_table_of(inlay_file *file, const char *name, inlay_
     struct piece piece;
     if (file == NULL || name == NULL || table == NULL)
         return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, inlay_text_of(NULL),
-                               "file, name or table is null");
+                               "an argument is null: file, name and table must all be given");
     request.room = strlen(name) + 32; /* for the number of a pattern, or the name of scales */
     request.name = malloc(request.room);
     if (request.name == NULL)
@@ -265,7 +265,8 @@ inlay_file_status inlay_file_table_of(inlay_file *file, const char *name, inlay_
     } else if (star != NULL)
         status = join_pattern(&request, name, star, &made);
     else
-        status = inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, NULL, inlay_text_of(name), "there is no such tensor");
+        status = inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, NULL, inlay_text_of(name),
+                                 "there is no such tensor: inlay model FILE lists those that there are");
     if (status == INLAY_FILE_OK)
         *table = made;
     free(request.name);

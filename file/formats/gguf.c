@@ -251,7 +251,8 @@ static inlay_file_status parse_tensor(struct parser *parser)
     const struct inlay_type *type = inlay_ggml_type((uint32_t)number);
     if (type == NULL)
         return inlay_file_fail(parser->error, INLAY_FILE_ERROR_TYPE, parser->source->path, inlay_text_of(tensor.name),
-                               "its type %llu is none that is known", (unsigned long long)number);
+                               "its type is number %llu of ggml, which this version does not know",
+                               (unsigned long long)number);
     /* Blocks lie within rows. */
     if ((tensor.rank == 0 ? 1 : tensor.shape[tensor.rank - 1]) % type->block != 0 ||
         !inlay_tensor_bytes(type, tensor.shape, tensor.rank, &tensor.bytes))

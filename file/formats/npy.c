@@ -264,7 +264,7 @@ static bool check_size(uint64_t file_bytes, enum npy_kind kind, struct npy *npy)
     uint64_t rest = file_bytes - npy->data_offset;
     size_t bytes = npy->element_bytes;
     if (kind != NPY_TENSOR && npy->dim == 0)
-        return refuse(npy, INLAY_FILE_ERROR_SHAPE, "its rows have dim 0");
+        return refuse(npy, INLAY_FILE_ERROR_SHAPE, "its rows have dim 0: a table has at least one column");
     for (size_t i = 0; i < npy->rank; i++)
         if (__builtin_mul_overflow(bytes, npy->shape[i], &bytes))
             return refuse(npy, INLAY_FILE_ERROR_RANGE, "its shape overflows");
@@ -281,7 +281,7 @@ bool inlay_npy_parse(const void *head, size_t head_bytes, uint64_t file_bytes, e
     const unsigned char *bytes = head;
     memset(npy, 0, sizeof *npy);
     if (head_bytes < 10 || memcmp(bytes, "\x93NUMPY", 6) != 0)
-        return refuse(npy, INLAY_FILE_ERROR_KIND, "it does not begin as .npy files do");
+        return refuse(npy, INLAY_FILE_ERROR_KIND, "it does not begin as .npy files do, by \\x93NUMPY");
     if (bytes[6] < 1 || bytes[6] > 3 || bytes[7] != 0)
         return refuse(npy, INLAY_FILE_ERROR_KIND, "its version of the format is none of 1.0, 2.0 and 3.0");
 

@@ -41,7 +41,8 @@ static PyObject *use_numpy(PyObject *module, PyObject *args)
     int direct = 1;
     (void)module;
     if (this_interpreter() != interpreter) {
-        PyErr_SetString(PyExc_ImportError, "inlay works in one interpreter of a process");
+        PyErr_SetString(PyExc_ImportError,
+                        "inlay works in one interpreter of a process: import it in the main one alone");
         return NULL;
     }
     if (!PyArg_ParseTuple(args, "O|p", &numpy, &direct) || numpy_use(numpy, direct != 0) < 0)

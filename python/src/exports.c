@@ -29,7 +29,7 @@ int exported_buffer(struct exported *exported, PyObject *self, Py_buffer *buffer
         count *= exported->shape[i];
     buffer->obj = NULL;
     if (exported->read_only && (flags & PyBUF_WRITABLE) != 0) {
-        PyErr_SetString(PyExc_BufferError, "the memory is read-only");
+        PyErr_SetString(PyExc_BufferError, "the memory of the array is read-only: request it without writing");
         return -1;
     }
     buffer->buf = exported->data;

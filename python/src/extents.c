@@ -39,7 +39,7 @@ PyObject *extents_tables(PyObject *sequence)
         Py_XDECREF(object);
     }
     if (!failed && PyList_Size(list) == 0)
-        PyErr_SetString(PyExc_ValueError, "tables have no row");
+        PyErr_SetString(PyExc_ValueError, "tables have no rows: give at least one table that has some");
     else if (!failed)
         tables = PyList_AsTuple(list);
     Py_XDECREF(list);

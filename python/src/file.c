@@ -48,7 +48,7 @@ static struct open_file *use(PyObject *self)
 {
     struct open_file *opened = exchange(file_of(self), true);
     if (opened == NULL)
-        PyErr_SetString(PyExc_ValueError, "the file is closed");
+        PyErr_SetString(PyExc_ValueError, "the file is closed: open it again with inlay.open()");
     return opened;
 }
 
@@ -298,9 +298,9 @@ static PyObject *file_prefetch(PyObject *self, PyObject *args)
         return NULL;
     PyObject *result = NULL;
     if (!table_is(table)) {
-        PyErr_SetString(PyExc_TypeError, "table is not an inlay.Table");
+        PyErr_SetString(PyExc_TypeError, "table is not an inlay.Table: get one by the table() of this file");
     } else if (file->mapped && table_file(table) != file) {
-        PyErr_SetString(PyExc_ValueError, "table is not of this file");
+        PyErr_SetString(PyExc_ValueError, "table is not of this file: get one by its table()");
     } else if (view_borrow(&view, ids, "ids", DTYPE_UNKNOWN) == 0) {
         const inlay_id_type type = view_ids(&view, "ids");
         if (type != 0) {

@@ -37,7 +37,7 @@ static PyObject *make_part(struct open_file *file, const inlay_file_table *table
     const inlay_table *view = &table->view;
     const inlay_file_tensor *tensor = find_rows(file->file, data, rows, view->dim);
     if (tensor == NULL)
-        return PyErr_Format(PyExc_SystemError, "a table of a file has rows that are no tensor");
+        return PyErr_Format(PyExc_SystemError, "the rows of a table of a file are no tensor of it: name a tensor");
     struct table_arguments given = table_arguments_of(file_tensor_of(file, tensor));
     PyObject *made = NULL;
     given.type = PyUnicode_FromString(option_name((int)view->type, &option_elements));

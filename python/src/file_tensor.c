@@ -198,7 +198,7 @@ static PyObject *file_tensor_array(PyObject *self, PyObject *args, PyObject *opt
     if (same > 0 && copy != Py_True)
         return array;
     if (copy == Py_False)
-        PyErr_SetString(PyExc_ValueError, "another dtype needs a copy");
+        PyErr_SetString(PyExc_ValueError, "copy=False, and another dtype needs a copy: leave copy out");
     else if (same > 0)
         result = PyObject_CallMethod(array, "copy", NULL);
     else

@@ -240,7 +240,8 @@ static void explain_options(const inlay_layer_spec *spec)
             PyErr_SetString(PyExc_ValueError, reasons[i].text);
             return;
         }
-    PyErr_SetString(PyExc_ValueError, "two options of the layer exclude each other");
+    PyErr_SetString(PyExc_ValueError,
+                    "two options of the layer exclude each other: leave out what the layer does not need, one by one");
 }
 
 void layer_set_facts(struct layer *layer, const inlay_layer_spec *spec, const inlay_layer *handle)

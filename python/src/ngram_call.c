@@ -274,7 +274,8 @@ static size_t check_tables(const struct ngram_call *call, const struct tables *t
             return 0;
         }
         if (table->vocab > 0) {
-            PyErr_Format(PyExc_ValueError, "tables[%lu] is a shard", (unsigned long)column->table);
+            PyErr_Format(PyExc_ValueError, "tables[%lu] is a shard: n-grams take whole tables",
+                         (unsigned long)column->table);
             return 0;
         }
         const uint64_t rows = column->offset + column->modulus;
@@ -294,7 +295,8 @@ static int find_scale(const struct ngram_call *call, const struct tables *tables
     for (size_t i = call->first_column; i < call->first_column + call->columns; i++) {
         const uint32_t table = call->ngram->column[i].table;
         if (table_scale(tables->objects[table]) != *scale) {
-            PyErr_Format(PyExc_ValueError, "tables[%lu] has another scale than other tables", (unsigned long)table);
+            PyErr_Format(PyExc_ValueError, "tables[%lu] has another scale than the tables before it: a call takes one",
+                         (unsigned long)table);
             return -1;
         }
     }
@@ -316,7 +318,7 @@ static enum dtype read_lookup(const struct ngram_call *call, const struct tables
         option_double(arguments[NGRAM_SCALE], &scale) < 0 || find_scale(call, tables, &of_tables) < 0)
         return DTYPE_UNKNOWN;
     if (by_column && combine == INLAY_NGRAM_SUM) {
-        PyErr_SetString(PyExc_ValueError, "planar excludes combine=\"sum\"");
+        PyErr_SetString(PyExc_ValueError, "planar=True excludes combine=\"sum\"");
         return DTYPE_UNKNOWN;
     }
     *lookup = inlay_ngram_lookup_default(tables->views, (size_t)tables->count);

@@ -41,7 +41,7 @@ static Py_ssize_t bytes_of(enum dtype dtype, int dims, const Py_ssize_t *shape)
     if (empty)
         return 0;
     if (overflow)
-        PyErr_SetString(PyExc_ValueError, "the output does not fit in the address space");
+        PyErr_SetString(PyExc_ValueError, "the output does not fit in the address space: give fewer ids");
     return overflow ? -1 : bytes;
 }
 

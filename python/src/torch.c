@@ -297,6 +297,7 @@ PyObject *torch_use(PyObject *module, PyObject *addresses)
     if (torch.begin_library("inlay", "CPU", "torch.c", __LINE__, &library) != 0 ||
         torch.add_kernel(library, "forward", run_forward) != 0 ||
         torch.add_kernel(library, "backward", run_backward) != 0)
-        return PyErr_Format(PyExc_RuntimeError, "PyTorch refused the operators of inlay");
+        return PyErr_Format(PyExc_RuntimeError,
+                            "PyTorch refused the operators of inlay: inlay.torch needs PyTorch 2.7 or later");
     return Py_NewRef(Py_None);
 }

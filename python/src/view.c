@@ -183,7 +183,8 @@ static int view_of_dlpack(struct view *view, PyObject *object, const char *what)
     if (PyCapsule_IsValid(capsule, DLPACK_CAPSULE_VERSIONED)) {
         const struct dlpack_versioned *managed = PyCapsule_GetPointer(capsule, DLPACK_CAPSULE_VERSIONED);
         if (managed->major != DLPACK_MAJOR)
-            PyErr_Format(PyExc_TypeError, "%s speaks version %u of DLPack", what, (unsigned)managed->major);
+            PyErr_Format(PyExc_TypeError, "%s speaks version %u of DLPack, and inlay version 1", what,
+                         (unsigned)managed->major);
         else
             failed = view_of_tensor(view, object, capsule, &managed->tensor,
                                     (managed->flags & DLPACK_FLAG_READ_ONLY) == 0, what);
@@ -566,7 +567,8 @@ int view_require_contiguous(const struct view *view, const char *what)
 {
     if (view_is_contiguous(view))
         return 0;
-    PyErr_Format(PyExc_ValueError, "%s is not contiguous", what);
+    PyErr_Format(PyExc_ValueError,
+                 "%s is not contiguous: give a contiguous copy, such as numpy.ascontiguousarray() makes", what);
     return -1;
 }
 
@@ -606,7 +608,7 @@ int view_require_out(const struct view *view, enum dtype dtype, int dims, const 
     if (view_require_dtype(view, "out", dtype) < 0 || view_require_shape(view, "out", dims, shape) < 0)
         return -1;
     if (!view->writable) {
-        PyErr_SetString(PyExc_ValueError, "out is read-only");
+        PyErr_SetString(PyExc_ValueError, "out is read-only: give an array that can be written");
         return -1;
     }
     const Py_ssize_t bytes = dtype_infos[dtype].bytes, dim = shape[dims - 1];

@@ -220,8 +220,8 @@ BAD_OUTPUTS = [
     (lambda: numpy.empty((1, 2, 24), "f4")[..., ::2], ValueError, "out has strides"),
     (lambda: numpy.empty((1, 2, 12), "f4")[:, ::-1], ValueError, "out has strides"),
     (lambda: numpy.empty((1, 12, 2), "f4").transpose(0, 2, 1), ValueError, "out has strides"),
-    (lambda: numpy.broadcast_to(numpy.empty(12, "f4"), (1, 2, 12)), ValueError, "^out is read-only$"),
-    (Convertible, ValueError, "^out is read-only$"),
+    (lambda: numpy.broadcast_to(numpy.empty(12, "f4"), (1, 2, 12)), ValueError, "^out is read-only: give an array that can be written$"),
+    (Convertible, ValueError, "^out is read-only: give an array that can be written$"),
     (lambda: [[1.0]], TypeError, "^out must be an array$"),
     (lambda: "text", TypeError, "out has type str, which is no array"),
 ]

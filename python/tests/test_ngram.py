@@ -443,7 +443,7 @@ def test_bad_tables(tables, ids):
         ngram(ids)
     with pytest.raises(TypeError, match=r"tables\[1\] has elements of type int64"):
         ngram(ids, [tables[0], numpy.zeros((42, DIM), "i8")])
-    with pytest.raises(ValueError, match="planar excludes"):
+    with pytest.raises(ValueError, match="planar=True excludes"):
         ngram(ids, tables, planar=True, combine="sum")
     with pytest.raises(ValueError, match="out overlaps"):
         inlay.NGram(**xor_spec())(ids[0, :1], tables[0], out=tables[0].reshape(-1)[: 4 * DIM].reshape(1, -1))

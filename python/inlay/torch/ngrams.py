@@ -261,7 +261,7 @@ class NGramEmbedding(nn.Module):
         if past_key_values is None:
             return self._rows(input_ids, offsets, history, history_lengths)
         if offsets is not None or history is not None:
-            raise ValueError("past_key_values excludes offsets and history")
+            raise ValueError("past_key_values excludes offsets and history: drop them")
         rows = self._rows(input_ids, None, self._remembered(past_key_values), None)
         self._remember(past_key_values, input_ids.long())
         return rows
