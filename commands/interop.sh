@@ -71,7 +71,7 @@ files_interop() {
     "$wheels" tests/interop/files_python.py
 }
 
-# Compares n-gram embeddings by the Python package, whose wheel it builds.
+# Compares n-gram and rotary embeddings by the Python package, whose wheel it builds.
 ngram_interop() {
     local status=0
     need g++ python3-dev
@@ -83,6 +83,8 @@ ngram_interop() {
     fi
     [ "$status" = 0 ] || return "$status"
     install_wheel build-wheel build/venv || return
-    say "comparing n-gram embeddings with those of transformers and sglang"
-    "$wheels" tests/interop/ngrams.py build
+    say "comparing n-gram and multimodal rotary embeddings with those of transformers and sglang"
+    "$wheels" tests/interop/ngrams.py build || status=$?
+    "$wheels" tests/interop/mrope.py || status=$?
+    return "$status"
 }

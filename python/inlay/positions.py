@@ -3,7 +3,7 @@
 
 import dataclasses
 import functools
-from typing import Any, Mapping, Optional
+from typing import Any, Mapping, Optional, Sequence
 
 from . import _core
 from .names import fold
@@ -100,8 +100,8 @@ _NAMES_OF_MODELS = {
 }
 
 
-def _frequencies(dim: int, base: float, scaling: Optional[Mapping[str, Any]]) -> tuple[tuple[float, ...], float]:
-    numbers = {_NAMES_OF_MODELS.get(name, name): value for name, value in (scaling or {}).items()}
+def _frequencies(dim: int, base: float, scaling: Mapping[str, Any]) -> tuple[tuple[float, ...], float]:
+    numbers = {_NAMES_OF_MODELS.get(name, name): value for name, value in scaling.items()}
     kind = numbers.pop("rope_type", numbers.pop("type", "default"))
     for name in ("rope_type", "type"):
         numbers.pop(name, None)
@@ -119,10 +119,35 @@ def _hashable(value: Any) -> Any:
     return tuple(value) if isinstance(value, (list, tuple)) else value
 
 
+def _axes(section: Sequence[int], interleaved: bool, half: int) -> bytes:
+    """Returns which row of positions (temporal 0, height 1, width 2) each frequency takes: one section after the other,
+    or in turn as long as height and width have any."""
+    if len(section) != 3 or sum(section) != half or min(section) < 0:
+        raise ValueError(f"mrope_section is {list(section)}, not three numbers whose sum is dim / 2 = {half}")
+    if not interleaved:
+        return bytes(axis for axis, count in enumerate(section) for _ in range(count))
+    return bytes(i % 3 if i < 3 * section[i % 3] else 0 for i in range(half))
+
+
 @functools.lru_cache(maxsize=64)
-def _rotary_formula(dim: int, base: float, scaling: tuple[tuple[str, Any], ...]) -> _core.Formula:
-    inv_freq, attention = _frequencies(dim, base, dict(scaling))
-    return Sinusoid(inv_freq=inv_freq, amplitude=attention).formula(dim)
+def _rotary_formula(dim: int, base: float, scaling: tuple[tuple[str, Any], ...]) -> Any:
+    """Returns a formula; with mrope_section which row of positions each frequency takes, and a formula for each."""
+    numbers = dict(scaling)
+    section = numbers.pop("mrope_section", None)
+    if section is None:
+        inv_freq, attention = _frequencies(dim, base, numbers)
+        return Sinusoid(inv_freq=inv_freq, amplitude=attention).formula(dim)
+    turns = [numbers.pop(name, False) for name in ("mrope_interleaved", "interleaved")]
+    numbers.pop("partial_rotary_factor", None)  # the sum of the sections tells dim
+    for name in ("rope_type", "type"):
+        if numbers.get(name) == "mrope":
+            numbers[name] = "default"
+    inv_freq, attention = _frequencies(dim, base, numbers)
+    axes = _axes(section, any(turns), dim // 2)
+    own = [tuple(f for f, axis in zip(inv_freq, axes) if axis == row) for row in range(3)]
+    return axes, *(
+        Sinusoid(inv_freq=f, amplitude=attention, layout="split").formula(2 * len(f)) if f else None for f in own
+    )
 
 
 def rotary(
@@ -138,6 +163,7 @@ def rotary(
 
     scaling is the entry rope_scaling of a model's configuration, such as {"rope_type": "llama3", "factor": 8.0, ...};
     docs/rotary.md has the formulas. layout is "pairs" (dim / 2 columns), "halves" (Llama in PyTorch) or "interleaved".
+    With mrope_section in scaling (Qwen2-VL to Qwen3-VL), positions are [3, ...]: temporal, height and width.
     """
     key = tuple(sorted((name, _hashable(value)) for name, value in (scaling or {}).items()))
     return _core.rotary_rows(_rotary_formula(dim, base, key), positions, dtype, layout)

@@ -281,29 +281,91 @@ PyObject *sinusoid_rows(PyObject *module, PyObject *args)
 
 /* ---- Rotary tables ---------------------------------------------------------------------------------------------- */
 
-static inlay_status write_rotary(const inlay_sinusoid *sinusoid, const struct view *positions,
-                                 inlay_element_type element, inlay_rotary_layout layout, struct output *cos,
-                                 struct output *sin, size_t *bad)
+enum { SECTION_AXES = 3, SECTION_ROWS = 256 };
+
+/* The frequencies of a rotary embedding whose positions are [3, ...]: temporal, height, width. */
+struct sections {
+    const unsigned char *axes;                     /* [half] which of them each frequency takes */
+    size_t half;                                   /* frequencies of all */
+    const inlay_sinusoid *sinusoids[SECTION_AXES]; /* of the frequencies of each, split; null: it has none */
+    size_t counts[SECTION_AXES];                   /* of these */
+};
+
+/* What rotary tables are made of. */
+struct rotary {
+    const inlay_sinusoid *sinusoid; /* null: that of sections */
+    struct sections sections;
+    inlay_element_type type;
+    inlay_rotary_layout layout;
+    size_t columns;
+    char *buffer; /* of sections: SECTION_ROWS rows of `half` sines and cosines */
+};
+
+/* Writes the tables of consecutive positions run by run. */
+static inlay_status write_runs(const struct rotary *rotary, const struct view *positions, struct output *cos,
+                               struct output *sin, inlay_fault *fault)
 {
     const size_t count = view_count(positions);
     inlay_executor executor;
     const inlay_executor *threads = threads_executor(threads_get(), &executor);
     inlay_status status = INLAY_OK;
-    PyThreadState *thread = PyEval_SaveThread();
-    *bad = count;
-    for (size_t i = 0; i < count && *bad == count; i++)
-        if (position_at(positions, i) < 0 || position_at(positions, i) >= INLAY_POSITION_LIMIT)
-            *bad = i;
-    if (*bad < count)
-        status = INLAY_ERROR_POSITION;
+    for (size_t i = 0; i < count; i++)
+        if (position_at(positions, i) < 0 || position_at(positions, i) >= INLAY_POSITION_LIMIT) {
+            fault->token = i;
+            return INLAY_ERROR_POSITION;
+        }
     for (size_t i = 0, length; i < count && status == INLAY_OK; i += length) {
         length = run_at(positions, i, count);
-        status = inlay_rotary_rows(sinusoid, position_at(positions, i), length, element, layout,
+        status = inlay_rotary_rows(rotary->sinusoid, position_at(positions, i), length, rotary->type, rotary->layout,
                                    cos->data + i * cos->stride_bytes, sin->data + i * sin->stride_bytes,
                                    cos->stride_bytes, threads);
     }
-    PyEval_RestoreThread(thread);
     return status;
+}
+
+/* Copies the entries of one axis, `from`, to where a layout has their frequencies. Inlined, so that elements have a
+   constant size. */
+static inline void spread_row(const struct sections *sections, size_t axis, inlay_rotary_layout layout,
+                              const char *from, char *row, size_t element)
+{
+    for (size_t i = 0; i < sections->half; i++) {
+        if (sections->axes[i] != axis)
+            continue;
+        const size_t first = layout == INLAY_ROTARY_INTERLEAVED ? 2 * i : i;
+        memcpy(row + first * element, from, element);
+        if (layout != INLAY_ROTARY_PAIRS)
+            memcpy(row + (layout == INLAY_ROTARY_HALVES ? sections->half + i : first + 1) * element, from, element);
+        from += element;
+    }
+}
+
+/* Writes the tables of positions [3, count] through the buffer. */
+static inlay_status write_sections(const struct rotary *rotary, const struct view *positions, struct output *cos,
+                                   struct output *sin, inlay_fault *fault)
+{
+    const struct sections *sections = &rotary->sections;
+    const size_t count = view_count(positions) / SECTION_AXES, element = rotary->type == INLAY_F32 ? 4 : 2;
+    for (size_t axis = 0; axis < SECTION_AXES; axis++) {
+        const size_t bytes = sections->counts[axis] * element;
+        for (size_t done = 0, n; bytes > 0 && done < count; done += n) {
+            const char *from = positions->data + (axis * count + done) * sizeof(int64_t);
+            n = count - done < SECTION_ROWS ? count - done : SECTION_ROWS;
+            inlay_status status = inlay_sinusoid_at(sections->sinusoids[axis], from, INLAY_POSITION_I64, n,
+                                                    rotary->type, rotary->buffer, 2 * bytes, NULL, fault);
+            fault->token += axis * count + done;
+            if (status != INLAY_OK)
+                return status;
+            for (size_t i = 0; i < 2 * n; i++) {
+                const struct output *to = i % 2 == 0 ? sin : cos;
+                char *row = to->data + (done + i / 2) * to->stride_bytes;
+                if (element == 4)
+                    spread_row(sections, axis, rotary->layout, rotary->buffer + i * bytes, row, 4);
+                else
+                    spread_row(sections, axis, rotary->layout, rotary->buffer + i * bytes, row, 2);
+            }
+        }
+    }
+    return INLAY_OK;
 }
 
 /* Closes two outputs and returns them as a tuple, or null with an exception. */
@@ -317,45 +379,104 @@ static PyObject *close_pair(struct output *cos, struct output *sin, enum view_wa
 }
 
 /* Returns the tables of positions, which are integers, of the framework that `like` belongs to. */
-static PyObject *rotary_of(const inlay_sinusoid *sinusoid, const struct view *positions, PyObject *like,
-                           enum dtype dtype, inlay_rotary_layout layout, size_t columns)
+static PyObject *rotary_of(const struct rotary *rotary, const struct view *positions, PyObject *like, enum dtype dtype)
 {
     Py_ssize_t shape[VIEW_DIMS];
-    const int dims = rows_shape(shape, positions, columns);
+    int dims = rows_shape(shape, positions, rotary->columns);
+    if (rotary->sinusoid == NULL)
+        memmove(shape, shape + 1, (size_t)--dims * sizeof *shape);
     struct output cos, sin;
     if (output_open(&cos, NULL, positions->way, dtype, dims, shape) < 0)
         return NULL;
     if (output_open(&sin, NULL, positions->way, dtype, dims, shape) < 0)
         return output_abandon(&cos);
-    size_t bad;
-    inlay_status status = write_rotary(sinusoid, positions, dtype_infos[dtype].element, layout, &cos, &sin, &bad);
+    inlay_fault fault = {0, 0, 0};
+    PyThreadState *thread = PyEval_SaveThread();
+    inlay_status status = rotary->sinusoid != NULL ? write_runs(rotary, positions, &cos, &sin, &fault)
+                                                   : write_sections(rotary, positions, &cos, &sin, &fault);
+    PyEval_RestoreThread(thread);
     if (status == INLAY_OK)
         return close_pair(&cos, &sin, positions->way, like);
     output_abandon(&cos);
     output_abandon(&sin);
-    return status == INLAY_ERROR_POSITION ? bad_position(positions, INLAY_POSITION_I64, bad) : raise_status(status);
+    return status == INLAY_ERROR_POSITION ? bad_position(positions, INLAY_POSITION_I64, fault.token)
+                                          : raise_status(status);
+}
+
+/* Reads a formula, or the tuple of bytes and three formulas or None that is one of sections. */
+static int rotary_open(struct rotary *rotary, PyObject *formula)
+{
+    struct sections *sections = &rotary->sections;
+    PyObject *own[SECTION_AXES];
+    const char *axes;
+    Py_ssize_t half;
+    *rotary = (struct rotary){.sinusoid = NULL};
+    if (!PyTuple_Check(formula)) {
+        rotary->sinusoid = sinusoid_handle(formula);
+        rotary->columns = rotary->sinusoid != NULL ? dim_of(formula) : 0;
+        return rotary->sinusoid != NULL ? 0 : -1;
+    }
+    if (!PyArg_ParseTuple(formula, "y#OOO", &axes, &half, &own[0], &own[1], &own[2]))
+        return -1;
+    for (size_t axis = 0; axis < SECTION_AXES; axis++) {
+        if (own[axis] == Py_None)
+            continue;
+        sections->sinusoids[axis] = sinusoid_handle(own[axis]);
+        if (sections->sinusoids[axis] == NULL)
+            return -1;
+        sections->counts[axis] = dim_of(own[axis]) / 2;
+    }
+    sections->axes = (const unsigned char *)axes;
+    sections->half = (size_t)half;
+    rotary->columns = 2 * sections->half;
+    rotary->buffer = PyMem_Malloc(SECTION_ROWS * rotary->columns * sizeof(float));
+    if (rotary->buffer == NULL)
+        PyErr_NoMemory();
+    return rotary->buffer != NULL ? 0 : -1;
+}
+
+/* Returns whether positions are integers, of a shape [3, ...] for sections; else with an exception. */
+static bool suits_rotary(const struct rotary *rotary, const struct view *positions, inlay_position_type type)
+{
+    if (type != INLAY_POSITION_I64) {
+        PyErr_Format(PyExc_TypeError, "positions has elements of type %s, expected integers",
+                     dtype_infos[positions->dtype].name);
+        return false;
+    }
+    if (rotary->sinusoid != NULL || (positions->dims >= 1 && positions->shape[0] == SECTION_AXES))
+        return true;
+    PyObject *shape = shape_text(positions->dims, positions->shape);
+    if (shape != NULL)
+        PyErr_Format(PyExc_ValueError,
+                     "positions has shape %U; with mrope_section it is [3, ...]: temporal, height and width, which are "
+                     "the same for text",
+                     shape);
+    Py_XDECREF(shape);
+    return false;
 }
 
 PyObject *sinusoid_rotary_rows(PyObject *module, PyObject *args)
 {
     PyObject *formula, *object, *name, *layout_name, *pair = NULL;
+    struct rotary rotary;
+    struct view positions;
+    inlay_position_type type;
     (void)module;
     if (!PyArg_ParseTuple(args, "OOOO", &formula, &object, &name, &layout_name))
         return NULL;
-    const inlay_sinusoid *sinusoid = sinusoid_handle(formula);
     const int layout = option_value(layout_name, &option_rotary_layouts, INLAY_ROTARY_HALVES);
-    const enum dtype dtype = sinusoid != NULL && layout >= 0 ? dtype_of_argument(name) : DTYPE_UNKNOWN;
-    struct view positions;
-    inlay_position_type type;
-    if (dtype == DTYPE_UNKNOWN || positions_of(&positions, object, &type) < 0)
+    const enum dtype dtype = layout >= 0 ? dtype_of_argument(name) : DTYPE_UNKNOWN;
+    if (dtype == DTYPE_UNKNOWN || rotary_open(&rotary, formula) < 0)
         return NULL;
-    const size_t columns = layout == INLAY_ROTARY_PAIRS ? dim_of(formula) / 2 : dim_of(formula);
-    if (type == INLAY_POSITION_I64)
-        pair = rotary_of(sinusoid, &positions, object, dtype, (inlay_rotary_layout)layout, columns);
-    else
-        PyErr_Format(PyExc_TypeError, "positions has elements of type %s, expected integers",
-                     dtype_infos[positions.dtype].name);
-    view_release(&positions);
+    rotary.type = dtype_infos[dtype].element;
+    rotary.layout = (inlay_rotary_layout)layout;
+    rotary.columns /= layout == INLAY_ROTARY_PAIRS ? 2 : 1;
+    if (positions_of(&positions, object, &type) == 0) {
+        if (suits_rotary(&rotary, &positions, type))
+            pair = rotary_of(&rotary, &positions, object, dtype);
+        view_release(&positions);
+    }
+    PyMem_Free(rotary.buffer);
     return pair;
 }
 

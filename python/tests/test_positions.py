@@ -161,10 +161,85 @@ def test_rotary_scaling_of_a_model():
     assert sin[0, 1] == numpy.float32(math.sin(0.01 / 2))
 
 
+# Entries rope_scaling and rope_parameters of models, and their rotary columns.
+MROPE = {
+    "Qwen2-VL": ({"type": "mrope", "mrope_section": [16, 24, 24]}, 128),
+    "Qwen2.5-VL, saved": ({"rope_type": "default", "type": "default", "mrope_section": [16, 24, 24]}, 128),
+    "Qwen2.5-VL, long": (
+        {"type": "yarn", "mrope_section": [16, 24, 24], "factor": 4, "original_max_position_embeddings": 32768},
+        128,
+    ),
+    "Qwen3-VL": ({"mrope_interleaved": True, "mrope_section": [24, 20, 20], "rope_type": "default"}, 128),
+    "Qwen3-Omni": ({"interleaved": True, "mrope_section": [24, 20, 20], "rope_type": "default"}, 128),
+    "Qwen3.5": (
+        {
+            "mrope_interleaved": True,
+            "mrope_section": [11, 11, 10],
+            "partial_rotary_factor": 0.25,
+            "rope_theta": 5e6,
+            "rope_type": "default",
+        },
+        64,
+    ),
+    "GLM-4V": ({"rope_type": "default", "mrope_section": [8, 12, 12]}, 64),
+    "no height": ({"mrope_section": numpy.array([3, 0, 1])}, 8),
+    "only time": ({"mrope_section": (4, 0, 0), "mrope_interleaved": True}, 8),
+    "more than a third": ({"mrope_section": [1, 2, 5], "mrope_interleaved": True}, 16),
+}
+
+
+def recompose(tables, section, interleaved):
+    """Takes each frequency from one of tables [3, ..., dim / 2], as recomposition_frequencies() of transformers 5.23
+    does: that of Qwen2VLRotaryEmbedding, and that of Qwen3VLTextRotaryEmbedding for interleaved ones."""
+    if not interleaved:
+        parts = numpy.split(tables, numpy.cumsum(section)[:-1], axis=-1)
+        return numpy.concatenate([part[i % 3] for i, part in enumerate(parts)], -1)
+    recomposed = tables[0].copy()
+    for axis, offset in enumerate((1, 2), start=1):
+        columns = slice(offset, section[axis] * 3, 3)
+        recomposed[..., columns] = tables[axis][..., columns]
+    return recomposed
+
+
+@pytest.mark.parametrize("model", MROPE)
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_rotary_of_three_rows(model, dtype):
+    scaling, dim = MROPE[model]
+    positions = numpy.random.default_rng(1).integers(0, 2**31, (3, 2, 300))
+    positions[:, 0, :64] = numpy.arange(64)  # text, then an image of one time, then anything
+    positions[0, 0, 64:128] = 64
+    others = {name: value for name, value in scaling.items() if name in ("factor", "original_max_position_embeddings")}
+    plain = {**others, "rope_type": "yarn" if others else "default", "rope_theta": scaling.get("rope_theta", 1e6)}
+    tables = inlay.rotary(positions, dim, 1e6, plain, "pairs", dtype=dtype)
+    interleaved = scaling.get("mrope_interleaved", scaling.get("interleaved", False))
+    expected = [recompose(table, scaling["mrope_section"], interleaved) for table in tables]
+    for layout, spread in (
+        ("pairs", lambda x: x),
+        ("halves", lambda x: numpy.concatenate([x, x], -1)),
+        ("interleaved", lambda x: numpy.repeat(x, 2, -1)),
+    ):
+        for table, wanted in zip(inlay.rotary(positions, dim, 1e6, scaling, layout, dtype=dtype), expected):
+            assert table.dtype == dtype and table.shape == (2, 300, dim // 2 if layout == "pairs" else dim)
+            numpy.testing.assert_array_equal(table, spread(wanted))
+    text = numpy.arange(5)
+    for table, wanted in zip(inlay.rotary([text] * 3, dim, 1e6, scaling), inlay.rotary(text, dim, 1e6, plain)):
+        numpy.testing.assert_array_equal(table, wanted)
+    assert inlay.rotary(numpy.empty((3, 0), int), dim, 1e6, scaling)[0].shape == (0, dim)
+
+
 @pytest.mark.parametrize(
     "arguments, error, text",
     [
         (([1], 7), ValueError, "dim is 7, not an even number"),
+        (([1, 2], 8, 1e4, {"mrope_section": [1, 1, 2]}), ValueError, r"shape \[2\]; with mrope_section it is \[3, ...\]"),
+        ((1, 8, 1e4, {"mrope_section": [1, 1, 2]}), ValueError, r"shape \[\]; with mrope_section"),
+        (([1, 2, 3], 8, 1e4, {"mrope_section": [1, 1, 1]}), ValueError, r"\[1, 1, 1\], not three numbers whose sum is .* 4"),
+        (([1, 2, 3], 8, 1e4, {"mrope_section": [2, 2]}), ValueError, "not three numbers"),
+        (([1, 2, 3], 8, 1e4, {"mrope_section": [-1, 1, 4]}), ValueError, "not three numbers"),
+        (([[1], [2], [-3]], 8, 1e4, {"mrope_section": [1, 1, 2]}), IndexError, r"position -3 at \[2, 0\]"),
+        (([[1, 2], [2, 2**31], [3, 3]], 8, 1e4, {"mrope_section": [1, 1, 2]}), IndexError, r"2147483648 at \[1, 1\]"),
+        (([0.5, 1, 2], 8, 1e4, {"mrope_section": [1, 1, 2]}), TypeError, "expected integers"),
+        (([1, 2, 3], 8, 1e4, {"mrope_section": [1, 1, 2], "rope_type": "magic"}), ValueError, "scaling is 'magic'"),
         (([[1, -1]], 8), IndexError, r"position -1 at \[0, 1\]"),
         (([0.5], 8), TypeError, "expected integers"),
         (([1], 8, 10000, {"rope_type": "magic"}), ValueError, "scaling is 'magic', not one of default, linear"),
