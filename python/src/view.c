@@ -18,15 +18,35 @@ static int too_many_dims(const char *what, Py_ssize_t dims)
     return -1;
 }
 
+/* Returns NumPy's name of the type with the same elements in the other byte order, "<i4" for ">i4", or null, without an
+   exception, for types of this machine's order. */
+static PyObject *little_endian_of(PyObject *dtype)
+{
+    PyObject *little = dtype != NULL ? PyObject_CallMethod(dtype, "newbyteorder", "s", "<") : NULL;
+    PyObject *name = little != NULL ? PyObject_GetAttrString(little, "str") : NULL;
+    PyObject *own = dtype != NULL ? PyObject_GetAttrString(dtype, "str") : NULL;
+    if (name == NULL || own == NULL || PyObject_RichCompareBool(name, own, Py_EQ) != 0)
+        Py_CLEAR(name);
+    Py_XDECREF(own);
+    Py_XDECREF(little);
+    PyErr_Clear();
+    return name;
+}
+
 /* Sets TypeError for elements of a type that no view has; `array` says its name. */
 static int unknown_dtype(PyObject *array, const char *what)
 {
     PyObject *dtype = PyObject_GetAttrString(array, "dtype");
     PyErr_Clear();
-    if (dtype != NULL)
+    PyObject *little = little_endian_of(dtype);
+    if (little != NULL)
+        PyErr_Format(PyExc_TypeError, "%s has elements of type %S; inlay reads little-endian ones: %s.astype(\"%U\")",
+                     what, dtype, what, little);
+    else if (dtype != NULL)
         PyErr_Format(PyExc_TypeError, "%s has elements of type %S, which inlay does not read", what, dtype);
     else
         PyErr_Format(PyExc_TypeError, "%s has elements of a type that inlay does not read", what);
+    Py_XDECREF(little);
     Py_XDECREF(dtype);
     return -1;
 }
@@ -246,6 +266,57 @@ static int view_of_detached(struct view *view, PyObject *object, const char *wha
     return failed;
 }
 
+/* Returns the first integer in nested lists that int64 cannot hold, and its indices [*dims]; or null. Lists that nest
+   too deeply for a view have none. */
+static PyObject *find_large(PyObject *object, Py_ssize_t index[VIEW_DIMS], int *dims)
+{
+    int overflow = 0;
+    if (PyLong_Check(object))
+        PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (overflow != 0)
+        return object;
+    const int depth = *dims;
+    if ((!PyList_Check(object) && !PyTuple_Check(object)) || depth == VIEW_DIMS)
+        return NULL;
+    for (Py_ssize_t i = 0; i < PySequence_Size(object); i++) {
+        PyObject *item = PyList_Check(object) ? PyList_GetItem(object, i) : PyTuple_GetItem(object, i);
+        *dims = depth + 1;
+        index[depth] = i;
+        PyObject *found = item != NULL ? find_large(item, index, dims) : NULL;
+        if (found != NULL)
+            return found;
+    }
+    *dims = depth;
+    return NULL;
+}
+
+/* Raises IndexError, in place of another exception if there is one, for a number or a list with an integer that int64
+   cannot hold. Returns whether it did. */
+static bool refuse_large(PyObject *object, const char *what)
+{
+    Py_ssize_t index[VIEW_DIMS];
+    int dims = 0;
+    PyObject *kind, *error, *trace;
+    PyErr_Fetch(&kind, &error, &trace);
+    PyObject *large = find_large(object, index, &dims);
+    if (large == NULL) {
+        PyErr_Restore(kind, error, trace);
+        return false;
+    }
+    Py_XDECREF(kind);
+    Py_XDECREF(error);
+    Py_XDECREF(trace);
+    PyObject *place = shape_text(dims, index);
+    if (place != NULL && dims > 0)
+        PyErr_Format(PyExc_IndexError, "%s has %S at %U, which is out of range: it does not fit in 64 bits with a sign",
+                     what, large, place);
+    else if (place != NULL)
+        PyErr_Format(PyExc_IndexError, "%s is %S, which is out of range: it does not fit in 64 bits with a sign", what,
+                     large);
+    Py_XDECREF(place);
+    return true;
+}
+
 /* Makes an array of a list, a number or an object that NumPy can convert, and fills in its view. */
 static int view_of_list(struct view *view, PyObject *object, const char *what, enum dtype wanted)
 {
@@ -256,11 +327,17 @@ static int view_of_list(struct view *view, PyObject *object, const char *what, e
         array = PyObject_CallMethod(numpy, "asarray", "Os", object, dtype_infos[wanted].name);
     else
         array = PyObject_CallMethod(numpy, "asarray", "(O)", object);
-    if (array == NULL)
+    int failed = -1;
+    if (array != NULL)
+        failed = numpy_is_direct() ? view_of_numpy(view, array, numpy_fields(array), what)
+                                   : view_of_buffer(view, array, what);
+    Py_XDECREF(array);
+    /* Of integers that int64 cannot hold NumPy makes float64, uint64, objects or an error of its own. */
+    if ((failed || view->dtype == DTYPE_F64 || view->dtype == DTYPE_U64) && refuse_large(object, what)) {
+        if (!failed)
+            view_release(view);
         return -1;
-    int failed =
-        numpy_is_direct() ? view_of_numpy(view, array, numpy_fields(array), what) : view_of_buffer(view, array, what);
-    Py_DECREF(array);
+    }
     if (failed == 0)
         view->writable = false; /* what is written to the array need not reach the object */
     /* NumPy gives an empty list the type float64, although there is no number in it. */
@@ -590,7 +667,7 @@ inlay_id_type view_ids(struct view *view, const char *what)
 int view_borrow_offsets(struct view *view, PyObject *offsets, const struct view *ids)
 {
     if (ids->dims != 1) {
-        PyErr_Format(PyExc_ValueError, "ids has %d dimensions, expected 1 with offsets", ids->dims);
+        PyErr_Format(PyExc_ValueError, "ids has %d dimensions, expected 1 with offsets: ids.reshape(-1)", ids->dims);
         return -1;
     }
     if (view_borrow(view, offsets, "offsets", DTYPE_UNKNOWN) < 0 || view_ids(view, "offsets") == 0 ||

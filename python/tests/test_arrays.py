@@ -14,6 +14,7 @@ def test_integers(table, way, name):
     ids = numpy.array([[1, 49], [7, 0]], name)
     numpy.testing.assert_array_equal(inlay.Layer(table)(ids), table[ids])
     numpy.testing.assert_array_equal(inlay.Layer(table)(ids[:, ::-1]), table[ids[:, ::-1]])
+    numpy.testing.assert_array_equal(inlay.Layer(table)(ids[0, 1, ...]), table[49])  # of no dimension
     with pytest.raises(IndexError, match=r"^id 50 at \[1, 0\] is not in the table$"):
         inlay.Layer(table)(ids + numpy.array([[0, 0], [43, 0]], name))
 

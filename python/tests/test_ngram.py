@@ -394,7 +394,7 @@ BAD_CALLS = [
         ValueError,
         "offsets[1] is 3: offsets begin at 0, never decrease and end at the number of tokens, 2",
     ),
-    (([[1, 2]],), {"offsets": [0, 2]}, ValueError, "ids has 2 dimensions, expected 1 with offsets"),
+    (([[1, 2]],), {"offsets": [0, 2]}, ValueError, "ids has 2 dimensions, expected 1 with offsets: ids.reshape(-1)"),
     (([1.5],), {}, TypeError, "ids has elements of type float64, expected integers"),
     (([1],), {"first_column": 4}, ValueError, "0 columns from 4 on are not in [0, 4)"),
     (([1],), {"columns": 5}, ValueError, "5 columns from 0 on are not in [0, 4)"),
@@ -434,7 +434,7 @@ def test_bad_tables(tables, ids):
         ([None, tables[1]], "column 0 is of table 0, which was not given"),
         ([tables[0], tables[1][:, :8]], "tables[1] has dim 8, and other tables have 12"),
         ([tables[0], tables[1][:41]], "tables[1] has 41 rows, and column 1 needs 42"),
-        ([tables[0], inlay.Table(tables[1], first_row=0, vocab=80)], "tables[1] is a shard"),
+        ([tables[0], inlay.Table(tables[1], first_row=0, vocab=80)], "tables[1] is a shard: n-grams take whole tables"),
     ]:
         with pytest.raises(ValueError) as error:
             ngram(ids, given)

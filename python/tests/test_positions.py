@@ -231,9 +231,9 @@ def test_rotary_of_three_rows(model, dtype):
     "arguments, error, text",
     [
         (([1], 7), ValueError, "dim is 7, not an even number"),
-        (([1, 2], 8, 1e4, {"mrope_section": [1, 1, 2]}), ValueError, r"shape \[2\]; with mrope_section it is \[3, ...\]"),
+        (([1, 2], 8, 1e4, {"mrope_section": [1, 1, 2]}), ValueError, r"shape \[2\]; with mrope_section it is \[3, "),
         ((1, 8, 1e4, {"mrope_section": [1, 1, 2]}), ValueError, r"shape \[\]; with mrope_section"),
-        (([1, 2, 3], 8, 1e4, {"mrope_section": [1, 1, 1]}), ValueError, r"\[1, 1, 1\], not three numbers whose sum is .* 4"),
+        (([1, 2, 3], 8, 1e4, {"mrope_section": [1, 1, 1]}), ValueError, r"\[1, 1, 1\], not .* whose sum is .* 4"),
         (([1, 2, 3], 8, 1e4, {"mrope_section": [2, 2]}), ValueError, "not three numbers"),
         (([1, 2, 3], 8, 1e4, {"mrope_section": [-1, 1, 4]}), ValueError, "not three numbers"),
         (([[1], [2], [-3]], 8, 1e4, {"mrope_section": [1, 1, 2]}), IndexError, r"position -3 at \[2, 0\]"),

@@ -23,7 +23,8 @@ from ngrams import broken, compare, definitions, source
 MODELS = [
     ("Qwen2VLRotaryEmbedding", "qwen2_vl", {"type": "mrope", "mrope_section": [16, 24, 24]}, 128, "halves"),
     ("Qwen2_5_VLRotaryEmbedding", "qwen2_5_vl", {"type": "mrope", "mrope_section": [16, 24, 24]}, 128, "halves"),
-    ("Qwen3VLTextRotaryEmbedding", "qwen3_vl", {"mrope_interleaved": True, "mrope_section": [24, 20, 20]}, 128, "halves"),
+    ("Qwen3VLTextRotaryEmbedding", "qwen3_vl", {"mrope_interleaved": True, "mrope_section": [24, 20, 20]}, 128,
+     "halves"),
     ("Qwen3VLMoeTextRotaryEmbedding", "qwen3_vl_moe", {"mrope_interleaved": True, "mrope_section": [24, 20, 20]}, 128,
      "halves"),
     ("Qwen3_5TextRotaryEmbedding", "qwen3_5",
