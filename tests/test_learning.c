@@ -520,7 +520,7 @@ START_TEST(explanations_say_what_was_learnt)
             INLAY_OK);
     const inlay_learnt after = learnt_of(layer);
     EXPECT(memcmp(&before, &after, sizeof before) == 0, "explaining has learnt");
-    snprintf(parts, sizeof parts, "(%u parts)", (unsigned)before.samples[2]);
+    snprintf(parts, sizeof parts, "the fastest of %u parts", (unsigned)before.samples[2]);
     EXPECT(strstr(text, "prefetch:") != NULL && strstr(text, parts) != NULL &&
                strstr(text, inlay_strategies[before.prefetch[2]].text) != NULL,
            "%s", text);

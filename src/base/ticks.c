@@ -23,15 +23,15 @@ static uint64_t read_counter(void)
 #endif
 }
 
-static _Atomic(uint64_t (*)(void)) in_use;
+static _Atomic(uint64_t (*)(void)) replacement;
 
 uint64_t inlay_ticks(void)
 {
-    uint64_t (*const clock)(void) = atomic_load_explicit(&in_use, memory_order_relaxed);
+    uint64_t (*const clock)(void) = atomic_load_explicit(&replacement, memory_order_relaxed);
     return clock != NULL ? clock() : read_counter();
 }
 
 void inlay_ticks_use(uint64_t (*clock)(void))
 {
-    atomic_store_explicit(&in_use, clock, memory_order_relaxed);
+    atomic_store_explicit(&replacement, clock, memory_order_relaxed);
 }

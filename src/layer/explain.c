@@ -81,7 +81,7 @@ static void print_stores_and_prefetch(struct text *text, const struct inlay_plan
     const inlay_prefetch strategy = inlay_fixed_strategy(&plan->moves.options, plan->moves.options.computes);
     print(text, "\nprefetch:  %s: %s", inlay_strategies[strategy].text, plan->prefetch_reason);
     if (plan->moves.options.learns != NULL)
-        print(text, " (%u parts)", (unsigned)samples);
+        print(text, ": the fastest of %u parts that were timed", (unsigned)samples);
     print(text, "\n");
 }
 

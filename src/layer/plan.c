@@ -146,7 +146,7 @@ static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *wo
         inlay_learner_join(work->learner, all_bytes, all_bytes / (plan->across_positions * plan->across_sequences),
                            plan->by_sequence, options);
     if (options->learns != NULL)
-        plan->prefetch_reason = "the fastest so far of those that the layer has timed";
+        plan->prefetch_reason = "what the layer has learnt";
 }
 
 /* Cuts along positions first, because parts side by side in the batch each read or compute the same position rows. */

@@ -158,7 +158,7 @@ static bool is_others_turn(const struct inlay_options *options, uint32_t turn, b
 }
 
 /* Chooses the strategy of the next part: the best one, or in its turn another. */
-static inlay_prefetch choose(const struct inlay_options *options, bool computes)
+static inlay_prefetch next_strategy(const struct inlay_options *options, bool computes)
 {
     struct inlay_class *class = options->learns;
     const uint32_t turn = add_one(&class->turns[computes]);
@@ -236,7 +236,7 @@ void inlay_pace_learn(struct inlay_pace *pace)
 {
     const struct inlay_options *options = pace->options;
     pace->computes = options->computes != (options->whole && options->tries_source);
-    pace->prefetch = choose(options, pace->computes);
+    pace->prefetch = next_strategy(options, pace->computes);
     if (options->whole)
         restart(pace, SIZE_MAX, is_in_use(options->learns, pace->computes, pace->prefetch));
     else /* the first part pays for what the caller has left in the caches */
@@ -254,7 +254,7 @@ void inlay_pace_source(struct inlay_pace *pace, bool computes)
 {
     const bool parts = pace->options->learns != NULL && !pace->options->whole;
     if (computes != pace->computes)
-        pace->prefetch = parts ? choose(pace->options, computes) : inlay_fixed_strategy(pace->options, computes);
+        pace->prefetch = parts ? next_strategy(pace->options, computes) : inlay_fixed_strategy(pace->options, computes);
     pace->computes = computes;
     if (parts)
         restart(pace, INLAY_LEARN_SKIPPED_BYTES, false);
@@ -265,7 +265,7 @@ bool inlay_pace_look(struct inlay_pace *pace)
     const inlay_prefetch before = pace->prefetch;
     if (pace->timed) {
         record_pace(pace);
-        pace->prefetch = choose(pace->options, pace->computes);
+        pace->prefetch = next_strategy(pace->options, pace->computes);
     }
     const bool changes = pace->prefetch != before;
     restart(pace, changes ? INLAY_LEARN_SKIPPED_BYTES : INLAY_LEARN_PART_BYTES, !changes);
