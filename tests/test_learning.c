@@ -412,6 +412,7 @@ START_TEST(bits_stay_while_learning)
     const inlay_learnt learnt = learnt_of(on);
     for (int i = 0; i < INLAY_LEARNT_CLASSES; i++)
         EXPECT(learnt.samples[i] > 0, "class %d has learnt nothing", i);
+    EXPECT((learnt.stores[2] != INLAY_STORES_AUTOMATIC) == tested->streams, "stores %d of 16 MiB", learnt.stores[2]);
     EXPECT(samples_of(off) == 0, "a layer that does not learn has %u samples", samples_of(off));
     inlay_layer_destroy(on);
     inlay_layer_destroy(off);
@@ -581,6 +582,7 @@ END_TEST
 
 int main(int argc, char **argv)
 {
+    variable_set("INLAY_CPU", "unknown"); /* on which stores are learnt too */
     return RUN_TESTS(argc, argv, "learning", make_fixture, free_fixture, the_fastest_is_found, trying_has_a_bound,
                      a_change_is_followed, the_faster_source_is_found, small_differences_do_not_count,
                      only_what_a_loop_can_do, small_calls_are_not_timed, parts_count_and_not_the_call,
