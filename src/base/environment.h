@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Variables of the environment. Only what runs once per process reads them: a program may change its environment, which
- * is no more safe for threads than the C library makes it.
+ * Variables of the environment. Only what runs once per process or makes a handle reads them: a program may change its
+ * environment, which is no more safe for threads than the C library makes it.
  */
 #ifndef INLAY_BASE_ENVIRONMENT_H
 #define INLAY_BASE_ENVIRONMENT_H
