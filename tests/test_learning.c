@@ -466,6 +466,7 @@ START_TEST(what_was_learnt_is_given_on)
     fixture.spec.learnt = &learnt;
     inlay_layer *layer = make_layer_of(&fixture.spec);
     const inlay_learnt again = learnt_of(layer);
+    EXPECT(memcmp(again.samples, learnt.samples, sizeof learnt.samples) == 0, "a third layer would begin with nothing");
     EXPECT(memcmp(again.prefetch, learnt.prefetch, sizeof learnt.prefetch) == 0 &&
                memcmp(again.computes, learnt.computes, sizeof learnt.computes) == 0 &&
                memcmp(again.stores, learnt.stores, sizeof learnt.stores) == 0,

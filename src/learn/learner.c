@@ -326,6 +326,7 @@ void inlay_learner_begin(struct inlay_learner *learner, const inlay_learnt *lear
     for (int i = 0; i < INLAY_LEARNT_CLASSES; i++)
         if (learnt->samples[i] > 0) {
             const bool computes = learnt->computes[i] == 1;
+            store(&learner->classes[i].given, learnt->samples[i]);
             store(&learner->classes[i].best[computes], learnt->prefetch[i]);
             store(&learner->classes[i].computes, computes ? COMPUTES_YES : COMPUTES_NO);
         }
@@ -343,7 +344,7 @@ void inlay_learner_read(const struct inlay_learner *learner, inlay_learnt *learn
         const bool computes = load(&class->computes) == COMPUTES_YES;
         learnt->prefetch[i] = (uint8_t)load(&class->best[computes]);
         learnt->computes[i] = computes;
-        learnt->samples[i] = 0;
+        learnt->samples[i] = load(&class->given);
         for (int source = 0; source < 2; source++)
             for (int s = 0; s < INLAY_STRATEGIES; s++)
                 learnt->samples[i] += load(&class->arms[source][s].count);

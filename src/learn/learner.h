@@ -40,6 +40,7 @@ struct inlay_class {
     _Atomic(uint32_t) turns[2];                 /* parts that have chosen so far */
     _Atomic(uint32_t) computes;                 /* the faster source; COMPUTES_UNKNOWN: not chosen yet */
     _Atomic(uint32_t) calls;                    /* that could have either source */
+    _Atomic(uint32_t) given;                    /* samples of the layer whose learning this one began with */
     _Atomic(uint32_t) used;                     /* by the last call that was timed as a whole: strategy and source */
 };
 
