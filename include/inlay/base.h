@@ -80,11 +80,11 @@ INLAY_API int inlay_name_equal(const char *a, const char *b);
 /* ---- The ISA in use --------------------------------------------------------------------------------------------- */
 
 /**
- * Chooses the kernels and finds the thresholds (inlay_tuning_default()) now instead of in the first call. The choice is
- * the best ISA that the CPU and the operating system run, or the one that the environment variable INLAY_ISA names (a
- * name that inlay_isa_at() returns, "scalar" for example). INLAY_ISA is ignored if it names no ISA that runs here or if
- * the process is privileged (secure_getenv; Windows has no set-user-ID programs). The environment is read once per
- * process.
+ * Chooses the kernels and asks the CPU for its kind and caches (inlay_tuning_default()) now instead of in the first
+ * call. The choice is the best ISA that the CPU and the operating system run, or the one that the environment variable
+ * INLAY_ISA names (a name that inlay_isa_at() returns, "scalar" for example). INLAY_ISA is ignored if it names no ISA
+ * that runs here or if the process is privileged (secure_getenv; Windows has no set-user-ID programs). The environment
+ * is read once per process.
  */
 INLAY_API void inlay_init(void);
 

@@ -63,7 +63,8 @@
  *   the functions named create and destroy, functions allocate no memory, take no lock and use less than 64 KiB of
  *   stack (in optimised builds). They make no system call either, except for those named huge_pages, and for the
  *   first call of all, or inlay_init() before it, which asks the CPU and reads the environment and small files. After
- *   inlay_init() they may be called in a signal handler, except for inlay_forward_explain().
+ *   inlay_init() they may be called in a signal handler, except for inlay_forward_explain(). Calls change nothing in a
+ *   handle but what a layer learns of its speed, in atomic variables, which changes no result.
  * - Specs, views, batches and tunings begin with their size, so that later versions can append fields; the
  *   functions named default, and the constructors of views and batches, fill it in. A struct larger than this
  *   version knows is accepted if the rest of it is zero. A size above 1024 is an error. Fields named `reserved`

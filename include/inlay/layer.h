@@ -109,13 +109,13 @@ INLAY_API inlay_tuning inlay_tuning_default(void);
 
 /** What is known of this CPU. */
 typedef struct inlay_tuning_source {
-    size_t size;          /**< sizeof(inlay_tuning_source) */
-    const char *measured; /**< the kind of CPU that was measured, such as "AMD Zen 4"; null: not this one */
-    size_t l1_bytes;      /**< data cache of a core, as the CPU or the operating system reports it; 0: no report */
-    size_t l2_bytes;      /**< likewise. Calls whose rows L2 holds prefetch less */
-    size_t l3_bytes;      /**< likewise. Nothing follows it, since virtual machines report any size */
-    uint32_t learns_stores; /**< 1: which stores suit the consumer of an output was not measured on such CPUs, and layers
-                                 time both kinds for outputs of 4 MiB and more; 0: stream_bytes was measured */
+    size_t size;            /**< sizeof(inlay_tuning_source) */
+    const char *measured;   /**< the kind of CPU that was measured, such as "AMD Zen 4"; null: not this one */
+    size_t l1_bytes;        /**< data cache of a core, as the CPU or the operating system reports it; 0: no report */
+    size_t l2_bytes;        /**< likewise. Calls whose rows L2 holds prefetch less */
+    size_t l3_bytes;        /**< likewise. Nothing follows it, since virtual machines report any size */
+    uint32_t learns_stores; /**< 1: which stores suit the consumer of an output was not measured on such CPUs, and
+                               layers time both kinds for outputs of 4 MiB and more; 0: stream_bytes was measured */
     uint32_t reserved;      /**< 0 */
     char cpu[48];           /**< the name that the CPU gives itself, in ASCII; empty: none */
 } inlay_tuning_source;
@@ -125,7 +125,7 @@ INLAY_API inlay_tuning_source inlay_tuning_default_source(void);
 
 /** Whether a layer times parts of its own calls. */
 typedef enum inlay_learning {
-    INLAY_LEARNING_ON = 0,  /**< unless it has a tuning, or the environment variable INLAY_LEARNING is "off" */
+    INLAY_LEARNING_ON = 0,  /**< unless it has a tuning, or INLAY_LEARNING is "off" in the environment */
     INLAY_LEARNING_OFF = 1, /**< it keeps what it begins with */
 } inlay_learning;
 

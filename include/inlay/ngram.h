@@ -221,8 +221,8 @@ typedef struct inlay_ngram_lookup {
     size_t table_count;               /**< number of tables */
     size_t first_column;              /**< the first column that is gathered, < column_count */
     size_t columns;                   /**< number of columns, >= 1, or INLAY_NGRAM_COLUMNS_REST */
-    const inlay_tuning *tuning;       /**< thresholds of prefetch, whose blocks are counted in bytes of the tables, and
-                                           of stores; null: inlay_tuning_default() */
+    const inlay_tuning *tuning;       /**< prefetch, which is INLAY_PREFETCH_L2_BLOCKS if automatic, and stream_bytes;
+                                           null: inlay_tuning_default() */
     float scale;                      /**< factor of every row, 0 included */
     inlay_ngram_combine combine;      /**< what becomes of the rows of a token */
     inlay_element_type out_type;      /**< INLAY_F32, INLAY_F16 or INLAY_BF16: rounded once, to nearest even; NaN stays
