@@ -29,25 +29,30 @@ def ptrace(request, process, number=0):
 
 
 def trace(args, actions, watched=None):
-    """Runs the command and does actions {number: function} before its system calls. Returns (exit code, number of calls,
-    number of the first call with the file `watched` open)."""
+    """Runs the command and does actions {number: function} before its system calls. Returns (exit code, numbers of the
+    calls with the file `watched` open or a temporary file there)."""
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen(COMMAND + list(args), preexec_fn=lambda: ptrace(TRACEME, 0), **quiet)
     last = max(actions, default=sys.maxsize)
-    stops, first = -1, None  # it stops once when it begins, then at the entry and the exit of each call
+    stops, busy = -1, []  # it stops once when it begins, then at the entry and the exit of each call
     while True:
         _, status = os.waitpid(process.pid, 0)
         if not os.WIFSTOPPED(status):
             process.returncode = os.waitstatus_to_exitcode(status)
-            return process.returncode, (stops + 1) // 2, first
+            return process.returncode, busy
         stops += 1
         entered = stops // 2 if stops % 2 == 1 else None
         if entered in actions:
             actions[entered]()
-        if watched is not None and first is None and entered is not None and is_open(process.pid, watched):
-            first = entered
+        if watched is not None and entered is not None and (temporaries() or is_open(process.pid, watched)):
+            busy.append(entered)
         request = SYSCALL if (stops + 1) // 2 <= last else CONTINUE
         ptrace(request, process.pid, 0 if os.WSTOPSIG(status) == signal.SIGTRAP else os.WSTOPSIG(status))
+
+
+def temporaries():
+    """The names of temporary files in the current folder."""
+    return [name for name in os.listdir(".") if re.search(r"\.\d+\.\d+$", name)]
 
 
 def is_open(process, name):
@@ -124,7 +129,7 @@ class Folder:
             with file:
                 kept = os.fstat(file.fileno()).st_nlink > 0 and file.read() == OTHER
                 check(kept or force, f"{what}: a file is replaced without --force")
-        left = [name for name in os.listdir(".") if re.search(r"\.\d+\.\d+$", name)]
+        left = temporaries()
         if again:  # an input may have the temporary name then, but nothing else
             left = [name for name in left if read(name) not in self.contents]
         check(not left, f"{what}: temporary files stay", left)
@@ -134,14 +139,14 @@ ACTIONS = ("hard_link", "link", "move", "swap", "other", "remove")
 
 
 def race(args, folder, actions):
-    """Runs the command with actions {call: name of one}. Returns the number of its calls, and of the first one with the
-    input open."""
+    """Runs the command with actions {call: name of one}. Returns the numbers of the calls with the input open or a
+    temporary file there."""
     what = f"{' '.join(args)}: {', '.join(f'{name} before call {call}' for call, name in actions.items())}"
     functions = {call: getattr(folder, name) for call, name in actions.items()}
-    code, calls, first = trace(args, functions, None if actions else folder.inputs[0].name)
+    code, busy = trace(args, functions, None if actions else folder.inputs[0].name)
     check(code in (0, 1), f"{what}: ends", code)
     folder.check(what, "--force" in args, len(actions) > 1)
-    return calls, first
+    return busy
 
 
 def cases():
@@ -162,11 +167,13 @@ def test_races():
     for args, inputs, outs, actions in cases():
         forced = (*args, "--force")
         for command, old in (args, None), (args, "a device"), (forced, None), (forced, "a file"):
-            calls, first = race(command, Folder(inputs, outs, old), {})
-            for action, call in itertools.product(actions, range(first, calls)):
+            busy = race(command, Folder(inputs, outs, old), {})
+            end = max(busy) + 20  # a device is opened behind the inputs
+            for action, call in itertools.product(actions, range(min(busy), end)):
                 race(command, Folder(inputs, outs, old), {call: action})
-            # The last calls are those that rename: another action before the first is undone.
-            for call, later, action in itertools.product(range(calls - 24, calls), (1, 2, 3), ("other", "move_last")):
+            # The last calls with a temporary file are those that rename: another action before the first is undone.
+            calls = range(max(busy) - 12, max(busy) + 1)
+            for call, later, action in itertools.product(calls, (1, 2, 3), ("other", "move_last")):
                 if old == "a file":
                     race(command, Folder(inputs, outs, old), {call: "move", call + later: action})
 
