@@ -8,11 +8,12 @@
 
 #include <string.h>
 
-/* Begins a tile that adds rows times `scale` to the floats in `sum`, or replaces these by its one row. */
-static void begin_pooled(struct inlay_tile *tile, const struct inlay_part *part, float scale, bool adds)
+/* Begins a tile that adds rows to the floats in `sum`, or replaces these by its one row. */
+static void begin_pooled(struct inlay_tile *tile, const struct inlay_part *part, bool adds)
 {
+    const struct inlay_work *work = part->work;
     /* sum_rows() has prefetched the rows */
-    inlay_tile_begin(tile, &part->plan->moves, NULL, part->work->tokens, scale, part->work->tokens->dim, adds,
+    inlay_tile_begin(tile, &part->plan->moves, NULL, work->tokens, work->spec->scale, work->tokens->dim, adds,
                      INLAY_F32);
     tile->call.stream = false;
 }
@@ -34,7 +35,7 @@ static void sum_addresses(const struct inlay_part *part, struct inlay_sequence s
         n = done == 0 ? 1 : inlay_least(sequence.count - done, INLAY_BLOCK_ROWS);
         prefetch->done = inlay_prefetch_tokens(part, token, n, prefetch->done, prefetch->end);
         if (done <= 1)
-            begin_pooled(&tile, part, work->spec->scale, done > 0);
+            begin_pooled(&tile, part, done > 0);
         inlay_row_addresses(work, token, n, tile.rows);
         for (size_t i = 0; i < n; i++)
             tile.positions[i] = tile.out[i] = sum;
@@ -62,13 +63,12 @@ static size_t sum_rows(const struct inlay_part *part, struct inlay_sequence sequ
         prefetch->done = inlay_prefetch_tokens(part, token, 1, prefetch->done, prefetch->end);
         if (inlay_row_and_id_of(work, token, &row, &id) != INLAY_ROW)
             continue;
-        /* A tile has one factor, so rows with weights are tiles of their own. The first row is not added to zeros,
-           which would turn -0 into 0. */
-        const bool own_tile = weighted || pooled == 0;
-        if (own_tile || pooled == 1)
-            begin_pooled(&tile, part, inlay_pooled_factor(work, token, id), pooled > 0);
+        /* The first row is not added to zeros, which would turn -0 into 0. */
+        if (pooled <= 1)
+            begin_pooled(&tile, part, pooled > 0);
+        tile.call.scale = inlay_pooled_factor(work, token, id);
         inlay_tile_append(&tile, inlay_row_place(work->tokens, row, 0), sum, sum);
-        if (own_tile)
+        if (weighted || pooled == 0) /* a call of the kernel has one factor */
             inlay_tile_run(&tile);
         pooled++;
     }

@@ -112,17 +112,21 @@ size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t
         return prefetched;
     const size_t next = inlay_least(end, token + ahead + rows);
     const bool scaled = inlay_row_formats[work->tokens->type].scales != INLAY_SCALES_NONE;
+    const unsigned char *weights = work->spec->token_weights;
     while (prefetched < next) {
         const unsigned char *found[INLAY_BLOCK_ROWS], *scales[INLAY_BLOCK_ROWS];
         size_t n = 0;
-        if (inlay_addresses_suffice(work)) {
+        if (weights == NULL && inlay_addresses_suffice(work)) {
             n = inlay_least(next - prefetched, INLAY_BLOCK_ROWS);
             inlay_row_addresses(work, prefetched, n, found);
             prefetched += n;
         }
         for (; prefetched < next && n < INLAY_BLOCK_ROWS; prefetched++) {
             size_t row;
-            if (inlay_row_of(work, prefetched, &row) == INLAY_ROW) {
+            uint64_t id;
+            if (inlay_row_and_id_of(work, prefetched, &row, &id) == INLAY_ROW) {
+                if (weights != NULL)
+                    inlay_prefetch_line(weights + (size_t)id * sizeof(float), true);
                 const struct inlay_row_place place = inlay_row_place(work->tokens, row, 0);
                 found[n] = place.row;
                 scales[n++] = place.scales;
