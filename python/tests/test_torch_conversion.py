@@ -23,9 +23,10 @@ nn = torch.nn
 
 @pytest.fixture(autouse=True)
 def layers(monkeypatch):
-    """The arguments of the layers that were computed; also of few tokens, so that tests are short."""
+    """The arguments of the layers that were computed; also of small outputs, so that tests are short."""
     calls = []
-    monkeypatch.setattr(conversion, "LEAST_TOKENS", 200)
+    monkeypatch.setattr(conversion, "LEAST_BYTES", 200 * 32 * 4)
+    monkeypatch.setattr(conversion, "LEAST_BYTES_OF_PAGES", 200 * 32 * 2)
     embed = conversion.embed
 
     def record(owner, given):
@@ -110,6 +111,42 @@ def test_small_calls_training_and_compilers_take_the_way_of_torch(layers):
     with torch.no_grad():
         torch.compile(model, fullgraph=True, backend="aot_eager")(torch.randint(99, (8, 60)))
     assert not layers
+
+
+@pytest.mark.parametrize(
+    "dtype, dim, tokens, pending",
+    [
+        (torch.float32, 256, 8191, False),
+        (torch.float32, 256, 8192, True),
+        (torch.float32, 4096, 512, True),
+        (torch.bfloat16, 256, 16384, False),
+        (torch.bfloat16, 4096, 4095, False),
+        (torch.float16, 4096, 4096, True),
+    ],
+)
+def test_outputs_are_small_by_their_bytes(monkeypatch, dtype, dim, tokens, pending):
+    monkeypatch.undo()
+    table = nn.Embedding(9, dim, padding_idx=-1, dtype=dtype)
+    ids = torch.randint(9, (tokens,))
+    before = table(ids).detach()
+    inlay.torch.convert(table)
+    with torch.no_grad():
+        rows = table(ids)
+    assert (type(rows) is conversion.PendingRows) is pending
+    assert torch.equal(rows, before)
+
+
+def test_rows_alone_are_left_to_torch_from_then_on(monkeypatch):
+    monkeypatch.setattr(conversion, "LEAST_BYTES_OF_PAGES", 400 * 32 * 4)
+    table, ids = nn.Embedding(99, 32), torch.randint(99, (400,))
+    expected = table(ids).detach()
+    inlay.torch.convert(table)
+    with torch.no_grad():
+        assert torch.equal(table(ids[:300]) * 2.0, expected[:300] * 2.0)
+        assert torch.equal(table(ids[:300]), expected[:300])
+        assert type(table(ids[:300])) is torch.Tensor
+        assert torch.equal(table(ids) * 2.0, expected * 2.0)  # large ones always wait, and show what happens to them
+        assert type(table(ids[:300])) is conversion.PendingRows
 
 
 def test_everything_else_computes_the_rows(layers):

@@ -7,6 +7,7 @@ else happens to them computes them, by one layer of all that was noted.
 """
 
 import dataclasses
+import weakref
 from typing import Any, Callable, NamedTuple, Optional
 
 import torch
@@ -16,8 +17,15 @@ from torch.utils import _pytree
 from .modules import EmbeddingBag, plain_options
 from .operators import Arguments, embed, fits, is_recorded
 
-# Fewer tokens take PyTorch no more time than noting what happens to them and one pass (python/bench/models.py).
-LEAST_TOKENS = 2000
+# Smaller outputs take PyTorch no more time than noting what happens to them and one pass (python/bench/models.py).
+LEAST_BYTES = 8 << 20
+
+# The same for rows of 16 bits, and for rows that nothing happens to, which one pass does not save from being read
+# again. PyTorch's larger outputs are new pages in each call, since glibc's malloc() keeps none of them.
+LEAST_BYTES_OF_PAGES = 32 << 20
+
+# The embeddings whose latest rows were needed as they were.
+_alone: "weakref.WeakSet[nn.Module]" = weakref.WeakSet()
 
 
 class Term(NamedTuple):
@@ -67,6 +75,8 @@ class PendingRows(Tensor):
                     "a table was changed in place before the rows of a converted embedding were computed; "
                     "inlay.torch.restore() the model, or use its rows before the change"
                 )
+            alone = len(self.terms) == 1 and self.factor == 1.0 and self.norm is None
+            (_alone.add if alone else _alone.discard)(self.owner)
             with torch.no_grad():
                 self.rows = embed(self.owner, self._arguments())
         return self.rows
@@ -232,12 +242,15 @@ class ConvertedEmbedding(nn.Embedding):
     original: type = nn.Embedding
 
     def forward(self, input: Tensor) -> Tensor:
-        # The number of tokens comes first, since looking at the weights takes a call of few tokens microseconds.
-        if input.numel() < LEAST_TOKENS or type(input) is not Tensor or is_recorded() or _trains(self.weight):
+        elements, table = input.numel() * self.embedding_dim, self.weight
+        if elements * 4 < LEAST_BYTES:  # what nn.Embedding does, in less time than the question takes
+            return torch.embedding(table, input, -1 if self.padding_idx is None else self.padding_idx)
+        if type(input) is not Tensor or is_recorded() or _trains(table) or not fits(Arguments(input, table)):
             return super().forward(input)
-        if not fits(Arguments(input, self.weight)):
+        needs_pages = table.dtype != torch.float32 or self in _alone
+        if needs_pages and elements * table.element_size() < LEAST_BYTES_OF_PAGES:
             return super().forward(input)
-        return PendingRows(self, (*input.shape, self.embedding_dim), (_term(self.weight, input),))
+        return PendingRows(self, (*input.shape, self.embedding_dim), (_term(table, input),))
 
 
 class ConvertedEmbeddingBag(EmbeddingBag):
@@ -280,7 +293,7 @@ def convert(model: nn.Module) -> Report:
     """Lets inlay compute the input layers of a model in inference, in place, and reports what was replaced.
 
     Each torch.nn.Embedding and EmbeddingBag gets a subclass as its class; parameters, names and state_dict() stay. Calls
-    of few tokens, training and torch.compile take PyTorch's way.
+    of small outputs, training and torch.compile take PyTorch's way.
     """
     report = Report({}, {})
     for name, module in model.named_modules():
