@@ -82,6 +82,7 @@ class Layer:
         threads: Optional[int] = None,
         token_mapping: Optional[Array] = None,
         token_weights: Optional[Array] = None,
+        learning: bool = True,
     ) -> None: ...
     def __call__(
         self,

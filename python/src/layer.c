@@ -120,18 +120,20 @@ static PyObject *layer_new(PyTypeObject *type, PyObject *args, PyObject *options
                             "norm",      "padding_id",    "bad_id",          "substitute_id",
                             "zero_rows", "position_mode", "clamp_positions", "segments_first",
                             "pooling",   "dtype",         "stores",          "cached_positions",
-                            "threads",   "token_mapping", "token_weights",   NULL};
+                            "threads",   "token_mapping", "token_weights",   "learning",
+                            NULL};
     PyObject *dtype = PyUnicode_FromString("float32");
     struct layer_options given = {NULL,    Py_None, Py_None, Py_None,  Py_None,  Py_None, Py_None,
                                   Py_None, Py_None, Py_None, Py_False, Py_False, Py_None, dtype,
-                                  Py_None, Py_None, Py_None, Py_None,  Py_None};
+                                  Py_None, Py_None, Py_None, Py_None,  Py_None,  Py_True};
     PyObject *self = NULL;
     if (dtype != NULL &&
-        PyArg_ParseTupleAndKeywords(
-            args, options, "O|$OOOOOOOOOOOOOOOOOO", names, &given.table, &given.scale, &given.positions,
-            &given.segments, &given.norm, &given.padding_id, &given.bad_id, &given.substitute_id, &given.zero_rows,
-            &given.position_mode, &given.clamp_positions, &given.segments_first, &given.pooling, &given.dtype,
-            &given.stores, &given.cached_positions, &given.threads, &given.token_mapping, &given.token_weights)) {
+        PyArg_ParseTupleAndKeywords(args, options, "O|$OOOOOOOOOOOOOOOOOOO", names, &given.table, &given.scale,
+                                    &given.positions, &given.segments, &given.norm, &given.padding_id, &given.bad_id,
+                                    &given.substitute_id, &given.zero_rows, &given.position_mode,
+                                    &given.clamp_positions, &given.segments_first, &given.pooling, &given.dtype,
+                                    &given.stores, &given.cached_positions, &given.threads, &given.token_mapping,
+                                    &given.token_weights, &given.learning)) {
         allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
         self = allocate(type, 0); /* zeroed */
     }
@@ -243,8 +245,8 @@ int layer_init(PyObject *module)
          "Layer(table, *, scale=1, positions=None, segments=None, norm=None, padding_id=None, bad_id=\"error\", "
          "substitute_id=None, zero_rows=\"bare\", position_mode=\"sequential\", clamp_positions=False, "
          "segments_first=False, pooling=None, dtype=\"float32\", stores=\"automatic\", cached_positions=None, "
-         "threads=None, token_mapping=None, token_weights=None)\n--\n\nAn input layer: cast(dropout(norm(row * scale + "
-         "position + segment))). Calls are "
+         "threads=None, token_mapping=None, token_weights=None, learning=True)\n--\n\n"
+         "An input layer: cast(dropout(norm(row * scale + position + segment))). Calls are "
          "layer(ids, out=None, *, start=None, starts=None, offsets=None, padded=None, positions=None, segments=None, "
          "weights=None, dropout=0, key=0, step=0)."},
         {0, NULL},

@@ -130,7 +130,8 @@ static int read_choices(const struct layer_options *given, inlay_layer_spec *spe
     const int mode = option_value(given->position_mode, &option_position_modes, INLAY_POSITION_MODE_SEQUENTIAL);
     const int pooling = option_value(given->pooling, &option_poolings, INLAY_POOLING_NONE);
     const int clamp = PyObject_IsTrue(given->clamp_positions), first = PyObject_IsTrue(given->segments_first);
-    if (stores < 0 || bad_id < 0 || zero_rows < 0 || mode < 0 || pooling < 0 || clamp < 0 || first < 0)
+    const int learning = PyObject_IsTrue(given->learning);
+    if (stores < 0 || bad_id < 0 || zero_rows < 0 || mode < 0 || pooling < 0 || clamp < 0 || first < 0 || learning < 0)
         return -1;
     spec->stores = (inlay_stores)stores;
     spec->bad_id = (inlay_bad_id)bad_id;
@@ -139,6 +140,7 @@ static int read_choices(const struct layer_options *given, inlay_layer_spec *spe
     spec->pooling = (inlay_pooling)pooling;
     spec->clamp_positions = (uint16_t)clamp;
     spec->segments_first = (uint16_t)first;
+    spec->learning = learning ? INLAY_LEARNING_ON : INLAY_LEARNING_OFF;
     return 0;
 }
 

@@ -22,7 +22,7 @@ struct layer {
 struct layer_options {
     PyObject *table, *scale, *positions, *segments, *norm, *padding_id, *bad_id, *substitute_id, *zero_rows,
         *position_mode, *clamp_positions, *segments_first, *pooling, *dtype, *stores, *cached_positions, *threads,
-        *token_mapping, *token_weights;
+        *token_mapping, *token_weights, *learning;
 };
 
 /* Makes the layer that options describe. Returns -1 with an exception. */

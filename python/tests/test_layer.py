@@ -196,6 +196,15 @@ def test_threads_have_the_same_bits(rng, threads):
     assert "parts:     1:" not in inlay.Layer(table).explain(ids)
 
 
+def test_learning_is_explained_and_changes_nothing(rng):
+    large, ids = inlay.random(20000, 256, key=1), rng.integers(0, 20000, (8, 1024))
+    learns, keeps = inlay.Layer(large), inlay.Layer(large, learning=False)
+    for _ in range(4):
+        numpy.testing.assert_array_equal(learns(ids), keeps(ids))
+    assert "that the layer has timed" in learns.explain(ids) and "(0 parts)" not in learns.explain(ids)
+    assert "timed" not in keeps.explain(ids)
+
+
 def test_properties(table):
     layer = inlay.Layer(table, threads=3)
     assert (layer.dim, layer.dtype, layer.threads, layer.table.rows) == (12, "float32", 3, 50)
