@@ -27,7 +27,7 @@
 static constexpr std::size_t mib = std::size_t{1} << 20;
 static constexpr std::size_t most_bytes = 4096 * mib;
 static constexpr std::size_t data_begin = 4096; // of the file: after the header of safetensors
-static constexpr std::size_t page = 4096;
+static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 
 [[noreturn]] static void fail(const char *what)
 {

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { VOCAB = 8, DIM = 4, WORKERS = 2, BATCH = 2, PROMPT = 3, STEPS = 2, HUGE_PAGE = 2 << 20 };
+enum { VOCAB = 8, DIM = 4, WORKERS = 2, BATCH = 2, PROMPT = 3, STEPS = 2 };
 
 /* The prompts of one client, and the reply to it. */
 struct client {
@@ -63,12 +63,14 @@ static inlay_status forward(const inlay_layer *layer, struct client *client, con
     return status;
 }
 
-/* Returns memory for an output, or null: whole huge pages, which the system must know before the first write. */
+/* Returns memory for an output, or null: whole huge pages, if it nearly fills one, which the system must know before
+   the first write. */
 static void *make_output(size_t bytes)
 {
+    const size_t line = 64, huge = inlay_huge_pages_bytes(), unit = bytes >= huge / 2 ? huge : line;
+    const size_t whole = (bytes + unit - 1) / unit * unit;
     void *out = NULL;
-    size_t whole = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-    if (posix_memalign(&out, HUGE_PAGE, whole) != 0)
+    if (posix_memalign(&out, unit, whole) != 0)
         return NULL;
     inlay_huge_pages_advise(out, whole, NULL); /* it only makes calls faster: no failure needs handling */
     return out;

@@ -13,14 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where huge pages of 2 MiB can begin. Larger ones are not used for files. */
-#define HUGE_PAGE ((size_t)2 << 20)
-
-/* Every page is touched by one read at this distance; no system that is supported has smaller pages. */
-#define SMALL_PAGE ((size_t)4096)
-
-/* The most bytes that a mapping can have, with room to align it. */
-#define ADDRESS_SPACE ((size_t)PTRDIFF_MAX - 2 * HUGE_PAGE)
+/* The most bytes that a mapping can have, with room for the end of the last page. */
+#define ADDRESS_SPACE ((size_t)PTRDIFF_MAX - 0xffff)
 
 static const struct inlay_text no_name = {NULL, 0};
 
@@ -50,16 +44,21 @@ static int open_regular(const char *path, size_t most, size_t *size, inlay_file_
     return -1;
 }
 
+static size_t page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
 /* Reserves `size` bytes and returns them unreadable; at the address of a huge page, if they fill one. MAP_FAILED with
    errno. */
 static unsigned char *reserve(size_t size)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), more = size < HUGE_PAGE ? 0 : HUGE_PAGE;
+    const size_t page = page_bytes(), huge = inlay_huge_pages_bytes(), more = size < huge ? 0 : huge;
     size = (size + page - 1) / page * page;
     unsigned char *range = mmap(NULL, size + more, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (range == MAP_FAILED || more == 0)
         return range;
-    size_t before = (HUGE_PAGE - (uintptr_t)range % HUGE_PAGE) % HUGE_PAGE;
+    size_t before = (huge - (uintptr_t)range % huge) % huge;
     if (before > 0)
         munmap(range, before);
     if (before < more)
@@ -104,7 +103,8 @@ static inlay_file_status load(int file, const char *path, unsigned char *range, 
     if (mmap(range, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0) == MAP_FAILED)
         return inlay_file_fail_system(error, path, "cannot map it");
     inlay_huge_pages_advise(range, size, NULL);
-    for (size_t at = 0; at < size; at += SMALL_PAGE)
+    const size_t page = page_bytes();
+    for (size_t at = 0; at < size; at += page)
         (void)*(const volatile unsigned char *)(range + at);
     return INLAY_FILE_OK;
 }

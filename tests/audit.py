@@ -35,7 +35,7 @@ BASELINE = {
     "dispatch_caches.c.o": {"snprintf", *STRINGS},
     "dispatch_cpu.c.o": {"__cpu_model", "__cpu_features2", "__cpu_indicator_init", *STRINGS},
     "dispatch_dispatch.c.o": {"strcmp", "__cpu_model", "__cpu_features2", "__cpu_indicator_init"},
-    "base_huge_pages.c.o": {"madvise", "sysconf", "__errno_location"},
+    "base_huge_pages.c.o": {"madvise", "sysconf", "__errno_location", "inlay_read_file"},
     "base_memory.c.o": {"malloc", "free", "__errno_location"},
     "layer_explain.c.o": {"vsnprintf"},
     "layer_layer.c.o": {"strcmp"},

@@ -124,7 +124,7 @@ void close_file(void)
 size_t cached_pages(void)
 {
     size_t count = 0;
-    static unsigned char flags[32 * MIB / 4096];
+    static unsigned char flags[32 * MIB / 4096]; /* no system has smaller pages */
     for (size_t i = 0; i < file->mapping_count; i++) {
         const struct inlay_mapping *mapping = &file->mappings[i];
         const size_t pages = (mapping->size + page_bytes() - 1) / page_bytes();

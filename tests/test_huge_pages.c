@@ -6,6 +6,8 @@
 #define _GNU_SOURCE /* MADV_HUGEPAGE, MAP_ANONYMOUS */
 #include "errors.h"
 
+#include "base/huge_pages.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,6 +113,63 @@ static bool system_can(int advice, bool touched_first)
     return false;
 }
 
+START_TEST(sizes_are_those_that_the_system_states)
+{
+    enum { KIB = 1024, MIB = 1024 * KIB };
+    static const struct {
+        const char *text;
+        size_t page, wanted;
+    } systems[] = {
+        {"2097152\n", 4 * KIB, 2 * MIB},
+        {"33554432\n", 16 * KIB, 32 * MIB},
+        {"536870912\n", 64 * KIB, 512 * MIB},
+        {"2097152", 64 * KIB, 2 * MIB}, /* POWER */
+        {NULL, 4 * KIB, 2 * MIB},
+        {NULL, 16 * KIB, 32 * MIB},
+        {NULL, 64 * KIB, 512 * MIB},
+        {"", 16 * KIB, 32 * MIB},
+        {"0\n", 4 * KIB, 2 * MIB},
+        {"4096\n", 4 * KIB, 2 * MIB},
+        {"2097153\n", 4 * KIB, 2 * MIB},
+        {"33554432 kB\n", 4 * KIB, 2 * MIB},
+        {"18446744073711648768\n", 4 * KIB, 2 * MIB}, /* 2^64 + 2^21 */
+        {"-2097152\n", 16 * KIB, 32 * MIB},
+    };
+    for (size_t i = 0; i < sizeof systems / sizeof *systems; i++) {
+        const size_t found = inlay_huge_pages_bytes_of(systems[i].text, systems[i].page);
+        EXPECT(found == systems[i].wanted, "system %zu: %zu, not %zu", i, found, systems[i].wanted);
+    }
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = inlay_huge_pages_bytes();
+    EXPECT(bytes == (huge > 0 ? huge : page / 8 * page), "%zu bytes, not %zu", bytes, huge);
+    EXPECT(inlay_huge_pages_bytes() == bytes, "another size the second time");
+}
+END_TEST
+
+/* As if the system had pages of 16 or 64 KiB, whose huge pages have 32 and 512 MiB: smaller ones are no reason to give
+   advice. */
+START_TEST(other_sizes_are_advised_as_a_whole)
+{
+    if (!system_can(MADV_HUGEPAGE, false))
+        return;
+    for (size_t larger = (size_t)32 << 20; larger <= (size_t)512 << 20; larger *= 16) {
+        const size_t bytes = 3 * larger;
+        unsigned char *mapped =
+            mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        ck_assert_ptr_ne(mapped, MAP_FAILED);
+        unsigned char *first = mapped + -(uintptr_t)mapped % larger;
+        size_t count = 77;
+        atomic_store(&inlay_shared_huge_pages_bytes, larger);
+        EXPECT(inlay_huge_pages_bytes() == larger, "the size is not shared");
+        EXPECT_STATUS(inlay_huge_pages_advise(first, larger - 1, &count), INLAY_OK);
+        EXPECT(count == 0 && !is_advised(first), "less than one of %zu bytes was advised", larger);
+        EXPECT_STATUS(inlay_huge_pages_advise(first, larger + huge, &count), INLAY_OK);
+        EXPECT(count == larger && is_advised(first) && is_advised(first + larger - 1) && !is_advised(first + larger),
+               "%zu bytes were advised, not %zu", count, larger);
+        munmap(mapped, bytes);
+    }
+}
+END_TEST
+
 START_TEST(the_end_of_the_address_space_is_not_advised)
 {
     /* The first huge page after this would begin at the end of the address space. */
@@ -204,7 +263,8 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return RUN_TESTS(argc, argv, "huge pages", find_region, free_fixture, the_end_of_the_address_space_is_not_advised,
+    return RUN_TESTS(argc, argv, "huge pages", find_region, free_fixture, sizes_are_those_that_the_system_states,
+                     other_sizes_are_advised_as_a_whole, the_end_of_the_address_space_is_not_advised,
                      what_the_system_refuses_is_no_error, only_whole_pages_are_advised, advised_memory_gets_huge_pages,
                      memory_in_use_moves_to_huge_pages);
 }

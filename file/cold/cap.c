@@ -12,10 +12,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What page faults can make resident in INLAY_SLOW_NS, at 4 ns a page. Their number would tell little: a fault also
-   maps the pages around it that are in the system's cache, 64 KiB or a folio of up to 2 MiB, which takes it 4 us and
-   more. */
-#define MOST_BYTES ((size_t)10 << 20)
+/* How many pages faults can make resident in INLAY_SLOW_NS, at 4 ns a page. The number of faults would tell little: one
+   also maps the pages around it that are in the system's cache, 64 KiB or a folio of up to 2 MiB, which takes it 4 us
+   and more. */
+enum { MOST_PAGES = 2560 };
 
 /* What a slice should drop, in 0.2 ms, and the least of the mappings that it passes. */
 #define SLICE_RESIDENT ((size_t)4 << 20)
@@ -38,7 +38,7 @@ static size_t smaller(size_t a, size_t b)
 
 /* Returns the bytes of file pages that are resident in this process, the third number of statm; SIZE_MAX if the system
    does not tell. */
-static size_t read_shared(void)
+static size_t read_shared(size_t page)
 {
     char text[128], *at = text;
     unsigned long long pages = 0;
@@ -54,21 +54,22 @@ static size_t read_shared(void)
         if (at == begin)
             return SIZE_MAX;
     }
-    return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
+    return (size_t)pages * page;
 }
 
-void inlay_cap_start(struct inlay_cap *cap, const struct inlay_mapping *mappings, size_t count, size_t bytes)
+void inlay_cap_start(struct inlay_cap *cap, const struct inlay_mapping *mappings, size_t count, size_t bytes,
+                     size_t page)
 {
-    *cap = (struct inlay_cap){.bytes = bytes, .trimming = ATOMIC_FLAG_INIT};
+    *cap = (struct inlay_cap){.bytes = bytes, .trimming = ATOMIC_FLAG_INIT, .page = page};
     if (bytes == 0)
         return;
     for (size_t i = 0; i < count; i++) {
         cap->total += mappings[i].size;
 #ifdef MADV_NOHUGEPAGE
-        madvise((void *)(uintptr_t)mappings[i].bytes, mappings[i].size, MADV_NOHUGEPAGE); /* a fault would map 2 MiB */
+        madvise((void *)(uintptr_t)mappings[i].bytes, mappings[i].size, MADV_NOHUGEPAGE); /* a fault would map one */
 #endif
     }
-    cap->shared = read_shared();
+    cap->shared = read_shared(cap->page);
 }
 
 /* Corrects the bounds by what the system says. If the process has fewer file pages than before, those of others may
@@ -76,7 +77,7 @@ void inlay_cap_start(struct inlay_cap *cap, const struct inlay_mapping *mappings
 static void look(struct inlay_cap *cap)
 {
     const size_t unseen = atomic_exchange_explicit(&cap->unseen, 0, memory_order_relaxed), before = cap->shared;
-    cap->shared = read_shared();
+    cap->shared = read_shared(cap->page);
     const bool tells = cap->shared != SIZE_MAX && cap->shared >= before;
     const size_t more = tells ? cap->shared - before : unseen;
     cap->grown += more;
@@ -93,7 +94,7 @@ static size_t drop_slice(struct inlay_cap *cap, const struct inlay_mapping *mapp
     slice = smaller(slice > 0 ? slice : SLICE_LEAST, mapping->size - cap->offset);
     madvise((void *)((uintptr_t)mapping->bytes + cap->offset), slice, MADV_DONTNEED);
 
-    cap->shared = read_shared();
+    cap->shared = read_shared(cap->page);
     store(&cap->resident, resident - smaller(resident, cap->shared < before ? before - cap->shared : 0));
     cap->offset += slice;
     if (cap->offset == mapping->size) {
@@ -127,7 +128,7 @@ void inlay_cap_grow(struct inlay_cap *cap, const struct inlay_mapping *mappings,
 {
     if (cap->bytes == 0)
         return;
-    const double most = intervals * MOST_BYTES;
+    const double most = intervals * MOST_PAGES * (double)cap->page;
     const size_t bytes = most < (double)cap->total ? (size_t)most : cap->total;
     const size_t unseen = atomic_fetch_add_explicit(&cap->unseen, bytes, memory_order_relaxed) + bytes;
     const size_t resident = load(&cap->resident);

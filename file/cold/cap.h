@@ -21,14 +21,16 @@ struct inlay_cap {
     atomic_size_t resident; /**< at most so many bytes were when somebody last looked */
     atomic_size_t unseen;   /**< that have become resident since then, at most */
     atomic_flag trimming;   /**< a thread looks or drops pages; the fields below are its own */
+    size_t page;            /**< bytes of a page of the system */
     size_t total;           /**< bytes of all mappings */
     size_t shared;          /**< bytes of file pages of this process, when last looked; SIZE_MAX if nobody tells */
     size_t grown;           /**< of `resident`, what came since the slices began with the first mapping */
     size_t mapping, offset; /**< where the next slice begins */
 };
 
-/** Prepares the mappings of a file for a cap. */
-void inlay_cap_start(struct inlay_cap *cap, const struct inlay_mapping *mappings, size_t count, size_t bytes);
+/** Prepares the mappings of a file for a cap on a system with pages of `page` bytes. */
+void inlay_cap_start(struct inlay_cap *cap, const struct inlay_mapping *mappings, size_t count, size_t bytes,
+                     size_t page);
 
 /** Adds the time of a call, `intervals` times INLAY_SLOW_NS, and drops pages until no more than the cap are resident.
     A thread that finds another one dropping leaves that to it. Does nothing without a cap. */

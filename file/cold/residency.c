@@ -26,7 +26,7 @@ void inlay_residency_start(struct inlay_residency *residency, const struct inlay
     residency->count = count;
     residency->page = (size_t)sysconf(_SC_PAGESIZE);
     residency->opened = inlay_clock_now();
-    inlay_cap_start(&residency->cap, mappings, count, resident_bytes);
+    inlay_cap_start(&residency->cap, mappings, count, resident_bytes, residency->page);
 }
 
 /* Returns the ticks of INLAY_SLOW_NS, at least one. */

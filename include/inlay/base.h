@@ -118,24 +118,33 @@ typedef struct inlay_allocator {
 
 /*
  * The operating system provides a page when it is first written, which takes several times as long as computing what is
- * written, and rows gathered at random from a large table wait for the translation of their addresses. Huge pages, of 2
- * MiB on x86-64 and on aarch64 with pages of 4 KiB, make both faster; memory that is reused needs no new pages at all.
- * docs/performance.md has figures and says how a server holds its memory:
+ * written, and rows gathered at random from a large table wait for the translation of their addresses. Huge pages make
+ * both faster; memory that is reused needs no new pages at all. docs/performance.md has figures and says how a server
+ * holds its memory:
  *
- *     size_t whole = (bytes + 0x1fffff) & ~(size_t)0x1fffff;           // whole huge pages, at the address of one
+ *     size_t huge = inlay_huge_pages_bytes(), unit = bytes >= huge / 2 ? huge : 64;
+ *     size_t whole = (bytes + unit - 1) / unit * unit;                 // whole huge pages, at the address of one
  *     void *out = NULL;
- *     if (posix_memalign(&out, 0x200000, whole) == 0)
+ *     if (posix_memalign(&out, unit, whole) == 0)
  *         inlay_huge_pages_advise(out, whole, NULL);                   // before the first write; then reuse it
  *
- * Both functions act on the huge pages that lie wholly inside [data, data + bytes). Memory before the first and behind
- * the last of them, where neighbours may live, keeps its pages; a range without a whole huge page is left as it is.
- * They never read or write the memory and never change its contents.
+ * The functions that take memory act on the huge pages that lie wholly inside [data, data + bytes). Memory before the
+ * first and behind the last of them, where neighbours may live, keeps its pages; a range without a whole huge page is
+ * left as it is. They never read or write the memory and never change its contents.
  *
  * Where the system has no huge pages, has them turned off or refuses them for this kind of memory, and on Windows,
  * which takes no such advice about memory that it has given, nothing happens and the status is INLAY_OK, since they
  * change nothing but speed. Errors are of the arguments alone: INLAY_ERROR_NULL if data is null and bytes is not 0,
  * INLAY_ERROR_OVERFLOW if the range does not fit in the address space.
  */
+
+/**
+ * Returns the bytes of a huge page, a power of two: 2 MiB on x86-64; on aarch64 2 MiB with pages of 4 KiB, 32 MiB with
+ * pages of 16 KiB (Raspberry Pi 5, Asahi) and 512 MiB with pages of 64 KiB. It is the size that Linux states in
+ * /sys/kernel/mm/transparent_hugepage/hpage_pmd_size, which is read once, or where there is no such file what follows
+ * from the size of pages. 0 on Windows. That there is a size does not say that the system has huge pages.
+ */
+INLAY_API size_t inlay_huge_pages_bytes(void);
 
 /**
  * Advises the system to provide memory as huge pages (madvise, MADV_HUGEPAGE). What was touched before keeps its small

@@ -63,7 +63,8 @@ typedef enum inlay_file_memory {
     INLAY_FILE_MEMORY_MAPPED = 0, /**< in a read-only mapping: pages come from the disk when they are first read, each
                                      by itself, which suits rows at random and is slow in order. A file that somebody
                                        truncates meanwhile makes reads of it SIGBUS */
-    INLAY_FILE_MEMORY_COPIED = 1, /**< in a private copy on huge pages, which no change of the file can reach */
+    INLAY_FILE_MEMORY_COPIED = 1, /**< in a private copy, on huge pages if it fills one, which no change of the file can
+                                     reach */
     INLAY_FILE_MEMORY_LOADED = 2, /**< in a mapping that is read at once, onto huge pages where the file system has
                                      them: for tables that fit in memory. Truncation as with MAPPED */
 } inlay_file_memory;

@@ -2,8 +2,8 @@
 /*
  * Blocks lie in lists by size class, eight classes per power of two, the last returned first; and in one list by the
  * time of their return, of which the oldest are released when idle blocks exceed the limit. From 2 MiB on a block is a
- * mapping on huge pages. One mutex guards all of it; it is held for some dozen instructions, except where memory is
- * mapped or released.
+ * mapping of its own, on huge pages if it fills one. One mutex guards all of it; it is held for some dozen
+ * instructions, except where memory is mapped or released.
  */
 #define _GNU_SOURCE
 #include "pool.h"
@@ -25,7 +25,7 @@ enum {
     PER_DOUBLING = 8,
     CLASSES = (LARGEST_LOG2 - SMALLEST_LOG2) * PER_DOUBLING + 1,
     ALIGNMENT = 64,
-    HUGE_PAGE = 2 << 20,
+    MAPPED_LEAST = 2 << 20, /* of these size classes all are whole pages, of whatever size those are */
 };
 
 struct block {
@@ -44,7 +44,8 @@ static struct {
     struct block *classes[CLASSES]; /* the last returned of each */
     struct block *oldest, *newest;
     struct pool_stats stats;
-    bool huge_pages; /* whether the system has them at all */
+    bool huge_pages;  /* whether the system has them at all */
+    size_t huge_page; /* the size of one */
 } pool = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- Sizes ------------------------------------------------------------------------------------------------------ */
@@ -66,16 +67,20 @@ static unsigned class_of(size_t bytes, size_t *rounded)
 
 /* ---- Memory of the system --------------------------------------------------------------------------------------- */
 
-/* Returns a mapping aligned to a huge page, or null. */
+/* Returns a mapping, which begins at a huge page if it fills one, or null. */
 static void *map(size_t bytes)
 {
-    char *start = mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const size_t more = bytes >= pool.huge_page ? pool.huge_page : 0;
+    char *start = mmap(NULL, bytes + more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (start == MAP_FAILED)
         return NULL;
-    char *data = (char *)(((uintptr_t)start + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1));
+    if (more == 0)
+        return start;
+    char *data = start + (-(uintptr_t)start & (more - 1));
     if (data > start)
         munmap(start, (size_t)(data - start));
-    munmap(data + bytes, (size_t)(start + HUGE_PAGE - data));
+    if (data < start + more)
+        munmap(data + bytes, (size_t)(start + more - data));
     return data;
 }
 
@@ -86,7 +91,7 @@ static struct block *block_create(size_t bytes, unsigned size_class)
         return NULL;
     block->bytes = bytes;
     block->size_class = size_class;
-    block->mapped = bytes >= HUGE_PAGE;
+    block->mapped = bytes >= MAPPED_LEAST;
     block->data = block->mapped ? map(bytes) : aligned_alloc(ALIGNMENT, bytes);
     if (block->data == NULL) {
         free(block);
@@ -113,7 +118,7 @@ static void block_destroy(struct block *block)
 static void allow_reclaim(const struct block *block)
 {
     if (block->huge)
-        madvise(block->data, block->bytes & ~(size_t)(HUGE_PAGE - 1), MADV_FREE);
+        madvise(block->data, block->bytes & -pool.huge_page, MADV_FREE);
 }
 
 /* ---- Idle blocks; the mutex is held ----------------------------------------------------------------------------- */
@@ -283,6 +288,7 @@ void pool_init(void)
     const size_t memory = pages > 0 && page_bytes > 0 ? (size_t)pages * (size_t)page_bytes : 0;
     const size_t most = (size_t)1 << 30;
     pool.stats.limit_bytes = memory / 8 < most ? memory / 8 : most;
+    pool.huge_page = inlay_huge_pages_bytes();
     pool.huge_pages = system_has_huge_pages();
     pthread_atfork(lock, unlock, unlock);
 }

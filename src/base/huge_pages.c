@@ -3,7 +3,10 @@
  * Advice to the system about the caller's memory: MADV_HUGEPAGE and MADV_COLLAPSE. Nothing here reads or writes the
  * memory itself.
  */
+#include "base/huge_pages.h"
+
 #include "base/arguments.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -23,11 +26,31 @@ enum { NO_ADVICE = -1 };
 #define MADV_COLLAPSE NO_ADVICE
 #endif
 
-/* Returns the bytes of a huge page: what one page full of page table entries, of 8 bytes each, maps. */
-static uintptr_t huge_page_bytes(void)
+_Atomic(size_t) inlay_shared_huge_pages_bytes;
+
+size_t inlay_huge_pages_bytes_of(const char *text, size_t page_bytes)
 {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    return page / 8 * page;
+    const size_t most = (size_t)1 << 30, filled = page_bytes / 8 * page_bytes;
+    size_t stated = 0;
+    for (; text != NULL && *text >= '0' && *text <= '9' && stated <= most; text++)
+        stated = stated * 10 + (size_t)(*text - '0');
+    const bool whole_line = text != NULL && (*text == '\n' || *text == '\0');
+    const bool plausible = stated > page_bytes && stated <= most && (stated & (stated - 1)) == 0;
+    return whole_line && plausible ? stated : filled;
+}
+
+size_t inlay_huge_pages_bytes(void)
+{
+    size_t found = atomic_load_explicit(&inlay_shared_huge_pages_bytes, memory_order_relaxed);
+    if (found == 0) {
+        char text[32];
+        size_t bytes;
+        const bool stated =
+            inlay_read_file("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", text, sizeof text, &bytes);
+        found = inlay_huge_pages_bytes_of(stated ? text : NULL, (size_t)sysconf(_SC_PAGESIZE));
+        atomic_store_explicit(&inlay_shared_huge_pages_bytes, found, memory_order_relaxed);
+    }
+    return found;
 }
 
 /* Finds the huge pages that lie wholly inside an array; the extent is empty if there are none. */
@@ -41,7 +64,7 @@ static inlay_status find_huge_pages(const void *data, size_t bytes, struct inlay
     if (status != INLAY_OK)
         return status;
     /* The next huge page can begin at the end of the address space, where a sum would wrap around to 0. */
-    const uintptr_t huge = huge_page_bytes(), before = -array.begin % huge;
+    const uintptr_t huge = inlay_huge_pages_bytes(), before = -array.begin % huge;
     if (bytes > before)
         *pages = (struct inlay_extent){array.begin + before, array.end - array.end % huge};
     return INLAY_OK;
@@ -65,7 +88,7 @@ static inlay_status advise_inside(const void *data, size_t bytes, int advice, bo
     inlay_status status = find_huge_pages(data, bytes, &pages);
     if (status != INLAY_OK)
         return status;
-    const uintptr_t step = one_at_a_time ? huge_page_bytes() : pages.end - pages.begin;
+    const uintptr_t step = one_at_a_time ? inlay_huge_pages_bytes() : pages.end - pages.begin;
     size_t accepted = 0;
     for (uintptr_t page = pages.begin; page < pages.end; page += step)
         if (advise((struct inlay_extent){page, page + step}, advice))

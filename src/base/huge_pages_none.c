@@ -13,6 +13,11 @@ static inlay_status advise_nothing(const void *data, size_t bytes, size_t *accep
     return status;
 }
 
+size_t inlay_huge_pages_bytes(void)
+{
+    return 0;
+}
+
 inlay_status inlay_huge_pages_advise(const void *data, size_t bytes, size_t *advised_bytes)
 {
     return advise_nothing(data, bytes, advised_bytes);
