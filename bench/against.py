@@ -1,21 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Measures, and prints which rows became slower than in an older run on the same machine.
+"""Measures, and prints which rows became slower than with the harness of an older version.
 
     against.py OLD INLAY_BENCH [OPTION...]
 
-OLD is the JSON of an older run, or the harness of an older version or its build directory.
+OLD is the older harness or its build directory.
 
-With a JSON: compares times over the limit, since a slow hour of the machine slows row and limit alike. A row became slower if its
-ratio grew by more than 5 % and by more than twice the combined scatter of both runs, sqrt(old^2 + new^2), where scatter
-is how far the ratio varied from round to round.
-
-With a harness: runs both in turn, two rounds each, and compares the minima of times, since each version may have other
-limits. A row became slower if its minimum grew by more than 5 % and by more than twice the combined spread of both, where
-the spread is half the distance between the minima of the two rounds, over the smaller one.
-
-Rows that became slower are measured again and count only if they are slower again.
-Exit status: 0 none, 1 some are slower, 2 the runs cannot be compared.
+Runs both in turn, two rounds each, and compares the minima of times, since each version may have other limits. A row
+became slower if its minimum grew by more than 5 % and by more than twice the combined spread of both, where the spread is
+half the distance between the minima of the two rounds, over the smaller one. Rows that became slower are measured again
+and count only if they are slower again.
+Exit status: 0 none, 1 some are slower, 2 the harnesses have no row in common.
 """
 
 import math
@@ -29,38 +24,11 @@ SCATTERS = 2
 ROUNDS = 2
 
 
-def threshold(old, new):
-    return max(LEAST, SCATTERS * math.hypot(old.scatter, new.scatter))
-
-
-def slower(old, new):
-    """Returns [(old row, new row)] of the rows that became slower; rows of only one run do not count."""
-    before = {row.name: row for row in old if row.ratio is not None}
-    pairs = [(before[row.name], row) for row in new if row.ratio is not None and row.name in before]
-    return [(a, b) for a, b in pairs if b.ratio / a.ratio - 1 > threshold(a, b)]
-
-
-def print_slower(pairs):
-    print(f"{'slower':<48} {'before':>8} {'now':>8} {'grown':>8} {'noise':>8}  limit")
-    for old, new in sorted(pairs, key=lambda pair: pair[0].ratio / pair[1].ratio):
-        limit = new.limit if new.limit == old.limit else f"{old.limit}, {new.limit}"
-        print(f"{new.name:<48} {old.ratio:8.2f} {new.ratio:8.2f} {new.ratio / old.ratio - 1:8.1%} "
-              f"{threshold(old, new):8.1%}  {limit}")
-
-
 def repeat_option(names):
     """Says that rows are measured again and returns the option of Google Benchmark that chooses them. It matches names
     with suffixes that it does not print here."""
     print(f"measuring {len(names)} rows again", file=sys.stderr)
     return f"--benchmark_filter=^({'|'.join(names)})(/|$)"
-
-
-def harness_of(argument):
-    """Returns the path of a harness, given itself or its build directory, or None for a JSON."""
-    path = pathlib.Path(argument)
-    if path.is_dir():
-        return str(path / "bench" / "inlay_bench")
-    return None if path.suffix == ".json" else str(path)
 
 
 def measure_in_turn(old_command, new_command):
@@ -112,32 +80,11 @@ def compare_harnesses(old_command, new_command):
     return 1 if found else 0
 
 
-def compare_with_run(path, command):
-    machine, old = results.read(path)
-    here, new = results.parse(results.measure(command))
-    if here != machine:
-        print(f"{path} was measured on another machine: {machine}; this one is {here}", file=sys.stderr)
-        return 2
-    common = {row.name for row in old if row.ratio is not None} & {row.name for row in new if row.ratio is not None}
-    if not common:
-        print(f"{path} has no row in common with this run", file=sys.stderr)
-        return 2
-    suspects = slower(old, new)
-    if suspects:
-        again = repeat_option([row.name for _, row in suspects])
-        suspects = slower(old, results.parse(results.measure([*command, again]))[1])
-    if suspects:
-        print_slower(suspects)
-    print(f"{len(common)} rows compared, {len(suspects)} slower")
-    return 1 if suspects else 0
-
-
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    harness = harness_of(sys.argv[1])
-    if harness is None:
-        return compare_with_run(sys.argv[1], sys.argv[2:])
+    old = pathlib.Path(sys.argv[1])
+    harness = str(old / "bench" / "inlay_bench" if old.is_dir() else old)
     return compare_harnesses([harness, *sys.argv[3:]], sys.argv[2:])
 
 

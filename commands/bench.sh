@@ -40,7 +40,7 @@ bench() {
             esac
             ;;
         --against)
-            old=${2:?--against needs the JSON of an older run, or a harness}
+            old=${2:?--against needs an older harness or its build directory}
             shift
             ;;
         *) arguments+=("$1") ;;

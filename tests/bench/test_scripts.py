@@ -21,7 +21,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 sys.path += [str(BENCH / "peers"), str(BENCH.parent / "python" / "tests")]
 sys.dont_write_bytecode = True
 
-import against  # noqa: E402  pylint: disable=wrong-import-position
 import instructions  # noqa: E402  pylint: disable=wrong-import-position
 import neon_mca  # noqa: E402  pylint: disable=wrong-import-position
 import results  # noqa: E402  pylint: disable=wrong-import-position
@@ -132,56 +131,6 @@ def test_saved(folder):
     assert "| 64 x 1, dim 4096 (decode) | 1.12 |  |" in lines, "over the loop with all streams"
     assert "| 32 x 512, dim 768, vocab 50k | 3.50 |  |" in lines, "over the copy, although there is such a loop"
     assert lines[0] == "before" and lines[-1] == "after" and saved.write_table(runs, page, True) == 0
-
-
-def slower(old, new):
-    return len(against.slower(results.parse(json_of(*old))[1], results.parse(json_of(*new))[1]))
-
-
-def test_rule():
-    assert slower([embed(1.0)], [embed(1.04)]) == 0, "growth of up to 5 % never counts"
-    assert slower([embed(1.0)], [embed(1.06)]) == 1
-    assert slower([embed(1.0)], [embed(0.5)]) == 0
-    assert slower([embed(1.0, 0.03)], [embed(1.08, 0.04)]) == 0, "twice hypot(0.03, 0.04) is 10 %"
-    assert slower([embed(1.0, 0.03)], [embed(1.11, 0.04)]) == 1
-    assert slower([embed(1.0)], [embed(2.0, name="embed/avx2/b1_s1_d1_v1")]) == 0, "a row of only one run"
-    assert slower([run_of("limit/copy/b1_s1_d1_v1")], [run_of("limit/copy/b1_s1_d1_v1")]) == 0
-
-
-def compare(folder, old, *runs):
-    """Exit status and output against `old`, by a harness that prints one of `runs` each time it is started."""
-    (folder / "old.json").write_text(old, encoding="utf-8")
-    for i, text in enumerate(runs):
-        (folder / f"{i}.json").write_text(text, encoding="utf-8")
-    count = folder / "count"
-    count.write_text("", encoding="utf-8")
-    harness = folder / "harness.py"
-    harness.write_text(
-        "import pathlib, sys\n"
-        f"folder = pathlib.Path({str(folder)!r})\n"
-        "calls = (folder / 'count').read_text().splitlines()\n"
-        "(folder / 'count').write_text('\\n'.join([*calls, ' '.join(sys.argv[1:])]))\n"
-        "print((folder / f'{len(calls)}.json').read_text())\n",
-        encoding="utf-8",
-    )
-    command = [sys.executable, "-B", str(BENCH / "against.py"), str(folder / "old.json"), sys.executable, str(harness)]
-    done = subprocess.run([*command, "--more"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-    return done.returncode, done.stdout.decode(), count.read_text(encoding="utf-8").splitlines()
-
-
-def test_against(folder):
-    other = embed(1.2, name="gather/avx2/b1_s1_d1_v1")
-    old = json_of(embed(1.0), other)
-    status, out, calls = compare(folder, old, json_of(embed(1.01), other))
-    assert (status, len(calls)) == (0, 1) and out == "2 rows compared, 0 slower\n", out
-    assert calls[0] == "--more --benchmark_format=json", calls
-    status, out, calls = compare(folder, old, json_of(embed(1.3), other), json_of(embed(1.25)))
-    assert status == 1 and "embed/avx2/b32_s512_d512_v50000" in out and "25.0%" in out and "gather" not in out, out
-    assert "--benchmark_filter=^(embed/avx2/b32_s512_d512_v50000)(/|$)" in calls[1], calls
-    status, out, calls = compare(folder, old, json_of(embed(1.3), other), json_of(embed(1.0)))
-    assert (status, len(calls)) == (0, 2), "a row that is not slower again does not count"
-    assert compare(folder, old, json_of(embed(1.3), cpu="another"))[0] == 2
-    assert compare(folder, old, json_of(run_of("limit/copy/b1_s1_d1_v1")))[0] == 2
 
 
 def write_harness(path, *minima):
@@ -373,11 +322,9 @@ def main():
     peers = test_peers()
     with tempfile.TemporaryDirectory() as folder:
         test_rows()
-        test_rule()
         test_loop()
         test_instructions()
         test_saved(pathlib.Path(folder))
-        test_against(pathlib.Path(folder))
         test_in_turn(pathlib.Path(folder))
         said = test_pictures(pathlib.Path(folder))
     assert said
