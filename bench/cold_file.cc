@@ -4,23 +4,20 @@
 // their contents are random, since some disks compress or merge equal blocks.
 #include "cold_file.h"
 
+#include "rounds.h"
+
 #include <algorithm>
 #include <cerrno>
-#include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
-#include <fstream>
 #include <functional>
 #include <random>
-#include <sstream>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 #include <vector>
 
@@ -114,12 +111,12 @@ void ColdFile::write_all() const
         fail("cannot write the file of cold tables");
 }
 
-static inlay_file *open_file(int descriptor, const inlay_file_options *options)
+static inlay_file *open_file(int descriptor)
 {
     const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
     inlay_file *file;
     inlay_file_error error;
-    if (inlay_file_open(path.c_str(), options, &file, &error) != INLAY_FILE_OK) {
+    if (inlay_file_open(path.c_str(), nullptr, &file, &error) != INLAY_FILE_OK) {
         std::fprintf(stderr, "inlay_bench: %s\n", error.message);
         std::exit(1);
     }
@@ -131,6 +128,15 @@ static inlay_table view_of(const inlay_file *file, std::size_t width)
 {
     const inlay_file_tensor *tensor = inlay_file_tensor_named(file, ("w" + std::to_string(width)).c_str());
     return inlay_table_f32(tensor->data, static_cast<std::size_t>(tensor->bytes) / width, width / sizeof(float));
+}
+
+// Reads part of the file a MiB at a time, which lets the system read ahead.
+static void read_in_order(int descriptor, std::size_t offset, std::size_t bytes)
+{
+    std::vector<char> block(mib);
+    for (std::size_t at = 0; at < bytes; at += mib)
+        if (pread(descriptor, block.data(), mib, static_cast<off_t>(offset + at)) <= 0)
+            fail("cannot read the file of cold tables");
 }
 
 ColdFile::ColdFile() : folder_(find_folder())
@@ -150,11 +156,17 @@ ColdFile::ColdFile() : folder_(find_folder())
         fail("cannot map the file of cold tables");
     madvise(mapping, bytes_, MADV_RANDOM);
     bare_ = static_cast<unsigned char *>(mapping);
-    file = open_file(descriptor_, nullptr);
+    file = open_file(descriptor_);
     for (std::size_t i = 0; i < std::size(cold_widths); i++) {
         tables_[i].view = view_of(file, cold_widths[i]);
         tables_[i].bare = bare_ + tables_[i].offset;
     }
+    drop();
+    const std::size_t bytes_read = std::min<std::size_t>(bytes_, 512 * mib) / mib * mib;
+    const double before = now(CLOCK_MONOTONIC);
+    read_in_order(descriptor_, 0, bytes_read);
+    std::fprintf(stderr, "inlay_bench: %.2f GB/s in order\n",
+                 1e-9 * static_cast<double>(bytes_read) / (now(CLOCK_MONOTONIC) - before));
 }
 
 ColdFile::~ColdFile()
@@ -168,22 +180,6 @@ const ColdTable &ColdFile::table(std::size_t width) const
 {
     const auto *found = std::find(std::begin(cold_widths), std::end(cold_widths), width);
     return tables_[found - std::begin(cold_widths)];
-}
-
-inlay_file *ColdFile::open_capped(std::size_t resident_bytes, std::size_t width, inlay_table *view) const
-{
-    inlay_file_options options = inlay_file_options_default();
-    options.resident_bytes = resident_bytes;
-    inlay_file *capped = open_file(descriptor_, &options);
-    *view = view_of(capped, width);
-    return capped;
-}
-
-static double wall_seconds()
-{
-    timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 static void drop_from_process(const unsigned char *begin, std::size_t bytes)
@@ -206,70 +202,10 @@ double ColdFile::drop() const
     return static_cast<double>(count) / static_cast<double>(resident.size());
 }
 
-// Reads part of the file a MiB at a time, which lets the system read ahead.
-static void read_in_order(int descriptor, std::size_t offset, std::size_t bytes)
-{
-    std::vector<char> block(mib);
-    for (std::size_t at = 0; at < bytes; at += mib)
-        if (pread(descriptor, block.data(), mib, static_cast<off_t>(offset + at)) <= 0)
-            fail("cannot read the file of cold tables");
-}
-
 void ColdFile::warm(const ColdTable &table) const
 {
     read_in_order(descriptor_, table.offset, table.bytes);
     const volatile auto *view = static_cast<const volatile unsigned char *>(table.view.data), *bare = table.bare;
     for (std::size_t at = 0; at < table.bytes; at += page)
         (void)view[at], (void)bare[at];
-}
-
-// Returns the device of a file and its file system: "vda, ext4".
-static std::string device_of(int descriptor)
-{
-    struct stat about;
-    if (fstat(descriptor, &about) != 0)
-        return "unknown";
-    const std::string number = std::to_string(major(about.st_dev)) + ":" + std::to_string(minor(about.st_dev));
-    std::ifstream mounts("/proc/self/mountinfo");
-    for (std::string line; std::getline(mounts, line);) {
-        std::istringstream words(line);
-        std::string id, parent, device, word, type, source;
-        words >> id >> parent >> device;
-        if (device != number)
-            continue;
-        while (words >> word && word != "-") {
-        }
-        words >> type >> source;
-        return source + ", " + type;
-    }
-    return "device " + number;
-}
-
-std::string ColdFile::describe() const
-{
-    drop();
-    const std::size_t bytes = std::min<std::size_t>(bytes_, 512 * mib) / mib * mib;
-    const double before = wall_seconds();
-    read_in_order(descriptor_, 0, bytes);
-    const double seconds = wall_seconds() - before;
-    char text[256];
-    std::snprintf(text, sizeof text, "%s, %.1f GiB of random bytes, %.2f GB/s in order", device_of(descriptor_).c_str(),
-                  static_cast<double>(bytes_) / 0x1p30, 1e-9 * static_cast<double>(bytes) / seconds);
-    return text;
-}
-
-std::size_t resident_bytes_at(const void *address)
-{
-    std::ifstream smaps("/proc/self/smaps");
-    bool found = false;
-    for (std::string line; std::getline(smaps, line);) {
-        std::uintptr_t begin, end;
-        std::size_t kib;
-        if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " ", &begin, &end) == 2)
-            found =
-                begin <= reinterpret_cast<std::uintptr_t>(address) && reinterpret_cast<std::uintptr_t>(address) < end;
-        else if (found && std::sscanf(line.c_str(), "Rss: %zu kB", &kib) == 1)
-            return kib << 10;
-    }
-    return 0;
 }

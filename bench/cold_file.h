@@ -11,8 +11,7 @@
 
 #include <inlay/file.h>
 
-// The bytes of a row of each of its tables, which are float32 and hold any bits.
-constexpr std::size_t cold_widths[] = {160, 264, 2048};
+#include "shapes.h"
 
 // A table of the file in both mappings of it, and where its data lie in the file.
 struct ColdTable {
@@ -25,7 +24,7 @@ class ColdFile
 {
   public:
     // Writes the file in TMPDIR, or beside this program: 4 GiB, or a quarter of the free disk if that is less. Ends the
-    // program with a message if that fails.
+    // program with a message if that fails. Prints where it lies, and how fast the disk delivers it in order.
     ColdFile();
     ~ColdFile();
     ColdFile(const ColdFile &) = delete;
@@ -33,17 +32,11 @@ class ColdFile
 
     const ColdTable &table(std::size_t width) const; // one of cold_widths
 
-    // Opens it once more with a cap of resident bytes, and returns the view of a table of it.
-    inlay_file *open_capped(std::size_t resident_bytes, std::size_t width, inlay_table *view) const;
-
     // Removes its pages from this process and from the system's cache. Returns the share of pages that remained there.
     double drop() const;
 
     // Reads a table in order and then a byte of each page through both mappings.
     void warm(const ColdTable &table) const;
-
-    // Device, file system and size, and how fast the disk delivers the file a MiB at a time.
-    std::string describe() const;
 
     int descriptor() const
     {
@@ -61,8 +54,5 @@ class ColdFile
     unsigned char *bare_{}; // the whole file
     ColdTable tables_[std::size(cold_widths)]{};
 };
-
-// Returns how many bytes of the mapping that holds `address` are resident in this process, as /proc/self/smaps tells.
-std::size_t resident_bytes_at(const void *address);
 
 #endif

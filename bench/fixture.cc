@@ -36,29 +36,30 @@ static std::size_t cached_positions(const Shape &shape)
     return shape.series == decoding ? 4096 : shape.seq;
 }
 
-static inlay_layer *make_layer(const Fixture &fixture, const inlay_table &tokens, std::size_t cached,
-                               inlay_stores stores = INLAY_STORES_AUTOMATIC)
+Layer Fixture::make_layer(const Change &change) const
 {
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
-    spec.sinusoid = fixture.sinusoid;
-    spec.cached_positions = cached;
-    spec.scale = fixture.scale;
-    spec.stores = stores;
-    inlay_layer *layer;
-    require(inlay_layer_create(&spec, &pages_allocator, &layer));
-    return layer;
+    spec.sinusoid = sinusoid;
+    spec.cached_positions = cached_positions(shape);
+    spec.scale = scale;
+    change(*this, spec);
+    inlay_layer *made;
+    require(inlay_layer_create(&spec, &pages_allocator, &made));
+    return Layer(made);
 }
 
-static inlay_layer *make_normed(const Fixture &fixture)
+void Fixture::use_layer(const std::string &name, const Change &change) const
 {
-    inlay_layer_spec spec = inlay_layer_spec_default(&fixture.tokens);
-    spec.positions = &fixture.positions;
-    spec.norm = INLAY_NORM_LAYER;
-    spec.epsilon = 1e-12f;
-    spec.gamma = spec.beta = fixture.learned; // any row of finite numbers
-    inlay_layer *layer;
-    require(inlay_layer_create(&spec, &pages_allocator, &layer));
-    return layer;
+    Layer &named = layers_[name];
+    if (!named)
+        named = make_layer(change);
+    layer = named.get();
+}
+
+void Fixture::renew_layer(const std::string &name, const Change &change) const
+{
+    layers_[name].reset();
+    use_layer(name, change);
 }
 
 Fixture::Fixture(const Shape &of)
@@ -73,7 +74,9 @@ Fixture::Fixture(const Shape &of)
         out = fill(out_pages_, rows * shape.columns * ngrams->row_bytes / sizeof(float), 0, shape.pages);
         return;
     }
-    out = fill(out_pages_, rows * shape.dim, shape.offset);
+    out = fill(out_pages_, rows * shape.dim, shape.offset, shape.pages);
+    if (shape.series & (cold | warm))
+        return;
     const inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(shape.dim);
     require(inlay_sinusoid_create(&spec, &pages_allocator, &sinusoid));
     if (shape.series != tables)
@@ -82,20 +85,19 @@ Fixture::Fixture(const Shape &of)
 
 void Fixture::prepare_tokens()
 {
-    table = fill(table_pages_, shape.vocab * shape.dim, shape.offset);
+    table = fill(table_pages_, shape.vocab * shape.dim, shape.offset, shape.pages);
     tokens = inlay_table_f32(table, shape.vocab, shape.dim);
     const std::size_t cached = cached_positions(shape);
-    learned = fill(learned_pages_, cached * shape.dim, 0);
+    learned = fill(learned_pages_, cached * shape.dim, 0, shape.pages);
     positions = inlay_table_f32(learned, cached, shape.dim);
 
     id_pages_ = make_pages<std::int32_t>(rows);
-    std::mt19937 engine; // default seed: the same ids in every run
-    std::uniform_int_distribution<std::int32_t> any_id(0, static_cast<std::int32_t>(shape.vocab - 1));
-    for (std::size_t i = 0; i < rows; i++)
-        id_pages_[i] = any_id(engine);
+    const std::vector<std::int32_t> made = make_ids(shape.ids, shape.vocab, rows);
+    std::copy(made.begin(), made.end(), id_pages_.get());
     ids = id_pages_.get();
     const std::int64_t start = shape.series == decoding ? static_cast<std::int64_t>(cached) / 3 : 0;
     batch = inlay_batch_i32(ids, shape.batch, shape.seq, start);
+    std::mt19937 engine; // default seed: the same starts in every run
     std::uniform_int_distribution<std::int64_t> any_start(0, static_cast<std::int64_t>(cached - shape.seq));
     for (std::size_t i = 0; i < shape.batch; i++)
         starts_.push_back(any_start(engine));
@@ -104,14 +106,6 @@ void Fixture::prepare_tokens()
     different_starts.starts = starts_.data();
 
     prepare_visits();
-    caching = make_layer(*this, tokens, cached);
-    computing = make_layer(*this, tokens, 0);
-    if (shape.series == prompts)
-        normed = make_normed(*this);
-    if (shape.series == forced) {
-        cached_stores = make_layer(*this, tokens, cached, INLAY_STORES_CACHED);
-        non_temporal_stores = make_layer(*this, tokens, cached, INLAY_STORES_STREAMED);
-    }
     if (shape.series == compact)
         for (const inlay_element_type type : quantised_types)
             prepare_quantised(type);
@@ -172,15 +166,11 @@ void Fixture::prepare_quantised(inlay_element_type type)
         storage.zeros = made.zeros.get();
     }
     require(inlay_table_quantize(&tokens, &storage, &made.tokens, nullptr));
-    made.caching = make_layer(*this, made.tokens, cached_positions(shape));
 }
 
 Fixture::~Fixture()
 {
-    for (const Quantised &made : quantised)
-        inlay_layer_destroy(made.caching);
-    for (inlay_layer *layer : {caching, computing, normed, cached_stores, non_temporal_stores})
-        inlay_layer_destroy(layer);
+    layers_.clear(); // before what they use
     inlay_sinusoid_destroy(sinusoid);
 }
 
@@ -237,17 +227,19 @@ bool fits(const Shape &shape)
 
 std::size_t fixture_bytes(const Shape &shape)
 {
+    static constexpr std::size_t layers_most = 16;
     const std::size_t cached_bytes = cached_positions(shape) * shape.dim * sizeof(float);
-    // The output and the embedding table; the learned positions and as many cached sinusoids.
+    // The output and the embedding table; the learned positions, and the cached sinusoids of each layer.
     if (shape.series == small)
         return small_memory(shape);
     if (shape.series == hashed)
         return ngram_memory(shape);
-    std::size_t bytes = (shape.batch * shape.seq + shape.vocab) * shape.dim * sizeof(float) + 2 * cached_bytes;
-    if (shape.series == forced)
-        bytes += 2 * cached_bytes;
+    if (shape.series & (cold | warm)) // a copy of a table
+        return std::size_t{2} << 30;
+    std::size_t bytes = (shape.batch * shape.seq + shape.vocab) * shape.dim * sizeof(float) + cached_bytes;
+    bytes += layers_most * cached_bytes;
     if (shape.series == compact)
         for (const inlay_element_type type : quantised_types)
-            bytes += shape.vocab * inlay_table_row_bytes(type, shape.dim) + cached_bytes;
+            bytes += shape.vocab * inlay_table_row_bytes(type, shape.dim) + 2 * cached_bytes;
     return bytes;
 }

@@ -3,10 +3,10 @@
 // inlay_bench: every operation of the library on every ISA that runs here, beside its limits. Google Benchmark provides
 // the command line, the filter and the formats; the clock is that of rounds.cc, since a ratio of two benchmarks that
 // ran minutes apart says little.
-#include "cold.h"
+#include "choices.h"
 #include "reporters.h"
 #include "rounds.h"
-#include "stores_report.h"
+#include "serve.h"
 #include "summary.h"
 #include "thread_pools.h"
 
@@ -28,12 +28,12 @@ struct Group {
 static bool choosing;
 
 static Summary summary;
-static StoresReport stores_report;
+static Choices choices;
 
 static const Contender *find_limit(const Group &group, const std::string &name, std::size_t threads)
 {
     for (const Contender &limit : group.contenders)
-        if (limit.operation->role == Role::limit && limit.threads == threads && limit.operation->name == name)
+        if (limit.threads == threads && limit.operation->name == name)
             return &limit;
     return nullptr;
 }
@@ -90,12 +90,12 @@ static void report_ratios(benchmark::State &state, const Group &group, const Con
     if (over_streams)
         state.counters["time_over_streams"] = over_streams->value;
     state.SetLabel(over_limit->limit + (over_streams ? "; " + over_streams->limit : ""));
-    if (group.shape.series == forced) {
-        const auto seconds = [&](std::size_t i) {
-            return typical(*find_limit(group, contender.operation->limits[i], contender.threads));
-        };
-        stores_report.add(group.shape, contender.operation->name, contender.threads, typical(contender), seconds(0),
-                          seconds(1));
+    if (group.shape.series & (forced | strategic)) {
+        std::vector<const Contender *> alternatives;
+        for (const std::string &name : contender.operation->limits)
+            if (const Contender *alternative = find_limit(group, name, contender.threads))
+                alternatives.push_back(alternative);
+        choices.add(group.shape, contender, *limit, alternatives);
     } else if (std::strcmp(contender.isa.name, "scalar") != 0)
         summary.add(group.shape, row_name(group.shape, contender), over_limit, over_streams);
 }
@@ -139,7 +139,7 @@ static std::vector<Contender> make_contenders(const Shape &shape)
             for (const Isa &isa : isas()) {
                 if (measured(operation, shape, threads, isa.name))
                     contenders.push_back({&operation, isa, threads});
-                if (operation.role == Role::limit || shape.series == forced)
+                if (operation.role == Role::limit || shape.series & (forced | strategic | cold | warm))
                     break; // measured once, not per ISA
             }
     return contenders;
@@ -181,7 +181,7 @@ static void choose(std::vector<Group> &groups, bool filtered)
     SilentReporter silent;
     register_all(groups);
     if (filtered)
-        register_cold(true);
+        register_serve(true);
     choosing = true;
     benchmark::RunSpecifiedBenchmarks(&silent);
     choosing = false;
@@ -196,7 +196,7 @@ static void choose(std::vector<Group> &groups, bool filtered)
     groups.erase(std::remove_if(groups.begin(), groups.end(), lacks_memory), groups.end());
     register_all(groups);
     if (filtered)
-        register_cold(false);
+        register_serve(false);
 }
 
 // Returns the CPU as Linux calls it, a name on x86-64 and a number on ARM, so that runs of two machines are not
@@ -232,7 +232,7 @@ static Choice take_choice(int &argc, char **argv)
     Choice choice;
     choice.filtered = has_argument(argc, argv, "--benchmark_filter");
     if (choice.filtered)
-        for (const std::vector<Shape> &more : {small_shapes(), hashed_shapes()})
+        for (const std::vector<Shape> &more : {small_shapes(), hashed_shapes(), strategic_shapes(), cold_shapes()})
             choice.shapes.insert(choice.shapes.end(), more.begin(), more.end());
     int kept = 1;
     for (int i = 1; i < argc; i++)
@@ -271,8 +271,8 @@ int main(int argc, char **argv)
     benchmark::Shutdown();
     if (table) {
         summary.print(cpu_name());
-        stores_report.print();
-        print_cold();
+        choices.print();
+        print_serve();
     }
     return rows ? 0 : 1;
 }

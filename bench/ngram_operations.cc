@@ -49,8 +49,8 @@ void add_ngram_operations(std::vector<Operation> &all)
 {
     auto limits = in_modes("ngram_rows", all_modes());
     limits.push_back("ngram_memcpy");
-    all.push_back({Role::kernel, "ngram", hashed, 0, 1, limits, {}, reuse(forward)});
+    all.push_back({Role::kernel, "ngram", hashed, same_stores, 1, limits, {}, reuse(forward)});
     all.push_back({Role::kernel, "ngram_ids", hashed, 0, 0, {}, {}, reuse(ids)});
     add_limits(all, "ngram_rows", hashed, 0, 1, all_modes(), next_rows);
-    all.push_back({Role::limit, "ngram_memcpy", hashed, copies, 1, {}, {}, reuse(copy_rows)});
+    all.push_back({Role::limit, "ngram_memcpy", hashed, copies, 1, {}, {}, reuse(copy_rows), {}, Stores::cached});
 }

@@ -4,12 +4,54 @@
 // nothing but their calls, and check that every call of the library succeeds.
 #include "operations.h"
 
+#include <algorithm>
 #include <cstring>
 
-template <inlay_layer *Fixture::*layer, inlay_batch Fixture::*batch = &Fixture::batch>
-static void embed(const Fixture &f, float *out, const inlay_executor *executor)
+void embed(const Fixture &f, float *out, const inlay_executor *executor)
 {
-    require(inlay_forward(f.*layer, &(f.*batch), out, f.row_bytes, executor, nullptr));
+    require(inlay_forward(f.layer, &f.batch, out, f.row_bytes, executor, nullptr));
+}
+
+static void embed_starts(const Fixture &f, float *out, const inlay_executor *executor)
+{
+    require(inlay_forward(f.layer, &f.different_starts, out, f.row_bytes, executor, nullptr));
+}
+
+static void change_nothing(const Fixture &, inlay_layer_spec &)
+{
+}
+
+static void compute_positions(const Fixture &, inlay_layer_spec &spec)
+{
+    spec.cached_positions = 0;
+}
+
+// As in BERT.
+static void normalise(const Fixture &f, inlay_layer_spec &spec)
+{
+    spec.sinusoid = nullptr;
+    spec.cached_positions = 0;
+    spec.scale = 1;
+    spec.positions = &f.positions;
+    spec.norm = INLAY_NORM_LAYER;
+    spec.epsilon = 1e-12f;
+    spec.gamma = spec.beta = f.learned; // any row of finite numbers
+}
+
+static Change store(inlay_stores stores)
+{
+    return [stores](const Fixture &, inlay_layer_spec &spec) { spec.stores = stores; };
+}
+
+std::size_t calls_to_settle(const Fixture &f)
+{
+    // Calls of fewer bytes than `least_bytes` are not timed, those below `whole_bytes` as a whole, others in parts.
+    static constexpr std::size_t least_bytes = 256 << 10, whole_bytes = 2 << 20, part_bytes = 512 << 10;
+    static constexpr std::size_t samples = 800, least = 24; // calls try both kinds of stores, if they are not known
+    const std::size_t bytes = f.rows * f.row_bytes;
+    if (bytes < least_bytes)
+        return 0;
+    return bytes < whole_bytes ? samples : std::max(least, samples * part_bytes / bytes);
 }
 
 static void gather(const Fixture &f, float *out, const inlay_executor *executor)
@@ -40,43 +82,22 @@ void read_output(const Fixture &f, const inlay_executor *executor)
     });
 }
 
-// Appends the layer that most programs use, and the choice of its stores: beside layers of the same table whose spec
-// says how to store.
+// Appends the layer that most programs use, and the choice of its stores beside layers that are told how to store.
 static void add_embed(std::vector<Operation> &all)
 {
     static constexpr unsigned tokens = prompts | growing | decoding | drawn;
     for (const auto &[how, suffix, traits, passes] : deliveries) {
-        const auto copies = in_modes(std::string("copy") + suffix, modes_of(how));
         const bool reused = how == Delivery::reused, read = how == Delivery::read;
-        all.push_back({Role::kernel, std::string("embed") + suffix, tokens, traits, passes, copies,
-                       reused ? in_modes("streams", all_modes()) : std::vector<std::string>(),
-                       deliver(how, embed<&Fixture::caching>), read ? nullptr : &Fixture::caching});
+        const auto streams = reused ? in_modes("streams", all_modes()) : std::vector<std::string>();
+        const auto run = deliver(how, embed);
+        all.push_back({Role::kernel, std::string("embed") + suffix, tokens, traits | (read ? 0u : same_stores), passes,
+                       in_modes(std::string("copy") + suffix, modes_of(how)), streams, run, change_nothing});
         const std::string name = std::string("stores") + (reused ? "_call" : suffix);
         const unsigned threads = read ? unsigned{parallel} : 0;
-        all.push_back({Role::kernel,
-                       name,
-                       forced,
-                       threads,
-                       passes,
-                       {name + "_cached", name + "_nt"},
-                       {},
-                       deliver(how, embed<&Fixture::caching>)});
-        all.push_back({Role::limit,
-                       name + "_cached",
-                       forced,
-                       threads,
-                       passes,
-                       {},
-                       {},
-                       deliver(how, embed<&Fixture::cached_stores>)});
-        all.push_back({Role::limit,
-                       name + "_nt",
-                       forced,
-                       threads,
-                       passes,
-                       {},
-                       {},
-                       deliver(how, embed<&Fixture::non_temporal_stores>)});
+        const std::vector<std::string> kinds = {name + "_cached", name + "_nt"};
+        all.push_back({Role::kernel, name, forced, threads, passes, kinds, {}, run, change_nothing});
+        all.push_back({Role::limit, kinds[0], forced, threads, passes, {}, {}, run, store(INLAY_STORES_CACHED)});
+        all.push_back({Role::limit, kinds[1], forced, threads, passes, {}, {}, run, store(INLAY_STORES_STREAMED)});
     }
 }
 
@@ -90,19 +111,18 @@ static void add_plain_operations(std::vector<Operation> &all)
     positions.push_back("rewrite_positions_runs");
     add_embed(all);
     const std::initializer_list<Operation> others = {
-        {Role::kernel, "embed_starts", decoding, 0, 2, copies, starts,
-         reuse(embed<&Fixture::caching, &Fixture::different_starts>)},
+        {Role::kernel, "embed_starts", decoding, 0, 2, copies, starts, reuse(embed_starts), change_nothing},
         {Role::kernel,
          "embed_computed",
          prompts,
-         computes | parallel,
+         computes | parallel | same_stores,
          2,
          copies,
          {},
-         reuse(embed<&Fixture::computing>),
-         &Fixture::computing},
-        {Role::kernel, "embed_norm", prompts, 0, 2, copies, streams, reuse(embed<&Fixture::normed>)},
-        {Role::kernel, "gather", prompts | decoding, 0, 2, copies, {}, reuse(gather)},
+         reuse(embed),
+         compute_positions},
+        {Role::kernel, "embed_norm", prompts, same_stores, 2, copies, streams, reuse(embed), normalise},
+        {Role::kernel, "gather", prompts | decoding, same_stores, 2, copies, {}, reuse(gather)},
         {Role::kernel, "scale", prompts, 0, 2, rewrites, {}, reuse(scale)},
         {Role::kernel, "add_positions", prompts, 0, 2, rewrites, positions, reuse(add_positions)},
         {Role::kernel, "sinusoid", tables, computes | parallel, 1, fills, {}, reuse(sinusoid)},
@@ -118,6 +138,10 @@ static std::vector<Operation> make_operations()
     add_compact_operations(all);
     add_small_operations(all);
     add_ngram_operations(all);
+    add_strategy_operations(all);
+#ifdef INLAY_BENCH_FILE
+    add_cold_operations(all);
+#endif
     return all;
 }
 
@@ -131,6 +155,8 @@ bool measured(const Operation &operation, const Shape &shape, std::size_t thread
 {
     if (!operation.run || !(operation.series & shape.series))
         return false;
+    if (operation.traits & lone && shape.batch > 1)
+        return false;
     if (operation.traits & copies && shape.type != shape.out_type)
         return false;
     if (operation.traits & large && shape.batch * shape.seq * shape.dim * sizeof(float) < large_bytes)
@@ -141,17 +167,17 @@ bool measured(const Operation &operation, const Shape &shape, std::size_t thread
         return true;
     // These two are not meant to be fast, one defines results and one runs anywhere: a few rows are enough.
     const std::size_t pairs = shape.seq * ((shape.dim + 1) / 2);
-    return threads == 1 && !(shape.series & (growing | compact | small | drawn | hashed)) &&
-           !(operation.traits & large) && (isa != "scalar" || !(operation.traits & computes) || pairs <= scalar_pairs);
+    return threads == 1 && shape.series & (prompts | decoding | tables) && !(operation.traits & large) &&
+           (isa != "scalar" || !(operation.traits & computes) || pairs <= scalar_pairs);
 }
 
-std::optional<Stores> stores_of_limits(const Operation &operation, const Fixture &fixture)
+Stores stores_of(const Operation &operation, const Fixture &f)
 {
-    if (!operation.layer)
-        return {};
+    const std::size_t bytes = f.ngrams ? f.rows * f.shape.columns * f.ngrams->row_bytes : f.rows * f.row_bytes;
+    if (!operation.change)
+        return bytes > inlay_tuning_default().stream_bytes ? Stores::non_temporal : Stores::cached;
     char plan[INLAY_PLAN_TEXT_BYTES];
-    require(inlay_forward_explain(fixture.*operation.layer, &fixture.batch, fixture.out, fixture.row_bytes, nullptr,
-                                  nullptr, plan, sizeof plan));
+    require(inlay_forward_explain(f.layer, &f.batch, f.out, f.row_bytes, nullptr, nullptr, plan, sizeof plan));
     return std::strstr(plan, "\nstores:    non-temporal") ? Stores::non_temporal : Stores::cached;
 }
 

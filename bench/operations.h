@@ -17,10 +17,15 @@
 
 enum class Role { kernel, limit }; // a kernel has a row for every ISA, a limit has one
 enum Trait : unsigned {
-    large = 1,    // measured only on outputs of at least large_bytes
-    computes = 2, // computes sinusoids
-    parallel = 4, // measured on several threads too, if the shape says so
-    copies = 8,   // measured only where the output has the type of the table
+    large = 1,         // measured only on outputs of at least large_bytes
+    lone = 2,          // measured only where the batch is 1
+    copies = 4,        // measured only where the output has the type of the table
+    parallel = 8,      // measured on several threads too, if the shape says so
+    computes = 16,     // computes sinusoids
+    same_stores = 32,  // only limits that store as it does count
+    waits = 64,        // for a disk, so that the clock is the wall's
+    renews = 128,      // Fixture::layer is a new one in each sample
+    first_calls = 256, // a sample is the first ten calls, one by one
 };
 
 // Where the output of a call lies, and what becomes of it.
@@ -62,11 +67,16 @@ struct Operation {
     std::vector<std::string> limits, streams;
     // Makes `calls` calls, on one thread if executor is null. Empty where this machine cannot run the operation.
     Run run;
-    // Of a kernel: the layer that it calls, if only limits with the stores of that layer count; else all count.
-    inlay_layer *Fixture::*layer = nullptr;
+    // Of what calls Fixture::layer: what that layer differs in; else empty.
+    Change change{};
     // Of a bare loop over rows: how it stores them.
     std::optional<Stores> stores{};
+    // Null, or what is done before each sample, while no clock runs.
+    void (*prepare)(const Fixture &fixture) = nullptr;
 };
+
+// Returns how many calls a layer makes on that fixture before it has timed all that it may choose.
+std::size_t calls_to_settle(const Fixture &fixture);
 
 // Calls part(first, n) for all of [0, rows) on this thread, or for equal shares on the threads of the executor.
 template <class Part> void share(const inlay_executor *executor, std::size_t rows, Part part)
@@ -148,6 +158,12 @@ void add_small_operations(std::vector<Operation> &all);
 // Appends lookups of hashed n-grams, the hash alone, and the limits of the lookup.
 void add_ngram_operations(std::vector<Operation> &all);
 
+// Appends layers that choose their strategy, and those that are told one.
+void add_strategy_operations(std::vector<Operation> &all);
+
+// Appends readers of rows of a file that lies on the disk or in memory.
+void add_cold_operations(std::vector<Operation> &all);
+
 // Returns all operations in the order of the table of results.
 const std::vector<Operation> &operations();
 
@@ -158,8 +174,11 @@ constexpr std::size_t scalar_pairs = 4096;
 // Returns whether to measure an operation on a shape with that number of threads and that ISA.
 bool measured(const Operation &operation, const Shape &shape, std::size_t threads, const std::string &isa);
 
-// Returns the stores that the limits of a kernel must have; nothing if all count.
-std::optional<Stores> stores_of_limits(const Operation &operation, const Fixture &fixture);
+// Calls Fixture::layer.
+void embed(const Fixture &fixture, float *out, const inlay_executor *executor);
+
+// Returns how an operation stores: as Fixture::layer if it calls that, else as its size demands.
+Stores stores_of(const Operation &operation, const Fixture &fixture);
 
 // Returns the bytes that a call counts as moved.
 std::int64_t bytes_moved(const Operation &operation, const Shape &shape);

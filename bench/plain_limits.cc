@@ -84,7 +84,7 @@ void add_limits(std::vector<Operation> &all, const std::string &name, unsigned s
                        {},
                        {},
                        runs ? deliver(how, move) : Operation::Run(),
-                       nullptr,
+                       {},
                        mode.stores});
     }
 }
@@ -180,7 +180,7 @@ void add_plain_limits(std::vector<Operation> &all)
     for (const auto &[how, suffix, traits, passes] : deliveries) {
         const std::string name = std::string("copy") + suffix;
         const Modes loops(modes_of(how).begin() + 1, modes_of(how).end());
-        all.push_back({Role::limit, name, tokens, traits, passes, {}, {}, deliver(how, copy), nullptr, Stores::cached});
+        all.push_back({Role::limit, name, tokens, traits, passes, {}, {}, deliver(how, copy), {}, Stores::cached});
         add_limits(all, name, tokens, traits, passes, loops, token_rows, how);
     }
     add_limits(all, "streams", tokens, 0, 2, all_modes(), tiled_streams);

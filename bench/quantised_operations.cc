@@ -4,10 +4,9 @@
 // write as many floats as it has columns.
 #include "operations.h"
 
-template <inlay_element_type type>
-static void embed_quantised(const Fixture &f, float *out, const inlay_executor *executor)
+template <inlay_element_type type> static void read_quantised(const Fixture &f, inlay_layer_spec &spec)
 {
-    require(inlay_forward(f.quantised[type].caching, &f.batch, out, f.row_bytes, executor, nullptr));
+    spec.tokens = &f.quantised[type].tokens;
 }
 
 // The rows of a quantised table, without what lies in other arrays.
@@ -50,8 +49,8 @@ template <inlay_element_type type, inlay_element_type limit = type> static void 
 {
     const std::string expand = "expand_" + name_of(limit), streams = "streams_" + name_of(limit);
     const Modes &modes = prefetching_modes(); // no cache holds these outputs
-    all.push_back({Role::kernel, "embed_" + name_of(type), compact, 0, 1, in_modes(expand, modes),
-                   in_modes(streams, modes), reuse(embed_quantised<type>)});
+    all.push_back({Role::kernel, "embed_" + name_of(type), compact, same_stores, 1, in_modes(expand, modes),
+                   in_modes(streams, modes), reuse(embed), read_quantised<type>});
     if (type != limit)
         return;
     add_limits(all, expand, compact, 0, 1, modes, codes<type>);

@@ -7,7 +7,6 @@
 #include "thread_pools.h"
 
 #include <algorithm>
-#include <ctime>
 
 // Much longer than the microsecond that reading the clock takes. A call that takes longer than this is measured alone.
 static constexpr double sample_seconds = 5e-3;
@@ -15,6 +14,8 @@ static constexpr double sample_seconds = 5e-3;
 // 2.3 ms after non-temporal stores of another contender, and 1.1 ms from the fourth call on.
 static constexpr double warm_up_seconds = 10e-3;
 static constexpr std::size_t warm_up_calls = 2;
+// Before the rounds a layer makes calls until it has settled, or for this long.
+static constexpr double settling_seconds = 0.5;
 
 static std::vector<Isa> find_isas()
 {
@@ -32,7 +33,7 @@ const std::vector<Isa> &isas()
     return found;
 }
 
-static double now(clockid_t clock)
+double now(clockid_t clock)
 {
     timespec time;
     clock_gettime(clock, &time);
@@ -70,10 +71,30 @@ struct Entry {
     std::size_t calls;   // calls that are measured
 };
 
+// Prepares the layer of a contender, which the best ISA makes: a slow one computes sinusoids for seconds.
+static void take_turn(const Fixture &fixture, const Contender &contender, bool renew)
+{
+    const Operation &operation = *contender.operation;
+    const std::string name = operation.name + contender.isa.name + std::to_string(contender.threads);
+    inlay_dispatch_use(isas().front().kernels);
+    if (operation.change && renew)
+        fixture.renew_layer(name, operation.change);
+    else if (operation.change)
+        fixture.use_layer(name, operation.change);
+    inlay_dispatch_use(contender.isa.kernels);
+}
+
 static Entry prepare(const Fixture &fixture, Contender &contender)
 {
+    take_turn(fixture, contender, false);
+    if (contender.operation->prepare)
+        contender.operation->prepare(fixture);
+    if (contender.operation->traits & first_calls)
+        return {&contender, 0, 1};
     seconds_for(fixture, contender, 1);
     const double one = std::max(1e-9, seconds_for(fixture, contender, 1).wall); // the resolution of the clock
+    if (contender.operation->change)
+        seconds_for(fixture, contender, std::min(calls_to_settle(fixture), calls_for(settling_seconds, one, 1)));
     return {&contender, calls_for(warm_up_seconds, one, warm_up_calls), calls_for(sample_seconds, one, 1)};
 }
 
@@ -98,11 +119,32 @@ static bool takes_part(const Contender &contender, const std::vector<Contender> 
            });
 }
 
-static void take_sample(const Fixture &fixture, Contender &contender, std::size_t calls)
+static Seconds seconds_of_first_calls(const Fixture &fixture, Contender &contender)
 {
-    const Seconds seconds = seconds_for(fixture, contender, calls);
-    const double n = static_cast<double>(calls);
-    contender.seconds.push_back((contender.threads > 1 ? seconds.wall : seconds.thread) / n);
+    static constexpr std::size_t calls = 10;
+    Seconds sum = {0, 0};
+    double slowest = 0;
+    for (std::size_t call = 0; call < calls; call++) {
+        const Seconds one = seconds_for(fixture, contender, 1);
+        slowest = std::max(slowest, one.thread);
+        sum = {sum.thread + one.thread / calls, sum.wall + one.wall / calls};
+    }
+    contender.slowest.push_back(slowest);
+    return sum;
+}
+
+static void take_sample(const Fixture &fixture, const Entry &entry)
+{
+    Contender &contender = *entry.contender;
+    take_turn(fixture, contender, contender.operation->traits & renews);
+    if (contender.operation->prepare)
+        contender.operation->prepare(fixture);
+    seconds_for(fixture, contender, entry.warm_up);
+    const Seconds seconds = contender.operation->traits & first_calls ? seconds_of_first_calls(fixture, contender)
+                                                                      : seconds_for(fixture, contender, entry.calls);
+    const double n = static_cast<double>(entry.calls);
+    contender.seconds.push_back(
+        (contender.threads > 1 || contender.operation->traits & waits ? seconds.wall : seconds.thread) / n);
     contender.wall.push_back(seconds.wall / n);
 }
 
@@ -142,22 +184,22 @@ void measure(const Shape &shape, std::vector<Contender> &contenders)
     std::vector<Entry> entries;
     for (Contender &contender : contenders) {
         contender.reported = false;
+        contender.slowest.clear();
         for (std::vector<double> *samples : {&contender.seconds, &contender.wall}) {
             samples->clear();
-            samples->reserve(rounds_most);
+            samples->reserve(rounds_strategic);
         }
         if (takes_part(contender, contenders))
             entries.push_back(prepare(fixture, contender));
     }
 
     const double start = now(CLOCK_MONOTONIC);
-    for (std::size_t round = 0; round < rounds_most; round++) {
-        if (round >= rounds_least && now(CLOCK_MONOTONIC) - start > rounds_seconds)
+    const bool strategies = shape.series == strategic;
+    for (std::size_t round = 0; round < (strategies ? rounds_strategic : rounds_most); round++) {
+        if (!strategies && round >= rounds_least && now(CLOCK_MONOTONIC) - start > rounds_seconds)
             break;
-        for (const Entry &entry : entries) {
-            seconds_for(fixture, *entry.contender, entry.warm_up);
-            take_sample(fixture, *entry.contender, entry.calls);
-        }
+        for (const Entry &entry : entries)
+            take_sample(fixture, entry);
         if (round + 1 == screening_rounds)
             entries.erase(std::remove_if(entries.begin(), entries.end(),
                                          [&](const Entry &entry) { return hopeless(*entry.contender, contenders); }),
@@ -165,21 +207,12 @@ void measure(const Shape &shape, std::vector<Contender> &contenders)
         // Another contender goes first in the next round.
         std::rotate(entries.begin(), entries.begin() + 1, entries.end());
     }
-    inlay_dispatch_use(isas().front().kernels); // whose registers the limits have
-    for (Contender &contender : contenders)
-        contender.stores = stores_of_limits(*contender.operation, fixture);
-}
-
-double median(std::vector<double> seconds)
-{
-    std::sort(seconds.begin(), seconds.end());
-    const std::size_t half = seconds.size() / 2;
-    return seconds.size() % 2 ? seconds[half] : (seconds[half - 1] + seconds[half]) / 2;
-}
-
-double minimum(const std::vector<double> &seconds)
-{
-    return *std::min_element(seconds.begin(), seconds.end());
+    for (Contender &contender : contenders) {
+        if (!(contender.operation->traits & same_stores) || contender.seconds.empty())
+            continue;
+        take_turn(fixture, contender, false);
+        contender.stores = stores_of(*contender.operation, fixture);
+    }
 }
 
 double typical(const Contender &contender)
@@ -189,9 +222,7 @@ double typical(const Contender &contender)
 
 double scatter(const Contender &contender, const Contender &limit)
 {
-    std::vector<double> ratios;
-    for (std::size_t i = 0; i < contender.seconds.size(); i++)
-        ratios.push_back(contender.seconds[i] / limit.seconds[i]);
+    std::vector<double> ratios = ratios_of(contender.seconds, limit.seconds);
     std::sort(ratios.begin(), ratios.end());
     const std::size_t quarter = ratios.size() / 4;
     return (ratios[ratios.size() - 1 - quarter] - ratios[quarter]) / 2 / median(ratios);

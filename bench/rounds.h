@@ -6,6 +6,9 @@
 #define INLAY_BENCH_ROUNDS_H
 
 #include "operations.h"
+#include "statistics.h"
+
+#include <ctime>
 
 struct inlay_kernels;
 
@@ -26,6 +29,7 @@ struct Contender {
     std::optional<Stores> stores{}; // those of its layer, if only limits with the same ones count
     std::vector<double> seconds{};  // per call, one for each round: thread time, or wall time of several threads
     std::vector<double> wall{};     // the same in wall time: what a speed-up compares
+    std::vector<double> slowest{};  // the slowest of the first calls, one for each round
 };
 
 // Limits that two rounds show to be much slower than others of the same kernel are not measured in later rounds.
@@ -34,11 +38,10 @@ struct Contender {
 constexpr std::size_t rounds_most = 11;
 constexpr std::size_t rounds_least = 5;
 constexpr double rounds_seconds = 6;
+constexpr std::size_t rounds_strategic = 30; // of the series `strategic`, however long they take
 
 // Measures the wanted contenders of a shape, their limits, and the runs on one thread that a speed-up is relative to.
 void measure(const Shape &shape, std::vector<Contender> &contenders);
-
-double median(std::vector<double> seconds);
 
 // Returns the time that ratios are made of: the median; with several threads the fastest round, since the wall clock
 // counts everything else that the machine does.
@@ -47,6 +50,7 @@ double typical(const Contender &contender);
 // Returns how far the ratio of two contenders scatters from round to round: half of its interquartile range, over its
 // median.
 double scatter(const Contender &contender, const Contender &limit);
-double minimum(const std::vector<double> &seconds);
+// Returns the seconds of a clock.
+double now(clockid_t clock);
 
 #endif

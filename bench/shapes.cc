@@ -44,6 +44,36 @@ std::vector<Shape> hashed_shapes()
     return made;
 }
 
+std::vector<Shape> strategic_shapes()
+{
+    static constexpr struct {
+        std::size_t batch, seq, dim, vocab;
+    } calls[] = {
+        {256, 64, 128, 4000000}, {96, 128, 384, 30000},  {24, 300, 640, 60000},  {1, 6000, 1024, 60000},
+        {32, 512, 1024, 50000},  {12, 700, 1280, 40000}, {1, 2048, 2048, 32000}, {256, 16, 2048, 128000},
+        {64, 16, 2560, 50000},   {6, 3000, 2560, 20000}, {1, 1500, 3072, 30000}, {8, 512, 3072, 50000},
+        {1, 2048, 4096, 32000},  {8, 1024, 4096, 32000}, {1, 2048, 4080, 32000}, {8, 1024, 4080, 32000},
+    };
+    std::vector<Shape> made;
+    for (const auto &[batch, seq, dim, vocab] : calls)
+        for (const Ids ids : {Ids::uniform, Ids::zipf, Ids::text})
+            for (const PageSize pages : {small_pages, huge_pages})
+                if (ids != Ids::text || has_text())
+                    made.push_back(
+                        {strategic, batch, seq, dim, vocab, 0, one_thread, pages, 0, INLAY_F32, INLAY_F32, ids});
+    return made;
+}
+
+std::vector<Shape> cold_shapes()
+{
+    std::vector<Shape> made;
+    for (const Series series : {cold, warm})
+        for (const std::size_t width : cold_widths)
+            for (const std::size_t rows : {24, 384, 4096})
+                made.push_back({series, 1, rows, width / sizeof(float), 0});
+    return made;
+}
+
 // What a random shape of a class may be. Outputs stay below 256 MiB, so that a call takes some ten milliseconds.
 struct Bounds {
     double batch_least, batch_most;
@@ -131,12 +161,14 @@ std::string shape_name(const Shape &shape)
     const std::string dim = "_d" + std::to_string(shape.dim);
     if (shape.series == tables)
         return "r" + std::to_string(shape.seq) + dim;
-    if (shape.series == small)
-        return "n" + std::to_string(shape.seq) + "_w" + std::to_string(shape.dim * sizeof(float)) + page_name(shape);
+    if (shape.series & (small | cold | warm))
+        return "n" + std::to_string(shape.seq) + "_w" + std::to_string(shape.dim * sizeof(float)) +
+               (shape.series == small ? page_name(shape) : "");
     if (shape.series == hashed)
         return "n" + std::to_string(shape.seq) + "_k" + std::to_string(shape.columns) + dim + row_types(shape) +
                page_name(shape);
     return "b" + std::to_string(shape.batch) + "_s" + std::to_string(shape.seq) + dim + "_v" +
            std::to_string(shape.vocab) + (shape.series == compact ? "_stored" : "") +
-           (shape.offset ? "_at" + std::to_string(shape.offset) : "");
+           (shape.offset ? "_at" + std::to_string(shape.offset) : "") + name_of(shape.ids) +
+           (shape.series == strategic ? page_name(shape) : "");
 }

@@ -12,19 +12,23 @@
 
 #include <inlay/inlay.h>
 
+#include "ids.h"
 #include "pages.h"
 
 // What a shape is for. This decides which operations it is measured with (operations.cc) and what its fixture holds.
 enum Series : unsigned {
-    prompts = 1,  // tokens; every operation on them
-    tables = 2,   // a table of sinusoids [seq, dim], and no tokens
-    growing = 4,  // from few tokens to many: the fused pass alone, to see whether its ratio stays the same
-    decoding = 8, // one token for each of many sequences, at positions that a layer has cached
-    compact = 16, // tokens of a table of each 16-bit and quantised type
-    small = 32,   // gathers of short rows from a table that no cache holds, with other ids in each call
-    drawn = 64,   // prompts whose sizes are chosen by a seed: the fused pass alone
-    forced = 128, // prompts: the fused pass with automatic, cached and non-temporal stores
-    hashed = 256, // hashed n-grams: short rows from a table of 8 GiB, other ones in each call
+    prompts = 1,     // tokens; every operation on them
+    tables = 2,      // a table of sinusoids [seq, dim], and no tokens
+    growing = 4,     // from few tokens to many: the fused pass alone, to see whether its ratio stays the same
+    decoding = 8,    // one token for each of many sequences, at positions that a layer has cached
+    compact = 16,    // tokens of a table of each 16-bit and quantised type
+    small = 32,      // gathers of short rows from a table that no cache holds, with other ids in each call
+    drawn = 64,      // prompts whose sizes are chosen by a seed: the fused pass alone
+    forced = 128,    // prompts: the fused pass with automatic, cached and non-temporal stores
+    hashed = 256,    // hashed n-grams: short rows from a table of 8 GiB, other ones in each call
+    strategic = 512, // prompts: layers that are told how to prefetch, and layers that choose
+    cold = 1024,     // random rows of a file that lies on the disk
+    warm = 2048,     // the same file in memory
 };
 
 enum Threads : bool { one_thread = false, more_threads = true }; // also measured on 2, and on all cores
@@ -42,6 +46,7 @@ struct Shape {
     std::size_t columns = 0;
     inlay_element_type type = INLAY_F32;
     inlay_element_type out_type = INLAY_F32;
+    Ids ids = Ids::uniform;
 };
 
 // Returns the bytes of an element of the output.
@@ -98,16 +103,8 @@ constexpr Shape default_shapes[] = {
     {growing, 10, 100000, 512, 50000},
     // Servers that decode.
     {decoding, 16, 1, 512, 50000},
-    {decoding, 32, 1, 512, 50000},
     {decoding, 64, 1, 512, 50000},
-    {decoding, 16, 1, 1024, 50000},
-    {decoding, 32, 1, 1024, 50000},
-    {decoding, 64, 1, 1024, 50000},
-    {decoding, 16, 1, 2048, 50000},
-    {decoding, 32, 1, 2048, 50000},
-    {decoding, 64, 1, 2048, 50000},
     {decoding, 16, 1, 4096, 50000},
-    {decoding, 32, 1, 4096, 50000},
     {decoding, 64, 1, 4096, 50000},
     // Outputs of 0.6 to 184 MB. Which stores are faster, and where that changes?
     {forced, 1, 200, 768, 50000, 0, more_threads},
@@ -146,6 +143,13 @@ inline std::size_t scale_bytes(const Shape &shape)
 {
     return shape.type == INLAY_E4M3_E8M0 ? shape.dim / 32 : 0;
 }
+
+// Returns the shapes of the series `strategic`.
+std::vector<Shape> strategic_shapes();
+
+// Returns the shapes of the series `cold` and `warm`, and the bytes of the rows of their tables, which are float32.
+std::vector<Shape> cold_shapes();
+constexpr std::size_t cold_widths[] = {160, 264, 2048};
 
 // Returns the shapes of the series `hashed`.
 std::vector<Shape> hashed_shapes();
