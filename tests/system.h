@@ -35,6 +35,11 @@ void folder_make(const char *path);
 /* Removes a folder with all that is in it. */
 void folder_remove(const char *path);
 
+/* Returns paths of what opens but is no regular file, among them a pipe that is made for this in the folder; null ends
+   them. The first can be read without end or at once, the second is the pipe. */
+enum { NO_FILES = 3 };
+const char *const *paths_of_no_files(const char *folder);
+
 /* Runs work(arg) in processes, or once in this one where the system does not fork. Calls watch(arg, false) some times a
    second meanwhile, and watch(arg, true) for each process that a signal ended. Returns whether all returned true. */
 bool run_processes(int processes, bool (*work)(void *arg), void (*watch)(void *arg, bool died), void *arg);

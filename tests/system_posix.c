@@ -72,6 +72,14 @@ void folder_remove(const char *path)
     demand((size_t)snprintf(command, sizeof command, "rm -rf '%s'", path) < sizeof command && system(command) == 0);
 }
 
+const char *const *paths_of_no_files(const char *folder)
+{
+    static char pipe[512];
+    static const char *const paths[NO_FILES + 1] = {"/dev/zero", pipe, "/dev/null", NULL};
+    demand((size_t)snprintf(pipe, sizeof pipe, "%s/pipe", folder) < sizeof pipe && mkfifo(pipe, 0600) == 0);
+    return paths;
+}
+
 bool run_processes(int processes, bool (*work)(void *arg), void (*watch)(void *arg, bool died), void *arg)
 {
     bool well = true;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Thresholds: those of reported caches and of kinds of CPUs, and the first call from many threads.
+ * Thresholds: those of reported caches, the files that report them, and the first call from many threads.
  */
 #define _XOPEN_SOURCE 600 /* pthread_barrier_wait */
 #include "support.h"
 
+#include "base/file.h"
 #include "dispatch/caches.h"
 #include "dispatch/cpu.h"
 #include "dispatch/tuning.h"
@@ -13,8 +14,70 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 #endif
+#include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- Files ------------------------------------------------------------------------------------------------------ */
+
+static char folder[256];
+static char path[sizeof folder + 64];
+
+static void make_folder(void)
+{
+    folder_make_temporary(folder, sizeof folder);
+    snprintf(path, sizeof path, "%s/file", folder);
+}
+
+static void remove_folder(void)
+{
+    folder_remove(folder);
+}
+
+static void write_file(const char *name, const char *text, size_t bytes)
+{
+    FILE *file = fopen(name, "wb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(text, 1, bytes, file), bytes);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* Expects that reading fails, writes no size and keeps errno. */
+static void expect_no_file(const char *name, size_t size)
+{
+    char text[64];
+    size_t bytes = 1234;
+    errno = 5678;
+    EXPECT(!inlay_read_file(name, text, size, &bytes), "%s is read", name);
+    EXPECT(bytes == 1234 && errno == 5678, "%s: %zu bytes, errno %d", name, bytes, errno);
+}
+
+START_TEST(what_is_no_file)
+{
+    const char *const *others = paths_of_no_files(folder);
+    /* Where there is /proc, the memory of this process is a regular file with nothing at its beginning. */
+    const char *const names[] = {path, "", folder, others[0], others[1], others[2], "/proc/self/mem"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        expect_no_file(names[i], 64);
+}
+END_TEST
+
+START_TEST(files_are_smaller_than_the_buffer)
+{
+    char text[64];
+    size_t bytes;
+    write_file(path, "12345", 5);
+    errno = 5678;
+    EXPECT(inlay_read_file(path, text, 6, &bytes) && bytes == 5 && strcmp(text, "12345") == 0, "5 bytes are refused");
+    EXPECT(errno == 5678, "errno became %d", errno);
+    expect_no_file(path, 5);
+    expect_no_file(path, 4);
+    write_file(path, "", 0);
+    EXPECT(inlay_read_file(path, text, 1, &bytes) && bytes == 0 && text[0] == '\0', "an empty file is refused");
+}
+END_TEST
 
 /* ---- The first call --------------------------------------------------------------------------------------------- */
 
@@ -89,6 +152,46 @@ START_TEST(registers_describe_caches)
     }
     struct inlay_caches none = {{0}};
     EXPECT(inlay_caches_add_cpuid(&none, 0x20, 0x1c0003f, 0x3f) == 0, "the end is a cache");
+}
+END_TEST
+
+static void write_cache(int i, const char *level, const char *type, const char *size)
+{
+    const char *const texts[] = {level, type, size}, *const names[] = {"level", "type", "size"};
+    char name[sizeof folder + 64];
+    snprintf(name, sizeof name, "%s/index%d", folder, i);
+    folder_make(name);
+    for (size_t n = 0; n < 3; n++) {
+        snprintf(name, sizeof name, "%s/index%d/%s", folder, i, names[n]);
+        if (texts[n] != NULL)
+            write_file(name, texts[n], strlen(texts[n]));
+    }
+}
+
+START_TEST(files_describe_caches)
+{
+    write_cache(0, "1\n", "Data\n", "64K\n");
+    write_cache(1, "1\n", "Instruction\n", "48K\n");
+    write_cache(2, "2\n", "Unified\n", "1024K\n");
+    write_cache(3, "3\n", "Unified\n", "8M\n");
+    struct inlay_caches caches = inlay_caches_of_folder(folder);
+    EXPECT(caches.bytes[0] == 64 << 10 && caches.bytes[1] == 1 << 20 && caches.bytes[2] == 8 << 20, "%zu, %zu, %zu",
+           caches.bytes[0], caches.bytes[1], caches.bytes[2]);
+    static const char *const sizes[] = {"",     "K\n",          "1024KB\n", "-1K\n",        "0x400\n",
+                                        "1G\n", "999999999K\n", "1 K\n",    "1234567890\n", "1024K\nx"};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        write_cache(2, "2\n", "Unified\n", sizes[i]);
+        caches = inlay_caches_of_folder(folder);
+        EXPECT(caches.bytes[1] == 0 && caches.bytes[2] == 8 << 20, "'%s' is %zu bytes", sizes[i], caches.bytes[1]);
+    }
+    static const char *const levels[] = {"", "0\n", "4\n", "two\n", "2000000000000000\n"};
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        write_cache(2, levels[i], "Unified\n", "512K\n");
+        caches = inlay_caches_of_folder(folder);
+        EXPECT(caches.bytes[1] == 0, "level '%s' has %zu bytes", levels[i], caches.bytes[1]);
+    }
+    caches = inlay_caches_of_folder("/none");
+    EXPECT(caches.bytes[0] + caches.bytes[1] + caches.bytes[2] == 0, "there are caches without files");
 }
 END_TEST
 
@@ -218,7 +321,9 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return RUN_TESTS(argc, argv, "tuning", NULL, NULL, init_finds_the_thresholds, many_threads_may_ask_first,
-                     registers_describe_caches, thresholds_follow_the_reported_l2, tunings_are_those_of_the_cpu,
-                     kinds_of_cpus_are_known_by_their_facts, the_facts_are_those_of_this_cpu, the_source_is_told);
+    return RUN_TESTS(argc, argv, "tuning", make_folder, remove_folder, what_is_no_file,
+                     files_are_smaller_than_the_buffer, init_finds_the_thresholds, many_threads_may_ask_first,
+                     registers_describe_caches, files_describe_caches, thresholds_follow_the_reported_l2,
+                     tunings_are_those_of_the_cpu, kinds_of_cpus_are_known_by_their_facts,
+                     the_facts_are_those_of_this_cpu, the_source_is_told);
 }
