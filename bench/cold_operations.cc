@@ -26,7 +26,7 @@ struct Reading {
 };
 
 static constexpr std::size_t window = 128; // rows; two of them are under way
-static constexpr std::uintptr_t page = 4096;
+static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
 
 static void gather(const inlay_table &table, const Reading &reading, const std::int32_t *ids)
 {
