@@ -185,7 +185,10 @@ INLAY_API const inlay_file_value *inlay_file_value_named(const inlay_file *file,
 /**
  * Reads elements [first, first + n) of an array of integers: INTEGERS, or one of GGUF. Truth values are 0 and 1.
  *
- * @param out  [n], written only with INLAY_FILE_OK
+ * @param value  of inlay_file_value_at() or inlay_file_value_named()
+ * @param first  index of the first element
+ * @param n      how many elements
+ * @param out    [n], written only with INLAY_FILE_OK
  * @return INLAY_FILE_OK; INLAY_FILE_ERROR_ARGUMENT if a pointer is null or there are fewer elements;
  *         INLAY_FILE_ERROR_TYPE if the value is no array of integers, or one of the elements is 2^63 or more
  */
