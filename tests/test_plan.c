@@ -49,6 +49,8 @@ static const struct planned plans[] = {
     {BESIDE_2, 64, 1024, 2048, 1 << 16, .type = INLAY_F32, .scalar = BLOCKS},
     {BESIDE_2, 1, 8, 512, 1000, .start = 10, .sinusoid = true, .scalar = "prefetch:  the first lines of 16 rows"},
     {BESIDE_8, 1, 8, 512, 1 << 20, .start = 10, .sinusoid = true, .scalar = BLOCKS},
+    {"each entry is added as it is computed", 1, 8, 512, 1000, .start = 10, .sinusoid = true,
+     .scalar = "computed: not all of them are cached; 16 rows are cached; in blocks of rows"},
 };
 
 /* Only x86-64 has non-temporal stores. */

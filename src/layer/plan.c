@@ -59,12 +59,13 @@ static void choose_computing(struct inlay_plan *plan, const struct inlay_work *w
     if (in_memory && (!one_sequence_per_part || work->longest * work->row_bytes <= least_bytes))
         return;
     plan->by_sequence = one_sequence_per_part || work->batch.starts != NULL;
+    /* A fused pass leaves prefetching to its kernel. */
     plan->fused = plan->by_sequence && work->tokens->type == INLAY_F32 && !work->special_rows &&
+                  plan->moves.kernels->prefetches &&
                   inlay_sinusoid_adds(work->spec->sinusoid, work->out, work->out_stride_bytes, plan->moves.stream);
     if (plan->fused && plan->moves.kernels->lanes > 0)
         plan->compute_tokens = work->spec->tuning->compute_bytes / work->row_bytes;
-    options->prefetchers[1] =
-        plan->fused && plan->moves.kernels->prefetches ? INLAY_PREFETCHER_SINUSOIDS : INLAY_PREFETCHER_NONE;
+    options->prefetchers[1] = plan->fused ? INLAY_PREFETCHER_SINUSOIDS : INLAY_PREFETCHER_NONE;
     options->either = in_memory && one_sequence_per_part && plan->compute_tokens < SIZE_MAX / work->row_bytes;
     options->computes = !in_memory || work->longest > plan->compute_tokens;
 }
