@@ -201,8 +201,8 @@ def test_learning_is_explained_and_changes_nothing(rng):
     learns, keeps = inlay.Layer(large), inlay.Layer(large, learning=False)
     for _ in range(4):
         numpy.testing.assert_array_equal(learns(ids), keeps(ids))
-    assert "that the layer has timed" in learns.explain(ids) and "(0 parts)" not in learns.explain(ids)
-    assert "timed" not in keeps.explain(ids)
+    assert "what the layer has learnt" in learns.explain(ids) and "of 0 parts" not in learns.explain(ids)
+    assert "learnt" not in keeps.explain(ids)
 
 
 def test_properties(table):
