@@ -62,7 +62,7 @@ static const struct inlay_cpu zen3 = {
 
 /*
  * Intel's servers from Ice Lake on, whose L3 is far from the cores but large: a call and one read of its output take as
- * long with either kind of stores at STREAM MiB. Computing positions is faster than reading those that L2, of 2 MiB,
+ * long with either kind of stores at 80 MiB. Computing positions is faster than reading those that L2, of 2 MiB,
  * does not hold. In L2 moves of 32 bytes take a tenth less time than moves of 64. For rows below 8 KiB the others
  * take 1.06 to 1.48 of the time of blocks (Emerald Rapids).
  */
