@@ -146,15 +146,15 @@ typedef enum inlay_file_value_kind {
     /* Arrays [count] of GGUF, little-endian from `text` on, where the file is mapped or copied, at any address:
        inlay_file_value_integers() and inlay_file_value_numbers() read them. */
     INLAY_FILE_VALUE_ARRAY_U8 = 8,    /**< of 8 bits */
-    INLAY_FILE_VALUE_ARRAY_I8 = 9,    /**< of 8 bits with a sign, and so on */
-    INLAY_FILE_VALUE_ARRAY_U16 = 10,  /**< */
-    INLAY_FILE_VALUE_ARRAY_I16 = 11,  /**< */
-    INLAY_FILE_VALUE_ARRAY_U32 = 12,  /**< */
-    INLAY_FILE_VALUE_ARRAY_I32 = 13,  /**< */
+    INLAY_FILE_VALUE_ARRAY_I8 = 9,    /**< of 8 bits with a sign */
+    INLAY_FILE_VALUE_ARRAY_U16 = 10,  /**< of 16 bits */
+    INLAY_FILE_VALUE_ARRAY_I16 = 11,  /**< of 16 bits with a sign */
+    INLAY_FILE_VALUE_ARRAY_U32 = 12,  /**< of 32 bits */
+    INLAY_FILE_VALUE_ARRAY_I32 = 13,  /**< of 32 bits with a sign */
     INLAY_FILE_VALUE_ARRAY_F32 = 14,  /**< of floats */
     INLAY_FILE_VALUE_ARRAY_BOOL = 15, /**< of truth values: bytes, of which 0 is false */
-    INLAY_FILE_VALUE_ARRAY_U64 = 16,  /**< */
-    INLAY_FILE_VALUE_ARRAY_I64 = 17,  /**< */
+    INLAY_FILE_VALUE_ARRAY_U64 = 16,  /**< of 64 bits */
+    INLAY_FILE_VALUE_ARRAY_I64 = 17,  /**< of 64 bits with a sign */
     INLAY_FILE_VALUE_ARRAY_F64 = 18,  /**< of doubles */
 } inlay_file_value_kind;
 
