@@ -56,7 +56,7 @@ const char *write_blob(const char *name, struct blob blob);
 /* Opens what must be good. */
 inlay_file *open_good(const char *path);
 
-/* The same, with at most so many bytes of address space besides those of the file. */
+/* The same, with at most that many bytes of address space besides those of the file. */
 inlay_file *open_within(const char *path, size_t more);
 
 /*

@@ -39,8 +39,8 @@ struct spent {
     size_t bytes, others;
 };
 
-/* What a strategy leaves behind costs the next one, whichever that is, so much more for so many bytes: if that were
-   counted, no other strategy would ever look faster. */
+/* After a change of strategy, the first LEFT_BEHIND_BYTES cost left_behind more per byte, in thousandths of a tick,
+   whatever the new strategy is: if that were counted, no other strategy would ever look faster. */
 enum { LEFT_BEHIND_BYTES = 96 * KIB };
 static uint64_t left_behind = 20000;
 

@@ -120,7 +120,7 @@ void inlay_pace_source(struct inlay_pace *pace, bool computes);
 /* Takes the time and chooses the strategy of what follows. Returns whether it is another one. */
 bool inlay_pace_look(struct inlay_pace *pace);
 
-/* Says that rows of so many bytes of output were written. Returns whether another strategy follows. */
+/* Says that rows of `bytes` of output were written. Returns whether another strategy follows. */
 static inline bool inlay_pace_wrote(struct inlay_pace *pace, size_t bytes)
 {
     pace->done += bytes;
