@@ -18,22 +18,23 @@ static const char *recipe_alias(int value, size_t index)
 
 const struct option_names option_elements = {"type", INLAY_F32, .alias = element_alias, .synonyms = true};
 const struct option_names option_recipes = {"recipe", INLAY_RECIPE_EXACT, .alias = recipe_alias};
-const struct option_names option_bad_ids = {"bad_id", 0, {"error", "clamp", "zero", "substitute", "skip"}};
-const struct option_names option_zero_rows = {"zero_rows", 0, {"bare", "positioned"}};
-const struct option_names option_position_modes = {"position_mode", 0, {"sequential", "padding_aware"}};
-const struct option_names option_norms = {"norm", 0, {"none", "layer", "rms", "l2"}};
-const struct option_names option_poolings = {"pooling", 0, {"none", "sum", "mean"}};
-const struct option_names option_stores = {"stores", 0, {"automatic", "cached", "streamed"}};
-const struct option_names option_layouts = {"layout", 1, {"interleaved", "split", "split_cos_first"}};
-const struct option_names option_spacings = {"spacing", 1, {"dim", "half"}};
-const struct option_names option_odds = {"odd", 1, {"formula", "zero", "wrap", "error"}};
+const struct option_names option_bad_ids = {"bad_id", 0, .names = {"error", "clamp", "zero", "substitute", "skip"}};
+const struct option_names option_zero_rows = {"zero_rows", 0, .names = {"bare", "positioned"}};
+const struct option_names option_position_modes = {"position_mode", 0, .names = {"sequential", "padding_aware"}};
+const struct option_names option_norms = {"norm", 0, .names = {"none", "layer", "rms", "l2"}};
+const struct option_names option_poolings = {"pooling", 0, .names = {"none", "sum", "mean"}};
+const struct option_names option_stores = {"stores", 0, .names = {"automatic", "cached", "streamed"}};
+const struct option_names option_layouts = {"layout", 1, .names = {"interleaved", "split", "split_cos_first"}};
+const struct option_names option_spacings = {"spacing", 1, .names = {"dim", "half"}};
+const struct option_names option_odds = {"odd", 1, .names = {"formula", "zero", "wrap", "error"}};
 const struct option_names option_scalings = {
-    "scaling", 1, {"default", "linear", "ntk", "dynamic", "llama3", "yarn", "longrope"}};
-const struct option_names option_rotary_layouts = {"layout", 1, {"pairs", "halves", "interleaved"}};
-const struct option_names option_distributions = {"kind", 1, {"normal", "truncated_normal", "uniform"}};
-const struct option_names option_mixes = {"mix", INLAY_NGRAM_MIX_XOR, {"xor", "add"}};
-const struct option_names option_combines = {"combine", INLAY_NGRAM_CONCAT, {"concat", "sum"}};
-const struct option_names option_memories = {"memory", 0, {"mapped", "copied", "loaded"}}; /* inlay_file_memory */
+    "scaling", 1, .names = {"default", "linear", "ntk", "dynamic", "llama3", "yarn", "longrope"}};
+const struct option_names option_rotary_layouts = {"layout", 1, .names = {"pairs", "halves", "interleaved"}};
+const struct option_names option_distributions = {"kind", 1, .names = {"normal", "truncated_normal", "uniform"}};
+const struct option_names option_mixes = {"mix", INLAY_NGRAM_MIX_XOR, .names = {"xor", "add"}};
+const struct option_names option_combines = {"combine", INLAY_NGRAM_CONCAT, .names = {"concat", "sum"}};
+/* Values of inlay_file_memory. */
+const struct option_names option_memories = {"memory", 0, .names = {"mapped", "copied", "loaded"}};
 
 /* Returns a name of a value, or null past the last. */
 static const char *alias_of(const struct option_names *names, int value, size_t index)
