@@ -78,7 +78,7 @@ static void print_post_ops(struct text *text, const struct inlay_work *work)
 static void print_stores_and_prefetch(struct text *text, const struct inlay_plan *plan, uint32_t samples)
 {
     print(text, "stores:    %s: %s", plan->moves.stream ? "non-temporal" : "cached", plan->stores_reason);
-    const inlay_prefetch strategy = inlay_fixed_strategy(&plan->moves.options, plan->moves.options.computes);
+    const inlay_prefetch strategy = plan->moves.options.prefetch[plan->moves.options.computes];
     print(text, "\nprefetch:  %s: %s", inlay_strategies[strategy].text, plan->prefetch_reason);
     if (plan->moves.options.learns != NULL)
         print(text, ": the fastest of %u parts that were timed", (unsigned)samples);

@@ -140,20 +140,33 @@ static void begin_fast(struct inlay_tile *tile, const struct inlay_part *part, s
                      work->spec->positions != NULL, work->spec->out_type);
 }
 
-/* Appends the only token of a part, whose address suffices: the loops over blocks and runs would take longer than the
- * row. */
-static void append_token(const struct inlay_part *part, struct inlay_tile *tile)
+/* Embeds the only token of a part, whose address suffices, by one kernel call: a tile and the loops over blocks and
+   runs would take longer than the row. */
+static void embed_token(const struct inlay_part *part)
 {
     const struct inlay_work *work = part->work;
+    const struct inlay_moves *moves = &part->plan->moves;
     const struct inlay_sequence sequence = inlay_sequence_of(work, part->b);
-    const unsigned char *position = NULL;
+    const unsigned char *row, *position = NULL;
     if (part->s >= sequence.count)
         return;
+    unsigned char *const out = inlay_out_of(work, sequence, part->b, part->s);
     if (work->spec->positions != NULL)
         position = inlay_row_place(work->spec->positions, position_row(work, part->b, sequence, part->s, 1), 0).row;
-    inlay_row_addresses(work, sequence.first + part->s, 1, tile->rows);
-    inlay_tile_append(tile, (struct inlay_row_place){.row = tile->rows[0]}, position,
-                      inlay_out_of(work, sequence, part->b, part->s));
+    inlay_row_addresses(work, sequence.first + part->s, 1, &row);
+    const struct inlay_embed_tile call = {
+        .type = work->tokens->type,
+        .out_type = work->spec->out_type,
+        .rows = &row,
+        .positions = position != NULL ? &position : NULL,
+        .out = &out,
+        .count = 1,
+        .columns = work->tokens->dim,
+        .scale = work->spec->scale,
+        .stream = moves->stream,
+        .narrow_moves = moves->narrow_moves,
+    };
+    moves->kernels->embed(&call);
 }
 
 /* Returns whether all rows of a sequence lie one behind the other, so that they are one long row: in scale() and
@@ -174,17 +187,14 @@ static __attribute__((noinline)) void embed_from_memory(const struct inlay_part 
     struct block block = {.s = part->s, .is_one_row = rows_are_one(part->work)};
     struct inlay_tile tile;
     begin_fast(&tile, part, dim);
-    if (part->b_end - part->b == 1 && part->s_end - part->s == 1 && inlay_addresses_suffice(part->work))
-        append_token(part, &tile);
-    else
-        for (; block.s < part->s_end; block.s += block.count) {
-            block.count = inlay_least(part->s_end - block.s, part->plan->block_tokens);
-            if (block.is_one_row)
-                begin_fast(&tile, part, dim * block.count);
-            append_block(part, &block, &tile);
-            if (block.is_one_row)
-                inlay_tile_run(&tile);
-        }
+    for (; block.s < part->s_end; block.s += block.count) {
+        block.count = inlay_least(part->s_end - block.s, part->plan->block_tokens);
+        if (block.is_one_row)
+            begin_fast(&tile, part, dim * block.count);
+        append_block(part, &block, &tile);
+        if (block.is_one_row)
+            inlay_tile_run(&tile);
+    }
     inlay_tile_run(&tile);
 }
 
@@ -344,7 +354,10 @@ static __attribute__((noinline)) void embed_from_start(const struct inlay_part *
 __attribute__((noinline)) void inlay_run_fast(const struct inlay_part *part)
 {
     if (part->plan->positions != INLAY_POSITIONS_COMPUTED) {
-        embed_from_memory(part);
+        if (part->b_end - part->b == 1 && part->s_end - part->s == 1 && inlay_addresses_suffice(part->work))
+            embed_token(part);
+        else
+            embed_from_memory(part);
         return;
     }
     if (!part->plan->by_sequence) {

@@ -25,22 +25,21 @@ static void pad(const struct inlay_part *part)
     }
 }
 
-static void run_part(const struct inlay_part *part)
+static void run_part(struct inlay_part *part)
 {
     const struct inlay_work *work = part->work;
     struct inlay_fpenv host = inlay_fpenv_enter();
-    struct inlay_part tokens = *part;
     struct inlay_pace pace;
-    tokens.pace = &pace;
+    part->pace = &pace;
     inlay_pace_begin(&pace, &part->plan->moves.options);
     if (work->batch.offsets != NULL) {
-        tokens.s_end = inlay_least(part->s_end, work->longest);
-        tokens.s = inlay_least(part->s, tokens.s_end);
         if (work->batch.padded_length > 0 && work->spec->pooling == INLAY_POOLING_NONE)
             pad(part);
+        part->s_end = inlay_least(part->s_end, work->longest);
+        part->s = inlay_least(part->s, part->s_end);
     }
-    if (tokens.s < tokens.s_end || work->spec->pooling != INLAY_POOLING_NONE)
-        routes[part->plan->route](&tokens);
+    if (part->s < part->s_end || work->spec->pooling != INLAY_POOLING_NONE)
+        routes[part->plan->route](part);
     if (part->plan->moves.stream)
         inlay_store_fence();
     inlay_pace_end(&pace);
@@ -57,7 +56,7 @@ static void run_part_of_grid(void *arg, size_t index)
     const struct grid *grid = arg;
     const struct inlay_plan *plan = grid->plan;
     const size_t i = index / plan->across_sequences, j = index % plan->across_sequences;
-    const struct inlay_part part = {
+    struct inlay_part part = {
         .work = grid->work,
         .plan = plan,
         .s = inlay_share_begin(plan->length, plan->across_positions, i),
@@ -72,7 +71,7 @@ void inlay_plan_run(const struct inlay_plan *plan, const struct inlay_work *work
 {
     const size_t parts = plan->across_positions * plan->across_sequences;
     if (parts == 1) {
-        const struct inlay_part whole = {work, plan, NULL, 0, work->batch.sequences, 0, plan->length};
+        struct inlay_part whole = {work, plan, NULL, 0, work->batch.sequences, 0, plan->length};
         run_part(&whole);
         return;
     }

@@ -133,16 +133,16 @@ static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *wo
     const struct inlay_thresholds *thresholds = inlay_thresholds(&own);
     plan->moves.narrow_moves = thresholds->cpu->narrow_moves && all_bytes <= thresholds->l2_bytes;
     plan->prefetch_reason = work->batch.ids == NULL ? "rows follow each other" : "there is one token";
-    options->prefetch = INLAY_PREFETCH_NONE;
     if (work->batch.ids == NULL || (work->batch.sequences == 1 && work->longest == 1))
         return;
     const size_t row_bytes = inlay_table_row_bytes(work->tokens->type, work->tokens->dim);
     plan->prefetch_reason = "the caller chose";
-    options->prefetch = work->spec->tuning->prefetch;
-    if (options->prefetch == INLAY_PREFETCH_AUTOMATIC) {
+    inlay_prefetch prefetch = work->spec->tuning->prefetch;
+    if (prefetch == INLAY_PREFETCH_AUTOMATIC) {
         plan->prefetch_reason = "what loses least on CPUs of this kind";
-        options->prefetch = inlay_first_strategy(thresholds, work->tokens, row_bytes, all_bytes);
+        prefetch = inlay_first_strategy(thresholds, work->tokens, row_bytes, all_bytes);
     }
+    inlay_options_begin(options, prefetch);
     if (learns && all_bytes >= INLAY_LEARN_LEAST_BYTES) /* small calls do without the division */
         inlay_learner_join(work->learner, all_bytes, all_bytes / (plan->across_positions * plan->across_sequences),
                            plan->by_sequence, options);
@@ -181,7 +181,7 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
         all_bytes = SIZE_MAX;
 
     plan->moves.kernels = inlay_dispatch();
-    plan->moves.options = (struct inlay_options){.learns = NULL};
+    plan->moves.options = (struct inlay_options){.prefetch = {INLAY_PREFETCH_NONE, INLAY_PREFETCH_NONE}};
     plan->length = padded ? work->batch.padded_length : work->longest;
     plan->read_quarters = 0;
     const bool in_memory = spec->sinusoid == NULL || work->positions_end <= spec->positions->rows;

@@ -139,7 +139,7 @@ static inlay_prefetch other_strategy(const struct inlay_options *options, bool c
 static inlay_prefetch best_strategy(const struct inlay_options *options, bool computes)
 {
     const uint32_t best = load(&options->learns->best[computes]);
-    return inlay_strategy_within(best != 0 ? (inlay_prefetch)best : options->prefetch, options->prefetchers[computes]);
+    return inlay_strategy_within((inlay_prefetch)best, options->prefetchers[computes]);
 }
 
 /* A call that is timed as a whole pays for what the call before it has left in the caches: others are tried in two
@@ -203,14 +203,15 @@ void inlay_learner_join(struct inlay_learner *learner, size_t bytes, size_t part
     struct inlay_class *class = &learner->classes[class_of(bytes, lone)];
     options->learns = class;
     options->whole = part_bytes < 4 * INLAY_LEARN_PART_BYTES;
-    for (int computes = 0; computes < 2; computes++)
+    for (int computes = 0; computes < 2; computes++) {
         if (load(&class->best[computes]) == 0)
-            store(&class->best[computes], best_strategy(options, computes));
+            store(&class->best[computes], options->prefetch[computes]);
+        options->prefetch[computes] = best_strategy(options, computes);
+    }
     if (options->either && load(&class->computes) == COMPUTES_UNKNOWN)
         store(&class->computes, options->computes ? COMPUTES_YES : COMPUTES_NO);
     else if (options->either)
         options->computes = load(&class->computes) == COMPUTES_YES;
-    options->prefetch = best_strategy(options, options->computes);
     options->tries_source = tries_source(options, bytes);
 }
 
@@ -254,7 +255,7 @@ void inlay_pace_source(struct inlay_pace *pace, bool computes)
 {
     const bool parts = pace->options->learns != NULL && !pace->options->whole;
     if (computes != pace->computes)
-        pace->prefetch = parts ? next_strategy(pace->options, computes) : inlay_fixed_strategy(pace->options, computes);
+        pace->prefetch = parts ? next_strategy(pace->options, computes) : pace->options->prefetch[computes];
     pace->computes = computes;
     if (parts)
         restart(pace, INLAY_LEARN_SKIPPED_BYTES, false);

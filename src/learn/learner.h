@@ -60,7 +60,7 @@ struct inlay_learner {
 struct inlay_options {
     struct inlay_class *learns;           /* null: nothing, `computes` and `prefetch` are fixed */
     enum inlay_prefetcher prefetchers[2]; /* with positions that are read, and computed */
-    inlay_prefetch prefetch;              /* as far as they can follow it */
+    inlay_prefetch prefetch[2];           /* likewise, strategies that they can follow */
     bool computes;                        /* whether positions are computed */
     bool either;                          /* they could be read as well */
     bool whole;                           /* a part of the call is timed as a whole */
@@ -73,10 +73,11 @@ struct inlay_options {
 void inlay_learner_join(struct inlay_learner *learner, size_t bytes, size_t part_bytes, bool lone,
                         struct inlay_options *options);
 
-/* Returns the strategy of a source of positions that options fix. */
-static inline inlay_prefetch inlay_fixed_strategy(const struct inlay_options *options, bool computes)
+/* Lets a call begin with a strategy, as far as it can follow that. */
+static inline void inlay_options_begin(struct inlay_options *options, inlay_prefetch prefetch)
 {
-    return inlay_strategy_within(options->prefetch, options->prefetchers[computes]);
+    for (int computes = 0; computes < 2; computes++)
+        options->prefetch[computes] = inlay_strategy_within(prefetch, options->prefetchers[computes]);
 }
 
 /* Begins with what another layer has learnt. */
@@ -111,7 +112,7 @@ static inline void inlay_pace_begin(struct inlay_pace *pace, const struct inlay_
     if (options->learns != NULL)
         inlay_pace_learn(pace);
     else
-        pace->prefetch = inlay_fixed_strategy(options, options->computes);
+        pace->prefetch = options->prefetch[options->computes];
 }
 
 /* Says where the positions of the rows that follow come from. What lies before is no sample. */

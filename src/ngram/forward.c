@@ -183,14 +183,15 @@ static struct inlay_moves choose_moves(const struct inlay_ngram_gather *gather, 
     const inlay_prefetch chosen = gather->tuning.prefetch;
     const bool one_row = tokens == 1 && gather->columns == 1;
     const struct inlay_kernels *kernels = inlay_dispatch();
-    return (struct inlay_moves){
+    struct inlay_moves moves = {
         .kernels = kernels,
-        .options = {.prefetch = one_row                              ? INLAY_PREFETCH_NONE
-                                : chosen == INLAY_PREFETCH_AUTOMATIC ? INLAY_PREFETCH_L2_BLOCKS
-                                                                     : chosen},
         .narrow_moves = thresholds->cpu->narrow_moves && bytes <= thresholds->l2_bytes,
         .stream = inlay_streams(kernels, gather->stores, &gather->tuning, bytes),
     };
+    inlay_options_begin(&moves.options, one_row                              ? INLAY_PREFETCH_NONE
+                                        : chosen == INLAY_PREFETCH_AUTOMATIC ? INLAY_PREFETCH_L2_BLOCKS
+                                                                             : chosen);
+    return moves;
 }
 
 inlay_status inlay_ngram_forward(const inlay_ngram *ngram, const inlay_ngram_batch *batch,

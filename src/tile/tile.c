@@ -38,21 +38,17 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_moves *moves, 
                       const inlay_table *table, float scale, size_t columns, bool positioned,
                       inlay_element_type out_type)
 {
-    tile->call = (struct inlay_embed_tile){
-        .type = table->type,
-        .out_type = out_type,
-        .rows = tile->rows,
-        .scales = inlay_row_formats[table->type].scales != INLAY_SCALES_NONE ? tile->scales : NULL,
-        .zeros = inlay_has_zeros(table) ? tile->zeros : NULL,
-        .zero_at = tile->zero_at,
-        .group = table->group,
-        .positions = positioned ? tile->positions : NULL,
-        .out = tile->out,
-        .columns = columns,
-        .scale = scale,
-        .stream = moves->stream,
-        .narrow_moves = moves->narrow_moves,
-    };
+    /* Field by field: an initialiser would first fill the struct with zeros, and run_block() sets the rest. */
+    tile->call.type = table->type;
+    tile->call.out_type = out_type;
+    tile->call.scales = inlay_row_formats[table->type].scales != INLAY_SCALES_NONE ? tile->scales : NULL;
+    tile->call.zeros = inlay_has_zeros(table) ? tile->zeros : NULL;
+    tile->call.group = table->group;
+    tile->call.positions = positioned ? tile->positions : NULL;
+    tile->call.columns = columns;
+    tile->call.scale = scale;
+    tile->call.stream = moves->stream;
+    tile->call.narrow_moves = moves->narrow_moves;
     tile->kernel = moves->kernels->embed;
     tile->begin = tile->count = 0;
     tile->waits = false;
