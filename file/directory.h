@@ -7,6 +7,7 @@
 #define INLAY_FILE_DIRECTORY_H
 
 #include "formats/catalogue.h"
+#include "mapping.h"
 
 /** A tensor and the file that an index says to hold it. */
 struct inlay_index_entry {
@@ -28,5 +29,10 @@ struct inlay_model_files {
 /** Finds the files of a model. Opens none but an index. */
 inlay_file_status inlay_find_files(const char *path, struct inlay_catalogue *catalogue, struct inlay_model_files *files,
                                    inlay_file_error *error);
+
+/** Maps a file of a model as inlay_mapping_open() does, and notes it among those that were read. `path` lives as long
+   as the catalogue. */
+inlay_file_status inlay_open_noted(struct inlay_catalogue *catalogue, const char *path, inlay_file_memory memory,
+                                   size_t most, struct inlay_mapping *mapping, inlay_file_error *error);
 
 #endif

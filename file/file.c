@@ -74,7 +74,8 @@ static inlay_file_status open_part(inlay_file *file, const struct inlay_model_fi
 {
     struct inlay_mapping *mapping = &file->mappings[part];
     struct inlay_catalogue *catalogue = &file->catalogue;
-    inlay_file_status status = inlay_mapping_open(files->paths[part], file->options.memory, SIZE_MAX, mapping, error);
+    inlay_file_status status =
+        inlay_open_noted(catalogue, files->paths[part], file->options.memory, SIZE_MAX, mapping, error);
     if (status != INLAY_FILE_OK)
         return status;
     file->mapping_count = part + 1;
@@ -89,7 +90,8 @@ static inlay_file_status open_part(inlay_file *file, const struct inlay_model_fi
 static inlay_file_status open_config(inlay_file *file, const char *path, inlay_file_error *error)
 {
     struct inlay_mapping mapping;
-    inlay_file_status status = inlay_mapping_open(path, INLAY_FILE_MEMORY_COPIED, MOST_CONFIG_BYTES, &mapping, error);
+    inlay_file_status status =
+        inlay_open_noted(&file->catalogue, path, INLAY_FILE_MEMORY_COPIED, MOST_CONFIG_BYTES, &mapping, error);
     if (status != INLAY_FILE_OK)
         return status;
     struct inlay_source source = {path, mapping.bytes, mapping.size};
@@ -167,7 +169,17 @@ void inlay_file_close(inlay_file *file)
     free(file);
 }
 
-/* ---- Tensors and values ----------------------------------------------------------------------------------------- */
+/* ---- What is in it ---------------------------------------------------------------------------------------------- */
+
+size_t inlay_file_opened_count(const inlay_file *file)
+{
+    return file->catalogue.opened_count;
+}
+
+const inlay_file_opened *inlay_file_opened_at(const inlay_file *file, size_t index)
+{
+    return index < file->catalogue.opened_count ? &file->catalogue.opened[index] : NULL;
+}
 
 size_t inlay_file_tensor_count(const inlay_file *file)
 {

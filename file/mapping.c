@@ -18,8 +18,9 @@
 
 static const struct inlay_text no_name = {NULL, 0};
 
-/* Returns a descriptor of a regular file and its size, or -1 with the error. */
-static int open_regular(const char *path, size_t most, size_t *size, inlay_file_status *status, inlay_file_error *error)
+/* Returns a descriptor of a regular file, of which the mapping gets size and identity, or -1 with the error. */
+static int open_regular(const char *path, size_t most, struct inlay_mapping *mapping, inlay_file_status *status,
+                        inlay_file_error *error)
 {
     struct stat about;
     int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -37,7 +38,8 @@ static int open_regular(const char *path, size_t most, size_t *size, inlay_file_
         *status = inlay_file_fail(error, INLAY_FILE_ERROR_LIMIT, path, no_name, "its %jd bytes are too many",
                                   (intmax_t)about.st_size);
     else {
-        *size = (size_t)about.st_size;
+        mapping->size = (size_t)about.st_size;
+        mapping->file = (inlay_file_opened){path, about.st_dev, about.st_ino};
         return file;
     }
     close(file);
@@ -130,8 +132,8 @@ inlay_file_status inlay_mapping_open(const char *path, inlay_file_memory memory,
                                      struct inlay_mapping *mapping, inlay_file_error *error)
 {
     inlay_file_status status = INLAY_FILE_OK;
-    *mapping = (struct inlay_mapping){NULL, 0, memory};
-    int file = open_regular(path, most, &mapping->size, &status, error);
+    *mapping = (struct inlay_mapping){.memory = memory};
+    int file = open_regular(path, most, mapping, &status, error);
     if (file < 0)
         return status;
     status = map(file, path, mapping, error);
@@ -149,5 +151,5 @@ void inlay_mapping_close(struct inlay_mapping *mapping)
 {
     if (mapping->bytes != NULL)
         munmap((void *)(uintptr_t)mapping->bytes, mapping->size);
-    *mapping = (struct inlay_mapping){NULL, 0, mapping->memory};
+    *mapping = (struct inlay_mapping){.memory = mapping->memory};
 }

@@ -13,6 +13,7 @@ struct inlay_mapping {
     const unsigned char *bytes; /**< [size], at the beginning of a page */
     size_t size;                /**< of the file, >= 1 */
     inlay_file_memory memory;   /**< how the bytes came here */
+    inlay_file_opened file;     /**< which file they are of, with the path given */
 };
 
 /** Maps, copies or loads a regular file of 1 to `most` bytes. */

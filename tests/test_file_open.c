@@ -267,6 +267,36 @@ START_TEST(directories)
 }
 END_TEST
 
+/* Whether a file was the one with that number to be opened, under the name that it has now. */
+static bool was_opened(const inlay_file *file, size_t index, const char *path)
+{
+    struct stat status;
+    const inlay_file_opened *opened = inlay_file_opened_at(file, index);
+    return opened != NULL && stat(path, &status) == 0 && opened->device == status.st_dev &&
+           opened->inode == status.st_ino;
+}
+
+START_TEST(files_that_were_opened)
+{
+    write_blob("1.safetensors", one_tensor("a", 3));
+    write_blob("2.safetensors", one_tensor("b", 4));
+    write_text("model.safetensors.index.json", "{\"weight_map\":{\"b\":\"2.safetensors\",\"a\":\"1.safetensors\"}}");
+    write_text("config.json", "{}");
+    inlay_file *file = open_good(folder());
+    /* Names change meanwhile. */
+    ck_assert_int_eq(rename(path_of("2.safetensors"), path_of("moved")), 0);
+    write_blob("2.safetensors", one_tensor("b", 4));
+    EXPECT(inlay_file_opened_count(file) == 4 && inlay_file_opened_at(file, 4) == NULL, "four files");
+    EXPECT(was_opened(file, 0, path_of("model.safetensors.index.json")), "the index");
+    EXPECT(was_opened(file, 1, path_of("1.safetensors")), "a part");
+    EXPECT(was_opened(file, 2, path_of("moved")) && !was_opened(file, 2, path_of("2.safetensors")),
+           "a part that moved");
+    EXPECT(strcmp(inlay_file_opened_at(file, 2)->path, inlay_file_tensor_named(file, "b")->path) == 0, "its path");
+    EXPECT(was_opened(file, 3, path_of("config.json")), "config.json");
+    inlay_file_close(file);
+}
+END_TEST
+
 /* ---- Indexes ---------------------------------------------------------------------------------------------------- */
 
 static void refuse_index(const char *text, inlay_file_status status, const char *name, const char *message)
@@ -523,5 +553,5 @@ int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "opening of models", make_folder, remove_folder, only_regular_files_are_opened,
                      other_formats_are_named, arguments, bytes_are_mapped_copied_or_loaded, npy_files, directories,
-                     indexes, split_models, settings, broken_settings);
+                     files_that_were_opened, indexes, split_models, settings, broken_settings);
 }

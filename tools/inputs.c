@@ -20,34 +20,36 @@ struct input {
 
 static struct input *inputs;
 
-const char *input_named(const struct stat *status)
+/* Returns the input that is this file, or null. */
+static const struct input *find(dev_t device, ino_t inode)
 {
     const struct input *input = inputs;
-    while (input != NULL && (input->device != status->st_dev || input->inode != status->st_ino))
+    while (input != NULL && (input->device != device || input->inode != inode))
         input = input->next;
+    return input;
+}
+
+const char *input_named(const struct stat *status)
+{
+    const struct input *input = find(status->st_dev, status->st_ino);
     return input != NULL ? input->name : NULL;
 }
 
-static int cannot_read(const char *path)
+int input_note_opened(dev_t device, ino_t inode, const char *path)
 {
-    return failed("cannot read %s: %s", shown(path), strerror(errno));
-}
-
-static int note(const struct stat *status, const char *path)
-{
-    if (!S_ISREG(status->st_mode) || input_named(status) != NULL)
+    if (find(device, inode) != NULL)
         return DONE;
     const char *name = strcmp(path, "-") == 0 ? "standard input" : shown(path);
     struct input *input = malloc(sizeof *input + strlen(name) + 1);
     if (input == NULL)
         return out_of_memory("a name", (double)strlen(name));
     input->next = inputs;
-    input->device = status->st_dev;
-    input->inode = status->st_ino;
+    input->device = device;
+    input->inode = inode;
     strcpy(input->name, name);
     inputs = input;
     struct stat out;
-    if (fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == status->st_dev && out.st_ino == status->st_ino)
+    if (fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == device && out.st_ino == inode)
         return failed("standard output goes to %s, which this command reads", name);
     return DONE;
 }
@@ -55,11 +57,7 @@ static int note(const struct stat *status, const char *path)
 int input_note(int file, const char *path)
 {
     struct stat status;
-    return fstat(file, &status) == 0 ? note(&status, path) : cannot_read(path);
-}
-
-int input_note_named(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 ? note(&status, path) : cannot_read(path);
+    if (fstat(file, &status) != 0)
+        return failed("cannot read %s: %s", shown(path), strerror(errno));
+    return S_ISREG(status.st_mode) ? input_note_opened(status.st_dev, status.st_ino, path) : DONE;
 }

@@ -12,9 +12,8 @@
     the same file or there is no memory. */
 int input_note(int file, const char *path);
 
-/** Likewise, of a file that somebody else has opened, the one that a path names now. FAILED also if there is none any
-    more. */
-int input_note_named(const char *path);
+/** Likewise, a regular file that somebody else has opened. */
+int input_note_opened(dev_t device, ino_t inode, const char *path);
 
 /** Returns the name of the input that is this file, as messages show it; null if no input is. */
 const char *input_named(const struct stat *status);

@@ -28,6 +28,7 @@ void inlay_catalogue_release(struct inlay_catalogue *catalogue)
     free(catalogue->tensors);
     free(catalogue->by_name);
     free(catalogue->values);
+    free(catalogue->opened);
     *catalogue = (struct inlay_catalogue){0};
 }
 
@@ -108,6 +109,17 @@ inlay_file_value *inlay_catalogue_add_value(struct inlay_catalogue *catalogue)
         return NULL;
     catalogue->values = values;
     return memset(&values[catalogue->value_count++], 0, sizeof *values);
+}
+
+bool inlay_catalogue_add_opened(struct inlay_catalogue *catalogue, const inlay_file_opened *file)
+{
+    inlay_file_opened *opened =
+        grow(catalogue->opened, catalogue->opened_count, &catalogue->opened_room, sizeof *opened);
+    if (opened == NULL)
+        return false;
+    catalogue->opened = opened;
+    opened[catalogue->opened_count++] = *file;
+    return true;
 }
 
 inlay_file_status inlay_catalogue_fail(const struct inlay_catalogue *catalogue, const char *path,

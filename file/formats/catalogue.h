@@ -26,6 +26,8 @@ struct inlay_catalogue {
     const inlay_file_tensor **by_name; /**< [tensor_count] in the order of names, from inlay_catalogue_finish() on */
     inlay_file_value *values;          /**< [value_count], in the order of keys likewise */
     size_t value_count, value_room;
+    inlay_file_opened *opened; /**< [opened_count], the files that were read */
+    size_t opened_count, opened_room;
     size_t file_tensors, file_values; /**< where those of the file begin that was parsed last */
     uint32_t files;                   /**< begun so far */
     bool full;                        /**< another tensor or value was asked for than a model may have */
@@ -49,7 +51,10 @@ char *inlay_catalogue_text(struct inlay_catalogue *catalogue, struct inlay_text 
 inlay_file_tensor *inlay_catalogue_add_tensor(struct inlay_catalogue *catalogue);
 inlay_file_value *inlay_catalogue_add_value(struct inlay_catalogue *catalogue);
 
-/** Reports why one of the functions above returned null. */
+/** Notes a file that was opened. False if there is no memory. */
+bool inlay_catalogue_add_opened(struct inlay_catalogue *catalogue, const inlay_file_opened *file);
+
+/** Reports why a new tensor or value is null. */
 inlay_file_status inlay_catalogue_fail(const struct inlay_catalogue *catalogue, const char *path,
                                        inlay_file_error *error);
 

@@ -108,7 +108,7 @@ inlay_file_status inlay_read_index(struct inlay_catalogue *catalogue, struct inl
     struct inlay_mapping mapping;
     struct inlay_json json;
     inlay_file_status status =
-        inlay_mapping_open(files->index, INLAY_FILE_MEMORY_COPIED, MOST_INDEX_BYTES, &mapping, error);
+        inlay_open_noted(catalogue, files->index, INLAY_FILE_MEMORY_COPIED, MOST_INDEX_BYTES, &mapping, error);
     if (status != INLAY_FILE_OK)
         return status;
     inlay_json_start(&json, mapping.bytes, mapping.size, MOST_DEPTH);

@@ -108,6 +108,19 @@ INLAY_API inlay_file_status inlay_file_open(const char *path, const inlay_file_o
 /** Closes a file and unmaps its tensors. Null is ignored. No call, layer or view may be using it. */
 INLAY_API void inlay_file_close(inlay_file *file);
 
+/** A file that was read to open a model: one with tensors, an index or a config.json. */
+typedef struct inlay_file_opened {
+    const char *path; /**< its name */
+    uint64_t device;  /**< st_dev and st_ino of the file that was opened, whichever its name means by now */
+    uint64_t inode;
+} inlay_file_opened;
+
+/** Returns how many files were read to open a model: for programs that must not write to any of them. */
+INLAY_API size_t inlay_file_opened_count(const inlay_file *file);
+
+/** Returns one of them by its index, in the order in which they were opened. index < inlay_file_opened_count(). */
+INLAY_API const inlay_file_opened *inlay_file_opened_at(const inlay_file *file, size_t index);
+
 /* ---- Tensors and metadata --------------------------------------------------------------------------------------- */
 
 /** The most dimensions of a tensor that is listed. */

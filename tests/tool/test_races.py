@@ -7,6 +7,7 @@ file stays behind.
 
 import ctypes
 import itertools
+import json
 import os
 import re
 import signal
@@ -107,10 +108,13 @@ class Folder:
     def move_last(self):
         self.put(lambda name: os.rename(self.name_of_input(-1), name))
 
-    def swap(self):
-        name = self.name_of_input()
-        self.move()
-        write(name, self.contents[0])
+    def swap(self, number=0):
+        name = self.name_of_input(number)
+        self.put(lambda made: os.rename(name, made))
+        write(name, self.contents[number])
+
+    def swap_last(self):
+        self.swap(-1)
 
     def other(self):
         self.put(lambda name: write(name, OTHER))
@@ -159,8 +163,14 @@ def cases():
     yield (*quantize, "i8_inverse"), two, ["out.npy", "out.scales.npy"], ("move", "other")
     if reads_models():
         tensor = struct.pack("<24f", *[value for row in ROWS for value in row])
-        model = {"in.safetensors": safetensors({"x": ("F32", (3, 8), tensor)})}
-        yield ("convert", "in.safetensors", "--type", "float16", "--out", "out.gguf"), model, ["out.gguf"], ("move", "swap")
+        part = {name: safetensors({name: ("F32", (3, 8), tensor)}) for name in ("x", "y")}
+        convert = ("convert", "--table", "x", "--type", "float16", "--out", "out.gguf")
+        yield (*convert, "in.safetensors"), {"in.safetensors": part["x"]}, ["out.gguf"], ("move", "swap")
+        index = {"weight_map": {name: f"{name}.safetensors" for name in part}}
+        # The one that is opened last stands first: races begin when it is open.
+        shards = {f"{name}.safetensors": part[name] for name in ("y", "x")}
+        shards["in.index.json"] = json.dumps(index).encode()
+        yield (*convert, "in.index.json"), shards, ["out.gguf"], ("swap", "swap_last")
 
 
 def test_races():
