@@ -68,35 +68,29 @@ bool inlay_tile_takes_both(const inlay_table *a, const inlay_table *b)
     return a->type == b->type && a->group == b->group && inlay_has_zeros(a) == inlay_has_zeros(b);
 }
 
-/* Computes the block of `count` rows that begins at row `begin`, while the kernel prefetches the rows of `next`. */
-static void run_block(struct inlay_tile *tile, size_t begin, size_t count, const unsigned char *const *next)
+/* Computes the block of `count` rows that begins at row `begin`. If the strategy lets the kernel prefetch ahead: the
+   rows of the block itself, then the first ones of the block that follows, of which `following` rows are known. */
+static void run_block(struct inlay_tile *tile, size_t begin, size_t count, size_t follows, size_t following)
 {
+    const unsigned char *next[INLAY_BLOCK_ROWS + INLAY_AHEAD_MOST];
+    const size_t ahead = tile->strategy->ahead, after = inlay_least(ahead, following);
+    if (ahead > 0) {
+        memcpy(next, tile->rows + begin, count * sizeof *next);
+        memcpy(next + count, tile->rows + follows, after * sizeof *next);
+        for (size_t i = count + after; i < count + ahead; i++)
+            next[i] = next[i - 1]; /* is in a cache already */
+    }
     tile->call.rows = tile->rows + begin;
     tile->call.scales = tile->call.scales != NULL ? tile->scales + begin : NULL;
-    if (tile->call.zeros != NULL) {
-        tile->call.zeros = tile->zeros + begin;
-        tile->call.zero_at = tile->zero_at + begin;
-    }
+    tile->call.zeros = tile->call.zeros != NULL ? tile->zeros + begin : NULL;
+    tile->call.zero_at = tile->zero_at + begin;
     tile->call.positions = tile->call.positions != NULL ? tile->positions + begin : NULL;
     tile->call.out = tile->out + begin;
-    tile->call.next = next;
+    tile->call.next = ahead > 0 ? next + ahead : NULL;
     tile->call.beside = tile->strategy->beside;
     tile->call.near = tile->strategy->near;
     tile->call.count = count;
     tile->kernel(&tile->call);
-}
-
-/* Computes a block whose rows the kernel prefetches ahead: those of the block itself, then the first ones of the block
-   that follows, of which `following` rows are known. */
-static void run_ahead(struct inlay_tile *tile, size_t begin, size_t count, size_t follows, size_t following)
-{
-    const unsigned char *next[INLAY_BLOCK_ROWS + INLAY_AHEAD_MOST];
-    const size_t ahead = tile->strategy->ahead, after = inlay_least(ahead, following);
-    memcpy(next, tile->rows + begin, count * sizeof *next);
-    memcpy(next + count, tile->rows + follows, after * sizeof *next);
-    for (size_t i = count + after; i < count + ahead; i++)
-        next[i] = next[i - 1]; /* is in a cache already */
-    run_block(tile, begin, count, next + ahead);
 }
 
 static size_t other_block(const struct inlay_tile *tile)
@@ -104,64 +98,47 @@ static size_t other_block(const struct inlay_tile *tile)
     return tile->begin == 0 ? tile->block : 0;
 }
 
-/* Prefetches the rows of the block that is being filled, as far as the kernel does not, and calls the kernel for the
-   other one if that waits. Returns how many rows it wrote. */
-static size_t run_waiting(struct inlay_tile *tile)
+/* Computes the block that waits, if one does, of whose follower so many rows are known. Returns how many rows it
+   wrote. */
+static size_t run_waiting(struct inlay_tile *tile, size_t following)
+{
+    const size_t rows = tile->waits ? tile->block : 0;
+    if (rows > 0)
+        run_block(tile, other_block(tile), rows, tile->begin, following);
+    tile->waits = false;
+    return rows;
+}
+
+/* Takes the block that has been filled: prefetches its rows as far as the kernel does not, and calls the kernel for the
+   other one if that waits; then for this one too, unless it may wait. Tells the pace what was written. */
+static void take_block(struct inlay_tile *tile, bool may_wait)
 {
     const unsigned char *const *scales = tile->call.scales != NULL ? tile->scales + tile->begin : NULL;
     if (tile->strategy->lines || tile->strategy->blocks)
         inlay_prefetch_rows(tile->strategy, tile->rows + tile->begin, scales, tile->count, tile->row_bytes);
-    if (!tile->waits)
-        return 0;
-    if (tile->strategy->ahead > 0)
-        run_ahead(tile, other_block(tile), tile->block, tile->begin, tile->count);
-    else
-        run_block(tile, other_block(tile), tile->block, NULL);
-    tile->waits = false;
-    return tile->block;
-}
-
-/* Computes the block that is being filled, behind which nothing is known. Returns how many rows it wrote. */
-static size_t run_last(struct inlay_tile *tile)
-{
-    const size_t count = tile->count;
-    if (tile->strategy->ahead > 0 && count > 1)
-        run_ahead(tile, tile->begin, count, tile->begin, 0);
-    else if (count > 0)
-        run_block(tile, tile->begin, count, NULL);
-    tile->count = 0;
-    return count;
-}
-
-/* Tells the pace that rows were written. Returns whether another strategy follows. */
-static bool changes_after(struct inlay_tile *tile, size_t rows)
-{
-    return tile->pace != NULL && rows > 0 && inlay_pace_wrote(tile->pace, rows * tile->out_bytes);
-}
-
-void inlay_tile_next(struct inlay_tile *tile)
-{
-    size_t rows = run_waiting(tile);
-    if (tile->strategy->blocks || tile->strategy->ahead > 0) {
+    size_t rows = run_waiting(tile, tile->count);
+    if (may_wait && (tile->strategy->blocks || tile->strategy->ahead > 0)) {
         tile->begin = other_block(tile);
-        tile->count = 0;
         tile->waits = true;
-    } else {
-        rows = run_last(tile);
+    } else if (tile->count > 0) {
+        run_block(tile, tile->begin, tile->count, 0, 0);
+        rows += tile->count;
     }
-    if (changes_after(tile, rows)) {
-        if (tile->waits) /* the next blocks have another size */
-            run_block(tile, other_block(tile), tile->block, NULL);
-        tile->waits = false;
+    tile->count = 0;
+    if (tile->pace != NULL && rows > 0 && inlay_pace_wrote(tile->pace, rows * tile->out_bytes)) {
+        run_waiting(tile, 0); /* blocks of the strategy that follows have another size */
         tile->begin = 0;
         use_strategy(tile);
     }
 }
 
+void inlay_tile_next(struct inlay_tile *tile)
+{
+    take_block(tile, true);
+}
+
 void inlay_tile_run(struct inlay_tile *tile)
 {
-    const size_t waiting = run_waiting(tile), rows = waiting + run_last(tile);
+    take_block(tile, false);
     tile->begin = 0;
-    if (changes_after(tile, rows))
-        use_strategy(tile);
 }

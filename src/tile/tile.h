@@ -55,9 +55,9 @@ void inlay_prefetch_rows(const struct inlay_strategy *strategy, const unsigned c
 /* Returns how many rows of `row_bytes` make a block. */
 static inline size_t inlay_block_rows(const struct inlay_strategy *strategy, size_t row_bytes)
 {
-    if (!strategy->blocks)
-        return strategy->block_rows;
-    return inlay_most(inlay_least(INLAY_BLOCK_BYTES / row_bytes, strategy->block_rows), 1);
+    if (strategy->blocks)
+        return inlay_most(inlay_least(INLAY_BLOCK_BYTES / row_bytes, INLAY_BLOCK_ROWS), 1);
+    return strategy->lines ? INLAY_LINES_ROWS : INLAY_BLOCK_ROWS;
 }
 
 /* Appends one row, and calls inlay_tile_next() if its block is full. */
