@@ -32,7 +32,6 @@ BASELINE = {
     "base_file.c.o": {"__errno_location", "open", "open64", "fstat", "fstat64", "read", "close"},
     "base_name.c.o": STRINGS,
     "base_ticks.c.o": {"timespec_get"},
-    "dispatch_caches.c.o": {"snprintf", *STRINGS},
     "dispatch_cpu.c.o": {"__cpu_model", "__cpu_features2", "__cpu_indicator_init", *STRINGS},
     "dispatch_dispatch.c.o": {"strcmp", "__cpu_model", "__cpu_features2", "__cpu_indicator_init"},
     "base_huge_pages.c.o": {"madvise", "sysconf", "__errno_location", "inlay_read_file"},

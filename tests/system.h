@@ -28,9 +28,8 @@ void *memory_shared(size_t bytes);
 /* Sets a variable of the environment, or removes it for null. */
 void variable_set(const char *name, const char *value);
 
-/* Makes a new folder for temporary files and writes its path, or a folder at a path. */
+/* Makes a new folder for temporary files and writes its path. */
 void folder_make_temporary(char *path, size_t size);
-void folder_make(const char *path);
 
 /* Removes a folder with all that is in it. */
 void folder_remove(const char *path);

@@ -61,11 +61,6 @@ void folder_make_temporary(char *path, size_t size)
     demand((size_t)snprintf(path, size, "/tmp/inlay_XXXXXX") < size && mkdtemp(path) != NULL);
 }
 
-void folder_make(const char *path)
-{
-    mkdir(path, 0700);
-}
-
 void folder_remove(const char *path)
 {
     char command[512];

@@ -63,11 +63,6 @@ void folder_make_temporary(char *path, size_t size)
     demand(CreateDirectoryA(path, NULL));
 }
 
-void folder_make(const char *path)
-{
-    CreateDirectoryA(path, NULL);
-}
-
 void folder_remove(const char *path)
 {
     char pattern[MAX_PATH + 1], name[2 * MAX_PATH + 2];

@@ -62,7 +62,7 @@
  * - Every function may be called from any number of threads at the same time, also on shared handles. Except for
  *   the functions named create and destroy, functions allocate no memory, take no lock and use less than 64 KiB of
  *   stack (in optimised builds). They make no system call either, except for those named huge_pages, and for the
- *   first call of all, or inlay_init() before it, which asks the CPU and reads the environment and small files. After
+ *   first call of all, or inlay_init() before it, which asks the CPU and reads the environment. After
  *   inlay_init() they may be called in a signal handler, except for inlay_forward_explain(). Calls change nothing in a
  *   handle but what a layer learns of its speed, in atomic variables, which changes no result.
  * - Specs, views, batches and tunings begin with their size, so that later versions can append fields; the

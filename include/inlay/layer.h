@@ -111,7 +111,7 @@ INLAY_API inlay_tuning inlay_tuning_default(void);
 typedef struct inlay_tuning_source {
     size_t size;            /**< sizeof(inlay_tuning_source) */
     const char *measured;   /**< the kind of CPU that was measured, such as "AMD Zen 4"; null: not this one */
-    size_t l1_bytes;        /**< data cache of a core, as the CPU or the operating system reports it; 0: no report */
+    size_t l1_bytes;        /**< data cache of a core, as an x86-64 CPU reports it; 0: no report, as on all others */
     size_t l2_bytes;        /**< likewise. Calls whose rows L2 holds prefetch less */
     size_t l3_bytes;        /**< likewise. Nothing follows it, since virtual machines report any size */
     uint32_t learns_stores; /**< 1: which stores suit the consumer of an output was not measured on such CPUs, and

@@ -6,9 +6,9 @@
 #include "dispatch/dispatch.h"
 
 #include "base/environment.h"
+#include "dispatch/cpu.h"
 #include "dispatch/cpuid.h"
 #include "dispatch/kernels.h"
-#include "dispatch/tuning.h"
 
 #include <inlay/inlay.h>
 
@@ -115,9 +115,9 @@ void inlay_dispatch_use(const struct inlay_kernels *kernels)
 
 void inlay_init(void)
 {
-    struct inlay_thresholds own;
     inlay_dispatch();
-    inlay_thresholds(&own);
+    inlay_cpu();
+    inlay_l2_bytes();
 }
 
 const char *inlay_isa(void)

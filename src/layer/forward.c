@@ -11,10 +11,9 @@
    are read. */
 static bool learns_stores(const struct inlay_work *work)
 {
-    struct inlay_thresholds own;
     return work->rows * work->row_bytes >> INLAY_EPOCH_LEAST_LOG2 != 0 && work->learner != NULL &&
            work->spec->stores == INLAY_STORES_AUTOMATIC && inlay_dispatch()->streams &&
-           inlay_thresholds(&own)->cpu->stream_bytes == 0;
+           inlay_cpu()->stream_bytes == 0;
 }
 
 /* Plans and runs a call whose stores are learnt. */

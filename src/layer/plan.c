@@ -129,9 +129,7 @@ static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work
 static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *work, size_t all_bytes, bool learns)
 {
     struct inlay_options *options = &plan->moves.options;
-    struct inlay_thresholds own;
-    const struct inlay_thresholds *thresholds = inlay_thresholds(&own);
-    plan->moves.narrow_moves = thresholds->cpu->narrow_moves && all_bytes <= thresholds->l2_bytes;
+    plan->moves.narrow_moves = inlay_moves_narrow(all_bytes);
     plan->prefetch_reason = work->batch.ids == NULL ? "rows follow each other" : "there is one token";
     if (work->batch.ids == NULL || (work->batch.sequences == 1 && work->longest == 1))
         return;
@@ -140,7 +138,7 @@ static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *wo
     inlay_prefetch prefetch = work->spec->tuning->prefetch;
     if (prefetch == INLAY_PREFETCH_AUTOMATIC) {
         plan->prefetch_reason = "what loses least on CPUs of this kind";
-        prefetch = inlay_first_strategy(thresholds, work->tokens, row_bytes, all_bytes);
+        prefetch = inlay_first_strategy(work->tokens, row_bytes, all_bytes);
     }
     inlay_options_begin(options, prefetch);
     if (learns && all_bytes >= INLAY_LEARN_LEAST_BYTES) /* small calls do without the division */

@@ -174,8 +174,6 @@ static __attribute__((noinline)) void run_forward(const struct inlay_ngram_pass 
    prefetched, in blocks. */
 static struct inlay_moves choose_moves(const struct inlay_ngram_gather *gather, size_t tokens)
 {
-    struct inlay_thresholds own;
-    const struct inlay_thresholds *thresholds = inlay_thresholds(&own);
     const size_t rows = gather->sums ? 1 : gather->columns;
     size_t bytes;
     if (__builtin_mul_overflow(tokens, rows * gather->row_bytes, &bytes))
@@ -185,7 +183,7 @@ static struct inlay_moves choose_moves(const struct inlay_ngram_gather *gather, 
     const struct inlay_kernels *kernels = inlay_dispatch();
     struct inlay_moves moves = {
         .kernels = kernels,
-        .narrow_moves = thresholds->cpu->narrow_moves && bytes <= thresholds->l2_bytes,
+        .narrow_moves = inlay_moves_narrow(bytes),
         .stream = inlay_streams(kernels, gather->stores, &gather->tuning, bytes),
     };
     inlay_options_begin(&moves.options, one_row                              ? INLAY_PREFETCH_NONE
