@@ -197,12 +197,15 @@ START_TEST(a_change_is_followed)
             EXPECT(learnt.prefetch[s] == phases[phase].best, "class %zu, phase %zu: %d is not the best", s, phase,
                    learnt.prefetch[s]);
         }
-        /* The same level of cost, but another strategy is best: seen by trying now and then. */
-        const struct costs other = costs_with(INLAY_PREFETCH_L1_BESIDE_2, false);
-        for (size_t bytes = 0; bytes < (size_t)8192 * MIB; bytes += sizes[s])
-            run_call(learner, &other, sizes[s], false, options, INLAY_PREFETCH_L1_BESIDE_2);
-        const inlay_learnt learnt = learnt_by(learner);
-        EXPECT(learnt.prefetch[s] == INLAY_PREFETCH_L1_BESIDE_2, "class %zu: %d was kept", s, learnt.prefetch[s]);
+        /* The same level of cost, but another strategy is best, then the one before: seen by trying now and then. */
+        for (int i = 0; i < 2; i++) {
+            const inlay_prefetch best = i == 0 ? INLAY_PREFETCH_L1_BESIDE_2 : INLAY_PREFETCH_L2_BLOCKS;
+            const struct costs other = costs_with(best, false);
+            for (size_t bytes = 0; bytes < (size_t)8192 * MIB; bytes += sizes[s])
+                run_call(learner, &other, sizes[s], false, options, best);
+            const inlay_learnt learnt = learnt_by(learner);
+            EXPECT(learnt.prefetch[s] == best, "class %zu: %d was kept", s, learnt.prefetch[s]);
+        }
         free_learner(learner);
     }
 }
@@ -257,7 +260,6 @@ START_TEST(only_what_a_loop_can_do)
         options.prefetchers[0] = (enum inlay_prefetcher)prefetcher;
         inlay_options_begin(&options, INLAY_PREFETCH_L2_ROWS_16);
         const uint32_t can = inlay_prefetchers[prefetcher].mask;
-        EXPECT((uint32_t)__builtin_popcount(can) == inlay_prefetchers[prefetcher].count, "prefetcher %d", prefetcher);
         for (int call = 0; call < 30; call++)
             run_call(learner, &costs, 32 * MIB, false, options, INLAY_PREFETCH_NONE);
         for (int i = 0; i < INLAY_STRATEGIES; i++) {

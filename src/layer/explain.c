@@ -75,18 +75,17 @@ static void print_post_ops(struct text *text, const struct inlay_work *work)
           norms[spec->norm], dropout ? " dropout" : "", types[spec->out_type], none ? " none" : "");
 }
 
-static void print_stores_and_prefetch(struct text *text, const struct inlay_plan *plan, uint32_t samples)
+static void print_stores_and_prefetch(struct text *text, const struct inlay_plan *plan)
 {
     print(text, "stores:    %s: %s", plan->moves.stream ? "non-temporal" : "cached", plan->stores_reason);
     const inlay_prefetch strategy = plan->moves.options.prefetch[plan->moves.options.computes];
     print(text, "\nprefetch:  %s: %s", inlay_strategies[strategy].text, plan->prefetch_reason);
     if (plan->moves.options.learns != NULL)
-        print(text, ": the fastest of %u parts that were timed", (unsigned)samples);
+        print(text, ": the fastest of %u parts that were timed", (unsigned)plan->moves.options.learns->samples);
     print(text, "\n");
 }
 
-void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *work, uint32_t samples, char *to,
-                      size_t bytes)
+void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *work, char *to, size_t bytes)
 {
     static const char *const routes[] = {
         [INLAY_ROUTE_FAST] = "fast path", [INLAY_ROUTE_GENERAL] = "general path", [INLAY_ROUTE_POOLED] = "pooling"};
@@ -100,7 +99,7 @@ void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *wo
     print_table(&text, work);
     print_positions(&text, plan, work);
     print_post_ops(&text, work);
-    print_stores_and_prefetch(&text, plan, samples);
+    print_stores_and_prefetch(&text, plan);
     print(&text, "parts:     %zu", plan->across_positions * plan->across_sequences);
     if (plan->across_positions * plan->across_sequences > 1)
         print(&text, " (%zu along positions, %zu along sequences)", plan->across_positions, plan->across_sequences);

@@ -43,7 +43,7 @@ static inlay_status run_validated(inlay_layer_spec *spec, const inlay_batch *bat
         .special_rows = spec->tokens->vocab > 0,
     };
     struct inlay_plan plan;
-    inlay_make_plan(&plan, &work, executor, &inlay_no_epoch);
+    inlay_make_plan(&plan, &work, executor);
     inlay_plan_run(&plan, &work, executor);
     spec->tuning = NULL;
     return INLAY_OK;

@@ -108,20 +108,25 @@ static void choose_source(struct inlay_plan *plan, bool in_memory)
     plan->read_quarters = !tries ? 0 : options->whole ? (options->computes ? 4 : 0) : options->computes ? 1 : 3;
 }
 
-static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work, const struct inlay_epoch_call *call)
+static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work)
 {
     const inlay_stores stores = work->spec->stores;
     const struct inlay_kernels *kernels = plan->moves.kernels;
-    plan->moves.stream = inlay_streams(kernels, stores, work->spec->tuning, work->rows * work->row_bytes);
+    const size_t bytes = work->rows * work->row_bytes;
+    plan->epoch.timed = false;
+    plan->moves.stream = inlay_streams(kernels, stores, work->spec->tuning, bytes);
     plan->stores_reason =
         plan->moves.stream ? "the output is larger than stream_bytes" : "the output is no larger than stream_bytes";
     if (!kernels->streams) {
         plan->stores_reason = "this ISA has no others";
     } else if (stores != INLAY_STORES_AUTOMATIC) {
         plan->stores_reason = "the caller chose";
-    } else if (call->epochs != NULL) {
-        plan->moves.stream = call->streams;
-        plan->stores_reason = call->timed ? "both kinds of stores are timed" : "they were faster for such outputs";
+    } else if (bytes >> INLAY_EPOCH_LEAST_LOG2 != 0 && work->learner != NULL && inlay_cpu()->stream_bytes == 0) {
+        /* Nobody has measured how fast outputs are read on such CPUs. */
+        plan->epoch = inlay_epoch_begin(work->learner, bytes);
+        plan->moves.stream = plan->epoch.streams;
+        plan->stores_reason =
+            plan->epoch.timed ? "both kinds of stores are timed" : "they were faster for such outputs";
     }
 }
 
@@ -167,8 +172,7 @@ static void choose_parts(struct inlay_plan *plan, const struct inlay_work *work,
     plan->across_sequences = inlay_least(parts / plan->across_positions, work->batch.sequences);
 }
 
-void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor,
-                     const struct inlay_epoch_call *call)
+void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor)
 {
     const inlay_layer_spec *spec = work->spec;
     const bool pooled = spec->pooling != INLAY_POOLING_NONE, padded = work->batch.padded_length > 0;
@@ -183,7 +187,7 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
     plan->length = padded ? work->batch.padded_length : work->longest;
     plan->read_quarters = 0;
     const bool in_memory = spec->sinusoid == NULL || work->positions_end <= spec->positions->rows;
-    choose_stores(plan, work, call);
+    choose_stores(plan, work);
     choose_route(plan, work, in_memory);
     if (plan->route == INLAY_ROUTE_FAST && work->tokens->type == INLAY_F32 && spec->out_type == INLAY_F32 &&
         plan->moves.kernels->prefetches)
@@ -191,6 +195,6 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
     choose_parts(plan, work, executor, all_bytes);
     choose_positions(plan, work, in_memory);
     /* What is timed beside non-temporal stores that are only being tried says nothing of others. */
-    choose_prefetch(plan, work, all_bytes, !(call->timed && call->streams));
+    choose_prefetch(plan, work, all_bytes, !(plan->epoch.timed && plan->moves.stream));
     choose_source(plan, in_memory);
 }

@@ -25,6 +25,7 @@ enum inlay_position_source {
 
 struct inlay_plan {
     struct inlay_moves moves;
+    struct inlay_epoch_call epoch; /* if the stores are learnt; else not timed, and nothing more is set */
     const char *stores_reason, *prefetch_reason;
 
     enum inlay_route route;
@@ -45,13 +46,10 @@ struct inlay_plan {
     const char *parts_reason;
 };
 
-/* `call` has the stores if they are learnt. */
-void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor,
-                     const struct inlay_epoch_call *call);
+void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor);
 
-/* Writes the plan as text, as inlay_forward_explain() promises, with the parts of calls that the layer has timed. */
-void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *work, uint32_t samples, char *to,
-                      size_t bytes);
+/* Writes the plan as text, as inlay_forward_explain() promises. */
+void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *work, char *to, size_t bytes);
 
 /* Tokens [s, s_end) of sequences [b, b_end), as far as each has them: what one thread computes at a time. */
 struct inlay_part {

@@ -8,32 +8,23 @@
 #include "base/least.h"
 #include "base/ticks.h"
 
-static uint32_t load(const _Atomic(uint32_t) *from)
-{
-    return atomic_load_explicit(from, memory_order_relaxed);
-}
-
-static void store(_Atomic(uint32_t) *to, uint32_t value)
-{
-    atomic_store_explicit(to, value, memory_order_relaxed);
-}
-
-static uint32_t add_one(_Atomic(uint32_t) *to)
-{
-    return atomic_fetch_add_explicit(to, 1, memory_order_relaxed);
-}
-
 static uint32_t ticks_per_mib(uint64_t ticks, size_t bytes)
 {
     const uint64_t most = UINT64_MAX >> 20, rate = ((ticks < most ? ticks : most) << 20) / bytes;
     return rate < UINT32_MAX ? (uint32_t)rate : UINT32_MAX;
 }
 
-static uint32_t median(const _Atomic(uint32_t) *samples)
+/* Of an arm without all samples: slower than any other. */
+static const uint32_t unknown = UINT32_MAX;
+
+/* Returns the median of an arm. */
+static uint32_t median(const struct inlay_arm *arm)
 {
     uint32_t sorted[INLAY_LEARN_SAMPLES];
+    if (arm->count < INLAY_LEARN_SAMPLES)
+        return unknown;
     for (int i = 0; i < INLAY_LEARN_SAMPLES; i++) {
-        const uint32_t sample = load(&samples[i]);
+        const uint32_t sample = arm->samples[i];
         int at = i;
         for (; at > 0 && sorted[at - 1] > sample; at--)
             sorted[at] = sorted[at - 1];
@@ -42,14 +33,17 @@ static uint32_t median(const _Atomic(uint32_t) *samples)
     return sorted[INLAY_LEARN_SAMPLES / 2];
 }
 
+/* Puts a sample in the place of the oldest one. Returns whether all were replaced since this last returned true. */
+static bool add_sample(struct inlay_arm *arm, uint32_t ticks)
+{
+    const uint32_t place = arm->count++ % INLAY_LEARN_SAMPLES;
+    arm->samples[place] = ticks;
+    return place == INLAY_LEARN_SAMPLES - 1;
+}
+
 /* ---- Choices ---------------------------------------------------------------------------------------------------- */
 
 enum { COMPUTES_UNKNOWN, COMPUTES_NO, COMPUTES_YES };
-
-static bool is_known(const struct inlay_arm *arm)
-{
-    return load(&arm->count) >= INLAY_LEARN_SAMPLES;
-}
 
 /* Returns whether `other` is faster by more than noise. */
 static bool is_faster(uint32_t other, uint32_t ticks)
@@ -61,110 +55,95 @@ static bool is_faster(uint32_t other, uint32_t ticks)
 static void forget_others(struct inlay_class *class, bool computes)
 {
     for (unsigned i = 0; i < INLAY_STRATEGIES; i++)
-        if (i != load(&class->best[computes]))
-            store(&class->arms[computes][i].count, 0);
+        if (i != class->best[computes])
+            class->arms[computes][i].count = 0;
 }
 
 /* Lets the fastest strategy that is known take the place of the best one, and notices when the best one takes much more
    or less time than when it was chosen: others may be faster now. */
 static void settle_strategy(struct inlay_class *class, bool computes)
 {
-    const struct inlay_arm *arms = class->arms[computes];
-    const uint32_t before = median(arms[load(&class->best[computes])].samples),
-                   reference = load(&class->reference[computes]);
+    struct inlay_arm *arms = class->arms[computes], *best = &arms[class->best[computes]];
+    const uint32_t before = median(best), reference = class->reference[computes];
     uint32_t least = before;
+    if (before == unknown)
+        return;
     for (uint32_t i = INLAY_PREFETCH_NONE; i < INLAY_STRATEGIES; i++) {
-        const uint32_t ticks = is_known(&arms[i]) ? median(arms[i].samples) : UINT32_MAX;
+        const uint32_t ticks = median(&arms[i]);
         if (ticks < least && is_faster(ticks, before)) {
             least = ticks;
-            store(&class->best[computes], i);
+            class->best[computes] = i;
         }
     }
     if (least < before || reference == 0) {
-        store(&class->reference[computes], least);
+        class->reference[computes] = least;
+        best->count = (uint32_t)arms[class->best[computes]].count; /* it is tried again as often as the others */
     } else if (before / 3 > reference / 2 || reference / 3 > before / 2) {
         forget_others(class, computes);
-        store(&class->reference[computes], before);
+        class->reference[computes] = before;
     }
 }
 
 /* Lets the other source of positions take its place if it is faster. */
 static void settle_source(struct inlay_class *class)
 {
-    const struct inlay_arm *read = &class->arms[0][load(&class->best[0])];
-    const struct inlay_arm *computed = &class->arms[1][load(&class->best[1])];
-    if (!is_known(read) || !is_known(computed))
-        return;
-    const uint32_t ticks[2] = {median(read->samples), median(computed->samples)};
-    const bool computes = load(&class->computes) == COMPUTES_YES;
-    if (is_faster(ticks[!computes], ticks[computes]))
-        store(&class->computes, computes ? COMPUTES_NO : COMPUTES_YES);
+    const uint32_t ticks[2] = {median(&class->arms[0][class->best[0]]), median(&class->arms[1][class->best[1]])};
+    const bool computes = class->computes == COMPUTES_YES;
+    if (ticks[computes] != unknown && is_faster(ticks[!computes], ticks[computes]))
+        class->computes = computes ? COMPUTES_NO : COMPUTES_YES;
 }
 
 static void record(struct inlay_class *class, bool computes, inlay_prefetch prefetch, uint32_t ticks)
 {
-    struct inlay_arm *arm = &class->arms[computes][prefetch];
-    const uint32_t index = add_one(&arm->count);
-    store(&arm->samples[index % INLAY_LEARN_SAMPLES], ticks);
+    const bool all = add_sample(&class->arms[computes][prefetch], ticks);
+    class->samples++;
     /* Samples of the best strategy come all the time: a few of them suffice. */
-    if ((uint32_t)prefetch == load(&class->best[computes]) && index % INLAY_LEARN_SAMPLES < INLAY_LEARN_SAMPLES - 1)
+    if ((uint32_t)prefetch == class->best[computes] && !all)
         return;
-    if (is_known(&class->arms[computes][load(&class->best[computes])]))
-        settle_strategy(class, computes);
+    settle_strategy(class, computes);
     settle_source(class);
 }
 
-/* Returns the strategy of a source that lacks most samples, or whose turn it is if all have theirs. */
-static inlay_prefetch other_strategy(const struct inlay_options *options, bool computes, uint32_t turn,
-                                     bool *lacks_samples)
+/* Returns the strategy of a source that has fewest samples. The best one has most, so that the others take turns. */
+static inlay_prefetch other_strategy(const struct inlay_options *options, bool computes, bool *lacks_samples)
 {
-    const struct inlay_prefetcher_strategies *can = &inlay_prefetchers[options->prefetchers[computes]];
-    inlay_prefetch fewest = INLAY_PREFETCH_NONE, in_turn = INLAY_PREFETCH_NONE;
-    uint32_t least = INLAY_LEARN_SAMPLES;
-    for (uint32_t i = 0, left = can->mask; left != 0; left &= left - 1, i++) {
-        const inlay_prefetch prefetch = (inlay_prefetch)__builtin_ctz(left);
-        const uint32_t count = load(&options->learns->arms[computes][prefetch].count);
-        if (count < least) {
+    const uint32_t can = inlay_prefetchers[options->prefetchers[computes]].mask;
+    inlay_prefetch fewest = INLAY_PREFETCH_NONE;
+    uint32_t least = UINT32_MAX;
+    for (uint32_t i = INLAY_PREFETCH_NONE; i < INLAY_STRATEGIES; i++) {
+        const uint32_t count = options->learns->arms[computes][i].count;
+        if (can >> i & 1 && count < least) {
             least = count;
-            fewest = prefetch;
+            fewest = (inlay_prefetch)i;
         }
-        if (i == turn % can->count)
-            in_turn = prefetch;
     }
     *lacks_samples = least < INLAY_LEARN_SAMPLES;
-    return *lacks_samples ? fewest : in_turn;
+    return fewest;
 }
 
 /* Returns the best strategy of a source so far. */
 static inlay_prefetch best_strategy(const struct inlay_options *options, bool computes)
 {
-    const uint32_t best = load(&options->learns->best[computes]);
+    const uint32_t best = options->learns->best[computes];
     return inlay_strategy_within((inlay_prefetch)best, options->prefetchers[computes]);
 }
 
-/* A call that is timed as a whole pays for what the call before it has left in the caches: others are tried in two
-   calls, of which only the second is a sample. */
-static uint32_t turns_together(const struct inlay_options *options)
-{
-    return options->whole ? 2 : 1;
-}
-
 /* Returns whether another strategy is tried in a turn. Multiples of the golden ratio spread these turns evenly and
-   never in step with the parts of a call, of which the last ones may be too short for a sample. */
+   never in step with the parts of a call, of which the last ones may be too short for a sample. A call that is timed as
+   a whole pays for what the call before it has left in the caches: there two turns go together, of which only the
+   second is a sample. */
 static bool is_others_turn(const struct inlay_options *options, uint32_t turn, bool lacks_samples)
 {
     const uint32_t golden = 2654435769U, period = lacks_samples ? INLAY_LEARN_EXPLORE : INLAY_LEARN_RETRY;
-    return (uint32_t)(turn / turns_together(options) * golden) > UINT32_MAX - UINT32_MAX / period;
+    return (uint32_t)((options->whole ? turn / 2 : turn) * golden) > UINT32_MAX - UINT32_MAX / period;
 }
 
 /* Chooses the strategy of the next part: the best one, or in its turn another. */
 static inlay_prefetch next_strategy(const struct inlay_options *options, bool computes)
 {
-    struct inlay_class *class = options->learns;
-    const uint32_t turn = add_one(&class->turns[computes]);
+    const uint32_t turn = options->learns->turns[computes]++;
     bool lacks_samples;
-    const inlay_prefetch other =
-        other_strategy(options, computes, turn / (turns_together(options) * INLAY_LEARN_RETRY), &lacks_samples);
+    const inlay_prefetch other = other_strategy(options, computes, &lacks_samples);
     /* What tries the other source tries nothing else beside it, but each of its strategies at once. */
     if (options->tries_source)
         return lacks_samples && computes != options->computes ? other : best_strategy(options, computes);
@@ -179,11 +158,11 @@ static bool tries_source(const struct inlay_options *options, size_t bytes)
     /* A quarter has to be long beside the rows that an anchor takes. */
     if (!options->either || (!options->whole && bytes < 8 * INLAY_LEARN_PART_BYTES))
         return false;
-    other_strategy(options, options->computes, 0, &lacks_samples);
+    other_strategy(options, options->computes, &lacks_samples);
     if (lacks_samples)
         return false;
-    other_strategy(options, !options->computes, 0, &lacks_samples);
-    const uint32_t calls = add_one(&options->learns->calls);
+    other_strategy(options, !options->computes, &lacks_samples);
+    const uint32_t calls = options->learns->calls++;
     if (options->whole)
         return is_others_turn(options, calls, lacks_samples);
     return lacks_samples || calls % (INLAY_LEARN_RETRY / 4) == 0;
@@ -204,14 +183,14 @@ void inlay_learner_join(struct inlay_learner *learner, size_t bytes, size_t part
     options->learns = class;
     options->whole = part_bytes < 4 * INLAY_LEARN_PART_BYTES;
     for (int computes = 0; computes < 2; computes++) {
-        if (load(&class->best[computes]) == 0)
-            store(&class->best[computes], options->prefetch[computes]);
+        if (class->best[computes] == INLAY_PREFETCH_AUTOMATIC)
+            class->best[computes] = options->prefetch[computes];
         options->prefetch[computes] = best_strategy(options, computes);
     }
-    if (options->either && load(&class->computes) == COMPUTES_UNKNOWN)
-        store(&class->computes, options->computes ? COMPUTES_YES : COMPUTES_NO);
+    if (options->either && class->computes == COMPUTES_UNKNOWN)
+        class->computes = options->computes ? COMPUTES_YES : COMPUTES_NO;
     else if (options->either)
-        options->computes = load(&class->computes) == COMPUTES_YES;
+        options->computes = class->computes == COMPUTES_YES;
     options->tries_source = tries_source(options, bytes);
 }
 
@@ -228,8 +207,8 @@ static void restart(struct inlay_pace *pace, size_t bytes, bool timed)
 /* Returns whether the call before used the same, and notes it for the call behind. */
 static bool is_in_use(struct inlay_class *class, bool computes, inlay_prefetch prefetch)
 {
-    const uint32_t used = (uint32_t)prefetch | (uint32_t)computes << 8, before = load(&class->used);
-    store(&class->used, used);
+    const uint32_t used = (uint32_t)prefetch | (uint32_t)computes << 8, before = class->used;
+    class->used = used;
     return used == before;
 }
 
@@ -284,36 +263,37 @@ void inlay_pace_finish(struct inlay_pace *pace)
 /* Non-temporal stores have to gain more in the call than its consumer pays for reading the output from memory. */
 static inlay_stores faster_stores(const struct inlay_epochs *epochs)
 {
-    const uint64_t cached = median(epochs->samples[0]), streamed = median(epochs->samples[1]);
-    return cached * 10 > streamed * 13 ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED;
+    const uint64_t cached = median(&epochs->arms[0]), streamed = median(&epochs->arms[1]);
+    return cached != unknown && cached * 10 > streamed * 13 ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED;
 }
-
-const struct inlay_epoch_call inlay_no_epoch = {.epochs = NULL};
 
 struct inlay_epoch_call inlay_epoch_begin(struct inlay_learner *learner, size_t bytes)
 {
     /* Cached ones, then non-temporal ones, then the faster ones for a long time, then again. */
     enum { TIMED_CALLS = 2 * INLAY_EPOCH_CALLS, SETTLED_CALLS = 1024 };
-    struct inlay_epoch_call call = {.learner = learner, .bytes = bytes};
     const size_t log2 = 63 - (size_t)__builtin_clzll(bytes);
-    call.epochs = &learner->epochs[inlay_least(log2 - INLAY_EPOCH_LEAST_LOG2, INLAY_LEARNT_SIZES - 1)];
-    call.index = add_one(&call.epochs->calls) % (TIMED_CALLS + SETTLED_CALLS);
-    call.timed = call.index < TIMED_CALLS;
-    call.streams = call.timed ? call.index >= INLAY_EPOCH_CALLS : load(&call.epochs->stores) == INLAY_STORES_STREAMED;
-    call.begin = call.timed ? inlay_ticks() : 0;
-    return call;
+    struct inlay_epochs *epochs = &learner->epochs[inlay_least(log2 - INLAY_EPOCH_LEAST_LOG2, INLAY_LEARNT_SIZES - 1)];
+    const uint32_t index = epochs->calls++ % (TIMED_CALLS + SETTLED_CALLS);
+    const bool timed = index < TIMED_CALLS;
+    return (struct inlay_epoch_call){
+        .learner = learner,
+        .epochs = epochs,
+        .bytes = bytes,
+        .index = index,
+        .timed = timed,
+        .streams = timed ? index >= INLAY_EPOCH_CALLS : epochs->stores == INLAY_STORES_STREAMED,
+        .begin = timed ? inlay_ticks() : 0,
+    };
 }
 
 void inlay_epoch_end(const struct inlay_epoch_call *call)
 {
-    const uint32_t within = call->index % INLAY_EPOCH_CALLS;
-    if (within >= INLAY_EPOCH_SKIPPED)
-        store(&call->epochs->samples[call->streams][within - INLAY_EPOCH_SKIPPED],
-              ticks_per_mib(inlay_ticks() - call->begin, call->bytes));
+    if (call->index % INLAY_EPOCH_CALLS >= INLAY_EPOCH_SKIPPED)
+        add_sample(&call->epochs->arms[call->streams], ticks_per_mib(inlay_ticks() - call->begin, call->bytes));
     if (call->index < 2 * INLAY_EPOCH_CALLS - 1)
         return;
-    const uint32_t before = load(&call->epochs->stores), faster = faster_stores(call->epochs);
-    store(&call->epochs->stores, faster);
+    const uint32_t before = call->epochs->stores, faster = faster_stores(call->epochs);
+    call->epochs->stores = faster;
     /* What is fastest to prefetch was found beside the other stores. */
     for (int i = 0; i < INLAY_LEARNT_CLASSES && faster != before; i++)
         for (int computes = 0; computes < 2; computes++)
@@ -327,14 +307,14 @@ void inlay_learner_begin(struct inlay_learner *learner, const inlay_learnt *lear
     for (int i = 0; i < INLAY_LEARNT_CLASSES; i++)
         if (learnt->samples[i] > 0) {
             const bool computes = learnt->computes[i] == 1;
-            store(&learner->classes[i].given, learnt->samples[i]);
-            store(&learner->classes[i].best[computes], learnt->prefetch[i]);
-            store(&learner->classes[i].computes, computes ? COMPUTES_YES : COMPUTES_NO);
+            learner->classes[i].samples = learnt->samples[i];
+            learner->classes[i].best[computes] = learnt->prefetch[i];
+            learner->classes[i].computes = computes ? COMPUTES_YES : COMPUTES_NO;
         }
     for (int i = 0; i < INLAY_LEARNT_SIZES; i++)
         if (learnt->stores[i] != INLAY_STORES_AUTOMATIC) {
-            store(&learner->epochs[i].stores, learnt->stores[i]);
-            store(&learner->epochs[i].calls, 2 * INLAY_EPOCH_CALLS);
+            learner->epochs[i].stores = learnt->stores[i];
+            learner->epochs[i].calls = 2 * INLAY_EPOCH_CALLS;
         }
 }
 
@@ -342,14 +322,11 @@ void inlay_learner_read(const struct inlay_learner *learner, inlay_learnt *learn
 {
     for (int i = 0; i < INLAY_LEARNT_CLASSES; i++) {
         const struct inlay_class *class = &learner->classes[i];
-        const bool computes = load(&class->computes) == COMPUTES_YES;
-        learnt->prefetch[i] = (uint8_t)load(&class->best[computes]);
+        const bool computes = class->computes == COMPUTES_YES;
+        learnt->prefetch[i] = (uint8_t)(class->best[computes]);
         learnt->computes[i] = computes;
-        learnt->samples[i] = load(&class->given);
-        for (int source = 0; source < 2; source++)
-            for (int s = 0; s < INLAY_STRATEGIES; s++)
-                learnt->samples[i] += load(&class->arms[source][s].count);
+        learnt->samples[i] = class->samples;
     }
     for (int i = 0; i < INLAY_LEARNT_SIZES; i++)
-        learnt->stores[i] = (uint8_t)load(&learner->epochs[i].stores);
+        learnt->stores[i] = (uint8_t)learner->epochs[i].stores;
 }

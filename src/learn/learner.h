@@ -2,7 +2,7 @@
 /*
  * What a layer learns of its own calls: which prefetch strategy and which source of positions is fastest, by timing
  * parts of calls; and for CPUs that were not measured which stores are, by timing whole calls. Everything lies in the
- * handle, in arrays of relaxed atomics: no lock, no allocation. Threads that race lose a sample, which does no harm,
+ * handle, in arrays of atomics: no lock, no allocation. Threads that race lose a sample, which does no harm,
  * since every choice gives the same bits.
  */
 #ifndef INLAY_LEARN_LEARNER_H
@@ -35,20 +35,20 @@ struct inlay_arm {
 /* Calls of one class: of about one size, in which sequences share their positions or do not. */
 struct inlay_class {
     struct inlay_arm arms[2][INLAY_STRATEGIES]; /* with positions that are read, and computed */
-    _Atomic(uint32_t) best[2];                  /* the inlay_prefetch of either source; 0: none yet */
+    _Atomic(uint32_t) best[2];                  /* the strategy of either source */
     _Atomic(uint32_t) reference[2];             /* the median of the best one when it was chosen */
     _Atomic(uint32_t) turns[2];                 /* parts that have chosen so far */
     _Atomic(uint32_t) computes;                 /* the faster source; COMPUTES_UNKNOWN: not chosen yet */
     _Atomic(uint32_t) calls;                    /* that could have either source */
-    _Atomic(uint32_t) given;                    /* samples of the layer whose learning this one began with */
+    _Atomic(uint32_t) samples;                  /* so far, with those that this learning began with */
     _Atomic(uint32_t) used;                     /* by the last call that was timed as a whole: strategy and source */
 };
 
 /* Calls whose outputs take 2^k to 2^(k+1) bytes, of which some are written by either kind of stores. */
 struct inlay_epochs {
     _Atomic(uint32_t) calls;
-    _Atomic(uint32_t) samples[2][INLAY_LEARN_SAMPLES]; /* ticks per MiB with cached and with non-temporal stores */
-    _Atomic(uint32_t) stores;                          /* the inlay_stores chosen; 0: none yet */
+    struct inlay_arm arms[2]; /* with cached and with non-temporal stores */
+    _Atomic(uint32_t) stores; /* the inlay_stores chosen; 0: none yet */
 };
 
 struct inlay_learner {
@@ -152,22 +152,19 @@ enum { INLAY_EPOCH_CALLS = 8, INLAY_EPOCH_SKIPPED = 3 };
 /* Outputs of fewer bytes are never streamed: the consumer finds them in a cache of every CPU. */
 enum { INLAY_EPOCH_LEAST_LOG2 = 22 };
 
-/* A whole call that is timed for its stores. */
+/* A call whose stores are learnt. */
 struct inlay_epoch_call {
     struct inlay_learner *learner;
-    struct inlay_epochs *epochs; /* null: it is not */
+    struct inlay_epochs *epochs;
     size_t bytes;
     uint32_t index;
     bool streams;
-    bool timed;
+    bool timed; /* and is to be ended */
     uint64_t begin;
 };
 
 /* Chooses the stores of a call of at least 2^INLAY_EPOCH_LEAST_LOG2 bytes and begins to time it. */
 struct inlay_epoch_call inlay_epoch_begin(struct inlay_learner *learner, size_t bytes);
 void inlay_epoch_end(const struct inlay_epoch_call *call);
-
-/* What calls have whose stores are not learnt. */
-extern const struct inlay_epoch_call inlay_no_epoch;
 
 #endif

@@ -27,14 +27,13 @@ enum { INLAY_LINES_ROWS = 16, INLAY_LINES = 4 };
 enum { INLAY_AHEAD_MOST = 16 };
 
 struct inlay_strategy {
-    const char *text;   /* for explanations */
-    uint8_t ahead;      /* rows between the row that the kernel writes and the one that it prefetches; 0: a strategy
-                           without the help of the kernel */
-    uint8_t block_rows; /* the most rows of a block */
-    bool beside;        /* of that row, one line beside each line that is written; else all of it before the row */
-    bool near;          /* into L1; else into L2, which can have more requests under way */
-    bool lines;         /* the first lines of the rows of a block before the block is read */
-    bool blocks;        /* all lines of the rows of a block before the block before it is read */
+    const char *text; /* for explanations */
+    uint8_t ahead;    /* rows between the row that the kernel writes and the one that it prefetches; 0: a strategy
+                         without the help of the kernel */
+    bool beside;      /* of that row, one line beside each line that is written; else all of it before the row */
+    bool near;        /* into L1; else into L2, which can have more requests under way */
+    bool lines;       /* the first lines of the rows of a block before the block is read */
+    bool blocks;      /* all lines of the rows of a block before the block before it is read */
 };
 
 extern const struct inlay_strategy inlay_strategies[INLAY_STRATEGIES];
@@ -46,7 +45,6 @@ enum inlay_prefetcher { INLAY_PREFETCHER_NONE, INLAY_PREFETCHER_ROWS, INLAY_PREF
 /* What such a loop can follow. */
 struct inlay_prefetcher_strategies {
     uint32_t mask;            /* a bit for each strategy */
-    uint32_t count;           /* of the bits */
     inlay_prefetch otherwise; /* what stands in for the others */
 };
 
