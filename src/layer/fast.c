@@ -179,6 +179,17 @@ static bool rows_are_one(const struct inlay_work *work)
            (positions == NULL || (positions->type == INLAY_F32 && positions->stride_bytes == row_bytes));
 }
 
+/* Embeds one block whose position rows will not stay. Not inlined, so that its tile is not in the frame of a function
+   that has a generator. */
+static __attribute__((noinline)) void embed_block(const struct inlay_part *part, const struct block *block,
+                                                  size_t columns)
+{
+    struct inlay_tile tile;
+    begin_fast(&tile, part, columns);
+    append_block(part, block, &tile);
+    inlay_tile_run(&tile);
+}
+
 /* Embeds the tokens of a part whose position rows are in memory, if there are any. Not inlined: functions with a
    generator in their frame call it. */
 static __attribute__((noinline)) void embed_from_memory(const struct inlay_part *part)
@@ -190,22 +201,10 @@ static __attribute__((noinline)) void embed_from_memory(const struct inlay_part 
     for (; block.s < part->s_end; block.s += block.count) {
         block.count = inlay_least(part->s_end - block.s, part->plan->block_tokens);
         if (block.is_one_row)
-            begin_fast(&tile, part, dim * block.count);
-        append_block(part, &block, &tile);
-        if (block.is_one_row)
-            inlay_tile_run(&tile);
+            embed_block(part, &block, dim * block.count);
+        else
+            append_block(part, &block, &tile);
     }
-    inlay_tile_run(&tile);
-}
-
-/* Embeds one block whose position rows will not stay. Not inlined, so that its tile is not in the frame of a function
-   that has a generator. */
-static __attribute__((noinline)) void embed_block(const struct inlay_part *part, const struct block *block,
-                                                  size_t columns)
-{
-    struct inlay_tile tile;
-    begin_fast(&tile, part, columns);
-    append_block(part, block, &tile);
     inlay_tile_run(&tile);
 }
 
@@ -335,10 +334,8 @@ static __attribute__((noinline)) void embed_from_start(const struct inlay_part *
 {
     const size_t count = inlay_sequence_of(part->work, part->b).count, cached = part->work->spec->positions->rows;
     const size_t start = inlay_start_of(part->work, part->b, count);
-    const size_t quarters = part->plan->read_quarters, readable = cached > start ? cached - start : 0;
-    const size_t read = quarters > 0                          ? inlay_least(count / 4 * quarters + count % 4, readable)
-                        : count <= part->plan->compute_tokens ? readable
-                                                              : 0;
+    const size_t wanted = count <= part->plan->compute_tokens ? count : count / 4 * part->plan->read_quarters;
+    const size_t read = cached > start ? inlay_least(wanted, cached - start) : 0;
     const struct inlay_part before = part_within(part, 0, read), rest = part_within(part, read, SIZE_MAX);
     if (before.s < before.s_end) {
         inlay_pace_source(part->pace, false);

@@ -103,9 +103,10 @@ static void choose_source(struct inlay_plan *plan, bool in_memory)
     plan->positions_reason = !in_memory ? "not all of them are cached"
                              : learnt   ? "a part has one sequence, and computing them took less time than reading them"
                                         : "a part has one sequence, whose rows take more than compute_bytes";
-    if (learnt)
-        plan->compute_tokens = INLAY_PART_POSITIONS;
-    plan->read_quarters = !tries ? 0 : options->whole ? (options->computes ? 4 : 0) : options->computes ? 1 : 3;
+    if (learnt) /* a call that is timed as a whole and tries to read computes nothing */
+        plan->compute_tokens = tries && options->whole && options->computes ? SIZE_MAX : INLAY_PART_POSITIONS;
+    if (tries && !options->whole)
+        plan->read_quarters = options->computes ? 1 : 3;
 }
 
 static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work)

@@ -38,7 +38,7 @@ struct inlay_plan {
     bool by_sequence;      /* sequences share no position rows and are embedded one after another */
     bool fused;            /* if by_sequence: each entry is added to its token as it is computed */
     size_t compute_tokens; /* if by_sequence: longer sequences compute their positions even if these are cached */
-    size_t read_quarters;  /* of each sequence, whose positions are read even so, to time both */
+    size_t read_quarters;  /* of these sequences, whose positions are read even so, to time both */
 
     /* Parts: a grid over positions [0, length) and sequences. */
     size_t length;

@@ -132,12 +132,6 @@ static inline bool inlay_pace_wrote(struct inlay_pace *pace, size_t bytes)
     return inlay_pace_look(pace);
 }
 
-/* Returns whether anything is prefetched or learnt. */
-static inline bool inlay_pace_matters(const struct inlay_pace *pace)
-{
-    return pace->prefetch != INLAY_PREFETCH_NONE || pace->options->learns != NULL;
-}
-
 static inline void inlay_pace_end(struct inlay_pace *pace)
 {
     if (pace->options->learns != NULL)

@@ -30,7 +30,7 @@ void inlay_prefetch_rows(const struct inlay_strategy *strategy, const unsigned c
 
 static void use_strategy(struct inlay_tile *tile)
 {
-    tile->strategy = &inlay_strategies[tile->pace->prefetch];
+    tile->strategy = &inlay_strategies[tile->pace != NULL ? tile->pace->prefetch : INLAY_PREFETCH_NONE];
     tile->block = inlay_block_rows(tile->strategy, tile->row_bytes);
 }
 
@@ -52,11 +52,6 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_moves *moves, 
     tile->kernel = moves->kernels->embed;
     tile->begin = tile->count = 0;
     tile->waits = false;
-    tile->pace = NULL;
-    tile->strategy = &inlay_strategies[INLAY_PREFETCH_NONE];
-    tile->block = INLAY_BLOCK_ROWS;
-    if (pace == NULL || !inlay_pace_matters(pace))
-        return;
     tile->pace = pace;
     tile->row_bytes = inlay_table_row_bytes(table->type, columns);
     tile->out_bytes = columns * inlay_type_bytes(out_type);
