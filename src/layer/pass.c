@@ -29,9 +29,7 @@ static void run_part(struct inlay_part *part)
 {
     const struct inlay_work *work = part->work;
     struct inlay_fpenv host = inlay_fpenv_enter();
-    struct inlay_pace pace;
-    part->pace = &pace;
-    inlay_pace_begin(&pace, &part->plan->moves.options);
+    inlay_pace_begin(part->pace, &part->plan->moves.options);
     if (work->batch.offsets != NULL) {
         if (work->batch.padded_length > 0 && work->spec->pooling == INLAY_POOLING_NONE)
             pad(part);
@@ -42,7 +40,7 @@ static void run_part(struct inlay_part *part)
         routes[part->plan->route](part);
     if (part->plan->moves.stream)
         inlay_store_fence();
-    inlay_pace_end(&pace);
+    inlay_pace_end(part->pace);
     inlay_fpenv_leave(host);
 }
 
@@ -56,9 +54,11 @@ static void run_part_of_grid(void *arg, size_t index)
     const struct grid *grid = arg;
     const struct inlay_plan *plan = grid->plan;
     const size_t i = index / plan->across_sequences, j = index % plan->across_sequences;
+    struct inlay_pace pace;
     struct inlay_part part = {
         .work = grid->work,
         .plan = plan,
+        .pace = &pace,
         .s = inlay_share_begin(plan->length, plan->across_positions, i),
         .s_end = inlay_share_begin(plan->length, plan->across_positions, i + 1),
         .b = inlay_share_begin(grid->work->batch.sequences, plan->across_sequences, j),
@@ -71,7 +71,8 @@ void inlay_plan_run(const struct inlay_plan *plan, const struct inlay_work *work
 {
     const size_t parts = plan->across_positions * plan->across_sequences;
     if (parts == 1) {
-        struct inlay_part whole = {work, plan, NULL, 0, work->batch.sequences, 0, plan->length};
+        struct inlay_pace pace;
+        struct inlay_part whole = {work, plan, &pace, 0, work->batch.sequences, 0, plan->length};
         run_part(&whole);
         return;
     }
