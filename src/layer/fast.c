@@ -190,9 +190,9 @@ static __attribute__((noinline)) void embed_block(const struct inlay_part *part,
     inlay_tile_run(&tile);
 }
 
-/* Embeds the tokens of a part whose position rows are in memory, if there are any. Not inlined: functions with a
-   generator in their frame call it. */
-static __attribute__((noinline)) void embed_from_memory(const struct inlay_part *part)
+/* Embeds the tokens of a part whose position rows are in memory, if there are any, block by block. Not inlined:
+   functions with a generator in their frame call it. */
+static __attribute__((noinline)) void embed_blocks(const struct inlay_part *part)
 {
     const size_t dim = part->work->tokens->dim;
     struct block block = {.s = part->s, .is_one_row = rows_are_one(part->work)};
@@ -206,6 +206,14 @@ static __attribute__((noinline)) void embed_from_memory(const struct inlay_part 
             append_block(part, &block, &tile);
     }
     inlay_tile_run(&tile);
+}
+
+static void embed_from_memory(const struct inlay_part *part)
+{
+    if (part->b_end - part->b == 1 && part->s_end - part->s == 1 && inlay_addresses_suffice(part->work))
+        embed_token(part);
+    else
+        embed_blocks(part);
 }
 
 /* The positions of a part, which has one start. */
@@ -311,17 +319,15 @@ static struct inlay_part part_within(const struct inlay_part *part, size_t begin
     return within;
 }
 
-static void embed_computed_or_fused(const struct inlay_part *part)
+static void embed_computed_or_fused(const struct inlay_part *part, struct inlay_sequence sequence)
 {
     if (!part->plan->fused) {
         embed_computed(part);
         return;
     }
-    const struct inlay_sequence sequence = inlay_sequence_of(part->work, part->b);
-    const struct inlay_part tokens = part_within(part, 0, sequence.count);
     /* Position 0 has no state to be fused with: its row is a constant. */
     const size_t constant = inlay_start_of(part->work, part->b, sequence.count) + part->s == 0 ? 1 : 0;
-    const struct inlay_part first = part_within(&tokens, 0, constant), rest = part_within(&tokens, constant, SIZE_MAX);
+    const struct inlay_part first = part_within(part, 0, constant), rest = part_within(part, constant, SIZE_MAX);
     if (first.s < first.s_end)
         embed_computed(&first);
     if (rest.s < rest.s_end)
@@ -330,9 +336,9 @@ static void embed_computed_or_fused(const struct inlay_part *part)
 
 /* Embeds tokens that have one start: first those whose position rows are cached, then the rest. Not inlined, so that
    small calls do not pay for it. */
-static __attribute__((noinline)) void embed_from_start(const struct inlay_part *part)
+static __attribute__((noinline)) void embed_from_start(const struct inlay_part *part, struct inlay_sequence sequence)
 {
-    const size_t count = inlay_sequence_of(part->work, part->b).count, cached = part->work->spec->positions->rows;
+    const size_t count = sequence.count, cached = part->work->spec->positions->rows;
     const size_t start = inlay_start_of(part->work, part->b, count);
     const size_t wanted = count <= part->plan->compute_tokens ? count : count / 4 * part->plan->read_quarters;
     const size_t read = cached > start ? inlay_least(wanted, cached - start) : 0;
@@ -343,7 +349,7 @@ static __attribute__((noinline)) void embed_from_start(const struct inlay_part *
     }
     if (rest.s < rest.s_end) {
         inlay_pace_source(part->pace, true);
-        embed_computed_or_fused(&rest);
+        embed_computed_or_fused(&rest, sequence);
     }
 }
 
@@ -351,21 +357,19 @@ static __attribute__((noinline)) void embed_from_start(const struct inlay_part *
 __attribute__((noinline)) void inlay_run_fast(const struct inlay_part *part)
 {
     if (part->plan->positions != INLAY_POSITIONS_COMPUTED) {
-        if (part->b_end - part->b == 1 && part->s_end - part->s == 1 && inlay_addresses_suffice(part->work))
-            embed_token(part);
-        else
-            embed_from_memory(part);
+        embed_from_memory(part);
         return;
     }
     if (!part->plan->by_sequence) {
-        embed_from_start(part);
+        embed_from_start(part, inlay_sequence_of(part->work, part->b));
         return;
     }
     for (size_t b = part->b; b < part->b_end; b++) {
-        struct inlay_part one = part_within(part, 0, inlay_sequence_of(part->work, b).count);
+        const struct inlay_sequence sequence = inlay_sequence_of(part->work, b);
+        struct inlay_part one = part_within(part, 0, sequence.count);
         one.b = b;
         one.b_end = b + 1;
         if (one.s < one.s_end)
-            embed_from_start(&one);
+            embed_from_start(&one, sequence);
     }
 }
