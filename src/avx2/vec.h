@@ -10,11 +10,9 @@
 #endif
 
 #include <immintrin.h>
-#ifdef INLAY_HAVE_SLEEF
-#include <sleef.h>
-#endif
 
 #define VEC_LEN 8
+#define VEC_SLEEF_SINCOSPI Sleef_sincospid4_u05avx2
 
 typedef __m256 vec;
 typedef __m256d vec_double;
@@ -23,11 +21,6 @@ typedef unsigned char vec_bytes __attribute__((vector_size(16)));
 #include "simd/words.h"
 
 #include "avx2/part.h"
-
-VEC_INLINE vec vec_set1(float x)
-{
-    return _mm256_set1_ps(x);
-}
 
 VEC_INLINE void vec_stream(unsigned char *to, vec x)
 {
@@ -61,26 +54,16 @@ VEC_INLINE vec vec_load_i8(const unsigned char *from)
     return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)from)));
 }
 
-/* VEC_LEN bytes, and these as floats. */
+/* VEC_LEN bytes. */
 VEC_INLINE vec_bytes vec_load_bytes(const unsigned char *from)
 {
     return (vec_bytes)_mm_loadl_epi64((const __m128i *)from);
-}
-
-VEC_INLINE vec vec_from_bytes(vec_bytes bytes)
-{
-    return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32((__m128i)bytes));
 }
 
 /* Bytes as integers of 32 bits, and such integers, which are signed, as floats. */
 VEC_INLINE vec_bits vec_bits_of_bytes(vec_bytes bytes)
 {
     return (vec_bits)_mm256_cvtepu8_epi32((__m128i)bytes);
-}
-
-VEC_INLINE vec vec_from_bits(vec_bits x)
-{
-    return _mm256_cvtepi32_ps((__m256i)x);
 }
 
 /* The values of bytes below 16 in a table, as floats. */
@@ -113,7 +96,7 @@ VEC_INLINE vec vec_load_u4(const unsigned char *from)
     memcpy(&word, from, sizeof word);
     __m128i bytes = _mm_cvtsi32_si128(word);
     __m128i both = _mm_unpacklo_epi8(bytes, _mm_srli_epi16(bytes, 4));
-    return vec_from_bytes((vec_bytes)_mm_and_si128(both, _mm_set1_epi8(15)));
+    return vec_from_bits(vec_bits_of_bytes((vec_bytes)_mm_and_si128(both, _mm_set1_epi8(15))));
 }
 
 /* One float16 in all lanes. */
@@ -143,21 +126,6 @@ VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
 VEC_INLINE vec_double vec_double_load_f32(const unsigned char *from)
 {
     return _mm256_cvtps_pd(_mm_loadu_ps((const float *)from));
-}
-
-VEC_INLINE double vec_double_sqrt_one(double x)
-{
-    return _mm_cvtsd_f64(_mm_sqrt_pd(_mm_set_sd(x)));
-}
-
-VEC_INLINE vec_double vec_double_set1(double x)
-{
-    return _mm256_set1_pd(x);
-}
-
-VEC_INLINE vec_double vec_double_abs(vec_double x)
-{
-    return _mm256_andnot_pd(_mm256_set1_pd(-0.0), x);
 }
 
 VEC_INLINE vec_double vec_double_min(vec_double a, vec_double b)
@@ -199,16 +167,6 @@ VEC_INLINE unsigned vec_double_lanes(vec_double x)
 VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)
 {
     return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low));
-}
-
-/* Cuts a double off after the bits of a float, and sets the last of these if any bit was lost. */
-VEC_INLINE vec_double vec_double_cut(vec_double x)
-{
-    const __m256i below_float = _mm256_set1_epi64x(0x1fffffff), last = _mm256_set1_epi64x(0x20000000);
-    __m256i bits = _mm256_castpd_si256(x);
-    __m256i whole = _mm256_cmpeq_epi64(_mm256_and_si256(bits, below_float), _mm256_setzero_si256());
-    bits = _mm256_or_si256(_mm256_andnot_si256(below_float, bits), _mm256_andnot_si256(whole, last));
-    return _mm256_castsi256_pd(bits);
 }
 
 /* The same, rounded to odd: the last bit is set if anything was cut off, so that a second rounding, to a type of fewer
@@ -347,16 +305,5 @@ VEC_INLINE vec_bits vec_bits_min(vec_bits a, vec_bits b)
 {
     return (vec_bits)_mm256_min_epu32((__m256i)a, (__m256i)b);
 }
-
-#ifdef INLAY_HAVE_SLEEF
-/* sin(pi x) and cos(pi x), each within 0.5 ULP. */
-VEC_INLINE struct vec_sincos vec_sincospi(vec_double x)
-{
-    Sleef___m256d_2 both = Sleef_sincospid4_u05avx2(x);
-    return (struct vec_sincos){both.x, both.y};
-}
-#else
-#include "simd/sincospi.h"
-#endif
 
 #endif

@@ -10,11 +10,9 @@
 #endif
 
 #include <immintrin.h>
-#ifdef INLAY_HAVE_SLEEF
-#include <sleef.h>
-#endif
 
 #define VEC_LEN 16
+#define VEC_SLEEF_SINCOSPI Sleef_sincospid8_u05avx512f
 #define SPAN_LEN 8 /* dispatch/cpu.c knows on which CPUs narrow moves are faster */
 
 typedef __m512 vec;
@@ -26,20 +24,9 @@ typedef __m256 span;
 
 #include "avx2/part.h"
 
-VEC_INLINE vec vec_set1(float x)
-{
-    return _mm512_set1_ps(x);
-}
-
 VEC_INLINE void vec_stream(unsigned char *to, vec x)
 {
     _mm512_stream_ps((float *)to, x);
-}
-
-/* A mask of the first n lanes. */
-VEC_INLINE __mmask16 vec_first(size_t n)
-{
-    return (__mmask16)((1u << n) - 1);
 }
 
 VEC_INLINE vec vec_load_n(const unsigned char *from, size_t n)
@@ -79,26 +66,16 @@ VEC_INLINE vec vec_load_i8(const unsigned char *from)
     return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)from)));
 }
 
-/* VEC_LEN bytes, and these as floats. */
+/* VEC_LEN bytes. */
 VEC_INLINE vec_bytes vec_load_bytes(const unsigned char *from)
 {
     return (vec_bytes)_mm_loadu_si128((const __m128i *)from);
-}
-
-VEC_INLINE vec vec_from_bytes(vec_bytes bytes)
-{
-    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32((__m128i)bytes));
 }
 
 /* Bytes as integers of 32 bits, and such integers, which are signed, as floats. */
 VEC_INLINE vec_bits vec_bits_of_bytes(vec_bytes bytes)
 {
     return (vec_bits)_mm512_cvtepu8_epi32((__m128i)bytes);
-}
-
-VEC_INLINE vec vec_from_bits(vec_bits x)
-{
-    return _mm512_cvtepi32_ps((__m512i)x);
 }
 
 /* The values of bytes below 16 in a table, as floats. */
@@ -133,7 +110,7 @@ VEC_INLINE vec vec_load_u4(const unsigned char *from)
 {
     __m128i bytes = _mm_loadl_epi64((const __m128i *)from);
     __m128i both = _mm_unpacklo_epi8(bytes, _mm_srli_epi16(bytes, 4));
-    return vec_from_bytes((vec_bytes)_mm_and_si128(both, _mm_set1_epi8(15)));
+    return vec_from_bits(vec_bits_of_bytes((vec_bytes)_mm_and_si128(both, _mm_set1_epi8(15))));
 }
 
 /* One float16 in all lanes. */
@@ -162,21 +139,6 @@ VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
 VEC_INLINE vec_double vec_double_load_f32(const unsigned char *from)
 {
     return _mm512_cvtps_pd(_mm256_loadu_ps((const float *)from));
-}
-
-VEC_INLINE double vec_double_sqrt_one(double x)
-{
-    return _mm_cvtsd_f64(_mm_sqrt_pd(_mm_set_sd(x)));
-}
-
-VEC_INLINE vec_double vec_double_set1(double x)
-{
-    return _mm512_set1_pd(x);
-}
-
-VEC_INLINE vec_double vec_double_abs(vec_double x)
-{
-    return _mm512_abs_pd(x);
 }
 
 VEC_INLINE vec_double vec_double_min(vec_double a, vec_double b)
@@ -264,7 +226,8 @@ VEC_INLINE void vec_stream_halves(unsigned char *to, vec x)
 
 VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
 {
-    _mm256_mask_storeu_epi16(to, vec_first(n), _mm512_cvtepi32_epi16(_mm512_castps_si512(x)));
+    const __mmask16 first = (__mmask16)((1u << n) - 1);
+    _mm256_mask_storeu_epi16(to, first, _mm512_cvtepi32_epi16(_mm512_castps_si512(x)));
 }
 
 /* The upper halves of the lanes of a, then those of b. */
@@ -341,16 +304,5 @@ VEC_INLINE vec_bits vec_bits_min(vec_bits a, vec_bits b)
 {
     return (vec_bits)_mm512_min_epu32((__m512i)a, (__m512i)b);
 }
-
-#ifdef INLAY_HAVE_SLEEF
-/* sin(pi x) and cos(pi x), each within 0.5 ULP. */
-VEC_INLINE struct vec_sincos vec_sincospi(vec_double x)
-{
-    Sleef___m512d_2 both = Sleef_sincospid8_u05avx512f(x);
-    return (struct vec_sincos){both.x, both.y};
-}
-#else
-#include "simd/sincospi.h"
-#endif
 
 #endif

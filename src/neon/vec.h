@@ -10,11 +10,9 @@
 #endif
 
 #include <arm_neon.h>
-#ifdef INLAY_HAVE_SLEEF
-#include <sleef.h>
-#endif
 
 #define VEC_LEN 4
+#define VEC_SLEEF_SINCOSPI Sleef_sincospid2_u05advsimd
 #define VEC_STREAMS 0
 
 typedef float32x4_t vec;
@@ -22,19 +20,6 @@ typedef float64x2_t vec_double;
 typedef uint8x8_t vec_bytes;
 
 #include "simd/words.h"
-
-#include "simd/lanes.h"
-
-VEC_INLINE vec vec_set1(float x)
-{
-    return vdupq_n_f32(x);
-}
-
-/* An ordinary store: there is no intrinsic for others, and cores of this architecture detect streams by themselves. */
-VEC_INLINE void vec_stream(unsigned char *to, vec x)
-{
-    vec_store(to, x);
-}
 
 /* VEC_LEN elements of a type, converted to floats exactly. */
 VEC_INLINE vec vec_load_f16(const unsigned char *from)
@@ -60,20 +45,10 @@ VEC_INLINE vec vec_load_i8(const unsigned char *from)
     return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u8(vec_load_bytes(from))))));
 }
 
-VEC_INLINE vec vec_from_bytes(vec_bytes bytes)
-{
-    return vcvtq_f32_u32(vmovl_u16(vget_low_u16(vmovl_u8(bytes))));
-}
-
 /* Bytes as integers of 32 bits, and such integers, which are signed, as floats. */
 VEC_INLINE vec_bits vec_bits_of_bytes(vec_bytes bytes)
 {
     return vmovl_u16(vget_low_u16(vmovl_u8(bytes)));
-}
-
-VEC_INLINE vec vec_from_bits(vec_bits x)
-{
-    return vcvtq_f32_s32((int32x4_t)x);
 }
 
 /* The values of bytes below 16 in a table, as floats. */
@@ -81,13 +56,6 @@ VEC_INLINE vec vec_lookup(const signed char values[16], vec_bytes at)
 {
     const int8x8_t found = vqtbl1_s8(vld1q_s8(values), at);
     return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(found))));
-}
-
-/* Numbers [first, first + VEC_LEN) of 16 of 4 bits: the lower halves of 8 bytes, then their upper halves. */
-VEC_INLINE vec_bytes vec_load_u4_halves(const unsigned char *from, size_t first)
-{
-    const vec_bytes bytes = vec_load_bytes(from + first % 8);
-    return first < 8 ? bytes & 15 : bytes >> 4;
 }
 
 /* VEC_LEN numbers of type E4M3, divided by 256: as float16 they have another bias, and NaN other bits. */
@@ -105,7 +73,7 @@ VEC_INLINE vec vec_load_u4(const unsigned char *from)
     uint16_t half;
     memcpy(&half, from, sizeof half);
     uint8x8_t bytes = vreinterpret_u8_u16(vdup_n_u16(half));
-    return vec_from_bytes(vzip1_u8(vand_u8(bytes, vdup_n_u8(15)), vshr_n_u8(bytes, 4)));
+    return vec_from_bits(vec_bits_of_bytes(vzip1_u8(vand_u8(bytes, vdup_n_u8(15)), vshr_n_u8(bytes, 4))));
 }
 
 /* One float16 in all lanes. */
@@ -133,21 +101,6 @@ VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
 VEC_INLINE vec_double vec_double_load_f32(const unsigned char *from)
 {
     return vcvt_f64_f32(vreinterpret_f32_u8(vld1_u8(from)));
-}
-
-VEC_INLINE double vec_double_sqrt_one(double x)
-{
-    return vget_lane_f64(vsqrt_f64(vdup_n_f64(x)), 0);
-}
-
-VEC_INLINE vec_double vec_double_set1(double x)
-{
-    return vdupq_n_f64(x);
-}
-
-VEC_INLINE vec_double vec_double_abs(vec_double x)
-{
-    return vabsq_f64(x);
 }
 
 VEC_INLINE vec_double vec_double_min(vec_double a, vec_double b)
@@ -180,13 +133,6 @@ VEC_INLINE vec_double vec_double_differ(vec_double seen, vec_double a, vec_doubl
     return vreinterpretq_f64_u64(vorrq_u64(vreinterpretq_u64_f64(seen), differ));
 }
 
-/* Bit i says whether any bit of lane i is set. */
-VEC_INLINE unsigned vec_double_lanes(vec_double x)
-{
-    uint64x2_t bits = vreinterpretq_u64_f64(x);
-    return (unsigned)(vgetq_lane_u64(bits, 0) != 0) | (unsigned)(vgetq_lane_u64(bits, 1) != 0) << 1;
-}
-
 VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)
 {
     return vcvt_high_f32_f64(vcvt_f32_f64(low), high);
@@ -217,21 +163,6 @@ VEC_INLINE vec vec_round_bf16_any(vec x)
 VEC_INLINE void vec_store_halves(unsigned char *to, vec x)
 {
     vst1_u8(to, vreinterpret_u8_u16(vmovn_u32(vreinterpretq_u32_f32(x))));
-}
-
-VEC_INLINE void vec_stream_halves(unsigned char *to, vec x)
-{
-    vec_store_halves(to, x);
-}
-
-VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
-{
-    unsigned char lanes[VEC_BYTES / 2];
-    vec_store_halves(lanes, x);
-    if (n & 2)
-        memcpy(to, lanes, 4);
-    if (n & 1)
-        memcpy(to + (n & 2) * 2, lanes + (n & 2) * 2, 2);
 }
 
 /* The upper halves of the lanes of a, then those of b. */
@@ -304,15 +235,6 @@ VEC_INLINE vec_bits vec_bits_min(vec_bits a, vec_bits b)
     return (vec_bits)vminq_u32((uint32x4_t)a, (uint32x4_t)b);
 }
 
-#ifdef INLAY_HAVE_SLEEF
-/* sin(pi x) and cos(pi x), each within 0.5 ULP. */
-VEC_INLINE struct vec_sincos vec_sincospi(vec_double x)
-{
-    Sleef_float64x2_t_2 both = Sleef_sincospid2_u05advsimd(x);
-    return (struct vec_sincos){both.x, both.y};
-}
-#else
-#include "simd/sincospi.h"
-#endif
+#include "simd/lanes.h"
 
 #endif

@@ -13,9 +13,6 @@
 #if defined(__ARM_NEON) && !defined(__aarch64__)
 #error "vectors of floats must form subnormals, which ARMv7's NEON does not do"
 #endif
-#ifndef __NO_MATH_ERRNO__
-#error "compile this folder with -fno-math-errno, so that a square root is an instruction"
-#endif
 
 #include <stdint.h>
 
@@ -25,23 +22,9 @@
 
 typedef float vec __attribute__((vector_size(16)));
 typedef double vec_double __attribute__((vector_size(16)));
-typedef int32_t vec_ints __attribute__((vector_size(16)));
-typedef vec_ints vec_bytes;
+typedef int32_t vec_bytes __attribute__((vector_size(16)));
 
 #include "simd/words.h"
-
-#include "simd/lanes.h"
-
-VEC_INLINE vec vec_set1(float x)
-{
-    return (vec){x, x, x, x};
-}
-
-/* An ordinary store: C has no others. */
-VEC_INLINE void vec_stream(unsigned char *to, vec x)
-{
-    vec_store(to, x);
-}
 
 /* The lanes of a where all bits of `by` are set, and those of b where none is. */
 VEC_INLINE vec_bits vec_choose(vec_bits by, vec_bits a, vec_bits b)
@@ -60,20 +43,10 @@ VEC_INLINE vec_bits vec_below(vec_bits a, int b)
     return (vec_bits)((vec_ints)a < b);
 }
 
-VEC_INLINE vec vec_from_ints(vec_ints x)
-{
-    return (vec){(float)x[0], (float)x[1], (float)x[2], (float)x[3]};
-}
-
-/* VEC_LEN bytes, and these as floats. */
+/* VEC_LEN bytes. */
 VEC_INLINE vec_bytes vec_load_bytes(const unsigned char *from)
 {
     return (vec_bytes){from[0], from[1], from[2], from[3]};
-}
-
-VEC_INLINE vec vec_from_bytes(vec_bytes bytes)
-{
-    return vec_from_ints(bytes);
 }
 
 /* Bytes as integers of 32 bits, and such integers, which are signed, as floats. */
@@ -82,28 +55,16 @@ VEC_INLINE vec_bits vec_bits_of_bytes(vec_bytes bytes)
     return (vec_bits)bytes;
 }
 
-VEC_INLINE vec vec_from_bits(vec_bits x)
-{
-    return vec_from_ints((vec_ints)x);
-}
-
 /* The values of bytes below 16 in a table, as floats. */
 VEC_INLINE vec vec_lookup(const signed char values[16], vec_bytes at)
 {
     return (vec){(float)values[at[0]], (float)values[at[1]], (float)values[at[2]], (float)values[at[3]]};
 }
 
-/* Numbers [first, first + VEC_LEN) of 16 of 4 bits: the lower halves of 8 bytes, then their upper halves. */
-VEC_INLINE vec_bytes vec_load_u4_halves(const unsigned char *from, size_t first)
-{
-    const vec_bytes bytes = vec_load_bytes(from + first % 8);
-    return first < 8 ? bytes & 15 : bytes >> 4;
-}
-
 /* VEC_LEN elements of a type, converted to floats exactly. */
 VEC_INLINE vec vec_load_i8(const unsigned char *from)
 {
-    return vec_from_ints((vec_load_bytes(from) ^ 0x80) - 0x80);
+    return vec_from_bits((vec_bits)((vec_load_bytes(from) ^ 0x80) - 0x80));
 }
 
 /* Both halves of VEC_LEN / 2 bytes, the lower half of each first: they become floats where they are. */
@@ -111,7 +72,7 @@ VEC_INLINE vec vec_load_u4(const unsigned char *from)
 {
     const int both = from[0] | from[1] << 8;
     const vec_ints in_place = (vec_ints){both, both, both, both} & (vec_ints){0xf, 0xf0, 0xf00, 0xf000};
-    return vec_from_ints(in_place) * (vec){1, 0x1p-4f, 0x1p-8f, 0x1p-12f};
+    return vec_from_bits((vec_bits)in_place) * (vec){1, 0x1p-4f, 0x1p-8f, 0x1p-12f};
 }
 
 VEC_INLINE vec_bits vec_load_halves(const unsigned char *from)
@@ -133,7 +94,7 @@ VEC_INLINE vec vec_from_f16(vec_bits halves)
     const vec_bits magnitude = halves & 0x7fff, sign = (halves & 0x8000) << 16;
     const vec_bits infinite = ~vec_below(magnitude, 0x7c00);
     const vec_bits normal = (magnitude << 13) + (112 << 23) + (infinite & 112 << 23);
-    const vec_bits subnormal = (vec_bits)(vec_from_ints((vec_ints)magnitude) * 0x1p-24f);
+    const vec_bits subnormal = (vec_bits)(vec_from_bits(magnitude) * 0x1p-24f);
     return (vec)(sign | vec_choose(vec_below(magnitude, 0x400), subnormal, normal));
 }
 
@@ -180,21 +141,6 @@ VEC_INLINE vec_double vec_double_load_f32(const unsigned char *from)
     return (vec_double){(double)x[0], (double)x[1]};
 }
 
-VEC_INLINE double vec_double_sqrt_one(double x)
-{
-    return __builtin_sqrt(x);
-}
-
-VEC_INLINE vec_double vec_double_set1(double x)
-{
-    return (vec_double){x, x};
-}
-
-VEC_INLINE vec_double vec_double_abs(vec_double x)
-{
-    return (vec_double)((vec_double_bits)x & ~(vec_double_bits)vec_double_set1(-0.0));
-}
-
 VEC_INLINE vec_double vec_double_min(vec_double a, vec_double b)
 {
     return vec_double_choose((vec_double_bits)(a < b), a, b);
@@ -224,25 +170,9 @@ VEC_INLINE vec_double vec_double_differ(vec_double seen, vec_double a, vec_doubl
     return (vec_double)((vec_double_bits)seen | ((vec_double_bits)a ^ (vec_double_bits)b));
 }
 
-/* Bit i says whether any bit of lane i is set. */
-VEC_INLINE unsigned vec_double_lanes(vec_double x)
-{
-    const vec_double_bits bits = (vec_double_bits)x;
-    return (unsigned)(bits[0] != 0) | (unsigned)(bits[1] != 0) << 1;
-}
-
 VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)
 {
     return (vec){(float)low[0], (float)low[1], (float)high[0], (float)high[1]};
-}
-
-/* Cuts a double off after the bits of a float, and sets the last of these if any bit was lost: adding ones below it
-   carries into it then. */
-VEC_INLINE vec_double vec_double_cut(vec_double x)
-{
-    const uint64_t below_float = 0x1fffffff;
-    const vec_double_bits bits = (vec_double_bits)x, carried = (bits & below_float) + below_float;
-    return (vec_double)((bits | carried) & ~below_float);
 }
 
 /* The same, rounded to odd: the last bit is set if anything was cut off, so that a second rounding, to a type of fewer
@@ -280,21 +210,6 @@ VEC_INLINE void vec_store_halves(unsigned char *to, vec x)
     const vec_bits bits = (vec_bits)x;
     const uint16_t halves[VEC_LEN] = {(uint16_t)bits[0], (uint16_t)bits[1], (uint16_t)bits[2], (uint16_t)bits[3]};
     memcpy(to, halves, sizeof halves);
-}
-
-VEC_INLINE void vec_stream_halves(unsigned char *to, vec x)
-{
-    vec_store_halves(to, x);
-}
-
-VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
-{
-    unsigned char lanes[VEC_BYTES / 2];
-    vec_store_halves(lanes, x);
-    if (n & 2)
-        memcpy(to, lanes, 4);
-    if (n & 1)
-        memcpy(to + (n & 2) * 2, lanes + (n & 2) * 2, 2);
 }
 
 /* The upper halves of the lanes of a, then those of b. */
@@ -376,6 +291,6 @@ VEC_INLINE vec_bits vec_bits_min(vec_bits a, vec_bits b)
     return vec_choose((vec_bits)(a < b), a, b);
 }
 
-#include "simd/sincospi.h"
+#include "simd/lanes.h"
 
 #endif

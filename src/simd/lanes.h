@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first n floats of a register of four, 0 < n < 4, through an array of its lanes: for ISAs without masks. Included
- * behind simd/words.h.
+ * What ISAs have in common whose registers have four floats: no masks, so that the first n lanes, 0 < n < 4, go through
+ * an array; and no non-temporal stores, so that streaming is storing. (C has none, nor has aarch64 an intrinsic: its
+ * cores detect streams by themselves.) Included at the end of a vec.h.
  */
 #ifndef INLAY_SIMD_LANES_H
 #define INLAY_SIMD_LANES_H
@@ -27,6 +28,40 @@ VEC_INLINE void vec_store_n(unsigned char *to, vec x, size_t n)
     unsigned char lanes[VEC_BYTES];
     vec_store(lanes, x);
     vec_copy_n(to, lanes, n);
+}
+
+VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
+{
+    unsigned char lanes[VEC_BYTES / 2];
+    vec_store_halves(lanes, x);
+    if (n & 2)
+        memcpy(to, lanes, 4);
+    if (n & 1)
+        memcpy(to + (n & 2) * 2, lanes + (n & 2) * 2, 2);
+}
+
+VEC_INLINE void vec_stream(unsigned char *to, vec x)
+{
+    vec_store(to, x);
+}
+
+VEC_INLINE void vec_stream_halves(unsigned char *to, vec x)
+{
+    vec_store_halves(to, x);
+}
+
+/* Numbers [first, first + VEC_LEN) of 16 of 4 bits: the lower halves of 8 bytes, then their upper halves. */
+VEC_INLINE vec_bytes vec_load_u4_halves(const unsigned char *from, size_t first)
+{
+    const vec_bytes bytes = vec_load_bytes(from + first % 8);
+    return first < 8 ? bytes & 15 : bytes >> 4;
+}
+
+/* Bit i says whether any bit of lane i is set. */
+VEC_INLINE unsigned vec_double_lanes(vec_double x)
+{
+    const vec_double_bits bits = (vec_double_bits)x;
+    return (unsigned)(bits[0] != 0) | (unsigned)(bits[1] != 0) << 1;
 }
 
 #endif

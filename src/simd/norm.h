@@ -81,7 +81,7 @@ VEC_INLINE struct norm_row norm_row(const unsigned char *row, size_t columns, fl
 {
     struct norm_sums sums = norm_sweep(row, columns, centred, false, 0);
     if (unit) {
-        double length = vec_double_sqrt_one(sums.squares);
+        double length = __builtin_sqrt(sums.squares);
         return (struct norm_row){0, 1 / (length < (double)epsilon ? (double)epsilon : length)};
     }
     double mean = sums.values / (double)columns, variance = sums.squares / (double)columns;
@@ -90,7 +90,7 @@ VEC_INLINE struct norm_row norm_row(const unsigned char *row, size_t columns, fl
         if (variance < mean * mean * INLAY_NORM_CANCELLED)
             variance = norm_deviations(row, columns, mean) / (double)columns;
     }
-    return (struct norm_row){mean, 1 / vec_double_sqrt_one(variance + (double)epsilon)};
+    return (struct norm_row){mean, 1 / __builtin_sqrt(variance + (double)epsilon)};
 }
 
 /* The operations of a norm. They are constants where norm_rows() is called, so that each combination is a loop of its

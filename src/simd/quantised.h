@@ -311,14 +311,14 @@ VEC_INLINE vec quantised_load(inlay_element_type type, const unsigned char *from
     case INLAY_E4M3_E8M0:
         return vec_load_e4m3(from);
     case INLAY_U8_ROWWISE:
-        return vec_from_bytes(vec_load_bytes(from));
+        return vec_from_bits(vec_bits_of_bytes(vec_load_bytes(from)));
     case INLAY_U4_ROWWISE:
     case INLAY_U4_GROUPED:
     case INLAY_U4_GROUPED_FLAT:
         return vec_load_u4(from);
     case INLAY_Q4_0:
     case INLAY_Q4_1:
-        return vec_from_bytes(quantised_halves(from, within));
+        return vec_from_bits(vec_bits_of_bytes(quantised_halves(from, within)));
     case INLAY_Q5_0:
     case INLAY_Q5_1: /* the bits lie before the first of the numbers */
         return quantised_fives(from, from - within % QUANTISED_HALF - 4, within);

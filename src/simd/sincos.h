@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sines and cosines of parts of a quarter turn, by polynomials, once for every ISA. Holds no intrinsics.
+ * Sines and cosines of parts of a quarter turn, by polynomials, once for every ISA, or by SLEEF's function of the ISA.
+ * Holds no intrinsics.
  */
 #ifndef INLAY_SIMD_SINCOS_H
 #define INLAY_SIMD_SINCOS_H
+
+#ifdef INLAY_HAVE_SLEEF
+#include <sleef.h>
+#endif
 
 /* Coefficients of r^3, r^5, ... and of r^2, r^4, ... */
 enum { SINE_TERMS = 6, COSINE_TERMS = 7 };
@@ -40,5 +45,25 @@ VEC_INLINE struct vec_sincos sincos_quarter(vec_double r)
     return (struct vec_sincos){sincos_polynomial(r * z, z, sincos_sine, SINE_TERMS, r * sincos_half_pi),
                                sincos_polynomial(z, z, sincos_cosine, COSINE_TERMS, vec_double_set1(1))};
 }
+
+/* sin(pi x) and cos(pi x), |x| <= 1/4. Results may be off by so many units of 2^-53 of themselves: SLEEF's function by
+   half an ULP, which is one unit at most, and the polynomials by three. Bounds grow with it, and entries keep their
+   bits. */
+#ifdef INLAY_HAVE_SLEEF
+enum { SINCOS_PI_ERROR = 1 };
+
+VEC_INLINE struct vec_sincos sincos_pi(vec_double x)
+{
+    const __typeof__(VEC_SLEEF_SINCOSPI(x)) both = VEC_SLEEF_SINCOSPI(x);
+    return (struct vec_sincos){both.x, both.y};
+}
+#else
+enum { SINCOS_PI_ERROR = 3 };
+
+VEC_INLINE struct vec_sincos sincos_pi(vec_double x)
+{
+    return sincos_quarter(x + x);
+}
+#endif
 
 #endif

@@ -15,9 +15,9 @@
  * those with sin w by u |sin w| or 0.71 u, whichever is less; the constants by u/2 for cos w, and u |sin w| or u/2 for
  * sin w. Together this is a vector of at most D u a step, D = 0.71 f + min(2.42, 1.21 + 2 |sin w|). Re-anchoring is a
  * step by another angle and errs by R u, R = 2.42 + 0.71 f. Steps start again at each anchor, and an anchor starts from
- * the one before it. Exact phases are off by u of themselves, hence the vector by pi/4 u, and sincospi by
- * VEC_SINCOSPI_ERROR u of each component; turning by the quadrant is exact: together below X u, X = 1 +
- * VEC_SINCOSPI_ERROR. So the sine and the cosine are off by less than
+ * the one before it. Exact phases are off by u of themselves, hence the vector by pi/4 u, and sincos_pi() by
+ * SINCOS_PI_ERROR u of each component; turning by the quadrant is exact: together below X u, X = 1 +
+ * SINCOS_PI_ERROR. So the sine and the cosine are off by less than
  *
  *     u (D K + R m + X)
  *
@@ -42,7 +42,7 @@
  */
 static inline vec_double sinusoid_bound(vec_double value, vec_double step, double rows, double reanchors)
 {
-    const double f = VEC_FMA_ONCE ? 0 : 1, most = 2.42 + 0.71 * f, phases = 1 + VEC_SINCOSPI_ERROR;
+    const double f = VEC_FMA_ONCE ? 0 : 1, most = 2.42 + 0.71 * f, phases = 1 + SINCOS_PI_ERROR;
     const double unit = 2 * 1.01 * 0x1p-53, since = rows * (reanchors + 1);
     const vec_double one = vec_double_set1(1);
     vec_double each = vec_double_fma(vec_double_set1(2), step, vec_double_set1(1.21 + 0.71 * f));
@@ -92,7 +92,7 @@ static void NAME(sinusoid_anchor)(const struct inlay_sinusoid_anchor *anchor)
     struct inlay_sinusoid_state *state = anchor->state;
     for (size_t i = 0; i < anchor->pairs; i += VEC_DOUBLES) {
         size_t at = anchor->first + i;
-        struct vec_sincos within = vec_sincospi(vec_double_load(anchor->half_turns + i));
+        struct vec_sincos within = sincos_pi(vec_double_load(anchor->half_turns + i));
         struct vec_sincos here = sinusoid_turn(within, sinusoid_load(anchor->quadrant_sin, anchor->quadrant_cos, i));
         vec_double step = vec_double_abs(vec_double_load(state->sin_step + at));
         vec_double sin_bound = sinusoid_bound(here.sin, step, anchor->rows, anchor->reanchors);

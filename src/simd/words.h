@@ -9,6 +9,10 @@
 #ifndef INLAY_SIMD_WORDS_H
 #define INLAY_SIMD_WORDS_H
 
+#ifndef __NO_MATH_ERRNO__
+#error "compile this folder with -fno-math-errno, so that a square root is an instruction"
+#endif
+
 #include "base/line.h"
 #include "dispatch/kernels.h"
 
@@ -34,14 +38,6 @@ typedef vec span;
 #define VEC_STREAMS 1
 #endif
 
-/* How far vec_sincospi() may be off, in units of 2^-53 of its results: SLEEF's function by half an ULP, which is one
-   unit at most, and the polynomials of sincos.h by three. Bounds grow with it, and results keep their bits. */
-#ifdef INLAY_HAVE_SLEEF
-#define VEC_SINCOSPI_ERROR 1
-#else
-#define VEC_SINCOSPI_ERROR 3
-#endif
-
 enum { SPAN_BYTES = SPAN_LEN * sizeof(float), LINE_FLOATS = INLAY_CACHE_LINE / sizeof(float) };
 
 _Static_assert(VEC_BYTES >= 16 && INLAY_CACHE_LINE % VEC_BYTES == 0, "bodies fill cache lines with whole vectors");
@@ -59,15 +55,26 @@ struct vec_sincos {
     vec_double sin, cos;
 };
 
-/* 16-bit integers; the bits of floats, and of doubles. */
+/* 16-bit integers; the bits of floats, and of doubles; signed integers of 32 bits. */
 typedef uint16_t vec_half_bits __attribute__((vector_size(VEC_BYTES)));
 typedef uint32_t vec_bits __attribute__((vector_size(VEC_BYTES)));
 typedef uint64_t vec_double_bits __attribute__((vector_size(VEC_BYTES)));
+typedef int32_t vec_ints __attribute__((vector_size(VEC_BYTES)));
 
-/* The same bits in all lanes. */
+/* The same bits in all lanes, and the same number: subtracting 0 changes none, -0 neither, and costs nothing. */
 VEC_INLINE vec_bits vec_bits_set1(uint32_t x)
 {
     return (vec_bits){0} + x;
+}
+
+VEC_INLINE vec vec_set1(float x)
+{
+    return x - (vec){0};
+}
+
+VEC_INLINE vec_double vec_double_set1(double x)
+{
+    return x - (vec_double){0};
 }
 
 /* The same registers in memory, at any address and whatever the type of the object there. */
@@ -114,6 +121,26 @@ VEC_INLINE vec_double_bits vec_double_bits_load(const uint64_t *from)
 VEC_INLINE void vec_double_bits_store(uint64_t *to, vec_double_bits x)
 {
     *(vec_double_bits_in_memory *)to = x;
+}
+
+/* Signed integers of 32 bits, as floats. */
+VEC_INLINE vec vec_from_bits(vec_bits x)
+{
+    return __builtin_convertvector((vec_ints)x, vec);
+}
+
+/* Cuts a double off after the bits of a float, and sets the last of these if any bit was lost: adding ones below it
+   carries into it then. */
+VEC_INLINE vec_double vec_double_cut(vec_double x)
+{
+    const uint64_t below_float = 0x1fffffff;
+    const vec_double_bits bits = (vec_double_bits)x, carried = (bits & below_float) + below_float;
+    return (vec_double)((bits | carried) & ~below_float);
+}
+
+VEC_INLINE vec_double vec_double_abs(vec_double x)
+{
+    return (vec_double)((vec_double_bits)x & INT64_MAX);
 }
 
 /* Floats that are no NaN rounded to bfloat16, whose bits become the lower halves of the lanes. */
