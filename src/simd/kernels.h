@@ -47,55 +47,17 @@ EMBED_HALVES(embed_f32, INLAY_F32)
             NAME(name##_halves)(tile);                                                                                 \
     }
 
-EMBED_QUANTISED(embed_f16, INLAY_F16)
-EMBED_QUANTISED(embed_bf16, INLAY_BF16)
-EMBED_QUANTISED(embed_i8, INLAY_I8)
-EMBED_QUANTISED(embed_i8_inverse, INLAY_I8_INVERSE)
-EMBED_QUANTISED(embed_u8_rowwise, INLAY_U8_ROWWISE)
-EMBED_QUANTISED(embed_u4_rowwise, INLAY_U4_ROWWISE)
-EMBED_QUANTISED(embed_u4_grouped, INLAY_U4_GROUPED)
-EMBED_QUANTISED(embed_u4_grouped_flat, INLAY_U4_GROUPED_FLAT)
-EMBED_QUANTISED(embed_q8_0, INLAY_Q8_0)
-EMBED_QUANTISED(embed_q4_0, INLAY_Q4_0)
-EMBED_QUANTISED(embed_e4m3, INLAY_E4M3)
-EMBED_QUANTISED(embed_e4m3_e8m0, INLAY_E4M3_E8M0)
-EMBED_QUANTISED(embed_q4_1, INLAY_Q4_1)
-EMBED_QUANTISED(embed_q5_0, INLAY_Q5_0)
-EMBED_QUANTISED(embed_q5_1, INLAY_Q5_1)
-EMBED_QUANTISED(embed_iq4_nl, INLAY_IQ4_NL)
-EMBED_QUANTISED(embed_mxfp4, INLAY_MXFP4)
-EMBED_QUANTISED(embed_nvfp4, INLAY_NVFP4)
-EMBED_QUANTISED(embed_q3_k, INLAY_Q3_K)
-EMBED_QUANTISED(embed_q4_k, INLAY_Q4_K)
-EMBED_QUANTISED(embed_q5_k, INLAY_Q5_K)
-EMBED_QUANTISED(embed_q6_k, INLAY_Q6_K)
+#define QUANTISED_TYPE(name, type) EMBED_QUANTISED(name, type)
+#include "simd/quantised_types.h"
+#undef QUANTISED_TYPE
 
 static void NAME(embed)(const struct inlay_embed_tile *tile)
 {
     static void (*const embed_type[INLAY_ELEMENT_TYPES])(const struct inlay_embed_tile *tile) = {
         [INLAY_F32] = NAME(embed_f32),
-        [INLAY_F16] = NAME(embed_f16),
-        [INLAY_BF16] = NAME(embed_bf16),
-        [INLAY_I8] = NAME(embed_i8),
-        [INLAY_I8_INVERSE] = NAME(embed_i8_inverse),
-        [INLAY_U8_ROWWISE] = NAME(embed_u8_rowwise),
-        [INLAY_U4_ROWWISE] = NAME(embed_u4_rowwise),
-        [INLAY_U4_GROUPED] = NAME(embed_u4_grouped),
-        [INLAY_U4_GROUPED_FLAT] = NAME(embed_u4_grouped_flat),
-        [INLAY_Q8_0] = NAME(embed_q8_0),
-        [INLAY_Q4_0] = NAME(embed_q4_0),
-        [INLAY_E4M3] = NAME(embed_e4m3),
-        [INLAY_E4M3_E8M0] = NAME(embed_e4m3_e8m0),
-        [INLAY_Q4_1] = NAME(embed_q4_1),
-        [INLAY_Q5_0] = NAME(embed_q5_0),
-        [INLAY_Q5_1] = NAME(embed_q5_1),
-        [INLAY_IQ4_NL] = NAME(embed_iq4_nl),
-        [INLAY_MXFP4] = NAME(embed_mxfp4),
-        [INLAY_NVFP4] = NAME(embed_nvfp4),
-        [INLAY_Q3_K] = NAME(embed_q3_k),
-        [INLAY_Q4_K] = NAME(embed_q4_k),
-        [INLAY_Q5_K] = NAME(embed_q5_k),
-        [INLAY_Q6_K] = NAME(embed_q6_k),
+#define QUANTISED_TYPE(name, type) [type] = NAME(name),
+#include "simd/quantised_types.h"
+#undef QUANTISED_TYPE
     };
     if (tile->type != INLAY_F32 && tile->type == tile->out_type && tile->scale == 1 && tile->positions == NULL)
         NAME(embed_copied_halves)(tile);
