@@ -25,16 +25,15 @@ ALWAYS = {"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_f
 # With _FORTIFY_SOURCE, headers replace a function by one that also knows the size of the buffer.
 FORTIFIED = re.compile(r"__(\w+)_(?:chk|2)")
 STRINGS = {"bcmp", "memchr", "memcmp", "strchr", "strcmp", "strcspn", "strlen", "strncmp", "strspn"}
-# What baseline objects call beside each other: no lock, no abort, no I/O but in the one file that reads files, and no
-# other system call but the advice about huge pages. Objects are named after the folder and the file of their source.
+# What baseline objects call beside each other: no lock, no abort, no system call but the advice about huge pages, whose
+# size is read from a file. Objects are named after the folder and the file of their source.
 BASELINE = {
     "base_environment.c.o": {"secure_getenv"},
-    "base_file.c.o": {"__errno_location", "open", "open64", "fstat", "fstat64", "read", "close"},
     "base_name.c.o": STRINGS,
     "base_ticks.c.o": {"timespec_get"},
     "dispatch_cpu.c.o": {"__cpu_model", "__cpu_features2", "__cpu_indicator_init", *STRINGS},
     "dispatch_dispatch.c.o": {"strcmp", "__cpu_model", "__cpu_features2", "__cpu_indicator_init"},
-    "base_huge_pages.c.o": {"madvise", "sysconf", "__errno_location", "inlay_read_file"},
+    "base_huge_pages.c.o": {"madvise", "sysconf", "__errno_location", "open", "open64", "read", "close"},
     "base_memory.c.o": {"malloc", "free", "__errno_location"},
     "layer_explain.c.o": {"vsnprintf"},
     "layer_layer.c.o": {"strcmp"},

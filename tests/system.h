@@ -28,17 +28,6 @@ void *memory_shared(size_t bytes);
 /* Sets a variable of the environment, or removes it for null. */
 void variable_set(const char *name, const char *value);
 
-/* Makes a new folder for temporary files and writes its path. */
-void folder_make_temporary(char *path, size_t size);
-
-/* Removes a folder with all that is in it. */
-void folder_remove(const char *path);
-
-/* Returns paths of what opens but is no regular file, among them a pipe that is made for this in the folder; null ends
-   them. The first can be read without end or at once, the second is the pipe. */
-enum { NO_FILES = 3 };
-const char *const *paths_of_no_files(const char *folder);
-
 /* Runs work(arg) in processes, or once in this one where the system does not fork. Calls watch(arg, false) some times a
    second meanwhile, and watch(arg, true) for each process that a signal ended. Returns whether all returned true. */
 bool run_processes(int processes, bool (*work)(void *arg), void (*watch)(void *arg, bool died), void *arg);

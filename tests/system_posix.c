@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,25 +53,6 @@ void *memory_shared(size_t bytes)
 void variable_set(const char *name, const char *value)
 {
     demand((value == NULL ? unsetenv(name) : setenv(name, value, 1)) == 0);
-}
-
-void folder_make_temporary(char *path, size_t size)
-{
-    demand((size_t)snprintf(path, size, "/tmp/inlay_XXXXXX") < size && mkdtemp(path) != NULL);
-}
-
-void folder_remove(const char *path)
-{
-    char command[512];
-    demand((size_t)snprintf(command, sizeof command, "rm -rf '%s'", path) < sizeof command && system(command) == 0);
-}
-
-const char *const *paths_of_no_files(const char *folder)
-{
-    static char pipe[512];
-    static const char *const paths[NO_FILES + 1] = {"/dev/zero", pipe, "/dev/null", NULL};
-    demand((size_t)snprintf(pipe, sizeof pipe, "%s/pipe", folder) < sizeof pipe && mkfifo(pipe, 0600) == 0);
-    return paths;
 }
 
 bool run_processes(int processes, bool (*work)(void *arg), void (*watch)(void *arg, bool died), void *arg)

@@ -53,48 +53,6 @@ void variable_set(const char *name, const char *value)
     demand(_putenv_s(name, value == NULL ? "" : value) == 0);
 }
 
-void folder_make_temporary(char *path, size_t size)
-{
-    char parent[MAX_PATH + 1];
-    static unsigned made;
-    const DWORD length = GetTempPathA(sizeof parent, parent);
-    demand(length > 0 && length < sizeof parent);
-    demand((size_t)snprintf(path, size, "%sinlay_%lu_%u", parent, GetCurrentProcessId(), made++) < size);
-    demand(CreateDirectoryA(path, NULL));
-}
-
-void folder_remove(const char *path)
-{
-    char pattern[MAX_PATH + 1], name[2 * MAX_PATH + 2];
-    WIN32_FIND_DATAA found;
-    demand((size_t)snprintf(pattern, sizeof pattern, "%s\\*", path) < sizeof pattern);
-    const HANDLE search = FindFirstFileA(pattern, &found);
-    demand(search != INVALID_HANDLE_VALUE);
-    do {
-        snprintf(name, sizeof name, "%s\\%s", path, found.cFileName);
-        if (!(found.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY))
-            demand(DeleteFileA(name));
-        else if (strcmp(found.cFileName, ".") != 0 && strcmp(found.cFileName, "..") != 0)
-            folder_remove(name);
-    } while (FindNextFileA(search, &found));
-    FindClose(search);
-    demand(RemoveDirectoryA(path));
-}
-
-const char *const *paths_of_no_files(const char *folder)
-{
-    static char pipe[64];
-    static const char *const paths[NO_FILES + 1] = {"NUL", pipe, "\\\\.\\NUL", NULL};
-    static HANDLE server = INVALID_HANDLE_VALUE;
-    (void)folder; /* pipes have names of their own */
-    if (server == INVALID_HANDLE_VALUE) {
-        snprintf(pipe, sizeof pipe, "\\\\.\\pipe\\inlay_%lu", GetCurrentProcessId());
-        server = CreateNamedPipeA(pipe, PIPE_ACCESS_DUPLEX, PIPE_TYPE_BYTE, PIPE_UNLIMITED_INSTANCES, 64, 64, 0, NULL);
-    }
-    demand(server != INVALID_HANDLE_VALUE);
-    return paths;
-}
-
 bool run_processes(int processes, bool (*work)(void *arg), void (*watch)(void *arg, bool died), void *arg)
 {
     (void)watch;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Small files, what is known of the CPU, and the first call from many threads.
+ * What is known of the CPU, and the first call from many threads.
  */
 #define _XOPEN_SOURCE 600 /* pthread_barrier_wait */
 #include "support.h"
 
-#include "base/file.h"
 #include "dispatch/cpu.h"
 #include "dispatch/tuning.h"
 #include "system.h"
@@ -18,65 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- Files ------------------------------------------------------------------------------------------------------ */
-
-static char folder[256];
-static char path[sizeof folder + 64];
-
-static void make_folder(void)
-{
-    folder_make_temporary(folder, sizeof folder);
-    snprintf(path, sizeof path, "%s/file", folder);
-}
-
-static void remove_folder(void)
-{
-    folder_remove(folder);
-}
-
-static void write_file(const char *name, const char *text, size_t bytes)
-{
-    FILE *file = fopen(name, "wb");
-    ck_assert_ptr_nonnull(file);
-    ck_assert_uint_eq(fwrite(text, 1, bytes, file), bytes);
-    ck_assert_int_eq(fclose(file), 0);
-}
-
-/* Expects that reading fails, writes no size and keeps errno. */
-static void expect_no_file(const char *name, size_t size)
-{
-    char text[64];
-    size_t bytes = 1234;
-    errno = 5678;
-    EXPECT(!inlay_read_file(name, text, size, &bytes), "%s is read", name);
-    EXPECT(bytes == 1234 && errno == 5678, "%s: %zu bytes, errno %d", name, bytes, errno);
-}
-
-START_TEST(what_is_no_file)
-{
-    const char *const *others = paths_of_no_files(folder);
-    /* Where there is /proc, the memory of this process is a regular file with nothing at its beginning. */
-    const char *const names[] = {path, "", folder, others[0], others[1], others[2], "/proc/self/mem"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        expect_no_file(names[i], 64);
-}
-END_TEST
-
-START_TEST(files_are_smaller_than_the_buffer)
-{
-    char text[64];
-    size_t bytes;
-    write_file(path, "12345", 5);
-    errno = 5678;
-    EXPECT(inlay_read_file(path, text, 6, &bytes) && bytes == 5 && strcmp(text, "12345") == 0, "5 bytes are refused");
-    EXPECT(errno == 5678, "errno became %d", errno);
-    expect_no_file(path, 5);
-    expect_no_file(path, 4);
-    write_file(path, "", 0);
-    EXPECT(inlay_read_file(path, text, 1, &bytes) && bytes == 0 && text[0] == '\0', "an empty file is refused");
-}
-END_TEST
 
 /* ---- The first call --------------------------------------------------------------------------------------------- */
 
@@ -284,8 +224,7 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return RUN_TESTS(argc, argv, "tuning", make_folder, remove_folder, what_is_no_file,
-                     files_are_smaller_than_the_buffer, init_asks_the_cpu, many_threads_may_ask_first,
+    return RUN_TESTS(argc, argv, "tuning", NULL, NULL, init_asks_the_cpu, many_threads_may_ask_first,
                      registers_describe_caches, thresholds_follow_the_reported_l2, tunings_are_those_of_the_cpu,
                      kinds_of_cpus_are_known_by_their_facts, the_facts_are_those_of_this_cpu, the_source_is_told);
 }

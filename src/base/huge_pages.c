@@ -6,9 +6,9 @@
 #include "base/huge_pages.h"
 
 #include "base/arguments.h"
-#include "base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -39,15 +39,24 @@ size_t inlay_huge_pages_bytes_of(const char *text, size_t page_bytes)
     return whole_line && plausible ? stated : filled;
 }
 
+/* Reads a small file of sysfs, which comes in one read, as text; an empty one if it cannot be read. Keeps errno. */
+static void read_text(const char *path, char *text, size_t size)
+{
+    const int host_errno = errno, file = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = file >= 0 ? read(file, text, size - 1) : 0;
+    text[got > 0 ? got : 0] = '\0';
+    if (file >= 0)
+        close(file);
+    errno = host_errno;
+}
+
 size_t inlay_huge_pages_bytes(void)
 {
     size_t found = atomic_load_explicit(&inlay_shared_huge_pages_bytes, memory_order_relaxed);
     if (found == 0) {
         char text[32];
-        size_t bytes;
-        const bool stated =
-            inlay_read_file("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", text, sizeof text, &bytes);
-        found = inlay_huge_pages_bytes_of(stated ? text : NULL, (size_t)sysconf(_SC_PAGESIZE));
+        read_text("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", text, sizeof text);
+        found = inlay_huge_pages_bytes_of(text, (size_t)sysconf(_SC_PAGESIZE));
         atomic_store_explicit(&inlay_shared_huge_pages_bytes, found, memory_order_relaxed);
     }
     return found;
