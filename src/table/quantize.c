@@ -176,34 +176,46 @@ enum {
     BITS_448 = 0x43e00000,
 };
 
+/* How rows of each type are made: as a whole, or block by block if they are blocks and nothing else; and the largest
+   magnitude that the type holds, without scales if they are optional and absent. */
 static const struct {
-    void (*quantize)(const struct row *row);
-    uint32_t limit, unscaled_limit; /* the latter of types whose scales are optional */
+    void (*row)(const struct row *row);
+    void (*block)(const unsigned char *from, unsigned char *block);
+    uint32_t limit, unscaled_limit;
 } types[INLAY_ELEMENT_TYPES] = {
-    [INLAY_F32] = {quantize_f32, ANY, 0},
-    [INLAY_F16] = {quantize_f16, ANY, 0},
-    [INLAY_BF16] = {quantize_bf16, ANY, 0},
-    [INLAY_I8] = {quantize_i8, BITS_STEPS, BITS_127},
-    [INLAY_I8_INVERSE] = {quantize_i8_inverse, BITS_STEPS, 0},
-    [INLAY_U8_ROWWISE] = {quantize_u8_rowwise, BITS_STEPS, 0},
-    [INLAY_U4_ROWWISE] = {quantize_u4_rowwise, BITS_F16, 0},
-    [INLAY_U4_GROUPED] = {quantize_u4_grouped, BITS_STEPS, 0},
-    [INLAY_Q8_0] = {inlay_quantize_q8_0, BITS_F16, 0},
-    [INLAY_Q4_0] = {inlay_quantize_q4_0, BITS_F16, 0},
-    [INLAY_U4_GROUPED_FLAT] = {quantize_u4_grouped, BITS_STEPS, 0},
-    [INLAY_E4M3] = {quantize_e4m3, BITS_STEPS, BITS_448},
-    [INLAY_E4M3_E8M0] = {quantize_e4m3_e8m0, BITS_STEPS, 0},
-    [INLAY_Q4_1] = {inlay_quantize_q4_1, BITS_F16, 0},
-    [INLAY_Q5_0] = {inlay_quantize_q5_0, BITS_F16, 0},
-    [INLAY_Q5_1] = {inlay_quantize_q5_1, BITS_F16, 0},
-    [INLAY_IQ4_NL] = {inlay_quantize_iq4_nl, BITS_F16, 0},
-    [INLAY_MXFP4] = {inlay_quantize_mxfp4, BITS_STEPS, 0},
-    [INLAY_NVFP4] = {inlay_quantize_nvfp4, BITS_2688, 0},
-    [INLAY_Q3_K] = {inlay_quantize_q3_k, BITS_F16, 0},
-    [INLAY_Q4_K] = {inlay_quantize_q4_k, BITS_F16, 0},
-    [INLAY_Q5_K] = {inlay_quantize_q5_k, BITS_F16, 0},
-    [INLAY_Q6_K] = {inlay_quantize_q6_k, BITS_F16, 0},
+    [INLAY_F32] = {.row = quantize_f32, .limit = ANY},
+    [INLAY_F16] = {.row = quantize_f16, .limit = ANY},
+    [INLAY_BF16] = {.row = quantize_bf16, .limit = ANY},
+    [INLAY_I8] = {.row = quantize_i8, .limit = BITS_STEPS, .unscaled_limit = BITS_127},
+    [INLAY_I8_INVERSE] = {.row = quantize_i8_inverse, .limit = BITS_STEPS},
+    [INLAY_U8_ROWWISE] = {.row = quantize_u8_rowwise, .limit = BITS_STEPS},
+    [INLAY_U4_ROWWISE] = {.row = quantize_u4_rowwise, .limit = BITS_F16},
+    [INLAY_U4_GROUPED] = {.row = quantize_u4_grouped, .limit = BITS_STEPS},
+    [INLAY_Q8_0] = {.block = inlay_quantize_q8_0, .limit = BITS_F16},
+    [INLAY_Q4_0] = {.block = inlay_quantize_q4_0, .limit = BITS_F16},
+    [INLAY_U4_GROUPED_FLAT] = {.row = quantize_u4_grouped, .limit = BITS_STEPS},
+    [INLAY_E4M3] = {.row = quantize_e4m3, .limit = BITS_STEPS, .unscaled_limit = BITS_448},
+    [INLAY_E4M3_E8M0] = {.row = quantize_e4m3_e8m0, .limit = BITS_STEPS},
+    [INLAY_Q4_1] = {.block = inlay_quantize_q4_1, .limit = BITS_F16},
+    [INLAY_Q5_0] = {.block = inlay_quantize_q5_0, .limit = BITS_F16},
+    [INLAY_Q5_1] = {.block = inlay_quantize_q5_1, .limit = BITS_F16},
+    [INLAY_IQ4_NL] = {.block = inlay_quantize_iq4_nl, .limit = BITS_F16},
+    [INLAY_MXFP4] = {.block = inlay_quantize_mxfp4, .limit = BITS_STEPS},
+    [INLAY_NVFP4] = {.block = inlay_quantize_nvfp4, .limit = BITS_2688},
+    [INLAY_Q3_K] = {.block = inlay_quantize_q3_k, .limit = BITS_F16},
+    [INLAY_Q4_K] = {.block = inlay_quantize_q4_k, .limit = BITS_F16},
+    [INLAY_Q5_K] = {.block = inlay_quantize_q5_k, .limit = BITS_F16},
+    [INLAY_Q6_K] = {.block = inlay_quantize_q6_k, .limit = BITS_F16},
 };
+
+/* Converts a row block by block. */
+static void quantize_blocks(const struct row *row)
+{
+    const struct inlay_row_format *format = &inlay_row_formats[row->type];
+    for (size_t i = 0; i < row->dim >> format->log2_columns; i++)
+        types[row->type].block(row->from + (i << format->log2_columns) * sizeof(float),
+                               row->to + i * format->block_bytes);
+}
 
 /* Returns the larger one of `largest` and the largest error of a row, which the kernel of its type reads back. */
 static double error_of(const struct inlay_kernels *kernels, const inlay_table *to, const struct row *row, size_t index,
@@ -260,7 +272,10 @@ static __attribute__((noinline)) double quantize_rows(const inlay_table *from, c
             .group = to->group,
             .type = to->type,
         };
-        types[to->type].quantize(&row);
+        if (types[to->type].row != NULL)
+            types[to->type].row(&row);
+        else
+            quantize_blocks(&row);
         largest_error = error_of(kernels, to, &row, i, largest_error);
     }
     return largest_error;

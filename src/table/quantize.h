@@ -108,18 +108,18 @@ static inline double inlay_e4m3_value(unsigned char byte)
     return (byte >> 7 ? -magnitude : magnitude) * 0x1p-9;
 }
 
-/* Conversions of rows to ggml's types, as quantize() in quantize.c calls them. */
-void inlay_quantize_q8_0(const struct row *row);
-void inlay_quantize_q4_0(const struct row *row);
-void inlay_quantize_q4_1(const struct row *row);
-void inlay_quantize_q5_0(const struct row *row);
-void inlay_quantize_q5_1(const struct row *row);
-void inlay_quantize_iq4_nl(const struct row *row);
-void inlay_quantize_mxfp4(const struct row *row);
-void inlay_quantize_nvfp4(const struct row *row);
-void inlay_quantize_q3_k(const struct row *row);
-void inlay_quantize_q4_k(const struct row *row);
-void inlay_quantize_q5_k(const struct row *row);
-void inlay_quantize_q6_k(const struct row *row);
+/* Conversions of the floats of one block to ggml's types. quantize_blocks() in quantize.c calls them. */
+void inlay_quantize_q8_0(const unsigned char *from, unsigned char *block);
+void inlay_quantize_q4_0(const unsigned char *from, unsigned char *block);
+void inlay_quantize_q4_1(const unsigned char *from, unsigned char *block);
+void inlay_quantize_q5_0(const unsigned char *from, unsigned char *block);
+void inlay_quantize_q5_1(const unsigned char *from, unsigned char *block);
+void inlay_quantize_iq4_nl(const unsigned char *from, unsigned char *block);
+void inlay_quantize_mxfp4(const unsigned char *from, unsigned char *block);
+void inlay_quantize_nvfp4(const unsigned char *from, unsigned char *block);
+void inlay_quantize_q3_k(const unsigned char *from, unsigned char *block);
+void inlay_quantize_q4_k(const unsigned char *from, unsigned char *block);
+void inlay_quantize_q5_k(const unsigned char *from, unsigned char *block);
+void inlay_quantize_q6_k(const unsigned char *from, unsigned char *block);
 
 #endif
