@@ -27,3 +27,10 @@ inlay_status inlay_check_array(const void *data, size_t n, size_t element_bytes,
         return INLAY_ERROR_OVERFLOW;
     return inlay_check_rows(data, 1, bytes, bytes, extent);
 }
+
+inlay_status inlay_check_read(const void *data, size_t n, size_t element_bytes, struct inlay_extent written)
+{
+    struct inlay_extent read;
+    inlay_status status = inlay_check_array(data, n, element_bytes, &read);
+    return status == INLAY_OK && inlay_extents_overlap(written, read) ? INLAY_ERROR_OVERLAP : status;
+}

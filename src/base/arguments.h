@@ -56,4 +56,14 @@ static inline inlay_status inlay_check_rows(const void *data, size_t rows, size_
 /* Finds the extent of n > 0 elements that must be there; INLAY_ERROR_OVERFLOW or _NULL if there is none. */
 inlay_status inlay_check_array(const void *data, size_t n, size_t element_bytes, struct inlay_extent *extent);
 
+/* Checks such an array that is read; INLAY_ERROR_OVERLAP if it overlaps what is written. */
+inlay_status inlay_check_read(const void *data, size_t n, size_t element_bytes, struct inlay_extent written);
+
+/* Does the same if the array is there, and the checks before were good; inlined, since most arrays are absent. */
+static inline inlay_status inlay_check_if_there(inlay_status before, const void *data, size_t n, size_t element_bytes,
+                                                struct inlay_extent written)
+{
+    return before == INLAY_OK && data != NULL ? inlay_check_read(data, n, element_bytes, written) : before;
+}
+
 #endif

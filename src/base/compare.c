@@ -6,17 +6,16 @@
 
 #include "base/bits.h"
 
-/* Compared as bits, which orders positive doubles and puts negative ones and NaN above them: no floating-point
-   exception can be raised in the host's environment. */
-static uint64_t bits_of(double x)
+/* Returns an integer that is ordered as doubles are, with NaN beyond both infinities; -0 is 0. */
+static int64_t ordered(double x)
 {
-    const uint64_t bits = inlay_bits_f64(x);
-    return bits == UINT64_C(1) << 63 ? 0 : bits; /* -0 is 0 */
+    const int64_t bits = (int64_t)inlay_bits_f64(x);
+    return bits < 0 ? -(bits & INT64_MAX) : bits;
 }
 
 bool inlay_double_in(double x, double low, double high)
 {
-    return bits_of(low) <= bits_of(x) && bits_of(x) <= bits_of(high);
+    return ordered(low) <= ordered(x) && ordered(x) <= ordered(high);
 }
 
 bool inlay_doubles_in(const double *x, size_t n, double low, double high)
@@ -27,23 +26,18 @@ bool inlay_doubles_in(const double *x, size_t n, double low, double high)
     return true;
 }
 
-static uint32_t float_bits_of(float x)
+bool inlay_float_within(float x, float high)
 {
-    const uint32_t bits = inlay_bits_f32(x);
-    return bits == UINT32_C(1) << 31 ? 0 : bits; /* -0 is 0 */
-}
-
-bool inlay_float_in(float x, float low, float high)
-{
-    return float_bits_of(low) <= float_bits_of(x) && float_bits_of(x) <= float_bits_of(high);
+    const uint32_t bits = inlay_bits_f32(x), minus_zero = UINT32_C(1) << 31;
+    return bits <= inlay_bits_f32(high) || bits == minus_zero;
 }
 
 bool inlay_double_less(double a, double b)
 {
-    return bits_of(a) < bits_of(b);
+    return ordered(a) < ordered(b);
 }
 
 bool inlay_double_is_zero(double x)
 {
-    return bits_of(x) == 0;
+    return ordered(x) == 0;
 }

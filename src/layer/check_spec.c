@@ -46,7 +46,7 @@ static bool values_known(const inlay_layer_spec *spec)
     if ((spec->tuning != NULL && !inlay_tuning_known(spec->tuning)) ||
         (spec->learnt != NULL && !learnt_known(spec->learnt)))
         return false;
-    if (inlay_type_bytes(spec->out_type) == 0 || !inlay_float_in(spec->epsilon, 0, FLT_MAX))
+    if (inlay_type_bytes(spec->out_type) == 0 || !inlay_float_within(spec->epsilon, FLT_MAX))
         return false;
     return spec->bad_id != INLAY_BAD_ID_SUBSTITUTE ||
            (spec->substitute_id >= 0 && (uint64_t)spec->substitute_id < inlay_id_limit(spec));

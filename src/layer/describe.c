@@ -29,22 +29,7 @@ static bool fields_known(const inlay_layer_spec *spec, const inlay_batch *batch)
            ids_known(batch->position_ids, batch->position_id_type, inlay_has_positions(spec)) &&
            ids_known(batch->segment_ids, batch->segment_id_type, spec->segments != NULL) &&
            (batch->weights == NULL || pooled) && (batch->padded_length == 0 || (batch->offsets != NULL && !pooled)) &&
-           inlay_float_in(batch->dropout, 0, inlay_is_shard(spec->tokens) ? 0 : below_one);
-}
-
-/* Checks that an array that is read does not overlap the output. */
-static inlay_status check_read(const void *data, size_t n, size_t element_bytes, struct inlay_extent written)
-{
-    struct inlay_extent read;
-    inlay_status status = inlay_check_array(data, n, element_bytes, &read);
-    return status == INLAY_OK && inlay_extents_overlap(written, read) ? INLAY_ERROR_OVERLAP : status;
-}
-
-/* The same if the array is there, and the ones before it were good; inlined, since most arrays are absent. */
-static inline inlay_status check_if_there(inlay_status before, const void *data, size_t n, size_t element_bytes,
-                                          struct inlay_extent written)
-{
-    return before == INLAY_OK && data != NULL ? check_read(data, n, element_bytes, written) : before;
+           inlay_float_within(batch->dropout, inlay_is_shard(spec->tokens) ? 0 : below_one);
 }
 
 /* Returns whether what is written overlaps an array of one of the layer's tables. Rarely called, hence not inlined. */
@@ -72,12 +57,13 @@ inlay_status inlay_check_reads(const inlay_layer *layer, const inlay_batch *batc
 {
     inlay_status status = INLAY_OK;
     if (tokens > 0)
-        status = check_read(batch->ids, tokens, inlay_id_bytes(batch->id_type), written);
-    status = check_if_there(status, batch->starts, batch->sequences, sizeof *batch->starts, written);
-    status = check_if_there(status, batch->offsets, batch->sequences + 1, sizeof *batch->offsets, written);
-    status = check_if_there(status, batch->position_ids, tokens, inlay_id_bytes(batch->position_id_type), written);
-    status = check_if_there(status, batch->segment_ids, tokens, inlay_id_bytes(batch->segment_id_type), written);
-    status = check_if_there(status, batch->weights, tokens, sizeof(float), written);
+        status = inlay_check_read(batch->ids, tokens, inlay_id_bytes(batch->id_type), written);
+    status = inlay_check_if_there(status, batch->starts, batch->sequences, sizeof *batch->starts, written);
+    status = inlay_check_if_there(status, batch->offsets, batch->sequences + 1, sizeof *batch->offsets, written);
+    status =
+        inlay_check_if_there(status, batch->position_ids, tokens, inlay_id_bytes(batch->position_id_type), written);
+    status = inlay_check_if_there(status, batch->segment_ids, tokens, inlay_id_bytes(batch->segment_id_type), written);
+    status = inlay_check_if_there(status, batch->weights, tokens, sizeof(float), written);
     return status == INLAY_OK && overlaps_layer(layer, written) ? INLAY_ERROR_OVERLAP : status;
 }
 

@@ -61,7 +61,7 @@ inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_ty
     if (table == NULL)
         return INLAY_ERROR_NULL;
     struct inlay_table_arrays read;
-    struct inlay_extent read_ids, written;
+    struct inlay_extent written;
     inlay_status status = inlay_check_table(table, &read);
     if (status == INLAY_OK)
         status = inlay_check_executor(executor);
@@ -70,11 +70,11 @@ inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_ty
     if (status == INLAY_OK)
         status = inlay_check_matrix(out, n, table->dim, INLAY_F32, out_stride_bytes, &written);
     if (status == INLAY_OK && n > 0)
-        status = inlay_check_array(ids, n, inlay_id_bytes(id_type), &read_ids);
+        status = inlay_check_read(ids, n, inlay_id_bytes(id_type), written);
     if (status != INLAY_OK || n == 0)
         return status;
     if ((inlay_arrays_overlap(written, &read) && inlay_table_overlaps(written, table)) ||
-        inlay_extents_overlap(written, read_ids) || inlay_extents_overlap(written, struct_of(table)))
+        inlay_extents_overlap(written, struct_of(table)))
         return INLAY_ERROR_OVERLAP;
     size_t bad = inlay_first_bad_id(ids, id_type, n, inlay_vocab_of(table));
     if (bad < n) {

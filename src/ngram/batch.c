@@ -26,38 +26,28 @@ inlay_status inlay_ngram_describe(struct inlay_ngram_input *input, const inlay_n
     return status;
 }
 
-static inlay_status check_apart(inlay_status before, const void *data, size_t n, size_t element_bytes,
-                                struct inlay_extent written, const void *in_place)
-{
-    struct inlay_extent read;
-    if (before != INLAY_OK || n == 0)
-        return before;
-    inlay_status status = inlay_check_array(data, n, element_bytes, &read);
-    if (status == INLAY_OK && (in_place == NULL || data != in_place) && inlay_extents_overlap(written, read))
-        status = INLAY_ERROR_OVERLAP;
-    return status;
-}
-
 inlay_status inlay_ngram_check_reads(const struct inlay_ngram_input *input, struct inlay_extent written,
                                      const void *in_place)
 {
     const inlay_ngram *ngram = input->ngram;
     const size_t sequences = input->sequences.count, id_bytes = inlay_id_bytes(input->id_type);
     const int64_t *offsets = input->sequences.offsets;
+    const uint32_t *lengths = input->history_lengths;
+    const struct inlay_extent nothing = {0, 0};
     size_t past = 0;
     inlay_status status = INLAY_OK;
     if (input->history != NULL && __builtin_mul_overflow(sequences, ngram->length - 1, &past))
-        status = INLAY_ERROR_OVERFLOW;
-    status = check_apart(status, input->ids, input->tokens, id_bytes, written, NULL);
-    status = check_apart(status, offsets, offsets != NULL ? sequences + 1 : 0, sizeof *offsets, written, NULL);
-    status = check_apart(status, input->history, past, id_bytes, written, in_place);
-    status = check_apart(status, input->history_lengths, input->history_lengths != NULL ? sequences : 0,
-                         sizeof *input->history_lengths, written, in_place);
-    status = check_apart(status, ngram->token_map, ngram->token_map != NULL ? ngram->vocab : 0,
-                         sizeof *ngram->token_map, written, NULL);
-    if (status == INLAY_OK && inlay_extents_overlap(written, inlay_ngram_extent(ngram)))
-        status = INLAY_ERROR_OVERLAP;
-    return status;
+        return INLAY_ERROR_OVERFLOW;
+    if (input->tokens > 0)
+        status = inlay_check_read(input->ids, input->tokens, id_bytes, written);
+    status = inlay_check_if_there(status, offsets, sequences + 1, sizeof *offsets, written);
+    if (past > 0)
+        status = inlay_check_if_there(status, input->history, past, id_bytes,
+                                      input->history == in_place ? nothing : written);
+    status = inlay_check_if_there(status, lengths, sequences, sizeof *lengths, lengths == in_place ? nothing : written);
+    status = inlay_check_if_there(status, ngram->token_map, ngram->vocab, sizeof *ngram->token_map, written);
+    return status == INLAY_OK && inlay_extents_overlap(written, inlay_ngram_extent(ngram)) ? INLAY_ERROR_OVERLAP
+                                                                                           : status;
 }
 
 /* Finds the first history that is too long, or has an id outside of the vocabulary. */

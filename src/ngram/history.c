@@ -60,15 +60,11 @@ static size_t write_history(const struct inlay_ngram_input *input, size_t b, con
 static inlay_status check_output(const struct inlay_ngram_input *input, const int64_t *accepted, const void *out,
                                  size_t n, size_t element_bytes, const void *in_place, struct inlay_extent *written)
 {
-    struct inlay_extent read;
     *written = (struct inlay_extent){0, 0};
     inlay_status status = n > 0 ? inlay_check_array(out, n, element_bytes, written) : INLAY_OK;
     if (status == INLAY_OK)
         status = inlay_ngram_check_reads(input, *written, in_place);
-    if (status != INLAY_OK || accepted == NULL)
-        return status;
-    status = inlay_check_array(accepted, input->sequences.count, sizeof *accepted, &read);
-    return status == INLAY_OK && inlay_extents_overlap(*written, read) ? INLAY_ERROR_OVERLAP : status;
+    return inlay_check_if_there(status, accepted, input->sequences.count, sizeof *accepted, *written);
 }
 
 inlay_status inlay_ngram_history(const inlay_ngram *ngram, const inlay_ngram_batch *batch, const int64_t *accepted,

@@ -55,15 +55,13 @@ inlay_status inlay_sinusoid_at(const inlay_sinusoid *sinusoid, const void *posit
                               .out = out,
                               .out_stride_bytes = out_stride_bytes,
                               .positions = {.list = positions, .type = position_type}};
-    struct inlay_extent written, read = {0, 0};
+    struct inlay_extent written;
     size_t position_bytes = inlay_position_bytes(position_type);
     if (sinusoid != NULL && position_bytes == 0)
         return INLAY_ERROR_OPTION;
     inlay_status status = check_rows_call(&rows, executor, &written);
     if (status == INLAY_OK && n > 0)
-        status = inlay_check_array(positions, n, position_bytes, &read);
-    if (status == INLAY_OK && inlay_extents_overlap(written, read))
-        status = INLAY_ERROR_OVERLAP;
+        status = inlay_check_read(positions, n, position_bytes, written);
     if (status != INLAY_OK)
         return status;
     size_t bad = inlay_first_bad_position(positions, position_type, n);

@@ -3,7 +3,7 @@
  * Tables of random numbers: each element is a quantile at a number that Philox makes of the element's index.
  */
 #include "base/arguments.h"
-#include "base/bits.h"
+#include "base/compare.h"
 #include "base/fpenv.h"
 #include "base/philox.h"
 #include "table/element.h"
@@ -81,28 +81,22 @@ static __attribute__((noinline)) void fill_rows(const struct table *table)
     }
 }
 
-/* Returns an integer that is ordered as doubles are, with NaN beyond both infinities. Comparing integers raises no
-   exception in the host's floating-point environment. */
-static int64_t ordered(double x)
+/* Returns whether x is a number of the range of floats. */
+static bool in_floats(double x)
 {
-    const int64_t bits = (int64_t)inlay_bits_f64(x);
-    return bits < 0 ? -(bits & INT64_MAX) : bits;
-}
-
-static bool finite(double x)
-{
-    return ordered(x) >= ordered(-(double)FLT_MAX) && ordered(x) <= ordered((double)FLT_MAX);
+    return inlay_double_in(x, -(double)FLT_MAX, (double)FLT_MAX);
 }
 
 static bool bounds_valid(const inlay_random_spec *spec)
 {
-    const int64_t infinity = INT64_C(2047) << 52, low = ordered(spec->low), high = ordered(spec->high);
-    if (low > high)
+    const double infinity = __builtin_inf();
+    if (inlay_double_less(spec->high, spec->low))
         return false;
     if (spec->kind != INLAY_RANDOM_TRUNCATED_NORMAL)
-        return finite(spec->low) && finite(spec->high);
-    return (finite(spec->low) || low == -infinity) && (finite(spec->high) || high == infinity) && low <= ordered(8) &&
-           high >= ordered(-8);
+        return in_floats(spec->low) && in_floats(spec->high);
+    return (in_floats(spec->low) || inlay_double_in(spec->low, -infinity, -infinity)) &&
+           (in_floats(spec->high) || inlay_double_in(spec->high, infinity, infinity)) &&
+           !inlay_double_less(8, spec->low) && !inlay_double_less(spec->high, -8);
 }
 
 inlay_status inlay_table_random(const inlay_random_spec *spec, void *out, size_t rows, size_t dim, size_t stride_bytes)
@@ -112,10 +106,10 @@ inlay_status inlay_table_random(const inlay_random_spec *spec, void *out, size_t
     if (!inlay_struct_known(spec, sizeof *spec) || spec->reserved != 0 || spec->kind < INLAY_RANDOM_NORMAL ||
         spec->kind > INLAY_RANDOM_UNIFORM)
         return INLAY_ERROR_OPTION;
-    if (!finite(spec->mean) || !finite(spec->deviation) || ordered(spec->deviation) < 0 || !bounds_valid(spec) ||
+    if (!in_floats(spec->mean) || !inlay_double_in(spec->deviation, 0, (double)FLT_MAX) || !bounds_valid(spec) ||
         spec->zero_row < -1)
         return INLAY_ERROR_OPTION;
-    struct inlay_extent written, read;
+    struct inlay_extent written;
     inlay_status status = inlay_check_matrix(out, rows, dim, INLAY_F32, stride_bytes, &written);
     if (status != INLAY_OK || rows == 0)
         return status;
@@ -123,11 +117,9 @@ inlay_status inlay_table_random(const inlay_random_spec *spec, void *out, size_t
     if (__builtin_add_overflow((uint64_t)spec->first_row, (uint64_t)rows, &end) ||
         __builtin_mul_overflow(end, (uint64_t)dim, &end))
         return INLAY_ERROR_OVERFLOW;
-    status = inlay_check_array(spec, spec->size, 1, &read);
+    status = inlay_check_read(spec, spec->size, 1, written);
     if (status != INLAY_OK)
         return status;
-    if (inlay_extents_overlap(written, read))
-        return INLAY_ERROR_OVERLAP;
     const struct table table = {spec, out, rows, dim, stride_bytes};
     struct inlay_fpenv host = inlay_fpenv_enter();
     fill_rows(&table);
