@@ -14,11 +14,8 @@ inlay_status inlay_ngram_describe(struct inlay_ngram_input *input, const inlay_n
         return INLAY_ERROR_OPTION;
     *input = (struct inlay_ngram_input){
         .ngram = ngram,
-        .ids = batch->ids,
-        .id_type = batch->id_type,
+        .batch = *batch,
         .sequences = {batch->sequences, batch->length, batch->offsets},
-        .history = batch->history,
-        .history_lengths = batch->history_lengths,
     };
     inlay_status status = inlay_count_tokens(&input->sequences, &input->tokens, fault);
     if (batch->offsets != NULL)
@@ -30,20 +27,20 @@ inlay_status inlay_ngram_check_reads(const struct inlay_ngram_input *input, stru
                                      const void *in_place)
 {
     const inlay_ngram *ngram = input->ngram;
-    const size_t sequences = input->sequences.count, id_bytes = inlay_id_bytes(input->id_type);
+    const size_t sequences = input->sequences.count, id_bytes = inlay_id_bytes(input->batch.id_type);
     const int64_t *offsets = input->sequences.offsets;
-    const uint32_t *lengths = input->history_lengths;
+    const uint32_t *lengths = input->batch.history_lengths;
     const struct inlay_extent nothing = {0, 0};
     size_t past = 0;
     inlay_status status = INLAY_OK;
-    if (input->history != NULL && __builtin_mul_overflow(sequences, ngram->length - 1, &past))
+    if (input->batch.history != NULL && __builtin_mul_overflow(sequences, ngram->length - 1, &past))
         return INLAY_ERROR_OVERFLOW;
     if (input->tokens > 0)
-        status = inlay_check_read(input->ids, input->tokens, id_bytes, written);
+        status = inlay_check_read(input->batch.ids, input->tokens, id_bytes, written);
     status = inlay_check_if_there(status, offsets, sequences + 1, sizeof *offsets, written);
     if (past > 0)
-        status = inlay_check_if_there(status, input->history, past, id_bytes,
-                                      input->history == in_place ? nothing : written);
+        status = inlay_check_if_there(status, input->batch.history, past, id_bytes,
+                                      input->batch.history == in_place ? nothing : written);
     status = inlay_check_if_there(status, lengths, sequences, sizeof *lengths, lengths == in_place ? nothing : written);
     status = inlay_check_if_there(status, ngram->token_map, ngram->vocab, sizeof *ngram->token_map, written);
     return status == INLAY_OK && inlay_extents_overlap(written, inlay_ngram_extent(ngram)) ? INLAY_ERROR_OVERLAP
@@ -53,22 +50,22 @@ inlay_status inlay_ngram_check_reads(const struct inlay_ngram_input *input, stru
 /* Finds the first history that is too long, or has an id outside of the vocabulary. */
 static inlay_status check_history(const struct inlay_ngram_input *input, inlay_fault *fault)
 {
-    const size_t places = input->ngram->length - 1, id_bytes = inlay_id_bytes(input->id_type);
-    const unsigned char *history = input->history;
+    const size_t places = input->ngram->length - 1, id_bytes = inlay_id_bytes(input->batch.id_type);
+    const unsigned char *history = input->batch.history;
     for (size_t b = 0; b < input->sequences.count; b++) {
         uint64_t count = places;
-        if (input->history_lengths != NULL)
-            count = inlay_load_once((uint64_t)inlay_id_at(input->history_lengths, INLAY_ID_U32, b));
+        if (input->batch.history_lengths != NULL)
+            count = inlay_load_once((uint64_t)inlay_id_at(input->batch.history_lengths, INLAY_ID_U32, b));
         if (count > places) {
             *fault = (inlay_fault){b, 0, (int64_t)count};
             return INLAY_ERROR_HISTORY;
         }
         const size_t first = (b + 1) * places - (size_t)count;
         const size_t bad =
-            inlay_first_bad_id(history + first * id_bytes, input->id_type, (size_t)count, input->ngram->vocab);
+            inlay_first_bad_id(history + first * id_bytes, input->batch.id_type, (size_t)count, input->ngram->vocab);
         if (bad < count) {
             const size_t at = first + bad;
-            *fault = (inlay_fault){b, at - b * places, inlay_id_at(history, input->id_type, at)};
+            *fault = (inlay_fault){b, at - b * places, inlay_id_at(history, input->batch.id_type, at)};
             return INLAY_ERROR_HISTORY;
         }
     }
@@ -81,13 +78,13 @@ inlay_status inlay_ngram_check_contents(const struct inlay_ngram_input *input, i
     inlay_status status = INLAY_OK;
     if (input->sequences.offsets != NULL)
         status = inlay_check_offsets(&input->sequences, SIZE_MAX, &longest, fault);
-    if (status == INLAY_OK && input->history != NULL)
+    if (status == INLAY_OK && input->batch.history != NULL)
         status = check_history(input, fault);
     if (status != INLAY_OK)
         return status;
-    const size_t bad = inlay_first_bad_id(input->ids, input->id_type, input->tokens, input->ngram->vocab);
+    const size_t bad = inlay_first_bad_id(input->batch.ids, input->batch.id_type, input->tokens, input->ngram->vocab);
     if (bad == input->tokens)
         return INLAY_OK;
-    *fault = inlay_fault_at(&input->sequences, input->ids, input->id_type, bad);
+    *fault = inlay_fault_at(&input->sequences, input->batch.ids, input->batch.id_type, bad);
     return INLAY_ERROR_ID;
 }

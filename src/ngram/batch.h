@@ -13,12 +13,9 @@
 /* A batch whose struct is known. */
 struct inlay_ngram_input {
     const inlay_ngram *ngram;
-    const void *ids;
-    inlay_id_type id_type;
+    inlay_ngram_batch batch; /* a copy */
     struct inlay_sequences sequences;
     size_t tokens; /* of all sequences */
-    const void *history;
-    const uint32_t *history_lengths;
 };
 
 /* Checks the struct and finds how many tokens it has. Returns INLAY_OK, INLAY_ERROR_NULL, INLAY_ERROR_OPTION or
@@ -44,9 +41,9 @@ struct inlay_ngram_past {
 static inline struct inlay_ngram_past inlay_ngram_past_of(const struct inlay_ngram_input *input, size_t b, size_t most)
 {
     const size_t places = input->ngram->length - 1;
-    uint64_t count = input->history != NULL ? places : 0;
-    if (input->history_lengths != NULL)
-        count = inlay_load_once((uint64_t)inlay_id_at(input->history_lengths, INLAY_ID_U32, b));
+    uint64_t count = input->batch.history != NULL ? places : 0;
+    if (input->batch.history_lengths != NULL)
+        count = inlay_load_once((uint64_t)inlay_id_at(input->batch.history_lengths, INLAY_ID_U32, b));
     const size_t used = count < most ? (size_t)count : most;
     return (struct inlay_ngram_past){(b + 1) * places - used, used};
 }
@@ -54,7 +51,7 @@ static inline struct inlay_ngram_past inlay_ngram_past_of(const struct inlay_ngr
 /* Returns id i of an array; 0 for one that is outside of the vocabulary by now. */
 static inline size_t inlay_ngram_id(const struct inlay_ngram_input *input, const void *ids, size_t i)
 {
-    const uint64_t id = inlay_load_once((uint64_t)inlay_id_at(ids, input->id_type, i));
+    const uint64_t id = inlay_load_once((uint64_t)inlay_id_at(ids, input->batch.id_type, i));
     return id < input->ngram->vocab ? (size_t)id : 0;
 }
 

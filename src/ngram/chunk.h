@@ -5,7 +5,7 @@
 #ifndef INLAY_NGRAM_CHUNK_H
 #define INLAY_NGRAM_CHUNK_H
 
-#include "ngram/handle.h"
+#include "ngram/pass.h"
 #include "ngram/window.h"
 
 /* The most columns of a chunk, and the rows that it has room for. */
@@ -14,7 +14,6 @@ _Static_assert(INLAY_NGRAM_ROWS / INLAY_NGRAM_CHUNK >= INLAY_NGRAM_LANES, "each 
 
 struct inlay_ngram_chunk {
     struct inlay_ngram_tile call;
-    void (*kernel)(const struct inlay_ngram_tile *tile);
     uint64_t rows[INLAY_NGRAM_ROWS];
 };
 
@@ -25,35 +24,25 @@ static inline size_t inlay_ngram_chunk_tokens(size_t columns)
     return inlay_least(each / INLAY_NGRAM_LANES * INLAY_NGRAM_LANES, INLAY_NGRAM_TOKENS);
 }
 
-/* Begins a chunk of columns [first, first + count), 1 <= count <= INLAY_NGRAM_CHUNK. */
-static inline void inlay_ngram_chunk_begin(struct inlay_ngram_chunk *chunk, const inlay_ngram *ngram,
-                                           const struct inlay_kernels *kernels, size_t first, size_t count)
+/* Finds the rows of as many columns as a chunk takes, from column `first` of the pass on, for tokens whose places are
+   those of a walk. Runs a kernel. */
+static inline void inlay_ngram_chunk_hash(struct inlay_ngram_chunk *chunk, const struct inlay_ngram_pass *pass,
+                                          size_t first, const uint32_t *const *places, size_t tokens)
 {
-    chunk->kernel = kernels->ngram_rows;
+    const inlay_ngram *ngram = pass->input->ngram;
     chunk->call = (struct inlay_ngram_tile){
+        .places = places,
         .multipliers = ngram->multipliers,
         .columns = ngram->columns + first,
         .inverses = ngram->inverses + first,
+        .tokens = tokens,
         .length = ngram->length,
-        .count = count,
+        .count = inlay_least(pass->first_column + pass->columns - first, INLAY_NGRAM_CHUNK),
         .adds = ngram->adds,
         .rows = chunk->rows,
-        .rows_stride = inlay_ngram_chunk_tokens(count),
+        .rows_stride = (tokens + INLAY_NGRAM_LANES - 1) / INLAY_NGRAM_LANES * INLAY_NGRAM_LANES,
     };
-}
-
-/* Finds the rows of tokens, whose places are those of a walk. Runs a kernel. */
-static inline void inlay_ngram_chunk_hash(struct inlay_ngram_chunk *chunk, const uint32_t *const *places, size_t tokens)
-{
-    chunk->call.places = places;
-    chunk->call.tokens = tokens;
-    chunk->kernel(&chunk->call);
-}
-
-/* Returns the row of column c of the chunk for token t. */
-static inline uint64_t inlay_ngram_chunk_row(const struct inlay_ngram_chunk *chunk, size_t t, size_t c)
-{
-    return chunk->rows[c * chunk->call.rows_stride + t];
+    pass->moves.kernels->ngram_rows(&chunk->call);
 }
 
 #endif

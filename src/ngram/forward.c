@@ -8,8 +8,8 @@
 #include "base/executor.h"
 #include "base/line.h"
 #include "dispatch/dispatch.h"
+#include "ngram/chunk.h"
 #include "ngram/lookup.h"
-#include "ngram/pass.h"
 #include "tile/tile.h"
 
 #include <string.h>
@@ -46,8 +46,8 @@ static void use_table(struct work *work, const inlay_table *table)
         return;
     end_tile(work);
     work->tile_table = table;
-    inlay_tile_begin(work->tile, &work->pass->moves, work->pace, table, gather->scale, work->columns, gather->sums,
-                     gather->sums ? INLAY_F32 : gather->out_type);
+    inlay_tile_begin(work->tile, &work->pass->moves, work->pace, table, gather->lookup.scale, work->columns,
+                     gather->sums, gather->sums ? INLAY_F32 : gather->lookup.out_type);
     if (gather->sums)
         work->tile->call.stream = false;
 }
@@ -59,30 +59,30 @@ static void append_chunk(struct work *work, const struct inlay_ngram_chunk *chun
     const struct inlay_ngram_pass *pass = work->pass;
     const struct inlay_ngram_gather *gather = work->gather;
     const bool zero_is_none = pass->input->ngram->zero_is_none;
-    const size_t element = inlay_type_bytes(gather->out_type), count = chunk->call.count;
+    const size_t element = inlay_type_bytes(gather->lookup.out_type), count = chunk->call.count;
     const size_t first = (size_t)(chunk->call.columns - pass->input->ngram->columns) - pass->first_column;
     size_t end;
     for (size_t c = 0; c < count; c = end) {
-        const inlay_table *table = gather->tables[chunk->call.columns[c].table];
+        const inlay_table *table = gather->lookup.tables[chunk->call.columns[c].table];
         use_table(work, table);
         for (end = c + 1; end < count; end++)
-            if (!inlay_tile_takes_both(table, gather->tables[chunk->call.columns[end].table]))
+            if (!inlay_tile_takes_both(table, gather->lookup.tables[chunk->call.columns[end].table]))
                 break;
         for (size_t t = 0; t < chunk->call.tokens; t++) {
             unsigned char *out = pass->out + (token + t) * pass->token_stride_bytes +
-                                 (first + c) * gather->column_stride_bytes + work->column * element;
+                                 (first + c) * gather->lookup.column_stride_bytes + work->column * element;
             if (gather->sums)
                 out = work->buffer + t * work->columns * sizeof(float);
             for (size_t i = c; i < end; i++) {
-                const uint64_t row = inlay_ngram_chunk_row(chunk, t, i);
+                const uint64_t row = chunk->rows[i * chunk->call.rows_stride + t];
                 if (!zero_is_none || row != chunk->call.columns[i].offset) {
-                    const inlay_table *own = gather->tables[chunk->call.columns[i].table];
+                    const inlay_table *own = gather->lookup.tables[chunk->call.columns[i].table];
                     inlay_tile_append(work->tile, inlay_row_place(own, (size_t)row, work->column), out, out);
                     found[t] = true;
                 } else if (!gather->sums) {
                     memset(out, 0, work->columns * element);
                 }
-                out += gather->sums ? 0 : gather->column_stride_bytes;
+                out += gather->sums ? 0 : gather->lookup.column_stride_bytes;
             }
         }
     }
@@ -108,14 +108,14 @@ static void finish_sums(struct work *work, size_t token, size_t tokens, const bo
             memset(work->buffer + t * row_bytes, 0, row_bytes);
         rows[t] = work->buffer + t * row_bytes;
         out[t] = pass->out + (token + t) * pass->token_stride_bytes +
-                 work->column * inlay_type_bytes(work->gather->out_type);
+                 work->column * inlay_type_bytes(work->gather->lookup.out_type);
     }
     const struct inlay_cast_tile cast = {
         .rows = rows,
         .out = out,
         .count = tokens,
         .columns = work->columns,
-        .type = work->gather->out_type,
+        .type = work->gather->lookup.out_type,
         .stream = pass->moves.stream,
     };
     pass->moves.kernels->cast(&cast);
@@ -125,27 +125,20 @@ static void finish_sums(struct work *work, size_t token, size_t tokens, const bo
 static void run_piece(struct work *work, size_t token, size_t end)
 {
     const struct inlay_ngram_pass *pass = work->pass;
-    const inlay_ngram *ngram = pass->input->ngram;
     const size_t last = pass->first_column + pass->columns;
-    const bool one_chunk = pass->columns <= INLAY_NGRAM_CHUNK;
     struct inlay_ngram_walk walk;
     struct inlay_ngram_chunk chunk;
     size_t most = inlay_ngram_chunk_tokens(pass->columns);
     if (work->gather->sums)
         most = inlay_least(most, ROW_BUFFER_FLOATS / work->columns);
     inlay_ngram_walk_begin(&walk, pass->input, token, end);
-    if (one_chunk)
-        inlay_ngram_chunk_begin(&chunk, ngram, pass->moves.kernels, pass->first_column, pass->columns);
     for (size_t n; token < end; token += n) {
         bool found[INLAY_NGRAM_TOKENS] = {false};
         n = inlay_ngram_walk_next(&walk, most);
         if (work->gather->sums)
             begin_sums(work, n);
         for (size_t c = pass->first_column; c < last; c += chunk.call.count) {
-            if (!one_chunk)
-                inlay_ngram_chunk_begin(&chunk, ngram, pass->moves.kernels, c,
-                                        inlay_least(last - c, INLAY_NGRAM_CHUNK));
-            inlay_ngram_chunk_hash(&chunk, walk.places, n);
+            inlay_ngram_chunk_hash(&chunk, pass, c, walk.places, n);
             append_chunk(work, &chunk, token, found);
         }
         if (work->gather->sums)
@@ -174,17 +167,17 @@ static __attribute__((noinline)) void run_forward(const struct inlay_ngram_pass 
    prefetched, in blocks. */
 static struct inlay_moves choose_moves(const struct inlay_ngram_gather *gather, size_t tokens)
 {
-    const size_t rows = gather->sums ? 1 : gather->columns;
+    const size_t rows = gather->sums ? 1 : gather->lookup.columns;
     size_t bytes;
     if (__builtin_mul_overflow(tokens, rows * gather->row_bytes, &bytes))
         bytes = SIZE_MAX;
     const inlay_prefetch chosen = gather->tuning.prefetch;
-    const bool one_row = tokens == 1 && gather->columns == 1;
+    const bool one_row = tokens == 1 && gather->lookup.columns == 1;
     const struct inlay_kernels *kernels = inlay_dispatch();
     struct inlay_moves moves = {
         .kernels = kernels,
         .narrow_moves = inlay_moves_narrow(bytes),
-        .stream = inlay_streams(kernels, gather->stores, &gather->tuning, bytes),
+        .stream = inlay_streams(kernels, gather->lookup.stores, &gather->tuning, bytes),
     };
     inlay_options_begin(&moves.options, one_row                              ? INLAY_PREFETCH_NONE
                                         : chosen == INLAY_PREFETCH_AUTOMATIC ? INLAY_PREFETCH_L2_BLOCKS
@@ -222,13 +215,13 @@ inlay_status inlay_ngram_forward(const inlay_ngram *ngram, const inlay_ngram_bat
     const struct inlay_ngram_pass pass = {
         .input = &input,
         .moves = choose_moves(&gather, input.tokens),
-        .first_column = gather.first_column,
-        .columns = gather.columns,
+        .first_column = gather.lookup.first_column,
+        .columns = gather.lookup.columns,
         .out = out,
         .token_stride_bytes = token_stride_bytes,
         .terms = &gather,
         .run = run_forward,
     };
-    inlay_ngram_run(&pass, gather.columns * gather.dim * sizeof(float), executor);
+    inlay_ngram_run(&pass, gather.lookup.columns * gather.dim * sizeof(float), executor);
     return INLAY_OK;
 }

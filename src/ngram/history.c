@@ -40,7 +40,7 @@ static void copy_ids(unsigned char *to, const void *ids, size_t first, size_t co
 static size_t write_history(const struct inlay_ngram_input *input, size_t b, const int64_t *accepted,
                             unsigned char *out)
 {
-    const size_t places = input->ngram->length - 1, id_bytes = inlay_id_bytes(input->id_type);
+    const size_t places = input->ngram->length - 1, id_bytes = inlay_id_bytes(input->batch.id_type);
     unsigned char ids[INLAY_NGRAM_LENGTH_MOST * sizeof(int64_t)] = {0};
     size_t first, tokens = sequence_tokens(&input->sequences, b, &first);
     if (accepted != NULL) {
@@ -49,8 +49,8 @@ static size_t write_history(const struct inlay_ngram_input *input, size_t b, con
     }
     const size_t taken = inlay_least(tokens, places);
     const struct inlay_ngram_past past = inlay_ngram_past_of(input, b, places - taken);
-    copy_ids(ids + (places - taken - past.count) * id_bytes, input->history, past.first, past.count, id_bytes);
-    copy_ids(ids + (places - taken) * id_bytes, input->ids, first + tokens - taken, taken, id_bytes);
+    copy_ids(ids + (places - taken - past.count) * id_bytes, input->batch.history, past.first, past.count, id_bytes);
+    copy_ids(ids + (places - taken) * id_bytes, input->batch.ids, first + tokens - taken, taken, id_bytes);
     if (places > 0)
         memcpy(out + b * places * id_bytes, ids, places * id_bytes);
     return past.count + taken;
@@ -78,12 +78,12 @@ inlay_status inlay_ngram_history(const inlay_ngram *ngram, const inlay_ngram_bat
     if (status != INLAY_OK || input.sequences.count == 0)
         return status;
     const size_t places = ngram->length - 1, sequences = input.sequences.count;
-    const bool all_full = places == 0 || (input.history != NULL && input.history_lengths == NULL);
+    const bool all_full = places == 0 || (input.batch.history != NULL && input.batch.history_lengths == NULL);
     size_t n;
     if (__builtin_mul_overflow(sequences, places, &n))
         return INLAY_ERROR_OVERFLOW;
-    status =
-        check_output(&input, accepted, out, n, inlay_id_bytes(input.id_type), out == batch->history ? out : NULL, &ids);
+    status = check_output(&input, accepted, out, n, inlay_id_bytes(input.batch.id_type),
+                          out == batch->history ? out : NULL, &ids);
     if (status == INLAY_OK && (out_lengths != NULL || !all_full))
         status = check_output(&input, accepted, out_lengths, sequences, sizeof *out_lengths,
                               out_lengths == batch->history_lengths ? out_lengths : NULL, &lengths);

@@ -4,7 +4,7 @@
  */
 #include "base/executor.h"
 #include "dispatch/dispatch.h"
-#include "ngram/pass.h"
+#include "ngram/chunk.h"
 
 #include <string.h>
 
@@ -56,26 +56,19 @@ static void write_int32(const uint64_t *rows, size_t stride, size_t n, size_t co
 /* Not inlined, so that its arithmetic stays within the guarded environment of its caller. */
 static __attribute__((noinline)) void run_ids(const struct inlay_ngram_pass *pass, size_t token, size_t end)
 {
-    const inlay_ngram *ngram = pass->input->ngram;
     const inlay_id_type type = *(const inlay_id_type *)pass->terms;
     const size_t most = inlay_ngram_chunk_tokens(pass->columns), last = pass->first_column + pass->columns;
-    const bool one_chunk = pass->columns <= INLAY_NGRAM_CHUNK;
     struct inlay_ngram_walk walk;
     struct inlay_ngram_chunk chunk;
     void (*const write)(const uint64_t *, size_t, size_t, size_t, unsigned char *, size_t) =
         type == INLAY_ID_I32 ? write_int32 : write_int64;
     inlay_ngram_walk_begin(&walk, pass->input, token, end);
-    if (one_chunk)
-        inlay_ngram_chunk_begin(&chunk, ngram, pass->moves.kernels, pass->first_column, pass->columns);
     for (size_t n; token < end; token += n) {
         unsigned char *out = pass->out + token * pass->token_stride_bytes;
         n = inlay_ngram_walk_next(&walk, most);
         for (size_t c = pass->first_column; c < last; c += chunk.call.count) {
-            if (!one_chunk)
-                inlay_ngram_chunk_begin(&chunk, ngram, pass->moves.kernels, c,
-                                        inlay_least(last - c, INLAY_NGRAM_CHUNK));
-            inlay_ngram_chunk_hash(&chunk, walk.places, n);
-            if (ngram->zero_is_none)
+            inlay_ngram_chunk_hash(&chunk, pass, c, walk.places, n);
+            if (pass->input->ngram->zero_is_none)
                 mark_none(&chunk);
             write(chunk.rows, chunk.call.rows_stride, n, chunk.call.count,
                   out + (c - pass->first_column) * inlay_id_bytes(type), pass->token_stride_bytes);

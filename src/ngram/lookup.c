@@ -37,19 +37,20 @@ static inlay_status check_table(const inlay_table *table, struct inlay_ngram_gat
 static inlay_status check_lookup_tables(const inlay_ngram *ngram, const inlay_ngram_lookup *lookup,
                                         struct inlay_ngram_gather *gather)
 {
+    const size_t first = gather->lookup.first_column, end = first + gather->lookup.columns;
     struct inlay_extent read;
     inlay_status status = INLAY_ERROR_OPTION;
     if (lookup->table_count > 0)
         status = inlay_check_array((const void *)lookup->tables, lookup->table_count, sizeof *lookup->tables, &read);
     gather->dim = 0;
-    for (size_t c = gather->first_column; c < gather->first_column + gather->columns && status == INLAY_OK; c++) {
+    for (size_t c = first; c < end && status == INLAY_OK; c++) {
         const inlay_ngram_column *column = &ngram->columns[c];
         const inlay_table *table = column->table < lookup->table_count ? lookup->tables[column->table] : NULL;
         if (column->table >= lookup->table_count)
             return INLAY_ERROR_OPTION;
         if (table == NULL)
             return INLAY_ERROR_NULL;
-        if (is_first_of_table(ngram, gather->first_column, c))
+        if (is_first_of_table(ngram, first, c))
             status = check_table(table, gather);
         gather->dim = table->dim;
         if (status == INLAY_OK && column->offset + column->modulus > table->rows)
@@ -66,27 +67,20 @@ inlay_status inlay_ngram_check_lookup(const inlay_ngram *ngram, const inlay_ngra
     if (!lookup_known(lookup))
         return INLAY_ERROR_OPTION;
     *gather = (struct inlay_ngram_gather){
-        .tables = lookup->tables,
-        .table_count = lookup->table_count,
-        .first_column = lookup->first_column,
-        .columns = lookup->columns,
-        .scale = lookup->scale,
-        .sums = lookup->combine == INLAY_NGRAM_SUM,
-        .out_type = lookup->out_type,
-        .stores = lookup->stores,
+        .lookup = *lookup,
         .tuning = lookup->tuning != NULL ? *lookup->tuning : inlay_tuning_default(),
-        .column_stride_bytes = lookup->column_stride_bytes,
+        .sums = lookup->combine == INLAY_NGRAM_SUM,
     };
-    inlay_status status = inlay_ngram_check_columns(ngram, gather->first_column, &gather->columns);
+    inlay_status status = inlay_ngram_check_columns(ngram, gather->lookup.first_column, &gather->lookup.columns);
     if (status == INLAY_OK)
         status = check_lookup_tables(ngram, lookup, gather);
     if (status != INLAY_OK)
         return status;
-    gather->row_bytes = inlay_table_row_bytes(gather->out_type, gather->dim);
+    gather->row_bytes = inlay_table_row_bytes(gather->lookup.out_type, gather->dim);
     if (gather->row_bytes == 0)
         return INLAY_ERROR_OVERFLOW;
-    if (gather->column_stride_bytes == 0)
-        gather->column_stride_bytes = gather->row_bytes;
+    if (gather->lookup.column_stride_bytes == 0)
+        gather->lookup.column_stride_bytes = gather->row_bytes;
     return INLAY_OK;
 }
 
@@ -101,15 +95,15 @@ inlay_status inlay_ngram_check_output(const struct inlay_ngram_gather *gather, c
                                       struct inlay_extent *written)
 {
     const size_t row = gather->row_bytes, across_tokens = gather->token_stride_bytes;
-    const size_t across_columns = gather->column_stride_bytes;
+    const size_t across_columns = gather->lookup.column_stride_bytes;
     size_t bytes;
     if (gather->sums)
         return inlay_check_rows(out, tokens, row, across_tokens, written);
     /* The rows of a token lie together, or else those of a column. */
-    if (bytes_of_rows(gather->columns, row, across_columns, &bytes) && bytes <= across_tokens)
+    if (bytes_of_rows(gather->lookup.columns, row, across_columns, &bytes) && bytes <= across_tokens)
         return inlay_check_rows(out, tokens, bytes, across_tokens, written);
     if (bytes_of_rows(inlay_most(tokens, 1), row, across_tokens, &bytes))
-        return inlay_check_rows(out, tokens > 0 ? gather->columns : 0, bytes, across_columns, written);
+        return inlay_check_rows(out, tokens > 0 ? gather->lookup.columns : 0, bytes, across_columns, written);
     return INLAY_ERROR_STRIDE;
 }
 
@@ -124,10 +118,12 @@ inlay_status inlay_ngram_check_tables_apart(const inlay_ngram *ngram, const stru
 {
     /* Looking at each of hundreds of extents takes longer than a token. */
     const bool near = inlay_arrays_overlap(written, &gather->arrays);
-    bool overlaps = overlaps_bytes(written, (const void *)gather->tables, gather->table_count * sizeof *gather->tables);
-    for (size_t c = gather->first_column; c < gather->first_column + gather->columns && !overlaps; c++) {
-        const inlay_table *table = gather->tables[ngram->columns[c].table];
-        if (is_first_of_table(ngram, gather->first_column, c))
+    const inlay_table *const *tables = gather->lookup.tables;
+    const size_t first = gather->lookup.first_column, end = first + gather->lookup.columns;
+    bool overlaps = overlaps_bytes(written, (const void *)tables, gather->lookup.table_count * sizeof *tables);
+    for (size_t c = first; c < end && !overlaps; c++) {
+        const inlay_table *table = tables[ngram->columns[c].table];
+        if (is_first_of_table(ngram, first, c))
             overlaps = overlaps_bytes(written, table, sizeof *table) || (near && inlay_table_overlaps(written, table));
     }
     return overlaps ? INLAY_ERROR_OVERLAP : INLAY_OK;

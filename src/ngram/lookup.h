@@ -10,15 +10,11 @@
 
 /* A lookup with every field validated. */
 struct inlay_ngram_gather {
-    const inlay_table *const *tables; /* the caller's, as are the views that they point to */
-    size_t table_count;
-    size_t first_column, columns, dim;
-    float scale;
-    bool sums; /* the rows of a token are added up; else they are written one by one */
-    inlay_element_type out_type;
-    inlay_stores stores;
+    inlay_ngram_lookup lookup; /* a copy, in which the numbers of columns and of bytes between them are what they mean;
+                                  the tables are the caller's */
     inlay_tuning tuning;
-    size_t token_stride_bytes, column_stride_bytes;
+    bool sums; /* the rows of a token are added up; else they are written one by one */
+    size_t dim, token_stride_bytes;
     size_t row_bytes;                 /* of the output */
     struct inlay_table_arrays arrays; /* from the first to the last byte of these arrays of all tables that are read */
 };

@@ -47,34 +47,27 @@ static inlay_status check_ngram_spec(const inlay_ngram_spec *spec)
 
 /* ---- Memory ----------------------------------------------------------------------------------------------------- */
 
-/* Takes room for an array, which begins on a cache line, from a piece of memory of `*used` bytes so far. */
-static size_t take(size_t *used, size_t n, size_t element_bytes)
+/* Takes room for an array at the next cache line from *at on, and moves *at behind it. */
+static void *take(uintptr_t *at, size_t n, size_t element_bytes)
 {
-    const size_t at = (*used + INLAY_CACHE_LINE - 1) / INLAY_CACHE_LINE * INLAY_CACHE_LINE;
-    *used = at + n * element_bytes;
-    return at;
+    const uintptr_t begin = (*at + INLAY_CACHE_LINE - 1) / INLAY_CACHE_LINE * INLAY_CACHE_LINE;
+    *at = begin + n * element_bytes;
+    return (void *)begin;
 }
 
-/* Where the arrays of a handle begin, counted from a cache line. */
-struct places {
-    size_t resets, masks, multipliers, columns, same_table, inverses;
-    size_t bytes; /* of all */
-};
-
-/* No size overflows: the largest, those of the bitmaps, are below 2^29 bytes. */
-static struct places find_places(const inlay_ngram_spec *spec)
+/* Sets the arrays of a handle to where they lie in memory that begins at an address. Returns the bytes that they take.
+   None overflows: the largest, those of the bitmaps, are below 2^29. */
+static size_t place_arrays(inlay_ngram *ngram, const inlay_ngram_spec *spec, uintptr_t begin)
 {
     const size_t words = (spec->vocab + 63) / 64, n = spec->column_count;
-    struct places at;
-    size_t used = 0;
-    at.multipliers = take(&used, spec->vectors * spec->length, sizeof(uint64_t));
-    at.columns = take(&used, n, sizeof(inlay_ngram_column));
-    at.same_table = take(&used, n, sizeof(uint32_t));
-    at.inverses = take(&used, n, sizeof(double));
-    at.resets = take(&used, spec->reset_count > 0 ? words : 0, sizeof(uint64_t));
-    at.masks = take(&used, spec->mask_count > 0 ? words : 0, sizeof(uint64_t));
-    at.bytes = used;
-    return at;
+    uintptr_t at = begin;
+    ngram->multipliers = take(&at, spec->vectors * spec->length, sizeof *ngram->multipliers);
+    ngram->columns = take(&at, n, sizeof *ngram->columns);
+    ngram->same_table = take(&at, n, sizeof *ngram->same_table);
+    ngram->inverses = take(&at, n, sizeof *ngram->inverses);
+    ngram->resets = spec->reset_count > 0 ? take(&at, words, sizeof *ngram->resets) : NULL;
+    ngram->masks = spec->mask_count > 0 ? take(&at, words, sizeof *ngram->masks) : NULL;
+    return at - begin;
 }
 
 /* ---- Contents of arrays ----------------------------------------------------------------------------------------- */
@@ -137,16 +130,8 @@ inlay_status inlay_ngram_create(const inlay_ngram_spec *spec, const inlay_alloca
     if (status != INLAY_OK)
         return status;
 
-    const struct places at = find_places(spec);
-    const size_t bytes = sizeof(inlay_ngram) + INLAY_CACHE_LINE + at.bytes;
-    inlay_ngram *made = memory.allocate(memory.ctx, bytes);
-    if (made == NULL)
-        return INLAY_ERROR_NO_MEMORY;
-    unsigned char *arrays = (unsigned char *)(made + 1);
-    arrays += (INLAY_CACHE_LINE - (uintptr_t)arrays % INLAY_CACHE_LINE) % INLAY_CACHE_LINE;
-    *made = (inlay_ngram){
+    inlay_ngram handle = {
         .allocator = memory,
-        .bytes = bytes,
         .vocab = spec->vocab,
         .column_count = spec->column_count,
         .length = spec->length,
@@ -154,13 +139,13 @@ inlay_status inlay_ngram_create(const inlay_ngram_spec *spec, const inlay_alloca
         .adds = spec->mix == INLAY_NGRAM_MIX_ADD,
         .zero_is_none = spec->zero_is_none != 0,
         .token_map = spec->token_map,
-        .resets = spec->reset_count > 0 ? (uint64_t *)(void *)(arrays + at.resets) : NULL,
-        .masks = spec->mask_count > 0 ? (uint64_t *)(void *)(arrays + at.masks) : NULL,
-        .multipliers = (uint64_t *)(void *)(arrays + at.multipliers),
-        .columns = (inlay_ngram_column *)(void *)(arrays + at.columns),
-        .same_table = (uint32_t *)(void *)(arrays + at.same_table),
-        .inverses = (double *)(void *)(arrays + at.inverses),
     };
+    handle.bytes = sizeof handle + INLAY_CACHE_LINE + place_arrays(&handle, spec, 0);
+    inlay_ngram *made = memory.allocate(memory.ctx, handle.bytes);
+    if (made == NULL)
+        return INLAY_ERROR_NO_MEMORY;
+    *made = handle;
+    place_arrays(made, spec, (uintptr_t)(made + 1));
     if (!copy_arrays(made, spec)) {
         inlay_ngram_destroy(made);
         return INLAY_ERROR_OPTION;

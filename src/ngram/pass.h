@@ -6,7 +6,7 @@
 #ifndef INLAY_NGRAM_PASS_H
 #define INLAY_NGRAM_PASS_H
 
-#include "ngram/chunk.h"
+#include "ngram/batch.h"
 #include "tile/moves.h"
 
 struct inlay_ngram_pass {

@@ -36,9 +36,9 @@ static void begin_sequence(struct inlay_ngram_walk *walk)
     walk->unblocked = 0;
     const struct inlay_ngram_past past = inlay_ngram_past_of(input, walk->sequence, places - before);
     for (size_t i = 0; i < past.count; i++)
-        append(walk, inlay_ngram_id(input, input->history, past.first + i));
+        append(walk, inlay_ngram_id(input, input->batch.history, past.first + i));
     for (size_t i = 0; i < before; i++)
-        append(walk, inlay_ngram_id(input, input->ids, walk->token - before + i));
+        append(walk, inlay_ngram_id(input, input->batch.ids, walk->token - before + i));
 }
 
 /* Returns the sequence of a token: the last one that begins at or before it. */
@@ -73,7 +73,7 @@ static inline __attribute__((always_inline)) bool append_ids(struct inlay_ngram_
                                                              size_t n)
 {
     const inlay_ngram *ngram = walk->input->ngram;
-    const void *ids = walk->input->ids;
+    const void *ids = walk->input->batch.ids;
     const size_t vocab = ngram->vocab, token = walk->token;
     uint32_t *words = walk->words + walk->count;
     bool blocks = false;
@@ -93,7 +93,7 @@ static inline __attribute__((always_inline)) bool append_ids(struct inlay_ngram_
 static bool append_unblocked(struct inlay_ngram_walk *walk, size_t n)
 {
     const size_t length = walk->input->ngram->length, places = length - 1;
-    const inlay_id_type type = walk->input->id_type;
+    const inlay_id_type type = walk->input->batch.id_type;
     if (walk->unblocked < places || walk->sequence_end - walk->token < n)
         return false;
     const bool blocks = type == INLAY_ID_I32   ? append_ids(walk, INLAY_ID_I32, n)
@@ -125,7 +125,7 @@ static void append_windows(struct inlay_ngram_walk *walk, size_t n)
                    inlay_first_token(sequences, walk->sequence + 1) <= walk->token);
             begin_sequence(walk);
         }
-        const uint32_t unblocked = append(walk, inlay_ngram_id(input, input->ids, walk->token));
+        const uint32_t unblocked = append(walk, inlay_ngram_id(input, input->batch.ids, walk->token));
         for (size_t s = 0; s < length; s++)
             walk->windows[s * INLAY_NGRAM_TOKENS + i] = s < unblocked ? walk->words[walk->count - 1 - s] : pad;
     }
