@@ -107,13 +107,6 @@ VEC_INLINE vec vec_set1_f16(const unsigned char *from)
     return _mm256_cvtph_ps(_mm_set1_epi16(half));
 }
 
-/* Bit i says whether the bits of lane i of a and b differ. */
-VEC_INLINE unsigned vec_differ(vec a, vec b)
-{
-    __m256i same = _mm256_cmpeq_epi32(_mm256_castps_si256(a), _mm256_castps_si256(b));
-    return ~(unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(same)) & 0xff;
-}
-
 /* a0 b0 a1 b1 ... */
 VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
 {
@@ -155,13 +148,6 @@ VEC_INLINE vec_double vec_double_select(vec_double_bits by, vec_double a, vec_do
 VEC_INLINE vec_double vec_double_differ(vec_double seen, vec_double a, vec_double b)
 {
     return _mm256_or_pd(seen, _mm256_xor_pd(a, b));
-}
-
-/* Bit i says whether any bit of lane i is set. */
-VEC_INLINE unsigned vec_double_lanes(vec_double x)
-{
-    __m256i zero = _mm256_cmpeq_epi64(_mm256_castpd_si256(x), _mm256_setzero_si256());
-    return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(zero)) ^ 15;
 }
 
 VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)

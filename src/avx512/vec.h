@@ -121,12 +121,6 @@ VEC_INLINE vec vec_set1_f16(const unsigned char *from)
     return _mm512_cvtph_ps(_mm256_set1_epi16(half));
 }
 
-/* Bit i says whether the bits of lane i of a and b differ. */
-VEC_INLINE unsigned vec_differ(vec a, vec b)
-{
-    return _mm512_cmpneq_epi32_mask(_mm512_castps_si512(a), _mm512_castps_si512(b));
-}
-
 /* a0 b0 a1 b1 ... */
 VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
 {
@@ -170,12 +164,6 @@ VEC_INLINE vec_double vec_double_differ(vec_double seen, vec_double a, vec_doubl
     enum { SEEN_OR_DIFFER = 0xf6 };
     return _mm512_castsi512_pd(_mm512_ternarylogic_epi64(_mm512_castpd_si512(seen), _mm512_castpd_si512(a),
                                                          _mm512_castpd_si512(b), SEEN_OR_DIFFER));
-}
-
-/* Bit i says whether any bit of lane i is set. */
-VEC_INLINE unsigned vec_double_lanes(vec_double x)
-{
-    return _mm512_test_epi64_mask(_mm512_castpd_si512(x), _mm512_castpd_si512(x));
 }
 
 VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)

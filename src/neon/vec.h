@@ -84,13 +84,6 @@ VEC_INLINE vec vec_set1_f16(const unsigned char *from)
     return vcvt_f32_f16(vreinterpret_f16_u16(vdup_n_u16(half)));
 }
 
-/* Bit i says whether the bits of lane i of a and b differ. */
-VEC_INLINE unsigned vec_differ(vec a, vec b)
-{
-    static const uint32_t lane_bits[VEC_LEN] = {1, 2, 4, 8};
-    return vaddvq_u32(vbicq_u32(vld1q_u32(lane_bits), vceqq_u32(vreinterpretq_u32_f32(a), vreinterpretq_u32_f32(b))));
-}
-
 /* a0 b0 a1 b1 ... */
 VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
 {

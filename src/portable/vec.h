@@ -118,15 +118,6 @@ VEC_INLINE vec vec_set1_f16(const unsigned char *from)
     return vec_from_f16(vec_bits_set1(half));
 }
 
-/* Bit i says whether the bits of lane i of a and b differ. */
-VEC_INLINE unsigned vec_differ(vec a, vec b)
-{
-    const vec_bits lane_bits = {1, 2, 4, 8};
-    const vec_double_bits two = (vec_double_bits)((vec_bits)((vec_bits)a != (vec_bits)b) & lane_bits);
-    const uint64_t both = two[0] | two[1];
-    return (unsigned)(both | both >> 32);
-}
-
 /* a0 b0 a1 b1 ... */
 VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
 {

@@ -57,11 +57,4 @@ VEC_INLINE vec_bytes vec_load_u4_halves(const unsigned char *from, size_t first)
     return first < 8 ? bytes & 15 : bytes >> 4;
 }
 
-/* Bit i says whether any bit of lane i is set. */
-VEC_INLINE unsigned vec_double_lanes(vec_double x)
-{
-    const vec_double_bits bits = (vec_double_bits)x;
-    return (unsigned)(bits[0] != 0) | (unsigned)(bits[1] != 0) << 1;
-}
-
 #endif

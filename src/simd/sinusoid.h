@@ -236,19 +236,32 @@ VEC_INLINE bool sinusoid_tests(inlay_element_type type)
     return type == INLAY_F32 && VEC_FMA_ONCE;
 }
 
-/* Returns a word whose bit i says whether value i is undecided: by the rounding test, or where v - E and v + E differ
-   when rounded; E = 2e exceeds e by more than rounding these sums adds, as e is more than u |v|. */
-VEC_INLINE uint32_t sinusoid_undecided(struct sinusoid_values v, inlay_element_type type)
+/* Returns the bits in which v - E and v + E differ when rounded. Values are undecided where any do: E = 2e exceeds e by
+   more than rounding these sums adds, as e is more than u |v|. */
+VEC_INLINE vec_bits sinusoid_difference(struct sinusoid_values v, inlay_element_type type)
 {
-    if (sinusoid_tests(type)) {
-        const vec_double none = vec_double_set1(0);
-        uint32_t low = vec_double_lanes(sinusoid_test(none, v.low, sinusoid_low_bound(v)));
-        return low | (uint32_t)vec_double_lanes(sinusoid_test(none, v.high, sinusoid_high_bound(v))) << VEC_DOUBLES;
-    }
     vec_double low_bound = sinusoid_low_bound(v), high_bound = sinusoid_high_bound(v);
     vec above = sinusoid_cast(v.low + low_bound, v.high + high_bound, type);
     vec below = sinusoid_cast(v.low - low_bound, v.high - high_bound, type);
-    return vec_differ(above, below);
+    return (vec_bits)above ^ (vec_bits)below;
+}
+
+/* Returns a word whose bit i says whether value i is undecided. Rarely called. */
+VEC_INLINE uint32_t sinusoid_undecided(struct sinusoid_values v, inlay_element_type type)
+{
+    uint32_t undecided = 0;
+    if (sinusoid_tests(type)) {
+        const vec_double none = {0};
+        const vec_double_bits low = (vec_double_bits)sinusoid_test(none, v.low, sinusoid_low_bound(v));
+        const vec_double_bits high = (vec_double_bits)sinusoid_test(none, v.high, sinusoid_high_bound(v));
+        for (size_t i = 0; i < VEC_DOUBLES; i++)
+            undecided |= (uint32_t)(low[i] != 0) << i | (uint32_t)(high[i] != 0) << (i + VEC_DOUBLES);
+    } else {
+        const vec_bits difference = sinusoid_difference(v, type);
+        for (size_t i = 0; i < VEC_LEN; i++)
+            undecided |= (uint32_t)(difference[i] != 0) << i;
+    }
+    return undecided;
 }
 
 /* Returns whether any value is undecided: by one test for all of them if there is one, since it hardly ever finds any.
@@ -256,12 +269,12 @@ VEC_INLINE uint32_t sinusoid_undecided(struct sinusoid_values v, inlay_element_t
 VEC_INLINE bool sinusoid_any_undecided(struct sinusoid_values sin, struct sinusoid_values cos, inlay_element_type type)
 {
     if (!sinusoid_tests(type))
-        return (sinusoid_undecided(sin, type) | sinusoid_undecided(cos, type)) != 0;
-    vec_double seen = sinusoid_test(vec_double_set1(0), sin.low, sinusoid_low_bound(sin));
+        return vec_bits_test(sinusoid_difference(sin, type) | sinusoid_difference(cos, type), UINT32_MAX);
+    vec_double seen = sinusoid_test((vec_double){0}, sin.low, sinusoid_low_bound(sin));
     seen = sinusoid_test(seen, sin.high, sinusoid_high_bound(sin));
     seen = sinusoid_test(seen, cos.low, sinusoid_low_bound(cos));
     seen = sinusoid_test(seen, cos.high, sinusoid_high_bound(cos));
-    return vec_double_lanes(seen) != 0;
+    return vec_bits_test((vec_bits)seen, UINT32_MAX);
 }
 
 /* Stores the first n values of a vector, all of it where n reaches beyond; nothing for n = 0. */
