@@ -113,14 +113,6 @@ VEC_INLINE vec vec_load_u4(const unsigned char *from)
     return vec_from_bits(vec_bits_of_bytes((vec_bytes)_mm_and_si128(both, _mm_set1_epi8(15))));
 }
 
-/* One float16 in all lanes. */
-VEC_INLINE vec vec_set1_f16(const unsigned char *from)
-{
-    short half;
-    memcpy(&half, from, sizeof half);
-    return _mm512_cvtph_ps(_mm256_set1_epi16(half));
-}
-
 /* a0 b0 a1 b1 ... */
 VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
 {

@@ -76,14 +76,6 @@ VEC_INLINE vec vec_load_u4(const unsigned char *from)
     return vec_from_bits(vec_bits_of_bytes(vzip1_u8(vand_u8(bytes, vdup_n_u8(15)), vshr_n_u8(bytes, 4))));
 }
 
-/* One float16 in all lanes. */
-VEC_INLINE vec vec_set1_f16(const unsigned char *from)
-{
-    uint16_t half;
-    memcpy(&half, from, sizeof half);
-    return vcvt_f32_f16(vreinterpret_f16_u16(vdup_n_u16(half)));
-}
-
 /* a0 b0 a1 b1 ... */
 VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
 {

@@ -110,14 +110,6 @@ VEC_INLINE vec vec_load_e4m3(const unsigned char *from)
     return vec_from_f16((bytes & 0x80) << 8 | magnitude << 7 | ((magnitude + 1) & 0x80) << 7);
 }
 
-/* One float16 in all lanes. */
-VEC_INLINE vec vec_set1_f16(const unsigned char *from)
-{
-    uint16_t half;
-    memcpy(&half, from, sizeof half);
-    return vec_from_f16(vec_bits_set1(half));
-}
-
 /* a0 b0 a1 b1 ... */
 VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
 {

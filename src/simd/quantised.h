@@ -106,6 +106,15 @@ VEC_INLINE bool quantised_whole(inlay_element_type type)
 
 /* ---- What columns share ----------------------------------------------------------------------------------------- */
 
+/* Returns one float16 in all lanes, as floats. */
+VEC_INLINE vec quantised_half(const unsigned char *from)
+{
+    uint16_t half;
+    memcpy(&half, from, sizeof half);
+    const vec_half_bits halves = (vec_half_bits){0} + half;
+    return vec_load_f16((const unsigned char *)&halves);
+}
+
 /* Adds 256 times a factor, so that its product with a number that is read as 2^-8 of what it is has one rounding. */
 VEC_INLINE void quantised_small_factor(struct quantised_terms *terms, float factor)
 {
@@ -140,8 +149,8 @@ VEC_INLINE struct quantised_terms quantised_row_terms(inlay_element_type type, c
         terms.bias = vec_set1(vec_one(row->scales + 4));
         break;
     case INLAY_U4_ROWWISE:
-        terms.factor = vec_set1_f16(row->scales);
-        terms.bias = vec_set1_f16(row->scales + 2);
+        terms.factor = quantised_half(row->scales);
+        terms.bias = quantised_half(row->scales + 2);
         break;
     case INLAY_E4M3:
         quantised_small_factor(&terms, vec_one(row->scales));
@@ -165,8 +174,8 @@ VEC_INLINE void quantised_scale_and_least(struct quantised_terms *terms, const u
     const bool first = j < 4;
     const int scale = first ? b[j] & 63 : (b[j + 4] & 15) | (b[j - 4] >> 6 << 4);
     const int least = first ? b[j + 4] & 63 : b[j + 4] >> 4 | b[j] >> 6 << 4;
-    terms->factor = vec_set1_f16(superblock) * vec_set1((float)scale);
-    terms->bias = vec_set1_f16(superblock + 2) * vec_set1(-(float)least);
+    terms->factor = quantised_half(superblock) * vec_set1((float)scale);
+    terms->bias = quantised_half(superblock + 2) * vec_set1(-(float)least);
 }
 
 /* Returns the row's terms with those that belong to one block. */
@@ -177,14 +186,14 @@ VEC_INLINE struct quantised_terms quantised_block_terms(inlay_element_type type,
     switch (type) {
     case INLAY_Q4_1:
     case INLAY_Q5_1:
-        terms.bias = vec_set1_f16(at + 2);
-        terms.factor = vec_set1_f16(at);
+        terms.bias = quantised_half(at + 2);
+        terms.factor = quantised_half(at);
         break;
     case INLAY_Q8_0:
     case INLAY_Q4_0:
     case INLAY_Q5_0:
     case INLAY_IQ4_NL:
-        terms.factor = vec_set1_f16(at);
+        terms.factor = quantised_half(at);
         break;
     case INLAY_MXFP4:
         terms.factor = quantised_mxfp4_scale(at[0]);
@@ -236,9 +245,9 @@ VEC_INLINE struct quantised_terms quantised_half_terms(inlay_element_type type, 
     if (type == INLAY_NVFP4)
         terms.factor = quantised_nvfp4_scale(at[block % 2 * 2 + half]);
     if (type == INLAY_Q3_K)
-        terms.factor = vec_set1_f16(at + 108) * vec_set1((float)quantised_q3_k_scale(at + 96, block % 8 * 2 + half));
+        terms.factor = quantised_half(at + 108) * vec_set1((float)quantised_q3_k_scale(at + 96, block % 8 * 2 + half));
     if (type == INLAY_Q6_K)
-        terms.factor = vec_set1_f16(at + 208) * vec_set1((float)(signed char)at[192 + block % 8 * 2 + half]);
+        terms.factor = quantised_half(at + 208) * vec_set1((float)(signed char)at[192 + block % 8 * 2 + half]);
     return terms;
 }
 
