@@ -214,6 +214,25 @@ struct inlay_kernels {
     bool prefetches; /* it prefetches the rows in `next` of a tile */
 };
 
+/* Embeds one float32 row in floats: row * scale, plus a position unless that is null. `out` may be the row. */
+static inline void inlay_embed_floats(const struct inlay_kernels *kernels, const unsigned char *row,
+                                      const unsigned char *position, unsigned char *out, size_t columns, float scale,
+                                      bool stream)
+{
+    const struct inlay_embed_tile tile = {
+        .type = INLAY_F32,
+        .out_type = INLAY_F32,
+        .rows = &row,
+        .positions = position != NULL ? &position : NULL,
+        .out = &out,
+        .count = 1,
+        .columns = columns,
+        .scale = scale,
+        .stream = stream,
+    };
+    kernels->embed(&tile);
+}
+
 extern const struct inlay_kernels inlay_kernels_scalar;
 extern const struct inlay_kernels inlay_kernels_avx2;
 extern const struct inlay_kernels inlay_kernels_avx512;

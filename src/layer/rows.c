@@ -144,20 +144,9 @@ static void write_zeros(const struct inlay_kernels *kernels, float scale, const 
     enum { COLUMNS = 256 };
     static const float zeros[COLUMNS];
     for (size_t column = 0; column < columns; column += COLUMNS) {
-        const unsigned char *row = (const unsigned char *)zeros;
         const unsigned char *term = position != NULL ? position + column * sizeof(float) : NULL;
-        unsigned char *to = out + column * sizeof(float);
-        const struct inlay_embed_tile tile = {
-            .type = INLAY_F32,
-            .out_type = INLAY_F32,
-            .rows = &row,
-            .positions = term != NULL ? &term : NULL,
-            .out = &to,
-            .count = 1,
-            .columns = inlay_least(columns - column, COLUMNS),
-            .scale = scale,
-        };
-        kernels->embed(&tile);
+        inlay_embed_floats(kernels, (const unsigned char *)zeros, term, out + column * sizeof(float),
+                           inlay_least(columns - column, COLUMNS), scale, false);
     }
 }
 

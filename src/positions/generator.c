@@ -152,16 +152,7 @@ static void write_sum(const struct inlay_generator *generator, const struct inla
     /* The distance is signed, since cosines can come before sines. */
     ptrdiff_t from_sines = to - tile->sin_out - (ptrdiff_t)(row * tile->out_stride_bytes);
     const unsigned char *token = tile->tokens[row] + ((ptrdiff_t)tile->sin_at + from_sines);
-    const unsigned char *entry = (const unsigned char *)&bits;
-    struct inlay_embed_tile sum = {.type = INLAY_F32,
-                                   .out_type = INLAY_F32,
-                                   .rows = &token,
-                                   .positions = &entry,
-                                   .out = &to,
-                                   .count = 1,
-                                   .columns = 1,
-                                   .scale = tile->scale};
-    generator->kernels->embed(&sum);
+    inlay_embed_floats(generator->kernels, token, (const unsigned char *)&bits, to, 1, tile->scale, false);
 }
 
 /* Writes the exact sine or cosine of pair i, if it has a column. */
@@ -292,24 +283,6 @@ static void generate(struct inlay_generator *generator, const struct inlay_place
     }
 }
 
-/* Writes n floats times a scale, with non-temporal stores if `stream` and the ISA has them. Both addresses may be the
-   same. */
-static void copy_floats(const struct inlay_kernels *kernels, const unsigned char *from, unsigned char *to, size_t n,
-                        float scale, bool stream)
-{
-    struct inlay_embed_tile tile = {
-        .type = INLAY_F32,
-        .out_type = INLAY_F32,
-        .rows = &from,
-        .out = &to,
-        .count = 1,
-        .columns = n,
-        .scale = scale,
-        .stream = stream,
-    };
-    kernels->embed(&tile);
-}
-
 /* Rounds n floats to a 16-bit type in place. */
 static void cast_floats(unsigned char *row, size_t n, inlay_element_type type)
 {
@@ -327,7 +300,7 @@ void inlay_generator_rows(struct inlay_generator *generator, const struct inlay_
     for (size_t row = 0; row < n; row++) {
         unsigned char *at = out + row * stride_bytes;
         if (scale != 1)
-            copy_floats(generator->kernels, at, at, placement->columns, scale, false);
+            inlay_embed_floats(generator->kernels, at, NULL, at, placement->columns, scale, false);
         if (generator->type != generator->computed)
             cast_floats(at, placement->columns, generator->type);
     }
@@ -374,7 +347,7 @@ static __attribute__((noinline)) void fill_through_buffer(struct inlay_generator
                 const unsigned char *from = buffer[row] + piece.run[i].at * element;
                 unsigned char *to = out + (done + row) * out_stride_bytes + piece.run[i].first * element;
                 if (generator->type == INLAY_F32)
-                    copy_floats(generator->kernels, from, to, piece.run[i].count, 1, stream);
+                    inlay_embed_floats(generator->kernels, from, NULL, to, piece.run[i].count, 1, stream);
                 else
                     memcpy(to, from, piece.run[i].count * element);
             }
@@ -403,6 +376,6 @@ void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinuso
     } while (first < sinusoid->pairs);
     for (size_t row = 0; row < n && recipe && !buffered && sinusoid->float_amplitude != 1; row++) {
         unsigned char *at = out + row * out_stride_bytes;
-        copy_floats(kernels, at, at, sinusoid->dim, sinusoid->float_amplitude, false);
+        inlay_embed_floats(kernels, at, NULL, at, sinusoid->dim, sinusoid->float_amplitude, false);
     }
 }
