@@ -4,6 +4,8 @@
  */
 #include "table/view.h"
 
+#include "base/least.h"
+
 #include <string.h>
 
 /* What one row takes in each array of its table. */
@@ -21,12 +23,6 @@ static struct row_sizes sizes_of(const inlay_table *table)
         .scale_bytes = inlay_row_scale_bytes(table),
         .zeros = table->group > 0 ? table->dim / table->group : 0,
     };
-}
-
-/* Returns the arrays of a table that is not in extents. */
-static inlay_table_extent only_extent(const inlay_table *table)
-{
-    return (inlay_table_extent){table->data, table->scales, table->zeros, 0};
 }
 
 /* Checks that `rows` rows have the arrays that their type has, and finds the bytes of these; `arrays` is empty before.
@@ -50,11 +46,13 @@ check_table_arrays(const inlay_table *table, const struct row_sizes *sizes, cons
     return inlay_check_array(extent->zeros, bytes, 1, &arrays->zeros);
 }
 
-/* Returns how many rows extent i has. */
-static size_t rows_of_extent(const inlay_table *table, size_t i)
+/* Checks extent i of a table, or the arrays of one that has no extents, likewise. */
+static inline __attribute__((always_inline)) inlay_status
+check_extent(const inlay_table *table, const struct row_sizes *sizes, size_t i, struct inlay_table_arrays *arrays)
 {
+    const inlay_table_extent extent = table->extents != NULL ? table->extents[i] : inlay_extent_of(table, 0);
     const size_t end = i + 1 < table->extent_count ? table->extents[i + 1].first_row : table->rows;
-    return end - table->extents[i].first_row;
+    return check_table_arrays(table, sizes, &extent, end - extent.first_row, arrays);
 }
 
 /* Returns whether each extent has rows, all of them those of the table, and as many as extent_rows says. */
@@ -84,7 +82,7 @@ static __attribute__((noinline)) inlay_status check_extents(const inlay_table *t
         status = INLAY_ERROR_SHAPE;
     for (size_t i = 0; i < table->extent_count && status == INLAY_OK; i++) {
         struct inlay_table_arrays one = {0};
-        status = check_table_arrays(table, sizes, &table->extents[i], rows_of_extent(table, i), &one);
+        status = check_extent(table, sizes, i, &one);
         if (status == INLAY_OK && (table->extents[i].zeros != NULL) != inlay_has_zeros(table))
             status = INLAY_ERROR_OPTION;
         inlay_reach_over(&arrays->data, one.data);
@@ -110,13 +108,8 @@ inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_arra
     const struct row_sizes sizes = sizes_of(table);
     if (sizes.data_bytes == 0)
         return INLAY_ERROR_OVERFLOW;
-    inlay_status status;
-    if (table->extents != NULL || table->extent_count > 0 || table->extent_rows > 0) {
-        status = check_extents(table, &sizes, arrays);
-    } else {
-        const inlay_table_extent only = only_extent(table);
-        status = check_table_arrays(table, &sizes, &only, table->rows, arrays);
-    }
+    const bool in_extents = table->extents != NULL || table->extent_count > 0 || table->extent_rows > 0;
+    inlay_status status = in_extents ? check_extents(table, &sizes, arrays) : check_extent(table, &sizes, 0, arrays);
     if (status != INLAY_OK)
         return status;
     /* In a vocabulary beyond INT64_MAX negative ids would pass for large ones. */
@@ -132,17 +125,12 @@ inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_arra
 bool inlay_table_overlaps(struct inlay_extent a, const inlay_table *table)
 {
     const struct row_sizes sizes = sizes_of(table);
-    if (table->extents == NULL) {
-        const inlay_table_extent only = only_extent(table);
-        struct inlay_table_arrays arrays = {0};
-        check_table_arrays(table, &sizes, &only, table->rows, &arrays);
-        return inlay_arrays_overlap(a, &arrays);
-    }
     const struct inlay_extent extents = {(uintptr_t)table->extents, (uintptr_t)(table->extents + table->extent_count)};
     bool overlaps = inlay_extents_overlap(a, extents);
-    for (size_t i = 0; i < table->extent_count && !overlaps; i++) {
+    const size_t count = inlay_most(table->extent_count, 1);
+    for (size_t i = 0; i < count && !overlaps; i++) {
         struct inlay_table_arrays arrays = {0};
-        check_table_arrays(table, &sizes, &table->extents[i], rows_of_extent(table, i), &arrays);
+        check_extent(table, &sizes, i, &arrays);
         overlaps = inlay_arrays_overlap(a, &arrays);
     }
     return overlaps;
