@@ -18,8 +18,8 @@ const struct inlay_row_format inlay_row_formats[INLAY_ELEMENT_TYPES] = {
                                .log2_columns = 1,
                                .block_bytes = 1,
                                .scales = INLAY_SCALES_PER_GROUP},
-    [INLAY_Q8_0] = {{"q8_0", "Q8_0"}, .log2_columns = 5, .block_bytes = 34, .whole_blocks = true},
-    [INLAY_Q4_0] = {{"q4_0", "Q4_0"}, .log2_columns = 5, .block_bytes = 18, .whole_blocks = true},
+    [INLAY_Q8_0] = {{"q8_0", "Q8_0"}, .log2_columns = 5, .block_bytes = 34},
+    [INLAY_Q4_0] = {{"q4_0", "Q4_0"}, .log2_columns = 5, .block_bytes = 18},
     [INLAY_E4M3] = {{"e4m3", "F8_E4M3", "fp8", "e4m3fn", "fp8_e4m3", "fp8_e4m3fn", "float8_e4m3fn"},
                     .block_bytes = 1,
                     .scales = INLAY_SCALES_PER_ROW,
@@ -27,18 +27,17 @@ const struct inlay_row_format inlay_row_formats[INLAY_ELEMENT_TYPES] = {
     [INLAY_E4M3_E8M0] = {{"e4m3_e8m0", "MXFP8"},
                          .log2_columns = 5,
                          .block_bytes = 32,
-                         .whole_blocks = true,
                          .scales = INLAY_SCALES_PER_BLOCK},
-    [INLAY_Q4_1] = {{"q4_1", "Q4_1"}, .log2_columns = 5, .block_bytes = 20, .whole_blocks = true},
-    [INLAY_Q5_0] = {{"q5_0", "Q5_0"}, .log2_columns = 5, .block_bytes = 22, .whole_blocks = true},
-    [INLAY_Q5_1] = {{"q5_1", "Q5_1"}, .log2_columns = 5, .block_bytes = 24, .whole_blocks = true},
-    [INLAY_IQ4_NL] = {{"iq4_nl", "IQ4_NL"}, .log2_columns = 5, .block_bytes = 18, .whole_blocks = true},
-    [INLAY_MXFP4] = {{"mxfp4", "MXFP4"}, .log2_columns = 5, .block_bytes = 17, .whole_blocks = true},
-    [INLAY_NVFP4] = {{"nvfp4", "NVFP4"}, .log2_columns = 6, .block_bytes = 36, .whole_blocks = true},
-    [INLAY_Q3_K] = {{"q3_k", "Q3_K"}, .log2_columns = 8, .block_bytes = 110, .whole_blocks = true},
-    [INLAY_Q4_K] = {{"q4_k", "Q4_K"}, .log2_columns = 8, .block_bytes = 144, .whole_blocks = true},
-    [INLAY_Q5_K] = {{"q5_k", "Q5_K"}, .log2_columns = 8, .block_bytes = 176, .whole_blocks = true},
-    [INLAY_Q6_K] = {{"q6_k", "Q6_K"}, .log2_columns = 8, .block_bytes = 210, .whole_blocks = true},
+    [INLAY_Q4_1] = {{"q4_1", "Q4_1"}, .log2_columns = 5, .block_bytes = 20},
+    [INLAY_Q5_0] = {{"q5_0", "Q5_0"}, .log2_columns = 5, .block_bytes = 22},
+    [INLAY_Q5_1] = {{"q5_1", "Q5_1"}, .log2_columns = 5, .block_bytes = 24},
+    [INLAY_IQ4_NL] = {{"iq4_nl", "IQ4_NL"}, .log2_columns = 5, .block_bytes = 18},
+    [INLAY_MXFP4] = {{"mxfp4", "MXFP4"}, .log2_columns = 5, .block_bytes = 17},
+    [INLAY_NVFP4] = {{"nvfp4", "NVFP4"}, .log2_columns = 6, .block_bytes = 36},
+    [INLAY_Q3_K] = {{"q3_k", "Q3_K"}, .log2_columns = 8, .block_bytes = 110},
+    [INLAY_Q4_K] = {{"q4_k", "Q4_K"}, .log2_columns = 8, .block_bytes = 144},
+    [INLAY_Q5_K] = {{"q5_k", "Q5_K"}, .log2_columns = 8, .block_bytes = 176},
+    [INLAY_Q6_K] = {{"q6_k", "Q6_K"}, .log2_columns = 8, .block_bytes = 210},
 };
 
 const float inlay_unit_scale = 1;
@@ -86,7 +85,7 @@ size_t inlay_table_row_bytes(inlay_element_type type, size_t dim)
     const size_t blocks = dim >> format->log2_columns;
     const bool rest = blocks << format->log2_columns != dim;
     size_t bytes;
-    if ((rest && format->whole_blocks) || __builtin_mul_overflow(blocks + rest, format->block_bytes, &bytes) ||
+    if ((rest && format->log2_columns > 1) || __builtin_mul_overflow(blocks + rest, format->block_bytes, &bytes) ||
         __builtin_add_overflow(bytes, format->scale_bytes, &bytes))
         return 0;
     return bytes;

@@ -19,8 +19,7 @@ enum inlay_scales {
 /* How rows of a type lie in memory: blocks of columns, then scales. A new type is one entry in the table of these. */
 struct inlay_row_format {
     const char *names[8]; /* as inlay_element_type_name() returns them. "int4" and "float8_e4m3" are several types */
-    unsigned char log2_columns, block_bytes; /* of a block */
-    bool whole_blocks;                       /* dim must be a multiple of a block's columns */
+    unsigned char log2_columns, block_bytes; /* of a block. Rows of larger ones than of 2 columns have whole blocks */
     enum inlay_scales scales;
     unsigned char scale_bytes; /* of INLAY_SCALES_IN_ROW */
     bool optional;             /* the array of scales may be null: they are 1 */

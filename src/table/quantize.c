@@ -35,16 +35,11 @@ static void quantize_f32(const struct row *row)
     memcpy(row->to, row->from, row->dim * sizeof(float));
 }
 
-static void quantize_f16(const struct row *row)
+static void quantize_halves(const struct row *row)
 {
+    uint16_t (*const convert)(uint32_t bits) = row->type == INLAY_F16 ? any_float_to_f16 : any_float_to_bf16;
     for (size_t i = 0; i < row->dim; i++)
-        put_half(row->to, i, any_float_to_f16(bits_at(row->from, i)));
-}
-
-static void quantize_bf16(const struct row *row)
-{
-    for (size_t i = 0; i < row->dim; i++)
-        put_half(row->to, i, any_float_to_bf16(bits_at(row->from, i)));
+        put_half(row->to, i, convert(bits_at(row->from, i)));
 }
 
 /* Returns the scale of a row whose largest magnitude becomes `steps`, and stores it; 1 if the table has no scales. */
@@ -184,8 +179,8 @@ static const struct {
     uint32_t limit, unscaled_limit;
 } types[INLAY_ELEMENT_TYPES] = {
     [INLAY_F32] = {.row = quantize_f32, .limit = ANY},
-    [INLAY_F16] = {.row = quantize_f16, .limit = ANY},
-    [INLAY_BF16] = {.row = quantize_bf16, .limit = ANY},
+    [INLAY_F16] = {.row = quantize_halves, .limit = ANY},
+    [INLAY_BF16] = {.row = quantize_halves, .limit = ANY},
     [INLAY_I8] = {.row = quantize_i8, .limit = BITS_STEPS, .unscaled_limit = BITS_127},
     [INLAY_I8_INVERSE] = {.row = quantize_i8_inverse, .limit = BITS_STEPS},
     [INLAY_U8_ROWWISE] = {.row = quantize_u8_rowwise, .limit = BITS_STEPS},

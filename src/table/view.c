@@ -98,7 +98,7 @@ inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_arra
     if (!inlay_struct_known(table, sizeof *table) || table->type < INLAY_F32 || table->type >= INLAY_ELEMENT_TYPES)
         return INLAY_ERROR_OPTION;
     const struct inlay_row_format *format = &inlay_row_formats[table->type];
-    if (table->dim == 0 || (format->whole_blocks && table->dim % ((size_t)1 << format->log2_columns) != 0))
+    if (table->dim == 0 || (format->log2_columns > 1 && table->dim % ((size_t)1 << format->log2_columns) != 0))
         return INLAY_ERROR_SHAPE;
     const bool grouped = format->scales == INLAY_SCALES_PER_GROUP;
     if (grouped ? table->group != 32 && table->group != 64 && table->group != 128 : table->group != 0)
