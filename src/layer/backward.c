@@ -197,11 +197,6 @@ static inlay_status check_targets(const inlay_layer *layer, const inlay_gradient
     return status;
 }
 
-static size_t tokens_of(const struct inlay_work *work)
-{
-    return work->batch.offsets != NULL ? work->batch.length : work->batch.sequences * work->batch.length;
-}
-
 /* Checks that no table of gradients overlaps another one or anything that the call reads. */
 static inlay_status check_overlaps(const inlay_layer *layer, const struct inlay_work *work,
                                    const struct inlay_extent extents[TABLES])
@@ -209,7 +204,7 @@ static inlay_status check_overlaps(const inlay_layer *layer, const struct inlay_
     struct inlay_extent from;
     inlay_status status = inlay_check_rows(work->out, work->rows, work->row_bytes, work->out_stride_bytes, &from);
     for (int i = 0; i < TABLES && status == INLAY_OK; i++) {
-        status = inlay_check_reads(layer, &work->batch, tokens_of(work), extents[i]);
+        status = inlay_check_reads(layer, &work->batch, inlay_tokens_of(work), extents[i]);
         bool overlaps = inlay_extents_overlap(extents[i], from);
         for (int j = 0; j < i; j++)
             overlaps = overlaps || inlay_extents_overlap(extents[i], extents[j]);
@@ -223,11 +218,7 @@ static inlay_status check_overlaps(const inlay_layer *layer, const struct inlay_
 static size_t parts_of(const struct inlay_work *work, const inlay_executor *executor)
 {
     const size_t most = inlay_most(work->tokens->dim / PART_COLUMNS, 1);
-    const bool pooled = work->spec->pooling != INLAY_POOLING_NONE; /* then many tokens take the row of their sequence */
-    size_t bytes;
-    if (__builtin_mul_overflow(pooled ? tokens_of(work) : work->rows, work->row_bytes, &bytes))
-        bytes = SIZE_MAX;
-    const size_t parts = inlay_least(inlay_parts(executor, bytes), most);
+    const size_t parts = inlay_least(inlay_parts(executor, inlay_bytes_of(work)), most);
     return executor != NULL ? inlay_least(parts, executor->threads) : 1;
 }
 

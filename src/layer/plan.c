@@ -176,16 +176,10 @@ static void choose_parts(struct inlay_plan *plan, const struct inlay_work *work,
 void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor)
 {
     const inlay_layer_spec *spec = work->spec;
-    const bool pooled = spec->pooling != INLAY_POOLING_NONE, padded = work->batch.padded_length > 0;
-    /* Pooled rows are few, and the rows that they are made of are many: their bytes may exceed the address space. */
-    const size_t tokens = work->batch.offsets != NULL ? work->batch.length : work->batch.sequences * work->batch.length;
-    size_t all_bytes;
-    if (__builtin_mul_overflow(pooled ? tokens : work->rows, work->row_bytes, &all_bytes))
-        all_bytes = SIZE_MAX;
-
+    const size_t all_bytes = inlay_bytes_of(work);
     plan->moves.kernels = inlay_dispatch();
     plan->moves.options = (struct inlay_options){.prefetch = {INLAY_PREFETCH_NONE, INLAY_PREFETCH_NONE}};
-    plan->length = padded ? work->batch.padded_length : work->longest;
+    plan->length = work->batch.padded_length > 0 ? work->batch.padded_length : work->longest;
     plan->read_quarters = 0;
     const bool in_memory = spec->sinusoid == NULL || work->positions_end <= spec->positions->rows;
     choose_stores(plan, work);

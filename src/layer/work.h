@@ -62,6 +62,23 @@ static inline unsigned char *inlay_out_of(const struct inlay_work *work, struct 
     return work->out + row * work->out_stride_bytes;
 }
 
+/* The tokens of all sequences. */
+static inline size_t inlay_tokens_of(const struct inlay_work *work)
+{
+    return work->batch.offsets != NULL ? work->batch.length : work->batch.sequences * work->batch.length;
+}
+
+/* The bytes of all rows of the output; of pooled ones, which are few, those of the many rows that they are made of,
+   which may exceed the address space. */
+static inline size_t inlay_bytes_of(const struct inlay_work *work)
+{
+    const bool pooled = work->spec->pooling != INLAY_POOLING_NONE;
+    size_t bytes;
+    if (__builtin_mul_overflow(pooled ? inlay_tokens_of(work) : work->rows, work->row_bytes, &bytes))
+        bytes = SIZE_MAX;
+    return bytes;
+}
+
 /* Whether dropout is applied. Looks at the bits, as a comparison can raise an exception in the caller's environment. */
 static inline bool inlay_drops(const struct inlay_work *work)
 {
