@@ -135,10 +135,8 @@ static inlay_layer *make_layer(const inlay_table *of)
 /* Begins with figures of no CPU in particular, so that those of this one do not matter. */
 static void fix_cpu(void)
 {
-    static const struct inlay_cpu cpu = {.stream_bytes = 1 << 20,
-                                         .compute_bytes = 1 << 20,
-                                         .short_rows = INLAY_PREFETCH_L2_BESIDE_8,
-                                         .long_rows = INLAY_PREFETCH_L2_BESIDE_2};
+    static const struct inlay_cpu cpu = {
+        .compute_bytes = 1 << 20, .short_rows = INLAY_PREFETCH_L2_BESIDE_8, .long_rows = INLAY_PREFETCH_L2_BESIDE_2};
     atomic_store(&inlay_cpu_found, &cpu);
     atomic_store(&inlay_l2_found, (size_t)1 << 20);
 }

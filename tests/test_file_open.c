@@ -344,6 +344,8 @@ START_TEST(indexes)
                  INLAY_FILE_ERROR_DUPLICATE, "y", "twice at byte 20");
     refuse_index("{\"weight_map\":{\"a\":\"2.safetensors\",\"b\":\"2.safetensors\"}}", INLAY_FILE_ERROR_MISSING, "a",
                  "not in 2.safetensors");
+    refuse_index("{\"weight_map\":{\"a\":\"2.safetensors\",\"b\":\"1.safetensors\"}}", INLAY_FILE_ERROR_MISSING, "b",
+                 "not in 1.safetensors");
     refuse_index("{\"weight_map\":{\"c\":\"1.safetensors\"}}", INLAY_FILE_ERROR_MISSING, "c", "not in 1.safetensors");
     refuse_index("{\"weight_map\":{\"a\":\"1.safetensors\",\"x\":\"3.safetensors\"}}", INLAY_FILE_ERROR_DUPLICATE, "a",
                  "two tensors");

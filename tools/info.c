@@ -106,13 +106,10 @@ static int print_defaults(size_t dim)
     inlay_sinusoid_destroy(sinusoid);
 
     const inlay_tuning tuning = inlay_tuning_default();
-    const inlay_tuning_source source = inlay_tuning_default_source();
     printf("layer     of dim %zu, by default:\n", dim);
     printf("  cached_positions  %zu rows of sinusoids, %zu bytes\n", cached / (dim * sizeof(float)), cached);
-    if (!source.learns_stores)
-        printf("  stream_bytes      %zu: larger outputs are written by non-temporal stores\n", tuning.stream_bytes);
-    else
-        puts("  stream_bytes      none: a layer times both kinds of stores for outputs of 4 MiB and more");
+    printf("  stream_bytes      %zu: larger outputs are written by non-temporal stores until a layer has timed both\n",
+           tuning.stream_bytes);
     if (tuning.compute_bytes == SIZE_MAX)
         puts("  compute_bytes     none: cached positions are always read");
     else

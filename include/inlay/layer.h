@@ -102,22 +102,19 @@ typedef struct inlay_tuning {
 
 /**
  * Returns what layers begin with that have no tuning of their own: what was measured on CPUs of this kind, or what
- * loses least on all that were measured. stream_bytes is the size at which a call and one read of its output by its
- * consumer take equally long with both kinds of stores. Chooses the ISA as inlay_init() does.
+ * loses least on all that were measured. Layers learn stream_bytes and prefetch, and compute_bytes where
+ * positions are cached. Chooses the ISA as inlay_init() does.
  */
 INLAY_API inlay_tuning inlay_tuning_default(void);
 
 /** What is known of this CPU. */
 typedef struct inlay_tuning_source {
-    size_t size;            /**< sizeof(inlay_tuning_source) */
-    const char *measured;   /**< the kind of CPU that was measured, such as "AMD Zen 4"; null: not this one */
-    size_t l1_bytes;        /**< data cache of a core, as an x86-64 CPU reports it; 0: no report, as on all others */
-    size_t l2_bytes;        /**< likewise. Calls whose rows L2 holds prefetch less */
-    size_t l3_bytes;        /**< likewise. Nothing follows it, since virtual machines report any size */
-    uint32_t learns_stores; /**< 1: which stores suit the consumer of an output was not measured on such CPUs, and
-                               layers time both kinds for outputs of 4 MiB and more; 0: stream_bytes was measured */
-    uint32_t reserved;      /**< 0 */
-    char cpu[48];           /**< the name that the CPU gives itself, in ASCII; empty: none */
+    size_t size;          /**< sizeof(inlay_tuning_source) */
+    const char *measured; /**< the kind of CPU that was measured, such as "AMD Zen 4"; null: not this one */
+    size_t l1_bytes;      /**< data cache of a core, as an x86-64 CPU reports it; 0: no report, as on all others */
+    size_t l2_bytes;      /**< likewise. Calls whose rows L2 holds prefetch less */
+    size_t l3_bytes;      /**< likewise. Nothing follows it, since virtual machines report any size */
+    char cpu[48];         /**< the name that the CPU gives itself, in ASCII; empty: none */
 } inlay_tuning_source;
 
 /** Returns what is known of this CPU. */
@@ -143,8 +140,7 @@ typedef struct inlay_learnt {
     uint32_t samples[INLAY_LEARNT_CLASSES]; /**< parts of calls that were timed; 0: the class has no choice */
     uint8_t prefetch[INLAY_LEARNT_CLASSES]; /**< the inlay_prefetch that was fastest */
     uint8_t computes[INLAY_LEARNT_CLASSES]; /**< 1: positions are computed even if they are cached */
-    uint8_t stores[INLAY_LEARNT_SIZES];     /**< the inlay_stores that are faster for the caller; 0: not learnt, as on
-                                                 CPUs that were measured */
+    uint8_t stores[INLAY_LEARNT_SIZES];     /**< the inlay_stores that are faster for the caller; 0: not learnt */
     uint8_t reserved[4];                    /**< 0 */
 } inlay_learnt;
 

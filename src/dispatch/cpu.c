@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of measured CPUs: what layers begin with before they have measured themselves, and what they cannot
- * measure, which is how fast the consumer of an output reads it.
+ * The table of measured CPUs: what layers begin with before they have measured themselves.
  */
 #include "dispatch/cpu.h"
 
@@ -17,29 +16,28 @@ enum kind { UNMEASURED, ZEN3, ZEN4, ZEN5, INTEL };
 
 static const struct inlay_cpu cpus[] = {
     /* What loses least on those that were measured. */
-    [UNMEASURED] = {NULL, false, 0, MIB, INLAY_PREFETCH_L2_BESIDE_8, INLAY_PREFETCH_L2_BESIDE_2},
+    [UNMEASURED] = {NULL, false, MIB, INLAY_PREFETCH_L2_BESIDE_8, INLAY_PREFETCH_L2_BESIDE_2},
 
     /* Without AVX-512, in a virtual machine of two cores: a line beside each line written, to L1 and from 2 rows ahead,
        takes 1.01 to 1.17 of the fastest copy, blocks of rows 1.08 to 1.47. */
-    [ZEN3] = {"AMD Zen 3", false, 0, 8 * MIB, INLAY_PREFETCH_L1_BESIDE_2, INLAY_PREFETCH_L1_BESIDE_2},
+    [ZEN3] = {"AMD Zen 3", false, 8 * MIB, INLAY_PREFETCH_L1_BESIDE_2, INLAY_PREFETCH_L1_BESIDE_2},
 
     /* With 1 MiB of L2 and 32 MiB of L3, in a virtual machine of two cores. Cached positions are read in 0.62 of the
        time in which 16 at once are computed for 4 MiB of them and in 0.86 for 8 MiB, with 8 at once in 0.41 for 2 MiB
        and 0.92 for 8 MiB. In L2 moves of 64 bytes take as long as moves of 32. A line beside each line written takes
        1.00 to 1.03 of the best strategy for rows of 2 KiB and more from 2 rows ahead, and 1.00 to 1.10 for shorter ones
        from 8 rows ahead. */
-    [ZEN4] = {"AMD Zen 4", false, 0, 8 * MIB, INLAY_PREFETCH_L2_BESIDE_8, INLAY_PREFETCH_L2_BESIDE_2},
+    [ZEN4] = {"AMD Zen 4", false, 8 * MIB, INLAY_PREFETCH_L2_BESIDE_8, INLAY_PREFETCH_L2_BESIDE_2},
 
     /* With 32 MiB of L3 next to 8 cores. Up to 12 MiB of cached positions are read faster than 16 at once are computed,
        and up to 48 MiB faster than 8 at once. In L2 moves of 64 bytes take a tenth to a fifth less time than moves of
        32. */
-    [ZEN5] = {"AMD Zen 5", false, 0, 12 * MIB, INLAY_PREFETCH_L2_BESIDE_8, INLAY_PREFETCH_L2_BESIDE_2},
+    [ZEN5] = {"AMD Zen 5", false, 12 * MIB, INLAY_PREFETCH_L2_BESIDE_8, INLAY_PREFETCH_L2_BESIDE_2},
 
-    /* The L3 is far from the cores but large: a call and one read of its output take as long with either kind of stores
-       at 80 MiB. Computing positions is faster than reading those that L2, of 2 MiB, does not hold. In L2 moves of 32
+    /* Computing positions is faster than reading those that L2, of 2 MiB, does not hold. In L2 moves of 32
        bytes take a tenth less time than moves of 64. For rows below 8 KiB the others take 1.06 to 1.48 of the time of
        blocks (Emerald Rapids). */
-    [INTEL] = {"Intel Xeon (Ice Lake to Emerald Rapids)", true, 80 * MIB, MIB, INLAY_PREFETCH_L2_BLOCKS,
+    [INTEL] = {"Intel Xeon (Ice Lake to Emerald Rapids)", true, MIB, INLAY_PREFETCH_L2_BLOCKS,
                INLAY_PREFETCH_L2_BESIDE_2},
 };
 

@@ -17,7 +17,6 @@
 struct inlay_cpu {
     const char *kind;          /* such as "AMD Zen 4"; null: none of those measured */
     bool narrow_moves;         /* float32 rows in L2 move faster by 32 bytes at once than by longer registers */
-    size_t stream_bytes;       /* as in inlay_tuning; 0: was not measured, and layers learn it */
     size_t compute_bytes;      /* as in inlay_tuning */
     inlay_prefetch short_rows; /* of less than INLAY_LONG_ROW_BYTES */
     inlay_prefetch long_rows;

@@ -122,9 +122,8 @@ static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work
         plan->stores_reason = "this ISA has no others";
     } else if (stores != INLAY_STORES_AUTOMATIC) {
         plan->stores_reason = "the caller chose";
-    } else if (bytes >> INLAY_EPOCH_LEAST_LOG2 != 0 && work->learner != NULL && inlay_cpu()->stream_bytes == 0) {
-        /* Nobody has measured how fast outputs are read on such CPUs. */
-        plan->epoch = inlay_epoch_begin(work->learner, bytes);
+    } else if (bytes >> INLAY_EPOCH_LEAST_LOG2 != 0 && work->learner != NULL) {
+        plan->epoch = inlay_epoch_begin(work->learner, bytes, plan->moves.stream);
         plan->moves.stream = plan->epoch.streams;
         plan->stores_reason =
             plan->epoch.timed ? "both kinds of stores are timed" : "they were faster for such outputs";

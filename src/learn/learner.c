@@ -267,21 +267,23 @@ static inlay_stores faster_stores(const struct inlay_epochs *epochs)
     return cached != unknown && cached * 10 > streamed * 13 ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED;
 }
 
-struct inlay_epoch_call inlay_epoch_begin(struct inlay_learner *learner, size_t bytes)
+struct inlay_epoch_call inlay_epoch_begin(struct inlay_learner *learner, size_t bytes, bool streams)
 {
-    /* Cached ones, then non-temporal ones, then the faster ones for a long time, then again. */
+    /* Those in use, then the others, then the faster ones for a long time, then again. */
     enum { TIMED_CALLS = 2 * INLAY_EPOCH_CALLS, SETTLED_CALLS = 1024 };
     const size_t log2 = 63 - (size_t)__builtin_clzll(bytes);
     struct inlay_epochs *epochs = &learner->epochs[inlay_least(log2 - INLAY_EPOCH_LEAST_LOG2, INLAY_LEARNT_SIZES - 1)];
     const uint32_t index = epochs->calls++ % (TIMED_CALLS + SETTLED_CALLS);
-    const bool timed = index < TIMED_CALLS;
+    const bool timed = index < TIMED_CALLS, others = timed && index >= INLAY_EPOCH_CALLS;
+    if (epochs->stores != INLAY_STORES_AUTOMATIC)
+        streams = epochs->stores == INLAY_STORES_STREAMED;
     return (struct inlay_epoch_call){
         .learner = learner,
         .epochs = epochs,
         .bytes = bytes,
         .index = index,
         .timed = timed,
-        .streams = timed ? index >= INLAY_EPOCH_CALLS : epochs->stores == INLAY_STORES_STREAMED,
+        .streams = streams != others,
         .begin = timed ? inlay_ticks() : 0,
     };
 }

@@ -157,8 +157,9 @@ struct inlay_epoch_call {
     uint64_t begin;
 };
 
-/* Chooses the stores of a call of at least 2^INLAY_EPOCH_LEAST_LOG2 bytes and begins to time it. */
-struct inlay_epoch_call inlay_epoch_begin(struct inlay_learner *learner, size_t bytes);
+/* Chooses the stores of a call of at least 2^INLAY_EPOCH_LEAST_LOG2 bytes and begins to time it. `streams`: what it
+   would take if nothing were learnt. */
+struct inlay_epoch_call inlay_epoch_begin(struct inlay_learner *learner, size_t bytes, bool streams);
 void inlay_epoch_end(const struct inlay_epoch_call *call);
 
 #endif
