@@ -20,7 +20,7 @@ enum { INLAY_LEARN_SAMPLES = 5 };
 
 /* Of so many parts one tries another strategy, until each has its samples: with what is skipped, less than a quarter of
    the bytes. Later it is one of more, so that a change of ids, neighbours or frequency is noticed. */
-enum { INLAY_LEARN_EXPLORE = 5, INLAY_LEARN_RETRY = 64 };
+enum { INLAY_LEARN_EXPLORE = 5, INLAY_LEARN_RETRY = 128 };
 
 /* Bytes of output that are timed together, and those after a change of strategy that no sample counts: they still use
    what the strategy before has prefetched. */
