@@ -26,35 +26,29 @@ static inline size_t inlay_id_bytes(inlay_id_type type)
     return (unsigned)type < sizeof bytes ? bytes[type] : 0;
 }
 
-/* Returns ids[i], from any address. */
+/* Integers in memory, at any address and whatever the type of the object there. */
+typedef int16_t inlay_i16_in_memory __attribute__((aligned(1), may_alias));
+typedef uint16_t inlay_u16_in_memory __attribute__((aligned(1), may_alias));
+typedef int32_t inlay_i32_in_memory __attribute__((aligned(1), may_alias));
+typedef uint32_t inlay_u32_in_memory __attribute__((aligned(1), may_alias));
+typedef int64_t inlay_i64_in_memory __attribute__((aligned(1), may_alias));
+
+/* Returns ids[i]. */
 static inline int64_t inlay_id_at(const void *ids, inlay_id_type type, size_t i)
 {
-    const unsigned char *at = (const unsigned char *)ids + i * inlay_id_bytes(type);
-    union {
-        int16_t i16;
-        uint16_t u16;
-        int32_t i32;
-        uint32_t u32;
-        int64_t i64;
-    } id;
     switch (type) {
     case INLAY_ID_U8:
-        return *at;
+        return ((const unsigned char *)ids)[i];
     case INLAY_ID_I16:
-        memcpy(&id.i16, at, sizeof id.i16);
-        return id.i16;
+        return ((const inlay_i16_in_memory *)ids)[i];
     case INLAY_ID_U16:
-        memcpy(&id.u16, at, sizeof id.u16);
-        return id.u16;
+        return ((const inlay_u16_in_memory *)ids)[i];
     case INLAY_ID_I32:
-        memcpy(&id.i32, at, sizeof id.i32);
-        return id.i32;
+        return ((const inlay_i32_in_memory *)ids)[i];
     case INLAY_ID_U32:
-        memcpy(&id.u32, at, sizeof id.u32);
-        return id.u32;
+        return ((const inlay_u32_in_memory *)ids)[i];
     case INLAY_ID_I64:
-        memcpy(&id.i64, at, sizeof id.i64);
-        return id.i64;
+        return ((const inlay_i64_in_memory *)ids)[i];
     }
     return -1;
 }
