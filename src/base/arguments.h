@@ -19,6 +19,12 @@ struct inlay_extent {
     uintptr_t begin, end;
 };
 
+/* Returns the extent of a struct, a number or a handle of so many bytes; it is empty if there is none. */
+static inline struct inlay_extent inlay_bytes_at(const void *at, size_t bytes)
+{
+    return at == NULL ? (struct inlay_extent){0, 0} : (struct inlay_extent){(uintptr_t)at, (uintptr_t)at + bytes};
+}
+
 static inline bool inlay_extents_overlap(struct inlay_extent a, struct inlay_extent b)
 {
     return a.begin < b.end && b.begin < a.end;

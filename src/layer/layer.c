@@ -101,9 +101,9 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
     else
         made->positions = inlay_table_f32(cached_begin(made), cached, spec->tokens->dim);
     made->spec.positions = inlay_has_positions(spec) ? &made->positions : NULL;
-    made->reads.extents[made->reads.count++] = (struct inlay_extent){(uintptr_t)made, (uintptr_t)made + bytes};
+    made->reads.extents[made->reads.count++] = inlay_bytes_at(made, bytes);
     if (spec->sinusoid != NULL)
-        made->reads.extents[made->reads.count++] = inlay_sinusoid_extent(spec->sinusoid);
+        made->reads.extents[made->reads.count++] = inlay_bytes_at(spec->sinusoid, spec->sinusoid->bytes);
     if (cached > 0)
         fill_cache(made, cached, cached_begin(made));
     *layer = made;

@@ -49,12 +49,6 @@ static inlay_status run_validated(inlay_layer_spec *spec, const inlay_batch *bat
     return INLAY_OK;
 }
 
-/* The bytes of the struct that a view is: an output must not overlap it either. */
-static struct inlay_extent struct_of(const inlay_table *view)
-{
-    return (struct inlay_extent){(uintptr_t)view, (uintptr_t)view + sizeof *view};
-}
-
 inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_type id_type, size_t n, float scale,
                           void *out, size_t out_stride_bytes, const inlay_executor *executor, inlay_fault *fault)
 {
@@ -74,7 +68,7 @@ inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_ty
     if (status != INLAY_OK || n == 0)
         return status;
     if ((inlay_arrays_overlap(written, &read) && inlay_table_overlaps(written, table)) ||
-        inlay_extents_overlap(written, struct_of(table)))
+        inlay_extents_overlap(written, inlay_bytes_at(table, sizeof *table)))
         return INLAY_ERROR_OVERLAP;
     size_t bad = inlay_first_bad_id(ids, id_type, n, inlay_vocab_of(table));
     if (bad < n) {
@@ -133,7 +127,7 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
     if (status != INLAY_OK || tokens == 0)
         return status;
     if ((inlay_arrays_overlap(written, &read) && inlay_table_overlaps(written, positions)) ||
-        inlay_extents_overlap(written, struct_of(positions)))
+        inlay_extents_overlap(written, inlay_bytes_at(positions, sizeof *positions)))
         return INLAY_ERROR_OVERLAP;
     inlay_fault unused;
     if (!inlay_positions_in(start, seq, positions->rows, fault != NULL ? fault : &unused))

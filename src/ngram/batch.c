@@ -43,8 +43,9 @@ inlay_status inlay_ngram_check_reads(const struct inlay_ngram_input *input, stru
                                       input->batch.history == in_place ? nothing : written);
     status = inlay_check_if_there(status, lengths, sequences, sizeof *lengths, lengths == in_place ? nothing : written);
     status = inlay_check_if_there(status, ngram->token_map, ngram->vocab, sizeof *ngram->token_map, written);
-    return status == INLAY_OK && inlay_extents_overlap(written, inlay_ngram_extent(ngram)) ? INLAY_ERROR_OVERLAP
-                                                                                           : status;
+    return status == INLAY_OK && inlay_extents_overlap(written, inlay_bytes_at(ngram, ngram->bytes))
+               ? INLAY_ERROR_OVERLAP
+               : status;
 }
 
 /* Finds the first history that is too long, or has an id outside of the vocabulary. */

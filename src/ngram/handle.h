@@ -14,7 +14,7 @@
 
 struct inlay_ngram {
     inlay_allocator allocator;
-    size_t bytes; /* of the handle and its arrays */
+    size_t bytes; /* of the handle and its arrays, which no output may overlap */
     size_t vocab, column_count;
     uint32_t length, pad;
     bool adds, zero_is_none;
@@ -25,12 +25,6 @@ struct inlay_ngram {
     uint32_t *same_table;        /* [column_count] the column before with the same table, or none */
     double *inverses;            /* [column_count] 1 / modulus */
 };
-
-/* The bytes that a handle reads, which no output may overlap. */
-static inline struct inlay_extent inlay_ngram_extent(const inlay_ngram *ngram)
-{
-    return (struct inlay_extent){(uintptr_t)ngram, (uintptr_t)ngram + ngram->bytes};
-}
 
 /* Whether an id is in a bitmap, which may be null. */
 static inline bool inlay_ngram_in(const uint64_t *bitmap, size_t id)

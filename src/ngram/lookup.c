@@ -107,12 +107,6 @@ inlay_status inlay_ngram_check_output(const struct inlay_ngram_gather *gather, c
     return INLAY_ERROR_STRIDE;
 }
 
-/* Returns whether n bytes of the caller's overlap what is written. */
-static bool overlaps_bytes(struct inlay_extent written, const void *at, size_t n)
-{
-    return inlay_extents_overlap(written, (struct inlay_extent){(uintptr_t)at, (uintptr_t)at + n});
-}
-
 inlay_status inlay_ngram_check_tables_apart(const inlay_ngram *ngram, const struct inlay_ngram_gather *gather,
                                             struct inlay_extent written)
 {
@@ -120,11 +114,13 @@ inlay_status inlay_ngram_check_tables_apart(const inlay_ngram *ngram, const stru
     const bool near = inlay_arrays_overlap(written, &gather->arrays);
     const inlay_table *const *tables = gather->lookup.tables;
     const size_t first = gather->lookup.first_column, end = first + gather->lookup.columns;
-    bool overlaps = overlaps_bytes(written, (const void *)tables, gather->lookup.table_count * sizeof *tables);
+    const struct inlay_extent list = inlay_bytes_at((const void *)tables, gather->lookup.table_count * sizeof *tables);
+    bool overlaps = inlay_extents_overlap(written, list);
     for (size_t c = first; c < end && !overlaps; c++) {
         const inlay_table *table = tables[ngram->columns[c].table];
         if (is_first_of_table(ngram, first, c))
-            overlaps = overlaps_bytes(written, table, sizeof *table) || (near && inlay_table_overlaps(written, table));
+            overlaps = inlay_extents_overlap(written, inlay_bytes_at(table, sizeof *table)) ||
+                       (near && inlay_table_overlaps(written, table));
     }
     return overlaps ? INLAY_ERROR_OVERLAP : INLAY_OK;
 }

@@ -77,7 +77,7 @@ inlay_status inlay_rotary_rows(const inlay_sinusoid *sinusoid, int64_t first, si
     if (sinusoid->dim % 2 == 1)
         return INLAY_ERROR_SHAPE;
     size_t columns = layout == INLAY_ROTARY_PAIRS ? sinusoid->pairs : sinusoid->dim;
-    const struct inlay_extent handle = inlay_sinusoid_extent(sinusoid);
+    const struct inlay_extent handle = inlay_bytes_at(sinusoid, sinusoid->bytes);
     struct inlay_extent cosines = {0, 0}, sines = {0, 0};
     inlay_status status = inlay_check_matrix(cos, n, columns, type, out_stride_bytes, &cosines);
     if (status == INLAY_OK)

@@ -14,7 +14,7 @@
 /* Arrays of doubles have inlay_padded(pairs) elements, arrays of frequencies too. */
 struct inlay_sinusoid {
     inlay_allocator allocator;
-    size_t bytes; /* of the handle and its arrays */
+    size_t bytes; /* of the handle and its arrays, which no output may overlap */
     size_t dim;
     size_t pairs; /* of a sine and a cosine; the last pair may lack one of them */
     inlay_sinusoid_layout layout;
@@ -35,12 +35,6 @@ struct inlay_sinusoid {
     double *turns_high, *turns_low;      /* their sum: quarter turns per position, modulo 4 */
     struct inlay_fixed frequencies[];    /* turns per position; the arrays of doubles lie behind them */
 };
-
-/* The bytes that a handle reads, which no output may overlap. */
-static inline struct inlay_extent inlay_sinusoid_extent(const inlay_sinusoid *sinusoid)
-{
-    return (struct inlay_extent){(uintptr_t)sinusoid, (uintptr_t)sinusoid + sinusoid->bytes};
-}
 
 /* Returns what an angle of pair i is multiplied by to give turns: turns per position, or per radian with `angles`. */
 static inline const struct inlay_fixed *inlay_frequency_of(const inlay_sinusoid *sinusoid, size_t i)

@@ -14,18 +14,23 @@ static void fill_sinusoid(const struct inlay_rows *rows)
                         rows->out_stride_bytes, rows->stream);
 }
 
-/* Validates what both functions have in common and writes the extent of the output to *written. */
-static inlay_status check_rows_call(const struct inlay_rows *rows, const inlay_executor *executor,
-                                    struct inlay_extent *written)
+/* Validates what both functions have in common, writes it to *rows and the extent of the output to *written. */
+static inlay_status begin_rows(struct inlay_rows *rows, const inlay_sinusoid *sinusoid, size_t n,
+                               inlay_element_type type, void *out, size_t out_stride_bytes,
+                               const inlay_executor *executor, struct inlay_extent *written)
 {
-    if (rows->sinusoid == NULL)
+    if (sinusoid == NULL)
         return INLAY_ERROR_NULL;
-    *written = (struct inlay_extent){0, 0};
-    inlay_status status =
-        inlay_check_matrix(rows->out, rows->n, rows->sinusoid->dim, rows->type, rows->out_stride_bytes, written);
+    *rows = (struct inlay_rows){.fill = fill_sinusoid,
+                                .sinusoid = sinusoid,
+                                .n = n,
+                                .type = type,
+                                .out = out,
+                                .out_stride_bytes = out_stride_bytes};
+    inlay_status status = inlay_check_matrix(out, n, sinusoid->dim, type, out_stride_bytes, written);
     if (status == INLAY_OK)
         status = inlay_check_executor(executor);
-    if (status == INLAY_OK && inlay_extents_overlap(*written, inlay_sinusoid_extent(rows->sinusoid)))
+    if (status == INLAY_OK && inlay_extents_overlap(*written, inlay_bytes_at(sinusoid, sinusoid->bytes)))
         status = INLAY_ERROR_OVERLAP;
     return status;
 }
@@ -33,14 +38,9 @@ static inlay_status check_rows_call(const struct inlay_rows *rows, const inlay_e
 inlay_status inlay_sinusoid_rows(const inlay_sinusoid *sinusoid, int64_t first, size_t n, inlay_element_type type,
                                  void *out, size_t out_stride_bytes, const inlay_executor *executor)
 {
-    struct inlay_rows rows = {.fill = fill_sinusoid,
-                              .sinusoid = sinusoid,
-                              .n = n,
-                              .type = type,
-                              .out = out,
-                              .out_stride_bytes = out_stride_bytes};
+    struct inlay_rows rows;
     struct inlay_extent written;
-    inlay_status status = check_rows_call(&rows, executor, &written);
+    inlay_status status = begin_rows(&rows, sinusoid, n, type, out, out_stride_bytes, executor, &written);
     return status == INLAY_OK ? inlay_rows_run_from(&rows, first, executor) : status;
 }
 
@@ -48,18 +48,12 @@ inlay_status inlay_sinusoid_at(const inlay_sinusoid *sinusoid, const void *posit
                                size_t n, inlay_element_type type, void *out, size_t out_stride_bytes,
                                const inlay_executor *executor, inlay_fault *fault)
 {
-    struct inlay_rows rows = {.fill = fill_sinusoid,
-                              .sinusoid = sinusoid,
-                              .n = n,
-                              .type = type,
-                              .out = out,
-                              .out_stride_bytes = out_stride_bytes,
-                              .positions = {.list = positions, .type = position_type}};
+    struct inlay_rows rows;
     struct inlay_extent written;
     size_t position_bytes = inlay_position_bytes(position_type);
     if (sinusoid != NULL && position_bytes == 0)
         return INLAY_ERROR_OPTION;
-    inlay_status status = check_rows_call(&rows, executor, &written);
+    inlay_status status = begin_rows(&rows, sinusoid, n, type, out, out_stride_bytes, executor, &written);
     if (status == INLAY_OK && n > 0)
         status = inlay_check_read(positions, n, position_bytes, written);
     if (status != INLAY_OK)
@@ -71,6 +65,7 @@ inlay_status inlay_sinusoid_at(const inlay_sinusoid *sinusoid, const void *posit
             *fault = (inlay_fault){0, bad, value};
         return INLAY_ERROR_POSITION;
     }
+    rows.positions = (struct inlay_positions){.list = positions, .type = position_type};
     inlay_rows_run(&rows, executor);
     return INLAY_OK;
 }

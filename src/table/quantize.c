@@ -305,12 +305,6 @@ static inlay_table view_of(const inlay_table *from, const inlay_table_storage *t
     return view;
 }
 
-/* Returns the extent of a struct or number of the caller's, which is empty for null. */
-static struct inlay_extent extent_of(const void *at, size_t bytes)
-{
-    return at == NULL ? (struct inlay_extent){0, 0} : (struct inlay_extent){(uintptr_t)at, (uintptr_t)at + bytes};
-}
-
 inlay_status inlay_table_quantize(const inlay_table *from, const inlay_table_storage *to, inlay_table *view,
                                   double *largest_error)
 {
@@ -332,10 +326,10 @@ inlay_status inlay_table_quantize(const inlay_table *from, const inlay_table_sto
         written.data,
         written.scales,
         written.zeros,
-        extent_of(view, sizeof *view),
-        extent_of(largest_error, sizeof *largest_error),
-        extent_of(from, from->size),
-        extent_of(to, to->size),
+        inlay_bytes_at(view, sizeof *view),
+        inlay_bytes_at(largest_error, sizeof *largest_error),
+        inlay_bytes_at(from, from->size),
+        inlay_bytes_at(to, to->size),
     };
     for (size_t i = 0; i < OUTPUTS; i++) {
         if (inlay_table_overlaps(touched[i], from))
