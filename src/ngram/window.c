@@ -41,29 +41,13 @@ static void begin_sequence(struct inlay_ngram_walk *walk)
         append(walk, inlay_ngram_id(input, input->batch.ids, walk->token - before + i));
 }
 
-/* Returns the sequence of a token: the last one that begins at or before it. */
-static size_t sequence_of(const struct inlay_sequences *sequences, size_t token)
-{
-    if (sequences->offsets == NULL)
-        return token / sequences->length;
-    size_t b = 0, end = sequences->count;
-    while (end - b > 1) {
-        const size_t middle = b + (end - b) / 2;
-        if (inlay_offset_at(sequences, middle) <= token)
-            b = middle;
-        else
-            end = middle;
-    }
-    return b;
-}
-
 void inlay_ngram_walk_begin(struct inlay_ngram_walk *walk, const struct inlay_ngram_input *input, size_t token,
                             size_t end)
 {
     walk->input = input;
     walk->token = token;
     walk->end = end;
-    walk->sequence = sequence_of(&input->sequences, token);
+    walk->sequence = inlay_sequence_at(&input->sequences, token);
     begin_sequence(walk);
 }
 

@@ -29,8 +29,7 @@ static bool any_bad_of(const void *ids, inlay_id_type type, size_t n, uint64_t l
         return any_bad(ids, INLAY_ID_I16, n, limit);
     case INLAY_ID_U16:
         return any_bad(ids, INLAY_ID_U16, n, limit);
-    case INLAY_ID_I32:
-        return any_bad(ids, INLAY_ID_I32, n, limit);
+    case INLAY_ID_I32: /* negative ones lie beyond its limit */
     case INLAY_ID_U32:
         return any_bad(ids, INLAY_ID_U32, n, limit);
     case INLAY_ID_I64:

@@ -49,13 +49,23 @@ inlay_status inlay_check_offsets(const struct inlay_sequences *sequences, size_t
     return INLAY_OK;
 }
 
+size_t inlay_sequence_at(const struct inlay_sequences *sequences, size_t token)
+{
+    if (sequences->offsets == NULL)
+        return token / sequences->length;
+    size_t b = 0, end = sequences->count;
+    while (end - b > 1) {
+        const size_t middle = b + (end - b) / 2;
+        if (inlay_offset_at(sequences, middle) <= token)
+            b = middle;
+        else
+            end = middle;
+    }
+    return b;
+}
+
 inlay_fault inlay_fault_at(const struct inlay_sequences *sequences, const void *ids, inlay_id_type type, size_t token)
 {
-    size_t b = 0;
-    if (sequences->offsets == NULL)
-        b = token / sequences->length;
-    else
-        while (b + 1 < sequences->count && inlay_offset_at(sequences, b + 1) <= token)
-            b++;
+    const size_t b = inlay_sequence_at(sequences, token);
     return (inlay_fault){b, token - inlay_first_token(sequences, b), inlay_id_at(ids, type, token)};
 }

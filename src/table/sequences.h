@@ -34,6 +34,9 @@ static inline inlay_status inlay_count_tokens(const struct inlay_sequences *sequ
 inlay_status inlay_check_offsets(const struct inlay_sequences *sequences, size_t longest_allowed, size_t *longest,
                                  inlay_fault *fault);
 
+/* Returns the sequence of a token: the last one that begins at or before it. */
+size_t inlay_sequence_at(const struct inlay_sequences *sequences, size_t token);
+
 /* Returns the place of a token whose id of some kind is bad. */
 inlay_fault inlay_fault_at(const struct inlay_sequences *sequences, const void *ids, inlay_id_type type, size_t token);
 

@@ -85,9 +85,7 @@ static __attribute__((noinline)) inlay_status check_extents(const inlay_table *t
         status = check_extent(table, sizes, i, &one);
         if (status == INLAY_OK && (table->extents[i].zeros != NULL) != inlay_has_zeros(table))
             status = INLAY_ERROR_OPTION;
-        inlay_reach_over(&arrays->data, one.data);
-        inlay_reach_over(&arrays->scales, one.scales);
-        inlay_reach_over(&arrays->zeros, one.zeros);
+        inlay_reach_over_arrays(arrays, &one);
     }
     return status;
 }
