@@ -9,7 +9,9 @@
 
 const char *inlay_environment(const char *name)
 {
-#ifdef __APPLE__
+#if defined(_WIN32) /* which has no set-user-ID programs */
+    return getenv(name);
+#elif defined(__APPLE__)
     return issetugid() ? NULL : getenv(name);
 #else
     return secure_getenv(name);
