@@ -124,22 +124,10 @@ VEC_INLINE vec_double vec_double_fma(vec_double a, vec_double b, vec_double c)
     return _mm256_fmadd_pd(a, b, c);
 }
 
-/* a * b - c, rounded once. */
-VEC_INLINE vec_double vec_double_fms(vec_double a, vec_double b, vec_double c)
-{
-    return _mm256_fmsub_pd(a, b, c);
-}
-
 /* The lanes of b where the uppermost bit of `by` is set, else those of a. */
 VEC_INLINE vec_double vec_double_select(vec_double_bits by, vec_double a, vec_double b)
 {
     return _mm256_blendv_pd(a, b, (__m256d)by);
-}
-
-/* Sets in `seen` the bits in which a and b differ. */
-VEC_INLINE vec_double vec_double_differ(vec_double seen, vec_double a, vec_double b)
-{
-    return _mm256_or_pd(seen, _mm256_xor_pd(a, b));
 }
 
 VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)

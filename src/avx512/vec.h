@@ -138,24 +138,10 @@ VEC_INLINE vec_double vec_double_fma(vec_double a, vec_double b, vec_double c)
     return _mm512_fmadd_pd(a, b, c);
 }
 
-/* a * b - c, rounded once. */
-VEC_INLINE vec_double vec_double_fms(vec_double a, vec_double b, vec_double c)
-{
-    return _mm512_fmsub_pd(a, b, c);
-}
-
 /* The lanes of b where the uppermost bit of `by` is set, else those of a. */
 VEC_INLINE vec_double vec_double_select(vec_double_bits by, vec_double a, vec_double b)
 {
     return _mm512_mask_blend_pd(_mm512_movepi64_mask((__m512i)by), a, b);
-}
-
-/* Sets in `seen` the bits in which a and b differ. */
-VEC_INLINE vec_double vec_double_differ(vec_double seen, vec_double a, vec_double b)
-{
-    enum { SEEN_OR_DIFFER = 0xf6 };
-    return _mm512_castsi512_pd(_mm512_ternarylogic_epi64(_mm512_castpd_si512(seen), _mm512_castpd_si512(a),
-                                                         _mm512_castpd_si512(b), SEEN_OR_DIFFER));
 }
 
 VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)
@@ -167,15 +153,7 @@ VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)
    bits, gives what a single one would have given. */
 VEC_INLINE vec vec_from_doubles_odd(vec_double low, vec_double high)
 {
-    const __m512i below_float = _mm512_set1_epi64(0x1fffffff), last = _mm512_set1_epi64(0x20000000);
-    __m512i low_bits = _mm512_castpd_si512(low), high_bits = _mm512_castpd_si512(high);
-    __mmask8 low_cut = _mm512_test_epi64_mask(low_bits, below_float);
-    __mmask8 high_cut = _mm512_test_epi64_mask(high_bits, below_float);
-    low_bits = _mm512_mask_or_epi64(low_bits, low_cut, low_bits, last);
-    high_bits = _mm512_mask_or_epi64(high_bits, high_cut, high_bits, last);
-    low_bits = _mm512_andnot_epi64(below_float, low_bits);
-    high_bits = _mm512_andnot_epi64(below_float, high_bits);
-    return vec_from_doubles(_mm512_castsi512_pd(low_bits), _mm512_castsi512_pd(high_bits));
+    return vec_from_doubles(vec_double_cut(low), vec_double_cut(high));
 }
 
 /* Floats rounded to float16, whose bits become the lower halves of the lanes. */

@@ -99,23 +99,10 @@ VEC_INLINE vec_double vec_double_fma(vec_double a, vec_double b, vec_double c)
     return vfmaq_f64(c, a, b);
 }
 
-/* a * b - c, rounded once. */
-VEC_INLINE vec_double vec_double_fms(vec_double a, vec_double b, vec_double c)
-{
-    return vnegq_f64(vfmsq_f64(c, a, b));
-}
-
 /* The lanes of b where the uppermost bit of `by` is set, else those of a. */
 VEC_INLINE vec_double vec_double_select(vec_double_bits by, vec_double a, vec_double b)
 {
     return vbslq_f64((uint64x2_t)vshrq_n_s64((int64x2_t)by, 63), b, a);
-}
-
-/* Sets in `seen` the bits in which a and b differ. */
-VEC_INLINE vec_double vec_double_differ(vec_double seen, vec_double a, vec_double b)
-{
-    uint64x2_t differ = veorq_u64(vreinterpretq_u64_f64(a), vreinterpretq_u64_f64(b));
-    return vreinterpretq_f64_u64(vorrq_u64(vreinterpretq_u64_f64(seen), differ));
 }
 
 VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)

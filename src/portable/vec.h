@@ -135,22 +135,10 @@ VEC_INLINE vec_double vec_double_fma(vec_double a, vec_double b, vec_double c)
     return a * b + c;
 }
 
-/* a * b - c, rounded twice. */
-VEC_INLINE vec_double vec_double_fms(vec_double a, vec_double b, vec_double c)
-{
-    return a * b - c;
-}
-
 /* The lanes of b where the uppermost bit of `by` is set, else those of a. */
 VEC_INLINE vec_double vec_double_select(vec_double_bits by, vec_double a, vec_double b)
 {
     return vec_double_choose(-(by >> 63), b, a);
-}
-
-/* Sets in `seen` the bits in which a and b differ. */
-VEC_INLINE vec_double vec_double_differ(vec_double seen, vec_double a, vec_double b)
-{
-    return (vec_double)((vec_double_bits)seen | ((vec_double_bits)a ^ (vec_double_bits)b));
 }
 
 VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)

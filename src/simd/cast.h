@@ -108,15 +108,10 @@ VEC_INLINE void cast_rows(const struct inlay_cast_tile *tile, inlay_element_type
 
 static void NAME(cast)(const struct inlay_cast_tile *tile)
 {
-    switch (tile->type) {
-    case INLAY_F16:
+    if (tile->type == INLAY_F16)
         cast_rows(tile, INLAY_F16);
-        break;
-    case INLAY_BF16:
+    else if (tile->type == INLAY_BF16)
         cast_rows(tile, INLAY_BF16);
-        break;
-    default:
+    else
         cast_rows(tile, INLAY_F32);
-        break;
-    }
 }

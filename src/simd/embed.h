@@ -28,11 +28,14 @@ VEC_INLINE span embed_span_value(span x, span position, float scale, struct embe
     return x;
 }
 
-/* Writes a cache line's worth of columns, in vectors or in spans. */
+/* How columns are stored: by ordinary stores of vectors or of spans, or by streaming ones. */
+enum embed_moves { EMBED_VECTORS, EMBED_SPANS, EMBED_STREAM };
+
+/* Writes a cache line's worth of columns, whose stores follow each other. */
 VEC_INLINE void embed_line(const unsigned char *row, const unsigned char *position, unsigned char *out, float scale,
-                           struct embed_terms terms, bool narrow_moves)
+                           struct embed_terms terms, enum embed_moves moves)
 {
-    if (narrow_moves) {
+    if (moves == EMBED_SPANS) {
         span line[INLAY_CACHE_LINE / SPAN_BYTES];
         for (size_t i = 0; i < INLAY_CACHE_LINE / SPAN_BYTES; i++) {
             span position_span = span_load(position + i * SPAN_BYTES);
@@ -47,7 +50,7 @@ VEC_INLINE void embed_line(const unsigned char *row, const unsigned char *positi
             line[i] = embed_value(vec_load(row + i * VEC_BYTES), position_vec, scale, terms);
         }
         for (size_t i = 0; i < INLAY_CACHE_LINE / VEC_BYTES; i++)
-            vec_store(out + i * VEC_BYTES, line[i]);
+            moves == EMBED_STREAM ? vec_stream(out + i * VEC_BYTES, line[i]) : vec_store(out + i * VEC_BYTES, line[i]);
     }
 }
 
@@ -67,14 +70,14 @@ VEC_INLINE void embed_prefetch(struct embed_beside beside, size_t at)
 
 /* Writes any columns at any address with ordinary stores. */
 VEC_INLINE void embed_cached(const unsigned char *row, const unsigned char *position, unsigned char *out,
-                             size_t columns, float scale, struct embed_terms terms, bool narrow_moves,
+                             size_t columns, float scale, struct embed_terms terms, enum embed_moves moves,
                              struct embed_beside beside)
 {
     const size_t bytes = columns * sizeof(float);
     size_t at = 0;
     for (; at + INLAY_CACHE_LINE <= bytes; at += INLAY_CACHE_LINE) {
         embed_prefetch(beside, at);
-        embed_line(row + at, position + at, out + at, scale, terms, narrow_moves);
+        embed_line(row + at, position + at, out + at, scale, terms, moves);
     }
     for (; at + VEC_BYTES <= bytes; at += VEC_BYTES)
         vec_store(out + at, embed_value(vec_load(row + at), vec_load(position + at), scale, terms));
@@ -136,7 +139,7 @@ VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *po
     if (head > 0 && held->end == out) {
         const size_t at = held->full % EMBED_HELD_LINES;
         const size_t filled = (size_t)(out - held->out[at]), bytes = head * sizeof(float);
-        embed_cached(row, position, held->line[at] + filled, head, scale, terms, false, embed_alone);
+        embed_cached(row, position, held->line[at] + filled, head, scale, terms, EMBED_VECTORS, embed_alone);
         held->end += bytes;
         if (filled + bytes == INLAY_CACHE_LINE) {
             held->end = NULL;
@@ -145,24 +148,19 @@ VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *po
                 embed_stream_oldest(held);
         }
     } else if (head > 0) {
-        embed_cached(row, position, out, head, scale, terms, false, embed_alone);
+        embed_cached(row, position, out, head, scale, terms, EMBED_VECTORS, embed_alone);
     }
     size_t end = head + (columns - head) / LINE_FLOATS * LINE_FLOATS;
-    for (size_t column = head; column < end; column += LINE_FLOATS) {
-        embed_prefetch(beside, column * sizeof(float));
-        vec line[INLAY_CACHE_LINE / VEC_BYTES];
-        for (size_t i = 0; i < INLAY_CACHE_LINE / VEC_BYTES; i++) {
-            size_t at = column * sizeof(float) + i * VEC_BYTES;
-            line[i] = embed_value(vec_load(row + at), vec_load(position + at), scale, terms);
-        }
-        for (size_t i = 0; i < INLAY_CACHE_LINE / VEC_BYTES; i++)
-            vec_stream(out + column * sizeof(float) + i * VEC_BYTES, line[i]);
+    for (size_t at = head * sizeof(float); at < end * sizeof(float); at += INLAY_CACHE_LINE) {
+        embed_prefetch(beside, at);
+        embed_line(row + at, position + at, out + at, scale, terms, EMBED_STREAM);
     }
     if (end < columns) {
         const size_t at = end * sizeof(float);
         embed_release(held);
         const size_t next = held->full % EMBED_HELD_LINES;
-        embed_cached(row + at, position + at, held->line[next], columns - end, scale, terms, false, embed_alone);
+        embed_cached(row + at, position + at, held->line[next], columns - end, scale, terms, EMBED_VECTORS,
+                     embed_alone);
         held->out[next] = out + at;
         held->end = out + columns * sizeof(float);
     }
@@ -190,9 +188,9 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_
         if (stream)
             embed_streamed(row, position, out, tile.columns, tile.scale, terms, &held, beside);
         else if (narrow_moves)
-            embed_cached(row, position, out, tile.columns, tile.scale, terms, true, beside);
+            embed_cached(row, position, out, tile.columns, tile.scale, terms, EMBED_SPANS, beside);
         else
-            embed_cached(row, position, out, tile.columns, tile.scale, terms, false, beside);
+            embed_cached(row, position, out, tile.columns, tile.scale, terms, EMBED_VECTORS, beside);
     }
     while (held.streamed < held.full)
         embed_stream_oldest(&held);

@@ -64,7 +64,7 @@ static inline vec_double sinusoid_bound(vec_double value, vec_double step, doubl
 VEC_INLINE struct vec_sincos sinusoid_turn(struct vec_sincos x, struct vec_sincos by)
 {
     return (struct vec_sincos){vec_double_fma(x.sin, by.cos, x.cos * by.sin),
-                               vec_double_fms(x.cos, by.cos, x.sin * by.sin)};
+                               vec_double_fma(x.cos, by.cos, -(x.sin * by.sin))};
 }
 
 VEC_INLINE struct vec_sincos sinusoid_load(const double *sin, const double *cos, size_t i)
@@ -126,7 +126,7 @@ VEC_INLINE vec_double sinusoid_upper(vec_double x)
 VEC_INLINE vec_double sinusoid_part(vec_double a, vec_double b, vec_double whole)
 {
     if (VEC_FMA_ONCE)
-        return vec_double_fms(a, b, whole);
+        return vec_double_fma(a, b, -whole);
     const vec_double product = a * b, a_high = sinusoid_upper(a), b_high = sinusoid_upper(b);
     const vec_double a_low = a - a_high, b_low = b - b_high;
     const vec_double cut_off = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low;
@@ -199,10 +199,11 @@ VEC_INLINE vec sinusoid_cast(vec_double low, vec_double high, inlay_element_type
  * It is, as e = E/2 <= g/4. (Just above 2^k, P v is below 2^(k+29), where doubles lie g/2 apart: there e <= g/8 and v -
  * 2^k < g/16, and x rounds to 2^k again.)
  */
-VEC_INLINE vec_double sinusoid_test(vec_double seen, vec_double v, vec_double e)
+VEC_INLINE vec_double_bits sinusoid_test(vec_double_bits seen, vec_double v, vec_double e)
 {
     const vec_double p = vec_double_set1(0x1p29 - 1);
-    return vec_double_differ(seen, vec_double_fma(v, p, e), vec_double_fms(v, p, e));
+    const vec_double_bits above = (vec_double_bits)vec_double_fma(v, p, e);
+    return seen | (above ^ (vec_double_bits)vec_double_fma(v, p, -e));
 }
 
 /* VEC_LEN sines or cosines. Twice the bounds of their errors are in memory, or follow from the values themselves, as
@@ -220,14 +221,10 @@ VEC_INLINE struct sinusoid_values sinusoid_values(const double *state, const dou
         .low = vec_double_load(state + i), .high = vec_double_load(state + i + VEC_DOUBLES), .bound = bound + i};
 }
 
-VEC_INLINE vec_double sinusoid_low_bound(struct sinusoid_values v)
+/* Returns twice the bounds of v.low, which is at 0, or of v.high, which is at VEC_DOUBLES. */
+VEC_INLINE vec_double sinusoid_twice_bound(struct sinusoid_values v, size_t at)
 {
-    return v.direct ? sinusoid_direct_bound(v.low, v.absolute) : vec_double_load(v.bound);
-}
-
-VEC_INLINE vec_double sinusoid_high_bound(struct sinusoid_values v)
-{
-    return v.direct ? sinusoid_direct_bound(v.high, v.absolute) : vec_double_load(v.bound + VEC_DOUBLES);
+    return v.direct ? sinusoid_direct_bound(at == 0 ? v.low : v.high, v.absolute) : vec_double_load(v.bound + at);
 }
 
 /* Whether sinusoid_test() tells the undecided values of a type. */
@@ -240,7 +237,7 @@ VEC_INLINE bool sinusoid_tests(inlay_element_type type)
    more than rounding these sums adds, as e is more than u |v|. */
 VEC_INLINE vec_bits sinusoid_difference(struct sinusoid_values v, inlay_element_type type)
 {
-    vec_double low_bound = sinusoid_low_bound(v), high_bound = sinusoid_high_bound(v);
+    vec_double low_bound = sinusoid_twice_bound(v, 0), high_bound = sinusoid_twice_bound(v, VEC_DOUBLES);
     vec above = sinusoid_cast(v.low + low_bound, v.high + high_bound, type);
     vec below = sinusoid_cast(v.low - low_bound, v.high - high_bound, type);
     return (vec_bits)above ^ (vec_bits)below;
@@ -251,9 +248,8 @@ VEC_INLINE uint32_t sinusoid_undecided(struct sinusoid_values v, inlay_element_t
 {
     uint32_t undecided = 0;
     if (sinusoid_tests(type)) {
-        const vec_double none = {0};
-        const vec_double_bits low = (vec_double_bits)sinusoid_test(none, v.low, sinusoid_low_bound(v));
-        const vec_double_bits high = (vec_double_bits)sinusoid_test(none, v.high, sinusoid_high_bound(v));
+        const vec_double_bits low = sinusoid_test((vec_double_bits){0}, v.low, sinusoid_twice_bound(v, 0));
+        const vec_double_bits high = sinusoid_test((vec_double_bits){0}, v.high, sinusoid_twice_bound(v, VEC_DOUBLES));
         for (size_t i = 0; i < VEC_DOUBLES; i++)
             undecided |= (uint32_t)(low[i] != 0) << i | (uint32_t)(high[i] != 0) << (i + VEC_DOUBLES);
     } else {
@@ -270,10 +266,10 @@ VEC_INLINE bool sinusoid_any_undecided(struct sinusoid_values sin, struct sinuso
 {
     if (!sinusoid_tests(type))
         return vec_bits_test(sinusoid_difference(sin, type) | sinusoid_difference(cos, type), UINT32_MAX);
-    vec_double seen = sinusoid_test((vec_double){0}, sin.low, sinusoid_low_bound(sin));
-    seen = sinusoid_test(seen, sin.high, sinusoid_high_bound(sin));
-    seen = sinusoid_test(seen, cos.low, sinusoid_low_bound(cos));
-    seen = sinusoid_test(seen, cos.high, sinusoid_high_bound(cos));
+    vec_double_bits seen = sinusoid_test((vec_double_bits){0}, sin.low, sinusoid_twice_bound(sin, 0));
+    seen = sinusoid_test(seen, sin.high, sinusoid_twice_bound(sin, VEC_DOUBLES));
+    seen = sinusoid_test(seen, cos.low, sinusoid_twice_bound(cos, 0));
+    seen = sinusoid_test(seen, cos.high, sinusoid_twice_bound(cos, VEC_DOUBLES));
     return vec_bits_test((vec_bits)seen, UINT32_MAX);
 }
 
@@ -483,14 +479,10 @@ static bool NAME(sinusoid_rows)(const struct inlay_sinusoid_tile *tile)
 {
     /* A copy that no store can alias, so that its fields stay in registers. */
     const struct inlay_sinusoid_tile own = *tile;
-    switch (own.type) {
-    case INLAY_F16:
+    if (own.type == INLAY_F16)
         return sinusoid_rows_fused(&own, INLAY_F16, false);
-    case INLAY_BF16:
+    if (own.type == INLAY_BF16)
         return sinusoid_rows_fused(&own, INLAY_BF16, false);
-    default:
-        break;
-    }
     return own.tokens != NULL ? sinusoid_rows_fused(&own, INLAY_F32, true)
                               : sinusoid_rows_fused(&own, INLAY_F32, false);
 }

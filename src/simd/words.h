@@ -28,7 +28,7 @@ enum { VEC_BYTES = VEC_LEN * sizeof(float), VEC_DOUBLES = VEC_LEN / 2 };
 typedef vec span;
 #endif
 
-/* Whether vec_double_fma() and vec_double_fms() round once; else they round the product, then the sum. */
+/* Whether vec_double_fma() rounds once; else it rounds the product, then the sum. */
 #ifndef VEC_FMA_ONCE
 #define VEC_FMA_ONCE 1
 #endif
