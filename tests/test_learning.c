@@ -10,6 +10,8 @@
 #include "system.h"
 
 #include "base/ticks.h"
+#include "dispatch/cpu.h"
+#include "layer/handle.h"
 #include "learn/learner.h"
 
 #include <pthread.h>
@@ -337,6 +339,59 @@ END_TEST
 
 /* ---- Layers ----------------------------------------------------------------------------------------------------- */
 
+/* A call of another thread that has not ended yet leaves too few samples: nothing is decided, and both are timed again.
+ */
+START_TEST(stores_are_not_learnt_of_too_few_calls)
+{
+    struct inlay_learner *learner = new_learner();
+    struct inlay_epoch_call calls[16];
+    for (int c = 0; c < 16; c++)
+        calls[c] = inlay_epoch_begin(learner, 40 * MIB, true);
+    for (int c = 0; c < 16; c++) {
+        fake_time += calls[c].streams ? 1000 : 2000;
+        if (c != 12)
+            inlay_epoch_end(&calls[c]);
+    }
+    EXPECT(learnt_by(learner).stores[3] == INLAY_STORES_AUTOMATIC, "decided too early");
+    const struct inlay_epoch_call again = inlay_epoch_begin(learner, 40 * MIB, true);
+    EXPECT(again.timed && again.streams, "not timed again");
+    free_learner(learner);
+}
+END_TEST
+
+/* Where positions have to be computed, what was learnt of that is what is given on. */
+START_TEST(computed_positions_are_given_on)
+{
+    struct inlay_learner *learner = new_learner();
+    const struct costs costs = costs_with(INLAY_PREFETCH_L1_BESIDE_2, true);
+    for (int c = 0; c < 20; c++)
+        run_call(learner, &costs, 8 * MIB, true, options_of(INLAY_PREFETCH_L2_BESIDE_8, true, false),
+                 INLAY_PREFETCH_NONE);
+    const inlay_learnt learnt = learnt_by(learner);
+    EXPECT(learnt.prefetch[4] == INLAY_PREFETCH_L1_BESIDE_2 && learnt.computes[4] == 1, "%d, %d", learnt.prefetch[4],
+           learnt.computes[4]);
+    free_learner(learner);
+}
+END_TEST
+
+/* A strategy that another route has learnt and this one cannot follow is no obstacle. */
+START_TEST(what_a_loop_cannot_do_is_learnt_anew)
+{
+    inlay_learnt learnt = {.size = sizeof learnt, .samples = {1, 1, 1}};
+    struct inlay_learner *learner = new_learner();
+    for (int i = 0; i < 3; i++)
+        learnt.prefetch[i] = INLAY_PREFETCH_L2_BESIDE_8;
+    inlay_learner_begin(learner, &learnt);
+    const struct costs costs = costs_with(INLAY_PREFETCH_NONE, false);
+    struct inlay_options options = {.prefetchers = {INLAY_PREFETCHER_NONE, INLAY_PREFETCHER_SINUSOIDS}};
+    inlay_options_begin(&options, INLAY_PREFETCH_LINES);
+    for (int c = 0; c < 20; c++)
+        run_call(learner, &costs, 8 * MIB, false, options, INLAY_PREFETCH_NONE);
+    EXPECT(learnt_by(learner).prefetch[1] == INLAY_PREFETCH_NONE, "strategy %d", learnt_by(learner).prefetch[1]);
+    free_learner(learner);
+}
+END_TEST
+
 enum { DIM = 1024, ROWS = 3000, TOKENS = 4096 };
 
 static struct {
@@ -455,6 +510,68 @@ START_TEST(tunings_are_obeyed)
         }
     fixture.spec.tuning = NULL;
     inlay_layer_destroy(off);
+}
+END_TEST
+
+/* Rows of many pairs are computed piece by piece: even a few hundred tokens give samples of both sources. */
+START_TEST(wide_rows_give_samples_of_both_sources)
+{
+    enum { WIDE = 4096, WORDS = 300 };
+    static const struct inlay_cpu reads_first = {.compute_bytes = 1 << 30, .short_rows = INLAY_PREFETCH_NONE};
+    const struct inlay_cpu *const before = inlay_cpu();
+    inlay_sinusoid *sinusoid = make_sinusoid(WIDE, 10000, INLAY_SINUSOID_LAYOUT_SPLIT);
+    const inlay_table tokens = inlay_table_f32(fixture.table, ROWS * DIM / WIDE, WIDE);
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    spec.sinusoid = sinusoid;
+    spec.cached_positions = WORDS + 1;
+    spec.stores = INLAY_STORES_CACHED;
+    int32_t ids[WORDS];
+    for (int i = 0; i < WORDS; i++)
+        ids[i] = i;
+    const inlay_batch batch = inlay_batch_i32(ids, 1, WORDS, 1);
+    for (int computes = 0; computes < 2; computes++) {
+        atomic_store(&inlay_cpu_found, computes ? before : &reads_first);
+        inlay_layer *layer = make_layer_of(&spec);
+        for (int call = 0; call < 200; call++)
+            ck_assert_int_eq(inlay_forward(layer, &batch, fixture.out[0], WIDE * sizeof(float), NULL, NULL), INLAY_OK);
+        for (int source = 0; source < 2 && tested->lanes > 0; source++)
+            EXPECT(layer->learnt.classes[4].arms[source][INLAY_PREFETCH_NONE].count >= INLAY_LEARN_SAMPLES,
+                   "begins with %d: no samples of source %d", computes, source);
+        inlay_layer_destroy(layer);
+    }
+    atomic_store(&inlay_cpu_found, before);
+    inlay_sinusoid_destroy(sinusoid);
+}
+END_TEST
+
+/* A layer that learns nothing begins with what was learnt, and stays there. */
+START_TEST(what_was_learnt_can_be_kept)
+{
+    inlay_learnt learnt = {.size = sizeof learnt};
+    for (int i = 0; i < INLAY_LEARNT_CLASSES; i++) {
+        learnt.samples[i] = 1;
+        learnt.prefetch[i] = INLAY_PREFETCH_NONE;
+    }
+    for (int i = 0; i < INLAY_LEARNT_SIZES; i++)
+        learnt.stores[i] = INLAY_STORES_STREAMED;
+    fixture.spec.learnt = &learnt;
+    fixture.spec.learning = INLAY_LEARNING_OFF;
+    inlay_layer *layer = make_layer_of(&fixture.spec);
+    const inlay_batch batch = inlay_batch_i32(fixture.ids, 2, 1024, 1);
+    char text[2000];
+    for (int call = 0; call < 40; call++)
+        forward(layer, 2, 1024, fixture.out[0], NULL);
+    ck_assert_int_eq(
+        inlay_forward_explain(layer, &batch, fixture.out[0], DIM * sizeof(float), NULL, NULL, text, sizeof text),
+        INLAY_OK);
+    EXPECT(strstr(text, "prefetch:  none: what the layer has learnt") != NULL &&
+               (tested->streams == (strstr(text, "stores:    non-temporal") != NULL)),
+           "%s", text);
+    const inlay_learnt after = learnt_of(layer);
+    EXPECT(memcmp(&after, &learnt, sizeof learnt) == 0, "it has learnt");
+    inlay_layer_destroy(layer);
+    fixture.spec.learnt = NULL;
+    fixture.spec.learning = INLAY_LEARNING_ON;
 }
 END_TEST
 
@@ -593,6 +710,8 @@ int main(int argc, char **argv)
                      a_change_is_followed, the_faster_source_is_found, small_differences_do_not_count,
                      only_what_a_loop_can_do, small_calls_are_not_timed, parts_count_and_not_the_call,
                      stores_are_learnt_by_whole_calls, bits_stay_while_learning, tunings_are_obeyed,
-                     what_was_learnt_is_given_on, the_environment_switches_it_off, explanations_say_what_was_learnt,
-                     threads_learn_together);
+                     stores_are_not_learnt_of_too_few_calls, computed_positions_are_given_on,
+                     what_a_loop_cannot_do_is_learnt_anew, wide_rows_give_samples_of_both_sources,
+                     what_was_learnt_can_be_kept, what_was_learnt_is_given_on, the_environment_switches_it_off,
+                     explanations_say_what_was_learnt, threads_learn_together);
 }

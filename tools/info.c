@@ -113,7 +113,7 @@ static int print_defaults(size_t dim)
     if (tuning.compute_bytes == SIZE_MAX)
         puts("  compute_bytes     none: cached positions are always read");
     else
-        printf("  compute_bytes     %zu: a single sequence computes more position rows than that\n",
+        printf("  compute_bytes     %zu: a single sequence computes more position rows than that, likewise\n",
                tuning.compute_bytes);
     printf("  block_bytes       %zu of position rows are shared by the sequences of a batch at a time\n",
            tuning.block_bytes);

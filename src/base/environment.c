@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Variables of the environment, where the C library knows of privileged processes.
+ * Variables of the environment. Where the C library knows of privileged processes they have none.
  */
 #include "base/environment.h"
 

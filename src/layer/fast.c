@@ -291,9 +291,10 @@ static __attribute__((noinline)) void embed_fused(const struct inlay_part *part,
     for (size_t first = 0; first < sinusoid->pairs; first += INLAY_GENERATOR_PAIRS) {
         const size_t pairs = inlay_least(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
         unsigned char *out = inlay_out_of(work, sequence, part->b, part->s);
+        inlay_pace_hold(part->pace); /* the anchors are no sample */
         inlay_generator_start(&generator, part->plan->moves.kernels, sinusoid, first, pairs, INLAY_F32,
                               positions_from(part, sequence), part->s_end - part->s);
-        inlay_pace_source(part->pace, true); /* the anchors are no sample */
+        inlay_pace_hold(part->pace);
         for (size_t s = part->s; s < part->s_end; s += ROWS) {
             const struct inlay_strategy *strategy = &inlay_strategies[part->pace->prefetch];
             const size_t left = part->s_end - s, n = inlay_least(left, ROWS), ahead = strategy->ahead;

@@ -86,7 +86,8 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
                         spec->token_mapping != NULL,
         .tuning = spec->tuning != NULL ? *spec->tuning : inlay_tuning_default(),
     };
-    made->learner = learns(spec) ? &made->learnt : NULL;
+    made->learnt.fixed = !learns(spec);
+    made->learner = learns(spec) || (spec->learnt != NULL && spec->tuning == NULL) ? &made->learnt : NULL;
     if (spec->learnt != NULL)
         inlay_learner_begin(&made->learnt, spec->learnt);
     made->spec.learnt = NULL;

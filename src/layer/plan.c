@@ -101,7 +101,7 @@ static void choose_source(struct inlay_plan *plan, bool in_memory)
         return;
     plan->positions = INLAY_POSITIONS_COMPUTED;
     plan->positions_reason = !in_memory ? "not all of them are cached"
-                             : learnt   ? "a part has one sequence, and computing them took less time than reading them"
+                             : learnt   ? "a part has one sequence: the layer learns whether they are read or computed"
                                         : "a part has one sequence, whose rows take more than compute_bytes";
     if (learnt) /* a call that is timed as a whole and tries to read computes nothing */
         plan->compute_tokens = tries && options->whole && options->computes ? SIZE_MAX : INLAY_PART_POSITIONS;
@@ -126,7 +126,7 @@ static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work
         plan->epoch = inlay_epoch_begin(work->learner, bytes, plan->moves.stream);
         plan->moves.stream = plan->epoch.streams;
         plan->stores_reason =
-            plan->epoch.timed ? "both kinds of stores are timed" : "they were faster for such outputs";
+            plan->epoch.timed ? "both kinds of stores are timed" : "what the layer has learnt of outputs of this size";
     }
 }
 
@@ -146,10 +146,9 @@ static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *wo
         prefetch = inlay_first_strategy(work->tokens, row_bytes, all_bytes);
     }
     inlay_options_begin(options, prefetch);
-    if (learns && all_bytes >= INLAY_LEARN_LEAST_BYTES) /* small calls do without the division */
+    if (learns && all_bytes >= INLAY_LEARN_LEAST_BYTES && /* small calls do without the division */
         inlay_learner_join(work->learner, all_bytes, all_bytes / (plan->across_positions * plan->across_sequences),
-                           plan->by_sequence, options);
-    if (options->learns != NULL)
+                           plan->by_sequence, options))
         plan->prefetch_reason = "what the layer has learnt";
 }
 
@@ -188,7 +187,7 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
         plan->moves.options.prefetchers[0] = INLAY_PREFETCHER_ROWS;
     choose_parts(plan, work, executor, all_bytes);
     choose_positions(plan, work, in_memory);
-    /* What is timed beside non-temporal stores that are only being tried says nothing of others. */
-    choose_prefetch(plan, work, all_bytes, !(plan->epoch.timed && plan->moves.stream));
+    /* What is timed beside stores that are only being tried says nothing of others. */
+    choose_prefetch(plan, work, all_bytes, !(plan->epoch.timed && plan->epoch.index >= INLAY_EPOCH_CALLS));
     choose_source(plan, in_memory);
 }

@@ -152,11 +152,10 @@ static inlay_prefetch next_strategy(const struct inlay_options *options, bool co
 
 /* Returns whether this call tries the other source of positions, for all of it or for a quarter: often until the
    strategies of that source have their samples, once those of the source in use have theirs, and later seldom. */
-static bool tries_source(const struct inlay_options *options, size_t bytes)
+static bool tries_source(const struct inlay_options *options)
 {
     bool lacks_samples;
-    /* A quarter has to be long beside the rows that an anchor takes. */
-    if (!options->either || (!options->whole && bytes < 8 * INLAY_LEARN_PART_BYTES))
+    if (!options->either)
         return false;
     other_strategy(options, options->computes, &lacks_samples);
     if (lacks_samples)
@@ -174,24 +173,28 @@ static size_t class_of(size_t bytes, bool lone)
     return (bytes < 2 * mib ? 0 : bytes < 16 * mib ? 1 : 2) + (lone ? 3 : 0);
 }
 
-void inlay_learner_join(struct inlay_learner *learner, size_t bytes, size_t part_bytes, bool lone,
+bool inlay_learner_join(struct inlay_learner *learner, size_t bytes, size_t part_bytes, bool lone,
                         struct inlay_options *options)
 {
     if (learner == NULL || part_bytes < INLAY_LEARN_LEAST_BYTES)
-        return;
+        return false;
     struct inlay_class *class = &learner->classes[class_of(bytes, lone)];
     options->learns = class;
-    options->whole = part_bytes < 4 * INLAY_LEARN_PART_BYTES;
+    /* A quarter of what is timed by pieces may try the other source: that has to hold a piece. */
+    options->whole = part_bytes < (options->either ? 8 : 4) * INLAY_LEARN_PART_BYTES;
     for (int computes = 0; computes < 2; computes++) {
-        if (class->best[computes] == INLAY_PREFETCH_AUTOMATIC)
-            class->best[computes] = options->prefetch[computes];
-        options->prefetch[computes] = best_strategy(options, computes);
+        if (class->best[computes] != INLAY_PREFETCH_AUTOMATIC)
+            options->prefetch[computes] = best_strategy(options, computes);
+        class->best[computes] = options->prefetch[computes];
     }
-    if (options->either && class->computes == COMPUTES_UNKNOWN)
+    if (class->computes == COMPUTES_UNKNOWN)
         class->computes = options->computes ? COMPUTES_YES : COMPUTES_NO;
     else if (options->either)
         options->computes = class->computes == COMPUTES_YES;
-    options->tries_source = tries_source(options, bytes);
+    options->tries_source = !learner->fixed && tries_source(options);
+    if (learner->fixed)
+        options->learns = NULL;
+    return class->samples > 0;
 }
 
 /* ---- Parts of calls --------------------------------------------------------------------------------------------- */
@@ -207,9 +210,8 @@ static void restart(struct inlay_pace *pace, size_t bytes, bool timed)
 /* Returns whether the call before used the same, and notes it for the call behind. */
 static bool is_in_use(struct inlay_class *class, bool computes, inlay_prefetch prefetch)
 {
-    const uint32_t used = (uint32_t)prefetch | (uint32_t)computes << 8, before = class->used;
-    class->used = used;
-    return used == before;
+    const uint32_t used = (uint32_t)prefetch | (uint32_t)computes << 8;
+    return atomic_exchange(&class->used, used) == used;
 }
 
 void inlay_pace_learn(struct inlay_pace *pace)
@@ -234,7 +236,8 @@ void inlay_pace_source(struct inlay_pace *pace, bool computes)
 {
     const bool parts = pace->options->learns != NULL && !pace->options->whole;
     if (computes != pace->computes)
-        pace->prefetch = parts ? next_strategy(pace->options, computes) : pace->options->prefetch[computes];
+        pace->prefetch = parts ? next_strategy(pace->options, computes)
+                               : inlay_strategy_within(pace->prefetch, pace->options->prefetchers[computes]);
     pace->computes = computes;
     if (parts)
         restart(pace, INLAY_LEARN_SKIPPED_BYTES, false);
@@ -260,11 +263,14 @@ void inlay_pace_finish(struct inlay_pace *pace)
 
 /* ---- Stores ----------------------------------------------------------------------------------------------------- */
 
-/* Non-temporal stores have to gain more in the call than its consumer pays for reading the output from memory. */
+/* Non-temporal stores have to gain more in the call than its consumer pays for reading the output from memory. Returns
+   INLAY_STORES_AUTOMATIC if there are too few samples, as when the calls of other threads have not ended yet. */
 static inlay_stores faster_stores(const struct inlay_epochs *epochs)
 {
     const uint64_t cached = median(&epochs->arms[0]), streamed = median(&epochs->arms[1]);
-    return cached != unknown && cached * 10 > streamed * 13 ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED;
+    if (cached == unknown || streamed == unknown)
+        return INLAY_STORES_AUTOMATIC;
+    return cached * 10 > streamed * 13 ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED;
 }
 
 struct inlay_epoch_call inlay_epoch_begin(struct inlay_learner *learner, size_t bytes, bool streams)
@@ -274,7 +280,7 @@ struct inlay_epoch_call inlay_epoch_begin(struct inlay_learner *learner, size_t 
     const size_t log2 = 63 - (size_t)__builtin_clzll(bytes);
     struct inlay_epochs *epochs = &learner->epochs[inlay_least(log2 - INLAY_EPOCH_LEAST_LOG2, INLAY_LEARNT_SIZES - 1)];
     const uint32_t index = epochs->calls++ % (TIMED_CALLS + SETTLED_CALLS);
-    const bool timed = index < TIMED_CALLS, others = timed && index >= INLAY_EPOCH_CALLS;
+    const bool timed = index < TIMED_CALLS && !learner->fixed, others = timed && index >= INLAY_EPOCH_CALLS;
     if (epochs->stores != INLAY_STORES_AUTOMATIC)
         streams = epochs->stores == INLAY_STORES_STREAMED;
     return (struct inlay_epoch_call){
@@ -294,12 +300,16 @@ void inlay_epoch_end(const struct inlay_epoch_call *call)
         add_sample(&call->epochs->arms[call->streams], ticks_per_mib(inlay_ticks() - call->begin, call->bytes));
     if (call->index < 2 * INLAY_EPOCH_CALLS - 1)
         return;
-    const uint32_t before = call->epochs->stores, faster = faster_stores(call->epochs);
-    call->epochs->stores = faster;
-    /* What is fastest to prefetch was found beside the other stores. */
-    for (int i = 0; i < INLAY_LEARNT_CLASSES && faster != before; i++)
+    const inlay_stores faster = faster_stores(call->epochs);
+    if (faster == INLAY_STORES_AUTOMATIC)
+        call->epochs->calls = 0; /* they are timed again */
+    else
+        call->epochs->stores = faster;
+    /* What is fastest to prefetch was found beside the stores that were in use, which are not those of this call. */
+    const bool changed = faster == (call->streams ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED);
+    for (int lone = 0; lone < 2 && changed; lone++)
         for (int computes = 0; computes < 2; computes++)
-            forget_others(&call->learner->classes[i], computes == 1);
+            forget_others(&call->learner->classes[class_of(call->bytes, lone == 1)], computes == 1);
 }
 
 /* ---- What was learnt -------------------------------------------------------------------------------------------- */
@@ -308,10 +318,9 @@ void inlay_learner_begin(struct inlay_learner *learner, const inlay_learnt *lear
 {
     for (int i = 0; i < INLAY_LEARNT_CLASSES; i++)
         if (learnt->samples[i] > 0) {
-            const bool computes = learnt->computes[i] == 1;
             learner->classes[i].samples = learnt->samples[i];
-            learner->classes[i].best[computes] = learnt->prefetch[i];
-            learner->classes[i].computes = computes ? COMPUTES_YES : COMPUTES_NO;
+            learner->classes[i].best[learnt->computes[i]] = learnt->prefetch[i];
+            learner->classes[i].computes = learnt->computes[i] ? COMPUTES_YES : COMPUTES_NO;
         }
     for (int i = 0; i < INLAY_LEARNT_SIZES; i++)
         if (learnt->stores[i] != INLAY_STORES_AUTOMATIC) {
@@ -322,6 +331,7 @@ void inlay_learner_begin(struct inlay_learner *learner, const inlay_learnt *lear
 
 void inlay_learner_read(const struct inlay_learner *learner, inlay_learnt *learnt)
 {
+    *learnt = (inlay_learnt){.size = sizeof *learnt};
     for (int i = 0; i < INLAY_LEARNT_CLASSES; i++) {
         const struct inlay_class *class = &learner->classes[i];
         const bool computes = class->computes == COMPUTES_YES;

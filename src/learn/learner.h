@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a layer learns of its own calls: which prefetch strategy and which source of positions is fastest, by timing
- * parts of calls; and for CPUs that were not measured which stores are, by timing whole calls. Everything lies in the
+ * parts of calls; and which stores are, by timing whole calls. Everything lies in the
  * handle, in arrays of atomics: no lock, no allocation. Threads that race lose a sample, which does no harm,
  * since every choice gives the same bits.
  */
 #ifndef INLAY_LEARN_LEARNER_H
 #define INLAY_LEARN_LEARNER_H
 
+#include "base/ticks.h"
 #include "learn/strategy.h"
 
 #include <stdatomic.h>
@@ -54,6 +55,7 @@ struct inlay_epochs {
 struct inlay_learner {
     struct inlay_class classes[INLAY_LEARNT_CLASSES];
     struct inlay_epochs epochs[INLAY_LEARNT_SIZES];
+    bool fixed; /* it keeps what it begins with, and times nothing */
 };
 
 /* What a call of a class may choose from, and what it begins with. */
@@ -69,8 +71,8 @@ struct inlay_options {
 };
 
 /* Lets a call learn that writes `bytes`, part_bytes of them in each of its parts, if their size permits. `lone`: its
-   sequences do not share their positions. */
-void inlay_learner_join(struct inlay_learner *learner, size_t bytes, size_t part_bytes, bool lone,
+   sequences do not share their positions. Returns whether it begins with what was learnt. */
+bool inlay_learner_join(struct inlay_learner *learner, size_t bytes, size_t part_bytes, bool lone,
                         struct inlay_options *options);
 
 /* Lets a call begin with a strategy, as far as it can follow that. */
@@ -113,6 +115,13 @@ static inline void inlay_pace_begin(struct inlay_pace *pace, const struct inlay_
         inlay_pace_learn(pace);
     else
         pace->prefetch = options->prefetch[options->computes];
+}
+
+/* Stops the clock of a part, or lets it go on: what is done once for many rows would count for few of them. */
+static inline void inlay_pace_hold(struct inlay_pace *pace)
+{
+    if (pace->timed && !pace->options->whole)
+        pace->begin = inlay_ticks() - pace->begin;
 }
 
 /* Says where the positions of the rows that follow come from. What lies before is no sample. */

@@ -17,26 +17,21 @@ inlay_status inlay_ngram_check_columns(const inlay_ngram *ngram, size_t first_co
     return *columns >= 1 && *columns <= rest ? INLAY_OK : INLAY_ERROR_OPTION;
 }
 
-static void run_tokens(const struct inlay_ngram_pass *pass, size_t token, size_t end)
-{
-    struct inlay_fpenv host = inlay_fpenv_enter();
-    pass->run(pass, token, end);
-    if (pass->moves.stream)
-        inlay_store_fence();
-    inlay_fpenv_leave(host);
-}
-
 struct cut {
     const struct inlay_ngram_pass *pass;
     size_t parts;
 };
 
-static void run_tokens_of_cut(void *arg, size_t index)
+static void run_tokens(void *arg, size_t index)
 {
     const struct cut *cut = arg;
-    const size_t tokens = cut->pass->input->tokens;
-    run_tokens(cut->pass, inlay_share_begin(tokens, cut->parts, index),
-               inlay_share_begin(tokens, cut->parts, index + 1));
+    const struct inlay_ngram_pass *pass = cut->pass;
+    const size_t tokens = pass->input->tokens;
+    struct inlay_fpenv host = inlay_fpenv_enter();
+    pass->run(pass, inlay_share_begin(tokens, cut->parts, index), inlay_share_begin(tokens, cut->parts, index + 1));
+    if (pass->moves.stream)
+        inlay_store_fence();
+    inlay_fpenv_leave(host);
 }
 
 void inlay_ngram_run(const struct inlay_ngram_pass *pass, size_t row_bytes, const inlay_executor *executor)
@@ -46,8 +41,5 @@ void inlay_ngram_run(const struct inlay_ngram_pass *pass, size_t row_bytes, cons
     if (__builtin_mul_overflow(tokens, row_bytes, &bytes))
         bytes = SIZE_MAX;
     struct cut cut = {pass, inlay_least(inlay_parts(executor, bytes), tokens)};
-    if (cut.parts == 1)
-        run_tokens(pass, 0, tokens);
-    else
-        inlay_run_parts(executor, cut.parts, run_tokens_of_cut, &cut);
+    inlay_run_parts(executor, cut.parts, run_tokens, &cut);
 }

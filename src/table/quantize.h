@@ -117,9 +117,9 @@ void inlay_quantize_q5_1(const unsigned char *from, unsigned char *block);
 void inlay_quantize_iq4_nl(const unsigned char *from, unsigned char *block);
 void inlay_quantize_mxfp4(const unsigned char *from, unsigned char *block);
 void inlay_quantize_nvfp4(const unsigned char *from, unsigned char *block);
-void inlay_quantize_q3_k(const unsigned char *from, unsigned char *block);
+void inlay_quantize_q3_k(const unsigned char *from, unsigned char *hmask);
 void inlay_quantize_q4_k(const unsigned char *from, unsigned char *block);
 void inlay_quantize_q5_k(const unsigned char *from, unsigned char *block);
-void inlay_quantize_q6_k(const unsigned char *from, unsigned char *block);
+void inlay_quantize_q6_k(const unsigned char *from, unsigned char *ql);
 
 #endif

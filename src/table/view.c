@@ -123,8 +123,8 @@ inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_arra
 bool inlay_table_overlaps(struct inlay_extent a, const inlay_table *table)
 {
     const struct row_sizes sizes = sizes_of(table);
-    const struct inlay_extent extents = {(uintptr_t)table->extents, (uintptr_t)(table->extents + table->extent_count)};
-    bool overlaps = inlay_extents_overlap(a, extents);
+    bool overlaps =
+        inlay_extents_overlap(a, inlay_bytes_at(table->extents, table->extent_count * sizeof *table->extents));
     const size_t count = inlay_most(table->extent_count, 1);
     for (size_t i = 0; i < count && !overlaps; i++) {
         struct inlay_table_arrays arrays = {0};

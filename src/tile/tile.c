@@ -32,6 +32,9 @@ static void use_strategy(struct inlay_tile *tile)
 {
     tile->strategy = &inlay_strategies[tile->pace != NULL ? tile->pace->prefetch : INLAY_PREFETCH_NONE];
     tile->block = inlay_block_rows(tile->strategy, tile->row_bytes);
+    /* The clock is looked at between blocks. */
+    if (tile->pace != NULL && tile->pace->options->learns != NULL)
+        tile->block = inlay_least(tile->block, inlay_most(INLAY_LEARN_PART_BYTES / 2 / tile->out_bytes, 1));
 }
 
 void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_moves *moves, struct inlay_pace *pace,
