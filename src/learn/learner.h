@@ -120,7 +120,7 @@ static inline void inlay_pace_begin(struct inlay_pace *pace, const struct inlay_
 /* Stops the clock of a part, or lets it go on: what is done once for many rows would count for few of them. */
 static inline void inlay_pace_hold(struct inlay_pace *pace)
 {
-    if (pace->timed && !pace->options->whole)
+    if (pace->options->learns != NULL && !pace->options->whole && pace->timed)
         pace->begin = inlay_ticks() - pace->begin;
 }
 
