@@ -111,8 +111,8 @@ INLAY_API void inlay_file_close(inlay_file *file);
 /** A file that was read to open a model: one with tensors, an index or a config.json. */
 typedef struct inlay_file_opened {
     const char *path; /**< its name */
-    uint64_t device;  /**< st_dev and st_ino of the file that was opened, whichever its name means by now */
-    uint64_t inode;
+    uint64_t device;  /**< st_dev of the file that was opened, whichever file its name means by now */
+    uint64_t inode;   /**< st_ino of it */
 } inlay_file_opened;
 
 /** Returns how many files were read to open a model: for programs that must not write to any of them. */
