@@ -534,7 +534,7 @@ START_TEST(wide_rows_give_samples_of_both_sources)
         inlay_layer *layer = make_layer_of(&spec);
         for (int call = 0; call < 200; call++)
             ck_assert_int_eq(inlay_forward(layer, &batch, fixture.out[0], WIDE * sizeof(float), NULL, NULL), INLAY_OK);
-        for (int source = 0; source < 2 && tested->prefetches; source++)
+        for (int source = 0; source < 2 && tested->fma; source++)
             EXPECT(layer->learnt.classes[4].arms[source][INLAY_PREFETCH_NONE].count >= INLAY_LEARN_SAMPLES,
                    "begins with %d: no samples of source %d", computes, source);
         inlay_layer_destroy(layer);
