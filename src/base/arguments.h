@@ -19,7 +19,7 @@ struct inlay_extent {
     uintptr_t begin, end;
 };
 
-/* Returns the extent of a struct, a number or a handle of so many bytes; it is empty if there is none. */
+/* Returns the extent of a struct, a number or a handle that takes `bytes`; it is empty for a null pointer. */
 static inline struct inlay_extent inlay_bytes_at(const void *at, size_t bytes)
 {
     return at == NULL ? (struct inlay_extent){0, 0} : (struct inlay_extent){(uintptr_t)at, (uintptr_t)at + bytes};

@@ -41,7 +41,7 @@ const struct inlay_cpu *inlay_cpu(void);
 /* Returns the bytes of L2, within what is plausible. The first call asks CPUID. */
 size_t inlay_l2_bytes(void);
 
-/* Returns the same of an L2 that is reported to have so many bytes; 0: there is no report. */
+/* Returns the same of an L2 of `reported` bytes; 0: there is no report. */
 size_t inlay_l2_bytes_of(size_t reported);
 
 /* What the first calls of these two have found; null and 0 before. Relaxed order suffices: the one points to constant

@@ -96,8 +96,8 @@ static size_t other_block(const struct inlay_tile *tile)
     return tile->begin == 0 ? tile->block : 0;
 }
 
-/* Computes the block that waits, if one does, of whose follower so many rows are known. Returns how many rows it
-   wrote. */
+/* Computes the block that waits, if one does. Of the block behind it `following` rows are known. Returns how many rows
+   it wrote. */
 static size_t run_waiting(struct inlay_tile *tile, size_t following)
 {
     const size_t rows = tile->waits ? tile->block : 0;
