@@ -28,11 +28,11 @@ struct costs {
     uint64_t of[2][INLAY_STRATEGIES];
 };
 
-static uint64_t fake_time;
+static uint64_t fake_time, fake_step; /* what passes at each look at the clock */
 
 static uint64_t fake_clock(void)
 {
-    return fake_time;
+    return fake_time += fake_step;
 }
 
 /* What a call took, and what it spent on strategies other than `expected`. */
@@ -310,30 +310,77 @@ END_TEST
 
 /* ---- Stores ----------------------------------------------------------------------------------------------------- */
 
-/* Non-temporal stores have to make the call 1.3 times as fast. */
+/* The output of a call of 40 MiB, whose rows are one and the same. */
+static const unsigned char row_of_zeros[4096];
+static const struct inlay_written written = {row_of_zeros, 40 * MIB / sizeof row_of_zeros, sizeof row_of_zeros, 0};
+
+/* Ends a call that took `ticks`, and whose pieces of the output take `reading` ticks to be read. */
+static void end_epoch_call(const struct inlay_epoch_call *call, uint64_t ticks, uint64_t reading)
+{
+    fake_time += ticks - reading;
+    fake_step = reading;
+    inlay_epoch_end(call, &written);
+    fake_step = 0;
+}
+
+/* The faster stores are those with which the call and the reading of its output are. */
 START_TEST(stores_are_learnt_by_whole_calls)
 {
-    for (uint64_t gain = 100; gain <= 160; gain += 20) {
-        const bool first = gain % 40 == 0; /* what is in use at first changes nothing */
+    /* Reading takes the ticks of 256 KiB, calls those of 40 MiB, which is 160 times as much. */
+    static const struct {
+        unsigned cached, cached_reading, streamed, streamed_reading;
+        bool streams;
+    } cases[] = {
+        {100000, 0, 100000, 0, false},     /* one as fast as the other */
+        {120000, 0, 100000, 0, true},      /* the consumer waits as long for both */
+        {120000, 100, 100000, 180, true},  /* he waits longer for memory, by less than the call gains */
+        {120000, 100, 100000, 300, false}, /* and by more */
+        {160000, 100, 100000, 600, false}, {100000, 300, 120000, 100, true}, /* dirty lines that he waits for */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const bool first = i % 2 == 0; /* what is in use at first changes nothing */
         struct inlay_learner *learner = new_learner();
         size_t streamed = 0;
         for (int c = 0; c < 100; c++) {
             const struct inlay_epoch_call call = inlay_epoch_begin(learner, 40 * MIB, first);
             static bool before;
             /* Dirty lines that another kind of stores left are paid by the first calls of the next. */
-            fake_time += (call.streams ? 100000 : 1000 * gain) * (call.streams != before ? 3 : 1);
+            const uint64_t ticks =
+                (call.streams ? cases[i].streamed : cases[i].cached) * (call.streams != before ? 3U : 1U);
             before = call.streams;
             if (call.timed)
-                inlay_epoch_end(&call);
+                end_epoch_call(&call, ticks, call.streams ? cases[i].streamed_reading : cases[i].cached_reading);
             EXPECT(c >= 16 || call.streams == ((c < 8) == first), "the other stores come last");
             streamed += c >= 16 && call.streams;
         }
-        EXPECT(streamed == (gain > 130 ? 84u : 0u), "%zu of 84 calls were streamed with a gain of %u", streamed,
-               (unsigned)gain);
-        EXPECT(learnt_by(learner).stores[3] == (gain > 130 ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED), "stores %d",
-               learnt_by(learner).stores[3]);
+        EXPECT(streamed == (cases[i].streams ? 84U : 0U), "%zu of 84 calls were streamed in case %zu", streamed, i);
+        EXPECT(learnt_by(learner).stores[3] == (cases[i].streams ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED),
+               "stores %d", learnt_by(learner).stores[3]);
         free_learner(learner);
     }
+}
+END_TEST
+
+/* Of few rows, and of wide ones, no byte behind the last is read: nobody may. */
+START_TEST(outputs_are_read_within_their_bounds)
+{
+    static const struct {
+        size_t rows, row_bytes, stride_bytes;
+    } cases[] = {{1, 4 * MIB, 4 * MIB}, {3, 2 * MIB, 2 * MIB}, {9, MIB - 4, MIB}, {8193, 508, 1024}, {MIB, 4, 8}};
+    struct arena arena = arena_make(9 * MIB);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct inlay_learner *learner = new_learner();
+        const size_t bytes = cases[i].stride_bytes * (cases[i].rows - 1) + cases[i].row_bytes;
+        const struct inlay_written output = {arena_place(&arena, bytes, AT_END, 0), cases[i].rows, cases[i].row_bytes,
+                                             cases[i].stride_bytes};
+        for (int c = 0; c < 2 * INLAY_EPOCH_CALLS; c++) {
+            const struct inlay_epoch_call call = inlay_epoch_begin(learner, 4 * MIB, false);
+            inlay_epoch_end(&call, &output);
+        }
+        EXPECT(learnt_by(learner).stores[0] == INLAY_STORES_CACHED, "stores %d", learnt_by(learner).stores[0]);
+        free_learner(learner);
+    }
+    arena_free(&arena);
 }
 END_TEST
 
@@ -350,7 +397,7 @@ START_TEST(stores_are_not_learnt_of_too_few_calls)
     for (int c = 0; c < 16; c++) {
         fake_time += calls[c].streams ? 1000 : 2000;
         if (c != 12)
-            inlay_epoch_end(&calls[c]);
+            inlay_epoch_end(&calls[c], &written);
     }
     EXPECT(learnt_by(learner).stores[3] == INLAY_STORES_AUTOMATIC, "decided too early");
     const struct inlay_epoch_call again = inlay_epoch_begin(learner, 40 * MIB, true);
@@ -710,8 +757,8 @@ int main(int argc, char **argv)
                      a_change_is_followed, the_faster_source_is_found, small_differences_do_not_count,
                      only_what_a_loop_can_do, small_calls_are_not_timed, parts_count_and_not_the_call,
                      stores_are_learnt_by_whole_calls, bits_stay_while_learning, tunings_are_obeyed,
-                     stores_are_not_learnt_of_too_few_calls, computed_positions_are_given_on,
-                     what_a_loop_cannot_do_is_learnt_anew, wide_rows_give_samples_of_both_sources,
-                     what_was_learnt_can_be_kept, what_was_learnt_is_given_on, the_environment_switches_it_off,
-                     explanations_say_what_was_learnt, threads_learn_together);
+                     stores_are_not_learnt_of_too_few_calls, outputs_are_read_within_their_bounds,
+                     computed_positions_are_given_on, what_a_loop_cannot_do_is_learnt_anew,
+                     wide_rows_give_samples_of_both_sources, what_was_learnt_can_be_kept, what_was_learnt_is_given_on,
+                     the_environment_switches_it_off, explanations_say_what_was_learnt, threads_learn_together);
 }

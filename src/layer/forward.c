@@ -16,8 +16,10 @@ inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, v
         return status;
     inlay_make_plan(&plan, &work, executor);
     inlay_plan_run(&plan, &work, executor);
-    if (plan.epoch.timed)
-        inlay_epoch_end(&plan.epoch);
+    if (plan.epoch.timed) {
+        const struct inlay_written output = {work.out, work.rows, work.row_bytes, work.out_stride_bytes};
+        inlay_epoch_end(&plan.epoch, &output);
+    }
     return INLAY_OK;
 }
 

@@ -8,10 +8,11 @@
 #include "base/least.h"
 #include "base/ticks.h"
 
+/* Returns at most half of UINT32_MAX, so that the sum of two is one too. */
 static uint32_t ticks_per_mib(uint64_t ticks, size_t bytes)
 {
     const uint64_t most = UINT64_MAX >> 20, rate = ((ticks < most ? ticks : most) << 20) / bytes;
-    return rate < UINT32_MAX ? (uint32_t)rate : UINT32_MAX;
+    return rate < UINT32_MAX / 2 ? (uint32_t)rate : UINT32_MAX / 2;
 }
 
 /* Of an arm without all samples: slower than any other. */
@@ -263,14 +264,14 @@ void inlay_pace_finish(struct inlay_pace *pace)
 
 /* ---- Stores ----------------------------------------------------------------------------------------------------- */
 
-/* Non-temporal stores have to gain more in the call than its consumer pays for reading the output from memory. Returns
-   INLAY_STORES_AUTOMATIC if there are too few samples, as when the calls of other threads have not ended yet. */
+/* Returns INLAY_STORES_AUTOMATIC if there are too few samples, as when the calls of other threads have not ended yet.
+ */
 static inlay_stores faster_stores(const struct inlay_epochs *epochs)
 {
-    const uint64_t cached = median(&epochs->arms[0]), streamed = median(&epochs->arms[1]);
+    const uint32_t cached = median(&epochs->arms[0]), streamed = median(&epochs->arms[1]);
     if (cached == unknown || streamed == unknown)
         return INLAY_STORES_AUTOMATIC;
-    return cached * 10 > streamed * 13 ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED;
+    return is_faster(streamed, cached) ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED;
 }
 
 struct inlay_epoch_call inlay_epoch_begin(struct inlay_learner *learner, size_t bytes, bool streams)
@@ -294,10 +295,29 @@ struct inlay_epoch_call inlay_epoch_begin(struct inlay_learner *learner, size_t 
     };
 }
 
-void inlay_epoch_end(const struct inlay_epoch_call *call)
+/* Reads pieces of an output, a byte of each cache line. Returns the ticks that this takes per MiB: the consumer will
+   read all of the output like that. */
+static uint32_t reading_ticks_per_mib(const struct inlay_written *output)
 {
+    const size_t line = 64, row_bytes = inlay_least(output->row_bytes, INLAY_EPOCH_PIECE_BYTES);
+    const size_t apart = output->rows / INLAY_EPOCH_PIECES;
+    const size_t rows = inlay_most(inlay_least(INLAY_EPOCH_PIECE_BYTES / row_bytes, apart), 1);
+    const uint64_t begin = inlay_ticks();
+    for (size_t piece = 0; piece < INLAY_EPOCH_PIECES; piece++)
+        for (size_t row = piece * apart; row < piece * apart + rows; row++) {
+            const volatile unsigned char *bytes = output->data + row * output->stride_bytes;
+            for (size_t i = 0; i < row_bytes; i += line)
+                (void)bytes[i];
+        }
+    return ticks_per_mib(inlay_ticks() - begin, INLAY_EPOCH_PIECES * rows * row_bytes);
+}
+
+void inlay_epoch_end(const struct inlay_epoch_call *call, const struct inlay_written *output)
+{
+    const uint64_t ticks = inlay_ticks() - call->begin;
     if (call->index % INLAY_EPOCH_CALLS >= INLAY_EPOCH_SKIPPED)
-        add_sample(&call->epochs->arms[call->streams], ticks_per_mib(inlay_ticks() - call->begin, call->bytes));
+        add_sample(&call->epochs->arms[call->streams],
+                   ticks_per_mib(ticks, call->bytes) + reading_ticks_per_mib(output));
     if (call->index < 2 * INLAY_EPOCH_CALLS - 1)
         return;
     const inlay_stores faster = faster_stores(call->epochs);

@@ -166,9 +166,18 @@ struct inlay_epoch_call {
     uint64_t begin;
 };
 
+/* What is read of the output of a timed call, to learn what its consumer will wait for: pieces of it, evenly spaced. */
+enum { INLAY_EPOCH_PIECES = 8, INLAY_EPOCH_PIECE_BYTES = 32 * 1024 };
+
+/* Where a call has written its output. */
+struct inlay_written {
+    const unsigned char *data;
+    size_t rows, row_bytes, stride_bytes;
+};
+
 /* Chooses the stores of a call of at least 2^INLAY_EPOCH_LEAST_LOG2 bytes and begins to time it. `streams`: what it
    would take if nothing were learnt. */
 struct inlay_epoch_call inlay_epoch_begin(struct inlay_learner *learner, size_t bytes, bool streams);
-void inlay_epoch_end(const struct inlay_epoch_call *call);
+void inlay_epoch_end(const struct inlay_epoch_call *call, const struct inlay_written *output);
 
 #endif
