@@ -40,6 +40,9 @@ BASELINE = {
 }
 # What runs kernels that use streaming stores, and so must fence before it returns.
 FENCED = {"layer_pass.c.o", "positions_rows.c.o"}
+# Functions that prefetch: gcc takes one that does nothing else for one without effects, and would leave out its calls.
+PREFETCHING = {"tile_tile.c.o": "inlay_tile_next"}
+PREFETCH = r"\t(prefetch|prfm|pld)"
 # The suffix of SLEEF's functions for each ISA, and what its objects must not contain.
 WIDE = r"%[yz]mm|\tv(?!err|erw)[a-z]"
 # A fused multiply-add in float would round once where twice is promised; sinusoids are made in double, in ISA folders.
@@ -79,6 +82,18 @@ def unfortified(name):
     return match[1] if match else name
 
 
+def prefetches(codes, name):
+    """Whether a function of an object prefetches, itself or by one that it calls."""
+    seen, left = set(), [name]
+    while left:
+        seen.add(left[-1])
+        code = codes[left.pop()]
+        if re.search(PREFETCH, code):
+            return True
+        left += {callee for callee in re.findall(r"(?:<|R_\S+\s+)(\w+)", code) if callee in codes} - seen
+    return False
+
+
 def audit_object(path, name):
     code = tool("objdump", "-d", "--no-show-raw-insn", path)
     defined = symbols(path, "-g", "--defined-only")
@@ -94,6 +109,8 @@ def audit_object(path, name):
         # Objects of link-time optimisation hold no code yet; ARM's kernels have no streaming stores.
         if name in FENCED and "X86-64" in tool("readelf", "-h", path) and "\tret" in code:
             check("\tsfence" in code, f"{name} does not fence what kernels streamed")
+        if name in PREFETCHING and re.search(PREFETCH, code):
+            check(prefetches(functions(path), PREFETCHING[name]), f"{PREFETCHING[name]} in {name} does not prefetch")
         never["instructions above the baseline"] = WIDE
         never["a fused multiply-add"] = FUSED
         strangers = {s for s in undefined - ALWAYS - BASELINE.get(name, set()) if not s.startswith("inlay_")}
@@ -132,8 +149,8 @@ def constructors(path):
 
 
 def functions(path):
-    """The disassembly of each function, by name."""
-    parts = re.split(r"^[0-9a-f]+ <([^>]+)>:$", tool("objdump", "-d", "--no-show-raw-insn", path), flags=re.M)
+    """The disassembly of each function with its relocations, by name."""
+    parts = re.split(r"^[0-9a-f]+ <([^>]+)>:$", tool("objdump", "-dr", "--no-show-raw-insn", path), flags=re.M)
     return dict(zip(parts[1::2], parts[2::2]))
 
 

@@ -18,6 +18,8 @@
 void inlay_prefetch_rows(const struct inlay_strategy *strategy, const unsigned char *const *rows,
                          const unsigned char *const *scales, size_t n, size_t row_bytes)
 {
+    /* gcc takes a function that only prefetches for one without effects, and leaves out its calls. */
+    __asm__ volatile("");
     for (size_t i = 0; i < n; i++) {
         if (scales != NULL)
             inlay_prefetch_line(scales[i], true);
