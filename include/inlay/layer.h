@@ -121,14 +121,16 @@ typedef struct inlay_tuning_source {
 /** Returns what is known of this CPU. */
 INLAY_API inlay_tuning_source inlay_tuning_default_source(void);
 
-/** Whether a layer times parts of its own calls. */
+/** Whether a layer times its own calls: parts of them to choose a strategy and the source of positions that are cached,
+    whole ones to choose stores. */
 typedef enum inlay_learning {
     INLAY_LEARNING_ON = 0,  /**< unless it has a tuning, or INLAY_LEARNING is "off" in the environment */
     INLAY_LEARNING_OFF = 1, /**< it keeps what it begins with */
 } inlay_learning;
 
 enum {
-    INLAY_LEARNT_CLASSES = 6, /**< calls of 256 KiB to 2 MiB, to 16 MiB, and more; then the same of single sequences */
+    INLAY_LEARNT_CLASSES = 6, /**< calls of 256 KiB to 2 MiB, to 16 MiB, and more; then the same of layers with
+                                 sinusoids where sequences do not share position rows */
     INLAY_LEARNT_SIZES = 8,   /**< outputs of 4 to 8 MiB, to 16 MiB, ..., and of 512 MiB and more */
 };
 
@@ -204,7 +206,7 @@ typedef struct inlay_layer_spec {
                                       the sum of weights. model2vec's weights. The caller's, must outlive the layer */
     size_t token_weights_length; /**< with token weights the number of ids, vocab of inlay_bad_id; else 0 */
     inlay_id_type token_mapping_type; /**< of the mapping; 0 without one */
-    inlay_learning learning;          /**< whether the layer times parts of its own calls */
+    inlay_learning learning;          /**< whether the layer times its own calls */
     const inlay_learnt *learnt;       /**< what it begins with, copied by inlay_layer_create(); null: nothing */
 } inlay_layer_spec;
 

@@ -33,7 +33,7 @@ struct inlay_arm {
     _Atomic(uint32_t) count; /* so far; each replaces the oldest one */
 };
 
-/* Calls of one class: of about one size, in which sequences share their positions or do not. */
+/* Calls of one class: of about one size, whose sequences are embedded together, or one by one. */
 struct inlay_class {
     struct inlay_arm arms[2][INLAY_STRATEGIES]; /* with positions that are read, and computed */
     _Atomic(uint32_t) best[2];                  /* the strategy of either source */
@@ -71,7 +71,8 @@ struct inlay_options {
 };
 
 /* Lets a call learn that writes `bytes`, part_bytes of them in each of its parts, if their size permits. `lone`: its
-   sequences do not share their positions. Returns whether it begins with what was learnt. */
+   sequences are embedded one by one, since their sinusoids are computed or could be. Returns whether it begins with
+   what was learnt. */
 bool inlay_learner_join(struct inlay_learner *learner, size_t bytes, size_t part_bytes, bool lone,
                         struct inlay_options *options);
 
