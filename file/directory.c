@@ -122,11 +122,16 @@ static inlay_file_status choose(const char *directory, struct inlay_catalogue *c
     if (stream == NULL)
         return inlay_file_fail_system(error, directory, "cannot open it");
     bool memory = true, config = false;
-    for (struct dirent *entry; memory && (entry = readdir(stream)) != NULL;) {
+    errno = 0; /* what tells the end of the directory from an error */
+    for (struct dirent *entry; memory && (entry = readdir(stream)) != NULL; errno = 0) {
         memory = note(catalogue, entry->d_name, found);
         config = config || strcmp(entry->d_name, "config.json") == 0;
     }
+    inlay_file_status status =
+        memory && errno != 0 ? inlay_file_fail_system(error, directory, "cannot read it") : INLAY_FILE_OK;
     closedir(stream);
+    if (status != INLAY_FILE_OK)
+        return status;
     size_t kind = 0;
     while (kind < KINDS && found[kind].name == NULL)
         kind++;
