@@ -105,14 +105,11 @@ static int open_directly(struct output *output)
 /* Creates the temporary file of a target; of one that exists, `old` is its status. */
 static int open_beside(struct output *output, const struct stat *old)
 {
-    struct stat status;
     /* Through symbolic links: the file they lead to is written, not the link. */
     output->target = old != NULL ? realpath(output->path, NULL) : follow_links(output->path);
     int file = output->target != NULL ? temporary_create(output->target, &output->temporary) : -1;
-    if (file < 0 || fstat(file, &status) != 0 || (output->stream = fdopen(file, "wb")) == NULL)
+    if (file < 0 || fstat(file, &output->made) != 0 || (output->stream = fdopen(file, "wb")) == NULL)
         return cannot_write(output);
-    output->device = status.st_dev;
-    output->inode = status.st_ino;
     /* What was private stays private. */
     if (old != NULL)
         fchmod(file, old->st_mode & 0777);
@@ -224,14 +221,15 @@ int output_npy_elements(struct output *output, enum npy_element element, const v
     return output_write(output, elements, n * inlay_npy_element_bytes(element));
 }
 
-/* Returns whether nothing is lost with what has the temporary name: the file of this run, or one that it replaced. */
+/* Returns whether nothing is lost with what has the temporary name: the file of this run, or one that it replaced.
+   Another process can give that name to a file of its own. */
 static bool removable(const struct output *output)
 {
     struct stat status;
     if (output->temporary == NULL || lstat(output->temporary, &status) != 0)
         return false;
-    if (output->placed == NEW)
-        return status.st_dev == output->device && status.st_ino == output->inode;
+    if (output->placed != EXCHANGED)
+        return status.st_dev == output->made.st_dev && status.st_ino == output->made.st_ino;
     return S_ISREG(status.st_mode) && input_named(&status) == NULL;
 }
 
@@ -296,12 +294,10 @@ static int place_new(struct output *output)
     return cannot_write(output);
 }
 
-/* Where names cannot be exchanged, what another process does between the two calls is not seen. */
+/* Replaces a file where names cannot be exchanged: what another process does between the two calls is not seen. */
 static int place_unexchanged(struct output *output)
 {
-    struct stat status;
-    if (lstat(output->target, &status) == 0)
-        TRY(check_replaced(output, output->target));
+    TRY(check_replaced(output, output->target));
     return rename(output->temporary, output->target) == 0 ? DONE : cannot_write(output);
 }
 
@@ -313,12 +309,13 @@ static int place_over(struct output *output)
             output->placed = EXCHANGED;
             return check_replaced(output, output->temporary);
         }
-        if (errno == ENOSYS)
-            return place_unexchanged(output);
-        if (errno == ENOENT && rename_new(output->temporary, output->target) == 0) {
+        const bool exchanges = errno != ENOSYS;
+        if ((errno == ENOENT || !exchanges) && rename_new(output->temporary, output->target) == 0) {
             output->placed = NEW;
             return DONE;
         }
+        if (!exchanges && errno == EEXIST)
+            return place_unexchanged(output);
         if (errno != ENOENT && errno != EEXIST)
             break;
     }

@@ -9,19 +9,18 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <sys/types.h>
+#include <sys/stat.h>
 
 #include "formats/npy.h"
 
 /** An output in progress; all null where there is none. */
 struct output {
     FILE *stream;
-    const char *option; /**< that names it */
-    char *path;         /**< as the user wrote it */
-    char *target;       /**< where it goes in the end; null where it is written directly */
-    char *temporary;    /**< where it is until then */
-    dev_t device;       /**< of the temporary file, as is the next */
-    ino_t inode;
+    const char *option;                      /**< that names it */
+    char *path;                              /**< as the user wrote it */
+    char *target;                            /**< where it goes in the end; null where it is written directly */
+    char *temporary;                         /**< where it is until then */
+    struct stat made;                        /**< the file of this run, which has the temporary name first */
     enum { NOWHERE, NEW, EXCHANGED } placed; /**< whether it has taken its place, and how */
 };
 

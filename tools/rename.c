@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two ways of rename.h. The system call is made by its number, as older C libraries have no function for it.
+ * The ways of rename.h. The system call is made by its number, as older C libraries have no function for it.
  */
 #define _DEFAULT_SOURCE /* syscall */
 #include "rename.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,7 +20,7 @@ static int rename_flagged(const char *from, const char *to, unsigned flag)
     if (syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, flag) == 0)
         return 0;
     /* Filters of system calls that are older than the call answer EPERM. */
-    if (errno == EINVAL || errno == EPERM)
+    if (errno == EINVAL || errno == EPERM || errno == EOPNOTSUPP)
         errno = ENOSYS;
 #else
     (void)from, (void)to, (void)flag;
@@ -32,9 +33,12 @@ int rename_new(const char *from, const char *to)
 {
     if (rename_flagged(from, to, NEW) == 0)
         return 0;
-    if (errno != ENOSYS || link(from, to) != 0)
+    if (errno == ENOSYS && link(from, to) == 0)
+        return unlink(from);
+    if (errno != ENOSYS && errno != EPERM && errno != EOPNOTSUPP)
         return -1;
-    return unlink(from);
+    const int file = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    return file >= 0 && close(file) == 0 ? rename(from, to) : -1;
 }
 
 int rename_exchange(const char *one, const char *other)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Renaming in one step that no other process can come between. Linux does both by renameat2; where a file system or
- * another system does not, a new name is made by a hard link, and names are not exchanged.
+ * Renaming in one step that no other process can come between. Linux does both by renameat2, if the file system does.
+ * Elsewhere, as on NFS or another system, a new name is made by a hard link, and names are not exchanged. Where there
+ * are no hard links either, an empty file takes the new name first, and is replaced: only this second step can be
+ * disturbed, by a process that replaces the empty file.
  */
 #ifndef INLAY_TOOL_RENAME_H
 #define INLAY_TOOL_RENAME_H

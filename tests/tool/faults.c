@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A library to preload: it makes one call of the C library fail, fall short or be followed by a signal. INLAY_FAULT is
- * "FUNCTION N EFFECT": the N-th call (from 1; 0: every call) of read, fsync, renameat2, create, which is an open that
- * creates a file, or allocate, which asks malloc or its kin for a mebibyte or more.
- * EFFECT is an errno by number, "end" (read returns 0), "short" (read returns one byte) or "signal NUMBER" (raised when
- * the call has succeeded). With "probe 1 0" it only says that it is there.
+ * "FUNCTION N EFFECT": the N-th call (from 1; 0: every call) of read, readdir, fsync, renameat2, names, which is that
+ * or link, create, which is an open that creates a file, or allocate, which asks malloc or its kin for a mebibyte or
+ * more. EFFECT is an errno by number, "end" (read returns 0), "short" (read returns one byte) or "signal NUMBER"
+ * (raised when the call has succeeded). With "probe 1 0" it only says that it is there.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -97,9 +98,31 @@ long syscall(long call, ...)
     for (int i = 0; i < 6; i++)
         given[i] = va_arg(arguments, long);
     va_end(arguments);
-    if (call == SYS_renameat2 && due("renameat2") && fails())
+    if (call == SYS_renameat2 && (due("renameat2") || due("names")) && fails())
         return -1;
     return real(call, given[0], given[1], given[2], given[3], given[4], given[5]);
+}
+
+int link(const char *from, const char *to)
+{
+    int (*real)(const char *, const char *) = (int (*)(const char *, const char *))dlsym(RTLD_NEXT, "link");
+    return due("names") && fails() ? -1 : real(from, to);
+}
+
+static void *read_entry(const char *name, DIR *stream)
+{
+    void *(*real)(DIR *) = (void *(*)(DIR *))dlsym(RTLD_NEXT, name);
+    return due("readdir") && fails() ? NULL : real(stream);
+}
+
+struct dirent *readdir(DIR *stream)
+{
+    return read_entry("readdir", stream);
+}
+
+struct dirent64 *readdir64(DIR *stream)
+{
+    return read_entry("readdir64", stream);
 }
 
 static int open_any(const char *name, const char *path, int flags, mode_t mode)

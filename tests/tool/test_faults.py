@@ -14,7 +14,7 @@ import time
 
 from harness import (
     COMMAND, TIMEOUT, array, check, check_error, draws_pictures, has_threads, memory_limit, number_list, parse_npy,
-    png_size, read, reads_specs, run, table, write,
+    png_size, read, reads_models, reads_specs, run, table, write,
 )
 
 SMALL = ("embed", "--ids", "1 2 3", "--dim", "4")
@@ -65,6 +65,18 @@ def test_reading(directory, faulty):
         check_error(faulty(f"read {number} {errno.EIO}", *rows), 1, f"read {number} fails", "cannot read", "rows.npy")
     if reads_specs():
         test_reading_spec(directory, faulty)
+    if reads_models():
+        test_reading_directory(os.path.join(directory, "model"), path, faulty)
+
+
+def test_reading_directory(folder, path, faulty):
+    os.mkdir(folder)
+    shutil.copy(path, folder)
+    check(run("model", folder).returncode == 0, "the model of a directory")
+    for number in 1, 3:
+        check_error(faulty(f"readdir {number} {errno.EIO}", "model", folder), 1, f"name {number} of a directory",
+                    "cannot read it", os.strerror(errno.EIO))
+    shutil.rmtree(folder)
 
 
 def test_reading_spec(directory, faulty):
@@ -128,9 +140,9 @@ def test_committing(directory, faulty):
     result = faulty(f"create 1 {errno.EEXIST}", *SMALL, "--out", out, "--force")
     check(result.returncode == 0 and parse_npy(read(out))[0] == (1, 3, 4), "a temporary name that is taken")
     check(sorted(os.listdir(directory)) == before, "nothing else is left", os.listdir(directory))
-    # Where names are neither kept nor exchanged by one call, as on NFS.
-    for number in errno.ENOSYS, errno.EINVAL, errno.EPERM:
-        fault = f"renameat2 0 {number}"
+    # Where names are neither kept nor exchanged by one call, as on NFS, and where there are no hard links either.
+    for fault in (f"renameat2 0 {errno.ENOSYS}", f"renameat2 0 {errno.EINVAL}", f"renameat2 0 {errno.EPERM}",
+                  f"names 0 {errno.ENOSYS}", f"names 0 {errno.EPERM}", f"names 0 {errno.EOPNOTSUPP}"):
         for old in None, OLD, os.path.join(directory, "rows.npy"):
             os.unlink(out)
             if old:
@@ -138,7 +150,11 @@ def test_committing(directory, faulty):
             linked = sorted(os.listdir(directory))
             result = faulty(fault, *convert, "--out", out, *(("--force",) if old else ()))
             check(result.returncode == (1 if isinstance(old, str) else 0), f"{fault}: over {old}", result.stderr)
+            check(isinstance(old, str) or parse_npy(read(out), "<f2")[1] == [1.0, 2.0], f"{fault}: the file over {old}")
             check(sorted(os.listdir(directory)) == sorted({*linked, "out.npy"}), f"{fault}: nothing else is left")
+    os.unlink(out)
+    check_error(faulty(f"names 0 {errno.EIO}", *convert, "--out", out), 1, "names cannot be kept", "cannot write")
+    check(not os.path.exists(out), "a file that has no place leaves none")
     test_committing_two(directory, faulty)
 
 

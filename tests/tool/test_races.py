@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Races for the name of an output: before each system call of a command, another process renames files.
+"""Races for the names of an output: before each system call of a command, another process renames files.
 
 Whatever happens when, an input keeps a name and its contents, so does a file that is not to be replaced, and no temporary
 file stays behind.
@@ -120,6 +120,13 @@ class Folder:
         self.put(lambda name: write(name, OTHER))
         self.others.append(open(self.out, "rb"))
 
+    def occupy(self):
+        """Gives the name of the output and the temporary one to other files."""
+        self.other()
+        for name in temporaries():
+            self.others.append(open(write("made", OTHER), "rb"))
+            os.rename("made", name)
+
     def remove(self):
         if os.path.lexists(self.out):
             os.rename(self.out, next(self.spare))
@@ -133,13 +140,13 @@ class Folder:
             with file:
                 kept = os.fstat(file.fileno()).st_nlink > 0 and file.read() == OTHER
                 check(kept or force, f"{what}: a file is replaced without --force")
-        left = temporaries()
+        left = [name for name in temporaries() if read(name) != OTHER]  # occupy() puts that there
         if again:  # an input may have the temporary name then, but nothing else
             left = [name for name in left if read(name) not in self.contents]
         check(not left, f"{what}: temporary files stay", left)
 
 
-ACTIONS = ("hard_link", "link", "move", "swap", "other", "remove")
+ACTIONS = ("hard_link", "link", "move", "swap", "other", "occupy", "remove")
 
 
 def race(args, folder, actions):
