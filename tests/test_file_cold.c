@@ -5,11 +5,13 @@
  * holds.
  */
 #define _GNU_SOURCE /* ptrace options */
+#include "cold/advice.h"
 #include "cold/row_pages.h"
 #include "cold_model.h"
 #include "handle.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -278,7 +280,7 @@ START_TEST(larger_pages_are_requested_whole)
     for (size_t page = 4 * page_bytes(); page <= 64 * 1024; page *= 4) {
         struct random random = {page};
         open_mapped();
-        file->residency.page = page;
+        file->residency.reader.page_bytes = (uint32_t)page;
         if (!drop_cache_before_requests())
             return;
         the_call.ids[0] = 1000;
@@ -351,27 +353,27 @@ END_TEST
 
 START_TEST(the_decision_follows_its_definition)
 {
-    struct inlay_advice advice = {0};
+    inlay_file_reader reader = {0};
     for (unsigned call = 0; call < 40; call++)
-        EXPECT(inlay_advice_next(&advice, CALL) == (call % 16 == 4 ? INLAY_ADVICE_TAKE_SAMPLE : INLAY_ADVICE_REQUEST),
+        EXPECT(inlay_advice_next(&reader, CALL) == (call % 16 == 4 ? INLAY_ADVICE_TAKE_SAMPLE : INLAY_ADVICE_REQUEST),
                "call %u of a new file", call);
-    EXPECT(inlay_advice_sampled(&advice, 4), "cold rows turn requests off");
-    EXPECT(inlay_advice_sampled(&advice, 1), "a single slow row turns requests off");
-    EXPECT(!inlay_advice_sampled(&advice, 0), "warm rows leave requests on");
-    EXPECT(inlay_advice_next(&advice, CALL) == INLAY_ADVICE_NOTHING, "requests are still on");
-    EXPECT(inlay_advice_next(&advice, 512) == INLAY_ADVICE_TAKE_SAMPLE, "a large call takes no sample");
-    EXPECT(!inlay_advice_sampled(&advice, 1), "a single slow row turns requests on");
-    inlay_advice_measured(&advice, true);
-    EXPECT(inlay_advice_next(&advice, CALL) == INLAY_ADVICE_NOTHING, "a single slow call turns requests on");
-    inlay_advice_measured(&advice, false);
-    inlay_advice_measured(&advice, true);
-    EXPECT(inlay_advice_next(&advice, CALL) == INLAY_ADVICE_NOTHING, "slow calls with a fast one between");
-    inlay_advice_measured(&advice, true);
-    EXPECT(inlay_advice_next(&advice, CALL) == INLAY_ADVICE_REQUEST, "two slow calls leave requests off");
-    inlay_advice_measured(&advice, false);
-    EXPECT(inlay_advice_next(&advice, CALL) == INLAY_ADVICE_REQUEST, "a fast call turns requests off without a sample");
-    inlay_advice_sampled(&advice, 0);
-    EXPECT(inlay_advice_sampled(&advice, 2), "two slow rows leave requests off");
+    EXPECT(inlay_advice_sampled(&reader, 4), "cold rows turn requests off");
+    EXPECT(inlay_advice_sampled(&reader, 1), "a single slow row turns requests off");
+    EXPECT(!inlay_advice_sampled(&reader, 0), "warm rows leave requests on");
+    EXPECT(inlay_advice_next(&reader, CALL) == INLAY_ADVICE_NOTHING, "requests are still on");
+    EXPECT(inlay_advice_next(&reader, 512) == INLAY_ADVICE_TAKE_SAMPLE, "a large call takes no sample");
+    EXPECT(!inlay_advice_sampled(&reader, 1), "a single slow row turns requests on");
+    inlay_advice_measured(&reader, true);
+    EXPECT(inlay_advice_next(&reader, CALL) == INLAY_ADVICE_NOTHING, "a single slow call turns requests on");
+    inlay_advice_measured(&reader, false);
+    inlay_advice_measured(&reader, true);
+    EXPECT(inlay_advice_next(&reader, CALL) == INLAY_ADVICE_NOTHING, "slow calls with a fast one between");
+    inlay_advice_measured(&reader, true);
+    EXPECT(inlay_advice_next(&reader, CALL) == INLAY_ADVICE_REQUEST, "two slow calls leave requests off");
+    inlay_advice_measured(&reader, false);
+    EXPECT(inlay_advice_next(&reader, CALL) == INLAY_ADVICE_REQUEST, "a fast call turns requests off without a sample");
+    inlay_advice_sampled(&reader, 0);
+    EXPECT(inlay_advice_sampled(&reader, 2), "two slow rows leave requests off");
 }
 END_TEST
 
@@ -507,6 +509,176 @@ START_TEST(a_warm_call_under_a_cap_drops_nothing)
 }
 END_TEST
 
+START_TEST(single_rows_count_under_a_cap)
+{
+    struct random random = {14};
+    open_with(INLAY_FILE_MEMORY_MAPPED, CAP);
+    read_model(); /* in order, so that a row makes a folio of many pages resident */
+    for (size_t i = 0; i < 3000; i++) {
+        draw_ids(&random, &the_call, 1);
+        read_rows(&the_call);
+        EXPECT(resident_bytes() <= CAP, "%zu KiB are resident after call %zu", resident_bytes() >> 10, i);
+    }
+    close_file();
+}
+END_TEST
+
+/* ---- Mappings of the caller ------------------------------------------------------------------------------------- */
+
+/* The first file as another program maps it, with the system's readahead, and the table in it. */
+struct foreign {
+    unsigned char *bytes;
+    inlay_table table;
+    inlay_file_reader reader;
+};
+
+static struct foreign map_foreign(void)
+{
+    const struct inlay_mapping *mapping = &file->mappings[0];
+    const size_t offset = (size_t)((const unsigned char *)cold_table.view.extents[0].data - mapping->bytes);
+    struct foreign foreign;
+    const int descriptor = open(mapping->file.path, O_RDONLY);
+    foreign.bytes = mmap(NULL, mapping->size, PROT_READ, MAP_SHARED, descriptor, 0);
+    ck_assert(foreign.bytes != MAP_FAILED && close(descriptor) == 0);
+    foreign.table = inlay_table_of(INLAY_F32, foreign.bytes + offset, FILE_ROWS, WIDTH, ROW);
+    inlay_file_reader_init(&foreign.reader);
+    return foreign;
+}
+
+static void unmap_foreign(const struct foreign *foreign)
+{
+    munmap(foreign->bytes, file->mappings[0].size);
+}
+
+/* Reads random rows and returns what is known of the call. */
+static inlay_file_read read_foreign(struct foreign *foreign, struct random *random, size_t rows)
+{
+    inlay_file_read read;
+    the_call.rows = rows;
+    for (size_t i = 0; i < rows; i++)
+        the_call.ids[i] = (int32_t)random_below(random, FILE_ROWS);
+    ck_assert(inlay_file_reader_begin(&foreign->reader, &foreign->table, the_call.ids, INLAY_ID_I32, rows, &read) ==
+              INLAY_FILE_OK);
+    ck_assert(inlay_gather(&foreign->table, the_call.ids, INLAY_ID_I32, rows, 1, the_call.out, ROW, NULL, NULL) ==
+              INLAY_OK);
+    inlay_file_reader_end(&foreign->reader, &read);
+    EXPECT(rows_are_right(&the_call), "rows differ");
+    return read;
+}
+
+/* A page fault would read what lies around the page too. */
+START_TEST(cold_rows_of_any_mapping_are_requested_and_nothing_else)
+{
+    struct random random = {15};
+    open_mapped();
+    struct foreign foreign = map_foreign();
+    if (!drop_cache_before_requests())
+        return;
+    size_t requested = 0;
+    for (size_t call = 0; call < 6; call++) { /* with a sample */
+        const size_t rows = call == 5 ? 600 : CALL;
+        const inlay_file_read read = read_foreign(&foreign, &random, rows);
+        EXPECT(read.requested >= (rows == CALL ? CALL - 2 : MOST_REQUESTED), "call %zu requested %zu pages", call,
+               read.requested);
+        requested += read.requested;
+    }
+    EXPECT(cached_pages() <= requested, "%zu pages were read, %zu requested", cached_pages(), requested);
+    unmap_foreign(&foreign);
+    close_file();
+}
+END_TEST
+
+/* Reads rows of any mapping until calls are warm. */
+static bool foreign_becomes_warm(struct foreign *foreign, struct random *random)
+{
+    for (size_t i = 0; i < 2000; i++)
+        if (read_foreign(foreign, random, CALL).requested == 0 && i > 8)
+            return true;
+    return false;
+}
+
+START_TEST(warm_rows_of_any_mapping_cost_nothing)
+{
+    static const struct {
+        size_t rows;
+        bool timed;
+    } calls[] = {{1, false}, {3, false}, {4, true}, {CALL, true}};
+    struct random random = {16};
+    open_mapped();
+    struct foreign foreign = map_foreign();
+    read_model();
+    for (size_t i = 0; i < file->mappings[0].size; i += page_bytes())
+        (void)*(volatile unsigned char *)(foreign.bytes + i);
+    EXPECT(foreign_becomes_warm(&foreign, &random), "pages are requested for ever");
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        const inlay_file_read read = read_foreign(&foreign, &random, calls[i].rows);
+        EXPECT(read.requested == 0 && (read.pages > 0) == calls[i].timed && (read.begin > 0) == calls[i].timed,
+               "%zu rows: %zu pages, %zu requested", calls[i].rows, read.pages, read.requested);
+    }
+    /* A row of many pages is timed alone: one of 4 here. */
+    inlay_file_read read;
+    const inlay_table wide = inlay_table_of(INLAY_I8, foreign.bytes, 8, 4 * page_bytes(), 4 * page_bytes());
+    ck_assert(inlay_file_reader_begin(&foreign.reader, &wide, the_call.ids, INLAY_ID_I32, 1, &read) == INLAY_FILE_OK);
+    EXPECT(read.pages == 4, "%zu pages", read.pages);
+    unmap_foreign(&foreign);
+    close_file();
+}
+END_TEST
+
+START_TEST(cold_rows_of_any_mapping_turn_requests_on)
+{
+    struct random random = {17};
+    open_mapped();
+    struct foreign foreign = map_foreign();
+    read_model();
+    EXPECT(foreign_becomes_warm(&foreign, &random), "pages are requested for ever");
+    for (size_t i = 0; i < 3; i++) { /* calls begin long ago here, and so are slow */
+        inlay_file_read read;
+        ck_assert(inlay_file_reader_begin(&foreign.reader, &foreign.table, the_call.ids, INLAY_ID_I32, 4, &read) ==
+                  INLAY_FILE_OK);
+        EXPECT((read.requested > 0) == (i == 2), "%zu pages are requested after %zu slow calls", read.requested, i);
+        read.begin -= (uint64_t)1 << 40;
+        inlay_file_reader_end(&foreign.reader, &read);
+    }
+    EXPECT(read_foreign(&foreign, &random, 1).requested > 0, "a call of one row requests nothing while others do");
+    unmap_foreign(&foreign);
+    close_file();
+}
+END_TEST
+
+START_TEST(readers_check_their_arguments)
+{
+    const float row[2] = {1, 2};
+    const int32_t id = 0;
+    const inlay_table table = inlay_table_f32(row, 1, 2);
+    inlay_file_reader reader, none = {0};
+    inlay_file_read read;
+    inlay_file_reader_init(NULL);
+    inlay_file_reader_init(&reader);
+    EXPECT(inlay_file_reader_begin(NULL, &table, &id, INLAY_ID_I32, 1, &read) == INLAY_FILE_ERROR_ARGUMENT,
+           "no reader");
+    EXPECT(inlay_file_reader_begin(&reader, NULL, &id, INLAY_ID_I32, 1, &read) == INLAY_FILE_ERROR_ARGUMENT,
+           "no table");
+    EXPECT(inlay_file_reader_begin(&reader, &table, NULL, INLAY_ID_I32, 1, &read) == INLAY_FILE_ERROR_ARGUMENT,
+           "no ids");
+    EXPECT(inlay_file_reader_begin(&reader, &table, &id, (inlay_id_type)7, 1, &read) == INLAY_FILE_ERROR_ARGUMENT, "7");
+    EXPECT(inlay_file_reader_begin(&reader, &table, &id, INLAY_ID_I32, 1, NULL) == INLAY_FILE_ERROR_ARGUMENT,
+           "no read");
+    EXPECT(inlay_file_reader_begin(&reader, &table, NULL, INLAY_ID_I32, 0, &read) == INLAY_FILE_OK && read.pages == 0,
+           "no ids are needed");
+    inlay_file_reader_end(NULL, &read);
+    inlay_file_reader_end(&reader, NULL);
+    EXPECT(inlay_file_reader_begin(&none, &table, &id, INLAY_ID_I32, 1, &read) == INLAY_FILE_OK && read.pages == 0,
+           "a reader of zeros does something");
+    /* Memory of no file is warm: what is on the stack is in memory. */
+    for (int call = 0; call < 40; call++) {
+        ck_assert(inlay_file_reader_begin(&reader, &table, &id, INLAY_ID_I32, 1, &read) == INLAY_FILE_OK);
+        inlay_file_reader_end(&reader, &read);
+    }
+    EXPECT(read.requested == 0 && read.pages == 0, "memory of no file is cold");
+}
+END_TEST
+
 /* ---- Threads, arguments, other memory --------------------------------------------------------------------------- */
 
 enum { THREADS = 4 };
@@ -618,7 +790,9 @@ int main(int argc, char **argv)
         neighbouring_rows_are_requested_together, larger_pages_are_requested_whole,
         warm_calls_request_nothing_and_slow_calls_do, cold_calls_turn_requests_on, the_decision_follows_its_definition,
         warm_calls_make_no_system_calls, the_cap_holds_after_every_call, pages_of_others_do_not_empty_it_for_good,
-        without_a_cap_all_stays, a_warm_call_under_a_cap_drops_nothing, threads_read_what_one_reads,
+        without_a_cap_all_stays, a_warm_call_under_a_cap_drops_nothing, single_rows_count_under_a_cap,
+        cold_rows_of_any_mapping_are_requested_and_nothing_else, warm_rows_of_any_mapping_cost_nothing,
+        cold_rows_of_any_mapping_turn_requests_on, readers_check_their_arguments, threads_read_what_one_reads,
         files_in_memory_need_nothing, bad_arguments_are_errors, errno_stays);
     remove_model();
     return status;

@@ -6,18 +6,22 @@
  * calls.
  *
  *     off   calls are judged by the time of their rows; two slow ones in turn, or a slow sample, turn it on
- *     on    the pages of all rows are requested; a sample of rows of every 16th call is read without, and turns it
- *           off if none of them was slow
+ *     on    the pages of all rows are requested; every 16th call begins with a sample, which turns it off if none of
+ *           its rows was slow
  *
  * A sample is a few rows of a call that are timed one by one. One slow row decides nothing: the system may have
  * interrupted the thread there, for milliseconds perhaps. Large calls begin with a sample also while requests are off.
+ *
+ * An inlay_file_reader keeps what was learnt. Programs in C++ see its fields too, so they are no atomic types: the
+ * functions below load and store them atomically. No field depends on what another thread wrote to another one.
  */
 #ifndef INLAY_FILE_ADVICE_H
 #define INLAY_FILE_ADVICE_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#include <inlay/file.h>
 
 /** A page that takes longer than this came from a disk. One that is in memory and only has to be mapped takes up to
     6 us, one that is mapped 0.03 to 0.5 us, and one that an SSD delivers 60 to 100 us. */
@@ -28,52 +32,52 @@ enum {
     INLAY_ADVICE_SAMPLE = 4,  /**< rows of a sample */
     INLAY_ADVICE_LARGE = 512, /**< rows of a call that begins with a sample also while requests are off */
     INLAY_ADVICE_FIRST = 4,   /**< calls before the first sample of a file */
+    INLAY_ADVICE_TIMED = 4,   /**< pages of a call that is judged while requests are off: of fewer ones the clock takes
+                                 a tenth of the time, and they come little faster together */
 };
 
 enum { INLAY_ADVICE_ON = 0, INLAY_ADVICE_OFF = 1, INLAY_ADVICE_OFF_ONCE_SLOW = 2 };
 
-/** What was learnt. All zero: requests are on, as suits a file that was just opened. Any number of threads may use it;
-    none depends on what another one wrote. */
-struct inlay_advice {
-    atomic_uint state;
-    atomic_uint calls; /**< while requests are on */
-};
-
 /** What to do before the rows of a call are read. */
 enum inlay_advice_step { INLAY_ADVICE_NOTHING, INLAY_ADVICE_TAKE_SAMPLE, INLAY_ADVICE_REQUEST };
 
-static inline enum inlay_advice_step inlay_advice_next(struct inlay_advice *advice, size_t rows)
+static inline uint32_t inlay_advice_state(const inlay_file_reader *reader)
 {
-    if (atomic_load_explicit(&advice->state, memory_order_relaxed) != INLAY_ADVICE_ON)
+    return __atomic_load_n(&reader->state, __ATOMIC_RELAXED);
+}
+
+static inline enum inlay_advice_step inlay_advice_next(inlay_file_reader *reader, size_t rows)
+{
+    if (inlay_advice_state(reader) != INLAY_ADVICE_ON)
         return rows >= INLAY_ADVICE_LARGE ? INLAY_ADVICE_TAKE_SAMPLE : INLAY_ADVICE_NOTHING;
-    const unsigned call = atomic_fetch_add_explicit(&advice->calls, 1, memory_order_relaxed);
+    const uint32_t call = __atomic_fetch_add(&reader->calls, 1, __ATOMIC_RELAXED);
     return call % INLAY_ADVICE_PERIOD == INLAY_ADVICE_FIRST ? INLAY_ADVICE_TAKE_SAMPLE : INLAY_ADVICE_REQUEST;
 }
 
-static inline void inlay_advice_become(struct inlay_advice *advice, unsigned state)
+static inline void inlay_advice_become(inlay_file_reader *reader, uint32_t state)
 {
-    if (atomic_load_explicit(&advice->state, memory_order_relaxed) != state)
-        atomic_store_explicit(&advice->state, state, memory_order_relaxed);
+    if (inlay_advice_state(reader) != state)
+        __atomic_store_n(&reader->state, state, __ATOMIC_RELAXED);
 }
 
 /** Learns from a sample, of which so many rows were slow, and returns whether to request the pages of the call. */
-static inline bool inlay_advice_sampled(struct inlay_advice *advice, size_t slow)
+static inline bool inlay_advice_sampled(inlay_file_reader *reader, size_t slow)
 {
     if (slow != 1)
-        inlay_advice_become(advice, slow == 0 ? INLAY_ADVICE_OFF : INLAY_ADVICE_ON);
-    return atomic_load_explicit(&advice->state, memory_order_relaxed) == INLAY_ADVICE_ON;
+        inlay_advice_become(reader, slow == 0 ? INLAY_ADVICE_OFF : INLAY_ADVICE_ON);
+    return inlay_advice_state(reader) == INLAY_ADVICE_ON;
 }
 
 /** Learns from a call whose pages were not requested. */
-static inline void inlay_advice_measured(struct inlay_advice *advice, bool slow)
+static inline void inlay_advice_measured(inlay_file_reader *reader, bool slow)
 {
-    const unsigned state = atomic_load_explicit(&advice->state, memory_order_relaxed);
+    const uint32_t state = inlay_advice_state(reader);
     if (state == INLAY_ADVICE_ON)
         return;
     if (!slow)
-        inlay_advice_become(advice, INLAY_ADVICE_OFF);
+        inlay_advice_become(reader, INLAY_ADVICE_OFF);
     else
-        inlay_advice_become(advice, state == INLAY_ADVICE_OFF ? INLAY_ADVICE_OFF_ONCE_SLOW : INLAY_ADVICE_ON);
+        inlay_advice_become(reader, state == INLAY_ADVICE_OFF ? INLAY_ADVICE_OFF_ONCE_SLOW : INLAY_ADVICE_ON);
 }
 
 #endif

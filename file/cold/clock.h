@@ -31,22 +31,4 @@ static inline uint64_t inlay_clock_ticks(void)
 #endif
 }
 
-/** The same instant by both clocks. */
-struct inlay_clock {
-    uint64_t ns, ticks;
-};
-
-static inline struct inlay_clock inlay_clock_now(void)
-{
-    return (struct inlay_clock){inlay_clock_ns(), inlay_clock_ticks()};
-}
-
-/** Returns the ticks in so many ns, from what passed between two instants; 0 if nothing did. */
-static inline uint64_t inlay_clock_ticks_in(uint64_t ns, struct inlay_clock since, struct inlay_clock now)
-{
-    if (now.ns <= since.ns || now.ticks <= since.ticks)
-        return 0;
-    return (uint64_t)((double)ns * (double)(now.ticks - since.ticks) / (double)(now.ns - since.ns));
-}
-
 #endif

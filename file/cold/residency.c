@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads of tables larger than memory. A call whose rows are in memory costs two readings of the CPU's counter and no
- * store. Otherwise pages are requested a window of rows ahead of reading a byte of each, so that the disk always has
- * work, its queue is never longer than WINDOW_PAGES, and the caller's gather finds its rows in memory.
+ * Reads of tables larger than memory: those of a reader that a caller owns, and those of a file, which has a reader of
+ * its own and perhaps a cap. A call whose rows are in memory costs two readings of the CPU's counter and no store.
+ * Otherwise pages are requested a window of rows ahead of reading a byte of each, so that the disk always has work, its
+ * queue is never longer than WINDOW_PAGES, and the caller's gather finds its rows in memory.
  */
 #include "cold/residency.h"
 
+#include "cold/advice.h"
+#include "cold/clock.h"
 #include "cold/row_pages.h"
 #include "handle.h"
 
@@ -24,41 +27,46 @@ void inlay_residency_start(struct inlay_residency *residency, const struct inlay
         return;
     residency->mappings = mappings;
     residency->count = count;
-    residency->page = (size_t)sysconf(_SC_PAGESIZE);
-    residency->opened = inlay_clock_now();
-    inlay_cap_start(&residency->cap, mappings, count, resident_bytes, residency->page);
+    inlay_file_reader_init(&residency->reader);
+    if (resident_bytes > 0)
+        residency->reader.timed_pages = 1; /* the cap counts what all calls can have made resident */
+    inlay_cap_start(&residency->cap, mappings, count, resident_bytes, residency->reader.page_bytes);
 }
 
 /* Returns the ticks of INLAY_SLOW_NS, at least one. */
-static size_t slow_ticks(struct inlay_residency *residency)
+static size_t slow_ticks(inlay_file_reader *reader)
 {
-    size_t slow = atomic_load_explicit(&residency->slow, memory_order_relaxed);
+    size_t slow = __atomic_load_n(&reader->slow_ticks, __ATOMIC_RELAXED);
     if (slow > 0)
         return slow;
-    const struct inlay_clock now = inlay_clock_now();
-    slow = (size_t)inlay_clock_ticks_in(INLAY_SLOW_NS, residency->opened, now);
+    const uint64_t ns = inlay_clock_ns() - reader->start_ns, now = inlay_clock_ticks();
+    if (ns > 0 && now > reader->start_ticks)
+        slow = (size_t)((double)INLAY_SLOW_NS * (double)(now - reader->start_ticks) / (double)ns);
     slow = slow > 0 ? slow : 1;
-    if (now.ns - residency->opened.ns >= CALIBRATED_NS)
-        atomic_store_explicit(&residency->slow, slow, memory_order_relaxed);
+    if (ns >= CALIBRATED_NS)
+        __atomic_store_n(&reader->slow_ticks, slow, __ATOMIC_RELAXED);
     return slow;
 }
 
-/* Reads some rows of a call one by one and learns from their times. Returns whether to request the pages of the call.
- */
-static bool take_sample(struct inlay_residency *residency, const struct inlay_rows *rows, size_t pages_per_row)
+/* Reads some rows of a call one by one and learns from their times. Where pages are requested, so are those: in a
+   mapping with readahead a page fault would read megabytes. Returns whether to request the pages of the call. */
+static bool take_sample(inlay_file_reader *reader, const struct inlay_rows *rows, size_t pages_per_row)
 {
     const size_t count = rows->count < INLAY_ADVICE_SAMPLE ? rows->count : INLAY_ADVICE_SAMPLE;
-    const size_t slow = slow_ticks(residency) * pages_per_row;
-    size_t slow_rows = 0;
+    const size_t slow = slow_ticks(reader) * pages_per_row;
+    const bool requests = inlay_advice_state(reader) == INLAY_ADVICE_ON;
+    size_t slow_rows = 0, pages = 0;
     uint64_t before = inlay_clock_ticks();
     for (size_t i = 0; i < count; i++) {
         const size_t row = (size_t)((uint64_t)rows->count * i / count);
+        if (requests)
+            inlay_rows_request(rows, row, 1, &pages);
         inlay_rows_touch(rows, row, row + 1);
         const uint64_t after = inlay_clock_ticks();
         slow_rows += after - before > slow;
         before = after;
     }
-    return inlay_advice_sampled(&residency->advice, slow_rows);
+    return inlay_advice_sampled(reader, slow_rows);
 }
 
 /* Requests the pages of all rows, and waits for all but those of the last windows. Returns how many were requested. */
@@ -74,22 +82,74 @@ static size_t request_all(const struct inlay_rows *rows)
     return pages;
 }
 
-static bool is_valid(const inlay_file *file, const inlay_table *table, const void *ids, inlay_id_type id_type,
-                     size_t count)
+static bool is_valid(const inlay_table *table, const void *ids, inlay_id_type id_type, size_t count)
 {
-    return file != NULL && table != NULL && inlay_is_id_type(id_type) && (ids != NULL || count == 0);
+    return table != NULL && inlay_is_id_type(id_type) && (ids != NULL || count == 0);
 }
+
+/* ---- Readers ---------------------------------------------------------------------------------------------------- */
+
+void inlay_file_reader_init(inlay_file_reader *reader)
+{
+    if (reader != NULL)
+        *reader = (inlay_file_reader){.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE),
+                                      .timed_pages = INLAY_ADVICE_TIMED,
+                                      .start_ns = inlay_clock_ns(),
+                                      .start_ticks = inlay_clock_ticks()};
+}
+
+inlay_file_status inlay_file_reader_begin(inlay_file_reader *reader, const inlay_table *table, const void *ids,
+                                          inlay_id_type id_type, size_t count, inlay_file_read *read)
+{
+    if (reader == NULL || read == NULL || !is_valid(table, ids, id_type, count))
+        return INLAY_FILE_ERROR_ARGUMENT;
+    *read = (inlay_file_read){0, 0, 0};
+    if (reader->page_bytes == 0 || count == 0)
+        return INLAY_FILE_OK;
+    const size_t pages_per_row = inlay_pages_per_row(table, reader->page_bytes), pages = count * pages_per_row;
+    const enum inlay_advice_step step = inlay_advice_next(reader, count);
+    if (step == INLAY_ADVICE_NOTHING && pages < reader->timed_pages)
+        return INLAY_FILE_OK;
+    read->begin = inlay_clock_ticks();
+    read->pages = pages;
+    if (step == INLAY_ADVICE_NOTHING)
+        return INLAY_FILE_OK;
+
+    const int host_errno = errno;
+    const struct inlay_rows rows = inlay_rows_of(table, ids, id_type, count, reader->page_bytes);
+    if (step == INLAY_ADVICE_REQUEST || take_sample(reader, &rows, pages_per_row))
+        read->requested = request_all(&rows);
+    errno = host_errno;
+    return INLAY_FILE_OK;
+}
+
+/* Learns from the time of a call and returns it, in INLAY_SLOW_NS. */
+static double measure(inlay_file_reader *reader, const inlay_file_read *read)
+{
+    const uint64_t ticks = inlay_clock_ticks() - read->begin, slow = slow_ticks(reader);
+    if (read->requested == 0)
+        inlay_advice_measured(reader, ticks > slow * read->pages);
+    return (double)ticks / (double)slow;
+}
+
+void inlay_file_reader_end(inlay_file_reader *reader, const inlay_file_read *read)
+{
+    if (reader != NULL && read != NULL && read->pages > 0)
+        measure(reader, read);
+}
+
+/* ---- Files ------------------------------------------------------------------------------------------------------ */
 
 inlay_file_status inlay_file_prefetch(inlay_file *file, const inlay_table *table, const void *ids,
                                       inlay_id_type id_type, size_t count)
 {
-    if (!is_valid(file, table, ids, id_type, count))
+    if (file == NULL || !is_valid(table, ids, id_type, count))
         return INLAY_FILE_ERROR_ARGUMENT;
-    const struct inlay_residency *residency = &file->residency;
-    if (residency->mappings == NULL)
+    const size_t page = file->residency.reader.page_bytes;
+    if (page == 0)
         return INLAY_FILE_OK;
     const int host_errno = errno;
-    const struct inlay_rows rows = inlay_rows_of(table, ids, id_type, count, residency->page);
+    const struct inlay_rows rows = inlay_rows_of(table, ids, id_type, count, page);
     size_t pages = 0;
     inlay_rows_request(&rows, 0, WINDOW_PAGES, &pages);
     errno = host_errno;
@@ -99,25 +159,8 @@ inlay_file_status inlay_file_prefetch(inlay_file *file, const inlay_table *table
 inlay_file_status inlay_file_read_begin(inlay_file *file, const inlay_table *table, const void *ids,
                                         inlay_id_type id_type, size_t count, inlay_file_read *read)
 {
-    if (!is_valid(file, table, ids, id_type, count) || read == NULL)
-        return INLAY_FILE_ERROR_ARGUMENT;
-    struct inlay_residency *residency = &file->residency;
-    *read = (inlay_file_read){0, 0, 0};
-    if (residency->mappings == NULL || count == 0)
-        return INLAY_FILE_OK;
-    const size_t pages_per_row = inlay_pages_per_row(table, residency->page);
-    read->begin = inlay_clock_ticks();
-    read->pages = count * pages_per_row;
-    const enum inlay_advice_step step = inlay_advice_next(&residency->advice, count);
-    if (step == INLAY_ADVICE_NOTHING)
-        return INLAY_FILE_OK;
-
-    const int host_errno = errno;
-    const struct inlay_rows rows = inlay_rows_of(table, ids, id_type, count, residency->page);
-    if (step == INLAY_ADVICE_REQUEST || take_sample(residency, &rows, pages_per_row))
-        read->requested = request_all(&rows);
-    errno = host_errno;
-    return INLAY_FILE_OK;
+    inlay_file_reader *reader = file != NULL ? &file->residency.reader : NULL;
+    return inlay_file_reader_begin(reader, table, ids, id_type, count, read);
 }
 
 void inlay_file_read_end(inlay_file *file, const inlay_file_read *read)
@@ -125,12 +168,8 @@ void inlay_file_read_end(inlay_file *file, const inlay_file_read *read)
     if (file == NULL || read == NULL || read->pages == 0)
         return;
     struct inlay_residency *residency = &file->residency;
-    const uint64_t ticks = inlay_clock_ticks() - read->begin, slow = slow_ticks(residency);
-    if (read->requested == 0)
-        inlay_advice_measured(&residency->advice, ticks > slow * read->pages);
-    if (residency->cap.bytes == 0)
-        return;
+    const double intervals = measure(&residency->reader, read);
     const int host_errno = errno;
-    inlay_cap_grow(&residency->cap, residency->mappings, residency->count, (double)ticks / (double)slow);
+    inlay_cap_grow(&residency->cap, residency->mappings, residency->count, intervals);
     errno = host_errno;
 }

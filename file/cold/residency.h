@@ -7,18 +7,13 @@
 #ifndef INLAY_FILE_RESIDENCY_H
 #define INLAY_FILE_RESIDENCY_H
 
-#include "cold/advice.h"
 #include "cold/cap.h"
-#include "cold/clock.h"
 
 /** All zero: of a file whose rows are in memory, for which the three functions do nothing. */
 struct inlay_residency {
-    const struct inlay_mapping *mappings; /**< [count]; null: nothing to do */
+    const struct inlay_mapping *mappings; /**< [count] */
     size_t count;
-    size_t page; /**< bytes of a page */
-    struct inlay_clock opened;
-    atomic_size_t slow; /**< ticks of INLAY_SLOW_NS; 0 until enough time has passed to tell */
-    struct inlay_advice advice;
+    inlay_file_reader reader;
     struct inlay_cap cap;
 };
 

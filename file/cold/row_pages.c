@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { PARTS = 2 }; /* data and scales; no file has zero points, which would be left to page faults */
+enum { PARTS = 2 }; /* data and scales; zero points, which no file has, are left to page faults */
 
 static const size_t id_bytes[] = {[INLAY_ID_I32] = 4, [INLAY_ID_I64] = 8, [INLAY_ID_U8] = 1,
                                   [INLAY_ID_U16] = 2, [INLAY_ID_I16] = 2, [INLAY_ID_U32] = 4};

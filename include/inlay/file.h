@@ -377,6 +377,53 @@ INLAY_API inlay_file_status inlay_file_read_begin(inlay_file *file, const inlay_
     it. */
 INLAY_API void inlay_file_read_end(inlay_file *file, const inlay_file_read *read);
 
+/* ---- Mappings of the caller ------------------------------------------------------------------------------------- */
+
+/**
+ * What reads of rows in a mapping that the caller made have taught: whether they come from the disk. One serves a
+ * mapping, or several whose rows are read alike, for any number of threads. Start from inlay_file_reader_init(). It
+ * points to nothing and needs no release; it must stay where it is while a thread uses it.
+ */
+typedef struct inlay_file_reader {
+    uint32_t state;       /**< the library's own, as are all others: 0 while pages are requested */
+    uint32_t calls;       /**< since pages are requested */
+    uint32_t page_bytes;  /**< of a page of the system; 0: rows are in memory, and calls do nothing */
+    uint32_t timed_pages; /**< calls of fewer pages are not timed while none are requested */
+    size_t slow_ticks;    /**< of the clock, which are long for a page; 0 until enough time has passed to tell */
+    uint64_t start_ns;    /**< when it was initialised */
+    uint64_t start_ticks; /**< the same instant by the clock of inlay_file_read.begin */
+} inlay_file_reader;
+
+/** Begins with nothing learnt: pages are requested until calls are warm. Null is ignored. */
+INLAY_API void inlay_file_reader_init(inlay_file_reader *reader);
+
+/**
+ * Brings the rows of `ids` into memory, as inlay_file_read_begin() does in files of this library, if the last calls
+ * were slow. It changes nothing about the mapping and requests only pages of these rows.
+ *
+ *     inlay_table table = inlay_table_of(INLAY_Q6_K, base, rows, dim, row_bytes); // row i at base + i * row_bytes
+ *     inlay_file_reader_begin(&reader, &table, ids, INLAY_ID_I32, n, &read);
+ *     inlay_gather(&table, ids, INLAY_ID_I32, n, 1, out, stride, NULL, &fault);
+ *     inlay_file_reader_end(&reader, &read);
+ *
+ * Warm calls make no system call. Those of 1 to 3 pages read no clock either, so that only larger ones notice that rows
+ * have become cold. Memory that is no mapping of a file counts as warm.
+ *
+ * @param reader   from inlay_file_reader_init()
+ * @param table    the view whose rows will be read
+ * @param ids      [count] of id_type; ids that are not in the table are ignored
+ * @param id_type  of ids
+ * @param count    number of ids
+ * @param read     for inlay_file_reader_end()
+ * @return INLAY_FILE_OK; INLAY_FILE_ERROR_ARGUMENT if a pointer is null or id_type is no type of ids
+ */
+INLAY_API inlay_file_status inlay_file_reader_begin(inlay_file_reader *reader, const inlay_table *table,
+                                                    const void *ids, inlay_id_type id_type, size_t count,
+                                                    inlay_file_read *read);
+
+/** Learns from the time that the call took. */
+INLAY_API void inlay_file_reader_end(inlay_file_reader *reader, const inlay_file_read *read);
+
 #ifdef __cplusplus
 }
 #endif
