@@ -160,8 +160,10 @@ START_TEST(wide_rows_give_samples_of_both_sources)
         inlay_layer *layer = make_layer_of(&spec);
         for (int call = 0; call < 200; call++)
             ck_assert_int_eq(inlay_forward(layer, &batch, fixture.out[0], WIDE * sizeof(float), NULL, NULL), INLAY_OK);
+        const struct inlay_class *class = &layer->learnt.classes[4];
+        /* Samples of other strategies are forgotten if a busy machine changes its speed. */
         for (int source = 0; source < 2 && tested->fma; source++)
-            EXPECT(layer->learnt.classes[4].arms[source][INLAY_PREFETCH_NONE].count >= INLAY_LEARN_SAMPLES,
+            EXPECT(class->arms[source][class->best[source]].count >= INLAY_LEARN_SAMPLES,
                    "begins with %d: no samples of source %d", computes, source);
         inlay_layer_destroy(layer);
     }
