@@ -351,7 +351,7 @@ START_TEST(streamed_tables_are_the_same)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         enum { FIRST = 123456, CHUNK = 300 };
         size_t dim = cases[c].dim, row = dim * sizeof(float), stride = row + cases[c].padding;
-        size_t n = (8 << 20) / row + 10;
+        size_t n = inlay_tuning_default().stream_bytes / row + 10;
         inlay_sinusoid *sinusoid = make_sinusoid(dim, 10000, cases[c].layout);
         struct arena out = arena_make(n * stride + 64), small = arena_make(CHUNK * row);
         unsigned char *rows = arena_place(&out, n * stride, INSIDE, cases[c].offset);
