@@ -107,8 +107,8 @@ void Fixture::prepare_tokens()
 
     prepare_visits();
     if (shape.series == compact)
-        for (const inlay_element_type type : quantised_types)
-            prepare_quantised(type);
+        for (int type = INLAY_F16; type < INLAY_ELEMENT_TYPES; type++)
+            prepare_quantised(static_cast<inlay_element_type>(type));
 }
 
 void Fixture::prepare_visits()
@@ -239,7 +239,8 @@ std::size_t fixture_bytes(const Shape &shape)
     std::size_t bytes = (shape.batch * shape.seq + shape.vocab) * shape.dim * sizeof(float) + cached_bytes;
     bytes += layers_most * cached_bytes;
     if (shape.series == compact)
-        for (const inlay_element_type type : quantised_types)
-            bytes += shape.vocab * inlay_table_row_bytes(type, shape.dim) + 2 * cached_bytes;
+        for (int type = INLAY_F16; type < INLAY_ELEMENT_TYPES; type++)
+            bytes += shape.vocab * inlay_table_row_bytes(static_cast<inlay_element_type>(type), shape.dim) +
+                     2 * cached_bytes;
     return bytes;
 }

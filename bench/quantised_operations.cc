@@ -44,43 +44,46 @@ static std::string name_of(inlay_element_type type)
     return at == std::string::npos ? name : name.substr(0, at + 1) + name.substr(at + 5);
 }
 
-// Adds the layer over a table of that type, and its limits; types whose tables have the same bytes share those of one.
-template <inlay_element_type type, inlay_element_type limit = type> static void add_compact(std::vector<Operation> &all)
+// Returns the type whose limits are those of a type: another one whose tables have as many bytes, or the type itself.
+static constexpr inlay_element_type limit_of(inlay_element_type type)
 {
-    const std::string expand = "expand_" + name_of(limit), streams = "streams_" + name_of(limit);
+    switch (type) {
+    case INLAY_BF16:
+        return INLAY_F16;
+    case INLAY_I8_INVERSE:
+    case INLAY_E4M3:
+        return INLAY_I8;
+    case INLAY_U4_GROUPED_FLAT:
+        return INLAY_U4_GROUPED;
+    case INLAY_IQ4_NL:
+    case INLAY_NVFP4:
+    case INLAY_Q4_K:
+        return INLAY_Q4_0;
+    case INLAY_Q5_K:
+        return INLAY_Q5_0;
+    default:
+        return type;
+    }
+}
+
+// Adds the layer over a table of each type from that one on, and its limits.
+template <inlay_element_type type> static void add_compact(std::vector<Operation> &all)
+{
+    const std::string expand = "expand_" + name_of(limit_of(type)), streams = "streams_" + name_of(limit_of(type));
     const Modes &modes = prefetching_modes(); // no cache holds these outputs
     all.push_back({Role::kernel, "embed_" + name_of(type), compact, same_stores, 1, in_modes(expand, modes),
                    in_modes(streams, modes), reuse(embed), read_quantised<type>});
-    if (type != limit)
-        return;
-    add_limits(all, expand, compact, 0, 1, modes, codes<type>);
-    add_limits(all, streams, compact, 0, 1, modes, positioned_codes<type>);
+    if constexpr (limit_of(type) == type) {
+        add_limits(all, expand, compact, 0, 1, modes, codes<type>);
+        add_limits(all, streams, compact, 0, 1, modes, positioned_codes<type>);
+    }
+    if constexpr (type + 1 < INLAY_ELEMENT_TYPES)
+        add_compact<static_cast<inlay_element_type>(type + 1)>(all);
 }
 
 void add_compact_operations(std::vector<Operation> &all)
 {
     add_compact<INLAY_F16>(all);
-    add_compact<INLAY_BF16, INLAY_F16>(all);
-    add_compact<INLAY_I8>(all);
-    add_compact<INLAY_I8_INVERSE, INLAY_I8>(all);
-    add_compact<INLAY_U8_ROWWISE>(all);
-    add_compact<INLAY_U4_ROWWISE>(all);
-    add_compact<INLAY_U4_GROUPED>(all);
-    add_compact<INLAY_Q8_0>(all);
-    add_compact<INLAY_Q4_0>(all);
-    add_compact<INLAY_U4_GROUPED_FLAT, INLAY_U4_GROUPED>(all);
-    add_compact<INLAY_E4M3, INLAY_I8>(all);
-    add_compact<INLAY_E4M3_E8M0>(all);
-    add_compact<INLAY_Q4_1>(all);
-    add_compact<INLAY_Q5_0>(all);
-    add_compact<INLAY_Q5_1>(all);
-    add_compact<INLAY_IQ4_NL, INLAY_Q4_0>(all);
-    add_compact<INLAY_MXFP4>(all);
-    add_compact<INLAY_NVFP4, INLAY_Q4_0>(all);
-    add_compact<INLAY_Q3_K>(all);
-    add_compact<INLAY_Q4_K, INLAY_Q4_0>(all);
-    add_compact<INLAY_Q5_K, INLAY_Q5_0>(all);
-    add_compact<INLAY_Q6_K>(all);
 }
 
 template <inlay_element_type type>

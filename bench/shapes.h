@@ -55,15 +55,6 @@ inline std::size_t out_bytes(const Shape &shape)
     return shape.out_type == INLAY_F32 ? 4 : 2;
 }
 
-// The types of the tables of `compact` shapes.
-constexpr inlay_element_type quantised_types[] = {
-    INLAY_F16,        INLAY_BF16,       INLAY_I8,    INLAY_I8_INVERSE, INLAY_U8_ROWWISE,
-    INLAY_U4_ROWWISE, INLAY_U4_GROUPED, INLAY_Q8_0,  INLAY_Q4_0,       INLAY_U4_GROUPED_FLAT,
-    INLAY_E4M3,       INLAY_E4M3_E8M0,  INLAY_Q4_1,  INLAY_Q5_0,       INLAY_Q5_1,
-    INLAY_IQ4_NL,     INLAY_MXFP4,      INLAY_NVFP4, INLAY_Q3_K,       INLAY_Q4_K,
-    INLAY_Q5_K,       INLAY_Q6_K,
-};
-
 // The types of the tables of `small` shapes. A shape of dim d, as float32, reads rows of n = 4 d bytes; those of the
 // quantised types have as many columns as make their codes take n bytes too. The rowwise types add 8 or 4 bytes.
 constexpr inlay_element_type small_types[] = {INLAY_F32, INLAY_I8, INLAY_U8_ROWWISE, INLAY_U4_ROWWISE};

@@ -218,28 +218,16 @@ bool is_grouped(inlay_element_type type)
     return type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT;
 }
 
+const struct type_of_ggml types_of_ggml[TYPES_OF_GGML] = {
+#include "types_of_ggml.inc"
+};
+
 size_t whole_columns(inlay_element_type type)
 {
-    switch (type) {
-    case INLAY_Q8_0:
-    case INLAY_Q4_0:
-    case INLAY_Q4_1:
-    case INLAY_Q5_0:
-    case INLAY_Q5_1:
-    case INLAY_IQ4_NL:
-    case INLAY_MXFP4:
-    case INLAY_E4M3_E8M0:
-        return 32;
-    case INLAY_NVFP4:
-        return 64;
-    case INLAY_Q3_K:
-    case INLAY_Q4_K:
-    case INLAY_Q5_K:
-    case INLAY_Q6_K:
-        return 256;
-    default:
-        return 1;
-    }
+    for (size_t i = 0; i < TYPES_OF_GGML; i++)
+        if (type != 0 && types_of_ggml[i].element == type)
+            return types_of_ggml[i].block;
+    return type == INLAY_E4M3_E8M0 ? 32 : 1;
 }
 
 size_t row_scale_bytes(inlay_element_type type, size_t dim, size_t group)

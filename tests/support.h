@@ -113,6 +113,15 @@ void dequantise(const inlay_table *table, float *out);
 /* Whether zero points of a type are those of groups of columns. */
 bool is_grouped(inlay_element_type type);
 
+/* Every type of ggml, whether or not tables can have it. */
+struct type_of_ggml {
+    const char *name;
+    uint32_t number, block, bytes;
+    inlay_element_type element; /* 0: none */
+};
+enum { TYPES_OF_GGML = 34 };
+extern const struct type_of_ggml types_of_ggml[TYPES_OF_GGML];
+
 /* The columns of which a dim must be a multiple, apart from groups: 1, or those of a block. */
 size_t whole_columns(inlay_element_type type);
 

@@ -409,6 +409,11 @@ START_TEST(constructors_fill_in_every_field)
         shard.first_row = shard.vocab = 0;
         EXPECT(memcmp(&view, &shard, sizeof view) == 0, "the shard of view %zu has other fields", i);
     }
+    for (size_t i = 0; i < TYPES_OF_GGML; i++)
+        EXPECT(types_of_ggml[i].element == 0 ||
+                   inlay_table_row_bytes(types_of_ggml[i].element, 2 * (size_t)types_of_ggml[i].block) ==
+                       2 * (size_t)types_of_ggml[i].bytes,
+               "the bytes of %s", types_of_ggml[i].name);
     const inlay_table fields = {sizeof fields, data, 3, 64, 70, INLAY_F16, 0, NULL, NULL, 0, 0, NULL, 0, 0};
     const inlay_table view = inlay_table_of(INLAY_F16, data, 3, 64, 70);
     EXPECT(memcmp(&view, &fields, sizeof view) == 0, "inlay_table_of");

@@ -258,67 +258,27 @@ START_TEST(overlaps_and_holes)
 }
 END_TEST
 
-/* Every type of ggml: name, number, elements and bytes of a block, and the type of tables. */
 START_TEST(types_of_tensors)
 {
-    static const struct {
-        const char *name;
-        uint32_t number, block, bytes;
-        inlay_element_type element;
-    } types[] = {
-        {"F32", 0, 1, 4, INLAY_F32},
-        {"F16", 1, 1, 2, INLAY_F16},
-        {"Q4_0", 2, 32, 18, INLAY_Q4_0},
-        {"Q4_1", 3, 32, 20, INLAY_Q4_1},
-        {"Q5_0", 6, 32, 22, INLAY_Q5_0},
-        {"Q5_1", 7, 32, 24, INLAY_Q5_1},
-        {"Q8_0", 8, 32, 34, INLAY_Q8_0},
-        {"Q8_1", 9, 32, 40, 0},
-        {"Q2_K", 10, 256, 84, 0},
-        {"Q3_K", 11, 256, 110, INLAY_Q3_K},
-        {"Q4_K", 12, 256, 144, INLAY_Q4_K},
-        {"Q5_K", 13, 256, 176, INLAY_Q5_K},
-        {"Q6_K", 14, 256, 210, INLAY_Q6_K},
-        {"Q8_K", 15, 256, 292, 0},
-        {"IQ2_XXS", 16, 256, 66, 0},
-        {"IQ2_XS", 17, 256, 74, 0},
-        {"IQ3_XXS", 18, 256, 98, 0},
-        {"IQ1_S", 19, 256, 50, 0},
-        {"IQ4_NL", 20, 32, 18, INLAY_IQ4_NL},
-        {"IQ3_S", 21, 256, 110, 0},
-        {"IQ2_S", 22, 256, 82, 0},
-        {"IQ4_XS", 23, 256, 136, 0},
-        {"I8", 24, 1, 1, 0},
-        {"I16", 25, 1, 2, 0},
-        {"I32", 26, 1, 4, 0},
-        {"I64", 27, 1, 8, 0},
-        {"F64", 28, 1, 8, 0},
-        {"IQ1_M", 29, 256, 56, 0},
-        {"BF16", 30, 1, 2, INLAY_BF16},
-        {"TQ1_0", 34, 256, 54, 0},
-        {"TQ2_0", 35, 256, 66, 0},
-        {"MXFP4", 39, 32, 17, INLAY_MXFP4},
-        {"NVFP4", 40, 64, 36, INLAY_NVFP4},
-        {"Q1_0", 41, 128, 18, 0},
-    };
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        uint64_t sizes[] = {2 * types[i].block, 3};
-        size_t bytes = (size_t)6 * types[i].bytes;
-        refuse_tensor(2, sizes, types[i].number, 0, bytes - 1, INLAY_FILE_ERROR_TRUNCATED, "behind the end");
-        inlay_file *file = open_good(write_gguf(with_tensor(2, sizes, types[i].number, 0, bytes)));
+    for (size_t i = 0; i < TYPES_OF_GGML; i++) {
+        const struct type_of_ggml *const type = &types_of_ggml[i];
+        uint64_t sizes[] = {2 * type->block, 3};
+        size_t bytes = (size_t)6 * type->bytes;
+        refuse_tensor(2, sizes, type->number, 0, bytes - 1, INLAY_FILE_ERROR_TRUNCATED, "behind the end");
+        inlay_file *file = open_good(write_gguf(with_tensor(2, sizes, type->number, 0, bytes)));
         const inlay_file_tensor *tensor = inlay_file_tensor_at(file, 0);
-        EXPECT(strcmp(tensor->type, types[i].name) == 0 && tensor->element == types[i].element &&
-                   tensor->bytes == bytes && tensor->rank == 2 && tensor->shape[0] == 3 && tensor->shape[1] == sizes[0],
-               "%s, %s", types[i].name, tensor->type);
+        EXPECT(strcmp(tensor->type, type->name) == 0 && tensor->element == type->element && tensor->bytes == bytes &&
+                   tensor->rank == 2 && tensor->shape[0] == 3 && tensor->shape[1] == sizes[0],
+               "%s, %s", type->name, tensor->type);
         inlay_file_table table;
         float row[512];
-        if (types[i].element == 0)
-            expect_no_table(file, "w", INLAY_FILE_ERROR_TYPE, types[i].name);
+        if (type->element == 0)
+            expect_no_table(file, "w", INLAY_FILE_ERROR_TYPE, type->name);
         else if (inlay_file_table_of(file, "w", &table, NULL) != INLAY_FILE_OK)
-            ck_abort_msg("no table of %s", types[i].name);
+            ck_abort_msg("no table of %s", type->name);
         else {
-            EXPECT(table.view.rows == 3 && table.view.dim == sizes[0] && table.view.type == types[i].element, "%s",
-                   types[i].name);
+            EXPECT(table.view.rows == 3 && table.view.dim == sizes[0] && table.view.type == type->element, "%s",
+                   type->name);
             read_row(&table, 2, row);
         }
         inlay_file_close(file);

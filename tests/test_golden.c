@@ -185,7 +185,7 @@ END_TEST
 
 START_TEST(blocks_are_those_of_ggml)
 {
-    enum { TYPES = 10 };
+    enum { TYPES = 13 };
     struct golden golden = open_golden(TESTS_DATA "/ngram/ggml.txt", "inlay-ggml-golden 1");
     static unsigned char row[DIM];
     size_t seen = 0;

@@ -65,10 +65,17 @@ typedef enum inlay_element_type {
     INLAY_Q5_K = 22,   /**< blocks of 256 columns in 176 bytes, ggml's block_q5_K: as INLAY_Q4_K, with q from 0 to 31 */
     INLAY_Q6_K = 23,   /**< blocks of 256 columns in 210 bytes, ggml's block_q6_K: (d * s) * q, with an int8 s for each
                             16 columns and q from -32 to 31 */
+    INLAY_Q2_K = 24,   /**< blocks of 256 columns in 84 bytes, ggml's block_q2_K: as INLAY_Q4_K, with 4-bit s and m for
+                            each 16 columns and q from 0 to 3 */
+    INLAY_IQ4_XS = 25, /**< blocks of 256 columns in 136 bytes, ggml's block_iq4_xs: (d * s) * L[q], with a 6-bit s for
+                            each 32 columns and the L of INLAY_IQ4_NL */
+    INLAY_IQ3_S = 26,  /**< blocks of 256 columns in 110 bytes, ggml's block_iq3_s: (d * s) * q, with an odd s from 1 to
+                            31 for each 32 columns and odd q from -15 to 15. The magnitudes of four columns are one of
+                            512 quadruples, ggml's iq3s_grid */
 } inlay_element_type;
 
 /** One more than the largest element type. */
-#define INLAY_ELEMENT_TYPES 24
+#define INLAY_ELEMENT_TYPES 27
 
 /** Returns a name of an element type: at index 0 that of the command and the Python package, such as "q4_k" and
     "float16"; at index 1 the spelling of model files or specifications, "Q4_K" and "F16"; then further synonyms, "fp16"
@@ -133,8 +140,9 @@ typedef struct inlay_table {
 INLAY_API size_t inlay_table_row_bytes(inlay_element_type type, size_t dim);
 
 /** Returns a view of a table [rows, dim] whose rows lie `stride_bytes` apart. Its scales and zero points are null; set
-    them, and group, for types that have them. Use it for a type chosen at run time or for rows that are not contiguous;
-    otherwise use the constructor of the type. Nothing is validated before the view is used. */
+    them, and group, for types that have them. Use it for a type chosen at run time, for rows that are not contiguous,
+   and for INLAY_Q2_K, INLAY_IQ4_XS and INLAY_IQ3_S, with inlay_table_row_bytes() for the stride of contiguous rows;
+   otherwise use the constructor of the type. Nothing is validated before the view is used. */
 static inline inlay_table inlay_table_of(inlay_element_type type, const void *data, size_t rows, size_t dim,
                                          size_t stride_bytes)
 {
@@ -434,7 +442,11 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  *   6 * 2^-10. Magnitudes above 2688 are INLAY_ERROR_OPTION.
  * - INLAY_Q3_K: the step is the max |x| of 256 columns / 3. INLAY_Q6_K: likewise / 31. INLAY_Q4_K: the step is
  *   (max - min) / 15 of 256 columns, where 0 counts as one of the values. INLAY_Q5_K: likewise / 31. Error: 0.52 steps;
- *   where the columns that share a scale have smaller values, it is smaller.
+ *   where the columns that share a scale have smaller values, it is smaller. INLAY_Q2_K: likewise (max - min) / 3, with
+ *   an error of 0.54 steps.
+ * - INLAY_IQ4_XS: as INLAY_IQ4_NL, of 256 columns. Where the 32 columns of a scale have smaller values, it is smaller.
+ * - INLAY_IQ3_S: the step is the max |x| of 256 columns / 15, and four columns become the nearest ones of ggml's 512
+ *   quadruples. Error: 7.8 steps; where the 32 columns of a scale have smaller values, it is smaller.
  * - INLAY_E4M3: the row's scale is max |x| / 448, and x / scale is rounded to nearest even. Error: |x| / 16, or
  *   scale / 1024 if that is more. Without scales, scale is 1, and magnitudes above 448 are INLAY_ERROR_OPTION.
  * - INLAY_E4M3_E8M0: the scale is the smallest power of two by which 32 columns do not exceed 448. Error: |x| / 16, or
@@ -447,8 +459,8 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  *
  * A float32 step is at least 2^-126. A float16 step below 2^-14 has few digits; there the error is larger by at most
  * 8 * 2^-24 (types whose numbers have 4 bits, INLAY_Q5_0 and the types of 256 columns), 16 * 2^-24 (INLAY_Q5_1) or
- * 64 * 2^-24 (INLAY_Q8_0, INLAY_IQ4_NL). A row, group or block of zeros is read back as zeros; a row of a rowwise type
- * whose values are all equal is read back as its bias.
+ * 64 * 2^-24 (INLAY_Q8_0, INLAY_IQ4_NL, INLAY_IQ4_XS). A row, group or block of zeros is read back as zeros; a row of a
+ * rowwise type whose values are all equal is read back as its bias.
  *
  * @param from           a float32 table [rows, dim] that is no shard; it may lie in extents
  * @param to             the arrays to write

@@ -62,29 +62,12 @@ struct open_file *table_file(PyObject *self)
 const struct table_format *table_format(inlay_element_type type)
 {
     static const struct table_format formats[INLAY_ELEMENT_TYPES] = {
-        [INLAY_F32] = {4, 1, 0, SCALES_NONE, false},
-        [INLAY_F16] = {2, 1, 0, SCALES_NONE, false},
-        [INLAY_BF16] = {2, 1, 0, SCALES_NONE, false},
-        [INLAY_I8] = {1, 1, 0, SCALES_PER_ROW, true},
-        [INLAY_I8_INVERSE] = {1, 1, 0, SCALES_PER_ROW, false},
-        [INLAY_U8_ROWWISE] = {1, 1, 8, SCALES_NONE, false},
-        [INLAY_U4_ROWWISE] = {1, 2, 4, SCALES_NONE, false},
-        [INLAY_U4_GROUPED] = {1, 2, 0, SCALES_PER_GROUP, false},
-        [INLAY_U4_GROUPED_FLAT] = {1, 2, 0, SCALES_PER_GROUP, false},
-        [INLAY_Q8_0] = {34, 32, 0, SCALES_NONE, false},
-        [INLAY_Q4_0] = {18, 32, 0, SCALES_NONE, false},
-        [INLAY_E4M3] = {1, 1, 0, SCALES_PER_ROW, true},
-        [INLAY_E4M3_E8M0] = {1, 1, 0, SCALES_PER_BLOCK, false},
-        [INLAY_Q4_1] = {20, 32, 0, SCALES_NONE, false},
-        [INLAY_Q5_0] = {22, 32, 0, SCALES_NONE, false},
-        [INLAY_Q5_1] = {24, 32, 0, SCALES_NONE, false},
-        [INLAY_IQ4_NL] = {18, 32, 0, SCALES_NONE, false},
-        [INLAY_MXFP4] = {17, 32, 0, SCALES_NONE, false},
-        [INLAY_NVFP4] = {36, 64, 0, SCALES_NONE, false},
-        [INLAY_Q3_K] = {110, 256, 0, SCALES_NONE, false},
-        [INLAY_Q4_K] = {144, 256, 0, SCALES_NONE, false},
-        [INLAY_Q5_K] = {176, 256, 0, SCALES_NONE, false},
-        [INLAY_Q6_K] = {210, 256, 0, SCALES_NONE, false},
+        [INLAY_I8] = {SCALES_PER_ROW, true},
+        [INLAY_I8_INVERSE] = {SCALES_PER_ROW, false},
+        [INLAY_U4_GROUPED] = {SCALES_PER_GROUP, false},
+        [INLAY_U4_GROUPED_FLAT] = {SCALES_PER_GROUP, false},
+        [INLAY_E4M3] = {SCALES_PER_ROW, true},
+        [INLAY_E4M3_E8M0] = {SCALES_PER_BLOCK, false},
     };
     return &formats[type];
 }
@@ -101,10 +84,13 @@ int table_scales_shape(inlay_element_type type, size_t rows, size_t dim, size_t 
    leaves half a byte unused, must be stated. */
 static size_t dim_of_row(inlay_element_type type, size_t bytes)
 {
-    const struct table_format *format = table_format(type);
-    if (bytes < format->extra_bytes)
-        return 0;
-    return (bytes - format->extra_bytes) / format->block_bytes * format->block_columns;
+    const size_t columns = 256; /* whole blocks of every type */
+    const size_t once = inlay_table_row_bytes(type, columns), twice = inlay_table_row_bytes(type, 2 * columns);
+    const size_t beside = 2 * once - twice;
+    size_t dim = bytes > beside ? (bytes - beside) * columns / (twice - once) : 0;
+    while (dim > 0 && inlay_table_row_bytes(type, dim) == 0)
+        dim--;
+    return dim;
 }
 
 /* Fills in rows, dim and stride of the view from the array of data. */

@@ -23,9 +23,8 @@ struct open_file;
 
 enum { SCALES_BLOCK = 32 };
 
-/* How rows of a type lie in an array: blocks, then more bytes. */
+/* What lies beside the rows of a type; nothing, unless the type is named in table_format(). */
 struct table_format {
-    unsigned short block_bytes, block_columns, extra_bytes;
     enum table_scales scales;
     bool optional; /* there may be no scales: they are 1 */
 };

@@ -149,6 +149,33 @@ static float value_q6_k(const unsigned char *ql, size_t i)
     return f16(load_u16(ql + 208)) * as_signed(scales[i / 16]) * (float)q;
 }
 
+static float value_q2_k(const unsigned char *scales, size_t i)
+{
+    const unsigned q = scales[16 + 32 * (i / 128) + i % 32] >> i % 128 / 32 * 2 & 3, scale = scales[i / 16];
+    const float factor = f16(load_u16(scales + 80)) * (float)(scale % 16);
+    const float bias = f16(load_u16(scales + 82)) * (float)(scale / 16);
+    const float product = factor * (float)q;
+    return product - bias;
+}
+
+static float value_iq4_xs(const unsigned char *block, size_t i)
+{
+    const size_t j = i / 32;
+    const unsigned scale = nibble(block + 4, j) + 16 * (load_u16(block + 2) >> 2 * j & 3);
+    return f16(load_u16(block)) * (float)((int)scale - 32) * iq4_nl(nibble_of_halves(block + 8 + 16 * j, i % 32));
+}
+
+static float value_iq3_s(const unsigned char *block, size_t i)
+{
+    static const uint16_t grid[512] = {
+#include "base/iq3_s.inc"
+    };
+    const unsigned char *qs = block + 2, *qh = block + 66, *signs = block + 74, *scales = block + 106;
+    const unsigned four = grid[qs[i / 4] + 256 * bit_of(qh, i / 4)], digit = four >> 3 * (i % 4) & 7;
+    const float magnitude = (float)(2 * digit + 1), scale = (float)(2 * nibble(scales, i / 32) + 1);
+    return f16(load_u16(block)) * scale * (bit_of(signs, i) ? -magnitude : magnitude);
+}
+
 /* Returns column `column` of row i, as inlay_element_type defines its value. */
 static float value_of(const struct inlay_embed_tile *tile, size_t i, size_t column)
 {
@@ -210,6 +237,12 @@ static float value_of(const struct inlay_embed_tile *tile, size_t i, size_t colu
                                     16 * bit_of(row + 16 + column % 32, column % 256 / 32));
     case INLAY_Q6_K:
         return value_q6_k(row + column / 256 * 210, column % 256);
+    case INLAY_Q2_K:
+        return value_q2_k(row + column / 256 * 84, column % 256);
+    case INLAY_IQ4_XS:
+        return value_iq4_xs(row + column / 256 * 136, column % 256);
+    case INLAY_IQ3_S:
+        return value_iq3_s(row + column / 256 * 110, column % 256);
     default:
         return inlay_load_f32(row, column);
     }

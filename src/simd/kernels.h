@@ -47,7 +47,7 @@ EMBED_HALVES(embed_f32, INLAY_F32)
             NAME(name##_halves)(tile);                                                                                 \
     }
 
-#define QUANTISED_TYPE(name, type) EMBED_QUANTISED(name, type)
+#define QUANTISED_TYPE(name, type, ...) EMBED_QUANTISED(name, type)
 #include "simd/quantised_types.h"
 #undef QUANTISED_TYPE
 
@@ -55,7 +55,7 @@ static void NAME(embed)(const struct inlay_embed_tile *tile)
 {
     static void (*const embed_type[INLAY_ELEMENT_TYPES])(const struct inlay_embed_tile *tile) = {
         [INLAY_F32] = NAME(embed_f32),
-#define QUANTISED_TYPE(name, type) [type] = NAME(name),
+#define QUANTISED_TYPE(name, type, ...) [type] = NAME(name),
 #include "simd/quantised_types.h"
 #undef QUANTISED_TYPE
     };

@@ -2,8 +2,8 @@
 /*
  * How the stored numbers of each type become floats, once for every ISA, over the words of its vec.h: where a block of
  * 32 columns lies, what its columns share, and how VEC_LEN of them are read. Included by simd/kernels.h. Holds no
- * intrinsics and includes nothing. `type` is a constant where these functions are called, so that each type is a loop
- * of its own.
+ * intrinsics and includes nothing but lists. `type` is a constant where these functions are called, so that each type
+ * is a loop of its own.
  */
 
 enum {
@@ -49,28 +49,9 @@ struct quantised_layout {
 
 static const struct quantised_layout quantised_layouts[INLAY_ELEMENT_TYPES] = {
     [INLAY_F32] = {.bits = 32},
-    [INLAY_F16] = {.bits = 16},
-    [INLAY_BF16] = {.bits = 16},
-    [INLAY_I8] = {.bits = 8, .scaled = true},
-    [INLAY_I8_INVERSE] = {.bits = 8, .scaled = true},
-    [INLAY_U8_ROWWISE] = {.bits = 8, .scaled = true, .biased = true},
-    [INLAY_U4_ROWWISE] = {.bits = 4, .scaled = true, .biased = true},
-    [INLAY_U4_GROUPED] = {.bits = 4, .shifted = true, .scaled = true},
-    [INLAY_U4_GROUPED_FLAT] = {.bits = 4, .shifted = true, .scaled = true},
-    [INLAY_E4M3] = {.bits = 8, .small = true, .scaled = true},
-    [INLAY_E4M3_E8M0] = {.bits = 8, .small = true, .scaled = true},
-    [INLAY_Q8_0] = {.header_bytes = 2, .bits = 8, .scaled = true},
-    [INLAY_Q4_0] = {.header_bytes = 2, .bits = 4, .halves = true, .shifted = true, .scaled = true},
-    [INLAY_Q4_1] = {.header_bytes = 4, .bits = 4, .halves = true, .scaled = true, .biased = true},
-    [INLAY_Q5_0] = {.header_bytes = 6, .bits = 4, .halves = true, .shifted = true, .scaled = true},
-    [INLAY_Q5_1] = {.header_bytes = 8, .bits = 4, .halves = true, .scaled = true, .biased = true},
-    [INLAY_IQ4_NL] = {.header_bytes = 2, .bits = 4, .halves = true, .scaled = true},
-    [INLAY_MXFP4] = {.header_bytes = 1, .bits = 4, .halves = true, .scaled = true},
-    [INLAY_NVFP4] = {.scaled = true, .blocks = 2, .bytes = 36},
-    [INLAY_Q3_K] = {.scaled = true, .blocks = 8, .bytes = 110, .low = {32, 2, 1}, .high = {0, 1, 1}, .less = 4},
-    [INLAY_Q4_K] = {.scaled = true, .biased = true, .blocks = 8, .bytes = 144, .low = {16, 4, 1}},
-    [INLAY_Q5_K] = {.scaled = true, .biased = true, .blocks = 8, .bytes = 176, .low = {48, 4, 1}, .high = {16, 1, 1}},
-    [INLAY_Q6_K] = {.scaled = true, .blocks = 8, .bytes = 210, .low = {0, 4, 2}, .high = {128, 2, 1}, .less = 32},
+#define QUANTISED_TYPE(name, type, ...) [type] = {__VA_ARGS__},
+#include "simd/quantised_types.h"
+#undef QUANTISED_TYPE
 };
 
 /* Returns the bytes of n numbers; the last one may fill one half of its byte. */
@@ -167,6 +148,18 @@ VEC_INLINE vec quantised_mxfp4_scale(uint32_t e)
     return (vec)vec_bits_set1(e < 2 ? UINT32_C(0x200000) << e : (e - 1) << 23);
 }
 
+/* Returns 4-bit number i of an array, the lower half of each byte first. */
+VEC_INLINE int quantised_nibble(const unsigned char *bytes, size_t i)
+{
+    return bytes[i / 2] >> i % 2 * 4 & 15;
+}
+
+/* Returns the 6-bit scale of block j of INLAY_IQ4_XS, minus 32. */
+VEC_INLINE int quantised_iq4_xs_scale(const unsigned char *superblock, size_t j)
+{
+    return (quantised_nibble(superblock + 4, j) | (superblock[2 + j / 4] >> j % 4 * 2 & 3) << 4) - 32;
+}
+
 /* Adds d times the 6-bit scale, and minus dmin times the 6-bit minimum, of a block of INLAY_Q4_K or INLAY_Q5_K. */
 VEC_INLINE void quantised_scale_and_least(struct quantised_terms *terms, const unsigned char *superblock, size_t j)
 {
@@ -205,6 +198,12 @@ VEC_INLINE struct quantised_terms quantised_block_terms(inlay_element_type type,
     case INLAY_Q5_K:
         quantised_scale_and_least(&terms, at, block % 8);
         break;
+    case INLAY_IQ4_XS:
+        terms.factor = quantised_half(at) * vec_set1((float)quantised_iq4_xs_scale(at, block % 8));
+        break;
+    case INLAY_IQ3_S:
+        terms.factor = quantised_half(at) * vec_set1((float)(2 * quantised_nibble(at + 106, block % 8) + 1));
+        break;
     case INLAY_U4_GROUPED:
     case INLAY_U4_GROUPED_FLAT: {
         /* A shift divides by the group, which is a power of two: a division would take as long as the block. */
@@ -212,7 +211,7 @@ VEC_INLINE struct quantised_terms quantised_block_terms(inlay_element_type type,
         terms.factor = vec_set1(vec_one(row->scales + group * sizeof(float)));
         if (row->zeros != NULL) {
             size_t zero = row->zero_at + group;
-            terms.shift = vec_set1(-(float)(row->zeros[zero / 2] >> zero % 2 * 4 & 15));
+            terms.shift = vec_set1(-(float)quantised_nibble(row->zeros, zero));
         }
         break;
     }
@@ -244,6 +243,11 @@ VEC_INLINE struct quantised_terms quantised_half_terms(inlay_element_type type, 
     const size_t half = within / QUANTISED_HALF;
     if (type == INLAY_NVFP4)
         terms.factor = quantised_nvfp4_scale(at[block % 2 * 2 + half]);
+    if (type == INLAY_Q2_K) {
+        const unsigned char scales = at[block % 8 * 2 + half];
+        terms.factor = quantised_half(at + 80) * vec_set1((float)(scales & 15));
+        terms.bias = quantised_half(at + 82) * vec_set1(-(float)(scales >> 4));
+    }
     if (type == INLAY_Q3_K)
         terms.factor = quantised_half(at + 108) * vec_set1((float)quantised_q3_k_scale(at + 96, block % 8 * 2 + half));
     if (type == INLAY_Q6_K)
@@ -264,17 +268,43 @@ VEC_INLINE vec_bytes quantised_halves(const unsigned char *from, size_t within)
     return within < QUANTISED_HALF ? vec_load_bytes(from) & 15 : vec_load_bytes(from) >> 4;
 }
 
-/* Reads the same as floats, with a fifth bit of each column. */
-VEC_INLINE vec quantised_fives(const unsigned char *from, const unsigned char *fifth, size_t within)
+/* Returns ones in the lanes of VEC_LEN columns of a block whose bit, of 32 in four bytes, is set. */
+VEC_INLINE vec_bits quantised_bits_set(const unsigned char *bytes, size_t within)
 {
     static const uint32_t bit_of_lane[QUANTISED_HALF] = {1 << 0,  1 << 1,  1 << 2,  1 << 3, 1 << 4,  1 << 5,
                                                          1 << 6,  1 << 7,  1 << 8,  1 << 9, 1 << 10, 1 << 11,
                                                          1 << 12, 1 << 13, 1 << 14, 1 << 15};
     const vec_bits lanes = (vec_bits)vec_load((const unsigned char *)bit_of_lane);
     uint32_t bits;
-    memcpy(&bits, fifth, sizeof bits);
-    const vec_bits set = (vec_bits)((vec_bits_set1(bits >> within) & lanes) == lanes);
-    return vec_from_bits(vec_bits_of_bytes(quantised_halves(from, within)) | (set & 16));
+    memcpy(&bits, bytes, sizeof bits);
+    return (vec_bits)((vec_bits_set1(bits >> within) & lanes) == lanes);
+}
+
+/* Reads numbers of 4 bits as floats, with a fifth bit of each column. */
+VEC_INLINE vec quantised_fives(const unsigned char *from, const unsigned char *fifth, size_t within)
+{
+    return vec_from_bits(vec_bits_of_bytes(quantised_halves(from, within)) | (quantised_bits_set(fifth, within) & 16));
+}
+
+/* Reads VEC_LEN numbers of INLAY_IQ3_S, from column `within` of block `block` of a superblock on: magnitudes of four
+   columns at an index of 9 bits in the grid, and signs. */
+VEC_INLINE vec quantised_iq3_s(const unsigned char *superblock, size_t block, size_t within)
+{
+    static const uint16_t grid[512] = {
+#include "base/iq3_s.inc"
+    };
+    const unsigned char *indices = superblock + 2 + block * 8, *ninth = superblock + 66 + block,
+                        *signs = superblock + 74 + block * 4;
+    unsigned char digits[VEC_LEN];
+    for (size_t i = 0; i < VEC_LEN / 4; i++) {
+        const size_t four = within / 4 + i;
+        uint32_t spread = grid[indices[four] | (*ninth >> four & 1) << 8];
+        spread = (spread | spread << 10) & 0x3f003f;
+        spread = (spread | spread << 5) & 0x7070707;
+        memcpy(digits + i * sizeof spread, &spread, sizeof spread);
+    }
+    const vec magnitudes = vec_from_bits(vec_bits_of_bytes(vec_load_bytes(digits)) * 2 + 1);
+    return (vec)((vec_bits)magnitudes ^ (quantised_bits_set(signs, within) & UINT32_C(1) << 31));
 }
 
 /* Reads the bits that a plane has of VEC_LEN columns, which begin at column `within` of block `block` of a superblock.
@@ -300,6 +330,11 @@ VEC_INLINE vec quantised_super_load(inlay_element_type type, const struct quanti
         at += 4 + (block * QUANTISED_BLOCK + within) / QUANTISED_HALF * 8;
         return vec_lookup(quantised_e2m1, vec_load_u4_halves(at, within % QUANTISED_HALF));
     }
+    if (type == INLAY_IQ4_XS)
+        return vec_lookup(quantised_iq4_nl,
+                          quantised_halves(at + 8 + block * QUANTISED_HALF + within % QUANTISED_HALF, within));
+    if (type == INLAY_IQ3_S)
+        return quantised_iq3_s(at, block, within);
     vec_bits numbers = quantised_plane_bits(layout->low, at, block, within);
     if (layout->high.bits > 0)
         numbers |= quantised_plane_bits(layout->high, at, block, within) << (uint32_t)layout->low.bits;

@@ -38,6 +38,9 @@ const struct inlay_row_format inlay_row_formats[INLAY_ELEMENT_TYPES] = {
     [INLAY_Q4_K] = {{"q4_k", "Q4_K"}, .log2_columns = 8, .block_bytes = 144},
     [INLAY_Q5_K] = {{"q5_k", "Q5_K"}, .log2_columns = 8, .block_bytes = 176},
     [INLAY_Q6_K] = {{"q6_k", "Q6_K"}, .log2_columns = 8, .block_bytes = 210},
+    [INLAY_Q2_K] = {{"q2_k", "Q2_K"}, .log2_columns = 8, .block_bytes = 84},
+    [INLAY_IQ4_XS] = {{"iq4_xs", "IQ4_XS"}, .log2_columns = 8, .block_bytes = 136},
+    [INLAY_IQ3_S] = {{"iq3_s", "IQ3_S"}, .log2_columns = 8, .block_bytes = 110},
 };
 
 const float inlay_unit_scale = 1;

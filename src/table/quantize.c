@@ -160,47 +160,23 @@ static void quantize_e4m3_e8m0(const struct row *row)
     }
 }
 
-/* The bits of the largest magnitude that a type can hold: any, 65504 (the largest float16), 2^126, 2688 (6 times the
-   largest E4M3), and without scales 127 and 448. */
-enum {
-    ANY = INT32_MAX,
-    BITS_F16 = 0x477fe000,
-    BITS_STEPS = 0x7e800000,
-    BITS_2688 = 0x45280000,
-    BITS_127 = 0x42fe0000,
-    BITS_448 = 0x43e00000,
-};
-
-/* How rows of each type are made: as a whole, or block by block if they are blocks and nothing else; and the largest
-   magnitude that the type holds, without scales if they are optional and absent. */
+/* How rows of the types that are no blocks of ggml are made, and the largest magnitude that the type holds, without
+   scales if they are optional and absent. */
 static const struct {
     void (*row)(const struct row *row);
-    void (*block)(const unsigned char *from, unsigned char *block);
     uint32_t limit, unscaled_limit;
 } types[INLAY_ELEMENT_TYPES] = {
-    [INLAY_F32] = {.row = quantize_f32, .limit = ANY},
-    [INLAY_F16] = {.row = quantize_halves, .limit = ANY},
-    [INLAY_BF16] = {.row = quantize_halves, .limit = ANY},
-    [INLAY_I8] = {.row = quantize_i8, .limit = BITS_STEPS, .unscaled_limit = BITS_127},
-    [INLAY_I8_INVERSE] = {.row = quantize_i8_inverse, .limit = BITS_STEPS},
-    [INLAY_U8_ROWWISE] = {.row = quantize_u8_rowwise, .limit = BITS_STEPS},
-    [INLAY_U4_ROWWISE] = {.row = quantize_u4_rowwise, .limit = BITS_F16},
-    [INLAY_U4_GROUPED] = {.row = quantize_u4_grouped, .limit = BITS_STEPS},
-    [INLAY_Q8_0] = {.block = inlay_quantize_q8_0, .limit = BITS_F16},
-    [INLAY_Q4_0] = {.block = inlay_quantize_q4_0, .limit = BITS_F16},
-    [INLAY_U4_GROUPED_FLAT] = {.row = quantize_u4_grouped, .limit = BITS_STEPS},
-    [INLAY_E4M3] = {.row = quantize_e4m3, .limit = BITS_STEPS, .unscaled_limit = BITS_448},
-    [INLAY_E4M3_E8M0] = {.row = quantize_e4m3_e8m0, .limit = BITS_STEPS},
-    [INLAY_Q4_1] = {.block = inlay_quantize_q4_1, .limit = BITS_F16},
-    [INLAY_Q5_0] = {.block = inlay_quantize_q5_0, .limit = BITS_F16},
-    [INLAY_Q5_1] = {.block = inlay_quantize_q5_1, .limit = BITS_F16},
-    [INLAY_IQ4_NL] = {.block = inlay_quantize_iq4_nl, .limit = BITS_F16},
-    [INLAY_MXFP4] = {.block = inlay_quantize_mxfp4, .limit = BITS_STEPS},
-    [INLAY_NVFP4] = {.block = inlay_quantize_nvfp4, .limit = BITS_2688},
-    [INLAY_Q3_K] = {.block = inlay_quantize_q3_k, .limit = BITS_F16},
-    [INLAY_Q4_K] = {.block = inlay_quantize_q4_k, .limit = BITS_F16},
-    [INLAY_Q5_K] = {.block = inlay_quantize_q5_k, .limit = BITS_F16},
-    [INLAY_Q6_K] = {.block = inlay_quantize_q6_k, .limit = BITS_F16},
+    [INLAY_F32] = {quantize_f32, ANY},
+    [INLAY_F16] = {quantize_halves, ANY},
+    [INLAY_BF16] = {quantize_halves, ANY},
+    [INLAY_I8] = {quantize_i8, BITS_STEPS, .unscaled_limit = BITS_127},
+    [INLAY_I8_INVERSE] = {quantize_i8_inverse, BITS_STEPS},
+    [INLAY_U8_ROWWISE] = {quantize_u8_rowwise, BITS_STEPS},
+    [INLAY_U4_ROWWISE] = {quantize_u4_rowwise, BITS_F16},
+    [INLAY_U4_GROUPED] = {quantize_u4_grouped, BITS_STEPS},
+    [INLAY_U4_GROUPED_FLAT] = {quantize_u4_grouped, BITS_STEPS},
+    [INLAY_E4M3] = {quantize_e4m3, BITS_STEPS, .unscaled_limit = BITS_448},
+    [INLAY_E4M3_E8M0] = {quantize_e4m3_e8m0, BITS_STEPS},
 };
 
 /* Converts a row block by block. */
@@ -208,8 +184,8 @@ static void quantize_blocks(const struct row *row)
 {
     const struct inlay_row_format *format = &inlay_row_formats[row->type];
     for (size_t i = 0; i < row->dim >> format->log2_columns; i++)
-        types[row->type].block(row->from + (i << format->log2_columns) * sizeof(float),
-                               row->to + i * format->block_bytes);
+        inlay_block_types[row->type].block(row->from + (i << format->log2_columns) * sizeof(float),
+                                           row->to + i * format->block_bytes);
 }
 
 /* Returns the larger one of `largest` and the largest error of a row, which the kernel of its type reads back. */
@@ -281,7 +257,9 @@ static __attribute__((noinline)) double quantize_rows(const inlay_table *from, c
 static bool can_hold(const inlay_table *to, const inlay_table *from)
 {
     const bool unscaled = inlay_row_formats[to->type].optional && to->scales == NULL;
-    const uint32_t limit = unscaled ? types[to->type].unscaled_limit : types[to->type].limit;
+    const uint32_t scaled_limit =
+        types[to->type].row != NULL ? types[to->type].limit : inlay_block_types[to->type].limit;
+    const uint32_t limit = unscaled ? types[to->type].unscaled_limit : scaled_limit;
     const uint32_t minus_zero = UINT32_C(1) << 31;
     const bool negative = to->type != INLAY_U4_GROUPED_FLAT || to->zeros != NULL;
     for (size_t i = 0; i < from->rows; i++) {

@@ -108,18 +108,23 @@ static inline double inlay_e4m3_value(unsigned char byte)
     return (byte >> 7 ? -magnitude : magnitude) * 0x1p-9;
 }
 
-/* Conversions of the floats of one block to ggml's types. quantize_blocks() in quantize.c calls them. */
-void inlay_quantize_q8_0(const unsigned char *from, unsigned char *block);
-void inlay_quantize_q4_0(const unsigned char *from, unsigned char *block);
-void inlay_quantize_q4_1(const unsigned char *from, unsigned char *block);
-void inlay_quantize_q5_0(const unsigned char *from, unsigned char *block);
-void inlay_quantize_q5_1(const unsigned char *from, unsigned char *block);
-void inlay_quantize_iq4_nl(const unsigned char *from, unsigned char *block);
-void inlay_quantize_mxfp4(const unsigned char *from, unsigned char *block);
-void inlay_quantize_nvfp4(const unsigned char *from, unsigned char *block);
-void inlay_quantize_q3_k(const unsigned char *from, unsigned char *hmask);
-void inlay_quantize_q4_k(const unsigned char *from, unsigned char *block);
-void inlay_quantize_q5_k(const unsigned char *from, unsigned char *block);
-void inlay_quantize_q6_k(const unsigned char *from, unsigned char *ql);
+/* The bits of the largest magnitude that a type can hold: any, 65504 (the largest float16), 2^126, 2688 (6 times the
+   largest E4M3), and without scales 127 and 448. */
+enum {
+    ANY = INT32_MAX,
+    BITS_F16 = 0x477fe000,
+    BITS_STEPS = 0x7e800000,
+    BITS_2688 = 0x45280000,
+    BITS_127 = 0x42fe0000,
+    BITS_448 = 0x43e00000,
+};
+
+/* How the floats of one block become one of a type of ggml, and the largest magnitude that it holds. */
+struct block_type {
+    void (*block)(const unsigned char *from, unsigned char *block);
+    uint32_t limit;
+};
+
+extern const struct block_type inlay_block_types[INLAY_ELEMENT_TYPES];
 
 #endif

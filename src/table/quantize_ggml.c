@@ -8,7 +8,7 @@
 enum { BLOCK = 32, SUPERBLOCK = 256 };
 
 /* As ggml's quantize_row_q8_0_ref: numbers are chosen by the scale before it is rounded to float16. */
-void inlay_quantize_q8_0(const unsigned char *from, unsigned char *block)
+static void quantize_q8_0(const unsigned char *from, unsigned char *block)
 {
     const float d = (float)magnitude_of(range_of(from, 0, BLOCK)) / 127;
     const uint16_t half = to_half(d);
@@ -62,14 +62,14 @@ static void quantize_signed(const unsigned char *from, int half_range, unsigned 
     }
 }
 
-void inlay_quantize_q4_0(const unsigned char *from, unsigned char *block)
+static void quantize_q4_0(const unsigned char *from, unsigned char *block)
 {
     unsigned char q[BLOCK];
     quantize_signed(from, 8, block, q);
     put_halves(block + 2, q);
 }
 
-void inlay_quantize_q5_0(const unsigned char *from, unsigned char *block)
+static void quantize_q5_0(const unsigned char *from, unsigned char *block)
 {
     unsigned char q[BLOCK];
     quantize_signed(from, 16, block, q);
@@ -93,14 +93,14 @@ static void quantize_ranged(const unsigned char *from, int most, unsigned char *
     }
 }
 
-void inlay_quantize_q4_1(const unsigned char *from, unsigned char *block)
+static void quantize_q4_1(const unsigned char *from, unsigned char *block)
 {
     unsigned char q[BLOCK];
     quantize_ranged(from, 15, block, q);
     put_halves(block + 4, q);
 }
 
-void inlay_quantize_q5_1(const unsigned char *from, unsigned char *block)
+static void quantize_q5_1(const unsigned char *from, unsigned char *block)
 {
     unsigned char q[BLOCK];
     quantize_ranged(from, 31, block, q);
@@ -125,17 +125,23 @@ static unsigned char nearest_of(const signed char values[16], double x)
     return best;
 }
 
-/* The value with the largest magnitude becomes -127. */
-void inlay_quantize_iq4_nl(const unsigned char *from, unsigned char *block)
+/* Writes the numbers of a block, by a step of the values; 0 if the step is 0. */
+static void put_nearest(unsigned char *to, const unsigned char *from, const signed char values[16], double step)
 {
-    static const signed char values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-    const uint16_t half = to_half(extreme_of(from) / -127);
-    const double d = half_value(half);
     unsigned char q[BLOCK];
-    put_half(block, 0, half);
     for (size_t i = 0; i < BLOCK; i++)
-        q[i] = d == 0 ? 0 : nearest_of(values, value_at(from, i) / d);
-    put_halves(block + 2, q);
+        q[i] = step == 0 ? 0 : nearest_of(values, value_at(from, i) / step);
+    put_halves(to, q);
+}
+
+/* The values of INLAY_IQ4_NL and INLAY_IQ4_XS. The one with the largest magnitude becomes -127. */
+static const signed char iq4_nl[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+
+static void quantize_iq4_nl(const unsigned char *from, unsigned char *block)
+{
+    const uint16_t half = to_half(extreme_of(from) / -127);
+    put_half(block, 0, half);
+    put_nearest(block + 2, from, iq4_nl, half_value(half));
 }
 
 /* Twice the values of 4-bit floats (E2M1). */
@@ -143,20 +149,16 @@ static const signed char twice_e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -
 
 /* As ggml's quantize_row_mxfp4_ref: the power of two below the largest magnitude becomes 4, so that values beyond 6
    become 6. */
-void inlay_quantize_mxfp4(const unsigned char *from, unsigned char *block)
+static void quantize_mxfp4(const unsigned char *from, unsigned char *block)
 {
     const double magnitude = magnitude_of(range_of(from, 0, BLOCK));
     int e = (int)(inlay_bits_f64(magnitude) >> 52) - 1023 - 2 + 127;
     e = e < 0 ? 0 : e;
-    const double inverse = inlay_f64_of_bits((uint64_t)(1023 + 128 - e) << 52);
-    unsigned char q[BLOCK];
     block[0] = (unsigned char)e;
-    for (size_t i = 0; i < BLOCK; i++)
-        q[i] = nearest_of(twice_e2m1, value_at(from, i) * inverse);
-    put_halves(block + 1, q);
+    put_nearest(block + 1, from, twice_e2m1, inlay_f64_of_bits((uint64_t)(1023 + e - 128) << 52));
 }
 
-void inlay_quantize_nvfp4(const unsigned char *from, unsigned char *block)
+static void quantize_nvfp4(const unsigned char *from, unsigned char *block)
 {
     enum { SCALES = 4, COLUMNS = 16 };
     for (size_t s = 0; s < SCALES; s++) {
@@ -196,10 +198,22 @@ static int number_by_step(double x, double step, int least, int most)
     return step == 0 ? 0 : (int)clamped(nearest(x / step), least, most);
 }
 
-/* Finds the numbers of a superblock from -`most` to `most`, of `parts` parts of 16 columns, each with a scale of up to
-   `units` units. Returns the unit. */
+/* Writes `bits` bits of each number of a superblock, from bit `from` on: every 32 * `wide` bytes hold 8 / `bits` times
+   as many numbers, the first ones in their lowest bits. */
+static void put_plane(unsigned char *to, size_t bits, size_t wide, const unsigned char q[SUPERBLOCK], size_t from)
+{
+    const size_t bytes = wide * BLOCK, numbers = bytes * 8 / bits;
+    memset(to, 0, SUPERBLOCK * bits / 8);
+    for (size_t i = 0; i < SUPERBLOCK; i++) {
+        unsigned char *byte = to + i / numbers * bytes + i % bytes;
+        *byte = (unsigned char)(*byte | (q[i] >> from & ((1 << bits) - 1)) << i % numbers / bytes * bits);
+    }
+}
+
+/* Finds the numbers of a superblock from -`most` to `most`, of parts of 16 columns, each with a scale of up to `units`
+   units, and adds `most` + 1. Returns the unit. */
 static uint16_t quantize_symmetric(const unsigned char *from, int most, unsigned units, unsigned scales[16],
-                                   int q[SUPERBLOCK])
+                                   unsigned char q[SUPERBLOCK])
 {
     enum { COLUMNS = 16 };
     const double largest = magnitude_of(range_of(from, 0, SUPERBLOCK));
@@ -209,107 +223,191 @@ static uint16_t quantize_symmetric(const unsigned char *from, int most, unsigned
         const size_t begin = s * COLUMNS;
         scales[s] = units_of(magnitude_of(range_of(from, begin, COLUMNS)) / most, unit, units);
         for (size_t i = begin; i < begin + COLUMNS; i++)
-            q[i] = number_by_step(value_at(from, i), unit * scales[s], -most, most);
+            q[i] = (unsigned char)(number_by_step(value_at(from, i), unit * scales[s], -most, most) + most + 1);
     }
     return half;
 }
 
-void inlay_quantize_q3_k(const unsigned char *from, unsigned char *hmask)
+static void quantize_q3_k(const unsigned char *from, unsigned char *hmask)
 {
     unsigned scales[16];
-    int q[SUPERBLOCK];
-    unsigned char *qs = hmask + 32, *packed = hmask + 96;
-    memset(hmask, 0, 110);
+    unsigned char q[SUPERBLOCK], *packed = hmask + 96;
     put_half(hmask + 108, 0, quantize_symmetric(from, 3, 31, scales, q));
+    put_plane(hmask, 1, 1, q, 2);
+    put_plane(hmask + 32, 2, 1, q, 0);
+    memset(packed, 0, 12);
     for (size_t s = 0; s < 16; s++) {
         const unsigned scale = scales[s] + 32;
         packed[s % 8] = (unsigned char)(packed[s % 8] | (scale & 15) << s / 8 * 4);
         packed[8 + s % 4] = (unsigned char)(packed[8 + s % 4] | scale >> 4 << s / 4 * 2);
     }
-    for (size_t i = 0; i < SUPERBLOCK; i++) {
-        const unsigned number = (unsigned)(q[i] + 4);
-        unsigned char *low = qs + i / 128 * 32 + i % 32, *high = hmask + i % 32;
-        *low = (unsigned char)(*low | (number & 3) << i % 128 / 32 * 2);
-        *high = (unsigned char)(*high | number >> 2 << i / 32);
-    }
 }
 
-void inlay_quantize_q6_k(const unsigned char *from, unsigned char *ql)
+static void quantize_q6_k(const unsigned char *from, unsigned char *ql)
 {
     unsigned scales[16];
-    int q[SUPERBLOCK];
-    unsigned char *qh = ql + 128;
-    memset(ql, 0, 210);
+    unsigned char q[SUPERBLOCK];
     put_half(ql + 208, 0, quantize_symmetric(from, 31, 127, scales, q));
     for (size_t s = 0; s < 16; s++)
         ql[192 + s] = (unsigned char)scales[s];
-    for (size_t i = 0; i < SUPERBLOCK; i++) {
-        const unsigned number = (unsigned)(q[i] + 32);
-        unsigned char *low = ql + i / 128 * 64 + i % 64, *high = qh + i / 128 * 32 + i % 32;
-        *low = (unsigned char)(*low | (number & 15) << i % 128 / 64 * 4);
-        *high = (unsigned char)(*high | number >> 4 << i % 128 / 32 * 2);
-    }
+    put_plane(ql, 4, 2, q, 0);
+    put_plane(ql + 128, 2, 1, q, 4);
 }
 
-/* Writes the header of a block of INLAY_Q4_K or INLAY_Q5_K, and finds its numbers up to `most`. Minima are at most 0;
-   both they and the steps are rounded away from 0, so that every value lies between the first number and the last. */
-static void quantize_with_minima(const unsigned char *from, int most, unsigned char *header,
-                                 unsigned char q[SUPERBLOCK])
+/* What parts of a superblock share: scales and minima in units, and these. */
+struct shared {
+    uint16_t half, least_half;
+    unsigned scales[16], leasts[16];
+};
+
+/* Finds the numbers up to `most` of a superblock of parts of `columns` columns, whose scales and minima have up to
+   `units` units. Minima are at most 0; both they and the steps are rounded away from 0, so that every value lies
+   between the first number and the last. */
+static struct shared quantize_with_minima(const unsigned char *from, size_t columns, unsigned most, unsigned units,
+                                          unsigned char q[SUPERBLOCK])
 {
-    enum { BLOCKS = SUPERBLOCK / BLOCK, UNITS = 63 };
-    struct range ranges[BLOCKS];
+    const size_t parts = SUPERBLOCK / columns;
+    struct shared shared;
+    struct range ranges[16];
     double lowest = 0, widest = 0;
-    for (size_t j = 0; j < BLOCKS; j++) {
-        ranges[j] = range_of(from, j * BLOCK, BLOCK);
+    for (size_t j = 0; j < parts; j++) {
+        ranges[j] = range_of(from, j * columns, columns);
         lowest = ranges[j].least < lowest ? ranges[j].least : lowest;
     }
-    const uint16_t least_half = half_at_least(-lowest / UNITS);
-    const double least_unit = half_value(least_half);
-    unsigned leasts[BLOCKS], scales[BLOCKS];
-    for (size_t j = 0; j < BLOCKS; j++) {
-        leasts[j] = ranges[j].least < 0 ? units_of(-ranges[j].least, least_unit, UNITS) : 0;
-        const double width = ranges[j].most + leasts[j] * least_unit;
+    shared.least_half = half_at_least(-lowest / units);
+    const double least_unit = half_value(shared.least_half);
+    for (size_t j = 0; j < parts; j++) {
+        shared.leasts[j] = ranges[j].least < 0 ? units_of(-ranges[j].least, least_unit, units) : 0;
+        const double width = ranges[j].most + shared.leasts[j] * least_unit;
         widest = width > widest ? width : widest;
     }
-    const uint16_t half = half_at_least(widest / most / UNITS);
-    const double unit = half_value(half);
-    for (size_t j = 0; j < BLOCKS; j++) {
-        const double low = leasts[j] * least_unit;
-        scales[j] = units_of((ranges[j].most + low) / most, unit, UNITS);
-        for (size_t i = j * BLOCK; i < (j + 1) * BLOCK; i++)
-            q[i] = (unsigned char)number_by_step(value_at(from, i) + low, unit * scales[j], 0, most);
+    shared.half = half_at_least(widest / most / units);
+    const double unit = half_value(shared.half);
+    for (size_t j = 0; j < parts; j++) {
+        const double low = shared.leasts[j] * least_unit;
+        shared.scales[j] = units_of((ranges[j].most + low) / most, unit, units);
+        for (size_t i = j * columns; i < (j + 1) * columns; i++)
+            q[i] = (unsigned char)number_by_step(value_at(from, i) + low, unit * shared.scales[j], 0, (int)most);
     }
-    put_half(header, 0, half);
-    put_half(header, 1, least_half);
-    for (size_t j = 0; j < BLOCKS / 2; j++) {
+    return shared;
+}
+
+static void quantize_q2_k(const unsigned char *from, unsigned char *block)
+{
+    unsigned char q[SUPERBLOCK];
+    const struct shared shared = quantize_with_minima(from, 16, 3, 15, q);
+    for (size_t s = 0; s < 16; s++)
+        block[s] = (unsigned char)(shared.scales[s] | shared.leasts[s] << 4);
+    put_plane(block + 16, 2, 1, q, 0);
+    put_half(block, 40, shared.half);
+    put_half(block, 41, shared.least_half);
+}
+
+/* Writes the header of a block of INLAY_Q4_K or INLAY_Q5_K, and finds its numbers up to `most`. */
+static void put_header(const unsigned char *from, unsigned most, unsigned char *header, unsigned char q[SUPERBLOCK])
+{
+    const struct shared shared = quantize_with_minima(from, BLOCK, most, 63, q);
+    const unsigned *scales = shared.scales, *leasts = shared.leasts;
+    put_half(header, 0, shared.half);
+    put_half(header, 1, shared.least_half);
+    for (size_t j = 0; j < 4; j++) {
         header[4 + j] = (unsigned char)(scales[j] | scales[j + 4] >> 4 << 6);
         header[8 + j] = (unsigned char)(leasts[j] | leasts[j + 4] >> 4 << 6);
         header[12 + j] = (unsigned char)((scales[j + 4] & 15) | leasts[j + 4] << 4);
     }
 }
 
-/* Writes the lower halves of the numbers of a superblock: 32 bytes hold those of two blocks. */
-static void put_pairs(unsigned char *to, const unsigned char q[SUPERBLOCK])
+static void quantize_q4_k(const unsigned char *from, unsigned char *block)
 {
-    for (size_t i = 0; i < SUPERBLOCK / 2; i++) {
-        const unsigned char *low = q + i / 32 * 64 + i % 32;
-        to[i] = (unsigned char)((low[0] & 15) | low[32] << 4);
+    unsigned char q[SUPERBLOCK];
+    put_header(from, 15, block, q);
+    put_plane(block + 16, 4, 1, q, 0);
+}
+
+static void quantize_q5_k(const unsigned char *from, unsigned char *block)
+{
+    unsigned char q[SUPERBLOCK];
+    put_header(from, 31, block, q);
+    put_plane(block + 16, 1, 1, q, 4);
+    put_plane(block + 48, 4, 1, q, 0);
+}
+
+static void quantize_iq4_xs(const unsigned char *from, unsigned char *block)
+{
+    const uint16_t half = half_at_least(magnitude_of(range_of(from, 0, SUPERBLOCK)) / 127 / 31);
+    const double unit = half_value(half);
+    unsigned upper = 0;
+    memset(block, 0, 8);
+    for (size_t j = 0; j < SUPERBLOCK / BLOCK; j++) {
+        const unsigned char *values = from + j * BLOCK * sizeof(float);
+        const double extreme = (double)extreme_of(values) / -127;
+        const int units = (int)units_of(extreme < 0 ? -extreme : extreme, unit, 31),
+                  scale = extreme < 0 ? -units : units;
+        const unsigned stored = (unsigned)(scale + 32);
+        block[4 + j / 2] = (unsigned char)(block[4 + j / 2] | (stored & 15) << j % 2 * 4);
+        upper |= stored >> 4 << 2 * j;
+        put_nearest(block + 8 + j * BLOCK / 2, values, iq4_nl, unit * scale);
+    }
+    put_half(block, 0, half);
+    put_half(block, 1, (uint16_t)upper);
+}
+
+/* Returns the number of the entry of the grid that is nearest to four magnitudes, by the sum of squares. */
+static unsigned nearest_four(const double x[4])
+{
+    static const uint16_t grid[512] = {
+#include "base/iq3_s.inc"
+    };
+    unsigned best = 0;
+    double least = 1e300;
+    for (unsigned i = 0; i < 512; i++) {
+        double distance = 0;
+        for (size_t k = 0; k < 4; k++) {
+            const double error = x[k] - (2 * (grid[i] >> 3 * k & 7) + 1);
+            distance += error * error;
+        }
+        if (distance < least) {
+            best = i;
+            least = distance;
+        }
+    }
+    return best;
+}
+
+static void quantize_iq3_s(const unsigned char *from, unsigned char *block)
+{
+    unsigned char *qs = block + 2, *qh = block + 66, *signs = block + 74, *scales = block + 106;
+    const uint16_t half = half_at_least(magnitude_of(range_of(from, 0, SUPERBLOCK)) / 15 / 31);
+    const double unit = half_value(half);
+    memset(block, 0, 110);
+    put_half(block, 0, half);
+    for (size_t i = 0; i < SUPERBLOCK; i += 4) {
+        const size_t j = i / BLOCK;
+        /* The scale is the smallest odd number of units by which no value exceeds 15. */
+        const double step = magnitude_of(range_of(from, j * BLOCK, BLOCK)) / 15;
+        const unsigned scale = units_of((step - unit) / 2, unit, 15);
+        double magnitudes[4];
+        for (size_t k = 0; k < 4; k++) {
+            const double x = value_at(from, i + k);
+            magnitudes[k] = unit == 0 ? 0 : (x < 0 ? -x : x) / (unit * (2 * scale + 1));
+            signs[i / 8] = (unsigned char)(signs[i / 8] | (x < 0) << (i + k) % 8);
+        }
+        const unsigned found = nearest_four(magnitudes);
+        qs[i / 4] = (unsigned char)found;
+        qh[j] = (unsigned char)(qh[j] | found >> 8 << i / 4 % 8);
+        scales[j / 2] = (unsigned char)(scales[j / 2] | (i % BLOCK == 0 ? scale << j % 2 * 4 : 0));
     }
 }
 
-void inlay_quantize_q4_k(const unsigned char *from, unsigned char *block)
-{
-    unsigned char q[SUPERBLOCK];
-    quantize_with_minima(from, 15, block, q);
-    put_pairs(block + 16, q);
-}
+/* ---- The types -------------------------------------------------------------------------------------------------- */
 
-void inlay_quantize_q5_k(const unsigned char *from, unsigned char *block)
-{
-    unsigned char q[SUPERBLOCK];
-    quantize_with_minima(from, 31, block, q);
-    memset(block + 16, 0, 32);
-    for (size_t i = 0; i < SUPERBLOCK; i++)
-        block[16 + i % 32] = (unsigned char)(block[16 + i % 32] | q[i] >> 4 << i / 32);
-    put_pairs(block + 48, q);
-}
+const struct block_type inlay_block_types[INLAY_ELEMENT_TYPES] = {
+    [INLAY_Q8_0] = {quantize_q8_0, BITS_F16},     [INLAY_Q4_0] = {quantize_q4_0, BITS_F16},
+    [INLAY_Q4_1] = {quantize_q4_1, BITS_F16},     [INLAY_Q5_0] = {quantize_q5_0, BITS_F16},
+    [INLAY_Q5_1] = {quantize_q5_1, BITS_F16},     [INLAY_IQ4_NL] = {quantize_iq4_nl, BITS_F16},
+    [INLAY_MXFP4] = {quantize_mxfp4, BITS_STEPS}, [INLAY_NVFP4] = {quantize_nvfp4, BITS_2688},
+    [INLAY_Q3_K] = {quantize_q3_k, BITS_F16},     [INLAY_Q4_K] = {quantize_q4_k, BITS_F16},
+    [INLAY_Q5_K] = {quantize_q5_k, BITS_F16},     [INLAY_Q6_K] = {quantize_q6_k, BITS_F16},
+    [INLAY_Q2_K] = {quantize_q2_k, BITS_F16},     [INLAY_IQ4_XS] = {quantize_iq4_xs, BITS_F16},
+    [INLAY_IQ3_S] = {quantize_iq3_s, BITS_F16},
+};

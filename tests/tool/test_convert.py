@@ -4,6 +4,8 @@
 import errno
 import math
 import os
+import pathlib
+import re
 import resource
 import struct
 
@@ -18,8 +20,11 @@ DIM = 512
 # Types of elements, with the dtype of their scales; and with ggml's number.
 SAFETENSORS = {"float32": ("F32",), "float16": ("F16",), "bfloat16": ("BF16",), "i8": ("I8", "F32"),
                "e4m3": ("F8_E4M3", "F32"), "e4m3_e8m0": ("F8_E4M3", "F8_E8M0")}
-GGUF = {"float32": 0, "float16": 1, "q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7, "q8_0": 8, "q3_k": 11, "q4_k": 12,
-        "q5_k": 13, "q6_k": 14, "iq4_nl": 20, "bfloat16": 30, "mxfp4": 39, "nvfp4": 40}
+LIST = pathlib.Path(__file__).resolve().parents[1] / "types_of_ggml.inc"
+GGUF = {
+    {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}.get(name, name.lower()): int(number)
+    for name, number in re.findall(r'"(\w+)", (\d+), .* INLAY_', LIST.read_text(encoding="utf-8"))
+}
 DESCR = {"float32": "<f4", "float16": "<f2", "bfloat16": "<u2", "i8": "|i1", "i8_inverse": "|i1"}
 
 

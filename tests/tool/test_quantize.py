@@ -74,7 +74,7 @@ def check_conversion(directory, kind, rows, *args):
 def test_types(directory):
     """All element types there are."""
     names = types()
-    check(len(names) == 23 and "q8_0" in names, "types", names)
+    check(len(names) == 26 and "q8_0" in names, "types", names)
     rows = numbers(7, DIM)
     for kind in names:
         if "grouped" in kind:
