@@ -42,7 +42,7 @@ static const struct planned plans[] = {
     {"prefetch:  none: there is one token", 1, 1, 512, 1000, .start = 16, .sinusoid = true},
     {"prefetch:  the first lines of 16 rows", 2, 8, 512, 1000, .type = INLAY_F32},
     {"prefetch:  the first lines of 16 rows", 2, 8, 4096, 1 << 17, .type = INLAY_F32},
-    {"prefetch:  to L2, whole rows in blocks", 2, 8, 512, 1000, .type = INLAY_F16},
+    {BESIDE_8, 2, 8, 512, 1000, .type = INLAY_F16, .scalar = BLOCKS},
     {"prefetch:  to L2, whole rows in blocks", 64, 1024, 512, 1000, .normed = true},
     {BESIDE_8, 2, 8, 512, 1 << 20, .type = INLAY_F32, .scalar = BLOCKS}, /* short rows that no cache holds */
     {BESIDE_8, 64, 1024, 512, 1000, .type = INLAY_F32, .scalar = BLOCKS},

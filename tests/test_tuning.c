@@ -115,7 +115,9 @@ START_TEST(thresholds_follow_the_reported_l2)
             {512, 1000, l2_bytes + 1, INLAY_F32, cpu.short_rows},
             {2047, 1000, l2_bytes + 1, INLAY_F32, cpu.short_rows},
             {2048, 1000, l2_bytes + 1, INLAY_F32, cpu.long_rows},
-            {512, 1000, 1, INLAY_BF16, INLAY_PREFETCH_L2_BLOCKS},
+            {512, 1000, 1, INLAY_BF16, cpu.short_rows},
+            {8192, 1000, 1, INLAY_Q4_K, cpu.short_rows},
+            {16384, 1000, 1, INLAY_Q4_K, cpu.long_rows},
             {1024, 32 * KIB, 1, INLAY_F32, INLAY_PREFETCH_LINES},
             {1024, 32 * KIB + 1, 1, INLAY_F32, cpu.short_rows}, /* short rows that no cache holds */
             {1025, 32 * KIB + 1, 1, INLAY_F32, INLAY_PREFETCH_LINES},

@@ -27,8 +27,8 @@ struct inlay_embed_tile {
     size_t group;                          /* columns that share a scale and a zero point, for types of groups */
     const unsigned char *const *positions; /* [count] float32 rows, at any address; null: no such term */
     unsigned char *const *out;        /* [count] rows, at any address; float32 ones may be rows[i] or positions[i] */
-    const unsigned char *const *next; /* [count] float32 rows of as many columns: next[i] is prefetched before or while
-                                         row i is written; null: none, as for other types of table or output */
+    const unsigned char *const *next; /* [count] rows of as many columns: next[i] is prefetched before or while row i is
+                                         written; null: none */
     bool beside, near;                /* of next[i], one line beside each line that is written, else all before row i;
                                          to L1, else to L2 */
     size_t count;                     /* rows that this call writes */

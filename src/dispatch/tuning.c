@@ -20,9 +20,7 @@ static const size_t stream_bytes = (size_t)16 << 20;
 inlay_prefetch inlay_first_strategy(const inlay_table *table, size_t row_bytes, size_t call_bytes)
 {
     const bool cold = table->rows * table->stride_bytes > INLAY_COLD_TABLE_BYTES;
-    if (table->type != INLAY_F32)
-        return INLAY_PREFETCH_L2_BLOCKS;
-    if (call_bytes <= inlay_l2_bytes() && !(cold && row_bytes <= INLAY_SHORT_ROW_BYTES))
+    if (table->type == INLAY_F32 && call_bytes <= inlay_l2_bytes() && !(cold && row_bytes <= INLAY_SHORT_ROW_BYTES))
         return INLAY_PREFETCH_LINES;
     return row_bytes < INLAY_LONG_ROW_BYTES ? inlay_cpu()->short_rows : inlay_cpu()->long_rows;
 }

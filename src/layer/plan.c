@@ -182,8 +182,7 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
     const bool in_memory = spec->sinusoid == NULL || work->positions_end <= spec->positions->rows;
     choose_stores(plan, work);
     choose_route(plan, work, in_memory);
-    if (plan->route == INLAY_ROUTE_FAST && work->tokens->type == INLAY_F32 && spec->out_type == INLAY_F32 &&
-        plan->moves.kernels->prefetches)
+    if (plan->route == INLAY_ROUTE_FAST && spec->out_type == INLAY_F32 && plan->moves.kernels->prefetches)
         plan->moves.options.prefetchers[0] = INLAY_PREFETCHER_ROWS;
     choose_parts(plan, work, executor, all_bytes);
     choose_positions(plan, work, in_memory);

@@ -38,8 +38,8 @@ struct inlay_strategy {
 
 extern const struct inlay_strategy inlay_strategies[INLAY_STRATEGIES];
 
-/* What prefetches in a loop: kernels of float32 rows, the kernel of sinusoids that are added as they are computed, or
-   none, as for quantised rows and sums of several terms. */
+/* What prefetches in a loop: kernels that write float32 rows, the kernel of sinusoids that are added as they are
+   computed, or none, as for 16-bit outputs and sums of several terms. */
 enum inlay_prefetcher { INLAY_PREFETCHER_NONE, INLAY_PREFETCHER_ROWS, INLAY_PREFETCHER_SINUSOIDS };
 
 /* What such a loop can follow. */

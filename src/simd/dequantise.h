@@ -18,12 +18,12 @@ _Static_assert(QUANTISED_CHUNK % (8 * QUANTISED_BLOCK) == 0, "chunks do not cut 
 struct dequantise_way {
     size_t element_bytes; /* of the output: 4 or 2 */
     inlay_element_type out_type;
-    bool positioned, stream;
+    bool positioned, scaled, stream;
 };
 
-VEC_INLINE struct dequantise_way dequantise_floats(bool positioned, bool stream)
+VEC_INLINE struct dequantise_way dequantise_floats(bool positioned, bool scaled, bool stream)
 {
-    return (struct dequantise_way){sizeof(float), INLAY_F32, positioned, stream};
+    return (struct dequantise_way){sizeof(float), INLAY_F32, positioned, scaled, stream};
 }
 
 /* Columns [first, first + columns) of a row, of what is added to them and of where they go; `first` is a multiple of
@@ -31,9 +31,11 @@ VEC_INLINE struct dequantise_way dequantise_floats(bool positioned, bool stream)
 struct dequantise_part {
     struct quantised_row row;
     const unsigned char *position; /* null: no such term */
+    const unsigned char *next;     /* a row that is prefetched beside this one; null: none */
     unsigned char *out;
     size_t first, columns;
     vec scale;
+    bool near; /* into L1 */
 };
 
 /* Returns the index of a column, counted from the part's first one. */
@@ -43,12 +45,15 @@ VEC_INLINE size_t dequantise_column(const struct dequantise_part *part, size_t b
 }
 
 /* Computes n vectors of values, from column `within` of a block on. */
-VEC_INLINE void dequantise_vecs(inlay_element_type type, bool positioned, const struct dequantise_part *part,
+VEC_INLINE void dequantise_vecs(inlay_element_type type, struct dequantise_way way, const struct dequantise_part *part,
                                 size_t block, size_t within, struct quantised_terms terms, vec *x, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        x[i] = quantised_values(type, &part->row, block, within + i * VEC_LEN, terms) * part->scale;
-    if (positioned) {
+    for (size_t i = 0; i < n; i++) {
+        x[i] = quantised_values(type, &part->row, block, within + i * VEC_LEN, terms);
+        if (way.scaled)
+            x[i] = x[i] * part->scale;
+    }
+    if (way.positioned) {
         const unsigned char *position = part->position + dequantise_column(part, block, within) * sizeof(float);
         for (size_t i = 0; i < n; i++)
             x[i] = x[i] + vec_load(position + i * VEC_BYTES);
@@ -67,11 +72,11 @@ VEC_INLINE void dequantise_write(bool stream, unsigned char *out, const vec *x, 
 }
 
 /* Computes half a block from column `within` on, whose terms are to be completed. */
-VEC_INLINE void dequantise_half(inlay_element_type type, bool positioned, const struct dequantise_part *part,
+VEC_INLINE void dequantise_half(inlay_element_type type, struct dequantise_way way, const struct dequantise_part *part,
                                 size_t block, size_t within, struct quantised_terms terms, vec *x)
 {
     terms = quantised_half_terms(type, &part->row, block, within, terms);
-    dequantise_vecs(type, positioned, part, block, within, terms, x, LINE_VECS);
+    dequantise_vecs(type, way, part, block, within, terms, x, LINE_VECS);
 }
 
 /* Writes a cache line's worth of columns: floats of half a block, or 16-bit elements of a whole one. */
@@ -79,13 +84,30 @@ VEC_INLINE void dequantise_line(inlay_element_type type, struct dequantise_way w
                                 size_t block, size_t within, struct quantised_terms terms)
 {
     vec line[2 * LINE_VECS];
-    dequantise_half(type, way.positioned, part, block, within, terms, line);
+    dequantise_half(type, way, part, block, within, terms, line);
     if (way.element_bytes == 2) {
-        dequantise_half(type, way.positioned, part, block, QUANTISED_HALF, terms, line + LINE_VECS);
+        dequantise_half(type, way, part, block, QUANTISED_HALF, terms, line + LINE_VECS);
         cast_line(line, way.out_type);
     }
     dequantise_write(way.stream, part->out + dequantise_column(part, block, within) * way.element_bytes, line,
                      LINE_VECS);
+}
+
+/* Prefetches what the next row has where a block or a superblock is read. */
+VEC_INLINE void dequantise_prefetch(const struct dequantise_part *part, size_t at, size_t bytes)
+{
+    for (size_t i = 0; i < bytes && part->next != NULL; i += INLAY_CACHE_LINE)
+        inlay_prefetch_line(part->next + at + i, part->near);
+}
+
+/* Writes a whole block. */
+VEC_INLINE void dequantise_block(inlay_element_type type, struct dequantise_way way, const struct dequantise_part *part,
+                                 size_t block, struct quantised_terms terms)
+{
+    terms = quantised_block_terms(type, &part->row, block, terms);
+    dequantise_line(type, way, part, block, 0, terms);
+    if (way.element_bytes == sizeof(float))
+        dequantise_line(type, way, part, block, QUANTISED_HALF, terms);
 }
 
 /* Writes the last columns of a row, n < VEC_LEN. Their bytes are read from a copy, since memory may end behind them. */
@@ -150,11 +172,19 @@ VEC_INLINE void dequantise_columns(inlay_element_type type, struct dequantise_wa
     size_t block = part->first / QUANTISED_BLOCK, end = block + part->columns / QUANTISED_BLOCK;
     if (dequantise_is_looked_up(type, way))
         block = dequantise_looked_up(type, way.stream, part, block, end, row_terms, table);
+    if (quantised_layouts[type].parts > 0) {
+        for (size_t eight = block / 8; eight < end / 8; eight++) {
+            dequantise_prefetch(part, eight * quantised_bytes(type), quantised_bytes(type));
+            quantised_share(type, &part->row, eight * 8);
+#pragma GCC unroll 8 /* so that where its numbers lie is constant */
+            for (size_t i = 0; i < 8; i++)
+                dequantise_block(type, way, part, eight * 8 + i, row_terms);
+        }
+        return;
+    }
     for (; block < end; block++) {
-        const struct quantised_terms terms = quantised_block_terms(type, &part->row, block, row_terms);
-        dequantise_line(type, way, part, block, 0, terms);
-        if (way.element_bytes == sizeof(float))
-            dequantise_line(type, way, part, block, QUANTISED_HALF, terms);
+        dequantise_prefetch(part, block * quantised_bytes(type), quantised_bytes(type));
+        dequantise_block(type, way, part, block, row_terms);
     }
     size_t left = part->columns % QUANTISED_BLOCK, within = 0;
     if (left == 0 || quantised_whole(type))
@@ -167,7 +197,7 @@ VEC_INLINE void dequantise_columns(inlay_element_type type, struct dequantise_wa
     for (; within + VEC_LEN <= left; within += VEC_LEN) {
         unsigned char *out = part->out + dequantise_column(part, block, within) * way.element_bytes;
         vec x;
-        dequantise_vecs(type, way.positioned, part, block, within, terms, &x, 1);
+        dequantise_vecs(type, way, part, block, within, terms, &x, 1);
         if (way.element_bytes == 2)
             vec_store_halves(out, cast_half(x, way.out_type));
         else
@@ -210,6 +240,8 @@ VEC_INLINE void dequantise_row(inlay_element_type type, struct dequantise_way wa
     /* Aligned so that it never crosses a page: rows took three times as long where it did (Zen 4). */
     _Alignas(2048) unsigned char lines[INLAY_CACHE_LINE + QUANTISED_CHUNK * sizeof(float)];
     _Static_assert(sizeof lines <= 2048, "so aligned it lies within a page");
+    float shared[32];
+    row.row.shared = shared;
     const size_t lead = (uintptr_t)row.out % INLAY_CACHE_LINE;
     /* Elements at odd addresses never fill a line. */
     const bool streams = way.stream && lead % way.element_bytes == 0, askew = streams && lead > 0;
@@ -223,9 +255,9 @@ VEC_INLINE void dequantise_row(inlay_element_type type, struct dequantise_way wa
         if (way.element_bytes == 2)
             dequantise_columns(type, way, &part, table);
         else if (way.stream)
-            dequantise_columns(type, dequantise_floats(way.positioned, true), &part, table);
+            dequantise_columns(type, dequantise_floats(way.positioned, way.scaled, true), &part, table);
         else
-            dequantise_columns(type, dequantise_floats(way.positioned, false), &part, table);
+            dequantise_columns(type, dequantise_floats(way.positioned, way.scaled, false), &part, table);
         if (askew)
             dequantise_flush(lines, lead, row.out + at, part.columns * way.element_bytes, at == 0, left <= step);
     }
@@ -236,7 +268,13 @@ VEC_INLINE void dequantise_rows(inlay_element_type type, struct dequantise_way w
 {
     const struct inlay_embed_tile tile = *callers; /* copied for the reason that embed_rows() has */
     struct e4m3_table table = {.made = false};
+    const size_t columns = QUANTISED_BLOCK * (quantised_layouts[type].blocks > 0 ? quantised_layouts[type].blocks : 1);
     for (size_t i = 0; i < tile.count; i++) {
+        const unsigned char *next = tile.next != NULL ? tile.next[i] : NULL;
+        if (next != NULL && !tile.beside) {
+            inlay_prefetch_lines(next, tile.columns * quantised_bytes(type) / columns, tile.near);
+            next = NULL;
+        }
         const struct dequantise_part row = {
             .row = {.bytes = tile.rows[i],
                     .scales = tile.scales != NULL ? tile.scales[i] : NULL,
@@ -244,6 +282,8 @@ VEC_INLINE void dequantise_rows(inlay_element_type type, struct dequantise_way w
                     .zero_at = tile.zeros != NULL ? tile.zero_at[i] : 0,
                     .group = tile.group},
             .position = way.positioned ? tile.positions[i] : NULL,
+            .next = next,
+            .near = tile.near,
             .out = tile.out[i],
             .columns = tile.columns,
             .scale = vec_set1(tile.scale),
@@ -255,7 +295,7 @@ VEC_INLINE void dequantise_rows(inlay_element_type type, struct dequantise_way w
 /* Writes rows of a 16-bit type. */
 VEC_INLINE void dequantise_halves_tile(inlay_element_type type, const struct inlay_embed_tile *tile)
 {
-    const struct dequantise_way way = {2, tile->out_type, tile->positions != NULL, tile->stream};
+    const struct dequantise_way way = {2, tile->out_type, tile->positions != NULL, true, tile->stream};
     dequantise_rows(type, way, tile);
 }
 
@@ -263,7 +303,9 @@ VEC_INLINE void dequantise_halves_tile(inlay_element_type type, const struct inl
 VEC_INLINE void dequantise_floats_tile(inlay_element_type type, const struct inlay_embed_tile *tile)
 {
     if (tile->positions != NULL)
-        dequantise_rows(type, dequantise_floats(true, tile->stream), tile);
+        dequantise_rows(type, dequantise_floats(true, true, tile->stream), tile);
+    else if (quantised_layouts[type].parts > 0 && tile->scale == 1)
+        dequantise_rows(type, dequantise_floats(false, false, tile->stream), tile);
     else
-        dequantise_rows(type, dequantise_floats(false, tile->stream), tile);
+        dequantise_rows(type, dequantise_floats(false, true, tile->stream), tile);
 }

@@ -18,6 +18,7 @@ _Static_assert(VEC_LEN <= QUANTISED_HALF, "a vector lies within one half of a bl
 struct quantised_row {
     const unsigned char *bytes, *scales, *zeros;
     size_t zero_at, group;
+    float *shared; /* [32]: what quantised_share() writes of a superblock */
 };
 
 /* What makes a value of the number q that is stored: (q + shift) * factor + bias. A type has some of them. `grows`: q
@@ -27,6 +28,11 @@ struct quantised_terms {
     bool grows;
 };
 
+/* The values of 4-bit numbers: those of INLAY_IQ4_NL, and twice those of a 4-bit float (E2M1), in which -0 is 0. */
+static const signed char quantised_iq4_nl[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                                 1,    13,   25,  38,  53,  69,  89,  113};
+static const signed char quantised_e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
 /* Some bits of each column of a superblock: `bits` of each byte from `at` on, the lowest ones first. Every 32 * `wide`
    bytes hold 8 / `bits` times as many columns: `wide` blocks in the lowest bits, `wide` in the next. */
 struct quantised_plane {
@@ -35,14 +41,19 @@ struct quantised_plane {
 
 /*
  * How a type is laid out and which terms it has. Blocks have `header_bytes` of scale, then 32 numbers of `bits` bits.
- * `halves`: byte i holds the numbers of columns i and i + 16, rather than those of columns 2 i and 2 i + 1. `small`:
+ * `halves`: byte i holds the numbers of columns i and i + 16, rather than those of columns 2 i and 2 i + 1, which may
+ * stand for `values`; in a header of 6 bytes or more the last four hold a fifth bit of each. `small`:
  * numbers are read as 2^-8 of what they are, and the factor makes up for that unless it would be infinite. Superblocks
- * of `blocks` blocks have `bytes`; those whose numbers lie in planes are low + 2^low.bits * high - `less`.
+ * of `blocks` blocks have `bytes`; those whose numbers lie in planes are low + 2^low.bits * high - `less`. `parts`: the
+ * factor of each of 8 or 16 parts of a superblock is a number of units, a float16 at `unit_at`, and minus its bias one
+ * of units that lie behind that.
  */
 struct quantised_layout {
     size_t header_bytes, bits;
     bool halves, small, shifted, scaled, biased;
-    size_t blocks, bytes;
+    float shift;
+    const signed char *values;
+    size_t blocks, bytes, parts, unit_at;
     struct quantised_plane low, high;
     uint32_t less;
 };
@@ -61,13 +72,18 @@ VEC_INLINE size_t quantised_number_bytes(inlay_element_type type, size_t n)
     return bits == 4 ? (n + 1) / 2 : n * (bits / 8);
 }
 
+/* Returns the bytes of a block, or of a superblock. */
+VEC_INLINE size_t quantised_bytes(inlay_element_type type)
+{
+    const struct quantised_layout *layout = &quantised_layouts[type];
+    return layout->blocks > 0 ? layout->bytes : layout->header_bytes + quantised_number_bytes(type, QUANTISED_BLOCK);
+}
+
 /* Returns where a block, or the superblock that it belongs to, lies in the row. */
 VEC_INLINE const unsigned char *quantised_block(inlay_element_type type, const struct quantised_row *row, size_t block)
 {
-    const struct quantised_layout *layout = &quantised_layouts[type];
-    if (layout->blocks > 0)
-        return row->bytes + block / layout->blocks * layout->bytes;
-    return row->bytes + block * (layout->header_bytes + quantised_number_bytes(type, QUANTISED_BLOCK));
+    const size_t blocks = quantised_layouts[type].blocks;
+    return row->bytes + (blocks > 0 ? block / blocks : block) * quantised_bytes(type);
 }
 
 /* Returns where the numbers from column `within` of a block on lie in the row, of types that are no superblocks. */
@@ -116,8 +132,7 @@ VEC_INLINE void quantised_e8m0(struct quantised_terms *terms, uint32_t e)
 /* Returns the terms that do not change along a row. */
 VEC_INLINE struct quantised_terms quantised_row_terms(inlay_element_type type, const struct quantised_row *row)
 {
-    const float shift = type == INLAY_U4_GROUPED_FLAT ? 0.0f : type == INLAY_Q5_0 ? -16.0f : -8.0f;
-    struct quantised_terms terms = {.shift = vec_set1(shift)};
+    struct quantised_terms terms = {.shift = vec_set1(quantised_layouts[type].shift)};
     switch (type) {
     case INLAY_I8:
         terms.factor = vec_set1(vec_one(row->scales));
@@ -154,55 +169,23 @@ VEC_INLINE int quantised_nibble(const unsigned char *bytes, size_t i)
     return bytes[i / 2] >> i % 2 * 4 & 15;
 }
 
-/* Returns the 6-bit scale of block j of INLAY_IQ4_XS, minus 32. */
-VEC_INLINE int quantised_iq4_xs_scale(const unsigned char *superblock, size_t j)
-{
-    return (quantised_nibble(superblock + 4, j) | (superblock[2 + j / 4] >> j % 4 * 2 & 3) << 4) - 32;
-}
-
-/* Adds d times the 6-bit scale, and minus dmin times the 6-bit minimum, of a block of INLAY_Q4_K or INLAY_Q5_K. */
-VEC_INLINE void quantised_scale_and_least(struct quantised_terms *terms, const unsigned char *superblock, size_t j)
-{
-    const unsigned char *b = superblock + 4;
-    const bool first = j < 4;
-    const int scale = first ? b[j] & 63 : (b[j + 4] & 15) | (b[j - 4] >> 6 << 4);
-    const int least = first ? b[j + 4] & 63 : b[j + 4] >> 4 | b[j] >> 6 << 4;
-    terms->factor = quantised_half(superblock) * vec_set1((float)scale);
-    terms->bias = quantised_half(superblock + 2) * vec_set1(-(float)least);
-}
-
 /* Returns the row's terms with those that belong to one block. */
 VEC_INLINE struct quantised_terms quantised_block_terms(inlay_element_type type, const struct quantised_row *row,
                                                         size_t block, struct quantised_terms terms)
 {
+    const struct quantised_layout *layout = &quantised_layouts[type];
     const unsigned char *at = quantised_block(type, row, block);
+    if (layout->header_bytes > 1) {
+        terms.factor = quantised_half(at);
+        if (layout->biased)
+            terms.bias = quantised_half(at + 2);
+    }
     switch (type) {
-    case INLAY_Q4_1:
-    case INLAY_Q5_1:
-        terms.bias = quantised_half(at + 2);
-        terms.factor = quantised_half(at);
-        break;
-    case INLAY_Q8_0:
-    case INLAY_Q4_0:
-    case INLAY_Q5_0:
-    case INLAY_IQ4_NL:
-        terms.factor = quantised_half(at);
-        break;
     case INLAY_MXFP4:
         terms.factor = quantised_mxfp4_scale(at[0]);
         break;
     case INLAY_E4M3_E8M0:
         quantised_e8m0(&terms, row->scales[block]);
-        break;
-    case INLAY_Q4_K:
-    case INLAY_Q5_K:
-        quantised_scale_and_least(&terms, at, block % 8);
-        break;
-    case INLAY_IQ4_XS:
-        terms.factor = quantised_half(at) * vec_set1((float)quantised_iq4_xs_scale(at, block % 8));
-        break;
-    case INLAY_IQ3_S:
-        terms.factor = quantised_half(at) * vec_set1((float)(2 * quantised_nibble(at + 106, block % 8) + 1));
         break;
     case INLAY_U4_GROUPED:
     case INLAY_U4_GROUPED_FLAT: {
@@ -228,39 +211,88 @@ VEC_INLINE vec quantised_nvfp4_scale(uint32_t x)
     return (vec)vec_bits_set1(x == 127 ? 0 : (x & 127) << 20) * 0x1p119f;
 }
 
-/* Returns the 6-bit scale of 16 columns of INLAY_Q3_K, minus 32. */
-VEC_INLINE int quantised_q3_k_scale(const unsigned char *b, size_t i)
+/* Returns eight bytes. Vectors read them at once, so that they must be written at once. */
+VEC_INLINE uint64_t quantised_eight(uint32_t low, uint32_t high)
 {
-    const int low = b[i % 8] >> i / 8 * 4 & 15, high = b[8 + i % 4] >> i / 4 * 2 & 3;
-    return (low | high << 4) - 32;
+    return low | (uint64_t)high << 32;
+}
+
+/* Writes how many units the factors of a superblock are, 16 bytes, and then how many its biases are. */
+VEC_INLINE void quantised_units(inlay_element_type type, const unsigned char *superblock, uint64_t units[4])
+{
+    const uint32_t sixes = 0x3f3f3f3f, fours = 0xf0f0f0f, twos = 0x3030303;
+    uint32_t b[3];
+    switch (type) {
+    case INLAY_Q2_K:
+        memcpy(units, superblock, 16);
+        for (size_t i = 0; i < 2; i++) {
+            units[2 + i] = units[i] >> 4 & quantised_eight(fours, fours);
+            units[i] &= quantised_eight(fours, fours);
+        }
+        break;
+    case INLAY_Q3_K:
+        memcpy(b, superblock + 96, sizeof b);
+        for (size_t i = 0; i < 2; i++)
+            units[i] = quantised_eight((b[0] >> 4 * i & fours) | (b[2] >> 4 * i & twos) << 4,
+                                       (b[1] >> 4 * i & fours) | (b[2] >> (4 * i + 2) & twos) << 4);
+        break;
+    case INLAY_Q4_K:
+    case INLAY_Q5_K:
+        memcpy(b, superblock + 4, sizeof b);
+        units[0] = quantised_eight(b[0] & sixes, (b[2] & fours) | (b[0] >> 6 & twos) << 4);
+        units[2] = quantised_eight(b[1] & sixes, (b[2] >> 4 & fours) | (b[1] >> 6 & twos) << 4);
+        break;
+    case INLAY_Q6_K:
+        memcpy(units, superblock + 192, 16);
+        break;
+    case INLAY_IQ4_XS:
+        for (size_t j = 0; j < 8; j++)
+            units[0] |= (uint64_t)(quantised_nibble(superblock + 4, j) | (superblock[2 + j / 4] >> j % 4 * 2 & 3) << 4)
+                        << 8 * j;
+        break;
+    case INLAY_IQ3_S:
+        for (size_t j = 0; j < 8; j++)
+            units[0] |= (uint64_t)(2 * quantised_nibble(superblock + 106, j) + 1) << 8 * j;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Writes the factors of the parts of a superblock, and behind 16 of them the biases. */
+VEC_INLINE void quantised_share(inlay_element_type type, const struct quantised_row *row, size_t block)
+{
+    const struct quantised_layout *layout = &quantised_layouts[type];
+    const unsigned char *at = quantised_block(type, row, block);
+    const float less = type == INLAY_Q3_K || type == INLAY_IQ4_XS ? 32 : 0;
+    uint64_t units[4] = {0};
+    quantised_units(type, at, units);
+    const unsigned char *scales = (const unsigned char *)units, *leasts = scales + 16;
+    const vec unit = quantised_half(at + layout->unit_at), least_unit = -quantised_half(at + layout->unit_at + 2);
+    for (size_t i = 0; i < layout->parts; i += VEC_LEN) {
+        vec_store((unsigned char *)(row->shared + i), unit * (vec_load_i8(scales + i) - less));
+        if (layout->biased)
+            vec_store((unsigned char *)(row->shared + 16 + i), least_unit * vec_load_i8(leasts + i));
+    }
 }
 
 /* Returns the block's terms with those that belong to its first 16 columns or to its last, which begin at `within`. */
 VEC_INLINE struct quantised_terms quantised_half_terms(inlay_element_type type, const struct quantised_row *row,
                                                        size_t block, size_t within, struct quantised_terms terms)
 {
-    const unsigned char *at = quantised_block(type, row, block);
+    const struct quantised_layout *layout = &quantised_layouts[type];
     const size_t half = within / QUANTISED_HALF;
     if (type == INLAY_NVFP4)
-        terms.factor = quantised_nvfp4_scale(at[block % 2 * 2 + half]);
-    if (type == INLAY_Q2_K) {
-        const unsigned char scales = at[block % 8 * 2 + half];
-        terms.factor = quantised_half(at + 80) * vec_set1((float)(scales & 15));
-        terms.bias = quantised_half(at + 82) * vec_set1(-(float)(scales >> 4));
+        terms.factor = quantised_nvfp4_scale(quantised_block(type, row, block)[block % 2 * 2 + half]);
+    if (layout->parts > 0) {
+        const size_t part = (block % 8 * 2 + half) * layout->parts / 16;
+        terms.factor = vec_set1(row->shared[part]);
+        terms.bias = vec_set1(row->shared[16 + part]);
     }
-    if (type == INLAY_Q3_K)
-        terms.factor = quantised_half(at + 108) * vec_set1((float)quantised_q3_k_scale(at + 96, block % 8 * 2 + half));
-    if (type == INLAY_Q6_K)
-        terms.factor = quantised_half(at + 208) * vec_set1((float)(signed char)at[192 + block % 8 * 2 + half]);
     return terms;
 }
 
 /* ---- Numbers and values ----------------------------------------------------------------------------------------- */
-
-/* The values of 4-bit numbers: those of INLAY_IQ4_NL, and twice those of a 4-bit float (E2M1), in which -0 is 0. */
-static const signed char quantised_iq4_nl[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                                 1,    13,   25,  38,  53,  69,  89,  113};
-static const signed char quantised_e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
 /* Reads VEC_LEN 4-bit numbers of a block whose byte i holds those of columns i and i + 16, as bytes. */
 VEC_INLINE vec_bytes quantised_halves(const unsigned char *from, size_t within)
@@ -278,12 +310,6 @@ VEC_INLINE vec_bits quantised_bits_set(const unsigned char *bytes, size_t within
     uint32_t bits;
     memcpy(&bits, bytes, sizeof bits);
     return (vec_bits)((vec_bits_set1(bits >> within) & lanes) == lanes);
-}
-
-/* Reads numbers of 4 bits as floats, with a fifth bit of each column. */
-VEC_INLINE vec quantised_fives(const unsigned char *from, const unsigned char *fifth, size_t within)
-{
-    return vec_from_bits(vec_bits_of_bytes(quantised_halves(from, within)) | (quantised_bits_set(fifth, within) & 16));
 }
 
 /* Reads VEC_LEN numbers of INLAY_IQ3_S, from column `within` of block `block` of a superblock on: magnitudes of four
@@ -307,16 +333,19 @@ VEC_INLINE vec quantised_iq3_s(const unsigned char *superblock, size_t block, si
     return (vec)((vec_bits)magnitudes ^ (quantised_bits_set(signs, within) & UINT32_C(1) << 31));
 }
 
-/* Reads the bits that a plane has of VEC_LEN columns, which begin at column `within` of block `block` of a superblock.
- */
+/* Reads the bits that a plane has of VEC_LEN columns, which begin at column `within` of block `block` of a superblock,
+   as bits from `lowest` on. */
 VEC_INLINE vec_bits quantised_plane_bits(struct quantised_plane plane, const unsigned char *superblock, size_t block,
-                                         size_t within)
+                                         size_t within, size_t lowest)
 {
     const size_t columns = plane.wide * (8 / plane.bits), in_chunk = block % columns;
     const unsigned char *from = superblock + plane.at + block / columns * plane.wide * QUANTISED_BLOCK +
                                 in_chunk % plane.wide * QUANTISED_BLOCK + within;
+    const uint32_t first = (uint32_t)(in_chunk / plane.wide * plane.bits), to = (uint32_t)lowest;
     const vec_bits bytes = vec_bits_of_bytes(vec_load_bytes(from));
-    return (bytes >> (uint32_t)(in_chunk / plane.wide * plane.bits)) & (uint32_t)((1 << plane.bits) - 1);
+    if (to == 0 && first + plane.bits == 8) /* no others are left */
+        return bytes >> first;
+    return (first > to ? bytes >> (first - to) : bytes << (to - first)) & (uint32_t)((1 << plane.bits) - 1) << to;
 }
 
 /* Reads VEC_LEN numbers of a superblock as floats, exactly. */
@@ -331,19 +360,31 @@ VEC_INLINE vec quantised_super_load(inlay_element_type type, const struct quanti
         return vec_lookup(quantised_e2m1, vec_load_u4_halves(at, within % QUANTISED_HALF));
     }
     if (type == INLAY_IQ4_XS)
-        return vec_lookup(quantised_iq4_nl,
+        return vec_lookup(layout->values,
                           quantised_halves(at + 8 + block * QUANTISED_HALF + within % QUANTISED_HALF, within));
     if (type == INLAY_IQ3_S)
         return quantised_iq3_s(at, block, within);
-    vec_bits numbers = quantised_plane_bits(layout->low, at, block, within);
+    vec_bits numbers = quantised_plane_bits(layout->low, at, block, within, 0);
     if (layout->high.bits > 0)
-        numbers |= quantised_plane_bits(layout->high, at, block, within) << (uint32_t)layout->low.bits;
+        numbers |= quantised_plane_bits(layout->high, at, block, within, layout->low.bits);
     return vec_from_bits(layout->less > 0 ? numbers - layout->less : numbers);
 }
 
 /* Reads VEC_LEN numbers as floats, exactly; `within` is the column of their block that they begin at. */
 VEC_INLINE vec quantised_load(inlay_element_type type, const unsigned char *from, size_t within)
 {
+    const struct quantised_layout *layout = &quantised_layouts[type];
+    if (layout->halves) {
+        const vec_bytes numbers = quantised_halves(from, within);
+        if (layout->values != NULL)
+            return vec_lookup(layout->values, numbers);
+        const vec_bits bits = vec_bits_of_bytes(numbers);
+        /* Fifth bits lie before the first of the numbers. */
+        const unsigned char *fifths = from - within % QUANTISED_HALF - 4;
+        return vec_from_bits(layout->header_bytes < 6 ? bits : bits | (quantised_bits_set(fifths, within) & 16));
+    }
+    if (layout->bits == 4)
+        return vec_load_u4(from);
     switch (type) {
     case INLAY_F32:
         return vec_load(from);
@@ -356,20 +397,6 @@ VEC_INLINE vec quantised_load(inlay_element_type type, const unsigned char *from
         return vec_load_e4m3(from);
     case INLAY_U8_ROWWISE:
         return vec_from_bits(vec_bits_of_bytes(vec_load_bytes(from)));
-    case INLAY_U4_ROWWISE:
-    case INLAY_U4_GROUPED:
-    case INLAY_U4_GROUPED_FLAT:
-        return vec_load_u4(from);
-    case INLAY_Q4_0:
-    case INLAY_Q4_1:
-        return vec_from_bits(vec_bits_of_bytes(quantised_halves(from, within)));
-    case INLAY_Q5_0:
-    case INLAY_Q5_1: /* the bits lie before the first of the numbers */
-        return quantised_fives(from, from - within % QUANTISED_HALF - 4, within);
-    case INLAY_IQ4_NL:
-        return vec_lookup(quantised_iq4_nl, quantised_halves(from, within));
-    case INLAY_MXFP4:
-        return vec_lookup(quantised_e2m1, quantised_halves(from, within));
     default:
         return vec_load_i8(from);
     }
