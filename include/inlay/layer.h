@@ -85,7 +85,8 @@ typedef enum inlay_prefetch {
     INLAY_PREFETCH_L2_BESIDE_8 = 5, /**< the same of the row 8 rows later */
     INLAY_PREFETCH_L2_ROWS_16 = 6,  /**< before each row, all of the row 16 rows later, to L2 */
     INLAY_PREFETCH_L2_BLOCKS = 7,   /**< whole rows, to L2, in blocks of up to 64, before the block before is read. It
-                                         stands in for the four before it where rows are quantised or summed up in L1 */
+                                         stands in for the four before it where outputs have 16 bits or rows are summed
+                                         up in L1 */
 } inlay_prefetch;
 
 /** How a layer moves memory, where the caller decides. It changes the speed of a layer and never a result; a layer that
