@@ -131,6 +131,7 @@ def compare_ggml(library, rng):
         broken.append(f"only {both} are types of gguf")
     for name in both:
         kind, theirs = names[name], getattr(module, name)
+        theirs.init_grid()
         columns, block_bytes = constants.GGML_QUANT_SIZES[constants.GGMLQuantizationType[name]]
         data = rng.integers(0, 256, (BLOCKS, block_bytes), numpy.uint8)
         with numpy.errstate(all="ignore"):
