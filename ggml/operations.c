@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Gathers as calls of inlay_gather(). A node is described once, as a view of its table and an output, and refused where
+ * either is not what inlay reads or writes; the graph's order decides which SCALE a gather includes.
+ */
+#include "operations.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "log.h"
+
+/* The element type of each type of ggml; 0: tables of it stay with ggml. */
+static inlay_element_type elements[GGML_TYPE_COUNT];
+
+void inlay_ggml_operations_start(void)
+{
+    for (int type = 0; type < GGML_TYPE_COUNT; type++) {
+        const char *name = ggml_type_name((enum ggml_type)type);
+        const inlay_element_type element = name == NULL ? 0 : inlay_element_type_named(name);
+        const size_t block = (size_t)ggml_blck_size((enum ggml_type)type);
+        /* Types without blocks that are no floats have the names of integers, which ggml does not turn into floats. */
+        const bool floats = block > 1 || type == GGML_TYPE_F32 || type == GGML_TYPE_F16 || type == GGML_TYPE_BF16;
+        const bool same = element != 0 && inlay_table_row_bytes(element, block) == ggml_type_size((enum ggml_type)type);
+        elements[type] = floats && same ? element : 0;
+    }
+}
+
+/* Whether a SCALE was computed by itself. Then nodes of other backends lie between gathers and theirs in this program's
+   graphs, which taking them would cut in two places more: from then on they are left to ggml. */
+static atomic_bool scales_apart;
+
+/* Returns where a tensor lies, which a view does not know before it is allocated. */
+static ggml_backend_buffer_t buffer_of(const struct ggml_tensor *tensor)
+{
+    return tensor->view_src != NULL ? tensor->view_src->buffer : tensor->buffer;
+}
+
+/* Returns whether a tensor lies in memory that the CPU reads in ggml's own layout, or will, if it is not allocated. */
+static bool on_host(const struct ggml_tensor *tensor)
+{
+    ggml_backend_buffer_t buffer = buffer_of(tensor);
+    return buffer == NULL || ggml_backend_buffer_is_host(buffer);
+}
+
+/* Returns whether a tensor is float32 rows, which need not be contiguous, in one matrix. */
+static bool is_rows(const struct ggml_tensor *tensor)
+{
+    return tensor->type == GGML_TYPE_F32 && tensor->nb[0] == sizeof(float) && tensor->ne[2] == 1 &&
+           tensor->ne[3] == 1 && on_host(tensor);
+}
+
+/* Returns whether a node gathers rows as inlay_gather() does: one matrix, and ids in a list. */
+static bool is_gather(const struct ggml_tensor *node)
+{
+    const struct ggml_tensor *table = node->src[0], *ids = node->src[1];
+    return node->op == GGML_OP_GET_ROWS && elements[table->type] != 0 && table->nb[0] == ggml_type_size(table->type) &&
+           table->ne[2] == 1 && table->ne[3] == 1 && on_host(table) && ids->type == GGML_TYPE_I32 &&
+           ids->nb[0] == sizeof(int32_t) && on_host(ids) && is_rows(node) && node->ne[0] == table->ne[0] &&
+           node->ne[1] == ids->ne[0];
+}
+
+/* Returns the gather whose rows, perhaps in another shape, a node reads; null if there is none. */
+static const struct ggml_tensor *gather_before(const struct ggml_tensor *node)
+{
+    const struct ggml_tensor *from = node->src[0];
+    while (from->op == GGML_OP_RESHAPE)
+        from = from->src[0];
+    return is_gather(from) ? from : NULL;
+}
+
+/* Returns whether a node multiplies gathered rows by a number, and adds none. */
+static bool is_scale(const struct ggml_tensor *node)
+{
+    float bias;
+    if (node->op != GGML_OP_SCALE || gather_before(node) == NULL)
+        return false;
+    memcpy(&bias, (const char *)node->op_params + sizeof bias, sizeof bias);
+    return bias == 0 && node->type == GGML_TYPE_F32 && ggml_is_contiguous(node) && on_host(node) &&
+           ggml_is_contiguous(node->src[0]);
+}
+
+/* Returns whether a node only gives another shape to what is there. */
+static bool is_view(const struct ggml_tensor *node)
+{
+    return node->op == GGML_OP_NONE || node->op == GGML_OP_RESHAPE || node->op == GGML_OP_VIEW ||
+           node->op == GGML_OP_PERMUTE || node->op == GGML_OP_TRANSPOSE;
+}
+
+/* Returns whether nothing is to be done for a node. Graphs also hold branches that are not taken, whose ids nobody
+   wrote. */
+static bool is_skipped(const struct ggml_tensor *node)
+{
+    return is_view(node) || ggml_is_empty(node) || (node->flags & GGML_TENSOR_FLAG_COMPUTE) == 0;
+}
+
+bool inlay_ggml_takes(const struct ggml_tensor *node, bool any)
+{
+    if (is_view(node))
+        return true;
+    if (node->op == GGML_OP_SCALE && atomic_load_explicit(&scales_apart, memory_order_relaxed))
+        return false;
+    const struct ggml_tensor *gather = is_gather(node) ? node : is_scale(node) ? gather_before(node) : NULL;
+    if (gather == NULL)
+        return false;
+    ggml_backend_buffer_t buffer = buffer_of(gather->src[0]);
+    return any || (buffer != NULL && ggml_backend_buffer_get_usage(buffer) == GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+}
+
+static float factor_of(const struct ggml_tensor *scale)
+{
+    float factor;
+    memcpy(&factor, scale->op_params, sizeof factor);
+    return factor;
+}
+
+/* Returns the index of the SCALE that overwrites what the gather at `at` wrote, or 0. ggml lets it do so only if nobody
+   else reads the rows, and no node lies between that could. */
+static int scale_behind(struct ggml_cgraph *graph, int at)
+{
+    const struct ggml_tensor *const gather = ggml_graph_node(graph, at);
+    for (int i = at + 1; i < ggml_graph_n_nodes(graph); i++) {
+        const struct ggml_tensor *const node = ggml_graph_node(graph, i);
+        if (is_skipped(node))
+            continue;
+        const bool fits = is_scale(node) && gather_before(node) == gather && node->data == gather->data &&
+                          ggml_is_contiguous(gather) && (gather->flags & GGML_TENSOR_FLAG_OUTPUT) == 0;
+        return fits ? i : 0;
+    }
+    return 0;
+}
+
+/* Returns the executor of a call that writes this tensor. */
+static const inlay_executor *executor_for(struct inlay_ggml_state *state, const struct ggml_tensor *out,
+                                          inlay_executor *executor)
+{
+    return inlay_ggml_pool_executor(&state->pool, state->threads, ggml_nbytes(out), executor);
+}
+
+static inlay_status compute_gather(struct inlay_ggml_state *state, const struct ggml_tensor *node, float factor)
+{
+    const struct ggml_tensor *table = node->src[0], *ids = node->src[1];
+    const inlay_table view =
+        inlay_table_of(elements[table->type], table->data, (size_t)table->ne[1], (size_t)table->ne[0], table->nb[1]);
+    inlay_executor executor;
+    inlay_fault fault = {.sequence = 0};
+    const inlay_status status = inlay_gather(&view, ids->data, INLAY_ID_I32, (size_t)ids->ne[0], factor, node->data,
+                                             node->nb[1], executor_for(state, node, &executor), &fault);
+    if (status == INLAY_ERROR_ID)
+        inlay_ggml_log(GGML_LOG_LEVEL_ERROR,
+                       "%s: id %" PRId64 " at index %zu of %s is not below the %" PRId64 " rows of %s", node->name,
+                       fault.value, fault.token, ids->name, table->ne[1], table->name);
+    else if (status != INLAY_OK)
+        inlay_ggml_log(GGML_LOG_LEVEL_ERROR, "%s: %" PRId64 " rows of %s: %s", node->name, ids->ne[0], table->name,
+                       inlay_status_string(status));
+    state->calls++;
+    state->rows += (uint64_t)ids->ne[0];
+    return status;
+}
+
+static inlay_status compute_scale(struct inlay_ggml_state *state, const struct ggml_tensor *node)
+{
+    const size_t dim = (size_t)node->ne[0], rows = (size_t)ggml_nrows(node);
+    atomic_store_explicit(&scales_apart, true, memory_order_relaxed);
+    inlay_executor executor;
+    const inlay_status status = inlay_scale(node->src[0]->data, dim * sizeof(float), rows, dim, factor_of(node),
+                                            node->data, dim * sizeof(float), executor_for(state, node, &executor));
+    if (status != INLAY_OK)
+        inlay_ggml_log(GGML_LOG_LEVEL_ERROR, "%s: %s", node->name, inlay_status_string(status));
+    return status;
+}
+
+/* Computes the node at *at, and moves *at to the last node that this included. */
+static inlay_status compute_node(struct inlay_ggml_state *state, struct ggml_cgraph *graph, int *at)
+{
+    const struct ggml_tensor *const node = ggml_graph_node(graph, *at);
+    if (is_skipped(node))
+        return INLAY_OK;
+    if (is_scale(node))
+        return compute_scale(state, node);
+    if (!is_gather(node)) {
+        inlay_ggml_log(GGML_LOG_LEVEL_ERROR, "%s: this %s is not computed here", node->name, ggml_op_desc(node));
+        return INLAY_ERROR_OPTION;
+    }
+    const int scale = scale_behind(graph, *at);
+    if (scale == 0)
+        return compute_gather(state, node, 1);
+    *at = scale;
+    state->fused++;
+    return compute_gather(state, node, factor_of(ggml_graph_node(graph, scale)));
+}
+
+enum ggml_status inlay_ggml_compute(struct inlay_ggml_state *state, struct ggml_cgraph *graph)
+{
+    const int64_t begin = state->counts ? ggml_time_us() : 0;
+    inlay_status status = INLAY_OK;
+    for (int i = 0; i < ggml_graph_n_nodes(graph) && status == INLAY_OK; i++)
+        status = compute_node(state, graph, &i);
+    if (state->counts)
+        state->microseconds += (uint64_t)(ggml_time_us() - begin);
+    return status == INLAY_OK ? GGML_STATUS_SUCCESS : GGML_STATUS_FAILED;
+}
