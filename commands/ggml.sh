@@ -1,0 +1,168 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# The backend of ggml in a real llama.cpp, which is built once from the source that an archive on PyPI carries, and kept
+# with two small models.
+
+llama=${INLAY_LLAMA:-$PWD/build-llama}
+llama_source=$llama/source/vendor/llama.cpp
+
+# fetch_llama: downloads and unpacks the source, unless it is there. 77: PyPI cannot be reached.
+fetch_llama() {
+    local wanted log=$llama/pip.log
+    mkdir -p "$llama"
+    wheel_environment "$llama/python" python3 tests/ggml/requirements.txt || return
+    wanted=$(sha256sum tests/ggml/llama.txt)
+    [ "$(cat "$llama/fetched" 2>/dev/null)" != "$wanted" ] || return 0
+    say "downloading the source of llama.cpp"
+    rm -rf "$llama/source" "$llama/archive"
+    "$llama/python/bin/python" -m pip --disable-pip-version-check download --no-deps --no-binary :all: --require-hashes \
+        --dest "$llama/archive" -r tests/ggml/llama.txt >"$log" 2>&1 || {
+        cat "$log" >&2
+        ! grep -q "connection broken by" "$log" || return 77
+        return 1
+    }
+    mkdir "$llama/source"
+    tar -xf "$llama"/archive/*.tar.gz -C "$llama/source" --strip-components=1 || return 1
+    echo "$wanted" >"$llama/fetched"
+}
+
+# build_llama: builds the programs, with shared libraries, as distributions do.
+build_llama() {
+    local build=$llama_source/build
+    [ ! -e "$build/complete" ] || return 0
+    say "building llama.cpp in $llama: some ten minutes on two cores, once"
+    quietly cmake -S "$llama_source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON \
+        -DLLAMA_BUILD_TESTS=ON -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_CURL=OFF || return 1
+    quietly ninja -C "$build" llama-bench llama-completion llama-quantize test-backend-ops || return 1
+    touch "$build/complete"
+}
+
+# make_models: one that multiplies the rows of its table and one that does not, in the usual quantisation.
+make_models() {
+    local kind model
+    for kind in llama gemma; do
+        model=$llama/$kind-Q4_K_M.gguf
+        [ ! "$model" -nt tests/ggml/model.py ] || continue
+        say "writing a model of two layers, $kind"
+        quietly "$llama/python/bin/python" tests/ggml/model.py "$kind" "$llama/$kind.gguf" || return 1
+        quietly "$llama_source/build/bin/llama-quantize" "$llama/$kind.gguf" "$model" Q4_K_M || return 1
+    done
+}
+
+# build_backend DIRECTORY OPTION...: builds the backend and its test.
+build_backend() {
+    configure "$1" -Dtests=enabled -Dggml="$llama_source" "${@:2}" || return 1
+    build "$1" ggml/libggml-inlay.so tests/ggml/test_ggml
+}
+
+# operations_of BACKEND: runs llama.cpp's own tests of GET_ROWS on the backend.
+operations_of() {
+    local output count passed=0 all=1
+    output=$(GGML_INLAY=all GGML_BACKEND_PATH=$1 "$llama_source/build/bin/test-backend-ops" test -o GET_ROWS -b INLAY 2>&1) || true
+    grep -aE 'FAIL|inlay: ' <<<"$output" || true
+    count=$(grep -aoE '[0-9]+/[0-9]+ tests passed' <<<"$output") || true
+    [ -z "$count" ] || {
+        passed=${count%%/*} all=${count#*/}
+        all=${all%% *}
+    }
+    echo "$passed of the $all cases of GET_ROWS that the backend takes"
+    echo "$passed passed, $((all - passed)) failed, 0 skipped"
+}
+
+# text_of MODEL BACKEND: what a model says, with the backend or, if it is empty, without. A llama.cpp whose CPU backend is
+# compiled in looks for others only if an option may name one.
+text_of() {
+    GGML_BACKEND_PATH=$2 GGML_INLAY=log "$llama_source/build/bin/llama-completion" -m "$1" -p "Two roads diverged" -n 64 \
+        --temp 0 -t 2 -no-cnv --ignore-eos --override-tensor token_embd=CPU
+}
+
+# compare_texts BACKEND: both models must say the same with the backend as without, and it must have been used.
+compare_texts() {
+    local kind with without passed=0 failed=0 log
+    log=$(mktemp)
+    for kind in llama gemma; do
+        without=$(text_of "$llama/$kind-Q4_K_M.gguf" '' 2>/dev/null) || without="no text"
+        with=$(text_of "$llama/$kind-Q4_K_M.gguf" "$1" 2>"$log") || true
+        grep -ao "inlay: .*" "$log" || true
+        if [ "$with" = "$without" ] && grep -aq "inlay: [1-9][0-9]* calls" "$log"; then
+            echo "$kind: the same $(wc -w <<<"$with") words"
+            passed=$((passed + 1))
+        else
+            printf 'FAILED - %s: another text, or the backend was not used\n%s\n%s\n' "$kind" "$without" "$with"
+            failed=$((failed + 1))
+        fi
+    done
+    rm -f "$log"
+    echo "$passed passed, $failed failed, 0 skipped"
+}
+
+# bench_model BACKEND: tokens a second with the backend and without, three times in turn.
+bench_model() {
+    local round backend
+    for round in 1 2 3; do
+        for backend in '' "$1"; do
+            echo "round $round, $([ -n "$backend" ] && echo with || echo without) the backend"
+            GGML_BACKEND_PATH=$backend "$llama_source/build/bin/llama-bench" -m "$llama/llama-Q4_K_M.gguf" -p 512 -n 128 \
+                -t 2 2>/dev/null | grep -E '^\| llama'
+        done
+    done
+}
+
+# add_ggml_counts COMMAND...: runs a check, whose last line is its counts, and adds these to those of the command.
+add_ggml_counts() {
+    local log counts
+    log=$(mktemp)
+    "$@" 2>&1 | tee "$log" || true
+    counts=$(grep -aE '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1) || true
+    rm -f "$log"
+    [ -n "$counts" ] || counts="0 passed, 1 failed, 0 skipped"
+    ggml_passed=$((ggml_passed + $(cut -d' ' -f1 <<<"$counts")))
+    ggml_failed=$((ggml_failed + $(cut -d' ' -f3 <<<"$counts")))
+}
+
+# ggml [--times | --cached]: with --cached only where llama.cpp was built before.
+ggml() {
+    local status=0 test=build-ggml/tests/ggml/test_ggml backend=$PWD/build-ggml/ggml/libggml-inlay.so
+    local sanitized=build-ggml-sanitize
+    if [ "${1:-}" = --cached ] && [ ! -e "$llama_source/build/complete" ]; then
+        echo "ggml: skipped: there is no llama.cpp in $llama, which ./dev ggml builds"
+        echo "0 passed, 0 failed, 1 skipped"
+        return 0
+    fi
+    need_to_test python3-venv
+    fetch_llama || status=$?
+    if [ "$status" = 77 ]; then
+        echo "ggml: skipped: PyPI cannot be reached"
+        echo "0 passed, 0 failed, 1 skipped"
+        return 0
+    fi
+    [ "$status" = 0 ] || return "$status"
+    build_llama || return 1
+    make_models || return 1
+    # Kernels are tested with sanitizers elsewhere, and take minutes to compile with them: these here are scalar.
+    say "building the backend, and again with sanitizers"
+    build_backend build-ggml || return 1
+    build_backend $sanitized -Disas= -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false || return 1
+    ggml_passed=0 ggml_failed=0
+    say "llama.cpp's tests of the operation"
+    add_ggml_counts operations_of "$backend"
+    say "random calls beside the CPU backend"
+    add_ggml_counts $test "$backend" bits
+    say "what it takes, errors, and loading it 1000 times"
+    add_ggml_counts $test "$backend" rules
+    add_ggml_counts $test "$backend" reload
+    say "the same with address and undefined-behaviour sanitizers"
+    add_ggml_counts $sanitized/tests/ggml/test_ggml "$PWD/$sanitized/ggml/libggml-inlay.so" bits 20
+    add_ggml_counts $sanitized/tests/ggml/test_ggml "$PWD/$sanitized/ggml/libggml-inlay.so" rules
+    add_ggml_counts $sanitized/tests/ggml/test_ggml "$PWD/$sanitized/ggml/libggml-inlay.so" reload 100
+    say "what two models say"
+    add_ggml_counts compare_texts "$backend"
+    if [ "${1:-}" = --times ]; then
+        say "times beside the CPU backend"
+        add_ggml_counts $test "$backend" times
+        say "tokens a second of a model of two layers"
+        bench_model "$backend"
+    fi
+    echo "$ggml_passed passed, $ggml_failed failed, 0 skipped"
+    [ "$ggml_failed" = 0 ]
+}
