@@ -160,6 +160,7 @@ ggml() {
     if [ "${1:-}" = --times ]; then
         say "times beside the CPU backend"
         add_ggml_counts $test "$backend" times
+        add_ggml_counts $test "$backend" models
         say "tokens a second of a model of two layers"
         bench_model "$backend"
     fi

@@ -7,6 +7,7 @@
  *     test_ggml BACKEND.so rules            what it takes, what becomes of bad ids, GGML_INLAY
  *     test_ggml BACKEND.so reload [TIMES]   loads, computes, frees and unloads
  *     test_ggml BACKEND.so times [THREADS]  a table of times over the CPU backend's
+ *     test_ggml BACKEND.so models           what a token of a prompt saves in some models
  */
 #include <inttypes.h>
 #include <math.h>
@@ -477,34 +478,40 @@ static void fill_large_table(struct graph *graph, uint64_t *random)
     graph_free(&rows);
 }
 
+/* Measures the microseconds of a gather on both backends, in turn. */
+static void time_both(ggml_backend_t backend, ggml_backend_t cpu, const struct shape *shape, double *ours,
+                      double *theirs)
+{
+    uint64_t random = 4;
+    struct graph graph = graph_make(shape);
+    double times[2][ROUNDS];
+    fill_large_table(&graph, &random);
+    for (int round = -1; round < ROUNDS; round++) {
+        const int at = round < 0 ? 0 : round; /* the first one warms up */
+        times[0][at] = microseconds_of(cpu, &graph, &random);
+        times[1][at] = microseconds_of(backend, &graph, &random);
+    }
+    *theirs = median_of(times[0]);
+    *ours = median_of(times[1]);
+    graph_free(&graph);
+}
+
 /* Prints a line of the table: microseconds of the backend and how many times as long the CPU backend takes. */
 static void time_rows(ggml_backend_t backend, ggml_backend_t cpu, enum ggml_type type, int64_t dim, double *log_sum,
                       double *least)
 {
     static const int64_t counts[COUNTS] = {1, 8, 64, 512, 4096};
-    uint64_t random = 4;
     const int64_t table_bytes = INT64_C(256) << 20, rows = table_bytes / (int64_t)ggml_row_size(type, dim);
     printf("%-8s %5" PRId64, ggml_type_name(type), dim);
     for (int c = 0; c < COUNTS; c++) {
-        const struct shape shape = {.type = type,
-                                    .dim = dim,
-                                    .rows = rows < 262144 ? rows : 262144,
-                                    .count = counts[c],
-                                    .usage = GGML_BACKEND_BUFFER_USAGE_WEIGHTS};
-        struct graph graph = graph_make(&shape);
-        fill_large_table(&graph, &random);
-        double ours[ROUNDS], theirs[ROUNDS];
-        for (int round = -1; round < ROUNDS; round++) {
-            const double a = microseconds_of(cpu, &graph, &random), b = microseconds_of(backend, &graph, &random);
-            theirs[round < 0 ? 0 : round] = a;
-            ours[round < 0 ? 0 : round] = b;
-        }
-        const double time = median_of(ours), ratio = median_of(theirs) / time;
-        *log_sum += log(ratio);
-        *least = ratio < *least ? ratio : *least;
-        printf("  %8.1f %5.2f", time, ratio);
+        const struct shape shape = {
+            .type = type, .dim = dim, .rows = rows, .count = counts[c], .usage = GGML_BACKEND_BUFFER_USAGE_WEIGHTS};
+        double ours, theirs;
+        time_both(backend, cpu, &shape, &ours, &theirs);
+        *log_sum += log(theirs / ours);
+        *least = theirs / ours < *least ? theirs / ours : *least;
+        printf("  %8.1f %5.2f", ours, theirs / ours);
         fflush(stdout);
-        graph_free(&graph);
     }
     printf("\n");
 }
@@ -534,10 +541,51 @@ static void test_times(const char *path, int threads)
     ggml_backend_free(backend);
 }
 
+/* Prints what the rows of a prompt of 512 tokens cost in models as they are usually quantised, for each token, and what
+   share of the prompt's time the backend saves where the rest of the model reads so many tokens a second. */
+static void test_models(const char *path)
+{
+    static const struct {
+        const char *name;
+        enum ggml_type type;
+        int64_t dim, rows;
+    } tables[] = {
+        {"Qwen3-Embedding 0.6B, Q8_0", GGML_TYPE_Q8_0, 1024, 151669},
+        {"Llama 3.2 1B, Q4_K_M", GGML_TYPE_Q6_K, 2048, 128256},
+        {"Gemma 3 4B, Q4_K_M", GGML_TYPE_Q6_K, 2560, 262208},
+        {"Gemma 3 12B, Q4_K_M", GGML_TYPE_Q6_K, 3840, 262208},
+        {"Gemma 3n E4B, per layer, Q4_K_M", GGML_TYPE_Q6_K, 8960, 262144},
+    };
+    static const double speeds[] = {5000, 20000, 60000};
+    ggml_backend_reg_t registry = load(path);
+    ggml_backend_t backend = start(registry), cpu = start_cpu();
+    printf("us a token; share of a prompt that the backend saves where the layers take so many tokens/s\n%-32s %6s %6s",
+           "model", "ggml", "inlay");
+    for (size_t i = 0; i < sizeof speeds / sizeof *speeds; i++)
+        printf(" %8.0f", speeds[i]);
+    printf("\n");
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        const struct shape shape = {.type = tables[i].type,
+                                    .dim = tables[i].dim,
+                                    .rows = tables[i].rows,
+                                    .count = 512,
+                                    .usage = GGML_BACKEND_BUFFER_USAGE_WEIGHTS};
+        double ours, theirs;
+        time_both(backend, cpu, &shape, &ours, &theirs);
+        printf("%-32s %6.2f %6.2f", tables[i].name, theirs / 512, ours / 512);
+        for (size_t j = 0; j < sizeof speeds / sizeof *speeds; j++)
+            printf(" %7.1f%%", 100 * (theirs - ours) / (theirs + 512e6 / speeds[j]));
+        printf("\n");
+        check(theirs > 0 && ours > 0, "no time was taken");
+    }
+    ggml_backend_free(cpu);
+    ggml_backend_free(backend);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3)
-        give_up("usage: test_ggml BACKEND.so bits|rules|reload|times [NUMBER]");
+        give_up("usage: test_ggml BACKEND.so bits|rules|reload|times|models [NUMBER]");
     const char *path = argv[1], *what = argv[2];
     const int number = argc > 3 ? atoi(argv[3]) : 0; /* NOLINT(cert-err34-c): 0 stands for the default */
     ggml_log_set(keep_log, NULL);
@@ -550,8 +598,10 @@ int main(int argc, char **argv)
         test_reload(path, number > 0 ? number : 1000);
     } else if (strcmp(what, "times") == 0) {
         test_times(path, number > 0 ? number : 1);
+    } else if (strcmp(what, "models") == 0) {
+        test_models(path);
     } else {
-        give_up("it is none of bits, rules, reload and times");
+        give_up("it is none of bits, rules, reload, times and models");
     }
     printf("%d passed, %d failed, 0 skipped\n", passed, failed);
     return failed == 0 ? 0 : 1;
