@@ -51,6 +51,7 @@ OTHERS = {
     "git": "it needs a clone",
     "cd": "it needs a clone",
     "./server": "tests/install runs the server",
+    "llama-server": "./dev ggml runs llama.cpp",
     ".ci/run": "continuous integration",
 }
 HEAD = "#include <inlay/file.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"

@@ -15,7 +15,7 @@ SOURCE = pathlib.Path(sys.argv[1])
 FOLDERS = [".", "bench", "docs", "docs/guides", "docs/site", "examples", "packaging"]
 MOST_LINES = {"README.md": 120, "CONTRIBUTING.md": 120}
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-NAMED_FILE = re.compile(r"`((?:file|src|tests|tools|bench|docs|fuzz|cross|cmake|include)/[\w./-]+)`")
+NAMED_FILE = re.compile(r"`((?:file|ggml|src|tests|tools|bench|docs|fuzz|cross|cmake|include)/[\w./-]+)`")
 NAME = re.compile(r"`([A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)(?:\(\))?`")
 # Pages that also name what is old or not ours.
 FOREIGN = ["CHANGELOG.md", "bench/README.md", "docs/recipes.md", "docs/rotary.md", "examples/README.md"]
@@ -43,7 +43,7 @@ def link_faults(page, text):
 
 def names_of_code():
     """Every identifier of the sources."""
-    files = [file for folder in ("bench", "file", "include", "python", "src", "tests") for file in (SOURCE / folder).rglob("*.*")]
+    files = [file for folder in ("bench", "file", "ggml", "include", "python", "src", "tests") for file in (SOURCE / folder).rglob("*.*")]
     return {name for file in files if file.suffix in SOURCES for name in re.findall(r"\w+", file.read_text(encoding="utf-8"))}
 
 
