@@ -7,9 +7,11 @@ clang_tidy=clang-tidy-19
 
 # lint [WORD...]: all files, or, by clang-tidy alone, those whose path has one of the words.
 lint() {
-    local directory=build-lint
+    local directory=build-lint backend=()
     need_to_test cppcheck "$clang_tidy" shellcheck python3-pyflakes python3-dev libbenchmark-dev
-    CC=gcc CXX=g++ configure $directory -Dtests=enabled -Dbench=enabled -Dpython=enabled
+    # shellcheck disable=SC2154 # it is the llama.cpp of ggml.sh, if that was built
+    [ ! -e "$llama_source/build/complete" ] || backend=("-Dggml=$llama_source")
+    CC=gcc CXX=g++ configure $directory -Dtests=enabled -Dbench=enabled -Dpython=enabled "${backend[@]}"
     if [ $# -gt 0 ]; then
         python3 tests/tidy.py "$clang_tidy" $directory "$@"
         return
