@@ -116,6 +116,7 @@ static ggml_backend_t device_backend(ggml_backend_dev_t device, const char *para
     made->base.device = device;
     made->base.context = made;
     made->state.threads = 1;
+    inlay_file_reader_init(&made->state.reader);
     made->state.counts = options.log;
     return &made->base;
 }

@@ -145,8 +145,11 @@ static inlay_status compute_gather(struct inlay_ggml_state *state, const struct 
         inlay_table_of(elements[table->type], table->data, (size_t)table->ne[1], (size_t)table->ne[0], table->nb[1]);
     inlay_executor executor;
     inlay_fault fault = {.sequence = 0};
+    inlay_file_read read;
+    inlay_file_reader_begin(&state->reader, &view, ids->data, INLAY_ID_I32, (size_t)ids->ne[0], &read);
     const inlay_status status = inlay_gather(&view, ids->data, INLAY_ID_I32, (size_t)ids->ne[0], factor, node->data,
                                              node->nb[1], executor_for(state, node, &executor), &fault);
+    inlay_file_reader_end(&state->reader, &read);
     if (status == INLAY_ERROR_ID)
         inlay_ggml_log(GGML_LOG_LEVEL_ERROR,
                        "%s: id %" PRId64 " at index %zu of %s is not below the %" PRId64 " rows of %s", node->name,

@@ -8,6 +8,7 @@
 #define INLAY_GGML_OPERATIONS_H
 
 #include <ggml-backend.h>
+#include <inlay/file.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,12 +17,13 @@
 /** What computes graphs: one of each context of llama.cpp, used by one thread at a time. */
 struct inlay_ggml_state {
     struct inlay_ggml_pool pool;
-    size_t threads;        /**< the most that a call may use, >= 1 */
-    bool counts;           /**< whether to count what follows */
-    uint64_t calls;        /**< gathers */
-    uint64_t fused;        /**< those of them that scaled their rows too */
-    uint64_t rows;         /**< that they wrote */
-    uint64_t microseconds; /**< of all graphs */
+    inlay_file_reader reader; /**< whether rows come from the disk: weights are mapped */
+    size_t threads;           /**< the most that a call may use, >= 1 */
+    bool counts;              /**< whether to count what follows */
+    uint64_t calls;           /**< gathers */
+    uint64_t fused;           /**< those of them that scaled their rows too */
+    uint64_t rows;            /**< that they wrote */
+    uint64_t microseconds;    /**< of all graphs */
 };
 
 /** Finds the element type of inlay for each type of ggml, by their names. Call it before all else. */
