@@ -161,6 +161,7 @@ ggml() {
         say "times beside the CPU backend"
         add_ggml_counts $test "$backend" times
         add_ggml_counts $test "$backend" models
+        add_ggml_counts env -C build-ggml "../$test" "$backend" cold
         say "tokens a second of a model of two layers"
         bench_model "$backend"
     fi

@@ -67,8 +67,14 @@ struct graph graph_make(const struct shape *shape)
     made.whole =
         ggml_new_tensor_2d(made.weights, shape->type, shape->dim + shape->more_columns, shape->first_row + shape->rows);
     ggml_set_name(made.whole, "table");
-    made.buffer = ggml_backend_alloc_ctx_tensors_from_buft(made.weights, ggml_backend_cpu_buffer_type());
-    require(made.buffer != NULL, "a table");
+    if (shape->memory == NULL) {
+        made.buffer = ggml_backend_alloc_ctx_tensors_from_buft(made.weights, ggml_backend_cpu_buffer_type());
+        require(made.buffer != NULL, "a table");
+    } else {
+        made.buffer = ggml_backend_cpu_buffer_from_ptr(shape->memory, ggml_nbytes(made.whole));
+        require(made.buffer != NULL, "a table");
+        ggml_backend_tensor_alloc(made.buffer, made.whole, shape->memory);
+    }
     ggml_backend_buffer_set_usage(made.buffer, shape->usage);
     made.table = made.whole;
     if (shape->first_row != 0 || shape->more_columns != 0) {

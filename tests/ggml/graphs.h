@@ -23,6 +23,7 @@ struct shape {
     bool reshaped;                        /**< with a RESHAPE between the two */
     bool kept;                            /**< somebody also wants the rows before the SCALE */
     float scale;
+    void *memory; /**< where the table lies, as in a mapped file; null: it is allocated */
 };
 
 /** A graph that is allocated. */

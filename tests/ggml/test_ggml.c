@@ -8,14 +8,18 @@
  *     test_ggml BACKEND.so reload [TIMES]   loads, computes, frees and unloads
  *     test_ggml BACKEND.so times [THREADS]  a table of times over the CPU backend's
  *     test_ggml BACKEND.so models           what a token of a prompt saves in some models
+ *     test_ggml BACKEND.so cold [GIB]       rows of a mapped file that is not in memory, in the current folder
  */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "graphs.h"
 
@@ -582,10 +586,71 @@ static void test_models(const char *path)
     ggml_backend_free(backend);
 }
 
+enum { COLD_DIM = 2048, COLD_ROUNDS = 8 };
+
+/* Makes a file of so many bytes, which is gone when it is closed, and maps it. */
+static void *map_file(size_t bytes, int *file)
+{
+    static char block[1 << 20];
+    uint64_t random = 7;
+    char name[] = "cold-XXXXXX";
+    *file = mkstemp(name);
+    if (*file < 0 || unlink(name) != 0)
+        give_up("no file can be made here");
+    for (size_t i = 0; i < sizeof block; i++)
+        block[i] = (char)random_bits(&random);
+    for (size_t done = 0; done < bytes; done += sizeof block)
+        if (write(*file, block, sizeof block) != (ssize_t)sizeof block)
+            give_up("the file cannot be written");
+    fsync(*file);
+    void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, *file, 0);
+    if (map == MAP_FAILED)
+        give_up("the file cannot be mapped");
+    return map;
+}
+
+/* Prints the rows/s of both backends on a mapped table, each from pages that were dropped before each call. */
+static void test_cold(const char *path, size_t gibibytes)
+{
+    ggml_backend_reg_t registry = load(path);
+    ggml_backend_t backends[2] = {start_cpu(), start(registry)};
+    const size_t bytes = gibibytes << 30;
+    int file;
+    void *map = map_file(bytes, &file);
+    uint64_t random = 8;
+    for (int64_t count = 24; count <= 512; count += 512 - 24) {
+        const struct shape shape = {.type = GGML_TYPE_Q6_K,
+                                    .dim = COLD_DIM,
+                                    .rows = (int64_t)(bytes / ggml_row_size(GGML_TYPE_Q6_K, COLD_DIM)),
+                                    .count = count,
+                                    .usage = GGML_BACKEND_BUFFER_USAGE_WEIGHTS,
+                                    .memory = map};
+        struct graph graph = graph_make(&shape);
+        double times[2] = {0, 0};
+        for (int round = 0; round < 2 * COLD_ROUNDS; round++) {
+            graph_fill_ids(&graph, &random);
+            madvise(map, bytes, MADV_DONTNEED);
+            posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+            const double begin = now();
+            ggml_backend_graph_compute(backends[round % 2], graph.graph);
+            times[round % 2] += now() - begin;
+        }
+        const double rows = (double)count * COLD_ROUNDS * 1e6;
+        printf("%3d cold rows of %zu GiB: %.0f rows/s by the CPU backend, %.0f by this one, %.2f times as many\n",
+               (int)count, gibibytes, rows / times[0], rows / times[1], times[0] / times[1]);
+        check(times[1] < times[0], "reading ahead %d cold rows gains nothing", (int)count);
+        graph_free(&graph);
+    }
+    munmap(map, bytes);
+    close(file);
+    ggml_backend_free(backends[0]);
+    ggml_backend_free(backends[1]);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3)
-        give_up("usage: test_ggml BACKEND.so bits|rules|reload|times|models [NUMBER]");
+        give_up("usage: test_ggml BACKEND.so bits|rules|reload|times|models|cold [NUMBER]");
     const char *path = argv[1], *what = argv[2];
     const int number = argc > 3 ? atoi(argv[3]) : 0; /* NOLINT(cert-err34-c): 0 stands for the default */
     ggml_log_set(keep_log, NULL);
@@ -600,8 +665,10 @@ int main(int argc, char **argv)
         test_times(path, number > 0 ? number : 1);
     } else if (strcmp(what, "models") == 0) {
         test_models(path);
+    } else if (strcmp(what, "cold") == 0) {
+        test_cold(path, number > 0 ? (size_t)number : 4);
     } else {
-        give_up("it is none of bits, rules, reload, times and models");
+        give_up("it is none of bits, rules, reload, times, models and cold");
     }
     printf("%d passed, %d failed, 0 skipped\n", passed, failed);
     return failed == 0 ? 0 : 1;
