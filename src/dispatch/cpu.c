@@ -18,10 +18,10 @@ static const struct inlay_cpu cpus[] = {
     /* What loses least on those that were measured. */
     [UNMEASURED] = {NULL, false, MIB, INLAY_PREFETCH_L2_BESIDE_8, INLAY_PREFETCH_L2_BESIDE_2},
 
-    /* Without AVX-512, in a virtual machine of two cores. 17 to 34 MiB of cached positions are read in 0.6 to 0.8 of the
-       time in which they are computed. A line beside each line written, to L1 and from 2 rows ahead, takes 1.00 to 1.15
-       of the best strategy, blocks of rows 1.16 to 1.56. First lines take 1.00 to 1.07 of it for rows of 4 KiB and more,
-       and up to 1.41 for shorter ones. */
+    /* Without AVX-512, in a virtual machine of two cores. 17 to 34 MiB of cached positions are read in 0.6 to 0.8 of
+       the time in which they are computed. A line beside each line written, to L1 and from 2 rows ahead, takes 1.00
+       to 1.15 of the best strategy, blocks of rows 1.16 to 1.56. First lines take 1.00 to 1.07 of it for rows of 4 KiB
+       and more, and up to 1.41 for shorter ones. */
     [ZEN3] = {"AMD Zen 3", false, 1024 * MIB, INLAY_PREFETCH_L1_BESIDE_2, INLAY_PREFETCH_LINES},
 
     /* With 1 MiB of L2 and 32 MiB of L3, in a virtual machine of two cores. Cached positions are read in 0.62 of the
