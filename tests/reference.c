@@ -161,7 +161,7 @@ static float q6_k_at(const unsigned char *block, size_t i)
 /* The value of a column of a type whose rows are blocks of 256 columns, by the scalar kernel. */
 static float scalar_at(const inlay_table *table, const unsigned char *row, size_t column)
 {
-    float values[256];
+    float values[256] = {0};
     unsigned char *out = (unsigned char *)values;
     const unsigned char *block = row + column / 256 * inlay_table_row_bytes(table->type, 256);
     const struct inlay_embed_tile tile = {.type = table->type,

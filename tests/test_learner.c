@@ -353,7 +353,7 @@ START_TEST(stores_are_learnt_by_whole_calls)
 {
     /* Reading takes the ticks of 256 KiB, calls those of 40 MiB, which is 160 times as much. */
     static const struct {
-        unsigned cached, cached_reading, streamed, streamed_reading;
+        uint64_t cached, cached_reading, streamed, streamed_reading;
         bool streams;
     } cases[] = {
         {100000, 0, 100000, 0, false},     /* one as fast as the other */
@@ -371,7 +371,7 @@ START_TEST(stores_are_learnt_by_whole_calls)
             static bool before;
             /* Dirty lines that another kind of stores left are paid by the first calls of the next. */
             const uint64_t ticks =
-                (call.streams ? cases[i].streamed : cases[i].cached) * (call.streams != before ? 3U : 1U);
+                (call.streams ? cases[i].streamed : cases[i].cached) * (call.streams != before ? 3 : 1);
             before = call.streams;
             if (call.timed)
                 end_epoch_call(&call, ticks, call.streams ? cases[i].streamed_reading : cases[i].cached_reading);

@@ -91,7 +91,7 @@ def test_types_of_ggml(rng, name):
     table = inlay.quantize(original, name)
     assert table.data.shape == (5, 2 * size) and table.dim == 2 * columns and table.scales is None
     error = numpy.abs(original - read(table)).max()
-    assert error == pytest.approx(table.largest_error) and error < 0.8
+    assert error == pytest.approx(table.largest_error) and error < 1
     assert inlay.Table(table.data.view("i1"), name).dim == 2 * columns
     with pytest.raises(ValueError, match=f"cannot have dim {columns - 1}"):
         inlay.quantize(original[:, : columns - 1], name)

@@ -166,17 +166,17 @@ static const struct {
     void (*row)(const struct row *row);
     uint32_t limit, unscaled_limit;
 } types[INLAY_ELEMENT_TYPES] = {
-    [INLAY_F32] = {quantize_f32, ANY},
-    [INLAY_F16] = {quantize_halves, ANY},
-    [INLAY_BF16] = {quantize_halves, ANY},
-    [INLAY_I8] = {quantize_i8, BITS_STEPS, .unscaled_limit = BITS_127},
-    [INLAY_I8_INVERSE] = {quantize_i8_inverse, BITS_STEPS},
-    [INLAY_U8_ROWWISE] = {quantize_u8_rowwise, BITS_STEPS},
-    [INLAY_U4_ROWWISE] = {quantize_u4_rowwise, BITS_F16},
-    [INLAY_U4_GROUPED] = {quantize_u4_grouped, BITS_STEPS},
-    [INLAY_U4_GROUPED_FLAT] = {quantize_u4_grouped, BITS_STEPS},
-    [INLAY_E4M3] = {quantize_e4m3, BITS_STEPS, .unscaled_limit = BITS_448},
-    [INLAY_E4M3_E8M0] = {quantize_e4m3_e8m0, BITS_STEPS},
+    [INLAY_F32] = {quantize_f32, ANY, 0},
+    [INLAY_F16] = {quantize_halves, ANY, 0},
+    [INLAY_BF16] = {quantize_halves, ANY, 0},
+    [INLAY_I8] = {quantize_i8, BITS_STEPS, BITS_127},
+    [INLAY_I8_INVERSE] = {quantize_i8_inverse, BITS_STEPS, 0},
+    [INLAY_U8_ROWWISE] = {quantize_u8_rowwise, BITS_STEPS, 0},
+    [INLAY_U4_ROWWISE] = {quantize_u4_rowwise, BITS_F16, 0},
+    [INLAY_U4_GROUPED] = {quantize_u4_grouped, BITS_STEPS, 0},
+    [INLAY_U4_GROUPED_FLAT] = {quantize_u4_grouped, BITS_STEPS, 0},
+    [INLAY_E4M3] = {quantize_e4m3, BITS_STEPS, BITS_448},
+    [INLAY_E4M3_E8M0] = {quantize_e4m3_e8m0, BITS_STEPS, 0},
 };
 
 /* Converts a row block by block. */
