@@ -55,10 +55,10 @@ static bool is_rows(const struct ggml_tensor *tensor)
 static bool is_gather(const struct ggml_tensor *node)
 {
     const struct ggml_tensor *table = node->src[0], *ids = node->src[1];
-    return node->op == GGML_OP_GET_ROWS && elements[table->type] != 0 && table->nb[0] == ggml_type_size(table->type) &&
-           table->ne[2] == 1 && table->ne[3] == 1 && on_host(table) && ids->type == GGML_TYPE_I32 &&
-           ids->nb[0] == sizeof(int32_t) && on_host(ids) && is_rows(node) && node->ne[0] == table->ne[0] &&
-           node->ne[1] == ids->ne[0];
+    return node->op == GGML_OP_GET_ROWS && table->type < GGML_TYPE_COUNT && elements[table->type] != 0 &&
+           table->nb[0] == ggml_type_size(table->type) && table->ne[2] == 1 && table->ne[3] == 1 && on_host(table) &&
+           ids->type == GGML_TYPE_I32 && ids->nb[0] == sizeof(int32_t) && on_host(ids) && is_rows(node) &&
+           node->ne[0] == table->ne[0] && node->ne[1] == ids->ne[0];
 }
 
 /* Returns the gather whose rows, perhaps in another shape, a node reads; null if there is none. */
@@ -145,7 +145,12 @@ static inlay_status compute_gather(struct inlay_ggml_state *state, const struct 
         inlay_table_of(elements[table->type], table->data, (size_t)table->ne[1], (size_t)table->ne[0], table->nb[1]);
     inlay_executor executor;
     inlay_fault fault = {.sequence = 0};
-    inlay_file_read read;
+    if (table->data == NULL || ids->data == NULL || node->data == NULL) {
+        inlay_ggml_log(GGML_LOG_LEVEL_ERROR, "%s: %s, %s or the output is not allocated", node->name, table->name,
+                       ids->name);
+        return INLAY_ERROR_NULL;
+    }
+    inlay_file_read read = {0};
     inlay_file_reader_begin(&state->reader, &view, ids->data, INLAY_ID_I32, (size_t)ids->ne[0], &read);
     const inlay_status status = inlay_gather(&view, ids->data, INLAY_ID_I32, (size_t)ids->ne[0], factor, node->data,
                                              node->nb[1], executor_for(state, node, &executor), &fault);

@@ -19,7 +19,7 @@ struct inlay_ggml_state {
     struct inlay_ggml_pool pool;
     inlay_file_reader reader; /**< whether rows come from the disk: weights are mapped */
     size_t threads;           /**< the most that a call may use, >= 1 */
-    bool counts;              /**< whether to count what follows */
+    bool counts;              /**< whether graphs are timed, and the counts logged */
     uint64_t calls;           /**< gathers */
     uint64_t fused;           /**< those of them that scaled their rows too */
     uint64_t rows;            /**< that they wrote */

@@ -268,11 +268,13 @@ VEC_INLINE void quantised_share(inlay_element_type type, const struct quantised_
     uint64_t units[4] = {0};
     quantised_units(type, at, units);
     const unsigned char *scales = (const unsigned char *)units, *leasts = scales + 16;
-    const vec unit = quantised_half(at + layout->unit_at), least_unit = -quantised_half(at + layout->unit_at + 2);
-    for (size_t i = 0; i < layout->parts; i += VEC_LEN) {
+    const vec unit = quantised_half(at + layout->unit_at);
+    for (size_t i = 0; i < layout->parts; i += VEC_LEN)
         vec_store((unsigned char *)(row->shared + i), unit * (vec_load_i8(scales + i) - less));
-        if (layout->biased)
-            vec_store((unsigned char *)(row->shared + 16 + i), least_unit * vec_load_i8(leasts + i));
+    if (layout->biased) {
+        const vec least_unit = quantised_half(at + layout->unit_at + 2);
+        for (size_t i = 0; i < layout->parts; i += VEC_LEN)
+            vec_store((unsigned char *)(row->shared + 16 + i), least_unit * -vec_load_i8(leasts + i));
     }
 }
 
@@ -287,7 +289,8 @@ VEC_INLINE struct quantised_terms quantised_half_terms(inlay_element_type type, 
     if (layout->parts > 0) {
         const size_t part = (block % 8 * 2 + half) * layout->parts / 16;
         terms.factor = vec_set1(row->shared[part]);
-        terms.bias = vec_set1(row->shared[16 + part]);
+        if (layout->biased)
+            terms.bias = vec_set1(row->shared[16 + part]);
     }
     return terms;
 }
