@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads of tables larger than memory: those of a reader that a caller owns, and those of a file, which has a reader of
- * its own and perhaps a cap. A call whose rows are in memory costs two readings of the CPU's counter and no store.
- * Otherwise pages are requested a window of rows ahead of reading a byte of each, so that the disk always has work, its
- * queue is never longer than WINDOW_PAGES, and the caller's gather finds its rows in memory.
+ * its own and perhaps a cap. A call whose rows are in memory costs two readings of the CPU's counter, or none if it has
+ * few pages, and no store. Otherwise pages are requested a window of rows ahead of reading a byte of each, so that the
+ * disk always has work, its queue is never longer than WINDOW_PAGES, and the caller's gather finds its rows in memory.
  */
 #include "cold/residency.h"
 
