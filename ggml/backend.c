@@ -225,7 +225,11 @@ ggml_backend_reg_t ggml_backend_init(void)
     };
     read_options();
     inlay_init();
-    inlay_ggml_operations_start();
+    if (!inlay_ggml_operations_start()) {
+        inlay_ggml_log(GGML_LOG_LEVEL_ERROR,
+                       "the operations of this ggml are not those that the backend was built for");
+        options.off = true;
+    }
     snprintf(description, sizeof description, "inlay %s, %s", inlay_version(), inlay_isa());
     return &registry;
 }

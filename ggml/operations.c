@@ -14,8 +14,28 @@
 /* The element type of each type of ggml; 0: tables of it stay with ggml. */
 static inlay_element_type elements[GGML_TYPE_COUNT];
 
-void inlay_ggml_operations_start(void)
+/* Returns whether the operations of the ggml that runs are those of the header. Its number of the interface does not
+   say so: an operation that is new in the middle moves others. */
+static bool knows_operations(void)
 {
+    static const struct {
+        enum ggml_op operation;
+        const char *name;
+    } used[] = {
+        {GGML_OP_NONE, "NONE"},           {GGML_OP_GET_ROWS, "GET_ROWS"}, {GGML_OP_SCALE, "SCALE"},
+        {GGML_OP_RESHAPE, "RESHAPE"},     {GGML_OP_VIEW, "VIEW"},         {GGML_OP_PERMUTE, "PERMUTE"},
+        {GGML_OP_TRANSPOSE, "TRANSPOSE"},
+    };
+    for (size_t i = 0; i < sizeof used / sizeof *used; i++)
+        if (strcmp(ggml_op_name(used[i].operation), used[i].name) != 0)
+            return false;
+    return true;
+}
+
+bool inlay_ggml_operations_start(void)
+{
+    if (!knows_operations())
+        return false;
     for (int type = 0; type < GGML_TYPE_COUNT; type++) {
         const char *name = ggml_type_name((enum ggml_type)type);
         const inlay_element_type element = name == NULL ? 0 : inlay_element_type_named(name);
@@ -25,6 +45,7 @@ void inlay_ggml_operations_start(void)
         const bool same = element != 0 && inlay_table_row_bytes(element, block) == ggml_type_size((enum ggml_type)type);
         elements[type] = floats && same ? element : 0;
     }
+    return true;
 }
 
 /* Whether a SCALE was computed by itself. Then nodes of other backends lie between gathers and theirs in this program's

@@ -26,8 +26,9 @@ struct inlay_ggml_state {
     uint64_t microseconds;    /**< of all graphs */
 };
 
-/** Finds the element type of inlay for each type of ggml, by their names. Call it before all else. */
-void inlay_ggml_operations_start(void);
+/** Finds the element type of inlay for each type of ggml, by their names. Returns whether the ggml that runs has the
+    operations of the header: without them nothing else may be called. */
+bool inlay_ggml_operations_start(void);
 
 /**
  * Returns whether the backend computes a node.
