@@ -135,13 +135,13 @@ static void put_nearest(unsigned char *to, const unsigned char *from, const sign
 }
 
 /* The values of INLAY_IQ4_NL and INLAY_IQ4_XS. The one with the largest magnitude becomes -127. */
-static const signed char iq4_nl[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+static const signed char iq4_nl_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
 static void quantize_iq4_nl(const unsigned char *from, unsigned char *block)
 {
     const uint16_t half = to_half(extreme_of(from) / -127);
     put_half(block, 0, half);
-    put_nearest(block + 2, from, iq4_nl, half_value(half));
+    put_nearest(block + 2, from, iq4_nl_values, half_value(half));
 }
 
 /* Twice the values of 4-bit floats (E2M1). */
@@ -346,7 +346,7 @@ static void quantize_iq4_xs(const unsigned char *from, unsigned char *block)
         const unsigned stored = (unsigned)(scale + 32);
         block[4 + j / 2] = (unsigned char)(block[4 + j / 2] | (stored & 15) << j % 2 * 4);
         upper |= stored >> 4 << 2 * j;
-        put_nearest(block + 8 + j * BLOCK / 2, values, iq4_nl, unit * scale);
+        put_nearest(block + 8 + j * BLOCK / 2, values, iq4_nl_values, unit * scale);
     }
     put_half(block, 0, half);
     put_half(block, 1, (uint16_t)upper);
