@@ -103,6 +103,7 @@ static double allowed(inlay_element_type type, bool zeros, struct range values, 
     case INLAY_Q5_1:
         return range / 31 * 0.51 + (fabs(least) + range) * 0x1p-11 + 16 * 0x1p-24 + rounding;
     case INLAY_IQ4_NL:
+    case INLAY_IQ4_XS:
         return magnitude / 127 * 14.1 + 64 * 0x1p-24;
     case INLAY_MXFP4:
         return fmax(magnitude / 4, 0x1p-129);
@@ -112,8 +113,6 @@ static double allowed(inlay_element_type type, bool zeros, struct range values, 
         return magnitude / 3 * 0.52 + 8 * 0x1p-24;
     case INLAY_Q2_K:
         return with_zero / 3 * 0.54 + 8 * 0x1p-24;
-    case INLAY_IQ4_XS:
-        return magnitude / 127 * 14.1 + 64 * 0x1p-24;
     case INLAY_IQ3_S:
         return magnitude / 15 * 7.8 + 8 * 0x1p-24;
     case INLAY_Q4_K:

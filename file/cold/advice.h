@@ -60,7 +60,7 @@ static inline void inlay_advice_become(inlay_file_reader *reader, uint32_t state
         __atomic_store_n(&reader->state, state, __ATOMIC_RELAXED);
 }
 
-/** Learns from a sample, of which so many rows were slow, and returns whether to request the pages of the call. */
+/** Learns from a sample with `slow` slow rows, and returns whether to request the pages of the call. */
 static inline bool inlay_advice_sampled(inlay_file_reader *reader, size_t slow)
 {
     if (slow != 1)

@@ -19,8 +19,8 @@ enum { INLAY_LEARN_LEAST_BYTES = 256 * 1024 };
 /* Samples that a choice rests on. A median of five withstands two that were disturbed. */
 enum { INLAY_LEARN_SAMPLES = 5 };
 
-/* Of so many parts one tries another strategy, until each has its samples: with what is skipped, less than a quarter of
-   the bytes. Later it is one of more, so that a change of ids, neighbours or frequency is noticed. */
+/* One part in INLAY_LEARN_EXPLORE tries another strategy, until each has its samples: with what is skipped, less than a
+   quarter of the bytes. Later it is one of more, so that a change of ids, neighbours or frequency is noticed. */
 enum { INLAY_LEARN_EXPLORE = 5, INLAY_LEARN_RETRY = 128 };
 
 /* Bytes of output that are timed together, and those after a change of strategy that no sample counts: they still use

@@ -546,7 +546,7 @@ static void test_times(const char *path, int threads)
 }
 
 /* Prints what the rows of a prompt of 512 tokens cost in models as they are usually quantised, for each token, and what
-   share of the prompt's time the backend saves where the rest of the model reads so many tokens a second. */
+   share of the prompt's time the backend saves at several speeds of the rest of the model. */
 static void test_models(const char *path)
 {
     static const struct {
@@ -563,7 +563,7 @@ static void test_models(const char *path)
     static const double speeds[] = {5000, 20000, 60000};
     ggml_backend_reg_t registry = load(path);
     ggml_backend_t backend = start(registry), cpu = start_cpu();
-    printf("us a token; share of a prompt that the backend saves where the layers take so many tokens/s\n%-32s %6s %6s",
+    printf("us a token; share of a prompt that the backend saves, by the tokens/s of the layers\n%-32s %6s %6s",
            "model", "ggml", "inlay");
     for (size_t i = 0; i < sizeof speeds / sizeof *speeds; i++)
         printf(" %8.0f", speeds[i]);
@@ -588,7 +588,7 @@ static void test_models(const char *path)
 
 enum { COLD_DIM = 2048, COLD_ROUNDS = 8 };
 
-/* Makes a file of so many bytes, which is gone when it is closed, and maps it. */
+/* Makes a file of `bytes`, which is gone when it is closed, and maps it. */
 static void *map_file(size_t bytes, int *file)
 {
     static char block[1 << 20];
