@@ -12,6 +12,7 @@
 #include "learn/learner.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,8 +143,8 @@ END_TEST
 /* A clock on which all pieces take the same time, so that a busy machine changes nothing. */
 static uint64_t steady_clock(void)
 {
-    static _Atomic(uint64_t) now;
-    return now += 1000;
+    static atomic_uint_fast64_t now;
+    return atomic_fetch_add(&now, 1000);
 }
 
 /* Rows of many pairs are computed piece by piece: even a few hundred tokens give samples of both sources. */
