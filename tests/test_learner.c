@@ -244,6 +244,32 @@ START_TEST(small_differences_do_not_count)
 }
 END_TEST
 
+/* Load of a machine that comes and goes makes no strategy look faster that was tried while it was quiet. */
+START_TEST(load_does_not_count)
+{
+    for (size_t s = 0; s < 3; s++) {
+        struct inlay_learner *learner = new_learner();
+        const struct inlay_options options = options_of(INLAY_PREFETCH_L2_BESIDE_8, false, false);
+        struct random random = {5};
+        struct spent all = {0};
+        for (int phase = 0; phase < 400; phase++) {
+            const uint64_t load = 1000 + random_below(&random, 400);
+            struct costs costs;
+            for (int i = 0; i < INLAY_STRATEGIES; i++)
+                costs.of[0][i] = costs.of[1][i] = load * (i == INLAY_PREFETCH_LINES ? 100 : 108) / 100;
+            for (size_t bytes = 0; bytes < 64 * MIB; bytes += sizes[s]) {
+                const struct spent spent = run_call(learner, &costs, sizes[s], false, options, INLAY_PREFETCH_LINES);
+                all.bytes += phase < 16 ? 0 : spent.bytes;
+                all.others += phase < 16 ? 0 : spent.others;
+            }
+        }
+        EXPECT(all.others * 50 <= all.bytes, "class %zu: a settled layer spent %zu of %zu on others", s, all.others,
+               all.bytes);
+        free_learner(learner);
+    }
+}
+END_TEST
+
 /* Loops that cannot follow a strategy are never given it. */
 START_TEST(only_what_a_loop_can_do)
 {
@@ -432,8 +458,9 @@ END_TEST
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "learner", NULL, NULL, the_fastest_is_found, trying_has_a_bound, a_change_is_followed,
-                     the_faster_source_is_found, small_differences_do_not_count, only_what_a_loop_can_do,
-                     small_calls_are_not_timed, parts_count_and_not_the_call, computed_positions_are_given_on,
-                     what_a_loop_cannot_do_is_learnt_anew, stores_are_learnt_by_whole_calls,
-                     stores_are_not_learnt_of_too_few_calls, outputs_are_read_within_their_bounds);
+                     the_faster_source_is_found, small_differences_do_not_count, load_does_not_count,
+                     only_what_a_loop_can_do, small_calls_are_not_timed, parts_count_and_not_the_call,
+                     computed_positions_are_given_on, what_a_loop_cannot_do_is_learnt_anew,
+                     stores_are_learnt_by_whole_calls, stores_are_not_learnt_of_too_few_calls,
+                     outputs_are_read_within_their_bounds);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Choosing by medians. A strategy has to be 3 % faster than the one in use to take its place, so that noise changes
- * nothing.
+ * nothing; and what it took is compared with what the one in use took around it, so that load changes nothing either.
  */
 #include "learn/learner.h"
 
@@ -13,6 +13,13 @@ static uint32_t ticks_per_mib(uint64_t ticks, size_t bytes)
 {
     const uint64_t most = UINT64_MAX >> 20, rate = ((ticks < most ? ticks : most) << 20) / bytes;
     return rate < UINT32_MAX / 2 ? (uint32_t)rate : UINT32_MAX / 2;
+}
+
+/* Returns ticks * by / per, as far as that is known. */
+static uint32_t scaled(uint32_t ticks, uint32_t by, uint32_t per)
+{
+    const uint64_t product = (uint64_t)ticks * by / inlay_most(per, 1);
+    return product < UINT32_MAX / 2 ? (uint32_t)product : UINT32_MAX / 2;
 }
 
 /* Of an arm without all samples: slower than any other. */
@@ -64,24 +71,30 @@ static void forget_others(struct inlay_class *class, bool computes)
    or less time than when it was chosen: others may be faster now. */
 static void settle_strategy(struct inlay_class *class, bool computes)
 {
-    struct inlay_arm *arms = class->arms[computes], *best = &arms[class->best[computes]];
-    const uint32_t before = median(best), reference = class->reference[computes];
-    uint32_t least = before;
-    if (before == unknown)
+    struct inlay_arm *arms = class->arms[computes];
+    const uint32_t best = class->best[computes], pace = median(&arms[best]);
+    if (pace == unknown)
         return;
+    if (class->reference[computes] == 0)
+        class->reference[computes] = pace;
+    const uint32_t reference = class->reference[computes];
+    uint32_t least = reference, fastest = best;
     for (uint32_t i = INLAY_PREFETCH_NONE; i < INLAY_STRATEGIES; i++) {
         const uint32_t ticks = median(&arms[i]);
-        if (ticks < least && is_faster(ticks, before)) {
+        if (i != best && ticks < least && is_faster(ticks, reference)) {
             least = ticks;
-            class->best[computes] = i;
+            fastest = i;
         }
     }
-    if (least < before || reference == 0) {
+    if (fastest != best) {
+        for (int i = 0; i < INLAY_LEARN_SAMPLES; i++) /* it becomes one of the others */
+            arms[best].samples[i] = scaled(arms[best].samples[i], reference, pace);
+        arms[best].count = (uint32_t)arms[fastest].count; /* and is tried again as often as they are */
+        class->best[computes] = fastest;
         class->reference[computes] = least;
-        best->count = (uint32_t)arms[class->best[computes]].count; /* it is tried again as often as the others */
-    } else if (before / 3 > reference / 2 || reference / 3 > before / 2) {
+    } else if (pace / 3 > reference / 2 || reference / 3 > pace / 2) {
         forget_others(class, computes);
-        class->reference[computes] = before;
+        class->reference[computes] = pace;
     }
 }
 
@@ -94,12 +107,22 @@ static void settle_source(struct inlay_class *class)
         class->computes = computes ? COMPUTES_NO : COMPUTES_YES;
 }
 
+/* Adds a sample. The time of another strategy counts as a share of what the best one takes around it, so that it can
+   be compared with those that were taken on a busier or a quieter machine. */
 static void record(struct inlay_class *class, bool computes, inlay_prefetch prefetch, uint32_t ticks)
 {
-    const bool all = add_sample(&class->arms[computes][prefetch], ticks);
+    struct inlay_arm *arms = class->arms[computes];
+    const bool is_best = (uint32_t)prefetch == class->best[computes];
+    const uint32_t reference = class->reference[computes], pace = median(&arms[class->best[computes]]);
+    if (!is_best && reference != 0) {
+        if (pace == unknown)
+            return;
+        ticks = scaled(ticks, reference, pace);
+    }
+    const bool all = add_sample(&arms[prefetch], ticks);
     class->samples++;
     /* Samples of the best strategy come all the time: a few of them suffice. */
-    if ((uint32_t)prefetch == class->best[computes] && !all)
+    if (is_best && !all)
         return;
     settle_strategy(class, computes);
     settle_source(class);
