@@ -43,29 +43,20 @@ static const struct inlay_cpu cpus[] = {
                INLAY_PREFETCH_L2_BESIDE_2},
 };
 
-/* Intel's servers of family 6: two models of Ice Lake; and what has float16 instructions of 512 bits, from Sapphire
-   Rapids on, whose model a hypervisor may hide. */
-static bool is_intel_server(const struct inlay_cpu_facts *facts, unsigned family, unsigned model)
-{
-    return facts->intel && family == 6 && (model == 0x6a || model == 0x6c || facts->avx512fp16);
-}
-
+/* Intel's servers are of family 6: two models of Ice Lake; and what has float16 instructions of 512 bits, from Sapphire
+   Rapids on, whose model a hypervisor may hide. Zen 5 was AMD's first CPU with VP2INTERSECT. Of family 25, Zen 3 and
+   Zen 4, only Zen 4 has AVX-512, which a hypervisor may hide. */
 const struct inlay_cpu *inlay_cpu_of(const struct inlay_cpu_facts *facts)
 {
     const uint32_t signature = facts->signature;
     const unsigned base = signature >> 8 & 15, family = base == 15 ? base + (signature >> 20 & 255) : base;
     const unsigned model = (signature >> 4 & 15) | (signature >> 12 & 0xf0);
-    if (is_intel_server(facts, family, model))
-        return &cpus[INTEL];
-    /* Zen 5 was AMD's first CPU with this instruction. Of family 25, Zen 3 and Zen 4, only Zen 4 has AVX-512, which a
-       hypervisor may hide. */
-    if (facts->amd && facts->avx512vp2intersect)
-        return &cpus[ZEN5];
-    if (facts->amd && family == 25 && facts->avx512f)
-        return &cpus[ZEN4];
-    if (facts->amd && family == 25 && (model < 0x10 || (model >= 0x20 && model < 0x60)))
-        return &cpus[ZEN3];
-    return &cpus[UNMEASURED];
+    const bool ice_lake = model == 0x6a || model == 0x6c, zen3 = model < 0x10 || (model >= 0x20 && model < 0x60);
+    return &cpus[facts->intel && family == 6 && (ice_lake || facts->avx512fp16) ? INTEL
+                 : facts->amd && facts->avx512vp2intersect                      ? ZEN5
+                 : facts->amd && family == 25 && facts->avx512f                 ? ZEN4
+                 : facts->amd && family == 25 && zen3                           ? ZEN3
+                                                                                : UNMEASURED];
 }
 
 /* ---- This CPU --------------------------------------------------------------------------------------------------- */

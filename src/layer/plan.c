@@ -11,31 +11,22 @@
 /* Returns why a call cannot take the fast path; null if it can. The first reason is given. */
 static const char *general_reason(const struct inlay_work *work, bool in_memory)
 {
-    if (work->batch.position_ids != NULL)
-        return "explicit position ids";
-    if (work->padding_aware)
-        return "padding-aware positions";
-    if (work->spec->clamp_positions)
-        return "positions are clamped to the last row";
-    if (work->positions_per_token)
-        return "some tokens have no position, others around them have";
-    if (work->spec->segments != NULL)
-        return "token-type embeddings are added";
-    if (work->spec->norm != INLAY_NORM_NONE)
-        return "a norm follows the sum";
-    if (inlay_drops(work))
-        return "dropout follows the sum";
-    if (work->spec->out_type != INLAY_F32 && work->spec->positions != NULL)
-        return "outputs have 16 bits, and positions are added";
-    if (work->spec->out_type != INLAY_F32 && work->special_rows)
-        return "outputs have 16 bits, and some tokens have no row";
-    if (work->spec->positions != NULL && work->spec->positions->type != INLAY_F32)
-        return "position rows are quantised";
-    if (work->spec->positions != NULL && work->spec->positions->extents != NULL)
-        return "position rows lie in several arrays";
-    if (!in_memory && work->tokens->type != INLAY_F32)
-        return "computed positions are added to quantised rows";
-    return NULL;
+    const inlay_layer_spec *spec = work->spec;
+    const inlay_table *positions = spec->positions;
+    const bool halves = spec->out_type != INLAY_F32, positioned = positions != NULL;
+    return work->batch.position_ids != NULL                ? "explicit position ids"
+           : work->padding_aware                           ? "padding-aware positions"
+           : spec->clamp_positions                         ? "positions are clamped to the last row"
+           : work->positions_per_token                     ? "some tokens have no position, others around them have"
+           : spec->segments != NULL                        ? "token-type embeddings are added"
+           : spec->norm != INLAY_NORM_NONE                 ? "a norm follows the sum"
+           : inlay_drops(work)                             ? "dropout follows the sum"
+           : halves && positioned                          ? "outputs have 16 bits, and positions are added"
+           : halves && work->special_rows                  ? "outputs have 16 bits, and some tokens have no row"
+           : positioned && positions->type != INLAY_F32    ? "position rows are quantised"
+           : positioned && positions->extents != NULL      ? "position rows lie in several arrays"
+           : !in_memory && work->tokens->type != INLAY_F32 ? "computed positions are added to quantised rows"
+                                                           : NULL;
 }
 
 static void choose_route(struct inlay_plan *plan, const struct inlay_work *work, bool in_memory)

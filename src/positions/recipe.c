@@ -57,20 +57,14 @@ static double intervals(const inlay_sinusoid_spec *spec, double shift)
     return half > 1 ? half : 1;
 }
 
-/* Returns the logarithm that factor_of() needs: of a double, as Python and NumPy compute it, or of a float, as logf and
-   jnp.log do. */
+/* Returns the logarithm that factor_of() needs: of a float, as logf and jnp.log compute it, or of a double, as Python
+   and NumPy do. */
 static double log_of_base(const inlay_sinusoid_spec *spec)
 {
-    switch (spec->recipe) {
-    case INLAY_RECIPE_JAX_EXP:
-    case INLAY_RECIPE_MARIAN:
-    case INLAY_RECIPE_GGML:
+    const inlay_recipe recipe = spec->recipe;
+    if (recipe == INLAY_RECIPE_JAX_EXP || recipe == INLAY_RECIPE_MARIAN || recipe == INLAY_RECIPE_GGML)
         return log_of((float)spec->base, INLAY_SINGLE);
-    case INLAY_RECIPE_MLX:
-        return log_of(1 / spec->base, INLAY_DOUBLE);
-    default:
-        return log_of(spec->base, INLAY_DOUBLE);
-    }
+    return log_of(recipe == INLAY_RECIPE_MLX ? 1 / spec->base : spec->base, INLAY_DOUBLE);
 }
 
 /* Returns the frequency of pair i, or the divisor of positions, by the framework's own formula. */

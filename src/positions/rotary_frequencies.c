@@ -239,16 +239,12 @@ static struct ramp yarn_ramp(const inlay_rotary_spec *spec, struct inlay_fixed l
 
 static struct ramp ramp_of(const inlay_rotary_spec *spec, struct inlay_fixed ln_base)
 {
-    switch (spec->scaling) {
-    case INLAY_ROTARY_LINEAR:
-        return divide_all;
-    case INLAY_ROTARY_LLAMA3: /* divides up to low_freq_factor rotations, keeps from high_freq_factor on */
-        return (struct ramp){inlay_fixed_of(spec->low_freq_factor), inlay_fixed_of(spec->high_freq_factor)};
-    case INLAY_ROTARY_YARN:
+    if (spec->scaling == INLAY_ROTARY_YARN)
         return yarn_ramp(spec, ln_base);
-    default:
-        return divide_none;
-    }
+    if (spec->scaling ==
+        INLAY_ROTARY_LLAMA3) /* divides up to low_freq_factor rotations, keeps from high_freq_factor on */
+        return (struct ramp){inlay_fixed_of(spec->low_freq_factor), inlay_fixed_of(spec->high_freq_factor)};
+    return spec->scaling == INLAY_ROTARY_LINEAR ? divide_all : divide_none;
 }
 
 /* ---- Attention factors ------------------------------------------------------------------------------------------ */
