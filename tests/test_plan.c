@@ -13,9 +13,9 @@
 enum { MIB = 1024 * 1024 };
 
 /* What begins on a CPU that was not measured. */
-#define BESIDE_2 "prefetch:  to L2, a line of the row 2 rows later beside each line that is written: what loses least"
-#define BESIDE_8 "prefetch:  to L2, a line of the row 8 rows later beside each line that is written: what loses least"
-#define BLOCKS "prefetch:  to L2, whole rows in blocks"
+#define BESIDE_2 "prefetch:  to L2, a line of row i + 2 beside each of row i: what loses least"
+#define BESIDE_8 "prefetch:  to L2, a line of row i + 8 beside each of row i: what loses least"
+#define BLOCKS "prefetch:  to L2, blocks of rows"
 
 struct planned {
     const char *says;
@@ -40,14 +40,15 @@ static const struct planned plans[] = {
     {"stores:    non-temporal: the caller chose", 2, 8, 66, 1000, .streamed = true},
     {"prefetch:  none: there is one token", 1, 1, 512, 1000, .type = INLAY_F32},
     {"prefetch:  none: there is one token", 1, 1, 512, 1000, .start = 16, .sinusoid = true},
-    {"prefetch:  the first lines of 16 rows", 2, 8, 512, 1000, .type = INLAY_F32},
-    {"prefetch:  the first lines of 16 rows", 2, 8, 4096, 1 << 17, .type = INLAY_F32},
+    {"prefetch:  to L1, the first lines of 16 rows", 2, 8, 512, 1000, .type = INLAY_F32},
+    {"prefetch:  to L1, the first lines of 16 rows", 2, 8, 4096, 1 << 17, .type = INLAY_F32},
     {BESIDE_8, 2, 8, 512, 1000, .type = INLAY_F16, .scalar = BLOCKS},
-    {"prefetch:  to L2, whole rows in blocks", 64, 1024, 512, 1000, .normed = true},
+    {"prefetch:  to L2, blocks of rows", 64, 1024, 512, 1000, .normed = true},
     {BESIDE_8, 2, 8, 512, 1 << 20, .type = INLAY_F32, .scalar = BLOCKS}, /* short rows that no cache holds */
     {BESIDE_8, 64, 1024, 512, 1000, .type = INLAY_F32, .scalar = BLOCKS},
     {BESIDE_2, 64, 1024, 2048, 1 << 16, .type = INLAY_F32, .scalar = BLOCKS},
-    {BESIDE_2, 1, 8, 512, 1000, .start = 10, .sinusoid = true, .scalar = "prefetch:  the first lines of 16 rows"},
+    {BESIDE_2, 1, 8, 512, 1000, .start = 10, .sinusoid = true,
+     .scalar = "prefetch:  to L1, the first lines of 16 rows"},
     {BESIDE_8, 1, 8, 512, 1 << 20, .start = 10, .sinusoid = true, .scalar = BLOCKS},
     {"each entry is added as it is computed", 1, 8, 512, 1000, .start = 10, .sinusoid = true,
      .scalar = "computed: not all of them are cached; 16 rows are cached; in blocks of rows"},

@@ -231,20 +231,14 @@ static void restart(struct inlay_pace *pace, size_t bytes, bool timed)
     pace->begin = timed ? inlay_ticks() : 0;
 }
 
-/* Returns whether the call before used the same, and notes it for the call behind. */
-static bool is_in_use(struct inlay_class *class, bool computes, inlay_prefetch prefetch)
-{
-    const uint32_t used = (uint32_t)prefetch | (uint32_t)computes << 8;
-    return atomic_exchange(&class->used, used) == used;
-}
-
 void inlay_pace_learn(struct inlay_pace *pace)
 {
     const struct inlay_options *options = pace->options;
     pace->computes = options->computes != (options->whole && options->tries_source);
     pace->prefetch = next_strategy(options, pace->computes);
-    if (options->whole)
-        restart(pace, SIZE_MAX, is_in_use(options->learns, pace->computes, pace->prefetch));
+    const uint32_t used = (uint32_t)pace->prefetch | (uint32_t)pace->computes << 8;
+    if (options->whole) /* timed if the call before used the same */
+        restart(pace, SIZE_MAX, atomic_exchange(&options->learns->used, used) == used);
     else /* the first part pays for what the caller has left in the caches */
         restart(pace, INLAY_LEARN_PART_BYTES, false);
 }
@@ -279,9 +273,9 @@ bool inlay_pace_look(struct inlay_pace *pace)
     return changes;
 }
 
-void inlay_pace_finish(struct inlay_pace *pace)
+void inlay_pace_end(struct inlay_pace *pace)
 {
-    if (pace->options->whole)
+    if (pace->options->learns != NULL && pace->options->whole)
         record_pace(pace);
 }
 

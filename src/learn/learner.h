@@ -102,9 +102,8 @@ struct inlay_pace {
     uint64_t begin;
 };
 
-/* What begins a part of a call that learns, and ends it. */
+/* Begins a part of a call that learns. */
 void inlay_pace_learn(struct inlay_pace *pace);
-void inlay_pace_finish(struct inlay_pace *pace);
 
 static inline void inlay_pace_begin(struct inlay_pace *pace, const struct inlay_options *options)
 {
@@ -142,11 +141,8 @@ static inline bool inlay_pace_wrote(struct inlay_pace *pace, size_t bytes)
     return inlay_pace_look(pace);
 }
 
-static inline void inlay_pace_end(struct inlay_pace *pace)
-{
-    if (pace->options->learns != NULL)
-        inlay_pace_finish(pace);
-}
+/* Ends a part of a call. */
+void inlay_pace_end(struct inlay_pace *pace);
 
 /* ---- Stores ----------------------------------------------------------------------------------------------------- */
 

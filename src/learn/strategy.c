@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "learn/strategy.h"
 
+/* Each with its text, `ahead`, `beside`, `near`, `lines` and `blocks`. */
 const struct inlay_strategy inlay_strategies[INLAY_STRATEGIES] = {
-    [INLAY_PREFETCH_AUTOMATIC] = {.text = "none"},
-    [INLAY_PREFETCH_NONE] = {.text = "none"},
-    [INLAY_PREFETCH_LINES] = {.text = "the first lines of 16 rows, to L1, before they are read", .lines = true},
-    [INLAY_PREFETCH_L1_BESIDE_2] = {.text = "to L1, a line of the row 2 rows later beside each line that is written",
-                                    .ahead = 2,
-                                    .beside = true,
-                                    .near = true},
-    [INLAY_PREFETCH_L2_BESIDE_2] = {.text = "to L2, a line of the row 2 rows later beside each line that is written",
-                                    .ahead = 2,
-                                    .beside = true},
-    [INLAY_PREFETCH_L2_BESIDE_8] = {.text = "to L2, a line of the row 8 rows later beside each line that is written",
-                                    .ahead = 8,
-                                    .beside = true},
-    [INLAY_PREFETCH_L2_ROWS_16] = {.text = "to L2, the row 16 rows later before each row", .ahead = INLAY_AHEAD_MOST},
-    [INLAY_PREFETCH_L2_BLOCKS] = {.text = "to L2, whole rows in blocks, before the block before is read",
-                                  .blocks = true},
+    [INLAY_PREFETCH_AUTOMATIC] = {"none", 0, false, false, false, false},
+    [INLAY_PREFETCH_NONE] = {"none", 0, false, false, false, false},
+    [INLAY_PREFETCH_LINES] = {"to L1, the first lines of 16 rows before they are read", 0, false, false, true, false},
+    [INLAY_PREFETCH_L1_BESIDE_2] = {"to L1, a line of row i + 2 beside each of row i", 2, true, true, false, false},
+    [INLAY_PREFETCH_L2_BESIDE_2] = {"to L2, a line of row i + 2 beside each of row i", 2, true, false, false, false},
+    [INLAY_PREFETCH_L2_BESIDE_8] = {"to L2, a line of row i + 8 beside each of row i", 8, true, false, false, false},
+    [INLAY_PREFETCH_L2_ROWS_16] = {"to L2, row i + 16 before row i", INLAY_AHEAD_MOST, false, false, false, false},
+    [INLAY_PREFETCH_L2_BLOCKS] = {"to L2, blocks of rows, each before the last is read", 0, false, false, false, true},
 };
 
 enum {
