@@ -2,7 +2,6 @@
 /* The reference of reference.h. It is written to be read beside the public headers, not to be fast. */
 #include "reference.h"
 
-#include "dispatch/kernels.h"
 
 #include <math.h>
 #include <string.h>
@@ -158,21 +157,35 @@ static float q6_k_at(const unsigned char *block, size_t i)
     return factor * (float)(low + 16 * high - 32);
 }
 
-/* The value of a column of a type whose rows are blocks of 256 columns, by the scalar kernel. */
-static float scalar_at(const inlay_table *table, const unsigned char *row, size_t column)
+static float q2_k_at(const unsigned char *block, size_t i)
 {
-    float values[256] = {0};
-    unsigned char *out = (unsigned char *)values;
-    const unsigned char *block = row + column / 256 * inlay_table_row_bytes(table->type, 256);
-    const struct inlay_embed_tile tile = {.type = table->type,
-                                          .out_type = INLAY_F32,
-                                          .rows = &block,
-                                          .out = &out,
-                                          .count = 1,
-                                          .columns = 256,
-                                          .scale = 1};
-    inlay_kernels_scalar.embed(&tile);
-    return values[column % 256];
+    const size_t h = i / 128, k = i / 32 % 4, l = i % 32;
+    const int q = block[16 + 32 * h + l] >> 2 * k & 3;
+    const float factor = f16_at(block + 80) * (float)(block[i / 16] & 15);
+    const float bias = f16_at(block + 82) * (float)(block[i / 16] >> 4);
+    const float product = factor * (float)q;
+    return product - bias;
+}
+
+static float iq4_xs_at(const unsigned char *block, size_t i)
+{
+    const size_t j = i / 32;
+    const int scale = u4_at(block + 4, j) | (block[2 + j / 4] >> j % 4 * 2 & 3) << 4;
+    const float factor = f16_at(block) * (float)(scale - 32);
+    return factor * iq4_nl[half_at(block + 8 + 16 * j, i % 32)];
+}
+
+/* Four columns have an index of nine bits in the grid, whose entries have three bits for each of them. */
+static float iq3_s_at(const unsigned char *block, size_t i)
+{
+    static const uint16_t grid[] = {
+#include "base/iq3_s.inc"
+    };
+    const size_t four = i / 4;
+    const int index = block[2 + four] + (block[66 + four / 8] >> four % 8 & 1) * 256;
+    const int magnitude = 2 * (grid[index] >> i % 4 * 3 & 7) + 1, sign = block[74 + i / 8] >> i % 8 & 1;
+    const float factor = f16_at(block) * (float)(2 * u4_at(block + 106, i / 32) + 1);
+    return factor * (float)(sign ? -magnitude : magnitude);
 }
 
 float reference_element(const inlay_table *whole, size_t row, size_t column)
@@ -239,9 +252,14 @@ float reference_element(const inlay_table *whole, size_t row, size_t column)
         return q45_k_at(at + column / 256 * 176, column % 256, true);
     case INLAY_Q6_K:
         return q6_k_at(at + column / 256 * 210, column % 256);
-    default: /* the definition alone, which golden values are for */
-        return scalar_at(table, at, column);
+    case INLAY_Q2_K:
+        return q2_k_at(at + column / 256 * 84, column % 256);
+    case INLAY_IQ4_XS:
+        return iq4_xs_at(at + column / 256 * 136, column % 256);
+    case INLAY_IQ3_S:
+        return iq3_s_at(at + column / 256 * 110, column % 256);
     }
+    return NAN;
 }
 
 /* Both round to nearest even. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE = 8192, DIM = 256 };
+enum { LINE = 32768, DIM = 256 };
 
 /* One file, line by line. */
 struct golden {
@@ -187,7 +187,7 @@ START_TEST(blocks_are_those_of_ggml)
 {
     enum { TYPES = 13 };
     struct golden golden = open_golden(TESTS_DATA "/ngram/ggml.txt", "inlay-ggml-golden 1");
-    static unsigned char row[DIM];
+    static unsigned char row[4 * DIM];
     size_t seen = 0;
     inlay_table table = {0};
     while (next_line(&golden)) {
