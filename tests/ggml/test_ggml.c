@@ -8,7 +8,7 @@
  *     test_ggml BACKEND.so reload [TIMES]   loads, computes, frees and unloads
  *     test_ggml BACKEND.so times [THREADS]  a table of times over the CPU backend's
  *     test_ggml BACKEND.so models           what a token of a prompt saves in some models
- *     test_ggml BACKEND.so cold [GIB]       rows of a mapped file that is not in memory, in the current folder
+ *     test_ggml BACKEND.so cold [MIB]       rows of a mapped file that is not in memory, in the current folder
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,7 +23,7 @@
 
 #include "graphs.h"
 
-static int passed, failed;
+static int passed, failed, skipped;
 static char logged[65536];
 static size_t logged_bytes;
 
@@ -424,6 +424,8 @@ static void test_reload(const char *path, int times)
             kilobytes = status_number("VmRSS:");
     }
     const long grown = status_number("VmRSS:") - kilobytes;
+    for (int wait = 0; wait < 1000 && status_number("Threads:") > 1; wait++)
+        usleep(1000); /* one that was joined may be counted for a moment */
     printf("loaded and unloaded %d times: %ld KiB more than after %d, %ld threads\n", times, grown, times / 10 + 1,
            status_number("Threads:"));
     check(computed == times, "%d of %d graphs were computed", computed, times);
@@ -609,16 +611,29 @@ static void *map_file(size_t bytes, int *file)
     return map;
 }
 
+/* Drops the pages of a file. Returns whether that can be done here. */
+static bool drop(void *map, size_t bytes, int file)
+{
+    unsigned char resident = 0;
+    madvise(map, bytes, MADV_DONTNEED);
+    posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+    return mincore(map, 1, &resident) == 0 && (resident & 1) == 0;
+}
+
 /* Prints the rows/s of both backends on a mapped table, each from pages that were dropped before each call. */
-static void test_cold(const char *path, size_t gibibytes)
+static void test_cold(const char *path, size_t mebibytes)
 {
     ggml_backend_reg_t registry = load(path);
     ggml_backend_t backends[2] = {start_cpu(), start(registry)};
-    const size_t bytes = gibibytes << 30;
+    const size_t bytes = mebibytes << 20;
     int file;
     void *map = map_file(bytes, &file);
     uint64_t random = 8;
-    for (int64_t count = 24; count <= 512; count += 512 - 24) {
+    if (!drop(map, bytes, file)) {
+        puts("skipped: cold rows: the pages of this file system cannot be dropped");
+        skipped++;
+    }
+    for (int64_t count = 24; count <= 512 && skipped == 0; count += 512 - 24) {
         const struct shape shape = {.type = GGML_TYPE_Q6_K,
                                     .dim = COLD_DIM,
                                     .rows = (int64_t)(bytes / ggml_row_size(GGML_TYPE_Q6_K, COLD_DIM)),
@@ -629,16 +644,15 @@ static void test_cold(const char *path, size_t gibibytes)
         double times[2] = {0, 0};
         for (int round = 0; round < 2 * COLD_ROUNDS; round++) {
             graph_fill_ids(&graph, &random);
-            madvise(map, bytes, MADV_DONTNEED);
-            posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+            drop(map, bytes, file);
             const double begin = now();
             ggml_backend_graph_compute(backends[round % 2], graph.graph);
             times[round % 2] += now() - begin;
         }
         const double rows = (double)count * COLD_ROUNDS * 1e6;
-        printf("%3d cold rows of %zu GiB: %.0f rows/s by the CPU backend, %.0f by this one, %.2f times as many\n",
-               (int)count, gibibytes, rows / times[0], rows / times[1], times[0] / times[1]);
-        check(times[1] < times[0], "reading ahead %d cold rows gains nothing", (int)count);
+        printf("%3d cold rows of %zu MiB: %.0f rows/s by the CPU backend, %.0f by this one, %.2f times as many\n",
+               (int)count, mebibytes, rows / times[0], rows / times[1], times[0] / times[1]);
+        check(1.5 * times[1] < times[0], "reading ahead %d cold rows gains too little", (int)count);
         graph_free(&graph);
     }
     munmap(map, bytes);
@@ -666,10 +680,10 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "models") == 0) {
         test_models(path);
     } else if (strcmp(what, "cold") == 0) {
-        test_cold(path, number > 0 ? (size_t)number : 4);
+        test_cold(path, number > 0 ? (size_t)number : 4096);
     } else {
         give_up("it is none of bits, rules, reload, times, models and cold");
     }
-    printf("%d passed, %d failed, 0 skipped\n", passed, failed);
+    printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
     return failed == 0 ? 0 : 1;
 }
