@@ -2,7 +2,6 @@
 /* The reference of reference.h. It is written to be read beside the public headers, not to be fast. */
 #include "reference.h"
 
-
 #include <math.h>
 #include <string.h>
 
