@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interface of ggml's backends, which it installs no header of: as versions 2 and 3 have it, for what a backend of
- * the CPU's memory fills. Used where the source of ggml, which has the header, is not at hand; Meson gives the number.
+ * The interface of ggml's backends of versions 2 and 3, as far as a backend in the CPU's memory fills it in. ggml does
+ * not install its header. This one stands in for it where ggml's source is not at hand. Meson gives the version.
  */
 #ifndef INLAY_GGML_INTERFACE_H
 #define INLAY_GGML_INTERFACE_H

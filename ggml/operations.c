@@ -40,7 +40,7 @@ bool inlay_ggml_operations_start(void)
         const char *name = ggml_type_name((enum ggml_type)type);
         const inlay_element_type element = name == NULL ? 0 : inlay_element_type_named(name);
         const size_t block = (size_t)ggml_blck_size((enum ggml_type)type);
-        /* Types without blocks that are no floats have the names of integers, which ggml does not turn into floats. */
+        /* ggml has a type I8 too, of integers that it never turns into floats. Types without blocks have to be floats. */
         const bool floats = block > 1 || type == GGML_TYPE_F32 || type == GGML_TYPE_F16 || type == GGML_TYPE_BF16;
         const bool same = element != 0 && inlay_table_row_bytes(element, block) == ggml_type_size((enum ggml_type)type);
         elements[type] = floats && same ? element : 0;
@@ -48,8 +48,8 @@ bool inlay_ggml_operations_start(void)
     return true;
 }
 
-/* Whether a SCALE was computed by itself. Then nodes of other backends lie between gathers and theirs in this program's
-   graphs, which taking them would cut in two places more: from then on they are left to ggml. */
+/* Whether a SCALE was computed by itself. This program's graphs then have nodes of other backends between a gather and
+   its SCALE, and taking the SCALE would cut a graph in two more places. From then on every SCALE is left to ggml. */
 static atomic_bool scales_apart;
 
 /* Returns where a tensor lies, which a view does not know before it is allocated. */
