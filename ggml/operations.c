@@ -40,7 +40,8 @@ bool inlay_ggml_operations_start(void)
         const char *name = ggml_type_name((enum ggml_type)type);
         const inlay_element_type element = name == NULL ? 0 : inlay_element_type_named(name);
         const size_t block = (size_t)ggml_blck_size((enum ggml_type)type);
-        /* ggml has a type I8 too, of integers that it never turns into floats. Types without blocks have to be floats. */
+        /* ggml has a type I8 too, of integers that it never turns into floats. Types without blocks have to be floats.
+         */
         const bool floats = block > 1 || type == GGML_TYPE_F32 || type == GGML_TYPE_F16 || type == GGML_TYPE_BF16;
         const bool same = element != 0 && inlay_table_row_bytes(element, block) == ggml_type_size((enum ggml_type)type);
         elements[type] = floats && same ? element : 0;
