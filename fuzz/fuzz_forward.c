@@ -61,7 +61,7 @@ static void break_arguments(struct call *call, struct source *source)
         ARGUMENT(spec.padding_id, 1),
         ARGUMENT(spec.substitute_id, MAX_TABLE_ROWS),
         ARGUMENT(spec.bad_id, 5),
-        ARGUMENT(spec.zero_rows, 2),
+        ARGUMENT(spec.zero_rows, 3),
         ARGUMENT(spec.position_mode, 2),
         ARGUMENT(spec.clamp_positions, 2),
         ARGUMENT(spec.segments_first, 1),

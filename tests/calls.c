@@ -266,7 +266,7 @@ static void draw_layer(struct call *call, struct source *source, size_t dim)
         spec->padding_id = (int64_t)choose(source, vocab + 2);
     if (spec->padding_id >= 0 && has_positions && half(source))
         spec->position_mode = INLAY_POSITION_MODE_PADDING_AWARE;
-    spec->zero_rows = (inlay_zero_rows)choose(source, 2);
+    spec->zero_rows = (inlay_zero_rows)choose(source, 3);
     if (half(source))
         spec->bad_id = (inlay_bad_id)choose(source, 5);
     if (spec->bad_id == INLAY_BAD_ID_SUBSTITUTE && vocab == 0)

@@ -327,7 +327,8 @@ static enum kind kind_of(const inlay_layer_spec *spec, int64_t id, size_t *row, 
         else
             id = zeros || id < 0 ? 0 : vocab - 1;
     }
-    zeros = zeros || (spec->padding_id >= 0 && id == spec->padding_id);
+    if (id == spec->padding_id && id >= 0 && spec->zero_rows != INLAY_ZERO_ROWS_OWN)
+        zeros = true;
     if (spec->token_weights != NULL && !zeros)
         *weight = f32_at(spec->token_weights, (size_t)id);
     if (spec->token_mapping != NULL)
@@ -337,7 +338,7 @@ static enum kind kind_of(const inlay_layer_spec *spec, int64_t id, size_t *row, 
         return OUTSIDE;
     *row = (size_t)in_table;
     if (zeros)
-        return spec->zero_rows == INLAY_ZERO_ROWS_POSITIONED ? ZEROS : BARE;
+        return spec->zero_rows == INLAY_ZERO_ROWS_BARE ? BARE : ZEROS;
     return ROW;
 }
 

@@ -52,7 +52,7 @@ START_TEST(fields_of_specs)
     EXPECT_SPEC(INLAY_ERROR_OPTION, stores, (inlay_stores)3);
     EXPECT_SPEC(INLAY_ERROR_OPTION, bad_id, (inlay_bad_id)5);
     EXPECT_SPEC(INLAY_ERROR_OPTION, bad_id, (inlay_bad_id)-1);
-    EXPECT_SPEC(INLAY_ERROR_OPTION, zero_rows, (inlay_zero_rows)2);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, zero_rows, (inlay_zero_rows)3);
     EXPECT_SPEC(INLAY_ERROR_OPTION, position_mode, (inlay_position_mode)2);
     EXPECT_SPEC(INLAY_ERROR_OPTION, position_mode, INLAY_POSITION_MODE_PADDING_AWARE); /* no positions, no padding */
     EXPECT_SPEC(INLAY_ERROR_OPTION, clamp_positions, 2);

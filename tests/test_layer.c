@@ -98,6 +98,30 @@ START_TEST(positions_of_frameworks)
 }
 END_TEST
 
+/* Padding that is not counted and keeps its row, and ids outside the table, whose rows stay zeros. */
+START_TEST(padding_keeps_its_row)
+{
+    const float rows[4] = {10, 20, 30, 40}, numbers[6] = {.5f, 1, 2, 3, 4, 5};
+    const int32_t ids[5] = {2, 1, 3, 99, 1};
+    const float expected[5] = {30 + 2, 20 + 1, 40 + 3, 0 + 4, 20 + 1};
+    inlay_table tokens = inlay_table_f32(rows, 4, 1), positions = inlay_table_f32(numbers, 6, 1);
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    inlay_batch batch = inlay_batch_i32(ids, 1, 5, 2);
+    inlay_layer *layer;
+    float out[5];
+    spec.positions = &positions;
+    spec.padding_id = 1;
+    spec.bad_id = INLAY_BAD_ID_ZERO;
+    spec.zero_rows = INLAY_ZERO_ROWS_OWN;
+    spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE;
+    ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
+    ck_assert_int_eq(inlay_forward(layer, &batch, out, 4, NULL, NULL), INLAY_OK);
+    EXPECT(memcmp(out, expected, sizeof out) == 0, "%g %g %g %g %g", (double)out[0], (double)out[1], (double)out[2],
+           (double)out[3], (double)out[4]);
+    inlay_layer_destroy(layer);
+}
+END_TEST
+
 /* Subnormal options are looked at in the host's environment: as bits, which raise nothing there. */
 START_TEST(subnormal_options_raise_nothing)
 {
@@ -139,6 +163,7 @@ int main(int argc, char **argv)
     tcase_set_timeout(promises, 600);
     tcase_add_test(promises, shards_add_up);
     tcase_add_test(promises, positions_of_frameworks);
+    tcase_add_test(promises, padding_keeps_its_row);
     tcase_add_test(promises, subnormal_options_raise_nothing);
     suite_add_tcase(suite, promises);
     return run_suite(argc, argv, suite);

@@ -36,10 +36,12 @@ typedef enum inlay_bad_id {
     INLAY_BAD_ID_SKIP = 4,       /**< their rows of the output are left unchanged */
 } inlay_bad_id;
 
-/** What becomes of tokens whose row is zeros: those of padding_id and of INLAY_BAD_ID_ZERO. */
+/** What becomes of tokens whose row is zeros: those of INLAY_BAD_ID_ZERO, and of padding_id but for _OWN. */
 typedef enum inlay_zero_rows {
     INLAY_ZERO_ROWS_BARE = 0,       /**< zeros in the output: no position, segment or norm is applied */
     INLAY_ZERO_ROWS_POSITIONED = 1, /**< they are treated like any other row, as PyTorch's padding_idx is */
+    INLAY_ZERO_ROWS_OWN = 2,        /**< likewise, and padding_id takes the row that the table has for it, as PyTorch's
+                                         padding_idx does at inference: only positions know of padding */
 } inlay_zero_rows;
 
 /** How tokens without an explicit position id get their position. */
@@ -178,7 +180,7 @@ typedef struct inlay_layer_spec {
                                     positions, at about 7 ns per entry for the first row of each run */
     float scale;               /**< factor of the token row, 0 included; inlay_sqrt_dim(dim) is the usual one */
     inlay_stores stores;       /**< how outputs are stored */
-    int64_t padding_id;        /**< the token whose row is zeros; negative: none */
+    int64_t padding_id;        /**< the token whose row is zeros, but for INLAY_ZERO_ROWS_OWN; negative: none */
     int64_t substitute_id;     /**< of INLAY_BAD_ID_SUBSTITUTE, in [0, vocab) */
     inlay_bad_id bad_id;       /**< the out-of-vocabulary policy */
     inlay_zero_rows zero_rows; /**< what becomes of rows of zeros */

@@ -63,6 +63,12 @@ def test_padding(table):
     expected = table[ids] + positions[[[0, 0, 2, 3], [2, 3, 0, 0]]]
     expected[ids == 1] = 0
     numpy.testing.assert_array_equal(aware, expected)
+    options = {"positions": positions, "padding_id": 1, "position_mode": "padding_aware"}
+    own = inlay.Layer(table, **options, zero_rows="own")(ids, start=2)
+    numpy.testing.assert_array_equal(own, table[ids] + positions[[[1, 1, 2, 3], [2, 3, 1, 1]]])
+    options = {"positions": positions, "padding_id": 1, "position_mode": "padding_aware"}
+    own = inlay.Layer(table, **options, zero_rows="own")(ids, start=2)
+    numpy.testing.assert_array_equal(own, table[ids] + positions[[[1, 1, 2, 3], [2, 3, 1, 1]]])
 
 
 def test_bad_ids(table):

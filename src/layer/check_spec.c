@@ -39,7 +39,7 @@ static bool learnt_known(const inlay_learnt *learnt)
 static bool values_known(const inlay_layer_spec *spec)
 {
     if (spec->stores > INLAY_STORES_STREAMED || spec->bad_id > INLAY_BAD_ID_SKIP ||
-        spec->zero_rows > INLAY_ZERO_ROWS_POSITIONED || spec->position_mode > INLAY_POSITION_MODE_PADDING_AWARE ||
+        spec->zero_rows > INLAY_ZERO_ROWS_OWN || spec->position_mode > INLAY_POSITION_MODE_PADDING_AWARE ||
         spec->clamp_positions > 1 || spec->segments_first > 1 || spec->norm > INLAY_NORM_L2 ||
         spec->pooling > INLAY_POOLING_MEAN || spec->learning > INLAY_LEARNING_OFF)
         return false;

@@ -46,14 +46,15 @@ enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t
             *id = work->spec->token_mapping == NULL ? tokens->first_row : 0;
             break;
         }
-    /* This includes ids that became padding_id above: its row is zeros. */
-    zeros = zeros || (work->spec->padding_id >= 0 && *id == (uint64_t)work->spec->padding_id);
+    /* This includes ids that became padding_id above. */
+    zeros = zeros || (work->spec->padding_id >= 0 && *id == (uint64_t)work->spec->padding_id &&
+                      work->spec->zero_rows != INLAY_ZERO_ROWS_OWN);
     const uint64_t index = mapped(work, *id) - tokens->first_row;
     /* A table without rows that is no shard can have zeros all the same. */
     if (index >= tokens->rows && (tokens->vocab > 0 || !zeros))
         return INLAY_OUTSIDE;
     if (zeros)
-        return work->spec->zero_rows == INLAY_ZERO_ROWS_POSITIONED ? INLAY_ZEROS : INLAY_BARE;
+        return work->spec->zero_rows == INLAY_ZERO_ROWS_BARE ? INLAY_BARE : INLAY_ZEROS;
     *row = (size_t)index;
     return INLAY_ROW;
 }
