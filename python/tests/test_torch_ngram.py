@@ -297,3 +297,23 @@ def test_static_embeddings_of_sentence_transformers():
     bag = torch.nn.EmbeddingBag(50, 12)
     ids, offsets = torch.randint(50, (15,)), torch.tensor([0, 6, 14])
     torch.testing.assert_close(inlay.torch.StaticEmbedding(bag.weight)(ids, offsets), bag(ids, offsets).detach())
+
+
+def test_gradients_are_an_error_and_not_left_out(tables, ids):
+    learning = [table.requires_grad_() for table in tables]
+    module = inlay.torch.NGramEmbedding(inlay.NGram.from_spec(spec()), learning)
+    rows = module(ids)
+    with torch.no_grad():
+        assert torch.equal(rows, module(ids)) and module(ids).grad_fn is None
+    with pytest.raises(NotImplementedError, match="computes no gradients.*requires_grad_"):
+        (rows * torch.ones(rows.shape, requires_grad=True)).sum().backward()
+    for table in learning:
+        table.requires_grad_(False)
+    assert module(ids).grad_fn is None
+
+
+def test_frozen_tables_are_no_error_in_training(tables, ids):
+    factor = torch.ones(1, requires_grad=True)
+    module = inlay.torch.NGramEmbedding(inlay.NGram.from_spec(spec()), tables)
+    (module(ids) * factor).sum().backward()
+    assert factor.grad is not None

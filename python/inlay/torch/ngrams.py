@@ -149,6 +149,21 @@ def _table(table: Any) -> inlay.Table:
     return inlay.Table(table.detach() if isinstance(table, Tensor) else table)
 
 
+class _NoGradient(torch.autograd.Function):
+    """Rows of tables that want gradients, which nothing computes: says so instead of leaving them out."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, *tables: Tensor) -> Tensor:
+        return rows.view_as(rows)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        raise NotImplementedError(
+            "an NGramEmbedding computes no gradients: call requires_grad_(False) on its tables, or train them by "
+            "torch.nn.functional.embedding() on the ids of inlay.NGram.ids()"
+        )
+
+
 class NGramEmbedding(nn.Module):
     """The rows that each token takes at hashes of its id and the ids before it, for inference.
 
@@ -178,6 +193,7 @@ class NGramEmbedding(nn.Module):
         given = tables if isinstance(tables, (list, tuple)) else [tables]
         self.ngram = ngram
         self.tables = [_table(table) for table in given]
+        self._learning = [table for table in given if isinstance(table, Tensor) and table.requires_grad]
         self.scale, self.combine = float(scale), choose("combine", combine, COMBINES)
         factors = {table.scale for table in self.tables}
         if len(factors) > 1:
@@ -292,6 +308,8 @@ class NGramEmbedding(nn.Module):
             rows = _call_outside(self, *arrays)
         else:
             rows = self.call(*arrays)
+        if self._learning and torch.is_grad_enabled() and not is_recorded():
+            rows = _NoGradient.apply(rows, *self._learning)
         return rows.to(device)
 
     def call(
