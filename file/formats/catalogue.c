@@ -215,7 +215,10 @@ static void merge_values(struct inlay_catalogue *catalogue)
 {
     inlay_file_value *values = catalogue->values;
     size_t count = catalogue->value_count, kept = 0;
-    if (count > 0)
+    bool sorted = true; /* those of one file are, and a long configuration takes longer to sort than to read */
+    for (size_t i = 1; i < count && sorted; i++)
+        sorted = compare_keys_and_files(&values[i - 1], &values[i]) <= 0;
+    if (!sorted)
         qsort(values, count, sizeof *values, compare_keys_and_files);
     for (size_t i = 0; i < count; i++)
         if (kept == 0 || compare_keys(&values[kept - 1], &values[i]) != 0) {
