@@ -68,7 +68,9 @@ files_interop() {
         return 0
     }
     say "comparing what Python makes of files with safetensors, gguf, PyTorch, wordllama and model2vec"
-    "$wheels" tests/interop/files_python.py
+    "$wheels" tests/interop/files_python.py || return
+    say "comparing the layer of every text configuration of transformers with its model"
+    "$wheels" tests/interop/families.py
 }
 
 # Compares n-gram and rotary embeddings by the Python package, whose wheel it builds.

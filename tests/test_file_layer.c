@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* What a tensor is in a layer. */
-enum role { TOKENS, POSITIONS, SEGMENTS, GAMMA, BETA, MAPPING, WEIGHTS, ROLES };
+enum role { TOKENS, POSITIONS, SEGMENTS, GAMMA, BETA, MAPPING, WEIGHTS, OTHER, ROLES };
 
 /* A tensor of a family: [rows, dim], or [rows] if dim is 0. */
 struct piece {
@@ -38,7 +38,9 @@ struct family {
     inlay_norm norm;
     float epsilon;
     bool pools, first_for_bad_ids;
-    const char *says; /* a line of the report */
+    bool positions_first, rows_alone;
+    const char *says;    /* a line of the report */
+    const char *follows; /* the steps of the model behind the layer, with their tensors; null: none */
 };
 
 enum { VOCAB = 50, DIM = 40, SEQUENCES = 3, LENGTH = 7, MOST_ROWS = 64, MOST_DIM = 512 };
@@ -105,10 +107,9 @@ static const struct family families[] = {
      .pieces = BERT_PIECES("electra.", "F32"), .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f},
     {"RoBERTa", "roberta", .config = "{\"model_type\": \"roberta\", \"layer_norm_eps\": 1e-5, \"pad_token_id\": 3}",
      .pieces = BERT_PIECES("roberta.", "F32"), .norm = INLAY_NORM_LAYER, .epsilon = 1e-5f, .pads = true, .padding = 3,
-     .start = 4, .says = "padding: id 3 (config.pad_token_id) is not counted, and its row is zeros\n"},
+     .start = 4, .says = "padding: id 3 (config.pad_token_id) is not counted\n"},
     {"XLM-R", "roberta", .config = "{\"model_type\": \"xlm-roberta\"}", .pieces = BERT_PIECES("roberta.", "F16"),
-     .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f, .pads = true, .padding = 1, .start = 2,
-     .says = "note: the row of padding in the file is not zeros"},
+     .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f, .pads = true, .padding = 1, .start = 2},
     {"MPNet", "mpnet", .config = "{\"model_type\": \"mpnet\", \"pad_token_id\": 7}",
      .pieces = {[TOKENS] = ROWS_OF("embeddings.word_embeddings.weight", "F32"),
                 [POSITIONS] = {"embeddings.position_embeddings.weight", "F32", 16, DIM},
@@ -155,6 +156,44 @@ static const struct family families[] = {
                 [GAMMA] = {"model.encoder.layernorm_embedding.weight", "F32", DIM, 0},
                 [BETA] = {"model.encoder.layernorm_embedding.bias", "F32", DIM, 0}},
      .scale = 6.3245554f, .start = 2, .norm = INLAY_NORM_LAYER, .epsilon = 1e-5f},
+    {"BART's decoder", "bart", .config = "{\"model_type\": \"bart\"}", .part = "decoder",
+     .pieces = {[TOKENS] = ROWS_OF("model.shared.weight", "F32"),
+                [POSITIONS] = {"model.decoder.embed_positions.weight", "F32", 18, DIM},
+                [GAMMA] = {"model.decoder.layernorm_embedding.weight", "F32", DIM, 0},
+                [BETA] = {"model.decoder.layernorm_embedding.bias", "F32", DIM, 0},
+                [OTHER] = {"model.encoder.embed_positions.weight", "F32", 18, DIM}},
+     .start = 2, .norm = INLAY_NORM_LAYER, .epsilon = 1e-5f, .says = "model: bart, decoder (config.json)\n"},
+    {"ALBERT", "electra", .config = "{\"model_type\": \"albert\", \"embedding_size\": 40, \"hidden_size\": 64}",
+     .pieces = {[TOKENS] = ROWS_OF("albert.embeddings.word_embeddings.weight", "F32"),
+                [POSITIONS] = {"albert.embeddings.position_embeddings.weight", "F32", 16, DIM},
+                [SEGMENTS] = {"albert.embeddings.token_type_embeddings.weight", "F32", 2, DIM},
+                [GAMMA] = {"albert.embeddings.LayerNorm.weight", "F32", DIM, 0},
+                [BETA] = {"albert.embeddings.LayerNorm.bias", "F32", DIM, 0},
+                [OTHER] = {"albert.encoder.embedding_hidden_mapping_in.weight", "F32", 60, DIM}},
+     .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f,
+     .follows = "projection albert.encoder.embedding_hidden_mapping_in.weight;"},
+    {"OPT with a projection", "opt", .config = "{\"model_type\": \"opt\", \"hidden_size\": 60}",
+     .pieces = {[TOKENS] = ROWS_OF("decoder.embed_tokens.weight", "F32"),
+                [POSITIONS] = {"decoder.embed_positions.weight", "F32", 18, 60},
+                [OTHER] = {"decoder.project_in.weight", "F32", 60, DIM}},
+     .rows_alone = true, .says = "follows: projection, decoder.project_in.weight\n",
+     .follows = "projection decoder.project_in.weight;positions decoder.embed_positions.weight;"},
+    {"DeBERTa without positions", "deberta", .config = "{\"model_type\": \"deberta-v2\", \"layer_norm_eps\": 1e-7}",
+     .pieces = {[TOKENS] = ROWS_OF("deberta.embeddings.word_embeddings.weight", "F32"),
+                [GAMMA] = {"deberta.embeddings.LayerNorm.weight", "F32", DIM, 0},
+                [BETA] = {"deberta.embeddings.LayerNorm.bias", "F32", DIM, 0}},
+     .norm = INLAY_NORM_LAYER, .epsilon = 1e-7f},
+    {"DeBERTa", "deberta", .config = "{\"model_type\": \"deberta\", \"layer_norm_eps\": 1e-7}",
+     .pieces = BERT_PIECES("deberta.", "F32"), .norm = INLAY_NORM_LAYER, .epsilon = 1e-7f, .positions_first = true},
+    {"a norm without weights", "nanochat", .config = "{\"model_type\": \"nanochat\", \"rms_norm_eps\": 1e-5}",
+     .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F32")}, .norm = INLAY_NORM_RMS, .epsilon = 1e-5f},
+    {"an unknown model with rotary positions", "table",
+     .config = "{\"model_type\": \"owl\", \"rope_theta\": 1e4, \"max_position_embeddings\": 64, "
+               "\"embedding_multiplier\": 1, \"scale_embedding\": false, \"tie_word_embeddings\": true}",
+     .pieces = {[TOKENS] = ROWS_OF("transformer.wte.weight", "F32"),
+                [OTHER] = {"transformer.h.0.embedding_norm.weight", "F32", DIM, 0}},
+     .says = "assumed: the table alone, since positions are those of config.rope_theta and nothing else is known\n",
+     .follows = "unknown ;"},
     {"Marian", "marian", .config = "{\"model_type\": \"marian\", \"d_model\": 40, \"scale_embedding\": true}",
      .pieces = {[TOKENS] = ROWS_OF("model.shared.weight", "F32")}, .recipe = INLAY_RECIPE_HF_MARIAN,
      .scale = 6.3245554f, .says = "scale: 6.3245554 (config.scale_embedding)\n"},
@@ -163,7 +202,7 @@ static const struct family families[] = {
                 [POSITIONS] = {"model.encoder.embed_positions.weight", "F32", 16, DIM}}},
     {"M2M100", "m2m_100", .config = "{\"model_type\": \"m2m_100\", \"d_model\": 40}",
      .pieces = {[TOKENS] = ROWS_OF("model.shared.weight", "F32")}, .recipe = INLAY_RECIPE_FAIRSEQ, .scale = 6.3245554f,
-     .pads = true, .padding = 1, .start = 2, .bare = true, .says = "scale: 6.3245554\n"},
+     .pads = true, .padding = 1, .start = 2, .bare = true, .says = "note: the row of padding in the file is not zeros"},
     {"NLLB without scale", "m2m_100",
      .config = "{\"model_type\": \"nllb-moe\", \"scale_embedding\": false, \"pad_token_id\": 2}",
      .pieces = {[TOKENS] = ROWS_OF("model.shared.weight", "F32")}, .recipe = INLAY_RECIPE_FAIRSEQ, .pads = true,
@@ -179,10 +218,10 @@ static const struct family families[] = {
      .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F8_E4M3")}, .table_scale = .5f, .scale = 3.1622777f},
     {"Qwen2 in GGUF", "llama", .values = GGUF("qwen2"),
      .pieces = {[TOKENS] = {"token_embd.weight", "Q8_0", VOCAB, 64}}},
-    {"Qwen4Exp", "llama",
+    {"Qwen4Exp", "deepseek_v4",
      .config =
          "{\"model_type\": \"qwen4_exp\", \"text_config\": {\"model_type\": \"qwen4_exp_text\", \"hidden_size\": 40}}",
-     .pieces = {[TOKENS] = ROWS_OF("model.language_model.embed_tokens.weight", "BF16")}},
+     .pieces = {[TOKENS] = ROWS_OF("model.language_model.embed_tokens.weight", "BF16")}, .follows = "streams ;"},
     {"a text model in an unknown one", "llama",
      .config = "{\"model_type\": \"owl\", \"hidden_size\": 3, \"text_config\": {\"model_type\": \"mistral\", "
                "\"hidden_size\": 40}}",
@@ -334,9 +373,9 @@ static struct hand make_by_hand(const struct family *family, inlay_element_type 
                                           inlay_table_row_bytes(type, pieces[role].dim));
         }
     inlay_layer_spec spec = inlay_layer_spec_default(&tables[TOKENS]);
-    spec.positions = pieces[POSITIONS].name != NULL ? &tables[POSITIONS] : NULL;
+    spec.positions = pieces[POSITIONS].name != NULL && !family->rows_alone ? &tables[POSITIONS] : NULL;
     spec.segments = pieces[SEGMENTS].name != NULL ? &tables[SEGMENTS] : NULL;
-    spec.segments_first = spec.segments != NULL;
+    spec.segments_first = spec.segments != NULL && !family->positions_first;
     if (family->recipe != 0) {
         inlay_sinusoid_spec recipe = inlay_sinusoid_spec_recipe(family->recipe, pieces[TOKENS].dim);
         hand.sinusoid = make_sinusoid_of(&recipe);
@@ -346,7 +385,7 @@ static struct hand make_by_hand(const struct family *family, inlay_element_type 
     if (family->pads) {
         spec.padding_id = family->padding;
         spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE;
-        spec.zero_rows = family->bare ? INLAY_ZERO_ROWS_BARE : INLAY_ZERO_ROWS_POSITIONED;
+        spec.zero_rows = family->bare ? INLAY_ZERO_ROWS_BARE : INLAY_ZERO_ROWS_OWN;
     }
     spec.norm = family->norm;
     spec.epsilon = family->epsilon;
@@ -433,6 +472,13 @@ START_TEST(layers_of_families)
         EXPECT(report[strlen(report) - 1] == '\n', "%s: the report does not end", family->label);
         EXPECT(inlay_file_layer_start(layer) == family->start, "%s: start %lld", family->label,
                (long long)inlay_file_layer_start(layer));
+        char follows[256] = "";
+        const char *what, *tensor;
+        for (size_t i = 0; (what = inlay_file_layer_follows(layer, i, &tensor)) != NULL; i++)
+            snprintf(follows + strlen(follows), sizeof follows - strlen(follows), "%s %s;", what,
+                     tensor != NULL ? tensor : "");
+        EXPECT(strcmp(follows, family->follows != NULL ? family->follows : "") == 0, "%s: followed by %s",
+               family->label, follows);
         compare(family, layer, out_types[t]);
         inlay_file_layer_destroy(layer);
     }

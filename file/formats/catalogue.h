@@ -19,6 +19,12 @@ struct inlay_source {
 /** The most that a model may have: without a limit, a header of many empty ones would take many times its bytes. */
 enum { INLAY_MOST_TENSORS = 1 << 20, INLAY_MOST_VALUES = 1 << 18 };
 
+/** A key whose value is none that settings have: an object, or an array of arrays or of different kinds. */
+struct inlay_odd_key {
+    const struct inlay_odd_key *next;
+    const char *key;
+};
+
 /** Tensors and values. All zero: empty. */
 struct inlay_catalogue {
     inlay_file_tensor *tensors; /**< [tensor_count], in the order of files and data */
@@ -26,7 +32,8 @@ struct inlay_catalogue {
     const inlay_file_tensor **by_name; /**< [tensor_count] in the order of names, from inlay_catalogue_finish() on */
     inlay_file_value *values;          /**< [value_count], in the order of keys likewise */
     size_t value_count, value_room;
-    inlay_file_opened *opened; /**< [opened_count], the files that were read */
+    const struct inlay_odd_key *odd_keys; /**< of config.json, in no order */
+    inlay_file_opened *opened;            /**< [opened_count], the files that were read */
     size_t opened_count, opened_room;
     size_t file_tensors, file_values; /**< where those of the file begin that was parsed last */
     uint32_t files;                   /**< begun so far */

@@ -9,6 +9,13 @@
 #include "models/models.h"
 #include "models/report.h"
 
+/** What a model does behind the layer: a step of its family, and the name of its tensor in the file or null. */
+struct inlay_following {
+    const char *what, *tensor;
+};
+
+enum { INLAY_MOST_FOLLOWING = 12 };
+
 struct inlay_file_layer {
     inlay_layer *layer;
     inlay_layer_spec spec;
@@ -17,6 +24,8 @@ struct inlay_file_layer {
     inlay_file_table tokens, positions, segments;
     float *gamma, *beta, *weights; /**< converted ones; null: they are in the file */
     int64_t start;
+    struct inlay_following following[INLAY_MOST_FOLLOWING];
+    size_t following_count;
     struct inlay_report report;
 };
 
@@ -25,6 +34,7 @@ struct inlay_layer_builder {
     inlay_file *file;
     struct inlay_found_model found;
     const char *tokens_name; /**< of the tensor with the token table, from inlay_build_tokens() on */
+    bool is_cut;             /**< the layer ends before positions, segments and norm */
     inlay_file_layer *layer;
     inlay_file_error *error;
 };

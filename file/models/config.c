@@ -2,7 +2,8 @@
 /*
  * The reader of config.json. A model's settings are numbers, strings and truth values under names; objects become
  * prefixes with dots. What no setting of an input layer is made of is left out: null, arrays of arrays or objects or of
- * different kinds, and values whose names are longer than MOST_KEY.
+ * different kinds, and values whose names are longer than MOST_KEY. Keys of objects and of such arrays are noted, so
+ * that a setting of the wrong type is no setting that is absent.
  */
 #include "formats/formats.h"
 #include "formats/json.h"
@@ -95,6 +96,16 @@ static inlay_file_value_kind survey(struct inlay_json json, size_t *count)
                                : 0;
 }
 
+/* Notes a key whose value is left out. */
+static void note_odd(struct parser *parser, const char *key)
+{
+    struct inlay_odd_key *odd = memory(parser, sizeof *odd);
+    if (odd == NULL)
+        return;
+    *odd = (struct inlay_odd_key){parser->catalogue->odd_keys, key};
+    parser->catalogue->odd_keys = odd;
+}
+
 /* Reads an array whose elements are all of a kind, and skips others. */
 static void parse_array(struct parser *parser, inlay_file_value *value)
 {
@@ -176,6 +187,7 @@ static void parse_member(struct parser *parser, struct inlay_text key)
     if (joined.bytes == NULL)
         return;
     if (first == '{') {
+        note_odd(parser, joined.bytes);
         if (inlay_json_open(json, '{')) {
             char *dotted = memory(parser, joined.size + 1);
             if (dotted == NULL)
@@ -188,6 +200,8 @@ static void parse_member(struct parser *parser, struct inlay_text key)
     }
     inlay_file_value value = {.key = joined.bytes};
     parse_plain(parser, first, &value);
+    if (value.kind == 0 && first == '[')
+        note_odd(parser, joined.bytes);
     if (value.kind == 0 || parser->no_memory)
         return;
     inlay_file_value *place = inlay_catalogue_add_value(parser->catalogue);

@@ -8,12 +8,53 @@
 
 #include <stdlib.h>
 
+/* Adds a step that follows the layer. `name` is null, or that of a tensor, which the step is left out without. */
+static void add_following(struct inlay_layer_builder *builder, const char *what, const char *name)
+{
+    inlay_file_layer *layer = builder->layer;
+    char full[INLAY_MODEL_NAME_ROOM];
+    const inlay_file_tensor *tensor = name != NULL ? inlay_model_tensor(&builder->found, name, full) : NULL;
+    if ((name != NULL && tensor == NULL) || layer->following_count == INLAY_MOST_FOLLOWING)
+        return;
+    const char *tensor_name = tensor != NULL ? tensor->name : NULL;
+    layer->following[layer->following_count++] = (struct inlay_following){what, tensor_name};
+    inlay_report_line(&layer->report, "follows: %s%s%s", what, tensor != NULL ? ", " : "",
+                      tensor != NULL ? tensor_name : "");
+}
+
+/* Adds what the model does behind the layer. */
+static inlay_file_status add_all_following(struct inlay_layer_builder *builder)
+{
+    const struct inlay_model *model = builder->found.model;
+    const struct inlay_model_names *names = builder->found.names;
+    for (const struct inlay_model_step *step = model->follows; step != NULL && step->what != NULL; step++) {
+        const size_t before = builder->layer->following_count;
+        add_following(builder, step->what, step->tensor);
+        builder->is_cut = builder->is_cut || (step->inside && builder->layer->following_count > before);
+    }
+    if (builder->is_cut) {
+        if (names->segments != NULL)
+            add_following(builder, "segments", names->segments);
+        if (names->positions != NULL || model->recipe != 0)
+            add_following(builder, "positions", model->recipe != 0 ? NULL : names->positions);
+        if (model->norm != INLAY_NORM_NONE)
+            add_following(builder, "norm", names->gamma);
+    }
+    if (builder->found.assumed_by != NULL) {
+        inlay_report_line(&builder->layer->report,
+                          "assumed: the table alone, since positions are those of %s and nothing else is known",
+                          builder->found.assumed_by);
+        add_following(builder, "unknown", NULL);
+    }
+    return INLAY_FILE_OK;
+}
+
 /* Says if the row of padding, which the layer takes as zeros, is none. */
 static inlay_file_status look_at_padding(struct inlay_layer_builder *builder)
 {
     inlay_file_layer *layer = builder->layer;
     const size_t dim = layer->tokens.view.dim;
-    if (layer->spec.padding_id < 0)
+    if (layer->spec.padding_id < 0 || layer->spec.zero_rows == INLAY_ZERO_ROWS_OWN)
         return INLAY_FILE_OK;
     float *row = dim <= SIZE_MAX / sizeof *row ? malloc(dim * sizeof *row) : NULL;
     if (row == NULL)
@@ -47,14 +88,22 @@ static inlay_file_status finish(struct inlay_layer_builder *builder)
 
 static inlay_file_status build(struct inlay_layer_builder *builder, const inlay_file_layer_options *options)
 {
-    static inlay_file_status (*const steps[])(struct inlay_layer_builder *) = {
-        inlay_build_tokens, inlay_build_segments, inlay_build_positions, inlay_build_norm,
-        inlay_build_scale,  inlay_build_pooling,  look_at_padding};
+    static const struct {
+        inlay_file_status (*build)(struct inlay_layer_builder *builder);
+        bool may_follow; /* left out where the layer ends before it */
+    } steps[] = {
+        {inlay_build_tokens, false},   {add_all_following, false}, {inlay_build_segments, true},
+        {inlay_build_positions, true}, {inlay_build_norm, true},   {inlay_build_scale, false},
+        {inlay_build_pooling, false},  {look_at_padding, false},
+    };
     const struct inlay_model *model = builder->found.model;
-    inlay_report_line(&builder->layer->report, "model: %s%s%s (%s)", model->name, model->part != NULL ? ", " : "",
-                      model->part != NULL ? model->part : "", builder->found.told_by);
+    const char *part = builder->found.part;
+    inlay_report_line(&builder->layer->report, "model: %s%s%s (%s)", model->name, part != NULL ? ", " : "",
+                      part != NULL ? part : "", builder->found.told_by);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        inlay_file_status status = steps[i](builder);
+        if (steps[i].may_follow && builder->is_cut)
+            continue;
+        inlay_file_status status = steps[i].build(builder);
         if (status != INLAY_FILE_OK)
             return status;
     }
@@ -132,6 +181,14 @@ const inlay_layer_spec *inlay_file_layer_spec(const inlay_file_layer *layer)
 int64_t inlay_file_layer_start(const inlay_file_layer *layer)
 {
     return layer->start;
+}
+
+const char *inlay_file_layer_follows(const inlay_file_layer *layer, size_t index, const char **tensor)
+{
+    const bool is_there = index < layer->following_count;
+    if (tensor != NULL)
+        *tensor = is_there ? layer->following[index].tensor : NULL;
+    return is_there ? layer->following[index].what : NULL;
 }
 
 const char *inlay_file_layer_report(const inlay_file_layer *layer)

@@ -9,7 +9,15 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Where files of language models have the token table of models whose attention knows of positions. */
+#define TABLE_NAMES                                                                                                    \
+    NAMES({.tokens = "embed_tokens.weight"}, {.tokens = "embed.weight"}, {.tokens = "embed_in.weight"},                \
+          {.tokens = "wte.weight"}, {.tokens = "word_embeddings.weight"}, {.tokens = "tok_embeddings.weight"},         \
+          {.tokens = "embeddings.weight"}, {.tokens = "embedding.weight"}, {.tokens = "word_embedding.weight"},        \
+          {.tokens = "embeddings.word_embeddings.weight"}, {GGUF_TOKENS})
+
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define STEPS(...) ((const struct inlay_model_step[]){__VA_ARGS__, {0}})
 #define NAMES(...) ((const struct inlay_model_names[]){__VA_ARGS__, {0}})
 
 /* Of GGUF files. */
@@ -26,40 +34,259 @@
 
 /* Where the language model is in files of language models, and of models that see and hear too. */
 #define LANGUAGE_PREFIXES                                                                                              \
-    LIST("model.", "", "model.language_model.", "language_model.model.", "language_model.", "gpt_neox.")
+    LIST("model.", "", "model.language_model.", "language_model.model.", "language_model.", "gpt_neox.",               \
+         "transformer.", "backbone.", "model.decoder.", "gpt_neox_japanese.", "rwkv.", "ultrabert.", "esmc.")
+
+/* Of BART and of ProphetNet, where tokens are and in which half of the model the rest is. */
+#define BART_NAMES(table, side)                                                                                        \
+    {                                                                                                                  \
+        .tokens = table ".weight", .positions = side ".embed_positions.weight",                                        \
+        .gamma = side ".layernorm_embedding.weight", .beta = side ".layernorm_embedding.bias",                         \
+    }
+#define PROPHET_NAMES(side)                                                                                            \
+    .positions = side ".position_embeddings.weight", .gamma = side ".embeddings_layer_norm.weight",                    \
+    .beta = side ".embeddings_layer_norm.bias"
 
 static const struct inlay_model models[] = {
     {
         .name = "bert",
-        .types = LIST("bert"),
+        .types = LIST("bert", "splinter", "squeezebert", "visual_bert", "align_text_model", "chinese_clip_text_model",
+                      "bros", "ernie", "dpr", "layoutlm", "layoutlmv3", "markuplm"),
         .architectures = LIST("bert"),
-        .prefixes = LIST("bert.", ""),
+        .prefixes = LIST("bert.", "", "splinter.", "transformer.", "visual_bert.", "bros.", "ernie.",
+                         "question_encoder.bert_model.", "ctx_encoder.bert_model.",
+                         "span_predictor.encoder.bert_model.", "layoutlm.", "layoutlmv3.", "markuplm."),
         .names = NAMES({BERT_TOKENS, BERT_SEGMENTS, BERT_NORM}, {BERT_TOKENS, BERT_SEGMENTS, BERT_OLD_NORM},
                        {GGUF_TOKENS, GGUF_POSITIONS, .segments = "?token_types.weight", GGUF_NORM}),
         .dim = {"hidden_size", "embedding_length", 0},
         .norm = INLAY_NORM_LAYER,
         .epsilon = {"layer_norm_eps", "attention.layer_norm_epsilon", 1e-12},
+        .follows = STEPS(
+            {.what = "task types", .tensor = "embeddings.task_type_embeddings.weight", .inside = true},
+            {.what = "layout", .tensor = "embeddings.x_position_embeddings.weight", .inside = true},
+            {.what = "xpaths", .tensor = "embeddings.xpath_embeddings.xpath_unitseq2_inner.weight", .inside = true}),
+    },
+    {
+        .name = "big_bird",
+        .needs_config = true,
+        .types = LIST("big_bird"),
+        .prefixes = LIST("bert.", ""),
+        .names = NAMES({BERT_TOKENS, BERT_SEGMENTS, BERT_NORM}),
+        .dim = {"hidden_size", NULL, 0},
+        .norm = INLAY_NORM_LAYER,
+        .epsilon = {"layer_norm_eps", NULL, 1e-12},
+        .scale = INLAY_MODEL_SCALE_FLAG,
+        .scale_key = {"rescale_embeddings", NULL, 0},
+    },
+    {
+        .name = "bert-generation",
+        .needs_config = true,
+        .types = LIST("bert-generation"),
+        .prefixes = LIST("bert.", ""),
+        .names = NAMES({BERT_TOKENS, BERT_NORM}),
+        .dim = {"hidden_size", NULL, 0},
+        .norm = INLAY_NORM_LAYER,
+        .epsilon = {"layer_norm_eps", NULL, 1e-12},
+    },
+    {
+        .name = "roc_bert",
+        .needs_config = true,
+        .types = LIST("roc_bert"),
+        .prefixes = LIST("roc_bert.", ""),
+        .names = NAMES({BERT_TOKENS, BERT_SEGMENTS, BERT_NORM}),
+        .dim = {"hidden_size", NULL, 0},
+        .norm = INLAY_NORM_LAYER,
+        .epsilon = {"layer_norm_eps", NULL, 1e-12},
+        .follows = STEPS({.what = "shapes", .tensor = "embeddings.shape_embed.weight", .inside = true},
+                         {.what = "pronunciations", .tensor = "embeddings.pronunciation_embed.weight"}),
+    },
+    {
+        .name = "whisper",
+        .needs_config = true,
+        .types = LIST("whisper"),
+        .prefixes = LIST("model.", ""),
+        .names = NAMES({.tokens = "decoder.embed_tokens.weight", .positions = "decoder.embed_positions.weight"}),
+        .has_decoder = true,
+        .dim = {"d_model", NULL, 0},
+    },
+    {
+        .name = "inkling2",
+        .needs_config = true,
+        .types = LIST("inkling2_text"),
+        .prefixes = LIST("model.llm.", ""),
+        .names = NAMES({.tokens = "embed.weight", .gamma = "embed_norm.weight"}),
+        .dim = {"hidden_size", NULL, 0},
+        .norm = INLAY_NORM_RMS,
+        .epsilon = {"rms_norm_eps", NULL, 1e-6},
+    },
+    {
+        .name = "megatron-bert",
+        .needs_config = true,
+        .types = LIST("megatron-bert"),
+        .prefixes = LIST("bert.", ""),
+        .names = NAMES({BERT_TOKENS, BERT_SEGMENTS}),
+        .dim = {"hidden_size", NULL, 0},
+    },
+    {
+        .name = "fnet",
+        .needs_config = true,
+        .types = LIST("fnet"),
+        .prefixes = LIST("fnet.", ""),
+        .names = NAMES({BERT_TOKENS, BERT_SEGMENTS, BERT_NORM}),
+        .dim = {"hidden_size", NULL, 0},
+        .norm = INLAY_NORM_LAYER,
+        .epsilon = {"layer_norm_eps", NULL, 1e-12},
+        .follows = STEPS({.what = "projection", .tensor = "embeddings.projection.weight"}),
+    },
+    {
+        .name = "lxmert",
+        .needs_config = true,
+        .types = LIST("lxmert"),
+        .prefixes = LIST("lxmert.", ""),
+        .names = NAMES({BERT_TOKENS, BERT_SEGMENTS, BERT_NORM}),
+        .dim = {"hidden_size", NULL, 0},
+        .norm = INLAY_NORM_LAYER,
+        .epsilon = {NULL, NULL, 1e-12},
+        .positions_first = true,
+    },
+    {
+        .name = "nystromformer",
+        .needs_config = true,
+        .types = LIST("nystromformer", "yoso", "mra"),
+        .prefixes = LIST("nystromformer.", "yoso.", "mra.", ""),
+        .names = NAMES({BERT_TOKENS, BERT_SEGMENTS, BERT_NORM}),
+        .dim = {"hidden_size", NULL, 0},
+        .numbering = INLAY_MODEL_FROM_TWO,
+        .norm = INLAY_NORM_LAYER,
+        .epsilon = {"layer_norm_eps", NULL, 1e-12},
+    },
+    {
+        .name = "mobilebert",
+        .needs_config = true,
+        .types = LIST("mobilebert"),
+        .prefixes = LIST("mobilebert.", ""),
+        .names = NAMES({.tokens = "embeddings.word_embeddings.weight"}),
+        .dim = {"embedding_size", NULL, 0},
+        .follows = STEPS({.what = "trigrams", .tensor = NULL},
+                         {.what = "projection", .tensor = "?embeddings.embedding_transformation.weight"},
+                         {.what = "positions", .tensor = "embeddings.position_embeddings.weight"},
+                         {.what = "segments", .tensor = "embeddings.token_type_embeddings.weight"},
+                         {.what = "norm", .tensor = "embeddings.LayerNorm.weight"}),
+    },
+    {
+        .name = "roformer",
+        .needs_config = true,
+        .types = LIST("roformer", "nomic_bert", "gte", "jina_embeddings_v3"),
+        .prefixes = LIST("roformer.", "nomic_bert.", "model.", "", "roberta.", "gte.", "jina_embeddings_v3.", "new."),
+        .names = NAMES({.tokens = "embeddings.word_embeddings.weight",
+                        .segments = "?embeddings.token_type_embeddings.weight",
+                        BERT_NORM},
+                       {.tokens = "embeddings.word_embeddings.weight",
+                        .segments = "?embeddings.token_type_embeddings.weight",
+                        .gamma = "emb_ln.weight",
+                        .beta = "emb_ln.bias"}),
+        .norm = INLAY_NORM_LAYER,
+        .epsilon = {"layer_norm_eps", NULL, 1e-12},
+        .follows = STEPS({.what = "projection", .tensor = "embeddings_project.weight"}),
+    },
+    {
+        .name = "funnel",
+        .needs_config = true,
+        .types = LIST("funnel"),
+        .prefixes = LIST("funnel.", ""),
+        .names = NAMES({.tokens = "embeddings.word_embeddings.weight",
+                        .gamma = "embeddings.layer_norm.weight",
+                        .beta = "embeddings.layer_norm.bias"}),
+        .dim = {"d_model", NULL, 0},
+        .norm = INLAY_NORM_LAYER,
+        .epsilon = {"layer_norm_eps", NULL, 1e-9},
+    },
+    {
+        .name = "deberta",
+        .needs_config = true,
+        .types = LIST("deberta", "deberta-v2"),
+        .prefixes = LIST("deberta.", ""),
+        .names = NAMES({.tokens = "embeddings.word_embeddings.weight",
+                        .positions = "?embeddings.position_embeddings.weight",
+                        .segments = "?embeddings.token_type_embeddings.weight",
+                        BERT_NORM}),
+        .norm = INLAY_NORM_LAYER,
+        .epsilon = {"layer_norm_eps", NULL, 1e-7},
+        .positions_first = true,
+        .follows = STEPS({.what = "projection", .tensor = "embeddings.embed_proj.weight", .inside = true}),
+    },
+    {
+        .name = "xlm",
+        .needs_config = true,
+        .types = LIST("xlm", "flaubert"),
+        .prefixes = LIST("transformer.", ""),
+        .names = NAMES({.tokens = "embeddings.weight",
+                        .positions = "position_embeddings.weight",
+                        .gamma = "layer_norm_emb.weight",
+                        .beta = "layer_norm_emb.bias"}),
+        .dim = {"emb_dim", NULL, 0},
+        .norm = INLAY_NORM_LAYER,
+        .epsilon = {"layer_norm_eps", NULL, 1e-12},
     },
     {
         .name = "electra",
-        .types = LIST("electra"),
-        .prefixes = LIST("electra.", ""),
+        .types = LIST("electra", "convbert", "albert"),
+        .prefixes = LIST("electra.", "convbert.", "albert.", ""),
         .names = NAMES({BERT_TOKENS, BERT_SEGMENTS, BERT_NORM}),
         .dim = {"embedding_size", NULL, 0},
         .norm = INLAY_NORM_LAYER,
         .epsilon = {"layer_norm_eps", NULL, 1e-12},
+        .follows = STEPS({.what = "projection", .tensor = "embeddings_project.weight"},
+                         {.what = "projection", .tensor = "encoder.embedding_hidden_mapping_in.weight"}),
+    },
+    {
+        .name = "rembert",
+        .needs_config = true,
+        .types = LIST("rembert"),
+        .prefixes = LIST("rembert.", ""),
+        .names = NAMES({BERT_TOKENS, BERT_SEGMENTS, BERT_NORM}),
+        .dim = {"input_embedding_size", NULL, 0},
+        .norm = INLAY_NORM_LAYER,
+        .epsilon = {"layer_norm_eps", NULL, 1e-12},
+        .follows = STEPS({.what = "projection", .tensor = "encoder.embedding_hidden_mapping_in.weight"}),
     },
     {
         .name = "roberta",
-        .types = LIST("roberta", "xlm-roberta", "camembert", "data2vec-text"),
-        .prefixes = LIST("roberta.", "data2vec_text.", ""),
+        .types = LIST("roberta", "xlm-roberta", "camembert", "data2vec-text", "xmod", "ibert", "roberta-prelayernorm",
+                      "lilt"),
+        .prefixes = LIST("roberta.", "data2vec_text.", "", "roberta_prelayernorm.", "ibert.", "lilt."),
         .names = NAMES({BERT_TOKENS, BERT_SEGMENTS, BERT_NORM}, {BERT_TOKENS, BERT_SEGMENTS, BERT_OLD_NORM}),
         .dim = {"hidden_size", NULL, 0},
         .numbering = INLAY_MODEL_AFTER_PAD,
         .padding = {"pad_token_id", NULL, 1},
-        .zero_rows = INLAY_ZERO_ROWS_POSITIONED,
+        .zero_rows = INLAY_ZERO_ROWS_OWN,
         .norm = INLAY_NORM_LAYER,
         .epsilon = {"layer_norm_eps", NULL, 1e-12},
+    },
+    {
+        .name = "longformer",
+        .needs_config = true,
+        .types = LIST("longformer", "luke"),
+        .prefixes = LIST("longformer.", "luke.", ""),
+        .names = NAMES({BERT_TOKENS, BERT_SEGMENTS, BERT_NORM}),
+        .dim = {"hidden_size", NULL, 0},
+        .numbering = INLAY_MODEL_AFTER_PAD,
+        .padding = {"pad_token_id", NULL, 1},
+        .zero_rows = INLAY_ZERO_ROWS_OWN,
+        .norm = INLAY_NORM_LAYER,
+        .epsilon = {"layer_norm_eps", NULL, 1e-12},
+        .positions_first = true,
+    },
+    {
+        .name = "xlm-roberta-xl",
+        .needs_config = true,
+        .types = LIST("xlm-roberta-xl"),
+        .prefixes = LIST("roberta.", ""),
+        .names = NAMES({BERT_TOKENS, BERT_SEGMENTS}),
+        .dim = {"hidden_size", NULL, 0},
+        .numbering = INLAY_MODEL_AFTER_PAD,
+        .padding = {"pad_token_id", NULL, 1},
+        .zero_rows = INLAY_ZERO_ROWS_OWN,
     },
     {
         .name = "mpnet",
@@ -69,7 +296,7 @@ static const struct inlay_model models[] = {
         .dim = {"hidden_size", NULL, 0},
         .numbering = INLAY_MODEL_AFTER_PAD,
         .padding = {NULL, NULL, 1},
-        .zero_rows = INLAY_ZERO_ROWS_POSITIONED,
+        .zero_rows = INLAY_ZERO_ROWS_OWN,
         .norm = INLAY_NORM_LAYER,
         .epsilon = {"layer_norm_eps", NULL, 1e-12},
     },
@@ -88,7 +315,7 @@ static const struct inlay_model models[] = {
     },
     {
         .name = "modernbert",
-        .types = LIST("modernbert"),
+        .types = LIST("modernbert", "modernbert-decoder"),
         .prefixes = LIST("model.", ""),
         .names = NAMES({.tokens = "embeddings.tok_embeddings.weight",
                         .gamma = "embeddings.norm.weight",
@@ -99,11 +326,71 @@ static const struct inlay_model models[] = {
     },
     {
         .name = "gpt2",
-        .types = LIST("gpt2", "gpt_bigcode"),
+        .types = LIST("gpt2", "gpt_bigcode", "gpt_neo", "imagegpt", "gpt-sw3", "decision_transformer"),
         .architectures = LIST("gpt2", "starcoder"),
         .prefixes = LIST("", "transformer."),
         .names = NAMES({.tokens = "wte.weight", .positions = "wpe.weight"}, {GGUF_TOKENS, GGUF_POSITIONS}),
         .dim = {"n_embd", "embedding_length", 0},
+    },
+    {
+        .name = "openai-gpt",
+        .needs_config = true,
+        .types = LIST("openai-gpt"),
+        .prefixes = LIST("transformer.", ""),
+        .names = NAMES({.tokens = "tokens_embed.weight", .positions = "positions_embed.weight"}),
+        .dim = {"n_embd", NULL, 0},
+    },
+    {
+        .name = "clip",
+        .needs_config = true,
+        .types = LIST("clip_text_model", "siglip_text_model", "siglip2_text_model", "metaclip_2_text_model"),
+        .prefixes = LIST("text_model.", ""),
+        .names =
+            NAMES({.tokens = "embeddings.token_embedding.weight", .positions = "embeddings.position_embedding.weight"}),
+        .dim = {"hidden_size", NULL, 0},
+    },
+    {
+        .name = "ctrl",
+        .needs_config = true,
+        .types = LIST("ctrl"),
+        .prefixes = LIST("transformer.", ""),
+        .names = NAMES({.tokens = "w.weight"}),
+        .dim = {"n_embd", NULL, 0},
+        .scale = INLAY_MODEL_SCALE_FLAG,
+        .scale_key = {NULL, NULL, 1},
+        .follows = STEPS({.what = "positions", .tensor = NULL}),
+    },
+    {
+        .name = "reformer",
+        .needs_config = true,
+        .types = LIST("reformer"),
+        .prefixes = LIST("reformer.", ""),
+        .names = NAMES({.tokens = "embeddings.word_embeddings.weight"}),
+        .dim = {"hidden_size", NULL, 0},
+        .follows = STEPS({.what = "positions", .tensor = NULL}),
+    },
+    {
+        .name = "biogpt",
+        .needs_config = true,
+        .types = LIST("biogpt"),
+        .prefixes = LIST("biogpt.", ""),
+        .names = NAMES({.tokens = "embed_tokens.weight", .positions = "embed_positions.weight"}),
+        .dim = {"hidden_size", NULL, 0},
+        .numbering = INLAY_MODEL_FROM_TWO,
+        .scale = INLAY_MODEL_SCALE_FLAG,
+        .scale_key = {"scale_embedding", NULL, 1},
+    },
+    {
+        .name = "xglm",
+        .needs_config = true,
+        .types = LIST("xglm"),
+        .prefixes = LIST("model.", ""),
+        .names = NAMES({.tokens = "embed_tokens.weight"}),
+        .dim = {"d_model", NULL, 0},
+        .numbering = INLAY_MODEL_FROM_TWO,
+        .recipe = INLAY_RECIPE_FAIRSEQ,
+        .scale = INLAY_MODEL_SCALE_FLAG,
+        .scale_key = {"scale_embedding", NULL, 1},
     },
     {
         .name = "opt",
@@ -113,8 +400,8 @@ static const struct inlay_model models[] = {
         .dim = {"word_embed_proj_dim", NULL, 0},
         .numbering = INLAY_MODEL_AWARE_FROM_2,
         .padding = {"pad_token_id", NULL, 1},
-        .zero_rows = INLAY_ZERO_ROWS_POSITIONED,
-        .projection = "project_in.weight",
+        .zero_rows = INLAY_ZERO_ROWS_OWN,
+        .follows = STEPS({.what = "projection", .tensor = "project_in.weight", .inside = true}),
     },
     {
         .name = "bloom",
@@ -131,12 +418,11 @@ static const struct inlay_model models[] = {
     },
     {
         .name = "bart",
-        .types = LIST("bart", "mbart"),
+        .types = LIST("bart", "mbart", "plbart", "mvp", "trocr"),
         .prefixes = LIST("model.", ""),
-        .names = NAMES({.tokens = "shared.weight",
-                        .positions = "encoder.embed_positions.weight",
-                        .gamma = "encoder.layernorm_embedding.weight",
-                        .beta = "encoder.layernorm_embedding.bias"}),
+        .names = NAMES(BART_NAMES("shared", "encoder"), BART_NAMES("encoder.embed_tokens", "encoder"),
+                       BART_NAMES("decoder.embed_tokens", "decoder")),
+        .has_decoder = true,
         .dim = {"d_model", NULL, 0},
         .numbering = INLAY_MODEL_FROM_TWO,
         .norm = INLAY_NORM_LAYER,
@@ -145,11 +431,105 @@ static const struct inlay_model models[] = {
         .scale_key = {"scale_embedding", NULL, 0},
     },
     {
+        .name = "led",
+        .needs_config = true,
+        .types = LIST("led"),
+        .prefixes = LIST("led.", ""),
+        .names = NAMES(BART_NAMES("shared", "encoder"), BART_NAMES("encoder.embed_tokens", "encoder")),
+        .has_decoder = true,
+        .dim = {"d_model", NULL, 0},
+        .norm = INLAY_NORM_LAYER,
+        .epsilon = {NULL, NULL, 1e-5},
+    },
+    {
+        .name = "blenderbot-small",
+        .needs_config = true,
+        .types = LIST("blenderbot-small"),
+        .prefixes = LIST("model.", ""),
+        .names = NAMES(BART_NAMES("shared", "encoder"), BART_NAMES("encoder.embed_tokens", "encoder")),
+        .dim = {"d_model", NULL, 0},
+        .norm = INLAY_NORM_LAYER,
+        .epsilon = {NULL, NULL, 1e-5},
+        .scale = INLAY_MODEL_SCALE_FLAG,
+        .scale_key = {"scale_embedding", NULL, 0},
+    },
+    {
+        .name = "blenderbot-small",
+        .part = "decoder",
+        .types = LIST("blenderbot-small"),
+        .prefixes = LIST("model.", ""),
+        .names = NAMES({.tokens = "shared.weight",
+                        .gamma = "decoder.layernorm_embedding.weight",
+                        .beta = "decoder.layernorm_embedding.bias"},
+                       {.tokens = "decoder.embed_tokens.weight",
+                        .gamma = "decoder.layernorm_embedding.weight",
+                        .beta = "decoder.layernorm_embedding.bias"}),
+        .dim = {"d_model", NULL, 0},
+        .norm = INLAY_NORM_LAYER,
+        .epsilon = {NULL, NULL, 1e-5},
+        .scale = INLAY_MODEL_SCALE_FLAG,
+        .scale_key = {"scale_embedding", NULL, 0},
+        .follows = STEPS({.what = "positions", .tensor = "decoder.embed_positions.weight"}),
+    },
+    {
+        .name = "blenderbot",
+        .needs_config = true,
+        .types = LIST("blenderbot", "bigbird_pegasus"),
+        .prefixes = LIST("model.", ""),
+        .names = NAMES({.tokens = "shared.weight", .positions = "encoder.embed_positions.weight"},
+                       {.tokens = "encoder.embed_tokens.weight", .positions = "encoder.embed_positions.weight"},
+                       {.tokens = "decoder.embed_tokens.weight", .positions = "decoder.embed_positions.weight"}),
+        .has_decoder = true,
+        .dim = {"d_model", NULL, 0},
+        .scale = INLAY_MODEL_SCALE_FLAG,
+        .scale_key = {"scale_embedding", NULL, 0},
+    },
+    {
+        .name = "prophetnet",
+        .needs_config = true,
+        .types = LIST("prophetnet"),
+        .prefixes = LIST("prophetnet.", ""),
+        .names = NAMES({.tokens = "word_embeddings.weight", PROPHET_NAMES("encoder")},
+                       {.tokens = "encoder.word_embeddings.weight", PROPHET_NAMES("encoder")}),
+        .dim = {"hidden_size", NULL, 0},
+        .numbering = INLAY_MODEL_FROM_PAD,
+        .padding = {"pad_token_id", NULL, 0},
+        .norm = INLAY_NORM_LAYER,
+        .epsilon = {NULL, NULL, 1e-5},
+    },
+    {
+        .name = "prophetnet",
+        .part = "decoder",
+        .types = LIST("prophetnet"),
+        .prefixes = LIST("prophetnet.", ""),
+        .names = NAMES({.tokens = "word_embeddings.weight", .positions = "decoder.position_embeddings.weight"},
+                       {.tokens = "decoder.word_embeddings.weight", .positions = "decoder.position_embeddings.weight"}),
+        .dim = {"hidden_size", NULL, 0},
+        .numbering = INLAY_MODEL_FROM_PAD,
+        .padding = {"pad_token_id", NULL, 0},
+        .follows = STEPS({.what = "streams", .tensor = "decoder.ngram_embeddings.weight"},
+                         {.what = "norm", .tensor = "decoder.embeddings_layer_norm.weight"}),
+    },
+    {
+        .name = "pegasus_x",
+        .needs_config = true,
+        .types = LIST("pegasus_x"),
+        .prefixes = LIST("model.", ""),
+        .names = NAMES({.tokens = "shared.weight"}, {.tokens = "encoder.embed_tokens.weight"}),
+        .has_decoder = true,
+        .dim = {"d_model", NULL, 0},
+        .recipe = INLAY_RECIPE_FAIRSEQ,
+        .scale = INLAY_MODEL_SCALE_FLAG,
+        .scale_key = {"scale_embedding", NULL, 1},
+    },
+    {
         .name = "marian",
-        .types = LIST("marian"),
+        .types = LIST("marian", "pegasus"),
         .prefixes = LIST("model.", ""),
         .names = NAMES({.tokens = "shared.weight", .positions = "?encoder.embed_positions.weight"},
-                       {.tokens = "encoder.embed_tokens.weight", .positions = "?encoder.embed_positions.weight"}),
+                       {.tokens = "encoder.embed_tokens.weight", .positions = "?encoder.embed_positions.weight"},
+                       {.tokens = "decoder.embed_tokens.weight", .positions = "?decoder.embed_positions.weight"}),
+        .has_decoder = true,
         .dim = {"d_model", NULL, 0},
         .recipe = INLAY_RECIPE_HF_MARIAN,
         .scale = INLAY_MODEL_SCALE_FLAG,
@@ -157,9 +537,11 @@ static const struct inlay_model models[] = {
     },
     {
         .name = "m2m_100",
-        .types = LIST("m2m_100", "nllb-moe"),
+        .types = LIST("m2m_100", "nllb-moe", "fsmt"),
         .prefixes = LIST("model.", ""),
-        .names = NAMES({.tokens = "shared.weight"}, {.tokens = "encoder.embed_tokens.weight"}),
+        .names = NAMES({.tokens = "shared.weight", .positions = "?encoder.embed_positions.weight"},
+                       {.tokens = "encoder.embed_tokens.weight", .positions = "?encoder.embed_positions.weight"}),
+        .has_decoder = true,
         .dim = {"d_model", NULL, 0},
         .numbering = INLAY_MODEL_AFTER_PAD,
         .padding = {"pad_token_id", NULL, 1},
@@ -170,8 +552,9 @@ static const struct inlay_model models[] = {
     },
     {
         .name = "t5",
-        .types = LIST("t5", "mt5", "umt5"),
+        .types = LIST("t5", "mt5", "umt5", "longt5", "switch_transformers"),
         .architectures = LIST("t5", "t5encoder"),
+        .has_decoder = true,
         .prefixes = LIST("", "transformer."),
         .names = NAMES({.tokens = "shared.weight"}, {.tokens = "encoder.embed_tokens.weight"}, {GGUF_TOKENS}),
         .dim = {"d_model", "embedding_length", 0},
@@ -181,15 +564,14 @@ static const struct inlay_model models[] = {
         .types = LIST("llama", "llama4", "llama4_text", "mistral", "mistral3", "ministral", "ministral3", "mixtral",
                       "qwen2", "qwen2_moe", "qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text", "qwen3",
                       "qwen3_moe", "qwen3_next", "qwen3_vl", "qwen3_vl_text", "qwen3_vl_moe", "qwen3_vl_moe_text",
-                      "qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text", "qwen4_exp", "qwen4_exp_text",
-                      "deepseek_v2", "deepseek_v3", "deepseek_v32", "deepseek_v4", "phi", "phi3", "phimoe", "olmo",
-                      "olmo2", "olmo3", "olmoe", "gpt_oss", "smollm3", "glm", "glm4", "glm4_moe", "cohere", "cohere2",
-                      "exaone4", "ernie4_5", "nemotron", "seed_oss", "stablelm", "starcoder2", "gpt_neox"),
-        .architectures =
-            LIST("llama", "llama4", "mistral3", "qwen2", "qwen2moe", "qwen2vl", "qwen3", "qwen3moe", "qwen3next",
-                 "qwen3vl", "qwen3vlmoe", "qwen35", "qwen35moe", "qwen4exp", "deepseek2", "deepseek4", "deepseek41",
-                 "phi2", "phi3", "phimoe", "olmo", "olmo2", "olmoe", "gpt-oss", "smollm3", "glm4", "glm4moe",
-                 "command-r", "cohere2", "exaone4", "nemotron", "stablelm", "starcoder2", "gptneox"),
+                      "qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text", "deepseek_v2", "deepseek_v3",
+                      "deepseek_v32", "phi", "phi3", "phimoe", "olmo", "olmo2", "olmo3", "olmoe", "gpt_oss", "smollm3",
+                      "glm", "glm4", "glm4_moe", "cohere", "cohere2", "exaone4", "ernie4_5", "nemotron", "seed_oss",
+                      "stablelm", "starcoder2", "gpt_neox", "lfm2", "lfm2_moe", "lfm3"),
+        .architectures = LIST("llama", "llama4", "mistral3", "qwen2", "qwen2moe", "qwen2vl", "qwen3", "qwen3moe",
+                              "qwen3next", "qwen3vl", "qwen3vlmoe", "qwen35", "qwen35moe", "deepseek2", "phi2", "phi3",
+                              "phimoe", "olmo", "olmo2", "olmoe", "gpt-oss", "smollm3", "glm4", "glm4moe", "command-r",
+                              "cohere2", "exaone4", "nemotron", "stablelm", "starcoder2", "gptneox"),
         .prefixes = LANGUAGE_PREFIXES,
         .names = NAMES({.tokens = "embed_tokens.weight"}, {.tokens = "embed.weight"}, {.tokens = "embed_in.weight"},
                        {GGUF_TOKENS}),
@@ -197,7 +579,8 @@ static const struct inlay_model models[] = {
     },
     {
         .name = "granite",
-        .types = LIST("granite", "granitemoe", "granitemoehybrid", "granitemoeshared"),
+        .types =
+            LIST("granite", "granitemoe", "granitemoehybrid", "granitemoeshared", "falcon_h1", "granite_docling_text"),
         .architectures = LIST("granite", "granitemoe", "granitehybrid"),
         .prefixes = LANGUAGE_PREFIXES,
         .names = NAMES({.tokens = "embed_tokens.weight"}, {GGUF_TOKENS}),
@@ -207,12 +590,119 @@ static const struct inlay_model models[] = {
     },
     {
         .name = "gemma",
-        .types = LIST("gemma", "gemma2", "gemma3", "gemma3_text", "gemma3n", "gemma3n_text", "gemma4", "gemma4_text"),
+        .types = LIST("gemma", "gemma2", "gemma3", "gemma3_text", "gemma3n", "gemma3n_text", "gemma4", "gemma4_text",
+                      "vaultgemma", "embedding_gemma2_text", "gemma4_unified_text"),
         .architectures = LIST("gemma", "gemma2", "gemma3", "gemma3n", "gemma4", "gemma-embedding"),
         .prefixes = LANGUAGE_PREFIXES,
         .names = NAMES({.tokens = "embed_tokens.weight"}, {GGUF_TOKENS}),
         .dim = {"hidden_size", "embedding_length", 0},
         .scale = INLAY_MODEL_SCALE_SQRT,
+    },
+    {
+        .name = "t5gemma",
+        .needs_config = true,
+        .types = LIST("t5gemma"),
+        .prefixes = LIST("model.", ""),
+        .names = NAMES({.tokens = "encoder.embed_tokens.weight"}, {.tokens = "shared.weight"}),
+        .has_decoder = true,
+        .scale = INLAY_MODEL_SCALE_SQRT,
+    },
+    {
+        .name = "hrm_text",
+        .needs_config = true,
+        .types = LIST("hrm_text"),
+        .prefixes = LANGUAGE_PREFIXES,
+        .names = NAMES({.tokens = "embed_tokens.weight"}),
+        .dim = {"hidden_size", NULL, 0},
+        .scale = INLAY_MODEL_SCALE_NUMBER,
+        .scale_key = {"embedding_scale", NULL, 1},
+        .follows = STEPS({.what = "cycles"}),
+    },
+    {
+        .name = "minicpm3",
+        .needs_config = true,
+        .types = LIST("minicpm3"),
+        .prefixes = LANGUAGE_PREFIXES,
+        .names = NAMES({.tokens = "embed_tokens.weight"}),
+        .dim = {"hidden_size", NULL, 0},
+        .scale = INLAY_MODEL_SCALE_NUMBER,
+        .scale_key = {"scale_emb", NULL, 1},
+    },
+    {
+        .name = "inkling",
+        .needs_config = true,
+        .types = LIST("inkling_text"),
+        .prefixes = LANGUAGE_PREFIXES,
+        .names = NAMES({.tokens = "embed_tokens.weight", .gamma = "embed_tokens.embed_norm.weight"}),
+        .dim = {"hidden_size", NULL, 0},
+        .norm = INLAY_NORM_RMS,
+        .epsilon = {"rms_norm_eps", NULL, 1e-6},
+    },
+    {
+        .name = "deepseek_v4",
+        .needs_config = true,
+        .types = LIST("deepseek_v4", "hy_v4", "glm5_next_text", "qwen4_exp", "qwen4_exp_text"),
+        .architectures = LIST("deepseek4", "deepseek41", "qwen4exp"),
+        .prefixes = LANGUAGE_PREFIXES,
+        .names = NAMES({.tokens = "embed_tokens.weight"}, {.tokens = "embed.weight"}, {GGUF_TOKENS}),
+        .dim = {"hidden_size", "embedding_length", 0},
+        .follows = STEPS({.what = "streams"}),
+    },
+    {
+        .name = "recurrent_gemma",
+        .needs_config = true,
+        .types = LIST("recurrent_gemma"),
+        .prefixes = LANGUAGE_PREFIXES,
+        .names = NAMES({.tokens = "embed_tokens.weight"}),
+        .dim = {"hidden_size", NULL, 0},
+        .follows = STEPS({.what = "scale"}),
+    },
+    {
+        .name = "cpmant",
+        .needs_config = true,
+        .types = LIST("cpmant"),
+        .prefixes = LIST("cpmant.", ""),
+        .names = NAMES({.tokens = "input_embedding.weight"}),
+        .dim = {"hidden_size", NULL, 0},
+        .follows = STEPS({.what = "prompt", .tensor = "prompt_embedding.weight"},
+                         {.what = "segments", .tensor = "segment_embedding.weight"}),
+    },
+    {
+        .name = "tapas",
+        .needs_config = true,
+        .types = LIST("tapas"),
+        .prefixes = LIST("tapas.", ""),
+        .names = NAMES({.tokens = "embeddings.word_embeddings.weight"}),
+        .dim = {"hidden_size", NULL, 0},
+        .follows = STEPS({.what = "positions", .tensor = "embeddings.position_embeddings.weight"},
+                         {.what = "segments", .tensor = "embeddings.token_type_embeddings_0.weight"},
+                         {.what = "norm", .tensor = "embeddings.LayerNorm.weight"}),
+    },
+    {
+        .name = "nanochat",
+        .needs_config = true,
+        .types = LIST("nanochat"),
+        .prefixes = LANGUAGE_PREFIXES,
+        .names = NAMES({.tokens = "embed_tokens.weight"}),
+        .dim = {"hidden_size", NULL, 0},
+        .norm = INLAY_NORM_RMS,
+        .epsilon = {"rms_norm_eps", NULL, 1e-6},
+    },
+    {
+        .name = "table",
+        .needs_config = true,
+        .types = LIST("afmoe", "apertus", "arcee", "aria_text", "axk1", "axk2", "bailing_hybrid", "beam", "bitnet",
+                      "codegen", "cohere2_moe", "cosmos3_edge_text", "cwm", "dbrx", "diffllama", "doge", "ernie4_5_moe",
+                      "esmc", "eurobert", "exaone_moe", "dots3_note_text", "falcon", "falcon_mamba", "flex_olmo",
+                      "flint", "glm4_moe_lite", "glm_moe_dsa", "glm_ocr_text", "gpt_neox_japanese", "gptj",
+                      "granite_swa", "granitemoe_swa", "helium", "higgs_audio_v2", "hunyuan_v1_dense", "hunyuan_v1_moe",
+                      "hy_v3", "hyperclovax", "internlm3", "iquestcoder", "jais2", "jamba", "jetmoe", "kimi_linear",
+                      "kolibri1", "laguna", "longcat_flash", "mamba", "mamba2", "mellum", "mimo_v2_flash", "minimax",
+                      "minimax_m2", "minimax_m3_vl_text", "mistral4", "mistral_large4_text", "mpt", "muse_glimmer_text",
+                      "muse_spark_text", "nemotron_h", "olmo_hybrid", "openai_privacy_filter", "persimmon", "rwkv",
+                      "solar_open", "ultrabert", "xlnet", "xlstm", "youtu", "zamba", "zamba2"),
+        .prefixes = LANGUAGE_PREFIXES,
+        .names = TABLE_NAMES,
     },
     {
         .name = "gemma",
@@ -247,47 +737,49 @@ const char *inlay_file_model_at(size_t index)
     return NULL;
 }
 
+static bool same(const char *one, const char *other)
+{
+    return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
+}
+
 bool inlay_model_may_lack(const char *name)
 {
     return name == NULL || *name == '?';
 }
 
-static const inlay_file_tensor *tensor_of(const inlay_file *file, const char *prefix, const char *name,
-                                          char full[INLAY_MODEL_NAME_ROOM])
-{
-    snprintf(full, INLAY_MODEL_NAME_ROOM, "%s%s", prefix, *name == '?' ? name + 1 : name);
-    return inlay_file_tensor_named(file, full);
-}
-
 const inlay_file_tensor *inlay_model_tensor(const struct inlay_found_model *found, const char *name,
                                             char full[INLAY_MODEL_NAME_ROOM])
 {
-    return tensor_of(found->settings.file, found->prefix, name, full);
+    static const char encoder[] = "encoder.", decoder[] = "decoder.";
+    const size_t size = sizeof encoder - 1;
+    name += *name == '?';
+    bool moved = same(found->part, INLAY_MODEL_DECODER) && strncmp(name, encoder, size) == 0;
+    snprintf(full, INLAY_MODEL_NAME_ROOM, "%s%s%s", found->prefix, moved ? decoder : "", name + (moved ? size : 0));
+    return inlay_file_tensor_named(found->settings.file, full);
 }
 
 /* Returns whether a file has all tensors of a set that no layer can do without. */
-static bool has_all(const inlay_file *file, const char *prefix, const struct inlay_model_names *names)
+static bool has_all(const struct inlay_found_model *found, const struct inlay_model_names *names)
 {
     const char *const wanted[] = {names->positions, names->segments, names->gamma, names->beta};
     char full[INLAY_MODEL_NAME_ROOM];
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        if (!inlay_model_may_lack(wanted[i]) && tensor_of(file, prefix, wanted[i], full) == NULL)
+        if (!inlay_model_may_lack(wanted[i]) && inlay_model_tensor(found, wanted[i], full) == NULL)
             return false;
     return true;
 }
 
-/* Finds the first set of names that a file has with a prefix, or else the first whose token table it has. Returns
-   whether it has a whole set. */
-static bool find_names(const struct inlay_model *model, struct inlay_found_model *found)
+bool inlay_model_find_names(const struct inlay_model *model, struct inlay_found_model *found)
 {
-    const inlay_file *file = found->settings.file;
+    struct inlay_found_model candidate = *found;
     char full[INLAY_MODEL_NAME_ROOM];
     found->names = NULL;
     for (const struct inlay_model_names *names = model->names; names->tokens != NULL; names++)
         for (const char *const *prefix = model->prefixes; *prefix != NULL; prefix++) {
-            if (tensor_of(file, *prefix, names->tokens, full) == NULL)
+            candidate.prefix = *prefix;
+            if (inlay_model_tensor(&candidate, names->tokens, full) == NULL)
                 continue;
-            bool whole = has_all(file, *prefix, names);
+            bool whole = has_all(&candidate, names);
             if (whole || found->names == NULL) {
                 found->model = model;
                 found->names = names;
@@ -307,38 +799,43 @@ static bool is_one_of(const char *text, const char *const *list)
     return false;
 }
 
-static bool same(const char *one, const char *other)
+/* Returns whether an entry is that of a part. */
+static bool has_part(const struct inlay_model *model, const char *part)
 {
-    return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
+    return same(model->part, part) || (model->has_decoder && same(part, INLAY_MODEL_DECODER));
 }
 
 static const struct inlay_model *model_named(const char *name, const char *part)
 {
     for (size_t i = 0; i < MODELS; i++)
-        if (same(models[i].part, part) && strcmp(models[i].name, name) == 0)
+        if (has_part(&models[i], part) && strcmp(models[i].name, name) == 0)
             return &models[i];
     return NULL;
 }
 
-/* Returns the family that config.json or the metadata of GGUF name, in that order. *told is the value that names one,
-   and stays null if there is none. */
-static const struct inlay_model *model_told(const struct inlay_settings *settings, const char *part,
-                                            struct inlay_found_model *found, const inlay_file_value **told)
+/* Finds the family that config.json or the metadata of GGUF name, in that order. *told is the value that names one,
+   and stays null if there is none; then, and if the family is not known, *model is null. */
+static inlay_file_status find_told(struct inlay_found_model *found, const struct inlay_model **model,
+                                   const inlay_file_value **told, inlay_file_error *error)
 {
     static const char *const keys[] = {"config.model_type", "config.text_config.model_type", "general.architecture"};
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-        const inlay_file_value *value = inlay_file_value_named(settings->file, keys[k]);
-        if (value == NULL || value->kind != INLAY_FILE_VALUE_STRING)
-            continue;
+        const inlay_file_value *value = inlay_file_value_named(found->settings.file, keys[k]);
         bool is_gguf = k == 2;
+        if (value == NULL)
+            continue;
+        if (value->kind != INLAY_FILE_VALUE_STRING)
+            return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(keys[k]), "it is not a string");
         *told = value;
         found->told_by = is_gguf ? "GGUF metadata" : "config.json";
         for (size_t i = 0; i < MODELS; i++)
-            if (same(models[i].part, part) &&
-                is_one_of(value->text, is_gguf ? models[i].architectures : models[i].types))
-                return &models[i];
+            if (has_part(&models[i], found->part) &&
+                is_one_of(value->text, is_gguf ? models[i].architectures : models[i].types)) {
+                *model = &models[i];
+                return INLAY_FILE_OK;
+            }
     }
-    return NULL;
+    return *told != NULL ? INLAY_FILE_OK : inlay_settings_refuse_odd(&found->settings, "model_type", "a string", error);
 }
 
 /* Finds the only family whose tensors a file has. */
@@ -349,7 +846,7 @@ static inlay_file_status find_by_tensors(const char *part, struct inlay_found_mo
     char list[128] = "";
     for (size_t i = 0; i < MODELS; i++) {
         struct inlay_found_model candidate = nothing;
-        if (!same(models[i].part, part) || !find_names(&models[i], &candidate))
+        if (!has_part(&models[i], part) || models[i].needs_config || !inlay_model_find_names(&models[i], &candidate))
             continue;
         *found = candidate;
         size_t used = strlen(list);
@@ -367,7 +864,8 @@ static inlay_file_status find_by_tensors(const char *part, struct inlay_found_mo
 inlay_file_status inlay_model_find(const inlay_file *file, const char *name, const char *part,
                                    struct inlay_found_model *found, inlay_file_error *error)
 {
-    *found = (struct inlay_found_model){.told_by = "names of tensors", .settings = inlay_settings_of(file)};
+    *found =
+        (struct inlay_found_model){.told_by = "names of tensors", .part = part, .settings = inlay_settings_of(file)};
     const inlay_file_value *told = NULL;
     const struct inlay_model *model = NULL;
     if (name != NULL) {
@@ -377,20 +875,25 @@ inlay_file_status inlay_model_find(const inlay_file *file, const char *name, con
             return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, inlay_text_of(name),
                                    "no family of models has this name%s", part != NULL ? " and such a part" : "");
     } else {
-        model = model_told(&found->settings, part, found, &told);
+        inlay_file_status status = find_told(found, &model, &told, error);
+        if (status != INLAY_FILE_OK)
+            return status;
     }
     if (model == NULL && told == NULL)
         return find_by_tensors(part, found, error);
+    if (model == NULL && part == NULL)
+        return inlay_model_assume(model_named("table", NULL), told, found, error);
     if (model == NULL)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(told->key),
-                               "no %s of a model \"%.60s\" is known; if it is as that of a family, name the family",
-                               part == NULL ? "input layer" : "such part", told->text);
+        return inlay_file_fail(
+            error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(told->key),
+            "no such part of a model \"%.60s\" is known; if it is as that of a family, name the family", told->text);
     found->prefix = "";
-    find_names(model, found);
+    inlay_model_find_names(model, found);
     if (found->names != NULL)
         return INLAY_FILE_OK;
     char full[INLAY_MODEL_NAME_ROOM];
-    tensor_of(file, model->prefixes[0], model->names[0].tokens, full);
+    found->prefix = model->prefixes[0];
+    inlay_model_tensor(found, model->names[0].tokens, full);
     return inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, NULL, inlay_text_of(full),
                            "the token table of a %s model is not there, nor under another name that such models have",
                            model->name);

@@ -10,7 +10,7 @@
 #include "models/settings.h"
 
 /** Names of tensors, without the prefix that all of them share. Null: the layer has no such term. A tensor whose name
-    begins with ? may be absent. */
+    begins with ? may be absent. The part "decoder" has "decoder." where a name has "encoder." at its beginning. */
 struct inlay_model_names {
     const char *tokens, *positions, *segments;
     const char *gamma, *beta;      /**< of the norm */
@@ -32,6 +32,14 @@ enum inlay_model_numbering {
     INLAY_MODEL_FROM_TWO,     /**< from 2 */
     INLAY_MODEL_AFTER_PAD,    /**< padding-aware, from the id of padding + 1 */
     INLAY_MODEL_AWARE_FROM_2, /**< padding-aware, from 2 */
+    INLAY_MODEL_FROM_PAD,     /**< from the id of padding + 1, and padding counts too */
+};
+
+/** What a model does between its layer and its first block, and inlay does not: "projection", "norm" and so on. */
+struct inlay_model_step {
+    const char *what;
+    const char *tensor; /**< the step is there if this tensor is; null: always. A name as those above */
+    bool inside;        /**< it comes before positions, segments and norm, so that these follow too */
 };
 
 /** A number of the configuration: its keys in config.json and, behind the architecture, in GGUF files, and the value of
@@ -60,19 +68,27 @@ struct inlay_model {
     enum inlay_model_scale scale;
     struct inlay_model_key scale_key;
     inlay_pooling pooling;
-    const char *normalize;  /**< the key in config.json of whether pooled rows are scaled to length 1 */
-    const char *projection; /**< a tensor between the rows and the positions, with which no layer can be made */
-    bool first_for_bad_ids; /**< ids outside the table take row 0 */
+    const char *normalize;                  /**< the key in config.json of whether pooled rows are scaled to length 1 */
+    const struct inlay_model_step *follows; /**< in their order, ended by one without a name; null: none */
+    bool has_decoder;                       /**< there is a part "decoder" */
+    bool positions_first;                   /**< they are added before segments */
+    bool first_for_bad_ids;                 /**< ids outside the table take row 0 */
+    bool needs_config;                      /**< names of tensors alone do not tell it */
 };
 
 /** A family that was found in a file. */
 struct inlay_found_model {
     const struct inlay_model *model;
     const char *told_by;                   /**< what named the family */
+    const char *part;                      /**< of the options */
+    const char *assumed_by;                /**< the key that an assumption rests on, or null */
     const struct inlay_model_names *names; /**< the set of names that the file has */
     const char *prefix;
     struct inlay_settings settings;
 };
+
+/** The part of encoder-decoder models that embeds what was written so far. */
+#define INLAY_MODEL_DECODER "decoder"
 
 /** The longest name of a tensor with its prefix, and the zero behind it. */
 enum { INLAY_MODEL_NAME_ROOM = 128 };
@@ -90,5 +106,15 @@ const inlay_file_tensor *inlay_model_tensor(const struct inlay_found_model *foun
 
 /** Returns whether a layer can do without the tensor of that name: it is null, or begins with ?. */
 bool inlay_model_may_lack(const char *name);
+
+/** Finds the token table of a model of no known family by the names of `table`, if the configuration names rotary or
+    relative positions and nothing else that an input layer may have; else INLAY_FILE_ERROR_MODEL. `told` is the value
+    that names the model. */
+inlay_file_status inlay_model_assume(const struct inlay_model *table, const inlay_file_value *told,
+                                     struct inlay_found_model *found, inlay_file_error *error);
+
+/** Finds the first set of names of a family that a file has with a prefix, or else the first whose token table it has.
+    Returns whether it has a whole set; found->names is null if it has no token table. */
+bool inlay_model_find_names(const struct inlay_model *model, struct inlay_found_model *found);
 
 #endif

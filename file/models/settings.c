@@ -4,8 +4,11 @@
  */
 #include "models/settings.h"
 
+#include "handle.h"
+
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* The longest key that is looked for, with the zero behind it. An architecture that makes a longer one has no value. */
 enum { KEY_ROOM = 160 };
@@ -42,13 +45,27 @@ static inlay_file_status refuse(const inlay_file_value *value, const char *wante
     return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(value->key), "it is not %s", wanted);
 }
 
+inlay_file_status inlay_settings_refuse_odd(const struct inlay_settings *settings, const char *config,
+                                            const char *wanted, inlay_file_error *error)
+{
+    static const char *const places[] = {"config.text_config.", "config."};
+    for (const struct inlay_odd_key *odd = settings->file->catalogue.odd_keys; odd != NULL; odd = odd->next)
+        for (size_t i = 0; i < 2 && config != NULL; i++) {
+            const size_t size = strlen(places[i]);
+            if (strncmp(odd->key, places[i], size) == 0 && strcmp(odd->key + size, config) == 0)
+                return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(odd->key), "it is not %s",
+                                       wanted);
+        }
+    return INLAY_FILE_OK;
+}
+
 inlay_file_status inlay_settings_number(const struct inlay_settings *settings, const char *config, const char *gguf,
                                         double otherwise, struct inlay_setting *setting, inlay_file_error *error)
 {
     const inlay_file_value *value = inlay_settings_value(settings, config, gguf);
     *setting = (struct inlay_setting){otherwise, 0, NULL};
     if (value == NULL)
-        return INLAY_FILE_OK;
+        return inlay_settings_refuse_odd(settings, config, "a finite number", error);
     bool is_number = value->kind == INLAY_FILE_VALUE_NUMBER || value->kind == INLAY_FILE_VALUE_INTEGER;
     if (!is_number || !isfinite(value->number))
         return refuse(value, "a finite number", error);
@@ -62,7 +79,7 @@ inlay_file_status inlay_settings_integer(const struct inlay_settings *settings, 
     const inlay_file_value *value = inlay_settings_value(settings, config, gguf);
     *setting = (struct inlay_setting){(double)otherwise, otherwise, NULL};
     if (value == NULL)
-        return INLAY_FILE_OK;
+        return inlay_settings_refuse_odd(settings, config, "an integer", error);
     int64_t integer = value->integer;
     if (value->kind != INLAY_FILE_VALUE_INTEGER && inlay_file_value_integers(value, 0, 1, &integer) != INLAY_FILE_OK)
         return refuse(value, "an integer", error);
@@ -76,7 +93,7 @@ inlay_file_status inlay_settings_flag(const struct inlay_settings *settings, con
     const inlay_file_value *value = inlay_settings_value(settings, config, gguf);
     *setting = (struct inlay_setting){otherwise, otherwise, NULL};
     if (value == NULL)
-        return INLAY_FILE_OK;
+        return inlay_settings_refuse_odd(settings, config, "true or false", error);
     if (value->kind != INLAY_FILE_VALUE_BOOLEAN)
         return refuse(value, "true or false", error);
     *setting = (struct inlay_setting){(double)value->integer, value->integer, value->key};

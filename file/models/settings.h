@@ -30,6 +30,11 @@ struct inlay_settings inlay_settings_of(const inlay_file *file);
 const inlay_file_value *inlay_settings_value(const struct inlay_settings *settings, const char *config,
                                              const char *gguf);
 
+/** Returns INLAY_FILE_ERROR_MODEL if config.json has a value under a key, but none that is `wanted`: an object or an
+   array that no setting has. */
+inlay_file_status inlay_settings_refuse_odd(const struct inlay_settings *settings, const char *config,
+                                            const char *wanted, inlay_file_error *error);
+
 /** Finds a finite number. */
 inlay_file_status inlay_settings_number(const struct inlay_settings *settings, const char *config, const char *gguf,
                                         double otherwise, struct inlay_setting *setting, inlay_file_error *error);

@@ -61,10 +61,6 @@ inlay_file_status inlay_build_tokens(struct inlay_layer_builder *builder)
 {
     const struct inlay_model *model = builder->found.model;
     const inlay_file_tensor *tensor;
-    char full[INLAY_MODEL_NAME_ROOM];
-    if (model->projection != NULL && inlay_model_tensor(&builder->found, model->projection, full) != NULL)
-        return inlay_build_fail(builder, INLAY_FILE_ERROR_MODEL, full,
-                                "it multiplies the rows before positions are added, which no layer does");
     inlay_file_layer *layer = builder->layer;
     inlay_file_status status = find_table(builder, "tokens", builder->found.names->tokens, &layer->tokens, &tensor);
     if (status != INLAY_FILE_OK)
@@ -96,8 +92,9 @@ static inlay_file_status add_numbering(struct inlay_layer_builder *builder)
     const struct inlay_model *model = builder->found.model;
     inlay_file_layer *layer = builder->layer;
     bool is_aware = model->numbering == INLAY_MODEL_AFTER_PAD || model->numbering == INLAY_MODEL_AWARE_FROM_2;
+    bool is_after = model->numbering == INLAY_MODEL_AFTER_PAD || model->numbering == INLAY_MODEL_FROM_PAD;
     layer->start = model->numbering == INLAY_MODEL_FROM_ZERO ? 0 : 2;
-    if (is_aware) {
+    if (is_aware || is_after) {
         struct inlay_setting pad;
         inlay_file_status status =
             inlay_settings_integer(&builder->found.settings, model->padding.config, model->padding.gguf,
@@ -108,13 +105,16 @@ static inlay_file_status add_numbering(struct inlay_layer_builder *builder)
             return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(pad.key),
                                    "the id of padding is %lld, and the table has %zu rows", (long long)pad.integer,
                                    layer->tokens.view.rows);
-        layer->spec.padding_id = pad.integer;
-        layer->spec.zero_rows = model->zero_rows;
-        layer->spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE;
-        if (model->numbering == INLAY_MODEL_AFTER_PAD)
+        if (is_after)
             layer->start = pad.integer + 1;
-        inlay_report_line(&layer->report, "padding: id %lld (%s) is not counted, and its row is zeros",
-                          (long long)pad.integer, inlay_setting_origin(&pad));
+        if (is_aware) {
+            layer->spec.padding_id = pad.integer;
+            layer->spec.zero_rows = model->zero_rows;
+            layer->spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE;
+            inlay_report_line(&layer->report, "padding: id %lld (%s) is not counted%s", (long long)pad.integer,
+                              inlay_setting_origin(&pad),
+                              model->zero_rows == INLAY_ZERO_ROWS_BARE ? ", and its row is zeros" : "");
+        }
     }
     inlay_report_line(&layer->report, "start: the first position is %lld", (long long)layer->start);
     return INLAY_FILE_OK;
@@ -165,9 +165,10 @@ inlay_file_status inlay_build_positions(struct inlay_layer_builder *builder)
 inlay_file_status inlay_build_segments(struct inlay_layer_builder *builder)
 {
     inlay_layer_spec *spec = &builder->layer->spec;
-    inlay_file_status status = find_term(builder, "segments, added before positions", builder->found.names->segments,
-                                         &builder->layer->segments, &spec->segments);
-    spec->segments_first = spec->segments != NULL; /* transformers and llama.cpp add them first */
+    const char *what = builder->found.model->positions_first ? "segments" : "segments, added before positions";
+    inlay_file_status status =
+        find_term(builder, what, builder->found.names->segments, &builder->layer->segments, &spec->segments);
+    spec->segments_first = spec->segments != NULL && !builder->found.model->positions_first;
     return status;
 }
 
@@ -196,7 +197,10 @@ inlay_file_status inlay_build_norm(struct inlay_layer_builder *builder)
     static const char *const names[] = {[INLAY_NORM_LAYER] = "LayerNorm", [INLAY_NORM_RMS] = "RMSNorm"};
     const struct inlay_model *model = builder->found.model;
     inlay_file_layer *layer = builder->layer;
-    if (model->norm == INLAY_NORM_NONE)
+    char full[INLAY_MODEL_NAME_ROOM];
+    const char *gamma = builder->found.names->gamma;
+    if (model->norm == INLAY_NORM_NONE ||
+        (gamma != NULL && inlay_model_may_lack(gamma) && inlay_model_tensor(&builder->found, gamma, full) == NULL))
         return INLAY_FILE_OK;
     struct inlay_setting epsilon;
     inlay_file_status status =

@@ -244,7 +244,8 @@ INLAY_API inlay_file_status inlay_file_table_of(inlay_file *file, const char *na
 typedef struct inlay_file_layer_options {
     size_t size;                 /**< sizeof(inlay_file_layer_options) */
     const char *model;           /**< the family, a name of inlay_file_model_at(); null: found in the files */
-    const char *part;            /**< null: the input layer of tokens; "per_layer": Gemma 3n's per-layer embedding */
+    const char *part;            /**< null: the input layer of tokens; "decoder": that of the decoder of BART, T5 and
+                                      others; "per_layer": Gemma 3n's per-layer embedding */
     inlay_element_type out_type; /**< INLAY_F32, INLAY_F16 or INLAY_BF16 */
     uint32_t reserved;           /**< 0 */
     const inlay_tuning *tuning;  /**< null: inlay_tuning_default() */
@@ -294,6 +295,15 @@ INLAY_API const inlay_layer_spec *inlay_file_layer_spec(const inlay_file_layer *
 
 /** Returns the start of batches: position of the first token of each sequence, 2 for OPT and RoBERTa for example. */
 INLAY_API int64_t inlay_file_layer_start(const inlay_file_layer *layer);
+
+/**
+ * Returns what the model does between this layer and its first block, step by step: "projection", "norm", "positions",
+ * "segments", "convolution" and others, or "unknown" where the layer is assumed to be the token table of a model of no
+ * known family. Past the last step the result is null, so that a layer is complete whose step 0 is null.
+ *
+ * @param tensor  null, or where to write the name of the step's tensor, or null if it has none
+ */
+INLAY_API const char *inlay_file_layer_follows(const inlay_file_layer *layer, size_t index, const char **tensor);
 
 /** Returns what was found and done: lines of English text, each ended by a newline. */
 INLAY_API const char *inlay_file_layer_report(const inlay_file_layer *layer);

@@ -60,6 +60,8 @@ class Layer:
     threads: Optional[int]
     start: int
     report: Optional[str]
+    complete: bool
+    follows: tuple[tuple[str, Optional[str]], ...]
     def __init__(
         self,
         table: Union[Table, Array],

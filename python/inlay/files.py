@@ -56,9 +56,10 @@ class File(_core.File):
     ) -> _core.Layer:
         """Makes the input layer of the model, as its configuration and the names of its tensors tell.
 
-        model is the family ("bert", "gpt2", "gemma" and so on), if the files do not name it; part "per_layer" is the
-        per-layer embedding of Gemma 3n. Calls begin at the position that the model begins at, which is layer.start;
-        layer.report says what was found.
+        model is the family ("bert", "gpt2", "gemma" and so on), if the files do not name it; part "decoder" is the layer
+        of the decoder of BART, T5 and others, and "per_layer" the per-layer embedding of Gemma 3n. Calls begin at the
+        position that the model begins at, which is layer.start; layer.report says what was found. layer.complete is False
+        if the model does more before its first block, which layer.follows lists.
         """
         return self._layer(model, part, dtype, threads)
 

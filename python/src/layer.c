@@ -203,6 +203,32 @@ static PyObject *get_report(PyObject *self, void *unused)
     return of_file != NULL ? PyUnicode_FromString(inlay_file_layer_report(of_file)) : Py_NewRef(Py_None);
 }
 
+/* Returns the steps of a model behind the layer, as pairs of what they do and the name of their tensor or None. */
+static PyObject *get_follows(PyObject *self, void *unused)
+{
+    const inlay_file_layer *of_file = layer_of(self)->of_file;
+    const char *what, *tensor;
+    (void)unused;
+    size_t count = 0;
+    while (of_file != NULL && inlay_file_layer_follows(of_file, count, NULL) != NULL)
+        count++;
+    PyObject *steps = PyTuple_New((Py_ssize_t)count);
+    for (size_t i = 0; steps != NULL && i < count; i++) {
+        what = inlay_file_layer_follows(of_file, i, &tensor);
+        PyObject *step = Py_BuildValue("sz", what, tensor);
+        if (step == NULL || PyTuple_SetItem(steps, (Py_ssize_t)i, step) < 0)
+            Py_CLEAR(steps);
+    }
+    return steps;
+}
+
+static PyObject *get_complete(PyObject *self, void *unused)
+{
+    const inlay_file_layer *of_file = layer_of(self)->of_file;
+    (void)unused;
+    return PyBool_FromLong(of_file == NULL || inlay_file_layer_follows(of_file, 0, NULL) == NULL);
+}
+
 static PyObject *layer_repr(PyObject *self)
 {
     const struct layer *layer = layer_of(self);
@@ -225,6 +251,8 @@ int layer_init(PyObject *module)
         {"dtype", get_dtype, NULL, "Name of the element type of the output.", NULL},
         {"start", get_start, NULL, "The start of calls that are told none: 0, or that of a checkpoint.", NULL},
         {"report", get_report, NULL, "What was found in a file and done, line by line; else None.", NULL},
+        {"complete", get_complete, NULL, "Whether a model does nothing between the layer and its first block.", NULL},
+        {"follows", get_follows, NULL, "What it does there: pairs of a word and the name of a tensor or None.", NULL},
         {"threads", get_threads, NULL, "Threads of a call; None: those of inlay.set_num_threads().", NULL},
         {NULL, NULL, NULL, NULL, NULL},
     };

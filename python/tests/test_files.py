@@ -175,6 +175,28 @@ def test_directories_and_npy(gpt2, tmp_path):
     assert_array_equal(numpy.asarray(tensor), gpt2["wte.weight"])
 
 
+def test_what_follows_a_layer(gpt2, tmp_path):
+    write(tmp_path / "model.safetensors", safetensors(gpt2))
+    layer = inlay.open(tmp_path / "model.safetensors").layer()
+    assert layer.complete is True and layer.follows == () and inlay.Layer(gpt2["wte.weight"]).complete
+    rows = {"albert.embeddings.word_embeddings.weight": gpt2["wte.weight"]}
+    for name in ("position_embeddings.weight", "token_type_embeddings.weight"):
+        rows["albert.embeddings." + name] = gpt2["wpe.weight"]
+    for name in ("weight", "bias"):
+        rows["albert.embeddings.LayerNorm." + name] = gpt2["wte.weight"][0]
+    projection = "albert.encoder.embedding_hidden_mapping_in.weight"
+    write(tmp_path / "model.safetensors", safetensors({**rows, projection: gpt2["wpe.weight"]}))
+    (tmp_path / "config.json").write_text('{"model_type": "albert"}', encoding="ascii")
+    layer = inlay.open(tmp_path).layer()
+    assert layer.complete is False and layer.follows == (("projection", projection),)
+    write(tmp_path / "model.safetensors", safetensors({"transformer.wte.weight": gpt2["wte.weight"]}))
+    (tmp_path / "config.json").write_text('{"model_type": "owl", "alibi": true}', encoding="ascii")
+    layer = inlay.open(tmp_path).layer()
+    assert layer.complete is False and layer.follows == (("unknown", None),)
+    assert "assumed: the table alone, since positions are those of config.alibi" in layer.report
+    assert_array_equal(layer([5, 9]), gpt2["wte.weight"][[5, 9]])
+
+
 # ---- Tables -------------------------------------------------------------------------------------------------------
 
 

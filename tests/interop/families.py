@@ -1,0 +1,493 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Opens a small random model of every text configuration of transformers, and compares its layer with the model.
+
+    families.py [--write] [MODEL_TYPE...]
+
+A text configuration is one whose models take input_ids, have a vocabulary and are no part of a model that also sees or
+hears. Each is made small, saved by save_pretrained() and opened by inlay.open(), which is told nothing else. What the
+first block of the model receives must be what the layer returns: bit by bit, or where a norm comes last within 2 ULP of
+the row's largest absolute value from the norm in float64. PyTorch's expf, which makes the frequencies of fairseq's
+sinusoids, misses the nearest float in some columns: within 4e-6. A layer that is not complete must return a tensor that
+the model computes on the way there. Batches with padding have its attention mask.
+
+The result of each is a row of docs/families.md, which --write writes and which is compared otherwise. The exit status
+is 1 for a wrong result, for a table that differs, and if fewer than 90 % of the models that were made are equal.
+"""
+import argparse
+import inspect
+import math
+import os
+import pathlib
+import re
+import signal
+import sys
+import tempfile
+import warnings
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # nothing is to be looked for on the network
+os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
+warnings.simplefilter("ignore")
+
+import numpy  # noqa: E402
+import torch  # noqa: E402
+import transformers  # noqa: E402
+from torch.overrides import TorchFunctionMode  # noqa: E402
+from transformers.models.auto import configuration_auto, modeling_auto  # noqa: E402
+
+import inlay  # noqa: E402
+
+VOCAB, SEQUENCES, LENGTH, PAD = 120, 3, 16, 1
+MOST_PARAMETERS, MOST_SECONDS = 1.2e8, 60
+ULPS = 2
+SINUSOIDS = 4e-6  # of recipes whose frequencies are PyTorch's expf
+LEAST_EQUAL = 0.9
+DOCS = pathlib.Path(__file__).parents[2] / "docs/families.md"
+BEGIN, END = "<!-- families -->\n", "<!-- end of families -->\n"
+MAPPINGS = {
+    "encoder": modeling_auto.MODEL_MAPPING,
+    "language model": modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING,
+    "masked language model": modeling_auto.MODEL_FOR_MASKED_LM_MAPPING,
+    "sequence to sequence": modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
+}
+
+# ---- Small models
+
+# Sizes by names of settings: the first pattern that matches. Attempts leave out the last ones.
+LAYERS = r"(num_hidden|n|num|num_encoder|num_decoder|encoder|decoder|n_encoder|n_decoder)_layers?|depth"
+SIZES = [
+    (r"(.*_)?vocab_size(_per_layer_input)?", VOCAB),
+    (LAYERS, 2),
+    (r"pad_token_id|pad_index", PAD),
+    (r"bos_token_id|bos_index", 0),
+    (r"(decoder_start|eos|sep|cls|unk|mask|.*)_token_id|(eos|unk|mask)_index", 2),
+    (r"(max_position_embeddings|n_positions|n_ctx|max_seq_len|max_encoder_position_embeddings|max_source_positions|max_target_positions|max_decoder_position_embeddings)", 64),
+    (r"hidden_size|d_model|n_embd|dim|embed_dim|word_embed_proj_dim|embedding_size|emb_dim|dim_model", 80),
+    (r"(moe_|shared_expert_|.*)intermediate_size(_mlp)?|n_inner|d_ff|(.*_)?ffn_dim|hidden_dim|ffn_hidden_size", 32),
+    (r"num_key_value_heads|num_kv_heads", 2),
+    (r"(.*_)?num_attention_heads|n_heads?|num_heads|num_(en|de)coder_attention_heads|(en|de)coder_attention_heads", 4),
+    (r"(.*_)?num_(local_|routed_)?experts|n_routed_experts|moe_num_experts", 4),
+    (r"num_experts_per_tok(en)?|moe_k|moe_topk|top_k_experts", 2),
+    (r"n_group|topk_group", 1),
+    (r"head_dim|d_kv|d_head|attention_head_size|global_head_dim", 16),
+]
+# The number of patterns of each attempt, and how many layers it has.
+ATTEMPTS = ((len(SIZES), 2), (len(SIZES) - 1, 2), (len(SIZES), 4), (9, 2), (6, 2), (2, 2))
+
+# Settings that get a size although they have none by default, at first and later.
+NONE_TOO = r"(pad|bos|eos)_token_id|head_dim"
+NONE_AND_HEADS = NONE_TOO + r"|num_key_value_heads|.*experts|.*_dim|.*_rank|.*_size"
+
+# What the sizes above do not reach.
+SPECIAL = {
+    "gpt_neo": {"attention_types": [[["global"], 2]]},
+    "bamba": {"mamba_n_heads": 4, "mamba_d_head": 40},
+    "cohere_compass_text": {"num_hidden_layers": 4},
+    "gemma3n_text": {
+        "num_hidden_layers": 3, "layer_types": ["full_attention"] * 3, "activation_sparsity_pattern": [0.0] * 3,
+        "intermediate_size": [32] * 3, "num_kv_shared_layers": 1, "laurel_rank": 4, "hidden_size_per_layer_input": 16,
+    },  # fmt: skip
+    "glm4v_text": {"hidden_size": 256},
+    "glm_image_text": {"hidden_size": 256},
+    "glm_ocr_text": {"hidden_size": 256, "head_dim": 64},
+    "glm4v_moe_text": {"head_dim": 128},
+    "granitemoehybrid": {"mamba_n_heads": 4, "mamba_d_head": 40},
+    "lfm2_moe": {"layer_types": ["full_attention", "conv"]},
+    "neomme": {"layer_types": ["full_attention", "full_attention"]},
+    "pegasus_x": {"block_size": LENGTH},
+    "qwen2_5_vl_text": {"hidden_size": 512},
+    "qwen2_vl_text": {"hidden_size": 512},
+    "led": {"attention_window": 16, "max_encoder_position_embeddings": 64},
+    "longformer": {"attention_window": 16},
+}
+
+# Models that multiply the input layer by the attention mask, and those in which from_pretrained() sets the row of padding
+# to zeros: the layer has the row of the file.
+MASKED = ("xlm", "flaubert", "deberta", "deberta-v2", "esm", "funnel", "youtu")
+
+# What models of documents and pictures demand beside ids.
+OTHER_INPUTS = {
+    "bbox": torch.zeros(SEQUENCES, LENGTH, 4, dtype=torch.long),
+    "visual_feats": torch.zeros(SEQUENCES, 1, 2048),
+    "use_cache": False,
+    "visual_pos": torch.zeros(SEQUENCES, 1, 4),
+}
+
+def default_of(config_class):
+    """Returns the settings of a default configuration."""
+    return config_class().to_dict()
+
+
+def small(config_class, patterns, layers, model_type):
+    """Returns a configuration with small sizes, and with the defaults of everything else."""
+    options, default = {}, default_of(config_class)
+    many = next((default[key] for key in ("num_hidden_layers", "n_layer", "num_layers") if key in default), None)
+    may_be_none = NONE_TOO if patterns == len(SIZES) and layers == 2 else NONE_AND_HEADS
+    for key, value in default.items():
+        is_size = isinstance(value, int) and not isinstance(value, bool)
+        if isinstance(value, (list, tuple)) and many is not None and len(value) == many > layers:
+            options[key] = type(value)(value[:layers])
+        if not is_size and not re.fullmatch(may_be_none, key):
+            continue
+        for pattern, size in SIZES[:patterns]:
+            if re.fullmatch(pattern, key):
+                if key.endswith("_token_id") and isinstance(value, int) and 0 <= value < VOCAB and key != "pad_token_id":
+                    size = value
+                if key == "num_key_value_heads" and may_be_none != NONE_TOO:
+                    size = 4
+                options[key] = layers if pattern == LAYERS else size
+                break
+    options.update(SPECIAL.get(model_type, {}))
+    return config_class(**options)
+
+
+def randomise(model):
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.is_floating_point():
+                parameter.normal_(1 if parameter.dim() == 1 else 0, 0.3)
+
+
+class TooLarge(Exception):
+    """A model that an attempt did not make small."""
+
+
+def made(config_class, model_class, attempt, model_type, folder):
+    """Returns a model as it is loaded from the checkpoint in `folder` that was saved of it."""
+    config = small(config_class, *attempt, model_type)
+    with torch.device("meta"):
+        parameters = sum(p.numel() for p in model_class(config).parameters())
+    if parameters > MOST_PARAMETERS:
+        raise TooLarge(f"{parameters / 1e9:.1f}e9 parameters")
+    torch.manual_seed(0)
+    model = model_class(config)
+    randomise(model)
+    model.save_pretrained(folder)
+    return model_class.from_pretrained(folder, dtype=torch.float32).eval()
+
+
+# ---- What a model computes
+
+
+class Arrived(Exception):
+    """The first block was called."""
+
+
+class Recorder(TorchFunctionMode):
+    """Notes every tensor [sequences, length, dim] on the way to the first block."""
+
+    def __init__(self, shape):
+        super().__init__()
+        self.shape, self.tensors = shape, []
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        if isinstance(result, torch.Tensor) and result.is_floating_point() and tuple(result.shape[:2]) == self.shape:
+            with torch._C.DisableTorchFunction():
+                self.tensors.append(result.detach().clone())
+        return result
+
+
+def first_float(arguments, named, shape):
+    """Returns the first argument that is the vectors of a batch, or None: [sequences, length, ...], also with the first
+    two or the last two dimensions exchanged."""
+    first = [named[key] for key in ("hidden_states", "inputs", "x") if key in named]
+    for value in (*arguments, *first, *named.values()):
+        if isinstance(value, torch.Tensor) and value.is_floating_point() and value.dim() > 2:
+            for vectors in (value, value.transpose(0, 1), value.transpose(1, 2)):
+                if tuple(vectors.shape[:2]) == shape:
+                    return vectors.detach().clone()
+    return None
+
+
+def followed(model, call, shape):
+    """Calls a model up to its first block. Returns what that receives, all tensors before it, and the norm that
+    makes it, else the last one, with its input and its output."""
+    arrived, norms, hooks = [], [], []
+
+    def note_block(_module, arguments, named):
+        vectors = first_float(arguments, named, shape)
+        if vectors is not None:
+            arrived.append(vectors)
+            raise Arrived
+
+    def note_norm(module, arguments, result):
+        result = result[0] if isinstance(result, tuple) else result
+        if isinstance(result, torch.Tensor) and tuple(result.shape[:2]) == shape and arguments:
+            norms.append((module, arguments[0].detach().clone(), result.detach().clone()))
+
+    for _name, module in model.named_modules():
+        if isinstance(module, torch.nn.ModuleList):
+            for block in module:
+                hooks.append(block.register_forward_pre_hook(note_block, with_kwargs=True))
+        if "norm" in type(module).__name__.lower():
+            hooks.append(module.register_forward_hook(note_norm))
+    recorder = Recorder(shape)
+    try:
+        with torch.no_grad(), recorder:
+            call()
+    except Arrived:
+        pass
+    finally:
+        for hook in hooks:
+            hook.remove()
+    if not arrived:
+        raise RuntimeError("it has no list of blocks")
+    last = [norm for norm in norms if torch.equal(norm[2], arrived[0])] or norms
+    return arrived[0], recorder.tensors, last[-1] if last else None
+
+
+def sides_of(model):
+    """Returns the parts of a model that embed ids: its name for inlay, what is called, and what else it needs."""
+    if not getattr(model.config, "is_encoder_decoder", False):
+        known = inspect.signature(model.forward).parameters
+        needs = {name: given for name, given in OTHER_INPUTS.items() if name in known}
+        is_half = default_of(type(model.config)).get("is_encoder_decoder", False)
+        return [("decoder" if is_half else None, model, needs)]
+    states = torch.zeros(SEQUENCES, LENGTH, model.config.hidden_size)
+    masks = ("encoder_padding_mask", "decoder_padding_mask", "decoder_causal_mask")
+    known = inspect.signature(model.get_decoder().forward).parameters
+    needs = {"encoder_hidden_states": states, **{name: None for name in masks if name in known}}
+    return [(None, model.get_encoder(), {}), ("decoder", model.get_decoder(), needs)]
+
+
+# ---- Comparison
+
+
+def ulps_beside(ours, exact):
+    """Returns the largest difference in ULP of the row's largest absolute value."""
+    largest = exact.abs().amax(-1, keepdim=True).float().numpy()
+    ulp = torch.from_numpy(numpy.spacing(largest)).double()
+    return float(((ours.double() - exact).abs() / ulp).max())
+
+
+def exact_norm(module, vectors):
+    """Returns a norm in float64."""
+    x = vectors.double()
+    epsilon = next(
+        (getattr(module, name) for name in ("eps", "variance_epsilon", "epsilon", "norm_eps") if hasattr(module, name)), 0
+    )
+    epsilon = float(numpy.float32(epsilon))
+    if getattr(module, "bias", None) is not None or "layer" in type(module).__name__.lower():
+        x = x - x.mean(-1, keepdim=True)
+    x = x / torch.sqrt((x * x).mean(-1, keepdim=True) + epsilon)
+    weight, bias = getattr(module, "weight", None), getattr(module, "bias", None)
+    x = x if weight is None else x * weight.detach().double()
+    return x if bias is None else x + bias.detach().double()
+
+
+def verdict(layer, ours, theirs, tensors, norm):
+    """Returns what a layer is to a model, or None if it is wrong."""
+    if torch.equal(ours, theirs):
+        return "the same bits"
+    if layer.follows and layer.follows[0][0] == "unknown":
+        return None  # nothing may follow an assumed layer
+    if layer.complete and norm is not None and torch.equal(norm[2], theirs):
+        beside = ulps_beside(ours, exact_norm(*norm[:2]))
+        return f"norm within {math.ceil(beside * 2) / 2:g} ULP" if beside <= ULPS else None
+    if layer.complete and "sinusoids, recipe fairseq" in layer.report:
+        return "sinusoids within 4e-6" if float((ours - theirs).abs().max()) <= SINUSOIDS else None
+    if not layer.complete and any(torch.equal(ours, tensor) for tensor in tensors):
+        return "the same bits"
+    if not layer.complete and norm is not None and ulps_beside(ours, exact_norm(*norm[:2])) <= ULPS:
+        return "norm"
+    return None
+
+
+def batches():
+    """Yields a name, ids without and with padding on both sides, and their attention mask."""
+    rng = numpy.random.default_rng(1)
+    ids = torch.from_numpy(rng.integers(5, VOCAB - 2, size=(SEQUENCES, LENGTH)))
+    yield "whole", ids, torch.ones_like(ids)
+    padded = ids.clone()
+    padded[0, :4] = PAD
+    padded[1, 9:] = PAD
+    yield "padded", padded, (padded != PAD).long()
+
+
+def contents_of(report):
+    """Returns the terms of a layer in a few words."""
+    lines = dict(line.split(": ", 1) for line in report.splitlines())
+    positions = lines.get("positions")
+    words = ["rows"]
+    if "scale" in lines:
+        words[0] += f" * {lines['scale'].split('(')[-1].strip(')').removeprefix('config.')}" if "(" in lines["scale"] else " * sqrt(dim)"
+    if positions is not None:
+        words.append("sinusoids of " + positions.split()[-1] if "recipe" in positions else "learned positions")
+        start = lines["start"].split()[-1]
+        words[-1] += (f" from {start}" if start != "0" else "") + (" (padding-aware)" if "padding" in lines else "")
+    words += ["segments"] if any(key.startswith("segments") for key in lines) else []
+    words += [lines["norm"].split(",")[0]] if "norm" in lines else []
+    return ", ".join(words)
+
+
+class Wrong(Exception):
+    """A layer that returns other vectors than the model."""
+
+
+def compare_batch(layer, part, model_type, call, ids, mask):
+    theirs, tensors, norm = followed(part, call, tuple(ids.shape))
+    ours = layer(ids)
+    everywhere = torch.ones_like(ids, dtype=torch.bool)
+    for places in (everywhere, mask.bool()):
+        at = [t[places][None] for t in tensors if t.shape == ours.shape]
+        of_norm = None if norm is None else (norm[0], norm[1][places][None], norm[2][places][None])
+        result = verdict(layer, ours[places][None], theirs[places][None], at, of_norm)
+        may_differ = model_type in MASKED or "its row is zeros" in layer.report
+        if result is not None or not may_differ:
+            return result
+    return None
+
+
+def compare(model, folder, model_type):
+    """Returns the family of a checkpoint, what its first layer has, what follows its layers, and how equal they are."""
+    follows, results, report = [], [], None
+    with inlay.open(folder) as file:
+        for part, module, needs in sides_of(model):
+            layer = file.layer(part=part)
+            report = report or layer.report
+            for what, ids, mask in batches():
+                call = lambda: module(input_ids=ids, attention_mask=mask, **needs)  # noqa: E731, B023
+                result = compare_batch(layer, module, model_type, call, ids, mask)
+                if result is None:
+                    raise Wrong(f"{part or 'layer'}, {what}: {layer.report.splitlines()}, follows {layer.follows}")
+                results.append(result)
+            follows += [step for step, _tensor in layer.follows if step not in follows]
+    return layer.report.splitlines()[0].split()[1].strip(","), contents_of(report), follows, max(results, key=len)
+
+
+# ---- Models
+
+
+def in_words(error):
+    return " ".join(str(error).split())[:300]
+
+
+class Row:
+    """What was found of a model type: its family, what its layer has, what follows, and how equal it is or why not."""
+
+    def __init__(self, model_type):
+        self.model_type, self.family, self.contents, self.follows, self.result = model_type, "", "", [], ""
+        self.state = "not made"
+
+    def line(self):
+        mark = "\u2713 " if self.state == "equal" else ""
+        follows = ", ".join(self.follows)
+        return f"| {self.model_type} | {self.family} | {self.contents} | {follows} | {mark}{self.result} |\n"
+
+
+def is_text(config_class, model_class):
+    """Returns whether models of a configuration take ids and are no part of a model with other inputs."""
+    if getattr(config_class, "sub_configs", None) or getattr(model_class, "main_input_name", "") != "input_ids":
+        return False
+    return "vocab_size" in default_of(config_class) or "vocab_size" in getattr(config_class, "attribute_map", {})
+
+
+def classes_of(model_type):
+    """Returns the configuration of a model type and its classes of models, a class once; none if it is no text model."""
+    config_class, classes = None, []
+    for mapping in MAPPINGS.values():
+        if model_type not in mapping._model_mapping:
+            continue
+        config_class = configuration_auto.CONFIG_MAPPING[model_type]
+        found = mapping[config_class]
+        for one in found if isinstance(found, tuple) else (found,):
+            if one not in classes and is_text(config_class, one):
+                classes.append(one)
+    return config_class, classes
+
+
+def examine(row, config_class, model_class):
+    """Fills a row by one class of models: by the first attempt at sizes with which it runs."""
+    row.state = None
+    for attempt in ATTEMPTS:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                model = made(config_class, model_class, attempt, row.model_type, folder)
+                found = compare(model, folder, row.model_type)
+                row.family, row.contents, row.follows, row.result = found
+                row.state = "equal"
+            except inlay.FileError as error:
+                row.state, row.result = "not opened", str(error).removeprefix(f"{folder}: ")
+            except Wrong as error:
+                row.state, row.result = "wrong", f"{model_class.__name__}: {error}"
+            except Exception as error:  # noqa: BLE001  # whatever a model throws is a reason to try other sizes
+                row.result = row.result or f"no small model: {model_class.__name__}: {type(error).__name__}: {in_words(error)}"
+                if isinstance(error, TimeoutError):
+                    break
+        if row.state is not None:
+            return
+    row.state = "not made"
+
+
+STATES = ("equal", "not made", "not opened", "wrong")
+
+
+def look_at(model_type):
+    """Returns the row of a model type, by the worst of its classes, or None if it is no text model."""
+
+    def too_long(*_arguments):
+        raise TimeoutError(f"more than {MOST_SECONDS} s")
+
+    signal.signal(signal.SIGALRM, too_long)
+    row = Row(model_type)
+    try:
+        config_class, classes = classes_of(model_type)
+    except Exception as error:  # noqa: BLE001
+        row.result = f"it cannot be imported: {in_words(error)}"
+        return row
+    rows = []
+    for model_class in classes:
+        one = Row(model_type)
+        signal.alarm(MOST_SECONDS)
+        examine(one, config_class, model_class)
+        signal.alarm(0)
+        rows.append(one)
+    ran = [one for one in rows if one.state != "not made"]
+    return max(ran or rows, key=lambda one: STATES.index(one.state), default=None)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--write", action="store_true", help="write docs/families.md")
+    parser.add_argument("model_types", nargs="*")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    transformers.utils.logging.set_verbosity(50)
+    rows = []
+    for model_type in options.model_types or sorted(configuration_auto.CONFIG_MAPPING_NAMES):
+        row = look_at(model_type)
+        if row is not None:
+            rows.append(row)
+            print(f"{row.model_type:<28} {row.state:<11} {row.family:<12} {row.result} {row.follows}", flush=True)
+    counts = {state: sum(row.state == state for row in rows) for state in STATES}
+    tried = len(rows) - counts["not made"]
+    summary = (
+        f"{len(rows)} text configurations of transformers {transformers.__version__}: {counts['equal']} of the {tried} that "
+        f"run are equal ({sum(row.state == 'equal' and not row.follows for row in rows)} up to the first block), "
+        f"{counts['not opened']} are not opened, {counts['wrong']} are wrong, "
+        f"{counts['not made']} could not be made or run"
+    )
+    print(summary)
+    broken = counts["wrong"] > 0 or counts["equal"] < LEAST_EQUAL * tried or tried < LEAST_EQUAL * len(rows)
+    if not options.model_types:
+        broken = not keep(rows, summary, options.write) or broken
+    if broken:
+        print("BROKEN: wrong layers, fewer equal or made than promised, or another table than that of docs/families.md")
+    return 1 if broken else 0
+
+
+def keep(rows, summary, write):
+    """Writes the table of docs/families.md, or returns whether it is this one."""
+    text = DOCS.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    old, after = rest.split(END)
+    head = "| `model_type` | family | layer | what follows | beside the model |\n|---|---|---|---|---|\n"
+    new = f"{summary}.\n\n{head}{''.join(row.line() for row in rows)}"
+    if write:
+        DOCS.write_text(before + BEGIN + new + END + after, encoding="utf-8")
+    return write or old == new
+
+
+if __name__ == "__main__":
+    sys.exit(main())
