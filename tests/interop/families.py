@@ -71,6 +71,12 @@ SIZES = [
     (r"n_group|topk_group", 1),
     (r"head_dim|d_kv|d_head|attention_head_size|global_head_dim", 16),
 ]
+# Settings whose defaults would hide that they are read.
+OTHERS = [
+    (r"embedding_multiplier|embedding_scale|scale_emb", float, 3.7),
+    (r"scale_embedding|rescale_embeddings", bool, True),
+    (r"(layer_|rms_)?norm_eps|layer_norm_epsilon", float, 1e-3),
+]
 # The number of patterns of each attempt, and how many layers it has.
 ATTEMPTS = ((len(SIZES), 2), (len(SIZES) - 1, 2), (len(SIZES), 4), (9, 2), (6, 2), (2, 2))
 
@@ -125,6 +131,9 @@ def small(config_class, patterns, layers, model_type):
     may_be_none = NONE_TOO if patterns == len(SIZES) and layers == 2 else NONE_AND_HEADS
     for key, value in default.items():
         is_size = isinstance(value, int) and not isinstance(value, bool)
+        for pattern, kind, other in OTHERS:
+            if re.fullmatch(pattern, key) and type(value) is kind:
+                options[key] = other
         if isinstance(value, (list, tuple)) and many is not None and len(value) == many > layers:
             options[key] = type(value)(value[:layers])
         if not is_size and not re.fullmatch(may_be_none, key):
