@@ -135,7 +135,11 @@ std::size_t scale_bytes(inlay_element_type type, std::size_t dim)
     switch (type) {
     case INLAY_U4_GROUPED:
     case INLAY_U4_GROUPED_FLAT:
+    case INLAY_I8_GROUPED:
+    case INLAY_U8_GROUPED:
         return dim / group * sizeof(float);
+    case INLAY_E2M1_F32:
+        return dim / 16 * sizeof(float);
     case INLAY_E4M3_E8M0:
         return dim / 32;
     case INLAY_I8:
@@ -150,7 +154,8 @@ std::size_t scale_bytes(inlay_element_type type, std::size_t dim)
 void Fixture::prepare_quantised(inlay_element_type type)
 {
     Quantised &made = quantised[type];
-    const bool grouped = type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT;
+    const bool grouped = type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT || type == INLAY_I8_GROUPED ||
+                         type == INLAY_U8_GROUPED;
     const std::size_t row_scales = scale_bytes(type, shape.dim);
     inlay_table_storage storage = inlay_table_storage_of(type, nullptr, shape.dim);
     made.data = make_pages<unsigned char>(shape.vocab * storage.stride_bytes);

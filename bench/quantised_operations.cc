@@ -55,6 +55,8 @@ static constexpr inlay_element_type limit_of(inlay_element_type type)
         return INLAY_I8;
     case INLAY_U4_GROUPED_FLAT:
         return INLAY_U4_GROUPED;
+    case INLAY_U8_GROUPED:
+        return INLAY_I8_GROUPED;
     case INLAY_IQ4_NL:
     case INLAY_NVFP4:
     case INLAY_Q4_K:

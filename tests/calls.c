@@ -71,8 +71,8 @@ static size_t extents_drawn;
 void calls_prepare(const struct call_sizes *sizes)
 {
     for (int i = 0; i < ARENAS; i++)
-        inputs[i] = arena_make(i < SCALES || i >= EXTENT_DATA ? MAX_TABLE_ROWS * (sizes->max_dim * sizeof(float) + 8)
-                                                              : SMALL_BYTES);
+        inputs[i] = arena_make(i <= SCALES || i >= EXTENT_DATA ? MAX_TABLE_ROWS * (sizes->max_dim * sizeof(float) + 8)
+                                                               : SMALL_BYTES);
     outputs = arena_make(sizes->out_bytes + 100);
     expectations = arena_make(sizes->out_bytes + 100);
 }
@@ -121,9 +121,7 @@ static void draw_arrays(struct source *source, inlay_table *table, bool scaled, 
         table->scales = table->type == INLAY_E4M3_E8M0 ? draw_noise(source, which[1], scale_bytes)
                                                        : draw_floats(source, which[1], scale_bytes / sizeof(float));
     if (zeros)
-        table->zeros = draw_noise(source, which[2],
-                                  table->type == INLAY_U4_GROUPED ? table->rows * ((groups + 1) / 2)
-                                                                  : (table->rows * groups + 1) / 2);
+        table->zeros = draw_noise(source, which[2], zero_bytes(table->type, table->rows, groups));
 }
 
 /* Draws the rows of a table in as many extents as there may still be, all of the same length or not. */

@@ -151,7 +151,7 @@ static void cut_table(struct source *source, inlay_table *table, inlay_table_ext
         if (table->scales != NULL)
             parts[n].scales = (const unsigned char *)table->scales + row * row_scales;
         if (table->zeros != NULL)
-            parts[n].zeros = (const unsigned char *)table->zeros + (flat ? row * groups / 2 : row * ((groups + 1) / 2));
+            parts[n].zeros = (const unsigned char *)table->zeros + zero_bytes(table->type, row, groups);
         row += equal ? rows_each : step * (1 + choose(source, table->rows));
     }
     const bool all_equal = equal && (n - 1) * rows_each < table->rows && table->rows <= n * rows_each;
@@ -175,7 +175,7 @@ static inlay_table draw_ngram_table(struct source *source, size_t dim, inlay_ele
     if (row_scales > 0 && !(scales_are_optional(type) && half(source)))
         table.scales = place(source, type == INLAY_E4M3_E8M0 ? NOISE : SCALES, n * row_scales);
     if (group > 0 && half(source))
-        table.zeros = place(source, NOISE, type == INLAY_U4_GROUPED ? n * ((groups + 1) / 2) : (n * groups + 1) / 2);
+        table.zeros = place(source, NOISE, zero_bytes(type, n, groups));
     return table;
 }
 

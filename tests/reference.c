@@ -75,15 +75,22 @@ inlay_table reference_array(const inlay_table *table, size_t *row)
     return array;
 }
 
+/* Element i of numbers or zero points of a grouped type. */
+static int integer_at(inlay_element_type type, const void *data, size_t i)
+{
+    const unsigned char *bytes = data;
+    return type == INLAY_I8_GROUPED ? (int8_t)bytes[i] : type == INLAY_U8_GROUPED ? bytes[i] : u4_at(data, i);
+}
+
 static float grouped_at(const inlay_table *table, size_t row, size_t column)
 {
     const unsigned char *data = (const unsigned char *)table->data + row * table->stride_bytes;
     size_t groups = table->dim / table->group, group = column / table->group;
-    bool flat = table->type == INLAY_U4_GROUPED_FLAT;
-    int zero = flat ? 0 : 8;
+    int zero = table->type == INLAY_U4_GROUPED ? 8 : table->type == INLAY_U8_GROUPED ? 128 : 0;
     if (table->zeros != NULL)
-        zero = u4_at(table->zeros, row * (flat ? groups : (groups + 1) / 2 * 2) + group);
-    return (float)(u4_at(data, column) - zero) * f32_at(table->scales, row * groups + group);
+        zero = integer_at(table->type, table->zeros,
+                          row * (table->type == INLAY_U4_GROUPED ? (groups + 1) / 2 * 2 : groups) + group);
+    return (float)(integer_at(table->type, data, column) - zero) * f32_at(table->scales, row * groups + group);
 }
 
 /* An 8-bit float; the NaN are not equal to anything. */
@@ -213,7 +220,11 @@ float reference_element(const inlay_table *whole, size_t row, size_t column)
         return value + f16_at(at + (dim + 1) / 2 + 2);
     case INLAY_U4_GROUPED:
     case INLAY_U4_GROUPED_FLAT:
+    case INLAY_I8_GROUPED:
+    case INLAY_U8_GROUPED:
         return grouped_at(table, row, column);
+    case INLAY_E2M1_F32:
+        return e2m1[u4_at(at, column)] * f32_at(table->scales, row * (dim / 16) + column / 16);
     case INLAY_Q8_0:
         at += column / 32 * 34;
         return (float)(int8_t)at[2 + column % 32] * f16_at(at);

@@ -215,7 +215,8 @@ void set_environment(int environment)
 
 bool is_grouped(inlay_element_type type)
 {
-    return type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT;
+    return type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT || type == INLAY_I8_GROUPED ||
+           type == INLAY_U8_GROUPED;
 }
 
 const struct type_of_ggml types_of_ggml[TYPES_OF_GGML] = {
@@ -227,7 +228,7 @@ size_t whole_columns(inlay_element_type type)
     for (size_t i = 0; i < TYPES_OF_GGML; i++)
         if (type != 0 && types_of_ggml[i].element == type)
             return types_of_ggml[i].block;
-    return type == INLAY_E4M3_E8M0 ? 32 : 1;
+    return type == INLAY_E4M3_E8M0 ? 32 : type == INLAY_E2M1_F32 ? 16 : 1;
 }
 
 size_t row_scale_bytes(inlay_element_type type, size_t dim, size_t group)
@@ -236,7 +237,16 @@ size_t row_scale_bytes(inlay_element_type type, size_t dim, size_t group)
         return (dim + group - 1) / group * sizeof(float);
     if (type == INLAY_E4M3_E8M0)
         return dim / 32;
+    if (type == INLAY_E2M1_F32)
+        return dim / 16 * sizeof(float);
     return type == INLAY_I8 || type == INLAY_I8_INVERSE || type == INLAY_E4M3 ? sizeof(float) : 0;
+}
+
+size_t zero_bytes(inlay_element_type type, size_t rows, size_t groups)
+{
+    if (type == INLAY_U4_GROUPED_FLAT)
+        return (rows * groups + 1) / 2;
+    return rows * (type == INLAY_U4_GROUPED ? (groups + 1) / 2 : groups);
 }
 
 bool scales_are_optional(inlay_element_type type)

@@ -128,6 +128,9 @@ size_t whole_columns(inlay_element_type type);
 /* The bytes that a row of `dim` columns has in an array of scales; 0 for types without one. */
 size_t row_scale_bytes(inlay_element_type type, size_t dim, size_t group);
 
+/* The bytes of the zero points of `rows` rows of a grouped type. */
+size_t zero_bytes(inlay_element_type type, size_t rows, size_t groups);
+
 /* Whether that array may be missing. */
 bool scales_are_optional(inlay_element_type type);
 

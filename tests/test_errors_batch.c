@@ -306,14 +306,21 @@ START_TEST(outputs_over_inputs)
     const unsigned char *at[ARRAYS];
     for (int i = 0; i < ARRAYS; i++)
         at[i] = memory[i] + WIDE_BYTES;
-    for (int flat = 0; flat < 2; flat++) {
-        /* Four rows of three groups: zero points take two bytes a row, or six in all. */
-        const size_t zero_bytes = flat ? 6 : 8;
-        const size_t bytes[ARRAYS] = {
-            2 * WIDE, 48, zero_bytes, 3 * WIDE_BYTES, 2 * WIDE_BYTES, WIDE_BYTES, WIDE_BYTES, 4, 4, 4, 16, 4};
-        const inlay_table tokens = flat ? inlay_table_u4_grouped_flat(at[DATA], at[SCALES], at[ZEROS], 4, WIDE, 32)
-                                        : inlay_table_u4_grouped(at[DATA], at[SCALES], at[ZEROS], 4, WIDE, 32),
-                          learned = inlay_table_f32(at[POSITIONS], 3, WIDE),
+    /* Four rows of three groups: zero points take two bytes a row, six in all, or three bytes a row. */
+    static const struct {
+        inlay_element_type type;
+        size_t zeros;
+    } kinds[] = {{INLAY_U4_GROUPED, 8}, {INLAY_U4_GROUPED_FLAT, 6}, {INLAY_I8_GROUPED, 12}};
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+        const size_t row_bytes = inlay_table_row_bytes(kinds[kind].type, WIDE);
+        const size_t data = 4 * row_bytes, zeros = kinds[kind].zeros;
+        const size_t bytes[ARRAYS] = {data, 48, zeros, 3 * WIDE_BYTES, 2 * WIDE_BYTES, WIDE_BYTES, WIDE_BYTES, 4, 4,
+                                      4,    16, 4};
+        inlay_table tokens = inlay_table_of(kinds[kind].type, at[DATA], 4, WIDE, row_bytes);
+        tokens.group = 32;
+        tokens.scales = at[SCALES];
+        tokens.zeros = at[ZEROS];
+        const inlay_table learned = inlay_table_f32(at[POSITIONS], 3, WIDE),
                           segments = inlay_table_f32(at[SEGMENTS], 2, WIDE);
         inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
         spec.pooling = INLAY_POOLING_SUM;

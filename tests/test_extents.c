@@ -23,7 +23,7 @@ enum { CUTS = sizeof cuts / sizeof *cuts };
 static struct whole {
     inlay_table view;
     float floats[ROWS * DIM];
-    unsigned char data[ROWS * (DIM * 4 + 8)], scales[ROWS * DIM / 32 * 4], zeros[ROWS * DIM / 32];
+    unsigned char data[ROWS * (DIM * 4 + 8)], scales[ROWS * DIM / 16 * 4], zeros[ROWS * DIM / 32];
 } whole;
 
 static void make_whole(inlay_element_type type)
@@ -60,11 +60,13 @@ static const unsigned char *zeros_of(size_t first, size_t rows, size_t *bytes)
     static unsigned char zeros[sizeof whole.zeros + 1];
     const size_t groups = DIM / 32, row_zeros = whole.view.type == INLAY_U4_GROUPED ? groups + groups % 2 : groups;
     memset(zeros, 0, sizeof zeros);
+    *bytes = zero_bytes(whole.view.type, rows, groups);
+    if (whole.view.type == INLAY_I8_GROUPED || whole.view.type == INLAY_U8_GROUPED)
+        return memcpy(zeros, whole.zeros + first * groups, *bytes);
     for (size_t i = 0; i < rows * row_zeros; i++) {
         const size_t from = first * row_zeros + i;
         zeros[i / 2] |= (unsigned char)((whole.zeros[from / 2] >> from % 2 * 4 & 15) << i % 2 * 4);
     }
-    *bytes = (rows * row_zeros + 1) / 2;
     return zeros;
 }
 

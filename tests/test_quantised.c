@@ -90,19 +90,19 @@ static void check_shape(const struct shape *shape, uint64_t seed)
     inlay_element_type type = shape->type;
     size_t bytes = touched(type, shape->columns), beside = scale_bytes(type, shape->columns, shape->group);
     size_t groups = groups_of(shape->columns, shape->group), floats = shape->columns * sizeof(float);
-    size_t row_zeros = type == INLAY_U4_GROUPED_FLAT ? groups : groups + groups % 2;
-    size_t zero_bytes = (COUNT * row_zeros + 1) / 2;
+    size_t row_zeros = type == INLAY_U4_GROUPED ? groups + groups % 2 : groups;
+    size_t bytes_of_zeros = zero_bytes(type, COUNT, groups);
     size_t written = shape->columns * inlay_type_bytes(shape->out_type);
     size_t stride = written + (shape->placement == INSIDE ? shape->offset % 7 * (written / shape->columns) : 0);
     enum placement placement = shape->placement;
     unsigned char *rows = arena_place(&arenas[ROWS], COUNT * bytes, placement, shape->offset);
     unsigned char *scales = arena_place(&arenas[SCALES], COUNT * beside, placement, shape->offset * 5 % 64);
-    unsigned char *zeros = arena_place(&arenas[ZEROS], zero_bytes, placement, shape->offset);
+    unsigned char *zeros = arena_place(&arenas[ZEROS], bytes_of_zeros, placement, shape->offset);
     unsigned char *positions = arena_place(&arenas[POSITIONS], COUNT * floats, placement, shape->offset * 3 % 64);
     unsigned char *out = arena_place(&arenas[OUT], (COUNT - 1) * stride + written, placement, shape->offset);
     unsigned char *expected = arena_place(&arenas[EXPECTED], COUNT * floats, placement, 0);
     random_bytes(&random, rows, COUNT * bytes);
-    random_bytes(&random, zeros, zero_bytes);
+    random_bytes(&random, zeros, bytes_of_zeros);
     random_rows(&random, positions, COUNT, shape->columns, floats);
     if (type == INLAY_U4_ROWWISE || type == INLAY_E4M3_E8M0)
         random_bytes(&random, scales, COUNT * beside);
@@ -361,6 +361,40 @@ START_TEST(bytes_by_hand)
 }
 END_TEST
 
+/* Bytes in groups with zero points of their own and without, and every 4-bit float with a scale of 16 columns that is
+   even subnormal. */
+START_TEST(groups_of_bytes_and_4_bit_floats)
+{
+    static const unsigned char zeros[2] = {3, 0xfe}; /* 3 and 254, or -2 */
+    static const float scales[4] = {2, -0.25f, 0x1p-149f, 3};
+    static const float numbers[16] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6, 0, -0.5f, -1, -1.5f, -2, -3, -4, -6};
+    unsigned char bytes[64], nibbles[24];
+    float wanted[64];
+    for (int i = 0; i < 64; i++)
+        bytes[i] = (unsigned char)(i * 4 + 1);
+    for (int with = 0; with < 2; with++)
+        for (int is_signed = 0; is_signed < 2; is_signed++) {
+            inlay_table view = inlay_table_of(is_signed ? INLAY_I8_GROUPED : INLAY_U8_GROUPED, bytes, 1, 64, 64);
+            view.group = 32;
+            view.scales = scales;
+            view.zeros = with ? zeros : NULL;
+            for (int i = 0; i < 64; i++) {
+                const int zero = !with ? (is_signed ? 0 : 128) : i < 32 ? 3 : is_signed ? -2 : 254;
+                wanted[i] = (float)((is_signed ? (int8_t)bytes[i] : (int)bytes[i]) - zero) * scales[i / 32];
+            }
+            expect_values(is_signed ? "int8 in groups" : "uint8 in groups", view, wanted);
+        }
+    for (int i = 0; i < 48; i++) {
+        const unsigned q = (unsigned)(i * 5 + i / 16) % 16;
+        nibbles[i / 2] = (unsigned char)(i % 2 ? nibbles[i / 2] | q << 4 : q);
+        wanted[i] = numbers[q] * scales[i / 16];
+    }
+    inlay_table view = inlay_table_of(INLAY_E2M1_F32, nibbles, 1, 48, 24);
+    view.scales = scales;
+    expect_values("4-bit floats", view, wanted);
+}
+END_TEST
+
 /* The scales at the ends of what a byte can say: as ggml reads them, none is NaN. */
 START_TEST(scales_of_4_bit_floats)
 {
@@ -471,5 +505,6 @@ int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "quantised", NULL, NULL, every_length_against_both_guard_pages,
                      every_length_at_every_alignment, outputs_of_16_bits_round_as_casts_do, every_pattern_of_16_bits,
-                     every_byte, bytes_by_hand, e4m3_becomes_bfloat16, scales_of_4_bit_floats, zero_points_of_rows);
+                     every_byte, bytes_by_hand, groups_of_bytes_and_4_bit_floats, e4m3_becomes_bfloat16,
+                     scales_of_4_bit_floats, zero_points_of_rows);
 }

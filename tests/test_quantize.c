@@ -28,10 +28,10 @@ static struct storage make_storage(inlay_element_type type, size_t rows, size_t 
     struct storage made;
     const size_t row_bytes = inlay_table_row_bytes(type, dim), stride_bytes = row_bytes + padding;
     const size_t groups = is_grouped(type) ? dim / group : 1, scale_bytes = rows * row_scale_bytes(type, dim, group);
-    const size_t zero_bytes = type == INLAY_U4_GROUPED ? rows * ((groups + 1) / 2) : (rows * groups + 1) / 2;
+    const size_t bytes_of_zeros = zero_bytes(type, rows, groups);
     made.data = arena_make(rows * stride_bytes);
     made.scales = arena_make(scale_bytes);
-    made.zeros = arena_make(zero_bytes);
+    made.zeros = arena_make(bytes_of_zeros);
     made.to = inlay_table_storage_of(type, NULL, dim);
     made.to.data = arena_place(&made.data, (rows - 1) * stride_bytes + row_bytes, AT_END, 0);
     made.to.stride_bytes = stride_bytes;
@@ -39,7 +39,7 @@ static struct storage make_storage(inlay_element_type type, size_t rows, size_t 
     if (scale_bytes > 0)
         made.to.scales = arena_place(&made.scales, scale_bytes, AT_END, 0);
     if (zeros)
-        made.to.zeros = arena_place(&made.zeros, zero_bytes, AT_END, 0);
+        made.to.zeros = arena_place(&made.zeros, bytes_of_zeros, AT_END, 0);
     return made;
 }
 
@@ -88,6 +88,11 @@ static double allowed(inlay_element_type type, bool zeros, struct range values, 
         return fmax(zeros ? with_zero / 15 : magnitude / 7, step_floor) * 0.5 + rounding;
     case INLAY_U4_GROUPED_FLAT:
         return fmax(with_zero / 15, step_floor) * 0.5 + rounding;
+    case INLAY_I8_GROUPED:
+    case INLAY_U8_GROUPED:
+        return fmax(zeros ? with_zero / 255 : magnitude / 127, step_floor) * 0.5 + rounding;
+    case INLAY_E2M1_F32:
+        return fmax(magnitude / 6, step_floor) + rounding;
     case INLAY_Q8_0:
         return magnitude / 127 * 0.57 + 64 * 0x1p-24;
     case INLAY_Q4_0:
@@ -547,6 +552,9 @@ static float largest_of(inlay_element_type type)
     case INLAY_U8_ROWWISE:
     case INLAY_U4_GROUPED:
     case INLAY_U4_GROUPED_FLAT:
+    case INLAY_I8_GROUPED:
+    case INLAY_U8_GROUPED:
+    case INLAY_E2M1_F32:
     case INLAY_E4M3:
     case INLAY_E4M3_E8M0:
     case INLAY_MXFP4:

@@ -14,13 +14,20 @@ enum { ROWS = 29, IDS = 70 };
 
 static bool is_grouped(inlay_element_type type)
 {
-    return type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT;
+    return type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT || type == INLAY_I8_GROUPED ||
+           type == INLAY_U8_GROUPED;
 }
 
 static bool has_scales(inlay_element_type type)
 {
     return type == INLAY_I8 || type == INLAY_I8_INVERSE || type == INLAY_E4M3 || type == INLAY_E4M3_E8M0 ||
-           is_grouped(type);
+           type == INLAY_E2M1_F32 || is_grouped(type);
+}
+
+/* Returns how many scales a row has. */
+static size_t scales_of_row(inlay_element_type type, size_t dim)
+{
+    return type == INLAY_E2M1_F32 ? dim / 16 : is_grouped(type) ? dim / 32 : 1;
 }
 
 /* Rows are random bytes, so that floats within them are NaN and infinite too; but those of float32 are ordinary. */
@@ -32,10 +39,10 @@ inlay_table trial_table(struct trial *trial, inlay_element_type type, size_t row
     if (type == INLAY_E4M3_E8M0)
         table.scales = trial_noise(trial, rows * groups, seed + 1);
     else if (has_scales(type))
-        table.scales = trial_floats(trial, rows * (is_grouped(type) ? groups : 1), seed + 1);
+        table.scales = trial_floats(trial, rows * scales_of_row(type, dim), seed + 1);
     if (is_grouped(type)) {
         table.group = 32;
-        table.zeros = trial_noise(trial, rows * ((groups + 1) / 2), seed + 2);
+        table.zeros = trial_noise(trial, rows * (type >= INLAY_I8_GROUPED ? groups : (groups + 1) / 2), seed + 2);
     }
     return table;
 }
@@ -81,12 +88,12 @@ void quantize_run(struct trial *trial, size_t item)
     const inlay_element_type type = (inlay_element_type)(item + 1);
     const inlay_table from = trial_table(trial, INLAY_F32, ROWS, DIM, item);
     const size_t bytes = ROWS * inlay_table_row_bytes(type, DIM);
-    const size_t scales =
-        type == INLAY_E4M3_E8M0 ? ROWS * GROUPS : ROWS * sizeof(float) * (is_grouped(type) ? GROUPS : 1);
+    const size_t scales = type == INLAY_E4M3_E8M0 ? ROWS * GROUPS : ROWS * sizeof(float) * scales_of_row(type, DIM);
+    const size_t zeros = type >= INLAY_I8_GROUPED ? ROWS * GROUPS : ROWS * GROUPS / 2;
     inlay_table_storage to = inlay_table_storage_of(type, trial_array(trial, bytes), DIM);
     to.group = is_grouped(type) ? 32 : 0;
     to.scales = has_scales(type) ? trial_array(trial, scales) : NULL;
-    to.zeros = is_grouped(type) ? trial_array(trial, ROWS * GROUPS / 2 + 1) : NULL;
+    to.zeros = is_grouped(type) ? trial_array(trial, zeros) : NULL;
     double error = 0;
     /* float32 is what is converted from, and no type to convert to. */
     const inlay_status status = inlay_table_quantize(&from, &to, NULL, &error);
@@ -98,7 +105,7 @@ void quantize_run(struct trial *trial, size_t item)
     if (to.scales != NULL)
         trial_bytes(trial, to.scales, scales);
     if (to.zeros != NULL)
-        trial_bytes(trial, to.zeros, ROWS * GROUPS / 2);
+        trial_bytes(trial, to.zeros, zeros);
 }
 
 /* ---- Random tables ---------------------------------------------------------------------------------------------- */

@@ -9,8 +9,8 @@
 
 #include "numbers.h"
 
-enum scales { NO_SCALES, SCALE_PER_ROW, SCALE_PER_ROW_OR_NONE, SCALE_PER_GROUP, BYTE_PER_BLOCK };
-enum zeros { NO_ZEROS, ZEROS_IN_ROWS, ZEROS_IN_ONE_RUN };
+enum scales { NO_SCALES, SCALE_PER_ROW, SCALE_PER_ROW_OR_NONE, SCALE_PER_GROUP, SCALE_PER_BLOCK, BYTE_PER_BLOCK };
+enum zeros { NO_ZEROS, ZEROS_IN_ROWS, ZEROS_IN_ONE_RUN, ZEROS_OF_BYTES };
 
 /* Types that are not named here keep everything in rows of bytes. */
 static const struct form {
@@ -28,6 +28,9 @@ static const struct form {
     [INLAY_U4_GROUPED_FLAT] = {false, NPY_U1, SCALE_PER_GROUP, ZEROS_IN_ONE_RUN},
     [INLAY_E4M3] = {false, NPY_U1, SCALE_PER_ROW_OR_NONE, NO_ZEROS},
     [INLAY_E4M3_E8M0] = {false, NPY_U1, BYTE_PER_BLOCK, NO_ZEROS},
+    [INLAY_I8_GROUPED] = {false, NPY_U1, SCALE_PER_GROUP, ZEROS_OF_BYTES},
+    [INLAY_U8_GROUPED] = {false, NPY_U1, SCALE_PER_GROUP, ZEROS_OF_BYTES},
+    [INLAY_E2M1_F32] = {false, NPY_U1, SCALE_PER_BLOCK, NO_ZEROS},
 };
 
 enum npy_element stored_element(inlay_element_type type)
@@ -51,6 +54,8 @@ struct array stored_scales(inlay_element_type type, size_t rows, size_t dim, uin
         return (struct array){NPY_F4, 1, {rows, 1}, scales == SCALE_PER_ROW_OR_NONE};
     case BYTE_PER_BLOCK:
         return (struct array){NPY_U1, 2, {rows, dim / block}, false};
+    case SCALE_PER_BLOCK:
+        return (struct array){NPY_F4, 2, {rows, dim / 16}, false};
     case SCALE_PER_GROUP:
         return (struct array){NPY_F4, 2, {rows, dim / group}, false};
     default:
@@ -66,6 +71,8 @@ struct array stored_zeros(inlay_element_type type, size_t rows, size_t dim, uint
         return (struct array){NPY_U1, 2, {rows, (dim / group * bits + 7) / 8}, true};
     case ZEROS_IN_ONE_RUN:
         return (struct array){NPY_U1, 1, {(rows * (dim / group) * bits + 7) / 8, 1}, true};
+    case ZEROS_OF_BYTES:
+        return (struct array){NPY_U1, 2, {rows, dim / group}, true};
     default:
         return (struct array){.rank = 0};
     }

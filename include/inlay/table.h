@@ -72,10 +72,17 @@ typedef enum inlay_element_type {
     INLAY_IQ3_S = 26,  /**< blocks of 256 columns in 110 bytes, ggml's block_iq3_s: (d * s) * q, with an odd s from 1 to
                             31 for each 32 columns and odd q from -15 to 15. The magnitudes of four columns are one of
                             512 quadruples, ggml's iq3s_grid */
+    INLAY_I8_GROUPED =
+        27,                /**< int8 q [dim] with one scale and optionally one int8 zero point for each `group` columns:
+                                (q - zero) * scale. Without zero points, zero is 0. int-quantized of compressed-tensors */
+    INLAY_U8_GROUPED = 28, /**< the same of uint8, and without zero points zero is 128. Its pack-quantized of 8 bits */
+    INLAY_E2M1_F32 = 29,   /**< 4-bit floats q [dim], two in a byte, the lower half first, with one scale for each 16
+                                columns: q * scale. q is 0 0.5 1 1.5 2 3 4 6 and, from 8 on, minus these; there is no -0.
+                                NVFP4 of ModelOpt, whose two factors are multiplied first */
 } inlay_element_type;
 
 /** One more than the largest element type. */
-#define INLAY_ELEMENT_TYPES 27
+#define INLAY_ELEMENT_TYPES 30
 
 /** Returns a name of an element type: at index 0 that of the command and the Python package, such as "q4_k" and
     "float16"; at index 1 the spelling of model files or specifications, "Q4_K" and "F16"; then further synonyms, "fp16"
@@ -119,16 +126,18 @@ typedef struct inlay_table {
     size_t dim;              /**< columns of a row, >= 1; a multiple of `group`, or of the columns of a block */
     size_t stride_bytes;     /**< distance between rows, >= inlay_table_row_bytes(type, dim) */
     inlay_element_type type; /**< of the elements */
-    uint32_t group;          /**< columns per scale of INLAY_U4_GROUPED and INLAY_U4_GROUPED_FLAT: 32, 64 or 128; of
-                                  other types 0 */
-    const void *scales;      /**< float32 at any address: [rows] for INLAY_I8_INVERSE, null or [rows] for INLAY_I8 and
-                                  INLAY_E4M3, [rows, dim / group] for the grouped types; uint8 [rows, dim / 32] for
-                                  INLAY_E4M3_E8M0; else null. Infinities and NaN propagate by IEEE 754 */
-    const void *zeros;       /**< null, or 4-bit zero points [rows, dim / group] of a grouped type, two in a byte, the
-                                  lower half first: rows of ceil(dim / group / 2) bytes for INLAY_U4_GROUPED, all in one
-                                  run of ceil(rows * dim / group / 2) bytes for INLAY_U4_GROUPED_FLAT */
-    size_t first_row;        /**< of a shard: the table holds rows [first_row, first_row + rows) of a vocabulary */
-    size_t vocab;            /**< of a shard: rows of the whole vocabulary; 0: the table is the whole vocabulary */
+    uint32_t group;     /**< columns per scale of the grouped types, whose names say GROUPED: 32, 64 or 128; of other
+                             types 0 */
+    const void *scales; /**< float32 at any address: [rows] for INLAY_I8_INVERSE, null or [rows] for INLAY_I8 and
+                             INLAY_E4M3, [rows, dim / group] for the grouped types, [rows, dim / 16] for
+                             INLAY_E2M1_F32; uint8 [rows, dim / 32] for INLAY_E4M3_E8M0; else null. Infinities and
+                             NaN propagate by IEEE 754 */
+    const void *zeros;  /**< null, or zero points [rows, dim / group] of a grouped type, of as many bits as its
+                             numbers: bytes, or of 4 bits, two in a byte, the lower half first: rows of
+                             ceil(dim / group / 2) bytes for INLAY_U4_GROUPED, all in one run of
+                             ceil(rows * dim / group / 2) bytes for INLAY_U4_GROUPED_FLAT */
+    size_t first_row;   /**< of a shard: the table holds rows [first_row, first_row + rows) of a vocabulary */
+    size_t vocab;       /**< of a shard: rows of the whole vocabulary; 0: the table is the whole vocabulary */
     const inlay_table_extent *extents; /**< null, or [extent_count]: the arrays that hold the rows, in the order of
                                           rows. Then data, scales and zeros above are null */
     size_t extent_count;               /**< number of extents, >= 1 with extents; else 0 */
@@ -141,8 +150,8 @@ INLAY_API size_t inlay_table_row_bytes(inlay_element_type type, size_t dim);
 
 /** Returns a view of a table [rows, dim] whose rows lie `stride_bytes` apart. Its scales and zero points are null; set
     them, and group, for types that have them. Use it for a type chosen at run time, for rows that are not contiguous,
-   and for INLAY_Q2_K, INLAY_IQ4_XS and INLAY_IQ3_S, with inlay_table_row_bytes() for the stride of contiguous rows;
-   otherwise use the constructor of the type. Nothing is validated before the view is used. */
+   and for types without a constructor, from INLAY_Q2_K on, with inlay_table_row_bytes() for the stride of contiguous
+   rows; otherwise use the constructor of the type. Nothing is validated before the view is used. */
 static inline inlay_table inlay_table_of(inlay_element_type type, const void *data, size_t rows, size_t dim,
                                          size_t stride_bytes)
 {
@@ -424,8 +433,9 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  * - INLAY_U4_ROWWISE: the bias is the row's min, the step is (max - min) / 15, and both are rounded to float16. Error:
  *   half a step plus what that rounding moves, at most 2^-11 of |min| and of max - min.
  * - INLAY_U4_GROUPED, INLAY_U4_GROUPED_FLAT with zero points: the step is the group's (max - min) / 15, where 0 counts
- *   as one of the values. Error: half a step.
- * - INLAY_U4_GROUPED without zero points: the step is the group's max |x| / 7. Error: half a step.
+ *   as one of the values. INLAY_I8_GROUPED, INLAY_U8_GROUPED: likewise / 255. Error: half a step.
+ * - INLAY_U4_GROUPED without zero points: the step is the group's max |x| / 7. INLAY_I8_GROUPED, INLAY_U8_GROUPED:
+ *   likewise / 127. Error: half a step.
  * - INLAY_U4_GROUPED_FLAT without zero points: the step is the group's max / 15. It holds no negative values: these are
  *   INLAY_ERROR_OPTION. Error: half a step.
  * - INLAY_Q8_0: the step is the block's max |x| / 127, and is then rounded to float16. Error: 0.57 steps.
@@ -447,6 +457,7 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  * - INLAY_IQ4_XS: as INLAY_IQ4_NL, of 256 columns. Where the 32 columns of a scale have smaller values, it is smaller.
  * - INLAY_IQ3_S: the step is the max |x| of 256 columns / 15, and four columns become the nearest ones of ggml's 512
  *   quadruples. Error: 7.8 steps; where the 32 columns of a scale have smaller values, it is smaller.
+ * - INLAY_E2M1_F32: the scale is the max |x| of 16 columns / 6. Error: a sixth of that max |x|.
  * - INLAY_E4M3: the row's scale is max |x| / 448, and x / scale is rounded to nearest even. Error: |x| / 16, or
  *   scale / 1024 if that is more. Without scales, scale is 1, and magnitudes above 448 are INLAY_ERROR_OPTION.
  * - INLAY_E4M3_E8M0: the scale is the smallest power of two by which 32 columns do not exceed 448. Error: |x| / 16, or

@@ -20,14 +20,14 @@ struct quantised {
     bool open[3];
 };
 
-/* Returns the type of arrays of rows: that of outputs where they have it, else bytes. Frameworks know the rows of two
+/* Returns the type of arrays of rows: that of outputs where they have it, else bytes. Frameworks know the rows of some
    types as int8. */
 static enum dtype dtype_of_rows(inlay_element_type type)
 {
     const enum dtype plain = dtype_of_element(type);
     if (dtype_is_output(plain))
         return plain;
-    return type == INLAY_I8 || type == INLAY_I8_INVERSE ? DTYPE_I8 : DTYPE_U8;
+    return type == INLAY_I8 || type == INLAY_I8_INVERSE || type == INLAY_I8_GROUPED ? DTYPE_I8 : DTYPE_U8;
 }
 
 static int open_arrays(struct quantised *to, const inlay_table *from, inlay_element_type type, uint32_t group,
@@ -46,7 +46,7 @@ static int open_arrays(struct quantised *to, const inlay_table *from, inlay_elem
     if (output_open(&to->data, NULL, way, dtype, 2, data) < 0)
         return -1;
     to->open[0] = true;
-    Py_ssize_t scales[2];
+    Py_ssize_t scales[2], zeros[2];
     const int dims = table_scales_shape(type, from->rows, from->dim, group, scales);
     if (dims == 0)
         return 0;
@@ -56,9 +56,9 @@ static int open_arrays(struct quantised *to, const inlay_table *from, inlay_elem
     to->open[1] = true;
     if (!with_zeros)
         return 0;
-    const Py_ssize_t zeros[2] = {scales[0], (scales[1] + 1) / 2}, flat = (scales[0] * scales[1] + 1) / 2;
-    const bool in_one_run = type == INLAY_U4_GROUPED_FLAT;
-    if (output_open(&to->zeros, NULL, way, DTYPE_U8, in_one_run ? 1 : 2, in_one_run ? &flat : zeros) < 0)
+    enum dtype of_zeros;
+    const int dims_of_zeros = table_zeros_shape(type, scales, zeros, &of_zeros);
+    if (output_open(&to->zeros, NULL, way, of_zeros, dims_of_zeros, zeros) < 0)
         return -1;
     to->open[2] = true;
     return 0;

@@ -68,6 +68,9 @@ const struct table_format *table_format(inlay_element_type type)
         [INLAY_U4_GROUPED_FLAT] = {SCALES_PER_GROUP, false},
         [INLAY_E4M3] = {SCALES_PER_ROW, true},
         [INLAY_E4M3_E8M0] = {SCALES_PER_BLOCK, false},
+        [INLAY_I8_GROUPED] = {SCALES_PER_GROUP, false},
+        [INLAY_U8_GROUPED] = {SCALES_PER_GROUP, false},
+        [INLAY_E2M1_F32] = {SCALES_PER_HALF, false},
     };
     return &formats[type];
 }
@@ -76,8 +79,17 @@ int table_scales_shape(inlay_element_type type, size_t rows, size_t dim, size_t 
 {
     const enum table_scales scales = table_format(type)->scales;
     shape[0] = (Py_ssize_t)rows;
-    shape[1] = (Py_ssize_t)(dim / (scales == SCALES_PER_GROUP ? group : SCALES_BLOCK));
+    shape[1] = (Py_ssize_t)(dim / (scales == SCALES_PER_GROUP ? group : scales == SCALES_PER_HALF ? 16 : 32));
     return scales == SCALES_NONE ? 0 : scales == SCALES_PER_ROW ? 1 : 2;
+}
+
+int table_zeros_shape(inlay_element_type type, const Py_ssize_t scales[2], Py_ssize_t shape[2], enum dtype *dtype)
+{
+    const bool halves = type == INLAY_U4_GROUPED, flat = type == INLAY_U4_GROUPED_FLAT;
+    shape[0] = flat ? (scales[0] * scales[1] + 1) / 2 : scales[0];
+    shape[1] = halves ? (scales[1] + 1) / 2 : scales[1];
+    *dtype = type == INLAY_I8_GROUPED ? DTYPE_I8 : DTYPE_U8;
+    return flat ? 1 : 2;
 }
 
 /* Returns how many columns rows of that many bytes have, if the type alone tells it: with 4-bit types an odd dim, which
@@ -167,17 +179,15 @@ static int read_parameters(struct table *table, PyObject *scales, PyObject *zero
     }
     if (grouped && read_group(view, group) < 0)
         return -1;
-    Py_ssize_t shape[2];
+    Py_ssize_t shape[2], of_zeros[2];
     const int dims = table_scales_shape(view->type, view->rows, view->dim, view->group, shape);
-    const enum dtype dtype = format->scales == SCALES_PER_BLOCK ? DTYPE_U8 : DTYPE_F32;
+    enum dtype dtype = format->scales == SCALES_PER_BLOCK ? DTYPE_U8 : DTYPE_F32;
     if (given && read_beside(&table->scales, scales, "scales", dtype, dims, shape, &view->scales) < 0)
         return -1;
     if (zeros == Py_None)
         return 0;
-    const Py_ssize_t packed[2] = {shape[0], (shape[1] + 1) / 2}, flat = (shape[0] * shape[1] + 1) / 2;
-    if (view->type == INLAY_U4_GROUPED_FLAT)
-        return read_beside(&table->zeros, zeros, "zeros", DTYPE_U8, 1, &flat, &view->zeros);
-    return read_beside(&table->zeros, zeros, "zeros", DTYPE_U8, 2, packed, &view->zeros);
+    const int dims_of_zeros = table_zeros_shape(view->type, shape, of_zeros, &dtype);
+    return read_beside(&table->zeros, zeros, "zeros", dtype, dims_of_zeros, of_zeros, &view->zeros);
 }
 
 /* Finds the element type of an array: by name, or by the array's own type. */

@@ -5,7 +5,7 @@
 #ifndef INLAY_PYTHON_TABLE_H
 #define INLAY_PYTHON_TABLE_H
 
-#include "abi.h"
+#include "dtype.h"
 
 #include <inlay/inlay.h>
 
@@ -16,12 +16,11 @@ enum table_scales {
     SCALES_NONE,
     SCALES_PER_ROW,   /* float32 [rows] */
     SCALES_PER_GROUP, /* float32 [rows, dim / group] */
-    SCALES_PER_BLOCK, /* uint8 [rows, dim / SCALES_BLOCK] */
+    SCALES_PER_BLOCK, /* uint8 [rows, dim / 32] */
+    SCALES_PER_HALF,  /* float32 [rows, dim / 16] */
 };
 
 struct open_file;
-
-enum { SCALES_BLOCK = 32 };
 
 /* What lies beside the rows of a type; nothing, unless the type is named in table_format(). */
 struct table_format {
@@ -39,6 +38,10 @@ const struct table_format *table_format(inlay_element_type type);
 
 /* Fills in the shape of the array of scales of a type. Returns its dimensions; 0: there is no such array. */
 int table_scales_shape(inlay_element_type type, size_t rows, size_t dim, size_t group, Py_ssize_t shape[2]);
+
+/* Fills in the shape of the zero points of a grouped type, whose scales have shape `scales`. Returns its dimensions,
+   and sets the type of its elements. */
+int table_zeros_shape(inlay_element_type type, const Py_ssize_t scales[2], Py_ssize_t shape[2], enum dtype *dtype);
 
 /* Arguments without all but the data. */
 struct table_arguments table_arguments_of(PyObject *data);

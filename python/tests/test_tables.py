@@ -27,6 +27,17 @@ def grouped(table, zero):
     return (nibbles(table.data).astype(f4) - zero.astype(f4)) * numpy.repeat(table.scales, table.group, -1)
 
 
+def grouped_bytes(table, zero):
+    zero = f4(zero) if table.zeros is None else numpy.repeat(table.zeros, table.group, -1).astype(f4)
+    return (table.data.astype(f4) - zero) * numpy.repeat(table.scales, table.group, -1)
+
+
+def e2m1_f32(table):
+    magnitudes = numpy.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], f4)
+    values = numpy.concatenate([magnitudes, 0 - magnitudes])
+    return values[nibbles(table.data)] * numpy.repeat(table.scales, 16, -1)
+
+
 def grouped_flat(table, zero):
     if table.zeros is None:
         return grouped(table, zero)
@@ -73,10 +84,21 @@ READ = {
     "u4_rowwise": u4_rowwise,
     "u4_grouped": lambda t: grouped(t, 8),
     "u4_grouped_flat": lambda t: grouped_flat(t, 0),
+    "i8_grouped": lambda t: grouped_bytes(t, 0),
+    "u8_grouped": lambda t: grouped_bytes(t, 128),
+    "e2m1_f32": e2m1_f32,
     "q8_0": q8_0,
     "q4_0": q4_0,
 }
-GROUPED = [("u4_grouped", 32, True), ("u4_grouped", 64, False), ("u4_grouped_flat", 32, True)]
+GROUPED = [
+    ("u4_grouped", 32, True),
+    ("u4_grouped", 64, False),
+    ("u4_grouped_flat", 32, True),
+    ("i8_grouped", 64, True),
+    ("i8_grouped", 32, False),
+    ("u8_grouped", 32, True),
+    ("u8_grouped", 64, False),
+]
 
 
 def check(table, original, bound):
@@ -189,10 +211,10 @@ def test_errors(table, make, error, text):
         make(table)
 
 
-@pytest.mark.parametrize("name", ["float16", "i8", "u4_rowwise", "u4_grouped", "q8_0"])
+@pytest.mark.parametrize("name", ["float16", "i8", "u4_rowwise", "u4_grouped", "i8_grouped", "e2m1_f32", "q8_0"])
 def test_copies(rng, name):
     """Tables are copied and pickled with all that describes them, shards too."""
-    table = inlay.quantize(rng.standard_normal((6, 64)).astype(f4), name, zeros=name == "u4_grouped")
+    table = inlay.quantize(rng.standard_normal((6, 64)).astype(f4), name, zeros="grouped" in name)
     shard = {"scales": table.scales, "zeros": table.zeros, "dim": table.dim, "group": table.group}
     shard = inlay.Table(table.data, name, first_row=10, vocab=20, **shard)
     assert (table.first_row, table.vocab, shard.first_row, shard.vocab) == (0, None, 10, 20)

@@ -89,14 +89,19 @@ VEC_INLINE vec vec_load_e4m3(const unsigned char *from)
     return _mm256_cvtph_ps(_mm_or_si128(half, nan));
 }
 
-/* Both halves of VEC_LEN / 2 bytes, the lower half of each first. */
-VEC_INLINE vec vec_load_u4(const unsigned char *from)
+/* Both halves of VEC_LEN / 2 bytes, the lower half of each first: as bytes, and as floats. */
+VEC_INLINE vec_bytes vec_load_u4_bytes(const unsigned char *from)
 {
     int word;
     memcpy(&word, from, sizeof word);
     __m128i bytes = _mm_cvtsi32_si128(word);
     __m128i both = _mm_unpacklo_epi8(bytes, _mm_srli_epi16(bytes, 4));
-    return vec_from_bits(vec_bits_of_bytes((vec_bytes)_mm_and_si128(both, _mm_set1_epi8(15))));
+    return (vec_bytes)_mm_and_si128(both, _mm_set1_epi8(15));
+}
+
+VEC_INLINE vec vec_load_u4(const unsigned char *from)
+{
+    return vec_from_bits(vec_bits_of_bytes(vec_load_u4_bytes(from)));
 }
 
 /* a0 b0 a1 b1 ... */

@@ -67,13 +67,18 @@ VEC_INLINE vec vec_load_e4m3(const unsigned char *from)
     return vcvt_f32_f16(vreinterpret_f16_u16(vorr_u16(half, nan)));
 }
 
-/* Both halves of VEC_LEN / 2 bytes, the lower half of each first. */
-VEC_INLINE vec vec_load_u4(const unsigned char *from)
+/* Both halves of VEC_LEN / 2 bytes, the lower half of each first: as bytes, and as floats. */
+VEC_INLINE vec_bytes vec_load_u4_bytes(const unsigned char *from)
 {
     uint16_t half;
     memcpy(&half, from, sizeof half);
     uint8x8_t bytes = vreinterpret_u8_u16(vdup_n_u16(half));
-    return vec_from_bits(vec_bits_of_bytes(vzip1_u8(vand_u8(bytes, vdup_n_u8(15)), vshr_n_u8(bytes, 4))));
+    return vzip1_u8(vand_u8(bytes, vdup_n_u8(15)), vshr_n_u8(bytes, 4));
+}
+
+VEC_INLINE vec vec_load_u4(const unsigned char *from)
+{
+    return vec_from_bits(vec_bits_of_bytes(vec_load_u4_bytes(from)));
 }
 
 /* a0 b0 a1 b1 ... */

@@ -67,7 +67,13 @@ VEC_INLINE vec vec_load_i8(const unsigned char *from)
     return vec_from_bits((vec_bits)((vec_load_bytes(from) ^ 0x80) - 0x80));
 }
 
-/* Both halves of VEC_LEN / 2 bytes, the lower half of each first: they become floats where they are. */
+/* Both halves of VEC_LEN / 2 bytes, the lower half of each first. */
+VEC_INLINE vec_bytes vec_load_u4_bytes(const unsigned char *from)
+{
+    return (vec_bytes){from[0] & 15, from[0] >> 4, from[1] & 15, from[1] >> 4};
+}
+
+/* The same as floats: they become such where they are. */
 VEC_INLINE vec vec_load_u4(const unsigned char *from)
 {
     const int both = from[0] | from[1] << 8;

@@ -38,12 +38,21 @@ static unsigned nibble(const unsigned char *bytes, size_t i)
     return i % 2 == 0 ? bytes[i / 2] % 16u : bytes[i / 2] / 16u;
 }
 
-/* Returns the value of a 4-bit type of groups. */
-static float value_grouped(const struct inlay_embed_tile *tile, size_t i, size_t column, int default_zero)
+/* Returns number i of an array of those that a type of groups has, or of its zero points. */
+static float number_grouped(inlay_element_type type, const unsigned char *from, size_t i)
+{
+    if (type == INLAY_I8_GROUPED)
+        return as_signed(from[i]);
+    return type == INLAY_U8_GROUPED ? (float)from[i] : (float)nibble(from, i);
+}
+
+/* Returns the value of a type of groups. */
+static float value_grouped(const struct inlay_embed_tile *tile, size_t i, size_t column, float zero)
 {
     size_t group = column / tile->group;
-    int zero = tile->zeros != NULL ? (int)nibble(tile->zeros[i], tile->zero_at[i] + group) : default_zero;
-    return (float)((int)nibble(tile->rows[i], column) - zero) * inlay_load_f32(tile->scales[i], group);
+    if (tile->zeros != NULL)
+        zero = number_grouped(tile->type, tile->zeros[i], tile->zero_at[i] + group);
+    return (number_grouped(tile->type, tile->rows[i], column) - zero) * inlay_load_f32(tile->scales[i], group);
 }
 
 /* Returns number i of 32 in 16 bytes, whose lower halves come first and whose upper halves come then. */
@@ -196,7 +205,12 @@ static float value_of(const struct inlay_embed_tile *tile, size_t i, size_t colu
     case INLAY_U4_GROUPED:
         return value_grouped(tile, i, column, 8);
     case INLAY_U4_GROUPED_FLAT:
+    case INLAY_I8_GROUPED:
         return value_grouped(tile, i, column, 0);
+    case INLAY_U8_GROUPED:
+        return value_grouped(tile, i, column, 128);
+    case INLAY_E2M1_F32:
+        return e2m1(nibble(row, column)) / 2 * inlay_load_f32(scales, column / 16);
     case INLAY_Q8_0:
         row += column / 32 * 34;
         return as_signed(row[2 + column % 32]) * f16(load_u16(row));

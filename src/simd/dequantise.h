@@ -190,6 +190,7 @@ VEC_INLINE void dequantise_columns(inlay_element_type type, struct dequantise_wa
     if (left == 0 || quantised_whole(type))
         return;
     struct quantised_terms terms = quantised_block_terms(type, &part->row, block, row_terms);
+    terms = quantised_half_terms(type, &part->row, block, 0, terms); /* no type of halves has more columns left */
     if (way.element_bytes == sizeof(float) && left >= LINE_FLOATS) {
         dequantise_line(type, way, part, block, 0, terms);
         within = LINE_FLOATS;

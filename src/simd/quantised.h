@@ -169,6 +169,14 @@ VEC_INLINE int quantised_nibble(const unsigned char *bytes, size_t i)
     return bytes[i / 2] >> i % 2 * 4 & 15;
 }
 
+/* Returns zero point i of a type. */
+VEC_INLINE int quantised_zero(inlay_element_type type, const unsigned char *zeros, size_t i)
+{
+    if (type == INLAY_I8_GROUPED)
+        return (signed char)zeros[i];
+    return type == INLAY_U8_GROUPED ? zeros[i] : quantised_nibble(zeros, i);
+}
+
 /* Returns the row's terms with those that belong to one block. */
 VEC_INLINE struct quantised_terms quantised_block_terms(inlay_element_type type, const struct quantised_row *row,
                                                         size_t block, struct quantised_terms terms)
@@ -188,14 +196,14 @@ VEC_INLINE struct quantised_terms quantised_block_terms(inlay_element_type type,
         quantised_e8m0(&terms, row->scales[block]);
         break;
     case INLAY_U4_GROUPED:
-    case INLAY_U4_GROUPED_FLAT: {
+    case INLAY_U4_GROUPED_FLAT:
+    case INLAY_I8_GROUPED:
+    case INLAY_U8_GROUPED: {
         /* A shift divides by the group, which is a power of two: a division would take as long as the block. */
         size_t group = block * QUANTISED_BLOCK >> __builtin_ctzl(row->group);
         terms.factor = vec_set1(vec_one(row->scales + group * sizeof(float)));
-        if (row->zeros != NULL) {
-            size_t zero = row->zero_at + group;
-            terms.shift = vec_set1(-(float)quantised_nibble(row->zeros, zero));
-        }
+        if (row->zeros != NULL)
+            terms.shift = vec_set1(-(float)quantised_zero(type, row->zeros, row->zero_at + group));
         break;
     }
     default:
@@ -284,6 +292,8 @@ VEC_INLINE struct quantised_terms quantised_half_terms(inlay_element_type type, 
 {
     const struct quantised_layout *layout = &quantised_layouts[type];
     const size_t half = within / QUANTISED_HALF;
+    if (type == INLAY_E2M1_F32)
+        terms.factor = vec_set1(vec_one(row->scales + (block * 2 + half) * sizeof(float)));
     if (type == INLAY_NVFP4)
         terms.factor = quantised_nvfp4_scale(quantised_block(type, row, block)[block % 2 * 2 + half]);
     if (layout->parts > 0) {
@@ -386,6 +396,8 @@ VEC_INLINE vec quantised_load(inlay_element_type type, const unsigned char *from
         const unsigned char *fifths = from - within % QUANTISED_HALF - 4;
         return vec_from_bits(layout->header_bytes < 6 ? bits : bits | (quantised_bits_set(fifths, within) & 16));
     }
+    if (layout->bits == 4 && layout->values != NULL)
+        return vec_lookup(layout->values, vec_load_u4_bytes(from)) * 0.5f;
     if (layout->bits == 4)
         return vec_load_u4(from);
     switch (type) {
@@ -399,6 +411,7 @@ VEC_INLINE vec quantised_load(inlay_element_type type, const unsigned char *from
     case INLAY_E4M3_E8M0:
         return vec_load_e4m3(from);
     case INLAY_U8_ROWWISE:
+    case INLAY_U8_GROUPED:
         return vec_from_bits(vec_bits_of_bytes(vec_load_bytes(from)));
     default:
         return vec_load_i8(from);

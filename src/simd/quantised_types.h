@@ -40,3 +40,6 @@ QUANTISED_TYPE(embed_q2_k, INLAY_Q2_K, .scaled = true, .biased = true, .blocks =
 QUANTISED_TYPE(embed_iq4_xs, INLAY_IQ4_XS, .scaled = true, .blocks = 8, .bytes = 136, .parts = 8, .unit_at = 0,
                .values = quantised_iq4_nl)
 QUANTISED_TYPE(embed_iq3_s, INLAY_IQ3_S, .scaled = true, .blocks = 8, .bytes = 110, .parts = 8, .unit_at = 0)
+QUANTISED_TYPE(embed_i8_grouped, INLAY_I8_GROUPED, .bits = 8, .shifted = true, .scaled = true)
+QUANTISED_TYPE(embed_u8_grouped, INLAY_U8_GROUPED, .bits = 8, .shifted = true, .scaled = true, .shift = -128)
+QUANTISED_TYPE(embed_e2m1_f32, INLAY_E2M1_F32, .bits = 4, .scaled = true, .values = quantised_e2m1)

@@ -27,7 +27,8 @@ const struct inlay_row_format inlay_row_formats[INLAY_ELEMENT_TYPES] = {
     [INLAY_E4M3_E8M0] = {{"e4m3_e8m0", "MXFP8"},
                          .log2_columns = 5,
                          .block_bytes = 32,
-                         .scales = INLAY_SCALES_PER_BLOCK},
+                         .scales = INLAY_SCALES_PER_BLOCK,
+                         .scale_bytes = 1},
     [INLAY_Q4_1] = {{"q4_1", "Q4_1"}, .log2_columns = 5, .block_bytes = 20},
     [INLAY_Q5_0] = {{"q5_0", "Q5_0"}, .log2_columns = 5, .block_bytes = 22},
     [INLAY_Q5_1] = {{"q5_1", "Q5_1"}, .log2_columns = 5, .block_bytes = 24},
@@ -41,6 +42,13 @@ const struct inlay_row_format inlay_row_formats[INLAY_ELEMENT_TYPES] = {
     [INLAY_Q2_K] = {{"q2_k", "Q2_K"}, .log2_columns = 8, .block_bytes = 84},
     [INLAY_IQ4_XS] = {{"iq4_xs", "IQ4_XS"}, .log2_columns = 8, .block_bytes = 136},
     [INLAY_IQ3_S] = {{"iq3_s", "IQ3_S"}, .log2_columns = 8, .block_bytes = 110},
+    [INLAY_I8_GROUPED] = {{"i8_grouped"}, .block_bytes = 1, .scales = INLAY_SCALES_PER_GROUP},
+    [INLAY_U8_GROUPED] = {{"u8_grouped"}, .block_bytes = 1, .scales = INLAY_SCALES_PER_GROUP},
+    [INLAY_E2M1_F32] = {{"e2m1_f32"},
+                        .log2_columns = 4,
+                        .block_bytes = 8,
+                        .scales = INLAY_SCALES_PER_BLOCK,
+                        .scale_bytes = sizeof(float)},
 };
 
 const float inlay_unit_scale = 1;
@@ -69,7 +77,7 @@ size_t inlay_row_scale_bytes(const inlay_table *table)
     case INLAY_SCALES_PER_GROUP:
         return table->dim / table->group * sizeof(float);
     case INLAY_SCALES_PER_BLOCK:
-        return table->dim >> format->log2_columns;
+        return (table->dim >> format->log2_columns) * format->scale_bytes;
     default:
         return 0;
     }
@@ -87,9 +95,10 @@ size_t inlay_table_row_bytes(inlay_element_type type, size_t dim)
     const struct inlay_row_format *format = &inlay_row_formats[type];
     const size_t blocks = dim >> format->log2_columns;
     const bool rest = blocks << format->log2_columns != dim;
+    const size_t beside = format->scales == INLAY_SCALES_IN_ROW ? format->scale_bytes : 0;
     size_t bytes;
     if ((rest && format->log2_columns > 1) || __builtin_mul_overflow(blocks + rest, format->block_bytes, &bytes) ||
-        __builtin_add_overflow(bytes, format->scale_bytes, &bytes))
+        __builtin_add_overflow(bytes, beside, &bytes))
         return 0;
     return bytes;
 }

@@ -12,8 +12,8 @@ enum inlay_scales {
     INLAY_SCALES_NONE,      /* it has none, or they are in its blocks */
     INLAY_SCALES_IN_ROW,    /* after the elements of each row */
     INLAY_SCALES_PER_ROW,   /* in an array [rows] of float32 */
-    INLAY_SCALES_PER_GROUP, /* in an array [rows, dim / group] of float32 */
-    INLAY_SCALES_PER_BLOCK, /* in an array of bytes, one for each block of a row */
+    INLAY_SCALES_PER_GROUP, /* in an array [rows, dim / group] of float32; zero points have the bits of numbers */
+    INLAY_SCALES_PER_BLOCK, /* in an array, one for each block of a row */
 };
 
 /* How rows of a type lie in memory: blocks of columns, then scales. A new type is one entry in the table of these. */
@@ -21,7 +21,7 @@ struct inlay_row_format {
     const char *names[8]; /* as inlay_element_type_name() returns them. "int4" and "float8_e4m3" are several types */
     unsigned char log2_columns, block_bytes; /* of a block. Rows of larger ones than of 2 columns have whole blocks */
     enum inlay_scales scales;
-    unsigned char scale_bytes; /* of INLAY_SCALES_IN_ROW */
+    unsigned char scale_bytes; /* of a row with INLAY_SCALES_IN_ROW, of a block with INLAY_SCALES_PER_BLOCK */
     bool optional;             /* the array of scales may be null: they are 1 */
 };
 

@@ -92,26 +92,36 @@ static void quantize_u4_rowwise(const struct row *row)
     put_half(pair, 1, bias_half);
 }
 
-static void quantize_u4_grouped(const struct row *row)
+/* Writes a number of a grouped type, or a zero point. */
+static void put_grouped(const struct row *row, unsigned char *to, size_t index, double q)
 {
-    const bool flat = row->type == INLAY_U4_GROUPED_FLAT;
+    if (inlay_row_formats[row->type].log2_columns == 1)
+        put_nibble(to, index, q);
+    else
+        to[index] = (unsigned char)(int)q;
+}
+
+static void quantize_grouped(const struct row *row)
+{
+    const bool flat = row->type == INLAY_U4_GROUPED_FLAT, is_signed = row->type == INLAY_I8_GROUPED;
+    const double least = is_signed ? -128 : 0, most = is_signed ? 127 : row->type == INLAY_U8_GROUPED ? 255 : 15;
     for (size_t group = 0; group < row->dim / row->group; group++) {
         size_t first = group * row->group;
         struct range range = range_of(row->from, first, row->group);
-        double step, zero = flat ? 0 : 8;
+        double step, zero = flat || is_signed ? 0 : (most + 1) / 2;
         if (row->zeros != NULL) {
-            /* 0 counts as one of the values, so that its number is one of the 16. */
+            /* 0 counts as one of the values, so that its number is one of those of the type. */
             range.least = range.least < 0 ? range.least : 0;
             range.most = range.most > 0 ? range.most : 0;
-            step = step_of(range.most - range.least, 15);
-            zero = clamped(nearest(-range.least / step), 0, 15);
-            put_nibble(row->zeros, row->first_zero + group, zero);
+            step = step_of(range.most - range.least, most - least);
+            zero = clamped(nearest(-range.least / step) + least, least, most);
+            put_grouped(row, row->zeros, row->first_zero + group, zero);
         } else {
-            step = flat ? step_of(range.most, 15) : step_of(magnitude_of(range), 7);
+            step = step_of(flat ? range.most : magnitude_of(range), most - zero);
         }
         inlay_store_f32(row->scales, group, (float)step);
         for (size_t i = first; i < first + row->group; i++)
-            put_nibble(row->to, i, clamped(nearest(value_at(row->from, i) / step) + zero, 0, 15));
+            put_grouped(row, row->to, i, clamped(nearest(value_at(row->from, i) / step) + zero, least, most));
     }
 }
 
@@ -160,6 +170,24 @@ static void quantize_e4m3_e8m0(const struct row *row)
     }
 }
 
+static void quantize_e2m1_f32(const struct row *row)
+{
+    /* What lies between a number and the next one, halfway. */
+    static const double bounds[] = {0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5};
+    enum { BLOCK = 16, LARGEST = 6, BOUNDS = sizeof bounds / sizeof *bounds, MINUS = 8 };
+    for (size_t first = 0; first < row->dim; first += BLOCK) {
+        const double step = step_of(magnitude_of(range_of(row->from, first, BLOCK)), LARGEST);
+        inlay_store_f32(row->scales, first / BLOCK, (float)step);
+        for (size_t i = first; i < first + BLOCK; i++) {
+            const double x = value_at(row->from, i) / step;
+            unsigned q = 0;
+            while (q < BOUNDS && (x < 0 ? -x : x) > bounds[q])
+                q++;
+            put_nibble(row->to, i, x < 0 ? q + MINUS : q);
+        }
+    }
+}
+
 /* How rows of the types that are no blocks of ggml are made, and the largest magnitude that the type holds, without
    scales if they are optional and absent. */
 static const struct {
@@ -173,10 +201,13 @@ static const struct {
     [INLAY_I8_INVERSE] = {quantize_i8_inverse, BITS_STEPS, 0},
     [INLAY_U8_ROWWISE] = {quantize_u8_rowwise, BITS_STEPS, 0},
     [INLAY_U4_ROWWISE] = {quantize_u4_rowwise, BITS_F16, 0},
-    [INLAY_U4_GROUPED] = {quantize_u4_grouped, BITS_STEPS, 0},
-    [INLAY_U4_GROUPED_FLAT] = {quantize_u4_grouped, BITS_STEPS, 0},
+    [INLAY_U4_GROUPED] = {quantize_grouped, BITS_STEPS, 0},
+    [INLAY_U4_GROUPED_FLAT] = {quantize_grouped, BITS_STEPS, 0},
     [INLAY_E4M3] = {quantize_e4m3, BITS_STEPS, BITS_448},
     [INLAY_E4M3_E8M0] = {quantize_e4m3_e8m0, BITS_STEPS, 0},
+    [INLAY_I8_GROUPED] = {quantize_grouped, BITS_STEPS, 0},
+    [INLAY_U8_GROUPED] = {quantize_grouped, BITS_STEPS, 0},
+    [INLAY_E2M1_F32] = {quantize_e2m1_f32, BITS_STEPS, 0},
 };
 
 /* Converts a row block by block. */

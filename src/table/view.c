@@ -42,7 +42,8 @@ check_table_arrays(const inlay_table *table, const struct row_sizes *sizes, cons
         return status;
     /* Zero points are as many as scales, whose bytes did not overflow. */
     const bool flat = table->type == INLAY_U4_GROUPED_FLAT;
-    const size_t bytes = flat ? (rows * sizes->zeros + 1) / 2 : rows * ((sizes->zeros + 1) / 2);
+    const size_t pairs = inlay_row_formats[table->type].log2_columns; /* 1: two are in a byte; 0: each has its own */
+    const size_t bytes = flat ? (rows * sizes->zeros + 1) / 2 : rows * ((sizes->zeros + pairs) >> pairs);
     return inlay_check_array(extent->zeros, bytes, 1, &arrays->zeros);
 }
 

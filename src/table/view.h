@@ -79,8 +79,9 @@ static inline struct inlay_row_place inlay_row_place(const inlay_table *table, s
         at.scales = extent.scales != NULL ? (const unsigned char *)extent.scales + row * sizeof(float)
                                           : (const unsigned char *)&inlay_unit_scale;
     } else if (format->scales == INLAY_SCALES_PER_BLOCK) {
-        at.scales = (const unsigned char *)extent.scales + row * (table->dim >> format->log2_columns) +
-                    (column >> format->log2_columns);
+        at.scales =
+            (const unsigned char *)extent.scales +
+            (row * (table->dim >> format->log2_columns) + (column >> format->log2_columns)) * format->scale_bytes;
     } else {
         size_t groups = table->dim / table->group;
         at.scales = (const unsigned char *)extent.scales + (row * groups + column / table->group) * sizeof(float);

@@ -75,7 +75,7 @@ def check_conversion(directory, kind, rows, *args):
 def test_types(directory):
     """All element types there are."""
     names = types()
-    check(len(names) == 26 and "q8_0" in names, "types", names)
+    check(len(names) == 29 and "q8_0" in names, "types", names)
     rows = numbers(7, DIM)
     for kind in names:
         if "grouped" in kind:
@@ -89,12 +89,12 @@ def test_types(directory):
         check(back == rows_back(out, kind, 7), f"{kind} to float32", result.stderr)
     positive = [[abs(value) for value in row] for row in rows]
     for group in "32", "64", "128":
-        for kind in "u4_grouped", "u4_grouped_flat":
+        for kind in "u4_grouped", "u4_grouped_flat", "i8_grouped", "u8_grouped":
             for zeros in ("--zeros",), ():
                 own = os.path.join(directory, f"{kind}{group}{len(zeros)}")
                 os.mkdir(own)
                 # Without zero points the flat type holds no negative values.
-                check_conversion(own, kind, rows if zeros or kind == "u4_grouped" else positive, "--group", group, *zeros)
+                check_conversion(own, kind, positive if kind.endswith("flat") and not zeros else rows, "--group", group, *zeros)
                 check(os.path.exists(os.path.join(own, f"{kind}.zeros.npy")) == bool(zeros), "zero points")
 
 

@@ -214,7 +214,8 @@ USAGE = [
     ((*QUANTIZE, "--type", "q4_k_m"), "--type 'q4_k_m' is unknown, and the nearest are q4_k, q4_0 and q4_1"),
     ((*QUANTIZE, "--type", "f61"), "the nearest are float16 (F16), float32 (F32) and bfloat16 (BF16)"),
     ((*QUANTIZE, "--type", "folat"), "the nearest are float32 (float), float16 and bfloat16"),
-    ((*QUANTIZE, "--type", "GROUPED"), "--type 'GROUPED' is unknown, and the nearest are u4_grouped and u4_grouped_flat"),
+    ((*QUANTIZE, "--type", "GROUPED"), "--type 'GROUPED' is unknown, and the nearest are u4_grouped, "
+     "u4_grouped_flat and i8_grouped"),
     ((*QUANTIZE, "--type", "Q8-0", "--zeros"), "--zeros belongs to grouped types, and q8_0 is none"),
     ((*QUANTIZE, "--group", "32"), "--group belongs to grouped types, and q8_0 is none"),
     ((*QUANTIZE, "--zeros"), "--zeros belongs to grouped types"),
