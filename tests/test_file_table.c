@@ -232,6 +232,371 @@ START_TEST(scales_of_plain_names)
 }
 END_TEST
 
+/* ---- Numbers in groups ------------------------------------------------------------------------------------------ */
+
+/* A table of compressed-tensors: `bits` in int32 words, or int8 as they are if 0. Scales and zero points are those of
+   `groups` of each row, or one number for the table. */
+struct compressed {
+    size_t bits, columns, groups;
+    bool single;
+    const char *scale_type;
+    enum { NO_ZEROS, WORDS, BYTES } zeros;
+    uint32_t group; /* of the table */
+};
+
+enum { COMPRESSED_ROWS = 11 }; /* neither 4 nor 8 zero points fill the last word */
+
+static float scale_of(size_t row, size_t group)
+{
+    return (float)(8 + (row + group) % 8) / (float)(8 << group % 3);
+}
+
+/* Numbers and zero points as they are packed, from 0 on. */
+static unsigned number_of(const struct compressed *table, size_t row, size_t column)
+{
+    return (unsigned)(row * 7 + column * 3 + column / 5) & (table->bits == 4 ? 15 : 255);
+}
+
+static unsigned zero_of(const struct compressed *table, size_t row, size_t group)
+{
+    return (unsigned)(row * 37 + group * 5 + 3) & (table->bits == 4 ? 15 : 255);
+}
+
+/* Adds the words of numbers of a row, or of the rows of a group, into each of which `bits` go. */
+static void add_word(struct blob *blob, const struct compressed *table, size_t row, size_t column, bool of_zeros)
+{
+    const size_t per_word = 32 / table->bits;
+    uint32_t word = 0;
+    for (size_t i = 0; i < per_word; i++) {
+        const size_t r = of_zeros ? row + i : row, c = of_zeros ? column : column + i;
+        if (r < COMPRESSED_ROWS && (of_zeros || c < table->columns))
+            word |= (of_zeros ? zero_of(table, r, c) : number_of(table, r, c)) << i * table->bits;
+    }
+    blob_number(blob, word, 4);
+}
+
+static void add_scales(struct model *model, const struct compressed *table)
+{
+    struct blob blob = {NULL, 0, 0};
+    const size_t bytes = strcmp(table->scale_type, "F32") == 0 ? 4 : 2;
+    for (size_t row = 0; row < (table->single ? 1 : COMPRESSED_ROWS); row++)
+        for (size_t group = 0; group < table->groups; group++) {
+            const float scale = scale_of(row, group);
+            uint32_t bits;
+            memcpy(&bits, &scale, sizeof bits);
+            /* They are no subnormal numbers of float16, whose exponent has a bias that is less by 112. */
+            const uint32_t half = (bits - (112u << 23)) >> 13;
+            blob_number(&blob, bytes == 4 ? bits : strcmp(table->scale_type, "BF16") == 0 ? bits >> 16 : half, bytes);
+        }
+    model_add(model, "t.weight_scale", table->scale_type, table->single ? 1 : COMPRESSED_ROWS,
+              table->single ? 0 : table->groups, blob.bytes, blob.size);
+    blob_free(&blob);
+}
+
+static void add_zeros(struct model *model, const struct compressed *table)
+{
+    struct blob blob = {NULL, 0, 0};
+    const size_t step = table->zeros == WORDS ? 32 / table->bits : 1, rows = table->single ? 1 : COMPRESSED_ROWS;
+    for (size_t row = 0; row < rows; row += step)
+        for (size_t group = 0; group < table->groups; group++)
+            if (table->zeros == WORDS)
+                add_word(&blob, table, row, group, true);
+            else /* int8, of which packed ones have half of their range added */
+                blob_number(&blob, zero_of(table, row, group) - (table->bits > 0 ? 1u << (table->bits - 1) : 128), 1);
+    if (table->single)
+        model_add(model, "t.weight_zero_point", "I8", 1, 0, blob.bytes, blob.size);
+    else
+        model_add(model, "t.weight_zero_point", table->zeros == WORDS ? "I32" : "I8", (rows + step - 1) / step,
+                  table->groups, blob.bytes, blob.size);
+    blob_free(&blob);
+}
+
+static inlay_file *compressed_file(const struct compressed *table)
+{
+    struct model *model = model_make();
+    struct blob blob = {NULL, 0, 0}, shape = {NULL, 0, 0};
+    const size_t step = table->bits > 0 ? 32 / table->bits : 1, words = (table->columns + step - 1) / step;
+    for (size_t row = 0; row < COMPRESSED_ROWS; row++)
+        for (size_t column = 0; column < table->columns; column += step)
+            if (table->bits > 0)
+                add_word(&blob, table, row, column, false);
+            else
+                blob_number(&blob, number_of(table, row, column) - 128, 1);
+    model_add(model, table->bits > 0 ? "t.weight_packed" : "t.weight", table->bits > 0 ? "I32" : "I8", COMPRESSED_ROWS,
+              words, blob.bytes, blob.size);
+    blob_free(&blob);
+    blob_number(&shape, COMPRESSED_ROWS, 8);
+    blob_number(&shape, table->columns, 8);
+    if (table->bits > 0)
+        model_add(model, "t.weight_shape", "I64", 2, 0, shape.bytes, shape.size);
+    blob_free(&shape);
+    add_scales(model, table);
+    if (table->zeros != NO_ZEROS)
+        add_zeros(model, table);
+    return model_open(model);
+}
+
+START_TEST(compressed_tensors)
+{
+    static const struct compressed tables[] = {
+        {4, 128, 4, false, "F32", NO_ZEROS, 32}, {4, 128, 1, false, "BF16", NO_ZEROS, 128},
+        {4, 192, 3, false, "F16", WORDS, 64},    {4, 96, 3, false, "BF16", WORDS, 32},
+        {4, 96, 1, false, "F32", WORDS, 32},     {4, 256, 1, true, "F32", NO_ZEROS, 128},
+        {4, 64, 1, true, "F32", BYTES, 64},      {8, 128, 2, false, "F32", NO_ZEROS, 64},
+        {8, 256, 1, false, "BF16", WORDS, 128},  {8, 160, 5, false, "F16", WORDS, 32},
+        {8, 96, 1, true, "BF16", BYTES, 32},     {0, 128, 2, false, "BF16", NO_ZEROS, 64},
+        {0, 128, 4, false, "F32", BYTES, 32},    {0, 96, 1, false, "F32", BYTES, 32},
+        {0, 64, 1, true, "BF16", BYTES, 64},
+    };
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        const struct compressed *wanted = &tables[i];
+        inlay_file *file = compressed_file(wanted);
+        const inlay_file_table table = table_of(file, wanted->bits > 0 ? "t.weight_packed" : "t.weight");
+        const inlay_element_type type = wanted->bits == 4   ? INLAY_U4_GROUPED
+                                        : wanted->bits == 8 ? INLAY_U8_GROUPED
+                                                            : INLAY_I8_GROUPED;
+        EXPECT(table.view.type == type && table.view.group == wanted->group && table.scale == 1 &&
+                   table.view.rows == COMPRESSED_ROWS && table.view.dim == wanted->columns,
+               "table %zu has type %d and group %u", i, table.view.type, table.view.group);
+        for (size_t row = 0; row < COMPRESSED_ROWS; row++) {
+            float out[256];
+            read_row(&table, row, out);
+            for (size_t column = 0; column < wanted->columns; column++) {
+                const size_t group = column / (wanted->columns / wanted->groups), scaled = wanted->single ? 0 : row;
+                const int zero =
+                    wanted->zeros == NO_ZEROS ? (wanted->bits == 4 ? 8 : 128) : (int)zero_of(wanted, scaled, group);
+                const float value = (float)((int)number_of(wanted, row, column) - zero) * scale_of(scaled, group);
+                EXPECT(out[column] == value, "table %zu, row %zu, column %zu: %a, not %a", i, row, column,
+                       (double)out[column], (double)value);
+            }
+        }
+        inlay_file_close(file);
+    }
+}
+END_TEST
+
+/* Zero points that are all 0 are none: so older files have them beside symmetric tables. */
+START_TEST(zero_points_of_nothing)
+{
+    static const float scale = 2, zero = 0;
+    for (int i = 0; i < 2; i++) {
+        struct model *model = model_make();
+        model_add_bytes(model, "t.weight", i == 0 ? "I8" : "F8_E4M3", 2, 3, 0x30);
+        model_add(model, "t.weight_scale", "F32", 1, 0, &scale, 4);
+        model_add(model, "t.weight_zero_point", "I8", 1, 0, &zero, 1);
+        inlay_file *file = model_open(model);
+        const inlay_file_table table = table_of(file, "t.weight");
+        EXPECT(table.view.type == (i == 0 ? INLAY_I8 : INLAY_E4M3) && table.scale == 2, "type %d", table.view.type);
+        inlay_file_close(file);
+    }
+}
+END_TEST
+
+/* Every 4-bit float with products of two factors, which are rounded before they are multiplied by it. */
+START_TEST(nvfp4_of_modelopt)
+{
+    static const float numbers[16] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6, 0, -0.5f, -1, -1.5f, -2, -3, -4, -6};
+    static const unsigned char scales[2][3] = {{0x38, 0x7e, 0x01}, {0x40, 0x39, 0xb8}};
+    static const float values[2][3] = {{1, 448, 0x1p-9f}, {2, 1.125f, -1}};
+    const float factor = 0.0123456789f;
+    unsigned char data[2][24];
+    for (int row = 0; row < 2; row++)
+        for (int i = 0; i < 24; i++)
+            data[row][i] = (unsigned char)(row == 0 ? (i * 2 % 16) | (i * 2 + 1) % 16 << 4 : 255 - i * 10);
+    struct model *model = model_make();
+    model_add(model, "t.weight", "U8", 2, 24, data, sizeof data);
+    model_add(model, "t.weight_scale", "F8_E4M3", 2, 3, scales, sizeof scales);
+    model_add(model, "t.weight_scale_2", "F32", 0, 0, &factor, 4);
+    inlay_file *file = model_open(model);
+    const inlay_file_table table = table_of(file, "t.weight");
+    EXPECT(table.view.type == INLAY_E2M1_F32 && table.view.dim == 48 && table.scale == 1, "type %d", table.view.type);
+    for (size_t row = 0; row < 2; row++)
+        for (size_t column = 0; column < 48; column++) {
+            const float scale = values[row][column / 16] * factor;
+            expect_element(&table, row, column, numbers[data[row][column / 2] >> column % 2 * 4 & 15] * scale);
+        }
+    inlay_file_close(file);
+}
+END_TEST
+
+/* A tensor of a packed table of 2 rows and 64 columns in 4 bits, unless something else is said. */
+struct packed_tensor {
+    const char *name, *type;
+    size_t rows, columns, bytes;
+};
+
+/* Adds a tensor whose bytes are 1, or those of a shape. */
+static void add_packed(struct model *model, const struct packed_tensor *tensor, const int64_t shape[2])
+{
+    unsigned char bytes[1024];
+    memset(bytes, 1, sizeof bytes);
+    if (strcmp(tensor->type, "I64") == 0)
+        memcpy(bytes, shape, 2 * sizeof *shape);
+    model_add(model, tensor->name, tensor->type, tensor->rows, tensor->columns, bytes, tensor->bytes);
+}
+
+START_TEST(packed_tables_that_are_refused)
+{
+    static const struct packed_tensor rows = {"t.weight_packed", "I32", 2, 8, 64},
+                                      shape = {"t.weight_shape", "I64", 2, 0, 16},
+                                      scales = {"t.weight_scale", "F32", 2, 2, 16};
+    static const struct {
+        struct packed_tensor tensors[4];
+        int64_t shape[2];
+        inlay_file_status status;
+        const char *says;
+    } bad[] = {
+        {{rows, shape}, {2, 64}, INLAY_FILE_ERROR_MISSING, "t.weight_packed: a packed table is of I32, and has"},
+        {{rows, scales}, {2, 64}, INLAY_FILE_ERROR_MISSING, "t.weight_packed: a packed table is of I32, and has"},
+        {{{"t.weight_packed", "U8", 2, 32, 64}, shape, scales}, {2, 64}, INLAY_FILE_ERROR_TYPE, "is of I32"},
+        {{{"t.weight_packed", "I32", 16, 0, 64}, shape, scales}, {2, 64}, INLAY_FILE_ERROR_SHAPE, "2 dimensions"},
+        {{rows, shape, scales}, {3, 64}, INLAY_FILE_ERROR_SHAPE, "t.weight_shape: it is not the shape"},
+        {{rows, shape, scales}, {2, 65}, INLAY_FILE_ERROR_SHAPE, "t.weight_shape: it is not the shape"},
+        {{rows, shape, scales}, {2, 0}, INLAY_FILE_ERROR_SHAPE, "t.weight_shape: it is not the shape"},
+        {{rows, shape, scales}, {2, -64}, INLAY_FILE_ERROR_SHAPE, "t.weight_shape: it is not the shape"},
+        {{rows, shape, scales}, {2, INT64_MAX}, INLAY_FILE_ERROR_SHAPE, "t.weight_shape: it is not the shape"},
+        {{rows, shape, scales}, {2, 80}, INLAY_FILE_ERROR_SHAPE, "in numbers of 4 or 8 bits"}, /* of 3 bits */
+        {{rows, {"t.weight_shape", "I64", 1, 0, 8}, scales}, {2, 64}, INLAY_FILE_ERROR_SHAPE, "it is not the shape"},
+        {{rows, {"t.weight_shape", "I32", 2, 0, 8}, scales}, {2, 64}, INLAY_FILE_ERROR_SHAPE, "it is not the shape"},
+        {{rows, shape, {"t.weight_scale", "F32", 3, 2, 24}}, {2, 64}, INLAY_FILE_ERROR_SHAPE, "scales of groups"},
+        {{rows, shape, {"t.weight_scale", "F8_E4M3", 2, 2, 4}}, {2, 64}, INLAY_FILE_ERROR_SHAPE, "scales of groups"},
+        {{rows, shape, {"t.weight_scale", "F32", 2, 3, 24}},
+         {2, 64},
+         INLAY_FILE_ERROR_SHAPE,
+         "its 3 groups do not divide"},
+        {{rows, shape, {"t.weight_scale", "F32", 2, 4, 32}}, {2, 64}, INLAY_FILE_ERROR_SHAPE, "groups of 16 columns"},
+        {{rows, shape, scales, {"t.weight_zero_point", "I32", 2, 2, 16}},
+         {2, 64},
+         INLAY_FILE_ERROR_SHAPE,
+         "zero points"},
+        {{rows, shape, scales, {"t.weight_zero_point", "I32", 1, 1, 4}},
+         {2, 64},
+         INLAY_FILE_ERROR_SHAPE,
+         "zero points"},
+        {{rows, shape, scales, {"t.weight_zero_point", "I8", 1, 0, 1}}, {2, 64}, INLAY_FILE_ERROR_SHAPE, "zero points"},
+        {{rows, shape, scales, {"t.weight_zero_point", "F32", 2, 2, 16}},
+         {2, 64},
+         INLAY_FILE_ERROR_SHAPE,
+         "zero points"},
+        {{rows, shape, scales, {"t.weight_g_idx", "I32", 64, 0, 256}}, {2, 64}, INLAY_FILE_ERROR_TYPE, "another order"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct model *model = model_make();
+        for (size_t k = 0; k < 4 && bad[i].tensors[k].name != NULL; k++)
+            add_packed(model, &bad[i].tensors[k], bad[i].shape);
+        inlay_file *file = model_open(model);
+        expect_no_table(file, "t.weight_packed", bad[i].status, bad[i].says);
+        inlay_file_close(file);
+    }
+}
+END_TEST
+
+START_TEST(quantised_tables_that_are_refused)
+{
+    static const struct packed_tensor nvfp4 = {"t.weight", "U8", 2, 16, 32}, i8 = {"t.weight", "I8", 2, 64, 128},
+                                      factor = {"t.weight_scale_2", "F32", 1, 0, 4};
+    static const struct {
+        struct packed_tensor tensors[3];
+        const char *says;
+    } bad[] = {
+        {{nvfp4, factor}, "t.weight: NVFP4 has a .weight_scale of F8_E4M3"},
+        {{nvfp4, factor, {"t.weight_scale", "F8_E4M3", 2, 1, 2}}, "t.weight: NVFP4 has"},
+        {{nvfp4, factor, {"t.weight_scale", "F8_E4M3", 4, 0, 4}}, "t.weight: NVFP4 has"},
+        {{nvfp4, factor, {"t.weight_scale", "F32", 2, 2, 16}}, "t.weight: NVFP4 has"},
+        {{nvfp4, {"t.weight_scale_2", "F32", 2, 0, 8}, {"t.weight_scale", "F8_E4M3", 2, 2, 4}}, "that is one F32"},
+        {{nvfp4, {"t.weight_scale_2", "BF16", 1, 0, 2}, {"t.weight_scale", "F8_E4M3", 2, 2, 4}}, "that is one F32"},
+        {{{"t.weight", "U8", 2, 12, 24}, factor, {"t.weight_scale", "F8_E4M3", 2, 1, 2}}, "t.weight: NVFP4 has"},
+        {{i8, {"t.weight_scale", "F32", 2, 3, 24}}, "its 3 groups do not divide the 64 columns"},
+        {{i8, {"t.weight_scale", "F32", 3, 2, 24}}, "scales of groups"},
+        {{i8, {"t.weight_scale", "F32", 2, 1, 8}, {"t.weight_zero_point", "I8", 2, 2, 4}}, "zero points of the rows"},
+        {{i8, {"t.weight_scale", "F32", 2, 2, 16}, {"t.weight_zero_point", "I32", 1, 2, 8}}, "zero points of the rows"},
+        {{{"t.weight", "I8", 2, 40, 80}, {"t.weight_scale", "F32", 2, 1, 8}, {"t.weight_zero_point", "I8", 2, 1, 2}},
+         "groups of 40 columns"},
+        {{{"t.weight", "F8_E4M3", 2, 4, 8},
+          {"t.weight_scale", "F32", 1, 0, 4},
+          {"t.weight_zero_point", "F8_E4M3", 1, 0, 1}},
+         "no table of F8_E4M3 has zero points"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct model *model = model_make();
+        for (size_t k = 0; k < 3 && bad[i].tensors[k].name != NULL; k++)
+            add_packed(model, &bad[i].tensors[k], NULL);
+        inlay_file *file = model_open(model);
+        const bool of_type = i + 1 == sizeof bad / sizeof *bad;
+        expect_no_table(file, "t.weight", of_type ? INLAY_FILE_ERROR_TYPE : INLAY_FILE_ERROR_SHAPE, bad[i].says);
+        inlay_file_close(file);
+    }
+}
+END_TEST
+
+/* A layer finds its packed table by the name of the table, and a format that is not read is named. */
+START_TEST(layers_of_packed_tables)
+{
+    static const struct {
+        const char *format;
+        inlay_file_status status;
+    } formats[] = {
+        {"pack-quantized", INLAY_FILE_OK}, {"mixed-precision", INLAY_FILE_OK}, {"marlin-24", INLAY_FILE_ERROR_TYPE}};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        struct model *model = model_make();
+        add_packed(model, &(struct packed_tensor){"model.embed_tokens.weight_packed", "I32", 2, 8, 64}, NULL);
+        add_packed(model, &(struct packed_tensor){"model.embed_tokens.weight_scale", "F32", 2, 2, 16}, NULL);
+        add_packed(model, &(struct packed_tensor){"model.embed_tokens.weight_shape", "I64", 2, 0, 16},
+                   (const int64_t[]){2, 64});
+        char config[256];
+        snprintf(config, sizeof config,
+                 "{\"model_type\": \"llama\", \"hidden_size\": 64, \"quantization_config\": {\"quant_method\": "
+                 "\"compressed-tensors\", \"format\": \"%s\"}}",
+                 formats[i].format);
+        write_text("config.json", config);
+        inlay_file_close(model_open(model));
+        inlay_file *file = open_good(path_of(""));
+        inlay_file_layer *layer;
+        inlay_file_error error = {0};
+        const inlay_file_status status = inlay_file_layer_create(file, NULL, &layer, &error);
+        EXPECT(status == formats[i].status, "%s: %s", formats[i].format, error.message);
+        if (status == INLAY_FILE_OK)
+            EXPECT(
+                strstr(inlay_file_layer_report(layer),
+                       "tokens: model.embed_tokens.weight_packed [2, 8] I32\ntokens: a table of u4_grouped [2, 64], 32 "
+                       "columns to a scale\n") != NULL,
+                "the report: %s", inlay_file_layer_report(layer));
+        else
+            EXPECT(strstr(error.message, "config.quantization_config.format") != NULL &&
+                       strstr(error.message, "marlin-24") != NULL,
+                   "the message: %s", error.message);
+        inlay_file_layer_destroy(layer);
+        inlay_file_close(file);
+    }
+}
+END_TEST
+
+/* Extents have their own scales and zero points. */
+START_TEST(packed_tables_join)
+{
+    static const int64_t shape[2] = {2, 64};
+    struct model *model = model_make();
+    for (int i = 0; i < 2; i++) {
+        static char names[2][4][32];
+        static const char *const ends[4] = {"packed", "shape", "scale", "zero_point"};
+        for (int k = 0; k < 4; k++)
+            snprintf(names[i][k], sizeof names[i][k], "t.%d.weight_%s", i, ends[k]);
+        const float scales[4] = {1, 2, 3, (float)(4 + i)};
+        add_packed(model, &(struct packed_tensor){names[i][0], "I32", 2, 8, 64}, shape);
+        add_packed(model, &(struct packed_tensor){names[i][1], "I64", 2, 0, 16}, shape);
+        model_add(model, names[i][2], "F32", 2, 2, scales, sizeof scales);
+        model_add(model, names[i][3], "I32", 1, 2, (uint32_t[]){0x30, i == 0 ? 0x20 : 0x50}, 8);
+    }
+    inlay_file *file = model_open(model);
+    const inlay_file_table table = table_of(file, "t.*.weight_packed");
+    EXPECT(table.view.extent_count == 2 && table.view.rows == 4 && table.view.group == 32, "the table");
+    expect_element(&table, 1, 62, (1 - 2) * 4);
+    expect_element(&table, 3, 62, (1 - 5) * 5);
+    expect_element(&table, 3, 0, (1 - 3) * 3);
+    inlay_file_close(file);
+}
+END_TEST
+
 /* ---- Several tensors -------------------------------------------------------------------------------------------- */
 
 /* Adds "p.shard_N.weight" [rows, 32] of FP8 whose bytes are all 0x38 + N. */
@@ -437,6 +802,8 @@ int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "tables of files", make_folder, remove_folder, tensors_that_are_no_tables,
                      plain_tables, scales_have_several_names_and_shapes, other_scales_are_refused,
-                     scales_of_plain_names, patterns_join_tensors, numbers_begin_at_0_without_a_gap,
+                     scales_of_plain_names, compressed_tensors, zero_points_of_nothing, nvfp4_of_modelopt,
+                     packed_tables_that_are_refused, quantised_tables_that_are_refused, packed_tables_join,
+                     layers_of_packed_tables, patterns_join_tensors, numbers_begin_at_0_without_a_gap,
                      tensors_that_do_not_join, scales_of_several_tensors, threads_share_a_file);
 }

@@ -767,8 +767,16 @@ const inlay_file_tensor *inlay_model_tensor(const struct inlay_found_model *foun
     const size_t size = sizeof encoder - 1;
     name += *name == '?';
     bool moved = same(found->part, INLAY_MODEL_DECODER) && strncmp(name, encoder, size) == 0;
-    snprintf(full, INLAY_MODEL_NAME_ROOM, "%s%s%s", found->prefix, moved ? decoder : "", name + (moved ? size : 0));
-    return inlay_file_tensor_named(found->settings.file, full);
+    const int length =
+        snprintf(full, INLAY_MODEL_NAME_ROOM, "%s%s%s", found->prefix, moved ? decoder : "", name + (moved ? size : 0));
+    const inlay_file_tensor *tensor = inlay_file_tensor_named(found->settings.file, full);
+    if (tensor != NULL || !inlay_ends_in(full, ".weight") || (size_t)length + sizeof "_packed" > INLAY_MODEL_NAME_ROOM)
+        return tensor;
+    memcpy(full + length, "_packed", sizeof "_packed"); /* as compressed-tensors names packed tables */
+    tensor = inlay_file_tensor_named(found->settings.file, full);
+    if (tensor == NULL)
+        full[length] = '\0';
+    return tensor;
 }
 
 /* Returns whether a file has all tensors of a set that no layer can do without. */

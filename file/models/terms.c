@@ -32,9 +32,18 @@ static inlay_file_status find_table(const struct inlay_layer_builder *builder, c
     if (status != INLAY_FILE_OK || *tensor == NULL)
         return status;
     status = inlay_file_table_of(builder->file, (*tensor)->name, table, builder->error);
-    if (status == INLAY_FILE_OK)
-        inlay_report_tensor(&builder->layer->report, what, *tensor);
-    return status;
+    if (status != INLAY_FILE_OK)
+        return status;
+    inlay_report_tensor(&builder->layer->report, what, *tensor);
+    const inlay_table *view = &table->view;
+    if (view->type != (*tensor)->element)
+        inlay_report_line(&builder->layer->report, "%s: a table of %s [%zu, %zu], %zu columns to a scale%s", what,
+                          inlay_element_type_name(view->type, 0), view->rows, view->dim,
+                          view->group > 0                ? (size_t)view->group
+                          : view->type == INLAY_E2M1_F32 ? 16
+                                                         : 32,
+                          view->zeros != NULL ? ", with zero points" : "");
+    return INLAY_FILE_OK;
 }
 
 /* Finds a table that is added to token rows. */

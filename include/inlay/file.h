@@ -227,8 +227,10 @@ typedef struct inlay_file_table {
  * Makes a view of a tensor [rows, dim], or of several tensors that hold the rows of one table in turn. Scales are found
  * by the conventions of checkpoints: for a tensor NAME or NAME.weight the tensors NAME.scale, NAME.weight_scale and
  * NAME.weight_scale_inv, as [rows], [rows, 1], [rows, dim / 32] of F8_E8M0 or U8, or one number for the table. Scales
- * of another shape are INLAY_FILE_ERROR_SHAPE. Extents and scales that had to be converted take memory
- * until the file is closed, at every call: keep the table.
+ * of another shape are INLAY_FILE_ERROR_SHAPE. A tensor NAME.weight_packed is one of compressed-tensors, with
+ * NAME.weight_scale, .weight_shape and .weight_zero_point; NAME.weight of U8 with .weight_scale_2 is ModelOpt's NVFP4;
+ * and int8 may have scales of groups and .weight_zero_point (docs/files.md). Extents, and scales and zero points that
+ * had to be converted, take memory until the file is closed, at every call: keep the table.
  *
  * @param file   from inlay_file_open()
  * @param name   a name; or a pattern with one * for the decimal numbers from 0 on, such as "ngram.shard_*.weight"

@@ -224,6 +224,69 @@ def test_scales_beside_tables(rng, tmp_path):
     assert_array_equal(inlay.Layer(table, scale=3)([3]), rows[[3]] * (f32(3) * one[0]))
 
 
+def packed_words(numbers, bits, axis):
+    """Packs numbers from 0 on into int32 along an axis, as compressed-tensors does: the first in the lowest bits."""
+    numbers = numpy.moveaxis(numbers.astype(numpy.uint32), axis, -1)
+    numbers = numpy.pad(numbers, ((0, 0), (0, -numbers.shape[-1] % (32 // bits))))
+    parts = numbers.reshape(len(numbers), -1, 32 // bits) << numpy.arange(0, 32, bits, dtype=numpy.uint32)
+    return numpy.ascontiguousarray(numpy.moveaxis(parts.sum(-1, dtype=numpy.uint32).view(numpy.int32), -1, axis))
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("zeros", [False, True])
+def test_packed_tables(bits, zeros, rng, tmp_path):
+    numbers, zero = rng.integers(0, 2**bits, (11, 128)), rng.integers(0, 2**bits, (11, 2))
+    scales, scale_values = bfloat16(rng.random((11, 2)))
+    name = "model.embed_tokens.weight_"
+    tensors = {
+        name + "packed": packed_words(numbers, bits, 1),
+        name + "scale": scales,
+        name + "shape": numpy.array([11, 128], numpy.int64),
+    }
+    if zeros:
+        tensors[name + "zero_point"] = packed_words(zero, bits, 0)
+    file = inlay.open(write(tmp_path / "m", safetensors(tensors)))
+    numbers = numbers - (numpy.repeat(zero, 64, 1) if zeros else 2 ** (bits - 1))
+    expected = numbers.astype(f32) * numpy.repeat(scale_values, 64, 1)
+    table, layer = file.table(name + "packed"), file.layer(model="llama")
+    assert (table.type, table.group, table.rows, table.dim) == (f"u{bits}_grouped", 64, 11, 128)
+    assert (table.zeros is not None) == zeros and layer.table.type == table.type
+    for made in inlay.Layer(table), layer, inlay.Layer(layer.table):
+        assert_array_equal(made(numpy.arange(11)), expected)
+    assert_array_equal(inlay.Layer(pickle.loads(pickle.dumps(copy.deepcopy(numpy_table(table)))))([3]), expected[[3]])
+
+
+def numpy_table(table):
+    """Returns a table over NumPy arrays of the same bytes."""
+    arrays = {name: numpy.array(getattr(table, name)) for name in ("scales", "zeros") if getattr(table, name) is not None}
+    return inlay.Table(numpy.array(table.data), table.type, dim=table.dim, group=table.group, **arrays)
+
+
+def test_nvfp4_and_groups_of_int8(rng, tmp_path):
+    codes, rows = rng.integers(0, 256, (9, 24), numpy.uint8), rng.integers(-128, 128, (9, 64), numpy.int8)
+    scales, zero = rng.random((9, 2)).astype(f32), rng.integers(-128, 128, (9, 2), numpy.int8)
+    tensors = {
+        "a.weight": codes,
+        "a.weight_scale": ("F8_E4M3", (9, 3), bytes([0x38, 0x40, 0x30] * 9)),  # 1, 2, 0.5
+        "a.weight_scale_2": numpy.array(0.3, f32),
+        "b.weight": rows,
+        "b.weight_scale": scales,
+        "b.weight_zero_point": zero,
+    }
+    file = inlay.open(write(tmp_path / "m", safetensors(tensors)))
+    magnitudes = numpy.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], f32)
+    values = numpy.concatenate([magnitudes, 0 - magnitudes])[numpy.stack([codes & 15, codes >> 4], -1).reshape(9, 48)]
+    table = file.table("a.weight")
+    assert table.type == "e2m1_f32" and table.scale == 1
+    factors = numpy.repeat(numpy.array([1, 2, 0.5], f32) * f32(0.3), 16)
+    assert_array_equal(inlay.Layer(table)(numpy.arange(9)), values * factors)
+    table = file.table("b.weight")
+    assert table.type == "i8_grouped" and table.group == 32
+    assert numpy.shares_memory(numpy.asarray(table.data), numpy.asarray(file.tensors["b.weight"]))
+    expected = (rows.astype(f32) - numpy.repeat(zero, 32, 1).astype(f32)) * numpy.repeat(scales, 32, 1)
+    assert_array_equal(inlay.Layer(table)(numpy.arange(9)), expected)
+
+
 def test_tables_of_several_tensors(rng, tmp_path):
     rows = rng.standard_normal((25, 8)).astype(f32)
     tensors = {f"t.shard_{i}": rows[i * 10 : i * 10 + 10] for i in range(3)}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The conventions of piece.h. Scales of safetensors lie beside the data; ggml's types have theirs within.
+ *
+ * compressed-tensors writes int8 and FP8 as they are, and packs 4- and 8-bit numbers, with half of their range added,
+ * into int32 from the lowest bits on. Read as little-endian bytes these are the rows of a grouped type. Its zero points
+ * are packed down the rows instead, and are unpacked here. ModelOpt's NVFP4 has two factors, an E4M3 number for each 16
+ * columns and a float32 for the table, whose products, rounded to float32, are the scales.
+ */
+#include "piece.h"
+
+#include <string.h>
+
+static inlay_file_status fail(const struct inlay_piece_request *request, inlay_file_status status,
+                              const inlay_file_tensor *tensor, const char *why)
+{
+    return inlay_file_fail(request->error, status, tensor->path, inlay_text_of(tensor->name), "%s", why);
+}
+
+/* Returns the tensor whose name is `stem` [size] and `end`, or null. */
+static const inlay_file_tensor *find(const struct inlay_piece_request *request, const char *stem, size_t size,
+                                     const char *end)
+{
+    size_t end_bytes = strlen(end) + 1;
+    if (size > request->room - end_bytes)
+        return NULL;
+    memcpy(request->name, stem, size);
+    memcpy(request->name + size, end, end_bytes);
+    return inlay_file_tensor_named(request->file, request->name);
+}
+
+/* Returns the tensor of scales beside the tensors whose names begin with `stem` [size], or null. */
+static const inlay_file_tensor *find_scales(const struct inlay_piece_request *request, const char *stem, size_t size)
+{
+    static const char *const ends[] = {".scale", ".weight_scale", ".weight_scale_inv"};
+    const inlay_file_tensor *scales = NULL;
+    for (size_t i = 0; scales == NULL && i < sizeof ends / sizeof *ends; i++)
+        scales = find(request, stem, size, ends[i]);
+    return scales;
+}
+
+/* Converts [rows, columns] of a type of tables to float32 and multiplies them by a factor: they are a table. */
+static void convert(const inlay_file_tensor *from, size_t rows, size_t columns, float factor, float *out)
+{
+    int64_t ids[256];
+    inlay_table table =
+        inlay_table_of(from->element, from->data, rows, columns, inlay_table_row_bytes(from->element, columns));
+    for (size_t done = 0, n; done < rows; done += n) {
+        for (n = 0; n < sizeof ids / sizeof *ids && done + n < rows; n++)
+            ids[n] = (int64_t)(done + n);
+        inlay_gather(&table, ids, INLAY_ID_I64, n, factor, out + done * columns, columns * sizeof *out, NULL, NULL);
+    }
+}
+
+static bool is_float(const inlay_file_tensor *tensor)
+{
+    return tensor->element == INLAY_F32 || tensor->element == INLAY_F16 || tensor->element == INLAY_BF16;
+}
+
+static bool is_type(const inlay_file_tensor *tensor, const char *type)
+{
+    return strcmp(tensor->type, type) == 0;
+}
+
+/* Returns whether a tensor is [rows, columns], or [rows] for one column. */
+static bool has_shape(const inlay_file_tensor *tensor, uint64_t rows, uint64_t columns)
+{
+    return tensor->rank >= 1 && tensor->shape[0] == rows &&
+           ((tensor->rank == 1 && columns == 1) || (tensor->rank == 2 && tensor->shape[1] == columns));
+}
+
+/* Returns whether a tensor has a single element. */
+static bool is_single(const inlay_file_tensor *tensor)
+{
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        if (tensor->shape[i] != 1)
+            return false;
+    return true;
+}
+
+/* ---- Scales of rows and of the table ---------------------------------------------------------------------------- */
+
+/* Takes the scales of a piece, or of the whole table. */
+static inlay_file_status take_scales(const struct inlay_piece_request *request, const inlay_file_tensor *scales,
+                                     struct inlay_piece *piece)
+{
+    inlay_table *view = &piece->view;
+    const size_t rows = view->rows, dim = view->dim;
+    /* Before PyTorch had a type for them, exponents were saved as U8. */
+    bool exponents = is_type(scales, "F8_E8M0") || is_type(scales, "U8");
+    if (is_float(scales) && is_single(scales)) {
+        convert(scales, 1, 1, 1, &piece->scale);
+    } else if (exponents && view->type == INLAY_E4M3 && dim % 32 == 0 && has_shape(scales, rows, dim / 32)) {
+        view->type = INLAY_E4M3_E8M0;
+        view->scales = scales->data;
+    } else if (scales->element == INLAY_F32 && has_shape(scales, rows, 1)) {
+        view->scales = scales->data;
+    } else if (is_float(scales) && has_shape(scales, rows, 1)) {
+        float *converted = inlay_file_keep(request->file, rows * sizeof *converted);
+        if (converted == NULL)
+            return inlay_file_fail_memory(request->error, NULL);
+        convert(scales, rows, 1, 1, converted);
+        view->scales = converted;
+    } else
+        return fail(request, INLAY_FILE_ERROR_SHAPE, scales,
+                    "its shape and type are not those of scales of the rows beside it");
+    return INLAY_FILE_OK;
+}
+
+inlay_file_status inlay_piece_shared_scale(const struct inlay_piece_request *request, const char *stem, size_t size,
+                                           float *scale)
+{
+    const inlay_file_tensor *scales = find_scales(request, stem, size);
+    if (scales == NULL)
+        return INLAY_FILE_OK;
+    if (!is_float(scales) || !is_single(scales))
+        return fail(request, INLAY_FILE_ERROR_SHAPE, scales, "it is not one number for the table beside it");
+    convert(scales, 1, 1, 1, scale);
+    return INLAY_FILE_OK;
+}
+
+/* ---- Scales and zero points of groups --------------------------------------------------------------------------- */
+
+/* How scales or zero points lie in a file: `groups` of each row, or one row of them that all rows of the table share.
+   A table has `repeat` times as many groups of a row. */
+struct grid {
+    size_t groups, repeat;
+    bool shared;
+};
+
+/* Sets the group of a view, as large as a group of the scales allows and a table can have. */
+static inlay_file_status set_group(const struct inlay_piece_request *request, const inlay_file_tensor *scales,
+                                   inlay_table *view, struct grid *grid)
+{
+    const uint64_t groups = scales->rank == 2 ? scales->shape[1] : 1;
+    if (!is_float(scales) || !(is_single(scales) || has_shape(scales, view->rows, groups)))
+        return fail(request, INLAY_FILE_ERROR_SHAPE, scales,
+                    "its shape and type are not those of scales of groups of columns of the rows beside it");
+    if (groups == 0 || view->dim % groups != 0)
+        return inlay_file_fail(request->error, INLAY_FILE_ERROR_SHAPE, scales->path, inlay_text_of(scales->name),
+                               "its %llu groups do not divide the %zu columns beside it", (unsigned long long)groups,
+                               view->dim);
+    const size_t columns = view->dim / (size_t)groups, power = columns & (~columns + 1);
+    if (power < 32)
+        return inlay_file_fail(request->error, INLAY_FILE_ERROR_SHAPE, scales->path, inlay_text_of(scales->name),
+                               "it has groups of %zu columns, and those of a table are of a multiple of 32", columns);
+    view->group = power < 128 ? (uint32_t)power : 128;
+    *grid = (struct grid){(size_t)groups, columns / view->group, is_single(scales) && view->rows != 1};
+    return INLAY_FILE_OK;
+}
+
+static inlay_file_status take_group_scales(const struct inlay_piece_request *request, const inlay_file_tensor *scales,
+                                           const struct grid *grid, inlay_table *view)
+{
+    const size_t groups = view->dim / view->group, count = view->rows * groups;
+    view->scales = scales->data;
+    if (scales->element == INLAY_F32 && grid->repeat == 1 && !grid->shared)
+        return INLAY_FILE_OK;
+    float *made = inlay_file_keep(request->file, count * sizeof *made);
+    if (made == NULL)
+        return inlay_file_fail_memory(request->error, NULL);
+    if (count > 0)
+        convert(scales, grid->shared ? 1 : view->rows, grid->groups, 1, made);
+    /* Backwards, so that no scale is overwritten before it is read: each goes to its own place or behind it. */
+    for (size_t i = count; i-- > 0;)
+        made[i] = made[(grid->shared ? 0 : i / groups * grid->groups) + i % groups / grid->repeat];
+    view->scales = made;
+    return INLAY_FILE_OK;
+}
+
+/* Returns the zero point of a group of a row: an int8 number, or one of those of `bits` that int32 words have of rows
+   that follow each other, with half of their range added. What is returned has it added for packed numbers only. */
+static int zero_at(const inlay_file_tensor *zeros, const struct grid *grid, size_t bits, size_t row, size_t group)
+{
+    const unsigned char *bytes = zeros->data;
+    if (is_type(zeros, "I8"))
+        return (signed char)bytes[(grid->shared ? 0 : row * grid->groups) + group] + (bits > 0 ? 1 << (bits - 1) : 0);
+    const size_t bit = row * bits, word = bit / 32 * grid->groups + group;
+    return bytes[word * 4 + bit % 32 / 8] >> bit % 8 & ((1 << bits) - 1);
+}
+
+/* Takes zero points: int8 as the scales lie, or of packed numbers int32 with `bits` of each row. 0 bits: not packed. */
+static inlay_file_status take_zeros(const struct inlay_piece_request *request, const inlay_file_tensor *zeros,
+                                    const struct grid *scales, size_t bits, inlay_table *view)
+{
+    const size_t groups = view->dim / view->group, in_row = bits == 4 ? (groups + 1) / 2 : groups;
+    struct grid grid = *scales;
+    grid.shared = is_single(zeros) && grid.groups == 1 && view->rows != 1;
+    const uint64_t words = bits > 0 ? view->rows / (32 / bits) + (view->rows % (32 / bits) > 0) : 0;
+    const bool plain = is_type(zeros, "I8") && (grid.shared || has_shape(zeros, view->rows, grid.groups));
+    const bool packed = is_type(zeros, "I32") && bits > 0 && has_shape(zeros, words, grid.groups);
+    if (!plain && !packed)
+        return fail(request, INLAY_FILE_ERROR_SHAPE, zeros,
+                    "its shape and type are not those of zero points of the rows and groups beside it");
+    unsigned char *made = inlay_file_keep(request->file, view->rows * in_row);
+    if (made == NULL)
+        return inlay_file_fail_memory(request->error, NULL);
+    memset(made, 0, view->rows * in_row);
+    for (size_t row = 0; row < view->rows; row++)
+        for (size_t group = 0; group < groups; group++) {
+            const int zero = zero_at(zeros, &grid, bits, row, group / grid.repeat);
+            unsigned char *to = made + row * in_row + (bits == 4 ? group / 2 : group);
+            *to = (unsigned char)(bits == 4 ? *to | (zero & 15) << group % 2 * 4 : zero);
+        }
+    view->zeros = made;
+    return INLAY_FILE_OK;
+}
+
+/* Takes the scales of groups, and zero points if there are some. */
+static inlay_file_status take_groups(const struct inlay_piece_request *request, const inlay_file_tensor *scales,
+                                     const inlay_file_tensor *zeros, size_t bits, inlay_table *view)
+{
+    struct grid grid;
+    inlay_file_status status = set_group(request, scales, view, &grid);
+    if (status == INLAY_FILE_OK)
+        status = take_group_scales(request, scales, &grid, view);
+    if (status == INLAY_FILE_OK && zeros != NULL)
+        status = take_zeros(request, zeros, &grid, bits, view);
+    return status;
+}
+
+/* ---- Packed numbers --------------------------------------------------------------------------------------------- */
+
+/* Returns the columns that weight_shape says; 0: it does not suit the rows. */
+static uint64_t columns_of(const inlay_file_tensor *shape, uint64_t rows)
+{
+    int64_t sizes[2];
+    if (!is_type(shape, "I64") || shape->rank != 1 || shape->shape[0] != 2)
+        return 0;
+    memcpy(sizes, shape->data, sizeof sizes);
+    return sizes[0] >= 0 && (uint64_t)sizes[0] == rows && sizes[1] > 0 ? (uint64_t)sizes[1] : 0;
+}
+
+/* Makes a piece of NAME.weight_packed, int32 [rows, words], in which compressed-tensors packs 4- or 8-bit numbers. */
+static inlay_file_status make_packed(const struct inlay_piece_request *request, struct inlay_piece *piece, size_t stem)
+{
+    const inlay_file_tensor *tensor = piece->tensor, *scales = find(request, tensor->name, stem, ".weight_scale");
+    const inlay_file_tensor *shape = find(request, tensor->name, stem, ".weight_shape");
+    const inlay_file_value *format = inlay_file_value_named(request->file, "config.quantization_config.format");
+    if (format != NULL && format->kind == INLAY_FILE_VALUE_STRING && strcmp(format->text, "pack-quantized") != 0 &&
+        strcmp(format->text, "mixed-precision") != 0)
+        return inlay_file_fail(request->error, INLAY_FILE_ERROR_TYPE, NULL, inlay_text_of(format->key),
+                               "a packed table of format \"%.60s\" is not read: pack-quantized is", format->text);
+    if (!is_type(tensor, "I32") || scales == NULL || shape == NULL)
+        return fail(request, scales == NULL || shape == NULL ? INLAY_FILE_ERROR_MISSING : INLAY_FILE_ERROR_TYPE, tensor,
+                    "a packed table is of I32, and has .weight_scale and .weight_shape beside it");
+    if (find(request, tensor->name, stem, ".weight_g_idx") != NULL)
+        return fail(request, INLAY_FILE_ERROR_TYPE, tensor,
+                    "its columns are grouped in another order than their own, as .weight_g_idx says");
+    const uint64_t rows = tensor->shape[0], words = tensor->shape[1], columns = columns_of(shape, rows);
+    const size_t bits = words == columns / 8 + (columns % 8 > 0) ? 4 : 8;
+    if (columns == 0 || columns / 8 > words || (bits == 8 && words != columns / 4 + (columns % 4 > 0)))
+        return fail(request, INLAY_FILE_ERROR_SHAPE, shape,
+                    "it is not the shape of the packed rows beside it, in numbers of 4 or 8 bits");
+    piece->view = inlay_table_of(bits == 4 ? INLAY_U4_GROUPED : INLAY_U8_GROUPED, tensor->data, (size_t)rows,
+                                 (size_t)columns, (size_t)words * 4);
+    return take_groups(request, scales, find(request, tensor->name, stem, ".weight_zero_point"), bits, &piece->view);
+}
+
+/* Makes a piece of ModelOpt's NVFP4: two 4-bit floats in each byte, and the scales of 16 columns. */
+static inlay_file_status make_nvfp4(const struct inlay_piece_request *request, struct inlay_piece *piece, size_t stem,
+                                    const inlay_file_tensor *factor)
+{
+    enum { BLOCK = 16 };
+    const inlay_file_tensor *tensor = piece->tensor, *scales = find(request, tensor->name, stem, ".weight_scale");
+    const size_t rows = (size_t)tensor->shape[0], dim = (size_t)tensor->shape[1] * 2, blocks = dim / BLOCK;
+    float whole = 1;
+    if (blocks == 0 || dim % BLOCK != 0 || scales == NULL || scales->element != INLAY_E4M3 ||
+        !has_shape(scales, rows, blocks) || factor->element != INLAY_F32 || !is_single(factor))
+        return fail(request, INLAY_FILE_ERROR_SHAPE, tensor,
+                    "NVFP4 has a .weight_scale of F8_E4M3 for each 16 columns, and a .weight_scale_2 that is one F32");
+    float *made = inlay_file_keep(request->file, rows * blocks * sizeof *made);
+    if (made == NULL)
+        return inlay_file_fail_memory(request->error, NULL);
+    convert(factor, 1, 1, 1, &whole);
+    convert(scales, rows, blocks, whole, made);
+    piece->view = inlay_table_of(INLAY_E2M1_F32, tensor->data, rows, dim, dim / 2);
+    piece->view.scales = made;
+    return INLAY_FILE_OK;
+}
+
+/* ---- Tensors ---------------------------------------------------------------------------------------------------- */
+
+/* Returns whether all bytes of a tensor are zero, as zero points are that were stored though there are none. */
+static bool is_zero(const inlay_file_tensor *tensor)
+{
+    const unsigned char *bytes = tensor->data;
+    uint64_t i = 0;
+    while (i < tensor->bytes && bytes[i] == 0)
+        i++;
+    return i == tensor->bytes;
+}
+
+/* Finds the scales and zero points of a tensor of I8 or F8_E4M3. */
+static inlay_file_status make_quantised(const struct inlay_piece_request *request, struct inlay_piece *piece,
+                                        size_t stem)
+{
+    inlay_table *view = &piece->view;
+    const inlay_file_tensor *scales = find_scales(request, piece->tensor->name, stem);
+    const inlay_file_tensor *zeros = find(request, piece->tensor->name, stem, ".weight_zero_point");
+    if (scales == NULL)
+        return INLAY_FILE_OK;
+    if (zeros != NULL && is_zero(zeros))
+        zeros = NULL;
+    if (zeros != NULL && view->type != INLAY_I8)
+        return fail(request, INLAY_FILE_ERROR_TYPE, zeros, "no table of F8_E4M3 has zero points");
+    if (view->type == INLAY_I8 && (zeros != NULL || (scales->rank == 2 && scales->shape[1] > 1 && is_float(scales)))) {
+        view->type = INLAY_I8_GROUPED;
+        return take_groups(request, scales, zeros, 0, view);
+    }
+    return take_scales(request, scales, piece);
+}
+
+inlay_file_status inlay_piece_make(const struct inlay_piece_request *request, const inlay_file_tensor *tensor,
+                                   struct inlay_piece *piece)
+{
+    *piece = (struct inlay_piece){.tensor = tensor, .scale = 1};
+    if (tensor->rank != 2)
+        return fail(request, INLAY_FILE_ERROR_SHAPE, tensor, "it has not 2 dimensions, as a table [rows, dim] has");
+    size_t stem = strlen(tensor->name);
+    if (inlay_ends_in(tensor->name, ".weight_packed"))
+        return make_packed(request, piece, stem - strlen(".weight_packed"));
+    stem -= inlay_ends_in(tensor->name, ".weight") ? strlen(".weight") : 0;
+    const inlay_file_tensor *factor = find(request, tensor->name, stem, ".weight_scale_2");
+    if (factor != NULL && is_type(tensor, "U8"))
+        return make_nvfp4(request, piece, stem, factor);
+    if (tensor->element == 0)
+        return inlay_file_fail(request->error, INLAY_FILE_ERROR_TYPE, tensor->path, inlay_text_of(tensor->name),
+                               "no table can have its type, %s", tensor->type);
+    /* The bytes of the data are the bound of the rows; the parsers have compared them with the shape. */
+    const size_t dim = tensor->shape[1] <= SIZE_MAX ? (size_t)tensor->shape[1] : 0;
+    const size_t row_bytes = inlay_table_row_bytes(tensor->element, dim);
+    if (row_bytes == 0 || tensor->shape[0] > tensor->bytes / row_bytes)
+        return fail(request, INLAY_FILE_ERROR_SHAPE, tensor, "no table has rows of its second dimension");
+    piece->view = inlay_table_of(tensor->element, tensor->data, (size_t)tensor->shape[0], dim, row_bytes);
+    /* Other types are complete, or have their scales in the rows. */
+    const bool quantised = tensor->element == INLAY_I8 || tensor->element == INLAY_E4M3;
+    return quantised ? make_quantised(request, piece, stem) : INLAY_FILE_OK;
+}
