@@ -75,7 +75,8 @@ test_frameworks() {
     for file in "$@"; do
         pinned_into "$environment" "$file" || return
         say "running the tests with $(grep -oE '^(jax|onnxruntime)==[0-9.]+' "$file" | tr '\n' ' ')"
-        run_pytest "$environment" test_arrays.py test_files.py test_jax.py test_onnx.py test_package.py || return
+        run_pytest "$environment" test_arrays.py test_files.py test_jax.py test_onnx.py test_package.py \
+            test_static.py || return
     done
 }
 

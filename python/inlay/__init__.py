@@ -25,6 +25,7 @@ from .files import open_file as open
 from .ngrams import NGram
 from .norms import L2Norm, LayerNorm, RMSNorm
 from .positions import Sinusoid, rotary, sinusoid
+from .static import StaticEmbedding
 from .tables import quantize, random
 
 __version__ = _core.version
@@ -38,6 +39,7 @@ __all__ = [
     "NGram",
     "RMSNorm",
     "Sinusoid",
+    "StaticEmbedding",
     "Table",
     "get_num_threads",
     "isa",

@@ -274,9 +274,10 @@ def test_bfloat16_and_fp8_tables_of_transformers(qwen):
 # ---- Static embeddings
 
 
-def test_static_embeddings_of_model2vec():
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_static_embeddings_of_model2vec(dtype):
     class StaticModel:  # the fields of model2vec.StaticModel
-        embedding = torch.randn(20, 12).numpy()
+        embedding = (20 * torch.randn(20, 12)).numpy().astype(dtype)
         token_mapping = torch.randint(20, (50,)).numpy()
         weights = torch.rand(50).double().numpy()
         normalize = True

@@ -119,6 +119,13 @@ def wordllama(rng):
     packed = ids[mask > 0]
     offsets = numpy.concatenate([[0], numpy.cumsum(lengths)])
     compare("wordllama: means of texts", file.layer()(packed, offsets=offsets), theirs)
+    tokenizers = package("tokenizers")
+    if tokenizers is None:
+        return
+    tokenizer = tokenizers.Tokenizer.from_file(str(next(folder("wordllama").glob("tokenizers/*.json"))))
+    model = module.WordLlamaInference(table, tokenizer)
+    ours = inlay.StaticEmbedding.open(folder("wordllama"))
+    compare("wordllama: embed() and encode()", ours.encode(TEXTS), model.embed(TEXTS))
 
 
 TEXTS = [
@@ -154,6 +161,10 @@ def static_model(rng):
     theirs = model.encode(texts, normalize=True)
     layer = file.layer()
     compare_norm("tokenlearn-static-model, beside model2vec", layer(packed, offsets=offsets), theirs, exact)
+    encoder = inlay.StaticEmbedding.open(path, normalize=True)
+    compare_norm("tokenlearn-static-model: encode() of texts, beside model2vec", encoder.encode(texts), theirs, exact)
+    encoder = inlay.StaticEmbedding.open(path, normalize=False)
+    compare("tokenlearn-static-model: encode(), no norm", encoder.encode(texts), model.encode(texts, normalize=False))
 
 
 def gguf_types(rng):

@@ -230,9 +230,9 @@ class StaticEmbedding(nn.Module):
     @classmethod
     def from_model2vec(cls, model: Any) -> "StaticEmbedding":
         """Makes the module of a StaticModel of model2vec: on its table, with its mapping, weights and norm."""
-        weights = getattr(model, "weights", None)
+        table, weights = model.embedding, getattr(model, "weights", None)
         return cls(
-            model.embedding,
+            inlay.Table(table, "i8") if str(table.dtype) == "int8" else table,
             token_mapping=getattr(model, "token_mapping", None),
             token_weights=None if weights is None else torch.as_tensor(weights).float().contiguous(),
             norm=inlay.L2Norm(eps=1e-32) if model.normalize else None,

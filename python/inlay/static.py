@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: MIT
+"""Static embeddings from text to vectors: the tokenizer of the package tokenizers, and the mean of each text's rows."""
+
+import concurrent.futures
+import dataclasses
+import importlib
+import itertools
+import json
+import os
+import pathlib
+import statistics
+from typing import Any, Iterable, Optional, Sequence, Union
+
+from . import _core
+from .files import open_file
+from .norms import L2Norm
+
+
+@dataclasses.dataclass(frozen=True)
+class _Kind:
+    """How a package saves its models and encodes texts. Files are patterns, relative to the model's folder."""
+
+    name: str
+    weights: str
+    tokenizer: str
+    table: str  # name of its tensor
+    epsilon: float = 1e-12
+    bad_id: str = "error"
+    max_length: Optional[int] = None  # tokens of a text, 0 for any number; None: what the tokenizer's file says
+    drops_unknown: bool = False
+
+
+_KINDS = (
+    _Kind("model2vec", "model.safetensors", "tokenizer.json", "embeddings", 1e-32, "error", 512, True),
+    _Kind("sentence-transformers", "model.safetensors", "tokenizer.json", "embedding.weight"),
+    _Kind("sentence-transformers", "0_*/model.safetensors", "0_*/tokenizer.json", "embedding.weight"),
+    _Kind("WordLlama", "weights/*.safetensors", "tokenizers/*.json", "embedding.weight", 1e-12, "clamp", 0),
+)
+
+
+# Normalisers and pre-tokenisers for which the tokens of a text are those of its parts between spaces, in order.
+_NORMALIZERS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "StripAccents"}
+_SPLITTERS = {"BertPreTokenizer", "Whitespace", "WhitespaceSplit"}
+_IN_PARTS = _SPLITTERS | {"Digits", "Punctuation"}
+_MOST_PARTS, _LONGEST_PART = 1 << 17, 64  # that are kept: 20 MB of ordinary text
+
+
+def _splits_at_spaces(spec: dict[str, Any]) -> bool:
+    """Returns whether the JSON of a tokenizer says that texts may be cut at spaces and their parts encoded apart."""
+
+    def kinds(key: str, parts: str) -> list[str]:
+        stage = spec.get(key) or {}
+        return [part["type"] for part in stage.get(parts, [stage] if stage else [])]
+
+    splitters = kinds("pre_tokenizer", "pretokenizers")
+    added = [token["content"] for token in spec.get("added_tokens") or []]
+    truncation = spec.get("truncation") or {}
+    return (
+        set(kinds("normalizer", "normalizers")) <= _NORMALIZERS
+        and splitters[:1] != []
+        and splitters[0] in _SPLITTERS
+        and set(splitters) <= _IN_PARTS
+        and not spec["model"].get("dropout")
+        and all(token.isascii() and " " not in token for token in added)
+        and truncation.get("direction", "Right") == "Right"
+    )
+
+
+def _need(package: str) -> Any:
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise ImportError(f"StaticEmbedding needs {package}: pip install {package}") from error
+
+
+class StaticEmbedding:
+    """A model of static embeddings, from texts to vectors: a text is the mean of its tokens' rows.
+
+    open() makes it. `layer` is the inlay.Layer, `tokenizer` the tokenizers.Tokenizer, and `kind` the package whose
+    encode() this one stands for. Any number of threads may use it.
+    """
+
+    def __init__(self, layer: _core.Layer, tokenizer: Any, kind: str = "", drops_unknown: bool = False) -> None:
+        self.layer, self.tokenizer, self.kind = layer, tokenizer, kind
+        spec = json.loads(tokenizer.to_str())
+        # Ids by part of a text. Most parts of a text were met before, and those that were need not be encoded again.
+        self._parts: Optional[dict[str, list[int]]] = {} if _splits_at_spaces(spec) else None
+        self._unknown = self._characters = None  # an id, and how many characters of a text model2vec reads
+        if drops_unknown:
+            model = spec["model"]
+            self._unknown = model.get("unk_id", tokenizer.token_to_id(model.get("unk_token") or ""))
+        if drops_unknown and tokenizer.truncation is not None:
+            median = statistics.median(map(len, tokenizer.get_vocab()))
+            self._characters = tokenizer.truncation["max_length"] * int(median)
+
+    @classmethod
+    def open(
+        cls, folder: Union[str, os.PathLike], *, normalize: Optional[bool] = None, dtype: Any = "float32"
+    ) -> "StaticEmbedding":
+        """Opens the folder of a model that model2vec or sentence-transformers saved, or of the package WordLlama.
+
+        normalize says whether vectors have length 1; None is what the model says. dtype is that of the vectors:
+        float32, or float16. The table is read where the file is mapped, in its own type, also int8.
+        """
+        tokenizers, folder = _need("tokenizers"), pathlib.Path(folder)
+        for kind in _KINDS:
+            files = [sorted(folder.glob(pattern)) for pattern in (kind.weights, kind.tokenizer)]
+            if not all(files):
+                continue
+            if any(len(found) > 1 for found in files):
+                raise ValueError(f"{folder} has several models: {', '.join(map(str, itertools.chain(*files)))}")
+            (weights,), (path,) = files
+            file = open_file(weights.parent)
+            if kind.table in file.tensors:
+                break
+        else:
+            ways = "; ".join(f"{kind.name}: {kind.table} in {kind.weights}, {kind.tokenizer}" for kind in _KINDS)
+            raise ValueError(f"{folder} is no model of static embeddings ({ways})")
+        if normalize is None:
+            normalize = bool(file.metadata.get("config.normalize")) or _has_normalize(folder)
+        factors = file.tensors.get("weights")
+        layer = _core.Layer(
+            file.table(kind.table),
+            pooling="mean",
+            bad_id=kind.bad_id,
+            dtype=dtype,
+            token_mapping=file.tensors.get("mapping"),
+            token_weights=None if factors is None else _need("numpy").asarray(factors).astype("float32"),
+            norm=L2Norm(eps=kind.epsilon) if normalize else None,
+        )
+        tokenizer = tokenizers.Tokenizer.from_file(str(path))
+        tokenizer.no_padding()
+        if kind.max_length is not None:
+            most = file.metadata.get("config.max_length", kind.max_length)
+            tokenizer.enable_truncation(most) if most else tokenizer.no_truncation()
+        return cls(layer, tokenizer, kind.name, kind.drops_unknown)
+
+    def encode(
+        self,
+        texts: Union[str, Iterable[str]],
+        *,
+        batch_size: int = 1024,
+        threads: Optional[int] = None,
+        show_progress_bar: bool = False,
+    ) -> Any:
+        """Returns the vectors of texts as an array of NumPy [texts, dim], or [dim] of a single one.
+
+        threads is how many batches are encoded at a time; None: inlay.get_num_threads(). tokenizers splits a batch over
+        threads of its own too, as many as RAYON_NUM_THREADS says, or one with TOKENIZERS_PARALLELISM=false. Tokens behind
+        those that tokenizer.truncation allows are left out. The vector of a text without tokens is zeros.
+        """
+        numpy = _need("numpy")
+        single = isinstance(texts, str)
+        texts = [texts] if single else list(texts)
+        out = numpy.empty((len(texts), self.layer.dim), self.layer.dtype)
+        starts = range(0, len(texts), batch_size)
+
+        def run(start: int) -> None:
+            ids, offsets = self.tokenize(texts[start : start + batch_size])
+            self.layer(ids, out[start : start + batch_size], offsets=offsets)
+
+        bar = _need("tqdm").tqdm if show_progress_bar else lambda batches, total: batches
+        with concurrent.futures.ThreadPoolExecutor(threads or _core.get_num_threads()) as pool:
+            for _ in bar(pool.map(run, starts), total=len(starts)):
+                pass
+        return out[0] if single else out
+
+    def tokenize(self, texts: Sequence[str]) -> tuple[Any, Any]:
+        """Returns the ids of texts, one behind the other, and the offsets [texts + 1] of each, which the layer takes."""
+        numpy = _need("numpy")
+        if self._characters is not None:
+            texts = [text[: self._characters] for text in texts]
+        rows = self._encode(texts) if self._parts is None else self._encode_parts(texts)
+        if (unknown := self._unknown) is not None:
+            rows = [[i for i in row if i != unknown] if unknown in row else row for row in rows]
+        offsets = numpy.zeros(len(rows) + 1, "int64")
+        numpy.cumsum(numpy.fromiter(map(len, rows), "int64", len(rows)), out=offsets[1:])
+        return numpy.fromiter(itertools.chain.from_iterable(rows), "int32", offsets[-1]), offsets
+
+    def _encode(self, texts: Iterable[str]) -> list[list[int]]:
+        encodings = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
+
+    def _encode_parts(self, texts: Sequence[str]) -> list[list[int]]:
+        """Returns the same ids, but encodes only parts of texts that were not met before."""
+        known, cut = self._parts, [text.split(" ") for text in texts]
+        missing = set(itertools.chain.from_iterable(cut)).difference(known)
+        new = dict(zip(missing, self._encode(missing)))
+        long = {part: new.pop(part) for part in missing if len(part) > _LONGEST_PART}
+        if len(known) + len(new) > _MOST_PARTS:  # other threads may still use what is known
+            self._parts = {}
+        known.update(new)
+        ids = known | long if long else known
+        rows = [list(itertools.chain.from_iterable(map(ids.__getitem__, parts))) for parts in cut]
+        most = (self.tokenizer.truncation or {}).get("max_length")
+        return rows if most is None else [row[:most] for row in rows]
+
+
+def _has_normalize(folder: pathlib.Path) -> bool:
+    """Returns whether the modules of sentence-transformers end in lengths of 1."""
+    path = folder / "modules.json"
+    if not path.is_file():
+        return False
+    try:
+        return any(module["type"].endswith(".Normalize") for module in json.loads(path.read_bytes()))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"{path} is no list of modules") from error
