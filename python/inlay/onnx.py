@@ -2,7 +2,7 @@
 """The input layer as an operator of ONNX Runtime.
 
 import inlay.onnx
-inlay.onnx.fuse(model)                              # Gather, Mul and Add become one node
+inlay.onnx.fuse(model)                              # the nodes of the input layer become one
 options = onnxruntime.SessionOptions()
 options.register_custom_ops_library(inlay.onnx.library_path())
 session = onnxruntime.InferenceSession(model.SerializeToString(), options)
@@ -12,19 +12,46 @@ import collections
 import dataclasses
 from typing import Any, Iterator, Optional
 
+import numpy
 import onnx
+import onnx.helper
 import onnx.numpy_helper
 import onnx.shape_inference
 
 from . import _core
 
-__all__ = ["Fused", "fuse", "library_path"]
+__all__ = ["Fused", "Fusion", "Left", "fuse", "library_path"]
 
 _DOMAIN = "inlay"
-_TYPES = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16)
+_TYPE = onnx.TensorProto
+# The operator for each type of output, which ONNX Runtime finds by the operator's name alone.
+_OPERATORS = {_TYPE.FLOAT: "Embed", _TYPE.FLOAT16: "EmbedFloat16", _TYPE.BFLOAT16: "EmbedBFloat16"}
+_FLOATS = (*_OPERATORS, _TYPE.DOUBLE)
+# The operator's inputs, in their order; the first two are required.
+_INPUTS = "table ids positions position_ids segments segment_ids gamma beta scales zeros".split()
+# What GatherBlockQuantized's tables are: bits to flip in each byte, so that values count from 0, and whether their zero
+# points lie packed over all rows. Without zero points the zero is 8 of uint8 and int4, whose bits were flipped, else 0.
+_QUANTISED = {_TYPE.UINT8: (0, False), _TYPE.UINT4: (0, True), _TYPE.INT4: (0x88, True)}
 
-# Dimensions of a tensor, of which those that are not known are None.
-Shape = tuple[Optional[int], ...]
+# LayerNorm as one node, and the nodes it is made of where the exported operators have none. Strings are tensors; operands
+# of Add and Mul stand in either order. "two" is a constant 2 and "epsilon" any constant.
+_CENTRED = ("Sub", "x", ("ReduceMean", "x"))
+_ROOT = ("Sqrt", ("Add", ("ReduceMean", ("Pow", _CENTRED, "two")), "epsilon"))
+_ROOT_OF_PRODUCT = ("Sqrt", ("Add", ("ReduceMean", ("Mul", _CENTRED, _CENTRED)), "epsilon"))
+_NORMS = (
+    ("LayerNormalization", "x", "gamma", "beta"),
+    ("LayerNormalization", "x", "gamma"),
+    ("Add", ("Mul", ("Div", _CENTRED, _ROOT), "gamma"), "beta"),
+    ("Add", ("Mul", ("Div", _CENTRED, _ROOT_OF_PRODUCT), "gamma"), "beta"),
+    ("Add", ("Mul", ("Mul", _CENTRED, ("Reciprocal", _ROOT_OF_PRODUCT)), "gamma"), "beta"),
+)
+_TOO_WIDE = "has 16-bit results of a norm of more than 4096 columns"
+_COMMUTATIVE = ("Add", "Mul")
+# Nodes between an input of the graph and the ids of a lookup.
+_OF_IDS = ("Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze")
+
+# Dimensions of a tensor: numbers, names, or None where nothing is known.
+Shape = tuple[Any, ...]
 
 
 def library_path() -> str:
@@ -34,37 +61,113 @@ def library_path() -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Fused:
-    """Nodes that fuse() replaced by one. table, ids, positions and output are names of tensors."""
+    """Nodes that fuse() replaced by one: names of tensors, how many nodes they were, and what ended the layer."""
 
     table: str
     ids: str
-    scale: float
-    positions: Optional[str]
-    output: str
+    scale: float = 1.0
+    positions: Optional[str] = None
+    output: str = ""
+    position_ids: Optional[str] = None
+    segments: Optional[str] = None
+    segment_ids: Optional[str] = None
+    gamma: Optional[str] = None
+    nodes: int = dataclasses.field(default=1, compare=False)
+    end: str = dataclasses.field(default="", compare=False)
 
     def __str__(self) -> str:
-        scale = "" if self.scale == 1 else f" * {self.scale:g}"
-        positions = "" if self.positions is None else f" + {self.positions}"
-        return f"{self.output} = {self.table}[{self.ids}]{scale}{positions}"
+        text = f"{self.table}[{self.ids}]" + ("" if self.scale == 1 else f" * {self.scale:g}")
+        for table, ids in ((self.positions, self.position_ids), (self.segments, self.segment_ids)):
+            text += "" if table is None else f" + {table}" if ids is None else f" + {table}[{ids}]"
+        return f"{self.output} = " + (text if self.gamma is None else f"LayerNorm({text})")
 
 
-def fuse(model: onnx.ModelProto) -> list[Fused]:
-    """Replaces Gather(table, ids) * scale + positions in the main graph of a model, and returns what was replaced.
+@dataclasses.dataclass(frozen=True)
+class Left:
+    """A lookup that fuse() left as it is, and why: the reason names the node that stopped it."""
 
-    The scale must be a constant of one element, and positions a tensor [dim], [length, dim] or [1, length, dim] that is
-    constant or computed; one of the two may be absent, and operands may stand in either order. The table is float32,
-    float16 or bfloat16. Everything else is left as it is, and so are results that another node needs. Sums are float32,
-    and rounded once.
+    node: str
+    table: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.node} of {self.table} is left: {self.reason}"
+
+
+class Fusion(list[Fused]):
+    """What fuse() replaced; `left` are the lookups that it did not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left: list[Left] = []
+
+
+def fuse(model: onnx.ModelProto) -> Fusion:
+    """Replaces the input layers in the main graph of a model, and returns what was replaced and what was left.
+
+    An input layer is a Gather or GatherBlockQuantized along axis 0 of a table, and of what follows: Mul by a constant of
+    one element; Add of one or two terms; LayerNormalization, or the nodes it is made of; Cast between these. A term is
+    a lookup in another table, or a tensor [dim], [length, dim] or [1, length, dim], constant or computed. Tables are
+    float32, float16 or bfloat16. A Gather that nothing of this follows is replaced if its ids are an input of the graph.
+    Everything else is left as it is, and so are results that another node needs. Sums are float32, norms float64 inside,
+    and the output is rounded once.
 
     A bad id makes run() raise InvalidArgument that names it and its place. So do negative ids, which Gather counts from
     the end of the table, and sequences of one token where positions has more rows, which Add repeats.
     """
-    graph = _Graph(model)
-    fused = [found for node in list(model.graph.node) if (found := graph.fuse(node)) is not None]
-    graph.remove_unused()
-    if fused and all(opset.domain != _DOMAIN for opset in model.opset_import):
+    graph, fusion = _Graph(model), Fusion()
+    lookups = [node for node in model.graph.node if node.op_type in _LOOKUPS and graph.is_lookup(node)]
+    # Tokens before positions: the table with most rows is theirs.
+    lookups.sort(key=lambda node: -graph.shapes[node.input[0]][0])
+    left = []
+    for node in lookups:
+        if node.output[0] not in graph.replaced:
+            try:
+                fusion.append(graph.fuse(node))
+            except _Stop as stop:
+                left.append((node, str(stop)))
+    fusion.left = [Left(_name(n), n.input[0], reason) for n, reason in left if n.output[0] not in graph.replaced]
+    graph.apply()
+    if fusion and all(opset.domain != _DOMAIN for opset in model.opset_import):
         model.opset_import.append(onnx.helper.make_opsetid(_DOMAIN, 1))
-    return fused
+    return fusion
+
+
+class _Stop(Exception):
+    """Why a layer does not go on."""
+
+
+def _stop_if(condition: bool, node: onnx.NodeProto, reason: str) -> None:
+    if condition:
+        raise _Stop(f"{_name(node)} {reason}")
+
+
+def _name(node: onnx.NodeProto) -> str:
+    return f"{node.op_type} {node.name or node.output[0]}"
+
+
+def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
+    return {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in node.attribute}
+
+
+def _repeats_to(size: Any, other: Any) -> bool:
+    """Returns whether a dimension is, or may turn out to be, the other or 1."""
+    return size in (1, other) or not (isinstance(size, int) and isinstance(other, int))
+
+
+@dataclasses.dataclass
+class _Layer:
+    """An input layer, as far as its nodes were followed."""
+
+    output: str
+    type: int
+    ids: Shape
+    dim: int
+    nodes: list[onnx.NodeProto]
+    inputs: dict[str, str]
+    attributes: dict[str, Any] = dataclasses.field(default_factory=dict)
+    terms: list[tuple[str, Optional[str]]] = dataclasses.field(default_factory=list)
+    asked: list[onnx.NodeProto] = dataclasses.field(default_factory=list)  # Shape, of results that are no more
 
 
 class _Graph:
@@ -77,22 +180,25 @@ class _Graph:
         inferred = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
         for value in (*inferred.input, *inferred.value_info, *inferred.output):
             self._add_value(value)
-        inputs = {value.name for value in self.graph.input}
+        self.inputs = {value.name for value in self.graph.input}
         tensors = {tensor.name: tensor for tensor in self.graph.initializer}
+        for node in self.graph.node:
+            if node.op_type == "Constant" and node.attribute[0].name == "value":
+                tensors[node.output[0]] = node.attribute[0].t
         for name, tensor in tensors.items():
             self.shapes[name], self.types[name] = tuple(tensor.dims), tensor.data_type
         # A graph's input that has an initializer can be another tensor in each run.
-        self.constants = {name: tensor for name, tensor in tensors.items() if name not in inputs}
-        for node in self.graph.node:
-            if node.op_type == "Constant" and node.attribute[0].name == "value":
-                tensor = node.attribute[0].t
-                self.constants[node.output[0]] = tensor
-                self.shapes[node.output[0]] = tuple(tensor.dims)
+        self.constants = {name: tensor for name, tensor in tensors.items() if name not in self.inputs}
+        self.uses = collections.Counter(_names_used(self.graph))
+        self.producers = {name: node for node in self.graph.node for name in node.output}
+        self.consumers = collections.defaultdict(list)
         for node in self.graph.node:
             if node.op_type == "Slice" and len(node.input) > 3:
                 self._keep_dimensions(node)
-        self.uses = collections.Counter(_names_used(self.graph))
-        self.consumers = {name: node for node in self.graph.node for name in node.input}
+            for name in dict.fromkeys(node.input):
+                self.consumers[name].append(node)
+        self.norms = dict(filter(None, map(self._find_norm, self.graph.node)))
+        self.replaced: dict[str, list[onnx.NodeProto]] = {}  # what takes the place of a node, by its first output
         self.unused: set[str] = set()
 
     def _add_value(self, value: onnx.ValueInfoProto) -> None:
@@ -100,7 +206,7 @@ class _Graph:
         self.types[value.name] = tensor.elem_type
         if tensor.HasField("shape"):
             dims = tensor.shape.dim
-            self.shapes[value.name] = tuple(d.dim_value if d.HasField("dim_value") else None for d in dims)
+            self.shapes[value.name] = tuple(d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in dims)
 
     def _keep_dimensions(self, node: onnx.NodeProto) -> None:
         """Adds the dimensions that a Slice leaves as they are, which ONNX forgets where the ends are computed."""
@@ -109,67 +215,292 @@ class _Graph:
             cut = {int(axis) % len(shape) for axis in onnx.numpy_helper.to_array(axes).reshape(-1)}
             self.shapes[node.output[0]] = tuple(None if axis in cut else n for axis, n in enumerate(shape))
 
-    def fuse(self, gather: onnx.NodeProto) -> Optional[Fused]:
-        """Replaces the nodes that begin with this one, if they match."""
-        if not self._is_gather_of_rows(gather):
-            return None
-        table, ids = gather.input
-        scale, positions, nodes = 1.0, None, [gather]
-        factor = self._operand_of_next(nodes[-1], "Mul")
-        if factor is not None and self._is_scalar(factor):
-            scale = float(onnx.numpy_helper.to_array(self.constants[factor]).astype("float32").reshape(()))
-            nodes.append(self.consumers[nodes[-1].output[0]])
-            self.unused.add(factor)
-        term = self._operand_of_next(nodes[-1], "Add")
-        if term is not None and self._adds_rows(self.shapes.get(term), self.shapes[ids], self.shapes[table][1]):
-            positions = term
-            nodes.append(self.consumers[nodes[-1].output[0]])
-        if len(nodes) == 1:
-            return None
-        self._replace(nodes, [table, ids] + ([] if positions is None else [positions]), scale)
-        return Fused(table, ids, scale, positions, nodes[-1].output[0])
+    # ---- Norms
 
-    def _is_gather_of_rows(self, node: onnx.NodeProto) -> bool:
-        if (node.op_type, node.domain) != ("Gather", "") or any(attribute.i != 0 for attribute in node.attribute):
-            return False
-        table, ids = node.input
-        shape = self.shapes.get(table, ())
-        return len(shape) == 2 and shape[1] is not None and self.types.get(table) in _TYPES and ids in self.shapes
+    def _find_norm(self, node: onnx.NodeProto) -> Optional[tuple[str, tuple[dict, dict[str, str]]]]:
+        """Returns the input of the norm that ends in a node, with the norm's nodes and tensors."""
+        for pattern in _NORMS if node.op_type in ("LayerNormalization", "Add") else ():
+            for nodes, found in self._matches(pattern, node.output[0], {}, {}):
+                return found["x"], (nodes, found)
+        return None
 
-    def _operand_of_next(self, node: onnx.NodeProto, op_type: str) -> Optional[str]:
-        """Returns the other operand of the node that alone uses the output, if it is of this type."""
-        output = node.output[0]
-        consumer = self.consumers.get(output)
-        if consumer is None or self.uses[output] != 1 or (consumer.op_type, consumer.domain) != (op_type, ""):
-            return None
-        return consumer.input[1 if consumer.input[0] == output else 0]
+    def _matches(self, pattern: Any, name: str, nodes: dict, found: dict[str, str]) -> Iterator[tuple[dict, dict]]:
+        """Yields each way in which a tensor is what a pattern says: nodes by their output, and names of tensors."""
+        if isinstance(pattern, str):
+            if found.get(pattern, name) == name:
+                yield nodes, {**found, pattern: name}
+            return
+        node = self.producers.get(name)
+        if node is None or (node.op_type, node.domain) != (pattern[0], ""):
+            return
+        names = node.input[:1] if node.op_type == "ReduceMean" else node.input  # whose axes are an input since opset 18
+        for order in (names, names[::-1]) if node.op_type in _COMMUTATIVE else (names,):
+            ways = [({**nodes, name: node}, found)] if len(order) == len(pattern) - 1 else []
+            for part, operand in zip(pattern[1:], order):
+                ways = [deeper for way in ways for deeper in self._matches(part, operand, *way)]
+            yield from ways
+
+    # ---- Where layers begin
+
+    def is_lookup(self, node: onnx.NodeProto) -> bool:
+        """Returns whether a node takes rows of a table, of whatever type."""
+        options, shape = _attributes(node), self.shapes.get(node.input[0], ())
+        types = _FLOATS if node.op_type == "Gather" else _QUANTISED
+        rows = options.get("axis", options.get("gather_axis", 0)) == 0
+        return rows and len(shape) == 2 and isinstance(shape[0], int) and self.types.get(node.input[0]) in types
+
+    def _is_input(self, name: str) -> bool:
+        """Returns whether a tensor has the values of an input of the graph."""
+        while (node := self.producers.get(name)) is not None and node.op_type in _OF_IDS:
+            name = node.input[0]
+        return name in self.inputs
+
+    def fuse(self, node: onnx.NodeProto) -> Fused:
+        """Replaces the nodes that begin with this lookup, or raises _Stop."""
+        shape = self.shapes.get(node.input[1])
+        _stop_if(shape is None, node, f"has ids {node.input[1]} of unknown shape")
+        layer = _LOOKUPS[node.op_type](self, node, shape)
+        try:
+            while True:
+                self._follow(layer)
+        except _Stop as stop:
+            if len(layer.nodes) == 1 and node.op_type == "Gather" and not self._is_input(node.input[1]):
+                raise
+            return self._replace(layer, str(stop))
+
+    def _gather(self, node: onnx.NodeProto, ids: Shape) -> _Layer:
+        table, kind = node.input[0], self.types[node.input[0]]
+        dim = self.shapes[table][1]
+        _stop_if(kind not in _OPERATORS or not isinstance(dim, int), node, "is of float64, or of no known dim")
+        return _Layer(node.output[0], kind, ids, dim, [node], {"table": table, "ids": node.input[1]})
+
+    def _gather_quantised(self, node: onnx.NodeProto, ids: Shape) -> _Layer:
+        names = {name: tensor for name, tensor in zip(("table", "ids", "scales", "zeros"), node.input) if tensor}
+        options, kind = _attributes(node), self.types[node.input[0]]
+        group, axis = options.get("block_size", 128), options.get("quantize_axis", 1)
+        computed = [tensor for name, tensor in names.items() if name != "ids" and tensor not in self.constants]
+        other = group not in (32, 64, 128) or options.get("bits", 4) != 4 or axis not in (1, -1)
+        _stop_if(bool(computed), node, f"has {', '.join(computed)}, which are no constants")
+        _stop_if(other, node, "has other groups than 32, 64 or 128 columns of 4 bits")
+        flip, flat = _QUANTISED[kind]
+        rows, columns = self.shapes[node.input[0]]
+        dim = 2 * columns if kind == _TYPE.UINT8 else columns
+        _stop_if(dim % 2 != 0, node, "has an odd dim")
+        inputs = {"ids": names["ids"], "table": self._as_bytes(names["table"], flip, (rows, dim // 2))}
+        inputs["scales"] = self._as_float(names["scales"])
+        if "zeros" in names:
+            inputs["zeros"] = self._as_bytes(names["zeros"], flip, (-1,))
+        self.unused.update(names.values())
+        attributes = {"group": group, "flat": int(flat and (flip == 0 or "zeros" in names))}
+        return _Layer(node.output[0], self.types[names["scales"]], ids, dim, [node], inputs, attributes)
+
+    def _as_bytes(self, name: str, flip: int, shape: tuple[int, ...]) -> str:
+        """Returns a constant of 4-bit integers as bytes, some bits of which are flipped."""
+        tensor = self.constants[name]
+        data = numpy.frombuffer(tensor.raw_data or bytes(tensor.int32_data), "u1") ^ flip
+        return self._add(data.reshape(shape), f"{name}_bytes")
+
+    def _as_float(self, name: str) -> str:
+        """Returns a constant as float32, which gamma, beta and scales are."""
+        tensor = self.constants[name]
+        self.unused.add(name)
+        is_float = tensor.data_type == _TYPE.FLOAT
+        return name if is_float else self._add(onnx.numpy_helper.to_array(tensor).astype("f4"), f"{name}_float")
+
+    def _add(self, array: numpy.ndarray, name: str) -> str:
+        if name not in self.constants:
+            self.constants[name] = onnx.numpy_helper.from_array(array, name)
+            self.graph.initializer.append(self.constants[name])
+            self.unused.add(name)
+        return name
+
+    # ---- The nodes that follow
+
+    def _follow(self, layer: _Layer) -> None:
+        """Takes the next nodes into the layer, or raises _Stop."""
+        asked = [node for node in self.consumers[layer.output] if self._is_shape(node, layer)]
+        consumers = [node for node in self.consumers[layer.output] if node not in asked]
+        used = self.uses[layer.output] - len(asked)
+        norm = self.norms.get(layer.output)
+        if norm is not None and used == _uses_inside(norm[0])[layer.output] and "gamma" not in layer.inputs:
+            self._norm(layer, *norm)
+            layer.asked += asked
+            return
+        names = ", ".join(map(_name, consumers[:3])) or "nothing"
+        if used != 1 or len(consumers) != 1:
+            raise _Stop(f"{layer.output} is used by {names}" + (" and others" if used > 3 else ""))
+        (node,) = consumers
+        step = _STEPS.get(node.op_type) if node.domain == "" else None
+        _stop_if(step is None, node, "is no part of an input layer")
+        step(self, layer, node)
+        layer.nodes.append(node)
+        layer.output = node.output[0]
+        layer.asked += asked
+
+    @staticmethod
+    def _is_shape(node: onnx.NodeProto, layer: _Layer) -> bool:
+        """Returns whether a node is the shape of a result, all of it or dimensions that the ids have too."""
+        end = _attributes(node).get("end")
+        return node.op_type == "Shape" and (not node.attribute or end is not None and 0 <= end <= len(layer.ids))
+
+    def _shape(self, node: onnx.NodeProto, layer: _Layer) -> list[onnx.NodeProto]:
+        """Returns nodes in the place of a Shape: that of the ids, and dim behind it."""
+        ids, output = layer.inputs["ids"], node.output[0]
+        if node.attribute:
+            return [onnx.helper.make_node("Shape", [ids], [output], name=node.name, **_attributes(node))]
+        dim = self._add(numpy.array([layer.dim]), f"{output}_dim")
+        shape = onnx.helper.make_node("Shape", [ids], [f"{output}_ids"], name=f"{output}_ids")
+        return [shape, onnx.helper.make_node("Concat", [f"{output}_ids", dim], [output], name=node.name, axis=0)]
+
+    def _cast(self, layer: _Layer, node: onnx.NodeProto) -> None:
+        kind = _attributes(node)["to"]
+        _stop_if(kind not in _OPERATORS, node, "is to another type than float32, float16 and bfloat16")
+        _stop_if("gamma" in layer.inputs and self._is_too_wide(kind, layer.dim), node, _TOO_WIDE)
+        layer.type = kind
+
+    @staticmethod
+    def _is_too_wide(kind: int, dim: int) -> bool:
+        """Returns whether the operator has no norm of such rows."""
+        return kind != _TYPE.FLOAT and dim > 4096
+
+    def _scale(self, layer: _Layer, node: onnx.NodeProto) -> None:
+        factor = node.input[1 if node.input[0] == layer.output else 0]
+        _stop_if("scale" in layer.attributes or bool(layer.terms) or "gamma" in layer.inputs, node, "follows the scale")
+        _stop_if(not self._is_scalar(factor), node, f"is by {factor}, which is no constant of one element")
+        layer.attributes["scale"] = self._number(factor)
+        self.unused.add(factor)
 
     def _is_scalar(self, name: str) -> bool:
         return name in self.constants and self.shapes[name] in ((), (1,))
 
-    @staticmethod
-    def _adds_rows(term: Optional[Shape], ids: Shape, dim: int) -> bool:
-        """Returns whether a term of this shape is a vector, or one row for each token of a sequence."""
-        if not term or term[-1] != dim or len(term) > len(ids) + 1 or any(size != 1 for size in term[:-2]):
+    def _number(self, name: str) -> float:
+        return float(onnx.numpy_helper.to_array(self.constants[name]).astype("float32").reshape(()))
+
+    def _term(self, layer: _Layer, node: onnx.NodeProto) -> None:
+        """Takes the other operand of an Add: a lookup in another table, or a tensor."""
+        term = node.input[1 if node.input[0] == layer.output else 0]
+        _stop_if(len(layer.terms) == 2 or "gamma" in layer.inputs, node, "is the third sum, or follows a norm")
+        lookup, casts = self.producers.get(term), []
+        while lookup is not None and lookup.op_type == "Cast" and self.uses[lookup.output[0]] == 1:
+            casts.append(lookup)
+            lookup = self.producers.get(lookup.input[0])
+        if lookup is not None and self._is_lookup_by(lookup, layer):
+            layer.terms.append((lookup.input[0], lookup.input[1]))
+            layer.nodes += [lookup, *casts]
+            return
+        _stop_if(any(ids is None for _, ids in layer.terms), node, "is the second sum with a tensor that is no lookup")
+        fits = self.types.get(term) in _OPERATORS and self._adds_rows(self.shapes.get(term), layer)
+        _stop_if(not fits, node, f"is of {term}, which is not known to be [dim] or [length, dim]")
+        layer.terms.append((term, None))
+
+    def _is_lookup_by(self, node: onnx.NodeProto, layer: _Layer) -> bool:
+        """Returns whether a term is rows of a table by ids that repeat, if at all, for each sequence."""
+        if node.op_type != "Gather" or not self.is_lookup(node) or self.uses[node.output[0]] != 1:
             return False
-        rows, length = (1, *term)[-2], (1, *ids)[-1]
-        return rows in (1, None) or length in (rows, None)
+        table, ids = node.input[0], self.shapes.get(node.input[1])
+        if self.types[table] not in _OPERATORS or self.shapes[table][1] != layer.dim:
+            return False
+        if ids is None or len(ids) > len(layer.ids):
+            return False
+        return all(_repeats_to(a, b) for a, b in zip(ids[::-1], layer.ids[::-1]))
 
-    def _replace(self, nodes: list[onnx.NodeProto], inputs: list[str], scale: float) -> None:
+    @staticmethod
+    def _adds_rows(term: Optional[Shape], layer: _Layer) -> bool:
+        """Returns whether a term of this shape is a vector, or one row for each token of a sequence."""
+        if not term or term[-1] != layer.dim or len(term) > len(layer.ids) + 1 or any(size != 1 for size in term[:-2]):
+            return False
+        return _repeats_to((1, *term)[-2], (1, *layer.ids)[-1])
+
+    def _norm(self, layer: _Layer, nodes: dict[str, onnx.NodeProto], found: dict[str, str]) -> None:
+        last = next(iter(nodes.values()))
+        vectors = {name: found[name] for name in ("gamma", "beta") if found.get(name)}
+        numbers = [found[name] for name in ("epsilon", "two") if name in found]
+        _stop_if(self._is_too_wide(layer.type, layer.dim), last, _TOO_WIDE)
+        inside = _uses_inside(nodes)
+        results = {name for node in nodes.values() for name in node.output if name} - {last.output[0]}
+        needed = any(self.uses[name] != inside[name] for name in results)
+        _stop_if(needed, last, "is a norm with results inside that are needed elsewhere")
+        whole = all(self._is_along_last(node, len(layer.ids)) for node in nodes.values())
+        _stop_if(not whole, last, "is a norm along other axes than the last")
+        fits = all(name in self.constants and self.shapes[name] == (layer.dim,) for name in vectors.values())
+        fits = fits and all(map(self._is_scalar, numbers)) and ("two" not in found or self._number(found["two"]) == 2)
+        _stop_if(not fits, last, "is a norm with other operands than constants [dim]")
+        epsilon = self._number(found["epsilon"]) if numbers else _attributes(last).get("epsilon", 1e-5)
+        layer.attributes |= {"layer_norm": 1, "epsilon": epsilon}
+        layer.inputs |= {name: self._as_float(tensor) for name, tensor in vectors.items()}
+        self.unused.update(numbers)
+        layer.nodes += reversed(nodes.values())
+        layer.output = last.output[0]
+
+    def _is_along_last(self, node: onnx.NodeProto, last: int) -> bool:
+        options = _attributes(node)
+        if node.op_type == "LayerNormalization":
+            return options.get("axis", -1) in (-1, last)
+        if node.op_type != "ReduceMean":
+            return True
+        axes = options.get("axes")
+        if len(node.input) > 1 and node.input[1] in self.constants:
+            axes = onnx.numpy_helper.to_array(self.constants[node.input[1]]).reshape(-1).tolist()
+        return axes in ([-1], [last]) and options.get("keepdims", 1) == 1
+
+    # ---- Changes
+
+    def _replace(self, layer: _Layer, end: str) -> Fused:
         """Puts one node in the place of the last, where all inputs are known."""
-        last = nodes[-1]
-        embed = onnx.helper.make_node("Embed", inputs, [last.output[0]], name=last.name, domain=_DOMAIN, scale=scale)
-        for node in nodes[:-1]:
-            self.graph.node.remove(node)
-        last.CopyFrom(embed)
+        tables = [table for table, ids in layer.terms if ids is not None]
+        segments = min(tables, key=lambda table: self.shapes[table][0]) if len(layer.terms) == 2 else None
+        last, before, names = layer.nodes[-1], [], {}
+        if segments is not None:  # of two tables the smaller one; a tensor is always positions
+            layer.attributes["segments_first"] = int(layer.terms[0][0] == segments)
+        for i, (table, ids) in enumerate(layer.terms):
+            segment = segments is not None and i == [table for table, _ in layer.terms].index(segments)
+            kind = "segment" if segment else "position"
+            names |= {f"{kind}s": table} | ({} if ids is None else {f"{kind}_ids": ids})
+            if ids is not None and (self.shapes[ids] != layer.ids or None in layer.ids):
+                ids = self._expand(ids, layer.inputs["ids"], f"{layer.output}_{kind}", before)
+            layer.inputs |= {f"{kind}s": table, f"{kind}_ids": ids or ""}
+        defaults = {"scale": 1.0, "layer_norm": 0, "segments_first": 0, "group": 0, "flat": 0, "epsilon": 0.0}
+        given = [layer.inputs.get(name, "") for name in _INPUTS]
+        while not given[-1]:
+            given.pop()
+        attributes = defaults | layer.attributes
+        embed = onnx.helper.make_node(
+            _OPERATORS[layer.type], given, [layer.output], name=last.name, domain=_DOMAIN, **attributes
+        )
+        self.replaced |= {node.output[0]: [] for node in layer.nodes} | {last.output[0]: [*before, embed]}
+        self.replaced |= {node.output[0]: self._shape(node, layer) for node in layer.asked}
+        table, ids = layer.nodes[0].input[:2]
+        names |= {"gamma": layer.inputs.get("gamma"), "scale": attributes["scale"]}
+        return Fused(table, ids, output=layer.output, nodes=len(layer.nodes), end=end, **names)
 
-    def remove_unused(self) -> None:
-        """Removes the constants that only replaced nodes used."""
-        used = set(_names_used(self.graph))
-        for tensor in [tensor for tensor in self.graph.initializer if tensor.name in self.unused - used]:
+    @staticmethod
+    def _expand(ids: str, like: str, name: str, nodes: list[onnx.NodeProto]) -> str:
+        """Adds nodes that repeat ids for each sequence, and returns the name of the result."""
+        nodes.append(onnx.helper.make_node("Shape", [like], [f"{name}_shape"], name=f"{name}_shape"))
+        nodes.append(onnx.helper.make_node("Expand", [ids, f"{name}_shape"], [f"{name}_ids"], name=f"{name}_ids"))
+        return f"{name}_ids"
+
+    def apply(self) -> None:
+        """Puts new nodes in the place of replaced ones, and removes the constants that only those used."""
+        if self.replaced:
+            nodes = [new for node in self.graph.node for new in self.replaced.get(node.output[0], [node])]
+            del self.graph.node[:]
+            self.graph.node.extend(nodes)
+        unused = self.unused - set(_names_used(self.graph))
+        for tensor in [tensor for tensor in self.graph.initializer if tensor.name in unused]:
             self.graph.initializer.remove(tensor)
-        for node in [node for node in self.graph.node if node.output[0] in self.unused - used]:
+        for node in [node for node in self.graph.node if node.output[0] in unused]:
             self.graph.node.remove(node)
+
+
+# What begins a layer, and what a node that follows adds to it.
+_LOOKUPS = {"Gather": _Graph._gather, "GatherBlockQuantized": _Graph._gather_quantised}
+_STEPS = {"Cast": _Graph._cast, "Mul": _Graph._scale, "Add": _Graph._term}
+
+
+def _uses_inside(nodes: dict[str, onnx.NodeProto]) -> collections.Counter:
+    """Returns how often nodes use each tensor."""
+    return collections.Counter(name for node in nodes.values() for name in node.input)
 
 
 def _names_used(graph: onnx.GraphProto) -> Iterator[str]:

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum kind { KIND_TABLE, KIND_IDS, KIND_FLOAT32, KIND_INT64 };
+enum kind { KIND_TABLE, KIND_IDS, KIND_FLOAT32, KIND_INT64, KIND_BYTES };
 
 static const struct {
     const char *name;
@@ -26,6 +26,8 @@ static const struct {
     [OPERAND_WEIGHTS] = {"weights", KIND_FLOAT32},
     [OPERAND_OFFSETS] = {"offsets", KIND_INT64},
     [OPERAND_SEED] = {"seed", KIND_INT64},
+    [OPERAND_SCALES] = {"scales", KIND_FLOAT32},
+    [OPERAND_ZEROS] = {"zeros", KIND_BYTES},
 };
 
 const char *operand_name(enum operand operand)
@@ -64,6 +66,8 @@ static bool is_of_kind(enum kind kind, enum dtype dtype)
         return dtype == DTYPE_F32;
     case KIND_INT64:
         return dtype == DTYPE_I64;
+    case KIND_BYTES:
+        return dtype == DTYPE_U8;
     }
     return false;
 }
@@ -73,7 +77,8 @@ static inlay_status check_types(const struct operation *operation, char text[ERR
 {
     for (enum operand i = 0; i < OPERANDS; i++) {
         const struct tensor *tensor = &operation->operands[i];
-        if (tensor->given && !is_of_kind(infos[i].kind, tensor->dtype)) {
+        const bool grouped = i == OPERAND_TABLE && operation->operands[OPERAND_SCALES].given;
+        if (tensor->given && !is_of_kind(grouped ? KIND_BYTES : infos[i].kind, tensor->dtype)) {
             snprintf(text, ERROR_TEXT_BYTES, "%s has elements of type %s", infos[i].name,
                      dtype_infos[tensor->dtype].name);
             return INLAY_ERROR_OPTION;
@@ -124,6 +129,25 @@ static bool read_table(const struct tensor *tensor, inlay_table *table)
     return true;
 }
 
+/* Makes a view of a table of 4-bit groups, whose scales and zero points are operands. */
+static bool read_grouped(struct operation *operation)
+{
+    const struct tensor *data = &operation->operands[OPERAND_TABLE], *scales = &operation->operands[OPERAND_SCALES];
+    const struct tensor *zeros = &operation->operands[OPERAND_ZEROS];
+    const size_t rows = (size_t)data->shape[0], dim = 2 * (size_t)data->shape[1], group = operation->group;
+    if (group == 0 || scales->dims != 2 || (size_t)scales->shape[0] != rows ||
+        (size_t)scales->shape[1] != dim / group + (dim % group != 0))
+        return false;
+    const size_t groups = (size_t)scales->shape[1], packed = rows * (groups / 2 + groups % 2);
+    const bool flat = operation->grouped == INLAY_U4_GROUPED_FLAT;
+    if (zeros->given && count_elements(zeros) != (flat ? rows * groups / 2 + rows * groups % 2 : packed))
+        return false;
+    operation->tables[OPERAND_TABLE] =
+        inlay_table_u4_grouped(data->data, scales->data, zeros->data, rows, dim, operation->group);
+    operation->tables[OPERAND_TABLE].type = operation->grouped;
+    return true;
+}
+
 /* Makes views of the tables, and fills in the spec. */
 static inlay_status read_spec(struct operation *operation, char text[ERROR_TEXT_BYTES])
 {
@@ -131,7 +155,10 @@ static inlay_status read_spec(struct operation *operation, char text[ERROR_TEXT_
     inlay_table *tables = operation->tables;
     if (operands[OPERAND_TABLE].dims != 2)
         return bad_shape("table", "[vocab, dim]", text);
-    for (enum operand i = OPERAND_TABLE; i < OPERAND_TABLES; i++)
+    const bool grouped = operands[OPERAND_SCALES].given;
+    if (grouped && !read_grouped(operation))
+        return bad_shape("scales or zeros", "the groups of the table", text);
+    for (enum operand i = OPERAND_TABLE + grouped; i < OPERAND_TABLES; i++)
         if (operands[i].given && (!read_table(&operands[i], &tables[i]) || tables[i].dim != tables[OPERAND_TABLE].dim))
             return bad_shape(infos[i].name, "[rows, dim]", text);
     for (enum operand i = OPERAND_GAMMA; i <= OPERAND_BETA; i++)
@@ -214,7 +241,7 @@ static inlay_status check_out(struct operation *operation, char text[ERROR_TEXT_
         expected.shape[expected.dims++] = (Py_ssize_t)operation->batch.sequences;
     expected.shape[expected.dims++] = (Py_ssize_t)operation->tables[OPERAND_TABLE].dim;
     if (!out->given) {
-        expected.dtype = operation->operands[OPERAND_TABLE].dtype;
+        expected.dtype = out->dtype != DTYPE_UNKNOWN ? out->dtype : operation->operands[OPERAND_TABLE].dtype;
         *out = expected;
     } else if (!same_shape(out, &expected))
         return bad_shape("the output", "ids and dim", text);
@@ -222,17 +249,16 @@ static inlay_status check_out(struct operation *operation, char text[ERROR_TEXT_
     return INLAY_OK;
 }
 
-/* Treats positions as an operand of an addition. A single row belongs to every token: a segment of all. */
+/* Treats positions as an operand of an addition. A single row belongs to every token. */
 static inlay_status broadcast_positions(struct operation *operation, char text[ERROR_TEXT_BYTES])
 {
     const inlay_table *positions = operation->spec.positions;
-    if (!operation->broadcast_positions || positions == NULL || positions->rows == operation->batch.length)
+    if (!operation->broadcast_positions || positions == NULL || operation->operands[OPERAND_POSITION_IDS].given ||
+        positions->rows == operation->batch.length)
         return INLAY_OK;
-    if (positions->rows == 1) {
-        operation->spec.segments = positions;
-        operation->spec.positions = NULL;
+    operation->spec.clamp_positions = positions->rows == 1;
+    if (positions->rows == 1)
         return INLAY_OK;
-    }
     snprintf(text, ERROR_TEXT_BYTES, "positions has %zu rows, and a sequence has %zu tokens", positions->rows,
              operation->batch.length);
     return INLAY_ERROR_SHAPE;

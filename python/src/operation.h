@@ -33,6 +33,9 @@ enum operand {
     OPERAND_WEIGHTS,      /* of pooling, shaped as ids */
     OPERAND_OFFSETS,      /* [sequences + 1]; ids has one dimension then */
     OPERAND_SEED,         /* [2]: key and step of dropout */
+    /* These two are ONNX Runtime's alone. */
+    OPERAND_SCALES, /* [vocab, groups] of a table of 4-bit groups, which is bytes [vocab, dim / 2] */
+    OPERAND_ZEROS,  /* the bytes of its zero points */
     OPERANDS,
 };
 
@@ -42,10 +45,12 @@ enum operand {
    one as others. */
 struct operation {
     struct tensor operands[OPERANDS];
-    struct tensor out;     /* shaped as ids, without the last dimension if pooled, and dim */
+    struct tensor out; /* shaped as ids, without the last dimension if pooled, and dim; an absent one may have a type */
     inlay_layer_spec spec; /* the caller sets numbers; operation_check() fills in tables, gamma, beta and out_type */
     inlay_batch batch;     /* the caller sets start and dropout; operation_check() fills in shapes and arrays */
     inlay_table tables[OPERAND_TABLES];
+    inlay_element_type grouped; /* of the table, where it has scales: INLAY_U4_GROUPED or INLAY_U4_GROUPED_FLAT */
+    uint32_t group;             /* columns of a scale */
     /* Positions are added as frameworks broadcast: one row to every token, or as many rows as a sequence has tokens. */
     bool broadcast_positions;
 };
@@ -59,8 +64,8 @@ bool tensor_set_shape(struct tensor *tensor, size_t dims, const int64_t *shape);
 /* Makes an operation without operands, whose numbers are those of inlay_layer_spec_default() and inlay_batch_i32(). */
 void operation_init(struct operation *operation);
 
-/* Checks types and shapes, also those of `out`, or sets them if `out` is absent: its type is that of the table. Like
-   the functions below, writes to `text` what is wrong unless it returns INLAY_OK. */
+/* Checks types and shapes, also those of `out`, or sets them if `out` is absent: its type is that of the table unless
+   it has one. Like the functions below, writes to `text` what is wrong unless it returns INLAY_OK. */
 inlay_status operation_check(struct operation *operation, char text[ERROR_TEXT_BYTES]);
 
 /* Writes the output of an operation that was checked. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Custom operators of ONNX Runtime: inlay:Embed(table, ids, positions), which inlay.onnx.fuse() puts in the place of
- * Gather, Mul and Add. ONNX Runtime loads the extension module itself as its library and calls RegisterCustomOps(). Its
- * C interface is a table of functions to which versions only append, so the few that are needed are declared here.
+ * Custom operators of ONNX Runtime: inlay:Embed(table, ids, ...), which inlay.onnx.fuse() puts in the place of Gather,
+ * Mul, Add, Cast and LayerNormalization. ONNX Runtime loads the extension module itself as its library and calls
+ * RegisterCustomOps(). Its C interface is a table of functions to which versions only append, so the few that are
+ * needed are declared here.
  */
 #include "operation.h"
 
@@ -42,7 +43,8 @@ struct ort_api {
     struct ort_status *(*get_type_and_shape)(const struct ort_value *value, struct ort_shape **shape);
     void *unused_66[19];
     struct ort_status *(*get_float)(const struct ort_info *info, const char *name, float *value);
-    void *unused_86[2];
+    struct ort_status *(*get_int)(const struct ort_info *info, const char *name, int64_t *value);
+    void *unused_87;
     struct ort_status *(*count_inputs)(const struct ort_context *context, size_t *count);
     void *unused_89;
     struct ort_status *(*get_input)(const struct ort_context *context, size_t index, const struct ort_value **value);
@@ -92,31 +94,25 @@ static enum dtype dtype_of_onnx(int number)
 
 /* ---- The kernel ------------------------------------------------------------------------------------------------- */
 
-/* Inputs of the operator in their order. */
-static const enum operand inputs[] = {OPERAND_TABLE, OPERAND_IDS, OPERAND_POSITIONS};
-enum { INPUTS = sizeof inputs / sizeof *inputs };
+/* Inputs of the operator in their order, of which the first two are required. */
+static const enum operand inputs[] = {
+    OPERAND_TABLE,       OPERAND_IDS,   OPERAND_POSITIONS, OPERAND_POSITION_IDS, OPERAND_SEGMENTS,
+    OPERAND_SEGMENT_IDS, OPERAND_GAMMA, OPERAND_BETA,      OPERAND_SCALES,       OPERAND_ZEROS,
+};
+enum { INPUTS = sizeof inputs / sizeof *inputs, REQUIRED = 2 };
+
+/* Attributes of the operator that are integers. */
+enum { LAYER_NORM, SEGMENTS_FIRST, GROUP, FLAT, INTEGERS };
+static const char *const integers[INTEGERS] = {
+    [LAYER_NORM] = "layer_norm", [SEGMENTS_FIRST] = "segments_first", [GROUP] = "group", [FLAT] = "flat"};
 
 /* A node of a graph. */
 struct kernel {
     const struct ort_api *api;
-    float scale;
+    enum dtype out;
+    float scale, epsilon;
+    int64_t integers[INTEGERS];
 };
-
-static struct ort_status *create_kernel(const struct ort_operator *op, const struct ort_api *api,
-                                        const struct ort_info *info, void **created)
-{
-    (void)op;
-    struct kernel *kernel = malloc(sizeof *kernel);
-    if (kernel == NULL)
-        return api->create_status(ORT_FAIL, "there is no memory for a node");
-    kernel->api = api;
-    struct ort_status *status = api->get_float(info, "scale", &kernel->scale);
-    if (status != NULL)
-        free(kernel);
-    else
-        *created = kernel;
-    return status;
-}
 
 static void destroy_kernel(void *kernel)
 {
@@ -178,7 +174,13 @@ static struct ort_status *compute(void *self, struct ort_context *context)
     struct operation operation;
     char text[ERROR_TEXT_BYTES];
     operation_init(&operation);
+    operation.out.dtype = kernel->out;
     operation.spec.scale = kernel->scale;
+    operation.spec.epsilon = kernel->epsilon;
+    operation.spec.norm = kernel->integers[LAYER_NORM] != 0 ? INLAY_NORM_LAYER : INLAY_NORM_NONE;
+    operation.spec.segments_first = kernel->integers[SEGMENTS_FIRST] != 0;
+    operation.group = (uint32_t)kernel->integers[GROUP];
+    operation.grouped = kernel->integers[FLAT] != 0 ? INLAY_U4_GROUPED_FLAT : INLAY_U4_GROUPED;
     operation.broadcast_positions = true;
     size_t count = 0;
     struct ort_status *status = api->count_inputs(context, &count);
@@ -207,6 +209,26 @@ static const struct embed *embed_of(const struct ort_operator *op)
     return (const struct embed *)(const void *)op;
 }
 
+static struct ort_status *create_kernel(const struct ort_operator *op, const struct ort_api *api,
+                                        const struct ort_info *info, void **created)
+{
+    struct kernel *kernel = malloc(sizeof *kernel);
+    if (kernel == NULL)
+        return api->create_status(ORT_FAIL, "there is no memory for a node");
+    kernel->api = api;
+    kernel->out = dtype_of_onnx(embed_of(op)->type);
+    struct ort_status *status = api->get_float(info, "scale", &kernel->scale);
+    if (status == NULL)
+        status = api->get_float(info, "epsilon", &kernel->epsilon);
+    for (int i = 0; i < INTEGERS && status == NULL; i++)
+        status = api->get_int(info, integers[i], &kernel->integers[i]);
+    if (status != NULL)
+        free(kernel);
+    else
+        *created = kernel;
+    return status;
+}
+
 static const char *get_name(const struct ort_operator *op)
 {
     return embed_of(op)->name;
@@ -220,7 +242,9 @@ static const char *get_provider(const struct ort_operator *op)
 
 static int get_input_type(const struct ort_operator *op, size_t index)
 {
-    return inputs[index] == OPERAND_IDS ? ONNX_UNDEFINED : embed_of(op)->type;
+    (void)op;
+    (void)index;
+    return ONNX_UNDEFINED; /* any; the operation checks it */
 }
 
 static size_t get_input_count(const struct ort_operator *op)
@@ -244,7 +268,7 @@ static size_t get_output_count(const struct ort_operator *op)
 static int get_input_kind(const struct ort_operator *op, size_t index)
 {
     (void)op;
-    return inputs[index] == OPERAND_POSITIONS ? ORT_OPTIONAL : ORT_REQUIRED;
+    return index < REQUIRED ? ORT_REQUIRED : ORT_OPTIONAL;
 }
 
 static int get_output_kind(const struct ort_operator *op, size_t index)
@@ -261,7 +285,7 @@ static int get_input_memory(const struct ort_operator *op, size_t index)
     return 0; /* the default of the provider */
 }
 
-#define EMBED(element)                                                                                                 \
+#define EMBED(element, suffix)                                                                                         \
     {                                                                                                                  \
         .op =                                                                                                          \
             {                                                                                                          \
@@ -279,7 +303,7 @@ static int get_input_memory(const struct ort_operator *op, size_t index)
                 .create = create_kernel,                                                                               \
                 .compute = compute,                                                                                    \
             },                                                                                                         \
-        .name = "Embed", .type = (element),                                                                            \
+        .name = "Embed" suffix, .type = (element),                                                                     \
     }
 
 /* What ONNX Runtime calls after it has loaded this library for the options of a session. */
@@ -288,7 +312,8 @@ __attribute__((visibility("default"))) struct ort_status *RegisterCustomOps(stru
 
 struct ort_status *RegisterCustomOps(struct ort_options *options, const struct ort_api_base *base)
 {
-    static const struct embed embeds[] = {EMBED(ONNX_FLOAT), EMBED(ONNX_FLOAT16), EMBED(ONNX_BFLOAT16)};
+    static const struct embed embeds[] = {EMBED(ONNX_FLOAT, ""), EMBED(ONNX_FLOAT16, "Float16"),
+                                          EMBED(ONNX_BFLOAT16, "BFloat16")};
     const struct ort_api *api = base->get_api(ORT_API);
     if (api == NULL)
         return base->get_api(1)->create_status(ORT_FAIL, "inlay needs ONNX Runtime 1.16 or later");

@@ -163,11 +163,12 @@ static const enum operand arguments[] = {
     OPERAND_IDS,          OPERAND_TABLE,       OPERAND_POSITIONS, OPERAND_SEGMENTS, OPERAND_GAMMA, OPERAND_BETA,
     OPERAND_POSITION_IDS, OPERAND_SEGMENT_IDS, OPERAND_OFFSETS,   OPERAND_WEIGHTS,  OPERAND_SEED,
 };
-_Static_assert(sizeof arguments == OPERANDS * sizeof *arguments, "each operand is an argument");
+enum { TENSORS = OPERAND_SCALES };
+_Static_assert(sizeof arguments == TENSORS * sizeof *arguments, "each operand before the scales is an argument");
 
 /* The numbers that follow them. */
 enum {
-    SCALE = OPERANDS,
+    SCALE = TENSORS,
     PADDING_ID,
     START,
     NORM,
@@ -180,8 +181,8 @@ enum {
 
 struct request {
     struct operation operation;
-    tensor_handle handles[OPERANDS]; /* null: absent */
-    char text[ERROR_TEXT_BYTES];     /* what is wrong; empty: nothing */
+    tensor_handle handles[TENSORS]; /* null: absent */
+    char text[ERROR_TEXT_BYTES];    /* what is wrong; empty: nothing */
 };
 
 static float float_of(uint64_t value)
@@ -198,7 +199,7 @@ static void open_request(struct request *request, const uint64_t *stack)
     inlay_layer_spec *spec = &operation->spec;
     operation_init(operation);
     request->text[0] = 0;
-    for (int i = 0; i < OPERANDS; i++) {
+    for (int i = 0; i < TENSORS; i++) {
         const enum operand operand = arguments[i];
         request->handles[operand] = open_tensor(stack[i], i >= 2, operand < OPERAND_TABLES, operand_name(operand),
                                                 &operation->operands[operand], request->text);
@@ -234,7 +235,7 @@ static void run_forward(uint64_t *stack, uint64_t inputs, uint64_t outputs)
         out = make_tensor(&operation->out, request.handles[OPERAND_TABLE], request.text);
     if (request.text[0] == 0)
         operation_run(operation, request.text);
-    delete_tensors(request.handles, OPERANDS);
+    delete_tensors(request.handles, TENSORS);
     if (request.text[0] == 0) {
         stack[0] = (uint64_t)(uintptr_t)out;
         return;
@@ -258,7 +259,7 @@ static void run_backward(uint64_t *stack, uint64_t inputs, uint64_t outputs)
             open_tensor(stack[1 + ARGUMENTS + i], true, false, "the gradient of a table", &to[i], request.text);
     if (request.text[0] == 0)
         operation_add_gradients(&request.operation, &gradient, to, request.text);
-    delete_tensors(request.handles, OPERANDS);
+    delete_tensors(request.handles, TENSORS);
     delete_tensors(handles, 1 + OPERAND_TABLES);
     if (request.text[0] != 0)
         throw_error(request.text);
