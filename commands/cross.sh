@@ -46,7 +46,7 @@ cross_bits() {
     need_to_build "gcc-$triplet" qemu-user "$@"
     configure build
     build build tools/inlay
-    # With more, the portable kernels take minutes to compile where registers hold no vectors. Bits do not depend on it.
+    # The portable kernels take minutes to compile with -O3 where registers hold no vectors. Bits do not depend on that.
     configure "$directory" --cross-file "cross/$triplet.ini" -Dwerror=true -Doptimization=1
     say "building $directory"
     build "$directory"

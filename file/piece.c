@@ -168,8 +168,9 @@ static inlay_file_status take_group_scales(const struct inlay_piece_request *req
     return INLAY_FILE_OK;
 }
 
-/* Returns the zero point of a group of a row: an int8 number, or one of those of `bits` that int32 words have of rows
-   that follow each other, with half of their range added. What is returned has it added for packed numbers only. */
+/* Returns the zero point of a group of a row. Zero points are int8 numbers; or numbers of `bits` bits with half of
+   their range added, packed into int32 words down the rows. Where tables have packed numbers, half of their range is
+   added. */
 static int zero_at(const inlay_file_tensor *zeros, const struct grid *grid, size_t bits, size_t row, size_t group)
 {
     const unsigned char *bytes = zeros->data;
@@ -185,7 +186,7 @@ static inlay_file_status take_zeros(const struct inlay_piece_request *request, c
 {
     const size_t groups = view->dim / view->group, in_row = bits == 4 ? (groups + 1) / 2 : groups;
     struct grid grid = *scales;
-    grid.shared = is_single(zeros) && grid.groups == 1 && view->rows != 1;
+    grid.shared = is_single(zeros) && grid.groups == 1;
     const uint64_t words = bits > 0 ? view->rows / (32 / bits) + (view->rows % (32 / bits) > 0) : 0;
     const bool plain = is_type(zeros, "I8") && (grid.shared || has_shape(zeros, view->rows, grid.groups));
     const bool packed = is_type(zeros, "I32") && bits > 0 && has_shape(zeros, words, grid.groups);
@@ -239,8 +240,10 @@ static inlay_file_status make_packed(const struct inlay_piece_request *request, 
     const inlay_file_value *format = inlay_file_value_named(request->file, "config.quantization_config.format");
     if (format != NULL && format->kind == INLAY_FILE_VALUE_STRING && strcmp(format->text, "pack-quantized") != 0 &&
         strcmp(format->text, "mixed-precision") != 0)
-        return inlay_file_fail(request->error, INLAY_FILE_ERROR_TYPE, NULL, inlay_text_of(format->key),
-                               "a packed table of format \"%.60s\" is not read: pack-quantized is", format->text);
+        return inlay_file_fail(
+            request->error, INLAY_FILE_ERROR_TYPE, NULL, inlay_text_of(format->key),
+            "a packed table of format \"%.60s\" is not read: only pack-quantized and mixed-precision are",
+            format->text);
     if (!is_type(tensor, "I32") || scales == NULL || shape == NULL)
         return fail(request, scales == NULL || shape == NULL ? INLAY_FILE_ERROR_MISSING : INLAY_FILE_ERROR_TYPE, tensor,
                     "a packed table is of I32, and has .weight_scale and .weight_shape beside it");

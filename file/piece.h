@@ -20,7 +20,7 @@ struct inlay_piece {
 struct inlay_piece_request {
     inlay_file *file;
     inlay_file_error *error;
-    char *name; /**< [room], of a tensor that is looked for: those of the call and 32 bytes */
+    char *name; /**< [room], for names of tensors: 32 bytes more than those of the call take */
     size_t room;
 };
 

@@ -437,10 +437,9 @@ static void add_packed(struct model *model, const struct packed_tensor *tensor, 
 
 START_TEST(packed_tables_that_are_refused)
 {
-    static const struct packed_tensor rows = {"t.weight_packed", "I32", 2, 8, 64},
-                                      shape = {"t.weight_shape", "I64", 2, 0, 16},
-                                      scales = {"t.weight_scale", "F32", 2, 2, 16};
-    static const struct {
+    const struct packed_tensor rows = {"t.weight_packed", "I32", 2, 8, 64}, shape = {"t.weight_shape", "I64", 2, 0, 16},
+                               scales = {"t.weight_scale", "F32", 2, 2, 16};
+    const struct {
         struct packed_tensor tensors[4];
         int64_t shape[2];
         inlay_file_status status;
@@ -493,9 +492,9 @@ END_TEST
 
 START_TEST(quantised_tables_that_are_refused)
 {
-    static const struct packed_tensor nvfp4 = {"t.weight", "U8", 2, 16, 32}, i8 = {"t.weight", "I8", 2, 64, 128},
-                                      factor = {"t.weight_scale_2", "F32", 1, 0, 4};
-    static const struct {
+    const struct packed_tensor nvfp4 = {"t.weight", "U8", 2, 16, 32}, i8 = {"t.weight", "I8", 2, 64, 128},
+                               factor = {"t.weight_scale_2", "F32", 1, 0, 4};
+    const struct {
         struct packed_tensor tensors[3];
         const char *says;
     } bad[] = {

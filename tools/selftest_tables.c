@@ -30,6 +30,12 @@ static size_t scales_of_row(inlay_element_type type, size_t dim)
     return type == INLAY_E2M1_F32 ? dim / 16 : is_grouped(type) ? dim / 32 : 1;
 }
 
+/* Returns the bytes of the zero points of a row of a grouped type. */
+static size_t zero_bytes(inlay_element_type type, size_t groups)
+{
+    return type == INLAY_I8_GROUPED || type == INLAY_U8_GROUPED ? groups : (groups + 1) / 2;
+}
+
 /* Rows are random bytes, so that floats within them are NaN and infinite too; but those of float32 are ordinary. */
 inlay_table trial_table(struct trial *trial, inlay_element_type type, size_t rows, size_t dim, uint64_t seed)
 {
@@ -42,7 +48,7 @@ inlay_table trial_table(struct trial *trial, inlay_element_type type, size_t row
         table.scales = trial_floats(trial, rows * scales_of_row(type, dim), seed + 1);
     if (is_grouped(type)) {
         table.group = 32;
-        table.zeros = trial_noise(trial, rows * (type >= INLAY_I8_GROUPED ? groups : (groups + 1) / 2), seed + 2);
+        table.zeros = trial_noise(trial, rows * zero_bytes(type, groups), seed + 2);
     }
     return table;
 }
@@ -89,11 +95,10 @@ void quantize_run(struct trial *trial, size_t item)
     const inlay_table from = trial_table(trial, INLAY_F32, ROWS, DIM, item);
     const size_t bytes = ROWS * inlay_table_row_bytes(type, DIM);
     const size_t scales = type == INLAY_E4M3_E8M0 ? ROWS * GROUPS : ROWS * sizeof(float) * scales_of_row(type, DIM);
-    const size_t zeros = type >= INLAY_I8_GROUPED ? ROWS * GROUPS : ROWS * GROUPS / 2;
     inlay_table_storage to = inlay_table_storage_of(type, trial_array(trial, bytes), DIM);
     to.group = is_grouped(type) ? 32 : 0;
     to.scales = has_scales(type) ? trial_array(trial, scales) : NULL;
-    to.zeros = is_grouped(type) ? trial_array(trial, zeros) : NULL;
+    to.zeros = is_grouped(type) ? trial_array(trial, ROWS * zero_bytes(type, GROUPS)) : NULL;
     double error = 0;
     /* float32 is what is converted from, and no type to convert to. */
     const inlay_status status = inlay_table_quantize(&from, &to, NULL, &error);
@@ -105,7 +110,7 @@ void quantize_run(struct trial *trial, size_t item)
     if (to.scales != NULL)
         trial_bytes(trial, to.scales, scales);
     if (to.zeros != NULL)
-        trial_bytes(trial, to.zeros, zeros);
+        trial_bytes(trial, to.zeros, ROWS * zero_bytes(type, GROUPS));
 }
 
 /* ---- Random tables ---------------------------------------------------------------------------------------------- */

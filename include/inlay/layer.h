@@ -39,7 +39,7 @@ typedef enum inlay_bad_id {
 /** What becomes of tokens whose row is zeros: those of INLAY_BAD_ID_ZERO, and of padding_id but for _OWN. */
 typedef enum inlay_zero_rows {
     INLAY_ZERO_ROWS_BARE = 0,       /**< zeros in the output: no position, segment or norm is applied */
-    INLAY_ZERO_ROWS_POSITIONED = 1, /**< they are treated like any other row, as PyTorch's padding_idx is */
+    INLAY_ZERO_ROWS_POSITIONED = 1, /**< they are treated like any other row: positions and terms are added */
     INLAY_ZERO_ROWS_OWN = 2,        /**< likewise, and padding_id takes the row that the table has for it, as PyTorch's
                                          padding_idx does at inference: only positions know of padding */
 } inlay_zero_rows;

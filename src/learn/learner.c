@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Choosing by medians. A strategy has to be 3 % faster than the one in use to take its place, so that noise changes
- * nothing; and what it took is compared with what the one in use took around it, so that load changes nothing either.
+ * nothing. Its time counts as a share of what the one in use takes around it, so that load changes nothing either.
  */
 #include "learn/learner.h"
 
@@ -112,9 +112,8 @@ static void settle_source(struct inlay_class *class)
 static void record(struct inlay_class *class, bool computes, inlay_prefetch prefetch, uint32_t ticks)
 {
     struct inlay_arm *arms = class->arms[computes];
-    const bool is_best = (uint32_t)prefetch == class->best[computes];
-    const uint32_t reference = class->reference[computes], pace = median(&arms[class->best[computes]]);
-    if (!is_best && reference != 0) {
+    const uint32_t best = class->best[computes], reference = class->reference[computes], pace = median(&arms[best]);
+    if ((uint32_t)prefetch != best && reference != 0) {
         if (pace == unknown)
             return;
         ticks = scaled(ticks, reference, pace);
@@ -122,10 +121,11 @@ static void record(struct inlay_class *class, bool computes, inlay_prefetch pref
     const bool all = add_sample(&arms[prefetch], ticks);
     class->samples++;
     /* Samples of the best strategy come all the time: a few of them suffice. */
-    if (is_best && !all)
+    if ((uint32_t)prefetch == best && !all)
         return;
     settle_strategy(class, computes);
-    settle_source(class);
+    if (class->best[computes] == best) /* else its samples are no times of now */
+        settle_source(class);
 }
 
 /* Returns the strategy of a source that has fewest samples. The best one has most, so that the others take turns. */
