@@ -74,7 +74,7 @@ SIZES = [
 # Settings whose defaults would hide that they are read.
 OTHERS = [
     (r"embedding_multiplier|embedding_scale|scale_emb", float, 3.7),
-    (r"scale_embedding|rescale_embeddings", bool, True),
+    (r"scale_embedding|rescale_embeddings|mup_enabled", bool, True),
     (r"(layer_|rms_)?norm_eps|layer_norm_epsilon", float, 1e-3),
 ]
 # The number of patterns of each attempt, and how many layers it has.
