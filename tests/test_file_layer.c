@@ -38,9 +38,10 @@ struct family {
     inlay_norm norm;
     float epsilon;
     bool pools, first_for_bad_ids;
-    bool positions_first, rows_alone;
-    const char *says;    /* a line of the report */
-    const char *follows; /* the steps of the model behind the layer, with their tensors; null: none */
+    bool positions_first;
+    bool rows_alone, segments_follow; /* terms that the file has and the layer has not */
+    const char *says;                 /* a line of the report */
+    const char *follows;              /* the steps of the model behind the layer, with their tensors; null: none */
 };
 
 enum { VOCAB = 50, DIM = 40, SEQUENCES = 3, LENGTH = 7, MOST_ROWS = 64, MOST_DIM = 512 };
@@ -49,17 +50,19 @@ enum { VOCAB = 50, DIM = 40, SEQUENCES = 3, LENGTH = 7, MOST_ROWS = 64, MOST_DIM
     {                                                                                                                  \
         label, type, VOCAB, DIM                                                                                        \
     }
+#define BERT_TENSORS(prefix, type)                                                                                     \
+    [TOKENS] = ROWS_OF(prefix "embeddings.word_embeddings.weight", type),                                              \
+    [POSITIONS] = {prefix "embeddings.position_embeddings.weight", type, 16, DIM},                                     \
+    [SEGMENTS] = {prefix "embeddings.token_type_embeddings.weight", type, 2, DIM},                                     \
+    [GAMMA] = {prefix "embeddings.LayerNorm.weight", type, DIM, 0},                                                    \
+    [BETA] = {prefix "embeddings.LayerNorm.bias", type, DIM, 0}
 #define BERT_PIECES(prefix, type)                                                                                      \
     {                                                                                                                  \
-        [TOKENS] = ROWS_OF(prefix "embeddings.word_embeddings.weight", type),                                          \
-        [POSITIONS] = {prefix "embeddings.position_embeddings.weight", type, 16, DIM},                                 \
-        [SEGMENTS] = {prefix "embeddings.token_type_embeddings.weight", type, 2, DIM},                                 \
-        [GAMMA] = {prefix "embeddings.LayerNorm.weight", type, DIM, 0}, [BETA] = {                                     \
-            prefix "embeddings.LayerNorm.bias",                                                                        \
-            type,                                                                                                      \
-            DIM,                                                                                                       \
-            0                                                                                                          \
-        }                                                                                                              \
+        BERT_TENSORS(prefix, type)                                                                                     \
+    }
+#define BERT_PIECES_AND(prefix, ...)                                                                                   \
+    {                                                                                                                  \
+        BERT_TENSORS(prefix, "F32"), [OTHER] = __VA_ARGS__                                                             \
     }
 #define DISTIL_PIECES                                                                                                  \
     [TOKENS] = ROWS_OF("distilbert.embeddings.word_embeddings.weight", "F32"),                                         \
@@ -195,6 +198,25 @@ static const struct family families[] = {
      .norm = INLAY_NORM_LAYER, .epsilon = 1e-7f},
     {"DeBERTa", "deberta", .config = "{\"model_type\": \"deberta\", \"layer_norm_eps\": 1e-7}",
      .pieces = BERT_PIECES("deberta.", "F32"), .norm = INLAY_NORM_LAYER, .epsilon = 1e-7f, .positions_first = true},
+    {"DeBERTa with a projection", "deberta", .config = "{\"model_type\": \"deberta-v2\", \"hidden_size\": 60}",
+     .pieces = BERT_PIECES_AND("", {"embeddings.embed_proj.weight", "F32", 60, DIM}), .positions_first = true,
+     .follows = "projection embeddings.embed_proj.weight;norm embeddings.LayerNorm.weight;"},
+    {"ERNIE with task types", "bert", .config = "{\"model_type\": \"ernie\"}",
+     .pieces = BERT_PIECES_AND("ernie.", {"ernie.embeddings.task_type_embeddings.weight", "F32", 3, DIM}),
+     .follows = "task types ernie.embeddings.task_type_embeddings.weight;norm ernie.embeddings.LayerNorm.weight;"},
+    {"LayoutLM", "layoutlm", .config = "{\"model_type\": \"layoutlm\"}",
+     .pieces = BERT_PIECES_AND("", {"embeddings.x_position_embeddings.weight", "F32", 9, DIM}), .positions_first = true,
+     .segments_follow = true,
+     .follows = "layout embeddings.x_position_embeddings.weight;segments embeddings.token_type_embeddings.weight;"
+                "norm embeddings.LayerNorm.weight;"},
+    {"LayoutLMv3", "layoutlmv3", .config = "{\"model_type\": \"layoutlmv3\"}",
+     .pieces = BERT_PIECES_AND("", {"embeddings.x_position_embeddings.weight", "F32", 9, DIM}), .pads = true,
+     .padding = 1, .start = 2,
+     .follows = "layout embeddings.x_position_embeddings.weight;norm embeddings.LayerNorm.weight;"},
+    {"RoCBert", "roc_bert", .config = "{\"model_type\": \"roc_bert\", \"concat_input\": true}",
+     .pieces = BERT_PIECES_AND("", {"embeddings.map_inputs_layer.weight", "F32", DIM, 60}), .rows_alone = true,
+     .follows = "projection embeddings.map_inputs_layer.weight;segments embeddings.token_type_embeddings.weight;"
+                "positions embeddings.position_embeddings.weight;norm embeddings.LayerNorm.weight;"},
     {"a norm without weights", "nanochat", .config = "{\"model_type\": \"nanochat\", \"rms_norm_eps\": 1e-5}",
      .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F32")}, .norm = INLAY_NORM_RMS, .epsilon = 1e-5f},
     {"an unknown model with rotary positions", "table",
@@ -376,6 +398,11 @@ struct hand {
     inlay_layer *layer;
 };
 
+static bool has_segments(const struct family *family)
+{
+    return family->pieces[SEGMENTS].name != NULL && !family->rows_alone && !family->segments_follow;
+}
+
 static struct hand make_by_hand(const struct family *family, inlay_element_type out_type)
 {
     static inlay_table tables[SEGMENTS + 1]; /* a layer copies its views */
@@ -389,7 +416,7 @@ static struct hand make_by_hand(const struct family *family, inlay_element_type 
         }
     inlay_layer_spec spec = inlay_layer_spec_default(&tables[TOKENS]);
     spec.positions = pieces[POSITIONS].name != NULL && !family->rows_alone ? &tables[POSITIONS] : NULL;
-    spec.segments = pieces[SEGMENTS].name != NULL ? &tables[SEGMENTS] : NULL;
+    spec.segments = has_segments(family) ? &tables[SEGMENTS] : NULL;
     spec.segments_first = spec.segments != NULL && !family->positions_first;
     if (family->recipe != 0) {
         inlay_sinusoid_spec recipe = inlay_sinusoid_spec_recipe(family->recipe, pieces[TOKENS].dim);
@@ -404,8 +431,8 @@ static struct hand make_by_hand(const struct family *family, inlay_element_type 
     }
     spec.norm = family->norm;
     spec.epsilon = family->epsilon;
-    spec.gamma = pieces[GAMMA].name != NULL ? arrays[GAMMA].floats : NULL;
-    spec.beta = pieces[BETA].name != NULL ? arrays[BETA].floats : NULL;
+    spec.gamma = pieces[GAMMA].name != NULL && family->norm != INLAY_NORM_NONE ? arrays[GAMMA].floats : NULL;
+    spec.beta = pieces[BETA].name != NULL && family->norm != INLAY_NORM_NONE ? arrays[BETA].floats : NULL;
     spec.pooling = family->pools ? INLAY_POOLING_MEAN : INLAY_POOLING_NONE;
     if (pieces[MAPPING].name != NULL) {
         spec.token_mapping = arrays[MAPPING].data;
@@ -436,7 +463,7 @@ static inlay_batch draw_batch(const struct family *family, struct random *random
             ids[i] = i % 2 == 0 ? -7 : VOCAB + i;
     }
     inlay_batch batch = inlay_batch_i32(ids, SEQUENCES, LENGTH, start);
-    if (family->pieces[SEGMENTS].name != NULL) {
+    if (has_segments(family)) {
         batch.segment_ids = segments;
         batch.segment_id_type = INLAY_ID_I32;
     }

@@ -33,8 +33,8 @@ struct inlay_file_layer {
 struct inlay_layer_builder {
     inlay_file *file;
     struct inlay_found_model found;
-    const char *tokens_name; /**< of the tensor with the token table, from inlay_build_tokens() on */
-    bool is_cut;             /**< the layer ends before positions, segments and norm */
+    const char *tokens_name;         /**< of the tensor with the token table, from inlay_build_tokens() on */
+    bool follows[INLAY_MODEL_TERMS]; /**< terms that the layer ends before */
     inlay_file_layer *layer;
     inlay_file_error *error;
 };

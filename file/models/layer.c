@@ -8,37 +8,51 @@
 
 #include <stdlib.h>
 
-/* Adds a step that follows the layer. `name` is null, or that of a tensor, which the step is left out without. */
-static void add_following(struct inlay_layer_builder *builder, const char *what, const char *name)
+/* Adds a step that follows the layer. `name` is null, or that of a tensor, which the step is left out without. Returns
+   whether it follows. */
+static bool add_following(struct inlay_layer_builder *builder, const char *what, const char *name)
 {
     inlay_file_layer *layer = builder->layer;
     char full[INLAY_MODEL_NAME_ROOM];
     const inlay_file_tensor *tensor = name != NULL ? inlay_model_tensor(&builder->found, name, full) : NULL;
     if ((name != NULL && tensor == NULL) || layer->following_count == INLAY_MOST_FOLLOWING)
-        return;
+        return false;
     const char *tensor_name = tensor != NULL ? tensor->name : NULL;
     layer->following[layer->following_count++] = (struct inlay_following){what, tensor_name};
     inlay_report_line(&layer->report, "follows: %s%s%s", what, tensor != NULL ? ", " : "",
                       tensor != NULL ? tensor_name : "");
+    return true;
 }
 
-/* Adds what the model does behind the layer. */
-static inlay_file_status add_all_following(struct inlay_layer_builder *builder)
+/* Adds a term that the layer ends before, if the model has it. */
+static void add_term(struct inlay_layer_builder *builder, enum inlay_model_term term)
 {
     const struct inlay_model *model = builder->found.model;
     const struct inlay_model_names *names = builder->found.names;
-    for (const struct inlay_model_step *step = model->follows; step != NULL && step->what != NULL; step++) {
-        const size_t before = builder->layer->following_count;
-        add_following(builder, step->what, step->tensor);
-        builder->is_cut = builder->is_cut || (step->inside && builder->layer->following_count > before);
-    }
-    if (builder->is_cut) {
-        if (names->segments != NULL)
-            add_following(builder, "segments", names->segments);
-        if (names->positions != NULL || model->recipe != 0)
-            add_following(builder, "positions", model->recipe != 0 ? NULL : names->positions);
-        if (model->norm != INLAY_NORM_NONE)
-            add_following(builder, "norm", names->gamma);
+    if (term == INLAY_MODEL_SEGMENTS && names->segments != NULL)
+        add_following(builder, "segments", names->segments);
+    if (term == INLAY_MODEL_POSITIONS && (names->positions != NULL || model->recipe != 0))
+        add_following(builder, "positions", model->recipe != 0 ? NULL : names->positions);
+    if (term == INLAY_MODEL_NORM && model->norm != INLAY_NORM_NONE)
+        add_following(builder, "norm", names->gamma);
+}
+
+/* Adds what the model does behind the layer, in its order. */
+static void add_all_following(struct inlay_layer_builder *builder)
+{
+    const struct inlay_model *model = builder->found.model;
+    const bool positions_first = model->positions_first;
+    const enum inlay_model_term order[] = {positions_first ? INLAY_MODEL_POSITIONS : INLAY_MODEL_SEGMENTS,
+                                           positions_first ? INLAY_MODEL_SEGMENTS : INLAY_MODEL_POSITIONS,
+                                           INLAY_MODEL_NORM, INLAY_MODEL_END};
+    bool is_cut = false;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        for (const struct inlay_model_step *step = model->follows; step != NULL && step->what != NULL; step++)
+            if (step->before == order[i] && add_following(builder, step->what, step->tensor))
+                is_cut = true;
+        builder->follows[order[i]] = is_cut;
+        if (is_cut)
+            add_term(builder, order[i]);
     }
     if (builder->found.assumed_by != NULL) {
         inlay_report_line(&builder->layer->report,
@@ -46,7 +60,23 @@ static inlay_file_status add_all_following(struct inlay_layer_builder *builder)
                           builder->found.assumed_by);
         add_following(builder, "unknown", NULL);
     }
-    return INLAY_FILE_OK;
+}
+
+/* Demands the setting without which the layer of a family is another. */
+static inlay_file_status check_demanded(const struct inlay_layer_builder *builder)
+{
+    const struct inlay_model *model = builder->found.model;
+    const bool wanted = model->demanded.otherwise != 0;
+    struct inlay_setting setting = {0, wanted, NULL};
+    inlay_file_status status = INLAY_FILE_OK;
+    if (model->demanded.config != NULL)
+        status = inlay_settings_flag(&builder->found.settings, model->demanded.config, model->demanded.gguf, wanted,
+                                     &setting, builder->error);
+    if (status != INLAY_FILE_OK || (setting.integer != 0) == wanted)
+        return status;
+    return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(setting.key),
+                           "the input layer of a %s model is known only where this is %s", model->name,
+                           wanted ? "true" : "false");
 }
 
 /* Says if the row of padding, which the layer takes as zeros, is none. */
@@ -90,20 +120,26 @@ static inlay_file_status build(struct inlay_layer_builder *builder, const inlay_
 {
     static const struct {
         inlay_file_status (*build)(struct inlay_layer_builder *builder);
-        bool may_follow; /* left out where the layer ends before it */
+        enum inlay_model_term term; /* left out where the layer ends before it; the end: never */
     } steps[] = {
-        {inlay_build_tokens, false},   {add_all_following, false}, {inlay_build_segments, true},
-        {inlay_build_positions, true}, {inlay_build_norm, true},   {inlay_build_scale, false},
-        {inlay_build_pooling, false},  {look_at_padding, false},
+        {inlay_build_segments, INLAY_MODEL_SEGMENTS}, {inlay_build_positions, INLAY_MODEL_POSITIONS},
+        {inlay_build_norm, INLAY_MODEL_NORM},         {inlay_build_scale, INLAY_MODEL_END},
+        {inlay_build_pooling, INLAY_MODEL_END},       {look_at_padding, INLAY_MODEL_END},
     };
     const struct inlay_model *model = builder->found.model;
     const char *part = builder->found.part;
     inlay_report_line(&builder->layer->report, "model: %s%s%s (%s)", model->name, part != NULL ? ", " : "",
                       part != NULL ? part : "", builder->found.told_by);
+    inlay_file_status status = check_demanded(builder);
+    if (status == INLAY_FILE_OK)
+        status = inlay_build_tokens(builder);
+    if (status != INLAY_FILE_OK)
+        return status;
+    add_all_following(builder);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        if (steps[i].may_follow && builder->is_cut)
+        if (steps[i].term != INLAY_MODEL_END && builder->follows[steps[i].term])
             continue;
-        inlay_file_status status = steps[i].build(builder);
+        status = steps[i].build(builder);
         if (status != INLAY_FILE_OK)
             return status;
     }

@@ -35,11 +35,20 @@ enum inlay_model_numbering {
     INLAY_MODEL_FROM_PAD,     /**< from the id of padding + 1, and padding counts too */
 };
 
+/** What a layer may have behind its token rows, and the end of it. */
+enum inlay_model_term {
+    INLAY_MODEL_END,
+    INLAY_MODEL_SEGMENTS,
+    INLAY_MODEL_POSITIONS,
+    INLAY_MODEL_NORM,
+    INLAY_MODEL_TERMS
+};
+
 /** What a model does between its layer and its first block, and inlay does not: "projection", "norm" and so on. */
 struct inlay_model_step {
     const char *what;
-    const char *tensor; /**< the step is there if this tensor is; null: always. A name as those above */
-    bool inside;        /**< it comes before positions, segments and norm, so that these follow too */
+    const char *tensor;           /**< the step is there if this tensor is; null: always. A name as those above */
+    enum inlay_model_term before; /**< it comes before this term, so that this and all behind it follow too */
 };
 
 /** A number of the configuration: its keys in config.json and, behind the architecture, in GGUF files, and the value of
@@ -67,6 +76,7 @@ struct inlay_model {
     struct inlay_model_key epsilon; /**< of the norm */
     enum inlay_model_scale scale;
     struct inlay_model_key scale_key;
+    struct inlay_model_key demanded; /**< a truth value, and the only one with which this is the layer; no key: none */
     inlay_pooling pooling;
     const char *normalize;                  /**< the key in config.json of whether pooled rows are scaled to length 1 */
     const struct inlay_model_step *follows; /**< in their order, ended by one without a name; null: none */
