@@ -281,7 +281,12 @@ static const struct family families[] = {
      .scale = 6.3245554f},
     {"Gemma 3n", "gemma",
      .config = "{\"model_type\": \"gemma3n\", \"text_config\": {\"model_type\": \"gemma3n_text\"}}",
-     .pieces = {[TOKENS] = ROWS_OF("model.language_model.embed_tokens.weight", "BF16")}, .scale = 6.3125f},
+     .pieces = {[TOKENS] = ROWS_OF("model.language_model.embed_tokens.weight", "BF16"),
+                [OTHER] = {"model.language_model.altup_projections.0.weight", "BF16", DIM, DIM}},
+     .scale = 6.3125f, .follows = "streams model.language_model.altup_projections.0.weight;"},
+    {"Gemma 3n in GGUF", "gemma", .values = GGUF("gemma3n"),
+     .pieces = {[TOKENS] = ROWS_OF("token_embd.weight", "F16"), [OTHER] = {"altup_proj.weight", "F16", DIM, DIM}},
+     .scale = 6.3245554f, .follows = "streams altup_proj.weight;"},
     {"Gemma 3n, per layer", "gemma", .part = "per_layer",
      .config =
          "{\"model_type\": \"gemma3n\", \"text_config\": {\"hidden_size\": 40, \"hidden_size_per_layer_input\": 8}}",

@@ -671,6 +671,9 @@ static const struct inlay_model models[] = {
         .names = NAMES({.tokens = "embed_tokens.weight"}, {GGUF_TOKENS}),
         .dim = {"hidden_size", "embedding_length", 0},
         .scale = INLAY_MODEL_SCALE_SQRT,
+        /* Of Gemma 3n */
+        .follows = STEPS({.what = "streams", .tensor = "altup_projections.0.weight"},
+                         {.what = "streams", .tensor = "altup_proj.weight"}),
     },
     {
         .name = "t5gemma",

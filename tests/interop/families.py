@@ -229,6 +229,8 @@ def followed(model, call, shape):
         if isinstance(module, torch.nn.ModuleList):
             for block in module:
                 hooks.append(block.register_forward_pre_hook(note_block, with_kwargs=True))
+                if isinstance(block, torch.nn.Linear):
+                    continue  # a step before the first block, as in Gemma 3n
         if "norm" in type(module).__name__.lower():
             hooks.append(module.register_forward_hook(note_norm))
     recorder = Recorder(shape)
