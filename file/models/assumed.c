@@ -88,8 +88,11 @@ static const char *find_tensor(const inlay_file *file, const char *prefix)
 {
     for (size_t i = 0; i < inlay_file_tensor_count(file); i++) {
         const char *name = inlay_file_tensor_at(file, i)->name;
-        const char *rest = name + strlen(prefix);
-        if (strncmp(name, prefix, strlen(prefix)) == 0 && !is_of_block(name) && strstr(rest, "rotary") == NULL &&
+        const size_t size = strlen(prefix);
+        if (strncmp(name, prefix, size) != 0)
+            continue;
+        const char *rest = name + size;
+        if (!is_of_block(name) && strstr(rest, "rotary") == NULL &&
             (strstr(rest, "emb") != NULL || strstr(rest, "wpe") != NULL) &&
             has_word_of(rest, tensor_words, sizeof tensor_words / sizeof *tensor_words))
             return name;
