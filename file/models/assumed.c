@@ -116,12 +116,13 @@ inlay_file_status inlay_model_assume(const struct inlay_model *table, const inla
     }
     if (found->assumed_by != NULL)
         return INLAY_FILE_OK;
-    return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(told->key),
-                           "no input layer of a model \"%.60s\" is known, and %s%.80s%s; if it is as that of a family, "
-                           "name the family",
-                           told->text,
-                           forbids != NULL        ? ""
-                           : found->names == NULL ? "no token table has one of the usual names"
-                                                  : "nothing says that positions are rotary or relative",
-                           forbids != NULL ? forbids : "", forbids != NULL ? " may be part of it" : "");
+    return inlay_file_fail(
+        error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(told->key),
+        "no input layer of a model \"%.60s\" is known, and %s%.80s%s; if its input layer is that of a "
+        "known family, pass the family's name as `model`",
+        told->text,
+        forbids != NULL        ? ""
+        : found->names == NULL ? "no token table has one of the usual names"
+                               : "nothing says that positions are rotary or relative",
+        forbids != NULL ? forbids : "", forbids != NULL ? " may be part of it" : "");
 }

@@ -994,9 +994,10 @@ inlay_file_status inlay_model_find(const inlay_file *file, const char *name, con
     if (model == NULL && part == NULL)
         return inlay_model_assume(model_named("table", NULL), told, found, error);
     if (model == NULL)
-        return inlay_file_fail(
-            error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(told->key),
-            "no such part of a model \"%.60s\" is known; if it is as that of a family, name the family", told->text);
+        return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(told->key),
+                               "no such part of a model \"%.60s\" is known; if its input layer is that of a known "
+                               "family, pass the family's name as `model`",
+                               told->text);
     found->prefix = "";
     inlay_model_find_names(model, found);
     if (found->names != NULL)
