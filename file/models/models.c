@@ -791,6 +791,7 @@ static const struct inlay_model models[] = {
         .epsilon = {"rms_norm_eps", NULL, 1e-6},
     },
     {
+        /* As "llama", under more names than are told apart from those of other families without a configuration. */
         .name = "table",
         .needs_config = true,
         .types =

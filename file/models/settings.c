@@ -40,9 +40,9 @@ const inlay_file_value *inlay_settings_value(const struct inlay_settings *settin
     return value;
 }
 
-static inlay_file_status refuse(const inlay_file_value *value, const char *wanted, inlay_file_error *error)
+static inlay_file_status refuse(const char *key, const char *wanted, inlay_file_error *error)
 {
-    return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(value->key), "it is not %s", wanted);
+    return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(key), "it is not %s", wanted);
 }
 
 inlay_file_status inlay_settings_refuse_odd(const struct inlay_settings *settings, const char *config,
@@ -53,8 +53,7 @@ inlay_file_status inlay_settings_refuse_odd(const struct inlay_settings *setting
         for (size_t i = 0; i < 2 && config != NULL; i++) {
             const size_t size = strlen(places[i]);
             if (strncmp(odd->key, places[i], size) == 0 && strcmp(odd->key + size, config) == 0)
-                return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(odd->key), "it is not %s",
-                                       wanted);
+                return refuse(odd->key, wanted, error);
         }
     return INLAY_FILE_OK;
 }
@@ -68,7 +67,7 @@ inlay_file_status inlay_settings_number(const struct inlay_settings *settings, c
         return inlay_settings_refuse_odd(settings, config, "a finite number", error);
     bool is_number = value->kind == INLAY_FILE_VALUE_NUMBER || value->kind == INLAY_FILE_VALUE_INTEGER;
     if (!is_number || !isfinite(value->number))
-        return refuse(value, "a finite number", error);
+        return refuse(value->key, "a finite number", error);
     *setting = (struct inlay_setting){value->number, 0, value->key};
     return INLAY_FILE_OK;
 }
@@ -82,7 +81,7 @@ inlay_file_status inlay_settings_integer(const struct inlay_settings *settings, 
         return inlay_settings_refuse_odd(settings, config, "an integer", error);
     int64_t integer = value->integer;
     if (value->kind != INLAY_FILE_VALUE_INTEGER && inlay_file_value_integers(value, 0, 1, &integer) != INLAY_FILE_OK)
-        return refuse(value, "an integer", error);
+        return refuse(value->key, "an integer", error);
     *setting = (struct inlay_setting){(double)integer, integer, value->key};
     return INLAY_FILE_OK;
 }
@@ -95,7 +94,7 @@ inlay_file_status inlay_settings_flag(const struct inlay_settings *settings, con
     if (value == NULL)
         return inlay_settings_refuse_odd(settings, config, "true or false", error);
     if (value->kind != INLAY_FILE_VALUE_BOOLEAN)
-        return refuse(value, "true or false", error);
+        return refuse(value->key, "true or false", error);
     *setting = (struct inlay_setting){(double)value->integer, value->integer, value->key};
     return INLAY_FILE_OK;
 }
