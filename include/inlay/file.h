@@ -300,7 +300,7 @@ INLAY_API int64_t inlay_file_layer_start(const inlay_file_layer *layer);
 
 /**
  * Returns what the model does between this layer and its first block, step by step: "projection", "norm", "positions",
- * "segments", "convolution" and others, or "unknown" where the layer is assumed to be the token table of a model of no
+ * "segments", "streams" and others, or "unknown" where the layer is assumed to be the token table of a model of no
  * known family. Past the last step the result is null, so that a layer is complete whose step 0 is null.
  *
  * @param tensor  null, or where to write the name of the step's tensor, or null if it has none
