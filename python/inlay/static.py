@@ -88,7 +88,8 @@ class StaticEmbedding:
         self._unknown = self._characters = None  # an id, and how many characters of a text model2vec reads
         if drops_unknown:
             model = spec["model"]
-            self._unknown = model.get("unk_id", tokenizer.token_to_id(model.get("unk_token") or ""))
+            token = model.get("unk_token")
+            self._unknown = model.get("unk_id") if token is None else tokenizer.token_to_id(token)
         if drops_unknown and tokenizer.truncation is not None:
             median = statistics.median(map(len, tokenizer.get_vocab()))
             self._characters = tokenizer.truncation["max_length"] * int(median)
@@ -131,7 +132,7 @@ class StaticEmbedding:
         tokenizer = tokenizers.Tokenizer.from_file(str(path))
         tokenizer.no_padding()
         if kind.max_length is not None:
-            most = file.metadata.get("config.max_length", kind.max_length)
+            most = file.metadata.get("config.max_length", 0 if _has_no_limit(weights.parent) else kind.max_length)
             tokenizer.enable_truncation(most) if most else tokenizer.no_truncation()
         return cls(layer, tokenizer, kind.name, kind.drops_unknown)
 
@@ -194,6 +195,13 @@ class StaticEmbedding:
         rows = [list(itertools.chain.from_iterable(map(ids.__getitem__, parts))) for parts in cut]
         most = (self.tokenizer.truncation or {}).get("max_length")
         return rows if most is None else [row[:most] for row in rows]
+
+
+def _has_no_limit(folder: pathlib.Path) -> bool:
+    """Returns whether the max_length of config.json is null, which the file's metadata leave out."""
+    path = folder / "config.json"
+    config = json.loads(path.read_bytes()) if path.is_file() else None
+    return isinstance(config, dict) and config.get("max_length", 0) is None
 
 
 def _has_normalize(folder: pathlib.Path) -> bool:

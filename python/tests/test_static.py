@@ -93,6 +93,27 @@ def test_the_longest_text(tmp_path, rows):
     numpy.testing.assert_allclose(model.encode(long), (300 * rows[4] + 212 * rows[6]) / 512, rtol=1e-4, atol=1e-5)
     model = inlay.StaticEmbedding.open(model2vec(tmp_path, {"max_length": 2}, embeddings=rows))
     assert numpy.diff(model.tokenize(["table a", "a is a", "a"])[1]).tolist() == [1, 2, 1]  # "table " has 6 characters
+    model = inlay.StaticEmbedding.open(model2vec(tmp_path, {"max_length": None}, embeddings=rows))
+    assert model.tokenizer.truncation is None and len(model.tokenize(["a " * 5000])[0]) == 5000
+
+
+UNKNOWN = {
+    "BPE without one": (tokenizers.models.BPE({"a": 0, "b": 1, "": 2}, []), []),
+    "BPE": (tokenizers.models.BPE({"a": 0, "b": 1, "?": 2}, [], unk_token="?"), [2]),
+    "Unigram": (tokenizers.models.Unigram([("a", -1.0), ("b", -1.0), ("?", -9.0)], unk_id=2), [2]),
+    "Unigram whose unknown token is the first": (tokenizers.models.Unigram([("?", -9.0), ("a", -1.0)], unk_id=0), [0]),
+}
+
+
+@pytest.mark.parametrize("case", UNKNOWN)
+def test_unknown_tokens(case):
+    """Those of Unigram are named by their id. A token of no characters is none."""
+    tokenizer, unknown = tokenizers.Tokenizer(UNKNOWN[case][0]), UNKNOWN[case][1]
+    layer = inlay.Layer(numpy.zeros((3, 4), F4), pooling="mean")
+    (kept,) = ids_by(tokenizer, ["a?zb"])
+    encoder = inlay.StaticEmbedding(layer, tokenizer, drops_unknown=True)
+    assert encoder._unknown == (unknown or [None])[0]
+    assert encoder.tokenize(["a?zb"])[0].tolist() == [i for i in kept if i not in unknown]
 
 
 @pytest.mark.parametrize("place", ["", "0_StaticEmbedding"])
