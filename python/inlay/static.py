@@ -76,8 +76,9 @@ def _need(package: str) -> Any:
 class StaticEmbedding:
     """A model of static embeddings, from texts to vectors: a text is the mean of its tokens' rows.
 
-    open() makes it. `layer` is the inlay.Layer, `tokenizer` the tokenizers.Tokenizer, and `kind` the package whose
-    encode() this one stands for. Any number of threads may use it.
+    open() makes it. `layer` is the inlay.Layer, `tokenizer` the tokenizers.Tokenizer, which must not be changed any more
+    because ids of parts of texts are kept, and `kind` the package whose encode() this one stands for. Any number of
+    threads may use it.
     """
 
     def __init__(self, layer: _core.Layer, tokenizer: Any, kind: str = "", drops_unknown: bool = False) -> None:
@@ -187,13 +188,15 @@ class StaticEmbedding:
         known, cut = self._parts, [text.split(" ") for text in texts]
         missing = set(itertools.chain.from_iterable(cut)).difference(known)
         new = dict(zip(missing, self._encode(missing)))
-        long = {part: new.pop(part) for part in missing if len(part) > _LONGEST_PART}
+        most = (self.tokenizer.truncation or {}).get("max_length")
+        # Not kept: long parts, and those whose tokens a truncation may have cut.
+        lost = [part for part, row in new.items() if len(part) > _LONGEST_PART or most is not None and len(row) >= most]
+        passing = {part: new.pop(part) for part in lost}
         if len(known) + len(new) > _MOST_PARTS:  # other threads may still use what is known
             self._parts = {}
         known.update(new)
-        ids = known | long if long else known
+        ids = known | passing if passing else known
         rows = [list(itertools.chain.from_iterable(map(ids.__getitem__, parts))) for parts in cut]
-        most = (self.tokenizer.truncation or {}).get("max_length")
         return rows if most is None else [row[:most] for row in rows]
 
 

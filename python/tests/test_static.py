@@ -190,6 +190,21 @@ def test_parts_have_the_tokens_of_the_text(model, normalizer, splitter, rng, mon
     assert max(sizes) <= 400 and 0 in sizes and all(len(part) <= 64 for part in encoder._parts)
 
 
+def test_parts_that_a_truncation_cuts():
+    """Only the whole tokens of a part are kept."""
+    tokenizer = trained("BPE", None, "Whitespace")
+    encoder = inlay.StaticEmbedding(inlay.Layer(numpy.zeros((300, 4), F4), pooling="mean"), tokenizer)
+    texts = ["of ofwbofwbofwb 3", "ofwbofwbofwb"]
+    unlimited = tokenizers.Tokenizer.from_str(tokenizer.to_str())
+    whole = ids_by(unlimited, texts)
+    assert len(whole[1]) > 4
+    for most in (3, 4, 12):
+        tokenizer.enable_truncation(most)
+        ids, offsets = encoder.tokenize(texts)
+        assert [ids[a:b].tolist() for a, b in zip(offsets, offsets[1:])] == [row[:most] for row in whole]
+        assert all(encoder._parts[part] == ids_by(unlimited, [part])[0] for part in encoder._parts)
+
+
 def test_texts_that_are_not_cut():
     """Where a token may hold a space, or depend on where it stands, whole texts are encoded."""
     layer = inlay.Layer(numpy.zeros((300, 4), F4), pooling="mean")
