@@ -117,8 +117,7 @@ def fuse(model: onnx.ModelProto) -> Fusion:
     """
     graph, fusion = _Graph(model), Fusion()
     lookups = [node for node in model.graph.node if node.op_type in _LOOKUPS and graph.is_lookup(node)]
-    # Tokens before positions: the table with most rows is theirs.
-    lookups.sort(key=lambda node: -graph.shapes[node.input[0]][0])
+    lookups.sort(key=graph.order)
     left = []
     for node in lookups:
         if node.output[0] not in graph.replaced:
@@ -151,8 +150,8 @@ def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
 
 
 def _repeats_to(size: Any, other: Any) -> bool:
-    """Returns whether a dimension is, or may turn out to be, the other or 1."""
-    return size in (1, other) or not (isinstance(size, int) and isinstance(other, int))
+    """Returns whether a dimension is, or may turn out to be, the other or 1: not where that repeats the other instead."""
+    return size in (1, other) or other != 1 and not (isinstance(size, int) and isinstance(other, int))
 
 
 @dataclasses.dataclass
@@ -248,6 +247,14 @@ class _Graph:
         types = _FLOATS if node.op_type == "Gather" else _QUANTISED
         rows = options.get("axis", options.get("gather_axis", 0)) == 0
         return rows and len(shape) == 2 and isinstance(shape[0], int) and self.types.get(node.input[0]) in types
+
+    def order(self, node: onnx.NodeProto) -> tuple[int, bool, int]:
+        """Returns what sorts lookups of tokens before those of positions, which tokens take as terms.
+
+        Ids of tokens repeat for nothing and are an input of the graph, and most often their table has most rows.
+        """
+        dimensions = sum(size != 1 for size in self.shapes.get(node.input[1]) or ())
+        return -dimensions, not self._is_input(node.input[1]), -self.shapes[node.input[0]][0]
 
     def _is_input(self, name: str) -> bool:
         """Returns whether a tensor has the values of an input of the graph."""
@@ -396,6 +403,8 @@ class _Graph:
     def _is_lookup_by(self, node: onnx.NodeProto, layer: _Layer) -> bool:
         """Returns whether a term is rows of a table by ids that repeat, if at all, for each sequence."""
         if node.op_type != "Gather" or not self.is_lookup(node) or self.uses[node.output[0]] != 1:
+            return False
+        if node.output[0] in self.replaced:
             return False
         table, ids = node.input[0], self.shapes.get(node.input[1])
         if self.types[table] not in _OPERATORS or self.shapes[table][1] != layer.dim:

@@ -46,7 +46,7 @@ def run(model, ids, with_inlay=True, optimised=True):
     if with_inlay:
         options.register_custom_ops_library(inlay.onnx.library_path())
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return session.run(None, {"ids": ids})
+    return session.run(None, ids if isinstance(ids, dict) else {"ids": ids})
 
 
 def check(model, ids, count=1):
@@ -312,6 +312,56 @@ def test_bert(sums, norm):
 def test_order_of_sums(sums):
     nodes = [*TERMS, node("Add", sums[0], "u"), node("Add", sums[1], "y")]
     check(model_of(nodes, BERT), IDS)
+
+
+# Ids of positions for all sequences, and where they come from.
+PLACES_OF = {
+    "a constant": ("places", {"places": numpy.arange(4)[None]}, ()),
+    "one dimension": ("places", {"places": numpy.arange(4)}, ()),
+    "an input": ("places", {}, [1, "length"]),
+    "an input of one dimension": ("places", {}, ["length"]),
+    "an input that is computed on": ("more", {"one": numpy.array(1)}, [1, "length"]),
+}
+
+
+@pytest.mark.parametrize("place", PLACES_OF)
+@pytest.mark.parametrize("add", ["x p", "p x"])
+@pytest.mark.parametrize("kind", ["f4", "f2"])
+def test_more_positions_than_tokens(place, add, kind):
+    """Positions are a term of the tokens though their table has more rows, as only ids of tokens are [batch, length]."""
+    name, constants, shape = PLACES_OF[place]
+    positions = RNG.standard_normal((70, 12)).astype("f4").astype(kind)
+    nodes = [node("Gather", f"positions {name}", "h"), node("Cast", "h", "p", to=TensorProto.FLOAT), GATHER]
+    nodes = [node("Add", "places one", "more")] * (name == "more") + nodes + [node("Add", add, "y")]
+    model = model_of(nodes, {"table": TABLE, "positions": positions, **constants})
+    feeds = {"ids": IDS}
+    if shape:
+        model.graph.input.append(helper.make_tensor_value_info("places", TensorProto.INT64, shape))
+        feeds["places"] = numpy.arange(4).reshape((1, 4)[-len(shape) :])
+    (fused,) = check(model, feeds)
+    assert (fused.table, fused.positions, fused.position_ids, fused.nodes) == ("table", "positions", name, 4)
+
+
+def test_ids_that_may_be_of_one_sequence():
+    """Ids of a batch are no term of a lookup by ids of one sequence."""
+    nodes = [TERMS[1], node("Gather", "table ids", "x"), node("Neg", "x", "w"), node("Add", "p w", "y")]
+    model = model_of(nodes, {"table": TABLE, "positions": ROWS, "places": PLACES})
+    fusion = inlay.onnx.fuse(model)
+    assert [fused.output for fused in fusion] == ["x"] and [left.node for left in fusion.left] == ["Gather p"]
+    graph = inlay.onnx._Graph(model_of(nodes, {"table": TABLE, "positions": ROWS, "places": PLACES}))
+    layer = graph._gather(nodes[0], (1, 4))
+    assert not graph._is_lookup_by(graph.producers["x"], layer)
+
+
+def test_a_lookup_that_was_replaced_before():
+    """It is a term as other tensors are."""
+    rows = RNG.standard_normal((70, 12)).astype("f4")
+    nodes = [node("Gather", "positions places", "p"), node("Neg", "ids", "n"), node("Neg", "n", "m")]
+    nodes += [node("Gather", "table m", "x"), node("Add", "x p", "y")]
+    model = model_of(nodes, {"table": TABLE, "positions": rows}, ids=(1, "length"))
+    model.graph.input.append(helper.make_tensor_value_info("places", TensorProto.INT64, ("length",)))
+    fusion = check(model, {"ids": IDS[:1], "places": numpy.arange(4)}, count=2)
+    assert list(map(str, fusion)) == ["p = positions[places]", "y = table[m] + p"]
 
 
 @pytest.mark.parametrize("rows", [ROWS, ROWS[0]])
