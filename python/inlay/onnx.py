@@ -347,8 +347,10 @@ class _Graph:
     @staticmethod
     def _is_shape(node: onnx.NodeProto, layer: _Layer) -> bool:
         """Returns whether a node is the shape of a result, all of it or dimensions that the ids have too."""
-        end = _attributes(node).get("end")
-        return node.op_type == "Shape" and (not node.attribute or end is not None and 0 <= end <= len(layer.ids))
+        if node.op_type != "Shape":
+            return False
+        options = _attributes(node)
+        return not options or options.get("start", 0) >= 0 and 0 <= options.get("end", -1) <= len(layer.ids)
 
     def _shape(self, node: onnx.NodeProto, layer: _Layer) -> list[onnx.NodeProto]:
         """Returns nodes in the place of a Shape: that of the ids, and dim behind it."""

@@ -393,6 +393,10 @@ def test_shapes_of_results_inside(options):
     left = model_of([GATHER, node("Shape", "x", "y", start=2), node("Neg", "x", "w")], BERT, outputs=("w",))
     (fused,) = inlay.onnx.fuse(left)
     assert fused.end == "x is used by Shape y, Neg w"
+    shape = node("Shape", "x", "s", start=-2, end=2)  # whose dimensions count from the end of a result, not of ids
+    nodes = [GATHER, shape, MUL, node("Expand", "row s", "w")]
+    (fused,) = check(model_of(nodes, BERT | SCALE | {"row": numpy.ones(1, "f4")}, outputs=("y", "w")), IDS)
+    assert fused.output == "x"
 
 
 BROKEN_NORMS = {
