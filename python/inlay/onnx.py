@@ -390,7 +390,7 @@ class _Graph:
         term = node.input[1 if node.input[0] == layer.output else 0]
         _stop_if(len(layer.terms) == 2 or "gamma" in layer.inputs, node, "is the third sum, or follows a norm")
         lookup, casts = self.producers.get(term), []
-        while lookup is not None and lookup.op_type == "Cast" and self.uses[lookup.output[0]] == 1:
+        while lookup is not None and self._is_cast_to_float(lookup) and self.uses[lookup.output[0]] == 1:
             casts.append(lookup)
             lookup = self.producers.get(lookup.input[0])
         if lookup is not None and self._is_lookup_by(lookup, layer):
@@ -401,6 +401,10 @@ class _Graph:
         fits = self.types.get(term) in _OPERATORS and self._adds_rows(self.shapes.get(term), layer)
         _stop_if(not fits, node, f"is of {term}, which is not known to be [dim] or [length, dim]")
         layer.terms.append((term, None))
+
+    @staticmethod
+    def _is_cast_to_float(node: onnx.NodeProto) -> bool:
+        return node.op_type == "Cast" and _attributes(node)["to"] in _OPERATORS
 
     def _is_lookup_by(self, node: onnx.NodeProto, layer: _Layer) -> bool:
         """Returns whether a term is rows of a table by ids that repeat, if at all, for each sequence."""

@@ -448,6 +448,14 @@ def test_casts():
     assert [n.op_type for n in wide.graph.node] == ["Embed"]
 
 
+@pytest.mark.parametrize("kind", [TensorProto.INT64, TensorProto.BOOL])
+def test_casts_of_a_term_that_truncate(kind):
+    casts = [node("Cast", "p", "i", to=kind), node("Cast", "i", "q", to=TensorProto.FLOAT)]
+    nodes = [GATHER, TERMS[1], *casts, node("Add", "x q", "y")]
+    (fused,) = check(model_of(nodes, BERT | {"positions": 9 * ROWS}), IDS)
+    assert str(fused) == "y = table[ids] + q"
+
+
 def test_wide_norms():
     """16-bit results of norms have at most 4096 columns."""
     table, gamma = RNG.standard_normal((5, 4100)).astype("f4"), RNG.standard_normal(4100).astype("f4")
