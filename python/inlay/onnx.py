@@ -210,7 +210,7 @@ class _Graph:
     def _keep_dimensions(self, node: onnx.NodeProto) -> None:
         """Adds the dimensions that a Slice leaves as they are, which ONNX forgets where the ends are computed."""
         shape, axes = self.shapes.get(node.input[0]), self.constants.get(node.input[3])
-        if shape is not None and axes is not None:
+        if shape is not None and axes is not None and axes.data_location != _TYPE.EXTERNAL:
             cut = {int(axis) % len(shape) for axis in onnx.numpy_helper.to_array(axes).reshape(-1)}
             self.shapes[node.output[0]] = tuple(None if axis in cut else n for axis, n in enumerate(shape))
 
@@ -303,7 +303,7 @@ class _Graph:
 
     def _as_bytes(self, name: str, flip: int, shape: tuple[int, ...]) -> str:
         """Returns a constant of 4-bit integers as bytes, some bits of which are flipped."""
-        tensor = self.constants[name]
+        tensor = self._loaded(name)
         data = numpy.frombuffer(tensor.raw_data or bytes(tensor.int32_data), "u1") ^ flip
         return self._add(data.reshape(shape), f"{name}_bytes")
 
@@ -312,7 +312,17 @@ class _Graph:
         tensor = self.constants[name]
         self.unused.add(name)
         is_float = tensor.data_type == _TYPE.FLOAT
-        return name if is_float else self._add(onnx.numpy_helper.to_array(tensor).astype("f4"), f"{name}_float")
+        return name if is_float else self._add(self._array(name).astype("f4"), f"{name}_float")
+
+    def _loaded(self, name: str) -> onnx.TensorProto:
+        """Returns a constant that is to be read, which onnx.load() may leave in a file of its own."""
+        tensor = self.constants[name]
+        if tensor.data_location == _TYPE.EXTERNAL:
+            raise _Stop(f"{name} is in another file, which was not loaded")
+        return tensor
+
+    def _array(self, name: str) -> numpy.ndarray:
+        return onnx.numpy_helper.to_array(self._loaded(name))
 
     def _add(self, array: numpy.ndarray, name: str) -> str:
         if name not in self.constants:
@@ -383,7 +393,7 @@ class _Graph:
         return name in self.constants and self.shapes[name] in ((), (1,))
 
     def _number(self, name: str) -> float:
-        return float(onnx.numpy_helper.to_array(self.constants[name]).astype("float32").reshape(()))
+        return float(self._array(name).astype("float32").reshape(()))
 
     def _term(self, layer: _Layer, node: onnx.NodeProto) -> None:
         """Takes the other operand of an Add: a lookup in another table, or a tensor."""
@@ -441,8 +451,9 @@ class _Graph:
         fits = fits and all(map(self._is_scalar, numbers)) and ("two" not in found or self._number(found["two"]) == 2)
         _stop_if(not fits, last, "is a norm with other operands than constants [dim]")
         epsilon = self._number(found["epsilon"]) if numbers else _attributes(last).get("epsilon", 1e-5)
+        vectors = {name: self._as_float(tensor) for name, tensor in vectors.items()}
         layer.attributes |= {"layer_norm": 1, "epsilon": epsilon}
-        layer.inputs |= {name: self._as_float(tensor) for name, tensor in vectors.items()}
+        layer.inputs |= vectors
         self.unused.update(numbers)
         layer.nodes += reversed(nodes.values())
         layer.output = last.output[0]
@@ -455,7 +466,7 @@ class _Graph:
             return True
         axes = options.get("axes")
         if len(node.input) > 1 and node.input[1] in self.constants:
-            axes = onnx.numpy_helper.to_array(self.constants[node.input[1]]).reshape(-1).tolist()
+            axes = self._array(node.input[1]).reshape(-1).tolist()
         return axes in ([-1], [last]) and options.get("keepdims", 1) == 1
 
     # ---- Changes

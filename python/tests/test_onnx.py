@@ -556,6 +556,62 @@ def test_gather_block_quantised_that_is_left(attribute, computed, reason):
     assert fusion == [] and reason in fusion.left[0].reason and "GatherBlockQuantized y" in fusion.left[0].reason
 
 
+# ---- Constants in files that are not loaded --------------------------------------------------------------------------
+
+
+def unload(model, *names):
+    """Says that constants are in another file, as those of onnx.load(..., load_external_data=False) are."""
+    for tensor in model.graph.initializer:
+        if tensor.name in names:
+            onnx.external_data_helper.set_external_data(tensor, "weights", length=len(tensor.raw_data))
+            tensor.ClearField("raw_data")
+
+
+@pytest.mark.parametrize("name", ["table", "scales", "zeros"])
+def test_groups_that_are_not_loaded(name):
+    arrays = {"table": numpy.zeros((50, 16), "u1"), "zeros": numpy.zeros((50, 1), "u1")}
+    arrays["scales"] = numpy.ones((50, 1), "f2")
+    gather = node("GatherBlockQuantized", "table ids scales zeros", "x", block_size=32)
+    gather.domain = "com.microsoft"
+    model = model_of([gather, node("Neg", "x", "y")], arrays)
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    unload(model, name)
+    before = model.SerializeToString()
+    fusion = inlay.onnx.fuse(model)
+    assert fusion == [] and model.SerializeToString() == before
+    assert fusion.left[0].reason == f"{name} is in another file, which was not loaded"
+
+
+@pytest.mark.parametrize("name", ["scale", "gamma", "epsilon"])
+def test_numbers_that_are_not_loaded(name):
+    """A layer ends before what must be read. Tables and vectors of float32 need not be."""
+    norm = NORMS["Pow and Div"]
+    nodes = [GATHER, node("Mul", "x scale", "z"), *norm]
+    constants = {**CONSTANTS, **SCALE, "table": TABLE.astype("f2"), "beta": BETA.astype("f2")}
+    constants |= {key: numpy.asarray(constants[key], "f2") for key in ("gamma", "two", "epsilon", "scale")}
+    model = model_of(nodes, {key: constants[key] for key in ("table", "gamma", "beta", "two", "epsilon", "scale")})
+    unload(model, "table", name)
+    (fused,) = inlay.onnx.fuse(model)
+    assert fused.end == f"{name} is in another file, which was not loaded"
+    assert fused.output == ("x" if name == "scale" else "z") and fused.gamma is None
+    embed = next(n for n in model.graph.node if n.domain == "inlay")
+    assert {"layer_norm": 0, "epsilon": 0.0}.items() <= inlay.onnx._attributes(embed).items()
+    assert [tensor.name for tensor in model.graph.initializer if "_float" in tensor.name] == []
+    model = model_of([GATHER, node("Add", "x p", "z"), TERMS[1], NORMS["one node"][0]], CONSTANTS)
+    unload(model, "table", "positions", "gamma", "beta")
+    (fused,) = inlay.onnx.fuse(model)
+    assert fused.gamma == "gamma"
+
+
+def test_axes_that_are_not_loaded():
+    constants = {"table": TABLE, "all": ROWS[None], "zero": numpy.array([0]), "axis": numpy.array([1])}
+    nodes = [node("Slice", "all zero axis axis", "positions"), GATHER, node("Add", "x positions", "y")]
+    model = model_of(nodes, constants)
+    unload(model, "axis")
+    (fused,) = inlay.onnx.fuse(model)
+    assert fused.nodes == 1
+
+
 # ---- Errors ----------------------------------------------------------------------------------------------------------
 
 
