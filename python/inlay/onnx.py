@@ -10,6 +10,7 @@ session = onnxruntime.InferenceSession(model.SerializeToString(), options)
 
 import collections
 import dataclasses
+import itertools
 from typing import Any, Iterator, Optional
 
 import numpy
@@ -189,6 +190,8 @@ class _Graph:
         # A graph's input that has an initializer can be another tensor in each run.
         self.constants = {name: tensor for name, tensor in tensors.items() if name not in self.inputs}
         self.uses = collections.Counter(_names_used(self.graph))
+        self.names = set(_names(self.graph))
+        self.made: dict[tuple[str, Shape], str] = {}  # constants by what they were to be called, and their shape
         self.producers = {name: node for node in self.graph.node for name in node.output}
         self.consumers = collections.defaultdict(list)
         for node in self.graph.node:
@@ -325,10 +328,20 @@ class _Graph:
         return onnx.numpy_helper.to_array(self._loaded(name))
 
     def _add(self, array: numpy.ndarray, name: str) -> str:
-        if name not in self.constants:
+        """Adds a constant, once, and returns its name."""
+        key = name, array.shape
+        if key not in self.made:
+            self.made[key] = name = self._unused_name(name)
             self.constants[name] = onnx.numpy_helper.from_array(array, name)
             self.graph.initializer.append(self.constants[name])
             self.unused.add(name)
+        return self.made[key]
+
+    def _unused_name(self, name: str) -> str:
+        """Returns this name, or with a number behind it one that nothing in the graph has."""
+        numbered = (f"{name}_{i}" for i in itertools.count(1))
+        name = next(new for new in itertools.chain([name], numbered) if new not in self.names)
+        self.names.add(name)
         return name
 
     # ---- The nodes that follow
@@ -368,8 +381,9 @@ class _Graph:
         if node.attribute:
             return [onnx.helper.make_node("Shape", [ids], [output], name=node.name, **_attributes(node))]
         dim = self._add(numpy.array([layer.dim]), f"{output}_dim")
-        shape = onnx.helper.make_node("Shape", [ids], [f"{output}_ids"], name=f"{output}_ids")
-        return [shape, onnx.helper.make_node("Concat", [f"{output}_ids", dim], [output], name=node.name, axis=0)]
+        name = self._unused_name(f"{output}_ids")
+        shape = onnx.helper.make_node("Shape", [ids], [name], name=name)
+        return [shape, onnx.helper.make_node("Concat", [name, dim], [output], name=node.name, axis=0)]
 
     def _cast(self, layer: _Layer, node: onnx.NodeProto) -> None:
         kind = _attributes(node)["to"]
@@ -499,12 +513,12 @@ class _Graph:
         names |= {"gamma": layer.inputs.get("gamma"), "scale": attributes["scale"]}
         return Fused(table, ids, output=layer.output, nodes=len(layer.nodes), end=end, **names)
 
-    @staticmethod
-    def _expand(ids: str, like: str, name: str, nodes: list[onnx.NodeProto]) -> str:
+    def _expand(self, ids: str, like: str, name: str, nodes: list[onnx.NodeProto]) -> str:
         """Adds nodes that repeat ids for each sequence, and returns the name of the result."""
-        nodes.append(onnx.helper.make_node("Shape", [like], [f"{name}_shape"], name=f"{name}_shape"))
-        nodes.append(onnx.helper.make_node("Expand", [ids, f"{name}_shape"], [f"{name}_ids"], name=f"{name}_ids"))
-        return f"{name}_ids"
+        shape, repeated = self._unused_name(f"{name}_shape"), self._unused_name(f"{name}_ids")
+        nodes.append(onnx.helper.make_node("Shape", [like], [shape], name=shape))
+        nodes.append(onnx.helper.make_node("Expand", [ids, shape], [repeated], name=repeated))
+        return repeated
 
     def apply(self) -> None:
         """Puts new nodes in the place of replaced ones, and removes the constants that only those used."""
@@ -534,7 +548,22 @@ def _names_used(graph: onnx.GraphProto) -> Iterator[str]:
     yield from (value.name for value in graph.output)
     for node in graph.node:
         yield from node.input
-        for attribute in node.attribute:
-            subgraphs: list[Any] = [*attribute.graphs] + ([attribute.g] if attribute.HasField("g") else [])
-            for subgraph in subgraphs:
-                yield from _names_used(subgraph)
+        for subgraph in _subgraphs(node):
+            yield from _names_used(subgraph)
+
+
+def _names(graph: onnx.GraphProto) -> Iterator[str]:
+    """Yields the names of all tensors and nodes of a graph and its subgraphs."""
+    yield from (tensor.name for tensor in (*graph.input, *graph.output, *graph.initializer))
+    yield from (tensor.values.name for tensor in graph.sparse_initializer)
+    for node in graph.node:
+        yield from (node.name, *node.input, *node.output)
+        for subgraph in _subgraphs(node):
+            yield from _names(subgraph)
+
+
+def _subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
+    for attribute in node.attribute:
+        yield from attribute.graphs
+        if attribute.HasField("g"):
+            yield attribute.g

@@ -472,6 +472,57 @@ def test_wide_norms():
     numpy.testing.assert_array_equal(run(model, IDS)[0], layer(IDS))
 
 
+# ---- Names -----------------------------------------------------------------------------------------------------------
+
+NEW_NAMES = ["s_dim", "s_ids", "y_position_shape", "y_position_ids", "gamma_float", "table_bytes", "scales_float"]
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_names_that_are_taken(inside):
+    """By other tensors of the graph, or of a subgraph, where a name may not hide one outside."""
+    nodes = [
+        node("GatherBlockQuantized", "table ids scales", "x", block_size=32),
+        node("Shape", "x", "s"),
+        node("Gather", "positions places", "p"),
+        node("Add", "x p", "z"),
+        node("LayerNormalization", "z gamma", "y"),
+        node("Cast", "y", "v", to=TensorProto.FLOAT),
+    ]
+    nodes[0].domain = "com.microsoft"
+    taken = [node("Identity", "one", name) for name in NEW_NAMES]
+    total = node("Sum", " ".join(NEW_NAMES), "w")
+    if inside:
+        out = [helper.make_tensor_value_info("w_inside", TensorProto.FLOAT, None)]
+        branch = helper.make_graph([*taken, node("Sum", " ".join(NEW_NAMES), "w_inside")], "branch", [], out)
+        taken, total = [], node("If", "yes", "w", then_branch=branch, else_branch=branch)
+    arrays = {"table": RNG.integers(0, 256, (50, 16), "u1"), "scales": RNG.random((50, 1)).astype("f2")}
+    arrays |= {"positions": RNG.random((9, 32)).astype("f2"), "gamma": RNG.random(32).astype("f2"), "places": PLACES}
+    arrays |= {"one": numpy.ones(3, "f4"), "yes": numpy.array(True)}
+    model = model_of([*taken, total, *nodes], arrays, outputs=("v", "w", "s"))
+    for value in model.graph.output:
+        value.type.tensor_type.elem_type = TensorProto.INT64 if value.name == "s" else TensorProto.FLOAT
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    (fused,) = inlay.onnx.fuse(model)
+    assert fused.output == "v" and fused.nodes == 5
+    embed = next(n for n in model.graph.node if n.domain == "inlay")
+    assert {"table_bytes_1", "scales_float_1", "gamma_float_1"} <= set(embed.input)
+    result, ones, shape = run(model, IDS)
+    assert result.shape == (2, 4, 32) and shape.tolist() == [2, 4, 32] and (ones == 7).all()
+
+
+def test_constants_that_two_layers_share():
+    arrays = {"table": RNG.integers(0, 256, (50, 16), "u1"), "scales": RNG.random((50, 1)).astype("f2")}
+    nodes = [node("GatherBlockQuantized", "table ids scales", name, block_size=32) for name in "yz"]
+    for gather in nodes:
+        gather.domain = "com.microsoft"
+    model = model_of(nodes, arrays, outputs="yz")
+    for value in model.graph.output:
+        value.type.tensor_type.elem_type = TensorProto.FLOAT16
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    check(model, IDS, count=2)
+    assert [tensor.name for tensor in model.graph.initializer] == ["table_bytes", "scales_float"]
+
+
 # ---- Tables of 4-bit groups ------------------------------------------------------------------------------------------
 
 
