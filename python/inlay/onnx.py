@@ -281,7 +281,8 @@ class _Graph:
     def _gather(self, node: onnx.NodeProto, ids: Shape) -> _Layer:
         table, kind = node.input[0], self.types[node.input[0]]
         dim = self.shapes[table][1]
-        _stop_if(kind not in _OPERATORS or not isinstance(dim, int), node, "is of float64, or of no known dim")
+        _stop_if(kind not in _OPERATORS, node, "is of float64")
+        _stop_if(not isinstance(dim, int), node, "has a table of unknown dim")
         return _Layer(node.output[0], kind, ids, dim, [node], {"table": table, "ids": node.input[1]})
 
     def _gather_quantised(self, node: onnx.NodeProto, ids: Shape) -> _Layer:
@@ -356,9 +357,8 @@ class _Graph:
             self._norm(layer, *norm)
             layer.asked += asked
             return
-        names = ", ".join(map(_name, consumers[:3])) or "nothing"
         if used != 1 or len(consumers) != 1:
-            raise _Stop(f"{layer.output} is used by {names}" + (" and others" if used > 3 else ""))
+            raise _Stop(f"{layer.output} is {self._use(layer.output, consumers)}")
         (node,) = consumers
         step = _STEPS.get(node.op_type) if node.domain == "" else None
         _stop_if(step is None, node, "is no part of an input layer")
@@ -366,6 +366,18 @@ class _Graph:
         layer.nodes.append(node)
         layer.output = node.output[0]
         layer.asked += asked
+
+    def _use(self, name: str, consumers: list[onnx.NodeProto]) -> str:
+        """Returns what a result is, of which not one node alone takes the values."""
+        if any(value.name == name for value in self.graph.output):
+            return "an output of the graph"
+        if self.uses[name] > sum(list(node.input).count(name) for node in self.consumers[name]):
+            return "used in a subgraph"
+        if len(consumers) == 1:
+            return f"used twice by {_name(consumers[0])}"
+        consumers = consumers or self.consumers[name]  # Shapes alone
+        names = ", ".join(map(_name, consumers[:3])) or "nothing"
+        return f"used by {names}" + (" and others" if len(consumers) > 3 else "")
 
     @staticmethod
     def _is_shape(node: onnx.NodeProto, layer: _Layer) -> bool:
@@ -398,7 +410,9 @@ class _Graph:
 
     def _scale(self, layer: _Layer, node: onnx.NodeProto) -> None:
         factor = node.input[1 if node.input[0] == layer.output else 0]
-        _stop_if("scale" in layer.attributes or bool(layer.terms) or "gamma" in layer.inputs, node, "follows the scale")
+        _stop_if("gamma" in layer.inputs, node, "follows a norm")
+        _stop_if(bool(layer.terms), node, "follows a sum")
+        _stop_if("scale" in layer.attributes, node, "is the second scale")
         _stop_if(not self._is_scalar(factor), node, f"is by {factor}, which is no constant of one element")
         layer.attributes["scale"] = self._number(factor)
         self.unused.add(factor)
@@ -412,7 +426,8 @@ class _Graph:
     def _term(self, layer: _Layer, node: onnx.NodeProto) -> None:
         """Takes the other operand of an Add: a lookup in another table, or a tensor."""
         term = node.input[1 if node.input[0] == layer.output else 0]
-        _stop_if(len(layer.terms) == 2 or "gamma" in layer.inputs, node, "is the third sum, or follows a norm")
+        _stop_if("gamma" in layer.inputs, node, "follows a norm")
+        _stop_if(len(layer.terms) == 2, node, "is the third sum")
         lookup, casts = self.producers.get(term), []
         while lookup is not None and self._is_cast_to_float(lookup) and self.uses[lookup.output[0]] == 1:
             casts.append(lookup)

@@ -169,15 +169,28 @@ def test_two_layers():
 MUL, ADD = node("Mul", "x scale", "y"), node("Add", "x positions", "y")
 # Nodes and constants, options of the model, and what ended the layer, of which the first node alone is replaced.
 ENDED = {
-    "a gather alone": ([node("Gather", "table ids", "y")], {}, {}, "y is used by nothing"),
-    "a result that is an output": ([GATHER, MUL], SCALE, {"outputs": ("y", "x")}, "x is used by Mul y"),
+    "a gather alone": ([node("Gather", "table ids", "y")], {}, {}, "y is an output of the graph"),
+    "a result that is an output": ([GATHER, MUL], SCALE, {"outputs": ("y", "x")}, "x is an output of the graph"),
     "a result that is used twice": (
         [GATHER, MUL, node("Neg", "x", "w")],
         SCALE,
         {"outputs": ("y", "w")},
         "x is used by Mul y, Neg w",
     ),
-    "a square": ([GATHER, node("Mul", "x x", "y")], {}, {}, "x is used by Mul y"),
+    "a result that nothing uses": ([node("Neg", "scale", "y"), GATHER], SCALE, {}, "x is used by nothing"),
+    "a result whose shape alone is used": (
+        [GATHER, node("Shape", "x", "s"), node("Cast", "s", "y", to=TensorProto.FLOAT)],
+        {},
+        {},
+        "x is used by Shape s",
+    ),
+    "a result that is used often": (
+        [GATHER, *(node("Neg", "x", name) for name in "abcd"), node("Sum", "a b c d", "y")],
+        {},
+        {},
+        "x is used by Neg a, Neg b, Neg c and others",
+    ),
+    "a square": ([GATHER, node("Mul", "x x", "y")], {}, {}, "x is used twice by Mul y"),
     "another node": ([GATHER, node("Neg", "x", "y")], {}, {}, "Neg y is no part of an input layer"),
     "a factor for each column": ([GATHER, MUL], {"scale": ROWS[0]}, {}, "Mul y is by scale, which is no constant of"),
     "a factor that adds dimensions": ([GATHER, MUL], {"scale": numpy.ones((1, 1, 1, 1), "f4")}, {}, "Mul y is by scale,"),
@@ -208,6 +221,25 @@ def test_what_ends_a_layer(case):
     assert fused.output == next(n.output[0] for n in nodes if n.op_type == "Gather")
 
 
+FIRST = {"scale": [node("Mul", "x scale", "z")], "sum": [node("Add", "x positions", "z")]}
+FIRST["norm"] = [node("LayerNormalization", "x row", "z")]
+FIRST["sums"] = [node("Add", "x positions", "u"), node("Gather", "positions ids", "p"), node("Add", "u p", "z")]
+REASONS = {
+    ("scale", "Mul"): "Mul y is the second scale",
+    ("sum", "Mul"): "Mul y follows a sum",
+    ("norm", "Mul"): "Mul y follows a norm",
+    ("norm", "Add"): "Add y follows a norm",
+    ("sums", "Add"): "Add y is the third sum",
+}
+
+
+@pytest.mark.parametrize("first, last", REASONS)
+def test_what_may_not_follow(first, last):
+    nodes = [GATHER, *FIRST[first], node(last, f"z {'scale' if last == 'Mul' else 'row'}", "y")]
+    (fused,) = inlay.onnx.fuse(model_of(nodes, {"table": TABLE, **SCALE, **POSITIONS, "row": ROWS[0]}))
+    assert fused.end == REASONS[first, last]
+
+
 LEFT = {
     "another axis": ([node("Gather", "table ids", "x", axis=1), MUL], SCALE, None),
     "a table of float64": ([GATHER, MUL], {"table": TABLE.astype("f8"), "scale": numpy.float64(2)}, "is of float64"),
@@ -230,6 +262,12 @@ def test_left_alone(case):
     assert reason is None or reason in str(fusion.left[0])
 
 
+def test_a_table_of_unknown_dim():
+    model = model_of([node("Gather", "given ids", "y")], {"table": TABLE})
+    model.graph.input.append(helper.make_tensor_value_info("given", TensorProto.FLOAT, (50, "dim")))
+    assert inlay.onnx.fuse(model).left[0].reason == "Gather y has a table of unknown dim"
+
+
 def test_a_subgraph_that_needs_a_result():
     branch = helper.make_graph(
         [node("Identity", "x", "out")], "branch", [], [helper.make_tensor_value_info("out", TensorProto.FLOAT, None)]
@@ -237,7 +275,7 @@ def test_a_subgraph_that_needs_a_result():
     choice = node("If", "yes", "w", then_branch=branch, else_branch=branch)
     model = model_of([GATHER, MUL, choice], {"table": TABLE, **SCALE, "yes": numpy.array(True)}, outputs=("y", "w"))
     (fused,) = check(model, IDS)
-    assert fused.output == "x" and fused.end == "x is used by Mul y"
+    assert fused.output == "x" and fused.end == "x is used in a subgraph"
 
 
 def test_an_initializer_that_runs_may_replace():
@@ -303,7 +341,7 @@ def test_bert(sums, norm):
     names = {name for n in nodes for name in n.input}
     (fused,) = near(model := model_of(nodes, {name: CONSTANTS[name] for name in names & CONSTANTS.keys()}), IDS)
     assert str(fused) == "y = LayerNorm(table[ids] + positions[places] + segments[kinds])"
-    assert fused.nodes == 5 + len(NORMS[norm]) and fused.end == "y is used by nothing"
+    assert fused.nodes == 5 + len(NORMS[norm]) and fused.end == "y is an output of the graph"
     assert [n.op_type for n in model.graph.node] == ["Shape", "Expand"] * 2 + ["Embed"]
     assert {tensor.name for tensor in model.graph.initializer} == names & CONSTANTS.keys() - {"two", "epsilon"}
 
