@@ -303,6 +303,8 @@ INLAY_API int64_t inlay_file_layer_start(const inlay_file_layer *layer);
  * "segments", "streams" and others, or "unknown" where the layer is assumed to be the token table of a model of no
  * known family. Past the last step the result is null, so that a layer is complete whose step 0 is null.
  *
+ * @param layer   from inlay_file_layer_create()
+ * @param index   of the step, from 0 on
  * @param tensor  null, or where to write the name of the step's tensor, or null if it has none
  */
 INLAY_API const char *inlay_file_layer_follows(const inlay_file_layer *layer, size_t index, const char **tensor);
