@@ -281,10 +281,11 @@ static const char *make_index(int place)
 }
 
 /* A folder with a config.json: a long text, an array, or objects whose keys fill one piece of memory after the other,
-   once and half a key later. */
+   once and half a key later; or keys of lists that are left out, of such a length that a piece ends between a key and
+   its note. */
 static const char *make_config(int place)
 {
-    enum { KEY = 1000, OBJECTS = 40 };
+    enum { KEY = 1000, OBJECTS = 40, LISTS = 1400, DIGITS = 12 };
     static char objects[OBJECTS * (KEY + 16)];
     make_safetensors(-1);
     switch (place) {
@@ -299,6 +300,11 @@ static const char *make_config(int place)
             objects[i] = i % 2 == 0 ? '1' : ',';
         objects[2 * LONG_ARRAY - 1] = '\0';
         write_format("config.json", "{\"a\":[%s]}", objects);
+        break;
+    case 5:
+        for (int i = 0, at = 0; i < LISTS; i++)
+            at += sprintf(objects + at, "%s\"%0*d\":[[]]", i > 0 ? "," : "", DIGITS, i);
+        write_format("config.json", "{%s}", objects);
         break;
     default:
         objects[0] = '\0';
@@ -317,7 +323,7 @@ static const struct {
     unsigned missing; /* a set of bits 1 << place, where a file does not exist that is named */
 } formats[] = {
     {"safetensors", make_safetensors, 3, 0},     {"GGUF", make_gguf, 6, 0},     {"npy", make_npy, 0, 0},
-    {"index", make_index, 4, 1u << 1 | 1u << 2}, {"config", make_config, 5, 0},
+    {"index", make_index, 4, 1u << 1 | 1u << 2}, {"config", make_config, 6, 0},
 };
 
 START_TEST(allocations_of_formats_fail)
