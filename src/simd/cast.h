@@ -99,7 +99,7 @@ VEC_INLINE void cast_rows(const struct inlay_cast_tile *tile, inlay_element_type
     for (size_t i = 0; i < tile->count; i++) {
         unsigned char *out = tile->out[i];
         /* Elements at odd addresses never fill a line. */
-        if (tile->stream && (uintptr_t)out % cast_bytes(type) == 0)
+        if (VEC_STREAMS && tile->stream && (uintptr_t)out % cast_bytes(type) == 0)
             cast_streamed(tile->rows[i], out, tile->columns, type);
         else
             cast_cached(tile->rows[i], out, tile->columns, type);

@@ -245,7 +245,7 @@ VEC_INLINE void dequantise_row(inlay_element_type type, struct dequantise_way wa
     row.row.shared = shared;
     const size_t lead = (uintptr_t)row.out % INLAY_CACHE_LINE;
     /* Elements at odd addresses never fill a line. */
-    const bool streams = way.stream && lead % way.element_bytes == 0, askew = streams && lead > 0;
+    const bool streams = VEC_STREAMS && way.stream && lead % way.element_bytes == 0, askew = streams && lead > 0;
     const size_t step = askew ? QUANTISED_CHUNK : row.columns;
     way.stream = streams && !askew;
     for (struct dequantise_part part = row; part.first < row.columns; part.first += step) {

@@ -179,7 +179,7 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_
         const unsigned char *row = tile.rows[i], *position = terms.positioned ? tile.positions[i] : row;
         unsigned char *out = tile.out[i];
         /* Floats at odd addresses never fill a line. */
-        const bool stream = tile.stream && (uintptr_t)out % sizeof(float) == 0;
+        const bool stream = VEC_STREAMS && tile.stream && (uintptr_t)out % sizeof(float) == 0;
         struct embed_beside beside = {tile.next != NULL ? tile.next[i] : NULL, tile.near};
         if (beside.row != NULL && !tile.beside) {
             inlay_prefetch_lines(beside.row, tile.columns * sizeof(float), tile.near);

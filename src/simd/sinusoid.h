@@ -464,15 +464,15 @@ VEC_INLINE bool sinusoid_rows_of(const struct inlay_sinusoid_tile *tile, struct 
 
 VEC_INLINE bool sinusoid_rows_fused(const struct inlay_sinusoid_tile *tile, inlay_element_type type, bool fused)
 {
-    const bool no = false, yes = true;
+    const bool no = false, yes = true, stream = VEC_STREAMS && tile->stream;
     if (tile->positions != NULL)
         return tile->interleaved ? sinusoid_rows_of(tile, (struct sinusoid_shape){type, yes, no, fused, .direct = yes})
                                  : sinusoid_rows_of(tile, (struct sinusoid_shape){type, no, no, fused, .direct = yes});
     if (tile->interleaved)
-        return tile->stream ? sinusoid_rows_of(tile, (struct sinusoid_shape){type, yes, yes, fused, no})
-                            : sinusoid_rows_of(tile, (struct sinusoid_shape){type, yes, no, fused, no});
-    return tile->stream ? sinusoid_rows_of(tile, (struct sinusoid_shape){type, no, yes, fused, no})
-                        : sinusoid_rows_of(tile, (struct sinusoid_shape){type, no, no, fused, no});
+        return stream ? sinusoid_rows_of(tile, (struct sinusoid_shape){type, yes, yes, fused, no})
+                      : sinusoid_rows_of(tile, (struct sinusoid_shape){type, yes, no, fused, no});
+    return stream ? sinusoid_rows_of(tile, (struct sinusoid_shape){type, no, yes, fused, no})
+                  : sinusoid_rows_of(tile, (struct sinusoid_shape){type, no, no, fused, no});
 }
 
 static bool NAME(sinusoid_rows)(const struct inlay_sinusoid_tile *tile)
