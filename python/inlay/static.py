@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Static embeddings from text to vectors: the tokenizer of the package tokenizers, and the mean of each text's rows."""
 
+import array
 import concurrent.futures
 import dataclasses
 import importlib
 import itertools
 import json
+import math
 import os
 import pathlib
 import statistics
@@ -43,6 +45,7 @@ _NORMALIZERS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "St
 _SPLITTERS = {"BertPreTokenizer", "Whitespace", "WhitespaceSplit"}
 _IN_PARTS = _SPLITTERS | {"Digits", "Punctuation"}
 _MOST_PARTS, _LONGEST_PART = 1 << 17, 64  # that are kept: 20 MB of ordinary text
+_ID_BYTES = array.array("i").itemsize
 
 
 def _splits_at_spaces(spec: dict[str, Any]) -> bool:
@@ -84,8 +87,9 @@ class StaticEmbedding:
     def __init__(self, layer: _core.Layer, tokenizer: Any, kind: str = "", drops_unknown: bool = False) -> None:
         self.layer, self.tokenizer, self.kind = layer, tokenizer, kind
         spec = json.loads(tokenizer.to_str())
-        # Ids by part of a text. Most parts of a text were met before, and those that were need not be encoded again.
-        self._parts: Optional[dict[str, list[int]]] = {} if _splits_at_spaces(spec) else None
+        # Ids by part of a text, as bytes, which are joined. Most parts of a text were met before, and those that were need
+        # not be encoded again.
+        self._parts: Optional[dict[str, bytes]] = {} if _splits_at_spaces(spec) else None
         self._unknown = self._characters = None  # an id, and how many characters of a text model2vec reads
         if drops_unknown:
             model = spec["model"]
@@ -172,32 +176,51 @@ class StaticEmbedding:
         numpy = _need("numpy")
         if self._characters is not None:
             texts = [text[: self._characters] for text in texts]
-        rows = self._encode(texts) if self._parts is None else self._encode_parts(texts)
-        if (unknown := self._unknown) is not None:
-            rows = [[i for i in row if i != unknown] if unknown in row else row for row in rows]
-        offsets = numpy.zeros(len(rows) + 1, "int64")
-        numpy.cumsum(numpy.fromiter(map(len, rows), "int64", len(rows)), out=offsets[1:])
-        return numpy.fromiter(itertools.chain.from_iterable(rows), "int32", offsets[-1]), offsets
-
-    def _encode(self, texts: Iterable[str]) -> list[list[int]]:
-        encodings = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-        return [encoding.ids for encoding in encodings]
-
-    def _encode_parts(self, texts: Sequence[str]) -> list[list[int]]:
-        """Returns the same ids, but encodes only parts of texts that were not met before."""
-        known, cut = self._parts, [text.split(" ") for text in texts]
-        missing = set(itertools.chain.from_iterable(cut)).difference(known)
-        new = dict(zip(missing, self._encode(missing)))
+        if self._parts is None:
+            pieces, ends = self._encode(texts), slice(None)
+        else:
+            cut = [text.split(" ") for text in texts]
+            pieces = self._encode_parts(list(itertools.chain.from_iterable(cut)))
+            ends = numpy.cumsum(numpy.fromiter(map(len, cut), "int64", len(cut))) - 1
+        ids = numpy.frombuffer(b"".join(pieces), "int32")
+        sizes = numpy.fromiter(map(len, pieces), "int64", len(pieces)) // _ID_BYTES
+        offsets = numpy.append(0, numpy.cumsum(sizes)[ends])
         most = (self.tokenizer.truncation or {}).get("max_length")
+        if most is not None and (numpy.diff(offsets) > most).any():
+            place = numpy.arange(len(ids)) - numpy.repeat(offsets[:-1], numpy.diff(offsets))
+            ids, offsets = _kept(ids, offsets, place < most)
+        if self._unknown is not None:
+            ids, offsets = _kept(ids, offsets, ids != self._unknown)
+        return ids, offsets
+
+    def _encode(self, texts: Iterable[str]) -> list[bytes]:
+        """Returns the ids of each text, as bytes of an array of int32."""
+        encodings = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [array.array("i", encoding.ids).tobytes() for encoding in encodings]
+
+    def _encode_parts(self, parts: Sequence[str]) -> list[bytes]:
+        """Returns the ids of parts of texts, but encodes only those that were not met before."""
+        known = self._parts
+        missing = set(parts).difference(known)
+        new = dict(zip(missing, self._encode(missing)))
+        most = (self.tokenizer.truncation or {}).get("max_length", math.inf) * _ID_BYTES
         # Not kept: long parts, and those whose tokens a truncation may have cut.
-        lost = [part for part, row in new.items() if len(part) > _LONGEST_PART or most is not None and len(row) >= most]
+        lost = [part for part, ids in new.items() if len(part) > _LONGEST_PART or len(ids) >= most]
         passing = {part: new.pop(part) for part in lost}
         if len(known) + len(new) > _MOST_PARTS:  # other threads may still use what is known
             self._parts = {}
         known.update(new)
-        ids = known | passing if passing else known
-        rows = [list(itertools.chain.from_iterable(map(ids.__getitem__, parts))) for parts in cut]
-        return rows if most is None else [row[:most] for row in rows]
+        if not passing:
+            return list(map(known.__getitem__, parts))
+        return [passing[part] if part in passing else known[part] for part in parts]
+
+
+def _kept(ids: Any, offsets: Any, keep: Any) -> tuple[Any, Any]:
+    """Returns the ids for which `keep` is true, and the offsets of their texts."""
+    if keep.all():
+        return ids, offsets
+    numpy = _need("numpy")
+    return ids[keep], numpy.append(0, numpy.cumsum(keep))[offsets]
 
 
 def _has_no_limit(folder: pathlib.Path) -> bool:
