@@ -29,9 +29,11 @@ def ptrace(request, process, number=0):
         raise OSError(ctypes.get_errno(), "ptrace")
 
 
-def trace(args, actions, watched=None):
+def trace(args, actions, source=None, after=None):
     """Runs the command and does actions {number: function} before its system calls. Returns (exit code, numbers of the
-    calls with the file `watched` open or a temporary file there)."""
+    calls with the file `source`, a descriptor, open or a temporary file there). An action of after {number: earlier call}
+    is left out unless that is so at the earlier call: a command may make more calls in one run than in another before it
+    opens its input, and until then the input is a file as any other."""
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen(COMMAND + list(args), preexec_fn=lambda: ptrace(TRACEME, 0), **quiet)
     last = max(actions, default=sys.maxsize)
@@ -43,10 +45,11 @@ def trace(args, actions, watched=None):
             return process.returncode, busy
         stops += 1
         entered = stops // 2 if stops % 2 == 1 else None
-        if entered in actions:
-            actions[entered]()
-        if watched is not None and entered is not None and (temporaries() or is_open(process.pid, watched)):
+        looks = source is not None and entered is not None and (after is None or entered in after.values())
+        if looks and (temporaries() or is_open(process.pid, source)):
             busy.append(entered)
+        if entered in actions and (entered not in after or after[entered] in busy):
+            actions[entered]()
         request = SYSCALL if (stops + 1) // 2 <= last else CONTINUE
         ptrace(request, process.pid, 0 if os.WSTOPSIG(status) == signal.SIGTRAP else os.WSTOPSIG(status))
 
@@ -56,9 +59,9 @@ def temporaries():
     return [name for name in os.listdir(".") if re.search(r"\.\d+\.\d+$", name)]
 
 
-def is_open(process, name):
-    """Whether a process has a file open."""
-    return any(os.path.samestat(os.stat(entry.path), os.stat(name)) for entry in os.scandir(f"/proc/{process}/fd"))
+def is_open(process, file):
+    """Whether a process has the file of a descriptor open."""
+    return any(os.path.samestat(os.stat(entry.path), os.stat(file)) for entry in os.scandir(f"/proc/{process}/fd"))
 
 
 def traces():
@@ -149,12 +152,13 @@ class Folder:
 ACTIONS = ("hard_link", "link", "move", "swap", "other", "occupy", "remove")
 
 
-def race(args, folder, actions):
+def race(args, folder, actions, busy=()):
     """Runs the command with actions {call: name of one}. Returns the numbers of the calls with the input open or a
-    temporary file there."""
+    temporary file there; `busy` are those of a run without actions, from which on the actions are done."""
     what = f"{' '.join(args)}: {', '.join(f'{name} before call {call}' for call, name in actions.items())}"
     functions = {call: getattr(folder, name) for call, name in actions.items()}
-    code, busy = trace(args, functions, None if actions else folder.inputs[0].name)
+    after = {call: max(i for i in busy if i <= call) for call in actions if call <= max(busy)} if actions else None
+    code, busy = trace(args, functions, folder.inputs[0].fileno(), after)
     check(code in (0, 1), f"{what}: ends", code)
     folder.check(what, "--force" in args, len(actions) > 1)
     return busy
@@ -187,12 +191,12 @@ def test_races():
             busy = race(command, Folder(inputs, outs, old), {})
             end = max(busy) + 20  # a device is opened behind the inputs
             for action, call in itertools.product(actions, range(min(busy), end)):
-                race(command, Folder(inputs, outs, old), {call: action})
+                race(command, Folder(inputs, outs, old), {call: action}, busy)
             # The last calls with a temporary file are those that rename: another action before the first is undone.
             calls = range(max(busy) - 12, max(busy) + 1)
             for call, later, action in itertools.product(calls, (1, 2, 3), ("other", "move_last")):
                 if old == "a file":
-                    race(command, Folder(inputs, outs, old), {call: "move", call + later: action})
+                    race(command, Folder(inputs, outs, old), {call: "move", call + later: action}, busy)
 
 
 def run_all(directory):
