@@ -20,8 +20,8 @@ extern "C" {
 #define INLAY_VERSION_MINOR 1 /**< before 1.0 a new one may change the API */
 #define INLAY_VERSION_PATCH 0 /**< a new one corrects mistakes */
 
-/** Marks a function that the shared library exports. On Windows the linker names what a DLL exports: programs and DLLs
-   that contain the static library would otherwise export its functions too, and no others of their own. */
+/** Marks a function that the shared library exports. On Windows the linker lists the exports of a DLL instead: a mark
+   would make every program that contains the static library export these functions, and none of its own. */
 #ifdef _WIN32
 #define INLAY_API
 #else
@@ -65,15 +65,15 @@ INLAY_API const char *inlay_status_string(inlay_status status);
  */
 typedef struct inlay_fault {
     size_t sequence; /**< index of the sequence in the batch; 0 for operations without a batch */
-    size_t token;    /**< index of the token in that sequence, of the id in its row of a history, or of the element in a
-                          list [n]; 0 for an offset, the length of a history and a number of accepted tokens */
+    size_t token;    /**< index of the token in that sequence, of the id in its history, or of the element in a list
+                          [n]. 0 for an offset, the length of a history and a number of accepted tokens */
     int64_t value;   /**< the value found there; 0 for a real-valued position */
 } inlay_fault;
 
 /* ---- Names ------------------------------------------------------------------------------------------------------ */
 
-/** Returns 1 if two names are the same but for the case of ASCII letters and for '-' and '_', which do not count, else
-    0; 0 also if one is null. So names of inlay compare: "Q4-K" is q4_k. The command and the Python package read theirs
+/** Returns 1 if two names are equal, else 0; 0 also if one is null. The case of ASCII letters, '-' and '_' are ignored:
+    "Q4-K" equals "q4_k". The command and the Python package compare names of types and options
     by it. */
 INLAY_API int inlay_name_equal(const char *a, const char *b);
 
@@ -81,9 +81,9 @@ INLAY_API int inlay_name_equal(const char *a, const char *b);
 
 /**
  * Chooses the kernels and asks the CPU for its kind and caches (inlay_tuning_default()) now instead of in the first
- * call. The choice is the best ISA that the CPU and the operating system run, or the one that the environment variable
- * INLAY_ISA names (a name that inlay_isa_at() returns, "scalar" for example). INLAY_ISA is ignored if it names no ISA
- * that runs here or if the process is privileged (secure_getenv; Windows has no set-user-ID programs). The environment
+ * call. It chooses the best ISA that the CPU and the operating system run, or the one that the environment variable
+ * INLAY_ISA names ("scalar" for example: a name that inlay_isa_at() returns). INLAY_ISA is ignored if it names no ISA
+ * that runs here, or if the process is privileged (secure_getenv; Windows has no set-user-ID programs). The environment
  * is read once per process.
  */
 INLAY_API void inlay_init(void);
@@ -117,8 +117,8 @@ typedef struct inlay_allocator {
 /* ---- Huge pages ------------------------------------------------------------------------------------------------- */
 
 /*
- * The operating system provides a page when it is first written, which takes several times as long as computing what is
- * written, and rows gathered at random from a large table wait for the translation of their addresses. Huge pages make
+ * The operating system provides a page when it is first written, which takes several times as long as computing the
+ * data. Also, rows gathered at random from a large table wait for the translation of their addresses. Huge pages make
  * both faster; memory that is reused needs no new pages at all. docs/performance.md has figures and says how a server
  * holds its memory:
  *
@@ -129,27 +129,27 @@ typedef struct inlay_allocator {
  *         inlay_huge_pages_advise(out, whole, NULL);                   // before the first write; then reuse it
  *
  * The functions that take memory act on the huge pages that lie wholly inside [data, data + bytes). Memory before the
- * first and behind the last of them, where neighbours may live, keeps its pages; a range without a whole huge page is
- * left as it is. They never read or write the memory and never change its contents.
+ * first and after the last of them keeps its pages, since others may use it; a range without a whole huge page is left
+ * as it is. They never read or write the memory and never change its contents.
  *
- * Where the system has no huge pages, has them turned off or refuses them for this kind of memory, and on Windows,
- * which takes no such advice about memory that it has given, nothing happens and the status is INLAY_OK, since they
- * change nothing but speed. Errors are of the arguments alone: INLAY_ERROR_NULL if data is null and bytes is not 0,
+ * Huge pages change nothing but speed, so their absence is no error. Where the system has none, has them turned off or
+ * refuses them for this kind of memory, the functions do nothing and return INLAY_OK. So they do on Windows, which
+ * takes no such advice. Errors are of the arguments alone: INLAY_ERROR_NULL if data is null and bytes is not 0,
  * INLAY_ERROR_OVERFLOW if the range does not fit in the address space.
  */
 
 /**
- * Returns the bytes of a huge page, a power of two: 2 MiB on x86-64; on aarch64 2 MiB with pages of 4 KiB, 32 MiB with
- * pages of 16 KiB (Raspberry Pi 5, Asahi) and 512 MiB with pages of 64 KiB. It is the size that Linux states in
- * /sys/kernel/mm/transparent_hugepage/hpage_pmd_size, which is read once, or where there is no such file what follows
- * from the size of pages. 0 on Windows. That there is a size does not say that the system has huge pages.
+ * Returns the bytes of a huge page, a power of two. It is 2 MiB on x86-64. On aarch64 it is 2 MiB with pages of 4 KiB,
+ * 32 MiB with pages of 16 KiB (Raspberry Pi 5, Asahi) and 512 MiB with pages of 64 KiB. The size is read once from
+ * /sys/kernel/mm/transparent_hugepage/hpage_pmd_size of Linux; without that file it follows from the size of pages.
+ * 0 on Windows. A size does not mean that the system has huge pages.
  */
 INLAY_API size_t inlay_huge_pages_bytes(void);
 
 /**
- * Advises the system to provide memory as huge pages (madvise, MADV_HUGEPAGE). What was touched before keeps its small
- * pages until the system merges them in the background, so call it after allocating or mapping and before the first
- * write or read. The advice lasts until the memory is unmapped. Takes some microseconds.
+ * Advises the system to provide memory as huge pages (madvise, MADV_HUGEPAGE). Memory that was touched before keeps its
+ * small pages until the system merges them in the background, so call this after allocating or mapping and before the
+ * first write or read. The advice lasts until the memory is unmapped. Takes some microseconds.
  *
  * @param data           memory of the caller's, of a table or an output; may be null if bytes is 0
  * @param bytes          its size, >= 0

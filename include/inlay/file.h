@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file file.h
- * Model files: safetensors, GGUF and npy, opened, validated as hostile input and mapped; tables and input layers from
- * them; and tables larger than memory. This is the header of a second library, libinlay-file (pkg-config inlay-file),
- * which calls the operating system; the core does not. It is not part of inlay.h.
+ * Opens model files (safetensors, GGUF, npy), validates them as hostile input and maps them; makes tables and input
+ * layers of them; reads tables larger than memory. This is the header of a second library, libinlay-file (pkg-config
+ * inlay-file), which calls the operating system; the core does not. It is not part of inlay.h.
  *
  *     inlay_file *file;
  *     inlay_file_error error;
@@ -61,8 +61,8 @@ typedef struct inlay_file_error {
 /** Where the bytes of tensors are. */
 typedef enum inlay_file_memory {
     INLAY_FILE_MEMORY_MAPPED = 0, /**< in a read-only mapping: pages come from the disk when they are first read, each
-                                     by itself, which suits rows at random and is slow in order. A file that somebody
-                                       truncates meanwhile makes reads of it SIGBUS */
+                                     by itself, which suits rows at random and is slow in order. If somebody truncates
+                                     the file meanwhile, reading it raises SIGBUS */
     INLAY_FILE_MEMORY_COPIED = 1, /**< in a private copy, on huge pages if it fills one, which no change of the file can
                                      reach */
     INLAY_FILE_MEMORY_LOADED = 2, /**< in a mapping that is read at once, onto huge pages where the file system has
@@ -225,12 +225,12 @@ typedef struct inlay_file_table {
 
 /**
  * Makes a view of a tensor [rows, dim], or of several tensors that hold the rows of one table in turn. Scales are found
- * by the conventions of checkpoints: for a tensor NAME or NAME.weight the tensors NAME.scale, NAME.weight_scale and
- * NAME.weight_scale_inv, as [rows], [rows, 1], [rows, dim / 32] of F8_E8M0 or U8, or one number for the table. Scales
- * of another shape are INLAY_FILE_ERROR_SHAPE. A tensor NAME.weight_packed is one of compressed-tensors, with
- * NAME.weight_scale, .weight_shape and .weight_zero_point; NAME.weight of U8 with .weight_scale_2 is ModelOpt's NVFP4;
- * and int8 may have scales of groups and .weight_zero_point (docs/files.md). Extents, and scales and zero points that
- * had to be converted, take memory until the file is closed, at every call: keep the table.
+ * by the conventions of checkpoints. For a tensor NAME or NAME.weight they are NAME.scale, NAME.weight_scale or
+ * NAME.weight_scale_inv: [rows], [rows, 1], [rows, dim / 32] of F8_E8M0 or U8, or one number for the table. Scales of
+ * another shape are INLAY_FILE_ERROR_SHAPE. NAME.weight_packed is a tensor of compressed-tensors, with
+ * NAME.weight_scale, .weight_shape and .weight_zero_point. NAME.weight of U8 with .weight_scale_2 is ModelOpt's NVFP4.
+ * int8 may have scales of groups and .weight_zero_point (docs/files.md). Extents, and converted scales and zero points,
+ * take memory at every call until the file is closed: keep the table.
  *
  * @param file   from inlay_file_open()
  * @param name   a name; or a pattern with one * for the decimal numbers from 0 on, such as "ngram.shard_*.weight"
@@ -299,9 +299,9 @@ INLAY_API const inlay_layer_spec *inlay_file_layer_spec(const inlay_file_layer *
 INLAY_API int64_t inlay_file_layer_start(const inlay_file_layer *layer);
 
 /**
- * Returns what the model does between this layer and its first block, step by step: "projection", "norm", "positions",
- * "segments", "streams" and others, or "unknown" where the layer is assumed to be the token table of a model of no
- * known family. Past the last step the result is null, so that a layer is complete whose step 0 is null.
+ * Returns a step of the model between this layer and its first block: "projection", "norm", "positions", "segments",
+ * "streams" and others. "unknown" means that the model is of no known family, and the layer is assumed to be its token
+ * table. Past the last step the result is null, so a layer is complete if its step 0 is null.
  *
  * @param layer   from inlay_file_layer_create()
  * @param index   of the step, from 0 on
@@ -351,7 +351,7 @@ INLAY_API const char *inlay_file_ngram_report(const inlay_file_ngram *ngram);
 
 /**
  * Starts to read the rows of `ids` from the disk and does not wait for them: for a server that knows the ids before it
- * needs the vectors. At most 256 pages are requested; the rows behind them are left to inlay_file_read_begin(). Takes
+ * needs the vectors. At most 256 pages are requested; inlay_file_read_begin() requests the rest. Takes
  * about 0.6 us a row, also where rows are in memory. Does nothing for files that are copied or loaded.
  *
  * @param file     from inlay_file_open()
@@ -372,8 +372,8 @@ typedef struct inlay_file_read {
 } inlay_file_read;
 
 /**
- * Brings the rows of `ids` into memory, if the last calls were slow because rows came from the disk; does nearly
- * nothing if they were warm. Call it before inlay_forward(), inlay_gather() or inlay_ngram_forward() on a mapped table
+ * Brings the rows of `ids` into memory if the last calls were slow because rows came from the disk. If they were fast,
+ * it does nearly nothing. Call it before inlay_forward(), inlay_gather() or inlay_ngram_forward() on a mapped table
  * that may be larger than memory, and inlay_file_read_end() after it:
  *
  *     inlay_file_read read;
@@ -381,7 +381,7 @@ typedef struct inlay_file_read {
  *     inlay_gather(&table.view, ids, INLAY_ID_I32, n, table.scale, out, stride, NULL, &fault);
  *     inlay_file_read_end(file, &read);
  *
- * Results are the same without these calls. Between them the caller may do anything, but it counts as time of the rows.
+ * Results are the same without these calls. Between them the caller may do anything; all of it counts as their time.
  * Parameters and errors as of inlay_file_prefetch().
  */
 INLAY_API inlay_file_status inlay_file_read_begin(inlay_file *file, const inlay_table *table, const void *ids,
@@ -394,9 +394,9 @@ INLAY_API void inlay_file_read_end(inlay_file *file, const inlay_file_read *read
 /* ---- Mappings of the caller ------------------------------------------------------------------------------------- */
 
 /**
- * What reads of rows in a mapping that the caller made have taught: whether they come from the disk. One serves a
- * mapping, or several whose rows are read alike, for any number of threads. Start from inlay_file_reader_init(). It
- * points to nothing and needs no release; it must stay where it is while a thread uses it.
+ * What was learnt from reading rows of a mapping that the caller made: whether they come from the disk. One reader
+ * serves a mapping, or several whose rows are read alike, for any number of threads. Start from
+ * inlay_file_reader_init(). It owns nothing and needs no release, but must not be moved while a thread uses it.
  */
 typedef struct inlay_file_reader {
     uint32_t state;       /**< the library's own, as are all others: 0 while pages are requested */
@@ -420,8 +420,8 @@ INLAY_API void inlay_file_reader_init(inlay_file_reader *reader);
  *     inlay_gather(&table, ids, INLAY_ID_I32, n, 1, out, stride, NULL, &fault);
  *     inlay_file_reader_end(&reader, &read);
  *
- * Warm calls make no system call. Those of 1 to 3 pages read no clock either, so that only larger ones notice that rows
- * have become cold. Memory that is no mapping of a file counts as warm.
+ * Calls make no system call while rows are in memory. Those of 1 to 3 pages read no clock either, so only larger calls
+ * notice that rows have left memory. Memory that is no mapping of a file counts as being in memory.
  *
  * @param reader   from inlay_file_reader_init()
  * @param table    the view whose rows will be read

@@ -49,25 +49,25 @@
  * - All arguments are validated before the first write: a function that returns anything but INLAY_OK has written
  *   nothing to its outputs (a function that creates a handle writes null). It never prints, aborts or changes
  *   errno.
- * - An output must not overlap an input array (the gaps between rows count as part of it), unless the function's
- *   comment allows it, or a handle that the call reads; otherwise the call returns INLAY_ERROR_OVERLAP. Structs
- *   count as inputs only where a comment names them. A call whose output has no rows reads no data (but the last
- *   offset of a ragged batch, if it is needed to know this) and returns INLAY_OK, provided that its handles, shapes,
- *   strides and enum values are valid.
+ * - An output must overlap neither an input array, unless the function's comment allows it, nor a handle that the call
+ *   reads; otherwise the call returns INLAY_ERROR_OVERLAP. The gaps between rows count as part of an array. Structs
+ *   count as inputs only where a comment names them. A call whose output has no rows returns INLAY_OK if its handles,
+ *   shapes, strides and enum values are valid. It reads no data, except for the last offset of a ragged batch if that
+ *   decides whether there are rows.
  * - Results have the same bits on every ISA and with every compiler, executor and alignment: the product row *
  *   scale is rounded, then each sum is rounded, without fused multiply-add. NaN is the exception: where a result is
  *   NaN it is NaN everywhere, but its sign and payload can differ between ISAs and compilers.
- * - The rounding mode, flush-to-zero and exception masks of the calling thread neither change a result nor are
- *   changed; its sticky exception flags are kept.
+ * - The rounding mode, flush-to-zero and exception masks of the calling thread do not change a result, and calls do not
+ *   change them; its sticky exception flags are kept.
  * - Every function may be called from any number of threads at the same time, also on shared handles. Except for
  *   the functions named create and destroy, functions allocate no memory, take no lock and use less than 64 KiB of
- *   stack (in optimised builds). They make no system call either, except for those named huge_pages, and for the
- *   first call of all, or inlay_init() before it, which asks the CPU and reads the environment. After
- *   inlay_init() they may be called in a signal handler, except for inlay_forward_explain(). Calls change nothing in a
- *   handle but what a layer learns of its speed, in atomic variables, which changes no result.
+ *   stack (in optimised builds). They make no system call either, with two exceptions: functions named huge_pages, and
+ *   the first call of all, or inlay_init() before it, which asks the CPU and reads the environment. After inlay_init()
+ *   they may be called in a signal handler, except for inlay_forward_explain(). Calls change nothing in a handle but
+ *   the atomic variables in which a layer learns its speed, and these change no result.
  * - Specs, views, batches and tunings begin with their size, so that later versions can append fields; the
- *   functions named default, and the constructors of views and batches, fill it in. A struct larger than this
- *   version knows is accepted if the rest of it is zero. A size above 1024 is an error. Fields named `reserved`
+ *   functions named default, and the constructors of views and batches, fill it in. A struct larger than this version
+ *   knows is accepted if the unknown rest of it is zero. A size above 1024 is an error. Fields named `reserved`
  *   must be zero.
  */
 #ifndef INLAY_INLAY_H

@@ -19,36 +19,36 @@ extern "C" {
 
 /** How outputs are stored. */
 typedef enum inlay_stores {
-    INLAY_STORES_AUTOMATIC = 0, /**< those with which the call and one read of its output are faster: a layer times both
-                                     for outputs of 4 MiB and more; before that, and elsewhere, non-temporal if the
-                                     output is larger than inlay_tuning.stream_bytes */
+    INLAY_STORES_AUTOMATIC = 0, /**< the faster ones for a call and one read of its output: a layer times both for
+                                     outputs of 4 MiB and more. Until then, and for all other outputs: non-temporal if
+                                     the output is larger than inlay_tuning.stream_bytes */
     INLAY_STORES_CACHED = 1,    /**< through the caches: for a consumer that reads the output at once */
     INLAY_STORES_STREAMED = 2,  /**< by non-temporal stores, which bypass the caches, if the ISA has them */
 } inlay_stores;
 
-/** The out-of-vocabulary policy: what becomes of ids outside [0, vocab), vocab being token_mapping_length of a layer
-   with a mapping, else that of a shard, else the rows of the table. */
+/** The out-of-vocabulary policy: how ids outside [0, vocab) are treated. vocab is token_mapping_length of a layer with
+   a mapping, else the vocab of a shard, else the rows of the table. */
 typedef enum inlay_bad_id {
     INLAY_BAD_ID_ERROR = 0,      /**< the call returns INLAY_ERROR_ID and writes nothing */
     INLAY_BAD_ID_CLAMP = 1,      /**< they take row 0 or vocab - 1, the nearest; as ERROR if vocab is 0 */
     INLAY_BAD_ID_ZERO = 2,       /**< they take a row of zeros */
-    INLAY_BAD_ID_SUBSTITUTE = 3, /**< they take the row of substitute_id, that of the unknown token for example */
+    INLAY_BAD_ID_SUBSTITUTE = 3, /**< they take the row of substitute_id, for example the unknown token */
     INLAY_BAD_ID_SKIP = 4,       /**< their rows of the output are left unchanged */
 } inlay_bad_id;
 
-/** What becomes of tokens whose row is zeros: those of INLAY_BAD_ID_ZERO, and of padding_id but for _OWN. */
+/** How tokens whose row is zeros are treated: those of INLAY_BAD_ID_ZERO, and padding_id except with _OWN. */
 typedef enum inlay_zero_rows {
     INLAY_ZERO_ROWS_BARE = 0,       /**< zeros in the output: no position, segment or norm is applied */
     INLAY_ZERO_ROWS_POSITIONED = 1, /**< they are treated like any other row: positions and terms are added */
-    INLAY_ZERO_ROWS_OWN = 2,        /**< likewise, and padding_id takes the row that the table has for it, as PyTorch's
-                                         padding_idx does at inference: only positions know of padding */
+    INLAY_ZERO_ROWS_OWN = 2,        /**< likewise, and padding_id takes its own row of the table, as PyTorch's
+                                         padding_idx does at inference: it affects positions alone */
 } inlay_zero_rows;
 
 /** How tokens without an explicit position id get their position. */
 typedef enum inlay_position_mode {
     INLAY_POSITION_MODE_SEQUENTIAL = 0, /**< token s of a sequence has position start + s */
     /** Padding-aware positions: the n-th token (from 0) of a sequence that is not padding_id has position start + n,
-       and padding has start - 1, so that left padding moves nothing. fairseq, RoBERTa and XLM-R with start = padding_id
+       and padding has start - 1. So left padding moves no position. fairseq, RoBERTa and XLM-R with start = padding_id
        + 1; OPT with start = 2. */
     INLAY_POSITION_MODE_PADDING_AWARE = 1,
 } inlay_position_mode;
@@ -74,8 +74,8 @@ typedef enum inlay_pooling {
                                there is no row. NumPy's and PyTorch's mean of the same sum */
 } inlay_pooling;
 
-/** The prefetch strategies: what a call prefetches of the rows that it will read. All give the same bits. Which one is
-    fastest depends on the CPU, the rows, the pages and the ids, so that a layer times them on parts of its own calls
+/** The prefetch strategies: which part of its later rows a call prefetches, and when. All give the same bits. The CPU,
+   the rows, the pages and the ids decide which one is fastest, so a layer times them on parts of its own calls
    and keeps the fastest (inlay_layer_spec.learning). */
 typedef enum inlay_prefetch {
     INLAY_PREFETCH_AUTOMATIC = 0, /**< what loses least on CPUs of this kind */
@@ -87,8 +87,8 @@ typedef enum inlay_prefetch {
     INLAY_PREFETCH_L2_BESIDE_8 = 5, /**< the same of the row 8 rows later */
     INLAY_PREFETCH_L2_ROWS_16 = 6,  /**< before each row, all of the row 16 rows later, to L2 */
     INLAY_PREFETCH_L2_BLOCKS = 7,   /**< whole rows, to L2, in blocks of up to 64, before the block before is read. It
-                                         stands in for the four before it where outputs have 16 bits or rows are summed
-                                         up in L1 */
+                                         replaces the four strategies above it where outputs have 16 bits or rows are
+                                         summed up in L1 */
 } inlay_prefetch;
 
 /** How a layer moves memory, where the caller decides. It changes the speed of a layer and never a result; a layer that
@@ -105,9 +105,9 @@ typedef struct inlay_tuning {
 } inlay_tuning;
 
 /**
- * Returns what layers begin with that have no tuning of their own: what was measured on CPUs of this kind, or what
- * loses least on all that were measured. Layers learn stream_bytes and prefetch, and compute_bytes where
- * positions are cached. Chooses the ISA as inlay_init() does.
+ * Returns the tuning that layers without one of their own begin with: the best one measured on CPUs of this kind, or
+ * the one that loses least on all CPUs that were measured. Layers then learn stream_bytes and prefetch, and
+ * compute_bytes where positions are cached. Chooses the ISA as inlay_init() does.
  */
 INLAY_API inlay_tuning inlay_tuning_default(void);
 
@@ -117,7 +117,7 @@ typedef struct inlay_tuning_source {
     const char *measured; /**< the kind of CPU that was measured, such as "AMD Zen 4"; null: not this one */
     size_t l1_bytes;      /**< data cache of a core, as an x86-64 CPU reports it; 0: no report, as on all others */
     size_t l2_bytes;      /**< likewise. Calls whose rows L2 holds prefetch less */
-    size_t l3_bytes;      /**< likewise. Nothing follows it, since virtual machines report any size */
+    size_t l3_bytes;      /**< likewise. It decides nothing, since virtual machines report any size */
     char cpu[48];         /**< the name that the CPU gives itself, in ASCII; empty: none */
 } inlay_tuning_source;
 
@@ -138,8 +138,8 @@ enum {
 };
 
 /**
- * What a layer has learnt, class by class of calls: numbers without pointers, which may be kept in a file and given to
- * a layer of the same table on the same machine.
+ * What a layer has learnt, for each class of calls. It has no pointers, so it may be kept in a file and given to a
+ * layer of the same table on the same machine.
  */
 typedef struct inlay_learnt {
     size_t size;                            /**< sizeof(inlay_learnt) */
@@ -164,11 +164,11 @@ typedef struct inlay_learnt {
  * term is absent, not an added zero.
  */
 typedef struct inlay_layer_spec {
-    size_t size;               /**< sizeof(inlay_layer_spec) */
-    const inlay_table *tokens; /**< the embedding table [vocab, dim], whose data must outlive the layer. A layer of a
-                                    shard writes rows of -0.0, without position, for ids of other shards, so that the
-                                    sum over all shards is the whole layer bit by bit; norm, pooling, dropout and
-                                    segments of a shard are INLAY_ERROR_OPTION */
+    size_t size;                    /**< sizeof(inlay_layer_spec) */
+    const inlay_table *tokens;      /**< the embedding table [vocab, dim], whose data must outlive the layer. For ids of
+                                         other shards, a layer of a shard writes rows of -0.0 without position. So the sum
+                                         over all shards is the whole layer bit by bit. Norm, pooling, dropout and
+                                         segments of a shard are INLAY_ERROR_OPTION */
     const inlay_sinusoid *sinusoid; /**< positions by formula, of the same dim, which must outlive the layer; null:
                                        none. With 16-bit outputs dim is at most 4096 */
     const inlay_table *positions;   /**< learned positions [rows, dim]; null: none. Not together with a sinusoid */
@@ -203,10 +203,10 @@ typedef struct inlay_layer_spec {
                                       a value that is no row is INLAY_ERROR_ID; if it is changed to one later, it stands
                                       for row 0. padding_id and substitute_id are ids before the mapping */
     size_t token_mapping_length; /**< >= 1 with a mapping, else 0 */
-    const void *token_weights;   /**< with pooling: null, or float32 [token_weights_length] at any address: a factor for
-                                      each id, which multiplies its row in every sequence; of an id that a policy
-                                      replaced, that of the new one. Mean pooling divides by the number of rows, not by
-                                      the sum of weights. model2vec's weights. The caller's, must outlive the layer */
+    const void *token_weights;   /**< with pooling: null, or float32 [token_weights_length] at any address, a factor for
+                                      each id. It multiplies the row of that id in every sequence. If a policy replaced
+                                      an id, the factor is that of the new id. Mean pooling divides by the number of
+                                      rows, not by the sum of weights. model2vec's weights. Must outlive the layer */
     size_t token_weights_length; /**< with token weights the number of ids, vocab of inlay_bad_id; else 0 */
     inlay_id_type token_mapping_type; /**< of the mapping; 0 without one */
     inlay_learning learning;          /**< whether the layer times its own calls */
@@ -400,8 +400,8 @@ INLAY_API inlay_status inlay_forward_explain(const inlay_layer *layer, const inl
 
 /* ---- Backward --------------------------------------------------------------------------------------------------- */
 
-/** The gradients that inlay_backward() adds to: a float32 array for each table of a layer, with a row for each row of
-    the table (of a shard, for each row that it holds). Start from inlay_gradients_none(). */
+/** The gradients that inlay_backward() adds to: a float32 array for each table of a layer. It has as many rows as the
+    table (a shard: as many as that holds). Start from inlay_gradients_none(). */
 typedef struct inlay_gradients {
     size_t size;                   /**< sizeof(inlay_gradients) */
     void *tokens;                  /**< [rows, dim] of the table of tokens; null: not wanted */
@@ -432,13 +432,13 @@ static inline inlay_gradients inlay_gradients_none(size_t dim)
  * order of ids, adds gradient * scale to the row that its id takes, and the gradient itself to the rows of its position
  * and its segment. The product is rounded, then the sum, so that the result has the same bits for every executor.
  *
- * Tokens add nothing where forward read nothing: to no table if their output row is bare zeros or skipped, and not to
- * the table of tokens if they are padding or ZERO by INLAY_ZERO_ROWS_POSITIONED. With pooling each row that was pooled
- * gets the gradient of its sequence's row, times the factor of inlay_pooling, which mean pooling divides by the number
- * of rows. Weights get no gradient.
+ * A table gets no gradient from tokens for which forward did not read it. Tokens whose output row is bare zeros or
+ * skipped add to no table. Padding and ZERO with INLAY_ZERO_ROWS_POSITIONED add nothing to the table of tokens. With
+ * pooling each pooled row gets the gradient of its sequence's row, times the factor of inlay_pooling; mean pooling
+ * divides that factor by the number of rows. Weights get no gradient.
  *
- * Norm and dropout are not differentiated: the caller does so before, with dropout's mask from a forward call on a
- * table of ones for example. Columns are divided among threads, 64 or more for each.
+ * The caller differentiates norm and dropout before this call. Dropout's mask can come from a forward call on a table
+ * of ones, for example. Columns are divided among threads, 64 or more for each.
  *
  * @param layer             of float32 outputs; the contents of its tables are not read
  * @param batch             that of the forward call; its arrays must not overlap any gradient

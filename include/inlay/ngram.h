@@ -2,7 +2,7 @@
 /**
  * @file ngram.h
  * Embeddings of hashed n-grams: each token takes some rows of large tables, at places that are hashes of its id and the
- * ids before it. One definition serves all models that have them; what differs between models is data of the spec.
+ * ids before it. One definition serves all models that have them: models differ only in the data of their specs.
  * docs/ngrams.md has the specs of models and an example. The conventions of inlay.h hold.
  *
  * Token t of a sequence has id i_t. The ids before it are earlier ids of the call, then the history of its sequence.
@@ -59,14 +59,14 @@ typedef struct inlay_ngram_spec {
     size_t vocab;          /**< ids of tokens lie in [0, vocab); 1 to 2^31 */
     uint32_t length;       /**< of the longest n-gram, N: 1 to INLAY_NGRAM_LENGTH_MOST. A history has N - 1 ids */
     inlay_ngram_mix mix;   /**< how products become one number */
-    uint32_t pad;          /**< what blocked places count as, in the numbers that token_map maps to */
+    uint32_t pad;          /**< the number that blocked places count as, of the kind that token_map maps to */
     uint32_t zero_is_none; /**< 1: a remainder of 0 is no row: its id is -1, and zeros are gathered; 0: it is a row */
     const uint32_t *token_map; /**< [vocab] a number for each id; null: the id itself. Not copied: it must outlive the
                                     handle */
-    const int64_t *resets;     /**< [reset_count] ids in [0, vocab), such as the end of a text: places at and behind one
-                                    are blocked for tokens after it. Copied; may be null if there are none */
-    const int64_t *masks; /**< [mask_count] ids in [0, vocab), such as images: places at and behind one are blocked,
-                               also for itself. Copied; may be null if there are none */
+    const int64_t *resets;     /**< [reset_count] ids in [0, vocab), such as the end of a text. For tokens after one,
+                                    its place and older ones are blocked. Copied; may be null if there are none */
+    const int64_t *masks; /**< [mask_count] ids in [0, vocab), such as images. For one itself and for tokens after it,
+                               its place and older ones are blocked. Copied; may be null if there are none */
     size_t reset_count;   /**< number of resets, >= 0 */
     size_t mask_count;    /**< number of masks, >= 0 */
     const int64_t *multipliers;        /**< [vectors, length], the first of a vector for the token itself. Copied */
@@ -183,7 +183,7 @@ static inline inlay_ngram_batch inlay_ngram_batch_ragged(const void *ids, inlay_
 /**
  * Writes the row ids row_c of every token, for callers that gather by themselves.
  *
- * If another thread changes the arrays of the batch or the token map during the call, ids are wrong, but each lies in
+ * If another thread changes the arrays of the batch or the token map during the call, ids are wrong. Each still lies in
  * [offset, offset + modulus) of its column, and no other memory is read or written. The last offset of a batch with
  * INLAY_LENGTH_FROM_OFFSETS is the exception, as in inlay_forward().
  *
@@ -206,7 +206,7 @@ INLAY_API inlay_status inlay_ngram_ids(const inlay_ngram *ngram, const inlay_ngr
 
 /* ---- Forward ---------------------------------------------------------------------------------------------------- */
 
-/** What becomes of the rows of a token. 0 is nothing. */
+/** How the rows of a token are combined. 0 is no value. */
 typedef enum inlay_ngram_combine {
     INLAY_NGRAM_CONCAT = 1, /**< they are written one by one */
     INLAY_NGRAM_SUM = 2,    /**< they are added up in the order of columns, in float32. Where there is no row nothing is
@@ -259,11 +259,11 @@ static inline inlay_ngram_lookup inlay_ngram_lookup_default(const inlay_table *c
  *     SUM:    out[t, :]    = cast(sum over c of table_c[row_c, :] * scale)
  *
  * Each product is rounded to float32, then each sum. With CONCAT row c of token t lies at t * token_stride_bytes + c *
- * column_stride_bytes: [tokens, columns, dim] if the rows of a token lie inside of token_stride_bytes, or [columns,
- * tokens, dim] if a column of all tokens lies inside of column_stride_bytes. Other strides, by which rows of the output
- * could overlap, are INLAY_ERROR_STRIDE. Where there is no row, zeros are written.
+ * column_stride_bytes. The output is [tokens, columns, dim] if the rows of a token fit in token_stride_bytes, and
+ * [columns, tokens, dim] if a column of all tokens fits in column_stride_bytes. With other strides rows of the output
+ * could overlap: they are INLAY_ERROR_STRIDE. Where there is no row, zeros are written.
  *
- * If another thread changes the arrays of the batch or the token map, what inlay_ngram_ids() says holds here too.
+ * Another thread may change the arrays of the batch or the token map during the call as in inlay_ngram_ids().
  *
  * @param ngram               from inlay_ngram_create()
  * @param batch               ids and history; its arrays and the token map must not overlap `out`
@@ -284,9 +284,9 @@ INLAY_API inlay_status inlay_ngram_forward(const inlay_ngram *ngram, const inlay
 /* ---- History ---------------------------------------------------------------------------------------------------- */
 
 /**
- * Writes the histories for the next call: those after `accepted` tokens of each sequence, which are the last N - 1 ids
- * of its history followed by its first accepted[b] ids. Histories hold ids of tokens, which depend on no column: one
- * serves all layers, and speculative decoding rolls back by accepting fewer tokens than it has computed.
+ * Writes the histories for the next call, after accepted[b] tokens of sequence b: the last N - 1 ids of its history
+ * followed by its first accepted[b] ids. Histories hold ids of tokens, which depend on no column. So one history serves
+ * all layers, and speculative decoding rolls back by accepting fewer tokens than it has computed.
  *
  * @param ngram        from inlay_ngram_create()
  * @param batch        ids and history of the call before

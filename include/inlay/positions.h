@@ -47,8 +47,8 @@ typedef enum inlay_sinusoid_odd {
 
 /**
  * Whose arithmetic computes the table. The exact recipe is the formula itself. The others reproduce the float tables
- * that checkpoints were trained with: they perform the operations of a framework in its order and types, with exp, log
- * and pow correctly rounded; then the sine and the cosine of the resulting angle, correctly rounded to float32. (A
+ * that checkpoints were trained with. They perform the operations of a framework in its order and types, with exp, log
+ * and pow correctly rounded. The sine and the cosine of the resulting angle are correctly rounded to float32. (A
  * framework's own expf need not be correctly rounded in every column. To match its table, take its frequencies:
  * inv_freq with float_angles.) docs/recipes.md has each formula, and its distance from the exact one.
  */
@@ -162,7 +162,7 @@ INLAY_API void inlay_sinusoid_destroy(inlay_sinusoid *sinusoid);
  * every type and at every position; subnormal numbers are formed. Entries of other recipes, and with float_angles, are
  * rounded to float32; for 16-bit types they are rounded a second time, as the frameworks cast them.
  *
- * An exact call takes about as long as storing the rows; on the portable ISA several times as long, and on the scalar
+ * The exact recipe takes about as long as storing the rows, on the portable ISA several times as long. On the scalar
  * ISA each sine and each cosine takes 0.3 to 0.5 us. Other recipes take 10 to 15 ns per entry.
  *
  * @param sinusoid          from inlay_sinusoid_create()
@@ -190,9 +190,9 @@ typedef enum inlay_position_type {
  * Writes the rows of a list of positions, in its order. They are as exact as those of inlay_sinusoid_rows(), also for
  * negative and fractional positions.
  *
- * Rows of whole numbers take about 1 ns per entry; those of other numbers are computed from exact phases, which takes
- * 6 to 13 ns. Positions so small that sines are below
- * 2^-100 need the exact fallback for all of these, which takes 80 to 250 ns per entry; so does every entry on the
+ * Rows of whole numbers take about 1 ns per entry. Those of other numbers are computed from exact phases, which takes 6
+ * to 13 ns. If a position is so small that sines are below 2^-100, all of these need the exact fallback, which takes 80
+ * to 250 ns per entry. So does every entry on the
  * scalar ISA.
  *
  * @param sinusoid          from inlay_sinusoid_create()

@@ -55,9 +55,9 @@ typedef enum inlay_element_type {
     INLAY_MXFP4 = 18,  /**< blocks of 32 columns, each a byte e and 16 bytes as in INLAY_Q4_0: E[q] * 2^(e - 128),
                             where E is 0 1 2 3 4 6 8 12 and, from q = 8 on, minus these. There is no NaN and no -0.
                             ggml, whose bytes lie in another order than those of OCP's MXFP4 */
-    INLAY_NVFP4 = 19,  /**< blocks of 64 columns, each 4 scales x, of 16 columns each, and 32 bytes: byte 8 s + i holds
-                            columns 16 s + i in its lower half and 16 s + 8 + i in the upper one. E[q] times half of
-                            the E4M3 number x, whose sign is ignored; 127 is 0, and 255 is 480. ggml */
+    INLAY_NVFP4 = 19,  /**< blocks of 64 columns: 4 scales x of 16 columns each, then 32 bytes. Byte 8 s + i holds
+                            column 16 s + i in its lower half and 16 s + 8 + i in the upper one. E[q] times half of the
+                            E4M3 number x, whose sign is ignored; 127 is 0, and 255 is 480. ggml */
     INLAY_Q3_K = 20,   /**< blocks of 256 columns in 110 bytes, ggml's block_q3_K: (d * s) * q, with a 6-bit s for each
                             16 columns and q from -4 to 3 */
     INLAY_Q4_K = 21,   /**< blocks of 256 columns in 144 bytes, ggml's block_q4_K: (d * s) * q - dmin * m, with 6-bit
@@ -84,13 +84,13 @@ typedef enum inlay_element_type {
 /** One more than the largest element type. */
 #define INLAY_ELEMENT_TYPES 30
 
-/** Returns a name of an element type: at index 0 that of the command and the Python package, such as "q4_k" and
-    "float16"; at index 1 the spelling of model files or specifications, "Q4_K" and "F16"; then further synonyms, "fp16"
-    and "half". Null past the last, which may be the first, and for a value that is no type. */
+/** Returns a name of an element type. Index 0 is the name in the command and the Python package ("q4_k", "float16"),
+    index 1 the spelling of model files or specifications ("Q4_K", "F16"), and further ones are synonyms ("fp16",
+    "half"). Null past the last name, which may be the first, and for a value that is no type. */
 INLAY_API const char *inlay_element_type_name(inlay_element_type type, size_t index);
 
-/** Returns the element type that one of its names, as inlay_name_equal() compares them, stands for; 0 for null and for
-   a text that names none. */
+/** Returns the element type that has a name equal to `text`, as inlay_name_equal() compares them; 0 for null and if no
+   type has. */
 INLAY_API inlay_element_type inlay_element_type_named(const char *text);
 
 /** The type of ids of tokens, positions and segments. 0 is no type. */
@@ -132,9 +132,9 @@ typedef struct inlay_table {
                              INLAY_E4M3, [rows, dim / group] for the grouped types, [rows, dim / 16] for
                              INLAY_E2M1_F32; uint8 [rows, dim / 32] for INLAY_E4M3_E8M0; else null. Infinities and
                              NaN propagate by IEEE 754 */
-    const void *zeros;  /**< null, or zero points [rows, dim / group] of a grouped type, of as many bits as its
-                             numbers: bytes, or of 4 bits, two in a byte, the lower half first: rows of
-                             ceil(dim / group / 2) bytes for INLAY_U4_GROUPED, all in one run of
+    const void *zeros;  /**< null, or zero points [rows, dim / group] of a grouped type, with as many bits as its
+                             numbers. Those of 4 bits lie two in a byte, the lower half first: in rows of
+                             ceil(dim / group / 2) bytes for INLAY_U4_GROUPED, in one run of
                              ceil(rows * dim / group / 2) bytes for INLAY_U4_GROUPED_FLAT */
     size_t first_row;   /**< of a shard: the table holds rows [first_row, first_row + rows) of a vocabulary */
     size_t vocab;       /**< of a shard: rows of the whole vocabulary; 0: the table is the whole vocabulary */
@@ -149,9 +149,9 @@ typedef struct inlay_table {
 INLAY_API size_t inlay_table_row_bytes(inlay_element_type type, size_t dim);
 
 /** Returns a view of a table [rows, dim] whose rows lie `stride_bytes` apart. Its scales and zero points are null; set
-    them, and group, for types that have them. Use it for a type chosen at run time, for rows that are not contiguous,
-   and for types without a constructor, from INLAY_Q2_K on, with inlay_table_row_bytes() for the stride of contiguous
-   rows; otherwise use the constructor of the type. Nothing is validated before the view is used. */
+   them, and group, for types that have them. Use it for a type chosen at run time, for rows that are not contiguous,
+   and for types without a constructor (from INLAY_Q2_K on). Otherwise use the constructor of the type. Contiguous rows
+   lie inlay_table_row_bytes() apart. Nothing is validated before the view is used. */
 static inline inlay_table inlay_table_of(inlay_element_type type, const void *data, size_t rows, size_t dim,
                                          size_t stride_bytes)
 {
@@ -191,8 +191,8 @@ static inline inlay_table inlay_table_bf16(const void *data, size_t rows, size_t
     return inlay_table_of(INLAY_BF16, data, rows, dim, dim * 2);
 }
 
-/** Returns a view of a contiguous int8 table [rows, dim], each row of which is multiplied by its float32 scale in
-    `scales` [rows], or by 1 if `scales` is null. */
+/** Returns a view of a contiguous int8 table [rows, dim]. Each row is multiplied by its float32 scale in `scales`
+    [rows], or by 1 if `scales` is null. */
 static inline inlay_table inlay_table_i8(const void *data, const void *scales, size_t rows, size_t dim)
 {
     inlay_table table = inlay_table_of(INLAY_I8, data, rows, dim, dim);
@@ -200,8 +200,8 @@ static inline inlay_table inlay_table_i8(const void *data, const void *scales, s
     return table;
 }
 
-/** Returns a view of a contiguous int8 table [rows, dim], each row of which is multiplied by the reciprocal of its
-    float32 scale in `scales` [rows]. */
+/** Returns a view of a contiguous int8 table [rows, dim]. Each row is multiplied by the reciprocal of its float32 scale
+    in `scales` [rows]. */
 static inline inlay_table inlay_table_i8_inverse(const void *data, const void *scales, size_t rows, size_t dim)
 {
     inlay_table table = inlay_table_of(INLAY_I8_INVERSE, data, rows, dim, dim);
@@ -338,8 +338,8 @@ static inline inlay_table inlay_table_q6_k(const void *data, size_t rows, size_t
     return inlay_table_of(INLAY_Q6_K, data, rows, dim, dim / 256 * 210);
 }
 
-/** Returns a view of a contiguous table [rows, dim] of 8-bit floats (E4M3), each row of which is multiplied by its
-    float32 scale in `scales` [rows], or by 1 if `scales` is null. A scale of the whole table is that of the layer or
+/** Returns a view of a contiguous table [rows, dim] of 8-bit floats (E4M3). Each row is multiplied by its float32 scale
+    in `scales` [rows], or by 1 if `scales` is null. If the whole table has one scale, give it to the layer or
     the call. */
 static inline inlay_table inlay_table_e4m3(const void *data, const void *scales, size_t rows, size_t dim)
 {
@@ -348,8 +348,8 @@ static inline inlay_table inlay_table_e4m3(const void *data, const void *scales,
     return table;
 }
 
-/** Returns a view of a contiguous table [rows, dim] of 8-bit floats (E4M3) with one power of two (E8M0) for each 32
-    columns in `scales`, uint8 [rows, dim / 32]; dim is a multiple of 32. */
+/** Returns a view of a contiguous table [rows, dim] of 8-bit floats (E4M3); dim is a multiple of 32. `scales` has one
+    power of two (E8M0) for each 32 columns, as uint8 [rows, dim / 32]. */
 static inline inlay_table inlay_table_e4m3_e8m0(const void *data, const void *scales, size_t rows, size_t dim)
 {
     inlay_table table = inlay_table_of(INLAY_E4M3_E8M0, data, rows, dim, dim);
@@ -463,14 +463,14 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  * - INLAY_E4M3_E8M0: the scale is the smallest power of two by which 32 columns do not exceed 448. Error: |x| / 16, or
  *   if that is more max |x| / 229376 (of the 32) or 2^-137.
  *
- * INLAY_Q8_0, INLAY_Q4_0, INLAY_Q4_1, INLAY_Q5_0 and INLAY_Q5_1 get the bytes that ggml's reference
- * (quantize_row_q8_0_ref and so on) writes, except where the float16 step underflows to 0: every value of such a block
- * is read back as with ggml, but the numbers beside the step can differ. For the other types of ggml its reference
- * searches for scales with a smaller mean error, which this function does not.
+ * INLAY_Q8_0, INLAY_Q4_0, INLAY_Q4_1, INLAY_Q5_0 and INLAY_Q5_1 get the bytes of ggml's reference
+ * (quantize_row_q8_0_ref and so on). The exception is a block whose float16 step underflows to 0: its values are read
+ * back as with ggml, but the numbers beside the step can differ. For the other types ggml's reference searches for
+ * scales with a smaller mean error, and this function does not.
  *
- * A float32 step is at least 2^-126. A float16 step below 2^-14 has few digits; there the error is larger by at most
- * 8 * 2^-24 (types whose numbers have 4 bits, INLAY_Q5_0 and the types of 256 columns), 16 * 2^-24 (INLAY_Q5_1) or
- * 64 * 2^-24 (INLAY_Q8_0, INLAY_IQ4_NL, INLAY_IQ4_XS). A row, group or block of zeros is read back as zeros; a row of a
+ * A float32 step is at least 2^-126. A float16 step below 2^-14 has few digits, so the error is larger by at most
+ * 16 * 2^-24 for INLAY_Q5_1, 64 * 2^-24 for INLAY_Q8_0, INLAY_IQ4_NL and INLAY_IQ4_XS, and 8 * 2^-24 for the other
+ * types with a float16 step. A row, group or block of zeros is read back as zeros; a row of a
  * rowwise type whose values are all equal is read back as its bias.
  *
  * @param from           a float32 table [rows, dim] that is no shard; it may lie in extents
@@ -498,13 +498,13 @@ typedef enum inlay_random_kind {
 } inlay_random_kind;
 
 /**
- * What inlay_table_random() writes. Each element is a function of its index, key and offset alone, so that a table made
- * in parts, in any order and on any machine, has the same bits. Start from inlay_random_spec_default().
+ * What inlay_table_random() writes. Start from inlay_random_spec_default(). An element depends on its index, key and
+ * offset alone, so a table made in parts, in any order and on any machine, has the same bits:
  *
- * Element e = (first_row + row) * dim + column takes w, word e mod 4 of the block that Philox4x32-10 (Salmon et al.
- * 2011) makes of the counter {e / 4, offset}, two 64-bit numbers with the lower half of each first, and of `key`. The
- * element is the quantile at u = (w + 1/2) / 2^32 of the distribution: one of 2^32 values, which reach +-6.34 for a
- * standard normal distribution.
+ *     e       = (first_row + row) * dim + column
+ *     w       = word e mod 4 of Philox4x32-10 (Salmon et al. 2011) of `key` and of the counter {e / 4, offset}, which
+ *               is two 64-bit numbers, the lower half of each first
+ *     element = the quantile of the distribution at (w + 1/2) / 2^32; a standard normal one reaches +-6.34
  */
 typedef struct inlay_random_spec {
     size_t size;            /**< sizeof(inlay_random_spec) */
