@@ -3,10 +3,11 @@
 """Keeps one run of the harness for each model of CPU, and makes the table of all of them in a page.
 
     saved.py save FOLDER INLAY_BENCH [OPTION...]   measures and writes FOLDER/<vendor>-<family>-<model>.json
-    saved.py table FOLDER PAGE [--check]           writes the table between its two comments in PAGE; with --check it
-                                                   only tells whether the table is up to date
+    saved.py table FOLDER PAGE [--check]           writes the table between its two comments in PAGE, and speed.svg beside
+                                                   PAGE from the runs in FOLDER/peers; with --check it only tells whether
+                                                   both are up to date
 
-Exit status: 0 done, 1 the table is not up to date, 2 the CPU has no name.
+Exit status: 0 done, 1 table or picture are not up to date, 2 the CPU has no name.
 """
 
 import json
@@ -15,6 +16,7 @@ import re
 import sys
 
 import results
+import speed_picture
 
 BEGIN, END = "<!-- results: made by ./dev results -->", "<!-- end of results -->"
 
@@ -108,26 +110,34 @@ def table(folder):
     return ["| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *lines]]
 
 
-def write_table(folder, page, check):
-    text = page.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    made = "\n".join([before + BEGIN, *table(folder), END + rest.split(END)[1]])
-    if made == text:
-        print(f"{page}: the table of results is up to date")
+def update(path, made, what, check):
+    """Writes a file that is not as it was made now, or only says so; returns the exit status."""
+    if path.exists() and path.read_text(encoding="utf-8") == made:
+        print(f"{path}: {what} is up to date")
         return 0
     if check:
-        print(f"{page}: the table of results is not up to date: run ./dev results")
+        print(f"{path}: {what} is not up to date: run ./dev results")
         return 1
-    page.write_text(made, encoding="utf-8")
-    print(f"{page}: the table of results is written")
+    path.write_text(made, encoding="utf-8")
+    print(f"{path}: {what} is written")
     return 0
+
+
+def write_results(folder, page, check):
+    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
+    made = "\n".join([before + BEGIN, *table(folder), END + rest.split(END)[1]])
+    status = update(page, made, "the table of results", check)
+    drawn = speed_picture.svg(folder / "peers")
+    if drawn is None:
+        return status
+    return max(status, update(page.parent / "speed.svg", drawn, "the picture of the README", check))
 
 
 def main():
     if len(sys.argv) >= 4 and sys.argv[1] == "save":
         return save(pathlib.Path(sys.argv[2]), sys.argv[3:])
     if len(sys.argv) in (4, 5) and sys.argv[1] == "table":
-        return write_table(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]), sys.argv[4:] == ["--check"])
+        return write_results(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]), sys.argv[4:] == ["--check"])
     sys.exit(__doc__)
 
 

@@ -3,7 +3,7 @@
 """Compares inlay with other frameworks: the same layer on the same memory, in one process, in interleaved rounds.
 
     peers.py LIBRARY HANDLES [--only layer|lookups] [--threads N] [--rounds N] [--pages huge|small|unset]
-             [--shapes REGEX] [--peers REGEX] [--json]
+             [--shapes REGEX] [--peers REGEX] [--json | --save]
 
 There are two sections: the input layer, and lookups of short rows, hashed n-grams among them, in large tables.
 
@@ -42,6 +42,9 @@ def arguments():
     parser.add_argument("--shapes", default="", help="only shapes whose name matches this regular expression")
     parser.add_argument("--peers", default="", help="only peers whose name matches this regular expression")
     parser.add_argument("--json", action="store_true", help="print all rows as JSON")
+    parser.add_argument(
+        "--save", action="store_true", help="measure reused outputs alone, and keep the run for ./dev results"
+    )
     options = parser.parse_args()
     if not 1 <= options.threads <= len(os.sched_getaffinity(0)):
         parser.error("more threads than cores")
@@ -195,6 +198,8 @@ def check(section, fixture, options, differences):
             is_ours = contender.name in section.ours
             if not is_ours and not re.search(options.peers, contender.name):
                 continue
+            if options.save and contender.mode != fixtures.REUSED:
+                continue
             if contender.mode in (fixtures.REUSED, fixtures.USED):
                 fixture.clear()
             difference = fixture.difference(contender.array(contender.call()))
@@ -205,7 +210,7 @@ def check(section, fixture, options, differences):
                 section.absent.append(skip(f"{where}: WRONG, differs by {difference:g}"))
             else:
                 chosen.append(contender)
-    unread = [each for each in chosen if not each.read and each.mode != fixtures.USED]
+    unread = [each for each in chosen if not each.read and each.mode != fixtures.USED and not options.save]
     return chosen + [section.reading(each, fixture.shape.output_bytes) for each in unread], right
 
 
@@ -288,6 +293,8 @@ def main():
         return 1
     if options.json:
         report.print_json(results)
+    if options.save:
+        all_right = report.keep(results, ROOT / "bench") and all_right
     return int(not all_right)
 
 

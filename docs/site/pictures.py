@@ -23,7 +23,6 @@ SERIES = [("#3b8fd0", "o"), ("#e0762a", "s"), ("#1aa37a", "D"), ("#cc79a7", "^")
 ISAS = ("avx512", "avx2", "neon")
 RATIO_MOST = 2  # a larger ratio is drawn at the edge with its number
 TYPES = ["f16", "bf16", "i8", "i8_inverse", "u8_rowwise", "u4_rowwise", "u4_grouped", "u4_grouped_flat", "q8_0", "q4_0"]
-FRAMEWORK_SHAPES = ["32 x 512, 512", "8 x 8192, 1024", "64 x 1, 4096"]
 
 
 @contextlib.contextmanager
@@ -127,25 +126,6 @@ def table_of(page, heading):
     return rows[0], rows[2:]
 
 
-def draw_frameworks(source, drawn, theme):
-    """How many times as long as inlay each framework takes, from the table of the page."""
-    page = (source / "docs/performance.md").read_text(encoding="utf-8")
-    head, rows = table_of(page, "## Beside other frameworks")
-    names = ["inlay", *head[1:]]
-    with picture(drawn, "frameworks", theme, 0.42 * len(names) + 1.5) as (axes, colours):
-        height = 0.8 / len(FRAMEWORK_SHAPES)
-        for at, (shape, (colour, _)) in enumerate(zip(FRAMEWORK_SHAPES, SERIES)):
-            values = [1.0, *(float(cell) for cell in next(row for row in rows if row[0] == shape)[1:])]
-            y = [i - 0.4 + height * (at + 0.5) for i in range(len(names))]
-            axes.barh(y, values, height * 0.92, color=colour, label=f"batch x seq, dim: {shape}")
-        axes.axvline(1, color=colours["text"], linewidth=1)
-        axes.set_yticks(range(len(names)), names)
-        axes.set_ylim(len(names) - 0.5, -0.5)
-        axes.grid(axis="x", linewidth=0.7)
-        axes.set_xlabel("times as long as inlay (less is better)")
-        legend(axes)
-
-
 def draw_recipes(source, drawn, theme):
     """How far the tables of frameworks are from the exact ones, from the table of the page."""
     page = (source / "docs/recipes.md").read_text(encoding="utf-8")
@@ -172,6 +152,5 @@ def draw_all(source):
         draw_cpus(drawn, theme, runs)
         draw_tokens(drawn, theme, runs)
         draw_types(drawn, theme, runs)
-        draw_frameworks(source, drawn, theme)
         draw_recipes(source, drawn, theme)
     return drawn

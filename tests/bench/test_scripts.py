@@ -14,6 +14,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree
 
 BENCH = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(BENCH))
@@ -25,6 +26,7 @@ import instructions  # noqa: E402  pylint: disable=wrong-import-position
 import neon_mca  # noqa: E402  pylint: disable=wrong-import-position
 import results  # noqa: E402  pylint: disable=wrong-import-position
 import saved  # noqa: E402  pylint: disable=wrong-import-position
+import speed_picture  # noqa: E402  pylint: disable=wrong-import-position
 
 CONTEXT = {"cpu": "a CPU", "num_cpus": 2, "load_avg": [0.5]}
 
@@ -115,7 +117,7 @@ def test_saved(folder):
     runs = folder / "results"
     page = folder / "page.md"
     page.write_text(f"before\n{saved.BEGIN}\n{saved.END}\nafter\n", encoding="utf-8")
-    assert saved.write_table(runs, page, True) == 1 and saved.write_table(runs, page, False) == 0
+    assert saved.write_results(runs, page, True) == 1 and saved.write_results(runs, page, False) == 0
     assert "No run is kept yet." in page.read_text(encoding="utf-8")
     runs.mkdir()
     text = saved.pruned(json_of(embed(1.254), embed(7.0, name="embed/avx2/b32_s512_d512_v50000_t2"),
@@ -124,13 +126,45 @@ def test_saved(folder):
                                 host_name="secret"))
     assert "secret" not in text and "_t2" not in text and len(results.parse(text)[1]) == 3, text
     (runs / "a-1-2.json").write_text(text, encoding="utf-8")
-    assert saved.write_table(runs, page, True) == 1 and saved.write_table(runs, page, False) == 0
+    assert saved.write_results(runs, page, True) == 1 and saved.write_results(runs, page, False) == 0
     lines = page.read_text(encoding="utf-8").splitlines()
     assert lines[2] == "| batch x seq | a CPU (a-1-2), avx512 | a CPU (a-1-2), avx2 |", lines[2]
     assert "| 32 x 512, dim 512, vocab 50k |  | 1.25 |" in lines, lines
     assert "| 64 x 1, dim 4096 (decode) | 1.12 |  |" in lines, "over the loop with all streams"
     assert "| 32 x 512, dim 768, vocab 50k | 3.50 |  |" in lines, "over the copy, although there is such a loop"
-    assert lines[0] == "before" and lines[-1] == "after" and saved.write_table(runs, page, True) == 0
+    assert lines[0] == "before" and lines[-1] == "after" and saved.write_results(runs, page, True) == 0
+
+
+def kept_peers(date, slowest):
+    """The text of a run of ./dev peers --save, in which each framework takes longer than the one before."""
+    rows = [{"shape": shape, "peer": peer, "inlay_median_seconds": 0.0025, "median_over_inlay": slowest * i / 5}
+            for shape in speed_picture.SHAPES for i, peer in enumerate(speed_picture.PEERS)]
+    versions = "inlay 0.1 (avx2), its Python package 0.1 (avx2) beside x"
+    facts = {"cpu": "a < CPU", "name": "a-1-2", "date": date, "versions": versions}
+    return json.dumps({**facts, "rows": [*rows, {**rows[0], "shape": "another"}]})
+
+
+def test_picture(folder):
+    """The picture is of the newest run, has its numbers as text, and --check finds one that is out of date."""
+    runs, page = folder / "results", folder / "page.md"
+    folder.mkdir()
+    page.write_text(f"{saved.BEGIN}\n{saved.END}\n", encoding="utf-8")
+    saved.write_results(runs, page, False)
+    assert not (folder / "speed.svg").exists(), "there is no run of other frameworks"
+    (runs / "peers").mkdir(parents=True)
+    (runs / "peers" / "b.json").write_text(kept_peers("2026-01-02", 5.0), encoding="utf-8")
+    (runs / "peers" / "c.json").write_text(kept_peers("2026-01-01", 9.0), encoding="utf-8")
+    assert saved.write_results(runs, page, True) == 1 and saved.write_results(runs, page, False) == 0
+    drawing = xml.etree.ElementTree.parse(folder / "speed.svg").getroot()
+    said = [text.text for text in drawing.iter("{http://www.w3.org/2000/svg}text")]
+    bars = [float(bar.get("width")) for bar in drawing.iter("{http://www.w3.org/2000/svg}rect")][1:]
+    assert said.count("5.00") == said.count("1 (2.5 ms)") == len(speed_picture.SHAPES) and "9.00" not in said, said
+    assert len(bars) == len(speed_picture.SHAPES) * len(speed_picture.PEERS), "a bar for each, without the other shape"
+    assert abs(max(bars) - 5 * bars[0]) <= 3, "the bar of 5.00 is five times as long as inlay's"
+    assert any("a < CPU (a-1-2)" in text for text in said) and "inlay 0.1 (avx2) beside x" in said, said
+    assert saved.write_results(runs, page, True) == 0
+    (folder / "speed.svg").write_text("<svg/>", encoding="utf-8")
+    assert saved.write_results(runs, page, True) == 1
 
 
 def write_harness(path, *minima):
@@ -325,6 +359,7 @@ def main():
         test_loop()
         test_instructions()
         test_saved(pathlib.Path(folder))
+        test_picture(pathlib.Path(folder) / "picture")
         test_in_turn(pathlib.Path(folder))
         said = test_pictures(pathlib.Path(folder))
     assert said
