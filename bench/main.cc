@@ -3,12 +3,12 @@
 // inlay_bench: every operation of the library on every ISA that runs here, beside its limits. Google Benchmark provides
 // the command line, the filter and the formats; the clock is that of rounds.cc, since a ratio of two benchmarks that
 // ran minutes apart says little.
-#include "choices.h"
-#include "reporters.h"
-#include "rounds.h"
-#include "serve.h"
-#include "summary.h"
-#include "thread_pools.h"
+#include "reports/choices.h"
+#include "reports/reporters.h"
+#include "timing/rounds.h"
+#include "serve/serve.h"
+#include "reports/summary.h"
+#include "timing/thread_pools.h"
 
 #include <algorithm>
 #include <cstdio>

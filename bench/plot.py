@@ -29,7 +29,7 @@ LIMITS = {
     "copy_t1_blocks": ("#cc79a7", ":"),
     "copy_nt_t1_blocks": ("#cc79a7", "--"),
 }
-GROWING = "b10_s"  # the series `growing` of bench/shapes.h
+GROWING = "b10_s"  # the series `growing` of bench/shapes/shapes.h
 RATIO_MOST = 3  # a larger ratio is drawn at the edge with its number
 
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // What the benchmark computes of its samples, the ids that it makes, and its open loop under an invented clock.
-#include "ids.h"
-#include "open_loop.h"
-#include "statistics.h"
+#include "serve/open_loop.h"
+#include "shapes/ids.h"
+#include "timing/statistics.h"
 
 #include <cstdio>
 #include <cstdlib>

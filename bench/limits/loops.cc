@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+//
+// The bare loops of CPUs for which there are no others, in what the compiler makes of plain C++, and the choice of the
+// loops that this machine runs. This file is compiled for every host, so it has no intrinsics.
+#include "limits/loops.h"
+
+#include <algorithm>
+#include <cstring>
+
+#define TARGET
+#define WORD inline
+
+struct Line {
+    float floats[16];
+};
+
+WORD static Line load(const void *from)
+{
+    Line x;
+    std::memcpy(x.floats, from, sizeof x.floats);
+    return x;
+}
+
+WORD static void store(float *to, const Line &x)
+{
+    std::memcpy(to, x.floats, sizeof x.floats);
+}
+
+// There are no non-temporal stores in plain C++.
+WORD static void stream(float *to, const Line &x)
+{
+    store(to, x);
+}
+
+WORD static void fence()
+{
+}
+
+WORD static Line add(const Line &x, const Line &y)
+{
+    Line sum;
+    for (std::size_t i = 0; i < 16; i++)
+        sum.floats[i] = x.floats[i] + y.floats[i];
+    return sum;
+}
+
+WORD static Line multiply(const Line &x, const Line &y)
+{
+    Line product;
+    for (std::size_t i = 0; i < 16; i++)
+        product.floats[i] = x.floats[i] * y.floats[i];
+    return product;
+}
+
+WORD static Line broadcast(float x)
+{
+    Line all;
+    std::fill_n(all.floats, 16, x);
+    return all;
+}
+
+#include "limits/loops_body.h"
+
+const LimitLoops limit_loops_plain = {false, move, fill_nt, scale, scale_nt, add_floats, sum};
+
+static const LimitLoops &find_loops()
+{
+#if defined __x86_64__
+    if (__builtin_cpu_supports("avx512f"))
+        return limit_loops_avx512;
+    if (__builtin_cpu_supports("avx2"))
+        return limit_loops_avx2;
+#endif
+    return limit_loops_plain;
+}
+
+const LimitLoops &limit_loops()
+{
+    static const LimitLoops &found = find_loops();
+    return found;
+}

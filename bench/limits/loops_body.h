@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+//
+// The bare loops, over words that the including file defines: the type Line, which holds 64 bytes, load(), store(),
+// stream(), add(), multiply() and broadcast() of it, fence() behind non-temporal stores, WORD, the attributes of those,
+// and TARGET, the attributes of a loop. Included once by each of loops*.cc, and nowhere else.
+//
+// Non-temporal stores write whole cache lines only, whatever the width of a register: a line that is written partly by
+// non-temporal and partly by cached stores goes to memory twice, and rows at any address took twice as long.
+
+static constexpr std::size_t line_bytes = 64;
+static constexpr std::size_t line = line_bytes / sizeof(float);
+
+// Returns how many floats lie before the next cache line, at most n.
+static std::size_t before_line(const float *out, std::size_t n)
+{
+    return std::min(n, (0 - reinterpret_cast<std::uintptr_t>(out)) % line_bytes / sizeof *out);
+}
+
+static constexpr std::size_t block_bytes_most = 128 << 10;
+
+static const unsigned char *row_of(const BareRows &all, std::size_t i)
+{
+    return all.table + static_cast<std::size_t>(all.ids[i]) * all.stride;
+}
+
+static const unsigned char *scales_of(const BareRows &all, std::size_t i)
+{
+    return all.scales + static_cast<std::size_t>(all.ids[i]) * all.scale_bytes;
+}
+
+// Inlined, since gcc removes calls of functions that do nothing but prefetch: it takes them for pure.
+WORD static void prefetch_lines(const unsigned char *bytes, std::size_t n)
+{
+    const unsigned char *at = bytes - reinterpret_cast<std::uintptr_t>(bytes) % line_bytes;
+    for (; at < bytes + n; at += line_bytes)
+        __builtin_prefetch(at, 0, 2); // to L2
+}
+
+WORD static void prefetch_row(const BareRows &all, std::size_t i)
+{
+    if (all.scales)
+        prefetch_lines(scales_of(all, i), all.scale_bytes);
+    prefetch_lines(row_of(all, i), all.stride);
+}
+
+// Returns the 64 bytes at offset `at` of a row of `stride` bytes, or its last 64 bytes if fewer follow.
+static const unsigned char *line_of(const unsigned char *row, std::size_t stride, std::size_t at)
+{
+    return row + std::min(at, stride < line_bytes ? 0 : stride - line_bytes);
+}
+
+// Reads the scales of a row, whose sum is added to the row.
+WORD static Line read_scales(const BareRows &all, std::size_t i)
+{
+    const unsigned char *scales = scales_of(all, i);
+    float first;
+    std::memcpy(&first, scales, sizeof first);
+    Line sum = broadcast(first);
+    for (std::size_t at = 0; at + line_bytes <= all.scale_bytes; at += line_bytes)
+        sum = add(sum, load(scales + at));
+    return sum;
+}
+
+// One line of the output.
+template <bool positioned, bool scaled>
+WORD static Line make_line(const unsigned char *from, const float *position, const Line &scales)
+{
+    Line made = load(from);
+    if constexpr (scaled)
+        made = add(made, scales);
+    if constexpr (positioned)
+        made = add(made, load(position));
+    return made;
+}
+
+// Moves the i-th visited row. If lines are prefetched, it also prefetches `next`, a line for each line that it writes.
+template <Prefetch prefetch, bool nt, bool positioned, bool scaled>
+WORD static void move_row(const BareRows &all, std::size_t i, std::size_t step, const unsigned char *next)
+{
+    const unsigned char *row = row_of(all, i);
+    float *out = all.out + (all.places ? all.places[i].out : i) * all.dim;
+    const float *position = positioned ? all.positions + all.places[i].position * all.dim : nullptr;
+    Line scales = broadcast(0);
+    if constexpr (scaled)
+        scales = read_scales(all, i);
+    // Floats that fill no whole line are written without being read; their cache lines are read with the others.
+    std::size_t to = nt ? before_line(out, all.dim) : 0, at = 0;
+    std::fill_n(out, to, 1.0f);
+    for (; to + line <= all.dim; to += line, at += step) {
+        if constexpr (prefetch == Prefetch::t0_beside)
+            __builtin_prefetch(next + at);
+        if constexpr (prefetch == Prefetch::t1_beside)
+            __builtin_prefetch(next + at, 0, 2);
+        const Line made =
+            make_line<positioned, scaled>(line_of(row, all.stride, at), positioned ? position + to : nullptr, scales);
+        if constexpr (nt)
+            stream(out + to, made);
+        else
+            store(out + to, made);
+    }
+    if (to < all.dim && (nt || all.dim < line))
+        std::fill_n(out + to, all.dim - to, 1.0f);
+    else if (to < all.dim) // the last 16 floats, some of them again
+        store(out + all.dim - line,
+              make_line<positioned, scaled>(line_of(row, all.stride, at),
+                                            positioned ? position + all.dim - line : nullptr, scales));
+}
+
+template <Prefetch prefetch, bool nt, bool positioned, bool scaled>
+TARGET static void move_rows(const BareRows &all, std::size_t distance)
+{
+    const std::size_t step = all.stride * line / all.dim; // of the table's row, for a line of the output
+    if constexpr (prefetch == Prefetch::t1_blocks)
+        distance = std::clamp<std::size_t>(block_bytes_most / all.stride, 1, distance);
+    [[maybe_unused]] std::size_t prefetched = 0; // rows
+    if constexpr (prefetch == Prefetch::t1_ahead)
+        for (; prefetched < std::min(distance, all.rows); prefetched++)
+            prefetch_row(all, prefetched);
+    for (std::size_t i = 0; i < all.rows; i++) {
+        const unsigned char *next = nullptr;
+        if constexpr (prefetch == Prefetch::t0_beside || prefetch == Prefetch::t1_beside)
+            next = row_of(all, i + distance < all.rows ? i + distance : i);
+        if constexpr (prefetch == Prefetch::t1_ahead)
+            if (prefetched < all.rows)
+                prefetch_row(all, prefetched++);
+        if constexpr (prefetch == Prefetch::t1_blocks)
+            if (i == prefetched)
+                for (; prefetched < std::min(i + distance, all.rows); prefetched++)
+                    prefetch_row(all, prefetched);
+        move_row<prefetch, nt, positioned, scaled>(all, i, step, next);
+    }
+    if constexpr (nt)
+        fence();
+}
+
+template <Prefetch prefetch, bool nt> static void move_streams(const BareRows &all, std::size_t distance)
+{
+    if (all.positions && all.scales)
+        move_rows<prefetch, nt, true, true>(all, distance);
+    else if (all.positions)
+        move_rows<prefetch, nt, true, false>(all, distance);
+    else if (all.scales)
+        move_rows<prefetch, nt, false, true>(all, distance);
+    else
+        move_rows<prefetch, nt, false, false>(all, distance);
+}
+
+template <bool nt> static void move_with(const BareRows &all, Prefetch prefetch, std::size_t distance)
+{
+    switch (prefetch) {
+    case Prefetch::none:
+        return move_streams<Prefetch::none, nt>(all, distance);
+    case Prefetch::t0_beside:
+        return move_streams<Prefetch::t0_beside, nt>(all, distance);
+    case Prefetch::t1_beside:
+        return move_streams<Prefetch::t1_beside, nt>(all, distance);
+    case Prefetch::t1_ahead:
+        return move_streams<Prefetch::t1_ahead, nt>(all, distance);
+    case Prefetch::t1_blocks:
+        return move_streams<Prefetch::t1_blocks, nt>(all, distance);
+    }
+}
+
+static void move(const BareRows &all, Mode mode)
+{
+    if (mode.stores == Stores::non_temporal)
+        return move_with<true>(all, mode.prefetch, mode.rows);
+    move_with<false>(all, mode.prefetch, mode.rows);
+}
+
+TARGET static void scale(float *x, std::size_t n, float factor)
+{
+    std::size_t i = 0;
+    for (; i + 4 * line <= n; i += 4 * line) { // unrolled: in L1 the loop itself would be the limit
+        store(x + i, multiply(load(x + i), broadcast(factor)));
+        store(x + i + line, multiply(load(x + i + line), broadcast(factor)));
+        store(x + i + 2 * line, multiply(load(x + i + 2 * line), broadcast(factor)));
+        store(x + i + 3 * line, multiply(load(x + i + 3 * line), broadcast(factor)));
+    }
+    for (; i + line <= n; i += line)
+        store(x + i, multiply(load(x + i), broadcast(factor)));
+    for (; i < n; i++)
+        x[i] *= factor;
+}
+
+TARGET static void add_floats(float *out, const float *x, const float *y, std::size_t n)
+{
+    std::size_t i = 0;
+    for (; i + line <= n; i += line)
+        store(out + i, add(load(x + i), load(y + i)));
+    for (; i < n; i++)
+        out[i] = x[i] + y[i];
+}
+
+TARGET static float sum(const float *x, std::size_t n)
+{
+    // As many sums as hide the latency of an addition behind the reads of L2. The hardware prefetches what is in order.
+    static constexpr std::size_t sums = 4;
+    Line partial[sums] = {broadcast(0), broadcast(0), broadcast(0), broadcast(0)};
+    std::size_t i = 0;
+    for (; i + sums * line <= n; i += sums * line)
+        for (std::size_t j = 0; j < sums; j++)
+            partial[j] = add(partial[j], load(x + i + j * line));
+    float floats[line], total = 0;
+    for (std::size_t j = 1; j < sums; j++)
+        partial[0] = add(partial[0], partial[j]);
+    store(floats, partial[0]);
+    for (const float each : floats)
+        total += each;
+    for (; i < n; i++)
+        total += x[i];
+    return total;
+}
+
+TARGET static void scale_nt(float *x, std::size_t n, float factor)
+{
+    const std::size_t head = before_line(x, n);
+    for (std::size_t i = 0; i < head; i++)
+        x[i] *= factor;
+    std::size_t i = head;
+    for (; i + line <= n; i += line)
+        stream(x + i, multiply(load(x + i), broadcast(factor)));
+    for (; i < n; i++)
+        x[i] *= factor;
+    fence();
+}
+
+TARGET static void fill_nt(float *out, std::size_t n)
+{
+    std::size_t i = before_line(out, n);
+    std::fill_n(out, i, 1.0f);
+    for (; i + line <= n; i += line)
+        stream(out + i, broadcast(1));
+    std::fill_n(out + i, n - i, 1.0f);
+    fence();
+}

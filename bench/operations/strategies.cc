@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//
+// Whether a layer chooses its strategy well: a layer that has made many calls, the first calls of a new one, and one
+// that learns nothing, beside layers that are told a strategy and obey. All have the same stores.
+#include "operations/operations.h"
+
+static constexpr struct {
+    const char *name;
+    inlay_prefetch prefetch;
+    bool with_sinusoids; // whether it can be told apart from others while sinusoids are computed
+} prefetches[] = {
+    {"none", INLAY_PREFETCH_NONE, true},
+    {"lines", INLAY_PREFETCH_LINES, false},
+    {"l1_beside2", INLAY_PREFETCH_L1_BESIDE_2, true},
+    {"l2_beside2", INLAY_PREFETCH_L2_BESIDE_2, true},
+    {"l2_beside8", INLAY_PREFETCH_L2_BESIDE_8, true},
+    {"l2_rows16", INLAY_PREFETCH_L2_ROWS_16, false},
+    {"l2_blocks", INLAY_PREFETCH_L2_BLOCKS, false},
+};
+
+static void store_alike(const Fixture &f, inlay_layer_spec &spec)
+{
+    const bool large = f.rows * f.row_bytes > inlay_tuning_default().stream_bytes;
+    spec.stores = large ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED;
+}
+
+static void learn_nothing(const Fixture &f, inlay_layer_spec &spec)
+{
+    store_alike(f, spec);
+    spec.learning = INLAY_LEARNING_OFF;
+}
+
+static void settle(const Fixture &f)
+{
+    for (std::size_t call = 0; call < calls_to_settle(f); call++)
+        embed(f, f.out, nullptr);
+}
+
+void add_strategy_operations(std::vector<Operation> &all)
+{
+    std::vector<std::string> names;
+    const auto run = reuse(embed);
+    for (const bool computes : {false, true})
+        for (const auto &[name, prefetch, with_sinusoids] : prefetches) {
+            if (computes && !with_sinusoids)
+                continue;
+            inlay_tuning tuning = inlay_tuning_default();
+            tuning.prefetch = prefetch;
+            tuning.compute_bytes = computes ? 0 : SIZE_MAX;
+            const Change obey = [tuning](const Fixture &f, inlay_layer_spec &spec) {
+                store_alike(f, spec);
+                spec.tuning = &tuning;
+            };
+            names.push_back(std::string("strategies_") + name + (computes ? "_computed" : ""));
+            all.push_back({Role::limit, names.back(), strategic, computes ? unsigned{lone} : 0, 2, {}, {}, run, obey});
+        }
+    all.push_back({Role::kernel, "strategies", strategic, renews, 2, names, {}, run, store_alike, {}, settle});
+    all.push_back(
+        {Role::kernel, "strategies_first", strategic, renews | first_calls, 2, {"strategies"}, {}, run, store_alike});
+    all.push_back({Role::kernel, "strategies_default", strategic, 0, 2, names, {}, run, learn_nothing});
+}

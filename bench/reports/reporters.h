@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+//
+// Where rows go: to the table that people read, or nowhere. main.cc gives the first reporter to Google Benchmark if no
+// other format is requested, and the second while it only finds out which rows are chosen. The reporters print the rows
+// in their order and compute nothing but units.
+#ifndef INLAY_BENCH_REPORTS_REPORTERS_H
+#define INLAY_BENCH_REPORTS_REPORTERS_H
+
+#include <benchmark/benchmark.h>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+class TableReporter : public benchmark::BenchmarkReporter
+{
+  public:
+    explicit TableReporter(const std::string &seed); // of random shapes, or empty
+    bool ReportContext(const Context &context) override;
+    void ReportRuns(const std::vector<Run> &runs) override;
+
+  private:
+    const std::string seed_;
+    std::string kernel_; // of the previous row
+};
+
+// Wraps another reporter and removes what Google Benchmark appends to names because of iterations and clock: a row is
+// named embed/avx2/... and no more.
+class PlainNamesReporter : public benchmark::BenchmarkReporter
+{
+  public:
+    explicit PlainNamesReporter(benchmark::BenchmarkReporter *reporter);
+    bool ReportContext(const Context &context) override;
+    void ReportRuns(const std::vector<Run> &runs) override;
+    void Finalize() override;
+
+  private:
+    std::unique_ptr<benchmark::BenchmarkReporter> reporter_;
+};
+
+class SilentReporter : public benchmark::BenchmarkReporter
+{
+  public:
+    SilentReporter();
+    bool ReportContext(const Context &context) override;
+    void ReportRuns(const std::vector<Run> &runs) override;
+
+  private:
+    std::ostream nowhere_{nullptr};
+};
+
+#endif

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+//
+// What a run says as a whole, printed below the table: which limits were the fastest, and the worst ratio of each class
+// of random shapes beside its target. It neither measures nor chooses.
+#ifndef INLAY_BENCH_REPORTS_SUMMARY_H
+#define INLAY_BENCH_REPORTS_SUMMARY_H
+
+#include "shapes/shapes.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+// A ratio of a row, and the limit that it is taken over.
+struct Ratio {
+    std::string limit;
+    double value;
+};
+
+class Summary
+{
+  public:
+    // Adds a row of a kernel. `name` is operation/ISA/shape.
+    void add(const Shape &shape, const std::string &name, const std::optional<Ratio> &over_limit,
+             const std::optional<Ratio> &over_streams);
+    void print(const std::string &cpu) const;
+
+  private:
+    struct Worst {
+        std::string row;
+        double ratio = 0;
+    };
+
+    std::map<std::string, std::set<std::string>> won_; // by limit: operations and shapes, without the ISA
+    std::map<std::size_t, Worst> worst_;               // by target
+};
+
+#endif

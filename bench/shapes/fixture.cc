@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+//
+// Fills the memory of a shape. Every page is written before it is timed: pages that were never written all map to the
+// same page of zeros.
+#include "shapes/fixture.h"
+
+#include "shapes/table_memory.h"
+
+#include <algorithm>
+#include <random>
+
+static constexpr std::uint32_t group = 32; // columns per scale of the grouped types
+
+// Allocates [n] floats, `offset` bytes past a page, and fills them.
+static float *fill(Pages<float> &pages, std::size_t n, std::size_t offset, PageSize size = huge_pages)
+{
+    pages = make_pages<float>(n + offset / sizeof(float), size);
+    float *x = pages.get() + offset / sizeof(float);
+    fill_floats(x, n);
+    return x;
+}
+
+// Returns how many positions the layer of a shape caches; a decoder's caches the most that
+// INLAY_CACHED_POSITIONS_DEFAULT does.
+static std::size_t cached_positions(const Shape &shape)
+{
+    return shape.series == decoding ? 4096 : shape.seq;
+}
+
+Layer Fixture::make_layer(const Change &change) const
+{
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    spec.sinusoid = sinusoid;
+    spec.cached_positions = cached_positions(shape);
+    spec.scale = scale;
+    change(*this, spec);
+    inlay_layer *made;
+    require(inlay_layer_create(&spec, &pages_allocator, &made));
+    return Layer(made);
+}
+
+void Fixture::use_layer(const std::string &name, const Change &change) const
+{
+    Layer &named = layers_[name];
+    if (!named)
+        named = make_layer(change);
+    layer = named.get();
+}
+
+void Fixture::renew_layer(const std::string &name, const Change &change) const
+{
+    layers_[name].reset();
+    use_layer(name, change);
+}
+
+Fixture::Fixture(const Shape &of)
+    : shape(of), rows(of.batch * of.seq), row_bytes(of.dim * sizeof(float)), scale(inlay_sqrt_dim(of.dim))
+{
+    if (shape.series == small) {
+        prepare_small();
+        return;
+    }
+    if (shape.series == hashed) {
+        ngrams = std::make_unique<NGrams>(shape);
+        out = fill(out_pages_, rows * shape.columns * ngrams->row_bytes / sizeof(float), 0, shape.pages);
+        return;
+    }
+    out = fill(out_pages_, rows * shape.dim, shape.offset, shape.pages);
+    if (shape.series & (cold | warm))
+        return;
+    const inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(shape.dim);
+    require(inlay_sinusoid_create(&spec, &pages_allocator, &sinusoid));
+    if (shape.series != tables)
+        prepare_tokens();
+}
+
+void Fixture::prepare_tokens()
+{
+    table = fill(table_pages_, shape.vocab * shape.dim, shape.offset, shape.pages);
+    tokens = inlay_table_f32(table, shape.vocab, shape.dim);
+    const std::size_t cached = cached_positions(shape);
+    learned = fill(learned_pages_, cached * shape.dim, 0, shape.pages);
+    positions = inlay_table_f32(learned, cached, shape.dim);
+
+    id_pages_ = make_pages<std::int32_t>(rows);
+    const std::vector<std::int32_t> made = make_ids(shape.ids, shape.vocab, rows);
+    std::copy(made.begin(), made.end(), id_pages_.get());
+    ids = id_pages_.get();
+    const std::int64_t start = shape.series == decoding ? static_cast<std::int64_t>(cached) / 3 : 0;
+    batch = inlay_batch_i32(ids, shape.batch, shape.seq, start);
+    std::mt19937 engine; // default seed: the same starts in every run
+    std::uniform_int_distribution<std::int64_t> any_start(0, static_cast<std::int64_t>(cached - shape.seq));
+    for (std::size_t i = 0; i < shape.batch; i++)
+        starts_.push_back(any_start(engine));
+    different_starts = batch;
+    different_starts.start = 0;
+    different_starts.starts = starts_.data();
+
+    prepare_visits();
+    if (shape.series == compact)
+        for (int type = INLAY_F16; type < INLAY_ELEMENT_TYPES; type++)
+            prepare_quantised(static_cast<inlay_element_type>(type));
+}
+
+void Fixture::prepare_visits()
+{
+    static constexpr std::size_t tile_bytes = 16 << 10; // of position rows, half of the smallest L1
+    const std::size_t tile = std::max<std::size_t>(1, tile_bytes / row_bytes);
+    for (std::size_t first = 0; first < shape.seq; first += tile)
+        for (std::size_t b = 0; b < shape.batch; b++)
+            for (std::size_t s = first; s < std::min(first + tile, shape.seq); s++) {
+                const std::size_t token = b * shape.seq + s, position = static_cast<std::size_t>(batch.start) + s;
+                tiled.ids.push_back(ids[token]);
+                tiled_outputs.push_back(static_cast<std::int32_t>(token));
+                tiled.places.push_back({static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(token)});
+            }
+    if (shape.series != decoding)
+        return;
+    separate.ids.assign(ids, ids + rows);
+    for (std::size_t b = 0; b < shape.batch; b++)
+        separate.places.push_back({static_cast<std::uint32_t>(starts_[b]), static_cast<std::uint32_t>(b)});
+}
+
+std::size_t scale_bytes(inlay_element_type type, std::size_t dim)
+{
+    switch (type) {
+    case INLAY_U4_GROUPED:
+    case INLAY_U4_GROUPED_FLAT:
+    case INLAY_I8_GROUPED:
+    case INLAY_U8_GROUPED:
+        return dim / group * sizeof(float);
+    case INLAY_E2M1_F32:
+        return dim / 16 * sizeof(float);
+    case INLAY_E4M3_E8M0:
+        return dim / 32;
+    case INLAY_I8:
+    case INLAY_I8_INVERSE:
+    case INLAY_E4M3:
+        return sizeof(float);
+    default:
+        return 0;
+    }
+}
+
+void Fixture::prepare_quantised(inlay_element_type type)
+{
+    Quantised &made = quantised[type];
+    const bool grouped = type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT || type == INLAY_I8_GROUPED ||
+                         type == INLAY_U8_GROUPED;
+    const std::size_t row_scales = scale_bytes(type, shape.dim);
+    inlay_table_storage storage = inlay_table_storage_of(type, nullptr, shape.dim);
+    made.data = make_pages<unsigned char>(shape.vocab * storage.stride_bytes);
+    storage.data = made.data.get();
+    if (grouped)
+        storage.group = group;
+    if (row_scales > 0) {
+        made.scales = make_pages<unsigned char>(shape.vocab * row_scales);
+        storage.scales = made.scales.get();
+    }
+    if (type == INLAY_U4_GROUPED_FLAT) { // without zero points it cannot hold negative values
+        made.zeros = make_pages<unsigned char>((shape.vocab * (shape.dim / group) + 1) / 2);
+        storage.zeros = made.zeros.get();
+    }
+    require(inlay_table_quantize(&tokens, &storage, &made.tokens, nullptr));
+}
+
+Fixture::~Fixture()
+{
+    layers_.clear(); // before what they use
+    inlay_sinusoid_destroy(sinusoid);
+}
+
+// 2 GiB, or a third of the memory of a machine that has less than 6 GiB.
+static std::size_t small_table_bytes()
+{
+    return std::min<std::size_t>(std::size_t{2} << 30, all_memory() / 3);
+}
+
+// The ids of many calls: with rows of 64 bytes they read 256 MiB before any of them comes again.
+static constexpr std::size_t small_ids = std::size_t{1} << 22;
+static constexpr std::size_t small_row_bytes_least = 64;
+
+static std::size_t small_memory(const Shape &shape)
+{
+    const std::size_t out = shape.seq * small_columns(INLAY_U4_ROWWISE, shape.dim) * sizeof(float);
+    const std::size_t scales = small_table_bytes() / small_row_bytes_least * sizeof(float);
+    return small_table_bytes() + scales + small_ids * sizeof(std::int32_t) + out;
+}
+
+void Fixture::prepare_small()
+{
+    static constexpr std::size_t tail_most = 8; // bytes of a rowwise row beside its codes
+    const void *codes = table_memory(shape.pages, small_table_bytes());
+    const std::size_t vocab = small_table_bytes() / (row_bytes + tail_most);
+    for (const inlay_element_type type : small_types) {
+        const std::size_t dim = small_columns(type, shape.dim);
+        quantised[type].tokens = inlay_table_of(type, codes, vocab, dim, inlay_table_row_bytes(type, dim));
+        if (type == INLAY_I8)
+            quantised[type].tokens.scales =
+                scale_memory(shape.pages, small_table_bytes() / small_row_bytes_least * sizeof(float));
+    }
+    out = fill(out_pages_, rows * small_columns(INLAY_U4_ROWWISE, shape.dim), 0, shape.pages);
+    id_pages_ = make_pages<std::int32_t>(small_ids, shape.pages);
+    std::mt19937 engine;
+    std::uniform_int_distribution<std::int32_t> any_id(0, static_cast<std::int32_t>(vocab - 1));
+    for (std::size_t i = 0; i < small_ids; i++)
+        id_pages_[i] = any_id(engine);
+    ids = id_pages_.get();
+}
+
+const std::int32_t *Fixture::next_ids() const
+{
+    const std::size_t first = next_id_ + rows > small_ids ? 0 : next_id_;
+    next_id_ = first + rows;
+    return ids + first;
+}
+
+bool fits(const Shape &shape)
+{
+    const std::size_t most = (shape.series & (small | hashed)) != 0 ? free_memory() / 4 * 3 : all_memory() / 2;
+    return fixture_bytes(shape) <= most;
+}
+
+std::size_t fixture_bytes(const Shape &shape)
+{
+    static constexpr std::size_t layers_most = 16;
+    const std::size_t cached_bytes = cached_positions(shape) * shape.dim * sizeof(float);
+    // The output and the embedding table; the learned positions, and the cached sinusoids of each layer.
+    if (shape.series == small)
+        return small_memory(shape);
+    if (shape.series == hashed)
+        return ngram_memory(shape);
+    if (shape.series & (cold | warm)) // a copy of a table
+        return std::size_t{2} << 30;
+    std::size_t bytes = (shape.batch * shape.seq + shape.vocab) * shape.dim * sizeof(float) + cached_bytes;
+    bytes += layers_most * cached_bytes;
+    if (shape.series == compact)
+        for (int type = INLAY_F16; type < INLAY_ELEMENT_TYPES; type++)
+            bytes += shape.vocab * inlay_table_row_bytes(static_cast<inlay_element_type>(type), shape.dim) +
+                     2 * cached_bytes;
+    return bytes;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+//
+// What becomes of a call that fails: the time of an error means nothing.
+#ifndef INLAY_BENCH_SHAPES_REQUIRE_H
+#define INLAY_BENCH_SHAPES_REQUIRE_H
+
+#include <cstdio>
+#include <cstdlib>
+
+#include <inlay/inlay.h>
+
+// Ends the program if a call failed.
+inline void require(inlay_status status)
+{
+    if (status == INLAY_OK)
+        return;
+    std::fprintf(stderr, "inlay_bench: %s\n", inlay_status_string(status));
+    std::exit(1);
+}
+
+#endif
