@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The structs of DLPack, versions 0.8 and 1, as every producer and consumer lays them out.
+ * https://dmlc.github.io/dlpack
+ */
+#ifndef INLAY_PYTHON_ARRAYS_DLPACK_H
+#define INLAY_PYTHON_ARRAYS_DLPACK_H
+
+#include <stdint.h>
+
+enum { DLPACK_CPU = 1, DLPACK_CUDA_HOST = 3 };
+enum { DLPACK_MAJOR = 1, DLPACK_MINOR = 0 };
+enum { DLPACK_FLAG_READ_ONLY = 1 };
+
+#define DLPACK_CAPSULE "dltensor"
+#define DLPACK_CAPSULE_USED "used_dltensor"
+#define DLPACK_CAPSULE_VERSIONED "dltensor_versioned"
+#define DLPACK_CAPSULE_VERSIONED_USED "used_dltensor_versioned"
+
+struct dlpack_tensor {
+    void *data;
+    int32_t device_type, device_id;
+    int32_t dims;
+    uint8_t code, bits;
+    uint16_t lanes;
+    int64_t *shape;
+    int64_t *strides; /* in elements; may be null for a contiguous tensor */
+    uint64_t byte_offset;
+};
+
+struct dlpack_managed {
+    struct dlpack_tensor tensor;
+    void *context;
+    void (*release)(struct dlpack_managed *self);
+};
+
+struct dlpack_versioned {
+    uint32_t major, minor;
+    void *context;
+    void (*release)(struct dlpack_versioned *self);
+    uint64_t flags;
+    struct dlpack_tensor tensor;
+};
+
+/* Functions of a framework that save the way through its Python methods, in a capsule of that name. All return 0, or -1
+   with an exception. */
+#define DLPACK_EXCHANGE "dlpack_exchange_api"
+
+struct dlpack_exchange {
+    uint32_t major, minor;
+    struct dlpack_exchange *before; /* of an older version, or null */
+    int (*allocate)(struct dlpack_tensor *prototype, struct dlpack_versioned **out, void *error,
+                    void (*set_error)(void *error, const char *kind, const char *message));
+    int (*export)(void *object, struct dlpack_versioned **out);
+    int (*import)(struct dlpack_versioned *tensor, void **object); /* takes the tensor over if it succeeds */
+    int (*borrow)(void *object, struct dlpack_tensor *tensor); /* null: there is none. Valid as long as the object */
+    int (*stream)(int device_type, int32_t device_id, void **stream);
+};
+
+#endif

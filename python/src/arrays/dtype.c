@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of element types and the look-ups in it.
+ */
+#include "arrays/dtype.h"
+
+#include <string.h>
+
+/* DLDataTypeCode of DLPack. */
+enum { DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2, DL_BFLOAT = 4, DL_BOOL = 6, DL_E4M3 = 10, DL_E8M0 = 14 };
+
+/* The type numbers of NumPy's C API are those of C's types: int64 is `long` where that has 8 bytes. */
+const struct dtype_info dtype_infos[DTYPES] = {
+    [DTYPE_UNKNOWN] = {"unknown", 0, 'B', -1, DL_UINT, 0, 0},
+    [DTYPE_BOOL] = {"bool", 1, '?', 0, DL_BOOL, 0, 0},
+    [DTYPE_I8] = {"int8", 1, 'b', 1, DL_INT, 0, 0},
+    [DTYPE_U8] = {"uint8", 1, 'B', 2, DL_UINT, INLAY_ID_U8, 0},
+    [DTYPE_I16] = {"int16", 2, 'h', 3, DL_INT, INLAY_ID_I16, 0},
+    [DTYPE_U16] = {"uint16", 2, 'H', 4, DL_UINT, INLAY_ID_U16, 0},
+    [DTYPE_I32] = {"int32", 4, 'i', 5, DL_INT, INLAY_ID_I32, 0},
+    [DTYPE_U32] = {"uint32", 4, 'I', 6, DL_UINT, INLAY_ID_U32, 0},
+    [DTYPE_I64] = {"int64", 8, 'q', sizeof(long) == 8 ? 7 : 9, DL_INT, INLAY_ID_I64, 0},
+    [DTYPE_U64] = {"uint64", 8, 'Q', sizeof(long) == 8 ? 8 : 10, DL_UINT, 0, 0},
+    [DTYPE_F16] = {"float16", 2, 'e', 23, DL_FLOAT, 0, INLAY_F16},
+    [DTYPE_BF16] = {"bfloat16", 2, 'H', -1, DL_BFLOAT, 0, INLAY_BF16},
+    [DTYPE_F32] = {"float32", 4, 'f', 11, DL_FLOAT, 0, INLAY_F32},
+    [DTYPE_F64] = {"float64", 8, 'd', 12, DL_FLOAT, 0, 0},
+    [DTYPE_E4M3] = {"float8_e4m3fn", 1, 'B', -1, DL_E4M3, 0, INLAY_E4M3},
+    [DTYPE_E8M0] = {"float8_e8m0fnu", 1, 'B', -1, DL_E8M0, 0, 0},
+};
+
+enum dtype dtype_of_number(const unsigned char *dtypes, size_t count, int64_t number)
+{
+    return number >= 0 && (uint64_t)number < count ? (enum dtype)dtypes[number] : DTYPE_UNKNOWN;
+}
+
+enum dtype dtype_of_numpy(int number)
+{
+    static const unsigned char dtypes[] = {
+        DTYPE_BOOL,
+        DTYPE_I8,
+        DTYPE_U8,
+        DTYPE_I16,
+        DTYPE_U16,
+        DTYPE_I32,
+        DTYPE_U32,
+        sizeof(long) == 8 ? DTYPE_I64 : DTYPE_I32,
+        sizeof(long) == 8 ? DTYPE_U64 : DTYPE_U32,
+        DTYPE_I64,
+        DTYPE_U64,
+        DTYPE_F32,
+        DTYPE_F64,
+        [23] = DTYPE_F16,
+    };
+    return dtype_of_number(dtypes, sizeof dtypes, number);
+}
+
+enum dtype dtype_of_format(const char *format, Py_ssize_t bytes)
+{
+    static const char signed_codes[] = "bhilqn", unsigned_codes[] = "BHILQNc";
+    if (format == NULL)
+        format = "B";
+    if (*format != 0 && strchr("@=<", *format) != NULL) /* native or little-endian */
+        format++;
+    if (*format == 0 || format[1] != 0)
+        return DTYPE_UNKNOWN;
+    const unsigned bits = (unsigned)bytes * 8;
+    if (strchr(signed_codes, *format) != NULL)
+        return dtype_of_dlpack(DL_INT, bits);
+    if (strchr(unsigned_codes, *format) != NULL)
+        return dtype_of_dlpack(DL_UINT, bits);
+    if (strchr("efd", *format) != NULL)
+        return dtype_of_dlpack(DL_FLOAT, bits);
+    return *format == '?' ? DTYPE_BOOL : DTYPE_UNKNOWN;
+}
+
+enum dtype dtype_of_dlpack(unsigned code, unsigned bits)
+{
+    for (enum dtype d = DTYPE_UNKNOWN + 1; d < DTYPES; d++)
+        if (dtype_infos[d].dlpack_code == code && dtype_infos[d].bytes * 8u == bits)
+            return d;
+    return DTYPE_UNKNOWN;
+}
+
+enum dtype dtype_of_name(const char *name)
+{
+    for (enum dtype d = DTYPE_UNKNOWN + 1; d < DTYPES; d++)
+        if (strcmp(dtype_infos[d].name, name) == 0)
+            return d;
+    return DTYPE_UNKNOWN;
+}
+
+enum dtype dtype_of_ml_name(const char *name)
+{
+    const enum dtype dtype = dtype_of_name(name);
+    return dtype_infos[dtype].numpy < 0 ? dtype : DTYPE_UNKNOWN;
+}
+
+bool dtype_is_output(enum dtype dtype)
+{
+    return dtype_infos[dtype].element != 0 && dtype != DTYPE_E4M3;
+}
+
+enum dtype dtype_of_element(inlay_element_type type)
+{
+    for (enum dtype d = DTYPE_UNKNOWN + 1; d < DTYPES && type != 0; d++)
+        if (dtype_infos[d].element == type)
+            return d;
+    return DTYPE_UNKNOWN;
+}
+
+/* Returns a new string that names a type: of a scalar type its name, of dtypes what str() says. */
+static PyObject *name_of(PyObject *object)
+{
+    if (PyUnicode_Check(object))
+        return Py_NewRef(object);
+    return PyType_Check(object) ? PyObject_GetAttrString(object, "__name__") : PyObject_Str(object);
+}
+
+/* Returns the type that an argument names, or DTYPE_UNKNOWN, with an exception if the name cannot be read. */
+static enum dtype dtype_named(PyObject *object)
+{
+    enum dtype dtype = DTYPE_UNKNOWN;
+    PyObject *string = name_of(object);
+    const char *name = string != NULL ? PyUnicode_AsUTF8AndSize(string, NULL) : NULL;
+    if (name != NULL) {
+        const char *dot = strrchr(name, '.'); /* torch.float32 */
+        dtype = dtype_of_name(dot != NULL ? dot + 1 : name);
+        /* A name that is typed may be any of the element's; of types it is their own, as `float` is no float32. */
+        if (dtype == DTYPE_UNKNOWN && PyUnicode_Check(object))
+            dtype = dtype_of_element(inlay_element_type_named(name));
+    }
+    Py_XDECREF(string);
+    return dtype;
+}
+
+/* Returns a type if it is `good`, else DTYPE_UNKNOWN, with TypeError unless there is an exception already. */
+static enum dtype require(enum dtype dtype, bool good, PyObject *object, const char *expected)
+{
+    if (good)
+        return dtype;
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "dtype is %R, not %s", object, expected);
+    return DTYPE_UNKNOWN;
+}
+
+enum dtype dtype_of_argument(PyObject *object)
+{
+    const enum dtype dtype = dtype_named(object);
+    return require(dtype, dtype_is_output(dtype), object, "float32, float16 or bfloat16");
+}
+
+enum dtype dtype_of_row_ids(PyObject *object)
+{
+    const enum dtype dtype = dtype_named(object);
+    return require(dtype, dtype == DTYPE_I32 || dtype == DTYPE_I64, object, "int32 or int64");
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The structs of both protocols. Tensors before version 1 of DLPack do not say that they are read-only, so memory that
+ * is has none of these.
+ */
+#include "arrays/exports.h"
+
+#include <stdlib.h>
+
+void exported_init(struct exported *exported, void *data, enum dtype dtype, int dims, const Py_ssize_t *shape,
+                   struct export_owner owner)
+{
+    *exported = (struct exported){.data = data, .dtype = dtype, .dims = dims, .owner = owner};
+    exported->format[0] = dtype_infos[dtype].format;
+    Py_ssize_t stride_bytes = dtype_infos[dtype].bytes;
+    for (int i = dims - 1; i >= 0; i--) {
+        exported->shape[i] = shape[i];
+        exported->stride_bytes[i] = stride_bytes;
+        stride_bytes *= shape[i];
+    }
+}
+
+/* ---- The buffer protocol ---------------------------------------------------------------------------------------- */
+
+int exported_buffer(struct exported *exported, PyObject *self, Py_buffer *buffer, int flags)
+{
+    Py_ssize_t bytes = dtype_infos[exported->dtype].bytes, count = 1;
+    for (int i = 0; i < exported->dims; i++)
+        count *= exported->shape[i];
+    buffer->obj = NULL;
+    if (exported->read_only && (flags & PyBUF_WRITABLE) != 0) {
+        PyErr_SetString(PyExc_BufferError, "the memory of the array is read-only: request it without writing");
+        return -1;
+    }
+    buffer->buf = exported->data;
+    buffer->obj = Py_NewRef(self);
+    buffer->len = count * bytes;
+    buffer->readonly = exported->read_only;
+    buffer->itemsize = bytes;
+    buffer->format = flags & PyBUF_FORMAT ? exported->format : NULL;
+    buffer->ndim = exported->dims;
+    buffer->shape = flags & PyBUF_ND ? exported->shape : NULL;
+    buffer->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? exported->stride_bytes : NULL;
+    buffer->suboffsets = NULL;
+    buffer->internal = NULL;
+    return 0;
+}
+
+/* ---- DLPack ----------------------------------------------------------------------------------------------------- */
+
+/* A tensor that frameworks hold: its shape, and a reference to the owner. */
+struct tensor {
+    union {
+        struct dlpack_managed managed;
+        struct dlpack_versioned versioned;
+    } as;
+    struct export_owner owner;
+    int64_t shape[VIEW_DIMS], strides[VIEW_DIMS];
+};
+
+static void release_tensor(struct tensor *tensor)
+{
+    tensor->owner.release(tensor->owner.owner);
+    free(tensor);
+}
+
+static void release_managed(struct dlpack_managed *managed)
+{
+    release_tensor(managed->context);
+}
+
+static void release_versioned(struct dlpack_versioned *versioned)
+{
+    release_tensor(versioned->context);
+}
+
+/* Deletes the tensor of a capsule that nobody consumed. */
+static void capsule_destroyed(PyObject *capsule)
+{
+    if (PyCapsule_IsValid(capsule, DLPACK_CAPSULE))
+        release_managed(PyCapsule_GetPointer(capsule, DLPACK_CAPSULE));
+    else if (PyCapsule_IsValid(capsule, DLPACK_CAPSULE_VERSIONED))
+        release_versioned(PyCapsule_GetPointer(capsule, DLPACK_CAPSULE_VERSIONED));
+}
+
+static struct tensor *new_tensor(const struct exported *exported, bool versioned)
+{
+    struct tensor *tensor = calloc(1, sizeof *tensor);
+    if (tensor == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    const struct dtype_info *info = &dtype_infos[exported->dtype];
+    const struct dlpack_tensor of_dlpack = {
+        .data = exported->data,
+        .device_type = DLPACK_CPU,
+        .dims = exported->dims,
+        .code = info->dlpack_code,
+        .bits = (uint8_t)(info->bytes * 8),
+        .lanes = 1,
+        .shape = tensor->shape,
+        .strides = tensor->strides,
+    };
+    for (int i = 0; i < exported->dims; i++) {
+        tensor->shape[i] = exported->shape[i];
+        tensor->strides[i] = exported->stride_bytes[i] / info->bytes;
+    }
+    tensor->owner = exported->owner;
+    tensor->owner.hold(tensor->owner.owner);
+    if (versioned)
+        tensor->as.versioned = (struct dlpack_versioned){
+            .major = DLPACK_MAJOR,
+            .minor = DLPACK_MINOR,
+            .context = tensor,
+            .release = release_versioned,
+            .flags = exported->read_only ? DLPACK_FLAG_READ_ONLY : 0,
+            .tensor = of_dlpack,
+        };
+    else
+        tensor->as.managed =
+            (struct dlpack_managed){.tensor = of_dlpack, .context = tensor, .release = release_managed};
+    return tensor;
+}
+
+struct dlpack_versioned *exported_tensor(const struct exported *exported)
+{
+    struct tensor *tensor = new_tensor(exported, true);
+    return tensor != NULL ? &tensor->as.versioned : NULL;
+}
+
+/* Reads the first number of a pair. Returns -1 with an exception. */
+static int first_number(PyObject *pair, long *number)
+{
+    PyObject *first = PySequence_GetItem(pair, 0);
+    *number = first != NULL ? PyLong_AsLong(first) : -1;
+    Py_XDECREF(first);
+    return PyErr_Occurred() != NULL ? -1 : 0;
+}
+
+/* Memory of the CPU has no streams, and a copy is the consumer's business. */
+PyObject *exported_capsule(const struct exported *exported, const char *what, PyObject *args, PyObject *options)
+{
+    static char *names[] = {"stream", "max_version", "dl_device", "copy", NULL};
+    PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, options, "|$OOOO", names, &stream, &version, &device, &copy))
+        return NULL;
+    if (copy == Py_True)
+        return PyErr_Format(PyExc_BufferError, "%s is not copied", what);
+    long major = 0, type = DLPACK_CPU;
+    if (version != Py_None && first_number(version, &major) < 0)
+        return NULL;
+    if (device != Py_None && first_number(device, &type) < 0)
+        return NULL;
+    if (type != DLPACK_CPU)
+        return PyErr_Format(PyExc_BufferError, "%s is in memory of the CPU, not on a device of type %ld", what, type);
+    const bool versioned = major >= DLPACK_MAJOR;
+    if (exported->read_only && !versioned)
+        return PyErr_Format(PyExc_BufferError, "%s is read-only, which DLPack before version 1 cannot say", what);
+    struct tensor *tensor = new_tensor(exported, versioned);
+    if (tensor == NULL)
+        return NULL;
+    PyObject *capsule =
+        PyCapsule_New(&tensor->as, versioned ? DLPACK_CAPSULE_VERSIONED : DLPACK_CAPSULE, capsule_destroyed);
+    if (capsule == NULL)
+        release_tensor(tensor);
+    return capsule;
+}
+
+PyObject *exported_device(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    return Py_BuildValue("(ii)", DLPACK_CPU, 0);
+}

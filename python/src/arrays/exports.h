@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Contiguous memory as the array that other libraries see: by the buffer protocol and by DLPack. Who owns the memory is
+ * not known here. A tensor of DLPack holds the owner itself and not an object of Python, since frameworks release
+ * tensors on any thread.
+ */
+#ifndef INLAY_PYTHON_ARRAYS_EXPORTS_H
+#define INLAY_PYTHON_ARRAYS_EXPORTS_H
+
+#include "abi.h"
+#include "arrays/dlpack.h"
+#include "arrays/dtype.h"
+#include "arrays/view.h"
+
+/* The owner of memory and how it is counted; both functions may be called from any thread, without the GIL. */
+struct export_owner {
+    void *owner;
+    void (*hold)(void *owner);
+    void (*release)(void *owner);
+};
+
+struct exported {
+    void *data;
+    enum dtype dtype;
+    int dims;
+    bool read_only;
+    Py_ssize_t shape[VIEW_DIMS], stride_bytes[VIEW_DIMS];
+    char format[2]; /* of the buffer protocol */
+    struct export_owner owner;
+};
+
+/* Describes memory. Takes no reference to its owner. */
+void exported_init(struct exported *exported, void *data, enum dtype dtype, int dims, const Py_ssize_t *shape,
+                   struct export_owner owner);
+
+/* Fills in a buffer of `self`. Returns -1 with BufferError if it must be writable and is not. */
+int exported_buffer(struct exported *exported, PyObject *self, Py_buffer *buffer, int flags);
+
+/* Returns a tensor that holds the owner, or null with MemoryError. */
+struct dlpack_versioned *exported_tensor(const struct exported *exported);
+
+/* __dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None) of the memory that `what` names: returns a
+   capsule, or null with BufferError. */
+PyObject *exported_capsule(const struct exported *exported, const char *what, PyObject *args, PyObject *options);
+
+/* __dlpack_device__(). */
+PyObject *exported_device(PyObject *self, PyObject *unused);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The probe, and arrays with and without NumPy's C API.
+ */
+#include "arrays/numpy.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* The first fields of a dtype, the same in NumPy 1 and 2. */
+struct descriptor {
+    PyObject base;
+    PyTypeObject *scalar;
+    char kind, code, byte_order, reserved;
+    int number;
+};
+
+/* Entries of the C API, whose table only grows. */
+enum { ABI_VERSION = 0, ARRAY_NEW = 93, SET_BASE_OBJECT = 282 };
+enum { FLAG_ALIGNED = 0x100, FLAG_WRITEABLE = 0x400, FLAGS_CONTIGUOUS = 0x1 };
+enum { FIRST_USER_TYPE = 256 };
+
+typedef PyObject *array_new(PyTypeObject *type, int dims, const Py_ssize_t *shape, int number,
+                            const Py_ssize_t *stride_bytes, void *data, int item_bytes, int flags, PyObject *object);
+typedef int set_base_object(PyObject *array, PyObject *owner);
+
+/* Set at import, and read only afterwards. */
+static struct {
+    PyObject *module;   /* null: there is no NumPy */
+    PyTypeObject *type; /* numpy.ndarray; null: fields are not read directly */
+    array_new *create;  /* null: arrays are made through the buffer protocol */
+    set_base_object *set_base;
+} numpy;
+
+/* The type number of bfloat16 of ml_dtypes, when it was needed once; before that 0. */
+static atomic_int bfloat16_number;
+
+bool numpy_exists(void)
+{
+    return numpy.module != NULL;
+}
+
+bool numpy_is_direct(void)
+{
+    return numpy.type != NULL;
+}
+
+bool numpy_makes_arrays(void)
+{
+    return numpy.create != NULL;
+}
+
+PyObject *numpy_module(const char *what)
+{
+    if (numpy.module == NULL)
+        PyErr_Format(PyExc_TypeError, "%s needs NumPy, which is not installed", what);
+    return numpy.module;
+}
+
+const struct numpy_array *numpy_fields(PyObject *object)
+{
+    if (numpy.type == NULL || !PyObject_TypeCheck(object, numpy.type))
+        return NULL;
+    return (const struct numpy_array *)(void *)object;
+}
+
+enum dtype numpy_dtype(const struct numpy_array *array)
+{
+    const struct descriptor *descriptor = (const struct descriptor *)(void *)array->descriptor;
+    if (descriptor->byte_order == '>')
+        return DTYPE_UNKNOWN;
+    if (descriptor->number < FIRST_USER_TYPE)
+        return dtype_of_numpy(descriptor->number);
+    /* Types that packages register, such as bfloat16 of ml_dtypes, are known by their names only. */
+    PyObject *name = PyType_GetName(descriptor->scalar);
+    const char *text = name != NULL ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    const enum dtype dtype = text != NULL ? dtype_of_ml_name(text) : DTYPE_UNKNOWN;
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return dtype;
+}
+
+bool numpy_writable(const struct numpy_array *array)
+{
+    return (array->flags & FLAG_WRITEABLE) != 0;
+}
+
+/* ---- The probe -------------------------------------------------------------------------------------------------- */
+
+/* Returns whether `object`, an array [2, 2] of int16 with strides of 12 and 4 bytes, has these fields, and its data at
+   `address`. */
+static bool fields_are_known(PyObject *object, PyTypeObject *type, unsigned long long address)
+{
+    const struct numpy_array *array = (const struct numpy_array *)(void *)object;
+    return Py_TYPE(object) == type && (unsigned long long)(uintptr_t)array->data == address && array->dims == 2 &&
+           array->shape[0] == 2 && array->shape[1] == 2 && array->stride_bytes[0] == 12 &&
+           array->stride_bytes[1] == 4 && numpy_dtype(array) == DTYPE_I16 && numpy_writable(array);
+}
+
+/* Returns the address of an array's data by NumPy's own word; 0 with an exception. */
+static unsigned long long address_of(PyObject *array)
+{
+    PyObject *interface = PyObject_GetAttrString(array, "__array_interface__");
+    PyObject *data = interface != NULL ? PyMapping_GetItemString(interface, "data") : NULL;
+    PyObject *number = data != NULL ? PySequence_GetItem(data, 0) : NULL;
+    unsigned long long address = number != NULL ? PyLong_AsUnsignedLongLong(number) : 0;
+    Py_XDECREF(number);
+    Py_XDECREF(data);
+    Py_XDECREF(interface);
+    return PyErr_Occurred() ? 0 : address;
+}
+
+/* Returns a new array as fields_are_known() wants it. */
+static PyObject *known_array(PyObject *module)
+{
+    PyObject *whole = PyObject_CallMethod(module, "zeros", "(ii)s", 2, 6, "int16");
+    PyObject *step = PyLong_FromLong(2), *all = PySlice_New(NULL, NULL, NULL), *array = NULL;
+    PyObject *start = step != NULL ? PySlice_New(step, NULL, step) : NULL;
+    PyObject *key = all != NULL && start != NULL ? PyTuple_Pack(2, all, start) : NULL;
+    if (whole != NULL && key != NULL)
+        array = PyObject_GetItem(whole, key);
+    Py_XDECREF(key);
+    Py_XDECREF(start);
+    Py_XDECREF(all);
+    Py_XDECREF(step);
+    Py_XDECREF(whole);
+    return array;
+}
+
+/* Finds the table of NumPy's C API, or null where it is not the one that we know. */
+static void **find_api(void)
+{
+    static const char *const modules[] = {"numpy._core._multiarray_umath", "numpy.core._multiarray_umath"};
+    void **api = NULL;
+    for (int i = 0; i < 2 && api == NULL; i++) {
+        PyObject *module = PyImport_ImportModule(modules[i]);
+        PyObject *capsule = module != NULL ? PyObject_GetAttrString(module, "_ARRAY_API") : NULL;
+        if (capsule != NULL)
+            api = PyCapsule_GetPointer(capsule, NULL);
+        Py_XDECREF(capsule);
+        Py_XDECREF(module);
+        PyErr_Clear();
+    }
+    if (api == NULL)
+        return NULL;
+    unsigned (*abi_version)(void);
+    memcpy(&abi_version, &api[ABI_VERSION], sizeof abi_version);
+    const unsigned major = abi_version() >> 24;
+    return major == 1 || major == 2 ? api : NULL;
+}
+
+int numpy_use(PyObject *module, bool direct)
+{
+    memset(&numpy, 0, sizeof numpy);
+    if (module == Py_None)
+        return 0;
+    numpy.module = Py_NewRef(module); /* for good, as the module itself */
+    if (!direct)
+        return 0;
+    PyObject *type = PyObject_GetAttrString(module, "ndarray"), *array = known_array(module);
+    if (type == NULL || array == NULL || !PyType_Check(type)) {
+        Py_XDECREF(type);
+        Py_XDECREF(array);
+        return -1;
+    }
+    if (fields_are_known(array, (PyTypeObject *)type, address_of(array)))
+        numpy.type = (PyTypeObject *)type; /* keeps the reference */
+    Py_DECREF(array);
+    void **api = numpy.type != NULL ? find_api() : NULL;
+    if (api != NULL) {
+        memcpy(&numpy.create, &api[ARRAY_NEW], sizeof numpy.create);
+        memcpy(&numpy.set_base, &api[SET_BASE_OBJECT], sizeof numpy.set_base);
+    }
+    PyErr_Clear();
+    return 0;
+}
+
+/* ---- Arrays ----------------------------------------------------------------------------------------------------- */
+
+PyObject *numpy_ml_dtype(enum dtype type)
+{
+    PyObject *package = PyImport_ImportModule("ml_dtypes");
+    PyObject *scalar = package != NULL ? PyObject_GetAttrString(package, dtype_infos[type].name) : NULL;
+    PyObject *dtype = scalar != NULL ? PyObject_CallMethod(numpy.module, "dtype", "O", scalar) : NULL;
+    Py_XDECREF(scalar);
+    Py_XDECREF(package);
+    if (dtype == NULL)
+        PyErr_Format(PyExc_TypeError, "%s in NumPy needs the package ml_dtypes", dtype_infos[type].name);
+    return dtype;
+}
+
+/* Returns the type number of bfloat16, or -1 with TypeError. */
+static int find_bfloat16(void)
+{
+    int number = atomic_load(&bfloat16_number);
+    if (number > 0)
+        return number;
+    PyObject *dtype = numpy_ml_dtype(DTYPE_BF16);
+    PyObject *value = dtype != NULL ? PyObject_GetAttrString(dtype, "num") : NULL;
+    number = value != NULL ? (int)PyLong_AsLong(value) : -1;
+    Py_XDECREF(value);
+    Py_XDECREF(dtype);
+    atomic_store(&bfloat16_number, number);
+    return number;
+}
+
+/* Makes an array without NumPy's C API: of an object that exports its memory by the buffer protocol. */
+static PyObject *array_of_buffer(enum dtype dtype, PyObject *owner)
+{
+    PyObject *array = PyObject_CallMethod(numpy.module, "asarray", "O", owner);
+    if (array == NULL || dtype != DTYPE_BF16)
+        return array;
+    PyObject *bfloat16 = numpy_ml_dtype(DTYPE_BF16);
+    PyObject *view = bfloat16 != NULL ? PyObject_CallMethod(array, "view", "O", bfloat16) : NULL;
+    Py_XDECREF(bfloat16);
+    Py_DECREF(array);
+    return view;
+}
+
+PyObject *numpy_array_new(enum dtype dtype, int dims, const Py_ssize_t *shape, void **data, PyObject *owner)
+{
+    if (numpy.create == NULL)
+        return array_of_buffer(dtype, owner);
+    const int number = dtype == DTYPE_BF16 ? find_bfloat16() : dtype_infos[dtype].numpy;
+    if (number < 0)
+        return NULL;
+    const int flags = owner != NULL ? FLAGS_CONTIGUOUS | FLAG_ALIGNED | FLAG_WRITEABLE : 0;
+    PyObject *array = numpy.create(numpy.type, dims, shape, number, NULL, owner != NULL ? *data : NULL, 0, flags, NULL);
+    if (array == NULL)
+        return NULL;
+    if (owner == NULL) {
+        *data = numpy_fields(array)->data;
+    } else if (numpy.set_base(array, Py_NewRef(owner)) < 0) {
+        Py_DECREF(array);
+        return NULL;
+    }
+    return array;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The type Output owns a block of the pool and exports it by the buffer protocol and DLPack. NumPy's arrays have one as
+ * their base; tensors hold the block itself, since frameworks release them on any thread.
+ */
+#include "arrays/output.h"
+
+#include "arrays/exports.h"
+#include "arrays/numpy.h"
+#include "arrays/pool.h"
+
+#include <string.h>
+
+/* Smaller arrays of NumPy have memory of NumPy's, which keeps small pieces of its own. */
+enum { POOLED_BYTES = 4096 };
+
+struct memory {
+    PyObject base;
+    struct block *block;
+    struct exported exported;
+};
+
+static PyTypeObject *memory_type; /* set at import */
+
+enum view_way output_default_way(void)
+{
+    return numpy_exists() ? VIEW_NUMPY : VIEW_BUFFER;
+}
+
+/* ---- The type --------------------------------------------------------------------------------------------------- */
+
+/* Returns the bytes of an array, or -1 with ValueError where they do not fit in the address space. */
+static Py_ssize_t bytes_of(enum dtype dtype, int dims, const Py_ssize_t *shape)
+{
+    Py_ssize_t bytes = dtype_infos[dtype].bytes;
+    bool overflow = false, empty = false;
+    for (int i = 0; i < dims; i++) {
+        empty = empty || shape[i] == 0;
+        overflow = __builtin_mul_overflow(bytes, shape[i], &bytes) || overflow;
+    }
+    if (empty)
+        return 0;
+    if (overflow)
+        PyErr_SetString(PyExc_ValueError, "the output does not fit in the address space: give fewer ids");
+    return overflow ? -1 : bytes;
+}
+
+static void hold_block(void *block)
+{
+    block_hold(block);
+}
+
+static void release_block(void *block)
+{
+    block_release(block);
+}
+
+static struct memory *memory_of(PyObject *self)
+{
+    return (struct memory *)(void *)self;
+}
+
+static struct memory *memory_new(enum dtype dtype, int dims, const Py_ssize_t *shape, Py_ssize_t bytes)
+{
+    struct memory *memory = PyObject_New(struct memory, memory_type);
+    if (memory == NULL)
+        return NULL;
+    memory->block = pool_get((size_t)bytes);
+    if (memory->block == NULL) {
+        Py_DECREF(memory);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    const struct export_owner owner = {memory->block, hold_block, release_block};
+    exported_init(&memory->exported, block_data(memory->block), dtype, dims, shape, owner);
+    return memory;
+}
+
+static void memory_dealloc(PyObject *self)
+{
+    if (memory_of(self)->block != NULL)
+        block_release(memory_of(self)->block);
+    inlay_free_object(self);
+}
+
+static int memory_getbuffer(PyObject *self, Py_buffer *buffer, int flags)
+{
+    return exported_buffer(&memory_of(self)->exported, self, buffer, flags);
+}
+
+static PyObject *memory_dlpack(PyObject *self, PyObject *args, PyObject *options)
+{
+    return exported_capsule(&memory_of(self)->exported, "an output", args, options);
+}
+
+int output_init(PyObject *module)
+{
+    static PyMethodDef methods[] = {
+        {"__dlpack__", (PyCFunction)(void (*)(void))memory_dlpack, METH_VARARGS | METH_KEYWORDS, NULL},
+        {"__dlpack_device__", exported_device, METH_NOARGS, NULL},
+        {NULL, NULL, 0, NULL},
+    };
+    static PyType_Slot slots[] = {
+        {Py_tp_dealloc, memory_dealloc},
+        {Py_tp_methods, methods},
+        {Py_bf_getbuffer, memory_getbuffer},
+        {Py_tp_doc, "Memory of the pool, exported by the buffer protocol and DLPack."},
+        {0, NULL},
+    };
+    static PyType_Spec spec = {
+        .name = "inlay._core.Output",
+        .basicsize = sizeof(struct memory),
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+        .slots = slots,
+    };
+    memory_type = (PyTypeObject *)PyType_FromSpec(&spec);
+    return memory_type != NULL ? PyModule_AddObjectRef(module, "Output", (PyObject *)memory_type) : -1;
+}
+
+/* ---- Outputs of calls ------------------------------------------------------------------------------------------- */
+
+/* Returns whether an object is an array of JAX, whose DLPack tensors do not say that they are read-only. */
+static bool is_jax(PyObject *object)
+{
+    PyObject *module = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__module__");
+    const char *name = module != NULL ? PyUnicode_AsUTF8AndSize(module, NULL) : NULL;
+    const bool is = name != NULL && strncmp(name, "jax", 3) == 0;
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return is;
+}
+
+static int open_given(struct output *output, PyObject *out, enum dtype dtype, int dims, const Py_ssize_t *shape)
+{
+    if (view_borrow(&output->given, out, "out", DTYPE_UNKNOWN) < 0)
+        return -1;
+    int failed = 0;
+    if (output->given.way == VIEW_DLPACK && is_jax(out)) {
+        PyErr_SetString(PyExc_TypeError, "out is an array of JAX, which is immutable");
+        failed = -1;
+    } else if (PyList_Check(out) || PyTuple_Check(out) || PyLong_Check(out) || PyFloat_Check(out)) {
+        PyErr_SetString(PyExc_TypeError, "out must be an array");
+        failed = -1;
+    }
+    if (failed || view_require_out(&output->given, dtype, dims, shape, &output->stride_bytes) < 0) {
+        view_release(&output->given);
+        return -1;
+    }
+    output->data = output->given.data;
+    output->array = Py_NewRef(out);
+    output->memory = NULL;
+    return 0;
+}
+
+int output_open(struct output *output, PyObject *out, enum view_way way, enum dtype dtype, int dims,
+                const Py_ssize_t *shape)
+{
+    if (out != NULL && out != Py_None)
+        return open_given(output, out, dtype, dims, shape);
+    output->given.owner = NULL;
+    output->given.buffer = NULL;
+    output->given.copy = NULL;
+    output->array = NULL;
+    output->memory = NULL;
+    output->stride_bytes = (size_t)shape[dims - 1] * dtype_infos[dtype].bytes;
+    const Py_ssize_t bytes = bytes_of(dtype, dims, shape);
+    if (bytes < 0)
+        return -1;
+    void *data;
+    if (way != VIEW_NUMPY || bytes >= POOLED_BYTES || !numpy_makes_arrays()) {
+        struct memory *memory = memory_new(dtype, dims, shape, bytes);
+        if (memory == NULL)
+            return -1;
+        output->memory = (PyObject *)memory;
+        data = block_data(memory->block);
+    }
+    if (way == VIEW_NUMPY)
+        output->array = numpy_array_new(dtype, dims, shape, &data, output->memory);
+    output->data = data;
+    if (way == VIEW_NUMPY && output->array == NULL) {
+        output_abandon(output);
+        return -1;
+    }
+    return 0;
+}
+
+/* Returns the function from_dlpack() of the framework of an object: PyTorch has it at the top of the package, others
+   where their arrays say that their namespace is. */
+static PyObject *consumer_of(PyObject *like)
+{
+    if (PyObject_HasAttrString(like, "__array_namespace__")) {
+        PyObject *space = PyObject_CallMethod(like, "__array_namespace__", NULL);
+        PyObject *found = space != NULL ? PyObject_GetAttrString(space, "from_dlpack") : NULL;
+        Py_XDECREF(space);
+        return found;
+    }
+    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(like), "__module__");
+    PyObject *parts = name != NULL ? PyObject_CallMethod(name, "partition", "s", ".") : NULL;
+    PyObject *package = parts != NULL ? PySequence_GetItem(parts, 0) : NULL;
+    PyObject *module = package != NULL ? PyImport_Import(package) : NULL;
+    PyObject *found = module != NULL ? PyObject_GetAttrString(module, "from_dlpack") : NULL;
+    Py_XDECREF(module);
+    Py_XDECREF(package);
+    Py_XDECREF(parts);
+    Py_XDECREF(name);
+    return found;
+}
+
+/* Returns an array of NumPy, or a memoryview without it. */
+static PyObject *array_of(struct memory *memory)
+{
+    struct exported *exported = &memory->exported;
+    if (!numpy_exists())
+        return PyMemoryView_FromObject(&memory->base);
+    return numpy_array_new(exported->dtype, exported->dims, exported->shape, &exported->data, &memory->base);
+}
+
+static PyObject *tensor_of(PyObject *memory, PyObject *like)
+{
+    const struct dlpack_exchange *exchange = view_exchange(like);
+    if (exchange != NULL) {
+        struct dlpack_versioned *exported = exported_tensor(&memory_of(memory)->exported);
+        void *tensor = NULL;
+        if (exported != NULL && exchange->import(exported, &tensor) < 0)
+            exported->release(exported);
+        return tensor;
+    }
+    PyObject *consumer = consumer_of(like);
+    if (consumer == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) { /* it gives tensors, but takes none */
+        PyErr_Clear();
+        return array_of(memory_of(memory));
+    }
+    PyObject *tensor = consumer != NULL ? PyObject_CallFunctionObjArgs(consumer, memory, NULL) : NULL;
+    Py_XDECREF(consumer);
+    return tensor;
+}
+
+PyObject *output_close(struct output *output, enum view_way way, PyObject *like)
+{
+    PyObject *result = output->array;
+    output->array = NULL;
+    if (result == NULL)
+        result = way == VIEW_DLPACK ? tensor_of(output->memory, like) : PyMemoryView_FromObject(output->memory);
+    output_abandon(output);
+    return result;
+}
+
+PyObject *output_abandon(struct output *output)
+{
+    view_release(&output->given);
+    Py_CLEAR(output->array);
+    Py_CLEAR(output->memory);
+    return NULL;
+}
+
+PyObject *output_zeros(PyObject *module, PyObject *args)
+{
+    Py_ssize_t shape[2];
+    PyObject *like;
+    struct output output;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "(nn)O", &shape[0], &shape[1], &like) ||
+        output_open(&output, NULL, VIEW_DLPACK, DTYPE_F32, 2, shape) < 0)
+        return NULL;
+    PyThreadState *thread = PyEval_SaveThread();
+    memset(output.data, 0, (size_t)shape[0] * output.stride_bytes);
+    PyEval_RestoreThread(thread);
+    return output_close(&output, VIEW_DLPACK, like);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Blocks lie in lists by size class, eight classes per power of two, the last returned first; and in one list by the
+ * time of their return, of which the oldest are released when idle blocks exceed the limit. From 2 MiB on a block is a
+ * mapping of its own, on huge pages if it fills one. One mutex guards all of it; it is held for some dozen
+ * instructions, except where memory is mapped or released.
+ */
+#define _GNU_SOURCE
+#include "arrays/pool.h"
+
+#include <inlay/base.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    SMALLEST_LOG2 = 12, /* the smallest block has 4 KiB */
+    LARGEST_LOG2 = 46,
+    PER_DOUBLING = 8,
+    CLASSES = (LARGEST_LOG2 - SMALLEST_LOG2) * PER_DOUBLING + 1,
+    ALIGNMENT = 64,
+    MAPPED_LEAST = 2 << 20, /* of these size classes all are whole pages, of whatever size those are */
+};
+
+struct block {
+    atomic_size_t references;
+    void *data;
+    size_t bytes;
+    unsigned size_class;
+    bool mapped;                          /* by mmap, else by aligned_alloc */
+    bool huge;                            /* the system has huge pages for it */
+    struct block *before, *after;         /* in the list of its class */
+    struct block *returned_before, *next; /* in the list by time of return */
+};
+
+static struct {
+    pthread_mutex_t mutex;
+    struct block *classes[CLASSES]; /* the last returned of each */
+    struct block *oldest, *newest;
+    struct pool_stats stats;
+    bool huge_pages;  /* whether the system has them at all */
+    size_t huge_page; /* the size of one */
+} pool = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- Sizes ------------------------------------------------------------------------------------------------------ */
+
+/* Rounds up to the size of a class and returns which, or CLASSES if there is none so large. */
+static unsigned class_of(size_t bytes, size_t *rounded)
+{
+    *rounded = (size_t)1 << SMALLEST_LOG2;
+    if (bytes <= *rounded)
+        return 0;
+    if (bytes > (size_t)1 << LARGEST_LOG2)
+        return CLASSES;
+    const size_t last = bytes - 1;
+    const unsigned log2 = 63 - (unsigned)__builtin_clzll(last), step_log2 = log2 - 3;
+    const size_t steps = (last >> step_log2) + 1; /* 9 to 16 */
+    *rounded = steps << step_log2;
+    return (log2 - SMALLEST_LOG2) * PER_DOUBLING + (unsigned)steps - PER_DOUBLING;
+}
+
+/* ---- Memory of the system --------------------------------------------------------------------------------------- */
+
+/* Returns a mapping, which begins at a huge page if it fills one, or null. */
+static void *map(size_t bytes)
+{
+    const size_t more = bytes >= pool.huge_page ? pool.huge_page : 0;
+    char *start = mmap(NULL, bytes + more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (start == MAP_FAILED)
+        return NULL;
+    if (more == 0)
+        return start;
+    char *data = start + (-(uintptr_t)start & (more - 1));
+    if (data > start)
+        munmap(start, (size_t)(data - start));
+    if (data < start + more)
+        munmap(data + bytes, (size_t)(start + more - data));
+    return data;
+}
+
+static struct block *block_create(size_t bytes, unsigned size_class)
+{
+    struct block *block = calloc(1, sizeof *block);
+    if (block == NULL)
+        return NULL;
+    block->bytes = bytes;
+    block->size_class = size_class;
+    block->mapped = bytes >= MAPPED_LEAST;
+    block->data = block->mapped ? map(bytes) : aligned_alloc(ALIGNMENT, bytes);
+    if (block->data == NULL) {
+        free(block);
+        return NULL;
+    }
+    size_t advised = 0;
+    if (block->mapped)
+        inlay_huge_pages_advise(block->data, bytes, &advised);
+    block->huge = pool.huge_pages && advised > 0;
+    return block;
+}
+
+static void block_destroy(struct block *block)
+{
+    if (block->mapped)
+        munmap(block->data, block->bytes);
+    else
+        free(block->data);
+    free(block);
+}
+
+/* Lets the kernel take the memory of an idle block when it runs short of memory; until then the next output finds the
+   pages in place. Done for whole huge pages only: for small ones it takes as long as writing them. */
+static void allow_reclaim(const struct block *block)
+{
+    if (block->huge)
+        madvise(block->data, block->bytes & -pool.huge_page, MADV_FREE);
+}
+
+/* ---- Idle blocks; the mutex is held ----------------------------------------------------------------------------- */
+
+static void add_idle(struct block *block)
+{
+    struct block **top = &pool.classes[block->size_class];
+    block->before = NULL;
+    block->after = *top;
+    if (*top != NULL)
+        (*top)->before = block;
+    *top = block;
+    block->next = NULL;
+    block->returned_before = pool.newest;
+    *(pool.newest != NULL ? &pool.newest->next : &pool.oldest) = block;
+    pool.newest = block;
+    pool.stats.idle_bytes += block->bytes;
+    pool.stats.idle_blocks++;
+}
+
+static void remove_idle(struct block *block)
+{
+    *(block->before != NULL ? &block->before->after : &pool.classes[block->size_class]) = block->after;
+    if (block->after != NULL)
+        block->after->before = block->before;
+    *(block->returned_before != NULL ? &block->returned_before->next : &pool.oldest) = block->next;
+    *(block->next != NULL ? &block->next->returned_before : &pool.newest) = block->returned_before;
+    pool.stats.idle_bytes -= block->bytes;
+    pool.stats.idle_blocks--;
+}
+
+/* Takes the oldest idle blocks out of the pool until at most `bytes` are idle, and returns them as a list by `next`. */
+static struct block *evict(size_t bytes)
+{
+    struct block *evicted = NULL;
+    while (pool.stats.idle_bytes > bytes) {
+        struct block *block = pool.oldest;
+        remove_idle(block);
+        pool.stats.released++;
+        block->next = evicted;
+        evicted = block;
+    }
+    return evicted;
+}
+
+/* ---- Without the mutex ------------------------------------------------------------------------------------------ */
+
+static size_t destroy_list(struct block *block)
+{
+    size_t bytes = 0;
+    while (block != NULL) {
+        struct block *next = block->next;
+        bytes += block->bytes;
+        block_destroy(block);
+        block = next;
+    }
+    return bytes;
+}
+
+struct block *pool_get(size_t bytes)
+{
+    const unsigned size_class = class_of(bytes, &bytes);
+    if (size_class >= CLASSES)
+        return NULL;
+    pthread_mutex_lock(&pool.mutex);
+    struct block *block = pool.classes[size_class];
+    if (block != NULL) {
+        remove_idle(block);
+        pool.stats.reused++;
+        pool.stats.used_bytes += bytes;
+        pool.stats.used_blocks++;
+    }
+    pthread_mutex_unlock(&pool.mutex);
+    if (block == NULL) {
+        block = block_create(bytes, size_class);
+        if (block == NULL && pool_trim() > 0)
+            block = block_create(bytes, size_class);
+        if (block == NULL)
+            return NULL;
+        pthread_mutex_lock(&pool.mutex);
+        pool.stats.allocated++;
+        pool.stats.used_bytes += bytes;
+        pool.stats.used_blocks++;
+        pthread_mutex_unlock(&pool.mutex);
+    }
+    atomic_init(&block->references, 1);
+    return block;
+}
+
+void *block_data(const struct block *block)
+{
+    return block->data;
+}
+
+void block_hold(struct block *block)
+{
+    atomic_fetch_add_explicit(&block->references, 1, memory_order_relaxed);
+}
+
+void block_release(struct block *block)
+{
+    if (atomic_fetch_sub_explicit(&block->references, 1, memory_order_acq_rel) != 1)
+        return;
+    allow_reclaim(block);
+    pthread_mutex_lock(&pool.mutex);
+    pool.stats.used_bytes -= block->bytes;
+    pool.stats.used_blocks--;
+    add_idle(block);
+    struct block *evicted = evict(pool.stats.limit_bytes);
+    pthread_mutex_unlock(&pool.mutex);
+    destroy_list(evicted);
+}
+
+struct pool_stats pool_stats(void)
+{
+    pthread_mutex_lock(&pool.mutex);
+    struct pool_stats stats = pool.stats;
+    pthread_mutex_unlock(&pool.mutex);
+    return stats;
+}
+
+void pool_set_limit(size_t bytes)
+{
+    pthread_mutex_lock(&pool.mutex);
+    pool.stats.limit_bytes = bytes;
+    struct block *evicted = evict(bytes);
+    pthread_mutex_unlock(&pool.mutex);
+    destroy_list(evicted);
+}
+
+size_t pool_trim(void)
+{
+    pthread_mutex_lock(&pool.mutex);
+    struct block *evicted = evict(0);
+    pthread_mutex_unlock(&pool.mutex);
+    return destroy_list(evicted);
+}
+
+/* ---- Start and fork --------------------------------------------------------------------------------------------- */
+
+/* Whether the system provides huge pages to those who ask for them. */
+static bool system_has_huge_pages(void)
+{
+    char text[64] = "";
+    int file = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    ssize_t got = read(file, text, sizeof text - 1);
+    close(file);
+    return got > 0 && strstr(text, "[never]") == NULL;
+}
+
+/* The child of a fork has the forking thread only: the lists must be whole in it, and the mutex free. */
+static void lock(void)
+{
+    pthread_mutex_lock(&pool.mutex);
+}
+
+static void unlock(void)
+{
+    pthread_mutex_unlock(&pool.mutex);
+}
+
+void pool_init(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    const size_t memory = pages > 0 && page_bytes > 0 ? (size_t)pages * (size_t)page_bytes : 0;
+    const size_t most = (size_t)1 << 30;
+    pool.stats.limit_bytes = memory / 8 < most ? memory / 8 : most;
+    pool.huge_page = inlay_huge_pages_bytes();
+    pool.huge_pages = system_has_huge_pages();
+    pthread_atfork(lock, unlock, unlock);
+}

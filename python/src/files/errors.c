@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Exceptions of files. Messages are those of the library, which name file, tensor and values.
+ */
+#include "files/errors.h"
+
+#include <stdbool.h>
+
+static PyObject *file_error; /* the class, set at import */
+
+/* The names of kinds of errors, which are those of the statuses. */
+static const char *const kinds[] = {
+    [INLAY_FILE_ERROR_ARGUMENT] = "argument",   [INLAY_FILE_ERROR_KIND] = "kind",
+    [INLAY_FILE_ERROR_TRUNCATED] = "truncated", [INLAY_FILE_ERROR_LIMIT] = "limit",
+    [INLAY_FILE_ERROR_SYNTAX] = "syntax",       [INLAY_FILE_ERROR_DUPLICATE] = "duplicate",
+    [INLAY_FILE_ERROR_RANGE] = "range",         [INLAY_FILE_ERROR_TYPE] = "type",
+    [INLAY_FILE_ERROR_SHAPE] = "shape",         [INLAY_FILE_ERROR_MISSING] = "missing",
+    [INLAY_FILE_ERROR_MODEL] = "model",
+};
+
+/* Sets an attribute to a string; an empty one is None. Returns -1 with an exception. */
+static int set_text(PyObject *object, const char *name, const char *text)
+{
+    PyObject *string = *text != 0 ? PyUnicode_FromString(text) : Py_NewRef(Py_None);
+    const int failed = string != NULL ? PyObject_SetAttrString(object, name, string) : -1;
+    Py_XDECREF(string);
+    return failed;
+}
+
+PyObject *raise_file_error(const inlay_file_error *error)
+{
+    PyObject *exception = NULL;
+    if (error->status == INLAY_FILE_ERROR_NO_MEMORY)
+        return PyErr_NoMemory();
+    if (error->status == INLAY_FILE_ERROR_SYSTEM)
+        exception = PyObject_CallFunction(PyExc_OSError, "is", error->system_error, error->message);
+    else
+        exception = PyObject_CallFunction(file_error, "s", error->message);
+    if (exception == NULL)
+        return NULL;
+    const bool known = (size_t)error->status < sizeof kinds / sizeof *kinds && kinds[error->status] != NULL;
+    if (error->status == INLAY_FILE_ERROR_SYSTEM ||
+        (set_text(exception, "kind", known ? kinds[error->status] : "") == 0 &&
+         set_text(exception, "name", error->name) == 0))
+        PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+    Py_DECREF(exception);
+    return NULL;
+}
+
+PyObject *raise_name_error(const inlay_file_error *error)
+{
+    if (error->status != INLAY_FILE_ERROR_MISSING)
+        return raise_file_error(error);
+    PyErr_SetString(PyExc_KeyError, error->message);
+    return NULL;
+}
+
+int file_errors_init(PyObject *module)
+{
+    file_error = PyErr_NewExceptionWithDoc(
+        "inlay.FileError",
+        "A model file that is not what it should be. kind says in one word what is wrong, and name is that of the "
+        "tensor or key, or None.",
+        PyExc_ValueError, NULL);
+    return file_error != NULL ? PyModule_AddObjectRef(module, "FileError", file_error) : -1;
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Models that are open. close() gives up the file's own use of the memory; arrays, Tables and Layers keep theirs.
+ */
+#include "files/file.h"
+
+#include "arrays/view.h"
+#include "files/errors.h"
+#include "files/open_file.h"
+#include "files/table.h"
+#include "files/tensor.h"
+#include "files/value.h"
+#include "layers/layer.h"
+#include "module/options.h"
+#include "tables/table.h"
+
+#include <string.h>
+
+struct file {
+    PyObject base;
+    atomic_flag lock;
+    struct open_file *opened; /* under the lock; null: closed */
+    PyObject *path;
+    PyObject *weak_references;
+};
+
+static struct file *file_of(PyObject *self)
+{
+    return (struct file *)(void *)self;
+}
+
+/* Takes what is open, and leaves `instead` there. The lock is held for some instructions only. */
+static struct open_file *exchange(struct file *file, bool keep)
+{
+    while (atomic_flag_test_and_set_explicit(&file->lock, memory_order_acquire))
+        continue;
+    struct open_file *opened = file->opened;
+    if (!keep)
+        file->opened = NULL;
+    else if (opened != NULL)
+        open_file_hold(opened);
+    atomic_flag_clear_explicit(&file->lock, memory_order_release);
+    return opened;
+}
+
+/* Uses the file until open_file_release(). Returns null with ValueError if it is closed. */
+static struct open_file *use(PyObject *self)
+{
+    struct open_file *opened = exchange(file_of(self), true);
+    if (opened == NULL)
+        PyErr_SetString(PyExc_ValueError, "the file is closed: open it again with inlay.open()");
+    return opened;
+}
+
+/* ---- Opening and closing ---------------------------------------------------------------------------------------- */
+
+/* Reads the options of opening. Returns -1 with an exception. */
+static int read_options(PyObject *memory, PyObject *resident_bytes, inlay_file_options *options)
+{
+    uint64_t bytes = 0;
+    *options = inlay_file_options_default();
+    const int value = option_value(memory, &option_memories, INLAY_FILE_MEMORY_MAPPED);
+    if (value < 0 || option_uint64(resident_bytes, "resident_bytes", &bytes) < 0)
+        return -1;
+    options->memory = (inlay_file_memory)value;
+    options->resident_bytes = bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
+    if (bytes == 0 || options->memory == INLAY_FILE_MEMORY_MAPPED)
+        return 0;
+    PyErr_SetString(PyExc_ValueError, "resident_bytes needs memory=\"mapped\"");
+    return -1;
+}
+
+static struct open_file *open_model(const char *path, const inlay_file_options *options)
+{
+    inlay_file *opened = NULL;
+    inlay_file_error error;
+    PyThreadState *thread = PyEval_SaveThread();
+    const inlay_file_status status = inlay_file_open(path, options, &opened, &error);
+    PyEval_RestoreThread(thread);
+    if (status != INLAY_FILE_OK) {
+        raise_file_error(&error);
+        return NULL;
+    }
+    struct open_file *file = open_file_new(opened, options->memory == INLAY_FILE_MEMORY_MAPPED);
+    if (file == NULL) {
+        inlay_file_close(opened);
+        PyErr_NoMemory();
+    }
+    return file;
+}
+
+static PyObject *file_new(PyTypeObject *type, PyObject *args, PyObject *given)
+{
+    static char *names[] = {"path", "memory", "resident_bytes", NULL};
+    PyObject *path, *memory = Py_None, *resident_bytes = Py_None, *bytes, *self = NULL;
+    inlay_file_options options;
+    if (!PyArg_ParseTupleAndKeywords(args, given, "O|$OO", names, &path, &memory, &resident_bytes) ||
+        read_options(memory, resident_bytes, &options) < 0 || !PyUnicode_FSConverter(path, &bytes))
+        return NULL;
+    struct open_file *opened = open_model(PyBytes_AsString(bytes), &options);
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    if (opened != NULL)
+        self = allocate(type, 0); /* zeroed */
+    if (self != NULL) {
+        atomic_flag_clear(&file_of(self)->lock);
+        file_of(self)->opened = opened;
+        file_of(self)->path = PyUnicode_DecodeFSDefault(PyBytes_AsString(bytes));
+        if (file_of(self)->path == NULL)
+            Py_CLEAR(self);
+    } else if (opened != NULL) {
+        open_file_release(opened);
+    }
+    Py_DECREF(bytes);
+    return self;
+}
+
+static PyObject *file_close(PyObject *self, PyObject *unused)
+{
+    struct open_file *opened = exchange(file_of(self), false);
+    (void)unused;
+    if (opened != NULL)
+        open_file_release(opened);
+    return Py_NewRef(Py_None);
+}
+
+static void file_dealloc(PyObject *self)
+{
+    struct file *file = file_of(self);
+    if (file->weak_references != NULL)
+        PyObject_ClearWeakRefs(self);
+    if (file->opened != NULL)
+        open_file_release(file->opened);
+    Py_XDECREF(file->path);
+    inlay_free_object(self);
+}
+
+/* ---- Tensors and values ----------------------------------------------------------------------------------------- */
+
+/* Returns the UTF-8 of a name, or null with an exception: KeyError for one that no file can have. */
+static const char *text_of_name(PyObject *name)
+{
+    Py_ssize_t bytes;
+    if (!PyUnicode_Check(name)) {
+        PyErr_SetObject(PyExc_KeyError, name);
+        return NULL;
+    }
+    const char *text = PyUnicode_AsUTF8AndSize(name, &bytes);
+    if (text == NULL || strlen(text) == (size_t)bytes)
+        return text;
+    PyErr_SetObject(PyExc_KeyError, name);
+    return NULL;
+}
+
+/* What is made of an open file and a name. Null without an exception: there is no such name. */
+typedef PyObject *by_name(struct open_file *file, const char *name);
+
+static PyObject *named(PyObject *self, PyObject *name, by_name *function)
+{
+    const char *text = text_of_name(name);
+    struct open_file *file = text != NULL ? use(self) : NULL;
+    if (file == NULL)
+        return NULL;
+    PyObject *made = function(file, text);
+    open_file_release(file);
+    if (made == NULL && !PyErr_Occurred())
+        PyErr_SetObject(PyExc_KeyError, name);
+    return made;
+}
+
+static PyObject *tensor_named(struct open_file *file, const char *name)
+{
+    const inlay_file_tensor *tensor = inlay_file_tensor_named(file->file, name);
+    return tensor != NULL ? file_tensor_of(file, tensor) : NULL;
+}
+
+static PyObject *value_named(struct open_file *file, const char *name)
+{
+    const inlay_file_value *value = inlay_file_value_named(file->file, name);
+    return value != NULL ? file_value(value) : NULL;
+}
+
+static PyObject *get_tensor(PyObject *self, PyObject *name)
+{
+    return named(self, name, tensor_named);
+}
+
+static PyObject *get_value(PyObject *self, PyObject *name)
+{
+    return named(self, name, value_named);
+}
+
+static PyObject *get_table(PyObject *self, PyObject *name)
+{
+    return named(self, name, table_of_file);
+}
+
+/* Returns a list of the names of tensors or values. */
+static PyObject *list_names(PyObject *self, bool tensors)
+{
+    struct open_file *opened = use(self);
+    if (opened == NULL)
+        return NULL;
+    const inlay_file *file = opened->file;
+    const size_t count = tensors ? inlay_file_tensor_count(file) : inlay_file_value_count(file);
+    PyObject *list = PyList_New((Py_ssize_t)count);
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        PyObject *name =
+            PyUnicode_FromString(tensors ? inlay_file_tensor_at(file, i)->name : inlay_file_value_at(file, i)->key);
+        if (name == NULL || PyList_SetItem(list, (Py_ssize_t)i, name) < 0)
+            Py_CLEAR(list);
+    }
+    open_file_release(opened);
+    return list;
+}
+
+static PyObject *list_tensors(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return list_names(self, true);
+}
+
+static PyObject *list_values(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return list_names(self, false);
+}
+
+/* ---- Layers and n-grams ----------------------------------------------------------------------------------------- */
+
+/* _layer(model, part, dtype, threads). */
+static PyObject *get_layer(PyObject *self, PyObject *args)
+{
+    const char *model, *part;
+    PyObject *dtype, *threads;
+    if (!PyArg_ParseTuple(args, "zzOO", &model, &part, &dtype, &threads))
+        return NULL;
+    struct open_file *file = use(self);
+    if (file == NULL)
+        return NULL;
+    PyObject *layer = layer_of_file(file, model, part, dtype, threads);
+    open_file_release(file);
+    return layer;
+}
+
+/* Returns a list of the tables of n-grams, or null with an exception. */
+static PyObject *tables_of_ngram(struct open_file *file, const inlay_file_ngram *ngram)
+{
+    size_t count;
+    const inlay_table *views = inlay_file_ngram_tables(ngram, &count);
+    PyObject *list = PyList_New((Py_ssize_t)count);
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        const inlay_file_table table = {.view = views[i], .scale = inlay_file_ngram_scale(ngram)};
+        PyObject *made = table_of_view(file, &table);
+        if (made == NULL || PyList_SetItem(list, (Py_ssize_t)i, made) < 0)
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+/* _ngram(layer): its spec, its tables and a report. */
+static PyObject *get_ngram(PyObject *self, PyObject *number)
+{
+    inlay_file_error error;
+    inlay_file_ngram *ngram = NULL;
+    int64_t layer = -1;
+    if (option_int64(number, "layer", &layer) < 0)
+        return NULL;
+    struct open_file *file = use(self);
+    if (file == NULL)
+        return NULL;
+    PyThreadState *thread = PyEval_SaveThread();
+    const inlay_file_status status = inlay_file_ngram_create(file->file, layer, &ngram, &error);
+    PyEval_RestoreThread(thread);
+    PyObject *made = NULL;
+    if (status != INLAY_FILE_OK) {
+        raise_file_error(&error);
+    } else {
+        PyObject *spec = file_ngram_spec(inlay_file_ngram_spec(ngram)), *tables = tables_of_ngram(file, ngram);
+        if (spec != NULL && tables != NULL)
+            made = Py_BuildValue("OOs", spec, tables, inlay_file_ngram_report(ngram));
+        Py_XDECREF(tables);
+        Py_XDECREF(spec);
+    }
+    inlay_file_ngram_destroy(ngram);
+    open_file_release(file);
+    return made;
+}
+
+/* prefetch(table, ids). */
+static PyObject *file_prefetch(PyObject *self, PyObject *args)
+{
+    PyObject *table, *ids;
+    struct view view;
+    if (!PyArg_ParseTuple(args, "OO", &table, &ids))
+        return NULL;
+    struct open_file *file = use(self);
+    if (file == NULL)
+        return NULL;
+    PyObject *result = NULL;
+    if (!table_is(table)) {
+        PyErr_SetString(PyExc_TypeError, "table is not an inlay.Table: get one by the table() of this file");
+    } else if (file->mapped && table_file(table) != file) {
+        PyErr_SetString(PyExc_ValueError, "table is not of this file: get one by its table()");
+    } else if (view_borrow(&view, ids, "ids", DTYPE_UNKNOWN) == 0) {
+        const inlay_id_type type = view_ids(&view, "ids");
+        if (type != 0) {
+            PyThreadState *thread = PyEval_SaveThread();
+            inlay_file_prefetch(file->file, table_view(table), view.data, type, view_count(&view));
+            PyEval_RestoreThread(thread);
+            result = Py_NewRef(Py_None);
+        }
+        view_release(&view);
+    }
+    open_file_release(file);
+    return result;
+}
+
+/* ---- The type --------------------------------------------------------------------------------------------------- */
+
+static PyObject *get_path(PyObject *self, void *unused)
+{
+    (void)unused;
+    return Py_NewRef(file_of(self)->path);
+}
+
+static PyObject *get_closed(PyObject *self, void *unused)
+{
+    struct open_file *opened = exchange(file_of(self), true);
+    (void)unused;
+    if (opened != NULL)
+        open_file_release(opened);
+    return PyBool_FromLong(opened == NULL);
+}
+
+static PyObject *file_repr(PyObject *self)
+{
+    struct open_file *opened = exchange(file_of(self), true);
+    if (opened == NULL)
+        return PyUnicode_FromFormat("inlay.File(%R, closed)", file_of(self)->path);
+    PyObject *text =
+        PyUnicode_FromFormat("inlay.File(%R, %zu tensors)", file_of(self)->path, inlay_file_tensor_count(opened->file));
+    open_file_release(opened);
+    return text;
+}
+
+int file_init(PyObject *module)
+{
+    static PyMethodDef methods[] = {
+        {"close", file_close, METH_NOARGS,
+         "close()\n--\n\nCloses the file. Its memory stays mapped until the last array, Table or Layer of it is gone."},
+        {"table", get_table, METH_O,
+         "table(name)\n--\n\nReturns the Table of a tensor [rows, dim] with its scales, or of the tensors of a pattern "
+         "with one * for the numbers from 0 on."},
+        {"prefetch", file_prefetch, METH_VARARGS,
+         "prefetch(table, ids)\n--\n\nStarts to read rows of a Table of this file from the disk, and does not wait."},
+        {"_tensor", get_tensor, METH_O, NULL},
+        {"_tensors", list_tensors, METH_NOARGS, NULL},
+        {"_value", get_value, METH_O, NULL},
+        {"_values", list_values, METH_NOARGS, NULL},
+        {"_layer", get_layer, METH_VARARGS, NULL},
+        {"_ngram", get_ngram, METH_O, NULL},
+        {NULL, NULL, 0, NULL},
+    };
+    static PyGetSetDef properties[] = {
+        {"path", get_path, NULL, "The path that was given.", NULL},
+        {"closed", get_closed, NULL, "Whether close() was called.", NULL},
+        {NULL, NULL, NULL, NULL, NULL},
+    };
+    static PyMemberDef members[] = {
+        {"__weaklistoffset__", T_PYSSIZET, offsetof(struct file, weak_references), READONLY, NULL},
+        {NULL, 0, 0, 0, NULL},
+    };
+    static PyType_Slot slots[] = {
+        {Py_tp_new, file_new},
+        {Py_tp_dealloc, file_dealloc},
+        {Py_tp_repr, file_repr},
+        {Py_tp_methods, methods},
+        {Py_tp_getset, properties},
+        {Py_tp_members, members},
+        {0, NULL},
+    };
+    static PyType_Spec spec = {
+        .name = "inlay._core.File",
+        .basicsize = sizeof(struct file),
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+        .slots = slots,
+    };
+    PyObject *type = PyType_FromSpec(&spec);
+    const int failed = type != NULL ? PyModule_AddObjectRef(module, "File", type) : -1;
+    Py_XDECREF(type);
+    return failed;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The count of users, and what is known of calls before.
+ */
+#include "files/open_file.h"
+
+#include <stdlib.h>
+
+/* How many calls count as waiting after one that requested pages: more than pass between two samples of the library. */
+enum { WAITS = 64 };
+
+struct open_file *open_file_new(inlay_file *file, bool mapped)
+{
+    struct open_file *opened = malloc(sizeof *opened);
+    if (opened == NULL)
+        return NULL;
+    opened->file = file;
+    opened->mapped = mapped;
+    atomic_init(&opened->users, 1);
+    atomic_init(&opened->waits, WAITS); /* the first reads of a file come from the disk */
+    return opened;
+}
+
+void open_file_hold(struct open_file *file)
+{
+    atomic_fetch_add_explicit(&file->users, 1, memory_order_relaxed);
+}
+
+void open_file_release(struct open_file *file)
+{
+    if (atomic_fetch_sub_explicit(&file->users, 1, memory_order_acq_rel) > 1)
+        return;
+    inlay_file_close(file->file);
+    free(file);
+}
+
+static void hold(void *file)
+{
+    open_file_hold(file);
+}
+
+static void release(void *file)
+{
+    open_file_release(file);
+}
+
+struct export_owner open_file_owner(struct open_file *file)
+{
+    return (struct export_owner){file, hold, release};
+}
+
+bool open_file_waits(struct open_file *file)
+{
+    return atomic_load_explicit(&file->waits, memory_order_relaxed) > 0;
+}
+
+void open_file_begin(struct open_file *file, const inlay_table *table, const void *ids, inlay_id_type type,
+                     size_t count, inlay_file_read *read)
+{
+    if (inlay_file_read_begin(file->file, table, ids, type, count, read) != INLAY_FILE_OK)
+        *read = (inlay_file_read){0, 0, 0};
+}
+
+void open_file_end(struct open_file *file, const inlay_file_read *read)
+{
+    inlay_file_read_end(file->file, read);
+    const int waits = atomic_load_explicit(&file->waits, memory_order_relaxed);
+    if (read->requested > 0)
+        atomic_store_explicit(&file->waits, WAITS, memory_order_relaxed);
+    else if (waits > 0)
+        atomic_store_explicit(&file->waits, waits - 1, memory_order_relaxed);
+}

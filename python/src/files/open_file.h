@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An open model and who uses it: it is closed when the last array, Table or Layer over its memory is gone, on whatever
+ * thread. Calls that read its rows bring them into memory first. Nothing here needs the GIL.
+ */
+#ifndef INLAY_PYTHON_FILES_OPEN_FILE_H
+#define INLAY_PYTHON_FILES_OPEN_FILE_H
+
+#include "arrays/exports.h"
+
+#include <inlay/file.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct open_file {
+    inlay_file *file;
+    bool mapped; /* rows may have to come from the disk */
+    atomic_size_t users;
+    atomic_int waits; /* above 0: the last calls waited for the disk */
+};
+
+/* Returns an open file with one user, or null if there is no memory. */
+struct open_file *open_file_new(inlay_file *file, bool mapped);
+
+/* Adds a user, and removes one. */
+void open_file_hold(struct open_file *file);
+void open_file_release(struct open_file *file);
+
+/* Returns the file as the owner of memory. */
+struct export_owner open_file_owner(struct open_file *file);
+
+/* Returns whether a call that reads rows is likely to wait for the disk, so that it should release the GIL. */
+bool open_file_waits(struct open_file *file);
+
+/* Begins and ends a read of the rows of ids [count], as inlay_file_read_begin() and inlay_file_read_end() do. */
+void open_file_begin(struct open_file *file, const inlay_table *table, const void *ids, inlay_id_type type,
+                     size_t count, inlay_file_read *read);
+void open_file_end(struct open_file *file, const inlay_file_read *read);
+
+#endif

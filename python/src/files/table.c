@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which FileTensors have the rows and scales that the library found.
+ */
+#include "files/table.h"
+
+#include "files/errors.h"
+#include "files/tensor.h"
+#include "module/options.h"
+#include "tables/table.h"
+
+/* Returns the tensor that rows [rows, dim] at an address are, packed or not, or null. Empty tensors can share an
+   address. */
+static const inlay_file_tensor *find_rows(const inlay_file *file, const void *data, size_t rows, size_t dim)
+{
+    for (size_t i = 0; i < inlay_file_tensor_count(file); i++) {
+        const inlay_file_tensor *tensor = inlay_file_tensor_at(file, i);
+        if (tensor->data == data && tensor->rank == 2 && tensor->shape[0] == rows &&
+            (tensor->shape[1] == dim || (tensor->element == 0 && tensor->bytes > 0)))
+            return tensor;
+    }
+    return NULL;
+}
+
+/* Returns the rows as an array: the tensor, or bytes where it packs them in elements of another size. */
+static PyObject *rows_of(struct open_file *file, const inlay_file_tensor *tensor, const inlay_table *view)
+{
+    const Py_ssize_t shape[2] = {(Py_ssize_t)tensor->shape[0], (Py_ssize_t)view->stride_bytes};
+    return tensor->element != 0 ? file_tensor_of(file, tensor)
+                                : file_tensor_of_memory(file, tensor->data, DTYPE_U8, 2, shape);
+}
+
+/* Returns the array of zero points of rows. */
+static PyObject *zeros_of(struct open_file *file, const inlay_table *view, const void *zeros, size_t rows)
+{
+    Py_ssize_t scales[2], shape[2];
+    enum dtype dtype;
+    if (zeros == NULL)
+        return Py_NewRef(Py_None);
+    table_scales_shape(view->type, rows, view->dim, view->group, scales);
+    const int dims = table_zeros_shape(view->type, scales, shape, &dtype);
+    return file_tensor_of_memory(file, zeros, dtype, dims, shape);
+}
+
+/* Returns the array of scales of rows. */
+static PyObject *scales_of(struct open_file *file, const inlay_table *view, const void *scales, size_t rows)
+{
+    Py_ssize_t shape[2];
+    const int dims = table_scales_shape(view->type, rows, view->dim, view->group, shape);
+    if (scales == NULL || dims == 0)
+        return Py_NewRef(Py_None);
+    return file_tensor_of_memory(file, scales, view->type == INLAY_E4M3_E8M0 ? DTYPE_E8M0 : DTYPE_F32, dims, shape);
+}
+
+/* Returns the Table of one tensor. */
+static PyObject *make_part(struct open_file *file, const inlay_file_table *table, inlay_table_extent part, size_t rows)
+{
+    const inlay_table *view = &table->view;
+    const inlay_file_tensor *tensor = find_rows(file->file, part.data, rows, view->dim);
+    if (tensor == NULL)
+        return PyErr_Format(PyExc_SystemError, "the rows of a table of a file are no tensor of it: name a tensor");
+    struct table_arguments given = table_arguments_of(rows_of(file, tensor, view));
+    PyObject *made = NULL;
+    given.type = PyUnicode_FromString(option_name((int)view->type, &option_elements));
+    given.dim = PyLong_FromSize_t(view->dim);
+    given.group = view->group > 0 ? PyLong_FromUnsignedLong(view->group) : Py_NewRef(Py_None);
+    given.scales = scales_of(file, view, part.scales, rows);
+    given.zeros = zeros_of(file, view, part.zeros, rows);
+    given.scale = PyFloat_FromDouble((double)table->scale);
+    if (given.data != NULL && given.type != NULL && given.dim != NULL && given.group != NULL && given.scales != NULL &&
+        given.zeros != NULL && given.scale != NULL)
+        made = table_make(&given, tensor->name, -1);
+    Py_XDECREF(given.data);
+    Py_XDECREF(given.type);
+    Py_XDECREF(given.dim);
+    Py_XDECREF(given.group);
+    Py_XDECREF(given.zeros);
+    Py_XDECREF(given.scales);
+    Py_XDECREF(given.scale);
+    return made;
+}
+
+/* Returns the Table of several tensors. */
+static PyObject *make_whole(struct open_file *file, const inlay_file_table *table)
+{
+    const inlay_table *view = &table->view;
+    PyObject *parts = PyList_New((Py_ssize_t)view->extent_count), *made = NULL;
+    int failed = parts == NULL;
+    for (size_t i = 0; i < view->extent_count && !failed; i++) {
+        const inlay_table_extent *extent = &view->extents[i];
+        const size_t end = i + 1 < view->extent_count ? view->extents[i + 1].first_row : view->rows;
+        PyObject *part = make_part(file, table, *extent, end - extent->first_row);
+        failed = part == NULL || PyList_SetItem(parts, (Py_ssize_t)i, part) < 0;
+    }
+    if (!failed)
+        made = table_of_parts(parts);
+    Py_XDECREF(parts);
+    return made;
+}
+
+PyObject *table_of_view(struct open_file *file, const inlay_file_table *table)
+{
+    if (table->view.extents != NULL)
+        return make_whole(file, table);
+    const inlay_table *view = &table->view;
+    return make_part(file, table, (inlay_table_extent){view->data, view->scales, view->zeros, 0}, view->rows);
+}
+
+PyObject *table_of_file(struct open_file *file, const char *name)
+{
+    inlay_file_table table;
+    inlay_file_error error;
+    PyThreadState *thread = PyEval_SaveThread();
+    const inlay_file_status status = inlay_file_table_of(file->file, name, &table, &error);
+    PyEval_RestoreThread(thread);
+    return status == INLAY_FILE_OK ? table_of_view(file, &table) : raise_name_error(&error);
+}
+
+PyObject *table_of_rows(struct open_file *file, const inlay_table *view)
+{
+    const inlay_file_tensor *tensor = find_rows(file->file, view->data, view->rows, view->dim);
+    /* Scales that were converted are not converted again; they include every factor of the file. */
+    const bool converted = view->group > 0 || view->type == INLAY_E2M1_F32;
+    return tensor != NULL && !converted ? table_of_file(file, tensor->name)
+                                        : table_of_view(file, &(inlay_file_table){.view = *view, .scale = 1});
+}

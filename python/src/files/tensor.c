@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which array a tensor is. Elements of types that no array has, such as the blocks of Q4_K, are bytes: the last
+ * dimension is then that of the bytes of a row. The buffer protocol has no format for bfloat16 and 8-bit floats, which
+ * NumPy gets from ml_dtypes.
+ */
+#include "files/tensor.h"
+
+#include "arrays/exports.h"
+#include "arrays/numpy.h"
+
+#include <string.h>
+
+struct file_tensor {
+    PyObject base;
+    struct open_file *file;
+    const inlay_file_tensor *tensor; /* null: other memory of the file */
+    struct exported exported;
+    PyObject *weak_references;
+};
+
+static PyTypeObject *file_tensor_type; /* set at import */
+
+static struct file_tensor *file_tensor(PyObject *self)
+{
+    return (struct file_tensor *)(void *)self;
+}
+
+/* ---- Arrays of tensors ------------------------------------------------------------------------------------------ */
+
+/* Returns the type of arrays with elements of a type that a format names, or DTYPE_UNKNOWN. */
+static enum dtype dtype_of_tensor(const char *type)
+{
+    static const struct {
+        const char *name, *npy;
+        enum dtype dtype;
+    } types[] = {
+        {"F32", "<f4", DTYPE_F32}, {"F16", "<f2", DTYPE_F16},     {"BF16", NULL, DTYPE_BF16},
+        {"F64", "<f8", DTYPE_F64}, {"F8_E4M3", NULL, DTYPE_E4M3}, {"F8_E8M0", NULL, DTYPE_E8M0},
+        {"I8", "|i1", DTYPE_I8},   {"I16", "<i2", DTYPE_I16},     {"I32", "<i4", DTYPE_I32},
+        {"I64", "<i8", DTYPE_I64}, {"U8", "|u1", DTYPE_U8},       {"U16", "<u2", DTYPE_U16},
+        {"U32", "<u4", DTYPE_U32}, {"U64", "<u8", DTYPE_U64},     {"BOOL", "|b1", DTYPE_BOOL},
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i].name, type) == 0 || (types[i].npy != NULL && strcmp(types[i].npy, type) == 0))
+            return types[i].dtype;
+    return DTYPE_UNKNOWN;
+}
+
+/* Finds the shape of the bytes of a tensor: rows of bytes, or all in one run where rows are not whole bytes. Returns
+   the dimensions. */
+static int shape_of_bytes(const inlay_file_tensor *tensor, Py_ssize_t shape[VIEW_DIMS])
+{
+    uint64_t rows = 1;
+    for (uint32_t i = 0; i + 1 < tensor->rank; i++)
+        rows *= tensor->shape[i]; /* the library has checked the product of all */
+    const bool by_rows = tensor->rank > 0 && (rows == 0 || tensor->bytes % rows == 0);
+    if (!by_rows) {
+        shape[0] = (Py_ssize_t)tensor->bytes;
+        return 1;
+    }
+    for (uint32_t i = 0; i + 1 < tensor->rank; i++)
+        shape[i] = (Py_ssize_t)tensor->shape[i];
+    const size_t row_bytes = tensor->element != 0 && tensor->shape[tensor->rank - 1] <= PY_SSIZE_T_MAX
+                                 ? inlay_table_row_bytes(tensor->element, (size_t)tensor->shape[tensor->rank - 1])
+                                 : 0;
+    shape[tensor->rank - 1] = (Py_ssize_t)(rows > 0 ? tensor->bytes / rows : row_bytes);
+    return (int)tensor->rank;
+}
+
+static PyObject *make(struct open_file *file, const inlay_file_tensor *tensor, const void *data, enum dtype dtype,
+                      int dims, const Py_ssize_t *shape)
+{
+    allocfunc allocate = (allocfunc)PyType_GetSlot(file_tensor_type, Py_tp_alloc);
+    PyObject *self = allocate(file_tensor_type, 0); /* zeroed */
+    if (self == NULL)
+        return NULL;
+    struct file_tensor *made = file_tensor(self);
+    open_file_hold(file);
+    made->file = file;
+    made->tensor = tensor;
+    exported_init(&made->exported, (void *)(uintptr_t)data, dtype, dims, shape, open_file_owner(file));
+    made->exported.read_only = true;
+    return self;
+}
+
+PyObject *file_tensor_of(struct open_file *file, const inlay_file_tensor *tensor)
+{
+    Py_ssize_t shape[VIEW_DIMS];
+    const enum dtype dtype = dtype_of_tensor(tensor->type);
+    _Static_assert(VIEW_DIMS >= INLAY_FILE_RANK, "every tensor is an array");
+    if (dtype == DTYPE_UNKNOWN) {
+        const int dims = shape_of_bytes(tensor, shape);
+        return make(file, tensor, tensor->data, DTYPE_U8, dims, shape);
+    }
+    for (uint32_t i = 0; i < tensor->rank; i++) {
+        if (tensor->shape[i] > PY_SSIZE_T_MAX) /* beside a dimension of 0 */
+            return PyErr_Format(PyExc_ValueError, "tensor %s has a dimension that no array has", tensor->name);
+        shape[i] = (Py_ssize_t)tensor->shape[i];
+    }
+    return make(file, tensor, tensor->data, dtype, (int)tensor->rank, shape);
+}
+
+PyObject *file_tensor_of_memory(struct open_file *file, const void *data, enum dtype dtype, int dims,
+                                const Py_ssize_t *shape)
+{
+    return make(file, NULL, data, dtype, dims, shape);
+}
+
+struct open_file *file_tensor_file(PyObject *object)
+{
+    return Py_TYPE(object) == file_tensor_type ? file_tensor(object)->file : NULL;
+}
+
+static void file_tensor_dealloc(PyObject *self)
+{
+    if (file_tensor(self)->weak_references != NULL)
+        PyObject_ClearWeakRefs(self);
+    open_file_release(file_tensor(self)->file);
+    inlay_free_object(self);
+}
+
+/* ---- Protocols -------------------------------------------------------------------------------------------------- */
+
+/* Returns whether the buffer protocol has a format for a type. */
+static bool has_format(enum dtype dtype)
+{
+    return dtype_infos[dtype].numpy >= 0;
+}
+
+static int file_tensor_getbuffer(PyObject *self, Py_buffer *buffer, int flags)
+{
+    struct exported *exported = &file_tensor(self)->exported;
+    if (has_format(exported->dtype) || (flags & PyBUF_ND) == 0)
+        return exported_buffer(exported, self, buffer, flags);
+    buffer->obj = NULL;
+    PyErr_Format(PyExc_BufferError, "the buffer protocol has no format for %s; raw has the bytes",
+                 dtype_infos[exported->dtype].name);
+    return -1;
+}
+
+static PyObject *file_tensor_dlpack(PyObject *self, PyObject *args, PyObject *options)
+{
+    return exported_capsule(&file_tensor(self)->exported, "a tensor of a file", args, options);
+}
+
+/* Returns an array of bytes over the same memory as a memoryview. */
+static PyObject *get_raw(PyObject *self, void *unused)
+{
+    const struct file_tensor *of = file_tensor(self);
+    Py_ssize_t bytes = dtype_infos[of->exported.dtype].bytes;
+    (void)unused;
+    for (int i = 0; i < of->exported.dims; i++)
+        bytes *= of->exported.shape[i];
+    PyObject *array = make(of->file, of->tensor, of->exported.data, DTYPE_U8, 1, &bytes);
+    PyObject *view = array != NULL ? PyMemoryView_FromObject(array) : NULL;
+    Py_XDECREF(array);
+    return view;
+}
+
+/* Returns a new array of NumPy over the memory. */
+static PyObject *array_of(PyObject *self)
+{
+    const struct exported *exported = &file_tensor(self)->exported;
+    PyObject *numpy = numpy_module("a tensor of a file");
+    if (numpy == NULL)
+        return NULL;
+    if (has_format(exported->dtype))
+        return PyObject_CallMethod(numpy, "asarray", "(O)", self);
+    PyObject *scalar = numpy_ml_dtype(exported->dtype), *raw = scalar != NULL ? get_raw(self, NULL) : NULL;
+    PyObject *bytes = raw != NULL ? PyObject_CallMethod(numpy, "asarray", "(O)", raw) : NULL;
+    PyObject *flat = bytes != NULL ? PyObject_CallMethod(bytes, "view", "(O)", scalar) : NULL;
+    PyObject *shape = flat != NULL ? PyObject_GetAttrString(self, "shape") : NULL;
+    PyObject *array = shape != NULL ? PyObject_CallMethod(flat, "reshape", "(O)", shape) : NULL;
+    Py_XDECREF(shape);
+    Py_XDECREF(flat);
+    Py_XDECREF(bytes);
+    Py_XDECREF(raw);
+    Py_XDECREF(scalar);
+    return array;
+}
+
+/* __array__(dtype=None, copy=None), which NumPy calls for types without a format. */
+static PyObject *file_tensor_array(PyObject *self, PyObject *args, PyObject *options)
+{
+    static char *names[] = {"dtype", "copy", NULL};
+    PyObject *dtype = Py_None, *copy = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, options, "|OO", names, &dtype, &copy))
+        return NULL;
+    PyObject *array = array_of(self);
+    if (array == NULL || (dtype == Py_None && copy != Py_True))
+        return array;
+    PyObject *has = dtype != Py_None ? PyObject_GetAttrString(array, "dtype") : NULL;
+    const int same = has == NULL ? 1 : PyObject_RichCompareBool(has, dtype, Py_EQ);
+    Py_XDECREF(has);
+    PyErr_Clear();
+    PyObject *result = NULL;
+    if (same > 0 && copy != Py_True)
+        return array;
+    if (copy == Py_False)
+        PyErr_SetString(PyExc_ValueError, "copy=False, and another dtype needs a copy: leave copy out");
+    else if (same > 0)
+        result = PyObject_CallMethod(array, "copy", NULL);
+    else
+        result = PyObject_CallMethod(array, "astype", "(O)", dtype);
+    Py_DECREF(array);
+    return result;
+}
+
+/* ---- The type --------------------------------------------------------------------------------------------------- */
+
+static PyObject *get_text(PyObject *self, void *which)
+{
+    const inlay_file_tensor *tensor = file_tensor(self)->tensor;
+    if (tensor == NULL)
+        return Py_NewRef(Py_None);
+    const char *const texts[] = {tensor->name, tensor->type};
+    return PyUnicode_DecodeUTF8(texts[(intptr_t)which], (Py_ssize_t)strlen(texts[(intptr_t)which]), "replace");
+}
+
+static PyObject *get_path(PyObject *self, void *unused)
+{
+    const inlay_file_tensor *tensor = file_tensor(self)->tensor;
+    (void)unused;
+    return tensor != NULL ? PyUnicode_DecodeFSDefault(tensor->path) : Py_NewRef(Py_None);
+}
+
+/* Returns the shape in the file of a tensor, and else that of the array. */
+static PyObject *get_shape(PyObject *self, void *unused)
+{
+    const struct file_tensor *of = file_tensor(self);
+    const Py_ssize_t dims = of->tensor != NULL ? (Py_ssize_t)of->tensor->rank : of->exported.dims;
+    PyObject *shape = PyTuple_New(dims);
+    (void)unused;
+    for (Py_ssize_t i = 0; shape != NULL && i < dims; i++) {
+        const unsigned long long length =
+            of->tensor != NULL ? of->tensor->shape[i] : (unsigned long long)of->exported.shape[i];
+        PyObject *number = PyLong_FromUnsignedLongLong(length);
+        if (number == NULL || PyTuple_SetItem(shape, i, number) < 0)
+            Py_CLEAR(shape);
+    }
+    return shape;
+}
+
+static PyObject *get_dtype(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyUnicode_FromString(dtype_infos[file_tensor(self)->exported.dtype].name);
+}
+
+static PyObject *get_nbytes(PyObject *self, void *unused)
+{
+    const struct exported *exported = &file_tensor(self)->exported;
+    size_t bytes = dtype_infos[exported->dtype].bytes;
+    (void)unused;
+    for (int i = 0; i < exported->dims; i++)
+        bytes *= (size_t)exported->shape[i];
+    return PyLong_FromSize_t(bytes);
+}
+
+static PyObject *file_tensor_repr(PyObject *self)
+{
+    PyObject *name = get_text(self, (void *)0), *shape = get_shape(self, NULL), *text = NULL;
+    const inlay_file_tensor *tensor = file_tensor(self)->tensor;
+    const char *type = tensor != NULL ? tensor->type : dtype_infos[file_tensor(self)->exported.dtype].name;
+    PyObject *list = shape != NULL ? PySequence_List(shape) : NULL;
+    if (name != NULL && list != NULL)
+        text = PyUnicode_FromFormat("inlay.FileTensor(%R, %s %S)", name, type, list);
+    Py_XDECREF(list);
+    Py_XDECREF(shape);
+    Py_XDECREF(name);
+    return text;
+}
+
+int file_tensor_init(PyObject *module)
+{
+    static PyMethodDef methods[] = {
+        {"__array__", (PyCFunction)(void (*)(void))file_tensor_array, METH_VARARGS | METH_KEYWORDS, NULL},
+        {"__dlpack__", (PyCFunction)(void (*)(void))file_tensor_dlpack, METH_VARARGS | METH_KEYWORDS, NULL},
+        {"__dlpack_device__", exported_device, METH_NOARGS, NULL},
+        {NULL, NULL, 0, NULL},
+    };
+    static PyGetSetDef properties[] = {
+        {"name", get_text, NULL, "Its name in the file; None of scales that were made of others.", (void *)0},
+        {"type", get_text, NULL, "The name that the file's format gives its type, such as \"BF16\".", (void *)1},
+        {"shape", get_shape, NULL, "Its shape in the file, the slowest dimension first.", NULL},
+        {"dtype", get_dtype, NULL, "The element type of arrays of it; \"uint8\" where no array has its type.", NULL},
+        {"nbytes", get_nbytes, NULL, "Bytes of its data.", NULL},
+        {"path", get_path, NULL, "The file that holds it.", NULL},
+        {"raw", get_raw, NULL, "Its bytes, as a read-only memoryview.", NULL},
+        {NULL, NULL, NULL, NULL, NULL},
+    };
+    static PyMemberDef members[] = {
+        {"__weaklistoffset__", T_PYSSIZET, offsetof(struct file_tensor, weak_references), READONLY, NULL},
+        {NULL, 0, 0, 0, NULL},
+    };
+    static PyType_Slot slots[] = {
+        {Py_tp_dealloc, file_tensor_dealloc},
+        {Py_tp_repr, file_tensor_repr},
+        {Py_tp_methods, methods},
+        {Py_tp_getset, properties},
+        {Py_tp_members, members},
+        {Py_bf_getbuffer, file_tensor_getbuffer},
+        {Py_tp_doc, "A tensor of a model file: a read-only array over the file's memory, which it keeps open."},
+        {0, NULL},
+    };
+    static PyType_Spec spec = {
+        .name = "inlay.FileTensor",
+        .basicsize = sizeof(struct file_tensor),
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+        .slots = slots,
+    };
+    file_tensor_type = (PyTypeObject *)PyType_FromSpec(&spec);
+    return file_tensor_type != NULL ? PyModule_AddObjectRef(module, "FileTensor", (PyObject *)file_tensor_type) : -1;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The type inlay.FileTensor: memory of a model file as a read-only array, which keeps the file open.
+ */
+#ifndef INLAY_PYTHON_FILES_TENSOR_H
+#define INLAY_PYTHON_FILES_TENSOR_H
+
+#include "abi.h"
+#include "arrays/dtype.h"
+#include "files/open_file.h"
+
+/* Returns the array of a tensor, or null with an exception. */
+PyObject *file_tensor_of(struct open_file *file, const inlay_file_tensor *tensor);
+
+/* Returns an array of other memory of a file, such as scales that were converted. */
+PyObject *file_tensor_of_memory(struct open_file *file, const void *data, enum dtype dtype, int dims,
+                                const Py_ssize_t *shape);
+
+/* Returns the file that an object is an array of, borrowed, or null for other objects. */
+struct open_file *file_tensor_file(PyObject *object);
+
+/* Adds the type to the module. Returns -1 with an exception. */
+int file_tensor_init(PyObject *module);
+
+#endif

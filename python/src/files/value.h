@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Metadata of files and specs of n-grams as objects of Python, which keep nothing of the file.
+ */
+#ifndef INLAY_PYTHON_FILES_VALUE_H
+#define INLAY_PYTHON_FILES_VALUE_H
+
+#include "abi.h"
+
+#include <inlay/file.h>
+
+/* Returns a string, int, float or bool, or a tuple of the first three; null with an exception. */
+PyObject *file_value(const inlay_file_value *value);
+
+/* Returns the mapping of a spec, as inlay.NGram.from_spec() reads it; null with an exception. Its token map is the
+   bytes of uint32, or None. */
+PyObject *file_ngram_spec(const inlay_ngram_spec *spec);
+
+#endif

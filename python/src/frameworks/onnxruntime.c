@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Custom operators of ONNX Runtime: inlay:Embed(table, ids, ...), which inlay.onnx.fuse() puts in the place of Gather,
+ * Mul, Add, Cast and LayerNormalization. ONNX Runtime loads the extension module itself as its library and calls
+ * RegisterCustomOps(). Its C interface is a table of functions to which versions only append, so the few that are
+ * needed are declared here.
+ */
+#include "frameworks/operation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- ONNX Runtime's declarations -------------------------------------------------------------------------------- */
+
+/* The version of the interface that first lets operators return errors: ONNX Runtime 1.16. */
+enum { ORT_API = 16 };
+enum { ORT_FAIL = 1, ORT_INVALID_ARGUMENT = 2 };
+enum { ONNX_UNDEFINED = 0, ONNX_FLOAT = 1, ONNX_FLOAT16 = 10, ONNX_BFLOAT16 = 16 };
+enum { ORT_REQUIRED = 0, ORT_OPTIONAL = 1 };
+
+struct ort_status;
+struct ort_operator;
+struct ort_options;
+struct ort_domain;
+struct ort_value;
+struct ort_shape;
+struct ort_info;
+struct ort_context;
+
+struct ort_api {
+    struct ort_status *(*create_status)(int code, const char *message);
+    void *unused_1[25];
+    struct ort_status *(*create_domain)(const char *name, struct ort_domain **domain);
+    struct ort_status *(*domain_add)(struct ort_domain *domain, const struct ort_operator *op);
+    struct ort_status *(*add_domain)(struct ort_options *options, struct ort_domain *domain);
+    void *unused_29[22];
+    struct ort_status *(*get_data)(struct ort_value *value, void **data);
+    void *unused_52[8];
+    struct ort_status *(*get_element_type)(const struct ort_shape *shape, int *type);
+    struct ort_status *(*get_dims)(const struct ort_shape *shape, size_t *dims);
+    struct ort_status *(*get_shape)(const struct ort_shape *shape, int64_t *values, size_t dims);
+    void *unused_63[2];
+    struct ort_status *(*get_type_and_shape)(const struct ort_value *value, struct ort_shape **shape);
+    void *unused_66[19];
+    struct ort_status *(*get_float)(const struct ort_info *info, const char *name, float *value);
+    struct ort_status *(*get_int)(const struct ort_info *info, const char *name, int64_t *value);
+    void *unused_87;
+    struct ort_status *(*count_inputs)(const struct ort_context *context, size_t *count);
+    void *unused_89;
+    struct ort_status *(*get_input)(const struct ort_context *context, size_t index, const struct ort_value **value);
+    struct ort_status *(*get_output)(struct ort_context *context, size_t index, const int64_t *shape, size_t dims,
+                                     struct ort_value **value);
+    void *unused_92[7];
+    void (*release_shape)(struct ort_shape *shape);
+};
+
+struct ort_api_base {
+    const struct ort_api *(*get_api)(uint32_t version);
+    const char *(*get_version)(void);
+};
+
+/* A custom operator: a table of functions, each of which gets the operator itself first. */
+struct ort_operator {
+    uint32_t version;
+    void *create_old; /* without errors; ONNX Runtime uses create() */
+    const char *(*get_name)(const struct ort_operator *op);
+    const char *(*get_provider)(const struct ort_operator *op);
+    int (*get_input_type)(const struct ort_operator *op, size_t index);
+    size_t (*get_input_count)(const struct ort_operator *op);
+    int (*get_output_type)(const struct ort_operator *op, size_t index);
+    size_t (*get_output_count)(const struct ort_operator *op);
+    void *compute_old;
+    void (*destroy)(void *kernel);
+    int (*get_input_kind)(const struct ort_operator *op, size_t index);
+    int (*get_output_kind)(const struct ort_operator *op, size_t index);
+    int (*get_input_memory)(const struct ort_operator *op, size_t index);
+    void *variadic[4]; /* of operators with any number of inputs or outputs */
+    struct ort_status *(*create)(const struct ort_operator *op, const struct ort_api *api, const struct ort_info *info,
+                                 void **kernel);
+    struct ort_status *(*compute)(void *kernel, struct ort_context *context);
+};
+
+/* Element types by ONNX's number. */
+static const unsigned char dtypes[] = {
+    [1] = DTYPE_F32,  [2] = DTYPE_U8,   [3] = DTYPE_I8,    [4] = DTYPE_U16,  [5] = DTYPE_I16,
+    [6] = DTYPE_I32,  [7] = DTYPE_I64,  [9] = DTYPE_BOOL,  [10] = DTYPE_F16, [11] = DTYPE_F64,
+    [12] = DTYPE_U32, [13] = DTYPE_U64, [16] = DTYPE_BF16,
+};
+
+static enum dtype dtype_of_onnx(int number)
+{
+    return dtype_of_number(dtypes, sizeof dtypes, number);
+}
+
+/* ---- The kernel ------------------------------------------------------------------------------------------------- */
+
+/* Inputs of the operator in their order, of which the first two are required. */
+static const enum operand inputs[] = {
+    OPERAND_TABLE,       OPERAND_IDS,   OPERAND_POSITIONS, OPERAND_POSITION_IDS, OPERAND_SEGMENTS,
+    OPERAND_SEGMENT_IDS, OPERAND_GAMMA, OPERAND_BETA,      OPERAND_SCALES,       OPERAND_ZEROS,
+};
+enum { INPUTS = sizeof inputs / sizeof *inputs, REQUIRED = 2 };
+
+/* Attributes of the operator that are integers. */
+enum { LAYER_NORM, SEGMENTS_FIRST, GROUP, FLAT, INTEGERS };
+static const char *const integers[INTEGERS] = {
+    [LAYER_NORM] = "layer_norm", [SEGMENTS_FIRST] = "segments_first", [GROUP] = "group", [FLAT] = "flat"};
+
+/* A node of a graph. */
+struct kernel {
+    const struct ort_api *api;
+    enum dtype out;
+    float scale, epsilon;
+    int64_t integers[INTEGERS];
+};
+
+static void destroy_kernel(void *kernel)
+{
+    free(kernel);
+}
+
+/* Reads the element type and the shape of a value, which must leave a dimension to an output of its shape. */
+static struct ort_status *read_shape(const struct ort_api *api, const struct ort_shape *from, struct tensor *tensor)
+{
+    int type = 0;
+    size_t dims = 0;
+    int64_t shape[VIEW_DIMS];
+    struct ort_status *status = api->get_element_type(from, &type);
+    if (status == NULL)
+        status = api->get_dims(from, &dims);
+    if (status == NULL && dims >= VIEW_DIMS)
+        return api->create_status(ORT_INVALID_ARGUMENT, "an input has more dimensions than inlay reads");
+    if (status == NULL)
+        status = api->get_shape(from, shape, dims);
+    if (status == NULL)
+        tensor_set_shape(tensor, dims, shape);
+    tensor->dtype = dtype_of_onnx(type);
+    tensor->given = true;
+    return status;
+}
+
+static struct ort_status *read_input(const struct ort_api *api, const struct ort_context *context, size_t index,
+                                     struct tensor *tensor)
+{
+    const struct ort_value *value = NULL;
+    struct ort_shape *shape = NULL;
+    struct ort_status *status = api->get_input(context, index, &value);
+    if (status != NULL || value == NULL) /* an optional input that is absent */
+        return status;
+    status = api->get_type_and_shape(value, &shape);
+    if (status == NULL)
+        status = read_shape(api, shape, tensor);
+    if (status == NULL) /* there is no function for memory that is only read */
+        status = api->get_data((struct ort_value *)(uintptr_t)value, &tensor->data);
+    api->release_shape(shape);
+    return status;
+}
+
+/* Makes the output of an operation that was checked. */
+static struct ort_status *make_output(const struct ort_api *api, struct ort_context *context, struct tensor *out)
+{
+    int64_t shape[VIEW_DIMS];
+    struct ort_value *value = NULL;
+    for (int i = 0; i < out->dims; i++)
+        shape[i] = out->shape[i];
+    struct ort_status *status = api->get_output(context, 0, shape, (size_t)out->dims, &value);
+    return status != NULL ? status : api->get_data(value, &out->data);
+}
+
+static struct ort_status *compute(void *self, struct ort_context *context)
+{
+    const struct kernel *kernel = self;
+    const struct ort_api *api = kernel->api;
+    struct operation operation;
+    char text[ERROR_TEXT_BYTES];
+    operation_init(&operation);
+    operation.out.dtype = kernel->out;
+    operation.spec.scale = kernel->scale;
+    operation.spec.epsilon = kernel->epsilon;
+    operation.spec.norm = kernel->integers[LAYER_NORM] != 0 ? INLAY_NORM_LAYER : INLAY_NORM_NONE;
+    operation.spec.segments_first = kernel->integers[SEGMENTS_FIRST] != 0;
+    operation.group = (uint32_t)kernel->integers[GROUP];
+    operation.grouped = kernel->integers[FLAT] != 0 ? INLAY_U4_GROUPED_FLAT : INLAY_U4_GROUPED;
+    operation.broadcast_positions = true;
+    size_t count = 0;
+    struct ort_status *status = api->count_inputs(context, &count);
+    for (size_t i = 0; i < count && i < INPUTS && status == NULL; i++)
+        status = read_input(api, context, i, &operation.operands[inputs[i]]);
+    if (status == NULL && operation_check(&operation, text) != INLAY_OK)
+        status = api->create_status(ORT_INVALID_ARGUMENT, text);
+    if (status == NULL)
+        status = make_output(api, context, &operation.out);
+    if (status == NULL && operation_run(&operation, text) != INLAY_OK)
+        status = api->create_status(ORT_INVALID_ARGUMENT, text);
+    return status;
+}
+
+/* ---- The operators ---------------------------------------------------------------------------------------------- */
+
+/* ONNX Runtime finds the type of an output only if it is fixed, so there is an operator for each. */
+struct embed {
+    struct ort_operator op;
+    const char *name;
+    int type;
+};
+
+static const struct embed *embed_of(const struct ort_operator *op)
+{
+    return (const struct embed *)(const void *)op;
+}
+
+static struct ort_status *create_kernel(const struct ort_operator *op, const struct ort_api *api,
+                                        const struct ort_info *info, void **created)
+{
+    struct kernel *kernel = malloc(sizeof *kernel);
+    if (kernel == NULL)
+        return api->create_status(ORT_FAIL, "there is no memory for a node");
+    kernel->api = api;
+    kernel->out = dtype_of_onnx(embed_of(op)->type);
+    struct ort_status *status = api->get_float(info, "scale", &kernel->scale);
+    if (status == NULL)
+        status = api->get_float(info, "epsilon", &kernel->epsilon);
+    for (int i = 0; i < INTEGERS && status == NULL; i++)
+        status = api->get_int(info, integers[i], &kernel->integers[i]);
+    if (status != NULL)
+        free(kernel);
+    else
+        *created = kernel;
+    return status;
+}
+
+static const char *get_name(const struct ort_operator *op)
+{
+    return embed_of(op)->name;
+}
+
+static const char *get_provider(const struct ort_operator *op)
+{
+    (void)op;
+    return NULL; /* that of the CPU */
+}
+
+static int get_input_type(const struct ort_operator *op, size_t index)
+{
+    (void)op;
+    (void)index;
+    return ONNX_UNDEFINED; /* any; the operation checks it */
+}
+
+static size_t get_input_count(const struct ort_operator *op)
+{
+    (void)op;
+    return INPUTS;
+}
+
+static int get_output_type(const struct ort_operator *op, size_t index)
+{
+    (void)index;
+    return embed_of(op)->type;
+}
+
+static size_t get_output_count(const struct ort_operator *op)
+{
+    (void)op;
+    return 1;
+}
+
+static int get_input_kind(const struct ort_operator *op, size_t index)
+{
+    (void)op;
+    return index < REQUIRED ? ORT_REQUIRED : ORT_OPTIONAL;
+}
+
+static int get_output_kind(const struct ort_operator *op, size_t index)
+{
+    (void)op;
+    (void)index;
+    return ORT_REQUIRED;
+}
+
+static int get_input_memory(const struct ort_operator *op, size_t index)
+{
+    (void)op;
+    (void)index;
+    return 0; /* the default of the provider */
+}
+
+#define EMBED(element, suffix)                                                                                         \
+    {                                                                                                                  \
+        .op =                                                                                                          \
+            {                                                                                                          \
+                .version = ORT_API,                                                                                    \
+                .get_name = get_name,                                                                                  \
+                .get_provider = get_provider,                                                                          \
+                .get_input_type = get_input_type,                                                                      \
+                .get_input_count = get_input_count,                                                                    \
+                .get_output_type = get_output_type,                                                                    \
+                .get_output_count = get_output_count,                                                                  \
+                .destroy = destroy_kernel,                                                                             \
+                .get_input_kind = get_input_kind,                                                                      \
+                .get_output_kind = get_output_kind,                                                                    \
+                .get_input_memory = get_input_memory,                                                                  \
+                .create = create_kernel,                                                                               \
+                .compute = compute,                                                                                    \
+            },                                                                                                         \
+        .name = "Embed" suffix, .type = (element),                                                                     \
+    }
+
+/* What ONNX Runtime calls after it has loaded this library for the options of a session. */
+__attribute__((visibility("default"))) struct ort_status *RegisterCustomOps(struct ort_options *options,
+                                                                            const struct ort_api_base *base);
+
+struct ort_status *RegisterCustomOps(struct ort_options *options, const struct ort_api_base *base)
+{
+    static const struct embed embeds[] = {EMBED(ONNX_FLOAT, ""), EMBED(ONNX_FLOAT16, "Float16"),
+                                          EMBED(ONNX_BFLOAT16, "BFloat16")};
+    const struct ort_api *api = base->get_api(ORT_API);
+    if (api == NULL)
+        return base->get_api(1)->create_status(ORT_FAIL, "inlay needs ONNX Runtime 1.16 or later");
+    struct ort_domain *domain = NULL;
+    struct ort_status *status = api->create_domain("inlay", &domain);
+    for (size_t i = 0; i < sizeof embeds / sizeof *embeds && status == NULL; i++)
+        status = api->domain_add(domain, &embeds[i].op);
+    /* The domain must outlive every session of these options, whose end no one tells, so it is never released. */
+    return status != NULL ? status : api->add_domain(options, domain);
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checks tensors, makes a layer of them, which takes 0.1 us without a sinusoid, and runs it.
+ */
+#include "frameworks/operation.h"
+
+#include "module/threads.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum kind { KIND_TABLE, KIND_IDS, KIND_FLOAT32, KIND_INT64, KIND_BYTES };
+
+static const struct {
+    const char *name;
+    enum kind kind;
+} infos[OPERANDS] = {
+    [OPERAND_TABLE] = {"table", KIND_TABLE},
+    [OPERAND_POSITIONS] = {"positions", KIND_TABLE},
+    [OPERAND_SEGMENTS] = {"segments", KIND_TABLE},
+    [OPERAND_IDS] = {"ids", KIND_IDS},
+    [OPERAND_POSITION_IDS] = {"position_ids", KIND_IDS},
+    [OPERAND_SEGMENT_IDS] = {"segment_ids", KIND_IDS},
+    [OPERAND_GAMMA] = {"gamma", KIND_FLOAT32},
+    [OPERAND_BETA] = {"beta", KIND_FLOAT32},
+    [OPERAND_WEIGHTS] = {"weights", KIND_FLOAT32},
+    [OPERAND_OFFSETS] = {"offsets", KIND_INT64},
+    [OPERAND_SEED] = {"seed", KIND_INT64},
+    [OPERAND_SCALES] = {"scales", KIND_FLOAT32},
+    [OPERAND_ZEROS] = {"zeros", KIND_BYTES},
+};
+
+const char *operand_name(enum operand operand)
+{
+    return infos[operand].name;
+}
+
+bool tensor_set_shape(struct tensor *tensor, size_t dims, const int64_t *shape)
+{
+    if (dims > VIEW_DIMS)
+        return false;
+    tensor->dims = (int)dims;
+    for (size_t i = 0; i < dims; i++)
+        tensor->shape[i] = (Py_ssize_t)shape[i];
+    tensor->row_stride = dims > 0 ? tensor->shape[dims - 1] : 1;
+    return true;
+}
+
+void operation_init(struct operation *operation)
+{
+    memset(operation, 0, sizeof *operation);
+    operation->spec = inlay_layer_spec_default(&operation->tables[OPERAND_TABLE]);
+    operation->batch = inlay_batch_i32(NULL, 1, 1, 0);
+}
+
+/* ---- Checks ----------------------------------------------------------------------------------------------------- */
+
+static bool is_of_kind(enum kind kind, enum dtype dtype)
+{
+    switch (kind) {
+    case KIND_TABLE:
+        return dtype_is_output(dtype);
+    case KIND_IDS:
+        return dtype_infos[dtype].id != 0;
+    case KIND_FLOAT32:
+        return dtype == DTYPE_F32;
+    case KIND_INT64:
+        return dtype == DTYPE_I64;
+    case KIND_BYTES:
+        return dtype == DTYPE_U8;
+    }
+    return false;
+}
+
+/* Checks the element types of all tensors. */
+static inlay_status check_types(const struct operation *operation, char text[ERROR_TEXT_BYTES])
+{
+    for (enum operand i = 0; i < OPERANDS; i++) {
+        const struct tensor *tensor = &operation->operands[i];
+        const bool grouped = i == OPERAND_TABLE && operation->operands[OPERAND_SCALES].given;
+        if (tensor->given && !is_of_kind(grouped ? KIND_BYTES : infos[i].kind, tensor->dtype)) {
+            snprintf(text, ERROR_TEXT_BYTES, "%s has elements of type %s", infos[i].name,
+                     dtype_infos[tensor->dtype].name);
+            return INLAY_ERROR_OPTION;
+        }
+    }
+    return INLAY_OK;
+}
+
+static bool same_shape(const struct tensor *a, const struct tensor *b)
+{
+    if (a->dims != b->dims)
+        return false;
+    for (int i = 0; i < a->dims; i++)
+        if (a->shape[i] != b->shape[i])
+            return false;
+    return true;
+}
+
+static size_t count_elements(const struct tensor *tensor)
+{
+    size_t count = 1;
+    for (int i = 0; i < tensor->dims; i++)
+        count *= (size_t)tensor->shape[i];
+    return count;
+}
+
+/* Writes that a tensor has the wrong shape. */
+static inlay_status bad_shape(const char *name, const char *expected, char text[ERROR_TEXT_BYTES])
+{
+    snprintf(text, ERROR_TEXT_BYTES, "%s is not shaped as %s", name, expected);
+    return INLAY_ERROR_SHAPE;
+}
+
+/* Makes a view of a table, whose dimensions before the last two must be 1; a single row may be a vector. */
+static bool read_table(const struct tensor *tensor, inlay_table *table)
+{
+    size_t rows = 1;
+    for (int i = 0; i < tensor->dims - 1; i++) {
+        if (rows != 1)
+            return false;
+        rows = (size_t)tensor->shape[i];
+    }
+    if (tensor->dims == 0)
+        return false;
+    const struct dtype_info *info = &dtype_infos[tensor->dtype];
+    *table = inlay_table_of(info->element, tensor->data, rows, (size_t)tensor->shape[tensor->dims - 1],
+                            (size_t)tensor->row_stride * info->bytes);
+    return true;
+}
+
+/* Makes a view of a table of 4-bit groups, whose scales and zero points are operands. */
+static bool read_grouped(struct operation *operation)
+{
+    const struct tensor *data = &operation->operands[OPERAND_TABLE], *scales = &operation->operands[OPERAND_SCALES];
+    const struct tensor *zeros = &operation->operands[OPERAND_ZEROS];
+    const size_t rows = (size_t)data->shape[0], dim = 2 * (size_t)data->shape[1], group = operation->group;
+    if (group == 0 || scales->dims != 2 || (size_t)scales->shape[0] != rows ||
+        (size_t)scales->shape[1] != dim / group + (dim % group != 0))
+        return false;
+    const size_t groups = (size_t)scales->shape[1], packed = rows * (groups / 2 + groups % 2);
+    const bool flat = operation->grouped == INLAY_U4_GROUPED_FLAT;
+    if (zeros->given && count_elements(zeros) != (flat ? rows * groups / 2 + rows * groups % 2 : packed))
+        return false;
+    operation->tables[OPERAND_TABLE] =
+        inlay_table_u4_grouped(data->data, scales->data, zeros->data, rows, dim, operation->group);
+    operation->tables[OPERAND_TABLE].type = operation->grouped;
+    return true;
+}
+
+/* Makes views of the tables, and fills in the spec. */
+static inlay_status read_spec(struct operation *operation, char text[ERROR_TEXT_BYTES])
+{
+    const struct tensor *operands = operation->operands;
+    inlay_table *tables = operation->tables;
+    if (operands[OPERAND_TABLE].dims != 2)
+        return bad_shape("table", "[vocab, dim]", text);
+    const bool grouped = operands[OPERAND_SCALES].given;
+    if (grouped && !read_grouped(operation))
+        return bad_shape("scales or zeros", "the groups of the table", text);
+    for (enum operand i = OPERAND_TABLE + grouped; i < OPERAND_TABLES; i++)
+        if (operands[i].given && (!read_table(&operands[i], &tables[i]) || tables[i].dim != tables[OPERAND_TABLE].dim))
+            return bad_shape(infos[i].name, "[rows, dim]", text);
+    for (enum operand i = OPERAND_GAMMA; i <= OPERAND_BETA; i++)
+        if (operands[i].given && (operands[i].dims != 1 || (size_t)operands[i].shape[0] != tables[OPERAND_TABLE].dim))
+            return bad_shape(infos[i].name, "[dim]", text);
+    inlay_layer_spec *spec = &operation->spec;
+    spec->positions = operands[OPERAND_POSITIONS].given ? &tables[OPERAND_POSITIONS] : NULL;
+    spec->segments = operands[OPERAND_SEGMENTS].given ? &tables[OPERAND_SEGMENTS] : NULL;
+    spec->gamma = operands[OPERAND_GAMMA].data;
+    spec->beta = operands[OPERAND_BETA].data;
+    return INLAY_OK;
+}
+
+/* Returns the data of ids and their type. Ids of no tokens are absent, whose type must be none. */
+static const void *read_ids(const struct tensor *tensor, inlay_id_type *type)
+{
+    const bool absent = !tensor->given || count_elements(tensor) == 0;
+    *type = absent ? 0 : dtype_infos[tensor->dtype].id;
+    return absent ? NULL : tensor->data;
+}
+
+/* Fills in the shape of the batch: the last dimension of ids is that of a sequence, unless there are offsets. */
+static inlay_status read_sequences(struct operation *operation, char text[ERROR_TEXT_BYTES])
+{
+    const struct tensor *ids = &operation->operands[OPERAND_IDS], *offsets = &operation->operands[OPERAND_OFFSETS];
+    inlay_batch *batch = &operation->batch;
+    if (ids->dims >= VIEW_DIMS) {
+        snprintf(text, ERROR_TEXT_BYTES, "ids has %d dimensions, more than %d", ids->dims, VIEW_DIMS - 1);
+        return INLAY_ERROR_SHAPE;
+    }
+    batch->length = ids->dims > 0 ? (size_t)ids->shape[ids->dims - 1] : 1;
+    batch->sequences = 1;
+    for (int i = 0; i < ids->dims - 1; i++)
+        batch->sequences *= (size_t)ids->shape[i];
+    if (!offsets->given)
+        return INLAY_OK;
+    if (offsets->dims != 1 || offsets->shape[0] == 0)
+        return bad_shape("offsets", "[sequences + 1]", text);
+    if (ids->dims != 1)
+        return bad_shape("ids", "[tokens], as offsets need", text);
+    batch->offsets = offsets->data;
+    batch->sequences = (size_t)offsets->shape[0] - 1;
+    return INLAY_OK;
+}
+
+/* Fills in the batch. */
+static inlay_status read_batch(struct operation *operation, char text[ERROR_TEXT_BYTES])
+{
+    static const enum operand as_ids[] = {OPERAND_POSITION_IDS, OPERAND_SEGMENT_IDS, OPERAND_WEIGHTS};
+    const struct tensor *operands = operation->operands, *seed = &operands[OPERAND_SEED];
+    inlay_batch *batch = &operation->batch;
+    inlay_status status = read_sequences(operation, text);
+    if (status != INLAY_OK)
+        return status;
+    for (size_t i = 0; i < sizeof as_ids / sizeof *as_ids; i++)
+        if (operands[as_ids[i]].given && !same_shape(&operands[as_ids[i]], &operands[OPERAND_IDS]))
+            return bad_shape(infos[as_ids[i]].name, "ids", text);
+    if (seed->given && (seed->dims != 1 || seed->shape[0] != 2))
+        return bad_shape("seed", "[2]", text);
+    batch->ids = operands[OPERAND_IDS].data;
+    batch->id_type = dtype_infos[operands[OPERAND_IDS].dtype].id;
+    batch->position_ids = read_ids(&operands[OPERAND_POSITION_IDS], &batch->position_id_type);
+    batch->segment_ids = read_ids(&operands[OPERAND_SEGMENT_IDS], &batch->segment_id_type);
+    batch->weights = operands[OPERAND_WEIGHTS].data;
+    if (seed->given) {
+        memcpy(&batch->dropout_key, seed->data, sizeof batch->dropout_key);
+        memcpy(&batch->dropout_offset, (const char *)seed->data + sizeof(int64_t), sizeof batch->dropout_offset);
+    }
+    return INLAY_OK;
+}
+
+/* Checks the output, or makes it. */
+static inlay_status check_out(struct operation *operation, char text[ERROR_TEXT_BYTES])
+{
+    const struct tensor *ids = &operation->operands[OPERAND_IDS];
+    const bool pooled = operation->spec.pooling != INLAY_POOLING_NONE;
+    struct tensor *out = &operation->out, expected = {.dims = pooled && ids->dims > 0 ? ids->dims - 1 : ids->dims};
+    memcpy(expected.shape, ids->shape, (size_t)ids->dims * sizeof *ids->shape);
+    if (operation->operands[OPERAND_OFFSETS].given && pooled)
+        expected.shape[expected.dims++] = (Py_ssize_t)operation->batch.sequences;
+    expected.shape[expected.dims++] = (Py_ssize_t)operation->tables[OPERAND_TABLE].dim;
+    if (!out->given) {
+        expected.dtype = out->dtype != DTYPE_UNKNOWN ? out->dtype : operation->operands[OPERAND_TABLE].dtype;
+        *out = expected;
+    } else if (!same_shape(out, &expected))
+        return bad_shape("the output", "ids and dim", text);
+    operation->spec.out_type = dtype_infos[out->dtype].element;
+    return INLAY_OK;
+}
+
+/* Treats positions as an operand of an addition. A single row belongs to every token. */
+static inlay_status broadcast_positions(struct operation *operation, char text[ERROR_TEXT_BYTES])
+{
+    const inlay_table *positions = operation->spec.positions;
+    if (!operation->broadcast_positions || positions == NULL || operation->operands[OPERAND_POSITION_IDS].given ||
+        positions->rows == operation->batch.length)
+        return INLAY_OK;
+    operation->spec.clamp_positions = positions->rows == 1;
+    if (positions->rows == 1)
+        return INLAY_OK;
+    snprintf(text, ERROR_TEXT_BYTES, "positions has %zu rows, and a sequence has %zu tokens", positions->rows,
+             operation->batch.length);
+    return INLAY_ERROR_SHAPE;
+}
+
+inlay_status operation_check(struct operation *operation, char text[ERROR_TEXT_BYTES])
+{
+    inlay_status status = check_types(operation, text);
+    if (status == INLAY_OK)
+        status = read_spec(operation, text);
+    if (status == INLAY_OK)
+        status = read_batch(operation, text);
+    if (status == INLAY_OK)
+        status = check_out(operation, text);
+    return status == INLAY_OK ? broadcast_positions(operation, text) : status;
+}
+
+/* ---- Calls ------------------------------------------------------------------------------------------------------ */
+
+/* Returns the executor of a call whose output, or the gradient of whose output, has elements of this type. Pooling
+   takes a row for each token, however few rows are left of them. */
+static const inlay_executor *executor_of(const struct operation *operation, enum dtype dtype, inlay_executor *executor)
+{
+    const bool pooled = operation->spec.pooling != INLAY_POOLING_NONE;
+    const size_t tokens = pooled ? count_elements(&operation->operands[OPERAND_IDS]) : 0;
+    const size_t elements = count_elements(&operation->out) + tokens * operation->spec.tokens->dim;
+    const bool large = elements * dtype_infos[dtype].bytes >= THREADS_LARGE_BYTES;
+    return large ? threads_executor(threads_get(), executor) : NULL;
+}
+
+/* Writes why a call failed, if it did. Returns its status. */
+static inlay_status report(const struct operation *operation, inlay_status status, const inlay_fault *fault,
+                           char text[ERROR_TEXT_BYTES])
+{
+    const struct tensor *ids = &operation->operands[OPERAND_IDS];
+    if (status_names_index(status))
+        fault_text(text, status, &operation->batch, fault, ids->dims, ids->shape, operation->spec.positions != NULL);
+    else if (status != INLAY_OK)
+        snprintf(text, ERROR_TEXT_BYTES, "%s", inlay_status_string(status));
+    return status;
+}
+
+inlay_status operation_run(const struct operation *operation, char text[ERROR_TEXT_BYTES])
+{
+    const struct tensor *out = &operation->out;
+    inlay_layer_spec spec = operation->spec;
+    inlay_layer *layer = NULL;
+    inlay_executor executor;
+    inlay_fault fault;
+    if (spec.pooling == INLAY_POOLING_NONE)
+        spec.padding_id = -1;
+    inlay_status status = inlay_layer_create(&spec, NULL, &layer);
+    if (status == INLAY_OK)
+        status = inlay_forward(layer, &operation->batch, out->data, spec.tokens->dim * dtype_infos[out->dtype].bytes,
+                               executor_of(operation, out->dtype, &executor), &fault);
+    inlay_layer_destroy(layer);
+    return report(operation, status, &fault, text);
+}
+
+/* Finds where the gradients of each table are added; null where they are absent. */
+static inlay_status read_targets(const struct operation *operation, const struct tensor to[OPERAND_TABLES],
+                                 void *targets[OPERAND_TABLES], char text[ERROR_TEXT_BYTES])
+{
+    for (enum operand i = OPERAND_TABLE; i < OPERAND_TABLES; i++) {
+        const struct tensor *table = &operation->operands[i];
+        if (to[i].given && (!table->given || to[i].dtype != DTYPE_F32 || !same_shape(&to[i], table))) {
+            snprintf(text, ERROR_TEXT_BYTES, "the gradient of %s is not float32 of its shape", infos[i].name);
+            return INLAY_ERROR_SHAPE;
+        }
+        targets[i] = to[i].data;
+    }
+    return INLAY_OK;
+}
+
+inlay_status operation_add_gradients(const struct operation *operation, const struct tensor *gradient,
+                                     const struct tensor to[OPERAND_TABLES], char text[ERROR_TEXT_BYTES])
+{
+    const size_t dim = operation->spec.tokens->dim;
+    inlay_layer_spec spec = operation->spec;
+    inlay_layer *layer = NULL;
+    inlay_executor executor;
+    inlay_fault fault;
+    void *targets[OPERAND_TABLES];
+    if (gradient->dtype != DTYPE_F32 || !same_shape(gradient, &operation->out)) {
+        snprintf(text, ERROR_TEXT_BYTES, "gradient is not float32 of the shape of the output");
+        return INLAY_ERROR_SHAPE;
+    }
+    if (spec.norm != INLAY_NORM_NONE || operation->batch.dropout != 0) {
+        snprintf(text, ERROR_TEXT_BYTES, "the gradients of norm and dropout are not computed here");
+        return INLAY_ERROR_OPTION;
+    }
+    inlay_status status = read_targets(operation, to, targets, text);
+    if (status != INLAY_OK)
+        return status;
+    inlay_gradients gradients = inlay_gradients_none(dim);
+    gradients.tokens = targets[OPERAND_TABLE];
+    gradients.positions = targets[OPERAND_POSITIONS];
+    gradients.segments = targets[OPERAND_SEGMENTS];
+    spec.out_type = INLAY_F32;
+    spec.zero_rows = spec.pooling == INLAY_POOLING_NONE ? INLAY_ZERO_ROWS_POSITIONED : INLAY_ZERO_ROWS_BARE;
+    status = inlay_layer_create(&spec, NULL, &layer);
+    if (status == INLAY_OK)
+        status = inlay_backward(layer, &operation->batch, gradient->data, dim * sizeof(float), &gradients,
+                                executor_of(operation, DTYPE_F32, &executor), &fault);
+    inlay_layer_destroy(layer);
+    return report(operation, status, &fault, text);
+}

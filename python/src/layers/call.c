@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Arguments of a call: how shapes of arrays become a batch, what is checked here (types and shapes; the library checks
+ * contents), and how a fault becomes an exception. Calls of ids and out alone are the fast path.
+ */
+#include "layers/call.h"
+
+#include "module/errors.h"
+#include "module/options.h"
+#include "module/threads.h"
+
+#include <string.h>
+
+static struct arguments arguments_of_call = {
+    .what = "a layer",
+    .positional = ARGUMENT_OUT + 1,
+    .names = {"ids", "out", "start", "starts", "offsets", "padded", "positions", "segments", "weights", "dropout",
+              "key", "step"},
+};
+_Static_assert((int)ARGUMENTS <= (int)ARGUMENTS_MOST, "each argument has a place");
+
+int call_init(void)
+{
+    return arguments_init(&arguments_of_call);
+}
+
+int call_sort(PyObject *sorted[ARGUMENTS_MOST], PyObject *const *args, size_t count, PyObject *names)
+{
+    return arguments_sort(&arguments_of_call, sorted, args, count, names);
+}
+
+/* ---- Arrays beside ids ------------------------------------------------------------------------------------------ */
+
+static int not_used(const char *what, const char *why)
+{
+    PyErr_Format(PyExc_ValueError, "%s was given, but %s", what, why);
+    return -1;
+}
+
+/* Reads an array of int64, of any integer type, with a given shape. */
+static int read_int64(struct view *view, PyObject *array, const char *what, int dims, const Py_ssize_t *shape)
+{
+    if (view_borrow(view, array, what, DTYPE_UNKNOWN) < 0 || view_ids(view, what) == 0 ||
+        view_require_shape(view, what, dims, shape) < 0)
+        return -1;
+    return view_pack(view, DTYPE_I64);
+}
+
+/* Reads ids of positions or segments, one for each token. */
+static int read_ids(struct view *view, PyObject *array, const char *what, const struct view *ids, const void **data,
+                    inlay_id_type *type)
+{
+    if (view_borrow(view, array, what, DTYPE_UNKNOWN) < 0 || view_broadcast(view, what, ids->dims, ids->shape) < 0)
+        return -1;
+    *type = view_ids(view, what);
+    *data = view->data;
+    return *type != 0 ? 0 : -1;
+}
+
+static int read_weights(struct call *call, PyObject *array)
+{
+    struct view *view = &call->more.weights;
+    if (view_borrow(view, array, "weights", DTYPE_F32) < 0 || view_require_dtype(view, "weights", DTYPE_F32) < 0 ||
+        view_broadcast(view, "weights", call->ids.dims, call->ids.shape) < 0 || view_pack(view, DTYPE_F32) < 0)
+        return -1;
+    call->batch.weights = view->data;
+    return 0;
+}
+
+static int64_t offset_at(const struct call *call, size_t i)
+{
+    int64_t offset;
+    memcpy(&offset, call->more.offsets.data + i * sizeof offset, sizeof offset);
+    return offset;
+}
+
+/* Finds the longest sequence, without trusting the offsets, which the library checks. */
+static size_t longest_sequence(const struct call *call)
+{
+    int64_t longest = 0;
+    for (size_t i = 0; i < call->batch.sequences; i++) {
+        int64_t length;
+        if (!__builtin_sub_overflow(offset_at(call, i + 1), offset_at(call, i), &length) && length > longest)
+            longest = length;
+    }
+    return (size_t)longest;
+}
+
+/* Reads how long sequences are in a padded output: a number, or True for the longest sequence of the call. */
+static int read_padded(struct call *call, const struct layer_facts *layer, PyObject *padded)
+{
+    uint64_t length = 0;
+    if (padded == NULL || padded == Py_False)
+        return 0;
+    if (layer->pooled)
+        return not_used("padded", "a layer with pooling has one row for each sequence");
+    if (padded == Py_True)
+        length = longest_sequence(call);
+    else if (option_uint64(padded, "padded", &length) < 0)
+        return -1;
+    /* The library takes length 0 for a packed output, which fits here only if there is nothing in it. */
+    if (length > PY_SSIZE_T_MAX || (length == 0 && call->batch.length > 0)) {
+        PyErr_Format(PyExc_ValueError, "padded is %llu, which sequences of %zu tokens do not fit in",
+                     (unsigned long long)length, call->batch.length);
+        return -1;
+    }
+    call->batch.padded_length = (size_t)length;
+    call->dims = 3;
+    call->shape[0] = (Py_ssize_t)call->batch.sequences;
+    call->shape[1] = (Py_ssize_t)length;
+    return 0;
+}
+
+static int read_offsets(struct call *call, const struct layer_facts *layer, PyObject *offsets, PyObject *padded)
+{
+    struct view *view = &call->more.offsets;
+    if (view_borrow_offsets(view, offsets, &call->ids) < 0)
+        return -1;
+    call->batch.offsets = (const int64_t *)(const void *)view->data;
+    call->batch.sequences = (size_t)view->shape[0] - 1;
+    call->batch.length = (size_t)call->ids.shape[0];
+    call->dims = 2;
+    call->shape[0] = layer->pooled ? (Py_ssize_t)call->batch.sequences : call->ids.shape[0];
+    return read_padded(call, layer, padded);
+}
+
+static int read_starts(struct call *call, PyObject *const arguments[ARGUMENTS])
+{
+    if (arguments[ARGUMENT_START] != NULL)
+        return not_used("starts", "start was given too");
+    const Py_ssize_t sequences = (Py_ssize_t)call->batch.sequences;
+    const bool ragged = call->batch.offsets != NULL;
+    const int dims = ragged ? 1 : call->ids.dims - 1;
+    /* One sequence alone may also have a list of one start. */
+    const bool alone = dims <= 0;
+    if (read_int64(&call->more.starts, arguments[ARGUMENT_STARTS], "starts", alone ? 1 : dims,
+                   ragged || alone ? &sequences : call->ids.shape) < 0)
+        return -1;
+    call->batch.starts = (const int64_t *)(const void *)call->more.starts.data;
+    return 0;
+}
+
+static int read_positions(struct call *call, const struct layer_facts *layer, PyObject *const arguments[ARGUMENTS])
+{
+    static const char without[] = "this layer has no positions";
+    if (arguments[ARGUMENT_START] != NULL && option_int64(arguments[ARGUMENT_START], "start", &call->batch.start) < 0)
+        return -1;
+    if (arguments[ARGUMENT_STARTS] != NULL) {
+        if (!layer->positioned)
+            return not_used("starts", without);
+        if (read_starts(call, arguments) < 0)
+            return -1;
+    }
+    if (arguments[ARGUMENT_POSITIONS] == NULL)
+        return 0;
+    if (!layer->positioned)
+        return not_used("positions", without);
+    if (arguments[ARGUMENT_START] != NULL || arguments[ARGUMENT_STARTS] != NULL)
+        return not_used("positions", "start or starts was given too");
+    return read_ids(&call->more.positions, arguments[ARGUMENT_POSITIONS], "positions", &call->ids,
+                    &call->batch.position_ids, &call->batch.position_id_type);
+}
+
+static int read_dropout(struct call *call, PyObject *const arguments[ARGUMENTS])
+{
+    double dropout = 0;
+    if (option_double(arguments[ARGUMENT_DROPOUT], &dropout) < 0 ||
+        option_uint64(arguments[ARGUMENT_KEY], "key", &call->batch.dropout_key) < 0 ||
+        option_uint64(arguments[ARGUMENT_STEP], "step", &call->batch.dropout_offset) < 0)
+        return -1;
+    call->batch.dropout = (float)dropout;
+    if (call->batch.dropout >= 0 && call->batch.dropout < 1)
+        return 0;
+    PyErr_Format(PyExc_ValueError, "dropout is %S, not in [0, 1)", arguments[ARGUMENT_DROPOUT]);
+    return -1;
+}
+
+/* Reads all arguments but ids and out. Views are zeroed, so that any of them may be released. */
+static int read_more(struct call *call, const struct layer_facts *layer, PyObject *const arguments[ARGUMENTS])
+{
+    if (arguments[ARGUMENT_OFFSETS] != NULL) {
+        if (read_offsets(call, layer, arguments[ARGUMENT_OFFSETS], arguments[ARGUMENT_PADDED]) < 0)
+            return -1;
+    } else if (arguments[ARGUMENT_PADDED] != NULL) {
+        return not_used("padded", "there are no offsets");
+    }
+    if (read_positions(call, layer, arguments) < 0)
+        return -1;
+    if (arguments[ARGUMENT_SEGMENTS] != NULL) {
+        if (!layer->segmented)
+            return not_used("segments", "this layer has no segments");
+        if (read_ids(&call->more.segments, arguments[ARGUMENT_SEGMENTS], "segments", &call->ids,
+                     &call->batch.segment_ids, &call->batch.segment_id_type) < 0)
+            return -1;
+    }
+    if (arguments[ARGUMENT_WEIGHTS] != NULL) {
+        if (!layer->pooled)
+            return not_used("weights", "this layer has no pooling");
+        if (read_weights(call, arguments[ARGUMENT_WEIGHTS]) < 0)
+            return -1;
+    }
+    return read_dropout(call, arguments);
+}
+
+/* ---- The call --------------------------------------------------------------------------------------------------- */
+
+/* Makes a batch of ids: their last dimension is that of a sequence. Finds the shape of the output but for its last
+   dimension. */
+static void read_shape(struct call *call, const struct layer_facts *layer)
+{
+    const int leading = call->ids.dims > 0 ? call->ids.dims - 1 : 0;
+    size_t sequences = 1;
+    for (int i = 0; i < leading; i++) {
+        sequences *= (size_t)call->ids.shape[i];
+        call->shape[i] = call->ids.shape[i];
+    }
+    call->batch.sequences = sequences;
+    call->batch.length = call->ids.dims > 0 ? (size_t)call->ids.shape[leading] : 1;
+    call->dims = leading;
+    if (call->ids.dims > 0 && !layer->pooled)
+        call->shape[call->dims++] = call->ids.shape[leading];
+    call->dims++;
+}
+
+static void release_views(struct call *call)
+{
+    view_release(&call->ids);
+    if (!call->has_more)
+        return;
+    struct view *const more[] = {&call->more.starts, &call->more.offsets, &call->more.positions, &call->more.segments,
+                                 &call->more.weights};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        view_release(more[i]);
+}
+
+static bool any_beyond_out(PyObject *const arguments[ARGUMENTS])
+{
+    for (int i = ARGUMENT_OUT + 1; i < ARGUMENTS; i++)
+        if (arguments[i] != NULL)
+            return true;
+    return false;
+}
+
+/* Returns the bytes from the first row of the output to the end of the last. */
+static size_t output_bytes(const struct call *call)
+{
+    size_t bytes = call->output.stride_bytes;
+    for (int i = 0; i < call->dims - 1; i++)
+        bytes *= (size_t)call->shape[i];
+    return bytes;
+}
+
+static int begin(struct call *call, const struct layer_facts *layer, PyObject *const arguments[ARGUMENTS])
+{
+    if (call->ids.dims >= VIEW_DIMS) {
+        PyErr_Format(PyExc_ValueError, "ids has %d dimensions, more than %d", call->ids.dims, VIEW_DIMS - 1);
+        return -1;
+    }
+    const inlay_id_type type = view_ids(&call->ids, "ids");
+    if (type == 0)
+        return -1;
+    call->batch = inlay_batch_i32(NULL, 0, 0, layer->start);
+    call->batch.ids = call->ids.data;
+    call->batch.id_type = type;
+    read_shape(call, layer);
+    if (call->has_more && read_more(call, layer, arguments) < 0)
+        return -1;
+    call->shape[call->dims - 1] = layer->dim;
+    PyObject *out = arguments[ARGUMENT_OUT];
+    if (output_open(&call->output, out, call->ids.way, layer->dtype, call->dims, call->shape) < 0)
+        return -1;
+    /* Rows that a call leaves unchanged must not show what was in the memory before. */
+    if (layer->skips && out == NULL)
+        memset(call->output.data, 0, output_bytes(call));
+    return 0;
+}
+
+int call_begin(struct call *call, const struct layer_facts *layer, PyObject *const arguments[ARGUMENTS])
+{
+    call->has_more = any_beyond_out(arguments);
+    if (call->has_more)
+        memset(&call->more, 0, sizeof call->more);
+    if (view_borrow(&call->ids, arguments[ARGUMENT_IDS], "ids", DTYPE_UNKNOWN) < 0)
+        return -1;
+    if (begin(call, layer, arguments) == 0)
+        return 0;
+    release_views(call);
+    return -1;
+}
+
+PyObject *call_end(struct call *call, PyObject *like, bool failed)
+{
+    PyObject *result = failed ? output_abandon(&call->output) : output_close(&call->output, call->ids.way, like);
+    release_views(call);
+    return result;
+}
+
+/* Sets the exception of a call that failed. */
+static void raise_fault(const struct call *call, const struct layer_facts *layer, inlay_status status,
+                        const inlay_fault *fault)
+{
+    if (status_names_index(status)) {
+        char text[ERROR_TEXT_BYTES];
+        fault_text(text, status, &call->batch, fault, call->ids.dims, call->ids.shape, layer->learned);
+        PyErr_SetString(PyExc_IndexError, text);
+        return;
+    }
+    if (status == INLAY_ERROR_OFFSETS)
+        PyErr_Format(PyExc_ValueError,
+                     "offsets[%zu] is %lld: offsets begin at 0, never decrease and end at the number "
+                     "of tokens, %zu%s",
+                     fault->sequence, (long long)fault->value, call->batch.length,
+                     call->batch.padded_length > 0 ? ", and no sequence is longer than padded" : "");
+    else if (status == INLAY_ERROR_OVERLAP)
+        PyErr_SetString(PyExc_ValueError, "out overlaps ids, another argument or a table");
+    else
+        raise_status(status);
+}
+
+/* Returns whether a call takes much longer than releasing the GIL, or waking up a thread. Pooling adds a row for each
+   token, however few rows are left of them. */
+static bool is_large(const struct call *call, const struct layer_facts *layer)
+{
+    if (output_bytes(call) >= THREADS_LARGE_BYTES)
+        return true;
+    const size_t row_bytes = (size_t)layer->dim * dtype_infos[layer->dtype].bytes;
+    return layer->pooled && view_count(&call->ids) >= THREADS_LARGE_BYTES / row_bytes;
+}
+
+/* Fills in the executor of a large call, and returns it, or null for one thread. */
+static const inlay_executor *executor_of(const struct layer_facts *layer, inlay_executor *executor)
+{
+    return threads_executor(layer->threads > 0 ? layer->threads : threads_get(), executor);
+}
+
+/* Runs the call. Rows of a mapped file are brought into memory before. */
+static inlay_status forward(const struct call *call, const struct layer_facts *layer, const inlay_executor *threads,
+                            inlay_fault *fault)
+{
+    const struct output *output = &call->output;
+    const inlay_batch *batch = &call->batch;
+    if (layer->file == NULL)
+        return inlay_forward(layer->handle, batch, output->data, output->stride_bytes, threads, fault);
+    inlay_file_read read;
+    open_file_begin(layer->file, layer->rows, batch->ids, batch->id_type, view_count(&call->ids), &read);
+    const inlay_status status = inlay_forward(layer->handle, batch, output->data, output->stride_bytes, threads, fault);
+    open_file_end(layer->file, &read);
+    return status;
+}
+
+int call_run(struct call *call, const struct layer_facts *layer)
+{
+    inlay_fault fault;
+    inlay_status status;
+    const bool large = is_large(call, layer);
+    if (!large && (layer->file == NULL || !open_file_waits(layer->file))) {
+        status = forward(call, layer, NULL, &fault);
+    } else {
+        inlay_executor executor;
+        const inlay_executor *threads = large ? executor_of(layer, &executor) : NULL;
+        PyThreadState *thread = PyEval_SaveThread();
+        status = forward(call, layer, threads, &fault);
+        PyEval_RestoreThread(thread);
+    }
+    if (status == INLAY_OK)
+        return 0;
+    raise_fault(call, layer, status, &fault);
+    return -1;
+}
+
+PyObject *call_explain(struct call *call, const struct layer_facts *layer)
+{
+    char text[INLAY_PLAN_TEXT_BYTES];
+    inlay_executor executor;
+    const inlay_executor *threads = is_large(call, layer) ? executor_of(layer, &executor) : NULL;
+    inlay_fault fault;
+    inlay_status status = inlay_forward_explain(layer->handle, &call->batch, call->output.data,
+                                                call->output.stride_bytes, threads, &fault, text, sizeof text);
+    if (status == INLAY_OK)
+        return PyUnicode_FromString(text);
+    raise_fault(call, layer, status, &fault);
+    return NULL;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layers: the vectorcall, layers of files, and the type.
+ */
+#include "layers/layer.h"
+
+#include "files/errors.h"
+#include "files/table.h"
+#include "layers/options.h"
+#include "module/options.h"
+#include "tables/table.h"
+
+#include <time.h>
+
+static PyTypeObject *layer_type; /* set at import */
+
+static struct layer *layer_of(PyObject *self)
+{
+    return (struct layer *)(void *)self;
+}
+
+/* ---- Calls ------------------------------------------------------------------------------------------------------ */
+
+static PyObject *layer_call(PyObject *self, PyObject *const *args, size_t count_and_flag, PyObject *names)
+{
+    const struct layer_facts *facts = &layer_of(self)->facts;
+    PyObject *arguments[ARGUMENTS_MOST];
+    struct call call;
+    if (call_sort(arguments, args, inlay_positional(count_and_flag), names) < 0 ||
+        call_begin(&call, facts, arguments) < 0)
+        return NULL;
+    return call_end(&call, arguments[ARGUMENT_IDS], call_run(&call, facts) < 0);
+}
+
+/* layer.explain(ids, out=None, ...): the arguments of a call. Nothing is computed. */
+static PyObject *layer_explain(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
+{
+    const struct layer_facts *facts = &layer_of(self)->facts;
+    PyObject *arguments[ARGUMENTS_MOST];
+    struct call call;
+    if (call_sort(arguments, args, (size_t)count, names) < 0 || call_begin(&call, facts, arguments) < 0)
+        return NULL;
+    PyObject *text = call_explain(&call, facts);
+    call_end(&call, NULL, true);
+    return text;
+}
+
+/* layer._time(ids, out, calls): the seconds that the C function takes for each of these calls, which share one batch:
+   what the benchmark subtracts from the time of a call from Python. */
+static PyObject *layer_time(PyObject *self, PyObject *args)
+{
+    const struct layer_facts *facts = &layer_of(self)->facts;
+    PyObject *arguments[ARGUMENTS] = {NULL};
+    Py_ssize_t calls;
+    struct call call;
+    if (!PyArg_ParseTuple(args, "OOn", &arguments[ARGUMENT_IDS], &arguments[ARGUMENT_OUT], &calls) ||
+        call_begin(&call, facts, arguments) < 0)
+        return NULL;
+    struct timespec begin, end;
+    int failed = 0;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (Py_ssize_t i = 0; i < calls && !failed; i++)
+        failed = call_run(&call, facts);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    call_end(&call, NULL, true);
+    const double seconds = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+    return failed ? NULL : PyFloat_FromDouble(seconds / (double)(calls > 0 ? calls : 1));
+}
+
+/* ---- Layers of files -------------------------------------------------------------------------------------------- */
+
+/* Lets the library make the layer. Returns -1 with an exception. */
+static int make_of_file(struct layer *layer, const inlay_file_layer_options *options)
+{
+    inlay_file_error error;
+    PyThreadState *thread = PyEval_SaveThread();
+    const inlay_file_status status = inlay_file_layer_create(layer->file->file, options, &layer->of_file, &error);
+    PyEval_RestoreThread(thread);
+    if (status == INLAY_FILE_OK)
+        return 0;
+    raise_file_error(&error);
+    return -1;
+}
+
+PyObject *layer_of_file(struct open_file *file, const char *model, const char *part, PyObject *dtype, PyObject *threads)
+{
+    inlay_file_layer_options options = inlay_file_layer_options_default();
+    const enum dtype out = dtype_of_argument(dtype);
+    size_t count = 0;
+    if (out == DTYPE_UNKNOWN || layer_threads(threads, &count) < 0)
+        return NULL;
+    options.model = model;
+    options.part = part;
+    options.out_type = dtype_infos[out].element;
+    allocfunc allocate = (allocfunc)PyType_GetSlot(layer_type, Py_tp_alloc);
+    PyObject *self = allocate(layer_type, 0); /* zeroed */
+    if (self == NULL)
+        return NULL;
+    struct layer *layer = layer_of(self);
+    open_file_hold(file);
+    layer->call = layer_call;
+    layer->file = file;
+    layer->facts.threads = count;
+    if (make_of_file(layer, &options) == 0)
+        layer->tokens = table_of_rows(file, inlay_file_layer_spec(layer->of_file)->tokens);
+    if (layer->tokens == NULL) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    layer_set_facts(layer, inlay_file_layer_spec(layer->of_file), inlay_file_layer_get(layer->of_file));
+    layer->facts.start = inlay_file_layer_start(layer->of_file);
+    return self;
+}
+
+/* ---- The type --------------------------------------------------------------------------------------------------- */
+
+static PyObject *layer_new(PyTypeObject *type, PyObject *args, PyObject *options)
+{
+    static char *names[] = {"table",     "scale",         "positions",       "segments",
+                            "norm",      "padding_id",    "bad_id",          "substitute_id",
+                            "zero_rows", "position_mode", "clamp_positions", "segments_first",
+                            "pooling",   "dtype",         "stores",          "cached_positions",
+                            "threads",   "token_mapping", "token_weights",   "learning",
+                            NULL};
+    PyObject *dtype = PyUnicode_FromString("float32");
+    struct layer_options given = {NULL,    Py_None, Py_None, Py_None,  Py_None,  Py_None, Py_None,
+                                  Py_None, Py_None, Py_None, Py_False, Py_False, Py_None, dtype,
+                                  Py_None, Py_None, Py_None, Py_None,  Py_None,  Py_True};
+    PyObject *self = NULL;
+    if (dtype != NULL &&
+        PyArg_ParseTupleAndKeywords(args, options, "O|$OOOOOOOOOOOOOOOOOOO", names, &given.table, &given.scale,
+                                    &given.positions, &given.segments, &given.norm, &given.padding_id, &given.bad_id,
+                                    &given.substitute_id, &given.zero_rows, &given.position_mode,
+                                    &given.clamp_positions, &given.segments_first, &given.pooling, &given.dtype,
+                                    &given.stores, &given.cached_positions, &given.threads, &given.token_mapping,
+                                    &given.token_weights, &given.learning)) {
+        allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+        self = allocate(type, 0); /* zeroed */
+    }
+    if (self != NULL) {
+        layer_of(self)->call = layer_call;
+        if (layer_fill(layer_of(self), &given) < 0)
+            Py_CLEAR(self);
+    }
+    Py_XDECREF(dtype);
+    return self;
+}
+
+static void layer_dealloc(PyObject *self)
+{
+    struct layer *layer = layer_of(self);
+    if (layer->weak_references != NULL)
+        PyObject_ClearWeakRefs(self);
+    inlay_layer_destroy(layer->handle);
+    Py_XDECREF(layer->tokens);
+    Py_XDECREF(layer->positions);
+    Py_XDECREF(layer->segments);
+    view_release(&layer->gamma);
+    view_release(&layer->beta);
+    view_release(&layer->token_mapping);
+    view_release(&layer->token_weights);
+    inlay_file_layer_destroy(layer->of_file);
+    if (layer->file != NULL)
+        open_file_release(layer->file);
+    inlay_free_object(self);
+}
+
+static PyObject *get_dim(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromSsize_t(layer_of(self)->facts.dim);
+}
+
+static PyObject *get_table(PyObject *self, void *unused)
+{
+    (void)unused;
+    return Py_NewRef(layer_of(self)->tokens);
+}
+
+static PyObject *get_dtype(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyUnicode_FromString(dtype_infos[layer_of(self)->facts.dtype].name);
+}
+
+static PyObject *get_threads(PyObject *self, void *unused)
+{
+    (void)unused;
+    const size_t threads = layer_of(self)->facts.threads;
+    return threads > 0 ? PyLong_FromSize_t(threads) : Py_NewRef(Py_None);
+}
+
+static PyObject *get_start(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromLongLong((long long)layer_of(self)->facts.start);
+}
+
+static PyObject *get_report(PyObject *self, void *unused)
+{
+    const inlay_file_layer *of_file = layer_of(self)->of_file;
+    (void)unused;
+    return of_file != NULL ? PyUnicode_FromString(inlay_file_layer_report(of_file)) : Py_NewRef(Py_None);
+}
+
+/* Returns the steps of a model behind the layer, as pairs of what they do and the name of their tensor or None. */
+static PyObject *get_follows(PyObject *self, void *unused)
+{
+    const inlay_file_layer *of_file = layer_of(self)->of_file;
+    const char *what, *tensor;
+    (void)unused;
+    size_t count = 0;
+    while (of_file != NULL && inlay_file_layer_follows(of_file, count, NULL) != NULL)
+        count++;
+    PyObject *steps = PyTuple_New((Py_ssize_t)count);
+    for (size_t i = 0; steps != NULL && i < count; i++) {
+        what = inlay_file_layer_follows(of_file, i, &tensor);
+        PyObject *step = Py_BuildValue("sz", what, tensor);
+        if (step == NULL || PyTuple_SetItem(steps, (Py_ssize_t)i, step) < 0)
+            Py_CLEAR(steps);
+    }
+    return steps;
+}
+
+static PyObject *get_complete(PyObject *self, void *unused)
+{
+    const inlay_file_layer *of_file = layer_of(self)->of_file;
+    (void)unused;
+    return PyBool_FromLong(of_file == NULL || inlay_file_layer_follows(of_file, 0, NULL) == NULL);
+}
+
+static PyObject *layer_repr(PyObject *self)
+{
+    const struct layer *layer = layer_of(self);
+    const inlay_table *table = table_view(layer->tokens);
+    return PyUnicode_FromFormat("inlay.Layer(%s [%zu, %zu] -> %s)", option_name((int)table->type, &option_elements),
+                                table->rows, table->dim, dtype_infos[layer->facts.dtype].name);
+}
+
+int layer_init(PyObject *module)
+{
+    static PyMethodDef methods[] = {
+        {"explain", (PyCFunction)(void (*)(void))layer_explain, METH_FASTCALL | METH_KEYWORDS,
+         "Returns how a call with these arguments would run, as a text for people."},
+        {"_time", layer_time, METH_VARARGS, NULL},
+        {NULL, NULL, 0, NULL},
+    };
+    static PyGetSetDef properties[] = {
+        {"dim", get_dim, NULL, "Columns of the output.", NULL},
+        {"table", get_table, NULL, "The Table of tokens.", NULL},
+        {"dtype", get_dtype, NULL, "Name of the element type of the output.", NULL},
+        {"start", get_start, NULL, "The start of calls that are told none: 0, or that of a checkpoint.", NULL},
+        {"report", get_report, NULL, "What was found in a file and done, line by line; else None.", NULL},
+        {"complete", get_complete, NULL, "Whether a model does nothing between the layer and its first block.", NULL},
+        {"follows", get_follows, NULL, "What it does there: pairs of a word and the name of a tensor or None.", NULL},
+        {"threads", get_threads, NULL, "Threads of a call; None: those of inlay.set_num_threads().", NULL},
+        {NULL, NULL, NULL, NULL, NULL},
+    };
+    static PyMemberDef members[] = {
+        {"__vectorcalloffset__", T_PYSSIZET, offsetof(struct layer, call), READONLY, NULL},
+        {"__weaklistoffset__", T_PYSSIZET, offsetof(struct layer, weak_references), READONLY, NULL},
+        {NULL, 0, 0, 0, NULL},
+    };
+    static PyType_Slot slots[] = {
+        {Py_tp_new, layer_new},
+        {Py_tp_dealloc, layer_dealloc},
+        {Py_tp_call, PyVectorcall_Call},
+        {Py_tp_repr, layer_repr},
+        {Py_tp_methods, methods},
+        {Py_tp_getset, properties},
+        {Py_tp_members, members},
+        {Py_tp_doc,
+         "Layer(table, *, scale=1, positions=None, segments=None, norm=None, padding_id=None, bad_id=\"error\", "
+         "substitute_id=None, zero_rows=\"bare\", position_mode=\"sequential\", clamp_positions=False, "
+         "segments_first=False, pooling=None, dtype=\"float32\", stores=\"automatic\", cached_positions=None, "
+         "threads=None, token_mapping=None, token_weights=None, learning=True)\n--\n\n"
+         "An input layer: cast(dropout(norm(row * scale + position + segment))). Calls are "
+         "layer(ids, out=None, *, start=None, starts=None, offsets=None, padded=None, positions=None, segments=None, "
+         "weights=None, dropout=0, key=0, step=0)."},
+        {0, NULL},
+    };
+    static PyType_Spec spec = {
+        .name = "inlay.Layer",
+        .basicsize = sizeof(struct layer),
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+        .slots = slots,
+    };
+    if (call_init() < 0)
+        return -1;
+    layer_type = (PyTypeObject *)PyType_FromSpec(&spec);
+    return layer_type != NULL ? PyModule_AddObjectRef(module, "Layer", (PyObject *)layer_type) : -1;
+}

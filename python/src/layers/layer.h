@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The type inlay.Layer. A layer is immutable once it is made, keeps its tables alive, and may be called from any number
+ * of threads.
+ */
+#ifndef INLAY_PYTHON_LAYERS_LAYER_H
+#define INLAY_PYTHON_LAYERS_LAYER_H
+
+#include "abi.h"
+#include "files/open_file.h"
+
+/* Makes the input layer of the model in a file. Null model and part: found in the file. Returns null with an
+   exception. */
+PyObject *layer_of_file(struct open_file *file, const char *model, const char *part, PyObject *dtype,
+                        PyObject *threads);
+
+/* Adds the type to the module. Returns -1 with an exception. */
+int layer_init(PyObject *module);
+
+#endif

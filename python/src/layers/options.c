@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Options become a spec of the library; what it refuses is explained in the words of the options.
+ */
+#include "layers/options.h"
+
+#include "module/errors.h"
+#include "module/options.h"
+#include "module/threads.h"
+#include "tables/sinusoid.h"
+#include "tables/table.h"
+
+#include <math.h>
+#include <string.h>
+
+static int read_scale(PyObject *object, size_t dim, float *scale)
+{
+    double number = 1;
+    if (PyUnicode_Check(object)) {
+        if (PyUnicode_CompareWithASCIIString(object, "sqrt") == 0) {
+            *scale = inlay_sqrt_dim(dim);
+            return 0;
+        }
+        PyErr_Format(PyExc_ValueError, "scale is %R, neither a number nor \"sqrt\"", object);
+        return -1;
+    }
+    if (option_double(object, &number) < 0)
+        return -1;
+    *scale = (float)number;
+    return 0;
+}
+
+/* Makes a Table of what was given for positions or segments, whose dim must be that of the layer. */
+static PyObject *read_table(PyObject *object, const char *what, size_t dim)
+{
+    PyObject *table = table_from(object, what);
+    if (table == NULL || (table_view(table)->dim == dim && table_scale(table) == 1))
+        return table;
+    if (table_view(table)->dim == dim)
+        PyErr_Format(PyExc_ValueError, "%s has a scale, which only tables of tokens may have", what);
+    else
+        PyErr_Format(PyExc_ValueError, "%s has dim %zu, and the table has %zu", what, table_view(table)->dim, dim);
+    Py_DECREF(table);
+    return NULL;
+}
+
+/* Positions are a Sinusoid or its name, which makes a formula of a dim, or a table. */
+static int read_positions(struct layer *layer, PyObject *object, size_t dim, inlay_layer_spec *spec)
+{
+    if (PyUnicode_Check(object) || PyType_Check(object)) { /* a class has no dim */
+        PyObject *sinusoid = option_resolved("inlay.positions", "sinusoid_of", object);
+        const int failed = sinusoid == NULL ? -1 : read_positions(layer, sinusoid, dim, spec);
+        Py_XDECREF(sinusoid);
+        return failed;
+    }
+    if (object == Py_None)
+        return 0;
+    if (PyObject_HasAttrString(object, "formula")) {
+        layer->positions = PyObject_CallMethod(object, "formula", "n", (Py_ssize_t)dim);
+        spec->sinusoid = layer->positions != NULL ? sinusoid_handle(layer->positions) : NULL;
+        return spec->sinusoid != NULL ? 0 : -1;
+    }
+    layer->positions = read_table(object, "positions", dim);
+    if (layer->positions == NULL)
+        return -1;
+    spec->positions = table_view(layer->positions);
+    return 0;
+}
+
+/* Reads an array of float32 [dim] that a norm has, if it has one. */
+static int read_parameter(struct view *view, PyObject *norm, const char *what, size_t dim, const void **data)
+{
+    const Py_ssize_t shape = (Py_ssize_t)dim;
+    PyObject *object = PyObject_GetAttrString(norm, what);
+    if (object == NULL) {
+        PyErr_Clear(); /* RMSNorm has no beta */
+        return 0;
+    }
+    int failed = object == Py_None ? 0 : view_of(view, object, what, DTYPE_F32);
+    if (object != Py_None && !failed) {
+        failed = view_require_dtype(view, what, DTYPE_F32) < 0 || view_require_shape(view, what, 1, &shape) < 0 ||
+                 view_require_contiguous(view, what) < 0;
+        *data = view->data;
+    }
+    Py_DECREF(object);
+    return failed ? -1 : 0;
+}
+
+/* Reads an instance of a norm. */
+static int read_norm(struct layer *layer, PyObject *norm, inlay_layer_spec *spec)
+{
+    PyObject *kind = PyObject_GetAttrString(norm, "kind"), *eps = PyObject_GetAttrString(norm, "eps");
+    double epsilon = 0;
+    const int value = kind != NULL && eps != NULL ? option_value(kind, &option_norms, 0) : -1;
+    int failed = value < 0 || option_double(eps, &epsilon) < 0;
+    Py_XDECREF(kind);
+    Py_XDECREF(eps);
+    if (failed)
+        return -1;
+    spec->norm = (inlay_norm)value;
+    spec->epsilon = (float)epsilon;
+    if (!(epsilon >= 0) || !isfinite(spec->epsilon)) {
+        PyErr_SetString(PyExc_ValueError, "eps of a norm must be finite and not negative");
+        return -1;
+    }
+    const size_t dim = spec->tokens->dim;
+    return read_parameter(&layer->gamma, norm, "gamma", dim, &spec->gamma) < 0 ||
+                   read_parameter(&layer->beta, norm, "beta", dim, &spec->beta) < 0
+               ? -1
+               : 0;
+}
+
+/* Reads a norm, its name or None. */
+static int read_norm_option(struct layer *layer, PyObject *object, inlay_layer_spec *spec)
+{
+    if (object == Py_None)
+        return 0;
+    PyObject *norm = option_resolved("inlay.norms", "norm_of", object);
+    const int failed = norm == NULL ? -1 : norm == Py_None ? 0 : read_norm(layer, norm, spec);
+    Py_XDECREF(norm);
+    return failed;
+}
+
+/* Reads the options that are names or flags. */
+static int read_choices(const struct layer_options *given, inlay_layer_spec *spec)
+{
+    const int stores = option_value(given->stores, &option_stores, INLAY_STORES_AUTOMATIC);
+    const int bad_id = option_value(given->bad_id, &option_bad_ids, INLAY_BAD_ID_ERROR);
+    const int zero_rows = option_value(given->zero_rows, &option_zero_rows, INLAY_ZERO_ROWS_BARE);
+    const int mode = option_value(given->position_mode, &option_position_modes, INLAY_POSITION_MODE_SEQUENTIAL);
+    const int pooling = option_value(given->pooling, &option_poolings, INLAY_POOLING_NONE);
+    const int clamp = PyObject_IsTrue(given->clamp_positions), first = PyObject_IsTrue(given->segments_first);
+    const int learning = PyObject_IsTrue(given->learning);
+    if (stores < 0 || bad_id < 0 || zero_rows < 0 || mode < 0 || pooling < 0 || clamp < 0 || first < 0 || learning < 0)
+        return -1;
+    spec->stores = (inlay_stores)stores;
+    spec->bad_id = (inlay_bad_id)bad_id;
+    spec->zero_rows = (inlay_zero_rows)zero_rows;
+    spec->position_mode = (inlay_position_mode)mode;
+    spec->pooling = (inlay_pooling)pooling;
+    spec->clamp_positions = (uint16_t)clamp;
+    spec->segments_first = (uint16_t)first;
+    spec->learning = learning ? INLAY_LEARNING_ON : INLAY_LEARNING_OFF;
+    return 0;
+}
+
+int layer_threads(PyObject *given, size_t *threads)
+{
+    uint64_t count = 0;
+    if (option_uint64(given, "threads", &count) < 0)
+        return -1;
+    if (given != Py_None && (count < 1 || count > THREADS_MOST)) {
+        PyErr_Format(PyExc_ValueError, "threads is %S, not in [1, %d]", given, THREADS_MOST);
+        return -1;
+    }
+    *threads = count;
+    return 0;
+}
+
+/* Reads the options that are numbers. */
+static int read_numbers(const struct layer_options *given, inlay_layer_spec *spec, size_t *threads)
+{
+    uint64_t cached = INLAY_CACHED_POSITIONS_DEFAULT;
+    if (read_scale(given->scale, spec->tokens->dim, &spec->scale) < 0 ||
+        option_int64(given->padding_id, "padding_id", &spec->padding_id) < 0 ||
+        option_int64(given->substitute_id, "substitute_id", &spec->substitute_id) < 0 ||
+        option_uint64(given->cached_positions, "cached_positions", &cached) < 0 ||
+        layer_threads(given->threads, threads) < 0)
+        return -1;
+    spec->cached_positions = cached;
+    return 0;
+}
+
+/* Reads what each token has beside its row: the index of that row in the table, and a factor. */
+static int read_tokens(struct layer *layer, const struct layer_options *given, inlay_layer_spec *spec)
+{
+    struct view *mapping = &layer->token_mapping, *weights = &layer->token_weights;
+    Py_ssize_t ids = (Py_ssize_t)(spec->tokens->vocab > 0 ? spec->tokens->vocab : spec->tokens->rows);
+    if (given->token_mapping != Py_None) {
+        if (view_of(mapping, given->token_mapping, "token_mapping", DTYPE_I64) < 0)
+            return -1;
+        ids = mapping->dims == 1 ? mapping->shape[0] : 1;
+        if (view_require_shape(mapping, "token_mapping", 1, &ids) < 0 ||
+            view_require_contiguous(mapping, "token_mapping") < 0)
+            return -1;
+        spec->token_mapping_type = view_ids(mapping, "token_mapping");
+        if (spec->token_mapping_type == 0)
+            return -1;
+        spec->token_mapping = mapping->data;
+        spec->token_mapping_length = (size_t)ids;
+    }
+    if (given->token_weights == Py_None)
+        return 0;
+    if (view_of(weights, given->token_weights, "token_weights", DTYPE_F32) < 0 ||
+        view_require_dtype(weights, "token_weights", DTYPE_F32) < 0 ||
+        view_require_shape(weights, "token_weights", 1, &ids) < 0 ||
+        view_require_contiguous(weights, "token_weights") < 0)
+        return -1;
+    spec->token_weights = weights->data;
+    spec->token_weights_length = (size_t)ids;
+    return 0;
+}
+
+/* Sets IndexError for the value of a token mapping that is no row. */
+static void explain_mapping(struct view *mapping, const inlay_table *table)
+{
+    const size_t rows = table->vocab > 0 ? table->vocab : table->rows;
+    if (view_pack(mapping, DTYPE_I64) < 0)
+        return;
+    for (size_t i = 0; i < view_count(mapping); i++) {
+        int64_t row;
+        memcpy(&row, mapping->data + i * sizeof row, sizeof row);
+        if (row < 0 || (uint64_t)row >= rows) {
+            raise_index("token_mapping", row, i, mapping->dims, mapping->shape, "the table");
+            return;
+        }
+    }
+}
+
+/* Says which two options do not go together, for the combinations that are tried most. */
+static void explain_options(const inlay_layer_spec *spec)
+{
+    const bool positioned = spec->sinusoid != NULL || spec->positions != NULL;
+    const struct {
+        bool wrong;
+        const char *text;
+    } reasons[] = {
+        {spec->pooling != INLAY_POOLING_NONE && positioned, "pooling excludes positions"},
+        {spec->pooling != INLAY_POOLING_NONE && spec->segments != NULL, "pooling excludes segments"},
+        {spec->pooling == INLAY_POOLING_NONE && spec->token_weights != NULL, "token_weights need pooling"},
+        {spec->position_mode == INLAY_POSITION_MODE_PADDING_AWARE && spec->padding_id < 0,
+         "position_mode=\"padding_aware\" needs padding_id"},
+        {spec->position_mode == INLAY_POSITION_MODE_PADDING_AWARE && !positioned,
+         "position_mode=\"padding_aware\" needs positions"},
+        {spec->clamp_positions && spec->positions == NULL, "clamp_positions needs a table of positions"},
+        {spec->segments_first && spec->segments == NULL, "segments_first needs segments"},
+        {spec->bad_id == INLAY_BAD_ID_SUBSTITUTE, "substitute_id is not in the table"},
+        {spec->tokens->vocab > 0, "a shard excludes norm, pooling and segments"},
+    };
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (reasons[i].wrong) {
+            PyErr_SetString(PyExc_ValueError, reasons[i].text);
+            return;
+        }
+    PyErr_SetString(PyExc_ValueError,
+                    "two options of the layer exclude each other: leave out what the layer does not need, one by one");
+}
+
+void layer_set_facts(struct layer *layer, const inlay_layer_spec *spec, const inlay_layer *handle)
+{
+    layer->facts = (struct layer_facts){
+        .handle = handle,
+        .dim = (Py_ssize_t)spec->tokens->dim,
+        .dtype = dtype_of_element(spec->out_type),
+        .threads = layer->facts.threads,
+        /* Ids of tables with a mapping are not those of rows. */
+        .file = spec->token_mapping == NULL ? table_file(layer->tokens) : NULL,
+        .rows = table_view(layer->tokens),
+        .positioned = spec->sinusoid != NULL || spec->positions != NULL,
+        .learned = spec->positions != NULL,
+        .segmented = spec->segments != NULL,
+        .pooled = spec->pooling != INLAY_POOLING_NONE,
+        .skips = spec->bad_id == INLAY_BAD_ID_SKIP,
+    };
+}
+
+int layer_fill(struct layer *layer, const struct layer_options *given)
+{
+    layer->tokens = table_from(given->table, "table");
+    if (layer->tokens == NULL)
+        return -1;
+    inlay_layer_spec spec = inlay_layer_spec_default(table_view(layer->tokens));
+    const size_t dim = spec.tokens->dim;
+    const enum dtype dtype = dtype_of_argument(given->dtype);
+    if (dtype == DTYPE_UNKNOWN || read_choices(given, &spec) < 0 ||
+        read_numbers(given, &spec, &layer->facts.threads) < 0 ||
+        read_positions(layer, given->positions, dim, &spec) < 0 || read_norm_option(layer, given->norm, &spec) < 0 ||
+        read_tokens(layer, given, &spec) < 0)
+        return -1;
+    if (given->segments != Py_None) {
+        layer->segments = read_table(given->segments, "segments", dim);
+        if (layer->segments == NULL)
+            return -1;
+        spec.segments = table_view(layer->segments);
+    }
+    spec.out_type = dtype_infos[dtype].element;
+    spec.scale *= table_scale(layer->tokens);
+    inlay_status status = inlay_layer_create(&spec, NULL, &layer->handle);
+    layer_set_facts(layer, &spec, layer->handle);
+    if (status == INLAY_OK)
+        return 0;
+    if (status == INLAY_ERROR_OPTION)
+        explain_options(&spec);
+    else if (status == INLAY_ERROR_ID)
+        explain_mapping(&layer->token_mapping, spec.tokens);
+    else
+        raise_status(status);
+    return -1;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names in source code are interned, so that most comparisons of names are of addresses.
+ */
+#include "module/arguments.h"
+
+#include <string.h>
+
+int arguments_init(struct arguments *arguments)
+{
+    for (int i = 0; i < ARGUMENTS_MOST; i++) {
+        if (arguments->names[i] == NULL)
+            continue;
+        arguments->interned[i] = PyUnicode_InternFromString(arguments->names[i]);
+        if (arguments->interned[i] == NULL)
+            return -1;
+    }
+    return 0;
+}
+
+/* Returns the place of the argument with this name, or ARGUMENTS_MOST. */
+static int find_name(const struct arguments *arguments, PyObject *name)
+{
+    for (int i = 0; i < ARGUMENTS_MOST; i++)
+        if (arguments->interned[i] == name)
+            return i;
+    for (int i = 0; i < ARGUMENTS_MOST; i++)
+        if (arguments->interned[i] != NULL && PyUnicode_Compare(arguments->interned[i], name) == 0)
+            return i;
+    return ARGUMENTS_MOST;
+}
+
+/* Sets TypeError for too many arguments without names. */
+static int too_many(const struct arguments *arguments, size_t count)
+{
+    PyErr_Format(PyExc_TypeError, "%s takes %s%s%s by position, but %zu arguments were given", arguments->what,
+                 arguments->names[0], arguments->positional > 1 ? " and " : "",
+                 arguments->positional > 1 ? arguments->names[1] : "", count);
+    return -1;
+}
+
+int arguments_sort(const struct arguments *arguments, PyObject *sorted[ARGUMENTS_MOST], PyObject *const *args,
+                   size_t count, PyObject *names)
+{
+    if (count > (size_t)arguments->positional)
+        return too_many(arguments, count);
+    memset(sorted, 0, ARGUMENTS_MOST * sizeof *sorted);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = args[i];
+    const Py_ssize_t named = names != NULL ? PyTuple_Size(names) : 0;
+    for (Py_ssize_t i = 0; i < named; i++) {
+        PyObject *name = PyTuple_GetItem(names, i);
+        const int place = find_name(arguments, name);
+        if (place == ARGUMENTS_MOST) {
+            PyErr_Format(PyExc_TypeError, "%s has no argument %R", arguments->what, name);
+            return -1;
+        }
+        if (sorted[place] != NULL) {
+            PyErr_Format(PyExc_TypeError, "%R was given twice", name);
+            return -1;
+        }
+        sorted[place] = args[count + (size_t)i];
+    }
+    for (int i = 0; i < ARGUMENTS_MOST; i++)
+        if (sorted[i] == Py_None)
+            sorted[i] = NULL;
+    if (sorted[0] != NULL)
+        return 0;
+    PyErr_Format(PyExc_TypeError, "%s is missing", arguments->names[0]);
+    return -1;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The arguments of a call by vectorcall: where each name belongs. Nothing here knows what arguments mean.
+ */
+#ifndef INLAY_PYTHON_MODULE_ARGUMENTS_H
+#define INLAY_PYTHON_MODULE_ARGUMENTS_H
+
+#include "abi.h"
+
+/* The most arguments of a call. */
+enum { ARGUMENTS_MOST = 16 };
+
+/* The arguments of one kind of call. The first one must be given, and None stands for one that is absent. */
+struct arguments {
+    const char *what;                  /* what is called, as "a layer" */
+    int positional;                    /* how many of the first arguments may be given without their name */
+    const char *names[ARGUMENTS_MOST]; /* null: there is no such argument */
+    PyObject *interned[ARGUMENTS_MOST];
+};
+
+/* Prepares the names. Returns -1 with an exception. */
+int arguments_init(struct arguments *arguments);
+
+/* Sorts the arguments of a vectorcall by name; absent ones are null. Returns -1 with TypeError. */
+int arguments_sort(const struct arguments *arguments, PyObject *sorted[ARGUMENTS_MOST], PyObject *const *args,
+                   size_t count, PyObject *names);
+
+#endif

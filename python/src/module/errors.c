@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Exceptions.
+ */
+#include "module/errors.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void index_text(char text[ERROR_TEXT_BYTES], const char *what, int64_t value, size_t index, int dims,
+                const Py_ssize_t *shape, const char *where)
+{
+    Py_ssize_t place[VIEW_DIMS];
+    for (int i = dims - 1; i >= 0; i--) {
+        const size_t length = shape[i] > 0 ? (size_t)shape[i] : 1;
+        place[i] = (Py_ssize_t)(index % length);
+        index /= length;
+    }
+    size_t used = (size_t)snprintf(text, ERROR_TEXT_BYTES, "%s %lld", what, (long long)value);
+    for (int i = 0; i < dims; i++)
+        used += (size_t)snprintf(text + used, ERROR_TEXT_BYTES - used, "%s%zd%s", i == 0 ? " at [" : ", ", place[i],
+                                 i == dims - 1 ? "]" : "");
+    snprintf(text + used, ERROR_TEXT_BYTES - used, " is not in %s", where);
+}
+
+bool status_names_index(inlay_status status)
+{
+    return status == INLAY_ERROR_ID || status == INLAY_ERROR_POSITION || status == INLAY_ERROR_SEGMENT;
+}
+
+/* Returns the index in ids of the token at a fault. */
+static size_t token_at(const inlay_batch *batch, const inlay_fault *fault)
+{
+    int64_t offset = (int64_t)(fault->sequence * batch->length);
+    if (batch->offsets != NULL)
+        memcpy(&offset, (const char *)(const void *)batch->offsets + fault->sequence * sizeof offset, sizeof offset);
+    return (size_t)offset + fault->token;
+}
+
+void fault_text(char text[ERROR_TEXT_BYTES], inlay_status status, const inlay_batch *batch, const inlay_fault *fault,
+                int dims, const Py_ssize_t *shape, bool learned)
+{
+    const char *what = "position", *where = learned ? "the table of positions" : "[0, 2147483648)";
+    if (status == INLAY_ERROR_ID) {
+        what = "id";
+        where = "the table";
+    } else if (status == INLAY_ERROR_SEGMENT) {
+        what = "segment";
+        where = "the table of segments";
+    }
+    index_text(text, what, fault->value, token_at(batch, fault), dims, shape, where);
+}
+
+PyObject *raise_status(inlay_status status)
+{
+    if (status == INLAY_ERROR_NO_MEMORY)
+        return PyErr_NoMemory();
+    PyErr_SetString(status_names_index(status) ? PyExc_IndexError : PyExc_ValueError, inlay_status_string(status));
+    return NULL;
+}
+
+PyObject *raise_index(const char *what, int64_t value, size_t index, int dims, const Py_ssize_t *shape,
+                      const char *where)
+{
+    char text[ERROR_TEXT_BYTES];
+    index_text(text, what, value, index, dims, shape, where);
+    PyErr_SetString(PyExc_IndexError, text);
+    return NULL;
+}

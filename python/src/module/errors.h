@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a status of the library becomes in Python: IndexError for ids, positions and segments, MemoryError, ValueError
+ * for the rest, with the value and its place.
+ */
+#ifndef INLAY_PYTHON_MODULE_ERRORS_H
+#define INLAY_PYTHON_MODULE_ERRORS_H
+
+#include "abi.h"
+
+#include <inlay/inlay.h>
+
+#include <stdbool.h>
+
+/* The most dimensions of an array whose elements messages name. */
+enum { VIEW_DIMS = 8 };
+
+/* The most bytes of a text of index_text() and fault_text(). */
+enum { ERROR_TEXT_BYTES = 320 };
+
+/* Writes a text of the form "id 7 at [0, 3] is not in the table". Needs no GIL.
+
+   `index` is that of the element in an array of `dims` dimensions `shape`; `where` names what it is not in. */
+void index_text(char text[ERROR_TEXT_BYTES], const char *what, int64_t value, size_t index, int dims,
+                const Py_ssize_t *shape, const char *where);
+
+/* Returns whether a status comes with a fault that names an id, a position or a segment. */
+bool status_names_index(inlay_status status);
+
+/* Writes such a text for a call of a layer that failed with such a status. `shape` is that of ids; positions are a
+   table if `learned`. Needs no GIL. */
+void fault_text(char text[ERROR_TEXT_BYTES], inlay_status status, const inlay_batch *batch, const inlay_fault *fault,
+                int dims, const Py_ssize_t *shape, bool learned);
+
+/* Sets the exception of a status other than INLAY_OK that has no place. Returns null. */
+PyObject *raise_status(inlay_status status);
+
+/* Sets IndexError with the text of index_text(). Returns null. */
+PyObject *raise_index(const char *what, int64_t value, size_t index, int dims, const Py_ssize_t *shape,
+                      const char *where);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names of options, and numbers that may be absent.
+ */
+#include "module/options.h"
+
+#include <inlay/inlay.h>
+
+static const char *element_alias(int value, size_t index)
+{
+    return inlay_element_type_name((inlay_element_type)value, index);
+}
+
+static const char *recipe_alias(int value, size_t index)
+{
+    return index == 0 ? inlay_recipe_name((inlay_recipe)value) : inlay_recipe_framework((inlay_recipe)value, index - 1);
+}
+
+const struct option_names option_elements = {"type", INLAY_F32, .alias = element_alias, .synonyms = true};
+const struct option_names option_recipes = {"recipe", INLAY_RECIPE_EXACT, .alias = recipe_alias};
+const struct option_names option_bad_ids = {"bad_id", 0, .names = {"error", "clamp", "zero", "substitute", "skip"}};
+const struct option_names option_zero_rows = {"zero_rows", 0, .names = {"bare", "positioned", "own"}};
+const struct option_names option_position_modes = {"position_mode", 0, .names = {"sequential", "padding_aware"}};
+const struct option_names option_norms = {"norm", 0, .names = {"none", "layer", "rms", "l2"}};
+const struct option_names option_poolings = {"pooling", 0, .names = {"none", "sum", "mean"}};
+const struct option_names option_stores = {"stores", 0, .names = {"automatic", "cached", "streamed"}};
+const struct option_names option_layouts = {"layout", 1, .names = {"interleaved", "split", "split_cos_first"}};
+const struct option_names option_spacings = {"spacing", 1, .names = {"dim", "half"}};
+const struct option_names option_odds = {"odd", 1, .names = {"formula", "zero", "wrap", "error"}};
+const struct option_names option_scalings = {
+    "scaling", 1, .names = {"default", "linear", "ntk", "dynamic", "llama3", "yarn", "longrope"}};
+const struct option_names option_rotary_layouts = {"layout", 1, .names = {"pairs", "halves", "interleaved"}};
+const struct option_names option_distributions = {"kind", 1, .names = {"normal", "truncated_normal", "uniform"}};
+const struct option_names option_mixes = {"mix", INLAY_NGRAM_MIX_XOR, .names = {"xor", "add"}};
+const struct option_names option_combines = {"combine", INLAY_NGRAM_CONCAT, .names = {"concat", "sum"}};
+/* Values of inlay_file_memory. */
+const struct option_names option_memories = {"memory", 0, .names = {"mapped", "copied", "loaded"}};
+
+/* Returns a name of a value, or null past the last. */
+static const char *alias_of(const struct option_names *names, int value, size_t index)
+{
+    if (names->alias != NULL)
+        return names->alias(value, index);
+    return index == 0 ? names->names[value - names->first] : NULL;
+}
+
+const char *option_name(int value, const struct option_names *names)
+{
+    return alias_of(names, value, 0);
+}
+
+/* Appends a new object, which may be null with an exception. */
+static void append(PyObject *list, PyObject *item)
+{
+    if (list != NULL && item != NULL)
+        PyList_Append(list, item);
+    Py_XDECREF(item);
+}
+
+/* Sets ValueError for a name that is none of those of a value. */
+static int unknown_name(PyObject *name, const struct option_names *names)
+{
+    PyObject *known = PyList_New(0);
+    for (int value = names->first; alias_of(names, value, 0) != NULL; value++) {
+        PyObject *aliases = PyList_New(0);
+        for (size_t i = 0; alias_of(names, value, i) != NULL; i++)
+            append(aliases, PyUnicode_FromString(alias_of(names, value, i)));
+        append(known, aliases);
+    }
+    PyObject *module = PyErr_Occurred() ? NULL : PyImport_ImportModule("inlay.names");
+    PyObject *error =
+        module != NULL ? PyObject_CallMethod(module, "unknown", "sOOi", names->what, name, known, (int)names->synonyms)
+                       : NULL;
+    if (error != NULL)
+        PyErr_SetObject(PyExc_ValueError, error);
+    Py_XDECREF(error);
+    Py_XDECREF(module);
+    Py_XDECREF(known);
+    return -1;
+}
+
+int option_value(PyObject *name, const struct option_names *names, int fallback)
+{
+    if (name == NULL || name == Py_None)
+        return fallback;
+    if (!PyUnicode_Check(name)) {
+        PyErr_Format(PyExc_TypeError, "%s is %R, not a string", names->what, name);
+        return -1;
+    }
+    const char *text = PyUnicode_AsUTF8AndSize(name, NULL), *alias;
+    if (text == NULL)
+        return -1;
+    for (int value = names->first; alias_of(names, value, 0) != NULL; value++)
+        for (size_t i = 0; (alias = alias_of(names, value, i)) != NULL && (i == 0 || names->synonyms); i++)
+            if (inlay_name_equal(alias, text))
+                return value;
+    return unknown_name(name, names);
+}
+
+PyObject *option_resolved(const char *module, const char *function, PyObject *argument)
+{
+    PyObject *imported = PyImport_ImportModule(module);
+    PyObject *result = imported != NULL ? PyObject_CallMethod(imported, function, "O", argument) : NULL;
+    Py_XDECREF(imported);
+    return result;
+}
+
+int option_double(PyObject *object, double *number)
+{
+    if (object == NULL || object == Py_None)
+        return 0;
+    *number = PyFloat_AsDouble(object);
+    return PyErr_Occurred() != NULL ? -1 : 0;
+}
+
+/* Turns the OverflowError of a conversion into ValueError that names the argument. */
+static int out_of_range(PyObject *object, const char *what)
+{
+    if (!PyErr_Occurred())
+        return 0;
+    if (PyErr_ExceptionMatches(PyExc_OverflowError))
+        PyErr_Format(PyExc_ValueError, "%s is %S, which is out of range", what, object);
+    return -1;
+}
+
+int option_int64(PyObject *object, const char *what, int64_t *number)
+{
+    if (object == NULL || object == Py_None)
+        return 0;
+    PyObject *index = PyNumber_Index(object);
+    if (index == NULL)
+        return -1;
+    *number = PyLong_AsLongLong(index);
+    Py_DECREF(index);
+    return out_of_range(object, what);
+}
+
+int option_uint64(PyObject *object, const char *what, uint64_t *number)
+{
+    if (object == NULL || object == Py_None)
+        return 0;
+    PyObject *index = PyNumber_Index(object);
+    if (index == NULL)
+        return -1;
+    *number = PyLong_AsUnsignedLongLong(index);
+    Py_DECREF(index);
+    return out_of_range(object, what);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One job at a time. The caller publishes it, takes part in it, and waits for those workers only that joined: a worker
+ * that wakes up late finds the job closed. Threads are started through Python, since pthread_create would bind the
+ * module to glibc 2.34.
+ */
+#include "abi.h"
+
+#include "module/threads.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+static struct {
+    atomic_size_t threads;
+    atomic_flag busy; /* a job runs; only the caller that set it touches what follows */
+    pthread_mutex_t mutex;
+    pthread_cond_t opened, finished;
+    size_t workers; /* started; guarded by the mutex */
+
+    /* The job. Guarded by the mutex, but `next`. */
+    size_t vacancies; /* workers that may still join; 0: the job is closed */
+    size_t joined;    /* workers that work on it */
+    size_t count;
+    void (*task)(void *arg, size_t index);
+    void *arg;
+    atomic_size_t next;
+} pool = {
+    .threads = 1,
+    .busy = ATOMIC_FLAG_INIT,
+    .mutex = PTHREAD_MUTEX_INITIALIZER,
+    .opened = PTHREAD_COND_INITIALIZER,
+    .finished = PTHREAD_COND_INITIALIZER,
+};
+
+static void take_part(size_t count, void (*task)(void *arg, size_t index), void *arg)
+{
+    size_t index;
+    while ((index = atomic_fetch_add_explicit(&pool.next, 1, memory_order_relaxed)) < count)
+        task(arg, index);
+}
+
+static void work(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&pool.mutex);
+    for (;;) {
+        while (pool.vacancies == 0)
+            pthread_cond_wait(&pool.opened, &pool.mutex);
+        pool.vacancies--;
+        pool.joined++;
+        pthread_mutex_unlock(&pool.mutex);
+        take_part(pool.count, pool.task, pool.arg);
+        pthread_mutex_lock(&pool.mutex);
+        if (--pool.joined == 0)
+            pthread_cond_signal(&pool.finished);
+    }
+}
+
+static void run(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
+{
+    const inlay_executor *executor = ctx;
+    if (count == 0)
+        return;
+    if (atomic_flag_test_and_set(&pool.busy)) {
+        for (size_t i = 0; i < count; i++)
+            task(arg, i);
+        return;
+    }
+    pthread_mutex_lock(&pool.mutex);
+    pool.count = count;
+    pool.task = task;
+    pool.arg = arg;
+    atomic_store_explicit(&pool.next, 0, memory_order_relaxed);
+    pool.vacancies = (executor->threads < count ? executor->threads : count) - 1;
+    pthread_cond_broadcast(&pool.opened);
+    pthread_mutex_unlock(&pool.mutex);
+    take_part(count, task, arg);
+    pthread_mutex_lock(&pool.mutex);
+    pool.vacancies = 0;
+    while (pool.joined > 0)
+        pthread_cond_wait(&pool.finished, &pool.mutex);
+    pthread_mutex_unlock(&pool.mutex);
+    atomic_flag_clear(&pool.busy);
+}
+
+size_t threads_get(void)
+{
+    return atomic_load_explicit(&pool.threads, memory_order_relaxed);
+}
+
+void threads_set(size_t n)
+{
+    atomic_store_explicit(&pool.threads, n, memory_order_relaxed);
+}
+
+/* Starts workers until there are `n`, and returns how many there are. */
+static size_t start_workers(size_t n)
+{
+    const unsigned long failed = (unsigned long)-1; /* PYTHREAD_INVALID_THREAD_ID, which the limited API lacks */
+    pthread_mutex_lock(&pool.mutex);
+    while (pool.workers < n && PyThread_start_new_thread(work, NULL) != failed)
+        pool.workers++;
+    const size_t workers = pool.workers;
+    pthread_mutex_unlock(&pool.mutex);
+    return workers;
+}
+
+const inlay_executor *threads_executor(size_t n, inlay_executor *executor)
+{
+    if (n <= 1)
+        return NULL;
+    const size_t workers = start_workers(n - 1);
+    if (workers == 0)
+        return NULL;
+    *executor = (inlay_executor){executor, run, workers < n - 1 ? workers + 1 : n};
+    return executor;
+}
+
+/* No worker lives on in the child of a fork, and a job that another thread had begun never ends there. */
+static void start_over(void)
+{
+    pthread_mutex_init(&pool.mutex, NULL);
+    pthread_cond_init(&pool.opened, NULL);
+    pthread_cond_init(&pool.finished, NULL);
+    pool.workers = 0;
+    pool.vacancies = 0;
+    pool.joined = 0;
+    atomic_flag_clear(&pool.busy);
+}
+
+void threads_init(void)
+{
+    pthread_atfork(NULL, NULL, start_over);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The threads of the package: an executor for calls that are large enough. Workers are started when they are first
+ * needed, never touch Python, and are started again in the child of a fork. A call that finds the workers busy with
+ * another one runs on its own thread alone.
+ */
+#ifndef INLAY_PYTHON_MODULE_THREADS_H
+#define INLAY_PYTHON_MODULE_THREADS_H
+
+#include <inlay/base.h>
+
+/* The most threads that a call may use. */
+enum { THREADS_MOST = 1024 };
+
+/* From outputs of this size on a call takes much longer than releasing the GIL, or waking up a thread. */
+enum { THREADS_LARGE_BYTES = 128 << 10 };
+
+/* Returns how many threads a call uses that has no number of its own; 1 at first. */
+size_t threads_get(void);
+
+/* Sets it; n is in [1, THREADS_MOST]. */
+void threads_set(size_t n);
+
+/* Fills in an executor of `n` threads, the calling one included, and starts the workers that it lacks; fewer threads
+   if the system has no more. Returns null for one thread. Needs no GIL. */
+const inlay_executor *threads_executor(size_t n, inlay_executor *executor);
+
+/* Makes the workers survive fork(). To be called once, before the others. */
+void threads_init(void);
+
+#endif

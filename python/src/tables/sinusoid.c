@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sinusoids and rotary tables. Runs of consecutive positions are written as such, which is several times as fast as a
+ * list and has the same bits.
+ */
+#include "tables/sinusoid.h"
+
+#include "arrays/output.h"
+#include "arrays/view.h"
+#include "module/errors.h"
+#include "module/options.h"
+#include "module/threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct formula {
+    PyObject base;
+    inlay_sinusoid *handle;
+    size_t dim;
+};
+
+static PyTypeObject *formula_type; /* set at import */
+
+const inlay_sinusoid *sinusoid_handle(PyObject *object)
+{
+    if (Py_TYPE(object) == formula_type)
+        return ((struct formula *)(void *)object)->handle;
+    PyErr_Format(PyExc_TypeError, "%R is no formula of a sinusoid", object);
+    return NULL;
+}
+
+/* Returns the dim of an object that sinusoid_handle() knows. */
+static size_t dim_of(PyObject *formula)
+{
+    return ((struct formula *)(void *)formula)->dim;
+}
+
+/* ---- Frequencies ------------------------------------------------------------------------------------------------ */
+
+/* Returns new memory with the numbers of a sequence, or null with an exception. */
+static double *doubles_of(PyObject *sequence, Py_ssize_t *count)
+{
+    *count = PySequence_Size(sequence);
+    if (*count < 0)
+        return NULL;
+    const size_t most = PY_SSIZE_T_MAX / sizeof(double) - 1; /* a sequence may claim any length */
+    double *numbers = (size_t)*count <= most ? PyMem_Malloc((size_t)*count * sizeof *numbers + 1) : NULL;
+    if (numbers == NULL)
+        return (double *)(void *)PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < *count && !PyErr_Occurred(); i++) {
+        PyObject *item = PySequence_GetItem(sequence, i);
+        if (item != NULL)
+            numbers[i] = PyFloat_AsDouble(item);
+        Py_XDECREF(item);
+    }
+    if (!PyErr_Occurred())
+        return numbers;
+    PyMem_Free(numbers);
+    return NULL;
+}
+
+/* Checks that as many numbers were given as there are pairs of columns. */
+static int require_count(const char *what, Py_ssize_t count, size_t expected)
+{
+    if ((size_t)count == expected)
+        return 0;
+    PyErr_Format(PyExc_ValueError, "%s has %zd numbers, expected %zu", what, count, expected);
+    return -1;
+}
+
+static PyObject *formula_of(const inlay_sinusoid_spec *spec)
+{
+    struct formula *formula = PyObject_New(struct formula, formula_type);
+    if (formula == NULL)
+        return NULL;
+    formula->handle = NULL;
+    formula->dim = spec->dim;
+    inlay_status status = inlay_sinusoid_create(spec, NULL, &formula->handle);
+    if (status == INLAY_OK)
+        return (PyObject *)formula;
+    Py_DECREF(formula);
+    return raise_status(status);
+}
+
+/* Formula(dim, recipe, base, layout, spacing, shift, odd, amplitude, inv_freq, float_angles); None is the recipe's own
+   choice. */
+static PyObject *formula_new(PyTypeObject *type, PyObject *args, PyObject *options)
+{
+    Py_ssize_t dim;
+    PyObject *recipe, *base, *layout, *spacing, *shift, *odd, *amplitude, *inv_freq;
+    int float_angles;
+    (void)type;
+    (void)options;
+    if (!PyArg_ParseTuple(args, "nOOOOOOOOp", &dim, &recipe, &base, &layout, &spacing, &shift, &odd, &amplitude,
+                          &inv_freq, &float_angles))
+        return NULL;
+    const int recipe_value = option_value(recipe, &option_recipes, INLAY_RECIPE_EXACT);
+    if (recipe_value < 0)
+        return NULL;
+    if (dim < 1 || dim >= INLAY_POSITION_LIMIT) {
+        PyErr_Format(PyExc_ValueError, "dim is %zd, not in [1, 2^31)", dim);
+        return NULL;
+    }
+    inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe((inlay_recipe)recipe_value, (size_t)dim);
+    const int layout_value = option_value(layout, &option_layouts, (int)spec.layout);
+    const int spacing_value = option_value(spacing, &option_spacings, (int)spec.spacing);
+    const int odd_value = option_value(odd, &option_odds, (int)spec.odd);
+    uint64_t shift_value = spec.shift;
+    if (layout_value < 0 || spacing_value < 0 || odd_value < 0 || option_double(base, &spec.base) < 0 ||
+        option_double(amplitude, &spec.amplitude) < 0 || option_uint64(shift, "shift", &shift_value) < 0)
+        return NULL;
+    spec.layout = (inlay_sinusoid_layout)layout_value;
+    spec.spacing = (inlay_sinusoid_spacing)spacing_value;
+    spec.odd = (inlay_sinusoid_odd)odd_value;
+    spec.shift = shift_value <= 1 ? (uint32_t)shift_value : 2; /* 2 is refused */
+    spec.float_angles = (uint32_t)float_angles;
+    if (inv_freq == Py_None)
+        return formula_of(&spec);
+    Py_ssize_t count;
+    double *numbers = doubles_of(inv_freq, &count);
+    if (numbers == NULL)
+        return NULL;
+    PyObject *formula = NULL;
+    const size_t pairs = spec.odd == INLAY_SINUSOID_ODD_FORMULA ? spec.dim / 2 + spec.dim % 2 : spec.dim / 2;
+    spec.inv_freq = numbers;
+    if (require_count("inv_freq", count, pairs) == 0)
+        formula = formula_of(&spec);
+    PyMem_Free(numbers);
+    return formula;
+}
+
+static void formula_dealloc(PyObject *self)
+{
+    inlay_sinusoid_destroy(((struct formula *)(void *)self)->handle);
+    inlay_free_object(self);
+}
+
+int sinusoid_init(PyObject *module)
+{
+    static PyType_Slot slots[] = {
+        {Py_tp_new, formula_new},
+        {Py_tp_dealloc, formula_dealloc},
+        {0, NULL},
+    };
+    static PyType_Spec spec = {
+        .name = "inlay._core.Formula",
+        .basicsize = sizeof(struct formula),
+        .flags = Py_TPFLAGS_DEFAULT,
+        .slots = slots,
+    };
+    formula_type = (PyTypeObject *)PyType_FromSpec(&spec);
+    return formula_type != NULL ? PyModule_AddObjectRef(module, "Formula", (PyObject *)formula_type) : -1;
+}
+
+/* ---- Positions -------------------------------------------------------------------------------------------------- */
+
+/* Reads positions: int64 in one run, float32 or float64. */
+static int positions_of(struct view *view, PyObject *object, inlay_position_type *type)
+{
+    if (view_of(view, object, "positions", DTYPE_UNKNOWN) < 0)
+        return -1;
+    const bool real = view->dtype == DTYPE_F32 || view->dtype == DTYPE_F64;
+    *type = view->dtype == DTYPE_F32 ? INLAY_POSITION_F32 : real ? INLAY_POSITION_F64 : INLAY_POSITION_I64;
+    int failed = 0;
+    if (view->dims >= VIEW_DIMS) {
+        PyErr_Format(PyExc_ValueError, "positions has %d dimensions, more than %d", view->dims, VIEW_DIMS - 1);
+        failed = -1;
+    } else if (real) {
+        failed = view_pack(view, view->dtype);
+    } else {
+        failed = view_ids(view, "positions") == 0 ? -1 : view_pack(view, DTYPE_I64);
+    }
+    if (failed)
+        view_release(view);
+    return failed;
+}
+
+static int64_t position_at(const struct view *positions, size_t i)
+{
+    int64_t position;
+    memcpy(&position, positions->data + i * sizeof position, sizeof position);
+    return position;
+}
+
+/* Returns how many positions from the i-th on are consecutive. */
+static size_t run_at(const struct view *positions, size_t i, size_t count)
+{
+    const int64_t first = position_at(positions, i);
+    size_t length = 1;
+    while (i + length < count && position_at(positions, i + length) == (int64_t)((uint64_t)first + length))
+        length++;
+    return length;
+}
+
+static PyObject *bad_position(const struct view *positions, inlay_position_type type, size_t index)
+{
+    static const char where[] = "[0, 2147483648)";
+    if (type == INLAY_POSITION_I64)
+        return raise_index("position", position_at(positions, index), index, positions->dims, positions->shape, where);
+    double value;
+    if (type == INLAY_POSITION_F32) {
+        float narrow;
+        memcpy(&narrow, positions->data + index * sizeof narrow, sizeof narrow);
+        value = narrow;
+    } else {
+        memcpy(&value, positions->data + index * sizeof value, sizeof value);
+    }
+    PyObject *number = PyFloat_FromDouble(value);
+    if (number != NULL)
+        PyErr_Format(PyExc_IndexError, "position %S at index %zu is not a number between -2^31 and 2^31", number,
+                     index);
+    Py_XDECREF(number);
+    return NULL;
+}
+
+/* The shape of the rows of positions, each with `dim` columns. */
+static int rows_shape(Py_ssize_t shape[VIEW_DIMS], const struct view *positions, size_t dim)
+{
+    memcpy(shape, positions->shape, sizeof positions->shape);
+    shape[positions->dims] = (Py_ssize_t)dim;
+    return positions->dims + 1;
+}
+
+/* Writes rows without the GIL. */
+static inlay_status write_rows(const inlay_sinusoid *sinusoid, const struct view *positions, inlay_position_type type,
+                               inlay_element_type element, struct output *output, inlay_fault *fault)
+{
+    const size_t count = view_count(positions);
+    inlay_executor executor;
+    const inlay_executor *threads = threads_executor(threads_get(), &executor);
+    inlay_status status;
+    PyThreadState *thread = PyEval_SaveThread();
+    if (count > 0 && type == INLAY_POSITION_I64 && run_at(positions, 0, count) == count) {
+        /* The library does not say which position of a run is the first that is out of range. */
+        const int64_t first = position_at(positions, 0);
+        if (first >= 0 && first < INLAY_POSITION_LIMIT)
+            fault->token = (size_t)(INLAY_POSITION_LIMIT - first);
+        status = inlay_sinusoid_rows(sinusoid, first, count, element, output->data, output->stride_bytes, threads);
+    } else {
+        status = inlay_sinusoid_at(sinusoid, positions->data, type, count, element, output->data, output->stride_bytes,
+                                   threads, fault);
+    }
+    PyEval_RestoreThread(thread);
+    return status;
+}
+
+/* Returns the rows of positions in `out` or a new array of the framework that `like` belongs to. */
+static PyObject *rows_of(const inlay_sinusoid *sinusoid, const struct view *positions, inlay_position_type type,
+                         PyObject *like, enum dtype dtype, size_t dim, PyObject *out)
+{
+    Py_ssize_t shape[VIEW_DIMS];
+    const int dims = rows_shape(shape, positions, dim);
+    struct output output;
+    if (output_open(&output, out, positions->way, dtype, dims, shape) < 0)
+        return NULL;
+    inlay_fault fault = {0, 0, 0};
+    inlay_status status = write_rows(sinusoid, positions, type, dtype_infos[dtype].element, &output, &fault);
+    if (status == INLAY_OK)
+        return output_close(&output, positions->way, like);
+    output_abandon(&output);
+    return status == INLAY_ERROR_POSITION ? bad_position(positions, type, fault.token) : raise_status(status);
+}
+
+PyObject *sinusoid_rows(PyObject *module, PyObject *args)
+{
+    PyObject *formula, *object, *name, *out;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OOOO", &formula, &object, &name, &out))
+        return NULL;
+    const inlay_sinusoid *sinusoid = sinusoid_handle(formula);
+    const enum dtype dtype = sinusoid != NULL ? dtype_of_argument(name) : DTYPE_UNKNOWN;
+    struct view positions;
+    inlay_position_type type;
+    if (dtype == DTYPE_UNKNOWN || positions_of(&positions, object, &type) < 0)
+        return NULL;
+    PyObject *rows = rows_of(sinusoid, &positions, type, object, dtype, dim_of(formula), out);
+    view_release(&positions);
+    return rows;
+}
+
+/* ---- Rotary tables ---------------------------------------------------------------------------------------------- */
+
+enum { SECTION_AXES = 3, SECTION_ROWS = 256 };
+
+/* The frequencies of a rotary embedding whose positions are [3, ...]: temporal, height, width. */
+struct sections {
+    const unsigned char *axes;                     /* [half] which of them each frequency takes */
+    size_t half;                                   /* frequencies of all */
+    const inlay_sinusoid *sinusoids[SECTION_AXES]; /* of the frequencies of each, split; null: it has none */
+    size_t counts[SECTION_AXES];                   /* of these */
+};
+
+/* What rotary tables are made of. */
+struct rotary {
+    const inlay_sinusoid *sinusoid; /* null: that of sections */
+    struct sections sections;
+    inlay_element_type type;
+    inlay_rotary_layout layout;
+    size_t columns;
+    char *buffer; /* of sections: SECTION_ROWS rows of `half` sines and cosines */
+};
+
+/* Writes the tables of consecutive positions run by run. */
+static inlay_status write_runs(const struct rotary *rotary, const struct view *positions, struct output *cos,
+                               struct output *sin, inlay_fault *fault)
+{
+    const size_t count = view_count(positions);
+    inlay_executor executor;
+    const inlay_executor *threads = threads_executor(threads_get(), &executor);
+    inlay_status status = INLAY_OK;
+    for (size_t i = 0; i < count; i++)
+        if (position_at(positions, i) < 0 || position_at(positions, i) >= INLAY_POSITION_LIMIT) {
+            fault->token = i;
+            return INLAY_ERROR_POSITION;
+        }
+    for (size_t i = 0, length; i < count && status == INLAY_OK; i += length) {
+        length = run_at(positions, i, count);
+        status = inlay_rotary_rows(rotary->sinusoid, position_at(positions, i), length, rotary->type, rotary->layout,
+                                   cos->data + i * cos->stride_bytes, sin->data + i * sin->stride_bytes,
+                                   cos->stride_bytes, threads);
+    }
+    return status;
+}
+
+/* Copies the entries of one axis, `from`, to where a layout has their frequencies. Inlined, so that elements have a
+   constant size. */
+static inline void spread_row(const struct sections *sections, size_t axis, inlay_rotary_layout layout,
+                              const char *from, char *row, size_t element)
+{
+    for (size_t i = 0; i < sections->half; i++) {
+        if (sections->axes[i] != axis)
+            continue;
+        const size_t first = layout == INLAY_ROTARY_INTERLEAVED ? 2 * i : i;
+        memcpy(row + first * element, from, element);
+        if (layout != INLAY_ROTARY_PAIRS)
+            memcpy(row + (layout == INLAY_ROTARY_HALVES ? sections->half + i : first + 1) * element, from, element);
+        from += element;
+    }
+}
+
+/* Writes the tables of positions [3, count] through the buffer. */
+static inlay_status write_sections(const struct rotary *rotary, const struct view *positions, struct output *cos,
+                                   struct output *sin, inlay_fault *fault)
+{
+    const struct sections *sections = &rotary->sections;
+    const size_t count = view_count(positions) / SECTION_AXES, element = rotary->type == INLAY_F32 ? 4 : 2;
+    for (size_t axis = 0; axis < SECTION_AXES; axis++) {
+        const size_t bytes = sections->counts[axis] * element;
+        for (size_t done = 0, n; bytes > 0 && done < count; done += n) {
+            const char *from = positions->data + (axis * count + done) * sizeof(int64_t);
+            n = count - done < SECTION_ROWS ? count - done : SECTION_ROWS;
+            inlay_status status = inlay_sinusoid_at(sections->sinusoids[axis], from, INLAY_POSITION_I64, n,
+                                                    rotary->type, rotary->buffer, 2 * bytes, NULL, fault);
+            fault->token += axis * count + done;
+            if (status != INLAY_OK)
+                return status;
+            for (size_t i = 0; i < 2 * n; i++) {
+                const struct output *to = i % 2 == 0 ? sin : cos;
+                char *row = to->data + (done + i / 2) * to->stride_bytes;
+                if (element == 4)
+                    spread_row(sections, axis, rotary->layout, rotary->buffer + i * bytes, row, 4);
+                else
+                    spread_row(sections, axis, rotary->layout, rotary->buffer + i * bytes, row, 2);
+            }
+        }
+    }
+    return INLAY_OK;
+}
+
+/* Closes two outputs and returns them as a tuple, or null with an exception. */
+static PyObject *close_pair(struct output *cos, struct output *sin, enum view_way way, PyObject *like)
+{
+    PyObject *cosines = output_close(cos, way, like), *sines = output_close(sin, way, like);
+    PyObject *pair = cosines != NULL && sines != NULL ? PyTuple_Pack(2, cosines, sines) : NULL;
+    Py_XDECREF(cosines);
+    Py_XDECREF(sines);
+    return pair;
+}
+
+/* Returns the tables of positions, which are integers, of the framework that `like` belongs to. */
+static PyObject *rotary_of(const struct rotary *rotary, const struct view *positions, PyObject *like, enum dtype dtype)
+{
+    Py_ssize_t shape[VIEW_DIMS];
+    int dims = rows_shape(shape, positions, rotary->columns);
+    if (rotary->sinusoid == NULL)
+        memmove(shape, shape + 1, (size_t)--dims * sizeof *shape);
+    struct output cos, sin;
+    if (output_open(&cos, NULL, positions->way, dtype, dims, shape) < 0)
+        return NULL;
+    if (output_open(&sin, NULL, positions->way, dtype, dims, shape) < 0)
+        return output_abandon(&cos);
+    inlay_fault fault = {0, 0, 0};
+    PyThreadState *thread = PyEval_SaveThread();
+    inlay_status status = rotary->sinusoid != NULL ? write_runs(rotary, positions, &cos, &sin, &fault)
+                                                   : write_sections(rotary, positions, &cos, &sin, &fault);
+    PyEval_RestoreThread(thread);
+    if (status == INLAY_OK)
+        return close_pair(&cos, &sin, positions->way, like);
+    output_abandon(&cos);
+    output_abandon(&sin);
+    return status == INLAY_ERROR_POSITION ? bad_position(positions, INLAY_POSITION_I64, fault.token)
+                                          : raise_status(status);
+}
+
+/* Reads a formula, or the tuple of bytes and three formulas or None that is one of sections. */
+static int rotary_open(struct rotary *rotary, PyObject *formula)
+{
+    struct sections *sections = &rotary->sections;
+    PyObject *own[SECTION_AXES];
+    const char *axes;
+    Py_ssize_t half;
+    *rotary = (struct rotary){.sinusoid = NULL};
+    if (!PyTuple_Check(formula)) {
+        rotary->sinusoid = sinusoid_handle(formula);
+        rotary->columns = rotary->sinusoid != NULL ? dim_of(formula) : 0;
+        return rotary->sinusoid != NULL ? 0 : -1;
+    }
+    if (!PyArg_ParseTuple(formula, "y#OOO", &axes, &half, &own[0], &own[1], &own[2]))
+        return -1;
+    for (size_t axis = 0; axis < SECTION_AXES; axis++) {
+        if (own[axis] == Py_None)
+            continue;
+        sections->sinusoids[axis] = sinusoid_handle(own[axis]);
+        if (sections->sinusoids[axis] == NULL)
+            return -1;
+        sections->counts[axis] = dim_of(own[axis]) / 2;
+    }
+    sections->axes = (const unsigned char *)axes;
+    sections->half = (size_t)half;
+    rotary->columns = 2 * sections->half;
+    rotary->buffer = PyMem_Malloc(SECTION_ROWS * rotary->columns * sizeof(float));
+    if (rotary->buffer == NULL)
+        PyErr_NoMemory();
+    return rotary->buffer != NULL ? 0 : -1;
+}
+
+/* Returns whether positions are integers, of a shape [3, ...] for sections; else with an exception. */
+static bool suits_rotary(const struct rotary *rotary, const struct view *positions, inlay_position_type type)
+{
+    if (type != INLAY_POSITION_I64) {
+        PyErr_Format(PyExc_TypeError, "positions has elements of type %s, expected integers",
+                     dtype_infos[positions->dtype].name);
+        return false;
+    }
+    if (rotary->sinusoid != NULL || (positions->dims >= 1 && positions->shape[0] == SECTION_AXES))
+        return true;
+    PyObject *shape = shape_text(positions->dims, positions->shape);
+    if (shape != NULL)
+        PyErr_Format(PyExc_ValueError,
+                     "positions has shape %U; with mrope_section it is [3, ...]: temporal, height and width, which are "
+                     "the same for text",
+                     shape);
+    Py_XDECREF(shape);
+    return false;
+}
+
+PyObject *sinusoid_rotary_rows(PyObject *module, PyObject *args)
+{
+    PyObject *formula, *object, *name, *layout_name, *pair = NULL;
+    struct rotary rotary;
+    struct view positions;
+    inlay_position_type type;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OOOO", &formula, &object, &name, &layout_name))
+        return NULL;
+    const int layout = option_value(layout_name, &option_rotary_layouts, INLAY_ROTARY_HALVES);
+    const enum dtype dtype = layout >= 0 ? dtype_of_argument(name) : DTYPE_UNKNOWN;
+    if (dtype == DTYPE_UNKNOWN || rotary_open(&rotary, formula) < 0)
+        return NULL;
+    rotary.type = dtype_infos[dtype].element;
+    rotary.layout = (inlay_rotary_layout)layout;
+    rotary.columns /= layout == INLAY_ROTARY_PAIRS ? 2 : 1;
+    if (positions_of(&positions, object, &type) == 0) {
+        if (suits_rotary(&rotary, &positions, type))
+            pair = rotary_of(&rotary, &positions, object, dtype);
+        view_release(&positions);
+    }
+    PyMem_Free(rotary.buffer);
+    return pair;
+}
+
+/* Returns (inv_freq, attention_factor) of a spec whose arrays are complete. */
+static PyObject *frequencies_of(const inlay_rotary_spec *spec)
+{
+    const size_t pairs = spec->dim / 2;
+    double *frequencies = PyMem_Malloc(pairs * sizeof *frequencies), attention;
+    if (frequencies == NULL)
+        return PyErr_NoMemory();
+    inlay_status status = inlay_rotary_frequencies(spec, frequencies, &attention);
+    PyObject *tuple = status == INLAY_OK ? PyTuple_New((Py_ssize_t)pairs) : raise_status(status);
+    for (size_t i = 0; tuple != NULL && i < pairs; i++)
+        if (PyTuple_SetItem(tuple, (Py_ssize_t)i, PyFloat_FromDouble(frequencies[i])) < 0)
+            Py_CLEAR(tuple);
+    PyMem_Free(frequencies);
+    PyObject *result = tuple != NULL ? Py_BuildValue("(Od)", tuple, attention) : NULL;
+    Py_XDECREF(tuple);
+    return result;
+}
+
+/* rotary_frequencies(dim, base, scaling, **numbers): the fields of inlay_rotary_spec, of which absent ones have their
+   defaults. */
+PyObject *sinusoid_rotary_frequencies(PyObject *module, PyObject *args, PyObject *options)
+{
+    static char *names[] = {"dim",
+                            "base",
+                            "scaling",
+                            "factor",
+                            "original_length",
+                            "length",
+                            "low_freq_factor",
+                            "high_freq_factor",
+                            "beta_fast",
+                            "beta_slow",
+                            "truncate",
+                            "mscale",
+                            "mscale_all_dim",
+                            "attention_factor",
+                            "short_factors",
+                            "long_factors",
+                            NULL};
+    Py_ssize_t dim;
+    PyObject *scaling, *factors[2] = {Py_None, Py_None};
+    inlay_rotary_spec spec = inlay_rotary_spec_default(2);
+    int truncate = 1;
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, options, "ndO|$dddddddpdddOO", names, &dim, &spec.base, &scaling,
+                                     &spec.factor, &spec.original_length, &spec.length, &spec.low_freq_factor,
+                                     &spec.high_freq_factor, &spec.beta_fast, &spec.beta_slow, &truncate, &spec.mscale,
+                                     &spec.mscale_all_dim, &spec.attention_factor, &factors[0], &factors[1]))
+        return NULL;
+    const int kind = option_value(scaling, &option_scalings, INLAY_ROTARY_DEFAULT);
+    if (kind < 0)
+        return NULL;
+    if (dim < 2 || dim % 2 != 0 || dim >= INLAY_POSITION_LIMIT) {
+        PyErr_Format(PyExc_ValueError, "dim is %zd, not an even number in [2, 2^31)", dim);
+        return NULL;
+    }
+    spec.dim = (size_t)dim;
+    spec.scaling = (inlay_rotary_scaling)kind;
+    spec.truncate = (uint32_t)truncate;
+    double *numbers[2] = {NULL, NULL};
+    static const char *const what[2] = {"short_factors", "long_factors"};
+    bool good = true;
+    for (int i = 0; i < 2 && good; i++) {
+        Py_ssize_t count;
+        if (factors[i] == Py_None)
+            continue;
+        numbers[i] = doubles_of(factors[i], &count);
+        good = numbers[i] != NULL && require_count(what[i], count, spec.dim / 2) == 0;
+    }
+    spec.short_factors = numbers[0];
+    spec.long_factors = numbers[1];
+    PyObject *result = good ? frequencies_of(&spec) : NULL;
+    PyMem_Free(numbers[0]);
+    PyMem_Free(numbers[1]);
+    return result;
+}

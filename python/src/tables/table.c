@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tables: what arrays of each element type must look like. A table is immutable once it is made.
+ */
+#include "tables/table.h"
+
+#include "arrays/view.h"
+#include "files/tensor.h"
+#include "module/errors.h"
+#include "module/options.h"
+#include "tables/extents.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct table {
+    PyObject base;
+    inlay_table view;
+    struct view data, scales, zeros; /* keep the arrays alive */
+    PyObject *arrays[3];             /* data, scales, zeros, as they were given; null: none */
+    float scale;                     /* a factor of all rows */
+    double largest_error;            /* of quantising; below 0: not known */
+    PyObject *tables;                /* null, or a tuple of the Tables that hold the rows */
+    inlay_table_extent *extents;     /* their places; null: one array holds the rows */
+    PyObject *weak_references;
+};
+
+enum { NOT_KNOWN = -1 };
+
+static PyTypeObject *table_type; /* set at import */
+
+static struct table *table_of(PyObject *self)
+{
+    return (struct table *)(void *)self;
+}
+
+const inlay_table *table_view(PyObject *table)
+{
+    return &table_of(table)->view;
+}
+
+bool table_is(PyObject *object)
+{
+    return Py_TYPE(object) == table_type;
+}
+
+float table_scale(PyObject *table)
+{
+    return table_of(table)->scale;
+}
+
+struct open_file *table_file(PyObject *self)
+{
+    const struct table *table = table_of(self);
+    if (table->tables != NULL)
+        return table_file(PyTuple_GetItem(table->tables, 0));
+    struct open_file *file = table->arrays[0] != NULL ? file_tensor_file(table->arrays[0]) : NULL;
+    return file != NULL && file->mapped ? file : NULL;
+}
+
+/* ---- Arrays of a table ------------------------------------------------------------------------------------------ */
+
+const struct table_format *table_format(inlay_element_type type)
+{
+    static const struct table_format formats[INLAY_ELEMENT_TYPES] = {
+        [INLAY_I8] = {SCALES_PER_ROW, true},
+        [INLAY_I8_INVERSE] = {SCALES_PER_ROW, false},
+        [INLAY_U4_GROUPED] = {SCALES_PER_GROUP, false},
+        [INLAY_U4_GROUPED_FLAT] = {SCALES_PER_GROUP, false},
+        [INLAY_E4M3] = {SCALES_PER_ROW, true},
+        [INLAY_E4M3_E8M0] = {SCALES_PER_BLOCK, false},
+        [INLAY_I8_GROUPED] = {SCALES_PER_GROUP, false},
+        [INLAY_U8_GROUPED] = {SCALES_PER_GROUP, false},
+        [INLAY_E2M1_F32] = {SCALES_PER_HALF, false},
+    };
+    return &formats[type];
+}
+
+int table_scales_shape(inlay_element_type type, size_t rows, size_t dim, size_t group, Py_ssize_t shape[2])
+{
+    const enum table_scales scales = table_format(type)->scales;
+    shape[0] = (Py_ssize_t)rows;
+    shape[1] = (Py_ssize_t)(dim / (scales == SCALES_PER_GROUP ? group : scales == SCALES_PER_HALF ? 16 : 32));
+    return scales == SCALES_NONE ? 0 : scales == SCALES_PER_ROW ? 1 : 2;
+}
+
+int table_zeros_shape(inlay_element_type type, const Py_ssize_t scales[2], Py_ssize_t shape[2], enum dtype *dtype)
+{
+    const bool halves = type == INLAY_U4_GROUPED, flat = type == INLAY_U4_GROUPED_FLAT;
+    shape[0] = flat ? (scales[0] * scales[1] + 1) / 2 : scales[0];
+    shape[1] = halves ? (scales[1] + 1) / 2 : scales[1];
+    *dtype = type == INLAY_I8_GROUPED ? DTYPE_I8 : DTYPE_U8;
+    return flat ? 1 : 2;
+}
+
+/* Returns how many columns rows of that many bytes have, if the type alone tells it: with 4-bit types an odd dim, which
+   leaves half a byte unused, must be stated. */
+static size_t dim_of_row(inlay_element_type type, size_t bytes)
+{
+    const size_t columns = 256; /* whole blocks of every type */
+    const size_t once = inlay_table_row_bytes(type, columns), twice = inlay_table_row_bytes(type, 2 * columns);
+    const size_t beside = 2 * once - twice;
+    size_t dim = bytes > beside ? (bytes - beside) * columns / (twice - once) : 0;
+    while (dim > 0 && inlay_table_row_bytes(type, dim) == 0)
+        dim--;
+    return dim;
+}
+
+/* Fills in rows, dim and stride of the view from the array of data. */
+static int read_data(struct table *table, const char *what, inlay_element_type type, size_t dim)
+{
+    const struct view *data = &table->data;
+    const size_t element = dtype_infos[data->dtype].bytes;
+    if (data->dims != 2) {
+        PyErr_Format(PyExc_ValueError, "%s has %d dimensions, expected 2: rows and columns", what, data->dims);
+        return -1;
+    }
+    const size_t rows = (size_t)data->shape[0], bytes = (size_t)data->shape[1] * element;
+    if (dim == 0)
+        dim = dim_of_row(type, bytes);
+    const size_t expected = inlay_table_row_bytes(type, dim);
+    if (expected == 0 || expected != bytes) {
+        PyErr_Format(PyExc_ValueError, "%s has rows of %zu bytes; a row of type %s with dim %zu has %zu", what, bytes,
+                     option_name((int)type, &option_elements), dim, expected);
+        return -1;
+    }
+    const bool one_row = rows <= 1;
+    if ((data->shape[1] > 1 && data->stride_bytes[1] != (Py_ssize_t)element) ||
+        (!one_row && data->stride_bytes[0] < (Py_ssize_t)bytes)) {
+        PyErr_Format(PyExc_ValueError, "%s has rows that are not contiguous, or run backwards", what);
+        return -1;
+    }
+    table->view = inlay_table_of(type, data->data, rows, dim, one_row ? bytes : (size_t)data->stride_bytes[0]);
+    return 0;
+}
+
+/* Reads an array beside the data, which must have a type and as many elements as `dims` and `shape` say. Scales that
+   are powers of two are bytes, and may have the type of PyTorch for them. */
+static int read_beside(struct view *view, PyObject *object, const char *what, enum dtype dtype, int dims,
+                       const Py_ssize_t *shape, const void **data)
+{
+    if (view_of(view, object, what, dtype) < 0)
+        return -1;
+    const bool powers = dtype == DTYPE_U8 && view->dtype == DTYPE_E8M0;
+    if ((!powers && view_require_dtype(view, what, dtype) < 0) || view_require_shape(view, what, dims, shape) < 0)
+        return -1;
+    *data = view->data;
+    return view_require_contiguous(view, what);
+}
+
+/* Reads how many columns share a scale of a grouped type. */
+static int read_group(inlay_table *view, PyObject *group)
+{
+    uint64_t columns = 32;
+    if (option_uint64(group, "group", &columns) < 0)
+        return -1;
+    if ((columns != 32 && columns != 64 && columns != 128) || view->dim % columns != 0) {
+        PyErr_Format(PyExc_ValueError, "group is %llu, not 32, 64 or 128, or dim %zu is no multiple of it",
+                     (unsigned long long)columns, view->dim);
+        return -1;
+    }
+    view->group = (uint32_t)columns;
+    return 0;
+}
+
+/* Reads scales and zero points, where the type has them. */
+static int read_parameters(struct table *table, PyObject *scales, PyObject *zeros, PyObject *group)
+{
+    inlay_table *view = &table->view;
+    const struct table_format *format = table_format(view->type);
+    const bool grouped = format->scales == SCALES_PER_GROUP, given = scales != Py_None;
+    const char *name = option_name((int)view->type, &option_elements);
+    if (given ? format->scales == SCALES_NONE : format->scales != SCALES_NONE && !format->optional) {
+        PyErr_Format(PyExc_ValueError, given ? "type %s has no array of scales" : "type %s needs scales", name);
+        return -1;
+    }
+    if (!grouped && (zeros != Py_None || group != Py_None)) {
+        PyErr_Format(PyExc_ValueError, "type %s has neither zeros nor group", name);
+        return -1;
+    }
+    if (grouped && read_group(view, group) < 0)
+        return -1;
+    Py_ssize_t shape[2], of_zeros[2];
+    const int dims = table_scales_shape(view->type, view->rows, view->dim, view->group, shape);
+    enum dtype dtype = format->scales == SCALES_PER_BLOCK ? DTYPE_U8 : DTYPE_F32;
+    if (given && read_beside(&table->scales, scales, "scales", dtype, dims, shape, &view->scales) < 0)
+        return -1;
+    if (zeros == Py_None)
+        return 0;
+    const int dims_of_zeros = table_zeros_shape(view->type, shape, of_zeros, &dtype);
+    return read_beside(&table->zeros, zeros, "zeros", dtype, dims_of_zeros, of_zeros, &view->zeros);
+}
+
+/* Finds the element type of an array: by name, or by the array's own type. */
+static int type_of(const struct view *data, const char *what, PyObject *name, inlay_element_type *type)
+{
+    int value = option_value(name, &option_elements, (int)dtype_infos[data->dtype].element);
+    if (value < 0)
+        return -1;
+    *type = (inlay_element_type)value;
+    const enum dtype plain = dtype_of_element(*type);
+    /* Quantised rows are bytes; 16-bit floats may also come as the integers that have their bits. */
+    const unsigned bytes = plain != DTYPE_UNKNOWN ? dtype_infos[plain].bytes : 1;
+    const bool bits =
+        bytes < 4 && (data->dtype == DTYPE_U8 + 2 * (bytes - 1) || data->dtype == DTYPE_I8 + 2 * (bytes - 1));
+    const bool floats = *type == INLAY_E4M3_E8M0 && data->dtype == DTYPE_E4M3;
+    if (*type != 0 && (data->dtype == plain || bits || floats))
+        return 0;
+    if (plain != DTYPE_UNKNOWN || *type == 0)
+        PyErr_Format(PyExc_TypeError,
+                     "%s has elements of type %s, expected float32, float16 or bfloat16; other types "
+                     "of a Table are given by name",
+                     what, dtype_infos[data->dtype].name);
+    else
+        PyErr_Format(PyExc_TypeError, "%s has elements of type %s; rows of type %s are given as uint8 or int8", what,
+                     dtype_infos[data->dtype].name, option_name(value, &option_elements));
+    return -1;
+}
+
+/* ---- The type --------------------------------------------------------------------------------------------------- */
+
+static void table_dealloc(PyObject *self)
+{
+    struct table *table = table_of(self);
+    if (table->weak_references != NULL)
+        PyObject_ClearWeakRefs(self);
+    view_release(&table->data);
+    view_release(&table->scales);
+    view_release(&table->zeros);
+    for (int i = 0; i < 3; i++)
+        Py_XDECREF(table->arrays[i]);
+    Py_XDECREF(table->tables);
+    PyMem_Free(table->extents);
+    inlay_free_object(self);
+}
+
+static int table_fill(struct table *table, const struct table_arguments *given, const char *what)
+{
+    inlay_element_type type;
+    uint64_t dim = 0, first_row = 0, vocab = 0;
+    double scale = 1;
+    if (view_of(&table->data, given->data, what, DTYPE_F32) < 0 || option_uint64(given->dim, "dim", &dim) < 0 ||
+        option_uint64(given->first_row, "first_row", &first_row) < 0 ||
+        option_uint64(given->vocab, "vocab", &vocab) < 0 || option_double(given->scale, &scale) < 0 ||
+        type_of(&table->data, what, given->type, &type) < 0 || read_data(table, what, type, dim) < 0 ||
+        read_parameters(table, given->scales, given->zeros, given->group) < 0)
+        return -1;
+    if (given->vocab != Py_None && (first_row > vocab || table->view.rows > vocab - first_row || vocab == 0)) {
+        PyErr_Format(PyExc_ValueError, "rows [%llu, %llu) are not in a vocabulary of %llu",
+                     (unsigned long long)first_row, (unsigned long long)first_row + table->view.rows,
+                     (unsigned long long)vocab);
+        return -1;
+    }
+    if (given->vocab == Py_None && first_row > 0) {
+        PyErr_SetString(PyExc_ValueError, "first_row needs vocab, the rows of the whole vocabulary");
+        return -1;
+    }
+    table->view = inlay_table_shard(table->view, first_row, vocab);
+    table->scale = (float)scale;
+    PyObject *const arrays[3] = {given->data, given->scales, given->zeros};
+    for (int i = 0; i < 3; i++)
+        table->arrays[i] = arrays[i] != Py_None ? Py_NewRef(arrays[i]) : NULL;
+    return 0;
+}
+
+/* Makes a Table of nothing yet, or null with an exception. */
+static PyObject *table_allocate(double largest_error)
+{
+    allocfunc allocate = (allocfunc)PyType_GetSlot(table_type, Py_tp_alloc);
+    PyObject *self = allocate(table_type, 0); /* zeroed */
+    if (self != NULL)
+        table_of(self)->largest_error = largest_error;
+    return self;
+}
+
+PyObject *table_make(const struct table_arguments *given, const char *what, double largest_error)
+{
+    PyObject *self = table_allocate(largest_error);
+    if (self == NULL || table_fill(table_of(self), given, what) == 0)
+        return self;
+    Py_DECREF(self);
+    return NULL;
+}
+
+struct table_arguments table_arguments_of(PyObject *data)
+{
+    return (struct table_arguments){data, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None};
+}
+
+static PyObject *table_new(PyTypeObject *type, PyObject *args, PyObject *options)
+{
+    static char *names[] = {"data", "type", "dim", "group", "scales", "zeros", "first_row", "vocab", "scale", NULL};
+    struct table_arguments given = table_arguments_of(NULL);
+    (void)type; /* it has no subclasses */
+    if (!PyArg_ParseTupleAndKeywords(args, options, "O|O$OOOOOOO", names, &given.data, &given.type, &given.dim,
+                                     &given.group, &given.scales, &given.zeros, &given.first_row, &given.vocab,
+                                     &given.scale))
+        return NULL;
+    return table_make(&given, "table", NOT_KNOWN);
+}
+
+/* Appends the Table of an object, unless it has no row. Returns -1 with an exception. */
+static int append_table(PyObject *list, PyObject *object, Py_ssize_t i)
+{
+    char what[32];
+    snprintf(what, sizeof what, "tables[%zd]", i);
+    PyObject *table = table_from(object, what);
+    if (table == NULL)
+        return -1;
+    const int failed = table_view(table)->rows > 0 ? PyList_Append(list, table) : 0;
+    Py_DECREF(table);
+    return failed;
+}
+
+/* Returns a tuple of Tables of a sequence of arrays and Tables, without those that have no row, or null with an
+   exception. */
+static PyObject *tables_of(PyObject *sequence)
+{
+    const Py_ssize_t count = PySequence_Size(sequence);
+    PyObject *list = count >= 0 ? PyList_New(0) : NULL, *tables = NULL;
+    int failed = list == NULL;
+    for (Py_ssize_t i = 0; i < count && !failed; i++) {
+        PyObject *object = PySequence_GetItem(sequence, i);
+        failed = object == NULL || append_table(list, object, i) < 0;
+        Py_XDECREF(object);
+    }
+    if (!failed && PyList_Size(list) == 0)
+        PyErr_SetString(PyExc_ValueError, "tables have no rows: give at least one table that has some");
+    else if (!failed)
+        tables = PyList_AsTuple(list);
+    Py_XDECREF(list);
+    return tables;
+}
+
+/* Gives a table the rows of its tables. Returns -1 with an exception. */
+static int join_tables(struct table *table)
+{
+    const Py_ssize_t count = PyTuple_Size(table->tables);
+    struct extents_part *parts = PyMem_Calloc((size_t)count, sizeof *parts);
+    if (parts == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *part = PyTuple_GetItem(table->tables, i);
+        parts[i] = (struct extents_part){table_view(part), table_scale(part)};
+    }
+    const int failed = extents_view(parts, (size_t)count, &table->view, &table->extents);
+    table->scale = parts[0].scale;
+    PyMem_Free(parts);
+    return failed;
+}
+
+PyObject *table_of_parts(PyObject *sequence)
+{
+    PyObject *self = table_allocate(NOT_KNOWN);
+    if (self == NULL)
+        return NULL;
+    struct table *table = table_of(self);
+    table->tables = tables_of(sequence);
+    if (table->tables == NULL || join_tables(table) < 0)
+        Py_CLEAR(self);
+    return self;
+}
+
+/* Table.of_extents(tables): a table whose rows are those of several tables, one behind the other. */
+static PyObject *table_of_extents(PyObject *type, PyObject *sequence)
+{
+    (void)type; /* it has no subclasses */
+    return table_of_parts(sequence);
+}
+
+PyObject *table_from(PyObject *object, const char *what)
+{
+    if (table_is(object))
+        return Py_NewRef(object);
+    const struct table_arguments given = table_arguments_of(object);
+    return table_make(&given, what, NOT_KNOWN);
+}
+
+static PyObject *get_rows(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromSize_t(table_of(self)->view.rows);
+}
+
+static PyObject *get_dim(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromSize_t(table_of(self)->view.dim);
+}
+
+static PyObject *get_type(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyUnicode_FromString(option_name((int)table_of(self)->view.type, &option_elements));
+}
+
+static PyObject *get_group(PyObject *self, void *unused)
+{
+    (void)unused;
+    const inlay_table *view = &table_of(self)->view;
+    return view->group > 0 ? PyLong_FromUnsignedLong(view->group) : Py_NewRef(Py_None);
+}
+
+static PyObject *get_first_row(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(table_of(self)->view.first_row);
+}
+
+static PyObject *get_vocab(PyObject *self, void *unused)
+{
+    (void)unused;
+    const inlay_table *view = &table_of(self)->view;
+    return view->vocab > 0 ? PyLong_FromUnsignedLongLong(view->vocab) : Py_NewRef(Py_None);
+}
+
+static size_t bytes_of(PyObject *self)
+{
+    const struct table *table = table_of(self);
+    size_t bytes = 0;
+    for (Py_ssize_t i = 0; table->tables != NULL && i < PyTuple_Size(table->tables); i++)
+        bytes += bytes_of(PyTuple_GetItem(table->tables, i));
+    const struct view *const views[3] = {&table->data, &table->scales, &table->zeros};
+    for (int i = 0; i < 3; i++)
+        if (table->arrays[i] != NULL)
+            bytes += view_count(views[i]) * dtype_infos[views[i]->dtype].bytes;
+    return bytes;
+}
+
+static PyObject *get_nbytes(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromSize_t(bytes_of(self));
+}
+
+static PyObject *get_tables(PyObject *self, void *unused)
+{
+    (void)unused;
+    PyObject *tables = table_of(self)->tables;
+    return Py_NewRef(tables != NULL ? tables : Py_None);
+}
+
+static PyObject *get_array(PyObject *self, void *index)
+{
+    PyObject *array = table_of(self)->arrays[(intptr_t)index];
+    return Py_NewRef(array != NULL ? array : Py_None);
+}
+
+static PyObject *get_scale(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyFloat_FromDouble((double)table_of(self)->scale);
+}
+
+static PyObject *get_largest_error(PyObject *self, void *unused)
+{
+    (void)unused;
+    const double error = table_of(self)->largest_error;
+    return error >= 0 ? PyFloat_FromDouble(error) : Py_NewRef(Py_None);
+}
+
+static PyObject *table_repr(PyObject *self)
+{
+    const inlay_table *view = &table_of(self)->view;
+    return PyUnicode_FromFormat("inlay.Table(%s [%zu, %zu])", option_name((int)view->type, &option_elements),
+                                view->rows, view->dim);
+}
+
+int table_init(PyObject *module)
+{
+    static PyMethodDef methods[] = {
+        {"of_extents", table_of_extents, METH_O | METH_CLASS,
+         "of_extents(tables)\n--\n\nReturns a table whose rows are those of several arrays or Tables of the same type, "
+         "one behind the other, without a copy."},
+        {NULL, NULL, 0, NULL},
+    };
+    static PyGetSetDef properties[] = {
+        {"rows", get_rows, NULL, "Number of rows.", NULL},
+        {"dim", get_dim, NULL, "Number of columns.", NULL},
+        {"type", get_type, NULL, "Name of the element type.", NULL},
+        {"group", get_group, NULL, "Columns per scale of the grouped types, else None.", NULL},
+        {"first_row", get_first_row, NULL, "The id of the first row, which is 0 but in shards.", NULL},
+        {"vocab", get_vocab, NULL, "Rows of the whole vocabulary of a shard, else None.", NULL},
+        {"nbytes", get_nbytes, NULL, "Bytes of all arrays together.", NULL},
+        {"data", get_array, NULL, "The array of rows; None of a table in extents.", (void *)0},
+        {"tables", get_tables, NULL, "The Tables that a table in extents was made of, else None.", NULL},
+        {"scales", get_array, NULL, "The array of scales, or None.", (void *)1},
+        {"zeros", get_array, NULL, "The array of zero points, or None.", (void *)2},
+        {"scale", get_scale, NULL, "A factor of all rows, which layers and n-grams multiply theirs by; 1 at first.",
+         NULL},
+        {"largest_error", get_largest_error, NULL, "The largest error of quantize(), else None.", NULL},
+        {NULL, NULL, NULL, NULL, NULL},
+    };
+    static PyMemberDef members[] = {
+        {"__weaklistoffset__", T_PYSSIZET, offsetof(struct table, weak_references), READONLY, NULL},
+        {NULL, 0, 0, 0, NULL},
+    };
+    static PyType_Slot slots[] = {
+        {Py_tp_new, table_new},
+        {Py_tp_dealloc, table_dealloc},
+        {Py_tp_repr, table_repr},
+        {Py_tp_methods, methods},
+        {Py_tp_getset, properties},
+        {Py_tp_members, members},
+        {Py_tp_doc,
+         "Table(data, type=None, *, dim=None, group=None, scales=None, zeros=None, first_row=None, "
+         "vocab=None, scale=1)\n--\n\nA view of an embedding table of any element type, which keeps its arrays "
+         "alive. With vocab it is a shard of a vocabulary."},
+        {0, NULL},
+    };
+    static PyType_Spec spec = {
+        .name = "inlay.Table",
+        .basicsize = sizeof(struct table),
+        .flags = Py_TPFLAGS_DEFAULT,
+        .slots = slots,
+    };
+    table_type = (PyTypeObject *)PyType_FromSpec(&spec);
+    return table_type != NULL ? PyModule_AddObjectRef(module, "Table", (PyObject *)table_type) : -1;
+}
