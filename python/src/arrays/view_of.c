@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How objects become views, in the order in which most calls need it: arrays of NumPy by their fields, tensors of
+ * PyTorch and of others by DLPack, then the buffer protocol and lists.
+ */
+#include "arrays/view.h"
+
+#include "arrays/dlpack.h"
+#include "arrays/numpy.h"
+
+#include <string.h>
+
+static int too_many_dims(const char *what, Py_ssize_t dims)
+{
+    PyErr_Format(PyExc_ValueError, "%s has %zd dimensions, more than %d", what, dims, VIEW_DIMS);
+    return -1;
+}
+
+/* Returns NumPy's name of the type with the same elements in the other byte order, "<i4" for ">i4", or null, without an
+   exception, for types of this machine's order. */
+static PyObject *little_endian_of(PyObject *dtype)
+{
+    PyObject *little = dtype != NULL ? PyObject_CallMethod(dtype, "newbyteorder", "s", "<") : NULL;
+    PyObject *name = little != NULL ? PyObject_GetAttrString(little, "str") : NULL;
+    PyObject *own = dtype != NULL ? PyObject_GetAttrString(dtype, "str") : NULL;
+    if (name == NULL || own == NULL || PyObject_RichCompareBool(name, own, Py_EQ) != 0)
+        Py_CLEAR(name);
+    Py_XDECREF(own);
+    Py_XDECREF(little);
+    PyErr_Clear();
+    return name;
+}
+
+/* Sets TypeError for elements of a type that no view has; `array` says its name. */
+static int unknown_dtype(PyObject *array, const char *what)
+{
+    PyObject *dtype = PyObject_GetAttrString(array, "dtype");
+    PyErr_Clear();
+    PyObject *little = little_endian_of(dtype);
+    if (little != NULL)
+        PyErr_Format(PyExc_TypeError, "%s has elements of type %S; inlay reads little-endian ones: %s.astype(\"%U\")",
+                     what, dtype, what, little);
+    else if (dtype != NULL)
+        PyErr_Format(PyExc_TypeError, "%s has elements of type %S, which inlay does not read", what, dtype);
+    else
+        PyErr_Format(PyExc_TypeError, "%s has elements of a type that inlay does not read", what);
+    Py_XDECREF(little);
+    Py_XDECREF(dtype);
+    return -1;
+}
+
+static int view_of_numpy(struct view *view, PyObject *object, const struct numpy_array *array, const char *what)
+{
+    if (array->dims > VIEW_DIMS)
+        return too_many_dims(what, array->dims);
+    view->dtype = numpy_dtype(array);
+    if (view->dtype == DTYPE_UNKNOWN)
+        return unknown_dtype(object, what);
+    view->data = array->data;
+    view->way = VIEW_NUMPY;
+    view->dims = array->dims;
+    view->writable = numpy_writable(array);
+    for (int i = 0; i < array->dims; i++) {
+        view->shape[i] = array->shape[i];
+        view->stride_bytes[i] = array->stride_bytes[i];
+    }
+    view->owner = Py_NewRef(object);
+    view->buffer = NULL;
+    view->copy = NULL;
+    return 0;
+}
+
+/* Returns the type of ml_dtypes that elements have, which has no format in the buffer protocol, or DTYPE_UNKNOWN.
+   PyTorch has types of the same names, as torch.float8_e4m3fn. */
+static enum dtype ml_dtype_of(PyObject *object)
+{
+    PyObject *dtype = PyObject_GetAttrString(object, "dtype");
+    PyObject *name = dtype != NULL ? PyObject_Str(dtype) : NULL;
+    const char *text = name != NULL ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    const char *dot = text != NULL ? strrchr(text, '.') : NULL;
+    const enum dtype found = text != NULL ? dtype_of_ml_name(dot != NULL ? dot + 1 : text) : DTYPE_UNKNOWN;
+    Py_XDECREF(name);
+    Py_XDECREF(dtype);
+    PyErr_Clear();
+    return found;
+}
+
+/* Reads an array of a type of ml_dtypes as integers, which `bits` names, and restores its type. */
+static int view_of_bits(struct view *view, PyObject *object, PyObject *bits, enum dtype dtype, const char *what)
+{
+    PyObject *integers = bits != NULL ? PyObject_CallMethod(object, "view", "O", bits) : NULL;
+    if (integers == NULL)
+        return -1;
+    int failed = view_of(view, integers, what, DTYPE_UNKNOWN);
+    Py_DECREF(integers);
+    view->dtype = dtype;
+    return failed;
+}
+
+static int view_of_ml(struct view *view, PyObject *object, enum dtype dtype, const char *what)
+{
+    PyObject *bits = PyUnicode_FromString(dtype_infos[dtype].bytes == 1 ? "uint8" : "uint16");
+    int failed = view_of_bits(view, object, bits, dtype, what);
+    Py_XDECREF(bits);
+    return failed;
+}
+
+static int view_of_buffer(struct view *view, PyObject *object, const char *what)
+{
+    Py_buffer *buffer = PyMem_Malloc(sizeof *buffer);
+    if (buffer == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    const bool writable = PyObject_GetBuffer(object, buffer, PyBUF_RECORDS) == 0;
+    if (!writable) {
+        PyErr_Clear();
+        if (PyObject_GetBuffer(object, buffer, PyBUF_RECORDS_RO) < 0) {
+            PyMem_Free(buffer);
+            PyErr_Clear();
+            const enum dtype dtype = ml_dtype_of(object);
+            return dtype != DTYPE_UNKNOWN ? view_of_ml(view, object, dtype, what) : unknown_dtype(object, what);
+        }
+    }
+    view->data = buffer->buf;
+    view->dtype = dtype_of_format(buffer->format, buffer->itemsize);
+    view->way = numpy_exists() ? VIEW_NUMPY : VIEW_BUFFER;
+    view->dims = buffer->ndim;
+    view->writable = writable;
+    view->owner = NULL;
+    view->buffer = buffer;
+    view->copy = NULL;
+    if (buffer->ndim > VIEW_DIMS || view->dtype == DTYPE_UNKNOWN) {
+        const int dims = buffer->ndim;
+        view_release(view);
+        return dims > VIEW_DIMS ? too_many_dims(what, dims) : unknown_dtype(object, what);
+    }
+    for (int i = 0; i < buffer->ndim; i++) {
+        view->shape[i] = buffer->shape[i];
+        view->stride_bytes[i] = buffer->strides[i];
+    }
+    return 0;
+}
+
+/* Calls __dlpack__: with a version first, since only versioned tensors say that they are read-only. */
+static PyObject *dlpack_capsule(PyObject *object)
+{
+    PyObject *method = PyObject_GetAttrString(object, "__dlpack__"), *capsule = NULL;
+    PyObject *none = PyTuple_New(0), *options = Py_BuildValue("{s(ii)}", "max_version", DLPACK_MAJOR, DLPACK_MINOR);
+    if (method != NULL && none != NULL && options != NULL) {
+        capsule = PyObject_Call(method, none, options);
+        if (capsule == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
+            PyErr_Clear();
+            capsule = PyObject_Call(method, none, NULL);
+        }
+    }
+    Py_XDECREF(options);
+    Py_XDECREF(none);
+    Py_XDECREF(method);
+    return capsule;
+}
+
+/* Fills in the view of a tensor, whose owner, an object or a capsule, the view takes over. A capsule that nobody
+   consumes deletes its tensor when its last reference is released, so holding it is all that a borrower needs to do. */
+static int view_of_tensor(struct view *view, PyObject *object, PyObject *owner, const struct dlpack_tensor *tensor,
+                          bool writable, const char *what)
+{
+    if (tensor->device_type != DLPACK_CPU && tensor->device_type != DLPACK_CUDA_HOST) {
+        PyErr_Format(PyExc_TypeError, "%s is on a device of type %d; inlay reads memory of the CPU", what,
+                     (int)tensor->device_type);
+        return -1;
+    }
+    if (tensor->dims > VIEW_DIMS)
+        return too_many_dims(what, tensor->dims);
+    view->dtype = tensor->lanes == 1 ? dtype_of_dlpack(tensor->code, tensor->bits) : DTYPE_UNKNOWN;
+    if (view->dtype == DTYPE_UNKNOWN)
+        return unknown_dtype(object, what);
+    Py_ssize_t stride_bytes = dtype_infos[view->dtype].bytes;
+    for (int i = tensor->dims - 1; i >= 0; i--) {
+        view->shape[i] = (Py_ssize_t)tensor->shape[i];
+        view->stride_bytes[i] =
+            tensor->strides == NULL ? stride_bytes : (Py_ssize_t)tensor->strides[i] * dtype_infos[view->dtype].bytes;
+        stride_bytes *= view->shape[i];
+    }
+    view->data = (char *)tensor->data + tensor->byte_offset;
+    view->way = VIEW_DLPACK;
+    view->dims = tensor->dims;
+    view->writable = writable;
+    view->owner = owner;
+    view->buffer = NULL;
+    view->copy = NULL;
+    return 0;
+}
+
+static int view_of_dlpack(struct view *view, PyObject *object, const char *what)
+{
+    PyObject *capsule = dlpack_capsule(object);
+    if (capsule == NULL)
+        return -1;
+    int failed = -1;
+    if (PyCapsule_IsValid(capsule, DLPACK_CAPSULE_VERSIONED)) {
+        const struct dlpack_versioned *managed = PyCapsule_GetPointer(capsule, DLPACK_CAPSULE_VERSIONED);
+        if (managed->major != DLPACK_MAJOR)
+            PyErr_Format(PyExc_TypeError, "%s speaks version %u of DLPack, and inlay version 1", what,
+                         (unsigned)managed->major);
+        else
+            failed = view_of_tensor(view, object, capsule, &managed->tensor,
+                                    (managed->flags & DLPACK_FLAG_READ_ONLY) == 0, what);
+    } else {
+        const struct dlpack_managed *managed = PyCapsule_GetPointer(capsule, DLPACK_CAPSULE);
+        if (managed != NULL)
+            failed = view_of_tensor(view, object, capsule, &managed->tensor, true, what);
+    }
+    if (failed)
+        Py_DECREF(capsule);
+    return failed;
+}
+
+/* Reads a tensor of 8-bit floats, which PyTorch before 2.10 does not export, by its bytes. */
+static int view_of_float8(struct view *view, PyObject *object, enum dtype dtype, const char *what)
+{
+    PyObject *torch = PyImport_ImportModule("torch");
+    PyObject *bits = torch != NULL ? PyObject_GetAttrString(torch, "uint8") : NULL;
+    int failed = view_of_bits(view, object, bits, dtype, what);
+    Py_XDECREF(bits);
+    Py_XDECREF(torch);
+    return failed;
+}
+
+/* Reads a tensor by DLPack, or by its bytes. */
+static int view_of_exported(struct view *view, PyObject *object, const char *what)
+{
+    if (view_of_dlpack(view, object, what) == 0)
+        return 0;
+    if (!PyErr_ExceptionMatches(PyExc_RuntimeError) && !PyErr_ExceptionMatches(PyExc_BufferError))
+        return -1;
+    PyObject *kind, *error, *trace;
+    PyErr_Fetch(&kind, &error, &trace);
+    const enum dtype dtype = ml_dtype_of(object);
+    if (dtype == DTYPE_E4M3 || dtype == DTYPE_E8M0) {
+        Py_XDECREF(kind);
+        Py_XDECREF(error);
+        Py_XDECREF(trace);
+        return view_of_float8(view, object, dtype, what);
+    }
+    PyErr_Restore(kind, error, trace);
+    return -1;
+}
+
+/* Parameters of PyTorch's modules export themselves only without their gradient. */
+static int view_of_detached(struct view *view, PyObject *object, const char *what)
+{
+    PyObject *gradient = PyObject_GetAttrString(object, "requires_grad");
+    const bool attached = gradient != NULL && gradient == Py_True;
+    Py_XDECREF(gradient);
+    PyErr_Clear();
+    if (!attached)
+        return view_of_exported(view, object, what);
+    PyObject *detached = PyObject_CallMethod(object, "detach", NULL);
+    if (detached == NULL)
+        return -1;
+    int failed = view_of_exported(view, detached, what);
+    Py_DECREF(detached);
+    return failed;
+}
+
+/* Returns the first integer in nested lists that int64 cannot hold, and its indices [*dims]; or null. Lists that nest
+   too deeply for a view have none. */
+static PyObject *find_large(PyObject *object, Py_ssize_t index[VIEW_DIMS], int *dims)
+{
+    int overflow = 0;
+    if (PyLong_Check(object))
+        PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (overflow != 0)
+        return object;
+    const int depth = *dims;
+    if ((!PyList_Check(object) && !PyTuple_Check(object)) || depth == VIEW_DIMS)
+        return NULL;
+    for (Py_ssize_t i = 0; i < PySequence_Size(object); i++) {
+        PyObject *item = PyList_Check(object) ? PyList_GetItem(object, i) : PyTuple_GetItem(object, i);
+        *dims = depth + 1;
+        index[depth] = i;
+        PyObject *found = item != NULL ? find_large(item, index, dims) : NULL;
+        if (found != NULL)
+            return found;
+    }
+    *dims = depth;
+    return NULL;
+}
+
+/* Raises IndexError, in place of another exception if there is one, for a number or a list with an integer that int64
+   cannot hold. Returns whether it did. */
+static bool refuse_large(PyObject *object, const char *what)
+{
+    Py_ssize_t index[VIEW_DIMS];
+    int dims = 0;
+    PyObject *kind, *error, *trace;
+    PyErr_Fetch(&kind, &error, &trace);
+    PyObject *large = find_large(object, index, &dims);
+    if (large == NULL) {
+        PyErr_Restore(kind, error, trace);
+        return false;
+    }
+    Py_XDECREF(kind);
+    Py_XDECREF(error);
+    Py_XDECREF(trace);
+    PyObject *place = shape_text(dims, index);
+    if (place != NULL && dims > 0)
+        PyErr_Format(PyExc_IndexError, "%s has %S at %U, which is out of range: it does not fit in 64 bits with a sign",
+                     what, large, place);
+    else if (place != NULL)
+        PyErr_Format(PyExc_IndexError, "%s is %S, which is out of range: it does not fit in 64 bits with a sign", what,
+                     large);
+    Py_XDECREF(place);
+    return true;
+}
+
+/* Makes an array of a list, a number or an object that NumPy can convert, and fills in its view. */
+static int view_of_list(struct view *view, PyObject *object, const char *what, enum dtype wanted)
+{
+    PyObject *numpy = numpy_module(what), *array = NULL;
+    if (numpy == NULL)
+        return -1;
+    if (wanted != DTYPE_UNKNOWN)
+        array = PyObject_CallMethod(numpy, "asarray", "Os", object, dtype_infos[wanted].name);
+    else
+        array = PyObject_CallMethod(numpy, "asarray", "(O)", object);
+    int failed = -1;
+    if (array != NULL)
+        failed = numpy_is_direct() ? view_of_numpy(view, array, numpy_fields(array), what)
+                                   : view_of_buffer(view, array, what);
+    Py_XDECREF(array);
+    /* Of integers that int64 cannot hold NumPy makes float64, uint64, objects or an error of its own. */
+    if ((failed || view->dtype == DTYPE_F64 || view->dtype == DTYPE_U64) && refuse_large(object, what)) {
+        if (!failed)
+            view_release(view);
+        return -1;
+    }
+    if (failed == 0)
+        view->writable = false; /* what is written to the array need not reach the object */
+    /* NumPy gives an empty list the type float64, although there is no number in it. */
+    if (failed == 0 && view->dtype == DTYPE_F64 && view_count(view) == 0)
+        view->dtype = DTYPE_I64;
+    return failed;
+}
+
+int view_of(struct view *view, PyObject *object, const char *what, enum dtype wanted)
+{
+    const struct numpy_array *array = numpy_fields(object);
+    if (array != NULL)
+        return view_of_numpy(view, object, array, what);
+    if (PyList_Check(object) || PyTuple_Check(object) || PyLong_Check(object) || PyFloat_Check(object))
+        return view_of_list(view, object, what, wanted);
+    PyObject *type = (PyObject *)Py_TYPE(object);
+    /* Without direct access to NumPy's arrays they come by the buffer protocol, as read-only ones have no DLPack. */
+    if (PyObject_HasAttrString(type, "__dlpack__") && !PyObject_HasAttrString(type, "__array_interface__"))
+        return view_of_detached(view, object, what);
+    if (PyObject_CheckBuffer(object))
+        return view_of_buffer(view, object, what);
+    if (PyObject_HasAttrString(type, "__array__"))
+        return view_of_list(view, object, what, wanted);
+    PyObject *name = PyType_GetName(Py_TYPE(object));
+    if (name != NULL)
+        PyErr_Format(PyExc_TypeError, "%s has type %U, which is no array", what, name);
+    Py_XDECREF(name);
+    return -1;
+}
+
+const struct dlpack_exchange *view_exchange(PyObject *object)
+{
+    PyObject *capsule = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__dlpack_c_exchange_api__");
+    const struct dlpack_exchange *exchange = NULL;
+    if (capsule != NULL)
+        exchange = PyCapsule_GetPointer(capsule, DLPACK_EXCHANGE); /* static memory of the framework */
+    Py_XDECREF(capsule);
+    PyErr_Clear();
+    while (exchange != NULL && exchange->major > DLPACK_MAJOR)
+        exchange = exchange->before;
+    return exchange != NULL && exchange->major == DLPACK_MAJOR ? exchange : NULL;
+}
+
+int view_borrow(struct view *view, PyObject *object, const char *what, enum dtype wanted)
+{
+    if (numpy_fields(object) != NULL || PyList_Check(object) || PyLong_Check(object))
+        return view_of(view, object, what, wanted);
+    const struct dlpack_exchange *exchange = view_exchange(object);
+    if (exchange == NULL || exchange->borrow == NULL)
+        return view_of(view, object, what, wanted);
+    struct dlpack_tensor tensor;
+    if (exchange->borrow(object, &tensor) < 0)
+        return -1;
+    if (view_of_tensor(view, object, object, &tensor, true, what) < 0)
+        return -1;
+    /* Subclasses of tensors, such as those that only have a shape, can be without memory. */
+    if (tensor.data == NULL && view_count(view) > 0) {
+        view->owner = NULL; /* no reference was taken yet */
+        return view_of(view, object, what, wanted);
+    }
+    Py_INCREF(object);
+    return 0;
+}
