@@ -175,13 +175,3 @@ inlay_file_status inlay_find_files(const char *path, struct inlay_catalogue *cat
     return list_parts(path, parts ? &split : NULL, catalogue, files) ? INLAY_FILE_OK
                                                                      : inlay_file_fail_memory(error, path);
 }
-
-inlay_file_status inlay_open_noted(struct inlay_catalogue *catalogue, const char *path, inlay_file_memory memory,
-                                   size_t most, struct inlay_mapping *mapping, inlay_file_error *error)
-{
-    inlay_file_status status = inlay_mapping_open(path, memory, most, mapping, error);
-    if (status != INLAY_FILE_OK || inlay_catalogue_add_opened(catalogue, &mapping->file))
-        return status;
-    inlay_mapping_close(mapping);
-    return inlay_file_fail_memory(error, path);
-}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "directory.h"
 #include "formats/formats.h"
 #include "formats/index.h"
 #include "handle.h"

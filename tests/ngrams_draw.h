@@ -6,7 +6,7 @@
 #ifndef INLAY_TESTS_NGRAMS_DRAW_H
 #define INLAY_TESTS_NGRAMS_DRAW_H
 
-#include "ngrams.h"
+#include "ngram_call.h"
 
 #include "reference.h"
 

@@ -5,7 +5,7 @@
 #ifndef INLAY_FILE_INDEX_H
 #define INLAY_FILE_INDEX_H
 
-#include "directory.h"
+#include "model_files.h"
 
 /** Reads the index at files->index: its entries and the paths of its files. */
 inlay_file_status inlay_read_index(struct inlay_catalogue *catalogue, struct inlay_model_files *files,

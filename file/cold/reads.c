@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads of tables larger than memory: those of a reader that a caller owns, and those of a file, which has a reader of
+ * its own and perhaps a cap. A call whose rows are in memory costs two readings of the CPU's counter, or none if it has
+ * few pages, and no store. Otherwise pages are requested a window of rows ahead of reading a byte of each, so that the
+ * disk always has work, its queue is never longer than WINDOW_PAGES, and the caller's gather finds its rows in memory.
+ */
+#include "cold/advice.h"
+#include "cold/clock.h"
+#include "cold/row_pages.h"
+#include "handle.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+enum {
+    WINDOW_PAGES = 256, /* requested at once at most: more only wait, in a queue that other readers of the disk share */
+    CALIBRATED_NS = 1000000000, /* after which a thread that waits between two clocks changes a tick by 1 % at most */
+};
+
+/* Returns the ticks of INLAY_SLOW_NS, at least one. */
+static size_t slow_ticks(inlay_file_reader *reader)
+{
+    size_t slow = __atomic_load_n(&reader->slow_ticks, __ATOMIC_RELAXED);
+    if (slow > 0)
+        return slow;
+    const uint64_t ns = inlay_clock_ns() - reader->start_ns, now = inlay_clock_ticks();
+    if (ns > 0 && now > reader->start_ticks)
+        slow = (size_t)((double)INLAY_SLOW_NS * (double)(now - reader->start_ticks) / (double)ns);
+    slow = slow > 0 ? slow : 1;
+    if (ns >= CALIBRATED_NS)
+        __atomic_store_n(&reader->slow_ticks, slow, __ATOMIC_RELAXED);
+    return slow;
+}
+
+/* Reads some rows of a call one by one and learns from their times. Where pages are requested, so are those: in a
+   mapping with readahead a page fault would read megabytes. Returns whether to request the pages of the call. */
+static bool take_sample(inlay_file_reader *reader, const struct inlay_rows *rows, size_t pages_per_row)
+{
+    const size_t count = rows->count < INLAY_ADVICE_SAMPLE ? rows->count : INLAY_ADVICE_SAMPLE;
+    const size_t slow = slow_ticks(reader) * pages_per_row;
+    const bool requests = inlay_advice_state(reader) == INLAY_ADVICE_ON;
+    size_t slow_rows = 0, pages = 0;
+    uint64_t before = inlay_clock_ticks();
+    for (size_t i = 0; i < count; i++) {
+        const size_t row = (size_t)((uint64_t)rows->count * i / count);
+        if (requests)
+            inlay_rows_request(rows, row, 1, &pages);
+        inlay_rows_touch(rows, row, row + 1);
+        const uint64_t after = inlay_clock_ticks();
+        slow_rows += after - before > slow;
+        before = after;
+    }
+    return inlay_advice_sampled(reader, slow_rows);
+}
+
+/* Requests the pages of all rows, and waits for all but those of the last windows. Returns how many were requested. */
+static size_t request_all(const struct inlay_rows *rows)
+{
+    size_t pages = 0, read = 0, requested = inlay_rows_request(rows, 0, WINDOW_PAGES / 2, &pages);
+    while (requested < rows->count) {
+        const size_t next = inlay_rows_request(rows, requested, WINDOW_PAGES / 2, &pages);
+        inlay_rows_touch(rows, read, requested);
+        read = requested;
+        requested = next;
+    }
+    return pages;
+}
+
+static bool is_valid(const inlay_table *table, const void *ids, inlay_id_type id_type, size_t count)
+{
+    return table != NULL && inlay_is_id_type(id_type) && (ids != NULL || count == 0);
+}
+
+/* ---- Readers ---------------------------------------------------------------------------------------------------- */
+
+void inlay_file_reader_init(inlay_file_reader *reader)
+{
+    if (reader != NULL)
+        *reader = (inlay_file_reader){.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE),
+                                      .timed_pages = INLAY_ADVICE_TIMED,
+                                      .start_ns = inlay_clock_ns(),
+                                      .start_ticks = inlay_clock_ticks()};
+}
+
+inlay_file_status inlay_file_reader_begin(inlay_file_reader *reader, const inlay_table *table, const void *ids,
+                                          inlay_id_type id_type, size_t count, inlay_file_read *read)
+{
+    if (reader == NULL || read == NULL || !is_valid(table, ids, id_type, count))
+        return INLAY_FILE_ERROR_ARGUMENT;
+    *read = (inlay_file_read){0, 0, 0};
+    if (reader->page_bytes == 0 || count == 0)
+        return INLAY_FILE_OK;
+    const size_t pages_per_row = inlay_pages_per_row(table, reader->page_bytes), pages = count * pages_per_row;
+    const enum inlay_advice_step step = inlay_advice_next(reader, count);
+    if (step == INLAY_ADVICE_NOTHING && pages < reader->timed_pages)
+        return INLAY_FILE_OK;
+    read->begin = inlay_clock_ticks();
+    read->pages = pages;
+    if (step == INLAY_ADVICE_NOTHING)
+        return INLAY_FILE_OK;
+
+    const int host_errno = errno;
+    const struct inlay_rows rows = inlay_rows_of(table, ids, id_type, count, reader->page_bytes);
+    if (step == INLAY_ADVICE_REQUEST || take_sample(reader, &rows, pages_per_row))
+        read->requested = request_all(&rows);
+    errno = host_errno;
+    return INLAY_FILE_OK;
+}
+
+/* Learns from the time of a call and returns it, in INLAY_SLOW_NS. */
+static double measure(inlay_file_reader *reader, const inlay_file_read *read)
+{
+    const uint64_t ticks = inlay_clock_ticks() - read->begin, slow = slow_ticks(reader);
+    if (read->requested == 0)
+        inlay_advice_measured(reader, ticks > slow * read->pages);
+    return (double)ticks / (double)slow;
+}
+
+void inlay_file_reader_end(inlay_file_reader *reader, const inlay_file_read *read)
+{
+    if (reader != NULL && read != NULL && read->pages > 0)
+        measure(reader, read);
+}
+
+/* ---- Files ------------------------------------------------------------------------------------------------------ */
+
+inlay_file_status inlay_file_prefetch(inlay_file *file, const inlay_table *table, const void *ids,
+                                      inlay_id_type id_type, size_t count)
+{
+    if (file == NULL || !is_valid(table, ids, id_type, count))
+        return INLAY_FILE_ERROR_ARGUMENT;
+    const size_t page = file->residency.reader.page_bytes;
+    if (page == 0)
+        return INLAY_FILE_OK;
+    const int host_errno = errno;
+    const struct inlay_rows rows = inlay_rows_of(table, ids, id_type, count, page);
+    size_t pages = 0;
+    inlay_rows_request(&rows, 0, WINDOW_PAGES, &pages);
+    errno = host_errno;
+    return INLAY_FILE_OK;
+}
+
+inlay_file_status inlay_file_read_begin(inlay_file *file, const inlay_table *table, const void *ids,
+                                        inlay_id_type id_type, size_t count, inlay_file_read *read)
+{
+    inlay_file_reader *reader = file != NULL ? &file->residency.reader : NULL;
+    return inlay_file_reader_begin(reader, table, ids, id_type, count, read);
+}
+
+void inlay_file_read_end(inlay_file *file, const inlay_file_read *read)
+{
+    if (file == NULL || read == NULL || read->pages == 0)
+        return;
+    struct inlay_residency *residency = &file->residency;
+    const double intervals = measure(&residency->reader, read);
+    const int host_errno = errno;
+    inlay_cap_grow(&residency->cap, residency->mappings, residency->count, intervals);
+    errno = host_errno;
+}

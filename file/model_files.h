@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The files of a model: which they are, and how one of them is opened so that callers can ask later what was read.
+ * Which files a path means is said by directory.h and formats/index.h.
+ */
+#ifndef INLAY_FILE_MODEL_FILES_H
+#define INLAY_FILE_MODEL_FILES_H
+
+#include "formats/catalogue.h"
+#include "mapping.h"
+
+/** A tensor and the file that an index says to hold it. */
+struct inlay_index_entry {
+    const char *tensor;
+    const char *file; /**< its name, without a directory */
+    const char *path; /**< one of inlay_model_files.paths */
+};
+
+/** The files of a model. All strings and arrays lie in the memory of a catalogue. */
+struct inlay_model_files {
+    const char **paths; /**< [count], in the order of names or parts */
+    size_t count;
+    const char *index;                 /**< the path of the index, or null */
+    struct inlay_index_entry *entries; /**< [entry_count], of the index */
+    size_t entry_count;
+    const char *config; /**< the path of a config.json, or null */
+};
+
+/** Maps a file of a model as inlay_mapping_open() does, and notes it among those that were read. `path` lives as long
+   as the catalogue. */
+inlay_file_status inlay_open_noted(struct inlay_catalogue *catalogue, const char *path, inlay_file_memory memory,
+                                   size_t most, struct inlay_mapping *mapping, inlay_file_error *error);
+
+#endif
