@@ -100,13 +100,11 @@ static const char *find_tensor(const inlay_file *file, const char *prefix)
     return NULL;
 }
 
-inlay_file_status inlay_model_assume(const struct inlay_model *table, const inlay_file_value *told,
-                                     struct inlay_found_model *found, inlay_file_error *error)
+inlay_file_status inlay_model_assume(const inlay_file_value *told, struct inlay_found_model *found,
+                                     inlay_file_error *error)
 {
     /* Gemma and its kin multiply rows by sqrt(dim) without a setting that says so. */
     const char *positions = find_positions(&found->settings), *forbids = NULL;
-    found->prefix = "";
-    inlay_model_find_names(table, found);
     if (found->names != NULL && positions != NULL) {
         forbids =
             strstr(told->text, "gemma") != NULL ? "a scale that no setting names" : find_setting(found->settings.file);

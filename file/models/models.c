@@ -880,7 +880,9 @@ static bool has_all(const struct inlay_found_model *found, const struct inlay_mo
     return true;
 }
 
-bool inlay_model_find_names(const struct inlay_model *model, struct inlay_found_model *found)
+/* Finds the first set of names of a family that a file has with a prefix, or else the first whose token table it has.
+   Returns whether it has a whole set; found->names is null if it has no token table. */
+static bool find_names(const struct inlay_model *model, struct inlay_found_model *found)
 {
     struct inlay_found_model candidate = *found;
     char full[INLAY_MODEL_NAME_ROOM];
@@ -957,7 +959,7 @@ static inlay_file_status find_by_tensors(const char *part, struct inlay_found_mo
     char list[128] = "";
     for (size_t i = 0; i < MODELS; i++) {
         struct inlay_found_model candidate = nothing;
-        if (!has_part(&models[i], part) || models[i].needs_config || !inlay_model_find_names(&models[i], &candidate))
+        if (!has_part(&models[i], part) || models[i].needs_config || !find_names(&models[i], &candidate))
             continue;
         *found = candidate;
         size_t used = strlen(list);
@@ -992,15 +994,18 @@ inlay_file_status inlay_model_find(const inlay_file *file, const char *name, con
     }
     if (model == NULL && told == NULL)
         return find_by_tensors(part, found, error);
-    if (model == NULL && part == NULL)
-        return inlay_model_assume(model_named("table", NULL), told, found, error);
+    if (model == NULL && part == NULL) {
+        found->prefix = "";
+        find_names(model_named("table", NULL), found);
+        return inlay_model_assume(told, found, error);
+    }
     if (model == NULL)
         return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(told->key),
                                "no such part of a model \"%.60s\" is known; if its input layer is that of a known "
                                "family, pass the family's name as `model`",
                                told->text);
     found->prefix = "";
-    inlay_model_find_names(model, found);
+    find_names(model, found);
     if (found->names != NULL)
         return INLAY_FILE_OK;
     char full[INLAY_MODEL_NAME_ROOM];

@@ -117,14 +117,10 @@ const inlay_file_tensor *inlay_model_tensor(const struct inlay_found_model *foun
 /** Returns whether a layer can do without the tensor of that name: it is null, or begins with ?. */
 bool inlay_model_may_lack(const char *name);
 
-/** Finds the token table of a model of no known family by the names of `table`, if the configuration names rotary or
-    relative positions and nothing else that an input layer may have; else INLAY_FILE_ERROR_MODEL. `told` is the value
-    that names the model. */
-inlay_file_status inlay_model_assume(const struct inlay_model *table, const inlay_file_value *told,
-                                     struct inlay_found_model *found, inlay_file_error *error);
-
-/** Finds the first set of names of a family that a file has with a prefix, or else the first whose token table it has.
-    Returns whether it has a whole set; found->names is null if it has no token table. */
-bool inlay_model_find_names(const struct inlay_model *model, struct inlay_found_model *found);
+/** Takes the token table that was found, if any, for that of a model of no known family, if the configuration names
+    rotary or relative positions and nothing else that an input layer may have; else INLAY_FILE_ERROR_MODEL. `told` is
+    the value that names the model. */
+inlay_file_status inlay_model_assume(const inlay_file_value *told, struct inlay_found_model *found,
+                                     inlay_file_error *error);
 
 #endif

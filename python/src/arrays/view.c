@@ -270,22 +270,6 @@ inlay_id_type view_ids(struct view *view, const char *what)
     return view_pack(view, dtype) == 0 ? type : (inlay_id_type)0;
 }
 
-int view_borrow_offsets(struct view *view, PyObject *offsets, const struct view *ids)
-{
-    if (ids->dims != 1) {
-        PyErr_Format(PyExc_ValueError, "ids has %d dimensions, expected 1 with offsets: ids.reshape(-1)", ids->dims);
-        return -1;
-    }
-    if (view_borrow(view, offsets, "offsets", DTYPE_UNKNOWN) < 0 || view_ids(view, "offsets") == 0 ||
-        view_pack(view, DTYPE_I64) < 0)
-        return -1;
-    if (view->dims != 1 || view->shape[0] == 0) {
-        PyErr_SetString(PyExc_ValueError, "offsets must be a list of one number more than there are sequences");
-        return -1;
-    }
-    return 0;
-}
-
 int view_require_out(const struct view *view, enum dtype dtype, int dims, const Py_ssize_t *shape, size_t *stride_bytes)
 {
     if (view_require_dtype(view, "out", dtype) < 0 || view_require_shape(view, "out", dims, shape) < 0)

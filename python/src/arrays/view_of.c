@@ -399,3 +399,19 @@ int view_borrow(struct view *view, PyObject *object, const char *what, enum dtyp
     Py_INCREF(object);
     return 0;
 }
+
+int view_borrow_offsets(struct view *view, PyObject *offsets, const struct view *ids)
+{
+    if (ids->dims != 1) {
+        PyErr_Format(PyExc_ValueError, "ids has %d dimensions, expected 1 with offsets: ids.reshape(-1)", ids->dims);
+        return -1;
+    }
+    if (view_borrow(view, offsets, "offsets", DTYPE_UNKNOWN) < 0 || view_ids(view, "offsets") == 0 ||
+        view_pack(view, DTYPE_I64) < 0)
+        return -1;
+    if (view->dims != 1 || view->shape[0] == 0) {
+        PyErr_SetString(PyExc_ValueError, "offsets must be a list of one number more than there are sequences");
+        return -1;
+    }
+    return 0;
+}
