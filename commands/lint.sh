@@ -19,6 +19,8 @@ lint() {
     say "shellcheck and pyflakes"
     git grep -lE '^#!.*[ /](ba)?sh$' | xargs shellcheck commands/*.sh tools/completion/inlay.bash
     git ls-files '*.py' | xargs /usr/bin/python3 -m pyflakes
+    say "includes"
+    python3 tests/includes.py .
     say "cppcheck"
     cppcheck_all $directory
     say "clang-tidy"

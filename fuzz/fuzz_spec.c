@@ -6,10 +6,10 @@
  */
 #define _POSIX_C_SOURCE 200809L /* mkstemp */
 
-#include "ids.h"
-#include "message.h"
-#include "ngram_spec.h"
-#include "numbers.h"
+#include "inputs/ids.h"
+#include "inputs/numbers.h"
+#include "ngram/spec.h"
+#include "text/message.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,13 +9,13 @@
 
 #include <inlay/inlay.h>
 
-#include "command.h"
-#include "message.h"
-#include "model_file.h"
-#include "ngram_spec.h"
-#include "options.h"
-#include "plot.h"
-#include "threads.h"
+#include "inputs/model_file.h"
+#include "ngram/spec.h"
+#include "options/command.h"
+#include "options/options.h"
+#include "options/threads.h"
+#include "pictures/plot.h"
+#include "text/message.h"
 
 #ifndef INLAY_SLEEF_VERSION
 #define INLAY_SLEEF_VERSION "none"

@@ -13,10 +13,10 @@
 
 #include <inlay/inlay.h>
 
-#include "command.h"
-#include "completion.h"
-#include "message.h"
-#include "nearest.h"
+#include "options/command.h"
+#include "options/completion.h"
+#include "text/message.h"
+#include "text/nearest.h"
 
 static const struct command {
     const char *name;

@@ -4,10 +4,10 @@
  */
 #include <stddef.h>
 
-#include "command.h"
-#include "message.h"
-#include "model_file.h"
-#include "options.h"
+#include "inputs/model_file.h"
+#include "options/command.h"
+#include "options/options.h"
+#include "text/message.h"
 
 static const char usage[] = "Usage: inlay model FILE|DIR\n"
                             "\n"

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "message.h"
-#include "model_file.h"
+#include "inputs/model_file.h"
+#include "text/message.h"
 
 enum {
     NAME_WIDTH = 48, /* of names that are aligned; longer ones are printed too */

@@ -37,7 +37,7 @@ def isas():
 
 def kept():
     """The digests in the sources: (name, digest) of each check."""
-    text = (ROOT / "tools" / "selftest_digests.inc").read_text(encoding="utf-8")
+    text = (ROOT / "tools" / "selftest" / "digests.inc").read_text(encoding="utf-8")
     return re.findall(r'^\{"(.*)", "([0-9a-f]{16})"\},$', text, re.MULTILINE)
 
 
@@ -64,7 +64,7 @@ def test_pass():
 def test_digests():
     """The sources keep what --digests prints."""
     result = selftest("--digests")
-    text = (ROOT / "tools" / "selftest_digests.inc").read_bytes()
+    text = (ROOT / "tools" / "selftest" / "digests.inc").read_bytes()
     check(result.returncode == 0 and result.stdout == text and len(kept()) > 200, "selftest --digests", result.stderr)
     names = [name for name, _ in kept()]
     check(len(set(names)) == len(names), "checks have names of their own")
@@ -73,7 +73,7 @@ def test_digests():
 def test_golden():
     """Golden values are those of the files that they are said to be from."""
     data = ROOT / "tests" / "data" / "ngram"
-    source = (ROOT / "tools" / "selftest_golden.c").read_text(encoding="utf-8")
+    source = (ROOT / "tools" / "selftest" / "golden.c").read_text(encoding="utf-8")
     source = re.sub(r'"\s*\n\s*"', "", source)  # strings over several lines
     hashes = dict(re.findall(r'"([0-9a-f]{34,})",\s*"([0-9a-f]{64})"', source))
     row, seen = "", 0

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Completion of inlay in bash. The command answers what may stand at the cursor (tools/completion.h says how), so that this
-# script suits every version of it.
+# Completion of inlay in bash. The command answers what may stand at the cursor (tools/options/completion.h says how), so
+# that this script suits every version of it.
 _inlay() {
     local words=("$1") word answer prefix current=${COMP_WORDS[COMP_CWORD]}
     # bash also splits words at = and :, where inlay does not.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Completion of inlay in fish. The command answers what may stand at the cursor (tools/completion.h says how), so that this
-# script suits every version of it.
+# Completion of inlay in fish. The command answers what may stand at the cursor (tools/options/completion.h says how), so
+# that this script suits every version of it.
 function __inlay_complete
     set -l words (commandline -opc)
     set -l current (commandline -ct | string trim --left --chars '"\'' | string unescape)

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The formats that a new table can be written in. A format opens the files, writes what comes before the elements, and
+ * says where each array of the table goes; conversion.c then writes all arrays some rows at a time. Sizes are known
+ * from the start, so that nothing is kept in memory and nothing is written twice.
+ */
+#ifndef INLAY_TOOL_CONVERT_CONTAINER_H
+#define INLAY_TOOL_CONVERT_CONTAINER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <inlay/inlay.h>
+
+#include "inputs/stored.h"
+#include "outputs/output.h"
+
+/** The arrays of a table. */
+enum { ARRAY_DATA, ARRAY_SCALES, ARRAY_ZEROS, ARRAYS };
+
+/** A table that is written. */
+struct new_table {
+    const char *path; /**< of --out */
+    const char *name; /**< of its tensor, where the format has names */
+    inlay_element_type type;
+    size_t rows, dim;
+    uint32_t group;             /**< as in inlay_table */
+    struct array array[ARRAYS]; /**< of rank 0: there is none */
+};
+
+/** Where an array of it goes. */
+struct place {
+    struct output *output;
+    int64_t offset; /**< of the next byte; -1: behind what was written before */
+};
+
+/** A format of files. */
+struct container {
+    const char *suffix; /**< ".npy" for example */
+    const char *name;   /**< as messages call it */
+    /** Returns whether the format has a type of elements. */
+    bool (*holds)(inlay_element_type type);
+    /** Opens the files, writes their headers, and says where the arrays go. Returns an outcome. */
+    int (*begin)(const struct new_table *table, struct outputs *outputs, struct place places[ARRAYS]);
+    bool names;       /**< tensors have names */
+    size_t alignment; /**< the file of the elements is padded with zeros to a multiple of this; 1: it is not */
+};
+
+extern const struct container container_npy, container_safetensors, container_gguf;
+
+/** Finds the format that a path names by its end. MISUSED, with a message, where it names none or one without such
+    elements. */
+int container_of_path(const char *path, inlay_element_type type, const struct container **found);
+
+/** Writes bytes of an array and moves its place behind them. */
+int place_write(struct place *place, const void *bytes, size_t n);
+
+#endif

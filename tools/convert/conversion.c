@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The conversion of conversion.h. Rows of a type that stays are copied byte by byte; all others are dequantised by
+ * inlay_gather() and quantised by inlay_table_quantize(), a piece at a time.
+ */
+#include "convert/conversion.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inputs/model_file.h"
+#include "text/message.h"
+#include "text/names.h"
+#include "text/progress.h"
+
+enum { PIECE_FLOATS = 1 << 20 };
+
+void conversion_free(struct conversion *c)
+{
+    outputs_discard(&c->outputs);
+    for (int i = 0; i < ARRAYS; i++)
+        free(c->piece[i]);
+    free(c->back);
+    free(c->values);
+    free(c->ids);
+    weights_free(&c->from);
+}
+
+int conversion_check_group(inlay_element_type type, bool group_given, int64_t group, bool zeros)
+{
+    if (!stored_in_groups(type) && (group_given || zeros))
+        return misused("--%s belongs to grouped types, and %s is none", zeros ? "zeros" : "group",
+                       enum_name(ELEMENT_TYPES, (int)type));
+    if (group != 32 && group != 64 && group != 128)
+        return misused("--group %d is none of 32, 64 and 128", (int)group);
+    return DONE;
+}
+
+/* ---- Preparation ------------------------------------------------------------------------------------------------ */
+
+/* Returns an array of `rows` rows as the type of the new table has it. */
+static struct array form_of(const struct new_table *to, int which, size_t rows)
+{
+    return which == ARRAY_DATA     ? stored_data(to->type, rows, to->dim)
+           : which == ARRAY_SCALES ? stored_scales(to->type, rows, to->dim, to->group)
+                                   : stored_zeros(to->type, rows, to->dim, to->group);
+}
+
+/* Returns the part of an array of the new table that holds `rows` rows; with rank 0 where the table has no such
+   array. */
+static struct array array_of(const struct new_table *to, int which, size_t rows)
+{
+    return to->array[which].rank != 0 ? form_of(to, which, rows) : (struct array){.rank = 0};
+}
+
+/* Returns whether a table has an array of scales. */
+static bool has_scales(const inlay_table *table)
+{
+    return (table->extents != NULL ? table->extents->scales : table->scales) != NULL;
+}
+
+/* Returns whether rows can keep their bytes: of a type that stays, whose scales can express the factor of the table. */
+static bool keeps_bytes(const struct conversion *c)
+{
+    const inlay_table *from = &c->from.view;
+    if (c->to.type != from->type || stored_in_groups(from->type))
+        return false;
+    return c->from.factor == 1 || (stored_scales(from->type, 0, from->dim, 0).optional && !has_scales(from));
+}
+
+static int choose_arrays(struct conversion *c)
+{
+    const inlay_table *from = &c->from.view;
+    struct new_table *to = &c->to;
+    const char *name = enum_name(ELEMENT_TYPES, (int)to->type);
+    if (!stored_in_groups(to->type))
+        to->group = 0;
+    to->rows = from->rows;
+    to->dim = from->dim;
+    if (inlay_table_row_bytes(to->type, to->dim) == 0)
+        return failed("no row of %s has %zu columns, as those of %s have", name, to->dim, shown(c->from_name));
+    if (to->group != 0 && to->dim % to->group != 0)
+        return failed("%s has dim %zu, which is no multiple of --group %u", shown(c->from_name), to->dim, to->group);
+    c->copies = keeps_bytes(c);
+    for (int i = 0; i < ARRAYS; i++)
+        to->array[i] = form_of(to, i, to->rows);
+    if (!c->zeros)
+        to->array[ARRAY_ZEROS].rank = 0;
+    if (c->copies && !has_scales(from) && c->from.factor == 1)
+        to->array[ARRAY_SCALES].rank = 0;
+    return DONE;
+}
+
+static int allocate(struct conversion *c)
+{
+    size_t dim = c->to.dim;
+    c->piece_rows = 2 * (PIECE_FLOATS / 2 / dim + 1);
+    c->ids = calloc(c->piece_rows, sizeof *c->ids);
+    /* calloc checks the products, which overflow only through the columns. */
+    c->values = calloc(dim, c->piece_rows * sizeof *c->values);
+    c->back = calloc(dim, c->piece_rows * sizeof *c->back);
+    c->piece[ARRAY_DATA] = calloc(c->piece_rows, inlay_table_row_bytes(c->to.type, dim));
+    bool enough = c->ids != NULL && c->values != NULL && c->back != NULL && c->piece[ARRAY_DATA] != NULL;
+    for (int i = ARRAY_DATA + 1; i < ARRAYS; i++) {
+        const struct array array = array_of(&c->to, i, c->piece_rows);
+        c->piece[i] = calloc(array_bytes(&array) + 1, 1);
+        enough = enough && c->piece[i] != NULL;
+    }
+    return enough ? DONE
+                  : out_of_memory("some rows of the table", 3.0 * (double)c->piece_rows * (double)dim * sizeof(float));
+}
+
+/* ---- Copied rows ------------------------------------------------------------------------------------------------ */
+
+/* The rows of a table from one on that lie in one array. */
+struct run {
+    const char *data, *scales;
+    size_t rows;
+};
+
+static struct run run_at(const inlay_table *table, size_t row)
+{
+    const inlay_table_extent whole = {table->data, table->scales, table->zeros, 0};
+    const inlay_table_extent *extent = table->extents != NULL ? table->extents : &whole;
+    const inlay_table_extent *last = extent + (table->extents != NULL ? table->extent_count - 1 : 0);
+    while (extent < last && extent[1].first_row <= row)
+        extent++;
+    size_t end = extent < last ? extent[1].first_row : table->rows, within = row - extent->first_row;
+    const struct array before = stored_scales(table->type, within, table->dim, table->group);
+    return (struct run){(const char *)extent->data + within * table->stride_bytes,
+                        extent->scales != NULL ? (const char *)extent->scales + array_bytes(&before) : NULL, end - row};
+}
+
+/* Copies `n` rows and their scales into the piece, the latter from `row` of it on. */
+static void copy_run(struct conversion *c, const struct run *run, size_t row, size_t n)
+{
+    const inlay_table *from = &c->from.view;
+    size_t row_bytes = inlay_table_row_bytes(from->type, from->dim);
+    for (size_t i = 0; i < n; i++)
+        memcpy(c->piece[ARRAY_DATA] + (row + i) * row_bytes, run->data + i * from->stride_bytes, row_bytes);
+    const struct array before = array_of(&c->to, ARRAY_SCALES, row), own = array_of(&c->to, ARRAY_SCALES, n);
+    char *scales = c->piece[ARRAY_SCALES] + array_bytes(&before);
+    if (own.rank != 0 && run->scales != NULL)
+        memcpy(scales, run->scales, array_bytes(&own));
+    else if (own.rank != 0)
+        for (size_t i = 0; i < n; i++)
+            memcpy(scales + i * sizeof c->from.factor, &c->from.factor, sizeof c->from.factor);
+}
+
+static void copy_rows(struct conversion *c, size_t first, size_t n)
+{
+    for (size_t done = 0, rows; done < n; done += rows) {
+        const struct run run = run_at(&c->from.view, first + done);
+        rows = run.rows < n - done ? run.rows : n - done;
+        copy_run(c, &run, done, rows);
+    }
+}
+
+/* ---- Quantised rows --------------------------------------------------------------------------------------------- */
+
+/* Writes the ids of rows [first, first + n). */
+static void number_rows(struct conversion *c, size_t first, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        c->ids[i] = (int64_t)(first + i);
+}
+
+/* Reads n rows of a table, those of c->ids, as floats. */
+static int read_rows(struct conversion *c, const inlay_table *table, float factor, size_t n, float *values)
+{
+    return check_status(
+        inlay_gather(table, c->ids, INLAY_ID_I64, n, factor, values, table->dim * sizeof *values, NULL, NULL));
+}
+
+/* Quantises `n` rows of values into the piece. */
+static inlay_status quantize_rows(struct conversion *c, const float *values, size_t n, inlay_table *view,
+                                  double *largest)
+{
+    inlay_table from = inlay_table_f32(values, n, c->to.dim);
+    inlay_table_storage to = inlay_table_storage_of(c->to.type, c->piece[ARRAY_DATA], from.dim);
+    to.group = c->to.group;
+    to.scales = c->to.array[ARRAY_SCALES].rank != 0 ? c->piece[ARRAY_SCALES] : NULL;
+    to.zeros = c->to.array[ARRAY_ZEROS].rank != 0 ? c->piece[ARRAY_ZEROS] : NULL;
+    return inlay_table_quantize(&from, &to, view, largest);
+}
+
+/* Says which row the type cannot hold. The library judges each alone; its status does not say which. */
+static int refused(struct conversion *c, size_t first, size_t n)
+{
+    size_t dim = c->to.dim, row = 0;
+    inlay_table view;
+    while (row + 1 < n && quantize_rows(c, c->values + row * dim, 1, &view, NULL) == INLAY_OK)
+        row++;
+    float least = c->values[row * dim], most = least;
+    for (size_t i = 0; i < dim; i++) {
+        float value = c->values[row * dim + i];
+        if (!isfinite(value))
+            return failed("row %zu, column %zu is %s, which %s cannot hold", first + row, i,
+                          isnan(value) ? "nan" : "infinite", enum_name(ELEMENT_TYPES, (int)c->to.type));
+        least = fminf(least, value);
+        most = fmaxf(most, value);
+    }
+    return failed("row %zu, with values from %.9g to %.9g, does not fit in %s%s", first + row, (double)least,
+                  (double)most, enum_name(ELEMENT_TYPES, (int)c->to.type),
+                  c->to.group != 0 && !c->zeros ? " without --zeros" : "");
+}
+
+/* Quantises n rows of values, the first of which is row `first` of the table, and adds up the errors. */
+static int requantize_rows(struct conversion *c, size_t first, size_t n)
+{
+    inlay_table view;
+    double largest = 0;
+    inlay_status status = quantize_rows(c, c->values, n, &view, &largest);
+    if (status == INLAY_ERROR_OPTION)
+        return refused(c, first, n);
+    TRY(check_status(status));
+    c->largest = fmax(c->largest, largest);
+    number_rows(c, 0, n);
+    TRY(read_rows(c, &view, 1, n, c->back));
+    for (size_t i = 0; i < n * c->to.dim; i++) {
+        double error = (double)c->back[i] - (double)c->values[i];
+        /* Infinities and NaN that stay have none. */
+        c->squares += isfinite(error) ? error * error : 0;
+    }
+    return DONE;
+}
+
+/* ---- All rows --------------------------------------------------------------------------------------------------- */
+
+/* Reads rows [first, first + n) of the table: into the piece, or as floats. */
+static int take_rows(struct conversion *c, size_t first, size_t n)
+{
+    const inlay_table *from = &c->from.view;
+    inlay_file_read read = {0};
+    int outcome = DONE;
+    number_rows(c, first, n);
+    model_read_begin(c->from.file, from, c->ids, n, &read);
+    if (c->copies)
+        copy_rows(c, first, n);
+    else
+        outcome = read_rows(c, from, c->from.factor, n, c->values);
+    model_read_end(c->from.file, &read);
+    return outcome;
+}
+
+static int convert_rows(struct conversion *c, size_t first, size_t n)
+{
+    TRY(take_rows(c, first, n));
+    if (!c->copies)
+        TRY(requantize_rows(c, first, n));
+    for (int i = 0; i < ARRAYS; i++) {
+        const struct array array = array_of(&c->to, i, n);
+        if (array.rank != 0)
+            TRY(place_write(&c->places[i], c->piece[i], array_bytes(&array)));
+    }
+    return DONE;
+}
+
+/* Fills up the file of the elements. */
+static int pad(struct conversion *c)
+{
+    static const char zeros[64];
+    size_t alignment = c->container->alignment, beyond = array_bytes(&c->to.array[ARRAY_DATA]) % alignment;
+    return beyond == 0 ? DONE : place_write(&c->places[ARRAY_DATA], zeros, alignment - beyond);
+}
+
+static int convert(struct conversion *c)
+{
+    struct progress progress = progress_start("converting");
+    int outcome = DONE;
+    size_t n, rows = c->to.rows;
+    for (size_t first = 0; outcome == DONE && first < rows; first += n) {
+        n = rows - first < c->piece_rows ? rows - first : c->piece_rows;
+        outcome = convert_rows(c, first, n);
+        progress_show(&progress, (double)(first + n) / (double)rows);
+    }
+    progress_end(&progress);
+    return outcome == DONE ? pad(c) : outcome;
+}
+
+/* Returns the bytes of a table with its scales and zero points. */
+static double bytes_of(const inlay_table *table)
+{
+    const struct array scales = stored_scales(table->type, table->rows, table->dim, table->group);
+    const struct array zeros = stored_zeros(table->type, table->rows, table->dim, table->group);
+    return (double)table->rows * (double)inlay_table_row_bytes(table->type, table->dim) +
+           (double)(has_scales(table) ? array_bytes(&scales) : 0) + (double)(table->zeros ? array_bytes(&zeros) : 0);
+}
+
+static void report(const struct conversion *c, FILE *stream)
+{
+    const inlay_table *from = &c->from.view;
+    double elements = (double)from->rows * (double)from->dim, after = 0;
+    for (int i = 0; i < ARRAYS; i++)
+        after += (double)array_bytes(&c->to.array[i]);
+    fprintf(stream, "table   %s [%zu, %zu], %.0f bytes\n", enum_name(ELEMENT_TYPES, (int)from->type), from->rows,
+            from->dim, bytes_of(from));
+    fprintf(stream, "to      %s, %.0f bytes\n", enum_name(ELEMENT_TYPES, (int)c->to.type), after);
+    fprintf(stream, "error   largest %.6g, root mean square %.6g\n", c->largest,
+            elements > 0 ? sqrt(c->squares / elements) : 0);
+}
+
+int conversion_run(struct conversion *c)
+{
+    TRY(choose_arrays(c));
+    TRY(c->container->begin(&c->to, &c->outputs, c->places));
+    TRY(allocate(c));
+    TRY(convert(c));
+    FILE *stream = c->outputs.out.stream == stdout ? stderr : stdout;
+    TRY(outputs_commit(&c->outputs));
+    report(c, stream);
+    return DONE;
+}

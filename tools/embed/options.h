@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the command line of `inlay embed` says, checked as far as that goes without opening a file. This part must not
+ * open, read or compute anything.
+ */
+#ifndef INLAY_TOOL_EMBED_OPTIONS_H
+#define INLAY_TOOL_EMBED_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <inlay/inlay.h>
+
+#include "inputs/numbers.h"
+
+/** Where the sequences come from. */
+enum source { SOURCE_NONE, SOURCE_TEXT, SOURCE_FILE, SOURCE_IDS };
+
+/** Where the token rows come from. */
+enum table_kind { TABLE_FIXED, TABLE_RANDOM, TABLE_FILE, TABLE_TENSOR };
+
+/** Where the positions come from. */
+enum positions_kind { POSITIONS_SINUSOID, POSITIONS_LEARNED, POSITIONS_NONE };
+
+/** Numbers that were not given are 0 where 0 is no value of theirs. */
+struct embed_options {
+    enum source source;
+    const char **input; /**< [inputs]: the arguments of --text, --text-file or --ids */
+    size_t inputs;
+    int64_t max_tokens;
+    int64_t length;
+    bool print_vocab;
+
+    const char *model; /**< null: no model file. With a table it is the file of that, else the whole layer is its own */
+    enum table_kind table;
+    const char *table_file;        /**< a file, or the name of a tensor of the model */
+    inlay_element_type table_type; /**< of a file; 0: what the file says */
+    int64_t vocab;
+    int64_t dim;
+    int64_t seed;
+
+    enum positions_kind positions;
+    const char *positions_file;
+    int64_t start;
+    bool has_start; /**< whether it was given */
+    struct scale scale;
+    double base;
+    inlay_sinusoid_layout layout;
+
+    const char *out;
+    const char *plot;
+    bool force;
+    bool explain;
+    bool time;
+    int64_t threads;
+};
+
+/** Returns whether the layer is that of a model. */
+bool embed_takes_layer(const struct embed_options *options);
+
+/** Parses argv into *options, whose `input` the caller frees in any case, or prints help: HELPED. */
+int embed_options_parse(int argc, char **argv, struct embed_options *options);
+
+#endif

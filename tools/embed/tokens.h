@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the inputs of `inlay embed` (texts, files of text or lists of ids) to a rectangle of token ids. It knows nothing
+ * of tables: whether an id is a row of one is the library's to say.
+ */
+#ifndef INLAY_TOOL_EMBED_TOKENS_H
+#define INLAY_TOOL_EMBED_TOKENS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "embed/options.h"
+#include "embed/vectorize.h"
+
+/** Token ids [sequences, length], shorter sequences padded with id 0. */
+struct tokens {
+    int64_t *ids;
+    size_t sequences;
+    size_t length;
+    int64_t *offsets;       /**< [sequences + 1]: where each would begin and end in ids without padding */
+    struct vectorized text; /**< the vocabulary, where the input is text; otherwise text.words is null */
+};
+
+/** Reads, vectorizes, pads and cuts. The caller frees *tokens in any case. */
+int tokens_read(const struct embed_options *options, struct tokens *tokens);
+
+/** Moves the ids so that they lie without padding, as offsets say. */
+void tokens_pack(struct tokens *tokens);
+
+void tokens_free(struct tokens *tokens);
+
+/** The largest id plus one, at least 1: as many rows as a table needs. At most INLAY_POSITION_LIMIT. */
+int64_t tokens_vocab(const struct tokens *tokens);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The readers of ids.h.
+ */
+#include "inputs/ids.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inputs/load.h"
+#include "inputs/numbers.h"
+#include "text/message.h"
+
+/* Returns the end of the ids, with room for `more` behind it; null without memory. */
+static int64_t *make_room(struct id_lists *lists, size_t more)
+{
+    size_t used = lists->n > 0 ? (size_t)lists->offsets[lists->n] : 0;
+    int64_t *offsets = realloc(lists->offsets, (lists->n + 2) * sizeof *offsets);
+    if (offsets != NULL)
+        lists->offsets = offsets;
+    int64_t *ids = realloc(lists->ids, (used + more + 1) * sizeof *ids);
+    if (ids != NULL)
+        lists->ids = ids;
+    if (offsets == NULL || ids == NULL)
+        return NULL;
+    offsets[lists->n] = (int64_t)used;
+    return ids + used;
+}
+
+/* Ends the list that begins where make_room() said. */
+static void end_list(struct id_lists *lists, size_t count)
+{
+    lists->offsets[lists->n + 1] = lists->offsets[lists->n] + (int64_t)count;
+    lists->n++;
+}
+
+static bool is_separator(char c)
+{
+    return c == ' ' || c == ',' || c == '\t' || c == '\n' || c == '\r';
+}
+
+int id_lists_add(struct id_lists *lists, const char *option, const char *path, const char *text, size_t size)
+{
+    /* Two ids have a separator between them. */
+    int64_t *ids = make_room(lists, size / 2 + 1);
+    size_t count = 0, end;
+    if (ids == NULL)
+        return out_of_memory("the ids", (double)size / 2 * sizeof *ids);
+    for (size_t at = 0; at < size; at = end) {
+        end = at + 1;
+        if (is_separator(text[at]))
+            continue;
+        while (end < size && !is_separator(text[end]))
+            end++;
+        if (!number_int64(text + at, end - at, &ids[count]))
+            return message(path != NULL ? FAILED : MISUSED,
+                           "%s%s%s: '%s' is not an id: ids are integers of 64 bits, separated by spaces or commas",
+                           option, path != NULL ? " " : "", path != NULL ? shown(path) : "",
+                           escaped(text + at, end - at));
+        count++;
+    }
+    end_list(lists, count);
+    return DONE;
+}
+
+static int add_npy(struct id_lists *lists, const char *path)
+{
+    int64_t *list = NULL;
+    size_t n;
+    TRY(load_integers(path, &list, &n));
+    int64_t *ids = make_room(lists, n);
+    if (ids != NULL) {
+        memcpy(ids, list, n * sizeof *list);
+        end_list(lists, n);
+    }
+    free(list);
+    return ids != NULL ? DONE : out_of_memory(shown(path), (double)n * sizeof *ids);
+}
+
+int id_lists_add_file(struct id_lists *lists, const char *option, const char *path)
+{
+    if (ends_in_npy(path))
+        return add_npy(lists, path);
+    char *text = NULL;
+    size_t size;
+    int outcome = load_text(path, &text, &size);
+    if (outcome == DONE)
+        outcome = id_lists_add(lists, option, path, text, size);
+    free(text);
+    return outcome;
+}
+
+size_t id_list_length(const struct id_lists *lists, size_t i)
+{
+    return (size_t)(lists->offsets[i + 1] - lists->offsets[i]);
+}
+
+void id_lists_free(struct id_lists *lists)
+{
+    free(lists->offsets);
+    free(lists->ids);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The readers of load.h. A .npy file is opened without blocking and must be a regular file: its size bounds all that is
+ * read and allocated, and a FIFO or a device could withhold or repeat itself for ever.
+ */
+#include "inputs/load.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "formats/npy.h"
+#include "inputs/opened.h"
+#include "text/message.h"
+
+/* Texts are small beside their vectors: what is larger is a mistake such as /dev/zero. */
+#define TEXT_LIMIT ((size_t)256 << 20)
+
+static int cannot_read(const char *path)
+{
+    return failed("cannot read %s: %s", shown(path), strerror(errno));
+}
+
+/* Reads until `size` bytes are there or the file ends; the bytes read, or -1 with errno. */
+static ssize_t read_full(int file, void *out, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        size_t step = size - done < ((size_t)1 << 30) ? size - done : (size_t)1 << 30;
+        ssize_t got = read(file, (char *)out + done, step);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+/* Reads to the end of a file into a buffer that doubles. */
+static int read_text(int file, const char *path, char **text, size_t *size)
+{
+    *size = 0;
+    for (size_t room = 1 << 16; *size <= TEXT_LIMIT; room *= 2) {
+        char *larger = realloc(*text, room);
+        if (larger == NULL)
+            return out_of_memory(shown(path), (double)room);
+        *text = larger;
+        ssize_t got = read_full(file, *text + *size, room - *size);
+        if (got < 0)
+            return cannot_read(path);
+        *size += (size_t)got;
+        if (*size < room)
+            return DONE;
+    }
+    return failed("%s has more than %zu MiB, which is no text to read at once", shown(path), TEXT_LIMIT >> 20);
+}
+
+int load_text(const char *path, char **text, size_t *size)
+{
+    if (strcmp(path, "-") == 0) {
+        TRY(input_note(STDIN_FILENO, path));
+        return read_text(STDIN_FILENO, "standard input", text, size);
+    }
+    int file = open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+    if (file < 0)
+        return failed("cannot open %s: %s", shown(path), strerror(errno));
+    int outcome = input_note(file, path);
+    if (outcome == DONE)
+        outcome = read_text(file, path, text, size);
+    close(file);
+    return outcome;
+}
+
+/* The elements as they lie in the file, to be freed. */
+static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *npy, void **data)
+{
+    static const char *const names[] = {[NPY_TABLE] = "table",
+                                        [NPY_LIST] = "list of numbers",
+                                        [NPY_INTEGERS] = "list of integers",
+                                        [NPY_BESIDE] = "array of a table"};
+    const char *what = names[kind];
+    struct stat status;
+    if (fstat(file, &status) != 0)
+        return cannot_read(path);
+    if (!S_ISREG(status.st_mode))
+        return failed("%s is not a regular file, as a %s must be", shown(path), what);
+    TRY(input_note(file, path));
+
+    size_t head_bytes = status.st_size < NPY_HEAD_BYTES ? (size_t)status.st_size : NPY_HEAD_BYTES;
+    static char head[NPY_HEAD_BYTES];
+    ssize_t got = read_full(file, head, head_bytes);
+    if (got < 0)
+        return cannot_read(path);
+    if (!inlay_npy_parse(head, (size_t)got, (uint64_t)status.st_size, kind, npy))
+        return failed("%s is no %s: %s", shown(path), what, npy->why);
+
+    /* inlay_npy_parse has checked that these bytes are those of the file's rest. */
+    size_t bytes = npy->rows * npy->dim * npy->element_bytes;
+    *data = malloc(bytes ? bytes : 1);
+    if (*data == NULL)
+        return out_of_memory(shown(path), (double)bytes);
+    if (lseek(file, (off_t)npy->data_offset, SEEK_SET) < 0 || (got = read_full(file, *data, bytes)) < 0)
+        return cannot_read(path);
+    if ((size_t)got != bytes)
+        return failed("%s shrank while it was read", shown(path));
+    return DONE;
+}
+
+int load_npy(const char *path, enum npy_kind kind, struct npy *npy, void **data)
+{
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (file < 0)
+        return failed("cannot open %s: %s", shown(path), strerror(errno));
+    int outcome = read_npy(file, path, kind, npy, data);
+    if (outcome != DONE) {
+        free(*data);
+        *data = NULL;
+    }
+    close(file);
+    return outcome;
+}
+
+int load_list(const char *path, double **list, size_t *n)
+{
+    struct npy npy;
+    void *data = NULL;
+    TRY(load_npy(path, NPY_LIST, &npy, &data));
+    *n = npy.rows;
+    *list = calloc(npy.rows + 1, sizeof **list);
+    for (size_t i = 0; *list != NULL && i < npy.rows; i++)
+        (*list)[i] = npy.element == NPY_F4   ? (double)((const float *)data)[i]
+                     : npy.element == NPY_F8 ? ((const double *)data)[i]
+                     : npy.element == NPY_I4 ? ((const int32_t *)data)[i]
+                                             : (double)((const int64_t *)data)[i];
+    free(data);
+    return *list != NULL ? DONE : out_of_memory(shown(path), (double)npy.rows * sizeof **list);
+}
+
+int load_integers(const char *path, int64_t **list, size_t *n)
+{
+    struct npy npy;
+    void *data = NULL;
+    TRY(load_npy(path, NPY_INTEGERS, &npy, &data));
+    *n = npy.rows;
+    *list = calloc(npy.rows + 1, sizeof **list);
+    for (size_t i = 0; *list != NULL && i < npy.rows; i++)
+        (*list)[i] = npy.element == NPY_I4   ? ((const int32_t *)data)[i]
+                     : npy.element == NPY_U4 ? (int64_t)((const uint32_t *)data)[i]
+                                             : ((const int64_t *)data)[i];
+    free(data);
+    return *list != NULL ? DONE : out_of_memory(shown(path), (double)npy.rows * sizeof **list);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Files into memory: texts of any kind of file, tables and lists of numbers from .npy files. Files come from strangers:
+ * every failure is a message and FAILED. Nothing is mapped, so that a file that shrinks meanwhile cannot kill the
+ * process.
+ */
+#ifndef INLAY_TOOL_INPUTS_LOAD_H
+#define INLAY_TOOL_INPUTS_LOAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/npy.h"
+
+/** Reads a whole file, pipe or device ("-": standard input) into *text [*size]. *text must be null before, and the
+    caller frees it in any case. */
+int load_text(const char *path, char **text, size_t *size);
+
+/** Reads a regular .npy file of a kind: what it holds goes to *npy and its elements, as they lie in the file, to *data,
+    which the caller frees. */
+int load_npy(const char *path, enum npy_kind kind, struct npy *npy, void **data);
+
+/** Reads [*n] of int32, uint32 or int64 from a regular .npy file as int64, which the caller frees. */
+int load_integers(const char *path, int64_t **list, size_t *n);
+
+/** Reads [*n] of float32, float64, int32 or int64 from a regular .npy file as doubles, which the caller frees. */
+int load_list(const char *path, double **list, size_t *n);
+
+#endif

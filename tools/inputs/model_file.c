@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * model_file.h by libinlay-file. Its messages are ASCII and name file and tensor, so that they are printed as they are.
+ */
+#include "inputs/model_file.h"
+
+#include <stddef.h>
+
+#include "inputs/opened.h"
+#include "text/message.h"
+
+enum { RESIDENT_BYTES = 256 << 20 }; /* of a mapping, so that a large file does not displace everything else */
+
+const char *model_formats(void)
+{
+    return "safetensors, GGUF, npy";
+}
+
+int model_open(const char *path, inlay_file **file)
+{
+    inlay_file_error error;
+    inlay_file_options options = inlay_file_options_default();
+    options.resident_bytes = RESIDENT_BYTES;
+    if (inlay_file_open(path, &options, file, &error) != INLAY_FILE_OK)
+        return failed("%s", error.message);
+    for (size_t i = 0; i < inlay_file_opened_count(*file); i++) {
+        const inlay_file_opened *opened = inlay_file_opened_at(*file, i);
+        TRY(input_note_opened((dev_t)opened->device, (ino_t)opened->inode, opened->path));
+    }
+    return DONE;
+}
+
+void model_close(inlay_file *file)
+{
+    inlay_file_close(file);
+}
+
+/* Finds the only tensor that can be a table. */
+static int find_table(const char *path, const inlay_file *file, const char **name)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < inlay_file_tensor_count(file); i++) {
+        const inlay_file_tensor *tensor = inlay_file_tensor_at(file, i);
+        if (tensor->element == 0 || tensor->rank != 2)
+            continue;
+        *name = tensor->name;
+        found++;
+    }
+    return found == 1 ? DONE
+                      : failed("%s has %zu tensors that can be tables: name one by --table, as inlay model lists them",
+                               shown(path), found);
+}
+
+int model_table_open(const char *path, const char **name, inlay_file **file, inlay_table *view, float *factor)
+{
+    inlay_file_error error;
+    inlay_file_table table;
+    TRY(model_open(path, file));
+    if (*name == NULL)
+        TRY(find_table(path, *file, name));
+    if (inlay_file_table_of(*file, *name, &table, &error) != INLAY_FILE_OK)
+        return failed("%s", error.message);
+    *view = table.view;
+    *factor = table.scale;
+    return DONE;
+}
+
+int model_layer_open(const char *path, struct model_layer *model)
+{
+    inlay_file_error error;
+    TRY(model_open(path, &model->file));
+    if (inlay_file_layer_create(model->file, NULL, &model->handle, &error) != INLAY_FILE_OK)
+        return failed("%s", error.message);
+    model->layer = inlay_file_layer_get(model->handle);
+    model->spec = inlay_file_layer_spec(model->handle);
+    model->start = inlay_file_layer_start(model->handle);
+    return DONE;
+}
+
+void model_layer_close(struct model_layer *model)
+{
+    inlay_file_layer_destroy(model->handle);
+    inlay_file_close(model->file);
+}
+
+int model_ngram_open(const char *path, int64_t layer, struct model_ngram *model)
+{
+    inlay_file_error error;
+    TRY(model_open(path, &model->file));
+    if (inlay_file_ngram_create(model->file, layer, &model->handle, &error) != INLAY_FILE_OK)
+        return failed("%s", error.message);
+    model->spec = inlay_file_ngram_spec(model->handle);
+    model->tables = inlay_file_ngram_tables(model->handle, &model->count);
+    model->factor = inlay_file_ngram_scale(model->handle);
+    return DONE;
+}
+
+void model_ngram_close(struct model_ngram *model)
+{
+    inlay_file_ngram_destroy(model->handle);
+    inlay_file_close(model->file);
+}
+
+void model_read_begin(inlay_file *file, const inlay_table *table, const int64_t *ids, size_t n, inlay_file_read *read)
+{
+    if (file != NULL)
+        inlay_file_read_begin(file, table, ids, INLAY_ID_I64, n, read);
+}
+
+void model_read_end(inlay_file *file, const inlay_file_read *read)
+{
+    if (file != NULL)
+        inlay_file_read_end(file, read);
+}

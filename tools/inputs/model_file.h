@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the commands take from model files: tables and input layers. model_file.c reads them by libinlay-file; the build
+ * takes model_file_none.c instead where that library is not built. Files come from strangers: what is wrong in one is a
+ * message that names it.
+ */
+#ifndef INLAY_TOOL_INPUTS_MODEL_FILE_H
+#define INLAY_TOOL_INPUTS_MODEL_FILE_H
+
+#include <inlay/file.h>
+#include <inlay/inlay.h>
+
+/** Returns the formats of model files that this build reads; null if there are none. */
+const char *model_formats(void);
+
+/** Opens a model. Null is written where that fails. */
+int model_open(const char *path, inlay_file **file);
+
+/** Closes a model. Null is ignored. */
+void model_close(inlay_file *file);
+
+/** Prints the tensors and the metadata of a model, and what is known of its input layer. */
+int model_print(const char *path);
+
+/**
+ * Opens a model and makes a view of a table of it. The caller closes it in any case.
+ *
+ * @param name    what inlay_file_table_of() takes; null: the only tensor that can be a table, whose name is written
+ * there
+ * @param factor  written: that of all rows
+ */
+int model_table_open(const char *path, const char **name, inlay_file **file, inlay_table *view, float *factor);
+
+/** The input layer of a model. All zero where there is none. */
+struct model_layer {
+    inlay_file *file;
+    inlay_file_layer *handle;
+    const inlay_layer *layer;
+    const inlay_layer_spec *spec;
+    int64_t start; /**< position of the first token */
+};
+
+/** Opens a model and makes its input layer. The caller closes it in any case. */
+int model_layer_open(const char *path, struct model_layer *model);
+
+void model_layer_close(struct model_layer *model);
+
+/** The hashed n-grams of a model. All zero where there are none. */
+struct model_ngram {
+    inlay_file *file;
+    inlay_file_ngram *handle;
+    const inlay_ngram_spec *spec;
+    const inlay_table *tables; /**< [count] */
+    size_t count;
+    float factor; /**< of all rows */
+};
+
+/** Opens a model and finds the n-grams of a layer of it; -1: of the only one. The caller closes it in any case. */
+int model_ngram_open(const char *path, int64_t layer, struct model_ngram *model);
+
+void model_ngram_close(struct model_ngram *model);
+
+/** Begins a call that reads the rows of ids [n] of a table in a file, and ends it. Nothing without a file. */
+void model_read_begin(inlay_file *file, const inlay_table *table, const int64_t *ids, size_t n, inlay_file_read *read);
+void model_read_end(inlay_file *file, const inlay_file_read *read);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * model_file.h without the library that reads model files.
+ */
+#include "inputs/model_file.h"
+
+#include <stddef.h>
+
+#include "text/message.h"
+
+static int refuse(const char *path)
+{
+    return failed("%s: this inlay was built without libinlay-file and reads no model files", shown(path));
+}
+
+const char *model_formats(void)
+{
+    return NULL;
+}
+
+int model_print(const char *path)
+{
+    return refuse(path);
+}
+
+int model_table_open(const char *path, const char **name, inlay_file **file, inlay_table *view, float *factor)
+{
+    (void)name;
+    (void)file;
+    (void)view;
+    (void)factor;
+    return refuse(path);
+}
+
+int model_layer_open(const char *path, struct model_layer *model)
+{
+    (void)model;
+    return refuse(path);
+}
+
+void model_layer_close(struct model_layer *model)
+{
+    (void)model;
+}
+
+int model_ngram_open(const char *path, int64_t layer, struct model_ngram *model)
+{
+    (void)layer;
+    (void)model;
+    return refuse(path);
+}
+
+void model_ngram_close(struct model_ngram *model)
+{
+    (void)model;
+}
+
+void model_close(inlay_file *file)
+{
+    (void)file;
+}
+
+void model_read_begin(inlay_file *file, const inlay_table *table, const int64_t *ids, size_t n, inlay_file_read *read)
+{
+    (void)file;
+    (void)table;
+    (void)ids;
+    (void)n;
+    (void)read;
+}
+
+void model_read_end(inlay_file *file, const inlay_file_read *read)
+{
+    (void)file;
+    (void)read;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Numbers from text, strictly: the whole text, decimal, no blanks, nothing that overflows, no NaN and no infinity; and
+ * lists of them that an option gives, written out or in a file.
+ */
+#ifndef INLAY_TOOL_INPUTS_NUMBERS_H
+#define INLAY_TOOL_INPUTS_NUMBERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Returns whether text [size] is [+-]digits and fits in 64 bits. */
+bool number_int64(const char *text, size_t size, int64_t *value);
+
+/** Returns whether text [size] is a decimal number that a double holds. It is rounded once. */
+bool number_double(const char *text, size_t size, double *value);
+
+/** Returns whether text is a decimal number that a float32 holds. It is rounded once. */
+bool number_float(const char *text, float *value);
+
+/** The factor of rows: `value`, or sqrt(dim). */
+struct scale {
+    bool is_sqrt;
+    float value;
+};
+
+/** Reads the value of --`option`: none, sqrt or a number. DONE, or MISUSED with a message. */
+int scale_read(const char *option, const char *text, struct scale *scale);
+
+/** Returns the factor of rows of `dim` columns. */
+float scale_of(const struct scale *scale, size_t dim);
+
+/** Returns whether a name is that of a .npy file. */
+bool ends_in_npy(const char *text);
+
+struct numbers {
+    double *values; /**< [n] */
+    size_t n;
+};
+
+/**
+ * Reads "X,Y,...", "FILE.npy" or "@FILE", a text with one number a line, where blank lines and what follows a # do not
+ * count; "@-" is standard input. Each number is finite and in [least, most], and there is at least one. DONE; MISUSED
+ * or FAILED with a message where the command line or the file is wrong. The caller frees *numbers in any case.
+ */
+int numbers_read(const char *option, const char *text, double least, double most, struct numbers *numbers);
+
+void numbers_free(struct numbers *numbers);
+
+#endif

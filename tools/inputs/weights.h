@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tables for the layer: of float32 rows made by formula, or of any element type read from files.
+ */
+#ifndef INLAY_TOOL_INPUTS_WEIGHTS_H
+#define INLAY_TOOL_INPUTS_WEIGHTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <inlay/file.h>
+#include <inlay/inlay.h>
+
+/** A table [rows, dim] and the memory that it views. All zero where there is none. */
+struct weights {
+    inlay_table view;
+    float factor; /**< of all rows */
+    void *data;
+    void *scales;
+    void *zeros;
+    inlay_file *file; /**< the model that the view points into, or null */
+};
+
+/**
+ * Makes a table [rows, dim] of float32: the sinusoid itself, where row `id` is position `id`; or where that is null,
+ * random numbers, uniform in [-1, 1), a function of seed, id and column in integers: the same on every machine. Only
+ * rows that ids [n] name are filled in; pages of the others stay untouched, so that a large id costs address space and
+ * no time.
+ */
+int weights_make(const inlay_sinusoid *sinusoid, int64_t seed, size_t rows, size_t dim, const int64_t *ids, size_t n,
+                 struct weights *weights);
+
+/**
+ * Loads a table from a .npy file and the files beside it.
+ *
+ * @param type  0: what the file says by the type of its elements
+ * @param dim   0, or a dim to prefer where the bytes of a row do not tell it
+ */
+int weights_load(const char *path, inlay_element_type type, size_t dim, struct weights *weights);
+
+/** Takes a table of a model file, as model_table_open() does. */
+int weights_map(const char *path, const char **name, struct weights *weights);
+
+void weights_free(struct weights *weights);
+
+#endif

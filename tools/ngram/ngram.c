@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `inlay ngram`: a spec, sequences and their histories, and the row ids or rows of their n-grams. All parts live in one
+ * struct that is freed in one place, whatever happened.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <inlay/inlay.h>
+
+#include "inputs/ids.h"
+#include "inputs/model_file.h"
+#include "inputs/stored.h"
+#include "inputs/weights.h"
+#include "ngram/options.h"
+#include "ngram/spec.h"
+#include "options/command.h"
+#include "options/threads.h"
+#include "outputs/output.h"
+#include "text/message.h"
+#include "text/names.h"
+#include "text/print.h"
+#include "text/progress.h"
+#include "text/widen.h"
+
+enum { DEFAULT_DIM = 64 };
+
+/* All that one run owns. */
+struct hashing {
+    struct ngram_options options;
+    struct ngram_spec file; /* of a model only spec and tables */
+    struct model_ngram model;
+    struct id_lists sequences;
+    struct id_lists given; /* the histories as they were given */
+    int64_t *history;      /* [sequences, N - 1] */
+    uint32_t *history_lengths;
+    inlay_ngram_batch batch;
+    size_t tokens;
+    size_t columns; /* of the result */
+    inlay_ngram *ngram;
+    struct weights *weights; /* [tables] */
+    const inlay_table **tables;
+    struct threads threads;
+    int64_t *rows;  /* [tokens, columns] of row ids */
+    char *result;   /* [tokens, result_rows, dim] */
+    float *printed; /* one row of it */
+    size_t result_rows;
+    size_t dim;
+    struct outputs outputs;
+};
+
+static void hashing_free(struct hashing *h)
+{
+    outputs_discard(&h->outputs);
+    free(h->printed);
+    free(h->result);
+    free(h->rows);
+    threads_stop(&h->threads);
+    for (size_t i = 0; h->weights != NULL && i < h->file.tables; i++)
+        weights_free(&h->weights[i]);
+    free(h->tables);
+    free(h->weights);
+    inlay_ngram_destroy(h->ngram);
+    model_ngram_close(&h->model);
+    free(h->history_lengths);
+    free(h->history);
+    id_lists_free(&h->given);
+    id_lists_free(&h->sequences);
+    ngram_spec_free(&h->file);
+    ngram_options_free(&h->options);
+}
+
+/* ---- Spec and input --------------------------------------------------------------------------------------------- */
+
+static int read_model(struct hashing *h)
+{
+    TRY(model_ngram_open(h->options.spec, h->options.layer, &h->model));
+    h->file.spec = *h->model.spec;
+    h->file.tables = h->model.count;
+    return DONE;
+}
+
+static int read_spec(struct hashing *h)
+{
+    const struct ngram_options *options = &h->options;
+    TRY(options->is_model ? read_model(h) : ngram_spec_read(options->spec, &h->file));
+    if (options->token_map != NULL)
+        TRY(ngram_spec_map(options->token_map, &h->file));
+    else if (h->file.map_required)
+        return failed("%s has no token map, and its rows depend on one: give --token-map", shown(options->spec));
+    size_t first = (size_t)options->first_column, count = h->file.spec.column_count;
+    if (options->end_column > (int64_t)count)
+        return failed("--column %zu:%" PRId64 " is past the last column: %s has %zu", first, options->end_column,
+                      shown(options->spec), count);
+    h->columns = (options->end_column != 0 ? (size_t)options->end_column : count) - first;
+    return check_status(inlay_ngram_create(&h->file.spec, NULL, &h->ngram));
+}
+
+static int read_sequences(struct hashing *h)
+{
+    const struct ngram_options *options = &h->options;
+    for (size_t i = 0; i < options->inputs; i++) {
+        const char *text = options->input[i].text;
+        if (options->input[i].is_file)
+            TRY(id_lists_add_file(&h->sequences, "--ids-file", text));
+        else
+            TRY(id_lists_add(&h->sequences, "--ids", NULL, text, strlen(text)));
+    }
+    h->tokens = (size_t)h->sequences.offsets[options->inputs];
+    h->batch = inlay_ngram_batch_ragged(h->sequences.ids, INLAY_ID_I64, h->sequences.offsets, options->inputs);
+    return DONE;
+}
+
+/* Lays histories out as the library reads them: each at the end of its row. */
+static int read_histories(struct hashing *h)
+{
+    const struct ngram_options *options = &h->options;
+    if (options->histories == 0)
+        return DONE;
+    size_t most = h->file.spec.length - 1;
+    h->history = calloc(options->histories + 1, (most + 1) * sizeof *h->history);
+    h->history_lengths = calloc(options->histories, sizeof *h->history_lengths);
+    if (h->history == NULL || h->history_lengths == NULL)
+        return out_of_memory("the histories", (double)options->histories * (double)most * sizeof *h->history);
+    for (size_t i = 0; i < options->histories; i++) {
+        TRY(id_lists_add(&h->given, "--history", NULL, options->history[i], strlen(options->history[i])));
+        size_t length = id_list_length(&h->given, i);
+        if (length > most)
+            return failed("--history %s has %zu ids, and the n-grams of %s have at most %zu before a token",
+                          shown(options->history[i]), length, shown(options->spec), most);
+        h->history_lengths[i] = (uint32_t)length;
+        if (length > 0)
+            memcpy(h->history + (i + 1) * most - length, h->given.ids + h->given.offsets[i],
+                   length * sizeof *h->history);
+    }
+    h->batch.history = h->history;
+    h->batch.history_lengths = h->history_lengths;
+    return DONE;
+}
+
+/* Says what the library refused. */
+static int refused(const struct hashing *h, inlay_status status, const inlay_fault *fault)
+{
+    size_t vocab = h->file.spec.vocab;
+    if (status == INLAY_ERROR_ID)
+        return failed("ids[%zu][%zu] = %" PRId64 " is not in the vocabulary of %s: ids run from 0 to %zu",
+                      fault->sequence, fault->token, fault->value, shown(h->options.spec), vocab - 1);
+    if (status == INLAY_ERROR_HISTORY)
+        return failed("the history of sequence %zu has %" PRId64 ", which is not in the vocabulary of %s: ids run from "
+                      "0 to %zu",
+                      fault->sequence, fault->value, shown(h->options.spec), vocab - 1);
+    return check_status(status);
+}
+
+/* ---- Row ids ---------------------------------------------------------------------------------------------------- */
+
+static int make_row_ids(struct hashing *h)
+{
+    inlay_fault fault = {0, 0, 0};
+    h->rows = calloc(h->tokens + 1, h->columns * sizeof *h->rows);
+    if (h->rows == NULL)
+        return out_of_memory("the row ids", (double)h->tokens * (double)h->columns * sizeof *h->rows);
+    inlay_status status =
+        inlay_ngram_ids(h->ngram, &h->batch, (size_t)h->options.first_column, h->columns, INLAY_ID_I64, h->rows,
+                        h->columns * sizeof *h->rows, h->threads.executor, &fault);
+    return status == INLAY_OK ? DONE : refused(h, status, &fault);
+}
+
+/* Prints a line for each token. */
+static void print_row_ids(const struct hashing *h)
+{
+    for (size_t t = 0; t < h->tokens; t++) {
+        for (size_t c = 0; c < h->columns; c++)
+            printf(c == 0 ? "%" PRId64 : " %" PRId64, h->rows[t * h->columns + c]);
+        putchar('\n');
+    }
+}
+
+static int deliver_row_ids(struct hashing *h)
+{
+    struct output *out = &h->outputs.out;
+    const size_t shape[2] = {h->tokens, h->columns};
+    if (out->stream == NULL) {
+        print_row_ids(h);
+        return DONE;
+    }
+    TRY(output_npy_header(out, NPY_I8, shape, 2));
+    TRY(output_npy_elements(out, NPY_I8, h->rows, h->tokens * h->columns));
+    return outputs_commit(&h->outputs);
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------------------------- */
+
+/* Returns how many rows the columns of the result need of a table. */
+static size_t rows_needed(const struct hashing *h, size_t table)
+{
+    uint64_t rows = 0;
+    for (size_t c = 0; c < h->columns; c++) {
+        const inlay_ngram_column *column = &h->file.spec.columns[(size_t)h->options.first_column + c];
+        uint64_t end = column->offset + column->modulus;
+        if (column->table == table && end > rows)
+            rows = end;
+    }
+    return rows < SIZE_MAX ? (size_t)rows : SIZE_MAX;
+}
+
+/* Makes random tables of just the rows that the tokens take, wherever these lie. */
+static int make_tables(struct hashing *h)
+{
+    size_t all = h->tokens * h->columns;
+    int64_t *ids = calloc(all + 1, sizeof *ids);
+    int outcome = ids != NULL ? make_row_ids(h) : out_of_memory("the row ids", (double)all * sizeof *ids);
+    for (size_t table = 0; outcome == DONE && table < h->file.tables; table++) {
+        size_t n = 0, rows = rows_needed(h, table);
+        for (size_t i = 0; i < all; i++) {
+            if (h->file.spec.columns[(size_t)h->options.first_column + i % h->columns].table == table)
+                ids[n++] = h->rows[i];
+        }
+        if (rows > 0)
+            outcome =
+                weights_make(NULL, h->options.seed + (int64_t)table, rows,
+                             h->options.dim != 0 ? (size_t)h->options.dim : DEFAULT_DIM, ids, n, &h->weights[table]);
+    }
+    free(ids);
+    return outcome;
+}
+
+/* Loads the tables that the columns of the result name, one file each, in their order. */
+static int load_tables(struct hashing *h)
+{
+    const struct ngram_options *options = &h->options;
+    size_t needed = 0, loaded = 0, dim = 0;
+    for (size_t i = 0; i < h->file.tables; i++)
+        needed += rows_needed(h, i) > 0;
+    if (options->tables != needed)
+        return failed("the columns take rows of %zu of the tables of %s, and --table names %zu: give one for each",
+                      needed, shown(options->spec), options->tables);
+    for (size_t i = 0; i < h->file.tables; i++) {
+        size_t rows = rows_needed(h, i);
+        if (rows == 0)
+            continue;
+        const char *path = options->table[loaded++];
+        const inlay_table *table = &h->weights[i].view;
+        TRY(weights_load(path, options->table_type, (size_t)options->dim, &h->weights[i]));
+        if (options->dim != 0 && (size_t)options->dim != table->dim)
+            return failed("--dim %" PRId64 " contradicts %s, which has dim %zu: drop --dim", options->dim, shown(path),
+                          table->dim);
+        dim = loaded == 1 ? table->dim : dim;
+        if (table->dim != dim)
+            return failed("%s has dim %zu and %s %zu: all tables must have the same", shown(path), table->dim,
+                          shown(options->table[0]), dim);
+        if (table->rows < rows)
+            return failed("%s has %zu rows, and the columns of %s reach %zu", shown(path), table->rows,
+                          shown(options->spec), rows);
+    }
+    return DONE;
+}
+
+static int prepare_tables(struct hashing *h)
+{
+    size_t n = h->file.tables;
+    h->weights = calloc(n, sizeof *h->weights);
+    h->tables = calloc(n, sizeof *h->tables);
+    if (h->weights == NULL || h->tables == NULL)
+        return out_of_memory("the list of tables", (double)n * sizeof *h->weights);
+    if (!h->options.model_rows)
+        TRY(h->options.table[0] != NULL ? load_tables(h) : make_tables(h));
+    for (size_t i = 0; i < n; i++) {
+        h->tables[i] = h->options.model_rows        ? &h->model.tables[i]
+                       : h->weights[i].data != NULL ? &h->weights[i].view
+                                                    : NULL;
+        if (h->tables[i] != NULL)
+            h->dim = h->tables[i]->dim;
+    }
+    return DONE;
+}
+
+static int allocate_result(struct hashing *h)
+{
+    h->result_rows = h->options.combine == INLAY_NGRAM_SUM ? 1 : h->columns;
+    size_t token_bytes, row_bytes = inlay_table_row_bytes(h->options.type, h->dim);
+    /* calloc checks the second product; one more, because calloc(0) may be null. */
+    if (!__builtin_mul_overflow(row_bytes, h->result_rows, &token_bytes))
+        h->result = calloc(h->tokens + 1, token_bytes);
+    h->printed = calloc(h->dim, sizeof *h->printed);
+    return h->result != NULL && h->printed != NULL
+               ? DONE
+               : out_of_memory("the result", (double)h->tokens * (double)h->result_rows * (double)row_bytes);
+}
+
+static int forward(struct hashing *h)
+{
+    const struct ngram_options *options = &h->options;
+    inlay_ngram_lookup lookup = inlay_ngram_lookup_default(h->tables, h->file.tables);
+    lookup.first_column = (size_t)options->first_column;
+    lookup.columns = h->columns;
+    lookup.scale = scale_of(&options->scale, h->dim) * (options->model_rows ? h->model.factor : 1);
+    lookup.combine = options->combine;
+    lookup.out_type = options->type;
+    struct progress progress = progress_start("computing");
+    inlay_executor watched = progress_executor(&progress, h->threads.executor);
+    inlay_fault fault = {0, 0, 0};
+    inlay_file_read read = {0};
+    if (options->model_rows && h->model.count == 1) {
+        /* Rows that lie on the disk are requested together, which takes their ids. */
+        TRY(make_row_ids(h));
+        model_read_begin(h->model.file, h->model.tables, h->rows, h->tokens * h->columns, &read);
+    }
+    inlay_status status = inlay_ngram_forward(h->ngram, &h->batch, &lookup, h->result,
+                                              h->result_rows * inlay_table_row_bytes(options->type, h->dim),
+                                              progress.terminal ? &watched : h->threads.executor, &fault);
+    model_read_end(h->model.file, &read);
+    progress_end(&progress);
+    return status == INLAY_OK ? DONE : refused(h, status, &fault);
+}
+
+static const float *result_row(void *context, size_t index)
+{
+    struct hashing *h = context;
+    inlay_element_type type = h->options.type;
+    widen(type, h->result + index * inlay_table_row_bytes(type, h->dim), h->dim, h->printed);
+    return h->printed;
+}
+
+static int deliver(struct hashing *h)
+{
+    inlay_element_type type = h->options.type;
+    struct output *out = &h->outputs.out;
+    bool sum = h->options.combine == INLAY_NGRAM_SUM;
+    size_t shape[3] = {h->tokens, h->columns, h->dim}, rank = sum ? 2 : 3;
+    if (sum)
+        shape[1] = h->dim;
+    if (out->stream == NULL) {
+        const struct tensor tensor = {enum_name(TYPES, type), rank, shape, result_row, h};
+        print_tensor(&tensor);
+        return DONE;
+    }
+    TRY(output_npy_header(out, stored_element(type), shape, rank));
+    TRY(output_npy_elements(out, stored_element(type), h->result, h->tokens * h->result_rows * h->dim));
+    return outputs_commit(&h->outputs);
+}
+
+static int run(struct hashing *h)
+{
+    const struct ngram_options *options = &h->options;
+    TRY(read_sequences(h));
+    TRY(read_spec(h));
+    TRY(read_histories(h));
+    TRY(threads_start(&h->threads, options->threads));
+    if (options->tables != 0)
+        TRY(prepare_tables(h));
+    /* Behind all inputs and before the work, so that what cannot be written is reported at once. */
+    h->outputs.force = options->force;
+    TRY(outputs_open(&h->outputs, options->out, NULL));
+    if (options->tables == 0) {
+        TRY(make_row_ids(h));
+        return deliver_row_ids(h);
+    }
+    TRY(allocate_result(h));
+    TRY(forward(h));
+    return deliver(h);
+}
+
+int command_ngram(int argc, char **argv)
+{
+    struct hashing hashing = {0};
+    int outcome = ngram_options_parse(argc, argv, &hashing.options);
+    if (outcome == DONE)
+        outcome = run(&hashing);
+    hashing_free(&hashing);
+    return outcome;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Specs of hashed n-grams from JSON files, whose keys are the fields of inlay_ngram_spec. spec.c reads them with
+ * jansson; the build takes spec_none.c instead where there is no jansson. Files come from strangers: what is
+ * wrong in one is a message that names the file, the key and the value.
+ */
+#ifndef INLAY_TOOL_NGRAM_SPEC_H
+#define INLAY_TOOL_NGRAM_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <inlay/inlay.h>
+
+/** A spec and the arrays that it points to. All zero before it is read. */
+struct ngram_spec {
+    inlay_ngram_spec spec;
+    bool map_required; /**< the token map is not in the file, and the spec means nothing without it */
+    size_t tables;     /**< one more than the largest table that a column names */
+    uint32_t *token_map;
+    int64_t *resets;
+    int64_t *masks;
+    int64_t *multipliers;
+    inlay_ngram_column *columns;
+};
+
+/** Returns the library that reads specs with its version, such as "jansson 2.14"; null if this build reads none. */
+const char *ngram_spec_library(void);
+
+/** Reads a spec. The caller frees *spec in any case. */
+int ngram_spec_read(const char *path, struct ngram_spec *spec);
+
+/** Gives a spec the token map in a .npy file, in place of its own. */
+int ngram_spec_map(const char *path, struct ngram_spec *spec);
+
+void ngram_spec_free(struct ngram_spec *spec);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parser and the help of options.h, around getopt_long, which knows `--name value`, `--name=value` and unambiguous
+ * beginnings of names. Messages are our own: one line, with the name of the option and how to correct it.
+ */
+#include "options/options.h"
+
+#include <getopt.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inputs/numbers.h"
+#include "options/completion.h"
+#include "text/message.h"
+#include "text/names.h"
+#include "text/nearest.h"
+
+/* getopt_long returns FIRST plus the index of a rule, above every short option. */
+enum { FIRST = 256 };
+
+enum { LINE_WIDTH = 79, INDENT = 23, TEXT_BYTES = 1024 };
+
+/* Lists of up to so many names are shown whole, of longer ones the nearest. */
+enum { LISTED_MOST = 8 };
+
+/* ---- Names ------------------------------------------------------------------------------------------------------ */
+
+/* Writes all names of an OPTION_NAME: "a, b and c" with the separators ", " and " and ". */
+static void join_names(const struct option_rule *rule, const char *separator, const char *last, char text[TEXT_BYTES])
+{
+    for (int value = (int)rule->least; enum_name(rule->names, value) != NULL; value++) {
+        const char *before = value == (int)rule->least                   ? ""
+                             : enum_name(rule->names, value + 1) != NULL ? separator
+                                                                         : last;
+        append(text, TEXT_BYTES, "%s%s", before, enum_name(rule->names, value));
+    }
+}
+
+static int take_name(const struct option_rule *rule, const char *text, unsigned *target)
+{
+    const int named = enum_value(rule->names, text);
+    if (named >= 0) {
+        *target = (unsigned)named;
+        return DONE;
+    }
+    char names[TEXT_BYTES] = "";
+    struct nearest nearest = {.typed = text};
+    int value = (int)rule->least;
+    for (const char *word, *name; (word = enum_name(rule->names, value)) != NULL; value++) {
+        for (size_t i = 0; (name = enum_alias(rule->names, value, i)) != NULL; i++)
+            nearest_consider(&nearest, word, name);
+    }
+    const bool few = value <= LISTED_MOST;
+    if (few)
+        join_names(rule, ", ", " and ", names);
+    else
+        nearest_append(&nearest, "", names, sizeof names);
+    return misused("--%s %s is %s%s", rule->name, shown(text), few ? "none of " : "unknown, and ", names);
+}
+
+/* ---- Help ------------------------------------------------------------------------------------------------------- */
+
+/* Prints words from INDENT to LINE_WIDTH; `used` characters of the first line are taken. */
+static void print_wrapped(const char *text, size_t used)
+{
+    if (used >= INDENT) {
+        putchar('\n');
+        used = 0;
+    }
+    printf("%*s", (int)(INDENT - used), "");
+    for (size_t column = INDENT; *text != '\0';) {
+        size_t size = strcspn(text, " ");
+        if (column > INDENT && column + 1 + size > LINE_WIDTH) {
+            printf("\n%*s", INDENT, "");
+            column = INDENT;
+        } else if (column > INDENT) {
+            putchar(' ');
+            column++;
+        }
+        printf("%.*s", (int)size, text);
+        column += size;
+        text += size + strspn(text + size, " ");
+    }
+    putchar('\n');
+}
+
+static void print_rule(const struct option_rule *rule)
+{
+    char names[TEXT_BYTES] = "", text[TEXT_BYTES] = "";
+    const char *argument = rule->argument != NULL ? rule->argument : names;
+    if (rule->kind == OPTION_NAME && rule->argument == NULL)
+        join_names(rule, "|", "|", names);
+    int used = printf("  --%s%s%s", rule->name, *argument != '\0' ? " " : "", argument);
+    append(text, sizeof text, "%s", rule->help);
+    if (rule->kind == OPTION_NAME && text[strlen(text) - 1] == ':') {
+        append(text, sizeof text, " ");
+        join_names(rule, ", ", ", ", text);
+    }
+    print_wrapped(text, (size_t)used);
+}
+
+static void print_help(const struct command_line *line)
+{
+    fputs(line->usage, stdout);
+    const struct option_rule *rule = line->rules;
+    for (; rule->name != NULL; rule++) {
+        if (rule->heading != NULL)
+            fputs(rule->heading, stdout);
+        print_rule(rule);
+    }
+    printf("  --help               print this\n%s", rule->heading != NULL ? rule->heading : "");
+}
+
+/* ---- Parsing ---------------------------------------------------------------------------------------------------- */
+
+static int out_of_range(const struct option_rule *rule, const char *text, const char *what)
+{
+    return misused("--%s %s is not %s from %.10g to %.10g", rule->name, shown(text), what, rule->least, rule->most);
+}
+
+static int take_value(const struct option_rule *rule, const char *text, void *options)
+{
+    void *target = (char *)options + rule->target;
+    int64_t integer;
+    double real;
+    switch (rule->kind) {
+    case OPTION_FLAG:
+        *(bool *)target = true;
+        return DONE;
+    case OPTION_TEXT:
+        *(const char **)target = text;
+        return DONE;
+    case OPTION_INTEGER:
+        if (!number_int64(text, strlen(text), &integer) || (double)integer < rule->least ||
+            (double)integer > rule->most)
+            return out_of_range(rule, text, "an integer");
+        *(int64_t *)target = integer;
+        return DONE;
+    case OPTION_REAL:
+        if (!number_double(text, strlen(text), &real) || real < rule->least || real > rule->most)
+            return out_of_range(rule, text, "a number");
+        *(double *)target = real;
+        return DONE;
+    case OPTION_NAME:
+        return take_name(rule, text, target);
+    default:
+        return rule->parse(rule, options, text);
+    }
+}
+
+/* Says what is wrong where getopt_long returned ':' or '?'. */
+static int bad_option(const struct option_rule *rules, int option, char **argv)
+{
+    const char *last = argv[optind - 1];
+    if (option == ':')
+        return misused("%s needs a value", shown(last));
+    if (optopt >= FIRST)
+        return misused("%s has a value, and the option takes none", shown(last));
+    if (optopt != 0)
+        return misused("unknown option %s: see inlay %s --help", shown((char[]){'-', (char)optopt, '\0'}), argv[0]);
+    char names[TEXT_BYTES] = "";
+    struct nearest nearest = {.typed = last};
+    for (; rules->name != NULL; rules++)
+        nearest_consider(&nearest, rules->name, rules->name);
+    nearest_append(&nearest, "--", names, sizeof names);
+    return misused("unknown or ambiguous option %s: %s; see inlay %s --help", shown(last), names, argv[0]);
+}
+
+/* Takes options up to the first argument that is none; HELPED after --help. */
+static int take_options(struct command_line *line, int argc, char **argv, const struct option *known, void *options)
+{
+    int option;
+    /* '+' stops at the first argument that is no option; ':' tells a missing value from an unknown option. */
+    while ((option = getopt_long(argc, argv, "+:h", known, NULL)) != -1) {
+        if (option == 'h') {
+            print_help(line);
+            return HELPED;
+        }
+        if (option < FIRST)
+            return bad_option(line->rules, option, argv);
+        TRY(take_value(&line->rules[option - FIRST], optarg, options));
+        line->given[option - FIRST] = true;
+    }
+    return DONE;
+}
+
+int options_parse(struct command_line *line, int argc, char **argv, void *options)
+{
+    if (argc > 2 && strcmp(argv[1], "--complete") == 0) {
+        completion_print(line, argc, argv);
+        return HELPED;
+    }
+    struct option known[OPTIONS_MOST + 2] = {{"help", no_argument, NULL, 'h'}};
+    for (int i = 0; line->rules[i].name != NULL; i++) {
+        if (i >= OPTIONS_MOST)
+            abort();
+        int argument = line->rules[i].kind == OPTION_FLAG ? no_argument : required_argument;
+        known[i + 1] = (struct option){line->rules[i].name, argument, NULL, FIRST + i};
+    }
+    /* 0 rather than 1: glibc and musl then forget the state of an earlier scan. */
+    optind = 0;
+    opterr = 0;
+    TRY(take_options(line, argc, argv, known, options));
+    if (optind < argc && line->operand != NULL) {
+        *line->operand = argv[optind++];
+        TRY(take_options(line, argc, argv, known, options));
+    }
+    if (optind < argc)
+        return misused("stray argument %s: values follow the option they belong to", shown(argv[optind]));
+    return DONE;
+}
+
+bool option_given(const struct command_line *line, const char *name)
+{
+    size_t i = 0;
+    while (line->rules[i].name != NULL && strcmp(line->rules[i].name, name) != 0)
+        i++;
+    if (line->rules[i].name == NULL)
+        abort();
+    return line->given[i];
+}
+
+int options_refuse(const struct command_line *line, const struct refusal *refusals)
+{
+    for (; refusals->beside != NULL; refusals++) {
+        for (size_t i = 0; refusals->options[i] != NULL; i++) {
+            if (option_given(line, refusals->options[i]) && option_given(line, refusals->beside))
+                return misused(refusals->why, refusals->options[i]);
+        }
+    }
+    return DONE;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The threads of --threads N, as an executor. pthreadpool runs them; a build without it has one thread.
+ */
+#ifndef INLAY_TOOL_OPTIONS_THREADS_H
+#define INLAY_TOOL_OPTIONS_THREADS_H
+
+#include <stdint.h>
+
+#include <inlay/inlay.h>
+
+enum { THREADS_MOST = 1024 };
+
+struct threads {
+    void *pool; /**< a pthreadpool_t */
+    inlay_executor pooled;
+    const inlay_executor *executor; /**< null for one thread */
+};
+
+/** Returns the name of the library that runs threads; null if this build has none. */
+const char *threads_library(void);
+
+/** Starts n - 1 threads beside the caller's. *threads is zero before, and the caller stops it in any case. FAILED, with
+    a message, where the system does not start as many. */
+int threads_start(struct threads *threads, int64_t n);
+
+/** Ends the threads. */
+void threads_stop(struct threads *threads);
+
+#endif

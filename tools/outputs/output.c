@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The outputs of output.h: which files may be written, and how a complete file takes its place. Every decision is made
+ * when an output is opened, and again, of what is there then, when it takes its place.
+ */
+#include "outputs/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "inputs/opened.h"
+#include "outputs/rename.h"
+#include "outputs/temporary.h"
+#include "text/message.h"
+
+enum { OUTPUTS = TEMPORARIES_MOST };
+
+const char output_force_help[] = "replace files that exist; what the command reads is never replaced";
+
+/* Points to all outputs, in the order in which they take their places: what lies beside `out` is there before it. */
+static void list_outputs(struct outputs *outputs, struct output *all[OUTPUTS])
+{
+    all[0] = &outputs->scales;
+    all[1] = &outputs->zeros;
+    all[2] = &outputs->out;
+    all[3] = &outputs->plot;
+}
+
+/* ---- Opening ---------------------------------------------------------------------------------------------------- */
+
+static const char *name_of(const struct output *output)
+{
+    return output->stream == stdout ? "standard output" : shown(output->path);
+}
+
+static int cannot_write(const struct output *output)
+{
+    return failed("cannot write %s: %s", name_of(output), strerror(errno));
+}
+
+/* Returns the path that symbolic links from `path` on lead to, whether or not there is a file; null with errno. */
+static char *follow_links(const char *path)
+{
+    enum { LINKS_MOST = 40, LINK_BYTES = 4096 };
+    char *name = strdup(path), link[LINK_BYTES];
+    for (int links = 0; name != NULL && links < LINKS_MOST; links++) {
+        ssize_t size = readlink(name, link, sizeof link);
+        if (size < 0)
+            return name;
+        /* A relative link begins in the folder of the link. */
+        const char *slash = link[0] != '/' ? strrchr(name, '/') : NULL;
+        size_t folder = slash != NULL ? (size_t)(slash + 1 - name) : 0;
+        char *next = malloc(folder + (size_t)size + 1);
+        if (next != NULL)
+            sprintf(next, "%.*s%.*s", (int)folder, name, (int)size, link);
+        free(name);
+        name = next;
+    }
+    if (name != NULL)
+        errno = ELOOP;
+    free(name);
+    return NULL;
+}
+
+/* Refuses to write to a file that this run reads. */
+static int check_input(const struct output *output, const struct stat *status)
+{
+    const char *input = input_named(status);
+    return input == NULL
+               ? DONE
+               : failed("cannot write %s: it is the same file as %s, which this command reads", name_of(output), input);
+}
+
+/* Refuses to replace a file. */
+static int check_existing(const struct output *output, const struct stat *status, bool force)
+{
+    TRY(check_input(output, status));
+    return force ? DONE : failed("cannot write %s: it exists already; --force replaces it", name_of(output));
+}
+
+static bool is_stdout(const struct stat *status)
+{
+    struct stat out;
+    return fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == status->st_dev && out.st_ino == status->st_ino;
+}
+
+/* Opens a pipe, a device or the like. */
+static int open_directly(struct output *output)
+{
+    struct stat status;
+    int file = open(output->path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    if (file < 0 || fstat(file, &status) != 0 || (output->stream = fdopen(file, "wb")) == NULL)
+        return cannot_write(output);
+    /* Another process may have put a file there a moment ago. */
+    return S_ISREG(status.st_mode) ? failed("cannot write %s: it became a file meanwhile", name_of(output)) : DONE;
+}
+
+/* Creates the temporary file of a target; of one that exists, `old` is its status. */
+static int open_beside(struct output *output, const struct stat *old)
+{
+    /* Through symbolic links: the file they lead to is written, not the link. */
+    output->target = old != NULL ? realpath(output->path, NULL) : follow_links(output->path);
+    int file = output->target != NULL ? temporary_create(output->target, &output->temporary) : -1;
+    if (file < 0 || fstat(file, &output->made) != 0 || (output->stream = fdopen(file, "wb")) == NULL)
+        return cannot_write(output);
+    /* What was private stays private. */
+    if (old != NULL)
+        fchmod(file, old->st_mode & 0777);
+    return DONE;
+}
+
+static int open_output(const struct outputs *outputs, struct output *output, const char *option, const char *path)
+{
+    output->option = option;
+    output->path = strdup(path);
+    if (output->path == NULL)
+        return out_of_memory("a name", (double)strlen(path));
+    struct stat status;
+    bool exists = stat(path, &status) == 0, regular = exists && S_ISREG(status.st_mode);
+    if (strcmp(path, "-") == 0 || (regular && is_stdout(&status)))
+        output->stream = stdout;
+    else if (exists && S_ISDIR(status.st_mode))
+        return failed("cannot write %s: it is a directory", shown(path));
+    else if (exists && !regular)
+        TRY(open_directly(output));
+    else {
+        if (exists)
+            TRY(check_existing(output, &status, outputs->force));
+        TRY(open_beside(output, exists ? &status : NULL));
+    }
+    if (isatty(fileno(output->stream)))
+        return failed("%s: %s is a terminal, and the output is binary: name a file or a pipe", option, name_of(output));
+    return DONE;
+}
+
+/* Returns whether the file that an output will be exists already, and which it is. */
+static bool existing(const struct output *output, struct stat *status)
+{
+    return (output->target != NULL ? stat(output->target, status) : fstat(fileno(output->stream), status)) == 0;
+}
+
+/* Returns the temporary file by its one real name, without the number that keeps two of one target apart. */
+static char *real_target(const struct output *output)
+{
+    char *name = output->temporary != NULL ? realpath(output->temporary, NULL) : NULL;
+    if (name != NULL)
+        *strrchr(name, '.') = '\0';
+    return name;
+}
+
+/* Returns whether two outputs would end in one file or pipe. A device such as /dev/null may have both. */
+static bool same_file(const struct output *first, const struct output *second)
+{
+    struct stat a, b;
+    if (existing(first, &a) && existing(second, &b))
+        return a.st_dev == b.st_dev && a.st_ino == b.st_ino && !S_ISCHR(a.st_mode);
+    char *one = real_target(first), *other = real_target(second);
+    bool same = one != NULL && other != NULL && strcmp(one, other) == 0;
+    free(one);
+    free(other);
+    return same;
+}
+
+int outputs_add(struct outputs *outputs, struct output *output, const char *option, const char *path)
+{
+    struct output *all[OUTPUTS];
+    list_outputs(outputs, all);
+    TRY(open_output(outputs, output, option, path));
+    for (size_t i = 0; i < OUTPUTS; i++) {
+        if (all[i] != output && all[i]->stream != NULL && same_file(all[i], output))
+            return misused("%s and %s both name %s: give them two files", all[i]->option, option, name_of(all[i]));
+    }
+    return DONE;
+}
+
+int outputs_open(struct outputs *outputs, const char *out, const char *plot)
+{
+    if (outputs->force && out == NULL && plot == NULL)
+        return misused("--force replaces files that exist, and no option names one");
+    if (out != NULL)
+        TRY(outputs_add(outputs, &outputs->out, "--out", out));
+    return plot != NULL ? outputs_add(outputs, &outputs->plot, "--plot", plot) : DONE;
+}
+
+/* ---- Writing and closing ---------------------------------------------------------------------------------------- */
+
+int output_check(struct output *output)
+{
+    return ferror(output->stream) ? cannot_write(output) : DONE;
+}
+
+int output_write(struct output *output, const void *bytes, size_t n)
+{
+    fwrite(bytes, 1, n, output->stream);
+    return output_check(output);
+}
+
+int output_seek(struct output *output, uint64_t offset)
+{
+    return fseeko(output->stream, (off_t)offset, SEEK_SET) == 0 ? DONE : cannot_write(output);
+}
+
+int output_npy_header(struct output *output, enum npy_element element, const size_t *shape, size_t rank)
+{
+    /* The build refuses big-endian hosts, so '<' is how values lie in memory. */
+    char header[NPY_FORMAT_BYTES];
+    return output_write(output, header, inlay_npy_format(inlay_npy_descr(element), shape, rank, header));
+}
+
+int output_npy_elements(struct output *output, enum npy_element element, const void *elements, size_t n)
+{
+    return output_write(output, elements, n * inlay_npy_element_bytes(element));
+}
+
+/* Returns whether nothing is lost with what has the temporary name: the file of this run, or one that it replaced.
+   Another process can give that name to a file of its own. */
+static bool removable(const struct output *output)
+{
+    struct stat status;
+    if (output->temporary == NULL || lstat(output->temporary, &status) != 0)
+        return false;
+    if (output->placed != EXCHANGED)
+        return status.st_dev == output->made.st_dev && status.st_ino == output->made.st_ino;
+    return S_ISREG(status.st_mode) && input_named(&status) == NULL;
+}
+
+static void discard(struct output *output)
+{
+    if (output->stream != NULL && output->stream != stdout)
+        fclose(output->stream);
+    if (removable(output))
+        unlink(output->temporary);
+    temporary_forget(output->temporary);
+    free(output->target);
+    free(output->path);
+    *output = (struct output){.stream = NULL};
+}
+
+/* Makes sure that all bytes of a file have arrived. */
+static int complete(struct output *output)
+{
+    if (output->stream == NULL)
+        return DONE;
+    bool arrived = fflush(output->stream) == 0 && !ferror(output->stream);
+    /* Some file systems report a full disk or quota only here, and the old file must survive that. */
+    if (arrived && output->temporary != NULL)
+        arrived = fsync(fileno(output->stream)) == 0;
+    if (arrived && output->stream != stdout) {
+        arrived = fclose(output->stream) == 0;
+        output->stream = NULL;
+    }
+    return arrived ? DONE : cannot_write(output);
+}
+
+/* ---- Taking places ---------------------------------------------------------------------------------------------- */
+
+/*
+ * Between a look at the target and the renaming of the temporary file, another process can give the name of the target
+ * to anything, even to an input that then has no other name. So a target that exists is exchanged with the temporary
+ * file in one step, and only then looked at: what this run must not replace is exchanged back. Where the process is
+ * killed in between, or another one renames once more, a file stays under the temporary name; none is lost.
+ */
+
+enum { ATTEMPTS = 100 }; /* to come before other processes that go on renaming */
+
+/* Refuses to replace what has a name now. */
+static int check_replaced(const struct output *output, const char *name)
+{
+    struct stat status;
+    if (lstat(name, &status) != 0)
+        return cannot_write(output);
+    return S_ISREG(status.st_mode) ? check_input(output, &status)
+                                   : failed("cannot write %s: it is no file any more", name_of(output));
+}
+
+static int place_new(struct output *output)
+{
+    struct stat status;
+    if (rename_new(output->temporary, output->target) == 0) {
+        output->placed = NEW;
+        return DONE;
+    }
+    if (errno == EEXIST && lstat(output->target, &status) == 0)
+        return check_existing(output, &status, false);
+    return cannot_write(output);
+}
+
+/* Replaces a file where names cannot be exchanged: what another process does between the two calls is not seen. */
+static int place_unexchanged(struct output *output)
+{
+    TRY(check_replaced(output, output->target));
+    return rename(output->temporary, output->target) == 0 ? DONE : cannot_write(output);
+}
+
+/* Puts a file into its place, whether or not there is one. */
+static int place_over(struct output *output)
+{
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        if (rename_exchange(output->temporary, output->target) == 0) {
+            output->placed = EXCHANGED;
+            return check_replaced(output, output->temporary);
+        }
+        const bool exchanges = errno != ENOSYS;
+        if ((errno == ENOENT || !exchanges) && rename_new(output->temporary, output->target) == 0) {
+            output->placed = NEW;
+            return DONE;
+        }
+        if (!exchanges && errno == EEXIST)
+            return place_unexchanged(output);
+        if (errno != ENOENT && errno != EEXIST)
+            break;
+    }
+    return cannot_write(output);
+}
+
+/* Puts things back as they were before an output took its place. */
+static void take_back(struct output *output)
+{
+    if (output->placed == EXCHANGED)
+        rename_exchange(output->temporary, output->target);
+    else if (output->placed == NEW && rename_new(output->target, output->temporary) == 0 && !removable(output))
+        rename_new(output->temporary, output->target);
+}
+
+int outputs_commit(struct outputs *outputs)
+{
+    struct output *all[OUTPUTS];
+    list_outputs(outputs, all);
+    for (size_t i = 0; i < OUTPUTS; i++)
+        TRY(complete(all[i]));
+    /* Meanwhile a temporary name can have the old file. */
+    const sigset_t before = temporary_block_signals();
+    int outcome = DONE;
+    size_t n = 0;
+    for (; outcome == DONE && n < OUTPUTS; n++) {
+        if (all[n]->temporary != NULL)
+            outcome = (outputs->force ? place_over : place_new)(all[n]);
+    }
+    while (outcome != DONE && n > 0)
+        take_back(all[--n]);
+    outputs_discard(outputs);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return outcome;
+}
+
+void outputs_discard(struct outputs *outputs)
+{
+    struct output *all[OUTPUTS];
+    list_outputs(outputs, all);
+    for (size_t i = 0; i < OUTPUTS; i++)
+        discard(all[i]);
+}

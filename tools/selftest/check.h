@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The checks of `inlay selftest`. A check computes results with the library and gives their bytes to its trial, which
+ * hashes them: the hash must be the same on every ISA, under every condition and on every machine. What a check knows
+ * of its results besides, it says by trial_fault().
+ */
+#ifndef INLAY_TOOL_SELFTEST_CHECK_H
+#define INLAY_TOOL_SELFTEST_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <inlay/inlay.h>
+
+#include "selftest/sha256.h"
+
+enum { TRIAL_ARRAYS = 64, TRIAL_FAULT_BYTES = 160, CHECK_NAME_BYTES = 64 };
+
+/** One run of a check under one condition. */
+struct trial {
+    struct sha256 hash;
+    FILE *copy;                     /**< null, or where the bytes that are hashed go as well */
+    const inlay_executor *executor; /**< for every call that takes one; null: calls run as a whole */
+    inlay_stores stores;            /**< for every layer */
+    size_t shift;                   /**< by how many bytes arrays lie off their alignment */
+    void *arrays[TRIAL_ARRAYS];     /**< what trial_array() gave, freed after the check */
+    size_t array_count;
+    char fault[TRIAL_FAULT_BYTES]; /**< what is wrong; empty: nothing */
+};
+
+/** Returns an array of `size` bytes with a pattern in it, at any address. It lives as long as the trial. */
+void *trial_array(struct trial *trial, size_t size);
+
+/** Returns an array of n floats of ordinary size, with signed zeros and subnormals among them, that depend on `seed`
+    alone. */
+void *trial_floats(struct trial *trial, size_t n, uint64_t seed);
+
+/** Returns an array of `size` random bytes that depend on `seed` alone. */
+void *trial_noise(struct trial *trial, size_t size, uint64_t seed);
+
+/** Returns the next number of a generator (splitmix64). */
+uint64_t next_random(uint64_t *state);
+
+/** Writes an id at index i of an array of that type, at any address. */
+void put_id(void *ids, inlay_id_type type, size_t i, int64_t id);
+
+/** Adds data [size] to the hash. */
+void trial_bytes(struct trial *trial, const void *data, size_t size);
+
+/** Adds rows [n, dim] of a type of outputs to the hash, each NaN as the same one, and all bytes between the rows. */
+void trial_rows(struct trial *trial, const void *rows, size_t n, size_t dim, size_t stride_bytes,
+                inlay_element_type type);
+
+/** Says what is wrong. Only the first fault is kept. */
+void trial_fault(struct trial *trial, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/** Returns whether a call succeeded, and says so if it did not. */
+bool trial_ok(struct trial *trial, const char *call, inlay_status status);
+
+/** Compares the bytes that the trial got so far with a SHA-256 in hexadecimal digits. Nothing may be added later. */
+void trial_expect_sha256(struct trial *trial, const char *sha256);
+
+/** Returns a view of a random table of any type, with scales and zero points where the type has them. */
+inlay_table trial_table(struct trial *trial, inlay_element_type type, size_t rows, size_t dim, uint64_t seed);
+
+/* The functions of the families, a file for each group of them. `_item` returns the name of an item; null past the
+   last one. */
+void gather_run(struct trial *trial, size_t item);
+void quantize_run(struct trial *trial, size_t item);
+const char *element_item(size_t item);
+void random_run(struct trial *trial, size_t item);
+const char *random_item(size_t item);
+void plain_run(struct trial *trial, size_t item);
+const char *plain_item(size_t item);
+void layer_run(struct trial *trial, size_t item);
+const char *layer_item(size_t item);
+void backward_run(struct trial *trial, size_t item);
+const char *backward_item(size_t item);
+void sinusoid_run(struct trial *trial, size_t item);
+const char *sinusoid_item(size_t item);
+void positions_run(struct trial *trial, size_t item);
+const char *positions_item(size_t item);
+void rotary_run(struct trial *trial, size_t item);
+const char *rotary_item(size_t item);
+void ngram_run(struct trial *trial, size_t item);
+const char *ngram_item(size_t item);
+void error_run(struct trial *trial, size_t item);
+const char *error_item(size_t item);
+void golden_run(struct trial *trial, size_t item);
+const char *golden_item(size_t item);
+
+#endif

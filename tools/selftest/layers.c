@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checks of layers: forward and backward calls by a table of what each layer has, at a narrow odd dim and at one that
+ * is cut into parts.
+ */
+#include "selftest/check.h"
+
+enum {
+    VOCAB = 200,
+    SEQUENCES = 5,
+    LENGTH = 23,
+    TOKENS = SEQUENCES * LENGTH,
+    PADDED_LENGTH = 70,
+    POSITION_ROWS = 64,
+    SEGMENT_TYPES = 3
+};
+
+/* What a check changes of a layer that only has float32 tokens with int32 ids. */
+static const struct layer_check {
+    const char *name;
+    bool backward;                             /* whether its gradients are checked too */
+    bool sinusoid, learned, segments, weights; /* weights of tokens in a batch and in the vocabulary, with pooling */
+    bool padding, starts, position_ids, ragged, shard, extents, mapping;
+    inlay_layer_spec spec; /* enum values and numbers, where they are not 0 */
+    inlay_id_type id_type;
+    inlay_element_type table_type;
+    int64_t start;
+    size_t padded_length;
+    float dropout;
+} checks[] = {
+    {"gather", .backward = true},
+    {"ids u8", .id_type = INLAY_ID_U8},
+    {"ids u16", .id_type = INLAY_ID_U16},
+    {"ids i16", .id_type = INLAY_ID_I16},
+    {"ids u32", .id_type = INLAY_ID_U32},
+    {"ids i64", .id_type = INLAY_ID_I64},
+    {"bad ids clamped", .backward = true, .sinusoid = true, .spec.bad_id = INLAY_BAD_ID_CLAMP},
+    {"bad ids zeros", .backward = true, .sinusoid = true, .spec.bad_id = INLAY_BAD_ID_ZERO},
+    {"bad ids substituted", .sinusoid = true, .spec.bad_id = INLAY_BAD_ID_SUBSTITUTE},
+    {"bad ids skipped", .backward = true, .sinusoid = true, .spec.bad_id = INLAY_BAD_ID_SKIP},
+    {"padding", .backward = true, .padding = true, .learned = true},
+    {"padding with positions", .padding = true, .learned = true, .spec.zero_rows = INLAY_ZERO_ROWS_POSITIONED},
+    {"padding-aware positions", .backward = true, .padding = true, .learned = true, .start = 2,
+     .spec.zero_rows = INLAY_ZERO_ROWS_POSITIONED, .spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE},
+    {"cached sinusoids", .sinusoid = true, .spec.cached_positions = INLAY_CACHED_POSITIONS_DEFAULT},
+    {"computed sinusoids", .sinusoid = true},
+    {"sinusoids at 2147483625", .sinusoid = true, .start = 2147483648 - LENGTH},
+    {"learned positions", .backward = true, .learned = true},
+    {"clamped positions", .learned = true, .start = POSITION_ROWS - 5, .spec.clamp_positions = 1},
+    {"starts of sequences", .sinusoid = true, .starts = true, .spec.cached_positions = 30},
+    {"explicit position ids", .backward = true, .learned = true, .position_ids = true},
+    {"packed sequences", .backward = true, .sinusoid = true, .ragged = true},
+    {"padded sequences", .sinusoid = true, .ragged = true, .padded_length = PADDED_LENGTH},
+    {"float16 table", .learned = true, .table_type = INLAY_F16},
+    {"q8_0 table", .learned = true, .table_type = INLAY_Q8_0},
+    {"q4_k table", .sinusoid = true, .table_type = INLAY_Q4_K},
+    {"e4m3_e8m0 table to bfloat16", .table_type = INLAY_E4M3_E8M0, .spec.out_type = INLAY_BF16},
+    {"float16 outputs", .sinusoid = true, .spec.out_type = INLAY_F16},
+    {"bfloat16 outputs", .learned = true, .spec.out_type = INLAY_BF16},
+    {"segments", .backward = true, .learned = true, .segments = true},
+    {"segments before positions", .sinusoid = true, .segments = true, .spec.segments_first = 1},
+    {"LayerNorm", .learned = true, .segments = true, .spec.norm = INLAY_NORM_LAYER},
+    {"RMSNorm to float16", .spec.norm = INLAY_NORM_RMS, .spec.out_type = INLAY_F16},
+    {"L2 norm", .learned = true, .spec.norm = INLAY_NORM_L2},
+    {"dropout", .learned = true, .dropout = 0.1f},
+    {"dropout after LayerNorm", .learned = true, .dropout = 0.5f, .spec.norm = INLAY_NORM_LAYER},
+    {"sum pooling", .backward = true, .ragged = true, .spec.pooling = INLAY_POOLING_SUM},
+    {"mean pooling", .backward = true, .ragged = true, .spec.pooling = INLAY_POOLING_MEAN},
+    {"weighted pooling", .backward = true, .ragged = true, .weights = true, .spec.pooling = INLAY_POOLING_MEAN},
+    {"pooling and L2 norm", .ragged = true, .spec.pooling = INLAY_POOLING_MEAN, .spec.norm = INLAY_NORM_L2},
+    {"shard", .backward = true, .learned = true, .shard = true},
+    {"extents", .sinusoid = true, .extents = true},
+    {"token mapping", .backward = true, .sinusoid = true, .mapping = true},
+};
+
+enum { CHECKS = sizeof checks / sizeof *checks };
+
+const char *layer_item(size_t item)
+{
+    return item < CHECKS ? checks[item].name : NULL;
+}
+
+/* Returns the index of the item-th check with gradients; CHECKS past the last. */
+static size_t backward_check(size_t item)
+{
+    for (size_t i = 0; i < CHECKS; i++)
+        if (checks[i].backward && item-- == 0)
+            return i;
+    return CHECKS;
+}
+
+const char *backward_item(size_t item)
+{
+    return layer_item(backward_check(item));
+}
+
+/* A layer, a batch, and what they point to. */
+struct call {
+    inlay_table tokens, positions, segments;
+    inlay_table_extent extents[3];
+    inlay_sinusoid *sinusoid;
+    inlay_layer *layer;
+    inlay_batch batch;
+    size_t rows; /* of the output */
+};
+
+static void make_tables(struct trial *trial, const struct layer_check *wanted, size_t dim, struct call *call)
+{
+    const inlay_element_type type = wanted->table_type != 0 ? wanted->table_type : INLAY_F32;
+    call->tokens = trial_table(trial, type, VOCAB, dim, 1);
+    call->positions = trial_table(trial, INLAY_F32, POSITION_ROWS, dim, 2);
+    call->segments = trial_table(trial, INLAY_F32, SEGMENT_TYPES, dim, 3);
+    if (wanted->shard) {
+        call->tokens.rows = VOCAB / 2;
+        call->tokens = inlay_table_shard(call->tokens, VOCAB / 4, VOCAB);
+    }
+    if (wanted->extents) {
+        const unsigned char *data = call->tokens.data;
+        for (size_t i = 0; i < 3; i++)
+            call->extents[i] = (inlay_table_extent){data + i * 80 * call->tokens.stride_bytes, NULL, NULL, i * 80};
+        call->tokens = inlay_table_in_extents(call->tokens, call->extents, 3, 80);
+    }
+}
+
+static bool make_layer(struct trial *trial, const struct layer_check *wanted, size_t dim, struct call *call)
+{
+    inlay_layer_spec spec = inlay_layer_spec_default(&call->tokens);
+    const inlay_layer_spec *given = &wanted->spec;
+    if (wanted->sinusoid) {
+        const inlay_sinusoid_spec formula = inlay_sinusoid_spec_default(dim);
+        if (!trial_ok(trial, "inlay_sinusoid_create", inlay_sinusoid_create(&formula, NULL, &call->sinusoid)))
+            return false;
+    }
+    spec.sinusoid = call->sinusoid;
+    spec.positions = wanted->learned ? &call->positions : NULL;
+    spec.segments = wanted->segments ? &call->segments : NULL;
+    spec.cached_positions = given->cached_positions;
+    spec.scale = inlay_sqrt_dim(dim);
+    spec.stores = trial->stores;
+    spec.padding_id = wanted->padding ? 1 : -1;
+    spec.substitute_id = 7;
+    spec.bad_id = given->bad_id;
+    spec.zero_rows = given->zero_rows;
+    spec.position_mode = given->position_mode;
+    spec.clamp_positions = given->clamp_positions;
+    spec.segments_first = given->segments_first;
+    spec.norm = given->norm;
+    spec.epsilon = given->norm != INLAY_NORM_NONE ? 1e-5f : 0;
+    spec.gamma = given->norm != INLAY_NORM_NONE ? trial_floats(trial, dim, 4) : NULL;
+    spec.beta = given->norm == INLAY_NORM_LAYER ? trial_floats(trial, dim, 5) : NULL;
+    spec.pooling = given->pooling;
+    spec.out_type = given->out_type != 0 ? given->out_type : INLAY_F32;
+    if (wanted->weights) {
+        spec.token_weights = trial_floats(trial, VOCAB, 6);
+        spec.token_weights_length = VOCAB;
+    }
+    if (wanted->mapping) {
+        uint64_t state = 7;
+        void *mapping = trial_array(trial, VOCAB);
+        for (size_t i = 0; i < VOCAB; i++)
+            put_id(mapping, INLAY_ID_U8, i, (int64_t)(next_random(&state) % VOCAB));
+        spec.token_mapping = mapping;
+        spec.token_mapping_type = INLAY_ID_U8;
+        spec.token_mapping_length = VOCAB;
+    }
+    return trial_ok(trial, "inlay_layer_create", inlay_layer_create(&spec, NULL, &call->layer));
+}
+
+/* Returns an array of numbers of a type, each in [low, low + n). */
+static void *draw_ids(struct trial *trial, inlay_id_type type, int64_t low, uint64_t n, uint64_t seed)
+{
+    void *ids = trial_array(trial, TOKENS * sizeof(int64_t));
+    for (size_t i = 0; i < TOKENS; i++)
+        put_id(ids, type, i, low + (int64_t)(next_random(&seed) % n));
+    return ids;
+}
+
+static void make_batch(struct trial *trial, const struct layer_check *wanted, struct call *call)
+{
+    static const int64_t offsets[SEQUENCES + 1] = {0, 40, 40, 41, 100, TOKENS};
+    static const int64_t starts[SEQUENCES] = {0, 3, 1000000, 29, 30};
+    const inlay_id_type type = wanted->id_type != 0 ? wanted->id_type : INLAY_ID_I32;
+    const bool any = wanted->spec.bad_id != INLAY_BAD_ID_ERROR;
+    inlay_batch *batch = &call->batch;
+    *batch = inlay_batch_i32(NULL, SEQUENCES, LENGTH, wanted->start);
+    batch->ids = draw_ids(trial, type, any ? -VOCAB : 0, any ? 3 * VOCAB : wanted->padding ? 3 : VOCAB, 8);
+    batch->id_type = type;
+    batch->starts = wanted->starts ? starts : NULL;
+    if (wanted->position_ids) {
+        batch->position_ids = draw_ids(trial, INLAY_ID_I64, 0, POSITION_ROWS, 9);
+        batch->position_id_type = INLAY_ID_I64;
+    }
+    if (wanted->segments) {
+        batch->segment_ids = draw_ids(trial, INLAY_ID_U8, 0, SEGMENT_TYPES, 10);
+        batch->segment_id_type = INLAY_ID_U8;
+    }
+    if (wanted->ragged) {
+        batch->offsets = offsets;
+        batch->length = INLAY_LENGTH_FROM_OFFSETS;
+        batch->padded_length = wanted->padded_length;
+    }
+    batch->weights = wanted->weights ? trial_floats(trial, TOKENS, 11) : NULL;
+    batch->dropout = wanted->dropout;
+    batch->dropout_key = 42;
+    batch->dropout_offset = 43;
+    call->rows = wanted->spec.pooling != INLAY_POOLING_NONE ? SEQUENCES
+                 : wanted->padded_length > 0                ? SEQUENCES * wanted->padded_length
+                                                            : TOKENS;
+}
+
+static void forward(struct trial *trial, const struct call *call, inlay_element_type type)
+{
+    const size_t dim = call->tokens.dim, stride = inlay_table_row_bytes(type, dim) + 2;
+    void *out = trial_array(trial, call->rows * stride);
+    if (trial_ok(trial, "inlay_forward", inlay_forward(call->layer, &call->batch, out, stride, trial->executor, NULL)))
+        trial_rows(trial, out, call->rows, dim, stride, type);
+}
+
+/* Returns a gradient of `rows` rows that already holds something. */
+static void *gradient_of(struct trial *trial, bool wanted, size_t rows, size_t dim)
+{
+    return wanted ? trial_floats(trial, rows * dim, 12) : NULL;
+}
+
+static void backward(struct trial *trial, const struct call *call, const struct layer_check *wanted)
+{
+    const size_t dim = call->tokens.dim, stride = dim * sizeof(float);
+    const void *from = trial_floats(trial, call->rows * dim, 13);
+    inlay_gradients to = inlay_gradients_none(dim);
+    to.tokens = gradient_of(trial, true, call->tokens.rows, dim);
+    to.positions = gradient_of(trial, wanted->learned, POSITION_ROWS, dim);
+    to.segments = gradient_of(trial, wanted->segments, SEGMENT_TYPES, dim);
+    if (!trial_ok(trial, "inlay_backward",
+                  inlay_backward(call->layer, &call->batch, from, stride, &to, trial->executor, NULL)))
+        return;
+    trial_rows(trial, to.tokens, call->tokens.rows, dim, stride, INLAY_F32);
+    if (to.positions != NULL)
+        trial_rows(trial, to.positions, POSITION_ROWS, dim, stride, INLAY_F32);
+    if (to.segments != NULL)
+        trial_rows(trial, to.segments, SEGMENT_TYPES, dim, stride, INLAY_F32);
+}
+
+static void run_check(struct trial *trial, const struct layer_check *wanted, bool back)
+{
+    static const size_t dims[] = {41, 512};
+    for (size_t d = 0; d < 2; d++) {
+        struct call call = {.sinusoid = NULL};
+        if (inlay_table_row_bytes(wanted->table_type != 0 ? wanted->table_type : INLAY_F32, dims[d]) == 0)
+            continue;
+        make_tables(trial, wanted, dims[d], &call);
+        make_batch(trial, wanted, &call);
+        if (make_layer(trial, wanted, dims[d], &call)) {
+            if (back)
+                backward(trial, &call, wanted);
+            else
+                forward(trial, &call, wanted->spec.out_type != 0 ? wanted->spec.out_type : INLAY_F32);
+        }
+        inlay_layer_destroy(call.layer);
+        inlay_sinusoid_destroy(call.sinusoid);
+    }
+}
+
+void layer_run(struct trial *trial, size_t item)
+{
+    run_check(trial, &checks[item], false);
+}
+
+void backward_run(struct trial *trial, size_t item)
+{
+    run_check(trial, &checks[backward_check(item)], true);
+}

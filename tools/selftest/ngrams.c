@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checks of hashed n-grams: row ids, gathered rows and histories, of both ways to mix.
+ */
+#include "selftest/check.h"
+
+enum { VOCAB = 120, LENGTH = 4, COLUMNS = 5, SEQUENCES = 3, TOKENS = 300, DIM = 96, MODULUS = 61 };
+
+static const struct ngram_check {
+    const char *name;
+    inlay_ngram_mix mix;
+    inlay_id_type id_type;
+    inlay_ngram_combine combine;
+    inlay_element_type table_type, out_type;
+    uint32_t zero_is_none;
+    bool token_map;
+} checks[] = {
+    {"xor, rows one by one", INLAY_NGRAM_MIX_XOR, INLAY_ID_I32, INLAY_NGRAM_CONCAT, INLAY_F32, INLAY_F32, 0, false},
+    {"xor, copied bfloat16", INLAY_NGRAM_MIX_XOR, INLAY_ID_I64, INLAY_NGRAM_CONCAT, INLAY_BF16, INLAY_BF16, 1, true},
+    {"add, sums", INLAY_NGRAM_MIX_ADD, INLAY_ID_U16, INLAY_NGRAM_SUM, INLAY_F16, INLAY_F32, 1, false},
+    {"add, sums of e4m3_e8m0 to bfloat16", INLAY_NGRAM_MIX_ADD, INLAY_ID_U8, INLAY_NGRAM_SUM, INLAY_E4M3_E8M0,
+     INLAY_BF16, 0, true},
+};
+
+const char *ngram_item(size_t item)
+{
+    return item < sizeof checks / sizeof *checks ? checks[item].name : NULL;
+}
+
+static inlay_ngram *make_ngram(struct trial *trial, const struct ngram_check *wanted)
+{
+    static const int64_t resets[] = {3}, masks[] = {5, 6};
+    inlay_ngram_column columns[COLUMNS];
+    int64_t multipliers[2 * LENGTH];
+    uint64_t state = 1;
+    for (size_t i = 0; i < 2 * LENGTH; i++)
+        multipliers[i] = (int64_t)next_random(&state);
+    for (uint32_t i = 0; i < COLUMNS; i++)
+        columns[i] = (inlay_ngram_column){.length = i % LENGTH + 1,
+                                          .vector = i % 2,
+                                          .modulus = MODULUS - 2 * i,
+                                          .table = i % 2,
+                                          .offset = (uint64_t)i * MODULUS};
+    inlay_ngram_spec spec = inlay_ngram_spec_default(VOCAB, LENGTH, wanted->mix);
+    spec.pad = 2;
+    spec.zero_is_none = wanted->zero_is_none;
+    spec.resets = resets;
+    spec.reset_count = 1;
+    spec.masks = masks;
+    spec.mask_count = 2;
+    spec.multipliers = multipliers;
+    spec.vectors = 2;
+    spec.columns = columns;
+    spec.column_count = COLUMNS;
+    if (wanted->token_map) { /* its type has an alignment */
+        static uint32_t map[VOCAB];
+        for (size_t i = 0; i < VOCAB; i++)
+            map[i] = (uint32_t)(next_random(&state) % VOCAB);
+        spec.token_map = map;
+    }
+    inlay_ngram *ngram = NULL;
+    trial_ok(trial, "inlay_ngram_create", inlay_ngram_create(&spec, NULL, &ngram));
+    return ngram;
+}
+
+static void gather_rows(struct trial *trial, const struct ngram_check *wanted, const inlay_ngram *ngram,
+                        const inlay_ngram_batch *batch)
+{
+    const inlay_table first = trial_table(trial, wanted->table_type, COLUMNS * MODULUS, DIM, 20);
+    const inlay_table second = trial_table(trial, wanted->table_type, COLUMNS * MODULUS, DIM, 30);
+    const inlay_table *tables[] = {&first, &second};
+    inlay_ngram_lookup lookup = inlay_ngram_lookup_default(tables, 2);
+    lookup.scale = wanted->out_type == INLAY_F32 ? 0.7f : 1;
+    lookup.combine = wanted->combine;
+    lookup.out_type = wanted->out_type;
+    lookup.stores = trial->stores;
+    const size_t dim = DIM * (wanted->combine == INLAY_NGRAM_CONCAT ? COLUMNS : 1);
+    const size_t stride = inlay_table_row_bytes(wanted->out_type, dim) + 2;
+    void *out = trial_array(trial, TOKENS * stride);
+    if (trial_ok(trial, "inlay_ngram_forward",
+                 inlay_ngram_forward(ngram, batch, &lookup, out, stride, trial->executor, NULL)))
+        trial_rows(trial, out, TOKENS, dim, stride, wanted->out_type);
+}
+
+void ngram_run(struct trial *trial, size_t item)
+{
+    static const uint32_t lengths[SEQUENCES] = {3, 0, 2};
+    static const int64_t offsets[SEQUENCES + 1] = {0, 130, 131, TOKENS};
+    const struct ngram_check *wanted = &checks[item];
+    inlay_ngram *ngram = make_ngram(trial, wanted);
+    if (ngram == NULL)
+        return;
+    unsigned char *ids = trial_array(trial, TOKENS * 8), *history = trial_array(trial, SEQUENCES * (LENGTH - 1) * 8);
+    uint64_t state = item;
+    for (size_t i = 0; i < TOKENS; i++)
+        put_id(ids, wanted->id_type, i, (int64_t)(next_random(&state) % VOCAB));
+    for (size_t i = 0; i < SEQUENCES * (LENGTH - 1); i++)
+        put_id(history, wanted->id_type, i, (int64_t)(next_random(&state) % VOCAB));
+    inlay_ngram_batch batch = inlay_ngram_batch_ragged(ids, wanted->id_type, offsets, SEQUENCES);
+    batch.history = history;
+    batch.history_lengths = lengths;
+    void *rows = trial_array(trial, TOKENS * COLUMNS * 8);
+    if (trial_ok(trial, "inlay_ngram_ids",
+                 inlay_ngram_ids(ngram, &batch, 0, COLUMNS, INLAY_ID_I64, rows, COLUMNS * 8, trial->executor, NULL)))
+        trial_bytes(trial, rows, TOKENS * COLUMNS * 8);
+    gather_rows(trial, wanted, ngram, &batch);
+    uint32_t after[SEQUENCES] = {0};
+    unsigned char *next = trial_array(trial, SEQUENCES * (LENGTH - 1) * 8);
+    if (trial_ok(trial, "inlay_ngram_history", inlay_ngram_history(ngram, &batch, NULL, next, after, NULL))) {
+        trial_bytes(trial, next, SEQUENCES * (LENGTH - 1) * 8);
+        trial_bytes(trial, after, sizeof after);
+    }
+    inlay_ngram_destroy(ngram);
+}

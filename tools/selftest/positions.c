@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checks of positions: the sinusoid tables whose hashes the tests have from MPFR, every recipe with its conventions,
+ * lists of positions, and rotary tables of every scaling.
+ */
+#include "selftest/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "text/names.h"
+
+/* Fields of inlay_sinusoid_spec, 0 where they are those of the recipe, and the SHA-256 of the rows. */
+static const struct sinusoid_table {
+    size_t dim;
+    double base;
+    inlay_sinusoid_layout layout;
+    inlay_sinusoid_spacing spacing;
+    uint32_t shift;
+    inlay_sinusoid_odd odd;
+    inlay_recipe recipe;
+    double amplitude;
+    inlay_element_type type;
+    double step;   /* 0: consecutive positions; else real-valued ones so far apart */
+    int64_t first; /* position */
+    size_t n;
+    const char *sha256;
+} tables[] = {
+#include "../tests/sinusoid_sha256.inc"
+};
+
+enum { TABLES = sizeof tables / sizeof *tables };
+
+const char *sinusoid_item(size_t item)
+{
+    static char name[CHECK_NAME_BYTES];
+    if (item >= TABLES)
+        return NULL;
+    const struct sinusoid_table *table = &tables[item];
+    snprintf(name, sizeof name, "%s, %zu columns from %lld (%zu)", inlay_recipe_name(table->recipe), table->dim,
+             (long long)table->first, item);
+    return name;
+}
+
+void sinusoid_run(struct trial *trial, size_t item)
+{
+    const struct sinusoid_table *table = &tables[item];
+    const inlay_element_type type = table->type != 0 ? table->type : INLAY_F32;
+    const size_t stride = inlay_table_row_bytes(type, table->dim);
+    inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(table->recipe, table->dim);
+    spec.base = table->base != 0 ? table->base : spec.base;
+    spec.layout = table->layout != 0 ? table->layout : spec.layout;
+    spec.spacing = table->spacing != 0 ? table->spacing : spec.spacing;
+    spec.shift = table->shift != 0 ? table->shift : spec.shift;
+    spec.odd = table->odd != 0 ? table->odd : spec.odd;
+    spec.amplitude = table->amplitude != 0 ? table->amplitude : spec.amplitude;
+    double *positions = malloc(table->n * sizeof *positions);
+    unsigned char *rows = trial_array(trial, table->n * stride);
+    inlay_sinusoid *sinusoid = NULL;
+    inlay_status status = positions == NULL ? INLAY_ERROR_NO_MEMORY : inlay_sinusoid_create(&spec, NULL, &sinusoid);
+    if (status == INLAY_OK && table->step == 0)
+        status = inlay_sinusoid_rows(sinusoid, table->first, table->n, type, rows, stride, trial->executor);
+    if (status == INLAY_OK && table->step != 0) {
+        for (size_t i = 0; i < table->n; i++)
+            positions[i] = (double)table->first + (double)i * table->step;
+        status = inlay_sinusoid_at(sinusoid, positions, INLAY_POSITION_F64, table->n, type, rows, stride,
+                                   trial->executor, NULL);
+    }
+    if (trial_ok(trial, "a call of inlay_sinusoid", status)) {
+        trial_bytes(trial, rows, table->n * stride);
+        trial_expect_sha256(trial, table->sha256);
+    }
+    inlay_sinusoid_destroy(sinusoid);
+    free(positions);
+}
+
+/* ---- Recipes ---------------------------------------------------------------------------------------------------- */
+
+const char *positions_item(size_t item)
+{
+    return inlay_recipe_name((inlay_recipe)item);
+}
+
+static void write_list(struct trial *trial, const inlay_sinusoid *sinusoid, const void *positions,
+                       inlay_position_type position_type, size_t n, size_t dim, inlay_element_type type)
+{
+    const size_t stride = inlay_table_row_bytes(type, dim) + 1;
+    void *out = trial_array(trial, n * stride);
+    if (trial_ok(trial, "inlay_sinusoid_at",
+                 inlay_sinusoid_at(sinusoid, positions, position_type, n, type, out, stride, trial->executor, NULL)))
+        trial_rows(trial, out, n, dim, stride, type);
+}
+
+/* Whole and fractional positions, near and far, of an even and an odd dim, in every type. */
+void positions_run(struct trial *trial, size_t item)
+{
+    static const int64_t whole[] = {0, 1, 2, 511, 4096, 100000, 16777217, 2000000000, 2147483647};
+    static const double reals[] = {0.5, -1.25, 999.75, 0x1p-30, -2147483646.5, 123456.789};
+    static const float singles[] = {0.5f, -1.25f, 999.75f, 0x1p-30f, 2147483520.f, 0.1f};
+    static const size_t dims[] = {64, 33};
+    for (size_t d = 0; d < 2; d++) {
+        const inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe((inlay_recipe)item, dims[d]);
+        inlay_sinusoid *sinusoid = NULL;
+        const inlay_status status = inlay_sinusoid_create(&spec, NULL, &sinusoid);
+        trial_bytes(trial, &(uint32_t){(uint32_t)status}, sizeof(uint32_t));
+        /* Some frameworks have no odd dims. */
+        if (status == INLAY_ERROR_SHAPE && spec.odd == INLAY_SINUSOID_ODD_ERROR && dims[d] % 2 == 1)
+            continue;
+        if (!trial_ok(trial, "inlay_sinusoid_create", status))
+            return;
+        for (inlay_element_type type = INLAY_F32; type <= INLAY_BF16; type++) {
+            write_list(trial, sinusoid, whole, INLAY_POSITION_I64, sizeof whole / sizeof *whole, dims[d], type);
+            write_list(trial, sinusoid, reals, INLAY_POSITION_F64, sizeof reals / sizeof *reals, dims[d], type);
+            write_list(trial, sinusoid, singles, INLAY_POSITION_F32, sizeof singles / sizeof *singles, dims[d], type);
+        }
+        inlay_sinusoid_destroy(sinusoid);
+    }
+}
+
+/* ---- Rotary tables ---------------------------------------------------------------------------------------------- */
+
+const char *rotary_item(size_t item)
+{
+    return enum_name(SCALINGS, (int)item + 1);
+}
+
+void rotary_run(struct trial *trial, size_t item)
+{
+    enum { DIM = 64, N = 40 };
+    double factors[DIM / 2], frequencies[DIM / 2], attention = 0;
+    for (size_t i = 0; i < DIM / 2; i++)
+        factors[i] = 1 + (double)i / 8;
+    inlay_rotary_spec rotary = inlay_rotary_spec_default(DIM);
+    rotary.scaling = (inlay_rotary_scaling)(item + 1);
+    rotary.base = 500000;
+    rotary.factor = 8;
+    rotary.original_length = 8192;
+    rotary.length = 40000;
+    rotary.short_factors = factors;
+    rotary.long_factors = factors;
+    if (!trial_ok(trial, "inlay_rotary_frequencies", inlay_rotary_frequencies(&rotary, frequencies, &attention)))
+        return;
+    trial_bytes(trial, frequencies, sizeof frequencies);
+    trial_bytes(trial, &attention, sizeof attention);
+    inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(DIM);
+    spec.inv_freq = frequencies;
+    spec.amplitude = attention;
+    for (spec.float_angles = 0; spec.float_angles < 2; spec.float_angles++) {
+        inlay_sinusoid *sinusoid = NULL;
+        if (!trial_ok(trial, "inlay_sinusoid_create", inlay_sinusoid_create(&spec, NULL, &sinusoid)))
+            return;
+        for (inlay_rotary_layout layout = INLAY_ROTARY_PAIRS; layout <= INLAY_ROTARY_INTERLEAVED; layout++) {
+            const inlay_element_type type = (inlay_element_type)layout; /* another one for each */
+            const size_t columns = layout == INLAY_ROTARY_PAIRS ? DIM / 2 : DIM;
+            const size_t bytes = inlay_table_row_bytes(type, columns), stride = 2 * bytes;
+            unsigned char *out = trial_array(trial, N * stride);
+            if (trial_ok(
+                    trial, "inlay_rotary_rows",
+                    inlay_rotary_rows(sinusoid, 131000, N, type, layout, out, out + bytes, stride, trial->executor)))
+                trial_rows(trial, out, N, 2 * columns, stride, type);
+        }
+        inlay_sinusoid_destroy(sinusoid);
+    }
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The trial that a check of `inlay selftest` runs in: its arrays, its random data, its hash and its fault.
+ */
+#include "selftest/check.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text/message.h"
+
+uint64_t next_random(uint64_t *state)
+{
+    uint64_t x = *state += 0x9e3779b97f4a7c15;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return x ^ x >> 31;
+}
+
+void *trial_array(struct trial *trial, size_t size)
+{
+    const size_t whole = size + 64;
+    unsigned char *array = trial->array_count < TRIAL_ARRAYS ? malloc(whole) : NULL;
+    if (array == NULL)
+        exit(out_of_memory("a check", (double)whole));
+    memset(array, 0x5a, whole);
+    trial->arrays[trial->array_count++] = array;
+    return array + trial->shift;
+}
+
+void *trial_noise(struct trial *trial, size_t size, uint64_t seed)
+{
+    unsigned char *noise = trial_array(trial, size);
+    for (size_t i = 0; i < size; i++)
+        noise[i] = (unsigned char)next_random(&seed);
+    return noise;
+}
+
+/* Numbers of 24 bits, so that no rounding mode changes them. The largest magnitude is 2. */
+void *trial_floats(struct trial *trial, size_t n, uint64_t seed)
+{
+    static const uint32_t special[] = {0x80000000, 0, 0x00000001, 0x807fffff, 0x00800000, 0x3f800000};
+    unsigned char *floats = trial_array(trial, n * sizeof(float));
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t bits = next_random(&seed);
+        const float x = (float)((int32_t)(bits & 0xffffff) - 0x800000) * 0x1p-22f;
+        const void *value = bits >> 58 == 0 ? (const void *)&special[(bits >> 32) % 6] : &x;
+        memcpy(floats + i * sizeof x, value, sizeof x);
+    }
+    return floats;
+}
+
+void put_id(void *ids, inlay_id_type type, size_t i, int64_t id)
+{
+    static const size_t sizes[] = {[INLAY_ID_I32] = 4, [INLAY_ID_I64] = 8, [INLAY_ID_U8] = 1,
+                                   [INLAY_ID_U16] = 2, [INLAY_ID_I16] = 2, [INLAY_ID_U32] = 4};
+    memcpy((unsigned char *)ids + i * sizes[type], &id, sizes[type]); /* little-endian */
+}
+
+void trial_bytes(struct trial *trial, const void *data, size_t size)
+{
+    sha256_add(&trial->hash, data, size);
+    if (trial->copy != NULL)
+        fwrite(data, 1, size, trial->copy);
+}
+
+/* Returns an element with the sign and payload of a NaN made equal, which may differ between machines. */
+static uint32_t element_at(const unsigned char *element, inlay_element_type type)
+{
+    uint32_t bits = 0;
+    memcpy(&bits, element, type == INLAY_F32 ? 4 : 2); /* little-endian */
+    const uint32_t infinity = type == INLAY_F32 ? 0x7f800000 : type == INLAY_F16 ? 0x7c00 : 0x7f80;
+    const uint32_t sign = type == INLAY_F32 ? 0x80000000 : 0x8000;
+    return (bits & ~sign) > infinity ? infinity + 1 : bits;
+}
+
+void trial_rows(struct trial *trial, const void *rows, size_t n, size_t dim, size_t stride_bytes,
+                inlay_element_type type)
+{
+    const size_t bytes = type == INLAY_F32 ? 4 : 2;
+    unsigned char *copy = malloc(n * stride_bytes);
+    if (copy == NULL)
+        exit(out_of_memory("a check", (double)n * (double)stride_bytes));
+    memcpy(copy, rows, n * stride_bytes);
+    for (size_t i = 0; i < n; i++)
+        for (size_t column = 0; column < dim; column++) {
+            unsigned char *element = copy + i * stride_bytes + column * bytes;
+            const uint32_t bits = element_at(element, type);
+            memcpy(element, &bits, bytes);
+        }
+    trial_bytes(trial, copy, n * stride_bytes);
+    free(copy);
+}
+
+void trial_fault(struct trial *trial, const char *format, ...)
+{
+    if (trial->fault[0] != '\0')
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(trial->fault, sizeof trial->fault, format, arguments);
+    va_end(arguments);
+}
+
+bool trial_ok(struct trial *trial, const char *call, inlay_status status)
+{
+    if (status != INLAY_OK)
+        trial_fault(trial, "%s fails: %s", call, inlay_status_string(status));
+    return status == INLAY_OK;
+}
+
+void trial_expect_sha256(struct trial *trial, const char *sha256)
+{
+    struct sha256 hash = trial->hash;
+    unsigned char digest[SHA256_BYTES];
+    char digits[2 * SHA256_BYTES + 1] = "";
+    sha256_end(&hash, digest);
+    for (size_t i = 0; i < SHA256_BYTES; i++)
+        append(digits, sizeof digits, "%02x", digest[i]);
+    if (strcmp(digits, sha256) != 0)
+        trial_fault(trial, "the SHA-256 is %.8s..., not %.8s...", digits, sha256);
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command line of `inlay table`. An option that would have no effect beside the others is refused rather than
+ * ignored: a user who gives it expects one. --odd is a policy for any dim, so an even one is no reason to refuse it. An
+ * original length has no default: a wrong one makes a table that looks right.
+ */
+#include "table/options.h"
+
+#include "options/threads.h"
+#include "outputs/output.h"
+#include "text/message.h"
+#include "text/names.h"
+
+static const char usage[] = "Usage: inlay table --dim D --positions LIST [option ...]\n"
+                            "\n"
+                            "Computes a table [positions, D] of sinusoids, or with --rope a rotary table,\n"
+                            "and prints it, unless --out, --plot or --compare says what becomes of it.\n"
+                            "A LIST is X,Y,... or FILE.npy (float32, float64, int32 or int64 [n]) or @FILE,\n"
+                            "a text with one number per line, where # begins a comment; @- is standard\n"
+                            "input.\n"
+                            "\n";
+
+/* Sets of rotary scalings, for the fields `modes` and `needed` of the rules. */
+enum {
+    LINEAR = 1 << INLAY_ROTARY_LINEAR,
+    NTK = 1 << INLAY_ROTARY_NTK,
+    DYNAMIC_NTK = 1 << INLAY_ROTARY_DYNAMIC_NTK,
+    LLAMA3 = 1 << INLAY_ROTARY_LLAMA3,
+    YARN = 1 << INLAY_ROTARY_YARN,
+    LONGROPE = 1 << INLAY_ROTARY_LONGROPE,
+    STRETCHED = LINEAR | NTK | DYNAMIC_NTK | LLAMA3 | YARN | LONGROPE,
+    TRAINED = DYNAMIC_NTK | LLAMA3 | YARN | LONGROPE,
+    ALL = STRETCHED | 1 << INLAY_ROTARY_DEFAULT
+};
+
+#define FIELD(name) offsetof(struct table_options, name)
+
+/* Numbers end where the library says so. */
+#define LEAST 0x1p-20
+#define LENGTH_MOST (INLAY_POSITION_LIMIT - 1)
+
+static const struct option_rule rules[] = {
+    {"dim", "D", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX, .help = "columns"},
+    {"positions", "A:B|LIST", OPTION_TEXT, FIELD(positions),
+     .help = "rows of positions A to B - 1, 0 <= A < B <= 2147483648, or of real-valued positions of magnitude below "
+             "2^31"},
+
+    {"recipe", "NAME", OPTION_NAME, FIELD(recipe), 0, .names = RECIPES, .heading = "\nSinusoids:\n",
+     .help = "whose arithmetic makes the table (default: exact), with its layout, odd dims, shift and amplitude unless "
+             "given:"},
+    {"base", "X", OPTION_REAL, FIELD(spec.base), 1, 1e30, .help = "base of the sinusoids, 1 to 1e30 (default: 10000)"},
+    {"spacing", NULL, OPTION_NAME, FIELD(spec.spacing), 1, .names = SPACINGS,
+     .help = "frequencies of exact: base^-(2i / D) (default), or base^-(i / max(floor(D / 2) - shift, 1))"},
+    {"shift", "0|1", OPTION_INTEGER, FIELD(shift), 0, 1, .help = "of --spacing half (default: 0), --recipe diffusers"},
+    {"layout", NULL, OPTION_NAME, FIELD(spec.layout), 1, .names = LAYOUTS,
+     .help = "columns sin, cos, sin, cos, ..., all sines, then all cosines, or all cosines, then all sines"},
+    {"odd", NULL, OPTION_NAME, FIELD(spec.odd), 1, .names = ODDS,
+     .help = "the last column if D is odd: one more frequency, zeros, the first cosine again, or an error"},
+    {"amplitude", "X", OPTION_REAL, FIELD(spec.amplitude), LEAST, 0x1p10,
+     .help = "factor of every entry, 2^-20 to 2^10"},
+    {"inv-freq", "LIST", OPTION_TEXT, FIELD(inv_freq),
+     .help = "frequencies in radians per position, one for each pair of columns, instead of a formula's"},
+    {"float-angles", NULL, OPTION_FLAG, FIELD(float_angles),
+     .help = "round those of --inv-freq or --rope, the position and their product to float32, as float32 frameworks "
+             "do"},
+    {"compare", "NAME", OPTION_NAME, FIELD(other_recipe), 0, .names = RECIPES,
+     .help = "print how far the table is from that of another recipe with the same dim, base, layout and odd dims; "
+             "exact then is the formula that the first recipe approximates. For each decade of positions: the share of "
+             "entries that differ, mean and maximum of the distance, and both in ULP, the step of float32 at the first "
+             "table's entry"},
+
+    {"rope", NULL, OPTION_NAME, FIELD(rotary.scaling), 1, .names = SCALINGS, .modes = ALL,
+     .heading = "\nRotary tables, [2, positions, columns]: cosines, then sines:\n",
+     .help = "frequencies of D rotary columns, stretched or not"},
+    {"rope-layout", NULL, OPTION_NAME, FIELD(rotary_layout), 1, .names = ROTARY_LAYOUTS, .modes = ALL,
+     .help = "D / 2 columns, one per frequency; D columns, all frequencies twice (default); D, each frequency twice in "
+             "a row"},
+    {"factor", "X", OPTION_REAL, FIELD(rotary.factor), 1, 1e6, .modes = STRETCHED, .needed = STRETCHED,
+     .help = "all but default: how far to stretch"},
+    {"original-length", "N", OPTION_REAL, FIELD(rotary.original_length), 2, LENGTH_MOST, .modes = TRAINED,
+     .needed = TRAINED, .help = "dynamic-ntk, llama3, yarn, longrope: training length"},
+    {"length", "N", OPTION_REAL, FIELD(rotary.length), 0, LENGTH_MOST, .modes = DYNAMIC_NTK | LONGROPE,
+     .needed = DYNAMIC_NTK | LONGROPE, .help = "dynamic-ntk, longrope: current length of the sequence"},
+    {"low-freq-factor", "X", OPTION_REAL, FIELD(rotary.low_freq_factor), LEAST, 1e6, .modes = LLAMA3,
+     .help = "llama3: rotations over the original length up to which frequencies shrink (default: 1)"},
+    {"high-freq-factor", "X", OPTION_REAL, FIELD(rotary.high_freq_factor), LEAST, 1e6, .modes = LLAMA3,
+     .help = "llama3: rotations from which they are kept (default: 4)"},
+    {"beta-fast", "X", OPTION_REAL, FIELD(rotary.beta_fast), LEAST, 1e6, .modes = YARN,
+     .help = "yarn: rotations from which frequencies are kept (default: 32)"},
+    {"beta-slow", "X", OPTION_REAL, FIELD(rotary.beta_slow), LEAST, 1e6, .modes = YARN,
+     .help = "yarn: rotations up to which they shrink (default: 1)"},
+    {"no-truncate", NULL, OPTION_FLAG, FIELD(no_truncate), .modes = YARN,
+     .help = "yarn: do not round the ends of the ramp to integers"},
+    {"mscale", "X", OPTION_REAL, FIELD(rotary.mscale), LEAST, 100, .modes = YARN,
+     .help = "yarn: weight in DeepSeek's attention factor"},
+    {"mscale-all-dim", "X", OPTION_REAL, FIELD(rotary.mscale_all_dim), LEAST, 100, .modes = YARN,
+     .help = "yarn: the other weight; give both or none"},
+    {"attention-factor", "X", OPTION_REAL, FIELD(rotary.attention_factor), LEAST, 0x1p10, .modes = YARN | LONGROPE,
+     .help = "yarn, longrope: replaces the formula's factor"},
+    {"short-factors", "LIST", OPTION_TEXT, FIELD(short_factors), .modes = LONGROPE, .needed = LONGROPE,
+     .help = "longrope: a factor per frequency for short sequences"},
+    {"long-factors", "LIST", OPTION_TEXT, FIELD(long_factors), .modes = LONGROPE, .needed = LONGROPE,
+     .help = "longrope: those beyond the original length"},
+    {"print-frequencies", NULL, OPTION_FLAG, FIELD(print_frequencies),
+     .help = "print the frequencies as --inv-freq reads them, and end"},
+
+    {"dtype", NULL, OPTION_NAME, FIELD(type), 1, .names = TYPES, .heading = "\nOutput:\n",
+     .help = "type of the entries (default: float32)"},
+    {"out", "FILE.npy", OPTION_TEXT, FIELD(out),
+     .help = "write '<f4', '<f2', or for bfloat16, which NumPy lacks, its bits as '<u2'; - is stdout"},
+    {"plot", "FILE.png", OPTION_TEXT, FIELD(plot), .help = "draw a heat map; - is stdout"},
+    {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
+    {"threads", "N", OPTION_INTEGER, FIELD(threads), 1, THREADS_MOST,
+     .help = "threads for what is written or drawn (default: 1)"},
+    {.name = NULL},
+};
+
+static const struct refusal refusals[] = {
+    {{"recipe"}, "rope", "--recipe has no effect on --rope, whose frequencies are exact: drop it"},
+    {{"spacing", "shift"}, "rope", "--%s has no effect on --rope, which has frequencies of its own: drop it"},
+    {{"layout"}, "rope", "--layout has no effect on --rope: --rope-layout arranges its columns"},
+    {{"odd"}, "rope", "--odd has no effect on --rope, which needs an even --dim: drop it"},
+    {{"amplitude"}, "rope", "--amplitude has no effect on --rope: --attention-factor is that of yarn and longrope"},
+    {{"inv-freq"}, "rope", "--inv-freq and --rope both give the frequencies: drop one of them"},
+    {{"compare"}, "rope", "--compare compares sinusoids, and --rope makes two tables: drop one of them"},
+    {{"positions"},
+     "print-frequencies",
+     "--print-frequencies prints frequencies, which no position changes: drop --positions"},
+    {{"float-angles"}, "print-frequencies", "--print-frequencies prints what is not rounded yet: drop --float-angles"},
+    {{"dtype"}, "print-frequencies", "--print-frequencies prints float64: drop --dtype"},
+    {{"out", "plot", "force", "threads"}, "print-frequencies", "--print-frequencies prints and ends: drop --%s"},
+    {{"rope-layout"}, "print-frequencies", "--print-frequencies prints each frequency once: drop --rope-layout"},
+    {{"dtype"}, "compare", "--compare compares float32 tables: drop --dtype"},
+    {{"out", "plot"}, "compare", "--compare prints distances instead of the table: drop --%s"},
+    {{"threads"}, "compare", "--compare works on one thread: drop --threads"},
+    {.beside = NULL},
+};
+
+/* ---- What the options mean -------------------------------------------------------------------------------------- */
+
+/* Returns the recipe to compare with, arranged as the first table. The exact one is the formula of the first. */
+static inlay_sinusoid_spec other_of(const struct table_options *options)
+{
+    const inlay_sinusoid_spec *first = &options->spec;
+    inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(options->other_recipe, first->dim);
+    bool exact = options->other_recipe == INLAY_RECIPE_EXACT;
+    spec.base = first->base;
+    spec.layout = first->layout;
+    spec.odd = first->odd;
+    if (exact)
+        spec.spacing = first->spacing;
+    if (exact || option_given(&options->line, "shift"))
+        spec.shift = first->shift;
+    if (exact || option_given(&options->line, "amplitude"))
+        spec.amplitude = first->amplitude;
+    return spec;
+}
+
+/* ---- Whether they belong together ------------------------------------------------------------------------------- */
+
+static bool uses_spacing(const inlay_sinusoid_spec *spec, bool inv_freq)
+{
+    return spec->recipe == INLAY_RECIPE_EXACT && !inv_freq;
+}
+
+static bool uses_shift(const inlay_sinusoid_spec *spec, bool inv_freq)
+{
+    return spec->recipe == INLAY_RECIPE_DIFFUSERS ||
+           (uses_spacing(spec, inv_freq) && spec->spacing == INLAY_SINUSOID_SPACING_HALF);
+}
+
+/* Refuses what options say about frequencies that neither the table nor the one it is compared with has. */
+static int check_frequencies(const struct table_options *options)
+{
+    const struct command_line *line = &options->line;
+    bool inv_freq = options->inv_freq != NULL, compare = options->compare;
+    if (inv_freq && options->recipe != INLAY_RECIPE_EXACT)
+        return misused("--recipe %s has frequencies of its own, and --inv-freq gives others: drop one of them",
+                       enum_name(RECIPES, options->recipe));
+    if (options->spec.float_angles && !inv_freq)
+        return misused("--float-angles rounds the frequencies of --inv-freq or --rope, and neither is given");
+    if (option_given(line, "base") && inv_freq && !compare)
+        return misused("--base has no effect beside --inv-freq, which gives the frequencies: drop one of them");
+    if (option_given(line, "spacing") && !uses_spacing(&options->spec, inv_freq) &&
+        !(compare && uses_spacing(&options->other, false)))
+        return misused("--spacing chooses frequencies of --recipe exact, and %s others: drop it",
+                       inv_freq ? "--inv-freq gives" : "the recipe has");
+    if (option_given(line, "shift") && !uses_shift(&options->spec, inv_freq) &&
+        !(compare && uses_shift(&options->other, false)))
+        return misused("--shift has an effect on --spacing half and --recipe diffusers only: drop it");
+    if (options->spec.odd == INLAY_SINUSOID_ODD_ERROR && options->spec.dim % 2 == 1)
+        return misused("--dim %zu is odd, which %s refuses: give --odd formula, zero or wrap", options->spec.dim,
+                       option_given(line, "odd") ? "--odd error" : "the recipe's framework");
+    return DONE;
+}
+
+/* Returns whether a scaling cannot do without an option. LongRoPE uses its factor only for the attention factor. */
+static bool is_needed(const struct table_options *options, const struct option_rule *rule)
+{
+    if (options->rotary.scaling == INLAY_ROTARY_LONGROPE && rule->target == FIELD(rotary.factor))
+        return !option_given(&options->line, "attention-factor");
+    return rule->needed >> options->rotary.scaling & 1;
+}
+
+/* Refuses options of --rope that have no effect, and finds those that are missing. */
+static int check_scaling(const struct table_options *options)
+{
+    const char *name = enum_name(SCALINGS, options->rotary.scaling);
+    for (size_t i = 0; rules[i].name != NULL; i++) {
+        bool given = options->line.given[i], of_rope = rules[i].modes != 0;
+        if (of_rope && given && !options->rope)
+            return misused("--%s belongs to --rope, which is not given", rules[i].name);
+        if (of_rope && given && !(rules[i].modes >> options->rotary.scaling & 1))
+            return misused("--%s has no effect on --rope %s: drop it", rules[i].name, name);
+        if (options->rope && !given && is_needed(options, &rules[i]))
+            return misused("--rope %s needs --%s", name, rules[i].name);
+    }
+    return DONE;
+}
+
+static int check_rope(const struct table_options *options)
+{
+    const struct command_line *line = &options->line;
+    const inlay_rotary_spec *spec = &options->rotary;
+    bool attention_factor = option_given(line, "attention-factor"), mscale = option_given(line, "mscale");
+    if (spec->dim % 2 != 0)
+        return misused("--rope turns pairs of columns, and --dim %zu is odd", spec->dim);
+    if (spec->scaling == INLAY_ROTARY_YARN && spec->base <= 1)
+        return misused("--rope yarn needs a --base above 1");
+    if (spec->low_freq_factor >= spec->high_freq_factor)
+        return misused("--low-freq-factor %.10g is not below --high-freq-factor %.10g", spec->low_freq_factor,
+                       spec->high_freq_factor);
+    if (spec->beta_slow > spec->beta_fast)
+        return misused("--beta-slow %.10g is above --beta-fast %.10g", spec->beta_slow, spec->beta_fast);
+    if (spec->scaling == INLAY_ROTARY_LONGROPE && attention_factor && option_given(line, "factor"))
+        return misused("--attention-factor replaces what --rope longrope computes from --factor: drop one of them");
+    if (mscale != option_given(line, "mscale-all-dim"))
+        return misused("--mscale and --mscale-all-dim have an effect together: give both or none");
+    if (mscale && attention_factor)
+        return misused("--attention-factor replaces what --mscale and --mscale-all-dim compute: drop it or them");
+    return DONE;
+}
+
+static int check_together(const struct table_options *options)
+{
+    const struct command_line *line = &options->line;
+    if (options->spec.dim == 0)
+        return misused("--dim is missing: give the number of columns");
+    if (options->positions == NULL && !options->print_frequencies)
+        return misused("--positions is missing: give the rows as A:B or as a list");
+    if (options->print_frequencies && !options->rope)
+        return misused("--print-frequencies prints those of --rope, which is not given");
+    TRY(check_scaling(options));
+    TRY(options_refuse(line, refusals));
+    if (option_given(line, "threads") && options->out == NULL && options->plot == NULL)
+        return misused("--threads share a table that is written or drawn: give --out or --plot");
+    return options->rope ? check_rope(options) : check_frequencies(options);
+}
+
+static struct table_options default_options(inlay_recipe recipe, size_t dim)
+{
+    return (struct table_options){.line = {.usage = usage, .rules = rules},
+                                  .recipe = recipe,
+                                  .spec = inlay_sinusoid_spec_recipe(recipe, dim),
+                                  .rotary = inlay_rotary_spec_default(dim),
+                                  .rotary_layout = INLAY_ROTARY_HALVES,
+                                  .type = INLAY_F32,
+                                  .threads = 1};
+}
+
+int table_options_parse(int argc, char **argv, struct table_options *options)
+{
+    *options = default_options(INLAY_RECIPE_EXACT, 0);
+    TRY(options_parse(&options->line, argc, argv, options));
+    /* Once more, now that the recipe is known, whose defaults other options change. */
+    *options = default_options(options->recipe, (size_t)options->dim);
+    TRY(options_parse(&options->line, argc, argv, options));
+    options->rope = option_given(&options->line, "rope");
+    options->compare = option_given(&options->line, "compare");
+    options->spec.dim = options->rotary.dim = (size_t)options->dim;
+    options->spec.float_angles = options->float_angles;
+    if (option_given(&options->line, "shift"))
+        options->spec.shift = (uint32_t)options->shift;
+    options->rotary.base = options->spec.base;
+    options->rotary.truncate = !options->no_truncate;
+    options->other = other_of(options);
+    return check_together(options);
+}

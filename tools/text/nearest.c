@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Edit distances (Damerau and Levenshtein, without edits of what was swapped) and the few smallest of them.
+ */
+#include "text/nearest.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include <inlay/inlay.h>
+
+#include "text/message.h"
+
+/* Of longer words the rest does not count. */
+enum { LETTERS_MOST = 32 };
+
+/* Writes the letters that count, in lower case, with a null behind them. Returns how many there are. */
+static size_t fold(const char *text, char letters[LETTERS_MOST])
+{
+    size_t n = 0;
+    for (; *text != '\0' && *text != '=' && n + 1 < LETTERS_MOST; text++) {
+        if (*text != '-' && *text != '_')
+            letters[n++] = (char)(*text >= 'A' && *text <= 'Z' ? *text - 'A' + 'a' : *text);
+    }
+    letters[n] = '\0';
+    return n;
+}
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+static unsigned distance_of(const char *typed, const char *name)
+{
+    char a[LETTERS_MOST], b[LETTERS_MOST];
+    const size_t rows = fold(typed, a), columns = fold(name, b);
+    if (strstr(b, a) != NULL)
+        return 0;
+    unsigned edits[LETTERS_MOST][LETTERS_MOST]; /* from the first i letters of a to the first k of b */
+    for (size_t i = 0; i <= rows; i++) {
+        for (size_t k = 0; k <= columns; k++) {
+            edits[i][k] = (unsigned)(i + k);
+            if (i == 0 || k == 0)
+                continue;
+            edits[i][k] =
+                least(least(edits[i - 1][k], edits[i][k - 1]) + 1, edits[i - 1][k - 1] + (a[i - 1] != b[k - 1]));
+            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
+                edits[i][k] = least(edits[i][k], edits[i - 2][k - 2] + 1);
+        }
+    }
+    return edits[rows][columns];
+}
+
+void nearest_consider(struct nearest *nearest, const char *word, const char *name)
+{
+    enum { MOST = sizeof nearest->words / sizeof *nearest->words };
+    const struct near_word found = {word, name, distance_of(nearest->typed, name)};
+    size_t place = 0;
+    while (place < nearest->count && nearest->words[place].distance <= found.distance) {
+        if (nearest->words[place++].word == word)
+            return; /* by a name that is as near */
+    }
+    if (place == MOST)
+        return;
+    /* It takes the place of the same word, found by a name that is further away, or of the last. */
+    size_t last = place;
+    while (last < nearest->count && nearest->words[last].word != word)
+        last++;
+    if (last == MOST)
+        last--;
+    else if (last == nearest->count)
+        nearest->count++;
+    memmove(nearest->words + place + 1, nearest->words + place, (last - place) * sizeof found);
+    nearest->words[place] = found;
+}
+
+void nearest_append(const struct nearest *nearest, const char *prefix, char *text, size_t size)
+{
+    size_t count = 1;
+    while (count < nearest->count && (nearest->words[0].distance > 0 || nearest->words[count].distance == 0))
+        count++;
+    append(text, size, "the nearest %s ", count == 1 ? "is" : "are");
+    for (size_t i = 0; i < count; i++) {
+        const struct near_word *near = &nearest->words[i];
+        append(text, size, "%s%s%s", i == 0 ? "" : i + 1 < count ? ", " : " and ", prefix, near->word);
+        if (!inlay_name_equal(near->word, near->name))
+            append(text, size, " (%s)", near->name);
+    }
+}

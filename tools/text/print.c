@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The printer of print.h. The values that are shown are collected first, at most THRESHOLD of them: they decide how
+ * wide a number is printed.
+ */
+#include "text/print.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LINE_WIDTH = 80,
+    THRESHOLD = 1000, /* values that are still printed in full */
+    EDGE = 3,         /* values shown at each end of a dimension beyond that */
+    DIGITS = 9,       /* significant digits that identify every float32 */
+    NUMBER_BYTES = 64
+};
+
+struct printer {
+    const struct tensor *tensor;
+    bool elided; /* only the edges are shown */
+    float values[THRESHOLD];
+    size_t count; /* of the values */
+    size_t next;  /* the value to print next */
+    bool scientific;
+    int decimals;  /* the most digits after the point */
+    size_t before; /* characters up to the point */
+    size_t after;  /* characters from the point on */
+    size_t column; /* characters of the line so far */
+};
+
+static size_t next_shown(const struct printer *printer, size_t size, size_t i)
+{
+    return printer->elided && size > 2 * EDGE && i + 1 == EDGE ? size - EDGE : i + 1;
+}
+
+/* Collects the shown values of the block at `level` whose first row is `row`. */
+static void collect(struct printer *printer, size_t level, size_t row)
+{
+    const struct tensor *tensor = printer->tensor;
+    size_t size = printer->tensor->shape[level];
+    bool is_row = level + 1 == tensor->rank;
+    const float *values = is_row ? tensor->row(tensor->context, row) : NULL;
+    for (size_t i = 0; i < size; i = next_shown(printer, size, i)) {
+        if (is_row)
+            printer->values[printer->count++] = values[i];
+        else
+            collect(printer, level + 1, row * size + i);
+    }
+}
+
+/* Formats a value with the fewest digits that strtof reads back, up to the printer's. Returns whether they suffice. */
+static bool format_value(const struct printer *printer, float value, char text[NUMBER_BYTES])
+{
+    if (!isfinite(value) || printer->scientific) {
+        snprintf(text, NUMBER_BYTES, "%.*e", printer->decimals, (double)value);
+        return !isfinite(value) || strtof(text, NULL) == value;
+    }
+    for (int decimals = 0; decimals <= printer->decimals; decimals++) {
+        snprintf(text, NUMBER_BYTES, decimals == 0 ? "%.*f." : "%.*f", decimals, (double)value);
+        if (strtof(text, NULL) == value)
+            return true;
+    }
+    /* Small values beside larger ones are rounded to the last decimal, which may be a zero. */
+    for (char *last = text + strlen(text) - 1; *last == '0'; last--)
+        *last = '\0';
+    return false;
+}
+
+/* Chooses plain or scientific notation and how many decimals there are at most. */
+static void choose_decimals(struct printer *printer)
+{
+    char text[NUMBER_BYTES];
+    double largest = 0;
+    for (size_t i = 0; i < printer->count; i++) {
+        if (isfinite(printer->values[i]))
+            largest = fmax(largest, fabs((double)printer->values[i]));
+    }
+    printer->scientific = largest != 0 && (largest >= 1e8 || largest < 1e-3);
+    printer->decimals = largest < 10 ? DIGITS - 1 : DIGITS - 1 - (int)log10(largest);
+    if (!printer->scientific)
+        return;
+    /* In scientific notation all values have as many digits as the one that needs most. */
+    printer->decimals = 1;
+    for (size_t i = 0; i < printer->count; i++) {
+        while (printer->decimals < DIGITS - 1 && !format_value(printer, printer->values[i], text))
+            printer->decimals++;
+    }
+}
+
+/* Finds the widths that align all points. */
+static void choose_widths(struct printer *printer)
+{
+    char text[NUMBER_BYTES];
+    bool gaps = false;
+    for (size_t i = 0; i < printer->count; i++) {
+        gaps |= !isfinite(printer->values[i]);
+        if (!isfinite(printer->values[i]))
+            continue;
+        format_value(printer, printer->values[i], text);
+        size_t before = strcspn(text, "."), after = strlen(text) - before;
+        printer->before = before > printer->before ? before : printer->before;
+        printer->after = after > printer->after ? after : printer->after;
+    }
+    size_t least = strlen("-inf");
+    if (gaps && printer->before + printer->after < least)
+        printer->before = least - printer->after;
+}
+
+static void print_value(struct printer *printer)
+{
+    float value = printer->values[printer->next++];
+    int width = (int)(printer->before + printer->after);
+    char text[NUMBER_BYTES];
+    format_value(printer, value, text);
+    int blanks = (int)(printer->before - strcspn(text, "."));
+    printer->column += (size_t)width;
+    if (isfinite(value))
+        printf("%*s%-*s", blanks, "", width - blanks, text);
+    else
+        printf("%*s", width, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+}
+
+/* Begins a new line inside the brackets of `level`, after `blank_lines` empty ones. */
+static void new_line(struct printer *printer, size_t level, size_t blank_lines)
+{
+    for (size_t i = 0; i <= blank_lines; i++)
+        putchar('\n');
+    printf("%*s", (int)(level + 1), "");
+    printer->column = level + 1;
+}
+
+/* Separates a value from the one before it, on the same line if it fits there with all the closing brackets that may
+   follow. */
+static void separate_value(struct printer *printer, size_t level)
+{
+    if (printer->column + 1 + printer->before + printer->after + printer->tensor->rank > LINE_WIDTH) {
+        new_line(printer, level, 0);
+    } else {
+        putchar(' ');
+        printer->column++;
+    }
+}
+
+static void print_block(struct printer *printer, size_t level)
+{
+    size_t size = printer->tensor->shape[level];
+    size_t inner = printer->tensor->rank - 1 - level;
+    putchar('[');
+    printer->column++;
+    for (size_t i = 0, next; i < size; i = next) {
+        if (i > 0 && inner == 0)
+            separate_value(printer, level);
+        else if (i > 0)
+            new_line(printer, level, inner - 1);
+        if (inner == 0)
+            print_value(printer);
+        else
+            print_block(printer, level + 1);
+        next = next_shown(printer, size, i);
+        if (next > i + 1 && inner > 0)
+            new_line(printer, level, inner - 1);
+        if (next > i + 1)
+            printer->column += (size_t)printf(inner > 0 ? "..." : " ...");
+    }
+    putchar(']');
+}
+
+void print_tensor(const struct tensor *tensor)
+{
+    struct printer printer = {.tensor = tensor};
+    printf("%s [", tensor->type);
+    double values = 1;
+    for (size_t i = 0; i < tensor->rank; i++) {
+        printf(i == 0 ? "%zu" : ", %zu", tensor->shape[i]);
+        values *= (double)tensor->shape[i];
+    }
+    printf("]\n");
+    if (values == 0) {
+        printf("[]\n");
+        return;
+    }
+    printer.elided = values > THRESHOLD;
+    collect(&printer, 0, 0);
+    choose_decimals(&printer);
+    choose_widths(&printer);
+    print_block(&printer, 0);
+    putchar('\n');
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tensors for people, in NumPy's nested brackets. Rows are fetched one at a time, so that
+ * a large table need not exist to be printed. It must not depend on the locale.
+ */
+#ifndef INLAY_TOOL_TEXT_PRINT_H
+#define INLAY_TOOL_TEXT_PRINT_H
+
+#include <stddef.h>
+
+/** A tensor whose rows (the last dimension) can be fetched as float32 in any order, more than once. */
+struct tensor {
+    const char *type;                                 /**< of its elements, such as "float32" */
+    size_t rank;                                      /**< 2 or 3 */
+    const size_t *shape;                              /**< [rank] */
+    const float *(*row)(void *context, size_t index); /**< row [shape[rank - 1]], valid until the next call */
+    void *context;
+};
+
+/**
+ * Prints to stdout a heading with type and shape, then the values: the fewest digits that identify the float32, at
+ * most 9 significant ones, decimal points aligned. Above 1000 values only the first and last 3 along each dimension.
+ */
+void print_tensor(const struct tensor *tensor);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Elements of any output type as float32, for the parts of the tool that show values rather than write them.
+ */
+#ifndef INLAY_TOOL_TEXT_WIDEN_H
+#define INLAY_TOOL_TEXT_WIDEN_H
+
+#include <stddef.h>
+
+#include <inlay/inlay.h>
+
+/** Returns the bytes of one element. */
+size_t type_bytes(inlay_element_type type);
+
+/** Writes elements [n] to values [n], exactly: each of them is a float32. The two must not overlap. */
+void widen(inlay_element_type type, const void *elements, size_t n, float *values);
+
+#endif
