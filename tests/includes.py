@@ -1,41 +1,36 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Finds circles of includes: files of C and C++ that need each other.
+"""Finds circles of includes: files of C and C++ that need each other, be it by way of others.
 
     includes.py ROOT
 
 A header and the source of its name are one file here, since the source has what the header promises: a circle is also
-extents.c, which includes table.h, beside table.c, which includes extents.h. Folders are held to the same where no folder
-needs another one back; FOLDERS names the rooms of which that is true. The exit status is 1 if there is a circle.
+extents.c, which includes table.h, beside table.c, which includes extents.h. The same holds for folders of the rooms in
+FOLDERS. The exit status is 1 if there is a circle.
 """
+import itertools
 import os
+import pathlib
 import re
 import subprocess
 import sys
 
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
-# Rooms whose folders must not need each other either. Includes name their path from a room.
-FOLDERS = ("src", "tools", "bench")
 ROOMS = ("src", "file", "tools", "bench", "python/src", "tests", "fuzz", "ggml", "include")
+FOLDERS = ("src", "tools", "bench")
 
 
-def files_of(root):
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=root, capture_output=True, text=True, check=True)
-    return [path for path in listed.stdout.splitlines() if path.endswith((".c", ".cc", ".h")) and os.path.exists(os.path.join(root, path))]
-
-
-def includes_of(root, paths):
-    """The files that each file includes, as the compiler finds them: beside it, from its room, from any other room."""
-    known, found = set(paths), {}
-    for path in paths:
-        own = [room for room in ROOMS if path.startswith(room + "/")]
-        with open(os.path.join(root, path), encoding="utf-8") as file:
-            for name in INCLUDE.findall(file.read()):
-                places = [os.path.dirname(path), *own, *ROOMS]
-                candidates = [os.path.normpath(os.path.join(place, name)) for place in places]
-                target = next((candidate for candidate in candidates if candidate in known), None)
-                if target:
-                    found.setdefault(path, set()).add(target)
+def includes_of(root):
+    """The files that each file includes, as the compiler finds them: beside it, from its own room, from another one."""
+    command = ["git", "ls-files", "-co", "--exclude-standard", "*.c", "*.cc", "*.h"]
+    listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout.splitlines()
+    texts = {path: (root / path).read_text(encoding="utf-8") for path in listed if (root / path).exists()}
+    found = {}
+    for path, text in texts.items():
+        places = [os.path.dirname(path), *(room for room in ROOMS if path.startswith(room + "/")), *ROOMS]
+        for name in INCLUDE.findall(text):
+            candidates = (os.path.normpath(os.path.join(place, name)) for place in places)
+            found.setdefault(path, set()).update(itertools.islice((c for c in candidates if c in texts), 1))
     return found
 
 
@@ -43,7 +38,8 @@ def joined(includes, name_of):
     """The same arrows between what name_of() makes of the files."""
     arrows = {}
     for path, targets in includes.items():
-        arrows.setdefault(name_of(path), set()).update(name_of(target) for target in targets if name_of(target) != name_of(path))
+        name = name_of(path)
+        arrows.setdefault(name, set()).update(other for other in map(name_of, targets) if other != name)
     return arrows
 
 
@@ -73,21 +69,15 @@ def circle_in(arrows):
 
 
 def main():
-    root = sys.argv[1]
-    paths = files_of(root)
-    includes = includes_of(root, paths)
+    includes = includes_of(pathlib.Path(sys.argv[1]))
     kinds = {"files": joined(includes, lambda path: os.path.splitext(path)[0])}
     for room in FOLDERS:
         inside = {path: targets for path, targets in includes.items() if path.startswith(room + "/")}
         kinds[f"folders of {room}"] = joined(inside, os.path.dirname)
-    status = 0
-    for kind, arrows in kinds.items():
-        circle = circle_in(arrows)
-        if circle:
-            status = 1
-            print(f"includes: a circle of {kind}: {' -> '.join(circle)}")
-    print(f"includes: {sum(map(len, includes.values()))} of {len(paths)} files")
-    sys.exit(status)
+    circles = {kind: circle for kind, arrows in kinds.items() if (circle := circle_in(arrows))}
+    for kind, circle in circles.items():
+        print(f"includes: a circle of {kind}: {' -> '.join(circle)}")
+    sys.exit(len(circles) > 0)
 
 
 if __name__ == "__main__":
