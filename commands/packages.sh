@@ -63,7 +63,7 @@ need() {
 }
 
 need_to_build() {
-    need gcc libc6-dev meson ninja-build pkg-config python3 libsleef-dev libcairo2-dev libjansson-dev \
+    need gcc libc6-dev meson ninja-build pkg-config python3 libsleef-dev libcairo2-dev \
         fonts-dejavu-core libpthreadpool-dev "$@"
 }
 

@@ -10,7 +10,6 @@
 #include <inlay/inlay.h>
 
 #include "inputs/model_file.h"
-#include "ngram/spec.h"
 #include "options/command.h"
 #include "options/options.h"
 #include "options/threads.h"
@@ -131,7 +130,6 @@ int command_info(int argc, char **argv)
     printf("sleef     %s\n", INLAY_SLEEF_VERSION);
     printf("threads   %s\n", threads_library() != NULL ? threads_library() : "none");
     printf("pictures  %s\n", plot_library() != NULL ? plot_library() : "none");
-    printf("specs     %s\n", ngram_spec_library() != NULL ? ngram_spec_library() : "none");
     printf("models    %s\n", model_formats() != NULL ? model_formats() : "none");
     print_source();
     return print_defaults((size_t)dim);

@@ -444,8 +444,12 @@ bool inlay_json_number(struct inlay_json *json, bool *integer, int64_t *value, d
         *number = json->at[-1] == 'y' ? (negative ? -__builtin_inf() : __builtin_inf()) : __builtin_nan("");
         return true;
     }
+    const char *digits = json->at;
     if (json->problem != NULL || !take_digits(json, &magnitude, integer))
         return broken(json, expected);
+    const struct inlay_text written = {digits, (size_t)(json->at - digits)};
+    const bool lowest = negative && inlay_text_is(written, "9223372036854775808");
+    *integer = *integer || lowest;
     if (take_word(json, ".")) {
         *integer = false;
         if (!is_digit(json))
@@ -465,8 +469,8 @@ bool inlay_json_number(struct inlay_json *json, bool *integer, int64_t *value, d
     if (json->at - first >= MOST_DIGITS)
         return inlay_json_refuse(json, INLAY_FILE_ERROR_LIMIT, "a number has too many digits");
     if (*integer) {
-        *value = negative ? -(int64_t)magnitude : (int64_t)magnitude;
-        *number = negative ? -(double)magnitude : (double)magnitude;
+        *value = lowest ? INT64_MIN : negative ? -(int64_t)magnitude : (int64_t)magnitude;
+        *number = lowest ? -0x1p63 : negative ? -(double)magnitude : (double)magnitude;
         return true;
     }
     /* 1 branch never taken: glibc and musl have memory for the locale. */

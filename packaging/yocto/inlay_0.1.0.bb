@@ -18,7 +18,6 @@ EXTERNALSRC = "${@os.path.abspath(os.path.join(d.getVar('THISDIR'), '../..'))}"
 EXTERNALSRC_BUILD = "${WORKDIR}/build"
 
 PACKAGECONFIG ??= "tool"
-PACKAGECONFIG[json] = "-Djson=enabled,-Djson=disabled,jansson"
 PACKAGECONFIG[plot] = "-Dplot=enabled,-Dplot=disabled,cairo"
 PACKAGECONFIG[sleef] = "-Dsleef=enabled,-Dsleef=disabled,sleef"
 PACKAGECONFIG[tool] = "-Dtool=enabled,-Dtool=disabled"

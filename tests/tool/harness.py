@@ -72,11 +72,6 @@ def draws_pictures():
     return "pictures  none" not in run("info").stdout.decode()
 
 
-def reads_specs():
-    """Whether this build of the command reads specs of n-grams."""
-    return "specs     none" not in run("info").stdout.decode()
-
-
 def reads_models():
     """Whether this build of the command reads model files."""
     return "models    none" not in run("info").stdout.decode()

@@ -14,7 +14,7 @@ import time
 
 from harness import (
     COMMAND, TIMEOUT, array, check, check_error, draws_pictures, has_threads, memory_limit, number_list, parse_npy,
-    png_size, read, reads_models, reads_specs, run, table, write,
+    png_size, read, reads_models, run, table, write,
 )
 
 SMALL = ("embed", "--ids", "1 2 3", "--dim", "4")
@@ -63,8 +63,7 @@ def test_reading(directory, faulty):
     check_error(faulty("read 1 end", *rows), 1, "a table that is empty when read", "does not begin")
     for number in 1, 2:
         check_error(faulty(f"read {number} {errno.EIO}", *rows), 1, f"read {number} fails", "cannot read", "rows.npy")
-    if reads_specs():
-        test_reading_spec(directory, faulty)
+    test_reading_spec(directory, faulty)
     if reads_models():
         test_reading_directory(os.path.join(directory, "model"), path, faulty)
 
@@ -109,14 +108,13 @@ def test_allocating(directory, faulty):
         "positions of a text": ("table", "--positions", "@" + lines, "--dim", "1", "--out", "/dev/null"),
         "positions of .npy": ("table", "--positions", floats, "--dim", "1", "--out", "/dev/null"),
     }
-    if reads_specs():
-        spec = {"vocab": many, "length": 1, "mix": "xor", "multipliers": [[1]],
-                "columns": [{"length": 1, "vector": 0, "modulus": 5}]}
-        ngram = lambda file, more, *args: ("ngram", "--spec", write(name(file), json.dumps({**spec, **more}).encode()),
-                                           *args, "--out", "/dev/null")
-        commands["a spec and ids of a text"] = ngram("1.json", {"resets": [0] * many}, "--ids-file", digits)
-        commands["ids of .npy"] = ngram("2.json", {}, "--ids-file", zeros)
-        commands["a token map"] = ngram("3.json", {"token_map": "required"}, "--token-map", zeros, "--ids", "0")
+    spec = {"vocab": many, "length": 1, "mix": "xor", "multipliers": [[1]],
+            "columns": [{"length": 1, "vector": 0, "modulus": 5}]}
+    ngram = lambda file, more, *args: ("ngram", "--spec", write(name(file), json.dumps({**spec, **more}).encode()),
+                                       *args, "--out", "/dev/null")
+    commands["a spec and ids of a text"] = ngram("1.json", {"resets": [0] * many}, "--ids-file", digits)
+    commands["ids of .npy"] = ngram("2.json", {}, "--ids-file", zeros)
+    commands["a token map"] = ngram("3.json", {"token_map": "required"}, "--token-map", zeros, "--ids", "0")
     for what, args in commands.items():
         failures = 0
         while (result := faulty(f"allocate {failures + 1} {errno.ENOMEM}", *args)).returncode != 0 and failures < 40:

@@ -7,7 +7,7 @@ import re
 import struct
 
 from harness import (
-    check, check_error, draws_pictures, gguf, memory_limit, png_size, read, reads_models, reads_specs, run, safetensors,
+    check, check_error, draws_pictures, gguf, memory_limit, png_size, read, reads_models, run, safetensors,
     table, vectors, write,
 )
 from test_numbers import f32
@@ -237,23 +237,22 @@ def test_ngrams(directory):
     check_error(run(*model, "--ids", "40"), 1, "an id", "ids[0][0] = 40 is not in the vocabulary of", "qwen.gguf", "0 to 39")
     check_error(run(*model, *ids, "--layer", "3"), 1, "no such layer", "layer")
     check_error(run(*model, *ids, "--column", "0:5"), 1, "too many columns", "past the last column", "has 4")
-    if reads_specs():
-        columns = [{"length": 2 + c // 2, "modulus": moduli[c], "offset": offsets[c]} for c in range(4)]
-        spec = ("ngram", "--spec", write(os.path.join(directory, "spec.json"), json.dumps(
-            {"vocab": 40, "length": 3, "mix": "xor", "pad": 7, "resets": [7], "multipliers": [multipliers],
-             "columns": columns}).encode()))
-        plain = write(os.path.join(directory, "rows.npy"), table(rows))
-        for more in (), ("--history", "3 4", "--history", "5"), ("--column", "1:3"), ("--layer", "1"):
-            wanted = run(*spec, *ids, *(() if "--layer" in more else more))
-            found = run(*model, *ids, *more)
-            check(found.stdout == wanted.stdout and found.returncode == 0 and wanted.stdout, f"row ids {more}", found.stderr)
-            if "--layer" in more:
-                continue
-            for scale in (), ("--scale", "sqrt", "--combine", "sum"):
-                check(vectors(*model, *ids, *more, *scale, "--table", "model") ==
-                      vectors(*spec, *ids, *more, *scale, "--table", plain), f"rows {more} {scale}")
-        check(run(*model, *ids, "--table", "random", "--dim", "2").stdout ==
-              run(*spec, *ids, "--table", "random", "--dim", "2").stdout, "random rows of a model's n-grams")
+    columns = [{"length": 2 + c // 2, "modulus": moduli[c], "offset": offsets[c]} for c in range(4)]
+    spec = ("ngram", "--spec", write(os.path.join(directory, "spec.json"), json.dumps(
+        {"vocab": 40, "length": 3, "mix": "xor", "pad": 7, "resets": [7], "multipliers": [multipliers],
+         "columns": columns}).encode()))
+    plain = write(os.path.join(directory, "rows.npy"), table(rows))
+    for more in (), ("--history", "3 4", "--history", "5"), ("--column", "1:3"), ("--layer", "1"):
+        wanted = run(*spec, *ids, *(() if "--layer" in more else more))
+        found = run(*model, *ids, *more)
+        check(found.stdout == wanted.stdout and found.returncode == 0 and wanted.stdout, f"row ids {more}", found.stderr)
+        if "--layer" in more:
+            continue
+        for scale in (), ("--scale", "sqrt", "--combine", "sum"):
+            check(vectors(*model, *ids, *more, *scale, "--table", "model") ==
+                  vectors(*spec, *ids, *more, *scale, "--table", plain), f"rows {more} {scale}")
+    check(run(*model, *ids, "--table", "random", "--dim", "2").stdout ==
+          run(*spec, *ids, "--table", "random", "--dim", "2").stdout, "random rows of a model's n-grams")
     test_ngram_layers(directory, multipliers, moduli)
     none = write(os.path.join(directory, "none.gguf"), gguf({"token_embd.weight": (0, (60, DIM), packed(rows))},
                                                             {"general.architecture": "llama"}))

@@ -7,7 +7,7 @@ import os
 import struct
 
 from harness import (
-    check, check_error, draws_pictures, gguf, number_list, parse_npy, read, reads_models, reads_specs, run,
+    check, check_error, draws_pictures, gguf, number_list, parse_npy, read, reads_models, run,
     safetensors, table, write,
 )
 
@@ -24,12 +24,11 @@ def make_inputs():
     write("list.npy", number_list([1.0, 2.0]))
     write("list.txt", b"1\n0.5\n")
     write("words.txt", b"a b a")
-    if reads_specs():
-        spec = {"vocab": 9, "length": 1, "mix": "xor", "multipliers": [[1]], "token_map": "required",
-                "columns": [{"length": 1, "vector": 0, "modulus": 4}]}
-        write("spec.json", json.dumps(spec).encode())
-        write("map.npy", number_list(range(9), "<i4"))
-        write("ids.npy", number_list([1, 2, 3], "<i8"))
+    spec = {"vocab": 9, "length": 1, "mix": "xor", "multipliers": [[1]], "token_map": "required",
+            "columns": [{"length": 1, "vector": 0, "modulus": 4}]}
+    write("spec.json", json.dumps(spec).encode())
+    write("map.npy", number_list(range(9), "<i4"))
+    write("ids.npy", number_list([1, 2, 3], "<i8"))
     if reads_models():
         write("m.safetensors", safetensors({"wte.weight": ("F32", (4, 32), TENSOR)}))
         write("m.gguf", gguf({"token_embd.weight": (0, (4, 32), TENSOR)}))
@@ -63,10 +62,9 @@ def writers():
     for end in ".npy", ".safetensors", ".gguf":
         named = () if end == ".npy" else ("--name", "x")
         yield ("convert", "i8.npy", "--type", "float16", *named, "--out"), ["i8.npy", "i8.scales.npy"], end
-    if reads_specs():
-        ngram = ("ngram", "--spec", "spec.json", "--token-map", "map.npy", "--ids-file", "ids.npy")
-        yield (*ngram, "--out"), ["spec.json", "map.npy", "ids.npy"], ""
-        yield (*ngram, "--table", "w.npy", "--out"), ["spec.json", "map.npy", "ids.npy", "w.npy"], ""
+    ngram = ("ngram", "--spec", "spec.json", "--token-map", "map.npy", "--ids-file", "ids.npy")
+    yield (*ngram, "--out"), ["spec.json", "map.npy", "ids.npy"], ""
+    yield (*ngram, "--table", "w.npy", "--out"), ["spec.json", "map.npy", "ids.npy", "w.npy"], ""
     if reads_models():
         model = [f"model/{name}" for name in ("config.json", "part.safetensors", "model.safetensors.index.json")]
         parts = [f"s-0000{part}-of-00003.gguf" for part in (1, 2, 3)]

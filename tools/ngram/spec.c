@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader of spec.h. Keys are read in the order of a table, those first that bound others; every number is
- * checked here, because the library's status could not say which one is bad. jansson keeps integers of 64 bits exactly
- * and refuses those beyond.
+ * The reader of spec.h. The whole text is checked as JSON first; after that a value is the place in the text where it
+ * begins. Keys are read in the order of a table, those first that bound others; every number is checked here, because
+ * the library's status could not say which one is bad.
  */
 #include "ngram/spec.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "formats/json.h"
 #include "inputs/load.h"
 #include "text/message.h"
 #include "text/names.h"
+
+/* The most keys of an object. */
+enum { KEYS_MOST = 11 };
 
 /* Where the reader is in a file. */
 struct place {
@@ -23,43 +25,60 @@ struct place {
     char key[64]; /* such as columns[3].modulus */
 };
 
-const char *ngram_spec_library(void)
-{
-    return "jansson " JANSSON_VERSION;
-}
-
 /* ---- Single values ---------------------------------------------------------------------------------------------- */
 
 /* Says what a value should have been. */
-static int refuse(const struct place *place, const json_t *value, const char *format, ...)
+static int refuse(const struct place *place, const struct inlay_json *value, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static int refuse(const struct place *place, const json_t *value, const char *format, ...)
+static int refuse(const struct place *place, const struct inlay_json *value, const char *format, ...)
 {
     char wanted[200];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(wanted, sizeof wanted, format, arguments);
     va_end(arguments);
+    struct inlay_json json = inlay_json_ahead(value);
+    const char kind = inlay_json_peek(&json), *first = json.at;
+    inlay_json_skip(&json);
     /* Arrays and objects can be long, and a text of them says little. */
-    char *text = json_is_array(value) || json_is_object(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY);
-    const char *given = text != NULL ? escaped(text, strlen(text)) : json_is_array(value) ? "an array" : "an object";
-    int outcome = failed("%s: %s is %s, not %s", shown(place->path), place->key, given, wanted);
-    free(text);
-    return outcome;
+    const char *given = kind == '['   ? "an array"
+                        : kind == '{' ? "an object"
+                                      : escaped(first, (size_t)(json.at - first));
+    return failed("%s: %s is %s, not %s", shown(place->path), place->key, given, wanted);
+}
+
+/* Returns the first character of a value, which tells its kind. */
+static char kind_of(const struct inlay_json *value)
+{
+    struct inlay_json json = inlay_json_ahead(value);
+    return inlay_json_peek(&json);
+}
+
+/* Returns the text of a string as it is written, or a text that nothing means. */
+static struct inlay_text string_of(const struct inlay_json *value)
+{
+    struct inlay_json json = inlay_json_ahead(value);
+    struct inlay_text string = {NULL, 0};
+    inlay_json_string(&json, &string);
+    return string;
 }
 
 /* Reads an integer in [least, most]. */
-static int take_integer(const struct place *place, const json_t *value, int64_t least, int64_t most, int64_t *out)
+static int take_integer(const struct place *place, const struct inlay_json *value, int64_t least, int64_t most,
+                        int64_t *out)
 {
-    if (!json_is_integer(value) || json_integer_value(value) < least || json_integer_value(value) > most)
+    struct inlay_json json = inlay_json_ahead(value);
+    bool integer = false;
+    double number;
+    if (!inlay_json_number(&json, &integer, out, &number) || !integer || *out < least || *out > most)
         return refuse(place, value, "an integer from %" PRId64 " to %" PRId64, least, most);
-    *out = json_integer_value(value);
     return DONE;
 }
 
 /* Reads an integer in [least, most] into a field of 32 bits. */
-static int take_u32(const struct place *place, const json_t *value, int64_t least, int64_t most, uint32_t *out)
+static int take_u32(const struct place *place, const struct inlay_json *value, int64_t least, int64_t most,
+                    uint32_t *out)
 {
     int64_t integer = 0;
     TRY(take_integer(place, value, least, most, &integer));
@@ -69,12 +88,30 @@ static int take_u32(const struct place *place, const json_t *value, int64_t leas
 
 /* ---- Arrays ----------------------------------------------------------------------------------------------------- */
 
-/* Checks that a value is an array of [least, most] elements and allocates as many of `bytes`. */
-static int take_array(const struct place *place, const json_t *value, size_t least, size_t most, size_t bytes,
-                      void **out)
+/* Begins to read the elements of an array. */
+static struct inlay_json elements_of(const struct inlay_json *value)
 {
-    size_t n = json_array_size(value);
-    if (!json_is_array(value))
+    struct inlay_json json = inlay_json_ahead(value);
+    inlay_json_open(&json, '[');
+    return json;
+}
+
+/* Returns the number of elements of an array; 0 of another value. */
+static size_t count_of(const struct inlay_json *value)
+{
+    struct inlay_json json = elements_of(value);
+    size_t n = 0;
+    for (; inlay_json_element(&json); n++)
+        inlay_json_skip(&json);
+    return n;
+}
+
+/* Checks that a value is an array of [least, most] elements and allocates as many of `bytes`. */
+static int take_array(const struct place *place, const struct inlay_json *value, size_t least, size_t most,
+                      size_t bytes, void **out)
+{
+    size_t n = count_of(value);
+    if (kind_of(value) != '[')
         return refuse(place, value, "an array");
     if (n < least || n > most)
         return failed(least == most ? "%s: %s has %zu elements, not %zu"
@@ -93,20 +130,23 @@ static struct place element_of(const struct place *array, size_t i)
 }
 
 /* Reads integers in [least, most] into list [n of the array]. */
-static int take_integers(const struct place *place, const json_t *value, int64_t least, int64_t most, int64_t *list)
+static int take_integers(const struct place *place, const struct inlay_json *value, int64_t least, int64_t most,
+                         int64_t *list)
 {
-    for (size_t i = 0; i < json_array_size(value); i++) {
+    struct inlay_json json = elements_of(value);
+    for (size_t i = 0; inlay_json_element(&json); i++) {
         const struct place element = element_of(place, i);
-        TRY(take_integer(&element, json_array_get(value, i), least, most, &list[i]));
+        TRY(take_integer(&element, &json, least, most, &list[i]));
+        inlay_json_skip(&json);
     }
     return DONE;
 }
 
 /* Reads token ids of any number. */
-static int take_ids(const struct place *place, const json_t *value, size_t vocab, int64_t **ids, size_t *n)
+static int take_ids(const struct place *place, const struct inlay_json *value, size_t vocab, int64_t **ids, size_t *n)
 {
     TRY(take_array(place, value, 0, SIZE_MAX, sizeof **ids, (void **)ids));
-    *n = json_array_size(value);
+    *n = count_of(value);
     return take_integers(place, value, 0, (int64_t)vocab - 1, *ids);
 }
 
@@ -116,56 +156,73 @@ static int take_ids(const struct place *place, const json_t *value, size_t vocab
 struct key {
     const char *name;
     bool required;
-    int (*take)(const struct place *place, const json_t *value, struct ngram_spec *spec, void *object);
+    int (*take)(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec, void *object);
 };
 
-/* Reads the keys [n] of an object in their order. `prefix` stands before the names of keys in messages. */
-static int take_object(const struct place *at, const char *prefix, const json_t *value, const struct key *keys,
-                       size_t n, struct ngram_spec *spec, void *object)
+static int unknown_key(const struct place *at, struct inlay_text name)
 {
-    if (!json_is_object(value))
+    char *meaning = calloc(name.size + 1, 1);
+    if (meaning == NULL)
+        return out_of_memory("a key", (double)name.size);
+    inlay_json_decode(name, meaning);
+    int outcome = failed("%s: %s has no key %s", shown(at->path), at->key, shown(meaning));
+    free(meaning);
+    return outcome;
+}
+
+/* Reads the keys [n] of an object in their order. `prefix` stands before the names of keys in messages. */
+static int take_object(const struct place *at, const char *prefix, const struct inlay_json *value,
+                       const struct key *keys, size_t n, struct ngram_spec *spec, void *object)
+{
+    struct inlay_json json = inlay_json_ahead(value), members[KEYS_MOST];
+    struct inlay_text name;
+    bool there[KEYS_MOST] = {false};
+    if (!inlay_json_open(&json, '{'))
         return refuse(at, value, "an object");
-    const char *name;
-    json_t *member;
-    json_object_foreach((json_t *)value, name, member)
-    {
+    while (inlay_json_member(&json, &name)) {
         size_t i = 0;
-        while (i < n && strcmp(name, keys[i].name) != 0)
+        while (i < n && !inlay_json_means(name, keys[i].name))
             i++;
         if (i == n)
-            return failed("%s: %s has no key %s", shown(at->path), at->key, shown(name));
+            return unknown_key(at, name);
+        members[i] = json;
+        there[i] = true;
+        inlay_json_skip(&json);
     }
     for (size_t i = 0; i < n; i++) {
         struct place place = {.path = at->path};
         snprintf(place.key, sizeof place.key, "%.30s%s", prefix, keys[i].name);
-        member = json_object_get(value, keys[i].name);
-        if (member == NULL && keys[i].required)
+        if (!there[i] && keys[i].required)
             return failed("%s: %s is missing", shown(at->path), place.key);
-        if (member != NULL)
-            TRY(keys[i].take(&place, member, spec, object));
+        if (there[i])
+            TRY(keys[i].take(&place, &members[i], spec, object));
     }
     return DONE;
 }
 
 /* ---- Columns ---------------------------------------------------------------------------------------------------- */
 
-static int take_column_length(const struct place *place, const json_t *value, struct ngram_spec *spec, void *object)
+static int take_column_length(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec,
+                              void *object)
 {
     return take_u32(place, value, 1, spec->spec.length, &((inlay_ngram_column *)object)->length);
 }
 
-static int take_column_vector(const struct place *place, const json_t *value, struct ngram_spec *spec, void *object)
+static int take_column_vector(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec,
+                              void *object)
 {
     return take_u32(place, value, 0, (int64_t)spec->spec.vectors - 1, &((inlay_ngram_column *)object)->vector);
 }
 
-static int take_column_modulus(const struct place *place, const json_t *value, struct ngram_spec *spec, void *object)
+static int take_column_modulus(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec,
+                               void *object)
 {
     (void)spec;
     return take_u32(place, value, 1, UINT32_MAX, &((inlay_ngram_column *)object)->modulus);
 }
 
-static int take_column_table(const struct place *place, const json_t *value, struct ngram_spec *spec, void *object)
+static int take_column_table(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec,
+                             void *object)
 {
     uint32_t *table = &((inlay_ngram_column *)object)->table;
     TRY(take_u32(place, value, 0, INLAY_NGRAM_COLUMNS_MOST - 1, table));
@@ -173,7 +230,8 @@ static int take_column_table(const struct place *place, const json_t *value, str
     return DONE;
 }
 
-static int take_column_offset(const struct place *place, const json_t *value, struct ngram_spec *spec, void *object)
+static int take_column_offset(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec,
+                              void *object)
 {
     (void)spec;
     inlay_ngram_column *column = object;
@@ -189,32 +247,36 @@ static const struct key column_keys[] = {
     {"table", false, take_column_table},  {"offset", false, take_column_offset},
 };
 
-static int take_columns(const struct place *place, const json_t *value, struct ngram_spec *spec, void *object)
+static int take_columns(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec,
+                        void *object)
 {
     (void)object;
     TRY(take_array(place, value, 1, INLAY_NGRAM_COLUMNS_MOST, sizeof *spec->columns, (void **)&spec->columns));
     spec->spec.columns = spec->columns;
-    spec->spec.column_count = json_array_size(value);
+    spec->spec.column_count = count_of(value);
     spec->tables = 1;
-    for (size_t i = 0; i < json_array_size(value); i++) {
+    struct inlay_json json = elements_of(value);
+    for (size_t i = 0; inlay_json_element(&json); i++) {
         const struct place element = element_of(place, i);
         char prefix[sizeof element.key + 1];
         snprintf(prefix, sizeof prefix, "%s.", element.key);
-        TRY(take_object(&element, prefix, json_array_get(value, i), column_keys,
-                        sizeof column_keys / sizeof *column_keys, spec, &spec->columns[i]));
+        TRY(take_object(&element, prefix, &json, column_keys, sizeof column_keys / sizeof *column_keys, spec,
+                        &spec->columns[i]));
+        inlay_json_skip(&json);
     }
     return DONE;
 }
 
 /* ---- The spec --------------------------------------------------------------------------------------------------- */
 
-static int take_comment(const struct place *place, const json_t *value, struct ngram_spec *spec, void *object)
+static int take_comment(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec,
+                        void *object)
 {
     (void)spec, (void)object;
-    return json_is_string(value) ? DONE : refuse(place, value, "a text");
+    return kind_of(value) == '"' ? DONE : refuse(place, value, "a text");
 }
 
-static int take_vocab(const struct place *place, const json_t *value, struct ngram_spec *spec, void *object)
+static int take_vocab(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec, void *object)
 {
     (void)object;
     int64_t vocab = 0;
@@ -223,52 +285,61 @@ static int take_vocab(const struct place *place, const json_t *value, struct ngr
     return DONE;
 }
 
-static int take_length(const struct place *place, const json_t *value, struct ngram_spec *spec, void *object)
+static int take_length(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec, void *object)
 {
     (void)object;
     return take_u32(place, value, 1, INLAY_NGRAM_LENGTH_MOST, &spec->spec.length);
 }
 
-static int take_mix(const struct place *place, const json_t *value, struct ngram_spec *spec, void *object)
+static int take_mix(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec, void *object)
 {
     (void)object;
-    const int mix = enum_value(MIXES, json_string_value(value)); /* of what is no string null, which names nothing */
-    spec->spec.mix = (inlay_ngram_mix)mix;
-    return mix > 0 ? DONE : refuse(place, value, "\"xor\" or \"add\"");
+    const struct inlay_text text = string_of(value);
+    for (int mix = INLAY_NGRAM_MIX_XOR; mix <= INLAY_NGRAM_MIX_ADD; mix++)
+        if (text.bytes != NULL && inlay_json_means(text, enum_name(MIXES, mix))) {
+            spec->spec.mix = (inlay_ngram_mix)mix;
+            return DONE;
+        }
+    return refuse(place, value, "\"xor\" or \"add\"");
 }
 
-static int take_pad(const struct place *place, const json_t *value, struct ngram_spec *spec, void *object)
+static int take_pad(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec, void *object)
 {
     (void)object;
     return take_u32(place, value, 0, UINT32_MAX, &spec->spec.pad);
 }
 
-static int take_zero_is_none(const struct place *place, const json_t *value, struct ngram_spec *spec, void *object)
+static int take_zero_is_none(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec,
+                             void *object)
 {
     (void)object;
-    spec->spec.zero_is_none = json_is_true(value);
-    return json_is_boolean(value) ? DONE : refuse(place, value, "true or false");
+    const char kind = kind_of(value);
+    spec->spec.zero_is_none = kind == 't';
+    return kind == 't' || kind == 'f' ? DONE : refuse(place, value, "true or false");
 }
 
-static int take_token_map(const struct place *place, const json_t *value, struct ngram_spec *spec, void *object)
+static int take_token_map(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec,
+                          void *object)
 {
     (void)object;
-    spec->map_required = json_is_string(value) && strcmp(json_string_value(value), "required") == 0;
+    spec->map_required = kind_of(value) == '"' && inlay_json_means(string_of(value), "required");
     if (spec->map_required)
         return DONE;
-    if (!json_is_array(value))
+    if (kind_of(value) != '[')
         return refuse(place, value, "an array of numbers, or \"required\" where --token-map is to give it");
     size_t vocab = spec->spec.vocab;
     TRY(take_array(place, value, vocab, vocab, sizeof *spec->token_map, (void **)&spec->token_map));
     spec->spec.token_map = spec->token_map;
-    for (size_t i = 0; i < vocab; i++) {
+    struct inlay_json json = elements_of(value);
+    for (size_t i = 0; inlay_json_element(&json); i++) {
         const struct place element = element_of(place, i);
-        TRY(take_u32(&element, json_array_get(value, i), 0, UINT32_MAX, &spec->token_map[i]));
+        TRY(take_u32(&element, &json, 0, UINT32_MAX, &spec->token_map[i]));
+        inlay_json_skip(&json);
     }
     return DONE;
 }
 
-static int take_resets(const struct place *place, const json_t *value, struct ngram_spec *spec, void *object)
+static int take_resets(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec, void *object)
 {
     (void)object;
     TRY(take_ids(place, value, spec->spec.vocab, &spec->resets, &spec->spec.reset_count));
@@ -276,7 +347,7 @@ static int take_resets(const struct place *place, const json_t *value, struct ng
     return DONE;
 }
 
-static int take_masks(const struct place *place, const json_t *value, struct ngram_spec *spec, void *object)
+static int take_masks(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec, void *object)
 {
     (void)object;
     TRY(take_ids(place, value, spec->spec.vocab, &spec->masks, &spec->spec.mask_count));
@@ -284,24 +355,26 @@ static int take_masks(const struct place *place, const json_t *value, struct ngr
     return DONE;
 }
 
-static int take_multipliers(const struct place *place, const json_t *value, struct ngram_spec *spec, void *object)
+static int take_multipliers(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec,
+                            void *object)
 {
     (void)object;
-    size_t vectors = json_array_size(value), length = spec->spec.length;
+    size_t vectors = count_of(value), length = spec->spec.length;
     /* Sized for whole vectors at once: the library wants them one behind the other. */
     TRY(take_array(place, value, 1, INLAY_NGRAM_COLUMNS_MOST, length * sizeof *spec->multipliers,
                    (void **)&spec->multipliers));
     spec->spec.multipliers = spec->multipliers;
     spec->spec.vectors = vectors;
-    for (size_t i = 0; i < vectors; i++) {
+    struct inlay_json json = elements_of(value);
+    for (size_t i = 0; inlay_json_element(&json); i++) {
         const struct place element = element_of(place, i);
-        const json_t *vector = json_array_get(value, i);
-        if (!json_is_array(vector))
-            return refuse(&element, vector, "an array of %zu multipliers, as many as length says", length);
-        if (json_array_size(vector) != length)
+        if (kind_of(&json) != '[')
+            return refuse(&element, &json, "an array of %zu multipliers, as many as length says", length);
+        if (count_of(&json) != length)
             return failed("%s: %s has %zu multipliers, not %zu as length says", shown(place->path), element.key,
-                          json_array_size(vector), length);
-        TRY(take_integers(&element, vector, INT64_MIN, INT64_MAX, spec->multipliers + i * length));
+                          count_of(&json), length);
+        TRY(take_integers(&element, &json, INT64_MIN, INT64_MAX, spec->multipliers + i * length));
+        inlay_json_skip(&json);
     }
     return DONE;
 }
@@ -320,21 +393,32 @@ static const struct key spec_keys[] = {
     {"columns", true, take_columns},
 };
 
+/* Says what is wrong with a text that is no JSON. */
+static int refuse_text(const char *path, const struct inlay_json *json)
+{
+    size_t line = 1;
+    for (const char *at = json->begin; at < json->at; at++)
+        line += *at == '\n';
+    if (json->status == INLAY_FILE_ERROR_NO_MEMORY)
+        return out_of_memory(shown(path), (double)(json->end - json->begin));
+    return failed("%s, line %zu, cannot be read as JSON: %s%s%s", shown(path), line, json->problem,
+                  json->repeated.size > 0 ? ": " : "", escaped(json->repeated.bytes, json->repeated.size));
+}
+
 static int take_text(const char *path, const char *text, size_t size, struct ngram_spec *spec)
 {
-    json_error_t error;
-    json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-    /* Without memory jansson says nothing. */
-    if (root == NULL && error.text[0] == '\0')
-        return out_of_memory(shown(path), (double)size);
-    if (root == NULL)
-        return failed("%s, line %d, cannot be read as JSON: %s", shown(path), error.line,
-                      escaped(error.text, strlen(error.text)));
+    struct inlay_json whole, root;
+    if (size > UINT32_MAX)
+        return failed("%s is longer than the 4 GiB that a spec can have", shown(path));
+    inlay_json_start(&whole, text, size, INLAY_JSON_DEPTH);
+    root = inlay_json_ahead(&whole);
+    inlay_json_skip(&whole);
+    int outcome = inlay_json_end(&whole) ? DONE : refuse_text(path, &whole);
+    inlay_json_finish(&whole);
+    TRY(outcome);
     const struct place place = {.path = path, .key = "the spec"};
     spec->spec = inlay_ngram_spec_default(0, 0, (inlay_ngram_mix)0);
-    int outcome = take_object(&place, "", root, spec_keys, sizeof spec_keys / sizeof *spec_keys, spec, NULL);
-    json_decref(root);
-    return outcome;
+    return take_object(&place, "", &root, spec_keys, sizeof spec_keys / sizeof *spec_keys, spec, NULL);
 }
 
 int ngram_spec_read(const char *path, struct ngram_spec *spec)

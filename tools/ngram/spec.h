@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Specs of hashed n-grams from JSON files, whose keys are the fields of inlay_ngram_spec. spec.c reads them with
- * jansson; the build takes spec_none.c instead where there is no jansson. Files come from strangers: what is
- * wrong in one is a message that names the file, the key and the value.
+ * Specs of hashed n-grams from JSON files, whose keys are the fields of inlay_ngram_spec. Files come from strangers: what
+ * is wrong in one is a message that names the file, the key and the value.
  */
 #ifndef INLAY_TOOL_NGRAM_SPEC_H
 #define INLAY_TOOL_NGRAM_SPEC_H
@@ -24,9 +23,6 @@ struct ngram_spec {
     int64_t *multipliers;
     inlay_ngram_column *columns;
 };
-
-/** Returns the library that reads specs with its version, such as "jansson 2.14"; null if this build reads none. */
-const char *ngram_spec_library(void);
 
 /** Reads a spec. The caller frees *spec in any case. */
 int ngram_spec_read(const char *path, struct ngram_spec *spec);

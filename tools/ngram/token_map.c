@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a spec of n-grams needs whether or not JSON is read: token maps from .npy files, and the end of its arrays.
+ * What a spec of n-grams needs besides JSON: token maps from .npy files, and the end of its arrays.
  */
 #include "ngram/spec.h"
 

@@ -10,7 +10,6 @@ vcpkg_configure_meson(
         -Dfile=enabled
         -Dtool=disabled
         -Dplot=disabled
-        -Djson=disabled
 )
 vcpkg_install_meson()
 vcpkg_fixup_pkgconfig()

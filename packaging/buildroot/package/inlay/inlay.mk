@@ -28,11 +28,4 @@ else
 INLAY_CONF_OPTS += -Dplot=disabled
 endif
 
-ifeq ($(BR2_PACKAGE_JANSSON),y)
-INLAY_CONF_OPTS += -Djson=enabled
-INLAY_DEPENDENCIES += jansson
-else
-INLAY_CONF_OPTS += -Djson=disabled
-endif
-
 $(eval $(meson-package))
