@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `inlay convert`: a table of a model file or a .npy file to another element type, in a new file of any format.
- * conversion.c does the work.
+ * `inlay convert`: a table of a model file or a .npy file to another element type, in a new file of any format; and
+ * `inlay quantize`, which does the same from one .npy file to another. conversion.c does the work.
  */
 #include <string.h>
 
@@ -38,27 +38,59 @@ static const char usage[] = "Usage: inlay convert FROM --type TYPE --out FILE [o
 
 #define FIELD(name) offsetof(struct convert_options, name)
 
+/* The options of both commands that say how rows are read and made. */
+#define TABLE_TYPE(of)                                                                                                 \
+    "table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1,                                                           \
+        .names = ELEMENT_TYPES, .help = of ", one of those of --type, where its elements do not say it"
+#define DIM                                                                                                            \
+    "dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX,                                                              \
+        .help = "its columns, where the bytes of a row do not say them: odd ones of u4_rowwise"
+#define GROUP                                                                                                          \
+    "group", "32|64|128", OPTION_INTEGER, FIELD(group), 32, 128,                                                       \
+        .help = "columns for each scale of the grouped types (default: 32)"
+#define ZEROS "zeros", NULL, OPTION_FLAG, FIELD(zeros), .help = "give the grouped types zero points"
+#define FORCE "force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help
+#define NEW_TYPE "the new element type, in capitals or not, or a synonym of it such as f16, half, int8 or fp8"
+
 static const struct option_rule rules[] = {
     {"table", "NAME", OPTION_TEXT, FIELD(table),
      .help = "the tensor to convert, whose scales are found by the conventions of checkpoints; a * stands for the "
              "numbers from 0 on of tensors that hold its rows in turn (default: the only tensor that can be a table)"},
     {"type", "TYPE", OPTION_NAME, FIELD(type), 1, .names = ELEMENT_TYPES,
-     .help = "the new element type, in capitals or not, or a synonym of it such as f16, half, int8 or fp8; a table "
-             "that has it already is copied byte by byte:"},
+     .help = NEW_TYPE "; a table that has it already is copied byte by byte:"},
     {"out", "FILE", OPTION_TEXT, FIELD(out),
      .help = "where to write the table; the end says how. FILE.safetensors: float32, float16, bfloat16, i8, e4m3 and "
              "e4m3_e8m0, with scales in the tensor NAME.scale. FILE.gguf: float32, float16, bfloat16 and ggml's types. "
              "FILE.npy: all types, as inlay quantize writes them"},
-    {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
+    {FORCE},
     {"name", "NAME", OPTION_TEXT, FIELD(name), .help = "name of the new tensor (default: that of --table)"},
-    {"group", "32|64|128", OPTION_INTEGER, FIELD(group), 32, 128,
-     .help = "columns for each scale of the grouped types (default: 32)"},
-    {"zeros", NULL, OPTION_FLAG, FIELD(zeros), .help = "give the grouped types zero points"},
-    {"table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1, .names = ELEMENT_TYPES,
-     .help = "element type of FROM, one of those of --type, where its elements do not say it",
+    {GROUP},
+    {ZEROS},
+    {TABLE_TYPE("element type of FROM"),
      .heading = "\nIf FROM is a .npy file, which is read as inlay quantize reads it:\n"},
-    {"dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX,
-     .help = "its columns, where the bytes of a row do not say them: odd ones of u4_rowwise"},
+    {DIM},
+    {.name = NULL},
+};
+
+static const char quantize_usage[] = "Usage: inlay quantize --table IN.npy --type TYPE --out OUT.npy\n"
+                                     "\n"
+                                     "Converts a table [rows, dim] to another element type and prints how many bytes\n"
+                                     "that takes and how far the numbers are from those before.\n"
+                                     "\n";
+
+static const struct option_rule quantize_rules[] = {
+    {"table", "FILE.npy", OPTION_TEXT, FIELD(from), .help = "the table to convert"},
+    {TABLE_TYPE("its element type")},
+    {DIM},
+    {"type", "TYPE", OPTION_NAME, FIELD(type), 1, .names = ELEMENT_TYPES, .help = NEW_TYPE ":"},
+    {GROUP},
+    {ZEROS},
+    {"out", "FILE.npy", OPTION_TEXT, FIELD(out),
+     .help =
+         "where to write the table: numbers [rows, dim], or bytes [rows, bytes of a row] of types that NumPy lacks. "
+         "Scales and zero points in arrays of their own go beside it, to FILE.scales.npy and FILE.zeros.npy; inlay "
+         "embed --table FILE.npy --table-type TYPE reads them there. - is stdout, for types without such arrays"},
+    {FORCE},
     {.name = NULL},
 };
 
@@ -86,29 +118,46 @@ static int check_files(const struct convert_options *options, const struct comma
     return DONE;
 }
 
-static int parse(int argc, char **argv, struct convert_options *options, const struct container **container)
+/* Parses what both commands have. `from` is how a message names the file with the table. */
+static int parse(struct command_line *line, int argc, char **argv, const char *from, struct convert_options *options)
 {
-    struct command_line line = {.usage = usage, .rules = rules, .operand = &options->from};
     *options = (struct convert_options){.group = DEFAULT_GROUP};
-    TRY(options_parse(&line, argc, argv, options));
+    TRY(options_parse(line, argc, argv, options));
     if (options->from == NULL)
-        return misused("FROM is missing: the file with the table");
+        return misused("%s", from);
     if (options->type == 0)
         return misused("--type is missing: the element type to convert to");
     if (options->out == NULL)
         return misused("--out is missing: where to write the table");
+    return DONE;
+}
+
+static int check_group(const struct convert_options *options, const struct command_line *line)
+{
+    return conversion_check_group(options->type, option_given(line, "group"), options->group, options->zeros);
+}
+
+static int parse_convert(int argc, char **argv, struct convert_options *options, const struct container **container)
+{
+    struct command_line line = {.usage = usage, .rules = rules, .operand = &options->from};
+    TRY(parse(&line, argc, argv, "FROM is missing: the file with the table", options));
     TRY(container_of_path(options->out, options->type, container));
-    TRY(conversion_check_group(options->type, option_given(&line, "group"), options->group, options->zeros));
+    TRY(check_group(options, &line));
     return check_files(options, &line, *container);
 }
 
-static int run(const struct convert_options *options, struct conversion *c)
+static int parse_quantize(int argc, char **argv, struct convert_options *options)
 {
-    const char *name = options->table;
-    if (ends_in_npy(options->from))
-        TRY(weights_load(options->from, options->table_type, (size_t)options->dim, &c->from));
-    else
-        TRY(weights_map(options->from, &name, &c->from));
+    struct command_line line = {.usage = quantize_usage, .rules = quantize_rules};
+    TRY(parse(&line, argc, argv, "--table is missing: the file to convert", options));
+    if (strcmp(options->out, "-") != 0 && !ends_in_npy(options->out))
+        return misused("--out %s does not end in .npy", shown(options->out));
+    return check_group(options, &line);
+}
+
+/* Converts the table that is there by now. `name` is what it is called in a model. */
+static int convert(const struct convert_options *options, const char *name, struct conversion *c)
+{
     c->from_name = options->from;
     c->to = (struct new_table){.path = options->out, .type = options->type, .group = (uint32_t)options->group};
     c->to.name = options->name != NULL ? options->name : name;
@@ -117,13 +166,37 @@ static int run(const struct convert_options *options, struct conversion *c)
     return conversion_run(c);
 }
 
+static int run_npy(const struct convert_options *options, struct conversion *c)
+{
+    TRY(weights_load(options->from, options->table_type, (size_t)options->dim, &c->from));
+    return convert(options, options->table, c);
+}
+
+static int run_model(const struct convert_options *options, struct conversion *c)
+{
+    const char *name = options->table;
+    TRY(weights_map(options->from, &name, &c->from));
+    return convert(options, name, c);
+}
+
 int command_convert(int argc, char **argv)
 {
     struct convert_options options;
     struct conversion conversion = {.container = NULL};
-    int outcome = parse(argc, argv, &options, &conversion.container);
+    int outcome = parse_convert(argc, argv, &options, &conversion.container);
     if (outcome == DONE)
-        outcome = run(&options, &conversion);
+        outcome = ends_in_npy(options.from) ? run_npy(&options, &conversion) : run_model(&options, &conversion);
+    conversion_free(&conversion);
+    return outcome;
+}
+
+int command_quantize(int argc, char **argv)
+{
+    struct convert_options options;
+    struct conversion conversion = {.container = &container_npy};
+    int outcome = parse_quantize(argc, argv, &options);
+    if (outcome == DONE)
+        outcome = run_npy(&options, &conversion);
     conversion_free(&conversion);
     return outcome;
 }
