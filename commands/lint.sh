@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# What programs find that read the sources: cppcheck and clang-tidy, shellcheck, pyflakes. None of them may find anything.
+# What programs find that read the sources: cppcheck and clang-tidy, shellcheck, pyflakes, and two scripts of our own.
+# None of them may find anything.
 
 # Of bookworm's versions the newest, the same everywhere: another version finds something else.
 clang_tidy=clang-tidy-19
@@ -19,8 +20,9 @@ lint() {
     say "shellcheck and pyflakes"
     git grep -lE '^#!.*[ /](ba)?sh$' | xargs shellcheck commands/*.sh tools/completion/inlay.bash
     git ls-files '*.py' | xargs /usr/bin/python3 -m pyflakes
-    say "includes"
+    say "circles of includes, and rooms over their budget"
     python3 tests/includes.py .
+    python3 tests/budgets.py .
     say "cppcheck"
     cppcheck_all $directory
     say "clang-tidy"
