@@ -3,7 +3,7 @@
  * The same as fuzz_safetensors.c for GGUF. Magic and version, without which nothing else is parsed, are put where a
  * fuzzer would have to guess them.
  */
-#include "files.h"
+#include "file/files.h"
 
 #include <stdio.h>
 #include <stdlib.h>

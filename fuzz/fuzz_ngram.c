@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes become n-grams (tests/ngrams.h): a spec, tables and a batch with histories. Every ISA that runs here must come
- * to what the definition comes to: the same status, fault, row ids, rows and histories. For libFuzzer, and for
- * replay.c, which runs a corpus without it.
+ * Bytes become n-grams (tests/ngrams/ngrams.h): a spec, tables and a batch with histories. Every ISA that runs here
+ * must come to what the definition comes to: the same status, fault, row ids, rows and histories. For libFuzzer, and
+ * for replay.c, which runs a corpus without it.
  */
-#include "ngrams.h"
+#include "ngrams/ngrams.h"
 
 #include <stdio.h>
 #include <stdlib.h>

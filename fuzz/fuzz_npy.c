@@ -3,7 +3,7 @@
  * Bytes are parsed as a file of NumPy's, as every kind that the tool reads and as a model. What is accepted must be
  * written again as the same header, and lie within the bytes.
  */
-#include "files.h"
+#include "file/files.h"
 
 #include "formats/npy.h"
 

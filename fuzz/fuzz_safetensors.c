@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes are parsed as a model file (tests/files.h): safetensors, unless they begin as another format does. A file that
- * is accepted must have its tensors within the bytes, and tables whose first and last rows can be gathered. What
+ * Bytes are parsed as a model file (tests/file/files.h): safetensors, unless they begin as another format does. A file
+ * that is accepted must have its tensors within the bytes, and tables whose first and last rows can be gathered. What
  * follows the length of a header is also parsed as a config.json. For libFuzzer, and for replay.c, which runs a corpus
  * without it.
  */
-#include "files.h"
+#include "file/files.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * system itself cannot do is asked of it without the library, and skipped visibly.
  */
 #define _GNU_SOURCE /* MADV_HUGEPAGE, MAP_ANONYMOUS */
-#include "errors.h"
+#include "errors/errors.h"
 
 #include "base/huge_pages.h"
 

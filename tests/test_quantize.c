@@ -3,7 +3,7 @@
  * inlay_table_quantize(): tables within the errors that the header states, bytes worked out by hand and those of ggml's
  * reference, and every error.
  */
-#include "errors.h"
+#include "errors/errors.h"
 
 #include <math.h>
 #include <stdio.h>

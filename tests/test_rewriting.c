@@ -3,7 +3,7 @@
  * Batches whose arrays change during the call, as a caller's threads may do by mistake: the call must stay within its
  * tables and its output, whatever it returns. Guard pages and sanitizers see reads outside, patterns see writes.
  */
-#include "ngrams.h"
+#include "ngrams/ngrams.h"
 #include "reference.h"
 
 #include <pthread.h>

@@ -2,7 +2,7 @@
 /*
  * The advice about huge pages: which arguments are errors, on systems without huge pages too.
  */
-#include "errors.h"
+#include "errors/errors.h"
 
 START_TEST(errors_of_advice)
 {

@@ -7,7 +7,7 @@
 #define _GNU_SOURCE /* ptrace options */
 #include "cold/advice.h"
 #include "cold/row_pages.h"
-#include "cold_model.h"
+#include "file/cold_model.h"
 #include "handle.h"
 
 #include <errno.h>

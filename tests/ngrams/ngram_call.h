@@ -2,8 +2,8 @@
 /*
  * What a drawn call of n-grams is: its arrays, and what it must come to. ngrams_draw.h fills it in, ngrams.h runs it.
  */
-#ifndef INLAY_TESTS_NGRAM_CALL_H
-#define INLAY_TESTS_NGRAM_CALL_H
+#ifndef INLAY_TESTS_NGRAMS_NGRAM_CALL_H
+#define INLAY_TESTS_NGRAMS_NGRAM_CALL_H
 
 #include "calls.h"
 

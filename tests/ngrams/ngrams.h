@@ -4,10 +4,10 @@
  * outputs, every array against a guard page. They are compared with the definition in ngram.h as plain loops, which
  * share no code with src/.
  */
-#ifndef INLAY_TESTS_NGRAMS_H
-#define INLAY_TESTS_NGRAMS_H
+#ifndef INLAY_TESTS_NGRAMS_NGRAMS_H
+#define INLAY_TESTS_NGRAMS_NGRAMS_H
 
-#include "ngram_call.h"
+#include "ngrams/ngram_call.h"
 
 /* Makes the arenas. */
 void ngrams_prepare(void);

@@ -3,7 +3,7 @@
  * Safetensors files: good ones, whatever their address and white space, and every way that is known to break one. The
  * rules are those of the reference reader, and stricter where docs/files.md says so.
  */
-#include "files.h"
+#include "file/files.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Every error of a table's view, of the plain operations, which take one, and of random tables, for every argument that
  * can cause it; and the constructors of views.
  */
-#include "errors.h"
+#include "errors/errors.h"
 
 #include "table/ids.h"
 

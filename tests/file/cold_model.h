@@ -3,8 +3,8 @@
  * A model of two files for the tests of tables larger than memory, and what the system holds of them. They lie in the
  * working directory: where that is on no disk, the system keeps the pages of files.
  */
-#ifndef INLAY_TESTS_COLD_MODEL_H
-#define INLAY_TESTS_COLD_MODEL_H
+#ifndef INLAY_TESTS_FILE_COLD_MODEL_H
+#define INLAY_TESTS_FILE_COLD_MODEL_H
 
 #include "support.h"
 #include "system.h"

@@ -3,10 +3,10 @@
  * Draws the parts of the calls of ngrams.h: specs, tables, lookups and batches, every array against a guard page. The
  * numbers of the source are taken in one order, so that what a fuzzer has found stays what it was.
  */
-#ifndef INLAY_TESTS_NGRAMS_DRAW_H
-#define INLAY_TESTS_NGRAMS_DRAW_H
+#ifndef INLAY_TESTS_NGRAMS_NGRAMS_DRAW_H
+#define INLAY_TESTS_NGRAMS_NGRAMS_DRAW_H
 
-#include "ngram_call.h"
+#include "ngrams/ngram_call.h"
 
 #include "reference.h"
 

@@ -5,7 +5,7 @@
  * environment variable INLAY_NGRAM_CALLS says how many calls are drawn (with CK_FORK=no if they take more than ten
  * minutes), and INLAY_NGRAM_SEED where seeds begin.
  */
-#include "ngrams.h"
+#include "ngrams/ngrams.h"
 #include "reference.h"
 
 #include <stdio.h>

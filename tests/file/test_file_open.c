@@ -4,7 +4,7 @@
  * where their bytes are put; and arguments. The formats have suites of their own.
  */
 #define _GNU_SOURCE
-#include "files.h"
+#include "file/files.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * be in memory to judge rows.
  */
 #define _GNU_SOURCE /* MADV_DONTNEED, mincore */
-#include "cold_model.h"
+#include "file/cold_model.h"
 
 #include "handle.h"
 

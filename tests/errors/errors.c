@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The fixture of errors.h. */
-#include "errors.h"
+#include "errors/errors.h"
 
 float table[ROWS][DIM];
 struct arena out;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The inputs of ngrams_draw.h. */
-#include "ngrams_draw.h"
+#include "ngrams/ngrams_draw.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * What the parsers of formats share, the reader of JSON and the catalogue, called directly: what their headers promise
  * to every caller, also where no file that is read today leads to it.
  */
-#include "files.h"
+#include "file/files.h"
 
 #include "formats/catalogue.h"
 #include "formats/json.h"

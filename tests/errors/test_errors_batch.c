@@ -3,7 +3,7 @@
  * Every error of a forward call, for every field of the batch and everything that the output may overlap, with the
  * place of the fault.
  */
-#include "errors.h"
+#include "errors/errors.h"
 
 #include <math.h>
 #include <string.h>

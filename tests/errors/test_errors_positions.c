@@ -2,7 +2,7 @@
 /*
  * Every error of sinusoids and rotary tables, for every argument that can cause it.
  */
-#include "errors.h"
+#include "errors/errors.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * What the suites of model files and their fuzz targets share: files made byte by byte in a folder of their own, and
  * what must hold of every file that is refused and of every one that is accepted.
  */
-#ifndef INLAY_TESTS_FILES_H
-#define INLAY_TESTS_FILES_H
+#ifndef INLAY_TESTS_FILE_FILES_H
+#define INLAY_TESTS_FILE_FILES_H
 
 #include "support.h"
 

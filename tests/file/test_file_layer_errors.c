@@ -2,7 +2,7 @@
 /*
  * Checkpoints of which no input layer can be made: the status, and the tensor or key that the error names.
  */
-#include "model_files.h"
+#include "file/model_files.h"
 
 #include <inlay/file.h>
 

@@ -3,7 +3,7 @@
  * Every error of creating a layer, for every field of its spec; the memory of handles; executors; and what the library
  * says of itself.
  */
-#include "errors.h"
+#include "errors/errors.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * Every allocation of opening a file of each format and of making layers and n-grams fails once: the call must say so,
  * leave no handle, and give back what it has. The linker puts the functions below in place of malloc and its kin.
  */
-#include "files.h"
-#include "model_files.h"
+#include "file/files.h"
+#include "file/model_files.h"
 
 #include <stdarg.h>
 #include <stdio.h>

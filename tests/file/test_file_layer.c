@@ -3,7 +3,7 @@
  * Input layers of checkpoints, bit by bit: a small checkpoint of each family is written, and the layer of its file is
  * compared with one that is made by hand from the same arrays.
  */
-#include "model_files.h"
+#include "file/model_files.h"
 
 #include <inlay/file.h>
 

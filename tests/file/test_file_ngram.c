@@ -3,7 +3,7 @@
  * N-grams of checkpoints: small checkpoints of each kind, whose row ids and rows are compared with those of a spec that
  * is made by hand from the same numbers; and checkpoints that lack something or contradict themselves.
  */
-#include "model_files.h"
+#include "file/model_files.h"
 
 #include <inlay/file.h>
 

@@ -3,8 +3,8 @@
  * Small checkpoints for tests: writers of safetensors and GGUF files and of config.json, which know nothing of the
  * library that reads them, in a folder that is deleted at the end.
  */
-#ifndef INLAY_TESTS_MODEL_FILES_H
-#define INLAY_TESTS_MODEL_FILES_H
+#ifndef INLAY_TESTS_FILE_MODEL_FILES_H
+#define INLAY_TESTS_FILE_MODEL_FILES_H
 
 #include "support.h"
 

@@ -4,7 +4,7 @@
  */
 #define _POSIX_C_SOURCE 200809L /* mkdtemp */
 
-#include "model_files.h"
+#include "file/model_files.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * Tables of files: which tensors are one, with which scales beside them, and tables over several tensors. What a view
  * reads is compared with what the bytes mean.
  */
-#include "files.h"
+#include "file/files.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * that of the process, which other processes do not lengthen.
  */
 #define _GNU_SOURCE
-#include "files.h"
+#include "file/files.h"
 
 #include "formats/formats.h"
 #include "handle.h"

@@ -3,8 +3,8 @@
  * The fixture of the suites test_errors_*.c: a small table, its layer, an output between guard pages, and the macros
  * that expect a status of a call.
  */
-#ifndef INLAY_TESTS_ERRORS_H
-#define INLAY_TESTS_ERRORS_H
+#ifndef INLAY_TESTS_ERRORS_ERRORS_H
+#define INLAY_TESTS_ERRORS_ERRORS_H
 
 #include "support.h"
 

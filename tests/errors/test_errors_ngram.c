@@ -2,7 +2,7 @@
 /*
  * Bad arguments of n-grams: each is an error with its place, a handle is null then, and nothing is written.
  */
-#include "errors.h"
+#include "errors/errors.h"
 
 #include <stdlib.h>
 #include <string.h>

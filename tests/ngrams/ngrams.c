@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls of ngrams.h. */
-#include "ngrams.h"
+#include "ngrams/ngrams.h"
 
-#include "ngrams_draw.h"
+#include "ngrams/ngrams_draw.h"
 #include "reference.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  */
 #define _XOPEN_SOURCE 700 /* truncate */
 
-#include "files.h"
+#include "file/files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
