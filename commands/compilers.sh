@@ -48,8 +48,7 @@ compilers_of() {
 
 # compilers [--all] [SUITE] [COMPILER...]
 compilers() {
-    local tests=(--suite compiler --suite api --suite audit) suite='' inside=() compiler cxx log status=0
-    local passed=0 failed=0 skipped=0 counts version table=()
+    local tests=(--suite compiler --suite api --suite audit) suite='' inside=() compiler cxx version table=()
     if [ "${1:-}" = --all ]; then
         tests=()
         shift
@@ -75,29 +74,18 @@ compilers() {
             exit 1
         }
     fi
-    log=$(mktemp)
     for compiler in "$@"; do
         case $compiler in
         clang-*) cxx=clang++-${compiler#clang-} ;;
         *) cxx=g++-${compiler#gcc-} ;;
         esac
-        status=0
         # A process of its own, so that a compiler that fails leaves the others to run.
-        "${inside[@]}" env CC="$compiler" CXX="$cxx" ./dev test "build-${suite:+$suite-}$compiler" -Dwerror=true \
-            -- "${tests[@]}" 2>&1 | tee "$log" || status=$?
-        counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1) || true
-        if [ -z "$counts" ] || { [ "$status" != 0 ] && [[ $counts = *' 0 failed,'* ]]; }; then
-            counts="0 passed, 1 failed, 0 skipped"
-        fi
-        passed=$((passed + $(cut -d' ' -f1 <<<"$counts")))
-        failed=$((failed + $(cut -d' ' -f3 <<<"$counts")))
-        skipped=$((skipped + $(cut -d' ' -f5 <<<"$counts")))
+        count "${inside[@]}" env CC="$compiler" CXX="$cxx" ./dev test "build-${suite:+$suite-}$compiler" -Dwerror=true \
+            -- "${tests[@]}"
         version=$("${inside[@]}" "$compiler" --version | head -n 1) || version="$compiler, which does not run"
         table+=("$counts: $version")
     done
-    rm -f "$log"
     say "each compiler"
     printf '%s\n' "${table[@]}"
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ "$failed" = 0 ]
+    print_counts
 }

@@ -4,7 +4,6 @@
 # bare. Both are folders below build-deb/ that chroot enters. What is mounted there only this command sees, and it is gone
 # when the command ends, however it ends.
 
-deb_passed=0 deb_failed=0 deb_skipped=0
 deb_release=bookworm
 # What the first root has beside the packages that debian/control names for the build.
 deb_tools="lintian"
@@ -27,8 +26,7 @@ deb() {
         deb_step "lintian finds no error or warning" deb_lintian "$folder"; then
         deb_bare "$folder" || true # what failed is counted, and does not keep the rest from running
     fi
-    echo "$deb_passed passed, $deb_failed failed, $deb_skipped skipped"
-    [ "$deb_failed" = 0 ]
+    print_counts
 }
 
 # deb_step NAME COMMAND...: runs a command, keeps its output in build-deb/logs, shows it if it fails, and counts the result;
@@ -40,10 +38,10 @@ deb_step() {
     log=build-deb/logs/${name//[^a-z]/-}.log
     "$@" >"$log" 2>&1 || status=$?
     case $status in
-    0) deb_passed=$((deb_passed + 1)) && echo "ok - $name" ;;
-    77) deb_skipped=$((deb_skipped + 1)) && echo "skipped - $name ($(tail -n 1 "$log"))" ;;
+    0) passed=$((passed + 1)) && echo "ok - $name" ;;
+    77) skipped=$((skipped + 1)) && echo "skipped - $name ($(tail -n 1 "$log"))" ;;
     *)
-        deb_failed=$((deb_failed + 1))
+        failed=$((failed + 1))
         tail -n 60 "$log"
         echo "FAILED - $name (all of it: $log)"
         return 1
@@ -257,19 +255,19 @@ deb_autopkgtest() {
         -- chroot "$folder/bare" >"$folder/logs/autopkgtest.log" 2>&1 || status=$?
     while read -r name result rest; do
         case $result in
-        PASS) deb_passed=$((deb_passed + 1)) && echo "ok - autopkgtest: $name" ;;
-        SKIP) deb_skipped=$((deb_skipped + 1)) && echo "skipped - autopkgtest: $name ($rest)" ;;
+        PASS) passed=$((passed + 1)) && echo "ok - autopkgtest: $name" ;;
+        SKIP) skipped=$((skipped + 1)) && echo "skipped - autopkgtest: $name ($rest)" ;;
         *)
-            deb_failed=$((deb_failed + 1))
+            failed=$((failed + 1))
             tail -n 60 "$out/$name-stdout" "$out/$name-stderr" 2>/dev/null || true
             echo "FAILED - autopkgtest: $name $rest"
             ;;
         esac
     done <"$out/summary"
     # 2 says that tests were skipped. What failed outside of a test is no line of the summary.
-    if [ "$status" != 0 ] && [ "$status" != 2 ] && [ "$deb_failed" = 0 ]; then
+    if [ "$status" != 0 ] && [ "$status" != 2 ] && [ "$failed" = 0 ]; then
         tail -n 60 "$folder/logs/autopkgtest.log"
-        deb_failed=$((deb_failed + 1))
+        failed=$((failed + 1))
         echo "FAILED - autopkgtest: exit status $status"
     fi
 }

@@ -112,19 +112,6 @@ bench_model() {
     done
 }
 
-# add_ggml_counts COMMAND...: runs a check, whose last line is its counts, and adds these to those of the command.
-add_ggml_counts() {
-    local log counts
-    log=$(mktemp)
-    "$@" 2>&1 | tee "$log" || true
-    counts=$(grep -aE '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1) || true
-    rm -f "$log"
-    [ -n "$counts" ] || counts="0 passed, 1 failed, 0 skipped"
-    ggml_passed=$((ggml_passed + $(cut -d' ' -f1 <<<"$counts")))
-    ggml_failed=$((ggml_failed + $(cut -d' ' -f3 <<<"$counts")))
-    ggml_skipped=$((ggml_skipped + $(cut -d' ' -f5 <<<"$counts")))
-}
-
 # ggml [--times | --cached]: with --cached only where llama.cpp was built before.
 ggml() {
     local status=0 test=build-ggml/tests/ggml/test_ggml backend=$PWD/build-ggml/ggml/libggml-inlay.so
@@ -148,30 +135,28 @@ ggml() {
     say "building the backend, and again with sanitizers"
     build_backend build-ggml || return 1
     build_backend $sanitized -Disas= -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false || return 1
-    ggml_passed=0 ggml_failed=0 ggml_skipped=0
     say "llama.cpp's tests of the operation"
-    add_ggml_counts operations_of "$backend"
+    count operations_of "$backend"
     say "random calls beside the CPU backend"
-    add_ggml_counts $test "$backend" bits
+    count $test "$backend" bits
     say "what it takes, errors, and loading it 1000 times"
-    add_ggml_counts $test "$backend" rules
-    add_ggml_counts $test "$backend" reload
+    count $test "$backend" rules
+    count $test "$backend" reload
     say "rows that are not in memory"
-    add_ggml_counts env -C build-ggml "../$test" "$backend" cold 128
+    count env -C build-ggml "../$test" "$backend" cold 128
     say "the same with address and undefined-behaviour sanitizers"
-    add_ggml_counts $sanitized/tests/ggml/test_ggml "$PWD/$sanitized/ggml/libggml-inlay.so" bits 20
-    add_ggml_counts $sanitized/tests/ggml/test_ggml "$PWD/$sanitized/ggml/libggml-inlay.so" rules
-    add_ggml_counts $sanitized/tests/ggml/test_ggml "$PWD/$sanitized/ggml/libggml-inlay.so" reload 100
+    count $sanitized/tests/ggml/test_ggml "$PWD/$sanitized/ggml/libggml-inlay.so" bits 20
+    count $sanitized/tests/ggml/test_ggml "$PWD/$sanitized/ggml/libggml-inlay.so" rules
+    count $sanitized/tests/ggml/test_ggml "$PWD/$sanitized/ggml/libggml-inlay.so" reload 100
     say "what two models say"
-    add_ggml_counts compare_texts "$backend"
+    count compare_texts "$backend"
     if [ "${1:-}" = --times ]; then
         say "times beside the CPU backend"
-        add_ggml_counts $test "$backend" times
-        add_ggml_counts $test "$backend" models
-        add_ggml_counts env -C build-ggml "../$test" "$backend" cold
+        count $test "$backend" times
+        count $test "$backend" models
+        count env -C build-ggml "../$test" "$backend" cold
         say "tokens a second of a model of two layers"
         bench_model "$backend"
     fi
-    echo "$ggml_passed passed, $ggml_failed failed, $ggml_skipped skipped"
-    [ "$ggml_failed" = 0 ]
+    print_counts
 }

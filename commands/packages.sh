@@ -19,6 +19,30 @@ quietly() {
     rm -f "$log"
 }
 
+# What this command counts; its last line are these counts.
+passed=0 failed=0 skipped=0 counts=
+
+# count COMMAND...: runs a check, whose last line is its counts, and adds these to those of this command.
+count() {
+    local log status=0
+    log=$(mktemp)
+    "$@" 2>&1 | tee "$log" || status=$?
+    counts=$(grep -aE '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1) || true
+    rm -f "$log"
+    if [ -z "$counts" ] || { [ "$status" != 0 ] && [[ $counts = *' 0 failed,'* ]]; }; then
+        counts="0 passed, 1 failed, 0 skipped"
+    fi
+    passed=$((passed + $(cut -d' ' -f1 <<<"$counts")))
+    failed=$((failed + $(cut -d' ' -f3 <<<"$counts")))
+    skipped=$((skipped + $(cut -d' ' -f5 <<<"$counts")))
+}
+
+# print_counts: prints them, and returns whether nothing failed.
+print_counts() {
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" = 0 ]
+}
+
 # may_change_machine LINE...: says which commands are about to run as root, and returns whether they may.
 may_change_machine() {
     if [ "$(id -u)" = 0 ] || [ -n "${INLAY_DEV_SUDO:-}" ]; then

@@ -27,8 +27,9 @@ python_package() {
     [ "$status" != 0 ] || ! "$torch" || test_torch "$directory/test-python3" || status=$?
     if [ "$status" = 77 ]; then
         echo "python: skipped: PyPI cannot be reached"
-        echo "$python_passed passed, $python_failed failed, $((python_skipped + 1)) skipped"
-        return 0
+        skipped=$((skipped + 1))
+        print_counts
+        return
     fi
     if [ "$status" = 0 ] && python=$(python_without_gil); then
         say "without the GIL"
@@ -36,9 +37,9 @@ python_package() {
         [ "$status" != 0 ] || test_wheel "$python" "$directory-nogil" "$directory-nogil/test" || status=$?
     elif [ "$status" = 0 ]; then
         echo "skipped: no Python without the GIL is installed"
-        python_skipped=$((python_skipped + 1))
+        skipped=$((skipped + 1))
     fi
-    echo "$python_passed passed, $python_failed failed, $python_skipped skipped"
+    print_counts || return
     return "$status"
 }
 
@@ -105,10 +106,9 @@ run_pytest() {
 }
 
 # count_tests LINE: adds the counts of pytest's last line to those of the command.
-python_passed=0 python_failed=0 python_skipped=0
 count_tests() {
     number_of() { grep -oE "[0-9]+ $2" <<<"$1" | grep -oE '[0-9]+' || echo 0; }
-    python_passed=$((python_passed + $(number_of "$1" passed)))
-    python_failed=$((python_failed + $(number_of "$1" failed) + $(number_of "$1" error)))
-    python_skipped=$((python_skipped + $(number_of "$1" skipped)))
+    passed=$((passed + $(number_of "$1" passed)))
+    failed=$((failed + $(number_of "$1" failed) + $(number_of "$1" error)))
+    skipped=$((skipped + $(number_of "$1" skipped)))
 }
