@@ -55,6 +55,28 @@ build_and_test() {
     run_tests "$directory" "$@"
 }
 
+# The ISA whose kernels this machine chooses.
+best_isa() {
+    case "$(uname -m) $(grep -m 1 ^flags /proc/cpuinfo) " in
+    aarch64*) echo neon ;;
+    *' avx512bw '*) echo avx512 ;;
+    *' avx2 '*) echo avx2 ;;
+    *) echo portable ;;
+    esac
+}
+
+# What a change in src/ can break, in seconds: a library of one ISA beside scalar, and the suite `quick` of tests/.
+quick() {
+    need_to_test
+    # Bits do not depend on optimisation, and kernels compile five times as fast with less of it.
+    configure build-quick -Doptimization=1 -Dtests=enabled -Dtool=disabled -Dfile=disabled -Ddefault_library=static \
+        "-Disas=$(best_isa)"
+    say "building build-quick"
+    build build-quick quick
+    say "running the tests that tell most"
+    run_tests build-quick --suite quick
+}
+
 demo() {
     need_to_build
     configure build
@@ -89,7 +111,7 @@ emulate() {
     say "running the tests on an emulated $1, which must choose $2"
     # Tests that are scripts would run their interpreter under emulation: they only run on the real CPU.
     local tests=("${@:3}")
-    [ $# -gt 2 ] || tests=(--suite "$2" --suite api)
+    [ $# -gt 2 ] || tests=(dispatch {backward,environment,features,golden,layer,promises}-"$2")
     WRAPPED_BY=qemu-x86_64 INLAY_TEST_BEST=$2 run_tests build --wrapper "qemu-x86_64 -cpu $1" "${tests[@]}"
 }
 

@@ -11,16 +11,29 @@ verify() {
     build/tests/verify --entries 1e8 --processes "$(nproc)" "$@"
 }
 
-# fuzz [SECONDS [TARGET...]]: runs each target as long, as many at a time as there are cores.
-fuzz() {
-    local seconds=${1:-60} targets=("${@:2}") folder=build-fuzz programs=() target
-    [ ${#targets[@]} -gt 0 ] || targets=(forward ngram gguf model npy safetensors spec)
-    need_to_test clang libclang-rt-dev
-    # Kernels take minutes to compile with sanitizers, and all ISAs share their bodies: one of vectors beside the scalar ones.
-    CC=clang configure $folder -Dfuzz=enabled -Dbuildtype=debugoptimized -Ddefault_library=static -Disas=avx2,neon \
+# Makes the build folder of clang's sanitizers, for tests and fuzzers. Kernels take minutes to compile there, and all ISAs
+# share their bodies: one of vectors beside the scalar ones.
+configure_sanitized() {
+    CC=clang CXX=clang++ need_to_test
+    CC=clang CXX=clang++ configure build-sanitize -Dtests=enabled -Dfuzz=enabled -Ddebug=true -Doptimization=1 -Disas=avx2,neon \
         -Db_sanitize=address,undefined -Db_lundef=false \
         "-Dc_args=-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined"
-    enable $folder tests
+}
+
+# sanitize [TEST_OPTION...]
+sanitize() {
+    configure_sanitized
+    say "building build-sanitize"
+    build build-sanitize
+    say "running the tests of build-sanitize"
+    run_tests build-sanitize "$@"
+}
+
+# fuzz [SECONDS [TARGET...]]: runs each target as long, as many at a time as there are cores.
+fuzz() {
+    local seconds=${1:-60} targets=("${@:2}") folder=build-sanitize programs=() target
+    [ ${#targets[@]} -gt 0 ] || targets=(forward ngram gguf model npy safetensors spec)
+    configure_sanitized
     for target in "${targets[@]}"; do
         programs+=(fuzz/fuzz_"$target")
         mkdir -p $folder/corpus/"$target"
@@ -31,10 +44,10 @@ fuzz() {
     rm -f $folder/*.passed
     export -f fuzz_target
     printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -c 'fuzz_target "$@"' fuzz {} "$folder" "$seconds" || true
-    local passed
     passed=$(find $folder -maxdepth 1 -name '*.passed' | wc -l)
-    echo "$passed passed, $((${#targets[@]} - passed)) failed, 0 skipped"
-    [ "$passed" = ${#targets[@]} ]
+    # shellcheck disable=SC2034 # print_counts reads it
+    failed=$((${#targets[@]} - passed))
+    print_counts
 }
 
 # fuzz_target TARGET FOLDER SECONDS: fuzzes, prints what was run, and the end of the log if something was found.
@@ -54,15 +67,18 @@ fuzz_target() {
     fi
 }
 
-# Builds in a directory of its own: the counts are those of gcc in a release build.
+# instructions [--update]: the test of that name, which release builds have. `test` skips it where valgrind is not installed.
 instructions() {
-    local directory=build-instructions status=0
+    local status=0
     need_to_test valgrind
-    CC=gcc CXX=g++ configure $directory -Dtool=disabled
-    enable $directory tests
-    build $directory tests/instructions
-    python3 tests/instructions.py $directory/tests/instructions "gcc $(gcc -dumpversion)" tests/instructions.txt "$@" ||
-        status=$?
+    configure build
+    enable build tests
+    build build tests/instructions
+    python3 - "$@" <<'PYTHON' || status=$?
+import json, subprocess, sys
+commands = [test["cmd"] for test in json.load(open("build/meson-info/intro-tests.json")) if test["name"] == "instructions"]
+sys.exit(subprocess.call(commands[0] + sys.argv[1:], cwd="build") if commands else "dev: build/ is no release build")
+PYTHON
     [ "$status" = 77 ] || return "$status"
     echo "0 passed, 0 failed, 1 skipped"
 }

@@ -87,7 +87,7 @@ need() {
 }
 
 need_to_build() {
-    need gcc libc6-dev meson ninja-build pkg-config python3 libsleef-dev libcairo2-dev \
+    need ccache gcc libc6-dev meson ninja-build pkg-config python3 libsleef-dev libcairo2-dev \
         fonts-dejavu-core libpthreadpool-dev "$@"
 }
 

@@ -104,7 +104,7 @@ build_wheel() {
     rm -rf "$directory/built" "$directory/wheels"
     say "building the wheel"
     PATH="$PWD/$tools:$PATH" quietly "$tools/python" -m pip --disable-pip-version-check wheel --no-deps \
-        --no-build-isolation --wheel-dir "$directory/built" "-Cbuild-dir=$directory/build" -Csetup-args=-Dwerror=true "$@" . || return 1
+        --no-build-isolation --wheel-dir "$directory/built" "-Cbuild-dir=$directory-objects" -Csetup-args=-Dwerror=true "$@" . || return 1
     PATH="$PWD/$tools:$PATH" quietly "$tools/auditwheel" repair --wheel-dir "$directory/wheels" "$directory"/built/*.whl ||
         return 1
     "$tools/auditwheel" show "$directory"/wheels/*.whl | tr '\n' ' ' | grep -oE '"(many|musl)linux_[0-9a-z_]+"' | head -n 1
