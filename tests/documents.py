@@ -98,7 +98,7 @@ def results_faults():
 
 
 def version_faults():
-    """Places of the version that no build reads; packaging/README.md lists all. debian/ adds a revision."""
+    """Places of the version that no build reads, beside that of meson.build. debian/ adds a revision."""
     def found(path, pattern):
         match = re.search(pattern, (SOURCE / path).read_text(encoding="utf-8"), re.MULTILINE)
         return match[1] if match else "none"
@@ -108,6 +108,9 @@ def version_faults():
         "tools/inlay.1": r'^\.TH .*"inlay ([\d.]+)"',
         "packaging/vcpkg/inlay/vcpkg.json": r'"version": "(.*)"',
         "debian/changelog": r"\Ainlay \((.*)-",
+        "packaging/buildroot/package/inlay/inlay.mk": r"^INLAY_VERSION = (.*)$",
+        "examples/meson-subproject/subprojects/inlay.wrap": r"^revision = v(.*)$",
+        "CHANGELOG.md": r"^## \[(\d.*)\]",
     }
     for path, pattern in places.items():
         if found(path, pattern) != version:
