@@ -65,7 +65,8 @@ best_isa() {
     esac
 }
 
-# What a change in src/ can break, in seconds: a library of one ISA beside scalar, and the suite `quick` of tests/.
+# What a change in src/ can break, in seconds: a library of one ISA beside scalar, the suite `quick` of tests/, and the suite
+# `kernels` if those were compiled since it passed.
 quick() {
     need_to_test
     # Bits do not depend on optimisation, and kernels compile five times as fast with less of it.
@@ -74,7 +75,12 @@ quick() {
     say "building build-quick"
     build build-quick quick
     say "running the tests that tell most"
-    run_tests build-quick --suite quick
+    local suites=(--suite quick) tested=build-quick/tested
+    if [ ! -e $tested ] || [ -n "$(find build-quick/src -name '*kernels.c.o' -newer $tested)" ]; then
+        suites+=(--suite kernels)
+    fi
+    run_tests build-quick "${suites[@]}" || return
+    touch $tested
 }
 
 demo() {
