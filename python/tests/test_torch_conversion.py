@@ -99,6 +99,12 @@ def test_restored_models_are_as_before(layers):
     with torch.no_grad():
         model(torch.randint(99, (8, 60)))
     assert not layers
+    table = nn.Embedding(99, 32)
+    attributes = set(vars(table))
+    inlay.torch.convert(table)
+    with torch.no_grad():
+        table(torch.randint(99, (500,))).sum()
+    assert inlay.torch.restore(table) == 1 and set(vars(table)) == attributes
 
 
 def test_small_calls_training_and_compilers_take_the_way_of_torch(layers):
@@ -147,6 +153,37 @@ def test_rows_alone_are_left_to_torch_from_then_on(monkeypatch):
         assert type(table(ids[:300])) is torch.Tensor
         assert torch.equal(table(ids) * 2.0, expected * 2.0)  # large ones always wait, and show what happens to them
         assert type(table(ids[:300])) is conversion.PendingRows
+
+
+def test_rms_norms_are_noted(layers):
+    """Also without an epsilon, for which PyTorch takes that of the type, and not of rows of 16 bits, where versions differ."""
+    ids = torch.randint(99, (5, 50))
+    for epsilon in (None, 1e-3):
+        table, norm = nn.Embedding(99, 32), nn.RMSNorm(32, eps=epsilon)
+        nn.init.normal_(table.weight, std=1e-3)
+        nn.init.normal_(norm.weight)
+        with torch.no_grad():
+            expected = norm(table(ids))
+            inlay.torch.convert(table)
+            torch.testing.assert_close(norm(table(ids)) * 1.0, expected, rtol=1e-6, atol=1e-6)
+            assert layers[-1].norm == 2 and layers[-1].epsilon == (epsilon or torch.finfo(torch.float32).eps)
+            table.to(torch.bfloat16)
+            nn.functional.rms_norm(table(ids.repeat(2, 1)), [32])
+            assert layers[-1].norm == 0
+
+
+def test_factors_of_tensors_are_noted(layers):
+    """As the scale of Gemma: a tensor without dimensions, of the type of the rows."""
+    table, ids, scale = nn.Embedding(99, 32), torch.randint(99, (5, 50)), torch.tensor(5.65685424949238)
+    other, learnt = scale.double(), nn.Parameter(scale.clone())
+    with torch.no_grad():
+        expected = table(ids) * scale
+    inlay.torch.convert(table)
+    table.requires_grad_(False)
+    assert torch.equal((table(ids) * scale) + 0, expected) and layers[-1].scale == float(scale)
+    assert torch.equal((table(ids) * other) + 0, table(ids).clone() * other) and layers[-1].scale == 1
+    (scale * learnt * table(ids)).sum().backward()
+    assert learnt.grad is not None
 
 
 def test_everything_else_computes_the_rows(layers):
@@ -301,6 +338,47 @@ def test_what_is_left():
     found = model["bag"](ids, offsets)
     assert inlay.torch.restore(model) == 1 and type(model["bag"]) is nn.EmbeddingBag
     torch.testing.assert_close(found, model["bag"](ids, offsets))
+
+
+class OwnNorm(nn.Module):
+    def forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
+
+
+class Decoder(nn.Module):
+    """An input layer with positions or a norm of its own, or none of these, and a list of blocks."""
+
+    def __init__(self, norm, adds):
+        super().__init__()
+        self.words, self.norm, self.blocks, self.adds = nn.Embedding(99, 32), norm, nn.ModuleList([OwnNorm()]), adds
+
+    def forward(self, ids):
+        x = self.words(ids)
+        if self.adds:
+            x = x + torch.ones(*ids.shape, 32)
+        return self.blocks[0](self.norm(x))
+
+
+@pytest.mark.parametrize(
+    "norm, adds, left",
+    [
+        (OwnNorm(), False, {"norm": "OwnNorm computes pow of the rows of words with PyTorch"}),
+        (nn.LayerNorm(32), True, {"": "Decoder computes add of the rows of words with PyTorch"}),
+        (nn.LayerNorm(32), False, {}),
+        (nn.Identity(), False, {}),  # what a block does is none of the input layer
+    ],
+)
+def test_what_torch_computes_is_reported(layers, norm, adds, left):
+    """A module before the blocks that needs the rows is known when a call of theirs is not small."""
+    model = Decoder(norm, adds).eval()
+    report = inlay.torch.convert(model)
+    with torch.no_grad():
+        model(torch.randint(99, (1, 4)))
+        assert not report.left
+        model(torch.randint(99, (5, 50)))
+    assert report.left == left and layers
+    lines = [f"{name or 'the model'}: left, {why}" for name, why in left.items()]
+    assert str(report).split("\n") == ["words: Embedding", *lines]
 
 
 # ---- Models of transformers

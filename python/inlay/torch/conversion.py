@@ -2,11 +2,12 @@
 """convert(model): the embeddings of a model, and what follows them up to the norm, in one pass of inlay.
 
 Models compute their input layer in their own words: rows, a sum or two, a factor, a norm. A converted embedding returns
-rows that are still to be computed. Sums, factors, LayerNorm and dropout of inference are noted on them, and whatever
-else happens to them computes them, by one layer of all that was noted.
+rows that are still to be computed. Sums, factors, LayerNorm, RMSNorm and dropout of inference are noted on them, and
+whatever else happens to them computes them, by one layer of all that was noted.
 """
 
 import dataclasses
+import sys
 import weakref
 from typing import Any, Callable, NamedTuple, Optional
 
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from torch.utils import _pytree
 
 from .modules import EmbeddingBag, plain_options
-from .operators import Arguments, embed, fits, is_recorded
+from .operators import NORMS, Arguments, embed, fits, is_recorded
 
 # Smaller outputs take PyTorch no more time than noting what happens to them and one pass (python/bench/models.py).
 LEAST_BYTES = 8 << 20
@@ -24,9 +25,6 @@ LEAST_BYTES = 8 << 20
 # again. PyTorch's larger outputs are new pages in each call, since glibc's malloc() keeps none of them.
 LEAST_BYTES_OF_PAGES = 32 << 20
 
-# The embeddings whose latest rows were needed as they were.
-_alone: "weakref.WeakSet[nn.Module]" = weakref.WeakSet()
-
 
 class Term(NamedTuple):
     """Rows of a table. Without ids the row of a token is its place in the sequence."""
@@ -34,6 +32,15 @@ class Term(NamedTuple):
     table: Tensor
     ids: Optional[Tensor]
     version: Optional[int]
+
+
+class Norm(NamedTuple):
+    """A norm; kind is that of inlay_norm."""
+
+    kind: int
+    gamma: Optional[Tensor]
+    beta: Optional[Tensor]
+    epsilon: float
 
 
 def _term(table: Tensor, ids: Optional[Tensor]) -> Term:
@@ -57,7 +64,7 @@ class PendingRows(Tensor):
     owner: Any
     terms: tuple[Term, ...]
     factor: float
-    norm: Optional[tuple[Optional[Tensor], Optional[Tensor], float]]
+    norm: Optional[Norm]
     rows: Optional[Tensor]
 
     @staticmethod
@@ -67,16 +74,17 @@ class PendingRows(Tensor):
         self.owner, self.terms, self.factor, self.norm, self.rows = owner, terms, factor, norm, None
         return self
 
-    def materialise(self) -> Tensor:
-        """Computes the rows, once."""
+    def materialise(self, function: Any = None) -> Tensor:
+        """Computes the rows, once, for a function that needs them."""
         if self.rows is None:
+            if function is not None and not torch.compiler.is_compiling():
+                _report_need(self, function)
             if any(_is_changed(term) for term in self.terms):
                 raise RuntimeError(
                     "a table was changed in place before the rows of a converted embedding were computed; "
                     "inlay.torch.restore() the model, or use its rows before the change"
                 )
-            alone = len(self.terms) == 1 and self.factor == 1.0 and self.norm is None
-            (_alone.add if alone else _alone.discard)(self.owner)
+            self.owner.rows_alone = len(self.terms) == 1 and self.factor == 1.0 and self.norm is None
             with torch.no_grad():
                 self.rows = embed(self.owner, self._arguments())
         return self.rows
@@ -95,8 +103,8 @@ class PendingRows(Tensor):
         if len(others) > 1:
             given = given._replace(segments=others[1].table, segment_ids=others[1].ids)
         if self.norm is not None:
-            gamma, beta, epsilon = self.norm
-            given = given._replace(gamma=gamma, beta=beta, epsilon=epsilon, norm=1)
+            kind, gamma, beta, epsilon = self.norm
+            given = given._replace(gamma=gamma, beta=beta, epsilon=epsilon, norm=kind)
         return given
 
     @classmethod
@@ -108,15 +116,15 @@ class PendingRows(Tensor):
         noted = note(*args, **(kwargs or {})) if note is not None else None
         if noted is not None:
             return noted
-        return function(*_computed(args), **_computed(kwargs or {}))
+        return function(*_computed(args, function), **_computed(kwargs or {}, function))
 
     @classmethod
     def __torch_dispatch__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return function(*_computed(args), **_computed(kwargs or {}))
 
 
-def _computed(arguments: Any) -> Any:
-    return _pytree.tree_map_only(PendingRows, PendingRows.materialise, arguments)
+def _computed(arguments: Any, function: Any = None) -> Any:
+    return _pytree.tree_map_only(PendingRows, lambda rows: rows.materialise(function), arguments)
 
 
 def _shape(tensor: Tensor) -> torch.Size:
@@ -141,9 +149,13 @@ _METADATA = {
 def _note_number(input: Any, other: Any, *, out: Any = None) -> Optional[PendingRows]:
     rows, factor = (input, other) if isinstance(input, PendingRows) else (other, input)
     untouched = isinstance(rows, PendingRows) and rows.rows is None and rows.norm is None and out is None
-    if not untouched or len(rows.terms) > 1 or rows.factor != 1.0 or type(factor) not in (int, float):
+    if not untouched or len(rows.terms) > 1 or rows.factor != 1.0:
         return None
-    return PendingRows(rows.owner, _shape(rows), rows.terms, float(factor))
+    if type(factor) is Tensor:
+        fits_rows = factor.dim() == 0 and factor.dtype == rows.terms[0].table.dtype and not _trains(factor)
+    else:
+        fits_rows = type(factor) in (int, float)
+    return PendingRows(rows.owner, _shape(rows), rows.terms, float(factor)) if fits_rows else None
 
 
 def _terms_of(side: Any, shape: torch.Size) -> Optional[tuple[Term, ...]]:
@@ -201,15 +213,30 @@ def _note_sum_in_place(input: Any, other: Any, *, alpha: Any = 1) -> Optional[Te
     return input
 
 
-def _note_norm(
+def _note_norm(input: Any, shape: Any, norm: Norm) -> Optional[PendingRows]:
+    untouched = isinstance(input, PendingRows) and input.rows is None and input.norm is None
+    if not untouched or tuple(shape) != tuple(_shape(input)[-1:]):
+        return None
+    vectors = (norm.gamma, norm.beta)
+    if any(vector is not None and (vector.dtype != torch.float32 or _trains(vector)) for vector in vectors):
+        return None
+    return PendingRows(input.owner, _shape(input), input.terms, input.factor, norm)
+
+
+def _note_layer_norm(
     input: Any, normalized_shape: Any, weight: Optional[Tensor] = None, bias: Optional[Tensor] = None, eps: float = 1e-5
 ) -> Optional[PendingRows]:
-    untouched = isinstance(input, PendingRows) and input.rows is None and input.norm is None
-    if not untouched or tuple(normalized_shape) != tuple(_shape(input)[-1:]):
+    return _note_norm(input, normalized_shape, Norm(NORMS.index("layer"), weight, bias, eps))
+
+
+def _note_rms_norm(
+    input: Any, normalized_shape: Any, weight: Optional[Tensor] = None, eps: Optional[float] = None
+) -> Optional[PendingRows]:
+    """Notes a norm of float32. PyTorch's versions differ in the epsilon that None stands for in other types."""
+    if input.dtype != torch.float32:
         return None
-    if any(vector is not None and (vector.dtype != torch.float32 or _trains(vector)) for vector in (weight, bias)):
-        return None
-    return PendingRows(input.owner, _shape(input), input.terms, input.factor, (weight, bias, eps))
+    epsilon = torch.finfo(torch.float32).eps if eps is None else eps
+    return _note_norm(input, normalized_shape, Norm(NORMS.index("rms"), weight, None, epsilon))
 
 
 def _note_dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Optional[Tensor]:
@@ -227,7 +254,8 @@ _NOTES: dict[Any, Callable[..., Optional[Tensor]]] = {
     **dict.fromkeys((torch.add, Tensor.add, Tensor.__add__, Tensor.__radd__), _note_sum),
     **dict.fromkeys((Tensor.add_, Tensor.__iadd__), _note_sum_in_place),
     **dict.fromkeys((torch.mul, Tensor.mul, Tensor.__mul__, Tensor.__rmul__), _note_number),
-    nn.functional.layer_norm: _note_norm,
+    nn.functional.layer_norm: _note_layer_norm,
+    nn.functional.rms_norm: _note_rms_norm,
     nn.functional.dropout: _note_dropout,
     Tensor.to: _note_move,
 }
@@ -240,15 +268,15 @@ class ConvertedEmbedding(nn.Embedding):
     """What convert() makes of a torch.nn.Embedding. In training and compilers it stays what it was."""
 
     original: type = nn.Embedding
+    rows_alone = False  # whether its latest rows were needed as they were
 
     def forward(self, input: Tensor) -> Tensor:
         elements, table = input.numel() * self.embedding_dim, self.weight
-        if elements * 4 < LEAST_BYTES:  # what nn.Embedding does, in less time than the question takes
+        if elements * 4 < LEAST_BYTES or (
+            elements * table.element_size() < LEAST_BYTES_OF_PAGES and (self.rows_alone or table.dtype != torch.float32)
+        ):  # what nn.Embedding does, in less time than the other questions take
             return torch.embedding(table, input, -1 if self.padding_idx is None else self.padding_idx)
         if type(input) is not Tensor or is_recorded() or _trains(table) or not fits(Arguments(input, table)):
-            return super().forward(input)
-        needs_pages = table.dtype != torch.float32 or self in _alone
-        if needs_pages and elements * table.element_size() < LEAST_BYTES_OF_PAGES:
             return super().forward(input)
         return PendingRows(self, (*input.shape, self.embedding_dim), (_term(table, input),))
 
@@ -271,14 +299,44 @@ def _converted_class(kind: type) -> type:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What convert() did: names of modules that it replaced, with their classes, and of those that it left, with why."""
+    """What convert() did: names of modules that it replaced, with their classes, and of those that it left, with why.
+
+    `left` grows with the first call that leaves rows to inlay: it then has the module before the blocks of the model (an
+    nn.ModuleList) that did with them what is not noted, as a norm or positions of its own, so that PyTorch goes on there.
+    """
 
     replaced: dict[str, str]
     left: dict[str, str]
 
     def __str__(self) -> str:
         lines = [f"{name}: {kind}" for name, kind in self.replaced.items()]
-        return "\n".join(lines + [f"{name}: left, {why}" for name, why in self.left.items()])
+        return "\n".join(lines + [f"{name or 'the model'}: left, {why}" for name, why in self.left.items()])
+
+
+# The reports of converted embeddings whose rows nothing has needed yet, with their models.
+_reports: "weakref.WeakKeyDictionary[nn.Module, tuple[Report, weakref.ref[nn.Module]]]" = weakref.WeakKeyDictionary()
+
+
+def _report_need(rows: PendingRows, function: Any) -> None:
+    """Reports the module whose forward() calls a function that needs rows, once for each embedding. Nothing is to be said
+    after a norm, which is the last step of an input layer, and of blocks."""
+    report, model_of = _reports.pop(rows.owner, (None, None))
+    model = model_of() if model_of is not None else None
+    if report is None or model is None or rows.norm is not None:
+        return
+    frame: Any = sys._getframe(1)
+    while frame is not None and not isinstance(frame.f_locals.get("self"), nn.Module):
+        frame = frame.f_back
+    names = {module: name for name, module in model.named_modules()}
+    reader = None if frame is None else frame.f_locals["self"]
+    if reader not in names:
+        return
+    *parents, _ = names[reader].split(".")
+    if any(isinstance(model.get_submodule(".".join(parents[:n])), nn.ModuleList) for n in range(1, len(parents) + 1)):
+        return
+    what = function.__name__ if function.__name__ != "__get__" else function.__self__.__name__
+    why = f"{type(reader).__name__} computes {what} of the rows of {names[rows.owner]} with PyTorch"
+    report.left.setdefault(names[reader], why)
 
 
 def _reason_to_leave(module: Any) -> Optional[str]:
@@ -308,6 +366,7 @@ def convert(model: nn.Module) -> Report:
             continue
         report.replaced[name] = type(module).__name__
         module.__class__ = _converted_class(type(module))
+        _reports[module] = (report, weakref.ref(model))
     return report
 
 
@@ -316,4 +375,5 @@ def restore(model: nn.Module) -> int:
     converted = [module for module in model.modules() if hasattr(type(module), "original")]
     for module in converted:
         module.__class__ = type(module).original
+        module.__dict__.pop("rows_alone", None)
     return len(converted)
