@@ -7,6 +7,12 @@ from typing import Sequence
 # Lists of up to so many names are shown whole, of longer ones the nearest three.
 _LISTED = 8
 
+# What is said of names that inlay does not have and that somebody may look for, with what does the same.
+_ELSEWHERE = {
+    ("pooling", "max"): "; for the largest elements of each text, take numpy.maximum.reduceat() of the rows that a layer "
+    'without pooling returns, or inlay.torch.EmbeddingBag with mode "max", which PyTorch computes',
+}
+
 
 def fold(name: str) -> str:
     """Returns what counts of a name, as inlay_name_equal() compares names."""
@@ -24,7 +30,8 @@ def unknown(what: str, typed: str, known: Sequence[Sequence[str]], synonyms: boo
         return 1.0 if part else difflib.SequenceMatcher(None, fold(typed), fold(name)).ratio()
 
     if len(known) <= _LISTED:
-        return ValueError(f"{what} is {typed!r}, not one of {', '.join(names[0] for names in known)}")
+        elsewhere = _ELSEWHERE.get((what, fold(typed)), "")
+        return ValueError(f"{what} is {typed!r}, not one of {', '.join(names[0] for names in known)}{elsewhere}")
     best = sorted(((max(names, key=likeness), names[0]) for names in known), key=lambda pair: -likeness(pair[0]))[:3]
     least = 1.0 if likeness(best[0][0]) == 1.0 else 0.0
     shown = [f"{name} ({other})" if fold(name) != fold(other) else name for other, name in best if likeness(other) >= least]

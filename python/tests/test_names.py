@@ -77,6 +77,17 @@ def test_recipes_are_listed_with_frameworks():
     assert "  keras-hub: KerasHub, KerasNLP" in lines
 
 
+def test_largest_elements_are_elsewhere():
+    """There is no pooling of this name, and the error says what does the same."""
+    table = numpy.arange(12, dtype=numpy.float32).reshape(4, 3) % 5
+    text = r"pooling is 'Max', not one of none, sum, mean; .* numpy.maximum.reduceat\(\).* inlay.torch.EmbeddingBag"
+    with pytest.raises(ValueError, match=text):
+        inlay.Layer(table, pooling="Max")
+    ids = numpy.array([0, 1, 3])
+    largest = numpy.maximum.reduceat(inlay.Layer(table)(ids), [0, 2])
+    assert (largest == [table[:2].max(0), table[3]]).all()
+
+
 def test_nearest():
     known = [["alpha", "first"], ["beta", "second"]] + [[f"gamma_{i}", f"g{i}"] for i in range(8)]
     assert str(names.unknown("letter", "SECO-ND", known)) == "letter is 'SECO-ND', which is unknown; nearest: beta (second)"
