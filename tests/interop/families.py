@@ -11,10 +11,16 @@ the row's largest absolute value from the norm in float64. PyTorch's expf, which
 sinusoids, misses the nearest float in some columns: within 4e-6. A layer that is not complete must return a tensor that
 the model computes on the way there. Batches with padding have its attention mask.
 
+Each model that runs is also converted in place by inlay.torch.convert(), with no output too small for inlay. What arrives
+at the first block must have the bits that it had before; where a norm was noted, it is within 2 ULP as above, and what a
+model computes of a norm within 1e-5. After restore() the classes of its modules and the bits are those from before.
+
 The result of each is a row of docs/families.md, which --write writes and which is compared otherwise. The exit status
-is 1 for a wrong result, for a table that differs, and if fewer than 90 % of the models that were made are equal.
+is 1 for a wrong result, of a layer or a converted model, for a table that differs, and if fewer than 90 % of the models
+that were made are equal.
 """
 import argparse
+import contextlib
 import inspect
 import math
 import os
@@ -36,11 +42,14 @@ from torch.overrides import TorchFunctionMode  # noqa: E402
 from transformers.models.auto import configuration_auto, modeling_auto  # noqa: E402
 
 import inlay  # noqa: E402
+import inlay.torch  # noqa: E402
+from inlay.torch import conversion  # noqa: E402
 
 VOCAB, SEQUENCES, LENGTH, PAD = 120, 3, 16, 1
 MOST_PARAMETERS, MOST_SECONDS = 1.2e8, 60
 ULPS = 2
 SINUSOIDS = 4e-6  # of recipes whose frequencies are PyTorch's expf
+AFTER_NORM = 1e-5  # of a row's largest value, where a norm is not the last step
 LEAST_EQUAL = 0.9
 DOCS = pathlib.Path(__file__).parents[2] / "docs/families.md"
 NOT_MADE = "no small model"
@@ -55,22 +64,28 @@ MAPPINGS = {
 # ---- Small models
 
 # Sizes by names of settings: the first pattern that matches. Attempts leave out the last ones.
+VOCABULARIES = r"(.*_)?vocab_size(_per_layer_input)?"
 LAYERS = r"(num_hidden|n|num|num_encoder|num_decoder|encoder|decoder|n_encoder|n_decoder)_layers?|depth"
+POSITIONS = r"(max_position_embeddings|n_positions|n_ctx|max_seq_len|max_encoder_position_embeddings|max_source_positions|max_target_positions|max_decoder_position_embeddings)"
+HIDDEN = r"hidden_size|d_model|n_embd|dim|embed_dim|word_embed_proj_dim|embedding_size|emb_dim|dim_model"
+KEY_HEADS = r"num_key_value_heads|num_kv_heads"
+HEADS = r"(.*_)?num_attention_heads|n_heads?|num_heads|num_(en|de)coder_attention_heads|(en|de)coder_attention_heads"
+HEAD_DIM = r"head_dim|d_kv|d_head|attention_head_size|global_head_dim"
 SIZES = [
-    (r"(.*_)?vocab_size(_per_layer_input)?", VOCAB),
+    (VOCABULARIES, VOCAB),
     (LAYERS, 2),
     (r"pad_token_id|pad_index", PAD),
     (r"bos_token_id|bos_index", 0),
     (r"(decoder_start|eos|sep|cls|unk|mask|.*)_token_id|(eos|unk|mask)_index", 2),
-    (r"(max_position_embeddings|n_positions|n_ctx|max_seq_len|max_encoder_position_embeddings|max_source_positions|max_target_positions|max_decoder_position_embeddings)", 64),
-    (r"hidden_size|d_model|n_embd|dim|embed_dim|word_embed_proj_dim|embedding_size|emb_dim|dim_model", 80),
+    (POSITIONS, 64),
+    (HIDDEN, 80),
     (r"(moe_|shared_expert_|.*)intermediate_size(_mlp)?|n_inner|d_ff|(.*_)?ffn_dim|hidden_dim|ffn_hidden_size", 32),
-    (r"num_key_value_heads|num_kv_heads", 2),
-    (r"(.*_)?num_attention_heads|n_heads?|num_heads|num_(en|de)coder_attention_heads|(en|de)coder_attention_heads", 4),
+    (KEY_HEADS, 2),
+    (HEADS, 4),
     (r"(.*_)?num_(local_|routed_)?experts|n_routed_experts|moe_num_experts", 4),
     (r"num_experts_per_tok(en)?|moe_k|moe_topk|top_k_experts", 2),
     (r"n_group|topk_group", 1),
-    (r"head_dim|d_kv|d_head|attention_head_size|global_head_dim", 16),
+    (HEAD_DIM, 16),
 ]
 # Settings whose defaults would hide that they are read.
 OTHERS = [
@@ -113,23 +128,25 @@ SPECIAL = {
 MASKED = ("xlm", "flaubert", "deberta", "deberta-v2", "esm", "funnel", "youtu")
 
 # What models of documents and pictures demand beside ids.
-OTHER_INPUTS = {
-    "bbox": torch.zeros(SEQUENCES, LENGTH, 4, dtype=torch.long),
-    "visual_feats": torch.zeros(SEQUENCES, 1, 2048),
-    "use_cache": False,
-    "visual_pos": torch.zeros(SEQUENCES, 1, 4),
-}
+def other_inputs(sequences, length):
+    return {
+        "bbox": torch.zeros(sequences, length, 4, dtype=torch.long),
+        "visual_feats": torch.zeros(sequences, 1, 2048),
+        "use_cache": False,
+        "visual_pos": torch.zeros(sequences, 1, 4),
+    }
+
 
 def default_of(config_class):
     """Returns the settings of a default configuration."""
     return config_class().to_dict()
 
 
-def small(config_class, patterns, layers, model_type):
-    """Returns a configuration with small sizes, and with the defaults of everything else."""
+def small(config_class, patterns, layers, model_type, sizes=SIZES, special=SPECIAL):
+    """Returns a configuration with the first of these sizes, and with the defaults of everything else."""
     options, default = {}, default_of(config_class)
     many = next((default[key] for key in ("num_hidden_layers", "n_layer", "num_layers") if key in default), None)
-    may_be_none = NONE_TOO if patterns == len(SIZES) and layers == 2 else NONE_AND_HEADS
+    may_be_none = NONE_TOO if patterns == len(sizes) and layers == 2 else NONE_AND_HEADS
     for key, value in default.items():
         is_size = isinstance(value, int) and not isinstance(value, bool)
         for pattern, kind, other in OTHERS:
@@ -139,7 +156,7 @@ def small(config_class, patterns, layers, model_type):
             options[key] = type(value)(value[:layers])
         if not is_size and not re.fullmatch(may_be_none, key):
             continue
-        for pattern, size in SIZES[:patterns]:
+        for pattern, size in sizes[:patterns]:
             if re.fullmatch(pattern, key):
                 if key.endswith("_token_id") and isinstance(value, int) and 0 <= value < VOCAB and key != "pad_token_id":
                     size = value
@@ -147,7 +164,7 @@ def small(config_class, patterns, layers, model_type):
                     size = 4
                 options[key] = layers if pattern == LAYERS else size
                 break
-    options.update(SPECIAL.get(model_type, {}))
+    options.update(special.get(model_type, {}))
     return config_class(**options)
 
 
@@ -210,9 +227,17 @@ def first_float(arguments, named, shape):
     return None
 
 
-def followed(model, call, shape):
-    """Calls a model up to its first block. Returns what that receives, all tensors before it, and the norm that
-    makes it, else the last one, with its input and its output."""
+def blocks_of(model):
+    """Yields the blocks of all lists of blocks in a model."""
+    for module in model.modules():
+        if isinstance(module, torch.nn.ModuleList):
+            # A Linear is a step before the first block, as in Gemma 3n.
+            yield from (block for block in module if not isinstance(block, torch.nn.Linear))
+
+
+def followed(model, call, shape, records=True):
+    """Calls a model up to its first block. Returns what that receives, all tensors before it if it records them, and the
+    norm that makes it, else the last one, with its input and its output."""
     arrived, norms, hooks = [], [], []
 
     def note_block(_module, arguments, named):
@@ -226,15 +251,11 @@ def followed(model, call, shape):
         if isinstance(result, torch.Tensor) and tuple(result.shape[:2]) == shape and arguments:
             norms.append((module, arguments[0].detach().clone(), result.detach().clone()))
 
-    for _name, module in model.named_modules():
-        if isinstance(module, torch.nn.ModuleList):
-            for block in module:
-                if isinstance(block, torch.nn.Linear):
-                    continue  # a step before the first block, as in Gemma 3n
-                hooks.append(block.register_forward_pre_hook(note_block, with_kwargs=True))
-        if "norm" in type(module).__name__.lower():
+    hooks += [block.register_forward_pre_hook(note_block, with_kwargs=True) for block in blocks_of(model)]
+    for module in model.modules():
+        if records and "norm" in type(module).__name__.lower():
             hooks.append(module.register_forward_hook(note_norm))
-    recorder = Recorder(shape)
+    recorder = Recorder(shape) if records else contextlib.nullcontext()
     try:
         with torch.no_grad(), recorder:
             call()
@@ -246,17 +267,17 @@ def followed(model, call, shape):
     if not arrived:
         raise RuntimeError("it has no list of blocks")
     last = [norm for norm in norms if torch.equal(norm[2], arrived[0])] or norms
-    return arrived[0], recorder.tensors, last[-1] if last else None
+    return arrived[0], recorder.tensors if records else [], last[-1] if last else None
 
 
-def sides_of(model):
+def sides_of(model, sequences=SEQUENCES, length=LENGTH):
     """Returns the parts of a model that embed ids: its name for inlay, what is called, and what else it needs."""
     if not getattr(model.config, "is_encoder_decoder", False):
         known = inspect.signature(model.forward).parameters
-        needs = {name: given for name, given in OTHER_INPUTS.items() if name in known}
+        needs = {name: given for name, given in other_inputs(sequences, length).items() if name in known}
         is_half = default_of(type(model.config)).get("is_encoder_decoder", False)
         return [("decoder" if is_half else None, model, needs)]
-    states = torch.zeros(SEQUENCES, LENGTH, model.config.hidden_size)
+    states = torch.zeros(sequences, length, model.config.hidden_size)
     masks = ("encoder_padding_mask", "decoder_padding_mask", "decoder_causal_mask")
     known = inspect.signature(model.get_decoder().forward).parameters
     needs = {"encoder_hidden_states": states, **{name: None for name in masks if name in known}}
@@ -368,6 +389,70 @@ def compare(model, folder, model_type):
     return layer.report.splitlines()[0].split()[1].strip(","), contents_of(report), follows, max(results, key=len)
 
 
+# ---- Converted models
+
+
+class WrongModel(Exception):
+    """A converted model whose first block receives something else, or one that restore() does not give back."""
+
+
+@contextlib.contextmanager
+def computed_layers():
+    """Lets inlay compute small outputs of converted models too. Yields the arguments of the layers that it computes."""
+    given, embed = [], conversion.embed
+    least = conversion.LEAST_BYTES, conversion.LEAST_BYTES_OF_PAGES
+
+    def record(owner, arguments):
+        given.append(arguments)
+        return embed(owner, arguments)
+
+    conversion.LEAST_BYTES, conversion.LEAST_BYTES_OF_PAGES, conversion.embed = 0, 0, record
+    try:
+        yield given
+    finally:
+        conversion.embed = embed
+        conversion.LEAST_BYTES, conversion.LEAST_BYTES_OF_PAGES = least
+
+
+def is_same(ours, theirs, norm, has_norm):
+    """Returns whether a converted model's vectors are those of the model, up to the rounding of a norm."""
+    if torch.equal(ours, theirs):
+        return True
+    if not has_norm or norm is None:
+        return False
+    if torch.equal(norm[2], theirs):
+        return ulps_beside(ours, exact_norm(*norm[:2])) <= ULPS
+    largest = theirs.abs().amax(-1, keepdim=True)
+    return bool(((ours - theirs).abs() <= AFTER_NORM * largest).all())
+
+
+def compare_converted(model):
+    """Converts a model, compares what its first blocks receive, and restores it. Returns the terms and steps that layers
+    of inlay computed: the most in a layer, and none if no layer was computed."""
+    most = []
+    kinds = [type(module) for module in model.modules()]
+    for part, module, needs in sides_of(model):
+        for what, ids, mask in batches():
+            call = lambda: module(input_ids=ids, attention_mask=mask, **needs)  # noqa: E731, B023
+            shape = tuple(ids.shape)
+            theirs, _tensors, norm = followed(module, call, shape)
+            with computed_layers() as layers:
+                inlay.torch.convert(model)
+                ours = followed(module, call, shape, records=False)[0]
+                inlay.torch.restore(model)
+            if not is_same(ours, theirs, norm, any(given.norm for given in layers)):
+                difference = float((ours - theirs).abs().max())
+                raise WrongModel(f"converted, {part or 'model'}, {what}: differs by {difference:g} after {len(layers)} layers")
+            for given in layers:
+                steps = ["rows" if given.scale == 1 else "factor"] + ["positions"] * (given.positions is not None)
+                steps += ["segments"] * (given.segments is not None) + ["norm"] * (given.norm > 0)
+                most = max(most, steps, key=len)
+            restored = followed(module, call, shape, records=False)[0]
+            if [type(one) for one in model.modules()] != kinds or not torch.equal(restored, theirs):
+                raise WrongModel(f"restored, {part or 'model'}, {what}: not as before")
+    return most
+
+
 # ---- Models
 
 
@@ -376,7 +461,7 @@ class Row:
 
     def __init__(self, model_type):
         self.model_type, self.family, self.contents, self.follows, self.result = model_type, "", "", [], ""
-        self.state = "not made"
+        self.state, self.converted = "not made", None
 
     def line(self):
         mark = "\u2713 " if self.state == "equal" else ""
@@ -412,14 +497,18 @@ def examine(row, config_class, model_class):
         with tempfile.TemporaryDirectory() as folder:
             try:
                 model = made(config_class, model_class, attempt, row.model_type, folder)
-                found = compare(model, folder, row.model_type)
-                row.family, row.contents, row.follows, row.result = found
-                row.state = "equal"
-            except inlay.FileError as error:
-                row.state, row.result = "not opened", str(error).removeprefix(f"{folder}: ")
-            except Wrong as error:
+                try:
+                    found = compare(model, folder, row.model_type)
+                    row.family, row.contents, row.follows, row.result = found
+                    row.state = "equal"
+                except inlay.FileError as error:
+                    row.state, row.result = "not opened", str(error).removeprefix(f"{folder}: ")
+                row.converted = compare_converted(model)
+            except (Wrong, WrongModel) as error:
                 row.state, row.result = "wrong", f"{model_class.__name__}: {error}"
             except Exception as error:  # noqa: BLE001  # whatever a model throws is a reason to try other sizes
+                if row.state is not None:
+                    return  # it was not opened, and needs more than ids
                 row.result = row.result or f"{NOT_MADE}: {type(error).__name__}"
                 if isinstance(error, TimeoutError):
                     break
@@ -467,7 +556,7 @@ def main():
         row = look_at(model_type)
         if row is not None:
             rows.append(row)
-            print(f"{row.model_type:<28} {row.state:<11} {row.family:<12} {row.result} {row.follows}", flush=True)
+            print(f"{row.model_type:<28} {row.state:<11} {row.family:<12} {row.result} {row.follows} {row.converted}", flush=True)
     counts = {state: sum(row.state == state for row in rows) for state in STATES}
     tried = len(rows) - counts["not made"]
     summary = (
@@ -477,6 +566,12 @@ def main():
         f"{counts['not made']} could not be made or run"
     )
     print(summary)
+    converted = [row.converted for row in rows if row.state != "wrong" and row.converted is not None]
+    print(
+        f"inlay.torch.convert(): the first blocks of {len(converted)} models receive the same, "
+        f"{sum(len(steps) > 1 for steps in converted)} by layers of more than rows, {converted.count(['factor'])} by rows "
+        f"times a factor, {converted.count(['rows'])} by rows alone, {converted.count([])} without inlay"
+    )
     broken = counts["wrong"] > 0 or counts["equal"] < LEAST_EQUAL * tried or tried < LEAST_EQUAL * len(rows)
     if not options.model_types:
         broken = not keep(rows, summary, options.write) or broken
