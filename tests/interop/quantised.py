@@ -98,9 +98,15 @@ def compare(what, kind, ours, theirs):
 
 
 def check(libraries, folder, what, tensors, config, theirs):
-    """Saves tensors of the token table, whose rows are `theirs`, and compares what is read."""
+    """Saves tensors of the token table, whose rows are `theirs`, and compares what is read. A configuration of ModelOpt
+    with a producer is a file of its own beside config.json."""
     save_file({TOKENS + name: tensor.contiguous() for name, tensor in tensors.items()}, folder / "model.safetensors")
-    model = {"model_type": "llama", "hidden_size": DIM, "vocab_size": ROWS, "quantization_config": config}
+    model, beside = {"model_type": "llama", "hidden_size": DIM, "vocab_size": ROWS}, folder / "hf_quant_config.json"
+    beside.unlink(missing_ok=True)
+    if "producer" in config:
+        beside.write_text(json.dumps(config), encoding="utf-8")
+    else:
+        model["quantization_config"] = config
     (folder / "config.json").write_text(json.dumps(model, default=str), encoding="utf-8")
     name = TOKENS + ("weight_packed" if "weight_packed" in tensors else "weight")
     ours, kind = libraries.read(folder, name, theirs.dtype)
@@ -176,20 +182,28 @@ def modelopt_tensors():
     return [importlib.import_module(f"{quantization}.qtensor.{name}_tensor") for name in ("fp8", "nvfp4")]
 
 
+def modelopt_configs(algorithm, **sizes):
+    """Yields where ModelOpt says what it did, and how: in config.json, or in hf_quant_config.json alone, as older
+    checkpoints have it."""
+    yield "", {"quant_method": "modelopt", "quant_algo": algorithm}
+    quantization = {"quant_algo": algorithm, "kv_cache_quant_algo": None, **sizes, "exclude_modules": ["lm_head"]}
+    yield ", hf_quant_config.json", {"producer": {"name": "modelopt", "version": "0.33.0"}, "quantization": quantization}
+
+
 def compare_modelopt(libraries, folder, generator):
     fp8, nvfp4 = modelopt_tensors()
     weight = torch.randn(ROWS, DIM, generator=generator) * torch.exp2(torch.randint(-6, 7, (ROWS, 1), generator=generator))
     made, scale = fp8.FP8QTensor.quantize(weight)
     theirs = made.dequantize(torch.float32, scale=scale)
-    config = {"quant_method": "modelopt", "quant_algo": "FP8"}
     tensors = {"weight": made._quantized_data, "weight_scale": scale.reshape(()), "input_scale": torch.ones(())}
-    check(libraries, folder, "ModelOpt FP8, float32", tensors, config, theirs)
+    for where, config in modelopt_configs("FP8"):
+        check(libraries, folder, f"ModelOpt FP8, float32{where}", tensors, config, theirs)
     made, scale, double_scale = nvfp4.NVFP4QTensor.quantize(weight.clone(), 16)
-    config = {"quant_method": "modelopt", "quant_algo": "NVFP4"}
     tensors = {"weight": made._quantized_data, "weight_scale": scale, "weight_scale_2": double_scale.reshape(())}
     for dtype in torch.float32, torch.bfloat16, torch.float16:
         theirs = made.dequantize(dtype, scale=scale, double_scale=double_scale, block_sizes={-1: 16})
-        check(libraries, folder, f"ModelOpt NVFP4, {str(dtype)[6:]}", tensors, config, theirs)
+        for where, config in modelopt_configs("NVFP4", group_size=16):
+            check(libraries, folder, f"ModelOpt NVFP4, {str(dtype)[6:]}{where}", tensors, config, theirs)
 
 
 def main():
