@@ -156,7 +156,7 @@ def test_rows_alone_are_left_to_torch_from_then_on(monkeypatch):
 
 
 def test_rms_norms_are_noted(layers):
-    """Also without an epsilon, for which PyTorch takes that of the type, and not of rows of 16 bits, where versions differ."""
+    """Also without an epsilon, for which PyTorch takes that of the type. Not of 16 bits, where versions differ."""
     ids = torch.randint(99, (5, 50))
     for epsilon in (None, 1e-3):
         table, norm = nn.Embedding(99, 32), nn.RMSNorm(32, eps=epsilon)
