@@ -5,9 +5,9 @@
 // ran minutes apart says little.
 #include "reports/choices.h"
 #include "reports/reporters.h"
-#include "timing/rounds.h"
-#include "serve/serve.h"
 #include "reports/summary.h"
+#include "serve/serve.h"
+#include "timing/rounds.h"
 #include "timing/thread_pools.h"
 
 #include <algorithm>

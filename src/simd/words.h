@@ -33,8 +33,8 @@ typedef vec span;
 #define VEC_FMA_ONCE 1
 #endif
 
-/* Whether vec_stream() and vec_stream_halves() are non-temporal stores; else they are ordinary ones, and no tile asks for
-   them, so that their loops are left out. */
+/* Whether vec_stream() and vec_stream_halves() are non-temporal stores; else they are ordinary ones, and no tile asks
+   for them, so that their loops are left out. */
 #ifndef VEC_STREAMS
 #define VEC_STREAMS 1
 #endif

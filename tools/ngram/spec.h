@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Specs of hashed n-grams from JSON files, whose keys are the fields of inlay_ngram_spec. Files come from strangers: what
- * is wrong in one is a message that names the file, the key and the value.
+ * Specs of hashed n-grams from JSON files, whose keys are the fields of inlay_ngram_spec. Files come from strangers:
+ * what is wrong in one is a message that names the file, the key and the value.
  */
 #ifndef INLAY_TOOL_NGRAM_SPEC_H
 #define INLAY_TOOL_NGRAM_SPEC_H
