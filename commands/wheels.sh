@@ -72,8 +72,8 @@ build_wheel() {
     local python=$1 directory=$2 tools=$2/tools/bin
     shift 2
     umask 022 # Wheels hold the modes of files.
-    wheel_environment "$directory/tools" "$python" python/requirements.txt || return
     rm -rf "$directory/built" "$directory/wheels"
+    wheel_environment "$directory/tools" "$python" python/requirements.txt || return
     say "building the wheel"
     PATH="$PWD/$tools:$PATH" quietly "$tools/python" -m pip --disable-pip-version-check wheel --no-deps \
         --no-build-isolation --wheel-dir "$directory/built" "-Cbuild-dir=$directory-objects" -Csetup-args=-Dwerror=true "$@" . || return 1
