@@ -182,7 +182,7 @@ class StaticEmbedding:
             cut = [text.split(" ") for text in texts]
             pieces = self._encode_parts(list(itertools.chain.from_iterable(cut)))
             ends = numpy.cumsum(numpy.fromiter(map(len, cut), "int64", len(cut))) - 1
-        ids = numpy.frombuffer(b"".join(pieces), "int32")
+        ids = numpy.frombuffer(bytearray().join(pieces), "int32")
         sizes = numpy.fromiter(map(len, pieces), "int64", len(pieces)) // _ID_BYTES
         offsets = numpy.append(0, numpy.cumsum(sizes)[ends])
         most = (self.tokenizer.truncation or {}).get("max_length")

@@ -186,6 +186,7 @@ def test_parts_have_the_tokens_of_the_text(model, normalizer, splitter, rng, mon
         texts = ["".join(rng.choice(PIECES, rng.integers(0, 24))) for _ in range(50)]
         ids, offsets = encoder.tokenize(texts)
         assert [ids[a:b].tolist() for a, b in zip(offsets, offsets[1:])] == ids_by(tokenizer, texts)
+        assert ids.flags.writeable
         sizes.add(len(encoder._parts))
     assert max(sizes) <= 400 and 0 in sizes and all(len(part) <= 64 for part in encoder._parts)
 

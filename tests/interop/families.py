@@ -436,10 +436,13 @@ def compare_converted(model):
             call = lambda: module(input_ids=ids, attention_mask=mask, **needs)  # noqa: E731, B023
             shape = tuple(ids.shape)
             theirs, _tensors, norm = followed(module, call, shape)
-            with computed_layers() as layers:
-                inlay.torch.convert(model)
-                ours = followed(module, call, shape, records=False)[0]
-                inlay.torch.restore(model)
+            try:
+                with computed_layers() as layers:
+                    inlay.torch.convert(model)
+                    ours = followed(module, call, shape, records=False)[0]
+                    inlay.torch.restore(model)
+            except Exception as error:  # noqa: BLE001  # the same call has just worked
+                raise WrongModel(f"converted, {part or 'model'}, {what}: {type(error).__name__}: {error}") from error
             if not is_same(ours, theirs, norm, any(given.norm for given in layers)):
                 difference = float((ours - theirs).abs().max())
                 raise WrongModel(f"converted, {part or 'model'}, {what}: differs by {difference:g} after {len(layers)} layers")

@@ -152,7 +152,8 @@ def _note_number(input: Any, other: Any, *, out: Any = None) -> Optional[Pending
     if not untouched or len(rows.terms) > 1 or rows.factor != 1.0:
         return None
     if type(factor) is Tensor:
-        fits_rows = factor.dim() == 0 and factor.dtype == rows.terms[0].table.dtype and not _trains(factor)
+        on_cpu = factor.dim() == 0 and factor.device.type == "cpu"
+        fits_rows = on_cpu and factor.dtype == rows.terms[0].table.dtype and not _trains(factor)
     else:
         fits_rows = type(factor) in (int, float)
     return PendingRows(rows.owner, _shape(rows), rows.terms, float(factor)) if fits_rows else None
@@ -329,12 +330,14 @@ def _report_need(rows: PendingRows, function: Any) -> None:
         frame = frame.f_back
     names = {module: name for name, module in model.named_modules()}
     reader = None if frame is None else frame.f_locals["self"]
-    if reader not in names:
+    if reader not in names or rows.owner not in names:
         return
     *parents, _ = names[reader].split(".")
     if any(isinstance(model.get_submodule(".".join(parents[:n])), nn.ModuleList) for n in range(1, len(parents) + 1)):
         return
-    what = function.__name__ if function.__name__ != "__get__" else function.__self__.__name__
+    getter = getattr(function, "__self__", None)  # of an attribute such as Tensor.T
+    what = getattr(function, "__name__", "a function")
+    what = what if what != "__get__" else getter.__name__
     why = f"{type(reader).__name__} computes {what} of the rows of {names[rows.owner]} with PyTorch"
     report.left.setdefault(names[reader], why)
 
