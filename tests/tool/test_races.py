@@ -193,7 +193,7 @@ def test_races():
             for action, call in itertools.product(actions, range(min(busy), end)):
                 race(command, Folder(inputs, outs, old), {call: action}, busy)
             # The last calls with a temporary file are those that rename: another action before the first is undone.
-            calls = range(max(busy) - 12, max(busy) + 1)
+            calls = range(max(min(busy), max(busy) - 12), max(busy) + 1)
             for call, later, action in itertools.product(calls, (1, 2, 3), ("other", "move_last")):
                 if old == "a file":
                     race(command, Folder(inputs, outs, old), {call: "move", call + later: action}, busy)

@@ -170,7 +170,7 @@ static int unknown_key(const struct place *at, struct inlay_text name)
     return outcome;
 }
 
-/* Reads the keys [n] of an object in their order. `prefix` stands before the names of keys in messages. */
+/* Reads the keys [n <= KEYS_MOST] of an object in their order. `prefix` stands before the names of keys in messages. */
 static int take_object(const struct place *at, const char *prefix, const struct inlay_json *value,
                        const struct key *keys, size_t n, struct ngram_spec *spec, void *object)
 {
@@ -392,6 +392,7 @@ static const struct key spec_keys[] = {
     {"multipliers", true, take_multipliers},
     {"columns", true, take_columns},
 };
+_Static_assert(sizeof spec_keys / sizeof *spec_keys <= KEYS_MOST, "take_object() has room for them");
 
 /* Says what is wrong with a text that is no JSON. */
 static int refuse_text(const char *path, const struct inlay_json *json)
