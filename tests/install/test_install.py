@@ -637,7 +637,7 @@ class Programs:
         """`meson setup build` makes the libraries and the command, which is called inlay as the library is."""
         _, found = self.targets(self.installed.build.source)
         named = sorted({f"{folder}/{name}" for name, folder in found if name in ("inlay", "inlay-file") or folder != "src"})
-        expect_same("targets", named, ["file/inlay-file", "src/inlay", "tools/inlay"])
+        expect_same("targets", named, ["file/inlay-file", "src/inlay", "tools/inlay", "tools/inlay_tool_readers"])
 
     def check_no_sleef(self):
         """Without SLEEF, the error names the package and the option, as the README does."""
