@@ -316,7 +316,7 @@ static const struct family families[] = {
 
 /* The arrays of a checkpoint, and as floats where a layer reads floats. */
 static struct {
-    unsigned char data[MOST_ROWS * MOST_DIM * 4];
+    unsigned char data[MOST_ROWS * MOST_DIM * 8]; /* of the largest elements, F64 and I64 */
     float floats[MOST_ROWS];
 } arrays[ROLES];
 
