@@ -381,8 +381,8 @@ typedef struct inlay_file_read {
  *     inlay_gather(&table.view, ids, INLAY_ID_I32, n, table.scale, out, stride, NULL, &fault);
  *     inlay_file_read_end(file, &read);
  *
- * Results are the same without these calls. Between them the caller may do anything; all of that time counts as reading.
- * Parameters and errors as of inlay_file_prefetch().
+ * Results are the same without these calls. Between them the caller may do anything; all of that time counts as
+ * reading. Parameters and errors as of inlay_file_prefetch().
  */
 INLAY_API inlay_file_status inlay_file_read_begin(inlay_file *file, const inlay_table *table, const void *ids,
                                                   inlay_id_type id_type, size_t count, inlay_file_read *read);

@@ -263,7 +263,8 @@ static inline inlay_ngram_lookup inlay_ngram_lookup_default(const inlay_table *c
  * [columns, tokens, dim] if a column of all tokens fits in column_stride_bytes. With other strides rows of the output
  * could overlap: they are INLAY_ERROR_STRIDE. Where there is no row, zeros are written.
  *
- * If another thread changes the arrays of the batch or the token map during the call, inlay_ngram_ids() says what holds.
+ * If another thread changes the arrays of the batch or the token map during the call, inlay_ngram_ids() says what
+ * holds.
  *
  * @param ngram               from inlay_ngram_create()
  * @param batch               ids and history; its arrays and the token map must not overlap `out`
