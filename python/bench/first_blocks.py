@@ -10,7 +10,7 @@ and types, from the first lookup to the first block. One model of each way is ti
 beside its rows, and "rows alone" is a torch.nn.Embedding without a model. The contenders are the model and a converted
 copy that shares its tensors. Their calls take turns, and times are those of the thread's CPU. A ratio is that of the
 minima, and in brackets the median of the ratios of pairs of calls. Where one is above LIMIT more pairs are timed. A cell
-counts by the lower of both, since other work on the machine seldom moves both.
+counts by the lower of both, since other work on the machine seldom moves both. Some models cannot run a single token.
 
 Whether glibc's heap keeps the memory of an output of 1 to 32 MiB is decided by what lies behind it. It is told to keep it,
 which is the best that can happen to PyTorch; larger outputs are new pages in each call.
@@ -209,7 +209,13 @@ class Results:
             if once > MOST_SECONDS:
                 line += "       too long"
                 continue
-            ratio, median, once = compare(calls_of(shape))
+            calls = calls_of(shape)
+            try:
+                calls[0]()
+            except Exception:  # noqa: BLE001  # pylint: disable=broad-except  # of a model as it was
+                line += "     cannot run"
+                continue
+            ratio, median, once = compare(calls)
             tokens = shape[0] * shape[1]
             self.cells.setdefault((dtype, tokens), []).append((min(ratio, median), what))
             if min(ratio, median) > LIMIT:
