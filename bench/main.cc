@@ -250,6 +250,7 @@ static Choice take_choice(int &argc, char **argv)
 int main(int argc, char **argv)
 {
     const bool table = !has_argument(argc, argv, "--benchmark_format");
+    const bool listing = has_argument(argc, argv, "--benchmark_list_tests");
     const Choice choice = take_choice(argc, argv);
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv))
@@ -264,7 +265,10 @@ int main(int argc, char **argv)
         benchmark::AddCustomContext("random seed", choice.seed);
 
     std::vector<Group> groups = make_groups(choice.shapes);
-    choose(groups, choice.filtered);
+    if (listing)
+        register_all(groups);
+    else
+        choose(groups, choice.filtered);
 
     PlainNamesReporter reporter(table ? new TableReporter(choice.seed) : benchmark::CreateDefaultDisplayReporter());
     const std::size_t rows = benchmark::RunSpecifiedBenchmarks(&reporter);

@@ -40,6 +40,19 @@ const Modes &prefetching_modes()
     return modes;
 }
 
+static Modes without_non_temporal(Modes modes)
+{
+    const auto streams = [](const NamedMode &named) { return named.mode.stores == Stores::non_temporal; };
+    modes.erase(std::remove_if(modes.begin(), modes.end(), streams), modes.end());
+    return modes;
+}
+
+const Modes &cached_modes()
+{
+    static const Modes modes = without_non_temporal(all_modes());
+    return modes;
+}
+
 const Modes &modes_of(Delivery how)
 {
     static const Modes few(all_modes().begin(), all_modes().begin() + 4);
@@ -129,6 +142,14 @@ static BareRows output_streams(const Fixture &f)
     return rows;
 }
 
+// Token rows, each added to the output row of its sequence: a pooled call.
+static BareRows pooled_streams(const Fixture &f)
+{
+    BareRows rows = visited_rows(f, f.pooled);
+    rows.positions = f.out;
+    return rows;
+}
+
 static void copy(const Fixture &f, float *out, const inlay_executor *executor)
 {
     share(executor, f.rows, [&](std::size_t first, std::size_t n) {
@@ -184,6 +205,7 @@ void add_plain_limits(std::vector<Operation> &all)
         add_limits(all, name, tokens, traits, passes, loops, token_rows, how);
     }
     add_limits(all, "streams", tokens, 0, 2, all_modes(), tiled_streams);
+    add_limits(all, "add_rows", prompts, 0, 1, cached_modes(), pooled_streams);
     add_limits(all, "two_rows", decoding, 0, 2, all_modes(), separate_streams);
     all.push_back({Role::limit, "rewrite", prompts, 0, 2, {}, {}, reuse(rewrite)});
     all.push_back({Role::limit, "rewrite_nt", prompts, 0, 2, {}, {}, if_nt(rewrite_nt)});

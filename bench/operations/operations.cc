@@ -38,6 +38,15 @@ static void normalise(const Fixture &f, inlay_layer_spec &spec)
     spec.gamma = spec.beta = f.learned; // any row of finite numbers
 }
 
+// As sentence embeddings without a table of weights: the mean of the rows of each sequence.
+static void pool(const Fixture &, inlay_layer_spec &spec)
+{
+    spec.sinusoid = nullptr;
+    spec.cached_positions = 0;
+    spec.scale = 1;
+    spec.pooling = INLAY_POOLING_MEAN;
+}
+
 static Change store(inlay_stores stores)
 {
     return [stores](const Fixture &, inlay_layer_spec &spec) { spec.stores = stores; };
@@ -122,6 +131,7 @@ static void add_plain_operations(std::vector<Operation> &all)
          reuse(embed),
          compute_positions},
         {Role::kernel, "embed_norm", prompts, same_stores, 2, copies, streams, reuse(embed), normalise},
+        {Role::kernel, "embed_pooled", prompts, 0, 1, in_modes("add_rows", cached_modes()), {}, reuse(embed), pool},
         {Role::kernel, "gather", prompts | decoding, same_stores, 2, copies, {}, reuse(gather)},
         {Role::kernel, "scale", prompts, 0, 2, rewrites, {}, reuse(scale)},
         {Role::kernel, "add_positions", prompts, 0, 2, rewrites, positions, reuse(add_positions)},

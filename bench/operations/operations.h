@@ -130,10 +130,11 @@ struct NamedMode {
 
 using Modes = std::vector<NamedMode>;
 
-// Returns all modes; those that prefetch; and those that count for a delivery: into fresh pages, whose first touch
-// takes most of the time, rows are prefetched in few ways.
+// Returns all modes; those that prefetch; those without non-temporal stores; and those that count for a delivery: into
+// fresh pages, whose first touch takes most of the time, rows are prefetched in few ways.
 const Modes &all_modes();
 const Modes &prefetching_modes();
+const Modes &cached_modes();
 const Modes &modes_of(Delivery how);
 
 // Returns the names of the limits `name` in these modes.

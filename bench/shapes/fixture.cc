@@ -114,6 +114,11 @@ void Fixture::prepare_visits()
                 tiled_outputs.push_back(static_cast<std::int32_t>(token));
                 tiled.places.push_back({static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(token)});
             }
+    pooled.ids.assign(ids, ids + rows);
+    for (std::size_t i = 0; i < rows; i++) {
+        const auto sequence = static_cast<std::uint32_t>(i / shape.seq);
+        pooled.places.push_back({sequence, sequence});
+    }
     if (shape.series != decoding)
         return;
     separate.ids.assign(ids, ids + rows);

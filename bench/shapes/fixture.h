@@ -79,8 +79,9 @@ struct Fixture {
     std::unique_ptr<NGrams> ngrams; // of the series `hashed`, which has nothing else but `out`
 
     // Rows visited as the library does, all sequences at a few positions before the next ones, so that L1 holds the
-    // position rows; and in the order of the batch, for a decoder whose sequences are at different positions.
-    Visits tiled, separate;
+    // position rows; in the order of the batch, for a decoder whose sequences are at different positions; and in that
+    // order, each sequence with one output row.
+    Visits tiled, separate, pooled;
     std::vector<std::int32_t> tiled_outputs; // [rows], the output rows of `tiled`
 
     // Makes a layer with scale sqrt(dim), and cached sinusoids for all positions, after a change of its spec.
