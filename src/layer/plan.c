@@ -6,6 +6,7 @@
 
 #include "base/executor.h"
 #include "dispatch/dispatch.h"
+#include "layer/rows.h"
 #include "positions/generator.h"
 
 /* Returns why a call cannot take the fast path; null if it can. The first reason is given. */
@@ -173,7 +174,10 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
     const bool in_memory = spec->sinusoid == NULL || work->positions_end <= spec->positions->rows;
     choose_stores(plan, work);
     choose_route(plan, work, in_memory);
-    if (plan->route == INLAY_ROUTE_FAST && spec->out_type == INLAY_F32 && plan->moves.kernels->prefetches)
+    const bool kernel_follows = plan->route == INLAY_ROUTE_POOLED ? inlay_pools_addresses(work)
+                                : plan->route == INLAY_ROUTE_FAST ? spec->out_type == INLAY_F32
+                                                                  : false;
+    if (kernel_follows && plan->moves.kernels->prefetches)
         plan->moves.options.prefetchers[0] = INLAY_PREFETCHER_ROWS;
     choose_parts(plan, work, executor, all_bytes);
     choose_positions(plan, work, in_memory);

@@ -8,72 +8,85 @@
 
 #include <string.h>
 
-/* Begins a tile that adds rows to the floats in `sum`, or replaces these by its one row. */
-static void begin_pooled(struct inlay_tile *tile, const struct inlay_part *part, bool adds)
+struct pooling {
+    const struct inlay_part *part;
+    struct inlay_tile tile; /* the rows that are added next */
+    unsigned char *sum;
+    size_t prefetched, end; /* the token up to which rows are prefetched; that behind the part */
+};
+
+static void begin_tile(struct inlay_tile *tile, const struct inlay_part *part)
 {
     const struct inlay_work *work = part->work;
-    /* sum_rows() has prefetched the rows */
-    inlay_tile_begin(tile, &part->plan->moves, NULL, work->tokens, work->spec->scale, work->tokens->dim, adds,
+    /* Without a pace: rows are prefetched over the ends of sequences, of which a tile knows nothing. */
+    inlay_tile_begin(tile, &part->plan->moves, NULL, work->tokens, work->spec->scale, work->tokens->dim, true,
                      INLAY_F32);
     tile->call.stream = false;
 }
 
-/* Tokens of a part whose rows are prefetched together, over the ends of sequences. */
-struct prefetch {
-    size_t done, end; /* up to where rows are prefetched; the end of the part */
-};
-
-/* Adds up the rows of a sequence in `sum`, of tokens without weights whose addresses suffice. The first row is a tile
-   of its own, for the reason that sum_rows() has. */
-static void sum_addresses(const struct inlay_part *part, struct inlay_sequence sequence, struct prefetch *prefetch,
-                          unsigned char *sum)
+/* Lets the rows that follow be added to the sum, or replace it. The first row of a sequence is a tile of its own: it is
+   not added to zeros, which would turn -0 into 0. */
+static void add_to_sum(struct inlay_tile *tile, bool adds)
 {
-    const struct inlay_work *work = part->work;
-    struct inlay_tile tile;
+    tile->call.positions = adds ? tile->positions : NULL;
+}
+
+static void prefetch(struct pooling *pooling, size_t token, size_t count)
+{
+    pooling->prefetched = inlay_prefetch_tokens(pooling->part, token, count, pooling->prefetched, pooling->end);
+}
+
+/* Adds up the rows of a sequence, of tokens without weights whose addresses suffice. */
+static void sum_addresses(struct pooling *pooling, struct inlay_sequence sequence)
+{
+    const struct inlay_part *part = pooling->part;
+    struct inlay_tile *tile = &pooling->tile;
     for (size_t done = 0, n; done < sequence.count; done += n) {
+        const struct inlay_strategy *strategy = &inlay_strategies[part->pace->prefetch];
         const size_t token = sequence.first + done;
         n = done == 0 ? 1 : inlay_least(sequence.count - done, INLAY_BLOCK_ROWS);
-        prefetch->done = inlay_prefetch_tokens(part, token, n, prefetch->done, prefetch->end);
-        if (done <= 1)
-            begin_pooled(&tile, part, done > 0);
-        inlay_row_addresses(work, token, n, tile.rows);
+        /* Offsets may have changed since the part began. */
+        const size_t left = pooling->end > token + n ? pooling->end - (token + n) : 0;
+        const size_t following = inlay_least(left, strategy->ahead);
+        prefetch(pooling, token, n);
+        inlay_row_addresses(part->work, token, n + following, tile->rows);
         for (size_t i = 0; i < n; i++)
-            tile.positions[i] = tile.out[i] = sum;
-        tile.count = n;
-        inlay_tile_run(&tile);
+            tile->positions[i] = tile->out[i] = pooling->sum;
+        tile->count = n;
+        add_to_sum(tile, done > 0);
+        inlay_tile_run_ahead(tile, strategy, following);
+        inlay_pace_wrote(part->pace, n * part->work->row_bytes);
     }
 }
 
-/* Adds up the rows of a sequence in `sum`; returns how many they are. */
-static size_t sum_rows(const struct inlay_part *part, struct inlay_sequence sequence, struct prefetch *prefetch,
-                       unsigned char *sum)
+/* Adds up the rows of a sequence; returns how many they are. */
+static size_t sum_rows(struct pooling *pooling, struct inlay_sequence sequence)
 {
-    const struct inlay_work *work = part->work;
-    struct inlay_tile tile;
+    const struct inlay_work *work = pooling->part->work;
+    struct inlay_tile *tile = &pooling->tile;
     const bool weighted = inlay_is_weighted(work);
     const size_t end = sequence.first + sequence.count;
     size_t pooled = 0;
-    if (!weighted && inlay_addresses_suffice(work)) {
-        sum_addresses(part, sequence, prefetch, sum);
+    if (inlay_pools_addresses(work)) {
+        sum_addresses(pooling, sequence);
         return sequence.count;
     }
     for (size_t token = sequence.first; token < end; token++) {
         size_t row;
         uint64_t id;
-        prefetch->done = inlay_prefetch_tokens(part, token, 1, prefetch->done, prefetch->end);
+        prefetch(pooling, token, 1);
         if (inlay_row_and_id_of(work, token, &row, &id) != INLAY_ROW)
             continue;
-        /* The first row is not added to zeros, which would turn -0 into 0. */
-        if (pooled <= 1)
-            begin_pooled(&tile, part, pooled > 0);
-        tile.call.scale = inlay_pooled_factor(work, token, id);
-        inlay_tile_append(&tile, inlay_row_place(work->tokens, row, 0), sum, sum);
+        add_to_sum(tile, pooled > 0);
+        tile->call.scale = inlay_pooled_factor(work, token, id);
+        inlay_tile_append(tile, inlay_row_place(work->tokens, row, 0), pooling->sum, pooling->sum);
         if (weighted || pooled == 0) /* a call of the kernel has one factor */
-            inlay_tile_run(&tile);
+            inlay_tile_run(tile);
         pooled++;
     }
     if (!weighted && pooled > 1)
-        inlay_tile_run(&tile);
+        inlay_tile_run(tile);
+    inlay_pace_wrote(pooling->part->pace, sequence.count * work->row_bytes);
     return pooled;
 }
 
@@ -84,25 +97,35 @@ static __attribute__((noinline)) void divide(unsigned char *row, size_t columns,
         inlay_store_f32(row, column, inlay_load_f32(row, column) / n);
 }
 
-static void pool(const struct inlay_part *part, size_t b, struct prefetch *prefetch, unsigned char *sum)
+static void pool(struct pooling *pooling, size_t b, unsigned char *out)
 {
+    const struct inlay_part *part = pooling->part;
     const struct inlay_work *work = part->work;
-    memset(sum, 0, work->tokens->dim * sizeof(float));
-    const size_t pooled = sum_rows(part, inlay_sequence_of(work, b), prefetch, sum);
+    const struct inlay_sequence sequence = inlay_sequence_of(work, b);
+    const size_t dim = work->tokens->dim, pooled = sum_rows(pooling, sequence);
+    if (pooled == 0)
+        memset(pooling->sum, 0, dim * sizeof(float));
     if (work->spec->pooling == INLAY_POOLING_MEAN && pooled > 1)
-        divide(sum, work->tokens->dim, (float)pooled);
+        divide(pooling->sum, dim, (float)pooled);
     const struct inlay_group group = {
-        .part = part, .first = b, .count = 1, .kinds = {INLAY_ROW}, .floats = {sum}, .columns = work->tokens->dim};
-    unsigned char *out = work->out + b * work->out_stride_bytes;
+        .part = part, .first = b, .count = 1, .kinds = {INLAY_ROW}, .floats = {pooling->sum}, .columns = dim};
     inlay_finish_group(&group, &out);
-    inlay_pace_wrote(part->pace, inlay_sequence_of(work, b).count * work->row_bytes);
 }
 
 __attribute__((noinline)) void inlay_run_pooled(const struct inlay_part *part)
 {
-    _Alignas(INLAY_CACHE_LINE) unsigned char sum[INLAY_GROUP_BYTES];
-    const struct inlay_sequence last = inlay_sequence_of(part->work, part->b_end - 1);
-    struct prefetch prefetch = {inlay_sequence_of(part->work, part->b).first, last.first + last.count};
-    for (size_t b = part->b; b < part->b_end; b++)
-        pool(part, b, &prefetch, sum);
+    _Alignas(INLAY_CACHE_LINE) unsigned char floats[INLAY_GROUP_BYTES];
+    const struct inlay_work *work = part->work;
+    const struct inlay_sequence last = inlay_sequence_of(work, part->b_end - 1);
+    const bool in_place = work->spec->out_type == INLAY_F32 && !part->plan->moves.stream;
+    struct pooling pooling;
+    begin_tile(&pooling.tile, part);
+    pooling.part = part;
+    pooling.prefetched = inlay_sequence_of(work, part->b).first;
+    pooling.end = last.first + last.count;
+    for (size_t b = part->b; b < part->b_end; b++) {
+        unsigned char *out = work->out + b * work->out_stride_bytes;
+        pooling.sum = in_place ? out : floats;
+        pool(&pooling, b, out);
+    }
 }

@@ -72,6 +72,12 @@ static inline bool inlay_addresses_suffice(const struct inlay_work *work)
     return inlay_row_formats[work->tokens->type].scales == INLAY_SCALES_NONE && !work->special_rows;
 }
 
+/* Returns whether rows are pooled by their addresses: then the kernel prefetches ahead of those that it adds. */
+static inline bool inlay_pools_addresses(const struct inlay_work *work)
+{
+    return !inlay_is_weighted(work) && inlay_addresses_suffice(work);
+}
+
 /* Writes the addresses of the rows of tokens [first, first + n), without regard to special rows: an id outside the
    table or the mapping becomes a first row. For rows whose addresses suffice, and for prefetching. */
 void inlay_row_addresses(const struct inlay_work *work, size_t first, size_t n, const unsigned char **rows);

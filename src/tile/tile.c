@@ -142,3 +142,10 @@ void inlay_tile_run(struct inlay_tile *tile)
     take_block(tile, false);
     tile->begin = 0;
 }
+
+void inlay_tile_run_ahead(struct inlay_tile *tile, const struct inlay_strategy *strategy, size_t following)
+{
+    tile->strategy = strategy;
+    run_block(tile, 0, tile->count, tile->count, following);
+    tile->count = 0;
+}

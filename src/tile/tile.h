@@ -47,6 +47,10 @@ void inlay_tile_next(struct inlay_tile *tile);
 /* Runs the kernel on all rows of the tile and empties it. */
 void inlay_tile_run(struct inlay_tile *tile);
 
+/* The same for a tile without a pace, whose kernel prefetches ahead as that strategy says. Behind the rows of the tile
+   are `following` more that come next. */
+void inlay_tile_run_ahead(struct inlay_tile *tile, const struct inlay_strategy *strategy, size_t following);
+
 /* Prefetches n rows, as a strategy of blocks or of first lines says, and where their scales begin; `scales` is null if
    they have none outside of them. */
 void inlay_prefetch_rows(const struct inlay_strategy *strategy, const unsigned char *const *rows,
