@@ -42,6 +42,7 @@ LINES = [
     ("1 x 128, dim 512 (in cache)", "embed", "b1_s128_d512_v50000", True),
     ("10 x 100, dim 512 (outputs of 2 MiB)", "embed", "b10_s100_d512_v50000", True),
     ("32 x 512, dim 512, LayerNorm", "embed_norm", "b32_s512_d512_v50000", True),
+    ("32 x 512, dim 512, mean of each sequence", "embed_pooled", "b32_s512_d512_v50000", False),
     ("gather, 32 x 512, dim 512", "gather", "b32_s512_d512_v50000", False),
     ("scale in place, 8 x 2048, dim 4096", "scale", "b8_s2048_d4096_v128000", False),
     ("add_positions, 8 x 2048, dim 4096", "add_positions", "b8_s2048_d4096_v128000", True),
