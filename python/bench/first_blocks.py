@@ -90,7 +90,8 @@ def made(model_type, config_class, model_class, attempt, dtype):
     with torch.no_grad():
         for parameter in model.parameters():
             if id(parameter) not in of_blocks and parameter.is_floating_point():
-                parameter.fill_(0.5)
+                # Equal values would have no variance, and a norm that sees this sums them again.
+                parameter.copy_(torch.linspace(-1, 1, parameter.shape[-1] if parameter.dim() else 1))
     return model
 
 

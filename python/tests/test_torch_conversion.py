@@ -155,6 +155,16 @@ def test_rows_alone_are_left_to_torch_from_then_on(monkeypatch):
         assert type(table(ids[:300])) is conversion.PendingRows
 
 
+def test_rows_with_a_norm_alone_are_left_to_torch_from_then_on(monkeypatch):
+    monkeypatch.setattr(conversion, "LEAST_BYTES_OF_PAGES", 400 * 32 * 4)
+    table, norm, ids = nn.Embedding(99, 32), nn.LayerNorm(32), torch.randint(99, (300,))
+    with torch.no_grad():
+        expected = norm(table(ids))
+        inlay.torch.convert(table)
+        torch.testing.assert_close(norm(table(ids)) * 1.0, expected, rtol=1e-5, atol=1e-5)
+        assert type(table(ids)) is torch.Tensor
+
+
 def test_rms_norms_are_noted(layers):
     """Also without an epsilon, for which PyTorch takes that of the type. Not of 16 bits, where versions differ."""
     ids = torch.randint(99, (5, 50))

@@ -21,8 +21,8 @@ from .operators import NORMS, Arguments, embed, fits, is_recorded
 # Smaller outputs take PyTorch no more time than noting what happens to them and one pass (python/bench/models.py).
 LEAST_BYTES = 8 << 20
 
-# The same for rows of 16 bits, and for rows that nothing happens to, which one pass does not save from being read
-# again. PyTorch's larger outputs are new pages in each call, since glibc's malloc() keeps none of them.
+# The same for rows of 16 bits, and for rows without a factor or a second term, which one pass does not save from being
+# read again. PyTorch's larger outputs are new pages in each call, since glibc's malloc() keeps none of them.
 LEAST_BYTES_OF_PAGES = 32 << 20
 
 
@@ -84,7 +84,7 @@ class PendingRows(Tensor):
                     "a table was changed in place before the rows of a converted embedding were computed; "
                     "inlay.torch.restore() the model, or use its rows before the change"
                 )
-            self.owner.rows_alone = len(self.terms) == 1 and self.factor == 1.0 and self.norm is None
+            self.owner.rows_alone = len(self.terms) == 1 and self.factor == 1.0
             with torch.no_grad():
                 self.rows = embed(self.owner, self._arguments())
         return self.rows
@@ -269,7 +269,7 @@ class ConvertedEmbedding(nn.Embedding):
     """What convert() makes of a torch.nn.Embedding. In training and compilers it stays what it was."""
 
     original: type = nn.Embedding
-    rows_alone = False  # whether its latest rows were needed as they were
+    rows_alone = False  # whether its latest rows had no factor and no second term
 
     def forward(self, input: Tensor) -> Tensor:
         elements, table = input.numel() * self.embedding_dim, self.weight
