@@ -17,15 +17,13 @@
 #include <fstream>
 #include <functional>
 #include <optional>
+#include <regex>
 
 // The contenders of one shape, which are measured together.
 struct Group {
     Shape shape;
     std::vector<Contender> contenders;
 };
-
-// Google Benchmark runs twice: first to find out which rows the command line chooses, then to report them.
-static bool choosing;
 
 static Summary summary;
 static Choices choices;
@@ -118,12 +116,6 @@ static void report(benchmark::State &state, const Group &group, const Contender 
 static void run(benchmark::State &state, Group &group, std::size_t index)
 {
     Contender &contender = group.contenders[index];
-    if (choosing) {
-        contender.wanted = true;
-        for (auto _ : state)
-            state.SetIterationTime(1); // not 0, of which Google Benchmark would compute NaN
-        return;
-    }
     // The first row of a shape measures all of its rows; a row that is repeated measures them again.
     if (contender.seconds.empty() || contender.reported)
         measure(group.shape, group.contenders);
@@ -156,13 +148,13 @@ static std::vector<Group> make_groups(const std::vector<Shape> &shapes)
 static void register_rows(Group &group, const Operation &operation)
 {
     for (std::size_t i = 0; i < group.contenders.size(); i++)
-        if (group.contenders[i].operation == &operation)
+        if (group.contenders[i].operation == &operation && group.contenders[i].wanted)
             benchmark::RegisterBenchmark(row_name(group.shape, group.contenders[i]).c_str(), run, std::ref(group), i)
                 ->Iterations(1)
                 ->UseManualTime();
 }
 
-// Registers rows in the order of the table: kernels by shape and ISA, then limits by shape.
+// Registers the wanted rows in the order of the table: kernels by shape and ISA, then limits by shape.
 static void register_all(std::vector<Group> &groups)
 {
     for (const Operation &operation : operations())
@@ -175,28 +167,30 @@ static void register_all(std::vector<Group> &groups)
                 register_rows(group, operation);
 }
 
-// Marks the rows that the command line chooses, and leaves those registered whose shapes have enough memory.
-static void choose(std::vector<Group> &groups, bool filtered)
+// Returns whether the filter chooses a row. Google Benchmark would match the longer names that it makes of rows.
+static ChoosesRow read_filter()
 {
-    SilentReporter silent;
-    register_all(groups);
-    if (filtered)
-        register_serve(true);
-    choosing = true;
-    benchmark::RunSpecifiedBenchmarks(&silent);
-    choosing = false;
-    benchmark::ClearRegisteredBenchmarks();
-    const auto lacks_memory = [](const Group &group) {
-        const auto &all = group.contenders;
-        const bool wanted = std::any_of(all.begin(), all.end(), [](const Contender &one) { return one.wanted; });
+    const std::string filter = benchmark::GetBenchmarkFilter();
+    const bool inverse = filter.rfind('-', 0) == 0;
+    const std::regex pattern(inverse ? filter.substr(1) : filter, std::regex::extended);
+    return [=](const std::string &row) { return std::regex_search(row, pattern) != inverse; };
+}
+
+// Marks the chosen rows and registers them, but not those of shapes without enough memory. Returns whether there are
+// any.
+static bool choose(std::vector<Group> &groups, const ChoosesRow &chosen)
+{
+    const auto is_left_out = [&](Group &group) {
+        bool wanted = false;
+        for (Contender &contender : group.contenders)
+            wanted |= contender.wanted = chosen(row_name(group.shape, contender));
         if (wanted && !fits(group.shape))
             std::fprintf(stderr, "inlay_bench: not enough memory for %s\n", shape_name(group.shape).c_str());
         return !wanted || !fits(group.shape);
     };
-    groups.erase(std::remove_if(groups.begin(), groups.end(), lacks_memory), groups.end());
+    groups.erase(std::remove_if(groups.begin(), groups.end(), is_left_out), groups.end());
     register_all(groups);
-    if (filtered)
-        register_serve(false);
+    return !groups.empty();
 }
 
 // Returns the CPU as Linux calls it, a name on x86-64 and a number on ARM, so that runs of two machines are not
@@ -211,12 +205,6 @@ static std::string cpu_name()
     return "unknown";
 }
 
-static bool has_argument(int argc, char **argv, const char *begin)
-{
-    return std::any_of(argv, argv + argc,
-                       [begin](const char *argument) { return !std::strncmp(argument, begin, std::strlen(begin)); });
-}
-
 // Which shapes to measure.
 struct Choice {
     std::vector<Shape> shapes{std::begin(default_shapes), std::end(default_shapes)};
@@ -224,13 +212,13 @@ struct Choice {
     bool filtered = false; // by name: only then series that take minutes are among them
 };
 
-// Takes --small and --random SEED out of the arguments. A filter chooses among all shapes that are listed; without one
-// those of large tables, which take minutes, are left out.
+// Takes --small and --random SEED out of the arguments that Google Benchmark has left. A filter chooses among all
+// shapes that are listed; without one those of large tables, which take minutes, are left out.
 static Choice take_choice(int &argc, char **argv)
 {
     static constexpr std::size_t random_count = 16;
     Choice choice;
-    choice.filtered = has_argument(argc, argv, "--benchmark_filter");
+    choice.filtered = !benchmark::GetBenchmarkFilter().empty();
     if (choice.filtered)
         for (const std::vector<Shape> &more : {small_shapes(), hashed_shapes(), strategic_shapes(), cold_shapes()})
             choice.shapes.insert(choice.shapes.end(), more.begin(), more.end());
@@ -248,11 +236,11 @@ static Choice take_choice(int &argc, char **argv)
 }
 
 int main(int argc, char **argv)
-{
-    const bool table = !has_argument(argc, argv, "--benchmark_format");
-    const bool listing = has_argument(argc, argv, "--benchmark_list_tests");
-    const Choice choice = take_choice(argc, argv);
+try {
+    const bool table = std::none_of(
+        argv, argv + argc, [](const std::string &argument) { return argument.rfind("--benchmark_format", 0) == 0; });
     benchmark::Initialize(&argc, argv);
+    const Choice choice = take_choice(argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv))
         return 2;
     if (!start_thread_pools())
@@ -265,10 +253,10 @@ int main(int argc, char **argv)
         benchmark::AddCustomContext("random seed", choice.seed);
 
     std::vector<Group> groups = make_groups(choice.shapes);
-    if (listing)
-        register_all(groups);
-    else
-        choose(groups, choice.filtered);
+    const ChoosesRow chosen = read_filter();
+    const bool listed = choose(groups, chosen), serves = choice.filtered && register_serve(chosen);
+    if (listed || serves)
+        benchmark::SetBenchmarkFilter("."); // all that is registered
 
     PlainNamesReporter reporter(table ? new TableReporter(choice.seed) : benchmark::CreateDefaultDisplayReporter());
     const std::size_t rows = benchmark::RunSpecifiedBenchmarks(&reporter);
@@ -279,4 +267,7 @@ int main(int argc, char **argv)
         print_serve();
     }
     return rows ? 0 : 1;
+} catch (const std::regex_error &error) {
+    std::fprintf(stderr, "inlay_bench: the filter: %s\n", error.what());
+    return 2;
 }

@@ -79,7 +79,7 @@ static BareRows part_of(BareRows rows, std::size_t first, std::size_t n)
 }
 
 void add_limits(std::vector<Operation> &all, const std::string &name, unsigned series, unsigned traits, unsigned passes,
-                const Modes &modes, BareCall call, Delivery how)
+                const Modes &modes, const BareCall &call, Delivery how)
 {
     for (const auto &[suffix, mode] : modes) {
         const auto move = [call, mode = mode](const Fixture &f, float *out, const inlay_executor *executor) {

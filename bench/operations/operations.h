@@ -141,11 +141,11 @@ const Modes &modes_of(Delivery how);
 std::vector<std::string> in_modes(const std::string &name, const Modes &modes);
 
 // The rows of a call that a bare loop moves.
-using BareCall = BareRows (*)(const Fixture &fixture);
+using BareCall = std::function<BareRows(const Fixture &fixture)>;
 
 // Appends a limit for each mode: bare loops over the rows that `call` returns.
 void add_limits(std::vector<Operation> &all, const std::string &name, unsigned series, unsigned traits, unsigned passes,
-                const Modes &modes, BareCall call, Delivery how = Delivery::reused);
+                const Modes &modes, const BareCall &call, Delivery how = Delivery::reused);
 
 // Appends the limits of operations on float32 tables and on tables of sinusoids.
 void add_plain_limits(std::vector<Operation> &all);

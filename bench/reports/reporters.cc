@@ -121,18 +121,3 @@ void PlainNamesReporter::Finalize()
 {
     reporter_->Finalize();
 }
-
-SilentReporter::SilentReporter()
-{
-    SetOutputStream(&nowhere_);
-    SetErrorStream(&nowhere_);
-}
-
-bool SilentReporter::ReportContext(const Context &)
-{
-    return true;
-}
-
-void SilentReporter::ReportRuns(const std::vector<Run> &)
-{
-}

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Where rows go: to the table that people read, or nowhere. main.cc gives the first reporter to Google Benchmark if no
-// other format is requested, and the second while it only finds out which rows are chosen. The reporters print the rows
-// in their order and compute nothing but units.
+// Where rows go: to the table that people read, unless another format is requested. The reporters print the rows in their
+// order and compute nothing but units.
 #ifndef INLAY_BENCH_REPORTS_REPORTERS_H
 #define INLAY_BENCH_REPORTS_REPORTERS_H
 
 #include <benchmark/benchmark.h>
 #include <memory>
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -36,17 +34,6 @@ class PlainNamesReporter : public benchmark::BenchmarkReporter
 
   private:
     std::unique_ptr<benchmark::BenchmarkReporter> reporter_;
-};
-
-class SilentReporter : public benchmark::BenchmarkReporter
-{
-  public:
-    SilentReporter();
-    bool ReportContext(const Context &context) override;
-    void ReportRuns(const std::vector<Run> &runs) override;
-
-  private:
-    std::ostream nowhere_{nullptr};
 };
 
 #endif

@@ -75,11 +75,11 @@ static void measure(Service &service)
                 [&](std::size_t kind) { embed(in_turn[i]->get(), kind); }, service.latencies[i]);
 }
 
-static void run(benchmark::State &row, Service &service, std::size_t layer, std::size_t kind, bool choosing)
+static void run(benchmark::State &row, Service &service, std::size_t layer, std::size_t kind)
 {
-    if (!choosing && service.latencies.empty())
+    if (service.latencies.empty())
         measure(service);
-    const Latencies none = {{1}, {1}}, &measured = choosing ? none : service.latencies[layer][kind];
+    const Latencies &measured = service.latencies[layer][kind];
     for (auto _ : row)
         row.SetIterationTime(percentile(measured.total, 0.5));
     row.counters["seconds_minimum"] = *std::min_element(measured.total.begin(), measured.total.end());
@@ -89,18 +89,22 @@ static void run(benchmark::State &row, Service &service, std::size_t layer, std:
         static_cast<std::int64_t>(3 * kinds[kind].batch * kinds[kind].seq * shape.dim * sizeof(float)));
 }
 
-void register_serve(bool choosing)
+bool register_serve(const ChoosesRow &chosen)
 {
+    bool any = false;
     for (std::size_t layer = 0; fits(shape) && layer < std::size(layers); layer++)
         for (Service &service : services)
-            for (std::size_t kind = 0; kind < std::size(kinds); kind++)
-                if (service.ids != Ids::text || has_text())
-                    benchmark::RegisterBenchmark((std::string("serve_") + layers[layer] + "/" + isas().front().name +
-                                                  "/" + kinds[kind].name + name_of(service.ids))
-                                                     .c_str(),
-                                                 run, std::ref(service), layer, kind, choosing)
-                        ->Iterations(1)
-                        ->UseManualTime();
+            for (std::size_t kind = 0; kind < std::size(kinds); kind++) {
+                const std::string row = std::string("serve_") + layers[layer] + "/" + isas().front().name + "/" +
+                                        kinds[kind].name + name_of(service.ids);
+                if (!chosen(row) || (service.ids == Ids::text && !has_text()))
+                    continue;
+                any = true;
+                benchmark::RegisterBenchmark(row.c_str(), run, std::ref(service), layer, kind)
+                    ->Iterations(1)
+                    ->UseManualTime();
+            }
+    return any;
 }
 
 void print_serve()

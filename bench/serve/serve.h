@@ -5,8 +5,14 @@
 #ifndef INLAY_BENCH_SERVE_SERVE_H
 #define INLAY_BENCH_SERVE_SERVE_H
 
-// Registers the rows of the series. While Google Benchmark only finds out which are chosen, they measure nothing.
-void register_serve(bool choosing);
+#include <functional>
+#include <string>
+
+// Whether the command line chooses the row of that name.
+using ChoosesRow = std::function<bool(const std::string &row)>;
+
+// Registers the chosen rows of the series. Returns whether there are any.
+bool register_serve(const ChoosesRow &chosen);
 
 // Prints the percentiles of what was measured.
 void print_serve();

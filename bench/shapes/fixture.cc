@@ -6,6 +6,13 @@
 
 #include "shapes/table_memory.h"
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic" // it is C
+extern "C" {
+#include "table/element.h"
+}
+#pragma GCC diagnostic pop
+
 #include <algorithm>
 #include <random>
 
@@ -128,30 +135,15 @@ void Fixture::prepare_visits()
 
 std::size_t scale_bytes(inlay_element_type type, std::size_t dim)
 {
-    switch (type) {
-    case INLAY_U4_GROUPED:
-    case INLAY_U4_GROUPED_FLAT:
-    case INLAY_I8_GROUPED:
-    case INLAY_U8_GROUPED:
-        return dim / group * sizeof(float);
-    case INLAY_E2M1_F32:
-        return dim / 16 * sizeof(float);
-    case INLAY_E4M3_E8M0:
-        return dim / 32;
-    case INLAY_I8:
-    case INLAY_I8_INVERSE:
-    case INLAY_E4M3:
-        return sizeof(float);
-    default:
-        return 0;
-    }
+    inlay_table table = inlay_table_of(type, nullptr, 1, dim, 0);
+    table.group = group;
+    return inlay_row_scale_bytes(&table);
 }
 
 void Fixture::prepare_quantised(inlay_element_type type)
 {
     Quantised &made = quantised[type];
-    const bool grouped = type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT || type == INLAY_I8_GROUPED ||
-                         type == INLAY_U8_GROUPED;
+    const bool grouped = inlay_row_formats[type].scales == INLAY_SCALES_PER_GROUP;
     const std::size_t row_scales = scale_bytes(type, shape.dim);
     inlay_table_storage storage = inlay_table_storage_of(type, nullptr, shape.dim);
     made.data = make_pages<unsigned char>(shape.vocab * storage.stride_bytes);
