@@ -57,18 +57,14 @@ break_abi() {
     for defect in "${abi_defects[@]}"; do
         IFS='|' read -r what file expression <<<"$defect"
         sed "$expression" "$file" >"$copy/$file"
-        ! cmp -s "$file" "$copy/$file" || {
-            echo "FAILED: commands/abi.sh finds nothing to break: $what" >&2
-            return 1
-        }
+        ! cmp -s "$file" "$copy/$file" || complain "commands/abi.sh finds nothing to break: $what" || return
         (cd "$copy" && dump_abi build) || return 1
         status=0
         (cd "$copy" && compare_abi build) >"$copy/report" || status=$?
         cp "$file" "$copy/$file"
         if [ "$status" -lt 4 ]; then
             cat "$copy/report"
-            echo "FAILED: abidiff did not see that $what (status $status)"
-            return 1
+            complain "abidiff did not see that $what (status $status)" || return
         fi
         echo "broken on purpose, and found: $what"
     done
@@ -76,36 +72,27 @@ break_abi() {
 
 # abi [--update]
 abi() {
-    local directory=build-abi status=0 missing
+    local directory=build-abi missing
     if [ "$(dpkg --print-architecture)" != amd64 ]; then
-        echo "skipped: the dumps in abi/ are those of x86-64"
-        echo "0 passed, 0 failed, 1 skipped"
+        skip "the dumps in abi/ are those of x86-64"
+        print_counts
         return
     fi
     need gcc libc6-dev meson ninja-build pkg-config python3 abigail-tools
     say "building $directory"
     dump_abi "$directory"
     missing=$(lacks_types "$directory")
-    [ "$(public_types | wc -l)" -ge 10 ] || {
-        echo "FAILED: commands/abi.sh finds next to no public types in the headers" >&2
-        return 1
-    }
-    if [ -n "$missing" ]; then
-        echo "FAILED: no exported function leads to these types, so that the dumps lack them:" "$missing" >&2
-        return 1
-    fi
+    [ "$(public_types | wc -l)" -ge 10 ] || complain "commands/abi.sh finds next to no public types in the headers" || return
+    [ -z "$missing" ] ||
+        complain "no exported function leads to these types, so that the dumps lack them:" "$missing" || return
     say "comparing with abi/"
     if [ "${1:-}" = --update ]; then
         compare_abi "$directory" || true
         cp "$directory"/*.abi abi/
         return
     fi
-    compare_abi "$directory" || status=$?
-    if [ "$status" != 0 ]; then
-        echo
-        echo "FAILED: the ABI is not that of abi/. CONTRIBUTING.md says what may change; ./dev abi --update records it."
-        return 1
-    fi
+    compare_abi "$directory" ||
+        complain "the ABI is not that of abi/. CONTRIBUTING.md says what may change; ./dev abi --update records it." || return
     say "breaking a copy on purpose"
     break_abi "$directory/broken"
     echo "$((2 + ${#abi_defects[@]})) passed, 0 failed, 0 skipped"

@@ -11,8 +11,7 @@ python_that_draws() {
             return
         fi
     done
-    echo "dev: no python3 on this machine has matplotlib" >&2
-    return 1
+    complain "no python3 on this machine has matplotlib"
 }
 
 bench() {
@@ -31,13 +30,7 @@ bench() {
             ;;
         --plot)
             pictures=build/bench/pictures
-            case ${2:-} in
-            "" | -*) ;;
-            *)
-                pictures=$2
-                shift
-                ;;
-            esac
+            [[ ${2:--} = -* ]] || { pictures=$2 && shift; }
             ;;
         --against)
             old=${2:?--against needs an older harness or its build directory}
@@ -73,21 +66,12 @@ peers() {
     configure build
     build build
     local status=0
-    base_wheels >&2 || status=$?
-    [ "$status" != 0 ] || install_wheels bench/peers/requirements.txt "0.3 GB" >&2 || status=$?
-    if [ "$status" = 77 ]; then
-        echo "peers: skipped peers that are not installed: PyPI cannot be reached" >&2
-    elif [ "$status" != 0 ]; then
-        return "$status"
-    fi
-    # shellcheck disable=SC2154 # it is the Python of wheels.sh
-    if ! "$wheels" -c 'import numpy' 2>/dev/null; then
-        echo "peers: skipped: there is no NumPy" >&2
-        return 0
-    fi
-    build_wheel python3 build-wheel >&2 && install_wheel build-wheel build/venv || status=$?
-    [ "$status" = 0 ] || [ "$status" = 77 ] || return "$status"
+    { base_wheels && install_wheels bench/peers/requirements.txt "0.3 GB" && build_wheel python3 build-wheel &&
+        install_wheel build-wheel build/venv; } >&2 || status=$?
+    [ "$status" != 77 ] || { skip "peers, as PyPI cannot be reached" >&2 && return; }
+    [ "$status" = 0 ] || return "$status"
     quietly gcc -O3 -fopenmp -shared -fPIC -Iinclude bench/peers/handles.c build/src/libinlay.so \
         "-Wl,-rpath,\$ORIGIN/src" -o build/libpeers.so
+    # shellcheck disable=SC2154 # it is the Python of wheels.sh
     "$wheels" bench/peers/peers.py build/src/libinlay.so build/libpeers.so "$@"
 }

@@ -111,10 +111,7 @@ mpi() {
 }
 
 emulate() {
-    [ $# -ge 2 ] || {
-        echo "dev: emulate needs a CPU of qemu-x86_64 and the ISA that it must choose" >&2
-        exit 2
-    }
+    [ $# -ge 2 ] || complain "emulate needs a CPU of qemu-x86_64 and the ISA that it must choose" || exit 2
     need_to_test qemu-user
     configure build
     enable build tests

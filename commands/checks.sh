@@ -80,7 +80,8 @@ commands = [test["cmd"] for test in json.load(open("build/meson-info/intro-tests
 sys.exit(subprocess.call(commands[0] + sys.argv[1:], cwd="build") if commands else "dev: build/ is no release build")
 PYTHON
     [ "$status" = 77 ] || return "$status"
-    echo "0 passed, 0 failed, 1 skipped"
+    skip "counts of instructions"
+    print_counts
 }
 
 mutate() {
@@ -94,9 +95,9 @@ mutants() {
     need_to_test python3-venv
     wheel_environment build-mutants python3 tests/mutants_requirements.txt || status=$?
     if [ "$status" = 77 ]; then
-        echo "mutants: skipped: PyPI cannot be reached"
-        echo "0 passed, 0 failed, 1 skipped"
-        return 0
+        skip "mutants, as PyPI cannot be reached"
+        print_counts
+        return
     fi
     [ "$status" = 0 ] || return "$status"
     build-mutants/bin/python tests/mutants.py . "$@"

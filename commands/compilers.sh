@@ -7,10 +7,7 @@
 need_root() {
     local root=${INLAY_ROOTS:-$PWD/build-roots}/$1
     [ ! -e "$root/installed" ] || return 0
-    [ "$(id -u)" = 0 ] || {
-        echo "dev: only root can install another Debian in a folder and enter it" >&2
-        exit 1
-    }
+    [ "$(id -u)" = 0 ] || complain "only root can install another Debian in a folder and enter it" || exit
     install_root "$1" "$root"
     # No page of a manual is read there, and nothing is lost if the machine stops meanwhile.
     printf 'path-exclude=/usr/share/%s/*\n' doc info locale man >"$root/etc/dpkg/dpkg.cfg.d/inlay"
@@ -37,13 +34,7 @@ in_root() {
 
 # compilers_of COMMAND...: the compilers that Debian offers there, of the versions that are supported; COMMAND runs apt.
 compilers_of() {
-    local name
-    "$@" apt-cache pkgnames | grep -E '^(gcc|clang)-[0-9]+$' | sort -V | while read -r name; do
-        case $name in
-        gcc-*) [ "${name#gcc-}" -lt 11 ] || echo "$name" ;;
-        clang-*) [ "${name#clang-}" -lt 14 ] || echo "$name" ;;
-        esac
-    done
+    "$@" apt-cache pkgnames | grep -E '^(gcc-1[1-9]|clang-1[4-9]|(gcc|clang)-[2-9][0-9])$' | sort -V
 }
 
 # compilers [--all] [SUITE] [COMPILER...]
@@ -55,10 +46,7 @@ compilers() {
     fi
     case ${1:-gcc-} in
     gcc-* | clang-*) ;;
-    *[!a-z-]* | -*)
-        echo "dev: '$1' is neither a compiler (gcc-12, clang-19) nor the name of a Debian (sid)" >&2
-        exit 2
-        ;;
+    *[!a-z-]* | -*) complain "'$1' is neither a compiler (gcc-12, clang-19) nor the name of a Debian (sid)" || exit 2 ;;
     *)
         suite=$1
         shift
@@ -69,16 +57,11 @@ compilers() {
     if [ $# = 0 ]; then
         # shellcheck disable=SC2046
         set -- $(compilers_of "${inside[@]}")
-        [ $# -gt 0 ] || {
-            echo "dev: apt knows no compilers: run apt-get update" >&2
-            exit 1
-        }
+        [ $# -gt 0 ] || complain "apt knows no compilers: run apt-get update" || exit
     fi
     for compiler in "$@"; do
-        case $compiler in
-        clang-*) cxx=clang++-${compiler#clang-} ;;
-        *) cxx=g++-${compiler#gcc-} ;;
-        esac
+        cxx=${compiler/clang/clang++}
+        cxx=${cxx/gcc/g++}
         # A process of its own, so that a compiler that fails leaves the others to run.
         count "${inside[@]}" env CC="$compiler" CXX="$cxx" ./dev test "build-${suite:+$suite-}$compiler" -Dwerror=true \
             -- "${tests[@]}"

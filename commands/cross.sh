@@ -20,17 +20,21 @@ cross() {
     macos) cross_macos ;;
     refused) cross_refused ;;
     *)
-        echo "dev: cross knows aarch64, armhf, riscv64, musl, windows, macos and refused; for others give Meson a file of" \
-            "cross/" >&2
-        exit 2
+        complain "cross knows aarch64, armhf, riscv64, musl, windows, macos and refused; for others give Meson a file of" \
+            "cross/" || exit 2
         ;;
     esac
 }
 
-cross_aarch64() {
-    need_to_cross qemu-user check:arm64 libmpfr-dev:arm64 libmd-dev:arm64 libbenchmark-dev:arm64
+# configure_arm PACKAGE...: makes build-aarch64, with tests.
+configure_arm() {
+    need_to_cross qemu-user check:arm64 libmpfr-dev:arm64 libmd-dev:arm64 "$@"
     configure build-aarch64 --cross-file cross/aarch64-linux-gnu.ini
     enable build-aarch64 tests
+}
+
+cross_aarch64() {
+    configure_arm libbenchmark-dev:arm64
     enable build-aarch64 bench
     say "building build-aarch64"
     build build-aarch64
@@ -107,10 +111,7 @@ strcspn strlen strncmp strspn sysconf vsnprintf"
     llvm-nm-19 --extern-only --defined-only --just-symbol-name "$folder/libinlay.dylib" | sed 's/^_//' |
         sort >"$folder/exported"
     grep -o 'inlay_[a-z0-9_]*' src/inlay.map | sort >"$folder/public"
-    if grep -vxFf "$folder/known" "$folder/called"; then
-        echo "macOS has no such functions" >&2
-        return 1
-    fi
+    ! grep -vxFf "$folder/known" "$folder/called" || complain "macOS has no such functions" || return
     diff "$folder/public" "$folder/exported"
     echo "$(wc -l <"$folder/exported") functions are exported"
     echo "1 passed, 0 failed, 0 skipped"
@@ -155,20 +156,17 @@ HOSTS
 }
 
 features() {
-    need_to_cross qemu-user check:arm64 libmpfr-dev:arm64 libmd-dev:arm64
+    configure_arm
     configure build
     enable build tests
     build build tests/features
-    configure build-aarch64 --cross-file cross/aarch64-linux-gnu.ini
-    enable build-aarch64 tests
     build build-aarch64 tests/features
     python3 tests/features.py docs/features.md --native build --cross build-aarch64 \
         --emulator qemu-aarch64 "$@"
 }
 
 mca() {
-    need_to_cross llvm-19
-    configure build-aarch64 --cross-file cross/aarch64-linux-gnu.ini
+    configure_arm llvm-19
     local object=src/libinlay_neon.a.p/neon_kernels.c.o
     build build-aarch64 "$object"
     python3 bench/neon_mca.py "build-aarch64/$object" llvm-mca-19

@@ -92,10 +92,7 @@ as_user() {
 deb_sources() {
     local folder=$1 version=$2 listed
     listed=$(sed -n "s/^  version: '\(.*\)',\$/\1/p" meson.build)
-    if [ "$version" != "$listed" ]; then
-        echo "dev: debian/changelog has version $version, meson.build $listed" >&2
-        exit 1
-    fi
+    [ "$version" = "$listed" ] || complain "debian/changelog has version $version, meson.build $listed" || exit
     rm -rf "$folder/source" "$folder/packages"
     mkdir -p "$folder/source" "$folder/packages"
     git -c safe.directory="$PWD" ls-files -co --exclude-standard --deduplicate | while read -r file; do [ ! -e "$file" ] || echo "$file"; done |
@@ -184,10 +181,7 @@ deb_bare() {
 # deb_no_compiler ROOT: fails if there is a compiler.
 deb_no_compiler() {
     local found
-    if found=$(deb_run "$1" sh -c 'command -v cc gcc c99 clang'); then
-        echo "the bare root has a compiler: $found"
-        return 1
-    fi
+    ! found=$(deb_run "$1" sh -c 'command -v cc gcc c99 clang') || complain "the bare root has a compiler: $found"
 }
 
 deb_install() {
@@ -200,10 +194,7 @@ deb_install() {
 deb_files() {
     local wrong
     wrong=$(deb_run "$1" dpkg --verify libinlay0 libinlay-file0 inlay-tools python3-inlay && deb_run "$1" dpkg --audit)
-    [ -z "$wrong" ] || {
-        echo "$wrong"
-        return 1
-    }
+    [ -z "$wrong" ] || complain "$wrong" || return
     deb_run "$1" sh -c 'ls -l /usr/bin/inlay /usr/share/man/man1/inlay.1.gz /usr/lib/*/libinlay.so.0 /usr/lib/*/libinlay-file.so.0'
 }
 
@@ -212,21 +203,13 @@ deb_purge() {
     deb_run "$1" apt-get autoremove -y --purge || return
     local left
     left=$(find "$1/usr" "$1/etc" "$1/var/lib" -name '*inlay*' -print)
-    [ -z "$left" ] || {
-        echo "left behind: $left"
-        return 1
-    }
+    [ -z "$left" ] || complain "left behind: $left"
 }
 
-# deb_wheel ROOT: puts the wheel, built by this machine unless ./dev python has built it of these sources, into the root.
+# deb_wheel ROOT: puts the wheel, built by this machine, into the root.
 deb_wheel() {
-    local newer=all
     need gcc libc6-dev libsleef-dev pkg-config binutils python3 python3-dev python3-venv
-    if compgen -G "build-wheel/wheels/*.whl" >/dev/null; then
-        newer=$(find src include file python/src python/inlay meson.build src/meson.build python/meson.build pyproject.toml \
-            -newer "$(compgen -G "build-wheel/wheels/*.whl" | head -n 1)" -type f | head -n 1)
-    fi
-    [ -z "$newer" ] || build_wheel python3 build-wheel || return
+    build_wheel python3 build-wheel || return
     cp build-wheel/wheels/*.whl "$1/srv/"
 }
 
@@ -237,10 +220,7 @@ deb_install_wheel() {
     }
     deb_run "$1" apt-get install -y --no-install-recommends python3-venv python3-numpy || return
     deb_no_compiler "$1" || return
-    [ -z "$(compgen -G "$1/usr/lib/*/libsleef*")" ] || {
-        echo "the bare root has SLEEF"
-        return 1
-    }
+    [ -z "$(compgen -G "$1/usr/lib/*/libsleef*")" ] || complain "the bare root has SLEEF" || return
     # shellcheck disable=SC2016
     as_user "$1" /srv/source sh -c 'python3 -m venv --system-site-packages ~/venv &&
         ~/venv/bin/pip --disable-pip-version-check install --no-index /srv/*.whl && PYTHON=~/venv/bin/python debian/tests/python'

@@ -34,15 +34,12 @@ build_site() {
 run_examples_of_python() {
     local environment=build-docs/python status=0
     { build_wheel python3 build-wheel && wheel_environment $environment python3 python/tests/requirements.txt; } || status=$?
-    if [ "$status" = 77 ]; then
-        echo "skipped the Python of the pages: PyPI cannot be reached"
-        skipped=$((skipped + 1))
-        return
-    fi
-    if [ "$status" != 0 ] || ! install_wheel build-wheel $environment; then
-        failed=$((failed + 1))
-        return
-    fi
+    [ "$status" != 0 ] || install_wheel build-wheel $environment || status=1
+    case $status in
+    0) ;;
+    77) skip "the Python of the pages, as PyPI cannot be reached" && return ;;
+    *) failed=$((failed + 1)) && return ;;
+    esac
     mkdir -p $environment/path $environment/home
     run_pytest $environment test_package.py -k examples_of_documents || [ "$failed" != 0 ] || failed=1
 }

@@ -61,14 +61,10 @@ build_backend() {
 
 # operations_of BACKEND: runs llama.cpp's own tests of GET_ROWS on the backend.
 operations_of() {
-    local output count passed=0 all=1
+    local output passed all
     output=$(GGML_INLAY=all GGML_BACKEND_PATH=$1 "$llama_source/build/bin/test-backend-ops" test -o GET_ROWS -b INLAY 2>&1) || true
     grep -aE 'FAIL|inlay: ' <<<"$output" || true
-    count=$(grep -aoE '[0-9]+/[0-9]+ tests passed' <<<"$output") || true
-    [ -z "$count" ] || {
-        passed=${count%%/*} all=${count#*/}
-        all=${all%% *}
-    }
+    IFS='/ ' read -r passed all _ <<<"$(grep -aoE '[0-9]+/[0-9]+ tests passed' <<<"$output" || echo 0/1)"
     echo "$passed of the $all cases of GET_ROWS that the backend takes"
     echo "$passed passed, $((all - passed)) failed, 0 skipped"
 }
@@ -117,16 +113,16 @@ ggml() {
     local status=0 test=build-ggml/tests/ggml/test_ggml backend=$PWD/build-ggml/ggml/libggml-inlay.so
     local sanitized=build-ggml-sanitize
     if [ "${1:-}" = --cached ] && { ! is_fetched || [ ! -e "$llama_source/build/complete" ]; }; then
-        echo "ggml: skipped: there is no llama.cpp of this version in $llama, which ./dev ggml builds"
-        echo "0 passed, 0 failed, 1 skipped"
-        return 0
+        skip "there is no llama.cpp of this version in $llama, which ./dev ggml builds"
+        print_counts
+        return
     fi
     need_to_test python3-venv
     fetch_llama || status=$?
     if [ "$status" = 77 ]; then
-        echo "ggml: skipped: PyPI cannot be reached"
-        echo "0 passed, 0 failed, 1 skipped"
-        return 0
+        skip "llama.cpp, as PyPI cannot be reached"
+        print_counts
+        return
     fi
     [ "$status" = 0 ] || return "$status"
     build_llama || return 1

@@ -22,9 +22,21 @@ quietly() {
 # What this command counts; its last line are these counts.
 passed=0 failed=0 skipped=0 counts=
 
+# skip TEXT: says and counts what is skipped.
+skip() {
+    echo "skipped: $*"
+    skipped=$((skipped + 1))
+}
+
+# complain TEXT: says what is wrong, and returns 1.
+complain() {
+    echo "dev: $*" >&2
+    return 1
+}
+
 # count COMMAND...: runs a check, whose last line is its counts, and adds these to those of this command.
 count() {
-    local log status=0
+    local log status=0 more_passed more_failed more_skipped
     log=$(mktemp)
     "$@" 2>&1 | tee "$log" || status=$?
     counts=$(grep -aE '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1) || true
@@ -32,9 +44,8 @@ count() {
     if [ -z "$counts" ] || { [ "$status" != 0 ] && [[ $counts = *' 0 failed,'* ]]; }; then
         counts="0 passed, 1 failed, 0 skipped"
     fi
-    passed=$((passed + $(cut -d' ' -f1 <<<"$counts")))
-    failed=$((failed + $(cut -d' ' -f3 <<<"$counts")))
-    skipped=$((skipped + $(cut -d' ' -f5 <<<"$counts")))
+    read -r more_passed _ more_failed _ more_skipped _ <<<"$counts"
+    passed=$((passed + more_passed)) failed=$((failed + more_failed)) skipped=$((skipped + more_skipped))
 }
 
 # print_counts: prints them, and returns whether nothing failed.

@@ -3,31 +3,26 @@
 # The Python package: its wheel, audited, installed and tested.
 
 python_package() {
-    local directory=build-wheel status=0 python others=() keep=false torch=false
+    local directory=build-wheel status=0 python keep=false torch=false
     need gcc libc6-dev libsleef-dev pkg-config binutils python3 python3-dev python3-venv
     while [[ ${1:-} = --* ]]; do
         case $1 in
         --keep) keep=true ;;
         --torch) torch=true ;;
-        *)
-            echo "dev: python has no option $1" >&2
-            return 2
-            ;;
+        *) complain "python has no option $1" || return 2 ;;
         esac
         shift
     done
     "$keep" || rm -rf "$directory"/test*
-    others=("$@")
     build_wheel python3 "$directory" || status=$?
-    for python in python3 "${others[@]}"; do
+    for python in python3 "$@"; do
         [ "$status" != 0 ] || test_wheel "$python" "$directory" "$directory/test-$(basename "$python")" || status=$?
     done
     [ "$status" != 0 ] ||
         test_frameworks "$directory/test-python3" python/tests/frameworks.txt python/tests/frameworks-new.txt || status=$?
     [ "$status" != 0 ] || ! "$torch" || test_torch "$directory/test-python3" || status=$?
     if [ "$status" = 77 ]; then
-        echo "python: skipped: PyPI cannot be reached"
-        skipped=$((skipped + 1))
+        skip "the Python package, as PyPI cannot be reached"
         print_counts
         return
     fi
@@ -36,8 +31,7 @@ python_package() {
         build_wheel "$python" "$directory-nogil" -Csetup-args=-Dpython.allow_limited_api=false || status=$?
         [ "$status" != 0 ] || test_wheel "$python" "$directory-nogil" "$directory-nogil/test" || status=$?
     elif [ "$status" = 0 ]; then
-        echo "skipped: no Python without the GIL is installed"
-        skipped=$((skipped + 1))
+        skip "no Python without the GIL is installed"
     fi
     print_counts || return
     return "$status"

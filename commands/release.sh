@@ -54,18 +54,12 @@ release() {
     say "the tree as version $version"
     if [ -n "$(git status --porcelain)" ]; then
         git status --short
-        echo "dev: a release has what is committed" >&2
-        return 1
+        complain "a release has what is committed" || return
     fi
     python3 tests/documents.py . || return 1
-    grep '^## ' CHANGELOG.md | head -n 1 | grep -E "^## \[$version\] - 20[0-9-]{8}$" || {
-        echo "dev: CHANGELOG.md does not begin with this version and its date" >&2
-        return 1
-    }
-    if grep -n UNRELEASED debian/changelog; then
-        echo "dev: debian/changelog names no distribution" >&2
-        return 1
-    fi
+    grep '^## ' CHANGELOG.md | head -n 1 | grep -E "^## \[$version\] - 20[0-9-]{8}$" ||
+        complain "CHANGELOG.md does not begin with this version and its date" || return
+    ! grep -n UNRELEASED debian/changelog || complain "debian/changelog names no distribution" || return
 
     rm -rf $folder
     mkdir $folder
@@ -73,10 +67,7 @@ release() {
     tar -xzf "$folder/inlay-$version.tar.gz" -C $folder
     say "the wheel for x86-64"
     python_package --torch | tee $folder/python.log || return 1
-    if grep -q '^python: skipped' $folder/python.log; then
-        echo "dev: the wheel was not tested" >&2
-        return 1
-    fi
+    ! grep -q '^skipped: the Python package' $folder/python.log || complain "the wheel was not tested" || return
     rm $folder/python.log
     say "the wheel for aarch64, from the archive of the sources"
     need_to_cross qemu-user

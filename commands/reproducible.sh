@@ -31,7 +31,7 @@ modes() {
 
 # reproducible [OPTION...]: with options of Meson for both builds.
 reproducible() {
-    local top=$PWD/build-reproducible status=0 kind compared=0 skipped=0
+    local top=$PWD/build-reproducible status=0 kind
     local faketime="/usr/\$LIB/faketime/libfaketime.so.1" commit_time
     local one=$top/one/inlay other="$top/another place/sources of inlay"
     need_to_build python3-venv faketime
@@ -41,8 +41,7 @@ reproducible() {
     cp -r "$one/." "$other"
     wheel_environment build-wheel/tools python3 python/requirements.txt || status=$?
     if [ "$status" = 77 ]; then
-        echo "skipped: the wheel, as PyPI cannot be reached"
-        skipped=1
+        skip "the wheel, as PyPI cannot be reached"
     elif [ "$status" != 0 ]; then
         return 1
     else
@@ -55,10 +54,8 @@ reproducible() {
     commit_time=$(git log -1 --format=%ct)
     unset SOURCE_DATE_EPOCH
     export CCACHE_DISABLE=1 # each build compiles
-    [ "$(LD_PRELOAD=$faketime FAKETIME=+400d date +%Y)" != "$(date +%Y)" ] || {
-        echo "FAILED: faketime changes no time, so that the builds would have the same" >&2
-        return 1
-    }
+    [ "$(LD_PRELOAD=$faketime FAKETIME=+400d date +%Y)" != "$(date +%Y)" ] ||
+        complain "faketime changes no time, so that the builds would have the same" || return
     say "building in $one"
     umask 022
     LC_ALL=C TZ=UTC build_once "$one" "$one/build" 1 "$@" || return 1
@@ -71,14 +68,11 @@ reproducible() {
     say "comparing"
     same_files "$one/build/installed" "$top/build/installed" || status=1
     diff <(modes "$one/build/installed") <(modes "$top/build/installed") || status=1
-    compared=$(find "$one/build/installed" ! -type d | wc -l)
-    if [ "$skipped" = 0 ]; then
+    passed=$(find "$one/build/installed" ! -type d | wc -l)
+    if [ -e "$one/build-wheel" ]; then
         same_files "$one/build-wheel/wheels" "$other/build-wheel/wheels" || status=1
-        compared=$((compared + 1))
+        passed=$((passed + 1))
     fi
-    if [ "$status" != 0 ]; then
-        echo "FAILED: two builds of the same sources differ"
-        return 1
-    fi
-    echo "$compared passed, 0 failed, $skipped skipped"
+    [ "$status" = 0 ] || complain "two builds of the same sources differ" || return
+    print_counts
 }
