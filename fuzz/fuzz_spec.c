@@ -67,7 +67,7 @@ static void check_spec(const char *path)
         inlay_status status = inlay_ngram_create(&spec.spec, NULL, &ngram);
         demand((status == INLAY_OK) == (ngram != NULL), "a handle and an error");
         for (size_t c = 0; c < spec.spec.column_count; c++)
-            demand(spec.columns[c].table < spec.tables, "a column of a table that is not counted");
+            demand(spec.spec.columns[c].table < spec.tables, "a column of a table that is not counted");
         inlay_ngram_destroy(ngram);
     }
     ngram_spec_free(&spec);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader of spec.h. The whole text is checked as JSON first; after that a value is the place in the text where it
- * begins. Keys are read in the order of a table, those first that bound others; every number is checked here, because
- * the library's status could not say which one is bad.
+ * The reader of spec.h. The whole text is checked as JSON first; after that a value is a reader that stands in front of
+ * it. Keys are taken in an order of ours, those first that bound others; every number is checked here, because the
+ * library's status could not say which one is bad.
  */
 #include "ngram/spec.h"
 
@@ -16,383 +16,321 @@
 #include "text/message.h"
 #include "text/names.h"
 
-/* The most keys of an object. */
-enum { KEYS_MOST = 11 };
-
-/* Where the reader is in a file. */
-struct place {
+/* A value of a file. */
+struct value {
     const char *path;
-    char key[64]; /* such as columns[3].modulus */
+    char name[64]; /* as messages call it, such as columns[3].modulus */
+    bool required;
+    struct inlay_json json; /* a reader in front of it, which changes nothing; all zero where it is not there */
 };
 
 /* ---- Single values ---------------------------------------------------------------------------------------------- */
 
-/* Says what a value should have been. */
-static int refuse(const struct place *place, const struct inlay_json *value, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Says what a value should have been, or that it is missing. A value that is not there and need not be is DONE. */
+static int refuse(const struct value *value, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static int refuse(const struct place *place, const struct inlay_json *value, const char *format, ...)
+static int refuse(const struct value *value, const char *format, ...)
 {
+    if (value->json.begin == NULL)
+        return value->required ? failed("%s: %s is missing", shown(value->path), value->name) : DONE;
     char wanted[200];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(wanted, sizeof wanted, format, arguments);
     va_end(arguments);
-    struct inlay_json json = inlay_json_ahead(value);
+    struct inlay_json json = value->json;
     const char kind = inlay_json_peek(&json), *first = json.at;
     inlay_json_skip(&json);
     /* Arrays and objects can be long, and a text of them says little. */
     const char *given = kind == '['   ? "an array"
                         : kind == '{' ? "an object"
                                       : escaped(first, (size_t)(json.at - first));
-    return failed("%s: %s is %s, not %s", shown(place->path), place->key, given, wanted);
+    return failed("%s: %s is %s, not %s", shown(value->path), value->name, given, wanted);
 }
 
-/* Returns the first character of a value, which tells its kind. */
-static char kind_of(const struct inlay_json *value)
+/* Returns the first character of a value, which tells its kind; 0 of one that is not there. */
+static char kind_of(const struct value *value)
 {
-    struct inlay_json json = inlay_json_ahead(value);
+    struct inlay_json json = value->json;
     return inlay_json_peek(&json);
 }
 
-/* Returns the text of a string as it is written, or a text that nothing means. */
-static struct inlay_text string_of(const struct inlay_json *value)
+/* Returns whether a value is a string that means a text. */
+static bool is_string(const struct value *value, const char *text)
 {
-    struct inlay_json json = inlay_json_ahead(value);
-    struct inlay_text string = {NULL, 0};
-    inlay_json_string(&json, &string);
-    return string;
+    struct inlay_json json = value->json;
+    struct inlay_text string;
+    return inlay_json_string(&json, &string) && inlay_json_means(string, text);
 }
 
 /* Reads an integer in [least, most]. */
-static int take_integer(const struct place *place, const struct inlay_json *value, int64_t least, int64_t most,
-                        int64_t *out)
+static int take_integer(const struct value *value, int64_t least, int64_t most, int64_t *out)
 {
-    struct inlay_json json = inlay_json_ahead(value);
-    bool integer = false;
+    struct inlay_json json = value->json;
+    bool is_integer = false;
+    int64_t integer;
     double number;
-    if (!inlay_json_number(&json, &integer, out, &number) || !integer || *out < least || *out > most)
-        return refuse(place, value, "an integer from %" PRId64 " to %" PRId64, least, most);
+    if (!inlay_json_number(&json, &is_integer, &integer, &number) || !is_integer || integer < least || integer > most)
+        return refuse(value, "an integer from %" PRId64 " to %" PRId64, least, most);
+    *out = integer;
     return DONE;
 }
 
 /* Reads an integer in [least, most] into a field of 32 bits. */
-static int take_u32(const struct place *place, const struct inlay_json *value, int64_t least, int64_t most,
-                    uint32_t *out)
+static int take_u32(const struct value *value, int64_t least, int64_t most, uint32_t *out)
 {
-    int64_t integer = 0;
-    TRY(take_integer(place, value, least, most, &integer));
+    int64_t integer = *out;
+    TRY(take_integer(value, least, most, &integer));
     *out = (uint32_t)integer;
     return DONE;
 }
 
+static int take_mix(const struct value *value, inlay_ngram_mix *out)
+{
+    for (int mix = INLAY_NGRAM_MIX_XOR; mix <= INLAY_NGRAM_MIX_ADD; mix++)
+        if (is_string(value, enum_name(MIXES, mix))) {
+            *out = (inlay_ngram_mix)mix;
+            return DONE;
+        }
+    return refuse(value, "\"xor\" or \"add\"");
+}
+
+static int take_truth(const struct value *value, uint32_t *out)
+{
+    const char kind = kind_of(value);
+    *out = kind == 't';
+    return kind == 't' || kind == 'f' ? DONE : refuse(value, "true or false");
+}
+
 /* ---- Arrays ----------------------------------------------------------------------------------------------------- */
 
-/* Begins to read the elements of an array. */
-static struct inlay_json elements_of(const struct inlay_json *value)
+/* The elements of an array, one after the other. */
+struct elements {
+    const char *array; /* its name */
+    struct inlay_json json;
+    size_t end;           /* of the elements so far */
+    struct value element; /* the last of them */
+};
+
+static struct elements elements_of(const struct value *array)
 {
-    struct inlay_json json = inlay_json_ahead(value);
-    inlay_json_open(&json, '[');
-    return json;
+    struct elements all = {array->name, array->json, 0, {.path = array->path}};
+    inlay_json_open(&all.json, '[');
+    return all;
+}
+
+/* Goes to the next element. Returns false behind the last, and where the value is no array. */
+static bool next_element(struct elements *all)
+{
+    if (all->end > 0)
+        inlay_json_skip(&all->json);
+    if (!inlay_json_element(&all->json))
+        return false;
+    snprintf(all->element.name, sizeof all->element.name, "%.30s[%zu]", all->array, all->end++);
+    all->element.json = all->json;
+    return true;
 }
 
 /* Returns the number of elements of an array; 0 of another value. */
-static size_t count_of(const struct inlay_json *value)
+static size_t count_of(const struct value *array)
 {
-    struct inlay_json json = elements_of(value);
+    struct inlay_json json = array->json;
     size_t n = 0;
+    inlay_json_open(&json, '[');
     for (; inlay_json_element(&json); n++)
         inlay_json_skip(&json);
     return n;
 }
 
-/* Checks that a value is an array of [least, most] elements and allocates as many of `bytes`. */
-static int take_array(const struct place *place, const struct inlay_json *value, size_t least, size_t most,
-                      size_t bytes, void **out)
+/* Allocates an array [n] that lives as long as the spec. */
+static void *new_array(struct ngram_spec *spec, size_t n, size_t bytes)
 {
-    size_t n = count_of(value);
-    if (kind_of(value) != '[')
-        return refuse(place, value, "an array");
-    if (n < least || n > most)
-        return failed(least == most ? "%s: %s has %zu elements, not %zu"
-                                    : "%s: %s has %zu elements, not from %zu to %zu",
-                      shown(place->path), place->key, n, least, most);
-    *out = calloc(n + 1, bytes);
-    return *out != NULL ? DONE : out_of_memory(place->key, (double)n * (double)bytes);
+    return spec->arrays[spec->array_count++] = calloc(n + 1, bytes);
 }
 
-/* Returns the place of element `i` of an array. */
-static struct place element_of(const struct place *array, size_t i)
+/* Checks that a value is an array of [least, most] elements and allocates as many of `bytes`. */
+static int take_array(const struct value *value, size_t least, size_t most, size_t bytes, struct ngram_spec *spec,
+                      void **out, size_t *n)
 {
-    struct place place = {.path = array->path};
-    snprintf(place.key, sizeof place.key, "%.30s[%zu]", array->key, i);
-    return place;
+    if (kind_of(value) != '[')
+        return refuse(value, "an array");
+    *n = count_of(value);
+    if (*n < least || *n > most)
+        return failed(least == most ? "%s: %s has %zu elements, not %zu"
+                                    : "%s: %s has %zu elements, not from %zu to %zu",
+                      shown(value->path), value->name, *n, least, most);
+    *out = new_array(spec, *n, bytes);
+    return *out != NULL ? DONE : out_of_memory(value->name, (double)*n * (double)bytes);
 }
 
 /* Reads integers in [least, most] into list [n of the array]. */
-static int take_integers(const struct place *place, const struct inlay_json *value, int64_t least, int64_t most,
-                         int64_t *list)
+static int take_integers(const struct value *value, int64_t least, int64_t most, int64_t *list)
 {
-    struct inlay_json json = elements_of(value);
-    for (size_t i = 0; inlay_json_element(&json); i++) {
-        const struct place element = element_of(place, i);
-        TRY(take_integer(&element, &json, least, most, &list[i]));
-        inlay_json_skip(&json);
-    }
+    for (struct elements all = elements_of(value); next_element(&all); list++)
+        TRY(take_integer(&all.element, least, most, list));
     return DONE;
 }
 
 /* Reads token ids of any number. */
-static int take_ids(const struct place *place, const struct inlay_json *value, size_t vocab, int64_t **ids, size_t *n)
+static int take_ids(const struct value *value, struct ngram_spec *spec, const int64_t **ids, size_t *n)
 {
-    TRY(take_array(place, value, 0, SIZE_MAX, sizeof **ids, (void **)ids));
-    *n = count_of(value);
-    return take_integers(place, value, 0, (int64_t)vocab - 1, *ids);
+    int64_t *list = NULL;
+    TRY(take_array(value, 0, SIZE_MAX, sizeof *list, spec, (void **)&list, n));
+    *ids = list;
+    return take_integers(value, 0, (int64_t)spec->spec.vocab - 1, list);
+}
+
+static int take_token_map(const struct value *value, struct ngram_spec *spec)
+{
+    const size_t vocab = spec->spec.vocab;
+    size_t n;
+    uint32_t *map = NULL;
+    spec->map_required = is_string(value, "required");
+    if (spec->map_required)
+        return DONE;
+    if (kind_of(value) != '[')
+        return refuse(value, "an array of numbers, or \"required\" where --token-map is to give it");
+    TRY(take_array(value, vocab, vocab, sizeof *map, spec, (void **)&map, &n));
+    spec->spec.token_map = map;
+    for (struct elements all = elements_of(value); next_element(&all); map++)
+        TRY(take_u32(&all.element, 0, UINT32_MAX, map));
+    return DONE;
+}
+
+static int take_multipliers(const struct value *value, struct ngram_spec *spec)
+{
+    const size_t length = spec->spec.length;
+    int64_t *list = NULL;
+    /* Sized for whole vectors at once: the library wants them one behind the other. */
+    TRY(take_array(value, 1, INLAY_NGRAM_COLUMNS_MOST, length * sizeof *list, spec, (void **)&list,
+                   &spec->spec.vectors));
+    spec->spec.multipliers = list;
+    for (struct elements all = elements_of(value); next_element(&all); list += length) {
+        const struct value *vector = &all.element;
+        if (kind_of(vector) != '[')
+            return refuse(vector, "an array of %zu multipliers, as many as length says", length);
+        if (count_of(vector) != length)
+            return failed("%s: %s has %zu multipliers, not %zu as length says", shown(vector->path), vector->name,
+                          count_of(vector), length);
+        TRY(take_integers(vector, INT64_MIN, INT64_MAX, list));
+    }
+    return DONE;
 }
 
 /* ---- Objects ---------------------------------------------------------------------------------------------------- */
 
-/* A key of an object, and what reads its value into an object of type `void *`. */
+/* A key of an object, and where its value goes. */
 struct key {
     const char *name;
+    struct value *value;
     bool required;
-    int (*take)(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec, void *object);
 };
 
-static int unknown_key(const struct place *at, struct inlay_text name)
+static int unknown_key(const struct value *object, struct inlay_text name)
 {
     char *meaning = calloc(name.size + 1, 1);
     if (meaning == NULL)
         return out_of_memory("a key", (double)name.size);
     inlay_json_decode(name, meaning);
-    int outcome = failed("%s: %s has no key %s", shown(at->path), at->key, shown(meaning));
+    int outcome = failed("%s: %s has no key %s", shown(object->path), object->name, shown(meaning));
     free(meaning);
     return outcome;
 }
 
-/* Reads the keys [n <= KEYS_MOST] of an object in their order. `prefix` stands before the names of keys in messages. */
-static int take_object(const struct place *at, const char *prefix, const struct inlay_json *value,
-                       const struct key *keys, size_t n, struct ngram_spec *spec, void *object)
+/* Finds the values of an object's keys [n]. */
+static int find_values(const struct value *object, const struct key *keys, size_t n)
 {
-    struct inlay_json json = inlay_json_ahead(value), members[KEYS_MOST];
+    struct inlay_json json = object->json;
     struct inlay_text name;
-    bool there[KEYS_MOST] = {false};
+    const bool nested = json.depth > 0;
     if (!inlay_json_open(&json, '{'))
-        return refuse(at, value, "an object");
+        return refuse(object, "an object");
+    for (size_t i = 0; i < n; i++) {
+        *keys[i].value = (struct value){.path = object->path, .required = keys[i].required};
+        snprintf(keys[i].value->name, sizeof keys[i].value->name, "%.30s%s%s", nested ? object->name : "",
+                 nested ? "." : "", keys[i].name);
+    }
     while (inlay_json_member(&json, &name)) {
         size_t i = 0;
         while (i < n && !inlay_json_means(name, keys[i].name))
             i++;
         if (i == n)
-            return unknown_key(at, name);
-        members[i] = json;
-        there[i] = true;
-        inlay_json_skip(&json);
-    }
-    for (size_t i = 0; i < n; i++) {
-        struct place place = {.path = at->path};
-        snprintf(place.key, sizeof place.key, "%.30s%s", prefix, keys[i].name);
-        if (!there[i] && keys[i].required)
-            return failed("%s: %s is missing", shown(at->path), place.key);
-        if (there[i])
-            TRY(keys[i].take(&place, &members[i], spec, object));
-    }
-    return DONE;
-}
-
-/* ---- Columns ---------------------------------------------------------------------------------------------------- */
-
-static int take_column_length(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec,
-                              void *object)
-{
-    return take_u32(place, value, 1, spec->spec.length, &((inlay_ngram_column *)object)->length);
-}
-
-static int take_column_vector(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec,
-                              void *object)
-{
-    return take_u32(place, value, 0, (int64_t)spec->spec.vectors - 1, &((inlay_ngram_column *)object)->vector);
-}
-
-static int take_column_modulus(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec,
-                               void *object)
-{
-    (void)spec;
-    return take_u32(place, value, 1, UINT32_MAX, &((inlay_ngram_column *)object)->modulus);
-}
-
-static int take_column_table(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec,
-                             void *object)
-{
-    uint32_t *table = &((inlay_ngram_column *)object)->table;
-    TRY(take_u32(place, value, 0, INLAY_NGRAM_COLUMNS_MOST - 1, table));
-    spec->tables = *table >= spec->tables ? (size_t)*table + 1 : spec->tables;
-    return DONE;
-}
-
-static int take_column_offset(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec,
-                              void *object)
-{
-    (void)spec;
-    inlay_ngram_column *column = object;
-    int64_t offset = 0;
-    /* The modulus has been read: offset + modulus is at most 2^63. */
-    TRY(take_integer(place, value, 0, INT64_MAX - (int64_t)column->modulus + 1, &offset));
-    column->offset = (uint64_t)offset;
-    return DONE;
-}
-
-static const struct key column_keys[] = {
-    {"length", true, take_column_length}, {"vector", false, take_column_vector}, {"modulus", true, take_column_modulus},
-    {"table", false, take_column_table},  {"offset", false, take_column_offset},
-};
-
-static int take_columns(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec,
-                        void *object)
-{
-    (void)object;
-    TRY(take_array(place, value, 1, INLAY_NGRAM_COLUMNS_MOST, sizeof *spec->columns, (void **)&spec->columns));
-    spec->spec.columns = spec->columns;
-    spec->spec.column_count = count_of(value);
-    spec->tables = 1;
-    struct inlay_json json = elements_of(value);
-    for (size_t i = 0; inlay_json_element(&json); i++) {
-        const struct place element = element_of(place, i);
-        char prefix[sizeof element.key + 1];
-        snprintf(prefix, sizeof prefix, "%s.", element.key);
-        TRY(take_object(&element, prefix, &json, column_keys, sizeof column_keys / sizeof *column_keys, spec,
-                        &spec->columns[i]));
+            return unknown_key(object, name);
+        keys[i].value->json = json;
         inlay_json_skip(&json);
     }
     return DONE;
 }
 
-/* ---- The spec --------------------------------------------------------------------------------------------------- */
-
-static int take_comment(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec,
-                        void *object)
+static int take_column(const struct value *object, struct ngram_spec *spec, inlay_ngram_column *column)
 {
-    (void)spec, (void)object;
-    return kind_of(value) == '"' ? DONE : refuse(place, value, "a text");
-}
-
-static int take_vocab(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec, void *object)
-{
-    (void)object;
-    int64_t vocab = 0;
-    TRY(take_integer(place, value, 1, (int64_t)1 << 31, &vocab));
-    spec->spec.vocab = (size_t)vocab;
+    struct value length, vector, modulus, table, offset;
+    const struct key keys[] = {
+        {"length", &length, true}, {"vector", &vector, false}, {"modulus", &modulus, true},
+        {"table", &table, false},  {"offset", &offset, false},
+    };
+    int64_t first = 0;
+    TRY(find_values(object, keys, sizeof keys / sizeof *keys));
+    TRY(take_u32(&length, 1, spec->spec.length, &column->length));
+    TRY(take_u32(&vector, 0, (int64_t)spec->spec.vectors - 1, &column->vector));
+    TRY(take_u32(&modulus, 1, UINT32_MAX, &column->modulus));
+    TRY(take_u32(&table, 0, INLAY_NGRAM_COLUMNS_MOST - 1, &column->table));
+    /* offset + modulus is at most 2^63. */
+    TRY(take_integer(&offset, 0, INT64_MAX - (int64_t)column->modulus + 1, &first));
+    column->offset = (uint64_t)first;
+    if (column->table >= spec->tables)
+        spec->tables = (size_t)column->table + 1;
     return DONE;
 }
 
-static int take_length(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec, void *object)
+static int take_columns(const struct value *value, struct ngram_spec *spec)
 {
-    (void)object;
-    return take_u32(place, value, 1, INLAY_NGRAM_LENGTH_MOST, &spec->spec.length);
-}
-
-static int take_mix(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec, void *object)
-{
-    (void)object;
-    const struct inlay_text text = string_of(value);
-    for (int mix = INLAY_NGRAM_MIX_XOR; mix <= INLAY_NGRAM_MIX_ADD; mix++)
-        if (text.bytes != NULL && inlay_json_means(text, enum_name(MIXES, mix))) {
-            spec->spec.mix = (inlay_ngram_mix)mix;
-            return DONE;
-        }
-    return refuse(place, value, "\"xor\" or \"add\"");
-}
-
-static int take_pad(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec, void *object)
-{
-    (void)object;
-    return take_u32(place, value, 0, UINT32_MAX, &spec->spec.pad);
-}
-
-static int take_zero_is_none(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec,
-                             void *object)
-{
-    (void)object;
-    const char kind = kind_of(value);
-    spec->spec.zero_is_none = kind == 't';
-    return kind == 't' || kind == 'f' ? DONE : refuse(place, value, "true or false");
-}
-
-static int take_token_map(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec,
-                          void *object)
-{
-    (void)object;
-    spec->map_required = kind_of(value) == '"' && inlay_json_means(string_of(value), "required");
-    if (spec->map_required)
-        return DONE;
-    if (kind_of(value) != '[')
-        return refuse(place, value, "an array of numbers, or \"required\" where --token-map is to give it");
-    size_t vocab = spec->spec.vocab;
-    TRY(take_array(place, value, vocab, vocab, sizeof *spec->token_map, (void **)&spec->token_map));
-    spec->spec.token_map = spec->token_map;
-    struct inlay_json json = elements_of(value);
-    for (size_t i = 0; inlay_json_element(&json); i++) {
-        const struct place element = element_of(place, i);
-        TRY(take_u32(&element, &json, 0, UINT32_MAX, &spec->token_map[i]));
-        inlay_json_skip(&json);
-    }
+    inlay_ngram_column *columns = NULL;
+    TRY(take_array(value, 1, INLAY_NGRAM_COLUMNS_MOST, sizeof *columns, spec, (void **)&columns,
+                   &spec->spec.column_count));
+    spec->spec.columns = columns;
+    for (struct elements all = elements_of(value); next_element(&all); columns++)
+        TRY(take_column(&all.element, spec, columns));
     return DONE;
 }
 
-static int take_resets(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec, void *object)
+/* Takes first what bounds the rest. */
+static int take_spec(const struct value *object, struct ngram_spec *spec)
 {
-    (void)object;
-    TRY(take_ids(place, value, spec->spec.vocab, &spec->resets, &spec->spec.reset_count));
-    spec->spec.resets = spec->resets;
-    return DONE;
+    struct value comment, vocab, length, mix, pad, zero_is_none, token_map, resets, masks, multipliers, columns;
+    const struct key keys[] = {
+        {"comment", &comment, false},
+        {"vocab", &vocab, true},
+        {"length", &length, true},
+        {"mix", &mix, true},
+        {"pad", &pad, false},
+        {"zero_is_none", &zero_is_none, false},
+        {"token_map", &token_map, false},
+        {"resets", &resets, false},
+        {"masks", &masks, false},
+        {"multipliers", &multipliers, true},
+        {"columns", &columns, true},
+    };
+    inlay_ngram_spec *out = &spec->spec;
+    int64_t ids = 0;
+    *out = inlay_ngram_spec_default(0, 0, (inlay_ngram_mix)0);
+    TRY(find_values(object, keys, sizeof keys / sizeof *keys));
+    if (kind_of(&comment) != '"')
+        TRY(refuse(&comment, "a text"));
+    TRY(take_integer(&vocab, 1, (int64_t)1 << 31, &ids));
+    out->vocab = (size_t)ids;
+    TRY(take_u32(&length, 1, INLAY_NGRAM_LENGTH_MOST, &out->length));
+    TRY(take_mix(&mix, &out->mix));
+    TRY(take_u32(&pad, 0, UINT32_MAX, &out->pad));
+    TRY(take_truth(&zero_is_none, &out->zero_is_none));
+    TRY(take_token_map(&token_map, spec));
+    TRY(take_ids(&resets, spec, &out->resets, &out->reset_count));
+    TRY(take_ids(&masks, spec, &out->masks, &out->mask_count));
+    TRY(take_multipliers(&multipliers, spec));
+    return take_columns(&columns, spec);
 }
 
-static int take_masks(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec, void *object)
-{
-    (void)object;
-    TRY(take_ids(place, value, spec->spec.vocab, &spec->masks, &spec->spec.mask_count));
-    spec->spec.masks = spec->masks;
-    return DONE;
-}
-
-static int take_multipliers(const struct place *place, const struct inlay_json *value, struct ngram_spec *spec,
-                            void *object)
-{
-    (void)object;
-    size_t vectors = count_of(value), length = spec->spec.length;
-    /* Sized for whole vectors at once: the library wants them one behind the other. */
-    TRY(take_array(place, value, 1, INLAY_NGRAM_COLUMNS_MOST, length * sizeof *spec->multipliers,
-                   (void **)&spec->multipliers));
-    spec->spec.multipliers = spec->multipliers;
-    spec->spec.vectors = vectors;
-    struct inlay_json json = elements_of(value);
-    for (size_t i = 0; inlay_json_element(&json); i++) {
-        const struct place element = element_of(place, i);
-        if (kind_of(&json) != '[')
-            return refuse(&element, &json, "an array of %zu multipliers, as many as length says", length);
-        if (count_of(&json) != length)
-            return failed("%s: %s has %zu multipliers, not %zu as length says", shown(place->path), element.key,
-                          count_of(&json), length);
-        TRY(take_integers(&element, &json, INT64_MIN, INT64_MAX, spec->multipliers + i * length));
-        inlay_json_skip(&json);
-    }
-    return DONE;
-}
-
-static const struct key spec_keys[] = {
-    {"comment", false, take_comment},
-    {"vocab", true, take_vocab},
-    {"length", true, take_length},
-    {"mix", true, take_mix},
-    {"pad", false, take_pad},
-    {"zero_is_none", false, take_zero_is_none},
-    {"token_map", false, take_token_map},
-    {"resets", false, take_resets},
-    {"masks", false, take_masks},
-    {"multipliers", true, take_multipliers},
-    {"columns", true, take_columns},
-};
-_Static_assert(sizeof spec_keys / sizeof *spec_keys <= KEYS_MOST, "take_object() has room for them");
+/* ---- Files ------------------------------------------------------------------------------------------------------ */
 
 /* Says what is wrong with a text that is no JSON. */
 static int refuse_text(const char *path, const struct inlay_json *json)
@@ -417,9 +355,8 @@ static int take_text(const char *path, const char *text, size_t size, struct ngr
     int outcome = inlay_json_end(&whole) ? DONE : refuse_text(path, &whole);
     inlay_json_finish(&whole);
     TRY(outcome);
-    const struct place place = {.path = path, .key = "the spec"};
-    spec->spec = inlay_ngram_spec_default(0, 0, (inlay_ngram_mix)0);
-    return take_object(&place, "", &root, spec_keys, sizeof spec_keys / sizeof *spec_keys, spec, NULL);
+    const struct value value = {.path = path, .name = "the spec", .json = root};
+    return take_spec(&value, spec);
 }
 
 int ngram_spec_read(const char *path, struct ngram_spec *spec)
@@ -431,4 +368,39 @@ int ngram_spec_read(const char *path, struct ngram_spec *spec)
         outcome = take_text(path, text, size, spec);
     free(text);
     return outcome;
+}
+
+/* Narrows a list of 64-bit integers to the numbers that a token map holds. */
+static int take_map(const char *path, const int64_t *list, size_t n, struct ngram_spec *spec)
+{
+    size_t vocab = spec->spec.vocab;
+    if (n != vocab)
+        return failed("--token-map %s has %zu numbers, and the spec has a vocab of %zu", shown(path), n, vocab);
+    uint32_t *map = new_array(spec, vocab, sizeof *map);
+    if (map == NULL)
+        return out_of_memory("the token map", (double)vocab * sizeof *map);
+    spec->spec.token_map = map;
+    for (size_t i = 0; i < vocab; i++) {
+        if (list[i] < 0 || list[i] > UINT32_MAX)
+            return failed("--token-map %s: the number of id %zu is %" PRId64 ", not from 0 to %" PRIu32, shown(path), i,
+                          list[i], UINT32_MAX);
+        map[i] = (uint32_t)list[i];
+    }
+    return DONE;
+}
+
+int ngram_spec_map(const char *path, struct ngram_spec *spec)
+{
+    int64_t *list = NULL;
+    size_t n;
+    TRY(load_integers(path, &list, &n));
+    int outcome = take_map(path, list, n, spec);
+    free(list);
+    return outcome;
+}
+
+void ngram_spec_free(struct ngram_spec *spec)
+{
+    for (size_t i = 0; i < spec->array_count; i++)
+        free(spec->arrays[i]);
 }

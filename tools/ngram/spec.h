@@ -17,11 +17,8 @@ struct ngram_spec {
     inlay_ngram_spec spec;
     bool map_required; /**< the token map is not in the file, and the spec means nothing without it */
     size_t tables;     /**< one more than the largest table that a column names */
-    uint32_t *token_map;
-    int64_t *resets;
-    int64_t *masks;
-    int64_t *multipliers;
-    inlay_ngram_column *columns;
+    void *arrays[6];   /**< [array_count] that it owns */
+    size_t array_count;
 };
 
 /** Reads a spec. The caller frees *spec in any case. */
