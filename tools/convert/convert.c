@@ -1,202 +1,327 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `inlay convert`: a table of a model file or a .npy file to another element type, in a new file of any format; and
- * `inlay quantize`, which does the same from one .npy file to another. conversion.c does the work.
+ * `inlay quantize`, which does the same from one .npy file to another. Rows of a type that stays are copied byte by
+ * byte; all others are dequantised by inlay_gather() and quantised by inlay_table_quantize(): a piece at a time, in
+ * memory that does not grow with the table, with a report of how far what is read back lies from it.
  */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <inlay/inlay.h>
 
-#include "convert/conversion.h"
+#include "convert/format.h"
+#include "convert/options.h"
 #include "inputs/model_file.h"
 #include "inputs/numbers.h"
+#include "inputs/weights.h"
 #include "options/command.h"
-#include "options/options.h"
+#include "outputs/output.h"
 #include "text/message.h"
 #include "text/names.h"
+#include "text/progress.h"
 
-struct convert_options {
-    const char *from;
-    const char *table;
-    const char *name;
-    inlay_element_type table_type; /* 0: what the file says */
-    int64_t dim;
-    inlay_element_type type; /* 0: not given */
-    int64_t group;
-    bool zeros;
-    const char *out;
-    bool force;
+enum { PIECE_FLOATS = 1 << 20 };
+
+/* All that one run owns. */
+struct conversion {
+    struct convert_options options;
+    struct weights from;
+    struct new_table to;
+    bool copies;                 /* rows keep their bytes */
+    struct outputs outputs;      /* the files of the new table */
+    struct place places[ARRAYS]; /* in them */
+    size_t piece_rows;           /* an even number, so that pieces have whole bytes of zero points */
+    int64_t *ids;                /* [piece_rows] */
+    float *values;               /* [piece_rows, dim]: what is converted */
+    float *back;                 /* [piece_rows, dim]: what is read back */
+    char *piece[ARRAYS];         /* [piece_rows] of each new array */
+    double largest, squares;     /* of the errors */
 };
 
-static const char usage[] = "Usage: inlay convert FROM --type TYPE --out FILE [option ...]\n"
-                            "\n"
-                            "Converts a table [rows, dim] of a model file to another element type, writes it\n"
-                            "to a new file, and prints how many bytes that takes and how far the numbers are\n"
-                            "from those before. FROM is a .safetensors, .gguf or .npy file, or a directory;\n"
-                            "inlay model FROM lists its tensors.\n"
-                            "\n";
-
-#define FIELD(name) offsetof(struct convert_options, name)
-
-/* The options of both commands that say how rows are read and made. */
-#define TABLE_TYPE(of)                                                                                                 \
-    "table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1,                                                           \
-        .names = ELEMENT_TYPES, .help = of ", one of those of --type, where its elements do not say it"
-#define DIM                                                                                                            \
-    "dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX,                                                              \
-        .help = "its columns, where the bytes of a row do not say them: odd ones of u4_rowwise"
-#define GROUP                                                                                                          \
-    "group", "32|64|128", OPTION_INTEGER, FIELD(group), 32, 128,                                                       \
-        .help = "columns for each scale of the grouped types (default: 32)"
-#define ZEROS "zeros", NULL, OPTION_FLAG, FIELD(zeros), .help = "give the grouped types zero points"
-#define FORCE "force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help
-#define NEW_TYPE "the new element type, in capitals or not, or a synonym of it such as f16, half, int8 or fp8"
-
-static const struct option_rule rules[] = {
-    {"table", "NAME", OPTION_TEXT, FIELD(table),
-     .help = "the tensor to convert, whose scales are found by the conventions of checkpoints; a * stands for the "
-             "numbers from 0 on of tensors that hold its rows in turn (default: the only tensor that can be a table)"},
-    {"type", "TYPE", OPTION_NAME, FIELD(type), 1, .names = ELEMENT_TYPES,
-     .help = NEW_TYPE "; a table that has it already is copied byte by byte:"},
-    {"out", "FILE", OPTION_TEXT, FIELD(out),
-     .help = "where to write the table; the end says how. FILE.safetensors: float32, float16, bfloat16, i8, e4m3 and "
-             "e4m3_e8m0, with scales in the tensor NAME.scale. FILE.gguf: float32, float16, bfloat16 and ggml's types. "
-             "FILE.npy: all types, as inlay quantize writes them"},
-    {FORCE},
-    {"name", "NAME", OPTION_TEXT, FIELD(name), .help = "name of the new tensor (default: that of --table)"},
-    {GROUP},
-    {ZEROS},
-    {TABLE_TYPE("element type of FROM"),
-     .heading = "\nIf FROM is a .npy file, which is read as inlay quantize reads it:\n"},
-    {DIM},
-    {.name = NULL},
-};
-
-static const char quantize_usage[] = "Usage: inlay quantize --table IN.npy --type TYPE --out OUT.npy\n"
-                                     "\n"
-                                     "Converts a table [rows, dim] to another element type and prints how many bytes\n"
-                                     "that takes and how far the numbers are from those before.\n"
-                                     "\n";
-
-static const struct option_rule quantize_rules[] = {
-    {"table", "FILE.npy", OPTION_TEXT, FIELD(from), .help = "the table to convert"},
-    {TABLE_TYPE("its element type")},
-    {DIM},
-    {"type", "TYPE", OPTION_NAME, FIELD(type), 1, .names = ELEMENT_TYPES, .help = NEW_TYPE ":"},
-    {GROUP},
-    {ZEROS},
-    {"out", "FILE.npy", OPTION_TEXT, FIELD(out),
-     .help =
-         "where to write the table: numbers [rows, dim], or bytes [rows, bytes of a row] of types that NumPy lacks. "
-         "Scales and zero points in arrays of their own go beside it, to FILE.scales.npy and FILE.zeros.npy; inlay "
-         "embed --table FILE.npy --table-type TYPE reads them there. - is stdout, for types without such arrays"},
-    {FORCE},
-    {.name = NULL},
-};
-
-/* Checks what depends on the kinds of the two files. */
-static int check_files(const struct convert_options *options, const struct command_line *line,
-                       const struct container *container)
+static void conversion_free(struct conversion *c)
 {
-    bool npy = ends_in_npy(options->from);
-    for (size_t i = 0; i < 2 && !npy; i++) {
-        const char *of_npy = (const char *const[]){"table-type", "dim"}[i];
-        if (option_given(line, of_npy))
-            return misused("--%s is for .npy files, and %s is none", of_npy, shown(options->from));
+    outputs_discard(&c->outputs);
+    for (int i = 0; i < ARRAYS; i++)
+        free(c->piece[i]);
+    free(c->back);
+    free(c->values);
+    free(c->ids);
+    weights_free(&c->from);
+}
+
+/* ---- Preparation ------------------------------------------------------------------------------------------------ */
+
+/* Returns the part of an array of the new table that holds `rows` rows; with rank 0 where the table has no such
+   array. */
+static struct array array_of(const struct new_table *to, int which, size_t rows)
+{
+    return to->array[which].rank != 0 ? stored_array(which, to->type, rows, to->dim, to->group)
+                                      : (struct array){.rank = 0};
+}
+
+/* Returns whether a table has an array of scales. */
+static bool has_scales(const inlay_table *table)
+{
+    return (table->extents != NULL ? table->extents->scales : table->scales) != NULL;
+}
+
+/* Returns whether rows can keep their bytes: of a type that stays, whose scales can express the factor of the table. */
+static bool keeps_bytes(const struct conversion *c)
+{
+    const inlay_table *from = &c->from.view;
+    if (c->to.type != from->type || stored_in_groups(from->type))
+        return false;
+    return c->from.factor == 1 ||
+           (stored_array(ARRAY_SCALES, from->type, 0, from->dim, 0).optional && !has_scales(from));
+}
+
+/* Loads the table, and chooses the arrays of the new one. */
+static int prepare(struct conversion *c)
+{
+    const struct convert_options *options = &c->options;
+    const inlay_table *from = &c->from.view;
+    struct new_table *to = &c->to;
+    const char *tensor = options->table, *type = enum_name(ELEMENT_TYPES, (int)options->type);
+    TRY(ends_in_npy(options->from) ? weights_load(options->from, options->table_type, (size_t)options->dim, &c->from)
+                                   : weights_map(options->from, &tensor, &c->from));
+    *to = (struct new_table){.path = options->out, .type = options->type, .rows = from->rows, .dim = from->dim};
+    to->name = options->name != NULL ? options->name : tensor;
+    to->group = stored_in_groups(to->type) ? (uint32_t)options->group : 0;
+    if (inlay_table_row_bytes(to->type, to->dim) == 0)
+        return failed("no row of %s has %zu columns, as those of %s have", type, to->dim, shown(options->from));
+    if (to->group != 0 && to->dim % to->group != 0)
+        return failed("%s has dim %zu, which is no multiple of --group %u", shown(options->from), to->dim, to->group);
+    c->copies = keeps_bytes(c);
+    for (int i = 0; i < ARRAYS; i++)
+        to->array[i] = stored_array(i, to->type, to->rows, to->dim, to->group);
+    if (!options->zeros)
+        to->array[ARRAY_ZEROS].rank = 0;
+    if (c->copies && !has_scales(from) && c->from.factor == 1)
+        to->array[ARRAY_SCALES].rank = 0;
+    return DONE;
+}
+
+static int allocate(struct conversion *c)
+{
+    size_t dim = c->to.dim;
+    c->piece_rows = 2 * (PIECE_FLOATS / 2 / dim + 1);
+    c->ids = calloc(c->piece_rows, sizeof *c->ids);
+    /* calloc checks the products, which overflow only through the columns. */
+    c->values = calloc(dim, c->piece_rows * sizeof *c->values);
+    c->back = calloc(dim, c->piece_rows * sizeof *c->back);
+    c->piece[ARRAY_DATA] = calloc(c->piece_rows, inlay_table_row_bytes(c->to.type, dim));
+    bool enough = c->ids != NULL && c->values != NULL && c->back != NULL && c->piece[ARRAY_DATA] != NULL;
+    for (int i = ARRAY_DATA + 1; i < ARRAYS; i++) {
+        const struct array array = array_of(&c->to, i, c->piece_rows);
+        c->piece[i] = calloc(array_bytes(&array) + 1, 1);
+        enough = enough && c->piece[i] != NULL;
     }
-    if (npy && options->table != NULL)
-        return misused("--table names a tensor, and %s has one without a name", shown(options->from));
-    if (!container->names && options->name != NULL)
-        return misused("--name names a tensor, and that of %s has no name", shown(options->out));
-    const char *name = options->name != NULL ? options->name : options->table;
-    if (container->names && name == NULL && npy)
-        return misused("--name is missing: the name of the new tensor");
-    if (container->names && options->name == NULL && name != NULL && strchr(name, '*') != NULL)
-        return misused("--table %s names several tensors: give the new one a name by --name", shown(name));
-    if (container->names && name != NULL && (*name == '\0' || !is_utf8(name)))
-        return misused("%s is no name for a tensor: it is empty or no UTF-8", shown(name));
+    return enough ? DONE
+                  : out_of_memory("some rows of the table", 3.0 * (double)c->piece_rows * (double)dim * sizeof(float));
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------------------------- */
+
+/* Copies rows [first, first + n) and their scales into the piece. */
+static void copy_rows(struct conversion *c, size_t first, size_t n)
+{
+    const inlay_table *from = &c->from.view;
+    const inlay_table_extent whole = {from->data, from->scales, from->zeros, 0};
+    const inlay_table_extent *extent = from->extents != NULL ? from->extents : &whole;
+    const inlay_table_extent *last = extent + (from->extents != NULL ? from->extent_count - 1 : 0);
+    const struct array row_scales = array_of(&c->to, ARRAY_SCALES, 1);
+    const size_t row_bytes = inlay_table_row_bytes(from->type, from->dim), scale_bytes = array_bytes(&row_scales);
+    for (size_t i = 0; i < n; i++) {
+        while (extent < last && extent[1].first_row <= first + i)
+            extent++;
+        const size_t row = first + i - extent->first_row;
+        const char *data = extent->data, *scales = extent->scales;
+        memcpy(c->piece[ARRAY_DATA] + i * row_bytes, data + row * from->stride_bytes, row_bytes);
+        if (scale_bytes > 0)
+            memcpy(c->piece[ARRAY_SCALES] + i * scale_bytes,
+                   scales != NULL ? scales + row * scale_bytes : (const char *)&c->from.factor, scale_bytes);
+    }
+}
+
+/* Writes the ids of rows [first, first + n). */
+static void number_rows(struct conversion *c, size_t first, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        c->ids[i] = (int64_t)(first + i);
+}
+
+/* Reads n rows of a table, those of c->ids, as floats. */
+static int read_rows(struct conversion *c, const inlay_table *table, float factor, size_t n, float *values)
+{
+    return check_status(
+        inlay_gather(table, c->ids, INLAY_ID_I64, n, factor, values, table->dim * sizeof *values, NULL, NULL));
+}
+
+/* Quantises `n` rows of values into the piece. */
+static inlay_status quantize_rows(struct conversion *c, const float *values, size_t n, inlay_table *view,
+                                  double *largest)
+{
+    inlay_table from = inlay_table_f32(values, n, c->to.dim);
+    inlay_table_storage to = inlay_table_storage_of(c->to.type, c->piece[ARRAY_DATA], from.dim);
+    to.group = c->to.group;
+    to.scales = c->to.array[ARRAY_SCALES].rank != 0 ? c->piece[ARRAY_SCALES] : NULL;
+    to.zeros = c->to.array[ARRAY_ZEROS].rank != 0 ? c->piece[ARRAY_ZEROS] : NULL;
+    return inlay_table_quantize(&from, &to, view, largest);
+}
+
+/* Says which row the type cannot hold. The library judges each alone; its status does not say which. */
+static int refused(struct conversion *c, size_t first, size_t n)
+{
+    size_t dim = c->to.dim, row = 0;
+    inlay_table view;
+    while (row + 1 < n && quantize_rows(c, c->values + row * dim, 1, &view, NULL) == INLAY_OK)
+        row++;
+    float least = c->values[row * dim], most = least;
+    for (size_t i = 0; i < dim; i++) {
+        float value = c->values[row * dim + i];
+        if (!isfinite(value))
+            return failed("row %zu, column %zu is %s, which %s cannot hold", first + row, i,
+                          isnan(value) ? "nan" : "infinite", enum_name(ELEMENT_TYPES, (int)c->to.type));
+        least = fminf(least, value);
+        most = fmaxf(most, value);
+    }
+    return failed("row %zu, with values from %.9g to %.9g, does not fit in %s%s", first + row, (double)least,
+                  (double)most, enum_name(ELEMENT_TYPES, (int)c->to.type),
+                  c->to.group != 0 && !c->options.zeros ? " without --zeros" : "");
+}
+
+/* Quantises n rows of values, the first of which is row `first` of the table, and adds up the errors. */
+static int requantize_rows(struct conversion *c, size_t first, size_t n)
+{
+    inlay_table view;
+    double largest = 0;
+    inlay_status status = quantize_rows(c, c->values, n, &view, &largest);
+    if (status == INLAY_ERROR_OPTION)
+        return refused(c, first, n);
+    TRY(check_status(status));
+    c->largest = fmax(c->largest, largest);
+    number_rows(c, 0, n);
+    TRY(read_rows(c, &view, 1, n, c->back));
+    for (size_t i = 0; i < n * c->to.dim; i++) {
+        double error = (double)c->back[i] - (double)c->values[i];
+        /* Infinities and NaN that stay have none. */
+        c->squares += isfinite(error) ? error * error : 0;
+    }
     return DONE;
 }
 
-/* Parses what both commands have. `from` is how a message names the file with the table. */
-static int parse(struct command_line *line, int argc, char **argv, const char *from, struct convert_options *options)
+/* Reads rows [first, first + n) of the table: into the piece, or as floats. */
+static int take_rows(struct conversion *c, size_t first, size_t n)
 {
-    *options = (struct convert_options){.group = DEFAULT_GROUP};
-    TRY(options_parse(line, argc, argv, options));
-    if (options->from == NULL)
-        return misused("%s", from);
-    if (options->type == 0)
-        return misused("--type is missing: the element type to convert to");
-    if (options->out == NULL)
-        return misused("--out is missing: where to write the table");
+    const inlay_table *from = &c->from.view;
+    inlay_file_read read = {0};
+    int outcome = DONE;
+    number_rows(c, first, n);
+    model_read_begin(c->from.file, from, c->ids, n, &read);
+    if (c->copies)
+        copy_rows(c, first, n);
+    else
+        outcome = read_rows(c, from, c->from.factor, n, c->values);
+    model_read_end(c->from.file, &read);
+    return outcome;
+}
+
+static int convert_rows(struct conversion *c, size_t first, size_t n)
+{
+    TRY(take_rows(c, first, n));
+    if (!c->copies)
+        TRY(requantize_rows(c, first, n));
+    for (int i = 0; i < ARRAYS; i++) {
+        const struct array array = array_of(&c->to, i, n);
+        if (array.rank != 0)
+            TRY(place_write(&c->places[i], c->piece[i], array_bytes(&array)));
+    }
     return DONE;
 }
 
-static int check_group(const struct convert_options *options, const struct command_line *line)
+/* Fills up the file of the elements. */
+static int pad(struct conversion *c)
 {
-    return conversion_check_group(options->type, option_given(line, "group"), options->group, options->zeros);
+    static const char zeros[64];
+    size_t alignment = c->options.format->alignment, beyond = array_bytes(&c->to.array[ARRAY_DATA]) % alignment;
+    return beyond == 0 ? DONE : place_write(&c->places[ARRAY_DATA], zeros, alignment - beyond);
 }
 
-static int parse_convert(int argc, char **argv, struct convert_options *options, const struct container **container)
+static int convert(struct conversion *c)
 {
-    struct command_line line = {.usage = usage, .rules = rules, .operand = &options->from};
-    TRY(parse(&line, argc, argv, "FROM is missing: the file with the table", options));
-    TRY(container_of_path(options->out, options->type, container));
-    TRY(check_group(options, &line));
-    return check_files(options, &line, *container);
+    struct progress progress = progress_start("converting");
+    int outcome = DONE;
+    size_t n, rows = c->to.rows;
+    for (size_t first = 0; outcome == DONE && first < rows; first += n) {
+        n = rows - first < c->piece_rows ? rows - first : c->piece_rows;
+        outcome = convert_rows(c, first, n);
+        progress_show(&progress, (double)(first + n) / (double)rows);
+    }
+    progress_end(&progress);
+    return outcome == DONE ? pad(c) : outcome;
 }
 
-static int parse_quantize(int argc, char **argv, struct convert_options *options)
+/* ---- The whole table -------------------------------------------------------------------------------------------- */
+
+/* Returns the bytes of a table with its scales and zero points. */
+static double bytes_of(const inlay_table *table)
 {
-    struct command_line line = {.usage = quantize_usage, .rules = quantize_rules};
-    TRY(parse(&line, argc, argv, "--table is missing: the file to convert", options));
-    if (strcmp(options->out, "-") != 0 && !ends_in_npy(options->out))
-        return misused("--out %s does not end in .npy", shown(options->out));
-    return check_group(options, &line);
+    const bool there[ARRAYS] = {true, has_scales(table), table->zeros != NULL};
+    double bytes = 0;
+    for (int i = 0; i < ARRAYS; i++) {
+        const struct array array = stored_array(i, table->type, table->rows, table->dim, table->group);
+        bytes += there[i] ? (double)array_bytes(&array) : 0;
+    }
+    return bytes;
 }
 
-/* Converts the table that is there by now. `name` is what it is called in a model. */
-static int convert(const struct convert_options *options, const char *name, struct conversion *c)
+static void report(const struct conversion *c, FILE *stream)
 {
-    c->from_name = options->from;
-    c->to = (struct new_table){.path = options->out, .type = options->type, .group = (uint32_t)options->group};
-    c->to.name = options->name != NULL ? options->name : name;
-    c->zeros = options->zeros;
-    c->outputs.force = options->force;
-    return conversion_run(c);
+    const inlay_table *from = &c->from.view;
+    double elements = (double)from->rows * (double)from->dim, after = 0;
+    for (int i = 0; i < ARRAYS; i++)
+        after += (double)array_bytes(&c->to.array[i]);
+    fprintf(stream, "table   %s [%zu, %zu], %.0f bytes\n", enum_name(ELEMENT_TYPES, (int)from->type), from->rows,
+            from->dim, bytes_of(from));
+    fprintf(stream, "to      %s, %.0f bytes\n", enum_name(ELEMENT_TYPES, (int)c->to.type), after);
+    fprintf(stream, "error   largest %.6g, root mean square %.6g\n", c->largest,
+            elements > 0 ? sqrt(c->squares / elements) : 0);
 }
 
-static int run_npy(const struct convert_options *options, struct conversion *c)
+static int run(struct conversion *c)
 {
-    TRY(weights_load(options->from, options->table_type, (size_t)options->dim, &c->from));
-    return convert(options, options->table, c);
+    c->outputs.force = c->options.force;
+    TRY(prepare(c));
+    TRY(c->options.format->begin(&c->to, &c->outputs, c->places));
+    TRY(allocate(c));
+    TRY(convert(c));
+    /* Where the table goes to stdout, the report does not. */
+    FILE *stream = c->outputs.out.stream == stdout ? stderr : stdout;
+    TRY(outputs_commit(&c->outputs));
+    report(c, stream);
+    return DONE;
 }
 
-static int run_model(const struct convert_options *options, struct conversion *c)
+/* Runs a command whose command line `parse` understands. */
+static int run_command(int argc, char **argv, int (*parse)(int, char **, struct convert_options *))
 {
-    const char *name = options->table;
-    TRY(weights_map(options->from, &name, &c->from));
-    return convert(options, name, c);
+    struct conversion conversion = {0};
+    int outcome = parse(argc, argv, &conversion.options);
+    if (outcome == DONE)
+        outcome = run(&conversion);
+    conversion_free(&conversion);
+    return outcome;
 }
 
 int command_convert(int argc, char **argv)
 {
-    struct convert_options options;
-    struct conversion conversion = {.container = NULL};
-    int outcome = parse_convert(argc, argv, &options, &conversion.container);
-    if (outcome == DONE)
-        outcome = ends_in_npy(options.from) ? run_npy(&options, &conversion) : run_model(&options, &conversion);
-    conversion_free(&conversion);
-    return outcome;
+    return run_command(argc, argv, convert_options_parse);
 }
 
 int command_quantize(int argc, char **argv)
 {
-    struct convert_options options;
-    struct conversion conversion = {.container = &container_npy};
-    int outcome = parse_quantize(argc, argv, &options);
-    if (outcome == DONE)
-        outcome = run_npy(&options, &conversion);
-    conversion_free(&conversion);
-    return outcome;
+    return run_command(argc, argv, quantize_options_parse);
 }

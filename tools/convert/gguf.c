@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "convert/container.h"
+#include "convert/format.h"
 #include "formats/types.h"
 #include "text/message.h"
 
@@ -53,4 +53,4 @@ static int begin(const struct new_table *table, struct outputs *outputs, struct 
     return output_write(&outputs->out, header, write_header(table, header));
 }
 
-const struct container container_gguf = {".gguf", "GGUF", holds, begin, true, ALIGNMENT};
+const struct format format_gguf = {".gguf", "GGUF", holds, begin, true, ALIGNMENT};

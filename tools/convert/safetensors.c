@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert/container.h"
+#include "convert/format.h"
 #include "formats/types.h"
 #include "text/message.h"
 
@@ -102,4 +102,4 @@ static int begin(const struct new_table *table, struct outputs *outputs, struct 
     return outcome;
 }
 
-const struct container container_safetensors = {".safetensors", "safetensors", holds, begin, true, 1};
+const struct format format_safetensors = {".safetensors", "safetensors", holds, begin, true, 1};

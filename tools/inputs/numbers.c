@@ -126,8 +126,8 @@ static int read_list(const char *option, const char *name, bool is_file, const c
 
 bool ends_in_npy(const char *text)
 {
-    size_t size = strlen(text);
-    return size >= 4 && strcmp(text + size - 4, ".npy") == 0;
+    const char *end = strrchr(text, '.');
+    return end != NULL && strcmp(end, ".npy") == 0;
 }
 
 static int read_file(const char *option, const char *name, const char *path, struct numbers *numbers)

@@ -4,33 +4,39 @@
  */
 #include "inputs/stored.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "inputs/numbers.h"
 
-enum scales { NO_SCALES, SCALE_PER_ROW, SCALE_PER_ROW_OR_NONE, SCALE_PER_GROUP, SCALE_PER_BLOCK, BYTE_PER_BLOCK };
-enum zeros { NO_ZEROS, ZEROS_IN_ROWS, ZEROS_IN_ONE_RUN, ZEROS_OF_BYTES };
+const char *const stored_names[ARRAYS] = {NULL, "scales", "zeros"};
+
+/* Columns that share a scale, unless they are so many as a number says. */
+enum { NO_SCALES = 0, WHOLE_ROW = 1, WHOLE_GROUP = 2 };
 
 /* Types that are not named here keep everything in rows of bytes. */
 static const struct form {
     bool is_numbers; /* rows are `dim` elements of `element` rather than bytes */
     enum npy_element element;
-    enum scales scales;
-    enum zeros zeros;
+    enum npy_element scale;
+    size_t scaled;         /* columns that share one */
+    bool can_lack_scales;  /* all are 1 then */
+    size_t zero_bits;      /* of the zero point of each scale; 0: there is none */
+    bool zeros_in_one_run; /* not in rows of whole bytes */
 } forms[INLAY_ELEMENT_TYPES] = {
-    [INLAY_F32] = {true, NPY_F4, NO_SCALES, NO_ZEROS},
-    [INLAY_F16] = {true, NPY_F2, NO_SCALES, NO_ZEROS},
-    [INLAY_BF16] = {true, NPY_U2, NO_SCALES, NO_ZEROS},
-    [INLAY_I8] = {true, NPY_I1, SCALE_PER_ROW_OR_NONE, NO_ZEROS},
-    [INLAY_I8_INVERSE] = {true, NPY_I1, SCALE_PER_ROW, NO_ZEROS},
-    [INLAY_U4_GROUPED] = {false, NPY_U1, SCALE_PER_GROUP, ZEROS_IN_ROWS},
-    [INLAY_U4_GROUPED_FLAT] = {false, NPY_U1, SCALE_PER_GROUP, ZEROS_IN_ONE_RUN},
-    [INLAY_E4M3] = {false, NPY_U1, SCALE_PER_ROW_OR_NONE, NO_ZEROS},
-    [INLAY_E4M3_E8M0] = {false, NPY_U1, BYTE_PER_BLOCK, NO_ZEROS},
-    [INLAY_I8_GROUPED] = {false, NPY_U1, SCALE_PER_GROUP, ZEROS_OF_BYTES},
-    [INLAY_U8_GROUPED] = {false, NPY_U1, SCALE_PER_GROUP, ZEROS_OF_BYTES},
-    [INLAY_E2M1_F32] = {false, NPY_U1, SCALE_PER_BLOCK, NO_ZEROS},
+    [INLAY_F32] = {.is_numbers = true, .element = NPY_F4},
+    [INLAY_F16] = {.is_numbers = true, .element = NPY_F2},
+    [INLAY_BF16] = {.is_numbers = true, .element = NPY_U2},
+    [INLAY_I8] = {true, NPY_I1, NPY_F4, WHOLE_ROW, .can_lack_scales = true},
+    [INLAY_I8_INVERSE] = {true, NPY_I1, NPY_F4, WHOLE_ROW},
+    [INLAY_U4_GROUPED] = {false, NPY_U1, NPY_F4, WHOLE_GROUP, .zero_bits = 4},
+    [INLAY_U4_GROUPED_FLAT] = {false, NPY_U1, NPY_F4, WHOLE_GROUP, .zero_bits = 4, .zeros_in_one_run = true},
+    [INLAY_E4M3] = {false, NPY_U1, NPY_F4, WHOLE_ROW, .can_lack_scales = true},
+    [INLAY_E4M3_E8M0] = {false, NPY_U1, NPY_U1, 32},
+    [INLAY_I8_GROUPED] = {false, NPY_U1, NPY_F4, WHOLE_GROUP, .zero_bits = 8},
+    [INLAY_U8_GROUPED] = {false, NPY_U1, NPY_F4, WHOLE_GROUP, .zero_bits = 8},
+    [INLAY_E2M1_F32] = {false, NPY_U1, NPY_F4, 16},
 };
 
 enum npy_element stored_element(inlay_element_type type)
@@ -38,44 +44,23 @@ enum npy_element stored_element(inlay_element_type type)
     return forms[type].is_numbers ? forms[type].element : NPY_U1;
 }
 
-struct array stored_data(inlay_element_type type, size_t rows, size_t dim)
+struct array stored_array(int which, inlay_element_type type, size_t rows, size_t dim, uint32_t group)
 {
-    size_t columns = forms[type].is_numbers ? dim : inlay_table_row_bytes(type, dim);
-    return (struct array){stored_element(type), 2, {rows, columns}, false};
-}
-
-struct array stored_scales(inlay_element_type type, size_t rows, size_t dim, uint32_t group)
-{
-    enum scales scales = forms[type].scales;
-    const size_t block = 32;
-    switch (scales) {
-    case SCALE_PER_ROW:
-    case SCALE_PER_ROW_OR_NONE:
-        return (struct array){NPY_F4, 1, {rows, 1}, scales == SCALE_PER_ROW_OR_NONE};
-    case BYTE_PER_BLOCK:
-        return (struct array){NPY_U1, 2, {rows, dim / block}, false};
-    case SCALE_PER_BLOCK:
-        return (struct array){NPY_F4, 2, {rows, dim / 16}, false};
-    case SCALE_PER_GROUP:
-        return (struct array){NPY_F4, 2, {rows, dim / group}, false};
-    default:
+    const struct form *form = &forms[type];
+    const size_t scaled = form->scaled == WHOLE_GROUP ? group : form->scaled;
+    if (which == ARRAY_DATA)
+        return (struct array){
+            stored_element(type), 2, {rows, form->is_numbers ? dim : inlay_table_row_bytes(type, dim)}, false};
+    if (which == ARRAY_SCALES && scaled == WHOLE_ROW)
+        return (struct array){form->scale, 1, {rows, 1}, form->can_lack_scales};
+    if (which == ARRAY_SCALES && scaled != NO_SCALES)
+        return (struct array){form->scale, 2, {rows, dim / scaled}, false};
+    if (which == ARRAY_SCALES || form->zero_bits == 0)
         return (struct array){.rank = 0};
-    }
-}
-
-struct array stored_zeros(inlay_element_type type, size_t rows, size_t dim, uint32_t group)
-{
-    size_t bits = 4;
-    switch (forms[type].zeros) {
-    case ZEROS_IN_ROWS:
-        return (struct array){NPY_U1, 2, {rows, (dim / group * bits + 7) / 8}, true};
-    case ZEROS_IN_ONE_RUN:
-        return (struct array){NPY_U1, 1, {(rows * (dim / group) * bits + 7) / 8, 1}, true};
-    case ZEROS_OF_BYTES:
-        return (struct array){NPY_U1, 2, {rows, dim / group}, true};
-    default:
-        return (struct array){.rank = 0};
-    }
+    const size_t row_bits = dim / scaled * form->zero_bits;
+    if (form->zeros_in_one_run)
+        return (struct array){NPY_U1, 1, {(rows * row_bits + 7) / 8, 1}, true};
+    return (struct array){NPY_U1, 2, {rows, (row_bits + 7) / 8}, true};
 }
 
 size_t array_bytes(const struct array *array)
@@ -87,16 +72,7 @@ size_t array_bytes(const struct array *array)
 
 bool stored_in_groups(inlay_element_type type)
 {
-    return forms[type].scales == SCALE_PER_GROUP;
-}
-
-inlay_element_type stored_type(enum npy_element element)
-{
-    for (int type = 1; type < INLAY_ELEMENT_TYPES; type++) {
-        if (forms[type].is_numbers && forms[type].element == element)
-            return (inlay_element_type)type;
-    }
-    return (inlay_element_type)0;
+    return forms[type].scaled == WHOLE_GROUP;
 }
 
 size_t stored_dim(inlay_element_type type, size_t row_elements)
@@ -120,15 +96,12 @@ size_t stored_dim(inlay_element_type type, size_t row_elements)
     return 0;
 }
 
-char *stored_beside(const char *path, const char *what)
+char *stored_beside(const char *path, int which)
 {
+    const char *end = stored_names[which];
     size_t stem = strlen(path) - (ends_in_npy(path) ? strlen(".npy") : 0);
-    char *name = malloc(stem + strlen(what) + sizeof "..npy");
-    if (name != NULL) {
-        memcpy(name, path, stem);
-        strcpy(name + stem, ".");
-        strcat(name, what);
-        strcat(name, ".npy");
-    }
+    char *name = malloc(stem + strlen(end) + sizeof "..npy");
+    if (name != NULL)
+        sprintf(name, "%.*s.%s.npy", (int)stem, path, end);
     return name;
 }

@@ -18,6 +18,9 @@
 /** Returns the type of the elements of a table's file. Types that NumPy lacks are bytes, and bfloat16 is '<u2'. */
 enum npy_element stored_element(inlay_element_type type);
 
+/** The arrays of a table. */
+enum { ARRAY_DATA, ARRAY_SCALES, ARRAY_ZEROS, ARRAYS };
+
 /** An array of a table. */
 struct array {
     enum npy_element element;
@@ -26,14 +29,9 @@ struct array {
     bool optional;   /**< the type can do without it */
 };
 
-/** Returns the array of a table's elements: [rows, dim], or [rows, bytes of a row] of types that NumPy lacks. */
-struct array stored_data(inlay_element_type type, size_t rows, size_t dim);
-
-/** Returns the array of scales. `group` is that of an inlay_table. */
-struct array stored_scales(inlay_element_type type, size_t rows, size_t dim, uint32_t group);
-
-/** Returns the array of zero points. */
-struct array stored_zeros(inlay_element_type type, size_t rows, size_t dim, uint32_t group);
+/** Returns the array of a table that `which` names: its elements, [rows, dim] or of types that NumPy lacks [rows, bytes
+    of a row]; its scales or zero points. `group` is that of an inlay_table. */
+struct array stored_array(int which, inlay_element_type type, size_t rows, size_t dim, uint32_t group);
 
 /** Returns the bytes of an array, which fit in size_t if those of the table's float32 do. */
 size_t array_bytes(const struct array *array);
@@ -41,14 +39,14 @@ size_t array_bytes(const struct array *array);
 /** Returns whether a type has one scale for each `group` columns, which the caller chooses. */
 bool stored_in_groups(inlay_element_type type);
 
-/** Returns the type of a file with such elements, where that says it all; otherwise 0. */
-inlay_element_type stored_type(enum npy_element element);
-
-/** Returns the dim of rows of so many elements as stored_data() has them; 0: no row has as many. Where two dims have
+/** Returns the dim of rows of so many elements as stored_array() has them; 0: no row has as many. Where two dims have
     rows of the same bytes, it is the even one. */
 size_t stored_dim(inlay_element_type type, size_t row_elements);
 
-/** Returns NAME.`what`.npy for the path NAME.npy, which the caller frees; null without memory. */
-char *stored_beside(const char *path, const char *what);
+/** What the arrays but the first are called, such as "scales". */
+extern const char *const stored_names[ARRAYS];
+
+/** Returns NAME.scales.npy or NAME.zeros.npy for the path NAME.npy, which the caller frees; null without memory. */
+char *stored_beside(const char *path, int which);
 
 #endif

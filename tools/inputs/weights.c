@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "inputs/load.h"
 #include "inputs/model_file.h"
-#include "inputs/stored.h"
 #include "text/message.h"
 #include "text/names.h"
 
@@ -50,14 +50,14 @@ int weights_make(const inlay_sinusoid *sinusoid, int64_t seed, size_t rows, size
     size_t row_bytes;
     bool *made = calloc(rows, sizeof *made);
     if (!__builtin_mul_overflow(dim, sizeof(float), &row_bytes))
-        weights->data = calloc(rows, row_bytes);
+        weights->arrays[ARRAY_DATA] = calloc(rows, row_bytes);
+    float *values = weights->arrays[ARRAY_DATA];
     int outcome = DONE;
-    if (made == NULL || weights->data == NULL) {
+    if (made == NULL || values == NULL) {
         char what[80];
         snprintf(what, sizeof what, "a table float32 [%zu, %zu]", rows, dim);
         outcome = out_of_memory(what, (double)rows * (double)dim * sizeof(float));
     }
-    float *values = weights->data;
     for (size_t i = 0; outcome == DONE && i < n; i++) {
         uint64_t id = (uint64_t)ids[i];
         if (id >= rows || made[id])
@@ -66,7 +66,7 @@ int weights_make(const inlay_sinusoid *sinusoid, int64_t seed, size_t rows, size
         outcome = make_row(sinusoid, key, (size_t)id, dim, values + (size_t)id * dim);
     }
     free(made);
-    weights->view = inlay_table_f32(weights->data, rows, dim);
+    weights->view = inlay_table_f32(values, rows, dim);
     weights->factor = 1;
     return outcome;
 }
@@ -79,49 +79,19 @@ static int view_data(const char *path, const struct npy *npy, inlay_element_type
 {
     const char *descr = inlay_npy_descr(npy->element);
     if (type == 0)
-        type = stored_type(npy->element);
+        type = inlay_npy_table_type(npy->element);
     if (type == 0)
         return failed("%s has elements '%s': say by --table-type of which type the table is", shown(path), descr);
     const char *name = enum_name(ELEMENT_TYPES, (int)type), *wanted = inlay_npy_descr(stored_element(type));
     if (stored_element(type) != npy->element)
         return failed("%s has elements '%s', and a table of %s has '%s'", shown(path), descr, name, wanted);
-    if (dim == 0 || stored_data(type, npy->rows, dim).shape[1] != npy->dim)
+    if (dim == 0 || stored_array(ARRAY_DATA, type, npy->rows, dim, 0).shape[1] != npy->dim)
         dim = stored_dim(type, npy->dim);
     if (dim == 0)
         return failed("%s has rows of %zu bytes, and no row of %s has as many", shown(path), npy->dim, name);
-    weights->view = inlay_table_of(type, weights->data, npy->rows, dim, inlay_table_row_bytes(type, dim));
+    weights->view = inlay_table_of(type, weights->arrays[ARRAY_DATA], npy->rows, dim, inlay_table_row_bytes(type, dim));
+    weights->view.group = stored_in_groups(type) ? 32 : 0; /* until its scales are there */
     return DONE;
-}
-
-/* Loads the file NAME.`what`.npy. Where it may be missing and is, *npy has rank 0. */
-static int load_beside(const char *path, const char *what, bool optional, struct npy *npy, void **data)
-{
-    *npy = (struct npy){.rank = 0};
-    char *name = stored_beside(path, what);
-    int outcome = name != NULL ? DONE : out_of_memory("a name", 0);
-    if (outcome == DONE && !(optional && access(name, F_OK) != 0))
-        outcome = load_npy(name, NPY_BESIDE, npy, data);
-    free(name);
-    return outcome;
-}
-
-/* Writes the type and shape of an array. */
-static void describe_array(enum npy_element element, size_t rank, size_t rows, size_t dim, char *text, size_t size)
-{
-    *text = '\0';
-    append(text, size, rank == 2 ? "'%s' [%zu, %zu]" : "'%s' [%zu]", inlay_npy_descr(element), rows, dim);
-}
-
-/* Checks that an array beside a table is the one that belongs to it. */
-static int check_beside(const char *path, const char *what, const struct npy *npy, const struct array *wanted)
-{
-    if (npy->element == wanted->element && npy->rank == wanted->rank && npy->rows == wanted->shape[0] &&
-        npy->dim == wanted->shape[1])
-        return DONE;
-    char found[80], needed[80];
-    describe_array(npy->element, npy->rank, npy->rows, npy->dim, found, sizeof found);
-    describe_array(wanted->element, wanted->rank, wanted->shape[0], wanted->shape[1], needed, sizeof needed);
-    return failed("the %s beside %s are %s, and the table needs %s", what, shown(path), found, needed);
 }
 
 /* Columns for each scale, which the number of scales tells; 32 where that makes no sense, which the shape then says. */
@@ -132,45 +102,59 @@ static uint32_t group_of(const inlay_table *table, const struct npy *scales)
     return group == 64 || group == 128 ? (uint32_t)group : 32;
 }
 
-static int load_scales(const char *path, struct weights *weights)
+/* Writes the type and shape of an array. */
+static void describe_array(const struct array *array, char text[80])
 {
-    inlay_table *view = &weights->view;
-    struct npy npy;
-    struct array scales = stored_scales(view->type, view->rows, view->dim, 32);
-    if (scales.rank == 0)
-        return DONE;
-    TRY(load_beside(path, "scales", scales.optional, &npy, &weights->scales));
-    if (npy.rank == 0)
-        return DONE;
-    if (stored_in_groups(view->type))
-        view->group = group_of(view, &npy);
-    scales = stored_scales(view->type, view->rows, view->dim, view->group);
-    view->scales = weights->scales;
-    return check_beside(path, "scales", &npy, &scales);
+    snprintf(text, 80, array->rank == 2 ? "'%s' [%zu, %zu]" : "'%s' [%zu]", inlay_npy_descr(array->element),
+             array->shape[0], array->shape[1]);
 }
 
-static int load_zeros(const char *path, struct weights *weights)
+/* Checks that an array beside a table is the one that belongs to it. */
+static int check_beside(const char *path, int which, const struct npy *npy, const struct array *wanted)
+{
+    const struct array there = {npy->element, npy->rank, {npy->rows, npy->dim}, false};
+    char found[80], needed[80];
+    describe_array(&there, found);
+    describe_array(wanted, needed);
+    return strcmp(found, needed) == 0 ? DONE
+                                      : failed("the %s beside %s are %s, and the table needs %s", stored_names[which],
+                                               shown(path), found, needed);
+}
+
+/* Loads the scales or zero points of a table, if it has some. */
+static int load_beside(const char *path, int which, struct weights *weights)
 {
     inlay_table *view = &weights->view;
     struct npy npy;
-    const struct array zeros = stored_zeros(view->type, view->rows, view->dim, view->group);
-    if (zeros.rank == 0)
+    struct array wanted = stored_array(which, view->type, view->rows, view->dim, view->group);
+    if (wanted.rank == 0)
         return DONE;
-    TRY(load_beside(path, "zeros", zeros.optional, &npy, &weights->zeros));
-    if (npy.rank == 0)
-        return DONE;
-    view->zeros = weights->zeros;
-    return check_beside(path, "zeros", &npy, &zeros);
+    char *name = stored_beside(path, which);
+    if (name == NULL)
+        return out_of_memory("a name", 0);
+    bool there = !wanted.optional || access(name, F_OK) == 0;
+    int outcome = there ? load_npy(name, NPY_BESIDE, &npy, &weights->arrays[which]) : DONE;
+    free(name);
+    if (outcome != DONE || !there)
+        return outcome;
+    if (which == ARRAY_SCALES && stored_in_groups(view->type)) {
+        view->group = group_of(view, &npy);
+        wanted = stored_array(which, view->type, view->rows, view->dim, view->group);
+    }
+    return check_beside(path, which, &npy, &wanted);
 }
 
 int weights_load(const char *path, inlay_element_type type, size_t dim, struct weights *weights)
 {
     struct npy npy;
     weights->factor = 1;
-    TRY(load_npy(path, NPY_TABLE, &npy, &weights->data));
+    TRY(load_npy(path, NPY_TABLE, &npy, &weights->arrays[ARRAY_DATA]));
     TRY(view_data(path, &npy, type, dim, weights));
-    TRY(load_scales(path, weights));
-    return load_zeros(path, weights);
+    TRY(load_beside(path, ARRAY_SCALES, weights));
+    TRY(load_beside(path, ARRAY_ZEROS, weights));
+    weights->view.scales = weights->arrays[ARRAY_SCALES];
+    weights->view.zeros = weights->arrays[ARRAY_ZEROS];
+    return DONE;
 }
 
 int weights_map(const char *path, const char **name, struct weights *weights)
@@ -180,8 +164,7 @@ int weights_map(const char *path, const char **name, struct weights *weights)
 
 void weights_free(struct weights *weights)
 {
-    free(weights->data);
-    free(weights->scales);
-    free(weights->zeros);
+    for (int i = 0; i < ARRAYS; i++)
+        free(weights->arrays[i]);
     model_close(weights->file);
 }

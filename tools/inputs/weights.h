@@ -11,13 +11,13 @@
 #include <inlay/file.h>
 #include <inlay/inlay.h>
 
+#include "inputs/stored.h"
+
 /** A table [rows, dim] and the memory that it views. All zero where there is none. */
 struct weights {
     inlay_table view;
     float factor; /**< of all rows */
-    void *data;
-    void *scales;
-    void *zeros;
+    void *arrays[ARRAYS];
     inlay_file *file; /**< the model that the view points into, or null */
 };
 

@@ -268,9 +268,9 @@ static int prepare_tables(struct hashing *h)
     if (!h->options.model_rows)
         TRY(h->options.table[0] != NULL ? load_tables(h) : make_tables(h));
     for (size_t i = 0; i < n; i++) {
-        h->tables[i] = h->options.model_rows        ? &h->model.tables[i]
-                       : h->weights[i].data != NULL ? &h->weights[i].view
-                                                    : NULL;
+        h->tables[i] = h->options.model_rows                      ? &h->model.tables[i]
+                       : h->weights[i].arrays[ARRAY_DATA] != NULL ? &h->weights[i].view
+                                                                  : NULL;
         if (h->tables[i] != NULL)
             h->dim = h->tables[i]->dim;
     }

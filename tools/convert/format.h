@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The formats that a new table can be written in. A format opens the files, writes what comes before the elements, and
- * says where each array of the table goes; conversion.c then writes all arrays some rows at a time. Sizes are known
+ * says where each array of the table goes; convert.c then writes all arrays some rows at a time. Sizes are known
  * from the start, so that nothing is kept in memory and nothing is written twice.
  */
-#ifndef INLAY_TOOL_CONVERT_CONTAINER_H
-#define INLAY_TOOL_CONVERT_CONTAINER_H
+#ifndef INLAY_TOOL_CONVERT_FORMAT_H
+#define INLAY_TOOL_CONVERT_FORMAT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,9 +15,6 @@
 
 #include "inputs/stored.h"
 #include "outputs/output.h"
-
-/** The arrays of a table. */
-enum { ARRAY_DATA, ARRAY_SCALES, ARRAY_ZEROS, ARRAYS };
 
 /** A table that is written. */
 struct new_table {
@@ -36,7 +33,7 @@ struct place {
 };
 
 /** A format of files. */
-struct container {
+struct format {
     const char *suffix; /**< ".npy" for example */
     const char *name;   /**< as messages call it */
     /** Returns whether the format has a type of elements. */
@@ -47,11 +44,11 @@ struct container {
     size_t alignment; /**< the file of the elements is padded with zeros to a multiple of this; 1: it is not */
 };
 
-extern const struct container container_npy, container_safetensors, container_gguf;
+extern const struct format format_npy, format_safetensors, format_gguf;
 
 /** Finds the format that a path names by its end. MISUSED, with a message, where it names none or one without such
     elements. */
-int container_of_path(const char *path, inlay_element_type type, const struct container **found);
+int format_of_path(const char *path, inlay_element_type type, const struct format **found);
 
 /** Writes bytes of an array and moves its place behind them. */
 int place_write(struct place *place, const void *bytes, size_t n);

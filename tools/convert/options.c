@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command lines of `inlay convert` and `inlay quantize`. As with `inlay embed`, an option that would have no effect
+ * beside the others is refused.
+ */
+#include "convert/options.h"
+
+#include <string.h>
+
+#include "inputs/numbers.h"
+#include "inputs/stored.h"
+#include "options/options.h"
+#include "outputs/output.h"
+#include "text/message.h"
+#include "text/names.h"
+
+enum { DEFAULT_GROUP = 32 };
+
+static const char usage[] = "Usage: inlay convert FROM --type TYPE --out FILE [option ...]\n"
+                            "\n"
+                            "Converts a table [rows, dim] of a model file to another element type, writes it\n"
+                            "to a new file, and prints how many bytes that takes and how far the numbers are\n"
+                            "from those before. FROM is a .safetensors, .gguf or .npy file, or a directory;\n"
+                            "inlay model FROM lists its tensors.\n"
+                            "\n";
+
+#define FIELD(name) offsetof(struct convert_options, name)
+
+/* The options of both commands that say how rows are read and made. */
+#define TABLE_TYPE(of)                                                                                                 \
+    "table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1,                                                           \
+        .names = ELEMENT_TYPES, .help = of ", one of those of --type, where its elements do not say it"
+#define DIM                                                                                                            \
+    "dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX,                                                              \
+        .help = "its columns, where the bytes of a row do not say them: odd ones of u4_rowwise"
+#define GROUP                                                                                                          \
+    "group", "32|64|128", OPTION_INTEGER, FIELD(group), 32, 128,                                                       \
+        .help = "columns for each scale of the grouped types (default: 32)"
+#define ZEROS "zeros", NULL, OPTION_FLAG, FIELD(zeros), .help = "give the grouped types zero points"
+#define FORCE "force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help
+#define NEW_TYPE "the new element type, in capitals or not, or a synonym of it such as f16, half, int8 or fp8"
+
+static const struct option_rule rules[] = {
+    {"table", "NAME", OPTION_TEXT, FIELD(table),
+     .help = "the tensor to convert, whose scales are found by the conventions of checkpoints; a * stands for the "
+             "numbers from 0 on of tensors that hold its rows in turn (default: the only tensor that can be a table)"},
+    {"type", "TYPE", OPTION_NAME, FIELD(type), 1, .names = ELEMENT_TYPES,
+     .help = NEW_TYPE "; a table that has it already is copied byte by byte:"},
+    {"out", "FILE", OPTION_TEXT, FIELD(out),
+     .help = "where to write the table; the end says how. FILE.safetensors: float32, float16, bfloat16, i8, e4m3 and "
+             "e4m3_e8m0, with scales in the tensor NAME.scale. FILE.gguf: float32, float16, bfloat16 and ggml's types. "
+             "FILE.npy: all types, as inlay quantize writes them"},
+    {FORCE},
+    {"name", "NAME", OPTION_TEXT, FIELD(name), .help = "name of the new tensor (default: that of --table)"},
+    {GROUP},
+    {ZEROS},
+    {TABLE_TYPE("element type of FROM"),
+     .heading = "\nIf FROM is a .npy file, which is read as inlay quantize reads it:\n"},
+    {DIM},
+    {.name = NULL},
+};
+
+static const char quantize_usage[] = "Usage: inlay quantize --table IN.npy --type TYPE --out OUT.npy\n"
+                                     "\n"
+                                     "Converts a table [rows, dim] to another element type and prints how many bytes\n"
+                                     "that takes and how far the numbers are from those before.\n"
+                                     "\n";
+
+static const struct option_rule quantize_rules[] = {
+    {"table", "FILE.npy", OPTION_TEXT, FIELD(from), .help = "the table to convert"},
+    {TABLE_TYPE("its element type")},
+    {DIM},
+    {"type", "TYPE", OPTION_NAME, FIELD(type), 1, .names = ELEMENT_TYPES, .help = NEW_TYPE ":"},
+    {GROUP},
+    {ZEROS},
+    {"out", "FILE.npy", OPTION_TEXT, FIELD(out),
+     .help =
+         "where to write the table: numbers [rows, dim], or bytes [rows, bytes of a row] of types that NumPy lacks. "
+         "Scales and zero points in arrays of their own go beside it, to FILE.scales.npy and FILE.zeros.npy; inlay "
+         "embed --table FILE.npy --table-type TYPE reads them there. - is stdout, for types without such arrays"},
+    {FORCE},
+    {.name = NULL},
+};
+
+/* Parses what both commands have. `from` is how a message names the file with the table. */
+static int parse(struct command_line *line, int argc, char **argv, const char *from, struct convert_options *options)
+{
+    TRY(options_parse(line, argc, argv, options));
+    if (options->from == NULL)
+        return misused("%s", from);
+    if (options->type == 0)
+        return misused("--type is missing: the element type to convert to");
+    if (options->out == NULL)
+        return misused("--out is missing: where to write the table");
+    return DONE;
+}
+
+static int check_group(const struct convert_options *options, const struct command_line *line)
+{
+    if (!stored_in_groups(options->type) && (option_given(line, "group") || options->zeros))
+        return misused("--%s belongs to grouped types, and %s is none", options->zeros ? "zeros" : "group",
+                       enum_name(ELEMENT_TYPES, (int)options->type));
+    if (options->group != 32 && options->group != 64 && options->group != 128)
+        return misused("--group %d is none of 32, 64 and 128", (int)options->group);
+    return DONE;
+}
+
+/* Checks what depends on the kinds of the two files. */
+static int check_files(const struct convert_options *options, const struct command_line *line)
+{
+    const char *name = options->name != NULL ? options->name : options->table;
+    bool npy = ends_in_npy(options->from), names = options->format->names;
+    if (!npy && (option_given(line, "table-type") || option_given(line, "dim")))
+        return misused("--%s is for .npy files, and %s is none", options->table_type != 0 ? "table-type" : "dim",
+                       shown(options->from));
+    if (npy && options->table != NULL)
+        return misused("--table names a tensor, and %s has one without a name", shown(options->from));
+    if (!names && options->name != NULL)
+        return misused("--name names a tensor, and that of %s has no name", shown(options->out));
+    if (names && name == NULL && npy)
+        return misused("--name is missing: the name of the new tensor");
+    if (names && options->name == NULL && name != NULL && strchr(name, '*') != NULL)
+        return misused("--table %s names several tensors: give the new one a name by --name", shown(name));
+    if (names && name != NULL && (*name == '\0' || !is_utf8(name)))
+        return misused("%s is no name for a tensor: it is empty or no UTF-8", shown(name));
+    return DONE;
+}
+
+int convert_options_parse(int argc, char **argv, struct convert_options *options)
+{
+    struct command_line line = {.usage = usage, .rules = rules, .operand = &options->from};
+    *options = (struct convert_options){.group = DEFAULT_GROUP};
+    TRY(parse(&line, argc, argv, "FROM is missing: the file with the table", options));
+    TRY(format_of_path(options->out, options->type, &options->format));
+    TRY(check_group(options, &line));
+    return check_files(options, &line);
+}
+
+int quantize_options_parse(int argc, char **argv, struct convert_options *options)
+{
+    struct command_line line = {.usage = quantize_usage, .rules = quantize_rules};
+    *options = (struct convert_options){.group = DEFAULT_GROUP, .format = &format_npy};
+    TRY(parse(&line, argc, argv, "--table is missing: the file to convert", options));
+    if (strcmp(options->out, "-") != 0 && !ends_in_npy(options->out))
+        return misused("--out %s does not end in .npy", shown(options->out));
+    return check_group(options, &line);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the command lines of `inlay convert` and `inlay quantize` say, checked as far as that goes without opening a
+ * file. This part must not open, read or convert anything.
+ */
+#ifndef INLAY_TOOL_CONVERT_OPTIONS_H
+#define INLAY_TOOL_CONVERT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <inlay/inlay.h>
+
+#include "convert/format.h"
+
+struct convert_options {
+    const char *from;
+    const char *table;             /**< the tensor to convert; null: the only one, or that of a .npy file */
+    const char *name;              /**< of the new one; null: that of the old one */
+    inlay_element_type table_type; /**< 0: what the file says */
+    int64_t dim;                   /**< 0: not given */
+    inlay_element_type type;
+    int64_t group;
+    bool zeros;
+    const char *out;
+    const struct format *format; /**< of `out` */
+    bool force;
+};
+
+/** Parse argv into *options or print help: HELPED. */
+int convert_options_parse(int argc, char **argv, struct convert_options *options);
+int quantize_options_parse(int argc, char **argv, struct convert_options *options);
+
+#endif
