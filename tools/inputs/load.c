@@ -25,6 +25,11 @@ static int cannot_read(const char *path)
     return failed("cannot read %s: %s", shown(path), strerror(errno));
 }
 
+static int cannot_open(const char *path)
+{
+    return failed("cannot open %s: %s", shown(path), strerror(errno));
+}
+
 /* Reads until `size` bytes are there or the file ends; the bytes read, or -1 with errno. */
 static ssize_t read_full(int file, void *out, size_t size)
 {
@@ -64,17 +69,15 @@ static int read_text(int file, const char *path, char **text, size_t *size)
 
 int load_text(const char *path, char **text, size_t *size)
 {
-    if (strcmp(path, "-") == 0) {
-        TRY(input_note(STDIN_FILENO, path));
-        return read_text(STDIN_FILENO, "standard input", text, size);
-    }
-    int file = open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+    bool is_stdin = strcmp(path, "-") == 0;
+    int file = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
     if (file < 0)
-        return failed("cannot open %s: %s", shown(path), strerror(errno));
+        return cannot_open(path);
     int outcome = input_note(file, path);
     if (outcome == DONE)
-        outcome = read_text(file, path, text, size);
-    close(file);
+        outcome = read_text(file, is_stdin ? "standard input" : path, text, size);
+    if (!is_stdin)
+        close(file);
     return outcome;
 }
 
@@ -117,7 +120,7 @@ int load_npy(const char *path, enum npy_kind kind, struct npy *npy, void **data)
 {
     int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (file < 0)
-        return failed("cannot open %s: %s", shown(path), strerror(errno));
+        return cannot_open(path);
     int outcome = read_npy(file, path, kind, npy, data);
     if (outcome != DONE) {
         free(*data);

@@ -23,15 +23,6 @@ enum { OUTPUTS = TEMPORARIES_MOST };
 
 const char output_force_help[] = "replace files that exist; what the command reads is never replaced";
 
-/* Points to all outputs, in the order in which they take their places: what lies beside `out` is there before it. */
-static void list_outputs(struct outputs *outputs, struct output *all[OUTPUTS])
-{
-    all[0] = &outputs->scales;
-    all[1] = &outputs->zeros;
-    all[2] = &outputs->out;
-    all[3] = &outputs->plot;
-}
-
 /* ---- Opening ---------------------------------------------------------------------------------------------------- */
 
 static const char *name_of(const struct output *output)
@@ -169,12 +160,11 @@ static bool same_file(const struct output *first, const struct output *second)
 
 int outputs_add(struct outputs *outputs, struct output *output, const char *option, const char *path)
 {
-    struct output *all[OUTPUTS];
-    list_outputs(outputs, all);
     TRY(open_output(outputs, output, option, path));
     for (size_t i = 0; i < OUTPUTS; i++) {
-        if (all[i] != output && all[i]->stream != NULL && same_file(all[i], output))
-            return misused("%s and %s both name %s: give them two files", all[i]->option, option, name_of(all[i]));
+        const struct output *other = &outputs->all[i];
+        if (other != output && other->stream != NULL && same_file(other, output))
+            return misused("%s and %s both name %s: give them two files", other->option, option, name_of(other));
     }
     return DONE;
 }
@@ -330,20 +320,18 @@ static void take_back(struct output *output)
 
 int outputs_commit(struct outputs *outputs)
 {
-    struct output *all[OUTPUTS];
-    list_outputs(outputs, all);
     for (size_t i = 0; i < OUTPUTS; i++)
-        TRY(complete(all[i]));
+        TRY(complete(&outputs->all[i]));
     /* Meanwhile a temporary name can have the old file. */
     const sigset_t before = temporary_block_signals();
     int outcome = DONE;
     size_t n = 0;
     for (; outcome == DONE && n < OUTPUTS; n++) {
-        if (all[n]->temporary != NULL)
-            outcome = (outputs->force ? place_over : place_new)(all[n]);
+        if (outputs->all[n].temporary != NULL)
+            outcome = (outputs->force ? place_over : place_new)(&outputs->all[n]);
     }
     while (outcome != DONE && n > 0)
-        take_back(all[--n]);
+        take_back(&outputs->all[--n]);
     outputs_discard(outputs);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return outcome;
@@ -351,8 +339,6 @@ int outputs_commit(struct outputs *outputs)
 
 void outputs_discard(struct outputs *outputs)
 {
-    struct output *all[OUTPUTS];
-    list_outputs(outputs, all);
     for (size_t i = 0; i < OUTPUTS; i++)
-        discard(all[i]);
+        discard(&outputs->all[i]);
 }

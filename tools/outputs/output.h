@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "formats/npy.h"
+#include "outputs/temporary.h"
 
 /** An output in progress; all null where there is none. */
 struct output {
@@ -26,10 +27,15 @@ struct output {
 
 /** The outputs of a run. All take their places together, or none does. */
 struct outputs {
-    struct output out;
-    struct output plot;
-    struct output scales; /**< beside `out`, as is the next */
-    struct output zeros;
+    union {
+        struct {
+            struct output scales; /**< beside `out`, as is the next: they are there before it */
+            struct output zeros;
+            struct output out;
+            struct output plot;
+        };
+        struct output all[TEMPORARIES_MOST]; /**< in the order in which they take their places */
+    };
     bool force; /**< files that exist are replaced */
 };
 
