@@ -158,11 +158,13 @@ static void print_layer(inlay_file *file)
 
 int model_print(const char *path)
 {
-    inlay_file *file;
-    TRY(model_open(path, &file));
-    print_tensors(file);
-    print_values(file);
-    print_layer(file);
-    model_close(file);
-    return DONE;
+    struct model model = {.file = NULL};
+    int outcome = model_open(path, &model);
+    if (outcome == DONE) {
+        print_tensors(model.file);
+        print_values(model.file);
+        print_layer(model.file);
+    }
+    model_close(&model);
+    return outcome;
 }

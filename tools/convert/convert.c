@@ -14,7 +14,6 @@
 
 #include "convert/format.h"
 #include "convert/options.h"
-#include "inputs/model_file.h"
 #include "inputs/numbers.h"
 #include "inputs/weights.h"
 #include "options/command.h"
@@ -37,7 +36,7 @@ struct conversion {
     int64_t *ids;                /* [piece_rows] */
     float *values;               /* [piece_rows, dim]: what is converted */
     float *back;                 /* [piece_rows, dim]: what is read back */
-    char *piece[ARRAYS];         /* [piece_rows] of each new array */
+    char *piece[ARRAYS];         /* [piece_rows] of each new array; null: there is none */
     double largest, squares;     /* of the errors */
 };
 
@@ -112,12 +111,13 @@ static int allocate(struct conversion *c)
     /* calloc checks the products, which overflow only through the columns. */
     c->values = calloc(dim, c->piece_rows * sizeof *c->values);
     c->back = calloc(dim, c->piece_rows * sizeof *c->back);
-    c->piece[ARRAY_DATA] = calloc(c->piece_rows, inlay_table_row_bytes(c->to.type, dim));
-    bool enough = c->ids != NULL && c->values != NULL && c->back != NULL && c->piece[ARRAY_DATA] != NULL;
-    for (int i = ARRAY_DATA + 1; i < ARRAYS; i++) {
+    bool enough = c->ids != NULL && c->values != NULL && c->back != NULL;
+    for (int i = 0; i < ARRAYS && enough; i++) {
         const struct array array = array_of(&c->to, i, c->piece_rows);
+        if (array.rank == 0)
+            continue;
         c->piece[i] = calloc(array_bytes(&array) + 1, 1);
-        enough = enough && c->piece[i] != NULL;
+        enough = c->piece[i] != NULL;
     }
     return enough ? DONE
                   : out_of_memory("some rows of the table", 3.0 * (double)c->piece_rows * (double)dim * sizeof(float));
@@ -167,8 +167,8 @@ static inlay_status quantize_rows(struct conversion *c, const float *values, siz
     inlay_table from = inlay_table_f32(values, n, c->to.dim);
     inlay_table_storage to = inlay_table_storage_of(c->to.type, c->piece[ARRAY_DATA], from.dim);
     to.group = c->to.group;
-    to.scales = c->to.array[ARRAY_SCALES].rank != 0 ? c->piece[ARRAY_SCALES] : NULL;
-    to.zeros = c->to.array[ARRAY_ZEROS].rank != 0 ? c->piece[ARRAY_ZEROS] : NULL;
+    to.scales = c->piece[ARRAY_SCALES];
+    to.zeros = c->piece[ARRAY_ZEROS];
     return inlay_table_quantize(&from, &to, view, largest);
 }
 
@@ -220,12 +220,12 @@ static int take_rows(struct conversion *c, size_t first, size_t n)
     inlay_file_read read = {0};
     int outcome = DONE;
     number_rows(c, first, n);
-    model_read_begin(c->from.file, from, c->ids, n, &read);
+    model_read_begin(c->from.model.file, from, c->ids, n, &read);
     if (c->copies)
         copy_rows(c, first, n);
     else
         outcome = read_rows(c, from, c->from.factor, n, c->values);
-    model_read_end(c->from.file, &read);
+    model_read_end(c->from.model.file, &read);
     return outcome;
 }
 
@@ -236,7 +236,7 @@ static int convert_rows(struct conversion *c, size_t first, size_t n)
         TRY(requantize_rows(c, first, n));
     for (int i = 0; i < ARRAYS; i++) {
         const struct array array = array_of(&c->to, i, n);
-        if (array.rank != 0)
+        if (c->piece[i] != NULL)
             TRY(place_write(&c->places[i], c->piece[i], array_bytes(&array)));
     }
     return DONE;

@@ -39,7 +39,7 @@ struct embedding {
     struct weights table;
     struct weights learned;
     inlay_layer *own_layer;
-    struct model_layer model;
+    struct model model;
     const inlay_layer *layer; /* one of these two */
     size_t dim;
     size_t vocab;         /* ids that the layer takes */
@@ -57,7 +57,7 @@ static void embedding_free(struct embedding *e)
     free(e->result);
     threads_stop(&e->threads);
     inlay_layer_destroy(e->own_layer);
-    model_layer_close(&e->model);
+    model_close(&e->model);
     weights_free(&e->learned);
     weights_free(&e->table);
     inlay_sinusoid_destroy(e->sinusoid);
@@ -221,7 +221,7 @@ static inlay_file *file_of(const struct embedding *e, const inlay_table **table)
 {
     *table = e->model.file != NULL ? e->model.spec->tokens : &e->table.view;
     bool mapped_ids = e->model.file != NULL && e->model.spec->token_mapping != NULL;
-    return mapped_ids ? NULL : e->model.file != NULL ? e->model.file : e->table.file;
+    return mapped_ids ? NULL : e->model.file != NULL ? e->model.file : e->table.model.file;
 }
 
 static int forward(struct embedding *e)

@@ -16,23 +16,18 @@ const char *model_formats(void)
     return "safetensors, GGUF, npy";
 }
 
-int model_open(const char *path, inlay_file **file)
+int model_open(const char *path, struct model *model)
 {
     inlay_file_error error;
     inlay_file_options options = inlay_file_options_default();
     options.resident_bytes = RESIDENT_BYTES;
-    if (inlay_file_open(path, &options, file, &error) != INLAY_FILE_OK)
+    if (inlay_file_open(path, &options, &model->file, &error) != INLAY_FILE_OK)
         return failed("%s", error.message);
-    for (size_t i = 0; i < inlay_file_opened_count(*file); i++) {
-        const inlay_file_opened *opened = inlay_file_opened_at(*file, i);
+    for (size_t i = 0; i < inlay_file_opened_count(model->file); i++) {
+        const inlay_file_opened *opened = inlay_file_opened_at(model->file, i);
         TRY(input_note_opened((dev_t)opened->device, (ino_t)opened->inode, opened->path));
     }
     return DONE;
-}
-
-void model_close(inlay_file *file)
-{
-    inlay_file_close(file);
 }
 
 /* Finds the only tensor that can be a table. */
@@ -51,53 +46,48 @@ static int find_table(const char *path, const inlay_file *file, const char **nam
                                shown(path), found);
 }
 
-int model_table_open(const char *path, const char **name, inlay_file **file, inlay_table *view, float *factor)
+int model_table_open(const char *path, const char **name, struct model *model, inlay_table *view, float *factor)
 {
     inlay_file_error error;
     inlay_file_table table;
-    TRY(model_open(path, file));
+    TRY(model_open(path, model));
     if (*name == NULL)
-        TRY(find_table(path, *file, name));
-    if (inlay_file_table_of(*file, *name, &table, &error) != INLAY_FILE_OK)
+        TRY(find_table(path, model->file, name));
+    if (inlay_file_table_of(model->file, *name, &table, &error) != INLAY_FILE_OK)
         return failed("%s", error.message);
     *view = table.view;
     *factor = table.scale;
     return DONE;
 }
 
-int model_layer_open(const char *path, struct model_layer *model)
+int model_layer_open(const char *path, struct model *model)
 {
     inlay_file_error error;
-    TRY(model_open(path, &model->file));
-    if (inlay_file_layer_create(model->file, NULL, &model->handle, &error) != INLAY_FILE_OK)
+    TRY(model_open(path, model));
+    if (inlay_file_layer_create(model->file, NULL, &model->own_layer, &error) != INLAY_FILE_OK)
         return failed("%s", error.message);
-    model->layer = inlay_file_layer_get(model->handle);
-    model->spec = inlay_file_layer_spec(model->handle);
-    model->start = inlay_file_layer_start(model->handle);
+    model->layer = inlay_file_layer_get(model->own_layer);
+    model->spec = inlay_file_layer_spec(model->own_layer);
+    model->start = inlay_file_layer_start(model->own_layer);
     return DONE;
 }
 
-void model_layer_close(struct model_layer *model)
-{
-    inlay_file_layer_destroy(model->handle);
-    inlay_file_close(model->file);
-}
-
-int model_ngram_open(const char *path, int64_t layer, struct model_ngram *model)
+int model_ngram_open(const char *path, int64_t layer, struct model *model)
 {
     inlay_file_error error;
-    TRY(model_open(path, &model->file));
-    if (inlay_file_ngram_create(model->file, layer, &model->handle, &error) != INLAY_FILE_OK)
+    TRY(model_open(path, model));
+    if (inlay_file_ngram_create(model->file, layer, &model->own_ngram, &error) != INLAY_FILE_OK)
         return failed("%s", error.message);
-    model->spec = inlay_file_ngram_spec(model->handle);
-    model->tables = inlay_file_ngram_tables(model->handle, &model->count);
-    model->factor = inlay_file_ngram_scale(model->handle);
+    model->ngram = inlay_file_ngram_spec(model->own_ngram);
+    model->tables = inlay_file_ngram_tables(model->own_ngram, &model->count);
+    model->factor = inlay_file_ngram_scale(model->own_ngram);
     return DONE;
 }
 
-void model_ngram_close(struct model_ngram *model)
+void model_close(const struct model *model)
 {
-    inlay_file_ngram_destroy(model->handle);
+    inlay_file_ngram_destroy(model->own_ngram);
+    inlay_file_layer_destroy(model->own_layer);
     inlay_file_close(model->file);
 }
 

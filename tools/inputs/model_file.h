@@ -13,52 +13,45 @@
 /** Returns the formats of model files that this build reads; null if there are none. */
 const char *model_formats(void);
 
-/** Opens a model. Null is written where that fails. */
-int model_open(const char *path, inlay_file **file);
-
-/** Closes a model. Null is ignored. */
-void model_close(inlay_file *file);
-
 /** Prints the tensors and the metadata of a model, and what is known of its input layer. */
 int model_print(const char *path);
 
+/** A model, and what was made of it. All zero where there is none. */
+struct model {
+    inlay_file *file;
+
+    inlay_file_layer *own_layer;
+    const inlay_layer *layer;
+    const inlay_layer_spec *spec;
+    int64_t start; /**< position of the first token */
+
+    inlay_file_ngram *own_ngram;
+    const inlay_ngram_spec *ngram;
+    const inlay_table *tables; /**< [count] of the n-grams */
+    size_t count;
+    float factor; /**< of all their rows */
+};
+
+/** Opens a model. The caller closes it in any case, as after the functions below. */
+int model_open(const char *path, struct model *model);
+
 /**
- * Opens a model and makes a view of a table of it. The caller closes it in any case.
+ * Opens a model and makes a view of a table of it.
  *
  * @param name    what inlay_file_table_of() takes; null: the only tensor that can be a table, whose name is written
  * there
  * @param factor  written: that of all rows
  */
-int model_table_open(const char *path, const char **name, inlay_file **file, inlay_table *view, float *factor);
+int model_table_open(const char *path, const char **name, struct model *model, inlay_table *view, float *factor);
 
-/** The input layer of a model. All zero where there is none. */
-struct model_layer {
-    inlay_file *file;
-    inlay_file_layer *handle;
-    const inlay_layer *layer;
-    const inlay_layer_spec *spec;
-    int64_t start; /**< position of the first token */
-};
+/** Opens a model and makes its input layer. */
+int model_layer_open(const char *path, struct model *model);
 
-/** Opens a model and makes its input layer. The caller closes it in any case. */
-int model_layer_open(const char *path, struct model_layer *model);
+/** Opens a model and finds the hashed n-grams of a layer of it; -1: of the only one. */
+int model_ngram_open(const char *path, int64_t layer, struct model *model);
 
-void model_layer_close(struct model_layer *model);
-
-/** The hashed n-grams of a model. All zero where there are none. */
-struct model_ngram {
-    inlay_file *file;
-    inlay_file_ngram *handle;
-    const inlay_ngram_spec *spec;
-    const inlay_table *tables; /**< [count] */
-    size_t count;
-    float factor; /**< of all rows */
-};
-
-/** Opens a model and finds the n-grams of a layer of it; -1: of the only one. The caller closes it in any case. */
-int model_ngram_open(const char *path, int64_t layer, struct model_ngram *model);
-
-void model_ngram_close(struct model_ngram *model);
+/** Closes a model, after what was made of it. */
+void model_close(const struct model *model);
 
 /** Begins a call that reads the rows of ids [n] of a table in a file, and ends it. Nothing without a file. */
 void model_read_begin(inlay_file *file, const inlay_table *table, const int64_t *ids, size_t n, inlay_file_read *read);

@@ -23,41 +23,31 @@ int model_print(const char *path)
     return refuse(path);
 }
 
-int model_table_open(const char *path, const char **name, inlay_file **file, inlay_table *view, float *factor)
+int model_table_open(const char *path, const char **name, struct model *model, inlay_table *view, float *factor)
 {
     (void)name;
-    (void)file;
+    (void)model;
     (void)view;
     (void)factor;
     return refuse(path);
 }
 
-int model_layer_open(const char *path, struct model_layer *model)
+int model_layer_open(const char *path, struct model *model)
 {
     (void)model;
     return refuse(path);
 }
 
-void model_layer_close(struct model_layer *model)
-{
-    (void)model;
-}
-
-int model_ngram_open(const char *path, int64_t layer, struct model_ngram *model)
+int model_ngram_open(const char *path, int64_t layer, struct model *model)
 {
     (void)layer;
     (void)model;
     return refuse(path);
 }
 
-void model_ngram_close(struct model_ngram *model)
+void model_close(const struct model *model)
 {
     (void)model;
-}
-
-void model_close(inlay_file *file)
-{
-    (void)file;
 }
 
 void model_read_begin(inlay_file *file, const inlay_table *table, const int64_t *ids, size_t n, inlay_file_read *read)

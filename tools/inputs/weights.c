@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "inputs/load.h"
-#include "inputs/model_file.h"
 #include "text/message.h"
 #include "text/names.h"
 
@@ -159,12 +158,12 @@ int weights_load(const char *path, inlay_element_type type, size_t dim, struct w
 
 int weights_map(const char *path, const char **name, struct weights *weights)
 {
-    return model_table_open(path, name, &weights->file, &weights->view, &weights->factor);
+    return model_table_open(path, name, &weights->model, &weights->view, &weights->factor);
 }
 
 void weights_free(struct weights *weights)
 {
     for (int i = 0; i < ARRAYS; i++)
         free(weights->arrays[i]);
-    model_close(weights->file);
+    model_close(&weights->model);
 }

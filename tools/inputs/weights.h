@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <inlay/file.h>
 #include <inlay/inlay.h>
 
+#include "inputs/model_file.h"
 #include "inputs/stored.h"
 
 /** A table [rows, dim] and the memory that it views. All zero where there is none. */
@@ -18,7 +18,7 @@ struct weights {
     inlay_table view;
     float factor; /**< of all rows */
     void *arrays[ARRAYS];
-    inlay_file *file; /**< the model that the view points into, or null */
+    struct model model; /**< that the view points into */
 };
 
 /**

@@ -31,7 +31,7 @@ enum { DEFAULT_DIM = 64 };
 struct hashing {
     struct ngram_options options;
     struct ngram_spec file; /* of a model only spec and tables */
-    struct model_ngram model;
+    struct model model;
     struct id_lists sequences;
     struct id_lists given; /* the histories as they were given */
     int64_t *history;      /* [sequences, N - 1] */
@@ -63,7 +63,7 @@ static void hashing_free(struct hashing *h)
     free(h->tables);
     free(h->weights);
     inlay_ngram_destroy(h->ngram);
-    model_ngram_close(&h->model);
+    model_close(&h->model);
     free(h->history_lengths);
     free(h->history);
     id_lists_free(&h->given);
@@ -77,7 +77,7 @@ static void hashing_free(struct hashing *h)
 static int read_model(struct hashing *h)
 {
     TRY(model_ngram_open(h->options.spec, h->options.layer, &h->model));
-    h->file.spec = *h->model.spec;
+    h->file.spec = *h->model.ngram;
     h->file.tables = h->model.count;
     return DONE;
 }
