@@ -58,11 +58,6 @@ static int parse_positions(const struct option_rule *rule, void *target, const c
     return DONE;
 }
 
-static int parse_scale(const struct option_rule *rule, void *target, const char *text)
-{
-    return scale_read(rule->name, text, &((struct embed_options *)target)->scale);
-}
-
 #define FIELD(name) offsetof(struct embed_options, name)
 
 static const struct option_rule rules[] = {
@@ -96,8 +91,7 @@ static const struct option_rule rules[] = {
      .help = "rows (default: as many as the text or the ids need)"},
     {"dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX, .help = "columns (default: those of the file, or 512)"},
     {"seed", "N", OPTION_INTEGER, FIELD(seed), 0, (double)INT64_MAX, .help = "seed of the random table (default: 0)"},
-    {"scale", "none|sqrt|X", OPTION_PARSED, .parse = parse_scale,
-     .help = "factor of token rows: 1 (default), sqrt(dim) or X"},
+    {"scale", "none|sqrt|X", OPTION_SCALE, FIELD(scale), .help = "factor of token rows: 1 (default), sqrt(dim) or X"},
 
     {"positions", "sinusoid|none|learned:FILE.npy", OPTION_PARSED, .parse = parse_positions,
      .help = "what is added to token rows (default: sinusoid)", .heading = "\nPositions:\n"},

@@ -125,11 +125,12 @@ static int read_histories(struct hashing *h)
     if (h->history == NULL || h->history_lengths == NULL)
         return out_of_memory("the histories", (double)options->histories * (double)most * sizeof *h->history);
     for (size_t i = 0; i < options->histories; i++) {
-        TRY(id_lists_add(&h->given, "--history", NULL, options->history[i], strlen(options->history[i])));
+        const char *given = options->input[i].history;
+        TRY(id_lists_add(&h->given, "--history", NULL, given, strlen(given)));
         size_t length = id_list_length(&h->given, i);
         if (length > most)
             return failed("--history %s has %zu ids, and the n-grams of %s have at most %zu before a token",
-                          shown(options->history[i]), length, shown(options->spec), most);
+                          shown(given), length, shown(options->spec), most);
         h->history_lengths[i] = (uint32_t)length;
         if (length > 0)
             memcpy(h->history + (i + 1) * most - length, h->given.ids + h->given.offsets[i],
@@ -268,11 +269,11 @@ static int prepare_tables(struct hashing *h)
     if (!h->options.model_rows)
         TRY(h->options.table[0] != NULL ? load_tables(h) : make_tables(h));
     for (size_t i = 0; i < n; i++) {
-        h->tables[i] = h->options.model_rows                      ? &h->model.tables[i]
-                       : h->weights[i].arrays[ARRAY_DATA] != NULL ? &h->weights[i].view
-                                                                  : NULL;
-        if (h->tables[i] != NULL)
-            h->dim = h->tables[i]->dim;
+        const inlay_table *table = h->options.model_rows ? &h->model.tables[i] : &h->weights[i].view;
+        if (table->dim == 0)
+            continue; /* no column of the result names it */
+        h->tables[i] = table;
+        h->dim = table->dim;
     }
     return DONE;
 }

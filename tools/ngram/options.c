@@ -35,7 +35,9 @@ static int parse_spec(const struct option_rule *rule, void *target, const char *
 static int parse_input(const struct option_rule *rule, void *target, const char *text)
 {
     struct ngram_options *options = target;
-    options->input[options->inputs++] = (struct ngram_input){text, rule->least != 0};
+    struct ngram_input *input = &options->input[options->inputs++];
+    input->text = text;
+    input->is_file = rule->least != 0;
     return DONE;
 }
 
@@ -43,7 +45,7 @@ static int parse_history(const struct option_rule *rule, void *target, const cha
 {
     (void)rule;
     struct ngram_options *options = target;
-    options->history[options->histories++] = text;
+    options->input[options->histories++].history = text;
     return DONE;
 }
 
@@ -67,11 +69,6 @@ static int parse_table(const struct option_rule *rule, void *target, const char 
     options->model_rows |= model;
     options->table[options->tables++] = random || model ? NULL : text;
     return DONE;
-}
-
-static int parse_scale(const struct option_rule *rule, void *target, const char *text)
-{
-    return scale_read(rule->name, text, &((struct ngram_options *)target)->scale);
 }
 
 #define FIELD(name) offsetof(struct ngram_options, name)
@@ -110,8 +107,7 @@ static const struct option_rule rules[] = {
     {"dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX, .help = "columns of a random table (default: 64)"},
     {"seed", "N", OPTION_INTEGER, FIELD(seed), 0, (double)INT32_MAX,
      .help = "seed of the first random table; the next one has the next seed (default: 0)"},
-    {"scale", "none|sqrt|X", OPTION_PARSED, .parse = parse_scale,
-     .help = "factor of rows: 1 (default), sqrt(dim) or X"},
+    {"scale", "none|sqrt|X", OPTION_SCALE, FIELD(scale), .help = "factor of rows: 1 (default), sqrt(dim) or X"},
     {"combine", NULL, OPTION_NAME, FIELD(combine), 1, .names = COMBINES,
      .help = "the rows of a token one by one (default), or their sum"},
 
@@ -171,9 +167,8 @@ int ngram_options_parse(int argc, char **argv, struct ngram_options *options)
     *options = (struct ngram_options){
         .scale = {.value = 1}, .combine = INLAY_NGRAM_CONCAT, .type = INLAY_F32, .threads = 1, .layer = -1};
     options->input = calloc(most, sizeof *options->input);
-    options->history = calloc(most, sizeof *options->history);
     options->table = calloc(most, sizeof *options->table);
-    if (options->input == NULL || options->history == NULL || options->table == NULL)
+    if (options->input == NULL || options->table == NULL)
         return failed("there is not enough memory for the options");
     struct command_line line = {.usage = usage, .rules = rules};
     TRY(options_parse(&line, argc, argv, options));
@@ -183,6 +178,5 @@ int ngram_options_parse(int argc, char **argv, struct ngram_options *options)
 void ngram_options_free(struct ngram_options *options)
 {
     free(options->input);
-    free(options->history);
     free(options->table);
 }

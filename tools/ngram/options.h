@@ -14,10 +14,11 @@
 
 #include "inputs/numbers.h"
 
-/** A sequence: the ids themselves, or the file that has them. */
+/** A sequence. */
 struct ngram_input {
-    const char *text;
+    const char *text; /**< the ids themselves, or the file that has them */
     bool is_file;
+    const char *history; /**< the ids before it; null: there are none */
 };
 
 /** Numbers that were not given are 0. */
@@ -28,8 +29,7 @@ struct ngram_options {
     const char *token_map;     /**< null: that of the spec */
     struct ngram_input *input; /**< [inputs] */
     size_t inputs;
-    const char **history; /**< [histories], one for each sequence, or none at all */
-    size_t histories;
+    size_t histories; /**< one for each sequence, or none at all */
     int64_t first_column;
     int64_t end_column; /**< 0: all from the first one on */
 

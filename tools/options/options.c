@@ -143,6 +143,8 @@ static int take_value(const struct option_rule *rule, const char *text, void *op
             return out_of_range(rule, text, "a number");
         *(double *)target = real;
         return DONE;
+    case OPTION_SCALE:
+        return scale_read(rule->name, text, target);
     case OPTION_NAME:
         return take_name(rule, text, target);
     default:

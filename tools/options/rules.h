@@ -16,6 +16,7 @@ enum option_kind {
     OPTION_TEXT,    /**< a const char *, as it was given */
     OPTION_INTEGER, /**< an int64_t in [least, most] */
     OPTION_REAL,    /**< a double in [least, most] */
+    OPTION_SCALE,   /**< a struct scale: none, sqrt or a float32 */
     OPTION_NAME,    /**< an enum, by the name of its value; the values count up from least */
     OPTION_PARSED   /**< what parse() makes of it */
 };
