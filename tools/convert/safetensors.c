@@ -25,21 +25,6 @@ static const char *scales_type(const struct array *scales)
     return scales->element == NPY_F4 ? "F32" : "F8_E8M0";
 }
 
-/* Writes a name as the inside of a JSON string; returns its end. */
-static char *write_json(const char *name, size_t size, char *end)
-{
-    for (size_t i = 0; i < size; i++) {
-        unsigned char c = (unsigned char)name[i];
-        if (c < ' ')
-            end += sprintf(end, "\\u%04x", c);
-        else if (c == '"' || c == '\\')
-            end += sprintf(end, "\\%c", c);
-        else
-            *end++ = (char)c;
-    }
-    return end;
-}
-
 /* Returns the bytes of a name without a .weight at its end, where its scales are looked for. */
 static size_t stem_of(const char *name)
 {
@@ -48,56 +33,62 @@ static size_t stem_of(const char *name)
     return size > end && strcmp(name + size - end, weight) == 0 ? size - end : size;
 }
 
-/* Writes a tensor of the header; returns its end. */
-static char *write_tensor(const char *dtype, const struct array *array, uint64_t begin, char *end)
+/* Writes a tensor of the header; `end` stands behind the first `size` bytes of the table's name in its name. */
+static void write_tensor(FILE *json, const struct new_table *table, size_t size, const char *end, const char *dtype,
+                         const struct array *array, uint64_t begin)
 {
-    end += sprintf(end, "\":{\"dtype\":\"%s\",\"shape\":[%zu", dtype, array->shape[0]);
+    putc('"', json);
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)table->name[i];
+        fprintf(json, c < ' ' ? "\\u%04x" : c == '"' || c == '\\' ? "\\%c" : "%c", c);
+    }
+    fprintf(json, "%s\":{\"dtype\":\"%s\",\"shape\":[%zu", end, dtype, array->shape[0]);
     if (array->rank == 2)
-        end += sprintf(end, ",%zu", array->shape[1]);
-    return end + sprintf(end, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", begin, begin + array_bytes(array));
+        fprintf(json, ",%zu", array->shape[1]);
+    fprintf(json, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", begin, begin + array_bytes(array));
 }
 
-/* Writes the whole header into text; returns its bytes. */
-static size_t write_header(const struct new_table *table, char *text)
+/* Writes the object, which ends where the length before it and it are aligned. */
+static void write_object(FILE *json, const struct new_table *table)
 {
-    const struct array *scales = &table->array[ARRAY_SCALES];
-    uint64_t scale_bytes = array_bytes(scales);
-    char *end = text + LENGTH_BYTES;
-    end += sprintf(end, "{\"");
+    const struct array *data = &table->array[ARRAY_DATA], *scales = &table->array[ARRAY_SCALES];
+    putc('{', json);
     if (scales->rank != 0) {
-        end = write_json(table->name, stem_of(table->name), end);
-        end += sprintf(end, ".scale");
-        end = write_tensor(scales_type(scales), scales, 0, end);
-        end += sprintf(end, ",\"");
+        write_tensor(json, table, stem_of(table->name), ".scale", scales_type(scales), scales, 0);
+        putc(',', json);
     }
-    end = write_json(table->name, strlen(table->name), end);
-    end = write_tensor(inlay_safetensors_type_of(table->type)->name, &table->array[ARRAY_DATA], scale_bytes, end);
-    end += sprintf(end, "}");
-    while ((end - text) % ALIGNMENT != 0)
-        *end++ = ' ';
-    uint64_t length = (uint64_t)(end - text) - LENGTH_BYTES;
-    /* The build refuses big-endian hosts. */
-    memcpy(text, &length, sizeof length);
-    return (size_t)(end - text);
+    write_tensor(json, table, strlen(table->name), "", inlay_safetensors_type_of(table->type)->name, data,
+                 array_bytes(scales));
+    putc('}', json);
+    while ((LENGTH_BYTES + ftell(json)) % ALIGNMENT != 0)
+        putc(' ', json);
+}
+
+/* Writes the object behind its length. The build refuses big-endian hosts. */
+static int write_header(struct output *output, const char *object, uint64_t size)
+{
+    TRY(output_write(output, &size, LENGTH_BYTES));
+    return output_write(output, object, size);
 }
 
 static int begin(const struct new_table *table, struct outputs *outputs, struct place places[ARRAYS])
 {
-    const size_t most = 2 * 6 * strlen(table->name) + 512;
     if (strcmp(table->name, "__metadata__") == 0)
         return misused("--name __metadata__ is no name of a tensor in safetensors");
     TRY(outputs_open(outputs, table->path, NULL));
-    char *header = malloc(most);
-    if (header == NULL)
-        return out_of_memory("the header", (double)most);
-    size_t size = write_header(table, header);
-    int outcome = output_write(&outputs->out, header, size);
-    free(header);
+    char *object = NULL;
+    size_t size = 0;
+    FILE *json = open_memstream(&object, &size);
+    if (json == NULL)
+        return out_of_memory("the header", 0);
+    write_object(json, table);
+    int outcome = fclose(json) == 0 ? write_header(&outputs->out, object, size) : out_of_memory("the header", 0);
+    free(object);
     const struct array *scales = &table->array[ARRAY_SCALES];
     places[ARRAY_DATA] = places[ARRAY_SCALES] = (struct place){&outputs->out, -1};
     if (scales->rank != 0) {
-        places[ARRAY_SCALES].offset = (int64_t)size;
-        places[ARRAY_DATA].offset = (int64_t)(size + array_bytes(scales));
+        places[ARRAY_SCALES].offset = (int64_t)(LENGTH_BYTES + size);
+        places[ARRAY_DATA].offset = places[ARRAY_SCALES].offset + (int64_t)array_bytes(scales);
     }
     return outcome;
 }
