@@ -6,7 +6,6 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "inputs/load.h"
 #include "inputs/numbers.h"
@@ -66,16 +65,16 @@ int id_lists_add(struct id_lists *lists, const char *option, const char *path, c
 
 static int add_npy(struct id_lists *lists, const char *path)
 {
-    int64_t *list = NULL;
-    size_t n;
-    TRY(load_integers(path, &list, &n));
-    int64_t *ids = make_room(lists, n);
-    if (ids != NULL) {
-        memcpy(ids, list, n * sizeof *list);
-        end_list(lists, n);
-    }
-    free(list);
-    return ids != NULL ? DONE : out_of_memory(shown(path), (double)n * sizeof *ids);
+    struct npy npy;
+    void *data = NULL;
+    TRY(load_npy(path, NPY_INTEGERS, &npy, &data));
+    int64_t *ids = make_room(lists, npy.rows);
+    for (size_t i = 0; ids != NULL && i < npy.rows; i++)
+        ids[i] = npy_integer(&npy, data, i);
+    if (ids != NULL)
+        end_list(lists, npy.rows);
+    free(data);
+    return ids != NULL ? DONE : out_of_memory(shown(path), (double)npy.rows * sizeof *ids);
 }
 
 int id_lists_add_file(struct id_lists *lists, const char *option, const char *path)

@@ -146,17 +146,9 @@ int load_list(const char *path, double **list, size_t *n)
     return *list != NULL ? DONE : out_of_memory(shown(path), (double)npy.rows * sizeof **list);
 }
 
-int load_integers(const char *path, int64_t **list, size_t *n)
+int64_t npy_integer(const struct npy *npy, const void *data, size_t i)
 {
-    struct npy npy;
-    void *data = NULL;
-    TRY(load_npy(path, NPY_INTEGERS, &npy, &data));
-    *n = npy.rows;
-    *list = calloc(npy.rows + 1, sizeof **list);
-    for (size_t i = 0; *list != NULL && i < npy.rows; i++)
-        (*list)[i] = npy.element == NPY_I4   ? ((const int32_t *)data)[i]
-                     : npy.element == NPY_U4 ? (int64_t)((const uint32_t *)data)[i]
-                                             : ((const int64_t *)data)[i];
-    free(data);
-    return *list != NULL ? DONE : out_of_memory(shown(path), (double)npy.rows * sizeof **list);
+    return npy->element == NPY_I4   ? ((const int32_t *)data)[i]
+           : npy->element == NPY_U4 ? (int64_t)((const uint32_t *)data)[i]
+                                    : ((const int64_t *)data)[i];
 }

@@ -20,8 +20,8 @@ int load_text(const char *path, char **text, size_t *size);
     which the caller frees. */
 int load_npy(const char *path, enum npy_kind kind, struct npy *npy, void **data);
 
-/** Reads [*n] of int32, uint32 or int64 from a regular .npy file as int64, which the caller frees. */
-int load_integers(const char *path, int64_t **list, size_t *n);
+/** Returns element `i` of what load_npy() read as NPY_INTEGERS. */
+int64_t npy_integer(const struct npy *npy, const void *data, size_t i);
 
 /** Reads [*n] of float32, float64, int32 or int64 from a regular .npy file as doubles, which the caller frees. */
 int load_list(const char *path, double **list, size_t *n);

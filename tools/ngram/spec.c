@@ -370,32 +370,33 @@ int ngram_spec_read(const char *path, struct ngram_spec *spec)
     return outcome;
 }
 
-/* Narrows a list of 64-bit integers to the numbers that a token map holds. */
-static int take_map(const char *path, const int64_t *list, size_t n, struct ngram_spec *spec)
+/* Makes a token map of the integers of a file. */
+static int take_map(const char *path, const struct npy *npy, const void *data, struct ngram_spec *spec)
 {
-    size_t vocab = spec->spec.vocab;
-    if (n != vocab)
-        return failed("--token-map %s has %zu numbers, and the spec has a vocab of %zu", shown(path), n, vocab);
+    const size_t vocab = spec->spec.vocab;
+    if (npy->rows != vocab)
+        return failed("--token-map %s has %zu numbers, and the spec has a vocab of %zu", shown(path), npy->rows, vocab);
     uint32_t *map = new_array(spec, vocab, sizeof *map);
     if (map == NULL)
         return out_of_memory("the token map", (double)vocab * sizeof *map);
     spec->spec.token_map = map;
     for (size_t i = 0; i < vocab; i++) {
-        if (list[i] < 0 || list[i] > UINT32_MAX)
+        const int64_t number = npy_integer(npy, data, i);
+        if (number < 0 || number > UINT32_MAX)
             return failed("--token-map %s: the number of id %zu is %" PRId64 ", not from 0 to %" PRIu32, shown(path), i,
-                          list[i], UINT32_MAX);
-        map[i] = (uint32_t)list[i];
+                          number, UINT32_MAX);
+        map[i] = (uint32_t)number;
     }
     return DONE;
 }
 
 int ngram_spec_map(const char *path, struct ngram_spec *spec)
 {
-    int64_t *list = NULL;
-    size_t n;
-    TRY(load_integers(path, &list, &n));
-    int outcome = take_map(path, list, n, spec);
-    free(list);
+    struct npy npy;
+    void *data = NULL;
+    TRY(load_npy(path, NPY_INTEGERS, &npy, &data));
+    int outcome = take_map(path, &npy, data, spec);
+    free(data);
     return outcome;
 }
 
