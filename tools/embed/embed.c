@@ -272,7 +272,7 @@ static int write_npy(struct embedding *e)
     size_t n, all = e->shape[0] * e->shape[1] * (e->rank == 3 ? e->shape[2] : 1);
     for (size_t done = 0; outcome == DONE && done < all; done += n) {
         n = all - done < PIECE_FLOATS ? all - done : PIECE_FLOATS;
-        outcome = output_npy_elements(&e->outputs.out, NPY_F4, e->result + done, n);
+        outcome = output_write(&e->outputs.out, e->result + done, n * sizeof *e->result);
         progress_show(&progress, (double)done / (double)all);
     }
     progress_end(&progress);

@@ -188,7 +188,7 @@ static int deliver_row_ids(struct hashing *h)
         return DONE;
     }
     TRY(output_npy_header(out, NPY_I8, shape, 2));
-    TRY(output_npy_elements(out, NPY_I8, h->rows, h->tokens * h->columns));
+    TRY(output_write(out, h->rows, h->tokens * h->columns * sizeof *h->rows));
     return outputs_commit(&h->outputs);
 }
 
@@ -339,7 +339,7 @@ static int deliver(struct hashing *h)
         return DONE;
     }
     TRY(output_npy_header(out, stored_element(type), shape, rank));
-    TRY(output_npy_elements(out, stored_element(type), h->result, h->tokens * h->result_rows * h->dim));
+    TRY(output_write(out, h->result, h->tokens * h->result_rows * inlay_table_row_bytes(type, h->dim)));
     return outputs_commit(&h->outputs);
 }
 

@@ -228,13 +228,11 @@ struct key {
 
 static int unknown_key(const struct value *object, struct inlay_text name)
 {
-    char *meaning = calloc(name.size + 1, 1);
-    if (meaning == NULL)
-        return out_of_memory("a key", (double)name.size);
+    char meaning[2048] = ""; /* messages show less */
+    if (name.size >= sizeof meaning)
+        name.size = sizeof meaning - 1;
     inlay_json_decode(name, meaning);
-    int outcome = failed("%s: %s has no key %s", shown(object->path), object->name, shown(meaning));
-    free(meaning);
-    return outcome;
+    return failed("%s: %s has no key %s", shown(object->path), object->name, shown(meaning));
 }
 
 /* Finds the values of an object's keys [n]. */

@@ -203,11 +203,6 @@ int output_npy_header(struct output *output, enum npy_element element, const siz
     return output_write(output, header, inlay_npy_format(inlay_npy_descr(element), shape, rank, header));
 }
 
-int output_npy_elements(struct output *output, enum npy_element element, const void *elements, size_t n)
-{
-    return output_write(output, elements, n * inlay_npy_element_bytes(element));
-}
-
 /* Returns whether nothing is lost with what has the temporary name: the file of this run, or one that it replaced.
    Another process can give that name to a file of its own. */
 static bool removable(const struct output *output)

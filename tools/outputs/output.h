@@ -67,7 +67,4 @@ int output_seek(struct output *output, uint64_t offset);
 /** Writes the header of a .npy file with elements [shape...]; the elements follow. */
 int output_npy_header(struct output *output, enum npy_element element, const size_t *shape, size_t rank);
 
-/** Writes n elements of the header's type. */
-int output_npy_elements(struct output *output, enum npy_element element, const void *elements, size_t n);
-
 #endif

@@ -173,7 +173,7 @@ static int deliver(struct production *p, size_t row, size_t n)
         heat_add(&p->heat, row / p->positions.n, row % p->positions.n, n, p->values);
     }
     if (p->outputs.out.stream != NULL)
-        TRY(output_npy_elements(&p->outputs.out, stored_element(p->options.type), made, n * p->columns));
+        TRY(output_write(&p->outputs.out, made, n * inlay_table_row_bytes(p->options.type, p->columns)));
     return DONE;
 }
 
