@@ -130,22 +130,6 @@ int load_npy(const char *path, enum npy_kind kind, struct npy *npy, void **data)
     return outcome;
 }
 
-int load_list(const char *path, double **list, size_t *n)
-{
-    struct npy npy;
-    void *data = NULL;
-    TRY(load_npy(path, NPY_LIST, &npy, &data));
-    *n = npy.rows;
-    *list = calloc(npy.rows + 1, sizeof **list);
-    for (size_t i = 0; *list != NULL && i < npy.rows; i++)
-        (*list)[i] = npy.element == NPY_F4   ? (double)((const float *)data)[i]
-                     : npy.element == NPY_F8 ? ((const double *)data)[i]
-                     : npy.element == NPY_I4 ? ((const int32_t *)data)[i]
-                                             : (double)((const int64_t *)data)[i];
-    free(data);
-    return *list != NULL ? DONE : out_of_memory(shown(path), (double)npy.rows * sizeof **list);
-}
-
 int64_t npy_integer(const struct npy *npy, const void *data, size_t i)
 {
     return npy->element == NPY_I4   ? ((const int32_t *)data)[i]

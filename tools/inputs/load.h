@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files into memory: texts of any kind of file, tables and lists of numbers from .npy files. Files come from strangers:
- * every failure is a message and FAILED. Nothing is mapped, so that a file that shrinks meanwhile cannot kill the
- * process.
+ * Files into memory: texts of any kind of file, and the arrays of .npy files. Files come from strangers: every failure
+ * is a message and FAILED. Nothing is mapped, so that a file that shrinks meanwhile cannot kill the process.
  */
 #ifndef INLAY_TOOL_INPUTS_LOAD_H
 #define INLAY_TOOL_INPUTS_LOAD_H
@@ -20,10 +19,7 @@ int load_text(const char *path, char **text, size_t *size);
     which the caller frees. */
 int load_npy(const char *path, enum npy_kind kind, struct npy *npy, void **data);
 
-/** Returns element `i` of what load_npy() read as NPY_INTEGERS. */
+/** Returns element `i`, an integer, of what load_npy() read. */
 int64_t npy_integer(const struct npy *npy, const void *data, size_t i);
-
-/** Reads [*n] of float32, float64, int32 or int64 from a regular .npy file as doubles, which the caller frees. */
-int load_list(const char *path, double **list, size_t *n);
 
 #endif

@@ -130,10 +130,25 @@ bool ends_in_npy(const char *text)
     return end != NULL && strcmp(end, ".npy") == 0;
 }
 
+static int read_npy(const char *path, struct numbers *numbers)
+{
+    struct npy npy;
+    void *data = NULL;
+    TRY(load_npy(path, NPY_LIST, &npy, &data));
+    numbers->n = npy.rows;
+    numbers->values = calloc(npy.rows + 1, sizeof *numbers->values);
+    for (size_t i = 0; numbers->values != NULL && i < npy.rows; i++)
+        numbers->values[i] = npy.element == NPY_F4   ? (double)((const float *)data)[i]
+                             : npy.element == NPY_F8 ? ((const double *)data)[i]
+                                                     : (double)npy_integer(&npy, data, i);
+    free(data);
+    return numbers->values != NULL ? DONE : out_of_memory(shown(path), (double)npy.rows * sizeof *numbers->values);
+}
+
 static int read_file(const char *option, const char *name, const char *path, struct numbers *numbers)
 {
     if (ends_in_npy(path))
-        return load_list(path, &numbers->values, &numbers->n);
+        return read_npy(path, numbers);
     char *text = NULL;
     size_t size;
     int outcome = load_text(path, &text, &size);
