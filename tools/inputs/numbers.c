@@ -62,14 +62,6 @@ bool number_float(const char *text, float *value)
     return end != NULL && *end == '\0' && isfinite(*value);
 }
 
-int scale_read(const char *option, const char *text, struct scale *scale)
-{
-    *scale = (struct scale){inlay_name_equal(text, "sqrt"), 1};
-    if (scale->is_sqrt || inlay_name_equal(text, "none") || number_float(text, &scale->value))
-        return DONE;
-    return misused("--%s %s is neither none, sqrt nor a number that float32 holds", option, shown(text));
-}
-
 float scale_of(const struct scale *scale, size_t dim)
 {
     return scale->is_sqrt ? inlay_sqrt_dim(dim) : scale->value;

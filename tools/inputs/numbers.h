@@ -25,9 +25,6 @@ struct scale {
     float value;
 };
 
-/** Reads the value of --`option`: none, sqrt or a number. DONE, or MISUSED with a message. */
-int scale_read(const char *option, const char *text, struct scale *scale);
-
 /** Returns the factor of rows of `dim` columns. */
 float scale_of(const struct scale *scale, size_t dim);
 

@@ -120,6 +120,14 @@ static int out_of_range(const struct option_rule *rule, const char *text, const 
     return misused("--%s %s is not %s from %.10g to %.10g", rule->name, shown(text), what, rule->least, rule->most);
 }
 
+static int take_scale(const struct option_rule *rule, const char *text, struct scale *scale)
+{
+    *scale = (struct scale){inlay_name_equal(text, "sqrt"), 1};
+    if (scale->is_sqrt || inlay_name_equal(text, "none") || number_float(text, &scale->value))
+        return DONE;
+    return misused("--%s %s is neither none, sqrt nor a number that float32 holds", rule->name, shown(text));
+}
+
 static int take_value(const struct option_rule *rule, const char *text, void *options)
 {
     void *target = (char *)options + rule->target;
@@ -144,7 +152,7 @@ static int take_value(const struct option_rule *rule, const char *text, void *op
         *(double *)target = real;
         return DONE;
     case OPTION_SCALE:
-        return scale_read(rule->name, text, target);
+        return take_scale(rule, text, target);
     case OPTION_NAME:
         return take_name(rule, text, target);
     default:
