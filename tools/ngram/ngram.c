@@ -207,73 +207,68 @@ static size_t rows_needed(const struct hashing *h, size_t table)
     return rows < SIZE_MAX ? (size_t)rows : SIZE_MAX;
 }
 
-/* Makes random tables of just the rows that the tokens take, wherever these lie. */
-static int make_tables(struct hashing *h)
+/* Makes a random table of just the rows that the tokens take, wherever these lie. */
+static int make_table(struct hashing *h, size_t table, size_t rows)
 {
-    size_t all = h->tokens * h->columns;
+    size_t all = h->tokens * h->columns, n = 0;
+    size_t dim = h->options.dim != 0 ? (size_t)h->options.dim : DEFAULT_DIM;
     int64_t *ids = calloc(all + 1, sizeof *ids);
-    int outcome = ids != NULL ? make_row_ids(h) : out_of_memory("the row ids", (double)all * sizeof *ids);
-    for (size_t table = 0; outcome == DONE && table < h->file.tables; table++) {
-        size_t n = 0, rows = rows_needed(h, table);
-        for (size_t i = 0; i < all; i++) {
-            if (h->file.spec.columns[(size_t)h->options.first_column + i % h->columns].table == table)
-                ids[n++] = h->rows[i];
-        }
-        if (rows > 0)
-            outcome =
-                weights_make(NULL, h->options.seed + (int64_t)table, rows,
-                             h->options.dim != 0 ? (size_t)h->options.dim : DEFAULT_DIM, ids, n, &h->weights[table]);
+    if (ids == NULL)
+        return out_of_memory("the row ids", (double)all * sizeof *ids);
+    for (size_t i = 0; i < all; i++) {
+        if (h->file.spec.columns[(size_t)h->options.first_column + i % h->columns].table == table)
+            ids[n++] = h->rows[i];
     }
+    int outcome = weights_make(NULL, h->options.seed + (int64_t)table, rows, dim, ids, n, &h->weights[table]);
     free(ids);
     return outcome;
 }
 
-/* Loads the tables that the columns of the result name, one file each, in their order. */
-static int load_tables(struct hashing *h)
+/* Loads a table of at least `rows` rows. */
+static int load_table(struct hashing *h, size_t i, size_t rows, const char *path)
 {
     const struct ngram_options *options = &h->options;
-    size_t needed = 0, loaded = 0, dim = 0;
-    for (size_t i = 0; i < h->file.tables; i++)
-        needed += rows_needed(h, i) > 0;
-    if (options->tables != needed)
-        return failed("the columns take rows of %zu of the tables of %s, and --table names %zu: give one for each",
-                      needed, shown(options->spec), options->tables);
-    for (size_t i = 0; i < h->file.tables; i++) {
-        size_t rows = rows_needed(h, i);
-        if (rows == 0)
-            continue;
-        const char *path = options->table[loaded++];
-        const inlay_table *table = &h->weights[i].view;
-        TRY(weights_load(path, options->table_type, (size_t)options->dim, &h->weights[i]));
-        if (options->dim != 0 && (size_t)options->dim != table->dim)
-            return failed("--dim %" PRId64 " contradicts %s, which has dim %zu: drop --dim", options->dim, shown(path),
-                          table->dim);
-        dim = loaded == 1 ? table->dim : dim;
-        if (table->dim != dim)
-            return failed("%s has dim %zu and %s %zu: all tables must have the same", shown(path), table->dim,
-                          shown(options->table[0]), dim);
-        if (table->rows < rows)
-            return failed("%s has %zu rows, and the columns of %s reach %zu", shown(path), table->rows,
-                          shown(options->spec), rows);
-    }
+    const inlay_table *table = &h->weights[i].view;
+    TRY(weights_load(path, options->table_type, (size_t)options->dim, &h->weights[i]));
+    if (options->dim != 0 && (size_t)options->dim != table->dim)
+        return failed("--dim %" PRId64 " contradicts %s, which has dim %zu: drop --dim", options->dim, shown(path),
+                      table->dim);
+    if (h->dim != 0 && h->dim != table->dim)
+        return failed("%s has dim %zu and %s %zu: all tables must have the same", shown(path), table->dim,
+                      shown(options->table[0]), h->dim);
+    if (table->rows < rows)
+        return failed("%s has %zu rows, and the columns of %s reach %zu", shown(path), table->rows,
+                      shown(options->spec), rows);
     return DONE;
 }
 
+/* Finds the tables that the columns of the result name; files are theirs in their order. */
 static int prepare_tables(struct hashing *h)
 {
-    size_t n = h->file.tables;
+    const struct ngram_options *options = &h->options;
+    const bool files = options->table[0] != NULL, random = !files && !options->model_rows;
+    size_t n = h->file.tables, needed = 0, loaded = 0;
     h->weights = calloc(n, sizeof *h->weights);
     h->tables = calloc(n, sizeof *h->tables);
     if (h->weights == NULL || h->tables == NULL)
         return out_of_memory("the list of tables", (double)n * sizeof *h->weights);
-    if (!h->options.model_rows)
-        TRY(h->options.table[0] != NULL ? load_tables(h) : make_tables(h));
+    for (size_t i = 0; i < n; i++)
+        needed += rows_needed(h, i) > 0;
+    if (files && options->tables != needed)
+        return failed("the columns take rows of %zu of the tables of %s, and --table names %zu: give one for each",
+                      needed, shown(options->spec), options->tables);
+    if (random)
+        TRY(make_row_ids(h));
     for (size_t i = 0; i < n; i++) {
-        const inlay_table *table = h->options.model_rows ? &h->model.tables[i] : &h->weights[i].view;
-        if (table->dim == 0)
-            continue; /* no column of the result names it */
-        h->tables[i] = table;
-        h->dim = table->dim;
+        size_t rows = rows_needed(h, i);
+        if (rows == 0)
+            continue;
+        if (files)
+            TRY(load_table(h, i, rows, options->table[loaded++]));
+        else if (random)
+            TRY(make_table(h, i, rows));
+        h->tables[i] = options->model_rows ? &h->model.tables[i] : &h->weights[i].view;
+        h->dim = h->tables[i]->dim;
     }
     return DONE;
 }
