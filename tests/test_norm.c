@@ -367,8 +367,15 @@ static void run_cast(const struct inlay_kernels *kernels, inlay_element_type typ
 {
     const unsigned char *from[] = {row};
     unsigned char *to[] = {out};
-    const struct inlay_cast_tile tile = {from, to, 1, columns, type, stream};
-    kernels->cast(&tile);
+    const struct inlay_embed_tile tile = {.type = INLAY_F32,
+                                          .out_type = type,
+                                          .rows = from,
+                                          .out = to,
+                                          .count = 1,
+                                          .columns = columns,
+                                          .scale = 1,
+                                          .stream = stream};
+    kernels->embed(&tile);
     if (stream)
         __sync_synchronize();
 }
@@ -405,6 +412,18 @@ static uint32_t rounded(uint32_t bits, inlay_element_type type)
     return (bits >> 16 & 0x8000) | infinity_of(type) | payload | quiet_of(type);
 }
 
+/* Returns whether a number is the wanted one: a NaN may have lost its sign and its payload on RISC-V alone, which has
+   one NaN that arithmetic returns. */
+static bool same_half(uint32_t got, uint32_t wanted, inlay_element_type type)
+{
+#ifdef __riscv
+    if ((wanted & 0x7fff) > infinity_of(type))
+        return (got & 0x7fff) > infinity_of(type) && (got & quiet_of(type));
+#endif
+    (void)type;
+    return got == wanted;
+}
+
 static uint32_t half_at(const unsigned char *row, size_t column)
 {
     uint16_t half;
@@ -420,7 +439,7 @@ static void check_halves(const uint32_t *values, size_t n, inlay_element_type ty
         run_cast(tested, type, (const unsigned char *)values, n, to, stream);
         for (size_t i = 0; i < n; i++) {
             uint32_t wanted = rounded(values[i], type), got = half_at(to, i);
-            EXPECT(got == wanted, "type %d, %#x: %#x, not %#x", (int)type, values[i], got, wanted);
+            EXPECT(same_half(got, wanted, type), "type %d, %#x: %#x, not %#x", (int)type, values[i], got, wanted);
         }
     }
     arena_free(&out);
@@ -470,7 +489,7 @@ START_TEST(every_half_gives_itself)
         run_cast(tested, type, (const unsigned char *)values, 65536, (unsigned char *)out, false);
         for (uint32_t half = 0; half < 65536; half++) {
             uint32_t wanted = (half & 0x7fff) > infinity ? half | quiet_of(type) : half;
-            EXPECT(out[half] == wanted, "type %d: %#x became %#x", (int)type, half, (uint32_t)out[half]);
+            EXPECT(same_half(out[half], wanted, type), "type %d: %#x became %#x", (int)type, half, (uint32_t)out[half]);
         }
     }
 }
@@ -517,6 +536,11 @@ START_TEST(casts_of_every_dim_and_alignment)
                     EXPECT(arena_untouched_outside(&arenas[OUT], out, 1, bytes, bytes),
                            "dim %zu, type %d, offset %zu, stream %d: wrote outside its row", dim, (int)type, offset,
                            stream);
+                    if (stream)
+                        continue;
+                    run_cast(tested, type, row, dim, row, false);
+                    EXPECT(memcmp(row, expected, bytes) == 0, "dim %zu, type %d, offset %zu: not scalar's in place",
+                           dim, (int)type, offset);
                 }
 }
 END_TEST

@@ -26,7 +26,8 @@ struct inlay_embed_tile {
                                               of each row's first column; not read if `zeros` is null */
     size_t group;                          /* columns that share a scale and a zero point, for types of groups */
     const unsigned char *const *positions; /* [count] float32 rows, at any address; null: no such term */
-    unsigned char *const *out;        /* [count] rows, at any address; float32 ones may be rows[i] or positions[i] */
+    unsigned char *const *out;        /* [count] rows, at any address; float32 ones may be rows[i] or positions[i], and
+                                         16-bit ones that are not streamed may be float32 rows[i] */
     const unsigned char *const *next; /* [count] rows of as many columns: next[i] is prefetched before or while row i is
                                          written; null: none */
     bool beside, near;                /* of next[i], one line beside each line that is written, else all before row i;
@@ -147,15 +148,6 @@ struct inlay_norm_tile {
     const unsigned char *beta;  /* likewise; null: no such term */
 };
 
-/* Rows of floats to convert to float32, float16 or bfloat16. */
-struct inlay_cast_tile {
-    const unsigned char *const *rows; /* [count] float32 rows, at any address */
-    unsigned char *const *out;        /* [count] rows of the type, at any address */
-    size_t count, columns;
-    inlay_element_type type;
-    bool stream; /* as in inlay_embed_tile */
-};
-
 /*
  * Hashed n-grams. SIMD kernels take tokens as lanes: places can be read, and rows written, up to a multiple of
  * INLAY_NGRAM_LANES tokens.
@@ -182,9 +174,10 @@ struct inlay_kernels {
     const char *name;
     /*
      * Each element is dequantised to a float, as inlay_element_type says. The product is rounded, then the sum is
-     * rounded; there is no fused multiply-add. Then a 16-bit output is converted as `cast` does. Scale 1 without
-     * positions copies all bits from floats to floats and between 16-bit elements of one type. Results have the same
-     * bits as scalar's, but for the sign and the payload of a NaN.
+     * rounded; there is no fused multiply-add. Then a 16-bit output is rounded to nearest even: a NaN stays a NaN and
+     * becomes quiet, and values beyond the largest float16 become infinite. Scale 1 without positions copies all bits
+     * from floats to floats and between 16-bit elements of one type. Results have the same bits as scalar's, but for
+     * the sign and the payload of a NaN.
      */
     void (*embed)(const struct inlay_embed_tile *tile);
     /* These two keep the state within its bounds. Scalar has no state, and does nothing. */
@@ -203,9 +196,6 @@ struct inlay_kernels {
      * rounded to a float.
      */
     void (*norm)(const struct inlay_norm_tile *tile);
-    /* Rounds to nearest even. A NaN stays a NaN and becomes quiet; values beyond the largest float16 become infinite.
-     */
-    void (*cast)(const struct inlay_cast_tile *tile);
     /* Writes row ids: rows[c][t] = offset + the remainder of the sum, as ngram.h defines both. */
     void (*ngram_rows)(const struct inlay_ngram_tile *tile);
     size_t lanes; /* entries that sinusoid_rows computes at once by turning a state; 0: it has no state, and is slow */
@@ -214,14 +204,14 @@ struct inlay_kernels {
     bool prefetches; /* it prefetches the rows in `next` of a tile */
 };
 
-/* Embeds one float32 row in floats: row * scale, plus a position unless that is null. `out` may be the row. */
+/* Embeds one float32 row: row * scale, plus a position unless that is null. `out` may be the row. */
 static inline void inlay_embed_floats(const struct inlay_kernels *kernels, const unsigned char *row,
-                                      const unsigned char *position, unsigned char *out, size_t columns, float scale,
-                                      bool stream)
+                                      const unsigned char *position, unsigned char *out, inlay_element_type out_type,
+                                      size_t columns, float scale, bool stream)
 {
     const struct inlay_embed_tile tile = {
         .type = INLAY_F32,
-        .out_type = INLAY_F32,
+        .out_type = out_type,
         .rows = &row,
         .positions = position != NULL ? &position : NULL,
         .out = &out,

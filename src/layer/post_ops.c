@@ -54,16 +54,18 @@ static void convert(const struct inlay_group *group, unsigned char *const *out)
             rows.from[rows.count] = group->floats[i];
             rows.to[rows.count++] = out[i];
         }
-    const struct inlay_cast_tile tile = {
+    const struct inlay_embed_tile tile = {
+        .type = INLAY_F32,
+        .out_type = group->part->work->spec->out_type,
         .rows = rows.from,
         .out = rows.to,
         .count = rows.count,
         .columns = group->columns,
-        .type = group->part->work->spec->out_type,
+        .scale = 1,
         .stream = group->part->plan->moves.stream,
     };
     if (rows.count > 0)
-        group->part->plan->moves.kernels->cast(&tile);
+        group->part->plan->moves.kernels->embed(&tile);
 }
 
 void inlay_finish_group(const struct inlay_group *group, unsigned char *const *out)

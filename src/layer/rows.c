@@ -146,7 +146,7 @@ static void write_zeros(const struct inlay_kernels *kernels, float scale, const 
     static const float zeros[COLUMNS];
     for (size_t column = 0; column < columns; column += COLUMNS) {
         const unsigned char *term = position != NULL ? position + column * sizeof(float) : NULL;
-        inlay_embed_floats(kernels, (const unsigned char *)zeros, term, out + column * sizeof(float),
+        inlay_embed_floats(kernels, (const unsigned char *)zeros, term, out + column * sizeof(float), INLAY_F32,
                            inlay_least(columns - column, COLUMNS), scale, false);
     }
 }

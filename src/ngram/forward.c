@@ -110,15 +110,17 @@ static void finish_sums(struct work *work, size_t token, size_t tokens, const bo
         out[t] = pass->out + (token + t) * pass->token_stride_bytes +
                  work->column * inlay_type_bytes(work->gather->lookup.out_type);
     }
-    const struct inlay_cast_tile cast = {
+    const struct inlay_embed_tile converted = {
+        .type = INLAY_F32,
+        .out_type = work->gather->lookup.out_type,
         .rows = rows,
         .out = out,
         .count = tokens,
         .columns = work->columns,
-        .type = work->gather->lookup.out_type,
+        .scale = 1,
         .stream = pass->moves.stream,
     };
-    pass->moves.kernels->cast(&cast);
+    pass->moves.kernels->embed(&converted);
 }
 
 /* Computes columns [column, column + columns) of all rows of tokens [token, end). */

@@ -152,7 +152,7 @@ static void write_sum(const struct inlay_generator *generator, const struct inla
     /* The distance is signed, since cosines can come before sines. */
     ptrdiff_t from_sines = to - tile->sin_out - (ptrdiff_t)(row * tile->out_stride_bytes);
     const unsigned char *token = tile->tokens[row] + ((ptrdiff_t)tile->sin_at + from_sines);
-    inlay_embed_floats(generator->kernels, token, (const unsigned char *)&bits, to, 1, tile->scale, false);
+    inlay_embed_floats(generator->kernels, token, (const unsigned char *)&bits, to, INLAY_F32, 1, tile->scale, false);
 }
 
 /* Writes the exact sine or cosine of pair i, if it has a column. */
@@ -283,26 +283,14 @@ static void generate(struct inlay_generator *generator, const struct inlay_place
     }
 }
 
-/* Rounds n floats to a 16-bit type in place. */
-static void cast_floats(unsigned char *row, size_t n, inlay_element_type type)
-{
-    for (size_t i = 0; i < n; i++) {
-        uint32_t bits = inlay_bits_f32(inlay_load_f32(row, i));
-        write_entry(row, i, type == INLAY_F16 ? inlay_float_to_f16(bits) : inlay_float_to_bf16(bits), type);
-    }
-}
-
 void inlay_generator_rows(struct inlay_generator *generator, const struct inlay_placement *placement, size_t n,
                           unsigned char *out, size_t stride_bytes, const struct inlay_fused_rows *fused)
 {
     float scale = generator->sinusoid->float_amplitude;
     generate(generator, placement, n, out, stride_bytes, false, fused);
-    for (size_t row = 0; row < n; row++) {
+    for (size_t row = 0; row < n && (scale != 1 || generator->type != generator->computed); row++) {
         unsigned char *at = out + row * stride_bytes;
-        if (scale != 1)
-            inlay_embed_floats(generator->kernels, at, NULL, at, placement->columns, scale, false);
-        if (generator->type != generator->computed)
-            cast_floats(at, placement->columns, generator->type);
+        inlay_embed_floats(generator->kernels, at, NULL, at, generator->type, placement->columns, scale, false);
     }
 }
 
@@ -347,7 +335,7 @@ static __attribute__((noinline)) void fill_through_buffer(struct inlay_generator
                 const unsigned char *from = buffer[row] + piece.run[i].at * element;
                 unsigned char *to = out + (done + row) * out_stride_bytes + piece.run[i].first * element;
                 if (generator->type == INLAY_F32)
-                    inlay_embed_floats(generator->kernels, from, NULL, to, piece.run[i].count, 1, stream);
+                    inlay_embed_floats(generator->kernels, from, NULL, to, INLAY_F32, piece.run[i].count, 1, stream);
                 else
                     memcpy(to, from, piece.run[i].count * element);
             }
@@ -376,6 +364,6 @@ void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinuso
     } while (first < sinusoid->pairs);
     for (size_t row = 0; row < n && recipe && !buffered && sinusoid->float_amplitude != 1; row++) {
         unsigned char *at = out + row * out_stride_bytes;
-        inlay_embed_floats(kernels, at, NULL, at, sinusoid->dim, sinusoid->float_amplitude, false);
+        inlay_embed_floats(kernels, at, NULL, at, INLAY_F32, sinusoid->dim, sinusoid->float_amplitude, false);
     }
 }

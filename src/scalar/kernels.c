@@ -414,18 +414,6 @@ static void norm_scalar(const struct inlay_norm_tile *tile)
     }
 }
 
-static void cast_scalar(const struct inlay_cast_tile *tile)
-{
-    for (size_t i = 0; i < tile->count; i++) {
-        if (tile->type == INLAY_F32) {
-            memmove(tile->out[i], tile->rows[i], tile->columns * sizeof(float));
-            continue;
-        }
-        for (size_t column = 0; column < tile->columns; column++)
-            store_as(tile->type, tile->out[i], column, inlay_load_f32(tile->rows[i], column));
-    }
-}
-
 /* Returns the remainder with the sign of the modulus, as Python's % has it. That of C has the sign of x. */
 static uint64_t floor_modulo(int64_t x, int64_t modulus)
 {
@@ -455,6 +443,5 @@ const struct inlay_kernels inlay_kernels_scalar = {
     .sinusoid_reanchor = sinusoid_reanchor_scalar,
     .sinusoid_rows = sinusoid_rows_scalar,
     .norm = norm_scalar,
-    .cast = cast_scalar,
     .ngram_rows = ngram_rows_scalar,
 };

@@ -1,30 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cast kernel, once for every ISA, over the words of its vec.h. Included by simd/kernels.h. Holds no intrinsics and
- * includes nothing.
+ * Floats rounded to 16-bit types, and the embed kernel from float32 tables to outputs of these, once for every ISA,
+ * over the words of its vec.h. Included by simd/kernels.h. Holds no intrinsics and includes nothing.
  */
 
-enum { LINE_VECS = INLAY_CACHE_LINE / VEC_BYTES };
+enum { LINE_VECS = INLAY_CACHE_LINE / VEC_BYTES, CAST_COLUMNS = 2 * LINE_FLOATS };
 
-VEC_INLINE size_t cast_bytes(inlay_element_type type)
-{
-    return type == INLAY_F32 ? 4 : 2;
-}
-
-/* Returns any floats in a type. The bits of 16-bit types are the lower halves of the lanes. */
-VEC_INLINE vec cast_value(vec x, inlay_element_type type)
-{
-    if (type == INLAY_F16)
-        return vec_round_f16(x);
-    if (type == INLAY_BF16)
-        return vec_round_bf16_any(x);
-    return x;
-}
-
-/* Returns any floats in a 16-bit type that is no constant. */
+/* Returns any floats in a 16-bit type, whose bits become the lower halves of the lanes. */
 VEC_INLINE vec cast_half(vec x, inlay_element_type type)
 {
-    return type == INLAY_F16 ? cast_value(x, INLAY_F16) : cast_value(x, INLAY_BF16);
+    return type == INLAY_F16 ? vec_round_f16(x) : vec_round_bf16_any(x);
 }
 
 /* Rounds floats that are no signalling NaN to bfloat16, whose bits become the upper halves of the lanes. Nothing is
@@ -55,63 +40,85 @@ VEC_INLINE void cast_line(vec *x, inlay_element_type type)
         x[i] = vec_pack_upper(x[2 * i], x[2 * i + 1]);
 }
 
-/* Writes any columns at any address with ordinary stores. */
-VEC_INLINE void cast_cached(const unsigned char *row, unsigned char *out, size_t columns, inlay_element_type type)
+/* A row, what is added to it, and where it goes in a 16-bit type. `positioned` and `type` are constants where
+   cast_rows() is called, so that each combination is a loop of its own. */
+struct cast_row {
+    const unsigned char *row, *position; /* the row itself if there is no such term: the compiler drops that load */
+    unsigned char *out;
+    float scale;
+    bool positioned;
+    inlay_element_type type;
+};
+
+VEC_INLINE vec cast_sum(struct cast_row row, vec x, vec position)
 {
-    size_t column = 0;
-    for (; column + VEC_LEN <= columns; column += VEC_LEN) {
-        vec value = cast_value(vec_load(row + column * sizeof(float)), type);
-        unsigned char *to = out + column * cast_bytes(type);
-        type == INLAY_F32 ? vec_store(to, value) : vec_store_halves(to, value);
-    }
-    if (column < columns) {
-        size_t n = columns - column;
-        vec value = cast_value(vec_load_n(row + column * sizeof(float), n), type);
-        unsigned char *to = out + column * cast_bytes(type);
-        type == INLAY_F32 ? vec_store_n(to, value, n) : vec_store_halves_n(to, value, n);
+    x = x * row.scale;
+    return row.positioned ? (vec)(x + position) : x;
+}
+
+VEC_INLINE vec cast_sum_at(struct cast_row row, size_t column)
+{
+    const size_t at = column * sizeof(float);
+    return cast_sum(row, vec_load(row.row + at), vec_load(row.position + at));
+}
+
+/* Writes a cache line's worth of columns, whose stores follow each other. */
+VEC_INLINE void cast_columns(struct cast_row row, size_t column, bool stream)
+{
+    vec line[2 * LINE_VECS];
+    for (size_t i = 0; i < 2 * LINE_VECS; i++)
+        line[i] = cast_sum_at(row, column + i * VEC_LEN);
+    cast_line(line, row.type);
+    for (size_t i = 0; i < LINE_VECS; i++) {
+        unsigned char *to = row.out + column * 2 + i * VEC_BYTES;
+        stream ? vec_stream(to, line[i]) : vec_store(to, line[i]);
     }
 }
 
-/* Writes the whole cache lines of `out` with streaming stores, those of a line one after the other, and the columns
-   before and behind them with ordinary ones. */
-VEC_INLINE void cast_streamed(const unsigned char *row, unsigned char *out, size_t columns, inlay_element_type type)
+/* Writes columns [column, end) at any address with ordinary stores. */
+VEC_INLINE void cast_cached(struct cast_row row, size_t column, size_t end)
 {
-    const size_t element = cast_bytes(type), line_columns = INLAY_CACHE_LINE / element;
-    size_t head = vec_columns_before_line(out, element, columns);
-    if (head > 0)
-        cast_cached(row, out, head, type);
-    size_t end = head + (columns - head) / line_columns * line_columns;
-    for (size_t column = head; column < end; column += line_columns) {
-        vec line[INLAY_CACHE_LINE / 2 / VEC_LEN];
-        for (size_t i = 0; i < line_columns / VEC_LEN; i++)
-            line[i] = cast_value(vec_load(row + (column + i * VEC_LEN) * sizeof(float)), type);
-        for (size_t i = 0; i < line_columns / VEC_LEN; i++) {
-            unsigned char *to = out + (column + i * VEC_LEN) * element;
-            type == INLAY_F32 ? vec_stream(to, line[i]) : vec_stream_halves(to, line[i]);
-        }
+    for (; column + CAST_COLUMNS <= end; column += CAST_COLUMNS)
+        cast_columns(row, column, false);
+    for (; column + VEC_LEN <= end; column += VEC_LEN)
+        vec_store_halves(row.out + column * 2, cast_half(cast_sum_at(row, column), row.type));
+    if (column < end) {
+        const size_t n = end - column, at = column * sizeof(float);
+        const vec sum = cast_sum(row, vec_load_n(row.row + at, n), vec_load_n(row.position + at, n));
+        vec_store_halves_n(row.out + column * 2, cast_half(sum, row.type), n);
     }
-    if (end < columns)
-        cast_cached(row + end * sizeof(float), out + end * element, columns - end, type);
 }
 
-VEC_INLINE void cast_rows(const struct inlay_cast_tile *tile, inlay_element_type type)
+/* Writes the whole cache lines of `out` with streaming stores, and the columns before and behind them with ordinary
+   ones. */
+VEC_INLINE void cast_streamed(struct cast_row row, size_t columns)
 {
-    for (size_t i = 0; i < tile->count; i++) {
-        unsigned char *out = tile->out[i];
+    size_t column = vec_columns_before_line(row.out, 2, columns);
+    cast_cached(row, 0, column);
+    for (; column + CAST_COLUMNS <= columns; column += CAST_COLUMNS)
+        cast_columns(row, column, true);
+    cast_cached(row, column, columns);
+}
+
+VEC_INLINE void cast_rows(const struct inlay_embed_tile *callers, bool positioned, inlay_element_type type)
+{
+    const struct inlay_embed_tile tile = *callers; /* copied for the reason that embed_rows() has */
+    for (size_t i = 0; i < tile.count; i++) {
+        const unsigned char *position = positioned ? tile.positions[i] : tile.rows[i];
+        const struct cast_row row = {tile.rows[i], position, tile.out[i], tile.scale, positioned, type};
         /* Elements at odd addresses never fill a line. */
-        if (VEC_STREAMS && tile->stream && (uintptr_t)out % cast_bytes(type) == 0)
-            cast_streamed(tile->rows[i], out, tile->columns, type);
+        if (VEC_STREAMS && tile.stream && (uintptr_t)row.out % 2 == 0)
+            cast_streamed(row, tile.columns);
         else
-            cast_cached(tile->rows[i], out, tile->columns, type);
+            cast_cached(row, 0, tile.columns);
     }
 }
 
-static void NAME(cast)(const struct inlay_cast_tile *tile)
+static void NAME(embed_f32_halves)(const struct inlay_embed_tile *tile)
 {
-    if (tile->type == INLAY_F16)
-        cast_rows(tile, INLAY_F16);
-    else if (tile->type == INLAY_BF16)
-        cast_rows(tile, INLAY_BF16);
+    const bool positioned = tile->positions != NULL;
+    if (tile->out_type == INLAY_F16)
+        positioned ? cast_rows(tile, true, INLAY_F16) : cast_rows(tile, false, INLAY_F16);
     else
-        cast_rows(tile, INLAY_F32);
+        positioned ? cast_rows(tile, true, INLAY_BF16) : cast_rows(tile, false, INLAY_BF16);
 }

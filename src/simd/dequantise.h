@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The embed kernel for tables of types other than float32, and for all 16-bit outputs, once for every ISA, over the
- * words of its vec.h. Included by simd/kernels.h behind simd/cast.h, simd/quantised.h, which says what a block of
- * each type is, and simd/e4m3.h. Holds no intrinsics and includes nothing. `type` is a constant where these functions
- * are called, so that each type has loops of its own.
+ * The embed kernel for tables of types other than float32, once for every ISA, over the words of its vec.h. Included by
+ * simd/kernels.h behind simd/cast.h, simd/quantised.h, which says what a block of each type is, and simd/e4m3.h. Holds
+ * no intrinsics and includes nothing. `type` is a constant where these functions are called, so that each type has
+ * loops of its own.
  */
 
 enum {

@@ -19,26 +19,20 @@
 
 #include "simd/dequantise.h"
 
-/* Defines the function that embeds rows of one type in 16-bit outputs. Not inlined, since compilers use registers worse
-   in one function with the loops that write floats. */
-#define EMBED_HALVES(name, type)                                                                                       \
-    static __attribute__((noinline)) void NAME(name##_halves)(const struct inlay_embed_tile *tile)                     \
-    {                                                                                                                  \
-        dequantise_halves_tile(type, tile);                                                                            \
-    }
-
-EMBED_HALVES(embed_f32, INLAY_F32)
-
 #include "simd/embed.h"
 #include "simd/ngram.h"
 #include "simd/norm.h"
 #include "simd/sincos.h"
 #include "simd/sinusoid.h"
 
-/* Defines the function that embeds rows of one quantised type. Each type has a function of its own, in which the type
-   is a constant: compilers use registers worse in one function for all of them. */
-#define EMBED_QUANTISED(name, type)                                                                                    \
-    EMBED_HALVES(name, type)                                                                                           \
+/* Defines the functions that embed rows of one quantised type, in 16-bit outputs and in any. Each type has functions of
+   its own, in which the type is a constant; and the loops for 16-bit outputs are not inlined beside those that write
+   floats: compilers use registers worse in one function for all of them. */
+#define QUANTISED_TYPE(name, type, ...)                                                                                \
+    static __attribute__((noinline)) void NAME(name##_halves)(const struct inlay_embed_tile *tile)                     \
+    {                                                                                                                  \
+        dequantise_halves_tile(type, tile);                                                                            \
+    }                                                                                                                  \
     static void NAME(name)(const struct inlay_embed_tile *tile)                                                        \
     {                                                                                                                  \
         if (tile->out_type == INLAY_F32)                                                                               \
@@ -46,8 +40,6 @@ EMBED_HALVES(embed_f32, INLAY_F32)
         else                                                                                                           \
             NAME(name##_halves)(tile);                                                                                 \
     }
-
-#define QUANTISED_TYPE(name, type, ...) EMBED_QUANTISED(name, type)
 #include "simd/quantised_types.h"
 #undef QUANTISED_TYPE
 
@@ -72,7 +64,6 @@ const struct inlay_kernels NAME(inlay_kernels) = {
     .sinusoid_reanchor = NAME(sinusoid_reanchor),
     .sinusoid_rows = NAME(sinusoid_rows),
     .norm = NAME(norm),
-    .cast = NAME(cast),
     .ngram_rows = NAME(ngram_rows),
     .lanes = VEC_LEN,
     .fma = VEC_FMA_ONCE,

@@ -59,7 +59,6 @@ struct quantised_layout {
 };
 
 static const struct quantised_layout quantised_layouts[INLAY_ELEMENT_TYPES] = {
-    [INLAY_F32] = {.bits = 32},
 #define QUANTISED_TYPE(name, type, ...) [type] = {__VA_ARGS__},
 #include "simd/quantised_types.h"
 #undef QUANTISED_TYPE
@@ -401,8 +400,6 @@ VEC_INLINE vec quantised_load(inlay_element_type type, const unsigned char *from
     if (layout->bits == 4)
         return vec_load_u4(from);
     switch (type) {
-    case INLAY_F32:
-        return vec_load(from);
     case INLAY_F16:
         return vec_load_f16(from);
     case INLAY_BF16:
