@@ -75,11 +75,6 @@ static uint32_t shorten(uint32_t x, unsigned bits)
     return (x + (UINT32_C(1) << (bits - 1)) - 1 + (x >> bits & 1)) >> bits;
 }
 
-uint16_t inlay_float_to_bf16(uint32_t bits)
-{
-    return (uint16_t)shorten(bits, 16);
-}
-
 uint16_t inlay_float_to_f16(uint32_t bits)
 {
     const uint32_t sign = bits >> 31 << 15, magnitude = bits & INT32_MAX, exponent = magnitude >> 23;

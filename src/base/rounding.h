@@ -27,9 +27,8 @@ uint64_t inlay_round(struct inlay_fixed x, int exponent, bool negative, struct i
 float inlay_round_f32(struct inlay_fixed x, int exponent, bool negative);
 double inlay_round_f64(struct inlay_fixed x, int exponent, bool negative);
 
-/* Returns the bits of a float, which are given as an integer and less than 65504 in magnitude, rounded to nearest even
-   to a 16-bit type. The sign of zero is kept. */
+/* Returns a float, given by its bits and less than 65520 in magnitude, as the bits of the nearest float16, ties to
+   even. The sign of zero is kept. */
 uint16_t inlay_float_to_f16(uint32_t bits);
-uint16_t inlay_float_to_bf16(uint32_t bits);
 
 #endif

@@ -30,16 +30,9 @@ static double step_of(double range, double steps)
     return range == 0 ? 1 : step < least_step ? least_step : step;
 }
 
-static void quantize_f32(const struct row *row)
+static void quantize_float(const struct row *row)
 {
-    memcpy(row->to, row->from, row->dim * sizeof(float));
-}
-
-static void quantize_halves(const struct row *row)
-{
-    uint16_t (*const convert)(uint32_t bits) = row->type == INLAY_F16 ? any_float_to_f16 : any_float_to_bf16;
-    for (size_t i = 0; i < row->dim; i++)
-        put_half(row->to, i, convert(bits_at(row->from, i)));
+    inlay_embed_floats(inlay_dispatch(), row->from, NULL, row->to, row->type, row->dim, 1, false);
 }
 
 /* Returns the scale of a row whose largest magnitude becomes `steps`, and stores it; 1 if the table has no scales. */
@@ -194,9 +187,9 @@ static const struct {
     void (*row)(const struct row *row);
     uint32_t limit, unscaled_limit;
 } types[INLAY_ELEMENT_TYPES] = {
-    [INLAY_F32] = {quantize_f32, ANY, 0},
-    [INLAY_F16] = {quantize_halves, ANY, 0},
-    [INLAY_BF16] = {quantize_halves, ANY, 0},
+    [INLAY_F32] = {quantize_float, ANY, 0},
+    [INLAY_F16] = {quantize_float, ANY, 0},
+    [INLAY_BF16] = {quantize_float, ANY, 0},
     [INLAY_I8] = {quantize_i8, BITS_STEPS, BITS_127},
     [INLAY_I8_INVERSE] = {quantize_i8_inverse, BITS_STEPS, 0},
     [INLAY_U8_ROWWISE] = {quantize_u8_rowwise, BITS_STEPS, 0},
@@ -296,7 +289,7 @@ static bool can_hold(const inlay_table *to, const inlay_table *from)
     for (size_t i = 0; i < from->rows; i++) {
         const unsigned char *row = inlay_row_place(from, i, 0).row;
         for (size_t column = 0; column < from->dim; column++) {
-            uint32_t bits = bits_at(row, column);
+            uint32_t bits = inlay_bits_f32(inlay_load_f32(row, column));
             if ((bits & INT32_MAX) > limit || (!negative && bits > minus_zero))
                 return false;
         }

@@ -21,11 +21,6 @@ struct row {
     inlay_element_type type;
 };
 
-static inline uint32_t bits_at(const unsigned char *row, size_t column)
-{
-    return inlay_bits_f32(inlay_load_f32(row, column));
-}
-
 static inline double value_at(const unsigned char *row, size_t column)
 {
     return inlay_load_f32(row, column);
@@ -36,24 +31,10 @@ static inline void put_half(unsigned char *to, size_t index, uint16_t half)
     memcpy(to + index * sizeof half, &half, sizeof half);
 }
 
-/* Converts any float; inlay_float_to_f16() leaves out numbers that round to infinity, infinity and NaN. */
-static inline uint16_t any_float_to_f16(uint32_t bits)
-{
-    const uint32_t magnitude = bits & INT32_MAX, infinite = 0x7f800000, beyond = 0x477ff000; /* 65520 */
-    if (magnitude < beyond)
-        return inlay_float_to_f16(bits);
-    return (uint16_t)(bits >> 31 << 15 | (magnitude > infinite ? 0x7e00 : 0x7c00));
-}
-
-static inline uint16_t any_float_to_bf16(uint32_t bits)
-{
-    bool nan = (bits & INT32_MAX) > 0x7f800000;
-    return nan ? (uint16_t)(bits >> 16 | 0x40) : inlay_float_to_bf16(bits);
-}
-
+/* Returns x as a float, rounded to float16: |x| < 65520. */
 static inline uint16_t to_half(double x)
 {
-    return any_float_to_f16(inlay_bits_f32((float)x));
+    return inlay_float_to_f16(inlay_bits_f32((float)x));
 }
 
 /* Returns the value of a finite float16. */

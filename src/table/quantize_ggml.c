@@ -22,19 +22,28 @@ static void quantize_q8_0(const unsigned char *from, unsigned char *block)
     }
 }
 
-/* Writes the 32 numbers of a block: byte i holds the lower halves of those of columns i and i + 16. */
-static void put_halves(unsigned char *to, const unsigned char q[BLOCK])
+/* Writes `bits` bits of each of n numbers, from bit `from` on: every `bytes` bytes hold 8 / `bits` times as many
+   numbers, the first ones in their lowest bits. */
+static inline void put_plane(unsigned char *to, size_t bits, size_t bytes, const unsigned char *q, size_t n,
+                             size_t from)
 {
-    for (size_t i = 0; i < BLOCK / 2; i++)
-        to[i] = (unsigned char)((q[i] & 15) | q[i + BLOCK / 2] << 4);
+    const unsigned mask = (1U << bits) - 1;
+    for (size_t first = 0; first < n; first += bytes * 8 / bits)
+        for (size_t i = 0; i < bytes; i++) {
+            unsigned byte = 0;
+            for (size_t shift = 0; shift < 8; shift += bits)
+                byte |= (q[first + shift / bits * bytes + i] >> from & mask) << shift;
+            *to++ = (unsigned char)byte;
+        }
 }
 
-/* Writes the fifth bits of 32 numbers. */
-static void put_fifths(unsigned char *to, const unsigned char q[BLOCK])
+/* Writes the 32 numbers of a block: their fifth bits, if they have any, then their lower halves, those of columns i and
+   i + 16 in byte i. */
+static void put_block(unsigned char *to, const unsigned char q[BLOCK], bool fifths)
 {
-    memset(to, 0, BLOCK / 8);
-    for (size_t i = 0; i < BLOCK; i++)
-        to[i / 8] = (unsigned char)(to[i / 8] | q[i] >> 4 << i % 8);
+    if (fifths)
+        put_plane(to, 1, 1, q, BLOCK, 4);
+    put_plane(to + (fifths ? BLOCK / 8 : 0), 4, BLOCK / 2, q, BLOCK, 0);
 }
 
 /* Returns the value with the largest magnitude of a block, the first one of several. */
@@ -48,10 +57,11 @@ static float extreme_of(const unsigned char *from)
     return extreme;
 }
 
-/* Writes the scale of a block and finds its numbers below 2 * `half_range`, as ggml's quantize_row_q4_0_ref and
-   _q5_0_ref do: the value with the largest magnitude becomes -half_range, whatever its sign. */
-static void quantize_signed(const unsigned char *from, int half_range, unsigned char *block, unsigned char q[BLOCK])
+/* Writes a block of numbers below 2 * `half_range`, as ggml's quantize_row_q4_0_ref and _q5_0_ref do: the value with
+   the largest magnitude becomes -half_range, whatever its sign. */
+static void quantize_signed(const unsigned char *from, int half_range, unsigned char *block)
 {
+    unsigned char q[BLOCK];
     const float d = extreme_of(from) / (float)-half_range;
     const uint16_t half = to_half(d);
     const float inverse = (half & INT16_MAX) != 0 ? 1 / d : 0;
@@ -60,27 +70,23 @@ static void quantize_signed(const unsigned char *from, int half_range, unsigned 
         float scaled = inlay_load_f32(from, i) * inverse;
         q[i] = (unsigned char)clamped((double)(scaled + ((float)half_range + 0.5f)), 0, 2 * half_range - 1);
     }
+    put_block(block + 2, q, half_range > 8);
 }
 
 static void quantize_q4_0(const unsigned char *from, unsigned char *block)
 {
-    unsigned char q[BLOCK];
-    quantize_signed(from, 8, block, q);
-    put_halves(block + 2, q);
+    quantize_signed(from, 8, block);
 }
 
 static void quantize_q5_0(const unsigned char *from, unsigned char *block)
 {
-    unsigned char q[BLOCK];
-    quantize_signed(from, 16, block, q);
-    put_fifths(block + 2, q);
-    put_halves(block + 6, q);
+    quantize_signed(from, 16, block);
 }
 
-/* Writes the scale and the minimum of a block and finds its numbers up to `most`, as ggml's quantize_row_q4_1_ref and
-   _q5_1_ref do. */
-static void quantize_ranged(const unsigned char *from, int most, unsigned char *block, unsigned char q[BLOCK])
+/* Writes a block of numbers up to `most` above its minimum, as ggml's quantize_row_q4_1_ref and _q5_1_ref do. */
+static void quantize_ranged(const unsigned char *from, int most, unsigned char *block)
 {
+    unsigned char q[BLOCK];
     const struct range range = range_of(from, 0, BLOCK);
     const float least = (float)range.least, d = ((float)range.most - least) / (float)most;
     const uint16_t half = to_half(d);
@@ -91,21 +97,17 @@ static void quantize_ranged(const unsigned char *from, int most, unsigned char *
         float scaled = (inlay_load_f32(from, i) - least) * inverse;
         q[i] = (unsigned char)clamped((double)(scaled + 0.5f), 0, most);
     }
+    put_block(block + 4, q, most > 15);
 }
 
 static void quantize_q4_1(const unsigned char *from, unsigned char *block)
 {
-    unsigned char q[BLOCK];
-    quantize_ranged(from, 15, block, q);
-    put_halves(block + 4, q);
+    quantize_ranged(from, 15, block);
 }
 
 static void quantize_q5_1(const unsigned char *from, unsigned char *block)
 {
-    unsigned char q[BLOCK];
-    quantize_ranged(from, 31, block, q);
-    put_fifths(block + 4, q);
-    put_halves(block + 8, q);
+    quantize_ranged(from, 31, block);
 }
 
 /* ---- Codebooks -------------------------------------------------------------------------------------------------- */
@@ -125,13 +127,15 @@ static unsigned char nearest_of(const signed char values[16], double x)
     return best;
 }
 
-/* Writes the numbers of a block, by a step of the values; 0 if the step is 0. */
-static void put_nearest(unsigned char *to, const unsigned char *from, const signed char values[16], double step)
+/* Writes the numbers of n <= 32 columns, by a step of the values; 0 if the step is 0. Byte i holds those of columns i
+   and i + n / 2. */
+static void put_nearest(unsigned char *to, const unsigned char *from, size_t n, const signed char values[16],
+                        double step)
 {
     unsigned char q[BLOCK];
-    for (size_t i = 0; i < BLOCK; i++)
+    for (size_t i = 0; i < n; i++)
         q[i] = step == 0 ? 0 : nearest_of(values, value_at(from, i) / step);
-    put_halves(to, q);
+    put_plane(to, 4, n / 2, q, n, 0);
 }
 
 /* The values of INLAY_IQ4_NL and INLAY_IQ4_XS. The one with the largest magnitude becomes -127. */
@@ -141,7 +145,7 @@ static void quantize_iq4_nl(const unsigned char *from, unsigned char *block)
 {
     const uint16_t half = to_half(extreme_of(from) / -127);
     put_half(block, 0, half);
-    put_nearest(block + 2, from, iq4_nl_values, half_value(half));
+    put_nearest(block + 2, from, BLOCK, iq4_nl_values, half_value(half));
 }
 
 /* Twice the values of 4-bit floats (E2M1). */
@@ -155,22 +159,15 @@ static void quantize_mxfp4(const unsigned char *from, unsigned char *block)
     int e = (int)(inlay_bits_f64(magnitude) >> 52) - 1023 - 2 + 127;
     e = e < 0 ? 0 : e;
     block[0] = (unsigned char)e;
-    put_nearest(block + 1, from, twice_e2m1, inlay_f64_of_bits((uint64_t)(1023 + e - 128) << 52));
+    put_nearest(block + 1, from, BLOCK, twice_e2m1, inlay_f64_of_bits((uint64_t)(1023 + e - 128) << 52));
 }
 
 static void quantize_nvfp4(const unsigned char *from, unsigned char *block)
 {
     enum { SCALES = 4, COLUMNS = 16 };
-    for (size_t s = 0; s < SCALES; s++) {
-        const size_t begin = s * COLUMNS;
-        const unsigned char scale = inlay_e4m3_of(magnitude_of(range_of(from, begin, COLUMNS)) / 6);
-        const double half = inlay_e4m3_value(scale) / 2;
-        unsigned char *to = block + SCALES + s * COLUMNS / 2, q[COLUMNS];
-        block[s] = scale;
-        for (size_t i = 0; i < COLUMNS; i++)
-            q[i] = half == 0 ? 0 : nearest_of(twice_e2m1, value_at(from, begin + i) / half);
-        for (size_t i = 0; i < COLUMNS / 2; i++)
-            to[i] = (unsigned char)(q[i] | q[i + COLUMNS / 2] << 4);
+    for (size_t s = 0; s < SCALES; s++, from += COLUMNS * sizeof(float)) {
+        block[s] = inlay_e4m3_of(magnitude_of(range_of(from, 0, COLUMNS)) / 6);
+        put_nearest(block + SCALES + s * COLUMNS / 2, from, COLUMNS, twice_e2m1, inlay_e4m3_value(block[s]) / 2);
     }
 }
 
@@ -198,21 +195,9 @@ static int number_by_step(double x, double step, int least, int most)
     return step == 0 ? 0 : (int)clamped(nearest(x / step), least, most);
 }
 
-/* Writes `bits` bits of each number of a superblock, from bit `from` on: every 32 * `wide` bytes hold 8 / `bits` times
-   as many numbers, the first ones in their lowest bits. */
-static void put_plane(unsigned char *to, size_t bits, size_t wide, const unsigned char q[SUPERBLOCK], size_t from)
-{
-    const size_t bytes = wide * BLOCK, numbers = bytes * 8 / bits;
-    memset(to, 0, SUPERBLOCK * bits / 8);
-    for (size_t i = 0; i < SUPERBLOCK; i++) {
-        unsigned char *byte = to + i / numbers * bytes + i % bytes;
-        *byte = (unsigned char)(*byte | (q[i] >> from & ((1 << bits) - 1)) << i % numbers / bytes * bits);
-    }
-}
-
 /* Finds the numbers of a superblock from -`most` to `most`, of parts of 16 columns, each with a scale of up to `units`
    units, and adds `most` + 1. Returns the unit. */
-static uint16_t quantize_symmetric(const unsigned char *from, int most, unsigned units, unsigned scales[16],
+static uint16_t quantize_symmetric(const unsigned char *from, int most, unsigned units, unsigned char scales[16],
                                    unsigned char q[SUPERBLOCK])
 {
     enum { COLUMNS = 16 };
@@ -221,7 +206,7 @@ static uint16_t quantize_symmetric(const unsigned char *from, int most, unsigned
     const double unit = half_value(half);
     for (size_t s = 0; s < SUPERBLOCK / COLUMNS; s++) {
         const size_t begin = s * COLUMNS;
-        scales[s] = units_of(magnitude_of(range_of(from, begin, COLUMNS)) / most, unit, units);
+        scales[s] = (unsigned char)units_of(magnitude_of(range_of(from, begin, COLUMNS)) / most, unit, units);
         for (size_t i = begin; i < begin + COLUMNS; i++)
             q[i] = (unsigned char)(number_by_step(value_at(from, i), unit * scales[s], -most, most) + most + 1);
     }
@@ -230,28 +215,22 @@ static uint16_t quantize_symmetric(const unsigned char *from, int most, unsigned
 
 static void quantize_q3_k(const unsigned char *from, unsigned char *hmask)
 {
-    unsigned scales[16];
-    unsigned char q[SUPERBLOCK], *packed = hmask + 96;
+    unsigned char q[SUPERBLOCK], scales[16];
     put_half(hmask + 108, 0, quantize_symmetric(from, 3, 31, scales, q));
-    put_plane(hmask, 1, 1, q, 2);
-    put_plane(hmask + 32, 2, 1, q, 0);
-    memset(packed, 0, 12);
-    for (size_t s = 0; s < 16; s++) {
-        const unsigned scale = scales[s] + 32;
-        packed[s % 8] = (unsigned char)(packed[s % 8] | (scale & 15) << s / 8 * 4);
-        packed[8 + s % 4] = (unsigned char)(packed[8 + s % 4] | scale >> 4 << s / 4 * 2);
-    }
+    for (size_t s = 0; s < 16; s++)
+        scales[s] |= 32; /* what scales are stored with: they have a sign */
+    put_plane(hmask, 1, 32, q, SUPERBLOCK, 2);
+    put_plane(hmask + 32, 2, 32, q, SUPERBLOCK, 0);
+    put_plane(hmask + 96, 4, 8, scales, 16, 0);
+    put_plane(hmask + 104, 2, 4, scales, 16, 4);
 }
 
 static void quantize_q6_k(const unsigned char *from, unsigned char *ql)
 {
-    unsigned scales[16];
     unsigned char q[SUPERBLOCK];
-    put_half(ql + 208, 0, quantize_symmetric(from, 31, 127, scales, q));
-    for (size_t s = 0; s < 16; s++)
-        ql[192 + s] = (unsigned char)scales[s];
-    put_plane(ql, 4, 2, q, 0);
-    put_plane(ql + 128, 2, 1, q, 4);
+    put_half(ql + 208, 0, quantize_symmetric(from, 31, 127, ql + 192, q));
+    put_plane(ql, 4, 64, q, SUPERBLOCK, 0);
+    put_plane(ql + 128, 2, 32, q, SUPERBLOCK, 4);
 }
 
 /* What parts of a superblock share: scales and minima in units, and these. */
@@ -298,15 +277,15 @@ static void quantize_q2_k(const unsigned char *from, unsigned char *block)
     const struct shared shared = quantize_with_minima(from, 16, 3, 15, q);
     for (size_t s = 0; s < 16; s++)
         block[s] = (unsigned char)(shared.scales[s] | shared.leasts[s] << 4);
-    put_plane(block + 16, 2, 1, q, 0);
+    put_plane(block + 16, 2, 32, q, SUPERBLOCK, 0);
     put_half(block, 40, shared.half);
     put_half(block, 41, shared.least_half);
 }
 
-/* Writes the header of a block of INLAY_Q4_K or INLAY_Q5_K, and finds its numbers up to `most`. */
-static void put_header(const unsigned char *from, unsigned most, unsigned char *header, unsigned char q[SUPERBLOCK])
+static void quantize_q4_or_q5_k(const unsigned char *from, bool fifths, unsigned char *header)
 {
-    const struct shared shared = quantize_with_minima(from, BLOCK, most, 63, q);
+    unsigned char q[SUPERBLOCK], *numbers = header + 16;
+    const struct shared shared = quantize_with_minima(from, BLOCK, fifths ? 31 : 15, 63, q);
     const unsigned *scales = shared.scales, *leasts = shared.leasts;
     put_half(header, 0, shared.half);
     put_half(header, 1, shared.least_half);
@@ -315,41 +294,37 @@ static void put_header(const unsigned char *from, unsigned most, unsigned char *
         header[8 + j] = (unsigned char)(leasts[j] | leasts[j + 4] >> 4 << 6);
         header[12 + j] = (unsigned char)((scales[j + 4] & 15) | leasts[j + 4] << 4);
     }
+    if (fifths)
+        put_plane(numbers, 1, 32, q, SUPERBLOCK, 4);
+    put_plane(numbers + (fifths ? 32 : 0), 4, 32, q, SUPERBLOCK, 0);
 }
 
 static void quantize_q4_k(const unsigned char *from, unsigned char *block)
 {
-    unsigned char q[SUPERBLOCK];
-    put_header(from, 15, block, q);
-    put_plane(block + 16, 4, 1, q, 0);
+    quantize_q4_or_q5_k(from, false, block);
 }
 
 static void quantize_q5_k(const unsigned char *from, unsigned char *block)
 {
-    unsigned char q[SUPERBLOCK];
-    put_header(from, 31, block, q);
-    put_plane(block + 16, 1, 1, q, 4);
-    put_plane(block + 48, 4, 1, q, 0);
+    quantize_q4_or_q5_k(from, true, block);
 }
 
 static void quantize_iq4_xs(const unsigned char *from, unsigned char *block)
 {
     const uint16_t half = half_at_least(magnitude_of(range_of(from, 0, SUPERBLOCK)) / 127 / 31);
     const double unit = half_value(half);
-    unsigned upper = 0;
-    memset(block, 0, 8);
+    unsigned char scales[SUPERBLOCK / BLOCK];
     for (size_t j = 0; j < SUPERBLOCK / BLOCK; j++) {
         const unsigned char *values = from + j * BLOCK * sizeof(float);
         const double extreme = (double)extreme_of(values) / -127;
         const int units = (int)units_of(extreme < 0 ? -extreme : extreme, unit, 31),
                   scale = extreme < 0 ? -units : units;
-        const unsigned stored = (unsigned)(scale + 32);
-        block[4 + j / 2] = (unsigned char)(block[4 + j / 2] | (stored & 15) << j % 2 * 4);
-        upper |= stored >> 4 << 2 * j;
-        put_nearest(block + 8 + j * BLOCK / 2, values, iq4_nl_values, unit * scale);
+        scales[j] = (unsigned char)(scale + 32);
+        put_nearest(block + 8 + j * BLOCK / 2, values, BLOCK, iq4_nl_values, unit * scale);
     }
     put_half(block, 0, half);
-    put_half(block, 1, (uint16_t)upper);
+    put_plane(block + 2, 2, 1, scales, sizeof scales, 4);
+    put_plane(block + 4, 4, 1, scales, sizeof scales, 0);
 }
 
 /* Returns the number of the entry of the grid that is nearest to four magnitudes, by the sum of squares. */
