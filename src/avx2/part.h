@@ -18,9 +18,9 @@ VEC_INLINE __m256 part_load(const unsigned char *from, size_t n)
     if (n & 2) {
         part = _mm_loadl_pi(part, (const __m64 *)from);
         if (n & 1)
-            part = _mm_movelh_ps(part, _mm_set_ss(vec_one(from + 8)));
+            part = _mm_movelh_ps(part, _mm_set_ss(inlay_load_f32(from, 2)));
     } else if (n & 1) {
-        part = _mm_set_ss(vec_one(from));
+        part = _mm_set_ss(inlay_load_f32(from, 0));
     }
     return n & 4 ? _mm256_set_m128(part, whole) : _mm256_zextps128_ps256(part);
 }
@@ -38,9 +38,8 @@ VEC_INLINE void part_store(unsigned char *to, __m256 x, size_t n)
         part = _mm_movehl_ps(part, part);
         to += 8;
     }
-    float last = _mm_cvtss_f32(part);
     if (n & 1)
-        memcpy(to, &last, sizeof last);
+        inlay_store_f32(to, 0, _mm_cvtss_f32(part));
 }
 
 #endif

@@ -12,6 +12,8 @@
 #include <immintrin.h>
 
 #define VEC_LEN 8
+#define WIDE(name) _mm256_##name
+#define HALF(name) _mm_##name
 #define VEC_SLEEF_SINCOSPI Sleef_sincospid4_u05avx2
 
 typedef __m256 vec;
@@ -21,11 +23,6 @@ typedef unsigned char vec_bytes __attribute__((vector_size(16)));
 #include "simd/words.h"
 
 #include "avx2/part.h"
-
-VEC_INLINE void vec_stream(unsigned char *to, vec x)
-{
-    _mm256_stream_ps((float *)to, x);
-}
 
 VEC_INLINE vec vec_load_n(const unsigned char *from, size_t n)
 {
@@ -37,40 +34,10 @@ VEC_INLINE void vec_store_n(unsigned char *to, vec x, size_t n)
     part_store(to, x, n);
 }
 
-/* VEC_LEN elements of a type, converted to floats exactly. */
-VEC_INLINE vec vec_load_f16(const unsigned char *from)
-{
-    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)from));
-}
-
-VEC_INLINE vec vec_load_bf16(const unsigned char *from)
-{
-    __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)from));
-    return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
-}
-
-VEC_INLINE vec vec_load_i8(const unsigned char *from)
-{
-    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)from)));
-}
-
 /* VEC_LEN bytes. */
 VEC_INLINE vec_bytes vec_load_bytes(const unsigned char *from)
 {
     return (vec_bytes)_mm_loadl_epi64((const __m128i *)from);
-}
-
-/* Bytes as integers of 32 bits, and such integers, which are signed, as floats. */
-VEC_INLINE vec_bits vec_bits_of_bytes(vec_bytes bytes)
-{
-    return (vec_bits)_mm256_cvtepu8_epi32((__m128i)bytes);
-}
-
-/* The values of bytes below 16 in a table, as floats. */
-VEC_INLINE vec vec_lookup(const signed char values[16], vec_bytes at)
-{
-    const __m128i found = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)values), (__m128i)at);
-    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(found));
 }
 
 /* Numbers [first, first + VEC_LEN) of 16 of 4 bits: the lower halves of 8 bytes, then their upper halves. */
@@ -80,16 +47,7 @@ VEC_INLINE vec_bytes vec_load_u4_halves(const unsigned char *from, size_t first)
     return first < 8 ? bytes & 15 : bytes >> 4;
 }
 
-/* VEC_LEN numbers of type E4M3, divided by 256: as float16 they have another bias, and NaN other bits. */
-VEC_INLINE vec vec_load_e4m3(const unsigned char *from)
-{
-    const __m128i wide = _mm_slli_epi16(_mm_cvtepi8_epi16(_mm_loadl_epi64((const __m128i *)from)), 7);
-    const __m128i half = _mm_and_si128(wide, _mm_set1_epi16((short)0xbf80));
-    const __m128i nan = _mm_and_si128(_mm_add_epi16(half, _mm_set1_epi16(0x80)), _mm_set1_epi16(0x4000));
-    return _mm256_cvtph_ps(_mm_or_si128(half, nan));
-}
-
-/* Both halves of VEC_LEN / 2 bytes, the lower half of each first: as bytes, and as floats. */
+/* Both halves of VEC_LEN / 2 bytes, the lower half of each first. */
 VEC_INLINE vec_bytes vec_load_u4_bytes(const unsigned char *from)
 {
     int word;
@@ -99,34 +57,12 @@ VEC_INLINE vec_bytes vec_load_u4_bytes(const unsigned char *from)
     return (vec_bytes)_mm_and_si128(both, _mm_set1_epi8(15));
 }
 
-VEC_INLINE vec vec_load_u4(const unsigned char *from)
-{
-    return vec_from_bits(vec_bits_of_bytes(vec_load_u4_bytes(from)));
-}
-
 /* a0 b0 a1 b1 ... */
 VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
 {
     vec low = _mm256_unpacklo_ps(a, b);
     vec high = _mm256_unpackhi_ps(a, b);
     return (struct vec_two){_mm256_permute2f128_ps(low, high, 0x20), _mm256_permute2f128_ps(low, high, 0x31)};
-}
-
-/* VEC_DOUBLES floats, as doubles. */
-VEC_INLINE vec_double vec_double_load_f32(const unsigned char *from)
-{
-    return _mm256_cvtps_pd(_mm_loadu_ps((const float *)from));
-}
-
-VEC_INLINE vec_double vec_double_min(vec_double a, vec_double b)
-{
-    return _mm256_min_pd(a, b);
-}
-
-/* a * b + c, rounded once. */
-VEC_INLINE vec_double vec_double_fma(vec_double a, vec_double b, vec_double c)
-{
-    return _mm256_fmadd_pd(a, b, c);
 }
 
 /* The lanes of b where the uppermost bit of `by` is set, else those of a. */
@@ -138,20 +74,6 @@ VEC_INLINE vec_double vec_double_select(vec_double_bits by, vec_double a, vec_do
 VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)
 {
     return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low));
-}
-
-/* The same, rounded to odd: the last bit is set if anything was cut off, so that a second rounding, to a type of fewer
-   bits, gives what a single one would have given. */
-VEC_INLINE vec vec_from_doubles_odd(vec_double low, vec_double high)
-{
-    return vec_from_doubles(vec_double_cut(low), vec_double_cut(high));
-}
-
-/* Floats rounded to float16, whose bits become the lower halves of the lanes. */
-VEC_INLINE vec vec_round_f16(vec x)
-{
-    __m128i halves = _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    return _mm256_castsi256_ps(_mm256_cvtepu16_epi32(halves));
 }
 
 /* vec_round_bf16() of any floats. A NaN, whose rounding could carry into the exponent, becomes quiet and keeps the
@@ -168,11 +90,6 @@ VEC_INLINE __m128i vec_halves(vec x)
     __m256i bits = _mm256_castps_si256(x);
     __m256i packed = _mm256_packus_epi32(bits, bits);
     return _mm256_castsi256_si128(_mm256_permute4x64_epi64(packed, 0x08));
-}
-
-VEC_INLINE void vec_store_halves(unsigned char *to, vec x)
-{
-    _mm_storeu_si128((__m128i *)to, vec_halves(x));
 }
 
 VEC_INLINE void vec_stream_halves(unsigned char *to, vec x)
@@ -214,24 +131,6 @@ VEC_INLINE vec vec_pack_f16(vec a, vec b)
     return _mm256_castsi256_ps(_mm256_set_m128i(high, low));
 }
 
-/* VEC_DOUBLES unsigned 32-bit integers as 64-bit lanes. */
-VEC_INLINE vec_double_bits vec_widen(const uint32_t *from)
-{
-    return (vec_double_bits)_mm256_cvtepu32_epi64(_mm_loadu_si128((const __m128i *)from));
-}
-
-/* Signed bytes as 16-bit integers. */
-VEC_INLINE vec_half_bits vec_half_bits_load_i8(const unsigned char *from)
-{
-    return (vec_half_bits)_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)from));
-}
-
-/* The smaller of each two unsigned 16-bit integers. */
-VEC_INLINE vec_half_bits vec_half_bits_min(vec_half_bits a, vec_half_bits b)
-{
-    return (vec_half_bits)_mm256_min_epu16((__m256i)a, (__m256i)b);
-}
-
 /* Adds b to the lanes of a where `by` is not 0. */
 VEC_INLINE vec_half_bits vec_half_bits_add_if(vec_half_bits a, vec_half_bits b, vec_half_bits by)
 {
@@ -265,16 +164,6 @@ VEC_INLINE vec_half_bits vec_table_lookup(struct vec_table table, vec_half_bits 
     return (vec_half_bits)_mm256_or_si256(_mm256_shuffle_epi8(table.lower, (__m256i)at), upper);
 }
 
-/* The products of the lower halves of 64-bit lanes. */
-VEC_INLINE vec_double_bits vec_mul_lower(vec_double_bits a, vec_double_bits b)
-{
-    return (vec_double_bits)_mm256_mul_epu32((__m256i)a, (__m256i)b);
-}
-
-/* The smaller of each two unsigned 32-bit lanes. */
-VEC_INLINE vec_bits vec_bits_min(vec_bits a, vec_bits b)
-{
-    return (vec_bits)_mm256_min_epu32((__m256i)a, (__m256i)b);
-}
+#include "avx2/alike.h"
 
 #endif

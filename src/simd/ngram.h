@@ -44,14 +44,14 @@ VEC_INLINE void ngram_mix(const struct inlay_ngram_tile *tile, const uint64_t *m
     for (size_t t = 0; t < tile->tokens; t += VEC_DOUBLES) {
         vec_double_bits sum = {0};
         if (from > 0)
-            sum = vec_double_bits_load(sums->bits + t);
+            sum = (vec_double_bits)vec_double_load(sums->bits + t);
         for (size_t s = from; s < to; s++) {
             const vec_double_bits factor = multipliers[s] + (vec_double_bits){0};
             const vec_double_bits word = vec_widen(tile->places[s] + t);
             const vec_double_bits product = vec_mul_lower(word, factor) + (vec_mul_lower(word, factor >> 32) << 32);
             sum = adds ? sum + product : sum ^ product;
         }
-        vec_double_bits_store(sums->bits + t, sum);
+        vec_double_store(sums->bits + t, (vec_double)sum);
         vec_double_store(sums->doubles + t, ngram_doubles(sum));
     }
 }
@@ -66,9 +66,9 @@ VEC_INLINE void ngram_reduce(const struct ngram_sums *sums, const inlay_ngram_co
     for (size_t t = 0; t < tokens; t += VEC_DOUBLES) {
         const vec_double quotient = vec_double_fma(vec_double_load(sums->doubles + t), inverses, to_integer);
         const vec_double_bits rest =
-            vec_double_bits_load(sums->bits + t) - vec_mul_lower((vec_double_bits)quotient, modulus);
+            (vec_double_bits)vec_double_load(sums->bits + t) - vec_mul_lower((vec_double_bits)quotient, modulus);
         const vec_bits remainder = vec_bits_min((vec_bits)rest, (vec_bits)(rest + modulus));
-        vec_double_bits_store(rows + t, offset + ((vec_double_bits)remainder & UINT32_MAX));
+        vec_double_store(rows + t, (vec_double)(offset + ((vec_double_bits)remainder & UINT32_MAX)));
     }
 }
 

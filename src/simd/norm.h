@@ -58,7 +58,7 @@ VEC_INLINE struct norm_sums norm_sweep(const unsigned char *row, size_t columns,
     double last[NORM_LANES], last_squares[NORM_LANES];
     size_t left = columns - column;
     for (size_t i = 0; i < left; i++) {
-        last[i] = vec_one(row + (column + i) * sizeof(float));
+        last[i] = inlay_load_f32(row, column + i);
         double distance = deviations ? last[i] - mean : last[i];
         last_squares[i] = distance * distance;
     }
@@ -115,13 +115,14 @@ VEC_INLINE vec_double norm_value(const unsigned char *from, const struct norm_ro
 
 /* Writes the last columns of a row, which do not fill a vector. */
 static __attribute__((noinline)) void norm_last(const struct inlay_norm_tile *tile, size_t i,
-                                                const struct norm_row *row, size_t at)
+                                                const struct norm_row *row, size_t column)
 {
-    for (; at < tile->columns * sizeof(float); at += sizeof(float)) {
-        double x = (vec_one(tile->rows[i] + at) - (tile->norm == INLAY_NORM_LAYER ? row->mean : 0)) * row->factor;
-        x = tile->gamma != NULL ? x * vec_one(tile->gamma + at) : x;
-        float value = (float)(tile->beta != NULL ? x + vec_one(tile->beta + at) : x);
-        memcpy(tile->out[i] + at, &value, sizeof value);
+    const double mean = tile->norm == INLAY_NORM_LAYER ? row->mean : 0;
+    for (; column < tile->columns; column++) {
+        double x = (inlay_load_f32(tile->rows[i], column) - mean) * row->factor;
+        x = tile->gamma != NULL ? x * inlay_load_f32(tile->gamma, column) : x;
+        x = tile->beta != NULL ? x + inlay_load_f32(tile->beta, column) : x;
+        inlay_store_f32(tile->out[i], column, (float)x);
     }
 }
 
@@ -145,7 +146,7 @@ VEC_INLINE void norm_write(const struct inlay_norm_tile *tile, size_t first, siz
     }
     if (at < bytes)
         for (size_t i = 0; i < rows; i++)
-            norm_last(tile, first + i, &row[i], at);
+            norm_last(tile, first + i, &row[i], at / sizeof(float));
 }
 
 VEC_INLINE void norm_rows(const struct inlay_norm_tile *tile, struct norm_terms terms)

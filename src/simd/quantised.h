@@ -114,9 +114,7 @@ VEC_INLINE vec quantised_half(const unsigned char *from)
 /* Adds 256 times a factor, so that its product with a number that is read as 2^-8 of what it is has one rounding. */
 VEC_INLINE void quantised_small_factor(struct quantised_terms *terms, float factor)
 {
-    uint32_t bits;
-    memcpy(&bits, &factor, sizeof bits);
-    terms->grows = (bits & INT32_MAX) >= (127 + 120) << 23;
+    terms->grows = (inlay_bits_f32(factor) & INT32_MAX) >= (127 + 120) << 23;
     terms->factor = vec_set1(terms->grows ? factor : factor * 256);
 }
 
@@ -134,21 +132,21 @@ VEC_INLINE struct quantised_terms quantised_row_terms(inlay_element_type type, c
     struct quantised_terms terms = {.shift = vec_set1(quantised_layouts[type].shift)};
     switch (type) {
     case INLAY_I8:
-        terms.factor = vec_set1(vec_one(row->scales));
+        terms.factor = vec_set1(inlay_load_f32(row->scales, 0));
         break;
     case INLAY_I8_INVERSE:
-        terms.factor = vec_set1(1 / vec_one(row->scales));
+        terms.factor = vec_set1(1 / inlay_load_f32(row->scales, 0));
         break;
     case INLAY_U8_ROWWISE:
-        terms.factor = vec_set1(vec_one(row->scales));
-        terms.bias = vec_set1(vec_one(row->scales + 4));
+        terms.factor = vec_set1(inlay_load_f32(row->scales, 0));
+        terms.bias = vec_set1(inlay_load_f32(row->scales, 1));
         break;
     case INLAY_U4_ROWWISE:
         terms.factor = quantised_half(row->scales);
         terms.bias = quantised_half(row->scales + 2);
         break;
     case INLAY_E4M3:
-        quantised_small_factor(&terms, vec_one(row->scales));
+        quantised_small_factor(&terms, inlay_load_f32(row->scales, 0));
         break;
     default:
         break;
@@ -200,7 +198,7 @@ VEC_INLINE struct quantised_terms quantised_block_terms(inlay_element_type type,
     case INLAY_U8_GROUPED: {
         /* A shift divides by the group, which is a power of two: a division would take as long as the block. */
         size_t group = block * QUANTISED_BLOCK >> __builtin_ctzl(row->group);
-        terms.factor = vec_set1(vec_one(row->scales + group * sizeof(float)));
+        terms.factor = vec_set1(inlay_load_f32(row->scales, group));
         if (row->zeros != NULL)
             terms.shift = vec_set1(-(float)quantised_zero(type, row->zeros, row->zero_at + group));
         break;
@@ -292,7 +290,7 @@ VEC_INLINE struct quantised_terms quantised_half_terms(inlay_element_type type, 
     const struct quantised_layout *layout = &quantised_layouts[type];
     const size_t half = within / QUANTISED_HALF;
     if (type == INLAY_E2M1_F32)
-        terms.factor = vec_set1(vec_one(row->scales + (block * 2 + half) * sizeof(float)));
+        terms.factor = vec_set1(inlay_load_f32(row->scales, block * 2 + half));
     if (type == INLAY_NVFP4)
         terms.factor = quantised_nvfp4_scale(quantised_block(type, row, block)[block % 2 * 2 + half]);
     if (layout->parts > 0) {

@@ -13,6 +13,7 @@
 #error "compile this folder with -fno-math-errno, so that a square root is an instruction"
 #endif
 
+#include "base/bits.h"
 #include "base/line.h"
 #include "dispatch/kernels.h"
 
@@ -82,7 +83,6 @@ VEC_INLINE vec_double vec_double_set1(double x)
 typedef vec vec_in_memory __attribute__((aligned(1), may_alias));
 typedef span span_in_memory __attribute__((aligned(1), may_alias));
 typedef vec_double vec_double_in_memory __attribute__((aligned(1), may_alias));
-typedef vec_double_bits vec_double_bits_in_memory __attribute__((aligned(1), may_alias));
 
 VEC_INLINE vec vec_load(const unsigned char *from)
 {
@@ -104,24 +104,14 @@ VEC_INLINE void span_store(unsigned char *to, span x)
     *(span_in_memory *)to = x;
 }
 
-VEC_INLINE vec_double vec_double_load(const double *from)
+VEC_INLINE vec_double vec_double_load(const void *from)
 {
     return *(const vec_double_in_memory *)from;
 }
 
-VEC_INLINE void vec_double_store(double *to, vec_double x)
+VEC_INLINE void vec_double_store(void *to, vec_double x)
 {
     *(vec_double_in_memory *)to = x;
-}
-
-VEC_INLINE vec_double_bits vec_double_bits_load(const uint64_t *from)
-{
-    return *(const vec_double_bits_in_memory *)from;
-}
-
-VEC_INLINE void vec_double_bits_store(uint64_t *to, vec_double_bits x)
-{
-    *(vec_double_bits_in_memory *)to = x;
 }
 
 /* Signed integers of 32 bits, as floats. */
@@ -149,14 +139,6 @@ VEC_INLINE vec vec_round_bf16(vec x)
 {
     vec_bits bits = (vec_bits)x;
     return (vec)((bits + (bits >> 16 & 1) + 0x7fff) >> 16);
-}
-
-/* Reads one float at any address. */
-VEC_INLINE float vec_one(const unsigned char *from)
-{
-    float x;
-    memcpy(&x, from, sizeof x);
-    return x;
 }
 
 /* Returns how many of `columns` elements lie before the first cache line that begins within them. */
