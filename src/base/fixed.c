@@ -215,10 +215,3 @@ struct inlay_fixed inlay_fixed_exp(struct inlay_fixed y, bool negative, int *exp
     *exponent = negative ? -k : k;
     return exp_of_fraction(y);
 }
-
-struct inlay_fixed inlay_fixed_exp_negative(struct inlay_fixed y)
-{
-    int exponent;
-    struct inlay_fixed power = inlay_fixed_exp(y, true, &exponent);
-    return inlay_fixed_shift_right(power, (unsigned)-exponent);
-}

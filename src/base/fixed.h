@@ -101,9 +101,6 @@ struct inlay_fixed inlay_fixed_sqrt(struct inlay_fixed a);
 /* Returns |ln x| for a normal positive double, within 2^-240. (ln x is negative for x < 1.) */
 struct inlay_fixed inlay_fixed_ln(double x);
 
-/* Returns exp(-y) for 0 <= y < 256, within 2^-240. */
-struct inlay_fixed inlay_fixed_exp_negative(struct inlay_fixed y);
-
 /* Returns a number in (1/2, 1], within 2^-240, that times 2^*exponent is exp(y), or exp(-y) if `negative`; 0 <= y <
    256. */
 struct inlay_fixed inlay_fixed_exp(struct inlay_fixed y, bool negative, int *exponent);

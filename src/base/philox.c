@@ -14,12 +14,10 @@ struct philox_run {
     uint32_t word[4][RUN_BLOCKS];
 };
 
-/* Transforms the first `blocks` blocks, a number that is constant at each call. The loop over blocks is the outer one
-   and has no exits or calls, so that compilers vectorise it. */
-static inline __attribute__((always_inline)) void philox_run(struct philox_run *run, int blocks, uint32_t key_0,
-                                                             uint32_t key_1)
+/* Transforms blocks. The loop over them is the outer one and has no exits or calls, so that compilers vectorise it. */
+static void philox_run(struct philox_run *run, uint32_t key_0, uint32_t key_1)
 {
-    for (int i = 0; i < blocks; i++) {
+    for (int i = 0; i < RUN_BLOCKS; i++) {
         uint32_t a = run->word[0][i], b = run->word[1][i], c = run->word[2][i], d = run->word[3][i];
         for (uint32_t round = 0; round < ROUNDS; round++) {
             uint64_t first = (uint64_t)multipliers[0] * a, second = (uint64_t)multipliers[1] * c;
@@ -35,16 +33,6 @@ static inline __attribute__((always_inline)) void philox_run(struct philox_run *
     }
 }
 
-void inlay_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t words[4])
-{
-    struct philox_run run;
-    for (int j = 0; j < 4; j++)
-        run.word[j][0] = counter[j];
-    philox_run(&run, 1, key[0], key[1]);
-    for (int j = 0; j < 4; j++)
-        words[j] = run.word[j][0];
-}
-
 /* Computes the run of blocks that the next element lies in. */
 static void fill_stream(struct inlay_philox_stream *stream)
 {
@@ -56,7 +44,7 @@ static void fill_stream(struct inlay_philox_stream *stream)
         run.word[2][i] = (uint32_t)stream->offset;
         run.word[3][i] = (uint32_t)(stream->offset >> 32);
     }
-    philox_run(&run, RUN_BLOCKS, (uint32_t)stream->key, (uint32_t)(stream->key >> 32));
+    philox_run(&run, (uint32_t)stream->key, (uint32_t)(stream->key >> 32));
     for (unsigned i = 0; i < RUN_WORDS; i++)
         stream->words[i] = run.word[i % 4][i / 4];
 }

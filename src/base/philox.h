@@ -9,9 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Computes the block of four words of a counter and a key. */
-void inlay_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t words[4]);
-
 /* The words of consecutive elements. Element e has word e % 4 of the block of counter {e / 4, offset}, two 64-bit
    numbers with the lower half of each first. */
 enum { INLAY_PHILOX_WORDS = 64 };

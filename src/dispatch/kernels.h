@@ -180,7 +180,7 @@ struct inlay_kernels {
      * the sign and the payload of a NaN.
      */
     void (*embed)(const struct inlay_embed_tile *tile);
-    /* These two keep the state within its bounds. Scalar has no state, and does nothing. */
+    /* These two keep the state within its bounds. Scalar, which has no state, lacks them. */
     void (*sinusoid_anchor)(const struct inlay_sinusoid_anchor *anchor);
     void (*sinusoid_reanchor)(const struct inlay_sinusoid_reanchor *step);
     /* Rounds each entry correctly to the tile's type, or reports it as undecided. Returns whether any is undecided.

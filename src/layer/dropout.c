@@ -7,20 +7,10 @@
 #include "base/bits.h"
 #include "base/philox.h"
 
-#include <string.h>
-
-/* Returns p * 2^32 for 0 <= p < 1, rounded to nearest even, from the bits of p. */
+/* Returns p * 2^32 for 0 <= p < 1, rounded to nearest even: the product is exact, and adding 2^52 rounds it. */
 static uint32_t threshold_of(float p)
 {
-    const uint32_t bits = inlay_bits_f32(p);
-    uint32_t significand = (bits & 0x7fffff) | 0x800000;
-    int shift = (int)(bits >> 23) - 150 + 32; /* p = significand * 2^(shift - 32); subnormals are far below 1/2 */
-    if (shift >= 0)
-        return significand << shift;
-    if (shift < -24)
-        return 0;
-    uint32_t kept = significand >> -shift, rest = significand - (kept << -shift), half = 1u << (-shift - 1);
-    return kept + (rest > half || (rest == half && kept % 2 == 1));
+    return (uint32_t)((double)p * 0x1p32 + 0x1p52 - 0x1p52);
 }
 
 void inlay_dropout(unsigned char *row, size_t columns, uint64_t first_element, uint64_t key, uint64_t offset, float p)

@@ -32,11 +32,6 @@ VEC_INLINE vec_bits vec_choose(vec_bits by, vec_bits a, vec_bits b)
     return b ^ ((a ^ b) & by);
 }
 
-VEC_INLINE vec_double vec_double_choose(vec_double_bits by, vec_double a, vec_double b)
-{
-    return (vec_double)((vec_double_bits)b ^ (((vec_double_bits)a ^ (vec_double_bits)b) & by));
-}
-
 /* All bits of the lanes where a < b, of numbers below 2^31, which need no comparison of unsigned ones. */
 VEC_INLINE vec_bits vec_below(vec_bits a, int b)
 {
@@ -132,7 +127,7 @@ VEC_INLINE vec_double vec_double_load_f32(const unsigned char *from)
 
 VEC_INLINE vec_double vec_double_min(vec_double a, vec_double b)
 {
-    return vec_double_choose((vec_double_bits)(a < b), a, b);
+    return (vec_double)vec_choose((vec_bits)(a < b), (vec_bits)a, (vec_bits)b);
 }
 
 /* a * b + c, rounded twice. */
@@ -144,7 +139,7 @@ VEC_INLINE vec_double vec_double_fma(vec_double a, vec_double b, vec_double c)
 /* The lanes of b where the uppermost bit of `by` is set, else those of a. */
 VEC_INLINE vec_double vec_double_select(vec_double_bits by, vec_double a, vec_double b)
 {
-    return vec_double_choose(-(by >> 63), b, a);
+    return (vec_double)vec_choose((vec_bits) - (by >> 63), (vec_bits)b, (vec_bits)a);
 }
 
 VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)

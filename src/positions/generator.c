@@ -129,7 +129,7 @@ static void anchor(struct inlay_generator *generator, double position)
 {
     if (generator->anchor_rows > 1 && generator->reanchors < INLAY_MOST_REANCHORS)
         reanchor(generator);
-    else
+    else if (generator->kernels->lanes > 0)
         anchor_exactly(generator, position);
     generator->rows_left = generator->anchor_rows;
 }

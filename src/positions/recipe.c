@@ -112,26 +112,19 @@ static double factor_of(const inlay_sinusoid_spec *spec, double log, size_t i)
     return 0;
 }
 
-static void prepare_factors(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
+/* Not inlined, even by link-time optimisation: its arithmetic stays within the guarded environment of its caller. */
+__attribute__((noinline)) void inlay_angles_prepare(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
-    double log = log_of_base(spec);
+    const bool given = spec->inv_freq != NULL;
+    const double log = given ? 0 : log_of_base(spec);
     for (size_t i = 0; i < pairs; i++)
-        factors[i] = factor_of(spec, log, i);
-}
-
-static void prepare_given(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
-{
-    for (size_t i = 0; i < pairs; i++)
-        factors[i] = (float)spec->inv_freq[i];
+        factors[i] = given ? (float)spec->inv_freq[i] : factor_of(spec, log, i);
 }
 
 /* ---- The tables: one entry per arithmetic of angles, then one preset per name ----------------------------------- */
 
-static const struct inlay_angles in_single = {prepare_factors, INLAY_SINGLE, false};
-static const struct inlay_angles divided_in_single = {prepare_factors, INLAY_SINGLE, true};
-static const struct inlay_angles in_double = {prepare_factors, INLAY_DOUBLE, false};
-static const struct inlay_angles divided_in_double = {prepare_factors, INLAY_DOUBLE, true};
-static const struct inlay_angles given = {prepare_given, INLAY_SINGLE, false};
+static const struct inlay_angles in_single = {INLAY_SINGLE, false}, divided_in_single = {INLAY_SINGLE, true};
+static const struct inlay_angles in_double = {INLAY_DOUBLE, false}, divided_in_double = {INLAY_DOUBLE, true};
 
 /* The columns of a recipe, and the spacing of the exact formula that it approximates. */
 struct columns {
@@ -230,5 +223,5 @@ inlay_sinusoid_spec inlay_sinusoid_spec_recipe(inlay_recipe recipe, size_t dim)
 
 const struct inlay_angles *inlay_angles_of(const inlay_sinusoid_spec *spec)
 {
-    return spec->float_angles ? &given : recipes[spec->recipe].angles;
+    return spec->float_angles ? &in_single : recipes[spec->recipe].angles;
 }

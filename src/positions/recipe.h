@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The recipes of inlay_recipe: how each framework computes its angles, in floating point and in its order of
- * operations. The functions of a struct inlay_angles compute with floats and so need the guarded environment of
- * base/fpenv.h.
+ * operations. They compute with floats and so need the guarded environment of base/fpenv.h.
  */
 #ifndef INLAY_POSITIONS_RECIPE_H
 #define INLAY_POSITIONS_RECIPE_H
@@ -15,11 +14,12 @@ enum inlay_precision { INLAY_SINGLE, INLAY_DOUBLE };
 
 /* The arithmetic of a recipe: one factor per pair, computed once, and the angles that follow from it. */
 struct inlay_angles {
-    /* Writes the frequencies, or the divisors of positions, to factors [pairs]. */
-    void (*prepare)(const inlay_sinusoid_spec *spec, size_t pairs, double *factors);
     enum inlay_precision precision; /* in which angles are computed from positions */
     bool divides;                   /* an angle is position / factor, not position * factor */
 };
+
+/* Writes the factors [pairs] of a spec whose angles are not exact: frequencies, or divisors of positions. */
+void inlay_angles_prepare(const inlay_sinusoid_spec *spec, size_t pairs, double *factors);
 
 /* Writes the angles [n] of a position in radians, for factors [n]. */
 void inlay_angles_compute(const struct inlay_angles *arithmetic, const double *factors, size_t n, double position,

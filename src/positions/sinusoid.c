@@ -50,7 +50,10 @@ static void prepare_frequencies(inlay_sinusoid *sinusoid, const inlay_sinusoid_s
     struct inlay_fixed exponent = spec->spacing == INLAY_SINUSOID_SPACING_DIM
                                       ? inlay_fixed_div(inlay_fixed_add(ln_base, ln_base), (uint32_t)spec->dim)
                                       : inlay_fixed_div(ln_base, (uint32_t)intervals);
-    struct inlay_fixed ratio = inlay_fixed_exp_negative(exponent), frequency = inlay_fixed_inverse_two_pi;
+    int binary_exponent;
+    struct inlay_fixed ratio = inlay_fixed_exp(exponent, true, &binary_exponent),
+                       frequency = inlay_fixed_inverse_two_pi;
+    ratio = inlay_fixed_shift_right(ratio, (unsigned)-binary_exponent);
     for (size_t i = 0; i < sinusoid->pairs; i++) {
         sinusoid->frequencies[i] = frequency;
         frequency = inlay_fixed_mul(frequency, ratio);
@@ -70,7 +73,7 @@ static void take_frequencies(inlay_sinusoid *sinusoid, const double *inv_freq)
 static void prepare_angles(inlay_sinusoid *sinusoid, const inlay_sinusoid_spec *spec)
 {
     struct inlay_fpenv host = inlay_fpenv_enter();
-    sinusoid->angles->prepare(spec, sinusoid->pairs, sinusoid->factors);
+    inlay_angles_prepare(spec, sinusoid->pairs, sinusoid->factors);
     inlay_fpenv_leave(host);
 }
 
@@ -156,12 +159,10 @@ inlay_status inlay_sinusoid_create(const inlay_sinusoid_spec *spec, const inlay_
     double *behind = (double *)(made->frequencies + (exact ? padded : 0));
     made->factors = has_factors ? behind + (exact ? 6 * padded : 0) : NULL;
     if (exact) {
-        made->sin_step = behind;
-        made->cos_step = behind + padded;
-        made->sin_reanchor = behind + 2 * padded;
-        made->cos_reanchor = behind + 3 * padded;
-        made->turns_high = behind + 4 * padded;
-        made->turns_low = behind + 5 * padded;
+        double **const arrays[] = {&made->sin_step,     &made->cos_step,   &made->sin_reanchor,
+                                   &made->cos_reanchor, &made->turns_high, &made->turns_low};
+        for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+            *arrays[i] = behind + i * padded;
         if (spec->inv_freq != NULL)
             take_frequencies(made, spec->inv_freq);
         else

@@ -318,16 +318,6 @@ static void embed_scalar(const struct inlay_embed_tile *callers)
 
 /* There is no approximation and no state: each entry is undecided until the integer path (positions/exact.c) has
    computed it. */
-static void sinusoid_anchor_scalar(const struct inlay_sinusoid_anchor *anchor)
-{
-    (void)anchor;
-}
-
-static void sinusoid_reanchor_scalar(const struct inlay_sinusoid_reanchor *step)
-{
-    (void)step;
-}
-
 static bool sinusoid_rows_scalar(const struct inlay_sinusoid_tile *tile)
 {
     size_t groups = inlay_padded(tile->pairs) / INLAY_PAIR_GROUP;
@@ -439,8 +429,6 @@ static void ngram_rows_scalar(const struct inlay_ngram_tile *tile)
 const struct inlay_kernels inlay_kernels_scalar = {
     .name = "scalar",
     .embed = embed_scalar,
-    .sinusoid_anchor = sinusoid_anchor_scalar,
-    .sinusoid_reanchor = sinusoid_reanchor_scalar,
     .sinusoid_rows = sinusoid_rows_scalar,
     .norm = norm_scalar,
     .ngram_rows = ngram_rows_scalar,

@@ -3,6 +3,7 @@
  * Tables of random numbers: each element is a quantile at a number that Philox makes of the element's index.
  */
 #include "base/arguments.h"
+#include "base/bits.h"
 #include "base/compare.h"
 #include "base/fpenv.h"
 #include "base/philox.h"
@@ -10,13 +11,6 @@
 #include "table/normal.h"
 
 #include <float.h>
-#include <string.h>
-
-struct table {
-    const inlay_random_spec *spec;
-    unsigned char *out;
-    size_t rows, dim, stride_bytes;
-};
 
 /* A distribution, and the shares of it that lie below, within and above the bounds. Numbers u in (0, 1) are spread over
    the share within. */
@@ -60,22 +54,19 @@ static double number_of(const struct spread *spread, uint32_t word)
 }
 
 /* Never inlined: its arithmetic must stay between entering and leaving the guarded environment. */
-static __attribute__((noinline)) void fill_rows(const struct table *table)
+static __attribute__((noinline)) void fill_rows(const inlay_random_spec *spec, unsigned char *out, size_t rows,
+                                                size_t dim, size_t stride_bytes)
 {
-    const inlay_random_spec *spec = table->spec;
     const struct spread spread = spread_of(spec);
     struct inlay_philox_stream stream;
-    inlay_philox_begin(&stream, spec->key, spec->offset, (uint64_t)spec->first_row * table->dim);
-    for (size_t row = 0; row < table->rows; row++) {
-        unsigned char *out = table->out + row * table->stride_bytes;
+    inlay_philox_begin(&stream, spec->key, spec->offset, (uint64_t)spec->first_row * dim);
+    for (size_t row = 0; row < rows; row++, out += stride_bytes) {
         bool zero = spec->zero_row >= 0 && (uint64_t)spec->first_row + row == (uint64_t)spec->zero_row;
-        for (size_t column = 0; column < table->dim;) {
+        for (size_t column = 0; column < dim;) {
             size_t n;
-            const uint32_t *words = inlay_philox_take(&stream, table->dim - column, &n);
-            for (size_t i = 0; i < n; i++) {
-                float x = zero ? 0 : (float)number_of(&spread, words[i]);
-                memcpy(out + (column + i) * sizeof x, &x, sizeof x);
-            }
+            const uint32_t *words = inlay_philox_take(&stream, dim - column, &n);
+            for (size_t i = 0; i < n; i++)
+                inlay_store_f32(out, column + i, zero ? 0 : (float)number_of(&spread, words[i]));
             column += n;
         }
     }
@@ -120,9 +111,8 @@ inlay_status inlay_table_random(const inlay_random_spec *spec, void *out, size_t
     status = inlay_check_read(spec, spec->size, 1, written);
     if (status != INLAY_OK)
         return status;
-    const struct table table = {spec, out, rows, dim, stride_bytes};
     struct inlay_fpenv host = inlay_fpenv_enter();
-    fill_rows(&table);
+    fill_rows(spec, out, rows, dim, stride_bytes);
     inlay_fpenv_leave(host);
     return INLAY_OK;
 }
