@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The embed kernel from float32 tables to float32 outputs, once for every ISA, over the words of its vec.h. Included by
- * simd/kernels.h. Holds no intrinsics and includes nothing.
+ * The embed kernel for float32 tables, once for every ISA, over the words of its vec.h. Included by simd/kernels.h
+ * behind simd/cast.h. Holds no intrinsics and includes nothing.
  */
 
-/* The terms that a call has. They are constants where embed_rows() is called, so that each combination is a loop of its
-   own. */
+/* The terms that a call has, and the type of its output. They are constants where embed_rows() is called, so that each
+   combination is a loop of its own. */
 struct embed_terms {
     bool scaled, positioned;
+    inlay_element_type type;
 };
+
+/* Returns the bytes of one element of the output. */
+VEC_INLINE size_t embed_bytes(struct embed_terms terms)
+{
+    return terms.type == INLAY_F32 ? 4 : 2;
+}
 
 VEC_INLINE vec embed_value(vec x, vec position, float scale, struct embed_terms terms)
 {
@@ -44,12 +51,14 @@ VEC_INLINE void embed_line(const unsigned char *row, const unsigned char *positi
         for (size_t i = 0; i < INLAY_CACHE_LINE / SPAN_BYTES; i++)
             span_store(out + i * SPAN_BYTES, line[i]);
     } else {
-        vec line[INLAY_CACHE_LINE / VEC_BYTES];
-        for (size_t i = 0; i < INLAY_CACHE_LINE / VEC_BYTES; i++) {
+        vec line[2 * LINE_VECS];
+        for (size_t i = 0; i < LINE_VECS * sizeof(float) / embed_bytes(terms); i++) {
             vec position_vec = vec_load(position + i * VEC_BYTES);
             line[i] = embed_value(vec_load(row + i * VEC_BYTES), position_vec, scale, terms);
         }
-        for (size_t i = 0; i < INLAY_CACHE_LINE / VEC_BYTES; i++)
+        if (terms.type != INLAY_F32)
+            cast_line(line, terms.type);
+        for (size_t i = 0; i < LINE_VECS; i++)
             moves == EMBED_STREAM ? vec_stream(out + i * VEC_BYTES, line[i]) : vec_store(out + i * VEC_BYTES, line[i]);
     }
 }
@@ -68,29 +77,41 @@ VEC_INLINE void embed_prefetch(struct embed_beside beside, size_t at)
         inlay_prefetch_line(beside.row + at, beside.near);
 }
 
-/* Writes any columns at any address with ordinary stores. */
+/* Stores VEC_LEN columns, or the first n of fewer. */
+VEC_INLINE void embed_store(unsigned char *out, vec x, size_t n, inlay_element_type type)
+{
+    if (type == INLAY_F32)
+        n < VEC_LEN ? vec_store_n(out, x, n) : vec_store(out, x);
+    else
+        n < VEC_LEN ? vec_store_halves_n(out, cast_half(x, type), n) : vec_store_halves(out, cast_half(x, type));
+}
+
+/* Writes any columns at any address with ordinary stores. Offsets count bytes of the output; `wide` times as many are
+   read. */
 VEC_INLINE void embed_cached(const unsigned char *row, const unsigned char *position, unsigned char *out,
                              size_t columns, float scale, struct embed_terms terms, enum embed_moves moves,
                              struct embed_beside beside)
 {
-    const size_t bytes = columns * sizeof(float);
+    const size_t element = embed_bytes(terms), wide = sizeof(float) / element, bytes = columns * element;
     size_t at = 0;
     for (; at + INLAY_CACHE_LINE <= bytes; at += INLAY_CACHE_LINE) {
-        embed_prefetch(beside, at);
-        embed_line(row + at, position + at, out + at, scale, terms, moves);
+        embed_prefetch(beside, at * wide);
+        embed_line(row + at * wide, position + at * wide, out + at, scale, terms, moves);
     }
-    for (; at + VEC_BYTES <= bytes; at += VEC_BYTES)
-        vec_store(out + at, embed_value(vec_load(row + at), vec_load(position + at), scale, terms));
+    for (; at + VEC_LEN * element <= bytes; at += VEC_LEN * element) {
+        vec value = embed_value(vec_load(row + at * wide), vec_load(position + at * wide), scale, terms);
+        embed_store(out + at, value, VEC_LEN, terms.type);
+    }
     /* A masked store of a whole line would reach into the next line, and wait for what is streamed there. */
-    if (SPAN_LEN < VEC_LEN && at + SPAN_BYTES <= bytes) {
+    if (SPAN_LEN < VEC_LEN && wide == 1 && at + SPAN_BYTES <= bytes) {
         span value = span_load(row + at);
         span_store(out + at, embed_span_value(value, span_load(position + at), scale, terms));
         at += SPAN_BYTES;
     }
     if (at < bytes) {
-        size_t n = (bytes - at) / sizeof(float);
-        vec value = vec_load_n(row + at, n);
-        vec_store_n(out + at, embed_value(value, vec_load_n(position + at, n), scale, terms), n);
+        size_t n = (bytes - at) / element;
+        vec value = vec_load_n(row + at * wide, n), position_vec = vec_load_n(position + at * wide, n);
+        embed_store(out + at, embed_value(value, position_vec, scale, terms), n, terms.type);
     }
 }
 
@@ -135,13 +156,14 @@ VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *po
                                size_t columns, float scale, struct embed_terms terms, struct embed_held *held,
                                struct embed_beside beside)
 {
-    size_t head = vec_columns_before_line(out, sizeof(float), columns);
+    const size_t element = embed_bytes(terms), wide = sizeof(float) / element, bytes = columns * element;
+    const size_t head = vec_columns_before_line(out, element, columns), head_bytes = head * element;
     if (head > 0 && held->end == out) {
         const size_t at = held->full % EMBED_HELD_LINES;
-        const size_t filled = (size_t)(out - held->out[at]), bytes = head * sizeof(float);
+        const size_t filled = (size_t)(out - held->out[at]);
         embed_cached(row, position, held->line[at] + filled, head, scale, terms, EMBED_VECTORS, embed_alone);
-        held->end += bytes;
-        if (filled + bytes == INLAY_CACHE_LINE) {
+        held->end += head_bytes;
+        if (filled + head_bytes == INLAY_CACHE_LINE) {
             held->end = NULL;
             held->full++;
             if (held->full - held->streamed == EMBED_HELD_LINES)
@@ -150,19 +172,18 @@ VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *po
     } else if (head > 0) {
         embed_cached(row, position, out, head, scale, terms, EMBED_VECTORS, embed_alone);
     }
-    size_t end = head + (columns - head) / LINE_FLOATS * LINE_FLOATS;
-    for (size_t at = head * sizeof(float); at < end * sizeof(float); at += INLAY_CACHE_LINE) {
-        embed_prefetch(beside, at);
-        embed_line(row + at, position + at, out + at, scale, terms, EMBED_STREAM);
+    size_t at = head_bytes;
+    for (; at + INLAY_CACHE_LINE <= bytes; at += INLAY_CACHE_LINE) {
+        embed_prefetch(beside, at * wide);
+        embed_line(row + at * wide, position + at * wide, out + at, scale, terms, EMBED_STREAM);
     }
-    if (end < columns) {
-        const size_t at = end * sizeof(float);
+    if (at < bytes) {
         embed_release(held);
         const size_t next = held->full % EMBED_HELD_LINES;
-        embed_cached(row + at, position + at, held->line[next], columns - end, scale, terms, EMBED_VECTORS,
-                     embed_alone);
+        embed_cached(row + at * wide, position + at * wide, held->line[next], (bytes - at) / element, scale, terms,
+                     EMBED_VECTORS, embed_alone);
         held->out[next] = out + at;
-        held->end = out + columns * sizeof(float);
+        held->end = out + bytes;
     }
 }
 
@@ -171,16 +192,18 @@ VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *po
 VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_terms terms)
 {
     const struct inlay_embed_tile tile = *callers;
-    const bool narrow_moves = tile.narrow_moves && SPAN_LEN < VEC_LEN;
+    const bool narrow_moves = tile.narrow_moves && SPAN_LEN < VEC_LEN && terms.type == INLAY_F32;
     struct embed_held held;
     held.streamed = held.full = 0;
     held.end = NULL;
     for (size_t i = 0; i < tile.count; i++) {
         const unsigned char *row = tile.rows[i], *position = terms.positioned ? tile.positions[i] : row;
         unsigned char *out = tile.out[i];
-        /* Floats at odd addresses never fill a line. */
-        const bool stream = VEC_STREAMS && tile.stream && (uintptr_t)out % sizeof(float) == 0;
-        struct embed_beside beside = {tile.next != NULL ? tile.next[i] : NULL, tile.near};
+        /* Elements at odd addresses never fill a line. */
+        const bool stream = VEC_STREAMS && tile.stream && (uintptr_t)out % embed_bytes(terms) == 0;
+        /* Layers prefetch for 16-bit outputs without the kernel's help. */
+        const bool prefetches = terms.type == INLAY_F32 && tile.next != NULL;
+        struct embed_beside beside = {prefetches ? tile.next[i] : NULL, tile.near};
         if (beside.row != NULL && !tile.beside) {
             inlay_prefetch_lines(beside.row, tile.columns * sizeof(float), tile.near);
             beside.row = NULL;
@@ -202,10 +225,23 @@ static void NAME(embed_copied_halves)(const struct inlay_embed_tile *tile)
 {
     struct inlay_embed_tile floats = *tile;
     floats.columns = tile->columns / 2;
-    embed_rows(&floats, (struct embed_terms){.scaled = false, .positioned = false});
+    embed_rows(&floats, (struct embed_terms){false, false, INLAY_F32});
     const size_t last = floats.columns * sizeof(float);
     for (size_t i = 0; i < tile->count && tile->columns % 2 == 1; i++)
         memcpy(tile->out[i] + last, tile->rows[i] + last, 2);
+}
+
+/* Not inlined, since compilers use registers worse in one function with the loops that write floats. */
+static __attribute__((noinline)) void NAME(embed_f32_halves)(const struct inlay_embed_tile *tile)
+{
+    if (tile->out_type == INLAY_F16 && tile->positions != NULL)
+        embed_rows(tile, (struct embed_terms){true, true, INLAY_F16});
+    else if (tile->out_type == INLAY_F16)
+        embed_rows(tile, (struct embed_terms){true, false, INLAY_F16});
+    else if (tile->positions != NULL)
+        embed_rows(tile, (struct embed_terms){true, true, INLAY_BF16});
+    else
+        embed_rows(tile, (struct embed_terms){true, false, INLAY_BF16});
 }
 
 static void NAME(embed_f32)(const struct inlay_embed_tile *tile)
@@ -213,9 +249,9 @@ static void NAME(embed_f32)(const struct inlay_embed_tile *tile)
     if (tile->out_type != INLAY_F32)
         NAME(embed_f32_halves)(tile);
     else if (tile->positions != NULL)
-        embed_rows(tile, (struct embed_terms){.scaled = true, .positioned = true});
+        embed_rows(tile, (struct embed_terms){true, true, INLAY_F32});
     else if (tile->scale != 1)
-        embed_rows(tile, (struct embed_terms){.scaled = true, .positioned = false});
+        embed_rows(tile, (struct embed_terms){true, false, INLAY_F32});
     else
-        embed_rows(tile, (struct embed_terms){.scaled = false, .positioned = false});
+        embed_rows(tile, (struct embed_terms){false, false, INLAY_F32});
 }
