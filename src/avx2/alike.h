@@ -3,8 +3,7 @@
  * The words whose intrinsics AVX2 and AVX-512 name alike, but for the width of registers: WIDE() names those of whole
  * registers, HALF() those of registers half as long. Included at the end of both vec.h.
  */
-#ifndef INLAY_AVX2_ALIKE_H
-#define INLAY_AVX2_ALIKE_H
+#pragma once
 
 /* A register of integers, and half of one; half a register in memory, of integers and of floats, at any address. */
 typedef long long whole_register __attribute__((vector_size(VEC_BYTES)));
@@ -131,5 +130,3 @@ VEC_INLINE vec_bits vec_bits_min(vec_bits a, vec_bits b)
 {
     return (vec_bits)WIDE(min_epu32)((whole_register)a, (whole_register)b);
 }
-
-#endif

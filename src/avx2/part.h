@@ -5,8 +5,7 @@
  * masked took 1.25 to 1.35 times as long. Single floats are copied, since gcc's _mm_load_ss and _mm_store_ss demand
  * alignment. Included behind simd/words.h.
  */
-#ifndef INLAY_AVX2_PART_H
-#define INLAY_AVX2_PART_H
+#pragma once
 
 VEC_INLINE __m256 part_load(const unsigned char *from, size_t n)
 {
@@ -41,5 +40,3 @@ VEC_INLINE void part_store(unsigned char *to, __m256 x, size_t n)
     if (n & 1)
         inlay_store_f32(to, 0, _mm_cvtss_f32(part));
 }
-
-#endif

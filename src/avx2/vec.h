@@ -2,8 +2,7 @@
 /*
  * The words of src/simd in AVX2: all AVX2 intrinsics of the library.
  */
-#ifndef INLAY_AVX2_VEC_H
-#define INLAY_AVX2_VEC_H
+#pragma once
 
 #if !defined(__AVX2__) || !defined(__FMA__) || !defined(__F16C__)
 #error "compile this folder with -mavx2 -mfma -mf16c"
@@ -165,5 +164,3 @@ VEC_INLINE vec_half_bits vec_table_lookup(struct vec_table table, vec_half_bits 
 }
 
 #include "avx2/alike.h"
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * The words of src/simd in AVX-512: all AVX-512 intrinsics of the library.
  */
-#ifndef INLAY_AVX512_VEC_H
-#define INLAY_AVX512_VEC_H
+#pragma once
 
 #if !defined(__AVX512F__) || !defined(__AVX512VL__) || !defined(__AVX512DQ__) || !defined(__AVX512BW__)
 #error "compile this folder with -mavx512f -mavx512vl -mavx512dq -mavx512bw"
@@ -161,5 +160,3 @@ VEC_INLINE vec_half_bits vec_table_lookup(struct vec_table table, vec_half_bits 
 }
 
 #include "avx2/alike.h"
-
-#endif

@@ -3,8 +3,7 @@
  * Which bytes an argument touches, whether two arguments overlap, and whether a struct is one that this version knows.
  * Nothing here computes in floating point: it runs in the caller's floating-point environment.
  */
-#ifndef INLAY_BASE_ARGUMENTS_H
-#define INLAY_BASE_ARGUMENTS_H
+#pragma once
 
 #include <inlay/inlay.h>
 
@@ -71,5 +70,3 @@ static inline inlay_status inlay_check_if_there(inlay_status before, const void 
 {
     return before == INLAY_OK && data != NULL ? inlay_check_read(data, n, element_bytes, written) : before;
 }
-
-#endif

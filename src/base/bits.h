@@ -2,8 +2,7 @@
 /*
  * Numbers as their bits, and floats at any address.
  */
-#ifndef INLAY_BASE_BITS_H
-#define INLAY_BASE_BITS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ static inline void inlay_store_f32(void *to, size_t i, float x)
 {
     memcpy((unsigned char *)to + i * sizeof x, &x, sizeof x);
 }
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * Comparisons of floating-point arguments as bits, which raise no floating-point exception in the caller's environment.
  */
-#ifndef INLAY_BASE_COMPARE_H
-#define INLAY_BASE_COMPARE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ bool inlay_double_less(double a, double b);
 
 /* Returns whether x is 0 or -0. */
 bool inlay_double_is_zero(double x);
-
-#endif

@@ -3,8 +3,7 @@
  * Variables of the environment. Only what runs once per process or makes a handle reads them: a program may change its
  * environment, which is no more safe for threads than the C library makes it.
  */
-#ifndef INLAY_BASE_ENVIRONMENT_H
-#define INLAY_BASE_ENVIRONMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
@@ -18,5 +17,3 @@ static inline bool inlay_environment_is(const char *name, const char *value)
     const char *has = inlay_environment(name);
     return has != NULL && strcmp(has, value) == 0;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Work in parts, run by the caller's executor or, if there is none, by the calling thread. Parts share nothing that
  * they write.
  */
-#ifndef INLAY_BASE_EXECUTOR_H
-#define INLAY_BASE_EXECUTOR_H
+#pragma once
 
 #include <inlay/inlay.h>
 
@@ -30,5 +29,3 @@ static inline size_t inlay_share_begin(size_t total, size_t parts, size_t index)
 
 /* Calls task(arg, i) for every i in [0, count). */
 void inlay_run_parts(const inlay_executor *executor, size_t count, void (*task)(void *arg, size_t index), void *arg);
-
-#endif

@@ -3,8 +3,7 @@
  * Unsigned fixed-point numbers of 64 integer and 256 fraction bits, in which frequencies, phases, sines and cosines are
  * computed. All operations are integer operations, so that no rounding mode, FMA, libm or ISA can affect a result.
  */
-#ifndef INLAY_BASE_FIXED_H
-#define INLAY_BASE_FIXED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -104,5 +103,3 @@ struct inlay_fixed inlay_fixed_ln(double x);
 /* Returns a number in (1/2, 1], within 2^-240, that times 2^*exponent is exp(y), or exp(-y) if `negative`; 0 <= y <
    256. */
 struct inlay_fixed inlay_fixed_exp(struct inlay_fixed y, bool negative, int *exponent);
-
-#endif

@@ -8,8 +8,7 @@
  * floating-point operations of its own: a compiler may move an operation past the restoring instruction (gcc 12 did),
  * but not a call whose target it cannot see.
  */
-#ifndef INLAY_BASE_FPENV_H
-#define INLAY_BASE_FPENV_H
+#pragma once
 
 #include <stdint.h>
 
@@ -109,5 +108,3 @@ static inline void inlay_store_fence(void)
     _mm_sfence();
 #endif
 }
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * The size of a huge page, which the system states or which follows from the size of its pages.
  */
-#ifndef INLAY_BASE_HUGE_PAGES_H
-#define INLAY_BASE_HUGE_PAGES_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@ extern _Atomic(size_t) inlay_shared_huge_pages_bytes;
 /* Returns the size that a text of the system states, one line with a number; or, for null and for what cannot be, what
    one page full of page table entries maps, of 8 bytes each, as on x86-64 and aarch64. */
 size_t inlay_huge_pages_bytes_of(const char *text, size_t page_bytes);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * The smaller and the larger of two sizes.
  */
-#ifndef INLAY_BASE_LEAST_H
-#define INLAY_BASE_LEAST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ static inline size_t inlay_most(size_t a, size_t b)
 {
     return a > b ? a : b;
 }
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * The cache line of every CPU that inlay knows.
  */
-#ifndef INLAY_BASE_LINE_H
-#define INLAY_BASE_LINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ static inline void inlay_prefetch_lines(const unsigned char *array, size_t bytes
     for (; line < array + bytes; line += INLAY_CACHE_LINE)
         inlay_prefetch_line(line, near);
 }
-
-#endif

@@ -2,12 +2,9 @@
 /*
  * Memory of handles, from the caller's allocator or malloc.
  */
-#ifndef INLAY_BASE_MEMORY_H
-#define INLAY_BASE_MEMORY_H
+#pragma once
 
 #include <inlay/inlay.h>
 
 /* Copies the caller's allocator, or malloc and free if that is null; INLAY_ERROR_NULL if it lacks a function. */
 inlay_status inlay_allocator_of(const inlay_allocator *allocator, inlay_allocator *chosen);
-
-#endif

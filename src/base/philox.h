@@ -3,8 +3,7 @@
  * Random numbers by counter, Philox4x32-10 (Salmon et al. 2011): each word follows from its index alone, so that no cut
  * of the work changes one. Baseline code without floating point, the same on every machine.
  */
-#ifndef INLAY_BASE_PHILOX_H
-#define INLAY_BASE_PHILOX_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ void inlay_philox_begin(struct inlay_philox_stream *stream, uint64_t key, uint64
 /* Returns the words of at least one and at most n of the next elements, and how many there are. They stay valid until
    the next call. */
 const uint32_t *inlay_philox_take(struct inlay_philox_stream *stream, size_t n, size_t *taken);
-
-#endif

@@ -3,8 +3,7 @@
  * Rounding of fixed-point numbers, once and to nearest even, to the binary formats of IEEE 754 and to bfloat16. It uses
  * integer operations only, so that no floating-point environment can affect a result.
  */
-#ifndef INLAY_BASE_ROUNDING_H
-#define INLAY_BASE_ROUNDING_H
+#pragma once
 
 #include "base/fixed.h"
 
@@ -30,5 +29,3 @@ double inlay_round_f64(struct inlay_fixed x, int exponent, bool negative);
 /* Returns a float, given by its bits and less than 65520 in magnitude, as the bits of the nearest float16, ties to
    even. The sign of zero is kept. */
 uint16_t inlay_float_to_f16(uint32_t bits);
-
-#endif

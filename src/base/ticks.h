@@ -3,8 +3,7 @@
  * A clock for measuring parts of calls: a counter of the CPU where a program may read one, else the system's clock. Its
  * unit is unknown; only ratios of differences mean anything. Reading it makes no system call on Linux.
  */
-#ifndef INLAY_BASE_TICKS_H
-#define INLAY_BASE_TICKS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ uint64_t inlay_ticks(void);
 
 /* Replaces the clock in tests; null restores it. */
 void inlay_ticks_use(uint64_t (*clock)(void));
-
-#endif

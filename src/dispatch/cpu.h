@@ -3,8 +3,7 @@
  * What the CPU says of itself, and where CPUs that run the same kernels differ beyond that: figures measured on kinds
  * of CPUs.
  */
-#ifndef INLAY_DISPATCH_CPU_H
-#define INLAY_DISPATCH_CPU_H
+#pragma once
 
 #include <inlay/inlay.h>
 
@@ -62,5 +61,3 @@ bool inlay_note_cache(size_t bytes[INLAY_CACHE_LEVELS], uint32_t eax, uint32_t e
 /* Writes the name that the CPU gives itself, which ends with a null character; empty without one. */
 enum { INLAY_CPU_NAME_BYTES = 48 };
 void inlay_cpu_name(char text[INLAY_CPU_NAME_BYTES]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What an x86-64 CPU says of itself. */
-#ifndef INLAY_DISPATCH_CPUID_H
-#define INLAY_DISPATCH_CPUID_H
+#pragma once
 
 #ifdef INLAY_HAVE_AVX2
 #include <cpuid.h>
@@ -23,6 +22,4 @@ static inline bool inlay_cpuid(uint32_t leaf, uint32_t subleaf, struct inlay_cpu
     __asm__ volatile("" : : "r"(found->edx));
     return exists;
 }
-#endif
-
 #endif

@@ -2,8 +2,7 @@
 /*
  * Which kernels run: chosen by CPU at the first call. Tests and benchmarks choose for themselves.
  */
-#ifndef INLAY_DISPATCH_DISPATCH_H
-#define INLAY_DISPATCH_DISPATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,6 +42,4 @@ void inlay_dispatch_use(const struct inlay_kernels *kernels);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

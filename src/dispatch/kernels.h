@@ -4,8 +4,7 @@
  * see pointers and counts. They know nothing of ids, batches, policies and validation, which baseline code has resolved
  * before it calls them.
  */
-#ifndef INLAY_DISPATCH_KERNELS_H
-#define INLAY_DISPATCH_KERNELS_H
+#pragma once
 
 #include "base/line.h"
 
@@ -228,5 +227,3 @@ extern const struct inlay_kernels inlay_kernels_avx2;
 extern const struct inlay_kernels inlay_kernels_avx512;
 extern const struct inlay_kernels inlay_kernels_neon;
 extern const struct inlay_kernels inlay_kernels_portable;
-
-#endif

@@ -3,8 +3,7 @@
  * What calls begin with on this CPU, and the sizes by which work is cut, each with what it was measured on. What
  * differs between CPUs is in cpu.c, or follows the caches that the CPU reports; layers learn the rest.
  */
-#ifndef INLAY_DISPATCH_TUNING_H
-#define INLAY_DISPATCH_TUNING_H
+#pragma once
 
 #include "dispatch/cpu.h"
 
@@ -33,5 +32,3 @@ enum { INLAY_SHORT_ROW_BYTES = 4096, INLAY_COLD_TABLE_BYTES = 128 * 1024 * 1024 
 /* The longest run of consecutive positions of which each is computed by itself: an anchor, from exact phases, takes as
    long as the rows that it saves. The second figure is that of kernels without fused multiply-add. */
 enum { INLAY_DIRECT_ROWS = 12, INLAY_DIRECT_ROWS_UNFUSED = 2 };
-
-#endif

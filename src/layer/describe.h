@@ -2,8 +2,7 @@
 /*
  * From a layer and a batch to validated work.
  */
-#ifndef INLAY_LAYER_DESCRIBE_H
-#define INLAY_LAYER_DESCRIBE_H
+#pragma once
 
 #include "layer/handle.h"
 #include "layer/work.h"
@@ -18,5 +17,3 @@ inlay_status inlay_check_reads(const inlay_layer *layer, const inlay_batch *batc
 inlay_status inlay_describe(struct inlay_work *work, const inlay_layer *layer, const inlay_batch *batch,
                             const void *out, size_t out_stride_bytes, const inlay_executor *executor,
                             inlay_fault *fault);
-
-#endif

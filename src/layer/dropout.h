@@ -2,8 +2,7 @@
 /*
  * The post-op dropout. Whether an element is dropped follows from its index, so that no cut of a call changes a result.
  */
-#ifndef INLAY_LAYER_DROPOUT_H
-#define INLAY_LAYER_DROPOUT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@
  * guarded floating-point environment.
  */
 void inlay_dropout(unsigned char *row, size_t columns, uint64_t first_element, uint64_t key, uint64_t offset, float p);
-
-#endif

@@ -3,8 +3,7 @@
  * The group: a few tokens of one sequence on their way through the general path, as floats that stay in L1. The general
  * path fills it with sums, the post-ops finish it.
  */
-#ifndef INLAY_LAYER_GROUP_H
-#define INLAY_LAYER_GROUP_H
+#pragma once
 
 #include "layer/rows.h"
 #include "tile/tile.h"
@@ -31,5 +30,3 @@ struct inlay_group {
 /* Applies norm and dropout to the floats of whole rows, then converts them to out[i]; where out[i] is where the floats
    are, they stay there. */
 void inlay_finish_group(const struct inlay_group *group, unsigned char *const *out);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * The layer handle: a validated spec with its views copied, and the cached rows of its sinusoid behind it.
  */
-#ifndef INLAY_LAYER_HANDLE_H
-#define INLAY_LAYER_HANDLE_H
+#pragma once
 
 #include "base/arguments.h"
 #include "dispatch/tuning.h"
@@ -54,5 +53,3 @@ static inline bool inlay_has_positions(const inlay_layer_spec *spec)
 
 /* Validates a spec, and finds what layers made from it read. */
 inlay_status inlay_check_spec(const inlay_layer_spec *spec, struct inlay_layer_reads *reads);
-
-#endif

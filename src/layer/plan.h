@@ -4,8 +4,7 @@
  * and the executor; the functions after it carry it out. Each decision keeps its reason, which inlay_plan_print()
  * prints.
  */
-#ifndef INLAY_LAYER_PLAN_H
-#define INLAY_LAYER_PLAN_H
+#pragma once
 
 #include "layer/work.h"
 #include "tile/moves.h"
@@ -67,5 +66,3 @@ void inlay_plan_run(const struct inlay_plan *plan, const struct inlay_work *work
 void inlay_run_fast(const struct inlay_part *part);
 void inlay_run_general(const struct inlay_part *part);
 void inlay_run_pooled(const struct inlay_part *part);
-
-#endif

@@ -3,8 +3,7 @@
  * Which row of the table a token takes: ids, the out-of-vocabulary policy, padding and shards end here. A rule about
  * ids is added here and nowhere else.
  */
-#ifndef INLAY_LAYER_ROWS_H
-#define INLAY_LAYER_ROWS_H
+#pragma once
 
 #include "layer/plan.h"
 #include "tile/tile.h"
@@ -91,5 +90,3 @@ size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t
    position for INLAY_ZEROS, where `position` may be null. Runs kernels. */
 void inlay_write_special_row(const struct inlay_kernels *kernels, enum inlay_row_kind kind, float scale,
                              const unsigned char *position, unsigned char *out, size_t columns);
-
-#endif

@@ -4,8 +4,7 @@
  * immutable from then on. The functions below say where a sequence and its positions lie. What they read from the
  * caller's arrays may have changed since it was validated, so they load it once and keep it within tables and output.
  */
-#ifndef INLAY_LAYER_WORK_H
-#define INLAY_LAYER_WORK_H
+#pragma once
 
 #include "base/bits.h"
 #include "base/least.h"
@@ -149,5 +148,3 @@ static inline size_t inlay_segment_of(const struct inlay_work *work, size_t toke
         segment = inlay_load_once((uint64_t)inlay_id_at(work->batch.segment_ids, work->batch.segment_id_type, token));
     return segment < work->spec->segments->rows ? (size_t)segment : 0;
 }
-
-#endif

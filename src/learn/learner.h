@@ -5,8 +5,7 @@
  * handle, in arrays of atomics: no lock, no allocation. Threads that race lose a sample, which does no harm,
  * since every choice gives the same bits.
  */
-#ifndef INLAY_LEARN_LEARNER_H
-#define INLAY_LEARN_LEARNER_H
+#pragma once
 
 #include "base/ticks.h"
 #include "learn/strategy.h"
@@ -176,5 +175,3 @@ struct inlay_written {
    would take if nothing were learnt. */
 struct inlay_epoch_call inlay_epoch_begin(struct inlay_learner *learner, size_t bytes, bool streams);
 void inlay_epoch_end(const struct inlay_epoch_call *call, const struct inlay_written *output);
-
-#endif

@@ -4,8 +4,7 @@
  * All give the same bits, and which one is fastest depends on the CPU, the rows, the pages and the ids. The list is the
  * enumeration inlay_prefetch; a strategy is one entry here.
  */
-#ifndef INLAY_LEARN_STRATEGY_H
-#define INLAY_LEARN_STRATEGY_H
+#pragma once
 
 #include <inlay/inlay.h>
 
@@ -55,5 +54,3 @@ static inline inlay_prefetch inlay_strategy_within(inlay_prefetch wanted, enum i
     const struct inlay_prefetcher_strategies *strategies = &inlay_prefetchers[prefetcher];
     return strategies->mask >> wanted & 1 ? wanted : strategies->otherwise;
 }
-
-#endif

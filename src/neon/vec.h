@@ -2,8 +2,7 @@
 /*
  * The words of src/simd in NEON (aarch64): all NEON intrinsics of the library.
  */
-#ifndef INLAY_NEON_VEC_H
-#define INLAY_NEON_VEC_H
+#pragma once
 
 #ifndef __aarch64__
 #error "NEON here is that of aarch64: ARMv7's flushes subnormals and has no vectors of doubles"
@@ -213,5 +212,3 @@ VEC_INLINE vec_bits vec_bits_min(vec_bits a, vec_bits b)
 }
 
 #include "simd/lanes.h"
-
-#endif

@@ -3,8 +3,7 @@
  * A batch of n-grams: its validation, a function for each kind of argument, and how its ids are read. What is read may
  * have changed since it was validated, so it is loaded once and kept within the vocabulary.
  */
-#ifndef INLAY_NGRAM_BATCH_H
-#define INLAY_NGRAM_BATCH_H
+#pragma once
 
 #include "base/least.h"
 #include "ngram/handle.h"
@@ -54,5 +53,3 @@ static inline size_t inlay_ngram_id(const struct inlay_ngram_input *input, const
     const uint64_t id = inlay_load_once((uint64_t)inlay_id_at(ids, input->batch.id_type, i));
     return id < input->ngram->vocab ? (size_t)id : 0;
 }
-
-#endif

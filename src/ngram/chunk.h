@@ -2,8 +2,7 @@
 /*
  * A chunk: some columns one behind the other, and the rows that the hash kernel finds in them for a few tokens.
  */
-#ifndef INLAY_NGRAM_CHUNK_H
-#define INLAY_NGRAM_CHUNK_H
+#pragma once
 
 #include "ngram/pass.h"
 #include "ngram/window.h"
@@ -44,5 +43,3 @@ static inline void inlay_ngram_chunk_hash(struct inlay_ngram_chunk *chunk, const
     };
     pass->moves.kernels->ngram_rows(&chunk->call);
 }
-
-#endif

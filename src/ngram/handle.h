@@ -3,8 +3,7 @@
  * The n-gram handle: a validated spec, copied, with what the kernels need of its columns prepared. All arrays lie
  * behind the struct in one piece of memory.
  */
-#ifndef INLAY_NGRAM_HANDLE_H
-#define INLAY_NGRAM_HANDLE_H
+#pragma once
 
 #include "base/arguments.h"
 #include "dispatch/kernels.h"
@@ -31,5 +30,3 @@ static inline bool inlay_ngram_in(const uint64_t *bitmap, size_t id)
 {
     return bitmap != NULL && (bitmap[id / 64] >> id % 64 & 1) != 0;
 }
-
-#endif

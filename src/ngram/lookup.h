@@ -2,8 +2,7 @@
 /*
  * The lookup of a forward call: the validation of its tables and of where rows of the output lie.
  */
-#ifndef INLAY_NGRAM_LOOKUP_H
-#define INLAY_NGRAM_LOOKUP_H
+#pragma once
 
 #include "ngram/handle.h"
 #include "table/view.h"
@@ -32,5 +31,3 @@ inlay_status inlay_ngram_check_output(const struct inlay_ngram_gather *gather, c
    written. */
 inlay_status inlay_ngram_check_tables_apart(const inlay_ngram *ngram, const struct inlay_ngram_gather *gather,
                                             struct inlay_extent written);
-
-#endif

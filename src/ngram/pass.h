@@ -3,8 +3,7 @@
  * The pass over the tokens of a batch of n-grams: cut into ranges of tokens, each of which runs in the guarded
  * floating-point environment of its thread.
  */
-#ifndef INLAY_NGRAM_PASS_H
-#define INLAY_NGRAM_PASS_H
+#pragma once
 
 #include "ngram/batch.h"
 #include "tile/moves.h"
@@ -25,5 +24,3 @@ inlay_status inlay_ngram_check_columns(const inlay_ngram *ngram, size_t first_co
 
 /* Runs a pass that writes `row_bytes` for each token, of which there is at least one. */
 void inlay_ngram_run(const struct inlay_ngram_pass *pass, size_t row_bytes, const inlay_executor *executor);
-
-#endif

@@ -3,8 +3,7 @@
  * The places of tokens: what is hashed for a token, which is its mapped id and those before it, with the pad in blocked
  * places. A walk goes through consecutive tokens of a batch, over the ends of sequences.
  */
-#ifndef INLAY_NGRAM_WINDOW_H
-#define INLAY_NGRAM_WINDOW_H
+#pragma once
 
 #include "ngram/batch.h"
 
@@ -29,5 +28,3 @@ void inlay_ngram_walk_begin(struct inlay_ngram_walk *walk, const struct inlay_ng
 /* Goes on by n tokens and sets the places of these; n is at most `most`, which is at most INLAY_NGRAM_TOKENS. Returns
    n, which is 0 at the end. */
 size_t inlay_ngram_walk_next(struct inlay_ngram_walk *walk, size_t most);
-
-#endif

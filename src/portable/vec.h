@@ -4,8 +4,7 @@
  * clang, which these map to the registers of any target, and no intrinsics. There is no fused multiply-add: products of
  * doubles are rounded, which the bounds and the rounding test of simd/sinusoid.h allow for.
  */
-#ifndef INLAY_PORTABLE_VEC_H
-#define INLAY_PORTABLE_VEC_H
+#pragma once
 
 #if __FLT_EVAL_METHOD__ != 0
 #error "each operation must be rounded to its own type, which the x87 does not do"
@@ -264,5 +263,3 @@ VEC_INLINE vec_bits vec_bits_min(vec_bits a, vec_bits b)
 }
 
 #include "simd/lanes.h"
-
-#endif

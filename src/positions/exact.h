@@ -2,8 +2,7 @@
 /*
  * Exact phases, and the sines and cosines of them: the exact fallback. All operations are integer operations.
  */
-#ifndef INLAY_POSITIONS_EXACT_H
-#define INLAY_POSITIONS_EXACT_H
+#pragma once
 
 #include "base/fixed.h"
 
@@ -45,5 +44,3 @@ struct inlay_fixed inlay_exact_sine(const struct inlay_taylor *taylor, const str
  */
 void inlay_exact_small_sine(struct inlay_real x, double frequency, double amplitude, struct inlay_fixed *value,
                             int *exponent);
-
-#endif

@@ -4,8 +4,7 @@
  * entries that the kernels leave undecided. It is used for whole rows and by the fused pass, which computes rows while
  * it reads tokens. It validates nothing.
  */
-#ifndef INLAY_POSITIONS_GENERATOR_H
-#define INLAY_POSITIONS_GENERATOR_H
+#pragma once
 
 #include "dispatch/kernels.h"
 #include "dispatch/tuning.h"
@@ -75,5 +74,3 @@ void inlay_generator_add(struct inlay_generator *generator, size_t n, unsigned c
 void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinusoid *sinusoid,
                          struct inlay_positions positions, size_t n, inlay_element_type type, unsigned char *out,
                          size_t out_stride_bytes, bool stream);
-
-#endif

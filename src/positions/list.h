@@ -2,8 +2,7 @@
 /*
  * Reading and validation of positions: of a caller's list, and of ranges.
  */
-#ifndef INLAY_POSITIONS_LIST_H
-#define INLAY_POSITIONS_LIST_H
+#pragma once
 
 #include <inlay/inlay.h>
 
@@ -22,5 +21,3 @@ double inlay_position_at(const void *positions, inlay_position_type type, size_t
 
 /* Returns whether positions [start, start + n) lie in [0, limit); if not, writes the first that does not to *fault. */
 bool inlay_positions_in(int64_t start, size_t n, uint64_t limit, inlay_fault *fault);
-
-#endif

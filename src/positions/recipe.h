@@ -3,8 +3,7 @@
  * The recipes of inlay_recipe: how each framework computes its angles, in floating point and in its order of
  * operations. They compute with floats and so need the guarded environment of base/fpenv.h.
  */
-#ifndef INLAY_POSITIONS_RECIPE_H
-#define INLAY_POSITIONS_RECIPE_H
+#pragma once
 
 #include <inlay/inlay.h>
 
@@ -27,5 +26,3 @@ void inlay_angles_compute(const struct inlay_angles *arithmetic, const double *f
 
 /* Returns the arithmetic of a spec's angles, or null if they are exact: the real products of position and frequency. */
 const struct inlay_angles *inlay_angles_of(const inlay_sinusoid_spec *spec);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * The rows of one public call, cut into parts for the executor. Each part guards the environment of its own thread.
  */
-#ifndef INLAY_POSITIONS_ROWS_H
-#define INLAY_POSITIONS_ROWS_H
+#pragma once
 
 #include "positions/generator.h"
 
@@ -26,5 +25,3 @@ void inlay_rows_run(struct inlay_rows *rows, const inlay_executor *executor);
 
 /* The same for positions from `first` on; INLAY_ERROR_POSITION if there are not as many. */
 inlay_status inlay_rows_run_from(struct inlay_rows *rows, int64_t first, const inlay_executor *executor);
-
-#endif

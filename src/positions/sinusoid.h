@@ -2,8 +2,7 @@
 /*
  * The sinusoid handle: its frequencies and what is computed from them once, and single entries, computed exactly.
  */
-#ifndef INLAY_POSITIONS_SINUSOID_H
-#define INLAY_POSITIONS_SINUSOID_H
+#pragma once
 
 #include "base/arguments.h"
 #include "positions/exact.h"
@@ -68,5 +67,3 @@ struct inlay_placement {
 
 struct inlay_placement inlay_sinusoid_in_row(const inlay_sinusoid *sinusoid, size_t first, size_t pairs);
 struct inlay_placement inlay_sinusoid_in_piece(const inlay_sinusoid *sinusoid, size_t first, size_t pairs);
-
-#endif

@@ -4,8 +4,7 @@
  * an array; and no non-temporal stores, so that streaming is storing. (C has none, nor has aarch64 an intrinsic: its
  * cores detect streams by themselves.) Included at the end of a vec.h.
  */
-#ifndef INLAY_SIMD_LANES_H
-#define INLAY_SIMD_LANES_H
+#pragma once
 
 /* Copies n floats. The sizes are constants, so that memcpy is not called. */
 VEC_INLINE void vec_copy_n(unsigned char *to, const unsigned char *from, size_t n)
@@ -56,5 +55,3 @@ VEC_INLINE vec_bytes vec_load_u4_halves(const unsigned char *from, size_t first)
     const vec_bytes bytes = vec_load_bytes(from + first % 8);
     return first < 8 ? bytes & 15 : bytes >> 4;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Sines and cosines of parts of a quarter turn, by polynomials, once for every ISA, or by SLEEF's function of the ISA.
  * Holds no intrinsics.
  */
-#ifndef INLAY_SIMD_SINCOS_H
-#define INLAY_SIMD_SINCOS_H
+#pragma once
 
 #ifdef INLAY_HAVE_SLEEF
 #include <sleef.h>
@@ -64,6 +63,4 @@ VEC_INLINE struct vec_sincos sincos_pi(vec_double x)
 {
     return sincos_quarter(x + x);
 }
-#endif
-
 #endif

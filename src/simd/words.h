@@ -6,8 +6,7 @@
  * no words: the bodies write them with the operators that compilers have for vectors, and -ffp-contract=off keeps each
  * of them rounded on its own.
  */
-#ifndef INLAY_SIMD_WORDS_H
-#define INLAY_SIMD_WORDS_H
+#pragma once
 
 #ifndef __NO_MATH_ERRNO__
 #error "compile this folder with -fno-math-errno, so that a square root is an instruction"
@@ -147,5 +146,3 @@ VEC_INLINE size_t vec_columns_before_line(const unsigned char *out, size_t eleme
     size_t head = (INLAY_CACHE_LINE - (uintptr_t)out % INLAY_CACHE_LINE) % INLAY_CACHE_LINE / element_bytes;
     return head < columns ? head : columns;
 }
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * Element types: what they are called, and how their rows lie in memory.
  */
-#ifndef INLAY_TABLE_ELEMENT_H
-#define INLAY_TABLE_ELEMENT_H
+#pragma once
 
 #include "base/arguments.h"
 
@@ -40,5 +39,3 @@ size_t inlay_type_bytes(inlay_element_type type);
    INLAY_ERROR_SHAPE, INLAY_ERROR_STRIDE, INLAY_ERROR_OVERFLOW or INLAY_ERROR_NULL and an empty extent. */
 inlay_status inlay_check_matrix(const void *data, size_t rows, size_t dim, inlay_element_type type, size_t stride_bytes,
                                 struct inlay_extent *extent);
-
-#endif

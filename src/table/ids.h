@@ -2,8 +2,7 @@
 /*
  * Ids: reading them from any address, and finding the first that is out of range.
  */
-#ifndef INLAY_TABLE_IDS_H
-#define INLAY_TABLE_IDS_H
+#pragma once
 
 #include <inlay/inlay.h>
 
@@ -55,5 +54,3 @@ static inline int64_t inlay_id_at(const void *ids, inlay_id_type type, size_t i)
 
 /* Returns the index of the first of n ids that is not in [0, rows), or n if all are. */
 size_t inlay_first_bad_id(const void *ids, inlay_id_type type, size_t n, size_t rows);
-
-#endif

@@ -3,8 +3,7 @@
  * What the conversions of rows share: a row and where it goes, its values and their range, and rounding. Numbers are
  * chosen in double, of which float32, float16 and all scales are a part.
  */
-#ifndef INLAY_TABLE_QUANTIZE_H
-#define INLAY_TABLE_QUANTIZE_H
+#pragma once
 
 #include "base/bits.h"
 #include "base/rounding.h"
@@ -107,5 +106,3 @@ struct block_type {
 };
 
 extern const struct block_type inlay_block_types[INLAY_ELEMENT_TYPES];
-
-#endif

@@ -3,8 +3,7 @@
  * The sequences of a batch: all of one length, or packed with offsets. The caller's offsets may change after they were
  * validated, so each is loaded once and kept within the tokens.
  */
-#ifndef INLAY_TABLE_SEQUENCES_H
-#define INLAY_TABLE_SEQUENCES_H
+#pragma once
 
 #include "table/ids.h"
 
@@ -51,5 +50,3 @@ static inline size_t inlay_first_token(const struct inlay_sequences *sequences, 
 {
     return sequences->offsets != NULL ? inlay_offset_at(sequences, b) : b * sequences->length;
 }
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * Views of tables: their validation, and where a row lies.
  */
-#ifndef INLAY_TABLE_VIEW_H
-#define INLAY_TABLE_VIEW_H
+#pragma once
 
 #include "base/arguments.h"
 #include "table/element.h"
@@ -93,5 +92,3 @@ static inline struct inlay_row_place inlay_row_place(const inlay_table *table, s
     }
     return at;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * struct inlay_moves: how a call moves its rows, decided once before it runs: by which kernels, with which stores, and
  * what it may prefetch.
  */
-#ifndef INLAY_TILE_MOVES_H
-#define INLAY_TILE_MOVES_H
+#pragma once
 
 #include "dispatch/kernels.h"
 #include "dispatch/tuning.h"
@@ -24,5 +23,3 @@ static inline bool inlay_streams(const struct inlay_kernels *kernels, inlay_stor
     return kernels->streams &&
            (stores == INLAY_STORES_AUTOMATIC ? written_bytes > tuning->stream_bytes : stores == INLAY_STORES_STREAMED);
 }
-
-#endif

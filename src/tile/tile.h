@@ -3,8 +3,7 @@
  * The tile: rows, what is added to them and where they go, as arrays of pointers for one call of the embed kernel.
  * Whatever gathers rows builds its kernel calls here.
  */
-#ifndef INLAY_TILE_TILE_H
-#define INLAY_TILE_TILE_H
+#pragma once
 
 #include "base/least.h"
 #include "table/view.h"
@@ -78,5 +77,3 @@ static inline void inlay_tile_append(struct inlay_tile *tile, struct inlay_row_p
     if (tile->count == tile->block)
         inlay_tile_next(tile);
 }
-
-#endif
