@@ -58,15 +58,15 @@ struct inlay_model_key {
     double otherwise;
 };
 
-/** A family of models. */
+/** A family of models. Zeros are what most families have. */
 struct inlay_model {
     const char *name;
     const char *part;                      /**< of inlay_file_layer_options, or null */
-    const char *const *types;              /**< values of config.model_type, ended by null */
-    const char *const *architectures;      /**< values of general.architecture, ended by null; null: none */
-    const char *const *prefixes;           /**< of the names of tensors, ended by null */
+    const char *const *types;              /**< values of config.model_type, ended by null; null: the name alone */
+    const char *const *architectures;      /**< values of general.architecture, ended by null; null: no GGUF files */
+    const char *const *prefixes;           /**< of the names of tensors, ended by null; null: "NAME." and none */
     const struct inlay_model_names *names; /**< sets of names, ended by one without tokens */
-    struct inlay_model_key dim;            /**< columns of the token table */
+    const char *dim;                       /**< the key of the columns of the token table; null: "hidden_size" */
     enum inlay_model_numbering numbering;
     struct inlay_model_key padding;  /**< the id of padding, for padding-aware positions */
     inlay_zero_rows zero_rows;       /**< what is added to the zeros of padding */
@@ -83,7 +83,8 @@ struct inlay_model {
     bool has_decoder;                       /**< there is a part "decoder" */
     bool positions_first;                   /**< they are added before segments */
     bool first_for_bad_ids;                 /**< ids outside the table take row 0 */
-    bool needs_config;                      /**< names of tensors alone do not tell it */
+    bool any_dim;                           /**< no key has the columns of the token table */
+    bool told_by_tensors;                   /**< names of tensors alone tell it */
 };
 
 /** A family that was found in a file. */

@@ -76,9 +76,11 @@ inlay_file_status inlay_build_tokens(struct inlay_layer_builder *builder)
         return status;
     builder->tokens_name = tensor->name;
     const inlay_table *view = &layer->tokens.view;
-    struct inlay_setting dim, vocab;
-    status = inlay_settings_integer(&builder->found.settings, model->dim.config, model->dim.gguf, (int64_t)view->dim,
-                                    &dim, builder->error);
+    struct inlay_setting dim = {0, (int64_t)view->dim, NULL}, vocab;
+    if (!model->any_dim)
+        status = inlay_settings_integer(&builder->found.settings, model->dim != NULL ? model->dim : "hidden_size",
+                                        model->architectures != NULL ? "embedding_length" : NULL, dim.integer, &dim,
+                                        builder->error);
     if (status == INLAY_FILE_OK)
         status = inlay_settings_integer(&builder->found.settings, "vocab_size", "vocab_size", (int64_t)view->rows,
                                         &vocab, builder->error);
