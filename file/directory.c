@@ -113,65 +113,66 @@ static bool note(struct inlay_catalogue *catalogue, const char *name, struct fou
     return copy != NULL;
 }
 
-/* Chooses the model of a directory. */
-static inlay_file_status choose(const char *directory, struct inlay_catalogue *catalogue,
-                                struct inlay_model_files *files, const char **path, inlay_file_error *error)
+/* Reads a directory: finds its models and a config.json. */
+static bool list(const char *directory, struct inlay_catalogue *catalogue, struct found found[KINDS], bool *config)
 {
-    struct found found[KINDS] = {{NULL, NULL}};
     DIR *stream = opendir(directory);
     if (stream == NULL)
-        return inlay_file_fail_system(error, directory, "cannot open it");
-    bool memory = true, config = false;
+        return inlay_file_fail_system(catalogue->error, directory, "cannot open it");
+    bool memory = true;
     errno = 0; /* what tells the end of the directory from an error */
     for (struct dirent *entry; memory && (entry = readdir(stream)) != NULL; errno = 0) {
         memory = note(catalogue, entry->d_name, found);
-        config = config || strcmp(entry->d_name, "config.json") == 0;
+        *config = *config || strcmp(entry->d_name, "config.json") == 0;
     }
-    inlay_file_status status =
-        memory && errno != 0 ? inlay_file_fail_system(error, directory, "cannot read it") : INLAY_FILE_OK;
+    const bool is_read =
+        memory && (errno == 0 || inlay_file_fail_system(catalogue->error, directory, "cannot read it"));
     closedir(stream);
-    if (status != INLAY_FILE_OK)
-        return status;
+    return is_read;
+}
+
+/* Chooses the model of a directory. */
+static bool choose(const char *directory, struct inlay_catalogue *catalogue, struct inlay_model_files *files,
+                   const char **path)
+{
+    struct found found[KINDS] = {{NULL, NULL}};
+    bool config = false;
+    if (!list(directory, catalogue, found, &config))
+        return false;
     size_t kind = 0;
     while (kind < KINDS && found[kind].name == NULL)
         kind++;
-    if (kind == KINDS && memory)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, directory, inlay_text_of(NULL),
+    if (kind == KINDS)
+        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_MISSING, directory, NULL,
                                "the directory has no .safetensors, .gguf or .npy file");
-    if (memory && found[kind].other != NULL)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_KIND, directory, inlay_text_of(NULL),
+    if (found[kind].other != NULL)
+        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_KIND, directory, NULL,
                                "the directory has several models, %s and %s among them: name one", found[kind].name,
                                found[kind].other);
-    *path = memory ? join(catalogue, directory, found[kind].name) : NULL;
-    files->config = memory && config ? join(catalogue, directory, "config.json") : NULL;
-    return *path != NULL && (files->config != NULL || !config) ? INLAY_FILE_OK
-                                                               : inlay_file_fail_memory(error, directory);
+    *path = join(catalogue, directory, found[kind].name);
+    files->config = config ? join(catalogue, directory, "config.json") : NULL;
+    return *path != NULL && (files->config != NULL || !config);
 }
 
-inlay_file_status inlay_find_files(const char *path, struct inlay_catalogue *catalogue, struct inlay_model_files *files,
-                                   inlay_file_error *error)
+bool inlay_find_files(const char *path, struct inlay_catalogue *catalogue, struct inlay_model_files *files)
 {
     struct stat about;
     struct split split;
-    inlay_file_status status = INLAY_FILE_OK;
     *files = (struct inlay_model_files){0};
     path = inlay_catalogue_text(catalogue, inlay_text_of(path));
     if (path == NULL)
-        return inlay_file_fail_memory(error, NULL);
+        return false;
     if (stat(path, &about) != 0)
-        return inlay_file_fail_system(error, path, "cannot open it");
-    if (S_ISDIR(about.st_mode))
-        status = choose(path, catalogue, files, &path, error);
-    if (status != INLAY_FILE_OK)
-        return status;
+        return inlay_file_fail_system(catalogue->error, path, "cannot open it");
+    if (S_ISDIR(about.st_mode) && !choose(path, catalogue, files, &path))
+        return false;
     if (inlay_ends_in(path, ".index.json")) {
         files->index = path;
-        return inlay_read_index(catalogue, files, error);
+        return inlay_read_index(catalogue, files);
     }
     bool parts = read_split(path, &split);
     if (parts && split.parts > MOST_PARTS)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_LIMIT, path, inlay_text_of(NULL),
+        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_LIMIT, path, NULL,
                                "its name says that it is one of more than %d parts", MOST_PARTS);
-    return list_parts(path, parts ? &split : NULL, catalogue, files) ? INLAY_FILE_OK
-                                                                     : inlay_file_fail_memory(error, path);
+    return list_parts(path, parts ? &split : NULL, catalogue, files);
 }

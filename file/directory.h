@@ -9,7 +9,6 @@
 #include "model_files.h"
 
 /** Finds the files of a model. Opens none but an index. */
-inlay_file_status inlay_find_files(const char *path, struct inlay_catalogue *catalogue, struct inlay_model_files *files,
-                                   inlay_file_error *error);
+bool inlay_find_files(const char *path, struct inlay_catalogue *catalogue, struct inlay_model_files *files);
 
 #endif

@@ -40,15 +40,11 @@ static void make_printable(char *text)
             *text = '?';
 }
 
-/* Copies the beginning of a text into out [room]. */
-static void shorten(struct inlay_text text, char *out, size_t room)
+/* Copies the beginning of a name into out [room]. */
+static void shorten(const char *name, char *out, size_t room)
 {
-    size_t size = text.size < room ? text.size : room - 1;
-    if (size > 0)
-        memcpy(out, text.bytes, size);
-    if (size < text.size)
-        memcpy(out + size - 3, "...", 3);
-    out[size] = '\0';
+    if ((size_t)snprintf(out, room, "%s", name) >= room)
+        memcpy(out + room - 4, "...", 3);
     make_printable(out);
 }
 
@@ -66,33 +62,32 @@ static size_t write_place(const char *path, const char *name, char *out, size_t 
     return used;
 }
 
-inlay_file_status inlay_file_fail(inlay_file_error *error, inlay_file_status status, const char *path,
-                                  struct inlay_text name, const char *format, ...)
+bool inlay_file_fail(inlay_file_error *error, inlay_file_status status, const char *path, const char *name,
+                     const char *format, ...)
 {
     if (error == NULL)
-        return status;
+        return false;
     error->status = status;
     error->system_error = 0;
-    shorten(name, error->name, sizeof error->name);
+    shorten(name != NULL ? name : "", error->name, sizeof error->name);
     size_t used = write_place(path, error->name, error->message, sizeof error->message);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(error->message + used, sizeof error->message - used, format, arguments);
     va_end(arguments);
     make_printable(error->message);
-    return status;
+    return false;
 }
 
-inlay_file_status inlay_file_fail_system(inlay_file_error *error, const char *path, const char *what)
+bool inlay_file_fail_system(inlay_file_error *error, const char *path, const char *what)
 {
     int system_error = errno;
-    inlay_file_fail(error, INLAY_FILE_ERROR_SYSTEM, path, inlay_text_of(NULL), "%s: %s", what, strerror(system_error));
-    if (error != NULL)
-        error->system_error = system_error;
-    return INLAY_FILE_ERROR_SYSTEM;
+    inlay_file_fail(error, INLAY_FILE_ERROR_SYSTEM, path, NULL, "%s: %s", what, strerror(system_error));
+    error->system_error = system_error;
+    return false;
 }
 
-inlay_file_status inlay_file_fail_memory(inlay_file_error *error, const char *path)
+bool inlay_file_fail_memory(inlay_file_error *error, const char *path)
 {
-    return inlay_file_fail(error, INLAY_FILE_ERROR_NO_MEMORY, path, inlay_text_of(NULL), "there is not enough memory");
+    return inlay_file_fail(error, INLAY_FILE_ERROR_NO_MEMORY, path, NULL, "there is not enough memory");
 }

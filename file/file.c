@@ -40,119 +40,111 @@ static int64_t integer_of(const inlay_file_value *value)
 }
 
 /* Checks that the file that was parsed last is that part of the model which its name says. */
-static inlay_file_status check_part(const struct inlay_catalogue *catalogue, const char *path, size_t part,
-                                    size_t parts, inlay_file_error *error)
+static bool check_part(const struct inlay_catalogue *catalogue, const char *path, size_t part, size_t parts)
 {
     int64_t number = integer_of(inlay_catalogue_last_value(catalogue, "split.no"));
     int64_t count = integer_of(inlay_catalogue_last_value(catalogue, "split.count"));
     if (parts == 1 && count > 1)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, path, inlay_text_of("split.count"),
+        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_MISSING, path, "split.count",
                                "it is one of %lld parts, and its name does not tell the names of the others",
                                (long long)count);
     if (parts > 1 && (number != (int64_t)part || count != (int64_t)parts))
-        return inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, path, inlay_text_of("split.no"),
+        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_MISSING, path, "split.no",
                                "its split.no is %lld and its split.count %lld, and its name says part %zu of %zu",
                                (long long)number, (long long)count, part + 1, parts);
-    return INLAY_FILE_OK;
+    return true;
 }
 
 /* Checks how many tensors the parts have together. */
-static inlay_file_status check_count(const struct inlay_catalogue *catalogue, const char *path, inlay_file_error *error)
+static bool check_count(const struct inlay_catalogue *catalogue, const char *path)
 {
     int64_t tensors = integer_of(inlay_catalogue_value(catalogue, "split.tensors.count"));
-    if (tensors >= 0 && (uint64_t)tensors != catalogue->tensor_count)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, path, inlay_text_of("split.tensors.count"),
-                               "it is %lld, and the parts have %zu tensors", (long long)tensors,
-                               catalogue->tensor_count);
-    return INLAY_FILE_OK;
+    return tensors < 0 || (uint64_t)tensors == catalogue->tensor_count ||
+           inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_MISSING, path, "split.tensors.count",
+                           "it is %lld, and the parts have %zu tensors", (long long)tensors, catalogue->tensor_count);
 }
 
 /* ---- Opening ---------------------------------------------------------------------------------------------------- */
 
 /* Maps and parses a file of the model. */
-static inlay_file_status open_part(inlay_file *file, const struct inlay_model_files *files, size_t part,
-                                   inlay_file_error *error)
+static bool open_part(inlay_file *file, const char *path)
 {
-    struct inlay_mapping *mapping = &file->mappings[part];
-    struct inlay_catalogue *catalogue = &file->catalogue;
-    inlay_file_status status =
-        inlay_open_noted(catalogue, files->paths[part], file->options.memory, SIZE_MAX, mapping, error);
-    if (status != INLAY_FILE_OK)
-        return status;
-    file->mapping_count = part + 1;
-    struct inlay_source source = {files->paths[part], mapping->bytes, mapping->size};
-    inlay_catalogue_begin_file(catalogue);
-    status = inlay_parse_model(catalogue, &source, error);
+    struct inlay_mapping *mapping = &file->mappings[file->mapping_count];
+    if (!inlay_open_noted(&file->catalogue, path, file->options.memory, SIZE_MAX, mapping))
+        return false;
+    file->mapping_count++;
+    const struct inlay_source source = {path, mapping->bytes, mapping->size};
+    inlay_catalogue_begin_file(&file->catalogue);
+    const bool is_parsed = inlay_parse_model(&file->catalogue, &source);
     inlay_mapping_advise_random(mapping);
-    return status;
+    return is_parsed;
 }
 
 /* Parses the config.json. */
-static inlay_file_status open_config(inlay_file *file, const char *path, inlay_file_error *error)
+static bool open_config(struct inlay_catalogue *catalogue, const char *path)
 {
     struct inlay_mapping mapping;
-    inlay_file_status status =
-        inlay_open_noted(&file->catalogue, path, INLAY_FILE_MEMORY_COPIED, MOST_CONFIG_BYTES, &mapping, error);
-    if (status != INLAY_FILE_OK)
-        return status;
-    struct inlay_source source = {path, mapping.bytes, mapping.size};
-    inlay_catalogue_begin_file(&file->catalogue);
-    status = inlay_parse_config(&file->catalogue, &source, error);
+    if (!inlay_open_noted(catalogue, path, INLAY_FILE_MEMORY_COPIED, MOST_CONFIG_BYTES, &mapping))
+        return false;
+    const struct inlay_source source = {path, mapping.bytes, mapping.size};
+    inlay_catalogue_begin_file(catalogue);
+    const bool is_parsed = inlay_parse_config(catalogue, &source);
     inlay_mapping_close(&mapping);
-    return status;
+    return is_parsed;
 }
 
-static inlay_file_status open_model(inlay_file *file, const char *path, inlay_file_error *error)
+static bool open_model(inlay_file *file, const char *path)
 {
+    struct inlay_catalogue *catalogue = &file->catalogue;
     struct inlay_model_files files;
-    inlay_file_status status = inlay_find_files(path, &file->catalogue, &files, error);
-    if (status != INLAY_FILE_OK)
-        return status;
+    if (!inlay_find_files(path, catalogue, &files))
+        return false;
     file->mappings = calloc(files.count, sizeof *file->mappings);
     if (file->mappings == NULL)
-        return inlay_file_fail_memory(error, path);
-    for (size_t part = 0; status == INLAY_FILE_OK && part < files.count; part++) {
-        status = open_part(file, &files, part, error);
-        if (status == INLAY_FILE_OK && files.index == NULL)
-            status = check_part(&file->catalogue, files.paths[part], part, files.count, error);
+        return inlay_file_fail_memory(catalogue->error, path);
+    for (size_t part = 0; part < files.count; part++)
+        if (!open_part(file, files.paths[part]) ||
+            (files.index == NULL && !check_part(catalogue, files.paths[part], part, files.count)))
+            return false;
+    return (files.config == NULL || open_config(catalogue, files.config)) && inlay_catalogue_finish(catalogue) &&
+           (files.index == NULL ? check_count(catalogue, files.paths[0]) : inlay_check_index(catalogue, &files));
+}
+
+static bool open_file(const char *path, const inlay_file_options *options, inlay_file **file, inlay_file_error *error)
+{
+    const inlay_file_options standard = inlay_file_options_default();
+    if (file != NULL)
+        *file = NULL;
+    if (path == NULL || file == NULL)
+        return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, NULL,
+                               "an argument is null: path and file must both be given");
+    if (options == NULL)
+        options = &standard;
+    if (!inlay_options_known(options, sizeof *options) || (unsigned)options->memory > INLAY_FILE_MEMORY_LOADED ||
+        options->reserved != 0)
+        return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, NULL,
+                               "an option is none that this version knows: begin with inlay_file_options_default()");
+    inlay_file *opened = calloc(1, sizeof *opened);
+    if (opened == NULL)
+        return inlay_file_fail_memory(error, NULL);
+    opened->options = *options;
+    opened->catalogue.error = error;
+    if (!open_model(opened, path)) {
+        inlay_file_close(opened);
+        return false;
     }
-    if (status == INLAY_FILE_OK && files.config != NULL)
-        status = open_config(file, files.config, error);
-    if (status == INLAY_FILE_OK)
-        status = inlay_catalogue_finish(&file->catalogue, error);
-    if (status == INLAY_FILE_OK && files.index == NULL)
-        status = check_count(&file->catalogue, files.paths[0], error);
-    return status == INLAY_FILE_OK ? inlay_check_index(&file->catalogue, &files, error) : status;
+    opened->catalogue.error = NULL;
+    inlay_residency_start(&opened->residency, opened->mappings, opened->mapping_count, options->resident_bytes);
+    *file = opened;
+    return true;
 }
 
 inlay_file_status inlay_file_open(const char *path, const inlay_file_options *options, inlay_file **file,
                                   inlay_file_error *error)
 {
-    static const struct inlay_text no_name = {NULL, 0};
-    inlay_file_options own = inlay_file_options_default();
-    if (file != NULL)
-        *file = NULL;
-    if (path == NULL || file == NULL)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, no_name,
-                               "an argument is null: path and file must both be given");
-    const bool known = options == NULL || inlay_options_known(options, sizeof own);
-    if (known && options != NULL)
-        own = *options;
-    if (!known || (unsigned)own.memory > INLAY_FILE_MEMORY_LOADED || own.reserved != 0)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, no_name,
-                               "an option is none that this version knows: begin with inlay_file_options_default()");
-    inlay_file *opened = calloc(1, sizeof *opened);
-    if (opened == NULL)
-        return inlay_file_fail_memory(error, NULL);
-    opened->options = own;
-    inlay_file_status status = open_model(opened, path, error);
-    if (status != INLAY_FILE_OK) {
-        inlay_file_close(opened);
-        return status;
-    }
-    inlay_residency_start(&opened->residency, opened->mappings, opened->mapping_count, own.resident_bytes);
-    *file = opened;
-    return status;
+    inlay_file_error unwanted;
+    error = error != NULL ? error : &unwanted;
+    return open_file(path, options, file, error) ? INLAY_FILE_OK : error->status;
 }
 
 void inlay_file_close(inlay_file *file)

@@ -16,34 +16,22 @@
 /* The most bytes that a mapping can have, with room for the end of the last page. */
 #define ADDRESS_SPACE ((size_t)PTRDIFF_MAX - 0xffff)
 
-static const struct inlay_text no_name = {NULL, 0};
-
-/* Returns a descriptor of a regular file, of which the mapping gets size and identity, or -1 with the error. */
-static int open_regular(const char *path, size_t most, struct inlay_mapping *mapping, inlay_file_status *status,
-                        inlay_file_error *error)
+/* Finds size and identity of an open file, which must be a regular one of 1 to `most` bytes. */
+static bool look_at(int file, const char *path, size_t most, struct inlay_mapping *mapping, inlay_file_error *error)
 {
     struct stat about;
-    int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (file < 0) {
-        *status = inlay_file_fail_system(error, path, "cannot open it");
-        return -1;
-    }
     if (fstat(file, &about) != 0)
-        *status = inlay_file_fail_system(error, path, "cannot find out its size");
-    else if (!S_ISREG(about.st_mode))
-        *status = inlay_file_fail(error, INLAY_FILE_ERROR_KIND, path, no_name, "it is not a regular file");
-    else if (about.st_size == 0)
-        *status = inlay_file_fail(error, INLAY_FILE_ERROR_TRUNCATED, path, no_name, "it is empty");
-    else if ((uintmax_t)about.st_size > (uintmax_t)(most < ADDRESS_SPACE ? most : ADDRESS_SPACE))
-        *status = inlay_file_fail(error, INLAY_FILE_ERROR_LIMIT, path, no_name, "its %jd bytes are too many",
-                                  (intmax_t)about.st_size);
-    else {
-        mapping->size = (size_t)about.st_size;
-        mapping->file = (inlay_file_opened){path, about.st_dev, about.st_ino};
-        return file;
-    }
-    close(file);
-    return -1;
+        return inlay_file_fail_system(error, path, "cannot find out its size");
+    if (!S_ISREG(about.st_mode))
+        return inlay_file_fail(error, INLAY_FILE_ERROR_KIND, path, NULL, "it is not a regular file");
+    if (about.st_size == 0)
+        return inlay_file_fail(error, INLAY_FILE_ERROR_TRUNCATED, path, NULL, "it is empty");
+    if ((uintmax_t)about.st_size > (uintmax_t)(most < ADDRESS_SPACE ? most : ADDRESS_SPACE))
+        return inlay_file_fail(error, INLAY_FILE_ERROR_LIMIT, path, NULL, "its %jd bytes are too many",
+                               (intmax_t)about.st_size);
+    mapping->size = (size_t)about.st_size;
+    mapping->file = (inlay_file_opened){path, about.st_dev, about.st_ino};
+    return true;
 }
 
 static size_t page_bytes(void)
@@ -68,39 +56,28 @@ static unsigned char *reserve(size_t size)
     return range + before;
 }
 
-/* Reads the whole file into memory; -1 with errno, which is 0 if the file is shorter than it was. */
-static int read_all(int file, unsigned char *out, size_t size)
-{
-    for (size_t done = 0; done < size;) {
-        size_t step = size - done < (size_t)1 << 30 ? size - done : (size_t)1 << 30;
-        ssize_t got = pread(file, out + done, step, (off_t)done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0) {
-            errno = got == 0 ? 0 : errno;
-            return -1;
-        }
-        done += (size_t)got;
-    }
-    return 0;
-}
-
 /* Fills a private range with the contents of the file. */
-static inlay_file_status copy(int file, const char *path, unsigned char *range, size_t size, inlay_file_error *error)
+static bool copy(int file, const char *path, unsigned char *range, size_t size, inlay_file_error *error)
 {
     if (mprotect(range, size, PROT_READ | PROT_WRITE) != 0)
         return inlay_file_fail_memory(error, path);
     inlay_huge_pages_advise(range, size, NULL);
-    if (read_all(file, range, size) != 0)
-        return errno != 0 ? inlay_file_fail_system(error, path, "cannot read it")
-                          : inlay_file_fail(error, INLAY_FILE_ERROR_TRUNCATED, path, no_name,
-                                            "it became shorter while it was read");
+    for (size_t done = 0; done < size;) {
+        const size_t step = size - done < (size_t)1 << 30 ? size - done : (size_t)1 << 30;
+        const ssize_t got = pread(file, range + done, step, (off_t)done);
+        if (got == 0)
+            return inlay_file_fail(error, INLAY_FILE_ERROR_TRUNCATED, path, NULL,
+                                   "it became shorter while it was read");
+        if (got < 0 && errno != EINTR)
+            return inlay_file_fail_system(error, path, "cannot read it");
+        done += got > 0 ? (size_t)got : 0;
+    }
     mprotect(range, size, PROT_READ);
-    return INLAY_FILE_OK;
+    return true;
 }
 
 /* Maps the file at the range, onto huge pages where the file system has them, and reads it in order. */
-static inlay_file_status load(int file, const char *path, unsigned char *range, size_t size, inlay_file_error *error)
+static bool load(int file, const char *path, unsigned char *range, size_t size, inlay_file_error *error)
 {
     if (mmap(range, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0) == MAP_FAILED)
         return inlay_file_fail_system(error, path, "cannot map it");
@@ -108,11 +85,11 @@ static inlay_file_status load(int file, const char *path, unsigned char *range, 
     const size_t page = page_bytes();
     for (size_t at = 0; at < size; at += page)
         (void)*(const volatile unsigned char *)(range + at);
-    return INLAY_FILE_OK;
+    return true;
 }
 
 /* Puts the bytes of an open file into memory. */
-static inlay_file_status map(int file, const char *path, struct inlay_mapping *mapping, inlay_file_error *error)
+static bool map(int file, const char *path, struct inlay_mapping *mapping, inlay_file_error *error)
 {
     bool mapped = mapping->memory == INLAY_FILE_MEMORY_MAPPED;
     unsigned char *range = mapped ? mmap(NULL, mapping->size, PROT_READ, MAP_PRIVATE, file, 0) : reserve(mapping->size);
@@ -120,25 +97,24 @@ static inlay_file_status map(int file, const char *path, struct inlay_mapping *m
         return inlay_file_fail_system(error, path, "cannot map it");
     mapping->bytes = range;
     if (mapped)
-        return INLAY_FILE_OK;
+        return true;
     bool copied = mapping->memory == INLAY_FILE_MEMORY_COPIED;
-    inlay_file_status status = (copied ? copy : load)(file, path, range, mapping->size, error);
-    if (status != INLAY_FILE_OK)
-        inlay_mapping_close(mapping);
-    return status;
+    if ((copied ? copy : load)(file, path, range, mapping->size, error))
+        return true;
+    inlay_mapping_close(mapping);
+    return false;
 }
 
-inlay_file_status inlay_mapping_open(const char *path, inlay_file_memory memory, size_t most,
-                                     struct inlay_mapping *mapping, inlay_file_error *error)
+bool inlay_mapping_open(const char *path, inlay_file_memory memory, size_t most, struct inlay_mapping *mapping,
+                        inlay_file_error *error)
 {
-    inlay_file_status status = INLAY_FILE_OK;
     *mapping = (struct inlay_mapping){.memory = memory};
-    int file = open_regular(path, most, mapping, &status, error);
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (file < 0)
-        return status;
-    status = map(file, path, mapping, error);
+        return inlay_file_fail_system(error, path, "cannot open it");
+    const bool is_open = look_at(file, path, most, mapping, error) && map(file, path, mapping, error);
     close(file);
-    return status;
+    return is_open;
 }
 
 void inlay_mapping_advise_random(const struct inlay_mapping *mapping)

@@ -17,8 +17,8 @@ struct inlay_mapping {
 };
 
 /** Maps, copies or loads a regular file of 1 to `most` bytes. */
-inlay_file_status inlay_mapping_open(const char *path, inlay_file_memory memory, size_t most,
-                                     struct inlay_mapping *mapping, inlay_file_error *error);
+bool inlay_mapping_open(const char *path, inlay_file_memory memory, size_t most, struct inlay_mapping *mapping,
+                        inlay_file_error *error);
 
 /** Advises the system that rows will be read at random: no readahead, which would read megabytes for each row. Headers
     should have been read before. Affects only mappings that are neither copied nor loaded. */

@@ -4,12 +4,14 @@
  */
 #include "model_files.h"
 
-inlay_file_status inlay_open_noted(struct inlay_catalogue *catalogue, const char *path, inlay_file_memory memory,
-                                   size_t most, struct inlay_mapping *mapping, inlay_file_error *error)
+bool inlay_open_noted(struct inlay_catalogue *catalogue, const char *path, inlay_file_memory memory, size_t most,
+                      struct inlay_mapping *mapping)
 {
-    inlay_file_status status = inlay_mapping_open(path, memory, most, mapping, error);
-    if (status != INLAY_FILE_OK || inlay_catalogue_add_opened(catalogue, &mapping->file))
-        return status;
+    catalogue->path = path;
+    if (!inlay_mapping_open(path, memory, most, mapping, catalogue->error))
+        return false;
+    if (inlay_catalogue_add_opened(catalogue, &mapping->file))
+        return true;
     inlay_mapping_close(mapping);
-    return inlay_file_fail_memory(error, path);
+    return false;
 }

@@ -28,7 +28,7 @@ struct inlay_model_files {
 
 /** Maps a file of a model as inlay_mapping_open() does, and notes it among those that were read. `path` lives as long
    as the catalogue. */
-inlay_file_status inlay_open_noted(struct inlay_catalogue *catalogue, const char *path, inlay_file_memory memory,
-                                   size_t most, struct inlay_mapping *mapping, inlay_file_error *error);
+bool inlay_open_noted(struct inlay_catalogue *catalogue, const char *path, inlay_file_memory memory, size_t most,
+                      struct inlay_mapping *mapping);
 
 #endif

@@ -11,31 +11,30 @@
 
 #include <string.h>
 
-static inlay_file_status fail(const struct inlay_piece_request *request, inlay_file_status status,
-                              const inlay_file_tensor *tensor, const char *why)
+static bool fail(const struct inlay_piece *piece, inlay_file_status status, const inlay_file_tensor *tensor,
+                 const char *why)
 {
-    return inlay_file_fail(request->error, status, tensor->path, inlay_text_of(tensor->name), "%s", why);
+    return inlay_file_fail(piece->error, status, tensor->path, tensor->name, "%s", why);
 }
 
 /* Returns the tensor whose name is `stem` [size] and `end`, or null. */
-static const inlay_file_tensor *find(const struct inlay_piece_request *request, const char *stem, size_t size,
-                                     const char *end)
+static const inlay_file_tensor *find(const struct inlay_piece *piece, const char *stem, size_t size, const char *end)
 {
     size_t end_bytes = strlen(end) + 1;
-    if (size > request->room - end_bytes)
+    if (size > piece->room - end_bytes)
         return NULL;
-    memcpy(request->name, stem, size);
-    memcpy(request->name + size, end, end_bytes);
-    return inlay_file_tensor_named(request->file, request->name);
+    memcpy(piece->name, stem, size);
+    memcpy(piece->name + size, end, end_bytes);
+    return inlay_file_tensor_named(piece->file, piece->name);
 }
 
 /* Returns the tensor of scales beside the tensors whose names begin with `stem` [size], or null. */
-static const inlay_file_tensor *find_scales(const struct inlay_piece_request *request, const char *stem, size_t size)
+static const inlay_file_tensor *find_scales(const struct inlay_piece *piece, const char *stem, size_t size)
 {
     static const char *const ends[] = {".scale", ".weight_scale", ".weight_scale_inv"};
     const inlay_file_tensor *scales = NULL;
     for (size_t i = 0; scales == NULL && i < sizeof ends / sizeof *ends; i++)
-        scales = find(request, stem, size, ends[i]);
+        scales = find(piece, stem, size, ends[i]);
     return scales;
 }
 
@@ -50,6 +49,18 @@ static void convert(const inlay_file_tensor *from, size_t rows, size_t columns, 
             ids[n] = (int64_t)(done + n);
         inlay_gather(&table, ids, INLAY_ID_I64, n, factor, out + done * columns, columns * sizeof *out, NULL, NULL);
     }
+}
+
+/* Returns them in memory of the file; null with the error. */
+static const float *converted(const struct inlay_piece *piece, const inlay_file_tensor *from, size_t rows,
+                              size_t columns, float factor)
+{
+    float *made = inlay_file_keep(piece->file, rows * columns * sizeof *made);
+    if (made != NULL)
+        convert(from, rows, columns, factor, made);
+    else
+        inlay_file_fail_memory(piece->error, NULL);
+    return made;
 }
 
 static bool is_float(const inlay_file_tensor *tensor)
@@ -81,8 +92,7 @@ static bool is_single(const inlay_file_tensor *tensor)
 /* ---- Scales of rows and of the table ---------------------------------------------------------------------------- */
 
 /* Takes the scales of a piece, or of the whole table. */
-static inlay_file_status take_scales(const struct inlay_piece_request *request, const inlay_file_tensor *scales,
-                                     struct inlay_piece *piece)
+static bool take_scales(struct inlay_piece *piece, const inlay_file_tensor *scales)
 {
     inlay_table *view = &piece->view;
     const size_t rows = view->rows, dim = view->dim;
@@ -90,33 +100,29 @@ static inlay_file_status take_scales(const struct inlay_piece_request *request, 
     bool exponents = is_type(scales, "F8_E8M0") || is_type(scales, "U8");
     if (is_float(scales) && is_single(scales)) {
         convert(scales, 1, 1, 1, &piece->scale);
-    } else if (exponents && view->type == INLAY_E4M3 && dim % 32 == 0 && has_shape(scales, rows, dim / 32)) {
+        return true;
+    }
+    if (exponents && view->type == INLAY_E4M3 && dim % 32 == 0 && has_shape(scales, rows, dim / 32)) {
         view->type = INLAY_E4M3_E8M0;
         view->scales = scales->data;
-    } else if (scales->element == INLAY_F32 && has_shape(scales, rows, 1)) {
-        view->scales = scales->data;
-    } else if (is_float(scales) && has_shape(scales, rows, 1)) {
-        float *converted = inlay_file_keep(request->file, rows * sizeof *converted);
-        if (converted == NULL)
-            return inlay_file_fail_memory(request->error, NULL);
-        convert(scales, rows, 1, 1, converted);
-        view->scales = converted;
-    } else
-        return fail(request, INLAY_FILE_ERROR_SHAPE, scales,
+        return true;
+    }
+    if (!is_float(scales) || !has_shape(scales, rows, 1))
+        return fail(piece, INLAY_FILE_ERROR_SHAPE, scales,
                     "its shape and type are not those of scales of the rows beside it");
-    return INLAY_FILE_OK;
+    view->scales = scales->element == INLAY_F32 ? scales->data : converted(piece, scales, rows, 1, 1);
+    return view->scales != NULL;
 }
 
-inlay_file_status inlay_piece_shared_scale(const struct inlay_piece_request *request, const char *stem, size_t size,
-                                           float *scale)
+bool inlay_piece_shared_scale(struct inlay_piece *piece, const char *stem, size_t size)
 {
-    const inlay_file_tensor *scales = find_scales(request, stem, size);
+    const inlay_file_tensor *scales = find_scales(piece, stem, size);
     if (scales == NULL)
-        return INLAY_FILE_OK;
+        return true;
     if (!is_float(scales) || !is_single(scales))
-        return fail(request, INLAY_FILE_ERROR_SHAPE, scales, "it is not one number for the table beside it");
-    convert(scales, 1, 1, 1, scale);
-    return INLAY_FILE_OK;
+        return fail(piece, INLAY_FILE_ERROR_SHAPE, scales, "it is not one number for the table beside it");
+    convert(scales, 1, 1, 1, &piece->scale);
+    return true;
 }
 
 /* ---- Scales and zero points of groups --------------------------------------------------------------------------- */
@@ -129,43 +135,43 @@ struct grid {
 };
 
 /* Sets the group of a view, as large as a group of the scales allows and a table can have. */
-static inlay_file_status set_group(const struct inlay_piece_request *request, const inlay_file_tensor *scales,
-                                   inlay_table *view, struct grid *grid)
+static bool set_group(struct inlay_piece *piece, const inlay_file_tensor *scales, struct grid *grid)
 {
+    inlay_table *view = &piece->view;
     const uint64_t groups = scales->rank == 2 ? scales->shape[1] : 1;
     if (!is_float(scales) || !(is_single(scales) || has_shape(scales, view->rows, groups)))
-        return fail(request, INLAY_FILE_ERROR_SHAPE, scales,
+        return fail(piece, INLAY_FILE_ERROR_SHAPE, scales,
                     "its shape and type are not those of scales of groups of columns of the rows beside it");
     if (groups == 0 || view->dim % groups != 0)
-        return inlay_file_fail(request->error, INLAY_FILE_ERROR_SHAPE, scales->path, inlay_text_of(scales->name),
+        return inlay_file_fail(piece->error, INLAY_FILE_ERROR_SHAPE, scales->path, scales->name,
                                "its %llu groups do not divide the %zu columns beside it", (unsigned long long)groups,
                                view->dim);
     const size_t columns = view->dim / (size_t)groups, power = columns & (~columns + 1);
     if (power < 32)
-        return inlay_file_fail(request->error, INLAY_FILE_ERROR_SHAPE, scales->path, inlay_text_of(scales->name),
+        return inlay_file_fail(piece->error, INLAY_FILE_ERROR_SHAPE, scales->path, scales->name,
                                "it has groups of %zu columns, and those of a table are of a multiple of 32", columns);
     view->group = power < 128 ? (uint32_t)power : 128;
     *grid = (struct grid){(size_t)groups, columns / view->group, is_single(scales) && view->rows != 1};
-    return INLAY_FILE_OK;
+    return true;
 }
 
-static inlay_file_status take_group_scales(const struct inlay_piece_request *request, const inlay_file_tensor *scales,
-                                           const struct grid *grid, inlay_table *view)
+static bool take_group_scales(struct inlay_piece *piece, const inlay_file_tensor *scales, const struct grid *grid)
 {
+    inlay_table *view = &piece->view;
     const size_t groups = view->dim / view->group, count = view->rows * groups;
     view->scales = scales->data;
     if (scales->element == INLAY_F32 && grid->repeat == 1 && !grid->shared)
-        return INLAY_FILE_OK;
-    float *made = inlay_file_keep(request->file, count * sizeof *made);
+        return true;
+    float *made = inlay_file_keep(piece->file, count * sizeof *made);
     if (made == NULL)
-        return inlay_file_fail_memory(request->error, NULL);
+        return inlay_file_fail_memory(piece->error, NULL);
     if (count > 0)
         convert(scales, grid->shared ? 1 : view->rows, grid->groups, 1, made);
     /* Backwards, so that no scale is overwritten before it is read: each goes to its own place or behind it. */
     for (size_t i = count; i-- > 0;)
         made[i] = made[(grid->shared ? 0 : i / groups * grid->groups) + i % groups / grid->repeat];
     view->scales = made;
-    return INLAY_FILE_OK;
+    return true;
 }
 
 /* Returns the zero point of a group of a row. Zero points are int8 numbers; or numbers of `bits` bits with half of
@@ -181,9 +187,10 @@ static int zero_at(const inlay_file_tensor *zeros, const struct grid *grid, size
 }
 
 /* Takes zero points: int8 as the scales lie, or of packed numbers int32 with `bits` of each row. 0 bits: not packed. */
-static inlay_file_status take_zeros(const struct inlay_piece_request *request, const inlay_file_tensor *zeros,
-                                    const struct grid *scales, size_t bits, inlay_table *view)
+static bool take_zeros(struct inlay_piece *piece, const inlay_file_tensor *zeros, const struct grid *scales,
+                       size_t bits)
 {
+    inlay_table *view = &piece->view;
     const size_t groups = view->dim / view->group, in_row = bits == 4 ? (groups + 1) / 2 : groups;
     struct grid grid = *scales;
     grid.shared = is_single(zeros) && grid.groups == 1;
@@ -191,11 +198,11 @@ static inlay_file_status take_zeros(const struct inlay_piece_request *request, c
     const bool plain = is_type(zeros, "I8") && (grid.shared || has_shape(zeros, view->rows, grid.groups));
     const bool packed = is_type(zeros, "I32") && bits > 0 && has_shape(zeros, words, grid.groups);
     if (!plain && !packed)
-        return fail(request, INLAY_FILE_ERROR_SHAPE, zeros,
+        return fail(piece, INLAY_FILE_ERROR_SHAPE, zeros,
                     "its shape and type are not those of zero points of the rows and groups beside it");
-    unsigned char *made = inlay_file_keep(request->file, view->rows * in_row);
+    unsigned char *made = inlay_file_keep(piece->file, view->rows * in_row);
     if (made == NULL)
-        return inlay_file_fail_memory(request->error, NULL);
+        return inlay_file_fail_memory(piece->error, NULL);
     memset(made, 0, view->rows * in_row);
     for (size_t row = 0; row < view->rows; row++)
         for (size_t group = 0; group < groups; group++) {
@@ -204,20 +211,16 @@ static inlay_file_status take_zeros(const struct inlay_piece_request *request, c
             *to = (unsigned char)(bits == 4 ? *to | (zero & 15) << group % 2 * 4 : zero);
         }
     view->zeros = made;
-    return INLAY_FILE_OK;
+    return true;
 }
 
 /* Takes the scales of groups, and zero points if there are some. */
-static inlay_file_status take_groups(const struct inlay_piece_request *request, const inlay_file_tensor *scales,
-                                     const inlay_file_tensor *zeros, size_t bits, inlay_table *view)
+static bool take_groups(struct inlay_piece *piece, const inlay_file_tensor *scales, const inlay_file_tensor *zeros,
+                        size_t bits)
 {
     struct grid grid;
-    inlay_file_status status = set_group(request, scales, view, &grid);
-    if (status == INLAY_FILE_OK)
-        status = take_group_scales(request, scales, &grid, view);
-    if (status == INLAY_FILE_OK && zeros != NULL)
-        status = take_zeros(request, zeros, &grid, bits, view);
-    return status;
+    return set_group(piece, scales, &grid) && take_group_scales(piece, scales, &grid) &&
+           (zeros == NULL || take_zeros(piece, zeros, &grid, bits));
 }
 
 /* ---- Packed numbers --------------------------------------------------------------------------------------------- */
@@ -233,53 +236,48 @@ static uint64_t columns_of(const inlay_file_tensor *shape, uint64_t rows)
 }
 
 /* Makes a piece of NAME.weight_packed, int32 [rows, words], in which compressed-tensors packs 4- or 8-bit numbers. */
-static inlay_file_status make_packed(const struct inlay_piece_request *request, struct inlay_piece *piece, size_t stem)
+static bool make_packed(struct inlay_piece *piece, size_t stem)
 {
-    const inlay_file_tensor *tensor = piece->tensor, *scales = find(request, tensor->name, stem, ".weight_scale");
-    const inlay_file_tensor *shape = find(request, tensor->name, stem, ".weight_shape");
-    const inlay_file_value *format = inlay_file_value_named(request->file, "config.quantization_config.format");
+    const inlay_file_tensor *tensor = piece->tensor, *scales = find(piece, tensor->name, stem, ".weight_scale");
+    const inlay_file_tensor *shape = find(piece, tensor->name, stem, ".weight_shape");
+    const inlay_file_value *format = inlay_file_value_named(piece->file, "config.quantization_config.format");
     if (format != NULL && format->kind == INLAY_FILE_VALUE_STRING && strcmp(format->text, "pack-quantized") != 0 &&
         strcmp(format->text, "mixed-precision") != 0)
         return inlay_file_fail(
-            request->error, INLAY_FILE_ERROR_TYPE, NULL, inlay_text_of(format->key),
+            piece->error, INLAY_FILE_ERROR_TYPE, NULL, format->key,
             "a packed table of format \"%.60s\" is not read: only pack-quantized and mixed-precision are",
             format->text);
     if (!is_type(tensor, "I32") || scales == NULL || shape == NULL)
-        return fail(request, scales == NULL || shape == NULL ? INLAY_FILE_ERROR_MISSING : INLAY_FILE_ERROR_TYPE, tensor,
+        return fail(piece, scales == NULL || shape == NULL ? INLAY_FILE_ERROR_MISSING : INLAY_FILE_ERROR_TYPE, tensor,
                     "a packed table is of I32, and has .weight_scale and .weight_shape beside it");
-    if (find(request, tensor->name, stem, ".weight_g_idx") != NULL)
-        return fail(request, INLAY_FILE_ERROR_TYPE, tensor,
+    if (find(piece, tensor->name, stem, ".weight_g_idx") != NULL)
+        return fail(piece, INLAY_FILE_ERROR_TYPE, tensor,
                     "its columns are grouped in another order than their own, as .weight_g_idx says");
     const uint64_t rows = tensor->shape[0], words = tensor->shape[1], columns = columns_of(shape, rows);
     const size_t bits = words == columns / 8 + (columns % 8 > 0) ? 4 : 8;
     if (columns == 0 || columns / 8 > words || (bits == 8 && words != columns / 4 + (columns % 4 > 0)))
-        return fail(request, INLAY_FILE_ERROR_SHAPE, shape,
+        return fail(piece, INLAY_FILE_ERROR_SHAPE, shape,
                     "it is not the shape of the packed rows beside it, in numbers of 4 or 8 bits");
     piece->view = inlay_table_of(bits == 4 ? INLAY_U4_GROUPED : INLAY_U8_GROUPED, tensor->data, (size_t)rows,
                                  (size_t)columns, (size_t)words * 4);
-    return take_groups(request, scales, find(request, tensor->name, stem, ".weight_zero_point"), bits, &piece->view);
+    return take_groups(piece, scales, find(piece, tensor->name, stem, ".weight_zero_point"), bits);
 }
 
 /* Makes a piece of ModelOpt's NVFP4: two 4-bit floats in each byte, and the scales of 16 columns. */
-static inlay_file_status make_nvfp4(const struct inlay_piece_request *request, struct inlay_piece *piece, size_t stem,
-                                    const inlay_file_tensor *factor)
+static bool make_nvfp4(struct inlay_piece *piece, size_t stem, const inlay_file_tensor *factor)
 {
     enum { BLOCK = 16 };
-    const inlay_file_tensor *tensor = piece->tensor, *scales = find(request, tensor->name, stem, ".weight_scale");
+    const inlay_file_tensor *tensor = piece->tensor, *scales = find(piece, tensor->name, stem, ".weight_scale");
     const size_t rows = (size_t)tensor->shape[0], dim = (size_t)tensor->shape[1] * 2, blocks = dim / BLOCK;
     float whole = 1;
     if (blocks == 0 || dim % BLOCK != 0 || scales == NULL || scales->element != INLAY_E4M3 ||
         !has_shape(scales, rows, blocks) || factor->element != INLAY_F32 || !is_single(factor))
-        return fail(request, INLAY_FILE_ERROR_SHAPE, tensor,
+        return fail(piece, INLAY_FILE_ERROR_SHAPE, tensor,
                     "NVFP4 has a .weight_scale of F8_E4M3 for each 16 columns, and a .weight_scale_2 that is one F32");
-    float *made = inlay_file_keep(request->file, rows * blocks * sizeof *made);
-    if (made == NULL)
-        return inlay_file_fail_memory(request->error, NULL);
     convert(factor, 1, 1, 1, &whole);
-    convert(scales, rows, blocks, whole, made);
     piece->view = inlay_table_of(INLAY_E2M1_F32, tensor->data, rows, dim, dim / 2);
-    piece->view.scales = made;
-    return INLAY_FILE_OK;
+    piece->view.scales = converted(piece, scales, rows, blocks, whole);
+    return piece->view.scales != NULL;
 }
 
 /* ---- Tensors ---------------------------------------------------------------------------------------------------- */
@@ -295,48 +293,47 @@ static bool is_zero(const inlay_file_tensor *tensor)
 }
 
 /* Finds the scales and zero points of a tensor of I8 or F8_E4M3. */
-static inlay_file_status make_quantised(const struct inlay_piece_request *request, struct inlay_piece *piece,
-                                        size_t stem)
+static bool make_quantised(struct inlay_piece *piece, size_t stem)
 {
     inlay_table *view = &piece->view;
-    const inlay_file_tensor *scales = find_scales(request, piece->tensor->name, stem);
-    const inlay_file_tensor *zeros = find(request, piece->tensor->name, stem, ".weight_zero_point");
+    const inlay_file_tensor *scales = find_scales(piece, piece->tensor->name, stem);
+    const inlay_file_tensor *zeros = find(piece, piece->tensor->name, stem, ".weight_zero_point");
     if (scales == NULL)
-        return INLAY_FILE_OK;
+        return true;
     if (zeros != NULL && is_zero(zeros))
         zeros = NULL;
     if (zeros != NULL && view->type != INLAY_I8)
-        return fail(request, INLAY_FILE_ERROR_TYPE, zeros, "no table of F8_E4M3 has zero points");
+        return fail(piece, INLAY_FILE_ERROR_TYPE, zeros, "no table of F8_E4M3 has zero points");
     if (view->type == INLAY_I8 && (zeros != NULL || (scales->rank == 2 && scales->shape[1] > 1 && is_float(scales)))) {
         view->type = INLAY_I8_GROUPED;
-        return take_groups(request, scales, zeros, 0, view);
+        return take_groups(piece, scales, zeros, 0);
     }
-    return take_scales(request, scales, piece);
+    return take_scales(piece, scales);
 }
 
-inlay_file_status inlay_piece_make(const struct inlay_piece_request *request, const inlay_file_tensor *tensor,
-                                   struct inlay_piece *piece)
+bool inlay_piece_make(struct inlay_piece *piece, const inlay_file_tensor *tensor)
 {
-    *piece = (struct inlay_piece){.tensor = tensor, .scale = 1};
+    piece->tensor = tensor;
+    piece->scale = 1;
     if (tensor->rank != 2)
-        return fail(request, INLAY_FILE_ERROR_SHAPE, tensor, "it has not 2 dimensions, as a table [rows, dim] has");
+        return fail(piece, INLAY_FILE_ERROR_SHAPE, tensor, "it has not 2 dimensions, as a table [rows, dim] has");
     size_t stem = strlen(tensor->name);
     if (inlay_ends_in(tensor->name, ".weight_packed"))
-        return make_packed(request, piece, stem - strlen(".weight_packed"));
+        return make_packed(piece, stem - strlen(".weight_packed"));
     stem -= inlay_ends_in(tensor->name, ".weight") ? strlen(".weight") : 0;
-    const inlay_file_tensor *factor = find(request, tensor->name, stem, ".weight_scale_2");
+    const inlay_file_tensor *factor = find(piece, tensor->name, stem, ".weight_scale_2");
     if (factor != NULL && is_type(tensor, "U8"))
-        return make_nvfp4(request, piece, stem, factor);
+        return make_nvfp4(piece, stem, factor);
     if (tensor->element == 0)
-        return inlay_file_fail(request->error, INLAY_FILE_ERROR_TYPE, tensor->path, inlay_text_of(tensor->name),
+        return inlay_file_fail(piece->error, INLAY_FILE_ERROR_TYPE, tensor->path, tensor->name,
                                "no table can have its type, %s", tensor->type);
     /* The bytes of the data are the bound of the rows; the parsers have compared them with the shape. */
     const size_t dim = tensor->shape[1] <= SIZE_MAX ? (size_t)tensor->shape[1] : 0;
     const size_t row_bytes = inlay_table_row_bytes(tensor->element, dim);
     if (row_bytes == 0 || tensor->shape[0] > tensor->bytes / row_bytes)
-        return fail(request, INLAY_FILE_ERROR_SHAPE, tensor, "no table has rows of its second dimension");
+        return fail(piece, INLAY_FILE_ERROR_SHAPE, tensor, "no table has rows of its second dimension");
     piece->view = inlay_table_of(tensor->element, tensor->data, (size_t)tensor->shape[0], dim, row_bytes);
     /* Other types are complete, or have their scales in the rows. */
     const bool quantised = tensor->element == INLAY_I8 || tensor->element == INLAY_E4M3;
-    return quantised ? make_quantised(request, piece, stem) : INLAY_FILE_OK;
+    return !quantised || make_quantised(piece, stem);
 }

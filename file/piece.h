@@ -9,28 +9,22 @@
 
 #include "handle.h"
 
-/** A tensor, and the table that its rows are. */
+/** A tensor, the table that its rows are, and what the call has that makes it. */
 struct inlay_piece {
+    inlay_file *file;
+    inlay_file_error *error;
+    char *name; /**< [room], for names of tensors: 32 bytes more than those of the call take */
+    size_t room;
     const inlay_file_tensor *tensor;
     inlay_table view;
     float scale; /**< of the whole table */
 };
 
-/** What the functions below need of a call. */
-struct inlay_piece_request {
-    inlay_file *file;
-    inlay_file_error *error;
-    char *name; /**< [room], for names of tensors: 32 bytes more than those of the call take */
-    size_t room;
-};
-
 /** Makes a piece of a tensor: checks that it can be a table, and finds its scales and zero points. */
-inlay_file_status inlay_piece_make(const struct inlay_piece_request *request, const inlay_file_tensor *tensor,
-                                   struct inlay_piece *piece);
+bool inlay_piece_make(struct inlay_piece *piece, const inlay_file_tensor *tensor);
 
-/** Finds one number that is the scale of all tensors whose names begin with `stem` [size]. *scale stays where there is
-    none. */
-inlay_file_status inlay_piece_shared_scale(const struct inlay_piece_request *request, const char *stem, size_t size,
-                                           float *scale);
+/** Finds one number that is the scale of all tensors whose names begin with `stem` [size]. The scale stays where there
+    is none. */
+bool inlay_piece_shared_scale(struct inlay_piece *piece, const char *stem, size_t size);
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include "formats/catalogue.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,19 +33,25 @@ void inlay_catalogue_release(struct inlay_catalogue *catalogue)
     *catalogue = (struct inlay_catalogue){0};
 }
 
+static void *no_memory(struct inlay_catalogue *catalogue)
+{
+    inlay_file_fail_memory(catalogue->error, catalogue->path);
+    return NULL;
+}
+
 /* Cuts a piece of memory, aligned to a power of two. */
 static void *cut(struct inlay_catalogue *catalogue, size_t bytes, size_t alignment)
 {
     struct inlay_chunk *chunk = catalogue->chunks;
     if (bytes > SIZE_MAX / 4)
-        return NULL;
+        return no_memory(catalogue);
     size_t at = chunk != NULL ? (chunk->used + alignment - 1) / alignment * alignment : 0;
     if (chunk == NULL || at > chunk->room || bytes > chunk->room - at) {
         size_t room = chunk == NULL ? CHUNK_BYTES : chunk->room < MOST_CHUNK_BYTES ? chunk->room * 2 : MOST_CHUNK_BYTES;
         room = bytes > room ? bytes : room;
         chunk = malloc(sizeof *chunk + room);
         if (chunk == NULL)
-            return NULL;
+            return no_memory(catalogue);
         *chunk = (struct inlay_chunk){catalogue->chunks, 0, room};
         catalogue->chunks = chunk;
         at = 0;
@@ -58,14 +65,9 @@ void *inlay_catalogue_memory(struct inlay_catalogue *catalogue, size_t bytes)
     return cut(catalogue, bytes, sizeof(int64_t));
 }
 
-void inlay_catalogue_return(struct inlay_catalogue *catalogue, size_t bytes, size_t used)
-{
-    catalogue->chunks->used -= bytes - used;
-}
-
 char *inlay_catalogue_text(struct inlay_catalogue *catalogue, struct inlay_text text)
 {
-    char *copy = text.size < SIZE_MAX ? cut(catalogue, text.size + 1, 1) : NULL;
+    char *copy = cut(catalogue, text.size < SIZE_MAX ? text.size + 1 : SIZE_MAX, 1);
     if (copy == NULL)
         return NULL;
     if (text.size > 0)
@@ -74,25 +76,46 @@ char *inlay_catalogue_text(struct inlay_catalogue *catalogue, struct inlay_text 
     return copy;
 }
 
+struct inlay_text inlay_catalogue_string(struct inlay_catalogue *catalogue, struct inlay_text prefix,
+                                         struct inlay_text string)
+{
+    char *copy = cut(catalogue, prefix.size + string.size + 1, 1);
+    if (copy == NULL)
+        return (struct inlay_text){NULL, 0};
+    if (prefix.size > 0)
+        memcpy(copy, prefix.bytes, prefix.size);
+    const size_t size = inlay_json_decode(string, copy + prefix.size);
+    copy[prefix.size + size] = '\0';
+    catalogue->chunks->used -= string.size - size;
+    return (struct inlay_text){copy, prefix.size + size};
+}
+
 /* Makes room for one more element of an array that doubles, and returns the array; null if there is no memory. */
-static void *grow(void *array, size_t count, size_t *room, size_t bytes)
+static void *grow(struct inlay_catalogue *catalogue, void *array, size_t count, size_t *room, size_t bytes)
 {
     if (count < *room)
         return array;
     size_t larger = *room == 0 ? 16 : *room * 2;
     void *moved = larger <= SIZE_MAX / bytes ? realloc(array, larger * bytes) : NULL;
-    if (moved != NULL)
-        *room = larger;
+    if (moved == NULL)
+        return no_memory(catalogue);
+    *room = larger;
     return moved;
+}
+
+static void *too_many(struct inlay_catalogue *catalogue)
+{
+    inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_LIMIT, catalogue->path, NULL,
+                    "it has more than %d tensors or %d values", INLAY_MOST_TENSORS, INLAY_MOST_VALUES);
+    return NULL;
 }
 
 inlay_file_tensor *inlay_catalogue_add_tensor(struct inlay_catalogue *catalogue)
 {
-    catalogue->full = catalogue->tensor_count == INLAY_MOST_TENSORS;
-    if (catalogue->full)
-        return NULL;
+    if (catalogue->tensor_count == INLAY_MOST_TENSORS)
+        return too_many(catalogue);
     inlay_file_tensor *tensors =
-        grow(catalogue->tensors, catalogue->tensor_count, &catalogue->tensor_room, sizeof *tensors);
+        grow(catalogue, catalogue->tensors, catalogue->tensor_count, &catalogue->tensor_room, sizeof *tensors);
     if (tensors == NULL)
         return NULL;
     catalogue->tensors = tensors;
@@ -101,34 +124,35 @@ inlay_file_tensor *inlay_catalogue_add_tensor(struct inlay_catalogue *catalogue)
 
 inlay_file_value *inlay_catalogue_add_value(struct inlay_catalogue *catalogue)
 {
-    catalogue->full = catalogue->value_count == INLAY_MOST_VALUES;
-    if (catalogue->full)
-        return NULL;
-    inlay_file_value *values = grow(catalogue->values, catalogue->value_count, &catalogue->value_room, sizeof *values);
+    if (catalogue->value_count == INLAY_MOST_VALUES)
+        return too_many(catalogue);
+    inlay_file_value *values =
+        grow(catalogue, catalogue->values, catalogue->value_count, &catalogue->value_room, sizeof *values);
     if (values == NULL)
         return NULL;
     catalogue->values = values;
     return memset(&values[catalogue->value_count++], 0, sizeof *values);
 }
 
+bool inlay_catalogue_fail_json(const struct inlay_catalogue *catalogue, const struct inlay_json *json, const char *name,
+                               const char *of)
+{
+    char repeated[sizeof catalogue->error->name + 1] = "";
+    if (json->repeated.size > 0)
+        snprintf(repeated, sizeof repeated, "%.*s", (int)json->repeated.size, json->repeated.bytes);
+    return inlay_file_fail(catalogue->error, json->status, catalogue->path, name != NULL ? name : repeated,
+                           "%s at byte %zu%s", json->problem, inlay_json_offset(json), of);
+}
+
 bool inlay_catalogue_add_opened(struct inlay_catalogue *catalogue, const inlay_file_opened *file)
 {
     inlay_file_opened *opened =
-        grow(catalogue->opened, catalogue->opened_count, &catalogue->opened_room, sizeof *opened);
+        grow(catalogue, catalogue->opened, catalogue->opened_count, &catalogue->opened_room, sizeof *opened);
     if (opened == NULL)
         return false;
     catalogue->opened = opened;
     opened[catalogue->opened_count++] = *file;
     return true;
-}
-
-inlay_file_status inlay_catalogue_fail(const struct inlay_catalogue *catalogue, const char *path,
-                                       inlay_file_error *error)
-{
-    if (!catalogue->full)
-        return inlay_file_fail_memory(error, path);
-    return inlay_file_fail(error, INLAY_FILE_ERROR_LIMIT, path, inlay_text_of(NULL),
-                           "it has more than %d tensors or %d values", INLAY_MOST_TENSORS, INLAY_MOST_VALUES);
 }
 
 /* ---- Order and checks ------------------------------------------------------------------------------------------- */
@@ -163,8 +187,8 @@ static int compare_keys_and_files(const void *a, const void *b)
 }
 
 /* Checks that the sorted tensors of a file follow one another from `data` on. */
-static inlay_file_status check_ranges(const struct inlay_catalogue *catalogue, const struct inlay_source *source,
-                                      uint64_t data, uint64_t alignment, bool to_end, inlay_file_error *error)
+static bool check_ranges(const struct inlay_catalogue *catalogue, const struct inlay_source *source, uint64_t data,
+                         uint64_t alignment, bool to_end)
 {
     uint64_t end = data;
     for (size_t i = catalogue->file_tensors; i < catalogue->tensor_count; i++) {
@@ -173,34 +197,33 @@ static inlay_file_status check_ranges(const struct inlay_catalogue *catalogue, c
         uint64_t next = data + (end - data + alignment - 1) / alignment * alignment;
         if (begin != next)
             return inlay_file_fail(
-                error, INLAY_FILE_ERROR_RANGE, source->path, inlay_text_of(tensor->name),
+                catalogue->error, INLAY_FILE_ERROR_RANGE, source->path, tensor->name,
                 "its data begin at byte %llu of the file, %s byte %llu, where the tensor before it ends",
                 (unsigned long long)begin, begin < next ? "before" : "behind", (unsigned long long)next);
         end = begin + tensor->bytes;
     }
     if (to_end && end != source->size)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_RANGE, source->path, inlay_text_of(NULL),
+        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_RANGE, source->path, NULL,
                                "its tensors end at byte %llu and the file at byte %zu", (unsigned long long)end,
                                source->size);
-    return INLAY_FILE_OK;
+    return true;
 }
 
 /* Sorts the values of a file. */
-static inlay_file_status sort_values(struct inlay_catalogue *catalogue, const struct inlay_source *source,
-                                     inlay_file_error *error)
+static bool sort_values(struct inlay_catalogue *catalogue, const struct inlay_source *source)
 {
     size_t count = catalogue->value_count - catalogue->file_values;
     if (count == 0)
-        return INLAY_FILE_OK;
+        return true;
     inlay_file_value *values = catalogue->values + catalogue->file_values;
     qsort(values, count, sizeof *values, compare_keys);
     for (size_t i = 0; i < count; i++)
         values[i].reserved = catalogue->files;
     for (size_t i = 1; i < count; i++)
         if (strcmp(values[i - 1].key, values[i].key) == 0)
-            return inlay_file_fail(error, INLAY_FILE_ERROR_DUPLICATE, source->path, inlay_text_of(values[i].key),
+            return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_DUPLICATE, source->path, values[i].key,
                                    "this key of the metadata is there twice");
-    return INLAY_FILE_OK;
+    return true;
 }
 
 static const inlay_file_value *find_value(const inlay_file_value *values, size_t count, const char *key)
@@ -235,33 +258,32 @@ void inlay_catalogue_begin_file(struct inlay_catalogue *catalogue)
     catalogue->file_values = catalogue->value_count;
 }
 
-inlay_file_status inlay_catalogue_end_file(struct inlay_catalogue *catalogue, const struct inlay_source *source,
-                                           uint64_t data, uint64_t alignment, bool to_end, inlay_file_error *error)
+bool inlay_catalogue_end_file(struct inlay_catalogue *catalogue, const struct inlay_source *source, uint64_t data,
+                              uint64_t alignment, bool to_end)
 {
     size_t count = catalogue->tensor_count - catalogue->file_tensors;
     if (count > 0)
         qsort(catalogue->tensors + catalogue->file_tensors, count, sizeof *catalogue->tensors, compare_data);
-    inlay_file_status status = check_ranges(catalogue, source, data, alignment, to_end, error);
-    return status == INLAY_FILE_OK ? sort_values(catalogue, source, error) : status;
+    return check_ranges(catalogue, source, data, alignment, to_end) && sort_values(catalogue, source);
 }
 
-inlay_file_status inlay_catalogue_finish(struct inlay_catalogue *catalogue, inlay_file_error *error)
+bool inlay_catalogue_finish(struct inlay_catalogue *catalogue)
 {
     size_t count = catalogue->tensor_count;
     merge_values(catalogue);
     catalogue->by_name = malloc((count + 1) * sizeof *catalogue->by_name);
     if (catalogue->by_name == NULL)
-        return inlay_file_fail_memory(error, NULL);
+        return inlay_file_fail_memory(catalogue->error, NULL);
     for (size_t i = 0; i < count; i++)
         catalogue->by_name[i] = &catalogue->tensors[i];
     qsort(catalogue->by_name, count, sizeof *catalogue->by_name, compare_names);
     for (size_t i = 1; i < count; i++) {
         const inlay_file_tensor *tensor = catalogue->by_name[i];
         if (strcmp(catalogue->by_name[i - 1]->name, tensor->name) == 0)
-            return inlay_file_fail(error, INLAY_FILE_ERROR_DUPLICATE, tensor->path, inlay_text_of(tensor->name),
+            return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_DUPLICATE, tensor->path, tensor->name,
                                    "two tensors have this name");
     }
-    return INLAY_FILE_OK;
+    return true;
 }
 
 const inlay_file_tensor *inlay_catalogue_tensor(const struct inlay_catalogue *catalogue, const char *name)

@@ -7,7 +7,7 @@
 #define INLAY_FILE_CATALOGUE_H
 
 #include "error.h"
-#include "text.h"
+#include "formats/json.h"
 
 /** The bytes of a file, and its name for tensors and messages. */
 struct inlay_source {
@@ -25,7 +25,7 @@ struct inlay_odd_key {
     const char *key;
 };
 
-/** Tensors and values. All zero: empty. */
+/** Tensors and values. All zero: empty. Its functions write an error where they return null or false. */
 struct inlay_catalogue {
     inlay_file_tensor *tensors; /**< [tensor_count], in the order of files and data */
     size_t tensor_count, tensor_room;
@@ -37,8 +37,9 @@ struct inlay_catalogue {
     size_t opened_count, opened_room;
     size_t file_tensors, file_values; /**< where those of the file begin that was parsed last */
     uint32_t files;                   /**< begun so far */
-    bool full;                        /**< another tensor or value was asked for than a model may have */
     struct inlay_chunk *chunks;       /**< memory of strings and arrays */
+    inlay_file_error *error;          /**< where to write what is wrong; null: nowhere */
+    const char *path;                 /**< of the file that was opened last, for errors */
 };
 
 /** Releases everything. */
@@ -47,23 +48,25 @@ void inlay_catalogue_release(struct inlay_catalogue *catalogue);
 /** Returns memory that lives as long as the catalogue, aligned for int64_t and pointers; null if there is none. */
 void *inlay_catalogue_memory(struct inlay_catalogue *catalogue, size_t bytes);
 
-/** Gives back the end of the piece of memory that was asked for last, of which `used` of `bytes` are needed. */
-void inlay_catalogue_return(struct inlay_catalogue *catalogue, size_t bytes, size_t used);
-
 /** Returns a copy of a text with a zero behind it, or null. */
 char *inlay_catalogue_text(struct inlay_catalogue *catalogue, struct inlay_text text);
+
+/** Returns a prefix and what a string of JSON means, with a zero behind them; null bytes if there is no memory. */
+struct inlay_text inlay_catalogue_string(struct inlay_catalogue *catalogue, struct inlay_text prefix,
+                                         struct inlay_text string);
 
 /** Returns a new tensor or value, all zero, that is valid until the next one; null if there is no memory, or there are
     as many as there may be. */
 inlay_file_tensor *inlay_catalogue_add_tensor(struct inlay_catalogue *catalogue);
 inlay_file_value *inlay_catalogue_add_value(struct inlay_catalogue *catalogue);
 
+/** Reports the problem of JSON of the file that was opened last, at a byte `of` something: "" or " of the header". The
+    name is null, or what the JSON is of. Returns false. */
+bool inlay_catalogue_fail_json(const struct inlay_catalogue *catalogue, const struct inlay_json *json, const char *name,
+                               const char *of);
+
 /** Notes a file that was opened. False if there is no memory. */
 bool inlay_catalogue_add_opened(struct inlay_catalogue *catalogue, const inlay_file_opened *file);
-
-/** Reports why a new tensor or value is null. */
-inlay_file_status inlay_catalogue_fail(const struct inlay_catalogue *catalogue, const char *path,
-                                       inlay_file_error *error);
 
 /** Begins a file. The files before it are complete. */
 void inlay_catalogue_begin_file(struct inlay_catalogue *catalogue);
@@ -74,14 +77,15 @@ void inlay_catalogue_begin_file(struct inlay_catalogue *catalogue);
  * @param data       where the data of tensors begin in the file
  * @param alignment  tensors begin at the next multiple of it, counted from `data`, behind the one before
  * @param to_end     whether they must reach to the end of the file
- * @return INLAY_FILE_ERROR_RANGE for an overlap or a hole, INLAY_FILE_ERROR_DUPLICATE for a key that is there twice
+ * @return false with INLAY_FILE_ERROR_RANGE for an overlap or a hole, and with INLAY_FILE_ERROR_DUPLICATE for a key
+ *         that is there twice
  */
-inlay_file_status inlay_catalogue_end_file(struct inlay_catalogue *catalogue, const struct inlay_source *source,
-                                           uint64_t data, uint64_t alignment, bool to_end, inlay_file_error *error);
+bool inlay_catalogue_end_file(struct inlay_catalogue *catalogue, const struct inlay_source *source, uint64_t data,
+                              uint64_t alignment, bool to_end);
 
 /** Ends all files: sorts names and keys. INLAY_FILE_ERROR_DUPLICATE if two tensors have the same name. Of a key that
     several files have, the value of the first stays. */
-inlay_file_status inlay_catalogue_finish(struct inlay_catalogue *catalogue, inlay_file_error *error);
+bool inlay_catalogue_finish(struct inlay_catalogue *catalogue);
 
 /** Returns the tensor of that name, or null, from inlay_catalogue_finish() on. */
 const inlay_file_tensor *inlay_catalogue_tensor(const struct inlay_catalogue *catalogue, const char *name);

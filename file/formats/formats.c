@@ -14,33 +14,30 @@ static bool begins(const struct inlay_source *source, size_t at, const char *byt
     return source->size >= at + size && memcmp(source->bytes + at, bytes, size) == 0;
 }
 
-inlay_file_status inlay_parse_model(struct inlay_catalogue *catalogue, const struct inlay_source *source,
-                                    inlay_file_error *error)
+bool inlay_parse_model(struct inlay_catalogue *catalogue, const struct inlay_source *source)
 {
-    static const struct inlay_text no_name = {NULL, 0};
     if (begins(source, 0, "GGUF", 4))
-        return inlay_parse_gguf(catalogue, source, error);
+        return inlay_parse_gguf(catalogue, source);
     if (begins(source, 0, "\x93NUMPY", 6))
-        return inlay_parse_npy(catalogue, source, error);
+        return inlay_parse_npy(catalogue, source);
     if (begins(source, 0, "PK\x03\x04", 4) || begins(source, 0, "\x80\x02", 2) || begins(source, 0, "\x80\x04", 2))
         if (source->size <= 8 || memchr(" \t\r\n{", source->bytes[8], 5) == NULL) /* as a safetensors header does not */
             return inlay_file_fail(
-                error, INLAY_FILE_ERROR_KIND, source->path, no_name,
+                catalogue->error, INLAY_FILE_ERROR_KIND, source->path, NULL,
                 "it looks like a pickle of PyTorch, which can run programs and is not read: convert "
                 "it with safetensors.torch.save_file(torch.load(file, weights_only=True), new_file)");
-    return inlay_parse_safetensors(catalogue, source, error);
+    return inlay_parse_safetensors(catalogue, source);
 }
 
-inlay_file_status inlay_parse_npy(struct inlay_catalogue *catalogue, const struct inlay_source *source,
-                                  inlay_file_error *error)
+bool inlay_parse_npy(struct inlay_catalogue *catalogue, const struct inlay_source *source)
 {
     struct npy npy;
     size_t head = source->size < NPY_HEAD_BYTES ? source->size : NPY_HEAD_BYTES;
     if (!inlay_npy_parse(source->bytes, head, source->size, NPY_TENSOR, &npy))
-        return inlay_file_fail(error, npy.status, source->path, inlay_text_of(NULL), "%s", npy.why);
+        return inlay_file_fail(catalogue->error, npy.status, source->path, NULL, "%s", npy.why);
     inlay_file_tensor *tensor = inlay_catalogue_add_tensor(catalogue);
     if (tensor == NULL)
-        return inlay_catalogue_fail(catalogue, source->path, error);
+        return false;
     tensor->name = "data";
     tensor->path = source->path;
     tensor->type = inlay_npy_descr(npy.element);
@@ -50,5 +47,5 @@ inlay_file_status inlay_parse_npy(struct inlay_catalogue *catalogue, const struc
         tensor->shape[i] = npy.shape[i];
     tensor->data = source->bytes + npy.data_offset;
     tensor->bytes = source->size - npy.data_offset;
-    return inlay_catalogue_end_file(catalogue, source, npy.data_offset, 1, true, error);
+    return inlay_catalogue_end_file(catalogue, source, npy.data_offset, 1, true);
 }

@@ -35,15 +35,14 @@ enum { MOST_HEADER_BYTES = 100000000 };
 struct parser {
     struct inlay_catalogue *catalogue;
     const struct inlay_source *source;
-    inlay_file_error *error;
     size_t at;
     const char *name; /* of the value or the tensor that is parsed */
     uint64_t alignment;
 };
 
-static inlay_file_status fail(const struct parser *parser, inlay_file_status status, const char *why)
+static bool fail(const struct parser *parser, inlay_file_status status, const char *why)
 {
-    return inlay_file_fail(parser->error, status, parser->source->path, inlay_text_of(parser->name), "%s", why);
+    return inlay_file_fail(parser->catalogue->error, status, parser->source->path, parser->name, "%s", why);
 }
 
 /* Returns where the header must have ended. */
@@ -52,103 +51,91 @@ static size_t header_end(const struct parser *parser)
     return parser->source->size < MOST_HEADER_BYTES ? parser->source->size : MOST_HEADER_BYTES;
 }
 
-static inlay_file_status truncated(const struct parser *parser)
+/* Returns whether so many elements of some bytes are left of the header, and else reports that. */
+static bool has(const struct parser *parser, uint64_t count, size_t bytes)
 {
+    if (count <= (header_end(parser) - parser->at) / bytes)
+        return true;
     if (header_end(parser) < parser->source->size)
         return fail(parser, INLAY_FILE_ERROR_LIMIT, "its header is longer than 100 MB");
     return fail(parser, INLAY_FILE_ERROR_TRUNCATED, "the file ends within its header");
 }
 
-static inlay_file_status no_memory(const struct parser *parser)
-{
-    return inlay_catalogue_fail(parser->catalogue, parser->source->path, parser->error);
-}
-
-static size_t left(const struct parser *parser)
-{
-    return header_end(parser) - parser->at;
-}
-
-/* Takes a number of 1 to 8 bytes; false at the end of the header. */
+/* Takes a number of 1 to 8 bytes. */
 static bool take(struct parser *parser, size_t bytes, uint64_t *value)
 {
     *value = 0;
-    if (bytes > left(parser))
+    if (!has(parser, bytes, 1))
         return false;
     memcpy(value, parser->source->bytes + parser->at, bytes);
     parser->at += bytes;
     return true;
 }
 
-/* Takes a string: u64 bytes, and as many bytes. */
-static bool take_text(struct parser *parser, struct inlay_text *text)
+/* Takes a string, u64 bytes and as many bytes, and returns a copy; null if there is none. */
+static const char *take_text(struct parser *parser, size_t *size)
 {
     uint64_t bytes;
-    if (!take(parser, 8, &bytes) || bytes > left(parser))
-        return false;
-    *text = (struct inlay_text){(const char *)parser->source->bytes + parser->at, (size_t)bytes};
-    parser->at += (size_t)bytes;
-    return true;
+    if (!take(parser, 8, &bytes) || !has(parser, bytes, 1))
+        return NULL;
+    const struct inlay_text text = {(const char *)parser->source->bytes + parser->at, (size_t)bytes};
+    parser->at += text.size;
+    *size = text.size;
+    return inlay_catalogue_text(parser->catalogue, text);
 }
 
 /* Takes a key or a name, which becomes the parser's. */
-static inlay_file_status take_name(struct parser *parser)
+static bool take_name(struct parser *parser)
 {
-    struct inlay_text text;
+    size_t size;
     parser->name = NULL;
-    if (!take_text(parser, &text))
-        return truncated(parser);
-    char *copy = inlay_catalogue_text(parser->catalogue, text);
-    if (copy == NULL)
-        return no_memory(parser);
-    if (!inlay_text_is_utf8((struct inlay_text){copy, text.size}))
+    const char *name = take_text(parser, &size);
+    if (name == NULL)
+        return false;
+    if (!inlay_text_is_utf8((struct inlay_text){name, size}))
         return fail(parser, INLAY_FILE_ERROR_SYNTAX, "the name of a tensor or value is not UTF-8, or has U+0000");
-    parser->name = copy;
-    return INLAY_FILE_OK;
+    parser->name = name;
+    return true;
 }
 
 /* ---- Values ----------------------------------------------------------------------------------------------------- */
 
 /* Reads strings [count], of which each has at least the 8 bytes of its length. */
-static inlay_file_status parse_strings(struct parser *parser, inlay_file_value *value, uint64_t count)
+static bool parse_strings(struct parser *parser, inlay_file_value *value, uint64_t count)
 {
-    if (count > left(parser) / 8)
-        return truncated(parser);
+    size_t size;
+    if (!has(parser, count, 8))
+        return false;
     const char **strings = inlay_catalogue_memory(parser->catalogue, (size_t)count * sizeof *strings);
     if (strings == NULL)
-        return no_memory(parser);
-    for (size_t i = 0; i < count; i++) {
-        struct inlay_text text;
-        if (!take_text(parser, &text))
-            return truncated(parser);
-        strings[i] = inlay_catalogue_text(parser->catalogue, text);
-        if (strings[i] == NULL)
-            return no_memory(parser);
-    }
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if ((strings[i] = take_text(parser, &size)) == NULL)
+            return false;
     value->kind = INLAY_FILE_VALUE_STRINGS;
     value->strings = strings;
     value->count = (size_t)count;
-    return INLAY_FILE_OK;
+    return true;
 }
 
 /* Takes numbers [count] of a type, which stay where they are. */
-static inlay_file_status parse_numbers(struct parser *parser, inlay_file_value *value, uint64_t type, uint64_t count)
+static bool parse_numbers(struct parser *parser, inlay_file_value *value, uint64_t type, uint64_t count)
 {
     const size_t bytes = inlay_value_element_bytes(array_kinds[type]);
-    if (count > left(parser) / bytes)
-        return truncated(parser);
+    if (!has(parser, count, bytes))
+        return false;
     value->kind = array_kinds[type];
     value->text = (const char *)parser->source->bytes + parser->at;
     value->count = (size_t)count;
     parser->at += value->count * bytes;
-    return INLAY_FILE_OK;
+    return true;
 }
 
-static inlay_file_status parse_array(struct parser *parser, inlay_file_value *value)
+static bool parse_array(struct parser *parser, inlay_file_value *value)
 {
     uint64_t type, count;
     if (!take(parser, 4, &type) || !take(parser, 8, &count))
-        return truncated(parser);
+        return false;
     if (type == ARRAY)
         return fail(parser, INLAY_FILE_ERROR_LIMIT, "it is an array of arrays, which is not read");
     if (type >= VALUE_TYPES)
@@ -156,123 +143,109 @@ static inlay_file_status parse_array(struct parser *parser, inlay_file_value *va
     return type == STRING ? parse_strings(parser, value, count) : parse_numbers(parser, value, type, count);
 }
 
-static inlay_file_status parse_string(struct parser *parser, inlay_file_value *value)
+static bool parse_string(struct parser *parser, inlay_file_value *value)
 {
-    struct inlay_text text;
-    if (!take_text(parser, &text))
-        return truncated(parser);
     value->kind = INLAY_FILE_VALUE_STRING;
-    value->text = inlay_catalogue_text(parser->catalogue, text);
-    value->count = text.size;
-    return value->text != NULL ? INLAY_FILE_OK : no_memory(parser);
+    value->text = take_text(parser, &value->count);
+    return value->text != NULL;
 }
 
-static inlay_file_status parse_number(struct parser *parser, inlay_file_value *value, uint64_t type)
+static bool parse_number(struct parser *parser, inlay_file_value *value, uint64_t type)
 {
     uint64_t bits;
     if (!take(parser, inlay_value_element_bytes(array_kinds[type]), &bits))
-        return truncated(parser);
+        return false;
     const struct inlay_number number = inlay_value_element(array_kinds[type], &bits);
     value->kind = type == BOOL        ? INLAY_FILE_VALUE_BOOLEAN
                   : number.is_integer ? INLAY_FILE_VALUE_INTEGER
                                       : INLAY_FILE_VALUE_NUMBER;
     value->integer = number.integer;
     value->number = type == BOOL ? 0 : number.number;
-    return INLAY_FILE_OK;
+    return true;
 }
 
 /* Notes the alignment of the data, if that is the value. */
-static inlay_file_status note_alignment(struct parser *parser, const inlay_file_value *value, uint64_t type)
+static bool note_alignment(struct parser *parser, const inlay_file_value *value, uint64_t type)
 {
     if (strcmp(value->key, "general.alignment") != 0)
-        return INLAY_FILE_OK;
+        return true;
     if (type != UINT32 || value->integer <= 0 || (value->integer & (value->integer - 1)) != 0)
         return fail(parser, INLAY_FILE_ERROR_SYNTAX, "the alignment is not a uint32 that is a power of two");
     if (value->integer > MOST_ALIGNMENT)
         return fail(parser, INLAY_FILE_ERROR_LIMIT, "the alignment is above 2^20");
     parser->alignment = (uint64_t)value->integer;
-    return INLAY_FILE_OK;
+    return true;
 }
 
-static inlay_file_status parse_value(struct parser *parser)
+static bool parse_value(struct parser *parser)
 {
     uint64_t type;
-    inlay_file_status status = take_name(parser);
-    if (status != INLAY_FILE_OK)
-        return status;
-    inlay_file_value *value = inlay_catalogue_add_value(parser->catalogue);
-    if (value == NULL)
-        return no_memory(parser);
+    inlay_file_value *value = take_name(parser) ? inlay_catalogue_add_value(parser->catalogue) : NULL;
+    if (value == NULL || !take(parser, 4, &type))
+        return false;
     value->key = parser->name;
-    if (!take(parser, 4, &type))
-        return truncated(parser);
     if (type >= VALUE_TYPES)
         return fail(parser, INLAY_FILE_ERROR_SYNTAX, "this value has a type that GGUF does not have");
-    status = type == ARRAY    ? parse_array(parser, value)
-             : type == STRING ? parse_string(parser, value)
-                              : parse_number(parser, value, type);
-    return status == INLAY_FILE_OK ? note_alignment(parser, value, type) : status;
+    const bool is_parsed = type == ARRAY    ? parse_array(parser, value)
+                           : type == STRING ? parse_string(parser, value)
+                                            : parse_number(parser, value, type);
+    return is_parsed && note_alignment(parser, value, type);
 }
 
 /* ---- Tensors ---------------------------------------------------------------------------------------------------- */
 
 /* Reads the shape, whose fastest size comes first in the file. */
-static inlay_file_status parse_shape(struct parser *parser, inlay_file_tensor *tensor)
+static bool parse_shape(struct parser *parser, inlay_file_tensor *tensor)
 {
     uint64_t rank;
     if (!take(parser, 4, &rank))
-        return truncated(parser);
+        return false;
     if (rank > MOST_RANK)
         return fail(parser, INLAY_FILE_ERROR_LIMIT, "it has more than 4 dimensions");
     tensor->rank = (uint32_t)rank;
     for (uint32_t i = tensor->rank; i-- > 0;) {
         if (!take(parser, 8, &tensor->shape[i]))
-            return truncated(parser);
+            return false;
         if (tensor->shape[i] > INT64_MAX)
             return fail(parser, INLAY_FILE_ERROR_RANGE, "a size of its shape is negative");
     }
-    return INLAY_FILE_OK;
+    return true;
 }
 
 /* Reads what the file says about a tensor. Its place in the data becomes its data for now: place_tensor() adds where
    the data begin, which is not known yet. */
-static inlay_file_status parse_tensor(struct parser *parser)
+static bool parse_tensor(struct parser *parser)
 {
     uint64_t number, offset;
     inlay_file_tensor tensor = {.path = parser->source->path};
-    inlay_file_status status = take_name(parser);
-    tensor.name = parser->name;
-    if (status == INLAY_FILE_OK)
-        status = parse_shape(parser, &tensor);
-    if (status != INLAY_FILE_OK)
-        return status;
-    if (!take(parser, 4, &number) || !take(parser, 8, &offset))
-        return truncated(parser);
+    if (!take_name(parser) || !parse_shape(parser, &tensor) || !take(parser, 4, &number) || !take(parser, 8, &offset))
+        return false;
     const struct inlay_type *type = inlay_ggml_type((uint32_t)number);
     if (type == NULL)
-        return inlay_file_fail(parser->error, INLAY_FILE_ERROR_TYPE, parser->source->path, inlay_text_of(tensor.name),
+        return inlay_file_fail(parser->catalogue->error, INLAY_FILE_ERROR_TYPE, parser->source->path, parser->name,
                                "its type is number %llu of ggml, which this version does not know",
                                (unsigned long long)number);
     /* Blocks lie within rows. */
     if ((tensor.rank == 0 ? 1 : tensor.shape[tensor.rank - 1]) % type->block != 0 ||
         !inlay_tensor_bytes(type, tensor.shape, tensor.rank, &tensor.bytes))
-        return inlay_file_fail(parser->error, INLAY_FILE_ERROR_RANGE, parser->source->path, inlay_text_of(tensor.name),
+        return inlay_file_fail(parser->catalogue->error, INLAY_FILE_ERROR_RANGE, parser->source->path, parser->name,
                                "its shape overflows, or its rows are no whole blocks of %s",
                                inlay_ggml_type_name(type));
     if (offset > parser->source->size)
         return fail(parser, INLAY_FILE_ERROR_TRUNCATED, "its data begin behind the end of the file");
+    tensor.name = parser->name;
     tensor.type = inlay_ggml_type_name(type);
     tensor.element = type->element;
     tensor.data = parser->source->bytes + (size_t)offset;
     inlay_file_tensor *place = inlay_catalogue_add_tensor(parser->catalogue);
     if (place == NULL)
-        return no_memory(parser);
+        return false;
     *place = tensor;
-    return INLAY_FILE_OK;
+    return true;
 }
 
 /* Finds the data of a tensor, where those of all begin at byte `data`, and checks that the file has them. */
-static inlay_file_status place_tensor(struct parser *parser, inlay_file_tensor *tensor, uint64_t data)
+static bool place_tensor(struct parser *parser, inlay_file_tensor *tensor, uint64_t data)
 {
     uint64_t size = parser->source->size;
     uint64_t offset = (uint64_t)((const unsigned char *)tensor->data - parser->source->bytes);
@@ -280,46 +253,48 @@ static inlay_file_status place_tensor(struct parser *parser, inlay_file_tensor *
     if (offset % parser->alignment != 0)
         return fail(parser, INLAY_FILE_ERROR_RANGE, "its data do not begin at a multiple of the alignment");
     if (data > size || offset > size - data || tensor->bytes > size - data - offset)
-        return inlay_file_fail(parser->error, INLAY_FILE_ERROR_TRUNCATED, parser->source->path,
-                               inlay_text_of(tensor->name),
+        return inlay_file_fail(parser->catalogue->error, INLAY_FILE_ERROR_TRUNCATED, parser->source->path, tensor->name,
                                "its %llu bytes from byte %llu of the data on reach behind the end of the file",
                                (unsigned long long)tensor->bytes, (unsigned long long)offset);
     tensor->data = parser->source->bytes + (size_t)(data + offset);
-    return INLAY_FILE_OK;
+    return true;
 }
 
 /* Reads magic, version and counts. */
-static inlay_file_status parse_counts(struct parser *parser, uint64_t *tensors, uint64_t *values)
+static bool parse_counts(struct parser *parser, uint64_t *tensors, uint64_t *values)
 {
     uint64_t version;
     parser->at = 4;
     if (!take(parser, 4, &version))
-        return truncated(parser);
+        return false;
     if (version != 0 && version % 0x10000 == 0)
         return fail(parser, INLAY_FILE_ERROR_KIND, "it is GGUF of a big-endian machine");
     if (version != 2 && version != 3)
-        return inlay_file_fail(parser->error, INLAY_FILE_ERROR_KIND, parser->source->path, inlay_text_of(NULL),
+        return inlay_file_fail(parser->catalogue->error, INLAY_FILE_ERROR_KIND, parser->source->path, NULL,
                                "it is GGUF of version %llu: versions 2 and 3 are read", (unsigned long long)version);
     if (!take(parser, 8, tensors) || !take(parser, 8, values))
-        return truncated(parser);
-    if (*values > left(parser) / LEAST_VALUE || *tensors > left(parser) / LEAST_TENSOR)
+        return false;
+    const size_t left = header_end(parser) - parser->at;
+    if (*values > left / LEAST_VALUE || *tensors > left / LEAST_TENSOR)
         return fail(parser, INLAY_FILE_ERROR_TRUNCATED, "it announces more tensors or values than it has bytes for");
-    return INLAY_FILE_OK;
+    return true;
 }
 
-inlay_file_status inlay_parse_gguf(struct inlay_catalogue *catalogue, const struct inlay_source *source,
-                                   inlay_file_error *error)
+bool inlay_parse_gguf(struct inlay_catalogue *catalogue, const struct inlay_source *source)
 {
-    struct parser parser = {.catalogue = catalogue, .source = source, .error = error, .alignment = 32};
-    uint64_t tensors = 0, values = 0;
-    inlay_file_status status = parse_counts(&parser, &tensors, &values);
-    for (uint64_t i = 0; status == INLAY_FILE_OK && i < values; i++)
-        status = parse_value(&parser);
-    for (uint64_t i = 0; status == INLAY_FILE_OK && i < tensors; i++)
-        status = parse_tensor(&parser);
-    uint64_t data = (parser.at + parser.alignment - 1) / parser.alignment * parser.alignment;
-    for (size_t i = catalogue->file_tensors; status == INLAY_FILE_OK && i < catalogue->tensor_count; i++)
-        status = place_tensor(&parser, &catalogue->tensors[i], data);
-    return status == INLAY_FILE_OK ? inlay_catalogue_end_file(catalogue, source, data, parser.alignment, false, error)
-                                   : status;
+    struct parser parser = {.catalogue = catalogue, .source = source, .alignment = 32};
+    uint64_t tensors, values;
+    if (!parse_counts(&parser, &tensors, &values))
+        return false;
+    for (uint64_t i = 0; i < values; i++)
+        if (!parse_value(&parser))
+            return false;
+    for (uint64_t i = 0; i < tensors; i++)
+        if (!parse_tensor(&parser))
+            return false;
+    const uint64_t data = (parser.at + parser.alignment - 1) / parser.alignment * parser.alignment;
+    for (size_t i = catalogue->file_tensors; i < catalogue->tensor_count; i++)
+        if (!place_tensor(&parser, &catalogue->tensors[i], data))
+            return false;
+    return inlay_catalogue_end_file(catalogue, source, data, parser.alignment, false);
 }

@@ -8,15 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/json.h"
 #include "mapping.h"
 
 enum { MOST_INDEX_BYTES = 100000000, MOST_DEPTH = 4 };
 
-/* Reads the members of the weight map into entries [most], or counts them if `entries` is null. */
+/* Reads the members of the weight map into entries [most], or counts them if `entries` is null. False if there is no
+   memory. */
 static bool take_map(struct inlay_json *json, struct inlay_catalogue *catalogue, struct inlay_index_entry *entries,
-                     size_t most, size_t *count, bool *no_memory)
+                     size_t most, size_t *count)
 {
+    static const struct inlay_text none = {NULL, 0};
     struct inlay_text tensor, file;
     *count = 0;
     inlay_json_open(json, '{');
@@ -24,24 +25,19 @@ static bool take_map(struct inlay_json *json, struct inlay_catalogue *catalogue,
         /* 1 branch never taken: the members were counted, and the bytes are a copy that nobody changes. */
         if (entries == NULL || *count == most)
             continue;
-        char *name = inlay_catalogue_memory(catalogue, tensor.size + 1);
-        char *file_name = inlay_catalogue_memory(catalogue, file.size + 1);
-        *no_memory = name == NULL || file_name == NULL;
-        if (*no_memory)
+        const char *name = inlay_catalogue_string(catalogue, none, tensor).bytes;
+        const char *file_name = inlay_catalogue_string(catalogue, none, file).bytes;
+        if (name == NULL || file_name == NULL)
             return false;
-        name[inlay_json_decode(tensor, name)] = '\0';
-        file_name[inlay_json_decode(file, file_name)] = '\0';
         entries[*count] = (struct inlay_index_entry){.tensor = name, .file = file_name};
     }
-    return json->problem == NULL;
+    return true;
 }
 
 /* Reads the members of the index. */
-static inlay_file_status parse(struct inlay_json *json, struct inlay_catalogue *catalogue,
-                               struct inlay_model_files *files, inlay_file_error *error)
+static bool parse(struct inlay_json *json, struct inlay_catalogue *catalogue, struct inlay_model_files *files)
 {
     struct inlay_text key;
-    bool no_memory = false;
     inlay_json_open(json, '{');
     while (inlay_json_member(json, &key)) {
         if (!inlay_json_means(key, "weight_map")) {
@@ -49,21 +45,18 @@ static inlay_file_status parse(struct inlay_json *json, struct inlay_catalogue *
             continue;
         }
         struct inlay_json counting = inlay_json_ahead(json);
-        take_map(&counting, catalogue, NULL, 0, &files->entry_count, &no_memory);
+        take_map(&counting, catalogue, NULL, 0, &files->entry_count);
         files->entries = inlay_catalogue_memory(catalogue, files->entry_count * sizeof *files->entries);
-        if (files->entries == NULL)
-            return inlay_file_fail_memory(error, files->index);
-        take_map(json, catalogue, files->entries, files->entry_count, &files->entry_count, &no_memory);
-        if (no_memory)
-            return inlay_file_fail_memory(error, files->index);
+        if (files->entries == NULL ||
+            !take_map(json, catalogue, files->entries, files->entry_count, &files->entry_count))
+            return false;
     }
     if (!inlay_json_end(json))
-        return inlay_file_fail(error, json->status, files->index, json->repeated, "%s at byte %zu", json->problem,
-                               inlay_json_offset(json));
+        return inlay_catalogue_fail_json(catalogue, json, NULL, "");
     if (files->entry_count == 0)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, files->index, inlay_text_of("weight_map"),
+        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_MISSING, files->index, "weight_map",
                                "the index names no tensors");
-    return INLAY_FILE_OK;
+    return true;
 }
 
 static int compare_entries(const void *a, const void *b)
@@ -74,8 +67,7 @@ static int compare_entries(const void *a, const void *b)
 }
 
 /* Sorts the entries by files, and makes the path of each file. */
-static inlay_file_status find_paths(struct inlay_catalogue *catalogue, struct inlay_model_files *files,
-                                    inlay_file_error *error)
+static bool find_paths(struct inlay_catalogue *catalogue, struct inlay_model_files *files)
 {
     const char *slash = strrchr(files->index, '/');
     size_t directory = slash != NULL ? (size_t)(slash + 1 - files->index) : 0;
@@ -89,44 +81,40 @@ static inlay_file_status find_paths(struct inlay_catalogue *catalogue, struct in
             continue;
         }
         if (strchr(entry->file, '/') != NULL || entry->file[0] == '.' || entry->file[0] == '\0')
-            return inlay_file_fail(error, INLAY_FILE_ERROR_SYNTAX, files->index, inlay_text_of(entry->tensor),
+            return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_SYNTAX, files->index, entry->tensor,
                                    "its file is no name in the directory of the index");
         const size_t file_bytes = strlen(entry->file) + 1;
         char *path = inlay_catalogue_memory(catalogue, directory + file_bytes);
         if (path == NULL)
-            return inlay_file_fail_memory(error, files->index);
+            return false;
         memcpy(path, files->index, directory);
         memcpy(path + directory, entry->file, file_bytes);
         entry->path = files->paths[files->count++] = path;
     }
-    return files->paths != NULL ? INLAY_FILE_OK : inlay_file_fail_memory(error, files->index);
+    return files->paths != NULL;
 }
 
-inlay_file_status inlay_read_index(struct inlay_catalogue *catalogue, struct inlay_model_files *files,
-                                   inlay_file_error *error)
+bool inlay_read_index(struct inlay_catalogue *catalogue, struct inlay_model_files *files)
 {
     struct inlay_mapping mapping;
     struct inlay_json json;
-    inlay_file_status status =
-        inlay_open_noted(catalogue, files->index, INLAY_FILE_MEMORY_COPIED, MOST_INDEX_BYTES, &mapping, error);
-    if (status != INLAY_FILE_OK)
-        return status;
+    if (!inlay_open_noted(catalogue, files->index, INLAY_FILE_MEMORY_COPIED, MOST_INDEX_BYTES, &mapping))
+        return false;
     inlay_json_start(&json, mapping.bytes, mapping.size, MOST_DEPTH);
-    status = parse(&json, catalogue, files, error);
+    const bool is_read = parse(&json, catalogue, files);
     inlay_json_finish(&json);
     inlay_mapping_close(&mapping);
-    return status == INLAY_FILE_OK ? find_paths(catalogue, files, error) : status;
+    return is_read && find_paths(catalogue, files);
 }
 
-inlay_file_status inlay_check_index(const struct inlay_catalogue *catalogue, const struct inlay_model_files *files,
-                                    inlay_file_error *error)
+bool inlay_check_index(const struct inlay_catalogue *catalogue, const struct inlay_model_files *files)
 {
     for (size_t i = 0; i < files->entry_count; i++) {
         const struct inlay_index_entry *entry = &files->entries[i];
         const inlay_file_tensor *tensor = inlay_catalogue_tensor(catalogue, entry->tensor);
         if (tensor == NULL || tensor->path != entry->path)
-            return inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, files->index, inlay_text_of(entry->tensor),
+            return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_MISSING, files->index, entry->tensor,
                                    "this tensor is not in %s, where the index says", entry->file);
     }
-    return INLAY_FILE_OK;
+    return true;
 }

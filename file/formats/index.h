@@ -8,11 +8,9 @@
 #include "model_files.h"
 
 /** Reads the index at files->index: its entries and the paths of its files. */
-inlay_file_status inlay_read_index(struct inlay_catalogue *catalogue, struct inlay_model_files *files,
-                                   inlay_file_error *error);
+bool inlay_read_index(struct inlay_catalogue *catalogue, struct inlay_model_files *files);
 
 /** Checks that every tensor of the index is in the file that the index says, when all are parsed and sorted. */
-inlay_file_status inlay_check_index(const struct inlay_catalogue *catalogue, const struct inlay_model_files *files,
-                                    inlay_file_error *error);
+bool inlay_check_index(const struct inlay_catalogue *catalogue, const struct inlay_model_files *files);
 
 #endif

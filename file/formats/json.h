@@ -17,7 +17,9 @@
 
 #include <stdint.h>
 
-#include "error.h"
+#include <inlay/file.h>
+
+#include "text.h"
 
 /** The most nested arrays and objects that any text can have. */
 enum { INLAY_JSON_DEPTH = 64 };

@@ -6,7 +6,6 @@
  * Format: https://github.com/huggingface/safetensors, whose limit of 100 MB for the header is kept.
  */
 #include "formats/formats.h"
-#include "formats/json.h"
 #include "formats/types.h"
 
 #include <string.h>
@@ -18,55 +17,44 @@ enum { LENGTH_BYTES = 8, MOST_HEADER_BYTES = 100000000, MOST_DEPTH = 4 };
 struct parser {
     struct inlay_catalogue *catalogue;
     const struct inlay_source *source;
-    inlay_file_error *error;
     struct inlay_json json;
     const unsigned char *data; /* where the data of tensors begin */
     uint64_t data_bytes;
 };
 
-static inlay_file_status fail(const struct parser *parser, inlay_file_status status, const char *name, const char *why)
+static const struct inlay_text no_prefix = {NULL, 0};
+
+static bool fail(const struct parser *parser, inlay_file_status status, const char *name, const char *why)
 {
-    return inlay_file_fail(parser->error, status, parser->source->path, inlay_text_of(name), "%s", why);
+    return inlay_file_fail(parser->catalogue->error, status, parser->source->path, name, "%s", why);
 }
 
-/* Reports the problem of the JSON. */
-static inlay_file_status fail_json(const struct parser *parser, const char *name)
+/* Returns whether the JSON had no problem so far, and else reports it. */
+static bool is_sound(const struct parser *parser, const char *name)
 {
-    const struct inlay_text text = name != NULL ? inlay_text_of(name) : parser->json.repeated;
-    return inlay_file_fail(parser->error, parser->json.status, parser->source->path, text,
-                           "%s at byte %zu of the header", parser->json.problem, inlay_json_offset(&parser->json));
-}
-
-/* Copies what a JSON string means; null if there is no memory. */
-static char *copy_string(const struct parser *parser, struct inlay_text string, size_t *size)
-{
-    char *copy = inlay_catalogue_memory(parser->catalogue, string.size + 1);
-    if (copy == NULL)
-        return NULL;
-    *size = inlay_json_decode(string, copy);
-    copy[*size] = '\0';
-    inlay_catalogue_return(parser->catalogue, string.size + 1, *size + 1);
-    return copy;
+    return parser->json.problem == NULL ||
+           inlay_catalogue_fail_json(parser->catalogue, &parser->json, name, " of the header");
 }
 
 /* Reads an object of strings. */
-static inlay_file_status parse_metadata(struct parser *parser)
+static bool parse_metadata(struct parser *parser)
 {
     struct inlay_text key, text;
     struct inlay_json *json = &parser->json;
     inlay_json_open(json, '{');
     while (inlay_json_member(json, &key) && inlay_json_string(json, &text)) {
         inlay_file_value *value = inlay_catalogue_add_value(parser->catalogue);
-        size_t key_bytes;
         if (value == NULL)
-            return inlay_catalogue_fail(parser->catalogue, parser->source->path, parser->error);
+            return false;
+        const struct inlay_text meaning = inlay_catalogue_string(parser->catalogue, no_prefix, text);
         value->kind = INLAY_FILE_VALUE_STRING;
-        value->key = copy_string(parser, key, &key_bytes);
-        value->text = copy_string(parser, text, &value->count);
+        value->key = inlay_catalogue_string(parser->catalogue, no_prefix, key).bytes;
+        value->text = meaning.bytes;
+        value->count = meaning.size;
         if (value->key == NULL || value->text == NULL)
-            return inlay_catalogue_fail(parser->catalogue, parser->source->path, parser->error);
+            return false;
     }
-    return json->problem == NULL ? INLAY_FILE_OK : fail_json(parser, "__metadata__");
+    return is_sound(parser, "__metadata__");
 }
 
 /* Reads an array of integers, as many as there are but at most `most`. */
@@ -87,8 +75,8 @@ static bool take_integers(struct inlay_json *json, uint64_t *list, uint32_t most
 enum { DTYPE = 1, SHAPE = 2, OFFSETS = 4 };
 
 /* Reads the object of a tensor. `keys` becomes the set of those that are there. */
-static inlay_file_status take_tensor(struct parser *parser, const char *name, const struct inlay_type **type,
-                                     inlay_file_tensor *tensor, uint64_t offsets[2], unsigned *keys)
+static bool take_tensor(struct parser *parser, const char *name, const struct inlay_type **type,
+                        inlay_file_tensor *tensor, uint64_t offsets[2], unsigned *keys)
 {
     static const char *const names[] = {"dtype", "shape", "data_offsets"};
     struct inlay_json *json = &parser->json;
@@ -112,57 +100,53 @@ static inlay_file_status take_tensor(struct parser *parser, const char *name, co
         if (count != 2)
             inlay_json_refuse(json, INLAY_FILE_ERROR_SYNTAX, "data_offsets are not two numbers");
     }
-    return json->problem == NULL ? INLAY_FILE_OK : fail_json(parser, name);
+    return is_sound(parser, name);
 }
 
 /* Checks that a tensor's bytes lie in the data and are those of its shape. */
-static inlay_file_status check_tensor(const struct parser *parser, const inlay_file_tensor *tensor,
-                                      const struct inlay_type *type, const uint64_t offsets[2])
+static bool check_tensor(const struct parser *parser, const inlay_file_tensor *tensor, const struct inlay_type *type,
+                         const uint64_t offsets[2])
 {
     uint64_t bytes;
     if (offsets[0] > offsets[1] || offsets[1] > parser->data_bytes)
-        return inlay_file_fail(parser->error, INLAY_FILE_ERROR_RANGE, parser->source->path, inlay_text_of(tensor->name),
+        return inlay_file_fail(parser->catalogue->error, INLAY_FILE_ERROR_RANGE, parser->source->path, tensor->name,
                                "its data_offsets [%llu, %llu] do not lie in the %llu bytes of data",
                                (unsigned long long)offsets[0], (unsigned long long)offsets[1],
                                (unsigned long long)parser->data_bytes);
     if (!inlay_tensor_bytes(type, tensor->shape, tensor->rank, &bytes))
         return fail(parser, INLAY_FILE_ERROR_RANGE, tensor->name, "its shape overflows, or makes no whole bytes");
     if (bytes != offsets[1] - offsets[0])
-        return inlay_file_fail(parser->error, INLAY_FILE_ERROR_RANGE, parser->source->path, inlay_text_of(tensor->name),
+        return inlay_file_fail(parser->catalogue->error, INLAY_FILE_ERROR_RANGE, parser->source->path, tensor->name,
                                "its shape makes %llu bytes of %s, and data_offsets are %llu bytes",
                                (unsigned long long)bytes, type->name, (unsigned long long)(offsets[1] - offsets[0]));
-    return INLAY_FILE_OK;
+    return true;
 }
 
-static inlay_file_status parse_tensor(struct parser *parser, struct inlay_text key)
+static bool parse_tensor(struct parser *parser, struct inlay_text key)
 {
     const struct inlay_type *type = NULL;
     inlay_file_tensor tensor = {.path = parser->source->path};
     uint64_t offsets[2] = {0, 0};
     unsigned keys;
-    size_t name_bytes;
-    tensor.name = copy_string(parser, key, &name_bytes);
+    tensor.name = inlay_catalogue_string(parser->catalogue, no_prefix, key).bytes;
     inlay_file_tensor *place = inlay_catalogue_add_tensor(parser->catalogue);
-    if (tensor.name == NULL || place == NULL)
-        return inlay_catalogue_fail(parser->catalogue, parser->source->path, parser->error);
-    inlay_file_status status = take_tensor(parser, tensor.name, &type, &tensor, offsets, &keys);
+    if (tensor.name == NULL || place == NULL || !take_tensor(parser, tensor.name, &type, &tensor, offsets, &keys))
+        return false;
     /* 1 branch never taken: take_tensor() refuses a dtype that it does not know. */
-    if (status == INLAY_FILE_OK && (keys != (DTYPE | SHAPE | OFFSETS) || type == NULL))
-        status = fail(parser, INLAY_FILE_ERROR_SYNTAX, tensor.name, "it lacks dtype, shape or data_offsets");
-    if (status == INLAY_FILE_OK)
-        status = check_tensor(parser, &tensor, type, offsets);
-    if (status != INLAY_FILE_OK)
-        return status;
+    if (keys != (DTYPE | SHAPE | OFFSETS) || type == NULL)
+        return fail(parser, INLAY_FILE_ERROR_SYNTAX, tensor.name, "it lacks dtype, shape or data_offsets");
+    if (!check_tensor(parser, &tensor, type, offsets))
+        return false;
     tensor.type = type->name;
     tensor.element = type->element;
     tensor.data = parser->data + offsets[0];
     tensor.bytes = offsets[1] - offsets[0];
     *place = tensor;
-    return INLAY_FILE_OK;
+    return true;
 }
 
 /* Checks the length of the header, and finds header and data. */
-static inlay_file_status find_header(struct parser *parser)
+static bool find_header(struct parser *parser)
 {
     const struct inlay_source *source = parser->source;
     uint64_t bytes = 0;
@@ -180,27 +164,24 @@ static inlay_file_status find_header(struct parser *parser)
     inlay_json_start(&parser->json, source->bytes + LENGTH_BYTES, (size_t)bytes, MOST_DEPTH);
     parser->data = source->bytes + LENGTH_BYTES + (size_t)bytes;
     parser->data_bytes = source->size - LENGTH_BYTES - bytes;
-    return INLAY_FILE_OK;
+    return true;
 }
 
-static inlay_file_status parse_header(struct parser *parser)
+static bool parse_header(struct parser *parser)
 {
     struct inlay_text key;
-    inlay_file_status status = INLAY_FILE_OK;
     inlay_json_open(&parser->json, '{');
-    while (status == INLAY_FILE_OK && inlay_json_member(&parser->json, &key))
-        status = inlay_json_means(key, "__metadata__") ? parse_metadata(parser) : parse_tensor(parser, key);
-    return status != INLAY_FILE_OK || inlay_json_end(&parser->json) ? status : fail_json(parser, NULL);
+    while (inlay_json_member(&parser->json, &key))
+        if (!(inlay_json_means(key, "__metadata__") ? parse_metadata(parser) : parse_tensor(parser, key)))
+            return false;
+    inlay_json_end(&parser->json);
+    return is_sound(parser, NULL);
 }
 
-inlay_file_status inlay_parse_safetensors(struct inlay_catalogue *catalogue, const struct inlay_source *source,
-                                          inlay_file_error *error)
+bool inlay_parse_safetensors(struct inlay_catalogue *catalogue, const struct inlay_source *source)
 {
-    struct parser parser = {.catalogue = catalogue, .source = source, .error = error};
-    inlay_file_status status = find_header(&parser);
-    if (status == INLAY_FILE_OK)
-        status = parse_header(&parser);
+    struct parser parser = {.catalogue = catalogue, .source = source};
+    const bool is_parsed = find_header(&parser) && parse_header(&parser);
     inlay_json_finish(&parser.json);
-    uint64_t data = (uint64_t)(parser.data - source->bytes);
-    return status == INLAY_FILE_OK ? inlay_catalogue_end_file(catalogue, source, data, 1, true, error) : status;
+    return is_parsed && inlay_catalogue_end_file(catalogue, source, (uint64_t)(parser.data - source->bytes), 1, true);
 }

@@ -100,8 +100,7 @@ static const char *find_tensor(const inlay_file *file, const char *prefix)
     return NULL;
 }
 
-inlay_file_status inlay_model_assume(const inlay_file_value *told, struct inlay_found_model *found,
-                                     inlay_file_error *error)
+bool inlay_model_assume(const inlay_file_value *told, struct inlay_found_model *found)
 {
     /* Gemma and its kin multiply rows by sqrt(dim) without a setting that says so. */
     const char *positions = find_positions(&found->settings), *forbids = NULL;
@@ -113,9 +112,9 @@ inlay_file_status inlay_model_assume(const inlay_file_value *told, struct inlay_
         found->assumed_by = forbids == NULL ? positions : NULL;
     }
     if (found->assumed_by != NULL)
-        return INLAY_FILE_OK;
+        return true;
     return inlay_file_fail(
-        error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(told->key),
+        found->settings.error, INLAY_FILE_ERROR_MODEL, NULL, told->key,
         "no input layer of a model \"%.60s\" is known, and %s%.80s%s; if its input layer is that of a "
         "known family, pass the family's name as `model`",
         told->text,

@@ -39,20 +39,19 @@ struct inlay_layer_builder {
     inlay_file_error *error;
 };
 
-/** Writes an error of a tensor or key, and returns its status. */
-inlay_file_status inlay_build_fail(const struct inlay_layer_builder *builder, inlay_file_status status,
-                                   const char *name, const char *sentence);
+/** Writes an error of a tensor or key, and returns false. */
+bool inlay_build_fail(const struct inlay_layer_builder *builder, inlay_file_status status, const char *name,
+                      const char *sentence);
 
 /** Finds a tensor of the layer. One that may be absent and is becomes null. */
-inlay_file_status inlay_build_tensor(const struct inlay_layer_builder *builder, const char *name,
-                                     const inlay_file_tensor **tensor);
+bool inlay_build_tensor(const struct inlay_layer_builder *builder, const char *name, const inlay_file_tensor **tensor);
 
 /* The steps, in their order. */
-inlay_file_status inlay_build_tokens(struct inlay_layer_builder *builder);
-inlay_file_status inlay_build_segments(struct inlay_layer_builder *builder);
-inlay_file_status inlay_build_positions(struct inlay_layer_builder *builder);
-inlay_file_status inlay_build_norm(struct inlay_layer_builder *builder);
-inlay_file_status inlay_build_scale(struct inlay_layer_builder *builder);
-inlay_file_status inlay_build_pooling(struct inlay_layer_builder *builder);
+bool inlay_build_tokens(struct inlay_layer_builder *builder);
+bool inlay_build_segments(struct inlay_layer_builder *builder);
+bool inlay_build_positions(struct inlay_layer_builder *builder);
+bool inlay_build_norm(struct inlay_layer_builder *builder);
+bool inlay_build_scale(struct inlay_layer_builder *builder);
+bool inlay_build_pooling(struct inlay_layer_builder *builder);
 
 #endif

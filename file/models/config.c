@@ -6,9 +6,6 @@
  * that a setting of the wrong type is no setting that is absent.
  */
 #include "formats/formats.h"
-#include "formats/json.h"
-
-#include <string.h>
 
 enum { MOST_DEPTH = 32, MOST_KEY = 1024 };
 
@@ -22,47 +19,9 @@ struct parser {
     struct inlay_json json;
     struct inlay_text prefixes[MOST_DEPTH + 1]; /* of the keys of the object at that depth */
     size_t key_bytes;                           /* that keys may still take */
-    bool no_memory;                             /* or more values than there may be */
 };
 
-static void *memory(struct parser *parser, size_t bytes)
-{
-    void *piece = inlay_catalogue_memory(parser->catalogue, bytes);
-    if (piece == NULL)
-        parser->no_memory = true;
-    return piece;
-}
-
-/* Returns a copy of what a string means; null if there is no memory. */
-static const char *copy_string(struct parser *parser, struct inlay_text string, size_t *size)
-{
-    char *copy = memory(parser, string.size + 1);
-    if (copy == NULL)
-        return NULL;
-    *size = inlay_json_decode(string, copy);
-    copy[*size] = '\0';
-    return copy;
-}
-
-/* Returns the prefix of the innermost object and the key behind it; null if there is no memory or keys take too much.
- */
-static struct inlay_text join_key(struct parser *parser, struct inlay_text key)
-{
-    struct inlay_text prefix = parser->prefixes[parser->json.depth];
-    size_t bytes = prefix.size + key.size + 1;
-    if (bytes > parser->key_bytes) {
-        inlay_json_refuse(&parser->json, INLAY_FILE_ERROR_LIMIT, "the names of all settings are too long together");
-        return (struct inlay_text){NULL, 0};
-    }
-    parser->key_bytes -= bytes;
-    char *joined = memory(parser, bytes);
-    if (joined == NULL)
-        return (struct inlay_text){NULL, 0};
-    memcpy(joined, prefix.bytes, prefix.size);
-    size_t size = prefix.size + inlay_json_decode(key, joined + prefix.size);
-    joined[size] = '\0';
-    return (struct inlay_text){joined, size};
-}
+static const struct inlay_text no_prefix = {NULL, 0};
 
 static bool is_number(char first)
 {
@@ -96,27 +55,30 @@ static inlay_file_value_kind survey(struct inlay_json json, size_t *count)
                                : 0;
 }
 
-/* Notes a key whose value is left out. */
-static void note_odd(struct parser *parser, const char *key)
+/* Notes a key whose value is left out. False if there is no memory. */
+static bool note_odd(struct parser *parser, const char *key)
 {
-    struct inlay_odd_key *odd = memory(parser, sizeof *odd);
+    struct inlay_odd_key *odd = inlay_catalogue_memory(parser->catalogue, sizeof *odd);
     if (odd == NULL)
-        return;
+        return false;
     *odd = (struct inlay_odd_key){parser->catalogue->odd_keys, key};
     parser->catalogue->odd_keys = odd;
+    return true;
 }
 
-/* Reads an array whose elements are all of a kind, and skips others. */
-static void parse_array(struct parser *parser, inlay_file_value *value)
+/* Reads an array whose elements are all of a kind; skips others, and notes their key. False if there is no memory. */
+static bool parse_array(struct parser *parser, inlay_file_value *value)
 {
-    size_t count, size;
+    size_t count;
     struct inlay_json *json = &parser->json;
     inlay_file_value_kind kind = survey(inlay_json_ahead(json), &count);
-    void *list = kind != 0 ? memory(parser, count * 8) : NULL;
-    if (list == NULL) {
+    if (kind == 0) {
         inlay_json_skip(json);
-        return;
+        return note_odd(parser, value->key);
     }
+    void *list = inlay_catalogue_memory(parser->catalogue, count * 8);
+    if (list == NULL)
+        return false;
     inlay_json_open(json, '[');
     /* 1 branch never taken: survey() has counted the elements, in bytes that are a copy which nobody changes. */
     for (size_t i = 0; inlay_json_element(json) && i < count; i++) {
@@ -126,8 +88,9 @@ static void parse_array(struct parser *parser, inlay_file_value *value)
         double number;
         if (kind == INLAY_FILE_VALUE_STRINGS) {
             /* 1 branch never taken: survey() has read the same strings. */
-            if (inlay_json_string(json, &string))
-                ((const char **)list)[i] = copy_string(parser, string, &size);
+            if (inlay_json_string(json, &string) &&
+                (((const char **)list)[i] = inlay_catalogue_string(parser->catalogue, no_prefix, string).bytes) == NULL)
+                return false;
         } else if (inlay_json_number(json, &integer, &whole, &number)) { /* 1 branch never taken: as of strings */
             if (kind == INLAY_FILE_VALUE_INTEGERS)
                 ((int64_t *)list)[i] = whole;
@@ -140,103 +103,91 @@ static void parse_array(struct parser *parser, inlay_file_value *value)
     value->integers = kind == INLAY_FILE_VALUE_INTEGERS ? list : NULL;
     value->numbers = kind == INLAY_FILE_VALUE_NUMBERS ? list : NULL;
     value->strings = kind == INLAY_FILE_VALUE_STRINGS ? list : NULL;
+    return true;
 }
 
-static void parse_number(struct parser *parser, inlay_file_value *value)
-{
-    bool integer;
-    if (inlay_json_number(&parser->json, &integer, &value->integer, &value->number))
-        value->kind = integer ? INLAY_FILE_VALUE_INTEGER : INLAY_FILE_VALUE_NUMBER;
-}
-
-static void parse_string(struct parser *parser, inlay_file_value *value)
+/* Reads a value that is no object. Its kind stays 0 if it is left out. False if there is no memory. */
+static bool parse_plain(struct parser *parser, char first, inlay_file_value *value)
 {
     struct inlay_text string;
-    if (!inlay_json_string(&parser->json, &string))
-        return;
-    value->kind = INLAY_FILE_VALUE_STRING;
-    value->text = copy_string(parser, string, &value->count);
-}
-
-/* Reads a value that is no object. Its kind stays 0 if it is left out. */
-static void parse_plain(struct parser *parser, char first, inlay_file_value *value)
-{
+    bool integer;
     if (first == '[')
-        parse_array(parser, value);
-    else if (first == '"')
-        parse_string(parser, value);
-    else if (is_number(first))
-        parse_number(parser, value);
-    else if (inlay_json_literal(&parser->json) && first != 'n') {
+        return parse_array(parser, value);
+    if (first == '"') {
+        if (!inlay_json_string(&parser->json, &string))
+            return true;
+        string = inlay_catalogue_string(parser->catalogue, no_prefix, string);
+        value->kind = INLAY_FILE_VALUE_STRING;
+        value->text = string.bytes;
+        value->count = string.size;
+        return value->text != NULL;
+    }
+    if (is_number(first)) {
+        if (inlay_json_number(&parser->json, &integer, &value->integer, &value->number))
+            value->kind = integer ? INLAY_FILE_VALUE_INTEGER : INLAY_FILE_VALUE_NUMBER;
+    } else if (inlay_json_literal(&parser->json) && first != 'n') {
         value->kind = INLAY_FILE_VALUE_BOOLEAN;
         value->integer = first == 't';
     }
+    return true;
 }
 
-/* Reads the value of a key, or enters it if it is an object. */
-static void parse_member(struct parser *parser, struct inlay_text key)
+/* Reads the value of a key, or enters it if it is an object. False if there is no memory. */
+static bool parse_member(struct parser *parser, struct inlay_text key)
 {
     struct inlay_json *json = &parser->json;
     struct inlay_text prefix = parser->prefixes[json->depth];
+    const size_t bytes = prefix.size + key.size + 1;
     char first = inlay_json_peek(json);
     if (key.size > MOST_KEY || prefix.size + key.size > MOST_KEY) {
         inlay_json_skip(json);
-        return;
+        return true;
     }
-    struct inlay_text joined = join_key(parser, key);
+    if (bytes > parser->key_bytes) {
+        inlay_json_refuse(json, INLAY_FILE_ERROR_LIMIT, "the names of all settings are too long together");
+        return true;
+    }
+    parser->key_bytes -= bytes;
+    const struct inlay_text joined = inlay_catalogue_string(parser->catalogue, prefix, key);
     if (joined.bytes == NULL)
-        return;
+        return false;
     if (first == '{') {
-        note_odd(parser, joined.bytes);
-        if (inlay_json_open(json, '{')) {
-            char *dotted = memory(parser, joined.size + 1);
-            if (dotted == NULL)
-                return;
-            memcpy(dotted, joined.bytes, joined.size);
-            dotted[joined.size] = '.';
-            parser->prefixes[json->depth] = (struct inlay_text){dotted, joined.size + 1};
-        }
-        return;
+        if (!note_odd(parser, joined.bytes))
+            return false;
+        if (!inlay_json_open(json, '{'))
+            return true;
+        parser->prefixes[json->depth] = inlay_catalogue_string(parser->catalogue, joined, inlay_text_of("."));
+        return parser->prefixes[json->depth].bytes != NULL;
     }
     inlay_file_value value = {.key = joined.bytes};
-    parse_plain(parser, first, &value);
-    if (value.kind == 0 && first == '[')
-        note_odd(parser, joined.bytes);
-    if (value.kind == 0 || parser->no_memory)
-        return;
+    if (!parse_plain(parser, first, &value))
+        return false;
+    if (value.kind == 0)
+        return true;
     inlay_file_value *place = inlay_catalogue_add_value(parser->catalogue);
-    parser->no_memory = place == NULL;
     if (place != NULL)
         *place = value;
+    return place != NULL;
 }
 
-static inlay_file_status parse_settings(struct parser *parser, const char *path, inlay_file_error *error)
+static bool parse_settings(struct parser *parser)
 {
     struct inlay_json *json = &parser->json;
+    struct inlay_text key;
     parser->prefixes[1] = inlay_text_of("config.");
     inlay_json_open(json, '{');
-    while (json->problem == NULL && json->depth > 0 && !parser->no_memory) {
-        struct inlay_text key;
-        if (inlay_json_member(json, &key))
-            parse_member(parser, key);
-    }
-    if (parser->no_memory)
-        return inlay_catalogue_fail(parser->catalogue, path, error);
-    if (!inlay_json_end(json))
-        return inlay_file_fail(error, json->status, path, json->repeated, "%s at byte %zu", json->problem,
-                               inlay_json_offset(json));
-    return INLAY_FILE_OK;
+    while (json->problem == NULL && json->depth > 0)
+        if (inlay_json_member(json, &key) && !parse_member(parser, key))
+            return false;
+    return inlay_json_end(json) || inlay_catalogue_fail_json(parser->catalogue, json, NULL, "");
 }
 
-inlay_file_status inlay_parse_config(struct inlay_catalogue *catalogue, const struct inlay_source *source,
-                                     inlay_file_error *error)
+bool inlay_parse_config(struct inlay_catalogue *catalogue, const struct inlay_source *source)
 {
     struct parser parser = {.catalogue = catalogue, .key_bytes = source->size * KEY_BYTES + KEY_BYTES_BESIDES};
     inlay_json_start(&parser.json, source->bytes, source->size, MOST_DEPTH);
     parser.json.python = true;
-    inlay_file_status status = parse_settings(&parser, source->path, error);
+    const bool is_parsed = parse_settings(&parser);
     inlay_json_finish(&parser.json);
-    if (status != INLAY_FILE_OK)
-        return status;
-    return inlay_catalogue_end_file(catalogue, source, 0, 1, false, error);
+    return is_parsed && inlay_catalogue_end_file(catalogue, source, 0, 1, false);
 }

@@ -7,10 +7,16 @@
 #include "models/hashes.h"
 
 #include "models/vectors.h"
+#include "text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define OF_ENGRAM(what, name)                                                                                          \
+    {                                                                                                                  \
+        what, NULL, {"engram." name, "engram_" name ".weight"}, "engram_" name, "engram." name                         \
+    }
 
 static const struct inlay_hash_kind kinds[] = {
     {
@@ -18,10 +24,10 @@ static const struct inlay_hash_kind kinds[] = {
         .tables = {"ngram_embedding.weight", "ngram_embedding.shard_*.weight", "per_layer_token_embd.weight",
                    "ple_ngram_embd.*.weight"},
         .architecture = "qwen4exp",
-        .layers = {"layers", NULL, {NULL}, NULL, "ple.layers"},
-        .multipliers = {"multipliers", "layer_multipliers", {NULL}, NULL, "ple.layer_multipliers"},
-        .moduli = {"moduli", "ngram_heads_vocab_sizes", {NULL}, NULL, "ple.head_vocab_sizes"},
-        .offsets = {"offsets", "ngram_heads_offsets", {NULL}, NULL, "ple.head_offsets"},
+        .arrays = {[INLAY_HASH_LAYERS] = {"layers", .gguf = "ple.layers"},
+                   [INLAY_HASH_MULTIPLIERS] = {"multipliers", "layer_multipliers", .gguf = "ple.layer_multipliers"},
+                   [INLAY_HASH_MODULI] = {"moduli", "ngram_heads_vocab_sizes", .gguf = "ple.head_vocab_sizes"},
+                   [INLAY_HASH_OFFSETS] = {"offsets", "ngram_heads_offsets", .gguf = "ple.head_offsets"}},
         .pad_config = "eos_token_id",
         .pad_gguf = "ple.eos_token_id",
         .pad_resets = true,
@@ -29,20 +35,11 @@ static const struct inlay_hash_kind kinds[] = {
     {
         .name = "engram",
         .tables = {"engram.embed.weight", "engram_embd.weight"},
-        .layers = {"layers", NULL, {NULL}, "engram_layer_ids", "engram.layer_ids"},
-        .multipliers = {"multipliers",
-                        NULL,
-                        {"engram.multipliers", "engram_multipliers.weight"},
-                        "engram_multipliers",
-                        "engram.multipliers"},
-        .moduli = {"primes", NULL, {"engram.primes", "engram_primes.weight"}, "engram_primes", "engram.primes"},
-        .offsets = {"offsets", NULL, {"engram.offsets", "engram_offsets.weight"}, "engram_offsets", "engram.offsets"},
-        .token_map = {"token map",
-                      NULL,
-                      {"engram.token_map", "engram_token_map.weight"},
-                      "engram_token_map",
-                      "engram.token_map"},
-        .has_map = true,
+        .arrays = {[INLAY_HASH_LAYERS] = {"layers", .config = "engram_layer_ids", .gguf = "engram.layer_ids"},
+                   [INLAY_HASH_MULTIPLIERS] = OF_ENGRAM("multipliers", "multipliers"),
+                   [INLAY_HASH_MODULI] = OF_ENGRAM("primes", "primes"),
+                   [INLAY_HASH_OFFSETS] = OF_ENGRAM("offsets", "offsets"),
+                   [INLAY_HASH_TOKEN_MAP] = OF_ENGRAM("token map", "token_map")},
         .pad_config = "engram_pad_id",
         .pad_gguf = "engram.pad_id",
         .mask_config = "image_token_id",
@@ -54,10 +51,10 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 /* ---- Tables ----------------------------------------------------------------------------------------------------- */
 
 /* Returns the number of the layer that a stem names last, such as 14 for "layers.14.", or -1. */
-static int64_t layer_of(const char *stem)
+static long long layer_of(const char *stem)
 {
     static const char *const words[] = {"layers.", "blk."};
-    int64_t layer = -1;
+    long long layer = -1;
     for (size_t w = 0; w < sizeof words / sizeof *words; w++)
         for (const char *at = strstr(stem, words[w]); at != NULL; at = strstr(at + 1, words[w])) {
             const char *digits = at + strlen(words[w]);
@@ -102,14 +99,12 @@ static bool is_of_kind(const inlay_file_tensor *tensor, const struct inlay_setti
     return false;
 }
 
-inlay_file_status inlay_hash_find(const inlay_file *file, int64_t layer, struct inlay_hash_table *table,
-                                  inlay_file_error *error)
+bool inlay_hash_find(const struct inlay_settings *settings, long long layer, struct inlay_hash_table *table)
 {
-    const struct inlay_settings settings = inlay_settings_of(file);
     size_t all = 0, found = 0;
-    for (size_t i = 0; i < inlay_file_tensor_count(file); i++) {
-        struct inlay_hash_table candidate;
-        if (!is_of_kind(inlay_file_tensor_at(file, i), &settings, &candidate))
+    for (size_t i = 0; i < inlay_file_tensor_count(settings->file); i++) {
+        struct inlay_hash_table candidate = {.slices = 1};
+        if (!is_of_kind(inlay_file_tensor_at(settings->file, i), settings, &candidate))
             continue;
         all++;
         if (layer >= 0 && candidate.layer >= 0 && candidate.layer != layer)
@@ -120,47 +115,42 @@ inlay_file_status inlay_hash_find(const inlay_file *file, int64_t layer, struct 
     if (found == 1 && table->layer < 0)
         table->layer = layer;
     if (found == 1)
-        return INLAY_FILE_OK;
+        return true;
     if (all == 0)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(NULL),
+        return inlay_file_fail(settings->error, INLAY_FILE_ERROR_MODEL, NULL, NULL,
                                "no tensor has the name of a table of n-grams");
     if (found == 0)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, NULL, inlay_text_of(NULL),
-                               "layer %lld has no table of n-grams; %zu other layers have", (long long)layer, all);
-    return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(table->name),
+        return inlay_file_fail(settings->error, INLAY_FILE_ERROR_MISSING, NULL, NULL,
+                               "layer %lld has no table of n-grams; %zu other layers have", layer, all);
+    return inlay_file_fail(settings->error, INLAY_FILE_ERROR_MODEL, NULL, table->name,
                            "%zu layers have tables of n-grams; name one of them", found);
 }
 
 /* ---- Arrays ----------------------------------------------------------------------------------------------------- */
 
 /* Copies the integers of a value, which must be an array of them. */
-static inlay_file_status copy_value(const inlay_file_value *value, struct inlay_integers *integers,
-                                    inlay_file_error *error)
+static bool copy_value(const inlay_file_value *value, struct inlay_integers *integers, inlay_file_error *error)
 {
-    inlay_file_status status = inlay_file_value_integers(value, 0, 0, NULL);
-    if (status == INLAY_FILE_OK) {
-        integers->values = malloc(value->count > 0 ? value->count * sizeof(int64_t) : 1);
-        if (integers->values == NULL)
-            return inlay_file_fail_memory(error, NULL);
-        integers->count = value->count;
-        status = inlay_file_value_integers(value, 0, value->count, integers->values);
-    }
-    return status == INLAY_FILE_OK ? status
-                                   : inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(value->key),
-                                                     "it is no array of integers");
+    const bool is_array = inlay_file_value_integers(value, 0, 0, NULL) == INLAY_FILE_OK;
+    integers->values = is_array ? malloc(value->count > 0 ? value->count * sizeof(int64_t) : 1) : NULL;
+    integers->count = value->count;
+    if (is_array && integers->values == NULL)
+        return inlay_file_fail_memory(error, NULL);
+    return (is_array && inlay_file_value_integers(value, 0, value->count, integers->values) == INLAY_FILE_OK) ||
+           inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, value->key, "it is no array of integers");
 }
 
 /* Keeps the integers of one layer of an array [slices, ...]. */
-static inlay_file_status keep_slice(const char *name, size_t slice, size_t slices, struct inlay_integers *integers,
-                                    inlay_file_error *error)
+static bool keep_slice(const char *name, const struct inlay_hash_table *table, struct inlay_integers *integers,
+                       inlay_file_error *error)
 {
-    if (integers->count % slices != 0)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_SHAPE, NULL, inlay_text_of(name),
-                               "it has %zu integers for %zu layers", integers->count, slices);
-    integers->count /= slices;
-    if (slice > 0)
-        memmove(integers->values, integers->values + slice * integers->count, integers->count * sizeof(int64_t));
-    return INLAY_FILE_OK;
+    if (integers->count % table->slices != 0)
+        return inlay_file_fail(error, INLAY_FILE_ERROR_SHAPE, NULL, name, "it has %zu integers for %zu layers",
+                               integers->count, table->slices);
+    integers->count /= table->slices;
+    if (table->slice > 0)
+        memmove(integers->values, integers->values + table->slice * integers->count, integers->count * sizeof(int64_t));
+    return true;
 }
 
 static const inlay_file_tensor *tensor_beside(const inlay_file *file, const struct inlay_hash_table *table,
@@ -171,27 +161,24 @@ static const inlay_file_tensor *tensor_beside(const inlay_file *file, const stru
     return inlay_file_tensor_named(file, full);
 }
 
-inlay_file_status inlay_hash_read(const struct inlay_settings *settings, const struct inlay_hash_table *table,
-                                  const struct inlay_hash_array *array, size_t slice, size_t slices,
-                                  struct inlay_integers *integers, struct inlay_report *report, inlay_file_error *error)
+bool inlay_hash_read(const struct inlay_settings *settings, const struct inlay_hash_table *table,
+                     enum inlay_hash_part part, struct inlay_integers *integers, struct inlay_report *report)
 {
-    *integers = (struct inlay_integers){NULL, 0};
-    const inlay_file_tensor *tensor = NULL;
-    if (array->beside != NULL)
-        tensor = tensor_beside(settings->file, table, array->beside);
-    bool is_of_layer = tensor != NULL;
+    const struct inlay_hash_array *array = &table->kind->arrays[part];
+    const inlay_file_tensor *tensor =
+        array->beside != NULL ? tensor_beside(settings->file, table, array->beside) : NULL;
+    const bool is_sliced = tensor == NULL && part != INLAY_HASH_LAYERS && part != INLAY_HASH_TOKEN_MAP;
     for (size_t i = 0; i < 2 && tensor == NULL && array->tensors[i] != NULL; i++)
         tensor = inlay_file_tensor_named(settings->file, array->tensors[i]);
     const inlay_file_value *value = tensor == NULL ? inlay_settings_value(settings, array->config, array->gguf) : NULL;
+    *integers = (struct inlay_integers){NULL, 0};
     if (tensor == NULL && value == NULL)
-        return INLAY_FILE_OK;
+        return true;
     const char *name = tensor != NULL ? tensor->name : value->key;
-    inlay_file_status status = tensor != NULL
-                                   ? inlay_vector_integers(tensor, &integers->values, &integers->count, error)
-                                   : copy_value(value, integers, error);
-    if (status == INLAY_FILE_OK && !is_of_layer)
-        status = keep_slice(name, slice, slices, integers, error);
-    if (status == INLAY_FILE_OK)
-        inlay_report_line(report, "%s: %s, %zu of them", array->what, name, integers->count);
-    return status;
+    if (!(tensor != NULL ? inlay_vector_integers(tensor, &integers->values, &integers->count, settings->error)
+                         : copy_value(value, integers, settings->error)) ||
+        (is_sliced && !keep_slice(name, table, integers, settings->error)))
+        return false;
+    inlay_report_line(report, "%s: %s, %zu of them", array->what, name, integers->count);
+    return true;
 }

@@ -63,29 +63,26 @@ static void add_all_following(struct inlay_layer_builder *builder)
 }
 
 /* Demands the setting without which the layer of a family is another. */
-static inlay_file_status check_demanded(const struct inlay_layer_builder *builder)
+static bool check_demanded(const struct inlay_layer_builder *builder)
 {
     const struct inlay_model *model = builder->found.model;
     const bool wanted = model->demanded.otherwise != 0;
-    struct inlay_setting setting = {0, wanted, NULL};
-    inlay_file_status status = INLAY_FILE_OK;
-    if (model->demanded.config != NULL)
-        status = inlay_settings_flag(&builder->found.settings, model->demanded.config, model->demanded.gguf, wanted,
-                                     &setting, builder->error);
-    if (status != INLAY_FILE_OK || (setting.integer != 0) == wanted)
-        return status;
-    return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(setting.key),
+    struct inlay_setting setting;
+    if (!inlay_settings_find(&builder->found.settings, INLAY_SETTING_FLAG, &model->demanded, &setting))
+        return false;
+    return (setting.integer != 0) == wanted ||
+           inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, setting.key,
                            "the input layer of a %s model is known only where this is %s", model->name,
                            wanted ? "true" : "false");
 }
 
 /* Says if the row of padding, which the layer takes as zeros, is none. */
-static inlay_file_status look_at_padding(struct inlay_layer_builder *builder)
+static bool look_at_padding(struct inlay_layer_builder *builder)
 {
     inlay_file_layer *layer = builder->layer;
     const size_t dim = layer->tokens.view.dim;
     if (layer->spec.padding_id < 0 || layer->spec.zero_rows == INLAY_ZERO_ROWS_OWN)
-        return INLAY_FILE_OK;
+        return true;
     float *row = dim <= SIZE_MAX / sizeof *row ? malloc(dim * sizeof *row) : NULL;
     if (row == NULL)
         return inlay_file_fail_memory(builder->error, NULL);
@@ -99,10 +96,10 @@ static inlay_file_status look_at_padding(struct inlay_layer_builder *builder)
         inlay_report_line(&layer->report,
                           "note: the row of padding in the file is not zeros; outputs of padding, which "
                           "models ignore, differ from those of the framework");
-    return INLAY_FILE_OK;
+    return true;
 }
 
-static inlay_file_status finish(struct inlay_layer_builder *builder)
+static bool finish(struct inlay_layer_builder *builder)
 {
     inlay_file_layer *layer = builder->layer;
     inlay_status made = inlay_layer_create(&layer->spec, NULL, &layer->layer);
@@ -111,46 +108,39 @@ static inlay_file_status finish(struct inlay_layer_builder *builder)
     if (made == INLAY_ERROR_ID)
         return inlay_build_fail(builder, INLAY_FILE_ERROR_RANGE, builder->found.names->mapping + 1,
                                 "a value of the mapping is no row of the table");
-    if (made != INLAY_OK)
-        return inlay_build_fail(builder, INLAY_FILE_ERROR_MODEL, builder->tokens_name, inlay_status_string(made));
-    return INLAY_FILE_OK;
+    return made == INLAY_OK ||
+           inlay_build_fail(builder, INLAY_FILE_ERROR_MODEL, builder->tokens_name, inlay_status_string(made));
 }
 
-static inlay_file_status build(struct inlay_layer_builder *builder, const inlay_file_layer_options *options)
+static bool build(struct inlay_layer_builder *builder, const inlay_file_layer_options *options)
 {
     static const struct {
-        inlay_file_status (*build)(struct inlay_layer_builder *builder);
+        bool (*build)(struct inlay_layer_builder *builder);
         enum inlay_model_term term; /* left out where the layer ends before it; the end: never */
     } steps[] = {
         {inlay_build_segments, INLAY_MODEL_SEGMENTS}, {inlay_build_positions, INLAY_MODEL_POSITIONS},
         {inlay_build_norm, INLAY_MODEL_NORM},         {inlay_build_scale, INLAY_MODEL_END},
         {inlay_build_pooling, INLAY_MODEL_END},       {look_at_padding, INLAY_MODEL_END},
     };
+    inlay_file_layer *layer = builder->layer;
     const struct inlay_model *model = builder->found.model;
     const char *part = builder->found.part;
-    inlay_report_line(&builder->layer->report, "model: %s%s%s (%s)", model->name, part != NULL ? ", " : "",
+    inlay_report_line(&layer->report, "model: %s%s%s (%s)", model->name, part != NULL ? ", " : "",
                       part != NULL ? part : "", builder->found.told_by);
-    inlay_file_status status = check_demanded(builder);
-    if (status == INLAY_FILE_OK)
-        status = inlay_build_tokens(builder);
-    if (status != INLAY_FILE_OK)
-        return status;
+    if (!check_demanded(builder) || !inlay_build_tokens(builder))
+        return false;
     add_all_following(builder);
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        if (steps[i].term != INLAY_MODEL_END && builder->follows[steps[i].term])
-            continue;
-        status = steps[i].build(builder);
-        if (status != INLAY_FILE_OK)
-            return status;
-    }
-    builder->layer->spec.out_type = options->out_type;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if ((steps[i].term == INLAY_MODEL_END || !builder->follows[steps[i].term]) && !steps[i].build(builder))
+            return false;
+    layer->spec.out_type = options->out_type;
     if (options->tuning != NULL) {
-        builder->layer->tuning = *options->tuning;
-        builder->layer->spec.tuning = &builder->layer->tuning;
+        layer->tuning = *options->tuning;
+        layer->spec.tuning = &layer->tuning;
     }
     if (model->first_for_bad_ids) {
-        builder->layer->spec.bad_id = INLAY_BAD_ID_SUBSTITUTE;
-        inlay_report_line(&builder->layer->report, "ids outside the table take row 0");
+        layer->spec.bad_id = INLAY_BAD_ID_SUBSTITUTE;
+        inlay_report_line(&layer->report, "ids outside the table take row 0");
     }
     return finish(builder);
 }
@@ -165,30 +155,37 @@ static bool options_known(const inlay_file_layer_options *options)
            (type == INLAY_F32 || type == INLAY_F16 || type == INLAY_BF16);
 }
 
-inlay_file_status inlay_file_layer_create(inlay_file *file, const inlay_file_layer_options *options,
-                                          inlay_file_layer **layer, inlay_file_error *error)
+static bool create(inlay_file *file, const inlay_file_layer_options *options, inlay_file_layer **layer,
+                   inlay_file_error *error)
 {
     const inlay_file_layer_options standard = inlay_file_layer_options_default();
-    if (layer != NULL)
-        *layer = NULL;
+    struct inlay_layer_builder builder = {.file = file, .error = error};
     if (options == NULL)
         options = &standard;
     if (file == NULL || layer == NULL || !options_known(options))
-        return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, inlay_text_of(NULL), "%s",
+        return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, NULL, "%s",
                                inlay_file_status_string(INLAY_FILE_ERROR_ARGUMENT));
-    struct inlay_layer_builder builder = {.file = file, .error = error};
-    inlay_file_status status = inlay_model_find(file, options->model, options->part, &builder.found, error);
-    if (status != INLAY_FILE_OK)
-        return status;
+    if (!inlay_model_find(file, options->model, options->part, &builder.found, error))
+        return false;
     builder.layer = calloc(1, sizeof *builder.layer);
     if (builder.layer == NULL)
         return inlay_file_fail_memory(error, NULL);
-    status = build(&builder, options);
-    if (status == INLAY_FILE_OK)
+    const bool is_made = build(&builder, options);
+    if (is_made)
         *layer = builder.layer;
     else
         inlay_file_layer_destroy(builder.layer);
-    return status;
+    return is_made;
+}
+
+inlay_file_status inlay_file_layer_create(inlay_file *file, const inlay_file_layer_options *options,
+                                          inlay_file_layer **layer, inlay_file_error *error)
+{
+    inlay_file_error unwanted;
+    error = error != NULL ? error : &unwanted;
+    if (layer != NULL)
+        *layer = NULL;
+    return create(file, options, layer, error) ? INLAY_FILE_OK : error->status;
 }
 
 void inlay_file_layer_destroy(inlay_file_layer *layer)

@@ -6,6 +6,8 @@
  */
 #include "models/models.h"
 
+#include "text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -450,7 +452,7 @@ static const struct inlay_model models[] = {
      .any_dim = true,
      .epsilon = {NULL, NULL, 1e-32},
      .pooling = INLAY_POOLING_MEAN,
-     .normalize = "normalize"},
+     .normalize = {"normalize", NULL, 0}},
 };
 
 enum { MODELS = sizeof models / sizeof *models };
@@ -562,8 +564,7 @@ static const struct inlay_model *model_named(const char *name, const char *part)
 
 /* Finds the family that config.json or the metadata of GGUF name, in that order. *told is the value that names one,
    and stays null if there is none; then, and if the family is not known, *model is null. */
-static inlay_file_status find_told(struct inlay_found_model *found, const struct inlay_model **model,
-                                   const inlay_file_value **told, inlay_file_error *error)
+static bool find_told(struct inlay_found_model *found, const struct inlay_model **model, const inlay_file_value **told)
 {
     static const char *const keys[] = {"config.model_type", "config.text_config.model_type", "general.architecture"};
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
@@ -572,79 +573,73 @@ static inlay_file_status find_told(struct inlay_found_model *found, const struct
         if (value == NULL)
             continue;
         if (value->kind != INLAY_FILE_VALUE_STRING)
-            return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(keys[k]), "it is not a string");
+            return inlay_file_fail(found->settings.error, INLAY_FILE_ERROR_MODEL, NULL, keys[k], "it is not a string");
         *told = value;
         found->told_by = is_gguf ? "GGUF metadata" : "config.json";
         for (size_t i = 0; i < MODELS; i++)
             if (has_part(&models[i], found->part) && is_called(&models[i], value->text, is_gguf)) {
                 *model = &models[i];
-                return INLAY_FILE_OK;
+                return true;
             }
     }
-    return *told != NULL ? INLAY_FILE_OK : inlay_settings_refuse_odd(&found->settings, "model_type", "a string", error);
+    return *told != NULL || inlay_settings_check_odd(&found->settings, "model_type", "a string");
 }
 
 /* Finds the only family whose tensors a file has. */
-static inlay_file_status find_by_tensors(const char *part, struct inlay_found_model *found, inlay_file_error *error)
+static bool find_by_tensors(struct inlay_found_model *found)
 {
     const struct inlay_found_model nothing = *found;
     size_t fitting = 0;
     char list[128] = "";
     for (size_t i = 0; i < MODELS; i++) {
         struct inlay_found_model candidate = nothing;
-        if (!has_part(&models[i], part) || !models[i].told_by_tensors || !find_names(&models[i], &candidate))
+        if (!has_part(&models[i], found->part) || !models[i].told_by_tensors || !find_names(&models[i], &candidate))
             continue;
         *found = candidate;
         size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", fitting++ > 0 ? ", " : "", models[i].name);
     }
     if (fitting == 0)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(NULL),
+        return inlay_file_fail(found->settings.error, INLAY_FILE_ERROR_MODEL, NULL, NULL,
                                "no config.json or metadata name a model, and no tensors have the names of one");
     if (fitting > 1)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(NULL),
+        return inlay_file_fail(found->settings.error, INLAY_FILE_ERROR_MODEL, NULL, NULL,
                                "no config.json or metadata name a model, and its tensors suit several: %s", list);
-    return INLAY_FILE_OK;
+    return true;
 }
 
-inlay_file_status inlay_model_find(const inlay_file *file, const char *name, const char *part,
-                                   struct inlay_found_model *found, inlay_file_error *error)
+bool inlay_model_find(const inlay_file *file, const char *name, const char *part, struct inlay_found_model *found,
+                      inlay_file_error *error)
 {
-    *found =
-        (struct inlay_found_model){.told_by = "names of tensors", .part = part, .settings = inlay_settings_of(file)};
     const inlay_file_value *told = NULL;
-    const struct inlay_model *model = NULL;
-    if (name != NULL) {
-        model = model_named(name, part);
-        found->told_by = "options";
-        if (model == NULL)
-            return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, inlay_text_of(name),
-                                   "no family of models has this name%s", part != NULL ? " and such a part" : "");
-    } else {
-        inlay_file_status status = find_told(found, &model, &told, error);
-        if (status != INLAY_FILE_OK)
-            return status;
-    }
+    const struct inlay_model *model = name != NULL ? model_named(name, part) : NULL;
+    *found = (struct inlay_found_model){.told_by = name != NULL ? "options" : "names of tensors",
+                                        .part = part,
+                                        .prefix = "",
+                                        .settings = inlay_settings_of(file, error)};
+    if (name != NULL && model == NULL)
+        return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, name, "no family of models has this name%s",
+                               part != NULL ? " and such a part" : "");
+    if (name == NULL && !find_told(found, &model, &told))
+        return false;
     if (model == NULL && told == NULL)
-        return find_by_tensors(part, found, error);
+        return find_by_tensors(found);
     if (model == NULL && part == NULL) {
-        found->prefix = "";
         find_names(model_named("table", NULL), found);
-        return inlay_model_assume(told, found, error);
+        return inlay_model_assume(told, found);
     }
     if (model == NULL)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, inlay_text_of(told->key),
+        return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, told->key,
                                "no such part of a model \"%.60s\" is known; if its input layer is that of a known "
                                "family, pass the family's name as `model`",
                                told->text);
-    found->prefix = "";
     find_names(model, found);
     if (found->names != NULL)
-        return INLAY_FILE_OK;
+        return true;
     char full[INLAY_MODEL_NAME_ROOM];
     found->prefix = prefixes_of(model)[0];
     inlay_model_tensor(found, model->names[0].tokens, full);
-    return inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, NULL, inlay_text_of(full),
+    return inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, NULL, full,
                            "the token table of a %s model is not there, nor under another name that such models have",
                            model->name);
 }

@@ -51,13 +51,6 @@ struct inlay_model_step {
     enum inlay_model_term before; /**< it comes before this term, so that this and all behind it follow too */
 };
 
-/** A number of the configuration: its keys in config.json and, behind the architecture, in GGUF files, and the value of
-    models that do not state it. A null key is not looked for. */
-struct inlay_model_key {
-    const char *config, *gguf;
-    double otherwise;
-};
-
 /** A family of models. Zeros are what most families have. */
 struct inlay_model {
     const char *name;
@@ -68,17 +61,17 @@ struct inlay_model {
     const struct inlay_model_names *names; /**< sets of names, ended by one without tokens */
     const char *dim;                       /**< the key of the columns of the token table; null: "hidden_size" */
     enum inlay_model_numbering numbering;
-    struct inlay_model_key padding;  /**< the id of padding, for padding-aware positions */
-    inlay_zero_rows zero_rows;       /**< what is added to the zeros of padding */
-    inlay_recipe recipe;             /**< of sinusoids where no tensor has the positions; 0: none */
-    struct inlay_model_key sinusoid; /**< the truth value that says whether there are sinusoids; no key: always */
+    struct inlay_key padding;  /**< the id of padding, for padding-aware positions */
+    inlay_zero_rows zero_rows; /**< what is added to the zeros of padding */
+    inlay_recipe recipe;       /**< of sinusoids where no tensor has the positions; 0: none */
+    struct inlay_key sinusoid; /**< the truth value that says whether there are sinusoids; no key: always */
     inlay_norm norm;
-    struct inlay_model_key epsilon; /**< of the norm */
+    struct inlay_key epsilon; /**< of the norm */
     enum inlay_model_scale scale;
-    struct inlay_model_key scale_key;
-    struct inlay_model_key demanded; /**< a truth value, and the only one with which this is the layer; no key: none */
+    struct inlay_key scale_key;
+    struct inlay_key demanded; /**< a truth value, and the only one with which this is the layer; no key: none */
     inlay_pooling pooling;
-    const char *normalize;                  /**< the key in config.json of whether pooled rows are scaled to length 1 */
+    struct inlay_key normalize;             /**< whether pooled rows are scaled to length 1 */
     const struct inlay_model_step *follows; /**< in their order, ended by one without a name; null: none */
     bool has_decoder;                       /**< there is a part "decoder" */
     bool positions_first;                   /**< they are added before segments */
@@ -108,8 +101,8 @@ enum { INLAY_MODEL_NAME_ROOM = 128 };
  * Finds the family of a model: by its name if that is given, else by config.json, by the metadata of GGUF, or by names
  * of tensors, if only one family has them.
  */
-inlay_file_status inlay_model_find(const inlay_file *file, const char *name, const char *part,
-                                   struct inlay_found_model *found, inlay_file_error *error);
+bool inlay_model_find(const inlay_file *file, const char *name, const char *part, struct inlay_found_model *found,
+                      inlay_file_error *error);
 
 /** Returns the tensor with a name of found->names, or null, and writes its full name. `name` is not null. */
 const inlay_file_tensor *inlay_model_tensor(const struct inlay_found_model *found, const char *name,
@@ -121,7 +114,6 @@ bool inlay_model_may_lack(const char *name);
 /** Takes the token table that was found, if any, for that of a model of no known family, if the configuration names
     rotary or relative positions and nothing else that an input layer may have; else INLAY_FILE_ERROR_MODEL. `told` is
     the value that names the model. */
-inlay_file_status inlay_model_assume(const inlay_file_value *told, struct inlay_found_model *found,
-                                     inlay_file_error *error);
+bool inlay_model_assume(const inlay_file_value *told, struct inlay_found_model *found);
 
 #endif

@@ -8,44 +8,49 @@
 #define INLAY_FILE_SETTINGS_H
 
 #include "error.h"
-#include "text.h"
 
-/** Where to look. */
+/** Where to look, and where to write what is wrong. */
 struct inlay_settings {
     const inlay_file *file;
     const char *architecture; /**< general.architecture of a GGUF file; null: it is none */
+    inlay_file_error *error;
 };
 
-/** A number, and the key that has it; null: the value of the caller. */
+/** The keys of a setting in config.json and, behind the architecture, in GGUF files, and the value of models that do
+   not state it. A null key is not looked for. */
+struct inlay_key {
+    const char *config, *gguf;
+    double otherwise;
+};
+
+/** What a setting can be. */
+enum inlay_setting_kind {
+    INLAY_SETTING_NUMBER,  /**< a finite number */
+    INLAY_SETTING_INTEGER, /**< an integer; of an array its first */
+    INLAY_SETTING_FLAG,    /**< a truth value, 0 or 1 */
+};
+
+/** A number, and the key that has it; null: the value of models that do not state it. */
 struct inlay_setting {
     double number;
-    int64_t integer; /**< of inlay_settings_integer() and _flag() */
+    long long integer; /**< unless it is a NUMBER */
     const char *key;
 };
 
 /** Returns the settings of a file. */
-struct inlay_settings inlay_settings_of(const inlay_file *file);
+struct inlay_settings inlay_settings_of(const inlay_file *file, inlay_file_error *error);
 
 /** Returns the value of a key of config.json (null: none) or of GGUF (null: none), or null. */
 const inlay_file_value *inlay_settings_value(const struct inlay_settings *settings, const char *config,
                                              const char *gguf);
 
-/** Returns INLAY_FILE_ERROR_MODEL if config.json has a value under a key, but none that is `wanted`: an object or an
-   array that no setting has. */
-inlay_file_status inlay_settings_refuse_odd(const struct inlay_settings *settings, const char *config,
-                                            const char *wanted, inlay_file_error *error);
+/** Returns false with INLAY_FILE_ERROR_MODEL if config.json has a value under a key, but none that is `wanted`: an
+   object or an array that no setting has. */
+bool inlay_settings_check_odd(const struct inlay_settings *settings, const char *config, const char *wanted);
 
-/** Finds a finite number. */
-inlay_file_status inlay_settings_number(const struct inlay_settings *settings, const char *config, const char *gguf,
-                                        double otherwise, struct inlay_setting *setting, inlay_file_error *error);
-
-/** Finds an integer; of an array its first. */
-inlay_file_status inlay_settings_integer(const struct inlay_settings *settings, const char *config, const char *gguf,
-                                         int64_t otherwise, struct inlay_setting *setting, inlay_file_error *error);
-
-/** Finds a truth value, 0 or 1. */
-inlay_file_status inlay_settings_flag(const struct inlay_settings *settings, const char *config, const char *gguf,
-                                      bool otherwise, struct inlay_setting *setting, inlay_file_error *error);
+/** Finds a setting. Returns false with INLAY_FILE_ERROR_MODEL if it is there but of another kind. */
+bool inlay_settings_find(const struct inlay_settings *settings, enum inlay_setting_kind kind,
+                         const struct inlay_key *key, struct inlay_setting *setting);
 
 /** Returns the key of a setting for a report, or "default". */
 const char *inlay_setting_origin(const struct inlay_setting *setting);

@@ -7,18 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static inlay_file_status check_rank(const inlay_file_tensor *tensor, inlay_file_error *error)
+static bool check_rank(const inlay_file_tensor *tensor, inlay_file_error *error)
 {
-    if (tensor->rank == 1)
-        return INLAY_FILE_OK;
-    return inlay_file_fail(error, INLAY_FILE_ERROR_SHAPE, tensor->path, inlay_text_of(tensor->name),
-                           "it has %u dimensions instead of one", tensor->rank);
+    return tensor->rank == 1 || inlay_file_fail(error, INLAY_FILE_ERROR_SHAPE, tensor->path, tensor->name,
+                                                "it has %u dimensions instead of one", tensor->rank);
 }
 
-static inlay_file_status wrong_type(const inlay_file_tensor *tensor, const char *wanted, inlay_file_error *error)
+static bool wrong_type(const inlay_file_tensor *tensor, const char *wanted, inlay_file_error *error)
 {
-    return inlay_file_fail(error, INLAY_FILE_ERROR_TYPE, tensor->path, inlay_text_of(tensor->name),
-                           "its type is %s instead of %s", tensor->type, wanted);
+    return inlay_file_fail(error, INLAY_FILE_ERROR_TYPE, tensor->path, tensor->name, "its type is %s instead of %s",
+                           tensor->type, wanted);
 }
 
 /* Returns memory for elements of a type, or null. */
@@ -27,14 +25,14 @@ static void *memory_for(size_t count, size_t element_bytes)
     return count <= SIZE_MAX / element_bytes ? malloc(count > 0 ? count * element_bytes : 1) : NULL;
 }
 
-inlay_file_status inlay_vector_floats(const inlay_file_tensor *tensor, const void **floats, float **owned,
-                                      inlay_file_error *error)
+bool inlay_vector_floats(const inlay_file_tensor *tensor, const void **floats, float **owned, inlay_file_error *error)
 {
     *owned = NULL;
     *floats = tensor->data;
-    inlay_file_status status = check_rank(tensor, error);
-    if (status != INLAY_FILE_OK || tensor->element == INLAY_F32)
-        return status;
+    if (!check_rank(tensor, error))
+        return false;
+    if (tensor->element == INLAY_F32)
+        return true;
     bool is_double = strcmp(tensor->type, "F64") == 0;
     if (!is_double && tensor->element != INLAY_F16 && tensor->element != INLAY_BF16)
         return wrong_type(tensor, "F32, F16, BF16 or F64", error);
@@ -57,23 +55,19 @@ inlay_file_status inlay_vector_floats(const inlay_file_tensor *tensor, const voi
         if (inlay_gather(&table, &row, INLAY_ID_I32, 1, 1, *owned, count * sizeof(float), NULL, NULL) != INLAY_OK) {
             free(*owned);
             *owned = NULL;
-            return inlay_file_fail(error, INLAY_FILE_ERROR_SHAPE, tensor->path, inlay_text_of(tensor->name),
+            return inlay_file_fail(error, INLAY_FILE_ERROR_SHAPE, tensor->path, tensor->name,
                                    "it has too many elements");
         }
     }
-    return INLAY_FILE_OK;
+    return true;
 }
 
-inlay_file_status inlay_vector_id_type(const inlay_file_tensor *tensor, inlay_id_type *type, inlay_file_error *error)
+bool inlay_vector_id_type(const inlay_file_tensor *tensor, inlay_id_type *type, inlay_file_error *error)
 {
-    inlay_file_status status = check_rank(tensor, error);
-    if (status != INLAY_FILE_OK)
-        return status;
-    bool is_64 = strcmp(tensor->type, "I64") == 0;
-    if (!is_64 && strcmp(tensor->type, "I32") != 0)
-        return wrong_type(tensor, "I32 or I64", error);
+    const bool is_64 = strcmp(tensor->type, "I64") == 0;
     *type = is_64 ? INLAY_ID_I64 : INLAY_ID_I32;
-    return INLAY_FILE_OK;
+    return check_rank(tensor, error) &&
+           (is_64 || strcmp(tensor->type, "I32") == 0 || wrong_type(tensor, "I32 or I64", error));
 }
 
 /* The types of integers. */
@@ -102,8 +96,7 @@ static bool load_integer(const unsigned char *data, const struct integer_type *t
     return type->is_signed || *integer >= 0;
 }
 
-inlay_file_status inlay_vector_integers(const inlay_file_tensor *tensor, int64_t **integers, size_t *count,
-                                        inlay_file_error *error)
+bool inlay_vector_integers(const inlay_file_tensor *tensor, int64_t **integers, size_t *count, inlay_file_error *error)
 {
     const struct integer_type *type = integer_type_of(tensor->type);
     *integers = NULL;
@@ -121,5 +114,5 @@ inlay_file_status inlay_vector_integers(const inlay_file_tensor *tensor, int64_t
             return wrong_type(tensor, "one whose values are below 2^63", error);
         }
     *count = n;
-    return INLAY_FILE_OK;
+    return true;
 }

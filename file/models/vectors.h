@@ -8,24 +8,21 @@
 #define INLAY_FILE_VECTORS_H
 
 #include "error.h"
-#include "text.h"
 
 /**
  * Finds the float32 values of a tensor of type F32, F16, BF16 or F64, whose values are rounded to nearest even.
  *
  * @param floats  where to write the address of its values [shape[0]], at any address
  * @param owned   where to write null, or memory to free() later, which *floats is
- * @return INLAY_FILE_ERROR_SHAPE if it has not one dimension; INLAY_FILE_ERROR_TYPE; INLAY_FILE_ERROR_NO_MEMORY
+ * @return false with INLAY_FILE_ERROR_SHAPE if it has not one dimension, _TYPE or _NO_MEMORY
  */
-inlay_file_status inlay_vector_floats(const inlay_file_tensor *tensor, const void **floats, float **owned,
-                                      inlay_file_error *error);
+bool inlay_vector_floats(const inlay_file_tensor *tensor, const void **floats, float **owned, inlay_file_error *error);
 
 /** Finds the id type of a tensor of one dimension and of type I32 or I64. INLAY_FILE_ERROR_SHAPE or _TYPE. */
-inlay_file_status inlay_vector_id_type(const inlay_file_tensor *tensor, inlay_id_type *type, inlay_file_error *error);
+bool inlay_vector_id_type(const inlay_file_tensor *tensor, inlay_id_type *type, inlay_file_error *error);
 
 /** Writes the integers of a tensor of any rank and of type I32, I64, U32 or U64 into memory to free() later.
     INLAY_FILE_ERROR_TYPE, also for an integer of 2^63 and more; INLAY_FILE_ERROR_NO_MEMORY. */
-inlay_file_status inlay_vector_integers(const inlay_file_tensor *tensor, int64_t **integers, size_t *count,
-                                        inlay_file_error *error);
+bool inlay_vector_integers(const inlay_file_tensor *tensor, int64_t **integers, size_t *count, inlay_file_error *error);
 
 #endif

@@ -358,15 +358,10 @@ static bool is_complete(const inlay_file_value *value)
     }
 }
 
-/* Checks what was parsed, or the error. */
-static const char *check_parsed(inlay_file *file, const struct inlay_source *source, inlay_file_status *status,
-                                inlay_file_error *error)
+/* Checks what was parsed. */
+static const char *check_parsed(inlay_file *file, const struct inlay_source *source)
 {
     const char *wrong = NULL;
-    if (*status == INLAY_FILE_OK)
-        *status = inlay_catalogue_finish(&file->catalogue, error);
-    if (*status != INLAY_FILE_OK)
-        return *status != error->status || error->message[0] == '\0' ? "an error is incomplete" : NULL;
     for (size_t i = 0; wrong == NULL && i < inlay_file_tensor_count(file); i++)
         wrong = check_tensor(file, source, i);
     for (size_t i = 0; wrong == NULL && i < inlay_file_value_count(file); i++) {
@@ -378,17 +373,20 @@ static const char *check_parsed(inlay_file *file, const struct inlay_source *sou
 }
 
 /* Parses bytes in one way and checks what comes of it. */
-static const char *check(inlay_file_status (*parse)(struct inlay_catalogue *catalogue,
-                                                    const struct inlay_source *source, inlay_file_error *error),
+static const char *check(bool (*parse)(struct inlay_catalogue *catalogue, const struct inlay_source *source),
                          const unsigned char *bytes, size_t size, inlay_file_status *status)
 {
     const struct inlay_source source = {"bytes", bytes, size};
-    inlay_file_error error;
+    inlay_file_error error = {INLAY_FILE_OK, 0, "", ""};
     inlay_file *file = calloc(1, sizeof *file);
     if (file == NULL)
         return "no memory";
-    *status = parse(&file->catalogue, &source, &error);
-    const char *wrong = check_parsed(file, &source, status, &error);
+    file->catalogue.error = &error;
+    const bool is_parsed = parse(&file->catalogue, &source) && inlay_catalogue_finish(&file->catalogue);
+    const char *wrong = is_parsed ? check_parsed(file, &source) : NULL;
+    if (is_parsed != (error.status == INLAY_FILE_OK) || is_parsed != (error.message[0] == '\0'))
+        wrong = "an error is incomplete, or written though there is none";
+    *status = error.status;
     inlay_file_close(file);
     return wrong;
 }
