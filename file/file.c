@@ -134,7 +134,7 @@ static bool open_file(const char *path, const inlay_file_options *options, inlay
         return false;
     }
     opened->catalogue.error = NULL;
-    inlay_residency_start(&opened->residency, opened->mappings, opened->mapping_count, options->resident_bytes);
+    inlay_file_start_reads(opened);
     *file = opened;
     return true;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an inlay_file is. Everything but `residency` and `kept` is immutable once the file is open.
+ * What an inlay_file is. Everything but `reader`, `cap` and `kept` is immutable once the file is open.
  */
 #ifndef INLAY_FILE_HANDLE_H
 #define INLAY_FILE_HANDLE_H
 
 #include <stdatomic.h>
 
-#include "cold/residency.h"
+#include "cold/cap.h"
 #include "formats/catalogue.h"
 #include "mapping.h"
 
@@ -16,12 +16,17 @@ struct inlay_file {
     struct inlay_mapping *mappings; /**< [mapping_count], one for each file that holds tensors */
     size_t mapping_count;
     struct inlay_catalogue catalogue;
-    struct inlay_residency residency;
+    inlay_file_reader reader; /**< all zero: rows are in memory, and reads do nothing */
+    struct inlay_cap cap;
     _Atomic(struct inlay_kept *) kept; /**< memory of views */
 };
 
 /** Returns memory that lives until the file is closed, aligned for pointers; null if there is none. Any number of
    threads may call it. */
 void *inlay_file_keep(inlay_file *file, size_t bytes);
+
+/** Begins with nothing resident in the mappings of a file, which must be for reads at random. Nothing is prepared if
+   they are copied or loaded. */
+void inlay_file_start_reads(inlay_file *file);
 
 #endif

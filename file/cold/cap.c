@@ -60,7 +60,8 @@ static size_t read_shared(size_t page)
 void inlay_cap_start(struct inlay_cap *cap, const struct inlay_mapping *mappings, size_t count, size_t bytes,
                      size_t page)
 {
-    *cap = (struct inlay_cap){.bytes = bytes, .trimming = ATOMIC_FLAG_INIT, .page = page};
+    *cap = (struct inlay_cap){
+        .mappings = mappings, .count = count, .bytes = bytes, .trimming = ATOMIC_FLAG_INIT, .page = page};
     if (bytes == 0)
         return;
     for (size_t i = 0; i < count; i++) {
@@ -85,9 +86,9 @@ static void look(struct inlay_cap *cap)
 }
 
 /* Drops the next slice, which should have `want` of the resident bytes, and returns its length. */
-static size_t drop_slice(struct inlay_cap *cap, const struct inlay_mapping *mappings, size_t count, size_t want)
+static size_t drop_slice(struct inlay_cap *cap, size_t want)
 {
-    const struct inlay_mapping *mapping = &mappings[cap->mapping];
+    const struct inlay_mapping *mapping = &cap->mappings[cap->mapping];
     const size_t before = cap->shared, resident = load(&cap->resident);
     const double share = (double)smaller(want, SLICE_RESIDENT) / (double)resident;
     size_t slice = (size_t)(share * (double)cap->total) & -SLICE_LEAST;
@@ -99,7 +100,7 @@ static size_t drop_slice(struct inlay_cap *cap, const struct inlay_mapping *mapp
     cap->offset += slice;
     if (cap->offset == mapping->size) {
         cap->offset = 0;
-        cap->mapping = (cap->mapping + 1) % count;
+        cap->mapping = (cap->mapping + 1) % cap->count;
         if (cap->mapping == 0) { /* all that was resident when the slices began has been dropped */
             store(&cap->resident, smaller(load(&cap->resident), cap->grown));
             cap->grown = 0;
@@ -113,18 +114,18 @@ static size_t where_dropping_begins(const struct inlay_cap *cap)
     return cap->bytes - cap->bytes / 4;
 }
 
-static void trim(struct inlay_cap *cap, const struct inlay_mapping *mappings, size_t count)
+static void trim(struct inlay_cap *cap)
 {
     const size_t enough = where_dropping_begins(cap);
     look(cap);
     for (size_t passed = 0; passed < cap->total && load(&cap->resident) > enough;) {
-        passed += drop_slice(cap, mappings, count, load(&cap->resident) - enough);
+        passed += drop_slice(cap, load(&cap->resident) - enough);
         if (load(&cap->resident) <= cap->bytes)
             break;
     }
 }
 
-void inlay_cap_grow(struct inlay_cap *cap, const struct inlay_mapping *mappings, size_t count, double intervals)
+void inlay_cap_grow(struct inlay_cap *cap, double intervals)
 {
     if (cap->bytes == 0)
         return;
@@ -136,6 +137,6 @@ void inlay_cap_grow(struct inlay_cap *cap, const struct inlay_mapping *mappings,
         return;
     if (atomic_flag_test_and_set_explicit(&cap->trimming, memory_order_acquire))
         return;
-    trim(cap, mappings, count);
+    trim(cap);
     atomic_flag_clear_explicit(&cap->trimming, memory_order_release);
 }

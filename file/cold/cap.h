@@ -16,7 +16,10 @@
 
 #include <stdatomic.h>
 
+/** All zero: no cap. */
 struct inlay_cap {
+    const struct inlay_mapping *mappings; /**< [count], which outlive it */
+    size_t count;
     size_t bytes;           /**< that may be resident; 0: any number */
     atomic_size_t resident; /**< at most so many bytes were when somebody last looked */
     atomic_size_t unseen;   /**< that have become resident since then, at most */
@@ -34,6 +37,6 @@ void inlay_cap_start(struct inlay_cap *cap, const struct inlay_mapping *mappings
 
 /** Adds the time of a call, `intervals` times INLAY_SLOW_NS, and drops pages until no more than the cap are resident.
     A thread that finds another one dropping leaves that to it. Does nothing without a cap. */
-void inlay_cap_grow(struct inlay_cap *cap, const struct inlay_mapping *mappings, size_t count, double intervals);
+void inlay_cap_grow(struct inlay_cap *cap, double intervals);
 
 #endif

@@ -125,12 +125,23 @@ void inlay_file_reader_end(inlay_file_reader *reader, const inlay_file_read *rea
 
 /* ---- Files ------------------------------------------------------------------------------------------------------ */
 
+void inlay_file_start_reads(inlay_file *file)
+{
+    if (file->options.memory != INLAY_FILE_MEMORY_MAPPED)
+        return;
+    inlay_file_reader_init(&file->reader);
+    if (file->options.resident_bytes > 0)
+        file->reader.timed_pages = 1; /* the cap counts what all calls can have made resident */
+    inlay_cap_start(&file->cap, file->mappings, file->mapping_count, file->options.resident_bytes,
+                    file->reader.page_bytes);
+}
+
 inlay_file_status inlay_file_prefetch(inlay_file *file, const inlay_table *table, const void *ids,
                                       inlay_id_type id_type, size_t count)
 {
     if (file == NULL || !is_valid(table, ids, id_type, count))
         return INLAY_FILE_ERROR_ARGUMENT;
-    const size_t page = file->residency.reader.page_bytes;
+    const size_t page = file->reader.page_bytes;
     if (page == 0)
         return INLAY_FILE_OK;
     const int host_errno = errno;
@@ -144,7 +155,7 @@ inlay_file_status inlay_file_prefetch(inlay_file *file, const inlay_table *table
 inlay_file_status inlay_file_read_begin(inlay_file *file, const inlay_table *table, const void *ids,
                                         inlay_id_type id_type, size_t count, inlay_file_read *read)
 {
-    inlay_file_reader *reader = file != NULL ? &file->residency.reader : NULL;
+    inlay_file_reader *reader = file != NULL ? &file->reader : NULL;
     return inlay_file_reader_begin(reader, table, ids, id_type, count, read);
 }
 
@@ -152,9 +163,8 @@ void inlay_file_read_end(inlay_file *file, const inlay_file_read *read)
 {
     if (file == NULL || read == NULL || read->pages == 0)
         return;
-    struct inlay_residency *residency = &file->residency;
-    const double intervals = measure(&residency->reader, read);
+    const double intervals = measure(&file->reader, read);
     const int host_errno = errno;
-    inlay_cap_grow(&residency->cap, residency->mappings, residency->count, intervals);
+    inlay_cap_grow(&file->cap, intervals);
     errno = host_errno;
 }

@@ -10,16 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "text.h"
+
 /* What is left of the header's text. */
 struct cursor {
     const char *at;
     const char *end;
-};
-
-/* A piece of the header's text. */
-struct slice {
-    const char *text;
-    size_t size;
 };
 
 /* Says why a file is refused. Always false. */
@@ -54,7 +50,7 @@ static bool take(struct cursor *c, const char *wanted)
 }
 
 /* Takes a string literal without escapes, in either of Python's quotes. */
-static bool take_string(struct cursor *c, struct slice *string)
+static bool take_string(struct cursor *c, struct inlay_text *string)
 {
     char quote = take(c, "'") ? '\'' : '"';
     if (quote == '"' && !take(c, "\""))
@@ -62,15 +58,9 @@ static bool take_string(struct cursor *c, struct slice *string)
     const char *close = memchr(c->at, quote, (size_t)(c->end - c->at));
     if (close == NULL || memchr(c->at, '\\', (size_t)(close - c->at)) != NULL)
         return false;
-    string->text = c->at;
-    string->size = (size_t)(close - c->at);
+    *string = (struct inlay_text){c->at, (size_t)(close - c->at)};
     c->at = close + 1;
     return true;
-}
-
-static bool same(struct slice slice, const char *text)
-{
-    return slice.size == strlen(text) && memcmp(slice.text, text, slice.size) == 0;
 }
 
 /* Takes True or False. */
@@ -162,12 +152,12 @@ static const struct {
 };
 
 /* Says which types a kind of file can have. */
-static bool refuse_elements(struct slice descr, enum npy_kind kind, struct npy *npy)
+static bool refuse_elements(struct inlay_text descr, enum npy_kind kind, struct npy *npy)
 {
     char name[16] = "", list[ELEMENTS * sizeof " and '<f4'"] = "";
     size_t used = 0;
     for (size_t at = 0; at < descr.size && at + 1 < sizeof name; at++)
-        name[at] = descr.text[at] > ' ' && descr.text[at] <= '~' ? descr.text[at] : '?';
+        name[at] = descr.bytes[at] > ' ' && descr.bytes[at] <= '~' ? descr.bytes[at] : '?';
     unsigned left = kinds[kind].elements;
     for (unsigned i = 0; i < ELEMENTS; i++) {
         if ((left & 1u << i) == 0)
@@ -182,10 +172,10 @@ static bool refuse_elements(struct slice descr, enum npy_kind kind, struct npy *
 }
 
 /* Checks the type of the elements and the number of dimensions. */
-static bool check_kind(struct slice descr, size_t rank, enum npy_kind kind, struct npy *npy)
+static bool check_kind(struct inlay_text descr, size_t rank, enum npy_kind kind, struct npy *npy)
 {
     unsigned i = 0;
-    while (i < ELEMENTS && !((kinds[kind].elements & 1u << i) != 0 && same(descr, elements[i].descr)))
+    while (i < ELEMENTS && !((kinds[kind].elements & 1u << i) != 0 && inlay_text_is(descr, elements[i].descr)))
         i++;
     if (i == ELEMENTS)
         return refuse_elements(descr, kind, npy);
@@ -207,7 +197,7 @@ static bool parse_dictionary(struct cursor c, enum npy_kind kind, struct npy *np
     static const char broken[] = "its header is not the dictionary that NumPy writes";
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
     bool seen[3] = {false, false, false};
-    struct slice descr = {NULL, 0};
+    struct inlay_text descr = {NULL, 0};
     bool fortran_order = false;
     size_t rank = 0;
 
@@ -215,11 +205,11 @@ static bool parse_dictionary(struct cursor c, enum npy_kind kind, struct npy *np
         return refuse(npy, INLAY_FILE_ERROR_SYNTAX, broken);
     bool comma = true;
     while (!take(&c, "}")) {
-        struct slice key;
+        struct inlay_text key;
         if (!comma || !take_string(&c, &key) || !take(&c, ":"))
             return refuse(npy, INLAY_FILE_ERROR_SYNTAX, broken);
         size_t which = 0;
-        while (which < 3 && !same(key, keys[which]))
+        while (which < 3 && !inlay_text_is(key, keys[which]))
             which++;
         if (which == 3)
             return refuse(npy, INLAY_FILE_ERROR_SYNTAX, "its header has a key besides descr, fortran_order and shape");
@@ -247,20 +237,11 @@ static bool parse_dictionary(struct cursor c, enum npy_kind kind, struct npy *np
     return check_kind(descr, rank, kind, npy);
 }
 
-/* Writes "[2, 3]". */
-static void write_shape(const struct npy *npy, char *text, size_t room)
-{
-    size_t used = (size_t)snprintf(text, room, "[");
-    for (size_t i = 0; i < npy->rank && used < room; i++)
-        used += (size_t)snprintf(text + used, room - used, i > 0 ? ", %zu" : "%zu", npy->shape[i]);
-    if (used < room)
-        snprintf(text + used, room - used, "]");
-}
-
 /* The bytes of the data must be those of the file's rest: fewer is a torn file, more is not what NumPy wrote. */
 static bool check_size(uint64_t file_bytes, enum npy_kind kind, struct npy *npy)
 {
-    char shape[96];
+    char shape[NPY_RANK * sizeof ", 18446744073709551615"] = "";
+    size_t used = 0;
     uint64_t rest = file_bytes - npy->data_offset;
     size_t bytes = npy->element_bytes;
     if (kind != NPY_TENSOR && npy->dim == 0)
@@ -270,9 +251,10 @@ static bool check_size(uint64_t file_bytes, enum npy_kind kind, struct npy *npy)
             return refuse(npy, INLAY_FILE_ERROR_RANGE, "its shape overflows");
     if (bytes == rest)
         return true;
-    write_shape(npy, shape, sizeof shape);
+    for (size_t i = 0; i < npy->rank; i++)
+        used += (size_t)snprintf(shape + used, sizeof shape - used, i > 0 ? ", %zu" : "%zu", npy->shape[i]);
     return refuse(npy, bytes > rest ? INLAY_FILE_ERROR_TRUNCATED : INLAY_FILE_ERROR_RANGE,
-                  "its shape %s makes %zu bytes of data, and the file has %llu", shape, bytes,
+                  "its shape [%s] makes %zu bytes of data, and the file has %llu", shape, bytes,
                   (unsigned long long)rest);
 }
 

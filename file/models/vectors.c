@@ -4,6 +4,8 @@
  */
 #include "models/vectors.h"
 
+#include "value.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,49 +72,39 @@ bool inlay_vector_id_type(const inlay_file_tensor *tensor, inlay_id_type *type, 
            (is_64 || strcmp(tensor->type, "I32") == 0 || wrong_type(tensor, "I32 or I64", error));
 }
 
-/* The types of integers. */
-static const struct integer_type {
-    const char *name;
-    size_t bytes;
-    bool is_signed;
-} integer_types[] = {{"I32", 4, true}, {"U32", 4, false}, {"I64", 8, true}, {"U64", 8, false}};
-
-static const struct integer_type *integer_type_of(const char *name)
+/* Returns the kind of an array of integers of a type; 0 if it is no type of integers. */
+static inlay_file_value_kind kind_of(const char *type)
 {
-    for (size_t i = 0; i < sizeof integer_types / sizeof *integer_types; i++)
-        if (strcmp(name, integer_types[i].name) == 0)
-            return &integer_types[i];
-    return NULL;
-}
-
-/* Reads an integer. Returns false if no int64_t holds it. */
-static bool load_integer(const unsigned char *data, const struct integer_type *type, int64_t *integer)
-{
-    uint64_t bits = 0;
-    memcpy(&bits, data, type->bytes); /* little-endian, as the library requires */
-    if (type->bytes == 4 && type->is_signed)
-        bits = (uint64_t)(int32_t)(uint32_t)bits;
-    *integer = (int64_t)bits;
-    return type->is_signed || *integer >= 0;
+    static const struct {
+        const char *type;
+        inlay_file_value_kind kind;
+    } kinds[] = {{"I32", INLAY_FILE_VALUE_ARRAY_I32},
+                 {"U32", INLAY_FILE_VALUE_ARRAY_U32},
+                 {"I64", INLAY_FILE_VALUE_ARRAY_I64},
+                 {"U64", INLAY_FILE_VALUE_ARRAY_U64}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(type, kinds[i].type) == 0)
+            return kinds[i].kind;
+    return 0;
 }
 
 bool inlay_vector_integers(const inlay_file_tensor *tensor, int64_t **integers, size_t *count, inlay_file_error *error)
 {
-    const struct integer_type *type = integer_type_of(tensor->type);
+    const inlay_file_value_kind kind = kind_of(tensor->type);
     *integers = NULL;
     *count = 0;
-    if (type == NULL)
+    if (kind == 0)
         return wrong_type(tensor, "I32, I64, U32 or U64", error);
-    size_t n = (size_t)(tensor->bytes / type->bytes);
-    *integers = memory_for(n, sizeof(int64_t));
+    const inlay_file_value value = {
+        .kind = kind, .text = tensor->data, .count = (size_t)tensor->bytes / inlay_value_element_bytes(kind)};
+    *integers = memory_for(value.count, sizeof(int64_t));
     if (*integers == NULL)
         return inlay_file_fail_memory(error, tensor->path);
-    for (size_t i = 0; i < n; i++)
-        if (!load_integer((const unsigned char *)tensor->data + i * type->bytes, type, &(*integers)[i])) {
-            free(*integers);
-            *integers = NULL;
-            return wrong_type(tensor, "one whose values are below 2^63", error);
-        }
-    *count = n;
+    if (inlay_file_value_integers(&value, 0, value.count, *integers) != INLAY_FILE_OK) {
+        free(*integers);
+        *integers = NULL;
+        return wrong_type(tensor, "one whose values are below 2^63", error);
+    }
+    *count = value.count;
     return true;
 }

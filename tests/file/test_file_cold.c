@@ -280,7 +280,7 @@ START_TEST(larger_pages_are_requested_whole)
     for (size_t page = 4 * page_bytes(); page <= 64 * 1024; page *= 4) {
         struct random random = {page};
         open_mapped();
-        file->residency.reader.page_bytes = (uint32_t)page;
+        file->reader.page_bytes = (uint32_t)page;
         if (!drop_cache_before_requests())
             return;
         the_call.ids[0] = 1000;
