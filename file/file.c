@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "directory.h"
 #include "formats/formats.h"
-#include "formats/index.h"
 #include "handle.h"
+#include "model_files.h"
 #include "options.h"
 
 enum { MOST_CONFIG_BYTES = 16 << 20 };

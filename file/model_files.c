@@ -1,8 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files that are opened, and the list of them.
+ * Which files a path means: the file itself, those of an index or of a split GGUF model, which lie in the same
+ * directory, or the model of a directory. A directory with several models is refused rather than guessed at, and what
+ * is listed in it is only a name: whether it is a file is seen when it is opened.
  */
 #include "model_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* What a directory can hold, in the order in which it is looked for. */
+static const struct {
+    const char *end;
+    const char *usual; /* the name of it that is taken where there are several, or null */
+} kinds[] = {
+    {".safetensors.index.json", "model.safetensors.index.json"},
+    {".safetensors", "model.safetensors"},
+    {".gguf", NULL},
+    {".npy", NULL},
+};
+
+enum { KINDS = sizeof kinds / sizeof *kinds, MOST_PARTS = 1024 };
+
+/* What a directory holds of each kind. */
+struct found {
+    const char *name;  /* the usual one, else the first; or null */
+    const char *other; /* another one, or null */
+};
 
 bool inlay_open_noted(struct inlay_catalogue *catalogue, const char *path, inlay_file_memory memory, size_t most,
                       struct inlay_mapping *mapping)
@@ -14,4 +41,149 @@ bool inlay_open_noted(struct inlay_catalogue *catalogue, const char *path, inlay
         return true;
     inlay_mapping_close(mapping);
     return false;
+}
+
+/* ---- Split GGUF models ------------------------------------------------------------------------------------------ */
+
+/* The numbers in "-00001-of-00003.gguf". */
+struct split {
+    unsigned part, parts;
+    size_t prefix; /* bytes before it */
+};
+
+static bool take_number(const char *text, unsigned *number)
+{
+    *number = 0;
+    for (int i = 0; i < 5; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+        *number = *number * 10 + (unsigned)(text[i] - '0');
+    }
+    return true;
+}
+
+/* Returns whether a name is that of a part of a split model. */
+static bool read_split(const char *name, struct split *split)
+{
+    static const char shape[] = "-00001-of-00003.gguf";
+    size_t size = strlen(name), end = sizeof shape - 1;
+    if (size <= end)
+        return false;
+    split->prefix = size - end;
+    name += split->prefix;
+    return name[0] == '-' && take_number(name + 1, &split->part) && memcmp(name + 6, "-of-", 4) == 0 &&
+           take_number(name + 10, &split->parts) && strcmp(name + 15, ".gguf") == 0 && split->part >= 1 &&
+           split->part <= split->parts;
+}
+
+/* Makes the paths of a file, or of all parts of a split model. False if there is no memory. */
+static bool list_parts(const char *path, const struct split *split, struct inlay_catalogue *catalogue,
+                       struct inlay_model_files *files)
+{
+    size_t bytes = strlen(path) + 1, parts = split != NULL ? split->parts : 1;
+    files->paths = inlay_catalogue_memory(catalogue, parts * sizeof *files->paths);
+    while (files->paths != NULL && files->count < parts) {
+        char *part = inlay_catalogue_text(catalogue, inlay_text_of(path));
+        if (part == NULL)
+            return false;
+        files->paths[files->count++] = part;
+        if (split != NULL)
+            snprintf(part + split->prefix, bytes - split->prefix, "-%05zu-of-%05zu.gguf", files->count, parts);
+    }
+    return files->paths != NULL;
+}
+
+/* ---- Directories ------------------------------------------------------------------------------------------------ */
+
+/* Returns directory/name, or null. */
+static char *join(struct inlay_catalogue *catalogue, const char *directory, const char *name)
+{
+    size_t bytes = strlen(directory) + strlen(name) + 2;
+    char *path = inlay_catalogue_memory(catalogue, bytes);
+    if (path != NULL)
+        snprintf(path, bytes, "%s%s%s", directory, inlay_ends_in(directory, "/") ? "" : "/", name);
+    return path;
+}
+
+/* Notes a file if it can be a model. Of a split model its first part counts. False if there is no memory. */
+static bool note(struct inlay_catalogue *catalogue, const char *name, struct found found[KINDS])
+{
+    struct split split;
+    size_t kind = 0;
+    while (kind < KINDS && !inlay_ends_in(name, kinds[kind].end))
+        kind++;
+    if (kind == KINDS || name[0] == '.' || (read_split(name, &split) && split.part != 1))
+        return true;
+    const char *copy = inlay_catalogue_text(catalogue, inlay_text_of(name));
+    bool usual = kinds[kind].usual != NULL && strcmp(name, kinds[kind].usual) == 0;
+    if (found[kind].name == NULL || usual) {
+        found[kind].other = usual ? NULL : found[kind].name;
+        found[kind].name = copy;
+    } else if (kinds[kind].usual == NULL || strcmp(found[kind].name, kinds[kind].usual) != 0)
+        found[kind].other = copy;
+    return copy != NULL;
+}
+
+/* Reads a directory: finds its models and a config.json. */
+static bool list(const char *directory, struct inlay_catalogue *catalogue, struct found found[KINDS], bool *config)
+{
+    DIR *stream = opendir(directory);
+    if (stream == NULL)
+        return inlay_file_fail_system(catalogue->error, directory, "cannot open it");
+    bool memory = true;
+    errno = 0; /* what tells the end of the directory from an error */
+    for (struct dirent *entry; memory && (entry = readdir(stream)) != NULL; errno = 0) {
+        memory = note(catalogue, entry->d_name, found);
+        *config = *config || strcmp(entry->d_name, "config.json") == 0;
+    }
+    const bool is_read =
+        memory && (errno == 0 || inlay_file_fail_system(catalogue->error, directory, "cannot read it"));
+    closedir(stream);
+    return is_read;
+}
+
+/* Chooses the model of a directory. */
+static bool choose(const char *directory, struct inlay_catalogue *catalogue, struct inlay_model_files *files,
+                   const char **path)
+{
+    struct found found[KINDS] = {{NULL, NULL}};
+    bool config = false;
+    if (!list(directory, catalogue, found, &config))
+        return false;
+    size_t kind = 0;
+    while (kind < KINDS && found[kind].name == NULL)
+        kind++;
+    if (kind == KINDS)
+        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_MISSING, directory, NULL,
+                               "the directory has no .safetensors, .gguf or .npy file");
+    if (found[kind].other != NULL)
+        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_KIND, directory, NULL,
+                               "the directory has several models, %s and %s among them: name one", found[kind].name,
+                               found[kind].other);
+    *path = join(catalogue, directory, found[kind].name);
+    files->config = config ? join(catalogue, directory, "config.json") : NULL;
+    return *path != NULL && (files->config != NULL || !config);
+}
+
+bool inlay_find_files(const char *path, struct inlay_catalogue *catalogue, struct inlay_model_files *files)
+{
+    struct stat about;
+    struct split split;
+    *files = (struct inlay_model_files){0};
+    path = inlay_catalogue_text(catalogue, inlay_text_of(path));
+    if (path == NULL)
+        return false;
+    if (stat(path, &about) != 0)
+        return inlay_file_fail_system(catalogue->error, path, "cannot open it");
+    if (S_ISDIR(about.st_mode) && !choose(path, catalogue, files, &path))
+        return false;
+    if (inlay_ends_in(path, ".index.json")) {
+        files->index = path;
+        return inlay_read_index(catalogue, files);
+    }
+    bool parts = read_split(path, &split);
+    if (parts && split.parts > MOST_PARTS)
+        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_LIMIT, path, NULL,
+                               "its name says that it is one of more than %d parts", MOST_PARTS);
+    return list_parts(path, parts ? &split : NULL, catalogue, files);
 }

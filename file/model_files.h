@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The files of a model: which they are, and how one of them is opened so that callers can ask later what was read.
- * Which files a path means is said by directory.h and formats/index.h.
  */
 #ifndef INLAY_FILE_MODEL_FILES_H
 #define INLAY_FILE_MODEL_FILES_H
@@ -30,5 +29,14 @@ struct inlay_model_files {
    as the catalogue. */
 bool inlay_open_noted(struct inlay_catalogue *catalogue, const char *path, inlay_file_memory memory, size_t most,
                       struct inlay_mapping *mapping);
+
+/** Finds the files of a model. Opens none but an index. */
+bool inlay_find_files(const char *path, struct inlay_catalogue *catalogue, struct inlay_model_files *files);
+
+/** Reads the index at files->index, of a safetensors model in several files: its entries and the paths of its files. */
+bool inlay_read_index(struct inlay_catalogue *catalogue, struct inlay_model_files *files);
+
+/** Checks that every tensor of the index is in the file that the index says, when all are parsed and sorted. */
+bool inlay_check_index(const struct inlay_catalogue *catalogue, const struct inlay_model_files *files);
 
 #endif

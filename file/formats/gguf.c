@@ -15,15 +15,11 @@
 /* The types of values. */
 enum { UINT8, INT8, UINT16, INT16, UINT32, INT32, FLOAT32, BOOL, STRING, ARRAY, UINT64, INT64, FLOAT64, VALUE_TYPES };
 
-/* The kind of an array of numbers of each type. */
-static const inlay_file_value_kind array_kinds[VALUE_TYPES] = {
-    [UINT8] = INLAY_FILE_VALUE_ARRAY_U8,    [INT8] = INLAY_FILE_VALUE_ARRAY_I8,
-    [UINT16] = INLAY_FILE_VALUE_ARRAY_U16,  [INT16] = INLAY_FILE_VALUE_ARRAY_I16,
-    [UINT32] = INLAY_FILE_VALUE_ARRAY_U32,  [INT32] = INLAY_FILE_VALUE_ARRAY_I32,
-    [FLOAT32] = INLAY_FILE_VALUE_ARRAY_F32, [BOOL] = INLAY_FILE_VALUE_ARRAY_BOOL,
-    [UINT64] = INLAY_FILE_VALUE_ARRAY_U64,  [INT64] = INLAY_FILE_VALUE_ARRAY_I64,
-    [FLOAT64] = INLAY_FILE_VALUE_ARRAY_F64,
-};
+/* Returns the kind of an array of numbers of a type: kinds and types of numbers have the same order. */
+static inlay_file_value_kind array_kind(uint64_t type)
+{
+    return type < STRING ? INLAY_FILE_VALUE_ARRAY_U8 + type : INLAY_FILE_VALUE_ARRAY_U64 + type - UINT64;
+}
 
 /* The fewest bytes of a value (key's length, type, a byte) and of a tensor (name's length, rank, type, offset). */
 enum { LEAST_VALUE = 13, LEAST_TENSOR = 24, MOST_RANK = 4, MOST_ALIGNMENT = 1 << 20 };
@@ -121,10 +117,10 @@ static bool parse_strings(struct parser *parser, inlay_file_value *value, uint64
 /* Takes numbers [count] of a type, which stay where they are. */
 static bool parse_numbers(struct parser *parser, inlay_file_value *value, uint64_t type, uint64_t count)
 {
-    const size_t bytes = inlay_value_element_bytes(array_kinds[type]);
+    const size_t bytes = inlay_value_element_bytes(array_kind(type));
     if (!has(parser, count, bytes))
         return false;
-    value->kind = array_kinds[type];
+    value->kind = array_kind(type);
     value->text = (const char *)parser->source->bytes + parser->at;
     value->count = (size_t)count;
     parser->at += value->count * bytes;
@@ -153,9 +149,9 @@ static bool parse_string(struct parser *parser, inlay_file_value *value)
 static bool parse_number(struct parser *parser, inlay_file_value *value, uint64_t type)
 {
     uint64_t bits;
-    if (!take(parser, inlay_value_element_bytes(array_kinds[type]), &bits))
+    if (!take(parser, inlay_value_element_bytes(array_kind(type)), &bits))
         return false;
-    const struct inlay_number number = inlay_value_element(array_kinds[type], &bits);
+    const struct inlay_number number = inlay_value_element(array_kind(type), &bits);
     value->kind = type == BOOL        ? INLAY_FILE_VALUE_BOOLEAN
                   : number.is_integer ? INLAY_FILE_VALUE_INTEGER
                                       : INLAY_FILE_VALUE_NUMBER;

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The index of index.h. Its file names come from strangers: each must name a file in the directory of the index,
- * without a way into another.
+ * The index of a sharded safetensors model: a JSON object whose "weight_map" says for each tensor in which file it is.
+ * Its file names come from strangers: each must name a file in the directory of the index, without a way into another.
  */
-#include "formats/index.h"
+#include "model_files.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "mapping.h"
 
 enum { MOST_INDEX_BYTES = 100000000, MOST_DEPTH = 4 };
 

@@ -316,6 +316,15 @@ static bool is_digit(const struct inlay_json *json)
     return json->at < json->end && *json->at >= '0' && *json->at <= '9';
 }
 
+/* Takes one digit or more. */
+static bool skip_digits(struct inlay_json *json)
+{
+    const char *first = json->at;
+    while (is_digit(json))
+        json->at++;
+    return json->at > first;
+}
+
 /* Takes digits without leading zeros and adds them up; *fits says whether the sum is below 2^63. */
 static bool take_digits(struct inlay_json *json, uint64_t *value, bool *fits)
 {
@@ -373,6 +382,12 @@ static bool read_number(const char *first, size_t size, double *value)
     return true;
 }
 
+bool inlay_json_at_number(struct inlay_json *json)
+{
+    const char first = inlay_json_peek(json);
+    return first == '-' || (first >= '0' && first <= '9') || (json->python && (first == 'I' || first == 'N'));
+}
+
 bool inlay_json_number(struct inlay_json *json, bool *integer, int64_t *value, double *number)
 {
     static const char expected[] = "a number is expected";
@@ -394,19 +409,15 @@ bool inlay_json_number(struct inlay_json *json, bool *integer, int64_t *value, d
     *integer = *integer || lowest;
     if (take_word(json, ".")) {
         *integer = false;
-        if (!is_digit(json))
+        if (!skip_digits(json))
             return broken(json, expected);
-        while (is_digit(json))
-            json->at++;
     }
     if (take_word(json, "e") || take_word(json, "E")) {
         *integer = false;
         if (!take_word(json, "+"))
             take_word(json, "-");
-        if (!is_digit(json))
+        if (!skip_digits(json))
             return broken(json, expected);
-        while (is_digit(json))
-            json->at++;
     }
     if (json->at - first >= MOST_DIGITS)
         return inlay_json_refuse(json, INLAY_FILE_ERROR_LIMIT, "a number has too many digits");
@@ -443,7 +454,7 @@ static bool enter_or_take(struct inlay_json *json)
         return inlay_json_open(json, first);
     if (first == '"')
         return inlay_json_string(json, &string);
-    if (first == '-' || (first >= '0' && first <= '9') || (json->python && (first == 'I' || first == 'N')))
+    if (inlay_json_at_number(json))
         return inlay_json_number(json, &integer, &value, &number);
     return inlay_json_literal(json);
 }

@@ -80,6 +80,9 @@ bool inlay_json_means(struct inlay_text string, const char *text);
 /** Takes an integer 0 or [1-9][0-9]* up to 2^63 - 1. */
 bool inlay_json_unsigned(struct inlay_json *json, uint64_t *value);
 
+/** Returns whether a number is next. */
+bool inlay_json_at_number(struct inlay_json *json);
+
 /** Takes a number. *integer says whether it is written as an integer that fits in *value; *number is always written. */
 bool inlay_json_number(struct inlay_json *json, bool *integer, int64_t *value, double *number);
 

@@ -9,21 +9,19 @@
 #include <string.h>
 
 /* Settings that exist only where attention knows of positions, behind config. or config.text_config. */
-static const char *const position_keys[] = {
-    "rope_theta",
-    "rope_scaling.rope_theta",
-    "rope_parameters.rope_theta",
-    "rotary_dim",
-    "rotary_pct",
-    "rotary_emb_base",
-    "partial_rotary_factor",
-    "rope_parameters.full_attention.rope_theta",
-    "alibi",
-    "attn_config.alibi",
-    "attn_config.rope",
-    "relative_attention_num_buckets",
-    "rope_parameters.rope_type",
-};
+static const char *const position_keys[] = {"rope_theta",
+                                            "rope_scaling.rope_theta",
+                                            "rope_parameters.rope_theta",
+                                            "rotary_dim",
+                                            "rotary_pct",
+                                            "rotary_emb_base",
+                                            "partial_rotary_factor",
+                                            "rope_parameters.full_attention.rope_theta",
+                                            "alibi",
+                                            "attn_config.alibi",
+                                            "attn_config.rope",
+                                            "relative_attention_num_buckets",
+                                            "rope_parameters.rope_type"};
 
 /* Parts of keys, and of names of tensors, of what is done to rows or added to them. */
 static const char *const setting_words[] = {"scal", "mult", "norm", "proj", "factor"};

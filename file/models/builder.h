@@ -43,9 +43,6 @@ struct inlay_layer_builder {
 bool inlay_build_fail(const struct inlay_layer_builder *builder, inlay_file_status status, const char *name,
                       const char *sentence);
 
-/** Finds a tensor of the layer. One that may be absent and is becomes null. */
-bool inlay_build_tensor(const struct inlay_layer_builder *builder, const char *name, const inlay_file_tensor **tensor);
-
 /* The steps, in their order. */
 bool inlay_build_tokens(struct inlay_layer_builder *builder);
 bool inlay_build_segments(struct inlay_layer_builder *builder);

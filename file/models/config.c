@@ -23,11 +23,6 @@ struct parser {
 
 static const struct inlay_text no_prefix = {NULL, 0};
 
-static bool is_number(char first)
-{
-    return first == '-' || (first >= '0' && first <= '9') || first == 'I' || first == 'N';
-}
-
 /* Counts the elements of an array, and whether all are strings, integers or numbers: 0 if not. */
 static inlay_file_value_kind survey(struct inlay_json json, size_t *count)
 {
@@ -39,10 +34,9 @@ static inlay_file_value_kind survey(struct inlay_json json, size_t *count)
     *count = 0;
     inlay_json_open(&json, '[');
     for (; inlay_json_element(&json); ++*count) {
-        char first = inlay_json_peek(&json);
-        if (first == '"')
+        if (inlay_json_peek(&json) == '"')
             strings += inlay_json_string(&json, &string);
-        else if (!is_number(first))
+        else if (!inlay_json_at_number(&json))
             inlay_json_skip(&json);
         else if (inlay_json_number(&json, &integer, &value, &number)) {
             numbers++;
@@ -122,7 +116,7 @@ static bool parse_plain(struct parser *parser, char first, inlay_file_value *val
         value->count = string.size;
         return value->text != NULL;
     }
-    if (is_number(first)) {
+    if (inlay_json_at_number(&parser->json)) {
         if (inlay_json_number(&parser->json, &integer, &value->integer, &value->number))
             value->kind = integer ? INLAY_FILE_VALUE_INTEGER : INLAY_FILE_VALUE_NUMBER;
     } else if (inlay_json_literal(&parser->json) && first != 'n') {

@@ -106,7 +106,7 @@ static bool finish(struct inlay_layer_builder *builder)
     if (made == INLAY_ERROR_NO_MEMORY || (made == INLAY_OK && layer->report.failed))
         return inlay_file_fail_memory(builder->error, NULL);
     if (made == INLAY_ERROR_ID)
-        return inlay_build_fail(builder, INLAY_FILE_ERROR_RANGE, builder->found.names->mapping + 1,
+        return inlay_build_fail(builder, INLAY_FILE_ERROR_RANGE, builder->found.names->mapping,
                                 "a value of the mapping is no row of the table");
     return made == INLAY_OK ||
            inlay_build_fail(builder, INLAY_FILE_ERROR_MODEL, builder->tokens_name, inlay_status_string(made));

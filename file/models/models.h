@@ -14,7 +14,7 @@
 struct inlay_model_names {
     const char *tokens, *positions, *segments;
     const char *gamma, *beta;      /**< of the norm */
-    const char *mapping, *weights; /**< of static embeddings: the row and the factor of each id */
+    const char *mapping, *weights; /**< of static embeddings, which may lack them: the row and factor of each id */
 };
 
 /** How the factor of token rows is found. */

@@ -9,10 +9,10 @@
 static bool add_mapping(struct inlay_layer_builder *builder)
 {
     inlay_file_layer *layer = builder->layer;
-    const inlay_file_tensor *mapping, *weights;
-    if (!inlay_build_tensor(builder, builder->found.names->mapping, &mapping) ||
-        !inlay_build_tensor(builder, builder->found.names->weights, &weights))
-        return false;
+    const struct inlay_model_names *names = builder->found.names;
+    char full[INLAY_MODEL_NAME_ROOM];
+    const inlay_file_tensor *mapping = inlay_model_tensor(&builder->found, names->mapping, full);
+    const inlay_file_tensor *weights = inlay_model_tensor(&builder->found, names->weights, full);
     size_t ids = layer->tokens.view.rows;
     const char *of_ids = builder->tokens_name;
     if (mapping != NULL) {

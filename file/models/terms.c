@@ -13,13 +13,15 @@ bool inlay_build_fail(const struct inlay_layer_builder *builder, inlay_file_stat
     return inlay_file_fail(builder->error, status, NULL, name, "%s", sentence);
 }
 
-bool inlay_build_tensor(const struct inlay_layer_builder *builder, const char *name, const inlay_file_tensor **tensor)
+/* Returns a tensor of the layer; null if it is absent, with the error unless it may be. */
+static const inlay_file_tensor *find_tensor(const struct inlay_layer_builder *builder, const char *name)
 {
     char full[INLAY_MODEL_NAME_ROOM];
-    *tensor = name != NULL ? inlay_model_tensor(&builder->found, name, full) : NULL;
-    return *tensor != NULL || inlay_model_may_lack(name) ||
-           inlay_file_fail(builder->error, INLAY_FILE_ERROR_MISSING, NULL, full,
-                           "the input layer of a %s model needs this tensor", builder->found.model->name);
+    const inlay_file_tensor *tensor = name != NULL ? inlay_model_tensor(&builder->found, name, full) : NULL;
+    if (tensor == NULL && !inlay_model_may_lack(name))
+        inlay_file_fail(builder->error, INLAY_FILE_ERROR_MISSING, NULL, full,
+                        "the input layer of a %s model needs this tensor", builder->found.model->name);
+    return tensor;
 }
 
 /* Finds a setting of the family. */
@@ -33,10 +35,9 @@ static bool find(const struct inlay_layer_builder *builder, enum inlay_setting_k
 static bool find_table(const struct inlay_layer_builder *builder, const char *what, const char *name,
                        inlay_file_table *table, const inlay_file_tensor **tensor)
 {
-    if (!inlay_build_tensor(builder, name, tensor))
-        return false;
+    *tensor = find_tensor(builder, name);
     if (*tensor == NULL)
-        return true;
+        return inlay_model_may_lack(name);
     if (inlay_file_table_of(builder->file, (*tensor)->name, table, builder->error) != INLAY_FILE_OK)
         return false;
     inlay_report_tensor(&builder->layer->report, what, *tensor);
@@ -180,11 +181,9 @@ bool inlay_build_segments(struct inlay_layer_builder *builder)
 static bool find_vector(const struct inlay_layer_builder *builder, const char *what, const char *name,
                         const void **vector, float **owned)
 {
-    const inlay_file_tensor *tensor;
-    if (!inlay_build_tensor(builder, name, &tensor))
-        return false;
+    const inlay_file_tensor *tensor = find_tensor(builder, name);
     if (tensor == NULL)
-        return true;
+        return inlay_model_may_lack(name);
     if (!inlay_vector_floats(tensor, vector, owned, builder->error))
         return false;
     const size_t dim = builder->layer->tokens.view.dim;
