@@ -5,6 +5,8 @@
  */
 #include "error.h"
 
+#include "text.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,20 +34,12 @@ const char *inlay_file_status_string(inlay_file_status status)
     return (size_t)status < count ? sentences[status] : "unknown status";
 }
 
-/* Replaces what is not printable ASCII. */
-static void make_printable(char *text)
-{
-    for (; *text != '\0'; text++)
-        if (*text < ' ' || *text > '~')
-            *text = '?';
-}
-
 /* Copies the beginning of a name into out [room]. */
 static void shorten(const char *name, char *out, size_t room)
 {
     if ((size_t)snprintf(out, room, "%s", name) >= room)
         memcpy(out + room - 4, "...", 3);
-    make_printable(out);
+    inlay_make_printable(out);
 }
 
 /* Writes "path: name: " into out [room], and returns its length. */
@@ -75,7 +69,7 @@ bool inlay_file_fail(inlay_file_error *error, inlay_file_status status, const ch
     va_start(arguments, format);
     vsnprintf(error->message + used, sizeof error->message - used, format, arguments);
     va_end(arguments);
-    make_printable(error->message);
+    inlay_make_printable(error->message);
     return false;
 }
 

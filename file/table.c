@@ -3,6 +3,7 @@
  * Views of tensors, and of several tensors that hold the rows of one table. The rows of a view are those whose bytes
  * are there, whatever the metadata say.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,14 +15,7 @@
 static const inlay_file_tensor *find_numbered(const struct inlay_piece *piece, const char *pattern, const char *star,
                                               size_t number)
 {
-    char digits[24];
-    size_t size = (size_t)(star - pattern), count = 0;
-    do
-        digits[sizeof digits - ++count] = (char)('0' + number % 10);
-    while ((number /= 10) > 0);
-    memcpy(piece->name, pattern, size);
-    memcpy(piece->name + size, digits + sizeof digits - count, count);
-    strcpy(piece->name + size + count, star + 1);
+    snprintf(piece->name, piece->room, "%.*s%zu%s", (int)(star - pattern), pattern, number, star + 1);
     return inlay_file_tensor_named(piece->file, piece->name);
 }
 

@@ -54,3 +54,10 @@ bool inlay_ends_in(const char *string, const char *end)
     size_t size = strlen(string), end_size = strlen(end);
     return size >= end_size && strcmp(string + size - end_size, end) == 0;
 }
+
+void inlay_make_printable(char *string)
+{
+    for (; *string != '\0'; string++)
+        if (*string < ' ' || *string > '~')
+            *string = '?';
+}

@@ -30,4 +30,7 @@ size_t inlay_utf8_bytes(const char *text, size_t left);
 /** Returns whether a string ends in `end`. */
 bool inlay_ends_in(const char *string, const char *end);
 
+/** Replaces by ? what is not printable ASCII. */
+void inlay_make_printable(char *string);
+
 #endif

@@ -7,52 +7,49 @@
 
 #include <string.h>
 
+/* The numbers of arrays of GGUF. */
+static const struct {
+    unsigned char bytes;
+    enum { NATURAL, WHOLE, FLOAT, TRUTH } form;
+} numbers[] = {
+    [INLAY_FILE_VALUE_ARRAY_U8] = {1, NATURAL},  [INLAY_FILE_VALUE_ARRAY_I8] = {1, WHOLE},
+    [INLAY_FILE_VALUE_ARRAY_U16] = {2, NATURAL}, [INLAY_FILE_VALUE_ARRAY_I16] = {2, WHOLE},
+    [INLAY_FILE_VALUE_ARRAY_U32] = {4, NATURAL}, [INLAY_FILE_VALUE_ARRAY_I32] = {4, WHOLE},
+    [INLAY_FILE_VALUE_ARRAY_F32] = {4, FLOAT},   [INLAY_FILE_VALUE_ARRAY_BOOL] = {1, TRUTH},
+    [INLAY_FILE_VALUE_ARRAY_U64] = {8, NATURAL}, [INLAY_FILE_VALUE_ARRAY_I64] = {8, WHOLE},
+    [INLAY_FILE_VALUE_ARRAY_F64] = {8, FLOAT},
+};
+
 size_t inlay_value_element_bytes(inlay_file_value_kind kind)
 {
-    static const unsigned char bytes[] = {
-        [INLAY_FILE_VALUE_ARRAY_U8] = 1,  [INLAY_FILE_VALUE_ARRAY_I8] = 1,   [INLAY_FILE_VALUE_ARRAY_U16] = 2,
-        [INLAY_FILE_VALUE_ARRAY_I16] = 2, [INLAY_FILE_VALUE_ARRAY_U32] = 4,  [INLAY_FILE_VALUE_ARRAY_I32] = 4,
-        [INLAY_FILE_VALUE_ARRAY_F32] = 4, [INLAY_FILE_VALUE_ARRAY_BOOL] = 1, [INLAY_FILE_VALUE_ARRAY_U64] = 8,
-        [INLAY_FILE_VALUE_ARRAY_I64] = 8, [INLAY_FILE_VALUE_ARRAY_F64] = 8,
-    };
-    return (unsigned)kind < sizeof bytes ? bytes[kind] : 0;
+    return (unsigned)kind < sizeof numbers / sizeof *numbers ? numbers[kind].bytes : 0;
 }
 
 struct inlay_number inlay_value_element(inlay_file_value_kind kind, const void *bytes)
 {
-    struct inlay_number result = {.is_integer = true};
+    const unsigned unused = 64 - 8 * (unsigned)numbers[kind].bytes;
     uint64_t bits = 0;
     float single;
-    memcpy(&bits, bytes, inlay_value_element_bytes(kind));
-    result.integer = (int64_t)bits;
-    switch (kind) {
-    case INLAY_FILE_VALUE_ARRAY_F32:
-        memcpy(&single, bytes, sizeof single);
-        return (struct inlay_number){.number = (double)single};
-    case INLAY_FILE_VALUE_ARRAY_F64:
-        memcpy(&result.number, &bits, sizeof bits);
-        return (struct inlay_number){.number = result.number};
-    case INLAY_FILE_VALUE_ARRAY_U64:
-        if (bits >> 63 != 0)
+    double number;
+    memcpy(&bits, bytes, numbers[kind].bytes);
+    int64_t integer = (int64_t)bits;
+    switch (numbers[kind].form) {
+    case FLOAT:
+        memcpy(&single, &bits, sizeof single);
+        memcpy(&number, &bits, sizeof number);
+        return (struct inlay_number){.number = unused > 0 ? (double)single : number};
+    case NATURAL:
+        if (integer < 0)
             return (struct inlay_number){.number = (double)bits};
         break;
-    case INLAY_FILE_VALUE_ARRAY_I8:
-        result.integer = (int8_t)bits;
+    case WHOLE:
+        integer = (int64_t)(bits << unused) >> unused;
         break;
-    case INLAY_FILE_VALUE_ARRAY_I16:
-        result.integer = (int16_t)bits;
-        break;
-    case INLAY_FILE_VALUE_ARRAY_I32:
-        result.integer = (int32_t)bits;
-        break;
-    case INLAY_FILE_VALUE_ARRAY_BOOL:
-        result.integer = bits != 0;
-        break;
-    default:
+    case TRUTH:
+        integer = bits != 0;
         break;
     }
-    result.number = (double)result.integer;
-    return result;
+    return (struct inlay_number){integer, (double)integer, true};
 }
 
 /* Returns element i of any array of numbers. */
@@ -80,9 +77,7 @@ static inlay_file_status check(const inlay_file_value *value, size_t first, size
 inlay_file_status inlay_file_value_integers(const inlay_file_value *value, size_t first, size_t n, int64_t *out)
 {
     inlay_file_status status = check(value, first, n, out);
-    if (status == INLAY_FILE_OK &&
-        (value->kind == INLAY_FILE_VALUE_NUMBERS || value->kind == INLAY_FILE_VALUE_ARRAY_F32 ||
-         value->kind == INLAY_FILE_VALUE_ARRAY_F64))
+    if (status == INLAY_FILE_OK && (value->kind == INLAY_FILE_VALUE_NUMBERS || numbers[value->kind].form == FLOAT))
         return INLAY_FILE_ERROR_TYPE;
     for (size_t i = 0; status == INLAY_FILE_OK && value->kind == INLAY_FILE_VALUE_ARRAY_U64 && i < n; i++)
         if (!element(value, first + i).is_integer)

@@ -14,7 +14,7 @@ static bool add_following(struct inlay_layer_builder *builder, const char *what,
 {
     inlay_file_layer *layer = builder->layer;
     char full[INLAY_MODEL_NAME_ROOM];
-    const inlay_file_tensor *tensor = name != NULL ? inlay_model_tensor(&builder->found, name, full) : NULL;
+    const inlay_file_tensor *tensor = inlay_model_tensor(&builder->found, name, full);
     if ((name != NULL && tensor == NULL) || layer->following_count == INLAY_MOST_FOLLOWING)
         return false;
     const char *tensor_name = tensor != NULL ? tensor->name : NULL;

@@ -487,6 +487,8 @@ const inlay_file_tensor *inlay_model_tensor(const struct inlay_found_model *foun
 {
     static const char encoder[] = "encoder.", decoder[] = "decoder.";
     const size_t size = sizeof encoder - 1;
+    if (name == NULL)
+        return NULL;
     name += *name == '?';
     const bool moved = same(found->part, INLAY_MODEL_DECODER) && strncmp(name, encoder, size) == 0;
     const bool own = *found->prefix == '*';

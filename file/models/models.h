@@ -104,7 +104,7 @@ enum { INLAY_MODEL_NAME_ROOM = 128 };
 bool inlay_model_find(const inlay_file *file, const char *name, const char *part, struct inlay_found_model *found,
                       inlay_file_error *error);
 
-/** Returns the tensor with a name of found->names, or null, and writes its full name. `name` is not null. */
+/** Returns the tensor with a name of found->names, or null, and writes its full name, unless the name is null. */
 const inlay_file_tensor *inlay_model_tensor(const struct inlay_found_model *found, const char *name,
                                             char full[INLAY_MODEL_NAME_ROOM]);
 

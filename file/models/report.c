@@ -4,6 +4,8 @@
  */
 #include "models/report.h"
 
+#include "text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +13,10 @@
 
 enum { LINE_ROOM = 512 };
 
-static void add_line(struct inlay_report *report, const char *line, size_t size)
+void inlay_report_line(struct inlay_report *report, const char *format, ...)
 {
-    if (report->room - report->used < size + 2) {
-        size_t room = report->room * 2 + size + 2;
+    if (report->room - report->used <= LINE_ROOM) {
+        const size_t room = report->room * 2 + LINE_ROOM + 1;
         char *text = realloc(report->text, room);
         if (text == NULL) {
             report->failed = true;
@@ -23,23 +25,14 @@ static void add_line(struct inlay_report *report, const char *line, size_t size)
         report->text = text;
         report->room = room;
     }
-    char *end = report->text + report->used;
-    for (size_t i = 0; i < size; i++)
-        end[i] = line[i] >= ' ' && line[i] <= '~' ? line[i] : '?';
-    end[size] = '\n';
-    end[size + 1] = '\0';
-    report->used += size + 1;
-}
-
-void inlay_report_line(struct inlay_report *report, const char *format, ...)
-{
-    char line[LINE_ROOM];
+    char *line = report->text + report->used;
     va_list arguments;
     va_start(arguments, format);
-    int size = vsnprintf(line, sizeof line, format, arguments);
+    vsnprintf(line, LINE_ROOM, format, arguments);
     va_end(arguments);
-    if (size > 0)
-        add_line(report, line, (size_t)size < sizeof line ? (size_t)size : sizeof line - 1);
+    inlay_make_printable(line);
+    strcat(line, "\n");
+    report->used += strlen(line);
 }
 
 void inlay_report_tensor(struct inlay_report *report, const char *what, const inlay_file_tensor *tensor)

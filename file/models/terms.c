@@ -17,7 +17,7 @@ bool inlay_build_fail(const struct inlay_layer_builder *builder, inlay_file_stat
 static const inlay_file_tensor *find_tensor(const struct inlay_layer_builder *builder, const char *name)
 {
     char full[INLAY_MODEL_NAME_ROOM];
-    const inlay_file_tensor *tensor = name != NULL ? inlay_model_tensor(&builder->found, name, full) : NULL;
+    const inlay_file_tensor *tensor = inlay_model_tensor(&builder->found, name, full);
     if (tensor == NULL && !inlay_model_may_lack(name))
         inlay_file_fail(builder->error, INLAY_FILE_ERROR_MISSING, NULL, full,
                         "the input layer of a %s model needs this tensor", builder->found.model->name);
@@ -238,30 +238,28 @@ static float rounded_to(inlay_element_type type, float number)
 /* Computes the factor of token rows, without that of a quantised table, and says where it is from. */
 static bool find_scale(const struct inlay_layer_builder *builder, float *scale, struct inlay_setting *setting)
 {
+    static const enum inlay_setting_kind kinds[] = {[INLAY_MODEL_SCALE_FLAG] = INLAY_SETTING_FLAG,
+                                                    [INLAY_MODEL_SCALE_NUMBER] = INLAY_SETTING_NUMBER,
+                                                    [INLAY_MODEL_SCALE_SQRT_KEY] = INLAY_SETTING_INTEGER};
     const struct inlay_model *model = builder->found.model;
-    const struct inlay_key *key = &model->scale_key;
     const inlay_table *view = &builder->layer->tokens.view;
     /* Frameworks keep the factor in the type of the model; llama.cpp keeps it in float32. */
     const inlay_element_type type = builder->found.settings.architecture == NULL ? view->type : INLAY_F32;
+    if (!find(builder, kinds[model->scale], &model->scale_key, setting))
+        return false;
     switch (model->scale) {
     case INLAY_MODEL_SCALE_ONE:
         break;
     case INLAY_MODEL_SCALE_FLAG:
-        if (!find(builder, INLAY_SETTING_FLAG, key, setting))
-            return false;
         *scale = setting->integer ? inlay_sqrt_dim(view->dim) : 1;
         break;
     case INLAY_MODEL_SCALE_NUMBER:
-        if (!find(builder, INLAY_SETTING_NUMBER, key, setting))
-            return false;
         *scale = (float)setting->number;
         break;
     case INLAY_MODEL_SCALE_SQRT:
         *scale = rounded_to(type, inlay_sqrt_dim(view->dim));
         break;
     case INLAY_MODEL_SCALE_SQRT_KEY:
-        if (!find(builder, INLAY_SETTING_INTEGER, key, setting))
-            return false;
         if (setting->integer < 1 || view->dim % (uint64_t)setting->integer != 0)
             return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, NULL, builder->tokens_name,
                                    "it has %zu columns, which are no multiple of %lld (%s)", view->dim,
@@ -275,7 +273,7 @@ static bool find_scale(const struct inlay_layer_builder *builder, float *scale, 
 bool inlay_build_scale(struct inlay_layer_builder *builder)
 {
     inlay_file_layer *layer = builder->layer;
-    struct inlay_setting setting = {0, 0, NULL};
+    struct inlay_setting setting;
     float scale = 1;
     if (!find_scale(builder, &scale, &setting))
         return false;
