@@ -38,10 +38,9 @@ static const inlay_file_tensor *find_scales(const struct inlay_piece *piece, con
     return scales;
 }
 
-/* Converts [rows, columns] of a type of tables to float32 and multiplies them by a factor: they are a table. */
-static void convert(const inlay_file_tensor *from, size_t rows, size_t columns, float factor, float *out)
+void inlay_piece_convert(const inlay_file_tensor *from, size_t rows, size_t columns, float factor, float *out)
 {
-    int64_t ids[256];
+    int64_t ids[256]; /* of rows of a table, which a gather converts */
     inlay_table table =
         inlay_table_of(from->element, from->data, rows, columns, inlay_table_row_bytes(from->element, columns));
     for (size_t done = 0, n; done < rows; done += n) {
@@ -57,7 +56,7 @@ static const float *converted(const struct inlay_piece *piece, const inlay_file_
 {
     float *made = inlay_file_keep(piece->file, rows * columns * sizeof *made);
     if (made != NULL)
-        convert(from, rows, columns, factor, made);
+        inlay_piece_convert(from, rows, columns, factor, made);
     else
         inlay_file_fail_memory(piece->error, NULL);
     return made;
@@ -99,7 +98,7 @@ static bool take_scales(struct inlay_piece *piece, const inlay_file_tensor *scal
     /* Before PyTorch had a type for them, exponents were saved as U8. */
     bool exponents = is_type(scales, "F8_E8M0") || is_type(scales, "U8");
     if (is_float(scales) && is_single(scales)) {
-        convert(scales, 1, 1, 1, &piece->scale);
+        inlay_piece_convert(scales, 1, 1, 1, &piece->scale);
         return true;
     }
     if (exponents && view->type == INLAY_E4M3 && dim % 32 == 0 && has_shape(scales, rows, dim / 32)) {
@@ -121,7 +120,7 @@ bool inlay_piece_shared_scale(struct inlay_piece *piece, const char *stem, size_
         return true;
     if (!is_float(scales) || !is_single(scales))
         return fail(piece, INLAY_FILE_ERROR_SHAPE, scales, "it is not one number for the table beside it");
-    convert(scales, 1, 1, 1, &piece->scale);
+    inlay_piece_convert(scales, 1, 1, 1, &piece->scale);
     return true;
 }
 
@@ -166,7 +165,7 @@ static bool take_group_scales(struct inlay_piece *piece, const inlay_file_tensor
     if (made == NULL)
         return inlay_file_fail_memory(piece->error, NULL);
     if (count > 0)
-        convert(scales, grid->shared ? 1 : view->rows, grid->groups, 1, made);
+        inlay_piece_convert(scales, grid->shared ? 1 : view->rows, grid->groups, 1, made);
     /* Backwards, so that no scale is overwritten before it is read: each goes to its own place or behind it. */
     for (size_t i = count; i-- > 0;)
         made[i] = made[(grid->shared ? 0 : i / groups * grid->groups) + i % groups / grid->repeat];
@@ -274,7 +273,7 @@ static bool make_nvfp4(struct inlay_piece *piece, size_t stem, const inlay_file_
         !has_shape(scales, rows, blocks) || factor->element != INLAY_F32 || !is_single(factor))
         return fail(piece, INLAY_FILE_ERROR_SHAPE, tensor,
                     "NVFP4 has a .weight_scale of F8_E4M3 for each 16 columns, and a .weight_scale_2 that is one F32");
-    convert(factor, 1, 1, 1, &whole);
+    inlay_piece_convert(factor, 1, 1, 1, &whole);
     piece->view = inlay_table_of(INLAY_E2M1_F32, tensor->data, rows, dim, dim / 2);
     piece->view.scales = converted(piece, scales, rows, blocks, whole);
     return piece->view.scales != NULL;

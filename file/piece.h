@@ -27,4 +27,7 @@ bool inlay_piece_make(struct inlay_piece *piece, const inlay_file_tensor *tensor
     is none. */
 bool inlay_piece_shared_scale(struct inlay_piece *piece, const char *stem, size_t size);
 
+/** Converts [rows, columns] of F32, F16, BF16 or F8_E4M3 to float32 and multiplies them by a factor. */
+void inlay_piece_convert(const inlay_file_tensor *from, size_t rows, size_t columns, float factor, float *out);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The numbers of GGUF, alone and in arrays: what bytes of a type are worth.
+ * Numbers of metadata, and of those of GGUF, alone and in arrays, what bytes of a type are worth.
  */
 #ifndef INLAY_FILE_VALUE_H
 #define INLAY_FILE_VALUE_H
@@ -11,7 +11,7 @@
 
 /** What a number is worth. */
 struct inlay_number {
-    int64_t integer;
+    int64_t integer; /**< 0 if it is none */
     double number;
     bool is_integer; /**< and fits in `integer` */
 };

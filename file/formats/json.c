@@ -388,32 +388,32 @@ bool inlay_json_at_number(struct inlay_json *json)
     return first == '-' || (first >= '0' && first <= '9') || (json->python && (first == 'I' || first == 'N'));
 }
 
-bool inlay_json_number(struct inlay_json *json, bool *integer, int64_t *value, double *number)
+bool inlay_json_number(struct inlay_json *json, struct inlay_number *number)
 {
     static const char expected[] = "a number is expected";
     uint64_t magnitude;
+    bool is_integer;
     inlay_json_peek(json);
     const char *first = json->at;
     bool negative = take(json, '-');
-    *value = 0;
-    *integer = false;
     if (json->python && (take_word(json, "Infinity") || (!negative && take_word(json, "NaN")))) {
-        *number = json->at[-1] == 'y' ? (negative ? -__builtin_inf() : __builtin_inf()) : __builtin_nan("");
+        const double infinity = negative ? -__builtin_inf() : __builtin_inf();
+        *number = (struct inlay_number){.number = json->at[-1] == 'y' ? infinity : __builtin_nan("")};
         return true;
     }
     const char *digits = json->at;
-    if (json->problem != NULL || !take_digits(json, &magnitude, integer))
+    if (json->problem != NULL || !take_digits(json, &magnitude, &is_integer))
         return broken(json, expected);
     const struct inlay_text written = {digits, (size_t)(json->at - digits)};
     const bool lowest = negative && inlay_text_is(written, "9223372036854775808");
-    *integer = *integer || lowest;
+    is_integer = is_integer || lowest;
     if (take_word(json, ".")) {
-        *integer = false;
+        is_integer = false;
         if (!skip_digits(json))
             return broken(json, expected);
     }
     if (take_word(json, "e") || take_word(json, "E")) {
-        *integer = false;
+        is_integer = false;
         if (!take_word(json, "+"))
             take_word(json, "-");
         if (!skip_digits(json))
@@ -421,13 +421,15 @@ bool inlay_json_number(struct inlay_json *json, bool *integer, int64_t *value, d
     }
     if (json->at - first >= MOST_DIGITS)
         return inlay_json_refuse(json, INLAY_FILE_ERROR_LIMIT, "a number has too many digits");
-    if (*integer) {
-        *value = lowest ? INT64_MIN : negative ? -(int64_t)magnitude : (int64_t)magnitude;
-        *number = lowest ? -0x1p63 : negative ? -(double)magnitude : (double)magnitude;
+    if (is_integer) {
+        magnitude = lowest ? UINT64_C(1) << 63 : magnitude;
+        *number = (struct inlay_number){(int64_t)(negative ? -magnitude : magnitude),
+                                        negative ? -(double)magnitude : (double)magnitude, true};
         return true;
     }
+    *number = (struct inlay_number){0};
     /* 1 branch never taken: glibc and musl have memory for the locale. */
-    if (!read_number(first, (size_t)(json->at - first), number))
+    if (!read_number(first, (size_t)(json->at - first), &number->number))
         return inlay_json_refuse(json, INLAY_FILE_ERROR_NO_MEMORY, "there is no memory to read a number");
     return true;
 }
@@ -446,16 +448,14 @@ bool inlay_json_literal(struct inlay_json *json)
 static bool enter_or_take(struct inlay_json *json)
 {
     struct inlay_text string;
-    bool integer;
-    int64_t value;
-    double number;
+    struct inlay_number number;
     char first = inlay_json_peek(json);
     if (first == '{' || first == '[')
         return inlay_json_open(json, first);
     if (first == '"')
         return inlay_json_string(json, &string);
     if (inlay_json_at_number(json))
-        return inlay_json_number(json, &integer, &value, &number);
+        return inlay_json_number(json, &number);
     return inlay_json_literal(json);
 }
 

@@ -17,9 +17,8 @@
 
 #include <stdint.h>
 
-#include <inlay/file.h>
-
 #include "text.h"
+#include "value.h"
 
 /** The most nested arrays and objects that any text can have. */
 enum { INLAY_JSON_DEPTH = 64 };
@@ -83,8 +82,8 @@ bool inlay_json_unsigned(struct inlay_json *json, uint64_t *value);
 /** Returns whether a number is next. */
 bool inlay_json_at_number(struct inlay_json *json);
 
-/** Takes a number. *integer says whether it is written as an integer that fits in *value; *number is always written. */
-bool inlay_json_number(struct inlay_json *json, bool *integer, int64_t *value, double *number);
+/** Takes a number, which is an integer if it is written as one that fits. */
+bool inlay_json_number(struct inlay_json *json, struct inlay_number *number);
 
 /** Takes true, false or null: 't', 'f' or 'n' as inlay_json_peek() says. */
 bool inlay_json_literal(struct inlay_json *json);

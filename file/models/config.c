@@ -28,9 +28,7 @@ static inlay_file_value_kind survey(struct inlay_json json, size_t *count)
 {
     size_t strings = 0, integers = 0, numbers = 0;
     struct inlay_text string;
-    bool integer;
-    int64_t value;
-    double number;
+    struct inlay_number number;
     *count = 0;
     inlay_json_open(&json, '[');
     for (; inlay_json_element(&json); ++*count) {
@@ -38,9 +36,9 @@ static inlay_file_value_kind survey(struct inlay_json json, size_t *count)
             strings += inlay_json_string(&json, &string);
         else if (!inlay_json_at_number(&json))
             inlay_json_skip(&json);
-        else if (inlay_json_number(&json, &integer, &value, &number)) {
+        else if (inlay_json_number(&json, &number)) {
             numbers++;
-            integers += integer;
+            integers += number.is_integer;
         }
     }
     return integers == *count  ? INLAY_FILE_VALUE_INTEGERS
@@ -77,19 +75,17 @@ static bool parse_array(struct parser *parser, inlay_file_value *value)
     /* 1 branch never taken: survey() has counted the elements, in bytes that are a copy which nobody changes. */
     for (size_t i = 0; inlay_json_element(json) && i < count; i++) {
         struct inlay_text string;
-        bool integer;
-        int64_t whole;
-        double number;
+        struct inlay_number number;
         if (kind == INLAY_FILE_VALUE_STRINGS) {
             /* 1 branch never taken: survey() has read the same strings. */
             if (inlay_json_string(json, &string) &&
                 (((const char **)list)[i] = inlay_catalogue_string(parser->catalogue, no_prefix, string).bytes) == NULL)
                 return false;
-        } else if (inlay_json_number(json, &integer, &whole, &number)) { /* 1 branch never taken: as of strings */
+        } else if (inlay_json_number(json, &number)) { /* 1 branch never taken: as of strings */
             if (kind == INLAY_FILE_VALUE_INTEGERS)
-                ((int64_t *)list)[i] = whole;
+                ((int64_t *)list)[i] = number.integer;
             else
-                ((double *)list)[i] = number;
+                ((double *)list)[i] = number.number;
         }
     }
     value->kind = kind;
@@ -104,7 +100,7 @@ static bool parse_array(struct parser *parser, inlay_file_value *value)
 static bool parse_plain(struct parser *parser, char first, inlay_file_value *value)
 {
     struct inlay_text string;
-    bool integer;
+    struct inlay_number number;
     if (first == '[')
         return parse_array(parser, value);
     if (first == '"') {
@@ -117,8 +113,11 @@ static bool parse_plain(struct parser *parser, char first, inlay_file_value *val
         return value->text != NULL;
     }
     if (inlay_json_at_number(&parser->json)) {
-        if (inlay_json_number(&parser->json, &integer, &value->integer, &value->number))
-            value->kind = integer ? INLAY_FILE_VALUE_INTEGER : INLAY_FILE_VALUE_NUMBER;
+        if (inlay_json_number(&parser->json, &number)) {
+            value->kind = number.is_integer ? INLAY_FILE_VALUE_INTEGER : INLAY_FILE_VALUE_NUMBER;
+            value->integer = number.integer;
+            value->number = number.number;
+        }
     } else if (inlay_json_literal(&parser->json) && first != 'n') {
         value->kind = INLAY_FILE_VALUE_BOOLEAN;
         value->integer = first == 't';

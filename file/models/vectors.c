@@ -4,6 +4,7 @@
  */
 #include "models/vectors.h"
 
+#include "piece.h"
 #include "value.h"
 
 #include <stdlib.h>
@@ -38,28 +39,17 @@ bool inlay_vector_floats(const inlay_file_tensor *tensor, const void **floats, f
     bool is_double = strcmp(tensor->type, "F64") == 0;
     if (!is_double && tensor->element != INLAY_F16 && tensor->element != INLAY_BF16)
         return wrong_type(tensor, "F32, F16, BF16 or F64", error);
-    size_t count = (size_t)tensor->shape[0];
+    const size_t count = (size_t)tensor->shape[0];
     *owned = memory_for(count, sizeof(float));
     if (*owned == NULL)
         return inlay_file_fail_memory(error, tensor->path);
     *floats = *owned;
-    if (is_double) {
-        for (size_t i = 0; i < count; i++) {
-            double value;
-            memcpy(&value, (const char *)tensor->data + i * sizeof value, sizeof value);
-            (*owned)[i] = (float)value;
-        }
-    } else if (count > 0) {
-        /* One row of a table, which a gather converts. */
-        const int32_t row = 0;
-        inlay_table table =
-            inlay_table_of(tensor->element, tensor->data, 1, count, inlay_table_row_bytes(tensor->element, count));
-        if (inlay_gather(&table, &row, INLAY_ID_I32, 1, 1, *owned, count * sizeof(float), NULL, NULL) != INLAY_OK) {
-            free(*owned);
-            *owned = NULL;
-            return inlay_file_fail(error, INLAY_FILE_ERROR_SHAPE, tensor->path, tensor->name,
-                                   "it has too many elements");
-        }
+    if (!is_double)
+        inlay_piece_convert(tensor, count, 1, 1, *owned);
+    for (size_t i = 0; is_double && i < count; i++) {
+        double value;
+        memcpy(&value, (const char *)tensor->data + i * sizeof value, sizeof value);
+        (*owned)[i] = (float)value;
     }
     return true;
 }

@@ -67,12 +67,10 @@ static bool is_string(const struct value *value, const char *text)
 static int take_integer(const struct value *value, int64_t least, int64_t most, int64_t *out)
 {
     struct inlay_json json = value->json;
-    bool is_integer = false;
-    int64_t integer;
-    double number;
-    if (!inlay_json_number(&json, &is_integer, &integer, &number) || !is_integer || integer < least || integer > most)
+    struct inlay_number number;
+    if (!inlay_json_number(&json, &number) || !number.is_integer || number.integer < least || number.integer > most)
         return refuse(value, "an integer from %" PRId64 " to %" PRId64, least, most);
-    *out = integer;
+    *out = number.integer;
     return DONE;
 }
 
