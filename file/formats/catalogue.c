@@ -76,18 +76,18 @@ char *inlay_catalogue_text(struct inlay_catalogue *catalogue, struct inlay_text 
     return copy;
 }
 
-struct inlay_text inlay_catalogue_string(struct inlay_catalogue *catalogue, struct inlay_text prefix,
+struct inlay_text inlay_catalogue_string(struct inlay_catalogue *catalogue, const char *prefix,
                                          struct inlay_text string)
 {
-    char *copy = cut(catalogue, prefix.size + string.size + 1, 1);
+    const size_t before = strlen(prefix);
+    char *copy = cut(catalogue, before + string.size + 1, 1);
     if (copy == NULL)
         return (struct inlay_text){NULL, 0};
-    if (prefix.size > 0)
-        memcpy(copy, prefix.bytes, prefix.size);
-    const size_t size = inlay_json_decode(string, copy + prefix.size);
-    copy[prefix.size + size] = '\0';
-    catalogue->chunks->used -= string.size - size;
-    return (struct inlay_text){copy, prefix.size + size};
+    memcpy(copy, prefix, before);
+    const size_t size = before + inlay_json_decode(string, copy + before);
+    copy[size] = '\0';
+    catalogue->chunks->used -= before + string.size - size;
+    return (struct inlay_text){copy, size};
 }
 
 /* Makes room for one more element of an array that doubles, and returns the array; null if there is no memory. */

@@ -52,7 +52,7 @@ void *inlay_catalogue_memory(struct inlay_catalogue *catalogue, size_t bytes);
 char *inlay_catalogue_text(struct inlay_catalogue *catalogue, struct inlay_text text);
 
 /** Returns a prefix and what a string of JSON means, with a zero behind them; null bytes if there is no memory. */
-struct inlay_text inlay_catalogue_string(struct inlay_catalogue *catalogue, struct inlay_text prefix,
+struct inlay_text inlay_catalogue_string(struct inlay_catalogue *catalogue, const char *prefix,
                                          struct inlay_text string);
 
 /** Returns a new tensor or value, all zero, that is valid until the next one; null if there is no memory, or there are

@@ -15,7 +15,6 @@ enum { MOST_INDEX_BYTES = 100000000, MOST_DEPTH = 4 };
 static bool take_map(struct inlay_json *json, struct inlay_catalogue *catalogue, struct inlay_index_entry *entries,
                      size_t most, size_t *count)
 {
-    static const struct inlay_text none = {NULL, 0};
     struct inlay_text tensor, file;
     *count = 0;
     inlay_json_open(json, '{');
@@ -23,8 +22,8 @@ static bool take_map(struct inlay_json *json, struct inlay_catalogue *catalogue,
         /* 1 branch never taken: the members were counted, and the bytes are a copy that nobody changes. */
         if (entries == NULL || *count == most)
             continue;
-        const char *name = inlay_catalogue_string(catalogue, none, tensor).bytes;
-        const char *file_name = inlay_catalogue_string(catalogue, none, file).bytes;
+        const char *name = inlay_catalogue_string(catalogue, "", tensor).bytes;
+        const char *file_name = inlay_catalogue_string(catalogue, "", file).bytes;
         if (name == NULL || file_name == NULL)
             return false;
         entries[*count] = (struct inlay_index_entry){.tensor = name, .file = file_name};

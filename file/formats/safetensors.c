@@ -22,8 +22,6 @@ struct parser {
     uint64_t data_bytes;
 };
 
-static const struct inlay_text no_prefix = {NULL, 0};
-
 static bool fail(const struct parser *parser, inlay_file_status status, const char *name, const char *why)
 {
     return inlay_file_fail(parser->catalogue->error, status, parser->source->path, name, "%s", why);
@@ -46,9 +44,9 @@ static bool parse_metadata(struct parser *parser)
         inlay_file_value *value = inlay_catalogue_add_value(parser->catalogue);
         if (value == NULL)
             return false;
-        const struct inlay_text meaning = inlay_catalogue_string(parser->catalogue, no_prefix, text);
+        const struct inlay_text meaning = inlay_catalogue_string(parser->catalogue, "", text);
         value->kind = INLAY_FILE_VALUE_STRING;
-        value->key = inlay_catalogue_string(parser->catalogue, no_prefix, key).bytes;
+        value->key = inlay_catalogue_string(parser->catalogue, "", key).bytes;
         value->text = meaning.bytes;
         value->count = meaning.size;
         if (value->key == NULL || value->text == NULL)
@@ -128,7 +126,7 @@ static bool parse_tensor(struct parser *parser, struct inlay_text key)
     inlay_file_tensor tensor = {.path = parser->source->path};
     uint64_t offsets[2] = {0, 0};
     unsigned keys;
-    tensor.name = inlay_catalogue_string(parser->catalogue, no_prefix, key).bytes;
+    tensor.name = inlay_catalogue_string(parser->catalogue, "", key).bytes;
     inlay_file_tensor *place = inlay_catalogue_add_tensor(parser->catalogue);
     if (tensor.name == NULL || place == NULL || !take_tensor(parser, tensor.name, &type, &tensor, offsets, &keys))
         return false;

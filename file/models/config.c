@@ -7,6 +7,8 @@
  */
 #include "formats/formats.h"
 
+#include <string.h>
+
 enum { MOST_DEPTH = 32, MOST_KEY = 1024 };
 
 /* The most bytes of all keys with their prefixes, for each byte of the file and besides. A long prefix before many
@@ -17,11 +19,9 @@ enum { KEY_BYTES = 8, KEY_BYTES_BESIDES = 1 << 16 };
 struct parser {
     struct inlay_catalogue *catalogue;
     struct inlay_json json;
-    struct inlay_text prefixes[MOST_DEPTH + 1]; /* of the keys of the object at that depth */
-    size_t key_bytes;                           /* that keys may still take */
+    const char *prefixes[MOST_DEPTH + 1]; /* of the keys of the object at that depth */
+    size_t key_bytes;                     /* that keys may still take */
 };
-
-static const struct inlay_text no_prefix = {NULL, 0};
 
 /* Counts the elements of an array, and whether all are strings, integers or numbers: 0 if not. */
 static inlay_file_value_kind survey(struct inlay_json json, size_t *count)
@@ -79,7 +79,7 @@ static bool parse_array(struct parser *parser, inlay_file_value *value)
         if (kind == INLAY_FILE_VALUE_STRINGS) {
             /* 1 branch never taken: survey() has read the same strings. */
             if (inlay_json_string(json, &string) &&
-                (((const char **)list)[i] = inlay_catalogue_string(parser->catalogue, no_prefix, string).bytes) == NULL)
+                (((const char **)list)[i] = inlay_catalogue_string(parser->catalogue, "", string).bytes) == NULL)
                 return false;
         } else if (inlay_json_number(json, &number)) { /* 1 branch never taken: as of strings */
             if (kind == INLAY_FILE_VALUE_INTEGERS)
@@ -106,7 +106,7 @@ static bool parse_plain(struct parser *parser, char first, inlay_file_value *val
     if (first == '"') {
         if (!inlay_json_string(&parser->json, &string))
             return true;
-        string = inlay_catalogue_string(parser->catalogue, no_prefix, string);
+        string = inlay_catalogue_string(parser->catalogue, "", string);
         value->kind = INLAY_FILE_VALUE_STRING;
         value->text = string.bytes;
         value->count = string.size;
@@ -129,10 +129,10 @@ static bool parse_plain(struct parser *parser, char first, inlay_file_value *val
 static bool parse_member(struct parser *parser, struct inlay_text key)
 {
     struct inlay_json *json = &parser->json;
-    struct inlay_text prefix = parser->prefixes[json->depth];
-    const size_t bytes = prefix.size + key.size + 1;
+    const char *prefix = parser->prefixes[json->depth];
+    const size_t bytes = strlen(prefix) + key.size + 1;
     char first = inlay_json_peek(json);
-    if (key.size > MOST_KEY || prefix.size + key.size > MOST_KEY) {
+    if (bytes > MOST_KEY + 1) {
         inlay_json_skip(json);
         return true;
     }
@@ -141,18 +141,18 @@ static bool parse_member(struct parser *parser, struct inlay_text key)
         return true;
     }
     parser->key_bytes -= bytes;
-    const struct inlay_text joined = inlay_catalogue_string(parser->catalogue, prefix, key);
-    if (joined.bytes == NULL)
+    const char *joined = inlay_catalogue_string(parser->catalogue, prefix, key).bytes;
+    if (joined == NULL)
         return false;
     if (first == '{') {
-        if (!note_odd(parser, joined.bytes))
+        if (!note_odd(parser, joined))
             return false;
         if (!inlay_json_open(json, '{'))
             return true;
-        parser->prefixes[json->depth] = inlay_catalogue_string(parser->catalogue, joined, inlay_text_of("."));
-        return parser->prefixes[json->depth].bytes != NULL;
+        parser->prefixes[json->depth] = inlay_catalogue_string(parser->catalogue, joined, inlay_text_of(".")).bytes;
+        return parser->prefixes[json->depth] != NULL;
     }
-    inlay_file_value value = {.key = joined.bytes};
+    inlay_file_value value = {.key = joined};
     if (!parse_plain(parser, first, &value))
         return false;
     if (value.kind == 0)
@@ -167,7 +167,7 @@ static bool parse_settings(struct parser *parser)
 {
     struct inlay_json *json = &parser->json;
     struct inlay_text key;
-    parser->prefixes[1] = inlay_text_of("config.");
+    parser->prefixes[1] = "config.";
     inlay_json_open(json, '{');
     while (json->problem == NULL && json->depth > 0)
         if (inlay_json_member(json, &key) && !parse_member(parser, key))

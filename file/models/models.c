@@ -515,16 +515,15 @@ static bool has_all(const struct inlay_found_model *found, const struct inlay_mo
     return true;
 }
 
-/* Finds the first set of names of a family that a file has with a prefix, or else the first whose token table it has.
-   Returns whether it has a whole set; found->names is null if it has no token table. */
-static bool find_names(const struct inlay_model *model, struct inlay_found_model *found)
+/* Finds the first set of names of the family that the file has with a prefix, or else the first whose token table it
+   has. Returns whether it has a whole set; found->names is null if it has no token table. */
+static bool find_names(struct inlay_found_model *found)
 {
     char full[INLAY_MODEL_NAME_ROOM];
-    found->model = model;
-    found->names = NULL;
     struct inlay_found_model candidate = *found;
-    for (const struct inlay_model_names *names = model->names; names->tokens != NULL; names++)
-        for (const char *const *prefix = prefixes_of(model); *prefix != NULL; prefix++) {
+    found->names = NULL;
+    for (const struct inlay_model_names *names = found->model->names; names->tokens != NULL; names++)
+        for (const char *const *prefix = prefixes_of(found->model); *prefix != NULL; prefix++) {
             candidate.prefix = *prefix;
             if (inlay_model_tensor(&candidate, names->tokens, full) == NULL)
                 continue;
@@ -565,8 +564,8 @@ static const struct inlay_model *model_named(const char *name, const char *part)
 }
 
 /* Finds the family that config.json or the metadata of GGUF name, in that order. *told is the value that names one,
-   and stays null if there is none; then, and if the family is not known, *model is null. */
-static bool find_told(struct inlay_found_model *found, const struct inlay_model **model, const inlay_file_value **told)
+   and stays null if there is none; then, and if the family is not known, found->model stays null. */
+static bool find_told(struct inlay_found_model *found, const inlay_file_value **told)
 {
     static const char *const keys[] = {"config.model_type", "config.text_config.model_type", "general.architecture"};
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
@@ -580,7 +579,7 @@ static bool find_told(struct inlay_found_model *found, const struct inlay_model 
         found->told_by = is_gguf ? "GGUF metadata" : "config.json";
         for (size_t i = 0; i < MODELS; i++)
             if (has_part(&models[i], found->part) && is_called(&models[i], value->text, is_gguf)) {
-                *model = &models[i];
+                found->model = &models[i];
                 return true;
             }
     }
@@ -595,7 +594,8 @@ static bool find_by_tensors(struct inlay_found_model *found)
     char list[128] = "";
     for (size_t i = 0; i < MODELS; i++) {
         struct inlay_found_model candidate = nothing;
-        if (!has_part(&models[i], found->part) || !models[i].told_by_tensors || !find_names(&models[i], &candidate))
+        candidate.model = &models[i];
+        if (!has_part(&models[i], found->part) || !models[i].told_by_tensors || !find_names(&candidate))
             continue;
         *found = candidate;
         size_t used = strlen(list);
@@ -614,34 +614,33 @@ bool inlay_model_find(const inlay_file *file, const char *name, const char *part
                       inlay_file_error *error)
 {
     const inlay_file_value *told = NULL;
-    const struct inlay_model *model = name != NULL ? model_named(name, part) : NULL;
-    *found = (struct inlay_found_model){.told_by = name != NULL ? "options" : "names of tensors",
+    char full[INLAY_MODEL_NAME_ROOM];
+    *found = (struct inlay_found_model){.model = name != NULL ? model_named(name, part) : NULL,
+                                        .told_by = name != NULL ? "options" : "names of tensors",
                                         .part = part,
-                                        .prefix = "",
                                         .settings = inlay_settings_of(file, error)};
-    if (name != NULL && model == NULL)
+    if (name != NULL && found->model == NULL)
         return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, name, "no family of models has this name%s",
                                part != NULL ? " and such a part" : "");
-    if (name == NULL && !find_told(found, &model, &told))
+    if (name == NULL && !find_told(found, &told))
         return false;
-    if (model == NULL && told == NULL)
+    if (found->model == NULL && told == NULL)
         return find_by_tensors(found);
-    if (model == NULL && part == NULL) {
-        find_names(model_named("table", NULL), found);
-        return inlay_model_assume(told, found);
-    }
-    if (model == NULL)
+    if (found->model == NULL && part != NULL)
         return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, told->key,
                                "no such part of a model \"%.60s\" is known; if its input layer is that of a known "
                                "family, pass the family's name as `model`",
                                told->text);
-    find_names(model, found);
+    const bool is_known = found->model != NULL;
+    found->model = is_known ? found->model : model_named("table", NULL);
+    find_names(found);
+    if (!is_known)
+        return inlay_model_assume(told, found);
     if (found->names != NULL)
         return true;
-    char full[INLAY_MODEL_NAME_ROOM];
-    found->prefix = prefixes_of(model)[0];
-    inlay_model_tensor(found, model->names[0].tokens, full);
+    found->prefix = prefixes_of(found->model)[0];
+    inlay_model_tensor(found, found->model->names[0].tokens, full);
     return inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, NULL, full,
                            "the token table of a %s model is not there, nor under another name that such models have",
-                           model->name);
+                           found->model->name);
 }

@@ -87,7 +87,7 @@ struct inlay_found_model {
     const char *part;                      /**< of the options */
     const char *assumed_by;                /**< the key that an assumption rests on, or null */
     const struct inlay_model_names *names; /**< the set of names that the file has */
-    const char *prefix;
+    const char *prefix;                    /**< of the names of tensors; a star stands for the family's name */
     struct inlay_settings settings;
 };
 
