@@ -58,9 +58,11 @@ static bool check_part(const struct inlay_catalogue *catalogue, const char *path
 static bool check_count(const struct inlay_catalogue *catalogue, const char *path)
 {
     int64_t tensors = integer_of(inlay_catalogue_value(catalogue, "split.tensors.count"));
-    return tensors < 0 || (uint64_t)tensors == catalogue->tensor_count ||
-           inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_MISSING, path, "split.tensors.count",
-                           "it is %lld, and the parts have %zu tensors", (long long)tensors, catalogue->tensor_count);
+    if (tensors >= 0 && (uint64_t)tensors != catalogue->tensor_count)
+        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_MISSING, path, "split.tensors.count",
+                               "it is %lld, and the parts have %zu tensors", (long long)tensors,
+                               catalogue->tensor_count);
+    return true;
 }
 
 /* ---- Opening ---------------------------------------------------------------------------------------------------- */

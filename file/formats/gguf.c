@@ -18,7 +18,8 @@ enum { UINT8, INT8, UINT16, INT16, UINT32, INT32, FLOAT32, BOOL, STRING, ARRAY, 
 /* Returns the kind of an array of numbers of a type: kinds and types of numbers have the same order. */
 static inlay_file_value_kind array_kind(uint64_t type)
 {
-    return type < STRING ? INLAY_FILE_VALUE_ARRAY_U8 + type : INLAY_FILE_VALUE_ARRAY_U64 + type - UINT64;
+    return (inlay_file_value_kind)(type < STRING ? INLAY_FILE_VALUE_ARRAY_U8 + type
+                                                 : INLAY_FILE_VALUE_ARRAY_U64 + type - UINT64);
 }
 
 /* The fewest bytes of a value (key's length, type, a byte) and of a tensor (name's length, rank, type, offset). */

@@ -30,8 +30,9 @@ static bool fail(const struct parser *parser, inlay_file_status status, const ch
 /* Returns whether the JSON had no problem so far, and else reports it. */
 static bool is_sound(const struct parser *parser, const char *name)
 {
-    return parser->json.problem == NULL ||
-           inlay_catalogue_fail_json(parser->catalogue, &parser->json, name, " of the header");
+    if (parser->json.problem != NULL)
+        return inlay_catalogue_fail_json(parser->catalogue, &parser->json, name, " of the header");
+    return true;
 }
 
 /* Reads an object of strings. */

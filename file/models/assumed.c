@@ -9,19 +9,21 @@
 #include <string.h>
 
 /* Settings that exist only where attention knows of positions, behind config. or config.text_config. */
-static const char *const position_keys[] = {"rope_theta",
-                                            "rope_scaling.rope_theta",
-                                            "rope_parameters.rope_theta",
-                                            "rotary_dim",
-                                            "rotary_pct",
-                                            "rotary_emb_base",
-                                            "partial_rotary_factor",
-                                            "rope_parameters.full_attention.rope_theta",
-                                            "alibi",
-                                            "attn_config.alibi",
-                                            "attn_config.rope",
-                                            "relative_attention_num_buckets",
-                                            "rope_parameters.rope_type"};
+static const char *const position_keys[] = {
+    "rope_theta",
+    "rope_scaling.rope_theta",
+    "rope_parameters.rope_theta",
+    "rotary_dim",
+    "rotary_pct",
+    "rotary_emb_base",
+    "partial_rotary_factor",
+    "rope_parameters.full_attention.rope_theta",
+    "alibi",
+    "attn_config.alibi",
+    "attn_config.rope",
+    "relative_attention_num_buckets",
+    "rope_parameters.rope_type",
+};
 
 /* Parts of keys, and of names of tensors, of what is done to rows or added to them. */
 static const char *const setting_words[] = {"scal", "mult", "norm", "proj", "factor"};
@@ -38,15 +40,7 @@ static bool has_word_of(const char *text, const char *const *words, size_t count
 /* Returns whether a setting changes nothing: a factor of 1, or a step that is switched off. */
 static bool is_neutral(const inlay_file_value *value)
 {
-    switch (value->kind) {
-    case INLAY_FILE_VALUE_BOOLEAN:
-        return value->integer == 0;
-    case INLAY_FILE_VALUE_INTEGER:
-    case INLAY_FILE_VALUE_NUMBER:
-        return value->number == 1;
-    default:
-        return false;
-    }
+    return value->kind == INLAY_FILE_VALUE_BOOLEAN ? value->integer == 0 : value->number == 1;
 }
 
 /* Returns the key of a setting of text that names rotary or relative positions, or null. */

@@ -172,7 +172,9 @@ static bool parse_settings(struct parser *parser)
     while (json->problem == NULL && json->depth > 0)
         if (inlay_json_member(json, &key) && !parse_member(parser, key))
             return false;
-    return inlay_json_end(json) || inlay_catalogue_fail_json(parser->catalogue, json, NULL, "");
+    if (!inlay_json_end(json))
+        return inlay_catalogue_fail_json(parser->catalogue, json, NULL, "");
+    return true;
 }
 
 bool inlay_parse_config(struct inlay_catalogue *catalogue, const struct inlay_source *source)

@@ -136,8 +136,9 @@ static bool copy_value(const inlay_file_value *value, struct inlay_integers *int
     integers->count = value->count;
     if (is_array && integers->values == NULL)
         return inlay_file_fail_memory(error, NULL);
-    return (is_array && inlay_file_value_integers(value, 0, value->count, integers->values) == INLAY_FILE_OK) ||
-           inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, value->key, "it is no array of integers");
+    if (!is_array || inlay_file_value_integers(value, 0, value->count, integers->values) != INLAY_FILE_OK)
+        return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, value->key, "it is no array of integers");
+    return true;
 }
 
 /* Keeps the integers of one layer of an array [slices, ...]. */

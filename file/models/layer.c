@@ -70,10 +70,11 @@ static bool check_demanded(const struct inlay_layer_builder *builder)
     struct inlay_setting setting;
     if (!inlay_settings_find(&builder->found.settings, INLAY_SETTING_FLAG, &model->demanded, &setting))
         return false;
-    return (setting.integer != 0) == wanted ||
-           inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, setting.key,
-                           "the input layer of a %s model is known only where this is %s", model->name,
-                           wanted ? "true" : "false");
+    if ((setting.integer != 0) != wanted)
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, setting.key,
+                               "the input layer of a %s model is known only where this is %s", model->name,
+                               wanted ? "true" : "false");
+    return true;
 }
 
 /* Says if the row of padding, which the layer takes as zeros, is none. */
@@ -108,8 +109,9 @@ static bool finish(struct inlay_layer_builder *builder)
     if (made == INLAY_ERROR_ID)
         return inlay_build_fail(builder, INLAY_FILE_ERROR_RANGE, builder->found.names->mapping,
                                 "a value of the mapping is no row of the table");
-    return made == INLAY_OK ||
-           inlay_build_fail(builder, INLAY_FILE_ERROR_MODEL, builder->tokens_name, inlay_status_string(made));
+    if (made != INLAY_OK)
+        return inlay_build_fail(builder, INLAY_FILE_ERROR_MODEL, builder->tokens_name, inlay_status_string(made));
+    return true;
 }
 
 static bool build(struct inlay_layer_builder *builder, const inlay_file_layer_options *options)

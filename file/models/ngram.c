@@ -60,9 +60,10 @@ static bool find_slice(struct builder *builder)
         found->layer = layers->values[0];
     while (found->slice < layers->count && layers->values[found->slice] != found->layer)
         found->slice++;
-    return found->slice < layers->count ||
-           inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, found->name,
-                           "its layer is not one of the layers with n-grams that the metadata list");
+    if (found->slice == layers->count)
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, found->name,
+                               "its layer is not one of the layers with n-grams that the metadata list");
+    return true;
 }
 
 static bool read_arrays(struct builder *builder)
@@ -221,8 +222,10 @@ static bool build(struct builder *builder)
     inlay_status made = inlay_ngram_create(&ngram->spec, NULL, &ngram->ngram);
     if (made == INLAY_ERROR_NO_MEMORY || ngram->report.failed)
         return inlay_file_fail_memory(builder->error, NULL);
-    return made == INLAY_OK || inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, builder->found.name, "%s",
-                                               inlay_status_string(made));
+    if (made != INLAY_OK)
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, builder->found.name, "%s",
+                               inlay_status_string(made));
+    return true;
 }
 
 /* ---- The handle ------------------------------------------------------------------------------------------------- */

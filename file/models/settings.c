@@ -13,9 +13,12 @@
 /* The longest key that is looked for, with the zero behind it. An architecture that makes a longer one has no value. */
 enum { KEY_ROOM = 160 };
 
+/* Returns the value of a key in two parts, or null, also if one of them is. */
 static const inlay_file_value *value_of(const inlay_file *file, const char *first, const char *last)
 {
     char key[KEY_ROOM];
+    if (first == NULL || last == NULL)
+        return NULL;
     int size = snprintf(key, sizeof key, "%s.%s", first, last);
     return size > 0 && size < KEY_ROOM ? inlay_file_value_named(file, key) : NULL;
 }
@@ -30,14 +33,10 @@ struct inlay_settings inlay_settings_of(const inlay_file *file, inlay_file_error
 const inlay_file_value *inlay_settings_value(const struct inlay_settings *settings, const char *config,
                                              const char *gguf)
 {
-    const inlay_file_value *value = NULL;
-    if (config != NULL)
-        value = value_of(settings->file, "config.text_config", config);
-    if (value == NULL && config != NULL)
+    const inlay_file_value *value = value_of(settings->file, "config.text_config", config);
+    if (value == NULL)
         value = value_of(settings->file, "config", config);
-    if (value == NULL && gguf != NULL && settings->architecture != NULL)
-        value = value_of(settings->file, settings->architecture, gguf);
-    return value;
+    return value != NULL ? value : value_of(settings->file, settings->architecture, gguf);
 }
 
 static bool refuse(const struct inlay_settings *settings, const char *key, const char *wanted)
@@ -73,7 +72,9 @@ bool inlay_settings_find(const struct inlay_settings *settings, enum inlay_setti
     else if (kind == INLAY_SETTING_INTEGER)
         suits = is_integer || inlay_file_value_integers(value, 0, 1, &integer) == INLAY_FILE_OK;
     *setting = (struct inlay_setting){value->number, integer, value->key};
-    return suits || refuse(settings, value->key, wanted[kind]);
+    if (!suits)
+        return refuse(settings, value->key, wanted[kind]);
+    return true;
 }
 
 const char *inlay_setting_origin(const struct inlay_setting *setting)

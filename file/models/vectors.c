@@ -12,8 +12,10 @@
 
 static bool check_rank(const inlay_file_tensor *tensor, inlay_file_error *error)
 {
-    return tensor->rank == 1 || inlay_file_fail(error, INLAY_FILE_ERROR_SHAPE, tensor->path, tensor->name,
-                                                "it has %u dimensions instead of one", tensor->rank);
+    if (tensor->rank != 1)
+        return inlay_file_fail(error, INLAY_FILE_ERROR_SHAPE, tensor->path, tensor->name,
+                               "it has %u dimensions instead of one", tensor->rank);
+    return true;
 }
 
 static bool wrong_type(const inlay_file_tensor *tensor, const char *wanted, inlay_file_error *error)
@@ -58,8 +60,11 @@ bool inlay_vector_id_type(const inlay_file_tensor *tensor, inlay_id_type *type, 
 {
     const bool is_64 = strcmp(tensor->type, "I64") == 0;
     *type = is_64 ? INLAY_ID_I64 : INLAY_ID_I32;
-    return check_rank(tensor, error) &&
-           (is_64 || strcmp(tensor->type, "I32") == 0 || wrong_type(tensor, "I32 or I64", error));
+    if (!check_rank(tensor, error))
+        return false;
+    if (!is_64 && strcmp(tensor->type, "I32") != 0)
+        return wrong_type(tensor, "I32 or I64", error);
+    return true;
 }
 
 /* Returns the kind of an array of integers of a type; 0 if it is no type of integers. */
