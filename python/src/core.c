@@ -35,11 +35,10 @@ static int64_t this_interpreter(void)
 }
 
 /* use_numpy(numpy, direct): called by each import of the package. */
-static PyObject *use_numpy(PyObject *module, PyObject *args)
+static PyObject *use_numpy(PyObject *Py_UNUSED(module), PyObject *args)
 {
     PyObject *numpy;
     int direct = 1;
-    (void)module;
     if (this_interpreter() != interpreter) {
         PyErr_SetString(PyExc_ImportError,
                         "inlay works in one interpreter of a process: import it in the main one alone");
@@ -50,17 +49,14 @@ static PyObject *use_numpy(PyObject *module, PyObject *args)
     return PyBool_FromLong(numpy_is_direct());
 }
 
-static PyObject *get_num_threads(PyObject *module, PyObject *unused)
+static PyObject *get_num_threads(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
 {
-    (void)module;
-    (void)unused;
     return PyLong_FromSize_t(threads_get());
 }
 
-static PyObject *set_num_threads(PyObject *module, PyObject *number)
+static PyObject *set_num_threads(PyObject *Py_UNUSED(module), PyObject *number)
 {
     uint64_t threads = 0;
-    (void)module;
     if (option_uint64(number, "the number of threads", &threads) < 0)
         return NULL;
     if (threads < 1 || threads > THREADS_MOST)
@@ -69,10 +65,8 @@ static PyObject *set_num_threads(PyObject *module, PyObject *number)
     return Py_NewRef(Py_None);
 }
 
-static PyObject *get_pool_stats(PyObject *module, PyObject *unused)
+static PyObject *get_pool_stats(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
 {
-    (void)module;
-    (void)unused;
     const struct pool_stats stats = pool_stats();
     return Py_BuildValue("{s:K,s:n,s:n,s:n,s:n,s:K,s:K,s:K}", "limit_bytes", (unsigned long long)stats.limit_bytes,
                          "idle_bytes", (Py_ssize_t)stats.idle_bytes, "idle_blocks", (Py_ssize_t)stats.idle_blocks,
@@ -81,10 +75,9 @@ static PyObject *get_pool_stats(PyObject *module, PyObject *unused)
                          "released", (unsigned long long)stats.released);
 }
 
-static PyObject *set_pool_limit(PyObject *module, PyObject *number)
+static PyObject *set_pool_limit(PyObject *Py_UNUSED(module), PyObject *number)
 {
     uint64_t bytes = 0;
-    (void)module;
     if (number == Py_None)
         return PyErr_Format(PyExc_TypeError, "the limit of the pool is None, not a number of bytes");
     if (option_uint64(number, "the limit of the pool", &bytes) < 0)
@@ -93,10 +86,8 @@ static PyObject *set_pool_limit(PyObject *module, PyObject *number)
     return Py_NewRef(Py_None);
 }
 
-static PyObject *trim_pool(PyObject *module, PyObject *unused)
+static PyObject *trim_pool(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
 {
-    (void)module;
-    (void)unused;
     PyThreadState *thread = PyEval_SaveThread();
     const size_t bytes = pool_trim();
     PyEval_RestoreThread(thread);
@@ -104,10 +95,8 @@ static PyObject *trim_pool(PyObject *module, PyObject *unused)
 }
 
 /* Tells malloc to keep what is freed, so that large arrays of every library of the process are reused too. */
-static PyObject *keep_memory(PyObject *module, PyObject *unused)
+static PyObject *keep_memory(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
 {
-    (void)module;
-    (void)unused;
 #ifdef __GLIBC__
     const bool kept = mallopt(M_MMAP_MAX, 0) == 1 && mallopt(M_TRIM_THRESHOLD, INT_MAX) == 1;
 #else
@@ -116,17 +105,14 @@ static PyObject *keep_memory(PyObject *module, PyObject *unused)
     return PyBool_FromLong(kept);
 }
 
-static PyObject *get_isa(PyObject *module, PyObject *unused)
+static PyObject *get_isa(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
 {
-    (void)module;
-    (void)unused;
     return PyUnicode_FromString(inlay_isa());
 }
 
 /* Returns the name of a type of outputs that is given as an argument. */
-static PyObject *dtype_name(PyObject *module, PyObject *object)
+static PyObject *dtype_name(PyObject *Py_UNUSED(module), PyObject *object)
 {
-    (void)module;
     const enum dtype dtype = dtype_of_argument(object);
     return dtype != DTYPE_UNKNOWN ? PyUnicode_FromString(dtype_infos[dtype].name) : NULL;
 }

@@ -166,9 +166,7 @@ PyObject *exported_capsule(const struct exported *exported, const char *what, Py
     return capsule;
 }
 
-PyObject *exported_device(PyObject *self, PyObject *unused)
+PyObject *exported_device(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args))
 {
-    (void)self;
-    (void)unused;
     return Py_BuildValue("(ii)", DLPACK_CPU, 0);
 }

@@ -253,12 +253,11 @@ PyObject *output_abandon(struct output *output)
     return NULL;
 }
 
-PyObject *output_zeros(PyObject *module, PyObject *args)
+PyObject *output_zeros(PyObject *Py_UNUSED(module), PyObject *args)
 {
     Py_ssize_t shape[2];
     PyObject *like;
     struct output output;
-    (void)module;
     if (!PyArg_ParseTuple(args, "(nn)O", &shape[0], &shape[1], &like) ||
         output_open(&output, NULL, VIEW_DLPACK, DTYPE_F32, 2, shape) < 0)
         return NULL;

@@ -114,10 +114,9 @@ static PyObject *file_new(PyTypeObject *type, PyObject *args, PyObject *given)
     return self;
 }
 
-static PyObject *file_close(PyObject *self, PyObject *unused)
+static PyObject *file_close(PyObject *self, PyObject *Py_UNUSED(args))
 {
     struct open_file *opened = exchange(file_of(self), false);
-    (void)unused;
     if (opened != NULL)
         open_file_release(opened);
     return Py_NewRef(Py_None);
@@ -213,15 +212,13 @@ static PyObject *list_names(PyObject *self, bool tensors)
     return list;
 }
 
-static PyObject *list_tensors(PyObject *self, PyObject *unused)
+static PyObject *list_tensors(PyObject *self, PyObject *Py_UNUSED(args))
 {
-    (void)unused;
     return list_names(self, true);
 }
 
-static PyObject *list_values(PyObject *self, PyObject *unused)
+static PyObject *list_values(PyObject *self, PyObject *Py_UNUSED(args))
 {
-    (void)unused;
     return list_names(self, false);
 }
 
@@ -317,16 +314,14 @@ static PyObject *file_prefetch(PyObject *self, PyObject *args)
 
 /* ---- The type --------------------------------------------------------------------------------------------------- */
 
-static PyObject *get_path(PyObject *self, void *unused)
+static PyObject *get_path(PyObject *self, void *Py_UNUSED(closure))
 {
-    (void)unused;
     return Py_NewRef(file_of(self)->path);
 }
 
-static PyObject *get_closed(PyObject *self, void *unused)
+static PyObject *get_closed(PyObject *self, void *Py_UNUSED(closure))
 {
     struct open_file *opened = exchange(file_of(self), true);
-    (void)unused;
     if (opened != NULL)
         open_file_release(opened);
     return PyBool_FromLong(opened == NULL);

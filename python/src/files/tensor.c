@@ -145,11 +145,10 @@ static PyObject *file_tensor_dlpack(PyObject *self, PyObject *args, PyObject *op
 }
 
 /* Returns an array of bytes over the same memory as a memoryview. */
-static PyObject *get_raw(PyObject *self, void *unused)
+static PyObject *get_raw(PyObject *self, void *Py_UNUSED(closure))
 {
     const struct file_tensor *of = file_tensor(self);
     Py_ssize_t bytes = dtype_infos[of->exported.dtype].bytes;
-    (void)unused;
     for (int i = 0; i < of->exported.dims; i++)
         bytes *= of->exported.shape[i];
     PyObject *array = make(of->file, of->tensor, of->exported.data, DTYPE_U8, 1, &bytes);
@@ -218,20 +217,18 @@ static PyObject *get_text(PyObject *self, void *which)
     return PyUnicode_DecodeUTF8(texts[(intptr_t)which], (Py_ssize_t)strlen(texts[(intptr_t)which]), "replace");
 }
 
-static PyObject *get_path(PyObject *self, void *unused)
+static PyObject *get_path(PyObject *self, void *Py_UNUSED(closure))
 {
     const inlay_file_tensor *tensor = file_tensor(self)->tensor;
-    (void)unused;
     return tensor != NULL ? PyUnicode_DecodeFSDefault(tensor->path) : Py_NewRef(Py_None);
 }
 
 /* Returns the shape in the file of a tensor, and else that of the array. */
-static PyObject *get_shape(PyObject *self, void *unused)
+static PyObject *get_shape(PyObject *self, void *Py_UNUSED(closure))
 {
     const struct file_tensor *of = file_tensor(self);
     const Py_ssize_t dims = of->tensor != NULL ? (Py_ssize_t)of->tensor->rank : of->exported.dims;
     PyObject *shape = PyTuple_New(dims);
-    (void)unused;
     for (Py_ssize_t i = 0; shape != NULL && i < dims; i++) {
         const unsigned long long length =
             of->tensor != NULL ? of->tensor->shape[i] : (unsigned long long)of->exported.shape[i];
@@ -242,17 +239,15 @@ static PyObject *get_shape(PyObject *self, void *unused)
     return shape;
 }
 
-static PyObject *get_dtype(PyObject *self, void *unused)
+static PyObject *get_dtype(PyObject *self, void *Py_UNUSED(closure))
 {
-    (void)unused;
     return PyUnicode_FromString(dtype_infos[file_tensor(self)->exported.dtype].name);
 }
 
-static PyObject *get_nbytes(PyObject *self, void *unused)
+static PyObject *get_nbytes(PyObject *self, void *Py_UNUSED(closure))
 {
     const struct exported *exported = &file_tensor(self)->exported;
     size_t bytes = dtype_infos[exported->dtype].bytes;
-    (void)unused;
     for (int i = 0; i < exported->dims; i++)
         bytes *= (size_t)exported->shape[i];
     return PyLong_FromSize_t(bytes);

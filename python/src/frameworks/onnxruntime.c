@@ -234,54 +234,43 @@ static const char *get_name(const struct ort_operator *op)
     return embed_of(op)->name;
 }
 
-static const char *get_provider(const struct ort_operator *op)
+static const char *get_provider(const struct ort_operator *Py_UNUSED(op))
 {
-    (void)op;
     return NULL; /* that of the CPU */
 }
 
-static int get_input_type(const struct ort_operator *op, size_t index)
+static int get_input_type(const struct ort_operator *Py_UNUSED(op), size_t Py_UNUSED(index))
 {
-    (void)op;
-    (void)index;
     return ONNX_UNDEFINED; /* any; the operation checks it */
 }
 
-static size_t get_input_count(const struct ort_operator *op)
+static size_t get_input_count(const struct ort_operator *Py_UNUSED(op))
 {
-    (void)op;
     return INPUTS;
 }
 
-static int get_output_type(const struct ort_operator *op, size_t index)
+static int get_output_type(const struct ort_operator *op, size_t Py_UNUSED(index))
 {
-    (void)index;
     return embed_of(op)->type;
 }
 
-static size_t get_output_count(const struct ort_operator *op)
+static size_t get_output_count(const struct ort_operator *Py_UNUSED(op))
 {
-    (void)op;
     return 1;
 }
 
-static int get_input_kind(const struct ort_operator *op, size_t index)
+static int get_input_kind(const struct ort_operator *Py_UNUSED(op), size_t index)
 {
-    (void)op;
     return index < REQUIRED ? ORT_REQUIRED : ORT_OPTIONAL;
 }
 
-static int get_output_kind(const struct ort_operator *op, size_t index)
+static int get_output_kind(const struct ort_operator *Py_UNUSED(op), size_t Py_UNUSED(index))
 {
-    (void)op;
-    (void)index;
     return ORT_REQUIRED;
 }
 
-static int get_input_memory(const struct ort_operator *op, size_t index)
+static int get_input_memory(const struct ort_operator *Py_UNUSED(op), size_t Py_UNUSED(index))
 {
-    (void)op;
-    (void)index;
     return 0; /* the default of the provider */
 }
 

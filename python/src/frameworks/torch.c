@@ -223,13 +223,11 @@ static void delete_tensors(const tensor_handle *handles, int count)
             torch.delete_tensor(handles[i]);
 }
 
-static void run_forward(uint64_t *stack, uint64_t inputs, uint64_t outputs)
+static void run_forward(uint64_t *stack, uint64_t Py_UNUSED(inputs), uint64_t Py_UNUSED(outputs))
 {
     struct request request;
     struct operation *operation = &request.operation;
     tensor_handle out = NULL;
-    (void)inputs;
-    (void)outputs;
     open_request(&request, stack);
     if (request.text[0] == 0)
         out = make_tensor(&operation->out, request.handles[OPERAND_TABLE], request.text);
@@ -245,13 +243,11 @@ static void run_forward(uint64_t *stack, uint64_t inputs, uint64_t outputs)
 }
 
 /* Its arguments are the gradient of the output, those of forward, and the gradients of tables, to which it adds. */
-static void run_backward(uint64_t *stack, uint64_t inputs, uint64_t outputs)
+static void run_backward(uint64_t *stack, uint64_t Py_UNUSED(inputs), uint64_t Py_UNUSED(outputs))
 {
     struct request request;
     struct tensor gradient, to[OPERAND_TABLES];
     tensor_handle handles[1 + OPERAND_TABLES];
-    (void)inputs;
-    (void)outputs;
     open_request(&request, stack + 1);
     handles[0] = open_tensor(stack[0], false, false, "gradient", &gradient, request.text);
     for (enum operand i = OPERAND_TABLE; i < OPERAND_TABLES; i++)
@@ -267,10 +263,8 @@ static void run_backward(uint64_t *stack, uint64_t inputs, uint64_t outputs)
 
 /* ---- Registration ----------------------------------------------------------------------------------------------- */
 
-PyObject *torch_names(PyObject *module, PyObject *unused)
+PyObject *torch_names(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
 {
-    (void)module;
-    (void)unused;
     PyObject *list = PyList_New(NAMES);
     for (Py_ssize_t i = 0; list != NULL && i < NAMES; i++) {
         PyObject *name = PyUnicode_FromString(names[i]);
@@ -280,10 +274,9 @@ PyObject *torch_names(PyObject *module, PyObject *unused)
     return list;
 }
 
-PyObject *torch_use(PyObject *module, PyObject *addresses)
+PyObject *torch_use(PyObject *Py_UNUSED(module), PyObject *addresses)
 {
     void *functions[NAMES], *library;
-    (void)module;
     if (PySequence_Size(addresses) != NAMES)
         return PyErr_Format(PyExc_ValueError, "PyTorch's operators need %d addresses", (int)NAMES);
     for (Py_ssize_t i = 0; i < NAMES; i++) {

@@ -213,10 +213,8 @@ static void *handle(struct xla_frame *frame)
     return status == INLAY_OK ? NULL : fail(frame, code_of(status), text);
 }
 
-PyObject *xla_handler(PyObject *module, PyObject *unused)
+PyObject *xla_handler(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
 {
-    (void)module;
-    (void)unused;
     void *(*const handler)(struct xla_frame *) = handle;
     void *address;
     memcpy(&address, &handler, sizeof address); /* ISO C has no conversion of a function's address */

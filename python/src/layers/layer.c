@@ -165,50 +165,43 @@ static void layer_dealloc(PyObject *self)
     inlay_free_object(self);
 }
 
-static PyObject *get_dim(PyObject *self, void *unused)
+static PyObject *get_dim(PyObject *self, void *Py_UNUSED(closure))
 {
-    (void)unused;
     return PyLong_FromSsize_t(layer_of(self)->facts.dim);
 }
 
-static PyObject *get_table(PyObject *self, void *unused)
+static PyObject *get_table(PyObject *self, void *Py_UNUSED(closure))
 {
-    (void)unused;
     return Py_NewRef(layer_of(self)->tokens);
 }
 
-static PyObject *get_dtype(PyObject *self, void *unused)
+static PyObject *get_dtype(PyObject *self, void *Py_UNUSED(closure))
 {
-    (void)unused;
     return PyUnicode_FromString(dtype_infos[layer_of(self)->facts.dtype].name);
 }
 
-static PyObject *get_threads(PyObject *self, void *unused)
+static PyObject *get_threads(PyObject *self, void *Py_UNUSED(closure))
 {
-    (void)unused;
     const size_t threads = layer_of(self)->facts.threads;
     return threads > 0 ? PyLong_FromSize_t(threads) : Py_NewRef(Py_None);
 }
 
-static PyObject *get_start(PyObject *self, void *unused)
+static PyObject *get_start(PyObject *self, void *Py_UNUSED(closure))
 {
-    (void)unused;
     return PyLong_FromLongLong((long long)layer_of(self)->facts.start);
 }
 
-static PyObject *get_report(PyObject *self, void *unused)
+static PyObject *get_report(PyObject *self, void *Py_UNUSED(closure))
 {
     const inlay_file_layer *of_file = layer_of(self)->of_file;
-    (void)unused;
     return of_file != NULL ? PyUnicode_FromString(inlay_file_layer_report(of_file)) : Py_NewRef(Py_None);
 }
 
 /* Returns the steps of a model behind the layer, as pairs of what they do and the name of their tensor or None. */
-static PyObject *get_follows(PyObject *self, void *unused)
+static PyObject *get_follows(PyObject *self, void *Py_UNUSED(closure))
 {
     const inlay_file_layer *of_file = layer_of(self)->of_file;
     const char *what, *tensor;
-    (void)unused;
     size_t count = 0;
     while (of_file != NULL && inlay_file_layer_follows(of_file, count, NULL) != NULL)
         count++;
@@ -222,10 +215,9 @@ static PyObject *get_follows(PyObject *self, void *unused)
     return steps;
 }
 
-static PyObject *get_complete(PyObject *self, void *unused)
+static PyObject *get_complete(PyObject *self, void *Py_UNUSED(closure))
 {
     const inlay_file_layer *of_file = layer_of(self)->of_file;
-    (void)unused;
     return PyBool_FromLong(of_file == NULL || inlay_file_layer_follows(of_file, 0, NULL) == NULL);
 }
 

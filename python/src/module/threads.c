@@ -41,9 +41,8 @@ static void take_part(size_t count, void (*task)(void *arg, size_t index), void 
         task(arg, index);
 }
 
-static void work(void *unused)
+static void work(void *Py_UNUSED(arg))
 {
-    (void)unused;
     pthread_mutex_lock(&pool.mutex);
     for (;;) {
         while (pool.vacancies == 0)

@@ -305,34 +305,29 @@ static void ngram_dealloc(PyObject *self)
     inlay_free_object(self);
 }
 
-static PyObject *get_vocab(PyObject *self, void *unused)
+static PyObject *get_vocab(PyObject *self, void *Py_UNUSED(closure))
 {
-    (void)unused;
     return PyLong_FromSize_t(ngram_of(self)->facts.vocab);
 }
 
-static PyObject *get_length(PyObject *self, void *unused)
+static PyObject *get_length(PyObject *self, void *Py_UNUSED(closure))
 {
-    (void)unused;
     return PyLong_FromUnsignedLong(ngram_of(self)->facts.length);
 }
 
-static PyObject *get_column_count(PyObject *self, void *unused)
+static PyObject *get_column_count(PyObject *self, void *Py_UNUSED(closure))
 {
-    (void)unused;
     return PyLong_FromSize_t(ngram_of(self)->facts.columns);
 }
 
-static PyObject *get_token_map(PyObject *self, void *unused)
+static PyObject *get_token_map(PyObject *self, void *Py_UNUSED(closure))
 {
-    (void)unused;
     PyObject *array = ngram_of(self)->token_map_array;
     return Py_NewRef(array != NULL ? array : Py_None);
 }
 
-static PyObject *get_tables(PyObject *self, void *unused)
+static PyObject *get_tables(PyObject *self, void *Py_UNUSED(closure))
 {
-    (void)unused;
     PyObject *tables = ngram_of(self)->tables;
     return Py_NewRef(tables != NULL ? tables : Py_None);
 }

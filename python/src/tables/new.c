@@ -116,13 +116,12 @@ static PyObject *table_of_arrays(struct quantised *to, PyObject *table, PyObject
     return made;
 }
 
-PyObject *table_quantize(PyObject *module, PyObject *args, PyObject *options)
+PyObject *table_quantize(PyObject *Py_UNUSED(module), PyObject *args, PyObject *options)
 {
     static char *names[] = {"table", "type", "group", "zeros", NULL};
     PyObject *object, *name, *group_object = Py_None;
     int with_zeros = 0;
     uint64_t group = 32;
-    (void)module;
     if (!PyArg_ParseTupleAndKeywords(args, options, "OO|$Op", names, &object, &name, &group_object, &with_zeros))
         return NULL;
     const int type = option_value(name, &option_elements, -1);
@@ -164,14 +163,13 @@ PyObject *table_quantize(PyObject *module, PyObject *args, PyObject *options)
 
 /* ---- Random tables ---------------------------------------------------------------------------------------------- */
 
-PyObject *table_random(PyObject *module, PyObject *args, PyObject *options)
+PyObject *table_random(PyObject *Py_UNUSED(module), PyObject *args, PyObject *options)
 {
     static char *names[] = {"rows", "dim",    "kind",      "mean",     "deviation", "low", "high",
                             "key",  "offset", "first_row", "zero_row", "out",       NULL};
     Py_ssize_t shape[2];
     PyObject *kind = Py_None, *mean = Py_None, *deviation = Py_None, *low = Py_None, *high = Py_None, *key = Py_None;
     PyObject *offset = Py_None, *first_row = Py_None, *zero_row = Py_None, *out = Py_None;
-    (void)module;
     if (!PyArg_ParseTupleAndKeywords(args, options, "nn|$OOOOOOOOOO", names, &shape[0], &shape[1], &kind, &mean,
                                      &deviation, &low, &high, &key, &offset, &first_row, &zero_row, &out))
         return NULL;

@@ -85,13 +85,11 @@ static PyObject *formula_of(const inlay_sinusoid_spec *spec)
 
 /* Formula(dim, recipe, base, layout, spacing, shift, odd, amplitude, inv_freq, float_angles); None is the recipe's own
    choice. */
-static PyObject *formula_new(PyTypeObject *type, PyObject *args, PyObject *options)
+static PyObject *formula_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyObject *Py_UNUSED(options))
 {
     Py_ssize_t dim;
     PyObject *recipe, *base, *layout, *spacing, *shift, *odd, *amplitude, *inv_freq;
     int float_angles;
-    (void)type;
-    (void)options;
     if (!PyArg_ParseTuple(args, "nOOOOOOOOp", &dim, &recipe, &base, &layout, &spacing, &shift, &odd, &amplitude,
                           &inv_freq, &float_angles))
         return NULL;
@@ -262,10 +260,9 @@ static PyObject *rows_of(const inlay_sinusoid *sinusoid, const struct view *posi
     return status == INLAY_ERROR_POSITION ? bad_position(positions, type, fault.token) : raise_status(status);
 }
 
-PyObject *sinusoid_rows(PyObject *module, PyObject *args)
+PyObject *sinusoid_rows(PyObject *Py_UNUSED(module), PyObject *args)
 {
     PyObject *formula, *object, *name, *out;
-    (void)module;
     if (!PyArg_ParseTuple(args, "OOOO", &formula, &object, &name, &out))
         return NULL;
     const inlay_sinusoid *sinusoid = sinusoid_handle(formula);
@@ -455,13 +452,12 @@ static bool suits_rotary(const struct rotary *rotary, const struct view *positio
     return false;
 }
 
-PyObject *sinusoid_rotary_rows(PyObject *module, PyObject *args)
+PyObject *sinusoid_rotary_rows(PyObject *Py_UNUSED(module), PyObject *args)
 {
     PyObject *formula, *object, *name, *layout_name, *pair = NULL;
     struct rotary rotary;
     struct view positions;
     inlay_position_type type;
-    (void)module;
     if (!PyArg_ParseTuple(args, "OOOO", &formula, &object, &name, &layout_name))
         return NULL;
     const int layout = option_value(layout_name, &option_rotary_layouts, INLAY_ROTARY_HALVES);
@@ -500,7 +496,7 @@ static PyObject *frequencies_of(const inlay_rotary_spec *spec)
 
 /* rotary_frequencies(dim, base, scaling, **numbers): the fields of inlay_rotary_spec, of which absent ones have their
    defaults. */
-PyObject *sinusoid_rotary_frequencies(PyObject *module, PyObject *args, PyObject *options)
+PyObject *sinusoid_rotary_frequencies(PyObject *Py_UNUSED(module), PyObject *args, PyObject *options)
 {
     static char *names[] = {"dim",
                             "base",
@@ -523,7 +519,6 @@ PyObject *sinusoid_rotary_frequencies(PyObject *module, PyObject *args, PyObject
     PyObject *scaling, *factors[2] = {Py_None, Py_None};
     inlay_rotary_spec spec = inlay_rotary_spec_default(2);
     int truncate = 1;
-    (void)module;
     if (!PyArg_ParseTupleAndKeywords(args, options, "ndO|$dddddddpdddOO", names, &dim, &spec.base, &scaling,
                                      &spec.factor, &spec.original_length, &spec.length, &spec.low_freq_factor,
                                      &spec.high_freq_factor, &spec.beta_fast, &spec.beta_slow, &truncate, &spec.mscale,

@@ -287,11 +287,10 @@ struct table_arguments table_arguments_of(PyObject *data)
     return (struct table_arguments){data, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None};
 }
 
-static PyObject *table_new(PyTypeObject *type, PyObject *args, PyObject *options)
+static PyObject *table_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyObject *options)
 {
     static char *names[] = {"data", "type", "dim", "group", "scales", "zeros", "first_row", "vocab", "scale", NULL};
     struct table_arguments given = table_arguments_of(NULL);
-    (void)type; /* it has no subclasses */
     if (!PyArg_ParseTupleAndKeywords(args, options, "O|O$OOOOOOO", names, &given.data, &given.type, &given.dim,
                                      &given.group, &given.scales, &given.zeros, &given.first_row, &given.vocab,
                                      &given.scale))
@@ -364,9 +363,8 @@ PyObject *table_of_parts(PyObject *sequence)
 }
 
 /* Table.of_extents(tables): a table whose rows are those of several tables, one behind the other. */
-static PyObject *table_of_extents(PyObject *type, PyObject *sequence)
+static PyObject *table_of_extents(PyObject *Py_UNUSED(type), PyObject *sequence)
 {
-    (void)type; /* it has no subclasses */
     return table_of_parts(sequence);
 }
 
@@ -378,40 +376,34 @@ PyObject *table_from(PyObject *object, const char *what)
     return table_make(&given, what, NOT_KNOWN);
 }
 
-static PyObject *get_rows(PyObject *self, void *unused)
+static PyObject *get_rows(PyObject *self, void *Py_UNUSED(closure))
 {
-    (void)unused;
     return PyLong_FromSize_t(table_of(self)->view.rows);
 }
 
-static PyObject *get_dim(PyObject *self, void *unused)
+static PyObject *get_dim(PyObject *self, void *Py_UNUSED(closure))
 {
-    (void)unused;
     return PyLong_FromSize_t(table_of(self)->view.dim);
 }
 
-static PyObject *get_type(PyObject *self, void *unused)
+static PyObject *get_type(PyObject *self, void *Py_UNUSED(closure))
 {
-    (void)unused;
     return PyUnicode_FromString(option_name((int)table_of(self)->view.type, &option_elements));
 }
 
-static PyObject *get_group(PyObject *self, void *unused)
+static PyObject *get_group(PyObject *self, void *Py_UNUSED(closure))
 {
-    (void)unused;
     const inlay_table *view = &table_of(self)->view;
     return view->group > 0 ? PyLong_FromUnsignedLong(view->group) : Py_NewRef(Py_None);
 }
 
-static PyObject *get_first_row(PyObject *self, void *unused)
+static PyObject *get_first_row(PyObject *self, void *Py_UNUSED(closure))
 {
-    (void)unused;
     return PyLong_FromUnsignedLongLong(table_of(self)->view.first_row);
 }
 
-static PyObject *get_vocab(PyObject *self, void *unused)
+static PyObject *get_vocab(PyObject *self, void *Py_UNUSED(closure))
 {
-    (void)unused;
     const inlay_table *view = &table_of(self)->view;
     return view->vocab > 0 ? PyLong_FromUnsignedLongLong(view->vocab) : Py_NewRef(Py_None);
 }
@@ -429,15 +421,13 @@ static size_t bytes_of(PyObject *self)
     return bytes;
 }
 
-static PyObject *get_nbytes(PyObject *self, void *unused)
+static PyObject *get_nbytes(PyObject *self, void *Py_UNUSED(closure))
 {
-    (void)unused;
     return PyLong_FromSize_t(bytes_of(self));
 }
 
-static PyObject *get_tables(PyObject *self, void *unused)
+static PyObject *get_tables(PyObject *self, void *Py_UNUSED(closure))
 {
-    (void)unused;
     PyObject *tables = table_of(self)->tables;
     return Py_NewRef(tables != NULL ? tables : Py_None);
 }
@@ -448,15 +438,13 @@ static PyObject *get_array(PyObject *self, void *index)
     return Py_NewRef(array != NULL ? array : Py_None);
 }
 
-static PyObject *get_scale(PyObject *self, void *unused)
+static PyObject *get_scale(PyObject *self, void *Py_UNUSED(closure))
 {
-    (void)unused;
     return PyFloat_FromDouble((double)table_of(self)->scale);
 }
 
-static PyObject *get_largest_error(PyObject *self, void *unused)
+static PyObject *get_largest_error(PyObject *self, void *Py_UNUSED(closure))
 {
-    (void)unused;
     const double error = table_of(self)->largest_error;
     return error >= 0 ? PyFloat_FromDouble(error) : Py_NewRef(Py_None);
 }
