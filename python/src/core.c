@@ -39,11 +39,9 @@ static PyObject *use_numpy(PyObject *Py_UNUSED(module), PyObject *args)
 {
     PyObject *numpy;
     int direct = 1;
-    if (this_interpreter() != interpreter) {
-        PyErr_SetString(PyExc_ImportError,
-                        "inlay works in one interpreter of a process: import it in the main one alone");
-        return NULL;
-    }
+    if (this_interpreter() != interpreter)
+        return PyErr_Format(PyExc_ImportError,
+                            "inlay works in one interpreter of a process: import it in the main one alone");
     if (!PyArg_ParseTuple(args, "O|p", &numpy, &direct) || numpy_use(numpy, direct != 0) < 0)
         return NULL;
     return PyBool_FromLong(numpy_is_direct());

@@ -5,6 +5,8 @@
  */
 #include "arrays/exports.h"
 
+#include "module/errors.h"
+
 #include <stdlib.h>
 
 void exported_init(struct exported *exported, void *data, enum dtype dtype, int dims, const Py_ssize_t *shape,
@@ -28,10 +30,8 @@ int exported_buffer(struct exported *exported, PyObject *self, Py_buffer *buffer
     for (int i = 0; i < exported->dims; i++)
         count *= exported->shape[i];
     buffer->obj = NULL;
-    if (exported->read_only && (flags & PyBUF_WRITABLE) != 0) {
-        PyErr_SetString(PyExc_BufferError, "the memory of the array is read-only: request it without writing");
-        return -1;
-    }
+    if (exported->read_only && (flags & PyBUF_WRITABLE) != 0)
+        return raise_error(PyExc_BufferError, "the memory of the array is read-only: request it without writing");
     buffer->buf = exported->data;
     buffer->obj = Py_NewRef(self);
     buffer->len = count * bytes;

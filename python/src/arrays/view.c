@@ -111,10 +111,8 @@ int view_pack(struct view *view, enum dtype dtype)
         return 0;
     const size_t count = view_count(view), bytes = dtype_infos[dtype].bytes;
     char *copy = allocate_copy(view, dtype), *to = copy;
-    if (copy == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    if (copy == NULL)
+        return raise_memory();
     Py_ssize_t index[VIEW_DIMS] = {0};
     const Py_ssize_t length = view->dims > 0 ? view->shape[view->dims - 1] : 1;
     const Py_ssize_t stride = view->dims > 0 ? view->stride_bytes[view->dims - 1] : 0;
@@ -160,10 +158,8 @@ int view_pack_u32(struct view *view, const char *what)
     char *narrow = NULL;
     if (bytes != sizeof(uint32_t)) {
         narrow = allocate_copy(view, DTYPE_U32);
-        if (narrow == NULL) {
-            PyErr_NoMemory();
-            return -1;
-        }
+        if (narrow == NULL)
+            return raise_memory();
     }
     for (size_t i = 0; i < count && view->dtype != DTYPE_U32; i++) {
         const int64_t wide = integer_at(view->data + i * bytes, view->dtype);
@@ -233,9 +229,8 @@ int view_require_dtype(const struct view *view, const char *what, enum dtype dty
 {
     if (view->dtype == dtype)
         return 0;
-    PyErr_Format(PyExc_TypeError, "%s has elements of type %s, expected %s", what, dtype_infos[view->dtype].name,
-                 dtype_infos[dtype].name);
-    return -1;
+    return raise_error(PyExc_TypeError, "%s has elements of type %s, expected %s", what, dtype_infos[view->dtype].name,
+                       dtype_infos[dtype].name);
 }
 
 int view_require_shape(const struct view *view, const char *what, int dims, const Py_ssize_t *shape)
@@ -250,9 +245,8 @@ int view_require_contiguous(const struct view *view, const char *what)
 {
     if (view_is_contiguous(view))
         return 0;
-    PyErr_Format(PyExc_ValueError,
-                 "%s is not contiguous: give a contiguous copy, such as numpy.ascontiguousarray() makes", what);
-    return -1;
+    return raise_error(PyExc_ValueError,
+                       "%s is not contiguous: give a contiguous copy, such as numpy.ascontiguousarray() makes", what);
 }
 
 inlay_id_type view_ids(struct view *view, const char *what)
@@ -274,10 +268,8 @@ int view_require_out(const struct view *view, enum dtype dtype, int dims, const 
 {
     if (view_require_dtype(view, "out", dtype) < 0 || view_require_shape(view, "out", dims, shape) < 0)
         return -1;
-    if (!view->writable) {
-        PyErr_SetString(PyExc_ValueError, "out is read-only: give an array that can be written");
-        return -1;
-    }
+    if (!view->writable)
+        return raise_error(PyExc_ValueError, "out is read-only: give an array that can be written");
     const Py_ssize_t bytes = dtype_infos[dtype].bytes, dim = shape[dims - 1];
     *stride_bytes = (size_t)(dim * bytes);
     if (view_count(view) == 0)

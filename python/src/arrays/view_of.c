@@ -12,8 +12,7 @@
 
 static int too_many_dims(const char *what, Py_ssize_t dims)
 {
-    PyErr_Format(PyExc_ValueError, "%s has %zd dimensions, more than %d", what, dims, VIEW_DIMS);
-    return -1;
+    return raise_error(PyExc_ValueError, "%s has %zd dimensions, more than %d", what, dims, VIEW_DIMS);
 }
 
 /* Returns NumPy's name of the type with the same elements in the other byte order, "<i4" for ">i4", or null, without an
@@ -108,10 +107,8 @@ static int view_of_ml(struct view *view, PyObject *object, enum dtype dtype, con
 static int view_of_buffer(struct view *view, PyObject *object, const char *what)
 {
     Py_buffer *buffer = PyMem_Malloc(sizeof *buffer);
-    if (buffer == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    if (buffer == NULL)
+        return raise_memory();
     const bool writable = PyObject_GetBuffer(object, buffer, PyBUF_RECORDS) == 0;
     if (!writable) {
         PyErr_Clear();
@@ -165,11 +162,9 @@ static PyObject *dlpack_capsule(PyObject *object)
 static int view_of_tensor(struct view *view, PyObject *object, PyObject *owner, const struct dlpack_tensor *tensor,
                           bool writable, const char *what)
 {
-    if (tensor->device_type != DLPACK_CPU && tensor->device_type != DLPACK_CUDA_HOST) {
-        PyErr_Format(PyExc_TypeError, "%s is on a device of type %d; inlay reads memory of the CPU", what,
-                     (int)tensor->device_type);
-        return -1;
-    }
+    if (tensor->device_type != DLPACK_CPU && tensor->device_type != DLPACK_CUDA_HOST)
+        return raise_error(PyExc_TypeError, "%s is on a device of type %d; inlay reads memory of the CPU", what,
+                           (int)tensor->device_type);
     if (tensor->dims > VIEW_DIMS)
         return too_many_dims(what, tensor->dims);
     view->dtype = tensor->lanes == 1 ? dtype_of_dlpack(tensor->code, tensor->bits) : DTYPE_UNKNOWN;
@@ -402,16 +397,13 @@ int view_borrow(struct view *view, PyObject *object, const char *what, enum dtyp
 
 int view_borrow_offsets(struct view *view, PyObject *offsets, const struct view *ids)
 {
-    if (ids->dims != 1) {
-        PyErr_Format(PyExc_ValueError, "ids has %d dimensions, expected 1 with offsets: ids.reshape(-1)", ids->dims);
-        return -1;
-    }
+    if (ids->dims != 1)
+        return raise_error(PyExc_ValueError, "ids has %d dimensions, expected 1 with offsets: ids.reshape(-1)",
+                           ids->dims);
     if (view_borrow(view, offsets, "offsets", DTYPE_UNKNOWN) < 0 || view_ids(view, "offsets") == 0 ||
         view_pack(view, DTYPE_I64) < 0)
         return -1;
-    if (view->dims != 1 || view->shape[0] == 0) {
-        PyErr_SetString(PyExc_ValueError, "offsets must be a list of one number more than there are sequences");
-        return -1;
-    }
+    if (view->dims != 1 || view->shape[0] == 0)
+        return raise_error(PyExc_ValueError, "offsets must be a list of one number more than there are sequences");
     return 0;
 }

@@ -66,8 +66,7 @@ static int read_options(PyObject *memory, PyObject *resident_bytes, inlay_file_o
     options->resident_bytes = bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
     if (bytes == 0 || options->memory == INLAY_FILE_MEMORY_MAPPED)
         return 0;
-    PyErr_SetString(PyExc_ValueError, "resident_bytes needs memory=\"mapped\"");
-    return -1;
+    return raise_error(PyExc_ValueError, "resident_bytes needs memory=\"mapped\"");
 }
 
 static struct open_file *open_model(const char *path, const inlay_file_options *options)

@@ -8,6 +8,7 @@
 
 #include "arrays/exports.h"
 #include "arrays/numpy.h"
+#include "module/errors.h"
 
 #include <string.h>
 
@@ -134,9 +135,8 @@ static int file_tensor_getbuffer(PyObject *self, Py_buffer *buffer, int flags)
     if (has_format(exported->dtype) || (flags & PyBUF_ND) == 0)
         return exported_buffer(exported, self, buffer, flags);
     buffer->obj = NULL;
-    PyErr_Format(PyExc_BufferError, "the buffer protocol has no format for %s; raw has the bytes",
-                 dtype_infos[exported->dtype].name);
-    return -1;
+    return raise_error(PyExc_BufferError, "the buffer protocol has no format for %s; raw has the bytes",
+                       dtype_infos[exported->dtype].name);
 }
 
 static PyObject *file_tensor_dlpack(PyObject *self, PyObject *args, PyObject *options)

@@ -33,8 +33,7 @@ int call_sort(PyObject *sorted[ARGUMENTS_MOST], PyObject *const *args, size_t co
 
 static int not_used(const char *what, const char *why)
 {
-    PyErr_Format(PyExc_ValueError, "%s was given, but %s", what, why);
-    return -1;
+    return raise_error(PyExc_ValueError, "%s was given, but %s", what, why);
 }
 
 /* Reads an array of int64, of any integer type, with a given shape. */
@@ -99,11 +98,9 @@ static int read_padded(struct call *call, const struct layer_facts *layer, PyObj
     else if (option_uint64(padded, "padded", &length) < 0)
         return -1;
     /* The library takes length 0 for a packed output, which fits here only if there is nothing in it. */
-    if (length > PY_SSIZE_T_MAX || (length == 0 && call->batch.length > 0)) {
-        PyErr_Format(PyExc_ValueError, "padded is %llu, which sequences of %zu tokens do not fit in",
-                     (unsigned long long)length, call->batch.length);
-        return -1;
-    }
+    if (length > PY_SSIZE_T_MAX || (length == 0 && call->batch.length > 0))
+        return raise_error(PyExc_ValueError, "padded is %llu, which sequences of %zu tokens do not fit in",
+                           (unsigned long long)length, call->batch.length);
     call->batch.padded_length = (size_t)length;
     call->dims = 3;
     call->shape[0] = (Py_ssize_t)call->batch.sequences;
@@ -171,8 +168,7 @@ static int read_dropout(struct call *call, PyObject *const arguments[ARGUMENTS])
     call->batch.dropout = (float)dropout;
     if (call->batch.dropout >= 0 && call->batch.dropout < 1)
         return 0;
-    PyErr_Format(PyExc_ValueError, "dropout is %S, not in [0, 1)", arguments[ARGUMENT_DROPOUT]);
-    return -1;
+    return raise_error(PyExc_ValueError, "dropout is %S, not in [0, 1)", arguments[ARGUMENT_DROPOUT]);
 }
 
 /* Reads all arguments but ids and out. Views are zeroed, so that any of them may be released. */
@@ -252,10 +248,8 @@ static size_t output_bytes(const struct call *call)
 
 static int begin(struct call *call, const struct layer_facts *layer, PyObject *const arguments[ARGUMENTS])
 {
-    if (call->ids.dims >= VIEW_DIMS) {
-        PyErr_Format(PyExc_ValueError, "ids has %d dimensions, more than %d", call->ids.dims, VIEW_DIMS - 1);
-        return -1;
-    }
+    if (call->ids.dims >= VIEW_DIMS)
+        return raise_error(PyExc_ValueError, "ids has %d dimensions, more than %d", call->ids.dims, VIEW_DIMS - 1);
     const inlay_id_type type = view_ids(&call->ids, "ids");
     if (type == 0)
         return -1;

@@ -21,8 +21,7 @@ static int read_scale(PyObject *object, size_t dim, float *scale)
             *scale = inlay_sqrt_dim(dim);
             return 0;
         }
-        PyErr_Format(PyExc_ValueError, "scale is %R, neither a number nor \"sqrt\"", object);
-        return -1;
+        return raise_error(PyExc_ValueError, "scale is %R, neither a number nor \"sqrt\"", object);
     }
     if (option_double(object, &number) < 0)
         return -1;
@@ -99,10 +98,8 @@ static int read_norm(struct layer *layer, PyObject *norm, inlay_layer_spec *spec
         return -1;
     spec->norm = (inlay_norm)value;
     spec->epsilon = (float)epsilon;
-    if (!(epsilon >= 0) || !isfinite(spec->epsilon)) {
-        PyErr_SetString(PyExc_ValueError, "eps of a norm must be finite and not negative");
-        return -1;
-    }
+    if (!(epsilon >= 0) || !isfinite(spec->epsilon))
+        return raise_error(PyExc_ValueError, "eps of a norm must be finite and not negative");
     const size_t dim = spec->tokens->dim;
     return read_parameter(&layer->gamma, norm, "gamma", dim, &spec->gamma) < 0 ||
                    read_parameter(&layer->beta, norm, "beta", dim, &spec->beta) < 0
@@ -149,10 +146,8 @@ int layer_threads(PyObject *given, size_t *threads)
     uint64_t count = 0;
     if (option_uint64(given, "threads", &count) < 0)
         return -1;
-    if (given != Py_None && (count < 1 || count > THREADS_MOST)) {
-        PyErr_Format(PyExc_ValueError, "threads is %S, not in [1, %d]", given, THREADS_MOST);
-        return -1;
-    }
+    if (given != Py_None && (count < 1 || count > THREADS_MOST))
+        return raise_error(PyExc_ValueError, "threads is %S, not in [1, %d]", given, THREADS_MOST);
     *threads = count;
     return 0;
 }

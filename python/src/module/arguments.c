@@ -4,6 +4,8 @@
  */
 #include "module/arguments.h"
 
+#include "module/errors.h"
+
 #include <string.h>
 
 int arguments_init(struct arguments *arguments)
@@ -33,10 +35,9 @@ static int find_name(const struct arguments *arguments, PyObject *name)
 /* Sets TypeError for too many arguments without names. */
 static int too_many(const struct arguments *arguments, size_t count)
 {
-    PyErr_Format(PyExc_TypeError, "%s takes %s%s%s by position, but %zu arguments were given", arguments->what,
-                 arguments->names[0], arguments->positional > 1 ? " and " : "",
-                 arguments->positional > 1 ? arguments->names[1] : "", count);
-    return -1;
+    return raise_error(PyExc_TypeError, "%s takes %s%s%s by position, but %zu arguments were given", arguments->what,
+                       arguments->names[0], arguments->positional > 1 ? " and " : "",
+                       arguments->positional > 1 ? arguments->names[1] : "", count);
 }
 
 int arguments_sort(const struct arguments *arguments, PyObject *sorted[ARGUMENTS_MOST], PyObject *const *args,
@@ -51,14 +52,10 @@ int arguments_sort(const struct arguments *arguments, PyObject *sorted[ARGUMENTS
     for (Py_ssize_t i = 0; i < named; i++) {
         PyObject *name = PyTuple_GetItem(names, i);
         const int place = find_name(arguments, name);
-        if (place == ARGUMENTS_MOST) {
-            PyErr_Format(PyExc_TypeError, "%s has no argument %R", arguments->what, name);
-            return -1;
-        }
-        if (sorted[place] != NULL) {
-            PyErr_Format(PyExc_TypeError, "%R was given twice", name);
-            return -1;
-        }
+        if (place == ARGUMENTS_MOST)
+            return raise_error(PyExc_TypeError, "%s has no argument %R", arguments->what, name);
+        if (sorted[place] != NULL)
+            return raise_error(PyExc_TypeError, "%R was given twice", name);
         sorted[place] = args[count + (size_t)i];
     }
     for (int i = 0; i < ARGUMENTS_MOST; i++)
@@ -66,6 +63,5 @@ int arguments_sort(const struct arguments *arguments, PyObject *sorted[ARGUMENTS
             sorted[i] = NULL;
     if (sorted[0] != NULL)
         return 0;
-    PyErr_Format(PyExc_TypeError, "%s is missing", arguments->names[0]);
-    return -1;
+    return raise_error(PyExc_TypeError, "%s is missing", arguments->names[0]);
 }

@@ -4,6 +4,7 @@
  */
 #include "module/errors.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,6 +50,21 @@ void fault_text(char text[ERROR_TEXT_BYTES], inlay_status status, const inlay_ba
         where = "the table of segments";
     }
     index_text(text, what, fault->value, token_at(batch, fault), dims, shape, where);
+}
+
+int raise_error(PyObject *type, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    PyErr_FormatV(type, format, arguments);
+    va_end(arguments);
+    return -1;
+}
+
+int raise_memory(void)
+{
+    PyErr_NoMemory();
+    return -1;
 }
 
 PyObject *raise_status(inlay_status status)

@@ -32,6 +32,12 @@ bool status_names_index(inlay_status status);
 void fault_text(char text[ERROR_TEXT_BYTES], inlay_status status, const inlay_batch *batch, const inlay_fault *fault,
                 int dims, const Py_ssize_t *shape, bool learned);
 
+/* Sets an exception as PyErr_Format() does. Returns -1. */
+int raise_error(PyObject *type, const char *format, ...);
+
+/* Sets MemoryError. Returns -1. */
+int raise_memory(void);
+
 /* Sets the exception of a status other than INLAY_OK that has no place. Returns null. */
 PyObject *raise_status(inlay_status status);
 

@@ -4,6 +4,8 @@
  */
 #include "module/options.h"
 
+#include "module/errors.h"
+
 #include <inlay/inlay.h>
 
 static const char *element_alias(int value, size_t index)
@@ -83,10 +85,8 @@ int option_value(PyObject *name, const struct option_names *names, int fallback)
 {
     if (name == NULL || name == Py_None)
         return fallback;
-    if (!PyUnicode_Check(name)) {
-        PyErr_Format(PyExc_TypeError, "%s is %R, not a string", names->what, name);
-        return -1;
-    }
+    if (!PyUnicode_Check(name))
+        return raise_error(PyExc_TypeError, "%s is %R, not a string", names->what, name);
     const char *text = PyUnicode_AsUTF8AndSize(name, NULL), *alias;
     if (text == NULL)
         return -1;

@@ -54,8 +54,7 @@ static int read_history(struct ngram_call *call, PyObject *const arguments[NGRAM
     if (arguments[NGRAM_HISTORY] == NULL) {
         if (lengths == NULL)
             return 0;
-        PyErr_SetString(PyExc_ValueError, "history_lengths was given, but there is no history");
-        return -1;
+        return raise_error(PyExc_ValueError, "history_lengths was given, but there is no history");
     }
     if (ngram_by_sequence(call, &call->history, arguments[NGRAM_HISTORY], "history", true) < 0 ||
         view_ids(&call->history, "history") == 0)
@@ -79,10 +78,8 @@ static int read_ids(struct ngram_call *call, PyObject *array)
     struct view *ids = &call->ids;
     if (view_borrow(ids, array, "ids", DTYPE_UNKNOWN) < 0 || view_ids(ids, "ids") == 0)
         return -1;
-    if (ids->dims >= VIEW_DIMS) {
-        PyErr_Format(PyExc_ValueError, "ids has %d dimensions, more than %d", ids->dims, VIEW_DIMS - 1);
-        return -1;
-    }
+    if (ids->dims >= VIEW_DIMS)
+        return raise_error(PyExc_ValueError, "ids has %d dimensions, more than %d", ids->dims, VIEW_DIMS - 1);
     call->alone = ids->dims <= 1;
     call->lead = call->alone ? 1 : ids->dims - 1;
     call->lead_shape[0] = 1;
@@ -107,15 +104,11 @@ static int read_columns(struct ngram_call *call, PyObject *const arguments[NGRAM
     if (option_uint64(arguments[NGRAM_COLUMNS], "columns", &columns) < 0 ||
         option_uint64(arguments[NGRAM_THREADS], "threads", &threads) < 0)
         return -1;
-    if (first >= all || columns < 1 || columns > all - first) {
-        PyErr_Format(PyExc_ValueError, "%llu columns from %llu on are not in [0, %zu)", (unsigned long long)columns,
-                     (unsigned long long)first, all);
-        return -1;
-    }
-    if (arguments[NGRAM_THREADS] != NULL && (threads < 1 || threads > THREADS_MOST)) {
-        PyErr_Format(PyExc_ValueError, "threads is %S, not in [1, %d]", arguments[NGRAM_THREADS], THREADS_MOST);
-        return -1;
-    }
+    if (first >= all || columns < 1 || columns > all - first)
+        return raise_error(PyExc_ValueError, "%llu columns from %llu on are not in [0, %zu)",
+                           (unsigned long long)columns, (unsigned long long)first, all);
+    if (arguments[NGRAM_THREADS] != NULL && (threads < 1 || threads > THREADS_MOST))
+        return raise_error(PyExc_ValueError, "threads is %S, not in [1, %d]", arguments[NGRAM_THREADS], THREADS_MOST);
     call->first_column = first;
     call->columns = columns;
     call->threads = threads;

@@ -180,10 +180,8 @@ static int find_files(struct tables *tables)
         if (tables->files == NULL)
             tables->files =
                 tables->count == 1 ? tables->one_file : PyMem_Calloc((size_t)tables->count, sizeof *tables->files);
-        if (tables->files == NULL) {
-            PyErr_NoMemory();
-            return -1;
-        }
+        if (tables->files == NULL)
+            return raise_memory();
         tables->files[i] = file;
     }
     return 0;
@@ -207,8 +205,7 @@ static int allocate_tables(struct tables *tables, Py_ssize_t count)
     tables->count = count;
     if (tables->objects != NULL && tables->views != NULL)
         return 0;
-    PyErr_NoMemory();
-    return -1;
+    return raise_memory();
 }
 
 /* Reads one table, or a list of them in which None stands for one that no column needs. Returns -1 with an exception;
@@ -216,10 +213,8 @@ static int allocate_tables(struct tables *tables, Py_ssize_t count)
 static int open_tables(struct tables *tables, PyObject *given)
 {
     *tables = (struct tables){.count = 1};
-    if (given == NULL) {
-        PyErr_SetString(PyExc_TypeError, "tables is missing, and the NGram has none of its own");
-        return -1;
-    }
+    if (given == NULL)
+        return raise_error(PyExc_TypeError, "tables is missing, and the NGram has none of its own");
     if (!PyList_Check(given) && !PyTuple_Check(given)) {
         tables->objects = tables->one;
         tables->views = tables->one_view;
@@ -294,11 +289,10 @@ static int find_scale(const struct ngram_call *call, const struct tables *tables
     *scale = table_scale(tables->objects[call->ngram->column[call->first_column].table]);
     for (size_t i = call->first_column; i < call->first_column + call->columns; i++) {
         const uint32_t table = call->ngram->column[i].table;
-        if (table_scale(tables->objects[table]) != *scale) {
-            PyErr_Format(PyExc_ValueError, "tables[%lu] has another scale than the tables before it: a call takes one",
-                         (unsigned long)table);
-            return -1;
-        }
+        if (table_scale(tables->objects[table]) != *scale)
+            return raise_error(PyExc_ValueError,
+                               "tables[%lu] has another scale than the tables before it: a call takes one",
+                               (unsigned long)table);
     }
     return 0;
 }

@@ -78,9 +78,8 @@ static int read_number(PyObject *object, const char *what, int64_t low, int64_t 
         return -1;
     if (*number >= low && *number <= high)
         return 0;
-    PyErr_Format(PyExc_ValueError, "%s is %lld, not in [%lld, %lld]", what, (long long)*number, (long long)low,
-                 (long long)high);
-    return -1;
+    return raise_error(PyExc_ValueError, "%s is %lld, not in [%lld, %lld]", what, (long long)*number, (long long)low,
+                       (long long)high);
 }
 
 /* Reads an array of int64 with `dims` dimensions. Returns -1 with an exception; the view is to be released. */
@@ -88,10 +87,8 @@ static int read_array(struct view *view, PyObject *array, const char *what, int 
 {
     if (view_of(view, array, what, DTYPE_I64) < 0)
         return -1;
-    if (view->dims != dims) {
-        PyErr_Format(PyExc_ValueError, "%s has %d dimensions, expected %d", what, view->dims, dims);
-        return -1;
-    }
+    if (view->dims != dims)
+        return raise_error(PyExc_ValueError, "%s has %d dimensions, expected %d", what, view->dims, dims);
     return view_require_dtype(view, what, DTYPE_I64) < 0 ? -1 : view_pack(view, DTYPE_I64);
 }
 
@@ -111,10 +108,9 @@ static int read_special(struct view *view, PyObject *array, const char *what, si
     *ids = numbers_of(view);
     *count = view_count(view);
     for (size_t i = 0; i < *count; i++)
-        if ((*ids)[i] < 0 || (uint64_t)(*ids)[i] >= vocab) {
-            PyErr_Format(PyExc_ValueError, "%s[%zu] is %lld, not in [0, %zu)", what, i, (long long)(*ids)[i], vocab);
-            return -1;
-        }
+        if ((*ids)[i] < 0 || (uint64_t)(*ids)[i] >= vocab)
+            return raise_error(PyExc_ValueError, "%s[%zu] is %lld, not in [0, %zu)", what, i, (long long)(*ids)[i],
+                               vocab);
     return 0;
 }
 
@@ -133,11 +129,9 @@ static int read_column(const int64_t numbers[COLUMN_NUMBERS], size_t index, cons
         [OFFSET] = {"offset", 0, INT64_MAX - numbers[MODULUS]},
     };
     for (int i = 0; i < COLUMN_NUMBERS; i++)
-        if (numbers[i] < ranges[i].low || numbers[i] > ranges[i].high) {
-            PyErr_Format(PyExc_ValueError, "columns[%zu] has %s %lld, not in [%lld, %lld]", index, ranges[i].name,
-                         (long long)numbers[i], (long long)ranges[i].low, (long long)ranges[i].high);
-            return -1;
-        }
+        if (numbers[i] < ranges[i].low || numbers[i] > ranges[i].high)
+            return raise_error(PyExc_ValueError, "columns[%zu] has %s %lld, not in [%lld, %lld]", index, ranges[i].name,
+                               (long long)numbers[i], (long long)ranges[i].low, (long long)ranges[i].high);
     *column = (inlay_ngram_column){
         .length = (uint32_t)numbers[LENGTH],
         .vector = (uint32_t)numbers[VECTOR],
@@ -164,16 +158,13 @@ static int read_columns(struct ngram *ngram, struct view *multipliers, struct vi
     spec->vectors = (size_t)multipliers->shape[0];
     spec->column_count = (size_t)columns->shape[0];
     if (spec->vectors < 1 || spec->vectors > INLAY_NGRAM_COLUMNS_MOST || spec->column_count < 1 ||
-        spec->column_count > INLAY_NGRAM_COLUMNS_MOST) {
-        PyErr_Format(PyExc_ValueError, "there are %zu vectors of multipliers and %zu columns, not 1 to %d of each",
-                     spec->vectors, spec->column_count, INLAY_NGRAM_COLUMNS_MOST);
-        return -1;
-    }
+        spec->column_count > INLAY_NGRAM_COLUMNS_MOST)
+        return raise_error(PyExc_ValueError,
+                           "there are %zu vectors of multipliers and %zu columns, not 1 to %d of each", spec->vectors,
+                           spec->column_count, INLAY_NGRAM_COLUMNS_MOST);
     ngram->columns = PyMem_Calloc(spec->column_count, sizeof *ngram->columns);
-    if (ngram->columns == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    if (ngram->columns == NULL)
+        return raise_memory();
     for (size_t i = 0; i < spec->column_count; i++)
         if (read_column(numbers_of(columns) + i * COLUMN_NUMBERS, i, spec, &ngram->columns[i]) < 0)
             return -1;

@@ -4,6 +4,7 @@
  */
 #include "tables/extents.h"
 
+#include "module/errors.h"
 #include "module/options.h"
 
 #include <stdbool.h>
@@ -21,12 +22,10 @@ static const inlay_table *model_of(const struct extents_part *parts, size_t coun
 static int check_part(const struct extents_part *parts, const inlay_table *model, size_t i)
 {
     const inlay_table *part = parts[i].view;
-    if (part->type != model->type || part->dim != model->dim || part->group != model->group) {
-        PyErr_Format(PyExc_ValueError, "tables[%zu] is %s with dim %zu, and another one is %s with dim %zu", i,
-                     option_name((int)part->type, &option_elements), part->dim,
-                     option_name((int)model->type, &option_elements), model->dim);
-        return -1;
-    }
+    if (part->type != model->type || part->dim != model->dim || part->group != model->group)
+        return raise_error(PyExc_ValueError, "tables[%zu] is %s with dim %zu, and another one is %s with dim %zu", i,
+                           option_name((int)part->type, &option_elements), part->dim,
+                           option_name((int)model->type, &option_elements), model->dim);
     const struct {
         bool wrong;
         const char *text;
@@ -39,10 +38,8 @@ static int check_part(const struct extents_part *parts, const inlay_table *model
         {part->extents != NULL, "lies in extents itself"},
     };
     for (size_t k = 0; k < sizeof reasons / sizeof *reasons; k++)
-        if (reasons[k].wrong) {
-            PyErr_Format(PyExc_ValueError, "tables[%zu] %s", i, reasons[k].text);
-            return -1;
-        }
+        if (reasons[k].wrong)
+            return raise_error(PyExc_ValueError, "tables[%zu] %s", i, reasons[k].text);
     return 0;
 }
 
@@ -64,10 +61,8 @@ int extents_view(const struct extents_part *parts, size_t count, inlay_table *vi
         if (check_part(parts, model, i) < 0)
             return -1;
     *extents = PyMem_Calloc(count, sizeof **extents);
-    if (*extents == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    if (*extents == NULL)
+        return raise_memory();
     for (size_t i = 0; i < count; i++) {
         const inlay_table *part = parts[i].view;
         (*extents)[i] = (inlay_table_extent){part->data, part->scales, part->zeros, rows};

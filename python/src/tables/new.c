@@ -36,11 +36,9 @@ static int open_arrays(struct quantised *to, const inlay_table *from, inlay_elem
     const enum view_way way = output_default_way();
     const struct table_format *format = table_format(type);
     const size_t row_bytes = inlay_table_row_bytes(type, from->dim);
-    if (row_bytes == 0) {
-        PyErr_Format(PyExc_ValueError, "a table of type %s cannot have dim %zu",
-                     option_name((int)type, &option_elements), from->dim);
-        return -1;
-    }
+    if (row_bytes == 0)
+        return raise_error(PyExc_ValueError, "a table of type %s cannot have dim %zu",
+                           option_name((int)type, &option_elements), from->dim);
     const enum dtype dtype = dtype_of_rows(type);
     const Py_ssize_t data[2] = {(Py_ssize_t)from->rows, (Py_ssize_t)(row_bytes / dtype_infos[dtype].bytes)};
     if (output_open(&to->data, NULL, way, dtype, 2, data) < 0)
@@ -131,10 +129,9 @@ PyObject *table_quantize(PyObject *Py_UNUSED(module), PyObject *args, PyObject *
         return NULL;
     }
     const bool grouped = table_format((inlay_element_type)type)->scales == SCALES_PER_GROUP;
-    if (!grouped && (group_object != Py_None || with_zeros)) {
-        PyErr_Format(PyExc_ValueError, "type %s has neither zeros nor group", option_name(type, &option_elements));
-        return NULL;
-    }
+    if (!grouped && (group_object != Py_None || with_zeros))
+        return PyErr_Format(PyExc_ValueError, "type %s has neither zeros nor group",
+                            option_name(type, &option_elements));
     PyObject *table = table_from(object, "table");
     if (table == NULL)
         return NULL;
@@ -176,10 +173,8 @@ PyObject *table_random(PyObject *Py_UNUSED(module), PyObject *args, PyObject *op
     const int distribution = option_value(kind, &option_distributions, INLAY_RANDOM_NORMAL);
     if (distribution < 0)
         return NULL;
-    if (shape[0] < 0 || shape[1] < 1) {
-        PyErr_Format(PyExc_ValueError, "a table cannot have the shape [%zd, %zd]", shape[0], shape[1]);
-        return NULL;
-    }
+    if (shape[0] < 0 || shape[1] < 1)
+        return PyErr_Format(PyExc_ValueError, "a table cannot have the shape [%zd, %zd]", shape[0], shape[1]);
     inlay_random_spec spec = inlay_random_spec_default((inlay_random_kind)distribution, 0);
     uint64_t first = 0;
     if (option_double(mean, &spec.mean) < 0 || option_double(deviation, &spec.deviation) < 0 ||

@@ -65,8 +65,7 @@ static int require_count(const char *what, Py_ssize_t count, size_t expected)
 {
     if ((size_t)count == expected)
         return 0;
-    PyErr_Format(PyExc_ValueError, "%s has %zd numbers, expected %zu", what, count, expected);
-    return -1;
+    return raise_error(PyExc_ValueError, "%s has %zd numbers, expected %zu", what, count, expected);
 }
 
 static PyObject *formula_of(const inlay_sinusoid_spec *spec)
@@ -96,10 +95,8 @@ static PyObject *formula_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyOb
     const int recipe_value = option_value(recipe, &option_recipes, INLAY_RECIPE_EXACT);
     if (recipe_value < 0)
         return NULL;
-    if (dim < 1 || dim >= INLAY_POSITION_LIMIT) {
-        PyErr_Format(PyExc_ValueError, "dim is %zd, not in [1, 2^31)", dim);
-        return NULL;
-    }
+    if (dim < 1 || dim >= INLAY_POSITION_LIMIT)
+        return PyErr_Format(PyExc_ValueError, "dim is %zd, not in [1, 2^31)", dim);
     inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe((inlay_recipe)recipe_value, (size_t)dim);
     const int layout_value = option_value(layout, &option_layouts, (int)spec.layout);
     const int spacing_value = option_value(spacing, &option_spacings, (int)spec.spacing);
@@ -527,10 +524,8 @@ PyObject *sinusoid_rotary_frequencies(PyObject *Py_UNUSED(module), PyObject *arg
     const int kind = option_value(scaling, &option_scalings, INLAY_ROTARY_DEFAULT);
     if (kind < 0)
         return NULL;
-    if (dim < 2 || dim % 2 != 0 || dim >= INLAY_POSITION_LIMIT) {
-        PyErr_Format(PyExc_ValueError, "dim is %zd, not an even number in [2, 2^31)", dim);
-        return NULL;
-    }
+    if (dim < 2 || dim % 2 != 0 || dim >= INLAY_POSITION_LIMIT)
+        return PyErr_Format(PyExc_ValueError, "dim is %zd, not an even number in [2, 2^31)", dim);
     spec.dim = (size_t)dim;
     spec.scaling = (inlay_rotary_scaling)kind;
     spec.truncate = (uint32_t)truncate;

@@ -111,25 +111,19 @@ static int read_data(struct table *table, const char *what, inlay_element_type t
 {
     const struct view *data = &table->data;
     const size_t element = dtype_infos[data->dtype].bytes;
-    if (data->dims != 2) {
-        PyErr_Format(PyExc_ValueError, "%s has %d dimensions, expected 2: rows and columns", what, data->dims);
-        return -1;
-    }
+    if (data->dims != 2)
+        return raise_error(PyExc_ValueError, "%s has %d dimensions, expected 2: rows and columns", what, data->dims);
     const size_t rows = (size_t)data->shape[0], bytes = (size_t)data->shape[1] * element;
     if (dim == 0)
         dim = dim_of_row(type, bytes);
     const size_t expected = inlay_table_row_bytes(type, dim);
-    if (expected == 0 || expected != bytes) {
-        PyErr_Format(PyExc_ValueError, "%s has rows of %zu bytes; a row of type %s with dim %zu has %zu", what, bytes,
-                     option_name((int)type, &option_elements), dim, expected);
-        return -1;
-    }
+    if (expected == 0 || expected != bytes)
+        return raise_error(PyExc_ValueError, "%s has rows of %zu bytes; a row of type %s with dim %zu has %zu", what,
+                           bytes, option_name((int)type, &option_elements), dim, expected);
     const bool one_row = rows <= 1;
     if ((data->shape[1] > 1 && data->stride_bytes[1] != (Py_ssize_t)element) ||
-        (!one_row && data->stride_bytes[0] < (Py_ssize_t)bytes)) {
-        PyErr_Format(PyExc_ValueError, "%s has rows that are not contiguous, or run backwards", what);
-        return -1;
-    }
+        (!one_row && data->stride_bytes[0] < (Py_ssize_t)bytes))
+        return raise_error(PyExc_ValueError, "%s has rows that are not contiguous, or run backwards", what);
     table->view = inlay_table_of(type, data->data, rows, dim, one_row ? bytes : (size_t)data->stride_bytes[0]);
     return 0;
 }
@@ -154,11 +148,9 @@ static int read_group(inlay_table *view, PyObject *group)
     uint64_t columns = 32;
     if (option_uint64(group, "group", &columns) < 0)
         return -1;
-    if ((columns != 32 && columns != 64 && columns != 128) || view->dim % columns != 0) {
-        PyErr_Format(PyExc_ValueError, "group is %llu, not 32, 64 or 128, or dim %zu is no multiple of it",
-                     (unsigned long long)columns, view->dim);
-        return -1;
-    }
+    if ((columns != 32 && columns != 64 && columns != 128) || view->dim % columns != 0)
+        return raise_error(PyExc_ValueError, "group is %llu, not 32, 64 or 128, or dim %zu is no multiple of it",
+                           (unsigned long long)columns, view->dim);
     view->group = (uint32_t)columns;
     return 0;
 }
@@ -170,14 +162,10 @@ static int read_parameters(struct table *table, PyObject *scales, PyObject *zero
     const struct table_format *format = table_format(view->type);
     const bool grouped = format->scales == SCALES_PER_GROUP, given = scales != Py_None;
     const char *name = option_name((int)view->type, &option_elements);
-    if (given ? format->scales == SCALES_NONE : format->scales != SCALES_NONE && !format->optional) {
-        PyErr_Format(PyExc_ValueError, given ? "type %s has no array of scales" : "type %s needs scales", name);
-        return -1;
-    }
-    if (!grouped && (zeros != Py_None || group != Py_None)) {
-        PyErr_Format(PyExc_ValueError, "type %s has neither zeros nor group", name);
-        return -1;
-    }
+    if (given ? format->scales == SCALES_NONE : format->scales != SCALES_NONE && !format->optional)
+        return raise_error(PyExc_ValueError, given ? "type %s has no array of scales" : "type %s needs scales", name);
+    if (!grouped && (zeros != Py_None || group != Py_None))
+        return raise_error(PyExc_ValueError, "type %s has neither zeros nor group", name);
     if (grouped && read_group(view, group) < 0)
         return -1;
     Py_ssize_t shape[2], of_zeros[2];
@@ -245,16 +233,12 @@ static int table_fill(struct table *table, const struct table_arguments *given, 
         type_of(&table->data, what, given->type, &type) < 0 || read_data(table, what, type, dim) < 0 ||
         read_parameters(table, given->scales, given->zeros, given->group) < 0)
         return -1;
-    if (given->vocab != Py_None && (first_row > vocab || table->view.rows > vocab - first_row || vocab == 0)) {
-        PyErr_Format(PyExc_ValueError, "rows [%llu, %llu) are not in a vocabulary of %llu",
-                     (unsigned long long)first_row, (unsigned long long)first_row + table->view.rows,
-                     (unsigned long long)vocab);
-        return -1;
-    }
-    if (given->vocab == Py_None && first_row > 0) {
-        PyErr_SetString(PyExc_ValueError, "first_row needs vocab, the rows of the whole vocabulary");
-        return -1;
-    }
+    if (given->vocab != Py_None && (first_row > vocab || table->view.rows > vocab - first_row || vocab == 0))
+        return raise_error(PyExc_ValueError, "rows [%llu, %llu) are not in a vocabulary of %llu",
+                           (unsigned long long)first_row, (unsigned long long)first_row + table->view.rows,
+                           (unsigned long long)vocab);
+    if (given->vocab == Py_None && first_row > 0)
+        return raise_error(PyExc_ValueError, "first_row needs vocab, the rows of the whole vocabulary");
     table->view = inlay_table_shard(table->view, first_row, vocab);
     table->scale = (float)scale;
     PyObject *const arrays[3] = {given->data, given->scales, given->zeros};
@@ -336,10 +320,8 @@ static int join_tables(struct table *table)
 {
     const Py_ssize_t count = PyTuple_Size(table->tables);
     struct extents_part *parts = PyMem_Calloc((size_t)count, sizeof *parts);
-    if (parts == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    if (parts == NULL)
+        return raise_memory();
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *part = PyTuple_GetItem(table->tables, i);
         parts[i] = (struct extents_part){table_view(part), table_scale(part)};
