@@ -28,13 +28,4 @@ static inline size_t inlay_positional(size_t count_and_flag)
     return count_and_flag & (SIZE_MAX >> 1);
 }
 
-/* Frees an object whose own fields were released, and its reference to its type. */
-static inline void inlay_free_object(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    release(self);
-    Py_DECREF(type);
-}
-
 #endif

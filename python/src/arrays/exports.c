@@ -14,11 +14,11 @@ void exported_init(struct exported *exported, void *data, enum dtype dtype, int 
 {
     *exported = (struct exported){.data = data, .dtype = dtype, .dims = dims, .owner = owner};
     exported->format[0] = dtype_infos[dtype].format;
-    Py_ssize_t stride_bytes = dtype_infos[dtype].bytes;
+    exported->bytes = dtype_infos[dtype].bytes;
     for (int i = dims - 1; i >= 0; i--) {
         exported->shape[i] = shape[i];
-        exported->stride_bytes[i] = stride_bytes;
-        stride_bytes *= shape[i];
+        exported->stride_bytes[i] = exported->bytes;
+        exported->bytes *= shape[i];
     }
 }
 
@@ -26,17 +26,14 @@ void exported_init(struct exported *exported, void *data, enum dtype dtype, int 
 
 int exported_buffer(struct exported *exported, PyObject *self, Py_buffer *buffer, int flags)
 {
-    Py_ssize_t bytes = dtype_infos[exported->dtype].bytes, count = 1;
-    for (int i = 0; i < exported->dims; i++)
-        count *= exported->shape[i];
     buffer->obj = NULL;
     if (exported->read_only && (flags & PyBUF_WRITABLE) != 0)
         return raise_error(PyExc_BufferError, "the memory of the array is read-only: request it without writing");
     buffer->buf = exported->data;
     buffer->obj = Py_NewRef(self);
-    buffer->len = count * bytes;
+    buffer->len = exported->bytes;
     buffer->readonly = exported->read_only;
-    buffer->itemsize = bytes;
+    buffer->itemsize = dtype_infos[exported->dtype].bytes;
     buffer->format = flags & PyBUF_FORMAT ? exported->format : NULL;
     buffer->ndim = exported->dims;
     buffer->shape = flags & PyBUF_ND ? exported->shape : NULL;

@@ -24,6 +24,7 @@ struct exported {
     enum dtype dtype;
     int dims;
     bool read_only;
+    Py_ssize_t bytes; /* of all elements */
     Py_ssize_t shape[VIEW_DIMS], stride_bytes[VIEW_DIMS];
     char format[2]; /* of the buffer protocol */
     struct export_owner owner;

@@ -8,6 +8,7 @@
 #include "arrays/exports.h"
 #include "arrays/numpy.h"
 #include "arrays/pool.h"
+#include "module/objects.h"
 
 #include <string.h>
 
@@ -80,7 +81,7 @@ static void memory_dealloc(PyObject *self)
 {
     if (memory_of(self)->block != NULL)
         block_release(memory_of(self)->block);
-    inlay_free_object(self);
+    object_free(self);
 }
 
 static int memory_getbuffer(PyObject *self, Py_buffer *buffer, int flags)
@@ -107,14 +108,8 @@ int output_init(PyObject *module)
         {Py_tp_doc, "Memory of the pool, exported by the buffer protocol and DLPack."},
         {0, NULL},
     };
-    static PyType_Spec spec = {
-        .name = "inlay._core.Output",
-        .basicsize = sizeof(struct memory),
-        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-        .slots = slots,
-    };
-    memory_type = (PyTypeObject *)PyType_FromSpec(&spec);
-    return memory_type != NULL ? PyModule_AddObjectRef(module, "Output", (PyObject *)memory_type) : -1;
+    return type_add(module, &memory_type, "inlay._core.Output", sizeof(struct memory),
+                    Py_TPFLAGS_DISALLOW_INSTANTIATION, slots);
 }
 
 /* ---- Outputs of calls ------------------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include "arrays/view.h"
 
 #include "module/errors.h"
+#include "module/objects.h"
 
 #include <string.h>
 
@@ -188,8 +189,7 @@ PyObject *shape_text(int dims, const Py_ssize_t *shape)
 {
     PyObject *list = PyList_New(dims);
     for (int i = 0; list != NULL && i < dims; i++)
-        if (PyList_SetItem(list, i, PyLong_FromSsize_t(shape[i])) < 0)
-            Py_CLEAR(list);
+        sequence_put(&list, (size_t)i, PyLong_FromSsize_t(shape[i]));
     PyObject *text = list != NULL ? PyObject_Repr(list) : NULL;
     Py_XDECREF(list);
     return text;

@@ -11,6 +11,7 @@
 #include "files/tensor.h"
 #include "files/value.h"
 #include "layers/layer.h"
+#include "module/objects.h"
 #include "module/options.h"
 #include "tables/table.h"
 
@@ -23,6 +24,8 @@ struct file {
     PyObject *path;
     PyObject *weak_references;
 };
+
+static PyTypeObject *file_type; /* set at import */
 
 static struct file *file_of(PyObject *self)
 {
@@ -97,9 +100,8 @@ static PyObject *file_new(PyTypeObject *type, PyObject *args, PyObject *given)
         read_options(memory, resident_bytes, &options) < 0 || !PyUnicode_FSConverter(path, &bytes))
         return NULL;
     struct open_file *opened = open_model(PyBytes_AsString(bytes), &options);
-    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     if (opened != NULL)
-        self = allocate(type, 0); /* zeroed */
+        self = PyType_GenericAlloc(type, 0); /* zeroed */
     if (self != NULL) {
         atomic_flag_clear(&file_of(self)->lock);
         file_of(self)->opened = opened;
@@ -124,12 +126,11 @@ static PyObject *file_close(PyObject *self, PyObject *Py_UNUSED(args))
 static void file_dealloc(PyObject *self)
 {
     struct file *file = file_of(self);
-    if (file->weak_references != NULL)
-        PyObject_ClearWeakRefs(self);
+    PyObject_ClearWeakRefs(self);
     if (file->opened != NULL)
         open_file_release(file->opened);
     Py_XDECREF(file->path);
-    inlay_free_object(self);
+    object_free(self);
 }
 
 /* ---- Tensors and values ----------------------------------------------------------------------------------------- */
@@ -202,10 +203,8 @@ static PyObject *list_names(PyObject *self, bool tensors)
     const size_t count = tensors ? inlay_file_tensor_count(file) : inlay_file_value_count(file);
     PyObject *list = PyList_New((Py_ssize_t)count);
     for (size_t i = 0; list != NULL && i < count; i++) {
-        PyObject *name =
-            PyUnicode_FromString(tensors ? inlay_file_tensor_at(file, i)->name : inlay_file_value_at(file, i)->key);
-        if (name == NULL || PyList_SetItem(list, (Py_ssize_t)i, name) < 0)
-            Py_CLEAR(list);
+        const char *name = tensors ? inlay_file_tensor_at(file, i)->name : inlay_file_value_at(file, i)->key;
+        sequence_put(&list, i, PyUnicode_FromString(name));
     }
     open_file_release(opened);
     return list;
@@ -246,9 +245,7 @@ static PyObject *tables_of_ngram(struct open_file *file, const inlay_file_ngram 
     PyObject *list = PyList_New((Py_ssize_t)count);
     for (size_t i = 0; list != NULL && i < count; i++) {
         const inlay_file_table table = {.view = views[i], .scale = inlay_file_ngram_scale(ngram)};
-        PyObject *made = table_of_view(file, &table);
-        if (made == NULL || PyList_SetItem(list, (Py_ssize_t)i, made) < 0)
-            Py_CLEAR(list);
+        sequence_put(&list, i, table_of_view(file, &table));
     }
     return list;
 }
@@ -313,11 +310,6 @@ static PyObject *file_prefetch(PyObject *self, PyObject *args)
 
 /* ---- The type --------------------------------------------------------------------------------------------------- */
 
-static PyObject *get_path(PyObject *self, void *Py_UNUSED(closure))
-{
-    return Py_NewRef(file_of(self)->path);
-}
-
 static PyObject *get_closed(PyObject *self, void *Py_UNUSED(closure))
 {
     struct open_file *opened = exchange(file_of(self), true);
@@ -356,11 +348,11 @@ int file_init(PyObject *module)
         {NULL, NULL, 0, NULL},
     };
     static PyGetSetDef properties[] = {
-        {"path", get_path, NULL, "The path that was given.", NULL},
         {"closed", get_closed, NULL, "Whether close() was called.", NULL},
         {NULL, NULL, NULL, NULL, NULL},
     };
     static PyMemberDef members[] = {
+        {"path", T_OBJECT, offsetof(struct file, path), READONLY, "The path that was given."},
         {"__weaklistoffset__", T_PYSSIZET, offsetof(struct file, weak_references), READONLY, NULL},
         {NULL, 0, 0, 0, NULL},
     };
@@ -373,14 +365,5 @@ int file_init(PyObject *module)
         {Py_tp_members, members},
         {0, NULL},
     };
-    static PyType_Spec spec = {
-        .name = "inlay._core.File",
-        .basicsize = sizeof(struct file),
-        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-        .slots = slots,
-    };
-    PyObject *type = PyType_FromSpec(&spec);
-    const int failed = type != NULL ? PyModule_AddObjectRef(module, "File", type) : -1;
-    Py_XDECREF(type);
-    return failed;
+    return type_add(module, &file_type, "inlay._core.File", sizeof(struct file), Py_TPFLAGS_BASETYPE, slots);
 }

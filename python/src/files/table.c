@@ -6,6 +6,7 @@
 
 #include "files/errors.h"
 #include "files/tensor.h"
+#include "module/objects.h"
 #include "module/options.h"
 #include "tables/table.h"
 
@@ -84,16 +85,13 @@ static PyObject *make_part(struct open_file *file, const inlay_file_table *table
 static PyObject *make_whole(struct open_file *file, const inlay_file_table *table)
 {
     const inlay_table *view = &table->view;
-    PyObject *parts = PyList_New((Py_ssize_t)view->extent_count), *made = NULL;
-    int failed = parts == NULL;
-    for (size_t i = 0; i < view->extent_count && !failed; i++) {
+    PyObject *parts = PyTuple_New((Py_ssize_t)view->extent_count);
+    for (size_t i = 0; parts != NULL && i < view->extent_count; i++) {
         const inlay_table_extent *extent = &view->extents[i];
         const size_t end = i + 1 < view->extent_count ? view->extents[i + 1].first_row : view->rows;
-        PyObject *part = make_part(file, table, *extent, end - extent->first_row);
-        failed = part == NULL || PyList_SetItem(parts, (Py_ssize_t)i, part) < 0;
+        sequence_put(&parts, i, make_part(file, table, *extent, end - extent->first_row));
     }
-    if (!failed)
-        made = table_of_parts(parts);
+    PyObject *made = parts != NULL ? table_of_parts(parts) : NULL;
     Py_XDECREF(parts);
     return made;
 }

@@ -9,6 +9,7 @@
 #include "arrays/exports.h"
 #include "arrays/numpy.h"
 #include "module/errors.h"
+#include "module/objects.h"
 
 #include <string.h>
 
@@ -72,8 +73,7 @@ static int shape_of_bytes(const inlay_file_tensor *tensor, Py_ssize_t shape[VIEW
 static PyObject *make(struct open_file *file, const inlay_file_tensor *tensor, const void *data, enum dtype dtype,
                       int dims, const Py_ssize_t *shape)
 {
-    allocfunc allocate = (allocfunc)PyType_GetSlot(file_tensor_type, Py_tp_alloc);
-    PyObject *self = allocate(file_tensor_type, 0); /* zeroed */
+    PyObject *self = PyType_GenericAlloc(file_tensor_type, 0); /* zeroed */
     if (self == NULL)
         return NULL;
     struct file_tensor *made = file_tensor(self);
@@ -115,10 +115,9 @@ struct open_file *file_tensor_file(PyObject *object)
 
 static void file_tensor_dealloc(PyObject *self)
 {
-    if (file_tensor(self)->weak_references != NULL)
-        PyObject_ClearWeakRefs(self);
+    PyObject_ClearWeakRefs(self);
     open_file_release(file_tensor(self)->file);
-    inlay_free_object(self);
+    object_free(self);
 }
 
 /* ---- Protocols -------------------------------------------------------------------------------------------------- */
@@ -148,10 +147,7 @@ static PyObject *file_tensor_dlpack(PyObject *self, PyObject *args, PyObject *op
 static PyObject *get_raw(PyObject *self, void *Py_UNUSED(closure))
 {
     const struct file_tensor *of = file_tensor(self);
-    Py_ssize_t bytes = dtype_infos[of->exported.dtype].bytes;
-    for (int i = 0; i < of->exported.dims; i++)
-        bytes *= of->exported.shape[i];
-    PyObject *array = make(of->file, of->tensor, of->exported.data, DTYPE_U8, 1, &bytes);
+    PyObject *array = make(of->file, of->tensor, of->exported.data, DTYPE_U8, 1, &of->exported.bytes);
     PyObject *view = array != NULL ? PyMemoryView_FromObject(array) : NULL;
     Py_XDECREF(array);
     return view;
@@ -227,30 +223,18 @@ static PyObject *get_path(PyObject *self, void *Py_UNUSED(closure))
 static PyObject *get_shape(PyObject *self, void *Py_UNUSED(closure))
 {
     const struct file_tensor *of = file_tensor(self);
-    const Py_ssize_t dims = of->tensor != NULL ? (Py_ssize_t)of->tensor->rank : of->exported.dims;
-    PyObject *shape = PyTuple_New(dims);
-    for (Py_ssize_t i = 0; shape != NULL && i < dims; i++) {
-        const unsigned long long length =
-            of->tensor != NULL ? of->tensor->shape[i] : (unsigned long long)of->exported.shape[i];
-        PyObject *number = PyLong_FromUnsignedLongLong(length);
-        if (number == NULL || PyTuple_SetItem(shape, i, number) < 0)
-            Py_CLEAR(shape);
-    }
+    const size_t dims = of->tensor != NULL ? of->tensor->rank : (size_t)of->exported.dims;
+    PyObject *shape = PyTuple_New((Py_ssize_t)dims);
+    for (size_t i = 0; shape != NULL && i < dims; i++)
+        sequence_put(&shape, i,
+                     PyLong_FromUnsignedLongLong(of->tensor != NULL ? of->tensor->shape[i]
+                                                                    : (unsigned long long)of->exported.shape[i]));
     return shape;
 }
 
 static PyObject *get_dtype(PyObject *self, void *Py_UNUSED(closure))
 {
     return PyUnicode_FromString(dtype_infos[file_tensor(self)->exported.dtype].name);
-}
-
-static PyObject *get_nbytes(PyObject *self, void *Py_UNUSED(closure))
-{
-    const struct exported *exported = &file_tensor(self)->exported;
-    size_t bytes = dtype_infos[exported->dtype].bytes;
-    for (int i = 0; i < exported->dims; i++)
-        bytes *= (size_t)exported->shape[i];
-    return PyLong_FromSize_t(bytes);
 }
 
 static PyObject *file_tensor_repr(PyObject *self)
@@ -280,12 +264,12 @@ int file_tensor_init(PyObject *module)
         {"type", get_text, NULL, "The name that the file's format gives its type, such as \"BF16\".", (void *)1},
         {"shape", get_shape, NULL, "Its shape in the file, the slowest dimension first.", NULL},
         {"dtype", get_dtype, NULL, "The element type of arrays of it; \"uint8\" where no array has its type.", NULL},
-        {"nbytes", get_nbytes, NULL, "Bytes of its data.", NULL},
         {"path", get_path, NULL, "The file that holds it.", NULL},
         {"raw", get_raw, NULL, "Its bytes, as a read-only memoryview.", NULL},
         {NULL, NULL, NULL, NULL, NULL},
     };
     static PyMemberDef members[] = {
+        {"nbytes", T_PYSSIZET, offsetof(struct file_tensor, exported.bytes), READONLY, "Bytes of its data."},
         {"__weaklistoffset__", T_PYSSIZET, offsetof(struct file_tensor, weak_references), READONLY, NULL},
         {NULL, 0, 0, 0, NULL},
     };
@@ -299,12 +283,6 @@ int file_tensor_init(PyObject *module)
         {Py_tp_doc, "A tensor of a model file: a read-only array over the file's memory, which it keeps open."},
         {0, NULL},
     };
-    static PyType_Spec spec = {
-        .name = "inlay.FileTensor",
-        .basicsize = sizeof(struct file_tensor),
-        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-        .slots = slots,
-    };
-    file_tensor_type = (PyTypeObject *)PyType_FromSpec(&spec);
-    return file_tensor_type != NULL ? PyModule_AddObjectRef(module, "FileTensor", (PyObject *)file_tensor_type) : -1;
+    return type_add(module, &file_tensor_type, "inlay.FileTensor", sizeof(struct file_tensor),
+                    Py_TPFLAGS_DISALLOW_INSTANTIATION, slots);
 }

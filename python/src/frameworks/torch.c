@@ -7,6 +7,7 @@
 #include "frameworks/torch.h"
 
 #include "frameworks/operation.h"
+#include "module/objects.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -266,11 +267,8 @@ static void run_backward(uint64_t *stack, uint64_t Py_UNUSED(inputs), uint64_t P
 PyObject *torch_names(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
 {
     PyObject *list = PyList_New(NAMES);
-    for (Py_ssize_t i = 0; list != NULL && i < NAMES; i++) {
-        PyObject *name = PyUnicode_FromString(names[i]);
-        if (name == NULL || PyList_SetItem(list, i, name) < 0)
-            Py_CLEAR(list);
-    }
+    for (size_t i = 0; list != NULL && i < NAMES; i++)
+        sequence_put(&list, i, PyUnicode_FromString(names[i]));
     return list;
 }
 

@@ -7,6 +7,7 @@
 #include "files/errors.h"
 #include "files/table.h"
 #include "layers/options.h"
+#include "module/objects.h"
 #include "module/options.h"
 #include "tables/table.h"
 
@@ -92,8 +93,7 @@ PyObject *layer_of_file(struct open_file *file, const char *model, const char *p
     options.model = model;
     options.part = part;
     options.out_type = dtype_infos[out].element;
-    allocfunc allocate = (allocfunc)PyType_GetSlot(layer_type, Py_tp_alloc);
-    PyObject *self = allocate(layer_type, 0); /* zeroed */
+    PyObject *self = PyType_GenericAlloc(layer_type, 0); /* zeroed */
     if (self == NULL)
         return NULL;
     struct layer *layer = layer_of(self);
@@ -134,8 +134,7 @@ static PyObject *layer_new(PyTypeObject *type, PyObject *args, PyObject *options
                                     &given.clamp_positions, &given.segments_first, &given.pooling, &given.dtype,
                                     &given.stores, &given.cached_positions, &given.threads, &given.token_mapping,
                                     &given.token_weights, &given.learning)) {
-        allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-        self = allocate(type, 0); /* zeroed */
+        self = PyType_GenericAlloc(type, 0); /* zeroed */
     }
     if (self != NULL) {
         layer_of(self)->call = layer_call;
@@ -149,8 +148,7 @@ static PyObject *layer_new(PyTypeObject *type, PyObject *args, PyObject *options
 static void layer_dealloc(PyObject *self)
 {
     struct layer *layer = layer_of(self);
-    if (layer->weak_references != NULL)
-        PyObject_ClearWeakRefs(self);
+    PyObject_ClearWeakRefs(self);
     inlay_layer_destroy(layer->handle);
     Py_XDECREF(layer->tokens);
     Py_XDECREF(layer->positions);
@@ -162,17 +160,7 @@ static void layer_dealloc(PyObject *self)
     inlay_file_layer_destroy(layer->of_file);
     if (layer->file != NULL)
         open_file_release(layer->file);
-    inlay_free_object(self);
-}
-
-static PyObject *get_dim(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromSsize_t(layer_of(self)->facts.dim);
-}
-
-static PyObject *get_table(PyObject *self, void *Py_UNUSED(closure))
-{
-    return Py_NewRef(layer_of(self)->tokens);
+    object_free(self);
 }
 
 static PyObject *get_dtype(PyObject *self, void *Py_UNUSED(closure))
@@ -184,11 +172,6 @@ static PyObject *get_threads(PyObject *self, void *Py_UNUSED(closure))
 {
     const size_t threads = layer_of(self)->facts.threads;
     return threads > 0 ? PyLong_FromSize_t(threads) : Py_NewRef(Py_None);
-}
-
-static PyObject *get_start(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromLongLong((long long)layer_of(self)->facts.start);
 }
 
 static PyObject *get_report(PyObject *self, void *Py_UNUSED(closure))
@@ -208,9 +191,7 @@ static PyObject *get_follows(PyObject *self, void *Py_UNUSED(closure))
     PyObject *steps = PyTuple_New((Py_ssize_t)count);
     for (size_t i = 0; steps != NULL && i < count; i++) {
         what = inlay_file_layer_follows(of_file, i, &tensor);
-        PyObject *step = Py_BuildValue("sz", what, tensor);
-        if (step == NULL || PyTuple_SetItem(steps, (Py_ssize_t)i, step) < 0)
-            Py_CLEAR(steps);
+        sequence_put(&steps, i, Py_BuildValue("sz", what, tensor));
     }
     return steps;
 }
@@ -238,10 +219,7 @@ int layer_init(PyObject *module)
         {NULL, NULL, 0, NULL},
     };
     static PyGetSetDef properties[] = {
-        {"dim", get_dim, NULL, "Columns of the output.", NULL},
-        {"table", get_table, NULL, "The Table of tokens.", NULL},
         {"dtype", get_dtype, NULL, "Name of the element type of the output.", NULL},
-        {"start", get_start, NULL, "The start of calls that are told none: 0, or that of a checkpoint.", NULL},
         {"report", get_report, NULL, "What was found in a file and done, line by line; else None.", NULL},
         {"complete", get_complete, NULL, "Whether a model does nothing between the layer and its first block.", NULL},
         {"follows", get_follows, NULL, "What it does there: pairs of a word and the name of a tensor or None.", NULL},
@@ -249,6 +227,10 @@ int layer_init(PyObject *module)
         {NULL, NULL, NULL, NULL, NULL},
     };
     static PyMemberDef members[] = {
+        {"dim", T_PYSSIZET, offsetof(struct layer, facts.dim), READONLY, "Columns of the output."},
+        {"table", T_OBJECT, offsetof(struct layer, tokens), READONLY, "The Table of tokens."},
+        {"start", T_LONGLONG, offsetof(struct layer, facts.start), READONLY,
+         "The start of calls that are told none: 0, or that of a checkpoint."},
         {"__vectorcalloffset__", T_PYSSIZET, offsetof(struct layer, call), READONLY, NULL},
         {"__weaklistoffset__", T_PYSSIZET, offsetof(struct layer, weak_references), READONLY, NULL},
         {NULL, 0, 0, 0, NULL},
@@ -271,14 +253,7 @@ int layer_init(PyObject *module)
          "weights=None, dropout=0, key=0, step=0)."},
         {0, NULL},
     };
-    static PyType_Spec spec = {
-        .name = "inlay.Layer",
-        .basicsize = sizeof(struct layer),
-        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
-        .slots = slots,
-    };
     if (call_init() < 0)
         return -1;
-    layer_type = (PyTypeObject *)PyType_FromSpec(&spec);
-    return layer_type != NULL ? PyModule_AddObjectRef(module, "Layer", (PyObject *)layer_type) : -1;
+    return type_add(module, &layer_type, "inlay.Layer", sizeof(struct layer), Py_TPFLAGS_HAVE_VECTORCALL, slots);
 }

@@ -7,6 +7,7 @@
 
 #include "arrays/view.h"
 #include "module/errors.h"
+#include "module/objects.h"
 #include "module/options.h"
 #include "ngrams/batch.h"
 #include "ngrams/call.h"
@@ -219,12 +220,9 @@ static PyObject *tables_of_ngram(PyObject *given)
     PyObject *tables = PyTuple_New(count);
     for (Py_ssize_t i = 0; tables != NULL && i < count; i++) {
         PyObject *item = several ? PySequence_GetItem(given, i) : Py_NewRef(given);
-        PyObject *table = NULL;
-        if (item != NULL)
-            table = item == Py_None ? Py_NewRef(item) : table_from(item, "tables");
+        PyObject *table = item == NULL || item == Py_None ? Py_XNewRef(item) : table_from(item, "tables");
         Py_XDECREF(item);
-        if (table == NULL || PyTuple_SetItem(tables, i, table) < 0)
-            Py_CLEAR(tables);
+        sequence_put(&tables, (size_t)i, table);
     }
     return tables;
 }
@@ -273,8 +271,7 @@ static PyObject *ngram_new(PyTypeObject *type, PyObject *args, PyObject *options
                                      &given.columns, &given.multipliers, &given.pad, &given.token_map, &given.resets,
                                      &given.masks, &given.zero_is_none, &given.tables))
         return NULL;
-    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    PyObject *self = allocate(type, 0); /* zeroed */
+    PyObject *self = PyType_GenericAlloc(type, 0); /* zeroed */
     if (self == NULL)
         return NULL;
     ngram_of(self)->call = ngram_call;
@@ -286,41 +283,13 @@ static PyObject *ngram_new(PyTypeObject *type, PyObject *args, PyObject *options
 static void ngram_dealloc(PyObject *self)
 {
     struct ngram *ngram = ngram_of(self);
-    if (ngram->weak_references != NULL)
-        PyObject_ClearWeakRefs(self);
+    PyObject_ClearWeakRefs(self);
     inlay_ngram_destroy(ngram->handle);
     PyMem_Free(ngram->columns);
     view_release(&ngram->token_map);
     Py_XDECREF(ngram->token_map_array);
     Py_XDECREF(ngram->tables);
-    inlay_free_object(self);
-}
-
-static PyObject *get_vocab(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromSize_t(ngram_of(self)->facts.vocab);
-}
-
-static PyObject *get_length(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromUnsignedLong(ngram_of(self)->facts.length);
-}
-
-static PyObject *get_column_count(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromSize_t(ngram_of(self)->facts.columns);
-}
-
-static PyObject *get_token_map(PyObject *self, void *Py_UNUSED(closure))
-{
-    PyObject *array = ngram_of(self)->token_map_array;
-    return Py_NewRef(array != NULL ? array : Py_None);
-}
-
-static PyObject *get_tables(PyObject *self, void *Py_UNUSED(closure))
-{
-    PyObject *tables = ngram_of(self)->tables;
-    return Py_NewRef(tables != NULL ? tables : Py_None);
+    object_free(self);
 }
 
 static PyObject *ngram_repr(PyObject *self)
@@ -342,34 +311,31 @@ int ngram_init(PyObject *module)
          "lengths: those after `accepted` tokens of each sequence."},
         {NULL, NULL, 0, NULL},
     };
-    static PyGetSetDef properties[] = {
-        {"vocab", get_vocab, NULL, "Ids of tokens lie in [0, vocab).", NULL},
-        {"length", get_length, NULL, "Ids of the longest n-gram; a history has one less.", NULL},
-        {"column_count", get_column_count, NULL, "Rows that every token takes.", NULL},
-        {"token_map", get_token_map, NULL, "The array that was given, or None.", NULL},
-        {"tables", get_tables, NULL, "The tables of calls that are given none, or None.", NULL},
-        {NULL, NULL, NULL, NULL, NULL},
-    };
     static PyMemberDef members[] = {
+        {"vocab", T_PYSSIZET, offsetof(struct ngram, facts.vocab), READONLY, "Ids of tokens lie in [0, vocab)."},
+        {"length", T_UINT, offsetof(struct ngram, facts.length), READONLY,
+         "Ids of the longest n-gram; a history has one less."},
+        {"column_count", T_PYSSIZET, offsetof(struct ngram, facts.columns), READONLY, "Rows that every token takes."},
+        {"token_map", T_OBJECT, offsetof(struct ngram, token_map_array), READONLY,
+         "The array that was given, or None."},
+        {"tables", T_OBJECT, offsetof(struct ngram, tables), READONLY,
+         "The tables of calls that are given none, or None."},
         {"__vectorcalloffset__", T_PYSSIZET, offsetof(struct ngram, call), READONLY, NULL},
         {"__weaklistoffset__", T_PYSSIZET, offsetof(struct ngram, weak_references), READONLY, NULL},
         {NULL, 0, 0, 0, NULL},
     };
     static PyType_Slot slots[] = {
-        {Py_tp_new, ngram_new},          {Py_tp_dealloc, ngram_dealloc},
-        {Py_tp_call, PyVectorcall_Call}, {Py_tp_repr, ngram_repr},
-        {Py_tp_methods, methods},        {Py_tp_getset, properties},
-        {Py_tp_members, members},        {0, NULL},
-    };
-    static PyType_Spec spec = {
-        .name = "inlay._core.NGram",
-        .basicsize = sizeof(struct ngram),
-        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL,
-        .slots = slots,
+        {Py_tp_new, ngram_new},
+        {Py_tp_dealloc, ngram_dealloc},
+        {Py_tp_call, PyVectorcall_Call},
+        {Py_tp_repr, ngram_repr},
+        {Py_tp_methods, methods},
+        {Py_tp_members, members},
+        {0, NULL},
     };
     if (arguments_init(&ngram_ids_arguments) < 0 || arguments_init(&ngram_rows_arguments) < 0 ||
         arguments_init(&ngram_history_arguments) < 0)
         return -1;
-    ngram_type = (PyTypeObject *)PyType_FromSpec(&spec);
-    return ngram_type != NULL ? PyModule_AddObjectRef(module, "NGram", (PyObject *)ngram_type) : -1;
+    return type_add(module, &ngram_type, "inlay._core.NGram", sizeof(struct ngram),
+                    Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL, slots);
 }

@@ -8,6 +8,7 @@
 #include "arrays/output.h"
 #include "arrays/view.h"
 #include "module/errors.h"
+#include "module/objects.h"
 #include "module/options.h"
 #include "module/threads.h"
 
@@ -128,7 +129,7 @@ static PyObject *formula_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyOb
 static void formula_dealloc(PyObject *self)
 {
     inlay_sinusoid_destroy(((struct formula *)(void *)self)->handle);
-    inlay_free_object(self);
+    object_free(self);
 }
 
 int sinusoid_init(PyObject *module)
@@ -138,14 +139,7 @@ int sinusoid_init(PyObject *module)
         {Py_tp_dealloc, formula_dealloc},
         {0, NULL},
     };
-    static PyType_Spec spec = {
-        .name = "inlay._core.Formula",
-        .basicsize = sizeof(struct formula),
-        .flags = Py_TPFLAGS_DEFAULT,
-        .slots = slots,
-    };
-    formula_type = (PyTypeObject *)PyType_FromSpec(&spec);
-    return formula_type != NULL ? PyModule_AddObjectRef(module, "Formula", (PyObject *)formula_type) : -1;
+    return type_add(module, &formula_type, "inlay._core.Formula", sizeof(struct formula), 0, slots);
 }
 
 /* ---- Positions -------------------------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include "arrays/view.h"
 #include "files/tensor.h"
 #include "module/errors.h"
+#include "module/objects.h"
 #include "module/options.h"
 #include "tables/extents.h"
 
@@ -210,8 +211,7 @@ static int type_of(const struct view *data, const char *what, PyObject *name, in
 static void table_dealloc(PyObject *self)
 {
     struct table *table = table_of(self);
-    if (table->weak_references != NULL)
-        PyObject_ClearWeakRefs(self);
+    PyObject_ClearWeakRefs(self);
     view_release(&table->data);
     view_release(&table->scales);
     view_release(&table->zeros);
@@ -219,7 +219,7 @@ static void table_dealloc(PyObject *self)
         Py_XDECREF(table->arrays[i]);
     Py_XDECREF(table->tables);
     PyMem_Free(table->extents);
-    inlay_free_object(self);
+    object_free(self);
 }
 
 static int table_fill(struct table *table, const struct table_arguments *given, const char *what)
@@ -250,8 +250,7 @@ static int table_fill(struct table *table, const struct table_arguments *given, 
 /* Makes a Table of nothing yet, or null with an exception. */
 static PyObject *table_allocate(double largest_error)
 {
-    allocfunc allocate = (allocfunc)PyType_GetSlot(table_type, Py_tp_alloc);
-    PyObject *self = allocate(table_type, 0); /* zeroed */
+    PyObject *self = PyType_GenericAlloc(table_type, 0); /* zeroed */
     if (self != NULL)
         table_of(self)->largest_error = largest_error;
     return self;
@@ -358,16 +357,6 @@ PyObject *table_from(PyObject *object, const char *what)
     return table_make(&given, what, NOT_KNOWN);
 }
 
-static PyObject *get_rows(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromSize_t(table_of(self)->view.rows);
-}
-
-static PyObject *get_dim(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromSize_t(table_of(self)->view.dim);
-}
-
 static PyObject *get_type(PyObject *self, void *Py_UNUSED(closure))
 {
     return PyUnicode_FromString(option_name((int)table_of(self)->view.type, &option_elements));
@@ -377,11 +366,6 @@ static PyObject *get_group(PyObject *self, void *Py_UNUSED(closure))
 {
     const inlay_table *view = &table_of(self)->view;
     return view->group > 0 ? PyLong_FromUnsignedLong(view->group) : Py_NewRef(Py_None);
-}
-
-static PyObject *get_first_row(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromUnsignedLongLong(table_of(self)->view.first_row);
 }
 
 static PyObject *get_vocab(PyObject *self, void *Py_UNUSED(closure))
@@ -408,23 +392,6 @@ static PyObject *get_nbytes(PyObject *self, void *Py_UNUSED(closure))
     return PyLong_FromSize_t(bytes_of(self));
 }
 
-static PyObject *get_tables(PyObject *self, void *Py_UNUSED(closure))
-{
-    PyObject *tables = table_of(self)->tables;
-    return Py_NewRef(tables != NULL ? tables : Py_None);
-}
-
-static PyObject *get_array(PyObject *self, void *index)
-{
-    PyObject *array = table_of(self)->arrays[(intptr_t)index];
-    return Py_NewRef(array != NULL ? array : Py_None);
-}
-
-static PyObject *get_scale(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyFloat_FromDouble((double)table_of(self)->scale);
-}
-
 static PyObject *get_largest_error(PyObject *self, void *Py_UNUSED(closure))
 {
     const double error = table_of(self)->largest_error;
@@ -447,23 +414,26 @@ int table_init(PyObject *module)
         {NULL, NULL, 0, NULL},
     };
     static PyGetSetDef properties[] = {
-        {"rows", get_rows, NULL, "Number of rows.", NULL},
-        {"dim", get_dim, NULL, "Number of columns.", NULL},
         {"type", get_type, NULL, "Name of the element type.", NULL},
         {"group", get_group, NULL, "Columns per scale of the grouped types, else None.", NULL},
-        {"first_row", get_first_row, NULL, "The id of the first row, which is 0 but in shards.", NULL},
         {"vocab", get_vocab, NULL, "Rows of the whole vocabulary of a shard, else None.", NULL},
         {"nbytes", get_nbytes, NULL, "Bytes of all arrays together.", NULL},
-        {"data", get_array, NULL, "The array of rows; None of a table in extents.", (void *)0},
-        {"tables", get_tables, NULL, "The Tables that a table in extents was made of, else None.", NULL},
-        {"scales", get_array, NULL, "The array of scales, or None.", (void *)1},
-        {"zeros", get_array, NULL, "The array of zero points, or None.", (void *)2},
-        {"scale", get_scale, NULL, "A factor of all rows, which layers and n-grams multiply theirs by; 1 at first.",
-         NULL},
         {"largest_error", get_largest_error, NULL, "The largest error of quantize(), else None.", NULL},
         {NULL, NULL, NULL, NULL, NULL},
     };
     static PyMemberDef members[] = {
+        {"rows", T_PYSSIZET, offsetof(struct table, view.rows), READONLY, "Number of rows."},
+        {"dim", T_PYSSIZET, offsetof(struct table, view.dim), READONLY, "Number of columns."},
+        {"first_row", T_ULONG, offsetof(struct table, view.first_row), READONLY,
+         "The id of the first row, which is 0 but in shards."},
+        {"data", T_OBJECT, offsetof(struct table, arrays[0]), READONLY,
+         "The array of rows; None of a table in extents."},
+        {"scales", T_OBJECT, offsetof(struct table, arrays[1]), READONLY, "The array of scales, or None."},
+        {"zeros", T_OBJECT, offsetof(struct table, arrays[2]), READONLY, "The array of zero points, or None."},
+        {"tables", T_OBJECT, offsetof(struct table, tables), READONLY,
+         "The Tables that a table in extents was made of, else None."},
+        {"scale", T_FLOAT, offsetof(struct table, scale), READONLY,
+         "A factor of all rows, which layers and n-grams multiply theirs by; 1 at first."},
         {"__weaklistoffset__", T_PYSSIZET, offsetof(struct table, weak_references), READONLY, NULL},
         {NULL, 0, 0, 0, NULL},
     };
@@ -480,12 +450,5 @@ int table_init(PyObject *module)
          "alive. With vocab it is a shard of a vocabulary."},
         {0, NULL},
     };
-    static PyType_Spec spec = {
-        .name = "inlay.Table",
-        .basicsize = sizeof(struct table),
-        .flags = Py_TPFLAGS_DEFAULT,
-        .slots = slots,
-    };
-    table_type = (PyTypeObject *)PyType_FromSpec(&spec);
-    return table_type != NULL ? PyModule_AddObjectRef(module, "Table", (PyObject *)table_type) : -1;
+    return type_add(module, &table_type, "inlay.Table", sizeof(struct table), 0, slots);
 }
