@@ -54,3 +54,11 @@ def norm_of(norm: Any, kinds: tuple[str, ...] = tuple(NORMS)) -> Optional[Norm]:
         ways.append(f'inlay.{NORMS[kind].__name__}({arguments}) or "{kind}"')
     error = ValueError if isinstance(norm, str) else TypeError
     raise error(f"norm is {norm!r}, expected {', '.join(ways)}")
+
+
+def parts_of(norm: Any) -> tuple[Any, ...]:
+    """Returns the kind, eps, gamma and beta of a norm, its name or None. Layers call it."""
+    norm = norm_of(norm)
+    if norm is None:
+        return "none", None, None, None
+    return norm.kind, norm.eps, norm.gamma, getattr(norm, "beta", None)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Positional encodings: sinusoids, and rotary tables of cosines and sines."""
 
+import array
 import dataclasses
 import functools
 from typing import Any, Mapping, Optional, Sequence
@@ -55,6 +56,11 @@ def sinusoid_of(positions: Any, learned: str = "a table [rows, dim]") -> Optiona
     )
 
 
+def _doubles(numbers: Optional[Sequence[float]]) -> Optional[bytes]:
+    """Returns the bytes of float64 numbers, which the extension module reads."""
+    return None if numbers is None else array.array("d", tuple(numbers)).tobytes()
+
+
 # Frequencies take 3 us each, more than the rows of a short call.
 @functools.lru_cache(maxsize=64)
 def _formula(sinusoid: Sinusoid, dim: int) -> _core.Formula:
@@ -67,7 +73,7 @@ def _formula(sinusoid: Sinusoid, dim: int) -> _core.Formula:
         sinusoid.shift,
         sinusoid.odd,
         sinusoid.amplitude,
-        sinusoid.inv_freq,
+        _doubles(sinusoid.inv_freq),
         sinusoid.float_angles,
     )
 
@@ -105,12 +111,11 @@ def _frequencies(dim: int, base: float, scaling: Mapping[str, Any]) -> tuple[tup
     kind = numbers.pop("rope_type", numbers.pop("type", "default"))
     for name in ("rope_type", "type"):
         numbers.pop(name, None)
-    return _core.rotary_frequencies(
-        dim,
-        numbers.pop("rope_theta", base),
-        kind,
-        **{name: value for name, value in numbers.items() if value is not None},
-    )
+    given = {name: value for name, value in numbers.items() if value is not None}
+    for name in given.keys() & {"short_factors", "long_factors"}:
+        given[name] = _doubles(given[name])
+    inv_freq, attention = _core.rotary_frequencies(dim, given.pop("rope_theta", base), kind, **given)
+    return tuple(array.array("d", inv_freq)), attention
 
 
 def _hashable(value: Any) -> Any:

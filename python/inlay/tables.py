@@ -29,7 +29,7 @@ def quantize(table: Any, type: str, *, group: Optional[int] = None, zeros: bool 
     so on, also as "f16", "half", "fp8" or "Q4_K". The grouped types have one scale for each `group` columns (32, 64 or
     128), and a zero point too with zeros=True. largest_error of the result is the largest |x - what is read back|.
     """
-    return _core.quantize(table, type, group=group, zeros=zeros)
+    return _core.quantize(table, type, group, zeros)
 
 
 def random(
@@ -53,17 +53,4 @@ def random(
     and 1 at first). key is the seed, and offset one of its 2^64 tables; first_row is that of a part; zero_row is a
     row of zeros.
     """
-    return _core.random(
-        rows,
-        dim,
-        kind=kind,
-        mean=mean,
-        deviation=deviation,
-        low=low,
-        high=high,
-        key=key,
-        offset=offset,
-        first_row=first_row,
-        zero_row=zero_row,
-        out=out,
-    )
+    return _core.random(rows, dim, kind, mean, deviation, low, high, key, offset, first_row, zero_row, out)

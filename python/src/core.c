@@ -54,11 +54,11 @@ static PyObject *get_num_threads(PyObject *Py_UNUSED(module), PyObject *Py_UNUSE
 
 static PyObject *set_num_threads(PyObject *Py_UNUSED(module), PyObject *number)
 {
-    uint64_t threads = 0;
-    if (option_uint64(number, "the number of threads", &threads) < 0)
+    size_t threads = 0;
+    if (option_threads(number, "the number of threads", &threads) < 0)
         return NULL;
-    if (threads < 1 || threads > THREADS_MOST)
-        return PyErr_Format(PyExc_ValueError, "the number of threads is %S, not in [1, %d]", number, THREADS_MOST);
+    if (threads == 0)
+        return PyErr_Format(PyExc_ValueError, "the number of threads is None, not in [1, %d]", THREADS_MOST);
     threads_set(threads);
     return Py_NewRef(Py_None);
 }
@@ -128,8 +128,8 @@ static PyMethodDef functions[] = {
     {"use_torch", torch_use, METH_O, NULL},
     {"isa", get_isa, METH_NOARGS, NULL},
     {"dtype_name", dtype_name, METH_O, NULL},
-    {"quantize", (PyCFunction)(void (*)(void))table_quantize, METH_VARARGS | METH_KEYWORDS, NULL},
-    {"random", (PyCFunction)(void (*)(void))table_random, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"quantize", table_quantize, METH_VARARGS, NULL},
+    {"random", table_random, METH_VARARGS, NULL},
     {"sinusoid_rows", sinusoid_rows, METH_VARARGS, NULL},
     {"xla_handler", xla_handler, METH_NOARGS, NULL},
     {"rotary_rows", sinusoid_rotary_rows, METH_VARARGS, NULL},

@@ -33,7 +33,15 @@ struct view {
    release. */
 int view_of(struct view *view, PyObject *object, const char *what, enum dtype wanted);
 
-/* Does the same for the time of a call: the view holds the object alone, which must not get other memory meanwhile. */
+/* Fills in the view of an array that is read where it is as long as the view lives, so that changes are seen: it must
+   have a type, a shape and elements one after the other, which *data then has the address of. Bytes that are powers of
+   two may have the type of PyTorch for them. None is no array, and changes nothing. Returns -1 with an exception; the
+   view is to be released in any case. */
+int view_keep(struct view *view, PyObject *object, const char *what, enum dtype dtype, int dims,
+              const Py_ssize_t *shape, const void **data);
+
+/* Does the same as view_of() for the time of a call: the view holds the object alone, which must not get other memory
+ * meanwhile. */
 int view_borrow(struct view *view, PyObject *object, const char *what, enum dtype wanted);
 
 /* Returns the exchange functions of an object's framework, or null, without an exception, where there are none. */

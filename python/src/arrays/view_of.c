@@ -361,6 +361,20 @@ int view_of(struct view *view, PyObject *object, const char *what, enum dtype wa
     return -1;
 }
 
+int view_keep(struct view *view, PyObject *object, const char *what, enum dtype dtype, int dims,
+              const Py_ssize_t *shape, const void **data)
+{
+    if (object == Py_None)
+        return 0;
+    if (view_of(view, object, what, dtype) < 0)
+        return -1;
+    const bool powers = dtype == DTYPE_U8 && view->dtype == DTYPE_E8M0;
+    if ((!powers && view_require_dtype(view, what, dtype) < 0) || view_require_shape(view, what, dims, shape) < 0)
+        return -1;
+    *data = view->data;
+    return view_require_contiguous(view, what);
+}
+
 const struct dlpack_exchange *view_exchange(PyObject *object)
 {
     PyObject *capsule = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__dlpack_c_exchange_api__");

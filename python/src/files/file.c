@@ -60,14 +60,11 @@ static struct open_file *use(PyObject *self)
 /* Reads the options of opening. Returns -1 with an exception. */
 static int read_options(PyObject *memory, PyObject *resident_bytes, inlay_file_options *options)
 {
-    uint64_t bytes = 0;
     *options = inlay_file_options_default();
-    const int value = option_value(memory, &option_memories, INLAY_FILE_MEMORY_MAPPED);
-    if (value < 0 || option_uint64(resident_bytes, "resident_bytes", &bytes) < 0)
+    if (option_enum(memory, &option_memories, &options->memory) < 0 ||
+        option_uint64(resident_bytes, "resident_bytes", &options->resident_bytes) < 0)
         return -1;
-    options->memory = (inlay_file_memory)value;
-    options->resident_bytes = bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
-    if (bytes == 0 || options->memory == INLAY_FILE_MEMORY_MAPPED)
+    if (options->resident_bytes == 0 || options->memory == INLAY_FILE_MEMORY_MAPPED)
         return 0;
     return raise_error(PyExc_ValueError, "resident_bytes needs memory=\"mapped\"");
 }

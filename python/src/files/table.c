@@ -60,25 +60,13 @@ static PyObject *make_part(struct open_file *file, const inlay_file_table *table
     const inlay_file_tensor *tensor = find_rows(file->file, part.data, rows, view->dim);
     if (tensor == NULL)
         return PyErr_Format(PyExc_SystemError, "the rows of a table of a file are no tensor of it: name a tensor");
-    struct table_arguments given = table_arguments_of(rows_of(file, tensor, view));
-    PyObject *made = NULL;
-    given.type = PyUnicode_FromString(option_name((int)view->type, &option_elements));
-    given.dim = PyLong_FromSize_t(view->dim);
-    given.group = view->group > 0 ? PyLong_FromUnsignedLong(view->group) : Py_NewRef(Py_None);
-    given.scales = scales_of(file, view, part.scales, rows);
-    given.zeros = zeros_of(file, view, part.zeros, rows);
-    given.scale = PyFloat_FromDouble((double)table->scale);
-    if (given.data != NULL && given.type != NULL && given.dim != NULL && given.group != NULL && given.scales != NULL &&
-        given.zeros != NULL && given.scale != NULL)
-        made = table_make(&given, tensor->name, -1);
-    Py_XDECREF(given.data);
-    Py_XDECREF(given.type);
-    Py_XDECREF(given.dim);
-    Py_XDECREF(given.group);
-    Py_XDECREF(given.zeros);
-    Py_XDECREF(given.scales);
-    Py_XDECREF(given.scale);
-    return made;
+    /* N takes references over, and fails for null. */
+    PyObject *options =
+        Py_BuildValue("{s:N,s:s,s:n,s:N,s:N,s:N,s:d}", "data", rows_of(file, tensor, view), "type",
+                      option_name((int)view->type, &option_elements), "dim", (Py_ssize_t)view->dim, "group",
+                      option_number(view->group), "scales", scales_of(file, view, part.scales, rows), "zeros",
+                      zeros_of(file, view, part.zeros, rows), "scale", (double)table->scale);
+    return table_make(options, tensor->name, -1);
 }
 
 /* Returns the Table of several tensors. */

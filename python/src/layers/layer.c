@@ -88,7 +88,7 @@ PyObject *layer_of_file(struct open_file *file, const char *model, const char *p
     inlay_file_layer_options options = inlay_file_layer_options_default();
     const enum dtype out = dtype_of_argument(dtype);
     size_t count = 0;
-    if (out == DTYPE_UNKNOWN || layer_threads(threads, &count) < 0)
+    if (out == DTYPE_UNKNOWN || option_threads(threads, "threads", &count) < 0)
         return NULL;
     options.model = model;
     options.part = part;
@@ -123,12 +123,12 @@ static PyObject *layer_new(PyTypeObject *type, PyObject *args, PyObject *options
                             "threads",   "token_mapping", "token_weights",   "learning",
                             NULL};
     PyObject *dtype = PyUnicode_FromString("float32");
-    struct layer_options given = {NULL,    Py_None, Py_None, Py_None,  Py_None,  Py_None, Py_None,
-                                  Py_None, Py_None, Py_None, Py_False, Py_False, Py_None, dtype,
-                                  Py_None, Py_None, Py_None, Py_None,  Py_None,  Py_True};
+    struct layer_options given = {NULL,    Py_None, Py_None, Py_None, Py_None, Py_None,
+                                  Py_None, Py_None, Py_None, Py_None, Py_None, dtype,
+                                  Py_None, Py_None, Py_None, Py_None, Py_None, .learning = 1};
     PyObject *self = NULL;
     if (dtype != NULL &&
-        PyArg_ParseTupleAndKeywords(args, options, "O|$OOOOOOOOOOOOOOOOOOO", names, &given.table, &given.scale,
+        PyArg_ParseTupleAndKeywords(args, options, "O|$OOOOOOOOOppOOOOOOOp", names, &given.table, &given.scale,
                                     &given.positions, &given.segments, &given.norm, &given.padding_id, &given.bad_id,
                                     &given.substitute_id, &given.zero_rows, &given.position_mode,
                                     &given.clamp_positions, &given.segments_first, &given.pooling, &given.dtype,
@@ -170,8 +170,7 @@ static PyObject *get_dtype(PyObject *self, void *Py_UNUSED(closure))
 
 static PyObject *get_threads(PyObject *self, void *Py_UNUSED(closure))
 {
-    const size_t threads = layer_of(self)->facts.threads;
-    return threads > 0 ? PyLong_FromSize_t(threads) : Py_NewRef(Py_None);
+    return option_number(layer_of(self)->facts.threads);
 }
 
 static PyObject *get_report(PyObject *self, void *Py_UNUSED(closure))

@@ -5,6 +5,7 @@
 #include "layers/options.h"
 
 #include "module/errors.h"
+#include "module/objects.h"
 #include "module/options.h"
 #include "module/threads.h"
 #include "tables/sinusoid.h"
@@ -47,7 +48,7 @@ static PyObject *read_table(PyObject *object, const char *what, size_t dim)
 static int read_positions(struct layer *layer, PyObject *object, size_t dim, inlay_layer_spec *spec)
 {
     if (PyUnicode_Check(object) || PyType_Check(object)) { /* a class has no dim */
-        PyObject *sinusoid = option_resolved("inlay.positions", "sinusoid_of", object);
+        PyObject *sinusoid = python_call("inlay.positions", "sinusoid_of", "(O)", object);
         const int failed = sinusoid == NULL ? -1 : read_positions(layer, sinusoid, dim, spec);
         Py_XDECREF(sinusoid);
         return failed;
@@ -66,110 +67,56 @@ static int read_positions(struct layer *layer, PyObject *object, size_t dim, inl
     return 0;
 }
 
-/* Reads an array of float32 [dim] that a norm has, if it has one. */
-static int read_parameter(struct view *view, PyObject *norm, const char *what, size_t dim, const void **data)
-{
-    const Py_ssize_t shape = (Py_ssize_t)dim;
-    PyObject *object = PyObject_GetAttrString(norm, what);
-    if (object == NULL) {
-        PyErr_Clear(); /* RMSNorm has no beta */
-        return 0;
-    }
-    int failed = object == Py_None ? 0 : view_of(view, object, what, DTYPE_F32);
-    if (object != Py_None && !failed) {
-        failed = view_require_dtype(view, what, DTYPE_F32) < 0 || view_require_shape(view, what, 1, &shape) < 0 ||
-                 view_require_contiguous(view, what) < 0;
-        *data = view->data;
-    }
-    Py_DECREF(object);
-    return failed ? -1 : 0;
-}
-
-/* Reads an instance of a norm. */
-static int read_norm(struct layer *layer, PyObject *norm, inlay_layer_spec *spec)
-{
-    PyObject *kind = PyObject_GetAttrString(norm, "kind"), *eps = PyObject_GetAttrString(norm, "eps");
-    double epsilon = 0;
-    const int value = kind != NULL && eps != NULL ? option_value(kind, &option_norms, 0) : -1;
-    int failed = value < 0 || option_double(eps, &epsilon) < 0;
-    Py_XDECREF(kind);
-    Py_XDECREF(eps);
-    if (failed)
-        return -1;
-    spec->norm = (inlay_norm)value;
-    spec->epsilon = (float)epsilon;
-    if (!(epsilon >= 0) || !isfinite(spec->epsilon))
-        return raise_error(PyExc_ValueError, "eps of a norm must be finite and not negative");
-    const size_t dim = spec->tokens->dim;
-    return read_parameter(&layer->gamma, norm, "gamma", dim, &spec->gamma) < 0 ||
-                   read_parameter(&layer->beta, norm, "beta", dim, &spec->beta) < 0
-               ? -1
-               : 0;
-}
-
 /* Reads a norm, its name or None. */
-static int read_norm_option(struct layer *layer, PyObject *object, inlay_layer_spec *spec)
+static int read_norm(struct layer *layer, PyObject *object, inlay_layer_spec *spec)
 {
+    const Py_ssize_t dim = (Py_ssize_t)spec->tokens->dim;
+    double epsilon = (double)spec->epsilon;
     if (object == Py_None)
         return 0;
-    PyObject *norm = option_resolved("inlay.norms", "norm_of", object);
-    const int failed = norm == NULL ? -1 : norm == Py_None ? 0 : read_norm(layer, norm, spec);
-    Py_XDECREF(norm);
-    return failed;
+    PyObject *kind, *eps, *gamma, *beta, *parts = python_call("inlay.norms", "parts_of", "(O)", object);
+    int failed = parts == NULL || !PyArg_ParseTuple(parts, "OOOO", &kind, &eps, &gamma, &beta) ||
+                 option_enum(kind, &option_norms, &spec->norm) < 0 || option_double(eps, &epsilon) < 0;
+    spec->epsilon = (float)epsilon;
+    if (!failed && (!(epsilon >= 0) || !isfinite(spec->epsilon)))
+        failed = raise_error(PyExc_ValueError, "eps of a norm must be finite and not negative");
+    failed = failed || view_keep(&layer->gamma, gamma, "gamma", DTYPE_F32, 1, &dim, &spec->gamma) < 0 ||
+             view_keep(&layer->beta, beta, "beta", DTYPE_F32, 1, &dim, &spec->beta) < 0;
+    Py_XDECREF(parts);
+    return failed ? -1 : 0;
 }
 
 /* Reads the options that are names or flags. */
 static int read_choices(const struct layer_options *given, inlay_layer_spec *spec)
 {
-    const int stores = option_value(given->stores, &option_stores, INLAY_STORES_AUTOMATIC);
-    const int bad_id = option_value(given->bad_id, &option_bad_ids, INLAY_BAD_ID_ERROR);
-    const int zero_rows = option_value(given->zero_rows, &option_zero_rows, INLAY_ZERO_ROWS_BARE);
-    const int mode = option_value(given->position_mode, &option_position_modes, INLAY_POSITION_MODE_SEQUENTIAL);
-    const int pooling = option_value(given->pooling, &option_poolings, INLAY_POOLING_NONE);
-    const int clamp = PyObject_IsTrue(given->clamp_positions), first = PyObject_IsTrue(given->segments_first);
-    const int learning = PyObject_IsTrue(given->learning);
-    if (stores < 0 || bad_id < 0 || zero_rows < 0 || mode < 0 || pooling < 0 || clamp < 0 || first < 0 || learning < 0)
-        return -1;
-    spec->stores = (inlay_stores)stores;
-    spec->bad_id = (inlay_bad_id)bad_id;
-    spec->zero_rows = (inlay_zero_rows)zero_rows;
-    spec->position_mode = (inlay_position_mode)mode;
-    spec->pooling = (inlay_pooling)pooling;
-    spec->clamp_positions = (uint16_t)clamp;
-    spec->segments_first = (uint16_t)first;
-    spec->learning = learning ? INLAY_LEARNING_ON : INLAY_LEARNING_OFF;
-    return 0;
-}
-
-int layer_threads(PyObject *given, size_t *threads)
-{
-    uint64_t count = 0;
-    if (option_uint64(given, "threads", &count) < 0)
-        return -1;
-    if (given != Py_None && (count < 1 || count > THREADS_MOST))
-        return raise_error(PyExc_ValueError, "threads is %S, not in [1, %d]", given, THREADS_MOST);
-    *threads = count;
-    return 0;
+    spec->clamp_positions = given->clamp_positions != 0;
+    spec->segments_first = given->segments_first != 0;
+    spec->learning = given->learning ? INLAY_LEARNING_ON : INLAY_LEARNING_OFF;
+    return option_enum(given->stores, &option_stores, &spec->stores) < 0 ||
+                   option_enum(given->bad_id, &option_bad_ids, &spec->bad_id) < 0 ||
+                   option_enum(given->zero_rows, &option_zero_rows, &spec->zero_rows) < 0 ||
+                   option_enum(given->position_mode, &option_position_modes, &spec->position_mode) < 0 ||
+                   option_enum(given->pooling, &option_poolings, &spec->pooling) < 0
+               ? -1
+               : 0;
 }
 
 /* Reads the options that are numbers. */
 static int read_numbers(const struct layer_options *given, inlay_layer_spec *spec, size_t *threads)
 {
-    uint64_t cached = INLAY_CACHED_POSITIONS_DEFAULT;
-    if (read_scale(given->scale, spec->tokens->dim, &spec->scale) < 0 ||
-        option_int64(given->padding_id, "padding_id", &spec->padding_id) < 0 ||
-        option_int64(given->substitute_id, "substitute_id", &spec->substitute_id) < 0 ||
-        option_uint64(given->cached_positions, "cached_positions", &cached) < 0 ||
-        layer_threads(given->threads, threads) < 0)
-        return -1;
-    spec->cached_positions = cached;
-    return 0;
+    return read_scale(given->scale, spec->tokens->dim, &spec->scale) < 0 ||
+                   option_int64(given->padding_id, "padding_id", &spec->padding_id) < 0 ||
+                   option_int64(given->substitute_id, "substitute_id", &spec->substitute_id) < 0 ||
+                   option_uint64(given->cached_positions, "cached_positions", &spec->cached_positions) < 0 ||
+                   option_threads(given->threads, "threads", threads) < 0
+               ? -1
+               : 0;
 }
 
 /* Reads what each token has beside its row: the index of that row in the table, and a factor. */
 static int read_tokens(struct layer *layer, const struct layer_options *given, inlay_layer_spec *spec)
 {
-    struct view *mapping = &layer->token_mapping, *weights = &layer->token_weights;
+    struct view *mapping = &layer->token_mapping;
     Py_ssize_t ids = (Py_ssize_t)(spec->tokens->vocab > 0 ? spec->tokens->vocab : spec->tokens->rows);
     if (given->token_mapping != Py_None) {
         if (view_of(mapping, given->token_mapping, "token_mapping", DTYPE_I64) < 0)
@@ -184,16 +131,9 @@ static int read_tokens(struct layer *layer, const struct layer_options *given, i
         spec->token_mapping = mapping->data;
         spec->token_mapping_length = (size_t)ids;
     }
-    if (given->token_weights == Py_None)
-        return 0;
-    if (view_of(weights, given->token_weights, "token_weights", DTYPE_F32) < 0 ||
-        view_require_dtype(weights, "token_weights", DTYPE_F32) < 0 ||
-        view_require_shape(weights, "token_weights", 1, &ids) < 0 ||
-        view_require_contiguous(weights, "token_weights") < 0)
-        return -1;
-    spec->token_weights = weights->data;
-    spec->token_weights_length = (size_t)ids;
-    return 0;
+    spec->token_weights_length = given->token_weights != Py_None ? (size_t)ids : 0;
+    return view_keep(&layer->token_weights, given->token_weights, "token_weights", DTYPE_F32, 1, &ids,
+                     &spec->token_weights);
 }
 
 /* Sets IndexError for the value of a token mapping that is no row. */
@@ -269,7 +209,7 @@ int layer_fill(struct layer *layer, const struct layer_options *given)
     const enum dtype dtype = dtype_of_argument(given->dtype);
     if (dtype == DTYPE_UNKNOWN || read_choices(given, &spec) < 0 ||
         read_numbers(given, &spec, &layer->facts.threads) < 0 ||
-        read_positions(layer, given->positions, dim, &spec) < 0 || read_norm_option(layer, given->norm, &spec) < 0 ||
+        read_positions(layer, given->positions, dim, &spec) < 0 || read_norm(layer, given->norm, &spec) < 0 ||
         read_tokens(layer, given, &spec) < 0)
         return -1;
     if (given->segments != Py_None) {

@@ -21,8 +21,8 @@ struct layer {
 
 struct layer_options {
     PyObject *table, *scale, *positions, *segments, *norm, *padding_id, *bad_id, *substitute_id, *zero_rows,
-        *position_mode, *clamp_positions, *segments_first, *pooling, *dtype, *stores, *cached_positions, *threads,
-        *token_mapping, *token_weights, *learning;
+        *position_mode, *pooling, *dtype, *stores, *cached_positions, *threads, *token_mapping, *token_weights;
+    int clamp_positions, segments_first, learning;
 };
 
 /* Makes the layer that options describe. Returns -1 with an exception. */
@@ -30,8 +30,5 @@ int layer_fill(struct layer *layer, const struct layer_options *given);
 
 /* Sets what calls need to know of a layer with tokens and threads. */
 void layer_set_facts(struct layer *layer, const inlay_layer_spec *spec, const inlay_layer *handle);
-
-/* Reads the number of threads; None is 0. Returns -1 with an exception. */
-int layer_threads(PyObject *given, size_t *threads);
 
 #endif

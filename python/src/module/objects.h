@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the types of the package share, and how lists and tuples are filled.
+ * What the types of the package share, how lists and tuples are filled, and calls of Python's functions.
  */
 #ifndef INLAY_PYTHON_MODULE_OBJECTS_H
 #define INLAY_PYTHON_MODULE_OBJECTS_H
@@ -11,6 +11,10 @@
    with an exception. */
 int type_add(PyObject *module, PyTypeObject **type, const char *name, size_t bytes, unsigned long flags,
              PyType_Slot *slots);
+
+/* Calls a function of a Python module with the arguments that `format` makes, as Py_BuildValue() does: a tuple. Returns
+   its result, or null with an exception. */
+PyObject *python_call(const char *module, const char *function, const char *format, ...);
 
 /* Frees an object whose own fields were released, and its reference to its type. */
 void object_free(PyObject *self);

@@ -5,8 +5,12 @@
 #include "module/options.h"
 
 #include "module/errors.h"
+#include "module/objects.h"
+#include "module/threads.h"
 
 #include <inlay/inlay.h>
+
+#include <string.h>
 
 static const char *element_alias(int value, size_t index)
 {
@@ -51,58 +55,53 @@ const char *option_name(int value, const struct option_names *names)
     return alias_of(names, value, 0);
 }
 
-/* Appends a new object, which may be null with an exception. */
-static void append(PyObject *list, PyObject *item)
+/* Returns a new tuple of a value's names, or null with an exception. */
+static PyObject *aliases_of(const struct option_names *names, int value)
 {
-    if (list != NULL && item != NULL)
-        PyList_Append(list, item);
-    Py_XDECREF(item);
+    size_t count = 0;
+    while (alias_of(names, value, count) != NULL)
+        count++;
+    PyObject *aliases = PyTuple_New((Py_ssize_t)count);
+    for (size_t i = 0; aliases != NULL && i < count; i++)
+        sequence_put(&aliases, i, PyUnicode_FromString(alias_of(names, value, i)));
+    return aliases;
 }
 
 /* Sets ValueError for a name that is none of those of a value. */
 static int unknown_name(PyObject *name, const struct option_names *names)
 {
-    PyObject *known = PyList_New(0);
-    for (int value = names->first; alias_of(names, value, 0) != NULL; value++) {
-        PyObject *aliases = PyList_New(0);
-        for (size_t i = 0; alias_of(names, value, i) != NULL; i++)
-            append(aliases, PyUnicode_FromString(alias_of(names, value, i)));
-        append(known, aliases);
-    }
-    PyObject *module = PyErr_Occurred() ? NULL : PyImport_ImportModule("inlay.names");
-    PyObject *error =
-        module != NULL ? PyObject_CallMethod(module, "unknown", "sOOi", names->what, name, known, (int)names->synonyms)
-                       : NULL;
+    int last = names->first;
+    while (alias_of(names, last, 0) != NULL)
+        last++;
+    PyObject *known = PyTuple_New(last - names->first);
+    for (int value = names->first; known != NULL && value < last; value++)
+        sequence_put(&known, (size_t)(value - names->first), aliases_of(names, value));
+    PyObject *error = python_call("inlay.names", "unknown", "(sONi)", names->what, name, known, (int)names->synonyms);
     if (error != NULL)
         PyErr_SetObject(PyExc_ValueError, error);
     Py_XDECREF(error);
-    Py_XDECREF(module);
-    Py_XDECREF(known);
     return -1;
 }
 
-int option_value(PyObject *name, const struct option_names *names, int fallback)
+int option_enum(PyObject *name, const struct option_names *names, void *value)
 {
-    if (name == NULL || name == Py_None)
-        return fallback;
+    return name == NULL || name == Py_None ? 0 : option_required_enum(name, names, value);
+}
+
+int option_required_enum(PyObject *name, const struct option_names *names, void *value)
+{
     if (!PyUnicode_Check(name))
         return raise_error(PyExc_TypeError, "%s is %R, not a string", names->what, name);
     const char *text = PyUnicode_AsUTF8AndSize(name, NULL), *alias;
     if (text == NULL)
         return -1;
-    for (int value = names->first; alias_of(names, value, 0) != NULL; value++)
-        for (size_t i = 0; (alias = alias_of(names, value, i)) != NULL && (i == 0 || names->synonyms); i++)
-            if (inlay_name_equal(alias, text))
-                return value;
+    for (int named = names->first; alias_of(names, named, 0) != NULL; named++)
+        for (size_t i = 0; (alias = alias_of(names, named, i)) != NULL && (i == 0 || names->synonyms); i++)
+            if (inlay_name_equal(alias, text)) {
+                memcpy(value, &named, sizeof named);
+                return 0;
+            }
     return unknown_name(name, names);
-}
-
-PyObject *option_resolved(const char *module, const char *function, PyObject *argument)
-{
-    PyObject *imported = PyImport_ImportModule(module);
-    PyObject *result = imported != NULL ? PyObject_CallMethod(imported, function, "O", argument) : NULL;
-    Py_XDECREF(imported);
-    return result;
 }
 
 int option_double(PyObject *object, double *number)
@@ -127,11 +126,7 @@ int option_int64(PyObject *object, const char *what, int64_t *number)
 {
     if (object == NULL || object == Py_None)
         return 0;
-    PyObject *index = PyNumber_Index(object);
-    if (index == NULL)
-        return -1;
-    *number = PyLong_AsLongLong(index);
-    Py_DECREF(index);
+    *number = PyLong_AsLongLong(object);
     return out_of_range(object, what);
 }
 
@@ -145,4 +140,21 @@ int option_uint64(PyObject *object, const char *what, uint64_t *number)
     *number = PyLong_AsUnsignedLongLong(index);
     Py_DECREF(index);
     return out_of_range(object, what);
+}
+
+int option_threads(PyObject *object, const char *what, size_t *threads)
+{
+    uint64_t count = 1;
+    if (option_uint64(object, what, &count) < 0)
+        return -1;
+    if (count < 1 || count > THREADS_MOST)
+        return raise_error(PyExc_ValueError, "%s is %S, not in [1, %d]", what, object, THREADS_MOST);
+    if (object != NULL && object != Py_None)
+        *threads = count;
+    return 0;
+}
+
+PyObject *option_number(uint64_t number)
+{
+    return number > 0 ? PyLong_FromUnsignedLongLong(number) : Py_NewRef(Py_None);
 }

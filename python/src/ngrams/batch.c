@@ -97,21 +97,18 @@ static int read_ids(struct ngram_call *call, PyObject *array)
 static int read_columns(struct ngram_call *call, PyObject *const arguments[NGRAM_ARGUMENTS])
 {
     const size_t all = call->ngram->columns;
-    uint64_t first = 0, threads = 0;
+    uint64_t first = 0;
     if (option_uint64(arguments[NGRAM_FIRST_COLUMN], "first_column", &first) < 0)
         return -1;
     uint64_t columns = first < all ? all - first : 0;
     if (option_uint64(arguments[NGRAM_COLUMNS], "columns", &columns) < 0 ||
-        option_uint64(arguments[NGRAM_THREADS], "threads", &threads) < 0)
+        option_threads(arguments[NGRAM_THREADS], "threads", &call->threads) < 0)
         return -1;
     if (first >= all || columns < 1 || columns > all - first)
         return raise_error(PyExc_ValueError, "%llu columns from %llu on are not in [0, %zu)",
                            (unsigned long long)columns, (unsigned long long)first, all);
-    if (arguments[NGRAM_THREADS] != NULL && (threads < 1 || threads > THREADS_MOST))
-        return raise_error(PyExc_ValueError, "threads is %S, not in [1, %d]", arguments[NGRAM_THREADS], THREADS_MOST);
     call->first_column = first;
     call->columns = columns;
-    call->threads = threads;
     return 0;
 }
 

@@ -305,23 +305,20 @@ static enum dtype read_lookup(const struct ngram_call *call, const struct tables
     float of_tables;
     PyObject *given = arguments[NGRAM_DTYPE];
     const enum dtype dtype = given != NULL ? dtype_of_argument(given) : DTYPE_F32;
-    const int combine = option_value(arguments[NGRAM_COMBINE], &option_combines, INLAY_NGRAM_CONCAT);
-    const int stores = option_value(arguments[NGRAM_STORES], &option_stores, INLAY_STORES_AUTOMATIC);
     const int by_column = arguments[NGRAM_PLANAR] != NULL ? PyObject_IsTrue(arguments[NGRAM_PLANAR]) : 0;
-    if (dtype == DTYPE_UNKNOWN || combine < 0 || stores < 0 || by_column < 0 ||
+    *lookup = inlay_ngram_lookup_default(tables->views, (size_t)tables->count);
+    if (dtype == DTYPE_UNKNOWN || option_enum(arguments[NGRAM_COMBINE], &option_combines, &lookup->combine) < 0 ||
+        option_enum(arguments[NGRAM_STORES], &option_stores, &lookup->stores) < 0 || by_column < 0 ||
         option_double(arguments[NGRAM_SCALE], &scale) < 0 || find_scale(call, tables, &of_tables) < 0)
         return DTYPE_UNKNOWN;
-    if (by_column && combine == INLAY_NGRAM_SUM) {
+    if (by_column && lookup->combine == INLAY_NGRAM_SUM) {
         PyErr_SetString(PyExc_ValueError, "planar=True excludes combine=\"sum\"");
         return DTYPE_UNKNOWN;
     }
-    *lookup = inlay_ngram_lookup_default(tables->views, (size_t)tables->count);
     lookup->first_column = call->first_column;
     lookup->columns = call->columns;
     lookup->scale = (float)scale * of_tables;
-    lookup->combine = (inlay_ngram_combine)combine;
     lookup->out_type = dtype_infos[dtype].element;
-    lookup->stores = (inlay_stores)stores;
     *planar = by_column != 0;
     return dtype;
 }

@@ -192,17 +192,13 @@ static int read_spec(struct ngram *ngram, struct view views[4], const struct ngr
                      inlay_ngram_spec *spec)
 {
     int64_t vocab = 0, length = 0, pad = 0;
-    const int mix = option_value(given->mix, &option_mixes, -1);
-    if (mix < 0) {
-        if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_TypeError, "mix is None, not a string");
-        return -1;
-    }
-    if (read_number(given->vocab, "vocab", 1, (int64_t)1 << 31, &vocab) < 0 ||
+    inlay_ngram_mix mix;
+    if (option_required_enum(given->mix, &option_mixes, &mix) < 0 ||
+        read_number(given->vocab, "vocab", 1, (int64_t)1 << 31, &vocab) < 0 ||
         read_number(given->length, "length", 1, INLAY_NGRAM_LENGTH_MOST, &length) < 0 ||
         read_number(given->pad, "pad", 0, UINT32_MAX, &pad) < 0)
         return -1;
-    *spec = inlay_ngram_spec_default((size_t)vocab, (uint32_t)length, (inlay_ngram_mix)mix);
+    *spec = inlay_ngram_spec_default((size_t)vocab, (uint32_t)length, mix);
     spec->pad = (uint32_t)pad;
     spec->zero_is_none = (uint32_t)given->zero_is_none;
     if (read_columns(ngram, &views[0], &views[1], given, spec) < 0 ||

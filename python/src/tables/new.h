@@ -7,10 +7,10 @@
 
 #include "abi.h"
 
-/* quantize(table, type, *, group, zeros): a Table. */
-PyObject *table_quantize(PyObject *module, PyObject *args, PyObject *options);
+/* quantize(table, type, group, zeros): a Table. */
+PyObject *table_quantize(PyObject *module, PyObject *args);
 
-/* random(rows, dim, ...): an array of float32. */
-PyObject *table_random(PyObject *module, PyObject *args, PyObject *options);
+/* random(rows, dim, kind, mean, deviation, low, high, key, offset, first_row, zero_row, out): an array of float32. */
+PyObject *table_random(PyObject *module, PyObject *args);
 
 #endif

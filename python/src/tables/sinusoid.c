@@ -39,34 +39,13 @@ static size_t dim_of(PyObject *formula)
 
 /* ---- Frequencies ------------------------------------------------------------------------------------------------ */
 
-/* Returns new memory with the numbers of a sequence, or null with an exception. */
-static double *doubles_of(PyObject *sequence, Py_ssize_t *count)
+/* Checks that the bytes of float64 numbers are as many as there are pairs of columns. Returns -1 with ValueError. */
+static int require_count(const char *what, Py_ssize_t bytes, size_t expected)
 {
-    *count = PySequence_Size(sequence);
-    if (*count < 0)
-        return NULL;
-    const size_t most = PY_SSIZE_T_MAX / sizeof(double) - 1; /* a sequence may claim any length */
-    double *numbers = (size_t)*count <= most ? PyMem_Malloc((size_t)*count * sizeof *numbers + 1) : NULL;
-    if (numbers == NULL)
-        return (double *)(void *)PyErr_NoMemory();
-    for (Py_ssize_t i = 0; i < *count && !PyErr_Occurred(); i++) {
-        PyObject *item = PySequence_GetItem(sequence, i);
-        if (item != NULL)
-            numbers[i] = PyFloat_AsDouble(item);
-        Py_XDECREF(item);
-    }
-    if (!PyErr_Occurred())
-        return numbers;
-    PyMem_Free(numbers);
-    return NULL;
-}
-
-/* Checks that as many numbers were given as there are pairs of columns. */
-static int require_count(const char *what, Py_ssize_t count, size_t expected)
-{
-    if ((size_t)count == expected)
+    const size_t count = (size_t)bytes / sizeof(double);
+    if (count == expected)
         return 0;
-    return raise_error(PyExc_ValueError, "%s has %zd numbers, expected %zu", what, count, expected);
+    return raise_error(PyExc_ValueError, "%s has %zu numbers, expected %zu", what, count, expected);
 }
 
 static PyObject *formula_of(const inlay_sinusoid_spec *spec)
@@ -84,46 +63,33 @@ static PyObject *formula_of(const inlay_sinusoid_spec *spec)
 }
 
 /* Formula(dim, recipe, base, layout, spacing, shift, odd, amplitude, inv_freq, float_angles); None is the recipe's own
-   choice. */
+   choice. inv_freq is the bytes of float64 numbers. */
 static PyObject *formula_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyObject *Py_UNUSED(options))
 {
-    Py_ssize_t dim;
-    PyObject *recipe, *base, *layout, *spacing, *shift, *odd, *amplitude, *inv_freq;
+    Py_ssize_t dim, bytes;
+    PyObject *name, *base, *layout, *spacing, *shift, *odd, *amplitude;
+    const char *inv_freq;
     int float_angles;
-    if (!PyArg_ParseTuple(args, "nOOOOOOOOp", &dim, &recipe, &base, &layout, &spacing, &shift, &odd, &amplitude,
-                          &inv_freq, &float_angles))
+    if (!PyArg_ParseTuple(args, "nOOOOOOOz#p", &dim, &name, &base, &layout, &spacing, &shift, &odd, &amplitude,
+                          &inv_freq, &bytes, &float_angles))
         return NULL;
-    const int recipe_value = option_value(recipe, &option_recipes, INLAY_RECIPE_EXACT);
-    if (recipe_value < 0)
+    inlay_recipe recipe = INLAY_RECIPE_EXACT;
+    if (option_enum(name, &option_recipes, &recipe) < 0)
         return NULL;
     if (dim < 1 || dim >= INLAY_POSITION_LIMIT)
         return PyErr_Format(PyExc_ValueError, "dim is %zd, not in [1, 2^31)", dim);
-    inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe((inlay_recipe)recipe_value, (size_t)dim);
-    const int layout_value = option_value(layout, &option_layouts, (int)spec.layout);
-    const int spacing_value = option_value(spacing, &option_spacings, (int)spec.spacing);
-    const int odd_value = option_value(odd, &option_odds, (int)spec.odd);
+    inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(recipe, (size_t)dim);
     uint64_t shift_value = spec.shift;
-    if (layout_value < 0 || spacing_value < 0 || odd_value < 0 || option_double(base, &spec.base) < 0 ||
-        option_double(amplitude, &spec.amplitude) < 0 || option_uint64(shift, "shift", &shift_value) < 0)
+    if (option_enum(layout, &option_layouts, &spec.layout) < 0 ||
+        option_enum(spacing, &option_spacings, &spec.spacing) < 0 || option_enum(odd, &option_odds, &spec.odd) < 0 ||
+        option_double(base, &spec.base) < 0 || option_double(amplitude, &spec.amplitude) < 0 ||
+        option_uint64(shift, "shift", &shift_value) < 0)
         return NULL;
-    spec.layout = (inlay_sinusoid_layout)layout_value;
-    spec.spacing = (inlay_sinusoid_spacing)spacing_value;
-    spec.odd = (inlay_sinusoid_odd)odd_value;
     spec.shift = shift_value <= 1 ? (uint32_t)shift_value : 2; /* 2 is refused */
     spec.float_angles = (uint32_t)float_angles;
-    if (inv_freq == Py_None)
-        return formula_of(&spec);
-    Py_ssize_t count;
-    double *numbers = doubles_of(inv_freq, &count);
-    if (numbers == NULL)
-        return NULL;
-    PyObject *formula = NULL;
+    spec.inv_freq = (const double *)(const void *)inv_freq;
     const size_t pairs = spec.odd == INLAY_SINUSOID_ODD_FORMULA ? spec.dim / 2 + spec.dim % 2 : spec.dim / 2;
-    spec.inv_freq = numbers;
-    if (require_count("inv_freq", count, pairs) == 0)
-        formula = formula_of(&spec);
-    PyMem_Free(numbers);
-    return formula;
+    return inv_freq != NULL && require_count("inv_freq", bytes, pairs) < 0 ? NULL : formula_of(&spec);
 }
 
 static void formula_dealloc(PyObject *self)
@@ -451,12 +417,14 @@ PyObject *sinusoid_rotary_rows(PyObject *Py_UNUSED(module), PyObject *args)
     inlay_position_type type;
     if (!PyArg_ParseTuple(args, "OOOO", &formula, &object, &name, &layout_name))
         return NULL;
-    const int layout = option_value(layout_name, &option_rotary_layouts, INLAY_ROTARY_HALVES);
-    const enum dtype dtype = layout >= 0 ? dtype_of_argument(name) : DTYPE_UNKNOWN;
+    inlay_rotary_layout layout = INLAY_ROTARY_HALVES;
+    if (option_enum(layout_name, &option_rotary_layouts, &layout) < 0)
+        return NULL;
+    const enum dtype dtype = dtype_of_argument(name);
     if (dtype == DTYPE_UNKNOWN || rotary_open(&rotary, formula) < 0)
         return NULL;
     rotary.type = dtype_infos[dtype].element;
-    rotary.layout = (inlay_rotary_layout)layout;
+    rotary.layout = layout;
     rotary.columns /= layout == INLAY_ROTARY_PAIRS ? 2 : 1;
     if (positions_of(&positions, object, &type) == 0) {
         if (suits_rotary(&rotary, &positions, type))
@@ -467,76 +435,43 @@ PyObject *sinusoid_rotary_rows(PyObject *Py_UNUSED(module), PyObject *args)
     return pair;
 }
 
-/* Returns (inv_freq, attention_factor) of a spec whose arrays are complete. */
-static PyObject *frequencies_of(const inlay_rotary_spec *spec)
-{
-    const size_t pairs = spec->dim / 2;
-    double *frequencies = PyMem_Malloc(pairs * sizeof *frequencies), attention;
-    if (frequencies == NULL)
-        return PyErr_NoMemory();
-    inlay_status status = inlay_rotary_frequencies(spec, frequencies, &attention);
-    PyObject *tuple = status == INLAY_OK ? PyTuple_New((Py_ssize_t)pairs) : raise_status(status);
-    for (size_t i = 0; tuple != NULL && i < pairs; i++)
-        if (PyTuple_SetItem(tuple, (Py_ssize_t)i, PyFloat_FromDouble(frequencies[i])) < 0)
-            Py_CLEAR(tuple);
-    PyMem_Free(frequencies);
-    PyObject *result = tuple != NULL ? Py_BuildValue("(Od)", tuple, attention) : NULL;
-    Py_XDECREF(tuple);
-    return result;
-}
-
-/* rotary_frequencies(dim, base, scaling, **numbers): the fields of inlay_rotary_spec, of which absent ones have their
-   defaults. */
+/* rotary_frequencies(dim, base, scaling, **numbers): inv_freq as the bytes of float64 numbers, and attention_factor.
+   The numbers are the fields of inlay_rotary_spec, of which absent ones have their defaults. */
 PyObject *sinusoid_rotary_frequencies(PyObject *Py_UNUSED(module), PyObject *args, PyObject *options)
 {
-    static char *names[] = {"dim",
-                            "base",
-                            "scaling",
-                            "factor",
-                            "original_length",
-                            "length",
-                            "low_freq_factor",
-                            "high_freq_factor",
-                            "beta_fast",
-                            "beta_slow",
-                            "truncate",
-                            "mscale",
-                            "mscale_all_dim",
-                            "attention_factor",
-                            "short_factors",
-                            "long_factors",
-                            NULL};
-    Py_ssize_t dim;
-    PyObject *scaling, *factors[2] = {Py_None, Py_None};
+    static char *names[] = {"dim",          "base",     "scaling",         "factor",           "original_length",
+                            "length",       "mscale",   "mscale_all_dim",  "attention_factor", "beta_fast",
+                            "beta_slow",    "truncate", "low_freq_factor", "high_freq_factor", "short_factors",
+                            "long_factors", NULL};
+    Py_ssize_t dim, short_bytes, long_bytes;
+    PyObject *scaling;
+    const char *short_factors = NULL, *long_factors = NULL;
+    double attention;
     inlay_rotary_spec spec = inlay_rotary_spec_default(2);
     int truncate = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, options, "ndO|$dddddddpdddOO", names, &dim, &spec.base, &scaling,
-                                     &spec.factor, &spec.original_length, &spec.length, &spec.low_freq_factor,
-                                     &spec.high_freq_factor, &spec.beta_fast, &spec.beta_slow, &truncate, &spec.mscale,
-                                     &spec.mscale_all_dim, &spec.attention_factor, &factors[0], &factors[1]))
-        return NULL;
-    const int kind = option_value(scaling, &option_scalings, INLAY_ROTARY_DEFAULT);
-    if (kind < 0)
+    if (!PyArg_ParseTupleAndKeywords(args, options, "ndO|$ddddddddpddz#z#", names, &dim, &spec.base, &scaling,
+                                     &spec.factor, &spec.original_length, &spec.length, &spec.mscale,
+                                     &spec.mscale_all_dim, &spec.attention_factor, &spec.beta_fast, &spec.beta_slow,
+                                     &truncate, &spec.low_freq_factor, &spec.high_freq_factor, &short_factors,
+                                     &short_bytes, &long_factors, &long_bytes) ||
+        option_enum(scaling, &option_scalings, &spec.scaling) < 0)
         return NULL;
     if (dim < 2 || dim % 2 != 0 || dim >= INLAY_POSITION_LIMIT)
         return PyErr_Format(PyExc_ValueError, "dim is %zd, not an even number in [2, 2^31)", dim);
     spec.dim = (size_t)dim;
-    spec.scaling = (inlay_rotary_scaling)kind;
     spec.truncate = (uint32_t)truncate;
-    double *numbers[2] = {NULL, NULL};
-    static const char *const what[2] = {"short_factors", "long_factors"};
-    bool good = true;
-    for (int i = 0; i < 2 && good; i++) {
-        Py_ssize_t count;
-        if (factors[i] == Py_None)
-            continue;
-        numbers[i] = doubles_of(factors[i], &count);
-        good = numbers[i] != NULL && require_count(what[i], count, spec.dim / 2) == 0;
-    }
-    spec.short_factors = numbers[0];
-    spec.long_factors = numbers[1];
-    PyObject *result = good ? frequencies_of(&spec) : NULL;
-    PyMem_Free(numbers[0]);
-    PyMem_Free(numbers[1]);
-    return result;
+    spec.short_factors = (const double *)(const void *)short_factors;
+    spec.long_factors = (const double *)(const void *)long_factors;
+    if ((short_factors != NULL && require_count("short_factors", short_bytes, spec.dim / 2) < 0) ||
+        (long_factors != NULL && require_count("long_factors", long_bytes, spec.dim / 2) < 0))
+        return NULL;
+    PyObject *frequencies = PyBytes_FromStringAndSize(NULL, dim / 2 * (Py_ssize_t)sizeof(double));
+    if (frequencies == NULL)
+        return NULL;
+    const inlay_status status =
+        inlay_rotary_frequencies(&spec, (double *)(void *)PyBytes_AsString(frequencies), &attention);
+    if (status == INLAY_OK)
+        return Py_BuildValue("(Nd)", frequencies, attention);
+    Py_DECREF(frequencies);
+    return raise_status(status);
 }

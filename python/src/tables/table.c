@@ -28,6 +28,11 @@ struct table {
 
 enum { NOT_KNOWN = -1 };
 
+/* The arguments of Table(). Absent ones are None. */
+struct table_arguments {
+    PyObject *data, *type, *dim, *group, *scales, *zeros, *first_row, *vocab, *scale;
+};
+
 static PyTypeObject *table_type; /* set at import */
 
 static struct table *table_of(PyObject *self)
@@ -129,30 +134,15 @@ static int read_data(struct table *table, const char *what, inlay_element_type t
     return 0;
 }
 
-/* Reads an array beside the data, which must have a type and as many elements as `dims` and `shape` say. Scales that
-   are powers of two are bytes, and may have the type of PyTorch for them. */
-static int read_beside(struct view *view, PyObject *object, const char *what, enum dtype dtype, int dims,
-                       const Py_ssize_t *shape, const void **data)
+int table_group(PyObject *group, size_t dim, uint32_t *columns)
 {
-    if (view_of(view, object, what, dtype) < 0)
+    uint64_t given = 32;
+    if (option_uint64(group, "group", &given) < 0)
         return -1;
-    const bool powers = dtype == DTYPE_U8 && view->dtype == DTYPE_E8M0;
-    if ((!powers && view_require_dtype(view, what, dtype) < 0) || view_require_shape(view, what, dims, shape) < 0)
-        return -1;
-    *data = view->data;
-    return view_require_contiguous(view, what);
-}
-
-/* Reads how many columns share a scale of a grouped type. */
-static int read_group(inlay_table *view, PyObject *group)
-{
-    uint64_t columns = 32;
-    if (option_uint64(group, "group", &columns) < 0)
-        return -1;
-    if ((columns != 32 && columns != 64 && columns != 128) || view->dim % columns != 0)
+    if ((given != 32 && given != 64 && given != 128) || dim % given != 0)
         return raise_error(PyExc_ValueError, "group is %llu, not 32, 64 or 128, or dim %zu is no multiple of it",
-                           (unsigned long long)columns, view->dim);
-    view->group = (uint32_t)columns;
+                           (unsigned long long)given, dim);
+    *columns = (uint32_t)given;
     return 0;
 }
 
@@ -167,26 +157,23 @@ static int read_parameters(struct table *table, PyObject *scales, PyObject *zero
         return raise_error(PyExc_ValueError, given ? "type %s has no array of scales" : "type %s needs scales", name);
     if (!grouped && (zeros != Py_None || group != Py_None))
         return raise_error(PyExc_ValueError, "type %s has neither zeros nor group", name);
-    if (grouped && read_group(view, group) < 0)
+    if (grouped && table_group(group, view->dim, &view->group) < 0)
         return -1;
     Py_ssize_t shape[2], of_zeros[2];
     const int dims = table_scales_shape(view->type, view->rows, view->dim, view->group, shape);
     enum dtype dtype = format->scales == SCALES_PER_BLOCK ? DTYPE_U8 : DTYPE_F32;
-    if (given && read_beside(&table->scales, scales, "scales", dtype, dims, shape, &view->scales) < 0)
+    if (view_keep(&table->scales, scales, "scales", dtype, dims, shape, &view->scales) < 0)
         return -1;
-    if (zeros == Py_None)
-        return 0;
     const int dims_of_zeros = table_zeros_shape(view->type, shape, of_zeros, &dtype);
-    return read_beside(&table->zeros, zeros, "zeros", dtype, dims_of_zeros, of_zeros, &view->zeros);
+    return view_keep(&table->zeros, zeros, "zeros", dtype, dims_of_zeros, of_zeros, &view->zeros);
 }
 
 /* Finds the element type of an array: by name, or by the array's own type. */
 static int type_of(const struct view *data, const char *what, PyObject *name, inlay_element_type *type)
 {
-    int value = option_value(name, &option_elements, (int)dtype_infos[data->dtype].element);
-    if (value < 0)
+    *type = dtype_infos[data->dtype].element;
+    if (option_enum(name, &option_elements, type) < 0)
         return -1;
-    *type = (inlay_element_type)value;
     const enum dtype plain = dtype_of_element(*type);
     /* Quantised rows are bytes; 16-bit floats may also come as the integers that have their bits. */
     const unsigned bytes = plain != DTYPE_UNKNOWN ? dtype_infos[plain].bytes : 1;
@@ -196,14 +183,12 @@ static int type_of(const struct view *data, const char *what, PyObject *name, in
     if (*type != 0 && (data->dtype == plain || bits || floats))
         return 0;
     if (plain != DTYPE_UNKNOWN || *type == 0)
-        PyErr_Format(PyExc_TypeError,
-                     "%s has elements of type %s, expected float32, float16 or bfloat16; other types "
-                     "of a Table are given by name",
-                     what, dtype_infos[data->dtype].name);
-    else
-        PyErr_Format(PyExc_TypeError, "%s has elements of type %s; rows of type %s are given as uint8 or int8", what,
-                     dtype_infos[data->dtype].name, option_name(value, &option_elements));
-    return -1;
+        return raise_error(PyExc_TypeError,
+                           "%s has elements of type %s, expected float32, float16 or bfloat16; other types "
+                           "of a Table are given by name",
+                           what, dtype_infos[data->dtype].name);
+    return raise_error(PyExc_TypeError, "%s has elements of type %s; rows of type %s are given as uint8 or int8", what,
+                       dtype_infos[data->dtype].name, option_name((int)*type, &option_elements));
 }
 
 /* ---- The type --------------------------------------------------------------------------------------------------- */
@@ -247,7 +232,7 @@ static int table_fill(struct table *table, const struct table_arguments *given, 
     return 0;
 }
 
-/* Makes a Table of nothing yet, or null with an exception. */
+/* Makes a Table without rows, or null with an exception. */
 static PyObject *table_allocate(double largest_error)
 {
     PyObject *self = PyType_GenericAlloc(table_type, 0); /* zeroed */
@@ -256,29 +241,44 @@ static PyObject *table_allocate(double largest_error)
     return self;
 }
 
-PyObject *table_make(const struct table_arguments *given, const char *what, double largest_error)
+static PyObject *make(const struct table_arguments *given, const char *what, double largest_error)
 {
     PyObject *self = table_allocate(largest_error);
-    if (self == NULL || table_fill(table_of(self), given, what) == 0)
-        return self;
-    Py_DECREF(self);
-    return NULL;
+    if (self != NULL && table_fill(table_of(self), given, what) < 0)
+        Py_CLEAR(self);
+    return self;
 }
 
-struct table_arguments table_arguments_of(PyObject *data)
+/* Arguments without all but the data. */
+static struct table_arguments arguments_of(PyObject *data)
 {
     return (struct table_arguments){data, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None};
 }
 
-static PyObject *table_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyObject *options)
+/* Makes a Table of the arguments of Table(). */
+static PyObject *make_of(PyObject *args, PyObject *options, const char *what, double largest_error)
 {
     static char *names[] = {"data", "type", "dim", "group", "scales", "zeros", "first_row", "vocab", "scale", NULL};
-    struct table_arguments given = table_arguments_of(NULL);
+    struct table_arguments given = arguments_of(NULL);
     if (!PyArg_ParseTupleAndKeywords(args, options, "O|O$OOOOOOO", names, &given.data, &given.type, &given.dim,
                                      &given.group, &given.scales, &given.zeros, &given.first_row, &given.vocab,
                                      &given.scale))
         return NULL;
-    return table_make(&given, "table", NOT_KNOWN);
+    return make(&given, what, largest_error);
+}
+
+PyObject *table_make(PyObject *options, const char *what, double largest_error)
+{
+    PyObject *args = options != NULL ? PyTuple_New(0) : NULL;
+    PyObject *made = args != NULL ? make_of(args, options, what, largest_error) : NULL;
+    Py_XDECREF(args);
+    Py_XDECREF(options);
+    return made;
+}
+
+static PyObject *table_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyObject *options)
+{
+    return make_of(args, options, "table", NOT_KNOWN);
 }
 
 /* Appends the Table of an object, unless it has no row. Returns -1 with an exception. */
@@ -353,8 +353,8 @@ PyObject *table_from(PyObject *object, const char *what)
 {
     if (table_is(object))
         return Py_NewRef(object);
-    const struct table_arguments given = table_arguments_of(object);
-    return table_make(&given, what, NOT_KNOWN);
+    const struct table_arguments given = arguments_of(object);
+    return make(&given, what, NOT_KNOWN);
 }
 
 static PyObject *get_type(PyObject *self, void *Py_UNUSED(closure))
@@ -364,14 +364,12 @@ static PyObject *get_type(PyObject *self, void *Py_UNUSED(closure))
 
 static PyObject *get_group(PyObject *self, void *Py_UNUSED(closure))
 {
-    const inlay_table *view = &table_of(self)->view;
-    return view->group > 0 ? PyLong_FromUnsignedLong(view->group) : Py_NewRef(Py_None);
+    return option_number(table_of(self)->view.group);
 }
 
 static PyObject *get_vocab(PyObject *self, void *Py_UNUSED(closure))
 {
-    const inlay_table *view = &table_of(self)->view;
-    return view->vocab > 0 ? PyLong_FromUnsignedLongLong(view->vocab) : Py_NewRef(Py_None);
+    return option_number(table_of(self)->view.vocab);
 }
 
 static size_t bytes_of(PyObject *self)

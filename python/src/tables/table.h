@@ -28,11 +28,6 @@ struct table_format {
     bool optional; /* there may be no scales: they are 1 */
 };
 
-/* The arguments of Table(). Absent ones are None. */
-struct table_arguments {
-    PyObject *data, *type, *dim, *group, *scales, *zeros, *first_row, *vocab, *scale;
-};
-
 /* Returns the format of a type. */
 const struct table_format *table_format(inlay_element_type type);
 
@@ -43,11 +38,12 @@ int table_scales_shape(inlay_element_type type, size_t rows, size_t dim, size_t 
    and sets the type of its elements. */
 int table_zeros_shape(inlay_element_type type, const Py_ssize_t scales[2], Py_ssize_t shape[2], enum dtype *dtype);
 
-/* Arguments without all but the data. */
-struct table_arguments table_arguments_of(PyObject *data);
+/* Reads how many columns of `dim` share a scale of a grouped type. Returns -1 with an exception. */
+int table_group(PyObject *group, size_t dim, uint32_t *columns);
 
-/* Makes a Table, or null with an exception. `what` names the data; the error is that of quantising, or below 0. */
-PyObject *table_make(const struct table_arguments *given, const char *what, double largest_error);
+/* Makes a Table of a new dictionary with the arguments of Table(), which it releases, or null with an exception; a
+   dictionary that is null is one. `what` names the data; the error is that of quantising, or below 0. */
+PyObject *table_make(PyObject *options, const char *what, double largest_error);
 
 /* Returns the Table that an object is, or a new one of an array, or null with an exception. `what` names the
    argument. */
