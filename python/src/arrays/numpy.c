@@ -4,6 +4,8 @@
  */
 #include "arrays/numpy.h"
 
+#include "module/objects.h"
+
 #include <stdatomic.h>
 #include <string.h>
 
@@ -97,50 +99,10 @@ static bool fields_are_known(PyObject *object, PyTypeObject *type, unsigned long
            array->stride_bytes[1] == 4 && numpy_dtype(array) == DTYPE_I16 && numpy_writable(array);
 }
 
-/* Returns the address of an array's data by NumPy's own word; 0 with an exception. */
-static unsigned long long address_of(PyObject *array)
+/* Returns the table of NumPy's C API, or null where it is not the one that we know. */
+static void **api_of(PyObject *capsule)
 {
-    PyObject *interface = PyObject_GetAttrString(array, "__array_interface__");
-    PyObject *data = interface != NULL ? PyMapping_GetItemString(interface, "data") : NULL;
-    PyObject *number = data != NULL ? PySequence_GetItem(data, 0) : NULL;
-    unsigned long long address = number != NULL ? PyLong_AsUnsignedLongLong(number) : 0;
-    Py_XDECREF(number);
-    Py_XDECREF(data);
-    Py_XDECREF(interface);
-    return PyErr_Occurred() ? 0 : address;
-}
-
-/* Returns a new array as fields_are_known() wants it. */
-static PyObject *known_array(PyObject *module)
-{
-    PyObject *whole = PyObject_CallMethod(module, "zeros", "(ii)s", 2, 6, "int16");
-    PyObject *step = PyLong_FromLong(2), *all = PySlice_New(NULL, NULL, NULL), *array = NULL;
-    PyObject *start = step != NULL ? PySlice_New(step, NULL, step) : NULL;
-    PyObject *key = all != NULL && start != NULL ? PyTuple_Pack(2, all, start) : NULL;
-    if (whole != NULL && key != NULL)
-        array = PyObject_GetItem(whole, key);
-    Py_XDECREF(key);
-    Py_XDECREF(start);
-    Py_XDECREF(all);
-    Py_XDECREF(step);
-    Py_XDECREF(whole);
-    return array;
-}
-
-/* Finds the table of NumPy's C API, or null where it is not the one that we know. */
-static void **find_api(void)
-{
-    static const char *const modules[] = {"numpy._core._multiarray_umath", "numpy.core._multiarray_umath"};
-    void **api = NULL;
-    for (int i = 0; i < 2 && api == NULL; i++) {
-        PyObject *module = PyImport_ImportModule(modules[i]);
-        PyObject *capsule = module != NULL ? PyObject_GetAttrString(module, "_ARRAY_API") : NULL;
-        if (capsule != NULL)
-            api = PyCapsule_GetPointer(capsule, NULL);
-        Py_XDECREF(capsule);
-        Py_XDECREF(module);
-        PyErr_Clear();
-    }
+    void **api = PyCapsule_CheckExact(capsule) ? PyCapsule_GetPointer(capsule, NULL) : NULL;
     if (api == NULL)
         return NULL;
     unsigned (*abi_version)(void);
@@ -151,42 +113,38 @@ static void **find_api(void)
 
 int numpy_use(PyObject *module, bool direct)
 {
+    unsigned long long address;
     memset(&numpy, 0, sizeof numpy);
     if (module == Py_None)
         return 0;
     numpy.module = Py_NewRef(module); /* for good, as the module itself */
     if (!direct)
         return 0;
-    PyObject *type = PyObject_GetAttrString(module, "ndarray"), *array = known_array(module);
-    if (type == NULL || array == NULL || !PyType_Check(type)) {
+    PyObject *array, *capsule, *type = PyObject_GetAttrString(module, "ndarray");
+    PyObject *probe = type != NULL ? python_call("inlay.arrays", "probe", "(O)", module) : NULL;
+    if (probe == NULL || !PyArg_ParseTuple(probe, "OKO", &array, &address, &capsule) || !PyType_Check(type)) {
         Py_XDECREF(type);
-        Py_XDECREF(array);
+        Py_XDECREF(probe);
         return -1;
     }
-    if (fields_are_known(array, (PyTypeObject *)type, address_of(array)))
+    if (fields_are_known(array, (PyTypeObject *)type, address))
         numpy.type = (PyTypeObject *)type; /* keeps the reference */
-    Py_DECREF(array);
-    void **api = numpy.type != NULL ? find_api() : NULL;
+    void **api = numpy.type != NULL ? api_of(capsule) : NULL;
     if (api != NULL) {
         memcpy(&numpy.create, &api[ARRAY_NEW], sizeof numpy.create);
         memcpy(&numpy.set_base, &api[SET_BASE_OBJECT], sizeof numpy.set_base);
     }
+    Py_DECREF(probe);
     PyErr_Clear();
     return 0;
 }
 
 /* ---- Arrays ----------------------------------------------------------------------------------------------------- */
 
-PyObject *numpy_ml_dtype(enum dtype type)
+/* Returns NumPy's dtype bfloat16, which it has from ml_dtypes, or null with TypeError where that is not installed. */
+static PyObject *bfloat16_dtype(void)
 {
-    PyObject *package = PyImport_ImportModule("ml_dtypes");
-    PyObject *scalar = package != NULL ? PyObject_GetAttrString(package, dtype_infos[type].name) : NULL;
-    PyObject *dtype = scalar != NULL ? PyObject_CallMethod(numpy.module, "dtype", "O", scalar) : NULL;
-    Py_XDECREF(scalar);
-    Py_XDECREF(package);
-    if (dtype == NULL)
-        PyErr_Format(PyExc_TypeError, "%s in NumPy needs the package ml_dtypes", dtype_infos[type].name);
-    return dtype;
+    return python_call("inlay.arrays", "ml_dtype", "(s)", dtype_infos[DTYPE_BF16].name);
 }
 
 /* Returns the type number of bfloat16, or -1 with TypeError. */
@@ -195,7 +153,7 @@ static int find_bfloat16(void)
     int number = atomic_load(&bfloat16_number);
     if (number > 0)
         return number;
-    PyObject *dtype = numpy_ml_dtype(DTYPE_BF16);
+    PyObject *dtype = bfloat16_dtype();
     PyObject *value = dtype != NULL ? PyObject_GetAttrString(dtype, "num") : NULL;
     number = value != NULL ? (int)PyLong_AsLong(value) : -1;
     Py_XDECREF(value);
@@ -210,7 +168,7 @@ static PyObject *array_of_buffer(enum dtype dtype, PyObject *owner)
     PyObject *array = PyObject_CallMethod(numpy.module, "asarray", "O", owner);
     if (array == NULL || dtype != DTYPE_BF16)
         return array;
-    PyObject *bfloat16 = numpy_ml_dtype(DTYPE_BF16);
+    PyObject *bfloat16 = bfloat16_dtype();
     PyObject *view = bfloat16 != NULL ? PyObject_CallMethod(array, "view", "O", bfloat16) : NULL;
     Py_XDECREF(bfloat16);
     Py_DECREF(array);

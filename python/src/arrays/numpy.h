@@ -47,10 +47,6 @@ enum dtype numpy_dtype(const struct numpy_array *array);
 /* Returns whether elements may be written. */
 bool numpy_writable(const struct numpy_array *array);
 
-/* Returns a new reference to NumPy's dtype for a type that it has from ml_dtypes, or null with TypeError where that is
-   not installed. There must be NumPy. */
-PyObject *numpy_ml_dtype(enum dtype type);
-
 /* Returns a new contiguous array. With `owner` it has the memory at `data`, and holds a reference to `owner`, which
    exports it by the buffer protocol; else it has memory of its own, at *data afterwards. Null with an exception. */
 PyObject *numpy_array_new(enum dtype dtype, int dims, const Py_ssize_t *shape, void **data, PyObject *owner);

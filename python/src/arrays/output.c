@@ -179,28 +179,6 @@ int output_open(struct output *output, PyObject *out, enum view_way way, enum dt
     return 0;
 }
 
-/* Returns the function from_dlpack() of the framework of an object: PyTorch has it at the top of the package, others
-   where their arrays say that their namespace is. */
-static PyObject *consumer_of(PyObject *like)
-{
-    if (PyObject_HasAttrString(like, "__array_namespace__")) {
-        PyObject *space = PyObject_CallMethod(like, "__array_namespace__", NULL);
-        PyObject *found = space != NULL ? PyObject_GetAttrString(space, "from_dlpack") : NULL;
-        Py_XDECREF(space);
-        return found;
-    }
-    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(like), "__module__");
-    PyObject *parts = name != NULL ? PyObject_CallMethod(name, "partition", "s", ".") : NULL;
-    PyObject *package = parts != NULL ? PySequence_GetItem(parts, 0) : NULL;
-    PyObject *module = package != NULL ? PyImport_Import(package) : NULL;
-    PyObject *found = module != NULL ? PyObject_GetAttrString(module, "from_dlpack") : NULL;
-    Py_XDECREF(module);
-    Py_XDECREF(package);
-    Py_XDECREF(parts);
-    Py_XDECREF(name);
-    return found;
-}
-
 /* Returns an array of NumPy, or a memoryview without it. */
 static PyObject *array_of(struct memory *memory)
 {
@@ -220,7 +198,7 @@ static PyObject *tensor_of(PyObject *memory, PyObject *like)
             exported->release(exported);
         return tensor;
     }
-    PyObject *consumer = consumer_of(like);
+    PyObject *consumer = python_call("inlay.arrays", "consumer", "(O)", like);
     if (consumer == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) { /* it gives tensors, but takes none */
         PyErr_Clear();
         return array_of(memory_of(memory));

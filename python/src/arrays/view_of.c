@@ -7,6 +7,7 @@
 
 #include "arrays/dlpack.h"
 #include "arrays/numpy.h"
+#include "module/objects.h"
 
 #include <string.h>
 
@@ -15,37 +16,23 @@ static int too_many_dims(const char *what, Py_ssize_t dims)
     return raise_error(PyExc_ValueError, "%s has %zd dimensions, more than %d", what, dims, VIEW_DIMS);
 }
 
-/* Returns NumPy's name of the type with the same elements in the other byte order, "<i4" for ">i4", or null, without an
-   exception, for types of this machine's order. */
-static PyObject *little_endian_of(PyObject *dtype)
-{
-    PyObject *little = dtype != NULL ? PyObject_CallMethod(dtype, "newbyteorder", "s", "<") : NULL;
-    PyObject *name = little != NULL ? PyObject_GetAttrString(little, "str") : NULL;
-    PyObject *own = dtype != NULL ? PyObject_GetAttrString(dtype, "str") : NULL;
-    if (name == NULL || own == NULL || PyObject_RichCompareBool(name, own, Py_EQ) != 0)
-        Py_CLEAR(name);
-    Py_XDECREF(own);
-    Py_XDECREF(little);
-    PyErr_Clear();
-    return name;
-}
-
 /* Sets TypeError for elements of a type that no view has; `array` says its name. */
 static int unknown_dtype(PyObject *array, const char *what)
 {
-    PyObject *dtype = PyObject_GetAttrString(array, "dtype");
-    PyErr_Clear();
-    PyObject *little = little_endian_of(dtype);
-    if (little != NULL)
-        PyErr_Format(PyExc_TypeError, "%s has elements of type %S; inlay reads little-endian ones: %s.astype(\"%U\")",
-                     what, dtype, what, little);
-    else if (dtype != NULL)
-        PyErr_Format(PyExc_TypeError, "%s has elements of type %S, which inlay does not read", what, dtype);
-    else
-        PyErr_Format(PyExc_TypeError, "%s has elements of a type that inlay does not read", what);
-    Py_XDECREF(little);
-    Py_XDECREF(dtype);
-    return -1;
+    return raise_object(python_call("inlay.arrays", "unknown_dtype", "(Os)", array, what));
+}
+
+/* Fills in all of a view but the type and the layout of its elements. */
+static void fill_in(struct view *view, void *data, enum view_way way, int dims, bool writable, PyObject *owner,
+                    Py_buffer *buffer)
+{
+    view->data = data;
+    view->way = way;
+    view->dims = dims;
+    view->writable = writable;
+    view->owner = owner;
+    view->buffer = buffer;
+    view->copy = NULL;
 }
 
 static int view_of_numpy(struct view *view, PyObject *object, const struct numpy_array *array, const char *what)
@@ -55,17 +42,11 @@ static int view_of_numpy(struct view *view, PyObject *object, const struct numpy
     view->dtype = numpy_dtype(array);
     if (view->dtype == DTYPE_UNKNOWN)
         return unknown_dtype(object, what);
-    view->data = array->data;
-    view->way = VIEW_NUMPY;
-    view->dims = array->dims;
-    view->writable = numpy_writable(array);
+    fill_in(view, array->data, VIEW_NUMPY, array->dims, numpy_writable(array), Py_NewRef(object), NULL);
     for (int i = 0; i < array->dims; i++) {
         view->shape[i] = array->shape[i];
         view->stride_bytes[i] = array->stride_bytes[i];
     }
-    view->owner = Py_NewRef(object);
-    view->buffer = NULL;
-    view->copy = NULL;
     return 0;
 }
 
@@ -119,14 +100,8 @@ static int view_of_buffer(struct view *view, PyObject *object, const char *what)
             return dtype != DTYPE_UNKNOWN ? view_of_ml(view, object, dtype, what) : unknown_dtype(object, what);
         }
     }
-    view->data = buffer->buf;
     view->dtype = dtype_of_format(buffer->format, buffer->itemsize);
-    view->way = numpy_exists() ? VIEW_NUMPY : VIEW_BUFFER;
-    view->dims = buffer->ndim;
-    view->writable = writable;
-    view->owner = NULL;
-    view->buffer = buffer;
-    view->copy = NULL;
+    fill_in(view, buffer->buf, numpy_exists() ? VIEW_NUMPY : VIEW_BUFFER, buffer->ndim, writable, NULL, buffer);
     if (buffer->ndim > VIEW_DIMS || view->dtype == DTYPE_UNKNOWN) {
         const int dims = buffer->ndim;
         view_release(view);
@@ -177,13 +152,7 @@ static int view_of_tensor(struct view *view, PyObject *object, PyObject *owner, 
             tensor->strides == NULL ? stride_bytes : (Py_ssize_t)tensor->strides[i] * dtype_infos[view->dtype].bytes;
         stride_bytes *= view->shape[i];
     }
-    view->data = (char *)tensor->data + tensor->byte_offset;
-    view->way = VIEW_DLPACK;
-    view->dims = tensor->dims;
-    view->writable = writable;
-    view->owner = owner;
-    view->buffer = NULL;
-    view->copy = NULL;
+    fill_in(view, (char *)tensor->data + tensor->byte_offset, VIEW_DLPACK, tensor->dims, writable, owner, NULL);
     return 0;
 }
 
@@ -232,14 +201,11 @@ static int view_of_exported(struct view *view, PyObject *object, const char *wha
     PyObject *kind, *error, *trace;
     PyErr_Fetch(&kind, &error, &trace);
     const enum dtype dtype = ml_dtype_of(object);
-    if (dtype == DTYPE_E4M3 || dtype == DTYPE_E8M0) {
-        Py_XDECREF(kind);
-        Py_XDECREF(error);
-        Py_XDECREF(trace);
-        return view_of_float8(view, object, dtype, what);
-    }
     PyErr_Restore(kind, error, trace);
-    return -1;
+    if (dtype != DTYPE_E4M3 && dtype != DTYPE_E8M0)
+        return -1;
+    PyErr_Clear();
+    return view_of_float8(view, object, dtype, what);
 }
 
 /* Parameters of PyTorch's modules export themselves only without their gradient. */
@@ -259,54 +225,22 @@ static int view_of_detached(struct view *view, PyObject *object, const char *wha
     return failed;
 }
 
-/* Returns the first integer in nested lists that int64 cannot hold, and its indices [*dims]; or null. Lists that nest
-   too deeply for a view have none. */
-static PyObject *find_large(PyObject *object, Py_ssize_t index[VIEW_DIMS], int *dims)
-{
-    int overflow = 0;
-    if (PyLong_Check(object))
-        PyLong_AsLongLongAndOverflow(object, &overflow);
-    if (overflow != 0)
-        return object;
-    const int depth = *dims;
-    if ((!PyList_Check(object) && !PyTuple_Check(object)) || depth == VIEW_DIMS)
-        return NULL;
-    for (Py_ssize_t i = 0; i < PySequence_Size(object); i++) {
-        PyObject *item = PyList_Check(object) ? PyList_GetItem(object, i) : PyTuple_GetItem(object, i);
-        *dims = depth + 1;
-        index[depth] = i;
-        PyObject *found = item != NULL ? find_large(item, index, dims) : NULL;
-        if (found != NULL)
-            return found;
-    }
-    *dims = depth;
-    return NULL;
-}
-
 /* Raises IndexError, in place of another exception if there is one, for a number or a list with an integer that int64
    cannot hold. Returns whether it did. */
 static bool refuse_large(PyObject *object, const char *what)
 {
-    Py_ssize_t index[VIEW_DIMS];
-    int dims = 0;
     PyObject *kind, *error, *trace;
     PyErr_Fetch(&kind, &error, &trace);
-    PyObject *large = find_large(object, index, &dims);
-    if (large == NULL) {
+    PyObject *large = python_call("inlay.arrays", "too_large", "(Os)", object, what);
+    if (large == Py_None) {
+        Py_DECREF(large);
         PyErr_Restore(kind, error, trace);
         return false;
     }
     Py_XDECREF(kind);
     Py_XDECREF(error);
     Py_XDECREF(trace);
-    PyObject *place = shape_text(dims, index);
-    if (place != NULL && dims > 0)
-        PyErr_Format(PyExc_IndexError, "%s has %S at %U, which is out of range: it does not fit in 64 bits with a sign",
-                     what, large, place);
-    else if (place != NULL)
-        PyErr_Format(PyExc_IndexError, "%s is %S, which is out of range: it does not fit in 64 bits with a sign", what,
-                     large);
-    Py_XDECREF(place);
+    raise_object(large);
     return true;
 }
 

@@ -4,6 +4,8 @@
  */
 #include "files/errors.h"
 
+#include "module/errors.h"
+
 #include <stdbool.h>
 
 static PyObject *file_error; /* the class, set at import */
@@ -39,11 +41,11 @@ PyObject *raise_file_error(const inlay_file_error *error)
     if (exception == NULL)
         return NULL;
     const bool known = (size_t)error->status < sizeof kinds / sizeof *kinds && kinds[error->status] != NULL;
-    if (error->status == INLAY_FILE_ERROR_SYSTEM ||
-        (set_text(exception, "kind", known ? kinds[error->status] : "") == 0 &&
-         set_text(exception, "name", error->name) == 0))
-        PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
-    Py_DECREF(exception);
+    if (error->status != INLAY_FILE_ERROR_SYSTEM &&
+        (set_text(exception, "kind", known ? kinds[error->status] : "") < 0 ||
+         set_text(exception, "name", error->name) < 0))
+        Py_CLEAR(exception);
+    raise_object(exception);
     return NULL;
 }
 

@@ -153,53 +153,15 @@ static PyObject *get_raw(PyObject *self, void *Py_UNUSED(closure))
     return view;
 }
 
-/* Returns a new array of NumPy over the memory. */
-static PyObject *array_of(PyObject *self)
-{
-    const struct exported *exported = &file_tensor(self)->exported;
-    PyObject *numpy = numpy_module("a tensor of a file");
-    if (numpy == NULL)
-        return NULL;
-    if (has_format(exported->dtype))
-        return PyObject_CallMethod(numpy, "asarray", "(O)", self);
-    PyObject *scalar = numpy_ml_dtype(exported->dtype), *raw = scalar != NULL ? get_raw(self, NULL) : NULL;
-    PyObject *bytes = raw != NULL ? PyObject_CallMethod(numpy, "asarray", "(O)", raw) : NULL;
-    PyObject *flat = bytes != NULL ? PyObject_CallMethod(bytes, "view", "(O)", scalar) : NULL;
-    PyObject *shape = flat != NULL ? PyObject_GetAttrString(self, "shape") : NULL;
-    PyObject *array = shape != NULL ? PyObject_CallMethod(flat, "reshape", "(O)", shape) : NULL;
-    Py_XDECREF(shape);
-    Py_XDECREF(flat);
-    Py_XDECREF(bytes);
-    Py_XDECREF(raw);
-    Py_XDECREF(scalar);
-    return array;
-}
-
 /* __array__(dtype=None, copy=None), which NumPy calls for types without a format. */
 static PyObject *file_tensor_array(PyObject *self, PyObject *args, PyObject *options)
 {
     static char *names[] = {"dtype", "copy", NULL};
-    PyObject *dtype = Py_None, *copy = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, options, "|OO", names, &dtype, &copy))
+    PyObject *dtype = Py_None, *copy = Py_None, *numpy = numpy_module("a tensor of a file");
+    if (numpy == NULL || !PyArg_ParseTupleAndKeywords(args, options, "|OO", names, &dtype, &copy))
         return NULL;
-    PyObject *array = array_of(self);
-    if (array == NULL || (dtype == Py_None && copy != Py_True))
-        return array;
-    PyObject *has = dtype != Py_None ? PyObject_GetAttrString(array, "dtype") : NULL;
-    const int same = has == NULL ? 1 : PyObject_RichCompareBool(has, dtype, Py_EQ);
-    Py_XDECREF(has);
-    PyErr_Clear();
-    PyObject *result = NULL;
-    if (same > 0 && copy != Py_True)
-        return array;
-    if (copy == Py_False)
-        PyErr_SetString(PyExc_ValueError, "copy=False, and another dtype needs a copy: leave copy out");
-    else if (same > 0)
-        result = PyObject_CallMethod(array, "copy", NULL);
-    else
-        result = PyObject_CallMethod(array, "astype", "(O)", dtype);
-    Py_DECREF(array);
-    return result;
+    const int plain = has_format(file_tensor(self)->exported.dtype);
+    return python_call("inlay.arrays", "array_of", "(OOiOO)", self, numpy, plain, dtype, copy);
 }
 
 /* ---- The type --------------------------------------------------------------------------------------------------- */

@@ -67,6 +67,14 @@ int raise_memory(void)
     return -1;
 }
 
+int raise_object(PyObject *exception)
+{
+    if (exception != NULL)
+        PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+    Py_XDECREF(exception);
+    return -1;
+}
+
 PyObject *raise_status(inlay_status status)
 {
     if (status == INLAY_ERROR_NO_MEMORY)

@@ -38,6 +38,9 @@ int raise_error(PyObject *type, const char *format, ...);
 /* Sets MemoryError. Returns -1. */
 int raise_memory(void);
 
+/* Raises a new exception, which it releases; null is one that is raised already. Returns -1. */
+int raise_object(PyObject *exception);
+
 /* Sets the exception of a status other than INLAY_OK that has no place. Returns null. */
 PyObject *raise_status(inlay_status status);
 

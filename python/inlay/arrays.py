@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""What the extension module leaves to Python of arrays: the rare ways, and messages of errors. It calls them by name."""
+
+import importlib
+from typing import Any, Callable, Optional
+
+
+def probe(numpy: Any) -> tuple[Any, int, Any]:
+    """Returns an array whose fields the extension module knows, the address of its data, and NumPy's C API or None."""
+    array = numpy.zeros((2, 6), "int16")[:, 2::2]
+    for name in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"):
+        try:
+            return array, array.__array_interface__["data"][0], importlib.import_module(name)._ARRAY_API
+        except (ImportError, AttributeError):
+            pass
+    return array, array.__array_interface__["data"][0], None
+
+
+def ml_dtype(name: str) -> Any:
+    """Returns NumPy's dtype for a type that it has from ml_dtypes."""
+    import numpy  # pylint: disable=import-outside-toplevel
+
+    try:
+        return numpy.dtype(getattr(importlib.import_module("ml_dtypes"), name))
+    except (ImportError, AttributeError):
+        raise TypeError(f"{name} in NumPy needs the package ml_dtypes") from None
+
+
+def array_of(tensor: Any, numpy: Any, plain: bool, dtype: Any, copy: Optional[bool]) -> Any:
+    """Returns FileTensor.__array__(dtype, copy). `plain` says whether the buffer protocol has a format for it."""
+    if plain:
+        array = numpy.asarray(tensor)
+    else:
+        array = numpy.asarray(tensor.raw).view(ml_dtype(tensor.dtype)).reshape(tensor.shape)
+    same = dtype is None or array.dtype == dtype
+    if same and not copy:
+        return array
+    if copy is False:
+        raise ValueError("copy=False, and another dtype needs a copy: leave copy out")
+    return array.copy() if same else array.astype(dtype)
+
+
+
+
+def consumer(like: Any) -> Callable[[Any], Any]:
+    """Returns the function from_dlpack() of the framework of an array: PyTorch has it at the top of the package, others
+    where their arrays say that their namespace is."""
+    if hasattr(like, "__array_namespace__"):
+        return like.__array_namespace__().from_dlpack
+    return importlib.import_module(type(like).__module__.partition(".")[0]).from_dlpack
+
+
+def unknown_dtype(array: Any, what: str) -> TypeError:
+    """Returns the error for elements of a type that no view has."""
+    dtype = getattr(array, "dtype", None)
+    if dtype is None:
+        return TypeError(f"{what} has elements of a type that inlay does not read")
+    try:
+        little = dtype.newbyteorder("<").str
+        other = little != dtype.str
+    except (AttributeError, TypeError):
+        other = False
+    if other:
+        return TypeError(f'{what} has elements of type {dtype}; inlay reads little-endian ones: {what}.astype("{little}")')
+    return TypeError(f"{what} has elements of type {dtype}, which inlay does not read")
+
+
+def _large(values: Any, index: tuple[int, ...] = ()) -> Optional[tuple[int, tuple[int, ...]]]:
+    """Returns the first integer in nested lists that int64 cannot hold, and its indices. Lists that nest too deeply for
+    a view have none."""
+    if isinstance(values, int):
+        return None if -(2**63) <= values < 2**63 else (values, index)
+    if not isinstance(values, (list, tuple)) or len(index) == 8:
+        return None
+    return next(filter(None, (_large(value, (*index, i)) for i, value in enumerate(values))), None)
+
+
+def too_large(values: Any, what: str) -> Optional[IndexError]:
+    """Returns the error for a number or a list with an integer that int64 cannot hold, or None."""
+    found = _large(values)
+    if found is None:
+        return None
+    number, index = found
+    has = f"has {number} at {list(index)}" if index else f"is {number}"
+    return IndexError(f"{what} {has}, which is out of range: it does not fit in 64 bits with a sign")
