@@ -159,6 +159,9 @@ class NGram(_core.NGram):
         with open(path, encoding="utf-8") as file:
             return cls.from_spec(json.load(file), **others)
 
+    def __repr__(self) -> str:
+        return f"inlay.NGram(vocab {self.vocab}, length {self.length}, {self.column_count} columns)"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _remake, (type(self), self.spec, self.tables)
 

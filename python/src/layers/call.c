@@ -299,32 +299,18 @@ static void raise_fault(const struct call *call, const struct layer_facts *layer
         PyErr_SetString(PyExc_IndexError, text);
         return;
     }
-    if (status == INLAY_ERROR_OFFSETS)
-        PyErr_Format(PyExc_ValueError,
-                     "offsets[%zu] is %lld: offsets begin at 0, never decrease and end at the number "
-                     "of tokens, %zu%s",
-                     fault->sequence, (long long)fault->value, call->batch.length,
-                     call->batch.padded_length > 0 ? ", and no sequence is longer than padded" : "");
-    else if (status == INLAY_ERROR_OVERLAP)
-        PyErr_SetString(PyExc_ValueError, "out overlaps ids, another argument or a table");
-    else
-        raise_status(status);
+    raise_call(status, fault, call->batch.length, call->batch.padded_length > 0);
 }
 
-/* Returns whether a call takes much longer than releasing the GIL, or waking up a thread. Pooling adds a row for each
-   token, however few rows are left of them. */
-static bool is_large(const struct call *call, const struct layer_facts *layer)
+/* Releases the GIL for a call that takes long, and fills in its executor. Pooling adds a row for each token, however
+   few rows are left of them. */
+static PyThreadState *release_gil(const struct call *call, const struct layer_facts *layer, inlay_executor *executor,
+                                  const inlay_executor **threads)
 {
-    if (output_bytes(call) >= THREADS_LARGE_BYTES)
-        return true;
     const size_t row_bytes = (size_t)layer->dim * dtype_infos[layer->dtype].bytes;
-    return layer->pooled && view_count(&call->ids) >= THREADS_LARGE_BYTES / row_bytes;
-}
-
-/* Fills in the executor of a large call, and returns it, or null for one thread. */
-static const inlay_executor *executor_of(const struct layer_facts *layer, inlay_executor *executor)
-{
-    return threads_executor(layer->threads > 0 ? layer->threads : threads_get(), executor);
+    const size_t bytes = layer->pooled ? view_count(&call->ids) * row_bytes : 0;
+    const bool waits = layer->file != NULL && open_file_waits(layer->file);
+    return threads_release_gil(output_bytes(call) + bytes, layer->threads, waits, executor, threads);
 }
 
 /* Runs the call. Rows of a mapped file are brought into memory before. */
@@ -345,17 +331,11 @@ static inlay_status forward(const struct call *call, const struct layer_facts *l
 int call_run(struct call *call, const struct layer_facts *layer)
 {
     inlay_fault fault;
-    inlay_status status;
-    const bool large = is_large(call, layer);
-    if (!large && (layer->file == NULL || !open_file_waits(layer->file))) {
-        status = forward(call, layer, NULL, &fault);
-    } else {
-        inlay_executor executor;
-        const inlay_executor *threads = large ? executor_of(layer, &executor) : NULL;
-        PyThreadState *thread = PyEval_SaveThread();
-        status = forward(call, layer, threads, &fault);
-        PyEval_RestoreThread(thread);
-    }
+    inlay_executor executor;
+    const inlay_executor *threads;
+    PyThreadState *thread = release_gil(call, layer, &executor, &threads);
+    const inlay_status status = forward(call, layer, threads, &fault);
+    threads_restore_gil(thread);
     if (status == INLAY_OK)
         return 0;
     raise_fault(call, layer, status, &fault);
@@ -366,10 +346,12 @@ PyObject *call_explain(struct call *call, const struct layer_facts *layer)
 {
     char text[INLAY_PLAN_TEXT_BYTES];
     inlay_executor executor;
-    const inlay_executor *threads = is_large(call, layer) ? executor_of(layer, &executor) : NULL;
+    const inlay_executor *threads;
     inlay_fault fault;
+    PyThreadState *thread = release_gil(call, layer, &executor, &threads);
     inlay_status status = inlay_forward_explain(layer->handle, &call->batch, call->output.data,
                                                 call->output.stride_bytes, threads, &fault, text, sizeof text);
+    threads_restore_gil(thread);
     if (status == INLAY_OK)
         return PyUnicode_FromString(text);
     raise_fault(call, layer, status, &fault);

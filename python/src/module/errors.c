@@ -29,12 +29,11 @@ bool status_names_index(inlay_status status)
     return status == INLAY_ERROR_ID || status == INLAY_ERROR_POSITION || status == INLAY_ERROR_SEGMENT;
 }
 
-/* Returns the index in ids of the token at a fault. */
-static size_t token_at(const inlay_batch *batch, const inlay_fault *fault)
+size_t token_at(const int64_t *offsets, size_t length, const inlay_fault *fault)
 {
-    int64_t offset = (int64_t)(fault->sequence * batch->length);
-    if (batch->offsets != NULL)
-        memcpy(&offset, (const char *)(const void *)batch->offsets + fault->sequence * sizeof offset, sizeof offset);
+    int64_t offset = (int64_t)(fault->sequence * length);
+    if (offsets != NULL)
+        memcpy(&offset, (const char *)(const void *)offsets + fault->sequence * sizeof offset, sizeof offset);
     return (size_t)offset + fault->token;
 }
 
@@ -49,7 +48,7 @@ void fault_text(char text[ERROR_TEXT_BYTES], inlay_status status, const inlay_ba
         what = "segment";
         where = "the table of segments";
     }
-    index_text(text, what, fault->value, token_at(batch, fault), dims, shape, where);
+    index_text(text, what, fault->value, token_at(batch->offsets, batch->length, fault), dims, shape, where);
 }
 
 int raise_error(PyObject *type, const char *format, ...)
@@ -81,6 +80,19 @@ PyObject *raise_status(inlay_status status)
         return PyErr_NoMemory();
     PyErr_SetString(status_names_index(status) ? PyExc_IndexError : PyExc_ValueError, inlay_status_string(status));
     return NULL;
+}
+
+PyObject *raise_call(inlay_status status, const inlay_fault *fault, size_t tokens, bool padded)
+{
+    if (status == INLAY_ERROR_OFFSETS)
+        return PyErr_Format(PyExc_ValueError,
+                            "offsets[%zu] is %lld: offsets begin at 0, never decrease and end at the number "
+                            "of tokens, %zu%s",
+                            fault->sequence, (long long)fault->value, tokens,
+                            padded ? ", and no sequence is longer than padded" : "");
+    if (status == INLAY_ERROR_OVERLAP)
+        return PyErr_Format(PyExc_ValueError, "out overlaps ids, another argument or a table");
+    return raise_status(status);
 }
 
 PyObject *raise_index(const char *what, int64_t value, size_t index, int dims, const Py_ssize_t *shape,

@@ -27,6 +27,10 @@ void index_text(char text[ERROR_TEXT_BYTES], const char *what, int64_t value, si
 /* Returns whether a status comes with a fault that names an id, a position or a segment. */
 bool status_names_index(inlay_status status);
 
+/* Returns the index in ids of the token at a fault of a call whose sequences have `length` tokens, or lie between
+   `offsets`, which may be null. */
+size_t token_at(const int64_t *offsets, size_t length, const inlay_fault *fault);
+
 /* Writes such a text for a call of a layer that failed with such a status. `shape` is that of ids; positions are a
    table if `learned`. Needs no GIL. */
 void fault_text(char text[ERROR_TEXT_BYTES], inlay_status status, const inlay_batch *batch, const inlay_fault *fault,
@@ -43,6 +47,9 @@ int raise_object(PyObject *exception);
 
 /* Sets the exception of a status other than INLAY_OK that has no place. Returns null. */
 PyObject *raise_status(inlay_status status);
+
+/* Does the same for a call of `tokens` tokens, which names offsets and overlaps. */
+PyObject *raise_call(inlay_status status, const inlay_fault *fault, size_t tokens, bool padded);
 
 /* Sets IndexError with the text of index_text(). Returns null. */
 PyObject *raise_index(const char *what, int64_t value, size_t index, int dims, const Py_ssize_t *shape,

@@ -76,11 +76,8 @@ static int unknown_name(PyObject *name, const struct option_names *names)
     PyObject *known = PyTuple_New(last - names->first);
     for (int value = names->first; known != NULL && value < last; value++)
         sequence_put(&known, (size_t)(value - names->first), aliases_of(names, value));
-    PyObject *error = python_call("inlay.names", "unknown", "(sONi)", names->what, name, known, (int)names->synonyms);
-    if (error != NULL)
-        PyErr_SetObject(PyExc_ValueError, error);
-    Py_XDECREF(error);
-    return -1;
+    return raise_object(
+        python_call("inlay.names", "unknown", "(sONi)", names->what, name, known, (int)names->synonyms));
 }
 
 int option_enum(PyObject *name, const struct option_names *names, void *value)

@@ -4,13 +4,10 @@
  * that wakes up late finds the job closed. Threads are started through Python, since pthread_create would bind the
  * module to glibc 2.34.
  */
-#include "abi.h"
-
 #include "module/threads.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 
 static struct {
     atomic_size_t threads;
@@ -115,6 +112,20 @@ const inlay_executor *threads_executor(size_t n, inlay_executor *executor)
         return NULL;
     *executor = (inlay_executor){executor, run, workers < n - 1 ? workers + 1 : n};
     return executor;
+}
+
+PyThreadState *threads_release_gil(size_t bytes, size_t own, bool waits, inlay_executor *executor,
+                                   const inlay_executor **threads)
+{
+    const bool large = bytes >= THREADS_LARGE_BYTES;
+    *threads = large ? threads_executor(own > 0 ? own : threads_get(), executor) : NULL;
+    return large || waits ? PyEval_SaveThread() : NULL;
+}
+
+void threads_restore_gil(PyThreadState *state)
+{
+    if (state != NULL)
+        PyEval_RestoreThread(state);
 }
 
 /* No worker lives on in the child of a fork, and a job that another thread had begun never ends there. */

@@ -7,7 +7,11 @@
 #ifndef INLAY_PYTHON_MODULE_THREADS_H
 #define INLAY_PYTHON_MODULE_THREADS_H
 
+#include "abi.h"
+
 #include <inlay/base.h>
+
+#include <stdbool.h>
 
 /* The most threads that a call may use. */
 enum { THREADS_MOST = 1024 };
@@ -24,6 +28,13 @@ void threads_set(size_t n);
 /* Fills in an executor of `n` threads, the calling one included, and starts the workers that it lacks; fewer threads
    if the system has no more. Returns null for one thread. Needs no GIL. */
 const inlay_executor *threads_executor(size_t n, inlay_executor *executor);
+
+/* Releases the GIL for a call that writes or reads that many bytes, if it takes much longer than that or waits for the
+   disk. Fills in the executor of a large one, of `own` threads or, for 0, those of the package; *threads is null for
+   one thread. Returns what threads_restore_gil() takes. */
+PyThreadState *threads_release_gil(size_t bytes, size_t own, bool waits, inlay_executor *executor,
+                                   const inlay_executor **threads);
+void threads_restore_gil(PyThreadState *state);
 
 /* Makes the workers survive fork(). To be called once, before the others. */
 void threads_init(void);

@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-_Static_assert((int)NGRAM_ARGUMENTS <= (int)ARGUMENTS_MOST, "each argument has a place");
-
 /* ---- The batch -------------------------------------------------------------------------------------------------- */
 
 void ngram_batch_end(struct ngram_call *call)
@@ -131,36 +129,24 @@ int ngram_batch_begin(struct ngram_call *call, const struct ngram_facts *ngram,
 
 /* ---- Errors ----------------------------------------------------------------------------------------------------- */
 
-/* Returns the index in ids of the token at a fault. */
-static size_t token_at(const inlay_ngram_batch *batch, const inlay_fault *fault)
-{
-    const size_t first =
-        batch->offsets != NULL ? (size_t)batch->offsets[fault->sequence] : fault->sequence * batch->length;
-    return first + fault->token;
-}
-
 /* Sets ValueError or IndexError for what is wrong with a history or a number of accepted tokens. */
-static void raise_history(const struct ngram_call *call, const inlay_fault *fault, const char *vocab)
+static PyObject *raise_history(const struct ngram_call *call, const inlay_fault *fault, const char *vocab)
 {
     const size_t most = call->ngram->length - 1, sequence = fault->sequence;
     const uint32_t *lengths = call->batch.history_lengths;
-    if (lengths != NULL && lengths[sequence] > most) {
-        PyErr_Format(PyExc_ValueError, "history_lengths[%zu] is %lld, more than %zu", sequence, (long long)fault->value,
-                     most);
-        return;
-    }
+    if (lengths != NULL && lengths[sequence] > most)
+        return PyErr_Format(PyExc_ValueError, "history_lengths[%zu] is %lld, more than %zu", sequence,
+                            (long long)fault->value, most);
     const struct view *accepted = &call->accepted;
     const int64_t *counts = (const int64_t *)(const void *)accepted->data;
     const size_t tokens = call->batch.offsets != NULL
                               ? (size_t)(call->batch.offsets[sequence + 1] - call->batch.offsets[sequence])
                               : call->batch.length;
-    if (counts != NULL && (counts[sequence] < 0 || (uint64_t)counts[sequence] > tokens)) {
-        PyErr_Format(PyExc_ValueError, "accepted[%zu] is %lld, and the sequence has %zu tokens", sequence,
-                     (long long)fault->value, tokens);
-        return;
-    }
-    raise_index("history id", fault->value, sequence * most + fault->token, call->history.dims, call->history.shape,
-                vocab);
+    if (counts != NULL && (counts[sequence] < 0 || (uint64_t)counts[sequence] > tokens))
+        return PyErr_Format(PyExc_ValueError, "accepted[%zu] is %lld, and the sequence has %zu tokens", sequence,
+                            (long long)fault->value, tokens);
+    return raise_index("history id", fault->value, sequence * most + fault->token, call->history.dims,
+                       call->history.shape, vocab);
 }
 
 PyObject *ngram_raise(const struct ngram_call *call, inlay_status status, const inlay_fault *fault)
@@ -168,16 +154,9 @@ PyObject *ngram_raise(const struct ngram_call *call, inlay_status status, const 
     char vocab[40];
     snprintf(vocab, sizeof vocab, "[0, %zu)", call->ngram->vocab);
     if (status == INLAY_ERROR_ID)
-        raise_index("id", fault->value, token_at(&call->batch, fault), call->ids.dims, call->ids.shape, vocab);
-    else if (status == INLAY_ERROR_HISTORY)
-        raise_history(call, fault, vocab);
-    else if (status == INLAY_ERROR_OFFSETS)
-        PyErr_Format(PyExc_ValueError,
-                     "offsets[%zu] is %lld: offsets begin at 0, never decrease and end at the number of tokens, %zu",
-                     fault->sequence, (long long)fault->value, call->tokens);
-    else if (status == INLAY_ERROR_OVERLAP)
-        PyErr_SetString(PyExc_ValueError, "out overlaps ids, another argument or a table");
-    else
-        raise_status(status);
-    return NULL;
+        return raise_index("id", fault->value, token_at(call->batch.offsets, call->batch.length, fault), call->ids.dims,
+                           call->ids.shape, vocab);
+    if (status == INLAY_ERROR_HISTORY)
+        return raise_history(call, fault, vocab);
+    return raise_call(status, fault, call->tokens, false);
 }

@@ -14,52 +14,52 @@
 #include <stdio.h>
 #include <string.h>
 
-struct arguments ngram_ids_arguments = {
-    .what = "ids()",
-    .positional = 1,
-    .names = {[NGRAM_IDS] = "ids",
-              [NGRAM_OUT] = "out",
-              [NGRAM_OFFSETS] = "offsets",
-              [NGRAM_HISTORY] = "history",
-              [NGRAM_HISTORY_LENGTHS] = "history_lengths",
-              [NGRAM_FIRST_COLUMN] = "first_column",
-              [NGRAM_COLUMNS] = "columns",
-              [NGRAM_DTYPE] = "dtype",
-              [NGRAM_THREADS] = "threads"},
-};
-
-struct arguments ngram_rows_arguments = {
-    .what = "an NGram",
-    .positional = NGRAM_TABLES + 1,
-    .names = {[NGRAM_IDS] = "ids",
-              [NGRAM_TABLES] = "tables",
-              [NGRAM_OUT] = "out",
-              [NGRAM_OFFSETS] = "offsets",
-              [NGRAM_HISTORY] = "history",
-              [NGRAM_HISTORY_LENGTHS] = "history_lengths",
-              [NGRAM_FIRST_COLUMN] = "first_column",
-              [NGRAM_COLUMNS] = "columns",
-              [NGRAM_DTYPE] = "dtype",
-              [NGRAM_SCALE] = "scale",
-              [NGRAM_COMBINE] = "combine",
-              [NGRAM_PLANAR] = "planar",
-              [NGRAM_STORES] = "stores",
-              [NGRAM_THREADS] = "threads"},
-};
-
-struct arguments ngram_history_arguments = {
-    .what = "history()",
-    .positional = NGRAM_ACCEPTED + 1,
-    .names = {[NGRAM_IDS] = "ids",
-              [NGRAM_ACCEPTED] = "accepted",
-              [NGRAM_OUT] = "out",
-              [NGRAM_OUT_LENGTHS] = "out_lengths",
-              [NGRAM_OFFSETS] = "offsets",
-              [NGRAM_HISTORY] = "history",
-              [NGRAM_HISTORY_LENGTHS] = "history_lengths"},
-};
-
 _Static_assert((int)NGRAM_ARGUMENTS <= (int)ARGUMENTS_MOST, "each argument has a place");
+
+enum { OF_IDS = 1 << NGRAM_IDS_CALL, OF_ROWS = 1 << NGRAM_ROWS_CALL, OF_HISTORY = 1 << NGRAM_HISTORY_CALL };
+
+/* The names of arguments, and which calls have them. */
+static const struct {
+    const char *name;
+    enum ngram_argument place;
+    unsigned calls;
+} names_of_arguments[] = {
+    {"ids", NGRAM_IDS, OF_IDS | OF_ROWS | OF_HISTORY},
+    {"tables", NGRAM_TABLES, OF_ROWS},
+    {"accepted", NGRAM_ACCEPTED, OF_HISTORY},
+    {"out", NGRAM_OUT, OF_IDS | OF_ROWS | OF_HISTORY},
+    {"out_lengths", NGRAM_OUT_LENGTHS, OF_HISTORY},
+    {"offsets", NGRAM_OFFSETS, OF_IDS | OF_ROWS | OF_HISTORY},
+    {"history", NGRAM_HISTORY, OF_IDS | OF_ROWS | OF_HISTORY},
+    {"history_lengths", NGRAM_HISTORY_LENGTHS, OF_IDS | OF_ROWS | OF_HISTORY},
+    {"first_column", NGRAM_FIRST_COLUMN, OF_IDS | OF_ROWS},
+    {"columns", NGRAM_COLUMNS, OF_IDS | OF_ROWS},
+    {"dtype", NGRAM_DTYPE, OF_IDS | OF_ROWS},
+    {"scale", NGRAM_SCALE, OF_ROWS},
+    {"combine", NGRAM_COMBINE, OF_ROWS},
+    {"planar", NGRAM_PLANAR, OF_ROWS},
+    {"stores", NGRAM_STORES, OF_ROWS},
+    {"threads", NGRAM_THREADS, OF_IDS | OF_ROWS},
+};
+
+/* The arguments of each call; their names are filled in at import. */
+static struct arguments arguments_of[NGRAM_CALLS] = {
+    [NGRAM_IDS_CALL] = {.what = "ids()", .positional = 1},
+    [NGRAM_ROWS_CALL] = {.what = "an NGram", .positional = NGRAM_TABLES + 1},
+    [NGRAM_HISTORY_CALL] = {.what = "history()", .positional = NGRAM_ACCEPTED + 1},
+};
+
+int ngram_call_init(void)
+{
+    for (int call = 0; call < NGRAM_CALLS; call++) {
+        for (size_t i = 0; i < sizeof names_of_arguments / sizeof *names_of_arguments; i++)
+            if (names_of_arguments[i].calls & 1U << call)
+                arguments_of[call].names[names_of_arguments[i].place] = names_of_arguments[i].name;
+        if (arguments_init(&arguments_of[call]) < 0)
+            return -1;
+    }
+    return 0;
+}
 
 /* ---- Outputs ---------------------------------------------------------------------------------------------------- */
 
@@ -73,18 +73,6 @@ static int shape_of(const struct ngram_call *call, Py_ssize_t before, Py_ssize_t
     dims += call->ids.dims;
     shape[dims++] = after;
     return dims;
-}
-
-/* Releases the GIL for a call of that many bytes, if it takes much longer than that or waits for the disk, and fills in
-   its executor. */
-static PyThreadState *release_gil(const struct ngram_call *call, size_t bytes, bool waits, inlay_executor *executor,
-                                  const inlay_executor **threads)
-{
-    *threads = NULL;
-    if (bytes < THREADS_LARGE_BYTES)
-        return waits ? PyEval_SaveThread() : NULL;
-    *threads = threads_executor(call->threads > 0 ? call->threads : threads_get(), executor);
-    return PyEval_SaveThread();
 }
 
 /* Ends a call. Returns its result, or null with the exception of a status other than INLAY_OK. */
@@ -124,128 +112,98 @@ static PyObject *run_ids(struct ngram_call *call, PyObject *const arguments[NGRA
     const enum dtype dtype = arguments[NGRAM_DTYPE] != NULL ? dtype_of_row_ids(arguments[NGRAM_DTYPE]) : DTYPE_I64;
     if (dtype == DTYPE_UNKNOWN || output_open(&output, arguments[NGRAM_OUT], call->ids.way, dtype, dims, shape) < 0)
         return NULL;
-    PyThreadState *thread = release_gil(call, call->tokens * output.stride_bytes, false, &executor, &threads);
+    PyThreadState *thread =
+        threads_release_gil(call->tokens * output.stride_bytes, call->threads, false, &executor, &threads);
     const inlay_status status =
         inlay_ngram_ids(call->ngram->handle, &call->batch, call->first_column, call->columns, dtype_infos[dtype].id,
                         output.data, output.stride_bytes, threads, &fault);
-    if (thread != NULL)
-        PyEval_RestoreThread(thread);
+    threads_restore_gil(thread);
     if (status == INLAY_ERROR_OPTION)
         explain_ids(call);
     return finish(call, &output, arguments[NGRAM_IDS], status, &fault);
-}
-
-PyObject *ngram_call_ids(const struct ngram_facts *ngram, PyObject *const arguments[NGRAM_ARGUMENTS])
-{
-    struct ngram_call call;
-    if (ngram_batch_begin(&call, ngram, arguments) < 0)
-        return NULL;
-    PyObject *result = run_ids(&call, arguments);
-    ngram_batch_end(&call);
-    return result;
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------- */
 
 /* The tables of a call. */
 struct tables {
-    Py_ssize_t count;
+    size_t count;
     PyObject **objects;        /* Tables; null where None was given */
     const inlay_table **views; /* null likewise */
-    struct open_file **files;  /* that rows come from; null: all are in memory */
-    PyObject *one[1];
-    const inlay_table *one_view[1];
-    struct open_file *one_file[1];
+    struct open_file **files;  /* that rows come from; null: they are in memory */
+    bool in_files;             /* some are not */
+    PyObject *one;             /* the place of a single table, which calls allocate nothing for */
+    const inlay_table *one_view;
+    struct open_file *one_file;
 };
 
 static void close_tables(struct tables *tables)
 {
-    for (Py_ssize_t i = 0; tables->objects != NULL && i < tables->count; i++)
+    for (size_t i = 0; tables->objects != NULL && i < tables->count; i++)
         Py_XDECREF(tables->objects[i]);
-    if (tables->objects != tables->one) {
+    if (tables->objects != &tables->one)
         PyMem_Free(tables->objects);
-        PyMem_Free(tables->views);
-    }
-    if (tables->files != tables->one_file)
-        PyMem_Free(tables->files);
-}
-
-/* Finds the files that rows come from. Returns -1 with MemoryError. */
-static int find_files(struct tables *tables)
-{
-    for (Py_ssize_t i = 0; i < tables->count; i++) {
-        struct open_file *file = tables->objects[i] != NULL ? table_file(tables->objects[i]) : NULL;
-        if (file == NULL)
-            continue;
-        if (tables->files == NULL)
-            tables->files =
-                tables->count == 1 ? tables->one_file : PyMem_Calloc((size_t)tables->count, sizeof *tables->files);
-        if (tables->files == NULL)
-            return raise_memory();
-        tables->files[i] = file;
-    }
-    return 0;
 }
 
 /* Returns whether a read of one of the tables is likely to wait for the disk. */
 static bool tables_wait(const struct tables *tables)
 {
-    for (Py_ssize_t i = 0; tables->files != NULL && i < tables->count; i++)
+    for (size_t i = 0; i < tables->count; i++)
         if (tables->files[i] != NULL && open_file_waits(tables->files[i]))
             return true;
     return false;
 }
 
 /* Makes room for tables. Returns -1 with MemoryError. */
-static int allocate_tables(struct tables *tables, Py_ssize_t count)
+static int allocate_tables(struct tables *tables, size_t count)
 {
-    const size_t slots = count > 0 ? (size_t)count : 1;
-    tables->objects = PyMem_Calloc(slots, sizeof *tables->objects);
-    tables->views = PyMem_Calloc(slots, sizeof *tables->views);
-    tables->count = count;
-    if (tables->objects != NULL && tables->views != NULL)
+    *tables = (struct tables){.count = count};
+    tables->objects = &tables->one;
+    tables->views = &tables->one_view;
+    tables->files = &tables->one_file;
+    if (count <= 1)
         return 0;
-    return raise_memory();
+    tables->objects = PyMem_Calloc(3 * count, sizeof *tables->objects);
+    if (tables->objects == NULL)
+        return raise_memory();
+    tables->views = (const inlay_table **)(void *)(tables->objects + count);
+    tables->files = (struct open_file **)(void *)(tables->objects + 2 * count);
+    return 0;
 }
 
 /* Reads one table, or a list of them in which None stands for one that no column needs. Returns -1 with an exception;
    the tables are to be closed in any case. */
 static int open_tables(struct tables *tables, PyObject *given)
 {
-    *tables = (struct tables){.count = 1};
+    const bool several = given != NULL && (PyList_Check(given) || PyTuple_Check(given));
+    if (allocate_tables(tables, several ? (size_t)PySequence_Size(given) : 1) < 0)
+        return -1;
     if (given == NULL)
         return raise_error(PyExc_TypeError, "tables is missing, and the NGram has none of its own");
-    if (!PyList_Check(given) && !PyTuple_Check(given)) {
-        tables->objects = tables->one;
-        tables->views = tables->one_view;
-        tables->one[0] = table_from(given, "tables");
-        tables->one_view[0] = tables->one[0] != NULL ? table_view(tables->one[0]) : NULL;
-        return tables->one[0] != NULL ? find_files(tables) : -1;
-    }
-    if (allocate_tables(tables, PySequence_Size(given)) < 0)
-        return -1;
-    for (Py_ssize_t i = 0; i < tables->count; i++) {
-        char what[32];
-        PyObject *item = PySequence_GetItem(given, i);
-        if (item == NULL)
-            return -1;
-        snprintf(what, sizeof what, "tables[%zd]", i);
-        if (item != Py_None)
+    for (size_t i = 0; i < tables->count; i++) {
+        char what[32] = "tables";
+        PyObject *item = several ? PySequence_GetItem(given, (Py_ssize_t)i) : Py_NewRef(given);
+        if (several)
+            snprintf(what, sizeof what, "tables[%zu]", i);
+        if (item != NULL && item != Py_None)
             tables->objects[i] = table_from(item, what);
-        const bool failed = item != Py_None && tables->objects[i] == NULL;
-        Py_DECREF(item);
-        if (failed)
+        Py_XDECREF(item);
+        if (item == Py_None)
+            continue;
+        if (tables->objects[i] == NULL)
             return -1;
-        tables->views[i] = tables->objects[i] != NULL ? table_view(tables->objects[i]) : NULL;
+        tables->views[i] = table_view(tables->objects[i]);
+        tables->files[i] = table_file(tables->objects[i]);
+        tables->in_files = tables->in_files || tables->files[i] != NULL;
     }
-    return find_files(tables);
+    return 0;
 }
 
 /* Returns the table that a column names, or null with ValueError. */
 static const inlay_table *table_of_column(const struct ngram_call *call, const struct tables *tables, size_t column)
 {
     const uint32_t table = call->ngram->column[column].table;
-    if (table < (size_t)tables->count && tables->views[table] != NULL)
+    if (table < tables->count && tables->views[table] != NULL)
         return tables->views[table];
     PyErr_Format(PyExc_ValueError, "column %zu is of table %lu, which was not given", column, (unsigned long)table);
     return NULL;
@@ -306,7 +264,7 @@ static enum dtype read_lookup(const struct ngram_call *call, const struct tables
     PyObject *given = arguments[NGRAM_DTYPE];
     const enum dtype dtype = given != NULL ? dtype_of_argument(given) : DTYPE_F32;
     const int by_column = arguments[NGRAM_PLANAR] != NULL ? PyObject_IsTrue(arguments[NGRAM_PLANAR]) : 0;
-    *lookup = inlay_ngram_lookup_default(tables->views, (size_t)tables->count);
+    *lookup = inlay_ngram_lookup_default(tables->views, tables->count);
     if (dtype == DTYPE_UNKNOWN || option_enum(arguments[NGRAM_COMBINE], &option_combines, &lookup->combine) < 0 ||
         option_enum(arguments[NGRAM_STORES], &option_stores, &lookup->stores) < 0 || by_column < 0 ||
         option_double(arguments[NGRAM_SCALE], &scale) < 0 || find_scale(call, tables, &of_tables) < 0)
@@ -323,8 +281,8 @@ static enum dtype read_lookup(const struct ngram_call *call, const struct tables
     return dtype;
 }
 
-static PyObject *run_rows(struct ngram_call *call, const struct tables *tables,
-                          PyObject *const arguments[NGRAM_ARGUMENTS])
+static PyObject *gather_rows(struct ngram_call *call, const struct tables *tables,
+                             PyObject *const arguments[NGRAM_ARGUMENTS])
 {
     Py_ssize_t shape[VIEW_DIMS + 1];
     struct output output;
@@ -348,29 +306,22 @@ static PyObject *run_rows(struct ngram_call *call, const struct tables *tables,
         lookup.column_stride_bytes = call->tokens * output.stride_bytes;
     /* A sum reads the rows of all columns, however few are left of them. */
     const size_t bytes = call->tokens * call->columns * dim * dtype_infos[dtype].bytes;
-    PyThreadState *thread = release_gil(call, bytes, tables_wait(tables), &executor, &threads);
+    PyThreadState *thread = threads_release_gil(bytes, call->threads, tables_wait(tables), &executor, &threads);
     const inlay_status status =
-        tables->files != NULL
+        tables->in_files
             ? ngram_forward(call, &lookup, tables->files, output.data, output.stride_bytes, threads, &fault)
             : inlay_ngram_forward(call->ngram->handle, &call->batch, &lookup, output.data, output.stride_bytes, threads,
                                   &fault);
-    if (thread != NULL)
-        PyEval_RestoreThread(thread);
+    threads_restore_gil(thread);
     return finish(call, &output, arguments[NGRAM_IDS], status, &fault);
 }
 
-PyObject *ngram_call_rows(const struct ngram_facts *ngram, PyObject *const arguments[NGRAM_ARGUMENTS])
+static PyObject *run_rows(struct ngram_call *call, PyObject *const arguments[NGRAM_ARGUMENTS])
 {
-    struct ngram_call call;
     struct tables tables;
-    PyObject *result = NULL;
-    if (ngram_batch_begin(&call, ngram, arguments) < 0)
-        return NULL;
-    PyObject *given = arguments[NGRAM_TABLES];
-    if (open_tables(&tables, given != NULL ? given : ngram->tables) == 0)
-        result = run_rows(&call, &tables, arguments);
+    PyObject *given = arguments[NGRAM_TABLES] != NULL ? arguments[NGRAM_TABLES] : call->ngram->tables;
+    PyObject *result = open_tables(&tables, given) == 0 ? gather_rows(call, &tables, arguments) : NULL;
     close_tables(&tables);
-    ngram_batch_end(&call);
     return result;
 }
 
@@ -423,12 +374,19 @@ static PyObject *run_history(struct ngram_call *call, PyObject *const arguments[
     return both;
 }
 
-PyObject *ngram_call_history(const struct ngram_facts *ngram, PyObject *const arguments[NGRAM_ARGUMENTS])
+/* ---- All kinds -------------------------------------------------------------------------------------------------- */
+
+PyObject *ngram_call_run(const struct ngram_facts *ngram, enum ngram_call_kind kind, PyObject *const *args,
+                         size_t count, PyObject *names)
 {
+    static PyObject *(*const functions[NGRAM_CALLS])(struct ngram_call * call, PyObject *const *arguments) = {
+        [NGRAM_IDS_CALL] = run_ids, [NGRAM_ROWS_CALL] = run_rows, [NGRAM_HISTORY_CALL] = run_history};
+    PyObject *arguments[ARGUMENTS_MOST];
     struct ngram_call call;
-    if (ngram_batch_begin(&call, ngram, arguments) < 0)
+    if (arguments_sort(&arguments_of[kind], arguments, args, count, names) < 0 ||
+        ngram_batch_begin(&call, ngram, arguments) < 0)
         return NULL;
-    PyObject *result = run_history(&call, arguments);
+    PyObject *result = functions[kind](&call, arguments);
     ngram_batch_end(&call);
     return result;
 }

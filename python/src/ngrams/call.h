@@ -6,19 +6,20 @@
 #define INLAY_PYTHON_NGRAMS_CALL_H
 
 #include "abi.h"
-#include "module/arguments.h"
 #include "ngrams/batch.h"
 
-/* The names of these arguments in each kind of call. */
-extern struct arguments ngram_ids_arguments, ngram_rows_arguments, ngram_history_arguments;
+enum ngram_call_kind {
+    NGRAM_IDS_CALL,     /* row ids [..., columns] */
+    NGRAM_ROWS_CALL,    /* rows [..., columns * dim], [columns, ..., dim] or [..., dim] */
+    NGRAM_HISTORY_CALL, /* a tuple of the histories for the next call and their lengths */
+    NGRAM_CALLS,
+};
 
-/* Returns row ids [..., columns], or null with an exception. */
-PyObject *ngram_call_ids(const struct ngram_facts *ngram, PyObject *const arguments[NGRAM_ARGUMENTS]);
+/* Prepares the names of arguments. Returns -1 with an exception. */
+int ngram_call_init(void);
 
-/* Returns rows [..., columns * dim], [columns, ..., dim] or [..., dim], or null with an exception. */
-PyObject *ngram_call_rows(const struct ngram_facts *ngram, PyObject *const arguments[NGRAM_ARGUMENTS]);
-
-/* Returns a tuple of the histories for the next call and their lengths, or null with an exception. */
-PyObject *ngram_call_history(const struct ngram_facts *ngram, PyObject *const arguments[NGRAM_ARGUMENTS]);
+/* Returns the result of a vectorcall, or null with an exception. */
+PyObject *ngram_call_run(const struct ngram_facts *ngram, enum ngram_call_kind kind, PyObject *const *args,
+                         size_t count, PyObject *names);
 
 #endif

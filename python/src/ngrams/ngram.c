@@ -36,30 +36,19 @@ static struct ngram *ngram_of(PyObject *self)
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------ */
 
-typedef PyObject *ngram_function(const struct ngram_facts *ngram, PyObject *const arguments[NGRAM_ARGUMENTS]);
-
-static PyObject *call_function(PyObject *self, const struct arguments *names_of, ngram_function *function,
-                               PyObject *const *args, size_t count, PyObject *names)
-{
-    PyObject *arguments[ARGUMENTS_MOST];
-    if (arguments_sort(names_of, arguments, args, count, names) < 0)
-        return NULL;
-    return function(&ngram_of(self)->facts, arguments);
-}
-
 static PyObject *ngram_call(PyObject *self, PyObject *const *args, size_t count_and_flag, PyObject *names)
 {
-    return call_function(self, &ngram_rows_arguments, ngram_call_rows, args, inlay_positional(count_and_flag), names);
+    return ngram_call_run(&ngram_of(self)->facts, NGRAM_ROWS_CALL, args, inlay_positional(count_and_flag), names);
 }
 
 static PyObject *ngram_ids(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
-    return call_function(self, &ngram_ids_arguments, ngram_call_ids, args, (size_t)count, names);
+    return ngram_call_run(&ngram_of(self)->facts, NGRAM_IDS_CALL, args, (size_t)count, names);
 }
 
 static PyObject *ngram_history(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
-    return call_function(self, &ngram_history_arguments, ngram_call_history, args, (size_t)count, names);
+    return ngram_call_run(&ngram_of(self)->facts, NGRAM_HISTORY_CALL, args, (size_t)count, names);
 }
 
 /* ---- Options ---------------------------------------------------------------------------------------------------- */
@@ -288,13 +277,6 @@ static void ngram_dealloc(PyObject *self)
     object_free(self);
 }
 
-static PyObject *ngram_repr(PyObject *self)
-{
-    const struct ngram_facts *facts = &ngram_of(self)->facts;
-    return PyUnicode_FromFormat("inlay.NGram(vocab %zu, length %u, %zu columns)", facts->vocab, (unsigned)facts->length,
-                                facts->columns);
-}
-
 int ngram_init(PyObject *module)
 {
     static PyMethodDef methods[] = {
@@ -321,16 +303,10 @@ int ngram_init(PyObject *module)
         {NULL, 0, 0, 0, NULL},
     };
     static PyType_Slot slots[] = {
-        {Py_tp_new, ngram_new},
-        {Py_tp_dealloc, ngram_dealloc},
-        {Py_tp_call, PyVectorcall_Call},
-        {Py_tp_repr, ngram_repr},
-        {Py_tp_methods, methods},
-        {Py_tp_members, members},
-        {0, NULL},
+        {Py_tp_new, ngram_new},   {Py_tp_dealloc, ngram_dealloc}, {Py_tp_call, PyVectorcall_Call},
+        {Py_tp_methods, methods}, {Py_tp_members, members},       {0, NULL},
     };
-    if (arguments_init(&ngram_ids_arguments) < 0 || arguments_init(&ngram_rows_arguments) < 0 ||
-        arguments_init(&ngram_history_arguments) < 0)
+    if (ngram_call_init() < 0)
         return -1;
     return type_add(module, &ngram_type, "inlay._core.NGram", sizeof(struct ngram),
                     Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL, slots);
