@@ -3,6 +3,7 @@
 
 import array
 import os
+import struct
 from collections.abc import Iterator, Mapping
 from typing import Any, Callable, Optional, Union
 
@@ -39,12 +40,12 @@ class File(_core.File):
     @property
     def tensors(self) -> Mapping[str, _core.FileTensor]:
         """The tensors by name, in the order of their data."""
-        return _ByName(self._tensors, self._tensor, "tensors")
+        return _ByName(lambda: self._names(True), self._tensor, "tensors")
 
     @property
     def metadata(self) -> Mapping[str, Any]:
         """Strings, numbers, truth values and tuples by key, of GGUF, safetensors' __metadata__ and config.json."""
-        return _ByName(self._values, self._value, "values")
+        return _ByName(lambda: self._names(False), self._value, "values")
 
     def layer(
         self,
@@ -69,11 +70,22 @@ class File(_core.File):
         Calls need no tables; report says what was found.
         """
         spec, tables, report = self._ngram(layer)
+        for name in ("multipliers", "resets", "masks"):
+            spec[name] = array.array("q", spec[name] or b"").tolist()
+        numbers, length = spec["multipliers"], spec["length"]
+        spec["multipliers"] = [numbers[i : i + length] for i in range(0, len(numbers), length)]
+        spec["columns"] = list(struct.iter_unpack("4IQ", spec["columns"]))  # inlay_ngram_column
         if spec["token_map"] is not None:
             spec["token_map"] = array.array("I", spec["token_map"])
         ngram = NGram.from_spec(spec, tables=tables)
         ngram.report = report
         return ngram
+
+    def __repr__(self) -> str:
+        try:
+            return f"inlay.File({self.path!r}, {len(self.tensors)} tensors)"
+        except ValueError:
+            return f"inlay.File({self.path!r}, closed)"
 
     def __enter__(self) -> "File":
         return self

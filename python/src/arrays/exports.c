@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 void exported_init(struct exported *exported, void *data, enum dtype dtype, int dims, const Py_ssize_t *shape,
-                   struct export_owner owner)
+                   struct owner *owner)
 {
     *exported = (struct exported){.data = data, .dtype = dtype, .dims = dims, .owner = owner};
     exported->format[0] = dtype_infos[dtype].format;
@@ -51,13 +51,13 @@ struct tensor {
         struct dlpack_managed managed;
         struct dlpack_versioned versioned;
     } as;
-    struct export_owner owner;
+    struct owner *owner;
     int64_t shape[VIEW_DIMS], strides[VIEW_DIMS];
 };
 
 static void release_tensor(struct tensor *tensor)
 {
-    tensor->owner.release(tensor->owner.owner);
+    owner_release(tensor->owner);
     free(tensor);
 }
 
@@ -103,7 +103,7 @@ static struct tensor *new_tensor(const struct exported *exported, bool versioned
         tensor->strides[i] = exported->stride_bytes[i] / info->bytes;
     }
     tensor->owner = exported->owner;
-    tensor->owner.hold(tensor->owner.owner);
+    owner_hold(tensor->owner);
     if (versioned)
         tensor->as.versioned = (struct dlpack_versioned){
             .major = DLPACK_MAJOR,

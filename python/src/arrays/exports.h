@@ -10,14 +10,8 @@
 #include "abi.h"
 #include "arrays/dlpack.h"
 #include "arrays/dtype.h"
+#include "arrays/owner.h"
 #include "arrays/view.h"
-
-/* The owner of memory and how it is counted; both functions may be called from any thread, without the GIL. */
-struct export_owner {
-    void *owner;
-    void (*hold)(void *owner);
-    void (*release)(void *owner);
-};
 
 struct exported {
     void *data;
@@ -27,12 +21,12 @@ struct exported {
     Py_ssize_t bytes; /* of all elements */
     Py_ssize_t shape[VIEW_DIMS], stride_bytes[VIEW_DIMS];
     char format[2]; /* of the buffer protocol */
-    struct export_owner owner;
+    struct owner *owner;
 };
 
 /* Describes memory. Takes no reference to its owner. */
 void exported_init(struct exported *exported, void *data, enum dtype dtype, int dims, const Py_ssize_t *shape,
-                   struct export_owner owner);
+                   struct owner *owner);
 
 /* Fills in a buffer of `self`. Returns -1 with BufferError if it must be writable and is not. */
 int exported_buffer(struct exported *exported, PyObject *self, Py_buffer *buffer, int flags);

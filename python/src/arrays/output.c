@@ -17,8 +17,7 @@ enum { POOLED_BYTES = 4096 };
 
 struct memory {
     PyObject base;
-    struct block *block;
-    struct exported exported;
+    struct exported exported; /* of a block of the pool */
 };
 
 static PyTypeObject *memory_type; /* set at import */
@@ -46,16 +45,6 @@ static Py_ssize_t bytes_of(enum dtype dtype, int dims, const Py_ssize_t *shape)
     return overflow ? -1 : bytes;
 }
 
-static void hold_block(void *block)
-{
-    block_hold(block);
-}
-
-static void release_block(void *block)
-{
-    block_release(block);
-}
-
 static struct memory *memory_of(PyObject *self)
 {
     return (struct memory *)(void *)self;
@@ -63,24 +52,20 @@ static struct memory *memory_of(PyObject *self)
 
 static struct memory *memory_new(enum dtype dtype, int dims, const Py_ssize_t *shape, Py_ssize_t bytes)
 {
-    struct memory *memory = PyObject_New(struct memory, memory_type);
-    if (memory == NULL)
-        return NULL;
-    memory->block = pool_get((size_t)bytes);
-    if (memory->block == NULL) {
-        Py_DECREF(memory);
+    struct block *block = pool_get((size_t)bytes);
+    struct memory *memory = block != NULL ? PyObject_New(struct memory, memory_type) : NULL;
+    if (block == NULL)
         PyErr_NoMemory();
-        return NULL;
-    }
-    const struct export_owner owner = {memory->block, hold_block, release_block};
-    exported_init(&memory->exported, block_data(memory->block), dtype, dims, shape, owner);
+    else if (memory == NULL)
+        owner_release(&block->owner);
+    else
+        exported_init(&memory->exported, block->data, dtype, dims, shape, &block->owner);
     return memory;
 }
 
 static void memory_dealloc(PyObject *self)
 {
-    if (memory_of(self)->block != NULL)
-        block_release(memory_of(self)->block);
+    owner_release(memory_of(self)->exported.owner);
     object_free(self);
 }
 
@@ -167,7 +152,7 @@ int output_open(struct output *output, PyObject *out, enum view_way way, enum dt
         if (memory == NULL)
             return -1;
         output->memory = (PyObject *)memory;
-        data = block_data(memory->block);
+        data = memory->exported.data;
     }
     if (way == VIEW_NUMPY)
         output->array = numpy_array_new(dtype, dims, shape, &data, output->memory);

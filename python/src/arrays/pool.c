@@ -12,8 +12,6 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,17 +24,6 @@ enum {
     CLASSES = (LARGEST_LOG2 - SMALLEST_LOG2) * PER_DOUBLING + 1,
     ALIGNMENT = 64,
     MAPPED_LEAST = 2 << 20, /* of these size classes all are whole pages, of whatever size those are */
-};
-
-struct block {
-    atomic_size_t references;
-    void *data;
-    size_t bytes;
-    unsigned size_class;
-    bool mapped;                          /* by mmap, else by aligned_alloc */
-    bool huge;                            /* the system has huge pages for it */
-    struct block *before, *after;         /* in the list of its class */
-    struct block *returned_before, *next; /* in the list by time of return */
 };
 
 static struct {
@@ -178,6 +165,20 @@ static size_t destroy_list(struct block *block)
     return bytes;
 }
 
+/* Gives back a block that nobody uses. */
+static void give_back(struct owner *owner)
+{
+    struct block *block = (struct block *)(void *)owner;
+    allow_reclaim(block);
+    pthread_mutex_lock(&pool.mutex);
+    pool.stats.used_bytes -= block->bytes;
+    pool.stats.used_blocks--;
+    add_idle(block);
+    struct block *evicted = evict(pool.stats.limit_bytes);
+    pthread_mutex_unlock(&pool.mutex);
+    destroy_list(evicted);
+}
+
 struct block *pool_get(size_t bytes)
 {
     const unsigned size_class = class_of(bytes, &bytes);
@@ -204,32 +205,8 @@ struct block *pool_get(size_t bytes)
         pool.stats.used_blocks++;
         pthread_mutex_unlock(&pool.mutex);
     }
-    atomic_init(&block->references, 1);
+    owner_init(&block->owner, give_back);
     return block;
-}
-
-void *block_data(const struct block *block)
-{
-    return block->data;
-}
-
-void block_hold(struct block *block)
-{
-    atomic_fetch_add_explicit(&block->references, 1, memory_order_relaxed);
-}
-
-void block_release(struct block *block)
-{
-    if (atomic_fetch_sub_explicit(&block->references, 1, memory_order_acq_rel) != 1)
-        return;
-    allow_reclaim(block);
-    pthread_mutex_lock(&pool.mutex);
-    pool.stats.used_bytes -= block->bytes;
-    pool.stats.used_blocks--;
-    add_idle(block);
-    struct block *evicted = evict(pool.stats.limit_bytes);
-    pthread_mutex_unlock(&pool.mutex);
-    destroy_list(evicted);
 }
 
 struct pool_stats pool_stats(void)

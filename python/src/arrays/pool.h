@@ -7,23 +7,26 @@
 #ifndef INLAY_PYTHON_ARRAYS_POOL_H
 #define INLAY_PYTHON_ARRAYS_POOL_H
 
+#include "arrays/owner.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* A block of memory with a count of references. */
-struct block;
+/* A block of memory. Its last user gives it back to the pool, which alone uses the other fields. */
+struct block {
+    struct owner owner;
+    void *data; /* aligned to 64 bytes */
+    size_t bytes;
+    unsigned size_class;
+    bool mapped;                          /* by mmap, else by aligned_alloc */
+    bool huge;                            /* the system has huge pages for it */
+    struct block *before, *after;         /* in the list of its class */
+    struct block *returned_before, *next; /* in the list by time of return */
+};
 
-/* Returns a block of at least `bytes` bytes with one reference, or null. Its contents are undefined. */
+/* Returns a block of at least `bytes` bytes with one user, or null. Its contents are undefined. */
 struct block *pool_get(size_t bytes);
-
-/* Returns the memory of a block, which is aligned to 64 bytes. */
-void *block_data(const struct block *block);
-
-/* Adds a reference. */
-void block_hold(struct block *block);
-
-/* Removes a reference; the last one gives the block back to the pool. */
-void block_release(struct block *block);
 
 /* What the pool holds. Idle blocks are those that wait for the next output. */
 struct pool_stats {

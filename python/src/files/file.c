@@ -41,12 +41,12 @@ static struct open_file *exchange(struct file *file, bool keep)
     if (!keep)
         file->opened = NULL;
     else if (opened != NULL)
-        open_file_hold(opened);
+        owner_hold(&opened->owner);
     atomic_flag_clear_explicit(&file->lock, memory_order_release);
     return opened;
 }
 
-/* Uses the file until open_file_release(). Returns null with ValueError if it is closed. */
+/* Uses the file until owner_release(). Returns null with ValueError if it is closed. */
 static struct open_file *use(PyObject *self)
 {
     struct open_file *opened = exchange(file_of(self), true);
@@ -106,7 +106,7 @@ static PyObject *file_new(PyTypeObject *type, PyObject *args, PyObject *given)
         if (file_of(self)->path == NULL)
             Py_CLEAR(self);
     } else if (opened != NULL) {
-        open_file_release(opened);
+        owner_release(&opened->owner);
     }
     Py_DECREF(bytes);
     return self;
@@ -116,7 +116,7 @@ static PyObject *file_close(PyObject *self, PyObject *Py_UNUSED(args))
 {
     struct open_file *opened = exchange(file_of(self), false);
     if (opened != NULL)
-        open_file_release(opened);
+        owner_release(&opened->owner);
     return Py_NewRef(Py_None);
 }
 
@@ -125,7 +125,7 @@ static void file_dealloc(PyObject *self)
     struct file *file = file_of(self);
     PyObject_ClearWeakRefs(self);
     if (file->opened != NULL)
-        open_file_release(file->opened);
+        owner_release(&file->opened->owner);
     Py_XDECREF(file->path);
     object_free(self);
 }
@@ -157,7 +157,7 @@ static PyObject *named(PyObject *self, PyObject *name, by_name *function)
     if (file == NULL)
         return NULL;
     PyObject *made = function(file, text);
-    open_file_release(file);
+    owner_release(&file->owner);
     if (made == NULL && !PyErr_Occurred())
         PyErr_SetObject(PyExc_KeyError, name);
     return made;
@@ -190,9 +190,10 @@ static PyObject *get_table(PyObject *self, PyObject *name)
     return named(self, name, table_of_file);
 }
 
-/* Returns a list of the names of tensors or values. */
-static PyObject *list_names(PyObject *self, bool tensors)
+/* _names(tensors): a list of the names of tensors, or else of values. */
+static PyObject *list_names(PyObject *self, PyObject *of_tensors)
 {
+    const bool tensors = of_tensors == Py_True;
     struct open_file *opened = use(self);
     if (opened == NULL)
         return NULL;
@@ -203,18 +204,8 @@ static PyObject *list_names(PyObject *self, bool tensors)
         const char *name = tensors ? inlay_file_tensor_at(file, i)->name : inlay_file_value_at(file, i)->key;
         sequence_put(&list, i, PyUnicode_FromString(name));
     }
-    open_file_release(opened);
+    owner_release(&opened->owner);
     return list;
-}
-
-static PyObject *list_tensors(PyObject *self, PyObject *Py_UNUSED(args))
-{
-    return list_names(self, true);
-}
-
-static PyObject *list_values(PyObject *self, PyObject *Py_UNUSED(args))
-{
-    return list_names(self, false);
 }
 
 /* ---- Layers and n-grams ----------------------------------------------------------------------------------------- */
@@ -230,7 +221,7 @@ static PyObject *get_layer(PyObject *self, PyObject *args)
     if (file == NULL)
         return NULL;
     PyObject *layer = layer_of_file(file, model, part, dtype, threads);
-    open_file_release(file);
+    owner_release(&file->owner);
     return layer;
 }
 
@@ -272,7 +263,7 @@ static PyObject *get_ngram(PyObject *self, PyObject *number)
         Py_XDECREF(spec);
     }
     inlay_file_ngram_destroy(ngram);
-    open_file_release(file);
+    owner_release(&file->owner);
     return made;
 }
 
@@ -301,7 +292,7 @@ static PyObject *file_prefetch(PyObject *self, PyObject *args)
         }
         view_release(&view);
     }
-    open_file_release(file);
+    owner_release(&file->owner);
     return result;
 }
 
@@ -311,19 +302,8 @@ static PyObject *get_closed(PyObject *self, void *Py_UNUSED(closure))
 {
     struct open_file *opened = exchange(file_of(self), true);
     if (opened != NULL)
-        open_file_release(opened);
+        owner_release(&opened->owner);
     return PyBool_FromLong(opened == NULL);
-}
-
-static PyObject *file_repr(PyObject *self)
-{
-    struct open_file *opened = exchange(file_of(self), true);
-    if (opened == NULL)
-        return PyUnicode_FromFormat("inlay.File(%R, closed)", file_of(self)->path);
-    PyObject *text =
-        PyUnicode_FromFormat("inlay.File(%R, %zu tensors)", file_of(self)->path, inlay_file_tensor_count(opened->file));
-    open_file_release(opened);
-    return text;
 }
 
 int file_init(PyObject *module)
@@ -337,9 +317,8 @@ int file_init(PyObject *module)
         {"prefetch", file_prefetch, METH_VARARGS,
          "prefetch(table, ids)\n--\n\nStarts to read rows of a Table of this file from the disk, and does not wait."},
         {"_tensor", get_tensor, METH_O, NULL},
-        {"_tensors", list_tensors, METH_NOARGS, NULL},
+        {"_names", list_names, METH_O, NULL},
         {"_value", get_value, METH_O, NULL},
-        {"_values", list_values, METH_NOARGS, NULL},
         {"_layer", get_layer, METH_VARARGS, NULL},
         {"_ngram", get_ngram, METH_O, NULL},
         {NULL, NULL, 0, NULL},
@@ -354,13 +333,8 @@ int file_init(PyObject *module)
         {NULL, 0, 0, 0, NULL},
     };
     static PyType_Slot slots[] = {
-        {Py_tp_new, file_new},
-        {Py_tp_dealloc, file_dealloc},
-        {Py_tp_repr, file_repr},
-        {Py_tp_methods, methods},
-        {Py_tp_getset, properties},
-        {Py_tp_members, members},
-        {0, NULL},
+        {Py_tp_new, file_new},      {Py_tp_dealloc, file_dealloc}, {Py_tp_methods, methods},
+        {Py_tp_getset, properties}, {Py_tp_members, members},      {0, NULL},
     };
     return type_add(module, &file_type, "inlay._core.File", sizeof(struct file), Py_TPFLAGS_BASETYPE, slots);
 }

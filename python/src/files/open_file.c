@@ -9,6 +9,13 @@
 /* How many calls count as waiting after one that requested pages: more than pass between two samples of the library. */
 enum { WAITS = 64 };
 
+static void close_file(struct owner *owner)
+{
+    struct open_file *file = (struct open_file *)(void *)owner;
+    inlay_file_close(file->file);
+    free(file);
+}
+
 struct open_file *open_file_new(inlay_file *file, bool mapped)
 {
     struct open_file *opened = malloc(sizeof *opened);
@@ -16,37 +23,9 @@ struct open_file *open_file_new(inlay_file *file, bool mapped)
         return NULL;
     opened->file = file;
     opened->mapped = mapped;
-    atomic_init(&opened->users, 1);
+    owner_init(&opened->owner, close_file);
     atomic_init(&opened->waits, WAITS); /* the first reads of a file come from the disk */
     return opened;
-}
-
-void open_file_hold(struct open_file *file)
-{
-    atomic_fetch_add_explicit(&file->users, 1, memory_order_relaxed);
-}
-
-void open_file_release(struct open_file *file)
-{
-    if (atomic_fetch_sub_explicit(&file->users, 1, memory_order_acq_rel) > 1)
-        return;
-    inlay_file_close(file->file);
-    free(file);
-}
-
-static void hold(void *file)
-{
-    open_file_hold(file);
-}
-
-static void release(void *file)
-{
-    open_file_release(file);
-}
-
-struct export_owner open_file_owner(struct open_file *file)
-{
-    return (struct export_owner){file, hold, release};
 }
 
 bool open_file_waits(struct open_file *file)

@@ -6,7 +6,7 @@
 #ifndef INLAY_PYTHON_FILES_OPEN_FILE_H
 #define INLAY_PYTHON_FILES_OPEN_FILE_H
 
-#include "arrays/exports.h"
+#include "arrays/owner.h"
 
 #include <inlay/file.h>
 
@@ -14,21 +14,14 @@
 #include <stdbool.h>
 
 struct open_file {
+    struct owner owner;
     inlay_file *file;
-    bool mapped; /* rows may have to come from the disk */
-    atomic_size_t users;
+    bool mapped;      /* rows may have to come from the disk */
     atomic_int waits; /* above 0: the last calls waited for the disk */
 };
 
 /* Returns an open file with one user, or null if there is no memory. */
 struct open_file *open_file_new(inlay_file *file, bool mapped);
-
-/* Adds a user, and removes one. */
-void open_file_hold(struct open_file *file);
-void open_file_release(struct open_file *file);
-
-/* Returns the file as the owner of memory. */
-struct export_owner open_file_owner(struct open_file *file);
 
 /* Returns whether a call that reads rows is likely to wait for the disk, so that it should release the GIL. */
 bool open_file_waits(struct open_file *file);

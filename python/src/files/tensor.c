@@ -77,10 +77,10 @@ static PyObject *make(struct open_file *file, const inlay_file_tensor *tensor, c
     if (self == NULL)
         return NULL;
     struct file_tensor *made = file_tensor(self);
-    open_file_hold(file);
+    owner_hold(&file->owner);
     made->file = file;
     made->tensor = tensor;
-    exported_init(&made->exported, (void *)(uintptr_t)data, dtype, dims, shape, open_file_owner(file));
+    exported_init(&made->exported, (void *)(uintptr_t)data, dtype, dims, shape, &file->owner);
     made->exported.read_only = true;
     return self;
 }
@@ -116,7 +116,7 @@ struct open_file *file_tensor_file(PyObject *object)
 static void file_tensor_dealloc(PyObject *self)
 {
     PyObject_ClearWeakRefs(self);
-    open_file_release(file_tensor(self)->file);
+    owner_release(&file_tensor(self)->file->owner);
     object_free(self);
 }
 

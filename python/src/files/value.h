@@ -12,8 +12,7 @@
 /* Returns a string, int, float or bool, or a tuple of the first three; null with an exception. */
 PyObject *file_value(const inlay_file_value *value);
 
-/* Returns the mapping of a spec, as inlay.NGram.from_spec() reads it; null with an exception. Its token map is the
-   bytes of uint32, or None. */
+/* Returns the fields of a spec as a mapping, null with an exception. Arrays are their bytes, or None. */
 PyObject *file_ngram_spec(const inlay_ngram_spec *spec);
 
 #endif

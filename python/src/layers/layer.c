@@ -97,7 +97,7 @@ PyObject *layer_of_file(struct open_file *file, const char *model, const char *p
     if (self == NULL)
         return NULL;
     struct layer *layer = layer_of(self);
-    open_file_hold(file);
+    owner_hold(&file->owner);
     layer->call = layer_call;
     layer->file = file;
     layer->facts.threads = count;
@@ -159,7 +159,7 @@ static void layer_dealloc(PyObject *self)
     view_release(&layer->token_weights);
     inlay_file_layer_destroy(layer->of_file);
     if (layer->file != NULL)
-        open_file_release(layer->file);
+        owner_release(&layer->file->owner);
     object_free(self);
 }
 

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The owner of memory, such as a block of the pool or an open file, and the count of who uses it. Frameworks release
+ * memory on any thread, so nothing here needs the GIL.
+ */
+#ifndef INLAY_PYTHON_ARRAYS_OWNER_H
+#define INLAY_PYTHON_ARRAYS_OWNER_H
+
+#include <stdatomic.h>
+
+/* The first field of what owns memory. */
+struct owner {
+    atomic_size_t users;
+    void (*destroy)(struct owner *self); /* called when the last user is gone */
+};
+
+/* Makes an owner with one user. */
+static inline void owner_init(struct owner *owner, void (*destroy)(struct owner *self))
+{
+    atomic_init(&owner->users, 1);
+    owner->destroy = destroy;
+}
+
+/* Adds a user. */
+static inline void owner_hold(struct owner *owner)
+{
+    atomic_fetch_add_explicit(&owner->users, 1, memory_order_relaxed);
+}
+
+/* Removes a user. */
+static inline void owner_release(struct owner *owner)
+{
+    if (atomic_fetch_sub_explicit(&owner->users, 1, memory_order_acq_rel) == 1)
+        owner->destroy(owner);
+}
+
+#endif
