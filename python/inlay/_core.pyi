@@ -4,6 +4,7 @@ from typing import Any, Mapping, Optional, Sequence, Union
 
 Array = Any
 version: str
+NGRAM_LENGTH_MOST: int
 
 class Output: ...
 
@@ -140,7 +141,7 @@ class NGram:
     column_count: int
     token_map: Optional[Array]
     tables: Optional[tuple[Optional[Table], ...]]
-    # Arrays as inlay.NGram makes them; its columns are [columns, 5].
+    # Arrays of int64 as inlay.NGram makes and checks them; its columns are [columns, 5].
     def __new__(
         cls,
         vocab: int,
@@ -148,12 +149,13 @@ class NGram:
         mix: str,
         columns: Array,
         multipliers: Array,
-        pad: Optional[int] = None,
-        token_map: Optional[Array] = None,
-        resets: Optional[Array] = None,
-        masks: Optional[Array] = None,
-        zero_is_none: bool = False,
+        pad: int,
+        token_map: Optional[Array],
+        resets: Array,
+        masks: Array,
+        zero_is_none: bool,
         tables: Union[Table, Array, Sequence[Union[Table, Array, None]], None] = None,
+        /,
     ) -> Any: ...
     def __call__(
         self,

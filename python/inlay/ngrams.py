@@ -3,6 +3,7 @@
 
 import array
 import json
+import operator
 import os
 from typing import Any, Iterable, Mapping, Optional, Sequence, Union
 
@@ -65,9 +66,31 @@ def _table(rows: Sequence[Sequence[int]], what: str) -> memoryview:
     return memoryview(numbers).cast("B").cast("q", (len(rows), widths.pop()))
 
 
-def _ids(ids: Any, what: str) -> array.array:
+def _check_columns(columns: Sequence[Sequence[int]], length: int, vectors: int) -> None:
+    """Checks that the numbers of columns are in their ranges."""
+    for index, column in enumerate(columns):
+        highest = (length, vectors - 1, 2**32 - 1, 2**32 - 1, 2**63 - 1 - column[2])
+        for name, number, low, high in zip(_COLUMN, column, (1, 0, 1, 0, 0), highest):
+            if not low <= number <= high:
+                raise ValueError(f"columns[{index}] has {name} {number}, not in [{low}, {high}]")
+
+
+def _in_range(value: Any, what: str, low: int, high: int) -> int:
+    """Returns an integer, which must be in [low, high]."""
+    number = operator.index(value)
+    if not low <= number <= high:
+        raise ValueError(f"{what} is {number}, not in [{low}, {high}]")
+    return number
+
+
+def _ids(ids: Any, what: str, vocab: int) -> array.array:
+    """Returns ids of tokens, each in [0, vocab)."""
     ids = _plain(ids)
-    return _numbers([ids] if isinstance(ids, int) else ids or (), what)
+    numbers = _numbers([ids] if isinstance(ids, int) else ids or (), what)
+    for index, number in enumerate(numbers):
+        if not 0 <= number < vocab:
+            raise ValueError(f"{what}[{index}] is {number}, not in [0, {vocab})")
+    return numbers
 
 
 class NGram(_core.NGram):
@@ -99,6 +122,8 @@ class NGram(_core.NGram):
         zero_is_none: bool = False,
         tables: Any = None,
     ) -> "NGram":
+        vocab, length = _in_range(vocab, "vocab", 1, 2**31), _in_range(length, "length", 1, _core.NGRAM_LENGTH_MOST)
+        pad = _in_range(pad, "pad", 0, 2**32 - 1)
         columns = _by_field(columns) if isinstance(columns, Mapping) else _plain(columns)
         columns = [_column(column, index) for index, column in enumerate(columns)]
         multipliers = _plain(multipliers)
@@ -106,14 +131,18 @@ class NGram(_core.NGram):
             multipliers = [multipliers]
         if isinstance(token_map, (list, tuple)):
             token_map = array.array("I", token_map) if all(0 <= n < 2**32 for n in token_map) else token_map
-        resets, masks = _ids(resets, "resets"), _ids(masks, "masks")
+        numbers = _table(multipliers, "multipliers")
+        if numbers.shape[1] != length:
+            raise ValueError(f"multipliers has shape {list(numbers.shape)}, expected {[len(multipliers), length]}")
+        _check_columns(columns, length, len(multipliers))
+        resets, masks = _ids(resets, "resets", vocab), _ids(masks, "masks", vocab)
         self = super().__new__(
             cls,
             vocab,
             length,
             mix,
             _table(columns, "columns"),
-            _table(multipliers, "multipliers"),
+            numbers,
             pad,
             token_map,
             resets,
@@ -122,12 +151,12 @@ class NGram(_core.NGram):
             tables,
         )
         self.spec = {
-            "vocab": int(vocab),
-            "length": int(length),
+            "vocab": vocab,
+            "length": length,
             "mix": choose("mix", mix, MIXES),
             "columns": [dict(zip(_COLUMN, column)) for column in columns],
             "multipliers": [list(map(int, row)) for row in multipliers],
-            "pad": int(pad),
+            "pad": pad,
             "token_map": token_map,
             "resets": list(resets),
             "masks": list(masks),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * N-gram handles: how arrays become a spec of the library, and the vectorcall. inlay.NGram makes these arrays of what
- * its caller gave.
+ * its caller gave, and checks their numbers.
  */
 #include "ngrams/ngram.h"
 
@@ -51,102 +51,39 @@ static PyObject *ngram_history(PyObject *self, PyObject *const *args, Py_ssize_t
     return ngram_call_run(&ngram_of(self)->facts, NGRAM_HISTORY_CALL, args, (size_t)count, names);
 }
 
-/* ---- Options ---------------------------------------------------------------------------------------------------- */
+/* ---- The spec --------------------------------------------------------------------------------------------------- */
 
-struct ngram_options {
-    PyObject *vocab, *length, *mix, *columns, *multipliers, *pad, *token_map, *resets, *masks, *tables;
-    int zero_is_none;
-};
+/* The arrays of a spec, which are int64. */
+enum { MULTIPLIERS, COLUMNS, RESETS, MASKS, ARRAYS };
 
-/* The numbers of a column, in their order in the array. */
+/* The numbers of a column, in their order in its array. */
 enum { LENGTH, VECTOR, MODULUS, TABLE, OFFSET, COLUMN_NUMBERS };
 
-/* Reads an integer in [low, high], which a missing argument leaves as it is. Returns -1 with an exception. */
-static int read_number(PyObject *object, const char *what, int64_t low, int64_t high, int64_t *number)
+/* Reads arrays of int64: multipliers [vectors, length], columns [columns, COLUMN_NUMBERS], resets and masks. Returns -1
+   with an exception; the views are to be released in any case. */
+static int read_arrays(struct ngram *ngram, struct view views[ARRAYS], PyObject *const arrays[ARRAYS],
+                       inlay_ngram_spec *spec)
 {
-    if (option_int64(object, what, number) < 0)
-        return -1;
-    if (*number >= low && *number <= high)
-        return 0;
-    return raise_error(PyExc_ValueError, "%s is %lld, not in [%lld, %lld]", what, (long long)*number, (long long)low,
-                       (long long)high);
-}
-
-/* Reads an array of int64 with `dims` dimensions. Returns -1 with an exception; the view is to be released. */
-static int read_array(struct view *view, PyObject *array, const char *what, int dims)
-{
-    if (view_of(view, array, what, DTYPE_I64) < 0)
-        return -1;
-    if (view->dims != dims)
-        return raise_error(PyExc_ValueError, "%s has %d dimensions, expected %d", what, view->dims, dims);
-    return view_require_dtype(view, what, DTYPE_I64) < 0 ? -1 : view_pack(view, DTYPE_I64);
-}
-
-static const int64_t *numbers_of(const struct view *view)
-{
-    return (const int64_t *)(const void *)view->data;
-}
-
-/* Reads ids of tokens, each in [0, vocab). */
-static int read_special(struct view *view, PyObject *array, const char *what, size_t vocab, const int64_t **ids,
-                        size_t *count)
-{
-    if (array == Py_None)
-        return 0;
-    if (read_array(view, array, what, 1) < 0)
-        return -1;
-    *ids = numbers_of(view);
-    *count = view_count(view);
-    for (size_t i = 0; i < *count; i++)
-        if ((*ids)[i] < 0 || (uint64_t)(*ids)[i] >= vocab)
-            return raise_error(PyExc_ValueError, "%s[%zu] is %lld, not in [0, %zu)", what, i, (long long)(*ids)[i],
-                               vocab);
-    return 0;
-}
-
-/* Reads a column. Returns -1 with ValueError. */
-static int read_column(const int64_t numbers[COLUMN_NUMBERS], size_t index, const inlay_ngram_spec *spec,
-                       inlay_ngram_column *column)
-{
-    const struct {
-        const char *name;
-        int64_t low, high;
-    } ranges[COLUMN_NUMBERS] = {
-        [LENGTH] = {"length", 1, spec->length},
-        [VECTOR] = {"vector", 0, (int64_t)spec->vectors - 1},
-        [MODULUS] = {"modulus", 1, UINT32_MAX},
-        [TABLE] = {"table", 0, UINT32_MAX},
-        [OFFSET] = {"offset", 0, INT64_MAX - numbers[MODULUS]},
-    };
-    for (int i = 0; i < COLUMN_NUMBERS; i++)
-        if (numbers[i] < ranges[i].low || numbers[i] > ranges[i].high)
-            return raise_error(PyExc_ValueError, "columns[%zu] has %s %lld, not in [%lld, %lld]", index, ranges[i].name,
-                               (long long)numbers[i], (long long)ranges[i].low, (long long)ranges[i].high);
-    *column = (inlay_ngram_column){
-        .length = (uint32_t)numbers[LENGTH],
-        .vector = (uint32_t)numbers[VECTOR],
-        .modulus = (uint32_t)numbers[MODULUS],
-        .table = (uint32_t)numbers[TABLE],
-        .offset = (uint64_t)numbers[OFFSET],
-    };
-    return 0;
-}
-
-/* Reads multipliers [vectors, length] and columns [columns, COLUMN_NUMBERS]. */
-static int read_columns(struct ngram *ngram, struct view *multipliers, struct view *columns,
-                        const struct ngram_options *given, inlay_ngram_spec *spec)
-{
-    if (read_array(multipliers, given->multipliers, "multipliers", 2) < 0 ||
-        read_array(columns, given->columns, "columns", 2) < 0)
-        return -1;
-    const Py_ssize_t of_columns[2] = {columns->shape[0], COLUMN_NUMBERS};
-    const Py_ssize_t of_multipliers[2] = {multipliers->shape[0], (Py_ssize_t)spec->length};
-    if (view_require_shape(multipliers, "multipliers", 2, of_multipliers) < 0 ||
-        view_require_shape(columns, "columns", 2, of_columns) < 0)
-        return -1;
-    spec->multipliers = numbers_of(multipliers);
-    spec->vectors = (size_t)multipliers->shape[0];
-    spec->column_count = (size_t)columns->shape[0];
+    static const char *const what[ARRAYS] = {"multipliers", "columns", "resets", "masks"};
+    const Py_ssize_t widths[ARRAYS] = {(Py_ssize_t)spec->length, COLUMN_NUMBERS, 0, 0};
+    const int64_t *numbers[ARRAYS];
+    for (int i = 0; i < ARRAYS; i++) {
+        struct view *view = &views[i];
+        if (view_of(view, arrays[i], what[i], DTYPE_I64) < 0)
+            return -1;
+        const Py_ssize_t shape[2] = {view->dims > 0 ? view->shape[0] : 0, widths[i]};
+        if (view_require_shape(view, what[i], widths[i] > 0 ? 2 : 1, shape) < 0 ||
+            view_require_dtype(view, what[i], DTYPE_I64) < 0 || view_pack(view, DTYPE_I64) < 0)
+            return -1;
+        numbers[i] = (const int64_t *)(const void *)view->data;
+    }
+    spec->multipliers = numbers[MULTIPLIERS];
+    spec->vectors = (size_t)views[MULTIPLIERS].shape[0];
+    spec->column_count = (size_t)views[COLUMNS].shape[0];
+    spec->resets = numbers[RESETS];
+    spec->reset_count = (size_t)views[RESETS].shape[0];
+    spec->masks = numbers[MASKS];
+    spec->mask_count = (size_t)views[MASKS].shape[0];
     if (spec->vectors < 1 || spec->vectors > INLAY_NGRAM_COLUMNS_MOST || spec->column_count < 1 ||
         spec->column_count > INLAY_NGRAM_COLUMNS_MOST)
         return raise_error(PyExc_ValueError,
@@ -155,9 +92,12 @@ static int read_columns(struct ngram *ngram, struct view *multipliers, struct vi
     ngram->columns = PyMem_Calloc(spec->column_count, sizeof *ngram->columns);
     if (ngram->columns == NULL)
         return raise_memory();
-    for (size_t i = 0; i < spec->column_count; i++)
-        if (read_column(numbers_of(columns) + i * COLUMN_NUMBERS, i, spec, &ngram->columns[i]) < 0)
-            return -1;
+    for (size_t i = 0; i < spec->column_count; i++) {
+        const int64_t *column = numbers[COLUMNS] + i * COLUMN_NUMBERS;
+        ngram->columns[i] =
+            (inlay_ngram_column){(uint32_t)column[LENGTH], (uint32_t)column[VECTOR], (uint32_t)column[MODULUS],
+                                 (uint32_t)column[TABLE], (uint64_t)column[OFFSET]};
+    }
     spec->columns = ngram->columns;
     return 0;
 }
@@ -177,26 +117,6 @@ static int read_token_map(struct ngram *ngram, PyObject *array, inlay_ngram_spec
     return 0;
 }
 
-static int read_spec(struct ngram *ngram, struct view views[4], const struct ngram_options *given,
-                     inlay_ngram_spec *spec)
-{
-    int64_t vocab = 0, length = 0, pad = 0;
-    inlay_ngram_mix mix;
-    if (option_required_enum(given->mix, &option_mixes, &mix) < 0 ||
-        read_number(given->vocab, "vocab", 1, (int64_t)1 << 31, &vocab) < 0 ||
-        read_number(given->length, "length", 1, INLAY_NGRAM_LENGTH_MOST, &length) < 0 ||
-        read_number(given->pad, "pad", 0, UINT32_MAX, &pad) < 0)
-        return -1;
-    *spec = inlay_ngram_spec_default((size_t)vocab, (uint32_t)length, mix);
-    spec->pad = (uint32_t)pad;
-    spec->zero_is_none = (uint32_t)given->zero_is_none;
-    if (read_columns(ngram, &views[0], &views[1], given, spec) < 0 ||
-        read_special(&views[2], given->resets, "resets", spec->vocab, &spec->resets, &spec->reset_count) < 0 ||
-        read_special(&views[3], given->masks, "masks", spec->vocab, &spec->masks, &spec->mask_count) < 0)
-        return -1;
-    return read_token_map(ngram, given->token_map, spec);
-}
-
 /* Returns a tuple of the Tables of a table or of a list, whose items may be None; null with an exception. */
 static PyObject *tables_of_ngram(PyObject *given)
 {
@@ -212,55 +132,58 @@ static PyObject *tables_of_ngram(PyObject *given)
     return tables;
 }
 
-static int ngram_fill(struct ngram *ngram, const struct ngram_options *given)
+/* Makes the handle and what calls need to know. Returns -1 with an exception. */
+static int ngram_fill(struct ngram *ngram, inlay_ngram_spec *spec, PyObject *const arrays[ARRAYS], PyObject *token_map,
+                      PyObject *tables)
 {
-    struct view views[4];
-    inlay_ngram_spec spec;
+    struct view views[ARRAYS];
     memset(views, 0, sizeof views);
-    int failed = read_spec(ngram, views, given, &spec);
+    int failed = read_arrays(ngram, views, arrays, spec) < 0 || read_token_map(ngram, token_map, spec) < 0;
     if (!failed) {
-        const inlay_status status = inlay_ngram_create(&spec, NULL, &ngram->handle);
+        const inlay_status status = inlay_ngram_create(spec, NULL, &ngram->handle);
         failed = status != INLAY_OK;
         if (failed)
             raise_status(status);
     }
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < ARRAYS; i++)
         view_release(&views[i]);
     if (failed)
         return -1;
-    if (given->tables != Py_None) {
-        ngram->tables = tables_of_ngram(given->tables);
-        if (ngram->tables == NULL)
-            return -1;
-    }
+    ngram->tables = tables != Py_None ? tables_of_ngram(tables) : NULL;
     ngram->facts = (struct ngram_facts){
         .handle = ngram->handle,
-        .vocab = spec.vocab,
-        .columns = spec.column_count,
-        .length = spec.length,
+        .vocab = spec->vocab,
+        .columns = spec->column_count,
+        .length = spec->length,
         .column = ngram->columns,
         .tables = ngram->tables,
     };
-    return 0;
+    return tables != Py_None && ngram->tables == NULL ? -1 : 0;
 }
 
 /* ---- The type --------------------------------------------------------------------------------------------------- */
 
-static PyObject *ngram_new(PyTypeObject *type, PyObject *args, PyObject *options)
+/* NGram(vocab, length, mix, columns, multipliers, pad, token_map, resets, masks, zero_is_none, tables): what
+   inlay.NGram has checked. */
+static PyObject *ngram_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(options))
 {
-    static char *names[] = {"vocab",     "length", "mix",   "columns",      "multipliers", "pad",
-                            "token_map", "resets", "masks", "zero_is_none", "tables",      NULL};
-    struct ngram_options given = {
-        .pad = Py_None, .token_map = Py_None, .resets = Py_None, .masks = Py_None, .tables = Py_None};
-    if (!PyArg_ParseTupleAndKeywords(args, options, "OOOOO|OOOOpO", names, &given.vocab, &given.length, &given.mix,
-                                     &given.columns, &given.multipliers, &given.pad, &given.token_map, &given.resets,
-                                     &given.masks, &given.zero_is_none, &given.tables))
+    Py_ssize_t vocab;
+    unsigned length, pad;
+    PyObject *name, *arrays[ARRAYS], *token_map, *tables = Py_None;
+    int zero_is_none;
+    inlay_ngram_mix mix;
+    if (!PyArg_ParseTuple(args, "nIOOOIOOOp|O", &vocab, &length, &name, &arrays[COLUMNS], &arrays[MULTIPLIERS], &pad,
+                          &token_map, &arrays[RESETS], &arrays[MASKS], &zero_is_none, &tables) ||
+        option_required_enum(name, &option_mixes, &mix) < 0)
         return NULL;
+    inlay_ngram_spec spec = inlay_ngram_spec_default((size_t)vocab, length, mix);
+    spec.pad = pad;
+    spec.zero_is_none = (uint32_t)zero_is_none;
     PyObject *self = PyType_GenericAlloc(type, 0); /* zeroed */
     if (self == NULL)
         return NULL;
     ngram_of(self)->call = ngram_call;
-    if (ngram_fill(ngram_of(self), &given) < 0)
+    if (ngram_fill(ngram_of(self), &spec, arrays, token_map, tables) < 0)
         Py_CLEAR(self);
     return self;
 }
@@ -306,7 +229,7 @@ int ngram_init(PyObject *module)
         {Py_tp_new, ngram_new},   {Py_tp_dealloc, ngram_dealloc}, {Py_tp_call, PyVectorcall_Call},
         {Py_tp_methods, methods}, {Py_tp_members, members},       {0, NULL},
     };
-    if (ngram_call_init() < 0)
+    if (ngram_call_init() < 0 || PyModule_AddIntConstant(module, "NGRAM_LENGTH_MOST", INLAY_NGRAM_LENGTH_MOST) < 0)
         return -1;
     return type_add(module, &ngram_type, "inlay._core.NGram", sizeof(struct ngram),
                     Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL, slots);
