@@ -10,6 +10,15 @@
 
 enum { DLPACK_CPU = 1, DLPACK_CUDA_HOST = 3 };
 enum { DLPACK_MAJOR = 1, DLPACK_MINOR = 0 };
+enum {
+    DLPACK_INT = 0,
+    DLPACK_UINT = 1,
+    DLPACK_FLOAT = 2,
+    DLPACK_BFLOAT = 4,
+    DLPACK_BOOL = 6,
+    DLPACK_E4M3 = 10,
+    DLPACK_E8M0 = 14
+};
 enum { DLPACK_FLAG_READ_ONLY = 1 };
 
 #define DLPACK_CAPSULE "dltensor"

@@ -4,29 +4,28 @@
  */
 #include "arrays/dtype.h"
 
-#include <string.h>
+#include "arrays/dlpack.h"
 
-/* DLDataTypeCode of DLPack. */
-enum { DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2, DL_BFLOAT = 4, DL_BOOL = 6, DL_E4M3 = 10, DL_E8M0 = 14 };
+#include <string.h>
 
 /* The type numbers of NumPy's C API are those of C's types: int64 is `long` where that has 8 bytes. */
 const struct dtype_info dtype_infos[DTYPES] = {
-    [DTYPE_UNKNOWN] = {"unknown", 0, 'B', -1, DL_UINT, 0, 0},
-    [DTYPE_BOOL] = {"bool", 1, '?', 0, DL_BOOL, 0, 0},
-    [DTYPE_I8] = {"int8", 1, 'b', 1, DL_INT, 0, 0},
-    [DTYPE_U8] = {"uint8", 1, 'B', 2, DL_UINT, INLAY_ID_U8, 0},
-    [DTYPE_I16] = {"int16", 2, 'h', 3, DL_INT, INLAY_ID_I16, 0},
-    [DTYPE_U16] = {"uint16", 2, 'H', 4, DL_UINT, INLAY_ID_U16, 0},
-    [DTYPE_I32] = {"int32", 4, 'i', 5, DL_INT, INLAY_ID_I32, 0},
-    [DTYPE_U32] = {"uint32", 4, 'I', 6, DL_UINT, INLAY_ID_U32, 0},
-    [DTYPE_I64] = {"int64", 8, 'q', sizeof(long) == 8 ? 7 : 9, DL_INT, INLAY_ID_I64, 0},
-    [DTYPE_U64] = {"uint64", 8, 'Q', sizeof(long) == 8 ? 8 : 10, DL_UINT, 0, 0},
-    [DTYPE_F16] = {"float16", 2, 'e', 23, DL_FLOAT, 0, INLAY_F16},
-    [DTYPE_BF16] = {"bfloat16", 2, 'H', -1, DL_BFLOAT, 0, INLAY_BF16},
-    [DTYPE_F32] = {"float32", 4, 'f', 11, DL_FLOAT, 0, INLAY_F32},
-    [DTYPE_F64] = {"float64", 8, 'd', 12, DL_FLOAT, 0, 0},
-    [DTYPE_E4M3] = {"float8_e4m3fn", 1, 'B', -1, DL_E4M3, 0, INLAY_E4M3},
-    [DTYPE_E8M0] = {"float8_e8m0fnu", 1, 'B', -1, DL_E8M0, 0, 0},
+    [DTYPE_UNKNOWN] = {"unknown", 0, 'B', -1, DLPACK_UINT, 0, 0},
+    [DTYPE_BOOL] = {"bool", 1, '?', 0, DLPACK_BOOL, 0, 0},
+    [DTYPE_I8] = {"int8", 1, 'b', 1, DLPACK_INT, 0, 0},
+    [DTYPE_U8] = {"uint8", 1, 'B', 2, DLPACK_UINT, INLAY_ID_U8, 0},
+    [DTYPE_I16] = {"int16", 2, 'h', 3, DLPACK_INT, INLAY_ID_I16, 0},
+    [DTYPE_U16] = {"uint16", 2, 'H', 4, DLPACK_UINT, INLAY_ID_U16, 0},
+    [DTYPE_I32] = {"int32", 4, 'i', 5, DLPACK_INT, INLAY_ID_I32, 0},
+    [DTYPE_U32] = {"uint32", 4, 'I', 6, DLPACK_UINT, INLAY_ID_U32, 0},
+    [DTYPE_I64] = {"int64", 8, 'q', sizeof(long) == 8 ? 7 : 9, DLPACK_INT, INLAY_ID_I64, 0},
+    [DTYPE_U64] = {"uint64", 8, 'Q', sizeof(long) == 8 ? 8 : 10, DLPACK_UINT, 0, 0},
+    [DTYPE_F16] = {"float16", 2, 'e', 23, DLPACK_FLOAT, 0, INLAY_F16},
+    [DTYPE_BF16] = {"bfloat16", 2, 'H', -1, DLPACK_BFLOAT, 0, INLAY_BF16},
+    [DTYPE_F32] = {"float32", 4, 'f', 11, DLPACK_FLOAT, 0, INLAY_F32},
+    [DTYPE_F64] = {"float64", 8, 'd', 12, DLPACK_FLOAT, 0, 0},
+    [DTYPE_E4M3] = {"float8_e4m3fn", 1, 'B', -1, DLPACK_E4M3, 0, INLAY_E4M3},
+    [DTYPE_E8M0] = {"float8_e8m0fnu", 1, 'B', -1, DLPACK_E8M0, 0, 0},
 };
 
 enum dtype dtype_of_number(const unsigned char *dtypes, size_t count, int64_t number)
@@ -36,22 +35,10 @@ enum dtype dtype_of_number(const unsigned char *dtypes, size_t count, int64_t nu
 
 enum dtype dtype_of_numpy(int number)
 {
-    static const unsigned char dtypes[] = {
-        DTYPE_BOOL,
-        DTYPE_I8,
-        DTYPE_U8,
-        DTYPE_I16,
-        DTYPE_U16,
-        DTYPE_I32,
-        DTYPE_U32,
-        sizeof(long) == 8 ? DTYPE_I64 : DTYPE_I32,
-        sizeof(long) == 8 ? DTYPE_U64 : DTYPE_U32,
-        DTYPE_I64,
-        DTYPE_U64,
-        DTYPE_F32,
-        DTYPE_F64,
-        [23] = DTYPE_F16,
-    };
+    enum { LONG = sizeof(long) == 8 ? DTYPE_I64 : DTYPE_I32, ULONG = sizeof(long) == 8 ? DTYPE_U64 : DTYPE_U32 };
+    static const unsigned char dtypes[] = {DTYPE_BOOL, DTYPE_I8,  DTYPE_U8,  DTYPE_I16,       DTYPE_U16,
+                                           DTYPE_I32,  DTYPE_U32, LONG,      ULONG,           DTYPE_I64,
+                                           DTYPE_U64,  DTYPE_F32, DTYPE_F64, [23] = DTYPE_F16};
     return dtype_of_number(dtypes, sizeof dtypes, number);
 }
 
@@ -66,11 +53,11 @@ enum dtype dtype_of_format(const char *format, Py_ssize_t bytes)
         return DTYPE_UNKNOWN;
     const unsigned bits = (unsigned)bytes * 8;
     if (strchr(signed_codes, *format) != NULL)
-        return dtype_of_dlpack(DL_INT, bits);
+        return dtype_of_dlpack(DLPACK_INT, bits);
     if (strchr(unsigned_codes, *format) != NULL)
-        return dtype_of_dlpack(DL_UINT, bits);
+        return dtype_of_dlpack(DLPACK_UINT, bits);
     if (strchr("efd", *format) != NULL)
-        return dtype_of_dlpack(DL_FLOAT, bits);
+        return dtype_of_dlpack(DLPACK_FLOAT, bits);
     return *format == '?' ? DTYPE_BOOL : DTYPE_UNKNOWN;
 }
 

@@ -211,6 +211,15 @@ PyObject *output_abandon(struct output *output)
     return NULL;
 }
 
+PyObject *output_close_pair(struct output outputs[2], enum view_way way, PyObject *like)
+{
+    PyObject *first = output_close(&outputs[0], way, like), *second = output_close(&outputs[1], way, like);
+    PyObject *pair = first != NULL && second != NULL ? PyTuple_Pack(2, first, second) : NULL;
+    Py_XDECREF(first);
+    Py_XDECREF(second);
+    return pair;
+}
+
 PyObject *output_zeros(PyObject *Py_UNUSED(module), PyObject *args)
 {
     Py_ssize_t shape[2];

@@ -29,6 +29,9 @@ int output_open(struct output *output, PyObject *out, enum view_way way, enum dt
    exception. */
 PyObject *output_close(struct output *output, enum view_way way, PyObject *like);
 
+/* Closes two outputs, and returns a tuple of their results, or null with an exception. */
+PyObject *output_close_pair(struct output outputs[2], enum view_way way, PyObject *like);
+
 /* Closes an output without a result, after an error. Returns null. */
 PyObject *output_abandon(struct output *output);
 

@@ -49,38 +49,15 @@ bool view_is_contiguous(const struct view *view)
     return true;
 }
 
-/* Returns an integer of any type as int64. */
+/* Returns an integer of any type as int64; those that it cannot hold become its largest. */
 static int64_t integer_at(const char *at, enum dtype dtype)
 {
-    union {
-        int8_t i8;
-        int64_t i64;
-        uint64_t u64;
-        int32_t i32;
-        uint32_t u32;
-        int16_t i16;
-        uint16_t u16;
-        uint8_t u8;
-    } n;
-    memcpy(&n, at, dtype_infos[dtype].bytes);
-    switch (dtype) {
-    case DTYPE_I8:
-        return n.i8;
-    case DTYPE_U8:
-        return n.u8;
-    case DTYPE_I16:
-        return n.i16;
-    case DTYPE_U16:
-        return n.u16;
-    case DTYPE_I32:
-        return n.i32;
-    case DTYPE_U32:
-        return n.u32;
-    case DTYPE_U64:
-        return n.u64 <= INT64_MAX ? (int64_t)n.u64 : INT64_MAX;
-    default:
-        return n.i64;
-    }
+    const int unused = 64 - 8 * dtype_infos[dtype].bytes;
+    uint64_t bits = 0;
+    memcpy(&bits, at, dtype_infos[dtype].bytes);
+    if (dtype_infos[dtype].dlpack_code == DLPACK_INT)
+        return (int64_t)(bits << unused) >> unused;
+    return bits <= INT64_MAX ? (int64_t)bits : INT64_MAX;
 }
 
 /* Advances a row-major index of all dimensions but the last, and the address of its first element. */
@@ -142,45 +119,22 @@ int view_pack(struct view *view, enum dtype dtype)
     return 0;
 }
 
-/* Sets ValueError for a number of a contiguous view. */
-static int not_u32(const struct view *view, const char *what, int64_t value, size_t index)
-{
-    char text[ERROR_TEXT_BYTES];
-    index_text(text, what, value, index, view->dims, view->shape, "[0, 4294967296)");
-    PyErr_SetString(PyExc_ValueError, text);
-    return -1;
-}
-
 int view_pack_u32(struct view *view, const char *what)
 {
     if (view_ids(view, what) == 0)
         return -1;
     const size_t count = view_count(view), bytes = dtype_infos[view->dtype].bytes;
-    char *narrow = NULL;
-    if (bytes != sizeof(uint32_t)) {
-        narrow = allocate_copy(view, DTYPE_U32);
-        if (narrow == NULL)
-            return raise_memory();
-    }
     for (size_t i = 0; i < count && view->dtype != DTYPE_U32; i++) {
-        const int64_t wide = integer_at(view->data + i * bytes, view->dtype);
-        if (wide < 0 || wide > UINT32_MAX) {
-            PyMem_Free(narrow);
-            return not_u32(view, what, wide, i);
+        const int64_t number = integer_at(view->data + i * bytes, view->dtype);
+        if (number < 0 || number > UINT32_MAX) {
+            char text[ERROR_TEXT_BYTES];
+            index_text(text, what, number, i, view->dims, view->shape, "[0, 4294967296)");
+            return raise_error(PyExc_ValueError, "%s", text);
         }
-        const uint32_t number = (uint32_t)wide;
-        if (narrow != NULL)
-            memcpy(narrow + i * sizeof number, &number, sizeof number);
     }
-    if (narrow != NULL) {
-        PyMem_Free(view->copy);
-        view->copy = narrow;
-        view->data = narrow;
-        for (int i = 0; i < view->dims; i++)
-            view->stride_bytes[i] = view->stride_bytes[i] / (Py_ssize_t)bytes * (Py_ssize_t)sizeof(uint32_t);
-    }
-    view->dtype = DTYPE_U32;
-    return 0;
+    if (bytes == sizeof(uint32_t)) /* numbers that both types have lie as they are */
+        view->dtype = DTYPE_U32;
+    return view_pack(view, DTYPE_U32);
 }
 
 /* ---- What views must be ----------------------------------------------------------------------------------------- */

@@ -122,26 +122,22 @@ static PyObject *layer_new(PyTypeObject *type, PyObject *args, PyObject *options
                             "pooling",   "dtype",         "stores",          "cached_positions",
                             "threads",   "token_mapping", "token_weights",   "learning",
                             NULL};
-    PyObject *dtype = PyUnicode_FromString("float32");
     struct layer_options given = {NULL,    Py_None, Py_None, Py_None, Py_None, Py_None,
-                                  Py_None, Py_None, Py_None, Py_None, Py_None, dtype,
+                                  Py_None, Py_None, Py_None, Py_None, Py_None, NULL,
                                   Py_None, Py_None, Py_None, Py_None, Py_None, .learning = 1};
-    PyObject *self = NULL;
-    if (dtype != NULL &&
-        PyArg_ParseTupleAndKeywords(args, options, "O|$OOOOOOOOOppOOOOOOOp", names, &given.table, &given.scale,
-                                    &given.positions, &given.segments, &given.norm, &given.padding_id, &given.bad_id,
-                                    &given.substitute_id, &given.zero_rows, &given.position_mode,
-                                    &given.clamp_positions, &given.segments_first, &given.pooling, &given.dtype,
-                                    &given.stores, &given.cached_positions, &given.threads, &given.token_mapping,
-                                    &given.token_weights, &given.learning)) {
-        self = PyType_GenericAlloc(type, 0); /* zeroed */
-    }
-    if (self != NULL) {
-        layer_of(self)->call = layer_call;
-        if (layer_fill(layer_of(self), &given) < 0)
-            Py_CLEAR(self);
-    }
-    Py_XDECREF(dtype);
+    if (!PyArg_ParseTupleAndKeywords(args, options, "O|$OOOOOOOOOppOOOOOOOp", names, &given.table, &given.scale,
+                                     &given.positions, &given.segments, &given.norm, &given.padding_id, &given.bad_id,
+                                     &given.substitute_id, &given.zero_rows, &given.position_mode,
+                                     &given.clamp_positions, &given.segments_first, &given.pooling, &given.dtype,
+                                     &given.stores, &given.cached_positions, &given.threads, &given.token_mapping,
+                                     &given.token_weights, &given.learning))
+        return NULL;
+    PyObject *self = PyType_GenericAlloc(type, 0); /* zeroed */
+    if (self == NULL)
+        return NULL;
+    layer_of(self)->call = layer_call;
+    if (layer_fill(layer_of(self), &given) < 0)
+        Py_CLEAR(self);
     return self;
 }
 

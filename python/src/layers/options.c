@@ -153,7 +153,7 @@ static void explain_mapping(struct view *mapping, const inlay_table *table)
 }
 
 /* Says which two options do not go together, for the combinations that are tried most. */
-static void explain_options(const inlay_layer_spec *spec)
+static int explain_options(const inlay_layer_spec *spec)
 {
     const bool positioned = spec->sinusoid != NULL || spec->positions != NULL;
     const struct {
@@ -173,12 +173,11 @@ static void explain_options(const inlay_layer_spec *spec)
         {spec->tokens->vocab > 0, "a shard excludes norm, pooling and segments"},
     };
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
-        if (reasons[i].wrong) {
-            PyErr_SetString(PyExc_ValueError, reasons[i].text);
-            return;
-        }
-    PyErr_SetString(PyExc_ValueError,
-                    "two options of the layer exclude each other: leave out what the layer does not need, one by one");
+        if (reasons[i].wrong)
+            return raise_error(PyExc_ValueError, "%s", reasons[i].text);
+    return raise_error(
+        PyExc_ValueError,
+        "two options of the layer exclude each other: leave out what the layer does not need, one by one");
 }
 
 void layer_set_facts(struct layer *layer, const inlay_layer_spec *spec, const inlay_layer *handle)
@@ -206,7 +205,7 @@ int layer_fill(struct layer *layer, const struct layer_options *given)
         return -1;
     inlay_layer_spec spec = inlay_layer_spec_default(table_view(layer->tokens));
     const size_t dim = spec.tokens->dim;
-    const enum dtype dtype = dtype_of_argument(given->dtype);
+    const enum dtype dtype = given->dtype != NULL ? dtype_of_argument(given->dtype) : DTYPE_F32;
     if (dtype == DTYPE_UNKNOWN || read_choices(given, &spec) < 0 ||
         read_numbers(given, &spec, &layer->facts.threads) < 0 ||
         read_positions(layer, given->positions, dim, &spec) < 0 || read_norm(layer, given->norm, &spec) < 0 ||
@@ -225,8 +224,8 @@ int layer_fill(struct layer *layer, const struct layer_options *given)
     if (status == INLAY_OK)
         return 0;
     if (status == INLAY_ERROR_OPTION)
-        explain_options(&spec);
-    else if (status == INLAY_ERROR_ID)
+        return explain_options(&spec);
+    if (status == INLAY_ERROR_ID)
         explain_mapping(&layer->token_mapping, spec.tokens);
     else
         raise_status(status);

@@ -199,75 +199,49 @@ static int open_tables(struct tables *tables, PyObject *given)
     return 0;
 }
 
-/* Returns the table that a column names, or null with ValueError. */
-static const inlay_table *table_of_column(const struct ngram_call *call, const struct tables *tables, size_t column)
+/* Checks that the columns of a call have tables of one dim and one scale with enough rows: what the library would
+   refuse with less to say. Returns -1 with ValueError. */
+static int check_tables(const struct ngram_call *call, const struct tables *tables, size_t *dim, float *scale)
 {
-    const uint32_t table = call->ngram->column[column].table;
-    if (table < tables->count && tables->views[table] != NULL)
-        return tables->views[table];
-    PyErr_Format(PyExc_ValueError, "column %zu is of table %lu, which was not given", column, (unsigned long)table);
-    return NULL;
-}
-
-/* Checks that the columns of a call have tables of one dim with enough rows: what the library would refuse with less
-   to say. Returns the dim, or 0 with ValueError. */
-static size_t check_tables(const struct ngram_call *call, const struct tables *tables)
-{
-    size_t dim = 0;
-    for (size_t i = call->first_column; i < call->first_column + call->columns; i++) {
+    const size_t first = call->first_column;
+    for (size_t i = first; i < first + call->columns; i++) {
         const inlay_ngram_column *column = &call->ngram->column[i];
-        const inlay_table *table = table_of_column(call, tables, i);
-        if (table == NULL)
-            return 0;
-        if (dim == 0)
-            dim = table->dim;
-        if (table->dim != dim) {
-            PyErr_Format(PyExc_ValueError, "tables[%lu] has dim %zu, and other tables have %zu",
-                         (unsigned long)column->table, table->dim, dim);
-            return 0;
-        }
-        if (table->vocab > 0) {
-            PyErr_Format(PyExc_ValueError, "tables[%lu] is a shard: n-grams take whole tables",
-                         (unsigned long)column->table);
-            return 0;
-        }
+        const unsigned long table = column->table;
+        if (table >= tables->count || tables->views[table] == NULL)
+            return raise_error(PyExc_ValueError, "column %zu is of table %lu, which was not given", i, table);
+        const inlay_table *view = tables->views[table];
+        const float of_table = table_scale(tables->objects[table]);
+        *dim = i == first ? view->dim : *dim;
+        *scale = i == first ? of_table : *scale;
+        if (view->dim != *dim)
+            return raise_error(PyExc_ValueError, "tables[%lu] has dim %zu, and other tables have %zu", table, view->dim,
+                               *dim);
+        if (view->vocab > 0)
+            return raise_error(PyExc_ValueError, "tables[%lu] is a shard: n-grams take whole tables", table);
         const uint64_t rows = column->offset + column->modulus;
-        if (table->rows < rows) {
-            PyErr_Format(PyExc_ValueError, "tables[%lu] has %zu rows, and column %zu needs %llu",
-                         (unsigned long)column->table, table->rows, i, (unsigned long long)rows);
-            return 0;
-        }
-    }
-    return dim;
-}
-
-/* Finds the scale that the tables of a call have. Returns -1 with ValueError if they differ. */
-static int find_scale(const struct ngram_call *call, const struct tables *tables, float *scale)
-{
-    *scale = table_scale(tables->objects[call->ngram->column[call->first_column].table]);
-    for (size_t i = call->first_column; i < call->first_column + call->columns; i++) {
-        const uint32_t table = call->ngram->column[i].table;
-        if (table_scale(tables->objects[table]) != *scale)
+        if (view->rows < rows)
+            return raise_error(PyExc_ValueError, "tables[%lu] has %zu rows, and column %zu needs %llu", table,
+                               view->rows, i, (unsigned long long)rows);
+        if (of_table != *scale)
             return raise_error(PyExc_ValueError,
-                               "tables[%lu] has another scale than the tables before it: a call takes one",
-                               (unsigned long)table);
+                               "tables[%lu] has another scale than the tables before it: a call takes one", table);
     }
     return 0;
 }
 
 /* Reads the options of a call of rows. Returns the type of the output, or DTYPE_UNKNOWN with an exception. */
 static enum dtype read_lookup(const struct ngram_call *call, const struct tables *tables,
-                              PyObject *const arguments[NGRAM_ARGUMENTS], inlay_ngram_lookup *lookup, bool *planar)
+                              PyObject *const arguments[NGRAM_ARGUMENTS], float of_tables, inlay_ngram_lookup *lookup,
+                              bool *planar)
 {
     double scale = 1;
-    float of_tables;
     PyObject *given = arguments[NGRAM_DTYPE];
     const enum dtype dtype = given != NULL ? dtype_of_argument(given) : DTYPE_F32;
     const int by_column = arguments[NGRAM_PLANAR] != NULL ? PyObject_IsTrue(arguments[NGRAM_PLANAR]) : 0;
     *lookup = inlay_ngram_lookup_default(tables->views, tables->count);
     if (dtype == DTYPE_UNKNOWN || option_enum(arguments[NGRAM_COMBINE], &option_combines, &lookup->combine) < 0 ||
         option_enum(arguments[NGRAM_STORES], &option_stores, &lookup->stores) < 0 || by_column < 0 ||
-        option_double(arguments[NGRAM_SCALE], &scale) < 0 || find_scale(call, tables, &of_tables) < 0)
+        option_double(arguments[NGRAM_SCALE], &scale) < 0)
         return DTYPE_UNKNOWN;
     if (by_column && lookup->combine == INLAY_NGRAM_SUM) {
         PyErr_SetString(PyExc_ValueError, "planar=True excludes combine=\"sum\"");
@@ -291,8 +265,11 @@ static PyObject *gather_rows(struct ngram_call *call, const struct tables *table
     inlay_executor executor;
     const inlay_executor *threads;
     bool planar = false;
-    const size_t dim = check_tables(call, tables);
-    const enum dtype dtype = dim > 0 ? read_lookup(call, tables, arguments, &lookup, &planar) : DTYPE_UNKNOWN;
+    size_t dim = 0;
+    float scale = 1;
+    if (check_tables(call, tables, &dim, &scale) < 0)
+        return NULL;
+    const enum dtype dtype = read_lookup(call, tables, arguments, scale, &lookup, &planar);
     if (dtype == DTYPE_UNKNOWN)
         return NULL;
     const bool in_token = lookup.combine == INLAY_NGRAM_CONCAT && !planar;
@@ -352,26 +329,24 @@ static int read_accepted(struct ngram_call *call, PyObject *array)
 static PyObject *run_history(struct ngram_call *call, PyObject *const arguments[NGRAM_ARGUMENTS])
 {
     Py_ssize_t shape[VIEW_DIMS + 1];
-    struct output out, lengths;
+    struct output pair[2]; /* histories and their lengths */
     inlay_fault fault;
-    PyObject *like = arguments[NGRAM_IDS];
     memcpy(shape, call->lead_shape, (size_t)call->lead * sizeof *shape);
     shape[call->lead] = (Py_ssize_t)call->ngram->length - 1;
     if (read_accepted(call, arguments[NGRAM_ACCEPTED]) < 0 ||
-        open_contiguous(&out, arguments[NGRAM_OUT], call->ids.way, call->ids.dtype, call->lead + 1, shape) < 0)
+        open_contiguous(&pair[0], arguments[NGRAM_OUT], call->ids.way, call->ids.dtype, call->lead + 1, shape) < 0)
         return NULL;
     /* Lengths are below 16, so int32, which frameworks compute with, has the bits of uint32. */
-    if (open_contiguous(&lengths, arguments[NGRAM_OUT_LENGTHS], call->ids.way, DTYPE_I32, call->lead, shape) < 0)
-        return output_abandon(&out);
+    if (open_contiguous(&pair[1], arguments[NGRAM_OUT_LENGTHS], call->ids.way, DTYPE_I32, call->lead, shape) < 0)
+        return output_abandon(&pair[0]);
     const inlay_status status =
         inlay_ngram_history(call->ngram->handle, &call->batch, (const int64_t *)(const void *)call->accepted.data,
-                            out.data, (uint32_t *)(void *)lengths.data, &fault);
-    PyObject *first = finish(call, &out, like, status, &fault);
-    PyObject *second = finish(call, &lengths, like, status, &fault);
-    PyObject *both = first != NULL && second != NULL ? PyTuple_Pack(2, first, second) : NULL;
-    Py_XDECREF(first);
-    Py_XDECREF(second);
-    return both;
+                            pair[0].data, (uint32_t *)(void *)pair[1].data, &fault);
+    if (status == INLAY_OK)
+        return output_close_pair(pair, call->ids.way, arguments[NGRAM_IDS]);
+    output_abandon(&pair[0]);
+    output_abandon(&pair[1]);
+    return ngram_raise(call, status, &fault);
 }
 
 /* ---- All kinds -------------------------------------------------------------------------------------------------- */

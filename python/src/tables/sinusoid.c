@@ -117,15 +117,13 @@ static int positions_of(struct view *view, PyObject *object, inlay_position_type
         return -1;
     const bool real = view->dtype == DTYPE_F32 || view->dtype == DTYPE_F64;
     *type = view->dtype == DTYPE_F32 ? INLAY_POSITION_F32 : real ? INLAY_POSITION_F64 : INLAY_POSITION_I64;
-    int failed = 0;
-    if (view->dims >= VIEW_DIMS) {
-        PyErr_Format(PyExc_ValueError, "positions has %d dimensions, more than %d", view->dims, VIEW_DIMS - 1);
-        failed = -1;
-    } else if (real) {
+    int failed;
+    if (view->dims >= VIEW_DIMS)
+        failed = raise_error(PyExc_ValueError, "positions has %d dimensions, more than %d", view->dims, VIEW_DIMS - 1);
+    else if (real)
         failed = view_pack(view, view->dtype);
-    } else {
+    else
         failed = view_ids(view, "positions") == 0 ? -1 : view_pack(view, DTYPE_I64);
-    }
     if (failed)
         view_release(view);
     return failed;
@@ -322,16 +320,6 @@ static inlay_status write_sections(const struct rotary *rotary, const struct vie
     return INLAY_OK;
 }
 
-/* Closes two outputs and returns them as a tuple, or null with an exception. */
-static PyObject *close_pair(struct output *cos, struct output *sin, enum view_way way, PyObject *like)
-{
-    PyObject *cosines = output_close(cos, way, like), *sines = output_close(sin, way, like);
-    PyObject *pair = cosines != NULL && sines != NULL ? PyTuple_Pack(2, cosines, sines) : NULL;
-    Py_XDECREF(cosines);
-    Py_XDECREF(sines);
-    return pair;
-}
-
 /* Returns the tables of positions, which are integers, of the framework that `like` belongs to. */
 static PyObject *rotary_of(const struct rotary *rotary, const struct view *positions, PyObject *like, enum dtype dtype)
 {
@@ -339,20 +327,20 @@ static PyObject *rotary_of(const struct rotary *rotary, const struct view *posit
     int dims = rows_shape(shape, positions, rotary->columns);
     if (rotary->sinusoid == NULL)
         memmove(shape, shape + 1, (size_t)--dims * sizeof *shape);
-    struct output cos, sin;
-    if (output_open(&cos, NULL, positions->way, dtype, dims, shape) < 0)
+    struct output pair[2]; /* cosines and sines */
+    if (output_open(&pair[0], NULL, positions->way, dtype, dims, shape) < 0)
         return NULL;
-    if (output_open(&sin, NULL, positions->way, dtype, dims, shape) < 0)
-        return output_abandon(&cos);
+    if (output_open(&pair[1], NULL, positions->way, dtype, dims, shape) < 0)
+        return output_abandon(&pair[0]);
     inlay_fault fault = {0, 0, 0};
     PyThreadState *thread = PyEval_SaveThread();
-    inlay_status status = rotary->sinusoid != NULL ? write_runs(rotary, positions, &cos, &sin, &fault)
-                                                   : write_sections(rotary, positions, &cos, &sin, &fault);
+    inlay_status status = rotary->sinusoid != NULL ? write_runs(rotary, positions, &pair[0], &pair[1], &fault)
+                                                   : write_sections(rotary, positions, &pair[0], &pair[1], &fault);
     PyEval_RestoreThread(thread);
     if (status == INLAY_OK)
-        return close_pair(&cos, &sin, positions->way, like);
-    output_abandon(&cos);
-    output_abandon(&sin);
+        return output_close_pair(pair, positions->way, like);
+    output_abandon(&pair[0]);
+    output_abandon(&pair[1]);
     return status == INLAY_ERROR_POSITION ? bad_position(positions, INLAY_POSITION_I64, fault.token)
                                           : raise_status(status);
 }

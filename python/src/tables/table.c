@@ -281,19 +281,6 @@ static PyObject *table_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyObje
     return make_of(args, options, "table", NOT_KNOWN);
 }
 
-/* Appends the Table of an object, unless it has no row. Returns -1 with an exception. */
-static int append_table(PyObject *list, PyObject *object, Py_ssize_t i)
-{
-    char what[32];
-    snprintf(what, sizeof what, "tables[%zd]", i);
-    PyObject *table = table_from(object, what);
-    if (table == NULL)
-        return -1;
-    const int failed = table_view(table)->rows > 0 ? PyList_Append(list, table) : 0;
-    Py_DECREF(table);
-    return failed;
-}
-
 /* Returns a tuple of Tables of a sequence of arrays and Tables, without those that have no row, or null with an
    exception. */
 static PyObject *tables_of(PyObject *sequence)
@@ -302,8 +289,12 @@ static PyObject *tables_of(PyObject *sequence)
     PyObject *list = count >= 0 ? PyList_New(0) : NULL, *tables = NULL;
     int failed = list == NULL;
     for (Py_ssize_t i = 0; i < count && !failed; i++) {
+        char what[32];
+        snprintf(what, sizeof what, "tables[%zd]", i);
         PyObject *object = PySequence_GetItem(sequence, i);
-        failed = object == NULL || append_table(list, object, i) < 0;
+        PyObject *table = object != NULL ? table_from(object, what) : NULL;
+        failed = table == NULL || (table_view(table)->rows > 0 && PyList_Append(list, table) < 0);
+        Py_XDECREF(table);
         Py_XDECREF(object);
     }
     if (!failed && PyList_Size(list) == 0)
