@@ -114,20 +114,6 @@ const inlay_executor *threads_executor(size_t n, inlay_executor *executor)
     return executor;
 }
 
-PyThreadState *threads_release_gil(size_t bytes, size_t own, bool waits, inlay_executor *executor,
-                                   const inlay_executor **threads)
-{
-    const bool large = bytes >= THREADS_LARGE_BYTES;
-    *threads = large ? threads_executor(own > 0 ? own : threads_get(), executor) : NULL;
-    return large || waits ? PyEval_SaveThread() : NULL;
-}
-
-void threads_restore_gil(PyThreadState *state)
-{
-    if (state != NULL)
-        PyEval_RestoreThread(state);
-}
-
 /* No worker lives on in the child of a fork, and a job that another thread had begun never ends there. */
 static void start_over(void)
 {

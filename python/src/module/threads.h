@@ -32,9 +32,19 @@ const inlay_executor *threads_executor(size_t n, inlay_executor *executor);
 /* Releases the GIL for a call that writes or reads that many bytes, if it takes much longer than that or waits for the
    disk. Fills in the executor of a large one, of `own` threads or, for 0, those of the package; *threads is null for
    one thread. Returns what threads_restore_gil() takes. */
-PyThreadState *threads_release_gil(size_t bytes, size_t own, bool waits, inlay_executor *executor,
-                                   const inlay_executor **threads);
-void threads_restore_gil(PyThreadState *state);
+static inline PyThreadState *threads_release_gil(size_t bytes, size_t own, bool waits, inlay_executor *executor,
+                                                 const inlay_executor **threads)
+{
+    const bool large = bytes >= THREADS_LARGE_BYTES;
+    *threads = large ? threads_executor(own > 0 ? own : threads_get(), executor) : NULL;
+    return large || waits ? PyEval_SaveThread() : NULL;
+}
+
+static inline void threads_restore_gil(PyThreadState *state)
+{
+    if (state != NULL)
+        PyEval_RestoreThread(state);
+}
 
 /* Makes the workers survive fork(). To be called once, before the others. */
 void threads_init(void);
