@@ -5,9 +5,9 @@
 #include "files/file.h"
 
 #include "arrays/view.h"
-#include "files/errors.h"
+#include "files/file_errors.h"
+#include "files/file_tables.h"
 #include "files/open_file.h"
-#include "files/table.h"
 #include "files/tensor.h"
 #include "files/value.h"
 #include "layers/layer.h"
@@ -32,7 +32,7 @@ static struct file *file_of(PyObject *self)
     return (struct file *)(void *)self;
 }
 
-/* Takes what is open, and leaves `instead` there. The lock is held for some instructions only. */
+/* Takes what is open: uses it too, or closes the file. The lock is held for some instructions only. */
 static struct open_file *exchange(struct file *file, bool keep)
 {
     while (atomic_flag_test_and_set_explicit(&file->lock, memory_order_acquire))

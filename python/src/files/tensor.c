@@ -187,10 +187,10 @@ static PyObject *get_shape(PyObject *self, void *Py_UNUSED(closure))
     const struct file_tensor *of = file_tensor(self);
     const size_t dims = of->tensor != NULL ? of->tensor->rank : (size_t)of->exported.dims;
     PyObject *shape = PyTuple_New((Py_ssize_t)dims);
-    for (size_t i = 0; shape != NULL && i < dims; i++)
-        sequence_put(&shape, i,
-                     PyLong_FromUnsignedLongLong(of->tensor != NULL ? of->tensor->shape[i]
-                                                                    : (unsigned long long)of->exported.shape[i]));
+    for (size_t i = 0; shape != NULL && i < dims; i++) {
+        const uint64_t length = of->tensor != NULL ? of->tensor->shape[i] : (uint64_t)of->exported.shape[i];
+        sequence_put(&shape, i, PyLong_FromUnsignedLongLong(length));
+    }
     return shape;
 }
 

@@ -40,16 +40,22 @@ PyObject *file_value(const inlay_file_value *value)
     return tuple;
 }
 
+/* Returns an array as bytes, or None where there is none; null with an exception. */
+static PyObject *bytes_of(const void *array, size_t count, size_t element_bytes)
+{
+    return array != NULL ? PyBytes_FromStringAndSize(array, (Py_ssize_t)(count * element_bytes)) : Py_NewRef(Py_None);
+}
+
 PyObject *file_ngram_spec(const inlay_ngram_spec *spec)
 {
-    const size_t numbers = spec->vectors * spec->length;
-    /* y# makes bytes, and None of null. */
-    return Py_BuildValue(
-        "{s:n,s:I,s:s,s:y#,s:y#,s:I,s:y#,s:y#,s:y#,s:O}", "vocab", (Py_ssize_t)spec->vocab, "length",
-        (unsigned)spec->length, "mix", spec->mix == INLAY_NGRAM_MIX_XOR ? "xor" : "add", "columns", spec->columns,
-        (Py_ssize_t)(spec->column_count * sizeof *spec->columns), "multipliers", spec->multipliers,
-        (Py_ssize_t)(numbers * sizeof *spec->multipliers), "pad", (unsigned)spec->pad, "token_map", spec->token_map,
-        (Py_ssize_t)(spec->vocab * sizeof *spec->token_map), "resets", spec->resets,
-        (Py_ssize_t)(spec->reset_count * sizeof *spec->resets), "masks", spec->masks,
-        (Py_ssize_t)(spec->mask_count * sizeof *spec->masks), "zero_is_none", spec->zero_is_none ? Py_True : Py_False);
+    /* N takes references over, and fails for null. */
+    return Py_BuildValue("{s:n,s:I,s:s,s:N,s:N,s:I,s:N,s:N,s:N,s:O}", "vocab", (Py_ssize_t)spec->vocab, "length",
+                         (unsigned)spec->length, "mix", spec->mix == INLAY_NGRAM_MIX_XOR ? "xor" : "add", "columns",
+                         bytes_of(spec->columns, spec->column_count, sizeof *spec->columns), "multipliers",
+                         bytes_of(spec->multipliers, spec->vectors * spec->length, sizeof *spec->multipliers), "pad",
+                         (unsigned)spec->pad, "token_map",
+                         bytes_of(spec->token_map, spec->vocab, sizeof *spec->token_map), "resets",
+                         bytes_of(spec->resets, spec->reset_count, sizeof *spec->resets), "masks",
+                         bytes_of(spec->masks, spec->mask_count, sizeof *spec->masks), "zero_is_none",
+                         spec->zero_is_none ? Py_True : Py_False);
 }

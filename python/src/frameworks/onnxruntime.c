@@ -274,26 +274,18 @@ static int get_input_memory(const struct ort_operator *Py_UNUSED(op), size_t Py_
     return 0; /* the default of the provider */
 }
 
-#define EMBED(element, suffix)                                                                                         \
-    {                                                                                                                  \
-        .op =                                                                                                          \
-            {                                                                                                          \
-                .version = ORT_API,                                                                                    \
-                .get_name = get_name,                                                                                  \
-                .get_provider = get_provider,                                                                          \
-                .get_input_type = get_input_type,                                                                      \
-                .get_input_count = get_input_count,                                                                    \
-                .get_output_type = get_output_type,                                                                    \
-                .get_output_count = get_output_count,                                                                  \
-                .destroy = destroy_kernel,                                                                             \
-                .get_input_kind = get_input_kind,                                                                      \
-                .get_output_kind = get_output_kind,                                                                    \
-                .get_input_memory = get_input_memory,                                                                  \
-                .create = create_kernel,                                                                               \
-                .compute = compute,                                                                                    \
-            },                                                                                                         \
-        .name = "Embed" suffix, .type = (element),                                                                     \
-    }
+/* What all operators share. */
+#define OPERATOR                                                                                                       \
+    .version = ORT_API, .get_name = get_name, .get_provider = get_provider, .get_input_type = get_input_type,          \
+    .get_input_count = get_input_count, .get_output_type = get_output_type, .get_output_count = get_output_count,      \
+    .destroy = destroy_kernel, .get_input_kind = get_input_kind, .get_output_kind = get_output_kind,                   \
+    .get_input_memory = get_input_memory, .create = create_kernel, .compute = compute
+
+static const struct embed embeds[] = {
+    {{OPERATOR}, "Embed", ONNX_FLOAT},
+    {{OPERATOR}, "EmbedFloat16", ONNX_FLOAT16},
+    {{OPERATOR}, "EmbedBFloat16", ONNX_BFLOAT16},
+};
 
 /* What ONNX Runtime calls after it has loaded this library for the options of a session. */
 __attribute__((visibility("default"))) struct ort_status *RegisterCustomOps(struct ort_options *options,
@@ -301,8 +293,6 @@ __attribute__((visibility("default"))) struct ort_status *RegisterCustomOps(stru
 
 struct ort_status *RegisterCustomOps(struct ort_options *options, const struct ort_api_base *base)
 {
-    static const struct embed embeds[] = {EMBED(ONNX_FLOAT, ""), EMBED(ONNX_FLOAT16, "Float16"),
-                                          EMBED(ONNX_BFLOAT16, "BFloat16")};
     const struct ort_api *api = base->get_api(ORT_API);
     if (api == NULL)
         return base->get_api(1)->create_status(ORT_FAIL, "inlay needs ONNX Runtime 1.16 or later");

@@ -4,9 +4,9 @@
  */
 #include "layers/layer.h"
 
-#include "files/errors.h"
-#include "files/table.h"
-#include "layers/options.h"
+#include "files/file_errors.h"
+#include "files/file_tables.h"
+#include "layers/layer_options.h"
 #include "module/objects.h"
 #include "module/options.h"
 #include "tables/table.h"

@@ -2,9 +2,9 @@
 /*
  * Which FileTensors have the rows and scales that the library found.
  */
-#include "files/table.h"
+#include "files/file_tables.h"
 
-#include "files/errors.h"
+#include "files/file_errors.h"
 #include "files/tensor.h"
 #include "module/objects.h"
 #include "module/options.h"

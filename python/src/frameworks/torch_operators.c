@@ -4,7 +4,7 @@
  * exported graphs hold no handle. Arguments come and results leave on a stack of 64-bit values, as PyTorch's boxed
  * kernels have it. Every handle of an argument is ours to delete, and so is the box of an optional one.
  */
-#include "frameworks/torch.h"
+#include "frameworks/torch_operators.h"
 
 #include "frameworks/operation.h"
 #include "module/objects.h"
@@ -286,7 +286,7 @@ PyObject *torch_use(PyObject *Py_UNUSED(module), PyObject *addresses)
     }
     memcpy(&torch, functions, sizeof torch);
     /* The library of kernels lives as long as the process. */
-    if (torch.begin_library("inlay", "CPU", "torch.c", __LINE__, &library) != 0 ||
+    if (torch.begin_library("inlay", "CPU", "torch_operators.c", __LINE__, &library) != 0 ||
         torch.add_kernel(library, "forward", run_forward) != 0 ||
         torch.add_kernel(library, "backward", run_backward) != 0)
         return PyErr_Format(PyExc_RuntimeError,

@@ -2,7 +2,7 @@
 /*
  * Exceptions of files. Messages are those of the library, which name file, tensor and values.
  */
-#include "files/errors.h"
+#include "files/file_errors.h"
 
 #include "module/errors.h"
 

@@ -2,8 +2,8 @@
 /*
  * What a layer holds, and how the options of inlay.Layer() become it.
  */
-#ifndef INLAY_PYTHON_LAYERS_OPTIONS_H
-#define INLAY_PYTHON_LAYERS_OPTIONS_H
+#ifndef INLAY_PYTHON_LAYERS_LAYER_OPTIONS_H
+#define INLAY_PYTHON_LAYERS_LAYER_OPTIONS_H
 
 #include "layers/call.h"
 

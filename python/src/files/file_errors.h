@@ -3,8 +3,8 @@
  * What an error of libinlay-file becomes in Python: OSError with errno, MemoryError, and inlay.FileError, which is a
  * ValueError, for files that are not what they should be.
  */
-#ifndef INLAY_PYTHON_FILES_ERRORS_H
-#define INLAY_PYTHON_FILES_ERRORS_H
+#ifndef INLAY_PYTHON_FILES_FILE_ERRORS_H
+#define INLAY_PYTHON_FILES_FILE_ERRORS_H
 
 #include "abi.h"
 

@@ -3,8 +3,8 @@
  * The operators inlay::forward and inlay::backward of PyTorch, without its headers: they reach tensors by PyTorch's
  * stable shims, whose addresses Python looks up. The schemas are in inlay/torch/operators.py.
  */
-#ifndef INLAY_PYTHON_FRAMEWORKS_TORCH_H
-#define INLAY_PYTHON_FRAMEWORKS_TORCH_H
+#ifndef INLAY_PYTHON_FRAMEWORKS_TORCH_OPERATORS_H
+#define INLAY_PYTHON_FRAMEWORKS_TORCH_OPERATORS_H
 
 #include "abi.h"
 

@@ -2,7 +2,7 @@
 /*
  * Options become a spec of the library; what it refuses is explained in the words of the options.
  */
-#include "layers/options.h"
+#include "layers/layer_options.h"
 
 #include "module/errors.h"
 #include "module/objects.h"

@@ -2,8 +2,8 @@
 /*
  * Tables of files: Tables as any other, of FileTensors.
  */
-#ifndef INLAY_PYTHON_FILES_TABLE_H
-#define INLAY_PYTHON_FILES_TABLE_H
+#ifndef INLAY_PYTHON_FILES_FILE_TABLES_H
+#define INLAY_PYTHON_FILES_FILE_TABLES_H
 
 #include "abi.h"
 #include "files/open_file.h"
