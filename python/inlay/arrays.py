@@ -2,6 +2,7 @@
 """What the extension module leaves to Python of arrays: the rare ways, and messages of errors. It calls them by name."""
 
 import importlib
+import sys
 from typing import Any, Callable, Optional
 
 
@@ -48,6 +49,21 @@ def consumer(like: Any) -> Callable[[Any], Any]:
     if hasattr(like, "__array_namespace__"):
         return like.__array_namespace__().from_dlpack
     return importlib.import_module(type(like).__module__.partition(".")[0]).from_dlpack
+
+
+# Types without a format in the buffer protocol, which NumPy has from ml_dtypes, and integers of their size.
+_BITS = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e8m0fnu": "uint8"}
+
+
+def bits_of(array: Any) -> Optional[tuple[Any, str]]:
+    """Returns the elements of an array as integers, and the name of their type, for types that frameworks do not export:
+    NumPy none of those of ml_dtypes, and PyTorch before 2.10 no 8-bit floats. None for other types."""
+    name = str(getattr(array, "dtype", None)).rpartition(".")[2]
+    if name not in _BITS:
+        return None
+    torch = sys.modules.get("torch")
+    of_torch = torch is not None and isinstance(array, torch.Tensor)
+    return array.view(getattr(torch, _BITS[name]) if of_torch else _BITS[name]), name
 
 
 def unknown_dtype(array: Any, what: str) -> TypeError:

@@ -39,6 +39,6 @@ struct dlpack_versioned *exported_tensor(const struct exported *exported);
 PyObject *exported_capsule(const struct exported *exported, const char *what, PyObject *args, PyObject *options);
 
 /* __dlpack_device__(). */
-PyObject *exported_device(PyObject *self, PyObject *unused);
+PyObject *exported_device(PyObject *self, PyObject *args);
 
 #endif

@@ -9,8 +9,6 @@
 #include "arrays/numpy.h"
 #include "module/objects.h"
 
-#include <string.h>
-
 static int too_many_dims(const char *what, Py_ssize_t dims)
 {
     return raise_error(PyExc_ValueError, "%s has %zd dimensions, more than %d", what, dims, VIEW_DIMS);
@@ -50,37 +48,17 @@ static int view_of_numpy(struct view *view, PyObject *object, const struct numpy
     return 0;
 }
 
-/* Returns the type of ml_dtypes that elements have, which has no format in the buffer protocol, or DTYPE_UNKNOWN.
-   PyTorch has types of the same names, as torch.float8_e4m3fn. */
-static enum dtype ml_dtype_of(PyObject *object)
+/* Reads elements of a type that their framework does not export, such as bfloat16 of ml_dtypes, as integers of their
+   size, and restores the type. Returns -1 with an exception, or 1 for other types. */
+static int view_of_bits(struct view *view, PyObject *object, const char *what)
 {
-    PyObject *dtype = PyObject_GetAttrString(object, "dtype");
-    PyObject *name = dtype != NULL ? PyObject_Str(dtype) : NULL;
-    const char *text = name != NULL ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-    const char *dot = text != NULL ? strrchr(text, '.') : NULL;
-    const enum dtype found = text != NULL ? dtype_of_ml_name(dot != NULL ? dot + 1 : text) : DTYPE_UNKNOWN;
-    Py_XDECREF(name);
-    Py_XDECREF(dtype);
-    PyErr_Clear();
-    return found;
-}
-
-/* Reads an array of a type of ml_dtypes as integers, which `bits` names, and restores its type. */
-static int view_of_bits(struct view *view, PyObject *object, PyObject *bits, enum dtype dtype, const char *what)
-{
-    PyObject *integers = bits != NULL ? PyObject_CallMethod(object, "view", "O", bits) : NULL;
-    if (integers == NULL)
-        return -1;
-    int failed = view_of(view, integers, what, DTYPE_UNKNOWN);
-    Py_DECREF(integers);
-    view->dtype = dtype;
-    return failed;
-}
-
-static int view_of_ml(struct view *view, PyObject *object, enum dtype dtype, const char *what)
-{
-    PyObject *bits = PyUnicode_FromString(dtype_infos[dtype].bytes == 1 ? "uint8" : "uint16");
-    int failed = view_of_bits(view, object, bits, dtype, what);
+    PyObject *integers, *bits = python_call("inlay.arrays", "bits_of", "(O)", object);
+    const char *name;
+    int failed = bits == Py_None ? 1 : -1;
+    if (bits != NULL && bits != Py_None && PyArg_ParseTuple(bits, "Os", &integers, &name)) {
+        failed = view_of(view, integers, what, DTYPE_UNKNOWN);
+        view->dtype = dtype_of_name(name);
+    }
     Py_XDECREF(bits);
     return failed;
 }
@@ -96,8 +74,8 @@ static int view_of_buffer(struct view *view, PyObject *object, const char *what)
         if (PyObject_GetBuffer(object, buffer, PyBUF_RECORDS_RO) < 0) {
             PyMem_Free(buffer);
             PyErr_Clear();
-            const enum dtype dtype = ml_dtype_of(object);
-            return dtype != DTYPE_UNKNOWN ? view_of_ml(view, object, dtype, what) : unknown_dtype(object, what);
+            const int failed = view_of_bits(view, object, what);
+            return failed > 0 ? unknown_dtype(object, what) : failed;
         }
     }
     view->dtype = dtype_of_format(buffer->format, buffer->itemsize);
@@ -180,18 +158,7 @@ static int view_of_dlpack(struct view *view, PyObject *object, const char *what)
     return failed;
 }
 
-/* Reads a tensor of 8-bit floats, which PyTorch before 2.10 does not export, by its bytes. */
-static int view_of_float8(struct view *view, PyObject *object, enum dtype dtype, const char *what)
-{
-    PyObject *torch = PyImport_ImportModule("torch");
-    PyObject *bits = torch != NULL ? PyObject_GetAttrString(torch, "uint8") : NULL;
-    int failed = view_of_bits(view, object, bits, dtype, what);
-    Py_XDECREF(bits);
-    Py_XDECREF(torch);
-    return failed;
-}
-
-/* Reads a tensor by DLPack, or by its bytes. */
+/* Reads a tensor by DLPack, or by its bits. */
 static int view_of_exported(struct view *view, PyObject *object, const char *what)
 {
     if (view_of_dlpack(view, object, what) == 0)
@@ -200,12 +167,15 @@ static int view_of_exported(struct view *view, PyObject *object, const char *wha
         return -1;
     PyObject *kind, *error, *trace;
     PyErr_Fetch(&kind, &error, &trace);
-    const enum dtype dtype = ml_dtype_of(object);
-    PyErr_Restore(kind, error, trace);
-    if (dtype != DTYPE_E4M3 && dtype != DTYPE_E8M0)
+    const int failed = view_of_bits(view, object, what);
+    if (failed > 0) {
+        PyErr_Restore(kind, error, trace);
         return -1;
-    PyErr_Clear();
-    return view_of_float8(view, object, dtype, what);
+    }
+    Py_XDECREF(kind);
+    Py_XDECREF(error);
+    Py_XDECREF(trace);
+    return failed;
 }
 
 /* Parameters of PyTorch's modules export themselves only without their gradient. */

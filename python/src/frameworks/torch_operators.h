@@ -13,6 +13,6 @@
 PyObject *torch_use(PyObject *module, PyObject *addresses);
 
 /* torch_names(): the names of the functions that the operators need. */
-PyObject *torch_names(PyObject *module, PyObject *unused);
+PyObject *torch_names(PyObject *module, PyObject *args);
 
 #endif

@@ -8,6 +8,6 @@
 #include "abi.h"
 
 /* xla_handler(): a capsule of the handler, as jax.ffi.register_ffi_target() takes it. */
-PyObject *xla_handler(PyObject *module, PyObject *unused);
+PyObject *xla_handler(PyObject *module, PyObject *args);
 
 #endif
