@@ -41,8 +41,6 @@ def array_of(tensor: Any, numpy: Any, plain: bool, dtype: Any, copy: Optional[bo
     return array.copy() if same else array.astype(dtype)
 
 
-
-
 def consumer(like: Any) -> Callable[[Any], Any]:
     """Returns the function from_dlpack() of the framework of an array: PyTorch has it at the top of the package, others
     where their arrays say that their namespace is."""

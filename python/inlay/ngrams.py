@@ -131,7 +131,7 @@ class NGram(_core.NGram):
             multipliers = [multipliers]
         if isinstance(token_map, (list, tuple)):
             token_map = array.array("I", token_map) if all(0 <= n < 2**32 for n in token_map) else token_map
-        numbers = _table(multipliers, "multipliers")
+        rows, numbers = _table(columns, "columns"), _table(multipliers, "multipliers")
         if numbers.shape[1] != length:
             raise ValueError(f"multipliers has shape {list(numbers.shape)}, expected {[len(multipliers), length]}")
         _check_columns(columns, length, len(multipliers))
@@ -141,7 +141,7 @@ class NGram(_core.NGram):
             vocab,
             length,
             mix,
-            _table(columns, "columns"),
+            rows,
             numbers,
             pad,
             token_map,
