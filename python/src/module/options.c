@@ -80,6 +80,9 @@ static int unknown_name(PyObject *name, const struct option_names *names)
         python_call("inlay.names", "unknown", "(sONi)", names->what, name, known, (int)names->synonyms));
 }
 
+/* What `value` points to in these functions: any enum of the library. */
+_Static_assert(sizeof(inlay_recipe) == sizeof(int), "enums have the size of int");
+
 int option_enum(PyObject *name, const struct option_names *names, void *value)
 {
     return name == NULL || name == Py_None ? 0 : option_required_enum(name, names, value);
