@@ -12,6 +12,7 @@
 #include "module/errors.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 /* How an array gave its memory, which is also how a result like it is made. */
 enum view_way { VIEW_NUMPY, VIEW_BUFFER, VIEW_DLPACK };
@@ -52,6 +53,14 @@ void view_release(struct view *view);
 
 /* Returns the number of elements. */
 size_t view_count(const struct view *view);
+
+/* Returns an element of a contiguous view of int64, which need not be aligned. */
+static inline int64_t view_int64_at(const struct view *view, size_t i)
+{
+    int64_t number;
+    memcpy(&number, view->data + i * sizeof number, sizeof number);
+    return number;
+}
 
 /* Returns whether elements lie one after the other in row-major order. */
 bool view_is_contiguous(const struct view *view);

@@ -66,22 +66,15 @@ static int read_weights(struct call *call, PyObject *array)
     return 0;
 }
 
-static int64_t offset_at(const struct call *call, size_t i)
-{
-    int64_t offset;
-    memcpy(&offset, call->more.offsets.data + i * sizeof offset, sizeof offset);
-    return offset;
-}
-
 /* Finds the longest sequence, without trusting the offsets, which the library checks. */
-static size_t longest_sequence(const struct call *call)
+static size_t longest_sequence(const struct view *offsets)
 {
-    int64_t longest = 0;
-    for (size_t i = 0; i < call->batch.sequences; i++) {
-        int64_t length;
-        if (!__builtin_sub_overflow(offset_at(call, i + 1), offset_at(call, i), &length) && length > longest)
+    const size_t count = view_count(offsets);
+    int64_t longest = 0, length;
+    for (size_t i = 1; i < count; i++)
+        if (!__builtin_sub_overflow(view_int64_at(offsets, i), view_int64_at(offsets, i - 1), &length) &&
+            length > longest)
             longest = length;
-    }
     return (size_t)longest;
 }
 
@@ -94,7 +87,7 @@ static int read_padded(struct call *call, const struct layer_facts *layer, PyObj
     if (layer->pooled)
         return not_used("padded", "a layer with pooling has one row for each sequence");
     if (padded == Py_True)
-        length = longest_sequence(call);
+        length = longest_sequence(&call->more.offsets);
     else if (option_uint64(padded, "padded", &length) < 0)
         return -1;
     /* The library takes length 0 for a packed output, which fits here only if there is nothing in it. */

@@ -12,7 +12,6 @@
 #include "tables/table.h"
 
 #include <math.h>
-#include <string.h>
 
 static int read_scale(PyObject *object, size_t dim, float *scale)
 {
@@ -143,8 +142,7 @@ static void explain_mapping(struct view *mapping, const inlay_table *table)
     if (view_pack(mapping, DTYPE_I64) < 0)
         return;
     for (size_t i = 0; i < view_count(mapping); i++) {
-        int64_t row;
-        memcpy(&row, mapping->data + i * sizeof row, sizeof row);
+        const int64_t row = view_int64_at(mapping, i);
         if (row < 0 || (uint64_t)row >= rows) {
             raise_index("token_mapping", row, i, mapping->dims, mapping->shape, "the table");
             return;

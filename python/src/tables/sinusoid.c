@@ -129,19 +129,12 @@ static int positions_of(struct view *view, PyObject *object, inlay_position_type
     return failed;
 }
 
-static int64_t position_at(const struct view *positions, size_t i)
-{
-    int64_t position;
-    memcpy(&position, positions->data + i * sizeof position, sizeof position);
-    return position;
-}
-
 /* Returns how many positions from the i-th on are consecutive. */
 static size_t run_at(const struct view *positions, size_t i, size_t count)
 {
-    const int64_t first = position_at(positions, i);
+    const int64_t first = view_int64_at(positions, i);
     size_t length = 1;
-    while (i + length < count && position_at(positions, i + length) == (int64_t)((uint64_t)first + length))
+    while (i + length < count && view_int64_at(positions, i + length) == (int64_t)((uint64_t)first + length))
         length++;
     return length;
 }
@@ -150,7 +143,8 @@ static PyObject *bad_position(const struct view *positions, inlay_position_type 
 {
     static const char where[] = "[0, 2147483648)";
     if (type == INLAY_POSITION_I64)
-        return raise_index("position", position_at(positions, index), index, positions->dims, positions->shape, where);
+        return raise_index("position", view_int64_at(positions, index), index, positions->dims, positions->shape,
+                           where);
     double value;
     if (type == INLAY_POSITION_F32) {
         float narrow;
@@ -186,7 +180,7 @@ static inlay_status write_rows(const inlay_sinusoid *sinusoid, const struct view
     PyThreadState *thread = PyEval_SaveThread();
     if (count > 0 && type == INLAY_POSITION_I64 && run_at(positions, 0, count) == count) {
         /* The library does not say which position of a run is the first that is out of range. */
-        const int64_t first = position_at(positions, 0);
+        const int64_t first = view_int64_at(positions, 0);
         if (first >= 0 && first < INLAY_POSITION_LIMIT)
             fault->token = (size_t)(INLAY_POSITION_LIMIT - first);
         status = inlay_sinusoid_rows(sinusoid, first, count, element, output->data, output->stride_bytes, threads);
@@ -262,13 +256,13 @@ static inlay_status write_runs(const struct rotary *rotary, const struct view *p
     const inlay_executor *threads = threads_executor(threads_get(), &executor);
     inlay_status status = INLAY_OK;
     for (size_t i = 0; i < count; i++)
-        if (position_at(positions, i) < 0 || position_at(positions, i) >= INLAY_POSITION_LIMIT) {
+        if (view_int64_at(positions, i) < 0 || view_int64_at(positions, i) >= INLAY_POSITION_LIMIT) {
             fault->token = i;
             return INLAY_ERROR_POSITION;
         }
     for (size_t i = 0, length; i < count && status == INLAY_OK; i += length) {
         length = run_at(positions, i, count);
-        status = inlay_rotary_rows(rotary->sinusoid, position_at(positions, i), length, rotary->type, rotary->layout,
+        status = inlay_rotary_rows(rotary->sinusoid, view_int64_at(positions, i), length, rotary->type, rotary->layout,
                                    cos->data + i * cos->stride_bytes, sin->data + i * sin->stride_bytes,
                                    cos->stride_bytes, threads);
     }
