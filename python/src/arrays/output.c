@@ -115,13 +115,10 @@ static int open_given(struct output *output, PyObject *out, enum dtype dtype, in
     if (view_borrow(&output->given, out, "out", DTYPE_UNKNOWN) < 0)
         return -1;
     int failed = 0;
-    if (output->given.way == VIEW_DLPACK && is_jax(out)) {
-        PyErr_SetString(PyExc_TypeError, "out is an array of JAX, which is immutable");
-        failed = -1;
-    } else if (PyList_Check(out) || PyTuple_Check(out) || PyLong_Check(out) || PyFloat_Check(out)) {
-        PyErr_SetString(PyExc_TypeError, "out must be an array");
-        failed = -1;
-    }
+    if (output->given.way == VIEW_DLPACK && is_jax(out))
+        failed = raise_error(PyExc_TypeError, "out is an array of JAX, which is immutable");
+    else if (PyList_Check(out) || PyTuple_Check(out) || PyLong_Check(out) || PyFloat_Check(out))
+        failed = raise_error(PyExc_TypeError, "out must be an array");
     if (failed || view_require_out(&output->given, dtype, dims, shape, &output->stride_bytes) < 0) {
         view_release(&output->given);
         return -1;

@@ -205,17 +205,14 @@ int view_require_contiguous(const struct view *view, const char *what)
 
 inlay_id_type view_ids(struct view *view, const char *what)
 {
-    inlay_id_type type = dtype_infos[view->dtype].id;
-    if (type == 0) {
-        if (view->dtype != DTYPE_I8 && view->dtype != DTYPE_U64) {
-            PyErr_Format(PyExc_TypeError, "%s has elements of type %s, expected integers", what,
-                         dtype_infos[view->dtype].name);
-            return (inlay_id_type)0;
-        }
-        type = INLAY_ID_I64;
-    }
-    const enum dtype dtype = dtype_infos[view->dtype].id != 0 ? view->dtype : DTYPE_I64;
-    return view_pack(view, dtype) == 0 ? type : (inlay_id_type)0;
+    const bool widened = view->dtype == DTYPE_I8 || view->dtype == DTYPE_U64; /* ids have neither type */
+    const enum dtype dtype = widened ? DTYPE_I64 : view->dtype;
+    if (dtype_infos[dtype].id == 0)
+        raise_error(PyExc_TypeError, "%s has elements of type %s, expected integers", what,
+                    dtype_infos[view->dtype].name);
+    else if (view_pack(view, dtype) == 0)
+        return dtype_infos[dtype].id;
+    return (inlay_id_type)0;
 }
 
 int view_require_out(const struct view *view, enum dtype dtype, int dims, const Py_ssize_t *shape, size_t *stride_bytes)
@@ -243,9 +240,9 @@ int view_require_out(const struct view *view, enum dtype dtype, int dims, const 
         }
         step *= shape[i];
     }
-    if (!good)
-        PyErr_SetString(PyExc_ValueError, "out has strides that rows of one distance do not have; its last dimension "
-                                          "must be contiguous, and the others must be those of a contiguous array or "
-                                          "of a slice of columns");
-    return good ? 0 : -1;
+    if (good)
+        return 0;
+    return raise_error(PyExc_ValueError, "out has strides that rows of one distance do not have; its last dimension "
+                                         "must be contiguous, and the others must be those of a contiguous array or "
+                                         "of a slice of columns");
 }
