@@ -6,7 +6,6 @@
 
 #include "base/executor.h"
 #include "dispatch/dispatch.h"
-#include "layer/rows.h"
 #include "positions/generator.h"
 
 /* Returns why a call cannot take the fast path; null if it can. The first reason is given. */

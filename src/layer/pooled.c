@@ -31,7 +31,7 @@ static void add_to_sum(struct inlay_tile *tile, bool adds)
     tile->call.positions = adds ? tile->positions : NULL;
 }
 
-static void prefetch(struct pooling *pooling, size_t token, size_t count)
+static void prefetch_rows(struct pooling *pooling, size_t token, size_t count)
 {
     pooling->prefetched = inlay_prefetch_tokens(pooling->part, token, count, pooling->prefetched, pooling->end);
 }
@@ -48,7 +48,7 @@ static void sum_addresses(struct pooling *pooling, struct inlay_sequence sequenc
         /* Offsets may have changed since the part began. */
         const size_t left = pooling->end > token + n ? pooling->end - (token + n) : 0;
         const size_t following = inlay_least(left, strategy->ahead);
-        prefetch(pooling, token, n);
+        prefetch_rows(pooling, token, n);
         inlay_row_addresses(part->work, token, n + following, tile->rows);
         for (size_t i = 0; i < n; i++)
             tile->positions[i] = tile->out[i] = pooling->sum;
@@ -74,7 +74,7 @@ static size_t sum_rows(struct pooling *pooling, struct inlay_sequence sequence)
     for (size_t token = sequence.first; token < end; token++) {
         size_t row;
         uint64_t id;
-        prefetch(pooling, token, 1);
+        prefetch_rows(pooling, token, 1);
         if (inlay_row_and_id_of(work, token, &row, &id) != INLAY_ROW)
             continue;
         add_to_sum(tile, pooled > 0);

@@ -47,12 +47,6 @@ static inline enum inlay_row_kind inlay_row_of(const struct inlay_work *work, si
     return inlay_row_and_id_of(work, token, row, &id);
 }
 
-/* Returns whether rows that are pooled have factors of their own. */
-static inline bool inlay_is_weighted(const struct inlay_work *work)
-{
-    return work->spec->token_weights != NULL || work->batch.weights != NULL;
-}
-
 /* Returns the factor of the row that a token with that id adds to its sequence. Inlined into functions that run in the
    guarded environment. */
 static inline float inlay_pooled_factor(const struct inlay_work *work, size_t token, uint64_t id)
@@ -63,18 +57,6 @@ static inline float inlay_pooled_factor(const struct inlay_work *work, size_t to
     if (work->batch.weights != NULL)
         factor = factor * inlay_load_f32(work->batch.weights, token);
     return factor * work->spec->scale;
-}
-
-/* Returns whether an address tells all of each token's row: it has no scales elsewhere, and no row is special. */
-static inline bool inlay_addresses_suffice(const struct inlay_work *work)
-{
-    return inlay_row_formats[work->tokens->type].scales == INLAY_SCALES_NONE && !work->special_rows;
-}
-
-/* Returns whether rows are pooled by their addresses: then the kernel prefetches ahead of those that it adds. */
-static inline bool inlay_pools_addresses(const struct inlay_work *work)
-{
-    return !inlay_is_weighted(work) && inlay_addresses_suffice(work);
 }
 
 /* Writes the addresses of the rows of tokens [first, first + n), without regard to special rows: an id outside the

@@ -11,6 +11,7 @@
 #include "dispatch/tuning.h"
 #include "learn/learner.h"
 #include "positions/sinusoid.h"
+#include "table/element.h"
 #include "table/sequences.h"
 
 /* out = cast(dropout(norm(row * scale + position + segment))) */
@@ -82,6 +83,24 @@ static inline size_t inlay_bytes_of(const struct inlay_work *work)
 static inline bool inlay_drops(const struct inlay_work *work)
 {
     return inlay_bits_f32(work->batch.dropout) << 1 != 0;
+}
+
+/* Whether rows that are pooled have factors of their own. */
+static inline bool inlay_is_weighted(const struct inlay_work *work)
+{
+    return work->spec->token_weights != NULL || work->batch.weights != NULL;
+}
+
+/* Whether an address tells all of each token's row: it has no scales elsewhere, and no row is special. */
+static inline bool inlay_addresses_suffice(const struct inlay_work *work)
+{
+    return inlay_row_formats[work->tokens->type].scales == INLAY_SCALES_NONE && !work->special_rows;
+}
+
+/* Whether rows are pooled by their addresses: then the kernel prefetches ahead of those that it adds. */
+static inline bool inlay_pools_addresses(const struct inlay_work *work)
+{
+    return !inlay_is_weighted(work) && inlay_addresses_suffice(work);
 }
 
 /* ---- Positions -------------------------------------------------------------------------------------------------- */

@@ -183,7 +183,8 @@ VEC_INLINE void dequantise_columns(inlay_element_type type, struct dequantise_wa
         return;
     }
     for (; block < end; block++) {
-        dequantise_prefetch(part, block * quantised_bytes(type), quantised_bytes(type));
+        const unsigned char *from = quantised_block(type, &part->row, block); /* NVFP4's have two */
+        dequantise_prefetch(part, (size_t)(from - part->row.bytes), quantised_bytes(type));
         dequantise_block(type, way, part, block, row_terms);
     }
     size_t left = part->columns % QUANTISED_BLOCK, within = 0;
