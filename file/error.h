@@ -4,8 +4,7 @@
  * file, tensor and values where the caller of the library finds them. Names come from strangers, so that only printable
  * ASCII of them reaches a message.
  */
-#ifndef INLAY_FILE_ERROR_H
-#define INLAY_FILE_ERROR_H
+#pragma once
 
 #include <inlay/file.h>
 
@@ -27,5 +26,3 @@ bool inlay_file_fail_system(inlay_file_error *error, const char *path, const cha
 
 /** Writes that malloc returned null and returns false. */
 bool inlay_file_fail_memory(inlay_file_error *error, const char *path);
-
-#endif

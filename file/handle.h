@@ -2,8 +2,7 @@
 /*
  * What an inlay_file is. Everything but `reader`, `cap` and `kept` is immutable once the file is open.
  */
-#ifndef INLAY_FILE_HANDLE_H
-#define INLAY_FILE_HANDLE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -28,5 +27,3 @@ void *inlay_file_keep(inlay_file *file, size_t bytes);
 /** Begins with nothing resident in the mappings of a file, which must be for reads at random. Nothing is prepared if
    they are copied or loaded. */
 void inlay_file_start_reads(inlay_file *file);
-
-#endif

@@ -3,8 +3,7 @@
  * The bytes of one regular file in memory: mapped, copied, or mapped and loaded. Exactly the bytes that the file had
  * when it was opened are there; its descriptor is closed again before the call returns.
  */
-#ifndef INLAY_FILE_MAPPING_H
-#define INLAY_FILE_MAPPING_H
+#pragma once
 
 #include "error.h"
 
@@ -26,5 +25,3 @@ void inlay_mapping_advise_random(const struct inlay_mapping *mapping);
 
 /** Unmaps the bytes. */
 void inlay_mapping_close(struct inlay_mapping *mapping);
-
-#endif

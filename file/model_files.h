@@ -2,8 +2,7 @@
 /*
  * The files of a model: which they are, and how one of them is opened so that callers can ask later what was read.
  */
-#ifndef INLAY_FILE_MODEL_FILES_H
-#define INLAY_FILE_MODEL_FILES_H
+#pragma once
 
 #include "formats/catalogue.h"
 #include "mapping.h"
@@ -38,5 +37,3 @@ bool inlay_read_index(struct inlay_catalogue *catalogue, struct inlay_model_file
 
 /** Checks that every tensor of the index is in the file that the index says, when all are parsed and sorted. */
 bool inlay_check_index(const struct inlay_catalogue *catalogue, const struct inlay_model_files *files);
-
-#endif

@@ -3,8 +3,7 @@
  * Whether the options of a caller are known: the rule that holds for every struct of the core. Reads no byte beyond the
  * size that the struct says it has.
  */
-#ifndef INLAY_FILE_OPTIONS_H
-#define INLAY_FILE_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ static inline bool inlay_options_known(const void *options, size_t known)
         appended |= ((const unsigned char *)options)[i];
     return appended == 0;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * checkpoints agree on. The data stay where they are; scales and zero points are converted if no table can have them as
  * they are.
  */
-#ifndef INLAY_FILE_PIECE_H
-#define INLAY_FILE_PIECE_H
+#pragma once
 
 #include "handle.h"
 
@@ -29,5 +28,3 @@ bool inlay_piece_shared_scale(struct inlay_piece *piece, const char *stem, size_
 
 /** Converts [rows, columns] of F32, F16, BF16 or F8_E4M3 to float32 and multiplies them by a factor. */
 void inlay_piece_convert(const inlay_file_tensor *from, size_t rows, size_t columns, float factor, float *out);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * Pieces of text in a header, which nothing ends, and what is asked of them.
  */
-#ifndef INLAY_FILE_TEXT_H
-#define INLAY_FILE_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ bool inlay_ends_in(const char *string, const char *end);
 
 /** Replaces by ? what is not printable ASCII. */
 void inlay_make_printable(char *string);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * Numbers of metadata, and of those of GGUF, alone and in arrays, what bytes of a type are worth.
  */
-#ifndef INLAY_FILE_VALUE_H
-#define INLAY_FILE_VALUE_H
+#pragma once
 
 #include <inlay/file.h>
 
@@ -21,5 +20,3 @@ size_t inlay_value_element_bytes(inlay_file_value_kind kind);
 
 /** Returns the number in that many bytes, at any address, of the type that an array of that kind has. */
 struct inlay_number inlay_value_element(inlay_file_value_kind kind, const void *bytes);
-
-#endif

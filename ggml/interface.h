@@ -3,8 +3,7 @@
  * The interface of ggml's backends of versions 2 and 3, as far as a backend in the CPU's memory fills it in. ggml does
  * not install its header. This one stands in for it where ggml's source is not at hand. Meson gives the version.
  */
-#ifndef INLAY_GGML_INTERFACE_H
-#define INLAY_GGML_INTERFACE_H
+#pragma once
 
 #include <ggml-backend.h>
 
@@ -60,5 +59,3 @@ struct ggml_backend_reg {
     struct ggml_backend_reg_i iface;
     void *context;
 };
-
-#endif

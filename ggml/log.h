@@ -3,12 +3,9 @@
  * Lines for people, by the callback that the program gave to ggml, which writes to stderr unless it was told otherwise.
  * Nothing else of the backend prints.
  */
-#ifndef INLAY_GGML_LOG_H
-#define INLAY_GGML_LOG_H
+#pragma once
 
 #include <ggml.h>
 
 /** Writes a line, which begins with "inlay: ", to ggml's log. It is cut at 400 bytes. */
 __attribute__((format(printf, 2, 3))) void inlay_ggml_log(enum ggml_log_level level, const char *format, ...);
-
-#endif

@@ -4,8 +4,7 @@
  * asked when a graph is divided among backends; they are checked again when they are computed, since programs may give
  * a backend any graph.
  */
-#ifndef INLAY_GGML_OPERATIONS_H
-#define INLAY_GGML_OPERATIONS_H
+#pragma once
 
 #include <ggml-backend.h>
 #include <inlay/file.h>
@@ -45,5 +44,3 @@ bool inlay_ggml_takes(const struct ggml_tensor *node, bool any);
  * or a node is none that the backend takes. Such a node's output is not written, nor any after it
  */
 enum ggml_status inlay_ggml_compute(struct inlay_ggml_state *state, struct ggml_cgraph *graph);
-
-#endif

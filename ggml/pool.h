@@ -3,8 +3,7 @@
  * The threads of large calls. Workers sleep in the kernel between calls and never spin, since they would take cores
  * from the layers that follow; and since waking one takes longer than a small call, small calls wake none.
  */
-#ifndef INLAY_GGML_POOL_H
-#define INLAY_GGML_POOL_H
+#pragma once
 
 #include <inlay/inlay.h>
 
@@ -28,5 +27,3 @@ const inlay_executor *inlay_ggml_pool_executor(struct inlay_ggml_pool *pool, siz
 
 /** Ends the threads. */
 void inlay_ggml_pool_end(struct inlay_ggml_pool *pool);
-
-#endif

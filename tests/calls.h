@@ -4,8 +4,7 @@
  * fuzz/fuzz_forward.c. Every array of a call lies against a guard page. A call is compared with the reference, and one
  * whose arguments were broken on purpose with the scalar kernels.
  */
-#ifndef INLAY_TESTS_CALLS_H
-#define INLAY_TESTS_CALLS_H
+#pragma once
 
 #include "support.h"
 
@@ -86,5 +85,3 @@ const char *call_check(struct call *call, const struct outcome *expected);
 /* Runs the call with another executor, or null, and compares nothing; returns whether it wrote nothing outside of its
    rows. */
 bool call_stays_in_rows(struct call *call, const inlay_executor *executor, inlay_status *status);
-
-#endif

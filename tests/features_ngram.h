@@ -2,12 +2,9 @@
 /*
  * The features of n-grams, as lines of features.c.
  */
-#ifndef INLAY_TESTS_FEATURES_NGRAM_H
-#define INLAY_TESTS_FEATURES_NGRAM_H
+#pragma once
 
 #include <stdbool.h>
 
 /* Compares every case on the kernels under test with scalar and prints its line; returns whether all are exact. */
 bool ngram_features(void);
-
-#endif

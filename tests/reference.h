@@ -4,8 +4,7 @@
  * its sinusoids from inlay_sinusoid_rows(), whose exactness has tests of its own. Arguments that a call must refuse are
  * not its business; bad ids, positions, segments and offsets are.
  */
-#ifndef INLAY_TESTS_REFERENCE_H
-#define INLAY_TESTS_REFERENCE_H
+#pragma once
 
 #include <inlay/inlay.h>
 
@@ -41,5 +40,3 @@ void reference_put_row(unsigned char *out, inlay_element_type type, const float 
 int64_t reference_id(const void *ids, inlay_id_type type, size_t i);
 void reference_put_id(void *ids, inlay_id_type type, size_t i, int64_t value);
 size_t reference_id_bytes(inlay_id_type type);
-
-#endif

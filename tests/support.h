@@ -3,8 +3,7 @@
  * What all suites share: the choice of the ISA under test, buffers between guard pages, random numbers that are the
  * same everywhere, a count of comparisons that survives check's forks. Included by tests/test_*.c.
  */
-#ifndef INLAY_TESTS_SUPPORT_H
-#define INLAY_TESTS_SUPPORT_H
+#pragma once
 
 #include "dispatch/dispatch.h"
 #include "dispatch/kernels.h"
@@ -142,5 +141,3 @@ inlay_sinusoid *make_sinusoid(size_t dim, double base, inlay_sinusoid_layout lay
 /* Writes rows of consecutive positions, which must be valid. */
 void write_rows(const inlay_sinusoid *sinusoid, int64_t first, size_t n, inlay_element_type type, void *out,
                 size_t stride_bytes);
-
-#endif

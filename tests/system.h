@@ -4,8 +4,7 @@
  * stacks, timers and traps. system_posix.c or system_windows.c has them; what a system lacks is an answer, never
  * silence. Helpers that cannot do their work abort.
  */
-#ifndef INLAY_TESTS_SYSTEM_H
-#define INLAY_TESTS_SYSTEM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ bool interrupt_after(unsigned microseconds, void (*handler)(int));
 bool traps_enable(void);
 bool traps_are_enabled(void);
 void traps_disable(void);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * What an entry of a sinusoid table has to be, by MPFR alone: nothing here knows how the library computes.
  */
-#ifndef INLAY_TESTS_TRUTH_H
-#define INLAY_TESTS_TRUTH_H
+#pragma once
 
 #include <inlay/inlay.h>
 
@@ -52,5 +51,3 @@ double truth_position_of(const struct truth *truth, double quarters);
 
 /* Returns the amplitude of a recipe's preset, sqrt(2 / dim) or 1. */
 double truth_amplitude(inlay_recipe recipe, size_t dim);
-
-#endif

@@ -2,8 +2,7 @@
 //
 // The bare loops that kernels are compared with: copies, fills, and loops over the streams of an operation, without its
 // arithmetic. They use no code of the library on purpose. loops_body.h defines them once for registers of any width.
-#ifndef INLAY_BENCH_LIMITS_LOOPS_H
-#define INLAY_BENCH_LIMITS_LOOPS_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -69,5 +68,3 @@ const LimitLoops &limit_loops();
 extern const LimitLoops limit_loops_plain;
 extern const LimitLoops limit_loops_avx2;
 extern const LimitLoops limit_loops_avx512;
-
-#endif

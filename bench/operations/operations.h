@@ -4,8 +4,7 @@
 // operation, write its function in operations.cc and add a line to the table there; its limits are in limits.cc, and
 // what reads quantised tables in quantised.cc. An operation knows neither ISAs nor clocks; rounds.cc chooses
 // the ISA and reads the clock.
-#ifndef INLAY_BENCH_OPERATIONS_OPERATIONS_H
-#define INLAY_BENCH_OPERATIONS_OPERATIONS_H
+#pragma once
 
 #include "shapes/fixture.h"
 
@@ -183,5 +182,3 @@ Stores stores_of(const Operation &operation, const Fixture &fixture);
 
 // Returns the bytes that a call counts as moved.
 std::int64_t bytes_moved(const Operation &operation, const Shape &shape);
-
-#endif

@@ -2,8 +2,7 @@
 //
 // Whether a layer chooses well among what it could do, printed below the table of results: a table for each operation
 // that leaves a choice to the layer, beside layers that are told what to choose. It neither measures nor chooses.
-#ifndef INLAY_BENCH_REPORTS_CHOICES_H
-#define INLAY_BENCH_REPORTS_CHOICES_H
+#pragma once
 
 #include "reports/grid.h"
 #include "timing/rounds.h"
@@ -25,5 +24,3 @@ class Choices
 
     std::vector<std::pair<std::string, Table>> tables_;
 };
-
-#endif

@@ -2,8 +2,7 @@
 //
 // A table of numbers below the table of results, for series whose lines are compared with each other: lines and columns
 // are found by name and printed in the order in which they were first used.
-#ifndef INLAY_BENCH_REPORTS_GRID_H
-#define INLAY_BENCH_REPORTS_GRID_H
+#pragma once
 
 #include <map>
 #include <string>
@@ -22,5 +21,3 @@ class Grid
     std::vector<std::string> lines_, columns_;
     std::map<std::pair<std::string, std::string>, std::string> cells_;
 };
-
-#endif

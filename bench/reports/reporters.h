@@ -2,8 +2,7 @@
 //
 // Where rows go: to the table that people read, unless another format is requested. The reporters print the rows in their
 // order and compute nothing but units.
-#ifndef INLAY_BENCH_REPORTS_REPORTERS_H
-#define INLAY_BENCH_REPORTS_REPORTERS_H
+#pragma once
 
 #include <benchmark/benchmark.h>
 #include <memory>
@@ -35,5 +34,3 @@ class PlainNamesReporter : public benchmark::BenchmarkReporter
   private:
     std::unique_ptr<benchmark::BenchmarkReporter> reporter_;
 };
-
-#endif

@@ -2,8 +2,7 @@
 //
 // What a run says as a whole, printed below the table: which limits were the fastest, and the worst ratio of each class
 // of random shapes beside its target. It neither measures nor chooses.
-#ifndef INLAY_BENCH_REPORTS_SUMMARY_H
-#define INLAY_BENCH_REPORTS_SUMMARY_H
+#pragma once
 
 #include "shapes/shapes.h"
 
@@ -35,5 +34,3 @@ class Summary
     std::map<std::string, std::set<std::string>> won_; // by limit: operations and shapes, without the ISA
     std::map<std::size_t, Worst> worst_;               // by target
 };
-
-#endif

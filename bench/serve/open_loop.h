@@ -3,8 +3,7 @@
 // An open loop: requests arrive at fixed times, whether or not those before them are done, as at a server whose users
 // do not wait for each other. What a request waits in the queue counts, so a slow call makes the ones behind it late
 // too.
-#ifndef INLAY_BENCH_SERVE_OPEN_LOOP_H
-#define INLAY_BENCH_SERVE_OPEN_LOOP_H
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -46,5 +45,3 @@ void run_open_loop(const std::vector<Request> &requests, Now now, Serve serve, s
         latencies[request.kind].work.push_back(end - begin);
     }
 }
-
-#endif

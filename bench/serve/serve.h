@@ -2,8 +2,7 @@
 //
 // A server in an open loop: decode steps of many sequences and prefills of one, at fixed rates, each with one read of
 // its output. Layers that learn from these calls are beside one that has settled and one that learns nothing, in turn.
-#ifndef INLAY_BENCH_SERVE_SERVE_H
-#define INLAY_BENCH_SERVE_SERVE_H
+#pragma once
 
 #include <functional>
 #include <string>
@@ -16,5 +15,3 @@ bool register_serve(const ChoosesRow &chosen);
 
 // Prints the percentiles of what was measured.
 void print_serve();
-
-#endif

@@ -2,8 +2,7 @@
 //
 // A model file of random blocks on a disk, and the system's cache of it. The file has no name while it is used, so that
 // nothing of it remains however the program ends.
-#ifndef INLAY_BENCH_SHAPES_COLD_FILE_H
-#define INLAY_BENCH_SHAPES_COLD_FILE_H
+#pragma once
 
 #include <cstddef>
 #include <iterator>
@@ -54,5 +53,3 @@ class ColdFile
     unsigned char *bare_{}; // the whole file
     ColdTable tables_[std::size(cold_widths)]{};
 };
-
-#endif

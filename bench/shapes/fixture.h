@@ -3,8 +3,7 @@
 // The memory and the handles of one shape, shared by all its contenders: every contender reads the same table by the
 // same ids and writes the same output. A fixture is built before the clock runs and destroyed before the next shape;
 // it measures nothing.
-#ifndef INLAY_BENCH_SHAPES_FIXTURE_H
-#define INLAY_BENCH_SHAPES_FIXTURE_H
+#pragma once
 
 #include "limits/loops.h"
 #include "shapes/ngrams.h"
@@ -118,5 +117,3 @@ std::size_t fixture_bytes(const Shape &shape);
 
 // Returns the bytes of the array of scales that a row has, in the groups of the benchmarks; 0 without such an array.
 std::size_t scale_bytes(inlay_element_type type, std::size_t dim);
-
-#endif

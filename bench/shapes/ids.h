@@ -2,8 +2,7 @@
 //
 // The token ids of a call. Uniform ids are what benchmarks have and no user: in text, few tokens are most of it, and
 // their rows lie in caches.
-#ifndef INLAY_BENCH_SHAPES_IDS_H
-#define INLAY_BENCH_SHAPES_IDS_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -27,5 +26,3 @@ std::vector<std::int32_t> make_ids(Ids kind, std::size_t vocab, std::size_t n);
 
 // Returns an id for each word of a text and for each other character that is no space: FNV-1a modulo vocab.
 std::vector<std::int32_t> hash_words(const std::string &text, std::size_t vocab);
-
-#endif

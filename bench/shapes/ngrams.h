@@ -2,8 +2,7 @@
 //
 // What a shape of the series `ngrams` reads: hashed n-grams like those of DeepSeek's Engram, one large table that all
 // of their columns share, and ids of tokens, other ones in each call. It measures nothing.
-#ifndef INLAY_BENCH_SHAPES_NGRAMS_H
-#define INLAY_BENCH_SHAPES_NGRAMS_H
+#pragma once
 
 #include "shapes/pages.h"
 #include "shapes/shapes.h"
@@ -42,5 +41,3 @@ class NGrams
 
 // Returns about how many bytes a shape of this series takes.
 std::size_t ngram_memory(const Shape &shape);
-
-#endif

@@ -3,8 +3,7 @@
 // One kind of memory for every contender of a shape: whole huge pages, where the system has them, unless the shape asks
 // for small ones. Everything that is read or written while the clock runs comes from here, the memory of the library's
 // handles included; otherwise a contender could win or lose by the size of its pages.
-#ifndef INLAY_BENCH_SHAPES_PAGES_H
-#define INLAY_BENCH_SHAPES_PAGES_H
+#pragma once
 
 #include <cstddef>
 #include <cstdlib>
@@ -64,5 +63,3 @@ std::size_t all_memory();
 
 // Returns how much memory is free or can be freed at once; half of all memory where the system does not say.
 std::size_t free_memory();
-
-#endif

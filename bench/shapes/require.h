@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What becomes of a call that fails: the time of an error means nothing.
-#ifndef INLAY_BENCH_SHAPES_REQUIRE_H
-#define INLAY_BENCH_SHAPES_REQUIRE_H
+#pragma once
 
 #include <cstdio>
 #include <cstdlib>
@@ -17,5 +16,3 @@ inline void require(inlay_status status)
     std::fprintf(stderr, "inlay_bench: %s\n", inlay_status_string(status));
     std::exit(1);
 }
-
-#endif

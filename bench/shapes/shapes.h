@@ -2,8 +2,7 @@
 //
 // The shapes that are measured. To measure another one, add a line to the table. fixture.h gives a shape its memory,
 // rounds.h measures its time.
-#ifndef INLAY_BENCH_SHAPES_SHAPES_H
-#define INLAY_BENCH_SHAPES_SHAPES_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -158,5 +157,3 @@ std::vector<Shape> random_shapes(std::uint64_t seed, std::size_t count);
 // Returns the name of a shape in the rows of results. Names never change, so that runs of different versions can be
 // compared: hence "_stored" for tables of 16-bit and quantised types.
 std::string shape_name(const Shape &shape);
-
-#endif

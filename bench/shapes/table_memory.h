@@ -2,8 +2,7 @@
 //
 // The memory of tables that no cache holds. It is filled once for each size of pages and shared by all shapes that read
 // such a table: any bytes are rows of any type. The two functions keep only the memory of the last size of pages.
-#ifndef INLAY_BENCH_SHAPES_TABLE_MEMORY_H
-#define INLAY_BENCH_SHAPES_TABLE_MEMORY_H
+#pragma once
 
 #include "shapes/pages.h"
 
@@ -15,5 +14,3 @@ const void *scale_memory(PageSize size, std::size_t bytes);
 
 // Fills floats with values of all signs and many exponents in [-1, 1).
 void fill_floats(float *x, std::size_t n);
-
-#endif

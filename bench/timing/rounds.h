@@ -2,8 +2,7 @@
 //
 // The clocks. All contenders of a shape are measured in turn, round after round, in one process, so that whatever slows
 // the machine for a while slows all of them; every ratio compares medians of the same rounds.
-#ifndef INLAY_BENCH_TIMING_ROUNDS_H
-#define INLAY_BENCH_TIMING_ROUNDS_H
+#pragma once
 
 #include "operations/operations.h"
 #include "timing/statistics.h"
@@ -52,5 +51,3 @@ double typical(const Contender &contender);
 double scatter(const Contender &contender, const Contender &limit);
 // Returns the seconds of a clock.
 double now(clockid_t clock);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What is computed of samples, without knowing what was measured.
-#ifndef INLAY_BENCH_TIMING_STATISTICS_H
-#define INLAY_BENCH_TIMING_STATISTICS_H
+#pragma once
 
 #include <algorithm>
 #include <cmath>
@@ -71,5 +70,3 @@ inline double equal_at(std::vector<RatioAt> sizes)
     const double low = std::log(below.ratio), high = std::log(above.ratio);
     return below.size * std::pow(above.size / below.size, low / (low - high));
 }
-
-#endif

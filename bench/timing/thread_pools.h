@@ -2,8 +2,7 @@
 //
 // The threads: the measuring one, which is pinned to a core, and pools of pthreadpool for the rows on several threads.
 // The pools live as long as the process. Without pthreadpool everything is measured on one thread.
-#ifndef INLAY_BENCH_TIMING_THREAD_POOLS_H
-#define INLAY_BENCH_TIMING_THREAD_POOLS_H
+#pragma once
 
 #include <cstddef>
 #include <vector>
@@ -23,5 +22,3 @@ const inlay_executor *executor_for(std::size_t threads);
 // Lets the workers of that pool sleep. Otherwise they spin for some 25 ms after a job, in case another follows, and
 // slow whatever is measured next on a core that shares its execution units or its power with theirs.
 void put_to_sleep(std::size_t threads);
-
-#endif

@@ -15,8 +15,7 @@
  * An inlay_file_reader keeps what was learnt. Programs in C++ see its fields too, so they are no atomic types: the
  * functions below load and store them atomically. No field depends on what another thread wrote to another one.
  */
-#ifndef INLAY_FILE_ADVICE_H
-#define INLAY_FILE_ADVICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ static inline void inlay_advice_measured(inlay_file_reader *reader, bool slow)
     else
         inlay_advice_become(reader, state == INLAY_ADVICE_OFF ? INLAY_ADVICE_OFF_ONCE_SLOW : INLAY_ADVICE_ON);
 }
-
-#endif

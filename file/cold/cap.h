@@ -9,8 +9,7 @@
  * of the whole process have grown, from /proc/self/statm. So file pages of others count too when they come, and are
  * forgotten when the slices have passed all mappings.
  */
-#ifndef INLAY_FILE_CAP_H
-#define INLAY_FILE_CAP_H
+#pragma once
 
 #include "mapping.h"
 
@@ -38,5 +37,3 @@ void inlay_cap_start(struct inlay_cap *cap, const struct inlay_mapping *mappings
 /** Adds the time of a call, `intervals` times INLAY_SLOW_NS, and drops pages until no more than the cap are resident.
     A thread that finds another one dropping leaves that to it. Does nothing without a cap. */
 void inlay_cap_grow(struct inlay_cap *cap, double intervals);
-
-#endif

@@ -4,8 +4,7 @@
  * slow. Reading it takes 10 ns on a virtual machine where clock_gettime() takes 26. It decides when pages are requested
  * and never what is computed, so that a counter which jumps costs time and nothing else.
  */
-#ifndef INLAY_FILE_CLOCK_H
-#define INLAY_FILE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -30,5 +29,3 @@ static inline uint64_t inlay_clock_ticks(void)
     return inlay_clock_ns();
 #endif
 }
-
-#endif

@@ -4,8 +4,7 @@
  * byte of each. Ids come from the caller's memory, which other threads may change; each is loaded once and checked
  * where it is used.
  */
-#ifndef INLAY_FILE_ROW_PAGES_H
-#define INLAY_FILE_ROW_PAGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ size_t inlay_rows_request(const struct inlay_rows *rows, size_t first, size_t mo
 
 /** Reads a byte of each page of the rows [first, end), and waits for those that the disk has to deliver. */
 void inlay_rows_touch(const struct inlay_rows *rows, size_t first, size_t end);
-
-#endif

@@ -3,8 +3,7 @@
  * The tensors and values that the parsers of the formats found, with the memory of their strings. Parsers add them file
  * by file; at the end of each file and of all files the catalogue checks what holds for every format.
  */
-#ifndef INLAY_FILE_CATALOGUE_H
-#define INLAY_FILE_CATALOGUE_H
+#pragma once
 
 #include "error.h"
 #include "formats/json.h"
@@ -95,5 +94,3 @@ const inlay_file_value *inlay_catalogue_value(const struct inlay_catalogue *cata
 
 /** Returns the value that the file has which was parsed last, or null. */
 const inlay_file_value *inlay_catalogue_last_value(const struct inlay_catalogue *catalogue, const char *key);
-
-#endif

@@ -4,8 +4,7 @@
  * header says against the bytes that are there, read none of the data of tensors, and open no files. Each returns false
  * with the error of the catalogue.
  */
-#ifndef INLAY_FILE_FORMATS_H
-#define INLAY_FILE_FORMATS_H
+#pragma once
 
 #include "formats/catalogue.h"
 
@@ -24,5 +23,3 @@ bool inlay_parse_npy(struct inlay_catalogue *catalogue, const struct inlay_sourc
 /** Parses a config.json: its numbers, strings, truth values and plain arrays become values with the prefix "config.".
  */
 bool inlay_parse_config(struct inlay_catalogue *catalogue, const struct inlay_source *source);
-
-#endif

@@ -12,8 +12,7 @@
  *         // json->status, json->problem, inlay_json_offset(json)
  *     inlay_json_finish(json);
  */
-#ifndef INLAY_FILE_JSON_H
-#define INLAY_FILE_JSON_H
+#pragma once
 
 #include <stdint.h>
 
@@ -96,5 +95,3 @@ bool inlay_json_end(struct inlay_json *json);
 
 /** Notes a problem, unless there was one already. Returns false. */
 bool inlay_json_refuse(struct inlay_json *json, inlay_file_status status, const char *problem);
-
-#endif

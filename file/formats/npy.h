@@ -3,8 +3,7 @@
  * The header of NumPy's .npy files: read from memory, written to memory. It stands alone, so that
  * tests and fuzzers can link it without the rest. It must not open files, allocate or print.
  */
-#ifndef INLAY_FILE_NPY_H
-#define INLAY_FILE_NPY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,5 +68,3 @@ inlay_element_type inlay_npy_table_type(enum npy_element element);
  * calls `descr`, such as "<f4"; returns its bytes.
  */
 size_t inlay_npy_format(const char *descr, const size_t *shape, size_t rank, char out[NPY_FORMAT_BYTES]);
-
-#endif

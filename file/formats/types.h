@@ -3,8 +3,7 @@
  * The types of elements that each format has: their names, their sizes, and the type of tables of them. A type that no
  * table can have is listed too, so that the bytes of its tensors are checked.
  */
-#ifndef INLAY_FILE_TYPES_H
-#define INLAY_FILE_TYPES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ const struct inlay_type *inlay_ggml_type_of(inlay_element_type element);
 
 /** Computes the bytes of a tensor [shape...] of a type; false if they overflow or its elements are no whole blocks. */
 bool inlay_tensor_bytes(const struct inlay_type *type, const uint64_t *shape, uint32_t rank, uint64_t *bytes);
-
-#endif

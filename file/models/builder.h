@@ -3,8 +3,7 @@
  * A layer while it is made from a checkpoint, and the steps that carry out the rules of its family (models.h), one term
  * of the layer each. Each step changes the spec and adds to the report what the term came from.
  */
-#ifndef INLAY_FILE_BUILDER_H
-#define INLAY_FILE_BUILDER_H
+#pragma once
 
 #include "models/models.h"
 #include "models/report.h"
@@ -50,5 +49,3 @@ bool inlay_build_positions(struct inlay_layer_builder *builder);
 bool inlay_build_norm(struct inlay_layer_builder *builder);
 bool inlay_build_scale(struct inlay_layer_builder *builder);
 bool inlay_build_pooling(struct inlay_layer_builder *builder);
-
-#endif

@@ -3,8 +3,7 @@
  * Kinds of hashed n-gram embeddings and what their parts are called, as data, and the search for a layer's table and
  * for the constants of its hash: tensors beside the table, tensors or metadata of the whole model, config.json.
  */
-#ifndef INLAY_FILE_HASHES_H
-#define INLAY_FILE_HASHES_H
+#pragma once
 
 #include "models/report.h"
 #include "models/settings.h"
@@ -60,5 +59,3 @@ bool inlay_hash_find(const struct inlay_settings *settings, long long layer, str
     if the file has none. */
 bool inlay_hash_read(const struct inlay_settings *settings, const struct inlay_hash_table *table,
                      enum inlay_hash_part part, struct inlay_integers *integers, struct inlay_report *report);
-
-#endif

@@ -4,8 +4,7 @@
  * them and a few numbers of the configuration to a layer. A family is one entry of the table in models.c; layer.c
  * carries out its rules and knows no family.
  */
-#ifndef INLAY_FILE_MODELS_H
-#define INLAY_FILE_MODELS_H
+#pragma once
 
 #include "models/settings.h"
 
@@ -115,5 +114,3 @@ bool inlay_model_may_lack(const char *name);
     rotary or relative positions and nothing else that an input layer may have; else INLAY_FILE_ERROR_MODEL. `told` is
     the value that names the model. */
 bool inlay_model_assume(const inlay_file_value *told, struct inlay_found_model *found);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * What was found in a file and done with it, as lines of text that grow one after the other.
  */
-#ifndef INLAY_FILE_REPORT_H
-#define INLAY_FILE_REPORT_H
+#pragma once
 
 #include <inlay/file.h>
 
@@ -24,5 +23,3 @@ void inlay_report_tensor(struct inlay_report *report, const char *what, const in
 
 /** Releases the text. */
 void inlay_report_release(struct inlay_report *report);
-
-#endif

@@ -4,8 +4,7 @@
  * then the metadata of GGUF files, whose keys begin with the architecture. What is there but is no number is an error,
  * and what is not there has a value that the caller knows.
  */
-#ifndef INLAY_FILE_SETTINGS_H
-#define INLAY_FILE_SETTINGS_H
+#pragma once
 
 #include "error.h"
 
@@ -54,5 +53,3 @@ bool inlay_settings_find(const struct inlay_settings *settings, enum inlay_setti
 
 /** Returns the key of a setting for a report, or "default". */
 const char *inlay_setting_origin(const struct inlay_setting *setting);
-
-#endif

@@ -4,8 +4,7 @@
  * constants of hashes as integers. What has that type already stays where it is; the rest is converted into memory of
  * the caller's.
  */
-#ifndef INLAY_FILE_VECTORS_H
-#define INLAY_FILE_VECTORS_H
+#pragma once
 
 #include "error.h"
 
@@ -24,5 +23,3 @@ bool inlay_vector_id_type(const inlay_file_tensor *tensor, inlay_id_type *type, 
 /** Writes the integers of a tensor of any rank and of type I32, I64, U32 or U64 into memory to free() later.
     INLAY_FILE_ERROR_TYPE, also for an integer of 2^63 and more; INLAY_FILE_ERROR_NO_MEMORY. */
 bool inlay_vector_integers(const inlay_file_tensor *tensor, int64_t **integers, size_t *count, inlay_file_error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * Python.h and the vectorcall protocol. CPython has the protocol since 3.9, but its names enter the limited API only in
  * 3.12, so a module for 3.11 declares them itself. No other file may include Python.h.
  */
-#ifndef INLAY_PYTHON_ABI_H
-#define INLAY_PYTHON_ABI_H
+#pragma once
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -27,5 +26,3 @@ static inline size_t inlay_positional(size_t count_and_flag)
 {
     return count_and_flag & (SIZE_MAX >> 1);
 }
-
-#endif

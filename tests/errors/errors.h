@@ -3,8 +3,7 @@
  * The fixture of the suites test_errors_*.c: a small table, its layer, an output between guard pages, and the macros
  * that expect a status of a call.
  */
-#ifndef INLAY_TESTS_ERRORS_ERRORS_H
-#define INLAY_TESTS_ERRORS_ERRORS_H
+#pragma once
 
 #include "support.h"
 
@@ -51,5 +50,3 @@ inlay_status forward(const inlay_layer *layer, const inlay_batch *batch, inlay_f
         EXPECT_STATUS(call, wanted);                                                                                   \
         (object) = kept;                                                                                               \
     } while (0)
-
-#endif

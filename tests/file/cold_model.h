@@ -3,8 +3,7 @@
  * A model of two files for the tests of tables larger than memory, and what the system holds of them. They lie in the
  * working directory: where that is on no disk, the system keeps the pages of files.
  */
-#ifndef INLAY_TESTS_FILE_COLD_MODEL_H
-#define INLAY_TESTS_FILE_COLD_MODEL_H
+#pragma once
 
 #include "support.h"
 #include "system.h"
@@ -50,5 +49,3 @@ bool drop_cache(void);
 /* Does the same for tests that count requested pages, which need a system that answers requests: emulators ignore
    them. */
 bool drop_cache_before_requests(void);
-
-#endif

@@ -3,8 +3,7 @@
  * What the suites of model files and their fuzz targets share: files made byte by byte in a folder of their own, and
  * what must hold of every file that is refused and of every one that is accepted.
  */
-#ifndef INLAY_TESTS_FILE_FILES_H
-#define INLAY_TESTS_FILE_FILES_H
+#pragma once
 
 #include "support.h"
 
@@ -86,5 +85,3 @@ const char *check_config(const unsigned char *bytes, size_t size);
 /* Demands that for every beginning of a file, and for every byte changed in several ways. `least` bytes at the end can
    be missing without an error. */
 void expect_survived(struct blob blob, size_t least);
-
-#endif

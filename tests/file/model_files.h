@@ -3,8 +3,7 @@
  * Small checkpoints for tests: writers of safetensors and GGUF files and of config.json, which know nothing of the
  * library that reads them, in a folder that is deleted at the end.
  */
-#ifndef INLAY_TESTS_FILE_MODEL_FILES_H
-#define INLAY_TESTS_FILE_MODEL_FILES_H
+#pragma once
 
 #include "support.h"
 
@@ -47,5 +46,3 @@ const char *model_write(const struct model *model);
 
 /* Bytes of an element of such a type that is not one of blocks. */
 size_t model_type_bytes(const char *type);
-
-#endif

@@ -3,8 +3,7 @@
  * Graphs of ggml with one gather, of tables with random contents, allocated as llama.cpp allocates its own: weights in
  * a buffer of weights, everything else by the allocator of graphs, which lets a SCALE overwrite what it reads.
  */
-#ifndef INLAY_TEST_GGML_GRAPHS_H
-#define INLAY_TEST_GGML_GRAPHS_H
+#pragma once
 
 #include <ggml-alloc.h>
 #include <ggml-backend.h>
@@ -55,5 +54,3 @@ void graph_forget(struct graph *graph);
 
 /** Releases all of it. */
 void graph_free(struct graph *graph);
-
-#endif

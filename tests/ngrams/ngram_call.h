@@ -2,8 +2,7 @@
 /*
  * What a drawn call of n-grams is: its arrays, and what it must come to. ngrams_draw.h fills it in, ngrams.h runs it.
  */
-#ifndef INLAY_TESTS_NGRAMS_NGRAM_CALL_H
-#define INLAY_TESTS_NGRAMS_NGRAM_CALL_H
+#pragma once
 
 #include "calls.h"
 
@@ -38,5 +37,3 @@ struct ngram_call {
     inlay_status status;
     inlay_fault fault;
 };
-
-#endif

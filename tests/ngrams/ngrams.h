@@ -4,8 +4,7 @@
  * outputs, every array against a guard page. They are compared with the definition in ngram.h as plain loops, which
  * share no code with src/.
  */
-#ifndef INLAY_TESTS_NGRAMS_NGRAMS_H
-#define INLAY_TESTS_NGRAMS_NGRAMS_H
+#pragma once
 
 #include "ngrams/ngram_call.h"
 
@@ -30,5 +29,3 @@ size_t ngram_array(const struct ngram_call *call, size_t i, void **array, inlay_
 
 /* Runs row ids and forward, and compares nothing but that both stay in their outputs. */
 bool ngram_stays_in_rows(struct ngram_call *call, const inlay_executor *executor, inlay_status *status);
-
-#endif

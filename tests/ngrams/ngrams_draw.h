@@ -3,8 +3,7 @@
  * Draws the parts of the calls of ngrams.h: specs, tables, lookups and batches, every array against a guard page. The
  * numbers of the source are taken in one order, so that what a fuzzer has found stays what it was.
  */
-#ifndef INLAY_TESTS_NGRAMS_NGRAMS_DRAW_H
-#define INLAY_TESTS_NGRAMS_NGRAMS_DRAW_H
+#pragma once
 
 #include "ngrams/ngram_call.h"
 
@@ -26,5 +25,3 @@ static inline size_t ngram_first_token(const struct ngram_call *call, size_t b)
         return b * call->batch.length;
     return (size_t)reference_id(call->batch.offsets, INLAY_ID_I64, b);
 }
-
-#endif

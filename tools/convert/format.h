@@ -4,8 +4,7 @@
  * says where each array of the table goes; convert.c then writes all arrays some rows at a time. Sizes are known
  * from the start, so that nothing is kept in memory and nothing is written twice.
  */
-#ifndef INLAY_TOOL_CONVERT_FORMAT_H
-#define INLAY_TOOL_CONVERT_FORMAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ int format_of_path(const char *path, inlay_element_type type, const struct forma
 
 /** Writes bytes of an array and moves its place behind them. */
 int place_write(struct place *place, const void *bytes, size_t n);
-
-#endif

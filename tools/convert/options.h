@@ -3,8 +3,7 @@
  * What the command lines of `inlay convert` and `inlay quantize` say, checked as far as that goes without opening a
  * file. This part must not open, read or convert anything.
  */
-#ifndef INLAY_TOOL_CONVERT_OPTIONS_H
-#define INLAY_TOOL_CONVERT_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ struct convert_options {
 /** Parse argv into *options or print help: HELPED. */
 int convert_options_parse(int argc, char **argv, struct convert_options *options);
 int quantize_options_parse(int argc, char **argv, struct convert_options *options);
-
-#endif

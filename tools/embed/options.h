@@ -3,8 +3,7 @@
  * What the command line of `inlay embed` says, checked as far as that goes without opening a file. This part must not
  * open, read or compute anything.
  */
-#ifndef INLAY_TOOL_EMBED_OPTIONS_H
-#define INLAY_TOOL_EMBED_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ bool embed_takes_layer(const struct embed_options *options);
 
 /** Parses argv into *options, whose `input` the caller frees in any case, or prints help: HELPED. */
 int embed_options_parse(int argc, char **argv, struct embed_options *options);
-
-#endif

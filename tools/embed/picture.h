@@ -2,8 +2,7 @@
 /*
  * The pictures of `inlay embed`: what stands beside the heat maps, from the options and from what the rows are.
  */
-#ifndef INLAY_TOOL_EMBED_PICTURE_H
-#define INLAY_TOOL_EMBED_PICTURE_H
+#pragma once
 
 #include "embed/options.h"
 #include "embed/tokens.h"
@@ -15,5 +14,3 @@ int embed_picture_check(const struct tokens *tokens);
 /** Draws values [sequences, length, dim], a panel per sequence, and writes them. */
 int embed_picture(struct output *output, const struct embed_options *options, const struct tokens *tokens, size_t dim,
                   const float *values);
-
-#endif

@@ -3,8 +3,7 @@
  * From the inputs of `inlay embed` (texts, files of text or lists of ids) to a rectangle of token ids. It knows nothing
  * of tables: whether an id is a row of one is the library's to say.
  */
-#ifndef INLAY_TOOL_EMBED_TOKENS_H
-#define INLAY_TOOL_EMBED_TOKENS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ void tokens_free(struct tokens *tokens);
 
 /** The largest id plus one, at least 1: as many rows as a table needs. At most INLAY_POSITION_LIMIT. */
 int64_t tokens_vocab(const struct tokens *tokens);
-
-#endif

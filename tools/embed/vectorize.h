@@ -4,8 +4,7 @@
  * lower-case, the 32 ASCII punctuation marks deleted, split on ASCII white space; every other byte is kept as it is.
  * It stands alone and must not print.
  */
-#ifndef INLAY_TOOL_EMBED_VECTORIZE_H
-#define INLAY_TOOL_EMBED_VECTORIZE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ bool vectorize(const struct text *texts, size_t count, size_t max_tokens, struct
 
 /** Frees what vectorize made. */
 void vectorized_free(struct vectorized *result);
-
-#endif

@@ -3,8 +3,7 @@
  * Lists of token ids, one behind the other: from the command line, from text files and from .npy files. What an id may
  * be is the library's to say.
  */
-#ifndef INLAY_TOOL_INPUTS_IDS_H
-#define INLAY_TOOL_INPUTS_IDS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ int id_lists_add_file(struct id_lists *lists, const char *option, const char *pa
 size_t id_list_length(const struct id_lists *lists, size_t i);
 
 void id_lists_free(struct id_lists *lists);
-
-#endif

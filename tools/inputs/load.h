@@ -3,8 +3,7 @@
  * Files into memory: texts of any kind of file, and the arrays of .npy files. Files come from strangers: every failure
  * is a message and FAILED. Nothing is mapped, so that a file that shrinks meanwhile cannot kill the process.
  */
-#ifndef INLAY_TOOL_INPUTS_LOAD_H
-#define INLAY_TOOL_INPUTS_LOAD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ int load_npy(const char *path, enum npy_kind kind, struct npy *npy, void **data)
 
 /** Returns element `i`, an integer, of what load_npy() read. */
 int64_t npy_integer(const struct npy *npy, const void *data, size_t i);
-
-#endif

@@ -4,8 +4,7 @@
  * takes model_file_none.c instead where that library is not built. Files come from strangers: what is wrong in one is a
  * message that names it.
  */
-#ifndef INLAY_TOOL_INPUTS_MODEL_FILE_H
-#define INLAY_TOOL_INPUTS_MODEL_FILE_H
+#pragma once
 
 #include <inlay/file.h>
 #include <inlay/inlay.h>
@@ -56,5 +55,3 @@ void model_close(const struct model *model);
 /** Begins a call that reads the rows of ids [n] of a table in a file, and ends it. Nothing without a file. */
 void model_read_begin(inlay_file *file, const inlay_table *table, const int64_t *ids, size_t n, inlay_file_read *read);
 void model_read_end(inlay_file *file, const inlay_file_read *read);
-
-#endif

@@ -3,8 +3,7 @@
  * Numbers from text, strictly: the whole text, decimal, no blanks, nothing that overflows, no NaN and no infinity; and
  * lists of them that an option gives, written out or in a file.
  */
-#ifndef INLAY_TOOL_INPUTS_NUMBERS_H
-#define INLAY_TOOL_INPUTS_NUMBERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ struct numbers {
 int numbers_read(const char *option, const char *text, double least, double most, struct numbers *numbers);
 
 void numbers_free(struct numbers *numbers);
-
-#endif

@@ -3,8 +3,7 @@
  * The regular files that a run reads, by device and inode, so that outputs/output.c replaces none of them under
  * whatever name. Whoever opens a file to read it notes it here.
  */
-#ifndef INLAY_TOOL_INPUTS_OPENED_H
-#define INLAY_TOOL_INPUTS_OPENED_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -17,5 +16,3 @@ int input_note_opened(dev_t device, ino_t inode, const char *path);
 
 /** Returns the name of the input that is this file, as messages show it; null if no input is. */
 const char *input_named(const struct stat *status);
-
-#endif

@@ -4,8 +4,7 @@
  * of their own lie beside it, in NAME.scales.npy and NAME.zeros.npy. This part says which arrays a type has; it must
  * not open files.
  */
-#ifndef INLAY_TOOL_INPUTS_STORED_H
-#define INLAY_TOOL_INPUTS_STORED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ extern const char *const stored_names[ARRAYS];
 
 /** Returns NAME.scales.npy or NAME.zeros.npy for the path NAME.npy, which the caller frees; null without memory. */
 char *stored_beside(const char *path, int which);
-
-#endif

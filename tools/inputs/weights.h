@@ -2,8 +2,7 @@
 /*
  * Tables for the layer: of float32 rows made by formula, or of any element type read from files.
  */
-#ifndef INLAY_TOOL_INPUTS_WEIGHTS_H
-#define INLAY_TOOL_INPUTS_WEIGHTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ int weights_load(const char *path, inlay_element_type type, size_t dim, struct w
 int weights_map(const char *path, const char **name, struct weights *weights);
 
 void weights_free(struct weights *weights);
-
-#endif

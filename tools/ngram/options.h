@@ -3,8 +3,7 @@
  * What the command line of `inlay ngram` says, checked as far as that goes without opening a file. This part must not
  * open, read or compute anything.
  */
-#ifndef INLAY_TOOL_NGRAM_OPTIONS_H
-#define INLAY_TOOL_NGRAM_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ struct ngram_options {
 int ngram_options_parse(int argc, char **argv, struct ngram_options *options);
 
 void ngram_options_free(struct ngram_options *options);
-
-#endif

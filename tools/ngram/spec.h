@@ -3,8 +3,7 @@
  * Specs of hashed n-grams from JSON files, whose keys are the fields of inlay_ngram_spec. Files come from strangers:
  * what is wrong in one is a message that names the file, the key and the value.
  */
-#ifndef INLAY_TOOL_NGRAM_SPEC_H
-#define INLAY_TOOL_NGRAM_SPEC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ int ngram_spec_read(const char *path, struct ngram_spec *spec);
 int ngram_spec_map(const char *path, struct ngram_spec *spec);
 
 void ngram_spec_free(struct ngram_spec *spec);
-
-#endif

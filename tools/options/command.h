@@ -3,8 +3,7 @@
  * The subcommands, for main.c. Each gets its own name as argv[0] and returns an enum outcome, which is the exit code;
  * what it prints to stdout, main.c flushes and checks.
  */
-#ifndef INLAY_TOOL_OPTIONS_COMMAND_H
-#define INLAY_TOOL_OPTIONS_COMMAND_H
+#pragma once
 
 /** `inlay embed`: text or ids to vectors. */
 int command_embed(int argc, char **argv);
@@ -29,5 +28,3 @@ int command_info(int argc, char **argv);
 
 /** `inlay selftest`: the promises of the library on this machine. */
 int command_selftest(int argc, char **argv);
-
-#endif

@@ -4,8 +4,7 @@
  * the cursor, the last of which may be empty. A line of the answer is a word and, behind a tab, its meaning; or
  * PREFIX*END, which stands for paths, behind PREFIX, of directories and of files whose names have that end.
  */
-#ifndef INLAY_TOOL_OPTIONS_COMPLETION_H
-#define INLAY_TOOL_OPTIONS_COMPLETION_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ void completion_offer(const struct cursor *cursor, const char *word, size_t size
 
 /** Prints all lines for the last word of a subcommand's line, whose first one is argv[2]. */
 void completion_print(const struct command_line *line, int argc, char **argv);
-
-#endif

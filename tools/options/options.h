@@ -2,8 +2,7 @@
 /*
  * Command lines by the tables of rules.h, from which parsing, error messages and help all follow.
  */
-#ifndef INLAY_TOOL_OPTIONS_OPTIONS_H
-#define INLAY_TOOL_OPTIONS_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ struct refusal {
 
 /** Returns MISUSED, with the reason as message, for the first refusal that applies. */
 int options_refuse(const struct command_line *line, const struct refusal *refusals);
-
-#endif

@@ -3,8 +3,7 @@
  * The tables that command lines are described by: one entry for each option says how it is spelled, what it takes,
  * where the value goes and what --help prints.
  */
-#ifndef INLAY_TOOL_OPTIONS_RULES_H
-#define INLAY_TOOL_OPTIONS_RULES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ struct command_line {
     const char **operand;     /**< where the one argument that is no option goes, null before; null: there is none */
     bool given[OPTIONS_MOST]; /**< whether the option of a rule was given */
 };
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * The threads of --threads N, as an executor. pthreadpool runs them; a build without it has one thread.
  */
-#ifndef INLAY_TOOL_OPTIONS_THREADS_H
-#define INLAY_TOOL_OPTIONS_THREADS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ int threads_start(struct threads *threads, int64_t n);
 
 /** Ends the threads. */
 void threads_stop(struct threads *threads);
-
-#endif

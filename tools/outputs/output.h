@@ -4,8 +4,7 @@
  * file. A file that exists is replaced only with --force, and one that inputs/opened.h knows never. "-" and what is no
  * regular file (a pipe, a device) are written directly; a terminal is refused.
  */
-#ifndef INLAY_TOOL_OUTPUTS_OUTPUT_H
-#define INLAY_TOOL_OUTPUTS_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -66,5 +65,3 @@ int output_seek(struct output *output, uint64_t offset);
 
 /** Writes the header of a .npy file with elements [shape...]; the elements follow. */
 int output_npy_header(struct output *output, enum npy_element element, const size_t *shape, size_t rank);
-
-#endif

@@ -5,13 +5,10 @@
  * are no hard links either, an empty file takes the new name first, and is replaced: only this second step can be
  * disturbed, by a process that replaces the empty file.
  */
-#ifndef INLAY_TOOL_OUTPUTS_RENAME_H
-#define INLAY_TOOL_OUTPUTS_RENAME_H
+#pragma once
 
 /** Gives a file a new name. Returns 0; -1 with errno, EEXIST if something has that name. */
 int rename_new(const char *from, const char *to);
 
 /** Exchanges what two names lead to. Returns 0; -1 with errno, ENOSYS where that cannot be done. */
 int rename_exchange(const char *one, const char *other);
-
-#endif

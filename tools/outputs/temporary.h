@@ -3,8 +3,7 @@
  * Temporary files, which lie beside their target until they take its place. Signals that end the process by default
  * remove them first.
  */
-#ifndef INLAY_TOOL_OUTPUTS_TEMPORARY_H
-#define INLAY_TOOL_OUTPUTS_TEMPORARY_H
+#pragma once
 
 #include <signal.h>
 
@@ -20,5 +19,3 @@ void temporary_forget(char *name);
 
 /** Blocks the signals that remove temporary files. Returns the mask from before, for sigprocmask(). */
 sigset_t temporary_block_signals(void);
-
-#endif

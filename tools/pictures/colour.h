@@ -2,8 +2,7 @@
 /*
  * The colour maps of heat maps.
  */
-#ifndef INLAY_TOOL_PICTURES_COLOUR_H
-#define INLAY_TOOL_PICTURES_COLOUR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ uint32_t colour_of(const struct colour_scale *scale, double value);
 
 /** Black or white, whichever reads better on `colour`. */
 uint32_t colour_ink_on(uint32_t colour);
-
-#endif

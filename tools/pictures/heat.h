@@ -4,8 +4,7 @@
  * values. Values are added row by row as they are computed, so that a matrix need not be in memory as a whole. This
  * part knows sizes and numbers; it must not draw.
  */
-#ifndef INLAY_TOOL_PICTURES_HEAT_H
-#define INLAY_TOOL_PICTURES_HEAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ void heat_add(struct heat *heat, size_t panel, size_t first, size_t n, const flo
 
 /** Returns the mean of a cell, once all its rows have been added. */
 double heat_mean(const struct heat *heat, size_t panel, size_t cell_row, size_t cell_column);
-
-#endif

@@ -3,8 +3,7 @@
  * Heat maps as PNG files: panels with titles, axes and a colour bar. The subcommands fill a heat and say what its rows
  * are. plot.c draws with cairo; the build takes plot_none.c instead where there is no cairo.
  */
-#ifndef INLAY_TOOL_PICTURES_PLOT_H
-#define INLAY_TOOL_PICTURES_PLOT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ int plot_check(const char *path);
 
 /** Draws the plot and writes it as PNG. FAILED, with a message, where that does not succeed. */
 int plot_write(struct output *output, const struct plot *plot);
-
-#endif

@@ -4,8 +4,7 @@
  * hashes them: the hash must be the same on every ISA, under every condition and on every machine. What a check knows
  * of its results besides, it says by trial_fault().
  */
-#ifndef INLAY_TOOL_SELFTEST_CHECK_H
-#define INLAY_TOOL_SELFTEST_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,5 +89,3 @@ void error_run(struct trial *trial, size_t item);
 const char *error_item(size_t item);
 void golden_run(struct trial *trial, size_t item);
 const char *golden_item(size_t item);
-
-#endif

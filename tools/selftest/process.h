@@ -3,8 +3,7 @@
  * The checks of `inlay selftest` as one list, counted from 0, and the processes that run them: one for each ISA, since
  * a process has one ISA for its life. The caller must not have used the library but for inlay_isa_at().
  */
-#ifndef INLAY_TOOL_SELFTEST_PROCESS_H
-#define INLAY_TOOL_SELFTEST_PROCESS_H
+#pragma once
 
 #include "selftest/check.h"
 
@@ -30,5 +29,3 @@ const char *first_difference(const char *isa, size_t check);
 
 /** Returns whether a process without INLAY_ISA chooses the best ISA that runs here. */
 bool chooses_best(void);
-
-#endif

@@ -3,8 +3,7 @@
  * SHA-256 (FIPS 180-4), for `inlay selftest`: its golden hashes are those of the tests, and neither the library nor the
  * command may need another library for them. Not for secrets.
  */
-#ifndef INLAY_TOOL_SELFTEST_SHA256_H
-#define INLAY_TOOL_SELFTEST_SHA256_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ void sha256_add(struct sha256 *hash, const void *data, size_t size);
 
 /** Ends the hash and writes its digest. */
 void sha256_end(struct sha256 *hash, unsigned char digest[SHA256_BYTES]);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * `inlay table --compare`: how much two tables of the same shape differ, by the magnitude of the position.
  */
-#ifndef INLAY_TOOL_TABLE_COMPARE_H
-#define INLAY_TOOL_TABLE_COMPARE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@
  */
 int compare_print(const struct positions *positions, size_t dim, const inlay_sinusoid *first,
                   const inlay_sinusoid *second);
-
-#endif

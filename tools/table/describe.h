@@ -2,8 +2,7 @@
 /*
  * What a table of `inlay table` is, in words: for titles and headings.
  */
-#ifndef INLAY_TOOL_TABLE_DESCRIBE_H
-#define INLAY_TOOL_TABLE_DESCRIBE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ bool describe_difference(const inlay_sinusoid_spec *first, const inlay_sinusoid_
 
 /** Writes for example "rope linear, base 10000, factor 4, halves". */
 void describe_rope(const struct table_options *options, char *text, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * The frequencies that --inv-freq and --rope give.
  */
-#ifndef INLAY_TOOL_TABLE_FREQUENCIES_H
-#define INLAY_TOOL_TABLE_FREQUENCIES_H
+#pragma once
 
 #include "inputs/numbers.h"
 #include "table/options.h"
@@ -15,5 +14,3 @@ struct frequencies {
 
 /** Reads or computes the frequencies that the options name. The caller frees frequencies->list in any case. */
 int frequencies_read(const struct table_options *options, struct frequencies *frequencies);
-
-#endif

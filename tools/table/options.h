@@ -3,8 +3,7 @@
  * What the command line of `inlay table` says, checked as far as that goes without opening a file. This part must not
  * open, read or compute anything.
  */
-#ifndef INLAY_TOOL_TABLE_OPTIONS_H
-#define INLAY_TOOL_TABLE_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ struct table_options {
 
 /** Parses argv into *options, or prints help: HELPED. */
 int table_options_parse(int argc, char **argv, struct table_options *options);
-
-#endif

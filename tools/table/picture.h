@@ -2,8 +2,7 @@
 /*
  * The pictures of `inlay table`: what stands beside the heat maps, from the options and from what the rows are.
  */
-#ifndef INLAY_TOOL_TABLE_PICTURE_H
-#define INLAY_TOOL_TABLE_PICTURE_H
+#pragma once
 
 #include "outputs/output.h"
 #include "pictures/heat.h"
@@ -17,5 +16,3 @@ int table_picture_start(struct heat *heat, size_t panels, size_t columns, const 
 /** Draws the heat once it has all rows, and writes the picture. */
 int table_picture(struct output *output, const struct table_options *options, const struct positions *positions,
                   const struct heat *heat);
-
-#endif

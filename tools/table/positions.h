@@ -2,8 +2,7 @@
 /*
  * The positions of `inlay table`, which are its rows: a range, or a list of real numbers.
  */
-#ifndef INLAY_TOOL_TABLE_POSITIONS_H
-#define INLAY_TOOL_TABLE_POSITIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ int positions_make(const struct positions *positions, const inlay_sinusoid *sinu
 
 /** "positions A:B", or how many there are in a list and which is the first and the last. */
 void positions_describe(const struct positions *positions, char *text, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  * Errors of the command, each one line on stderr: "inlay embed: what is wrong: how to correct it". For every
  * file that can fail for a reason that concerns the user. Strings of the user's go through shown(), never raw.
  */
-#ifndef INLAY_TOOL_TEXT_MESSAGE_H
-#define INLAY_TOOL_TEXT_MESSAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ void append(char *text, size_t size, const char *format, ...) __attribute__((for
 
 /** DONE for INLAY_OK; otherwise FAILED, with the library's sentence as the message. */
 int check_status(inlay_status status);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * The names that the command line, files and descriptions have for the library's enums.
  */
-#ifndef INLAY_TOOL_TEXT_NAMES_H
-#define INLAY_TOOL_TEXT_NAMES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ const char *enum_alias(enum named named, int value, size_t index);
 /** Returns the value that a text names, in capitals or not, with '_' for '-' or without; -1 for none. Synonyms of types
     are names too, and frameworks, which may have several recipes, are none. */
 int enum_value(enum named named, const char *text);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * What somebody may have meant by a word that nothing is called: the nearest of those that there are.
  */
-#ifndef INLAY_TOOL_TEXT_NEAREST_H
-#define INLAY_TOOL_TEXT_NEAREST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ void nearest_consider(struct nearest *nearest, const char *word, const char *nam
 
 /** Appends "the nearest are A (name), B and C" to text [size], each word behind `prefix`; of parts no others. */
 void nearest_append(const struct nearest *nearest, const char *prefix, char *text, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  * Tensors for people, in NumPy's nested brackets. Rows are fetched one at a time, so that
  * a large table need not exist to be printed. It must not depend on the locale.
  */
-#ifndef INLAY_TOOL_TEXT_PRINT_H
-#define INLAY_TOOL_TEXT_PRINT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ struct tensor {
  * most 9 significant ones, decimal points aligned. Above 1000 values only the first and last 3 along each dimension.
  */
 void print_tensor(const struct tensor *tensor);
-
-#endif

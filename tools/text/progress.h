@@ -2,8 +2,7 @@
 /*
  * Time, and a line of progress on stderr: only where that is a terminal, and only once the work turns out to be long.
  */
-#ifndef INLAY_TOOL_TEXT_PROGRESS_H
-#define INLAY_TOOL_TEXT_PROGRESS_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -41,5 +40,3 @@ inlay_executor progress_executor(struct progress *progress, const inlay_executor
 
 /** Clears the line, so that what follows begins at the left. */
 void progress_end(struct progress *progress);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * Elements of any output type as float32, for the parts of the tool that show values rather than write them.
  */
-#ifndef INLAY_TOOL_TEXT_WIDEN_H
-#define INLAY_TOOL_TEXT_WIDEN_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@ size_t type_bytes(inlay_element_type type);
 
 /** Writes elements [n] to values [n], exactly: each of them is a float32. The two must not overlap. */
 void widen(inlay_element_type type, const void *elements, size_t n, float *values);
-
-#endif

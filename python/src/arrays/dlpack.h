@@ -3,8 +3,7 @@
  * The structs of DLPack, versions 0.8 and 1, as every producer and consumer lays them out.
  * https://dmlc.github.io/dlpack
  */
-#ifndef INLAY_PYTHON_ARRAYS_DLPACK_H
-#define INLAY_PYTHON_ARRAYS_DLPACK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -65,5 +64,3 @@ struct dlpack_exchange {
     int (*borrow)(void *object, struct dlpack_tensor *tensor); /* null: there is none. Valid as long as the object */
     int (*stream)(int device_type, int32_t device_id, void **stream);
 };
-
-#endif

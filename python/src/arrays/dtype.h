@@ -3,8 +3,7 @@
  * The element types that arrays of Python can have, and what NumPy, the buffer protocol, DLPack and inlay call them.
  * Everything that depends on an element type is a column of one table.
  */
-#ifndef INLAY_PYTHON_ARRAYS_DTYPE_H
-#define INLAY_PYTHON_ARRAYS_DTYPE_H
+#pragma once
 
 #include "abi.h"
 
@@ -75,5 +74,3 @@ enum dtype dtype_of_argument(PyObject *object);
 /* Returns the type of row ids that `object` names in the same ways. Sets TypeError and returns DTYPE_UNKNOWN if it is
    neither int32 nor int64. */
 enum dtype dtype_of_row_ids(PyObject *object);
-
-#endif

@@ -4,8 +4,7 @@
  * not known here. A tensor of DLPack holds the owner itself and not an object of Python, since frameworks release
  * tensors on any thread.
  */
-#ifndef INLAY_PYTHON_ARRAYS_EXPORTS_H
-#define INLAY_PYTHON_ARRAYS_EXPORTS_H
+#pragma once
 
 #include "abi.h"
 #include "arrays/dlpack.h"
@@ -40,5 +39,3 @@ PyObject *exported_capsule(const struct exported *exported, const char *what, Py
 
 /* __dlpack_device__(). */
 PyObject *exported_device(PyObject *self, PyObject *args);
-
-#endif

@@ -3,8 +3,7 @@
  * NumPy without its headers: the fields of an array, which every version has had in the same places, and two functions
  * of its C API. They are used only after numpy_use() has compared a known array with what this file finds in it.
  */
-#ifndef INLAY_PYTHON_ARRAYS_NUMPY_H
-#define INLAY_PYTHON_ARRAYS_NUMPY_H
+#pragma once
 
 #include "abi.h"
 #include "arrays/dtype.h"
@@ -50,5 +49,3 @@ bool numpy_writable(const struct numpy_array *array);
 /* Returns a new contiguous array. With `owner` it has the memory at `data`, and holds a reference to `owner`, which
    exports it by the buffer protocol; else it has memory of its own, at *data afterwards. Null with an exception. */
 PyObject *numpy_array_new(enum dtype dtype, int dims, const Py_ssize_t *shape, void **data, PyObject *owner);
-
-#endif

@@ -3,8 +3,7 @@
  * Results: arrays of the caller, or new ones, whose memory comes from the pool and returns to it when the last array,
  * view or tensor that uses it is gone.
  */
-#ifndef INLAY_PYTHON_ARRAYS_OUTPUT_H
-#define INLAY_PYTHON_ARRAYS_OUTPUT_H
+#pragma once
 
 #include "abi.h"
 #include "arrays/dtype.h"
@@ -43,5 +42,3 @@ enum view_way output_default_way(void);
 
 /* Adds the type of memory to the module. Returns -1 with an exception. */
 int output_init(PyObject *module);
-
-#endif

@@ -3,8 +3,7 @@
  * The owner of memory, such as a block of the pool or an open file, and the count of who uses it. Frameworks release
  * memory on any thread, so nothing here needs the GIL.
  */
-#ifndef INLAY_PYTHON_ARRAYS_OWNER_H
-#define INLAY_PYTHON_ARRAYS_OWNER_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -33,5 +32,3 @@ static inline void owner_release(struct owner *owner)
     if (atomic_fetch_sub_explicit(&owner->users, 1, memory_order_acq_rel) == 1)
         owner->destroy(owner);
 }
-
-#endif

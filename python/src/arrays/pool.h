@@ -4,8 +4,7 @@
  * so that no output waits for the kernel to provide pages. Nothing here knows Python, and every function may be called
  * from any thread, with or without the GIL.
  */
-#ifndef INLAY_PYTHON_ARRAYS_POOL_H
-#define INLAY_PYTHON_ARRAYS_POOL_H
+#pragma once
 
 #include "arrays/owner.h"
 
@@ -47,5 +46,3 @@ size_t pool_trim(void);
 
 /* Prepares the pool, and makes it survive fork(). To be called once, before the others. */
 void pool_init(void);
-
-#endif

@@ -3,8 +3,7 @@
  * A view of the memory of any array: NumPy's, a tensor that speaks DLPack, an object with the buffer protocol, or a
  * list (through NumPy). A view keeps its memory alive until view_release().
  */
-#ifndef INLAY_PYTHON_ARRAYS_VIEW_H
-#define INLAY_PYTHON_ARRAYS_VIEW_H
+#pragma once
 
 #include "abi.h"
 #include "arrays/dlpack.h"
@@ -101,5 +100,3 @@ int view_require_out(const struct view *view, enum dtype dtype, int dims, const 
 
 /* Returns a new string such as "[2, 3]". */
 PyObject *shape_text(int dims, const Py_ssize_t *shape);
-
-#endif

@@ -3,8 +3,7 @@
  * What an error of libinlay-file becomes in Python: OSError with errno, MemoryError, and inlay.FileError, which is a
  * ValueError, for files that are not what they should be.
  */
-#ifndef INLAY_PYTHON_FILES_FILE_ERRORS_H
-#define INLAY_PYTHON_FILES_FILE_ERRORS_H
+#pragma once
 
 #include "abi.h"
 
@@ -18,5 +17,3 @@ PyObject *raise_name_error(const inlay_file_error *error);
 
 /* Adds FileError to the module. Returns -1 with an exception. */
 int file_errors_init(PyObject *module);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * Tables of files: Tables as any other, of FileTensors.
  */
-#ifndef INLAY_PYTHON_FILES_FILE_TABLES_H
-#define INLAY_PYTHON_FILES_FILE_TABLES_H
+#pragma once
 
 #include "abi.h"
 #include "files/open_file.h"
@@ -17,5 +16,3 @@ PyObject *table_of_view(struct open_file *file, const inlay_file_table *table);
 
 /* Makes the Table of the tensor that a view of the library shows, or null with an exception. */
 PyObject *table_of_rows(struct open_file *file, const inlay_table *view);
-
-#endif

@@ -3,8 +3,7 @@
  * An open model and who uses it: it is closed when the last array, Table or Layer over its memory is gone, on whatever
  * thread. Calls that read its rows bring them into memory first. Nothing here needs the GIL.
  */
-#ifndef INLAY_PYTHON_FILES_OPEN_FILE_H
-#define INLAY_PYTHON_FILES_OPEN_FILE_H
+#pragma once
 
 #include "arrays/owner.h"
 
@@ -30,5 +29,3 @@ bool open_file_waits(struct open_file *file);
 void open_file_begin(struct open_file *file, const inlay_table *table, const void *ids, inlay_id_type type,
                      size_t count, inlay_file_read *read);
 void open_file_end(struct open_file *file, const inlay_file_read *read);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * The type inlay.FileTensor: memory of a model file as a read-only array, which keeps the file open.
  */
-#ifndef INLAY_PYTHON_FILES_TENSOR_H
-#define INLAY_PYTHON_FILES_TENSOR_H
+#pragma once
 
 #include "abi.h"
 #include "arrays/dtype.h"
@@ -21,5 +20,3 @@ struct open_file *file_tensor_file(PyObject *object);
 
 /* Adds the type to the module. Returns -1 with an exception. */
 int file_tensor_init(PyObject *module);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * Metadata of files and specs of n-grams as objects of Python, which keep nothing of the file.
  */
-#ifndef INLAY_PYTHON_FILES_VALUE_H
-#define INLAY_PYTHON_FILES_VALUE_H
+#pragma once
 
 #include "abi.h"
 
@@ -14,5 +13,3 @@ PyObject *file_value(const inlay_file_value *value);
 
 /* Returns the fields of a spec as a mapping, null with an exception. Arrays are their bytes, or None. */
 PyObject *file_ngram_spec(const inlay_ngram_spec *spec);
-
-#endif

@@ -3,8 +3,7 @@
  * A call of a layer that is made for this call alone: what operators of frameworks run, whose graphs must hold nothing
  * but tensors and numbers. Nothing here knows Python or a framework; every function may be called from any thread.
  */
-#ifndef INLAY_PYTHON_FRAMEWORKS_OPERATION_H
-#define INLAY_PYTHON_FRAMEWORKS_OPERATION_H
+#pragma once
 
 #include "arrays/dtype.h"
 #include "arrays/view.h"
@@ -75,5 +74,3 @@ inlay_status operation_run(const struct operation *operation, char text[ERROR_TE
    or absent. `gradient` is that of the output, float32. A norm and dropout are errors. */
 inlay_status operation_add_gradients(const struct operation *operation, const struct tensor *gradient,
                                      const struct tensor to[OPERAND_TABLES], char text[ERROR_TEXT_BYTES]);
-
-#endif

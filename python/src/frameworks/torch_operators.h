@@ -3,8 +3,7 @@
  * The operators inlay::forward and inlay::backward of PyTorch, without its headers: they reach tensors by PyTorch's
  * stable shims, whose addresses Python looks up. The schemas are in inlay/torch/operators.py.
  */
-#ifndef INLAY_PYTHON_FRAMEWORKS_TORCH_OPERATORS_H
-#define INLAY_PYTHON_FRAMEWORKS_TORCH_OPERATORS_H
+#pragma once
 
 #include "abi.h"
 
@@ -14,5 +13,3 @@ PyObject *torch_use(PyObject *module, PyObject *addresses);
 
 /* torch_names(): the names of the functions that the operators need. */
 PyObject *torch_names(PyObject *module, PyObject *args);
-
-#endif

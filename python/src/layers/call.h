@@ -2,8 +2,7 @@
 /*
  * One call of a layer: its arguments as Python gives them, and what becomes of them.
  */
-#ifndef INLAY_PYTHON_LAYERS_CALL_H
-#define INLAY_PYTHON_LAYERS_CALL_H
+#pragma once
 
 #include "abi.h"
 #include "arrays/output.h"
@@ -71,5 +70,3 @@ PyObject *call_end(struct call *call, PyObject *like, bool failed);
 
 /* Returns the plan of a call as a string, or null with an exception. */
 PyObject *call_explain(struct call *call, const struct layer_facts *layer);
-
-#endif

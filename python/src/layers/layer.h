@@ -3,8 +3,7 @@
  * The type inlay.Layer. A layer is immutable once it is made, keeps its tables alive, and may be called from any number
  * of threads.
  */
-#ifndef INLAY_PYTHON_LAYERS_LAYER_H
-#define INLAY_PYTHON_LAYERS_LAYER_H
+#pragma once
 
 #include "abi.h"
 #include "files/open_file.h"
@@ -16,5 +15,3 @@ PyObject *layer_of_file(struct open_file *file, const char *model, const char *p
 
 /* Adds the type to the module. Returns -1 with an exception. */
 int layer_init(PyObject *module);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * What a layer holds, and how the options of inlay.Layer() become it.
  */
-#ifndef INLAY_PYTHON_LAYERS_LAYER_OPTIONS_H
-#define INLAY_PYTHON_LAYERS_LAYER_OPTIONS_H
+#pragma once
 
 #include "layers/call.h"
 
@@ -30,5 +29,3 @@ int layer_fill(struct layer *layer, const struct layer_options *given);
 
 /* Sets what calls need to know of a layer with tokens and threads. */
 void layer_set_facts(struct layer *layer, const inlay_layer_spec *spec, const inlay_layer *handle);
-
-#endif

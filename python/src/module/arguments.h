@@ -2,8 +2,7 @@
 /*
  * The arguments of a call by vectorcall: where each name belongs. Nothing here knows what arguments mean.
  */
-#ifndef INLAY_PYTHON_MODULE_ARGUMENTS_H
-#define INLAY_PYTHON_MODULE_ARGUMENTS_H
+#pragma once
 
 #include "abi.h"
 
@@ -24,5 +23,3 @@ int arguments_init(struct arguments *arguments);
 /* Sorts the arguments of a vectorcall by name; absent ones are null. Returns -1 with TypeError. */
 int arguments_sort(const struct arguments *arguments, PyObject *sorted[ARGUMENTS_MOST], PyObject *const *args,
                    size_t count, PyObject *names);
-
-#endif

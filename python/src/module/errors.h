@@ -3,8 +3,7 @@
  * What a status of the library becomes in Python: IndexError for ids, positions and segments, MemoryError, ValueError
  * for the rest, with the value and its place.
  */
-#ifndef INLAY_PYTHON_MODULE_ERRORS_H
-#define INLAY_PYTHON_MODULE_ERRORS_H
+#pragma once
 
 #include "abi.h"
 
@@ -54,5 +53,3 @@ PyObject *raise_call(inlay_status status, const inlay_fault *fault, size_t token
 /* Sets IndexError with the text of index_text(). Returns null. */
 PyObject *raise_index(const char *what, int64_t value, size_t index, int dims, const Py_ssize_t *shape,
                       const char *where);
-
-#endif

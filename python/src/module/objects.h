@@ -2,8 +2,7 @@
 /*
  * What the types of the package share, how lists and tuples are filled, and calls of Python's functions.
  */
-#ifndef INLAY_PYTHON_MODULE_OBJECTS_H
-#define INLAY_PYTHON_MODULE_OBJECTS_H
+#pragma once
 
 #include "abi.h"
 
@@ -22,5 +21,3 @@ void object_free(PyObject *self);
 /* Puts a new item into a new list or tuple. If the item is null, which is an exception, or there is no sequence any
    more, both are released, and *sequence is null. */
 void sequence_put(PyObject **sequence, size_t i, PyObject *item);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * Options that are given by name: strings of Python and the enum values of the library that they stand for.
  */
-#ifndef INLAY_PYTHON_MODULE_OPTIONS_H
-#define INLAY_PYTHON_MODULE_OPTIONS_H
+#pragma once
 
 #include "abi.h"
 
@@ -44,5 +43,3 @@ int option_threads(PyObject *object, const char *what, size_t *threads);
 
 /* Returns a number as an object, or None for 0, which stands for one that is absent. */
 PyObject *option_number(uint64_t number);
-
-#endif

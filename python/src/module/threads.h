@@ -4,8 +4,7 @@
  * needed, never touch Python, and are started again in the child of a fork. A call that finds the workers busy with
  * another one runs on its own thread alone.
  */
-#ifndef INLAY_PYTHON_MODULE_THREADS_H
-#define INLAY_PYTHON_MODULE_THREADS_H
+#pragma once
 
 #include "abi.h"
 
@@ -48,5 +47,3 @@ static inline void threads_restore_gil(PyThreadState *state)
 
 /* Makes the workers survive fork(). To be called once, before the others. */
 void threads_init(void);
-
-#endif

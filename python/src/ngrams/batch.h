@@ -4,8 +4,7 @@
  * them become a batch; the library checks what the arrays contain, and a fault becomes an exception that names the
  * value and its place.
  */
-#ifndef INLAY_PYTHON_NGRAMS_BATCH_H
-#define INLAY_PYTHON_NGRAMS_BATCH_H
+#pragma once
 
 #include "abi.h"
 #include "arrays/view.h"
@@ -69,5 +68,3 @@ int ngram_by_sequence(struct ngram_call *call, struct view *view, PyObject *arra
 
 /* Sets the exception of a call that failed. Returns null. */
 PyObject *ngram_raise(const struct ngram_call *call, inlay_status status, const inlay_fault *fault);
-
-#endif

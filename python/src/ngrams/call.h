@@ -2,8 +2,7 @@
 /*
  * The calls of an n-gram handle: row ids, gathered rows, and histories.
  */
-#ifndef INLAY_PYTHON_NGRAMS_CALL_H
-#define INLAY_PYTHON_NGRAMS_CALL_H
+#pragma once
 
 #include "abi.h"
 #include "ngrams/batch.h"
@@ -21,5 +20,3 @@ int ngram_call_init(void);
 /* Returns the result of a vectorcall, or null with an exception. */
 PyObject *ngram_call_run(const struct ngram_facts *ngram, enum ngram_call_kind kind, PyObject *const *args,
                          size_t count, PyObject *names);
-
-#endif

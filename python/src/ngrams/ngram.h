@@ -3,12 +3,9 @@
  * The type _core.NGram, which inlay.NGram extends. A handle is immutable once it is made, keeps its token map alive,
  * and may be called from any number of threads.
  */
-#ifndef INLAY_PYTHON_NGRAMS_NGRAM_H
-#define INLAY_PYTHON_NGRAMS_NGRAM_H
+#pragma once
 
 #include "abi.h"
 
 /* Adds the type to the module. Returns -1 with an exception. */
 int ngram_init(PyObject *module);
-
-#endif

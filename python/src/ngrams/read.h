@@ -2,8 +2,7 @@
 /*
  * Calls of rows of n-grams whose tables are in mapped files.
  */
-#ifndef INLAY_PYTHON_NGRAMS_READ_H
-#define INLAY_PYTHON_NGRAMS_READ_H
+#pragma once
 
 #include "files/open_file.h"
 #include "ngrams/batch.h"
@@ -13,5 +12,3 @@
 inlay_status ngram_forward(const struct ngram_call *call, const inlay_ngram_lookup *lookup,
                            struct open_file *const *files, void *out, size_t stride_bytes,
                            const inlay_executor *threads, inlay_fault *fault);
-
-#endif

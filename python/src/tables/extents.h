@@ -2,8 +2,7 @@
 /*
  * Tables whose rows lie in several arrays, each of which is a table of its own: what these must have in common.
  */
-#ifndef INLAY_PYTHON_TABLES_EXTENTS_H
-#define INLAY_PYTHON_TABLES_EXTENTS_H
+#pragma once
 
 #include "abi.h"
 
@@ -17,5 +16,3 @@ struct extents_part {
 /* Makes the view of the rows of at least one part, one behind the other, and its extents, which PyMem_Free() releases.
    Returns -1 with an exception. */
 int extents_view(const struct extents_part *parts, size_t count, inlay_table *view, inlay_table_extent **extents);
-
-#endif

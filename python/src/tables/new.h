@@ -2,8 +2,7 @@
 /*
  * New tables: the functions quantize() and random() of the module.
  */
-#ifndef INLAY_PYTHON_TABLES_NEW_H
-#define INLAY_PYTHON_TABLES_NEW_H
+#pragma once
 
 #include "abi.h"
 
@@ -12,5 +11,3 @@ PyObject *table_quantize(PyObject *module, PyObject *args);
 
 /* random(rows, dim, kind, mean, deviation, low, high, key, offset, first_row, zero_row, out): an array of float32. */
 PyObject *table_random(PyObject *module, PyObject *args);
-
-#endif

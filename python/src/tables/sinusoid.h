@@ -3,8 +3,7 @@
  * The type _core.Formula: a sinusoid of one dim, as the library makes it; and the tables that it writes. The classes
  * and functions that users see are in the package's Python files.
  */
-#ifndef INLAY_PYTHON_TABLES_SINUSOID_H
-#define INLAY_PYTHON_TABLES_SINUSOID_H
+#pragma once
 
 #include "abi.h"
 
@@ -21,5 +20,3 @@ PyObject *sinusoid_rotary_frequencies(PyObject *module, PyObject *args, PyObject
 
 /* Adds the type to the module. Returns -1 with an exception. */
 int sinusoid_init(PyObject *module);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * The type inlay.Table: a view of an embedding table in arrays of the caller's, which it keeps alive.
  */
-#ifndef INLAY_PYTHON_TABLES_TABLE_H
-#define INLAY_PYTHON_TABLES_TABLE_H
+#pragma once
 
 #include "arrays/dtype.h"
 
@@ -67,5 +66,3 @@ struct open_file *table_file(PyObject *self);
 
 /* Adds the type to the module. Returns -1 with an exception. */
 int table_init(PyObject *module);
-
-#endif
