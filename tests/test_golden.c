@@ -183,34 +183,29 @@ START_TEST(fp8_is_that_of_pytorch)
 }
 END_TEST
 
-/* Checks the rows of a file; returns how many there are. */
-static size_t expect_blocks(const char *name)
-{
-    struct golden golden = open_golden(name, "inlay-ggml-golden 1");
-    static unsigned char row[4 * DIM];
-    size_t seen = 0;
-    inlay_table table = {0};
-    while (next_line(&golden)) {
-        if (line_is(&golden, "type")) {
-            const inlay_element_type type = inlay_element_type_named(golden.words[1]);
-            ck_assert_msg(type != 0, "%s is no type", golden.words[1]);
-            table = inlay_table_of(type, row, 1, (size_t)atoi(golden.words[3]), (size_t)atoi(golden.words[5]));
-            ck_assert_uint_eq(inlay_table_row_bytes(table.type, table.dim), table.stride_bytes);
-        } else if (line_is(&golden, "row")) {
-            ck_assert_uint_eq(bytes_of(golden.words[1], row), table.stride_bytes);
-        } else if (line_is(&golden, "f32")) {
-            expect_line(inlay_element_type_name(table.type, 0), &table, 1, INLAY_F32, golden.words[1]);
-            seen++;
-        }
-    }
-    fclose(golden.file);
-    return seen;
-}
+static const struct ggml_row {
+    const char *name;
+    inlay_element_type type;
+    size_t dim;
+    const char *row;
+    const uint32_t *values;
+} ggml_rows[] = {
+#include "ggml_golden.inc"
+};
 
 START_TEST(blocks_are_those_of_ggml)
 {
-    ck_assert_uint_eq(expect_blocks(TESTS_DATA "/ngram/ggml.txt"), 13);
-    ck_assert_uint_eq(expect_blocks(TESTS_DATA "/ngram/ggml-grid.txt"), 1);
+    static unsigned char row[4 * DIM], out[DIM * 32 * 4];
+    for (size_t r = 0; r < sizeof ggml_rows / sizeof *ggml_rows; r++) {
+        const struct ggml_row *wanted = &ggml_rows[r];
+        const size_t bytes = bytes_of(wanted->row, row);
+        const inlay_table table = inlay_table_of(wanted->type, row, 1, wanted->dim, bytes);
+        ck_assert_uint_eq(inlay_table_row_bytes(wanted->type, wanted->dim), bytes);
+        write_table(&table, 1, INLAY_F32, out);
+        for (size_t i = 0; i < wanted->dim; i++)
+            EXPECT(bits_at(out, i, INLAY_F32) == wanted->values[i], "%s: element %zu is %x, not %x", wanted->name, i,
+                   bits_at(out, i, INLAY_F32), wanted->values[i]);
+    }
 }
 END_TEST
 

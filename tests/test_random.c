@@ -254,10 +254,7 @@ END_TEST
 
 static const struct table {
     const char *name; /* in `inlay selftest`, which has these tables too */
-    inlay_random_kind kind;
-    uint64_t key, offset;
-    double mean, deviation, low, high;
-    int64_t zero_row;
+    inlay_random_spec spec;
     const char *sha256;
 } tables[] = {
 #include "random_sha256.inc"
@@ -267,13 +264,8 @@ enum { SPECS = sizeof tables / sizeof *tables, ROWS = 40, DIM = 33 };
 
 static inlay_random_spec spec_of(int i)
 {
-    inlay_random_spec spec = inlay_random_spec_default(tables[i].kind, tables[i].key);
-    spec.offset = tables[i].offset;
-    spec.mean = tables[i].mean;
-    spec.deviation = tables[i].deviation;
-    spec.low = tables[i].low;
-    spec.high = tables[i].high;
-    spec.zero_row = tables[i].zero_row;
+    inlay_random_spec spec = tables[i].spec;
+    spec.size = sizeof spec;
     return spec;
 }
 

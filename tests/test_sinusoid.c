@@ -3,35 +3,12 @@
  * Sinusoid tables: one SHA-256 per specification, which every ISA must reproduce; and where entries lie, for every dim,
  * layout and guard page.
  */
+#include "sinusoid_tables.h"
 #include "support.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/*
- * 2^20 entries in all, at most: the scalar kernel takes half a microsecond per pair, and many times that under
- * emulation. Fields that are 0 have their default.
- */
-struct table {
-    size_t dim;
-    double base;
-    inlay_sinusoid_layout layout;
-    inlay_sinusoid_spacing spacing;
-    uint32_t shift;
-    inlay_sinusoid_odd odd;
-    inlay_recipe recipe; /* with the fields above as it has them */
-    double amplitude;
-    inlay_element_type type;
-    double step;   /* 0: consecutive positions; else real-valued ones so far apart, by inlay_sinusoid_at() */
-    int64_t first; /* position */
-    size_t n;
-    const char *sha256;
-};
-
-static const struct table tables[] = {
-#include "sinusoid_sha256.inc"
-};
 
 static void write_list(const inlay_sinusoid *sinusoid, const void *positions, inlay_position_type position_type,
                        size_t n, inlay_element_type type, void *out, size_t stride_bytes)
@@ -40,23 +17,13 @@ static void write_list(const inlay_sinusoid *sinusoid, const void *positions, in
     ck_assert_int_eq(status, INLAY_OK);
 }
 
-static inlay_sinusoid *make_table_sinusoid(const struct table *table)
-{
-    inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(table->recipe, table->dim);
-    spec.base = table->base != 0 ? table->base : spec.base;
-    spec.layout = table->layout != 0 ? table->layout : spec.layout;
-    spec.spacing = table->spacing != 0 ? table->spacing : spec.spacing;
-    spec.shift = table->shift != 0 ? table->shift : spec.shift;
-    spec.odd = table->odd != 0 ? table->odd : spec.odd;
-    spec.amplitude = table->amplitude != 0 ? table->amplitude : spec.amplitude;
-    return make_sinusoid_of(&spec);
-}
-
 /* Makes the handle and the rows in the environment of the caller. */
-static void make_table(const struct table *table, const double *positions, unsigned char *rows, size_t row_bytes)
+static void make_table(const struct sinusoid_table *table, const double *positions, unsigned char *rows,
+                       size_t row_bytes)
 {
-    inlay_sinusoid *sinusoid = make_table_sinusoid(table);
-    inlay_element_type type = table->type != 0 ? table->type : INLAY_F32;
+    const inlay_sinusoid_spec spec = sinusoid_table_spec(table);
+    inlay_sinusoid *sinusoid = make_sinusoid_of(&spec);
+    inlay_element_type type = sinusoid_table_type(table);
     if (table->step == 0)
         write_rows(sinusoid, table->first, table->n, type, rows, row_bytes);
     else
@@ -67,8 +34,8 @@ static void make_table(const struct table *table, const double *positions, unsig
 /* In every rounding mode, with and without flush-to-zero: the first is that of a fresh process. */
 START_TEST(tables_have_their_hash)
 {
-    const struct table *table = &tables[_i];
-    size_t row_bytes = inlay_table_row_bytes(table->type != 0 ? table->type : INLAY_F32, table->dim);
+    const struct sinusoid_table *table = &sinusoid_tables[_i];
+    size_t row_bytes = inlay_table_row_bytes(sinusoid_table_type(table), table->dim);
     unsigned char *rows = malloc(table->n * row_bytes);
     double *positions = malloc(table->n * sizeof *positions);
     for (size_t i = 0; i < table->n; i++)
@@ -386,7 +353,7 @@ int main(int argc, char **argv)
     Suite *suite = suite_create("sinusoid");
     TCase *rows = tcase_create("rows");
     tcase_set_timeout(rows, 600);
-    tcase_add_loop_test(rows, tables_have_their_hash, 0, (int)(sizeof tables / sizeof *tables));
+    tcase_add_loop_test(rows, tables_have_their_hash, 0, (int)(sizeof sinusoid_tables / sizeof *sinusoid_tables));
     tcase_add_test(rows, every_dim_and_layout_lands_in_its_columns);
     tcase_add_test(rows, lists_give_the_rows_of_their_positions);
     tcase_add_test(rows, negative_positions_are_symmetric);

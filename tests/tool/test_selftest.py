@@ -8,12 +8,10 @@ and says why with a library that is wrong.
 The wrong library is selftest_faults.c, which is preloaded; where that cannot be, a line says so.
 """
 
-import hashlib
 import os
 import pathlib
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
@@ -36,9 +34,9 @@ def isas():
 
 
 def kept():
-    """The digests in the sources: (name, digest) of each check."""
+    """The digests in the sources, one of each check."""
     text = (ROOT / "tools" / "selftest" / "digests.inc").read_text(encoding="utf-8")
-    return re.findall(r'^\{"(.*)", "([0-9a-f]{16})"\},$', text, re.MULTILINE)
+    return re.findall(r'"([0-9a-f]{16})",', text)
 
 
 def test_pass():
@@ -66,26 +64,12 @@ def test_digests():
     result = selftest("--digests")
     text = (ROOT / "tools" / "selftest" / "digests.inc").read_bytes()
     check(result.returncode == 0 and result.stdout == text and len(kept()) > 200, "selftest --digests", result.stderr)
-    names = [name for name, _ in kept()]
-    check(len(set(names)) == len(names), "checks have names of their own")
 
 
 def test_golden():
     """Golden values are those of the files that they are said to be from."""
     data = ROOT / "tests" / "data" / "ngram"
     source = (ROOT / "tools" / "selftest" / "golden.c").read_text(encoding="utf-8")
-    source = re.sub(r'"\s*\n\s*"', "", source)  # strings over several lines
-    hashes = dict(re.findall(r'"([0-9a-f]{34,})",\s*"([0-9a-f]{64})"', source))
-    row, seen = "", 0
-    for line in (data / "ggml.txt").read_text(encoding="utf-8").splitlines():
-        key, *words = line.split()
-        row = words[0] if key == "row" else row
-        if key == "f32":
-            bits = [int(words[0][i : i + 8], 16) for i in range(0, len(words[0]), 8)]
-            digest = hashlib.sha256(struct.pack(f"<{len(bits)}I", *bits)).hexdigest()
-            check(hashes.get(row) == digest, f"a row of ggml: {row}")
-            seen += 1
-    check(seen == len(hashes) == 13, "rows of ggml", seen)
     pairs = re.findall(r"^pairs-sha256 (\w+) (\w+)", (data / "fp8.txt").read_text(encoding="utf-8"), re.MULTILINE)
     types = {"f32": "INLAY_F32", "bf16": "INLAY_BF16", "f16": "INLAY_F16"}
     check(len(pairs) == 3 and all(f'{types[name]}, "{digest}"' in source for name, digest in pairs), "pairs of FP8")

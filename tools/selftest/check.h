@@ -15,7 +15,7 @@
 
 #include "selftest/sha256.h"
 
-enum { TRIAL_ARRAYS = 64, TRIAL_FAULT_BYTES = 160, CHECK_NAME_BYTES = 64 };
+enum { TRIAL_ARRAYS = 64, TRIAL_SINUSOIDS = 2, TRIAL_FAULT_BYTES = 160, CHECK_NAME_BYTES = 64 };
 
 /** One run of a check under one condition. */
 struct trial {
@@ -26,6 +26,8 @@ struct trial {
     size_t shift;                   /**< by how many bytes arrays lie off their alignment */
     void *arrays[TRIAL_ARRAYS];     /**< what trial_array() gave, freed after the check */
     size_t array_count;
+    inlay_sinusoid *sinusoids[TRIAL_SINUSOIDS]; /**< what trial_sinusoid() gave, likewise */
+    size_t sinusoid_count;
     char fault[TRIAL_FAULT_BYTES]; /**< what is wrong; empty: nothing */
 };
 
@@ -45,6 +47,9 @@ uint64_t next_random(uint64_t *state);
 /** Writes an id at index i of an array of that type, at any address. */
 void put_id(void *ids, inlay_id_type type, size_t i, int64_t id);
 
+/** Returns an array of n numbers of a type, at any address, each in [low, low + count), that depend on *state alone. */
+void *trial_ids(struct trial *trial, inlay_id_type type, size_t n, int64_t low, uint64_t count, uint64_t *state);
+
 /** Adds data [size] to the hash. */
 void trial_bytes(struct trial *trial, const void *data, size_t size);
 
@@ -58,34 +63,36 @@ void trial_fault(struct trial *trial, const char *format, ...) __attribute__((fo
 /** Returns whether a call succeeded, and says so if it did not. */
 bool trial_ok(struct trial *trial, const char *call, inlay_status status);
 
+/** Returns a sinusoid that lives as long as the trial; null if it cannot be made, which is a fault. */
+inlay_sinusoid *trial_sinusoid(struct trial *trial, const inlay_sinusoid_spec *spec);
+
+/** Makes a layer, writes its output for a batch, and returns whether both succeeded, which else is a fault. */
+bool trial_forward(struct trial *trial, const inlay_layer_spec *spec, const inlay_batch *batch, void *out,
+                   size_t stride_bytes);
+
+/** Frees what the trial owns. */
+void trial_end(struct trial *trial);
+
 /** Compares the bytes that the trial got so far with a SHA-256 in hexadecimal digits. Nothing may be added later. */
 void trial_expect_sha256(struct trial *trial, const char *sha256);
 
 /** Returns a view of a random table of any type, with scales and zero points where the type has them. */
 inlay_table trial_table(struct trial *trial, inlay_element_type type, size_t rows, size_t dim, uint64_t seed);
 
-/* The functions of the families, a file for each group of them. `_item` returns the name of an item; null past the
-   last one. */
-void gather_run(struct trial *trial, size_t item);
-void quantize_run(struct trial *trial, size_t item);
-const char *element_item(size_t item);
-void random_run(struct trial *trial, size_t item);
-const char *random_item(size_t item);
-void plain_run(struct trial *trial, size_t item);
-const char *plain_item(size_t item);
-void layer_run(struct trial *trial, size_t item);
-const char *layer_item(size_t item);
-void backward_run(struct trial *trial, size_t item);
-const char *backward_item(size_t item);
-void sinusoid_run(struct trial *trial, size_t item);
-const char *sinusoid_item(size_t item);
-void positions_run(struct trial *trial, size_t item);
-const char *positions_item(size_t item);
-void rotary_run(struct trial *trial, size_t item);
-const char *rotary_item(size_t item);
-void ngram_run(struct trial *trial, size_t item);
-const char *ngram_item(size_t item);
-void error_run(struct trial *trial, size_t item);
-const char *error_item(size_t item);
-void golden_run(struct trial *trial, size_t item);
-const char *golden_item(size_t item);
+/** Checks of one kind, each of which computes an item: a row of a table that begins with the name of the check, or a
+    number that has a name. */
+struct family {
+    const char *name;
+    void (*run)(struct trial *trial, size_t item);
+    const void *rows; /**< null: items are numbers */
+    size_t row_bytes, row_count;
+    const char *(*item)(size_t item); /**< of numbers: the name; empty: no check, null: past the last one */
+    bool once;                        /**< whether one condition must do, because each takes long */
+};
+
+/** The fields of a family whose items are the rows of an array. */
+#define ITEMS_OF(table) .rows = (table), .row_bytes = sizeof *(table), .row_count = sizeof(table) / sizeof *(table)
+
+extern const struct family golden_checks, fp8_checks, ggml_checks, gather_checks, quantize_checks, layer_checks,
+    backward_checks, plain_checks, recipe_checks, sinusoid_checks, rotary_checks, random_checks, ngram_checks,
+    error_checks;

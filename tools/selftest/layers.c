@@ -75,39 +75,28 @@ static const struct layer_check {
 
 enum { CHECKS = sizeof checks / sizeof *checks };
 
-const char *layer_item(size_t item)
+static const char *backward_item(size_t item)
 {
-    return item < CHECKS ? checks[item].name : NULL;
+    return item >= CHECKS ? NULL : checks[item].backward ? checks[item].name : "";
 }
 
-/* Returns the index of the item-th check with gradients; CHECKS past the last. */
-static size_t backward_check(size_t item)
-{
-    for (size_t i = 0; i < CHECKS; i++)
-        if (checks[i].backward && item-- == 0)
-            return i;
-    return CHECKS;
-}
-
-const char *backward_item(size_t item)
-{
-    return layer_item(backward_check(item));
-}
-
-/* A layer, a batch, and what they point to. */
+/* The spec of a layer, a batch, and what they point to. */
 struct call {
     inlay_table tokens, positions, segments;
     inlay_table_extent extents[3];
-    inlay_sinusoid *sinusoid;
-    inlay_layer *layer;
+    inlay_layer_spec spec;
     inlay_batch batch;
     size_t rows; /* of the output */
 };
 
+static inlay_element_type table_type(const struct layer_check *wanted)
+{
+    return wanted->table_type != 0 ? wanted->table_type : INLAY_F32;
+}
+
 static void make_tables(struct trial *trial, const struct layer_check *wanted, size_t dim, struct call *call)
 {
-    const inlay_element_type type = wanted->table_type != 0 ? wanted->table_type : INLAY_F32;
-    call->tokens = trial_table(trial, type, VOCAB, dim, 1);
+    call->tokens = trial_table(trial, table_type(wanted), VOCAB, dim, 1);
     call->positions = trial_table(trial, INLAY_F32, POSITION_ROWS, dim, 2);
     call->segments = trial_table(trial, INLAY_F32, SEGMENT_TYPES, dim, 3);
     if (wanted->shard) {
@@ -122,57 +111,34 @@ static void make_tables(struct trial *trial, const struct layer_check *wanted, s
     }
 }
 
-static bool make_layer(struct trial *trial, const struct layer_check *wanted, size_t dim, struct call *call)
+static void make_spec(struct trial *trial, const struct layer_check *wanted, size_t dim, struct call *call)
 {
-    inlay_layer_spec spec = inlay_layer_spec_default(&call->tokens);
-    const inlay_layer_spec *given = &wanted->spec;
-    if (wanted->sinusoid) {
-        const inlay_sinusoid_spec formula = inlay_sinusoid_spec_default(dim);
-        if (!trial_ok(trial, "inlay_sinusoid_create", inlay_sinusoid_create(&formula, NULL, &call->sinusoid)))
-            return false;
-    }
-    spec.sinusoid = call->sinusoid;
-    spec.positions = wanted->learned ? &call->positions : NULL;
-    spec.segments = wanted->segments ? &call->segments : NULL;
-    spec.cached_positions = given->cached_positions;
-    spec.scale = inlay_sqrt_dim(dim);
-    spec.stores = trial->stores;
-    spec.padding_id = wanted->padding ? 1 : -1;
-    spec.substitute_id = 7;
-    spec.bad_id = given->bad_id;
-    spec.zero_rows = given->zero_rows;
-    spec.position_mode = given->position_mode;
-    spec.clamp_positions = given->clamp_positions;
-    spec.segments_first = given->segments_first;
-    spec.norm = given->norm;
-    spec.epsilon = given->norm != INLAY_NORM_NONE ? 1e-5f : 0;
-    spec.gamma = given->norm != INLAY_NORM_NONE ? trial_floats(trial, dim, 4) : NULL;
-    spec.beta = given->norm == INLAY_NORM_LAYER ? trial_floats(trial, dim, 5) : NULL;
-    spec.pooling = given->pooling;
-    spec.out_type = given->out_type != 0 ? given->out_type : INLAY_F32;
+    const inlay_sinusoid_spec formula = inlay_sinusoid_spec_default(dim);
+    const bool norm = wanted->spec.norm != INLAY_NORM_NONE;
+    inlay_layer_spec *spec = &call->spec;
+    *spec = wanted->spec;
+    spec->size = sizeof *spec;
+    spec->tokens = &call->tokens;
+    spec->sinusoid = wanted->sinusoid ? trial_sinusoid(trial, &formula) : NULL;
+    spec->positions = wanted->learned ? &call->positions : NULL;
+    spec->segments = wanted->segments ? &call->segments : NULL;
+    spec->scale = inlay_sqrt_dim(dim);
+    spec->stores = trial->stores;
+    spec->padding_id = wanted->padding ? 1 : -1;
+    spec->substitute_id = 7;
+    spec->epsilon = norm ? 1e-5f : 0;
+    spec->gamma = norm ? trial_floats(trial, dim, 4) : NULL;
+    spec->beta = spec->norm == INLAY_NORM_LAYER ? trial_floats(trial, dim, 5) : NULL;
+    spec->out_type = spec->out_type != 0 ? spec->out_type : INLAY_F32;
     if (wanted->weights) {
-        spec.token_weights = trial_floats(trial, VOCAB, 6);
-        spec.token_weights_length = VOCAB;
+        spec->token_weights = trial_floats(trial, VOCAB, 6);
+        spec->token_weights_length = VOCAB;
     }
     if (wanted->mapping) {
-        uint64_t state = 7;
-        void *mapping = trial_array(trial, VOCAB);
-        for (size_t i = 0; i < VOCAB; i++)
-            put_id(mapping, INLAY_ID_U8, i, (int64_t)(next_random(&state) % VOCAB));
-        spec.token_mapping = mapping;
-        spec.token_mapping_type = INLAY_ID_U8;
-        spec.token_mapping_length = VOCAB;
+        spec->token_mapping = trial_ids(trial, INLAY_ID_U8, VOCAB, 0, VOCAB, &(uint64_t){7});
+        spec->token_mapping_type = INLAY_ID_U8;
+        spec->token_mapping_length = VOCAB;
     }
-    return trial_ok(trial, "inlay_layer_create", inlay_layer_create(&spec, NULL, &call->layer));
-}
-
-/* Returns an array of numbers of a type, each in [low, low + n). */
-static void *draw_ids(struct trial *trial, inlay_id_type type, int64_t low, uint64_t n, uint64_t seed)
-{
-    void *ids = trial_array(trial, TOKENS * sizeof(int64_t));
-    for (size_t i = 0; i < TOKENS; i++)
-        put_id(ids, type, i, low + (int64_t)(next_random(&seed) % n));
-    return ids;
 }
 
 static void make_batch(struct trial *trial, const struct layer_check *wanted, struct call *call)
@@ -183,15 +149,19 @@ static void make_batch(struct trial *trial, const struct layer_check *wanted, st
     const bool any = wanted->spec.bad_id != INLAY_BAD_ID_ERROR;
     inlay_batch *batch = &call->batch;
     *batch = inlay_batch_i32(NULL, SEQUENCES, LENGTH, wanted->start);
-    batch->ids = draw_ids(trial, type, any ? -VOCAB : 0, any ? 3 * VOCAB : wanted->padding ? 3 : VOCAB, 8);
+    batch->ids = trial_ids(trial, type, TOKENS, any ? -VOCAB : 0,
+                           any               ? 3 * VOCAB
+                           : wanted->padding ? 3
+                                             : VOCAB,
+                           &(uint64_t){8});
     batch->id_type = type;
     batch->starts = wanted->starts ? starts : NULL;
     if (wanted->position_ids) {
-        batch->position_ids = draw_ids(trial, INLAY_ID_I64, 0, POSITION_ROWS, 9);
+        batch->position_ids = trial_ids(trial, INLAY_ID_I64, TOKENS, 0, POSITION_ROWS, &(uint64_t){9});
         batch->position_id_type = INLAY_ID_I64;
     }
     if (wanted->segments) {
-        batch->segment_ids = draw_ids(trial, INLAY_ID_U8, 0, SEGMENT_TYPES, 10);
+        batch->segment_ids = trial_ids(trial, INLAY_ID_U8, TOKENS, 0, SEGMENT_TYPES, &(uint64_t){10});
         batch->segment_id_type = INLAY_ID_U8;
     }
     if (wanted->ragged) {
@@ -208,11 +178,12 @@ static void make_batch(struct trial *trial, const struct layer_check *wanted, st
                                                             : TOKENS;
 }
 
-static void forward(struct trial *trial, const struct call *call, inlay_element_type type)
+static void forward(struct trial *trial, const struct call *call)
 {
+    const inlay_element_type type = call->spec.out_type;
     const size_t dim = call->tokens.dim, stride = inlay_table_row_bytes(type, dim) + 2;
     void *out = trial_array(trial, call->rows * stride);
-    if (trial_ok(trial, "inlay_forward", inlay_forward(call->layer, &call->batch, out, stride, trial->executor, NULL)))
+    if (trial_forward(trial, &call->spec, &call->batch, out, stride))
         trial_rows(trial, out, call->rows, dim, stride, type);
 }
 
@@ -222,50 +193,52 @@ static void *gradient_of(struct trial *trial, bool wanted, size_t rows, size_t d
     return wanted ? trial_floats(trial, rows * dim, 12) : NULL;
 }
 
-static void backward(struct trial *trial, const struct call *call, const struct layer_check *wanted)
+static void backward(struct trial *trial, const struct call *call)
 {
     const size_t dim = call->tokens.dim, stride = dim * sizeof(float);
     const void *from = trial_floats(trial, call->rows * dim, 13);
     inlay_gradients to = inlay_gradients_none(dim);
     to.tokens = gradient_of(trial, true, call->tokens.rows, dim);
-    to.positions = gradient_of(trial, wanted->learned, POSITION_ROWS, dim);
-    to.segments = gradient_of(trial, wanted->segments, SEGMENT_TYPES, dim);
-    if (!trial_ok(trial, "inlay_backward",
-                  inlay_backward(call->layer, &call->batch, from, stride, &to, trial->executor, NULL)))
-        return;
-    trial_rows(trial, to.tokens, call->tokens.rows, dim, stride, INLAY_F32);
-    if (to.positions != NULL)
-        trial_rows(trial, to.positions, POSITION_ROWS, dim, stride, INLAY_F32);
-    if (to.segments != NULL)
-        trial_rows(trial, to.segments, SEGMENT_TYPES, dim, stride, INLAY_F32);
+    to.positions = gradient_of(trial, call->spec.positions != NULL, POSITION_ROWS, dim);
+    to.segments = gradient_of(trial, call->spec.segments != NULL, SEGMENT_TYPES, dim);
+    inlay_layer *layer;
+    if (trial_ok(trial, "inlay_layer_create", inlay_layer_create(&call->spec, NULL, &layer)) &&
+        trial_ok(trial, "inlay_backward",
+                 inlay_backward(layer, &call->batch, from, stride, &to, trial->executor, NULL))) {
+        trial_rows(trial, to.tokens, call->tokens.rows, dim, stride, INLAY_F32);
+        if (to.positions != NULL)
+            trial_rows(trial, to.positions, POSITION_ROWS, dim, stride, INLAY_F32);
+        if (to.segments != NULL)
+            trial_rows(trial, to.segments, SEGMENT_TYPES, dim, stride, INLAY_F32);
+    }
+    inlay_layer_destroy(layer);
 }
 
-static void run_check(struct trial *trial, const struct layer_check *wanted, bool back)
+/* Runs a check at each dim that its type of tables has. */
+static void run_check(struct trial *trial, size_t item, void (*run)(struct trial *, const struct call *))
 {
     static const size_t dims[] = {41, 512};
+    const struct layer_check *wanted = &checks[item];
     for (size_t d = 0; d < 2; d++) {
-        struct call call = {.sinusoid = NULL};
-        if (inlay_table_row_bytes(wanted->table_type != 0 ? wanted->table_type : INLAY_F32, dims[d]) == 0)
+        struct call call;
+        if (inlay_table_row_bytes(table_type(wanted), dims[d]) == 0)
             continue;
         make_tables(trial, wanted, dims[d], &call);
+        make_spec(trial, wanted, dims[d], &call);
         make_batch(trial, wanted, &call);
-        if (make_layer(trial, wanted, dims[d], &call)) {
-            if (back)
-                backward(trial, &call, wanted);
-            else
-                forward(trial, &call, wanted->spec.out_type != 0 ? wanted->spec.out_type : INLAY_F32);
-        }
-        inlay_layer_destroy(call.layer);
-        inlay_sinusoid_destroy(call.sinusoid);
+        run(trial, &call);
     }
 }
 
-void layer_run(struct trial *trial, size_t item)
+static void layer_run(struct trial *trial, size_t item)
 {
-    run_check(trial, &checks[item], false);
+    run_check(trial, item, forward);
 }
 
-void backward_run(struct trial *trial, size_t item)
+static void backward_run(struct trial *trial, size_t item)
 {
-    run_check(trial, &checks[backward_check(item)], true);
+    run_check(trial, item, backward);
 }
+
+const struct family layer_checks = {"layer", layer_run, ITEMS_OF(checks)};
+const struct family backward_checks = {"backward", backward_run, .item = backward_item};

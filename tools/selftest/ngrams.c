@@ -22,11 +22,6 @@ static const struct ngram_check {
      INLAY_BF16, 0, true},
 };
 
-const char *ngram_item(size_t item)
-{
-    return item < sizeof checks / sizeof *checks ? checks[item].name : NULL;
-}
-
 static inlay_ngram *make_ngram(struct trial *trial, const struct ngram_check *wanted)
 {
     static const int64_t resets[] = {3}, masks[] = {5, 6};
@@ -82,7 +77,7 @@ static void gather_rows(struct trial *trial, const struct ngram_check *wanted, c
         trial_rows(trial, out, TOKENS, dim, stride, wanted->out_type);
 }
 
-void ngram_run(struct trial *trial, size_t item)
+static void ngram_run(struct trial *trial, size_t item)
 {
     static const uint32_t lengths[SEQUENCES] = {3, 0, 2};
     static const int64_t offsets[SEQUENCES + 1] = {0, 130, 131, TOKENS};
@@ -90,14 +85,10 @@ void ngram_run(struct trial *trial, size_t item)
     inlay_ngram *ngram = make_ngram(trial, wanted);
     if (ngram == NULL)
         return;
-    unsigned char *ids = trial_array(trial, TOKENS * 8), *history = trial_array(trial, SEQUENCES * (LENGTH - 1) * 8);
     uint64_t state = item;
-    for (size_t i = 0; i < TOKENS; i++)
-        put_id(ids, wanted->id_type, i, (int64_t)(next_random(&state) % VOCAB));
-    for (size_t i = 0; i < SEQUENCES * (LENGTH - 1); i++)
-        put_id(history, wanted->id_type, i, (int64_t)(next_random(&state) % VOCAB));
+    const void *ids = trial_ids(trial, wanted->id_type, TOKENS, 0, VOCAB, &state);
     inlay_ngram_batch batch = inlay_ngram_batch_ragged(ids, wanted->id_type, offsets, SEQUENCES);
-    batch.history = history;
+    batch.history = trial_ids(trial, wanted->id_type, SEQUENCES * (LENGTH - 1), 0, VOCAB, &state);
     batch.history_lengths = lengths;
     void *rows = trial_array(trial, TOKENS * COLUMNS * 8);
     if (trial_ok(trial, "inlay_ngram_ids",
@@ -112,3 +103,5 @@ void ngram_run(struct trial *trial, size_t item)
     }
     inlay_ngram_destroy(ngram);
 }
+
+const struct family ngram_checks = {"n-grams", ngram_run, ITEMS_OF(checks)};

@@ -8,75 +8,49 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../tests/sinusoid_tables.h"
 #include "text/names.h"
 
-/* Fields of inlay_sinusoid_spec, 0 where they are those of the recipe, and the SHA-256 of the rows. */
-static const struct sinusoid_table {
-    size_t dim;
-    double base;
-    inlay_sinusoid_layout layout;
-    inlay_sinusoid_spacing spacing;
-    uint32_t shift;
-    inlay_sinusoid_odd odd;
-    inlay_recipe recipe;
-    double amplitude;
-    inlay_element_type type;
-    double step;   /* 0: consecutive positions; else real-valued ones so far apart */
-    int64_t first; /* position */
-    size_t n;
-    const char *sha256;
-} tables[] = {
-#include "../tests/sinusoid_sha256.inc"
-};
+enum { TABLES = sizeof sinusoid_tables / sizeof *sinusoid_tables };
 
-enum { TABLES = sizeof tables / sizeof *tables };
-
-const char *sinusoid_item(size_t item)
+static const char *sinusoid_item(size_t item)
 {
     static char name[CHECK_NAME_BYTES];
     if (item >= TABLES)
         return NULL;
-    const struct sinusoid_table *table = &tables[item];
+    const struct sinusoid_table *table = &sinusoid_tables[item];
     snprintf(name, sizeof name, "%s, %zu columns from %lld (%zu)", inlay_recipe_name(table->recipe), table->dim,
              (long long)table->first, item);
     return name;
 }
 
-void sinusoid_run(struct trial *trial, size_t item)
+static void sinusoid_run(struct trial *trial, size_t item)
 {
-    const struct sinusoid_table *table = &tables[item];
-    const inlay_element_type type = table->type != 0 ? table->type : INLAY_F32;
+    const struct sinusoid_table *table = &sinusoid_tables[item];
+    const inlay_element_type type = sinusoid_table_type(table);
     const size_t stride = inlay_table_row_bytes(type, table->dim);
-    inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(table->recipe, table->dim);
-    spec.base = table->base != 0 ? table->base : spec.base;
-    spec.layout = table->layout != 0 ? table->layout : spec.layout;
-    spec.spacing = table->spacing != 0 ? table->spacing : spec.spacing;
-    spec.shift = table->shift != 0 ? table->shift : spec.shift;
-    spec.odd = table->odd != 0 ? table->odd : spec.odd;
-    spec.amplitude = table->amplitude != 0 ? table->amplitude : spec.amplitude;
-    double *positions = malloc(table->n * sizeof *positions);
-    unsigned char *rows = trial_array(trial, table->n * stride);
-    inlay_sinusoid *sinusoid = NULL;
-    inlay_status status = positions == NULL ? INLAY_ERROR_NO_MEMORY : inlay_sinusoid_create(&spec, NULL, &sinusoid);
-    if (status == INLAY_OK && table->step == 0)
-        status = inlay_sinusoid_rows(sinusoid, table->first, table->n, type, rows, stride, trial->executor);
-    if (status == INLAY_OK && table->step != 0) {
-        for (size_t i = 0; i < table->n; i++)
-            positions[i] = (double)table->first + (double)i * table->step;
-        status = inlay_sinusoid_at(sinusoid, positions, INLAY_POSITION_F64, table->n, type, rows, stride,
-                                   trial->executor, NULL);
-    }
+    const inlay_sinusoid_spec spec = sinusoid_table_spec(table);
+    unsigned char *rows = trial_array(trial, table->n * stride), *positions = trial_array(trial, table->n * 8);
+    for (size_t i = 0; i < table->n; i++)
+        memcpy(positions + i * 8, &(double){(double)table->first + (double)i * table->step}, 8);
+    const inlay_sinusoid *sinusoid = trial_sinusoid(trial, &spec);
+    if (sinusoid == NULL)
+        return;
+    const inlay_status status =
+        table->step == 0 ? inlay_sinusoid_rows(sinusoid, table->first, table->n, type, rows, stride, trial->executor)
+                         : inlay_sinusoid_at(sinusoid, positions, INLAY_POSITION_F64, table->n, type, rows, stride,
+                                             trial->executor, NULL);
     if (trial_ok(trial, "a call of inlay_sinusoid", status)) {
         trial_bytes(trial, rows, table->n * stride);
         trial_expect_sha256(trial, table->sha256);
     }
-    inlay_sinusoid_destroy(sinusoid);
-    free(positions);
 }
+
+const struct family sinusoid_checks = {"sinusoids", sinusoid_run, .item = sinusoid_item, .once = true};
 
 /* ---- Recipes ---------------------------------------------------------------------------------------------------- */
 
-const char *positions_item(size_t item)
+static const char *recipe_item(size_t item)
 {
     return inlay_recipe_name((inlay_recipe)item);
 }
@@ -92,7 +66,7 @@ static void write_list(struct trial *trial, const inlay_sinusoid *sinusoid, cons
 }
 
 /* Whole and fractional positions, near and far, of an even and an odd dim, in every type. */
-void positions_run(struct trial *trial, size_t item)
+static void recipe_run(struct trial *trial, size_t item)
 {
     static const int64_t whole[] = {0, 1, 2, 511, 4096, 100000, 16777217, 2000000000, 2147483647};
     static const double reals[] = {0.5, -1.25, 999.75, 0x1p-30, -2147483646.5, 123456.789};
@@ -117,14 +91,16 @@ void positions_run(struct trial *trial, size_t item)
     }
 }
 
+const struct family recipe_checks = {"recipe", recipe_run, .item = recipe_item};
+
 /* ---- Rotary tables ---------------------------------------------------------------------------------------------- */
 
-const char *rotary_item(size_t item)
+static const char *rotary_item(size_t item)
 {
     return enum_name(SCALINGS, (int)item + 1);
 }
 
-void rotary_run(struct trial *trial, size_t item)
+static void rotary_run(struct trial *trial, size_t item)
 {
     enum { DIM = 64, N = 40 };
     double factors[DIM / 2], frequencies[DIM / 2], attention = 0;
@@ -146,8 +122,8 @@ void rotary_run(struct trial *trial, size_t item)
     spec.inv_freq = frequencies;
     spec.amplitude = attention;
     for (spec.float_angles = 0; spec.float_angles < 2; spec.float_angles++) {
-        inlay_sinusoid *sinusoid = NULL;
-        if (!trial_ok(trial, "inlay_sinusoid_create", inlay_sinusoid_create(&spec, NULL, &sinusoid)))
+        const inlay_sinusoid *sinusoid = trial_sinusoid(trial, &spec);
+        if (sinusoid == NULL)
             return;
         for (inlay_rotary_layout layout = INLAY_ROTARY_PAIRS; layout <= INLAY_ROTARY_INTERLEAVED; layout++) {
             const inlay_element_type type = (inlay_element_type)layout; /* another one for each */
@@ -159,6 +135,7 @@ void rotary_run(struct trial *trial, size_t item)
                     inlay_rotary_rows(sinusoid, 131000, N, type, layout, out, out + bytes, stride, trial->executor)))
                 trial_rows(trial, out, N, 2 * columns, stride, type);
         }
-        inlay_sinusoid_destroy(sinusoid);
     }
 }
+
+const struct family rotary_checks = {"rotary", rotary_run, .item = rotary_item};

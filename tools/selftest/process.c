@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The list of checks, the conditions that they run under, and the processes of process.h. A process sends the
- * result of each check through a pipe, so that the one that it dies in is known.
+ * The list of checks, the conditions that they run under, and the processes of process.h. A process writes the result
+ * of each check to memory that it shares with its parent, so that the one that it dies in is known.
  */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "selftest/process.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,28 +19,28 @@
 
 /* ---- The checks ------------------------------------------------------------------------------------------------- */
 
-/* Checks of one kind. `item` returns the name of each; null past the last one. */
-static const struct family {
-    const char *name;
-    void (*run)(struct trial *trial, size_t item);
-    const char *(*item)(size_t item);
-    bool once; /* whether one condition must do, because each takes long */
-} families[] = {
-    {"golden", golden_run, golden_item, false},       {"gather", gather_run, element_item, false},
-    {"quantize", quantize_run, element_item, false},  {"layer", layer_run, layer_item, false},
-    {"backward", backward_run, backward_item, false}, {"plain", plain_run, plain_item, false},
-    {"recipe", positions_run, positions_item, false}, {"sinusoids", sinusoid_run, sinusoid_item, true},
-    {"rotary", rotary_run, rotary_item, false},       {"random", random_run, random_item, false},
-    {"n-grams", ngram_run, ngram_item, false},        {"error", error_run, error_item, false},
+static const struct family *const families[] = {
+    &golden_checks, &fp8_checks,    &ggml_checks,     &gather_checks, &quantize_checks, &layer_checks, &backward_checks,
+    &plain_checks,  &recipe_checks, &sinusoid_checks, &rotary_checks, &random_checks,   &ngram_checks, &error_checks,
 };
 
-/* Returns the family of a check and its number there; null past the last check. */
+/* Returns the name of an item; empty: there is no check of it, null: it is past the last one. */
+static const char *item_name(const struct family *family, size_t item)
+{
+    if (family->rows == NULL)
+        return family->item(item);
+    const char *row = (const char *)family->rows + item * family->row_bytes;
+    return item < family->row_count ? *(const char *const *)(const void *)row : NULL;
+}
+
+/* Returns the family of a check and its item there; null past the last check. */
 static const struct family *family_of(size_t check, size_t *item)
 {
+    const char *name;
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        for (*item = 0; families[i].item(*item) != NULL; ++*item)
-            if (check-- == 0)
-                return &families[i];
+        for (*item = 0; (name = item_name(families[i], *item)) != NULL; ++*item)
+            if (*name != '\0' && check-- == 0)
+                return families[i];
     return NULL;
 }
 
@@ -47,7 +49,7 @@ const char *check_name(size_t check)
     static char name[CHECK_NAME_BYTES];
     size_t item;
     const struct family *family = family_of(check, &item);
-    snprintf(name, sizeof name, "%s: %s", family->name, family->item(item));
+    snprintf(name, sizeof name, "%s: %s", family->name, item_name(family, item));
     return name;
 }
 
@@ -112,52 +114,45 @@ static void run_out_of_order(void *ctx, size_t count, void (*task)(void *arg, si
 static const inlay_executor out_of_order = {NULL, run_out_of_order, 3};
 
 /* Runs a check under a condition; `copy` gets the bytes that it hashes. */
-static void run_check(size_t check, const struct condition *condition, FILE *copy, struct trial *trial,
-                      unsigned char digest[SHA256_BYTES])
+static void run_check(size_t check, const struct condition *condition, FILE *copy, struct result *result)
 {
     size_t item;
     const struct family *family = family_of(check, &item);
-    *trial = (struct trial){.copy = copy,
-                            .executor = condition->parts ? &out_of_order : NULL,
-                            .stores = condition->stores,
-                            .shift = condition->shift};
-    sha256_begin(&trial->hash);
+    struct trial trial = {.copy = copy,
+                          .executor = condition->parts ? &out_of_order : NULL,
+                          .stores = condition->stores,
+                          .shift = condition->shift};
+    sha256_begin(&trial.hash);
     fesetround(condition->rounding);
     set_flush(condition->flush);
-    family->run(trial, item);
+    family->run(&trial, item);
     set_flush(false);
     fesetround(FE_TONEAREST);
-    sha256_end(&trial->hash, digest);
-    for (size_t i = 0; i < trial->array_count; i++)
-        free(trial->arrays[i]);
+    sha256_end(&trial.hash, result->digest);
+    strcpy(result->fault, trial.fault);
+    trial_end(&trial);
+}
+
+/* Runs a check under all conditions; those after the first must change nothing. */
+static void judge(size_t check, struct result *result)
+{
+    size_t item;
+    const size_t last = family_of(check, &item)->once ? 1 : CONDITIONS;
+    run_check(check, &conditions[0], NULL, result);
+    for (size_t i = 1; i < last && result->fault[0] == '\0'; i++) {
+        struct result other;
+        run_check(check, &conditions[i], NULL, &other);
+        if (other.fault[0] != '\0')
+            append(result->fault, sizeof result->fault, "%s (%s)", other.fault, conditions[i].name);
+        else if (memcmp(result->digest, other.digest, sizeof other.digest) != 0)
+            append(result->fault, sizeof result->fault, "%s change the result", conditions[i].name);
+    }
 }
 
 /* ---- The child processes ---------------------------------------------------------------------------------------- */
 
 /* For one check, emulated and beside other work. */
 enum { SECONDS_MOST = 300 };
-
-/* Runs a check under all conditions; those after the first must change nothing. */
-static void judge(size_t check, struct result *result)
-{
-    static struct trial trial;
-    size_t item;
-    const size_t last = family_of(check, &item)->once ? 1 : CONDITIONS;
-    memset(result, 0, sizeof *result);
-    for (size_t i = 0; i < last && result->fault[0] == '\0'; i++) {
-        unsigned char digest[SHA256_BYTES];
-        run_check(check, &conditions[i], NULL, &trial, digest);
-        if (i == 0)
-            memcpy(result->digest, digest, sizeof digest);
-        const bool same = memcmp(result->digest, digest, sizeof digest) == 0;
-        if (trial.fault[0] != '\0' && i == 0)
-            snprintf(result->fault, sizeof result->fault, "%s", trial.fault);
-        else if (trial.fault[0] != '\0')
-            snprintf(result->fault, sizeof result->fault, "%s (%s)", trial.fault, conditions[i].name);
-        else if (!same)
-            snprintf(result->fault, sizeof result->fault, "%s change the result", conditions[i].name);
-    }
-}
 
 /* Makes an ISA that of this process, which has not used the library before; null: the best one. */
 static bool use_isa(const char *isa)
@@ -174,111 +169,91 @@ static bool use_isa(const char *isa)
     return strcmp(inlay_isa(), isa) == 0;
 }
 
-static bool write_all(int file, const void *data, size_t size)
-{
-    const char *at = data;
-    while (size > 0) {
-        const ssize_t n = write(file, at, size);
-        if (n < 0 && errno != EINTR)
-            return false;
-        at += n > 0 ? n : 0;
-        size -= n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
-
-static bool read_all(int file, void *data, size_t size)
-{
-    char *at = data;
-    while (size > 0) {
-        const ssize_t n = read(file, at, size);
-        if (n == 0 || (n < 0 && errno != EINTR))
-            return false;
-        at += n > 0 ? n : 0;
-        size -= n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
-
-/* The child of an ISA: sends the result of each check. The caller has flushed what it wrote. */
-static void send_results(const char *isa, int file)
-{
-    if (!use_isa(isa))
-        exit(MISUSED);
-    const size_t n = count_checks();
-    for (size_t check = 0; check < n; check++) {
-        struct result result;
-        alarm(SECONDS_MOST);
-        judge(check, &result);
-        if (!write_all(file, &result, sizeof result))
-            exit(FAILED);
-    }
-    exit(DONE);
-}
-
-/* Waits for a child and says how it ended: an empty text if it did all it had to. */
-static void await(pid_t child, char *text, size_t size)
+/* Does work, null: none, in a child process with that ISA. Writes how the child ended to `end` [size]: an empty text if
+   it did all it had to. */
+static void run_child(const char *isa, void (*work)(void *arg), void *arg, char *end, size_t size)
 {
     int status = 0;
+    end[0] = '\0';
+    fflush(stdout); /* or the child would write it again */
+    const pid_t child = fork();
+    if (child == 0) {
+        if (!use_isa(isa))
+            exit(MISUSED);
+        if (work != NULL)
+            work(arg);
+        exit(DONE);
+    }
+    if (child < 0) {
+        append(end, size, "no child process: %s", strerror(errno));
+        return;
+    }
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
-    text[0] = '\0';
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        append(text, size, "takes longer than %d s", SECONDS_MOST);
+        append(end, size, "takes longer than %d s", SECONDS_MOST);
     else if (WIFSIGNALED(status))
-        append(text, size, "dies of signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        append(end, size, "dies of signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else if (WEXITSTATUS(status) == MISUSED)
-        append(text, size, "the library does not choose this ISA");
+        append(end, size, "the library does not choose this ISA");
     else if (WEXITSTATUS(status) != DONE)
-        append(text, size, "ends with exit status %d", WEXITSTATUS(status));
+        append(end, size, "ends with exit status %d", WEXITSTATUS(status));
+}
+
+struct result *make_results(size_t n)
+{
+    void *shared = mmap(NULL, n * sizeof(struct result), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return shared != MAP_FAILED ? shared : NULL;
+}
+
+/* The work of the child that fills in all results. */
+static void judge_all(void *results)
+{
+    const size_t checks = count_checks();
+    for (size_t check = 0; check < checks; check++) {
+        struct result result = {.done = true};
+        alarm(SECONDS_MOST);
+        judge(check, &result);
+        ((struct result *)results)[check] = result;
+    }
 }
 
 size_t collect(const char *isa, struct result *results, size_t checks, char *end, size_t size)
 {
-    int files[2];
-    end[0] = '\0';
-    fflush(stdout);
-    const pid_t child = pipe(files) == 0 ? fork() : -1;
-    if (child == 0) {
-        close(files[0]);
-        send_results(isa, files[1]);
-    }
-    if (child < 0) {
-        append(end, size, "no child process: %s", strerror(errno));
-        return 0;
-    }
-    close(files[1]);
     size_t n = 0;
-    while (n < checks && read_all(files[0], &results[n], sizeof *results))
+    memset(results, 0, checks * sizeof *results);
+    run_child(isa, judge_all, results, end, size);
+    while (n < checks && results[n].done)
         n++;
-    close(files[0]);
-    await(child, end, size);
     return n;
+}
+
+/* The bytes that a check hashes, in a file. */
+struct copy {
+    size_t check;
+    FILE *file;
+};
+
+static void copy_check(void *arg)
+{
+    const struct copy *copy = arg;
+    struct result result;
+    alarm(SECONDS_MOST);
+    run_check(copy->check, &conditions[0], copy->file, &result);
 }
 
 /* Returns a file with the bytes that a plain run of a check gives on an ISA; null if there is none. */
 static FILE *copy_of(const char *isa, size_t check)
 {
-    FILE *copy = tmpfile();
-    fflush(stdout);
-    const pid_t child = copy != NULL ? fork() : -1;
-    if (child == 0) {
-        static struct trial trial;
-        unsigned char digest[SHA256_BYTES];
-        if (!use_isa(isa))
-            exit(FAILED);
-        alarm(SECONDS_MOST);
-        run_check(check, &conditions[0], copy, &trial, digest);
-        exit(fflush(copy) == 0 ? DONE : FAILED);
-    }
-    char end[80];
-    if (child > 0)
-        await(child, end, sizeof end);
-    if (copy != NULL && fseek(copy, 0, SEEK_SET) != 0) {
-        fclose(copy);
+    char end[120];
+    struct copy copy = {check, tmpfile()};
+    if (copy.file != NULL)
+        run_child(isa, copy_check, &copy, end, sizeof end);
+    if (copy.file != NULL && fseek(copy.file, 0, SEEK_SET) != 0) {
+        fclose(copy.file);
         return NULL;
     }
-    return copy;
+    return copy.file;
 }
 
 const char *first_difference(const char *isa, size_t check)
@@ -303,12 +278,6 @@ const char *first_difference(const char *isa, size_t check)
 bool chooses_best(void)
 {
     char end[120];
-    fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0)
-        exit(use_isa(NULL) ? DONE : FAILED);
-    if (child < 0)
-        return false;
-    await(child, end, sizeof end);
+    run_child(NULL, NULL, NULL, end, sizeof end);
     return end[0] == '\0';
 }

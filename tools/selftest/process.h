@@ -9,9 +9,14 @@
 
 /** What a check came to on an ISA. */
 struct result {
+    bool done;
     unsigned char digest[SHA256_BYTES];
     char fault[TRIAL_FAULT_BYTES + 80]; /**< empty: none */
 };
+
+/** Returns results [n] of zeros that child processes can write; null without memory. They live as long as the process.
+ */
+struct result *make_results(size_t n);
 
 /** Returns the number of checks. */
 size_t count_checks(void);
@@ -19,8 +24,9 @@ size_t count_checks(void);
 /** Returns the name of a check, which lives until the next call. */
 const char *check_name(size_t check);
 
-/** Runs all checks on an ISA under every condition and writes their results [checks]. Returns how many came before the
-    process ended; `end` [size] says how it ended, if not as it should. */
+/** Runs all checks on an ISA under every condition and writes their results [checks], from make_results(). Returns how
+    many came before the process ended; the others are zeros, and `end` [size] says how it ended, if not as it should.
+ */
 size_t collect(const char *isa, struct result *results, size_t checks, char *end, size_t size);
 
 /** Runs a check on an ISA and on scalar again and returns where the bytes that it hashes first differ, counted in words

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #ifdef __GLIBC__
 #include <gnu/libc-version.h>
 #endif
@@ -18,6 +17,7 @@
 #include "options/options.h"
 #include "selftest/process.h"
 #include "text/message.h"
+#include "text/progress.h"
 
 static const char usage[] = "Usage: inlay selftest [--quiet]\n"
                             "\n"
@@ -44,14 +44,12 @@ static const struct option_rule rules[] = {
 
 /* ---- The report ------------------------------------------------------------------------------------------------- */
 
-enum { DIGEST_DIGITS = 16 };
+enum { DIGEST_DIGITS = 16, DIGESTS_IN_LINE = 6 };
 
-/* The first digits of the SHA-256 of each check, from `inlay selftest --digests`. */
-static const struct kept_digest {
-    const char *name, *digest;
-} kept[] = {
+/* The first digits of the SHA-256 of each check, in their order: from `inlay selftest --digests`. */
+static const char *const kept[] = {
 #include "selftest/digests.inc"
-    {NULL, NULL}, /* it is generated, and empty at first */
+    NULL, /* it is generated, and empty at first */
 };
 
 struct tally {
@@ -92,9 +90,9 @@ static void compare(struct tally *tally, const char *isa, size_t check, const st
         fail(tally, isa, name, found->fault);
     else if (scalar != NULL && memcmp(found->digest, scalar->digest, sizeof found->digest) != 0)
         fail(tally, isa, name, first_difference(isa, check));
-    else if (check + 1 >= sizeof kept / sizeof *kept || strcmp(kept[check].name, name) != 0)
+    else if (check + 1 >= sizeof kept / sizeof *kept)
         fail(tally, isa, name, "the command keeps no digest of it");
-    else if (strcmp(digits, kept[check].digest) != 0)
+    else if (strcmp(digits, kept[check]) != 0)
         fail(tally, isa, name, "the result is not that of other machines");
 }
 
@@ -109,7 +107,6 @@ static void test_isa(struct tally *tally, const char *isa, struct result *result
         compare(tally, isa, i, &results[i], scalar != NULL ? &scalar[i] : NULL);
     if (end[0] != '\0' || n < checks)
         fail(tally, isa, n < checks ? check_name(n) : "the end", end[0] != '\0' ? end : "the child ends early");
-    memset(results + n, 0, (checks - n) * sizeof *results);
     tally->checks += checks;
     if (!tally->quiet)
         printf("%-9s %zu of %zu checks passed\n", isa, n - (tally->failed_here < n ? tally->failed_here : n), checks);
@@ -185,26 +182,29 @@ static void print_line(const struct tally *tally, double seconds)
     printf("%s, %.1f s\n", line, seconds);
 }
 
+/* Prints the digests of each family from a new line on. */
 static int print_digests(struct result *results, size_t checks)
 {
-    char end[120], digits[DIGEST_DIGITS + 1];
+    char end[120], digits[DIGEST_DIGITS + 1], family[CHECK_NAME_BYTES] = "";
+    size_t in_line = 0;
     const size_t n = collect("scalar", results, checks, end, sizeof end);
     if (n < checks)
         return failed("%s: %s", check_name(n), end);
     for (size_t i = 0; i < checks; i++) {
+        const char *name = check_name(i);
+        const size_t size = strcspn(name, ":");
+        if (strncmp(family, name, size) != 0) {
+            snprintf(family, sizeof family, "%.*s", (int)size, name);
+            printf("%s/* %s */", i > 0 ? "\n" : "", family);
+            in_line = 0;
+        }
         hex_of(results[i].digest, digits);
-        printf("{\"%s\", \"%s\"},\n", check_name(i), digits);
+        printf("%s\"%s\",", in_line++ % DIGESTS_IN_LINE == 0 ? "\n" : " ", digits);
         if (results[i].fault[0] != '\0')
-            return failed("%s: %s", check_name(i), results[i].fault);
+            return failed("%s: %s", name, results[i].fault);
     }
+    putchar('\n');
     return DONE;
-}
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
 static int run(const struct selftest_options *options, struct result *scalar, struct result *others, size_t checks)
@@ -212,7 +212,7 @@ static int run(const struct selftest_options *options, struct result *scalar, st
     if (options->digests)
         return print_digests(scalar, checks);
     struct tally tally = {.quiet = options->quiet};
-    const double begin = now();
+    const double begin = seconds_now();
     int runs;
     const char *name;
     test_isa(&tally, "scalar", scalar, NULL, checks);
@@ -225,7 +225,7 @@ static int run(const struct selftest_options *options, struct result *scalar, st
     tally.checks++;
     if (!chooses_best())
         fail(&tally, "dispatch", "the ISA in use", "the best one that runs here is not chosen");
-    print_line(&tally, now() - begin);
+    print_line(&tally, seconds_now() - begin);
     return tally.failed == 0 ? DONE : FAILED;
 }
 
@@ -235,13 +235,8 @@ int command_selftest(int argc, char **argv)
     struct command_line line = {.usage = usage, .rules = rules};
     TRY(options_parse(&line, argc, argv, &options));
     const size_t checks = count_checks();
-    struct result *scalar = calloc(checks, sizeof *scalar), *others = calloc(checks, sizeof *others);
-    int outcome;
-    if (scalar == NULL || others == NULL)
-        outcome = out_of_memory("the results", (double)(2 * checks * sizeof *scalar));
-    else
-        outcome = run(&options, scalar, others, checks);
-    free(scalar);
-    free(others);
-    return outcome;
+    struct result *results = make_results(2 * checks);
+    if (results == NULL)
+        return out_of_memory("the results", (double)(2 * checks * sizeof *results));
+    return run(&options, results, results + checks, checks);
 }

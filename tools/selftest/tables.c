@@ -8,75 +8,42 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inputs/stored.h"
 #include "text/names.h"
 
-enum { ROWS = 29, IDS = 70 };
-
-static bool is_grouped(inlay_element_type type)
-{
-    return type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT || type == INLAY_I8_GROUPED ||
-           type == INLAY_U8_GROUPED;
-}
-
-static bool has_scales(inlay_element_type type)
-{
-    return type == INLAY_I8 || type == INLAY_I8_INVERSE || type == INLAY_E4M3 || type == INLAY_E4M3_E8M0 ||
-           type == INLAY_E2M1_F32 || is_grouped(type);
-}
-
-/* Returns how many scales a row has. */
-static size_t scales_of_row(inlay_element_type type, size_t dim)
-{
-    return type == INLAY_E2M1_F32 ? dim / 16 : is_grouped(type) ? dim / 32 : 1;
-}
-
-/* Returns the bytes of the zero points of a row of a grouped type. */
-static size_t zero_bytes(inlay_element_type type, size_t groups)
-{
-    return type == INLAY_I8_GROUPED || type == INLAY_U8_GROUPED ? groups : (groups + 1) / 2;
-}
+enum { ROWS = 29, IDS = 70, GROUP = 32 };
 
 /* Rows are random bytes, so that floats within them are NaN and infinite too; but those of float32 are ordinary. */
 inlay_table trial_table(struct trial *trial, inlay_element_type type, size_t rows, size_t dim, uint64_t seed)
 {
-    const size_t stride = inlay_table_row_bytes(type, dim), groups = dim / 32;
+    const size_t stride = inlay_table_row_bytes(type, dim);
     inlay_table table = inlay_table_of(type, NULL, rows, dim, stride);
+    table.group = stored_in_groups(type) ? GROUP : 0;
+    const struct array scales = stored_scales(type, rows, dim, GROUP), zeros = stored_zeros(type, rows, dim, GROUP);
     table.data = type == INLAY_F32 ? trial_floats(trial, rows * dim, seed) : trial_noise(trial, rows * stride, seed);
-    if (type == INLAY_E4M3_E8M0)
-        table.scales = trial_noise(trial, rows * groups, seed + 1);
-    else if (has_scales(type))
-        table.scales = trial_floats(trial, rows * scales_of_row(type, dim), seed + 1);
-    if (is_grouped(type)) {
-        table.group = 32;
-        table.zeros = trial_noise(trial, rows * zero_bytes(type, groups), seed + 2);
-    }
+    if (scales.rank > 0)
+        table.scales = scales.element == NPY_F4 ? trial_floats(trial, scales.shape[0] * scales.shape[1], seed + 1)
+                                                : trial_noise(trial, array_bytes(&scales), seed + 1);
+    if (zeros.rank > 0)
+        table.zeros = trial_noise(trial, array_bytes(&zeros), seed + 2);
     return table;
 }
 
-const char *element_item(size_t item)
+static const char *element_item(size_t item)
 {
     return enum_name(ELEMENT_TYPES, (int)item + 1);
 }
 
-/* Whether a type has rows of a dim that is no multiple of its blocks or groups. */
-static bool has_dim(inlay_element_type type, size_t dim)
-{
-    return inlay_table_row_bytes(type, dim) > 0 && !(is_grouped(type) && dim % 32 != 0);
-}
-
-void gather_run(struct trial *trial, size_t item)
+static void gather_run(struct trial *trial, size_t item)
 {
     static const size_t dims[] = {1, 67, 512};
     const inlay_element_type type = (inlay_element_type)(item + 1);
     for (size_t d = 0; d < sizeof dims / sizeof *dims; d++) {
         const size_t dim = dims[d], stride = dim * sizeof(float) + 3;
-        if (!has_dim(type, dim))
+        if (inlay_table_row_bytes(type, dim) == 0 || (stored_in_groups(type) && dim % GROUP != 0))
             continue;
         const inlay_table table = trial_table(trial, type, ROWS, dim, item * 16 + d);
-        int32_t *ids = trial_array(trial, IDS * sizeof *ids);
-        uint64_t state = item;
-        for (size_t i = 0; i < IDS; i++)
-            put_id(ids, INLAY_ID_I32, i, (int64_t)(next_random(&state) % ROWS));
+        const void *ids = trial_ids(trial, INLAY_ID_I32, IDS, 0, ROWS, &(uint64_t){item});
         unsigned char *out = trial_array(trial, IDS * stride);
         for (int scaled = 0; scaled < 2; scaled++) {
             const float scale = scaled ? 1.7f : 1;
@@ -87,68 +54,62 @@ void gather_run(struct trial *trial, size_t item)
     }
 }
 
-/* The flat kind without zero points holds no negative values, so that grouped types are always given zero points. */
-void quantize_run(struct trial *trial, size_t item)
+/* Returns memory for an array of a table; null for none. */
+static void *trial_storage(struct trial *trial, const struct array *array)
 {
-    enum { DIM = 512, GROUPS = DIM / 32 };
+    return array->rank > 0 ? trial_array(trial, array_bytes(array)) : NULL;
+}
+
+/* The flat kind without zero points holds no negative values, so that grouped types are always given zero points. */
+static void quantize_run(struct trial *trial, size_t item)
+{
+    enum { DIM = 512 };
     const inlay_element_type type = (inlay_element_type)(item + 1);
     const inlay_table from = trial_table(trial, INLAY_F32, ROWS, DIM, item);
-    const size_t bytes = ROWS * inlay_table_row_bytes(type, DIM);
-    const size_t scales = type == INLAY_E4M3_E8M0 ? ROWS * GROUPS : ROWS * sizeof(float) * scales_of_row(type, DIM);
-    inlay_table_storage to = inlay_table_storage_of(type, trial_array(trial, bytes), DIM);
-    to.group = is_grouped(type) ? 32 : 0;
-    to.scales = has_scales(type) ? trial_array(trial, scales) : NULL;
-    to.zeros = is_grouped(type) ? trial_array(trial, ROWS * zero_bytes(type, GROUPS)) : NULL;
+    const struct array data = stored_data(type, ROWS, DIM), scales = stored_scales(type, ROWS, DIM, GROUP);
+    const struct array zeros = stored_zeros(type, ROWS, DIM, GROUP);
+    inlay_table_storage to = inlay_table_storage_of(type, trial_storage(trial, &data), DIM);
+    to.group = stored_in_groups(type) ? GROUP : 0;
+    to.scales = trial_storage(trial, &scales);
+    to.zeros = trial_storage(trial, &zeros);
     double error = 0;
     /* float32 is what is converted from, and no type to convert to. */
     const inlay_status status = inlay_table_quantize(&from, &to, NULL, &error);
     trial_bytes(trial, &(uint32_t){(uint32_t)status}, sizeof(uint32_t));
     if (type == INLAY_F32 || !trial_ok(trial, "inlay_table_quantize", status))
         return;
-    trial_bytes(trial, to.data, bytes);
+    trial_bytes(trial, to.data, array_bytes(&data));
     trial_bytes(trial, &error, sizeof error);
-    if (to.scales != NULL)
-        trial_bytes(trial, to.scales, scales);
-    if (to.zeros != NULL)
-        trial_bytes(trial, to.zeros, ROWS * zero_bytes(type, GROUPS));
+    trial_bytes(trial, to.scales, array_bytes(&scales));
+    trial_bytes(trial, to.zeros, array_bytes(&zeros));
 }
+
+const struct family gather_checks = {"gather", gather_run, .item = element_item};
+const struct family quantize_checks = {"quantize", quantize_run, .item = element_item};
 
 /* ---- Random tables ---------------------------------------------------------------------------------------------- */
 
-/* Fields of inlay_random_spec, and the SHA-256 of the rows, as the tests have them. */
 static const struct random_table {
     const char *name;
-    inlay_random_kind kind;
-    uint64_t key, offset;
-    double mean, deviation, low, high;
-    int64_t zero_row;
-    const char *sha256;
+    inlay_random_spec spec;
+    const char *sha256; /* of the rows, which the tests have too */
 } random_tables[] = {
 #include "../tests/random_sha256.inc"
 };
 
-const char *random_item(size_t item)
-{
-    return item < sizeof random_tables / sizeof *random_tables ? random_tables[item].name : NULL;
-}
-
-void random_run(struct trial *trial, size_t item)
+static void random_run(struct trial *trial, size_t item)
 {
     enum { RANDOM_ROWS = 40, DIM = 33 };
-    const struct random_table *wanted = &random_tables[item];
-    inlay_random_spec spec = inlay_random_spec_default(wanted->kind, wanted->key);
-    spec.offset = wanted->offset;
-    spec.mean = wanted->mean;
-    spec.deviation = wanted->deviation;
-    spec.low = wanted->low;
-    spec.high = wanted->high;
-    spec.zero_row = wanted->zero_row;
+    inlay_random_spec spec = random_tables[item].spec;
+    spec.size = sizeof spec;
     float *out = trial_array(trial, RANDOM_ROWS * DIM * sizeof *out);
     if (trial_ok(trial, "inlay_table_random", inlay_table_random(&spec, out, RANDOM_ROWS, DIM, DIM * sizeof *out))) {
         trial_bytes(trial, out, RANDOM_ROWS * DIM * sizeof *out);
-        trial_expect_sha256(trial, wanted->sha256);
+        trial_expect_sha256(trial, random_tables[item].sha256);
     }
 }
+
+const struct family random_checks = {"random", random_run, ITEMS_OF(random_tables)};
 
 /* ---- The plain operations --------------------------------------------------------------------------------------- */
 
@@ -191,12 +152,9 @@ static const struct plain_operation {
     {"square roots of dims", square_roots},
 };
 
-const char *plain_item(size_t item)
-{
-    return item < sizeof plain_operations / sizeof *plain_operations ? plain_operations[item].name : NULL;
-}
-
-void plain_run(struct trial *trial, size_t item)
+static void plain_run(struct trial *trial, size_t item)
 {
     plain_operations[item].run(trial);
 }
+
+const struct family plain_checks = {"plain", plain_run, ITEMS_OF(plain_operations)};

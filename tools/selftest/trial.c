@@ -58,6 +58,14 @@ void put_id(void *ids, inlay_id_type type, size_t i, int64_t id)
     memcpy((unsigned char *)ids + i * sizes[type], &id, sizes[type]); /* little-endian */
 }
 
+void *trial_ids(struct trial *trial, inlay_id_type type, size_t n, int64_t low, uint64_t count, uint64_t *state)
+{
+    void *ids = trial_array(trial, n * sizeof(int64_t));
+    for (size_t i = 0; i < n; i++)
+        put_id(ids, type, i, low + (int64_t)(next_random(state) % count));
+    return ids;
+}
+
 void trial_bytes(struct trial *trial, const void *data, size_t size)
 {
     sha256_add(&trial->hash, data, size);
@@ -108,6 +116,31 @@ bool trial_ok(struct trial *trial, const char *call, inlay_status status)
     if (status != INLAY_OK)
         trial_fault(trial, "%s fails: %s", call, inlay_status_string(status));
     return status == INLAY_OK;
+}
+
+inlay_sinusoid *trial_sinusoid(struct trial *trial, const inlay_sinusoid_spec *spec)
+{
+    inlay_sinusoid **sinusoid = &trial->sinusoids[trial->sinusoid_count++];
+    return trial_ok(trial, "inlay_sinusoid_create", inlay_sinusoid_create(spec, NULL, sinusoid)) ? *sinusoid : NULL;
+}
+
+bool trial_forward(struct trial *trial, const inlay_layer_spec *spec, const inlay_batch *batch, void *out,
+                   size_t stride_bytes)
+{
+    inlay_layer *layer;
+    const bool good =
+        trial_ok(trial, "inlay_layer_create", inlay_layer_create(spec, NULL, &layer)) &&
+        trial_ok(trial, "inlay_forward", inlay_forward(layer, batch, out, stride_bytes, trial->executor, NULL));
+    inlay_layer_destroy(layer);
+    return good;
+}
+
+void trial_end(struct trial *trial)
+{
+    for (size_t i = 0; i < trial->sinusoid_count; i++)
+        inlay_sinusoid_destroy(trial->sinusoids[i]);
+    for (size_t i = 0; i < trial->array_count; i++)
+        free(trial->arrays[i]);
 }
 
 void trial_expect_sha256(struct trial *trial, const char *sha256)

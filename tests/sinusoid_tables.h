@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sinusoid tables with the SHA-256 of their rows, for the tests and `inlay selftest`. The hashes are from MPFR
+ * (verify.c), and every ISA must reproduce them.
+ */
+#ifndef INLAY_TESTS_SINUSOID_TABLES_H
+#define INLAY_TESTS_SINUSOID_TABLES_H
+
+#include <inlay/inlay.h>
+
+/*
+ * 2^20 entries in all, at most: the scalar kernel takes half a microsecond per pair, and many times that under
+ * emulation. Fields that are 0 have their default.
+ */
+struct sinusoid_table {
+    size_t dim;
+    double base;
+    inlay_sinusoid_layout layout;
+    inlay_sinusoid_spacing spacing;
+    uint32_t shift;
+    inlay_sinusoid_odd odd;
+    inlay_recipe recipe; /* with the fields above as it has them */
+    double amplitude;
+    inlay_element_type type;
+    double step;   /* 0: consecutive positions; else real-valued ones so far apart, by inlay_sinusoid_at() */
+    int64_t first; /* position */
+    size_t n;
+    const char *sha256;
+};
+
+static const struct sinusoid_table sinusoid_tables[] = {
+#include "sinusoid_sha256.inc"
+};
+
+/* Returns the spec of a table. */
+static inline inlay_sinusoid_spec sinusoid_table_spec(const struct sinusoid_table *table)
+{
+    inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(table->recipe, table->dim);
+    spec.base = table->base != 0 ? table->base : spec.base;
+    spec.layout = table->layout != 0 ? table->layout : spec.layout;
+    spec.spacing = table->spacing != 0 ? table->spacing : spec.spacing;
+    spec.shift = table->shift != 0 ? table->shift : spec.shift;
+    spec.odd = table->odd != 0 ? table->odd : spec.odd;
+    spec.amplitude = table->amplitude != 0 ? table->amplitude : spec.amplitude;
+    return spec;
+}
+
+/* Returns the type of the rows. */
+static inline inlay_element_type sinusoid_table_type(const struct sinusoid_table *table)
+{
+    return table->type != 0 ? table->type : INLAY_F32;
+}
+
+#endif
