@@ -31,6 +31,9 @@ struct trial {
     char fault[TRIAL_FAULT_BYTES]; /**< what is wrong; empty: nothing */
 };
 
+/** The executor of calls in parts, which runs on one thread. */
+extern const inlay_executor out_of_order;
+
 /** Returns an array of `size` bytes with a pattern in it, at any address. It lives as long as the trial. */
 void *trial_array(struct trial *trial, size_t size);
 

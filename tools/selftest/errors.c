@@ -84,13 +84,6 @@ static const struct error_check {
     {"spec of unknown size", INLAY_ERROR_OPTION, NO_PLACE, {SET(spec.size, 2000)}},
 };
 
-static void run_alone(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
-{
-    (void)ctx;
-    for (size_t i = 0; i < count; i++)
-        task(arg, i);
-}
-
 static void make_call(struct trial *trial)
 {
     uint64_t state = 1;
@@ -109,7 +102,7 @@ static void make_call(struct trial *trial)
     call.batch = inlay_batch_i32(call.ids, SEQUENCES, LENGTH, 0);
     call.batch.segment_ids = call.segment_ids;
     call.batch.segment_id_type = INLAY_ID_I32;
-    call.executor = (inlay_executor){NULL, run_alone, 3};
+    call.executor = out_of_order;
     memset(call.output, 0x5a, OUT_BYTES);
     call.out = call.output + trial->shift;
     call.stride = STRIDE;

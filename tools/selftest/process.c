@@ -111,7 +111,7 @@ static void run_out_of_order(void *ctx, size_t count, void (*task)(void *arg, si
                 task(arg, i);
 }
 
-static const inlay_executor out_of_order = {NULL, run_out_of_order, 3};
+const inlay_executor out_of_order = {NULL, run_out_of_order, 3};
 
 /* Runs a check under a condition; `copy` gets the bytes that it hashes. */
 static void run_check(size_t check, const struct condition *condition, FILE *copy, struct result *result)

@@ -72,20 +72,13 @@ static void fail(struct tally *tally, const char *isa, const char *check, const 
         printf("%-9s ...\n", isa);
 }
 
-static void hex_of(const unsigned char digest[SHA256_BYTES], char digits[DIGEST_DIGITS + 1])
-{
-    digits[0] = '\0';
-    for (size_t i = 0; i < DIGEST_DIGITS / 2; i++)
-        append(digits, DIGEST_DIGITS + 1, "%02x", digest[i]);
-}
-
 /* Compares a result with scalar's and with what is kept. */
 static void compare(struct tally *tally, const char *isa, size_t check, const struct result *found,
                     const struct result *scalar)
 {
     const char *name = check_name(check);
     char digits[DIGEST_DIGITS + 1];
-    hex_of(found->digest, digits);
+    sha256_digits(found->digest, DIGEST_DIGITS, digits);
     if (found->fault[0] != '\0')
         fail(tally, isa, name, found->fault);
     else if (scalar != NULL && memcmp(found->digest, scalar->digest, sizeof found->digest) != 0)
@@ -198,7 +191,7 @@ static int print_digests(struct result *results, size_t checks)
             printf("%s/* %s */", i > 0 ? "\n" : "", family);
             in_line = 0;
         }
-        hex_of(results[i].digest, digits);
+        sha256_digits(results[i].digest, DIGEST_DIGITS, digits);
         printf("%s\"%s\",", in_line++ % DIGESTS_IN_LINE == 0 ? "\n" : " ", digits);
         if (results[i].fault[0] != '\0')
             return failed("%s: %s", name, results[i].fault);

@@ -4,6 +4,7 @@
  */
 #include "selftest/sha256.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const uint32_t constants[64] = {
@@ -81,4 +82,10 @@ void sha256_end(struct sha256 *hash, unsigned char digest[SHA256_BYTES])
     sha256_add(hash, length, sizeof length);
     for (size_t i = 0; i < SHA256_BYTES; i++)
         digest[i] = (unsigned char)(hash->state[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+void sha256_digits(const unsigned char digest[SHA256_BYTES], size_t n, char *digits)
+{
+    for (size_t i = 0; i < n / 2; i++)
+        sprintf(digits + 2 * i, "%02x", digest[i]);
 }

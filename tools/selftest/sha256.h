@@ -25,3 +25,6 @@ void sha256_add(struct sha256 *hash, const void *data, size_t size);
 
 /** Ends the hash and writes its digest. */
 void sha256_end(struct sha256 *hash, unsigned char digest[SHA256_BYTES]);
+
+/** Writes the first n hexadecimal digits of a digest, an even number, with a null behind them. */
+void sha256_digits(const unsigned char digest[SHA256_BYTES], size_t n, char *digits);

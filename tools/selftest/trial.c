@@ -73,14 +73,15 @@ void trial_bytes(struct trial *trial, const void *data, size_t size)
         fwrite(data, 1, size, trial->copy);
 }
 
-/* Returns an element with the sign and payload of a NaN made equal, which may differ between machines. */
+/* Returns the bits of an element. The sign and payload of a NaN may differ between machines: each is the same one. */
 static uint32_t element_at(const unsigned char *element, inlay_element_type type)
 {
     uint32_t bits = 0;
     memcpy(&bits, element, type == INLAY_F32 ? 4 : 2); /* little-endian */
     const uint32_t infinity = type == INLAY_F32 ? 0x7f800000 : type == INLAY_F16 ? 0x7c00 : 0x7f80;
     const uint32_t sign = type == INLAY_F32 ? 0x80000000 : 0x8000;
-    return (bits & ~sign) > infinity ? infinity + 1 : bits;
+    const uint32_t nan = type == INLAY_F32 ? 0x7fc00000 : 0x7fff; /* as PyTorch's */
+    return (bits & ~sign) > infinity ? nan : bits;
 }
 
 void trial_rows(struct trial *trial, const void *rows, size_t n, size_t dim, size_t stride_bytes,
@@ -147,10 +148,9 @@ void trial_expect_sha256(struct trial *trial, const char *sha256)
 {
     struct sha256 hash = trial->hash;
     unsigned char digest[SHA256_BYTES];
-    char digits[2 * SHA256_BYTES + 1] = "";
+    char digits[2 * SHA256_BYTES + 1];
     sha256_end(&hash, digest);
-    for (size_t i = 0; i < SHA256_BYTES; i++)
-        append(digits, sizeof digits, "%02x", digest[i]);
+    sha256_digits(digest, 2 * SHA256_BYTES, digits);
     if (strcmp(digits, sha256) != 0)
         trial_fault(trial, "the SHA-256 is %.8s..., not %.8s...", digits, sha256);
 }
