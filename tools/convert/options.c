@@ -11,6 +11,7 @@
 #include "inputs/stored.h"
 #include "options/options.h"
 #include "outputs/output.h"
+#include "text.h"
 #include "text/message.h"
 #include "text/names.h"
 
@@ -121,7 +122,7 @@ static int check_files(const struct convert_options *options, const struct comma
         return misused("--name is missing: the name of the new tensor");
     if (names && options->name == NULL && name != NULL && strchr(name, '*') != NULL)
         return misused("--table %s names several tensors: give the new one a name by --name", shown(name));
-    if (names && name != NULL && (*name == '\0' || !is_utf8(name)))
+    if (names && name != NULL && (*name == '\0' || !inlay_text_is_utf8(inlay_text_of(name))))
         return misused("%s is no name for a tensor: it is empty or no UTF-8", shown(name));
     return DONE;
 }

@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include <inlay/inlay.h>
@@ -47,9 +46,6 @@ const char *shown(const char *text);
 
 /** The same of text [size], without quotes. */
 const char *escaped(const char *text, size_t size);
-
-/** Returns whether text is valid UTF-8. */
-bool is_utf8(const char *text);
 
 /** Returns the bytes of the first characters of text [size]; bytes that are not UTF-8 count as one character each. */
 size_t leading_bytes(const char *text, size_t size, size_t characters);
