@@ -55,24 +55,21 @@ static unsigned distance_of(const char *typed, const char *name)
 void nearest_consider(struct nearest *nearest, const char *word, const char *name)
 {
     enum { MOST = sizeof nearest->words / sizeof *nearest->words };
+    struct near_word *const words = nearest->words;
     const struct near_word found = {word, name, distance_of(nearest->typed, name)};
     size_t place = 0;
-    while (place < nearest->count && nearest->words[place].distance <= found.distance) {
-        if (nearest->words[place++].word == word)
-            return; /* by a name that is as near */
-    }
-    if (place == MOST)
-        return;
-    /* It takes the place of the same word, found by a name that is further away, or of the last. */
-    size_t last = place;
-    while (last < nearest->count && nearest->words[last].word != word)
-        last++;
-    if (last == MOST)
-        last--;
-    else if (last == nearest->count)
+    while (place < nearest->count && words[place].word != word)
+        place++;
+    if (place < nearest->count && words[place].distance <= found.distance)
+        return; /* by a name that is as near */
+    if (place == nearest->count && place < MOST)
         nearest->count++;
-    memmove(nearest->words + place + 1, nearest->words + place, (last - place) * sizeof found);
-    nearest->words[place] = found;
+    for (; place > 0 && words[place - 1].distance > found.distance; place--) {
+        if (place < MOST)
+            words[place] = words[place - 1];
+    }
+    if (place < MOST)
+        words[place] = found;
 }
 
 void nearest_append(const struct nearest *nearest, const char *prefix, char *text, size_t size)
