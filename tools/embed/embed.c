@@ -158,11 +158,11 @@ static int make_own_layer(struct embedding *e)
     return DONE;
 }
 
-/* Takes the layer of a model, whose sequences have no padding, since id 0 is one of its tokens. */
+/* Takes the layer of a model. */
 static int take_model_layer(struct embedding *e)
 {
     const struct embed_options *options = &e->options;
-    struct tokens *tokens = &e->tokens;
+    const struct tokens *tokens = &e->tokens;
     TRY(model_layer_open(options->model, &e->model));
     const inlay_layer_spec *spec = e->model.spec;
     e->layer = e->model.layer;
@@ -171,7 +171,6 @@ static int take_model_layer(struct embedding *e)
     e->position_end = spec->positions != NULL ? (int64_t)spec->positions->rows : INLAY_POSITION_LIMIT;
     if (!options->has_start)
         e->options.start = e->model.start;
-    tokens_pack(tokens);
     e->batch = inlay_batch_ragged(tokens->ids, INLAY_ID_I64, tokens->offsets, tokens->sequences, options->start);
     e->batch.padded_length = spec->pooling == INLAY_POOLING_NONE ? tokens->length : 0;
     if (spec->pooling == INLAY_POOLING_NONE)
@@ -228,7 +227,6 @@ static int forward(struct embedding *e)
 {
     const inlay_executor *executor = e->threads.executor;
     struct progress progress = progress_start("computing");
-    inlay_executor watched = progress_executor(&progress, executor);
     inlay_fault fault = {0, 0, 0};
     const inlay_table *table;
     inlay_file_read read = {0};
@@ -237,7 +235,7 @@ static int forward(struct embedding *e)
         e->batch.offsets != NULL ? (size_t)e->batch.offsets[e->batch.sequences] : e->batch.sequences * e->batch.length;
     model_read_begin(file, table, e->tokens.ids, n, &read);
     inlay_status status = inlay_forward(e->layer, &e->batch, e->result, e->dim * sizeof(float),
-                                        progress.terminal ? &watched : executor, &fault);
+                                        progress_executor(&progress, executor), &fault);
     model_read_end(file, &read);
     progress_end(&progress);
     if (status != INLAY_OK)
@@ -259,12 +257,6 @@ static int explain(struct embedding *e)
 
 /* ---- The result ------------------------------------------------------------------------------------------------- */
 
-static const float *result_row(void *context, size_t index)
-{
-    const struct embedding *e = context;
-    return e->result + index * e->dim;
-}
-
 static int write_npy(struct embedding *e)
 {
     struct progress progress = progress_start("writing");
@@ -283,7 +275,7 @@ static int deliver(struct embedding *e)
 {
     bool out = e->outputs.out.stream != NULL, plot = e->outputs.plot.stream != NULL;
     if (!out && !plot) {
-        const struct tensor tensor = {"float32", e->rank, e->shape, result_row, e};
+        const struct tensor tensor = {INLAY_F32, e->rank, e->shape, .elements = e->result};
         print_tensor(&tensor);
         return DONE;
     }

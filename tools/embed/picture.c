@@ -31,7 +31,7 @@ static const char *token_label(const void *context, size_t sequence, size_t toke
     int64_t id = tokens->ids[sequence * tokens->length + token];
     if (id == 0)
         return "(padding)";
-    struct text word = tokens->text.words[id];
+    struct inlay_text word = tokens->text.words[id];
     size_t size = leading_bytes(word.bytes, word.size, LABEL_CHARACTERS);
     snprintf(label, sizeof label, "%s%s", escaped(word.bytes, size), size < word.size ? ".." : "");
     return label;

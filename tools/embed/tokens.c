@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The inputs of tokens.h. Texts and lists of ids both become sequences of different lengths first, in the form that
- * vectorize() gives; padding and cutting is the same for both.
+ * vectorize() gives; padding and cutting are the same for both.
  */
 #include "embed/tokens.h"
 
@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <inlay/inlay.h>
-
-#include "inputs/ids.h"
 #include "inputs/load.h"
 #include "text/message.h"
 
@@ -20,11 +17,11 @@ static int read_texts(const struct embed_options *options, struct vectorized *re
 {
     bool files = options->source == SOURCE_FILE;
     char **contents = calloc(options->inputs, sizeof *contents);
-    struct text *texts = calloc(options->inputs, sizeof *texts);
+    struct inlay_text *texts = calloc(options->inputs, sizeof *texts);
     bool enough = contents != NULL && texts != NULL;
     int outcome = DONE;
     for (size_t i = 0; enough && outcome == DONE && i < options->inputs; i++) {
-        texts[i] = (struct text){options->input[i], strlen(options->input[i])};
+        texts[i] = inlay_text_of(options->input[i]);
         if (files) {
             outcome = load_text(options->input[i], &contents[i], &texts[i].size);
             texts[i].bytes = contents[i];
@@ -39,53 +36,35 @@ static int read_texts(const struct embed_options *options, struct vectorized *re
     return enough ? outcome : failed("there is not enough memory to vectorize the text");
 }
 
-/* Reads the lists of ids into the form of a text without words. */
-static int read_lists(const struct embed_options *options, struct id_lists *lists, struct vectorized *result)
+static int read_ids(const struct embed_options *options, struct id_lists *lists)
 {
     for (size_t i = 0; i < options->inputs; i++) {
         TRY(id_lists_add(lists, "--ids", NULL, options->input[i], strlen(options->input[i])));
         if (id_list_length(lists, i) == 0)
             return misused("--ids %s holds no ids", shown(options->input[i]));
     }
-    result->sequences = lists->n;
-    result->offsets = calloc(lists->n + 1, sizeof *result->offsets);
-    if (result->offsets == NULL)
-        return failed("there is not enough memory for the ids");
-    for (size_t i = 0; i < lists->n; i++)
-        result->offsets[i + 1] = (size_t)lists->offsets[i + 1];
-    result->ids = lists->ids;
-    lists->ids = NULL;
     return DONE;
 }
 
-static int read_ids(const struct embed_options *options, struct vectorized *result)
+/* Lays the sequences out as a rectangle as long as the longest one, or as --length says; for the layer of a model one
+   behind the other. */
+static int lay_out(const struct embed_options *options, struct tokens *tokens)
 {
-    struct id_lists lists = {0};
-    int outcome = read_lists(options, &lists, result);
-    id_lists_free(&lists);
-    return outcome;
-}
-
-/* Lays the sequences out as a rectangle as long as the longest one, or as --length says. */
-static int pad(const struct embed_options *options, struct tokens *tokens)
-{
-    const struct vectorized *text = &tokens->text;
+    const struct id_lists *lists = &tokens->text.lists;
     size_t length = (size_t)options->length;
-    for (size_t i = 0; options->length == 0 && i < text->sequences; i++) {
-        size_t own = text->offsets[i + 1] - text->offsets[i];
-        length = own > length ? own : length;
-    }
-    tokens->sequences = text->sequences;
+    for (size_t i = 0; options->length == 0 && i < lists->n; i++)
+        length = id_list_length(lists, i) > length ? id_list_length(lists, i) : length;
+    tokens->sequences = lists->n;
     tokens->length = length;
     /* calloc checks the product; one more, because calloc(0) may be null. */
-    tokens->ids = calloc(length + 1, tokens->sequences * sizeof *tokens->ids);
-    tokens->offsets = calloc(tokens->sequences + 1, sizeof *tokens->offsets);
+    tokens->ids = calloc(length + 1, lists->n * sizeof *tokens->ids);
+    tokens->offsets = calloc(lists->n + 1, sizeof *tokens->offsets);
     if (tokens->ids == NULL || tokens->offsets == NULL)
-        return out_of_memory("the ids", (double)length * (double)tokens->sequences * sizeof *tokens->ids);
-    for (size_t i = 0; i < text->sequences; i++) {
-        size_t own = text->offsets[i + 1] - text->offsets[i];
-        size_t kept = own < length ? own : length;
-        memcpy(tokens->ids + i * length, text->ids + text->offsets[i], kept * sizeof *tokens->ids);
+        return out_of_memory("the ids", (double)length * (double)lists->n * sizeof *tokens->ids);
+    for (size_t i = 0; i < lists->n; i++) {
+        size_t own = id_list_length(lists, i), kept = own < length ? own : length;
+        size_t begin = embed_takes_layer(options) ? (size_t)tokens->offsets[i] : i * length;
+        memcpy(tokens->ids + begin, lists->ids + lists->offsets[i], kept * sizeof *tokens->ids);
         tokens->offsets[i + 1] = tokens->offsets[i] + (int64_t)kept;
     }
     return DONE;
@@ -94,16 +73,8 @@ static int pad(const struct embed_options *options, struct tokens *tokens)
 int tokens_read(const struct embed_options *options, struct tokens *tokens)
 {
     *tokens = (struct tokens){0};
-    TRY(options->source == SOURCE_IDS ? read_ids(options, &tokens->text) : read_texts(options, &tokens->text));
-    return pad(options, tokens);
-}
-
-void tokens_pack(struct tokens *tokens)
-{
-    for (size_t i = 0; i < tokens->sequences; i++) {
-        size_t kept = (size_t)(tokens->offsets[i + 1] - tokens->offsets[i]);
-        memmove(tokens->ids + tokens->offsets[i], tokens->ids + i * tokens->length, kept * sizeof *tokens->ids);
-    }
+    TRY(options->source == SOURCE_IDS ? read_ids(options, &tokens->text.lists) : read_texts(options, &tokens->text));
+    return lay_out(options, tokens);
 }
 
 void tokens_free(struct tokens *tokens)

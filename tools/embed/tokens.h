@@ -11,20 +11,18 @@
 #include "embed/options.h"
 #include "embed/vectorize.h"
 
-/** Token ids [sequences, length], shorter sequences padded with id 0. */
+/** Token ids [sequences, length], shorter sequences padded with id 0; or without padding for the layer of a model, of
+    whose tokens 0 is one. */
 struct tokens {
     int64_t *ids;
     size_t sequences;
     size_t length;
-    int64_t *offsets;       /**< [sequences + 1]: where each would begin and end in ids without padding */
+    int64_t *offsets;       /**< [sequences + 1]: where each begins and ends in ids without padding */
     struct vectorized text; /**< the vocabulary, where the input is text; otherwise text.words is null */
 };
 
 /** Reads, vectorizes, pads and cuts. The caller frees *tokens in any case. */
 int tokens_read(const struct embed_options *options, struct tokens *tokens);
-
-/** Moves the ids so that they lie without padding, as offsets say. */
-void tokens_pack(struct tokens *tokens);
 
 void tokens_free(struct tokens *tokens);
 

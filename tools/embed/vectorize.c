@@ -11,19 +11,19 @@
 
 /* One word where it stands in a text. */
 struct occurrence {
-    struct text word;
+    struct inlay_text word;
     size_t place; /* its index among all the words */
 };
 
 /* One distinct word: a run of sorted occurrences. */
 struct entry {
-    struct text word;
+    struct inlay_text word;
     size_t first;
     size_t count;
 };
 
 /* Compares for a falling order. */
-static int compare_words(const struct text *left, const struct text *right)
+static int compare_words(const struct inlay_text *left, const struct inlay_text *right)
 {
     size_t common = left->size < right->size ? left->size : right->size;
     int order = memcmp(right->bytes, left->bytes, common);
@@ -57,7 +57,7 @@ static bool is_mark(unsigned char byte)
 
 /* Appends the standardized words of one text to occurrences, of which there are *count, and their letters at `end`.
    Returns the new end. */
-static char *split(const struct text *text, char *end, struct occurrence *occurrences, size_t *count)
+static char *split(const struct inlay_text *text, char *end, struct occurrence *occurrences, size_t *count)
 {
     bool inside = false;
     for (size_t i = 0; i < text->size; i++) {
@@ -98,36 +98,36 @@ static bool assign(const struct occurrence *occurrences, const struct entry *ent
     result->words = calloc(result->vocab, sizeof *result->words);
     if (result->words == NULL)
         return false;
-    result->words[0] = (struct text){"", 0};
-    result->words[1] = (struct text){"[UNK]", 5};
+    result->words[0] = (struct inlay_text){"", 0};
+    result->words[1] = (struct inlay_text){"[UNK]", 5};
     for (size_t i = 0; i < distinct; i++) {
         if (i < kept)
             result->words[i + 2] = entries[i].word;
         for (size_t j = 0; j < entries[i].count; j++)
-            result->ids[occurrences[entries[i].first + j].place] = i < kept ? (int64_t)(i + 2) : 1;
+            result->lists.ids[occurrences[entries[i].first + j].place] = i < kept ? (int64_t)(i + 2) : 1;
     }
     return true;
 }
 
-bool vectorize(const struct text *texts, size_t count, size_t max_tokens, struct vectorized *result)
+bool vectorize(const struct inlay_text *texts, size_t count, size_t max_tokens, struct vectorized *result)
 {
-    *result = (struct vectorized){.sequences = count};
+    *result = (struct vectorized){.lists.n = count};
     /* A word has at least one letter and a blank. One more everywhere, because calloc(0) may be null. */
     size_t bytes = 1, words = 0;
     for (size_t i = 0; i < count; i++)
         bytes += texts[i].size + 1;
     result->letters = malloc(bytes);
-    result->offsets = calloc(count + 1, sizeof *result->offsets);
+    result->lists.offsets = calloc(count + 1, sizeof *result->lists.offsets);
     struct occurrence *occurrences = calloc(bytes / 2 + 1, sizeof *occurrences);
     char *end = result->letters;
-    bool good = result->letters != NULL && result->offsets != NULL && occurrences != NULL;
+    bool good = result->letters != NULL && result->lists.offsets != NULL && occurrences != NULL;
     for (size_t i = 0; good && i < count; i++) {
         end = split(&texts[i], end, occurrences, &words);
-        result->offsets[i + 1] = words;
+        result->lists.offsets[i + 1] = (int64_t)words;
     }
-    result->ids = calloc(words + 1, sizeof *result->ids);
+    result->lists.ids = calloc(words + 1, sizeof *result->lists.ids);
     struct entry *entries = calloc(words + 1, sizeof *entries);
-    good = good && result->ids != NULL && entries != NULL;
+    good = good && result->lists.ids != NULL && entries != NULL;
     if (good) {
         qsort(occurrences, words, sizeof *occurrences, compare_occurrences);
         size_t distinct = collect(occurrences, words, entries);
@@ -142,7 +142,6 @@ bool vectorize(const struct text *texts, size_t count, size_t max_tokens, struct
 void vectorized_free(struct vectorized *result)
 {
     free(result->words);
-    free(result->offsets);
-    free(result->ids);
+    id_lists_free(&result->lists);
     free(result->letters);
 }

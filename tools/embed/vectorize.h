@@ -8,22 +8,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-/** Some bytes, not terminated. */
-struct text {
-    const char *bytes;
-    size_t size;
-};
+#include "inputs/ids.h"
+#include "text.h"
 
 /** The ids of the words of each text, and the vocabulary. Everything it points to is its own. */
 struct vectorized {
-    size_t vocab;       /**< words in the vocabulary */
-    struct text *words; /**< [vocab]; 0 is the padding '', 1 is [UNK] */
-    size_t sequences;   /**< as many as texts */
-    size_t *offsets;    /**< [sequences + 1]: the ids of text i are ids[offsets[i]] to ids[offsets[i + 1] - 1] */
-    int64_t *ids;       /**< never 0 */
-    char *letters;      /**< the bytes that words point to */
+    size_t vocab;             /**< words in the vocabulary */
+    struct inlay_text *words; /**< [vocab]; 0 is the padding '', 1 is [UNK] */
+    struct id_lists lists;    /**< one of each text; ids are never 0 */
+    char *letters;            /**< the bytes that words point to */
 };
 
 /**
@@ -31,7 +25,7 @@ struct vectorized {
  * cut to max_tokens entries (0: not cut), at least 2; the words cut off become [UNK]. False where memory ran out. The
  * caller frees *result in any case.
  */
-bool vectorize(const struct text *texts, size_t count, size_t max_tokens, struct vectorized *result);
+bool vectorize(const struct inlay_text *texts, size_t count, size_t max_tokens, struct vectorized *result);
 
 /** Frees what vectorize made. */
 void vectorized_free(struct vectorized *result);

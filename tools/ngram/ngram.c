@@ -20,10 +20,8 @@
 #include "options/threads.h"
 #include "outputs/output.h"
 #include "text/message.h"
-#include "text/names.h"
 #include "text/print.h"
 #include "text/progress.h"
-#include "text/widen.h"
 
 enum { DEFAULT_DIM = 64 };
 
@@ -43,9 +41,8 @@ struct hashing {
     struct weights *weights; /* [tables] */
     const inlay_table **tables;
     struct threads threads;
-    int64_t *rows;  /* [tokens, columns] of row ids */
-    char *result;   /* [tokens, result_rows, dim] */
-    float *printed; /* one row of it */
+    int64_t *rows; /* [tokens, columns] of row ids */
+    char *result;  /* [tokens, result_rows, dim] */
     size_t result_rows;
     size_t dim;
     struct outputs outputs;
@@ -54,7 +51,6 @@ struct hashing {
 static void hashing_free(struct hashing *h)
 {
     outputs_discard(&h->outputs);
-    free(h->printed);
     free(h->result);
     free(h->rows);
     threads_stop(&h->threads);
@@ -280,8 +276,7 @@ static int allocate_result(struct hashing *h)
     /* calloc checks the second product; one more, because calloc(0) may be null. */
     if (!__builtin_mul_overflow(row_bytes, h->result_rows, &token_bytes))
         h->result = calloc(h->tokens + 1, token_bytes);
-    h->printed = calloc(h->dim, sizeof *h->printed);
-    return h->result != NULL && h->printed != NULL
+    return h->result != NULL
                ? DONE
                : out_of_memory("the result", (double)h->tokens * (double)h->result_rows * (double)row_bytes);
 }
@@ -296,7 +291,6 @@ static int forward(struct hashing *h)
     lookup.combine = options->combine;
     lookup.out_type = options->type;
     struct progress progress = progress_start("computing");
-    inlay_executor watched = progress_executor(&progress, h->threads.executor);
     inlay_fault fault = {0, 0, 0};
     inlay_file_read read = {0};
     if (options->model_rows && h->model.count == 1) {
@@ -306,18 +300,10 @@ static int forward(struct hashing *h)
     }
     inlay_status status = inlay_ngram_forward(h->ngram, &h->batch, &lookup, h->result,
                                               h->result_rows * inlay_table_row_bytes(options->type, h->dim),
-                                              progress.terminal ? &watched : h->threads.executor, &fault);
+                                              progress_executor(&progress, h->threads.executor), &fault);
     model_read_end(h->model.file, &read);
     progress_end(&progress);
     return status == INLAY_OK ? DONE : refused(h, status, &fault);
-}
-
-static const float *result_row(void *context, size_t index)
-{
-    struct hashing *h = context;
-    inlay_element_type type = h->options.type;
-    widen(type, h->result + index * inlay_table_row_bytes(type, h->dim), h->dim, h->printed);
-    return h->printed;
 }
 
 static int deliver(struct hashing *h)
@@ -329,7 +315,7 @@ static int deliver(struct hashing *h)
     if (sum)
         shape[1] = h->dim;
     if (out->stream == NULL) {
-        const struct tensor tensor = {enum_name(TYPES, type), rank, shape, result_row, h};
+        const struct tensor tensor = {type, rank, shape, .elements = h->result};
         print_tensor(&tensor);
         return DONE;
     }

@@ -353,12 +353,6 @@ const char *plot_library(void)
     return name;
 }
 
-int plot_check(const char *path)
-{
-    (void)path;
-    return DONE;
-}
-
 int plot_write(struct output *output, const struct plot *plot)
 {
     cairo_surface_t *recording = cairo_recording_surface_create(CAIRO_CONTENT_COLOR_ALPHA, NULL);

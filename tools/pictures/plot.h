@@ -34,7 +34,12 @@ static inline int plot_start(struct heat *heat, size_t panels, size_t rows, size
 }
 
 /** FAILED, with a message, if --plot names a path and this build cannot draw. */
-int plot_check(const char *path);
+static inline int plot_check(const char *path)
+{
+    return path == NULL || plot_library() != NULL
+               ? DONE
+               : failed("--plot %s: this inlay was built without cairo and draws no pictures", shown(path));
+}
 
 /** Draws the plot and writes it as PNG. FAILED, with a message, where that does not succeed. */
 int plot_write(struct output *output, const struct plot *plot);

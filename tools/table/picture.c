@@ -4,7 +4,6 @@
  */
 #include "table/picture.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "pictures/plot.h"
@@ -14,8 +13,7 @@
 
 enum { LABEL_BYTES = 256, TITLE_BYTES = 1024 };
 
-/* A short list of positions has each of them written beside its row. */
-static bool labelled(const struct positions *positions)
+bool table_picture_labelled(const struct positions *positions)
 {
     return !positions->is_range && positions->n <= HEAT_LABELLED;
 }
@@ -26,11 +24,6 @@ static const char *position_label(const void *context, size_t panel, size_t row)
     (void)panel;
     snprintf(label, sizeof label, "%.10g", position_at(context, row));
     return label;
-}
-
-int table_picture_start(struct heat *heat, size_t panels, size_t columns, const struct positions *positions)
-{
-    return plot_start(heat, panels, positions->n, columns, labelled(positions));
 }
 
 int table_picture(struct output *output, const struct table_options *options, const struct positions *positions,
@@ -50,10 +43,11 @@ int table_picture(struct output *output, const struct table_options *options, co
         .heat = heat,
         .title = title,
         .subtitle = subtitle,
-        .row_name = positions->is_range || labelled(positions) ? "position" : "place in the list of positions",
+        .row_name =
+            positions->is_range || table_picture_labelled(positions) ? "position" : "place in the list of positions",
         .first_row = positions->first,
         .panel_names = panels,
-        .label = labelled(positions) ? position_label : NULL,
+        .label = table_picture_labelled(positions) ? position_label : NULL,
         .context = positions,
     };
     return plot_write(output, &plot);

@@ -9,10 +9,9 @@
 #include "table/options.h"
 #include "table/positions.h"
 
-/** Makes an empty heat of panels [rows of positions, columns]: one, or one of cosines and one of sines. FAILED, with a
-    message, where there is no memory. */
-int table_picture_start(struct heat *heat, size_t panels, size_t columns, const struct positions *positions);
+/** Returns whether each position is written beside its row: those of a short list. */
+bool table_picture_labelled(const struct positions *positions);
 
-/** Draws the heat once it has all rows, and writes the picture. */
+/** Draws the heat of panels [rows of positions, columns], one, or one of cosines and one of sines, and writes it. */
 int table_picture(struct output *output, const struct table_options *options, const struct positions *positions,
                   const struct heat *heat);

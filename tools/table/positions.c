@@ -12,7 +12,6 @@
 
 #include "inputs/numbers.h"
 #include "text/message.h"
-#include "text/widen.h"
 
 static int read_range(const char *text, const char *colon, struct positions *positions)
 {
@@ -49,7 +48,7 @@ double position_at(const struct positions *positions, size_t row)
 int positions_make(const struct positions *positions, const inlay_sinusoid *sinusoid, size_t row, size_t n,
                    inlay_element_type type, size_t dim, void *out, const inlay_executor *executor)
 {
-    size_t stride = dim * type_bytes(type);
+    size_t stride = inlay_table_row_bytes(type, dim);
     if (positions->is_range)
         return check_status(
             inlay_sinusoid_rows(sinusoid, positions->first + (int64_t)row, n, type, out, stride, executor));

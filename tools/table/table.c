@@ -22,7 +22,6 @@
 #include "table/picture.h"
 #include "table/positions.h"
 #include "text/message.h"
-#include "text/names.h"
 #include "text/print.h"
 #include "text/progress.h"
 #include "text/widen.h"
@@ -105,7 +104,7 @@ static int make_rows(struct production *p, size_t row, size_t n, const char **ma
     *made = p->chunk;
     if (!p->options.rope)
         return positions_make(&p->positions, p->sinusoid, row, n, type, p->columns, p->chunk, p->threads.executor);
-    size_t rows = p->positions.n, stride = p->columns * type_bytes(type);
+    size_t rows = p->positions.n, stride = inlay_table_row_bytes(type, p->columns);
     char *sines = p->chunk + p->chunk_rows * stride;
     if (row >= rows)
         *made = sines;
@@ -113,14 +112,13 @@ static int make_rows(struct production *p, size_t row, size_t n, const char **ma
                                           p->options.rotary_layout, p->chunk, sines, stride, p->threads.executor));
 }
 
-static const float *printed_row(void *context, size_t index)
+static const void *printed_row(void *context, size_t index)
 {
     struct production *p = context;
     const char *made;
     /* Cannot fail: positions and spec have been checked. */
     make_rows(p, index, 1, &made);
-    widen(p->options.type, made, p->columns, p->values);
-    return p->values;
+    return made;
 }
 
 /* ---- What becomes of them --------------------------------------------------------------------------------------- */
@@ -128,7 +126,7 @@ static const float *printed_row(void *context, size_t index)
 static int print_table(struct production *p)
 {
     size_t rank = p->options.rope ? 3 : 2;
-    const struct tensor tensor = {enum_name(TYPES, p->options.type), rank, p->shape + 3 - rank, printed_row, p};
+    const struct tensor tensor = {p->options.type, rank, p->shape + 3 - rank, .row = printed_row, .context = p};
     print_tensor(&tensor);
     return DONE;
 }
@@ -181,7 +179,7 @@ static int stream(struct production *p)
 {
     size_t rank = p->options.rope ? 3 : 2;
     if (p->outputs.plot.stream != NULL)
-        TRY(table_picture_start(&p->heat, p->parts, p->columns, &p->positions));
+        TRY(plot_start(&p->heat, p->parts, p->positions.n, p->columns, table_picture_labelled(&p->positions)));
     if (p->outputs.out.stream != NULL)
         TRY(output_npy_header(&p->outputs.out, stored_element(p->options.type), p->shape + 3 - rank, rank));
     struct progress progress = progress_start("computing");

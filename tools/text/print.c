@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/names.h"
+#include "text/widen.h"
+
 enum {
     LINE_WIDTH = 80,
     THRESHOLD = 1000, /* values that are still printed in full */
@@ -41,12 +44,14 @@ static size_t next_shown(const struct printer *printer, size_t size, size_t i)
 static void collect(struct printer *printer, size_t level, size_t row)
 {
     const struct tensor *tensor = printer->tensor;
-    size_t size = printer->tensor->shape[level];
-    bool is_row = level + 1 == tensor->rank;
-    const float *values = is_row ? tensor->row(tensor->context, row) : NULL;
+    const size_t size = tensor->shape[level], element = inlay_table_row_bytes(tensor->type, 1);
+    const bool is_row = level + 1 == tensor->rank;
+    const char *elements = tensor->elements;
+    if (is_row)
+        elements = elements != NULL ? elements + row * size * element : tensor->row(tensor->context, row);
     for (size_t i = 0; i < size; i = next_shown(printer, size, i)) {
         if (is_row)
-            printer->values[printer->count++] = values[i];
+            widen(tensor->type, elements + i * element, 1, &printer->values[printer->count++]);
         else
             collect(printer, level + 1, row * size + i);
     }
@@ -172,7 +177,7 @@ static void print_block(struct printer *printer, size_t level)
 void print_tensor(const struct tensor *tensor)
 {
     struct printer printer = {.tensor = tensor};
-    printf("%s [", tensor->type);
+    printf("%s [", enum_name(TYPES, tensor->type));
     double values = 1;
     for (size_t i = 0; i < tensor->rank; i++) {
         printf(i == 0 ? "%zu" : ", %zu", tensor->shape[i]);

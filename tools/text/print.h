@@ -7,12 +7,16 @@
 
 #include <stddef.h>
 
-/** A tensor whose rows (the last dimension) can be fetched as float32 in any order, more than once. */
+#include <inlay/inlay.h>
+
+/** A tensor in memory, or one whose rows (the last dimension) can be fetched in any order, more than once. */
 struct tensor {
-    const char *type;                                 /**< of its elements, such as "float32" */
-    size_t rank;                                      /**< 2 or 3 */
-    const size_t *shape;                              /**< [rank] */
-    const float *(*row)(void *context, size_t index); /**< row [shape[rank - 1]], valid until the next call */
+    inlay_element_type type; /**< of its elements: one of outputs */
+    size_t rank;             /**< 2 or 3 */
+    const size_t *shape;     /**< [rank] */
+    const void *elements;    /**< [shape...], or null */
+    const void *(*row)(void *context,
+                       size_t index); /**< without elements: row [shape[rank - 1]], until the next call */
     void *context;
 };
 

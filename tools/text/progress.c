@@ -55,11 +55,12 @@ static void run_parts(void *ctx, size_t count, void (*task)(void *arg, size_t in
         run_part(progress, i);
 }
 
-inlay_executor progress_executor(struct progress *progress, const inlay_executor *inner)
+const inlay_executor *progress_executor(struct progress *progress, const inlay_executor *inner)
 {
     enum { PARTS = 256 };
     progress->inner = inner;
-    return (inlay_executor){progress, run_parts, PARTS};
+    progress->watched = (inlay_executor){progress, run_parts, PARTS};
+    return progress->terminal ? &progress->watched : inner;
 }
 
 void progress_end(struct progress *progress)

@@ -22,6 +22,7 @@ struct progress {
 
     /* Of a call of the library that is watched. */
     const inlay_executor *inner;
+    inlay_executor watched;
     void (*task)(void *arg, size_t index);
     void *arg;
     size_t parts;
@@ -35,8 +36,8 @@ struct progress progress_start(const char *what);
 void progress_show(struct progress *progress, double part);
 
 /** Returns an executor that runs the parts of one call on `inner` (null: the calling thread) and shows how many are
-    done. It has the call cut into many parts. */
-inlay_executor progress_executor(struct progress *progress, const inlay_executor *inner);
+    done: it has the call cut into many parts. Where nothing is shown, that is `inner` itself. */
+const inlay_executor *progress_executor(struct progress *progress, const inlay_executor *inner);
 
 /** Clears the line, so that what follows begins at the left. */
 void progress_end(struct progress *progress);

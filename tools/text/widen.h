@@ -8,8 +8,5 @@
 
 #include <inlay/inlay.h>
 
-/** Returns the bytes of one element. */
-size_t type_bytes(inlay_element_type type);
-
 /** Writes elements [n] to values [n], exactly: each of them is a float32. The two must not overlap. */
 void widen(inlay_element_type type, const void *elements, size_t n, float *values);
