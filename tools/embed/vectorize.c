@@ -6,6 +6,7 @@
  */
 #include "embed/vectorize.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,36 +44,24 @@ static int compare_entries(const void *left, const void *right)
     return compare_words(&a->word, &b->word);
 }
 
-/* isspace and ispunct of the C locale, whatever the process' locale is. */
-static bool is_blank(unsigned char byte)
-{
-    return byte == ' ' || (byte >= '\t' && byte <= '\r');
-}
-
-static bool is_mark(unsigned char byte)
-{
-    return (byte >= '!' && byte <= '/') || (byte >= ':' && byte <= '@') || (byte >= '[' && byte <= '`') ||
-           (byte >= '{' && byte <= '~');
-}
-
 /* Appends the standardized words of one text to occurrences, of which there are *count, and their letters at `end`.
-   Returns the new end. */
+   Returns the new end. The process has the locale "C", whose letters, marks and blanks are ASCII. */
 static char *split(const struct inlay_text *text, char *end, struct occurrence *occurrences, size_t *count)
 {
     bool inside = false;
     for (size_t i = 0; i < text->size; i++) {
         unsigned char byte = (unsigned char)text->bytes[i];
-        if (is_mark(byte))
+        if (ispunct(byte))
             continue;
-        if (!is_blank(byte)) {
+        if (!isspace(byte)) {
             if (!inside) {
                 occurrences[*count] = (struct occurrence){{end, 0}, *count};
                 ++*count;
             }
             occurrences[*count - 1].word.size++;
-            *end++ = (char)(byte >= 'A' && byte <= 'Z' ? byte - 'A' + 'a' : byte);
+            *end++ = (char)tolower(byte);
         }
-        inside = !is_blank(byte);
+        inside = !isspace(byte);
     }
     return end;
 }

@@ -22,9 +22,10 @@ enum {
     LABEL_BYTES = 32
 };
 
-/* The largest of some distances, and where it was first. */
-struct worst {
-    double distance;
+/* Some distances: their sum, the largest, and where that was first. */
+struct distances {
+    double sum;
+    double largest;
     double position;
     size_t column;
 };
@@ -32,10 +33,8 @@ struct worst {
 struct line {
     size_t entries;
     size_t differing;
-    double sum;
-    double ulp_sum;
-    struct worst absolute;
-    struct worst ulp;
+    struct distances absolute;
+    struct distances ulp;
 };
 
 /* Returns how many ULP of x a distance of 1 is. Subnormals have the ULP of the smallest normal numbers. */
@@ -45,10 +44,14 @@ static double ulps_in_one(float x)
     return ldexp(1, FLT_MANT_DIG - 1 - exponent);
 }
 
-static void note(struct worst *worst, double distance, double position, size_t column)
+static void note(struct distances *distances, double distance, double position, size_t column)
 {
-    if (distance > worst->distance)
-        *worst = (struct worst){distance, position, column};
+    distances->sum += distance;
+    if (distance > distances->largest) {
+        distances->largest = distance;
+        distances->position = position;
+        distances->column = column;
+    }
 }
 
 static void add_row(struct line *line, double position, size_t dim, const float *first, const float *second)
@@ -60,8 +63,6 @@ static void add_row(struct line *line, double position, size_t dim, const float 
         double distance = fabs((double)first[column] - (double)second[column]);
         double ulps = distance * ulps_in_one(first[column]);
         line->differing++;
-        line->sum += distance;
-        line->ulp_sum += ulps;
         note(&line->absolute, distance, position, column);
         note(&line->ulp, ulps, position, column);
     }
@@ -103,20 +104,20 @@ static void label_of(const struct positions *positions, size_t decade, char labe
     snprintf(label, LABEL_BYTES, low < high ? "%" PRId64 "-%" PRId64 : "%" PRId64, low, high);
 }
 
-static void place_of(const struct worst *worst, char place[LABEL_BYTES])
+/* Prints mean, maximum and its place, which has a width as printf takes it. */
+static void print_distances(const struct distances *distances, size_t entries, int width)
 {
-    snprintf(place, LABEL_BYTES, worst->distance > 0 ? "(%.10g, %zu)" : "-", worst->position, worst->column);
+    char place[LABEL_BYTES];
+    snprintf(place, LABEL_BYTES, distances->largest > 0 ? "(%.10g, %zu)" : "-", distances->position, distances->column);
+    printf("  %8.3g  %8.3g  %*s", distances->sum / (double)entries, distances->largest, width, place);
 }
 
 static void print_line(int width, const char *label, const struct line *line)
 {
-    double entries = (double)line->entries;
-    char place[LABEL_BYTES], ulp_place[LABEL_BYTES];
-    place_of(&line->absolute, place);
-    place_of(&line->ulp, ulp_place);
-    printf("%-*s  %6.3g%%  %8.3g  %8.3g  %-18s  %8.3g  %8.3g  %s\n", width, label,
-           100 * (double)line->differing / entries, line->sum / entries, line->absolute.distance, place,
-           line->ulp_sum / entries, line->ulp.distance, ulp_place);
+    printf("%-*s  %6.3g%%", width, label, 100 * (double)line->differing / (double)line->entries);
+    print_distances(&line->absolute, line->entries, -18);
+    print_distances(&line->ulp, line->entries, 0);
+    putchar('\n');
 }
 
 static void print_lines(const struct positions *positions, const struct line *lines)
