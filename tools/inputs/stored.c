@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inputs/numbers.h"
+#include "text.h"
 
 const char *const stored_names[ARRAYS] = {NULL, "scales", "zeros"};
 
@@ -99,7 +99,7 @@ size_t stored_dim(inlay_element_type type, size_t row_elements)
 char *stored_beside(const char *path, int which)
 {
     const char *end = stored_names[which];
-    size_t stem = strlen(path) - (ends_in_npy(path) ? strlen(".npy") : 0);
+    size_t stem = strlen(path) - (inlay_ends_in(path, ".npy") ? strlen(".npy") : 0);
     char *name = malloc(stem + strlen(end) + sizeof "..npy");
     if (name != NULL)
         sprintf(name, "%.*s.%s.npy", (int)stem, path, end);

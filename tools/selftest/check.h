@@ -82,6 +82,9 @@ void trial_expect_sha256(struct trial *trial, const char *sha256);
 /** Returns a view of a random table of any type, with scales and zero points where the type has them. */
 inlay_table trial_table(struct trial *trial, inlay_element_type type, size_t rows, size_t dim, uint64_t seed);
 
+/** Returns whether a type has rows of so many columns, which are whole blocks and groups. */
+bool has_dim(inlay_element_type type, size_t dim);
+
 /** Checks of one kind, each of which computes an item: a row of a table that begins with the name of the check, or a
     number that has a name. */
 struct family {
@@ -96,6 +99,12 @@ struct family {
 /** The fields of a family whose items are the rows of an array. */
 #define ITEMS_OF(table) .rows = (table), .row_bytes = sizeof *(table), .row_count = sizeof(table) / sizeof *(table)
 
+/** Returns the name of an item of a family, as family->item does. */
+const char *item_name(const struct family *family, size_t item);
+
+/** The names of items that are types of elements. */
+const char *element_item(size_t item);
+
 extern const struct family golden_checks, fp8_checks, ggml_checks, gather_checks, quantize_checks, layer_checks,
-    backward_checks, plain_checks, recipe_checks, sinusoid_checks, rotary_checks, random_checks, ngram_checks,
-    error_checks;
+    type_checks, backward_checks, plain_checks, recipe_checks, sinusoid_checks, rotary_checks, random_checks,
+    ngram_checks, error_checks;

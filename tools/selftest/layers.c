@@ -5,6 +5,8 @@
  */
 #include "selftest/check.h"
 
+#include "inputs/stored.h"
+
 enum {
     VOCAB = 200,
     SEQUENCES = 5,
@@ -12,7 +14,9 @@ enum {
     TOKENS = SEQUENCES * LENGTH,
     PADDED_LENGTH = 70,
     POSITION_ROWS = 64,
-    SEGMENT_TYPES = 3
+    SEGMENT_TYPES = 3,
+    EXTENTS = 3,
+    EXTENT_ROWS = 80 /* which end at whole bytes of zero points */
 };
 
 /* What a check changes of a layer that only has float32 tokens with int32 ids. */
@@ -44,15 +48,13 @@ static const struct layer_check {
      .spec.zero_rows = INLAY_ZERO_ROWS_POSITIONED, .spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE},
     {"cached sinusoids", .sinusoid = true, .spec.cached_positions = INLAY_CACHED_POSITIONS_DEFAULT},
     {"computed sinusoids", .sinusoid = true},
-    {"sinusoids at 2147483625", .sinusoid = true, .start = 2147483648 - LENGTH},
+    {"sinusoids at 2000000000", .sinusoid = true, .start = 2000000000},
     {"learned positions", .backward = true, .learned = true},
     {"clamped positions", .learned = true, .start = POSITION_ROWS - 5, .spec.clamp_positions = 1},
     {"starts of sequences", .sinusoid = true, .starts = true, .spec.cached_positions = 30},
     {"explicit position ids", .backward = true, .learned = true, .position_ids = true},
     {"packed sequences", .backward = true, .sinusoid = true, .ragged = true},
     {"padded sequences", .sinusoid = true, .ragged = true, .padded_length = PADDED_LENGTH},
-    {"float16 table", .learned = true, .table_type = INLAY_F16},
-    {"q8_0 table", .learned = true, .table_type = INLAY_Q8_0},
     {"q4_k table", .sinusoid = true, .table_type = INLAY_Q4_K},
     {"e4m3_e8m0 table to bfloat16", .table_type = INLAY_E4M3_E8M0, .spec.out_type = INLAY_BF16},
     {"float16 outputs", .sinusoid = true, .spec.out_type = INLAY_F16},
@@ -70,7 +72,10 @@ static const struct layer_check {
     {"pooling and L2 norm", .ragged = true, .spec.pooling = INLAY_POOLING_MEAN, .spec.norm = INLAY_NORM_L2},
     {"shard", .backward = true, .learned = true, .shard = true},
     {"extents", .sinusoid = true, .extents = true},
+    {"extents in groups", .extents = true, .table_type = INLAY_U4_GROUPED},
     {"token mapping", .backward = true, .sinusoid = true, .mapping = true},
+    {"token mapping of a shard", .learned = true, .shard = true, .mapping = true},
+    {"token mapping and pooling", .ragged = true, .mapping = true, .spec.pooling = INLAY_POOLING_MEAN},
 };
 
 enum { CHECKS = sizeof checks / sizeof *checks };
@@ -83,7 +88,7 @@ static const char *backward_item(size_t item)
 /* The spec of a layer, a batch, and what they point to. */
 struct call {
     inlay_table tokens, positions, segments;
-    inlay_table_extent extents[3];
+    inlay_table_extent extents[EXTENTS];
     inlay_layer_spec spec;
     inlay_batch batch;
     size_t rows; /* of the output */
@@ -92,6 +97,12 @@ struct call {
 static inlay_element_type table_type(const struct layer_check *wanted)
 {
     return wanted->table_type != 0 ? wanted->table_type : INLAY_F32;
+}
+
+/* Returns the address so many bytes into an array; null without one. */
+static const void *part(const void *array, size_t bytes)
+{
+    return array != NULL ? (const unsigned char *)array + bytes : NULL;
 }
 
 static void make_tables(struct trial *trial, const struct layer_check *wanted, size_t dim, struct call *call)
@@ -104,10 +115,14 @@ static void make_tables(struct trial *trial, const struct layer_check *wanted, s
         call->tokens = inlay_table_shard(call->tokens, VOCAB / 4, VOCAB);
     }
     if (wanted->extents) {
-        const unsigned char *data = call->tokens.data;
-        for (size_t i = 0; i < 3; i++)
-            call->extents[i] = (inlay_table_extent){data + i * 80 * call->tokens.stride_bytes, NULL, NULL, i * 80};
-        call->tokens = inlay_table_in_extents(call->tokens, call->extents, 3, 80);
+        const inlay_table *whole = &call->tokens;
+        const struct array scales = stored_scales(whole->type, EXTENT_ROWS, dim, whole->group);
+        const struct array zeros = stored_zeros(whole->type, EXTENT_ROWS, dim, whole->group);
+        for (size_t i = 0; i < EXTENTS; i++)
+            call->extents[i] = (inlay_table_extent){part(whole->data, i * EXTENT_ROWS * whole->stride_bytes),
+                                                    part(whole->scales, i * array_bytes(&scales)),
+                                                    part(whole->zeros, i * array_bytes(&zeros)), i * EXTENT_ROWS};
+        call->tokens = inlay_table_in_extents(call->tokens, call->extents, EXTENTS, EXTENT_ROWS);
     }
 }
 
@@ -215,13 +230,13 @@ static void backward(struct trial *trial, const struct call *call)
 }
 
 /* Runs a check at each dim that its type of tables has. */
-static void run_check(struct trial *trial, size_t item, void (*run)(struct trial *, const struct call *))
+static void run_check(struct trial *trial, const struct layer_check *wanted,
+                      void (*run)(struct trial *, const struct call *))
 {
     static const size_t dims[] = {41, 512};
-    const struct layer_check *wanted = &checks[item];
     for (size_t d = 0; d < 2; d++) {
         struct call call;
-        if (inlay_table_row_bytes(table_type(wanted), dims[d]) == 0)
+        if (!has_dim(table_type(wanted), dims[d]))
             continue;
         make_tables(trial, wanted, dims[d], &call);
         make_spec(trial, wanted, dims[d], &call);
@@ -232,13 +247,20 @@ static void run_check(struct trial *trial, size_t item, void (*run)(struct trial
 
 static void layer_run(struct trial *trial, size_t item)
 {
-    run_check(trial, item, forward);
+    run_check(trial, &checks[item], forward);
+}
+
+static void type_run(struct trial *trial, size_t item)
+{
+    const struct layer_check wanted = {.learned = true, .table_type = (inlay_element_type)(item + 1)};
+    run_check(trial, &wanted, forward);
 }
 
 static void backward_run(struct trial *trial, size_t item)
 {
-    run_check(trial, item, backward);
+    run_check(trial, &checks[item], backward);
 }
 
 const struct family layer_checks = {"layer", layer_run, ITEMS_OF(checks)};
+const struct family type_checks = {"layer of", type_run, .item = element_item};
 const struct family backward_checks = {"backward", backward_run, .item = backward_item};

@@ -14,12 +14,17 @@ static const struct ngram_check {
     inlay_element_type table_type, out_type;
     uint32_t zero_is_none;
     bool token_map;
+    bool decoding; /* sequences of one token, and outputs [columns, tokens, dim] */
 } checks[] = {
-    {"xor, rows one by one", INLAY_NGRAM_MIX_XOR, INLAY_ID_I32, INLAY_NGRAM_CONCAT, INLAY_F32, INLAY_F32, 0, false},
-    {"xor, copied bfloat16", INLAY_NGRAM_MIX_XOR, INLAY_ID_I64, INLAY_NGRAM_CONCAT, INLAY_BF16, INLAY_BF16, 1, true},
-    {"add, sums", INLAY_NGRAM_MIX_ADD, INLAY_ID_U16, INLAY_NGRAM_SUM, INLAY_F16, INLAY_F32, 1, false},
+    {"xor, rows one by one", INLAY_NGRAM_MIX_XOR, INLAY_ID_I32, INLAY_NGRAM_CONCAT, INLAY_F32, INLAY_F32, 0, false,
+     false},
+    {"xor, copied bfloat16", INLAY_NGRAM_MIX_XOR, INLAY_ID_I64, INLAY_NGRAM_CONCAT, INLAY_BF16, INLAY_BF16, 1, true,
+     false},
+    {"add, sums", INLAY_NGRAM_MIX_ADD, INLAY_ID_U16, INLAY_NGRAM_SUM, INLAY_F16, INLAY_F32, 1, false, false},
     {"add, sums of e4m3_e8m0 to bfloat16", INLAY_NGRAM_MIX_ADD, INLAY_ID_U8, INLAY_NGRAM_SUM, INLAY_E4M3_E8M0,
-     INLAY_BF16, 0, true},
+     INLAY_BF16, 0, true, false},
+    {"decoding, columns first in float16", INLAY_NGRAM_MIX_XOR, INLAY_ID_I32, INLAY_NGRAM_CONCAT, INLAY_F32, INLAY_F16,
+     0, false, true},
 };
 
 static inlay_ngram *make_ngram(struct trial *trial, const struct ngram_check *wanted)
@@ -69,12 +74,14 @@ static void gather_rows(struct trial *trial, const struct ngram_check *wanted, c
     lookup.combine = wanted->combine;
     lookup.out_type = wanted->out_type;
     lookup.stores = trial->stores;
-    const size_t dim = DIM * (wanted->combine == INLAY_NGRAM_CONCAT ? COLUMNS : 1);
+    const bool in_rows = wanted->combine == INLAY_NGRAM_CONCAT && !wanted->decoding;
+    const size_t dim = DIM * (in_rows ? COLUMNS : 1), rows = TOKENS * (wanted->decoding ? COLUMNS : 1);
     const size_t stride = inlay_table_row_bytes(wanted->out_type, dim) + 2;
-    void *out = trial_array(trial, TOKENS * stride);
+    lookup.column_stride_bytes = wanted->decoding ? TOKENS * stride : 0;
+    void *out = trial_array(trial, rows * stride);
     if (trial_ok(trial, "inlay_ngram_forward",
                  inlay_ngram_forward(ngram, batch, &lookup, out, stride, trial->executor, NULL)))
-        trial_rows(trial, out, TOKENS, dim, stride, wanted->out_type);
+        trial_rows(trial, out, rows, dim, stride, wanted->out_type);
 }
 
 static void ngram_run(struct trial *trial, size_t item)
@@ -82,24 +89,26 @@ static void ngram_run(struct trial *trial, size_t item)
     static const uint32_t lengths[SEQUENCES] = {3, 0, 2};
     static const int64_t offsets[SEQUENCES + 1] = {0, 130, 131, TOKENS};
     const struct ngram_check *wanted = &checks[item];
+    const size_t sequences = wanted->decoding ? TOKENS : SEQUENCES, kept = sequences * (LENGTH - 1);
     inlay_ngram *ngram = make_ngram(trial, wanted);
     if (ngram == NULL)
         return;
     uint64_t state = item;
     const void *ids = trial_ids(trial, wanted->id_type, TOKENS, 0, VOCAB, &state);
-    inlay_ngram_batch batch = inlay_ngram_batch_ragged(ids, wanted->id_type, offsets, SEQUENCES);
-    batch.history = trial_ids(trial, wanted->id_type, SEQUENCES * (LENGTH - 1), 0, VOCAB, &state);
-    batch.history_lengths = lengths;
+    inlay_ngram_batch batch = wanted->decoding ? inlay_ngram_batch_i32(ids, TOKENS, 1)
+                                               : inlay_ngram_batch_ragged(ids, wanted->id_type, offsets, SEQUENCES);
+    batch.history = trial_ids(trial, wanted->id_type, kept, 0, VOCAB, &state);
+    batch.history_lengths = wanted->decoding ? NULL : lengths;
     void *rows = trial_array(trial, TOKENS * COLUMNS * 8);
     if (trial_ok(trial, "inlay_ngram_ids",
                  inlay_ngram_ids(ngram, &batch, 0, COLUMNS, INLAY_ID_I64, rows, COLUMNS * 8, trial->executor, NULL)))
         trial_bytes(trial, rows, TOKENS * COLUMNS * 8);
     gather_rows(trial, wanted, ngram, &batch);
-    uint32_t after[SEQUENCES] = {0};
-    unsigned char *next = trial_array(trial, SEQUENCES * (LENGTH - 1) * 8);
+    uint32_t after[TOKENS];
+    unsigned char *next = trial_array(trial, kept * 8);
     if (trial_ok(trial, "inlay_ngram_history", inlay_ngram_history(ngram, &batch, NULL, next, after, NULL))) {
-        trial_bytes(trial, next, SEQUENCES * (LENGTH - 1) * 8);
-        trial_bytes(trial, after, sizeof after);
+        trial_bytes(trial, next, kept * 8);
+        trial_bytes(trial, after, sequences * sizeof *after);
     }
     inlay_ngram_destroy(ngram);
 }

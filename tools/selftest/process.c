@@ -20,18 +20,10 @@
 /* ---- The checks ------------------------------------------------------------------------------------------------- */
 
 static const struct family *const families[] = {
-    &golden_checks, &fp8_checks,    &ggml_checks,     &gather_checks, &quantize_checks, &layer_checks, &backward_checks,
-    &plain_checks,  &recipe_checks, &sinusoid_checks, &rotary_checks, &random_checks,   &ngram_checks, &error_checks,
+    &golden_checks,   &fp8_checks,    &ggml_checks,     &gather_checks, &quantize_checks,
+    &layer_checks,    &type_checks,   &backward_checks, &plain_checks,  &recipe_checks,
+    &sinusoid_checks, &rotary_checks, &random_checks,   &ngram_checks,  &error_checks,
 };
-
-/* Returns the name of an item; empty: there is no check of it, null: it is past the last one. */
-static const char *item_name(const struct family *family, size_t item)
-{
-    if (family->rows == NULL)
-        return family->item(item);
-    const char *row = (const char *)family->rows + item * family->row_bytes;
-    return item < family->row_count ? *(const char *const *)(const void *)row : NULL;
-}
 
 /* Returns the family of a check and its item there; null past the last check. */
 static const struct family *family_of(size_t check, size_t *item)
@@ -100,18 +92,6 @@ static void set_flush(bool flush)
     (void)flush;
 #endif
 }
-
-/* The executor of calls in parts: every second part from the last one on, then the others. */
-static void run_out_of_order(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
-{
-    (void)ctx;
-    for (size_t parity = 0; parity < 2; parity++)
-        for (size_t i = count; i-- > 0;)
-            if (i % 2 == parity)
-                task(arg, i);
-}
-
-const inlay_executor out_of_order = {NULL, run_out_of_order, 3};
 
 /* Runs a check under a condition; `copy` gets the bytes that it hashes. */
 static void run_check(size_t check, const struct condition *condition, FILE *copy, struct result *result)

@@ -29,7 +29,12 @@ inlay_table trial_table(struct trial *trial, inlay_element_type type, size_t row
     return table;
 }
 
-static const char *element_item(size_t item)
+bool has_dim(inlay_element_type type, size_t dim)
+{
+    return inlay_table_row_bytes(type, dim) > 0 && (!stored_in_groups(type) || dim % GROUP == 0);
+}
+
+const char *element_item(size_t item)
 {
     return enum_name(ELEMENT_TYPES, (int)item + 1);
 }
@@ -40,7 +45,7 @@ static void gather_run(struct trial *trial, size_t item)
     const inlay_element_type type = (inlay_element_type)(item + 1);
     for (size_t d = 0; d < sizeof dims / sizeof *dims; d++) {
         const size_t dim = dims[d], stride = dim * sizeof(float) + 3;
-        if (inlay_table_row_bytes(type, dim) == 0 || (stored_in_groups(type) && dim % GROUP != 0))
+        if (!has_dim(type, dim))
             continue;
         const inlay_table table = trial_table(trial, type, ROWS, dim, item * 16 + d);
         const void *ids = trial_ids(trial, INLAY_ID_I32, IDS, 0, ROWS, &(uint64_t){item});

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The trial that a check of `inlay selftest` runs in: its arrays, its random data, its hash and its fault.
+ * The trial that a check of `inlay selftest` runs in: its executor, its arrays, its random data, its hash and its
+ * fault.
  */
 #include "selftest/check.h"
 
@@ -9,6 +10,26 @@
 #include <string.h>
 
 #include "text/message.h"
+
+const char *item_name(const struct family *family, size_t item)
+{
+    if (family->rows == NULL)
+        return family->item(item);
+    const char *row = (const char *)family->rows + item * family->row_bytes;
+    return item < family->row_count ? *(const char *const *)(const void *)row : NULL;
+}
+
+/* The executor of calls in parts: every second part from the last one on, then the others. */
+static void run_out_of_order(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
+{
+    (void)ctx;
+    for (size_t parity = 0; parity < 2; parity++)
+        for (size_t i = count; i-- > 0;)
+            if (i % 2 == parity)
+                task(arg, i);
+}
+
+const inlay_executor out_of_order = {NULL, run_out_of_order, 3};
 
 uint64_t next_random(uint64_t *state)
 {
