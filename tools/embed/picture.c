@@ -59,7 +59,7 @@ int embed_picture(struct output *output, const struct embed_options *options, co
 {
     bool labelled = tokens->text.words != NULL && tokens->length <= HEAT_LABELLED;
     struct heat heat;
-    TRY(plot_start(&heat, tokens->sequences, tokens->length, dim, labelled));
+    TRY(heat_init(&heat, tokens->sequences, tokens->length, dim, labelled));
     for (size_t i = 0; i < tokens->sequences; i++)
         heat_add(&heat, i, 0, tokens->length, values + i * tokens->length * dim);
 

@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "text/message.h"
+
 /* Pixels of all panels together: matrices beyond SHRINK are averaged, cells grow up to GROW. */
 enum { SHRINK_WIDTH = 1400, SHRINK_HEIGHT = 1000, GROW_WIDTH = 1100, GROW_HEIGHT = 700 };
 
@@ -50,7 +52,7 @@ static double area_of(const struct heat *heat)
     return (double)heat->cell_width * (double)heat->cell_columns * heat->cell_height * (double)heat->cell_rows;
 }
 
-bool heat_init(struct heat *heat, size_t panels, size_t rows, size_t columns, bool labelled)
+int heat_init(struct heat *heat, size_t panels, size_t rows, size_t columns, bool labelled)
 {
     /* The arrangement that shows values largest; of equals the one with fewer panels side by side. */
     *heat = arrange(panels, 1, rows, columns, labelled);
@@ -60,7 +62,7 @@ bool heat_init(struct heat *heat, size_t panels, size_t rows, size_t columns, bo
             *heat = other;
     }
     heat->sums = calloc(panels * heat->cell_rows, heat->cell_columns * sizeof *heat->sums);
-    return heat->sums != NULL;
+    return heat->sums != NULL ? DONE : failed("there is not enough memory for a picture");
 }
 
 void heat_free(struct heat *heat)

@@ -27,12 +27,6 @@ struct plot {
 /** Returns the library that draws with its version, such as "cairo 1.16.0"; null if this build cannot draw. */
 const char *plot_library(void);
 
-/** Makes an empty heat. FAILED, with a message, where there is no memory. */
-static inline int plot_start(struct heat *heat, size_t panels, size_t rows, size_t columns, bool labelled)
-{
-    return heat_init(heat, panels, rows, columns, labelled) ? DONE : failed("there is not enough memory for a picture");
-}
-
 /** FAILED, with a message, if --plot names a path and this build cannot draw. */
 static inline int plot_check(const char *path)
 {

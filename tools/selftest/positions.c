@@ -31,8 +31,10 @@ static void sinusoid_run(struct trial *trial, size_t item)
     const size_t stride = inlay_table_row_bytes(type, table->dim);
     const inlay_sinusoid_spec spec = sinusoid_table_spec(table);
     unsigned char *rows = trial_array(trial, table->n * stride), *positions = trial_array(trial, table->n * 8);
-    for (size_t i = 0; i < table->n; i++)
-        memcpy(positions + i * 8, &(double){(double)table->first + (double)i * table->step}, 8);
+    for (size_t i = 0; i < table->n; i++) {
+        const double position = (double)table->first + (double)i * table->step;
+        memcpy(positions + i * 8, &position, 8);
+    }
     const inlay_sinusoid *sinusoid = trial_sinusoid(trial, &spec);
     if (sinusoid == NULL)
         return;

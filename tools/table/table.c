@@ -179,7 +179,7 @@ static int stream(struct production *p)
 {
     size_t rank = p->options.rope ? 3 : 2;
     if (p->outputs.plot.stream != NULL)
-        TRY(plot_start(&p->heat, p->parts, p->positions.n, p->columns, table_picture_labelled(&p->positions)));
+        TRY(heat_init(&p->heat, p->parts, p->positions.n, p->columns, table_picture_labelled(&p->positions)));
     if (p->outputs.out.stream != NULL)
         TRY(output_npy_header(&p->outputs.out, stored_element(p->options.type), p->shape + 3 - rank, rank));
     struct progress progress = progress_start("computing");
