@@ -3,8 +3,7 @@
  * Sinusoid tables with the SHA-256 of their rows, for the tests and `inlay selftest`. The hashes are from MPFR
  * (verify.c), and every ISA must reproduce them.
  */
-#ifndef INLAY_TESTS_SINUSOID_TABLES_H
-#define INLAY_TESTS_SINUSOID_TABLES_H
+#pragma once
 
 #include <inlay/inlay.h>
 
@@ -50,5 +49,3 @@ static inline inlay_element_type sinusoid_table_type(const struct sinusoid_table
 {
     return table->type != 0 ? table->type : INLAY_F32;
 }
-
-#endif

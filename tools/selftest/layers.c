@@ -116,8 +116,8 @@ static void make_tables(struct trial *trial, const struct layer_check *wanted, s
     }
     if (wanted->extents) {
         const inlay_table *whole = &call->tokens;
-        const struct array scales = stored_scales(whole->type, EXTENT_ROWS, dim, whole->group);
-        const struct array zeros = stored_zeros(whole->type, EXTENT_ROWS, dim, whole->group);
+        const struct array scales = stored_array(ARRAY_SCALES, whole->type, EXTENT_ROWS, dim, whole->group);
+        const struct array zeros = stored_array(ARRAY_ZEROS, whole->type, EXTENT_ROWS, dim, whole->group);
         for (size_t i = 0; i < EXTENTS; i++)
             call->extents[i] = (inlay_table_extent){part(whole->data, i * EXTENT_ROWS * whole->stride_bytes),
                                                     part(whole->scales, i * array_bytes(&scales)),

@@ -19,7 +19,8 @@ inlay_table trial_table(struct trial *trial, inlay_element_type type, size_t row
     const size_t stride = inlay_table_row_bytes(type, dim);
     inlay_table table = inlay_table_of(type, NULL, rows, dim, stride);
     table.group = stored_in_groups(type) ? GROUP : 0;
-    const struct array scales = stored_scales(type, rows, dim, GROUP), zeros = stored_zeros(type, rows, dim, GROUP);
+    const struct array scales = stored_array(ARRAY_SCALES, type, rows, dim, GROUP),
+                       zeros = stored_array(ARRAY_ZEROS, type, rows, dim, GROUP);
     table.data = type == INLAY_F32 ? trial_floats(trial, rows * dim, seed) : trial_noise(trial, rows * stride, seed);
     if (scales.rank > 0)
         table.scales = scales.element == NPY_F4 ? trial_floats(trial, scales.shape[0] * scales.shape[1], seed + 1)
@@ -71,8 +72,9 @@ static void quantize_run(struct trial *trial, size_t item)
     enum { DIM = 512 };
     const inlay_element_type type = (inlay_element_type)(item + 1);
     const inlay_table from = trial_table(trial, INLAY_F32, ROWS, DIM, item);
-    const struct array data = stored_data(type, ROWS, DIM), scales = stored_scales(type, ROWS, DIM, GROUP);
-    const struct array zeros = stored_zeros(type, ROWS, DIM, GROUP);
+    const struct array data = stored_array(ARRAY_DATA, type, ROWS, DIM, 0),
+                       scales = stored_array(ARRAY_SCALES, type, ROWS, DIM, GROUP);
+    const struct array zeros = stored_array(ARRAY_ZEROS, type, ROWS, DIM, GROUP);
     inlay_table_storage to = inlay_table_storage_of(type, trial_storage(trial, &data), DIM);
     to.group = stored_in_groups(type) ? GROUP : 0;
     to.scales = trial_storage(trial, &scales);
