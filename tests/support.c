@@ -223,11 +223,19 @@ const struct type_of_ggml types_of_ggml[TYPES_OF_GGML] = {
 #include "types_of_ggml.inc"
 };
 
-size_t whole_columns(inlay_element_type type)
+const struct type_of_ggml *type_of_ggml(inlay_element_type type)
 {
     for (size_t i = 0; i < TYPES_OF_GGML; i++)
         if (type != 0 && types_of_ggml[i].element == type)
-            return types_of_ggml[i].block;
+            return &types_of_ggml[i];
+    return NULL;
+}
+
+size_t whole_columns(inlay_element_type type)
+{
+    const struct type_of_ggml *const ggml = type_of_ggml(type);
+    if (ggml != NULL)
+        return ggml->block;
     return type == INLAY_E4M3_E8M0 ? 32 : type == INLAY_E2M1_F32 ? 16 : 1;
 }
 

@@ -116,10 +116,15 @@ bool is_grouped(inlay_element_type type);
 struct type_of_ggml {
     const char *name;
     uint32_t number, block, bytes;
-    inlay_element_type element; /* 0: none */
+    inlay_element_type element;         /* 0: none */
+    enum { MAGNITUDE, WITH_ZERO } span; /* of a block's values: the largest |x|, or max - min with 0 as one of them */
+    double share, least;                /* the error is at most share * span + least * 2^-24; 0: said elsewhere */
 };
 enum { TYPES_OF_GGML = 34 };
 extern const struct type_of_ggml types_of_ggml[TYPES_OF_GGML];
+
+/* Returns the type of ggml that a type of tables is; null if it is none. */
+const struct type_of_ggml *type_of_ggml(inlay_element_type type);
 
 /* The columns of which a dim must be a multiple, apart from groups: 1, or those of a block. */
 size_t whole_columns(inlay_element_type type);

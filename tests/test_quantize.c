@@ -72,6 +72,7 @@ static double allowed(inlay_element_type type, bool zeros, struct range values, 
     const double least = values.least, most = values.most;
     const double step_floor = 0x1p-126, magnitude = fmax(-least, most), range = most - least;
     const double with_zero = fmax(most, 0) - fmin(least, 0), rounding = magnitude * 0x1p-22;
+    const struct type_of_ggml *const ggml = type_of_ggml(type);
     switch (type) {
     case INLAY_F16:
         return fmax(fabs(x) * 0x1p-11, 0x1p-25);
@@ -93,41 +94,21 @@ static double allowed(inlay_element_type type, bool zeros, struct range values, 
         return fmax(zeros ? with_zero / 255 : magnitude / 127, step_floor) * 0.5 + rounding;
     case INLAY_E2M1_F32:
         return fmax(magnitude / 6, step_floor) + rounding;
-    case INLAY_Q8_0:
-        return magnitude / 127 * 0.57 + 64 * 0x1p-24;
-    case INLAY_Q4_0:
-        return magnitude / 8 * 1.01 + 8 * 0x1p-24;
     case INLAY_E4M3:
         return fmax(fabs(x) / 16, fmax(magnitude / 448, step_floor) / 1024) + rounding;
     case INLAY_E4M3_E8M0:
         return fmax(fabs(x) / 16, fmax(magnitude / 229376, 0x1p-137));
     case INLAY_Q4_1:
         return range / 15 * 0.51 + (fabs(least) + range) * 0x1p-11 + 8 * 0x1p-24 + rounding;
-    case INLAY_Q5_0:
-        return magnitude / 16 * 1.01 + 8 * 0x1p-24;
     case INLAY_Q5_1:
         return range / 31 * 0.51 + (fabs(least) + range) * 0x1p-11 + 16 * 0x1p-24 + rounding;
-    case INLAY_IQ4_NL:
-    case INLAY_IQ4_XS:
-        return magnitude / 127 * 14.1 + 64 * 0x1p-24;
     case INLAY_MXFP4:
         return fmax(magnitude / 4, 0x1p-129);
     case INLAY_NVFP4:
         return magnitude * 0.18 + 6 * 0x1p-10;
-    case INLAY_Q3_K:
-        return magnitude / 3 * 0.52 + 8 * 0x1p-24;
-    case INLAY_Q2_K:
-        return with_zero / 3 * 0.54 + 8 * 0x1p-24;
-    case INLAY_IQ3_S:
-        return magnitude / 15 * 7.8 + 8 * 0x1p-24;
-    case INLAY_Q4_K:
-        return with_zero / 15 * 0.52 + 8 * 0x1p-24;
-    case INLAY_Q5_K:
-        return with_zero / 31 * 0.52 + 8 * 0x1p-24;
-    case INLAY_Q6_K:
-        return magnitude / 31 * 0.51 + 8 * 0x1p-24;
     default:
-        return 0;
+        return ggml == NULL ? 0
+                            : ggml->share * (ggml->span == WITH_ZERO ? with_zero : magnitude) + ggml->least * 0x1p-24;
     }
 }
 
