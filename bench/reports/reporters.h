@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Where rows go: to the table that people read, unless another format is requested. The reporters print the rows in their
-// order and compute nothing but units.
+// Where rows go: to the table that people read, unless another format is requested. The reporters print the rows in
+// their order and compute nothing but units.
 #pragma once
 
 #include <benchmark/benchmark.h>
