@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A reader of JSON (RFC 8259) that takes one value after the other from text and keeps none of them: of a header it
- * remembers where the keys of open objects are, in 12 bytes each at most, and 20 where the C library sorts them in
- * memory of its own. It accepts nothing beyond the standard, no bytes that are not UTF-8, no character U+0000, and no
- * key twice in an object. A caller names what it expects; the first thing that is something else ends the reading.
+ * remembers where the keys of open objects are, in 12 bytes each at most. It accepts nothing beyond the standard, no
+ * bytes that are not UTF-8, no character U+0000, and no key twice in an object. A caller names what it expects; the
+ * first thing that is something else ends the reading.
  *
  *     inlay_json_open(json, '{');
  *     while (inlay_json_member(json, &key))
