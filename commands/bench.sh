@@ -19,7 +19,7 @@ bench() {
     configure build
     enable build bench
     build build bench/inlay_bench
-    local harness=build/bench/inlay_bench arguments=() pictures="" old="" save=""
+    local harness=build/bench/inlay_bench arguments=() pictures="" old="" save="" python
     while [ $# -gt 0 ]; do
         case $1 in
         --save) save=yes ;;
@@ -30,7 +30,10 @@ bench() {
             ;;
         --plot)
             pictures=build/bench/pictures
-            [[ ${2:--} = -* ]] || { pictures=$2 && shift; }
+            case ${2:-} in
+            "" | -*) ;;
+            *) pictures=$2 && shift ;;
+            esac
             ;;
         --against)
             old=${2:?--against needs an older harness or its build directory}
@@ -46,7 +49,6 @@ bench() {
         python3 bench/saved.py save bench/results "$harness" "${arguments[@]}"
     elif [ -n "$pictures" ]; then
         need python3-matplotlib
-        local python
         python=$(python_that_draws)
         mkdir -p "$pictures"
         "$harness" --benchmark_format=json "${arguments[@]}" >"$pictures/run.json"

@@ -55,9 +55,8 @@ cross_bits() {
     say "building $directory"
     build "$directory"
     say "embedding the same text here and on an emulated $name"
-    local arguments=(embed --text-file README.md --table random --seed 1 --dim 512 --force --out)
+    local isa arguments=(embed --text-file README.md --table random --seed 1 --dim 512 --force --out)
     build/tools/inlay "${arguments[@]}" build/native.npy
-    local isa
     for isa in portable scalar; do
         INLAY_ISA=$isa "$emulator" -L "/usr/$triplet" "$directory/tools/inlay" "${arguments[@]}" "build/$name.npy"
         cmp build/native.npy "build/$name.npy"
@@ -166,7 +165,8 @@ features() {
 }
 
 mca() {
-    configure_arm llvm-19
+    need_to_cross llvm-19
+    configure build-aarch64 --cross-file cross/aarch64-linux-gnu.ini
     local object=src/libinlay_neon.a.p/neon_kernels.c.o
     build build-aarch64 "$object"
     python3 bench/neon_mca.py "build-aarch64/$object" llvm-mca-19

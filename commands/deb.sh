@@ -23,7 +23,8 @@ deb() {
     deb_base "$folder"
     deb_build_root "$folder"
     if deb_step "the packages are built, and the tests of the build pass" deb_build "$folder" "${version%-*}" &&
-        deb_step "lintian finds no error or warning" deb_lintian "$folder"; then
+        deb_step "lintian finds no error or warning" as_user "$folder/build" /build \
+            sh -c 'lintian --fail-on error,warning --info inlay_*.changes'; then
         deb_bare "$folder" || true # what failed is counted, and does not keep the rest from running
     fi
     print_counts
@@ -152,10 +153,6 @@ deb_build() {
     as_user "$folder/build" "/build/inlay-$2" env DEB_BUILD_OPTIONS="parallel=$(nproc)" \
         nice dpkg-buildpackage --unsigned-source --unsigned-changes || return
     find "$work" -maxdepth 1 -type f -exec cp -t "$folder/packages" {} +
-}
-
-deb_lintian() {
-    as_user "$1/build" /build sh -c 'lintian --fail-on error,warning --info inlay_*.changes'
 }
 
 # deb_bare FOLDER: installs the packages in a bare root and uses them; then the tests of debian/tests, each with the

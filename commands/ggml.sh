@@ -61,10 +61,11 @@ build_backend() {
 
 # operations_of BACKEND: runs llama.cpp's own tests of GET_ROWS on the backend.
 operations_of() {
-    local output passed all
+    local output counts passed all
     output=$(GGML_INLAY=all GGML_BACKEND_PATH=$1 "$llama_source/build/bin/test-backend-ops" test -o GET_ROWS -b INLAY 2>&1) || true
     grep -aE 'FAIL|inlay: ' <<<"$output" || true
-    IFS='/ ' read -r passed all _ <<<"$(grep -aoE '[0-9]+/[0-9]+ tests passed' <<<"$output" || echo 0/1)"
+    counts=$(grep -aoE '[0-9]+/[0-9]+ tests passed' <<<"$output") || counts=0/1
+    IFS='/ ' read -r passed all _ <<<"$counts"
     echo "$passed of the $all cases of GET_ROWS that the backend takes"
     echo "$passed passed, $((all - passed)) failed, 0 skipped"
 }

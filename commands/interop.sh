@@ -9,12 +9,18 @@ interop() {
     build build
     local status=0
     base_wheels || status=$?
-    case $status in
-    0) compare_all ;;
-    77) skip "all, as PyPI cannot be reached" ;;
-    *) return "$status" ;;
-    esac
+    ! usable "$status" all || compare_all
     print_counts
+}
+
+# usable STATUS WHAT: returns whether installing was successful; else counts WHAT as skipped, or as failed.
+usable() {
+    case $1 in
+    0) return 0 ;;
+    77) skip "$2, as PyPI cannot be reached" ;;
+    *) failed=$((failed + 1)) ;;
+    esac
+    return 1
 }
 
 # compare WHAT PROGRAM ARGUMENT...: runs a program of Python, and counts it.
@@ -37,12 +43,7 @@ has() {
         install_wheels "tests/interop/$1.txt" "$2" || status=$?
         shift 2
     done
-    case $status in
-    0) return 0 ;;
-    77) skip "$what, as PyPI cannot be reached" ;;
-    *) failed=$((failed + 1)) ;;
-    esac
-    return 1
+    usable "$status" "$what"
 }
 
 # compile NAME LIBRARY...: builds tests/interop/NAME.c as build/libNAME.so, with those libraries.
@@ -51,12 +52,11 @@ compile() {
         -o "build/lib$1.so"
 }
 
-# install_inlay: builds the wheel of the Python package, and installs it beside the others.
-install_inlay() {
+# has_inlay: builds the wheel of the Python package and installs it beside the others, and returns whether it is there.
+has_inlay() {
     local status=0
     build_wheel python3 build-wheel && install_wheel build-wheel build/venv || status=$?
-    [ "$status" = 0 ] || skip "what Python makes of files, models and n-grams: its package was not built"
-    return "$status"
+    usable "$status" "what Python makes of n-grams, files and models"
 }
 
 compare_all() {
@@ -67,15 +67,17 @@ compare_all() {
     compare "which model files are accepted with safetensors and gguf" $tests/files.py $file
     has "compressed-tensors and ModelOpt" quantised "3 MB" &&
         compare "quantised tables with compressed-tensors and ModelOpt" $tests/quantised.py $core $file build/quantised
-    has "the checkpoint" checkpoint "80 MB" || return 0
-    compile bert $core
-    compare "the input layer of a checkpoint with PyTorch's" $tests/bert.py $core build/libbert.so
-    has "models of transformers" models "53 MB" checkpoints "33 MB" || return 0
-    compile checkpoints $file $core
-    mkdir -p build/checkpoints
-    compare "input layers of checkpoints with those of transformers" $tests/checkpoints.py $core $file \
-        build/libcheckpoints.so build/checkpoints
-    install_inlay || return 0
+    if has "the checkpoint" checkpoint "80 MB"; then
+        compile bert $core
+        compare "the input layer of a checkpoint with PyTorch's" $tests/bert.py $core build/libbert.so
+    fi
+    if has "checkpoints of transformers" checkpoint "80 MB" models "53 MB" checkpoints "33 MB"; then
+        compile checkpoints $file $core
+        mkdir -p build/checkpoints
+        compare "input layers of checkpoints with those of transformers" $tests/checkpoints.py $core $file \
+            build/libcheckpoints.so build/checkpoints
+    fi
+    has "models of transformers" models "53 MB" && has_inlay || return 0
     compare "n-grams with those of transformers and sglang" $tests/ngrams.py build
     compare "multimodal rotary embeddings with those of transformers and sglang" $tests/mrope.py
     has "model2vec" files_python "4 MB" &&
