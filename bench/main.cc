@@ -170,7 +170,9 @@ static void register_all(std::vector<Group> &groups)
 // Returns whether the filter chooses a row. Google Benchmark would match the longer names that it makes of rows.
 static ChoosesRow read_filter()
 {
-    const std::string filter = benchmark::GetBenchmarkFilter();
+    std::string filter = benchmark::GetBenchmarkFilter();
+    if (filter == "all") // as Google Benchmark has it
+        filter.clear();
     const bool inverse = filter.rfind('-', 0) == 0;
     const std::regex pattern(inverse ? filter.substr(1) : filter, std::regex::extended);
     return [=](const std::string &row) { return std::regex_search(row, pattern) != inverse; };
@@ -182,8 +184,10 @@ static bool choose(std::vector<Group> &groups, const ChoosesRow &chosen)
 {
     const auto is_left_out = [&](Group &group) {
         bool wanted = false;
-        for (Contender &contender : group.contenders)
-            wanted |= contender.wanted = chosen(row_name(group.shape, contender));
+        for (Contender &contender : group.contenders) {
+            contender.wanted = chosen(row_name(group.shape, contender));
+            wanted = wanted || contender.wanted;
+        }
         if (wanted && !fits(group.shape))
             std::fprintf(stderr, "inlay_bench: not enough memory for %s\n", shape_name(group.shape).c_str());
         return !wanted || !fits(group.shape);

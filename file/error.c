@@ -77,7 +77,8 @@ bool inlay_file_fail_system(inlay_file_error *error, const char *path, const cha
 {
     int system_error = errno;
     inlay_file_fail(error, INLAY_FILE_ERROR_SYSTEM, path, NULL, "%s: %s", what, strerror(system_error));
-    error->system_error = system_error;
+    if (error != NULL)
+        error->system_error = system_error;
     return false;
 }
 

@@ -40,7 +40,10 @@ static void write_tensor(FILE *json, const struct new_table *table, size_t size,
     putc('"', json);
     for (size_t i = 0; i < size; i++) {
         unsigned char c = (unsigned char)table->name[i];
-        fprintf(json, c < ' ' ? "\\u%04x" : c == '"' || c == '\\' ? "\\%c" : "%c", c);
+        if (c < ' ')
+            fprintf(json, "\\u%04x", c);
+        else
+            fprintf(json, c == '"' || c == '\\' ? "\\%c" : "%c", c);
     }
     fprintf(json, "%s\":{\"dtype\":\"%s\",\"shape\":[%zu", end, dtype, array->shape[0]);
     if (array->rank == 2)
@@ -60,8 +63,7 @@ static void write_object(FILE *json, const struct new_table *table)
     write_tensor(json, table, strlen(table->name), "", inlay_safetensors_type_of(table->type)->name, data,
                  array_bytes(scales));
     putc('}', json);
-    while ((LENGTH_BYTES + ftell(json)) % ALIGNMENT != 0)
-        putc(' ', json);
+    fprintf(json, "%*s", (int)(-(LENGTH_BYTES + ftell(json)) & (ALIGNMENT - 1)), "");
 }
 
 /* Writes the object behind its length. The build refuses big-endian hosts. */

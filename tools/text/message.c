@@ -68,7 +68,8 @@ static bool is_control(const char *character)
 /* Writes text [size] into one of four buffers between two copies of `quote`. */
 static const char *quoted(const char *text, size_t size, const char *quote)
 {
-    static char buffers[4][4 * SHOWN_BYTES + 8];
+    /* The last character may begin before SHOWN_BYTES and have three bytes behind it. */
+    static char buffers[4][4 * (SHOWN_BYTES + 3) + 8];
     static unsigned turn;
     char *buffer = buffers[turn++ % 4];
 

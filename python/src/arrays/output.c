@@ -210,7 +210,8 @@ PyObject *output_abandon(struct output *output)
 
 PyObject *output_close_pair(struct output outputs[2], enum view_way way, PyObject *like)
 {
-    PyObject *first = output_close(&outputs[0], way, like), *second = output_close(&outputs[1], way, like);
+    PyObject *first = output_close(&outputs[0], way, like);
+    PyObject *second = first != NULL ? output_close(&outputs[1], way, like) : output_abandon(&outputs[1]);
     PyObject *pair = first != NULL && second != NULL ? PyTuple_Pack(2, first, second) : NULL;
     Py_XDECREF(first);
     Py_XDECREF(second);

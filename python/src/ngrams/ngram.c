@@ -23,7 +23,7 @@ struct ngram {
     inlay_ngram_column *columns; /* [facts.columns] */
     struct view token_map;
     PyObject *token_map_array; /* null: none */
-    PyObject *tables;          /* a list, likewise */
+    PyObject *tables;          /* a tuple, or null */
     PyObject *weak_references;
 };
 
