@@ -28,15 +28,16 @@ static const struct form {
     [INLAY_F32] = {.is_numbers = true, .element = NPY_F4},
     [INLAY_F16] = {.is_numbers = true, .element = NPY_F2},
     [INLAY_BF16] = {.is_numbers = true, .element = NPY_U2},
-    [INLAY_I8] = {true, NPY_I1, NPY_F4, WHOLE_ROW, .can_lack_scales = true},
-    [INLAY_I8_INVERSE] = {true, NPY_I1, NPY_F4, WHOLE_ROW},
-    [INLAY_U4_GROUPED] = {false, NPY_U1, NPY_F4, WHOLE_GROUP, .zero_bits = 4},
-    [INLAY_U4_GROUPED_FLAT] = {false, NPY_U1, NPY_F4, WHOLE_GROUP, .zero_bits = 4, .zeros_in_one_run = true},
-    [INLAY_E4M3] = {false, NPY_U1, NPY_F4, WHOLE_ROW, .can_lack_scales = true},
-    [INLAY_E4M3_E8M0] = {false, NPY_U1, NPY_U1, 32},
-    [INLAY_I8_GROUPED] = {false, NPY_U1, NPY_F4, WHOLE_GROUP, .zero_bits = 8},
-    [INLAY_U8_GROUPED] = {false, NPY_U1, NPY_F4, WHOLE_GROUP, .zero_bits = 8},
-    [INLAY_E2M1_F32] = {false, NPY_U1, NPY_F4, 16},
+    [INLAY_I8] = {.is_numbers = true, .element = NPY_I1, .scale = NPY_F4, .scaled = WHOLE_ROW, .can_lack_scales = true},
+    [INLAY_I8_INVERSE] = {.is_numbers = true, .element = NPY_I1, .scale = NPY_F4, .scaled = WHOLE_ROW},
+    [INLAY_U4_GROUPED] = {.element = NPY_U1, .scale = NPY_F4, .scaled = WHOLE_GROUP, .zero_bits = 4},
+    [INLAY_U4_GROUPED_FLAT] =
+        {.element = NPY_U1, .scale = NPY_F4, .scaled = WHOLE_GROUP, .zero_bits = 4, .zeros_in_one_run = true},
+    [INLAY_E4M3] = {.element = NPY_U1, .scale = NPY_F4, .scaled = WHOLE_ROW, .can_lack_scales = true},
+    [INLAY_E4M3_E8M0] = {.element = NPY_U1, .scale = NPY_U1, .scaled = 32},
+    [INLAY_I8_GROUPED] = {.element = NPY_U1, .scale = NPY_F4, .scaled = WHOLE_GROUP, .zero_bits = 8},
+    [INLAY_U8_GROUPED] = {.element = NPY_U1, .scale = NPY_F4, .scaled = WHOLE_GROUP, .zero_bits = 8},
+    [INLAY_E2M1_F32] = {.element = NPY_U1, .scale = NPY_F4, .scaled = 16},
 };
 
 enum npy_element stored_element(inlay_element_type type)
