@@ -226,8 +226,8 @@ START_TEST(every_length_at_every_alignment)
 }
 END_TEST
 
-/* Floats whose rounding is hard, in whole blocks and behind them, against the cast kernel, which has its own tests. */
-START_TEST(outputs_of_16_bits_round_as_casts_do)
+/* Floats whose rounding is hard, in whole blocks and behind them, against scalar's definition. */
+START_TEST(outputs_of_16_bits_round_as_scalar_does)
 {
     static const uint32_t upper[] = {0,      1,      0x3f80, 0x3f81, 0x7f7f, 0x7f80, 0x7f81, 0x7fc0,
                                      0x7fff, 0x8000, 0xff7f, 0xff80, 0xffff, 0x3380, 0x3880, 0x477f};
@@ -505,7 +505,7 @@ END_TEST
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "quantised", NULL, NULL, every_length_against_both_guard_pages,
-                     every_length_at_every_alignment, outputs_of_16_bits_round_as_casts_do, every_pattern_of_16_bits,
+                     every_length_at_every_alignment, outputs_of_16_bits_round_as_scalar_does, every_pattern_of_16_bits,
                      every_byte, bytes_by_hand, groups_of_bytes_and_4_bit_floats, e4m3_becomes_bfloat16,
                      scales_of_4_bit_floats, zero_points_of_rows);
 }

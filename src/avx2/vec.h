@@ -163,4 +163,4 @@ VEC_INLINE vec_half_bits vec_table_lookup(struct vec_table table, vec_half_bits 
     return (vec_half_bits)_mm256_or_si256(_mm256_shuffle_epi8(table.lower, (__m256i)at), upper);
 }
 
-#include "avx2/alike.h"
+#include "avx2/shared.h"

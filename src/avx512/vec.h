@@ -159,4 +159,4 @@ VEC_INLINE vec_half_bits vec_table_lookup(struct vec_table table, vec_half_bits 
     return (vec_half_bits)_mm512_permutexvar_epi16((__m512i)at, table.words);
 }
 
-#include "avx2/alike.h"
+#include "avx2/shared.h"

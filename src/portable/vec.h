@@ -138,7 +138,7 @@ VEC_INLINE vec_double vec_double_fma(vec_double a, vec_double b, vec_double c)
 /* The lanes of b where the uppermost bit of `by` is set, else those of a. */
 VEC_INLINE vec_double vec_double_select(vec_double_bits by, vec_double a, vec_double b)
 {
-    return (vec_double)vec_choose((vec_bits) - (by >> 63), (vec_bits)b, (vec_bits)a);
+    return (vec_double)vec_choose((vec_bits)(0 - (by >> 63)), (vec_bits)b, (vec_bits)a);
 }
 
 VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)

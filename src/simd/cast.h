@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Floats rounded to 16-bit types, and the embed kernel from float32 tables to outputs of these, once for every ISA,
- * over the words of its vec.h. Included by simd/kernels.h. Holds no intrinsics and includes nothing.
+ * Floats rounded to 16-bit types, in registers, once for every ISA over the words of its vec.h: for embed.h and
+ * dequantise.h. Included by simd/kernels.h. Holds no intrinsics and includes nothing.
  */
 
 enum { LINE_VECS = INLAY_CACHE_LINE / VEC_BYTES };

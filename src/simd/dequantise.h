@@ -183,7 +183,8 @@ VEC_INLINE void dequantise_columns(inlay_element_type type, struct dequantise_wa
         return;
     }
     for (; block < end; block++) {
-        const unsigned char *from = quantised_block(type, &part->row, block); /* NVFP4's have two */
+        /* A block of NVFP4 holds two blocks of 32 columns. */
+        const unsigned char *from = quantised_block(type, &part->row, block);
         dequantise_prefetch(part, (size_t)(from - part->row.bytes), quantised_bytes(type));
         dequantise_block(type, way, part, block, row_terms);
     }

@@ -225,7 +225,7 @@ static void NAME(embed_copied_halves)(const struct inlay_embed_tile *tile)
 {
     struct inlay_embed_tile floats = *tile;
     floats.columns = tile->columns / 2;
-    embed_rows(&floats, (struct embed_terms){false, false, INLAY_F32});
+    embed_rows(&floats, (struct embed_terms){.type = INLAY_F32});
     const size_t last = floats.columns * sizeof(float);
     for (size_t i = 0; i < tile->count && tile->columns % 2 == 1; i++)
         memcpy(tile->out[i] + last, tile->rows[i] + last, 2);
@@ -235,13 +235,13 @@ static void NAME(embed_copied_halves)(const struct inlay_embed_tile *tile)
 static __attribute__((noinline)) void NAME(embed_f32_halves)(const struct inlay_embed_tile *tile)
 {
     if (tile->out_type == INLAY_F16 && tile->positions != NULL)
-        embed_rows(tile, (struct embed_terms){true, true, INLAY_F16});
+        embed_rows(tile, (struct embed_terms){.scaled = true, .positioned = true, .type = INLAY_F16});
     else if (tile->out_type == INLAY_F16)
-        embed_rows(tile, (struct embed_terms){true, false, INLAY_F16});
+        embed_rows(tile, (struct embed_terms){.scaled = true, .type = INLAY_F16});
     else if (tile->positions != NULL)
-        embed_rows(tile, (struct embed_terms){true, true, INLAY_BF16});
+        embed_rows(tile, (struct embed_terms){.scaled = true, .positioned = true, .type = INLAY_BF16});
     else
-        embed_rows(tile, (struct embed_terms){true, false, INLAY_BF16});
+        embed_rows(tile, (struct embed_terms){.scaled = true, .type = INLAY_BF16});
 }
 
 static void NAME(embed_f32)(const struct inlay_embed_tile *tile)
@@ -249,9 +249,9 @@ static void NAME(embed_f32)(const struct inlay_embed_tile *tile)
     if (tile->out_type != INLAY_F32)
         NAME(embed_f32_halves)(tile);
     else if (tile->positions != NULL)
-        embed_rows(tile, (struct embed_terms){true, true, INLAY_F32});
+        embed_rows(tile, (struct embed_terms){.scaled = true, .positioned = true, .type = INLAY_F32});
     else if (tile->scale != 1)
-        embed_rows(tile, (struct embed_terms){true, false, INLAY_F32});
+        embed_rows(tile, (struct embed_terms){.scaled = true, .type = INLAY_F32});
     else
-        embed_rows(tile, (struct embed_terms){false, false, INLAY_F32});
+        embed_rows(tile, (struct embed_terms){.type = INLAY_F32});
 }
