@@ -259,6 +259,7 @@ HOSTILE = {
     "an empty object": ("{}", "vocab is missing"),
     "an unknown key": (changed("vocabulary", to=5), "the spec has no key 'vocabulary'"),
     "an unknown key of control characters": (changed("\x1b[31m\n", to=5), "\\x1b[31m\\x0a"),
+    "a long key of control characters": (changed("\x01" * 199 + "\u202e" + "xx", to=5), "\\x01\\xe2\\x80\\xae..."),
     "a long unknown key": (changed("x" * 5000, to=5), "the spec has no key 'xxx", "xxx...'"),
     "an unknown key of a column": (changed("columns", 2, "mod", to=5), "columns[2] has no key 'mod'"),
     "a comment that is no text": (changed("comment", to=[]), "comment is an array, not a text"),
