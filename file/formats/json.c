@@ -61,9 +61,10 @@ char inlay_json_peek(struct inlay_json *json)
 /* Takes one character, behind white space. */
 static bool take(struct inlay_json *json, char wanted)
 {
-    bool there = inlay_json_peek(json) == wanted;
-    json->at += there;
-    return there;
+    if (inlay_json_peek(json) != wanted)
+        return false;
+    json->at++; /* not of a text that is null */
+    return true;
 }
 
 /* ---- Strings ---------------------------------------------------------------------------------------------------- */
