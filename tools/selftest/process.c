@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fenv.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -180,32 +181,32 @@ static void run_child(const char *isa, void (*work)(void *arg), void *arg, char 
         append(end, size, "ends with exit status %d", WEXITSTATUS(status));
 }
 
-struct result *make_results(size_t n)
-{
-    void *shared = mmap(NULL, n * sizeof(struct result), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return shared != MAP_FAILED ? shared : NULL;
-}
-
-/* The work of the child that fills in all results. */
+/* The work of the child that fills in all results. `done` comes last, so that a result is whole or does not count. */
 static void judge_all(void *results)
 {
     const size_t checks = count_checks();
     for (size_t check = 0; check < checks; check++) {
-        struct result result = {.done = true};
+        struct result *result = (struct result *)results + check;
         alarm(SECONDS_MOST);
-        judge(check, &result);
-        ((struct result *)results)[check] = result;
+        judge(check, result);
+        atomic_store_explicit(&result->done, true, memory_order_release);
     }
 }
 
-size_t collect(const char *isa, struct result *results, size_t checks, char *end, size_t size)
+const struct result *collect(const char *isa, size_t checks, size_t *n, char *end, size_t size)
 {
-    size_t n = 0;
-    memset(results, 0, checks * sizeof *results);
+    const size_t bytes = checks * sizeof(struct result);
+    struct result *results = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    *n = 0;
+    if (results == MAP_FAILED) {
+        append(end, size, "no memory for results: %s", strerror(errno));
+        return NULL;
+    }
     run_child(isa, judge_all, results, end, size);
-    while (n < checks && results[n].done)
-        n++;
-    return n;
+    while (*n < checks && atomic_load_explicit(&results[*n].done, memory_order_acquire))
+        ++*n;
+    mprotect(results, bytes, PROT_READ); /* from the children that follow */
+    return results;
 }
 
 /* The bytes that a check hashes, in a file. */

@@ -5,18 +5,16 @@
  */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "selftest/check.h"
 
 /** What a check came to on an ISA. */
 struct result {
-    bool done;
     unsigned char digest[SHA256_BYTES];
     char fault[TRIAL_FAULT_BYTES + 80]; /**< empty: none */
+    atomic_bool done;
 };
-
-/** Returns results [n] of zeros that child processes can write; null without memory. They live as long as the process.
- */
-struct result *make_results(size_t n);
 
 /** Returns the number of checks. */
 size_t count_checks(void);
@@ -24,10 +22,10 @@ size_t count_checks(void);
 /** Returns the name of a check, which lives until the next call. */
 const char *check_name(size_t check);
 
-/** Runs all checks on an ISA under every condition and writes their results [checks], from make_results(). Returns how
-    many came before the process ended; the others are zeros, and `end` [size] says how it ended, if not as it should.
- */
-size_t collect(const char *isa, struct result *results, size_t checks, char *end, size_t size);
+/** Runs all checks on an ISA under every condition and returns their results [checks], which later children cannot
+    write and which live as long as the process; null if there is no memory. Writes to n how many came before the child
+    ended; the others do not count, and `end` [size] says how it ended, if not as it should. */
+const struct result *collect(const char *isa, size_t checks, size_t *n, char *end, size_t size);
 
 /** Runs a check on an ISA and on scalar again and returns where the bytes that it hashes first differ, counted in words
     of 4 bytes. The text lives until the next call. */

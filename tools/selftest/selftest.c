@@ -89,13 +89,14 @@ static void compare(struct tally *tally, const char *isa, size_t check, const st
         fail(tally, isa, name, "the result is not that of other machines");
 }
 
-/* Runs and compares all checks on an ISA. scalar's results come first and are the others' measure. */
-static void test_isa(struct tally *tally, const char *isa, struct result *results, const struct result *scalar,
-                     size_t checks)
+/* Runs and compares all checks on an ISA and returns their results. scalar's are the others' measure; its own is null.
+ */
+static const struct result *test_isa(struct tally *tally, const char *isa, const struct result *scalar, size_t checks)
 {
     char end[120];
+    size_t n;
     tally->failed_here = 0;
-    const size_t n = collect(isa, results, checks, end, sizeof end);
+    const struct result *results = collect(isa, checks, &n, end, sizeof end);
     for (size_t i = 0; i < n; i++)
         compare(tally, isa, i, &results[i], scalar != NULL ? &scalar[i] : NULL);
     if (end[0] != '\0' || n < checks)
@@ -103,6 +104,7 @@ static void test_isa(struct tally *tally, const char *isa, struct result *result
     tally->checks += checks;
     if (!tally->quiet)
         printf("%-9s %zu of %zu checks passed\n", isa, n - (tally->failed_here < n ? tally->failed_here : n), checks);
+    return results;
 }
 
 /* Appends the names of the ISAs that run here, or of those that do not. */
@@ -176,11 +178,11 @@ static void print_line(const struct tally *tally, double seconds)
 }
 
 /* Prints the digests of each family from a new line on. */
-static int print_digests(struct result *results, size_t checks)
+static int print_digests(size_t checks)
 {
     char end[120], digits[DIGEST_DIGITS + 1], family[CHECK_NAME_BYTES] = "";
-    size_t in_line = 0;
-    const size_t n = collect("scalar", results, checks, end, sizeof end);
+    size_t n, in_line = 0;
+    const struct result *results = collect("scalar", checks, &n, end, sizeof end);
     if (n < checks)
         return failed("%s: %s", check_name(n), end);
     for (size_t i = 0; i < checks; i++) {
@@ -200,18 +202,18 @@ static int print_digests(struct result *results, size_t checks)
     return DONE;
 }
 
-static int run(const struct selftest_options *options, struct result *scalar, struct result *others, size_t checks)
+static int run(const struct selftest_options *options, size_t checks)
 {
     if (options->digests)
-        return print_digests(scalar, checks);
+        return print_digests(checks);
     struct tally tally = {.quiet = options->quiet};
     const double begin = seconds_now();
     int runs;
     const char *name;
-    test_isa(&tally, "scalar", scalar, NULL, checks);
+    const struct result *scalar = test_isa(&tally, "scalar", NULL, checks);
     for (size_t i = 0; (name = inlay_isa_at(i, &runs)) != NULL; i++) {
         if (runs && strcmp(name, "scalar") != 0)
-            test_isa(&tally, name, others, scalar, checks);
+            test_isa(&tally, name, scalar, checks);
         else if (!runs && !tally.quiet)
             printf("%-9s does not run here\n", name);
     }
@@ -227,9 +229,5 @@ int command_selftest(int argc, char **argv)
     struct selftest_options options = {.quiet = false};
     struct command_line line = {.usage = usage, .rules = rules};
     TRY(options_parse(&line, argc, argv, &options));
-    const size_t checks = count_checks();
-    struct result *results = make_results(2 * checks);
-    if (results == NULL)
-        return out_of_memory("the results", (double)(2 * checks * sizeof *results));
-    return run(&options, results, results + checks, checks);
+    return run(&options, count_checks());
 }
