@@ -15,7 +15,7 @@
 
 #include "selftest/sha256.h"
 
-enum { TRIAL_ARRAYS = 64, TRIAL_SINUSOIDS = 2, TRIAL_FAULT_BYTES = 160, CHECK_NAME_BYTES = 64 };
+enum { TRIAL_ARRAYS = 64, TRIAL_SINUSOIDS = 3, TRIAL_FAULT_BYTES = 160, CHECK_NAME_BYTES = 64 };
 
 /** One run of a check under one condition. */
 struct trial {
@@ -106,5 +106,5 @@ const char *item_name(const struct family *family, size_t item);
 const char *element_item(size_t item);
 
 extern const struct family golden_checks, fp8_checks, ggml_checks, gather_checks, quantize_checks, layer_checks,
-    type_checks, backward_checks, plain_checks, recipe_checks, sinusoid_checks, rotary_checks, random_checks,
-    ngram_checks, error_checks;
+    wide_checks, type_checks, backward_checks, plain_checks, recipe_checks, sinusoid_checks, rotary_checks,
+    random_checks, ngram_checks, error_checks;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of layers: forward and backward calls by a table of what each layer has, at a narrow odd dim and at one that
- * is cut into parts.
+ * Checks of layers: forward and backward calls by a table of what each layer has, at a narrow odd dim, at one that is
+ * cut into parts, and at a wide one.
  */
 #include "selftest/check.h"
 
@@ -22,8 +22,9 @@ enum {
 /* What a check changes of a layer that only has float32 tokens with int32 ids. */
 static const struct layer_check {
     const char *name;
-    bool backward;                             /* whether its gradients are checked too */
-    bool sinusoid, learned, segments, weights; /* weights of tokens in a batch and in the vocabulary, with pooling */
+    bool backward; /* whether its gradients are checked too */
+    bool sinusoid, learned, segments;
+    bool weights, token_weights; /* with pooling: of the batch's tokens, of the vocabulary */
     bool padding, starts, position_ids, ragged, shard, extents, mapping;
     inlay_layer_spec spec; /* enum values and numbers, where they are not 0 */
     inlay_id_type id_type;
@@ -38,10 +39,13 @@ static const struct layer_check {
     {"ids i16", .id_type = INLAY_ID_I16},
     {"ids u32", .id_type = INLAY_ID_U32},
     {"ids i64", .id_type = INLAY_ID_I64},
-    {"bad ids clamped", .backward = true, .sinusoid = true, .spec.bad_id = INLAY_BAD_ID_CLAMP},
-    {"bad ids zeros", .backward = true, .sinusoid = true, .spec.bad_id = INLAY_BAD_ID_ZERO},
-    {"bad ids substituted", .sinusoid = true, .spec.bad_id = INLAY_BAD_ID_SUBSTITUTE},
-    {"bad ids skipped", .backward = true, .sinusoid = true, .spec.bad_id = INLAY_BAD_ID_SKIP},
+    {"bad ids clamped", .backward = true, .sinusoid = true, .spec.bad_id = INLAY_BAD_ID_CLAMP,
+     .spec.cached_positions = 16},
+    {"bad ids zeros", .backward = true, .sinusoid = true, .spec.bad_id = INLAY_BAD_ID_ZERO,
+     .spec.cached_positions = 16},
+    {"bad ids substituted", .sinusoid = true, .spec.bad_id = INLAY_BAD_ID_SUBSTITUTE, .spec.cached_positions = 16},
+    {"bad ids skipped", .backward = true, .sinusoid = true, .spec.bad_id = INLAY_BAD_ID_SKIP,
+     .spec.cached_positions = 16},
     {"padding", .backward = true, .padding = true, .learned = true},
     {"padding with positions", .padding = true, .learned = true, .spec.zero_rows = INLAY_ZERO_ROWS_POSITIONED},
     {"padding-aware positions", .backward = true, .padding = true, .learned = true, .start = 2,
@@ -49,31 +53,40 @@ static const struct layer_check {
     {"cached sinusoids", .sinusoid = true, .spec.cached_positions = INLAY_CACHED_POSITIONS_DEFAULT},
     {"computed sinusoids", .sinusoid = true},
     {"sinusoids at 2000000000", .sinusoid = true, .start = 2000000000},
+    {"sinusoids at 2147483625", .sinusoid = true, .start = 2147483648 - LENGTH}, /* up to the last position */
     {"learned positions", .backward = true, .learned = true},
     {"clamped positions", .learned = true, .start = POSITION_ROWS - 5, .spec.clamp_positions = 1},
     {"starts of sequences", .sinusoid = true, .starts = true, .spec.cached_positions = 30},
     {"explicit position ids", .backward = true, .learned = true, .position_ids = true},
+    {"explicit position ids, some cached", .sinusoid = true, .position_ids = true, .spec.cached_positions = 30},
     {"packed sequences", .backward = true, .sinusoid = true, .ragged = true},
+    {"packed sequences, some cached", .sinusoid = true, .ragged = true, .spec.cached_positions = 30},
     {"padded sequences", .sinusoid = true, .ragged = true, .padded_length = PADDED_LENGTH},
+    {"padded sequences, some cached", .sinusoid = true, .ragged = true, .padded_length = PADDED_LENGTH,
+     .spec.cached_positions = 30},
     {"q4_k table", .sinusoid = true, .table_type = INLAY_Q4_K},
     {"e4m3_e8m0 table to bfloat16", .table_type = INLAY_E4M3_E8M0, .spec.out_type = INLAY_BF16},
-    {"float16 outputs", .sinusoid = true, .spec.out_type = INLAY_F16},
+    {"float16 outputs", .sinusoid = true, .spec.out_type = INLAY_F16, .spec.cached_positions = 10},
     {"bfloat16 outputs", .learned = true, .spec.out_type = INLAY_BF16},
     {"segments", .backward = true, .learned = true, .segments = true},
-    {"segments before positions", .sinusoid = true, .segments = true, .spec.segments_first = 1},
+    {"segments before positions", .sinusoid = true, .segments = true, .spec.segments_first = 1,
+     .spec.cached_positions = 10},
     {"LayerNorm", .learned = true, .segments = true, .spec.norm = INLAY_NORM_LAYER},
+    {"RMSNorm", .spec.norm = INLAY_NORM_RMS},
     {"RMSNorm to float16", .spec.norm = INLAY_NORM_RMS, .spec.out_type = INLAY_F16},
     {"L2 norm", .learned = true, .spec.norm = INLAY_NORM_L2},
     {"dropout", .learned = true, .dropout = 0.1f},
     {"dropout after LayerNorm", .learned = true, .dropout = 0.5f, .spec.norm = INLAY_NORM_LAYER},
     {"sum pooling", .backward = true, .ragged = true, .spec.pooling = INLAY_POOLING_SUM},
     {"mean pooling", .backward = true, .ragged = true, .spec.pooling = INLAY_POOLING_MEAN},
-    {"weighted pooling", .backward = true, .ragged = true, .weights = true, .spec.pooling = INLAY_POOLING_MEAN},
+    {"sum pooling with weights", .ragged = true, .weights = true, .spec.pooling = INLAY_POOLING_SUM},
+    {"weighted pooling", .backward = true, .ragged = true, .weights = true, .token_weights = true,
+     .spec.pooling = INLAY_POOLING_MEAN},
     {"pooling and L2 norm", .ragged = true, .spec.pooling = INLAY_POOLING_MEAN, .spec.norm = INLAY_NORM_L2},
     {"shard", .backward = true, .learned = true, .shard = true},
-    {"extents", .sinusoid = true, .extents = true},
+    {"extents", .sinusoid = true, .extents = true, .spec.cached_positions = 10},
     {"extents in groups", .extents = true, .table_type = INLAY_U4_GROUPED},
-    {"token mapping", .backward = true, .sinusoid = true, .mapping = true},
+    {"token mapping", .backward = true, .sinusoid = true, .mapping = true, .spec.cached_positions = 10},
     {"token mapping of a shard", .learned = true, .shard = true, .mapping = true},
     {"token mapping and pooling", .ragged = true, .mapping = true, .spec.pooling = INLAY_POOLING_MEAN},
 };
@@ -83,6 +96,14 @@ enum { CHECKS = sizeof checks / sizeof *checks };
 static const char *backward_item(size_t item)
 {
     return item >= CHECKS ? NULL : checks[item].backward ? checks[item].name : "";
+}
+
+/* At a wide dim a large cache would take as long as half of all checks. */
+static const char *wide_item(size_t item)
+{
+    if (item >= CHECKS)
+        return NULL;
+    return checks[item].spec.cached_positions != INLAY_CACHED_POSITIONS_DEFAULT ? checks[item].name : "";
 }
 
 /* The spec of a layer, a batch, and what they point to. */
@@ -145,7 +166,7 @@ static void make_spec(struct trial *trial, const struct layer_check *wanted, siz
     spec->gamma = norm ? trial_floats(trial, dim, 4) : NULL;
     spec->beta = spec->norm == INLAY_NORM_LAYER ? trial_floats(trial, dim, 5) : NULL;
     spec->out_type = spec->out_type != 0 ? spec->out_type : INLAY_F32;
-    if (wanted->weights) {
+    if (wanted->token_weights) {
         spec->token_weights = trial_floats(trial, VOCAB, 6);
         spec->token_weights_length = VOCAB;
     }
@@ -229,12 +250,11 @@ static void backward(struct trial *trial, const struct call *call)
     inlay_layer_destroy(layer);
 }
 
-/* Runs a check at each dim that its type of tables has. */
-static void run_check(struct trial *trial, const struct layer_check *wanted,
+/* Runs a check at dims [count], of which its type of tables may not have all. */
+static void run_check(struct trial *trial, const struct layer_check *wanted, const size_t *dims, size_t count,
                       void (*run)(struct trial *, const struct call *))
 {
-    static const size_t dims[] = {41, 512};
-    for (size_t d = 0; d < 2; d++) {
+    for (size_t d = 0; d < count; d++) {
         struct call call;
         if (!has_dim(table_type(wanted), dims[d]))
             continue;
@@ -245,22 +265,30 @@ static void run_check(struct trial *trial, const struct layer_check *wanted,
     }
 }
 
+static const size_t dims[] = {41, 512}, wide_dim = 1024;
+
 static void layer_run(struct trial *trial, size_t item)
 {
-    run_check(trial, &checks[item], forward);
+    run_check(trial, &checks[item], dims, 2, forward);
+}
+
+static void wide_run(struct trial *trial, size_t item)
+{
+    run_check(trial, &checks[item], &wide_dim, 1, forward);
 }
 
 static void type_run(struct trial *trial, size_t item)
 {
     const struct layer_check wanted = {.learned = true, .table_type = (inlay_element_type)(item + 1)};
-    run_check(trial, &wanted, forward);
+    run_check(trial, &wanted, dims, 2, forward);
 }
 
 static void backward_run(struct trial *trial, size_t item)
 {
-    run_check(trial, &checks[item], backward);
+    run_check(trial, &checks[item], dims, 2, backward);
 }
 
 const struct family layer_checks = {"layer", layer_run, ITEMS_OF(checks)};
+const struct family wide_checks = {"wide layer", wide_run, .item = wide_item, .once = true};
 const struct family type_checks = {"layer of", type_run, .item = element_item};
 const struct family backward_checks = {"backward", backward_run, .item = backward_item};

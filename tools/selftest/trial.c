@@ -142,6 +142,10 @@ bool trial_ok(struct trial *trial, const char *call, inlay_status status)
 
 inlay_sinusoid *trial_sinusoid(struct trial *trial, const inlay_sinusoid_spec *spec)
 {
+    if (trial->sinusoid_count == TRIAL_SINUSOIDS) {
+        trial_fault(trial, "the check has more than %d sinusoids", TRIAL_SINUSOIDS);
+        return NULL;
+    }
     inlay_sinusoid **sinusoid = &trial->sinusoids[trial->sinusoid_count++];
     return trial_ok(trial, "inlay_sinusoid_create", inlay_sinusoid_create(spec, NULL, sinusoid)) ? *sinusoid : NULL;
 }
