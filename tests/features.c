@@ -2,7 +2,7 @@
 /*
  * The features of the library on one ISA, bit by bit against scalar: a line for each case, of which features.py makes
  * the table of docs/features.md. A case is a check of `inlay selftest`, whose calls run whole on scalar, and in parts
- * on the ISA.
+ * on the ISA. No two cases are the same check, so that each counts once.
  */
 #include "selftest/check.h"
 #include "support.h"
@@ -34,11 +34,11 @@ static const struct feature_case {
     {"positions", "sinusoids computed at 2,000,000,000", &layer_checks, "sinusoids at 2000000000"},
     {"positions", "learned", &layer_checks, "learned positions"},
     {"positions", "a start for each sequence", &layer_checks, "starts of sequences"},
-    {"positions", "explicit position ids", &layer_checks, "explicit position ids"},
+    {"positions", "explicit position ids", &layer_checks, "explicit position ids, some cached"},
     {"positions", "padding-aware", &layer_checks, "padding-aware positions"},
     {"positions", "clamped to the last", &layer_checks, "clamped positions"},
-    {"ragged batches", "packed", &layer_checks, "packed sequences"},
-    {"ragged batches", "padded", &layer_checks, "padded sequences"},
+    {"ragged batches", "packed", &layer_checks, "packed sequences, some cached"},
+    {"ragged batches", "padded", &layer_checks, "padded sequences, some cached"},
     {"table types", "float16", &type_checks, "float16"},
     {"table types", "bfloat16", &type_checks, "bfloat16"},
     {"table types", "int8", &type_checks, "i8"},
@@ -71,35 +71,57 @@ static const struct feature_case {
     {"segments and norms", "segments", &layer_checks, "segments"},
     {"segments and norms", "segments before positions", &layer_checks, "segments before positions"},
     {"segments and norms", "LayerNorm", &layer_checks, "LayerNorm"},
-    {"segments and norms", "RMSNorm", &layer_checks, "RMSNorm to float16"},
+    {"segments and norms", "RMSNorm", &layer_checks, "RMSNorm"},
     {"segments and norms", "L2 norm", &layer_checks, "L2 norm"},
     {"pooling", "sum", &layer_checks, "sum pooling"},
     {"pooling", "mean", &layer_checks, "mean pooling"},
     {"pooling", "mean of length 1", &layer_checks, "pooling and L2 norm"},
-    {"pooling", "weighted", &layer_checks, "weighted pooling"},
+    {"pooling", "weighted", &layer_checks, "sum pooling with weights"},
     {"pooling", "token weights", &layer_checks, "weighted pooling"},
     {"training", "dropout", &layer_checks, "dropout"},
     {"shards", "a part of the vocabulary", &layer_checks, "shard"},
-    {"hashed n-grams", "XOR", &ngram_checks, "xor, rows one by one"},
-    {"hashed n-grams", "sums", &ngram_checks, "add, sums"},
+    {"hashed n-grams", "XOR", &ngram_checks, "xor, 24 columns"},
+    {"hashed n-grams", "sums", &ngram_checks, "add, 24 columns"},
     {"hashed n-grams", "small moduli", &ngram_checks, "xor, rows one by one"},
-    {"hashed n-grams", "resets and masks", &ngram_checks, "xor, rows one by one"},
-    {"hashed n-grams", "no row for 0", &ngram_checks, "add, sums"},
-    {"hashed n-grams", "histories", &ngram_checks, "xor, rows one by one"},
-    {"hashed n-grams", "decoding", &ngram_checks, "decoding, columns first in float16"},
-    {"hashed n-grams", "[columns, tokens, dim]", &ngram_checks, "decoding, columns first in float16"},
+    {"hashed n-grams", "resets and masks", &ngram_checks, "resets and masks"},
+    {"hashed n-grams", "no row for 0", &ngram_checks, "add, no row for 0"},
+    {"hashed n-grams", "histories", &ngram_checks, "resets and histories"},
+    {"hashed n-grams", "decoding", &ngram_checks, "decoding"},
+    {"hashed n-grams", "[columns, tokens, dim]", &ngram_checks, "columns first"},
     {"hashed n-grams", "summed rows", &ngram_checks, "add, sums"},
     {"hashed n-grams", "bfloat16 from bfloat16", &ngram_checks, "xor, copied bfloat16"},
     {"hashed n-grams", "float16 from float32", &ngram_checks, "decoding, columns first in float16"},
 };
 
-/* Returns the item of a family that has a name. */
+enum { CASES = sizeof cases / sizeof *cases };
+
+/* Returns the item of the only check of a family that has a name; SIZE_MAX if there is none, or more than one. */
 static size_t item_named(const struct family *family, const char *name)
 {
-    size_t item = 0;
-    for (const char *found; (found = item_name(family, item)) != NULL && strcmp(found, name) != 0;)
-        item++;
-    return item;
+    size_t found = SIZE_MAX, count = 0;
+    const char *other;
+    for (size_t item = 0; (other = item_name(family, item)) != NULL; item++)
+        if (strcmp(other, name) == 0) {
+            found = item;
+            count++;
+        }
+    return count == 1 ? found : SIZE_MAX;
+}
+
+/* Returns whether each case names one check, and no two the same. */
+static bool names_are_right(void)
+{
+    bool right = true;
+    for (size_t i = 0; i < CASES; i++) {
+        bool single = item_named(cases[i].family, cases[i].check) != SIZE_MAX;
+        for (size_t j = 0; j < i; j++)
+            single = single && (cases[i].family != cases[j].family || strcmp(cases[i].check, cases[j].check) != 0);
+        if (!single)
+            fprintf(stderr, "features: %s: %s: no check, or not the only one of this name or of this case\n",
+                    cases[i].feature, cases[i].name);
+        right = right && single;
+    }
+    return right;
 }
 
 /* Hashes the results of a case on some kernels; returns whether all calls succeed. */
@@ -110,10 +132,9 @@ static bool run(const struct feature_case *wanted, const struct inlay_kernels *k
     struct trial trial = {.executor = executor};
     inlay_dispatch_use(kernels);
     sha256_begin(&trial.hash);
-    if (item_name(wanted->family, item) != NULL)
-        wanted->family->run(&trial, item);
-    else
-        trial_fault(&trial, "there is no such check");
+    wanted->family->run(&trial, item);
+    if (wanted->family == &layer_checks && *item_name(&wide_checks, item) != '\0') /* the same layer at another dim */
+        wide_checks.run(&trial, item);
     sha256_end(&trial.hash, digest);
     trial_end(&trial);
     return trial.fault[0] == '\0';
@@ -121,10 +142,12 @@ static bool run(const struct feature_case *wanted, const struct inlay_kernels *k
 
 int main(int argc, char **argv)
 {
-    bool good = true;
+    bool good = names_are_right();
     if (!test_isa(argc > 1 ? argv[1] : NULL))
         return EXIT_SKIP;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    if (!good)
+        return 1;
+    for (size_t i = 0; i < CASES; i++) {
         unsigned char found[SHA256_BYTES], scalar[SHA256_BYTES];
         const bool exact = run(&cases[i], &inlay_kernels_scalar, NULL, scalar) &&
                            run(&cases[i], tested, &out_of_order, found) && memcmp(found, scalar, sizeof found) == 0;
