@@ -70,7 +70,7 @@ static const struct inlay_cpu *find_cpu(void)
     /* Tests and benchmarks see by this variable what a CPU that was not measured does. */
     if (inlay_environment_is("INLAY_CPU", "unknown"))
         return &cpus[UNMEASURED];
-#ifdef INLAY_HAVE_AVX2
+#ifdef __x86_64__
     /* Compilers older than a CPU do not know its name, but its maker and its instructions. */
     struct inlay_cpuid found;
     inlay_cpuid(1, 0, &found);
@@ -131,7 +131,7 @@ bool inlay_note_cache(size_t bytes[INLAY_CACHE_LEVELS], uint32_t eax, uint32_t e
 void inlay_cpu_caches(size_t bytes[INLAY_CACHE_LEVELS])
 {
     memset(bytes, 0, INLAY_CACHE_LEVELS * sizeof *bytes);
-#ifdef INLAY_HAVE_AVX2
+#ifdef __x86_64__
     /* AMD's CPUs leave leaf 4 empty and have the same registers in leaf 0x8000001D. No core has more caches, so a
        longer list is not believed. */
     enum { MOST_CACHES = 16 };
@@ -149,7 +149,7 @@ void inlay_cpu_name(char text[INLAY_CPU_NAME_BYTES])
 {
     char name[INLAY_CPU_NAME_BYTES] = "";
     size_t length = 0;
-#ifdef INLAY_HAVE_AVX2
+#ifdef __x86_64__
     struct inlay_cpuid words[3];
     for (uint32_t i = 0; i < 3; i++)
         inlay_cpuid(0x80000002 + i, 0, &words[i]);

@@ -2,7 +2,7 @@
 /* What an x86-64 CPU says of itself. */
 #pragma once
 
-#ifdef INLAY_HAVE_AVX2
+#ifdef __x86_64__
 #include <cpuid.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -26,7 +26,7 @@
 unsigned inlay_dispatch_features(void)
 {
     unsigned features = 0;
-#ifdef INLAY_HAVE_AVX2
+#ifdef __x86_64__
     struct inlay_cpuid found;
     features |= inlay_cpuid(1, 0, &found) && (found.ecx & bit_F16C) ? INLAY_FEATURE_F16C : 0;
     features |= __builtin_cpu_supports("avx2") ? INLAY_FEATURE_AVX2 : 0;
