@@ -137,6 +137,33 @@ START_TEST(mappings_extents_and_weights)
 }
 END_TEST
 
+/* Pooled rows are prefetched by the kernel that adds them, but those with factors, which it gets one by one. */
+START_TEST(pooled_rows_are_prefetched_by_the_kernel)
+{
+    static const float rows[4][8], weights[2] = {1, 2};
+    static const int32_t ids[2] = {2, 1};
+    const inlay_table tokens = inlay_table_f32(rows, 4, 8);
+    inlay_tuning tuning = inlay_tuning_default();
+    tuning.prefetch = INLAY_PREFETCH_L2_BESIDE_8;
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    spec.pooling = INLAY_POOLING_MEAN;
+    spec.tuning = &tuning;
+    inlay_layer *layer = make_layer_of(&spec);
+    for (int weighted = 0; weighted < 2; weighted++) {
+        inlay_batch batch = inlay_batch_i32(ids, 1, 2, 0);
+        batch.weights = weighted ? weights : NULL;
+        const bool by_kernel = !weighted && strcmp(tested->name, "scalar") != 0;
+        const char *says = by_kernel ? "a line of row i + 8 beside each of row i" : "to L2, blocks of rows";
+        float out[8];
+        char text[2000];
+        ck_assert_int_eq(inlay_forward_explain(layer, &batch, out, sizeof out, NULL, NULL, text, sizeof text),
+                         INLAY_OK);
+        EXPECT(strstr(text, says) != NULL, "a plan does not say \"%s\":\n%s", says, text);
+    }
+    inlay_layer_destroy(layer);
+}
+END_TEST
+
 /* A text that is too short is cut, and ends; none at all is refused, behind what else is wrong. */
 START_TEST(texts_of_plans)
 {
@@ -171,6 +198,7 @@ int main(int argc, char **argv)
     TCase *decisions = tcase_create("decisions");
     tcase_add_loop_test(decisions, each_decision_has_its_reason, 0, (int)(sizeof plans / sizeof *plans));
     tcase_add_test(decisions, mappings_extents_and_weights);
+    tcase_add_test(decisions, pooled_rows_are_prefetched_by_the_kernel);
     tcase_add_test(decisions, texts_of_plans);
     suite_add_tcase(suite, decisions);
     return run_suite(argc, argv, suite);

@@ -173,9 +173,9 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
     const bool in_memory = spec->sinusoid == NULL || work->positions_end <= spec->positions->rows;
     choose_stores(plan, work);
     choose_route(plan, work, in_memory);
-    const bool kernel_follows = plan->route == INLAY_ROUTE_POOLED ? inlay_pools_addresses(work)
-                                : plan->route == INLAY_ROUTE_FAST ? spec->out_type == INLAY_F32
-                                                                  : false;
+    const bool kernel_follows = plan->route == INLAY_ROUTE_POOLED
+                                    ? inlay_pools_addresses(work)
+                                    : plan->route == INLAY_ROUTE_FAST && spec->out_type == INLAY_F32;
     if (kernel_follows && plan->moves.kernels->prefetches)
         plan->moves.options.prefetchers[0] = INLAY_PREFETCHER_ROWS;
     choose_parts(plan, work, executor, all_bytes);
