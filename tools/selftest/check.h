@@ -82,7 +82,7 @@ void trial_expect_sha256(struct trial *trial, const char *sha256);
 /** Returns a view of a random table of any type, with scales and zero points where the type has them. */
 inlay_table trial_table(struct trial *trial, inlay_element_type type, size_t rows, size_t dim, uint64_t seed);
 
-/** Returns whether a type has rows of so many columns, which are whole blocks and groups. */
+/** Returns whether rows of a type can have `dim` columns, which are whole blocks and groups. */
 bool has_dim(inlay_element_type type, size_t dim);
 
 /** Checks of one kind, each of which computes an item: a row of a table that begins with the name of the check, or a

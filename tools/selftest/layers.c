@@ -120,7 +120,7 @@ static inlay_element_type table_type(const struct layer_check *wanted)
     return wanted->table_type != 0 ? wanted->table_type : INLAY_F32;
 }
 
-/* Returns the address so many bytes into an array; null without one. */
+/* Returns the address `bytes` behind the begin of an array; null without one. */
 static const void *part(const void *array, size_t bytes)
 {
     return array != NULL ? (const unsigned char *)array + bytes : NULL;
