@@ -118,19 +118,6 @@ static void quantize_grouped(const struct row *row)
     }
 }
 
-/* Returns the exponent of a finite number: 2^exponent <= |x| < 2^(exponent + 1). x is no subnormal double; 0 has -1023.
- */
-static int exponent_of(double x)
-{
-    return (int)(inlay_bits_f64(x) >> 52 & 2047) - 1023;
-}
-
-/* Returns 2^exponent, for exponents of doubles that are no subnormal. */
-static double power_of_two(int exponent)
-{
-    return inlay_f64_of_bits((uint64_t)(1023 + exponent) << 52);
-}
-
 unsigned char inlay_e4m3_of(double x)
 {
     enum { LEAST_EXPONENT = -6, FRACTION_BITS = 3 };
@@ -207,9 +194,10 @@ static const struct {
 static void quantize_blocks(const struct row *row)
 {
     const struct inlay_row_format *format = &inlay_row_formats[row->type];
+    const struct block_type *type = &inlay_block_types[row->type];
     for (size_t i = 0; i < row->dim >> format->log2_columns; i++)
-        inlay_block_types[row->type].block(row->from + (i << format->log2_columns) * sizeof(float),
-                                           row->to + i * format->block_bytes);
+        type->block(row->from + (i << format->log2_columns) * sizeof(float), type->largest,
+                    row->to + i * format->block_bytes);
 }
 
 /* Returns the larger one of `largest` and the largest error of a row, which the kernel of its type reads back. */

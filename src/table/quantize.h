@@ -56,6 +56,19 @@ static inline double clamped(double x, double low, double high)
     return x < low ? low : x > high ? high : x;
 }
 
+/* Returns the exponent of a finite number: 2^exponent <= |x| < 2^(exponent + 1). x is no subnormal double; 0 has -1023.
+ */
+static inline int exponent_of(double x)
+{
+    return (int)(inlay_bits_f64(x) >> 52 & 2047) - 1023;
+}
+
+/* Returns 2^exponent, for exponents of doubles that are no subnormal. */
+static inline double power_of_two(int exponent)
+{
+    return inlay_f64_of_bits((uint64_t)(1023 + exponent) << 52);
+}
+
 struct range {
     double least, most;
 };
@@ -101,7 +114,8 @@ enum {
 
 /* How the floats of one block become one of a type of ggml, and the largest magnitude that it holds. */
 struct block_type {
-    void (*block)(const unsigned char *from, unsigned char *block);
+    void (*block)(const unsigned char *from, int largest, unsigned char *block);
+    int largest; /* of the numbers that are stored, or of the values that they stand for, by magnitude */
     uint32_t limit;
 };
 

@@ -7,18 +7,24 @@
 
 enum { BLOCK = 32, SUPERBLOCK = 256 };
 
-/* As ggml's quantize_row_q8_0_ref: numbers are chosen by the scale before it is rounded to float16. */
-static void quantize_q8_0(const unsigned char *from, unsigned char *block)
+/* Writes a scale as float16. Returns the inverse of the scale before it is rounded, by which numbers are chosen, or 0
+   if it is rounded to 0. */
+static float put_scale(unsigned char *to, float scale)
 {
-    const float d = (float)magnitude_of(range_of(from, 0, BLOCK)) / 127;
-    const uint16_t half = to_half(d);
-    const float inverse = half != 0 ? 1 / d : 0;
-    put_half(block, 0, half);
+    const uint16_t half = to_half(scale);
+    put_half(to, 0, half);
+    return (half & INT16_MAX) != 0 ? 1 / scale : 0;
+}
+
+/* As ggml's quantize_row_q8_0_ref. */
+static void quantize_q8_0(const unsigned char *from, int largest, unsigned char *block)
+{
+    const float inverse = put_scale(block, (float)magnitude_of(range_of(from, 0, BLOCK)) / (float)largest);
     for (size_t i = 0; i < BLOCK; i++) {
         float scaled = (float)value_at(from, i) * inverse;
         /* Ties away from zero. */
         double q = (double)(int)((double)scaled + (scaled < 0 ? -0.5 : 0.5));
-        block[2 + i] = (unsigned char)(signed char)clamped(q, -127, 127);
+        block[2 + i] = (unsigned char)(signed char)clamped(q, -largest, largest);
     }
 }
 
@@ -37,10 +43,16 @@ static inline void put_plane(unsigned char *to, size_t bits, size_t bytes, const
         }
 }
 
-/* Writes the 32 numbers of a block: their fifth bits, if they have any, then their lower halves, those of columns i and
-   i + 16 in byte i. */
-static void put_block(unsigned char *to, const unsigned char q[BLOCK], bool fifths)
+/* Writes the numbers from 0 to `most` of a block, (x - least) * inverse + shift without its fraction: their fifth bits,
+   if they have any, then their lower halves, those of columns i and i + 16 in byte i. */
+static void put_block(unsigned char *to, const unsigned char *from, float least, float inverse, float shift, int most)
 {
+    unsigned char q[BLOCK];
+    for (size_t i = 0; i < BLOCK; i++) {
+        const float scaled = (inlay_load_f32(from, i) - least) * inverse;
+        q[i] = (unsigned char)clamped((double)(scaled + shift), 0, most);
+    }
+    const bool fifths = most > 15;
     if (fifths)
         put_plane(to, 1, 1, q, BLOCK, 4);
     put_plane(to + (fifths ? BLOCK / 8 : 0), 4, BLOCK / 2, q, BLOCK, 0);
@@ -57,57 +69,22 @@ static float extreme_of(const unsigned char *from)
     return extreme;
 }
 
-/* Writes a block of numbers below 2 * `half_range`, as ggml's quantize_row_q4_0_ref and _q5_0_ref do: the value with
-   the largest magnitude becomes -half_range, whatever its sign. */
-static void quantize_signed(const unsigned char *from, int half_range, unsigned char *block)
+/* As ggml's quantize_row_q4_0_ref and _q5_0_ref: the value with the largest magnitude becomes -largest, whatever its
+   sign, and numbers are stored plus `largest`. */
+static void quantize_signed(const unsigned char *from, int largest, unsigned char *block)
 {
-    unsigned char q[BLOCK];
-    const float d = extreme_of(from) / (float)-half_range;
-    const uint16_t half = to_half(d);
-    const float inverse = (half & INT16_MAX) != 0 ? 1 / d : 0;
-    put_half(block, 0, half);
-    for (size_t i = 0; i < BLOCK; i++) {
-        float scaled = inlay_load_f32(from, i) * inverse;
-        q[i] = (unsigned char)clamped((double)(scaled + ((float)half_range + 0.5f)), 0, 2 * half_range - 1);
-    }
-    put_block(block + 2, q, half_range > 8);
+    const float inverse = put_scale(block, extreme_of(from) / (float)-largest);
+    put_block(block + 2, from, 0, inverse, (float)largest + 0.5f, 2 * largest - 1);
 }
 
-static void quantize_q4_0(const unsigned char *from, unsigned char *block)
+/* As ggml's quantize_row_q4_1_ref and _q5_1_ref: numbers count from the minimum. */
+static void quantize_ranged(const unsigned char *from, int largest, unsigned char *block)
 {
-    quantize_signed(from, 8, block);
-}
-
-static void quantize_q5_0(const unsigned char *from, unsigned char *block)
-{
-    quantize_signed(from, 16, block);
-}
-
-/* Writes a block of numbers up to `most` above its minimum, as ggml's quantize_row_q4_1_ref and _q5_1_ref do. */
-static void quantize_ranged(const unsigned char *from, int most, unsigned char *block)
-{
-    unsigned char q[BLOCK];
     const struct range range = range_of(from, 0, BLOCK);
-    const float least = (float)range.least, d = ((float)range.most - least) / (float)most;
-    const uint16_t half = to_half(d);
-    const float inverse = half != 0 ? 1 / d : 0;
-    put_half(block, 0, half);
+    const float least = (float)range.least;
+    const float inverse = put_scale(block, ((float)range.most - least) / (float)largest);
     put_half(block, 1, to_half(least));
-    for (size_t i = 0; i < BLOCK; i++) {
-        float scaled = (inlay_load_f32(from, i) - least) * inverse;
-        q[i] = (unsigned char)clamped((double)(scaled + 0.5f), 0, most);
-    }
-    put_block(block + 4, q, most > 15);
-}
-
-static void quantize_q4_1(const unsigned char *from, unsigned char *block)
-{
-    quantize_ranged(from, 15, block);
-}
-
-static void quantize_q5_1(const unsigned char *from, unsigned char *block)
-{
-    quantize_ranged(from, 31, block);
+    put_block(block + 4, from, least, inverse, 0.5f, largest);
 }
 
 /* ---- Codebooks -------------------------------------------------------------------------------------------------- */
@@ -141,9 +118,9 @@ static void put_nearest(unsigned char *to, const unsigned char *from, size_t n, 
 /* The values of INLAY_IQ4_NL and INLAY_IQ4_XS. The one with the largest magnitude becomes -127. */
 static const signed char iq4_nl_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
-static void quantize_iq4_nl(const unsigned char *from, unsigned char *block)
+static void quantize_iq4_nl(const unsigned char *from, int largest, unsigned char *block)
 {
-    const uint16_t half = to_half(extreme_of(from) / -127);
+    const uint16_t half = to_half(extreme_of(from) / (float)-largest);
     put_half(block, 0, half);
     put_nearest(block + 2, from, BLOCK, iq4_nl_values, half_value(half));
 }
@@ -151,22 +128,21 @@ static void quantize_iq4_nl(const unsigned char *from, unsigned char *block)
 /* Twice the values of 4-bit floats (E2M1). */
 static const signed char twice_e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
-/* As ggml's quantize_row_mxfp4_ref: the power of two below the largest magnitude becomes 4, so that values beyond 6
-   become 6. */
-static void quantize_mxfp4(const unsigned char *from, unsigned char *block)
+/* As ggml's quantize_row_mxfp4_ref: the power of two below the largest magnitude becomes 4, that below the largest
+   number, so that values beyond 6 become 6. */
+static void quantize_mxfp4(const unsigned char *from, int largest, unsigned char *block)
 {
-    const double magnitude = magnitude_of(range_of(from, 0, BLOCK));
-    int e = (int)(inlay_bits_f64(magnitude) >> 52) - 1023 - 2 + 127;
+    int e = exponent_of(magnitude_of(range_of(from, 0, BLOCK))) - exponent_of(largest) + 127;
     e = e < 0 ? 0 : e;
     block[0] = (unsigned char)e;
-    put_nearest(block + 1, from, BLOCK, twice_e2m1, inlay_f64_of_bits((uint64_t)(1023 + e - 128) << 52));
+    put_nearest(block + 1, from, BLOCK, twice_e2m1, power_of_two(e - 128));
 }
 
-static void quantize_nvfp4(const unsigned char *from, unsigned char *block)
+static void quantize_nvfp4(const unsigned char *from, int largest, unsigned char *block)
 {
     enum { SCALES = 4, COLUMNS = 16 };
     for (size_t s = 0; s < SCALES; s++, from += COLUMNS * sizeof(float)) {
-        block[s] = inlay_e4m3_of(magnitude_of(range_of(from, 0, COLUMNS)) / 6);
+        block[s] = inlay_e4m3_of(magnitude_of(range_of(from, 0, COLUMNS)) / largest);
         put_nearest(block + SCALES + s * COLUMNS / 2, from, COLUMNS, twice_e2m1, inlay_e4m3_value(block[s]) / 2);
     }
 }
@@ -213,10 +189,10 @@ static uint16_t quantize_symmetric(const unsigned char *from, int most, unsigned
     return half;
 }
 
-static void quantize_q3_k(const unsigned char *from, unsigned char *hmask)
+static void quantize_q3_k(const unsigned char *from, int largest, unsigned char *hmask)
 {
     unsigned char q[SUPERBLOCK], scales[16];
-    put_half(hmask + 108, 0, quantize_symmetric(from, 3, 31, scales, q));
+    put_half(hmask + 108, 0, quantize_symmetric(from, largest, 31, scales, q));
     for (size_t s = 0; s < 16; s++)
         scales[s] |= 32; /* what scales are stored with: they have a sign */
     put_plane(hmask, 1, 32, q, SUPERBLOCK, 2);
@@ -225,10 +201,10 @@ static void quantize_q3_k(const unsigned char *from, unsigned char *hmask)
     put_plane(hmask + 104, 2, 4, scales, 16, 4);
 }
 
-static void quantize_q6_k(const unsigned char *from, unsigned char *ql)
+static void quantize_q6_k(const unsigned char *from, int largest, unsigned char *ql)
 {
     unsigned char q[SUPERBLOCK];
-    put_half(ql + 208, 0, quantize_symmetric(from, 31, 127, ql + 192, q));
+    put_half(ql + 208, 0, quantize_symmetric(from, largest, 127, ql + 192, q));
     put_plane(ql, 4, 64, q, SUPERBLOCK, 0);
     put_plane(ql + 128, 2, 32, q, SUPERBLOCK, 4);
 }
@@ -242,7 +218,7 @@ struct shared {
 /* Finds the numbers up to `most` of a superblock of parts of `columns` columns, whose scales and minima have up to
    `units` units. Minima are at most 0; both they and the steps are rounded away from 0, so that every value lies
    between the first number and the last. */
-static struct shared quantize_with_minima(const unsigned char *from, size_t columns, unsigned most, unsigned units,
+static struct shared quantize_with_minima(const unsigned char *from, size_t columns, int most, unsigned units,
                                           unsigned char q[SUPERBLOCK])
 {
     const size_t parts = SUPERBLOCK / columns;
@@ -266,15 +242,15 @@ static struct shared quantize_with_minima(const unsigned char *from, size_t colu
         const double low = shared.leasts[j] * least_unit;
         shared.scales[j] = units_of((ranges[j].most + low) / most, unit, units);
         for (size_t i = j * columns; i < (j + 1) * columns; i++)
-            q[i] = (unsigned char)number_by_step(value_at(from, i) + low, unit * shared.scales[j], 0, (int)most);
+            q[i] = (unsigned char)number_by_step(value_at(from, i) + low, unit * shared.scales[j], 0, most);
     }
     return shared;
 }
 
-static void quantize_q2_k(const unsigned char *from, unsigned char *block)
+static void quantize_q2_k(const unsigned char *from, int largest, unsigned char *block)
 {
     unsigned char q[SUPERBLOCK];
-    const struct shared shared = quantize_with_minima(from, 16, 3, 15, q);
+    const struct shared shared = quantize_with_minima(from, 16, largest, 15, q);
     for (size_t s = 0; s < 16; s++)
         block[s] = (unsigned char)(shared.scales[s] | shared.leasts[s] << 4);
     put_plane(block + 16, 2, 32, q, SUPERBLOCK, 0);
@@ -282,10 +258,11 @@ static void quantize_q2_k(const unsigned char *from, unsigned char *block)
     put_half(block, 41, shared.least_half);
 }
 
-static void quantize_q4_or_q5_k(const unsigned char *from, bool fifths, unsigned char *header)
+static void quantize_q4_or_q5_k(const unsigned char *from, int largest, unsigned char *header)
 {
     unsigned char q[SUPERBLOCK], *numbers = header + 16;
-    const struct shared shared = quantize_with_minima(from, BLOCK, fifths ? 31 : 15, 63, q);
+    const bool fifths = largest > 15;
+    const struct shared shared = quantize_with_minima(from, BLOCK, largest, 63, q);
     const unsigned *scales = shared.scales, *leasts = shared.leasts;
     put_half(header, 0, shared.half);
     put_half(header, 1, shared.least_half);
@@ -299,24 +276,14 @@ static void quantize_q4_or_q5_k(const unsigned char *from, bool fifths, unsigned
     put_plane(numbers + (fifths ? 32 : 0), 4, 32, q, SUPERBLOCK, 0);
 }
 
-static void quantize_q4_k(const unsigned char *from, unsigned char *block)
+static void quantize_iq4_xs(const unsigned char *from, int largest, unsigned char *block)
 {
-    quantize_q4_or_q5_k(from, false, block);
-}
-
-static void quantize_q5_k(const unsigned char *from, unsigned char *block)
-{
-    quantize_q4_or_q5_k(from, true, block);
-}
-
-static void quantize_iq4_xs(const unsigned char *from, unsigned char *block)
-{
-    const uint16_t half = half_at_least(magnitude_of(range_of(from, 0, SUPERBLOCK)) / 127 / 31);
+    const uint16_t half = half_at_least(magnitude_of(range_of(from, 0, SUPERBLOCK)) / largest / 31);
     const double unit = half_value(half);
     unsigned char scales[SUPERBLOCK / BLOCK];
     for (size_t j = 0; j < SUPERBLOCK / BLOCK; j++) {
         const unsigned char *values = from + j * BLOCK * sizeof(float);
-        const double extreme = (double)extreme_of(values) / -127;
+        const double extreme = (double)extreme_of(values) / -largest;
         const int units = (int)units_of(extreme < 0 ? -extreme : extreme, unit, 31),
                   scale = extreme < 0 ? -units : units;
         scales[j] = (unsigned char)(scale + 32);
@@ -349,17 +316,17 @@ static unsigned nearest_four(const double x[4])
     return best;
 }
 
-static void quantize_iq3_s(const unsigned char *from, unsigned char *block)
+static void quantize_iq3_s(const unsigned char *from, int largest, unsigned char *block)
 {
     unsigned char *qs = block + 2, *qh = block + 66, *signs = block + 74, *scales = block + 106;
-    const uint16_t half = half_at_least(magnitude_of(range_of(from, 0, SUPERBLOCK)) / 15 / 31);
+    const uint16_t half = half_at_least(magnitude_of(range_of(from, 0, SUPERBLOCK)) / largest / 31);
     const double unit = half_value(half);
     memset(block, 0, 110);
     put_half(block, 0, half);
     for (size_t i = 0; i < SUPERBLOCK; i += 4) {
         const size_t j = i / BLOCK;
-        /* The scale is the smallest odd number of units by which no value exceeds 15. */
-        const double step = magnitude_of(range_of(from, j * BLOCK, BLOCK)) / 15;
+        /* The scale is the smallest odd number of units by which no value exceeds `largest`. */
+        const double step = magnitude_of(range_of(from, j * BLOCK, BLOCK)) / largest;
         const unsigned scale = units_of((step - unit) / 2, unit, 15);
         double magnitudes[4];
         for (size_t k = 0; k < 4; k++) {
@@ -377,12 +344,12 @@ static void quantize_iq3_s(const unsigned char *from, unsigned char *block)
 /* ---- The types -------------------------------------------------------------------------------------------------- */
 
 const struct block_type inlay_block_types[INLAY_ELEMENT_TYPES] = {
-    [INLAY_Q8_0] = {quantize_q8_0, BITS_F16},     [INLAY_Q4_0] = {quantize_q4_0, BITS_F16},
-    [INLAY_Q4_1] = {quantize_q4_1, BITS_F16},     [INLAY_Q5_0] = {quantize_q5_0, BITS_F16},
-    [INLAY_Q5_1] = {quantize_q5_1, BITS_F16},     [INLAY_IQ4_NL] = {quantize_iq4_nl, BITS_F16},
-    [INLAY_MXFP4] = {quantize_mxfp4, BITS_STEPS}, [INLAY_NVFP4] = {quantize_nvfp4, BITS_2688},
-    [INLAY_Q3_K] = {quantize_q3_k, BITS_F16},     [INLAY_Q4_K] = {quantize_q4_k, BITS_F16},
-    [INLAY_Q5_K] = {quantize_q5_k, BITS_F16},     [INLAY_Q6_K] = {quantize_q6_k, BITS_F16},
-    [INLAY_Q2_K] = {quantize_q2_k, BITS_F16},     [INLAY_IQ4_XS] = {quantize_iq4_xs, BITS_F16},
-    [INLAY_IQ3_S] = {quantize_iq3_s, BITS_F16},
+    [INLAY_Q8_0] = {quantize_q8_0, 127, BITS_F16},      [INLAY_Q4_0] = {quantize_signed, 8, BITS_F16},
+    [INLAY_Q4_1] = {quantize_ranged, 15, BITS_F16},     [INLAY_Q5_0] = {quantize_signed, 16, BITS_F16},
+    [INLAY_Q5_1] = {quantize_ranged, 31, BITS_F16},     [INLAY_IQ4_NL] = {quantize_iq4_nl, 127, BITS_F16},
+    [INLAY_MXFP4] = {quantize_mxfp4, 6, BITS_STEPS},    [INLAY_NVFP4] = {quantize_nvfp4, 6, BITS_2688},
+    [INLAY_Q3_K] = {quantize_q3_k, 3, BITS_F16},        [INLAY_Q4_K] = {quantize_q4_or_q5_k, 15, BITS_F16},
+    [INLAY_Q5_K] = {quantize_q4_or_q5_k, 31, BITS_F16}, [INLAY_Q6_K] = {quantize_q6_k, 31, BITS_F16},
+    [INLAY_Q2_K] = {quantize_q2_k, 3, BITS_F16},        [INLAY_IQ4_XS] = {quantize_iq4_xs, 127, BITS_F16},
+    [INLAY_IQ3_S] = {quantize_iq3_s, 15, BITS_F16},
 };
