@@ -72,9 +72,11 @@ static void add_segments(const struct inlay_group *group)
     add_rows(group, work->spec->segments, rows);
 }
 
-/* Computes position rows that are not in memory into the floats themselves, runs of consecutive ones at once. */
-static void compute_positions(struct inlay_group *group, size_t in_memory)
+/* Computes position rows that are not in memory into the floats themselves, runs of consecutive ones at once. Returns
+   whether there are any. */
+static bool compute_positions(struct inlay_group *group, size_t in_memory)
 {
+    bool any = false;
     for (size_t i = 0; i < group->count;) {
         if (!inlay_row_gets_terms(group->kinds[i]) || group->positions[i] < in_memory) {
             i++;
@@ -88,8 +90,10 @@ static void compute_positions(struct inlay_group *group, size_t in_memory)
         inlay_sinusoid_fill(group->part->plan->moves.kernels, group->part->work->spec->sinusoid, run, n, INLAY_F32,
                             group->floats[i], group->floats_stride_bytes, false);
         group->stream = false; /* the position is in the cache lines that the sum goes to */
+        any = true;
         i += n;
     }
+    return any;
 }
 
 /*
@@ -106,7 +110,7 @@ static __attribute__((noinline)) void sum_segments_in_buffer(const struct inlay_
         fits ? group->columns : INLAY_GROUP_FLOATS / group->count / INLAY_COLUMN_STEP * INLAY_COLUMN_STEP;
     for (size_t column = 0; column < group->columns; column += piece) {
         struct inlay_group target = *group, buffered;
-        const unsigned char *from[INLAY_GROUP_TOKENS], *to[INLAY_GROUP_TOKENS];
+        const unsigned char *terms[INLAY_GROUP_TOKENS];
         target.column = group->column + column;
         target.columns = inlay_least(group->columns - column, piece);
         for (size_t i = 0; i < group->count; i++)
@@ -115,53 +119,39 @@ static __attribute__((noinline)) void sum_segments_in_buffer(const struct inlay_
         for (size_t i = 0; i < group->count; i++)
             if (inlay_row_gets_terms(group->kinds[i])) {
                 buffered.floats[i] = buffer + i * piece * sizeof(float);
-                from[i] = buffered.floats[i];
-                to[i] = position_rows[i] + column * sizeof(float);
+                terms[i] = position_rows[i] + column * sizeof(float);
             }
         sum_tokens(&buffered, NULL);
         add_segments(&buffered);
-        add_terms(&target, from, to);
+        add_terms(&target, (const unsigned char *const *)buffered.floats, terms);
     }
 }
 
-static void sum_segments_first(const struct inlay_group *group, const unsigned char *const *position_rows)
-{
-    for (size_t i = 0; i < group->count && position_rows != NULL; i++)
-        if (position_rows[i] == group->floats[i]) {
-            sum_segments_in_buffer(group, position_rows);
-            return;
-        }
-    sum_tokens(group, NULL);
-    add_segments(group);
-    if (position_rows != NULL)
-        add_terms(group, (const unsigned char *const *)group->floats, position_rows);
-}
-
-/* Sums all terms of a group in the order that the work asks for. */
+/* Sums all terms of a group in the order that the work asks for. Position rows of floats are added at once to the
+   tokens, unless segments come first; quantised ones are added by themselves. */
 static void sum_terms(struct inlay_group *group)
 {
-    const struct inlay_work *work = group->part->work;
-    const inlay_table *table = work->spec->positions;
-    const bool quantised = table != NULL && table->type != INLAY_F32;
-    const size_t in_memory = table != NULL && !quantised ? table->rows : 0;
-    const bool has_terms = work->spec->sinusoid != NULL || in_memory > 0;
-    const unsigned char *position_rows[INLAY_GROUP_TOKENS];
-    if (work->spec->sinusoid != NULL)
-        compute_positions(group, in_memory);
-    for (size_t i = 0; i < group->count; i++) {
-        position_rows[i] = NULL;
-        if (has_terms && inlay_row_gets_terms(group->kinds[i]))
-            position_rows[i] = group->positions[i] < in_memory
+    const inlay_layer_spec *spec = group->part->work->spec;
+    const inlay_table *table = spec->positions;
+    const bool positioned = table != NULL && (spec->sinusoid != NULL || table->rows > 0);
+    const bool floats = positioned && table->type == INLAY_F32, at_once = floats && !spec->segments_first;
+    const bool computed = spec->sinusoid != NULL && compute_positions(group, table->rows);
+    const unsigned char *position_rows[INLAY_GROUP_TOKENS] = {NULL};
+    for (size_t i = 0; floats && i < group->count; i++)
+        if (inlay_row_gets_terms(group->kinds[i]))
+            position_rows[i] = group->positions[i] < table->rows
                                    ? inlay_row_place(table, group->positions[i], group->column).row
                                    : group->floats[i];
+    if (spec->segments_first && computed) {
+        sum_segments_in_buffer(group, position_rows);
+        return;
     }
-    if (work->spec->segments_first)
-        sum_segments_first(group, has_terms ? position_rows : NULL);
-    else
-        sum_tokens(group, has_terms ? position_rows : NULL);
-    if (quantised && table->rows > 0)
+    sum_tokens(group, at_once ? position_rows : NULL);
+    if (spec->segments_first)
+        add_segments(group);
+    if (positioned && !at_once)
         add_rows(group, table, group->positions);
-    if (work->spec->segments != NULL && !work->spec->segments_first)
+    if (spec->segments != NULL && !spec->segments_first)
         add_segments(group);
 }
 
