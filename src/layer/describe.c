@@ -69,18 +69,6 @@ inlay_status inlay_check_reads(const inlay_layer *layer, const inlay_batch *batc
 
 /* ---- The contents of the arrays --------------------------------------------------------------------------------- */
 
-/* Finds the first id that is not below `limit`. */
-static bool ids_in(const struct inlay_work *work, const void *ids, inlay_id_type type, size_t tokens, size_t limit,
-                   inlay_fault *fault)
-{
-    size_t bad = inlay_first_bad_id(ids, type, tokens, limit);
-    if (bad == tokens)
-        return true;
-    const struct inlay_sequences sequences = inlay_sequences_of(&work->batch);
-    *fault = inlay_fault_at(&sequences, ids, type, bad);
-    return false;
-}
-
 /* Returns one more than the last position, if positions are counted up from the starts; UINT64_MAX with negative ones.
  */
 static uint64_t end_of_positions(const struct inlay_work *work)
@@ -122,8 +110,8 @@ static inlay_status check_each_position(const struct inlay_work *work, inlay_fau
    positions have to be found token by token. */
 static inlay_status check_contents(struct inlay_work *work, size_t tokens, inlay_fault *fault)
 {
+    const struct inlay_sequences sequences = inlay_sequences_of(&work->batch);
     if (work->batch.offsets != NULL) {
-        const struct inlay_sequences sequences = inlay_sequences_of(&work->batch);
         const size_t padded = work->batch.padded_length;
         inlay_status status = inlay_check_offsets(&sequences, padded > 0 ? padded : SIZE_MAX, &work->longest, fault);
         if (status != INLAY_OK)
@@ -132,7 +120,7 @@ static inlay_status check_contents(struct inlay_work *work, size_t tokens, inlay
     const size_t vocab = inlay_id_limit(work->spec);
     const bool bad_ids_fail =
         work->spec->bad_id == INLAY_BAD_ID_ERROR || (work->spec->bad_id == INLAY_BAD_ID_CLAMP && vocab == 0);
-    if (bad_ids_fail && !ids_in(work, work->batch.ids, work->batch.id_type, tokens, vocab, fault))
+    if (bad_ids_fail && !inlay_ids_in(&sequences, work->batch.ids, work->batch.id_type, tokens, vocab, fault))
         return INLAY_ERROR_ID;
     const bool counted = work->batch.position_ids == NULL && !work->padding_aware && !work->spec->clamp_positions;
     const bool positioned = work->spec->positions != NULL;
@@ -145,7 +133,8 @@ static inlay_status check_contents(struct inlay_work *work, size_t tokens, inlay
             return status;
     }
     if (work->batch.segment_ids != NULL &&
-        !ids_in(work, work->batch.segment_ids, work->batch.segment_id_type, tokens, work->spec->segments->rows, fault))
+        !inlay_ids_in(&sequences, work->batch.segment_ids, work->batch.segment_id_type, tokens,
+                      work->spec->segments->rows, fault))
         return INLAY_ERROR_SEGMENT;
     return INLAY_OK;
 }

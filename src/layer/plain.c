@@ -70,12 +70,10 @@ inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_ty
     if ((inlay_arrays_overlap(written, &read) && inlay_table_overlaps(written, table)) ||
         inlay_extents_overlap(written, inlay_bytes_at(table, sizeof *table)))
         return INLAY_ERROR_OVERLAP;
-    size_t bad = inlay_first_bad_id(ids, id_type, n, inlay_vocab_of(table));
-    if (bad < n) {
-        if (fault != NULL)
-            *fault = (inlay_fault){0, bad, inlay_id_at(ids, id_type, bad)};
+    const struct inlay_sequences sequence = {1, n, NULL};
+    inlay_fault unused;
+    if (!inlay_ids_in(&sequence, ids, id_type, n, inlay_vocab_of(table), fault != NULL ? fault : &unused))
         return INLAY_ERROR_ID;
-    }
     inlay_layer_spec spec = inlay_layer_spec_default(table);
     spec.scale = scale;
     inlay_batch batch = inlay_batch_i32(NULL, 1, n, 0);
