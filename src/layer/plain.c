@@ -49,27 +49,38 @@ static inlay_status run_validated(inlay_layer_spec *spec, const inlay_batch *bat
     return INLAY_OK;
 }
 
-inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_type id_type, size_t n, float scale,
-                          void *out, size_t out_stride_bytes, const inlay_executor *executor, inlay_fault *fault)
+/* Checks a table that is read, the executor, and `rows` rows that are written, whose extent it finds. They overlap
+   neither the view nor, unless they are written in place, the table. */
+static inlay_status check_arguments(const inlay_table *table, bool in_place, const void *out, size_t rows,
+                                    size_t out_stride_bytes, const inlay_executor *executor,
+                                    struct inlay_extent *written)
 {
-    if (table == NULL)
-        return INLAY_ERROR_NULL;
     struct inlay_table_arrays read;
-    struct inlay_extent written;
     inlay_status status = inlay_check_table(table, &read);
     if (status == INLAY_OK)
         status = inlay_check_executor(executor);
+    if (status == INLAY_OK)
+        status = inlay_check_matrix(out, rows, table->dim, INLAY_F32, out_stride_bytes, written);
+    if (status != INLAY_OK)
+        return status;
+    const bool overlaps = inlay_extents_overlap(*written, inlay_bytes_at(table, sizeof *table)) ||
+                          (!in_place && inlay_arrays_overlap(*written, &read) && inlay_table_overlaps(*written, table));
+    return overlaps ? INLAY_ERROR_OVERLAP : INLAY_OK;
+}
+
+inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_type id_type, size_t n, float scale,
+                          void *out, size_t out_stride_bytes, const inlay_executor *executor, inlay_fault *fault)
+{
+    struct inlay_extent written;
+    if (table == NULL)
+        return INLAY_ERROR_NULL;
+    inlay_status status = check_arguments(table, false, out, n, out_stride_bytes, executor, &written);
     if (status == INLAY_OK && inlay_id_bytes(id_type) == 0)
         status = INLAY_ERROR_OPTION;
-    if (status == INLAY_OK)
-        status = inlay_check_matrix(out, n, table->dim, INLAY_F32, out_stride_bytes, &written);
     if (status == INLAY_OK && n > 0)
         status = inlay_check_read(ids, n, inlay_id_bytes(id_type), written);
     if (status != INLAY_OK || n == 0)
         return status;
-    if ((inlay_arrays_overlap(written, &read) && inlay_table_overlaps(written, table)) ||
-        inlay_extents_overlap(written, inlay_bytes_at(table, sizeof *table)))
-        return INLAY_ERROR_OVERLAP;
     const struct inlay_sequences sequence = {1, n, NULL};
     inlay_fault unused;
     if (!inlay_ids_in(&sequence, ids, id_type, n, inlay_vocab_of(table), fault != NULL ? fault : &unused))
@@ -85,18 +96,12 @@ inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_ty
 inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t n, size_t dim, float scale, void *out,
                          size_t out_stride_bytes, const inlay_executor *executor)
 {
-    struct inlay_extent read, written;
-    inlay_status status = inlay_check_matrix(x, n, dim, INLAY_F32, x_stride_bytes, &read);
-    if (status == INLAY_OK)
-        status = inlay_check_executor(executor);
-    if (status == INLAY_OK)
-        status = inlay_check_matrix(out, n, dim, INLAY_F32, out_stride_bytes, &written);
+    const inlay_table rows = inlay_table_of(INLAY_F32, x, n, dim, x_stride_bytes);
+    const bool in_place = x == out && x_stride_bytes == out_stride_bytes;
+    struct inlay_extent written;
+    inlay_status status = check_arguments(&rows, in_place, out, n, out_stride_bytes, executor, &written);
     if (status != INLAY_OK || n == 0)
         return status;
-    bool in_place = x == out && x_stride_bytes == out_stride_bytes;
-    if (!in_place && inlay_extents_overlap(written, read))
-        return INLAY_ERROR_OVERLAP;
-    inlay_table rows = inlay_table_of(INLAY_F32, x, n, dim, x_stride_bytes);
     inlay_layer_spec spec = inlay_layer_spec_default(&rows);
     spec.scale = scale;
     if (in_place) /* what is written was just read: it lies in cache */
@@ -110,23 +115,15 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
 {
     if (positions == NULL)
         return INLAY_ERROR_NULL;
-    struct inlay_table_arrays read;
     struct inlay_extent written;
-    inlay_status status = inlay_check_table(positions, &read);
+    size_t tokens;
+    if (__builtin_mul_overflow(batch, seq, &tokens))
+        return INLAY_ERROR_OVERFLOW;
+    inlay_status status = check_arguments(positions, false, x, tokens, x_stride_bytes, executor, &written);
     if (status == INLAY_OK && positions->vocab > 0)
         status = INLAY_ERROR_OPTION;
-    if (status == INLAY_OK)
-        status = inlay_check_executor(executor);
-    size_t tokens;
-    if (status == INLAY_OK && __builtin_mul_overflow(batch, seq, &tokens))
-        status = INLAY_ERROR_OVERFLOW;
-    if (status == INLAY_OK)
-        status = inlay_check_matrix(x, tokens, positions->dim, INLAY_F32, x_stride_bytes, &written);
     if (status != INLAY_OK || tokens == 0)
         return status;
-    if ((inlay_arrays_overlap(written, &read) && inlay_table_overlaps(written, positions)) ||
-        inlay_extents_overlap(written, inlay_bytes_at(positions, sizeof *positions)))
-        return INLAY_ERROR_OVERLAP;
     inlay_fault unused;
     if (!inlay_positions_in(start, seq, positions->rows, fault != NULL ? fault : &unused))
         return INLAY_ERROR_POSITION;
