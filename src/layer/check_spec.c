@@ -101,17 +101,6 @@ static void add_extent(struct inlay_layer_reads *reads, struct inlay_extent exte
         reads->extents[reads->count++] = extent;
 }
 
-/* Adds the arrays of tables: of all that are in extents, or of all others. */
-static void add_arrays(struct inlay_layer_reads *reads, const struct inlay_table_arrays arrays[3], bool in_extents)
-{
-    for (int i = 0; i < 3; i++)
-        if (in_extents == (arrays[i].extents.begin < arrays[i].extents.end)) {
-            add_extent(reads, arrays[i].data);
-            add_extent(reads, arrays[i].scales);
-            add_extent(reads, arrays[i].zeros);
-        }
-}
-
 /* Checks an array that may be absent, and adds it. */
 static inlay_status check_parameter(const void *parameter, size_t n, size_t element_bytes,
                                     struct inlay_layer_reads *reads)
@@ -156,11 +145,13 @@ inlay_status inlay_check_spec(const inlay_layer_spec *spec, struct inlay_layer_r
     if (!dims_agree(spec) || !lengths_agree(spec))
         return INLAY_ERROR_SHAPE;
     reads->count = 0;
-    add_arrays(reads, arrays, true);
-    reads->loose = reads->count;
-    add_arrays(reads, arrays, false);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
+        add_extent(reads, arrays[i].data);
+        add_extent(reads, arrays[i].scales);
+        add_extent(reads, arrays[i].zeros);
         add_extent(reads, arrays[i].extents);
+    }
+    reads->of_tables = reads->count;
     status = check_parameter(spec->gamma, spec->tokens->dim, sizeof(float), reads);
     if (status == INLAY_OK)
         status = check_parameter(spec->beta, spec->tokens->dim, sizeof(float), reads);

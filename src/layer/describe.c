@@ -47,7 +47,8 @@ static inline bool overlaps_layer(const inlay_layer *layer, struct inlay_extent 
 {
     const struct inlay_layer_reads *reads = &layer->reads;
     for (size_t i = 0; i < reads->count; i++)
-        if (inlay_extents_overlap(written, reads->extents[i]) && (i >= reads->loose || overlaps_tables(layer, written)))
+        if (inlay_extents_overlap(written, reads->extents[i]) &&
+            (i >= reads->of_tables || overlaps_tables(layer, written)))
             return true;
     return false;
 }

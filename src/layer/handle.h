@@ -9,11 +9,11 @@
 #include "learn/learner.h"
 
 /* What a layer reads in each call, which no output may overlap: the arrays of three tables, gamma, beta, the mapping
-   and the weights of tokens, the handle and that of its sinusoid. Of the first `loose` ranges only some bytes are read:
-   arrays of tables in extents lie there. */
+   and the weights of tokens, the handle and that of its sinusoid. The first `of_tables` ranges are those of the tables;
+   of arrays in extents only some bytes are read there. */
 struct inlay_layer_reads {
     struct inlay_extent extents[3 * 4 + 6];
-    size_t count, loose;
+    size_t count, of_tables;
 };
 
 struct inlay_layer {
