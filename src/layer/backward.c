@@ -20,8 +20,10 @@ enum { LINE_COLUMNS = INLAY_CACHE_LINE / sizeof(float), PART_COLUMNS = 4 * LINE_
 
 /* Gradients of one table. */
 struct target {
-    unsigned char *data; /* null: not wanted */
+    const inlay_table *table; /* null: the layer has none that gradients could be of */
+    unsigned char *data;      /* null: not wanted */
     size_t stride_bytes;
+    struct inlay_extent extent;
 };
 
 struct backward_job {
@@ -161,53 +163,38 @@ static void add_part(void *arg, size_t index)
 
 /* ---- Validation ------------------------------------------------------------------------------------------------- */
 
-/* Checks the gradients of one table, of which there is none if `table` is null, and finds their extent. */
-static inlay_status check_target(const inlay_table *table, void *data, size_t stride_bytes, struct target *target,
-                                 struct inlay_extent *extent)
-{
-    *target = (struct target){data, stride_bytes};
-    *extent = (struct inlay_extent){0, 0};
-    if (data == NULL)
-        return INLAY_OK;
-    if (table == NULL)
-        return INLAY_ERROR_OPTION;
-    const size_t row_bytes = inlay_table_row_bytes(INLAY_F32, table->dim);
-    return row_bytes > 0 ? inlay_check_rows(data, table->rows, row_bytes, stride_bytes, extent) : INLAY_ERROR_OVERFLOW;
-}
-
+/* Finds the gradients that are wanted, and their extents. */
 static inlay_status check_targets(const inlay_layer *layer, const inlay_gradients *gradients,
-                                  struct target targets[TABLES], struct inlay_extent extents[TABLES])
+                                  struct target targets[TABLES])
 {
     const inlay_layer_spec *spec = &layer->spec;
     if (!inlay_struct_known(gradients, sizeof *gradients) || spec->out_type != INLAY_F32)
         return INLAY_ERROR_OPTION;
-    const struct {
-        const inlay_table *table;
-        void *data;
-        size_t stride_bytes;
-    } given[TABLES] = {
-        [TOKENS] = {&layer->tokens, gradients->tokens, gradients->tokens_stride_bytes},
-        [POSITIONS] = {spec->sinusoid == NULL ? spec->positions : NULL, gradients->positions,
-                       gradients->positions_stride_bytes},
-        [SEGMENTS] = {spec->segments, gradients->segments, gradients->segments_stride_bytes},
-    };
+    const inlay_table *const learned = spec->sinusoid == NULL ? spec->positions : NULL;
+    targets[TOKENS] = (struct target){&layer->tokens, gradients->tokens, gradients->tokens_stride_bytes, {0, 0}};
+    targets[POSITIONS] = (struct target){learned, gradients->positions, gradients->positions_stride_bytes, {0, 0}};
+    targets[SEGMENTS] = (struct target){spec->segments, gradients->segments, gradients->segments_stride_bytes, {0, 0}};
     inlay_status status = INLAY_OK;
-    for (int i = 0; i < TABLES && status == INLAY_OK; i++)
-        status = check_target(given[i].table, given[i].data, given[i].stride_bytes, &targets[i], &extents[i]);
+    for (struct target *target = targets; target < targets + TABLES && status == INLAY_OK; target++)
+        if (target->data != NULL)
+            status = target->table == NULL ? INLAY_ERROR_OPTION
+                                           : inlay_check_matrix(target->data, target->table->rows, target->table->dim,
+                                                                INLAY_F32, target->stride_bytes, &target->extent);
     return status;
 }
 
 /* Checks that no table of gradients overlaps another one or anything that the call reads. */
 static inlay_status check_overlaps(const inlay_layer *layer, const struct inlay_work *work,
-                                   const struct inlay_extent extents[TABLES])
+                                   const struct target targets[TABLES])
 {
     struct inlay_extent from;
     inlay_status status = inlay_check_rows(work->out, work->rows, work->row_bytes, work->out_stride_bytes, &from);
     for (int i = 0; i < TABLES && status == INLAY_OK; i++) {
-        status = inlay_check_reads(layer, &work->batch, inlay_tokens_of(work), extents[i]);
-        bool overlaps = inlay_extents_overlap(extents[i], from);
+        const struct inlay_extent written = targets[i].extent;
+        status = inlay_check_reads(layer, &work->batch, inlay_tokens_of(work), written);
+        bool overlaps = inlay_extents_overlap(written, from);
         for (int j = 0; j < i; j++)
-            overlaps = overlaps || inlay_extents_overlap(extents[i], extents[j]);
+            overlaps = overlaps || inlay_extents_overlap(written, targets[j].extent);
         if (status == INLAY_OK && overlaps)
             status = INLAY_ERROR_OVERLAP;
     }
@@ -229,14 +216,13 @@ inlay_status inlay_backward(const inlay_layer *layer, const inlay_batch *batch, 
     if (layer == NULL || gradients == NULL)
         return INLAY_ERROR_NULL;
     struct inlay_work work;
-    struct inlay_extent extents[TABLES];
     struct backward_job job = {.work = &work};
-    inlay_status status = check_targets(layer, gradients, job.targets, extents);
+    inlay_status status = check_targets(layer, gradients, job.targets);
     if (status == INLAY_OK)
         status = inlay_describe(&work, layer, batch, out_gradient, out_stride_bytes, executor, fault);
     if (status != INLAY_OK || work.rows == 0)
         return status;
-    status = check_overlaps(layer, &work, extents);
+    status = check_overlaps(layer, &work, job.targets);
     if (status != INLAY_OK)
         return status;
     job.kernels = inlay_dispatch();
