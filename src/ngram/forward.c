@@ -214,7 +214,7 @@ inlay_status inlay_ngram_forward(const inlay_ngram *ngram, const inlay_ngram_bat
         status = inlay_ngram_check_contents(&input, fault);
     if (status != INLAY_OK)
         return status;
-    const struct inlay_ngram_pass pass = {
+    struct inlay_ngram_pass pass = {
         .input = &input,
         .moves = choose_moves(&gather, input.tokens),
         .first_column = gather.lookup.first_column,

@@ -111,7 +111,7 @@ inlay_status inlay_ngram_ids(const inlay_ngram *ngram, const inlay_ngram_batch *
         status = inlay_ngram_check_contents(&input, fault);
     if (status != INLAY_OK)
         return status;
-    const struct inlay_ngram_pass pass = {
+    struct inlay_ngram_pass pass = {
         .input = &input,
         .moves = {.kernels = inlay_dispatch()},
         .first_column = first_column,

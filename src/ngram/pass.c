@@ -17,29 +17,23 @@ inlay_status inlay_ngram_check_columns(const inlay_ngram *ngram, size_t first_co
     return *columns >= 1 && *columns <= rest ? INLAY_OK : INLAY_ERROR_OPTION;
 }
 
-struct cut {
-    const struct inlay_ngram_pass *pass;
-    size_t parts;
-};
-
 static void run_tokens(void *arg, size_t index)
 {
-    const struct cut *cut = arg;
-    const struct inlay_ngram_pass *pass = cut->pass;
+    const struct inlay_ngram_pass *pass = arg;
     const size_t tokens = pass->input->tokens;
     struct inlay_fpenv host = inlay_fpenv_enter();
-    pass->run(pass, inlay_share_begin(tokens, cut->parts, index), inlay_share_begin(tokens, cut->parts, index + 1));
+    pass->run(pass, inlay_share_begin(tokens, pass->parts, index), inlay_share_begin(tokens, pass->parts, index + 1));
     if (pass->moves.stream)
         inlay_store_fence();
     inlay_fpenv_leave(host);
 }
 
-void inlay_ngram_run(const struct inlay_ngram_pass *pass, size_t row_bytes, const inlay_executor *executor)
+void inlay_ngram_run(struct inlay_ngram_pass *pass, size_t row_bytes, const inlay_executor *executor)
 {
     const size_t tokens = pass->input->tokens;
     size_t bytes;
     if (__builtin_mul_overflow(tokens, row_bytes, &bytes))
         bytes = SIZE_MAX;
-    struct cut cut = {pass, inlay_least(inlay_parts(executor, bytes), tokens)};
-    inlay_run_parts(executor, cut.parts, run_tokens, &cut);
+    pass->parts = inlay_least(inlay_parts(executor, bytes), tokens);
+    inlay_run_parts(executor, pass->parts, run_tokens, pass);
 }

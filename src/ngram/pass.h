@@ -16,6 +16,7 @@ struct inlay_ngram_pass {
     size_t token_stride_bytes;
     const void *terms; /* of the function that computes a range of tokens */
     void (*run)(const struct inlay_ngram_pass *pass, size_t token, size_t end);
+    size_t parts; /* set by inlay_ngram_run() */
 };
 
 /* Checks a range of columns, of which *columns may be INLAY_NGRAM_COLUMNS_REST, and sets it to their number. Returns
@@ -23,4 +24,4 @@ struct inlay_ngram_pass {
 inlay_status inlay_ngram_check_columns(const inlay_ngram *ngram, size_t first_column, size_t *columns);
 
 /* Runs a pass that writes `row_bytes` for each token, of which there is at least one. */
-void inlay_ngram_run(const struct inlay_ngram_pass *pass, size_t row_bytes, const inlay_executor *executor);
+void inlay_ngram_run(struct inlay_ngram_pass *pass, size_t row_bytes, const inlay_executor *executor);
