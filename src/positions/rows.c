@@ -11,11 +11,6 @@
 #include "positions/list.h"
 #include "table/element.h"
 
-struct rows_in_parts {
-    const struct inlay_rows *rows;
-    size_t blocks, parts;
-};
-
 /* Returns rows [first, end) of all rows. */
 static struct inlay_rows rows_between(const struct inlay_rows *all, size_t first, size_t end)
 {
@@ -33,10 +28,10 @@ static struct inlay_rows rows_between(const struct inlay_rows *all, size_t first
 
 static void fill_part(void *arg, size_t index)
 {
-    const struct rows_in_parts *cut = arg;
-    size_t first = inlay_share_begin(cut->blocks, cut->parts, index) * INLAY_ANCHOR_ROWS;
-    size_t end = inlay_share_begin(cut->blocks, cut->parts, index + 1) * INLAY_ANCHOR_ROWS;
-    const struct inlay_rows part = rows_between(cut->rows, first, inlay_least(end, cut->rows->n));
+    const struct inlay_rows *all = arg;
+    size_t first = inlay_share_begin(all->blocks, all->parts, index) * INLAY_ANCHOR_ROWS;
+    size_t end = inlay_share_begin(all->blocks, all->parts, index + 1) * INLAY_ANCHOR_ROWS;
+    const struct inlay_rows part = rows_between(all, first, inlay_least(end, all->n));
     struct inlay_fpenv host = inlay_fpenv_enter();
     part.fill(&part);
     if (part.stream)
@@ -47,12 +42,12 @@ static void fill_part(void *arg, size_t index)
 void inlay_rows_run(struct inlay_rows *rows, const inlay_executor *executor)
 {
     size_t bytes = rows->n * rows->sinusoid->dim * inlay_type_bytes(rows->type);
-    struct rows_in_parts cut = {.rows = rows, .blocks = (rows->n + INLAY_ANCHOR_ROWS - 1) / INLAY_ANCHOR_ROWS};
-    cut.parts = inlay_least(inlay_parts(executor, bytes), cut.blocks);
+    rows->blocks = (rows->n + INLAY_ANCHOR_ROWS - 1) / INLAY_ANCHOR_ROWS;
+    rows->parts = inlay_least(inlay_parts(executor, bytes), rows->blocks);
     rows->kernels = inlay_dispatch();
     const inlay_tuning tuning = inlay_tuning_default();
     rows->stream = rows->kernels->streams && rows->sin == NULL && bytes > tuning.stream_bytes;
-    inlay_run_parts(executor, cut.parts, fill_part, &cut);
+    inlay_run_parts(executor, rows->parts, fill_part, rows);
 }
 
 inlay_status inlay_rows_run_from(struct inlay_rows *rows, int64_t first, const inlay_executor *executor)

@@ -18,6 +18,7 @@ struct inlay_rows {
     unsigned char *out;         /* the cosines of rotary tables */
     unsigned char *sin;         /* the sines of rotary tables, else null */
     size_t out_stride_bytes;
+    size_t blocks, parts; /* set by inlay_rows_run(): blocks of INLAY_ANCHOR_ROWS rows, and parts of whole blocks */
 };
 
 /* Writes all rows, validated by the caller, in parts that run on the executor's threads. */
