@@ -15,7 +15,7 @@ inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, v
     if (status != INLAY_OK || work.rows == 0)
         return status;
     inlay_make_plan(&plan, &work, executor);
-    inlay_plan_run(&plan, &work, executor);
+    inlay_plan_run(&plan, executor);
     const struct inlay_written output = {work.out, work.rows, work.row_bytes, work.out_stride_bytes};
     if (plan.epoch.timed)
         inlay_epoch_end(&plan.epoch, &output);

@@ -44,38 +44,32 @@ static void run_part(struct inlay_part *part)
     inlay_fpenv_leave(host);
 }
 
-struct grid {
-    const struct inlay_work *work;
-    const struct inlay_plan *plan;
-};
-
 static void run_part_of_grid(void *arg, size_t index)
 {
-    const struct grid *grid = arg;
-    const struct inlay_plan *plan = grid->plan;
+    const struct inlay_plan *plan = arg;
+    const size_t sequences = plan->work->batch.sequences;
     const size_t i = index / plan->across_sequences, j = index % plan->across_sequences;
     struct inlay_pace pace;
     struct inlay_part part = {
-        .work = grid->work,
+        .work = plan->work,
         .plan = plan,
         .pace = &pace,
         .s = inlay_share_begin(plan->length, plan->across_positions, i),
         .s_end = inlay_share_begin(plan->length, plan->across_positions, i + 1),
-        .b = inlay_share_begin(grid->work->batch.sequences, plan->across_sequences, j),
-        .b_end = inlay_share_begin(grid->work->batch.sequences, plan->across_sequences, j + 1),
+        .b = inlay_share_begin(sequences, plan->across_sequences, j),
+        .b_end = inlay_share_begin(sequences, plan->across_sequences, j + 1),
     };
     run_part(&part);
 }
 
-void inlay_plan_run(const struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor)
+void inlay_plan_run(struct inlay_plan *plan, const inlay_executor *executor)
 {
     const size_t parts = plan->across_positions * plan->across_sequences;
     if (parts == 1) {
         struct inlay_pace pace;
-        struct inlay_part whole = {work, plan, &pace, 0, work->batch.sequences, 0, plan->length};
+        struct inlay_part whole = {plan->work, plan, &pace, 0, plan->work->batch.sequences, 0, plan->length};
         run_part(&whole);
         return;
     }
-    struct grid grid = {work, plan};
-    inlay_run_parts(executor, parts, run_part_of_grid, &grid);
+    inlay_run_parts(executor, parts, run_part_of_grid, plan);
 }

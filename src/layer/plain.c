@@ -44,7 +44,7 @@ static inlay_status run_validated(inlay_layer_spec *spec, const inlay_batch *bat
     };
     struct inlay_plan plan;
     inlay_make_plan(&plan, &work, executor);
-    inlay_plan_run(&plan, &work, executor);
+    inlay_plan_run(&plan, executor);
     spec->tuning = NULL;
     return INLAY_OK;
 }

@@ -166,6 +166,7 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
 {
     const inlay_layer_spec *spec = work->spec;
     const size_t all_bytes = inlay_bytes_of(work);
+    plan->work = work;
     plan->moves.kernels = inlay_dispatch();
     plan->moves.options = (struct inlay_options){.prefetch = {INLAY_PREFETCH_NONE, INLAY_PREFETCH_NONE}};
     plan->length = work->batch.padded_length > 0 ? work->batch.padded_length : work->longest;

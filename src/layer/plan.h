@@ -23,6 +23,7 @@ enum inlay_position_source {
 };
 
 struct inlay_plan {
+    const struct inlay_work *work;
     struct inlay_moves moves;
     struct inlay_epoch_call epoch; /* if the stores are learnt; else not timed, and nothing more is set */
     const char *stores_reason, *prefetch_reason;
@@ -58,9 +59,9 @@ struct inlay_part {
     size_t b, b_end, s, s_end;
 };
 
-/* Runs the plan: cuts the work into parts for the executor and runs the route for each, in the guarded floating-point
+/* Runs the plan: cuts its work into parts for the executor and runs the route for each, in the guarded floating-point
    environment of its thread. */
-void inlay_plan_run(const struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor);
+void inlay_plan_run(struct inlay_plan *plan, const inlay_executor *executor);
 
 /* The routes. Each computes one part and runs kernels. */
 void inlay_run_fast(const struct inlay_part *part);
