@@ -4,10 +4,10 @@
  */
 #include "base/executor.h"
 
-inlay_status inlay_check_executor(const inlay_executor *executor)
+inlay_status inlay_check_executor(inlay_status before, const inlay_executor *executor)
 {
-    if (executor == NULL)
-        return INLAY_OK;
+    if (before != INLAY_OK || executor == NULL)
+        return before;
     if (executor->run == NULL)
         return INLAY_ERROR_NULL;
     return executor->threads > 0 ? INLAY_OK : INLAY_ERROR_OPTION;

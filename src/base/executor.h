@@ -10,8 +10,9 @@
 /* A part that another thread takes should write for longer than handing it over takes, which is a few us. */
 enum { INLAY_PART_BYTES = 64 * 1024, INLAY_PARTS_PER_THREAD = 4 };
 
-/* Returns INLAY_OK for null and for an executor that has a function and threads. */
-inlay_status inlay_check_executor(const inlay_executor *executor);
+/* Returns the status of the checks before if that is an error, else INLAY_OK for null and for an executor that has a
+   function and threads. */
+inlay_status inlay_check_executor(inlay_status before, const inlay_executor *executor);
 
 /* Returns into how many parts work that writes `bytes` is cut: one without an executor; none too small for a thread. */
 size_t inlay_parts(const inlay_executor *executor, size_t bytes);

@@ -164,8 +164,7 @@ inlay_status inlay_describe(struct inlay_work *work, const inlay_layer *layer, c
     if (status == INLAY_OK)
         status = layer->row_bytes > 0 ? inlay_check_rows(out, work->rows, layer->row_bytes, out_stride_bytes, &written)
                                       : INLAY_ERROR_OVERFLOW;
-    if (status == INLAY_OK)
-        status = inlay_check_executor(executor);
+    status = inlay_check_executor(status, executor);
     if (status != INLAY_OK || work->rows == 0)
         return status;
     status = inlay_check_reads(layer, batch, tokens, written);

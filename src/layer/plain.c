@@ -57,8 +57,7 @@ static inlay_status check_arguments(const inlay_table *table, bool in_place, con
 {
     struct inlay_table_arrays read;
     inlay_status status = inlay_check_table(table, &read);
-    if (status == INLAY_OK)
-        status = inlay_check_executor(executor);
+    status = inlay_check_executor(status, executor);
     if (status == INLAY_OK)
         status = inlay_check_matrix(out, rows, table->dim, INLAY_F32, out_stride_bytes, written);
     if (status != INLAY_OK)

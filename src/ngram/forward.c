@@ -203,8 +203,7 @@ inlay_status inlay_ngram_forward(const inlay_ngram *ngram, const inlay_ngram_bat
         gather.token_stride_bytes = token_stride_bytes;
         status = inlay_ngram_check_output(&gather, out, input.tokens, &written);
     }
-    if (status == INLAY_OK)
-        status = inlay_check_executor(executor);
+    status = inlay_check_executor(status, executor);
     if (status != INLAY_OK || input.tokens == 0)
         return status;
     status = inlay_ngram_check_reads(&input, written, NULL);

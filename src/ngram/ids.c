@@ -102,8 +102,7 @@ inlay_status inlay_ngram_ids(const inlay_ngram *ngram, const inlay_ngram_batch *
         status = INLAY_ERROR_OPTION;
     if (status == INLAY_OK)
         status = inlay_check_rows(out, input.tokens, columns * inlay_id_bytes(out_type), out_stride_bytes, &written);
-    if (status == INLAY_OK)
-        status = inlay_check_executor(executor);
+    status = inlay_check_executor(status, executor);
     if (status != INLAY_OK || input.tokens == 0)
         return status;
     status = inlay_ngram_check_reads(&input, written, NULL);

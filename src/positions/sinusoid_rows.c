@@ -28,8 +28,7 @@ static inlay_status begin_rows(struct inlay_rows *rows, const inlay_sinusoid *si
                                 .out = out,
                                 .out_stride_bytes = out_stride_bytes};
     inlay_status status = inlay_check_matrix(out, n, sinusoid->dim, type, out_stride_bytes, written);
-    if (status == INLAY_OK)
-        status = inlay_check_executor(executor);
+    status = inlay_check_executor(status, executor);
     if (status == INLAY_OK && inlay_extents_overlap(*written, inlay_bytes_at(sinusoid, sinusoid->bytes)))
         status = INLAY_ERROR_OVERLAP;
     return status;
