@@ -25,35 +25,29 @@ static struct row_sizes sizes_of(const inlay_table *table)
     };
 }
 
-/* Checks that `rows` rows have the arrays that their type has, and finds the bytes of these; `arrays` is empty before.
-   Inlined, since calls of one token notice each of these instructions. */
-static inline __attribute__((always_inline)) inlay_status
-check_table_arrays(const inlay_table *table, const struct row_sizes *sizes, const inlay_table_extent *extent,
-                   size_t rows, struct inlay_table_arrays *arrays)
-{
-    if ((sizes->scale_bytes == 0 && extent->scales != NULL) || (sizes->zeros == 0 && extent->zeros != NULL))
-        return INLAY_ERROR_OPTION;
-    inlay_status status = inlay_check_rows(extent->data, rows, sizes->data_bytes, table->stride_bytes, &arrays->data);
-    if (status != INLAY_OK || rows == 0 || sizes->scale_bytes == 0 ||
-        (extent->scales == NULL && inlay_row_formats[table->type].optional))
-        return status;
-    status = inlay_check_rows(extent->scales, rows, sizes->scale_bytes, sizes->scale_bytes, &arrays->scales);
-    if (status != INLAY_OK || extent->zeros == NULL)
-        return status;
-    /* Zero points are as many as scales, whose bytes did not overflow. */
-    const bool flat = table->type == INLAY_U4_GROUPED_FLAT;
-    const size_t pairs = inlay_row_formats[table->type].log2_columns; /* 1: two are in a byte; 0: each has its own */
-    const size_t bytes = flat ? (rows * sizes->zeros + 1) / 2 : rows * ((sizes->zeros + pairs) >> pairs);
-    return inlay_check_array(extent->zeros, bytes, 1, &arrays->zeros);
-}
-
-/* Checks extent i of a table, or the arrays of one that has no extents, likewise. */
+/* Checks that the rows of extent i of a table, or those of a table without extents, have the arrays that their type
+   has, and finds the bytes of these; `arrays` is empty before. Inlined, since calls of one token notice each of these
+   instructions. */
 static inline __attribute__((always_inline)) inlay_status
 check_extent(const inlay_table *table, const struct row_sizes *sizes, size_t i, struct inlay_table_arrays *arrays)
 {
     const inlay_table_extent extent = table->extents != NULL ? table->extents[i] : inlay_extent_of(table, 0);
     const size_t end = i + 1 < table->extent_count ? table->extents[i + 1].first_row : table->rows;
-    return check_table_arrays(table, sizes, &extent, end - extent.first_row, arrays);
+    const size_t rows = end - extent.first_row;
+    if ((sizes->scale_bytes == 0 && extent.scales != NULL) || (sizes->zeros == 0 && extent.zeros != NULL))
+        return INLAY_ERROR_OPTION;
+    inlay_status status = inlay_check_rows(extent.data, rows, sizes->data_bytes, table->stride_bytes, &arrays->data);
+    if (status != INLAY_OK || rows == 0 || sizes->scale_bytes == 0 ||
+        (extent.scales == NULL && inlay_row_formats[table->type].optional))
+        return status;
+    status = inlay_check_rows(extent.scales, rows, sizes->scale_bytes, sizes->scale_bytes, &arrays->scales);
+    if (status != INLAY_OK || extent.zeros == NULL)
+        return status;
+    /* Zero points are as many as scales, whose bytes did not overflow. */
+    const bool flat = table->type == INLAY_U4_GROUPED_FLAT;
+    const size_t pairs = inlay_row_formats[table->type].log2_columns; /* 1: two are in a byte; 0: each has its own */
+    const size_t bytes = flat ? (rows * sizes->zeros + 1) / 2 : rows * ((sizes->zeros + pairs) >> pairs);
+    return inlay_check_array(extent.zeros, bytes, 1, &arrays->zeros);
 }
 
 /* Returns whether each extent has rows, all of them those of the table, and as many as extent_rows says. */
