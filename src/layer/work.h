@@ -73,10 +73,7 @@ static inline size_t inlay_tokens_of(const struct inlay_work *work)
 static inline size_t inlay_bytes_of(const struct inlay_work *work)
 {
     const bool pooled = work->spec->pooling != INLAY_POOLING_NONE;
-    size_t bytes;
-    if (__builtin_mul_overflow(pooled ? inlay_tokens_of(work) : work->rows, work->row_bytes, &bytes))
-        bytes = SIZE_MAX;
-    return bytes;
+    return inlay_product(pooled ? inlay_tokens_of(work) : work->rows, work->row_bytes);
 }
 
 /* Whether dropout is applied. Looks at the bits, as a comparison can raise an exception in the caller's environment. */

@@ -170,9 +170,7 @@ static __attribute__((noinline)) void run_forward(const struct inlay_ngram_pass 
 static struct inlay_moves choose_moves(const struct inlay_ngram_gather *gather, size_t tokens)
 {
     const size_t rows = gather->sums ? 1 : gather->lookup.columns;
-    size_t bytes;
-    if (__builtin_mul_overflow(tokens, rows * gather->row_bytes, &bytes))
-        bytes = SIZE_MAX;
+    const size_t bytes = inlay_product(tokens, rows * gather->row_bytes);
     const inlay_prefetch chosen = gather->tuning.prefetch;
     const bool one_row = tokens == 1 && gather->lookup.columns == 1;
     const struct inlay_kernels *kernels = inlay_dispatch();

@@ -31,9 +31,6 @@ static void run_tokens(void *arg, size_t index)
 void inlay_ngram_run(struct inlay_ngram_pass *pass, size_t row_bytes, const inlay_executor *executor)
 {
     const size_t tokens = pass->input->tokens;
-    size_t bytes;
-    if (__builtin_mul_overflow(tokens, row_bytes, &bytes))
-        bytes = SIZE_MAX;
-    pass->parts = inlay_least(inlay_parts(executor, bytes), tokens);
+    pass->parts = inlay_least(inlay_parts(executor, inlay_product(tokens, row_bytes)), tokens);
     inlay_run_parts(executor, pass->parts, run_tokens, pass);
 }
