@@ -197,10 +197,8 @@ inlay_status inlay_ngram_forward(const inlay_ngram *ngram, const inlay_ngram_bat
     inlay_status status = inlay_ngram_describe(&input, ngram, batch, fault);
     if (status == INLAY_OK)
         status = inlay_ngram_check_lookup(ngram, lookup, &gather);
-    if (status == INLAY_OK) {
-        gather.token_stride_bytes = token_stride_bytes;
-        status = inlay_ngram_check_output(&gather, out, input.tokens, &written);
-    }
+    if (status == INLAY_OK)
+        status = inlay_ngram_check_output(&gather, out, input.tokens, token_stride_bytes, &written);
     status = inlay_check_executor(status, executor);
     if (status != INLAY_OK || input.tokens == 0)
         return status;

@@ -92,18 +92,17 @@ static bool bytes_of_rows(size_t n, size_t row_bytes, size_t stride_bytes, size_
 }
 
 inlay_status inlay_ngram_check_output(const struct inlay_ngram_gather *gather, const void *out, size_t tokens,
-                                      struct inlay_extent *written)
+                                      size_t token_stride_bytes, struct inlay_extent *written)
 {
-    const size_t row = gather->row_bytes, across_tokens = gather->token_stride_bytes;
-    const size_t across_columns = gather->lookup.column_stride_bytes;
+    const size_t row = gather->row_bytes, column_stride_bytes = gather->lookup.column_stride_bytes;
     size_t bytes;
     if (gather->sums)
-        return inlay_check_rows(out, tokens, row, across_tokens, written);
+        return inlay_check_rows(out, tokens, row, token_stride_bytes, written);
     /* The rows of a token lie together, or else those of a column. */
-    if (bytes_of_rows(gather->lookup.columns, row, across_columns, &bytes) && bytes <= across_tokens)
-        return inlay_check_rows(out, tokens, bytes, across_tokens, written);
-    if (bytes_of_rows(inlay_most(tokens, 1), row, across_tokens, &bytes))
-        return inlay_check_rows(out, tokens > 0 ? gather->lookup.columns : 0, bytes, across_columns, written);
+    if (bytes_of_rows(gather->lookup.columns, row, column_stride_bytes, &bytes) && bytes <= token_stride_bytes)
+        return inlay_check_rows(out, tokens, bytes, token_stride_bytes, written);
+    if (bytes_of_rows(inlay_most(tokens, 1), row, token_stride_bytes, &bytes))
+        return inlay_check_rows(out, tokens > 0 ? gather->lookup.columns : 0, bytes, column_stride_bytes, written);
     return INLAY_ERROR_STRIDE;
 }
 

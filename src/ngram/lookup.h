@@ -13,7 +13,7 @@ struct inlay_ngram_gather {
                                   the tables are the caller's */
     inlay_tuning tuning;
     bool sums; /* the rows of a token are added up; else they are written one by one */
-    size_t dim, token_stride_bytes;
+    size_t dim;
     size_t row_bytes;                 /* of the output */
     struct inlay_table_arrays arrays; /* from the first to the last byte of these arrays of all tables that are read */
 };
@@ -25,7 +25,7 @@ inlay_status inlay_ngram_check_lookup(const inlay_ngram *ngram, const inlay_ngra
 
 /* Finds the bytes of an output of `tokens` tokens. Returns INLAY_OK, or INLAY_ERROR_NULL, _STRIDE or _OVERFLOW. */
 inlay_status inlay_ngram_check_output(const struct inlay_ngram_gather *gather, const void *out, size_t tokens,
-                                      struct inlay_extent *written);
+                                      size_t token_stride_bytes, struct inlay_extent *written);
 
 /* Returns INLAY_OK, or INLAY_ERROR_OVERLAP if any table that is read, its view or the list of tables overlaps what is
    written. */
