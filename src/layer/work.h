@@ -40,18 +40,12 @@ static inline struct inlay_sequences inlay_sequences_of(const inlay_batch *batch
     return (struct inlay_sequences){batch->sequences, batch->length, batch->offsets};
 }
 
-/* Tokens of a sequence: [first, first + count) of the ids. */
-struct inlay_sequence {
-    size_t first, count;
-};
-
 static inline struct inlay_sequence inlay_sequence_of(const struct inlay_work *work, size_t b)
 {
-    if (work->batch.offsets == NULL)
-        return (struct inlay_sequence){b * work->batch.length, work->batch.length};
     const struct inlay_sequences sequences = inlay_sequences_of(&work->batch);
-    size_t first = inlay_offset_at(&sequences, b), end = inlay_offset_at(&sequences, b + 1);
-    return (struct inlay_sequence){first, end > first ? inlay_least(end - first, work->longest) : 0};
+    struct inlay_sequence sequence = inlay_sequence_tokens(&sequences, b);
+    sequence.count = inlay_least(sequence.count, work->longest);
+    return sequence;
 }
 
 /* The output row of token s of sequence b. */

@@ -31,20 +31,15 @@ inlay_status inlay_ngram_check_reads(const struct inlay_ngram_input *input, stru
    INLAY_ERROR_ID with *fault. */
 inlay_status inlay_ngram_check_contents(const struct inlay_ngram_input *input, inlay_fault *fault);
 
-/* The ids of a history: [first, first + count) of the array. */
-struct inlay_ngram_past {
-    size_t first, count;
-};
-
-/* Returns the latest ids before sequence b, `most` <= N - 1 of them at most. */
-static inline struct inlay_ngram_past inlay_ngram_past_of(const struct inlay_ngram_input *input, size_t b, size_t most)
+/* Returns the latest ids before sequence b, `most` <= N - 1 of them at most, which are ids of the history. */
+static inline struct inlay_sequence inlay_ngram_past_of(const struct inlay_ngram_input *input, size_t b, size_t most)
 {
     const size_t places = input->ngram->length - 1;
     uint64_t count = input->batch.history != NULL ? places : 0;
     if (input->batch.history_lengths != NULL)
         count = inlay_load_once((uint64_t)inlay_id_at(input->batch.history_lengths, INLAY_ID_U32, b));
     const size_t used = count < most ? (size_t)count : most;
-    return (struct inlay_ngram_past){(b + 1) * places - used, used};
+    return (struct inlay_sequence){(b + 1) * places - used, used};
 }
 
 /* Returns id i of an array; 0 for one that is outside of the vocabulary by now. */

@@ -7,21 +7,12 @@
 
 #include <string.h>
 
-/* Returns the tokens of a sequence, and sets the first. */
-static size_t sequence_tokens(const struct inlay_sequences *sequences, size_t b, size_t *first)
-{
-    *first = inlay_first_token(sequences, b);
-    const size_t end = inlay_first_token(sequences, b + 1);
-    return end > *first ? end - *first : 0;
-}
-
 /* Finds the first sequence that accepts more tokens than it has. */
 static inlay_status check_accepted(const struct inlay_ngram_input *input, const int64_t *accepted, inlay_fault *fault)
 {
     for (size_t b = 0; b < input->sequences.count; b++) {
-        size_t first;
         const uint64_t count = inlay_load_once((uint64_t)inlay_id_at(accepted, INLAY_ID_I64, b));
-        if (count > sequence_tokens(&input->sequences, b, &first)) {
+        if (count > inlay_sequence_tokens(&input->sequences, b).count) {
             *fault = (inlay_fault){b, 0, (int64_t)count};
             return INLAY_ERROR_HISTORY;
         }
@@ -42,15 +33,15 @@ static size_t write_history(const struct inlay_ngram_input *input, size_t b, con
 {
     const size_t places = input->ngram->length - 1, id_bytes = inlay_id_bytes(input->batch.id_type);
     unsigned char ids[INLAY_NGRAM_LENGTH_MOST * sizeof(int64_t)] = {0};
-    size_t first, tokens = sequence_tokens(&input->sequences, b, &first);
+    struct inlay_sequence sequence = inlay_sequence_tokens(&input->sequences, b);
     if (accepted != NULL) {
         const uint64_t count = inlay_load_once((uint64_t)inlay_id_at(accepted, INLAY_ID_I64, b));
-        tokens = count < tokens ? (size_t)count : tokens;
+        sequence.count = count < sequence.count ? (size_t)count : sequence.count;
     }
-    const size_t taken = inlay_least(tokens, places);
-    const struct inlay_ngram_past past = inlay_ngram_past_of(input, b, places - taken);
+    const size_t taken = inlay_least(sequence.count, places), end = sequence.first + sequence.count;
+    const struct inlay_sequence past = inlay_ngram_past_of(input, b, places - taken);
     copy_ids(ids + (places - taken - past.count) * id_bytes, input->batch.history, past.first, past.count, id_bytes);
-    copy_ids(ids + (places - taken) * id_bytes, input->batch.ids, first + tokens - taken, taken, id_bytes);
+    copy_ids(ids + (places - taken) * id_bytes, input->batch.ids, end - taken, taken, id_bytes);
     if (places > 0)
         memcpy(out + b * places * id_bytes, ids, places * id_bytes);
     return past.count + taken;

@@ -34,7 +34,7 @@ static void begin_sequence(struct inlay_ngram_walk *walk)
     const size_t before = first < walk->token ? inlay_least(walk->token - first, places) : 0;
     walk->count = 0;
     walk->unblocked = 0;
-    const struct inlay_ngram_past past = inlay_ngram_past_of(input, walk->sequence, places - before);
+    const struct inlay_sequence past = inlay_ngram_past_of(input, walk->sequence, places - before);
     for (size_t i = 0; i < past.count; i++)
         append(walk, inlay_ngram_id(input, input->batch.history, past.first + i));
     for (size_t i = 0; i < before; i++)

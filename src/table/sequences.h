@@ -61,3 +61,17 @@ static inline size_t inlay_first_token(const struct inlay_sequences *sequences, 
 {
     return sequences->offsets != NULL ? inlay_offset_at(sequences, b) : b * sequences->length;
 }
+
+/* Tokens of a sequence: [first, first + count) of the ids, or of its history. */
+struct inlay_sequence {
+    size_t first, count;
+};
+
+/* Returns the tokens of sequence b. */
+static inline struct inlay_sequence inlay_sequence_tokens(const struct inlay_sequences *sequences, size_t b)
+{
+    if (sequences->offsets == NULL)
+        return (struct inlay_sequence){b * sequences->length, sequences->length};
+    const size_t first = inlay_offset_at(sequences, b), end = inlay_offset_at(sequences, b + 1);
+    return (struct inlay_sequence){first, end > first ? end - first : 0};
+}
