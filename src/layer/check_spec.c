@@ -12,14 +12,28 @@
 #include <float.h>
 #include <string.h>
 
-static inlay_status check_tables(const inlay_layer_spec *spec, struct inlay_table_arrays arrays[3])
+static void add_extent(struct inlay_layer_reads *reads, struct inlay_extent extent)
+{
+    if (extent.begin < extent.end)
+        reads->extents[reads->count++] = extent;
+}
+
+/* Checks the tables, and adds their arrays. */
+static inlay_status check_tables(const inlay_layer_spec *spec, struct inlay_layer_reads *reads)
 {
     const inlay_table *const tables[3] = {spec->tokens, spec->positions, spec->segments};
-    memset(arrays, 0, 3 * sizeof *arrays);
     inlay_status status = INLAY_OK;
+    reads->count = 0;
     for (int i = 0; i < 3 && status == INLAY_OK; i++)
-        if (tables[i] != NULL)
-            status = inlay_check_table(tables[i], &arrays[i]);
+        if (tables[i] != NULL) {
+            struct inlay_table_arrays arrays;
+            status = inlay_check_table(tables[i], &arrays);
+            add_extent(reads, arrays.data);
+            add_extent(reads, arrays.scales);
+            add_extent(reads, arrays.zeros);
+            add_extent(reads, arrays.extents);
+        }
+    reads->of_tables = reads->count;
     return status;
 }
 
@@ -95,65 +109,46 @@ static bool dims_agree(const inlay_layer_spec *spec)
            (spec->segments == NULL || spec->segments->dim == dim) && (!whole_rows || dim <= INLAY_GROUP_FLOATS);
 }
 
-static void add_extent(struct inlay_layer_reads *reads, struct inlay_extent extent)
-{
-    if (extent.begin < extent.end)
-        reads->extents[reads->count++] = extent;
-}
-
-/* Checks an array that may be absent, and adds it. */
-static inlay_status check_parameter(const void *parameter, size_t n, size_t element_bytes,
+/* Checks an array that may be absent, and adds it, if the checks before were good. */
+static inlay_status check_parameter(inlay_status before, const void *parameter, size_t n, size_t element_bytes,
                                     struct inlay_layer_reads *reads)
 {
     struct inlay_extent extent;
-    if (parameter == NULL)
-        return INLAY_OK;
+    if (before != INLAY_OK || parameter == NULL)
+        return before;
     inlay_status status = inlay_check_array(parameter, n, element_bytes, &extent);
     if (status == INLAY_OK)
         add_extent(reads, extent);
     return status;
 }
 
-/* Checks what belongs to ids: the mapping, each of whose values must be a row, and the weights. */
-static inlay_status check_ids(const inlay_layer_spec *spec, struct inlay_layer_reads *reads)
+/* Whether each value of the mapping, if there is one, is a row. */
+static bool mapping_has_rows(const inlay_layer_spec *spec)
 {
-    const size_t length = spec->token_mapping_length, bytes = inlay_id_bytes(spec->token_mapping_type);
-    inlay_status status = check_parameter(spec->token_mapping, length, bytes, reads);
-    if (status == INLAY_OK)
-        status = check_parameter(spec->token_weights, spec->token_weights_length, sizeof(float), reads);
-    if (status == INLAY_OK && spec->token_mapping != NULL &&
-        inlay_first_bad_id(spec->token_mapping, spec->token_mapping_type, length, inlay_vocab_of(spec->tokens)) <
-            length)
-        status = INLAY_ERROR_ID;
-    return status;
+    const size_t length = spec->token_mapping_length, rows = inlay_vocab_of(spec->tokens);
+    return spec->token_mapping == NULL ||
+           inlay_first_bad_id(spec->token_mapping, spec->token_mapping_type, length, rows) == length;
 }
 
 inlay_status inlay_check_spec(const inlay_layer_spec *spec, struct inlay_layer_reads *reads)
 {
-    struct inlay_table_arrays arrays[3];
     if (spec == NULL)
         return INLAY_ERROR_NULL;
     if (!inlay_struct_known(spec, sizeof *spec))
         return INLAY_ERROR_OPTION;
     if (spec->tokens == NULL)
         return INLAY_ERROR_NULL;
-    inlay_status status = check_tables(spec, arrays);
+    inlay_status status = check_tables(spec, reads);
     if (status != INLAY_OK)
         return status;
     if (!values_known(spec) || !fields_agree(spec) || !mapping_and_weights_known(spec))
         return INLAY_ERROR_OPTION;
     if (!dims_agree(spec) || !lengths_agree(spec))
         return INLAY_ERROR_SHAPE;
-    reads->count = 0;
-    for (int i = 0; i < 3; i++) {
-        add_extent(reads, arrays[i].data);
-        add_extent(reads, arrays[i].scales);
-        add_extent(reads, arrays[i].zeros);
-        add_extent(reads, arrays[i].extents);
-    }
-    reads->of_tables = reads->count;
-    status = check_parameter(spec->gamma, spec->tokens->dim, sizeof(float), reads);
-    if (status == INLAY_OK)
-        status = check_parameter(spec->beta, spec->tokens->dim, sizeof(float), reads);
-    return status == INLAY_OK ? check_ids(spec, reads) : status;
+    const size_t dim = spec->tokens->dim, id_bytes = inlay_id_bytes(spec->token_mapping_type);
+    status = check_parameter(status, spec->gamma, dim, sizeof(float), reads);
+    status = check_parameter(status, spec->beta, dim, sizeof(float), reads);
+    status = check_parameter(status, spec->token_mapping, spec->token_mapping_length, id_bytes, reads);
+    status = check_parameter(status, spec->token_weights, spec->token_weights_length, sizeof(float), reads);
+    return status == INLAY_OK && !mapping_has_rows(spec) ? INLAY_ERROR_ID : status;
 }
