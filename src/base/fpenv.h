@@ -12,13 +12,14 @@
 
 #include <stdint.h>
 
+/* The caller's control register, and its sticky flags where these have a register of their own. */
+struct inlay_fpenv {
+    uintptr_t control, flags;
+};
+
 #if defined(__x86_64__)
 
 #include <xmmintrin.h>
-
-struct inlay_fpenv {
-    unsigned mxcsr;
-};
 
 /* Writing the register takes as long as a row of 512 floats, reading it almost no time. So it is written only if it
    changes: a caller in the default environment whose sticky flags are all raised, as they soon are, pays for no write.
@@ -26,75 +27,63 @@ struct inlay_fpenv {
 static inline struct inlay_fpenv inlay_fpenv_enter(void)
 {
     const unsigned flags = 0x3f, control = 0x1f80; /* all exceptions masked, round to nearest, no flush to zero */
-    struct inlay_fpenv host = {_mm_getcsr()};
-    if ((host.mxcsr & ~flags) != control)
+    struct inlay_fpenv host = {_mm_getcsr(), 0};
+    if ((host.control & ~flags) != control)
         _mm_setcsr(control);
     return host;
 }
 
 static inline void inlay_fpenv_leave(struct inlay_fpenv host)
 {
-    if (_mm_getcsr() != host.mxcsr)
-        _mm_setcsr(host.mxcsr);
+    if (_mm_getcsr() != host.control)
+        _mm_setcsr((unsigned)host.control);
 }
 
 #elif defined(__aarch64__)
 
-struct inlay_fpenv {
-    uint64_t fpcr, fpsr;
-};
-
 static inline struct inlay_fpenv inlay_fpenv_enter(void)
 {
     struct inlay_fpenv host;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(host.fpcr)::"memory");
-    __asm__ volatile("mrs %0, fpsr" : "=r"(host.fpsr)::"memory");
+    __asm__ volatile("mrs %0, fpcr" : "=r"(host.control)::"memory");
+    __asm__ volatile("mrs %0, fpsr" : "=r"(host.flags)::"memory");
     __asm__ volatile("msr fpcr, %0" ::"r"(UINT64_C(0)) : "memory");
     return host;
 }
 
 static inline void inlay_fpenv_leave(struct inlay_fpenv host)
 {
-    __asm__ volatile("msr fpcr, %0" ::"r"(host.fpcr) : "memory");
-    __asm__ volatile("msr fpsr, %0" ::"r"(host.fpsr) : "memory");
+    __asm__ volatile("msr fpcr, %0" ::"r"(host.control) : "memory");
+    __asm__ volatile("msr fpsr, %0" ::"r"(host.flags) : "memory");
 }
 
 #elif defined(__arm__)
 
-struct inlay_fpenv {
-    uint32_t fpscr;
-};
-
 static inline struct inlay_fpenv inlay_fpenv_enter(void)
 {
-    struct inlay_fpenv host;
-    __asm__ volatile("vmrs %0, fpscr" : "=r"(host.fpscr)::"memory");
+    struct inlay_fpenv host = {0, 0};
+    __asm__ volatile("vmrs %0, fpscr" : "=r"(host.control)::"memory");
     __asm__ volatile("vmsr fpscr, %0" ::"r"(0) : "memory");
     return host;
 }
 
 static inline void inlay_fpenv_leave(struct inlay_fpenv host)
 {
-    __asm__ volatile("vmsr fpscr, %0" ::"r"(host.fpscr) : "memory");
+    __asm__ volatile("vmsr fpscr, %0" ::"r"(host.control) : "memory");
 }
 
 #elif defined(__riscv)
 
-struct inlay_fpenv {
-    unsigned long fcsr;
-};
-
 /* Round to nearest; this architecture has neither traps nor a mode that flushes to zero. */
 static inline struct inlay_fpenv inlay_fpenv_enter(void)
 {
-    struct inlay_fpenv host;
-    __asm__ volatile("fscsr %0, %1" : "=r"(host.fcsr) : "r"(0UL) : "memory");
+    struct inlay_fpenv host = {0, 0};
+    __asm__ volatile("fscsr %0, %1" : "=r"(host.control) : "r"(0UL) : "memory");
     return host;
 }
 
 static inline void inlay_fpenv_leave(struct inlay_fpenv host)
 {
-    __asm__ volatile("fscsr %0" ::"r"(host.fcsr) : "memory");
+    __asm__ volatile("fscsr %0" ::"r"(host.control) : "memory");
 }
 
 #else
