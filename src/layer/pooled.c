@@ -15,15 +15,6 @@ struct pooling {
     size_t prefetched, end; /* the token up to which rows are prefetched; that behind the part */
 };
 
-static void begin_tile(struct inlay_tile *tile, const struct inlay_part *part)
-{
-    const struct inlay_work *work = part->work;
-    /* Without a pace: rows are prefetched over the ends of sequences, of which a tile knows nothing. */
-    inlay_tile_begin(tile, &part->plan->moves, NULL, work->tokens, work->spec->scale, work->tokens->dim, true,
-                     INLAY_F32);
-    tile->call.stream = false;
-}
-
 /* Lets the rows that follow be added to the sum, or replace it. The first row of a sequence is a tile of its own: it is
    not added to zeros, which would turn -0 into 0. */
 static void add_to_sum(struct inlay_tile *tile, bool adds)
@@ -119,7 +110,10 @@ __attribute__((noinline)) void inlay_run_pooled(const struct inlay_part *part)
     const struct inlay_sequence last = inlay_sequence_of(work, part->b_end - 1);
     const bool in_place = work->spec->out_type == INLAY_F32 && !part->plan->moves.stream;
     struct pooling pooling;
-    begin_tile(&pooling.tile, part);
+    /* Without a pace: rows are prefetched over the ends of sequences, of which a tile knows nothing. */
+    inlay_tile_begin(&pooling.tile, &part->plan->moves, NULL, work->tokens, work->spec->scale, work->tokens->dim, true,
+                     INLAY_F32);
+    pooling.tile.call.stream = false;
     pooling.part = part;
     pooling.prefetched = inlay_sequence_of(work, part->b).first;
     pooling.end = last.first + last.count;
