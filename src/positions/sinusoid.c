@@ -69,14 +69,6 @@ static void take_frequencies(inlay_sinusoid *sinusoid, const double *inv_freq)
     }
 }
 
-/* The angles of a recipe are floating-point arithmetic, which depends on the environment. */
-static void prepare_angles(inlay_sinusoid *sinusoid, const inlay_sinusoid_spec *spec)
-{
-    struct inlay_fpenv host = inlay_fpenv_enter();
-    inlay_angles_prepare(spec, sinusoid->pairs, sinusoid->factors);
-    inlay_fpenv_leave(host);
-}
-
 /* Splits the quarter turns per position into two doubles: modulo 4, in [-2, 2], since positions are whole numbers. */
 static void prepare_turns(const inlay_sinusoid *sinusoid)
 {
@@ -170,8 +162,10 @@ inlay_status inlay_sinusoid_create(const inlay_sinusoid_spec *spec, const inlay_
         prepare_turns(made);
         prepare_rotation(made, 1, made->sin_step, made->cos_step);
         prepare_rotation(made, INLAY_ANCHOR_ROWS, made->sin_reanchor, made->cos_reanchor);
-    } else {
-        prepare_angles(made, spec);
+    } else { /* the factors of a recipe are floating-point arithmetic, which depends on the environment */
+        struct inlay_fpenv host = inlay_fpenv_enter();
+        inlay_angles_prepare(spec, made->pairs, made->factors);
+        inlay_fpenv_leave(host);
     }
     *sinusoid = made;
     return INLAY_OK;
