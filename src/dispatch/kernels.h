@@ -203,22 +203,29 @@ struct inlay_kernels {
     bool prefetches; /* it prefetches the rows in `next` of a tile */
 };
 
+/* Returns a tile that copies `columns` floats of each row; callers set what else they have. */
+static inline struct inlay_embed_tile inlay_floats_tile(const unsigned char *const *rows, unsigned char *const *out,
+                                                        size_t count, size_t columns)
+{
+    return (struct inlay_embed_tile){.type = INLAY_F32,
+                                     .out_type = INLAY_F32,
+                                     .rows = rows,
+                                     .out = out,
+                                     .count = count,
+                                     .columns = columns,
+                                     .scale = 1};
+}
+
 /* Embeds one float32 row: row * scale, plus a position unless that is null. `out` may be the row. */
 static inline void inlay_embed_floats(const struct inlay_kernels *kernels, const unsigned char *row,
                                       const unsigned char *position, unsigned char *out, inlay_element_type out_type,
                                       size_t columns, float scale, bool stream)
 {
-    const struct inlay_embed_tile tile = {
-        .type = INLAY_F32,
-        .out_type = out_type,
-        .rows = &row,
-        .positions = position != NULL ? &position : NULL,
-        .out = &out,
-        .count = 1,
-        .columns = columns,
-        .scale = scale,
-        .stream = stream,
-    };
+    struct inlay_embed_tile tile = inlay_floats_tile(&row, &out, 1, columns);
+    tile.out_type = out_type;
+    tile.positions = position != NULL ? &position : NULL;
+    tile.scale = scale;
+    tile.stream = stream;
     kernels->embed(&tile);
 }
 

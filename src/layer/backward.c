@@ -70,16 +70,9 @@ static void add_block(const struct added_block *block, int table)
             to[count] = target->data + block->rows[table][i] * target->stride_bytes + block->column * sizeof(float);
             prefetch(to[count++], block->columns * sizeof(float));
         }
-    const struct inlay_embed_tile tile = {
-        .type = INLAY_F32,
-        .out_type = INLAY_F32,
-        .rows = from,
-        .positions = (const unsigned char *const *)to,
-        .out = to,
-        .count = count,
-        .columns = block->columns,
-        .scale = table == TOKENS ? block->scale : 1,
-    };
+    struct inlay_embed_tile tile = inlay_floats_tile(from, to, count, block->columns);
+    tile.positions = (const unsigned char *const *)to;
+    tile.scale = table == TOKENS ? block->scale : 1;
     if (count > 0)
         block->job->kernels->embed(&tile);
 }

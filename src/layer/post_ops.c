@@ -54,16 +54,9 @@ static void convert(const struct inlay_group *group, unsigned char *const *out)
             rows.from[rows.count] = group->floats[i];
             rows.to[rows.count++] = out[i];
         }
-    const struct inlay_embed_tile tile = {
-        .type = INLAY_F32,
-        .out_type = group->part->work->spec->out_type,
-        .rows = rows.from,
-        .out = rows.to,
-        .count = rows.count,
-        .columns = group->columns,
-        .scale = 1,
-        .stream = group->part->plan->moves.stream,
-    };
+    struct inlay_embed_tile tile = inlay_floats_tile(rows.from, rows.to, rows.count, group->columns);
+    tile.out_type = group->part->work->spec->out_type;
+    tile.stream = group->part->plan->moves.stream;
     if (rows.count > 0)
         group->part->plan->moves.kernels->embed(&tile);
 }

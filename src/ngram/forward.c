@@ -110,16 +110,9 @@ static void finish_sums(struct work *work, size_t token, size_t tokens, const bo
         out[t] = pass->out + (token + t) * pass->token_stride_bytes +
                  work->column * inlay_type_bytes(work->gather->lookup.out_type);
     }
-    const struct inlay_embed_tile converted = {
-        .type = INLAY_F32,
-        .out_type = work->gather->lookup.out_type,
-        .rows = rows,
-        .out = out,
-        .count = tokens,
-        .columns = work->columns,
-        .scale = 1,
-        .stream = pass->moves.stream,
-    };
+    struct inlay_embed_tile converted = inlay_floats_tile(rows, out, tokens, work->columns);
+    converted.out_type = work->gather->lookup.out_type;
+    converted.stream = pass->moves.stream;
     pass->moves.kernels->embed(&converted);
 }
 
