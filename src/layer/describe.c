@@ -8,7 +8,6 @@
 #include "base/compare.h"
 #include "base/executor.h"
 #include "layer/rows.h"
-#include "positions/list.h"
 #include "table/view.h"
 
 #include <float.h>

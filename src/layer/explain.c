@@ -3,7 +3,6 @@
  * The plan of a call as text.
  */
 #include "layer/plan.h"
-#include "layer/rows.h"
 
 #include <stdarg.h>
 #include <stdio.h>

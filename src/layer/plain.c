@@ -9,8 +9,6 @@
 #include "positions/list.h"
 #include "table/view.h"
 
-#include <string.h>
-
 float inlay_sqrt_dim(size_t dim)
 {
     /* The root has 97 fraction bits. It comes no nearer to the middle of two floats than 2^-81 unless it is one: n -

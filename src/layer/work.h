@@ -8,9 +8,7 @@
 
 #include "base/bits.h"
 #include "base/least.h"
-#include "dispatch/tuning.h"
 #include "learn/learner.h"
-#include "positions/sinusoid.h"
 #include "table/element.h"
 #include "table/sequences.h"
 

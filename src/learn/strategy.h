@@ -9,7 +9,6 @@
 #include <inlay/inlay.h>
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum { INLAY_STRATEGIES = INLAY_PREFETCH_L2_BLOCKS + 1 };

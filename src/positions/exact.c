@@ -11,7 +11,6 @@
 #include "positions/exact.h"
 
 #include "base/bits.h"
-#include "base/rounding.h"
 
 /*
  * Computes the fraction of the turns |x| * frequency, in limbs 1 .. INLAY_FIXED_LIMBS - 1. Whole turns are dropped, for

@@ -6,8 +6,6 @@
 
 #include "base/fixed.h"
 
-#include <stddef.h>
-
 /* An angle without its whole turns: `quadrant` quarter turns plus or minus `turns`, 0 <= turns <= 1/8. */
 struct inlay_phase {
     struct inlay_fixed turns;

@@ -9,7 +9,6 @@
 #include "base/bits.h"
 #include "base/least.h"
 #include "base/line.h"
-#include "base/rounding.h"
 #include "positions/list.h"
 #include "table/element.h"
 

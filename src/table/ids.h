@@ -7,7 +7,6 @@
 #include <inlay/inlay.h>
 
 #include <stdbool.h>
-#include <string.h>
 
 /* Returns a value that was read from memory which another thread may change. Without the barrier a compiler may read it
    once to compare it with a limit and once more to use it. */

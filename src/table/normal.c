@@ -7,8 +7,6 @@
 #include "base/bits.h"
 #include "base/rounding.h"
 
-#include <string.h>
-
 /* Returns -ln x for a normal 0 < x <= 1/2, to within 2^-51 of its size. */
 static double minus_log(double x)
 {

@@ -8,7 +8,6 @@
 #include "base/bits.h"
 #include "base/rounding.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 /* One row, and where it goes. */
