@@ -234,23 +234,20 @@ static double error_of(const struct inlay_kernels *kernels, const inlay_table *t
     return largest;
 }
 
-/* Fills the table that `to` views, whose arrays are those of `storage`, and returns the largest error. Never inlined:
-   its arithmetic must stay between entering and leaving the guarded environment. */
-static __attribute__((noinline)) double quantize_rows(const inlay_table *from, const inlay_table *to,
-                                                      const inlay_table_storage *storage)
+/* Fills the table that `to` views, and returns the largest error. Never inlined: its arithmetic must stay between
+   entering and leaving the guarded environment. */
+static __attribute__((noinline)) double quantize_rows(const inlay_table *from, const inlay_table *to)
 {
     const struct inlay_kernels *kernels = inlay_dispatch();
-    const size_t groups = to->group > 0 ? to->dim / to->group : 1;
-    const size_t row_scale_bytes = inlay_row_scale_bytes(to);
-    const size_t row_zeros = to->type == INLAY_U4_GROUPED ? groups + groups % 2 : groups;
     double largest_error = 0;
     for (size_t i = 0; i < to->rows; i++) {
+        const struct inlay_row_place place = inlay_row_place(to, i, 0);
         const struct row row = {
             .from = inlay_row_place(from, i, 0).row,
-            .to = (unsigned char *)storage->data + i * to->stride_bytes,
-            .scales = to->scales != NULL ? (unsigned char *)storage->scales + i * row_scale_bytes : NULL,
-            .zeros = storage->zeros,
-            .first_zero = i * row_zeros,
+            .to = (unsigned char *)(uintptr_t)place.row,
+            .scales = to->scales != NULL ? (unsigned char *)(uintptr_t)place.scales : NULL,
+            .zeros = (unsigned char *)(uintptr_t)place.zeros,
+            .first_zero = place.zero_at,
             .dim = to->dim,
             .group = to->group,
             .type = to->type,
@@ -331,7 +328,7 @@ inlay_status inlay_table_quantize(const inlay_table *from, const inlay_table_sto
     if (!can_hold(&made, from))
         return INLAY_ERROR_OPTION;
     struct inlay_fpenv host = inlay_fpenv_enter();
-    double error = quantize_rows(from, &made, to);
+    double error = quantize_rows(from, &made);
     inlay_fpenv_leave(host);
     if (view != NULL)
         *view = made;
