@@ -8,9 +8,6 @@
 #include "base/arguments.h"
 #include "dispatch/kernels.h"
 
-/* The value of inlay_ngram.same_table of the first column of a table. */
-#define INLAY_NGRAM_NO_COLUMN UINT32_MAX
-
 struct inlay_ngram {
     inlay_allocator allocator;
     size_t bytes; /* of the handle and its arrays, which no output may overlap */
@@ -21,7 +18,7 @@ struct inlay_ngram {
     uint64_t *resets, *masks;    /* bit i % 64 of word i / 64 says whether id i is one; null: none is */
     uint64_t *multipliers;       /* [vectors, length] */
     inlay_ngram_column *columns; /* [column_count] */
-    uint32_t *same_table;        /* [column_count] the column before with the same table, or none */
+    uint32_t *same_table;        /* [column_count] one more than the column before with the same table; 0: none */
     double *inverses;            /* [column_count] 1 / modulus */
 };
 

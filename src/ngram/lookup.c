@@ -18,7 +18,7 @@ static bool lookup_known(const inlay_ngram_lookup *lookup)
 /* Whether no column before c, of those that are gathered, has the table of column c. */
 static bool is_first_of_table(const inlay_ngram *ngram, size_t first_column, size_t c)
 {
-    return ngram->same_table[c] == INLAY_NGRAM_NO_COLUMN || ngram->same_table[c] < first_column;
+    return ngram->same_table[c] <= first_column;
 }
 
 static inlay_status check_table(const inlay_table *table, struct inlay_ngram_gather *gather)

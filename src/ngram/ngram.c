@@ -113,7 +113,7 @@ static void prepare_columns(inlay_ngram *ngram)
         size_t before = c;
         while (before > 0 && columns[before - 1].table != columns[c].table)
             before--;
-        ngram->same_table[c] = before > 0 ? (uint32_t)before - 1 : INLAY_NGRAM_NO_COLUMN;
+        ngram->same_table[c] = (uint32_t)before;
         ngram->inverses[c] = inlay_round_f64(inlay_fixed_div(inlay_fixed_one, columns[c].modulus), 0, false);
     }
 }
