@@ -106,7 +106,7 @@ static bool dims_agree(const inlay_layer_spec *spec)
                             (spec->out_type != INLAY_F32 && (spec->norm != INLAY_NORM_NONE || spec->sinusoid != NULL));
     return (spec->sinusoid == NULL || spec->sinusoid->dim == dim) &&
            (spec->positions == NULL || spec->positions->dim == dim) &&
-           (spec->segments == NULL || spec->segments->dim == dim) && (!whole_rows || dim <= INLAY_GROUP_FLOATS);
+           (spec->segments == NULL || spec->segments->dim == dim) && (!whole_rows || dim <= INLAY_SUM_FLOATS);
 }
 
 /* Checks an array that may be absent, and adds it, if the checks before were good. */

@@ -104,10 +104,10 @@ static bool compute_positions(struct inlay_group *group, size_t in_memory)
 static __attribute__((noinline)) void sum_segments_in_buffer(const struct inlay_group *group,
                                                              const unsigned char *const *position_rows)
 {
-    _Alignas(INLAY_CACHE_LINE) unsigned char buffer[INLAY_GROUP_BYTES];
-    const bool fits = group->columns * group->count <= INLAY_GROUP_FLOATS;
+    _Alignas(INLAY_CACHE_LINE) unsigned char buffer[INLAY_SUM_BYTES];
+    const bool fits = group->columns * group->count <= INLAY_SUM_FLOATS;
     const size_t piece =
-        fits ? group->columns : INLAY_GROUP_FLOATS / group->count / INLAY_COLUMN_STEP * INLAY_COLUMN_STEP;
+        fits ? group->columns : INLAY_SUM_FLOATS / group->count / INLAY_COLUMN_STEP * INLAY_COLUMN_STEP;
     for (size_t column = 0; column < group->columns; column += piece) {
         struct inlay_group target = *group, buffered;
         const unsigned char *terms[INLAY_GROUP_TOKENS];
@@ -166,10 +166,10 @@ static void run_group(struct inlay_group *group, unsigned char *out, unsigned ch
 {
     const struct inlay_work *work = group->part->work;
     const size_t element = inlay_type_bytes(work->spec->out_type);
-    const bool result = sum_is_result(work), whole = work->tokens->dim <= INLAY_GROUP_FLOATS;
+    const bool result = sum_is_result(work), whole = work->tokens->dim <= INLAY_SUM_FLOATS;
     /* Rows too long for the buffer: floats take shape in the output itself, 16-bit rows in pieces. */
     const bool in_place = work->spec->out_type == INLAY_F32 && (result || !whole);
-    const size_t piece = whole || in_place ? work->tokens->dim : INLAY_GROUP_FLOATS;
+    const size_t piece = whole || in_place ? work->tokens->dim : INLAY_SUM_FLOATS;
     for (group->column = 0; group->column < work->tokens->dim; group->column += piece) {
         unsigned char *to[INLAY_GROUP_TOKENS];
         group->columns = inlay_least(work->tokens->dim - group->column, piece);
@@ -187,8 +187,8 @@ static void run_group(struct inlay_group *group, unsigned char *out, unsigned ch
 /* How many tokens make a group. */
 static size_t group_tokens(const struct inlay_work *work)
 {
-    if (work->tokens->dim <= INLAY_GROUP_FLOATS)
-        return inlay_least(INLAY_GROUP_FLOATS / work->tokens->dim, INLAY_GROUP_TOKENS);
+    if (work->tokens->dim <= INLAY_SUM_FLOATS)
+        return inlay_least(INLAY_SUM_FLOATS / work->tokens->dim, INLAY_GROUP_TOKENS);
     return work->spec->out_type == INLAY_F32 ? 4 : 1;
 }
 
@@ -219,7 +219,7 @@ static void run_sequence(const struct inlay_part *part, size_t b, unsigned char 
 /* Not inlined, even by link-time optimisation: its arithmetic stays within the guarded environment of its caller. */
 __attribute__((noinline)) void inlay_run_general(const struct inlay_part *part)
 {
-    _Alignas(INLAY_CACHE_LINE) unsigned char buffer[INLAY_GROUP_BYTES];
+    _Alignas(INLAY_CACHE_LINE) unsigned char buffer[INLAY_SUM_BYTES];
     for (size_t b = part->b; b < part->b_end; b++)
         run_sequence(part, b, buffer);
 }

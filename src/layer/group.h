@@ -8,12 +8,7 @@
 #include "layer/rows.h"
 #include "tile/tile.h"
 
-/* The floats of a group. Longer rows take shape in the output itself, or in pieces. */
-enum { INLAY_GROUP_BYTES = 16 * 1024, INLAY_GROUP_FLOATS = INLAY_GROUP_BYTES / 4, INLAY_GROUP_TOKENS = 16 };
-
-/* Quantised rows can be entered at columns that are multiples of this. */
-enum { INLAY_COLUMN_STEP = 256 };
-_Static_assert(INLAY_GROUP_FLOATS % INLAY_COLUMN_STEP == 0, "pieces of long rows begin where rows can be entered");
+enum { INLAY_GROUP_TOKENS = 16 };
 
 struct inlay_group {
     const struct inlay_part *part;

@@ -105,7 +105,7 @@ static void pool(struct pooling *pooling, size_t b, unsigned char *out)
 
 __attribute__((noinline)) void inlay_run_pooled(const struct inlay_part *part)
 {
-    _Alignas(INLAY_CACHE_LINE) unsigned char floats[INLAY_GROUP_BYTES];
+    _Alignas(INLAY_CACHE_LINE) unsigned char floats[INLAY_SUM_BYTES];
     const struct inlay_work *work = part->work;
     const struct inlay_sequence last = inlay_sequence_of(work, part->b_end - 1);
     const bool in_place = work->spec->out_type == INLAY_F32 && !part->plan->moves.stream;

@@ -14,11 +14,6 @@
 
 #include <string.h>
 
-/* Sums as floats, which stay in L1. Those of longer rows are computed in pieces, which begin where quantised rows can
-   be entered. */
-enum { ROW_BUFFER_BYTES = 16 * 1024, ROW_BUFFER_FLOATS = ROW_BUFFER_BYTES / sizeof(float) };
-_Static_assert(ROW_BUFFER_FLOATS % 256 == 0, "pieces of long rows begin where rows can be entered");
-
 /* A range of tokens on its way: the buffers are those of run_forward(). */
 struct work {
     const struct inlay_ngram_pass *pass;
@@ -125,7 +120,7 @@ static void run_piece(struct work *work, size_t token, size_t end)
     struct inlay_ngram_chunk chunk;
     size_t most = inlay_ngram_chunk_tokens(pass->columns);
     if (work->gather->sums)
-        most = inlay_least(most, ROW_BUFFER_FLOATS / work->columns);
+        most = inlay_least(most, INLAY_SUM_FLOATS / work->columns);
     inlay_ngram_walk_begin(&walk, pass->input, token, end);
     for (size_t n; token < end; token += n) {
         bool found[INLAY_NGRAM_TOKENS] = {false};
@@ -146,12 +141,12 @@ static void run_piece(struct work *work, size_t token, size_t end)
 static __attribute__((noinline)) void run_forward(const struct inlay_ngram_pass *pass, size_t token, size_t end)
 {
     const struct inlay_ngram_gather *gather = pass->terms;
-    _Alignas(INLAY_CACHE_LINE) unsigned char buffer[ROW_BUFFER_BYTES];
+    _Alignas(INLAY_CACHE_LINE) unsigned char buffer[INLAY_SUM_BYTES];
     struct inlay_tile tile;
     struct inlay_pace pace;
     struct work work = {.pass = pass, .gather = gather, .tile = &tile, .pace = &pace, .buffer = buffer};
     inlay_pace_begin(&pace, &pass->moves.options);
-    const size_t piece = gather->sums ? inlay_least(gather->dim, ROW_BUFFER_FLOATS) : gather->dim;
+    const size_t piece = gather->sums ? inlay_least(gather->dim, INLAY_SUM_FLOATS) : gather->dim;
     for (work.column = 0; work.column < gather->dim; work.column += piece) {
         work.columns = inlay_least(gather->dim - work.column, piece);
         run_piece(&work, token, end);

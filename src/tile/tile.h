@@ -12,6 +12,11 @@
 /* Tokens whose pointers a tile holds: two blocks. */
 enum { INLAY_TILE_TOKENS = 2 * INLAY_BLOCK_ROWS };
 
+/* Rows that are summed as floats in a buffer, which stays in L1. Longer ones are computed in pieces, or where they go;
+   quantised rows can be entered at columns that are multiples of a step. */
+enum { INLAY_SUM_BYTES = 16 * 1024, INLAY_SUM_FLOATS = INLAY_SUM_BYTES / 4, INLAY_COLUMN_STEP = 256 };
+_Static_assert(INLAY_SUM_FLOATS % INLAY_COLUMN_STEP == 0, "pieces of long rows begin where rows can be entered");
+
 struct inlay_tile {
     struct inlay_embed_tile call; /* what the kernel gets; its arrays are those below */
     void (*kernel)(const struct inlay_embed_tile *tile);
