@@ -181,17 +181,9 @@ void add_cold_operations(std::vector<Operation> &all)
     const auto add = [&](Role role, unsigned series, const char *name, Read read, std::vector<std::string> limits,
                          std::vector<std::string> streams) {
         const bool waits_for_disk = series == cold;
-        all.push_back({role,
-                       name,
-                       series,
-                       waits_for_disk ? unsigned{waits} : 0,
-                       2,
-                       std::move(limits),
-                       std::move(streams),
-                       reader(read),
-                       {},
-                       {},
-                       waits_for_disk ? drop_pages : keep_in_memory});
+        const unsigned traits = waits_for_disk ? unsigned{waits} : 0;
+        all.push_back({role, name, series, traits, 2, std::move(limits), std::move(streams), reader(read)});
+        all.back().prepare = waits_for_disk ? drop_pages : keep_in_memory;
     };
     add(Role::kernel, cold, "cold_read", read_ahead, {"cold_madvise", "cold_process_madvise", "cold_fadvise"},
         {"cold_faults"});

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-static Modes make_modes()
+static Modes make_modes(bool with_non_temporal)
 {
     static const struct {
         const char *name;
@@ -23,14 +23,15 @@ static Modes make_modes()
     Modes modes;
     for (const auto &[name, prefetch, rows] : prefetches) {
         modes.push_back({name, {prefetch, rows, Stores::cached}});
-        modes.push_back({std::string("_nt") + name, {prefetch, rows, Stores::non_temporal}});
+        if (with_non_temporal)
+            modes.push_back({std::string("_nt") + name, {prefetch, rows, Stores::non_temporal}});
     }
     return modes;
 }
 
 const Modes &all_modes()
 {
-    static const Modes modes = make_modes();
+    static const Modes modes = make_modes(true);
     return modes;
 }
 
@@ -40,16 +41,9 @@ const Modes &prefetching_modes()
     return modes;
 }
 
-static Modes without_non_temporal(Modes modes)
-{
-    const auto streams = [](const NamedMode &named) { return named.mode.stores == Stores::non_temporal; };
-    modes.erase(std::remove_if(modes.begin(), modes.end(), streams), modes.end());
-    return modes;
-}
-
 const Modes &cached_modes()
 {
-    static const Modes modes = without_non_temporal(all_modes());
+    static const Modes modes = make_modes(false);
     return modes;
 }
 
@@ -89,16 +83,8 @@ void add_limits(std::vector<Operation> &all, const std::string &name, unsigned s
                   [&](std::size_t first, std::size_t n) { limit_loops().move(part_of(rows, first, n), mode); });
         };
         const bool runs = limit_loops().non_temporal || mode.stores == Stores::cached;
-        all.push_back({Role::limit,
-                       name + suffix,
-                       series,
-                       traits,
-                       passes,
-                       {},
-                       {},
-                       runs ? deliver(how, move) : Operation::Run(),
-                       {},
-                       mode.stores});
+        const auto run = runs ? deliver(how, move) : Operation::Run();
+        all.push_back({Role::limit, name + suffix, series, traits, passes, {}, {}, run, {}, mode.stores});
     }
 }
 
@@ -119,18 +105,6 @@ static BareRows visited_rows(const Fixture &f, const Visits &visits)
     rows.places = visits.places.data();
     rows.positions = f.learned;
     return rows;
-}
-
-// Token rows and the position rows that sequences share.
-static BareRows tiled_streams(const Fixture &f)
-{
-    return visited_rows(f, f.tiled);
-}
-
-// Token rows and a position row for each.
-static BareRows separate_streams(const Fixture &f)
-{
-    return visited_rows(f, f.separate);
 }
 
 // The output itself and the position rows that sequences share.
@@ -204,9 +178,12 @@ void add_plain_limits(std::vector<Operation> &all)
         all.push_back({Role::limit, name, tokens, traits, passes, {}, {}, deliver(how, copy), {}, Stores::cached});
         add_limits(all, name, tokens, traits, passes, loops, token_rows, how);
     }
-    add_limits(all, "streams", tokens, 0, 2, all_modes(), tiled_streams);
+    // Token rows and the position rows that sequences share.
+    add_limits(all, "streams", tokens, 0, 2, all_modes(), [](const Fixture &f) { return visited_rows(f, f.tiled); });
     add_limits(all, "add_rows", prompts, 0, 1, cached_modes(), pooled_streams);
-    add_limits(all, "two_rows", decoding, 0, 2, all_modes(), separate_streams);
+    // Token rows and a position row for each.
+    add_limits(all, "two_rows", decoding, 0, 2, all_modes(),
+               [](const Fixture &f) { return visited_rows(f, f.separate); });
     all.push_back({Role::limit, "rewrite", prompts, 0, 2, {}, {}, reuse(rewrite)});
     all.push_back({Role::limit, "rewrite_nt", prompts, 0, 2, {}, {}, if_nt(rewrite_nt)});
     add_limits(all, "rewrite_positions", prompts, 0, 2, all_modes(), output_streams);

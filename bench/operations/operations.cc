@@ -118,18 +118,11 @@ static void add_plain_operations(std::vector<Operation> &all)
     const std::vector<std::string> rewrites = {"rewrite", "rewrite_nt"}, fills = {"fill", "fill_nt"};
     auto positions = in_modes("rewrite_positions", all_modes());
     positions.push_back("rewrite_positions_runs");
+    static constexpr unsigned computed = computes | parallel | same_stores;
     add_embed(all);
     const std::initializer_list<Operation> others = {
         {Role::kernel, "embed_starts", decoding, 0, 2, copies, starts, reuse(embed_starts), change_nothing},
-        {Role::kernel,
-         "embed_computed",
-         prompts,
-         computes | parallel | same_stores,
-         2,
-         copies,
-         {},
-         reuse(embed),
-         compute_positions},
+        {Role::kernel, "embed_computed", prompts, computed, 2, copies, {}, reuse(embed), compute_positions},
         {Role::kernel, "embed_norm", prompts, same_stores, 2, copies, streams, reuse(embed), normalise},
         {Role::kernel, "embed_pooled", prompts, 0, 1, in_modes("add_rows", cached_modes()), {}, reuse(embed), pool},
         {Role::kernel, "gather", prompts | decoding, same_stores, 2, copies, {}, reuse(gather)},
