@@ -81,6 +81,13 @@ Fixture::Fixture(const Shape &of)
         prepare_tokens();
 }
 
+void Fixture::take_ids(const std::vector<std::int32_t> &made, PageSize size)
+{
+    id_pages_ = make_pages<std::int32_t>(made.size(), size);
+    std::copy(made.begin(), made.end(), id_pages_.get());
+    ids = id_pages_.get();
+}
+
 void Fixture::prepare_tokens()
 {
     table = fill(table_pages_, shape.vocab * shape.dim, shape.offset, shape.pages);
@@ -89,10 +96,7 @@ void Fixture::prepare_tokens()
     learned = fill(learned_pages_, cached * shape.dim, 0, shape.pages);
     positions = inlay_table_f32(learned, cached, shape.dim);
 
-    id_pages_ = make_pages<std::int32_t>(rows);
-    const std::vector<std::int32_t> made = make_ids(shape.ids, shape.vocab, rows);
-    std::copy(made.begin(), made.end(), id_pages_.get());
-    ids = id_pages_.get();
+    take_ids(make_ids(shape.ids, shape.vocab, rows), huge_pages);
     const std::int64_t start = shape.series == decoding ? static_cast<std::int64_t>(cached) / 3 : 0;
     batch = inlay_batch_i32(ids, shape.batch, shape.seq, start);
     std::mt19937 engine; // default seed: the same starts in every run
@@ -197,12 +201,7 @@ void Fixture::prepare_small()
                 scale_memory(shape.pages, small_table_bytes() / small_row_bytes_least * sizeof(float));
     }
     out = fill(out_pages_, rows * small_columns(INLAY_U4_ROWWISE, shape.dim), 0, shape.pages);
-    id_pages_ = make_pages<std::int32_t>(small_ids, shape.pages);
-    std::mt19937 engine;
-    std::uniform_int_distribution<std::int32_t> any_id(0, static_cast<std::int32_t>(vocab - 1));
-    for (std::size_t i = 0; i < small_ids; i++)
-        id_pages_[i] = any_id(engine);
-    ids = id_pages_.get();
+    take_ids(make_ids(Ids::uniform, vocab, small_ids), shape.pages);
 }
 
 const std::int32_t *Fixture::next_ids() const

@@ -96,6 +96,7 @@ struct Fixture {
     const std::int32_t *next_ids() const;
 
   private:
+    void take_ids(const std::vector<std::int32_t> &made, PageSize size);
     void prepare_tokens();
     void prepare_visits();
     void prepare_small();

@@ -7,7 +7,6 @@
 #include "shapes/table_memory.h"
 
 #include <algorithm>
-#include <random>
 #include <vector>
 
 static constexpr std::size_t vocab = 129280;
@@ -52,9 +51,8 @@ NGrams::NGrams(const Shape &shape)
     make_handle();
 
     id_pages_ = make_pages<std::int32_t>(history + ids_, shape.pages);
-    std::mt19937 engine; // default seed: the same ids in every run
-    std::uniform_int_distribution<std::int32_t> any_id(0, static_cast<std::int32_t>(vocab - 1));
-    std::generate_n(id_pages_.get(), history + ids_, [&] { return any_id(engine); });
+    const std::vector<std::int32_t> ids = make_ids(Ids::uniform, vocab, history + ids_);
+    std::copy(ids.begin(), ids.end(), id_pages_.get());
     row_pages_ = make_pages<std::int32_t>(ids_ * columns_, shape.pages);
     inlay_ngram_batch all = inlay_ngram_batch_i32(id_pages_.get() + history, 1, ids_);
     all.history = id_pages_.get();
