@@ -10,7 +10,9 @@
 #include "serve/open_loop.h"
 #include "timing/rounds.h"
 
+extern "C" {
 #include "dispatch/dispatch.h"
+}
 
 static constexpr Shape shape = {strategic, 1, 2048, 4096, 32000};
 static constexpr double slice_seconds = 1;

@@ -3,8 +3,11 @@
 // The rounds. Between two measurements of a round nothing is allocated, printed or built.
 #include "timing/rounds.h"
 
-#include "dispatch/dispatch.h"
 #include "timing/thread_pools.h"
+
+extern "C" {
+#include "dispatch/dispatch.h"
+}
 
 #include <algorithm>
 

@@ -7,10 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct inlay_kernels;
 
 /* Returns the table in use, which the first call chooses. */
@@ -39,7 +35,3 @@ const struct inlay_kernels *inlay_dispatch_at(size_t index, bool *runs);
 
 /* For tests and benchmarks: uses this table from now on. Null chooses again, by CPU and INLAY_ISA. */
 void inlay_dispatch_use(const struct inlay_kernels *kernels);
-
-#ifdef __cplusplus
-}
-#endif
