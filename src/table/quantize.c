@@ -118,16 +118,6 @@ static void quantize_grouped(const struct row *row)
     }
 }
 
-unsigned char inlay_e4m3_of(double x)
-{
-    enum { LEAST_EXPONENT = -6, FRACTION_BITS = 3 };
-    const double magnitude = x < 0 ? -x : x;
-    const int exponent = exponent_of(magnitude), unit = exponent > LEAST_EXPONENT ? exponent : LEAST_EXPONENT;
-    /* The leading bit of a normal number adds one to the exponent field, and a carry adds another one. */
-    double bits = nearest(magnitude * power_of_two(FRACTION_BITS - unit)) + 8 * (double)(unit - LEAST_EXPONENT);
-    return (unsigned char)((unsigned)bits | (unsigned)(inlay_bits_f64(x) >> 63 << 7));
-}
-
 static void quantize_e4m3(const struct row *row)
 {
     double step = row_step(row, LARGEST_E4M3);
@@ -282,16 +272,6 @@ static bool can_hold(const inlay_table *to, const inlay_table *from)
     return true;
 }
 
-/* Returns the view of the table that a storage will hold. */
-static inlay_table view_of(const inlay_table *from, const inlay_table_storage *to)
-{
-    inlay_table view = inlay_table_of(to->type, to->data, from->rows, from->dim, to->stride_bytes);
-    view.group = to->group;
-    view.scales = to->scales;
-    view.zeros = to->zeros;
-    return view;
-}
-
 inlay_status inlay_table_quantize(const inlay_table *from, const inlay_table_storage *to, inlay_table *view,
                                   double *largest_error)
 {
@@ -299,7 +279,10 @@ inlay_status inlay_table_quantize(const inlay_table *from, const inlay_table_sto
         return INLAY_ERROR_NULL;
     if (!inlay_struct_known(to, sizeof *to))
         return INLAY_ERROR_OPTION;
-    const inlay_table made = view_of(from, to);
+    inlay_table made = inlay_table_of(to->type, to->data, from->rows, from->dim, to->stride_bytes);
+    made.group = to->group;
+    made.scales = to->scales;
+    made.zeros = to->zeros;
     struct inlay_table_arrays read, written;
     inlay_status status = inlay_check_table(from, &read);
     if (status == INLAY_OK)

@@ -90,7 +90,15 @@ static inline double magnitude_of(struct range range)
 }
 
 /* Returns the 8-bit float (E4M3) nearest to x, ties to even, |x| < 464. The sign of zero is kept. */
-unsigned char inlay_e4m3_of(double x);
+static inline unsigned char inlay_e4m3_of(double x)
+{
+    enum { LEAST_EXPONENT = -6, FRACTION_BITS = 3 };
+    const double magnitude = x < 0 ? -x : x;
+    const int exponent = exponent_of(magnitude), unit = exponent > LEAST_EXPONENT ? exponent : LEAST_EXPONENT;
+    /* The leading bit of a normal number adds one to the exponent field, and a carry adds another one. */
+    double bits = nearest(magnitude * power_of_two(FRACTION_BITS - unit)) + 8 * (double)(unit - LEAST_EXPONENT);
+    return (unsigned char)((unsigned)bits | (unsigned)(inlay_bits_f64(x) >> 63 << 7));
+}
 
 /* Returns the value of an 8-bit float (E4M3) that is no NaN. */
 static inline double inlay_e4m3_value(unsigned char byte)
