@@ -28,15 +28,14 @@ STRINGS = {"bcmp", "memchr", "memcmp", "strchr", "strcmp", "strcspn", "strlen", 
 # What baseline objects call beside each other: no lock, no abort, no system call but the advice about huge pages, whose
 # size is read from a file. Objects are named after the folder and the file of their source.
 BASELINE = {
-    "base_environment.c.o": {"secure_getenv"},
+    "base_environment.c.o": {"secure_getenv", "strcmp"},
     "base_name.c.o": STRINGS,
     "base_ticks.c.o": {"timespec_get"},
     "dispatch_cpu.c.o": {"__cpu_model", "__cpu_features2", "__cpu_indicator_init", *STRINGS},
-    "dispatch_dispatch.c.o": {"strcmp", "__cpu_model", "__cpu_features2", "__cpu_indicator_init"},
+    "dispatch_dispatch.c.o": {"__cpu_model", "__cpu_features2", "__cpu_indicator_init"},
     "base_huge_pages.c.o": {"madvise", "sysconf", "__errno_location", "open", "open64", "read", "close"},
     "base_memory.c.o": {"malloc", "free", "__errno_location"},
     "layer_explain.c.o": {"vsnprintf"},
-    "layer_layer.c.o": {"strcmp"},
 }
 # What runs kernels that use streaming stores, and so must fence before it returns.
 FENCED = {"layer_pass.c.o", "positions_rows.c.o"}

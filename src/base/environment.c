@@ -5,9 +5,10 @@
 #include "base/environment.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-const char *inlay_environment(const char *name)
+static const char *variable(const char *name)
 {
 #if defined(_WIN32) /* which has no set-user-ID programs */
     return getenv(name);
@@ -16,4 +17,10 @@ const char *inlay_environment(const char *name)
 #else
     return secure_getenv(name);
 #endif
+}
+
+bool inlay_environment_is(const char *name, const char *value)
+{
+    const char *has = variable(name);
+    return has != NULL && strcmp(has, value) == 0;
 }

@@ -13,7 +13,6 @@
 #include <inlay/inlay.h>
 
 #include <stdatomic.h>
-#include <string.h>
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "inlay reads and writes little-endian rows"
@@ -80,17 +79,17 @@ const struct inlay_kernels *inlay_dispatch_at(size_t index, bool *runs)
     return inlay_dispatch_with(index, inlay_dispatch_features(), runs);
 }
 
-/* Returns the table that INLAY_ISA names, if it runs here, else the best that does. */
-static const struct inlay_kernels *choose(void)
+/* Returns the table that INLAY_ISA names, if it runs here, else the best that does. Not inlined, so that calls which
+   find the pointer save no registers. */
+static __attribute__((noinline)) const struct inlay_kernels *choose(void)
 {
-    const char *wanted = inlay_environment("INLAY_ISA");
     const struct inlay_kernels *best = NULL;
     const struct inlay_kernels *kernels;
     bool runs;
     for (size_t i = 0; (kernels = inlay_dispatch_at(i, &runs)) != NULL; i++) {
         if (!runs)
             continue;
-        if (wanted != NULL && strcmp(wanted, kernels->name) == 0)
+        if (inlay_environment_is("INLAY_ISA", kernels->name))
             return kernels;
         if (best == NULL)
             best = kernels;
