@@ -488,6 +488,14 @@ START_TEST(bytes_are_those_of_ggml)
         }
     }
     EXPECT(other > 0 && other < 25000, "%zu steps underflow", other);
+    static const unsigned char zeros[34];
+    for (int k = 0; k < 32; k++)
+        x[k] = -0.0f;
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        types[t].quantize(x, wanted);
+        expect_bytes(types[t].type, x, 32, NULL, wanted);
+    }
+    expect_bytes(INLAY_MXFP4, x, 32, NULL, zeros);
 }
 END_TEST
 

@@ -84,9 +84,10 @@ static inline struct range range_of(const unsigned char *row, size_t first, size
     return range;
 }
 
+/* Returns the largest magnitude of a range: 0, not -0, if all values are zeros. */
 static inline double magnitude_of(struct range range)
 {
-    return -range.least > range.most ? -range.least : range.most;
+    return (-range.least > range.most ? -range.least : range.most) + 0.0;
 }
 
 /* Returns the 8-bit float (E4M3) nearest to x, ties to even, |x| < 464. The sign of zero is kept. */
