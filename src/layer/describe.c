@@ -110,8 +110,8 @@ static inlay_status check_each_position(const struct inlay_work *work, inlay_fau
    positions have to be found token by token. */
 static inlay_status check_contents(struct inlay_work *work, size_t tokens, inlay_fault *fault)
 {
-    const struct inlay_sequences sequences = inlay_sequences_of(&work->batch);
     if (work->batch.offsets != NULL) {
+        const struct inlay_sequences sequences = inlay_sequences_of(&work->batch);
         const size_t padded = work->batch.padded_length;
         inlay_status status = inlay_check_offsets(&sequences, padded > 0 ? padded : SIZE_MAX, &work->longest, fault);
         if (status != INLAY_OK)
@@ -120,7 +120,8 @@ static inlay_status check_contents(struct inlay_work *work, size_t tokens, inlay
     const size_t vocab = inlay_id_limit(work->spec);
     const bool bad_ids_fail =
         work->spec->bad_id == INLAY_BAD_ID_ERROR || (work->spec->bad_id == INLAY_BAD_ID_CLAMP && vocab == 0);
-    if (bad_ids_fail && !inlay_ids_in(&sequences, work->batch.ids, work->batch.id_type, tokens, vocab, fault))
+    if (bad_ids_fail &&
+        !inlay_ids_in(inlay_sequences_of(&work->batch), work->batch.ids, work->batch.id_type, tokens, vocab, fault))
         return INLAY_ERROR_ID;
     const bool counted = work->batch.position_ids == NULL && !work->padding_aware && !work->spec->clamp_positions;
     const bool positioned = work->spec->positions != NULL;
@@ -133,7 +134,7 @@ static inlay_status check_contents(struct inlay_work *work, size_t tokens, inlay
             return status;
     }
     if (work->batch.segment_ids != NULL &&
-        !inlay_ids_in(&sequences, work->batch.segment_ids, work->batch.segment_id_type, tokens,
+        !inlay_ids_in(inlay_sequences_of(&work->batch), work->batch.segment_ids, work->batch.segment_id_type, tokens,
                       work->spec->segments->rows, fault))
         return INLAY_ERROR_SEGMENT;
     return INLAY_OK;

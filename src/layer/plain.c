@@ -78,9 +78,9 @@ inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_ty
         status = inlay_check_read(ids, n, inlay_id_bytes(id_type), written);
     if (status != INLAY_OK || n == 0)
         return status;
-    const struct inlay_sequences sequence = {1, n, NULL};
+    const struct inlay_sequences one = {1, n, NULL};
     inlay_fault unused;
-    if (!inlay_ids_in(&sequence, ids, id_type, n, inlay_vocab_of(table), fault != NULL ? fault : &unused))
+    if (!inlay_ids_in(one, ids, id_type, n, inlay_vocab_of(table), fault != NULL ? fault : &unused))
         return INLAY_ERROR_ID;
     inlay_layer_spec spec = inlay_layer_spec_default(table);
     spec.scale = scale;
